@@ -1,0 +1,52 @@
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+# A folder under src/ is one module: x.cc files make the library aster_<folder>, x_test.cc files make the
+# test program <folder>_test, x_fuzz.cc files make one fuzzer each. Adding a file needs no edit here.
+
+include(GoogleTest)
+
+# aster_module(NAME [DEPS target…] [PRIVATE_DEPS target…] [TEST_DEPS target…])
+function(aster_module name)
+  cmake_parse_arguments(arg "" "" "DEPS;PRIVATE_DEPS;TEST_DEPS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
+  set(tests ${sources})
+  set(fuzzers ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "(_test|_fuzz)\\.cc$")
+
+  add_library(aster_${name} STATIC ${sources})
+  target_link_libraries(aster_${name} PUBLIC aster_options ${arg_DEPS} PRIVATE ${arg_PRIVATE_DEPS})
+
+  if(ASTER_TESTS AND tests)
+    find_package(GTest REQUIRED)
+    add_executable(${name}_test ${tests})
+    target_link_libraries(${name}_test PRIVATE aster_${name} ${arg_TEST_DEPS} GTest::gmock GTest::gtest_main)
+    target_compile_definitions(${name}_test PRIVATE
+      ASTER_SHARED_DIR="${CMAKE_SOURCE_DIR}/../shared" ASTER_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    gtest_discover_tests(${name}_test TEST_PREFIX "${name}/" DISCOVERY_MODE PRE_TEST
+      PROPERTIES LABELS unit TIMEOUT 300)
+  endif()
+
+  if(ASTER_FUZZERS)
+    foreach(source ${fuzzers})
+      aster_fuzzer(${source} aster_${name})
+    endforeach()
+  endif()
+endfunction()
+
+# A fuzzer runs a fixed number of executions as a test; run it by hand for as long as you like.
+# Seeds come from tests/fuzz/corpus/<fuzzer>/ where that folder exists.
+function(aster_fuzzer source library)
+  get_filename_component(fuzzer ${source} NAME_WE)
+  add_executable(${fuzzer} ${source})
+  target_link_libraries(${fuzzer} PRIVATE ${library})
+  target_link_options(${fuzzer} PRIVATE -fsanitize=fuzzer)
+  set(seeds "${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${fuzzer}")
+  if(NOT EXISTS "${seeds}")
+    set(seeds "")
+  endif()
+  add_test(NAME fuzz/${fuzzer} COMMAND ${fuzzer}
+    -runs=${ASTER_FUZZ_RUNS} -seed=1 -max_len=65536 -rss_limit_mb=1024 -timeout=20 -print_final_stats=1 ${seeds})
+  set_tests_properties(fuzz/${fuzzer} PROPERTIES LABELS fuzz TIMEOUT 900)
+endfunction()

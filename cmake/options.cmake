@@ -1,0 +1,37 @@
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+# What every target is compiled with, and the build's switches.
+
+option(ASTER_TESTS "Build the unit tests" ON)
+option(ASTER_BENCH "Build the benchmarks" ON)
+option(ASTER_FUZZERS "Build the fuzzers (needs clang)" OFF)
+set(ASTER_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them: address,undefined or thread")
+set(ASTER_FUZZ_RUNS 20000 CACHE STRING "Executions of each fuzzer when it runs as a test")
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+
+add_library(aster_options INTERFACE)
+target_include_directories(aster_options INTERFACE "${CMAKE_SOURCE_DIR}/src")
+# -ffp-contract=off: the arithmetic writes every fused multiply-add itself, the compiler adds none.
+target_compile_options(aster_options INTERFACE
+  -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough -Werror
+  -ffp-contract=off -fno-omit-frame-pointer
+  $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>)
+
+if(ASTER_SANITIZE)
+  target_compile_options(aster_options INTERFACE
+    -fsanitize=${ASTER_SANITIZE} -fno-sanitize-recover=all)
+  target_link_options(aster_options INTERFACE -fsanitize=${ASTER_SANITIZE})
+endif()
+if(ASTER_FUZZERS)
+  target_compile_options(aster_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE}")
+endif()

@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Errors as values: a function that can fail for reasons outside the program returns a Result.
+// The codes are gRPC's, so that an error crosses machines without being translated.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "base/check.h"
+
+namespace aster {
+
+enum class Code : uint8_t {
+  kCancelled = 1,           // the caller gave up
+  kUnknown = 2,             // nobody knows more
+  kInvalidArgument = 3,     // what was asked makes no sense, now or later
+  kDeadlineExceeded = 4,    // it took too long
+  kNotFound = 5,            // the thing named is not there
+  kAlreadyExists = 6,       // the thing to be made is there
+  kPermissionDenied = 7,    // not allowed
+  kResourceExhausted = 8,   // out of memory, disk, quota
+  kFailedPrecondition = 9,  // makes sense, but not in this state
+  kAborted = 10,            // lost a race; try again
+  kOutOfRange = 11,         // past the end
+  kUnimplemented = 12,      // understood, not supported
+  kInternal = 13,           // a broken invariant that could be contained
+  kUnavailable = 14,        // not now; try again
+  kDataLoss = 15,           // damaged data
+  kUnauthenticated = 16,    // who are you?
+};
+
+std::string_view CodeName(Code code);
+
+// What went wrong, to what, and what to do next; a sentence or two that a person can act on.
+class [[nodiscard]] Error {
+ public:
+  Error(Code code, std::string message) : code_(code), message_(std::move(message)) {}
+
+  Code code() const { return code_; }
+  const std::string& message() const { return message_; }
+
+  // Says where it happened, on the way up: Error("no such key").In("a.gguf") reads "a.gguf: no such
+  // key".
+  Error In(std::string_view where) &&;
+
+ private:
+  Code code_;
+  std::string message_;
+};
+
+inline Error InvalidArgument(std::string message) {
+  return {Code::kInvalidArgument, std::move(message)};
+}
+inline Error NotFound(std::string message) { return {Code::kNotFound, std::move(message)}; }
+inline Error ResourceExhausted(std::string message) {
+  return {Code::kResourceExhausted, std::move(message)};
+}
+inline Error FailedPrecondition(std::string message) {
+  return {Code::kFailedPrecondition, std::move(message)};
+}
+inline Error OutOfRange(std::string message) { return {Code::kOutOfRange, std::move(message)}; }
+inline Error Unimplemented(std::string message) {
+  return {Code::kUnimplemented, std::move(message)};
+}
+inline Error DataLoss(std::string message) { return {Code::kDataLoss, std::move(message)}; }
+
+// An Error from the C library's errno, for a system call that failed on `what`.
+Error SystemError(int error_number, std::string_view what);
+
+// A value or an Error. Look at ok() first: taking the one that is not there is a programmer
+// mistake.
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  using Value = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
+
+  Result()
+    requires std::is_void_v<T>
+      : state_(std::in_place_index<0>) {}
+  Result(Error error)
+      : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
+  template <typename U = Value>
+    requires(!std::is_void_v<T> && std::is_constructible_v<Value, U &&> &&
+             !std::is_same_v<std::remove_cvref_t<U>, Result> &&
+             !std::is_same_v<std::remove_cvref_t<U>, Error>)
+  Result(U&& value)  // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
+      : state_(std::in_place_index<0>, std::forward<U>(value)) {}
+
+  bool ok() const { return state_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+
+  const Error& error() const& {
+    CHECK(!ok());
+    return std::get<1>(state_);
+  }
+  Error&& error() && {
+    CHECK(!ok());
+    return std::get<1>(std::move(state_));
+  }
+
+  Value& value() & {
+    CHECK_NOTE(ok(), ok() ? std::string_view() : std::get<1>(state_).message());
+    return std::get<0>(state_);
+  }
+  const Value& value() const& { return const_cast<Result*>(this)->value(); }
+  Value&& value() && { return std::move(this->value()); }
+
+  Value* operator->() { return &value(); }
+  const Value* operator->() const { return &value(); }
+  Value& operator*() & { return value(); }
+  const Value& operator*() const& { return value(); }
+  Value&& operator*() && { return std::move(*this).value(); }
+
+  // Adds where it happened, if it failed.
+  Result In(std::string_view where) && {
+    if (ok()) return std::move(*this);
+    return std::move(*this).error().In(where);
+  }
+
+ private:
+  std::variant<Value, Error> state_;
+};
+
+using Status = Result<void>;
+
+inline Status Ok() { return {}; }
+
+}  // namespace aster
+
+// TRY(expression) is the expression's value, or makes the function return its Error:
+//   File file = TRY(File::Open(path));
+//   TRY(file.Sync());
+#define TRY(expression)                                                     \
+  __extension__({                                                           \
+    auto aster_try_result = (expression);                                   \
+    if (!aster_try_result.ok()) return std::move(aster_try_result).error(); \
+    std::move(aster_try_result).value();                                    \
+  })
