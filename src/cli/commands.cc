@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "cli/commands.h"
+
+#include <CLI/CLI.hpp>
+
+#include "base/log.h"
+#include "cli/console.h"
+
+namespace aster::cli {
+namespace {
+
+constexpr std::string_view kFooter =
+    "Every command explains itself: aster COMMAND --help\n"
+    "Exit status: 0 done; 1 the answer is no; 2 wrong usage; 3 bad input; 4 not supported;\n"
+    "             5 the machine refused; 70 a mistake in aster itself.";
+
+struct GlobalOptions {
+  Console::Color color = Console::Color::kAuto;
+  std::string log_level = "warn";
+  std::string log_format = "text";
+};
+
+void DeclareGlobalOptions(CLI::App& app, GlobalOptions& options) {
+  const std::map<std::string, Console::Color> colors = {{"auto", Console::Color::kAuto},
+                                                        {"always", Console::Color::kAlways},
+                                                        {"never", Console::Color::kNever}};
+  app.add_option("--color", options.color, "Colours: auto (on a terminal), always, never")
+      ->transform(CLI::CheckedTransformer(colors))
+      ->type_name("WHEN");
+  app.add_option("--log-level", options.log_level, "Least important message to log")
+      ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}))
+      ->type_name("LEVEL");
+  app.add_option("--log-format", options.log_format,
+                 "Log lines for people (text) or programs (json)")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->type_name("FORMAT");
+}
+
+int RunChosen(const Run& run, const GlobalOptions& options) {
+  Console console(stdout, stderr, options.color);
+  Result<ExitStatus> status = run(console);
+  if (status.ok()) {
+    if (Status flushed = console.Flush(); !flushed.ok()) status = std::move(flushed).error();
+  }
+  if (status.ok()) return *status;
+  console.Complain("error", status.error().message());
+  return ExitStatusOf(status.error());
+}
+
+constexpr Command kCommands[] = {
+    {"completion", "Print the shell script that completes aster's commands and options",
+     DeclareCompletion},
+};
+
+}  // namespace
+
+std::span<const Command> AllCommands() { return kCommands; }
+
+ExitStatus ExitStatusOf(const Error& error) {
+  switch (error.code()) {
+    case Code::kInvalidArgument:
+    case Code::kNotFound:
+    case Code::kAlreadyExists:
+    case Code::kFailedPrecondition:
+    case Code::kOutOfRange:
+    case Code::kDataLoss:
+      return kExitInput;
+    case Code::kUnimplemented:
+      return kExitUnsupported;
+    case Code::kInternal:
+      return kExitInternal;
+    default:
+      return kExitSystem;
+  }
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app(
+      "Asterism makes a few ordinary machines behave like one good machine for running large "
+      "language models.",
+      "aster");
+  app.footer(std::string(kFooter));
+  app.set_version_flag("--version", "aster " ASTER_VERSION);
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.get_formatter()->column_width(34);
+
+  GlobalOptions options;
+  DeclareGlobalOptions(app, options);
+  std::map<const CLI::App*, Run> runs;
+  for (const Command& command : AllCommands()) {
+    CLI::App* sub = app.add_subcommand(command.name, command.summary);
+    runs[sub] = command.declare(*sub);
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    // Help and version come this way too, with exit code 0.
+    return app.exit(error) == 0 ? kExitOk : kExitUsage;
+  }
+  log::Configure(log::ParseLevel(options.log_level).value(),
+                 options.log_format == "json" ? log::Format::kJson : log::Format::kText);
+  return RunChosen(runs.at(app.get_subcommands().front()), options);
+}
+
+}  // namespace aster::cli

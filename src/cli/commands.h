@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The list of sub-commands, and the program around them: finds the one asked for, parses its
+// options, runs it and turns what comes back into an exit status.
+#pragma once
+
+#include <span>
+
+#include "cli/command.h"
+
+namespace aster::cli {
+
+// One per command, each in a file of its own: <name>_command.cc.
+Run DeclareCompletion(CLI::App& app);
+
+// Every sub-command, in the order in which `aster --help` shows them.
+std::span<const Command> AllCommands();
+
+int Main(int argc, char** argv);
+
+}  // namespace aster::cli

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The person, or the script, in front of the program: plain output for scripts and files, colour
+// only on a terminal. Must not know any command.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace aster::cli {
+
+// How a piece of text stands out on a terminal.
+enum class Style { kPlain, kBold, kDim, kGood, kWarn, kBad, kAccent };
+
+// Not for concurrent use.
+class Console {
+ public:
+  // Colour follows the terminal, the NO_COLOR convention and `--color`.
+  enum class Color { kAuto, kAlways, kNever };
+
+  Console(std::FILE* out, std::FILE* err, Color color);
+
+  template <typename... Args>
+  void Print(fmt::format_string<Args...> format, Args&&... args) {
+    Write(fmt::format(format, std::forward<Args>(args)...));
+  }
+  // To standard output, byte for byte.
+  void Write(std::string_view text);
+  // A line to standard error, after `aster: `.
+  void Complain(std::string_view kind, std::string_view message);
+
+  // `text` with the style's colour where standard output shows colours.
+  std::string Styled(Style style, std::string_view text) const;
+  bool shows_color() const { return out_color_; }
+  bool shows_progress() const { return err_is_terminal_; }
+  std::FILE* err() const { return err_; }
+
+  // Everything written has reached the system, or the error that a full disk or a closed pipe gave.
+  Status Flush();
+
+ private:
+  std::FILE* const out_;
+  std::FILE* const err_;
+  const bool out_color_;
+  const bool err_color_;
+  const bool err_is_terminal_;
+  bool write_failed_ = false;
+};
+
+// Everything a stream still has. Refuses more than `limit_bytes`.
+Result<std::string> ReadStream(std::FILE* stream, std::string_view name, size_t limit_bytes);
+
+// `text` as a terminal may safely show it: control characters, escapes and bad UTF-8 are spelled
+// out.
+std::string Printable(std::string_view text);
+
+}  // namespace aster::cli
