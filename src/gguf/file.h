@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Reads one GGUF file, versions 2 and 3: its metadata and its list of tensors. Nobody vouches for
+// the file, so everything is checked before it is used; tensor data is mapped, never touched. Knows
+// nothing of other files of the same model (model_files.h) nor of what a tensor is for.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/mapped_file.h"
+#include "base/result.h"
+#include "gguf/metadata.h"
+#include "gguf/types.h"
+
+namespace aster::gguf {
+
+inline constexpr uint32_t kMaxDims = 4;
+inline constexpr uint64_t kDefaultAlignment = 32;
+
+// One tensor of a file; name and data are views into the file's bytes.
+struct Tensor {
+  std::string_view name;
+  TensorType type = TensorType::kF32;
+  uint32_t dim_count = 0;
+  // [row length, rows, matrices, ...]: the first dimension is contiguous. Ones from dim_count on.
+  std::array<uint64_t, kMaxDims> dims = {1, 1, 1, 1};
+  uint64_t element_count = 0;
+  uint64_t offset = 0;  // of the data, from the beginning of the file
+  // Of a tensor of unknown type nobody knows the size: it is listed, and data is empty.
+  bool size_known = false;
+  Bytes data;
+
+  std::span<const uint64_t> shape() const { return {dims.data(), dim_count}; }
+};
+
+// "[4096, 32000]"
+std::string ShapeText(const Tensor& tensor);
+
+// Constant after it is made, so any number of threads may read. Views into it live as long as the
+// File, and stay valid when it moves.
+class File {
+ public:
+  static Result<File> Open(const std::string& path);
+  // The same from bytes in memory, which must outlive the File. (Only bytes that are themselves
+  // aligned give aligned tensors.)
+  static Result<File> Parse(Bytes bytes);
+
+  // Empty where the file was parsed from memory.
+  const std::string& path() const { return mapped_.path(); }
+  const MappedFile& mapped() const { return mapped_; }
+
+  uint32_t version() const { return version_; }
+  uint64_t alignment() const { return alignment_; }
+  uint64_t size_bytes() const { return bytes_.size(); }
+  // Where tensor data begins.
+  uint64_t data_offset() const { return data_offset_; }
+
+  const Metadata& metadata() const { return metadata_; }
+  // In the file's order.
+  std::span<const Tensor> tensors() const { return tensors_; }
+  // Null where there is no such tensor.
+  const Tensor* FindTensor(std::string_view name) const;
+
+ private:
+  friend class FileParser;
+
+  MappedFile mapped_;
+  Bytes bytes_;
+  uint32_t version_ = 0;
+  uint64_t alignment_ = kDefaultAlignment;
+  uint64_t data_offset_ = 0;
+  Metadata metadata_;
+  std::vector<Tensor> tensors_;
+  std::vector<size_t> by_name_;  // indices of tensors_, by ascending name
+};
+
+}  // namespace aster::gguf
