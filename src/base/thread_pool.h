@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// A pool of threads for arithmetic: a fixed number of them, short waits, no queue, no allocation
+// per call. It knows nothing of what it computes; work that waits for files or peers belongs
+// elsewhere.
+//
+// Thread 0 is whoever calls. The others spin for a short, bounded time between calls, because
+// waking a sleeping core costs more than most operations on one token, and then sleep.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "base/function_ref.h"
+#include "base/mutex.h"
+
+namespace aster {
+
+struct IndexRange {
+  size_t begin = 0;
+  size_t end = 0;
+
+  size_t size() const { return end - begin; }
+  bool operator==(const IndexRange&) const = default;
+};
+
+// The part of 0..count that thread `thread_index` of `thread_count` works on: contiguous, ascending
+// with the thread, sizes differing by one at most, the larger ones first.
+constexpr IndexRange PartOf(size_t count, size_t thread_index, size_t thread_count) {
+  const size_t share = count / thread_count;
+  const size_t extra = count % thread_count;
+  const size_t begin = thread_index * share + (thread_index < extra ? thread_index : extra);
+  return {begin, begin + share + (thread_index < extra ? 1 : 0)};
+}
+
+// Calls from several threads wait for one another. A call from inside the work of any pool is a
+// programmer mistake and aborts: work is made parallel at one level only.
+// While it works, every thread (the caller too) is in the compute float mode (base/float_mode.h).
+class ThreadPool {
+ public:
+  // Called with the indices to work on, and the thread that works: 0 ≤ thread_index <
+  // thread_count(), for picking a thread's own scratch memory.
+  using Work = FunctionRef<void(size_t begin, size_t end, size_t thread_index)>;
+
+  // More threads than this are never started.
+  static constexpr size_t kMaxThreadCount = 512;
+
+  // At least one thread. Where the system refuses to start as many, there are fewer (results do not
+  // depend on how many). If `cpus` is not empty, thread i > 0 is pinned to cpus[i % cpus.size()];
+  // the caller's own thread is left as it is (see PinThisThread).
+  explicit ThreadPool(size_t thread_count, std::vector<int> cpus = {});
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  size_t thread_count() const { return workers_.size() + 1; }
+
+  // Cuts 0..count by PartOf, one part for each thread, and returns when all are done. Threads whose
+  // part is empty are not called. With count == thread_count() thread i gets exactly index i.
+  void ParallelFor(size_t count, Work work) EXCLUDES(call_mu_);
+
+  // For uneven work: threads take the next `chunk` indices whenever they are free, so which thread
+  // sees an index is a matter of luck, and the result must not depend on it.
+  void ParallelForDynamic(size_t count, size_t chunk, Work work) EXCLUDES(call_mu_);
+
+ private:
+  struct Job {
+    const Work* work = nullptr;  // borrowed from the caller; null tells the workers to end
+    size_t count = 0;
+    size_t chunk = 0;  // 0: cut by PartOf
+  };
+
+  static constexpr size_t kCacheLineBytes = 64;
+
+  // The caller's side.
+  void Run(const Job& job) EXCLUDES(call_mu_);
+  void Prepare(const Job& job);
+  void Publish();
+  void AwaitWorkers() const;
+  // The workers' side.
+  void WorkerMain(size_t thread_index, int cpu);
+  uint32_t AwaitJob(uint32_t seen_epoch) const;
+  // Both.
+  void RunPart(size_t thread_index);
+
+  // Constant after construction.
+  int64_t spin_ns_;
+  std::vector<std::thread> workers_;
+
+  Mutex call_mu_;  // held for the length of a call
+
+  // Written by the caller while the workers wait, read by them after they have seen epoch_ rise.
+  Job job_;
+  alignas(kCacheLineBytes) std::atomic<uint32_t> epoch_{0};       // how many jobs were posted
+  alignas(kCacheLineBytes) std::atomic<uint32_t> unfinished_{0};  // workers still at this job
+  alignas(kCacheLineBytes) std::atomic<size_t> next_index_{0};    // of a dynamic job
+};
+
+// Pins the calling thread to one cpu; false where the system does not allow it (harmless).
+bool PinThisThread(int cpu);
+
+}  // namespace aster
