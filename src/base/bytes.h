@@ -87,10 +87,9 @@ class ByteWriter {
  public:
   template <Scalar T>
   void Write(T value) {
-    const auto* begin = reinterpret_cast<const uint8_t*>(&value);
-    buffer_.insert(buffer_.end(), begin, begin + sizeof(T));
+    Append(&value, sizeof(T));
   }
-  void WriteBytes(Bytes bytes) { buffer_.insert(buffer_.end(), bytes.begin(), bytes.end()); }
+  void WriteBytes(Bytes bytes) { Append(bytes.data(), bytes.size()); }
   void PadTo(size_t alignment) {
     buffer_.resize((buffer_.size() + alignment - 1) / alignment * alignment);
   }
@@ -99,6 +98,13 @@ class ByteWriter {
   Bytes bytes() const { return buffer_; }
 
  private:
+  // vector::insert would do, but g++ 12 warns of overflows in it that are none.
+  void Append(const void* data, size_t size) {
+    const size_t begin = buffer_.size();
+    buffer_.resize(begin + size);
+    if (size > 0) std::memcpy(buffer_.data() + begin, data, size);
+  }
+
   std::vector<uint8_t> buffer_;
 };
 

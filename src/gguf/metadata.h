@@ -21,9 +21,9 @@ namespace aster::gguf {
 
 class Array;
 
-// One key and its value. The typed getter converts where nothing is lost (any whole number that
-// fits, floats of either size, 0 and 1 as bool) and otherwise says in its error which key it was,
-// what was needed and what was found. A view: valid as long as the file's bytes.
+// One key and its value. The typed getter converts what converts safely (any whole number that
+// fits, numbers to floats of either size, 0 and 1 to bool) and otherwise says in its error which
+// key it was, what was needed and what was found. A view: valid as long as the file's bytes.
 class Value {
  public:
   // payload: the value as it stands in the file behind its type (for a string behind its length),

@@ -1,0 +1,332 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "gguf/file.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+#include <utility>
+
+#include "base/checked.h"
+#include "gguf/utf8.h"
+
+namespace aster::gguf {
+namespace {
+
+constexpr uint32_t kOldestVersion = 2;
+constexpr uint32_t kNewestVersion = 3;
+constexpr uint64_t kLeastAlignment = 8;  // as the format demands
+// Arrays may hold arrays; no file in use goes deeper than one.
+constexpr int kMaxArrayDepth = 8;
+// What the format allows for a key, taken for tensor names too. Nobody comes near it.
+constexpr uint64_t kMaxNameBytes = 65535;
+
+// The least that an entry takes in the file, which bounds how many there can be.
+constexpr size_t kLeastStringBytes = sizeof(uint64_t);
+constexpr size_t kLeastArrayBytes = sizeof(uint32_t) + sizeof(uint64_t);
+constexpr size_t kLeastValueBytes = kLeastStringBytes + 1 + sizeof(uint32_t) + 1;
+constexpr size_t kLeastTensorBytes =
+    kLeastStringBytes + 1 + sizeof(uint32_t) + sizeof(uint32_t) + sizeof(uint64_t);
+
+size_t LeastElementBytes(ValueType type) {
+  if (type == ValueType::kString) return kLeastStringBytes;
+  if (type == ValueType::kArray) return kLeastArrayBytes;
+  return FixedValueBytes(type);
+}
+
+// Says what a file is that does not begin like a GGUF file.
+Error NotGguf(Bytes bytes) {
+  const auto begins_with = [&](std::string_view text) { return AsText(bytes).starts_with(text); };
+  if (bytes.empty()) return DataLoss("the file is empty");
+  if (begins_with("version https://git-lfs")) {
+    return InvalidArgument(
+        "this is only a Git LFS pointer to the model; fetch the file itself with: git lfs pull");
+  }
+  if (begins_with("lmgg") || begins_with("fmgg") || begins_with("tjgg") || begins_with("algg")) {
+    return Unimplemented(
+        "this is a GGML file from before GGUF; convert the original model to GGUF again");
+  }
+  if (begins_with("PK")) {
+    return InvalidArgument("this is a zip archive or a PyTorch model; a GGUF file is needed");
+  }
+  if (begins_with("<!") || begins_with("<html")) {
+    return InvalidArgument("this is a web page, not a model; was the download a login page?");
+  }
+  if (bytes.size() > 8 && bytes[8] == '{') {
+    return InvalidArgument("this looks like a safetensors file; a GGUF file is needed");
+  }
+  return InvalidArgument("this is not a GGUF file: it does not begin with the letters GGUF");
+}
+
+Error UnreadableVersion(uint32_t version) {
+  if ((version & 0xFFFF) == 0) {
+    return Unimplemented(
+        "this is a big-endian GGUF file; convert it to little-endian (gguf-py's "
+        "gguf_convert_endian does) or get the usual one");
+  }
+  return Unimplemented(
+      fmt::format("this is a GGUF file of version {}; versions {} and {} can be read{}", version,
+                  kOldestVersion, kNewestVersion,
+                  version < kOldestVersion ? ". Convert the original model again" : ""));
+}
+
+}  // namespace
+
+// Reads a file's head, from the first byte to the last tensor's entry.
+class FileParser {
+ public:
+  explicit FileParser(File& file) : file_(file), bytes_(file.bytes_), reader_(file.bytes_) {}
+
+  Status Parse() {
+    TRY(ParseHeader());
+    TRY(ParseMetadata());
+    TRY(ParseAlignment());
+    TRY(ParseTensors());
+    TRY(PlaceTensors());
+    return IndexTensors();
+  }
+
+ private:
+  Status ParseHeader() {
+    if (!AsText(bytes_).starts_with("GGUF")) return NotGguf(bytes_);
+    TRY(reader_.Skip(4));
+    file_.version_ = TRY(reader_.Read<uint32_t>().In("the version"));
+    if (file_.version_ < kOldestVersion || file_.version_ > kNewestVersion) {
+      return UnreadableVersion(file_.version_);
+    }
+    tensor_count_ = TRY(reader_.Read<uint64_t>().In("the number of tensors"));
+    value_count_ = TRY(reader_.Read<uint64_t>().In("the number of metadata keys"));
+    TRY(CheckCount(value_count_, kLeastValueBytes, "metadata keys"));
+    return CheckCount(tensor_count_, kLeastTensorBytes, "tensors");
+  }
+
+  Status CheckCount(uint64_t count, size_t least_bytes, std::string_view what) const {
+    if (count <= reader_.left() / least_bytes) return Ok();
+    return DataLoss(
+        fmt::format("the header speaks of {} {}, more than fit in a file of {} bytes; the file is "
+                    "damaged or was cut off",
+                    count, what, bytes_.size()));
+  }
+
+  Result<std::string_view> ReadString() {
+    const uint64_t size = TRY(reader_.Read<uint64_t>());
+    return AsText(TRY(reader_.ReadBytes(size)));
+  }
+
+  // A key or a tensor's name.
+  Result<std::string_view> ReadName() {
+    const size_t begin = reader_.offset();
+    const std::string_view name = TRY(ReadString());
+    if (name.empty()) return DataLoss(fmt::format("the name at byte {} is empty", begin));
+    if (name.size() > kMaxNameBytes) {
+      return DataLoss(fmt::format("the name at byte {} has {} bytes; at most {} are allowed", begin,
+                                  name.size(), kMaxNameBytes));
+    }
+    if (!IsUtf8(name)) return DataLoss(fmt::format("the name at byte {} is not UTF-8", begin));
+    return name;
+  }
+
+  Status ParseMetadata() {
+    std::vector<Value> values;
+    values.reserve(value_count_);
+    for (uint64_t i = 0; i < value_count_; ++i) {
+      const std::string_view key =
+          TRY(ReadName().In(fmt::format("metadata key {} of {}", i + 1, value_count_)));
+      values.push_back(TRY(ReadValue(key).In(fmt::format("the value of the key {}", key))));
+    }
+    file_.metadata_ = TRY(Metadata::Of(std::move(values)));
+    return Ok();
+  }
+
+  Result<Value> ReadValue(std::string_view key) {
+    const ValueType type = TRY(ReadValueType());
+    if (type == ValueType::kString) return Value(key, type, AsBytes(TRY(ReadString())));
+    const size_t begin = reader_.offset();
+    if (type == ValueType::kArray) {
+      TRY(SkipArray(/*depth=*/1));
+    } else {
+      TRY(reader_.Skip(FixedValueBytes(type)));
+    }
+    return Value(key, type, bytes_.subspan(begin, reader_.offset() - begin));
+  }
+
+  Result<ValueType> ReadValueType() {
+    const size_t begin = reader_.offset();
+    const uint32_t number = TRY(reader_.Read<uint32_t>());
+    if (number < kValueTypeCount) return static_cast<ValueType>(number);
+    return DataLoss(fmt::format("{} at byte {} is not the number of a value type", number, begin));
+  }
+
+  Status SkipArray(int depth) {
+    if (depth > kMaxArrayDepth) {
+      return Unimplemented(fmt::format("arrays at byte {} lie within each other more than {} deep",
+                                       reader_.offset(), kMaxArrayDepth));
+    }
+    const ValueType type = TRY(ReadValueType());
+    const uint64_t count = TRY(reader_.ReadCount<uint64_t>(LeastElementBytes(type)));
+    if (const uint32_t fixed = FixedValueBytes(type); fixed != 0) {
+      return reader_.Skip(count * fixed);  // fits: ReadCount has seen so many bytes
+    }
+    for (uint64_t i = 0; i < count; ++i) {
+      if (type == ValueType::kString) {
+        TRY(ReadString());
+      } else {
+        TRY(SkipArray(depth + 1));
+      }
+    }
+    return Ok();
+  }
+
+  Status ParseAlignment() {
+    const std::string_view key = "general.alignment";
+    const uint64_t alignment = TRY(file_.metadata_.GetOr<uint64_t>(key, kDefaultAlignment));
+    if (!std::has_single_bit(alignment) || alignment < kLeastAlignment) {
+      return DataLoss(fmt::format("{} is {}; a power of two from {} up is needed", key, alignment,
+                                  kLeastAlignment));
+    }
+    file_.alignment_ = alignment;
+    return Ok();
+  }
+
+  Status ParseTensors() {
+    TRY(CheckCount(tensor_count_, kLeastTensorBytes, "tensors"));
+    file_.tensors_.reserve(tensor_count_);
+    for (uint64_t i = 0; i < tensor_count_; ++i) {
+      Tensor tensor;
+      tensor.name = TRY(ReadName().In(fmt::format("tensor {} of {}", i + 1, tensor_count_)));
+      TRY(ReadShapeAndPlace(tensor).In(fmt::format("tensor {}", tensor.name)));
+      file_.tensors_.push_back(tensor);
+    }
+    return Ok();
+  }
+
+  Status ReadShapeAndPlace(Tensor& tensor) {
+    const size_t begin = reader_.offset();
+    tensor.dim_count = TRY(reader_.Read<uint32_t>());
+    if (tensor.dim_count > kMaxDims) {
+      return DataLoss(fmt::format("it has {} dimensions (byte {}); at most {} are possible",
+                                  tensor.dim_count, begin, kMaxDims));
+    }
+    tensor.element_count = 1;
+    for (uint32_t i = 0; i < tensor.dim_count; ++i) {
+      tensor.dims[i] = TRY(reader_.Read<uint64_t>());
+      const auto product = CheckedMul(tensor.element_count, tensor.dims[i]);
+      if (!product || !std::in_range<int64_t>(*product) || tensor.dims[i] == 0) {
+        return DataLoss(fmt::format("no tensor can have {} as dimension {} (byte {})",
+                                    tensor.dims[i], i, reader_.offset() - sizeof(uint64_t)));
+      }
+      tensor.element_count = *product;
+    }
+    tensor.type = static_cast<TensorType>(TRY(reader_.Read<uint32_t>()));
+    tensor.offset = TRY(reader_.Read<uint64_t>());  // from data_offset_ for now
+    return Ok();
+  }
+
+  // Finds where every tensor's bytes are, which the end of the head decides.
+  Status PlaceTensors() {
+    const auto data_offset = CheckedRoundUp<uint64_t>(reader_.offset(), file_.alignment_);
+    if (!data_offset) return DataLoss("general.alignment is absurdly large");
+    file_.data_offset_ =
+        tensor_count_ == 0 ? std::min<uint64_t>(*data_offset, bytes_.size()) : *data_offset;
+    for (Tensor& tensor : file_.tensors_) {
+      TRY(PlaceTensor(tensor).In(fmt::format("tensor {}", tensor.name)));
+    }
+    return CheckOverlaps();
+  }
+
+  Status PlaceTensor(Tensor& tensor) const {
+    if (tensor.offset % file_.alignment_ != 0) {
+      return DataLoss(fmt::format("its offset {} is not a multiple of the file's alignment, {}",
+                                  tensor.offset, file_.alignment_));
+    }
+    uint64_t size = 0;
+    if (FindTensorType(tensor.type) != nullptr) {
+      size = TRY(TensorBytes(tensor.type, tensor.shape()));
+      tensor.size_known = true;
+    }
+    const auto begin = CheckedAdd(file_.data_offset_, tensor.offset);
+    const auto end = begin ? CheckedAdd(*begin, size) : std::nullopt;
+    if (!end || *end > bytes_.size()) {
+      return DataLoss(
+          fmt::format("its {} bytes at offset {} of the data, which begins at byte {}, end behind "
+                      "the end of the file ({} bytes); the file is incomplete or damaged, get it "
+                      "again",
+                      size, tensor.offset, file_.data_offset_, bytes_.size()));
+    }
+    tensor.offset = *begin;
+    tensor.data = bytes_.subspan(*begin, size);
+    return Ok();
+  }
+
+  Status CheckOverlaps() const {
+    std::vector<const Tensor*> by_offset;
+    by_offset.reserve(file_.tensors_.size());
+    for (const Tensor& tensor : file_.tensors_) by_offset.push_back(&tensor);
+    std::sort(by_offset.begin(), by_offset.end(), [](const Tensor* a, const Tensor* b) {
+      return std::pair(a->offset, a->data.size()) < std::pair(b->offset, b->data.size());
+    });
+    for (size_t i = 1; i < by_offset.size(); ++i) {
+      const Tensor& before = *by_offset[i - 1];
+      const Tensor& after = *by_offset[i];
+      if (before.offset + before.data.size() > after.offset) {
+        return DataLoss(fmt::format(
+            "the data of the tensors {} (byte {}, {} bytes) and {} (byte {}) overlap; the file is "
+            "damaged, get it again",
+            before.name, before.offset, before.data.size(), after.name, after.offset));
+      }
+    }
+    return Ok();
+  }
+
+  Status IndexTensors() {
+    const std::vector<Tensor>& tensors = file_.tensors_;
+    std::vector<size_t>& by_name = file_.by_name_;
+    by_name.resize(tensors.size());
+    std::iota(by_name.begin(), by_name.end(), size_t{0});
+    std::sort(by_name.begin(), by_name.end(),
+              [&](size_t a, size_t b) { return tensors[a].name < tensors[b].name; });
+    const auto twin = std::adjacent_find(by_name.begin(), by_name.end(), [&](size_t a, size_t b) {
+      return tensors[a].name == tensors[b].name;
+    });
+    if (twin == by_name.end()) return Ok();
+    return DataLoss(fmt::format("the tensor {} is there twice", tensors[*twin].name));
+  }
+
+  File& file_;
+  const Bytes bytes_;
+  ByteReader reader_;
+  uint64_t tensor_count_ = 0;
+  uint64_t value_count_ = 0;
+};
+
+std::string ShapeText(const Tensor& tensor) {
+  return fmt::format("[{}]", fmt::join(tensor.shape(), ", "));
+}
+
+Result<File> File::Open(const std::string& path) {
+  MappedFile mapped = TRY(MappedFile::Open(path));
+  File file = TRY(Parse(mapped.bytes()).In(path));
+  file.mapped_ = std::move(mapped);
+  return file;
+}
+
+Result<File> File::Parse(Bytes bytes) {
+  File file;
+  file.bytes_ = bytes;
+  TRY(FileParser(file).Parse());
+  return file;
+}
+
+const Tensor* File::FindTensor(std::string_view name) const {
+  const auto found =
+      std::lower_bound(by_name_.begin(), by_name_.end(), name,
+                       [&](size_t index, std::string_view n) { return tensors_[index].name < n; });
+  if (found == by_name_.end() || tensors_[*found].name != name) return nullptr;
+  return &tensors_[*found];
+}
+
+}  // namespace aster::gguf
