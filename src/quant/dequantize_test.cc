@@ -1,0 +1,157 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "quant/dequantize.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "base/hash.h"
+#include "quant/blocks.h"
+#include "quant/half.h"
+#include "quant/test_support.h"
+
+namespace aster::quant {
+namespace {
+
+using gguf::TensorType;
+using ::testing::HasSubstr;
+
+// What random bytes decode to, so that no format ever drifts. The hashes were taken when every
+// value had been compared, bit for bit, with those of a published implementation.
+struct Golden {
+  TensorType type;
+  uint64_t hash;
+};
+constexpr Golden kGolden[] = {
+    {TensorType::kF32, 0xa9fbdc13ba281ca1},     {TensorType::kF64, 0x3c4b225bd095f56c},
+    {TensorType::kF16, 0x525b56b8252e3051},     {TensorType::kBF16, 0xf2a2cd46690895de},
+    {TensorType::kQ1_0, 0x2fd6e68ebbf6e949},    {TensorType::kQ2_0, 0xc68ff692331e9f50},
+    {TensorType::kQ4_0, 0xc59e59dbff8eb97e},    {TensorType::kQ4_1, 0xd7984076e2f23c90},
+    {TensorType::kQ5_0, 0xfa6ac445e04937f1},    {TensorType::kQ5_1, 0x1f9ae26cbd59cbd0},
+    {TensorType::kQ8_0, 0x568d9db8421b482a},    {TensorType::kQ8_1, 0x9886a7aab3ff9318},
+    {TensorType::kQ2_K, 0xc2844fa22ceb3265},    {TensorType::kQ3_K, 0x5d512284bacb17bd},
+    {TensorType::kQ4_K, 0x2fe93ecc413fda25},    {TensorType::kQ5_K, 0x1b49db3c7babd30d},
+    {TensorType::kQ6_K, 0xa2c373dfe4779ad5},    {TensorType::kQ8_K, 0x4a19dea634df6909},
+    {TensorType::kTQ1_0, 0xbfa63c2042426a09},   {TensorType::kTQ2_0, 0xf683504fd2d2ab9f},
+    {TensorType::kIQ1_S, 0x07c773bdcdeccb8b},   {TensorType::kIQ1_M, 0xd15a901b1b29d39a},
+    {TensorType::kIQ2_XXS, 0x4e58029a52cacd0c}, {TensorType::kIQ2_XS, 0x097560cc1f4f54c5},
+    {TensorType::kIQ2_S, 0x3943c59bfeb84c34},   {TensorType::kIQ3_XXS, 0x8ef55a9110f81017},
+    {TensorType::kIQ3_S, 0x5ee5d7ddf06e8103},   {TensorType::kIQ4_NL, 0xb568059c88a454e8},
+    {TensorType::kIQ4_XS, 0x1d954250acda4785},  {TensorType::kMXFP4, 0x91623d0d0d5507fa},
+    {TensorType::kNVFP4, 0x3d2c75803c3c4af0},
+};
+
+constexpr size_t kGoldenBlocks = 64;
+
+std::vector<float> DecodeRandomBlocks(const gguf::TensorTypeInfo& info) {
+  TestRandom random(static_cast<uint64_t>(info.type));
+  const std::vector<uint8_t> bytes = random.Bytes(kGoldenBlocks * info.block_bytes);
+  std::vector<float> values(kGoldenBlocks * info.block_elements);
+  const Status status = Dequantize(info.type, bytes, values);
+  EXPECT_TRUE(status.ok()) << info.name;
+  // Which NaN comes out of infinity minus infinity is the machine's choice.
+  for (float& value : values) {
+    if (std::isnan(value)) value = std::numeric_limits<float>::quiet_NaN();
+  }
+  return values;
+}
+
+TEST(Dequantize, RandomBlocksNeverChange) {
+  for (const Golden& golden : kGolden) {
+    const std::vector<float> values = DecodeRandomBlocks(*gguf::FindTensorType(golden.type));
+    const auto* bytes = reinterpret_cast<const uint8_t*>(values.data());
+    EXPECT_EQ(Hash64Of({bytes, values.size() * sizeof(float)}), golden.hash)
+        << gguf::TensorTypeName(golden.type);
+  }
+}
+
+TEST(Dequantize, EveryDecoderHasAGoldenHash) {
+  for (const gguf::TensorTypeInfo& info : gguf::KnownTensorTypes()) {
+    const bool is_golden = std::any_of(std::begin(kGolden), std::end(kGolden),
+                                       [&](const Golden& g) { return g.type == info.type; });
+    EXPECT_EQ(FindDecoder(info.type) != nullptr, is_golden) << info.name;
+  }
+}
+
+TEST(Dequantize, BlocksMayStandAnywhere) {
+  for (const Golden& golden : kGolden) {
+    const gguf::TensorTypeInfo& info = *gguf::FindTensorType(golden.type);
+    TestRandom random(static_cast<uint64_t>(info.type));
+    std::vector<uint8_t> bytes = random.Bytes(kGoldenBlocks * info.block_bytes);
+    bytes.insert(bytes.begin(), 0);  // now every block is at an odd address
+    std::vector<float> values(kGoldenBlocks * info.block_elements);
+    ASSERT_TRUE(Dequantize(info.type, Bytes(bytes).subspan(1), values).ok());
+    const std::vector<float> expected = DecodeRandomBlocks(info);
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (!std::isnan(expected[i])) {
+        ASSERT_EQ(values[i], expected[i]) << info.name;
+      }
+    }
+  }
+}
+
+// One weight of each, worked out by hand from docs/quantisation.md.
+TEST(Dequantize, Q4_0ByHand) {
+  BlockQ4_0 block = {};
+  block.scale = FloatToHalf(0.5f);
+  block.quants[3] = 0x1f;
+  float out[32];
+  FindDecoder(TensorType::kQ4_0)(reinterpret_cast<const uint8_t*>(&block), 1, out);
+  EXPECT_EQ(out[3], 0.5f * (15 - 8));
+  EXPECT_EQ(out[19], 0.5f * (1 - 8));
+  EXPECT_EQ(out[0], 0.5f * -8);
+}
+
+TEST(Dequantize, Q4_KByHand) {
+  BlockQ4_K block = {};
+  block.scale = FloatToHalf(2.0f);
+  block.min_scale = FloatToHalf(0.25f);
+  block.scales[1] = 0x80 | 3;       // group 1: scale 3; group 5: upper bits 2
+  block.scales[5] = 0x40 | 9;       // group 1: minimum 9; group 5: upper bits 1
+  block.scales[9] = 0x7a;           // group 5: lower bits 10 and 7
+  block.quants[4] = 0x50;           // group 1, weight 4: quant 5
+  block.quants[32 * 2 + 6] = 0xc0;  // group 5, weight 6: quant 12
+  float out[256];
+  FindDecoder(TensorType::kQ4_K)(reinterpret_cast<const uint8_t*>(&block), 1, out);
+  EXPECT_EQ(out[32 + 4], 2.0f * 3 * 5 - 0.25f * 9);
+  EXPECT_EQ(out[5 * 32 + 6], 2.0f * (2 * 16 + 10) * 12 - 0.25f * (1 * 16 + 7));
+}
+
+TEST(Dequantize, Iq2XxsByHand) {
+  BlockIQ2_XXS block = {};
+  block.scale = FloatToHalf(1.0f);
+  block.groups[2].points[1] = 1;                            // 43 8 8 8 8 8 8 8
+  block.groups[2].signs_and_scale = 5u << 28 | 0x02u << 7;  // the second and the last are negative
+  float out[256];
+  FindDecoder(TensorType::kIQ2_XXS)(reinterpret_cast<const uint8_t*>(&block), 1, out);
+  const float* point = out + 2 * 32 + 8;
+  const float scale = 5.5f / 4;
+  EXPECT_EQ(point[0], scale * 43);
+  EXPECT_EQ(point[1], scale * -8);
+  EXPECT_EQ(point[2], scale * 8);
+  EXPECT_EQ(point[7], scale * -8);
+}
+
+TEST(Dequantize, RefusesWhatIsNotARow) {
+  std::vector<float> out(32);
+  const std::vector<uint8_t> bytes(17);
+  EXPECT_EQ(Dequantize(TensorType::kQ4_0, bytes, out).error().code(), Code::kInvalidArgument);
+  EXPECT_EQ(Dequantize(TensorType::kQ4_0, bytes, std::span(out).first(31)).error().code(),
+            Code::kInvalidArgument);
+  EXPECT_TRUE(Dequantize(TensorType::kQ4_0, {}, {}).ok());
+}
+
+TEST(Dequantize, NamesTheTypeThatItCannotRead) {
+  const Status status = Dequantize(TensorType::kIQ4_KS, {}, {});
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code(), Code::kUnimplemented);
+  EXPECT_THAT(status.error().message(), HasSubstr("IQ4_KS"));
+  EXPECT_FALSE(Dequantize(static_cast<TensorType>(12345), {}, {}).ok());
+}
+
+}  // namespace
+}  // namespace aster::quant
