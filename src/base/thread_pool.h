@@ -50,9 +50,11 @@ class ThreadPool {
   static constexpr size_t kMaxThreadCount = 512;
 
   // At least one thread. Where the system refuses to start as many, there are fewer (results do not
-  // depend on how many). If `cpus` is not empty, thread i > 0 is pinned to cpus[i % cpus.size()];
-  // the caller's own thread is left as it is (see PinThisThread).
-  explicit ThreadPool(size_t thread_count, std::vector<int> cpus = {});
+  // depend on how many). If `cpus` is not empty, thread i > 0 is pinned to cpus[i % cpus.size()].
+  // The caller's own thread is left as it is, since threads that it starts inherit its cpus: a
+  // thread that does nothing but compute calls PinThisThread(cpus[0]) itself. Pinning pays: some
+  // kernels leave two busy threads on one core for tens of milliseconds.
+  explicit ThreadPool(size_t thread_count, const std::vector<int>& cpus = {});
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
