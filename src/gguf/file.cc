@@ -25,6 +25,9 @@ constexpr int kMaxArrayDepth = 8;
 // What the format allows for a key, taken for tensor names too. Nobody comes near it.
 constexpr uint64_t kMaxNameBytes = 65535;
 
+// Room made for entries before they are seen; a header may promise what the file does not hold.
+constexpr uint64_t kMaxReserved = 4096;
+
 // The least that an entry takes in the file, which bounds how many there can be.
 constexpr size_t kLeastStringBytes = sizeof(uint64_t);
 constexpr size_t kLeastArrayBytes = sizeof(uint32_t) + sizeof(uint64_t);
@@ -132,7 +135,7 @@ class FileParser {
 
   Status ParseMetadata() {
     std::vector<Value> values;
-    values.reserve(value_count_);
+    values.reserve(std::min(value_count_, kMaxReserved));
     for (uint64_t i = 0; i < value_count_; ++i) {
       const std::string_view key =
           TRY(ReadName().In(fmt::format("metadata key {} of {}", i + 1, value_count_)));
@@ -193,8 +196,7 @@ class FileParser {
   }
 
   Status ParseTensors() {
-    TRY(CheckCount(tensor_count_, kLeastTensorBytes, "tensors"));
-    file_.tensors_.reserve(tensor_count_);
+    file_.tensors_.reserve(std::min(tensor_count_, kMaxReserved));
     for (uint64_t i = 0; i < tensor_count_; ++i) {
       Tensor tensor;
       tensor.name = TRY(ReadName().In(fmt::format("tensor {} of {}", i + 1, tensor_count_)));
