@@ -12,11 +12,11 @@
 
 namespace aster::cli {
 
-// One line on standard error: how far, how fast, how long still; nothing at all where standard
-// error is not a terminal. The line is wiped at the end. One thread at a time may call Update.
+// One line on standard error: how far, how fast, how long still; nothing at all where standard error is
+// not a terminal. The line is wiped at the end. One thread at a time may call Update.
 class Progress {
  public:
-  Progress(const Console& console, const Clock& clock, std::string label);
+  Progress(const Console& console, Clock& clock, std::string label);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -25,7 +25,7 @@ class Progress {
 
  private:
   const Console& console_;
-  const Clock& clock_;
+  Clock& clock_;
   const std::string label_;
   const int64_t start_ns_;
   int64_t drawn_ns_ = 0;  // when the line was last drawn; 0 before the first time

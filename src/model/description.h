@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What the files of a model hold, added up: for people who look at a file before they run it. Knows
+// the names of tensors, not any one architecture.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gguf/model_files.h"
+
+namespace aster::model {
+
+// Tensors added up.
+struct Totals {
+  uint64_t tensor_count = 0;
+  uint64_t parameter_count = 0;
+  uint64_t bytes = 0;
+  uint64_t unknown_count = 0;  // tensors of a type whose size nobody knows; not in bytes
+
+  void Add(const gguf::Tensor& tensor);
+  double BitsPerParameter() const;
+};
+
+// Totals, and what each type contributes.
+struct Mix {
+  Totals all;
+  std::map<gguf::TensorType, Totals> by_type;
+
+  void Add(const gguf::Tensor& tensor);
+};
+
+struct Description {
+  Mix whole;
+  Mix embedding;                   // the token embedding
+  std::map<uint32_t, Mix> layers;  // by layer number; what a file lacks is not there
+  Mix head;                        // the output head and its norms
+  Mix other;                       // everything else
+};
+
+Description Describe(const gguf::ModelFiles& files);
+
+// The layer in a tensor's name "blk.<layer>.…".
+std::optional<uint32_t> LayerOf(std::string_view tensor_name);
+
+}  // namespace aster::model

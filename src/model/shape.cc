@@ -1,0 +1,255 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "model/shape.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace aster::model {
+namespace {
+
+struct ArchEntry {
+  Arch arch;
+  std::string_view name;
+};
+
+constexpr std::array<ArchEntry, 4> kArchs = {{{Arch::kLlama, "llama"},
+                                              {Arch::kQwen2, "qwen2"},
+                                              {Arch::kQwen3, "qwen3"},
+                                              {Arch::kQwen3Moe, "qwen3moe"}}};
+
+// Far above any published model, and low enough that sizes made of them cannot overflow.
+constexpr uint32_t kMaxLayers = 4096;
+constexpr uint32_t kMaxWidth = 1 << 24;
+
+// Keys that change the arithmetic of other architectures. Where one stands in a file of an
+// architecture known here, running the file without it would give plausible nonsense.
+constexpr std::array<std::string_view, 8> kForeignKeys = {"logit_scale",
+                                                          "attention.scale",
+                                                          "attention.clamp_kqv",
+                                                          "residual_scale",
+                                                          "embedding_scale",
+                                                          "attn_logit_softcapping",
+                                                          "final_logit_softcapping",
+                                                          "use_parallel_residual"};
+
+// Reads the keys of one architecture: `<arch>.<key>`.
+class Keys {
+ public:
+  Keys(const gguf::Metadata& metadata, std::string_view arch) : metadata_(metadata), arch_(arch) {}
+
+  std::string Full(std::string_view key) const { return fmt::format("{}.{}", arch_, key); }
+  bool Contains(std::string_view key) const { return metadata_.Contains(Full(key)); }
+
+  // A whole number between 1 and `limit`.
+  Result<uint32_t> Count(std::string_view key, uint32_t limit) const {
+    const std::string full = Full(key);
+    return InRange(full, TRY(metadata_.Get<uint64_t>(full)), limit);
+  }
+  Result<uint32_t> CountOr(std::string_view key, uint32_t limit, uint32_t fallback) const {
+    return Contains(key) ? Count(key, limit) : Result<uint32_t>(fallback);
+  }
+
+  // The same number for every layer. Files may hold an array of them; layers that differ are not
+  // supported.
+  Result<uint32_t> UniformCount(std::string_view key, size_t layer_count, uint32_t limit) const {
+    const std::string full = Full(key);
+    const auto values = TRY(metadata_.GetPerLayer<uint64_t>(full, layer_count));
+    for (const uint64_t value : values) {
+      if (value != values.front()) {
+        return Unimplemented(
+            fmt::format("{} differs between layers ({} and {}); only models whose layers are alike "
+                        "are supported",
+                        full, values.front(), value));
+      }
+    }
+    return InRange(full, values.front(), limit);
+  }
+
+  Result<float> Positive(std::string_view key) const {
+    const std::string full = Full(key);
+    const auto value = TRY(metadata_.Get<float>(full));
+    if (!std::isfinite(value) || value <= 0.0f) {
+      return DataLoss(fmt::format("{} is {}, a positive number is needed", full, value));
+    }
+    return value;
+  }
+  Result<float> PositiveOr(std::string_view key, float fallback) const {
+    return Contains(key) ? Positive(key) : Result<float>(fallback);
+  }
+
+  Result<std::string> TextOr(std::string_view key, std::string fallback) const {
+    return metadata_.GetOr<std::string>(Full(key), std::move(fallback));
+  }
+
+ private:
+  static Result<uint32_t> InRange(std::string_view key, uint64_t value, uint32_t limit) {
+    if (value == 0 || value > limit) {
+      return DataLoss(fmt::format("{} is {}, between 1 and {} is needed", key, value, limit));
+    }
+    return static_cast<uint32_t>(value);
+  }
+
+  const gguf::Metadata& metadata_;
+  const std::string_view arch_;
+};
+
+Status RefuseForeignKeys(const Keys& keys) {
+  for (const std::string_view key : kForeignKeys) {
+    if (keys.Contains(key)) {
+      return Unimplemented(fmt::format(
+          "{} changes this architecture in a way that is not supported", keys.Full(key)));
+    }
+  }
+  return Ok();
+}
+
+Result<RopeScaling> ParseRopeScaling(const Keys& keys) {
+  const std::string name = TRY(keys.TextOr("rope.scaling.type", "none"));
+  if (name == "none") return RopeScaling::kNone;
+  if (name == "linear") return RopeScaling::kLinear;
+  if (name == "yarn") return RopeScaling::kYarn;
+  return Unimplemented(fmt::format("{} is \"{}\"; none, linear and yarn are supported",
+                                   keys.Full("rope.scaling.type"), name));
+}
+
+Result<Rope> ReadRope(const Keys& keys, const Shape& shape) {
+  Rope rope;
+  rope.base = TRY(keys.PositiveOr("rope.freq_base", rope.base));
+  rope.dimensions = TRY(keys.CountOr("rope.dimension_count", kMaxWidth, shape.head_dim));
+  rope.scaling = TRY(ParseRopeScaling(keys));
+  if (rope.scaling == RopeScaling::kNone) return rope;
+  rope.factor = TRY(keys.Positive("rope.scaling.factor"));
+  rope.original_context =
+      TRY(keys.CountOr("rope.scaling.original_context_length", UINT32_MAX, shape.context_length));
+  if (rope.scaling == RopeScaling::kYarn) {
+    rope.attention_factor = TRY(keys.PositiveOr("rope.scaling.attn_factor", rope.attention_factor));
+    rope.beta_fast = TRY(keys.PositiveOr("rope.scaling.yarn_beta_fast", rope.beta_fast));
+    rope.beta_slow = TRY(keys.PositiveOr("rope.scaling.yarn_beta_slow", rope.beta_slow));
+  }
+  return rope;
+}
+
+Status ReadAttention(const Keys& keys, Shape& shape) {
+  const size_t layers = shape.layer_count;
+  shape.head_count = TRY(keys.UniformCount("attention.head_count", layers, kMaxWidth));
+  shape.kv_head_count = shape.head_count;
+  if (keys.Contains("attention.head_count_kv")) {
+    shape.kv_head_count = TRY(keys.UniformCount("attention.head_count_kv", layers, kMaxWidth));
+  }
+  if (keys.Contains("attention.key_length")) {
+    shape.head_dim = TRY(keys.Count("attention.key_length", kMaxWidth));
+  } else if (shape.embedding % shape.head_count == 0) {
+    shape.head_dim = shape.embedding / shape.head_count;
+  } else {
+    return DataLoss(fmt::format("{} ({}) is not a multiple of {} ({}), and there is no {}",
+                                keys.Full("embedding_length"), shape.embedding,
+                                keys.Full("attention.head_count"), shape.head_count,
+                                keys.Full("attention.key_length")));
+  }
+  const uint32_t value_dim = TRY(keys.CountOr("attention.value_length", kMaxWidth, shape.head_dim));
+  if (value_dim != shape.head_dim) {
+    return Unimplemented(
+        fmt::format("keys of {} and values of {} numbers a head; only equal lengths are supported",
+                    shape.head_dim, value_dim));
+  }
+  shape.norm_epsilon = TRY(keys.Positive("attention.layer_norm_rms_epsilon"));
+  return Ok();
+}
+
+Status ReadFeedForward(const Keys& keys, Shape& shape) {
+  if (shape.arch == Arch::kQwen3Moe) {
+    shape.experts.count = TRY(keys.Count("expert_count", kMaxWidth));
+    shape.experts.used = TRY(keys.Count("expert_used_count", kMaxWidth));
+    shape.experts.feed_forward = TRY(keys.Count("expert_feed_forward_length", kMaxWidth));
+    return Ok();
+  }
+  if (keys.Contains("expert_count")) {
+    return Unimplemented(fmt::format("{} is set: experts are supported in qwen3moe, not in {}",
+                                     keys.Full("expert_count"), ArchName(shape.arch)));
+  }
+  shape.feed_forward = TRY(keys.UniformCount("feed_forward_length", shape.layer_count, kMaxWidth));
+  return Ok();
+}
+
+// Files give the vocabulary's size, its tokens, or both.
+Result<uint32_t> ReadVocabSize(const gguf::Metadata& metadata, const Keys& keys) {
+  const gguf::Value* tokens = metadata.Find("tokenizer.ggml.tokens");
+  if (tokens == nullptr) return keys.Count("vocab_size", kMaxWidth);
+  const uint64_t listed = TRY(tokens->As<gguf::Array>()).size();
+  const uint32_t size = TRY(keys.CountOr("vocab_size", kMaxWidth, 0));
+  if (listed == 0 || listed > kMaxWidth || (size != 0 && size != listed)) {
+    return DataLoss(
+        fmt::format("tokenizer.ggml.tokens lists {} tokens{}", listed,
+                    size == 0 ? "" : fmt::format(", {} says {}", keys.Full("vocab_size"), size)));
+  }
+  return static_cast<uint32_t>(listed);
+}
+
+}  // namespace
+
+std::string_view ArchName(Arch arch) {
+  return std::find_if(kArchs.begin(), kArchs.end(),
+                      [&](const ArchEntry& e) { return e.arch == arch; })
+      ->name;
+}
+
+Result<Arch> ParseArch(std::string_view name) {
+  for (const ArchEntry& entry : kArchs) {
+    if (entry.name == name) return entry.arch;
+  }
+  return Unimplemented(
+      fmt::format("architecture \"{}\" is not supported; {} are", name, KnownArchs()));
+}
+
+std::string KnownArchs() {
+  std::string names;
+  for (const ArchEntry& entry : kArchs) {
+    if (!names.empty()) names += ", ";
+    names += entry.name;
+  }
+  return names;
+}
+
+Result<Shape> ReadShape(const gguf::Metadata& metadata) {
+  Shape shape;
+  const auto name = TRY(metadata.Get<std::string>("general.architecture"));
+  shape.arch = TRY(ParseArch(name));
+  const Keys keys(metadata, name);
+  TRY(RefuseForeignKeys(keys));
+  shape.layer_count = TRY(keys.Count("block_count", kMaxLayers));
+  shape.context_length = TRY(keys.Count("context_length", UINT32_MAX));
+  shape.embedding = TRY(keys.Count("embedding_length", kMaxWidth));
+  TRY(ReadAttention(keys, shape));
+  TRY(ReadFeedForward(keys, shape));
+  shape.rope = TRY(ReadRope(keys, shape));
+  shape.vocab_size = TRY(ReadVocabSize(metadata, keys));
+  TRY(CheckShape(shape));
+  return shape;
+}
+
+Status CheckShape(const Shape& shape) {
+  if (shape.head_count % shape.kv_head_count != 0) {
+    return DataLoss(fmt::format("{} attention heads cannot share {} key-value heads evenly",
+                                shape.head_count, shape.kv_head_count));
+  }
+  if (uint64_t{shape.head_count} * shape.head_dim > kMaxWidth) {
+    return DataLoss(fmt::format("{} heads of {} numbers are more than any model has",
+                                shape.head_count, shape.head_dim));
+  }
+  if (shape.rope.dimensions > shape.head_dim || shape.rope.dimensions % 2 != 0) {
+    return DataLoss(fmt::format(
+        "{} rotary dimensions in a head of {}; an even number up to the head's is needed",
+        shape.rope.dimensions, shape.head_dim));
+  }
+  if (shape.experts.used > shape.experts.count) {
+    return DataLoss(fmt::format("{} experts used of {}", shape.experts.used, shape.experts.count));
+  }
+  return Ok();
+}
+
+}  // namespace aster::model

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The numbers that make a model of a known architecture this model: read from a file's metadata,
+// strictly, or made up for a synthetic one. Must not know weights, devices or other machines.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "gguf/metadata.h"
+
+namespace aster::model {
+
+enum class Arch : uint8_t { kLlama, kQwen2, kQwen3, kQwen3Moe };
+
+// As general.architecture spells it.
+std::string_view ArchName(Arch arch);
+Result<Arch> ParseArch(std::string_view name);
+// "llama, qwen2, …", for messages.
+std::string KnownArchs();
+
+// How rotary positions are stretched beyond the context a model was trained on.
+enum class RopeScaling : uint8_t { kNone, kLinear, kYarn };
+
+struct Rope {
+  float base = 10000.0f;
+  uint32_t dimensions = 0;  // of a head that turn; the rest stand still
+  RopeScaling scaling = RopeScaling::kNone;
+  float factor = 1.0f;            // how far positions are stretched
+  uint32_t original_context = 0;  // positions before stretching; 0 where not scaled
+  // YaRN's own numbers: the pairs that turn more than beta_fast times over the original context
+  // keep their frequency, those below beta_slow are stretched, and attention is scaled by
+  // attention_factor.
+  float attention_factor = 1.0f;
+  float beta_fast = 32.0f;
+  float beta_slow = 1.0f;
+};
+
+struct Experts {
+  uint32_t count = 0;  // 0: a dense model
+  uint32_t used = 0;   // per token
+  uint32_t feed_forward = 0;
+};
+
+struct Shape {
+  Arch arch = Arch::kLlama;
+  uint32_t layer_count = 0;
+  uint32_t context_length = 0;  // positions it was trained for
+  uint32_t embedding = 0;
+  uint32_t head_count = 0;
+  uint32_t kv_head_count = 0;
+  uint32_t head_dim = 0;
+  uint32_t feed_forward = 0;  // of a dense layer
+  uint32_t vocab_size = 0;
+  float norm_epsilon = 1e-5f;
+  Rope rope;
+  Experts experts;
+  bool tied_head = false;     // the output head is the token embedding
+  bool rope_factors = false;  // a tensor holds one frequency factor per pair (Llama 3)
+
+  bool qkv_bias() const { return arch == Arch::kQwen2; }
+  bool qk_norm() const { return arch == Arch::kQwen3 || arch == Arch::kQwen3Moe; }
+};
+
+// Every number the architecture needs, or an error that names the key, what it holds and what was
+// expected. Whether the head is tied and whether there are rope factors is not metadata: the list
+// of tensors says it.
+Result<Shape> ReadShape(const gguf::Metadata& metadata);
+
+// Numbers that cannot belong together (heads that do not divide, more experts used than there
+// are…).
+Status CheckShape(const Shape& shape);
+
+// A model's weights in words: what each tensor is for.
+enum class Part : uint8_t { kEmbedding, kLayer, kHead };
+
+struct TensorSpec {
+  std::string name;
+  std::vector<uint64_t> dims;  // fastest first, as files list them
+  Part part = Part::kLayer;
+  int32_t layer = -1;      // for Part::kLayer
+  bool is_matrix = false;  // multiplied with, so worth quantising; else a norm, a bias or a table
+};
+
+// Every tensor of a model of this shape, in the order in which a forward pass meets them.
+std::vector<TensorSpec> TensorsOf(const Shape& shape);
+
+}  // namespace aster::model

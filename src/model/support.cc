@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "model/support.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "gguf/types.h"
+
+namespace aster::model {
+namespace {
+
+using gguf::TensorType;
+
+constexpr std::array kComputableTypes = {TensorType::kF32,     TensorType::kF16,  TensorType::kBF16,
+                                         TensorType::kQ8_0,    TensorType::kQ4_0, TensorType::kQ4_K,
+                                         TensorType::kQ5_K,    TensorType::kQ6_K, TensorType::kQ2_K,
+                                         TensorType::kIQ2_XXS, TensorType::kMXFP4};
+
+// More obstacles of a kind than this are summed up: the first few tell the story.
+constexpr size_t kMaxListed = 4;
+
+std::string DimsText(const std::vector<uint64_t>& dims) {
+  return fmt::format("[{}]", fmt::join(dims, ", "));
+}
+
+bool SameDims(const gguf::Tensor& tensor, const std::vector<uint64_t>& dims) {
+  const auto shape = tensor.shape();
+  return std::equal(shape.begin(), shape.end(), dims.begin(), dims.end());
+}
+
+// Sentences of one kind: the first few, and how many more there are.
+class Sentences {
+ public:
+  void Add(std::string sentence) {
+    if (++count_ <= kMaxListed) sentences_.push_back(std::move(sentence));
+  }
+  void MoveTo(std::vector<std::string>& all) && {
+    if (count_ > kMaxListed)
+      sentences_.push_back(fmt::format("… and {} more of this kind", count_ - kMaxListed));
+    all.insert(all.end(), sentences_.begin(), sentences_.end());
+  }
+
+ private:
+  size_t count_ = 0;
+  std::vector<std::string> sentences_;
+};
+
+void CheckTensors(const gguf::ModelFiles& files, const Shape& shape,
+                  std::vector<std::string>& obstacles) {
+  Sentences missing, misshapen;
+  std::map<TensorType, size_t> uncomputable;
+  const std::vector<TensorSpec> specs = TensorsOf(shape);
+  for (const TensorSpec& spec : specs) {
+    const gguf::Tensor* tensor = files.FindTensor(spec.name);
+    if (tensor == nullptr) {
+      missing.Add(fmt::format("tensor {} {} is missing", spec.name, DimsText(spec.dims)));
+      continue;
+    }
+    if (!SameDims(*tensor, spec.dims)) {
+      misshapen.Add(fmt::format("tensor {} is {}, {} is needed", spec.name,
+                                gguf::ShapeText(*tensor), DimsText(spec.dims)));
+    }
+    if (!IsComputable(tensor->type)) ++uncomputable[tensor->type];
+  }
+  std::move(missing).MoveTo(obstacles);
+  std::move(misshapen).MoveTo(obstacles);
+  for (const auto& [type, count] : uncomputable) {
+    obstacles.push_back(fmt::format(
+        "{} tensors are {}, which cannot be computed with; convert them with aster quantize", count,
+        gguf::TensorTypeName(type)));
+  }
+  // A tensor nobody asked for may mean that the file computes something else than its architecture
+  // says.
+  std::set<std::string_view> known;
+  for (const TensorSpec& spec : specs) known.insert(spec.name);
+  Sentences unexpected;
+  for (const gguf::ModelFiles::Entry& entry : files.entries()) {
+    if (!known.contains(entry.tensor->name)) {
+      unexpected.Add(
+          fmt::format("tensor {} has no place in this architecture", entry.tensor->name));
+    }
+  }
+  std::move(unexpected).MoveTo(obstacles);
+}
+
+}  // namespace
+
+bool IsComputable(TensorType type) {
+  return std::find(kComputableTypes.begin(), kComputableTypes.end(), type) !=
+         kComputableTypes.end();
+}
+
+Support CheckSupport(const gguf::ModelFiles& files) {
+  Support support;
+  Result<Shape> shape = ReadShape(files.metadata());
+  if (!shape.ok()) {
+    support.obstacles.push_back(shape.error().message());
+    return support;
+  }
+  shape->tied_head = files.FindTensor("output.weight") == nullptr;
+  shape->rope_factors = files.FindTensor("rope_freqs.weight") != nullptr;
+  support.shape = *shape;
+  CheckTensors(files, *shape, support.obstacles);
+  return support;
+}
+
+}  // namespace aster::model

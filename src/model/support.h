@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Whether Asterism can run a model, and if not every reason why: one place that knows the
+// architectures, the tensors they need and the types that can be computed with.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gguf/model_files.h"
+#include "model/shape.h"
+
+namespace aster::model {
+
+// Whether there are kernels for a matrix of this type.
+bool IsComputable(gguf::TensorType type);
+
+struct Support {
+  std::optional<Shape> shape;          // where the metadata makes sense
+  std::vector<std::string> obstacles;  // sentences; none: it can run
+
+  bool ok() const { return obstacles.empty(); }
+};
+
+Support CheckSupport(const gguf::ModelFiles& files);
+
+}  // namespace aster::model

@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include <fmt/format.h>
+
+#include "model/shape.h"
+
+namespace aster::model {
+namespace {
+
+// Collects the tensors of one layer; names are the ones that published files use.
+class LayerSpecs {
+ public:
+  LayerSpecs(std::vector<TensorSpec>& specs, uint32_t layer) : specs_(specs), layer_(layer) {}
+
+  void Matrix(std::string_view name, std::vector<uint64_t> dims) {
+    Add(name, std::move(dims), true);
+  }
+  void Vector(std::string_view name, std::vector<uint64_t> dims) {
+    Add(name, std::move(dims), false);
+  }
+
+ private:
+  void Add(std::string_view name, std::vector<uint64_t> dims, bool is_matrix) {
+    specs_.push_back({.name = fmt::format("blk.{}.{}", layer_, name),
+                      .dims = std::move(dims),
+                      .part = Part::kLayer,
+                      .layer = static_cast<int32_t>(layer_),
+                      .is_matrix = is_matrix});
+  }
+
+  std::vector<TensorSpec>& specs_;
+  const uint32_t layer_;
+};
+
+void AddAttention(const Shape& shape, LayerSpecs& layer) {
+  const uint64_t embedding = shape.embedding;
+  const uint64_t q = uint64_t{shape.head_count} * shape.head_dim;
+  const uint64_t kv = uint64_t{shape.kv_head_count} * shape.head_dim;
+  layer.Vector("attn_norm.weight", {embedding});
+  layer.Matrix("attn_q.weight", {embedding, q});
+  layer.Matrix("attn_k.weight", {embedding, kv});
+  layer.Matrix("attn_v.weight", {embedding, kv});
+  if (shape.qkv_bias()) {
+    layer.Vector("attn_q.bias", {q});
+    layer.Vector("attn_k.bias", {kv});
+    layer.Vector("attn_v.bias", {kv});
+  }
+  if (shape.qk_norm()) {
+    layer.Vector("attn_q_norm.weight", {shape.head_dim});
+    layer.Vector("attn_k_norm.weight", {shape.head_dim});
+  }
+  layer.Matrix("attn_output.weight", {q, embedding});
+}
+
+void AddFeedForward(const Shape& shape, LayerSpecs& layer) {
+  const uint64_t embedding = shape.embedding;
+  layer.Vector("ffn_norm.weight", {embedding});
+  if (shape.experts.count == 0) {
+    layer.Matrix("ffn_gate.weight", {embedding, shape.feed_forward});
+    layer.Matrix("ffn_up.weight", {embedding, shape.feed_forward});
+    layer.Matrix("ffn_down.weight", {shape.feed_forward, embedding});
+    return;
+  }
+  const uint64_t experts = shape.experts.count;
+  const uint64_t feed_forward = shape.experts.feed_forward;
+  // The router stays in full precision: a rounding there picks another expert.
+  layer.Vector("ffn_gate_inp.weight", {embedding, experts});
+  layer.Matrix("ffn_gate_exps.weight", {embedding, feed_forward, experts});
+  layer.Matrix("ffn_up_exps.weight", {embedding, feed_forward, experts});
+  layer.Matrix("ffn_down_exps.weight", {feed_forward, embedding, experts});
+}
+
+}  // namespace
+
+std::vector<TensorSpec> TensorsOf(const Shape& shape) {
+  std::vector<TensorSpec> specs;
+  const uint64_t embedding = shape.embedding;
+  const uint64_t vocab = shape.vocab_size;
+  specs.push_back({.name = "token_embd.weight",
+                   .dims = {embedding, vocab},
+                   .part = Part::kEmbedding,
+                   .is_matrix = true});
+  if (shape.rope_factors) {
+    specs.push_back({.name = "rope_freqs.weight",
+                     .dims = {shape.rope.dimensions / 2},
+                     .part = Part::kEmbedding});
+  }
+  for (uint32_t i = 0; i < shape.layer_count; ++i) {
+    LayerSpecs layer(specs, i);
+    AddAttention(shape, layer);
+    AddFeedForward(shape, layer);
+  }
+  specs.push_back({.name = "output_norm.weight", .dims = {embedding}, .part = Part::kHead});
+  if (!shape.tied_head) {
+    specs.push_back({.name = "output.weight",
+                     .dims = {embedding, vocab},
+                     .part = Part::kHead,
+                     .is_matrix = true});
+  }
+  return specs;
+}
+
+}  // namespace aster::model
