@@ -34,6 +34,7 @@ TEST(Mutex, GuardsACounterOfManyThreads) {
   constexpr int kRounds = 1000;
   Account account;
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int i = 0; i < kThreads; ++i) {
     threads.emplace_back([&] {
       for (int round = 0; round < kRounds; ++round) account.Add(1);

@@ -83,8 +83,8 @@ class [[nodiscard]] Result {
   Result()
     requires std::is_void_v<T>
       : state_(std::in_place_index<0>) {}
-  Result(Error error)
-      : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
+  // Implicit, so that a function can return either. NOLINTNEXTLINE(google-explicit-constructor)
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
   template <typename U = Value>
     requires(!std::is_void_v<T> && std::is_constructible_v<Value, U &&> &&
              !std::is_same_v<std::remove_cvref_t<U>, Result> &&

@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "base/float_mode.h"
+#include "base/machine.h"
 
 namespace aster {
 namespace {
@@ -55,13 +56,10 @@ bool SpinUntil(int64_t spin_ns, Ready ready) {
   return false;
 }
 
-// How many cores the pool has to itself, at most.
+// How many cores the pool has, at most.
 size_t CoreCount(const std::vector<int>& pinned_cpus) {
-  if (!pinned_cpus.empty()) return std::set<int>(pinned_cpus.begin(), pinned_cpus.end()).size();
-  cpu_set_t usable;
-  CPU_ZERO(&usable);
-  if (sched_getaffinity(0, sizeof(usable), &usable) != 0) return 1;
-  return static_cast<size_t>(std::max(1, CPU_COUNT(&usable)));
+  if (pinned_cpus.empty()) return UsableCpuCount();
+  return std::set<int>(pinned_cpus.begin(), pinned_cpus.end()).size();
 }
 
 thread_local bool this_thread_is_working = false;

@@ -50,7 +50,8 @@ class ThreadPool {
   static constexpr size_t kMaxThreadCount = 512;
 
   // At least one thread. Where the system refuses to start as many, there are fewer (results do not
-  // depend on how many). If `cpus` is not empty, thread i > 0 is pinned to cpus[i % cpus.size()].
+  // depend on how many). If `cpus` is not empty, thread i > 0 is pinned to cpus[i % cpus.size()]
+  // (UsableCpus() of base/machine.h is a good choice).
   // The caller's own thread is left as it is, since threads that it starts inherit its cpus: a
   // thread that does nothing but compute calls PinThisThread(cpus[0]) itself. Pinning pays: some
   // kernels leave two busy threads on one core for tens of milliseconds.

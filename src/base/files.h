@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Small files and folders: reading with a bound, writing so that a reader (or a power cut) sees the
+// old file or the new one and nothing between, and where a program of this user keeps its things.
+// Large files that are only read are mapped instead (base/mapped_file.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "base/result.h"
+
+namespace aster {
+
+// The whole content of a file, a pipe or a file under /proc; an error if it is longer than
+// max_bytes.
+Result<std::string> ReadFile(const std::string& path, size_t max_bytes);
+
+Status WriteFileAtomically(const std::string& path, Bytes content);
+
+// A file that appears under its name, complete, with Commit(), or never: until then the bytes go to
+// a temporary file beside it, which vanishes with this object. Not for concurrent use.
+class AtomicFile {
+ public:
+  static Result<AtomicFile> Create(const std::string& path);
+
+  AtomicFile(AtomicFile&& other) noexcept;
+  AtomicFile& operator=(AtomicFile&& other) noexcept;
+  ~AtomicFile();
+
+  // Appends. Not buffered: give it large pieces.
+  Status Write(Bytes bytes);
+  // Overwrites bytes written before, for headers whose content is known last.
+  Status WriteAt(uint64_t offset, Bytes bytes);
+  // Writes everything to the disk and gives the file its name, replacing what had it.
+  Status Commit();
+
+  uint64_t size_bytes() const { return size_bytes_; }
+
+ private:
+  AtomicFile(std::string path, std::string temporary_path, int descriptor)
+      : path_(std::move(path)),
+        temporary_path_(std::move(temporary_path)),
+        descriptor_(descriptor) {}
+
+  std::string path_;
+  std::string temporary_path_;
+  int descriptor_ = -1;  // owned; -1 after Commit or a move
+  uint64_t size_bytes_ = 0;
+};
+
+// Makes a folder and those above it that are missing. Fine if it is there.
+Status MakeDirectories(const std::string& path);
+
+// This user's folders for this program (not made by this call), by the XDG base directory rules:
+// $XDG_CACHE_HOME/asterism or ~/.cache/asterism for what can be computed again,
+// $XDG_CONFIG_HOME/asterism or ~/.config/asterism for what the user wrote,
+// $XDG_DATA_HOME/asterism or ~/.local/share/asterism for what must be kept.
+Result<std::string> CacheDirectory();
+Result<std::string> ConfigDirectory();
+Result<std::string> DataDirectory();
+
+// Holds a file's lock among cooperating processes until it is destroyed; the file is made if it is
+// missing and stays.
+class FileLock {
+ public:
+  // Unavailable if another process (or another FileLock of this one) holds it.
+  static Result<FileLock> TryAcquire(const std::string& path);
+
+  FileLock(FileLock&& other) noexcept;
+  FileLock& operator=(FileLock&& other) noexcept;
+  ~FileLock();
+
+ private:
+  explicit FileLock(int descriptor) : descriptor_(descriptor) {}
+
+  int descriptor_ = -1;  // owned
+};
+
+// A fresh folder that is removed, with what is in it, at the end.
+class TemporaryDirectory {
+ public:
+  static Result<TemporaryDirectory> Create();
+
+  TemporaryDirectory(TemporaryDirectory&& other) noexcept;
+  TemporaryDirectory& operator=(TemporaryDirectory&& other) noexcept;
+  ~TemporaryDirectory();
+
+  const std::string& path() const { return path_; }
+  std::string File(std::string_view name) const { return path_ + "/" + std::string(name); }
+
+ private:
+  explicit TemporaryDirectory(std::string path) : path_(std::move(path)) {}
+
+  std::string path_;  // empty after a move
+};
+
+}  // namespace aster
