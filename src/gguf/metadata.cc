@@ -189,7 +189,7 @@ std::string ShortText(const Value& value, size_t max_elements, size_t max_charac
 std::string Value::TypeText() const {
   if (type_ != ValueType::kArray) return ValueTypeName(type_);
   const Array array = ArrayOf(key_, payload_);
-  return fmt::format("array of {} {}", array.size(), ValueTypeName(array.element_type()));
+  return fmt::format("{}[{}]", ValueTypeName(array.element_type()), array.size());
 }
 
 template <typename T>

@@ -34,7 +34,7 @@ class Value {
   std::string_view key() const { return key_; }
   ValueType type() const { return type_; }
   Bytes payload() const { return payload_; }
-  // "u32", "string", "array of 128256 strings"
+  // "u32", "string", "string[128256]"
   std::string TypeText() const;
 
   // T: bool, any sized integer, float, double, std::string_view, std::string, Array, or a

@@ -1,0 +1,234 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "gguf/model_files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "gguf/split_name.h"
+#include "gguf/split_writer.h"
+#include "gguf/temp_folder_for_test.h"
+#include "gguf/writer.h"
+
+namespace aster::gguf {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr uint32_t kLayers = 6;
+
+MetadataBuilder LlamaKeys() {
+  MetadataBuilder metadata;
+  metadata.Set("general.architecture", "llama");
+  metadata.Set("general.name", "test");
+  metadata.Set("llama.block_count", kLayers);
+  return metadata;
+}
+
+TensorSpec Spec(const std::string& name) { return {name, TensorType::kF32, {8, 2}}; }
+
+std::vector<TensorSpec> Layers(uint32_t begin, uint32_t end) {
+  std::vector<TensorSpec> specs;
+  for (uint32_t i = begin; i < end; ++i) {
+    specs.push_back(Spec("blk." + std::to_string(i) + ".attn_q.weight"));
+    specs.push_back(Spec("blk." + std::to_string(i) + ".ffn_up.weight"));
+  }
+  return specs;
+}
+
+std::vector<TensorSpec> With(std::vector<TensorSpec> specs, const std::string& name) {
+  specs.push_back(Spec(name));
+  return specs;
+}
+
+std::vector<TensorSpec> WholeModel() {
+  return With(With(Layers(0, kLayers), "token_embd.weight"), "output_norm.weight");
+}
+
+// Every tensor is filled with a byte that depends on its name only.
+template <typename AnyWriter>
+void Fill(AnyWriter& writer, const std::vector<TensorSpec>& specs) {
+  for (const TensorSpec& spec : specs) {
+    uint8_t byte = 0;
+    for (const char c : spec.name) byte = static_cast<uint8_t>(byte * 31 + c);
+    const std::vector<uint8_t> data(*TensorBytes(spec.type, spec.dims), byte);
+    ASSERT_TRUE(writer.Append(spec.name, data).ok());
+  }
+  ASSERT_TRUE(writer.Finish().ok());
+}
+
+void Write(const std::string& path, const MetadataBuilder& metadata,
+           const std::vector<TensorSpec>& specs) {
+  auto writer = Writer::Create(path, metadata, specs);
+  ASSERT_TRUE(writer.ok()) << writer.error().message();
+  Fill(*writer, specs);
+}
+
+std::vector<std::string> WriteSplit(const std::string& prefix, uint64_t max_bytes) {
+  auto writer = SplitWriter::Create(prefix, LlamaKeys(), WholeModel(), max_bytes);
+  EXPECT_TRUE(writer.ok()) << writer.error().message();
+  Fill(*writer, WholeModel());
+  return writer->paths();
+}
+
+std::string ErrorOf(const std::vector<std::string>& paths) {
+  const auto model = ModelFiles::Open(paths);
+  return model.ok() ? "no error" : model.error().message();
+}
+
+TEST(ModelFiles, OneFileIsAModel) {
+  const TempFolder folder;
+  Write(folder.path("m.gguf"), LlamaKeys(), WholeModel());
+  const auto model = ModelFiles::Open(folder.path("m.gguf"));
+  ASSERT_TRUE(model.ok()) << model.error().message();
+  EXPECT_EQ(model->entries().size(), WholeModel().size());
+  EXPECT_EQ(*model->metadata().Get<std::string>("general.name"), "test");
+  EXPECT_NE(model->FindTensor("blk.5.ffn_up.weight"), nullptr);
+  EXPECT_EQ(model->FindTensor("blk.6.ffn_up.weight"), nullptr);
+  EXPECT_THAT(*model->MissingParts(), IsEmpty());
+}
+
+TEST(ModelFiles, AnyPartFindsTheOthers) {
+  const TempFolder folder;
+  const auto paths = WriteSplit(folder.path("m"), 200);
+  ASSERT_GT(paths.size(), 3u);
+  EXPECT_EQ(paths[0], folder.path("m-00001-of-00005.gguf"));
+  for (const std::string& path : paths) {
+    const auto model = ModelFiles::Open(path);
+    ASSERT_TRUE(model.ok()) << model.error().message();
+    EXPECT_EQ(model->files().size(), paths.size());
+    EXPECT_EQ(model->files()[0].path(), paths[0]);
+    EXPECT_EQ(model->entries().size(), WholeModel().size());
+    EXPECT_EQ(*model->metadata().Get<uint32_t>("llama.block_count"), kLayers);
+    EXPECT_THAT(*model->MissingParts(), IsEmpty());
+  }
+  const auto all = ModelFiles::Open(paths);
+  ASSERT_TRUE(all.ok()) << all.error().message();
+  EXPECT_EQ(all->files().size(), paths.size());
+}
+
+TEST(ModelFiles, AMissingPartIsNamed) {
+  const TempFolder folder;
+  const auto paths = WriteSplit(folder.path("m"), 200);
+  std::filesystem::remove(paths[2]);
+  const std::string error = ErrorOf({paths[0]});
+  EXPECT_THAT(error, HasSubstr(paths[2]));
+  EXPECT_THAT(error, HasSubstr("part 3 of 5 of the model is missing"));
+}
+
+TEST(ModelFiles, ARenamedPartSaysHowItShouldBeCalled) {
+  const TempFolder folder;
+  const auto paths = WriteSplit(folder.path("m"), 200);
+  std::filesystem::rename(paths[1], folder.path("other.gguf"));
+  EXPECT_THAT(ErrorOf({folder.path("other.gguf")}), HasSubstr("NAME-00002-of-00005.gguf"));
+}
+
+TEST(ModelFiles, PartsOfDifferentModelsAreNotMixed) {
+  const TempFolder folder;
+  const auto paths = WriteSplit(folder.path("m"), 200);
+  std::filesystem::copy_file(paths[1], paths[2], std::filesystem::copy_options::overwrite_existing);
+  EXPECT_THAT(ErrorOf({paths[0]}), HasSubstr("says that it is part 2 of 5, its name says 3 of 5"));
+
+  // The third part of another split in as many parts, which holds one tensor less.
+  auto fewer = WholeModel();
+  fewer.erase(fewer.begin() + 6);
+  auto other = SplitWriter::Create(folder.path("n"), LlamaKeys(), fewer, 200);
+  ASSERT_TRUE(other.ok()) << other.error().message();
+  Fill(*other, fewer);
+  ASSERT_EQ(other->paths().size(), paths.size());
+  std::filesystem::rename(other->paths()[4], paths[4]);
+  std::filesystem::rename(other->paths()[2], paths[2]);
+  EXPECT_THAT(ErrorOf({paths[0]}), HasSubstr("different models"));
+}
+
+TEST(ModelFiles, SlicesAreOneModel) {
+  const TempFolder folder;
+  const auto first = With(Layers(0, 4), "token_embd.weight");
+  const auto second = With(With(Layers(4, kLayers), "output_norm.weight"), "token_embd.weight");
+  auto second_keys = LlamaKeys();
+  second_keys.Set("general.name", "test, second half");
+  second_keys.Set("llama.only_here", true);
+  Write(folder.path("first.gguf"), LlamaKeys(), first);
+  Write(folder.path("second.gguf"), second_keys, second);
+
+  const auto half = ModelFiles::Open(folder.path("first.gguf"));
+  ASSERT_TRUE(half.ok()) << half.error().message();
+  EXPECT_THAT(*half->MissingParts(), ElementsAre("layers 4-5", "output_norm.weight"));
+
+  const auto model = ModelFiles::Open({folder.path("first.gguf"), folder.path("second.gguf")});
+  ASSERT_TRUE(model.ok()) << model.error().message();
+  EXPECT_THAT(*model->MissingParts(), IsEmpty());
+  EXPECT_EQ(model->entries().size(), WholeModel().size());
+  EXPECT_EQ(model->repeated().size(), 1u);
+  EXPECT_EQ(*model->metadata().Get<std::string>("general.name"), "test");
+  EXPECT_TRUE(*model->metadata().Get<bool>("llama.only_here"));
+  EXPECT_EQ(model->metadata().begin()->key(), "general.architecture");
+
+  const auto twice = ModelFiles::Open({folder.path("first.gguf"), folder.path("first.gguf")});
+  ASSERT_TRUE(twice.ok()) << twice.error().message();
+  EXPECT_EQ(twice->files().size(), 1u);
+}
+
+TEST(ModelFiles, SlicesOfDifferentModelsAreNotMixed) {
+  const TempFolder folder;
+  auto other_keys = LlamaKeys();
+  other_keys.Set("llama.block_count", kLayers + 1);
+  Write(folder.path("a.gguf"), LlamaKeys(), Layers(0, 3));
+  Write(folder.path("b.gguf"), other_keys, Layers(3, 6));
+  EXPECT_THAT(ErrorOf({folder.path("a.gguf"), folder.path("b.gguf")}),
+              HasSubstr("the key llama.block_count is 6 in one, 7 in the other"));
+
+  auto wider = Layers(2, 6);
+  wider[0].dims = {8, 3};
+  Write(folder.path("c.gguf"), LlamaKeys(), wider);
+  EXPECT_THAT(ErrorOf({folder.path("a.gguf"), folder.path("c.gguf")}),
+              HasSubstr("blk.2.attn_q.weight is F32 [8, 2] in one, F32 [8, 3] in the other"));
+}
+
+TEST(ModelFiles, DraftLayersMayBeElsewhere) {
+  const TempFolder folder;
+  auto keys = LlamaKeys();
+  keys.Set("llama.block_count", kLayers + 1);
+  keys.Set("llama.nextn_predict_layers", uint32_t{1});
+  Write(folder.path("m.gguf"), keys, WholeModel());
+  EXPECT_THAT(*ModelFiles::Open(folder.path("m.gguf"))->MissingParts(), IsEmpty());
+}
+
+TEST(ModelFiles, AbsurdLayerCountsAreRefused) {
+  const TempFolder folder;
+  auto keys = LlamaKeys();
+  keys.Set("llama.block_count", uint32_t{0xFFFFFFFF});
+  Write(folder.path("m.gguf"), keys, WholeModel());
+  EXPECT_FALSE(ModelFiles::Open(folder.path("m.gguf"))->MissingParts().ok());
+}
+
+TEST(ModelFiles, NothingGivenIsAnError) { EXPECT_THAT(ErrorOf({}), HasSubstr("no file")); }
+
+TEST(NumberRanges, JoinsNeighbours) {
+  EXPECT_EQ(NumberRanges({}), "");
+  EXPECT_EQ(NumberRanges(std::vector<uint32_t>{4}), "4");
+  EXPECT_EQ(NumberRanges(std::vector<uint32_t>{0, 1, 2, 3, 7, 9, 10}), "0-3, 7, 9-10");
+}
+
+TEST(SplitName, ReadsOnlyWhatLooksLikeOne) {
+  const auto name = ParseSplitPath("dir/my-model-00002-of-00013.gguf");
+  ASSERT_TRUE(name.has_value());
+  EXPECT_EQ(name->prefix, "dir/my-model");
+  EXPECT_EQ(name->index, 1u);
+  EXPECT_EQ(name->count, 13u);
+  EXPECT_EQ(SplitPath(name->prefix, name->index, name->count), "dir/my-model-00002-of-00013.gguf");
+  for (const char* path :
+       {"", ".gguf", "m.gguf", "m-00001-of-00002", "m-00000-of-00002.gguf", "m-00003-of-00002.gguf",
+        "m-0001-of-0002.gguf", "m-00001-of-0000x.gguf", "m00001-of-00002.gguf",
+        "m--0001-of-00002.gguf", "m-00001-of--0002.gguf"}) {
+    EXPECT_FALSE(ParseSplitPath(path).has_value()) << path;
+  }
+}
+
+}  // namespace
+}  // namespace aster::gguf
