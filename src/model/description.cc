@@ -6,6 +6,14 @@
 #include <charconv>
 
 namespace aster::model {
+namespace {
+
+std::optional<uint64_t> NumberAt(const gguf::Metadata& metadata, std::string_view key) {
+  const auto value = metadata.Get<uint64_t>(key);
+  return value.ok() ? std::optional(*value) : std::nullopt;
+}
+
+}  // namespace
 
 void Totals::Add(const gguf::Tensor& tensor) {
   ++tensor_count;
@@ -38,6 +46,12 @@ std::optional<uint32_t> LayerOf(std::string_view tensor_name) {
 
 Description Describe(const gguf::ModelFiles& files) {
   Description description;
+  const gguf::Metadata& metadata = files.metadata();
+  if (auto name = metadata.Get<std::string>("general.architecture"); name.ok()) {
+    description.architecture = std::move(*name);
+  }
+  description.layer_count = NumberAt(metadata, description.architecture + ".block_count");
+  description.context_length = NumberAt(metadata, description.architecture + ".context_length");
   for (const gguf::ModelFiles::Entry& entry : files.entries()) {
     const gguf::Tensor& tensor = *entry.tensor;
     description.whole.Add(tensor);

@@ -36,6 +36,9 @@ struct Mix {
 };
 
 struct Description {
+  std::string architecture;  // as the file names it; empty where it does not
+  std::optional<uint64_t> layer_count;
+  std::optional<uint64_t> context_length;
   Mix whole;
   Mix embedding;                   // the token embedding
   std::map<uint32_t, Mix> layers;  // by layer number; what a file lacks is not there

@@ -233,6 +233,19 @@ Result<Shape> ReadShape(const gguf::Metadata& metadata) {
 }
 
 Status CheckShape(const Shape& shape) {
+  const uint32_t feed_forward =
+      shape.experts.count > 0 ? shape.experts.feed_forward : shape.feed_forward;
+  for (const uint32_t count :
+       {shape.layer_count, shape.embedding, shape.head_count, shape.kv_head_count, shape.head_dim,
+        shape.vocab_size, feed_forward}) {
+    if (count == 0 || count > kMaxWidth) {
+      return DataLoss(
+          fmt::format("a model of {} layers, {} wide, {} heads ({} for keys and values) of {}, "
+                      "feed-forward {} and {} tokens cannot be",
+                      shape.layer_count, shape.embedding, shape.head_count, shape.kv_head_count,
+                      shape.head_dim, feed_forward, shape.vocab_size));
+    }
+  }
   if (shape.head_count % shape.kv_head_count != 0) {
     return DataLoss(fmt::format("{} attention heads cannot share {} key-value heads evenly",
                                 shape.head_count, shape.kv_head_count));

@@ -58,8 +58,8 @@ struct Shape {
   uint32_t feed_forward = 0;  // of a dense layer
   uint32_t vocab_size = 0;
   float norm_epsilon = 1e-5f;
-  Rope rope;
-  Experts experts;
+  Rope rope = {};
+  Experts experts = {};
   bool tied_head = false;     // the output head is the token embedding
   bool rope_factors = false;  // a tensor holds one frequency factor per pair (Llama 3)
 

@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "model/shape.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/files.h"
+#include "gguf/file.h"
+#include "gguf/writer.h"
+#include "model/presets.h"
+#include "model/write_metadata.h"
+
+namespace aster::model {
+namespace {
+
+// What a file with this metadata would say.
+Result<Shape> ReadBack(const gguf::MetadataBuilder& metadata) {
+  const TemporaryDirectory folder = TRY(TemporaryDirectory::Create());
+  const std::string path = folder.File("model.gguf");
+  gguf::Writer writer = TRY(gguf::Writer::Create(path, metadata, {}));
+  TRY(writer.Finish());
+  const gguf::File file = TRY(gguf::File::Open(path));
+  return ReadShape(file.metadata());
+}
+
+gguf::MetadataBuilder MetadataOf(const Shape& shape) {
+  gguf::MetadataBuilder metadata;
+  WriteShape(shape, metadata);
+  return metadata;
+}
+
+Shape Tiny() { return ShapeOfPreset("tiny").value(); }
+
+TEST(Shape, EveryPresetSurvivesItsMetadata) {
+  for (const Preset& preset : Presets()) {
+    const auto shape = ReadBack(MetadataOf(preset.shape));
+    ASSERT_TRUE(shape.ok()) << preset.name << ": " << shape.error().message();
+    EXPECT_EQ(shape->arch, preset.shape.arch);
+    EXPECT_EQ(shape->layer_count, preset.shape.layer_count);
+    EXPECT_EQ(shape->head_dim, preset.shape.head_dim);
+    EXPECT_EQ(shape->kv_head_count, preset.shape.kv_head_count);
+    EXPECT_EQ(shape->feed_forward, preset.shape.feed_forward);
+    EXPECT_EQ(shape->experts.count, preset.shape.experts.count);
+    EXPECT_EQ(shape->vocab_size, preset.shape.vocab_size);
+    EXPECT_EQ(shape->rope.base, preset.shape.rope.base);
+  }
+}
+
+TEST(Shape, RopeScalingSurvivesItsMetadata) {
+  Shape shape = Tiny();
+  shape.rope.scaling = RopeScaling::kYarn;
+  shape.rope.factor = 4.0f;
+  shape.rope.original_context = 1024;
+  shape.rope.beta_fast = 16.0f;
+  const auto read = ReadBack(MetadataOf(shape));
+  ASSERT_TRUE(read.ok()) << read.error().message();
+  EXPECT_EQ(read->rope.scaling, RopeScaling::kYarn);
+  EXPECT_EQ(read->rope.factor, 4.0f);
+  EXPECT_EQ(read->rope.original_context, 1024u);
+  EXPECT_EQ(read->rope.beta_fast, 16.0f);
+}
+
+TEST(Shape, AMissingKeyIsNamed) {
+  const std::set<std::string> optional = {
+      "llama.attention.head_count_kv", "llama.attention.key_length", "llama.attention.value_length",
+      "llama.rope.freq_base", "llama.rope.dimension_count"};
+  const gguf::MetadataBuilder whole = MetadataOf(Tiny());
+  for (const std::string& key : whole.keys()) {
+    gguf::MetadataBuilder metadata = whole;
+    metadata.Remove(key);
+    const auto shape = ReadBack(metadata);
+    EXPECT_EQ(shape.ok(), optional.contains(key)) << key;
+    if (!shape.ok()) {
+      EXPECT_NE(shape.error().message().find(key), std::string::npos) << shape.error().message();
+    }
+  }
+}
+
+TEST(Shape, NumbersThatCannotBeAreRefused) {
+  const auto refused = [](const char* key, auto value) {
+    gguf::MetadataBuilder metadata = MetadataOf(Tiny());
+    metadata.Set(key, value);
+    return !ReadBack(metadata).ok();
+  };
+  EXPECT_TRUE(refused("llama.block_count", uint32_t{0}));
+  EXPECT_TRUE(refused("llama.block_count", uint32_t{1} << 31));
+  EXPECT_TRUE(refused("llama.block_count", "four"));
+  EXPECT_TRUE(refused("llama.embedding_length", uint32_t{0xffffffff}));
+  EXPECT_TRUE(refused("llama.attention.head_count_kv", uint32_t{3}));
+  EXPECT_TRUE(refused("llama.attention.value_length", uint32_t{32}));
+  EXPECT_TRUE(refused("llama.attention.layer_norm_rms_epsilon", 0.0f));
+  EXPECT_TRUE(refused("llama.rope.dimension_count", uint32_t{65}));
+  EXPECT_TRUE(refused("llama.rope.scaling.type", "spiral"));
+  EXPECT_TRUE(refused("llama.expert_count", uint32_t{8}));
+  EXPECT_TRUE(refused("llama.logit_scale", 0.5f));
+  EXPECT_TRUE(refused("llama.attention.head_count", std::vector<uint32_t>{4, 4, 2, 4}));
+  EXPECT_TRUE(refused("tokenizer.ggml.tokens", std::vector<std::string>{"a", "b"}));
+  EXPECT_FALSE(refused("llama.attention.head_count", std::vector<uint32_t>{4, 4, 4, 4}));
+}
+
+TEST(Shape, AnUnknownArchitectureIsNamed) {
+  gguf::MetadataBuilder metadata = MetadataOf(Tiny());
+  metadata.Set("general.architecture", "mamba");
+  const auto shape = ReadBack(metadata);
+  ASSERT_FALSE(shape.ok());
+  EXPECT_EQ(shape.error().code(), Code::kUnimplemented);
+  EXPECT_NE(shape.error().message().find("mamba"), std::string::npos);
+  EXPECT_NE(shape.error().message().find("qwen3moe"), std::string::npos);
+}
+
+uint64_t ParametersOf(const Shape& shape) {
+  uint64_t count = 0;
+  for (const TensorSpec& spec : TensorsOf(shape)) {
+    uint64_t elements = 1;
+    for (const uint64_t dim : spec.dims) elements *= dim;
+    count += elements;
+  }
+  return count;
+}
+
+TEST(Tensors, PresetsHaveTheParametersOfTheirNames) {
+  EXPECT_EQ(ParametersOf(ShapeOfPreset("llama-1b").value()), 1'235'814'432u);
+  EXPECT_EQ(ParametersOf(ShapeOfPreset("qwen3-0.6b").value()), 596'049'920u);
+}
+
+TEST(Tensors, NamesAreUnique) {
+  for (const Preset& preset : Presets()) {
+    std::set<std::string> names;
+    for (const TensorSpec& spec : TensorsOf(preset.shape))
+      EXPECT_TRUE(names.insert(spec.name).second) << spec.name;
+  }
+}
+
+}  // namespace
+}  // namespace aster::model

@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "model/synth.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/random.h"
+#include "gguf/writer.h"
+#include "model/synth_vocab.h"
+#include "model/write_metadata.h"
+#include "quant/quantize.h"
+
+namespace aster::model {
+namespace {
+
+// Weights drawn and quantised between two writes.
+constexpr uint64_t kChunkElements = 1 << 20;
+
+// How a tensor's weights are spread: mean + deviation · normal.
+struct Spread {
+  float mean = 0.0f;
+  float deviation = 1.0f;
+};
+
+bool EndsWith(const TensorSpec& spec, std::string_view suffix) {
+  return spec.name.ends_with(suffix);
+}
+
+Spread SpreadOf(const TensorSpec& spec) {
+  if (EndsWith(spec, "norm.weight")) return {.mean = 1.0f, .deviation = 0.1f};
+  if (EndsWith(spec, ".bias")) return {.mean = 0.0f, .deviation = 0.02f};
+  const float root = std::sqrt(static_cast<float>(spec.dims[0]));
+  // Twice the neutral size, so that the logits are not all alike.
+  if (spec.part != Part::kLayer) return {.mean = 0.0f, .deviation = 2.0f / root};
+  return {.mean = 0.0f, .deviation = 1.0f / root};
+}
+
+// Frequency factors as models with a stretched context have them: fast pairs as they are, slow ones
+// slower by 32, and a ramp between.
+float RopeFactor(uint64_t index, uint64_t count) {
+  constexpr float kSlowest = 32.0f;
+  const uint64_t ramp_begin = count * 3 / 8;
+  const uint64_t ramp_end = count * 5 / 8;
+  if (index < ramp_begin) return 1.0f;
+  if (index >= ramp_end) return kSlowest;
+  return 1.0f + (kSlowest - 1.0f) * static_cast<float>(index - ramp_begin) /
+                    static_cast<float>(ramp_end - ramp_begin);
+}
+
+// The weights of one tensor, addressed by element.
+class Weights {
+ public:
+  Weights(const TensorSpec& spec, uint64_t seed)
+      : spread_(SpreadOf(spec)),
+        is_rope_factors_(spec.name == "rope_freqs.weight"),
+        count_(spec.dims[0]),
+        seed_(seed),
+        stream_(Hash64Of(AsBytes(spec.name))) {}
+
+  void Fill(uint64_t first, std::span<float> out) const {
+    if (is_rope_factors_) {
+      for (size_t i = 0; i < out.size(); ++i) out[i] = RopeFactor(first + i, count_);
+      return;
+    }
+    FillNormal(seed_, stream_, first, out);
+    for (float& weight : out) weight = spread_.mean + spread_.deviation * weight;
+  }
+
+ private:
+  const Spread spread_;
+  const bool is_rope_factors_;
+  const uint64_t count_;
+  const uint64_t seed_;
+  const uint64_t stream_;
+};
+
+class SynthWriter {
+ public:
+  SynthWriter(const SynthOptions& options, ThreadPool& pool, const ByteProgress& progress)
+      : options_(options), pool_(pool), progress_(progress) {}
+
+  Status Write(const std::string& path) {
+    const std::vector<TensorSpec> specs = TensorsOf(options_.shape);
+    const gguf::MetadataBuilder metadata = TRY(Metadata());
+    std::vector<gguf::TensorSpec> tensors;
+    for (const TensorSpec& spec : specs) {
+      tensors.push_back({spec.name, options_.choose_type(spec), spec.dims});
+      total_bytes_ += TRY(gguf::TensorBytes(tensors.back().type, spec.dims).In(spec.name));
+    }
+    gguf::Writer writer = TRY(gguf::Writer::Create(path, metadata, tensors));
+    for (size_t i = 0; i < specs.size(); ++i) {
+      TRY(WriteTensor(specs[i], tensors[i].type, writer).In(specs[i].name));
+    }
+    return writer.Finish();
+  }
+
+ private:
+  Result<gguf::MetadataBuilder> Metadata() const {
+    const Shape& shape = options_.shape;
+    gguf::MetadataBuilder metadata;
+    WriteShape(shape, metadata);
+    metadata.Set("general.name", options_.name);
+    metadata.Set("general.file_type", options_.file_type);
+    metadata.Set("general.quantization_version", uint32_t{2});
+    const SynthVocab vocab = TRY(MakeSynthVocab(shape.vocab_size));
+    metadata.Set("tokenizer.ggml.model", "gpt2");
+    metadata.Set("tokenizer.ggml.pre", shape.arch == Arch::kLlama ? "llama-bpe" : "qwen2");
+    metadata.Set("tokenizer.ggml.tokens", vocab.tokens);
+    metadata.Set("tokenizer.ggml.token_type", vocab.types);
+    metadata.Set("tokenizer.ggml.merges", vocab.merges);
+    metadata.Set("tokenizer.ggml.bos_token_id", vocab.start_id);
+    metadata.Set("tokenizer.ggml.eos_token_id", vocab.end_id);
+    metadata.Set("tokenizer.ggml.add_bos_token", false);
+    metadata.Set("tokenizer.chat_template", kSynthChatTemplate);
+    return metadata;
+  }
+
+  Status WriteTensor(const TensorSpec& spec, gguf::TensorType type, gguf::Writer& writer) {
+    const Weights weights(spec, options_.seed);
+    const uint64_t row_elements = spec.dims[0];
+    uint64_t row_count = 1;
+    for (size_t i = 1; i < spec.dims.size(); ++i) row_count *= spec.dims[i];
+    const uint64_t row_bytes = *gguf::RowBytes(type, row_elements);
+    const uint64_t chunk_rows = std::max<uint64_t>(1, kChunkElements / row_elements);
+    for (uint64_t row = 0; row < row_count; row += chunk_rows) {
+      const uint64_t rows = std::min(chunk_rows, row_count - row);
+      chunk_.resize(rows * row_bytes);
+      TRY(FillRows(weights, type, row, row_elements));
+      TRY(writer.Append(spec.name, chunk_));
+      done_bytes_ += chunk_.size();
+      if (progress_) progress_(done_bytes_, total_bytes_);
+    }
+    return Ok();
+  }
+
+  // Draws and quantises the rows that fit chunk_, from first_row on.
+  Status FillRows(const Weights& weights, gguf::TensorType type, uint64_t first_row,
+                  uint64_t row_elements) {
+    const uint64_t row_bytes = *gguf::RowBytes(type, row_elements);
+    std::vector<Status> statuses(pool_.thread_count());
+    pool_.ParallelFor(chunk_.size() / row_bytes, [&](size_t begin, size_t end, size_t thread) {
+      std::vector<float> row(row_elements);
+      for (size_t i = begin; i < end && statuses[thread].ok(); ++i) {
+        weights.Fill((first_row + i) * row_elements, row);
+        statuses[thread] =
+            quant::Quantize(type, row, std::span(chunk_).subspan(i * row_bytes, row_bytes));
+      }
+    });
+    for (Status& status : statuses) TRY(std::move(status));
+    return Ok();
+  }
+
+  const SynthOptions& options_;
+  ThreadPool& pool_;
+  const ByteProgress& progress_;
+  std::vector<uint8_t> chunk_;  // the rows being made
+  uint64_t done_bytes_ = 0;
+  uint64_t total_bytes_ = 0;
+};
+
+}  // namespace
+
+Status WriteSyntheticModel(const SynthOptions& options, const std::string& path, ThreadPool& pool,
+                           const ByteProgress& progress) {
+  TRY(CheckShape(options.shape));
+  return SynthWriter(options, pool, progress).Write(path);
+}
+
+}  // namespace aster::model

@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Writes models with random weights: every shape and type there is, reproducible to the bit, in
+// little memory. They speak nonsense, at the right speed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+#include "base/thread_pool.h"
+#include "gguf/types.h"
+#include "model/shape.h"
+
+namespace aster::model {
+
+struct SynthOptions {
+  Shape shape;
+  std::string name;
+  uint64_t seed = 1;
+  // The type that each tensor is stored as, and the number that general.file_type says.
+  std::function<gguf::TensorType(const TensorSpec&)> choose_type;
+  uint32_t file_type = 0;
+};
+
+using ByteProgress = std::function<void(uint64_t done_bytes, uint64_t total_bytes)>;
+
+// The same options write the same file, on every machine and with any number of threads: each
+// weight is drawn from (seed, tensor name, index). Holds a few megabytes at a time.
+Status WriteSyntheticModel(const SynthOptions& options, const std::string& path, ThreadPool& pool,
+                           const ByteProgress& progress);
+
+}  // namespace aster::model

@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "model/synth.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "base/files.h"
+#include "base/hash.h"
+#include "gguf/model_files.h"
+#include "model/presets.h"
+#include "model/support.h"
+#include "model/synth_vocab.h"
+#include "quant/dequantize.h"
+
+namespace aster::model {
+namespace {
+
+SynthOptions Options(Shape shape, gguf::TensorType type) {
+  return {.shape = shape, .name = "test", .choose_type = [type](const TensorSpec& spec) {
+            return spec.is_matrix ? type : gguf::TensorType::kF32;
+          }};
+}
+
+Hash128 HashOfFile(const std::string& path) { return Hash128Of(MappedFile::Open(path)->bytes()); }
+
+class Synth : public testing::Test {
+ protected:
+  std::string Write(const SynthOptions& options, const std::string& name, size_t threads = 1) {
+    ThreadPool pool(threads);
+    const std::string path = folder_.File(name);
+    const Status status = WriteSyntheticModel(options, path, pool, nullptr);
+    EXPECT_TRUE(status.ok()) << status.error().message();
+    return path;
+  }
+
+  TemporaryDirectory folder_ = TemporaryDirectory::Create().value();
+};
+
+TEST_F(Synth, TheSameFileWithAnyNumberOfThreads) {
+  const SynthOptions options = Options(ShapeOfPreset("tiny").value(), gguf::TensorType::kQ4_0);
+  const Hash128 one = HashOfFile(Write(options, "one.gguf", 1));
+  EXPECT_EQ(one, HashOfFile(Write(options, "three.gguf", 3)));
+  SynthOptions other = options;
+  other.seed = 2;
+  EXPECT_NE(one, HashOfFile(Write(other, "other.gguf")));
+}
+
+TEST_F(Synth, EveryArchitectureCanRun) {
+  Shape shape = ShapeOfPreset("tiny").value();
+  shape.rope_factors = true;
+  for (const Arch arch : {Arch::kLlama, Arch::kQwen2, Arch::kQwen3, Arch::kQwen3Moe}) {
+    shape.arch = arch;
+    if (arch == Arch::kQwen3Moe) shape.experts = {.count = 4, .used = 2, .feed_forward = 256};
+    const std::string path = Write(Options(shape, gguf::TensorType::kQ8_0), "model.gguf");
+    const auto files = gguf::ModelFiles::Open(path);
+    ASSERT_TRUE(files.ok()) << files.error().message();
+    const Support support = CheckSupport(*files);
+    EXPECT_TRUE(support.ok()) << ArchName(arch) << ": " << support.obstacles.front();
+    EXPECT_EQ(support.shape->layer_count, shape.layer_count);
+  }
+}
+
+TEST_F(Synth, WeightsSpreadAsTheirTensorWants) {
+  const std::string path =
+      Write(Options(ShapeOfPreset("tiny").value(), gguf::TensorType::kF32), "model.gguf");
+  const auto files = gguf::ModelFiles::Open(path);
+  ASSERT_TRUE(files.ok());
+  const gguf::Tensor* tensor = files->FindTensor("blk.1.ffn_down.weight");
+  ASSERT_NE(tensor, nullptr);
+  double sum = 0, squares = 0;
+  for (size_t i = 0; i < tensor->element_count; ++i) {
+    const double weight = LoadUnaligned<float>(tensor->data.data() + i * sizeof(float));
+    sum += weight;
+    squares += weight * weight;
+  }
+  const double count = static_cast<double>(tensor->element_count);
+  EXPECT_NEAR(sum / count, 0.0, 0.001);
+  EXPECT_NEAR(std::sqrt(squares / count), 1 / std::sqrt(768.0), 0.001);
+}
+
+TEST_F(Synth, AShapeThatCannotBeLeavesNoFile) {
+  Shape shape = ShapeOfPreset("tiny").value();
+  shape.kv_head_count = 3;
+  ThreadPool pool(1);
+  const std::string path = folder_.File("model.gguf");
+  EXPECT_FALSE(
+      WriteSyntheticModel(Options(shape, gguf::TensorType::kF32), path, pool, nullptr).ok());
+  shape = ShapeOfPreset("tiny").value();
+  shape.feed_forward = 700;  // not a whole number of blocks
+  EXPECT_FALSE(
+      WriteSyntheticModel(Options(shape, gguf::TensorType::kQ4_K), path, pool, nullptr).ok());
+  EXPECT_FALSE(IdentifyFile(path).ok());
+}
+
+TEST(Support, SaysEveryReason) {
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
+  const std::string path = folder.File("model.gguf");
+  ThreadPool pool(1);
+  SynthOptions options = Options(ShapeOfPreset("tiny").value(), gguf::TensorType::kQ5_0);
+  ASSERT_TRUE(WriteSyntheticModel(options, path, pool, nullptr).ok());
+  const Support support = CheckSupport(gguf::ModelFiles::Open(path).value());
+  ASSERT_EQ(support.obstacles.size(), 1u);
+  EXPECT_NE(support.obstacles.front().find("Q5_0"), std::string::npos);
+}
+
+TEST(SynthVocab, HasTheSizeAskedForAndNoTokenTwice) {
+  for (const uint32_t size :
+       {kMinSynthVocab, 300u, 1024u, 5000u, 32000u, 151936u, kMaxSynthVocab}) {
+    const auto vocab = MakeSynthVocab(size);
+    ASSERT_TRUE(vocab.ok()) << size;
+    EXPECT_EQ(vocab->tokens.size(), size);
+    EXPECT_EQ(vocab->types.size(), size);
+    EXPECT_EQ(vocab->merges.size(), size - kMinSynthVocab);
+    EXPECT_EQ(std::set(vocab->tokens.begin(), vocab->tokens.end()).size(), size);
+  }
+  EXPECT_FALSE(MakeSynthVocab(kMinSynthVocab - 1).ok());
+  EXPECT_FALSE(MakeSynthVocab(kMaxSynthVocab + 1).ok());
+}
+
+}  // namespace
+}  // namespace aster::model
