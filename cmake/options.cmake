@@ -17,9 +17,10 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 add_library(aster_options INTERFACE)
 target_include_directories(aster_options INTERFACE "${CMAKE_SOURCE_DIR}/src")
 # -ffp-contract=off: the arithmetic writes every fused multiply-add itself, the compiler adds none.
+# -fno-math-errno: nobody reads errno after a square root, and loops with one become vectors.
 target_compile_options(aster_options INTERFACE
   -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough -Werror
-  -ffp-contract=off -fno-omit-frame-pointer
+  -ffp-contract=off -fno-math-errno -fno-omit-frame-pointer
   $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>)
 
 if(ASTER_SANITIZE)
