@@ -136,9 +136,14 @@ inline Status Ok() { return {}; }
 // TRY(expression) is the expression's value, or makes the function return its Error:
 //   File file = TRY(File::Open(path));
 //   TRY(file.Sync());
-#define TRY(expression)                                                     \
-  __extension__({                                                           \
-    auto aster_try_result = (expression);                                   \
-    if (!aster_try_result.ok()) return std::move(aster_try_result).error(); \
-    std::move(aster_try_result).value();                                    \
+#define TRY(expression) ASTER_TRY_COUNTED(expression, __COUNTER__)
+
+// Each use names its variable anew, so that one TRY may stand within another.
+#define ASTER_TRY_COUNTED(expression, number) ASTER_TRY_NUMBERED(expression, number)
+#define ASTER_TRY_NUMBERED(expression, number) ASTER_TRY_NAMED(expression, aster_try_##number)
+#define ASTER_TRY_NAMED(expression, result)             \
+  __extension__({                                       \
+    auto result = (expression);                         \
+    if (!result.ok()) return std::move(result).error(); \
+    std::move(result).value();                          \
   })
