@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "kernels/matmul.h"
+
+#include "base/check.h"
+#include "kernels/matmul_choice.h"
+#include "kernels/pack.h"
+
+namespace aster::kernels {
+
+const MatmulTable& MatmulTableFor(Isa) { return kMatmulRef; }
+
+void Matmul(Isa isa, WeightType type, const MatmulJob& job, size_t panel_begin, size_t panel_end) {
+  CHECK(panel_begin <= panel_end && panel_end <= PanelCount(job.rows));
+  CHECK(job.columns % ColumnMultiple(type) == 0);
+  CHECK(reinterpret_cast<uintptr_t>(job.weights) % kPackedAlignment == 0);
+  if (panel_begin == panel_end || job.batch == 0) return;
+  MatmulTableFor(isa).products[static_cast<size_t>(type)](job, panel_begin, panel_end);
+}
+
+}  // namespace aster::kernels

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What every instruction set provides for matrix products: a table of functions. Plain data, so
+// that kernel sources may include this. Callers use matmul.h and activations.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/weight_type.h"
+
+namespace aster::kernels {
+
+// One product: every output row is a row of activations times the transposed matrix.
+struct MatmulJob {
+  const void* weights;  // packed (pack.h)
+  size_t rows;          // of the matrix: outputs
+  size_t columns;       // of the matrix: inputs
+
+  const void* activations;    // prepared (activations.h)
+  size_t activation_stride;   // bytes from row to row
+  const uint32_t* from_rows;  // [batch] which rows of activations; null: row i for i
+  size_t batch;
+
+  float* out;               // [.., rows]
+  size_t out_stride;        // floats from row to row
+  const uint32_t* to_rows;  // [batch] which rows of `out`; null: row i for i
+};
+
+// Computes the outputs of panels `panel_begin` to `panel_end`.
+using MatmulFunction = void (*)(const MatmulJob& job, size_t panel_begin, size_t panel_end);
+
+// Writes one row of `columns` values in a format.
+using PrepareFunction = void (*)(const float* row, size_t columns, void* out);
+
+struct MatmulTable {
+  MatmulFunction products[kWeightTypeCount];        // by WeightType
+  PrepareFunction prepare[kActivationFormatCount];  // by ActivationFormat
+};
+
+extern const MatmulTable kMatmulRef;
+extern const MatmulTable kMatmulAvx2;
+extern const MatmulTable kMatmulAvxVnni;
+extern const MatmulTable kMatmulAvx512;
+extern const MatmulTable kMatmulNeon;
+
+}  // namespace aster::kernels

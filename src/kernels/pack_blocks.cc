@@ -1,0 +1,351 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Every type is packed in two steps: the quants of each row are brought into the order of packed.h
+// (Arrange), then sixteen rows are interleaved, four bytes at a time.
+#include "kernels/pack_blocks.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "quant/scales.h"
+
+namespace aster::kernels {
+namespace {
+
+using Vector = uint32_t __attribute__((vector_size(16)));
+
+Vector Load(const void* from) {
+  Vector value;
+  std::memcpy(&value, from, sizeof(value));
+  return value;
+}
+
+void Store(Vector value, void* to) { std::memcpy(to, &value, sizeof(value)); }
+
+// quads[t] of each row from rows[row]'s bytes 4 t to 4 t + 3, changed by `flip`. Four rows by four
+// quads at a time.
+template <size_t kQuads>
+void Interleave(const uint8_t* const* rows, PackedQuads* quads, uint32_t flip = 0) {
+  static_assert(kQuads % 4 == 0);
+  const Vector flips = {flip, flip, flip, flip};
+  for (size_t t = 0; t < kQuads; t += 4) {
+    for (size_t row = 0; row < kPanelRows; row += 4) {
+      const Vector a = Load(rows[row] + 4 * t) ^ flips;
+      const Vector b = Load(rows[row + 1] + 4 * t) ^ flips;
+      const Vector c = Load(rows[row + 2] + 4 * t) ^ flips;
+      const Vector d = Load(rows[row + 3] + 4 * t) ^ flips;
+      const Vector ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+      const Vector ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+      const Vector cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+      const Vector cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+      Store(__builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5), quads[t][row]);
+      Store(__builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7), quads[t + 1][row]);
+      Store(__builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5), quads[t + 2][row]);
+      Store(__builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7), quads[t + 3][row]);
+    }
+  }
+}
+
+// Rows that were brought into order, each of kQuads quads.
+template <size_t kQuads>
+class Staged {
+ public:
+  uint8_t* row(size_t index) { return bytes_[index]; }
+
+  void InterleaveTo(PackedQuads* quads) const {
+    const uint8_t* rows[kPanelRows];
+    for (size_t i = 0; i < kPanelRows; ++i) rows[i] = bytes_[i];
+    Interleave<kQuads>(rows, quads);
+  }
+
+ private:
+  alignas(16) uint8_t bytes_[kPanelRows][4 * kQuads];
+};
+
+// The same block of each of a panel's rows.
+template <typename FileBlock>
+using RowBlocks = const FileBlock* [kPanelRows];
+
+// --- Types with a scale per 32 weights, two blocks of the file at a time.
+
+void PackGroup(const RowBlocks<quant::BlockQ8_0>& blocks, size_t group, PackedQ8_0* out) {
+  const uint8_t* rows[kPanelRows];
+  for (size_t row = 0; row < kPanelRows; ++row) {
+    rows[row] = reinterpret_cast<const uint8_t*>(blocks[row]->quants);
+    out->scales[group][row] = blocks[row]->scale;
+  }
+  Interleave<8>(rows, out->quants[group], 0x80808080u);
+}
+
+void PackGroup(const RowBlocks<quant::BlockQ4_0>& blocks, size_t group, PackedQ4_0* out) {
+  const uint8_t* rows[kPanelRows];
+  for (size_t row = 0; row < kPanelRows; ++row) {
+    rows[row] = blocks[row]->quants;
+    out->scales[group][row] = blocks[row]->scale;
+  }
+  Interleave<4>(rows, out->quants[group]);
+}
+
+void PackGroup(const RowBlocks<quant::BlockMXFP4>& blocks, size_t group, PackedMXFP4* out) {
+  const uint8_t* rows[kPanelRows];
+  for (size_t row = 0; row < kPanelRows; ++row) {
+    rows[row] = blocks[row]->quants;
+    out->exponents[group][row] = blocks[row]->exponent;
+  }
+  Interleave<4>(rows, out->quants[group]);
+}
+
+// --- The K types, and IQ2_XXS: one block of the file at a time.
+
+// In: 32 bytes with weight i of one group in the low halves, of the next in the high halves.
+// Out: for each of the two groups `stride` bytes apart, weight i in the low half of byte i, weight
+// i + 16 in its high half.
+void ArrangeNibbles(const uint8_t* in, uint8_t* out, size_t stride) {
+  for (size_t i = 0; i < 16; ++i) {
+    out[i] = static_cast<uint8_t>((in[i] & 15) | in[i + 16] << 4);
+    out[stride + i] = static_cast<uint8_t>(in[i] >> 4 | (in[i + 16] & 0xf0));
+  }
+}
+
+// In: 32 bytes that hold at bit 2 p the two bits of weight 32 p + i. Out: for each of the eight
+// groups of 16 weights, `stride` bytes apart, four bytes that hold at bit 2 t those of weight
+// 4 t + i.
+void ArrangeTwoBits(const uint8_t* in, uint8_t* out, size_t stride) {
+  for (size_t group = 0; group < 8; ++group) {
+    const size_t shift = group / 2 * 2;
+    uint32_t bytes = 0;
+    for (size_t t = 0; t < 4; ++t) {
+      uint32_t quad;
+      std::memcpy(&quad, in + group % 2 * 16 + 4 * t, sizeof(quad));
+      bytes |= (quad >> shift & 0x03030303u) << (2 * t);
+    }
+    std::memcpy(out + group * stride, &bytes, sizeof(bytes));
+  }
+}
+
+// In: 32 bytes that hold at bit k the bit of weight 32 k + i. Out: for each group of 32 weights,
+// `stride` bytes apart, four bytes that hold at bit t that of weight 4 t + i.
+void ArrangeOneBit(const uint8_t* in, uint8_t* out, size_t stride) {
+  for (size_t group = 0; group < 8; ++group) {
+    uint32_t bytes = 0;
+    for (size_t t = 0; t < 8; ++t) {
+      uint32_t quad;
+      std::memcpy(&quad, in + 4 * t, sizeof(quad));
+      bytes |= (quad >> group & 0x01010101u) << t;
+    }
+    std::memcpy(out + group * stride, &bytes, sizeof(bytes));
+  }
+}
+
+void SetPair(PackedPair* pairs, size_t group, size_t row, uint8_t value) {
+  pairs[group / 2][row][group % 2] = value;
+}
+
+template <typename Block, typename FileBlock>
+void PackScalesAndMins(const FileBlock& block, size_t row, Block* out) {
+  out->scale[row] = block.scale;
+  out->min_scale[row] = block.min_scale;
+  const quant::ScalesAndMins groups = quant::UnpackScalesAndMins(block.scales);
+  for (size_t group = 0; group < 8; ++group) {
+    SetPair(out->scales, group, row, groups.scales[group]);
+    SetPair(out->mins, group, row, groups.mins[group]);
+  }
+}
+
+void PackBlock(const RowBlocks<quant::BlockQ2_K>& blocks, PackedQ2_K* out) {
+  Staged<16> staged;
+  for (size_t row = 0; row < kPanelRows; ++row) {
+    const quant::BlockQ2_K& block = *blocks[row];
+    out->scale[row] = block.scale;
+    out->min_scale[row] = block.min_scale;
+    for (size_t group = 0; group < 16; ++group) {
+      SetPair(out->scales, group, row, block.scales[group]);
+    }
+    for (size_t half = 0; half < 2; ++half) {
+      ArrangeTwoBits(block.quants + 32 * half, staged.row(row) + 32 * half, 4);
+    }
+  }
+  staged.InterleaveTo(out->quants);
+}
+
+void PackBlock(const RowBlocks<quant::BlockQ4_K>& blocks, PackedQ4_K* out) {
+  Staged<32> staged;
+  for (size_t row = 0; row < kPanelRows; ++row) {
+    const quant::BlockQ4_K& block = *blocks[row];
+    PackScalesAndMins(block, row, out);
+    for (size_t pair = 0; pair < 4; ++pair) {
+      ArrangeNibbles(block.quants + 32 * pair, staged.row(row) + 32 * pair, 16);
+    }
+  }
+  staged.InterleaveTo(out->quants[0]);
+}
+
+void PackBlock(const RowBlocks<quant::BlockQ5_K>& blocks, PackedQ5_K* out) {
+  static_assert(sizeof(out->groups[0]) == 5 * sizeof(PackedQuads));
+  Staged<40> staged;
+  for (size_t row = 0; row < kPanelRows; ++row) {
+    const quant::BlockQ5_K& block = *blocks[row];
+    PackScalesAndMins(block, row, out);
+    for (size_t pair = 0; pair < 4; ++pair) {
+      ArrangeNibbles(block.quants + 32 * pair, staged.row(row) + 40 * pair, 20);
+    }
+    ArrangeOneBit(block.high_bits, staged.row(row) + 16, 20);
+  }
+  staged.InterleaveTo(&out->groups[0].low[0]);
+}
+
+void PackBlock(const RowBlocks<quant::BlockQ6_K>& blocks, PackedQ6_K* out) {
+  static_assert(sizeof(out->groups[0]) == 3 * sizeof(PackedQuads));
+  Staged<48> staged;
+  std::memset(out->unused, 0, sizeof(out->unused));
+  for (size_t row = 0; row < kPanelRows; ++row) {
+    const quant::BlockQ6_K& block = *blocks[row];
+    out->scale[row] = block.scale;
+    for (size_t group = 0; group < 16; ++group) {
+      SetPair(out->scales, group, row, static_cast<uint8_t>(block.scales[group]));
+    }
+    for (size_t half = 0; half < 2; ++half) {
+      uint8_t* to = staged.row(row) + 96 * half;
+      // Weights 0-63 of the half are the low, 64-127 the high halves of the same 64 bytes.
+      for (size_t group = 0; group < 4; ++group) {
+        const uint8_t* low = block.low_bits + 64 * half + 16 * group;
+        for (size_t i = 0; i < 8; ++i) {
+          to[12 * group + i] = static_cast<uint8_t>((low[i] & 15) | low[i + 8] << 4);
+          to[12 * (group + 4) + i] = static_cast<uint8_t>(low[i] >> 4 | (low[i + 8] & 0xf0));
+        }
+      }
+      ArrangeTwoBits(block.high_bits + 32 * half, to + 8, 12);
+    }
+  }
+  staged.InterleaveTo(&out->groups[0].low[0]);
+}
+
+void PackBlock(const RowBlocks<quant::BlockIQ2_XXS>& blocks, PackedIQ2_XXS* out) {
+  for (size_t row = 0; row < kPanelRows; ++row) {
+    const quant::BlockIQ2_XXS& block = *blocks[row];
+    out->scale[row] = block.scale;
+    for (size_t group = 0; group < 8; ++group) {
+      out->groups[group].signs_and_scale[row] = block.groups[group].signs_and_scale;
+      for (size_t i = 0; i < 4; ++i) {
+        out->groups[group].points[i][row] = block.groups[group].points[i];
+      }
+    }
+  }
+}
+
+// --- Panels.
+
+// Where each row of the panel starts; rows beyond the matrix are null.
+struct PanelRowStarts {
+  PanelRowStarts(const PackSource& source, size_t panel) {
+    for (size_t i = 0; i < kPanelRows; ++i) {
+      const size_t row = panel * kPanelRows + i;
+      at[i] = row < source.rows ? static_cast<const uint8_t*>(source.data) + row * source.row_stride
+                                : nullptr;
+    }
+  }
+  const uint8_t* at[kPanelRows];
+};
+
+template <typename FileBlock>
+void BlocksAt(const PanelRowStarts& rows, size_t index, RowBlocks<FileBlock>& blocks) {
+  static constexpr FileBlock kZero = {};
+  for (size_t row = 0; row < kPanelRows; ++row) {
+    blocks[row] =
+        rows.at[row] == nullptr ? &kZero : reinterpret_cast<const FileBlock*>(rows.at[row]) + index;
+  }
+}
+
+// Quads of one column (float) or of two neighbouring columns (the 16-bit floats) of each row, for
+// `bytes` bytes of a row from `begin` on; what is beyond `end` is zero.
+template <size_t kQuads>
+void StageFloats(const PanelRowStarts& rows, size_t begin, size_t end, PackedQuads* quads) {
+  Staged<kQuads> staged;
+  const size_t bytes = std::min(4 * kQuads, end - begin);
+  for (size_t row = 0; row < kPanelRows; ++row) {
+    std::memset(staged.row(row), 0, 4 * kQuads);
+    if (rows.at[row] != nullptr) std::memcpy(staged.row(row), rows.at[row] + begin, bytes);
+  }
+  staged.InterleaveTo(quads);
+}
+
+}  // namespace
+
+template <typename Block, typename FileBlock>
+void PackPanel(const PackSource& source, size_t panel, void* out) {
+  const PanelRowStarts rows(source, panel);
+  const size_t count = source.columns / FileBlock::kElements;
+  auto* packed = static_cast<Block*>(out);
+  RowBlocks<FileBlock> blocks;
+  if constexpr (Block::kColumns == FileBlock::kElements) {
+    for (size_t i = 0; i < count; ++i) {
+      BlocksAt(rows, i, blocks);
+      PackBlock(blocks, &packed[i]);
+    }
+  } else {
+    static_assert(Block::kColumns == 2 * FileBlock::kElements);
+    for (size_t i = 0; i < count; ++i) {
+      BlocksAt(rows, i, blocks);
+      PackGroup(blocks, i % 2, &packed[i / 2]);
+    }
+    if (count % 2 != 0) {
+      static constexpr FileBlock kZero = {};
+      std::fill_n(blocks, kPanelRows, &kZero);
+      PackGroup(blocks, 1, &packed[count / 2]);
+    }
+  }
+}
+
+template <>
+void PackPanel<PackedF32, float>(const PackSource& source, size_t panel, void* out) {
+  const PanelRowStarts rows(source, panel);
+  const size_t end = source.columns * sizeof(float);
+  auto* packed = static_cast<PackedF32*>(out);
+  PackedQuads quads[16];
+  for (size_t begin = 0; begin < end; begin += sizeof(float) * 16) {
+    StageFloats<16>(rows, begin, end, quads);
+    std::memcpy(packed, quads,
+                std::min((end - begin) / sizeof(float), size_t{16}) * sizeof(*packed));
+    packed += 16;
+  }
+}
+
+template <>
+void PackPanel<PackedF16, uint16_t>(const PackSource& source, size_t panel, void* out) {
+  const PanelRowStarts rows(source, panel);
+  const size_t end = source.columns * sizeof(uint16_t);
+  auto* packed = static_cast<PackedF16*>(out);
+  PackedQuads quads[16];
+  for (size_t begin = 0; begin < end; begin += sizeof(uint16_t) * 32) {
+    StageFloats<16>(rows, begin, end, quads);
+    const size_t blocks = std::min((end - begin + 3) / 4, size_t{16});
+    for (size_t i = 0; i < blocks; ++i, ++packed) {
+      for (size_t row = 0; row < kPanelRows; ++row) {
+        std::memcpy(&packed->values[0][row], &quads[i][row][0], sizeof(uint16_t));
+        std::memcpy(&packed->values[1][row], &quads[i][row][2], sizeof(uint16_t));
+      }
+    }
+  }
+}
+
+template <>
+void PackPanel<PackedBF16, uint16_t>(const PackSource& source, size_t panel, void* out) {
+  const PanelRowStarts rows(source, panel);
+  const size_t end = source.columns * sizeof(uint16_t);
+  auto* packed = static_cast<PackedBF16*>(out);
+  for (size_t begin = 0; begin < end; begin += sizeof(uint16_t) * PackedBF16::kColumns, ++packed) {
+    StageFloats<16>(rows, begin, end, reinterpret_cast<PackedQuads*>(packed->pairs));
+  }
+}
+
+template void PackPanel<PackedQ8_0, quant::BlockQ8_0>(const PackSource&, size_t, void*);
+template void PackPanel<PackedQ4_0, quant::BlockQ4_0>(const PackSource&, size_t, void*);
+template void PackPanel<PackedMXFP4, quant::BlockMXFP4>(const PackSource&, size_t, void*);
+template void PackPanel<PackedQ2_K, quant::BlockQ2_K>(const PackSource&, size_t, void*);
+template void PackPanel<PackedQ4_K, quant::BlockQ4_K>(const PackSource&, size_t, void*);
+template void PackPanel<PackedQ5_K, quant::BlockQ5_K>(const PackSource&, size_t, void*);
+template void PackPanel<PackedQ6_K, quant::BlockQ6_K>(const PackSource&, size_t, void*);
+template void PackPanel<PackedIQ2_XXS, quant::BlockIQ2_XXS>(const PackSource&, size_t, void*);
+
+}  // namespace aster::kernels

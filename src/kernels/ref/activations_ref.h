@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The reference's ways to prepare a row of activations, which slower instruction sets use as they
+// are where speed does not matter. Internal to kernels/.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace aster::kernels {
+
+// A group whose largest magnitude has at least these bits is not finite, and becomes NaN.
+inline constexpr uint32_t kInfinityBits = 0x7f800000u;
+// 2^-110. A group whose largest magnitude is below it becomes zero: nothing computed from a larger
+// one, neither its scale nor the inverse, leaves the range of normal numbers.
+inline constexpr uint32_t kSmallestScaledBits = (127u - 110u) << 23;
+
+void PrepareF32Ref(const float* row, size_t columns, void* out);
+void PrepareBF16Ref(const float* row, size_t columns, void* out);
+void PrepareInt8Per32Ref(const float* row, size_t columns, void* out);
+void PrepareInt8Per256Ref(const float* row, size_t columns, void* out);
+
+}  // namespace aster::kernels

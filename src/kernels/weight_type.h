@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The weight types that the kernels multiply with, and the form in which each wants its
+// activations. Plain data. Must not know how anything is computed.
+#pragma once
+
+#include <cstdint>
+
+namespace aster::kernels {
+
+enum class WeightType : uint8_t {
+  kF32,
+  kF16,
+  kBF16,
+  kQ8_0,
+  kQ4_0,
+  kMXFP4,
+  kQ2_K,
+  kQ4_K,
+  kQ5_K,
+  kQ6_K,
+  kIQ2_XXS,
+};
+inline constexpr int kWeightTypeCount = 11;
+
+// How a row of activations is written before it is multiplied (activations.h).
+enum class ActivationFormat : uint8_t {
+  kF32,         // as it is
+  kBF16,        // rounded to bfloat16
+  kInt8Per32,   // 8-bit integers, one scale per 32 values
+  kInt8Per256,  // 8-bit integers, one scale per 256 values
+};
+inline constexpr int kActivationFormatCount = 4;
+
+}  // namespace aster::kernels
