@@ -222,10 +222,15 @@ Status ModelFiles::SeparateRepeated(const std::vector<size_t>& set_of_file) {
   return Ok();
 }
 
-const Tensor* ModelFiles::FindTensor(std::string_view name) const {
+const ModelFiles::Entry* ModelFiles::FindEntry(std::string_view name) const {
   const auto found =
       std::ranges::lower_bound(entries_, name, {}, [](const Entry& e) { return e.tensor->name; });
-  return found != entries_.end() && found->tensor->name == name ? found->tensor : nullptr;
+  return found != entries_.end() && found->tensor->name == name ? &*found : nullptr;
+}
+
+const Tensor* ModelFiles::FindTensor(std::string_view name) const {
+  const Entry* entry = FindEntry(name);
+  return entry != nullptr ? entry->tensor : nullptr;
 }
 
 Result<std::vector<std::string>> ModelFiles::MissingParts() const {

@@ -44,6 +44,7 @@ class ModelFiles {
   std::span<const Entry> repeated() const { return repeated_; }
 
   // Null where no file holds it.
+  const Entry* FindEntry(std::string_view name) const;
   const Tensor* FindTensor(std::string_view name) const;
 
   // What the model needs and no file holds, in words: "layers 31-60", "token_embd.weight". Empty

@@ -8,6 +8,7 @@
 
 #include <filesystem>
 
+#include "gguf/model_for_test.h"
 #include "gguf/split_name.h"
 #include "gguf/split_writer.h"
 #include "gguf/temp_folder_for_test.h"
@@ -20,59 +21,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr uint32_t kLayers = 6;
-
-MetadataBuilder LlamaKeys() {
-  MetadataBuilder metadata;
-  metadata.Set("general.architecture", "llama");
-  metadata.Set("general.name", "test");
-  metadata.Set("llama.block_count", kLayers);
-  return metadata;
-}
-
-TensorSpec Spec(const std::string& name) { return {name, TensorType::kF32, {8, 2}}; }
-
-std::vector<TensorSpec> Layers(uint32_t begin, uint32_t end) {
-  std::vector<TensorSpec> specs;
-  for (uint32_t i = begin; i < end; ++i) {
-    specs.push_back(Spec("blk." + std::to_string(i) + ".attn_q.weight"));
-    specs.push_back(Spec("blk." + std::to_string(i) + ".ffn_up.weight"));
-  }
-  return specs;
-}
-
-std::vector<TensorSpec> With(std::vector<TensorSpec> specs, const std::string& name) {
-  specs.push_back(Spec(name));
-  return specs;
-}
-
-std::vector<TensorSpec> WholeModel() {
-  return With(With(Layers(0, kLayers), "token_embd.weight"), "output_norm.weight");
-}
-
-// Every tensor is filled with a byte that depends on its name only.
-template <typename AnyWriter>
-void Fill(AnyWriter& writer, const std::vector<TensorSpec>& specs) {
-  for (const TensorSpec& spec : specs) {
-    uint8_t byte = 0;
-    for (const char c : spec.name) byte = static_cast<uint8_t>(byte * 31 + c);
-    const std::vector<uint8_t> data(*TensorBytes(spec.type, spec.dims), byte);
-    ASSERT_TRUE(writer.Append(spec.name, data).ok());
-  }
-  ASSERT_TRUE(writer.Finish().ok());
-}
-
-void Write(const std::string& path, const MetadataBuilder& metadata,
-           const std::vector<TensorSpec>& specs) {
-  auto writer = Writer::Create(path, metadata, specs);
-  ASSERT_TRUE(writer.ok()) << writer.error().message();
-  Fill(*writer, specs);
-}
-
 std::vector<std::string> WriteSplit(const std::string& prefix, uint64_t max_bytes) {
-  auto writer = SplitWriter::Create(prefix, LlamaKeys(), WholeModel(), max_bytes);
+  auto writer = SplitWriter::Create(prefix, TestKeys(), TestModel(), max_bytes);
   EXPECT_TRUE(writer.ok()) << writer.error().message();
-  Fill(*writer, WholeModel());
+  Fill(*writer, TestModel());
   return writer->paths();
 }
 
@@ -83,10 +35,10 @@ std::string ErrorOf(const std::vector<std::string>& paths) {
 
 TEST(ModelFiles, OneFileIsAModel) {
   const TempFolder folder;
-  Write(folder.path("m.gguf"), LlamaKeys(), WholeModel());
+  WriteTestFile(folder.path("m.gguf"), TestKeys(), TestModel());
   const auto model = ModelFiles::Open(folder.path("m.gguf"));
   ASSERT_TRUE(model.ok()) << model.error().message();
-  EXPECT_EQ(model->entries().size(), WholeModel().size());
+  EXPECT_EQ(model->entries().size(), TestModel().size());
   EXPECT_EQ(*model->metadata().Get<std::string>("general.name"), "test");
   EXPECT_NE(model->FindTensor("blk.5.ffn_up.weight"), nullptr);
   EXPECT_EQ(model->FindTensor("blk.6.ffn_up.weight"), nullptr);
@@ -103,8 +55,8 @@ TEST(ModelFiles, AnyPartFindsTheOthers) {
     ASSERT_TRUE(model.ok()) << model.error().message();
     EXPECT_EQ(model->files().size(), paths.size());
     EXPECT_EQ(model->files()[0].path(), paths[0]);
-    EXPECT_EQ(model->entries().size(), WholeModel().size());
-    EXPECT_EQ(*model->metadata().Get<uint32_t>("llama.block_count"), kLayers);
+    EXPECT_EQ(model->entries().size(), TestModel().size());
+    EXPECT_EQ(*model->metadata().Get<uint32_t>("llama.block_count"), kTestLayers);
     EXPECT_THAT(*model->MissingParts(), IsEmpty());
   }
   const auto all = ModelFiles::Open(paths);
@@ -135,9 +87,9 @@ TEST(ModelFiles, PartsOfDifferentModelsAreNotMixed) {
   EXPECT_THAT(ErrorOf({paths[0]}), HasSubstr("says that it is part 2 of 5, its name says 3 of 5"));
 
   // The third part of another split in as many parts, which holds one tensor less.
-  auto fewer = WholeModel();
+  auto fewer = TestModel();
   fewer.erase(fewer.begin() + 6);
-  auto other = SplitWriter::Create(folder.path("n"), LlamaKeys(), fewer, 200);
+  auto other = SplitWriter::Create(folder.path("n"), TestKeys(), fewer, 200);
   ASSERT_TRUE(other.ok()) << other.error().message();
   Fill(*other, fewer);
   ASSERT_EQ(other->paths().size(), paths.size());
@@ -148,13 +100,14 @@ TEST(ModelFiles, PartsOfDifferentModelsAreNotMixed) {
 
 TEST(ModelFiles, SlicesAreOneModel) {
   const TempFolder folder;
-  const auto first = With(Layers(0, 4), "token_embd.weight");
-  const auto second = With(With(Layers(4, kLayers), "output_norm.weight"), "token_embd.weight");
-  auto second_keys = LlamaKeys();
+  const auto first = With(TestLayers(0, 4), "token_embd.weight");
+  const auto second =
+      With(With(TestLayers(4, kTestLayers), "output_norm.weight"), "token_embd.weight");
+  auto second_keys = TestKeys();
   second_keys.Set("general.name", "test, second half");
   second_keys.Set("llama.only_here", true);
-  Write(folder.path("first.gguf"), LlamaKeys(), first);
-  Write(folder.path("second.gguf"), second_keys, second);
+  WriteTestFile(folder.path("first.gguf"), TestKeys(), first);
+  WriteTestFile(folder.path("second.gguf"), second_keys, second);
 
   const auto half = ModelFiles::Open(folder.path("first.gguf"));
   ASSERT_TRUE(half.ok()) << half.error().message();
@@ -163,7 +116,7 @@ TEST(ModelFiles, SlicesAreOneModel) {
   const auto model = ModelFiles::Open({folder.path("first.gguf"), folder.path("second.gguf")});
   ASSERT_TRUE(model.ok()) << model.error().message();
   EXPECT_THAT(*model->MissingParts(), IsEmpty());
-  EXPECT_EQ(model->entries().size(), WholeModel().size());
+  EXPECT_EQ(model->entries().size(), TestModel().size());
   EXPECT_EQ(model->repeated().size(), 1u);
   EXPECT_EQ(*model->metadata().Get<std::string>("general.name"), "test");
   EXPECT_TRUE(*model->metadata().Get<bool>("llama.only_here"));
@@ -176,34 +129,34 @@ TEST(ModelFiles, SlicesAreOneModel) {
 
 TEST(ModelFiles, SlicesOfDifferentModelsAreNotMixed) {
   const TempFolder folder;
-  auto other_keys = LlamaKeys();
-  other_keys.Set("llama.block_count", kLayers + 1);
-  Write(folder.path("a.gguf"), LlamaKeys(), Layers(0, 3));
-  Write(folder.path("b.gguf"), other_keys, Layers(3, 6));
+  auto other_keys = TestKeys();
+  other_keys.Set("llama.block_count", kTestLayers + 1);
+  WriteTestFile(folder.path("a.gguf"), TestKeys(), TestLayers(0, 3));
+  WriteTestFile(folder.path("b.gguf"), other_keys, TestLayers(3, 6));
   EXPECT_THAT(ErrorOf({folder.path("a.gguf"), folder.path("b.gguf")}),
               HasSubstr("the key llama.block_count is 6 in one, 7 in the other"));
 
-  auto wider = Layers(2, 6);
+  auto wider = TestLayers(2, 6);
   wider[0].dims = {8, 3};
-  Write(folder.path("c.gguf"), LlamaKeys(), wider);
+  WriteTestFile(folder.path("c.gguf"), TestKeys(), wider);
   EXPECT_THAT(ErrorOf({folder.path("a.gguf"), folder.path("c.gguf")}),
               HasSubstr("blk.2.attn_q.weight is F32 [8, 2] in one, F32 [8, 3] in the other"));
 }
 
 TEST(ModelFiles, DraftLayersMayBeElsewhere) {
   const TempFolder folder;
-  auto keys = LlamaKeys();
-  keys.Set("llama.block_count", kLayers + 1);
+  auto keys = TestKeys();
+  keys.Set("llama.block_count", kTestLayers + 1);
   keys.Set("llama.nextn_predict_layers", uint32_t{1});
-  Write(folder.path("m.gguf"), keys, WholeModel());
+  WriteTestFile(folder.path("m.gguf"), keys, TestModel());
   EXPECT_THAT(*ModelFiles::Open(folder.path("m.gguf"))->MissingParts(), IsEmpty());
 }
 
 TEST(ModelFiles, AbsurdLayerCountsAreRefused) {
   const TempFolder folder;
-  auto keys = LlamaKeys();
+  auto keys = TestKeys();
   keys.Set("llama.block_count", uint32_t{0xFFFFFFFF});
-  Write(folder.path("m.gguf"), keys, WholeModel());
+  WriteTestFile(folder.path("m.gguf"), keys, TestModel());
   EXPECT_FALSE(ModelFiles::Open(folder.path("m.gguf"))->MissingParts().ok());
 }
 

@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "gguf/content_hash.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <numeric>
+
+#include "base/checked.h"
+
+namespace aster::gguf {
+namespace {
+
+size_t ChunkCount(Bytes data) { return DivideUp(data.size(), kHashChunkBytes); }
+
+Bytes ChunkOf(Bytes data, size_t index) {
+  const size_t begin = index * kHashChunkBytes;
+  return data.subspan(begin, std::min(kHashChunkBytes, data.size() - begin));
+}
+
+Hash128 HashOfHashes(std::span<const Hash128> chunk_hashes) {
+  Hasher hasher;
+  for (const Hash128& hash : chunk_hashes) {
+    hasher.AddValue(hash.low);
+    hasher.AddValue(hash.high);
+  }
+  return hasher.Digest();
+}
+
+// The chunks of all tensors of one file, by their place in it.
+class Chunks {
+ public:
+  explicit Chunks(const File& file) : file_(file), tensors_(file.tensors().size()) {
+    std::iota(tensors_.begin(), tensors_.end(), size_t{0});
+    std::ranges::sort(tensors_, {}, [&](size_t i) { return file.tensors()[i].offset; });
+    size_t count = 0;
+    for (const size_t tensor : tensors_) {
+      first_chunk_.push_back(count);
+      count += ChunkCount(file.tensors()[tensor].data);
+      total_bytes_ += file.tensors()[tensor].data.size();
+    }
+    hashes_.resize(count);
+  }
+
+  size_t count() const { return hashes_.size(); }
+  uint64_t total_bytes() const { return total_bytes_; }
+
+  Bytes Data(size_t chunk) const {
+    // The last tensor that begins at or before the chunk.
+    const auto next = std::ranges::upper_bound(first_chunk_, chunk);
+    const size_t rank = static_cast<size_t>(next - first_chunk_.begin()) - 1;
+    return ChunkOf(file_.tensors()[tensors_[rank]].data, chunk - first_chunk_[rank]);
+  }
+
+  void Hash(size_t chunk) { hashes_[chunk] = Hash128Of(Data(chunk)); }
+
+  // Of the file's tensors, in their order, when every chunk is hashed.
+  std::vector<Hash128> TensorHashes() const {
+    std::vector<Hash128> hashes(tensors_.size());
+    for (size_t rank = 0; rank < tensors_.size(); ++rank) {
+      const size_t end = rank + 1 < tensors_.size() ? first_chunk_[rank + 1] : hashes_.size();
+      hashes[tensors_[rank]] =
+          HashOfHashes(std::span(hashes_).subspan(first_chunk_[rank], end - first_chunk_[rank]));
+    }
+    return hashes;
+  }
+
+ private:
+  const File& file_;
+  std::vector<size_t> tensors_;      // indices of file_.tensors(), by ascending offset
+  std::vector<size_t> first_chunk_;  // [tensors_.size()]
+  std::vector<Hash128> hashes_;      // [chunk]
+  uint64_t total_bytes_ = 0;
+};
+
+// Tells the system about the bytes that are about to be read, and of those that are not needed any
+// more. Does nothing for a file that was parsed from memory.
+class PageHints {
+ public:
+  explicit PageHints(const File& file) : mapped_(file.mapped()) {}
+
+  void WillNeed(Bytes data) const {
+    if (IsMapped(data)) mapped_.WillNeed(OffsetOf(data), data.size());
+  }
+  void DontNeed(Bytes data) const {
+    if (IsMapped(data)) mapped_.DontNeed(OffsetOf(data), data.size());
+  }
+
+ private:
+  bool IsMapped(Bytes data) const { return !mapped_.bytes().empty() && !data.empty(); }
+  size_t OffsetOf(Bytes data) const {
+    return static_cast<size_t>(data.data() - mapped_.bytes().data());
+  }
+
+  const MappedFile& mapped_;
+};
+
+}  // namespace
+
+Hash128 ContentHashOf(Bytes data) {
+  std::vector<Hash128> hashes;
+  for (size_t i = 0; i < ChunkCount(data); ++i) hashes.push_back(Hash128Of(ChunkOf(data, i)));
+  return HashOfHashes(hashes);
+}
+
+Result<std::vector<Hash128>> HashTensors(const File& file, ThreadPool& pool,
+                                         const HashingOptions& options) {
+  for (const Tensor& tensor : file.tensors()) {
+    if (!tensor.size_known) {
+      return Unimplemented(
+          fmt::format("{}: the tensor {} is of {}, whose size is not known, so its content cannot "
+                      "be hashed",
+                      file.path(), tensor.name, TensorTypeName(tensor.type)));
+    }
+  }
+  Chunks chunks(file);
+  const PageHints hints(file);
+  const size_t ahead = pool.thread_count();
+  std::atomic<uint64_t> done_bytes{0};
+  pool.ParallelForDynamic(chunks.count(), /*chunk=*/1,
+                          [&](size_t begin, size_t end, size_t thread_index) {
+                            for (size_t i = begin; i < end && !options.stop.stop_requested(); ++i) {
+                              // The disk fetches a later chunk while this one is hashed.
+                              if (i + ahead < chunks.count())
+                                hints.WillNeed(chunks.Data(i + ahead));
+                              const Bytes data = chunks.Data(i);
+                              chunks.Hash(i);
+                              hints.DontNeed(data);
+                              const uint64_t done = done_bytes.fetch_add(data.size()) + data.size();
+                              if (thread_index == 0 && options.progress)
+                                options.progress(done, chunks.total_bytes());
+                            }
+                          });
+  if (options.stop.stop_requested()) return Error(Code::kCancelled, "hashing was cancelled");
+  if (options.progress) options.progress(chunks.total_bytes(), chunks.total_bytes());
+  return chunks.TensorHashes();
+}
+
+}  // namespace aster::gguf
