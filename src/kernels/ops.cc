@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "kernels/ops.h"
+
+#include "base/check.h"
+
+namespace aster::kernels {
+
+const OpsTable& Ops(Isa isa) {
+  switch (isa) {
+#if defined(__x86_64__)
+    case Isa::kAvx2:
+    case Isa::kAvxVnni:
+      return kOpsAvx2;
+    case Isa::kAvx512:
+      return kOpsAvx512;
+#elif defined(__aarch64__)
+    case Isa::kNeon:
+      return kOpsNeon;
+#endif
+    default:
+      CHECK_NOTE(isa == Isa::kRef, "this program has no kernels for that instruction set");
+      return kOpsRef;
+  }
+}
+
+}  // namespace aster::kernels
