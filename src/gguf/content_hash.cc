@@ -113,7 +113,7 @@ Result<std::vector<Hash128>> HashTensors(const File& file, ThreadPool& pool,
       return Unimplemented(
           fmt::format("{}: the tensor {} is of {}, whose size is not known, so its content cannot "
                       "be hashed",
-                      file.path(), tensor.name, TensorTypeName(tensor.type)));
+                      file.path(), NameText(tensor.name), TensorTypeName(tensor.type)));
     }
   }
   Chunks chunks(file);

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "base/checked.h"
-#include "gguf/utf8.h"
+#include "base/utf8.h"
 
 namespace aster::gguf {
 namespace {
@@ -77,6 +77,13 @@ Error UnreadableVersion(uint32_t version) {
                   version < kOldestVersion ? ". Convert the original model again" : ""));
 }
 
+// Adds where it happened; what costs something to say is said only of errors.
+template <typename T, typename Where>
+Result<T> WithContext(Result<T> result, const Where& where) {
+  if (result.ok()) return result;
+  return std::move(result).error().In(where());
+}
+
 }  // namespace
 
 // Reads a file's head, from the first byte to the last tensor's entry.
@@ -129,7 +136,7 @@ class FileParser {
       return DataLoss(fmt::format("the name at byte {} has {} bytes; at most {} are allowed", begin,
                                   name.size(), kMaxNameBytes));
     }
-    if (!IsUtf8(name)) return DataLoss(fmt::format("the name at byte {} is not UTF-8", begin));
+    if (!IsValidUtf8(name)) return DataLoss(fmt::format("the name at byte {} is not UTF-8", begin));
     return name;
   }
 
@@ -137,9 +144,10 @@ class FileParser {
     std::vector<Value> values;
     values.reserve(std::min(value_count_, kMaxReserved));
     for (uint64_t i = 0; i < value_count_; ++i) {
-      const std::string_view key =
-          TRY(ReadName().In(fmt::format("metadata key {} of {}", i + 1, value_count_)));
-      values.push_back(TRY(ReadValue(key).In(fmt::format("the value of the key {}", key))));
+      const std::string_view key = TRY(WithContext(
+          ReadName(), [&] { return fmt::format("metadata key {} of {}", i + 1, value_count_); }));
+      values.push_back(TRY(
+          WithContext(ReadValue(key), [&] { return "the value of the key " + NameText(key); })));
     }
     file_.metadata_ = TRY(Metadata::Of(std::move(values)));
     return Ok();
@@ -199,8 +207,10 @@ class FileParser {
     file_.tensors_.reserve(std::min(tensor_count_, kMaxReserved));
     for (uint64_t i = 0; i < tensor_count_; ++i) {
       Tensor tensor;
-      tensor.name = TRY(ReadName().In(fmt::format("tensor {} of {}", i + 1, tensor_count_)));
-      TRY(ReadShapeAndPlace(tensor).In(fmt::format("tensor {}", tensor.name)));
+      tensor.name = TRY(WithContext(
+          ReadName(), [&] { return fmt::format("tensor {} of {}", i + 1, tensor_count_); }));
+      TRY(WithContext(ReadShapeAndPlace(tensor),
+                      [&] { return "tensor " + NameText(tensor.name); }));
       file_.tensors_.push_back(tensor);
     }
     return Ok();
@@ -235,7 +245,7 @@ class FileParser {
     file_.data_offset_ =
         tensor_count_ == 0 ? std::min<uint64_t>(*data_offset, bytes_.size()) : *data_offset;
     for (Tensor& tensor : file_.tensors_) {
-      TRY(PlaceTensor(tensor).In(fmt::format("tensor {}", tensor.name)));
+      TRY(WithContext(PlaceTensor(tensor), [&] { return "tensor " + NameText(tensor.name); }));
     }
     return CheckOverlaps();
   }
@@ -278,7 +288,8 @@ class FileParser {
         return DataLoss(fmt::format(
             "the data of the tensors {} (byte {}, {} bytes) and {} (byte {}) overlap; the file is "
             "damaged, get it again",
-            before.name, before.offset, before.data.size(), after.name, after.offset));
+            NameText(before.name), before.offset, before.data.size(), NameText(after.name),
+            after.offset));
       }
     }
     return Ok();
@@ -295,7 +306,7 @@ class FileParser {
       return tensors[a].name == tensors[b].name;
     });
     if (twin == by_name.end()) return Ok();
-    return DataLoss(fmt::format("the tensor {} is there twice", tensors[*twin].name));
+    return DataLoss(fmt::format("the tensor {} is there twice", NameText(tensors[*twin].name)));
   }
 
   File& file_;

@@ -13,6 +13,7 @@
 
 #include "gguf/file.h"
 #include "gguf/raw_file_for_test.h"
+#include "gguf/touch_for_test.h"
 
 namespace aster::gguf {
 namespace {
@@ -177,29 +178,6 @@ TEST(HostileFile, AnUnknownTypeIsListed) {
   EXPECT_TRUE(tensor.data.empty());
   EXPECT_EQ(TensorTypeName(tensor.type), "type 77");
   EXPECT_EQ(ShapeText(tensor), "[16, 3]");
-}
-
-// Walks everything that a parsed file offers; under the sanitizers this finds any view that
-// reaches outside of the bytes.
-uint64_t TouchEverything(const File& file) {
-  uint64_t sum = 0;
-  for (const Value& value : file.metadata()) {
-    sum += ToText(value).size() + value.TypeText().size();
-    if (const auto array = value.As<Array>(); array.ok()) {
-      sum += array->First(1000).size();
-      if (const auto strings = array->Strings(); strings.ok()) {
-        for (const std::string_view text : *strings) {
-          for (const char c : text) sum += static_cast<uint8_t>(c);
-        }
-      }
-      if (const auto numbers = array->ToVector<double>(); numbers.ok()) sum += numbers->size();
-    }
-  }
-  for (const Tensor& tensor : file.tensors()) {
-    for (const uint8_t byte : tensor.data) sum += byte;
-    sum += file.FindTensor(tensor.name) == &tensor ? 1 : 0;
-  }
-  return sum;
 }
 
 TEST(HostileFile, CutAnywhereIsRefused) {

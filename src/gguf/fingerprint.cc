@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <numeric>
 #include <utility>
 
+#include "base/clock.h"
 #include "gguf/model_keys.h"
 
 namespace aster::gguf {
@@ -17,11 +17,11 @@ namespace {
 
 // A file that changes twice within one tick of the clock that dates files (up to 10 ms on Linux)
 // looks the same both times, so what was just written is not cached yet.
-constexpr std::chrono::nanoseconds kTooFresh = std::chrono::milliseconds(100);
+constexpr int64_t kTooFreshNs = 100 * kNsPerMs;
 
 bool IsTooFreshToCache(const FileIdentity& identity) {
-  const std::chrono::nanoseconds now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::abs(now - std::chrono::nanoseconds(identity.modified_ns)) < kTooFresh;
+  const int64_t now_ns = SystemClock().WallNs();
+  return identity.modified_ns > now_ns - kTooFreshNs && identity.modified_ns < now_ns + kTooFreshNs;
 }
 
 uint64_t TensorBytesOf(const File& file) {
@@ -145,7 +145,7 @@ Result<Fingerprint> FingerprintModel(const ModelFiles& model, ThreadPool& pool,
     return FailedPrecondition(
         fmt::format("{} and {} are not of one model: the tensor {} differs in its content",
                     model.files()[original->file_index].path(),
-                    model.files()[copy.file_index].path(), copy.tensor->name));
+                    model.files()[copy.file_index].path(), NameText(copy.tensor->name)));
   }
   fingerprint.model = HashModel(model, fingerprint);
   return fingerprint;

@@ -6,10 +6,9 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <cstdlib>
 #include <filesystem>
 
-#include "gguf/part_file.h"
+#include "base/files.h"
 
 namespace aster::gguf {
 namespace {
@@ -69,15 +68,10 @@ std::string CheckLine(std::string_view text) {
   return fmt::format("check {}\n", Hash128Of(AsBytes(text)).ToHex());
 }
 
-Result<CachedHashes> ReadCacheFile(const std::string& path) {
-  const MappedFile file = TRY(MappedFile::Open(path));
-  return ParseCachedHashes(AsText(file.bytes()));
-}
-
-Status WriteCacheFile(const std::string& path, std::string_view text) {
-  PartFile file = TRY(PartFile::Create(path));
-  TRY(file.Append(AsBytes(text)));
-  return file.Finish();
+// A cache file of so many tensors cannot be longer.
+size_t MaxCacheBytes(size_t tensor_count) {
+  constexpr size_t kMaxOtherBytes = 1024;
+  return kMaxOtherBytes + tensor_count * (kHexDigits + 1);
 }
 
 }  // namespace
@@ -113,14 +107,8 @@ Result<CachedHashes> ParseCachedHashes(std::string_view text) {
 }
 
 std::string DefaultCacheFolder() {
-  // The standard says to ignore a path that is not absolute.
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/') {
-    return std::string(cache) + "/asterism";
-  }
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') {
-    return std::string(home) + "/.cache/asterism";
-  }
-  return "";
+  const Result<std::string> folder = CacheDirectory();
+  return folder.ok() ? *folder : "";
 }
 
 std::vector<std::string> CachePaths(const std::string& path, const std::string& cache_folder) {
@@ -141,7 +129,9 @@ std::optional<std::vector<Hash128>> LoadCachedHashes(const std::string& path,
                                                      size_t tensor_count,
                                                      const std::string& cache_folder) {
   for (const std::string& cache_path : CachePaths(path, cache_folder)) {
-    Result<CachedHashes> cached = ReadCacheFile(cache_path);
+    const auto text = ReadFile(cache_path, MaxCacheBytes(tensor_count));
+    if (!text.ok()) continue;
+    Result<CachedHashes> cached = ParseCachedHashes(*text);
     if (cached.ok() && cached->identity == identity && cached->hashes.size() == tensor_count) {
       return std::move(cached->hashes);
     }
@@ -153,13 +143,10 @@ Status StoreCachedHashes(const std::string& path, const CachedHashes& cached,
                          const std::string& cache_folder) {
   const std::string text = FormatCachedHashes(cached);
   const std::vector<std::string> places = CachePaths(path, cache_folder);
-  Status stored = WriteCacheFile(places[0], text);
-  // Somebody else is storing the same: fine.
-  if (!stored.ok() && stored.error().code() == Code::kUnavailable) return Ok();
+  Status stored = WriteFileAtomically(places[0], AsBytes(text));
   if (stored.ok() || places.size() == 1) return stored;
-  std::error_code ignored;  // the write below fails and says why
-  std::filesystem::create_directories(cache_folder, ignored);
-  return WriteCacheFile(places[1], text);
+  TRY(MakeDirectories(cache_folder));
+  return WriteFileAtomically(places[1], AsBytes(text));
 }
 
 }  // namespace aster::gguf

@@ -29,7 +29,7 @@ struct CachedHashes {
 std::string FormatCachedHashes(const CachedHashes& cached);
 Result<CachedHashes> ParseCachedHashes(std::string_view text);
 
-// $XDG_CACHE_HOME/asterism or ~/.cache/asterism; empty where neither is known.
+// The user's (base/files.h); empty where none is known.
 std::string DefaultCacheFolder();
 
 // The two places for the cache of the file at `path`, the one beside it first. The second is

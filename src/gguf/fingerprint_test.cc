@@ -10,9 +10,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/files.h"
 #include "gguf/model_for_test.h"
 #include "gguf/split_writer.h"
-#include "gguf/temp_folder_for_test.h"
 
 namespace aster::gguf {
 namespace {
@@ -25,9 +25,9 @@ constexpr time_t kLongAgo = 1'700'000'000;
 
 class FingerprintTest : public ::testing::Test {
  protected:
-  FingerprintTest() { options_.cache_folder = folder_.path("cache"); }
+  FingerprintTest() { options_.cache_folder = folder_.File("cache"); }
 
-  std::string path(const std::string& name) const { return folder_.path(name); }
+  std::string path(const std::string& name) const { return folder_.File(name); }
 
   Result<Fingerprint> Run(const std::vector<std::string>& paths) {
     const ModelFiles model = TRY(ModelFiles::Open(paths));
@@ -45,7 +45,7 @@ class FingerprintTest : public ::testing::Test {
     return ModelHash({path("x.gguf")});
   }
 
-  TempFolder folder_;
+  const TemporaryDirectory folder_ = TemporaryDirectory::Create().value();
   ThreadPool pool_{3};
   FingerprintOptions options_;
 };

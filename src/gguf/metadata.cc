@@ -12,6 +12,8 @@
 #include <numeric>
 #include <type_traits>
 
+#include "base/utf8.h"
+
 namespace aster::gguf {
 namespace {
 
@@ -126,44 +128,36 @@ uint64_t ElementBytes(ValueType type, const uint8_t* data) {
   return bytes;
 }
 
-std::string ShortText(const Value& value, size_t max_elements, size_t max_characters);
+std::string ShortText(const Value& value, size_t max_elements, size_t max_bytes);
 
-std::string ArrayText(const Array& array, size_t max_elements, size_t max_characters) {
+std::string ArrayText(const Array& array, size_t max_elements, size_t max_bytes) {
   std::string text = "[";
   for (const Value& element : array.First(max_elements)) {
     if (text.size() > 1) text += ", ";
-    text += ShortText(element, max_elements / 2, max_characters);
+    text += ShortText(element, max_elements / 2, max_bytes);
   }
   if (array.size() > max_elements) text += max_elements == 0 ? "..." : ", ...";
   return text + "]";
 }
 
-// Quoted, control characters escaped, cut at a character's border.
-std::string StringText(std::string_view text, size_t max_characters) {
-  const bool cut = text.size() > max_characters;
-  if (cut) {
-    size_t end = max_characters;
-    while (end > 0 && (static_cast<uint8_t>(text[end]) & 0xC0) == 0x80) --end;
-    text = text.substr(0, end);
-  }
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      quoted += {'\\', c};
-    } else if (c == '\n') {
-      quoted += "\\n";
-    } else if (c == '\t') {
-      quoted += "\\t";
-    } else if (static_cast<uint8_t>(c) < 0x20 || c == 0x7F) {
-      quoted += fmt::format("\\x{:02x}", static_cast<uint8_t>(c));
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + (cut ? "..." : "") + "\"";
+std::string_view CutAtCharacter(std::string_view text, size_t max_bytes) {
+  if (text.size() <= max_bytes) return text;
+  size_t end = max_bytes;
+  while (end > 0 && (static_cast<uint8_t>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end);
 }
 
-std::string ShortText(const Value& value, size_t max_elements, size_t max_characters) {
+std::string StringText(std::string_view text, size_t max_bytes) {
+  const std::string_view shown = CutAtCharacter(text, max_bytes);
+  std::string quoted;
+  for (const char c : shown) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return fmt::format("\"{}{}\"", ForDisplay(quoted), shown.size() < text.size() ? "..." : "");
+}
+
+std::string ShortText(const Value& value, size_t max_elements, size_t max_bytes) {
   const uint8_t* data = value.payload().data();
   switch (value.type()) {
     case ValueType::kBool:
@@ -173,9 +167,9 @@ std::string ShortText(const Value& value, size_t max_elements, size_t max_charac
     case ValueType::kFloat64:
       return fmt::format("{}", LoadUnaligned<double>(data));
     case ValueType::kString:
-      return StringText(AsText(value.payload()), max_characters);
+      return StringText(AsText(value.payload()), max_bytes);
     case ValueType::kArray:
-      return ArrayText(ArrayOf(value.key(), value.payload()), max_elements, max_characters);
+      return ArrayText(ArrayOf(value.key(), value.payload()), max_elements, max_bytes);
     default: {
       const WholeNumber number = ReadWholeNumber(value.type(), data).value_or(WholeNumber());
       return number.negative ? fmt::format("{}", static_cast<int64_t>(number.bits))
@@ -197,7 +191,7 @@ Result<T> Value::As() const {
   if constexpr (std::same_as<T, Array>) {
     if (type_ == ValueType::kArray) return ArrayOf(key_, payload_);
     return InvalidArgument(
-        fmt::format("the key {} holds a {}; an array is needed", key_, TypeText()));
+        fmt::format("the key {} holds a {}; an array is needed", NameText(key_), TypeText()));
   } else if constexpr (kIsVector<T>) {
     return TRY(As<Array>()).template ToVector<typename T::value_type>();
   } else if constexpr (std::same_as<T, std::string_view> || std::same_as<T, std::string>) {
@@ -208,7 +202,7 @@ Result<T> Value::As() const {
     }
   }
   if constexpr (!std::same_as<T, Array> && !kIsVector<T>) {
-    return InvalidArgument(fmt::format("the key {} holds {} ({}); {} is needed", key_,
+    return InvalidArgument(fmt::format("the key {} holds {} ({}); {} is needed", NameText(key_),
                                        gguf::ToText(*this), TypeText(), Wanted<T>()));
   }
 }
@@ -216,7 +210,7 @@ Result<T> Value::As() const {
 Result<StringRange> Array::Strings() const {
   if (element_type_ == ValueType::kString) return StringRange(elements_);
   return InvalidArgument(fmt::format("the key {} holds an array of {}; one of strings is needed",
-                                     key_, ValueTypeName(element_type_)));
+                                     NameText(key_), ValueTypeName(element_type_)));
 }
 
 template <typename T>
@@ -233,7 +227,8 @@ Result<std::vector<T>> Array::ToVector() const {
                              : ReadFixed<T>(element_type_, elements_.data() + i * element_bytes);
       if (!value) {
         return InvalidArgument(fmt::format("element {} of the key {} (an array of {}) is not {}", i,
-                                           key_, ValueTypeName(element_type_), Wanted<T>()));
+                                           NameText(key_), ValueTypeName(element_type_),
+                                           Wanted<T>()));
       }
       values.push_back(*value);
     }
@@ -264,7 +259,7 @@ Result<Metadata> Metadata::Of(std::vector<Value> values) {
   const auto twin = std::adjacent_find(metadata.by_key_.begin(), metadata.by_key_.end(),
                                        [&](size_t a, size_t b) { return key_of(a) == key_of(b); });
   if (twin != metadata.by_key_.end()) {
-    return DataLoss(fmt::format("the key {} is there twice", key_of(*twin)));
+    return DataLoss(fmt::format("the key {} is there twice", NameText(key_of(*twin))));
   }
   return metadata;
 }
@@ -278,7 +273,7 @@ const Value* Metadata::Find(std::string_view key) const {
 }
 
 Error Metadata::Missing(std::string_view key) {
-  return NotFound(fmt::format("the key {} is missing", key));
+  return NotFound(fmt::format("the key {} is missing", NameText(key)));
 }
 
 template <typename T>
@@ -289,14 +284,20 @@ Result<std::vector<T>> Metadata::GetPerLayer(std::string_view key, size_t count)
   const Array array = TRY(value->As<Array>());
   if (array.size() != count) {
     return InvalidArgument(
-        fmt::format("the key {} holds {} values; one for each of {} layers is needed", key,
-                    array.size(), count));
+        fmt::format("the key {} holds {} values; one for each of {} layers is needed",
+                    NameText(key), array.size(), count));
   }
   return array.ToVector<T>();
 }
 
-std::string ToText(const Value& value, size_t max_elements, size_t max_characters) {
-  return ShortText(value, max_elements, max_characters);
+std::string NameText(std::string_view name) {
+  constexpr size_t kMaxShownBytes = 120;
+  const std::string_view shown = CutAtCharacter(name, kMaxShownBytes);
+  return ForDisplay(shown) + (shown.size() < name.size() ? "..." : "");
+}
+
+std::string ToText(const Value& value, size_t max_elements, size_t max_bytes) {
+  return ShortText(value, max_elements, max_bytes);
 }
 
 #define ASTER_INSTANTIATE(T)                                         \

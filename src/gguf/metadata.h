@@ -166,7 +166,9 @@ class Metadata {
   std::vector<size_t> by_key_;  // indices of values_, by ascending key
 };
 
-// A value for people to read: strings quoted, arrays with their first elements only.
-std::string ToText(const Value& value, size_t max_elements = 8, size_t max_characters = 200);
+// For people to read, with no control characters that could confuse their terminal: a key or a
+// tensor's name (cut if long); a value (strings quoted, arrays with their first elements only).
+std::string NameText(std::string_view name);
+std::string ToText(const Value& value, size_t max_elements = 8, size_t max_bytes = 200);
 
 }  // namespace aster::gguf

@@ -209,12 +209,12 @@ Status ModelFiles::SeparateRepeated(const std::vector<size_t>& set_of_file) {
       return DataLoss(
           fmt::format("{} and {} both hold the tensor {}; parts of different models "
                       "may be mixed up",
-                      first_path, path, entry.tensor->name));
+                      first_path, path, NameText(entry.tensor->name)));
     }
     if (!SameKind(*first.tensor, *entry.tensor)) {
       return FailedPrecondition(fmt::format(
           "{} and {} are not of one model: the tensor {} is {} in one, {} in the other", first_path,
-          path, entry.tensor->name, KindText(*first.tensor), KindText(*entry.tensor)));
+          path, NameText(entry.tensor->name), KindText(*first.tensor), KindText(*entry.tensor)));
     }
     repeated_.push_back(entry);
   }

@@ -8,10 +8,10 @@
 
 #include <filesystem>
 
+#include "base/files.h"
 #include "gguf/model_for_test.h"
 #include "gguf/split_name.h"
 #include "gguf/split_writer.h"
-#include "gguf/temp_folder_for_test.h"
 #include "gguf/writer.h"
 
 namespace aster::gguf {
@@ -34,9 +34,9 @@ std::string ErrorOf(const std::vector<std::string>& paths) {
 }
 
 TEST(ModelFiles, OneFileIsAModel) {
-  const TempFolder folder;
-  WriteTestFile(folder.path("m.gguf"), TestKeys(), TestModel());
-  const auto model = ModelFiles::Open(folder.path("m.gguf"));
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
+  WriteTestFile(folder.File("m.gguf"), TestKeys(), TestModel());
+  const auto model = ModelFiles::Open(folder.File("m.gguf"));
   ASSERT_TRUE(model.ok()) << model.error().message();
   EXPECT_EQ(model->entries().size(), TestModel().size());
   EXPECT_EQ(*model->metadata().Get<std::string>("general.name"), "test");
@@ -46,10 +46,10 @@ TEST(ModelFiles, OneFileIsAModel) {
 }
 
 TEST(ModelFiles, AnyPartFindsTheOthers) {
-  const TempFolder folder;
-  const auto paths = WriteSplit(folder.path("m"), 200);
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
+  const auto paths = WriteSplit(folder.File("m"), 200);
   ASSERT_GT(paths.size(), 3u);
-  EXPECT_EQ(paths[0], folder.path("m-00001-of-00005.gguf"));
+  EXPECT_EQ(paths[0], folder.File("m-00001-of-00005.gguf"));
   for (const std::string& path : paths) {
     const auto model = ModelFiles::Open(path);
     ASSERT_TRUE(model.ok()) << model.error().message();
@@ -65,8 +65,8 @@ TEST(ModelFiles, AnyPartFindsTheOthers) {
 }
 
 TEST(ModelFiles, AMissingPartIsNamed) {
-  const TempFolder folder;
-  const auto paths = WriteSplit(folder.path("m"), 200);
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
+  const auto paths = WriteSplit(folder.File("m"), 200);
   std::filesystem::remove(paths[2]);
   const std::string error = ErrorOf({paths[0]});
   EXPECT_THAT(error, HasSubstr(paths[2]));
@@ -74,22 +74,22 @@ TEST(ModelFiles, AMissingPartIsNamed) {
 }
 
 TEST(ModelFiles, ARenamedPartSaysHowItShouldBeCalled) {
-  const TempFolder folder;
-  const auto paths = WriteSplit(folder.path("m"), 200);
-  std::filesystem::rename(paths[1], folder.path("other.gguf"));
-  EXPECT_THAT(ErrorOf({folder.path("other.gguf")}), HasSubstr("NAME-00002-of-00005.gguf"));
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
+  const auto paths = WriteSplit(folder.File("m"), 200);
+  std::filesystem::rename(paths[1], folder.File("other.gguf"));
+  EXPECT_THAT(ErrorOf({folder.File("other.gguf")}), HasSubstr("NAME-00002-of-00005.gguf"));
 }
 
 TEST(ModelFiles, PartsOfDifferentModelsAreNotMixed) {
-  const TempFolder folder;
-  const auto paths = WriteSplit(folder.path("m"), 200);
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
+  const auto paths = WriteSplit(folder.File("m"), 200);
   std::filesystem::copy_file(paths[1], paths[2], std::filesystem::copy_options::overwrite_existing);
   EXPECT_THAT(ErrorOf({paths[0]}), HasSubstr("says that it is part 2 of 5, its name says 3 of 5"));
 
   // The third part of another split in as many parts, which holds one tensor less.
   auto fewer = TestModel();
   fewer.erase(fewer.begin() + 6);
-  auto other = SplitWriter::Create(folder.path("n"), TestKeys(), fewer, 200);
+  auto other = SplitWriter::Create(folder.File("n"), TestKeys(), fewer, 200);
   ASSERT_TRUE(other.ok()) << other.error().message();
   Fill(*other, fewer);
   ASSERT_EQ(other->paths().size(), paths.size());
@@ -99,21 +99,21 @@ TEST(ModelFiles, PartsOfDifferentModelsAreNotMixed) {
 }
 
 TEST(ModelFiles, SlicesAreOneModel) {
-  const TempFolder folder;
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
   const auto first = With(TestLayers(0, 4), "token_embd.weight");
   const auto second =
       With(With(TestLayers(4, kTestLayers), "output_norm.weight"), "token_embd.weight");
   auto second_keys = TestKeys();
   second_keys.Set("general.name", "test, second half");
   second_keys.Set("llama.only_here", true);
-  WriteTestFile(folder.path("first.gguf"), TestKeys(), first);
-  WriteTestFile(folder.path("second.gguf"), second_keys, second);
+  WriteTestFile(folder.File("first.gguf"), TestKeys(), first);
+  WriteTestFile(folder.File("second.gguf"), second_keys, second);
 
-  const auto half = ModelFiles::Open(folder.path("first.gguf"));
+  const auto half = ModelFiles::Open(folder.File("first.gguf"));
   ASSERT_TRUE(half.ok()) << half.error().message();
   EXPECT_THAT(*half->MissingParts(), ElementsAre("layers 4-5", "output_norm.weight"));
 
-  const auto model = ModelFiles::Open({folder.path("first.gguf"), folder.path("second.gguf")});
+  const auto model = ModelFiles::Open({folder.File("first.gguf"), folder.File("second.gguf")});
   ASSERT_TRUE(model.ok()) << model.error().message();
   EXPECT_THAT(*model->MissingParts(), IsEmpty());
   EXPECT_EQ(model->entries().size(), TestModel().size());
@@ -122,42 +122,42 @@ TEST(ModelFiles, SlicesAreOneModel) {
   EXPECT_TRUE(*model->metadata().Get<bool>("llama.only_here"));
   EXPECT_EQ(model->metadata().begin()->key(), "general.architecture");
 
-  const auto twice = ModelFiles::Open({folder.path("first.gguf"), folder.path("first.gguf")});
+  const auto twice = ModelFiles::Open({folder.File("first.gguf"), folder.File("first.gguf")});
   ASSERT_TRUE(twice.ok()) << twice.error().message();
   EXPECT_EQ(twice->files().size(), 1u);
 }
 
 TEST(ModelFiles, SlicesOfDifferentModelsAreNotMixed) {
-  const TempFolder folder;
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
   auto other_keys = TestKeys();
   other_keys.Set("llama.block_count", kTestLayers + 1);
-  WriteTestFile(folder.path("a.gguf"), TestKeys(), TestLayers(0, 3));
-  WriteTestFile(folder.path("b.gguf"), other_keys, TestLayers(3, 6));
-  EXPECT_THAT(ErrorOf({folder.path("a.gguf"), folder.path("b.gguf")}),
+  WriteTestFile(folder.File("a.gguf"), TestKeys(), TestLayers(0, 3));
+  WriteTestFile(folder.File("b.gguf"), other_keys, TestLayers(3, 6));
+  EXPECT_THAT(ErrorOf({folder.File("a.gguf"), folder.File("b.gguf")}),
               HasSubstr("the key llama.block_count is 6 in one, 7 in the other"));
 
   auto wider = TestLayers(2, 6);
   wider[0].dims = {8, 3};
-  WriteTestFile(folder.path("c.gguf"), TestKeys(), wider);
-  EXPECT_THAT(ErrorOf({folder.path("a.gguf"), folder.path("c.gguf")}),
+  WriteTestFile(folder.File("c.gguf"), TestKeys(), wider);
+  EXPECT_THAT(ErrorOf({folder.File("a.gguf"), folder.File("c.gguf")}),
               HasSubstr("blk.2.attn_q.weight is F32 [8, 2] in one, F32 [8, 3] in the other"));
 }
 
 TEST(ModelFiles, DraftLayersMayBeElsewhere) {
-  const TempFolder folder;
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
   auto keys = TestKeys();
   keys.Set("llama.block_count", kTestLayers + 1);
   keys.Set("llama.nextn_predict_layers", uint32_t{1});
-  WriteTestFile(folder.path("m.gguf"), keys, TestModel());
-  EXPECT_THAT(*ModelFiles::Open(folder.path("m.gguf"))->MissingParts(), IsEmpty());
+  WriteTestFile(folder.File("m.gguf"), keys, TestModel());
+  EXPECT_THAT(*ModelFiles::Open(folder.File("m.gguf"))->MissingParts(), IsEmpty());
 }
 
 TEST(ModelFiles, AbsurdLayerCountsAreRefused) {
-  const TempFolder folder;
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
   auto keys = TestKeys();
   keys.Set("llama.block_count", uint32_t{0xFFFFFFFF});
-  WriteTestFile(folder.path("m.gguf"), keys, TestModel());
-  EXPECT_FALSE(ModelFiles::Open(folder.path("m.gguf"))->MissingParts().ok());
+  WriteTestFile(folder.File("m.gguf"), keys, TestModel());
+  EXPECT_FALSE(ModelFiles::Open(folder.File("m.gguf"))->MissingParts().ok());
 }
 
 TEST(ModelFiles, NothingGivenIsAnError) { EXPECT_THAT(ErrorOf({}), HasSubstr("no file")); }

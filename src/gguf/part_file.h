@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A file that is there whole or not at all: written as PATH.part, renamed to PATH when it is
-// complete and safe on the disk. Knows nothing of what is written.
+// A large file that is there whole or not at all: written as PATH.part, renamed to PATH when it is
+// complete and safe on the disk. Unlike AtomicFile it takes the disk space beforehand, gathers
+// small pieces, and what a killed program leaves is seen beside the file and taken over by the next
+// one, not many gigabytes under a hidden name. Knows nothing of what is written.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "gguf/temp_folder_for_test.h"
+#include "base/files.h"
 
 namespace aster::gguf {
 namespace {
@@ -26,8 +26,8 @@ std::string ContentOf(const std::string& path) {
 }
 
 TEST(PartFile, KeepsTheOrderOfSmallAndLargePieces) {
-  const TempFolder folder;
-  const std::string path = folder.path("f");
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
+  const std::string path = folder.File("f");
   const std::string large(3 << 20, 'L');
   auto file = PartFile::Create(path);
   ASSERT_TRUE(file.ok()) << file.error().message();
@@ -41,29 +41,29 @@ TEST(PartFile, KeepsTheOrderOfSmallAndLargePieces) {
 }
 
 TEST(PartFile, TakesOverWhatACrashLeft) {
-  const TempFolder folder;
-  std::ofstream(folder.path("f.part")) << "much left by somebody who crashed";
-  auto file = PartFile::Create(folder.path("f"), /*expected_bytes=*/1000);
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
+  std::ofstream(folder.File("f.part")) << "much left by somebody who crashed";
+  auto file = PartFile::Create(folder.File("f"), /*expected_bytes=*/1000);
   ASSERT_TRUE(file.ok()) << file.error().message();
   ASSERT_TRUE(file->Append(AsBytes("new")).ok());
   ASSERT_TRUE(file->Finish().ok());
-  EXPECT_EQ(ContentOf(folder.path("f")), "new");
+  EXPECT_EQ(ContentOf(folder.File("f")), "new");
 }
 
 TEST(PartFile, MovesWithItsBytes) {
-  const TempFolder folder;
-  auto file = PartFile::Create(folder.path("f"));
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
+  auto file = PartFile::Create(folder.File("f"));
   ASSERT_TRUE(file.ok()) << file.error().message();
   ASSERT_TRUE(file->Append(AsBytes("kept")).ok());
   PartFile moved = std::move(*file);
   ASSERT_TRUE(moved.Finish().ok());
-  EXPECT_EQ(ContentOf(folder.path("f")), "kept");
+  EXPECT_EQ(ContentOf(folder.File("f")), "kept");
 }
 
 // The limit on a process's file size stands in for a disk that fills up meanwhile.
 TEST(PartFile, ReportsAFailingWriteAndCleansUp) {
-  const TempFolder folder;
-  std::ofstream(folder.path("f")) << "old";
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
+  std::ofstream(folder.File("f")) << "old";
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
@@ -71,7 +71,7 @@ TEST(PartFile, ReportsAFailingWriteAndCleansUp) {
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
   std::string error;
   {
-    auto file = PartFile::Create(folder.path("f"));
+    auto file = PartFile::Create(folder.File("f"));
     ASSERT_TRUE(file.ok()) << file.error().message();
     const std::vector<uint8_t> piece(3 << 20);
     if (const Status status = file->Append(piece); !status.ok()) error = status.error().message();
@@ -79,8 +79,8 @@ TEST(PartFile, ReportsAFailingWriteAndCleansUp) {
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
   EXPECT_THAT(error, HasSubstr("f.part: File too large"));
-  EXPECT_FALSE(std::filesystem::exists(folder.path("f.part")));
-  EXPECT_EQ(ContentOf(folder.path("f")), "old");
+  EXPECT_FALSE(std::filesystem::exists(folder.File("f.part")));
+  EXPECT_EQ(ContentOf(folder.File("f")), "old");
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/checked.h"
-#include "gguf/utf8.h"
+#include "base/utf8.h"
 
 namespace aster::gguf {
 namespace {
@@ -30,10 +30,10 @@ void WriteText(ByteWriter& out, std::string_view text) {
 Status CheckName(std::string_view name, size_t max_bytes) {
   if (name.empty()) return InvalidArgument("a name must not be empty");
   if (name.size() > max_bytes) {
-    return InvalidArgument(fmt::format("the name {} has {} bytes; at most {} are possible", name,
-                                       name.size(), max_bytes));
+    return InvalidArgument(fmt::format("the name {} has {} bytes; at most {} are possible",
+                                       NameText(name), name.size(), max_bytes));
   }
-  if (!IsUtf8(name)) return InvalidArgument("a name must be UTF-8");
+  if (!IsValidUtf8(name)) return InvalidArgument("a name must be UTF-8");
   return Ok();
 }
 
@@ -111,7 +111,7 @@ Result<Writer> Writer::Create(const std::string& path, const MetadataBuilder& me
   std::set<std::string_view> names;
   uint64_t data_bytes = 0;
   for (const TensorSpec& tensor : tensors) {
-    const std::string where = fmt::format("{}: tensor {}", path, tensor.name);
+    const std::string where = fmt::format("{}: tensor {}", path, NameText(tensor.name));
     const uint64_t bytes = TRY(WriteEntry(head, tensor, alignment, data_bytes).In(where));
     if (!names.insert(tensor.name).second) return InvalidArgument(where + " is given twice");
     planned.push_back({tensor.name, bytes});

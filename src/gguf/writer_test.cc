@@ -13,8 +13,8 @@
 #include <fstream>
 #include <limits>
 
+#include "base/files.h"
 #include "gguf/file.h"
-#include "gguf/temp_folder_for_test.h"
 
 namespace aster::gguf {
 namespace {
@@ -59,8 +59,8 @@ void ExpectExtremesSurvive(const std::string& path) {
 }
 
 TEST(Writer, EveryNumberTypeSurvives) {
-  const TempFolder folder;
-  const std::string path = folder.path("numbers.gguf");
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
+  const std::string path = folder.File("numbers.gguf");
   ExpectExtremesSurvive<uint8_t>(path);
   ExpectExtremesSurvive<int8_t>(path);
   ExpectExtremesSurvive<uint16_t>(path);
@@ -75,8 +75,8 @@ TEST(Writer, EveryNumberTypeSurvives) {
 }
 
 TEST(Writer, StringsAndArraysSurvive) {
-  const TempFolder folder;
-  const std::string path = folder.path("strings.gguf");
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
+  const std::string path = folder.File("strings.gguf");
   const std::vector<std::string> words = {"", "a", std::string("\0\xFF\n", 3), "日本"};
   MetadataBuilder metadata;
   metadata.Set("s", words[3]);
@@ -104,8 +104,8 @@ TEST(Writer, StringsAndArraysSurvive) {
 }
 
 TEST(Writer, EveryTensorTypeSurvives) {
-  const TempFolder folder;
-  const std::string path = folder.path("types.gguf");
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
+  const std::string path = folder.File("types.gguf");
   std::vector<TensorSpec> specs;
   for (const TensorTypeInfo& info : KnownTensorTypes()) {
     specs.push_back({std::string(info.name), info.type, {info.block_elements * 3ULL, 2, 2}});
@@ -139,15 +139,15 @@ TEST(Writer, EveryTensorTypeSurvives) {
 }
 
 TEST(Writer, CopiesMetadataWithChanges) {
-  const TempFolder folder;
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
   MetadataBuilder first;
   first.Set("a", uint32_t{1});
   first.Set("drop.one", true);
   first.Set("b", "text");
   first.Set("drop.two", std::vector<std::string>{"x"});
   first.Set("gone", 1.5F);
-  ASSERT_TRUE(Writer::Create(folder.path("a.gguf"), first, {})->Finish().ok());
-  const auto source = File::Open(folder.path("a.gguf"));
+  ASSERT_TRUE(Writer::Create(folder.File("a.gguf"), first, {})->Finish().ok());
+  const auto source = File::Open(folder.File("a.gguf"));
   ASSERT_TRUE(source.ok()) << source.error().message();
 
   MetadataBuilder second;
@@ -158,8 +158,8 @@ TEST(Writer, CopiesMetadataWithChanges) {
   second.Remove("never there");
   second.Set("c", uint8_t{3});
   EXPECT_THAT(second.keys(), ::testing::ElementsAre("a", "b", "c"));
-  ASSERT_TRUE(Writer::Create(folder.path("b.gguf"), second, {})->Finish().ok());
-  const auto copy = File::Open(folder.path("b.gguf"));
+  ASSERT_TRUE(Writer::Create(folder.File("b.gguf"), second, {})->Finish().ok());
+  const auto copy = File::Open(folder.File("b.gguf"));
   ASSERT_TRUE(copy.ok()) << copy.error().message();
   EXPECT_EQ(copy->metadata().size(), 3u);
   EXPECT_EQ(*copy->metadata().Get<int>("a"), -1);
@@ -167,9 +167,9 @@ TEST(Writer, CopiesMetadataWithChanges) {
 }
 
 TEST(Writer, RefusesWhatReadersWouldRefuse) {
-  const TempFolder folder;
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
   const auto error_of = [&](const std::vector<TensorSpec>& tensors, const MetadataBuilder& keys) {
-    const auto writer = Writer::Create(folder.path("x.gguf"), keys, tensors);
+    const auto writer = Writer::Create(folder.File("x.gguf"), keys, tensors);
     return writer.ok() ? "no error" : writer.error().message();
   };
   const MetadataBuilder none;
@@ -190,14 +190,14 @@ TEST(Writer, RefusesWhatReadersWouldRefuse) {
   MetadataBuilder bad_key;
   bad_key.Set("\xC1", true);
   EXPECT_THAT(error_of({}, bad_key), HasSubstr("UTF-8"));
-  EXPECT_TRUE(FilesIn(folder.path("")).empty());
+  EXPECT_TRUE(FilesIn(folder.path()).empty());
 }
 
 TEST(Writer, CountsEveryByte) {
-  const TempFolder folder;
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
   const std::vector<TensorSpec> specs = {{"a", TensorType::kF32, {4}},
                                          {"b", TensorType::kF32, {4}}};
-  auto writer = Writer::Create(folder.path("x.gguf"), MetadataBuilder(), specs);
+  auto writer = Writer::Create(folder.File("x.gguf"), MetadataBuilder(), specs);
   ASSERT_TRUE(writer.ok()) << writer.error().message();
   const auto bytes = Pattern(17, 0);
   EXPECT_THAT(writer->Append("b", bytes).error().message(), HasSubstr("of the tensor a are due"));
@@ -207,48 +207,48 @@ TEST(Writer, CountsEveryByte) {
   EXPECT_TRUE(writer->Append("a", std::span(bytes).first(1)).ok());
   EXPECT_TRUE(writer->Append("b", std::span(bytes).first(16)).ok());
   EXPECT_THAT(writer->Append("b", bytes).error().message(), HasSubstr("all tensors are written"));
-  EXPECT_FALSE(std::filesystem::exists(folder.path("x.gguf")));
+  EXPECT_FALSE(std::filesystem::exists(folder.File("x.gguf")));
   EXPECT_TRUE(writer->Finish().ok());
-  EXPECT_THAT(FilesIn(folder.path("")), ::testing::ElementsAre("x.gguf"));
+  EXPECT_THAT(FilesIn(folder.path()), ::testing::ElementsAre("x.gguf"));
 }
 
 TEST(Writer, LeavesTheOldFileUntilTheNewIsWhole) {
-  const TempFolder folder;
-  std::ofstream(folder.path("x.gguf")) << "old";
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
+  std::ofstream(folder.File("x.gguf")) << "old";
   const std::vector<TensorSpec> specs = {{"a", TensorType::kF32, {4}}};
   {
-    auto writer = Writer::Create(folder.path("x.gguf"), MetadataBuilder(), specs);
+    auto writer = Writer::Create(folder.File("x.gguf"), MetadataBuilder(), specs);
     ASSERT_TRUE(writer.ok()) << writer.error().message();
-    EXPECT_THAT(Writer::Create(folder.path("x.gguf"), MetadataBuilder(), specs).error().message(),
+    EXPECT_THAT(Writer::Create(folder.File("x.gguf"), MetadataBuilder(), specs).error().message(),
                 HasSubstr("another program is writing"));
   }
-  EXPECT_THAT(FilesIn(folder.path("")), ::testing::ElementsAre("x.gguf"));
-  EXPECT_EQ(std::filesystem::file_size(folder.path("x.gguf")), 3u);
+  EXPECT_THAT(FilesIn(folder.path()), ::testing::ElementsAre("x.gguf"));
+  EXPECT_EQ(std::filesystem::file_size(folder.File("x.gguf")), 3u);
 }
 
 TEST(Writer, SaysWhereItCannotWrite) {
-  const TempFolder folder;
-  EXPECT_THAT(Writer::Create(folder.path(""), MetadataBuilder(), {}).error().message(),
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
+  EXPECT_THAT(Writer::Create(folder.path(), MetadataBuilder(), {}).error().message(),
               HasSubstr("is a folder"));
-  EXPECT_THAT(Writer::Create(folder.path("no/where.gguf"), MetadataBuilder(), {}).error().message(),
+  EXPECT_THAT(Writer::Create(folder.File("no/where.gguf"), MetadataBuilder(), {}).error().message(),
               HasSubstr("no/where.gguf"));
 }
 
 // The limit on a process's file size stands in for a disk that is full.
 TEST(Writer, NoticesAFullDiskBeforeItBegins) {
-  const TempFolder folder;
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
   const rlimit small = {.rlim_cur = 1 << 20, .rlim_max = before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-  const auto writer = Writer::Create(folder.path("x.gguf"), MetadataBuilder(),
+  const auto writer = Writer::Create(folder.File("x.gguf"), MetadataBuilder(),
                                      {{"a", TensorType::kF32, {1 << 20}}});
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
   ASSERT_FALSE(writer.ok());
   EXPECT_THAT(writer.error().message(), HasSubstr("bytes are needed on the disk"));
-  EXPECT_TRUE(FilesIn(folder.path("")).empty());
+  EXPECT_TRUE(FilesIn(folder.path()).empty());
 }
 
 }  // namespace
