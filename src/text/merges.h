@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Which two neighbouring symbols become one, and in which order: the heart of every kind of
+// byte-pair encoding. Must not know what the symbols stand for.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "text/symbol_table.h"
+
+namespace aster::text {
+
+struct Merge {
+  uint32_t rank = UINT32_MAX;  // lower ranks merge first; of equal ranks the leftmost
+  Symbol result = kNoSymbol;
+
+  bool exists() const { return result != kNoSymbol; }
+};
+
+// From pairs of symbols to merges. Constant once it is filled.
+class MergeTable {
+ public:
+  MergeTable();
+
+  // Of two merges of the same pair the first one counts.
+  void Add(Symbol left, Symbol right, Merge merge);
+  // The merge of the pair; one that does not exist where there is none.
+  Merge Find(Symbol left, Symbol right) const { return slots_[SlotOf(KeyOf(left, right))].merge; }
+  size_t size() const { return size_; }
+
+ private:
+  struct Slot {
+    uint64_t key = kFree;
+    Merge merge;
+  };
+  // The pair of kNoSymbol with itself, which nobody adds.
+  static constexpr uint64_t kFree = UINT64_MAX;
+
+  static uint64_t KeyOf(Symbol left, Symbol right) { return uint64_t{left} << 32 | right; }
+  size_t SlotOf(uint64_t key) const {
+    const size_t mask = slots_.size() - 1;
+    // Both halves of the product together depend on every bit of the key.
+    const auto product = static_cast<unsigned __int128>(key ^ seed_) * 0x9E3779B97F4A7C15U;
+    size_t slot = (static_cast<size_t>(product >> 64) ^ static_cast<size_t>(product)) & mask;
+    while (slots_[slot].key != key && slots_[slot].key != kFree) slot = (slot + 1) & mask;
+    return slot;
+  }
+  void Grow();
+
+  const uint64_t seed_;  // as SymbolTable's
+  size_t size_ = 0;
+  std::vector<Slot> slots_;  // a power of two of them, at most half in use, searched in order
+};
+
+// Memory that merging needs; kept between calls. Not for concurrent use.
+class MergeWorkspace {
+ public:
+  // Merges until nothing merges any more: takes symbols of a piece of text, leaves fewer. The time
+  // is at most n log n in their count.
+  void MergeAll(const MergeTable& table, std::vector<Symbol>& symbols);
+
+  // Gives back what a long piece needed.
+  void Trim();
+
+ private:
+  // A merge that was possible when it was noted. It is stale when its left or its right symbol has
+  // changed since.
+  struct Candidate {
+    uint32_t rank;
+    uint32_t left;  // index of the left symbol
+    Symbol left_symbol;
+    Symbol right_symbol;
+
+    // The heap's order: the one to be merged first is the greatest.
+    bool operator<(const Candidate& other) const {
+      return rank != other.rank ? rank > other.rank : left > other.left;
+    }
+  };
+
+  void MergeFew(const MergeTable& table, std::vector<Symbol>& symbols);
+  void MergeMany(const MergeTable& table, std::vector<Symbol>& symbols);
+  void Note(const MergeTable& table, std::span<const Symbol> symbols, uint32_t left);
+
+  std::vector<Merge> pairs_;        // of MergeFew: [i] joins symbols i and i + 1
+  std::vector<Candidate> heap_;     // of MergeMany, as are:
+  std::vector<uint32_t> previous_;  // index of the symbol before; kNoIndex for the first
+  std::vector<uint32_t> next_;      // and behind
+};
+
+}  // namespace aster::text

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// How a byte-level BPE tokenizer cuts a text into the pieces within which it may merge. The names
+// are those that files carry under tokenizer.ggml.pre; docs/tokenizers.md tells how to add one.
+// Must not know vocabularies.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/function_ref.h"
+#include "base/result.h"
+#include "text/unicode.h"
+
+namespace aster::text {
+
+// Receives where each piece ends; it begins where the one before ended.
+using PieceSink = FunctionRef<void(size_t end)>;
+
+// Cuts one piece into smaller ones that together are the whole. Its time is linear in the piece,
+// whatever the piece holds.
+using SplitStep = void (*)(const Piece& piece, PieceSink sink);
+
+struct Pretokenizer {
+  std::string_view name;
+  // Each step cuts the pieces that the step before it left.
+  std::span<const SplitStep> steps;
+  // A piece that is a token becomes that token, even if merges would not lead there.
+  bool whole_pieces_first = false;
+  // Whether a text begins with the beginning-of-text token where the file does not say.
+  bool adds_bos = false;
+};
+
+// Null where nobody knows the name.
+const Pretokenizer* FindPretokenizer(std::string_view name);
+// All names, separated by commas, in alphabetical order.
+std::string PretokenizerNames();
+
+// Calls `sink` with each piece of the text, in order; together they are the text.
+void Split(const Pretokenizer& pretokenizer, std::string_view text,
+           FunctionRef<void(std::string_view piece)> sink);
+
+}  // namespace aster::text

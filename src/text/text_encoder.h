@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Turns text without special tokens into tokens: cuts it into pieces that no merge crosses, and
+// encodes each. Must not know special tokens.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "text/merge_model.h"
+#include "text/piece_cache.h"
+#include "text/pretokenizer.h"
+
+namespace aster::text {
+
+// Memory that encoding needs, kept between calls. Not for concurrent use.
+struct EncodeScratch {
+  PieceCache cache;
+  MergeWorkspace workspace;
+  std::vector<Symbol> symbols;
+  std::string text;
+
+  // Gives back what an unusually long text needed.
+  void Trim();
+};
+
+// Constant after construction, so any number of threads may use one, each with its own scratch.
+class TextEncoder {
+ public:
+  // Of a vocabulary that passed Validate.
+  static std::unique_ptr<TextEncoder> Make(const Vocab& vocab);
+
+  explicit TextEncoder(const Vocab& vocab) : model_(vocab) {}
+  virtual ~TextEncoder() = default;
+
+  // Appends the text's tokens, as if a space stood before it where `space_before` says so.
+  virtual void Encode(std::string_view text, bool space_before, EncodeScratch& scratch,
+                      std::vector<TokenId>& ids) const = 0;
+
+  const MergeModel& model() const { return model_; }
+
+ protected:
+  // Appends the tokens of a piece, out of the cache if it is there.
+  void EncodePiece(std::string_view piece, EncodeScratch& scratch, std::vector<TokenId>& ids) const;
+
+ private:
+  // Appends the tokens of a piece.
+  virtual void EncodeNewPiece(std::string_view piece, EncodeScratch& scratch,
+                              std::vector<TokenId>& ids) const = 0;
+
+  const MergeModel model_;
+};
+
+}  // namespace aster::text

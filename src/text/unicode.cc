@@ -1,0 +1,160 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "text/unicode.h"
+
+#include <utf8proc.h>
+
+#include <algorithm>
+#include <map>
+#include <span>
+
+namespace aster::text {
+namespace {
+
+struct Range {
+  char32_t first;
+  char32_t last;
+};
+
+bool Contains(std::span<const Range> ranges, char32_t code) {
+  return std::ranges::any_of(
+      ranges, [code](const Range& range) { return range.first <= code && code <= range.last; });
+}
+
+// Script=Han. utf8proc does not know scripts; a test compares this with PCRE2.
+constexpr Range kHanRanges[] = {
+    {0x2E80, 0x2E99},   {0x2E9B, 0x2EF3},   {0x2F00, 0x2FD5},   {0x3005, 0x3005},
+    {0x3007, 0x3007},   {0x3021, 0x3029},   {0x3038, 0x303B},   {0x3400, 0x4DBF},
+    {0x4E00, 0x9FFF},   {0xF900, 0xFA6D},   {0xFA70, 0xFAD9},   {0x16FE2, 0x16FE3},
+    {0x16FF0, 0x16FF1}, {0x20000, 0x2A6DF}, {0x2A700, 0x2B739}, {0x2B740, 0x2B81D},
+    {0x2B820, 0x2CEA1}, {0x2CEB0, 0x2EBE0}, {0x2EBF0, 0x2EE5D}, {0x2F800, 0x2FA1D},
+    {0x30000, 0x3134A}, {0x31350, 0x323AF},
+};
+
+// White_Space.
+constexpr Range kSpaceRanges[] = {
+    {0x09, 0x0D},     {0x20, 0x20},     {0x85, 0x85},     {0xA0, 0xA0},     {0x1680, 0x1680},
+    {0x2000, 0x200A}, {0x2028, 0x2029}, {0x202F, 0x202F}, {0x205F, 0x205F}, {0x3000, 0x3000},
+};
+
+// What Unicode 15.1 added to 15.0, which is as far as utf8proc 2.8 goes.
+constexpr Range kNewSymbols[] = {{0x2FFC, 0x2FFF}, {0x31EF, 0x31EF}};
+constexpr Range kNewLetters[] = {{0x2EBF0, 0x2EE5D}};
+
+unsigned CategoryTraits(char32_t code) {
+  switch (utf8proc_category(static_cast<utf8proc_int32_t>(code))) {
+    case UTF8PROC_CATEGORY_LU:
+    case UTF8PROC_CATEGORY_LT:
+      return kLetter | kWord | kCapital;
+    case UTF8PROC_CATEGORY_LL:
+      return kLetter | kWord | kSmall;
+    case UTF8PROC_CATEGORY_LM:
+    case UTF8PROC_CATEGORY_LO:
+      return kLetter | kWord;
+    case UTF8PROC_CATEGORY_MN:
+    case UTF8PROC_CATEGORY_MC:
+    case UTF8PROC_CATEGORY_ME:
+      return kMark | kWord;
+    case UTF8PROC_CATEGORY_ND:
+      return kNumber | kWord | kDigit;
+    case UTF8PROC_CATEGORY_NL:
+      return kNumber | kWord;
+    case UTF8PROC_CATEGORY_NO:
+      return kNumber;
+    case UTF8PROC_CATEGORY_PC:
+      return kPunctuation | kWord;
+    case UTF8PROC_CATEGORY_PD:
+    case UTF8PROC_CATEGORY_PS:
+    case UTF8PROC_CATEGORY_PE:
+    case UTF8PROC_CATEGORY_PI:
+    case UTF8PROC_CATEGORY_PF:
+    case UTF8PROC_CATEGORY_PO:
+      return kPunctuation;
+    case UTF8PROC_CATEGORY_SM:
+    case UTF8PROC_CATEGORY_SC:
+    case UTF8PROC_CATEGORY_SK:
+    case UTF8PROC_CATEGORY_SO:
+      return kSymbol;
+    case UTF8PROC_CATEGORY_CN:
+      if (Contains(kNewLetters, code)) return kLetter | kWord;
+      return Contains(kNewSymbols, code) ? kSymbol : 0;
+    default:
+      return 0;
+  }
+}
+
+uint16_t TraitsOf(char32_t code) {
+  unsigned traits = kAny | CategoryTraits(code);
+  if (Contains(kSpaceRanges, code)) traits |= kSpace;
+  if (code == '\r' || code == '\n') traits |= kNewline;
+  if (code == 0x200C || code == 0x200D) traits |= kWord;
+  if (Contains(kHanRanges, code)) traits |= kHan;
+  return static_cast<uint16_t>(traits);
+}
+
+bool IsContinuation(unsigned char byte) { return (byte & 0xC0) == 0x80; }
+
+}  // namespace
+
+TraitTable::TraitTable() {
+  std::map<std::vector<uint16_t>, uint16_t> index_of_block;
+  for (size_t block = 0; block < block_of_.size(); ++block) {
+    std::vector<uint16_t> traits(kBlock);
+    for (size_t i = 0; i < kBlock; ++i) {
+      traits[i] = TraitsOf(static_cast<char32_t>(block * kBlock + i));
+    }
+    const auto [it, is_new] =
+        index_of_block.emplace(std::move(traits), static_cast<uint16_t>(index_of_block.size()));
+    if (is_new) blocks_.insert(blocks_.end(), it->first.begin(), it->first.end());
+    block_of_[block] = it->second;
+  }
+}
+
+const TraitTable& TraitTable::Get() {
+  static const TraitTable table;
+  return table;
+}
+
+Character DecodeUtf8(const char* bytes, size_t size) {
+  const auto byte = [bytes](size_t i) { return static_cast<unsigned char>(bytes[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return {lead, 0, 1};
+  const Character invalid = {kReplacement, 0, 1};
+  if (lead < 0xC2 || size < 2 || !IsContinuation(byte(1))) return invalid;
+  if (lead < 0xE0) {
+    return {static_cast<char32_t>((lead & 0x1F) << 6 | (byte(1) & 0x3F)), 0, 2};
+  }
+  if (size < 3 || !IsContinuation(byte(2))) return invalid;
+  if (lead < 0xF0) {
+    const auto code =
+        static_cast<char32_t>((lead & 0x0F) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F));
+    const bool is_surrogate = code >= 0xD800 && code <= 0xDFFF;
+    return code < 0x800 || is_surrogate ? invalid : Character{code, 0, 3};
+  }
+  if (size < 4 || !IsContinuation(byte(3)) || lead > 0xF4) return invalid;
+  const auto code = static_cast<char32_t>((lead & 0x07) << 18 | (byte(1) & 0x3F) << 12 |
+                                          (byte(2) & 0x3F) << 6 | (byte(3) & 0x3F));
+  return code < 0x10000 || code > kLastCodePoint ? invalid : Character{code, 0, 4};
+}
+
+void AppendUtf8(char32_t code, std::string& out) {
+  const auto append = [&out](char32_t byte) { out += static_cast<char>(byte); };
+  if (code < 0x80) {
+    append(code);
+  } else if (code < 0x800) {
+    append(0xC0 | code >> 6);
+    append(0x80 | (code & 0x3F));
+  } else if (code < 0x10000) {
+    append(0xE0 | code >> 12);
+    append(0x80 | (code >> 6 & 0x3F));
+    append(0x80 | (code & 0x3F));
+  } else {
+    append(0xF0 | code >> 18);
+    append(0x80 | (code >> 12 & 0x3F));
+    append(0x80 | (code >> 6 & 0x3F));
+    append(0x80 | (code & 0x3F));
+  }
+}
+
+}  // namespace aster::text

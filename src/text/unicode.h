@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Characters as tokenizers see them: decoded from bytes that may be anything, each with the
+// properties that pre-tokenizers ask for. Must not know any tokenizer.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace aster::text {
+
+// Properties of a character, as bits. Every character has kAny, so that no bits mean "no character
+// here".
+enum Trait : uint16_t {
+  kAny = 1 << 0,
+  kLetter = 1 << 1,       // general category L
+  kMark = 1 << 2,         // M
+  kNumber = 1 << 3,       // N
+  kPunctuation = 1 << 4,  // P
+  kSymbol = 1 << 5,       // S
+  kSpace = 1 << 6,        // White_Space
+  kNewline = 1 << 7,      // carriage return and line feed
+  kCapital = 1 << 8,      // Lu, Lt
+  kSmall = 1 << 9,        // Ll
+  kDigit = 1 << 10,       // Nd
+  kWord = 1 << 11,        // what \w means: L, M, Nd, Nl, Pc and the joiners
+  kHan = 1 << 12,         // Script=Han
+};
+
+struct Character {
+  char32_t code = 0;
+  uint16_t traits = 0;
+  uint16_t size_bytes = 0;
+
+  bool Is(unsigned any_of) const { return (traits & any_of) != 0; }
+  // False beyond the end of the text.
+  bool exists() const { return traits != 0; }
+};
+
+// What a byte that is not part of well-formed UTF-8 counts as: a character of its own, one byte
+// long, that looks like U+FFFD.
+inline constexpr char32_t kReplacement = 0xFFFD;
+inline constexpr char32_t kLastCodePoint = 0x10FFFF;
+
+// The traits of all code points, in Unicode 15.1. Constant, one per program.
+class TraitTable {
+ public:
+  static const TraitTable& Get();
+
+  uint16_t operator[](char32_t code) const {
+    return blocks_[size_t{block_of_[code / kBlock]} * kBlock + code % kBlock];
+  }
+
+ private:
+  static constexpr size_t kBlock = 256;
+
+  TraitTable();
+
+  std::array<uint16_t, (kLastCodePoint + 1) / kBlock> block_of_;
+  std::vector<uint16_t> blocks_;  // [distinct blocks, kBlock]
+};
+
+// The character that starts at bytes[0], size > 0; traits are left 0.
+Character DecodeUtf8(const char* bytes, size_t size);
+
+void AppendUtf8(char32_t code, std::string& out);
+
+// A piece of a text: no look beyond its end, so that lookaheads stop where the piece does. A view.
+class Piece {
+ public:
+  Piece(std::string_view text, size_t begin, size_t end)
+      : table_(&TraitTable::Get()), data_(text.data()), begin_(begin), end_(end) {}
+
+  // Another part of the same text.
+  Piece Sub(size_t begin, size_t end) const {
+    Piece sub = *this;
+    sub.begin_ = begin;
+    sub.end_ = end;
+    return sub;
+  }
+
+  size_t begin() const { return begin_; }
+  size_t end() const { return end_; }
+  std::string_view text() const { return {data_ + begin_, end_ - begin_}; }
+
+  // The character at a byte position; none (no traits) at the end and beyond.
+  Character At(size_t position) const {
+    if (position >= end_) return {};
+    const auto byte = static_cast<unsigned char>(data_[position]);
+    if (byte < 0x80) return {byte, (*table_)[byte], 1};
+    Character character = DecodeUtf8(data_ + position, end_ - position);
+    character.traits = (*table_)[character.code];
+    return character;
+  }
+
+  // The first position from `position` on whose character has none of the traits.
+  size_t SkipAll(size_t position, unsigned traits) const {
+    for (;;) {
+      const Character character = At(position);
+      if (!character.Is(traits)) return position;
+      position += character.size_bytes;
+    }
+  }
+
+ private:
+  const TraitTable* table_;
+  const char* data_;
+  size_t begin_;
+  size_t end_;
+};
+
+}  // namespace aster::text
