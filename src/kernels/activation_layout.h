@@ -1,57 +1,98 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Where the parts of a prepared row of activations stand. Kernel sources may include this: its
-// functions are static, so that each source keeps its own copy. Must not know how the parts are
-// computed.
+// How prepared activations lie in memory. Kernel sources may include this: its functions are
+// static, so that each source keeps its own copy. Must not know how anything is computed.
 //
-// A row of 8-bit integers is followed by its scales and by sums of its integers; with the sums,
-// weights may be stored with an offset that makes them unsigned, and the offset's share of a
-// product taken off again in integers.
+// A prepared row is pieces of 64 bytes, its values in order, and words of 4 bytes about them.
+// Sixteen rows (the last ones of a batch: as many as there are) form a group and are interleaved:
+// the first piece of each row, the second of each, ...; then the first word of each row, the second
+// of each, ... So the rows that a kernel works on side by side are a fixed small distance apart,
+// sixteen pieces are one tile of AMX, and a row that is alone is simply contiguous.
+//
+//   kF32        a piece is 16 floats
+//   kBF16       a piece is 32 bfloat16
+//   kInt8Per32  a piece is 64 int8, quants of two blocks; for each piece six words:
+//               two float scales; two int32 starts_8, -8 times the sum of a block's quants;
+//               two int32 starts_128, -128 times that sum
+//   kInt8Per256 a piece is 64 int8, quants of a quarter of a block; for each four pieces 13 words:
+//               a float scale; four pairs of int16, the sums of each 32 quants;
+//               eight pairs of int16, the sums of each 16 quants
+//
+// The last piece is padded with zeros. With the sums, weights may be stored with an offset that
+// makes them unsigned, and the offset's share of a product taken off again in integers.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/weight_type.h"
+
 namespace aster::kernels {
 
-// Rows start at multiples of this.
 inline constexpr size_t kActivationAlignment = 64;
+inline constexpr size_t kGroupRows = 16;
+inline constexpr size_t kPieceBytes = 64;
+inline constexpr size_t kWordBytes = 4;
 
-// kInt8Per32: int8 quants[padded], float scales[padded / 32], int32 starts_8[padded / 32],
-// int32 starts_128[padded / 32]. The starts are -8 and -128 times the sum of the group's 32
-// integers: what an accumulator starts from when the weights have 8 or 128 added. The columns that
-// pad the row are zero, of scale zero.
-struct Int8Per32Layout {
-  size_t padded;  // columns, up to a multiple of 64
-  size_t scales;  // offsets in bytes
-  size_t starts_8;
-  size_t starts_128;
-  size_t bytes;
+// Columns of a piece.
+inline constexpr size_t kF32Piece = 16;
+inline constexpr size_t kBF16Piece = 32;
+inline constexpr size_t kInt8Piece = 64;
+
+// Words of one piece of kInt8Per32, and where each kind starts.
+inline constexpr size_t kPer32Words = 6;
+inline constexpr size_t kPer32Scale = 0;
+inline constexpr size_t kPer32Start8 = 2;
+inline constexpr size_t kPer32Start128 = 4;
+
+// Words of one block of kInt8Per256.
+inline constexpr size_t kPer256Words = 13;
+inline constexpr size_t kPer256Scale = 0;
+inline constexpr size_t kPer256Sums32 = 1;
+inline constexpr size_t kPer256Sums16 = 5;
+
+// What one row has.
+struct ActivationLayout {
+  size_t pieces;
+  size_t words;
 };
 
-static constexpr Int8Per32Layout Int8Per32LayoutOf(size_t columns) {
-  const size_t padded = (columns + 63) / 64 * 64;
-  const size_t array = padded / 32 * sizeof(float);
-  return {padded, padded, padded + array, padded + 2 * array, padded + 3 * array};
+static constexpr ActivationLayout ActivationLayoutOf(ActivationFormat format, size_t columns) {
+  switch (format) {
+    case ActivationFormat::kF32:
+      return {(columns + kF32Piece - 1) / kF32Piece, 0};
+    case ActivationFormat::kBF16:
+      return {(columns + kBF16Piece - 1) / kBF16Piece, 0};
+    case ActivationFormat::kInt8Per32: {
+      const size_t pieces = (columns + kInt8Piece - 1) / kInt8Piece;
+      return {pieces, pieces * kPer32Words};
+    }
+    case ActivationFormat::kInt8Per256:
+      return {columns / kInt8Piece, columns / 256 * kPer256Words};
+  }
+  return {0, 0};
 }
 
-// kInt8Per256: int8 quants[columns], float scales[columns / 256], int16 sums_32[columns / 32],
-// int16 sums_16[columns / 16]. The sums are of the integers of 32 and of 16 columns.
-struct Int8Per256Layout {
-  size_t scales;
-  size_t sums_32;
-  size_t sums_16;
-  size_t bytes;
+static constexpr size_t ActivationRowBytes(const ActivationLayout& layout) {
+  return layout.pieces * kPieceBytes + layout.words * kWordBytes;
+}
+
+// Where a row's first piece and first word stand, as offsets from the first row. The next ones are
+// group_rows pieces or words further.
+struct ActivationRow {
+  size_t pieces;
+  size_t words;
+  size_t group_rows;
 };
 
-static constexpr Int8Per256Layout Int8Per256LayoutOf(size_t columns) {
-  const size_t sums_32 = columns + columns / 256 * sizeof(float);
-  const size_t sums_16 = sums_32 + columns / 32 * sizeof(int16_t);
-  return {columns, sums_32, sums_16, sums_16 + columns / 16 * sizeof(int16_t)};
+static constexpr ActivationRow ActivationRowAt(const ActivationLayout& layout, size_t rows,
+                                               size_t row) {
+  const size_t first = row / kGroupRows * kGroupRows;
+  const size_t group_rows = rows - first < kGroupRows ? rows - first : kGroupRows;
+  const size_t group = first * ActivationRowBytes(layout);
+  const size_t words = group + group_rows * layout.pieces * kPieceBytes;
+  return {group + (row - first) * kPieceBytes, words + (row - first) * kWordBytes, group_rows};
 }
-
-// kBF16: uint16 values[padded], padded with zeros to a multiple of 32 columns.
-static constexpr size_t Bfloat16PaddedColumns(size_t columns) { return (columns + 31) / 32 * 32; }
 
 }  // namespace aster::kernels

@@ -3,29 +3,13 @@
 
 #include "kernels/activations.h"
 
+#include <cstring>
+
 #include "base/check.h"
 #include "kernels/activation_layout.h"
 #include "kernels/matmul_choice.h"
 
 namespace aster::kernels {
-namespace {
-
-size_t RowBytes(ActivationFormat format, size_t columns) {
-  switch (format) {
-    case ActivationFormat::kF32:
-      return columns * sizeof(float);
-    case ActivationFormat::kBF16:
-      return Bfloat16PaddedColumns(columns) * sizeof(uint16_t);
-    case ActivationFormat::kInt8Per32:
-      return Int8Per32LayoutOf(columns).bytes;
-    case ActivationFormat::kInt8Per256:
-      return Int8Per256LayoutOf(columns).bytes;
-  }
-  CheckFailed(__FILE__, __LINE__, "a known activation format", "");
-}
-
-}  // namespace
-
 ActivationFormat ActivationFormatFor(WeightType type) {
   switch (type) {
     case WeightType::kF32:
@@ -47,22 +31,42 @@ ActivationFormat ActivationFormatFor(WeightType type) {
   CheckFailed(__FILE__, __LINE__, "a known weight type", "");
 }
 
-size_t ActivationStride(ActivationFormat format, size_t columns) {
-  const size_t lines =
-      (RowBytes(format, columns) + kActivationAlignment - 1) / kActivationAlignment;
-  // A dozen rows are read side by side: an odd number of cache lines spreads them over the sets of
-  // a cache.
-  return (lines | 1) * kActivationAlignment;
+size_t ActivationBytes(ActivationFormat format, size_t rows, size_t columns) {
+  return rows * ActivationRowBytes(ActivationLayoutOf(format, columns));
 }
 
-void PrepareActivations(Isa isa, ActivationFormat format, const float* in, size_t row_stride,
-                        size_t rows, size_t columns, void* out, size_t out_stride) {
-  CHECK(out_stride >= RowBytes(format, columns));
-  CHECK((reinterpret_cast<uintptr_t>(out) | out_stride) % kActivationAlignment == 0);
-  CHECK(format != ActivationFormat::kInt8Per256 || columns % 256 == 0);
+void PrepareActivations(Isa isa, ActivationFormat format, const ActivationSource& source,
+                        size_t row_begin, size_t row_end, void* out) {
+  CHECK(row_begin <= row_end && row_end <= source.rows);
+  CHECK(reinterpret_cast<uintptr_t>(out) % kActivationAlignment == 0);
+  CHECK(format != ActivationFormat::kInt8Per256 || source.columns % 256 == 0);
+  const ActivationLayout layout = ActivationLayoutOf(format, source.columns);
   const PrepareFunction prepare = MatmulTableFor(isa).prepare[static_cast<size_t>(format)];
-  for (size_t row = 0; row < rows; ++row) {
-    prepare(in + row * row_stride, columns, static_cast<uint8_t*>(out) + row * out_stride);
+  auto* bytes = static_cast<uint8_t*>(out);
+  for (size_t row = row_begin; row < row_end; ++row) {
+    const ActivationRow place = ActivationRowAt(layout, source.rows, row);
+    prepare(source.data + row * source.row_stride, source.columns,
+            {bytes + place.pieces, bytes + place.words, place.group_rows});
+  }
+}
+
+void GatherActivations(ActivationFormat format, const GatherSource& source,
+                       std::span<const uint32_t> indices, void* out) {
+  const ActivationLayout layout = ActivationLayoutOf(format, source.columns);
+  const auto* in = static_cast<const uint8_t*>(source.data);
+  auto* bytes = static_cast<uint8_t*>(out);
+  for (size_t i = 0; i < indices.size(); ++i) {
+    CHECK(indices[i] < source.rows);
+    const ActivationRow from = ActivationRowAt(layout, source.rows, indices[i]);
+    const ActivationRow to = ActivationRowAt(layout, indices.size(), i);
+    for (size_t piece = 0; piece < layout.pieces; ++piece) {
+      std::memcpy(bytes + to.pieces + piece * to.group_rows * kPieceBytes,
+                  in + from.pieces + piece * from.group_rows * kPieceBytes, kPieceBytes);
+    }
+    for (size_t word = 0; word < layout.words; ++word) {
+      std::memcpy(bytes + to.words + word * to.group_rows * kWordBytes,
+                  in + from.words + word * from.group_rows * kWordBytes, kWordBytes);
+    }
   }
 }
 

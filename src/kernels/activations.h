@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 
 #include "kernels/isa.h"
 #include "kernels/weight_type.h"
@@ -14,14 +16,30 @@ namespace aster::kernels {
 
 ActivationFormat ActivationFormatFor(WeightType type);
 
-// The distance from row to row that suits the caches, in bytes: enough for a row of `columns`
-// values, a multiple of kActivationAlignment.
-size_t ActivationStride(ActivationFormat format, size_t columns);
+// What `rows` prepared rows of `columns` values take.
+size_t ActivationBytes(ActivationFormat format, size_t rows, size_t columns);
 
-// Prepares `rows` rows of `columns` floats, `row_stride` floats apart, into `out`, `out_stride`
-// bytes apart; `out` and `out_stride` are multiples of kActivationAlignment. kInt8Per256 takes
-// whole blocks of 256 columns. Each row stands for itself, so callers divide the rows as they like.
-void PrepareActivations(Isa isa, ActivationFormat format, const float* in, size_t row_stride,
-                        size_t rows, size_t columns, void* out, size_t out_stride);
+// Floats to be prepared.
+struct ActivationSource {
+  const float* data;
+  size_t row_stride;  // floats from row to row
+  size_t rows;
+  size_t columns;  // for kInt8Per256 a multiple of 256
+};
+
+// Prepares rows `row_begin` to `row_end` of the source. `out` holds ActivationBytes() of all its
+// rows and is aligned to kActivationAlignment. Calls for different rows may run at the same time.
+void PrepareActivations(Isa isa, ActivationFormat format, const ActivationSource& source,
+                        size_t row_begin, size_t row_end, void* out);
+
+// Prepared rows of another batch, in any order and as often as wanted: row i of `out` is row
+// indices[i]. For rows that are routed to an expert.
+struct GatherSource {
+  const void* data;  // prepared
+  size_t rows;       // how many rows were prepared together
+  size_t columns;
+};
+void GatherActivations(ActivationFormat format, const GatherSource& source,
+                       std::span<const uint32_t> indices, void* out);
 
 }  // namespace aster::kernels

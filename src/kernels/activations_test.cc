@@ -5,11 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <vector>
 
-#include "kernels/activation_layout.h"
 #include "kernels/isa_choice.h"
 #include "kernels/matmul_test_support.h"
 
@@ -24,21 +24,16 @@ size_t ColumnsMultiple(ActivationFormat format) {
   return format == ActivationFormat::kInt8Per256 ? 256 : 1;
 }
 
-std::vector<uint8_t> Prepare(Isa isa, ActivationFormat format, const float* values, size_t rows,
-                             size_t columns) {
-  const ComputeFloatMode mode;
-  const size_t stride = ActivationStride(format, columns);
-  AlignedBytes bytes(rows * stride, kActivationAlignment);
-  PrepareActivations(isa, format, values, columns, rows, columns, bytes.data(), stride);
-  return {bytes.data(), bytes.data() + bytes.size()};
+std::vector<uint8_t> BytesOf(const PreparedRows& rows) {
+  return {rows.bytes.data(), rows.bytes.data() + rows.bytes.size()};
 }
 
-const int8_t* Quants(const std::vector<uint8_t>& bytes) {
-  return reinterpret_cast<const int8_t*>(bytes.data());
+PreparedRows Per32(std::span<const float> values) {
+  return {Isa::kRef, ActivationFormat::kInt8Per32, values, values.size()};
 }
 
-float Scale32(const std::vector<uint8_t>& bytes, size_t columns, size_t group) {
-  return reinterpret_cast<const float*>(bytes.data() + Int8Per32LayoutOf(columns).scales)[group];
+float ScaleOf32(const PreparedRows& rows, size_t block) {
+  return rows.word<float>(0, block / 2 * kPer32Words + kPer32Scale + block % 2);
 }
 
 TEST(ActivationsTest, EveryInstructionSetWritesTheSameBytes) {
@@ -49,9 +44,9 @@ TEST(ActivationsTest, EveryInstructionSetWritesTheSameBytes) {
       if (columns > 10 * 256) break;
       for (const TestValues kind : {TestValues::kPlain, TestValues::kAny}) {
         const std::vector<float> values = TestRows(3, columns, kind, ++seed);
-        const std::vector<uint8_t> expected = Prepare(Isa::kRef, format, values.data(), 3, columns);
+        const PreparedRows expected(Isa::kRef, format, values, columns);
         for (const Isa isa : AvailableIsas()) {
-          ASSERT_EQ(Prepare(isa, format, values.data(), 3, columns), expected)
+          ASSERT_EQ(BytesOf({isa, format, values, columns}), BytesOf(expected))
               << IsaName(isa) << ", format " << static_cast<int>(format) << ", " << columns
               << " columns, seed " << seed;
         }
@@ -62,15 +57,31 @@ TEST(ActivationsTest, EveryInstructionSetWritesTheSameBytes) {
 
 TEST(ActivationsTest, RowsMayStandAtAnyAddress) {
   for (const ActivationFormat format : kFormats) {
-    const size_t columns = 256;
-    const std::vector<float> values = TestRows(1, columns, TestValues::kPlain, 5);
-    const std::vector<uint8_t> expected = Prepare(Isa::kRef, format, values.data(), 1, columns);
+    const std::vector<float> values = TestRows(1, 256, TestValues::kPlain, 5);
+    const PreparedRows expected(Isa::kRef, format, values, 256);
     for (size_t offset = 4; offset < 64; offset += 4) {
-      AlignedBytes copy(columns * sizeof(float), 64, offset);
+      AlignedBytes copy(256 * sizeof(float), 64, offset);
       std::memcpy(copy.data(), values.data(), copy.size());
+      const std::span<const float> moved(reinterpret_cast<const float*>(copy.data()), 256);
       for (const Isa isa : AvailableIsas()) {
-        EXPECT_EQ(Prepare(isa, format, reinterpret_cast<float*>(copy.data()), 1, columns), expected)
+        EXPECT_EQ(BytesOf({isa, format, moved, 256}), BytesOf(expected))
             << IsaName(isa) << ", offset " << offset;
+      }
+    }
+  }
+}
+
+// Groups of sixteen rows and what is left: each row is the same as alone.
+TEST(ActivationsTest, ARowDoesNotDependOnItsCompanions) {
+  for (const ActivationFormat format : kFormats) {
+    for (const size_t rows : {1, 2, 15, 16, 17, 31, 33}) {
+      const std::vector<float> values = TestRows(rows, 256, TestValues::kPlain, rows);
+      const PreparedRows together(Isa::kRef, format, values, 256);
+      for (uint32_t row = 0; row < rows; ++row) {
+        const PreparedRows alone(Isa::kRef, format, std::span(values).subspan(row * 256, 256), 256);
+        std::vector<uint8_t> picked(alone.bytes.size());
+        GatherActivations(format, {together.bytes.data(), rows, 256}, {&row, 1}, picked.data());
+        EXPECT_EQ(picked, BytesOf(alone)) << "row " << row << " of " << rows;
       }
     }
   }
@@ -78,34 +89,32 @@ TEST(ActivationsTest, RowsMayStandAtAnyAddress) {
 
 TEST(ActivationsTest, QuantsAreTheNearestAndTheLargestIs127) {
   const std::vector<float> values = TestRows(1, 320, TestValues::kPlain, 6);
-  const std::vector<uint8_t> bytes =
-      Prepare(Isa::kRef, ActivationFormat::kInt8Per32, values.data(), 1, 320);
-  for (size_t group = 0; group < 10; ++group) {
-    const float scale = Scale32(bytes, 320, group);
+  const PreparedRows rows = Per32(values);
+  for (size_t block = 0; block < 10; ++block) {
+    const float scale = ScaleOf32(rows, block);
     int largest = 0;
-    for (size_t i = 32 * group; i < 32 * group + 32; ++i) {
-      EXPECT_NEAR(values[i], scale * static_cast<float>(Quants(bytes)[i]), 0.50001f * scale);
-      largest = std::max(largest, std::abs(int{Quants(bytes)[i]}));
+    for (size_t i = 32 * block; i < 32 * block + 32; ++i) {
+      const int quant = rows.value<int8_t>(0, i);
+      EXPECT_NEAR(values[i], scale * static_cast<float>(quant), 0.50001f * scale);
+      largest = std::max(largest, std::abs(quant));
     }
     EXPECT_EQ(largest, 127);
   }
 }
 
 TEST(ActivationsTest, TiesGoToTheEvenQuant) {
-  // 127 sets the scale to 1.
   std::vector<float> values(32, 0.0f);
-  values[0] = 127.0f;
+  values[0] = 127.0f;  // makes the scale 1
   values[1] = 0.5f;
   values[2] = 1.5f;
   values[3] = -2.5f;
   values[4] = -3.5f;
-  const std::vector<uint8_t> bytes =
-      Prepare(Isa::kRef, ActivationFormat::kInt8Per32, values.data(), 1, 32);
-  EXPECT_EQ(std::vector<int>(Quants(bytes), Quants(bytes) + 5),
-            (std::vector<int>{127, 0, 2, -2, -4}));
+  const PreparedRows rows = Per32(values);
+  const int expected[] = {127, 0, 2, -2, -4};
+  for (size_t i = 0; i < 5; ++i) EXPECT_EQ(rows.value<int8_t>(0, i), expected[i]) << i;
 }
 
-TEST(ActivationsTest, WhatAGroupCannotHold) {
+TEST(ActivationsTest, WhatABlockCannotHold) {
   struct Case {
     float value;
     float scale;
@@ -119,70 +128,60 @@ TEST(ActivationsTest, WhatAGroupCannotHold) {
       {0x1p-149f, 0.0f, 0},
       {0x1.fp-111f, 0.0f, 0},
       {0x1p-110f, 0x1p-110f / 127.0f, 127},
+      {-3.4e38f, 3.4e38f / 127.0f, -127},
       {infinity, nan, 0},
       {-infinity, nan, 0},
       {nan, nan, 0},
       {-nan, nan, 0},
-      {-3.4e38f, 3.4e38f / 127.0f, -127},
   };
   for (const Case& expected : cases) {
     std::vector<float> values(64, 0x1p-140f);
     values[37] = expected.value;
-    const std::vector<uint8_t> bytes =
-        Prepare(Isa::kRef, ActivationFormat::kInt8Per32, values.data(), 1, 64);
-    const float scale = Scale32(bytes, 64, 1);
+    const PreparedRows rows = Per32(values);
     if (std::isnan(expected.scale)) {
-      EXPECT_TRUE(std::isnan(scale)) << expected.value;
+      EXPECT_TRUE(std::isnan(ScaleOf32(rows, 1))) << expected.value;
     } else {
-      EXPECT_EQ(scale, expected.scale) << expected.value;
+      EXPECT_EQ(ScaleOf32(rows, 1), expected.scale) << expected.value;
     }
-    EXPECT_EQ(Quants(bytes)[37], expected.quant) << expected.value;
-    EXPECT_EQ(Quants(bytes)[38], 0) << expected.value;
-    EXPECT_EQ(Scale32(bytes, 64, 0), 0.0f) << "the other group is its own";
+    EXPECT_EQ(rows.value<int8_t>(0, 37), expected.quant) << expected.value;
+    EXPECT_EQ(rows.value<int8_t>(0, 38), 0) << expected.value;
+    EXPECT_EQ(ScaleOf32(rows, 0), 0.0f) << "the other block has its own scale";
   }
 }
 
 TEST(ActivationsTest, SumsBelongToTheQuants) {
   const std::vector<float> values = TestRows(1, 512, TestValues::kPlain, 8);
-  const std::vector<uint8_t> per_32 =
-      Prepare(Isa::kRef, ActivationFormat::kInt8Per32, values.data(), 1, 512);
-  const std::vector<uint8_t> per_256 =
-      Prepare(Isa::kRef, ActivationFormat::kInt8Per256, values.data(), 1, 512);
-  const Int8Per32Layout small = Int8Per32LayoutOf(512);
-  const Int8Per256Layout large = Int8Per256LayoutOf(512);
-  const auto sum = [](const std::vector<uint8_t>& bytes, size_t begin, size_t count) {
+  const PreparedRows per_32 = Per32(values);
+  const PreparedRows per_256(Isa::kRef, ActivationFormat::kInt8Per256, values, 512);
+  const auto sum = [](const PreparedRows& rows, size_t begin, size_t count) {
     int total = 0;
-    for (size_t i = begin; i < begin + count; ++i) total += Quants(bytes)[i];
+    for (size_t i = begin; i < begin + count; ++i) total += rows.value<int8_t>(0, i);
     return total;
   };
-  for (size_t i = 0; i < 16; ++i) {
-    const int expected = sum(per_32, 32 * i, 32);
-    EXPECT_EQ(reinterpret_cast<const int32_t*>(&per_32[small.starts_8])[i], -8 * expected);
-    EXPECT_EQ(reinterpret_cast<const int32_t*>(&per_32[small.starts_128])[i], -128 * expected);
-    EXPECT_EQ(reinterpret_cast<const int16_t*>(&per_256[large.sums_32])[i],
-              sum(per_256, 32 * i, 32));
+  for (size_t block = 0; block < 16; ++block) {
+    const size_t word = block / 2 * kPer32Words + block % 2;
+    const int expected = sum(per_32, 32 * block, 32);
+    EXPECT_EQ(per_32.word<int32_t>(0, word + kPer32Start8), -8 * expected);
+    EXPECT_EQ(per_32.word<int32_t>(0, word + kPer32Start128), -128 * expected);
   }
-  for (size_t i = 0; i < 32; ++i) {
-    EXPECT_EQ(reinterpret_cast<const int16_t*>(&per_256[large.sums_16])[i],
-              sum(per_256, 16 * i, 16));
+  using Pair = std::array<int16_t, 2>;
+  for (size_t i = 0; i < 8; ++i) {
+    const Pair pair = per_256.word<Pair>(0, i / 4 * kPer256Words + kPer256Sums32 + i % 4);
+    EXPECT_EQ(pair[0], sum(per_256, 64 * i, 32));
+    EXPECT_EQ(pair[1], sum(per_256, 64 * i + 32, 32));
+  }
+  for (size_t i = 0; i < 16; ++i) {
+    const Pair pair = per_256.word<Pair>(0, i / 8 * kPer256Words + kPer256Sums16 + i % 8);
+    EXPECT_EQ(pair[0], sum(per_256, 32 * i, 16));
+    EXPECT_EQ(pair[1], sum(per_256, 32 * i + 16, 16));
   }
 }
 
 TEST(ActivationsTest, Bfloat16RoundsAsItsDefinitionDoes) {
   const std::vector<float> values = TestRows(1, 4096, TestValues::kAny, 9);
-  const std::vector<uint8_t> bytes =
-      Prepare(Isa::kRef, ActivationFormat::kBF16, values.data(), 1, 4096);
+  const PreparedRows rows(Isa::kRef, ActivationFormat::kBF16, values, 4096);
   for (size_t i = 0; i < 4096; ++i) {
-    EXPECT_EQ(reinterpret_cast<const uint16_t*>(bytes.data())[i],
-              quant::FloatToBfloat16(values[i]));
-  }
-}
-
-TEST(ActivationsTest, StridesAreOddNumbersOfCacheLines) {
-  for (const ActivationFormat format : kFormats) {
-    for (const size_t columns : {256, 2048, 4096, 8192, 11008 / 256 * 256}) {
-      EXPECT_EQ(ActivationStride(format, columns) % 128, 64u);
-    }
+    EXPECT_EQ(rows.value<uint16_t>(0, i), quant::FloatToBfloat16(values[i]));
   }
 }
 

@@ -13,6 +13,7 @@ const MatmulTable& MatmulTableFor(Isa) { return kMatmulRef; }
 
 void Matmul(Isa isa, WeightType type, const MatmulJob& job, size_t panel_begin, size_t panel_end) {
   CHECK(panel_begin <= panel_end && panel_end <= PanelCount(job.rows));
+  CHECK(job.first_row + job.batch <= job.activation_rows);
   CHECK(job.columns % ColumnMultiple(type) == 0);
   CHECK(reinterpret_cast<uintptr_t>(job.weights) % kPackedAlignment == 0);
   if (panel_begin == panel_end || job.batch == 0) return;

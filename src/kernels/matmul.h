@@ -17,8 +17,8 @@ namespace aster::kernels {
 // all of the job's rows of activations. The calling thread is in the compute float mode
 // (base/float_mode.h). Calls that write different outputs may run at the same time.
 //
-// Several matrices that share activations are several calls on the same prepared rows; rows that
-// are routed to an expert are picked by job.from_rows and job.to_rows.
+// Several matrices that share activations are several calls on the same prepared rows. Rows that
+// are routed to an expert are gathered first (activations.h) and placed by job.to_rows.
 void Matmul(Isa isa, WeightType type, const MatmulJob& job, size_t panel_begin, size_t panel_end);
 
 }  // namespace aster::kernels

@@ -18,21 +18,29 @@ struct MatmulJob {
   size_t rows;          // of the matrix: outputs
   size_t columns;       // of the matrix: inputs
 
-  const void* activations;    // prepared (activations.h)
-  size_t activation_stride;   // bytes from row to row
-  const uint32_t* from_rows;  // [batch] which rows of activations; null: row i for i
-  size_t batch;
+  const void* activations;  // prepared (activations.h)
+  size_t activation_rows;   // how many rows were prepared together
+  size_t first_row;         // the first of those to multiply
+  size_t batch;             // how many
 
   float* out;               // [.., rows]
   size_t out_stride;        // floats from row to row
-  const uint32_t* to_rows;  // [batch] which rows of `out`; null: row i for i
+  const uint32_t* to_rows;  // [batch] which rows of `out`; null: row i for the i-th
 };
 
-// Computes the outputs of panels `panel_begin` to `panel_end`.
+// Computes the outputs of panels `panel_begin` to `panel_end`; neither these nor the batch are
+// empty.
 using MatmulFunction = void (*)(const MatmulJob& job, size_t panel_begin, size_t panel_end);
 
+// Where one prepared row goes (activation_layout.h).
+struct PreparedRow {
+  uint8_t* pieces;
+  uint8_t* words;
+  size_t group_rows;
+};
+
 // Writes one row of `columns` values in a format.
-using PrepareFunction = void (*)(const float* row, size_t columns, void* out);
+using PrepareFunction = void (*)(const float* row, size_t columns, const PreparedRow& out);
 
 struct MatmulTable {
   MatmulFunction products[kWeightTypeCount];        // by WeightType

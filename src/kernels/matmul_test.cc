@@ -18,33 +18,23 @@ namespace {
 
 // --- The reference against the definition of the formats, in double precision.
 
-// The values that a prepared row stands for.
-std::vector<double> PreparedValues(const PreparedRows& rows, size_t row, size_t columns) {
-  const uint8_t* bytes = rows.bytes.data() + row * rows.stride;
-  std::vector<double> values(columns);
-  for (size_t i = 0; i < columns; ++i) {
-    switch (rows.format) {
-      case ActivationFormat::kF32:
-        values[i] = reinterpret_cast<const float*>(bytes)[i];
-        break;
-      case ActivationFormat::kBF16:
-        values[i] = quant::Bfloat16ToFloat(reinterpret_cast<const uint16_t*>(bytes)[i]);
-        break;
-      case ActivationFormat::kInt8Per32: {
-        const size_t offset = Int8Per32LayoutOf(columns).scales;
-        values[i] = static_cast<double>(reinterpret_cast<const float*>(bytes + offset)[i / 32]) *
-                    reinterpret_cast<const int8_t*>(bytes)[i];
-        break;
-      }
-      case ActivationFormat::kInt8Per256: {
-        const size_t offset = Int8Per256LayoutOf(columns).scales;
-        values[i] = static_cast<double>(reinterpret_cast<const float*>(bytes + offset)[i / 256]) *
-                    reinterpret_cast<const int8_t*>(bytes)[i];
-        break;
-      }
+// The value that a prepared one stands for.
+double PreparedValue(const PreparedRows& rows, size_t row, size_t column) {
+  switch (rows.format) {
+    case ActivationFormat::kF32:
+      return rows.value<float>(row, column);
+    case ActivationFormat::kBF16:
+      return quant::Bfloat16ToFloat(rows.value<uint16_t>(row, column));
+    case ActivationFormat::kInt8Per32: {
+      const size_t word = column / 64 * kPer32Words + kPer32Scale + column / 32 % 2;
+      return static_cast<double>(rows.word<float>(row, word)) * rows.value<int8_t>(row, column);
+    }
+    case ActivationFormat::kInt8Per256: {
+      const size_t word = column / 256 * kPer256Words + kPer256Scale;
+      return static_cast<double>(rows.word<float>(row, word)) * rows.value<int8_t>(row, column);
     }
   }
-  return values;
+  return 0;
 }
 
 class MatmulTest : public ::testing::TestWithParam<WeightType> {
@@ -62,17 +52,17 @@ TEST_P(MatmulTest, TheReferenceIsTheProductOfWhatTheFormatsDefine) {
   for (const size_t columns : SomeColumns()) {
     const FileMatrix matrix(GetParam(), 21, columns, TestValues::kPlain, ++seed);
     const std::vector<float> values = TestRows(3, columns, TestValues::kPlain, ++seed);
-    const PreparedRows rows(Isa::kRef, matrix.type, values, columns);
-    const std::vector<float> out = Product(Isa::kRef, matrix, matrix.Packed(), rows, 3);
+    const PreparedRows rows(Isa::kRef, ActivationFormatFor(matrix.type), values, columns);
+    const std::vector<float> out = Product(Isa::kRef, matrix, matrix.Packed(), rows);
     const std::vector<float> weights = matrix.Dequantised();
     for (size_t i = 0; i < 3; ++i) {
-      const std::vector<double> x = PreparedValues(rows, i, columns);
       for (size_t row = 0; row < matrix.rows; ++row) {
         double expected = 0;
         double magnitude = 0;
         for (size_t k = 0; k < columns; ++k) {
-          expected += weights[row * columns + k] * x[k];
-          magnitude += std::abs(weights[row * columns + k] * x[k]);
+          const double term = weights[row * columns + k] * PreparedValue(rows, i, k);
+          expected += term;
+          magnitude += std::abs(term);
         }
         EXPECT_NEAR(out[i * matrix.rows + row], expected, 1e-6 * magnitude)
             << columns << " columns, row " << row << ", activations " << i;
@@ -88,12 +78,11 @@ void ExpectSameAsReference(WeightType type, size_t rows, size_t columns, size_t 
   const FileMatrix matrix(type, rows, columns, weight_values, seed);
   const AlignedBytes packed = matrix.Packed();
   const std::vector<float> values = TestRows(batch, columns, row_values, seed + 1);
-  const PreparedRows prepared(Isa::kRef, type, values, columns);
+  const PreparedRows prepared(Isa::kRef, ActivationFormatFor(type), values, columns);
   const std::vector<uint32_t> expected =
-      ComparableBits(Product(Isa::kRef, matrix, packed, prepared, batch));
+      ComparableBits(Product(Isa::kRef, matrix, packed, prepared));
   for (const Isa isa : AvailableIsas()) {
-    const std::vector<uint32_t> bits =
-        ComparableBits(Product(isa, matrix, packed, prepared, batch));
+    const std::vector<uint32_t> bits = ComparableBits(Product(isa, matrix, packed, prepared));
     ASSERT_EQ(bits, expected) << IsaName(isa) << ": " << rows << " x " << columns << ", batch "
                               << batch << ", seed " << seed;
   }
@@ -150,11 +139,11 @@ TEST_P(MatmulTest, NoIntegerOverflowsOnAnyInstructionSet) {
       std::fill(matrix.bytes.begin(), matrix.bytes.end(), fill);
       const AlignedBytes packed = matrix.Packed();
       const std::vector<float> values(13 * columns, value);
-      const PreparedRows prepared(Isa::kRef, matrix.type, values, columns);
+      const PreparedRows prepared(Isa::kRef, ActivationFormatFor(matrix.type), values, columns);
       const std::vector<uint32_t> expected =
-          ComparableBits(Product(Isa::kRef, matrix, packed, prepared, 13));
+          ComparableBits(Product(Isa::kRef, matrix, packed, prepared));
       for (const Isa isa : AvailableIsas()) {
-        EXPECT_EQ(ComparableBits(Product(isa, matrix, packed, prepared, 13)), expected)
+        EXPECT_EQ(ComparableBits(Product(isa, matrix, packed, prepared)), expected)
             << IsaName(isa) << ", bytes " << int{fill} << ", activations " << value;
       }
     }
@@ -172,41 +161,37 @@ TEST_P(MatmulTest, AnyDivisionOfTheWorkGivesTheSameBits) {
   TestNumbers numbers(9);
   for (const Isa isa : AvailableIsas()) {
     const ComputeFloatMode mode;
-    const PreparedRows prepared(isa, matrix.type, values, columns);
-    const std::vector<float> whole = Product(isa, matrix, packed, prepared, kBatch);
+    const PreparedRows prepared(isa, ActivationFormatFor(matrix.type), values, columns);
+    const std::vector<float> whole = Product(isa, matrix, packed, prepared);
     std::vector<float> parts(whole.size());
     for (size_t panel = 0; panel < PanelCount(matrix.rows); ++panel) {
       for (size_t begin = 0; begin < kBatch;) {
-        const size_t count = std::min(kBatch - begin, 1 + numbers.Below(9));
-        const MatmulJob job = {.weights = packed.data(),
-                               .rows = matrix.rows,
-                               .columns = columns,
-                               .activations = prepared.bytes.data() + begin * prepared.stride,
-                               .activation_stride = prepared.stride,
-                               .from_rows = nullptr,
-                               .batch = count,
-                               .out = parts.data() + begin * matrix.rows,
-                               .out_stride = matrix.rows,
-                               .to_rows = nullptr};
+        MatmulJob job = JobOf(matrix, packed, prepared, parts.data() + begin * matrix.rows);
+        job.first_row = begin;
+        job.batch = std::min(kBatch - begin, 1 + numbers.Below(9));
         Matmul(isa, matrix.type, job, panel, panel + 1);
-        begin += count;
+        begin += job.batch;
       }
     }
     EXPECT_EQ(ComparableBits(parts), ComparableBits(whole)) << IsaName(isa);
   }
 }
 
-TEST_P(MatmulTest, RowsArePickedAndPlacedByIndexAndNothingElseIsWritten) {
+TEST_P(MatmulTest, RowsAreGatheredAndPlacedByIndexAndNothingElseIsWritten) {
   const size_t columns = ColumnMultiple(GetParam()) == 1 ? 50 : ColumnMultiple(GetParam());
   constexpr size_t kRows = 37;
   constexpr size_t kStride = 41;
-  const std::vector<uint32_t> from = {4, 0, 4, 9, 2, 2, 11, 7, 5, 3, 1, 10, 6, 8, 0};
-  const std::vector<uint32_t> to = {3, 16, 0, 7, 9, 2, 5, 12, 14, 1, 20, 18, 10, 4, 6};
+  const std::vector<uint32_t> from = {4, 0, 4, 19, 2, 2, 11, 7, 5, 3, 1, 10, 6, 18, 0, 16, 17, 5};
+  const std::vector<uint32_t> to = {3, 16, 0, 7, 9, 2, 5, 12, 14, 1, 20, 18, 10, 4, 6, 8, 19, 11};
   const FileMatrix matrix(GetParam(), kRows, columns, TestValues::kPlain, 3);
   const AlignedBytes packed = matrix.Packed();
-  const std::vector<float> values = TestRows(12, columns, TestValues::kPlain, 4);
-  const PreparedRows prepared(Isa::kRef, matrix.type, values, columns);
-  const std::vector<float> plain = Product(Isa::kRef, matrix, packed, prepared, 12);
+  const ActivationFormat format = ActivationFormatFor(GetParam());
+  const PreparedRows prepared(Isa::kRef, format, TestRows(20, columns, TestValues::kPlain, 4),
+                              columns);
+  PreparedRows gathered(Isa::kRef, format, std::vector<float>(from.size() * columns), columns);
+  GatherActivations(format, {prepared.bytes.data(), prepared.rows, columns}, from,
+                    gathered.bytes.data());
+  const std::vector<float> plain = Product(Isa::kRef, matrix, packed, prepared);
   std::vector<float> expected(21 * kStride, -77.0f);
   for (size_t i = 0; i < from.size(); ++i) {
     std::copy_n(&plain[from[i] * kRows], kRows, &expected[to[i] * kStride]);
@@ -214,16 +199,9 @@ TEST_P(MatmulTest, RowsArePickedAndPlacedByIndexAndNothingElseIsWritten) {
   for (const Isa isa : AvailableIsas()) {
     const ComputeFloatMode mode;
     std::vector<float> out(21 * kStride, -77.0f);
-    const MatmulJob job = {.weights = packed.data(),
-                           .rows = kRows,
-                           .columns = columns,
-                           .activations = prepared.bytes.data(),
-                           .activation_stride = prepared.stride,
-                           .from_rows = from.data(),
-                           .batch = from.size(),
-                           .out = out.data(),
-                           .out_stride = kStride,
-                           .to_rows = to.data()};
+    MatmulJob job = JobOf(matrix, packed, gathered, out.data());
+    job.out_stride = kStride;
+    job.to_rows = to.data();
     Matmul(isa, matrix.type, job, 0, PanelCount(kRows));
     EXPECT_EQ(out, expected) << IsaName(isa);
   }

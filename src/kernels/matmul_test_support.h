@@ -211,35 +211,64 @@ inline std::vector<float> TestRows(size_t rows, size_t columns, TestValues value
 
 // Rows that are prepared for a type.
 struct PreparedRows {
-  PreparedRows(Isa isa, WeightType type, std::span<const float> values, size_t columns)
-      : format(ActivationFormatFor(type)),
-        stride(ActivationStride(format, columns)),
-        bytes(values.size() / columns * stride, kActivationAlignment) {
-    PrepareActivations(isa, format, values.data(), columns, values.size() / columns, columns,
-                       bytes.data(), stride);
+  PreparedRows(Isa isa, ActivationFormat row_format, std::span<const float> values,
+               size_t column_count)
+      : format(row_format),
+        rows(values.size() / column_count),
+        columns(column_count),
+        bytes(ActivationBytes(format, rows, columns), kActivationAlignment) {
+    const ComputeFloatMode mode;
+    PrepareActivations(isa, format, {values.data(), columns, rows, columns}, 0, rows, bytes.data());
+  }
+
+  // A value or word of a row.
+  template <typename Value>
+  Value value(size_t row, size_t index) const {
+    constexpr size_t kCount = kPieceBytes / sizeof(Value);
+    const ActivationRow place = ActivationRowAt(ActivationLayoutOf(format, columns), rows, row);
+    return Read<Value>(place.pieces + index / kCount * place.group_rows * kPieceBytes +
+                       index % kCount * sizeof(Value));
+  }
+  template <typename Word>
+  Word word(size_t row, size_t index) const {
+    const ActivationRow place = ActivationRowAt(ActivationLayoutOf(format, columns), rows, row);
+    return Read<Word>(place.words + index * place.group_rows * kWordBytes);
   }
 
   ActivationFormat format;
-  size_t stride;
+  size_t rows;
+  size_t columns;
   AlignedBytes bytes;
+
+ private:
+  template <typename Value>
+  Value Read(size_t offset) const {
+    Value value;
+    std::memcpy(&value, bytes.data() + offset, sizeof(value));
+    return value;
+  }
 };
 
-// All outputs, [batch, rows].
+inline MatmulJob JobOf(const FileMatrix& matrix, const AlignedBytes& packed,
+                       const PreparedRows& rows, float* out) {
+  return {.weights = packed.data(),
+          .rows = matrix.rows,
+          .columns = matrix.columns,
+          .activations = rows.bytes.data(),
+          .activation_rows = rows.rows,
+          .first_row = 0,
+          .batch = rows.rows,
+          .out = out,
+          .out_stride = matrix.rows,
+          .to_rows = nullptr};
+}
+
+// All outputs, [rows.rows, matrix.rows].
 inline std::vector<float> Product(Isa isa, const FileMatrix& matrix, const AlignedBytes& packed,
-                                  const PreparedRows& rows, size_t batch) {
+                                  const PreparedRows& rows) {
   const ComputeFloatMode mode;
-  std::vector<float> out(batch * matrix.rows);
-  const MatmulJob job = {.weights = packed.data(),
-                         .rows = matrix.rows,
-                         .columns = matrix.columns,
-                         .activations = rows.bytes.data(),
-                         .activation_stride = rows.stride,
-                         .from_rows = nullptr,
-                         .batch = batch,
-                         .out = out.data(),
-                         .out_stride = matrix.rows,
-                         .to_rows = nullptr};
-  Matmul(isa, matrix.type, job, 0, PanelCount(matrix.rows));
+  std::vector<float> out(rows.rows * matrix.rows);
+  Matmul(isa, matrix.type, JobOf(matrix, packed, rows, out.data()), 0, PanelCount(matrix.rows));
   return out;
 }
 

@@ -4,6 +4,7 @@
 // The specification of prepared activations, in plain C++.
 #include "kernels/ref/activations_ref.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -13,12 +14,6 @@
 
 namespace aster::kernels {
 namespace {
-
-// What a group of values becomes: value ~ scale * quant.
-struct Quantised {
-  float scale;
-  int sum;
-};
 
 // The largest magnitude as a bit pattern: magnitudes compare as integers do, a NaN above infinity
 // above all numbers, and nothing is flushed to zero on the way.
@@ -30,78 +25,96 @@ uint32_t LargestMagnitude(const float* values, size_t count) {
   return largest;
 }
 
-Quantised QuantiseGroup(const float* values, size_t count, int8_t* quants) {
-  std::memset(quants, 0, count);
+// value ~ scale * quant. Returns the scale.
+float Quantise(const float* values, size_t count, int8_t* quants) {
+  std::fill_n(quants, count, int8_t{0});
   const uint32_t largest = LargestMagnitude(values, count);
-  if (largest >= kInfinityBits) return {std::numeric_limits<float>::quiet_NaN(), 0};
-  if (largest < kSmallestScaledBits) return {0.0f, 0};
+  if (largest >= kInfinityBits) return std::numeric_limits<float>::quiet_NaN();
+  if (largest < kSmallestScaledBits) return 0.0f;
   const float magnitude = std::bit_cast<float>(largest);
   const float inverse = 127.0f / magnitude;
-  int sum = 0;
   for (size_t i = 0; i < count; ++i) {
-    const int quant = static_cast<int>(std::nearbyintf(values[i] * inverse));
-    quants[i] = static_cast<int8_t>(quant);
-    sum += quant;
+    quants[i] = static_cast<int8_t>(std::nearbyintf(values[i] * inverse));  // ties to even
   }
-  return {magnitude / 127.0f, sum};
+  return magnitude / 127.0f;
 }
 
-int SumOf(const int8_t* quants, size_t count) {
-  int sum = 0;
+int32_t SumOf(const int8_t* quants, size_t count) {
+  int32_t sum = 0;
   for (size_t i = 0; i < count; ++i) sum += quants[i];
   return sum;
 }
 
+uint16_t RoundToBF16(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  const bool nan = (bits & 0x7fffffffu) > kInfinityBits;
+  // To the nearest, ties to even; a NaN is made quiet.
+  return static_cast<uint16_t>((nan ? bits | 0x400000u : bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
+}
+
+// A row in pieces of so many values of a type, the last one padded with zeros.
+template <typename Value, size_t kCount, typename Convert>
+void WritePieces(const float* row, size_t columns, const PreparedRow& out, const Convert& convert) {
+  for (size_t begin = 0; begin < columns; begin += kCount) {
+    Value piece[kCount] = {};
+    static_assert(sizeof(piece) == kPieceBytes);
+    const size_t count = std::min(kCount, columns - begin);
+    for (size_t i = 0; i < count; ++i) piece[i] = convert(row[begin + i]);
+    std::memcpy(out.pieces + begin / kCount * out.group_rows * kPieceBytes, piece, kPieceBytes);
+  }
+}
+
+template <typename Word>
+void WriteWord(const PreparedRow& out, size_t index, Word word) {
+  static_assert(sizeof(word) == kWordBytes);
+  std::memcpy(out.words + index * out.group_rows * kWordBytes, &word, kWordBytes);
+}
+
 }  // namespace
 
-void PrepareF32Ref(const float* row, size_t columns, void* out) {
-  std::memcpy(out, row, columns * sizeof(float));
+void PrepareF32Ref(const float* row, size_t columns, const PreparedRow& out) {
+  WritePieces<float, kF32Piece>(row, columns, out, [](float value) { return value; });
 }
 
-void PrepareBF16Ref(const float* row, size_t columns, void* out) {
-  auto* values = static_cast<uint16_t*>(out);
-  for (size_t i = 0; i < Bfloat16PaddedColumns(columns); ++i) {
-    const uint32_t bits = i < columns ? std::bit_cast<uint32_t>(row[i]) : 0;
-    const bool nan = (bits & 0x7fffffffu) > kInfinityBits;
-    // To the nearest, ties to even; a NaN is made quiet.
-    const uint32_t rounded = nan ? bits | 0x400000u : bits + 0x7fffu + (bits >> 16 & 1);
-    values[i] = static_cast<uint16_t>(rounded >> 16);
-  }
+void PrepareBF16Ref(const float* row, size_t columns, const PreparedRow& out) {
+  WritePieces<uint16_t, kBF16Piece>(row, columns, out, RoundToBF16);
 }
 
-void PrepareInt8Per32Ref(const float* row, size_t columns, void* out) {
-  const Int8Per32Layout layout = Int8Per32LayoutOf(columns);
-  auto* bytes = static_cast<uint8_t*>(out);
-  auto* quants = reinterpret_cast<int8_t*>(bytes);
-  auto* scales = reinterpret_cast<float*>(bytes + layout.scales);
-  auto* starts_8 = reinterpret_cast<int32_t*>(bytes + layout.starts_8);
-  auto* starts_128 = reinterpret_cast<int32_t*>(bytes + layout.starts_128);
-  for (size_t group = 0; group < layout.padded / 32; ++group) {
-    float values[32] = {};
-    const size_t begin = group * 32;
-    for (size_t i = 0; i < 32 && begin + i < columns; ++i) values[i] = row[begin + i];
-    const Quantised quantised = QuantiseGroup(values, 32, quants + begin);
-    scales[group] = quantised.scale;
-    starts_8[group] = -8 * quantised.sum;
-    starts_128[group] = -128 * quantised.sum;
+void PrepareInt8Per32Ref(const float* row, size_t columns, const PreparedRow& out) {
+  for (size_t piece = 0; piece * kInt8Piece < columns; ++piece) {
+    float values[kInt8Piece] = {};
+    const size_t begin = piece * kInt8Piece;
+    std::copy_n(row + begin, std::min(kInt8Piece, columns - begin), values);
+    int8_t quants[kInt8Piece];
+    for (size_t i = 0; i < 2; ++i) {
+      const float scale = Quantise(values + 32 * i, 32, quants + 32 * i);
+      const int32_t sum = SumOf(quants + 32 * i, 32);
+      WriteWord(out, piece * kPer32Words + kPer32Scale + i, scale);
+      WriteWord(out, piece * kPer32Words + kPer32Start8 + i, -8 * sum);
+      WriteWord(out, piece * kPer32Words + kPer32Start128 + i, -128 * sum);
+    }
+    std::memcpy(out.pieces + piece * out.group_rows * kPieceBytes, quants, kPieceBytes);
   }
 }
 
-void PrepareInt8Per256Ref(const float* row, size_t columns, void* out) {
-  const Int8Per256Layout layout = Int8Per256LayoutOf(columns);
-  auto* bytes = static_cast<uint8_t*>(out);
-  auto* quants = reinterpret_cast<int8_t*>(bytes);
-  auto* scales = reinterpret_cast<float*>(bytes + layout.scales);
-  auto* sums_32 = reinterpret_cast<int16_t*>(bytes + layout.sums_32);
-  auto* sums_16 = reinterpret_cast<int16_t*>(bytes + layout.sums_16);
-  for (size_t begin = 0; begin < columns; begin += 256) {
-    scales[begin / 256] = QuantiseGroup(row + begin, 256, quants + begin).scale;
-  }
-  for (size_t i = 0; i < columns / 32; ++i) {
-    sums_32[i] = static_cast<int16_t>(SumOf(quants + 32 * i, 32));
-  }
-  for (size_t i = 0; i < columns / 16; ++i) {
-    sums_16[i] = static_cast<int16_t>(SumOf(quants + 16 * i, 16));
+void PrepareInt8Per256Ref(const float* row, size_t columns, const PreparedRow& out) {
+  for (size_t block = 0; block < columns / 256; ++block) {
+    int8_t quants[256];
+    const size_t words = block * kPer256Words;
+    WriteWord(out, words + kPer256Scale, Quantise(row + 256 * block, 256, quants));
+    const auto write_sums = [&](size_t first_word, size_t count) {
+      for (size_t i = 0; i < 256 / count; i += 2) {
+        const int16_t pair[2] = {static_cast<int16_t>(SumOf(quants + i * count, count)),
+                                 static_cast<int16_t>(SumOf(quants + (i + 1) * count, count))};
+        WriteWord(out, words + first_word + i / 2, std::bit_cast<uint32_t>(pair));
+      }
+    };
+    write_sums(kPer256Sums32, 32);
+    write_sums(kPer256Sums16, 16);
+    for (size_t i = 0; i < 4; ++i) {
+      std::memcpy(out.pieces + (4 * block + i) * out.group_rows * kPieceBytes, quants + 64 * i,
+                  kPieceBytes);
+    }
   }
 }
 

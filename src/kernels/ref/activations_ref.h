@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/matmul_table.h"
+
 namespace aster::kernels {
 
 // A group whose largest magnitude has at least these bits is not finite, and becomes NaN.
@@ -16,9 +18,9 @@ inline constexpr uint32_t kInfinityBits = 0x7f800000u;
 // one, neither its scale nor the inverse, leaves the range of normal numbers.
 inline constexpr uint32_t kSmallestScaledBits = (127u - 110u) << 23;
 
-void PrepareF32Ref(const float* row, size_t columns, void* out);
-void PrepareBF16Ref(const float* row, size_t columns, void* out);
-void PrepareInt8Per32Ref(const float* row, size_t columns, void* out);
-void PrepareInt8Per256Ref(const float* row, size_t columns, void* out);
+void PrepareF32Ref(const float* row, size_t columns, const PreparedRow& out);
+void PrepareBF16Ref(const float* row, size_t columns, const PreparedRow& out);
+void PrepareInt8Per32Ref(const float* row, size_t columns, const PreparedRow& out);
+void PrepareInt8Per256Ref(const float* row, size_t columns, const PreparedRow& out);
 
 }  // namespace aster::kernels

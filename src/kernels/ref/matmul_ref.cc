@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // The specification of every product: one output at a time, in plain C++, from the packed weights.
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/activation_layout.h"
@@ -16,6 +17,33 @@ namespace aster::kernels {
 namespace {
 
 using quant::HalfToFloat;
+
+// One prepared row of activations.
+class Row {
+ public:
+  Row(const MatmulJob& job, ActivationFormat format, size_t row) {
+    const ActivationLayout layout = ActivationLayoutOf(format, job.columns);
+    const ActivationRow place = ActivationRowAt(layout, job.activation_rows, row);
+    pieces_ = static_cast<const uint8_t*>(job.activations) + place.pieces;
+    words_ = static_cast<const uint8_t*>(job.activations) + place.words;
+    group_rows_ = place.group_rows;
+  }
+
+  template <typename Value>
+  Value value(size_t index) const {
+    constexpr size_t kCount = kPieceBytes / sizeof(Value);
+    const uint8_t* piece = pieces_ + index / kCount * group_rows_ * kPieceBytes;
+    return reinterpret_cast<const Value*>(piece)[index % kCount];
+  }
+  float scale(size_t word) const {
+    return *reinterpret_cast<const float*>(words_ + word * group_rows_ * kWordBytes);
+  }
+
+ private:
+  const uint8_t* pieces_;
+  const uint8_t* words_;
+  size_t group_rows_;
+};
 
 float Fma(float a, float b, float c) { return std::fmaf(a, b, c); }
 
@@ -61,16 +89,17 @@ float Scale(const PackedMXFP4& block, size_t group, size_t row) {
 }
 
 template <typename Block>
-float ScaledProduct(const Block* blocks, size_t row, const uint8_t* activations, size_t columns) {
-  const Int8Per32Layout layout = Int8Per32LayoutOf(columns);
-  const auto* quants = reinterpret_cast<const int8_t*>(activations);
-  const auto* scales = reinterpret_cast<const float*>(activations + layout.scales);
+float ScaledProduct(const Block* blocks, size_t output, const Row& row, size_t columns) {
   float acc = 0.0f;
-  for (size_t i = 0; i < layout.padded / 32; ++i) {
+  // Two groups a block, the second of the last one perhaps of zeros.
+  for (size_t i = 0; i < (columns + 63) / 64 * 2; ++i) {
     const Block& block = blocks[i / 2];
     int dot = 0;
-    for (size_t k = 0; k < 32; ++k) dot += Weight(block, i % 2, row, k) * quants[32 * i + k];
-    acc = Fma(static_cast<float>(dot), Scale(block, i % 2, row) * scales[i], acc);
+    for (size_t k = 0; k < 32; ++k) {
+      dot += Weight(block, i % 2, output, k) * row.value<int8_t>(32 * i + k);
+    }
+    const float activation_scale = row.scale(i / 2 * kPer32Words + kPer32Scale + i % 2);
+    acc = Fma(static_cast<float>(dot), Scale(block, i % 2, output) * activation_scale, acc);
   }
   return acc;
 }
@@ -153,23 +182,22 @@ float BlockScale(const PackedIQ2_XXS& block, size_t row, float activation_scale)
 }
 
 template <typename Block>
-float SuperProduct(const Block* blocks, size_t row, const uint8_t* activations, size_t columns) {
-  const auto* quants = reinterpret_cast<const int8_t*>(activations);
-  const size_t scales_offset = Int8Per256LayoutOf(columns).scales;
-  const auto* scales = reinterpret_cast<const float*>(activations + scales_offset);
+float SuperProduct(const Block* blocks, size_t output, const Row& row, size_t columns) {
   float acc = 0.0f;
-  for (size_t i = 0; i < columns / 256; ++i, quants += 256) {
+  for (size_t i = 0; i < columns / 256; ++i) {
     const Block& block = blocks[i];
     int scaled_dot = 0;
     int scaled_sum = 0;
     for (size_t k = 0; k < 256; ++k) {
       const size_t group = k / kGroupColumns<Block>;
-      scaled_dot += GroupScale(block, group, row) * Weight(block, k, row) * quants[k];
-      if constexpr (HasMins<Block>) scaled_sum += GroupMin(block, group, row) * quants[k];
+      const int quant = row.value<int8_t>(256 * i + k);
+      scaled_dot += GroupScale(block, group, output) * Weight(block, k, output) * quant;
+      if constexpr (HasMins<Block>) scaled_sum += GroupMin(block, group, output) * quant;
     }
-    acc = Fma(static_cast<float>(scaled_dot), BlockScale(block, row, scales[i]), acc);
+    const float activation_scale = row.scale(i * kPer256Words + kPer256Scale);
+    acc = Fma(static_cast<float>(scaled_dot), BlockScale(block, output, activation_scale), acc);
     if constexpr (HasMins<Block>) {
-      const float min_scale = HalfToFloat(block.min_scale[row]) * scales[i];
+      const float min_scale = HalfToFloat(block.min_scale[output]) * activation_scale;
       acc = Fma(-static_cast<float>(scaled_sum), min_scale, acc);
     }
   }
@@ -178,74 +206,73 @@ float SuperProduct(const Block* blocks, size_t row, const uint8_t* activations, 
 
 // --- Floats: one chain, ascending; of bfloat16 two, of the even and of the odd columns of 32.
 
-float FloatProduct(const PackedF32* blocks, size_t row, const uint8_t* activations,
-                   size_t columns) {
-  const auto* values = reinterpret_cast<const float*>(activations);
-  float acc = 0.0f;
-  for (size_t k = 0; k < columns; ++k) acc = Fma(blocks[k].values[row], values[k], acc);
-  return acc;
-}
-
-float FloatProduct(const PackedF16* blocks, size_t row, const uint8_t* activations,
-                   size_t columns) {
-  const auto* values = reinterpret_cast<const float*>(activations);
+float FloatProduct(const PackedF32* blocks, size_t output, const Row& row, size_t columns) {
   float acc = 0.0f;
   for (size_t k = 0; k < columns; ++k) {
-    acc = Fma(HalfToFloat(blocks[k / 2].values[k % 2][row]), values[k], acc);
+    acc = Fma(blocks[k].values[output], row.value<float>(k), acc);
   }
   return acc;
 }
 
-float FloatProduct(const PackedBF16* blocks, size_t row, const uint8_t* activations,
-                   size_t columns) {
-  using quant::Bfloat16ToFloat;
-  const auto* values = reinterpret_cast<const uint16_t*>(activations);
+float FloatProduct(const PackedF16* blocks, size_t output, const Row& row, size_t columns) {
   float acc = 0.0f;
-  for (size_t i = 0; i < (columns + 31) / 32; ++i, values += 32) {
-    float even = 0.0f;
-    float odd = 0.0f;
-    for (size_t pair = 0; pair < 16; ++pair) {
-      const uint16_t(&weights)[2] = blocks[i].pairs[pair][row];
-      even = Fma(Bfloat16ToFloat(weights[0]), Bfloat16ToFloat(values[2 * pair]), even);
-      odd = Fma(Bfloat16ToFloat(weights[1]), Bfloat16ToFloat(values[2 * pair + 1]), odd);
+  for (size_t k = 0; k < columns; ++k) {
+    acc = Fma(HalfToFloat(blocks[k / 2].values[k % 2][output]), row.value<float>(k), acc);
+  }
+  return acc;
+}
+
+float FloatProduct(const PackedBF16* blocks, size_t output, const Row& row, size_t columns) {
+  using quant::Bfloat16ToFloat;
+  float acc = 0.0f;
+  for (size_t begin = 0; begin < columns; begin += 32) {
+    float chains[2] = {0.0f, 0.0f};  // even, odd
+    for (size_t k = 0; k < 32; ++k) {
+      const float weight = Bfloat16ToFloat(blocks[begin / 32].pairs[k / 2][output][k % 2]);
+      const float activation = Bfloat16ToFloat(row.value<uint16_t>(begin + k));
+      chains[k % 2] = Fma(weight, activation, chains[k % 2]);
     }
-    acc = acc + (even + odd);
+    acc = acc + (chains[0] + chains[1]);
   }
   return acc;
 }
 
 // --- The whole product.
 
+// Output `output` of a panel's sixteen.
 template <typename Block>
-using Product = float (*)(const Block* blocks, size_t row, const uint8_t* activations,
-                          size_t columns);
+using Product = float (*)(const Block* blocks, size_t output, const Row& row, size_t columns);
 
-template <typename Block, Product<Block> kProduct>
+template <ActivationFormat kFormat, typename Block, Product<Block> kProduct>
 void Products(const MatmulJob& job, size_t panel_begin, size_t panel_end) {
   const size_t panel_blocks = (job.columns + Block::kColumns - 1) / Block::kColumns;
+  const size_t end = std::min(panel_end * kPanelRows, job.rows);
   for (size_t i = 0; i < job.batch; ++i) {
-    const size_t from = job.from_rows == nullptr ? i : job.from_rows[i];
-    const size_t to = job.to_rows == nullptr ? i : job.to_rows[i];
-    const auto* activations =
-        static_cast<const uint8_t*>(job.activations) + from * job.activation_stride;
-    float* out = job.out + to * job.out_stride;
-    for (size_t row = panel_begin * kPanelRows; row < panel_end * kPanelRows; ++row) {
-      if (row >= job.rows) break;
-      const auto* panel = static_cast<const Block*>(job.weights) + row / kPanelRows * panel_blocks;
-      out[row] = kProduct(panel, row % kPanelRows, activations, job.columns);
+    const Row row(job, kFormat, job.first_row + i);
+    float* out = job.out + (job.to_rows == nullptr ? i : job.to_rows[i]) * job.out_stride;
+    for (size_t output = panel_begin * kPanelRows; output < end; ++output) {
+      const auto* panel =
+          static_cast<const Block*>(job.weights) + output / kPanelRows * panel_blocks;
+      out[output] = kProduct(panel, output % kPanelRows, row, job.columns);
     }
   }
 }
 
+constexpr ActivationFormat kF32 = ActivationFormat::kF32;
+constexpr ActivationFormat kBF16 = ActivationFormat::kBF16;
+constexpr ActivationFormat kPer32 = ActivationFormat::kInt8Per32;
+constexpr ActivationFormat kPer256 = ActivationFormat::kInt8Per256;
+
 }  // namespace
 
 const MatmulTable kMatmulRef = {
-    .products = {Products<PackedF32, FloatProduct>, Products<PackedF16, FloatProduct>,
-                 Products<PackedBF16, FloatProduct>, Products<PackedQ8_0, ScaledProduct>,
-                 Products<PackedQ4_0, ScaledProduct>, Products<PackedMXFP4, ScaledProduct>,
-                 Products<PackedQ2_K, SuperProduct>, Products<PackedQ4_K, SuperProduct>,
-                 Products<PackedQ5_K, SuperProduct>, Products<PackedQ6_K, SuperProduct>,
-                 Products<PackedIQ2_XXS, SuperProduct>},
+    .products =
+        {Products<kF32, PackedF32, FloatProduct>, Products<kF32, PackedF16, FloatProduct>,
+         Products<kBF16, PackedBF16, FloatProduct>, Products<kPer32, PackedQ8_0, ScaledProduct>,
+         Products<kPer32, PackedQ4_0, ScaledProduct>, Products<kPer32, PackedMXFP4, ScaledProduct>,
+         Products<kPer256, PackedQ2_K, SuperProduct>, Products<kPer256, PackedQ4_K, SuperProduct>,
+         Products<kPer256, PackedQ5_K, SuperProduct>, Products<kPer256, PackedQ6_K, SuperProduct>,
+         Products<kPer256, PackedIQ2_XXS, SuperProduct>},
     .prepare = {PrepareF32Ref, PrepareBF16Ref, PrepareInt8Per32Ref, PrepareInt8Per256Ref},
 };
 
