@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What one sequence remembers in a range of layers: its token history and, for every stream, pages
+// of rows by absolute position. Must not know how rows are computed, nor other machines.
+//
+// A computation goes: Reserve(layers, count); write rows through WritablePage and read rows through
+// Page; Advance(layers, tokens). What is not needed any more is released by Advance, after the
+// computation, so that every row of a chunk saw the same past however the chunk was cut.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "kv/layout.h"
+#include "kv/pool.h"
+#include "kv/prefix_hash.h"
+
+namespace aster::kv {
+
+// Belongs to the thread that computes, like its pool; layout and pool outlive it. (Other threads
+// may call Page and WritablePage while that thread waits for them and changes nothing.)
+class PageTable {
+ public:
+  PageTable(const Layout& layout, Pool& pool, LayerRange layers);
+  PageTable(PageTable&&) noexcept = default;
+  PageTable& operator=(PageTable&&) noexcept;
+  ~PageTable();
+
+  // A second sequence with the same past, sharing every page until one of them writes to it.
+  PageTable Fork() const;
+
+  const Layout& layout() const { return *layout_; }
+  LayerRange layers() const { return layers_; }
+
+  // How many positions all of these layers hold: where their computation goes on. Layers may be at
+  // different lengths while rows computed elsewhere arrive (transfer.h).
+  uint32_t length() const { return length(layers_); }
+  uint32_t length(LayerRange layers) const;
+  // Of the first length() tokens.
+  Hash128 hash() const { return history_.HashAt(length()); }
+  // The tokens of the longest layer; shorter ones hold a prefix of it.
+  const TokenHistory& history() const { return history_; }
+
+  // Page `index` holds the rows of positions [index * page_positions, (index + 1) *
+  // page_positions). It must be there: reserved or computed, and not slid out of the window.
+  const uint8_t* Page(uint32_t layer, uint32_t index, uint32_t stream = 0) const {
+    return Chain(layer, stream)[index].data();
+  }
+  // The same, to write rows at or after length(layers) and before what was reserved.
+  uint8_t* WritablePage(uint32_t layer, uint32_t index, uint32_t stream = 0) {
+    const PageRef& page = Chain(layer, stream)[index];
+    DCHECK(!page.shared() && !page.published());
+    return page.data();
+  }
+  bool HasPage(uint32_t layer, uint32_t index, uint32_t stream = 0) const;
+
+  // Makes room to write the rows of the `count` positions after length(layers); shared pages among
+  // them are copied. On failure (no memory; past kMaxPositions) the table is as it was. Layers that
+  // are ahead of others in the range must go back to the common length; FailedPrecondition if their
+  // windows have moved on.
+  Status Reserve(LayerRange layers, uint32_t count);
+  Status Reserve(uint32_t count) { return Reserve(layers_, count); }
+
+  // The rows of `tokens` have been computed, in all of these layers, after length(layers). Layers
+  // outside the range that are ahead with other tokens lose those. Full pages are published; pages
+  // out of every window are released.
+  void Advance(LayerRange layers, std::span<const int32_t> tokens);
+  void Advance(std::span<const int32_t> tokens) { Advance(layers_, tokens); }
+
+  // Forgets everything at and after `length`, and returns the new length(): less than asked for
+  // where rows that a computation at `length` needs have slid out of a window. What was asked for
+  // is then reached by computing the tokens between again (keep them: the history loses them).
+  uint32_t Truncate(uint32_t length);
+
+  // Extends the table with published pages that continue its history along `tokens` (the whole
+  // history wanted, from position 0), as far as all layers have them; returns the new length(), a
+  // multiple of the page unless nothing was found. To compute logits something must be left:
+  // leave out the last token.
+  uint32_t Adopt(std::span<const int32_t> tokens);
+
+  // Memory of the pages it refers to, shared ones included.
+  uint64_t HeldBytes() const;
+
+ private:
+  using PageChain = std::vector<PageRef>;  // by page index; none where released or never needed
+
+  const PageChain& Chain(uint32_t layer, uint32_t stream) const {
+    return chains_[first_chain_[layer - layers_.begin] + stream];
+  }
+  PageChain& Chain(uint32_t layer, uint32_t stream) {
+    return chains_[first_chain_[layer - layers_.begin] + stream];
+  }
+
+  const Layout* layout_;
+  Pool* pool_;
+  LayerRange layers_;
+  TokenHistory history_;
+  std::vector<uint32_t> first_chain_;  // [layers]
+  std::vector<PageChain> chains_;      // streams of the first layer, of the second…
+  std::vector<uint32_t> lengths_;      // [layers] positions held
+};
+
+}  // namespace aster::kv

@@ -1,0 +1,147 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "kv/pool.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "base/checked.h"
+#include "kv/page_codec.h"
+
+namespace aster::kv {
+namespace {
+
+// Pages are mapped by the dozen at least, so that their memory comes in few large pieces.
+constexpr size_t kPagesPerBlock = 16;
+
+}  // namespace
+
+Pool::Pool(uint64_t budget_bytes) { usage_.budget_bytes = budget_bytes; }
+
+Pool::~Pool() { CHECK_NOTE(usage_.held_bytes == 0, "a page reference outlives its pool"); }
+
+uint64_t Pool::BytesOfPage(size_t page_bytes) {
+  return DivideUp(page_bytes, kPageAlignment) * kPageAlignment;
+}
+
+Result<PageRef> Pool::Allocate(size_t page_bytes) {
+  const uint64_t bytes = BytesOfPage(page_bytes);
+  PageSize& size = sizes_[bytes];
+  size.page_bytes = bytes;
+  while (size.blank.empty()) {
+    const uint64_t taken = usage_.held_bytes + usage_.cached_bytes + usage_.blank_bytes;
+    if (taken + bytes <= usage_.budget_bytes) {
+      if (size.bare.empty()) TRY(MapBlock(size));
+      size.blank.push_back(size.bare.back());
+      size.bare.pop_back();
+      usage_.blank_bytes += bytes;
+    } else if (!DropBlank() && !EvictOldest()) {
+      return ResourceExhausted(
+          fmt::format("{} bytes are needed for keys and values, {} of a budget of {} are free",
+                      bytes, usage_.available_bytes(), usage_.budget_bytes));
+    }
+  }
+  Page& page = *size.blank.back();
+  size.blank.pop_back();
+  usage_.blank_bytes -= bytes;
+  usage_.held_bytes += bytes;
+  page.references = 1;
+  // What another sequence left must not get into sums, not even times zero: it might be infinite.
+  std::memset(page.data, 0, bytes);
+  return PageRef(&page);
+}
+
+Status Pool::MapBlock(PageSize& size) {
+  const size_t wanted = kPagesPerBlock * size.page_bytes;
+  const size_t bytes =
+      DivideUp(wanted, MemoryBlock::kBlockAlignment) * MemoryBlock::kBlockAlignment;
+  size.blocks.push_back(TRY(MemoryBlock::Map(bytes)));
+  const size_t count = bytes / size.page_bytes;
+  Page* const pages = size.pages.emplace_back(std::make_unique<Page[]>(count)).get();
+  // Last first, so that they are taken in ascending order.
+  for (size_t i = count; i-- > 0;) {
+    pages[i].data = size.blocks.back().data() + i * size.page_bytes;
+    pages[i].pool = this;
+    pages[i].size = &size;
+    pages[i].block = static_cast<uint32_t>(size.blocks.size() - 1);
+    size.bare.push_back(&pages[i]);
+  }
+  return Ok();
+}
+
+bool Pool::DropBlank() {
+  for (auto& [page_bytes, size] : sizes_) {
+    if (size.blank.empty()) continue;
+    Page* const page = size.blank.back();
+    MemoryBlock& block = size.blocks[page->block];
+    block.GiveBack(page->data - block.data(), page_bytes);
+    size.blank.pop_back();
+    size.bare.push_back(page);
+    usage_.blank_bytes -= page_bytes;
+    return true;
+  }
+  return false;
+}
+
+bool Pool::EvictOldest() {
+  if (cached_.empty()) return false;
+  Page& page = *cached_.front();
+  Acquire(page);
+  ForgetKey(page);
+  PageRef released(&page);
+  ++usage_.evicted_pages;
+  return true;
+}
+
+void Pool::Publish(PageRef& page, const PageKey& key) {
+  const auto [entry, is_new] = index_.try_emplace(key, page.page_);
+  if (!is_new) {
+    if (entry->second == page.page_) return;
+    Acquire(*entry->second);
+    page = PageRef(entry->second);
+    return;
+  }
+  if (page.page_->published) index_.erase(page.page_->key);
+  page.page_->published = true;
+  page.page_->key = key;
+}
+
+void Pool::Unpublish(const PageRef& page) {
+  if (page.published()) ForgetKey(*page.page_);
+}
+
+PageRef Pool::Find(const PageKey& key) {
+  const auto entry = index_.find(key);
+  if (entry == index_.end()) return {};
+  Acquire(*entry->second);
+  return PageRef(entry->second);
+}
+
+void Pool::Acquire(Page& page) {
+  if (page.references++ > 0) return;
+  cached_.erase(page.cached_at);
+  usage_.cached_bytes -= page.size->page_bytes;
+  usage_.held_bytes += page.size->page_bytes;
+}
+
+void Pool::Release(Page& page) {
+  usage_.held_bytes -= page.size->page_bytes;
+  if (page.published) {
+    usage_.cached_bytes += page.size->page_bytes;
+    page.cached_at = cached_.insert(cached_.end(), &page);
+  } else {
+    usage_.blank_bytes += page.size->page_bytes;
+    page.size->blank.push_back(&page);
+  }
+}
+
+void Pool::ForgetKey(Page& page) {
+  index_.erase(page.key);
+  page.published = false;
+}
+
+}  // namespace aster::kv

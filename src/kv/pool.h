@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The memory that pages live in: a budget in bytes, reference counts, and an index of full pages by
+// what they contain. A published page that nobody refers to stays as long as its memory is not
+// needed for anything else; the one unused for longest goes first. Must not know streams, codecs or
+// sequences.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/result.h"
+#include "kv/page_memory.h"
+
+namespace aster::kv {
+
+class Pool;
+struct Page;
+
+// The one possible content of a page: the prefix hash at its end names model, layout and tokens.
+struct PageKey {
+  Hash128 prefix;
+  uint32_t layer = 0;
+  uint32_t stream = 0;
+
+  bool operator==(const PageKey&) const = default;
+};
+
+struct PageKeyHash {
+  size_t operator()(const PageKey& key) const {
+    return key.prefix.low ^ (key.prefix.high + key.layer * 0x9e3779b97f4a7c15u + key.stream);
+  }
+};
+
+// A reference to a page of a pool, or to none. As long as it exists the page stays where it is. Not
+// for concurrent use: references are counted on the compute thread only.
+class PageRef {
+ public:
+  PageRef() = default;
+  PageRef(const PageRef& other);
+  PageRef(PageRef&& other) noexcept : page_(std::exchange(other.page_, nullptr)) {}
+  PageRef& operator=(PageRef other) noexcept {
+    std::swap(page_, other.page_);
+    return *this;
+  }
+  ~PageRef();
+
+  explicit operator bool() const { return page_ != nullptr; }
+  uint8_t* data() const;  // null if it refers to none
+  // Whether anybody else refers to the page.
+  bool shared() const;
+  // Whether the index names it. It must not be written then, nor when shared.
+  bool published() const;
+
+ private:
+  friend class Pool;
+  explicit PageRef(Page* page) : page_(page) {}
+
+  Page* page_ = nullptr;
+};
+
+// A page of a pool; others see it through a PageRef.
+struct Page {
+  uint8_t* data = nullptr;
+  Pool* pool = nullptr;
+  struct PageSize* size = nullptr;
+  uint32_t block = 0;  // of its size
+  uint32_t references = 0;
+  bool published = false;
+  PageKey key;                           // if published
+  std::list<Page*>::iterator cached_at;  // if published and not referred to
+};
+
+// Pages of one size, in memory mapped for them.
+struct PageSize {
+  uint64_t page_bytes = 0;
+  std::vector<MemoryBlock> blocks;
+  std::vector<std::unique_ptr<Page[]>> pages;  // of each block
+  std::vector<Page*> blank;                    // free, with memory
+  std::vector<Page*> bare;                     // free, without
+};
+
+// Everything here, PageRefs included, belongs to one thread: the one that computes. (Other threads
+// may read and write the bytes of pages while that thread waits for them.) Outlives its PageRefs.
+class Pool {
+ public:
+  struct Usage {
+    uint64_t budget_bytes = 0;
+    uint64_t held_bytes = 0;     // of pages that are referred to
+    uint64_t cached_bytes = 0;   // of pages that only the index names
+    uint64_t blank_bytes = 0;    // of memory kept for the next pages
+    uint64_t evicted_pages = 0;  // since the pool was made
+
+    // What pages can still be allocated from, if everything cached is evicted.
+    uint64_t available_bytes() const { return budget_bytes - held_bytes; }
+  };
+
+  explicit Pool(uint64_t budget_bytes);
+  ~Pool();
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  // What a page of so many bytes takes: rounded up to kPageAlignment.
+  static uint64_t BytesOfPage(size_t page_bytes);
+
+  // A page of zeros. Evicts cached pages if it must; ResourceExhausted, with what is missing, if
+  // that does not help.
+  Result<PageRef> Allocate(size_t page_bytes);
+
+  // Puts a full page into the index. If the same content is there already, `page` becomes a
+  // reference to that, and its own memory is given up.
+  void Publish(PageRef& page, const PageKey& key);
+  // Takes it out again: before it is written, or because nobody will look for it. Fine if it is not
+  // there.
+  void Unpublish(const PageRef& page);
+
+  // Whether a page with that content is there; a reference to it, or to none.
+  bool Contains(const PageKey& key) const { return index_.contains(key); }
+  PageRef Find(const PageKey& key);
+
+  const Usage& usage() const { return usage_; }
+
+ private:
+  friend class PageRef;
+
+  void Acquire(Page& page);
+  void Release(Page& page);
+  void ForgetKey(Page& page);
+  Status MapBlock(PageSize& sizes);
+  bool DropBlank();
+  bool EvictOldest();
+
+  std::map<uint64_t, PageSize> sizes_;  // by page_bytes
+  std::unordered_map<PageKey, Page*, PageKeyHash> index_;
+  std::list<Page*> cached_;  // published and referred to by nobody; unused for longest first
+  Usage usage_;
+};
+
+inline uint8_t* PageRef::data() const { return page_ == nullptr ? nullptr : page_->data; }
+inline bool PageRef::shared() const { return page_->references > 1; }
+inline bool PageRef::published() const { return page_->published; }
+
+inline PageRef::PageRef(const PageRef& other) : page_(other.page_) {
+  if (page_ != nullptr) ++page_->references;
+}
+inline PageRef::~PageRef() {
+  if (page_ != nullptr && --page_->references == 0) page_->pool->Release(*page_);
+}
+
+}  // namespace aster::kv

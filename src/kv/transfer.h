@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Rows on their way between tables: to another machine, to the disk and back. A parcel holds what
+// changed between two lengths of a history in a range of layers, as plain rows with checksums
+// (docs/kv.md). Must not know sockets or files.
+#pragma once
+
+#include <cstdint>
+
+#include "base/bytes.h"
+#include "base/function_ref.h"
+#include "base/result.h"
+#include "kv/page_table.h"
+
+namespace aster::kv {
+
+// Takes the next bytes of a parcel.
+using ParcelSink = FunctionRef<Status(Bytes)>;
+
+// Writes the parcel that takes a table from `begin` to `end` positions: the tokens between, the
+// rows completed between, and of windowed streams only those that a computation at `end` needs.
+// Fails, having written nothing, where the layers do not hold that; fails with the sink.
+Status Export(const PageTable& table, LayerRange layers, uint32_t begin, uint32_t end,
+              ParcelSink sink);
+
+// Reads one parcel and adds what is new in it to the table. A parcel that begins before the table's
+// length is fine, one that begins after it (OutOfRange) or does not continue its history
+// (FailedPrecondition) is refused, as is one of another layout (FailedPrecondition). On damage
+// (DataLoss, naming the position) the rows before it stay imported where they are enough to go on
+// from; nothing after it is.
+Status Import(PageTable& table, ByteReader& parcel);
+
+}  // namespace aster::kv
