@@ -50,6 +50,7 @@ int RunChosen(const Run& run, const GlobalOptions& options) {
 }
 
 constexpr Command kCommands[] = {
+    {"inspect", "Say what a model file is, and whether aster can run it", DeclareInspect},
     {"completion", "Print the shell script that completes aster's commands and options",
      DeclareCompletion},
 };

@@ -13,6 +13,8 @@ namespace aster::cli {
 
 // One per command, each in a file of its own: <name>_command.cc.
 Run DeclareCompletion(CLI::App& app);
+Run DeclareInspect(CLI::App& app);
+Run DeclareSynth(CLI::App& app);
 
 // Every sub-command, in the order in which `aster --help` shows them.
 std::span<const Command> AllCommands();

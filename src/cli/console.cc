@@ -10,8 +10,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/utf8.h"
-
 namespace aster::cli {
 namespace {
 

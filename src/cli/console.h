@@ -57,8 +57,4 @@ class Console {
 // Everything a stream still has. Refuses more than `limit_bytes`.
 Result<std::string> ReadStream(std::FILE* stream, std::string_view name, size_t limit_bytes);
 
-// `text` as a terminal may safely show it: control characters, escapes and bad UTF-8 are spelled
-// out.
-std::string Printable(std::string_view text);
-
 }  // namespace aster::cli

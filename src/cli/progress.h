@@ -12,8 +12,8 @@
 
 namespace aster::cli {
 
-// One line on standard error: how far, how fast, how long still; nothing at all where standard error is
-// not a terminal. The line is wiped at the end. One thread at a time may call Update.
+// One line on standard error: how far, how fast, how long still; nothing at all where standard
+// error is not a terminal. The line is wiped at the end. One thread at a time may call Update.
 class Progress {
  public:
   Progress(const Console& console, Clock& clock, std::string label);

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
+
 namespace aster::model {
 
 const char kSynthChatTemplate[] =
@@ -17,11 +19,6 @@ namespace {
 constexpr int32_t kNormalType = 1;
 constexpr int32_t kControlType = 3;
 
-std::string Utf8Of(uint32_t code_point) {  // below U+0800 is all that byte names need
-  if (code_point < 0x80) return {static_cast<char>(code_point)};
-  return {static_cast<char>(0xc0 | code_point >> 6), static_cast<char>(0x80 | (code_point & 0x3f))};
-}
-
 // Byte-level vocabularies write each byte as a printable character: itself where it is one, else
 // the next free one from U+0100 on.
 std::vector<std::string> ByteNames() {
@@ -29,7 +26,7 @@ std::vector<std::string> ByteNames() {
   uint32_t next_free = 0x100;
   for (uint32_t byte = 0; byte < 256; ++byte) {
     const bool printable = (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte != 0xad);
-    names.push_back(Utf8Of(printable ? byte : next_free++));
+    AppendUtf8(names.emplace_back(), printable ? byte : next_free++);
   }
   return names;
 }

@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// aster inspect: what a model file is, and whether Asterism can run it.
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/machine.h"
+#include "cli/commands.h"
+#include "cli/inspect_report.h"
+#include "cli/progress.h"
+#include "gguf/fingerprint.h"
+
+namespace aster::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> paths;
+  bool tensors = false;
+  bool metadata = false;
+  bool fingerprint = false;
+  bool json = false;
+};
+
+Result<std::string> FingerprintOf(const gguf::ModelFiles& files, Console& console) {
+  ThreadPool pool(UsableCpuCount());
+  SystemClock clock;
+  Progress progress(console, clock, "hashing");
+  gguf::FingerprintOptions options;
+  options.hashing.progress = [&](uint64_t done, uint64_t total) { progress.Update(done, total); };
+  const gguf::Fingerprint fingerprint = TRY(gguf::FingerprintModel(files, pool, options));
+  for (const std::string& warning : fingerprint.warnings) console.Complain("warning", warning);
+  return fingerprint.model.ToHex();
+}
+
+Result<ExitStatus> Inspect(const Options& options, Console& console) {
+  const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options.paths));
+  InspectReport report{.files = &files,
+                       .description = model::Describe(files),
+                       .support = model::CheckSupport(files),
+                       .missing_parts = {},
+                       .fingerprint = {},
+                       .list_tensors = options.tensors,
+                       .list_metadata = options.metadata};
+  // Where the metadata does not even say how many layers there are, the obstacles tell.
+  if (auto missing = files.MissingParts(); missing.ok()) report.missing_parts = std::move(*missing);
+  if (options.fingerprint) report.fingerprint = TRY(FingerprintOf(files, console));
+  if (options.json) {
+    console.Print(
+        "{}\n", ReportToJson(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  } else {
+    PrintReport(report, console);
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+Run DeclareInspect(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option(
+         "files", options->paths,
+         "A GGUF file; any part of a split model; or several files that each hold some layers")
+      ->required()
+      ->type_name("FILE");
+  app.add_flag("--tensors", options->tensors, "List every tensor");
+  app.add_flag("--metadata", options->metadata, "List every key");
+  app.add_flag("--fingerprint", options->fingerprint,
+               "Hash the content and print the model's fingerprint");
+  app.add_flag("--json", options->json, "Print one JSON document");
+  app.footer(
+      "Nothing but the file's head is read, so large files take no longer than small ones "
+      "(--fingerprint reads all).\n"
+      "The exit status is 0 also for models that cannot be run: look at \"supported\" in the "
+      "JSON.");
+  return [options](Console& console) { return Inspect(*options, console); };
+}
+
+}  // namespace aster::cli

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "cli/progress.h"
+
+#include <algorithm>
+
+#include "base/units.h"
+
+namespace aster::cli {
+namespace {
+
+// Often enough to look alive, seldom enough to cost nothing.
+constexpr int64_t kRedrawNs = 100'000'000;
+
+void WriteTo(std::FILE* stream, std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stream);
+  std::fflush(stream);
+}
+
+}  // namespace
+
+Progress::Progress(const Console& console, Clock& clock, std::string label)
+    : console_(console), clock_(clock), label_(std::move(label)), start_ns_(clock.NowNs()) {}
+
+Progress::~Progress() {
+  if (drawn_ns_ != 0) WriteTo(console_.err(), "\r\033[K");
+}
+
+void Progress::Update(uint64_t done_bytes, uint64_t total_bytes) {
+  if (!console_.shows_progress()) return;
+  const int64_t now_ns = clock_.NowNs();
+  if (now_ns - std::max(drawn_ns_, start_ns_) < kRedrawNs) return;
+  drawn_ns_ = now_ns;
+  const double seconds = static_cast<double>(now_ns - start_ns_) * 1e-9;
+  const double rate = static_cast<double>(done_bytes) / seconds;
+  std::string line = fmt::format("\r\033[K{}  {} of {}", label_, FormatBytes(done_bytes),
+                                 FormatBytes(total_bytes));
+  if (rate > 0 && total_bytes > done_bytes) {
+    const double left_ns = static_cast<double>(total_bytes - done_bytes) / rate * 1e9;
+    line += fmt::format("  {}  {} left", FormatByteRate(rate),
+                        FormatDuration(static_cast<int64_t>(left_ns)));
+  }
+  WriteTo(console_.err(), line);
+}
+
+}  // namespace aster::cli
