@@ -68,6 +68,7 @@ class ByteReader {
   // follow.
   template <std::unsigned_integral T>
   Result<T> ReadCount(size_t element_bytes) {
+    DCHECK(element_bytes > 0);
     const T count = TRY(Read<T>());
     if (count > left() / element_bytes) return Truncated(count, element_bytes);
     return count;

@@ -37,7 +37,8 @@ Result<FileIdentity> IdentifyFile(const std::string& path) {
 }
 
 Result<MappedFile> MappedFile::Open(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // O_NONBLOCK, so that a pipe without a writer is refused instead of waited for.
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return SystemError(errno, path);
   struct Closer {
     int descriptor;
