@@ -18,7 +18,7 @@ class PageCodec {
  public:
   virtual ~PageCodec() = default;
 
-  // What a row is, as people and other machines read it: "f16 8x64 keys, f16 8x64 values". Two
+  // What a row is, as people and other machines read it: "f16 8x64 keys and values". Two
   // codecs of one format agree on every byte of a plain row.
   virtual std::string_view format() const = 0;
   virtual size_t row_bytes() const = 0;  // of a plain row
@@ -36,6 +36,10 @@ class PageCodec {
 // Pages start at multiples of this many bytes, and take multiples of it: the smallest piece of
 // memory that the system takes back.
 inline constexpr size_t kPageAlignment = 4096;
+
+constexpr size_t AlignedPageBytes(size_t page_bytes) {
+  return (page_bytes + kPageAlignment - 1) / kPageAlignment * kPageAlignment;
+}
 
 // Rows that lie one after another.
 class PlainCodec final : public PageCodec {

@@ -26,7 +26,7 @@ class PageTable {
  public:
   PageTable(const Layout& layout, Pool& pool, LayerRange layers);
   PageTable(PageTable&&) noexcept = default;
-  PageTable& operator=(PageTable&&) noexcept;
+  PageTable& operator=(PageTable&& other) noexcept;
   ~PageTable();
 
   // A second sequence with the same past, sharing every page until one of them writes to it.
@@ -45,7 +45,7 @@ class PageTable {
   const TokenHistory& history() const { return history_; }
 
   // Page `index` holds the rows of positions [index * page_positions, (index + 1) *
-  // page_positions). It must be there: reserved or computed, and not slid out of the window.
+  // page_positions). Null where it has slid out of the window, so that nothing may be read.
   const uint8_t* Page(uint32_t layer, uint32_t index, uint32_t stream = 0) const {
     return Chain(layer, stream)[index].data();
   }
@@ -55,7 +55,6 @@ class PageTable {
     DCHECK(!page.shared() && !page.published());
     return page.data();
   }
-  bool HasPage(uint32_t layer, uint32_t index, uint32_t stream = 0) const;
 
   // Makes room to write the rows of the `count` positions after length(layers); shared pages among
   // them are copied. On failure (no memory; past kMaxPositions) the table is as it was. Layers that
@@ -85,7 +84,10 @@ class PageTable {
   uint64_t HeldBytes() const;
 
  private:
-  using PageChain = std::vector<PageRef>;  // by page index; none where released or never needed
+  friend class ParcelImport;  // transfer.cc: writes rows into layers one page at a time
+  using PageChain = std::vector<PageRef>;  // by page index; none where not needed any more
+
+  PageTable(const PageTable&) = default;
 
   const PageChain& Chain(uint32_t layer, uint32_t stream) const {
     return chains_[first_chain_[layer - layers_.begin] + stream];
@@ -93,11 +95,24 @@ class PageTable {
   PageChain& Chain(uint32_t layer, uint32_t stream) {
     return chains_[first_chain_[layer - layers_.begin] + stream];
   }
+  uint32_t& Length(uint32_t layer) { return lengths_[layer - layers_.begin]; }
+  uint32_t Length(uint32_t layer) const { return lengths_[layer - layers_.begin]; }
+
+  uint64_t MissingBytes(LayerRange layers, uint32_t first_page, uint32_t end_page) const;
+  Status MakeWritable(uint32_t layer, uint32_t stream, uint32_t index);
+  void SetLength(uint32_t layer, uint32_t length);
+  void JumpTo(uint32_t layer, uint32_t length);
+  void ReleaseSlidOut(uint32_t layer);
+  void DropPages(LayerRange layers, uint32_t keep_pages);
+  uint32_t LongestExact(uint32_t layer, uint32_t at_most) const;
+  bool IsComplete(const Stream& stream, const PageChain& chain, uint32_t length) const;
+  bool CanAdopt(uint32_t layer, uint32_t stream, uint32_t index, const Hash128& prefix) const;
+  uint32_t CountAdoptable(std::span<const int32_t> tokens, std::vector<Hash128>& prefixes) const;
 
   const Layout* layout_;
   Pool* pool_;
   LayerRange layers_;
-  TokenHistory history_;
+  TokenHistory history_;               // as long as the longest layer
   std::vector<uint32_t> first_chain_;  // [layers]
   std::vector<PageChain> chains_;      // streams of the first layer, of the second…
   std::vector<uint32_t> lengths_;      // [layers] positions held

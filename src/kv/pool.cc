@@ -24,12 +24,8 @@ Pool::Pool(uint64_t budget_bytes) { usage_.budget_bytes = budget_bytes; }
 
 Pool::~Pool() { CHECK_NOTE(usage_.held_bytes == 0, "a page reference outlives its pool"); }
 
-uint64_t Pool::BytesOfPage(size_t page_bytes) {
-  return DivideUp(page_bytes, kPageAlignment) * kPageAlignment;
-}
-
 Result<PageRef> Pool::Allocate(size_t page_bytes) {
-  const uint64_t bytes = BytesOfPage(page_bytes);
+  const uint64_t bytes = AlignedPageBytes(page_bytes);
   PageSize& size = sizes_[bytes];
   size.page_bytes = bytes;
   while (size.blank.empty()) {

@@ -108,11 +108,8 @@ class Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  // What a page of so many bytes takes: rounded up to kPageAlignment.
-  static uint64_t BytesOfPage(size_t page_bytes);
-
-  // A page of zeros. Evicts cached pages if it must; ResourceExhausted, with what is missing, if
-  // that does not help.
+  // A page of zeros (AlignedPageBytes of them). Evicts cached pages if it must; ResourceExhausted,
+  // with what is missing, if that does not help.
   Result<PageRef> Allocate(size_t page_bytes);
 
   // Puts a full page into the index. If the same content is there already, `page` becomes a

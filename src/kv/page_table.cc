@@ -1,0 +1,351 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "kv/page_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "base/checked.h"
+
+namespace aster::kv {
+
+PageTable::PageTable(const Layout& layout, Pool& pool, LayerRange layers)
+    : layout_(&layout), pool_(&pool), layers_(layers), history_(layout.digest()) {
+  CHECK(layers.begin < layers.end && layout.all_layers().Contains(layers));
+  uint32_t chain_count = 0;
+  for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
+    first_chain_.push_back(chain_count);
+    chain_count += static_cast<uint32_t>(layout.streams(layer).size());
+  }
+  chains_.resize(chain_count);
+  lengths_.resize(layers.size());
+}
+
+PageTable& PageTable::operator=(PageTable&& other) noexcept {
+  std::swap(layout_, other.layout_);
+  std::swap(pool_, other.pool_);
+  std::swap(layers_, other.layers_);
+  std::swap(history_, other.history_);
+  std::swap(first_chain_, other.first_chain_);
+  std::swap(chains_, other.chains_);
+  std::swap(lengths_, other.lengths_);
+  return *this;
+}
+
+PageTable::~PageTable() {
+  std::ranges::fill(lengths_, 0);
+  DropPages(layers_, 0);
+}
+
+PageTable PageTable::Fork() const { return *this; }
+
+uint32_t PageTable::length(LayerRange layers) const {
+  DCHECK(layers.size() > 0 && layers_.Contains(layers));
+  const auto first = lengths_.begin() + (layers.begin - layers_.begin);
+  return *std::min_element(first, first + layers.size());
+}
+
+Status PageTable::Reserve(LayerRange layers, uint32_t count) {
+  CHECK(layers_.Contains(layers));
+  const uint32_t begin = length(layers);
+  if (count > kMaxPositions - begin) {
+    return InvalidArgument(fmt::format("{} positions after {}: a sequence has at most {}", count,
+                                       begin, kMaxPositions));
+  }
+  for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
+    if (Length(layer) == begin) continue;
+    const uint32_t exact = LongestExact(layer, begin);
+    if (exact < begin) {
+      return FailedPrecondition(
+          fmt::format("layer {} is at position {} and cannot go back to {}, only to {}", layer,
+                      Length(layer), begin, exact));
+    }
+  }
+  const uint32_t first_page = begin / layout_->page_positions();
+  const auto end_page =
+      static_cast<uint32_t>(DivideUp(uint64_t{begin} + count, layout_->page_positions()));
+  const uint64_t missing_bytes = MissingBytes(layers, first_page, end_page);
+  const uint64_t available_bytes = pool_->usage().available_bytes();
+  if (missing_bytes > available_bytes) {
+    return ResourceExhausted(fmt::format(
+        "{} bytes are needed to remember {} more positions after {}, {} of a budget of {} are free",
+        missing_bytes, count, begin, available_bytes, pool_->usage().budget_bytes));
+  }
+  for (uint32_t layer = layers.begin; layer < layers.end; ++layer) Length(layer) = begin;
+  history_.Truncate(*std::ranges::max_element(lengths_));
+  DropPages(layers, end_page);
+  // Page after page, so that those of one time lie together.
+  for (uint32_t index = first_page; index < end_page; ++index) {
+    for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
+      for (uint32_t s = 0; s < layout_->streams(layer).size(); ++s) {
+        TRY(MakeWritable(layer, s, index));
+      }
+    }
+  }
+  return Ok();
+}
+
+uint64_t PageTable::MissingBytes(LayerRange layers, uint32_t first_page, uint32_t end_page) const {
+  uint64_t bytes = 0;
+  for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
+    const std::span<const Stream> streams = layout_->streams(layer);
+    for (uint32_t s = 0; s < streams.size(); ++s) {
+      const PageChain& chain = Chain(layer, s);
+      uint64_t count = end_page - first_page;
+      for (uint32_t index = first_page; index < std::min<size_t>(end_page, chain.size()); ++index) {
+        if (chain[index] && !chain[index].shared()) --count;
+      }
+      bytes += count * AlignedPageBytes(streams[s].codec->page_bytes());
+    }
+  }
+  return bytes;
+}
+
+// Afterwards the page is there, and nobody else sees what is written to it.
+Status PageTable::MakeWritable(uint32_t layer, uint32_t stream, uint32_t index) {
+  PageChain& chain = Chain(layer, stream);
+  if (index >= chain.size()) chain.resize(index + 1);
+  PageRef& page = chain[index];
+  if (page && !page.shared()) {
+    // Its content will not be what the index says. To copy it instead would keep one more page for
+    // others; but whoever rewinds writes here at once, and often.
+    pool_->Unpublish(page);
+    return Ok();
+  }
+  const size_t page_bytes = layout_->streams(layer)[stream].codec->page_bytes();
+  PageRef fresh = TRY(pool_->Allocate(page_bytes));
+  if (page) std::memcpy(fresh.data(), page.data(), page_bytes);
+  page = std::move(fresh);
+  return Ok();
+}
+
+void PageTable::Advance(LayerRange layers, std::span<const int32_t> tokens) {
+  CHECK(layers_.Contains(layers));
+  const uint32_t begin = length(layers);
+  CHECK(tokens.size() <= kMaxPositions - begin);
+  const auto end = begin + static_cast<uint32_t>(tokens.size());
+  const uint32_t common = begin + history_.CountEqual(begin, tokens);
+  if (common < end) {
+    for (uint32_t layer = layers_.begin; layer < layers_.end; ++layer) {
+      if (Length(layer) <= common) continue;
+      Length(layer) = LongestExact(layer, common);
+      DropPages({layer, layer + 1}, 0);
+    }
+    history_.Truncate(common);
+    history_.Append(tokens.subspan(common - begin));
+  }
+  for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
+    for (uint32_t s = 0; s < layout_->streams(layer).size(); ++s) {
+      CHECK_NOTE(Length(layer) == begin &&
+                     Chain(layer, s).size() >= DivideUp(end, layout_->page_positions()),
+                 "Advance without Reserve");
+    }
+    SetLength(layer, end);
+  }
+}
+
+// Its rows up to there are complete, and history_ knows their tokens.
+void PageTable::SetLength(uint32_t layer, uint32_t length) {
+  const uint32_t page_positions = layout_->page_positions();
+  const uint32_t first_page = Length(layer) / page_positions;
+  const uint32_t end_page = length / page_positions;
+  for (uint32_t index = first_page; index < end_page; ++index) {
+    const Hash128 prefix = history_.HashAt((index + 1) * page_positions);
+    for (uint32_t s = 0; s < layout_->streams(layer).size(); ++s) {
+      PageRef& page = Chain(layer, s)[index];
+      if (page) pool_->Publish(page, {.prefix = prefix, .layer = layer, .stream = s});
+    }
+  }
+  Length(layer) = length;
+  ReleaseSlidOut(layer);
+}
+
+// As SetLength, where only rows that a computation at `length` needs have been brought.
+void PageTable::JumpTo(uint32_t layer, uint32_t length) {
+  const std::span<const Stream> streams = layout_->streams(layer);
+  const uint32_t end_page = static_cast<uint32_t>(DivideUp(length, layout_->page_positions()));
+  for (uint32_t s = 0; s < streams.size(); ++s) {
+    PageChain& chain = Chain(layer, s);
+    chain.resize(end_page);
+    // They may have been begun, and miss rows.
+    for (uint32_t index = Length(layer) / layout_->page_positions(); index < end_page; ++index) {
+      if (!streams[s].Needs(index, length)) chain[index] = {};
+    }
+  }
+  SetLength(layer, length);
+}
+
+// What slides out of a window is forgotten, not cached: memory would fill up otherwise, and another
+// sequence can hardly use a page without those after it.
+void PageTable::ReleaseSlidOut(uint32_t layer) {
+  const std::span<const Stream> streams = layout_->streams(layer);
+  const uint32_t length = Length(layer);
+  for (uint32_t s = 0; s < streams.size(); ++s) {
+    PageChain& chain = Chain(layer, s);
+    const uint32_t kept = length - std::min(length, layout_->slack());
+    const uint32_t end = streams[s].FirstNeeded(kept);
+    for (uint32_t index = streams[s].SinkPages(); index < end; ++index) {
+      if (!chain[index]) continue;
+      if (!chain[index].shared()) pool_->Unpublish(chain[index]);
+      chain[index] = {};
+    }
+  }
+}
+
+// Keeps the pages up to the layers' lengths, and at least `keep_pages`. Last pages go first: they
+// become the oldest in the pool's cache, and a history is forgotten from its end, because its
+// beginning is of use without the end and not the other way round.
+void PageTable::DropPages(LayerRange layers, uint32_t keep_pages) {
+  size_t longest = 0;
+  for (const PageChain& chain : chains_) longest = std::max(longest, chain.size());
+  for (size_t size = longest; size > keep_pages; --size) {
+    for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
+      if (size <= DivideUp(Length(layer), layout_->page_positions())) continue;
+      for (uint32_t s = 0; s < layout_->streams(layer).size(); ++s) {
+        PageChain& chain = Chain(layer, s);
+        if (chain.size() == size) chain.pop_back();
+      }
+    }
+  }
+}
+
+// Whether the pages are enough to go on from `length`.
+bool PageTable::IsComplete(const Stream& stream, const PageChain& chain, uint32_t length) const {
+  const auto end_page = static_cast<uint32_t>(DivideUp(length, layout_->page_positions()));
+  const auto has = [&](uint32_t index) {
+    return !stream.Needs(index, length) || (index < chain.size() && chain[index]);
+  };
+  for (uint32_t index = 0; index < std::min(stream.SinkPages(), end_page); ++index) {
+    if (!has(index)) return false;
+  }
+  for (uint32_t index = stream.FirstNeeded(length); index < end_page; ++index) {
+    if (!has(index)) return false;
+  }
+  return true;
+}
+
+// The longest length, up to `at_most` and its own, that a layer's pages are enough to go on from.
+uint32_t PageTable::LongestExact(uint32_t layer, uint32_t at_most) const {
+  const std::span<const Stream> streams = layout_->streams(layer);
+  uint32_t length = at_most;
+  for (uint32_t s = 0; s < streams.size();) {
+    const PageChain& chain = Chain(layer, s);
+    // Without a window nothing is ever released.
+    if (streams[s].window == 0 || IsComplete(streams[s], chain, length)) {
+      ++s;
+      continue;
+    }
+    const auto gap = std::ranges::find_if(chain, [](const PageRef& page) { return !page; });
+    length = static_cast<uint32_t>(gap - chain.begin()) * layout_->page_positions();
+    s = 0;  // the streams before may not be enough for that
+  }
+  return length;
+}
+
+uint32_t PageTable::Truncate(uint32_t length) {
+  for (uint32_t layer = layers_.begin; layer < layers_.end;) {
+    const uint32_t exact = Length(layer) > length ? LongestExact(layer, length) : length;
+    ++layer;
+    if (exact == length) continue;
+    length = exact;
+    layer = layers_.begin;  // the layers before must go there too
+  }
+  for (uint32_t& layer_length : lengths_) layer_length = std::min(layer_length, length);
+  DropPages(layers_, 0);
+  history_.Truncate(std::min(length, history_.length()));
+  return this->length();
+}
+
+// Whether the layer has that page whole, or the pool does.
+bool PageTable::CanAdopt(uint32_t layer, uint32_t stream, uint32_t index,
+                         const Hash128& prefix) const {
+  const bool own = (index + 1) * layout_->page_positions() <= Length(layer);
+  if (own && Chain(layer, stream)[index]) return true;
+  return pool_->Contains({.prefix = prefix, .layer = layer, .stream = stream});
+}
+
+// To how many pages the table can grow along `tokens`; the prefix hashes at their ends.
+uint32_t PageTable::CountAdoptable(std::span<const int32_t> tokens,
+                                   std::vector<Hash128>& prefixes) const {
+  const uint32_t page_positions = layout_->page_positions();
+  // Up to the first page that is missing where everything is kept.
+  Hash128 prefix = layout_->digest();
+  const auto has_kept = [&](uint32_t index) {
+    for (uint32_t layer = layers_.begin; layer < layers_.end; ++layer) {
+      const std::span<const Stream> streams = layout_->streams(layer);
+      for (uint32_t s = 0; s < streams.size(); ++s) {
+        const bool kept = streams[s].window == 0 || index < streams[s].SinkPages();
+        if (kept && !CanAdopt(layer, s, index, prefix)) return false;
+      }
+    }
+    return true;
+  };
+  for (uint32_t index = 0; index < tokens.size() / page_positions; ++index) {
+    prefix = ExtendPrefixHash(prefix, tokens.subspan(index * page_positions, page_positions));
+    if (!has_kept(index)) break;
+    prefixes.push_back(prefix);
+  }
+  // Back to where every window is there.
+  auto pages = static_cast<uint32_t>(prefixes.size());
+  for (uint32_t layer = layers_.begin; layer < layers_.end;) {
+    const uint32_t before = pages;
+    const std::span<const Stream> streams = layout_->streams(layer);
+    for (uint32_t s = 0; s < streams.size() && pages == before; ++s) {
+      if (streams[s].window == 0) continue;
+      for (uint32_t index = pages; index > streams[s].FirstNeeded(pages * page_positions);) {
+        --index;
+        if (CanAdopt(layer, s, index, prefixes[index])) continue;
+        pages = index;
+        break;
+      }
+    }
+    layer = pages == before ? layer + 1 : layers_.begin;
+  }
+  return pages;
+}
+
+uint32_t PageTable::Adopt(std::span<const int32_t> tokens) {
+  tokens = tokens.first(std::min<size_t>(tokens.size(), kMaxPositions - 1));
+  if (history_.CountEqual(0, tokens) != history_.length()) return length();
+  const uint32_t page_positions = layout_->page_positions();
+  std::vector<Hash128> prefixes;
+  const uint32_t pages = CountAdoptable(tokens, prefixes);
+  const uint32_t end = pages * page_positions;
+  if (end <= length()) return length();
+  if (end > history_.length()) {
+    history_.Append(tokens.subspan(history_.length(), end - history_.length()));
+  }
+  for (uint32_t layer = layers_.begin; layer < layers_.end; ++layer) {
+    if (Length(layer) >= end) continue;
+    const std::span<const Stream> streams = layout_->streams(layer);
+    for (uint32_t s = 0; s < streams.size(); ++s) {
+      PageChain& chain = Chain(layer, s);
+      chain.resize(pages);
+      for (uint32_t index = 0; index < pages; ++index) {
+        const bool own = (index + 1) * page_positions <= Length(layer) && chain[index];
+        if (own || !streams[s].Needs(index, end)) continue;
+        chain[index] = pool_->Find({.prefix = prefixes[index], .layer = layer, .stream = s});
+      }
+    }
+    JumpTo(layer, end);
+  }
+  return length();
+}
+
+uint64_t PageTable::HeldBytes() const {
+  uint64_t bytes = 0;
+  for (uint32_t layer = layers_.begin; layer < layers_.end; ++layer) {
+    for (uint32_t s = 0; s < layout_->streams(layer).size(); ++s) {
+      const PageChain& chain = Chain(layer, s);
+      const auto count = std::ranges::count_if(chain, [](const PageRef& page) { return !!page; });
+      bytes += count * AlignedPageBytes(layout_->streams(layer)[s].codec->page_bytes());
+    }
+  }
+  return bytes;
+}
+
+}  // namespace aster::kv

@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "kv/parcel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "kv/prefix_hash.h"
+
+namespace aster::kv {
+namespace {
+
+void WriteHash(const Hash128& hash, ByteWriter& out) {
+  out.Write(hash.low);
+  out.Write(hash.high);
+}
+
+Result<Hash128> ReadHash(ByteReader& in) {
+  Hash128 hash;
+  hash.low = TRY(in.Read<uint64_t>());
+  hash.high = TRY(in.Read<uint64_t>());
+  return hash;
+}
+
+void WriteIdentity(const Block& block, ByteWriter& out) {
+  out.Write(block.layer);
+  out.Write(block.stream);
+  out.Write(block.first_row);
+  out.Write(block.row_count);
+  out.Write(block.row_bytes);
+}
+
+uint64_t ChecksumOf(const Block& block, const Hash128& prefix_at_end) {
+  ByteWriter about;
+  WriteIdentity(block, about);
+  WriteHash(prefix_at_end, about);
+  return Hash64Of(block.rows, Hash64Of(about.bytes()));
+}
+
+// What messages show to a person must not do things to a terminal.
+bool IsPlainText(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+// The fields, each on its own in bounds; not yet whether they agree with each other.
+Result<ParcelHeader> ReadFields(ByteReader& in) {
+  if (TRY(in.Read<uint64_t>()) != kParcelMagic) {
+    return DataLoss("these are not the rows of a sequence: the first bytes are others");
+  }
+  const uint32_t version = TRY(in.Read<uint32_t>());
+  if (version != kParcelVersion) {
+    return Unimplemented(
+        fmt::format("rows written in version {} of the format; this program reads "
+                    "version {}",
+                    version, kParcelVersion));
+  }
+  ParcelHeader header;
+  const uint32_t description_bytes = TRY(in.Read<uint32_t>());
+  header.digest = TRY(ReadHash(in));
+  header.layers.begin = TRY(in.Read<uint32_t>());
+  header.layers.end = TRY(in.Read<uint32_t>());
+  header.begin = TRY(in.Read<uint32_t>());
+  header.end = TRY(in.Read<uint32_t>());
+  header.block_count = TRY(in.Read<uint32_t>());
+  header.prefix_at_begin = TRY(ReadHash(in));
+  header.prefix_at_end = TRY(ReadHash(in));
+  if (header.layers.begin >= header.layers.end || header.begin > header.end ||
+      header.end > kMaxPositions || description_bytes > kMaxDescriptionBytes) {
+    return DataLoss("the header makes no sense");
+  }
+  header.description = AsText(TRY(in.ReadBytes(description_bytes)));
+  const uint32_t token_count = header.end - header.begin;
+  const Bytes tokens = TRY(in.ReadBytes(uint64_t{token_count} * sizeof(int32_t)));
+  header.tokens.resize(token_count);
+  if (token_count > 0) std::memcpy(header.tokens.data(), tokens.data(), tokens.size());
+  return header;
+}
+
+}  // namespace
+
+void WriteHeader(const ParcelHeader& header, ByteWriter& out) {
+  ByteWriter checked;
+  checked.Write(kParcelMagic);
+  checked.Write(kParcelVersion);
+  checked.Write(static_cast<uint32_t>(header.description.size()));
+  WriteHash(header.digest, checked);
+  checked.Write(header.layers.begin);
+  checked.Write(header.layers.end);
+  checked.Write(header.begin);
+  checked.Write(header.end);
+  checked.Write(header.block_count);
+  WriteHash(header.prefix_at_begin, checked);
+  WriteHash(header.prefix_at_end, checked);
+  checked.WriteBytes(AsBytes(header.description));
+  checked.WriteBytes({reinterpret_cast<const uint8_t*>(header.tokens.data()),
+                      header.tokens.size() * sizeof(int32_t)});
+  out.WriteBytes(checked.bytes());
+  out.Write(Hash64Of(checked.bytes()));
+}
+
+Result<ParcelHeader> ReadHeader(ByteReader& in) {
+  ByteReader start = in;
+  ParcelHeader header = TRY(ReadFields(in).In("header"));
+  const Bytes checked = TRY(start.ReadBytes(in.offset() - start.offset()));
+  if (TRY(in.Read<uint64_t>()) != Hash64Of(checked)) {
+    return DataLoss("header: its checksum is another");
+  }
+  if (!IsPlainText(header.description) ||
+      ExtendPrefixHash(header.prefix_at_begin, header.tokens) != header.prefix_at_end) {
+    return DataLoss("header: tokens and hashes do not agree");
+  }
+  return header;
+}
+
+void WriteBlockHead(const Block& block, const Hash128& prefix_at_end, ByteWriter& out) {
+  WriteIdentity(block, out);
+  out.Write(ChecksumOf(block, prefix_at_end));
+}
+
+Result<Block> ReadBlock(ByteReader& in, const Hash128& prefix_at_end) {
+  Block block;
+  block.layer = TRY(in.Read<uint32_t>());
+  block.stream = TRY(in.Read<uint32_t>());
+  block.first_row = TRY(in.Read<uint32_t>());
+  block.row_count = TRY(in.Read<uint32_t>());
+  block.row_bytes = TRY(in.Read<uint32_t>());
+  const uint64_t checksum = TRY(in.Read<uint64_t>());
+  block.rows = TRY(in.ReadBytes(uint64_t{block.row_count} * block.row_bytes));
+  if (ChecksumOf(block, prefix_at_end) != checksum) return DataLoss("its checksum is another");
+  return block;
+}
+
+}  // namespace aster::kv

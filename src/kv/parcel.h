@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The bytes of a parcel: rows of streams outside of memory (docs/kv.md says the same in words). A
+// header with everything that identifies the rows, then blocks, each with the rows of one stream in
+// one page. Must not know tables or pages.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "base/result.h"
+#include "kv/layout.h"
+
+namespace aster::kv {
+
+inline constexpr uint64_t kParcelMagic = 0x314b565245545341;  // "ASTERVK1", little-endian
+inline constexpr uint32_t kParcelVersion = 1;
+// Of the layout in words. Whoever reads it wants to show it to a person.
+inline constexpr uint32_t kMaxDescriptionBytes = 4096;
+
+struct ParcelHeader {
+  Hash128 digest;  // of the layout
+  LayerRange layers;
+  uint32_t begin = 0;  // positions: the parcel takes a table from begin to end
+  uint32_t end = 0;
+  uint32_t block_count = 0;
+  Hash128 prefix_at_begin;
+  Hash128 prefix_at_end;
+  std::string description;      // of the layout
+  std::vector<int32_t> tokens;  // [end - begin]
+};
+
+void WriteHeader(const ParcelHeader& header, ByteWriter& out);
+// Whatever it returns adds up: ranges in order, as many tokens as positions, the prefix hash at the
+// end that of the tokens after the prefix at the beginning. DataLoss otherwise.
+Result<ParcelHeader> ReadHeader(ByteReader& in);
+
+struct Block {
+  uint32_t layer = 0;
+  uint32_t stream = 0;
+  uint32_t first_row = 0;  // of the stream, not of the page
+  uint32_t row_count = 0;
+  uint32_t row_bytes = 0;
+  Bytes rows;  // [row_count, row_bytes], in somebody else's buffer
+};
+
+// The part of a block before its rows. The checksum in it covers the rows, what the block says of
+// itself and, through `prefix_at_end`, the history that they belong to: rows that strayed in from
+// another parcel are not taken.
+void WriteBlockHead(const Block& block, const Hash128& prefix_at_end, ByteWriter& out);
+// A whole block. DataLoss if its checksum is another.
+Result<Block> ReadBlock(ByteReader& in, const Hash128& prefix_at_end);
+
+}  // namespace aster::kv

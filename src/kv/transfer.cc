@@ -1,0 +1,248 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "kv/transfer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/checked.h"
+#include "kv/parcel.h"
+
+namespace aster::kv {
+namespace {
+
+struct RowRange {
+  uint32_t begin = 0;
+  uint32_t end = 0;
+
+  bool empty() const { return begin >= end; }
+};
+
+// The rows of a page that a parcel from `begin` to `end` positions carries.
+RowRange RowsInParcel(const Stream& stream, uint32_t index, uint32_t begin, uint32_t end) {
+  if (!stream.Needs(index, end)) return {};
+  const uint32_t page_rows = stream.codec->page_rows();
+  return {.begin = std::max(begin / stream.stride, index * page_rows),
+          .end = std::min(end / stream.stride, (index + 1) * page_rows)};
+}
+
+// Calls visit(layer, stream number, page index, rows) for every block of a parcel, in order, until
+// one fails. Pages ascend, so that what comes before damage is the history's beginning in all
+// layers.
+template <typename Visit>
+Status ForEachBlock(const Layout& layout, LayerRange layers, uint32_t begin, uint32_t end,
+                    const Visit& visit) {
+  const uint32_t page_positions = layout.page_positions();
+  for (uint32_t index = begin / page_positions; index < DivideUp(end, page_positions); ++index) {
+    for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
+      const std::span<const Stream> streams = layout.streams(layer);
+      for (uint32_t s = 0; s < streams.size(); ++s) {
+        const RowRange rows = RowsInParcel(streams[s], index, begin, end);
+        if (!rows.empty()) TRY(visit(layer, s, index, rows));
+      }
+    }
+  }
+  return Ok();
+}
+
+// How many blocks there are; an error if the table does not have one of them.
+Result<uint32_t> CountBlocks(const PageTable& table, LayerRange layers, uint32_t begin,
+                             uint32_t end) {
+  uint32_t count = 0;
+  TRY(ForEachBlock(table.layout(), layers, begin, end,
+                   [&](uint32_t layer, uint32_t s, uint32_t index, RowRange) -> Status {
+                     if (table.Page(layer, index, s) == nullptr) {
+                       return FailedPrecondition(fmt::format(
+                           "layer {} no longer holds position {}: its window has moved on", layer,
+                           index * table.layout().page_positions()));
+                     }
+                     ++count;
+                     return Ok();
+                   }));
+  return count;
+}
+
+}  // namespace
+
+Status Export(const PageTable& table, LayerRange layers, uint32_t begin, uint32_t end,
+              ParcelSink sink) {
+  if (layers.begin >= layers.end || !table.layers().Contains(layers)) {
+    return InvalidArgument(fmt::format("layers {} to {} are wanted, {} to {} are here",
+                                       layers.begin, layers.end, table.layers().begin,
+                                       table.layers().end));
+  }
+  if (begin > end || end > table.length(layers)) {
+    return OutOfRange(fmt::format("positions {} to {} are wanted, up to {} are here", begin, end,
+                                  table.length(layers)));
+  }
+  const Layout& layout = table.layout();
+  const std::span<const int32_t> tokens = table.history().tokens().subspan(begin, end - begin);
+  const ParcelHeader header = {
+      .digest = layout.digest(),
+      .layers = layers,
+      .begin = begin,
+      .end = end,
+      .block_count = TRY(CountBlocks(table, layers, begin, end)),
+      .prefix_at_begin = table.history().HashAt(begin),
+      .prefix_at_end = table.history().HashAt(end),
+      .description = layout.Describe(layers).substr(0, kMaxDescriptionBytes),
+      .tokens = {tokens.begin(), tokens.end()},
+  };
+  ByteWriter head;
+  WriteHeader(header, head);
+  TRY(sink(head.bytes()));
+  std::vector<uint8_t> plain_rows;
+  return ForEachBlock(layout, layers, begin, end,
+                      [&](uint32_t layer, uint32_t s, uint32_t index, RowRange rows) -> Status {
+                        const PageCodec& codec = *layout.streams(layer)[s].codec;
+                        Block block = {.layer = layer,
+                                       .stream = s,
+                                       .first_row = rows.begin,
+                                       .row_count = rows.end - rows.begin,
+                                       .row_bytes = static_cast<uint32_t>(codec.row_bytes())};
+                        plain_rows.resize(uint64_t{block.row_count} * block.row_bytes);
+                        codec.ReadRows(table.Page(layer, index, s),
+                                       rows.begin - index * codec.page_rows(), block.row_count,
+                                       plain_rows.data());
+                        block.rows = plain_rows;
+                        ByteWriter block_head;
+                        WriteBlockHead(block, header.prefix_at_end, block_head);
+                        TRY(sink(block_head.bytes()));
+                        return sink(block.rows);
+                      });
+}
+
+// Reads blocks into pages that no length covers yet; only then moves the lengths.
+class ParcelImport {
+ public:
+  ParcelImport(PageTable& table, const ParcelHeader& header) : table_(table), header_(header) {}
+
+  Status Check() const;
+  Status ReadBlocks(ByteReader& in);
+
+ private:
+  Status TakeBlock(uint32_t layer, uint32_t s, uint32_t index, RowRange rows, ByteReader& in);
+  bool CanStopAt(uint32_t layer, uint32_t position) const;
+  void MoveLengths(uint32_t complete);
+
+  PageTable& table_;
+  const ParcelHeader& header_;
+};
+
+Status ParcelImport::Check() const {
+  const Layout& layout = table_.layout();
+  if (header_.digest != layout.digest()) {
+    return FailedPrecondition(
+        fmt::format("these rows are of another model or layout ({}); here is {}",
+                    header_.description, layout.Describe(table_.layers())));
+  }
+  if (!table_.layers().Contains(header_.layers)) {
+    return FailedPrecondition(fmt::format("these rows are of layers {} to {}; here are {} to {}",
+                                          header_.layers.begin, header_.layers.end,
+                                          table_.layers().begin, table_.layers().end));
+  }
+  const uint32_t length = table_.length(header_.layers);
+  if (header_.begin > length) {
+    return OutOfRange(fmt::format("the rows begin at position {}, those from {} on are missing",
+                                  header_.begin, length));
+  }
+  const TokenHistory& history = table_.history();
+  if (history.HashAt(header_.begin) != header_.prefix_at_begin) {
+    return FailedPrecondition(
+        fmt::format("these rows continue another history: the tokens before position {} differ",
+                    header_.begin));
+  }
+  const uint32_t common = header_.begin + history.CountEqual(header_.begin, header_.tokens);
+  if (common < std::min(history.length(), header_.end)) {
+    return FailedPrecondition(
+        fmt::format("these rows are of another history: the token at position {} differs", common));
+  }
+  uint32_t block_count = 0;
+  TRY(ForEachBlock(layout, header_.layers, header_.begin, header_.end,
+                   [&](uint32_t, uint32_t, uint32_t, RowRange) {
+                     ++block_count;
+                     return Ok();
+                   }));
+  if (block_count != header_.block_count) {
+    return DataLoss(fmt::format("{} blocks of rows are announced, {} are needed",
+                                header_.block_count, block_count));
+  }
+  return Ok();
+}
+
+Status ParcelImport::ReadBlocks(ByteReader& in) {
+  uint32_t index_reached = header_.begin / table_.layout().page_positions();
+  const Status status = ForEachBlock(
+      table_.layout(), header_.layers, header_.begin, header_.end,
+      [&](uint32_t layer, uint32_t s, uint32_t index, RowRange rows) {
+        index_reached = index;
+        const uint32_t position = std::max(header_.begin, index * table_.layout().page_positions());
+        return TakeBlock(layer, s, index, rows, in)
+            .In(fmt::format("rows from position {}, layer {}", position, layer));
+      });
+  MoveLengths(status.ok() ? header_.end : index_reached * table_.layout().page_positions());
+  return status;
+}
+
+Status ParcelImport::TakeBlock(uint32_t layer, uint32_t s, uint32_t index, RowRange rows,
+                               ByteReader& in) {
+  const Stream& stream = table_.layout().streams(layer)[s];
+  const PageCodec& codec = *stream.codec;
+  const Block block = TRY(ReadBlock(in, header_.prefix_at_end));
+  if (block.layer != layer || block.stream != s || block.first_row != rows.begin ||
+      block.row_count != rows.end - rows.begin || block.row_bytes != codec.row_bytes()) {
+    return DataLoss(
+        fmt::format("layer {}, stream {}, {} rows from {} of {} bytes stand there instead",
+                    block.layer, block.stream, block.row_count, block.first_row, block.row_bytes));
+  }
+  const uint32_t first_new = std::max(rows.begin, table_.Length(layer) / stream.stride);
+  if (first_new >= rows.end) return Ok();
+  TRY(table_.MakeWritable(layer, s, index));
+  codec.WriteRows(table_.WritablePage(layer, index, s), first_new - index * codec.page_rows(),
+                  rows.end - first_new,
+                  block.rows.data() + uint64_t{first_new - rows.begin} * block.row_bytes);
+  return Ok();
+}
+
+// Whether everything that a computation at `position` needs was carried: a parcel leaves out what
+// is out of the windows at its end.
+bool ParcelImport::CanStopAt(uint32_t layer, uint32_t position) const {
+  const uint32_t page_positions = table_.layout().page_positions();
+  for (const Stream& stream : table_.layout().streams(layer)) {
+    for (uint32_t index =
+             std::max(table_.Length(layer) / page_positions, stream.FirstNeeded(position));
+         index < position / page_positions; ++index) {
+      if (!stream.Needs(index, header_.end)) return false;
+    }
+  }
+  return true;
+}
+
+// Blocks of all pages before position `complete` have been taken.
+void ParcelImport::MoveLengths(uint32_t complete) {
+  const uint32_t known = table_.history_.length();
+  if (complete > known) {
+    table_.history_.Append(
+        std::span(header_.tokens).subspan(known - header_.begin, complete - known));
+  }
+  for (uint32_t layer = header_.layers.begin; layer < header_.layers.end; ++layer) {
+    const bool longer = complete > table_.Length(layer);
+    if (longer && (complete == header_.end || CanStopAt(layer, complete))) {
+      table_.JumpTo(layer, complete);
+    }
+  }
+  table_.DropPages(header_.layers, 0);
+  table_.history_.Truncate(*std::ranges::max_element(table_.lengths_));
+}
+
+Status Import(PageTable& table, ByteReader& parcel) {
+  const ParcelHeader header = TRY(ReadHeader(parcel));
+  ParcelImport import(table, header);
+  TRY(import.Check());
+  return import.ReadBlocks(parcel);
+}
+
+}  // namespace aster::kv
