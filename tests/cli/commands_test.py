@@ -1,0 +1,264 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""Runs aster as people and scripts do: what it prints, where, and with which exit status."""
+import json
+import os
+import pathlib
+import pty
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ASTER = os.environ.get("ASTER", str(ROOT / "build/release/bin/aster"))
+
+OK, NO, USAGE, INPUT, UNSUPPORTED, SYSTEM = range(6)
+
+
+def aster(*arguments, stdin=b"", check=OK, environment=None):
+    run = subprocess.run([ASTER, *map(str, arguments)], input=stdin, capture_output=True, timeout=120,
+                         env={**os.environ, **(environment or {})})
+    if check is not None and run.returncode != check:
+        raise AssertionError(f"aster {arguments}: exit status {run.returncode}, not {check}\n{run.stderr.decode()}")
+    return run
+
+
+def on_terminal(*arguments):
+    """What a person sees: everything the program writes while a terminal is attached."""
+    master, slave = pty.openpty()
+    process = subprocess.Popen([ASTER, *map(str, arguments)], stdout=slave, stderr=slave, stdin=slave,
+                               env={**os.environ, "TERM": "xterm", "NO_COLOR": ""})
+    os.close(slave)
+    seen = b""
+    while True:
+        try:
+            piece = os.read(master, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not piece:
+            break
+        seen += piece
+    os.close(master)
+    return process.wait(timeout=60), seen
+
+
+class Case(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.holder = tempfile.TemporaryDirectory()
+        cls.folder = pathlib.Path(cls.holder.name)
+        cls.tiny = cls.folder / "tiny.gguf"
+        aster("synth", cls.tiny, "--type", "Q4_K")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.holder.cleanup()
+
+
+class Program(Case):
+    def test_help_lists_every_command_and_each_explains_itself(self):
+        text = aster("--help").stdout.decode()
+        for command in ("inspect", "synth", "quantize", "tokenize", "template", "completion"):
+            self.assertIn(command, text)
+            own = aster(command, "--help").stdout.decode()
+            self.assertGreater(len(own.splitlines()), 5)
+
+    def test_version(self):
+        self.assertRegex(aster("--version").stdout.decode(), r"^aster \d+\.\d+\.\d+\n$")
+
+    def test_wrong_usage_is_told_apart_from_wrong_input(self):
+        aster(check=USAGE)
+        aster("frobnicate", check=USAGE)
+        aster("inspect", check=USAGE)
+        aster("inspect", self.tiny, "--nonsense", check=USAGE)
+        run = aster("inspect", self.folder / "none.gguf", check=INPUT)
+        self.assertIn("none.gguf", run.stderr.decode())
+        self.assertEqual(run.stdout, b"")
+
+    def test_a_full_disk_is_reported(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("there is no /dev/full here")
+        with open("/dev/full", "wb") as full:
+            run = subprocess.run([ASTER, "inspect", str(self.tiny)], stdout=full, stderr=subprocess.PIPE, timeout=60)
+        self.assertEqual(run.returncode, SYSTEM)
+        self.assertIn(b"standard output", run.stderr)
+
+    def test_colours_only_on_a_terminal(self):
+        self.assertNotIn(b"\033[", aster("inspect", self.tiny).stdout)
+        self.assertIn(b"\033[", aster("inspect", self.tiny, "--color", "always").stdout)
+        status, seen = on_terminal("inspect", self.tiny)
+        self.assertEqual(status, OK)
+        self.assertIn(b"\033[1m", seen)
+        status, seen = on_terminal("inspect", self.tiny, "--color", "never")
+        self.assertNotIn(b"\033[", seen)
+
+
+class Completion(Case):
+    def test_each_script_names_every_command(self):
+        for shell in ("bash", "zsh", "fish"):
+            script = aster("completion", shell).stdout.decode()
+            for word in ("inspect", "quantize", "tokenize"):
+                self.assertIn(word, script)
+        aster("completion", "tcsh", check=USAGE)
+
+    def complete(self, line):
+        words = line.split(" ")
+        script = f"""
+eval "$('{ASTER}' completion bash)"
+COMP_WORDS=({" ".join(f"'{word}'" for word in words)})
+COMP_CWORD={len(words) - 1}
+_aster
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+        return subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout.split()
+
+    def test_bash_completes(self):
+        self.assertEqual(self.complete("aster insp"), ["inspect"])
+        self.assertEqual(self.complete("aster inspect --js"), ["--json"])
+        self.assertIn("--preset", self.complete("aster synth --p"))
+
+
+class Inspect(Case):
+    def test_json_says_what_the_model_is(self):
+        report = json.loads(aster("inspect", self.tiny, "--json", "--tensors", "--metadata").stdout)
+        self.assertEqual(report["architecture"], "llama")
+        self.assertEqual(report["layers"], 4)
+        self.assertTrue(report["supported"], report["obstacles"])
+        self.assertEqual(report["obstacles"], [])
+        self.assertEqual(report["context_length"], 4096)
+        self.assertEqual(report["tensors"], len(report["tensor_list"]))
+        self.assertEqual(report["bytes"], sum(tensor["bytes"] for tensor in report["tensor_list"]))
+        self.assertEqual(len(report["parts"]["layers"]), 4)
+        self.assertEqual(report["metadata"]["llama.embedding_length"], 256)
+        self.assertEqual(report["metadata"]["tokenizer.ggml.tokens"]["size"], 1024)
+
+    def test_the_fingerprint_follows_the_content(self):
+        other = self.folder / "other.gguf"
+        environment = {"XDG_CACHE_HOME": str(self.folder)}
+
+        def fingerprint(path):
+            return json.loads(aster("inspect", path, "--json", "--fingerprint", environment=environment).stdout)["fingerprint"]
+
+        first = fingerprint(self.tiny)
+        self.assertRegex(first, r"^[0-9a-f]{32}$")
+        self.assertEqual(first, fingerprint(self.tiny))
+        aster("synth", other, "--type", "Q4_K", "--name", "another name")
+        self.assertEqual(first, fingerprint(other))
+        aster("synth", other, "--type", "Q4_K", "--seed", 2)
+        self.assertNotEqual(first, fingerprint(other))
+
+    def test_an_unsupported_model_says_why(self):
+        odd = self.folder / "odd.gguf"
+        aster("synth", odd, "--type", "Q5_0")
+        report = json.loads(aster("inspect", odd, "--json").stdout)
+        self.assertFalse(report["supported"])
+        self.assertIn("Q5_0", " ".join(report["obstacles"]))
+        self.assertIn("cannot run it", aster("inspect", odd).stdout.decode())
+
+    def test_damage_is_named(self):
+        damaged = self.folder / "damaged.gguf"
+        damaged.write_bytes(self.tiny.read_bytes()[:5000])
+        self.assertIn(b"damaged.gguf", aster("inspect", damaged, check=INPUT).stderr)
+        damaged.write_bytes(b"not a model at all, just text")
+        self.assertIn(b"GGUF", aster("inspect", damaged, check=INPUT).stderr)
+
+
+class Synth(Case):
+    def test_the_same_options_write_the_same_bytes(self):
+        for threads in (1, 2):
+            again = self.folder / "again.gguf"
+            aster("synth", again, "--type", "Q4_K", "--threads", threads)
+            self.assertEqual(again.read_bytes(), self.tiny.read_bytes())
+
+    def test_any_shape_by_flags(self):
+        path = self.folder / "shaped.gguf"
+        aster("synth", path, "--arch", "qwen3moe", "--layers", 2, "--experts", 6, "--experts-used", 3, "--expert-ff", 256,
+              "--vocab", 600, "--untied", "--type", "F16")
+        report = json.loads(aster("inspect", path, "--json").stdout)
+        self.assertTrue(report["supported"], report["obstacles"])
+        self.assertEqual(report["shape"]["experts"], {"count": 6, "used": 3, "feed_forward": 256})
+        self.assertFalse(report["shape"]["tied_head"])
+
+    def test_what_cannot_be_made_is_refused_and_leaves_nothing(self):
+        path = self.folder / "never.gguf"
+        aster("synth", path, "--type", "Q9_Z", check=INPUT)
+        aster("synth", path, "--preset", "gigantic", check=INPUT)
+        aster("synth", path, "--kv-heads", 3, check=INPUT)
+        aster("synth", path, "--experts", 4, check=INPUT)
+        aster("synth", path, "--layers", "many", check=USAGE)
+        self.assertFalse(path.exists())
+        aster("synth", self.folder / "no" / "folder.gguf", check=INPUT)
+
+
+class Quantize(Case):
+    def test_a_quantised_file_is_smaller_and_still_supported(self):
+        source, target = self.folder / "f16.gguf", self.folder / "q4.gguf"
+        aster("synth", source, "--type", "F16")
+        aster("quantize", source, target, "--type", "Q4_K_M")
+        self.assertLess(target.stat().st_size, source.stat().st_size / 2)
+        report = json.loads(aster("inspect", target, "--json").stdout)
+        self.assertTrue(report["supported"], report["obstacles"])
+        self.assertIn("Q4_K", report["types"])
+
+    def test_wrong_requests_leave_the_old_file(self):
+        target = self.folder / "kept.gguf"
+        target.write_bytes(b"precious")
+        aster("quantize", self.folder / "none.gguf", target, "--type", "Q8_0", check=INPUT)
+        aster("quantize", self.tiny, target, "--type", "Q9_Z", check=INPUT)
+        self.assertEqual(target.read_bytes(), b"precious")
+
+
+class Tokenize(Case):
+    def ids(self, text, *options):
+        return aster("tokenize", self.tiny, "--ids", *options, stdin=text).stdout
+
+    def test_ids_stand_on_one_line_and_lead_back(self):
+        for text in (b"the rain in spain", b"", "süß 🦙\n\n".encode(), bytes(range(256))):
+            ids = self.ids(text)
+            self.assertEqual(ids.count(b"\n"), 1)
+            back = aster("tokenize", self.tiny, "--decode", stdin=ids).stdout
+            self.assertEqual(back, text)
+
+    def test_specials_are_text_where_asked(self):
+        special = self.ids(b"<|start|>", "--no-bos").split()
+        plain = self.ids(b"<|start|>", "--no-bos", "--no-special").split()
+        self.assertEqual(special, [b"1022"])
+        self.assertGreater(len(plain), 1)
+
+    def test_ids_that_are_none_are_refused(self):
+        for ids in (b"99999", b"-1", b"1 two 3"):
+            aster("tokenize", self.tiny, "--decode", stdin=ids, check=INPUT)
+
+
+class Template(Case):
+    def render(self, template, variables, check=OK):
+        source, values = self.folder / "t.jinja", self.folder / "v.json"
+        source.write_text(template)
+        values.write_text(variables if isinstance(variables, str) else json.dumps(variables))
+        return aster("template", source, values, check=check)
+
+    def test_prints_the_prompt_and_nothing_else(self):
+        run = self.render("{% for m in messages %}[{{ m.role }}] {{ m.content }}\n{% endfor %}",
+                          {"messages": [{"role": "user", "content": "héllo"}]})
+        self.assertEqual(run.stdout.decode(), "[user] héllo\n")
+        self.assertEqual(run.stderr, b"")
+
+    def test_a_failing_template_names_its_line(self):
+        run = self.render("a\nb\n{{ raise_exception('no tools here') }}", {}, check=INPUT)
+        self.assertIn("line 3", run.stderr.decode())
+        self.assertIn("no tools here", run.stderr.decode())
+        self.assertEqual(run.stdout, b"")
+        self.assertIn("line 2", self.render("a\n{% if %}", {}, check=INPUT).stderr.decode())
+        self.render("x", "{not json", check=INPUT)
+
+    def test_a_model_file_brings_its_own(self):
+        values = self.folder / "chat.json"
+        values.write_text(json.dumps({"messages": [{"role": "user", "content": "hi"}], "add_generation_prompt": True}))
+        self.assertEqual(aster("template", self.tiny, values).stdout.decode(),
+                         "<|start|>user\nhi<|end|>\n<|start|>assistant\n")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[1:]])
