@@ -9,7 +9,16 @@
 
 namespace aster::kernels {
 
-const MatmulTable& MatmulTableFor(Isa) { return kMatmulRef; }
+const MatmulTable& MatmulTableFor(Isa isa) {
+  switch (isa) {
+#if defined(__x86_64__)
+    case Isa::kAvx512:
+      return kMatmulAvx512;
+#endif
+    default:
+      return kMatmulRef;
+  }
+}
 
 void Matmul(Isa isa, WeightType type, const MatmulJob& job, size_t panel_begin, size_t panel_end) {
   CHECK(panel_begin <= panel_end && panel_end <= PanelCount(job.rows));

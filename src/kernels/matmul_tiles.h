@@ -1,0 +1,399 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The loops that the products of every vector instruction set are made of: tiles of kPanels panels
+// of sixteen outputs by kRows rows of activations, and the order in which a call visits them. For
+// the sources of one instruction set: everything here is in an unnamed namespace, so that each
+// keeps its own copy. Must not know instructions nor weight formats, which come as two parameters:
+//
+// Vector `V`: sixteen floats (V::Floats), sixteen int32 (V::Ints) and operations on them.
+// Quantisation `Q`: Q::Block (packed.h), and how its parts become vectors.
+//
+// Every output is one lane, and every lane does what ref/matmul_ref.cc does, in its order; only
+// the order of additions of integers, which are exact, is free.
+#pragma once
+
+#include "kernels/activation_layout.h"
+#include "kernels/matmul_table.h"
+#include "kernels/packed.h"
+
+namespace aster::kernels {
+namespace {
+
+// --- Helpers.
+
+template <int kValue>
+struct Constant {
+  static constexpr int value = kValue;
+};
+
+// f(Constant<0>()), f(Constant<1>()), ...
+template <int kCount, typename F>
+[[gnu::always_inline]] inline void Unroll(const F& f) {
+  if constexpr (kCount > 0) {
+    Unroll<kCount - 1>(f);
+    f(Constant<kCount - 1>());
+  }
+}
+
+// Neighbouring rows of activations: row m's pieces stand m * kPieceBytes, its words m * kWordBytes
+// after those of the first.
+struct TileRows {
+  const uint8_t* pieces;
+  const uint8_t* words;
+  size_t group_rows;
+
+  const uint8_t* piece(size_t index) const { return pieces + index * group_rows * kPieceBytes; }
+  const uint8_t* word(size_t index) const { return words + index * group_rows * kWordBytes; }
+};
+
+// What the weights of a tile are: panel p starts p * panel_blocks blocks further.
+template <typename Block>
+struct TilePanels {
+  const Block* blocks;
+  size_t panel_blocks;
+
+  const Block& block(size_t panel, size_t index) const {
+    return blocks[panel * panel_blocks + index];
+  }
+};
+
+template <typename V, int kPanels, int kRows>
+struct TileSums {
+  typename V::Floats at[kPanels][kRows];
+};
+
+// Weights stream from memory once where few rows share them: asks for a block some way ahead.
+template <int kRows, typename Block>
+[[gnu::always_inline]] inline void PrefetchBlock(const Block& block) {
+  constexpr size_t kAheadBytes = 2048;
+  if constexpr (kRows <= 2) {
+    const auto* ahead = reinterpret_cast<const char*>(&block) + kAheadBytes;
+    for (size_t i = 0; i < sizeof(Block); i += 64) __builtin_prefetch(ahead + i);
+  }
+}
+
+// --- Types with a scale per 32 weights.
+
+template <typename V, typename Q, int kPanels, int kRows>
+[[gnu::always_inline]] inline void AddScaledGroup(const TilePanels<typename Q::Block>& panels,
+                                                  const TileRows& rows, size_t index, int group,
+                                                  TileSums<V, kPanels, kRows>& sums) {
+  typename Q::Sum dots[kPanels][kRows];
+  const uint8_t* starts = rows.word(index * kPer32Words + Q::kStartWord + group);
+  for (int m = 0; m < kRows; ++m) {
+    const typename V::Ints start = Q::Start(starts + m * kWordBytes);
+    for (int p = 0; p < kPanels; ++p) dots[p][m].Start(start);
+  }
+  const uint8_t* piece = rows.piece(index) + 32 * group;
+  typename V::Activations activations[kRows];
+  Unroll<8>([&](auto quad) __attribute__((always_inline)) {
+    constexpr int t = decltype(quad)::value;
+    typename V::Bytes weights[kPanels];
+    for (int p = 0; p < kPanels; ++p) {
+      weights[p] = Q::template Quad<t>(panels.block(p, index), group);
+    }
+    for (int m = 0; m < kRows; ++m) {
+      if constexpr (t % 4 == 0)
+        activations[m] = V::LoadActivations(piece + m * kPieceBytes + 4 * t);
+      const auto activation = activations[m].template Quad<t % 4>();
+      for (int p = 0; p < kPanels; ++p) dots[p][m].template Add<t>(weights[p], activation);
+    }
+  });
+  const uint8_t* scales = rows.word(index * kPer32Words + kPer32Scale + group);
+  for (int p = 0; p < kPanels; ++p) {
+    const typename V::Floats scale = Q::Scale(panels.block(p, index), group);
+    for (int m = 0; m < kRows; ++m) {
+      sums.at[p][m] =
+          V::Fma(V::ToFloats(dots[p][m].Total()),
+                 V::Multiply(scale, V::Broadcast(scales + m * kWordBytes)), sums.at[p][m]);
+    }
+  }
+}
+
+template <typename Vector, typename Q>
+struct ScaledTile {
+  using V = Vector;
+  using Block = typename Q::Block;
+  static constexpr ActivationFormat kFormat = ActivationFormat::kInt8Per32;
+  static constexpr int kMaxPanels = V::kMaxPanels;
+  static constexpr int kMaxRows = V::kMaxRows;
+
+  template <int kPanels, int kRows>
+  static void Run(const TilePanels<Block>& panels, const TileRows& rows,
+                  TileSums<V, kPanels, kRows>& sums) {
+    for (size_t i = 0; i < panels.panel_blocks; ++i) {
+      for (int p = 0; p < kPanels; ++p) PrefetchBlock<kRows>(panels.block(p, i));
+      AddScaledGroup<V, Q>(panels, rows, i, 0, sums);
+      AddScaledGroup<V, Q>(panels, rows, i, 1, sums);
+    }
+  }
+};
+
+// --- Super-blocks of 256 weights.
+
+// The dot products of one super-block, each group's times its scale.
+template <typename V, typename Q, int kPanels, int kRows>
+[[gnu::always_inline]] inline void AddSuperBlock(const TilePanels<typename Q::Block>& panels,
+                                                 const TileRows& rows, size_t index,
+                                                 typename Q::Sum (&dots)[kPanels][kRows]) {
+  constexpr int kPairBytes = 8 * Q::kQuads;  // of activations
+  for (int pair = 0; pair < 256 / kPairBytes; ++pair) {
+    const uint8_t* piece =
+        rows.piece(4 * index + pair * kPairBytes / kPieceBytes) + pair * kPairBytes % kPieceBytes;
+    Unroll<2>([&](auto half) __attribute__((always_inline)) {
+      constexpr int h = decltype(half)::value;
+      typename Q::Group groups[kPanels];
+      for (int p = 0; p < kPanels; ++p) {
+        groups[p] = Q::template LoadGroup<h>(panels.block(p, index), pair);
+      }
+      typename V::Activations activations[kRows];
+      Unroll<Q::kQuads>([&](auto quad) __attribute__((always_inline)) {
+        constexpr int t = decltype(quad)::value;
+        typename V::Bytes weights[kPanels];
+        for (int p = 0; p < kPanels; ++p) weights[p] = groups[p].template Quad<t>();
+        for (int m = 0; m < kRows; ++m) {
+          if constexpr (t % 4 == 0) {
+            activations[m] = V::LoadActivations(piece + m * kPieceBytes + 4 * (h * Q::kQuads + t));
+          }
+          const auto activation = activations[m].template Quad<t % 4>();
+          for (int p = 0; p < kPanels; ++p) {
+            dots[p][m].template Add<t, Q::kQuads>(weights[p], activation, groups[p].scale);
+          }
+        }
+      });
+    });
+  }
+}
+
+// The sum over all groups of a small integer of the weights (a minimum, or the scale where all
+// weights have an offset) times the sum of the group's activations.
+template <typename V, typename Q, int kRows>
+[[gnu::always_inline]] inline void PairSums(const typename Q::Block& block, const TileRows& rows,
+                                            size_t index, typename V::Ints (&sums)[kRows]) {
+  constexpr int kPairs = 32 / Q::kQuads;
+  constexpr size_t kFirstWord = Q::kQuads == 8 ? kPer256Sums32 : kPer256Sums16;
+  for (int m = 0; m < kRows; ++m) sums[m] = V::ZeroInts();
+  for (int pair = 0; pair < kPairs; ++pair) {
+    const typename V::Pairs factors = Q::SumFactors(block, pair);
+    const uint8_t* words = rows.word(index * kPer256Words + kFirstWord + pair);
+    for (int m = 0; m < kRows; ++m) {
+      sums[m] = V::AddPairProducts(sums[m], factors, words + m * kWordBytes);
+    }
+  }
+}
+
+template <typename Vector, typename Q>
+struct SuperTile {
+  using V = Vector;
+  using Block = typename Q::Block;
+  static constexpr ActivationFormat kFormat = ActivationFormat::kInt8Per256;
+  static constexpr int kMaxPanels = V::kMaxPanels;
+  static constexpr int kMaxRows = V::kMaxRows;
+
+  template <int kPanels, int kRows>
+  static void Run(const TilePanels<Block>& panels, const TileRows& rows,
+                  TileSums<V, kPanels, kRows>& sums) {
+    for (size_t i = 0; i < panels.panel_blocks; ++i) {
+      typename Q::Sum dots[kPanels][kRows];
+      for (int p = 0; p < kPanels; ++p) {
+        PrefetchBlock<kRows>(panels.block(p, i));
+        for (int m = 0; m < kRows; ++m) dots[p][m].Start();
+      }
+      AddSuperBlock<V, Q>(panels, rows, i, dots);
+      for (int p = 0; p < kPanels; ++p) Finish(panels.block(p, i), rows, i, dots[p], sums.at[p]);
+    }
+  }
+
+ private:
+  template <int kRows>
+  [[gnu::always_inline]] static void Finish(const Block& block, const TileRows& rows, size_t index,
+                                            const typename Q::Sum (&dots)[kRows],
+                                            typename V::Floats (&sums)[kRows]) {
+    typename V::Ints pair_sums[kRows];
+    if constexpr (Q::kMins || Q::kOffset != 0) PairSums<V, Q>(block, rows, index, pair_sums);
+    const uint8_t* scales = rows.word(index * kPer256Words + kPer256Scale);
+    const typename V::Floats scale = V::LoadHalves(block.scale);
+    for (int m = 0; m < kRows; ++m) {
+      const typename V::Floats activation_scale = V::Broadcast(scales + m * kWordBytes);
+      typename V::Ints total = dots[m].Total();
+      if constexpr (Q::kOffset != 0)
+        total = V::template SubtractTimes<Q::kOffset>(total, pair_sums[m]);
+      sums[m] = V::Fma(V::ToFloats(total), Q::Scale(V::Multiply(scale, activation_scale)), sums[m]);
+      if constexpr (Q::kMins) {
+        const typename V::Floats min_scale =
+            V::Multiply(V::LoadHalves(block.min_scale), activation_scale);
+        sums[m] = V::FmaMinus(V::ToFloats(pair_sums[m]), min_scale, sums[m]);
+      }
+    }
+  }
+};
+
+// --- Floats.
+
+template <typename Vector, typename Q>
+struct FloatTile {
+  using V = Vector;
+  using Block = typename Q::Block;
+  static constexpr ActivationFormat kFormat = ActivationFormat::kF32;
+  static constexpr int kMaxPanels = V::kMaxPanels;
+  static constexpr int kMaxRows = V::kMaxRows;
+
+  template <int kPanels, int kRows>
+  static void Run(const TilePanels<Block>& panels, const TileRows& rows, size_t columns,
+                  TileSums<V, kPanels, kRows>& sums) {
+    size_t column = 0;
+    for (; column + kF32Piece <= columns; column += kF32Piece) {
+      const uint8_t* piece = rows.piece(column / kF32Piece);
+      for (int p = 0; p < kPanels; ++p) {
+        PrefetchBlock<kRows>(*reinterpret_cast<const Piece*>(&panels.block(p, column / kColumns)));
+      }
+      Unroll<kF32Piece>([&](auto offset) __attribute__((always_inline)) {
+        AddColumn(panels, column, piece, decltype(offset)::value, sums);
+      });
+    }
+    const uint8_t* piece = rows.piece(column / kF32Piece);
+    for (size_t i = 0; column + i < columns; ++i) AddColumn(panels, column, piece, i, sums);
+  }
+
+ private:
+  static constexpr size_t kColumns = Block::kColumns;
+  struct Piece {
+    Block blocks[kF32Piece / kColumns];
+  };
+
+  template <int kPanels, int kRows>
+  [[gnu::always_inline]] static void AddColumn(const TilePanels<Block>& panels, size_t column,
+                                               const uint8_t* piece, size_t offset,
+                                               TileSums<V, kPanels, kRows>& sums) {
+    typename V::Floats weights[kPanels];
+    for (int p = 0; p < kPanels; ++p) {
+      const Block* blocks = &panels.block(p, column / kColumns);
+      weights[p] = Q::Column(blocks[offset / kColumns], offset % kColumns);
+    }
+    for (int m = 0; m < kRows; ++m) {
+      const typename V::Floats activation =
+          V::Broadcast(piece + m * kPieceBytes + offset * sizeof(float));
+      for (int p = 0; p < kPanels; ++p) {
+        sums.at[p][m] = V::Fma(weights[p], activation, sums.at[p][m]);
+      }
+    }
+  }
+};
+
+template <typename Vector>
+struct Bfloat16Tile {
+  using V = Vector;
+  using Block = PackedBF16;
+  static constexpr ActivationFormat kFormat = ActivationFormat::kBF16;
+  static constexpr int kMaxPanels = V::kMaxPanels;
+  static constexpr int kMaxRows = V::kMaxRows / 2;  // each sum has two chains
+
+  template <int kPanels, int kRows>
+  static void Run(const TilePanels<Block>& panels, const TileRows& rows,
+                  TileSums<V, kPanels, kRows>& sums) {
+    for (size_t i = 0; i < panels.panel_blocks; ++i) {
+      const uint8_t* piece = rows.piece(i);
+      typename V::Floats even[kPanels][kRows];
+      typename V::Floats odd[kPanels][kRows];
+      for (int p = 0; p < kPanels; ++p) {
+        PrefetchBlock<kRows>(panels.block(p, i));
+        for (int m = 0; m < kRows; ++m) even[p][m] = odd[p][m] = V::Zero();
+      }
+      Unroll<16>([&](auto offset) __attribute__((always_inline)) {
+        constexpr int t = decltype(offset)::value;
+        typename V::Ints weights[kPanels];
+        for (int p = 0; p < kPanels; ++p) weights[p] = V::LoadInts(panels.block(p, i).pairs[t]);
+        for (int m = 0; m < kRows; ++m) {
+          const typename V::Ints pair = V::BroadcastInt(piece + m * kPieceBytes + 4 * t);
+          for (int p = 0; p < kPanels; ++p) {
+            even[p][m] = V::Fma(V::LowBfloat16(weights[p]), V::LowBfloat16(pair), even[p][m]);
+            odd[p][m] = V::Fma(V::HighBfloat16(weights[p]), V::HighBfloat16(pair), odd[p][m]);
+          }
+        }
+      });
+      for (int p = 0; p < kPanels; ++p) {
+        for (int m = 0; m < kRows; ++m) {
+          sums.at[p][m] = V::Add(sums.at[p][m], V::Add(even[p][m], odd[p][m]));
+        }
+      }
+    }
+  }
+};
+
+// --- Calls.
+
+template <typename Tile>
+class Products {
+ public:
+  static void Run(const MatmulJob& job, size_t panel_begin, size_t panel_end) {
+    // A set of rows that stays in a second-level cache while all panels pass by.
+    constexpr size_t kSetBytes = 384 * 1024;
+    const ActivationLayout layout = ActivationLayoutOf(Tile::kFormat, job.columns);
+    const size_t set_rows = Max(kSetBytes / ActivationRowBytes(layout), kGroupRows);
+    for (size_t begin = 0; begin < job.batch; begin += set_rows) {
+      const size_t end = Min(begin + set_rows, job.batch);
+      for (size_t panel = panel_begin; panel < panel_end;) {
+        panel += Panels<Tile::kMaxPanels>(job, panel, panel_end - panel, begin, end);
+      }
+    }
+  }
+
+ private:
+  using V = typename Tile::V;
+  using Block = typename Tile::Block;
+
+  static size_t Min(size_t a, size_t b) { return a < b ? a : b; }
+  static size_t Max(size_t a, size_t b) { return a < b ? b : a; }
+
+  // As many panels at a time as there are, at most kPanels. Returns how many.
+  template <int kPanels>
+  static size_t Panels(const MatmulJob& job, size_t panel, size_t count, size_t begin, size_t end) {
+    if constexpr (kPanels > 1) {
+      if (count < kPanels) return Panels<kPanels / 2>(job, panel, count, begin, end);
+    }
+    while (begin < end) {
+      // A tile stays in its group.
+      const size_t row = job.first_row + begin;
+      const size_t left = Min(end - begin, kGroupRows - row % kGroupRows);
+      begin += Rows<kPanels, Tile::kMaxRows>(job, panel, begin, left);
+    }
+    return kPanels;
+  }
+
+  // As many rows at a time as there are, at most kRows. Returns how many.
+  template <int kPanels, int kRows>
+  static size_t Rows(const MatmulJob& job, size_t panel, size_t row, size_t count) {
+    if constexpr (kRows > 1) {
+      if (count < kRows) return Rows<kPanels, kRows / 2>(job, panel, row, count);
+    }
+    const ActivationLayout layout = ActivationLayoutOf(Tile::kFormat, job.columns);
+    const ActivationRow first = ActivationRowAt(layout, job.activation_rows, job.first_row + row);
+    const auto* activations = static_cast<const uint8_t*>(job.activations);
+    const TileRows rows = {activations + first.pieces, activations + first.words, first.group_rows};
+    const size_t panel_blocks = (job.columns + Block::kColumns - 1) / Block::kColumns;
+    const TilePanels<Block> panels = {static_cast<const Block*>(job.weights) + panel * panel_blocks,
+                                      panel_blocks};
+    TileSums<V, kPanels, kRows> sums;
+    for (int p = 0; p < kPanels; ++p) {
+      for (int m = 0; m < kRows; ++m) sums.at[p][m] = V::Zero();
+    }
+    if constexpr (Tile::kFormat == ActivationFormat::kF32) {
+      Tile::Run(panels, rows, job.columns, sums);
+    } else {
+      Tile::Run(panels, rows, sums);
+    }
+    for (int p = 0; p < kPanels; ++p) {
+      const size_t output = (panel + p) * kPanelRows;
+      for (int m = 0; m < kRows; ++m) {
+        const size_t to = job.to_rows == nullptr ? row + m : job.to_rows[row + m];
+        V::Store(sums.at[p][m], job.out + to * job.out_stride + output,
+                 Min(job.rows - output, kPanelRows));
+      }
+    }
+    return kRows;
+  }
+};
+
+}  // namespace
+}  // namespace aster::kernels

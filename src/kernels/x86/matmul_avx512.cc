@@ -1,0 +1,309 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Matrix products with AVX-512: a 512-bit register is one quad of each of sixteen rows, and one
+// instruction multiplies it with four activations.
+#include <immintrin.h>
+
+#include "kernels/iq2_tables.h"
+#include "kernels/matmul_tiles.h"
+#include "kernels/ref/activations_ref.h"
+#include "kernels/x86/vector_avx512.h"
+
+namespace aster::kernels {
+namespace {
+
+using V = VectorAvx512;
+
+__m512i Load(const void* from) { return _mm512_loadu_si512(from); }
+
+// Low and high halves of bytes, each between 0 and 15.
+__m512i LowHalves(__m512i bytes) { return _mm512_and_si512(bytes, _mm512_set1_epi8(15)); }
+__m512i HighHalves(__m512i bytes) { return LowHalves(_mm512_srli_epi16(bytes, 4)); }
+
+// Quad t of a group of kQuads, each byte 4 bits.
+template <int t, int kQuads>
+__m512i FourBits(const PackedQuads* quads) {
+  constexpr int kHalf = kQuads / 2;
+  return t < kHalf ? LowHalves(Load(quads[t])) : HighHalves(Load(quads[t % kHalf]));
+}
+
+// --- Types with a scale per 32 weights.
+
+struct DotSum {
+  void Start(__m512i start) { total = start; }
+  template <int t>
+  void Add(__m512i weights, __m512i activation) {
+    total = _mm512_dpbusd_epi32(total, weights, activation);
+  }
+  __m512i Total() const { return total; }
+
+  __m512i total;
+};
+
+struct Q8_0 {
+  using Block = PackedQ8_0;
+  using Sum = DotSum;
+  static constexpr size_t kStartWord = kPer32Start128;
+  static __m512i Start(const uint8_t* word) { return V::BroadcastInt(word); }
+  template <int t>
+  static __m512i Quad(const Block& block, int group) {
+    return Load(block.quants[group][t]);
+  }
+  static __m512 Scale(const Block& block, int group) { return V::LoadHalves(block.scales[group]); }
+};
+
+struct Q4_0 {
+  using Block = PackedQ4_0;
+  using Sum = DotSum;
+  static constexpr size_t kStartWord = kPer32Start8;
+  static __m512i Start(const uint8_t* word) { return V::BroadcastInt(word); }
+  template <int t>
+  static __m512i Quad(const Block& block, int group) {
+    return FourBits<t, 8>(block.quants[group]);
+  }
+  static __m512 Scale(const Block& block, int group) { return V::LoadHalves(block.scales[group]); }
+};
+
+struct MXFP4 {
+  using Block = PackedMXFP4;
+  using Sum = DotSum;
+  static constexpr size_t kStartWord = kPer32Start8;
+  // Sixteen is added to the weights, twice the eight of the word.
+  static __m512i Start(const uint8_t* word) {
+    const __m512i start = V::BroadcastInt(word);
+    return _mm512_add_epi32(start, start);
+  }
+  template <int t>
+  static __m512i Quad(const Block& block, int group) {
+    const __m512i values = _mm512_broadcast_i32x4(
+        _mm_setr_epi8(16, 17, 18, 19, 20, 22, 24, 28, 16, 15, 14, 13, 12, 10, 8, 4));
+    return _mm512_shuffle_epi8(values, FourBits<t, 8>(block.quants[group]));
+  }
+  static __m512 Scale(const Block& block, int group) {
+    return V::LoadHalfExponents(block.exponents[group]);
+  }
+};
+
+// --- Super-blocks.
+
+struct ScaledDotSum {
+  void Start() { total = _mm512_setzero_si512(); }
+  template <int t, int kQuads>
+  void Add(__m512i weights, __m512i activation, __m512i scale) {
+    dot = _mm512_dpbusd_epi32(t == 0 ? _mm512_setzero_si512() : dot, weights, activation);
+    if constexpr (t == kQuads - 1) {
+      total = _mm512_add_epi32(total, _mm512_mullo_epi32(dot, scale));
+    }
+  }
+  __m512i Total() const { return total; }
+
+  __m512i total;
+  __m512i dot;
+};
+
+// One of two neighbouring 16-bit integers in each lane, as 32 bits.
+template <int h>
+__m512i OfPair(__m512i pairs) {
+  return h == 0 ? _mm512_srai_epi32(_mm512_slli_epi32(pairs, 16), 16)
+                : _mm512_srai_epi32(pairs, 16);
+}
+
+__m512i UnsignedPairs(const PackedPair& pairs) {
+  return _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(pairs)));
+}
+__m512i SignedPairs(const PackedPair& pairs) {
+  return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(pairs)));
+}
+
+// What most of them share.
+template <typename PackedBlock, int kQuadsOfGroup>
+struct SuperBase {
+  using Block = PackedBlock;
+  using Sum = ScaledDotSum;
+  static constexpr int kQuads = kQuadsOfGroup;
+  static constexpr bool kMins = true;
+  static constexpr int kOffset = 0;
+  static __m512 Scale(__m512 scale) { return scale; }
+};
+
+struct Q4_K : SuperBase<PackedQ4_K, 8> {
+  struct Group {
+    template <int t>
+    __m512i Quad() const {
+      return FourBits<t, 8>(quads);
+    }
+    const PackedQuads* quads;
+    __m512i scale;
+  };
+  template <int h>
+  static Group LoadGroup(const Block& block, int pair) {
+    return {block.quants[2 * pair + h], OfPair<h>(UnsignedPairs(block.scales[pair]))};
+  }
+  static __m512i SumFactors(const Block& block, int pair) {
+    return UnsignedPairs(block.mins[pair]);
+  }
+};
+
+struct Q5_K : SuperBase<PackedQ5_K, 8> {
+  struct Group {
+    template <int t>
+    __m512i Quad() const {
+      const __m512i high = t < 4 ? _mm512_slli_epi16(Load(quads[4]), t < 4 ? 4 - t : 0)
+                                 : _mm512_srli_epi16(Load(quads[4]), t > 4 ? t - 4 : 0);
+      // low | (high & 16)
+      return _mm512_ternarylogic_epi32(FourBits<t, 8>(quads), high, _mm512_set1_epi8(16), 0xf8);
+    }
+    const PackedQuads* quads;
+    __m512i scale;
+  };
+  template <int h>
+  static Group LoadGroup(const Block& block, int pair) {
+    return {block.groups[2 * pair + h].low, OfPair<h>(UnsignedPairs(block.scales[pair]))};
+  }
+  static __m512i SumFactors(const Block& block, int pair) {
+    return UnsignedPairs(block.mins[pair]);
+  }
+};
+
+struct Q6_K : SuperBase<PackedQ6_K, 4> {
+  static constexpr bool kMins = false;
+  static constexpr int kOffset = 32;
+  struct Group {
+    template <int t>
+    __m512i Quad() const {
+      const __m512i high = t < 2 ? _mm512_slli_epi16(Load(quads[2]), t < 2 ? 4 - 2 * t : 0)
+                                 : _mm512_srli_epi16(Load(quads[2]), t > 2 ? 2 * t - 4 : 0);
+      // low | (high & 48)
+      return _mm512_ternarylogic_epi32(FourBits<t, 4>(quads), high, _mm512_set1_epi8(48), 0xf8);
+    }
+    const PackedQuads* quads;
+    __m512i scale;
+  };
+  template <int h>
+  static Group LoadGroup(const Block& block, int pair) {
+    return {block.groups[2 * pair + h].low, OfPair<h>(SignedPairs(block.scales[pair]))};
+  }
+  static __m512i SumFactors(const Block& block, int pair) {
+    return SignedPairs(block.scales[pair]);
+  }
+};
+
+struct Q2_K : SuperBase<PackedQ2_K, 4> {
+  struct Group {
+    template <int t>
+    __m512i Quad() const {
+      return _mm512_and_si512(_mm512_srli_epi16(quads, 2 * t), _mm512_set1_epi8(3));
+    }
+    __m512i quads;
+    __m512i scale;
+  };
+  template <int h>
+  static Group LoadGroup(const Block& block, int pair) {
+    const __m512i pairs = UnsignedPairs(block.scales[pair]);
+    return {Load(block.quants[2 * pair + h]), OfPair<h>(LowHalves(pairs))};
+  }
+  static __m512i SumFactors(const Block& block, int pair) {
+    return _mm512_srli_epi16(UnsignedPairs(block.scales[pair]), 4);
+  }
+};
+
+// Its grid has three levels, so that a quad is eight bits: tables of the low and the high quad of
+// each point fit into four registers each. The signs are applied around an offset of 64.
+struct IQ2_XXS : SuperBase<PackedIQ2_XXS, 8> {
+  static constexpr bool kMins = false;
+  static constexpr int kOffset = 64;
+  struct Group {
+    template <int t>
+    __m512i Quad() const {
+      constexpr int kPoint = t / 2;
+      // A row's code in each byte of its lane, shifted by 0, 2, 4 and 6 bits.
+      const __m512i lanes = _mm512_add_epi8(LaneIndices(), _mm512_set1_epi8(16 * kPoint));
+      const __m512i codes = _mm512_permutexvar_epi8(lanes, t % 2 == 0 ? low_codes : high_codes);
+      const __m512i shifts = _mm512_set1_epi64(0x2624222006040200);
+      const __m512i digits = _mm512_multishift_epi64_epi8(shifts, codes);
+      const __m512i values = _mm512_permutexvar_epi8(digits, Levels());
+      // The point's seven signs in the low byte of the lane, the eighth making their number even.
+      const __m512i seven = _mm512_srli_epi32(signs, 7 * kPoint);
+      const __m512i eight = _mm512_gf2p8affine_epi64_epi8(seven, EvenSignsMatrix(), 0);
+      const __m512i of_lane = _mm512_shuffle_epi8(eight, LowByteOfLane());
+      const __m512i bits =
+          _mm512_set1_epi32(t % 2 == 0 ? 0x08040201 : static_cast<int>(0x80402010));
+      const __mmask64 negative = _mm512_test_epi8_mask(of_lane, bits);
+      const __m512i offset = _mm512_set1_epi8(64);
+      return _mm512_mask_sub_epi8(_mm512_add_epi8(offset, values), negative, offset, values);
+    }
+    __m512i low_codes;  // [point][row]
+    __m512i high_codes;
+    __m512i signs;  // [row]
+    __m512i scale;
+  };
+  template <int h>
+  static Group LoadGroup(const Block& block, int pair) {
+    const auto& group = block.groups[2 * pair + h];
+    const __m512i points = Load(group.points);
+    const __m512i signs = Load(group.signs_and_scale);
+    return {Codes(kIq2Tables.low_codes, points), Codes(kIq2Tables.high_codes, points), signs,
+            GroupScale(signs)};
+  }
+  static __m512i SumFactors(const Block& block, int pair) {
+    const __m512i low = GroupScale(Load(block.groups[2 * pair].signs_and_scale));
+    const __m512i high = GroupScale(Load(block.groups[2 * pair + 1].signs_and_scale));
+    return _mm512_or_si512(low, _mm512_slli_epi32(high, 16));
+  }
+  static __m512 Scale(__m512 scale) { return V::Multiply(scale, _mm512_set1_ps(0.125f)); }
+
+ private:
+  static __m512i Codes(const uint8_t (&table)[256], __m512i points) {
+    const __m512i lower = _mm512_permutex2var_epi8(Load(table), points, Load(table + 64));
+    const __m512i upper = _mm512_permutex2var_epi8(Load(table + 128), points, Load(table + 192));
+    return _mm512_mask_blend_epi8(_mm512_movepi8_mask(points), lower, upper);
+  }
+  static __m512i GroupScale(__m512i signs_and_scale) {
+    const __m512i stored = _mm512_srli_epi32(signs_and_scale, 28);
+    return _mm512_add_epi32(_mm512_add_epi32(stored, stored), _mm512_set1_epi32(1));
+  }
+  // The lane, in each of its bytes.
+  static __m512i LaneIndices() {
+    return _mm512_setr_epi32(0, 0x01010101, 0x02020202, 0x03030303, 0x04040404, 0x05050505,
+                             0x06060606, 0x07070707, 0x08080808, 0x09090909, 0x0a0a0a0a, 0x0b0b0b0b,
+                             0x0c0c0c0c, 0x0d0d0d0d, 0x0e0e0e0e, 0x0f0f0f0f);
+  }
+  static __m512i LowByteOfLane() {
+    return _mm512_broadcast_i32x4(_mm_setr_epi32(0, 0x04040404, 0x08080808, 0x0c0c0c0c));
+  }
+  // Level i % 4 at i.
+  static __m512i Levels() {
+    return _mm512_set1_epi32(kIq2Levels[0] | kIq2Levels[1] << 8 | kIq2Levels[2] << 16);
+  }
+  // The identity, but for bit 7, which becomes the parity of the others.
+  static __m512i EvenSignsMatrix() { return _mm512_set1_epi64(0x010204081020407f); }
+};
+
+// --- Floats.
+
+struct F32 {
+  using Block = PackedF32;
+  static __m512 Column(const Block& block, size_t) { return _mm512_loadu_ps(block.values); }
+};
+
+struct F16 {
+  using Block = PackedF16;
+  static __m512 Column(const Block& block, size_t column) {
+    return V::LoadHalves(block.values[column]);
+  }
+};
+
+}  // namespace
+
+const MatmulTable kMatmulAvx512 = {
+    .products = {Products<FloatTile<V, F32>>::Run, Products<FloatTile<V, F16>>::Run,
+                 Products<Bfloat16Tile<V>>::Run, Products<ScaledTile<V, Q8_0>>::Run,
+                 Products<ScaledTile<V, Q4_0>>::Run, Products<ScaledTile<V, MXFP4>>::Run,
+                 Products<SuperTile<V, Q2_K>>::Run, Products<SuperTile<V, Q4_K>>::Run,
+                 Products<SuperTile<V, Q5_K>>::Run, Products<SuperTile<V, Q6_K>>::Run,
+                 Products<SuperTile<V, IQ2_XXS>>::Run},
+    .prepare = {PrepareF32Ref, PrepareBF16Ref, PrepareInt8Per32Ref, PrepareInt8Per256Ref},
+};
+
+}  // namespace aster::kernels
