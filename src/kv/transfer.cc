@@ -102,7 +102,8 @@ Status Export(const PageTable& table, LayerRange layers, uint32_t begin, uint32_
                                        .stream = s,
                                        .first_row = rows.begin,
                                        .row_count = rows.end - rows.begin,
-                                       .row_bytes = static_cast<uint32_t>(codec.row_bytes())};
+                                       .row_bytes = static_cast<uint32_t>(codec.row_bytes()),
+                                       .rows = {}};
                         plain_rows.resize(uint64_t{block.row_count} * block.row_bytes);
                         codec.ReadRows(table.Page(layer, index, s),
                                        rows.begin - index * codec.page_rows(), block.row_count,
