@@ -8,17 +8,17 @@
 #include <algorithm>
 #include <iterator>
 
-#include "quant/test_support.h"
+#include "quant/random_for_test.h"
 
 namespace aster::quant {
 namespace {
 
 TEST(Scales, EightScalesAndMinimaComeBack) {
-  TestRandom random(1);
+  Random random(1);
   for (int round = 0; round < 1000; ++round) {
     ScalesAndMins values;
-    for (uint8_t& scale : values.scales) scale = random.Next() & 63;
-    for (uint8_t& min : values.mins) min = random.Next() & 63;
+    for (uint8_t& scale : values.scales) scale = random.NextU32() & 63;
+    for (uint8_t& min : values.mins) min = random.NextU32() & 63;
     uint8_t packed[12];
     PackScalesAndMins(values, packed);
     const ScalesAndMins back = UnpackScalesAndMins(packed);
@@ -28,10 +28,10 @@ TEST(Scales, EightScalesAndMinimaComeBack) {
 }
 
 TEST(Scales, SixteenSignedScalesComeBack) {
-  TestRandom random(2);
+  Random random(2);
   for (int round = 0; round < 1000; ++round) {
     std::array<int8_t, 16> scales;
-    for (int8_t& scale : scales) scale = static_cast<int8_t>((random.Next() & 63) - 32);
+    for (int8_t& scale : scales) scale = static_cast<int8_t>((random.NextU32() & 63) - 32);
     uint8_t packed[12];
     PackScales6(scales, packed);
     EXPECT_EQ(UnpackScales6(packed), scales);
@@ -40,10 +40,10 @@ TEST(Scales, SixteenSignedScalesComeBack) {
 
 // Twelve bytes have room for exactly sixteen 6-bit numbers, so packing must be the inverse too.
 TEST(Scales, AnyTwelveBytesComeBack) {
-  TestRandom random(3);
+  Random random(3);
   for (int round = 0; round < 1000; ++round) {
     uint8_t bytes[12];
-    for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random.Next());
+    for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random.NextU32());
     uint8_t back[12];
     PackScalesAndMins(UnpackScalesAndMins(bytes), back);
     EXPECT_TRUE(std::equal(std::begin(bytes), std::end(bytes), std::begin(back)));
