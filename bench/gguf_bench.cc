@@ -129,3 +129,5 @@ BENCHMARK(BM_OpenLargeVocabulary)->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace aster::gguf
+
+BENCHMARK_MAIN();
