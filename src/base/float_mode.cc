@@ -16,7 +16,8 @@ namespace {
 
 // MXCSR: all exceptions masked (bits 7-12), round to nearest (13-14 zero), denormal inputs are zero
 // (6) and denormal results too (15).
-constexpr uint32_t kComputeMode = 0x1F80 | (1U << 6) | (1U << 15);
+constexpr uint32_t kExactMode = 0x1F80;
+constexpr uint32_t kComputeMode = kExactMode | (1U << 6) | (1U << 15);
 constexpr uint32_t kFlags = 0x3F;  // what has happened so far, not part of the mode
 
 uint64_t ReadMode() { return _mm_getcsr() & ~kFlags; }
@@ -26,6 +27,7 @@ void WriteMode(uint64_t mode) { _mm_setcsr(static_cast<uint32_t>(mode)); }
 
 // FPCR: flush denormals of single and double precision (bit 24); round to nearest, no traps, NaNs
 // pass through: all zero. Half precision (bit 19) is only converted, never computed in.
+constexpr uint64_t kExactMode = 0;
 constexpr uint64_t kComputeMode = uint64_t{1} << 24;
 
 uint64_t ReadMode() {
@@ -43,6 +45,9 @@ void WriteMode(uint64_t mode) { asm volatile("msr fpcr, %0" ::"r"(mode) : "memor
 
 ComputeFloatMode::ComputeFloatMode() : earlier_(ReadMode()) { WriteMode(kComputeMode); }
 ComputeFloatMode::~ComputeFloatMode() { WriteMode(earlier_); }
+
+ExactFloatMode::ExactFloatMode() : earlier_(ReadMode()) { WriteMode(kExactMode); }
+ExactFloatMode::~ExactFloatMode() { WriteMode(earlier_); }
 
 bool InComputeFloatMode() { return ReadMode() == kComputeMode; }
 

@@ -27,6 +27,19 @@ class ComputeFloatMode {
   uint64_t earlier_;  // the control register's value
 };
 
+// The same for the mode that programs start in, which keeps denormals: for reading and converting
+// numbers exactly on a thread that may be computing.
+class ExactFloatMode {
+ public:
+  ExactFloatMode();
+  ~ExactFloatMode();
+  ExactFloatMode(const ExactFloatMode&) = delete;
+  ExactFloatMode& operator=(const ExactFloatMode&) = delete;
+
+ private:
+  uint64_t earlier_;
+};
+
 // Whether this thread is in the compute mode now.
 bool InComputeFloatMode();
 

@@ -7,6 +7,7 @@
 
 #include <cstring>
 
+#include "base/float_mode.h"
 #include "quant/decode.h"
 #include "quant/half.h"
 
@@ -101,6 +102,7 @@ Status Dequantize(TensorType type, Bytes row, std::span<float> out) {
     return InvalidArgument(fmt::format("{} bytes are not {} elements of {}", row.size(), out.size(),
                                        gguf::TensorTypeName(type)));
   }
+  const ExactFloatMode mode;  // small scales may give denormal weights
   decode(row.data(), out.size() / gguf::FindTensorType(type)->block_elements, out.data());
   return Ok();
 }

@@ -14,14 +14,15 @@
 namespace aster::quant {
 
 // Decodes `block_count` blocks that stand one after the other at `blocks`, aligned or not. Any
-// bytes are valid blocks; where a scale is infinite or NaN, so are the floats.
+// bytes are valid blocks; where a scale is infinite or NaN, so are the floats. Computes in the
+// calling thread's float mode: denormal weights are zero where it flushes those.
 using Decoder = void (*)(const uint8_t* blocks, size_t block_count, float* out);
 
 // Null where the type cannot be dequantised.
 Decoder FindDecoder(gguf::TensorType type);
 
-// A whole row (or several). An error where the type has no decoder, or where the bytes are not
-// exactly those of out.size() elements.
+// A whole row (or several), exact in any float mode. An error where the type has no decoder, or
+// where the bytes are not exactly those of out.size() elements.
 Status Dequantize(gguf::TensorType type, Bytes row, std::span<float> out);
 
 }  // namespace aster::quant

@@ -6,9 +6,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
+#include "base/float_mode.h"
 #include "base/hash.h"
 #include "quant/blocks.h"
 #include "quant/half.h"
@@ -134,6 +136,17 @@ TEST(Dequantize, Iq2XxsByHand) {
   EXPECT_EQ(point[1], scale * -8);
   EXPECT_EQ(point[2], scale * 8);
   EXPECT_EQ(point[7], scale * -8);
+}
+
+TEST(Dequantize, DenormalWeightsAreKeptInAnyFloatMode) {
+  BlockMXFP4 block = {};
+  block.exponent = 1;
+  block.quants[0] = 0x01;  // half of 2^-126
+  std::vector<float> out(32);
+  const ComputeFloatMode mode;
+  const auto* bytes = reinterpret_cast<const uint8_t*>(&block);
+  ASSERT_TRUE(Dequantize(TensorType::kMXFP4, {bytes, sizeof(block)}, out).ok());
+  EXPECT_EQ(std::bit_cast<uint32_t>(out[0]), 0x00400000u);
 }
 
 TEST(Dequantize, RefusesWhatIsNotARow) {
