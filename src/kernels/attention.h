@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Attention over pages of keys and values. Every page gives each query a result of its own
+// (maximum, sum of weights, weighted values), and page results are merged in ascending order, so
+// that neither the number of queries in a call, nor of threads, nor the moment a row was written
+// changes a bit. docs/attention.md states every formula; ref/attention.cc is their plain form.
+// Must not know models, positions' meaning, masks by name, threads or owners of memory. Plain data:
+// sources of one instruction set include this.
+//
+// A call serves one key/value head: its rows are the queries of all heads that share it, for any
+// number of tokens. Callers split work by key/value head, by rows, and, where rows are few, by
+// pages (attend_pages and merge_pages). Threads are in the compute float mode. Nothing allocates.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/isa.h"
+#include "kernels/pages.h"
+
+namespace aster::kernels {
+
+// The positions that a query sees: [0, sink_end) and [begin, end).
+struct VisibleRows {
+  int64_t sink_end;
+  int64_t begin;
+  int64_t end;
+};
+
+// What the query at `position` sees under the usual masks: itself and what came before, of that the
+// last `window` positions (itself counted; 0 for all) and the first `sinks`.
+VisibleRows VisibleTo(int64_t position, int64_t window, int64_t sinks);
+
+// Rows as the model has them: row r belongs to token r / heads and head r % heads, and starts at
+// token * token_stride + head * head_stride floats.
+struct RowGrid {
+  size_t rows;
+  size_t heads;
+  size_t token_stride;
+  size_t head_stride;
+};
+
+// Queries are prepared in groups of this many rows: [groups][key_dim][kQueryGroup].
+inline constexpr int kQueryGroup = 12;
+
+struct AttentionJob {
+  const PageLayout* layout;
+  const uint8_t* const* pages;  // [page_count], of one layer and head, ascending and consecutive;
+  size_t page_count;            // null is allowed for a page that no row of the job sees
+  int64_t first_page;           // number of pages[0]: it holds positions from first_page * 128
+
+  const float* queries;        // prepared
+  const VisibleRows* visible;  // [rows]
+  size_t rows;
+};
+
+// What rows have gathered so far, or the results of one page.
+struct AttentionState {
+  float* max;     // [rows], of scores in units of log 2
+  float* sum;     // [rows]
+  float* values;  // [rows][value_stride]
+};
+
+struct AttentionTable {
+  // Writes `count` rows of floats (`key_stride` and `value_stride` floats apart) into a page, from
+  // position `first` of the page.
+  void (*write_rows)(const PageLayout& layout, int first, int count, const float* keys,
+                     size_t key_stride, const float* values, size_t value_stride, uint8_t* page);
+
+  // queries = what AttentionJob wants, of rows of key_dim floats times `factor` (QueryFactor).
+  // QueryFloats(rows, key_dim) floats are written.
+  void (*prepare_queries)(const PageLayout& layout, const float* q, const RowGrid& grid,
+                          float factor, float* queries);
+
+  // Merges the job's pages, in ascending order, into `state` (ResetAttention before the first).
+  void (*attend)(const AttentionJob& job, const AttentionState& state);
+
+  // Writes each page's own result instead: page i of the job to rows [i * rows, (i + 1) * rows) of
+  // `results`.
+  void (*attend_pages)(const AttentionJob& job, const AttentionState& results);
+
+  // Merges `page_count` such results into `state`: the same bits as attend.
+  void (*merge_pages)(const PageLayout& layout, const AttentionState& results, size_t page_count,
+                      size_t rows, const AttentionState& state);
+
+  // out = values / sum, by rows of value_dim floats; zero where nothing was seen. sinks[heads], if
+  // not null, are logits of one more weight per head that counts in the sum only.
+  void (*finish)(const PageLayout& layout, const AttentionState& state, const float* sinks,
+                 const RowGrid& grid, float* out);
+};
+
+// Scores are in units of log 2: the factor of queries is scale / ln 2, rounded to float.
+float QueryFactor(float scale);
+
+// Floats of prepared queries.
+size_t QueryFloats(size_t rows, int key_dim);
+
+// Nothing seen yet.
+void ResetAttention(const PageLayout& layout, size_t rows, const AttentionState& state);
+
+// For an instruction set that this machine has (isa_choice.h).
+const AttentionTable& Attention(Isa isa);
+
+extern const AttentionTable kAttentionRef;
+extern const AttentionTable kAttentionAvx2;
+extern const AttentionTable kAttentionAvx512;
+extern const AttentionTable kAttentionNeon;
+
+}  // namespace aster::kernels

@@ -1,0 +1,276 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "kernels/attention.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "kernels/ops.h"
+#include "kernels/ref/math.h"
+#include "quant/half.h"
+
+namespace aster::kernels {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr int kLanes = 16;
+constexpr int kTileDepth = 32;  // bf16: how many products an AMX tile sums
+
+float RoundToBf16(float x) { return quant::Bfloat16ToFloat(quant::FloatToBfloat16(x)); }
+
+uint16_t LoadHalf(const uint8_t* p) {
+  uint16_t half;
+  std::memcpy(&half, p, 2);
+  return half;
+}
+
+// Row `position` of a page, as floats; exact.
+struct Row {
+  std::array<float, kMaxHeadDim> key;
+  std::array<float, kMaxHeadDim> value;
+};
+
+void Decode(KvType type, const uint8_t* elements, const uint8_t* scales, int dim, float* out) {
+  for (int d = 0; d < dim; ++d) {
+    switch (type) {
+      case KvType::kF16:
+        out[d] = quant::HalfToFloat(LoadHalf(elements + 2 * d));
+        break;
+      case KvType::kBf16:
+        out[d] = quant::Bfloat16ToFloat(LoadHalf(elements + 2 * d));
+        break;
+      case KvType::kQ8:
+        out[d] = static_cast<float>(static_cast<int8_t>(elements[d])) *
+                 quant::HalfToFloat(LoadHalf(scales + 2 * (d / kQ8Group)));
+        break;
+    }
+  }
+}
+
+void ReadRow(const PageLayout& layout, const uint8_t* page, int position, Row& row) {
+  std::array<uint8_t, 4 * kMaxHeadDim + kMaxHeadDim / 4> bytes;
+  ExportRows(layout, page, position, 1, bytes.data());
+  const uint8_t* values = bytes.data() + layout.key_row_bytes;
+  Decode(layout.type, bytes.data(), bytes.data() + layout.key_dim, layout.key_dim, row.key.data());
+  Decode(layout.type, values, values + layout.value_dim, layout.value_dim, row.value.data());
+}
+
+// Bytes of one exported half row.
+void Encode(KvType type, const float* x, int dim, uint8_t* out) {
+  if (type == KvType::kQ8) {
+    std::array<int8_t, kMaxHeadDim> quants;
+    std::array<uint16_t, kMaxHeadDim / kQ8Group> scales;
+    kOpsRef.to_q8(x, static_cast<size_t>(dim), quants.data(), scales.data());
+    std::memcpy(out, quants.data(), static_cast<size_t>(dim));
+    std::memcpy(out + dim, scales.data(), 2 * static_cast<size_t>((dim + kQ8Group - 1) / kQ8Group));
+    return;
+  }
+  for (int d = 0; d < dim; ++d) {
+    const uint16_t half =
+        type == KvType::kF16 ? quant::FloatToHalf(x[d]) : quant::FloatToBfloat16(x[d]);
+    std::memcpy(out + 2 * d, &half, 2);
+  }
+}
+
+void WriteRows(const PageLayout& layout, int first, int count, const float* keys, size_t key_stride,
+               const float* values, size_t value_stride, uint8_t* page) {
+  for (int i = 0; i < count; ++i) {
+    std::array<uint8_t, 4 * kMaxHeadDim + kMaxHeadDim / 4> bytes;
+    const auto row = static_cast<size_t>(i);
+    Encode(layout.type, keys + row * key_stride, layout.key_dim, bytes.data());
+    Encode(layout.type, values + row * value_stride, layout.value_dim,
+           bytes.data() + layout.key_row_bytes);
+    ImportRows(layout, bytes.data(), first + i, 1, page);
+  }
+}
+
+void PrepareQueries(const PageLayout& layout, const float* q, const RowGrid& grid, float factor,
+                    float* queries) {
+  const auto dim = static_cast<size_t>(layout.key_dim);
+  std::fill_n(queries, QueryFloats(grid.rows, layout.key_dim), 0.0f);
+  for (size_t r = 0; r < grid.rows; ++r) {
+    const float* row = q + r / grid.heads * grid.token_stride + r % grid.heads * grid.head_stride;
+    float* group = queries + r / kQueryGroup * kQueryGroup * dim;
+    for (size_t d = 0; d < dim; ++d) {
+      const float x = row[d] * factor;
+      group[d * kQueryGroup + r % kQueryGroup] = layout.type == KvType::kBf16 ? RoundToBf16(x) : x;
+    }
+  }
+}
+
+bool Sees(const VisibleRows& visible, int64_t position) {
+  return position < visible.sink_end || (position >= visible.begin && position < visible.end);
+}
+
+// The sum of a[i] * b[i]: one chain, or for bf16 an even and an odd one over every 32. Absent
+// products (a mask's) are left out.
+template <typename A, typename B, typename Present>
+float Chain(KvType type, int count, A a, B b, Present present) {
+  float sum = 0.0f;
+  if (type != KvType::kBf16) {
+    for (int i = 0; i < count; ++i) {
+      if (present(i)) sum = std::fma(a(i), b(i), sum);
+    }
+    return sum;
+  }
+  for (int begin = 0; begin < count; begin += kTileDepth) {
+    float chains[2] = {0.0f, 0.0f};
+    for (int i = begin; i < std::min(count, begin + kTileDepth); ++i) {
+      if (present(i)) chains[i % 2] = std::fma(a(i), b(i), chains[i % 2]);
+    }
+    sum = sum + (chains[0] + chains[1]);
+  }
+  return sum;
+}
+
+float TreeOf(float (*join)(float, float), std::array<float, kLanes> lanes) {
+  for (int half = kLanes / 2; half > 0; half /= 2) {
+    for (int i = 0; i < half; ++i) lanes[i] = join(lanes[i], lanes[i + half]);
+  }
+  return lanes[0];
+}
+
+float AddOf(float a, float b) { return a + b; }
+
+// What one query makes of one page.
+struct PageResult {
+  float max;
+  float sum;
+  std::array<float, kMaxHeadDim> values;
+};
+
+void AttendPage(const PageLayout& layout, const std::array<Row, kPagePositions>& rows,
+                const float* query, const std::array<bool, kPagePositions>& sees,
+                PageResult& result) {
+  std::array<float, kPagePositions> weights;
+  std::array<float, kLanes> lanes;
+  lanes.fill(-kInfinity);
+  for (int p = 0; p < kPagePositions; ++p) {
+    if (!sees[p]) continue;
+    weights[p] = Chain(
+        layout.type, layout.key_dim, [&](int d) { return query[d * kQueryGroup]; },
+        [&](int d) { return rows[p].key[d]; }, [](int) { return true; });
+    lanes[p % kLanes] = ref::Max(weights[p], lanes[p % kLanes]);
+  }
+  result.max = TreeOf(ref::Max, lanes);
+  const float base = result.max == -kInfinity ? 0.0f : result.max;
+  lanes.fill(0.0f);
+  for (int p = 0; p < kPagePositions; ++p) {
+    if (!sees[p]) continue;
+    weights[p] = ref::Exp2(weights[p] - base);
+    if (layout.type == KvType::kBf16) weights[p] = RoundToBf16(weights[p]);
+    lanes[p % kLanes] += weights[p];
+  }
+  result.sum = TreeOf(AddOf, lanes);
+  for (int d = 0; d < layout.value_dim; ++d) {
+    const float value = Chain(
+        layout.type, kPagePositions, [&](int p) { return weights[p]; },
+        [&](int p) { return rows[p].value[d]; }, [&](int p) { return sees[p]; });
+    result.values[d] = value + 0.0f;  // no negative zero
+  }
+}
+
+// Calls use(page, row, result) for every page that a row sees, pages ascending.
+template <typename Use>
+void ForEachResult(const AttentionJob& job, Use use) {
+  const PageLayout& layout = *job.layout;
+  static thread_local std::array<Row, kPagePositions> rows;
+  for (size_t i = 0; i < job.page_count; ++i) {
+    const int64_t start = (job.first_page + static_cast<int64_t>(i)) * kPagePositions;
+    bool read = false;
+    for (size_t r = 0; r < job.rows; ++r) {
+      std::array<bool, kPagePositions> sees;
+      for (int p = 0; p < kPagePositions; ++p) sees[p] = Sees(job.visible[r], start + p);
+      if (std::find(sees.begin(), sees.end(), true) == sees.end()) continue;
+      if (!read) {
+        for (int p = 0; p < kPagePositions; ++p) ReadRow(layout, job.pages[i], p, rows[p]);
+        read = true;
+      }
+      const float* query = job.queries +
+                           r / kQueryGroup * kQueryGroup * static_cast<size_t>(layout.key_dim) +
+                           r % kQueryGroup;
+      PageResult result;
+      AttendPage(layout, rows, query, sees, result);
+      use(i, r, result);
+    }
+  }
+}
+
+// M' = max(m, M), and both sides scaled to it. The last addition makes negative zeros positive, so
+// that merging a page of which nothing was seen changes nothing.
+void Merge(const PageLayout& layout, float max, float sum, const float* values, size_t row,
+           const AttentionState& state) {
+  const float joint = ref::Max(max, state.max[row]);
+  const float base = joint == -kInfinity ? 0.0f : joint;
+  const float old_factor = ref::Exp2(state.max[row] - base);
+  const float new_factor = ref::Exp2(max - base);
+  state.max[row] = joint;
+  state.sum[row] = std::fma(sum, new_factor, state.sum[row] * old_factor);
+  float* out = state.values + row * static_cast<size_t>(layout.value_stride);
+  for (int d = 0; d < layout.value_dim; ++d) {
+    out[d] = std::fma(values[d], new_factor, out[d] * old_factor) + 0.0f;
+  }
+}
+
+void Attend(const AttentionJob& job, const AttentionState& state) {
+  ForEachResult(job, [&](size_t, size_t row, const PageResult& result) {
+    Merge(*job.layout, result.max, result.sum, result.values.data(), row, state);
+  });
+}
+
+void AttendPages(const AttentionJob& job, const AttentionState& results) {
+  const auto stride = static_cast<size_t>(job.layout->value_stride);
+  ResetAttention(*job.layout, job.rows * job.page_count, results);
+  ForEachResult(job, [&](size_t page, size_t row, const PageResult& result) {
+    const size_t at = page * job.rows + row;
+    results.max[at] = result.max;
+    results.sum[at] = result.sum;
+    std::copy_n(result.values.data(), job.layout->value_dim, results.values + at * stride);
+  });
+}
+
+void MergePages(const PageLayout& layout, const AttentionState& results, size_t page_count,
+                size_t rows, const AttentionState& state) {
+  const auto stride = static_cast<size_t>(layout.value_stride);
+  for (size_t i = 0; i < page_count * rows; ++i) {
+    Merge(layout, results.max[i], results.sum[i], results.values + i * stride, i % rows, state);
+  }
+}
+
+void Finish(const PageLayout& layout, const AttentionState& state, const float* sinks,
+            const RowGrid& grid, float* out) {
+  for (size_t r = 0; r < grid.rows; ++r) {
+    float sum = state.sum[r];
+    float factor = 1.0f;
+    if (sinks != nullptr) {
+      const float sink = sinks[r % grid.heads] * kLog2E;
+      const float joint = ref::Max(sink, state.max[r]);
+      const float base = joint == -kInfinity ? 0.0f : joint;
+      factor = ref::Exp2(state.max[r] - base);
+      sum = std::fma(sum, factor, ref::Exp2(sink - base));
+    }
+    float* row = out + r / grid.heads * grid.token_stride + r % grid.heads * grid.head_stride;
+    const float* values = state.values + r * static_cast<size_t>(layout.value_stride);
+    for (int d = 0; d < layout.value_dim; ++d) {
+      row[d] = sum == 0.0f ? 0.0f : values[d] * factor / sum;
+    }
+  }
+}
+
+}  // namespace
+
+const AttentionTable kAttentionRef = {
+    .write_rows = WriteRows,
+    .prepare_queries = PrepareQueries,
+    .attend = Attend,
+    .attend_pages = AttendPages,
+    .merge_pages = MergePages,
+    .finish = Finish,
+};
+
+}  // namespace aster::kernels
