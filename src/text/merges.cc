@@ -20,8 +20,8 @@ constexpr size_t kFewSymbols = 40;
 constexpr size_t kKeptSymbols = 1 << 16;
 
 template <typename T>
-void TrimVector(std::vector<T>& vector) {
-  if (vector.capacity() > kKeptSymbols) std::vector<T>().swap(vector);
+void TrimVector(std::vector<T>& vector, size_t kept) {
+  if (vector.capacity() > kept) std::vector<T>().swap(vector);
 }
 
 }  // namespace
@@ -44,6 +44,42 @@ void MergeTable::Grow() {
     if (slot.key != kFree) slots_[SlotOf(slot.key)] = slot;
   }
 }
+
+void MergeQueue::Push(Candidate candidate) {
+  const uint64_t key = uint64_t{candidate.rank} << 32 | candidate.left;
+  size_t place = keys_.size();
+  keys_.push_back(key);
+  while (place > 0) {
+    const size_t parent = (place - 1) / kChildren;
+    if (keys_[parent] <= key) break;
+    keys_[place] = keys_[parent];
+    place = parent;
+  }
+  keys_[place] = key;
+}
+
+MergeQueue::Candidate MergeQueue::Pop() {
+  const uint64_t first = keys_.front();
+  const uint64_t last = keys_.back();
+  keys_.pop_back();
+  size_t place = 0;
+  for (;;) {
+    const size_t child = place * kChildren + 1;
+    if (child >= keys_.size()) break;
+    size_t least = child;
+    const size_t end = std::min(child + kChildren, keys_.size());
+    for (size_t i = child + 1; i < end; ++i) {
+      if (keys_[i] < keys_[least]) least = i;
+    }
+    if (keys_[least] >= last) break;
+    keys_[place] = keys_[least];
+    place = least;
+  }
+  if (!keys_.empty()) keys_[place] = last;
+  return {static_cast<uint32_t>(first >> 32), static_cast<uint32_t>(first)};
+}
+
+void MergeQueue::Trim(size_t count) { TrimVector(keys_, count); }
 
 void MergeWorkspace::MergeAll(const MergeTable& table, std::vector<Symbol>& symbols) {
   if (symbols.size() < 2) return;
@@ -70,14 +106,6 @@ void MergeWorkspace::MergeFew(const MergeTable& table, std::vector<Symbol>& symb
   }
 }
 
-void MergeWorkspace::Note(const MergeTable& table, std::span<const Symbol> symbols, uint32_t left) {
-  if (left == kNoIndex || next_[left] == kNoIndex) return;
-  const Symbol left_symbol = symbols[left];
-  const Symbol right_symbol = symbols[next_[left]];
-  const Merge merge = table.Find(left_symbol, right_symbol);
-  if (merge.exists()) heap_.push_back({merge.rank, left, left_symbol, right_symbol});
-}
-
 void MergeWorkspace::MergeMany(const MergeTable& table, std::vector<Symbol>& symbols) {
   CHECK(symbols.size() < kNoIndex);
   const auto count = static_cast<uint32_t>(symbols.size());
@@ -87,30 +115,30 @@ void MergeWorkspace::MergeMany(const MergeTable& table, std::vector<Symbol>& sym
     previous_[i] = i == 0 ? kNoIndex : i - 1;
     next_[i] = i + 1 == count ? kNoIndex : i + 1;
   }
-  heap_.clear();
-  for (uint32_t i = 0; i < count; ++i) Note(table, symbols, i);
-  std::make_heap(heap_.begin(), heap_.end());
-
-  const auto note_and_push = [&](uint32_t left) {
-    const size_t before = heap_.size();
-    Note(table, symbols, left);
-    if (heap_.size() > before) std::push_heap(heap_.begin(), heap_.end());
+  const auto find = [&](uint32_t left) {
+    if (left == kNoIndex || next_[left] == kNoIndex) return Merge();
+    return table.Find(symbols[left], symbols[next_[left]]);
   };
-  while (!heap_.empty()) {
-    std::pop_heap(heap_.begin(), heap_.end());
-    const Candidate best = heap_.back();
-    heap_.pop_back();
-    const uint32_t left = best.left;
-    if (symbols[left] != best.left_symbol || next_[left] == kNoIndex) continue;
+  const auto note = [&](uint32_t left) {
+    const Merge merge = find(left);
+    if (merge.exists()) queue_.Push({merge.rank, left});
+  };
+  queue_.clear();
+  for (uint32_t i = 0; i < count; ++i) note(i);
+  while (!queue_.empty()) {
+    const auto [rank, left] = queue_.Pop();
+    // The symbols may have changed since this was noted. If what they are now merges with the same
+    // rank, then it is also its turn.
+    const Merge merge = find(left);
+    if (!merge.exists() || merge.rank != rank) continue;
     const uint32_t right = next_[left];
-    if (symbols[right] != best.right_symbol) continue;
-
-    symbols[left] = table.Find(best.left_symbol, best.right_symbol).result;
+    symbols[left] = merge.result;
     symbols[right] = kNoSymbol;
     next_[left] = next_[right];
+    next_[right] = kNoIndex;
     if (next_[left] != kNoIndex) previous_[next_[left]] = left;
-    note_and_push(previous_[left]);
-    note_and_push(left);
+    note(previous_[left]);
+    note(left);
   }
 
   size_t kept = 0;
@@ -119,10 +147,10 @@ void MergeWorkspace::MergeMany(const MergeTable& table, std::vector<Symbol>& sym
 }
 
 void MergeWorkspace::Trim() {
-  TrimVector(pairs_);
-  TrimVector(heap_);
-  TrimVector(previous_);
-  TrimVector(next_);
+  TrimVector(pairs_, kKeptSymbols);
+  queue_.Trim(kKeptSymbols);
+  TrimVector(previous_, kKeptSymbols);
+  TrimVector(next_, kKeptSymbols);
 }
 
 }  // namespace aster::text

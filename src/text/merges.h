@@ -55,6 +55,28 @@ class MergeTable {
   std::vector<Slot> slots_;  // a power of two of them, at most half in use, searched in order
 };
 
+// Merges that may be possible, the one to be done next first: a heap of four children, which
+// wanders through memory less than one of two. Not for concurrent use.
+class MergeQueue {
+ public:
+  struct Candidate {
+    uint32_t rank;
+    uint32_t left;  // index of the left symbol
+  };
+
+  bool empty() const { return keys_.empty(); }
+  void clear() { keys_.clear(); }
+  void Push(Candidate candidate);
+  Candidate Pop();
+  // Gives back memory beyond what `count` candidates need.
+  void Trim(size_t count);
+
+ private:
+  static constexpr size_t kChildren = 4;
+
+  std::vector<uint64_t> keys_;  // the rank in the upper half, so that smaller keys come first
+};
+
 // Memory that merging needs; kept between calls. Not for concurrent use.
 class MergeWorkspace {
  public:
@@ -66,28 +88,13 @@ class MergeWorkspace {
   void Trim();
 
  private:
-  // A merge that was possible when it was noted. It is stale when its left or its right symbol has
-  // changed since.
-  struct Candidate {
-    uint32_t rank;
-    uint32_t left;  // index of the left symbol
-    Symbol left_symbol;
-    Symbol right_symbol;
-
-    // The heap's order: the one to be merged first is the greatest.
-    bool operator<(const Candidate& other) const {
-      return rank != other.rank ? rank > other.rank : left > other.left;
-    }
-  };
-
   void MergeFew(const MergeTable& table, std::vector<Symbol>& symbols);
   void MergeMany(const MergeTable& table, std::vector<Symbol>& symbols);
-  void Note(const MergeTable& table, std::span<const Symbol> symbols, uint32_t left);
 
   std::vector<Merge> pairs_;        // of MergeFew: [i] joins symbols i and i + 1
-  std::vector<Candidate> heap_;     // of MergeMany, as are:
+  MergeQueue queue_;                // of MergeMany, as are:
   std::vector<uint32_t> previous_;  // index of the symbol before; kNoIndex for the first
-  std::vector<uint32_t> next_;      // and behind
+  std::vector<uint32_t> next_;      // and behind; kNoIndex for the last
 };
 
 }  // namespace aster::text

@@ -69,12 +69,22 @@ constexpr Range kChinesePunctuation[] = {
 };
 constexpr Range kBopomofo[] = {{0x3105, 0x312F}};
 
+// Which ASCII characters stand in a list.
+template <const auto& ranges>
+constexpr std::array<bool, 128> kAsciiIn = [] {
+  std::array<bool, 128> in = {};
+  for (const Range& range : ranges) {
+    for (char32_t code = range.first; code <= range.last && code < 128; ++code) in[code] = true;
+  }
+  return in;
+}();
+
 // Whether the character stands in a list by ascending code.
 template <const auto& ranges>
 bool In(const Character& character) {
-  if (character.code < ranges[0].first || !character.exists()) return false;
+  if (character.code < 128) return kAsciiIn<ranges>[character.code];
   const Range* after = std::ranges::upper_bound(ranges, character.code, {}, &Range::first);
-  return character.code <= std::prev(after)->last;
+  return after != std::begin(ranges) && character.code <= std::prev(after)->last;
 }
 
 size_t MatchYoutuScript(const Piece& piece, size_t position) {

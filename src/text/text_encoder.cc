@@ -14,6 +14,38 @@ namespace {
 // What encoding keeps between calls.
 constexpr size_t kKeptBytes = size_t{1} << 18;
 
+constexpr char32_t kSpaceLetterCode = 0x2581;
+
+// Pairs of characters. May claim to hold a pair that was never added, but never the other way
+// round.
+class NeighborSet {
+ public:
+  void AddAllOf(std::string_view text) {
+    char32_t left = 0;
+    for (size_t at = 0; at < text.size();) {
+      Character right = DecodeUtf8(text.data() + at, text.size() - at);
+      if (right.code == kSpaceLetterCode) right.code = ' ';
+      if (at > 0) bits_[BitOf(left, right.code)] = true;
+      left = right.code;
+      at += right.size_bytes;
+    }
+  }
+  bool MayContain(char32_t left, char32_t right) const { return bits_[BitOf(left, right)]; }
+
+ private:
+  static constexpr size_t kBits = size_t{1} << 20;
+
+  // ASCII pairs have places of their own.
+  static size_t BitOf(char32_t left, char32_t right) {
+    if (left < 128 && right < 128) return left * 128 + right;
+    const uint64_t pair = uint64_t{left} << 32 | right;
+    return static_cast<size_t>((pair * 0x9E3779B97F4A7C15U) >> 44);
+  }
+  static_assert(kBits == size_t{1} << (64 - 44));
+
+  std::vector<bool> bits_ = std::vector<bool>(kBits);
+};
+
 class ByteLevelEncoder final : public TextEncoder {
  public:
   explicit ByteLevelEncoder(const Vocab& vocab)
@@ -43,9 +75,8 @@ class ByteLevelEncoder final : public TextEncoder {
   const Pretokenizer* const pretokenizer_;
 };
 
-// Merges run over the whole text here, but nearly no token has a space behind another character:
-// so the text may be cut before its spaces without changing anything, except behind the characters
-// that such tokens do have before a space.
+// Merges run over the whole text here. But what no token has side by side no merge can join: there
+// the text may be cut without changing anything, which is nearly everywhere between words.
 class CharacterEncoder final : public TextEncoder {
  public:
   explicit CharacterEncoder(const Vocab& vocab)
@@ -53,7 +84,7 @@ class CharacterEncoder final : public TextEncoder {
         newlines_apart_(vocab.kind == VocabKind::kSentencePieceBpe),
         space_(model().SymbolOf(kSpaceLetter)) {
     for (Symbol symbol = 0; symbol < model().symbols().size(); ++symbol) {
-      NoteCharactersBeforeSpaces(model().symbols()[symbol]);
+      neighbors_.AddAllOf(model().symbols()[symbol]);
     }
   }
 
@@ -62,7 +93,7 @@ class CharacterEncoder final : public TextEncoder {
     if (text.empty()) return;
     size_t begin = 0;
     if (space_before) {
-      begin = EndOfPiece(text, 0);
+      begin = MayCut(' ', CharacterAt(text, 0).code) ? 0 : EndOfPiece(text, 0);
       scratch.text.assign(1, ' ').append(text.substr(0, begin));
       EncodePiece(scratch.text, scratch, ids);
     }
@@ -74,39 +105,28 @@ class CharacterEncoder final : public TextEncoder {
   }
 
  private:
-  void NoteCharactersBeforeSpaces(std::string_view token) {
-    char32_t before = 0;
-    for (size_t at = 0; at < token.size();) {
-      const Character character = DecodeUtf8(token.data() + at, token.size() - at);
-      if (at > 0 && character.code == kSpaceLetterCode && before != kSpaceLetterCode) {
-        before_space_.insert(before);
-      }
-      before = character.code;
-      at += character.size_bytes;
-    }
+  // A space counts as the letter that stands for it.
+  static Character CharacterAt(std::string_view text, size_t position) {
+    Character character = DecodeUtf8(text.data() + position, text.size() - position);
+    if (character.code == kSpaceLetterCode) character.code = ' ';
+    return character;
+  }
+
+  bool MayCut(char32_t left, char32_t right) const {
+    if (newlines_apart_ && (left == '\n') != (right == '\n')) return true;
+    return !neighbors_.MayContain(left, right);
   }
 
   size_t EndOfPiece(std::string_view text, size_t begin) const {
-    if (newlines_apart_) {
-      const size_t end =
-          text[begin] == '\n' ? text.find_first_not_of('\n', begin) : text.find('\n', begin);
-      text = text.substr(0, end);
+    Character left = CharacterAt(text, begin);
+    size_t end = begin + left.size_bytes;
+    while (end < text.size()) {
+      const Character right = CharacterAt(text, end);
+      if (MayCut(left.code, right.code)) break;
+      end += right.size_bytes;
+      left = right;
     }
-    for (size_t space = begin;;) {
-      space = text.find(' ', space + 1);
-      if (space == std::string_view::npos) return text.size();
-      if (MayCutBetween(text, space)) return space;
-    }
-  }
-
-  // Whether no merge can join the character before `position` with the space that stands there.
-  bool MayCutBetween(std::string_view text, size_t position) const {
-    size_t start = position - 1;
-    while (start > 0 && position - start < 4 && (text[start] & 0xC0) == 0x80) --start;
-    Character before = DecodeUtf8(text.data() + start, position - start);
-    if (start + before.size_bytes != position) before.code = kReplacement;
-    return before.code != ' ' && before.code != kSpaceLetterCode &&
-           !before_space_.contains(before.code);
+    return end;
   }
 
   void EncodeNewPiece(std::string_view piece, EncodeScratch& scratch,
@@ -137,11 +157,9 @@ class CharacterEncoder final : public TextEncoder {
     return size;
   }
 
-  static constexpr char32_t kSpaceLetterCode = 0x2581;
-
   const bool newlines_apart_;
   const Symbol space_;
-  std::unordered_set<char32_t> before_space_;
+  NeighborSet neighbors_;
 };
 
 }  // namespace
