@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Renders many templates in one run, for differential.py. Each line of the input is a JSON object
+// with "template", "variables" (an object) and perhaps "now" (seconds since 1970) and
+// "allow_mutation"; each line of the output is one with "text" or "error".
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "text/template/template.h"
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+aster::Result<std::string> Render(const Json& request) {
+  aster::text::RenderOptions options;
+  if (request.contains("now")) options.now_unix_s = request["now"].get<int64_t>();
+  options.allow_mutation = request.value("allow_mutation", true);
+  const auto& source = request.at("template").get_ref<const std::string&>();
+  const auto parsed = TRY(aster::text::ChatTemplate::Parse(source));
+  if (request.contains("variables_text")) {
+    return parsed.RenderJson(request["variables_text"].get_ref<const std::string&>(), options);
+  }
+  return parsed.Render(request.at("variables"), options);
+}
+
+bool ReadLine(std::string& line) {
+  line.clear();
+  for (int c = std::getc(stdin); c != EOF; c = std::getc(stdin)) {
+    if (c == '\n') return true;
+    line += static_cast<char>(c);
+  }
+  return !line.empty();
+}
+
+}  // namespace
+
+int main() {
+  std::string line;
+  while (ReadLine(line)) {
+    const aster::Result<std::string> text = Render(Json::parse(line));
+    Json reply;
+    if (text.ok()) {
+      reply["text"] = *text;
+    } else {
+      reply["error"] = text.error().message();
+    }
+    // A broken character is a finding, not a reason to stop.
+    const std::string shown =
+        reply.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    std::fwrite(shown.data(), 1, shown.size(), stdout);
+    std::fflush(stdout);
+  }
+  return 0;
+}
