@@ -1,0 +1,232 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "model/attend.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/checked.h"
+
+namespace aster::model {
+namespace {
+
+// Rows of a task: enough that a page is read for many of them, few enough that their states stay in
+// the second-level cache (96 rows of 128 floats are 48 KiB).
+constexpr uint32_t kTaskRows = 96;
+
+// Pages are shared out among threads where there are fewer tasks than this for each, and more pages
+// than this in a task.
+constexpr size_t kTasksPerThread = 2;
+constexpr uint32_t kFewPages = 8;
+
+uint32_t PageCountFor(uint32_t positions) {
+  return (positions + kernels::kPagePositions - 1) / kernels::kPagePositions;
+}
+
+constexpr size_t RoundUp(size_t bytes) {
+  return (bytes + compute::Buffer::kAlignment - 1) / compute::Buffer::kAlignment *
+         compute::Buffer::kAlignment;
+}
+
+// Takes typed pieces off a block of memory.
+class Carver {
+ public:
+  explicit Carver(uint8_t* memory) : memory_(memory) {}
+  template <typename T>
+  T* Take(size_t count) {
+    T* piece = reinterpret_cast<T*>(memory_);
+    memory_ += RoundUp(count * sizeof(T));
+    return piece;
+  }
+
+ private:
+  uint8_t* memory_;
+};
+
+}  // namespace
+
+Attend::Attend(const Shape& shape, const MemoryOptions& memory, compute::Context& context)
+    : shape_(shape),
+      memory_(memory),
+      head_page_(HeadPageLayout(shape, memory.type)),
+      group_(shape.head_count / shape.kv_head_count),
+      block_tokens_(std::max(1u, kTaskRows / group_)),
+      query_factor_(kernels::QueryFactor(1.0f / std::sqrt(static_cast<float>(shape.head_dim)))),
+      context_(context) {}
+
+Status Attend::Run(uint32_t layer, std::span<const AttendSpan> spans, const AttendRows& rows) {
+  WriteRows(layer, spans, rows);
+  PlanTasks(spans);
+  TRY(PlanParts());
+  TRY(PlanScratch());
+  const kernels::AttentionTable& attention = context_.attention();
+  if (parts_.empty()) {
+    // Tasks late in the text see more pages: threads take one at a time.
+    context_.pool.ParallelForDynamic(
+        tasks_.size(), 1, [&](size_t begin, size_t end, size_t thread) {
+          const Scratch scratch = ScratchOf(thread);
+          for (size_t i = begin; i < end; ++i) {
+            const Task& task = tasks_[i];
+            const auto job = Prepare(layer, {&task, 0, task.page_count}, rows, scratch);
+            kernels::ResetAttention(head_page_, job.rows, scratch.state);
+            attention.attend(job, scratch.state);
+            Finish(task, rows, scratch);
+          }
+        });
+    return Ok();
+  }
+  context_.pool.ParallelForDynamic(parts_.size(), 1, [&](size_t begin, size_t end, size_t thread) {
+    const Scratch scratch = ScratchOf(thread);
+    for (size_t i = begin; i < end; ++i) {
+      const auto job = Prepare(layer, parts_[i], rows, scratch);
+      attention.attend_pages(job, PageResults(*parts_[i].task, parts_[i].page_begin));
+    }
+  });
+  context_.pool.ParallelFor(tasks_.size(), [&](size_t begin, size_t end, size_t thread) {
+    const Scratch scratch = ScratchOf(thread);
+    for (size_t i = begin; i < end; ++i) {
+      const Task& task = tasks_[i];
+      kernels::ResetAttention(head_page_, RowCount(task), scratch.state);
+      attention.merge_pages(head_page_, PageResults(task, 0), task.page_count, RowCount(task),
+                            scratch.state);
+      Finish(task, rows, scratch);
+    }
+  });
+  return Ok();
+}
+
+void Attend::WriteRows(uint32_t layer, std::span<const AttendSpan> spans, const AttendRows& rows) {
+  const size_t stride = size_t{shape_.kv_head_count} * shape_.head_dim;
+  const size_t task_count = spans.size() * shape_.kv_head_count;
+  context_.pool.ParallelFor(task_count, [&](size_t begin, size_t end, size_t) {
+    for (size_t i = begin; i < end; ++i) {
+      const AttendSpan& span = spans[i / shape_.kv_head_count];
+      const size_t kv_head = i % shape_.kv_head_count;
+      for (uint32_t done = 0; done < span.count;) {
+        const uint32_t position = span.position + done;
+        const uint32_t in_page = position % kernels::kPagePositions;
+        const uint32_t count = std::min(span.count - done, kernels::kPagePositions - in_page);
+        uint8_t* page = span.table->WritablePage(layer, position / kernels::kPagePositions);
+        const size_t first = (span.first_row + done) * stride + kv_head * shape_.head_dim;
+        context_.attention().write_rows(
+            head_page_, static_cast<int>(in_page), static_cast<int>(count), rows.keys + first,
+            stride, rows.values + first, stride, page + kv_head * head_page_.bytes);
+        done += count;
+      }
+    }
+  });
+}
+
+void Attend::PlanTasks(std::span<const AttendSpan> spans) {
+  tasks_.clear();
+  max_rows_ = 0;
+  max_pages_ = 0;
+  for (const AttendSpan& span : spans) {
+    for (uint32_t token = 0; token < span.count; token += block_tokens_) {
+      const uint32_t count = std::min(block_tokens_, span.count - token);
+      const uint32_t pages = PageCountFor(span.position + token + count);
+      max_rows_ = std::max(max_rows_, size_t{count} * group_);
+      max_pages_ = std::max(max_pages_, pages);
+      for (uint32_t kv_head = 0; kv_head < shape_.kv_head_count; ++kv_head) {
+        tasks_.push_back({&span, kv_head, token, count, pages});
+      }
+    }
+  }
+}
+
+Status Attend::PlanParts() {
+  parts_.clear();
+  const size_t wanted = kTasksPerThread * context_.pool.thread_count();
+  if (context_.pool.thread_count() == 1 || tasks_.size() >= wanted || max_pages_ <= kFewPages)
+    return Ok();
+  const auto parts_per_task = static_cast<uint32_t>(DivideUp(wanted, tasks_.size()));
+  size_t floats = 0;
+  for (const Task& task : tasks_)
+    floats += task.page_count * RowCount(task) * (2 + head_page_.value_stride);
+  TRY(results_.Grow(floats * sizeof(float)));
+  float* results = results_.As<float>();
+  for (Task& task : tasks_) {
+    task.page_results = results;
+    results += task.page_count * RowCount(task) * (2 + head_page_.value_stride);
+    for (uint32_t part = 0; part < parts_per_task; ++part) {
+      const IndexRange pages = PartOf(task.page_count, part, parts_per_task);
+      if (pages.size() == 0) continue;
+      parts_.push_back(
+          {&task, static_cast<uint32_t>(pages.begin), static_cast<uint32_t>(pages.end)});
+    }
+  }
+  return Ok();
+}
+
+Status Attend::PlanScratch() {
+  scratch_bytes_ = RoundUp(max_rows_ * sizeof(kernels::VisibleRows)) +
+                   RoundUp(max_pages_ * sizeof(uint8_t*)) +
+                   RoundUp(kernels::QueryFloats(max_rows_, head_page_.key_dim) * sizeof(float)) +
+                   2 * RoundUp(max_rows_ * sizeof(float)) +
+                   RoundUp(max_rows_ * head_page_.value_stride * sizeof(float));
+  return scratch_.Grow(scratch_bytes_ * context_.pool.thread_count());
+}
+
+Attend::Scratch Attend::ScratchOf(size_t thread) {
+  Carver carver(scratch_.data() + thread * scratch_bytes_);
+  Scratch scratch{};
+  scratch.visible = carver.Take<kernels::VisibleRows>(max_rows_);
+  scratch.pages = carver.Take<const uint8_t*>(max_pages_);
+  scratch.queries = carver.Take<float>(kernels::QueryFloats(max_rows_, head_page_.key_dim));
+  scratch.state.max = carver.Take<float>(max_rows_);
+  scratch.state.sum = carver.Take<float>(max_rows_);
+  scratch.state.values = carver.Take<float>(max_rows_ * head_page_.value_stride);
+  return scratch;
+}
+
+kernels::AttentionState Attend::PageResults(const Task& task, uint32_t page) const {
+  const size_t states = task.page_count * RowCount(task);
+  const size_t before = page * RowCount(task);
+  return {.max = task.page_results + before,
+          .sum = task.page_results + states + before,
+          .values = task.page_results + 2 * states + before * head_page_.value_stride};
+}
+
+kernels::RowGrid Attend::Grid(const Task& task) const {
+  return {.rows = RowCount(task),
+          .heads = group_,
+          .token_stride = size_t{shape_.head_count} * shape_.head_dim,
+          .head_stride = shape_.head_dim};
+}
+
+size_t Attend::FirstFloat(const Task& task) const {
+  const size_t row = task.span->first_row + task.token_begin;
+  return (row * shape_.head_count + size_t{task.kv_head} * group_) * shape_.head_dim;
+}
+
+kernels::AttentionJob Attend::Prepare(uint32_t layer, const Part& part, const AttendRows& rows,
+                                      const Scratch& scratch) {
+  const Task& task = *part.task;
+  context_.attention().prepare_queries(head_page_, rows.queries + FirstFloat(task), Grid(task),
+                                       query_factor_, scratch.queries);
+  for (uint32_t token = 0; token < task.token_count; ++token) {
+    const auto visible = kernels::VisibleTo(task.span->position + task.token_begin + token,
+                                            memory_.window, memory_.sinks);
+    std::fill_n(scratch.visible + size_t{token} * group_, group_, visible);
+  }
+  for (uint32_t page = part.page_begin; page < part.page_end; ++page) {
+    const uint8_t* heads = task.span->table->Page(layer, page);
+    scratch.pages[page - part.page_begin] =
+        heads == nullptr ? nullptr : heads + task.kv_head * head_page_.bytes;
+  }
+  return {.layout = &head_page_,
+          .pages = scratch.pages,
+          .page_count = part.page_end - part.page_begin,
+          .first_page = part.page_begin,
+          .queries = scratch.queries,
+          .visible = scratch.visible,
+          .rows = RowCount(task)};
+}
+
+void Attend::Finish(const Task& task, const AttendRows& rows, const Scratch& scratch) {
+  context_.attention().finish(head_page_, scratch.state, /*sinks=*/nullptr, Grid(task),
+                              rows.out + FirstFloat(task));
+}
+
+}  // namespace aster::model

@@ -1,0 +1,249 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "model/forward.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kernels/rope.h"
+#include "quant/dequantize.h"
+
+namespace aster::model {
+namespace {
+
+kernels::RopeSpec RopeSpecOf(const Rope& rope) {
+  kernels::RopeSpec spec{.pairs = rope.dimensions / 2, .base = rope.base};
+  if (rope.scaling == RopeScaling::kNone) return spec;
+  spec.scaling = rope.scaling == RopeScaling::kLinear ? kernels::RopeScaling::kLinear
+                                                      : kernels::RopeScaling::kYarn;
+  spec.factor = rope.factor;
+  spec.original_context = rope.original_context;
+  spec.beta_fast = rope.beta_fast;
+  spec.beta_slow = rope.beta_slow;
+  return spec;
+}
+
+// Files of the Llama family have their query and key rows ordered so that neighbours turn together.
+kernels::RopeLayout RopeLayoutOf(Arch arch) {
+  return arch == Arch::kLlama ? kernels::RopeLayout::kAdjacent : kernels::RopeLayout::kHalves;
+}
+
+void AddBias(const kernels::OpsTable& ops, const std::vector<float>& bias, float* row) {
+  if (!bias.empty()) ops.add(row, bias.data(), bias.size(), row);
+}
+
+}  // namespace
+
+Forward::Forward(const Weights& weights, const MemoryOptions& memory, compute::Context& context)
+    : weights_(weights),
+      shape_(weights.shape),
+      context_(context),
+      attend_(weights.shape, memory, context),
+      feed_forward_(weights.shape, context),
+      frequencies_(weights.shape.rope.dimensions / 2) {
+  kernels::RopeFrequencies(RopeSpecOf(shape_.rope),
+                           weights.rope_factors.empty() ? nullptr : weights.rope_factors.data(),
+                           frequencies_.data());
+  if (shape_.rope.scaling == RopeScaling::kYarn) {
+    magnitude_ = kernels::YarnMagnitude(shape_.rope.factor) * shape_.rope.attention_factor;
+  }
+}
+
+Result<Output> Forward::Run(std::span<const Segment> segments) {
+  TRY(CheckSegments(segments));
+  TRY(Plan(segments));
+  TRY(Embed(segments));
+  MakeAngles();
+  for (size_t i = 0; i < weights_.layers.size(); ++i) {
+    TRY(RunLayer(weights_.slice.layer_begin + static_cast<uint32_t>(i), weights_.layers[i]));
+  }
+  Output output;
+  if (weights_.slice.head) {
+    TRY(RunHead(segments, output));
+  } else {
+    output.hidden = {rows_.As<float>(), row_count_ * shape_.embedding};
+  }
+  for (const Segment& segment : segments) segment.table->Advance(segment.tokens);
+  return output;
+}
+
+Status Forward::CheckSegments(std::span<const Segment> segments) const {
+  for (const Segment& segment : segments) {
+    CHECK(!segment.tokens.empty() && (segment.hidden != nullptr) != weights_.slice.embedding);
+    for (const int32_t token : segment.tokens) {
+      if (token < 0 || static_cast<uint32_t>(token) >= shape_.vocab_size) {
+        return InvalidArgument(
+            fmt::format("token {} of a vocabulary of {}", token, shape_.vocab_size));
+      }
+    }
+    if (segment.table->length() + segment.tokens.size() >
+        static_cast<size_t>(kernels::kRopePositions)) {
+      return OutOfRange(fmt::format("position {}; positions below {} can be computed",
+                                    segment.table->length() + segment.tokens.size(),
+                                    kernels::kRopePositions));
+    }
+  }
+  return Ok();
+}
+
+// Where rows stand, and room for them.
+Status Forward::Plan(std::span<const Segment> segments) {
+  row_count_ = 0;
+  spans_.clear();
+  positions_.clear();
+  for (const Segment& segment : segments) {
+    const auto count = static_cast<uint32_t>(segment.tokens.size());
+    TRY(segment.table->Reserve(count));
+    const uint32_t position = segment.table->length();
+    spans_.push_back({segment.table, position, static_cast<uint32_t>(row_count_), count});
+    for (uint32_t i = 0; i < count; ++i) positions_.push_back(position + i);
+    row_count_ += count;
+  }
+  const size_t heads = size_t{shape_.head_count} * shape_.head_dim;
+  const size_t kv_heads = size_t{shape_.kv_head_count} * shape_.head_dim;
+  const auto grow = [&](compute::Buffer& buffer, size_t columns) {
+    return buffer.Grow(row_count_ * columns * sizeof(float));
+  };
+  TRY(grow(rows_, shape_.embedding));
+  TRY(grow(normed_, shape_.embedding));
+  TRY(grow(more_, shape_.embedding));
+  TRY(grow(queries_, heads));
+  TRY(grow(keys_, kv_heads));
+  TRY(grow(values_, kv_heads));
+  TRY(grow(attended_, heads));
+  TRY(grow(cosines_, frequencies_.size()));
+  return grow(sines_, frequencies_.size());
+}
+
+Status Forward::Embed(std::span<const Segment> segments) {
+  const size_t width = shape_.embedding;
+  float* row = rows_.As<float>();
+  for (const Segment& segment : segments) {
+    if (segment.hidden != nullptr) {
+      std::copy_n(segment.hidden, segment.tokens.size() * width, row);
+      row += segment.tokens.size() * width;
+      continue;
+    }
+    const gguf::Tensor& embedding = *weights_.embedding;
+    const uint64_t row_bytes = *gguf::RowBytes(embedding.type, width);
+    for (const int32_t token : segment.tokens) {
+      const Bytes bytes = embedding.data.subspan(static_cast<size_t>(token) * row_bytes, row_bytes);
+      TRY(quant::Dequantize(embedding.type, bytes, {row, width}));
+      row += width;
+    }
+  }
+  return Ok();
+}
+
+void Forward::MakeAngles() {
+  const size_t pairs = frequencies_.size();
+  context_.pool.ParallelFor(row_count_, [&](size_t begin, size_t end, size_t) {
+    for (size_t row = begin; row < end; ++row) {
+      kernels::RopeAngles(frequencies_.data(), pairs, magnitude_, positions_[row],
+                          cosines_.As<float>() + row * pairs, sines_.As<float>() + row * pairs);
+    }
+  });
+}
+
+void Forward::Normalise(const float* rows, size_t row_count, const std::vector<float>& weight,
+                        float* out) {
+  const size_t width = shape_.embedding;
+  context_.pool.ParallelFor(row_count, [&](size_t begin, size_t end, size_t) {
+    context_.ops().rms_norm(rows + begin * width, width, end - begin, width, weight.data(),
+                            shape_.norm_epsilon, out + begin * width, width);
+  });
+}
+
+void Forward::AddToRows(const float* more) {
+  const size_t width = shape_.embedding;
+  context_.pool.ParallelFor(row_count_, [&](size_t begin, size_t end, size_t) {
+    float* rows = rows_.As<float>() + begin * width;
+    context_.ops().add(rows, more + begin * width, (end - begin) * width, rows);
+  });
+}
+
+Status Forward::RunLayer(uint32_t layer, const LayerWeights& weights) {
+  TRY(RunAttention(layer, weights));
+  Normalise(rows_.As<float>(), row_count_, weights.feed_forward_norm, normed_.As<float>());
+  prepared_.Set(normed_.As<float>(), shape_.embedding, row_count_, shape_.embedding);
+  TRY(feed_forward_.Run(weights, prepared_, more_.As<float>()));
+  AddToRows(more_.As<float>());
+  return Ok();
+}
+
+Status Forward::RunAttention(uint32_t layer, const LayerWeights& weights) {
+  const size_t heads = size_t{shape_.head_count} * shape_.head_dim;
+  const size_t kv_heads = size_t{shape_.kv_head_count} * shape_.head_dim;
+  Normalise(rows_.As<float>(), row_count_, weights.attention_norm, normed_.As<float>());
+  prepared_.Set(normed_.As<float>(), shape_.embedding, row_count_, shape_.embedding);
+  const compute::Product products[] = {{&weights.query, &prepared_, queries_.As<float>(), heads},
+                                       {&weights.key, &prepared_, keys_.As<float>(), kv_heads},
+                                       {&weights.value, &prepared_, values_.As<float>(), kv_heads}};
+  TRY(compute::MultiplyAll(products, context_));
+  FinishHeads(weights);
+  TRY(attend_.Run(layer, spans_,
+                  {.queries = queries_.As<float>(),
+                   .keys = keys_.As<float>(),
+                   .values = values_.As<float>(),
+                   .out = attended_.As<float>()}));
+  prepared_.Set(attended_.As<float>(), heads, row_count_, heads);
+  const compute::Product output[] = {
+      {&weights.output, &prepared_, more_.As<float>(), shape_.embedding}};
+  TRY(compute::MultiplyAll(output, context_));
+  AddToRows(more_.As<float>());
+  return Ok();
+}
+
+// Biases, norms and positions of the rows' queries, keys and values.
+void Forward::FinishHeads(const LayerWeights& weights) {
+  const kernels::OpsTable& ops = context_.ops();
+  const size_t dim = shape_.head_dim;
+  const size_t pairs = frequencies_.size();
+  const kernels::RopeLayout layout = RopeLayoutOf(shape_.arch);
+  context_.pool.ParallelFor(row_count_, [&](size_t begin, size_t end, size_t) {
+    for (size_t row = begin; row < end; ++row) {
+      float* query = queries_.As<float>() + row * shape_.head_count * dim;
+      float* key = keys_.As<float>() + row * shape_.kv_head_count * dim;
+      AddBias(ops, weights.query_bias, query);
+      AddBias(ops, weights.key_bias, key);
+      AddBias(ops, weights.value_bias, values_.As<float>() + row * shape_.kv_head_count * dim);
+      if (shape_.qk_norm()) {
+        ops.rms_norm(query, dim, shape_.head_count, dim, weights.query_norm.data(),
+                     shape_.norm_epsilon, query, dim);
+        ops.rms_norm(key, dim, shape_.kv_head_count, dim, weights.key_norm.data(),
+                     shape_.norm_epsilon, key, dim);
+      }
+      const float* cosines = cosines_.As<float>() + row * pairs;
+      const float* sines = sines_.As<float>() + row * pairs;
+      ops.rope(query, dim, shape_.head_count, pairs, cosines, sines, layout, /*inverse=*/false);
+      ops.rope(key, dim, shape_.kv_head_count, pairs, cosines, sines, layout, /*inverse=*/false);
+    }
+  });
+}
+
+Status Forward::RunHead(std::span<const Segment> segments, Output& output) {
+  const size_t width = shape_.embedding;
+  size_t wanted = 0;
+  const float* row = rows_.As<float>();
+  for (const Segment& segment : segments) {
+    const size_t count = segment.tokens.size();
+    const size_t first = segment.wanted == Wanted::kAll    ? 0
+                         : segment.wanted == Wanted::kLast ? count - 1
+                                                           : count;
+    std::copy(row + first * width, row + count * width, more_.As<float>() + wanted * width);
+    wanted += count - first;
+    row += count * width;
+  }
+  TRY(logits_.Grow(wanted * shape_.vocab_size * sizeof(float)));
+  Normalise(more_.As<float>(), wanted, weights_.output_norm, normed_.As<float>());
+  prepared_.Set(normed_.As<float>(), width, wanted, width);
+  const compute::Product product[] = {
+      {&weights_.head, &prepared_, logits_.As<float>(), shape_.vocab_size}};
+  TRY(compute::MultiplyAll(product, context_));
+  output.logits = {logits_.As<float>(), wanted * shape_.vocab_size};
+  return Ok();
+}
+
+}  // namespace aster::model

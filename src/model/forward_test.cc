@@ -1,0 +1,205 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "model/forward.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "model/reference_for_test.h"
+#include "model/runner_for_test.h"
+
+namespace aster::model {
+namespace {
+
+using gguf::TensorType;
+
+constexpr Arch kArchs[] = {Arch::kLlama, Arch::kQwen2, Arch::kQwen3, Arch::kQwen3Moe};
+
+// Root mean square of the difference, relative to that of the reference.
+double RelativeError(std::span<const float> logits, std::span<const double> reference) {
+  double difference = 0, size = 0;
+  for (size_t i = 0; i < reference.size(); ++i) {
+    difference += (logits[i] - reference[i]) * (logits[i] - reference[i]);
+    size += reference[i] * reference[i];
+  }
+  return std::sqrt(difference / size);
+}
+
+TEST(Forward, AgreesWithTheTextbook) {
+  for (const Arch arch : kArchs) {
+    const Shape shape = SmallShape(arch);
+    const ModelFile model(shape, TensorType::kF32);
+    Runner runner(model.files(), Slice::Whole(shape));
+    const auto tokens = RandomTokens(40, shape.vocab_size);
+    const auto logits = runner.Logits(tokens, 16);
+    const auto reference = ReferenceLogits(model.files(), shape, tokens);
+    ASSERT_EQ(logits.size(), reference.size());
+    EXPECT_LT(RelativeError(logits, reference), 1e-3) << ArchName(arch);  // keys and values are f16
+  }
+}
+
+TEST(Forward, QuantisedWeightsStayNearTheTextbook) {
+  const Shape shape = SmallShape(Arch::kLlama);
+  for (const TensorType type :
+       {TensorType::kF16, TensorType::kBF16, TensorType::kQ8_0, TensorType::kQ4_0,
+        TensorType::kQ4_K, TensorType::kQ5_K, TensorType::kQ6_K, TensorType::kQ2_K,
+        TensorType::kIQ2_XXS, TensorType::kMXFP4}) {
+    const ModelFile model(shape, type);
+    Runner runner(model.files(), Slice::Whole(shape));
+    const auto tokens = RandomTokens(12, shape.vocab_size);
+    // The activations' 8 bits are all that differs: the reference has the same weights.
+    EXPECT_LT(
+        RelativeError(runner.Logits(tokens, 12), ReferenceLogits(model.files(), shape, tokens)),
+        0.03)
+        << gguf::TensorTypeName(type);
+  }
+}
+
+TEST(Forward, ChunksThreadsAndInstructionSetsChangeNothing) {
+  for (const Arch arch : kArchs) {
+    const Shape shape = SmallShape(arch);
+    const ModelFile model(shape, TensorType::kQ4_K);
+    const auto tokens = RandomTokens(300, shape.vocab_size);
+    Runner whole(model.files(), Slice::Whole(shape));
+    const auto expected = whole.Logits(tokens, 300);
+    for (const size_t chunk : {1, 7, 128})
+      EXPECT_EQ(whole.Logits(tokens, chunk), expected) << ArchName(arch) << chunk;
+    for (const size_t threads : {2, 3}) {
+      Runner runner(model.files(), Slice::Whole(shape), threads);
+      EXPECT_EQ(runner.Logits(tokens, 100), expected)
+          << ArchName(arch) << " on " << threads << " threads";
+    }
+    Runner plain(model.files(), Slice::Whole(shape), 1, kernels::Isa::kRef);
+    EXPECT_EQ(plain.Logits(std::span(tokens).first(40), 40),
+              std::vector(expected.begin(), expected.begin() + 40 * shape.vocab_size))
+        << ArchName(arch);
+  }
+}
+
+TEST(Forward, LongPastsAreSharedOutAmongThreads) {
+  Shape shape = SmallShape(Arch::kQwen3);
+  shape.kv_head_count = 1;
+  shape.layer_count = 1;
+  const ModelFile model(shape, TensorType::kQ8_0);
+  const auto tokens = RandomTokens(2000, shape.vocab_size);
+  Runner one(model.files(), Slice::Whole(shape), 1);
+  Runner four(model.files(), Slice::Whole(shape), 4);
+  kv::PageTable first = one.NewTable(), second = four.NewTable();
+  for (const auto& [runner, table] : {std::pair(&one, &first), std::pair(&four, &second)}) {
+    const Segment segment{
+        .table = table, .tokens = std::span(tokens).first(1999), .wanted = Wanted::kNone};
+    ASSERT_TRUE(runner->Run({&segment, 1}).ok());
+  }
+  const Segment a{.table = &first, .tokens = std::span(tokens).last(1)};
+  const Segment b{.table = &second, .tokens = std::span(tokens).last(1)};
+  const auto expected = one.Run({&a, 1}).value().logits;
+  const auto actual = four.Run({&b, 1}).value().logits;
+  EXPECT_TRUE(std::equal(expected.begin(), expected.end(), actual.begin(), actual.end()));
+}
+
+TEST(Forward, CompanionsInABatchChangeNothing) {
+  for (const Arch arch : {Arch::kLlama, Arch::kQwen3Moe}) {
+    const Shape shape = SmallShape(arch);
+    const ModelFile model(shape, TensorType::kQ8_0);
+    Runner runner(model.files(), Slice::Whole(shape), 2);
+    const auto tokens = RandomTokens(90, shape.vocab_size);
+    const auto strangers = RandomTokens(300, shape.vocab_size, 8);
+    const auto expected = runner.Logits(tokens, 90);
+    kv::PageTable mine = runner.NewTable(), theirs = runner.NewTable(), third = runner.NewTable();
+    std::vector<float> logits;
+    for (size_t i = 0; i < 90; i += 30) {
+      const Segment segments[] = {
+          {.table = &theirs,
+           .tokens = std::span(strangers).subspan(i, 55),
+           .wanted = Wanted::kNone},
+          {.table = &mine, .tokens = std::span(tokens).subspan(i, 30), .wanted = Wanted::kAll},
+          {.table = &third,
+           .tokens = std::span(strangers).subspan(2 * i, 1),
+           .wanted = Wanted::kLast}};
+      const auto output = runner.Run(segments).value();
+      ASSERT_EQ(output.logits.size(), 31u * shape.vocab_size);
+      logits.insert(logits.end(), output.logits.begin(),
+                    output.logits.begin() + 30 * shape.vocab_size);
+    }
+    EXPECT_EQ(logits, expected) << ArchName(arch);
+  }
+}
+
+TEST(Forward, EveryCutIntoSlicesGivesTheSame) {
+  const Shape shape = SmallShape(Arch::kQwen3);
+  const ModelFile model(shape, TensorType::kQ4_0);
+  const auto tokens = RandomTokens(150, shape.vocab_size);
+  Runner whole(model.files(), Slice::Whole(shape));
+  const auto expected = whole.Logits(tokens, 150);
+  for (uint32_t cut = 1; cut < shape.layer_count; ++cut) {
+    Runner lower(model.files(), {.layer_begin = 0, .layer_end = cut, .embedding = true});
+    Runner upper(model.files(), {.layer_begin = cut, .layer_end = shape.layer_count, .head = true});
+    kv::PageTable below = lower.NewTable(), above = upper.NewTable();
+    std::vector<float> logits;
+    for (size_t i = 0; i < tokens.size(); i += 50) {
+      Segment segment{
+          .table = &below, .tokens = std::span(tokens).subspan(i, 50), .wanted = Wanted::kAll};
+      const auto hidden = lower.Run({&segment, 1}).value().hidden;
+      segment.table = &above;
+      segment.hidden = hidden.data();
+      const auto output = upper.Run({&segment, 1}).value().logits;
+      logits.insert(logits.end(), output.begin(), output.end());
+    }
+    EXPECT_EQ(logits, expected) << "cut at " << cut;
+  }
+}
+
+TEST(Forward, GoingBackAndForkingChangeNothing) {
+  const Shape shape = SmallShape(Arch::kLlama);
+  const ModelFile model(shape, TensorType::kQ4_K);
+  Runner runner(model.files(), Slice::Whole(shape));
+  const auto tokens = RandomTokens(200, shape.vocab_size);
+  const auto wrong = RandomTokens(200, shape.vocab_size, 9);
+  const auto expected = runner.Logits(tokens, 200);
+  kv::PageTable table = runner.NewTable();
+  const auto run = [&](kv::PageTable& to, std::span<const int32_t> some) {
+    const Segment segment{.table = &to, .tokens = some, .wanted = Wanted::kAll};
+    const auto logits = runner.Run({&segment, 1}).value().logits;
+    return std::vector(logits.begin(), logits.end());
+  };
+  run(table, std::span(tokens).first(140));
+  run(table, std::span(wrong).first(60));
+  EXPECT_EQ(table.Truncate(130), 130u);
+  kv::PageTable fork = table.Fork();
+  run(fork, std::span(wrong).first(40));
+  const std::vector<float> last(expected.begin() + 130 * shape.vocab_size, expected.end());
+  EXPECT_EQ(run(table, std::span(tokens).subspan(130)), last);
+}
+
+TEST(Forward, AWindowWithSinksSeesTheSameHoweverItIsCut) {
+  const Shape shape = SmallShape(Arch::kLlama);
+  const ModelFile model(shape, TensorType::kQ8_0);
+  const MemoryOptions memory{.window = 200, .sinks = 4};
+  Runner runner(model.files(), Slice::Whole(shape), 1, kernels::FastestIsa(), memory);
+  const auto tokens = RandomTokens(700, shape.vocab_size);
+  const auto expected = runner.Logits(tokens, 700);
+  EXPECT_EQ(runner.Logits(tokens, 1), expected);
+  EXPECT_EQ(runner.Logits(tokens, 77), expected);
+  Runner all(model.files(), Slice::Whole(shape));
+  const auto unbounded = all.Logits(tokens, 700);
+  const size_t within = 200 * size_t{shape.vocab_size};
+  EXPECT_TRUE(std::equal(expected.begin(), expected.begin() + within, unbounded.begin()));
+  EXPECT_NE(expected, unbounded);
+}
+
+TEST(Forward, TokensThatAreNoneAreRefused) {
+  const Shape shape = SmallShape(Arch::kLlama);
+  const ModelFile model(shape, TensorType::kQ8_0);
+  Runner runner(model.files(), Slice::Whole(shape));
+  kv::PageTable table = runner.NewTable();
+  for (const int32_t token : {-1, 300}) {
+    const Segment segment{.table = &table, .tokens = {&token, 1}};
+    EXPECT_FALSE(runner.Run({&segment, 1}).ok());
+  }
+  EXPECT_EQ(table.length(), 0u);
+}
+
+}  // namespace
+}  // namespace aster::model

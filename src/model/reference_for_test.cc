@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "model/reference_for_test.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+
+#include "quant/dequantize.h"
+
+namespace aster::model {
+namespace {
+
+using Row = std::vector<double>;
+
+std::vector<float> Weights(const gguf::ModelFiles& files, const std::string& name) {
+  const gguf::Tensor* tensor = files.FindTensor(name);
+  CHECK_NOTE(tensor != nullptr, name);
+  std::vector<float> values(tensor->element_count);
+  CHECK(quant::Dequantize(tensor->type, tensor->data, values).ok());
+  return values;
+}
+
+// y = W x, W being [outputs, x.size()] from element `first` on.
+Row Multiply(const std::vector<float>& weights, const Row& x, size_t outputs, size_t first = 0) {
+  Row y(outputs);
+  for (size_t o = 0; o < outputs; ++o) {
+    for (size_t i = 0; i < x.size(); ++i) y[o] += double{weights[first + o * x.size() + i]} * x[i];
+  }
+  return y;
+}
+
+void Normalise(std::span<double> x, const std::vector<float>& weight, double epsilon) {
+  double squares = 0;
+  for (const double value : x) squares += value * value;
+  const double factor = 1.0 / std::sqrt(squares / static_cast<double>(x.size()) + epsilon);
+  for (size_t i = 0; i < x.size(); ++i) x[i] *= factor * double{weight[i]};
+}
+
+void Turn(std::span<double> head, const Shape& shape, size_t position) {
+  const size_t pairs = shape.rope.dimensions / 2;
+  for (size_t i = 0; i < pairs; ++i) {
+    const double exponent = -2.0 * static_cast<double>(i) / shape.rope.dimensions;
+    const double angle =
+        static_cast<double>(position) * std::pow(double{shape.rope.base}, exponent);
+    double& a = head[shape.arch == Arch::kLlama ? 2 * i : i];
+    double& b = head[shape.arch == Arch::kLlama ? 2 * i + 1 : i + pairs];
+    const double turned = a * std::cos(angle) - b * std::sin(angle);
+    b = a * std::sin(angle) + b * std::cos(angle);
+    a = turned;
+  }
+}
+
+double Silu(double x) { return x / (1.0 + std::exp(-x)); }
+
+class Reference {
+ public:
+  Reference(const gguf::ModelFiles& files, const Shape& shape)
+      : files_(files), shape_(shape), keys_(shape.layer_count), values_(shape.layer_count) {}
+
+  Row Logits(int32_t token, size_t position) {
+    const auto embedding = Weights(files_, "token_embd.weight");
+    const auto first = embedding.begin() + static_cast<ptrdiff_t>(token) * shape_.embedding;
+    Row x(first, first + shape_.embedding);
+    for (layer_ = 0; layer_ < shape_.layer_count; ++layer_) {
+      Add(x, Attention(Normalised(x, "attn_norm.weight"), position));
+      Add(x, FeedForward(Normalised(x, "ffn_norm.weight")));
+    }
+    Normalise(x, Weights(files_, "output_norm.weight"), shape_.norm_epsilon);
+    return Multiply(shape_.tied_head ? embedding : Weights(files_, "output.weight"), x,
+                    shape_.vocab_size);
+  }
+
+ private:
+  std::vector<float> Layer(std::string_view name) const {
+    return Weights(files_, fmt::format("blk.{}.{}", layer_, name));
+  }
+
+  Row Normalised(Row x, std::string_view weight) const {
+    Normalise(x, Layer(weight), shape_.norm_epsilon);
+    return x;
+  }
+
+  static void Add(Row& x, const Row& y) {
+    for (size_t i = 0; i < x.size(); ++i) x[i] += y[i];
+  }
+
+  // Projects, and adds the bias where the architecture has one.
+  Row Project(const Row& x, const std::string& name, size_t heads) const {
+    Row y = Multiply(Layer(name + ".weight"), x, heads * shape_.head_dim);
+    if (shape_.qkv_bias()) {
+      const auto bias = Layer(name + ".bias");
+      for (size_t i = 0; i < y.size(); ++i) y[i] += double{bias[i]};
+    }
+    return y;
+  }
+
+  void FinishHeads(Row& rows, const std::string& norm, size_t position) const {
+    for (size_t i = 0; i < rows.size(); i += shape_.head_dim) {
+      const std::span<double> head(rows.data() + i, shape_.head_dim);
+      if (shape_.qk_norm()) Normalise(head, Layer(norm), shape_.norm_epsilon);
+      Turn(head, shape_, position);
+    }
+  }
+
+  Row Attention(const Row& x, size_t position) {
+    Row query = Project(x, "attn_q", shape_.head_count);
+    Row key = Project(x, "attn_k", shape_.kv_head_count);
+    FinishHeads(query, "attn_q_norm.weight", position);
+    FinishHeads(key, "attn_k_norm.weight", position);
+    keys_[layer_].push_back(std::move(key));
+    values_[layer_].push_back(Project(x, "attn_v", shape_.kv_head_count));
+    Row out(query.size());
+    for (size_t head = 0; head < shape_.head_count; ++head) AttendHead(query, head, out);
+    return Multiply(Layer("attn_output.weight"), out, shape_.embedding);
+  }
+
+  void AttendHead(const Row& query, size_t head, Row& out) const {
+    const size_t dim = shape_.head_dim;
+    const size_t kv = head / (shape_.head_count / shape_.kv_head_count) * dim;
+    Row shares;
+    for (const Row& key : keys_[layer_]) {
+      double score = 0;
+      for (size_t i = 0; i < dim; ++i) score += query[head * dim + i] * key[kv + i];
+      shares.push_back(std::exp(score / std::sqrt(static_cast<double>(dim))));
+    }
+    const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
+    for (size_t t = 0; t < shares.size(); ++t) {
+      for (size_t i = 0; i < dim; ++i)
+        out[head * dim + i] += shares[t] / sum * values_[layer_][t][kv + i];
+    }
+  }
+
+  Row Network(const Row& x, const std::string& suffix, size_t width, size_t expert) const {
+    const size_t first = expert * width * shape_.embedding;
+    Row gate = Multiply(Layer("ffn_gate" + suffix), x, width, first);
+    const Row up = Multiply(Layer("ffn_up" + suffix), x, width, first);
+    for (size_t i = 0; i < width; ++i) gate[i] = Silu(gate[i]) * up[i];
+    return Multiply(Layer("ffn_down" + suffix), gate, shape_.embedding, first);
+  }
+
+  Row FeedForward(const Row& x) const {
+    if (shape_.experts.count == 0) return Network(x, ".weight", shape_.feed_forward, 0);
+    Row scores = Multiply(Layer("ffn_gate_inp.weight"), x, shape_.experts.count);
+    for (double& score : scores) score = std::exp(score);
+    std::vector<size_t> order(scores.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return scores[a] > scores[b]; });
+    order.resize(shape_.experts.used);
+    double sum = 0;
+    for (const size_t expert : order) sum += scores[expert];
+    Row out(shape_.embedding);
+    for (const size_t expert : order) {
+      Row y = Network(x, "_exps.weight", shape_.experts.feed_forward, expert);
+      for (size_t i = 0; i < y.size(); ++i) out[i] += scores[expert] / sum * y[i];
+    }
+    return out;
+  }
+
+  const gguf::ModelFiles& files_;
+  const Shape& shape_;
+  uint32_t layer_ = 0;
+  std::vector<std::vector<Row>> keys_;    // [layers][tokens]
+  std::vector<std::vector<Row>> values_;  // [layers][tokens]
+};
+
+}  // namespace
+
+std::vector<double> ReferenceLogits(const gguf::ModelFiles& files, const Shape& shape,
+                                    std::span<const int32_t> tokens) {
+  Reference reference(files, shape);
+  std::vector<double> logits;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const Row row = reference.Logits(tokens[i], i);
+    logits.insert(logits.end(), row.begin(), row.end());
+  }
+  return logits;
+}
+
+}  // namespace aster::model

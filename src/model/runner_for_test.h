@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// A model in a temporary file with everything that runs it, for tests.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/random.h"
+#include "gguf/model_files.h"
+#include "kernels/isa_choice.h"
+#include "kv/pool.h"
+#include "model/forward.h"
+#include "model/presets.h"
+#include "model/synth.h"
+
+namespace aster::model {
+
+inline std::vector<int32_t> RandomTokens(size_t count, uint32_t vocab_size, uint64_t seed = 7) {
+  Random random(seed);
+  std::vector<int32_t> tokens(count);
+  for (int32_t& token : tokens) token = static_cast<int32_t>(random.NextBelow(vocab_size));
+  return tokens;
+}
+
+// A small shape of an architecture.
+inline Shape SmallShape(Arch arch) {
+  Shape shape = ShapeOfPreset("tiny").value();
+  shape.arch = arch;
+  shape.layer_count = 3;
+  shape.vocab_size = 300;
+  shape.feed_forward = 512;
+  if (arch == Arch::kQwen3Moe) shape.experts = {.count = 8, .used = 3, .feed_forward = 256};
+  if (arch == Arch::kQwen2) shape.tied_head = false;
+  return shape;
+}
+
+// A synthetic model on disk.
+class ModelFile {
+ public:
+  ModelFile(const Shape& shape, gguf::TensorType type)
+      : folder_(TemporaryDirectory::Create().value()) {
+    ThreadPool pool(1);
+    const SynthOptions options{
+        .shape = shape, .name = "test", .choose_type = [type](const TensorSpec& spec) {
+          return spec.is_matrix ? type : gguf::TensorType::kF32;
+        }};
+    const std::string path = folder_.File("model.gguf");
+    CHECK(WriteSyntheticModel(options, path, pool, nullptr).ok());
+    files_ = std::make_unique<gguf::ModelFiles>(gguf::ModelFiles::Open(path).value());
+  }
+
+  const gguf::ModelFiles& files() const { return *files_; }
+
+ private:
+  TemporaryDirectory folder_;
+  std::unique_ptr<gguf::ModelFiles> files_;
+};
+
+// A slice, loaded and ready to run.
+class Runner {
+ public:
+  Runner(const gguf::ModelFiles& files, Slice slice, size_t threads = 1,
+         kernels::Isa isa = kernels::FastestIsa(), MemoryOptions memory = {})
+      : pool_(threads),
+        context_{pool_, isa},
+        weights_(LoadWeights(files, slice, context_).value()),
+        layout_(MakeMemoryLayout(weights_.shape, memory, Hash128{1, 2}).value()),
+        pages_(uint64_t{1} << 30),
+        forward_(weights_, memory, context_) {}
+
+  const Shape& shape() const { return weights_.shape; }
+  kv::PageTable NewTable() {
+    return {layout_, pages_, {weights_.slice.layer_begin, weights_.slice.layer_end}};
+  }
+  Result<Output> Run(std::span<const Segment> segments) { return forward_.Run(segments); }
+
+  // Logits of every token, computed in chunks of so many.
+  std::vector<float> Logits(std::span<const int32_t> tokens, size_t chunk) {
+    kv::PageTable table = NewTable();
+    std::vector<float> logits;
+    for (size_t i = 0; i < tokens.size(); i += chunk) {
+      const Segment segment{.table = &table,
+                            .tokens = tokens.subspan(i, std::min(chunk, tokens.size() - i)),
+                            .wanted = Wanted::kAll};
+      const Output output = forward_.Run({&segment, 1}).value();
+      logits.insert(logits.end(), output.logits.begin(), output.logits.end());
+    }
+    return logits;
+  }
+
+ private:
+  ThreadPool pool_;
+  compute::Context context_;
+  Weights weights_;
+  kv::Layout layout_;
+  kv::Pool pages_;
+  Forward forward_;
+};
+
+}  // namespace aster::model
