@@ -4,6 +4,7 @@
 #include "text/template/globals.h"
 
 #include <fmt/format.h>
+#include <chrono>
 
 #include "base/clock.h"
 #include "text/template/methods.h"
