@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Parcels that nobody vouches for, into a table that holds something already. Checksums would stop
+// nearly all of them at the door, so the bytes say what a parcel claims of itself, and the
+// checksums are made to fit; or, if the first byte is odd, they are the parcel as it stands.
+#include <span>
+
+#include "kv/parcel.h"
+#include "kv/world_for_test.h"
+
+namespace aster::kv {
+namespace {
+
+// The next value of the input; zero where it has ended.
+template <typename T>
+T Take(ByteReader& in) {
+  Result<T> value = in.Read<T>();
+  return value.ok() ? *value : T{0};
+}
+
+// Mostly what would be right, so that the rest is looked at too.
+uint32_t TakeNear(ByteReader& in, uint32_t right) {
+  const auto byte = Take<uint8_t>(in);
+  if (byte < 128) return right;
+  return byte < 250 ? byte % 64 : Take<uint32_t>(in);
+}
+
+ParcelHeader TakeHeader(const PageTable& table, std::span<const int32_t> tokens, ByteReader& in) {
+  ParcelHeader header;
+  header.digest = table.layout().digest();
+  if (Take<uint8_t>(in) == 1) header.digest.low ^= 1;
+  header.layers = {TakeNear(in, 0), TakeNear(in, table.layers().end)};
+  header.begin = Take<uint8_t>(in) % 64;
+  header.end = header.begin + Take<uint8_t>(in) % 64;
+  for (uint32_t i = header.begin; i < header.end; ++i) {
+    header.tokens.push_back(i < tokens.size() ? tokens[i] : Take<uint8_t>(in) % 2);
+  }
+  if (Take<uint8_t>(in) == 1) header.tokens.push_back(0);
+  header.prefix_at_begin =
+      ExtendPrefixHash(header.digest, tokens.first(std::min<size_t>(header.begin, tokens.size())));
+  header.prefix_at_end = ExtendPrefixHash(header.prefix_at_begin, header.tokens);
+  header.description = "fuzz";
+  return header;
+}
+
+// The blocks of a right parcel, each perhaps changed.
+std::vector<uint8_t> TakeParcel(const PageTable& table, std::span<const int32_t> tokens,
+                                ByteReader& in) {
+  ParcelHeader header = TakeHeader(table, tokens, in);
+  const Layout& layout = table.layout();
+  ByteWriter blocks;
+  for (uint32_t index = header.begin / layout.page_positions();
+       index * layout.page_positions() < header.end; ++index) {
+    for (uint32_t layer = 0; layer < layout.layer_count(); ++layer) {
+      if (layer < header.layers.begin || layer >= header.layers.end) continue;
+      const std::span<const Stream> streams = layout.streams(layer);
+      for (uint32_t s = 0; s < streams.size(); ++s) {
+        const PageCodec& codec = *streams[s].codec;
+        const uint32_t begin =
+            std::max(header.begin / streams[s].stride, index * codec.page_rows());
+        const uint32_t end =
+            std::min(header.end / streams[s].stride, (index + 1) * codec.page_rows());
+        if (begin >= end || !streams[s].Needs(index, header.end)) continue;
+        Block block = {.layer = TakeNear(in, layer),
+                       .stream = TakeNear(in, s),
+                       .first_row = TakeNear(in, begin),
+                       .row_count = TakeNear(in, end - begin),
+                       .row_bytes = TakeNear(in, static_cast<uint32_t>(codec.row_bytes())),
+                       .rows = {}};
+        const uint64_t bytes =
+            std::min<uint64_t>(uint64_t{block.row_count} * block.row_bytes, 4096);
+        const std::vector<uint8_t> rows(bytes, Take<uint8_t>(in));
+        block.rows = rows;
+        WriteBlockHead(block, header.prefix_at_end, blocks);
+        blocks.WriteBytes(rows);
+        ++header.block_count;
+      }
+    }
+  }
+  header.block_count = TakeNear(in, header.block_count);
+  ByteWriter parcel;
+  WriteHeader(header, parcel);
+  parcel.WriteBytes(blocks.bytes());
+  return {parcel.bytes().begin(), parcel.bytes().end()};
+}
+
+void Run(const Layout& layout, ByteReader& in) {
+  Pool pool(40 * kPageAlignment);
+  Twin twin(layout, pool, layout.all_layers());
+  const std::vector<int32_t> known(Take<uint8_t>(in) % 40, 1);
+  if (!twin.Compute(layout.all_layers(), known)) return;
+  for (int i = 0; i < 3; ++i) {
+    PageTable& table = twin.table();
+    const uint32_t before = table.length();
+    const std::vector<int32_t> tokens(table.history().tokens().begin(),
+                                      table.history().tokens().end());
+    const std::vector<uint8_t> parcel = TakeParcel(table, tokens, in);
+    ByteReader reader(parcel);
+    const Status status = Import(table, reader);
+    CHECK(table.length() >= before && table.length() <= table.history().length());
+    CHECK(table.history().CountEqual(0, tokens) == tokens.size());
+    CHECK(status.ok() || !status.error().message().empty());
+  }
+  // Whatever arrived, the table can go on and go back.
+  if (twin.table().Reserve(20).ok()) twin.table().Advance(std::vector<int32_t>(20, 3));
+  twin.table().Truncate(Take<uint8_t>(in) % 64);
+}
+
+}  // namespace
+}  // namespace aster::kv
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace aster;
+  static const kv::Layout kLayouts[] = {kv::PlainLayout(), kv::WindowLayout(),
+                                        kv::CompressedLayout()};
+  if (size == 0) return 0;
+  const kv::Layout& layout = kLayouts[data[0] / 2 % 3];
+  ByteReader in(Bytes(data, size).subspan(1));
+  if (data[0] % 2 == 0) {
+    kv::Run(layout, in);
+    return 0;
+  }
+  kv::Pool pool(40 * kv::kPageAlignment);
+  kv::PageTable table(layout, pool, layout.all_layers());
+  const Status status = kv::Import(table, in);
+  CHECK(status.ok() || !status.error().message().empty());
+  return 0;
+}

@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "kv/layout.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "kv/world_for_test.h"
+
+namespace aster::kv {
+namespace {
+
+TEST(Layout, NeedsExactlyThePagesWithRowsThatAreRead) {
+  for (const uint32_t stride : {1u, 2u, 4u, 8u}) {
+    for (const uint32_t window : {0u, stride + 1, 2 * stride, 17u, 40u}) {
+      for (const uint32_t sinks : {0u, 1u, 8u, 21u}) {
+        if (window == 0 && sinks > 0) continue;
+        const Layout layout =
+            MakeLayout(8, 0, {{{.stride = stride, .window = window, .sinks = sinks}}});
+        const Stream& stream = layout.streams(0)[0];
+        for (uint32_t length = 0; length < 100; ++length) {
+          for (uint32_t index = 0; index < 14; ++index) {
+            bool read = false;
+            for (uint32_t row = 0; row < 8 / stride; ++row) {
+              read = read || Twin::Reads(stream, index * (8 / stride) + row, length);
+            }
+            ASSERT_EQ(stream.Needs(index, length), read)
+                << "stride " << stride << " window " << window << " sinks " << sinks << " length "
+                << length << " page " << index;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Layout, WindowsAreExactNearTheLastPosition) {
+  const Layout layout = MakeLayout(128, 0, {{{.window = 128}}});
+  const Stream& stream = layout.streams(0)[0];
+  constexpr uint32_t kLast = kMaxPositions - 1;
+  EXPECT_TRUE(stream.Needs(kLast / 128, kLast));
+  EXPECT_FALSE(stream.Needs(kLast / 128 - 1, kLast));  // it computes the last row of its page
+  EXPECT_TRUE(stream.Needs(kLast / 128 - 1, kLast - 1));
+}
+
+TEST(Layout, RefusesWhatDoesNotFitTogether) {
+  const auto codec = std::make_shared<PlainCodec>("bytes", 8, 16);
+  const auto code_of = [](uint32_t page_positions, const Stream& stream) {
+    const Result<Layout> layout = Layout::Create({}, page_positions, 0, {{stream}});
+    return layout.ok() ? "" : layout.error().message();
+  };
+  EXPECT_EQ(code_of(16, {codec}), "");
+  EXPECT_EQ(code_of(16, {nullptr}), "a stream of layer 0: it has no codec");
+  EXPECT_EQ(code_of(32, {codec}),
+            "a stream of layer 0: its codec has 16 rows in a page, 32 positions make 32");
+  EXPECT_EQ(code_of(32, {codec, 2}), "");
+  EXPECT_EQ(code_of(40, {codec, 3}),
+            "a stream of layer 0: pages of 40 positions do not hold whole rows of 3");
+  EXPECT_NE(code_of(16, {codec, 0}), "");
+  EXPECT_NE(code_of(0, {codec}), "");
+  EXPECT_NE(code_of(std::numeric_limits<uint32_t>::max(), {codec}), "");
+  EXPECT_EQ(code_of(16, {codec, 1, 1}),
+            "a stream of layer 0: a window of 1 remembers nothing: more than 1 is needed");
+  EXPECT_EQ(code_of(32, {codec, 2, 2}),
+            "a stream of layer 0: a window of 2 remembers nothing: more than 2 is needed");
+  EXPECT_NE(code_of(16, {codec, 1, 0, 4}), "");
+  EXPECT_NE(code_of(16, {std::make_shared<PlainCodec>("", 8, 16)}), "");
+  EXPECT_NE(code_of(16, {std::make_shared<PlainCodec>("\x1b[2J", 8, 16)}), "");
+  EXPECT_NE(code_of(16, {std::make_shared<PlainCodec>("bytes", 0, 16)}), "");
+  EXPECT_NE(code_of(16, {std::make_shared<PlainCodec>("bytes", size_t{1} << 40, 16)}), "");
+}
+
+TEST(Layout, DigestNamesEverythingThatRowsDependOn) {
+  const std::vector<std::vector<StreamChoice>> plain = {{{}}, {{}}};
+  const Hash128 digest = MakeLayout(16, 0, plain).digest();
+  EXPECT_EQ(MakeLayout(16, 0, plain).digest(), digest);
+  // How long things are kept, and how they lie in memory, changes no row.
+  EXPECT_EQ(MakeLayout(16, 99, plain).digest(), digest);
+  EXPECT_NE(MakeLayout(16, 0, plain, /*model=*/2).digest(), digest);
+  EXPECT_NE(MakeLayout(32, 0, plain).digest(), digest);
+  EXPECT_NE(MakeLayout(16, 0, {{{}}}).digest(), digest);
+  EXPECT_NE(MakeLayout(16, 0, {{{}, {}}}).digest(), digest);
+  EXPECT_NE(MakeLayout(16, 0, {{{}}, {{.row_bytes = 9}}}).digest(), digest);
+  EXPECT_NE(MakeLayout(16, 0, {{{}}, {{.stride = 2}}}).digest(), digest);
+  EXPECT_NE(MakeLayout(16, 0, {{{}}, {{.window = 8}}}).digest(), digest);
+  EXPECT_NE(MakeLayout(16, 0, {{{}}, {{.transposed = true}}}).digest(), digest);
+  EXPECT_NE(MakeLayout(16, 0, {{{.window = 8}}, {{}}}).digest(),
+            MakeLayout(16, 0, {{{}}, {{.window = 8}}}).digest());
+  EXPECT_NE(MakeLayout(16, 0, {{{.window = 8, .sinks = 4}}}).digest(),
+            MakeLayout(16, 0, {{{.window = 8}}}).digest());
+}
+
+// The hash of a history must be the same on every machine and in every later version: it names
+// files and pages. If this fails, kDigestVersion must be raised.
+TEST(Layout, DigestNeverChanges) {
+  EXPECT_EQ(PlainLayout().digest().ToHex(), "f9bda5c3848618c7a0d866c0bacbef96");
+  EXPECT_EQ(CompressedLayout().digest().ToHex(), "9322a412c9dd2ec2184ef77657e01040");
+}
+
+TEST(Layout, DescribesItself) {
+  EXPECT_EQ(WindowLayout().Describe({0, 2}),
+            "model 00000000, pages of 8; layers 0 to 1: bytes, last 20 and first 3");
+  EXPECT_EQ(CompressedLayout().Describe({1, 3}),
+            "model 00000000, pages of 16; layer 1: bytes, last 24 + bytes, transposed every 4 + "
+            "bytes, last 8; layer 2: bytes, last 24 + bytes every 16 + bytes, last 16");
+  EXPECT_EQ(MakeLayout(8, 0, {{}}).Describe({0, 1}),
+            "model 00000000, pages of 8; layer 0: nothing");
+}
+
+// The bound that admission relies on holds at every moment of a table's life, and is not far off.
+TEST(Layout, TablesStayWithinTheBytesThatAreForeseen) {
+  for (Layout (*make)() : {PlainLayout, WindowLayout, CompressedLayout}) {
+    const Layout layout = make();
+    for (const uint32_t chunk : {1u, 7u, 16u, 33u}) {
+      Pool pool(uint64_t{1} << 30);
+      Twin twin(layout, pool, layout.all_layers());
+      while (twin.length() < 300) {
+        ASSERT_TRUE(twin.table().Reserve(chunk).ok());
+        const uint64_t most = layout.BytesFor(layout.all_layers(), twin.length() + chunk, chunk);
+        EXPECT_LE(twin.table().HeldBytes(), most);
+        EXPECT_GE(twin.table().HeldBytes() * 2, most);
+        ASSERT_TRUE(twin.Compute(layout.all_layers(), std::vector<int32_t>(chunk, 1)));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace aster::kv

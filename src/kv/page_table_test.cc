@@ -1,0 +1,229 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "kv/page_table.h"
+
+#include <gtest/gtest.h>
+
+#include "kv/world_for_test.h"
+
+namespace aster::kv {
+namespace {
+
+constexpr uint64_t kPlenty = uint64_t{1} << 30;
+
+std::vector<int32_t> Tokens(size_t count, int32_t first = 100) {
+  std::vector<int32_t> tokens(count);
+  for (size_t i = 0; i < count; ++i) tokens[i] = first + static_cast<int32_t>(i);
+  return tokens;
+}
+
+// A sequence of `tokens` computed in one go.
+Twin Computed(const Layout& layout, Pool& pool, const std::vector<int32_t>& tokens) {
+  Twin twin(layout, pool, layout.all_layers());
+  CHECK(twin.Compute(layout.all_layers(), tokens));
+  return twin;
+}
+
+TEST(PageTable, ForksShareEveryPageUntilOneWrites) {
+  const Layout layout = PlainLayout();  // 16 positions a page, 3 layers
+  Pool pool(kPlenty);
+  Twin first = Computed(layout, pool, Tokens(40));
+  EXPECT_EQ(pool.usage().held_bytes, 9 * kPageAlignment);
+  Twin second(first);
+  EXPECT_EQ(pool.usage().held_bytes, 9 * kPageAlignment);
+  EXPECT_EQ(second.table().Page(1, 2), first.table().Page(1, 2));
+  ASSERT_TRUE(second.Compute(layout.all_layers(), {1}));
+  EXPECT_NE(second.table().Page(1, 2), first.table().Page(1, 2));
+  EXPECT_EQ(second.table().Page(1, 1), first.table().Page(1, 1));
+  EXPECT_EQ(pool.usage().held_bytes, 12 * kPageAlignment);
+  ASSERT_TRUE(first.Compute(layout.all_layers(), {2}));
+  EXPECT_EQ(pool.usage().held_bytes, 12 * kPageAlignment);
+  first.Verify();
+  second.Verify();
+}
+
+// What one branch does at the end of a full page must not reach the other, nor the index.
+TEST(PageTable, RewindingIntoAPublishedPageLeavesOthersAlone) {
+  const Layout layout = PlainLayout();
+  Pool pool(kPlenty);
+  Twin first = Computed(layout, pool, Tokens(32));
+  Twin second(first);
+  second.Truncate(20);
+  ASSERT_TRUE(second.Compute(layout.all_layers(), {1, 2, 3}));
+  first.Verify();
+  second.Verify();
+  first.Truncate(30);
+  ASSERT_TRUE(first.Compute(layout.all_layers(), {4}));
+  Twin third(layout, pool, layout.all_layers());
+  third.Adopt(Tokens(32));
+  EXPECT_EQ(third.length(), 16u);  // nobody has the second page as it was
+  third.Verify();
+  first.Verify();
+}
+
+TEST(PageTable, AdoptsTheLongestPrefixInWholePages) {
+  const Layout layout = PlainLayout();
+  Pool pool(kPlenty);
+  {
+    const Twin gone = Computed(layout, pool, Tokens(47));
+  }
+  EXPECT_EQ(pool.usage().held_bytes, 0u);
+  EXPECT_EQ(pool.usage().cached_bytes, 6 * kPageAlignment);
+  Twin twin(layout, pool, layout.all_layers());
+  twin.Adopt(Tokens(15));
+  EXPECT_EQ(twin.length(), 0u);
+  std::vector<int32_t> wanted = Tokens(47);
+  wanted[40] = 5;
+  twin.Adopt(wanted);
+  EXPECT_EQ(twin.length(), 32u);
+  twin.Verify();
+  // From the middle of a page, which is replaced; not along another history.
+  twin.Truncate(20);
+  twin.Adopt(Tokens(47));
+  EXPECT_EQ(twin.length(), 32u);
+  twin.Truncate(20);
+  std::vector<int32_t> other = Tokens(47);
+  other[3] = 5;
+  twin.Adopt(other);
+  EXPECT_EQ(twin.length(), 20u);
+  twin.Verify();
+}
+
+// A prompt that two sequences compute at the same time ends up in memory once.
+TEST(PageTable, EqualPagesBecomeOne) {
+  const Layout layout = PlainLayout();
+  Pool pool(kPlenty);
+  Twin first = Computed(layout, pool, Tokens(32));
+  Twin second = Computed(layout, pool, Tokens(32));
+  EXPECT_EQ(pool.usage().held_bytes, 6 * kPageAlignment);
+  second.Verify();
+}
+
+TEST(PageTable, OtherModelsShareNothing) {
+  const Layout layout = PlainLayout();
+  const Layout other = MakeLayout(16, 0, {{{.transposed = true}}, {{}}, {{.row_bytes = 3}}}, 2);
+  Pool pool(kPlenty);
+  const Twin first = Computed(layout, pool, Tokens(32));
+  Twin second(other, pool, other.all_layers());
+  second.Adopt(Tokens(32));
+  EXPECT_EQ(second.length(), 0u);
+}
+
+// The cache loses a history from its end: what is left is still of use.
+TEST(PageTable, EvictionTakesTheLastPagesFirst) {
+  const Layout layout = MakeLayout(16, 0, {{{}}, {{}}});
+  Pool pool(8 * kPageAlignment);
+  {
+    const Twin gone = Computed(layout, pool, Tokens(64));
+  }
+  {
+    const Twin other = Computed(layout, pool, Tokens(16, 5000));
+  }
+  Twin twin(layout, pool, layout.all_layers());
+  twin.Adopt(Tokens(64));
+  EXPECT_EQ(twin.length(), 48u);
+  twin.Verify();
+}
+
+TEST(PageTable, ReserveFailsWithoutChangeAndSaysWhatIsMissing) {
+  const Layout layout = MakeLayout(16, 0, {{{}}, {{}}});
+  Pool pool(6 * kPageAlignment);
+  Twin twin = Computed(layout, pool, Tokens(40));
+  const Status status = twin.table().Reserve(30);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code(), Code::kResourceExhausted);
+  EXPECT_EQ(status.error().message(),
+            "16384 bytes are needed to remember 30 more positions after 40, 0 of a budget of 24576 "
+            "are free");
+  twin.Verify();
+  EXPECT_TRUE(twin.Compute(layout.all_layers(), Tokens(8)));
+  twin.Verify();
+  EXPECT_EQ(twin.table().Reserve(kMaxPositions).error().code(), Code::kInvalidArgument);
+}
+
+// Sinks and a window: the memory is the same after a thousand positions and after a hundred.
+TEST(PageTable, WindowsTakeConstantMemory) {
+  const Layout layout = WindowLayout();
+  Pool pool(kPlenty);
+  Twin twin(layout, pool, layout.all_layers());
+  uint64_t most_bytes = 0;
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_TRUE(twin.Compute(layout.all_layers(), {i}));
+    const Pool::Usage& usage = pool.usage();
+    const uint64_t bytes = usage.held_bytes + usage.cached_bytes + usage.blank_bytes;
+    if (i == 100) most_bytes = bytes;
+    ASSERT_TRUE(i <= 100 || bytes <= most_bytes) << i;
+  }
+  twin.Verify();
+  EXPECT_NE(twin.table().Page(0, 0), nullptr);
+  EXPECT_EQ(twin.table().Page(0, 1), nullptr);
+}
+
+// Any chunking holds the same rows for the computation that comes next.
+TEST(PageTable, RewindsWithinTheSlackAndSaysHowFarOtherwise) {
+  const Layout layout = MakeLayout(8, 5, {{{.window = 20, .sinks = 3}}, {{}}});
+  Pool pool(kPlenty);
+  Twin twin = Computed(layout, pool, Tokens(100));
+  Twin fork(twin);
+  EXPECT_EQ(fork.table().Truncate(95), 95u);
+  // Rows of the window of position 60 are gone; those of the page with the sinks are all there.
+  EXPECT_EQ(twin.table().Truncate(60), 8u);
+  EXPECT_EQ(twin.table().history().length(), 8u);
+  EXPECT_EQ(twin.table().Truncate(0), 0u);
+}
+
+// A node holds its own layers while rows of others arrive: each has its own length.
+TEST(PageTable, LayersAdvanceOnTheirOwn) {
+  const Layout layout = PlainLayout();
+  Pool pool(kPlenty);
+  Twin twin(layout, pool, layout.all_layers());
+  ASSERT_TRUE(twin.Compute({1, 3}, Tokens(40)));
+  EXPECT_EQ(twin.table().length(), 0u);
+  EXPECT_EQ(twin.table().length({1, 3}), 40u);
+  ASSERT_TRUE(twin.Compute({0, 1}, Tokens(30)));
+  EXPECT_EQ(twin.table().length(), 30u);
+  twin.Verify();
+  // A computation with other tokens wins over what other layers hold.
+  ASSERT_TRUE(twin.Compute({0, 1}, {130, 131, 7}));
+  EXPECT_EQ(twin.table().length({0, 1}), 33u);
+  EXPECT_EQ(twin.table().length({1, 3}), 32u);
+  twin.Verify();
+  ASSERT_TRUE(twin.Compute(layout.all_layers(), {7, 8}));
+  EXPECT_EQ(twin.table().length(), 34u);
+  twin.Verify();
+}
+
+TEST(PageTable, LayersAheadThatCannotGoBackAreNamed) {
+  const Layout layout = MakeLayout(8, 0, {{{}}, {{.window = 9}}});
+  Pool pool(kPlenty);
+  Twin twin(layout, pool, layout.all_layers());
+  ASSERT_TRUE(twin.Compute({1, 2}, Tokens(80)));
+  ASSERT_TRUE(twin.Compute({0, 1}, Tokens(40)));
+  const Status status = twin.table().Reserve(1);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code(), Code::kFailedPrecondition);
+  EXPECT_EQ(status.error().message(),
+            "layer 1 is at position 80 and cannot go back to 40, only to 0");
+  EXPECT_EQ(twin.table().Truncate(40), 0u);
+}
+
+TEST(PageTable, MovesWithItsPages) {
+  const Layout layout = PlainLayout();
+  Pool pool(kPlenty);
+  Twin twin = Computed(layout, pool, Tokens(40));
+  Twin moved(std::move(twin));
+  moved.Verify();
+  Twin other = Computed(layout, pool, Tokens(5));
+  other = std::move(moved);
+  other.Verify();
+  EXPECT_EQ(other.length(), 40u);
+  // Slices of a model hold what is theirs.
+  Twin slice(layout, pool, {1, 2});
+  ASSERT_TRUE(slice.Compute({1, 2}, Tokens(20)));
+  EXPECT_EQ(slice.table().Page(1, 0), other.table().Page(1, 0));
+  slice.Verify();
+}
+
+}  // namespace
+}  // namespace aster::kv

@@ -1,0 +1,168 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "kv/pool.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "kv/page_codec.h"
+
+namespace aster::kv {
+namespace {
+
+constexpr size_t kPage = kPageAlignment;
+
+PageKey Key(uint64_t number) { return {.prefix = {.low = number}, .layer = 1, .stream = 2}; }
+
+PageRef Published(Pool& pool, uint64_t number, size_t bytes = kPage) {
+  PageRef page = pool.Allocate(bytes).value();
+  page.data()[0] = static_cast<uint8_t>(number);
+  pool.Publish(page, Key(number));
+  return page;
+}
+
+TEST(Pool, PagesAreAlignedZerosEvenWhenUsedBefore) {
+  Pool pool(64 * kPage);
+  for (int round = 0; round < 3; ++round) {
+    std::vector<PageRef> pages;
+    for (const size_t bytes : {size_t{1}, size_t{64}, kPage, kPage + 1, 3 * kPage}) {
+      pages.push_back(pool.Allocate(bytes).value());
+      uint8_t* const data = pages.back().data();
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(data) % kPageAlignment, 0u);
+      EXPECT_TRUE(std::all_of(data, data + bytes, [](uint8_t byte) { return byte == 0; }));
+      std::fill(data, data + AlignedPageBytes(bytes), 0xff);
+    }
+    EXPECT_EQ(pool.usage().held_bytes, 8 * kPage);
+  }
+  EXPECT_EQ(pool.usage().held_bytes, 0u);
+  EXPECT_EQ(pool.usage().blank_bytes, 8 * kPage);
+}
+
+TEST(Pool, SaysWhatIsMissing) {
+  Pool pool(3 * kPage);
+  const PageRef a = pool.Allocate(2 * kPage).value();
+  const Result<PageRef> b = pool.Allocate(2 * kPage);
+  ASSERT_FALSE(b.ok());
+  EXPECT_EQ(b.error().code(), Code::kResourceExhausted);
+  EXPECT_EQ(b.error().message(),
+            "8192 bytes are needed for keys and values, 4096 of a budget of 12288 are free");
+  EXPECT_TRUE(pool.Allocate(kPage).ok());
+}
+
+TEST(Pool, MemoryOfOneSizeServesAnother) {
+  Pool pool(4 * kPage);
+  {
+    std::vector<PageRef> small;
+    for (int i = 0; i < 4; ++i) small.push_back(pool.Allocate(kPage).value());
+    EXPECT_FALSE(pool.Allocate(kPage).ok());
+  }
+  {
+    const PageRef large = pool.Allocate(4 * kPage).value();
+  }
+  {
+    const PageRef middle = pool.Allocate(2 * kPage).value();
+    EXPECT_EQ(pool.usage().held_bytes + pool.usage().blank_bytes, 2 * kPage);
+  }
+  const PageRef large = pool.Allocate(4 * kPage).value();
+  EXPECT_EQ(large.data()[4 * kPage - 1], 0);
+}
+
+TEST(Pool, KeepsPublishedPagesUntilMemoryIsNeeded) {
+  Pool pool(4 * kPage);
+  for (uint64_t number = 1; number <= 4; ++number) Published(pool, number);
+  EXPECT_EQ(pool.usage().cached_bytes, 4 * kPage);
+  EXPECT_EQ(pool.usage().available_bytes(), 4 * kPage);
+  {
+    const PageRef used = pool.Find(Key(1));
+  }  // now page 2 is unused for longest
+  const PageRef held = pool.Find(Key(3));
+  EXPECT_EQ(held.data()[0], 3);
+
+  const PageRef fresh = pool.Allocate(kPage).value();
+  EXPECT_FALSE(pool.Contains(Key(2)));
+  EXPECT_FALSE(pool.Find(Key(2)));
+  EXPECT_TRUE(pool.Contains(Key(1)));
+  EXPECT_TRUE(pool.Contains(Key(4)));
+  EXPECT_EQ(pool.usage().evicted_pages, 1u);
+
+  const PageRef more = pool.Allocate(2 * kPage).value();  // both that nobody refers to
+  EXPECT_FALSE(pool.Contains(Key(1)));
+  EXPECT_FALSE(pool.Contains(Key(4)));
+  EXPECT_TRUE(pool.Contains(Key(3)));
+  EXPECT_FALSE(pool.Allocate(kPage).ok());
+}
+
+TEST(Pool, TheSameContentIsKeptOnce) {
+  Pool pool(4 * kPage);
+  const PageRef first = Published(pool, 1);
+  PageRef second = pool.Allocate(kPage).value();
+  EXPECT_EQ(pool.usage().held_bytes, 2 * kPage);
+  pool.Publish(second, Key(1));
+  EXPECT_EQ(second.data(), first.data());
+  EXPECT_TRUE(first.shared());
+  EXPECT_EQ(pool.usage().held_bytes, kPage);
+  pool.Publish(second, Key(1));  // once more changes nothing
+  EXPECT_EQ(second.data(), first.data());
+
+  // Also where nobody refers to the first one any more.
+  {
+    const PageRef dropped = Published(pool, 2);
+  }
+  PageRef third = pool.Allocate(kPage).value();
+  pool.Publish(third, Key(2));
+  EXPECT_EQ(third.data()[0], 2);
+  EXPECT_FALSE(third.shared());
+  EXPECT_EQ(pool.usage().cached_bytes, 0u);
+}
+
+TEST(Pool, WhatIsUnpublishedIsForgotten) {
+  Pool pool(4 * kPage);
+  {
+    const PageRef page = Published(pool, 1);
+    EXPECT_TRUE(page.published());
+    pool.Unpublish(page);
+    pool.Unpublish(page);
+    EXPECT_FALSE(page.published());
+    EXPECT_FALSE(pool.Contains(Key(1)));
+  }
+  EXPECT_EQ(pool.usage().cached_bytes, 0u);
+  EXPECT_EQ(pool.usage().blank_bytes, kPage);
+}
+
+TEST(Pool, ReferencesCount) {
+  Pool pool(4 * kPage);
+  PageRef a = pool.Allocate(kPage).value();
+  EXPECT_FALSE(a.shared());
+  PageRef b = a;
+  EXPECT_TRUE(a.shared());
+  PageRef c = std::move(b);
+  EXPECT_FALSE(b);  // NOLINT(bugprone-use-after-move)
+  EXPECT_EQ(b.data(), nullptr);
+  a = c;
+  a = PageRef();
+  EXPECT_FALSE(c.shared());
+  EXPECT_EQ(pool.usage().held_bytes, kPage);
+  c = {};
+  EXPECT_EQ(pool.usage().held_bytes, 0u);
+}
+
+// Keys differ in every part.
+TEST(Pool, KeysNameLayerAndStream) {
+  Pool pool(8 * kPage);
+  PageKey key = Key(1);
+  PageRef page = pool.Allocate(kPage).value();
+  pool.Publish(page, key);
+  for (uint32_t PageKey::* part : {&PageKey::layer, &PageKey::stream}) {
+    PageKey other = key;
+    other.*part += 1;
+    EXPECT_FALSE(pool.Contains(other));
+  }
+  key.prefix.high += 1;
+  EXPECT_FALSE(pool.Contains(key));
+}
+
+}  // namespace
+}  // namespace aster::kv

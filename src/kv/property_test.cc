@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Random lives of sequences against the naive model: computing, rewinding, forking, adopting and
+// transferring, with memory that is enough and memory that is not.
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "kv/world_for_test.h"
+
+namespace aster::kv {
+namespace {
+
+struct Lives {
+  const char* name;
+  Layout (*layout)();
+  uint64_t budget_pages;
+};
+
+class Property : public testing::TestWithParam<Lives> {};
+
+TEST_P(Property, EveryRowIsWhatItsHistoryMakesIt) {
+  const Layout layout = GetParam().layout();
+  size_t adopted = 0;
+  size_t imported = 0;
+  size_t evicted = 0;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    Random random(seed);
+    auto choose = [&](uint64_t bound) { return random.NextBelow(bound); };
+    World world(layout, GetParam().budget_pages * kPageAlignment, choose);
+    for (int step = 0; step < 150; ++step) world.Step();
+    adopted += world.adopted();
+    imported += world.imported();
+    evicted += world.pool().usage().evicted_pages;
+  }
+  // The lives did contain what they are for.
+  EXPECT_GT(adopted, 0u);
+  EXPECT_GT(imported, 0u);
+  EXPECT_TRUE(evicted > 0 || GetParam().budget_pages >= 1000);
+}
+
+INSTANTIATE_TEST_SUITE_P(Layouts, Property,
+                         testing::Values(Lives{"Plain", PlainLayout, 10'000},
+                                         Lives{"PlainTight", PlainLayout, 60},
+                                         Lives{"Window", WindowLayout, 10'000},
+                                         Lives{"WindowTight", WindowLayout, 24},
+                                         Lives{"Compressed", CompressedLayout, 10'000},
+                                         Lives{"CompressedTight", CompressedLayout, 60}),
+                         [](const auto& lives) { return std::string(lives.param.name); });
+
+}  // namespace
+}  // namespace aster::kv

@@ -1,0 +1,254 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "kv/transfer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "kv/world_for_test.h"
+
+namespace aster::kv {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr uint64_t kPlenty = uint64_t{1} << 30;
+
+std::vector<int32_t> Tokens(size_t count) {
+  std::vector<int32_t> tokens(count);
+  for (size_t i = 0; i < count; ++i) tokens[i] = 100 + static_cast<int32_t>(i);
+  return tokens;
+}
+
+// Two nodes: one has computed, the other wants the rows.
+class Transfer : public testing::Test {
+ protected:
+  void Start(Layout layout, uint32_t length) {
+    layout_.emplace(std::move(layout));
+    all_ = layout_->all_layers();
+    source_.emplace(*layout_, here_, all_);
+    target_.emplace(*layout_, there_, all_);
+    tokens_ = Tokens(length);
+    CHECK(source_->Compute(all_, tokens_));
+  }
+  std::vector<uint8_t> Parcel(uint32_t begin, uint32_t end) {
+    return ExportBytes(source_->table(), all_, begin, end);
+  }
+  Status Take(Bytes bytes) {
+    Status status = ImportBytes(target_->table(), bytes);
+    target_->TakeLengths(tokens_);
+    target_->Verify();
+    return status;
+  }
+  std::string Refusal(Bytes bytes) {
+    const uint32_t before = target_->length();
+    const Status status = Take(bytes);
+    EXPECT_EQ(target_->length(), before);
+    return status.ok() ? "" : status.error().message();
+  }
+
+  Pool here_{kPlenty};
+  Pool there_{kPlenty};
+  std::optional<Layout> layout_;
+  LayerRange all_;
+  std::optional<Twin> source_;
+  std::optional<Twin> target_;
+  std::vector<int32_t> tokens_;
+};
+
+TEST_F(Transfer, WhatArrivesIsWhatLeft) {
+  for (Layout (*make)() : {PlainLayout, WindowLayout, CompressedLayout}) {
+    for (const uint32_t cut : {0u, 1u, 15u, 16u, 40u, 77u}) {
+      target_.reset();
+      source_.reset();
+      Start(make(), 77);
+      Twin past(*layout_, here_, all_);  // the source as it was at the cut
+      ASSERT_TRUE(past.Compute(all_, {tokens_.begin(), tokens_.begin() + cut}));
+      ASSERT_TRUE(Take(ExportBytes(past.table(), all_, 0, cut)).ok());
+      EXPECT_EQ(target_->length(), cut);
+      ASSERT_TRUE(Take(Parcel(cut, 77)).ok());
+      EXPECT_EQ(target_->length(), 77u);
+      // Bit for bit: a parcel of it all is the same parcel.
+      EXPECT_EQ(ExportBytes(target_->table(), all_, 60, 77), Parcel(60, 77));
+      ASSERT_TRUE(target_->Compute(all_, {1, 2, 3}));
+      target_->Verify();
+    }
+  }
+}
+
+// A prefill's result streams layer by layer, and the layers may come in any order.
+TEST_F(Transfer, LayersArriveOneByOne) {
+  Start(PlainLayout(), 70);
+  for (const uint32_t layer : {2u, 0u, 1u}) {
+    EXPECT_EQ(target_->length(), 0u);
+    for (const uint32_t end : {30u, 70u}) {
+      const uint32_t begin = end == 30 ? 0 : 30;
+      ASSERT_TRUE(Take(ExportBytes(source_->table(), {layer, layer + 1}, begin, end)).ok());
+    }
+  }
+  EXPECT_EQ(target_->length(), 70u);
+}
+
+TEST_F(Transfer, TakesOnlyWhatIsNew) {
+  Start(PlainLayout(), 70);
+  ASSERT_TRUE(Take(Parcel(0, 50)).ok());
+  const uint8_t* const page = target_->table().Page(0, 1);
+  ASSERT_TRUE(Take(Parcel(10, 70)).ok());
+  EXPECT_EQ(target_->table().Page(0, 1), page);
+  EXPECT_EQ(target_->length(), 70u);
+  ASSERT_TRUE(Take(Parcel(0, 20)).ok());
+  EXPECT_EQ(target_->length(), 70u);
+  ASSERT_TRUE(Take(Parcel(70, 70)).ok());
+}
+
+// Full pages that arrived are as good as computed ones: others adopt them.
+TEST_F(Transfer, ArrivedPagesArePublished) {
+  Start(CompressedLayout(), 70);
+  ASSERT_TRUE(Take(Parcel(0, 70)).ok());
+  Twin other(*layout_, there_, all_);
+  other.Adopt(tokens_);
+  EXPECT_EQ(other.length(), 64u);
+  other.Verify();
+}
+
+TEST_F(Transfer, RefusesWhatDoesNotContinueTheHistory) {
+  Start(PlainLayout(), 70);
+  ASSERT_TRUE(Take(Parcel(0, 40)).ok());
+  EXPECT_EQ(Refusal(Parcel(41, 70)), "the rows begin at position 41, those from 40 on are missing");
+  Twin other(*layout_, here_, all_);
+  std::vector<int32_t> tokens = tokens_;
+  tokens[20] = 7;
+  ASSERT_TRUE(other.Compute(all_, tokens));
+  EXPECT_EQ(Refusal(ExportBytes(other.table(), all_, 40, 70)),
+            "these rows continue another history: the tokens before position 40 differ");
+  EXPECT_EQ(Refusal(ExportBytes(other.table(), all_, 10, 70)),
+            "these rows are of another history: the token at position 20 differs");
+  EXPECT_EQ(Refusal(ExportBytes(other.table(), all_, 0, 70)),
+            "these rows are of another history: the token at position 20 differs");
+}
+
+TEST_F(Transfer, RefusesOtherModelsAndLayers) {
+  Start(PlainLayout(), 20);
+  const Layout other = MakeLayout(16, 0, {{{}}, {{}}}, 77);
+  Pool pool(kPlenty);
+  Twin twin(other, pool, other.all_layers());
+  ASSERT_TRUE(twin.Compute(other.all_layers(), Tokens(5)));
+  EXPECT_EQ(Refusal(ExportBytes(twin.table(), other.all_layers(), 0, 5)),
+            "these rows are of another model or layout (model 00000000, pages of 16; layers 0 to "
+            "1: bytes); here is model 00000000, pages of 16; layer 0: bytes, transposed; layers 1 "
+            "to 2: bytes");
+  target_.emplace(*layout_, there_, LayerRange{1, 3});
+  EXPECT_EQ(Refusal(Parcel(0, 20)), "these rows are of layers 0 to 3; here are 1 to 3");
+}
+
+TEST_F(Transfer, ExportSaysWhatIsNotThere) {
+  Start(MakeLayout(8, 0, {{{.window = 10}}, {{}}}), 100);
+  const auto refusal = [&](LayerRange layers, uint32_t begin, uint32_t end) {
+    const Status status = Export(source_->table(), layers, begin, end, [](Bytes) -> Status {
+      ADD_FAILURE() << "something was written";
+      return Ok();
+    });
+    return status.ok() ? "" : status.error().message();
+  };
+  EXPECT_EQ(refusal(all_, 90, 101), "positions 90 to 101 are wanted, up to 100 are here");
+  EXPECT_EQ(refusal(all_, 9, 8), "positions 9 to 8 are wanted, up to 100 are here");
+  EXPECT_EQ(refusal({0, 3}, 0, 1), "layers 0 to 3 are wanted, 0 to 2 are here");
+  EXPECT_EQ(refusal({1, 1}, 0, 1), "layers 1 to 1 are wanted, 0 to 2 are here");
+  EXPECT_EQ(refusal(all_, 30, 80), "layer 0 no longer holds position 64: its window has moved on");
+  EXPECT_TRUE(Take(Parcel(0, 100)).ok());
+}
+
+TEST_F(Transfer, ASinkThatFailsEndsTheExport) {
+  Start(PlainLayout(), 70);
+  int calls = 0;
+  const Status status = Export(source_->table(), all_, 0, 70, [&](Bytes) -> Status {
+    return ++calls == 4 ? Status(ResourceExhausted("disk full")) : Ok();
+  });
+  EXPECT_EQ(status.error().message(), "disk full");
+  EXPECT_EQ(calls, 4);
+}
+
+// Whichever byte is damaged and wherever the bytes end: it is noticed, named, and what was whole
+// before it is kept.
+TEST_F(Transfer, DamageIsFoundWhereverItIs) {
+  Start(PlainLayout(), 40);
+  const std::vector<uint8_t> whole = Parcel(0, 40);
+  uint32_t kept[3] = {};
+  for (size_t at = 0; at < 2 * whole.size(); ++at) {
+    std::vector<uint8_t> bytes = whole;
+    if (at < whole.size()) {
+      bytes[at] ^= 1 << at % 8;
+    } else {
+      bytes.resize(at - whole.size());
+    }
+    target_.emplace(*layout_, there_, all_);
+    const Status status = Take(bytes);
+    ASSERT_FALSE(status.ok()) << at;
+    const uint32_t length = target_->length();
+    ASSERT_TRUE(length == 0 || length == 16 || length == 32) << at;
+    ++kept[length / 16];
+    if (length > 0) {
+      EXPECT_EQ(status.error().code(), Code::kDataLoss);
+      EXPECT_THAT(status.error().message(),
+                  HasSubstr("rows from position " + std::to_string(length) + ", layer "));
+    }
+    EXPECT_EQ(there_.usage().held_bytes, length / 16 * 3 * kPageAlignment);
+  }
+  for (const uint32_t count : kept) EXPECT_GT(count, 100u);
+}
+
+// With windows, rows before the damage are of use only if they are enough to go on from.
+TEST_F(Transfer, DamageNeverLeavesAWindowWithHoles) {
+  for (Layout (*make)() : {WindowLayout, CompressedLayout}) {
+    target_.reset();
+    source_.reset();
+    Start(make(), 90);
+    for (const uint32_t begin : {0u, 21u, 75u}) {
+      Twin past(*layout_, here_, all_);
+      ASSERT_TRUE(past.Compute(all_, {tokens_.begin(), tokens_.begin() + begin}));
+      const std::vector<uint8_t> past_parcel = ExportBytes(past.table(), all_, 0, begin);
+      const std::vector<uint8_t> parcel = Parcel(begin, 90);
+      for (size_t size = 0; size < parcel.size(); size += 3) {
+        target_.emplace(*layout_, there_, all_);
+        ASSERT_TRUE(Take(past_parcel).ok());
+        ASSERT_FALSE(Take(Bytes(parcel).first(size)).ok());
+        EXPECT_GE(target_->length(), begin);
+        ASSERT_TRUE(Take(parcel).ok());
+        EXPECT_EQ(target_->length(), 90u);
+      }
+    }
+  }
+}
+
+TEST_F(Transfer, TooLittleMemoryIsSaidAndKeepsWhatFits) {
+  Start(PlainLayout(), 70);
+  Pool small(7 * kPageAlignment);
+  Twin target(*layout_, small, all_);
+  const Status status = ImportBytes(target.table(), Parcel(0, 70));
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code(), Code::kResourceExhausted);
+  EXPECT_THAT(status.error().message(), HasSubstr("rows from position 32, layer 1: "));
+  target.TakeLengths(tokens_);
+  target.Verify();
+  EXPECT_EQ(target.length(), 32u);
+}
+
+// One parcel after another in one buffer, as in a file.
+TEST_F(Transfer, ParcelsFollowEachOther) {
+  Start(PlainLayout(), 70);
+  std::vector<uint8_t> bytes = Parcel(0, 33);
+  const std::vector<uint8_t> rest = Parcel(33, 70);
+  bytes.insert(bytes.end(), rest.begin(), rest.end());
+  ByteReader reader(bytes);
+  ASSERT_TRUE(Import(target_->table(), reader).ok());
+  ASSERT_TRUE(Import(target_->table(), reader).ok());
+  EXPECT_TRUE(reader.at_end());
+  target_->TakeLengths(tokens_);
+  target_->Verify();
+}
+
+}  // namespace
+}  // namespace aster::kv
