@@ -4,7 +4,6 @@
 #include "text/template/globals.h"
 
 #include <fmt/format.h>
-#include <chrono>
 
 #include "base/clock.h"
 #include "text/template/methods.h"
@@ -63,7 +62,7 @@ Result<Value> StrftimeNow(const Call& call) {
   const std::string_view format = TRY(WantString(call[0], "the format of the time"));
   TRY(call.runtime.CheckBytes(format.size() * 16));
   const int64_t now_s =
-      call.runtime.options().now_unix_s.value_or(system_clock::to_time_t(system_clock::now()));
+      call.runtime.options().now_unix_s.value_or(SystemClock().WallNs() / kNsPerSecond);
   return Value(call.runtime.NewString(TRY(FormatTime(format, now_s))));
 }
 
