@@ -40,7 +40,7 @@ constexpr std::array<int16_t, kLastLetter + 1> kByteOfLetter = [] {
 std::optional<std::string> BytesOfLetters(std::string_view letters) {
   std::string bytes;
   for (size_t i = 0; i < letters.size();) {
-    const Character letter = DecodeUtf8(letters.data() + i, letters.size() - i);
+    const Character letter = FirstCharacter(letters.substr(i));
     if (letter.code > kLastLetter || kByteOfLetter[letter.code] < 0) return std::nullopt;
     bytes += static_cast<char>(kByteOfLetter[letter.code]);
     i += letter.size_bytes;
@@ -50,7 +50,7 @@ std::optional<std::string> BytesOfLetters(std::string_view letters) {
 
 std::string LettersOfBytes(std::string_view bytes) {
   std::string letters;
-  for (const char byte : bytes) AppendUtf8(kLetterOfByte[static_cast<uint8_t>(byte)], letters);
+  for (const char byte : bytes) AppendUtf8(letters, kLetterOfByte[static_cast<uint8_t>(byte)]);
   return letters;
 }
 

@@ -113,12 +113,12 @@ void MergeModel::AddScoredPairs(const Vocab& vocab) {
 // to cut the token in two count, if both parts are tokens or single characters.
 void MergeModel::AddScoredPairsOf(std::string_view text, uint32_t rank) {
   const auto symbol_of = [this](std::string_view part) {
-    const size_t first_bytes = DecodeUtf8(part.data(), part.size()).size_bytes;
+    const size_t first_bytes = FirstCharacter(part).size_bytes;
     return first_bytes == part.size() ? symbols_.Intern(part) : symbols_.Find(part);
   };
   const Symbol result = symbols_.Find(text);
   for (size_t cut = 0; cut < text.size();) {
-    cut += DecodeUtf8(text.data() + cut, text.size() - cut).size_bytes;
+    cut += FirstCharacter(text.substr(cut)).size_bytes;
     if (cut == text.size()) return;
     const Symbol left = symbol_of(text.substr(0, cut));
     if (left == kNoSymbol) continue;
@@ -158,7 +158,7 @@ void MergeModel::FindByteTokens(const Vocab& vocab) {
 // U+FFFD, as other programs do.
 void MergeModel::FindReplacements() {
   std::string replacement;
-  AppendUtf8(kReplacement, replacement);
+  AppendUtf8(replacement, kReplacementCharacter);
   std::vector<Symbol> symbols;
   for (const char byte : replacement) symbols.push_back(SymbolOfByte(static_cast<uint8_t>(byte)));
   std::vector<TokenId> ids;

@@ -5,6 +5,7 @@
 // Must not know how they were encoded.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>

@@ -38,7 +38,7 @@ class RandomText {
     std::string text;
     for (uint64_t left = 1 + random_.NextBelow(20); left > 0; --left) {
       const auto code = static_cast<char32_t>(random_.NextBelow(kLastCodePoint + 1));
-      if (code < 0xD800 || code > 0xDFFF) AppendUtf8(code, text);
+      if (code < 0xD800 || code > 0xDFFF) AppendUtf8(text, code);
     }
     return text;
   }
@@ -178,9 +178,8 @@ class RandomText {
     } else if (kind < 7) {
       const Range& range = kRanges[random_.NextBelow(std::size(kRanges))];
       for (uint64_t left = 1 + random_.NextBelow(3); left > 0; --left) {
-        AppendUtf8(
-            range.first + static_cast<char32_t>(random_.NextBelow(range.last - range.first + 1)),
-            text);
+        const uint64_t offset = random_.NextBelow(range.last - range.first + 1);
+        AppendUtf8(text, range.first + static_cast<char32_t>(offset));
       }
     } else {
       constexpr std::string_view kRuns = " \n\t 0127abXZ'.";

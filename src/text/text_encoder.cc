@@ -23,7 +23,7 @@ class NeighborSet {
   void AddAllOf(std::string_view text) {
     char32_t left = 0;
     for (size_t at = 0; at < text.size();) {
-      Character right = DecodeUtf8(text.data() + at, text.size() - at);
+      Character right = FirstCharacter(text.substr(at));
       if (right.code == kSpaceLetterCode) right.code = ' ';
       if (at > 0) bits_[BitOf(left, right.code)] = true;
       left = right.code;
@@ -107,7 +107,7 @@ class CharacterEncoder final : public TextEncoder {
  private:
   // A space counts as the letter that stands for it.
   static Character CharacterAt(std::string_view text, size_t position) {
-    Character character = DecodeUtf8(text.data() + position, text.size() - position);
+    Character character = FirstCharacter(text.substr(position));
     if (character.code == kSpaceLetterCode) character.code = ' ';
     return character;
   }
@@ -144,7 +144,7 @@ class CharacterEncoder final : public TextEncoder {
 
   // Of the first character; returns its size.
   size_t AppendSymbolsOf(std::string_view text, std::vector<Symbol>& symbols) const {
-    const size_t size = DecodeUtf8(text.data(), text.size()).size_bytes;
+    const size_t size = FirstCharacter(text).size_bytes;
     const std::string_view character = text.substr(0, size);
     const Symbol symbol = character == " " ? space_ : model().SymbolOf(character);
     if (symbol != kNoSymbol) {

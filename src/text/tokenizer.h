@@ -115,8 +115,4 @@ class StreamDecoder {
   std::string pending_;  // at most three bytes, which may become a character
 };
 
-// How many bytes at the end of `text` are the beginning of a character that is not whole yet, but
-// could be: 0 to 3.
-size_t IncompleteSuffixBytes(std::string_view text);
-
 }  // namespace aster::text

@@ -93,8 +93,6 @@ uint16_t TraitsOf(char32_t code) {
   return static_cast<uint16_t>(traits);
 }
 
-bool IsContinuation(unsigned char byte) { return (byte & 0xC0) == 0x80; }
-
 }  // namespace
 
 TraitTable::TraitTable() {
@@ -114,47 +112,6 @@ TraitTable::TraitTable() {
 const TraitTable& TraitTable::Get() {
   static const TraitTable table;
   return table;
-}
-
-Character DecodeUtf8(const char* bytes, size_t size) {
-  const auto byte = [bytes](size_t i) { return static_cast<unsigned char>(bytes[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return {lead, 0, 1};
-  const Character invalid = {kReplacement, 0, 1};
-  if (lead < 0xC2 || size < 2 || !IsContinuation(byte(1))) return invalid;
-  if (lead < 0xE0) {
-    return {static_cast<char32_t>((lead & 0x1F) << 6 | (byte(1) & 0x3F)), 0, 2};
-  }
-  if (size < 3 || !IsContinuation(byte(2))) return invalid;
-  if (lead < 0xF0) {
-    const auto code =
-        static_cast<char32_t>((lead & 0x0F) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F));
-    const bool is_surrogate = code >= 0xD800 && code <= 0xDFFF;
-    return code < 0x800 || is_surrogate ? invalid : Character{code, 0, 3};
-  }
-  if (size < 4 || !IsContinuation(byte(3)) || lead > 0xF4) return invalid;
-  const auto code = static_cast<char32_t>((lead & 0x07) << 18 | (byte(1) & 0x3F) << 12 |
-                                          (byte(2) & 0x3F) << 6 | (byte(3) & 0x3F));
-  return code < 0x10000 || code > kLastCodePoint ? invalid : Character{code, 0, 4};
-}
-
-void AppendUtf8(char32_t code, std::string& out) {
-  const auto append = [&out](char32_t byte) { out += static_cast<char>(byte); };
-  if (code < 0x80) {
-    append(code);
-  } else if (code < 0x800) {
-    append(0xC0 | code >> 6);
-    append(0x80 | (code & 0x3F));
-  } else if (code < 0x10000) {
-    append(0xE0 | code >> 12);
-    append(0x80 | (code >> 6 & 0x3F));
-    append(0x80 | (code & 0x3F));
-  } else {
-    append(0xF0 | code >> 18);
-    append(0x80 | (code >> 12 & 0x3F));
-    append(0x80 | (code >> 6 & 0x3F));
-    append(0x80 | (code & 0x3F));
-  }
 }
 
 }  // namespace aster::text

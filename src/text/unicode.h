@@ -8,9 +8,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/utf8.h"
 
 namespace aster::text {
 
@@ -32,6 +33,8 @@ enum Trait : uint16_t {
   kHan = 1 << 12,         // Script=Han
 };
 
+// A byte that is not part of well-formed UTF-8 counts as a character of its own, one byte long,
+// that looks like U+FFFD.
 struct Character {
   char32_t code = 0;
   uint16_t traits = 0;
@@ -42,9 +45,6 @@ struct Character {
   bool exists() const { return traits != 0; }
 };
 
-// What a byte that is not part of well-formed UTF-8 counts as: a character of its own, one byte
-// long, that looks like U+FFFD.
-inline constexpr char32_t kReplacement = 0xFFFD;
 inline constexpr char32_t kLastCodePoint = 0x10FFFF;
 
 // The traits of all code points, in Unicode 15.1. Constant, one per program.
@@ -65,10 +65,12 @@ class TraitTable {
   std::vector<uint16_t> blocks_;  // [distinct blocks, kBlock]
 };
 
-// The character that starts at bytes[0], size > 0; traits are left 0.
-Character DecodeUtf8(const char* bytes, size_t size);
-
-void AppendUtf8(char32_t code, std::string& out);
+// The first character of a text that is not empty; traits are left 0.
+inline Character FirstCharacter(std::string_view text) {
+  const Utf8Step step = DecodeUtf8(text);
+  if (!step.valid) return {kReplacementCharacter, 0, 1};
+  return {step.code_point, 0, static_cast<uint16_t>(step.size)};
+}
 
 // A piece of a text: no look beyond its end, so that lookaheads stop where the piece does. A view.
 class Piece {
@@ -93,7 +95,7 @@ class Piece {
     if (position >= end_) return {};
     const auto byte = static_cast<unsigned char>(data_[position]);
     if (byte < 0x80) return {byte, (*table_)[byte], 1};
-    Character character = DecodeUtf8(data_ + position, end_ - position);
+    Character character = FirstCharacter({data_ + position, end_ - position});
     character.traits = (*table_)[character.code];
     return character;
   }

@@ -41,7 +41,7 @@ TEST(TraitTableTest, HanIsTheScript) {
   for (char32_t code = 0; code <= kLastCodePoint; ++code) {
     if (code >= 0xD800 && code <= 0xDFFF) continue;
     std::string text;
-    AppendUtf8(code, text);
+    AppendUtf8(text, code);
     const bool is_han = (TraitsOf(code) & kHan) != 0;
     // The library may know an older Unicode than we do.
     if (!is_han || unassigned.Match(text, 0).empty()) {
@@ -50,28 +50,28 @@ TEST(TraitTableTest, HanIsTheScript) {
   }
 }
 
-TEST(DecodeUtf8Test, WhatIsWellFormedComesBack) {
+TEST(FirstCharacterTest, WhatIsWellFormedComesBack) {
   for (char32_t code = 0; code <= kLastCodePoint; code += code < 0x3000 ? 1 : 37) {
     if (code >= 0xD800 && code <= 0xDFFF) continue;
     std::string text;
-    AppendUtf8(code, text);
-    const Character character = DecodeUtf8(text.data(), text.size());
+    AppendUtf8(text, code);
+    const Character character = FirstCharacter(text);
     ASSERT_EQ(character.code, code);
     ASSERT_EQ(character.size_bytes, text.size());
     // And without its last byte it is nothing but single bytes.
     if (text.size() == 1) continue;
-    const Character cut = DecodeUtf8(text.data(), text.size() - 1);
-    ASSERT_EQ(cut.code, kReplacement);
+    const Character cut = FirstCharacter(std::string_view(text).substr(0, text.size() - 1));
+    ASSERT_EQ(cut.code, kReplacementCharacter);
     ASSERT_EQ(cut.size_bytes, 1);
   }
 }
 
-TEST(DecodeUtf8Test, ByteByByteWhereItIsNot) {
+TEST(FirstCharacterTest, ByteByByteWhereItIsNot) {
   for (const std::string_view text :
        {"\x80", "\xBF", "\xC0\x80", "\xC1\xBF", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xF0\x8F\xBF\xBF",
         "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF", "\xC3(", "\xE2\x82(", "\xF0\x9F\xA6("}) {
-    const Character character = DecodeUtf8(text.data(), text.size());
-    EXPECT_EQ(character.code, kReplacement) << text;
+    const Character character = FirstCharacter(text);
+    EXPECT_EQ(character.code, kReplacementCharacter) << text;
     EXPECT_EQ(character.size_bytes, 1) << text;
   }
 }
@@ -80,7 +80,7 @@ TEST(PieceTest, EndsWhereItEnds) {
   const std::string text = "añb";
   const Piece piece(text, 0, 2);  // in the middle of the second character
   EXPECT_TRUE(piece.At(0).Is(kLetter));
-  EXPECT_EQ(piece.At(1).code, kReplacement);
+  EXPECT_EQ(piece.At(1).code, kReplacementCharacter);
   EXPECT_FALSE(piece.At(2).exists());
   EXPECT_FALSE(piece.At(100).exists());
 }
