@@ -31,12 +31,12 @@ class BenchFile {
   BenchFile() : path_(folder_.File("bench.gguf")) {
     MetadataBuilder metadata;
     metadata.Set("general.architecture", "llama");
-    std::vector<std::string> tokens;
-    for (size_t i = 0; i < kTokenCount; ++i) tokens.push_back(fmt::format("token{}", i));
+    std::vector<std::string> tokens(kTokenCount);
+    for (size_t i = 0; i < kTokenCount; ++i) tokens[i] = fmt::format("token{}", i);
     metadata.Set("tokenizer.ggml.tokens", tokens);
-    std::vector<TensorSpec> specs;
+    std::vector<TensorSpec> specs(kTensorCount);
     for (size_t i = 0; i < kTensorCount; ++i) {
-      specs.push_back({fmt::format("t{}", i), TensorType::kI8, {4096, kTensorBytes / 4096}});
+      specs[i] = {fmt::format("t{}", i), TensorType::kI8, {4096, kTensorBytes / 4096}};
     }
     Writer writer = Writer::Create(path_, metadata, specs).value();
     std::vector<uint8_t> data(kTensorBytes);

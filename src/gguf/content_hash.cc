@@ -87,8 +87,8 @@ void DropPages(const File& file, Bytes data) {
 }  // namespace
 
 Hash128 ContentHashOf(Bytes data) {
-  std::vector<Hash128> hashes;
-  for (size_t i = 0; i < ChunkCount(data); ++i) hashes.push_back(Hash128Of(ChunkOf(data, i)));
+  std::vector<Hash128> hashes(ChunkCount(data));
+  for (size_t i = 0; i < hashes.size(); ++i) hashes[i] = Hash128Of(ChunkOf(data, i));
   return HashOfHashes(hashes);
 }
 

@@ -29,8 +29,8 @@ struct Hostile {
 };
 
 // A tensor of the given dimensions, type and offset in a file with `data_bytes` of data.
-std::function<void(RawFile&)> OneTensor(std::vector<uint64_t> dims, uint32_t type, uint64_t offset,
-                                        size_t data_bytes) {
+std::function<void(RawFile&)> OneTensor(const std::vector<uint64_t>& dims, uint32_t type,
+                                        uint64_t offset, size_t data_bytes) {
   return [=](RawFile& raw) {
     raw.Header(1, 0).Text("t").Put(static_cast<uint32_t>(dims.size()));
     for (const uint64_t dim : dims) raw.Put(dim);

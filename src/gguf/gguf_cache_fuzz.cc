@@ -10,10 +10,10 @@
 #include "base/hash.h"
 #include "gguf/fingerprint_cache.h"
 
+namespace aster::gguf {
 namespace {
 
 void CheckRoundTrip(const std::string& text) {
-  using namespace aster::gguf;
   const auto cached = ParseCachedHashes(text);
   if (!cached.ok()) return;
   const auto again = ParseCachedHashes(FormatCachedHashes(*cached));
@@ -22,10 +22,15 @@ void CheckRoundTrip(const std::string& text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const std::string text(reinterpret_cast<const char*>(data), size);
+void CheckBoth(const std::string& text) {
   CheckRoundTrip(text);
   // The same with the check that the fuzzer cannot guess.
-  CheckRoundTrip(text + "check " + aster::Hash128Of(aster::AsBytes(text)).ToHex() + "\n");
+  CheckRoundTrip(text + "check " + Hash128Of(AsBytes(text)).ToHex() + "\n");
+}
+
+}  // namespace aster::gguf
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  aster::gguf::CheckBoth({reinterpret_cast<const char*>(data), size});
   return 0;
 }

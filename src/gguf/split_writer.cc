@@ -59,7 +59,7 @@ Result<SplitWriter> SplitWriter::Create(const std::string& prefix, const Metadat
       keys.Set("general.alignment", LoadUnaligned<uint32_t>(alignment->bytes.data()));
     }
     split.paths_.push_back(SplitPath(prefix, i, count));
-    split.writers_.push_back(TRY(Writer::Create(split.paths_.back(), keys, std::move(groups[i]))));
+    split.writers_.push_back(TRY(Writer::Create(split.paths_.back(), keys, groups[i])));
   }
   return split;
 }

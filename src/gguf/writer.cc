@@ -98,7 +98,7 @@ Result<uint64_t> WriteEntry(ByteWriter& out, const TensorSpec& tensor, uint64_t 
 }  // namespace
 
 Result<Writer> Writer::Create(const std::string& path, const MetadataBuilder& metadata,
-                              std::vector<TensorSpec> tensors) {
+                              const std::vector<TensorSpec>& tensors) {
   const uint64_t alignment = TRY(AlignmentOf(metadata).In(path));
   ByteWriter head;
   head.WriteBytes(AsBytes("GGUF"));

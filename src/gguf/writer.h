@@ -36,7 +36,7 @@ class Writer {
  public:
   // Data is aligned to the metadata's general.alignment, if set.
   static Result<Writer> Create(const std::string& path, const MetadataBuilder& metadata,
-                               std::vector<TensorSpec> tensors);
+                               const std::vector<TensorSpec>& tensors);
 
   // The next piece of a tensor's data. Tensors come in the order in which they were given to
   // Create, each with exactly its bytes; anything else is an error that says what was due.
