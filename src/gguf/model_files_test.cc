@@ -127,6 +127,21 @@ TEST(ModelFiles, SlicesAreOneModel) {
   EXPECT_EQ(twice->files().size(), 1u);
 }
 
+TEST(ModelFiles, ASliceMayBeSplit) {
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
+  const auto first = With(TestLayers(0, 4), "token_embd.weight");
+  auto split = SplitWriter::Create(folder.File("first"), TestKeys(), first, 200);
+  ASSERT_TRUE(split.ok()) << split.error().message();
+  Fill(*split, first);
+  WriteTestFile(folder.File("second.gguf"), TestKeys(),
+                With(TestLayers(4, kTestLayers), "output_norm.weight"));
+  const auto model = ModelFiles::Open({split->paths()[1], folder.File("second.gguf")});
+  ASSERT_TRUE(model.ok()) << model.error().message();
+  EXPECT_EQ(model->files().size(), split->paths().size() + 1);
+  EXPECT_EQ(model->entries().size(), TestModel().size());
+  EXPECT_THAT(*model->MissingParts(), IsEmpty());
+}
+
 TEST(ModelFiles, SlicesOfDifferentModelsAreNotMixed) {
   const TemporaryDirectory folder = TemporaryDirectory::Create().value();
   auto other_keys = TestKeys();
