@@ -17,17 +17,14 @@ constexpr std::string_view kFooter =
     "             5 the machine refused; 70 a mistake in aster itself.";
 
 struct GlobalOptions {
-  Console::Color color = Console::Color::kAuto;
+  std::string color = "auto";
   std::string log_level = "warn";
   std::string log_format = "text";
 };
 
 void DeclareGlobalOptions(CLI::App& app, GlobalOptions& options) {
-  const std::map<std::string, Console::Color> colors = {{"auto", Console::Color::kAuto},
-                                                        {"always", Console::Color::kAlways},
-                                                        {"never", Console::Color::kNever}};
-  app.add_option("--color", options.color, "Colours: auto (on a terminal), always, never")
-      ->transform(CLI::CheckedTransformer(colors))
+  app.add_option("--color", options.color, "Colours: auto means on a terminal")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
       ->type_name("WHEN");
   app.add_option("--log-level", options.log_level, "Least important message to log")
       ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}))
@@ -38,8 +35,13 @@ void DeclareGlobalOptions(CLI::App& app, GlobalOptions& options) {
       ->type_name("FORMAT");
 }
 
+Console::Color ColorNamed(const std::string& name) {
+  if (name == "always") return Console::Color::kAlways;
+  return name == "never" ? Console::Color::kNever : Console::Color::kAuto;
+}
+
 int RunChosen(const Run& run, const GlobalOptions& options) {
-  Console console(stdout, stderr, options.color);
+  Console console(stdout, stderr, ColorNamed(options.color));
   Result<ExitStatus> status = run(console);
   if (status.ok()) {
     if (Status flushed = console.Flush(); !flushed.ok()) status = std::move(flushed).error();
@@ -51,6 +53,7 @@ int RunChosen(const Run& run, const GlobalOptions& options) {
 
 constexpr Command kCommands[] = {
     {"inspect", "Say what a model file is, and whether aster can run it", DeclareInspect},
+    {"synth", "Write a model with random weights, for tests and benchmarks", DeclareSynth},
     {"completion", "Print the shell script that completes aster's commands and options",
      DeclareCompletion},
 };

@@ -11,6 +11,9 @@
 #include "cli/inspect_report.h"
 #include "cli/progress.h"
 #include "gguf/fingerprint.h"
+#include "text/template/template.h"
+#include "text/tokenizer.h"
+#include "text/vocab_reader.h"
 
 namespace aster::cli {
 namespace {
@@ -34,17 +37,37 @@ Result<std::string> FingerprintOf(const gguf::ModelFiles& files, Console& consol
   return fingerprint.model.ToHex();
 }
 
+Status CheckTokenizer(const gguf::Metadata& metadata) {
+  text::Vocab vocab = TRY(text::ReadVocab(metadata));
+  TRY(text::Tokenizer::Make(std::move(vocab)));
+  return Ok();
+}
+
+// Making the tokenizer and parsing the template is the surest way to know whether they can be used.
+void CheckText(const gguf::ModelFiles& files, InspectReport& report) {
+  if (Status tokenizer = CheckTokenizer(files.metadata()); !tokenizer.ok()) {
+    report.support.obstacles.push_back("tokenizer: " + tokenizer.error().message());
+  }
+  const auto source = files.metadata().Get<std::string_view>("tokenizer.chat_template");
+  if (!source.ok()) return;
+  if (auto parsed = text::ChatTemplate::Parse(*source); !parsed.ok()) {
+    report.template_problem = parsed.error().message();
+  }
+}
+
 Result<ExitStatus> Inspect(const Options& options, Console& console) {
   const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options.paths));
   InspectReport report{.files = &files,
                        .description = model::Describe(files),
                        .support = model::CheckSupport(files),
                        .missing_parts = {},
+                       .template_problem = {},
                        .fingerprint = {},
                        .list_tensors = options.tensors,
                        .list_metadata = options.metadata};
   // Where the metadata does not even say how many layers there are, the obstacles tell.
   if (auto missing = files.MissingParts(); missing.ok()) report.missing_parts = std::move(*missing);
+  CheckText(files, report);
   if (options.fingerprint) report.fingerprint = TRY(FingerprintOf(files, console));
   if (options.json) {
     console.Print(

@@ -175,6 +175,7 @@ Json ReportToJson(const InspectReport& report) {
   json["context_length"] = NumberOrNull(report.description.context_length);
   json["tokenizer"] = TokenizerToJson(metadata);
   json["chat_template"] = TextOf(metadata, "tokenizer.chat_template");
+  json["chat_template_problem"] = report.template_problem ? Json(*report.template_problem) : Json();
   if (report.fingerprint) json["fingerprint"] = *report.fingerprint;
   if (report.list_metadata) json["metadata"] = MetadataToJson(metadata);
   if (report.list_tensors) json["tensor_list"] = TensorsToJson(*report.files);

@@ -64,9 +64,11 @@ std::string TokenizerLine(const gguf::Metadata& metadata) {
   return line;
 }
 
-std::string TemplateLine(const gguf::Metadata& metadata) {
-  auto source = metadata.Get<std::string_view>("tokenizer.chat_template");
-  return source.ok() ? fmt::format("{} of Jinja", FormatBytes(source->size())) : "none";
+std::string TemplateLine(const InspectReport& report) {
+  auto source = report.files->metadata().Get<std::string_view>("tokenizer.chat_template");
+  if (!source.ok()) return "none";
+  if (report.template_problem) return "cannot be used: " + ForDisplay(*report.template_problem);
+  return fmt::format("{} of Jinja", FormatBytes(source->size()));
 }
 
 void PrintSummary(const InspectReport& report, Console& console) {
@@ -92,7 +94,7 @@ void PrintSummary(const InspectReport& report, Console& console) {
   table.AddRow({"types", fmt::format("{}  ({:.2f} bits per parameter)", MixText(whole),
                                      whole.all.BitsPerParameter())});
   table.AddRow({"tokenizer", TokenizerLine(metadata)});
-  table.AddRow({"template", TemplateLine(metadata)});
+  table.AddRow({"template", TemplateLine(report)});
   if (report.fingerprint) table.AddRow({"fingerprint", *report.fingerprint});
   console.Write(table.Render(2));
 }

@@ -19,8 +19,9 @@ struct InspectReport {
   const gguf::ModelFiles* files = nullptr;
   model::Description description;
   model::Support support;
-  std::vector<std::string> missing_parts;  // "layers 31-60"
-  std::optional<std::string> fingerprint;  // where it was asked for
+  std::vector<std::string> missing_parts;       // "layers 31-60"
+  std::optional<std::string> template_problem;  // why the chat template cannot be used, if so
+  std::optional<std::string> fingerprint;       // where it was asked for
 
   bool list_tensors = false;
   bool list_metadata = false;

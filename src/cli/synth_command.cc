@@ -1,0 +1,205 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// aster synth: a model with random weights, for tests and benchmarks.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/machine.h"
+#include "base/units.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/progress.h"
+#include "gguf/model_files.h"
+#include "model/description.h"
+#include "model/presets.h"
+#include "model/synth.h"
+#include "quant/recipe.h"
+
+namespace aster::cli {
+namespace {
+
+struct Options {
+  std::string path;
+  std::string preset = "tiny";
+  std::string type = "Q8_0";
+  std::string name;
+  uint64_t seed = 1;
+  size_t threads = 0;
+  bool json = false;
+
+  // Where given, they replace the preset's.
+  std::optional<std::string> arch;
+  bool tied = false;
+  bool untied = false;
+  std::optional<uint32_t> layers, embedding, heads, kv_heads, head_dim, feed_forward, vocab,
+      context;
+  std::optional<uint32_t> experts, experts_used, expert_feed_forward;
+  std::optional<float> rope_base;
+};
+
+template <typename T>
+void Replace(T& value, const std::optional<T>& replacement) {
+  if (replacement) value = *replacement;
+}
+
+Result<model::Shape> ShapeOf(const Options& options) {
+  model::Shape shape = TRY(model::ShapeOfPreset(options.preset));
+  if (options.arch) shape.arch = TRY(model::ParseArch(*options.arch));
+  Replace(shape.layer_count, options.layers);
+  Replace(shape.embedding, options.embedding);
+  Replace(shape.head_count, options.heads);
+  Replace(shape.kv_head_count, options.kv_heads);
+  Replace(shape.head_dim, options.head_dim);
+  Replace(shape.feed_forward, options.feed_forward);
+  Replace(shape.vocab_size, options.vocab);
+  Replace(shape.context_length, options.context);
+  if (options.tied || options.untied) shape.tied_head = options.tied;
+  Replace(shape.rope.base, options.rope_base);
+  shape.rope.dimensions = shape.head_dim;
+  const bool has_experts = shape.arch == model::Arch::kQwen3Moe;
+  if (!has_experts) shape.experts = {};
+  if (has_experts && shape.experts.count == 0) {
+    shape.experts = {.count = 8, .used = 2, .feed_forward = shape.feed_forward};
+  }
+  if (has_experts) {
+    Replace(shape.experts.count, options.experts);
+    Replace(shape.experts.used, options.experts_used);
+    Replace(shape.experts.feed_forward, options.expert_feed_forward);
+  } else if (options.experts || options.experts_used || options.expert_feed_forward) {
+    return InvalidArgument(
+        fmt::format("architecture {} has no experts; use --arch qwen3moe", ArchName(shape.arch)));
+  }
+  if (shape.arch != model::Arch::kLlama) shape.rope_factors = false;
+  TRY(model::CheckShape(shape));
+  return shape;
+}
+
+Result<const quant::Recipe*> RecipeNamed(const std::string& name) {
+  const quant::Recipe* recipe = quant::FindRecipe(name);
+  if (recipe != nullptr) return recipe;
+  std::string names;
+  for (const quant::Recipe& known : quant::AllRecipes()) {
+    names += (names.empty() ? "" : ", ") + std::string(known.name);
+  }
+  return InvalidArgument(fmt::format("there is no type \"{}\"; there are {}", name, names));
+}
+
+quant::ModelTraits TraitsOf(const model::Shape& shape) {
+  return {.architecture = std::string(model::ArchName(shape.arch)),
+          .layer_count = shape.layer_count,
+          .query_groups = shape.head_count / shape.kv_head_count,
+          .expert_count = shape.experts.count,
+          .tied_head = shape.tied_head};
+}
+
+// As if the tensor stood in a file of floats that is to be quantised.
+gguf::TensorType TypeOf(const model::TensorSpec& spec, const quant::TypeRules& rules,
+                        const quant::ModelTraits& traits) {
+  gguf::Tensor tensor;
+  tensor.name = spec.name;
+  tensor.dim_count = static_cast<uint32_t>(spec.dims.size());
+  tensor.element_count = 1;
+  for (size_t i = 0; i < spec.dims.size(); ++i) {
+    tensor.dims[i] = spec.dims[i];
+    tensor.element_count *= spec.dims[i];
+  }
+  if (!spec.is_matrix) return gguf::TensorType::kF32;
+  return quant::ChooseType(rules, traits, tensor).type;
+}
+
+void PrintSummary(const Options& options, const gguf::ModelFiles& files, Console& console) {
+  const model::Totals totals = model::Describe(files).whole.all;
+  if (options.json) {
+    const nlohmann::ordered_json json = {{"path", options.path},
+                                         {"seed", options.seed},
+                                         {"type", options.type},
+                                         {"parameters", totals.parameter_count},
+                                         {"bytes", files.files().front().size_bytes()}};
+    console.Print("{}\n", json.dump(2));
+    return;
+  }
+  console.Print("{}  {}, {} parameters, {}\n", options.path, options.type,
+                FormatCount(totals.parameter_count),
+                FormatBytes(files.files().front().size_bytes()));
+}
+
+Result<ExitStatus> Synth(const Options& options, Console& console) {
+  const model::Shape shape = TRY(ShapeOf(options));
+  quant::TypeRules rules;
+  rules.recipe = TRY(RecipeNamed(options.type));
+  const quant::ModelTraits traits = TraitsOf(shape);
+  const model::SynthOptions synth{
+      .shape = shape,
+      .name = options.name.empty() ? "synthetic " + options.preset : options.name,
+      .seed = options.seed,
+      .choose_type = [&](const model::TensorSpec& spec) { return TypeOf(spec, rules, traits); },
+      .file_type = rules.recipe->file_type};
+  ThreadPool pool(options.threads == 0 ? UsableCpuCount() : options.threads);
+  SystemClock clock;
+  Progress progress(console, clock, "writing " + options.path);
+  TRY(model::WriteSyntheticModel(synth, options.path, pool, [&](uint64_t done, uint64_t total) {
+    progress.Update(done, total);
+  }));
+  PrintSummary(options, TRY(gguf::ModelFiles::Open(options.path)), console);
+  return kExitOk;
+}
+
+void DeclareShape(CLI::App& app, Options& options) {
+  constexpr const char* kGroup = "Shape (each replaces the preset's)";
+  const auto add = [&](const char* flag, auto& value, const char* text) {
+    app.add_option(flag, value, text)->group(kGroup)->type_name("N");
+  };
+  app.add_option("--arch", options.arch, "Architecture: " + model::KnownArchs())
+      ->group(kGroup)
+      ->type_name("ARCH");
+  add("--layers", options.layers, "Layers");
+  add("--embedding", options.embedding, "Width of the hidden rows");
+  add("--heads", options.heads, "Attention heads");
+  add("--kv-heads", options.kv_heads, "Heads of keys and values");
+  add("--head-dim", options.head_dim, "Numbers in a head");
+  add("--ff", options.feed_forward, "Width of the feed-forward layers");
+  add("--vocab", options.vocab, "Tokens in the vocabulary");
+  add("--context", options.context, "Context length to write into the file");
+  add("--experts", options.experts, "Experts in a layer");
+  add("--experts-used", options.experts_used, "Experts used per token");
+  add("--expert-ff", options.expert_feed_forward, "Width of an expert");
+  add("--rope-base", options.rope_base, "Base of the rotary frequencies");
+  CLI::Option* tied =
+      app.add_flag("--tied", options.tied, "The output head is the token embedding")->group(kGroup);
+  app.add_flag("--untied", options.untied, "The output head has weights of its own")
+      ->group(kGroup)
+      ->excludes(tied);
+}
+
+}  // namespace
+
+Run DeclareSynth(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("out", options->path, "The file to write")->required()->type_name("OUT");
+  std::string presets;
+  for (const model::Preset& preset : model::Presets()) {
+    presets += fmt::format("\n  {:<17}{}", preset.name, preset.summary);
+  }
+  app.add_option("--preset", options->preset, "A shape by name, see below")->type_name("NAME");
+  app.add_option("--type", options->type, "Type of the matrices, or a mix such as Q4_K_M")
+      ->type_name("TYPE");
+  app.add_option("--seed", options->seed, "Other weights for another seed")->type_name("N");
+  app.add_option("--name", options->name, "The name in the file")->type_name("TEXT");
+  app.add_option("--threads", options->threads, "Threads (all cores where not given)")
+      ->type_name("N");
+  app.add_flag("--json", options->json, "Print one JSON document");
+  DeclareShape(app, *options);
+  app.footer(
+      "Presets:" + presets +
+      "\n\nThe same options write the same bytes, on every machine. The model speaks nonsense.\n"
+      "  aster synth m.gguf --preset llama-1b --type Q4_K\n"
+      "  aster synth m.gguf --arch qwen3 --layers 2 --vocab 5000 --type F16");
+  return [options](Console& console) { return Synth(*options, console); };
+}
+
+}  // namespace aster::cli
