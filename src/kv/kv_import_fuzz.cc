@@ -111,19 +111,18 @@ void Run(const Layout& layout, ByteReader& in) {
 }  // namespace aster::kv
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace aster;
-  static const kv::Layout kLayouts[] = {kv::PlainLayout(), kv::WindowLayout(),
-                                        kv::CompressedLayout()};
+  static const aster::kv::Layout kLayouts[] = {aster::kv::PlainLayout(), aster::kv::WindowLayout(),
+                                               aster::kv::CompressedLayout()};
   if (size == 0) return 0;
-  const kv::Layout& layout = kLayouts[data[0] / 2 % 3];
-  ByteReader in(Bytes(data, size).subspan(1));
+  const aster::kv::Layout& layout = kLayouts[data[0] / 2 % 3];
+  aster::ByteReader in(aster::Bytes(data, size).subspan(1));
   if (data[0] % 2 == 0) {
-    kv::Run(layout, in);
+    aster::kv::Run(layout, in);
     return 0;
   }
-  kv::Pool pool(40 * kv::kPageAlignment);
-  kv::PageTable table(layout, pool, layout.all_layers());
-  const Status status = kv::Import(table, in);
+  aster::kv::Pool pool(40 * aster::kv::kPageAlignment);
+  aster::kv::PageTable table(layout, pool, layout.all_layers());
+  const aster::Status status = aster::kv::Import(table, in);
   CHECK(status.ok() || !status.error().message().empty());
   return 0;
 }

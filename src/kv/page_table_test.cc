@@ -90,6 +90,19 @@ TEST(PageTable, AdoptsTheLongestPrefixInWholePages) {
   twin.Verify();
 }
 
+// Where the sinks are gone, the window alone is no past.
+TEST(PageTable, AdoptsNoWindowWithoutItsSinks) {
+  const Layout layout = WindowLayout();
+  Pool pool(kPlenty);
+  Twin first = Computed(layout, pool, Tokens(40));
+  first.Truncate(7);
+  ASSERT_TRUE(first.Compute(layout.all_layers(), {1}));  // the page of the sinks is another now
+  Twin second(layout, pool, layout.all_layers());
+  second.Adopt(Tokens(40));
+  EXPECT_EQ(second.length(), 0u);
+  second.Verify();
+}
+
 // A prompt that two sequences compute at the same time ends up in memory once.
 TEST(PageTable, EqualPagesBecomeOne) {
   const Layout layout = PlainLayout();
@@ -140,6 +153,40 @@ TEST(PageTable, ReserveFailsWithoutChangeAndSaysWhatIsMissing) {
   EXPECT_TRUE(twin.Compute(layout.all_layers(), Tokens(8)));
   twin.Verify();
   EXPECT_EQ(twin.table().Reserve(kMaxPositions).error().code(), Code::kInvalidArgument);
+}
+
+TEST(PageTable, WhatWasReservedTooMuchIsGivenBack) {
+  const Layout layout = PlainLayout();
+  Pool pool(kPlenty);
+  Twin twin = Computed(layout, pool, Tokens(10));
+  ASSERT_TRUE(twin.table().Reserve(100).ok());
+  EXPECT_EQ(twin.table().HeldBytes(), 7 * 3 * kPageAlignment);
+  ASSERT_TRUE(twin.table().Reserve(1).ok());
+  EXPECT_EQ(twin.table().HeldBytes(), 3 * kPageAlignment);
+  twin.Verify();
+}
+
+// Position 97 is still in reach of the first stream, not of the second, which is whole up to 24
+// only; and the first, which has fewer sinks, must go with it: it is whole up to 16.
+TEST(PageTable, RewindsToALengthThatEveryStreamHolds) {
+  const StreamChoice first = {.window = 9, .sinks = 12};
+  const StreamChoice second = {.window = 12, .sinks = 24};
+  for (const bool of_one_layer : {true, false}) {
+    const Layout layout = of_one_layer ? MakeLayout(8, 0, {{first, second}, {{}}})
+                                       : MakeLayout(8, 0, {{first}, {second}, {{}}});
+    Pool pool(kPlenty);
+    Twin twin = Computed(layout, pool, Tokens(100));
+    EXPECT_EQ(twin.table().Truncate(97), 16u);
+    twin.TakeLengths(Tokens(100));
+    twin.Verify();
+    // The same where another computation takes them back.
+    const uint32_t last = layout.layer_count() - 1;
+    ASSERT_TRUE(twin.Compute({0, last}, Tokens(84, 116)));
+    ASSERT_TRUE(twin.Compute({last, last + 1}, Tokens(81, 116)));
+    ASSERT_TRUE(twin.Compute({last, last + 1}, {1}));
+    EXPECT_EQ(twin.table().length({0, last}), of_one_layer ? 16u : 24u);
+    twin.Verify();
+  }
 }
 
 // Sinks and a window: the memory is the same after a thousand positions and after a hundred.

@@ -54,14 +54,20 @@ TEST(Pool, SaysWhatIsMissing) {
 
 TEST(Pool, MemoryOfOneSizeServesAnother) {
   Pool pool(4 * kPage);
+  volatile uint8_t* small_page = nullptr;
   {
     std::vector<PageRef> small;
+    small.reserve(4);
     for (int i = 0; i < 4; ++i) small.push_back(pool.Allocate(kPage).value());
     EXPECT_FALSE(pool.Allocate(kPage).ok());
+    small_page = small[2].data();
+    *small_page = 1;
   }
+  EXPECT_EQ(*small_page, 1);
   {
     const PageRef large = pool.Allocate(4 * kPage).value();
   }
+  EXPECT_EQ(*small_page, 0);  // the system has taken it, and would give a fresh one
   {
     const PageRef middle = pool.Allocate(2 * kPage).value();
     EXPECT_EQ(pool.usage().held_bytes + pool.usage().blank_bytes, 2 * kPage);

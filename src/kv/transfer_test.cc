@@ -95,9 +95,10 @@ TEST_F(Transfer, LayersArriveOneByOne) {
 TEST_F(Transfer, TakesOnlyWhatIsNew) {
   Start(PlainLayout(), 70);
   ASSERT_TRUE(Take(Parcel(0, 50)).ok());
-  const uint8_t* const page = target_->table().Page(0, 1);
+  const Twin fork(*target_);
   ASSERT_TRUE(Take(Parcel(10, 70)).ok());
-  EXPECT_EQ(target_->table().Page(0, 1), page);
+  EXPECT_EQ(target_->table().Page(0, 2), fork.table().Page(0, 2));
+  EXPECT_NE(target_->table().Page(0, 3), fork.table().Page(0, 3));
   EXPECT_EQ(target_->length(), 70u);
   ASSERT_TRUE(Take(Parcel(0, 20)).ok());
   EXPECT_EQ(target_->length(), 70u);
@@ -200,6 +201,21 @@ TEST_F(Transfer, DamageIsFoundWhereverItIs) {
   for (const uint32_t count : kept) EXPECT_GT(count, 100u);
 }
 
+// A block that is whole, but of another history: its own checksum says so.
+TEST_F(Transfer, RowsOfAnotherHistoryAreNotTaken) {
+  Start(MakeLayout(16, 0, {{{}}}), 16);
+  std::vector<int32_t> tokens = tokens_;
+  tokens[3] = 7;
+  Twin other(*layout_, here_, all_);
+  ASSERT_TRUE(other.Compute(all_, tokens));
+  std::vector<uint8_t> parcel = Parcel(0, 16);
+  const std::vector<uint8_t> foreign = ExportBytes(other.table(), all_, 0, 16);
+  constexpr size_t kBlockBytes = 5 * 4 + 8 + 16 * 8;
+  ASSERT_EQ(parcel.size(), foreign.size());
+  std::copy(foreign.end() - kBlockBytes, foreign.end(), parcel.end() - kBlockBytes);
+  EXPECT_EQ(Refusal(parcel), "rows from position 0, layer 0: its checksum is another");
+}
+
 // With windows, rows before the damage are of use only if they are enough to go on from.
 TEST_F(Transfer, DamageNeverLeavesAWindowWithHoles) {
   for (Layout (*make)() : {WindowLayout, CompressedLayout}) {
@@ -221,6 +237,15 @@ TEST_F(Transfer, DamageNeverLeavesAWindowWithHoles) {
       }
     }
   }
+}
+
+// The window of position 88 begins in the same page as that of 90, so nothing it needs was left
+// out.
+TEST_F(Transfer, DamageAtTheEndKeepsTheWindowBeforeIt) {
+  Start(WindowLayout(), 90);
+  const std::vector<uint8_t> parcel = Parcel(0, 90);
+  ASSERT_FALSE(Take(Bytes(parcel).first(parcel.size() - 1)).ok());
+  EXPECT_EQ(target_->length(), 88u);
 }
 
 TEST_F(Transfer, TooLittleMemoryIsSaidAndKeepsWhatFits) {

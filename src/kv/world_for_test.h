@@ -98,6 +98,13 @@ inline Layout CompressedLayout() {
                       {.row_bytes = 16, .window = 8}},
                      {{.window = 24}, {.row_bytes = 5, .stride = 16}, {.window = 16}}});
 }
+// Streams of one layer, and layers, that do not forget together.
+inline Layout MixedLayout() {
+  return MakeLayout(8, 3,
+                    {{{.window = 40}, {.window = 10, .sinks = 12}},
+                     {{.window = 12, .sinks = 20}, {.stride = 2, .window = 30}},
+                     {{}}});
+}
 
 // One sequence, and what it ought to hold.
 class Twin {

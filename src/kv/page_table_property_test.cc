@@ -39,14 +39,14 @@ TEST_P(Property, EveryRowIsWhatItsHistoryMakesIt) {
   EXPECT_TRUE(evicted > 0 || GetParam().budget_pages >= 1000);
 }
 
-INSTANTIATE_TEST_SUITE_P(Layouts, Property,
-                         testing::Values(Lives{"Plain", PlainLayout, 10'000},
-                                         Lives{"PlainTight", PlainLayout, 60},
-                                         Lives{"Window", WindowLayout, 10'000},
-                                         Lives{"WindowTight", WindowLayout, 24},
-                                         Lives{"Compressed", CompressedLayout, 10'000},
-                                         Lives{"CompressedTight", CompressedLayout, 60}),
-                         [](const auto& lives) { return std::string(lives.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Layouts, Property,
+    testing::Values(Lives{"Plain", PlainLayout, 10'000}, Lives{"PlainTight", PlainLayout, 60},
+                    Lives{"Window", WindowLayout, 10'000}, Lives{"WindowTight", WindowLayout, 24},
+                    Lives{"Compressed", CompressedLayout, 10'000},
+                    Lives{"CompressedTight", CompressedLayout, 60},
+                    Lives{"Mixed", MixedLayout, 10'000}, Lives{"MixedTight", MixedLayout, 50}),
+    [](const auto& lives) { return std::string(lives.param.name); });
 
 }  // namespace
 }  // namespace aster::kv
