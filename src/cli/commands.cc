@@ -54,6 +54,8 @@ int RunChosen(const Run& run, const GlobalOptions& options) {
 constexpr Command kCommands[] = {
     {"inspect", "Say what a model file is, and whether aster can run it", DeclareInspect},
     {"synth", "Write a model with random weights, for tests and benchmarks", DeclareSynth},
+    {"verify", "Compute one text in every way there is and compare the bits", DeclareVerify},
+    {"logits", "Write the logits behind every token of a text", DeclareLogits},
     {"completion", "Print the shell script that completes aster's commands and options",
      DeclareCompletion},
 };

@@ -14,7 +14,9 @@ namespace aster::cli {
 // One per command, each in a file of its own: <name>_command.cc.
 Run DeclareCompletion(CLI::App& app);
 Run DeclareInspect(CLI::App& app);
+Run DeclareLogits(CLI::App& app);
 Run DeclareSynth(CLI::App& app);
+Run DeclareVerify(CLI::App& app);
 
 // Every sub-command, in the order in which `aster --help` shows them.
 std::span<const Command> AllCommands();

@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// aster logits: the logits behind every token of a text, for scripts that compare engines.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "base/files.h"
+#include "cli/commands.h"
+#include "cli/model_options.h"
+#include "engine/logits.h"
+
+namespace aster::cli {
+namespace {
+
+struct Options {
+  ModelOptions model;
+  std::string ids_path;
+  std::string out_path;
+  size_t chunk = engine::kDefaultChunk;
+};
+
+Result<ExitStatus> Logits(const Options& options, Console& console) {
+  const std::vector<int32_t> ids = TRY(ReadIds(options.ids_path));
+  const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options.model.paths));
+  const auto model = TRY(LoadModel(files, options.model, console));
+  AtomicFile out = TRY(AtomicFile::Create(options.out_path));
+  kv::PageTable table = model->NewTable();
+  TRY(engine::ComputeLogits(*model, table, ids, options.chunk, [&](std::span<const float> row) {
+    return out.Write({reinterpret_cast<const uint8_t*>(row.data()), row.size_bytes()});
+  }));
+  TRY(out.Commit());
+  console.Print("{}  {} x {} float32\n", options.out_path, ids.size(), model->shape().vocab_size);
+  return kExitOk;
+}
+
+}  // namespace
+
+Run DeclareLogits(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  options->model.Declare(app);
+  app.add_option("--ids", options->ids_path, "Token ids, separated by spaces or lines")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("--out", options->out_path,
+                 "Where to write float32, one row of the vocabulary per position")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("--chunk", options->chunk, "Positions computed together; changes no bit")
+      ->check(CLI::Range(1, 1 << 16))
+      ->type_name("N");
+  app.footer(
+      "No token is added: give the ids exactly as they are to be computed.\n"
+      "  aster tokenize m.gguf --ids < text > ids && aster logits m.gguf --ids ids --out "
+      "logits.f32");
+  return [options](Console& console) { return Logits(*options, console); };
+}
+
+}  // namespace aster::cli

@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "cli/model_options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+
+#include "base/files.h"
+#include "base/units.h"
+#include "cli/progress.h"
+
+namespace aster::cli {
+namespace {
+
+// Ten million ids and the spaces between.
+constexpr size_t kMaxIdsBytes = size_t{100} << 20;
+
+}  // namespace
+
+void ModelOptions::Declare(CLI::App& app) {
+  app.add_option("model", paths,
+                 "A GGUF file, any part of a split model, or files that each hold some layers")
+      ->required()
+      ->type_name("MODEL");
+  app.add_option("--threads", threads, "Threads (all cores where not given)")->type_name("N");
+  app.add_option("--kv-type", kv_type, "Numbers of remembered keys and values")
+      ->check(CLI::IsMember({"f16", "bf16", "q8"}))
+      ->type_name("TYPE");
+  app.add_option("--kv-window", kv_window,
+                 "A token sees only so many positions before it, itself included")
+      ->type_name("N");
+  app.add_option("--kv-sinks", kv_sinks, "With --kv-window: and the first so many")->type_name("N");
+  app.add_option("--kv-memory", kv_memory, "Memory for keys and values, such as 4GiB")
+      ->type_name("SIZE");
+}
+
+Result<engine::LocalModelOptions> ModelOptions::ForEngine() const {
+  engine::LocalModelOptions options;
+  options.threads = threads;
+  options.memory.type = kv_type == "f16"    ? kernels::KvType::kF16
+                        : kv_type == "bf16" ? kernels::KvType::kBf16
+                                            : kernels::KvType::kQ8;
+  if (kv_sinks > 0 && kv_window == 0) {
+    return InvalidArgument("--kv-sinks says what is seen beside a window: give --kv-window too");
+  }
+  options.memory.window = kv_window;
+  options.memory.sinks = kv_sinks;
+  options.memory_bytes = TRY(ParseBytes(kv_memory).In("--kv-memory"));
+  return options;
+}
+
+Result<std::unique_ptr<engine::LocalModel>> LoadModel(const gguf::ModelFiles& files,
+                                                      const ModelOptions& options,
+                                                      Console& console) {
+  SystemClock clock;
+  Progress progress(console, clock, "loading");
+  return engine::LocalModel::Load(
+      files, TRY(options.ForEngine()),
+      [&](uint64_t done, uint64_t total) { progress.Update(done, total); });
+}
+
+Result<std::vector<int32_t>> ReadIds(const std::string& path) {
+  const std::string text = TRY(ReadFile(path, kMaxIdsBytes));
+  std::vector<int32_t> ids;
+  constexpr std::string_view kBetween = " \t\r\n,";
+  for (size_t begin = text.find_first_not_of(kBetween); begin != std::string::npos;) {
+    const size_t end = std::min(text.find_first_of(kBetween, begin), text.size());
+    int32_t id = 0;
+    const auto [stop, error] = std::from_chars(text.data() + begin, text.data() + end, id);
+    if (error != std::errc() || stop != text.data() + end || id < 0) {
+      return InvalidArgument(
+          fmt::format("{}: \"{}\" is not a token id", path, text.substr(begin, end - begin)));
+    }
+    ids.push_back(id);
+    begin = text.find_first_not_of(kBetween, end);
+  }
+  if (ids.empty()) return InvalidArgument(path + ": no token ids");
+  return ids;
+}
+
+}  // namespace aster::cli

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The options of every command that runs a model, and loading one with progress. Must not know what
+// a command does with it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/console.h"
+#include "engine/local_model.h"
+
+namespace CLI {
+class App;
+}
+
+namespace aster::cli {
+
+struct ModelOptions {
+  std::vector<std::string> paths;
+  size_t threads = 0;
+  std::string kv_type = "f16";
+  uint32_t kv_window = 0;
+  uint32_t kv_sinks = 0;
+  std::string kv_memory = "1GiB";
+
+  void Declare(CLI::App& app);
+  Result<engine::LocalModelOptions> ForEngine() const;
+};
+
+Result<std::unique_ptr<engine::LocalModel>> LoadModel(const gguf::ModelFiles& files,
+                                                      const ModelOptions& options,
+                                                      Console& console);
+
+// The token ids in a file: whole numbers with white space or commas between.
+Result<std::vector<int32_t>> ReadIds(const std::string& path);
+
+}  // namespace aster::cli

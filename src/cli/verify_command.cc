@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// aster verify: one text computed in every way there is; the logits must be the same to the last
+// bit.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/machine.h"
+#include "base/random.h"
+#include "cli/commands.h"
+#include "cli/model_options.h"
+#include "engine/verify.h"
+#include "kernels/isa_choice.h"
+
+namespace aster::cli {
+namespace {
+
+struct Options {
+  ModelOptions model;
+  std::string ids_path;
+  size_t tokens = 200;
+  bool reference = false;
+  bool json = false;
+};
+
+// Where no text is given, any will do.
+std::vector<int32_t> RandomIds(size_t count, uint32_t vocab_size) {
+  Random random(/*seed=*/1);
+  std::vector<int32_t> ids(count);
+  for (int32_t& id : ids) id = static_cast<int32_t>(random.NextBelow(vocab_size));
+  return ids;
+}
+
+void PrintJson(std::span<const engine::VerifiedWay> ways, size_t tokens, Console& console) {
+  nlohmann::ordered_json json = {{"equal", engine::AllEqual(ways)}, {"tokens", tokens}};
+  for (const engine::VerifiedWay& way : ways) {
+    json["ways"].push_back({{"name", way.name},
+                            {"hash", way.hash.ToHex()},
+                            {"seconds", static_cast<double>(way.duration_ns) * 1e-9}});
+  }
+  console.Print("{}\n", json.dump(2));
+}
+
+Result<ExitStatus> Verify(const Options& options, Console& console) {
+  const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options.model.paths));
+  const model::Shape shape = TRY(model::ReadShape(files.metadata()));
+  const std::vector<int32_t> ids = options.ids_path.empty()
+                                       ? RandomIds(options.tokens, shape.vocab_size)
+                                       : TRY(ReadIds(options.ids_path));
+
+  engine::VerifyOptions verify;
+  verify.model = TRY(options.model.ForEngine());
+  verify.threads = {1, 2, UsableCpuCount() + 1};
+  for (const kernels::Isa isa : kernels::AvailableIsas()) {
+    if (isa != kernels::Isa::kRef || options.reference) verify.isas.push_back(isa);
+  }
+  Hash128 first;
+  const SystemClock clock;
+  const auto ways =
+      TRY(engine::Verify(files, ids, verify, clock, [&](const engine::VerifiedWay& way) {
+        if (options.json) return;
+        if (way.name == "whole") first = way.hash;
+        console.Print("  {}  {:<24}{}\n", way.hash.ToHex(), way.name,
+                      way.hash == first ? "" : console.Styled(Style::kBad, "differs"));
+      }));
+  const bool equal = engine::AllEqual(ways);
+  if (options.json) {
+    PrintJson(ways, ids.size(), console);
+  } else {
+    console.Print("{} tokens, {} ways: {}\n", ids.size(), ways.size(),
+                  equal ? console.Styled(Style::kGood, "all equal")
+                        : console.Styled(Style::kBad, "NOT equal"));
+  }
+  return equal ? kExitOk : kExitNo;
+}
+
+}  // namespace
+
+Run DeclareVerify(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  options->model.Declare(app);
+  CLI::Option* ids =
+      app.add_option("--ids", options->ids_path, "The text, as token ids")->type_name("FILE");
+  app.add_option("--tokens", options->tokens, "Length of a random text, where no ids are given")
+      ->check(CLI::Range(2, 1 << 20))
+      ->excludes(ids)
+      ->type_name("N");
+  app.add_flag("--reference", options->reference,
+               "Also with the plain C++ kernels, which take their time");
+  app.add_flag("--json", options->json, "Print one JSON document");
+  app.footer(
+      "Computes the logits of every position in chunks, on other threads, with other instruction "
+      "sets, beside other\n"
+      "texts, after going back, handed over to another memory and in slices, and prints one hash "
+      "for each way. The exit\n"
+      "status is 1 if they are not all equal: that is a bug, please report it.");
+  return [options](Console& console) { return Verify(*options, console); };
+}
+
+}  // namespace aster::cli

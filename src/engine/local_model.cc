@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "engine/local_model.h"
+
+#include "base/machine.h"
+#include "kernels/isa_choice.h"
+
+namespace aster::engine {
+namespace {
+
+// Files that have not changed since are the same model.
+Hash128 NameOf(const gguf::ModelFiles& files) {
+  Hasher hasher;
+  for (const gguf::File& file : files.files()) {
+    const FileIdentity& identity = file.mapped().identity();
+    hasher.AddValue(identity.device);
+    hasher.AddValue(identity.inode);
+    hasher.AddValue(identity.size_bytes);
+    hasher.AddValue(identity.modified_ns);
+  }
+  return hasher.Digest();
+}
+
+}  // namespace
+
+LocalModel::LocalModel(const LocalModelOptions& options, kernels::Isa isa)
+    : pool_(options.threads == 0 ? UsableCpuCount() : options.threads),
+      context_{pool_, isa},
+      pages_(options.memory_bytes) {}
+
+Result<std::unique_ptr<LocalModel>> LocalModel::Start(const LocalModelOptions& options) {
+  const kernels::Isa isa = options.isa ? *options.isa : TRY(kernels::IsaFromEnvironment());
+  return std::unique_ptr<LocalModel>(
+      new LocalModel(options, isa));  // tidy: allow(new) private constructor
+}
+
+Status LocalModel::Finish(const LocalModelOptions& options, const Hash128& name) {
+  name_ = name;
+  layout_ = TRY(model::MakeMemoryLayout(shape(), options.memory, name_));
+  forward_.emplace(*weights_, options.memory, context_);
+  return Ok();
+}
+
+Result<std::unique_ptr<LocalModel>> LocalModel::Load(const gguf::ModelFiles& files,
+                                                     const LocalModelOptions& options,
+                                                     const model::LoadProgress& progress) {
+  auto model = TRY(Start(options));
+  const model::Slice slice =
+      options.slice ? *options.slice : model::Slice::Whole(TRY(model::ReadShape(files.metadata())));
+  model->weights_ = std::make_shared<model::Weights>(
+      TRY(model::LoadWeights(files, slice, model->context_, progress)));
+  TRY(model->Finish(options, NameOf(files)));
+  return model;
+}
+
+Result<std::unique_ptr<LocalModel>> LocalModel::Share(const LocalModel& other,
+                                                      const LocalModelOptions& options) {
+  auto model = TRY(Start(options));
+  model->weights_ = other.weights_;
+  TRY(model->Finish(options, other.name_));
+  return model;
+}
+
+kv::PageTable LocalModel::NewTable() {
+  return {*layout_, pages_, {slice().layer_begin, slice().layer_end}};
+}
+
+}  // namespace aster::engine

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// A slice of a model, loaded and ready on this machine: weights, threads, and memory for what
+// sequences remember. Must not know text, sampling or other machines.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/function_ref.h"
+#include "base/result.h"
+#include "base/thread_pool.h"
+#include "compute/context.h"
+#include "gguf/model_files.h"
+#include "kv/page_table.h"
+#include "kv/pool.h"
+#include "model/forward.h"
+#include "model/memory.h"
+#include "model/weights.h"
+
+namespace aster::engine {
+
+struct LocalModelOptions {
+  size_t threads = 0;                 // 0: as many as this machine runs at full speed
+  std::optional<kernels::Isa> isa;    // else what ASTER_ISA names, else the fastest
+  std::optional<model::Slice> slice;  // else the whole model
+  model::MemoryOptions memory;
+  uint64_t memory_bytes = uint64_t{1} << 30;  // for what sequences remember
+};
+
+// Belongs to one thread, which computes; stays where it is made.
+class LocalModel {
+ public:
+  // The files outlive the model.
+  static Result<std::unique_ptr<LocalModel>> Load(const gguf::ModelFiles& files,
+                                                  const LocalModelOptions& options,
+                                                  const model::LoadProgress& progress = nullptr);
+  // The same weights once more, on other threads, another instruction set or with another memory:
+  // for measuring and comparing.
+  static Result<std::unique_ptr<LocalModel>> Share(const LocalModel& other,
+                                                   const LocalModelOptions& options);
+
+  const model::Shape& shape() const { return weights_->shape; }
+  const model::Slice& slice() const { return weights_->slice; }
+  kernels::Isa isa() const { return context_.isa; }
+  size_t thread_count() const { return pool_.thread_count(); }
+  uint64_t packed_bytes() const { return weights_->PackedBytes(); }
+
+  // What a new sequence remembers: nothing yet. The model outlives it.
+  kv::PageTable NewTable();
+  Result<model::Output> Run(std::span<const model::Segment> segments) {
+    return forward_->Run(segments);
+  }
+
+ private:
+  LocalModel(const LocalModelOptions& options, kernels::Isa isa);
+  static Result<std::unique_ptr<LocalModel>> Start(const LocalModelOptions& options);
+  Status Finish(const LocalModelOptions& options, const Hash128& name);
+
+  ThreadPool pool_;
+  compute::Context context_;
+  kv::Pool pages_;
+  // Constant once made.
+  Hash128 name_;  // of the model's content, as far as this machine needs to tell models apart
+  std::shared_ptr<const model::Weights> weights_;
+  std::optional<kv::Layout> layout_;
+  std::optional<model::Forward> forward_;
+};
+
+}  // namespace aster::engine

@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Logits of a text that is there already: what scripts ask for to compare engines, and what two
+// ways of computing are compared by. Must not know sampling.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/function_ref.h"
+#include "base/result.h"
+#include "engine/local_model.h"
+
+namespace aster::engine {
+
+// As many positions as one matrix product is worth.
+inline constexpr size_t kDefaultChunk = 512;
+
+// Takes the logits [vocab_size] of the next position.
+using LogitsSink = FunctionRef<Status(std::span<const float>)>;
+
+// Continues a sequence by `tokens`, at most `chunk` of them at a time, and hands over the logits
+// behind each.
+Status ComputeLogits(LocalModel& model, kv::PageTable& table, std::span<const int32_t> tokens,
+                     size_t chunk, LogitsSink sink);
+
+}  // namespace aster::engine

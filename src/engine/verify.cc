@@ -1,0 +1,229 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "engine/verify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "engine/logits.h"
+#include "kernels/isa_choice.h"
+#include "kv/transfer.h"
+
+namespace aster::engine {
+namespace {
+
+using Tokens = std::span<const int32_t>;
+
+// The hash of logits as they come.
+class LogitsHash {
+ public:
+  Status Add(std::span<const float> logits) {
+    hasher_.Add({reinterpret_cast<const uint8_t*>(logits.data()), logits.size_bytes()});
+    return Ok();
+  }
+  Status Compute(LocalModel& model, kv::PageTable& table, Tokens tokens, size_t chunk) {
+    return ComputeLogits(model, table, tokens, chunk,
+                         [this](std::span<const float> row) { return Add(row); });
+  }
+  Hash128 Digest() const { return hasher_.Digest(); }
+
+ private:
+  Hasher hasher_;
+};
+
+Status Discard(std::span<const float> /*logits*/) { return Ok(); }
+
+Result<Hash128> InChunks(LocalModel& model, Tokens tokens, size_t chunk) {
+  kv::PageTable table = model.NewTable();
+  LogitsHash hash;
+  TRY(hash.Compute(model, table, tokens, chunk));
+  return hash.Digest();
+}
+
+// Half the text, then some other text, then back, and the second half.
+Result<Hash128> GoingBack(LocalModel& model, Tokens tokens) {
+  kv::PageTable table = model.NewTable();
+  const size_t half = tokens.size() / 2;
+  LogitsHash hash;
+  TRY(hash.Compute(model, table, tokens.first(half), kDefaultChunk));
+  const std::vector<int32_t> other(tokens.rbegin(), tokens.rend());
+  TRY(ComputeLogits(model, table, Tokens(other).first(half), kDefaultChunk, Discard));
+  const uint32_t length = table.Truncate(static_cast<uint32_t>(half));
+  // Where a window has slid on, what was lost is computed again.
+  TRY(ComputeLogits(model, table, tokens.subspan(length, half - length), kDefaultChunk, Discard));
+  TRY(hash.Compute(model, table, tokens.subspan(half), kDefaultChunk));
+  return hash.Digest();
+}
+
+// Beside two other texts, in every batch.
+Result<Hash128> InCompany(LocalModel& model, Tokens tokens) {
+  constexpr size_t kChunk = 32;
+  const std::vector<int32_t> other(tokens.rbegin(), tokens.rend());
+  kv::PageTable mine = model.NewTable(), second = model.NewTable(), third = model.NewTable();
+  LogitsHash hash;
+  for (size_t done = 0; done < tokens.size(); done += kChunk) {
+    const size_t count = std::min(kChunk, tokens.size() - done);
+    const model::Segment segments[] = {
+        {.table = &second,
+         .tokens = Tokens(other).subspan(done, count),
+         .wanted = model::Wanted::kNone},
+        {.table = &mine, .tokens = tokens.subspan(done, count), .wanted = model::Wanted::kAll},
+        {.table = &third,
+         .tokens = Tokens(other).subspan(done, 1),
+         .wanted = model::Wanted::kLast}};
+    const model::Output output = TRY(model.Run(segments));
+    TRY(hash.Add(output.logits.first(count * model.shape().vocab_size)));
+  }
+  return hash.Digest();
+}
+
+// Half the text, then what is remembered goes as bytes to another memory, which computes the second
+// half.
+Result<Hash128> HandedOver(LocalModel& model, Tokens tokens) {
+  const size_t half = tokens.size() / 2;
+  kv::PageTable from = model.NewTable(), to = model.NewTable();
+  LogitsHash hash;
+  TRY(hash.Compute(model, from, tokens.first(half), kDefaultChunk));
+  std::vector<uint8_t> parcel;
+  TRY(kv::Export(from, from.layers(), 0, static_cast<uint32_t>(half), [&](Bytes bytes) {
+    parcel.insert(parcel.end(), bytes.begin(), bytes.end());
+    return Ok();
+  }));
+  ByteReader reader{Bytes(parcel)};
+  TRY(kv::Import(to, reader));
+  TRY(hash.Compute(model, to, tokens.subspan(half), kDefaultChunk));
+  return hash.Digest();
+}
+
+// A second sequence takes over the pages of a first and computes what is left; the logits that it
+// does not compute are the first's.
+Result<Hash128> SharingAPrefix(LocalModel& model, Tokens tokens) {
+  kv::PageTable first = model.NewTable(), second = model.NewTable();
+  std::vector<float> logits;
+  TRY(ComputeLogits(model, first, tokens, kDefaultChunk, [&](std::span<const float> row) {
+    logits.insert(logits.end(), row.begin(), row.end());
+    return Ok();
+  }));
+  const size_t shared = second.Adopt(tokens.first(tokens.size() - 1));
+  LogitsHash hash;
+  TRY(hash.Add(std::span(logits).first(shared * model.shape().vocab_size)));
+  TRY(hash.Compute(model, second, tokens.subspan(shared), kDefaultChunk));
+  return hash.Digest();
+}
+
+// Slices that each hold some layers hand hidden rows from one to the next.
+Result<Hash128> InSlices(const gguf::ModelFiles& files, const VerifyOptions& options, Tokens tokens,
+                         std::span<const uint32_t> cuts, uint32_t layer_count) {
+  constexpr size_t kChunk = 128;
+  std::vector<std::unique_ptr<LocalModel>> slices;
+  std::vector<kv::PageTable> tables;
+  for (size_t i = 0; i <= cuts.size(); ++i) {
+    LocalModelOptions slice = options.model;
+    slice.slice = {.layer_begin = i == 0 ? 0 : cuts[i - 1],
+                   .layer_end = i == cuts.size() ? layer_count : cuts[i],
+                   .embedding = i == 0,
+                   .head = i == cuts.size()};
+    slices.push_back(TRY(LocalModel::Load(files, slice)));
+    tables.push_back(slices.back()->NewTable());
+  }
+  LogitsHash hash;
+  for (size_t done = 0; done < tokens.size(); done += kChunk) {
+    model::Segment segment{.table = nullptr,
+                           .tokens = tokens.subspan(done, std::min(kChunk, tokens.size() - done)),
+                           .hidden = nullptr,
+                           .wanted = model::Wanted::kAll};
+    model::Output output;
+    for (size_t i = 0; i < slices.size(); ++i) {
+      segment.table = &tables[i];
+      segment.hidden = i == 0 ? nullptr : output.hidden.data();
+      output = TRY(slices[i]->Run({&segment, 1}));
+    }
+    TRY(hash.Add(output.logits));
+  }
+  return hash.Digest();
+}
+
+class Verifier {
+ public:
+  Verifier(const gguf::ModelFiles& files, Tokens tokens, const VerifyOptions& options,
+           const Clock& clock, const VerifySink& sink)
+      : files_(files), tokens_(tokens), options_(options), clock_(clock), sink_(sink) {}
+
+  Result<std::vector<VerifiedWay>> Run() {
+    auto model = TRY(LocalModel::Load(files_, options_.model));
+    const uint32_t layer_count = model->shape().layer_count;
+    TRY(Try("whole", [&] { return InChunks(*model, tokens_, tokens_.size()); }));
+    for (const size_t chunk : {1, 7, 64, 128}) {
+      TRY(Try(fmt::format("in chunks of {}", chunk),
+              [&] { return InChunks(*model, tokens_, chunk); }));
+    }
+    TRY(Try("after going back", [&] { return GoingBack(*model, tokens_); }));
+    TRY(Try("in company", [&] { return InCompany(*model, tokens_); }));
+    TRY(Try("handed over", [&] { return HandedOver(*model, tokens_); }));
+    TRY(Try("sharing a prefix", [&] { return SharingAPrefix(*model, tokens_); }));
+    for (const size_t threads : options_.threads) TRY(TryThreads(*model, threads));
+    for (const kernels::Isa isa : options_.isas) TRY(TryIsa(*model, isa));
+    model.reset();  // slices pack weights of their own
+    if (layer_count >= 2) TRY(TrySlices({layer_count / 2}, layer_count));
+    if (layer_count >= 3) TRY(TrySlices({1, layer_count - 1}, layer_count));
+    return std::move(ways_);
+  }
+
+ private:
+  Status Try(std::string name, FunctionRef<Result<Hash128>()> compute) {
+    const int64_t start_ns = clock_.NowNs();
+    const Hash128 hash = TRY(compute().In(name));
+    ways_.push_back({std::move(name), hash, clock_.NowNs() - start_ns});
+    if (sink_) sink_(ways_.back());
+    return Ok();
+  }
+
+  Status TryThreads(const LocalModel& model, size_t threads) {
+    LocalModelOptions varied = options_.model;
+    varied.threads = threads;
+    const auto variant = TRY(LocalModel::Share(model, varied));
+    return Try(fmt::format("{} thread{}", threads, threads == 1 ? "" : "s"),
+               [&] { return InChunks(*variant, tokens_, kDefaultChunk); });
+  }
+
+  Status TryIsa(const LocalModel& model, kernels::Isa isa) {
+    LocalModelOptions varied = options_.model;
+    varied.isa = isa;
+    const auto variant = TRY(LocalModel::Share(model, varied));
+    return Try(fmt::format("with {}", kernels::IsaName(isa)),
+               [&] { return InChunks(*variant, tokens_, kDefaultChunk); });
+  }
+
+  Status TrySlices(const std::vector<uint32_t>& cuts, uint32_t layer_count) {
+    return Try(fmt::format("cut at layer {}", fmt::join(cuts, " and ")),
+               [&] { return InSlices(files_, options_, tokens_, cuts, layer_count); });
+  }
+
+  const gguf::ModelFiles& files_;
+  const Tokens tokens_;
+  const VerifyOptions& options_;
+  const Clock& clock_;
+  const VerifySink& sink_;
+  std::vector<VerifiedWay> ways_;
+};
+
+}  // namespace
+
+Result<std::vector<VerifiedWay>> Verify(const gguf::ModelFiles& files,
+                                        std::span<const int32_t> tokens,
+                                        const VerifyOptions& options, const Clock& clock,
+                                        const VerifySink& sink) {
+  if (tokens.size() < 2)
+    return InvalidArgument("at least two tokens are needed to compute them in different ways");
+  return Verifier(files, tokens, options, clock, sink).Run();
+}
+
+bool AllEqual(std::span<const VerifiedWay> ways) {
+  return std::all_of(ways.begin(), ways.end(),
+                     [&](const VerifiedWay& way) { return way.hash == ways[0].hash; });
+}
+
+}  // namespace aster::engine

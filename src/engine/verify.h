@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Computes the same text in every way there is (cut into chunks, on other threads, instruction
+// sets, slices, in company, after going back, handed over to another memory) and names what comes
+// out by a hash: one arithmetic means that all are equal. Must not know how results are shown.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/result.h"
+#include "engine/local_model.h"
+
+namespace aster::engine {
+
+struct VerifyOptions {
+  LocalModelOptions model;  // of the first way; its threads and instruction set are varied
+  std::vector<kernels::Isa> isas;
+  std::vector<size_t> threads;
+};
+
+struct VerifiedWay {
+  std::string name;
+  Hash128 hash;  // of the logits of every position
+  int64_t duration_ns = 0;
+};
+
+// Told when a way is finished.
+using VerifySink = std::function<void(const VerifiedWay&)>;
+
+// All ways, the plain one first. An error if one cannot be computed at all.
+Result<std::vector<VerifiedWay>> Verify(const gguf::ModelFiles& files,
+                                        std::span<const int32_t> tokens,
+                                        const VerifyOptions& options, const Clock& clock,
+                                        const VerifySink& sink);
+
+bool AllEqual(std::span<const VerifiedWay> ways);
+
+}  // namespace aster::engine
