@@ -60,7 +60,7 @@ class Case(unittest.TestCase):
 class Program(Case):
     def test_help_lists_every_command_and_each_explains_itself(self):
         text = aster("--help").stdout.decode()
-        for command in ("inspect", "synth", "quantize", "tokenize", "template", "completion"):
+        for command in ("inspect", "synth", "quantize", "tokenize", "template", "verify", "logits", "completion"):
             self.assertIn(command, text)
             own = aster(command, "--help").stdout.decode()
             self.assertGreater(len(own.splitlines()), 5)
@@ -190,6 +190,50 @@ class Synth(Case):
         aster("synth", path, "--layers", "many", check=USAGE)
         self.assertFalse(path.exists())
         aster("synth", self.folder / "no" / "folder.gguf", check=INPUT)
+
+
+class Verify(Case):
+    def test_every_way_gives_the_same_bits(self):
+        report = json.loads(aster("verify", self.tiny, "--tokens", 150, "--json").stdout)
+        self.assertTrue(report["equal"])
+        self.assertGreater(len(report["ways"]), 10)
+        self.assertEqual(len({way["hash"] for way in report["ways"]}), 1)
+
+    def test_what_cannot_be_run_is_told_apart(self):
+        odd = self.folder / "odd.gguf"
+        aster("synth", odd, "--type", "Q5_0")
+        self.assertIn(b"Q5_0", aster("verify", odd, check=UNSUPPORTED).stderr)
+        aster("verify", self.tiny, "--tokens", 1, check=USAGE)
+        aster("verify", self.tiny, "--kv-sinks", 4, check=INPUT)
+        self.assertIn(b"memory", aster("verify", self.tiny, "--kv-memory", "1KiB", check=SYSTEM).stderr)
+
+
+class Logits(Case):
+    def test_a_row_for_every_position_whatever_the_chunk(self):
+        ids, out = self.folder / "ids", self.folder / "logits"
+        ids.write_text("1 2 3\n4,5")
+        aster("logits", self.tiny, "--ids", ids, "--out", out)
+        first = out.read_bytes()
+        self.assertEqual(len(first), 5 * 1024 * 4)
+        aster("logits", self.tiny, "--ids", ids, "--out", out, "--chunk", 2, "--threads", 2)
+        self.assertEqual(out.read_bytes(), first)
+
+    def test_an_instruction_set_can_be_forced(self):
+        ids, out = self.folder / "ids", self.folder / "logits"
+        ids.write_text("7 8 9")
+        aster("logits", self.tiny, "--ids", ids, "--out", out)
+        first = out.read_bytes()
+        aster("logits", self.tiny, "--ids", ids, "--out", out, environment={"ASTER_ISA": "ref"})
+        self.assertEqual(out.read_bytes(), first)
+        run = aster("logits", self.tiny, "--ids", ids, "--out", out, environment={"ASTER_ISA": "mmx"}, check=INPUT)
+        self.assertIn(b"ref", run.stderr)
+
+    def test_ids_that_are_none_are_refused(self):
+        ids, out = self.folder / "ids", self.folder / "never"
+        for text in ("", "1 two", "-4", "1024", "99999999999999"):
+            ids.write_text(text)
+            aster("logits", self.tiny, "--ids", ids, "--out", out, check=INPUT)
+        self.assertFalse(out.exists())
 
 
 class Quantize(Case):
