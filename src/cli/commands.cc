@@ -56,6 +56,8 @@ constexpr Command kCommands[] = {
     {"synth", "Write a model with random weights, for tests and benchmarks", DeclareSynth},
     {"verify", "Compute one text in every way there is and compare the bits", DeclareVerify},
     {"logits", "Write the logits behind every token of a text", DeclareLogits},
+    {"tokenize", "Show what a model makes of a text, or turn tokens back into text",
+     DeclareTokenize},
     {"completion", "Print the shell script that completes aster's commands and options",
      DeclareCompletion},
 };

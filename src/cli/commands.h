@@ -16,6 +16,7 @@ Run DeclareCompletion(CLI::App& app);
 Run DeclareInspect(CLI::App& app);
 Run DeclareLogits(CLI::App& app);
 Run DeclareSynth(CLI::App& app);
+Run DeclareTokenize(CLI::App& app);
 Run DeclareVerify(CLI::App& app);
 
 // Every sub-command, in the order in which `aster --help` shows them.
