@@ -54,6 +54,7 @@ int RunChosen(const Run& run, const GlobalOptions& options) {
 constexpr Command kCommands[] = {
     {"inspect", "Say what a model file is, and whether aster can run it", DeclareInspect},
     {"synth", "Write a model with random weights, for tests and benchmarks", DeclareSynth},
+    {"quantize", "Write a model with its weights in fewer bits", DeclareQuantize},
     {"verify", "Compute one text in every way there is and compare the bits", DeclareVerify},
     {"logits", "Write the logits behind every token of a text", DeclareLogits},
     {"tokenize", "Show what a model makes of a text, or turn tokens back into text",

@@ -15,6 +15,7 @@ namespace aster::cli {
 Run DeclareCompletion(CLI::App& app);
 Run DeclareInspect(CLI::App& app);
 Run DeclareLogits(CLI::App& app);
+Run DeclareQuantize(CLI::App& app);
 Run DeclareSynth(CLI::App& app);
 Run DeclareTokenize(CLI::App& app);
 Run DeclareVerify(CLI::App& app);

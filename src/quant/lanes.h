@@ -9,9 +9,6 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
 
 namespace aster::quant {
 
@@ -58,13 +55,8 @@ class Lanes {
   friend Lanes Max(Lanes a, Lanes b) { return {Max4(a.low_, b.low_), Max4(a.high_, b.high_)}; }
 
  private:
-#if defined(__SSE2__)
-  static Four Min4(Four a, Four b) { return _mm_min_ps(a, b); }
-  static Four Max4(Four a, Four b) { return _mm_max_ps(a, b); }
-#else
   static Four Min4(Four a, Four b) { return a < b ? a : b; }
   static Four Max4(Four a, Four b) { return a > b ? a : b; }
-#endif
 
   Four low_;
   Four high_;

@@ -18,8 +18,6 @@
 namespace aster::quant {
 namespace {
 
-using gguf::TensorType;
-
 // A row is cut into pieces of so many weights at most: whole blocks of every type, and little
 // enough for a core's own cache.
 constexpr uint64_t kPieceElements = 64 * 1024;
@@ -149,7 +147,7 @@ class ModelConversion {
       specs.push_back(gguf::TensorSpec::Like(*planned.tensor));
       specs.back().type = planned.type;
     }
-    gguf::Writer writer = TRY(gguf::Writer::Create(path, plan_.metadata, std::move(specs)));
+    gguf::Writer writer = TRY(gguf::Writer::Create(path, plan_.metadata, specs));
     QuantizeReport report;
     for (const PlannedTensor& planned : plan_.tensors) {
       QuantizeError error;

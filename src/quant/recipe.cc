@@ -273,6 +273,16 @@ const Recipe* FindRecipe(std::string_view name) {
   return nullptr;
 }
 
+Result<const Recipe*> RecipeNamed(std::string_view name) {
+  const Recipe* recipe = FindRecipe(name);
+  if (recipe != nullptr) return recipe;
+  std::string names;
+  for (const Recipe& known : kRecipes) {
+    names += (names.empty() ? "" : ", ") + std::string(known.name);
+  }
+  return InvalidArgument(fmt::format("there is no type '{}'; there are {}", name, names));
+}
+
 ModelTraits ReadTraits(const gguf::ModelFiles& files) {
   const gguf::Metadata& metadata = files.metadata();
   ModelTraits traits;

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "gguf/model_files.h"
 #include "gguf/types.h"
 #include "quant/type_override.h"
@@ -48,6 +49,8 @@ struct Recipe {
 std::span<const Recipe> AllRecipes();
 // Upper or lower case; null where there is none of that name.
 const Recipe* FindRecipe(std::string_view name);
+// The same, but an error that lists the names.
+Result<const Recipe*> RecipeNamed(std::string_view name);
 
 // What the mixes look at.
 struct ModelTraits {
