@@ -20,6 +20,10 @@
 namespace aster::kernels {
 namespace {
 
+// So many rows are done one panel at a time, so that weights are one stream from memory; more are
+// done in tiles of several panels.
+inline constexpr int kFewRows = 4;
+
 // --- Helpers.
 
 template <int kValue>
@@ -63,11 +67,12 @@ struct TileSums {
   typename V::Floats at[kPanels][kRows];
 };
 
-// Weights stream from memory once where few rows share them: asks for a block some way ahead.
-template <int kRows, typename Block>
-[[gnu::always_inline]] inline void PrefetchBlock(const Block& block) {
-  constexpr size_t kAheadBytes = 2048;
-  if constexpr (kRows <= 2) {
+// Where few rows share the weights, these are one stream from memory: asks for what comes some way
+// further, about as much as a core has under way at its full bandwidth.
+template <int kPanels, typename Block>
+[[gnu::always_inline]] inline void PrefetchAhead(const Block& block) {
+  constexpr size_t kAheadBytes = 4096;
+  if constexpr (kPanels == 1) {
     const auto* ahead = reinterpret_cast<const char*>(&block) + kAheadBytes;
     for (size_t i = 0; i < sizeof(Block); i += 64) __builtin_prefetch(ahead + i);
   }
@@ -116,14 +121,14 @@ struct ScaledTile {
   using V = Vector;
   using Block = typename Q::Block;
   static constexpr ActivationFormat kFormat = ActivationFormat::kInt8Per32;
-  static constexpr int kMaxPanels = V::kMaxPanels;
-  static constexpr int kMaxRows = V::kMaxRows;
+  static constexpr int kPanels = V::kPanels;
+  static constexpr int kRows = V::kRows;
 
   template <int kPanels, int kRows>
-  static void Run(const TilePanels<Block>& panels, const TileRows& rows,
+  static void Run(const TilePanels<Block>& panels, const TileRows& rows, size_t,
                   TileSums<V, kPanels, kRows>& sums) {
     for (size_t i = 0; i < panels.panel_blocks; ++i) {
-      for (int p = 0; p < kPanels; ++p) PrefetchBlock<kRows>(panels.block(p, i));
+      for (int p = 0; p < kPanels; ++p) PrefetchAhead<kPanels>(panels.block(p, i));
       AddScaledGroup<V, Q>(panels, rows, i, 0, sums);
       AddScaledGroup<V, Q>(panels, rows, i, 1, sums);
     }
@@ -188,16 +193,16 @@ struct SuperTile {
   using V = Vector;
   using Block = typename Q::Block;
   static constexpr ActivationFormat kFormat = ActivationFormat::kInt8Per256;
-  static constexpr int kMaxPanels = V::kMaxPanels;
-  static constexpr int kMaxRows = V::kMaxRows;
+  static constexpr int kPanels = V::kPanels;
+  static constexpr int kRows = V::kRows;
 
   template <int kPanels, int kRows>
-  static void Run(const TilePanels<Block>& panels, const TileRows& rows,
+  static void Run(const TilePanels<Block>& panels, const TileRows& rows, size_t,
                   TileSums<V, kPanels, kRows>& sums) {
     for (size_t i = 0; i < panels.panel_blocks; ++i) {
       typename Q::Sum dots[kPanels][kRows];
       for (int p = 0; p < kPanels; ++p) {
-        PrefetchBlock<kRows>(panels.block(p, i));
+        PrefetchAhead<kPanels>(panels.block(p, i));
         for (int m = 0; m < kRows; ++m) dots[p][m].Start();
       }
       AddSuperBlock<V, Q>(panels, rows, i, dots);
@@ -236,8 +241,8 @@ struct FloatTile {
   using V = Vector;
   using Block = typename Q::Block;
   static constexpr ActivationFormat kFormat = ActivationFormat::kF32;
-  static constexpr int kMaxPanels = V::kMaxPanels;
-  static constexpr int kMaxRows = V::kMaxRows;
+  static constexpr int kPanels = V::kPanels;
+  static constexpr int kRows = V::kRows;
 
   template <int kPanels, int kRows>
   static void Run(const TilePanels<Block>& panels, const TileRows& rows, size_t columns,
@@ -246,7 +251,8 @@ struct FloatTile {
     for (; column + kF32Piece <= columns; column += kF32Piece) {
       const uint8_t* piece = rows.piece(column / kF32Piece);
       for (int p = 0; p < kPanels; ++p) {
-        PrefetchBlock<kRows>(*reinterpret_cast<const Piece*>(&panels.block(p, column / kColumns)));
+        PrefetchAhead<kPanels>(
+            *reinterpret_cast<const Piece*>(&panels.block(p, column / kColumns)));
       }
       Unroll<kF32Piece>([&](auto offset) __attribute__((always_inline)) {
         AddColumn(panels, column, piece, decltype(offset)::value, sums);
@@ -286,18 +292,18 @@ struct Bfloat16Tile {
   using V = Vector;
   using Block = PackedBF16;
   static constexpr ActivationFormat kFormat = ActivationFormat::kBF16;
-  static constexpr int kMaxPanels = V::kMaxPanels;
-  static constexpr int kMaxRows = V::kMaxRows / 2;  // each sum has two chains
+  static constexpr int kPanels = V::kPanels;
+  static constexpr int kRows = V::kRows / 2;  // each sum has two chains
 
   template <int kPanels, int kRows>
-  static void Run(const TilePanels<Block>& panels, const TileRows& rows,
+  static void Run(const TilePanels<Block>& panels, const TileRows& rows, size_t,
                   TileSums<V, kPanels, kRows>& sums) {
     for (size_t i = 0; i < panels.panel_blocks; ++i) {
       const uint8_t* piece = rows.piece(i);
       typename V::Floats even[kPanels][kRows];
       typename V::Floats odd[kPanels][kRows];
       for (int p = 0; p < kPanels; ++p) {
-        PrefetchBlock<kRows>(panels.block(p, i));
+        PrefetchAhead<kPanels>(panels.block(p, i));
         for (int m = 0; m < kRows; ++m) even[p][m] = odd[p][m] = V::Zero();
       }
       Unroll<16>([&](auto offset) __attribute__((always_inline)) {
@@ -327,15 +333,10 @@ template <typename Tile>
 class Products {
  public:
   static void Run(const MatmulJob& job, size_t panel_begin, size_t panel_end) {
-    // A set of rows that stays in a second-level cache while all panels pass by.
-    constexpr size_t kSetBytes = 384 * 1024;
-    const ActivationLayout layout = ActivationLayoutOf(Tile::kFormat, job.columns);
-    const size_t set_rows = Max(kSetBytes / ActivationRowBytes(layout), kGroupRows);
-    for (size_t begin = 0; begin < job.batch; begin += set_rows) {
-      const size_t end = Min(begin + set_rows, job.batch);
-      for (size_t panel = panel_begin; panel < panel_end;) {
-        panel += Panels<Tile::kMaxPanels>(job, panel, panel_end - panel, begin, end);
-      }
+    const Products products(job);
+    const size_t set = products.PanelsOfSet();
+    for (size_t panel = panel_begin; panel < panel_end; panel += set) {
+      products.Panels(panel, Min(panel + set, panel_end));
     }
   }
 
@@ -343,56 +344,87 @@ class Products {
   using V = typename Tile::V;
   using Block = typename Tile::Block;
 
-  static size_t Min(size_t a, size_t b) { return a < b ? a : b; }
-  static size_t Max(size_t a, size_t b) { return a < b ? b : a; }
+  static constexpr size_t Min(size_t a, size_t b) { return a < b ? a : b; }
+  static constexpr size_t Max(size_t a, size_t b) { return a < b ? b : a; }
 
-  // As many panels at a time as there are, at most kPanels. Returns how many.
-  template <int kPanels>
-  static size_t Panels(const MatmulJob& job, size_t panel, size_t count, size_t begin, size_t end) {
-    if constexpr (kPanels > 1) {
-      if (count < kPanels) return Panels<kPanels / 2>(job, panel, count, begin, end);
-    }
-    while (begin < end) {
-      // A tile stays in its group.
-      const size_t row = job.first_row + begin;
-      const size_t left = Min(end - begin, kGroupRows - row % kGroupRows);
-      begin += Rows<kPanels, Tile::kMaxRows>(job, panel, begin, left);
-    }
-    return kPanels;
+  explicit Products(const MatmulJob& job)
+      : job_(job),
+        layout_(ActivationLayoutOf(Tile::kFormat, job.columns)),
+        panel_blocks_((job.columns + Block::kColumns - 1) / Block::kColumns) {}
+
+  // A set of panels stays in a second-level cache while all rows pass by, and the rows of a tile
+  // in a first-level cache while the panels of the set do. So weights come from memory once.
+  size_t PanelsOfSet() const {
+    constexpr size_t kSetBytes = 512 * 1024;
+    const size_t tile_bytes = panel_blocks_ * sizeof(Block) * Tile::kPanels;
+    return job_.batch <= kFewRows ? 1 : Max(kSetBytes / tile_bytes, 1) * Tile::kPanels;
   }
 
-  // As many rows at a time as there are, at most kRows. Returns how many.
-  template <int kPanels, int kRows>
-  static size_t Rows(const MatmulJob& job, size_t panel, size_t row, size_t count) {
-    if constexpr (kRows > 1) {
-      if (count < kRows) return Rows<kPanels, kRows / 2>(job, panel, row, count);
+  void Panels(size_t begin, size_t end) const {
+    const size_t most = job_.batch <= kFewRows ? kFewRows : Tile::kRows;
+    for (size_t row = 0; row < job_.batch;) {
+      // A tile stays in its group of rows; the tiles of a group are of similar sizes.
+      const size_t group_left = kGroupRows - (job_.first_row + row) % kGroupRows;
+      const size_t left = Min(job_.batch - row, group_left);
+      const size_t tiles = (left + most - 1) / most;
+      const size_t rows = (left + tiles - 1) / tiles;
+      size_t panel = begin;
+      if (job_.batch > kFewRows && rows >= kManyRows) {
+        for (; panel + Tile::kPanels <= end; panel += Tile::kPanels) {
+          ManyRows<Tile::kRows>(panel, row, rows);
+        }
+      }
+      for (; panel < end; ++panel) FewRows<kFewRows>(panel, row, rows);
+      row += rows;
     }
-    const ActivationLayout layout = ActivationLayoutOf(Tile::kFormat, job.columns);
-    const ActivationRow first = ActivationRowAt(layout, job.activation_rows, job.first_row + row);
-    const auto* activations = static_cast<const uint8_t*>(job.activations);
+  }
+
+  // Tiles of several panels have at least so many rows: fewer are left over so seldom that they
+  // may go panel by panel.
+  static constexpr int kManyRows = Tile::kRows < 3 ? Tile::kRows : 3;
+
+  template <int kRows>
+  void ManyRows(size_t panel, size_t row, size_t rows) const {
+    if constexpr (kRows > kManyRows) {
+      if (rows < kRows) return ManyRows<kRows - 1>(panel, row, rows);
+    }
+    Compute<Tile::kPanels, kRows>(panel, row);
+  }
+
+  template <int kRows>
+  void FewRows(size_t panel, size_t row, size_t rows) const {
+    for (; rows >= kRows; rows -= kRows, row += kRows) Compute<1, kRows>(panel, row);
+    if constexpr (kRows > 1) {
+      if (rows > 0) FewRows<kRows - 1>(panel, row, rows);
+    }
+  }
+
+  template <int kPanels, int kRows>
+  void Compute(size_t panel, size_t row) const {
+    const ActivationRow first =
+        ActivationRowAt(layout_, job_.activation_rows, job_.first_row + row);
+    const auto* activations = static_cast<const uint8_t*>(job_.activations);
     const TileRows rows = {activations + first.pieces, activations + first.words, first.group_rows};
-    const size_t panel_blocks = (job.columns + Block::kColumns - 1) / Block::kColumns;
-    const TilePanels<Block> panels = {static_cast<const Block*>(job.weights) + panel * panel_blocks,
-                                      panel_blocks};
+    const TilePanels<Block> panels = {
+        static_cast<const Block*>(job_.weights) + panel * panel_blocks_, panel_blocks_};
     TileSums<V, kPanels, kRows> sums;
     for (int p = 0; p < kPanels; ++p) {
       for (int m = 0; m < kRows; ++m) sums.at[p][m] = V::Zero();
     }
-    if constexpr (Tile::kFormat == ActivationFormat::kF32) {
-      Tile::Run(panels, rows, job.columns, sums);
-    } else {
-      Tile::Run(panels, rows, sums);
-    }
+    Tile::Run(panels, rows, job_.columns, sums);
     for (int p = 0; p < kPanels; ++p) {
       const size_t output = (panel + p) * kPanelRows;
       for (int m = 0; m < kRows; ++m) {
-        const size_t to = job.to_rows == nullptr ? row + m : job.to_rows[row + m];
-        V::Store(sums.at[p][m], job.out + to * job.out_stride + output,
-                 Min(job.rows - output, kPanelRows));
+        const size_t to = job_.to_rows == nullptr ? row + m : job_.to_rows[row + m];
+        V::Store(sums.at[p][m], job_.out + to * job_.out_stride + output,
+                 Min(job_.rows - output, kPanelRows));
       }
     }
-    return kRows;
   }
+
+  const MatmulJob& job_;
+  const ActivationLayout layout_;
+  const size_t panel_blocks_;
 };
 
 }  // namespace

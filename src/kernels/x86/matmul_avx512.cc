@@ -152,7 +152,8 @@ struct Q5_K : SuperBase<PackedQ5_K, 8> {
       const __m512i high = t < 4 ? _mm512_slli_epi16(Load(quads[4]), t < 4 ? 4 - t : 0)
                                  : _mm512_srli_epi16(Load(quads[4]), t > 4 ? t - 4 : 0);
       // low | (high & 16)
-      return _mm512_ternarylogic_epi32(FourBits<t, 8>(quads), high, _mm512_set1_epi8(16), 0xf8);
+      const __m512i low = FourBits<t, 8>(quads);
+      return _mm512_ternarylogic_epi32(low, high, _mm512_set1_epi8(16), 0xf8);
     }
     const PackedQuads* quads;
     __m512i scale;
@@ -175,7 +176,8 @@ struct Q6_K : SuperBase<PackedQ6_K, 4> {
       const __m512i high = t < 2 ? _mm512_slli_epi16(Load(quads[2]), t < 2 ? 4 - 2 * t : 0)
                                  : _mm512_srli_epi16(Load(quads[2]), t > 2 ? 2 * t - 4 : 0);
       // low | (high & 48)
-      return _mm512_ternarylogic_epi32(FourBits<t, 4>(quads), high, _mm512_set1_epi8(48), 0xf8);
+      const __m512i low = FourBits<t, 4>(quads);
+      return _mm512_ternarylogic_epi32(low, high, _mm512_set1_epi8(48), 0xf8);
     }
     const PackedQuads* quads;
     __m512i scale;

@@ -19,10 +19,10 @@ struct VectorAvx512 {
   using Bytes = __m512i;  // four in each lane
   using Pairs = __m512i;  // two int16 in each lane
 
-  // Sixteen sums in registers, each weight register used for eight rows and each broadcast
-  // activation for two panels.
-  static constexpr int kMaxPanels = 2;
-  static constexpr int kMaxRows = 8;
+  // Twelve sums stay in registers with what they are made from. Each broadcast activation serves
+  // two panels, each weight register six rows.
+  static constexpr int kPanels = 2;
+  static constexpr int kRows = 6;
 
   static Floats Zero() { return _mm512_setzero_ps(); }
   static Ints ZeroInts() { return _mm512_setzero_si512(); }
