@@ -29,18 +29,22 @@ uint32_t TakeNear(ByteReader& in, uint32_t right) {
 ParcelHeader TakeHeader(const PageTable& table, std::span<const int32_t> tokens, ByteReader& in) {
   ParcelHeader header;
   header.digest = table.layout().digest();
-  if (Take<uint8_t>(in) == 1) header.digest.low ^= 1;
+  const auto flaw = Take<uint8_t>(in);
+  if (flaw == 1) header.digest.low ^= 1;
   header.layers = {TakeNear(in, 0), TakeNear(in, table.layers().end)};
   header.begin = Take<uint8_t>(in) % 64;
   header.end = header.begin + Take<uint8_t>(in) % 64;
   for (uint32_t i = header.begin; i < header.end; ++i) {
     header.tokens.push_back(i < tokens.size() ? tokens[i] : Take<uint8_t>(in) % 2);
   }
-  if (Take<uint8_t>(in) == 1) header.tokens.push_back(0);
+  if (flaw == 2) header.tokens.push_back(0);
+  if (flaw == 3 && !header.tokens.empty()) header.tokens.front() ^= 1;
   header.prefix_at_begin =
       ExtendPrefixHash(header.digest, tokens.first(std::min<size_t>(header.begin, tokens.size())));
+  if (flaw == 4) header.prefix_at_begin.low ^= 1;
   header.prefix_at_end = ExtendPrefixHash(header.prefix_at_begin, header.tokens);
-  header.description = "fuzz";
+  if (flaw == 5) header.prefix_at_end.low ^= 1;
+  header.description = flaw == 6 ? "\n" : "fuzz";
   return header;
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/check.h"
 #include "base/checked.h"
@@ -160,8 +161,7 @@ void PageTable::SetLength(uint32_t layer, uint32_t length) {
       if (page) pool_->Publish(page, {.prefix = prefix, .layer = layer, .stream = s});
     }
   }
-  Length(layer) = length;
-  ReleaseSlidOut(layer);
+  ReleaseSlidOut(layer, std::exchange(Length(layer), length));
 }
 
 // As SetLength, where only rows that a computation at `length` needs have been brought.
@@ -181,14 +181,16 @@ void PageTable::JumpTo(uint32_t layer, uint32_t length) {
 
 // What slides out of a window is forgotten, not cached: memory would fill up otherwise, and another
 // sequence can hardly use a page without those after it.
-void PageTable::ReleaseSlidOut(uint32_t layer) {
+void PageTable::ReleaseSlidOut(uint32_t layer, uint32_t old_length) {
   const std::span<const Stream> streams = layout_->streams(layer);
+  const uint32_t slack = layout_->slack();
   const uint32_t length = Length(layer);
   for (uint32_t s = 0; s < streams.size(); ++s) {
     PageChain& chain = Chain(layer, s);
-    const uint32_t kept = length - std::min(length, layout_->slack());
-    const uint32_t end = streams[s].FirstNeeded(kept);
-    for (uint32_t index = streams[s].SinkPages(); index < end; ++index) {
+    // Before that, all but the sinks has been released already.
+    const uint32_t begin = streams[s].FirstNeeded(old_length - std::min(old_length, slack));
+    const uint32_t end = streams[s].FirstNeeded(length - std::min(length, slack));
+    for (uint32_t index = std::max(begin, streams[s].SinkPages()); index < end; ++index) {
       if (!chain[index]) continue;
       if (!chain[index].shared()) pool_->Unpublish(chain[index]);
       chain[index] = {};

@@ -6,7 +6,8 @@
 //
 // A computation goes: Reserve(layers, count); write rows through WritablePage and read rows through
 // Page; Advance(layers, tokens). What is not needed any more is released by Advance, after the
-// computation, so that every row of a chunk saw the same past however the chunk was cut.
+// computation, so that every row of a chunk saw the same past however the chunk was cut. Pointers
+// to pages are good until the next call that changes the table.
 #pragma once
 
 #include <cstdint>
@@ -69,9 +70,10 @@ class PageTable {
   void Advance(LayerRange layers, std::span<const int32_t> tokens);
   void Advance(std::span<const int32_t> tokens) { Advance(layers_, tokens); }
 
-  // Forgets everything at and after `length`, and returns the new length(): less than asked for
-  // where rows that a computation at `length` needs have slid out of a window. What was asked for
-  // is then reached by computing the tokens between again (keep them: the history loses them).
+  // Forgets everything at and after `length` in all layers, and returns the new length(): less than
+  // asked for where rows that a computation at `length` needs have slid out of a window. What was
+  // asked for is then reached by computing the tokens between again (keep them: the history loses
+  // them).
   uint32_t Truncate(uint32_t length);
 
   // Extends the table with published pages that continue its history along `tokens` (the whole
@@ -102,7 +104,7 @@ class PageTable {
   Status MakeWritable(uint32_t layer, uint32_t stream, uint32_t index);
   void SetLength(uint32_t layer, uint32_t length);
   void JumpTo(uint32_t layer, uint32_t length);
-  void ReleaseSlidOut(uint32_t layer);
+  void ReleaseSlidOut(uint32_t layer, uint32_t old_length);
   void DropPages(LayerRange layers, uint32_t keep_pages);
   uint32_t LongestExact(uint32_t layer, uint32_t at_most) const;
   bool IsComplete(const Stream& stream, const PageChain& chain, uint32_t length) const;

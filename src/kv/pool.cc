@@ -32,22 +32,26 @@ Result<PageRef> Pool::Allocate(size_t page_bytes) {
     const uint64_t taken = usage_.held_bytes + usage_.cached_bytes + usage_.blank_bytes;
     if (taken + bytes <= usage_.budget_bytes) {
       if (size.bare.empty()) TRY(MapBlock(size));
-      size.blank.push_back(size.bare.back());
-      size.bare.pop_back();
-      usage_.blank_bytes += bytes;
-    } else if (!DropBlank() && !EvictOldest()) {
+      return Take(size.bare);
+    }
+    if (!DropBlank() && !EvictOldest()) {
       return ResourceExhausted(
           fmt::format("{} bytes are needed for keys and values, {} of a budget of {} are free",
                       bytes, usage_.available_bytes(), usage_.budget_bytes));
     }
   }
-  Page& page = *size.blank.back();
-  size.blank.pop_back();
   usage_.blank_bytes -= bytes;
-  usage_.held_bytes += bytes;
-  page.references = 1;
+  PageRef page = Take(size.blank);
   // What another sequence left must not get into sums, not even times zero: it might be infinite.
-  std::memset(page.data, 0, bytes);
+  std::memset(page.data(), 0, bytes);
+  return page;
+}
+
+PageRef Pool::Take(std::vector<Page*>& free_pages) {
+  Page& page = *free_pages.back();
+  free_pages.pop_back();
+  usage_.held_bytes += page.size->page_bytes;
+  page.references = 1;
   return PageRef(&page);
 }
 

@@ -85,7 +85,7 @@ struct PageSize {
   std::vector<MemoryBlock> blocks;
   std::vector<std::unique_ptr<Page[]>> pages;  // of each block
   std::vector<Page*> blank;                    // free, with memory
-  std::vector<Page*> bare;                     // free, without
+  std::vector<Page*> bare;                     // free, without: zeros when touched
 };
 
 // Everything here, PageRefs included, belongs to one thread: the one that computes. (Other threads
@@ -128,6 +128,7 @@ class Pool {
  private:
   friend class PageRef;
 
+  PageRef Take(std::vector<Page*>& free_pages);
   void Acquire(Page& page);
   void Release(Page& page);
   void ForgetKey(Page& page);
