@@ -13,7 +13,7 @@ namespace aster::quant {
 // The weights of one block, brought near 1 by a power of two so that no square over- or underflows.
 struct BlockInput {
   const float* x;           // [Block::kElements], finite; x[i] * unit is the weight
-  const float* importance;  // [Block::kElements], of mean 1
+  const float* importance;  // [Block::kElements], near 1 on the whole
   float unit;               // a power of two
 
   // A scale for x as it is stored (a half of what is for the weights themselves), and what it reads

@@ -66,19 +66,19 @@ constexpr Expectation kExpectations[] = {
     {TensorType::kF16, 2.1e-4, 0x98bf411749d3d57c},
     {TensorType::kBF16, 1.7e-3, 0x9f804dbb8d2abe51},
     {TensorType::kQ8_0, 5.4e-3, 0x2c412ab48ff38256},
-    {TensorType::kQ6_K, 1.72e-2, 0xfaf16c8ebd82d5cd},
-    {TensorType::kQ5_K, 3.5e-2, 0xd40090c90fcd4355},
-    {TensorType::kQ5_1, 3.42e-2, 0xe903b2a4f6d1ba4e},
-    {TensorType::kQ5_0, 4.06e-2, 0xf6458649507f5ba0},
-    {TensorType::kQ4_K, 7.1e-2, 0xe630bbb199ff420c},
-    {TensorType::kQ4_1, 7.07e-2, 0x86d939b1470da458},
-    {TensorType::kQ4_0, 8.15e-2, 0xc362b6970d36a3fe},
-    {TensorType::kIQ4_NL, 7.45e-2, 0xb740684d9d04e6b1},
-    {TensorType::kIQ4_XS, 7.5e-2, 0xf778cf3438a566e6},
-    {TensorType::kMXFP4, 0.112, 0x02d3d30a93486d68},
-    {TensorType::kQ3_K, 0.145, 0xef6f25d8a59722aa},
-    {TensorType::kQ2_K, 0.265, 0xf5ce41203d180f4d},
-    {TensorType::kIQ2_XXS, 0.33, 0xeedd84215913c397},
+    {TensorType::kQ6_K, 1.72e-2, 0xb46fd64eb6841d76},
+    {TensorType::kQ5_K, 3.5e-2, 0x7ba9855d3fe0ffe3},
+    {TensorType::kQ5_1, 3.42e-2, 0x0f60e36ef8f55786},
+    {TensorType::kQ5_0, 4.06e-2, 0x6bed54b6d8af3adc},
+    {TensorType::kQ4_K, 7.1e-2, 0x745da8f330437266},
+    {TensorType::kQ4_1, 7.07e-2, 0x30c4277b138589db},
+    {TensorType::kQ4_0, 8.15e-2, 0x40b9610a087dfba5},
+    {TensorType::kIQ4_NL, 7.45e-2, 0x6921831f639c3906},
+    {TensorType::kIQ4_XS, 7.5e-2, 0xf420726a94ea2b1d},
+    {TensorType::kMXFP4, 0.112, 0x64d2a87299c70f14},
+    {TensorType::kQ3_K, 0.145, 0xf111f23658122e3b},
+    {TensorType::kQ2_K, 0.268, 0x42e959e023dacb9c},
+    {TensorType::kIQ2_XXS, 0.334, 0x35aa06f879f17991},
 };
 
 std::string TypeName(const ::testing::TestParamInfo<Expectation>& info) {
@@ -243,34 +243,50 @@ TEST(Quantize, Q8_0RoundsAsEverybodyDoes) {
   EXPECT_EQ(block->quants[3], 0);
 }
 
-double PointError(const float* x, const Point8& point, uint32_t signs, float scale) {
+// Eight weights, and how much each counts.
+struct Octet {
+  const float* x;
+  const double* importance;
+};
+
+double PointError(const Octet& octet, const Point8& point, uint32_t signs, float scale) {
   double error = 0;
   for (size_t i = 0; i < 8; ++i) {
     const float magnitude = scale * static_cast<float>(point[i]);
-    error += std::pow(x[i] - ((signs >> i & 1) != 0 ? -magnitude : magnitude), 2);
+    const float value = (signs >> i & 1) != 0 ? -magnitude : magnitude;
+    error += octet.importance[i] * std::pow(octet.x[i] - value, 2);
   }
   return error;
+}
+
+double BestPointError(const Octet& octet, float scale) {
+  double best = INFINITY;
+  for (const Point8& point : kIq2XxsGrid) {
+    for (uint32_t seven = 0; seven < 128; ++seven) {
+      best = std::min(best, PointError(octet, point, EvenSigns(seven), scale));
+    }
+  }
+  return best;
 }
 
 // Under the scale that was chosen, no other point with any other even signs is better.
 TEST(Quantize, Iq2XxsPicksTheBestOfAllPoints) {
   const std::vector<float> row = NormalRow(9, 256);
+  double mean_square = 0;
+  for (const float x : row) mean_square += x * x / 256;
+  std::vector<double> importance;  // large weights count more
+  for (const float x : row) importance.push_back(std::sqrt(1 + x * x / mean_square));
   const std::vector<uint8_t> bytes = Quantized(TensorType::kIQ2_XXS, row);
   const std::vector<float> back = Dequantized(TensorType::kIQ2_XXS, bytes, row.size());
   const auto* block = reinterpret_cast<const BlockIQ2_XXS*>(bytes.data());
-  for (size_t vector = 0; vector < 32; vector += 5) {
-    const auto& group = block->groups[vector / 4];
-    const float magnitude = std::fabs(back[8 * vector]);
-    const float scale = magnitude / static_cast<float>(kIq2XxsGrid[group.points[vector % 4]][0]);
+  for (size_t first = 0; first < 256; first += 8) {
+    const uint8_t point = block->groups[first / 32].points[first / 8 % 4];
+    const float scale = std::fabs(back[first]) / static_cast<float>(kIq2XxsGrid[point][0]);
     double chosen = 0;
-    for (size_t i = 8 * vector; i < 8 * vector + 8; ++i) chosen += std::pow(row[i] - back[i], 2);
-    double best = INFINITY;
-    for (const Point8& point : kIq2XxsGrid) {
-      for (uint32_t seven = 0; seven < 128; ++seven) {
-        best = std::min(best, PointError(&row[8 * vector], point, EvenSigns(seven), scale));
-      }
+    for (size_t i = first; i < first + 8; ++i) {
+      chosen += importance[i] * std::pow(row[i] - back[i], 2);
     }
-    EXPECT_LE(chosen, best * 1.00001) << vector;
+    EXPECT_LE(chosen, 1.00001 * BestPointError({&row[first], &importance[first]}, scale)) << first;
   }
 }
 
