@@ -55,6 +55,7 @@ constexpr Command kCommands[] = {
     {"inspect", "Say what a model file is, and whether aster can run it", DeclareInspect},
     {"synth", "Write a model with random weights, for tests and benchmarks", DeclareSynth},
     {"quantize", "Write a model with its weights in fewer bits", DeclareQuantize},
+    {"template", "Show the prompt that a chat template makes of a conversation", DeclareTemplate},
     {"verify", "Compute one text in every way there is and compare the bits", DeclareVerify},
     {"logits", "Write the logits behind every token of a text", DeclareLogits},
     {"tokenize", "Show what a model makes of a text, or turn tokens back into text",

@@ -17,6 +17,7 @@ Run DeclareInspect(CLI::App& app);
 Run DeclareLogits(CLI::App& app);
 Run DeclareQuantize(CLI::App& app);
 Run DeclareSynth(CLI::App& app);
+Run DeclareTemplate(CLI::App& app);
 Run DeclareTokenize(CLI::App& app);
 Run DeclareVerify(CLI::App& app);
 

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// aster template: the prompt that a chat template makes of a conversation.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "gguf/model_files.h"
+#include "text/template/template.h"
+
+namespace aster::cli {
+namespace {
+
+// Far above any template and any conversation, and small enough to hold several times.
+constexpr size_t kMaxTemplateBytes = size_t{16} << 20;
+constexpr size_t kMaxVariablesBytes = size_t{256} << 20;
+
+struct Options {
+  std::string template_path;
+  std::string variables_path;
+};
+
+bool IsModelFile(const std::string& path) {
+  const auto file = MappedFile::Open(path);
+  return file.ok() && AsText(file->bytes()).starts_with("GGUF");
+}
+
+// The text of a token that the metadata names by id; nothing where it does not.
+std::string TokenAt(const gguf::Metadata& metadata, std::string_view id_key) {
+  const auto id = metadata.Get<uint64_t>(id_key);
+  const auto tokens = metadata.Get<gguf::Array>("tokenizer.ggml.tokens");
+  if (!id.ok() || !tokens.ok() || *id >= tokens->size()) return "";
+  const auto strings = tokens->Strings();
+  if (!strings.ok()) return "";
+  auto token = strings->begin();
+  for (uint64_t i = 0; i < *id; ++i) ++token;
+  return std::string(*token);
+}
+
+// A model file brings its template, and its own first and last tokens where the variables do not
+// name others.
+Result<std::string> RenderModels(const std::string& path, const std::string& variables) {
+  const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(path));
+  const auto source =
+      TRY(files.metadata().Get<std::string_view>("tokenizer.chat_template").In(path));
+  auto json = nlohmann::ordered_json::parse(variables, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return InvalidArgument("the variables are not a JSON object");
+  for (const std::string_view name : {"bos", "eos"}) {
+    const std::string key = fmt::format("{}_token", name);
+    if (!json.contains(key)) {
+      json[key] = TokenAt(files.metadata(), fmt::format("tokenizer.ggml.{}_token_id", name));
+    }
+  }
+  const auto parsed = TRY(text::ChatTemplate::Parse(source).In(path));
+  return parsed.Render(json).In(path);
+}
+
+Result<std::string> RenderFile(const std::string& path, const std::string& variables) {
+  const std::string source = TRY(ReadFile(path, kMaxTemplateBytes));
+  const auto parsed = TRY(text::ChatTemplate::Parse(source).In(path));
+  return parsed.RenderJson(variables).In(path);
+}
+
+Result<ExitStatus> Template(const Options& options, Console& console) {
+  const std::string variables = TRY(ReadFile(options.variables_path, kMaxVariablesBytes));
+  const bool is_model = IsModelFile(options.template_path);
+  console.Write(TRY(is_model ? RenderModels(options.template_path, variables)
+                             : RenderFile(options.template_path, variables)));
+  return kExitOk;
+}
+
+}  // namespace
+
+Run DeclareTemplate(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("template", options->template_path,
+                 "A Jinja template, or a model file that carries one")
+      ->required()
+      ->type_name("TEMPLATE.jinja");
+  app.add_option("variables", options->variables_path,
+                 "A JSON object: messages, tools, add_generation_prompt, bos_token, eos_token, "
+                 "anything else")
+      ->required()
+      ->type_name("VARIABLES.json");
+  app.footer(
+      "Prints the prompt and nothing else. A template that fails says in which line.\n"
+      "  echo '{\"messages\": [{\"role\": \"user\", \"content\": \"hi\"}], "
+      "\"add_generation_prompt\": true}' > chat.json\n"
+      "  aster template model.gguf chat.json");
+  return [options](Console& console) { return Template(*options, console); };
+}
+
+}  // namespace aster::cli
