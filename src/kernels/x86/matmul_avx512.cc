@@ -5,9 +5,9 @@
 // instruction multiplies it with four activations.
 #include <immintrin.h>
 
+#include "kernels/activation_rows.h"
 #include "kernels/iq2_tables.h"
 #include "kernels/matmul_tiles.h"
-#include "kernels/ref/activations_ref.h"
 #include "kernels/x86/vector_avx512.h"
 
 namespace aster::kernels {
@@ -305,7 +305,7 @@ const MatmulTable kMatmulAvx512 = {
                  Products<SuperTile<V, Q2_K>>::Run, Products<SuperTile<V, Q4_K>>::Run,
                  Products<SuperTile<V, Q5_K>>::Run, Products<SuperTile<V, Q6_K>>::Run,
                  Products<SuperTile<V, IQ2_XXS>>::Run},
-    .prepare = {PrepareF32Ref, PrepareBF16Ref, PrepareInt8Per32Ref, PrepareInt8Per256Ref},
+    .prepare = {PrepareF32<V>, PrepareBF16<V>, PrepareInt8Per32<V>, PrepareInt8Per256<V>},
 };
 
 }  // namespace aster::kernels

@@ -83,6 +83,37 @@ struct VectorAvx512 {
     const uint8_t* at;
   };
   static Activations LoadActivations(const uint8_t* at) { return {at}; }
+
+  // What activations are prepared with.
+  static Ints MaxMagnitudes(Ints largest, Ints float_bits) {
+    const Ints magnitudes = _mm512_and_si512(float_bits, _mm512_set1_epi32(0x7fffffff));
+    return _mm512_max_epu32(largest, magnitudes);
+  }
+  static uint32_t Largest(Ints values) { return _mm512_reduce_max_epu32(values); }
+  static void Quantise(const float* values, float inverse, int8_t* quants) {
+    const Floats scaled = _mm512_mul_ps(_mm512_loadu_ps(values), _mm512_set1_ps(inverse));
+    const __m128i bytes = _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(scaled));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(quants), bytes);
+  }
+  // The sums of each sixteen of 64 bytes.
+  static void SumsOf16(const int8_t* quants, int32_t* sums) {
+    Ints sum = _mm512_dpbusd_epi32(ZeroInts(), _mm512_set1_epi8(1), LoadInts(quants));
+    sum = _mm512_add_epi32(sum, _mm512_shuffle_epi32(sum, _MM_PERM_CDAB));
+    sum = _mm512_add_epi32(sum, _mm512_shuffle_epi32(sum, _MM_PERM_BADC));
+    const Ints firsts = _mm512_maskz_compress_epi32(0x1111, sum);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(sums), _mm512_castsi512_si128(firsts));
+  }
+  // Rounded to the nearest, ties to even; a NaN is made quiet.
+  static void StoreBfloat16(Ints float_bits, uint8_t* out) {
+    const Ints last_bit = _mm512_and_si512(_mm512_srli_epi32(float_bits, 16), _mm512_set1_epi32(1));
+    const Ints up = _mm512_add_epi32(last_bit, _mm512_set1_epi32(0x7fff));
+    const Ints magnitudes = _mm512_and_si512(float_bits, _mm512_set1_epi32(0x7fffffff));
+    const __mmask16 nan = _mm512_cmpgt_epu32_mask(magnitudes, _mm512_set1_epi32(0x7f800000));
+    Ints rounded = _mm512_add_epi32(float_bits, up);
+    rounded = _mm512_mask_or_epi32(rounded, nan, float_bits, _mm512_set1_epi32(0x400000));
+    const __m256i halves = _mm512_cvtepi32_epi16(_mm512_srli_epi32(rounded, 16));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), halves);
+  }
 };
 
 }  // namespace
