@@ -1,0 +1,110 @@
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""What is allowed where: the tables that people edit."""
+
+import re
+
+MAX_COLUMNS = 100  # of C++
+MAX_SCRIPT_COLUMNS = 120
+MAX_FILE_LINES = 600
+MAX_FUNCTION_LINES = 70  # signature and closing brace included
+
+# Lowest first: a folder of src/ may include itself and the folders before it. The list in CMakeLists.txt has the same
+# order (folders that do not exist yet stand here only).
+MODULES = ["base", "gguf", "quant", "kernels", "compute", "text", "kv", "model", "engine", "wire", "net", "cluster",
+           "route", "draft", "ensemble", "serve", "cli"]
+
+# The folders of src/ in which a third-party header may be named; None: anywhere.
+THIRD_PARTY = [
+    ("fmt/", None),
+    ("spdlog/", ["base"]),
+    ("xxhash.h", ["base"]),
+    ("pcre2.h", ["text"]),
+    ("utf8proc.h", ["text"]),
+    ("nlohmann/json_fwd.hpp", ["text", "model", "ensemble", "serve", "cli"]),
+    ("nlohmann/json.hpp", ["text", "model", "ensemble", "serve", "cli"]),
+    ("CLI/", ["cli"]),
+    ("asio", ["net"]),
+    ("openssl/", ["net", "cluster"]),
+    ("grpcpp/", ["cluster"]),
+    ("httplib.h", ["serve"]),
+    ("toml++/", ["cli"]),
+    ("editline/", ["cli"]),
+    ("histedit.h", ["cli"]),
+]
+TEST_HEADERS = ("gtest/", "gmock/")
+BENCHMARK_HEADERS = ("benchmark/",)
+
+# Headers with .h that belong to the system. Those of the C library are named <cstdint> and so on.
+SYSTEM_HEADERS = re.compile(
+    r"(sys|arpa|net|netinet|linux|asm)/\w+\.h$|(fcntl|unistd|pthread|sched|dirent|dlfcn|poll|termios|netdb|pwd|spawn|"
+    r"ifaddrs|glob|ucontext|execinfo|cpuid|malloc)\.h$")
+VECTOR_HEADERS = re.compile(r"([a-z]mm|imm|x86)intrin\.h$|arm_\w+\.h$")
+
+
+class Ban:
+    """Something not to write: a pattern over code without comments and strings, and what to do instead."""
+
+    def __init__(self, rule, pattern, advice, applies=lambda file: True):
+        self.rule = rule
+        self.pattern = re.compile(pattern)
+        self.advice = advice
+        self.applies = applies
+
+
+def outside(*prefixes):
+    return lambda file: not file.path.startswith(prefixes)
+
+
+def in_library(file):
+    return file.path.startswith("src/") and not file.is_test
+
+
+def call(names):
+    """Calls of free functions with these names, not of members or functions of other namespaces."""
+    return r"(?<![\w.:>~])(?:std::|::)?(?:" + names + r")\s*\((?!\s*\)\s*const)"
+
+
+TRANSCENDENTAL = ("exp|exp2|expm1|log|log2|log10|log1p|pow|cbrt|hypot|sin|cos|tan|asin|acos|atan|atan2|sinh|cosh|tanh|"
+                  "erf|erfc|tgamma|lgamma")
+
+BANS = [
+    Ban("number-parsing",
+        call("sto(?:i|l|ll|ul|ull|f|d|ld)|ato(?:i|l|ll|f)|strto(?:l|ll|ul|ull|f|d|ld|imax|umax)|s?scanf|fscanf"),
+        "use std::from_chars: it has no locale, no exception and says where it stopped"),
+    Ban("printing", call("v?f?printf|v?sn?printf|puts|fputs|putchar|perror"),
+        "use fmt", lambda file: in_library(file) and file.path != "src/base/check.cc"),
+    Ban("printing", r"\bstd::(?:w?cout|w?cerr|w?clog|endl|[io]?stringstream)\b",
+        "use fmt; a library returns text or a Result and prints nothing", in_library),
+    Ban("stopping", call("abort|exit|_exit|_Exit|quick_exit|terminate"),
+        "return a Result for what can go wrong, CHECK for what cannot",
+        lambda file: file.path.startswith("src/") and
+        not file.path.startswith(("src/base/check", "src/cli/main/"))),
+    Ban("randomness", call("s?rand|s?random_r|[dlm]rand48") +
+        r"|\b(?:std::)?(?:random_device|mt19937(?:_64)?|minstd_rand0?|default_random_engine|"
+        r"(?:uniform_int|uniform_real|normal|bernoulli|discrete)_distribution)\b",
+        "use base/random.h: the same numbers on every platform; SystemSeed() where nobody may guess them",
+        outside("src/base/random")),
+    Ban("locking", r"\bstd::(?:(?:recursive_|shared_)?(?:timed_)?mutex|shared_mutex|lock_guard|unique_lock|scoped_lock|"
+        r"shared_lock|condition_variable(?:_any)?)\b",
+        "use aster::Mutex, MutexLock, CondVar (base/mutex.h): the compiler checks what they guard",
+        outside("src/base/mutex.h")),
+    Ban("time", r"\bsleep_(?:for|until)\b|" + call("sleep|usleep|nanosleep|clock_nanosleep") +
+        r"|\b(?:steady|system|high_resolution)_clock::now\b|" + call("gettimeofday|clock_gettime"),
+        "use a Clock (base/clock.h): tests own its time", outside("src/base/clock", "bench/", "tests/")),
+    Ban("libm", call("(?:" + TRANSCENDENTAL + ")f?"),
+        "use the project's own function: libraries round differently, and results must not",
+        lambda file: file.module in ("kernels", "compute") and not file.is_test),
+    Ban("using-namespace", r"\busing\s+namespace\b", "name what is used"),
+    Ban("ownership", r"\bnew\s*\(|\bnew\s+[\w:]|\bdelete\s+[\w(*:]|\bdelete\s*(?:\(|\[)|" +
+        call("malloc|calloc|realloc|free|aligned_alloc|posix_memalign"),
+        "use std::make_unique or a container", outside("bench/")),
+]
+
+LEFTOVERS = re.compile(r"\b(?:TODO|FIXME|XXX|HACK|WIP)\b|\b[Ss]tub(?:s|bed)?\b")
+# Somebody's own folders; written so that this file does not find itself.
+FOREIGN = re.compile(r"(?<![\w.}])/(?:work|root)" + r"/\w|(?<![\w.}])/home/" + r"[a-z]\w*")
+SPDX = (r"SPDX-FileCopyrightText: 20\d\d The Asterism authors", r"SPDX-License-Identifier: MIT")
+EXCEPTION = re.compile(r"(?://|#) tidy: allow\(([\w-]+)\)[ \t]*(.*)")
+WHOLE_FILE_RULES = ("spdx", "header", "file-length", "orphan-test")
+WHOLE_FILE_LINES = 10

@@ -1,0 +1,252 @@
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""The rules: each looks at a file and says on which line to do what."""
+
+import ast
+import re
+
+from tidylib.policy import (BANS, BENCHMARK_HEADERS, EXCEPTION, FOREIGN, LEFTOVERS, MAX_COLUMNS, MAX_FILE_LINES,
+                            MAX_FUNCTION_LINES, MAX_SCRIPT_COLUMNS, MODULES, SPDX, SYSTEM_HEADERS, TEST_HEADERS,
+                            THIRD_PARTY, VECTOR_HEADERS, WHOLE_FILE_LINES, WHOLE_FILE_RULES, in_library)
+from tidylib.source import functions, line_of, read_tree
+
+RULES = []
+
+
+def rule(name, *kinds):
+    """Registers a function from a File and all paths to (line, advice) pairs."""
+
+    def register(function):
+        RULES.append((name, kinds, function))
+        return function
+
+    return register
+
+
+@rule("spdx", "c++", "python", "shell", "cmake")
+def check_spdx(file, _):
+    mark = "// " if file.kind == "c++" else "# "
+    first = 1 if file.lines and file.lines[0].startswith("#!") else 0
+    start = "\n".join(file.lines[first:first + 2])
+    if not re.fullmatch("\n".join(mark + text for text in SPDX), start):
+        yield first + 1, (f"begin with '{mark}SPDX-FileCopyrightText: 2026 The Asterism authors' and "
+                          f"'{mark}SPDX-License-Identifier: MIT'")
+
+
+@rule("header", "c++")
+def check_header(file, _):
+    if not file.is_header:
+        return
+    after = [line for line in file.lines[2:] if line.strip()]
+    comment_lines = 0
+    while comment_lines < len(after) and after[comment_lines].startswith("//"):
+        comment_lines += 1
+    if comment_lines == 0:
+        yield 3, "say in a comment what this header is for and what it must not know"
+    if after[comment_lines:comment_lines + 1] != ["#pragma once"]:
+        yield 3 + comment_lines, "write '#pragma once' right after the opening comment"
+
+
+@rule("columns", "c++", "python", "shell", "cmake")
+def check_columns(file, _):
+    limit = MAX_COLUMNS if file.kind == "c++" else MAX_SCRIPT_COLUMNS
+    for number, line in enumerate(file.lines, 1):
+        if len(line) > limit:
+            yield number, f"is {len(line)} columns wide; break it at {limit}"
+
+
+@rule("file-length", "c++", "python")
+def check_file_length(file, _):
+    if len(file.lines) > MAX_FILE_LINES:
+        yield 1, f"has {len(file.lines)} lines; split it by concept, at most {MAX_FILE_LINES}"
+
+
+@rule("whitespace", "c++", "python", "shell", "cmake", "text")
+def check_whitespace(file, _):
+    for number, line in enumerate(file.lines, 1):
+        if line != line.rstrip():
+            yield number, "remove the spaces at the end of the line"
+        if "\t" in line:
+            yield number, "use spaces, not tabs"
+    if not file.text.endswith("\n") or file.text.endswith("\n\n"):
+        yield len(file.lines), "end the file with one line end"
+
+
+@rule("leftover", "c++", "python", "shell", "cmake")
+def check_leftovers(file, _):
+    if not file.path.startswith("src/"):
+        return
+    for number, line in enumerate(file.lines, 1):
+        match = LEFTOVERS.search(line)
+        if match:
+            yield number, f"'{match[0]}': finish it, or write down as an issue what is left"
+
+
+@rule("foreign", "c++", "python", "shell", "cmake", "text")
+def check_foreign(file, _):
+    for number, line in enumerate(file.lines, 1):
+        match = FOREIGN.search(line)
+        if match:
+            yield number, f"'{match[0]}' is somebody's own folder; use a path that everybody has"
+
+
+@rule("include-direction", "c++")
+def check_include_direction(file, _):
+    if file.module is None:
+        return
+    if file.module not in MODULES:
+        yield 1, f"add the folder '{file.module}' to MODULES in tools/tidylib/policy.py, where it belongs in the order"
+        return
+    allowed = MODULES[:MODULES.index(file.module) + 1]
+    for number, bracket, name in file.includes():
+        module = name.split("/")[0]
+        if bracket == '"' and module in MODULES and module not in allowed:
+            yield number, f"'{file.module}' may not know '{module}', which stands above it; turn the dependency round"
+
+
+@rule("include-path", "c++")
+def check_include_paths(file, paths):
+    for number, bracket, name in file.includes():
+        if bracket == '"' and "src/" + name not in paths and not name.endswith(".pb.h"):
+            yield number, f"'{name}': name our headers by their path below src/, others in <>"
+
+
+def third_party_advice(file, name):
+    """What to do about an angle include, or None if it is fine."""
+    if name.startswith(TEST_HEADERS):
+        return None if file.is_test else "tests only: x_test.cc, or x_test_support.h"
+    if name.startswith(BENCHMARK_HEADERS):
+        return None if file.path.startswith("bench/") else "benchmarks live in bench/"
+    if VECTOR_HEADERS.match(name):
+        inside = file.module in ("kernels", "compute") or file.path.startswith(("src/base/float_mode", "bench/"))
+        return None if inside else "vector instructions live in kernels/"
+    if SYSTEM_HEADERS.match(name) or not re.search(r"[./+]", name):
+        return None
+    for prefix, modules in THIRD_PARTY:
+        if not name.startswith(prefix):
+            continue
+        if name == "nlohmann/json.hpp" and file.is_header:
+            return "include <nlohmann/json_fwd.hpp> in headers: the whole library costs every includer a second"
+        if modules is None or file.module is None or file.module in modules:
+            return None
+        return f"only {', '.join(modules)} may know this library; go through its headers"
+    if re.fullmatch(r"\w+\.h", name):
+        return "write the C++ name of a C header (<cstdint>), or add it to SYSTEM_HEADERS in tools/tidylib/policy.py"
+    return "add the library to THIRD_PARTY in tools/tidylib/policy.py, with the folder that owns it"
+
+
+@rule("third-party", "c++")
+def check_third_party(file, _):
+    for number, bracket, name in file.includes():
+        advice = third_party_advice(file, name) if bracket == "<" else None
+        if advice:
+            yield number, f"<{name}>: {advice}"
+        if in_library(file) and name in ("iostream", "sstream", "fstream", "iomanip"):
+            yield number, f"<{name}>: use fmt for text and base/files.h for files"
+
+
+@rule("orphan-test", "c++")
+def check_orphan_tests(file, paths):
+    match = re.fullmatch(r"(src/.*/)(\w+)_(?:test|fuzz)\.cc", file.path)
+    if not match:
+        return
+    words = match[2].split("_")
+    names = ["_".join(words[:count]) for count in range(len(words), 0, -1)]
+    if match[1].split("/")[-2] in names or file.path.removesuffix(".cc") + ".h" in paths:
+        return  # of the folder as a whole; what several tests share
+    if not any(match[1] + name + extension in paths for name in names for extension in (".h", ".cc")):
+        yield 1, f"begin its name with the file that it tests: there is no {names[0]}.h or {names[0]}.cc beside it"
+
+
+def check_bans(file):
+    for ban in BANS:
+        if file.kind != "c++" or not ban.applies(file):
+            continue
+        for match in ban.pattern.finditer(file.code):
+            if file.code[:match.start()].endswith("operator "):
+                continue
+            name = re.sub(r"\s*\(?$", "", match[0].strip())
+            yield line_of(file.code, match.start()), ban.rule, f"'{name}': {ban.advice}"
+
+
+@rule("function-length", "c++")
+def check_function_length(file, _):
+    found = functions(file.code)
+    if found is None:
+        yield 1, "the braces do not match where all branches of #if are read; keep them whole in each branch"
+        return
+    for first, last in found:
+        if last - first + 1 > MAX_FUNCTION_LINES:
+            yield first, f"this function has {last - first + 1} lines; split it, at most {MAX_FUNCTION_LINES}"
+
+
+@rule("function-length", "python")
+def check_python_function_length(file, _):
+    for node in ast.walk(ast.parse(file.text)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            length = node.end_lineno - node.lineno + 1
+            if length > MAX_FUNCTION_LINES:
+                yield node.lineno, f"this function has {length} lines; split it, at most {MAX_FUNCTION_LINES}"
+
+
+def exceptions_of(file):
+    """Line → {rule: line of the comment}, and findings about the comments themselves."""
+    allowed, findings = {}, []
+    mark = "//" if file.kind == "c++" else "#"
+    for number, line in enumerate(file.lines, 1):
+        match = EXCEPTION.search(line)
+        if not match or not match[0].startswith(mark) or file.kind == "text":
+            continue
+        if len(match[2].strip()) < 10:
+            findings.append((file.path, number, "exception", "give the reason after the bracket"))
+        target = number
+        if line[:match.start()].strip() == "":  # alone: for the line after the comment
+            while target < len(file.lines) and file.lines[target - 1].lstrip().startswith(mark):
+                target += 1
+        allowed.setdefault(target, {})[match[1]] = number
+        if match[1] in WHOLE_FILE_RULES and number <= WHOLE_FILE_LINES:
+            allowed.setdefault(0, {})[match[1]] = number
+    return allowed, findings
+
+
+def findings_of(file, paths):
+    raw = [(line, name, advice) for name, kinds, function in RULES if file.kind in kinds
+           for line, advice in function(file, paths)]
+    raw += check_bans(file)
+    allowed, findings = exceptions_of(file)
+    used = set()
+    for line, name, advice in raw:
+        comment = allowed.get(0 if name in WHOLE_FILE_RULES else line, {}).get(name)
+        if comment is None:
+            findings.append((file.path, line, name, advice))
+        else:
+            used.add((comment, name))
+    given = {(comment, name) for rules in allowed.values() for name, comment in rules.items()}
+    findings += [(file.path, comment, "exception", f"nothing here needs allow({name}); remove it")
+                 for comment, name in given - used]
+    return findings
+
+
+def check_build_order(text):
+    """CMakeLists.txt adds the folders in the order of MODULES."""
+    for number, line in enumerate(text.split("\n"), 1):
+        match = re.match(r"foreach\(module ([\w ]+)\)", line)
+        if match:
+            listed = match[1].split()
+            known = [module for module in listed if module in MODULES]
+            for module in set(listed) - set(known):
+                yield number, f"add '{module}' to MODULES in tools/tidylib/policy.py, at the same place"
+            if known != sorted(known, key=MODULES.index):
+                yield number, "list the folders in the order of MODULES in tools/tidylib/policy.py: " + " ".join(
+                    sorted(known, key=MODULES.index))
+            return
+    yield 1, "no foreach(module …) was found: teach tools/tidylib/rules.py where the folders' order is"
+
+
+def check_tree(root):
+    files, paths = read_tree(root)
+    findings = [finding for file in files for finding in findings_of(file, paths)]
+    for file in files:
+        if file.path == "CMakeLists.txt":
+            findings += [(file.path, line, "build-order", advice) for line, advice in check_build_order(file.text)]
+    return files, findings
