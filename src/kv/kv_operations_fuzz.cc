@@ -7,7 +7,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const aster::kv::Layout kLayouts[] = {aster::kv::PlainLayout(), aster::kv::WindowLayout(),
                                                aster::kv::CompressedLayout()};
-  constexpr size_t kMaxSteps = 200;
+  constexpr size_t kMaxSteps = 48;
   aster::Bytes left(data, size);
   auto choose = [&](uint64_t bound) -> uint64_t {
     if (left.empty()) return 0;
