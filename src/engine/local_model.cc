@@ -32,7 +32,7 @@ LocalModel::LocalModel(const LocalModelOptions& options, kernels::Isa isa)
 Result<std::unique_ptr<LocalModel>> LocalModel::Start(const LocalModelOptions& options) {
   const kernels::Isa isa = options.isa ? *options.isa : TRY(kernels::IsaFromEnvironment());
   return std::unique_ptr<LocalModel>(
-      new LocalModel(options, isa));  // tidy: allow(new) private constructor
+      new LocalModel(options, isa));  // tidy: allow(ownership) the constructor is private
 }
 
 Status LocalModel::Finish(const LocalModelOptions& options, const Hash128& name) {

@@ -139,7 +139,8 @@ class Inspect(Case):
         environment = {"XDG_CACHE_HOME": str(self.folder)}
 
         def fingerprint(path):
-            return json.loads(aster("inspect", path, "--json", "--fingerprint", environment=environment).stdout)["fingerprint"]
+            run = aster("inspect", path, "--json", "--fingerprint", environment=environment)
+            return json.loads(run.stdout)["fingerprint"]
 
         first = fingerprint(self.tiny)
         self.assertRegex(first, r"^[0-9a-f]{32}$")
@@ -174,8 +175,8 @@ class Synth(Case):
 
     def test_any_shape_by_flags(self):
         path = self.folder / "shaped.gguf"
-        aster("synth", path, "--arch", "qwen3moe", "--layers", 2, "--experts", 6, "--experts-used", 3, "--expert-ff", 256,
-              "--vocab", 600, "--untied", "--type", "F16")
+        aster("synth", path, "--arch", "qwen3moe", "--layers", 2, "--experts", 6, "--experts-used", 3,
+              "--expert-ff", 256, "--vocab", 600, "--untied", "--type", "F16")
         report = json.loads(aster("inspect", path, "--json").stdout)
         self.assertTrue(report["supported"], report["obstacles"])
         self.assertEqual(report["shape"]["experts"], {"count": 6, "used": 3, "feed_forward": 256})
