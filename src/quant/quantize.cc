@@ -15,6 +15,7 @@
 #include "base/float_mode.h"
 #include "quant/encode.h"
 #include "quant/half.h"
+#include "quant/lanes.h"
 
 namespace aster::quant {
 namespace {
@@ -54,17 +55,27 @@ void NormalizeImportance(const float* importance, size_t count, float* out) {
 // Large weights count somewhat more: they are the ones that a model relies on, and few, so that the
 // error of all as one hardly grows (docs/quantisation.md has figures).
 void FavorLargeWeights(const float* x, size_t count, float* importance) {
-  float sum = 0;
-  for (size_t i = 0; i < count; ++i) sum += x[i] * x[i];
+  Lanes squares;
+  for (size_t i = 0; i < count; i += kLanes) squares += Lanes::Load(x + i) * Lanes::Load(x + i);
+  const float sum = squares.Sum();
   if (!(sum > 0)) return;
   const float reciprocal = static_cast<float>(count) / sum;
   for (size_t i = 0; i < count; ++i) importance[i] *= std::sqrt(1 + x[i] * x[i] * reciprocal);
 }
 
+float LargestMagnitude(const float* row, size_t count) {
+  Lanes largest;
+  for (size_t i = 0; i < count; i += kLanes) {
+    const Lanes weights = Lanes::Load(row + i);
+    largest = Max(largest, Max(weights, Lanes() - weights));
+  }
+  const auto lanes = largest.ToArray();
+  return *std::max_element(lanes.begin(), lanes.end());
+}
+
+// count: a multiple of kLanes.
 BlockInput Prepare(const float* row, const float* importance, size_t count, Scratch& scratch) {
-  float largest = 0;
-  for (size_t i = 0; i < count; ++i) largest = std::max(largest, std::fabs(row[i]));
-  const float unit = PowerOfTwoBelow(largest);
+  const float unit = PowerOfTwoBelow(LargestMagnitude(row, count));
   const float reciprocal = 1 / unit;
   for (size_t i = 0; i < count; ++i) scratch.x[i] = row[i] * reciprocal;
   if (importance != nullptr) {
