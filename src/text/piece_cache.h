@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -22,69 +23,89 @@ namespace aster::text {
 class PieceCache {
  public:
   static constexpr size_t kMaxPieceBytes = 24;
-  static constexpr size_t kMaxIds = 8;
-
-  // What fits into one line of the processor's cache.
-  struct alignas(64) Entry {
-    std::array<uint64_t, 3> text = {};  // see KeyOf
-    uint16_t text_bytes = 0;            // 0 where the entry is free
-    uint16_t id_count = 0;
-    std::array<TokenId, kMaxIds> ids = {};
-  };
-  static_assert(sizeof(Entry) == 64);
+  static constexpr size_t kMaxIds = 7;
 
   PieceCache() : entries_(kEntries) {}
 
-  // The entry where this piece stands or would stand; piece.size() is 1 to kMaxPieceBytes.
-  struct Place {
-    Entry* entry;
-    std::array<uint64_t, 3> key;
-    bool found;
-  };
-  Place Find(std::string_view piece) {
-    const std::array<uint64_t, 3> key = KeyOf(piece);
-    Entry& entry = entries_[SlotOf(key, piece.size())];
-    return {&entry, key, entry.text == key && entry.text_bytes == piece.size()};
+  // What the piece was encoded to, if it is remembered; valid until the next call of Remember. The
+  // size of a piece is 1 to kMaxPieceBytes.
+  std::optional<std::span<const TokenId>> Find(std::string_view piece) const {
+    const Key key = KeyOf(piece);
+    const Entry* entry = &entries_[FirstOf(key)];
+    if (entry->key != key && (++entry)->key != key) return std::nullopt;
+    return std::span(entry->ids).first(entry->id_count);
   }
 
-  static void Remember(const Place& place, std::string_view piece, std::span<const TokenId> ids) {
+  void Remember(std::string_view piece, std::span<const TokenId> ids) {
     if (ids.size() > kMaxIds) return;
-    Entry& entry = *place.entry;
-    entry.text = place.key;
-    entry.text_bytes = static_cast<uint16_t>(piece.size());
-    entry.id_count = static_cast<uint16_t>(ids.size());
-    std::ranges::copy(ids, entry.ids.begin());
+    const Key key = KeyOf(piece);
+    Entry* entry = &entries_[FirstOf(key)];
+    entry[1] = entry[0];
+    entry->key = key;
+    entry->id_count = static_cast<uint32_t>(ids.size());
+    std::ranges::copy(ids, entry->ids.begin());
   }
 
  private:
-  static constexpr size_t kEntries = size_t{1} << 15;  // two megabytes
+  // The piece as three words, without loops: words may overlap, but together with the size they
+  // say exactly what the piece is.
+  struct Key {
+    uint64_t a = 0;
+    uint64_t b = 0;
+    uint64_t c = 0;
+    uint32_t size = 0;  // 0 where an entry is free
 
+    bool operator==(const Key& other) const {
+      return ((a ^ other.a) | (b ^ other.b) | (c ^ other.c) | (size ^ other.size)) == 0;
+    }
+  };
+
+  // What fits into one line of the processor's cache.
+  struct alignas(64) Entry {
+    Key key;
+    std::array<TokenId, kMaxIds> ids = {};
+    uint32_t id_count = 0;
+  };
+  static_assert(sizeof(Entry) == 64);
+
+  // Two megabytes, of which every piece can be in two places, side by side.
+  static constexpr size_t kEntries = size_t{1} << 15;
+
+  // The first bytes of a word; the size is known where it is compiled.
   static uint64_t Load(const char* bytes, size_t size) {
     uint64_t value = 0;
     std::memcpy(&value, bytes, size);
     return value;
   }
 
-  // The piece as three words, without loops: words may overlap, but together with the size they
-  // say exactly what the piece is.
-  static std::array<uint64_t, 3> KeyOf(std::string_view piece) {
+  static Key KeyOf(std::string_view piece) {
     const char* begin = piece.data();
     const size_t size = piece.size();
-    if (size > 16) return {Load(begin, 8), Load(begin + 8, 8), Load(begin + size - 8, 8)};
-    if (size >= 8) return {Load(begin, 8), Load(begin + size - 8, 8), 0};
-    if (size >= 4) return {Load(begin, 4) | Load(begin + size - 4, 4) << 32, 0, 0};
-    return {Load(begin, 1) | Load(begin + size / 2, 1) << 8 | Load(begin + size - 1, 1) << 16, 0,
-            0};
+    Key key = {.size = static_cast<uint32_t>(size)};
+    if (size > 16) {
+      key.a = Load(begin, 8);
+      key.b = Load(begin + 8, 8);
+      key.c = Load(begin + size - 8, 8);
+    } else if (size >= 8) {
+      key.a = Load(begin, 8);
+      key.b = Load(begin + size - 8, 8);
+    } else if (size >= 4) {
+      key.a = Load(begin, 4) | Load(begin + size - 4, 4) << 32;
+    } else {
+      key.a = Load(begin, 1) | Load(begin + size / 2, 1) << 8 | Load(begin + size - 1, 1) << 16;
+    }
+    return key;
   }
 
-  static size_t SlotOf(const std::array<uint64_t, 3>& key, size_t size) {
+  // The first of the two places.
+  static size_t FirstOf(const Key& key) {
     constexpr uint64_t kMultiplier = 0x9E3779B97F4A7C15U;
-    uint64_t hash = (key[0] + size) * kMultiplier;
-    hash = (std::rotl(hash, 23) ^ key[1]) * kMultiplier;
-    hash = (std::rotl(hash, 23) ^ key[2]) * kMultiplier;
-    return static_cast<size_t>(hash >> 49);
+    uint64_t hash = (key.a + key.size) * kMultiplier;
+    hash = (std::rotl(hash, 23) ^ key.b) * kMultiplier;
+    hash = (std::rotl(hash, 23) ^ key.c) * kMultiplier;
+    return static_cast<size_t>(hash >> 50) * 2;
   }
-  static_assert(kEntries == size_t{1} << (64 - 49));
+  static_assert(kEntries == size_t{2} << (64 - 50));
 
   std::vector<Entry> entries_;
 };

@@ -48,12 +48,20 @@ class SymbolTable {
   Symbol Find(std::string_view text) const;
 
  private:
-  size_t SlotOf(std::string_view text) const;
+  // A symbol with some bits of its text's hash, so that texts are compared only where they are
+  // nearly sure to be the same.
+  struct Slot {
+    uint32_t hash = 0;
+    Symbol symbol = kNoSymbol;
+  };
+
+  uint64_t HashOf(std::string_view text) const;
+  size_t SlotOf(std::string_view text, uint64_t hash) const;
   void Grow();
 
   const uint64_t seed_;  // not the same in every run, so that no file can aim at one slot
   StringPool pool_;
-  std::vector<Symbol> slots_;  // a power of two of them, at most half in use, searched in order
+  std::vector<Slot> slots_;  // a power of two of them, at most half in use, searched in order
 };
 
 }  // namespace aster::text

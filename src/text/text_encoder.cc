@@ -178,15 +178,13 @@ std::unique_ptr<TextEncoder> TextEncoder::Make(const Vocab& vocab) {
 void TextEncoder::EncodePiece(std::string_view piece, EncodeScratch& scratch,
                               std::vector<TokenId>& ids) const {
   if (piece.size() > PieceCache::kMaxPieceBytes) return EncodeNewPiece(piece, scratch, ids);
-  const PieceCache::Place place = scratch.cache.Find(piece);
-  if (place.found) {
-    const auto known = std::span(place.entry->ids).first(place.entry->id_count);
-    ids.insert(ids.end(), known.begin(), known.end());
+  if (const auto known = scratch.cache.Find(piece)) {
+    ids.insert(ids.end(), known->begin(), known->end());
     return;
   }
   const size_t before = ids.size();
   EncodeNewPiece(piece, scratch, ids);
-  PieceCache::Remember(place, piece, std::span(ids).subspan(before));
+  scratch.cache.Remember(piece, std::span(ids).subspan(before));
 }
 
 }  // namespace aster::text
