@@ -114,7 +114,7 @@ TEST(Layout, TablesStayWithinTheBytesThatAreForeseen) {
   for (Layout (*make)() : {PlainLayout, WindowLayout, CompressedLayout}) {
     const Layout layout = make();
     for (const uint32_t chunk : {1u, 7u, 16u, 33u}) {
-      Pool pool(uint64_t{1} << 30);
+      Pool pool(uint64_t{16} << 20);
       Twin twin(layout, pool, layout.all_layers());
       while (twin.length() < 300) {
         ASSERT_TRUE(twin.table().Reserve(chunk).ok());

@@ -13,9 +13,9 @@
 namespace aster::kv {
 
 Result<MemoryBlock> MemoryBlock::Map(size_t bytes) {
-  CHECK(bytes % kBlockAlignment == 0);
+  const bool huge = bytes >= kHugePageBytes;
   // A little more, to cut an aligned piece out of.
-  const size_t mapped_bytes = bytes + kBlockAlignment;
+  const size_t mapped_bytes = huge ? bytes + kHugePageBytes : bytes;
   void* const mapped = mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped == MAP_FAILED) {
@@ -23,14 +23,17 @@ Result<MemoryBlock> MemoryBlock::Map(size_t bytes) {
         errno,
         fmt::format("the system has no {} bytes of memory for keys and values", mapped_bytes));
   }
-  auto* const begin = static_cast<uint8_t*>(mapped);
-  const size_t before = -reinterpret_cast<uintptr_t>(begin) % kBlockAlignment;
-  if (before > 0) munmap(begin, before);
-  munmap(begin + before + bytes, mapped_bytes - before - bytes);
+  auto* begin = static_cast<uint8_t*>(mapped);
+  if (huge) {
+    const size_t before = -reinterpret_cast<uintptr_t>(begin) % kHugePageBytes;
+    if (before > 0) munmap(begin, before);
+    begin += before;
+    munmap(begin + bytes, mapped_bytes - before - bytes);
 #ifdef MADV_HUGEPAGE
-  madvise(begin + before, bytes, MADV_HUGEPAGE);  // a wish; without it everything still works
+    madvise(begin, bytes, MADV_HUGEPAGE);  // a wish; without it everything still works
 #endif
-  return MemoryBlock(begin + before, bytes);
+  }
+  return MemoryBlock(begin, bytes);
 }
 
 MemoryBlock::~MemoryBlock() {

@@ -14,13 +14,13 @@
 
 namespace aster::kv {
 
-// A piece of zeroed memory at a multiple of kBlockAlignment bytes. Takes no memory until it is
-// touched. Not for concurrent use.
+// A piece of zeroed memory. Takes no memory until it is touched. Not for concurrent use.
 class MemoryBlock {
  public:
-  static constexpr size_t kBlockAlignment = size_t{2} << 20;  // of a huge page on x86 and ARM
+  static constexpr size_t kHugePageBytes = size_t{2} << 20;  // on x86 and ARM
 
-  // `bytes` is a multiple of kBlockAlignment.
+  // `bytes` is a multiple of the system's page. Blocks of a huge page and more begin at a multiple
+  // of it, and are mapped by huge pages where the system has them.
   static Result<MemoryBlock> Map(size_t bytes);
 
   MemoryBlock(MemoryBlock&& other) noexcept

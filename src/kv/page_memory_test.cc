@@ -11,12 +11,17 @@
 namespace aster::kv {
 namespace {
 
-constexpr size_t kBytes = 2 * MemoryBlock::kBlockAlignment;
+constexpr size_t kBytes = 2 * MemoryBlock::kHugePageBytes;
 
 TEST(MemoryBlock, IsAlignedZeros) {
   const MemoryBlock block = MemoryBlock::Map(kBytes).value();
-  EXPECT_EQ(reinterpret_cast<uintptr_t>(block.data()) % MemoryBlock::kBlockAlignment, 0u);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(block.data()) % MemoryBlock::kHugePageBytes, 0u);
   EXPECT_EQ(std::count(block.data(), block.data() + kBytes, 0), static_cast<ptrdiff_t>(kBytes));
+}
+
+TEST(MemoryBlock, MayBeSmall) {
+  const MemoryBlock block = MemoryBlock::Map(12288).value();
+  EXPECT_EQ(std::count(block.data(), block.data() + 12288, 0), 12288);
 }
 
 TEST(MemoryBlock, GivesBackThatPartOnly) {

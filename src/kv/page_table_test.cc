@@ -10,7 +10,7 @@
 namespace aster::kv {
 namespace {
 
-constexpr uint64_t kPlenty = uint64_t{1} << 30;
+constexpr uint64_t kPlenty = uint64_t{16} << 20;
 
 std::vector<int32_t> Tokens(size_t count, int32_t first = 100) {
   std::vector<int32_t> tokens(count);

@@ -56,9 +56,13 @@ PageRef Pool::Take(std::vector<Page*>& free_pages) {
 }
 
 Status Pool::MapBlock(PageSize& size) {
-  const size_t wanted = kPagesPerBlock * size.page_bytes;
-  const size_t bytes =
-      DivideUp(wanted, MemoryBlock::kBlockAlignment) * MemoryBlock::kBlockAlignment;
+  // In huge pages, unless the whole budget is only a few of them.
+  const uint64_t wanted = std::max(
+      kPagesPerBlock * size.page_bytes,
+      std::min<uint64_t>(MemoryBlock::kHugePageBytes, usage_.budget_bytes / kPagesPerBlock));
+  const uint64_t unit =
+      wanted < MemoryBlock::kHugePageBytes ? kPageAlignment : MemoryBlock::kHugePageBytes;
+  const uint64_t bytes = DivideUp(wanted, unit) * unit;
   size.blocks.push_back(TRY(MemoryBlock::Map(bytes)));
   const size_t count = bytes / size.page_bytes;
   Page* const pages = size.pages.emplace_back(std::make_unique<Page[]>(count)).get();

@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr uint64_t kPlenty = uint64_t{1} << 30;
+constexpr uint64_t kPlenty = uint64_t{16} << 20;
 
 std::vector<int32_t> Tokens(size_t count) {
   std::vector<int32_t> tokens(count);
