@@ -97,6 +97,8 @@ class Includes(unittest.TestCase):
     def test_paths(self):
         self.assertEqual(found("src/base/a.cc", '#include "b.h"\n', ["src/base/b.h"]), [(1, "include-path")])
         self.assertEqual(found("src/base/a.cc", '// #include "b.h"\n'), [])
+        self.assertEqual(found("bench/a.cc", '#include "b.h"\n', ["bench/b.h"]), [])
+        self.assertEqual(found("bench/a.cc", '#include "c.h"\n', ["bench/b.h"]), [(1, "include-path")])
 
     def test_third_party(self):
         for path, header in (("src/base/a.cc", "spdlog/logger.h"), ("src/text/a.cc", "pcre2.h"),

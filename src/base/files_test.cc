@@ -135,17 +135,17 @@ TEST_F(Files, MakesFoldersAboveToo) {
 }
 
 TEST_F(Files, UserFoldersFollowTheEnvironment) {
-  const ScopedVariable home("HOME", "/home/x");
+  const ScopedVariable home("HOME", "/users/x");
   {
     const ScopedVariable unset("XDG_CACHE_HOME", std::nullopt);
-    EXPECT_EQ(CacheDirectory().value(), "/home/x/.cache/asterism");
+    EXPECT_EQ(CacheDirectory().value(), "/users/x/.cache/asterism");
   }
   const ScopedVariable cache("XDG_CACHE_HOME", "/fast");
   EXPECT_EQ(CacheDirectory().value(), "/fast/asterism");
   const ScopedVariable config("XDG_CONFIG_HOME", "not/absolute");
-  EXPECT_EQ(ConfigDirectory().value(), "/home/x/.config/asterism");
+  EXPECT_EQ(ConfigDirectory().value(), "/users/x/.config/asterism");
   const ScopedVariable data("XDG_DATA_HOME", "");
-  EXPECT_EQ(DataDirectory().value(), "/home/x/.local/share/asterism");
+  EXPECT_EQ(DataDirectory().value(), "/users/x/.local/share/asterism");
 }
 
 TEST_F(Files, WithoutAHomeTheErrorSaysWhatToSet) {

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <charconv>
+
 #include "base/utf8.h"
 
 namespace aster {
@@ -40,7 +42,9 @@ TEST(JsonString, EveryPairOfBytesSurvives) {
       if (quoted[i] != '\\') {
         back += quoted[i];
       } else if (quoted[i + 1] == 'u') {
-        back += static_cast<char>(std::stoi(quoted.substr(i + 2, 4), nullptr, 16));
+        unsigned code = 0;
+        std::from_chars(quoted.data() + i + 2, quoted.data() + i + 6, code, 16);
+        back += static_cast<char>(code);
         i += 5;
       } else {
         const size_t which = std::string_view("\"\\nrtbf").find(quoted[++i]);

@@ -59,15 +59,5 @@ TEST(Mutex, TryLockFailsWhileAnotherThreadHoldsIt) {
   EXPECT_TRUE(try_lock());
 }
 
-TEST(CondVar, GivesUpAtTheDeadline) {
-  Mutex mu;
-  CondVar never;
-  const MutexLock lock(mu);
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(5);
-  while (never.WaitUntil(mu, deadline)) {
-  }
-  EXPECT_GE(std::chrono::steady_clock::now(), deadline);
-}
-
 }  // namespace
 }  // namespace aster

@@ -3,6 +3,8 @@
 
 #include "base/random.h"
 
+#include <sys/random.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -172,6 +174,13 @@ void FillNormal(uint64_t seed, uint64_t stream, uint64_t first_index, std::span<
 
 void FillUniform(uint64_t seed, uint64_t stream, uint64_t first_index, std::span<float> out) {
   Fill(seed, stream, first_index, out, UniformsOf);
+}
+
+uint64_t SystemSeed() {
+  uint64_t seed = 0;
+  // So few bytes come at once or, on a broken system, not at all.
+  CHECK(getrandom(&seed, sizeof(seed), 0) == sizeof(seed));
+  return seed;
 }
 
 uint32_t Random::NextU32() {

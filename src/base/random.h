@@ -27,6 +27,10 @@ void FillNormal(uint64_t seed, uint64_t stream, uint64_t first_index, std::span<
 // out[i] is the number in [0, 1) at (seed, stream, first_index + i), a multiple of 2^-24.
 void FillUniform(uint64_t seed, uint64_t stream, uint64_t first_index, std::span<float> out);
 
+// A seed that nobody can guess, from the system; a different one every time. For hash tables that
+// strangers fill, and for users who ask for no seed in particular.
+uint64_t SystemSeed();
+
 // Walks along one stream, for code that just wants the next number. Not for concurrent use; copies
 // walk on independently.
 class Random {

@@ -78,6 +78,12 @@ TEST(Random, SeedsAndStreamsDiffer) {
   EXPECT_EQ(distinct.size(), 6U);
 }
 
+TEST(Random, TheSystemsSeedsDiffer) {
+  std::set<uint64_t> seeds;
+  for (int i = 0; i < 100; ++i) seeds.insert(SystemSeed());
+  EXPECT_EQ(seeds.size(), 100U);
+}
+
 double NormalDistribution(double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); }
 
 TEST(Random, NormalsAreNormal) {

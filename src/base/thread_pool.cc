@@ -7,12 +7,12 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 #include <string>
 #include <system_error>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/float_mode.h"
 #include "base/machine.h"
 
@@ -35,24 +35,19 @@ void Pause() {
 #endif
 }
 
-int64_t NowNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
 // Waits until ready(), for at most spin_ns; false if it gave up.
 template <typename Ready>
 bool SpinUntil(int64_t spin_ns, Ready ready) {
   if (ready()) return true;
   if (spin_ns == 0) return false;
-  const int64_t start_ns = NowNs();
+  const SystemClock clock;
+  const int64_t start_ns = clock.NowNs();
   do {
     for (int i = 0; i < kPausesPerLook; ++i) {
       Pause();
       if (ready()) return true;
     }
-  } while (NowNs() - start_ns < spin_ns);
+  } while (clock.NowNs() - start_ns < spin_ns);
   return false;
 }
 

@@ -96,7 +96,7 @@ BANS = [
         "use the project's own function: libraries round differently, and results must not",
         lambda file: file.module in ("kernels", "compute") and not file.is_test),
     Ban("using-namespace", r"\busing\s+namespace\b", "name what is used"),
-    Ban("ownership", r"\bnew\s*\(|\bnew\s+[\w:]|\bdelete\s+[\w(*:]|\bdelete\s*(?:\(|\[)|" +
+    Ban("ownership", r"\bnew\s*\(|\bnew\s+[\w:]+|\bdelete\s+[\w(*:]+|\bdelete\s*(?:\(|\[)|" +
         call("malloc|calloc|realloc|free|aligned_alloc|posix_memalign"),
         "use std::make_unique or a container", outside("bench/")),
 ]

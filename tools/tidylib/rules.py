@@ -107,7 +107,9 @@ def check_include_direction(file, _):
 @rule("include-path", "c++")
 def check_include_paths(file, paths):
     for number, bracket, name in file.includes():
-        if bracket == '"' and "src/" + name not in paths and not name.endswith(".pb.h"):
+        beside = file.path.rpartition("/")[0] + "/" + name
+        known = "src/" + name in paths or (file.module is None and beside in paths) or name.endswith(".pb.h")
+        if bracket == '"' and not known:
             yield number, f"'{name}': name our headers by their path below src/, others in <>"
 
 
