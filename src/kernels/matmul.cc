@@ -12,10 +12,18 @@ namespace aster::kernels {
 const MatmulTable& MatmulTableFor(Isa isa) {
   switch (isa) {
 #if defined(__x86_64__)
+    case Isa::kAvx2:
+      return kMatmulAvx2;
+    case Isa::kAvxVnni:
+      return kMatmulAvxVnni;
     case Isa::kAvx512:
       return kMatmulAvx512;
+#elif defined(__aarch64__)
+    case Isa::kNeon:
+      return kMatmulNeon;
 #endif
     default:
+      CHECK_NOTE(isa == Isa::kRef, "this program has no kernels for that instruction set");
       return kMatmulRef;
   }
 }

@@ -116,9 +116,9 @@ template <typename V, typename Q, int kPanels, int kRows>
   }
 }
 
-template <typename Vector, typename Q>
+template <typename Q>
 struct ScaledTile {
-  using V = Vector;
+  using V = typename Q::V;
   using Block = typename Q::Block;
   static constexpr ActivationFormat kFormat = ActivationFormat::kInt8Per32;
   static constexpr int kPanels = V::kPanels;
@@ -188,9 +188,9 @@ template <typename V, typename Q, int kRows>
   }
 }
 
-template <typename Vector, typename Q>
+template <typename Q>
 struct SuperTile {
-  using V = Vector;
+  using V = typename Q::V;
   using Block = typename Q::Block;
   static constexpr ActivationFormat kFormat = ActivationFormat::kInt8Per256;
   static constexpr int kPanels = V::kPanels;

@@ -7,28 +7,12 @@
 
 #include "kernels/activation_rows.h"
 #include "kernels/iq2_tables.h"
+#include "kernels/matmul_formats.h"
 #include "kernels/matmul_tiles.h"
 #include "kernels/x86/vector_avx512.h"
 
 namespace aster::kernels {
 namespace {
-
-using V = VectorAvx512;
-
-__m512i Load(const void* from) { return _mm512_loadu_si512(from); }
-
-// Low and high halves of bytes, each between 0 and 15.
-__m512i LowHalves(__m512i bytes) { return _mm512_and_si512(bytes, _mm512_set1_epi8(15)); }
-__m512i HighHalves(__m512i bytes) { return LowHalves(_mm512_srli_epi16(bytes, 4)); }
-
-// Quad t of a group of kQuads, each byte 4 bits.
-template <int t, int kQuads>
-__m512i FourBits(const PackedQuads* quads) {
-  constexpr int kHalf = kQuads / 2;
-  return t < kHalf ? LowHalves(Load(quads[t])) : HighHalves(Load(quads[t % kHalf]));
-}
-
-// --- Types with a scale per 32 weights.
 
 struct DotSum {
   void Start(__m512i start) { total = start; }
@@ -40,52 +24,6 @@ struct DotSum {
 
   __m512i total;
 };
-
-struct Q8_0 {
-  using Block = PackedQ8_0;
-  using Sum = DotSum;
-  static constexpr size_t kStartWord = kPer32Start128;
-  static __m512i Start(const uint8_t* word) { return V::BroadcastInt(word); }
-  template <int t>
-  static __m512i Quad(const Block& block, int group) {
-    return Load(block.quants[group][t]);
-  }
-  static __m512 Scale(const Block& block, int group) { return V::LoadHalves(block.scales[group]); }
-};
-
-struct Q4_0 {
-  using Block = PackedQ4_0;
-  using Sum = DotSum;
-  static constexpr size_t kStartWord = kPer32Start8;
-  static __m512i Start(const uint8_t* word) { return V::BroadcastInt(word); }
-  template <int t>
-  static __m512i Quad(const Block& block, int group) {
-    return FourBits<t, 8>(block.quants[group]);
-  }
-  static __m512 Scale(const Block& block, int group) { return V::LoadHalves(block.scales[group]); }
-};
-
-struct MXFP4 {
-  using Block = PackedMXFP4;
-  using Sum = DotSum;
-  static constexpr size_t kStartWord = kPer32Start8;
-  // Sixteen is added to the weights, twice the eight of the word.
-  static __m512i Start(const uint8_t* word) {
-    const __m512i start = V::BroadcastInt(word);
-    return _mm512_add_epi32(start, start);
-  }
-  template <int t>
-  static __m512i Quad(const Block& block, int group) {
-    const __m512i values = _mm512_broadcast_i32x4(
-        _mm_setr_epi8(16, 17, 18, 19, 20, 22, 24, 28, 16, 15, 14, 13, 12, 10, 8, 4));
-    return _mm512_shuffle_epi8(values, FourBits<t, 8>(block.quants[group]));
-  }
-  static __m512 Scale(const Block& block, int group) {
-    return V::LoadHalfExponents(block.exponents[group]);
-  }
-};
-
-// --- Super-blocks.
 
 struct ScaledDotSum {
   void Start() { total = _mm512_setzero_si512(); }
@@ -102,117 +40,33 @@ struct ScaledDotSum {
   __m512i dot;
 };
 
-// One of two neighbouring 16-bit integers in each lane, as 32 bits.
-template <int h>
-__m512i OfPair(__m512i pairs) {
-  return h == 0 ? _mm512_srai_epi32(_mm512_slli_epi32(pairs, 16), 16)
-                : _mm512_srai_epi32(pairs, 16);
-}
+struct Avx512 {
+  using V = VectorAvx512;
+  static constexpr bool kSigned = false;
 
-__m512i UnsignedPairs(const PackedPair& pairs) {
-  return _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(pairs)));
-}
-__m512i SignedPairs(const PackedPair& pairs) {
-  return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(pairs)));
-}
+  template <int>
+  using Sum = DotSum;
+  template <int>
+  using SignedSum = DotSum;
+  template <int>
+  using ScaledSum = ScaledDotSum;
+  template <int>
+  using SignedScaledSum = ScaledDotSum;
 
-// What most of them share.
-template <typename PackedBlock, int kQuadsOfGroup>
-struct SuperBase {
-  using Block = PackedBlock;
-  using Sum = ScaledDotSum;
-  static constexpr int kQuads = kQuadsOfGroup;
-  static constexpr bool kMins = true;
-  static constexpr int kOffset = 0;
-  static __m512 Scale(__m512 scale) { return scale; }
-};
-
-struct Q4_K : SuperBase<PackedQ4_K, 8> {
-  struct Group {
-    template <int t>
-    __m512i Quad() const {
-      return FourBits<t, 8>(quads);
-    }
-    const PackedQuads* quads;
-    __m512i scale;
-  };
+  using Scale = __m512i;  // 32 bits
   template <int h>
-  static Group LoadGroup(const Block& block, int pair) {
-    return {block.quants[2 * pair + h], OfPair<h>(UnsignedPairs(block.scales[pair]))};
-  }
-  static __m512i SumFactors(const Block& block, int pair) {
-    return UnsignedPairs(block.mins[pair]);
+  static Scale ScaleOf(__m512i pairs) {
+    return _mm512_srai_epi32(h == 0 ? _mm512_slli_epi32(pairs, 16) : pairs, 16);
   }
 };
 
-struct Q5_K : SuperBase<PackedQ5_K, 8> {
-  struct Group {
-    template <int t>
-    __m512i Quad() const {
-      const __m512i high = t < 4 ? _mm512_slli_epi16(Load(quads[4]), t < 4 ? 4 - t : 0)
-                                 : _mm512_srli_epi16(Load(quads[4]), t > 4 ? t - 4 : 0);
-      // low | (high & 16)
-      const __m512i low = FourBits<t, 8>(quads);
-      return _mm512_ternarylogic_epi32(low, high, _mm512_set1_epi8(16), 0xf8);
-    }
-    const PackedQuads* quads;
-    __m512i scale;
-  };
-  template <int h>
-  static Group LoadGroup(const Block& block, int pair) {
-    return {block.groups[2 * pair + h].low, OfPair<h>(UnsignedPairs(block.scales[pair]))};
-  }
-  static __m512i SumFactors(const Block& block, int pair) {
-    return UnsignedPairs(block.mins[pair]);
-  }
-};
+using V = VectorAvx512;
 
-struct Q6_K : SuperBase<PackedQ6_K, 4> {
-  static constexpr bool kMins = false;
-  static constexpr int kOffset = 32;
-  struct Group {
-    template <int t>
-    __m512i Quad() const {
-      const __m512i high = t < 2 ? _mm512_slli_epi16(Load(quads[2]), t < 2 ? 4 - 2 * t : 0)
-                                 : _mm512_srli_epi16(Load(quads[2]), t > 2 ? 2 * t - 4 : 0);
-      // low | (high & 48)
-      const __m512i low = FourBits<t, 4>(quads);
-      return _mm512_ternarylogic_epi32(low, high, _mm512_set1_epi8(48), 0xf8);
-    }
-    const PackedQuads* quads;
-    __m512i scale;
-  };
-  template <int h>
-  static Group LoadGroup(const Block& block, int pair) {
-    return {block.groups[2 * pair + h].low, OfPair<h>(SignedPairs(block.scales[pair]))};
-  }
-  static __m512i SumFactors(const Block& block, int pair) {
-    return SignedPairs(block.scales[pair]);
-  }
-};
-
-struct Q2_K : SuperBase<PackedQ2_K, 4> {
-  struct Group {
-    template <int t>
-    __m512i Quad() const {
-      return _mm512_and_si512(_mm512_srli_epi16(quads, 2 * t), _mm512_set1_epi8(3));
-    }
-    __m512i quads;
-    __m512i scale;
-  };
-  template <int h>
-  static Group LoadGroup(const Block& block, int pair) {
-    const __m512i pairs = UnsignedPairs(block.scales[pair]);
-    return {Load(block.quants[2 * pair + h]), OfPair<h>(LowHalves(pairs))};
-  }
-  static __m512i SumFactors(const Block& block, int pair) {
-    return _mm512_srli_epi16(UnsignedPairs(block.scales[pair]), 4);
-  }
-};
+__m512i Load(const void* from) { return _mm512_loadu_si512(from); }
 
 // Its grid has three levels, so that a quad is eight bits: tables of the low and the high quad of
 // each point fit into four registers each. The signs are applied around an offset of 64.
-struct IQ2_XXS : SuperBase<PackedIQ2_XXS, 8> {
+struct Iq2XxsInRegisters : SuperBase<Avx512, PackedIQ2_XXS, 8, 8> {
   static constexpr bool kMins = false;
   static constexpr int kOffset = 64;
   struct Group {
@@ -282,29 +136,15 @@ struct IQ2_XXS : SuperBase<PackedIQ2_XXS, 8> {
   static __m512i EvenSignsMatrix() { return _mm512_set1_epi64(0x010204081020407f); }
 };
 
-// --- Floats.
-
-struct F32 {
-  using Block = PackedF32;
-  static __m512 Column(const Block& block, size_t) { return _mm512_loadu_ps(block.values); }
-};
-
-struct F16 {
-  using Block = PackedF16;
-  static __m512 Column(const Block& block, size_t column) {
-    return V::LoadHalves(block.values[column]);
-  }
-};
-
 }  // namespace
 
 const MatmulTable kMatmulAvx512 = {
-    .products = {Products<FloatTile<V, F32>>::Run, Products<FloatTile<V, F16>>::Run,
-                 Products<Bfloat16Tile<V>>::Run, Products<ScaledTile<V, Q8_0>>::Run,
-                 Products<ScaledTile<V, Q4_0>>::Run, Products<ScaledTile<V, MXFP4>>::Run,
-                 Products<SuperTile<V, Q2_K>>::Run, Products<SuperTile<V, Q4_K>>::Run,
-                 Products<SuperTile<V, Q5_K>>::Run, Products<SuperTile<V, Q6_K>>::Run,
-                 Products<SuperTile<V, IQ2_XXS>>::Run},
+    .products = {Products<FloatTile<V, F32<V>>>::Run, Products<FloatTile<V, F16<V>>>::Run,
+                 Products<Bfloat16Tile<V>>::Run, Products<ScaledTile<Q8_0<Avx512>>>::Run,
+                 Products<ScaledTile<Q4_0<Avx512>>>::Run, Products<ScaledTile<MXFP4<Avx512>>>::Run,
+                 Products<SuperTile<Q2_K<Avx512>>>::Run, Products<SuperTile<Q4_K<Avx512>>>::Run,
+                 Products<SuperTile<Q5_K<Avx512>>>::Run, Products<SuperTile<Q6_K<Avx512>>>::Run,
+                 Products<SuperTile<Iq2XxsInRegisters>>::Run},
     .prepare = {PrepareF32<V>, PrepareBF16<V>, PrepareInt8Per32<V>, PrepareInt8Per256<V>},
 };
 

@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/packed.h"
+
 namespace aster::kernels {
 namespace {
 
@@ -31,7 +33,9 @@ struct VectorAvx512 {
   static Floats Fma(Floats a, Floats b, Floats c) { return _mm512_fmadd_ps(a, b, c); }
   static Floats FmaMinus(Floats a, Floats b, Floats c) { return _mm512_fnmadd_ps(a, b, c); }
   static Floats ToFloats(Ints ints) { return _mm512_cvtepi32_ps(ints); }
+  static Ints AddInts(Ints a, Ints b) { return _mm512_add_epi32(a, b); }
   static Ints LoadInts(const void* from) { return _mm512_loadu_si512(from); }
+  static Floats LoadFloats(const float* from) { return _mm512_loadu_ps(from); }
 
   static int32_t WordAt(const uint8_t* word) {
     int32_t value;
@@ -59,6 +63,45 @@ struct VectorAvx512 {
     return _mm512_castsi512_ps(
         _mm512_and_si512(pairs, _mm512_set1_epi32(static_cast<int>(0xffff0000))));
   }
+
+  static Bytes LoadBytes(const PackedQuads& quads) { return _mm512_loadu_si512(quads); }
+  // Low and high halves of bytes, each between 0 and 15.
+  static Bytes LowHalves(Bytes bytes) { return _mm512_and_si512(bytes, _mm512_set1_epi8(15)); }
+  static Bytes HighHalves(Bytes bytes) { return LowHalves(_mm512_srli_epi16(bytes, 4)); }
+  static Bytes FlipSigns(Bytes bytes) { return _mm512_xor_si512(bytes, _mm512_set1_epi8(-128)); }
+  // The bytes' bits moved up by kShift (down where it is negative), into neighbours too.
+  template <int kShift>
+  static Bytes MovedBits(const PackedQuads& quads) {
+    const Bytes bytes = LoadBytes(quads);
+    return kShift > 0 ? _mm512_slli_epi16(bytes, kShift > 0 ? kShift : 0)
+                      : _mm512_srli_epi16(bytes, kShift < 0 ? -kShift : 0);
+  }
+  template <int kShift, int kMask>
+  static Bytes Bits(const PackedQuads& quads) {
+    return _mm512_and_si512(MovedBits<kShift>(quads), _mm512_set1_epi8(kMask));
+  }
+  template <int kShift, int kMask>
+  static Bytes OrBits(Bytes bytes, const PackedQuads& quads) {
+    const Bytes moved = MovedBits<kShift>(quads);
+    constexpr int kFirstOrBothOthers = 0xf8;
+    return _mm512_ternarylogic_epi32(bytes, moved, _mm512_set1_epi8(kMask), kFirstOrBothOthers);
+  }
+  static Bytes LookUp(const uint8_t (&table)[16], Bytes codes) {
+    const __m128i values = _mm_load_si128(reinterpret_cast<const __m128i*>(table));
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(values), codes);
+  }
+
+  static __m256i LoadPairs(const PackedPair& pairs) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(pairs));
+  }
+  static Pairs UnsignedPairs(const PackedPair& pairs) {
+    return _mm512_cvtepu8_epi16(LoadPairs(pairs));
+  }
+  static Pairs SignedPairs(const PackedPair& pairs) {
+    return _mm512_cvtepi8_epi16(LoadPairs(pairs));
+  }
+  static Pairs LowHalfPairs(const PackedPair& pairs) { return LowHalves(UnsignedPairs(pairs)); }
+  static Pairs HighHalfPairs(const PackedPair& pairs) { return HighHalves(UnsignedPairs(pairs)); }
 
   // sum + factors * pair, for the two int16 of a word.
   static Ints AddPairProducts(Ints sum, Pairs factors, const uint8_t* word) {

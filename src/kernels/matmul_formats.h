@@ -1,0 +1,245 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// How the blocks of each weight type become vectors, for matmul_tiles.h. For the sources of one
+// instruction set: everything here is in an unnamed namespace. Must not know instructions, which
+// come as a parameter:
+//
+// Dot products `D`
+//   D::V                    the vectors; what is asked of them can be read from vector_avx512.h
+//   D::kSigned              whether weights of eight bits come signed, or with an offset
+//   D::Sum<kFold>           adds up dot products of a group. Those of kFold quads fit 16 bits;
+//   D::SignedSum<kFold>     of weights that are signed where D::kSigned;
+//   D::ScaledSum<kFold>, D::SignedScaledSum<kFold>
+//                           the same over groups, each times its scale
+//   D::Scale, D::ScaleOf<h>(pairs)
+//                           the scale of group h of a pair, as a scaled sum takes it
+#pragma once
+
+#include "kernels/matmul_tiles.h"
+#include "kernels/packed.h"
+
+namespace aster::kernels {
+namespace {
+
+// Quad t of a group of kQuads, each byte 4 bits.
+template <typename V, int t, int kQuads>
+[[gnu::always_inline]] inline typename V::Bytes FourBits(const PackedQuads* quads) {
+  constexpr int kHalf = kQuads / 2;
+  const typename V::Bytes both = V::LoadBytes(quads[t % kHalf]);
+  return t < kHalf ? V::LowHalves(both) : V::HighHalves(both);
+}
+
+// --- Types with a scale per 32 weights.
+
+template <typename D>
+struct Q8_0 {
+  using V = typename D::V;
+  using Block = PackedQ8_0;
+  using Sum = typename D::template SignedSum<1>;
+  static constexpr size_t kStartWord = kPer32Start128;
+  static typename V::Ints Start(const uint8_t* word) {
+    return D::kSigned ? V::ZeroInts() : V::BroadcastInt(word);
+  }
+  template <int t>
+  static typename V::Bytes Quad(const Block& block, int group) {
+    const typename V::Bytes bytes = V::LoadBytes(block.quants[group][t]);
+    return D::kSigned ? V::FlipSigns(bytes) : bytes;
+  }
+  static typename V::Floats Scale(const Block& block, int group) {
+    return V::LoadHalves(block.scales[group]);
+  }
+};
+
+template <typename D>
+struct Q4_0 {
+  using V = typename D::V;
+  using Block = PackedQ4_0;
+  using Sum = typename D::template Sum<8>;
+  static constexpr size_t kStartWord = kPer32Start8;
+  static typename V::Ints Start(const uint8_t* word) { return V::BroadcastInt(word); }
+  template <int t>
+  static typename V::Bytes Quad(const Block& block, int group) {
+    return FourBits<V, t, 8>(block.quants[group]);
+  }
+  static typename V::Floats Scale(const Block& block, int group) {
+    return V::LoadHalves(block.scales[group]);
+  }
+};
+
+template <typename D>
+struct MXFP4 {
+  using V = typename D::V;
+  using Block = PackedMXFP4;
+  using Sum = typename D::template Sum<4>;
+  static constexpr size_t kStartWord = kPer32Start8;
+  // Sixteen is added to the weights, twice the eight of the word.
+  static typename V::Ints Start(const uint8_t* word) {
+    const typename V::Ints start = V::BroadcastInt(word);
+    return V::AddInts(start, start);
+  }
+  template <int t>
+  static typename V::Bytes Quad(const Block& block, int group) {
+    alignas(16) static constexpr uint8_t kValues[16] = {16, 17, 18, 19, 20, 22, 24, 28,
+                                                        16, 15, 14, 13, 12, 10, 8,  4};
+    return V::LookUp(kValues, FourBits<V, t, 8>(block.quants[group]));
+  }
+  static typename V::Floats Scale(const Block& block, int group) {
+    return V::LoadHalfExponents(block.exponents[group]);
+  }
+};
+
+// --- Super-blocks.
+
+// What most of them share.
+template <typename D, typename PackedBlock, int kQuadsOfGroup, int kFold>
+struct SuperBase {
+  using V = typename D::V;
+  using Block = PackedBlock;
+  using Sum = typename D::template ScaledSum<kFold>;
+  static constexpr int kQuads = kQuadsOfGroup;
+  static constexpr bool kMins = true;
+  static constexpr int kOffset = 0;
+  static typename V::Floats Scale(typename V::Floats scale) { return scale; }
+};
+
+template <typename D>
+struct Q4_K : SuperBase<D, PackedQ4_K, 8, 8> {
+  using V = typename D::V;
+  struct Group {
+    template <int t>
+    typename V::Bytes Quad() const {
+      return FourBits<V, t, 8>(quads);
+    }
+    const PackedQuads* quads;
+    typename D::Scale scale;
+  };
+  template <int h>
+  static Group LoadGroup(const PackedQ4_K& block, int pair) {
+    return {block.quants[2 * pair + h],
+            D::template ScaleOf<h>(V::UnsignedPairs(block.scales[pair]))};
+  }
+  static typename V::Pairs SumFactors(const PackedQ4_K& block, int pair) {
+    return V::UnsignedPairs(block.mins[pair]);
+  }
+};
+
+template <typename D>
+struct Q5_K : SuperBase<D, PackedQ5_K, 8, 4> {
+  using V = typename D::V;
+  struct Group {
+    template <int t>
+    typename V::Bytes Quad() const {
+      return V::template OrBits<4 - t, 16>(FourBits<V, t, 8>(quads), quads[4]);
+    }
+    const PackedQuads* quads;
+    typename D::Scale scale;
+  };
+  template <int h>
+  static Group LoadGroup(const PackedQ5_K& block, int pair) {
+    return {block.groups[2 * pair + h].low,
+            D::template ScaleOf<h>(V::UnsignedPairs(block.scales[pair]))};
+  }
+  static typename V::Pairs SumFactors(const PackedQ5_K& block, int pair) {
+    return V::UnsignedPairs(block.mins[pair]);
+  }
+};
+
+template <typename D>
+struct Q6_K : SuperBase<D, PackedQ6_K, 4, 2> {
+  using V = typename D::V;
+  static constexpr bool kMins = false;
+  static constexpr int kOffset = 32;
+  struct Group {
+    template <int t>
+    typename V::Bytes Quad() const {
+      return V::template OrBits<4 - 2 * t, 48>(FourBits<V, t, 4>(quads), quads[2]);
+    }
+    const PackedQuads* quads;
+    typename D::Scale scale;
+  };
+  template <int h>
+  static Group LoadGroup(const PackedQ6_K& block, int pair) {
+    return {block.groups[2 * pair + h].low,
+            D::template ScaleOf<h>(V::SignedPairs(block.scales[pair]))};
+  }
+  static typename V::Pairs SumFactors(const PackedQ6_K& block, int pair) {
+    return V::SignedPairs(block.scales[pair]);
+  }
+};
+
+template <typename D>
+struct Q2_K : SuperBase<D, PackedQ2_K, 4, 4> {
+  using V = typename D::V;
+  struct Group {
+    template <int t>
+    typename V::Bytes Quad() const {
+      return V::template Bits<-2 * t, 3>(*quads);
+    }
+    const PackedQuads* quads;
+    typename D::Scale scale;
+  };
+  template <int h>
+  static Group LoadGroup(const PackedQ2_K& block, int pair) {
+    return {&block.quants[2 * pair + h],
+            D::template ScaleOf<h>(V::LowHalfPairs(block.scales[pair]))};
+  }
+  static typename V::Pairs SumFactors(const PackedQ2_K& block, int pair) {
+    return V::HighHalfPairs(block.scales[pair]);
+  }
+};
+
+// Points are looked up in memory, eight columns of a row at a time.
+template <typename D>
+struct IQ2_XXS : SuperBase<D, PackedIQ2_XXS, 8, 2> {
+  using V = typename D::V;
+  using Sum = typename D::template SignedScaledSum<2>;
+  static constexpr bool kMins = false;
+  static constexpr int kOffset = D::kSigned ? 0 : 64;
+  struct Group {
+    template <int t>
+    typename V::Bytes Quad() const {
+      const typename V::Bytes magnitudes = V::template PointQuads<t % 2>(points[t / 2]);
+      const typename V::Bytes weights = V::Negate(magnitudes, V::template NegativeBytes<t>(signs));
+      return D::kSigned ? weights : V::Add64(weights);
+    }
+    const uint8_t (*points)[kPanelRows];
+    typename V::Ints signs;
+    typename D::Scale scale;
+  };
+  template <int h>
+  static Group LoadGroup(const PackedIQ2_XXS& block, int pair) {
+    const auto& group = block.groups[2 * pair + h];
+    return {group.points, V::LoadInts(group.signs_and_scale),
+            D::template ScaleOf<h>(SumFactors(block, pair))};
+  }
+  static typename V::Pairs SumFactors(const PackedIQ2_XXS& block, int pair) {
+    return V::OddScalePairs(block.groups[2 * pair].signs_and_scale,
+                            block.groups[2 * pair + 1].signs_and_scale);
+  }
+  static typename V::Floats Scale(typename V::Floats scale) {
+    const float eighth = 0.125f;
+    return V::Multiply(scale, V::Broadcast(reinterpret_cast<const uint8_t*>(&eighth)));
+  }
+};
+
+// --- Floats.
+
+template <typename V>
+struct F32 {
+  using Block = PackedF32;
+  static typename V::Floats Column(const Block& block, size_t) {
+    return V::LoadFloats(block.values);
+  }
+};
+
+template <typename V>
+struct F16 {
+  using Block = PackedF16;
+  static typename V::Floats Column(const Block& block, size_t column) {
+    return V::LoadHalves(block.values[column]);
+  }
+};
+
+}  // namespace
+}  // namespace aster::kernels
