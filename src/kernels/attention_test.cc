@@ -181,6 +181,7 @@ TEST_P(AttentionTest, EqualsTheReferenceUnderEveryMask) {
         SCOPED_TRACE(testing::Message() << static_cast<int>(type) << " " << window << " " << sinks);
         ExpectEqualToReference(
             MakeProblem(type, 20, 20, 300, Causal(300, 30, 2, window, sinks), 9));
+        ExpectEqualToReference(MakeProblem(type, 20, 20, 300, Causal(300, 2, 2, window, sinks), 9));
         if (HasFatalFailure()) return;
       }
     }

@@ -40,16 +40,18 @@ inline float Exp(float x) {
   return ScaleByShifted(p, shifted);
 }
 
-// Error at most 1 ulp, for x <= 0: the weights of attention. Zero where 2^x is below 2^-126.
+// Error at most 1.5 ulp, for x <= 0: the weights of attention. Zero where 2^x is below 2^-126. The
+// polynomial is taken in pairs of terms, which shortens the chain of dependent steps.
 inline float Exp2(float x) {
   if (std::isnan(x)) return x;
   if (x < kExp2Min) return 0.0f;
   const float shifted = x + kRoundingShift;
   const float r = x - (shifted - kRoundingShift);
+  const float r2 = r * r;
   const float* c = kExp2Coefficients;
-  float p = c[5];
-  for (int i = 4; i >= 0; --i) p = std::fma(p, r, c[i]);
-  p = std::fma(p, r, 1.0f);
+  float p = std::fma(c[5], r2, std::fma(c[4], r, c[3]));
+  p = std::fma(p, r2, std::fma(c[2], r, c[1]));
+  p = std::fma(p, r2, std::fma(c[0], r, 1.0f));
   // As a product, because p may be just below 1 where n is -126.
   return p * ScaleByShifted(1.0f, shifted);
 }
