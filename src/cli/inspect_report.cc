@@ -25,6 +25,7 @@ std::string TextOr(const gguf::Metadata& metadata, std::string_view key, std::st
 // "Q4_K 82 %, Q6_K 18 %" by bytes, the largest first.
 std::string MixText(const Mix& mix) {
   std::vector<std::pair<uint64_t, gguf::TensorType>> shares;
+  shares.reserve(mix.by_type.size());
   for (const auto& [type, totals] : mix.by_type) shares.emplace_back(totals.bytes, type);
   std::sort(shares.rbegin(), shares.rend());
   std::string text;
