@@ -11,6 +11,7 @@ import copy
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -18,58 +19,58 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import oracle  # noqa: E402
 
 
-class Driver:
-    """The program under test: one line in, one line out."""
-
-    def __init__(self, path):
-        self.process = subprocess.Popen(
-            [path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8",
-            env=dict(os.environ, TZ="UTC"))
-
-    def render(self, template, variables, allow_mutation):
-        request = {"template": template, "variables_text": json.dumps(variables),
-                   "now": oracle.NOW, "allow_mutation": allow_mutation}
-        self.process.stdin.write(json.dumps(request) + "\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        if not line:
-            sys.exit(f"the driver died on {template!r}")
-        reply = json.loads(line)
-        return reply.get("text"), reply.get("error")
-
-    def close(self):
-        self.process.stdin.close()
-        if self.process.wait() != 0:
-            sys.exit("the driver ended badly")
-
-
 class Comparison:
-    def __init__(self, driver):
-        self.driver = driver
-        self.count = 0
-        self.errors = 0  # in both, as it should be
-        self.differences = []
+    """Collects what is to be rendered, then has the program under test render it all in one run."""
+
+    def __init__(self):
+        self.cases = []
 
     def check(self, template, variables, allow_mutation=False, name=None):
-        self.count += 1
-        ours, our_error = self.driver.render(template, variables, allow_mutation)
-        # The original may change what it is given.
-        theirs, their_error = oracle.render(template, copy.deepcopy(variables), allow_mutation)
-        if ours == theirs and (our_error is None) == (their_error is None):
-            self.errors += our_error is not None
-            return
-        self.differences.append({
-            "name": name, "template": template, "variables": variables,
-            "ours": ours, "our error": our_error, "theirs": theirs, "their error": their_error})
+        self.cases.append((template, variables, allow_mutation, name))
 
-    def report(self, suite, most_shown):
-        for difference in self.differences[:most_shown]:
+    def ours(self, driver):
+        """(text, error) for every case."""
+        requests = [json.dumps({"template": template, "variables_text": json.dumps(variables),
+                                "now": oracle.NOW, "allow_mutation": allow_mutation})
+                    for template, variables, allow_mutation, _ in self.cases]
+        run = subprocess.run([driver], input="\n".join(requests) + "\n", stdout=subprocess.PIPE,
+                             encoding="utf-8", env=dict(os.environ, TZ="UTC"))
+        replies = [json.loads(line) for line in run.stdout.split("\n")[:-1]]
+        if len(replies) < len(self.cases):
+            sys.exit(f"the driver died (status {run.returncode}) on {self.cases[len(replies)]!r}")
+        if run.returncode != 0:
+            sys.exit(f"the driver ended with status {run.returncode}")
+        return [(reply.get("text"), reply.get("error")) for reply in replies]
+
+    def finish(self, suite, driver, most_shown):
+        errors, differences = 0, []
+        for case, (ours, our_error) in zip(self.cases, self.ours(driver)):
+            template, variables, allow_mutation, name = case
+            # The original may change what it is given.
+            theirs, their_error = oracle.render(template, copy.deepcopy(variables), allow_mutation)
+            if same(ours, our_error, theirs, their_error):
+                errors += our_error is not None
+                continue
+            differences.append({
+                "name": name, "template": template, "variables": variables, "ours": ours,
+                "our error": our_error, "theirs": theirs, "their error": their_error})
+        for difference in differences[:most_shown]:
             for key, value in difference.items():
                 print(f"{key}: {value!r}"[:3000])
             print()
-        print(f"{suite}: {self.count} renderings, {self.errors} of them errors in both, "
-              f"{len(self.differences)} differences")
-        return 1 if self.differences else 0
+        print(f"{suite}: {len(self.cases)} renderings, {errors} of them errors in both, "
+              f"{len(differences)} differences")
+        return 1 if differences or not self.cases else 0
+
+
+def same(ours, our_error, theirs, their_error):
+    if ours != theirs or (our_error is None) != (their_error is None):
+        return False
+    # The template's own message must come through as it is.
+    own = "TemplateError: "
+    if their_error is None or not their_error.startswith(own):
+        return True
+    return re.fullmatch(r"line \d+: " + re.escape(their_error[len(own):]), our_error) is not None
 
 
 def run_snippets(comparison, options):
@@ -110,11 +111,9 @@ def main():
     parser.add_argument("--show", type=int, default=10, help="differences in full")
     parser.add_argument("suite", choices=["snippets", "models", "random"])
     options = parser.parse_args()
-    driver = Driver(options.driver)
-    comparison = Comparison(driver)
+    comparison = Comparison()
     globals()["run_" + options.suite](comparison, options)
-    driver.close()
-    return comparison.report(options.suite, options.show)
+    return comparison.finish(options.suite, options.driver, options.show)
 
 
 if __name__ == "__main__":

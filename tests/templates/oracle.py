@@ -4,6 +4,7 @@
 import datetime
 import json
 import sys
+import warnings
 
 try:
     import jinja2
@@ -13,6 +14,9 @@ try:
 except ImportError:
     print("skipped: python3-jinja2 is not installed for", sys.executable)
     sys.exit(77)
+
+# The original compiles templates to Python, whose compiler has opinions on them.
+warnings.simplefilter("ignore")
 
 # What strftime_now shows, here and (with TZ=UTC) in the driver.
 NOW = 1752486896

@@ -101,6 +101,7 @@ Result<Value> OwnItemOf(Runtime& runtime, const Value& value, const Value& key) 
 
 struct SliceBounds {
   int64_t start;
+  int64_t stop;
   int64_t step;
   size_t count;
 };
@@ -133,7 +134,7 @@ Result<SliceBounds> BoundsOf(const Value& start, const Value& stop, const Value&
   const int64_t span = by > 0 ? to - from : from - to;
   const int64_t magnitude = by > 0 ? by : -by;
   const size_t count = span > 0 ? static_cast<size_t>((span - 1) / magnitude + 1) : 0;
-  return SliceBounds{from, by, count};
+  return SliceBounds{from, to, by, count};
 }
 
 Values SlicedItems(const Values& items, const SliceBounds& bounds) {
@@ -160,6 +161,15 @@ std::string SlicedText(const String& string, const SliceBounds& bounds) {
     sliced += code_points[bounds.start + static_cast<int64_t>(i) * bounds.step];
   }
   return Encode(sliced);
+}
+
+// Where a range is after so many steps, even behind its end.
+std::optional<int64_t> InRange(const Range& range, int64_t index) {
+  int64_t offset = 0;
+  int64_t value = 0;
+  if (__builtin_mul_overflow(index, range.step, &offset)) return std::nullopt;
+  if (__builtin_add_overflow(range.start, offset, &value)) return std::nullopt;
+  return value;
 }
 
 bool IsAllDigits(std::string_view text) {
@@ -223,10 +233,12 @@ Result<Value> SliceOf(Runtime& runtime, const Value& value, const Value& start, 
     case Kind::kRange: {
       const Range& range = value.as<Range>();
       const SliceBounds bounds = TRY(BoundsOf(start, stop, step, range.size()));
-      const int64_t first = range.start + bounds.start * range.step;
-      const int64_t by = bounds.step * range.step;
-      return Value(
-          runtime.heap().New<Range>(first, first + static_cast<int64_t>(bounds.count) * by, by));
+      const auto first = InRange(range, bounds.start);
+      const auto end = InRange(range, bounds.stop);
+      int64_t step_by = 0;
+      const bool too_large = __builtin_mul_overflow(bounds.step, range.step, &step_by);
+      if (!first || !end || too_large) return IntegerTooLarge();
+      return Value(runtime.heap().New<Range>(*first, *end, step_by));
     }
     default:
       return TemplateError(fmt::format("'{}' object is not subscriptable", TypeName(value)));

@@ -51,9 +51,10 @@ class PercentFormatter {
       TRY(runtime_.Charge());
       if (builder_.overflowed()) break;
     }
-    const bool takes_any =
-        arguments_.Is(Kind::kDict) || arguments_.Is(Kind::kList) || arguments_.Is(Kind::kRange);
-    if (next_ < values_.size() && !takes_any && !used_names_) {
+    // What can be asked for items counts as a mapping, all of which need not be used.
+    const bool is_mapping = arguments_.Is(Kind::kDict) || arguments_.Is(Kind::kList) ||
+                            arguments_.Is(Kind::kRange) || arguments_.is_undefined();
+    if (next_ < values_.size() && !is_mapping && !used_names_) {
       return TemplateError("not all arguments converted during string formatting");
     }
     return Value(runtime_.NewString(TRY(builder_.Take()), format_.is_markup));

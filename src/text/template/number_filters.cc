@@ -87,12 +87,13 @@ Result<Value> Round(const Call& call) {
   const Value unit =
       TRY(Combine(call.runtime, Operator::kPower, Value::Int(10), Value::Int(digits)));
   const Value scaled = TRY(Combine(call.runtime, Operator::kMultiply, value, unit));
-  Value whole = scaled;
   if (scaled.Is(Kind::kFloat)) {
     const double number = scaled.float_value();
-    whole = TRY(Truncated(method == "ceil" ? std::ceil(number) : std::floor(number)));
+    if (!std::isfinite(number)) return Truncated(number);
+    const double whole = method == "ceil" ? std::ceil(number) : std::floor(number);
+    return Value::Float(whole / unit.as_float());
   }
-  return Combine(call.runtime, Operator::kDivide, whole, unit);
+  return Combine(call.runtime, Operator::kDivide, scaled, unit);
 }
 
 Result<Value> FileSizeFormat(const Call& call) {

@@ -157,7 +157,7 @@ std::vector<std::string_view> SplitAtSpace(std::string_view text, uint64_t limit
   text = Strip(text, Side::kLeft);
   while (!text.empty()) {
     if (pieces.size() == limit) {
-      pieces.push_back(Strip(text, Side::kRight));
+      pieces.push_back(text);
       break;
     }
     size_t end = 0;
@@ -177,7 +177,7 @@ std::vector<std::string_view> SplitAtSpaceFromRight(std::string_view text, uint6
   text = Strip(text, Side::kRight);
   while (!text.empty()) {
     if (pieces.size() == limit) {
-      pieces.push_back(Strip(text, Side::kLeft));
+      pieces.push_back(text);
       break;
     }
     size_t begin = text.size();
