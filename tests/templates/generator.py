@@ -101,7 +101,7 @@ class Generator:
         if choice == 3:
             return f"{self.operand('list', depth)}[{self.pick(['0', '-1', '1', '5'])}]"
         # Not of a constant: the original compiles (-2) ** n as if it were -(2 ** n).
-        base = f"{self.pick(['n', 'm1', 'f'])} + {self.operand('int', depth)}"
+        base = f"{self.pick(['n', 'm1', 'f'])} + {self.operand('int', depth)} % 50"
         return f"({base}) ** {self.pick(['0', '2', '3', '-1'])}"
 
     def float_expression(self, depth):

@@ -91,7 +91,8 @@ Result<Value> Round(const Call& call) {
     const double number = scaled.float_value();
     if (!std::isfinite(number)) return Truncated(number);
     const double whole = method == "ceil" ? std::ceil(number) : std::floor(number);
-    return Value::Float(whole / unit.as_float());
+    // The whole number is an integer, which has no negative zero.
+    return Value::Float(whole == 0 ? 0.0 : whole / unit.as_float());
   }
   return Combine(call.runtime, Operator::kDivide, scaled, unit);
 }

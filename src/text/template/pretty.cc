@@ -4,6 +4,7 @@
 // Values over several lines, as Python's pprint lays them out: 80 columns, keys in order.
 #include <algorithm>
 
+#include "text/template/compare.h"
 #include "text/template/filters.h"
 #include "text/template/sort.h"
 #include "text/template/string_methods.h"
@@ -14,6 +15,27 @@ namespace aster::text::jinja {
 namespace {
 
 constexpr int64_t kWidth = 80;
+
+// Keys that have no order between them go by the names of their types.
+Status SortKeys(Runtime& runtime, std::vector<Keyed>& entries) {
+  std::vector<Keyed> by_key = entries;
+  if (SortByKey(runtime, by_key, false).ok()) {
+    entries = std::move(by_key);
+    return Ok();
+  }
+  std::vector<Keyed> by_type;
+  for (const Keyed& entry : entries) {
+    const Value type = runtime.NewString(std::string(TypeName(entry.key)));
+    by_type.push_back({type, runtime.NewTuple({entry.key, entry.item})});
+  }
+  TRY(SortByKey(runtime, by_type, false));
+  entries.clear();
+  for (const Keyed& entry : by_type) {
+    const Values& pair = entry.item.as<Tuple>().items;
+    entries.push_back({pair[0], pair[1]});
+  }
+  return Ok();
+}
 
 // The value with every dict within it in the order of its keys.
 Result<Value> Sorted(Runtime& runtime, const Value& value) {
@@ -33,11 +55,11 @@ Result<Value> Sorted(Runtime& runtime, const Value& value) {
   for (const Dict::Entry& entry : value.as<Dict>().entries()) {
     entries.push_back({entry.key, TRY(Sorted(runtime, entry.value))});
   }
-  TRY(SortByKey(runtime, entries, false));
+  TRY(SortKeys(runtime, entries));
   const Ref<Dict> sorted = runtime.NewDict();
   for (Keyed& entry : entries) {
-    if (!entry.key.is_string()) return value;  // rare: keys of other types stay where they are
-    sorted->Set(entry.key.ref<String>(), std::move(entry.item));
+    DictKey key = TRY(KeyOf(runtime, entry.key));
+    sorted->Set(entry.key, std::move(key), std::move(entry.item));
   }
   return Value(sorted);
 }
