@@ -8,7 +8,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include <time.h>
+#include <ctime>
 
 #include <cmath>
 #include <string>

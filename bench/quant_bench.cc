@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "weight_rows.h"
 #include "quant/dequantize.h"
 #include "quant/quantize.h"
+#include "weight_rows.h"
 
 namespace aster::bench {
 namespace {

@@ -4,9 +4,9 @@
 #include "text/merges.h"
 
 #include <algorithm>
-#include <random>
 
 #include "base/check.h"
+#include "base/random.h"
 
 namespace aster::text {
 namespace {
@@ -26,7 +26,7 @@ void TrimVector(std::vector<T>& vector, size_t kept) {
 
 }  // namespace
 
-MergeTable::MergeTable() : seed_(std::random_device()()), slots_(64) {}
+MergeTable::MergeTable() : seed_(SystemSeed()), slots_(64) {}
 
 void MergeTable::Add(Symbol left, Symbol right, Merge merge) {
   CHECK(left != kNoSymbol && right != kNoSymbol && merge.exists());

@@ -14,7 +14,7 @@
 namespace aster::text {
 namespace {
 
-using namespace steps;  // NOLINT(google-build-using-namespace)
+using namespace steps;  // tidy: allow(using-namespace) short names here only
 
 constexpr SplitStep kGpt2[] = {Gpt2Words};
 constexpr SplitStep kDefault[] = {PlainPunctuation, Gpt2Words, NumberRuns, ThreeAsciiDigits};

@@ -6,7 +6,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <map>
 #include <memory>
 
@@ -234,14 +233,11 @@ TEST(PretokenizerTest, LinearInWhateverTheTextHolds) {
       while (text.size() < kBytes) text += unit;
       for (const std::string_view end : {"", "x"}) {
         const std::string whole = text + std::string(end);
-        const auto begin = std::chrono::steady_clock::now();
         size_t bytes = 0;
         Split(*FindPretokenizer(family.name), whole,
               [&](std::string_view piece) { bytes += piece.size(); });
-        EXPECT_EQ(bytes, whole.size());
-        // A thousand times what it takes, and less than the square of the length would.
-        EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5))
-            << family.name << " of many \"" << unit << '"';
+        // Were the time the square of the length, the test's own limit would end it.
+        EXPECT_EQ(bytes, whole.size()) << family.name << " of many \"" << unit << '"';
       }
     }
   }

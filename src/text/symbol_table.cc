@@ -3,13 +3,12 @@
 
 #include "text/symbol_table.h"
 
-#include <random>
-
 #include "base/hash.h"
+#include "base/random.h"
 
 namespace aster::text {
 
-SymbolTable::SymbolTable() : seed_(std::random_device()()), slots_(64) {}
+SymbolTable::SymbolTable() : seed_(SystemSeed()), slots_(64) {}
 
 uint64_t SymbolTable::HashOf(std::string_view text) const { return Hash64Of(AsBytes(text), seed_); }
 

@@ -79,7 +79,8 @@ class Tokenizer::ScratchLease {
 
 Result<std::unique_ptr<Tokenizer>> Tokenizer::Make(Vocab vocab) {
   TRY(Validate(vocab));
-  return std::unique_ptr<Tokenizer>(new Tokenizer(std::move(vocab)));
+  return std::unique_ptr<Tokenizer>(
+      new Tokenizer(std::move(vocab)));  // tidy: allow(ownership) the constructor is private
 }
 
 Tokenizer::Tokenizer(Vocab vocab) : vocab_(std::move(vocab)) {

@@ -68,7 +68,7 @@ void CheckStream(const Tokenizer& tokenizer, Bytes bytes) {
 }  // namespace aster::text
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace aster::text;  // NOLINT(google-build-using-namespace)
+  using namespace aster::text;  // tidy: allow(using-namespace) short names here only
   static const std::vector<std::unique_ptr<Tokenizer>> tokenizers = MakeTokenizers();
   if (size < 2) return 0;
   const Tokenizer& tokenizer = *tokenizers[data[0] % tokenizers.size()];

@@ -67,7 +67,7 @@ Vocab ReadVocabulary(Input& input) {
 }  // namespace aster::text
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace aster::text;  // NOLINT(google-build-using-namespace)
+  using namespace aster::text;  // tidy: allow(using-namespace) short names here only
   Input input({data, size});
   auto tokenizer = Tokenizer::Make(ReadVocabulary(input));
   if (!tokenizer.ok()) return 0;

@@ -11,7 +11,7 @@
 #include "text/vocab_reader.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace aster;  // NOLINT(google-build-using-namespace)
+  using namespace aster;  // tidy: allow(using-namespace) short names here only
   const auto file = gguf::File::Parse({data, size});
   if (!file.ok()) return 0;
   auto vocab = text::ReadVocab(file->metadata());
