@@ -5,6 +5,8 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <set>
@@ -57,6 +59,38 @@ size_t CoreCount(const std::vector<int>& pinned_cpus) {
   return std::set<int>(pinned_cpus.begin(), pinned_cpus.end()).size();
 }
 
+// The kernel's struct sched_attr, as far as it is needed; no C library of today declares it.
+struct SchedulingAttributes {
+  uint32_t size_bytes = sizeof(SchedulingAttributes);
+  uint32_t policy = 0;
+  uint64_t flags = 0;
+  int32_t nice = 0;
+  uint32_t priority = 0;
+  uint64_t runtime_ns = 0;
+  uint64_t deadline_ns = 0;
+  uint64_t period_ns = 0;
+};
+
+// Asks for short turns on the core. That changes nothing about how much of it this thread gets, but
+// a thread with short turns is let in soon after it wakes, where others are busy too. All threads
+// of a call wait for the last one: beside ten busy programs on two cores, calls were done 4 to 30
+// times as often. Kernels before 6.12 ignore the wish, and where it is forbidden nothing is lost.
+void AskForShortTurns() {
+  constexpr uint64_t kShortestNs = 100'000;  // the least that the kernel takes
+  SchedulingAttributes attributes;
+  // Asked first, so that everything else (a nice value above all) stays as the user wants it.
+  if (syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0) != 0) return;
+  if (attributes.policy != SCHED_OTHER && attributes.policy != SCHED_BATCH) return;
+  attributes.runtime_ns = kShortestNs;
+  syscall(SYS_sched_setattr, 0, &attributes, 0);
+}
+
+void AskForShortTurnsOnce() {
+  thread_local bool asked = false;
+  if (!asked) AskForShortTurns();
+  asked = true;
+}
+
 thread_local bool this_thread_is_working = false;
 
 }  // namespace
@@ -107,6 +141,7 @@ void ThreadPool::Run(const Job& job) {
   const MutexLock lock(call_mu_);
   const ComputeFloatMode mode;
   this_thread_is_working = true;
+  AskForShortTurnsOnce();
   const bool alone = workers_.empty() || job.count <= std::max<size_t>(job.chunk, 1);
   Prepare(job);
   if (!alone) Publish();
@@ -149,6 +184,7 @@ void ThreadPool::WorkerMain(size_t thread_index, int cpu) {
   pthread_setname_np(pthread_self(), ("compute-" + std::to_string(thread_index)).c_str());
   const ComputeFloatMode mode;
   this_thread_is_working = true;
+  AskForShortTurnsOnce();
   uint32_t epoch = 0;
   while (true) {
     epoch = AwaitJob(epoch);

@@ -39,7 +39,8 @@ constexpr IndexRange PartOf(size_t count, size_t thread_index, size_t thread_cou
 
 // Calls from several threads wait for one another. A call from inside the work of any pool is a
 // programmer mistake and aborts: work is made parallel at one level only.
-// While it works, every thread (the caller too) is in the compute float mode (base/float_mode.h).
+// While it works, every thread (the caller too) is in the compute float mode (base/float_mode.h);
+// from its first call on, a thread asks the system for short turns on its core.
 class ThreadPool {
  public:
   // Called with the indices to work on, and the thread that works: 0 ≤ thread_index <

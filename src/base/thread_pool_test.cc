@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -186,6 +187,18 @@ TEST(ThreadPool, PinsItsWorkers) {
   EXPECT_EQ(workers_cpu, cpu);
   EXPECT_FALSE(PinThisThread(-1));
   EXPECT_FALSE(PinThisThread(1 << 20));
+}
+
+TEST(ThreadPool, NiceThreadsStayNice) {
+  std::thread([] {
+    const int nice = getpriority(PRIO_PROCESS, 0);
+    ASSERT_EQ(setpriority(PRIO_PROCESS, 0, nice + 1), 0);  // of this thread only, on Linux
+    ThreadPool pool(2);
+    std::vector<int> seen(2);
+    pool.ParallelFor(
+        2, [&](size_t, size_t, size_t thread) { seen[thread] = getpriority(PRIO_PROCESS, 0); });
+    EXPECT_EQ(seen, std::vector<int>(2, nice + 1));
+  }).join();
 }
 
 TEST(ThreadPool, ShortLivesEndCleanly) {
