@@ -59,7 +59,7 @@ size_t CoreCount(const std::vector<int>& pinned_cpus) {
   return std::set<int>(pinned_cpus.begin(), pinned_cpus.end()).size();
 }
 
-// The kernel's struct sched_attr, as far as it is needed; no C library of today declares it.
+// The kernel's struct sched_attr, which most C libraries do not declare.
 struct SchedulingAttributes {
   uint32_t size_bytes = sizeof(SchedulingAttributes);
   uint32_t policy = 0;
@@ -73,8 +73,9 @@ struct SchedulingAttributes {
 
 // Asks for short turns on the core. That changes nothing about how much of it this thread gets, but
 // a thread with short turns is let in soon after it wakes, where others are busy too. All threads
-// of a call wait for the last one: beside ten busy programs on two cores, calls were done 4 to 30
-// times as often. Kernels before 6.12 ignore the wish, and where it is forbidden nothing is lost.
+// of a call wait for the last one: beside two or six busy programs on two cores, calls were done 5
+// to 13 times as often. Kernels before 6.12 ignore the wish, and where it is forbidden nothing is
+// lost.
 void AskForShortTurns() {
   constexpr uint64_t kShortestNs = 100'000;  // the least that the kernel takes
   SchedulingAttributes attributes;
