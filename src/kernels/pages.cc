@@ -50,8 +50,9 @@ void ForEachPiece(const PageLayout& layout, Byte* page, int position, Visit visi
   }
   visit(values + p * stride * size, static_cast<size_t>(layout.value_dim) * size);
   if (layout.type == KvType::kQ8) {
-    const size_t scales = Groups(layout.value_dim) * 2;
-    visit(page + layout.value_scales_offset + p * scales, scales);
+    for (size_t g = 0; g < Groups(layout.value_dim); ++g) {
+      visit(page + layout.value_scales_offset + (g * kPagePositions + p) * 2, size_t{2});
+    }
   }
 }
 

@@ -41,7 +41,7 @@ struct PageLayout {
   size_t key_block_bytes;    // from one block of 16 positions to the next
   size_t key_scales_offset;  // kQ8: within a block; [groups][16] f16
   size_t values_offset;
-  size_t value_scales_offset;  // kQ8: [positions][groups] f16
+  size_t value_scales_offset;  // kQ8: [groups][positions] f16
   size_t bytes;                // of the page; a multiple of 64
 
   size_t key_row_bytes;  // of one exported row: elements, then for kQ8 their scales

@@ -29,13 +29,15 @@ uint16_t LoadHalf(const uint8_t* p) {
   return half;
 }
 
-// Row `position` of a page, as floats; exact.
+// Row `position` of a page, as floats; exact. Of kQ8 the bytes, with their scales beside.
 struct Row {
   std::array<float, kMaxHeadDim> key;
   std::array<float, kMaxHeadDim> value;
+  std::array<float, kMaxHeadDim / kQ8Group> key_scales;
+  std::array<float, kMaxHeadDim / kQ8Group> value_scales;
 };
 
-void Decode(KvType type, const uint8_t* elements, const uint8_t* scales, int dim, float* out) {
+void Decode(KvType type, const uint8_t* elements, int dim, float* out, float* scales) {
   for (int d = 0; d < dim; ++d) {
     switch (type) {
       case KvType::kF16:
@@ -45,8 +47,8 @@ void Decode(KvType type, const uint8_t* elements, const uint8_t* scales, int dim
         out[d] = quant::Bfloat16ToFloat(LoadHalf(elements + 2 * d));
         break;
       case KvType::kQ8:
-        out[d] = static_cast<float>(static_cast<int8_t>(elements[d])) *
-                 quant::HalfToFloat(LoadHalf(scales + 2 * (d / kQ8Group)));
+        out[d] = static_cast<float>(static_cast<int8_t>(elements[d]));
+        scales[d / kQ8Group] = quant::HalfToFloat(LoadHalf(elements + dim + d / kQ8Group * 2));
         break;
     }
   }
@@ -56,8 +58,8 @@ void ReadRow(const PageLayout& layout, const uint8_t* page, int position, Row& r
   std::array<uint8_t, 4 * kMaxHeadDim + kMaxHeadDim / 4> bytes;
   ExportRows(layout, page, position, 1, bytes.data());
   const uint8_t* values = bytes.data() + layout.key_row_bytes;
-  Decode(layout.type, bytes.data(), bytes.data() + layout.key_dim, layout.key_dim, row.key.data());
-  Decode(layout.type, values, values + layout.value_dim, layout.value_dim, row.value.data());
+  Decode(layout.type, bytes.data(), layout.key_dim, row.key.data(), row.key_scales.data());
+  Decode(layout.type, values, layout.value_dim, row.value.data(), row.value_scales.data());
 }
 
 // Bytes of one exported half row.
@@ -128,6 +130,22 @@ float Chain(KvType type, int count, A a, B b, Present present) {
   return sum;
 }
 
+// kQ8 sums the products with the bytes of a group and then applies the scale.
+float Score(const PageLayout& layout, const float* query, const Row& row) {
+  const auto chain = [&](int begin, int count) {
+    return Chain(
+        layout.type, count, [&](int i) { return query[(begin + i) * kQueryGroup]; },
+        [&](int i) { return row.key[begin + i]; }, [](int) { return true; });
+  };
+  if (layout.type != KvType::kQ8) return chain(0, layout.key_dim);
+  float score = 0.0f;
+  for (int begin = 0; begin < layout.key_dim; begin += kQ8Group) {
+    const float part = chain(begin, std::min(kQ8Group, layout.key_dim - begin));
+    score = std::fma(part, row.key_scales[begin / kQ8Group], score);
+  }
+  return score;
+}
+
 float TreeOf(float (*join)(float, float), std::array<float, kLanes> lanes) {
   for (int half = kLanes / 2; half > 0; half /= 2) {
     for (int i = 0; i < half; ++i) lanes[i] = join(lanes[i], lanes[i + half]);
@@ -152,9 +170,7 @@ void AttendPage(const PageLayout& layout, const std::array<Row, kPagePositions>&
   lanes.fill(-kInfinity);
   for (int p = 0; p < kPagePositions; ++p) {
     if (!sees[p]) continue;
-    weights[p] = Chain(
-        layout.type, layout.key_dim, [&](int d) { return query[d * kQueryGroup]; },
-        [&](int d) { return rows[p].key[d]; }, [](int) { return true; });
+    weights[p] = Score(layout, query, rows[p]);
     lanes[p % kLanes] = ref::Max(weights[p], lanes[p % kLanes]);
   }
   result.max = TreeOf(ref::Max, lanes);
@@ -169,7 +185,11 @@ void AttendPage(const PageLayout& layout, const std::array<Row, kPagePositions>&
   result.sum = TreeOf(AddOf, lanes);
   for (int d = 0; d < layout.value_dim; ++d) {
     const float value = Chain(
-        layout.type, kPagePositions, [&](int p) { return weights[p]; },
+        layout.type, kPagePositions,
+        [&](int p) {
+          return layout.type == KvType::kQ8 ? weights[p] * rows[p].value_scales[d / kQ8Group]
+                                            : weights[p];
+        },
         [&](int p) { return rows[p].value[d]; }, [&](int p) { return sees[p]; });
     result.values[d] = value + 0.0f;  // no negative zero
   }
