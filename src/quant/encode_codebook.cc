@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "quant/encode.h"
+#include "quant/fit.h"
 
 namespace aster::quant {
 namespace {
@@ -64,10 +65,7 @@ float ErrorOf(const float* x, const float* importance, float scale) {
 
 // The scale that brings the levels closest; of either sign, since the levels are not symmetric.
 float FitCodebook(const float* x, const float* importance) {
-  float largest = 0;
-  for (size_t i = 0; i < kCount; ++i) {
-    if (std::fabs(x[i]) > std::fabs(largest)) largest = x[i];
-  }
+  const float largest = LargestByMagnitude({x, kCount});
   if (largest == 0) return 0;
   float best_scale = 0;
   float best_gain = 0;
@@ -98,13 +96,9 @@ class CodebookEncoder {
   explicit CodebookEncoder(const BlockInput& input) : input_(input) {}
 
   void Encode(BlockIQ4_XS& block) {
-    float largest = 0;
-    for (size_t i = 0; i < kGroups; ++i) {
-      fits_[i] = FitCodebook(X(i), Importance(i));
-      if (std::fabs(fits_[i]) > std::fabs(largest)) largest = fits_[i];
-    }
+    for (size_t i = 0; i < kGroups; ++i) fits_[i] = FitCodebook(X(i), Importance(i));
     // The largest group scale takes the lowest whole number, which has no positive counterpart.
-    SetSuperScale(-largest / 32);
+    SetSuperScale(-LargestByMagnitude(fits_) / 32);
     for (size_t i = 0; i < kGroups; ++i) ChooseScale(i);
     Refit();
     for (size_t i = 0; i < kGroups; ++i) ChooseScale(i);

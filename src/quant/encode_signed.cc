@@ -38,13 +38,11 @@ class SignedEncoder {
 
   // Returns the scales, and in `levels` [kSuperBlock] every weight's level with the limit added.
   SignedScales Encode(uint8_t* levels) {
-    float largest = 0;
     for (size_t i = 0; i < kGroupCount; ++i) {
       fits_[i] = FitScale(GroupAt(i), static_cast<float>(format_.level_limit));
-      if (std::fabs(fits_[i]) > std::fabs(largest)) largest = fits_[i];
     }
     // The largest group scale takes the lowest whole number, which has no positive counterpart.
-    SetSuperScale(-largest / static_cast<float>(format_.scale_limit));
+    SetSuperScale(-LargestByMagnitude(fits_) / static_cast<float>(format_.scale_limit));
     ChooseGroupScales();
     Refit();
     ChooseGroupScales();

@@ -56,18 +56,23 @@ class ScaleSearch {
   float best_gain_ = 0;  // by how much the best scale lowers the squared error from that of zeros
 };
 
-float LargestByMagnitude(const Group& group) {
+}  // namespace
+
+float LargestByMagnitude(std::span<const float> values) {
   float largest = 0;
-  for (size_t i = 0; i < group.count; ++i) {
-    if (std::fabs(group.x[i]) > std::fabs(largest)) largest = group.x[i];
+  // Kept apart, because clang 19 takes |largest| for largest where it was chosen by its magnitude.
+  float largest_magnitude = 0;
+  for (const float value : values) {
+    const float magnitude = std::fabs(value);
+    if (magnitude <= largest_magnitude) continue;
+    largest_magnitude = magnitude;
+    largest = value;
   }
   return largest;
 }
 
-}  // namespace
-
 float FitScale(const Group& group, float limit) {
-  const float largest = LargestByMagnitude(group);
+  const float largest = LargestByMagnitude({group.x, group.count});
   if (largest == 0) return 0;
   ScaleSearch search(group, {-limit, limit - 1});
   for (int half = 0; half < 2; ++half) {

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "quant/lanes.h"
 
@@ -25,6 +26,9 @@ struct Levels {
   float low;
   float high;
 };
+
+// The one of largest magnitude, with its sign; the first of several, 0 of none.
+float LargestByMagnitude(std::span<const float> values);
 
 // The scale that makes scale * level come closest to x, levels being whole numbers from -limit to
 // limit - 1; negative where the largest magnitude is better served so. 0 where all weights are.

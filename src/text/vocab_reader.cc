@@ -77,8 +77,9 @@ Status ReadTokens(const Metadata& metadata, Vocab& vocab) {
   vocab.types.assign(count, TokenType::kNormal);
   if (types) std::ranges::transform(*types, vocab.types.begin(), TypeOf);
   auto scores = TRY(ReadPerToken<float>(metadata, "scores", count));
-  if (scores) vocab.scores = *std::move(scores);
-  if (vocab.kind == VocabKind::kSentencePiece && !scores) {
+  if (scores) {
+    vocab.scores = *std::move(scores);
+  } else if (vocab.kind == VocabKind::kSentencePiece) {
     return InvalidArgument(
         "tokenizer.ggml.scores is missing, and tokenizers of the kind llama merge by score");
   }
