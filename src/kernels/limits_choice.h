@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Which of the loops of limits.h this machine can run. Must not know how they are timed.
+#pragma once
+
+#include <span>
+
+#include "kernels/limits.h"
+
+namespace aster::kernels {
+
+// Those whose instructions are there, the plain ones first, the widest dot product last. On
+// machines with tile registers, the process has asked for them then.
+std::span<const LimitLoops* const> AvailableLimits();
+
+}  // namespace aster::kernels

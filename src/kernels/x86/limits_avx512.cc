@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include <immintrin.h>
+
+#include "kernels/limits.h"
+
+namespace aster::kernels {
+namespace {
+
+// Two a cycle, five cycles each, and more than twice that.
+constexpr int kSums = 24;
+
+uint64_t Dot(uint64_t rounds) {
+  __m512i sums[kSums];
+  for (__m512i& sum : sums) sum = _mm512_setzero_si512();
+  __m512i bytes = _mm512_set1_epi8(1);
+  for (uint64_t round = 0; round < rounds; ++round) {
+    __asm__ volatile("" : "+v"(bytes));
+#pragma GCC unroll 24
+    for (int i = 0; i < kSums; ++i) sums[i] = _mm512_dpbusd_epi32(sums[i], bytes, bytes);
+  }
+  uint64_t total = 0;
+  for (const __m512i& sum : sums) {
+    alignas(64) uint32_t lanes[16];
+    _mm512_store_si512(lanes, sum);
+    for (const uint32_t lane : lanes) total += lane;
+  }
+  return total;
+}
+
+// A plain run of loads is what the hardware's own prefetching knows best, but some machines gain
+// from being told what comes next.
+uint64_t Read(const uint8_t* bytes, size_t count) {
+  constexpr int kLoads = 8;
+  constexpr size_t kAhead = 4096;
+  __m512i sums[kLoads];
+  for (__m512i& sum : sums) sum = _mm512_setzero_si512();
+  for (size_t i = 0; i < count; i += kLoads * sizeof(__m512i)) {
+#pragma GCC unroll 8
+    for (int k = 0; k < kLoads; ++k) {
+      const uint8_t* word = bytes + i + k * sizeof(__m512i);
+      _mm_prefetch(reinterpret_cast<const char*>(word + kAhead), _MM_HINT_T0);
+      sums[k] = _mm512_add_epi64(sums[k], _mm512_load_si512(word));
+    }
+  }
+  uint64_t total = 0;
+  for (const __m512i& sum : sums) {
+    alignas(64) uint64_t lanes[8];
+    _mm512_store_si512(lanes, sum);
+    for (const uint64_t lane : lanes) total += lane;
+  }
+  return total;
+}
+
+}  // namespace
+
+const LimitLoops kLimitsAvx512 = {"vpdpbusd zmm", kSums * 64, Dot, Read};
+
+}  // namespace aster::kernels
