@@ -5,14 +5,46 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "kernels/pack.h"
+#include "quant/widen.h"
 
 namespace aster::compute {
+namespace {
+
+using gguf::TensorType;
+
+// Widens the rows of one panel after the other, and packs them.
+void PackWidened(TensorType from, TensorType to, const kernels::PackSource& source, size_t begin,
+                 size_t end, uint8_t* packed) {
+  const kernels::WeightType type = *kernels::WeightTypeOf(to);
+  const size_t row_bytes = *gguf::RowBytes(to, source.columns);
+  const size_t block_count = source.columns / gguf::FindTensorType(to)->block_elements;
+  std::vector<uint8_t> rows(kernels::kPanelRows * row_bytes);
+  for (size_t panel = begin; panel < end; ++panel) {
+    const size_t first = panel * kernels::kPanelRows;
+    const size_t row_count = std::min<size_t>(kernels::kPanelRows, source.rows - first);
+    for (size_t row = 0; row < row_count; ++row) {
+      const auto* blocks =
+          static_cast<const uint8_t*>(source.data) + (first + row) * source.row_stride;
+      quant::Widen(from, blocks, block_count, rows.data() + row * row_bytes);
+    }
+    const kernels::PackSource widened{
+        .data = rows.data(), .row_stride = row_bytes, .rows = row_count, .columns = source.columns};
+    kernels::PackPanels(type, widened, 0, 1,
+                        packed + panel * kernels::PanelBytes(type, source.columns));
+  }
+}
+
+}  // namespace
 
 size_t Matrix::panel_count() const { return kernels::PanelCount(rows_); }
 
 Result<Matrix> Matrix::Pack(const gguf::Tensor& tensor, size_t index, Context& context) {
-  const auto type = kernels::WeightTypeOf(tensor.type);
+  const gguf::TensorType file_type = quant::WidenedType(tensor.type).value_or(tensor.type);
+  const auto type = kernels::WeightTypeOf(file_type);
   if (!type) {
     return Unimplemented(
         fmt::format("{} is {}, which cannot be computed with; convert it with aster quantize",
@@ -37,7 +69,11 @@ Result<Matrix> Matrix::Pack(const gguf::Tensor& tensor, size_t index, Context& c
                                    .columns = matrix.columns_};
   uint8_t* const packed = matrix.packed_.data();
   context.pool.ParallelFor(matrix.panel_count(), [&](size_t begin, size_t end, size_t) {
-    kernels::PackPanels(*type, source, begin, end, packed);
+    if (file_type == tensor.type) {
+      kernels::PackPanels(*type, source, begin, end, packed);
+    } else {
+      PackWidened(tensor.type, file_type, source, begin, end, packed);
+    }
   });
   return matrix;
 }

@@ -6,22 +6,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <string_view>
 
 #include "gguf/types.h"
+#include "kernels/pack.h"
+#include "quant/widen.h"
 
 namespace aster::model {
 namespace {
 
 using gguf::TensorType;
-
-constexpr std::array kComputableTypes = {TensorType::kF32,     TensorType::kF16,  TensorType::kBF16,
-                                         TensorType::kQ8_0,    TensorType::kQ4_0, TensorType::kQ4_K,
-                                         TensorType::kQ5_K,    TensorType::kQ6_K, TensorType::kQ2_K,
-                                         TensorType::kIQ2_XXS, TensorType::kMXFP4};
 
 // More obstacles of a kind than this are summed up: the first few tell the story.
 constexpr size_t kMaxListed = 4;
@@ -93,8 +89,7 @@ void CheckTensors(const gguf::ModelFiles& files, const Shape& shape,
 }  // namespace
 
 bool IsComputable(TensorType type) {
-  return std::find(kComputableTypes.begin(), kComputableTypes.end(), type) !=
-         kComputableTypes.end();
+  return kernels::WeightTypeOf(quant::WidenedType(type).value_or(type)).has_value();
 }
 
 Support CheckSupport(const gguf::ModelFiles& files) {

@@ -14,7 +14,8 @@
 
 namespace aster::model {
 
-// Whether there are kernels for a matrix of this type.
+// Whether there are kernels for a matrix of this type, or for a wider one that holds the same
+// weights.
 bool IsComputable(gguf::TensorType type);
 
 struct Support {

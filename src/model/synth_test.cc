@@ -100,11 +100,11 @@ TEST(Support, SaysEveryReason) {
   const TemporaryDirectory folder = TemporaryDirectory::Create().value();
   const std::string path = folder.File("model.gguf");
   ThreadPool pool(1);
-  SynthOptions options = Options(ShapeOfPreset("tiny").value(), gguf::TensorType::kQ5_0);
+  SynthOptions options = Options(ShapeOfPreset("tiny").value(), gguf::TensorType::kQ5_1);
   ASSERT_TRUE(WriteSyntheticModel(options, path, pool, nullptr).ok());
   const Support support = CheckSupport(gguf::ModelFiles::Open(path).value());
   ASSERT_EQ(support.obstacles.size(), 1u);
-  EXPECT_NE(support.obstacles.front().find("Q5_0"), std::string::npos);
+  EXPECT_NE(support.obstacles.front().find("Q5_1"), std::string::npos);
 }
 
 TEST(SynthVocab, HasTheSizeAskedForAndNoTokenTwice) {

@@ -6,14 +6,10 @@
 #include "quant/decode.h"
 #include "quant/half.h"
 #include "quant/scales.h"
+#include "quant/super_bits.h"
 
 namespace aster::quant {
 namespace {
-
-// Two-bit quants: weights 128 h + 32 p + i share byte 32 h + i, at bit 2 p.
-int TwoBits(const uint8_t* quants, size_t weight) {
-  return quants[weight / 128 * 32 + weight % 32] >> (2 * (weight / 32 % 4)) & 3;
-}
 
 // The ternary digits of `packed`, most significant first, are the digits after the point of
 // packed / 256 in base 3 (rounded up when it was packed).
@@ -59,9 +55,7 @@ void Decode(const BlockQ3_K& block, float* out) {
   for (size_t group = 0; group < 16; ++group) {
     const float group_scale = scale * static_cast<float>(scales[group]);
     for (size_t i = 16 * group; i < 16 * group + 16; ++i) {
-      const int third_bit = block.high_bits[i % 32] >> (i / 32) & 1;
-      const int quant = (TwoBits(block.quants, i) | third_bit << 2) - 4;
-      out[i] = group_scale * static_cast<float>(quant);
+      out[i] = group_scale * static_cast<float>(LevelOf(block, i) - 4);
     }
   }
 }
@@ -81,12 +75,7 @@ void Decode(const BlockQ6_K& block, float* out) {
   for (size_t group = 0; group < 16; ++group) {
     const float group_scale = scale * static_cast<float>(block.scales[group]);
     for (size_t i = 16 * group; i < 16 * group + 16; ++i) {
-      // Of each 128 weights, the first and the second 64 are the low and high halves of the same
-      // 64 bytes.
-      const size_t half = i / 128;
-      const int low = block.low_bits[64 * half + i % 64] >> (i % 128 / 64 * 4) & 15;
-      const int high = TwoBits(block.high_bits, i);
-      out[i] = group_scale * static_cast<float>((low | high << 4) - 32);
+      out[i] = group_scale * static_cast<float>(LevelOf(block, i) - 32);
     }
   }
 }

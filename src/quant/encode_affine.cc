@@ -9,6 +9,7 @@
 #include "quant/encode.h"
 #include "quant/fit.h"
 #include "quant/scales.h"
+#include "quant/super_bits.h"
 
 namespace aster::quant {
 namespace {
@@ -142,13 +143,6 @@ class AffineEncoder {
   Affine step_;  // what the two halves read back as
 };
 
-void PackTwoBits(const uint8_t* levels, uint8_t* quants) {
-  for (size_t i = 0; i < 64; ++i) {
-    const uint8_t* level = levels + i / 32 * 128 + i % 32;
-    quants[i] = static_cast<uint8_t>(level[0] | level[32] << 2 | level[64] << 4 | level[96] << 6);
-  }
-}
-
 // Also of five-bit levels: their low four bits.
 void PackFourBits(const uint8_t* levels, uint8_t* quants) {
   for (size_t i = 0; i < 128; ++i) {
@@ -177,7 +171,7 @@ void Encode(const BlockInput& input, BlockQ2_K& block) {
   for (size_t i = 0; i < 16; ++i) {
     block.scales[i] = static_cast<uint8_t>(scales.scales[i] | scales.mins[i] << 4);
   }
-  PackTwoBits(levels, block.quants);
+  PackTwoBits(levels, 0, block.quants);
 }
 
 void Encode(const BlockInput& input, BlockQ4_K& block) {

@@ -9,6 +9,7 @@
 #include "quant/encode.h"
 #include "quant/fit.h"
 #include "quant/scales.h"
+#include "quant/super_bits.h"
 
 namespace aster::quant {
 namespace {
@@ -109,15 +110,6 @@ class SignedEncoder {
   float step_ = 0;  // what the half reads back as
 };
 
-// The low two bits of 128 h + 32 p + i go to byte 32 h + i, at bit 2 p.
-void PackLowTwoBits(const uint8_t* levels, uint8_t* bytes) {
-  for (size_t i = 0; i < 64; ++i) {
-    const uint8_t* level = levels + i / 32 * 128 + i % 32;
-    bytes[i] = static_cast<uint8_t>((level[0] & 3) | (level[32] & 3) << 2 | (level[64] & 3) << 4 |
-                                    (level[96] & 3) << 6);
-  }
-}
-
 }  // namespace
 
 void Encode(const BlockInput& input, BlockQ3_K& block) {
@@ -125,12 +117,7 @@ void Encode(const BlockInput& input, BlockQ3_K& block) {
   const SignedScales scales = SignedEncoder(input, {4, 32}).Encode(levels);
   block.scale = scales.scale;
   PackScales6(scales.scales, block.scales);
-  PackLowTwoBits(levels, block.quants);
-  for (size_t i = 0; i < 32; ++i) {
-    int bits = 0;
-    for (size_t k = 0; k < 8; ++k) bits |= levels[32 * k + i] >> 2 << k;
-    block.high_bits[i] = static_cast<uint8_t>(bits);
-  }
+  PackLevels(levels, block);
 }
 
 void Encode(const BlockInput& input, BlockQ6_K& block) {
@@ -138,13 +125,7 @@ void Encode(const BlockInput& input, BlockQ6_K& block) {
   const SignedScales scales = SignedEncoder(input, {32, 128}).Encode(levels);
   block.scale = scales.scale;
   std::copy(scales.scales.begin(), scales.scales.end(), block.scales);
-  for (size_t i = 0; i < 128; ++i) {
-    const uint8_t* level = levels + i / 64 * 128 + i % 64;
-    block.low_bits[i] = static_cast<uint8_t>((level[0] & 15) | (level[64] & 15) << 4);
-  }
-  uint8_t high[kSuperBlock];
-  for (size_t i = 0; i < kSuperBlock; ++i) high[i] = levels[i] >> 4;
-  PackLowTwoBits(high, block.high_bits);
+  PackLevels(levels, block);
 }
 
 }  // namespace aster::quant
