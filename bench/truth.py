@@ -147,12 +147,18 @@ def run(*command):
         sys.exit(f"{command[0]} failed: {done.stderr.decode()}")
 
 
+def true_logits(aster, model, tokens, folder):
+    """The logits of a model of any type, its weights being taken as they are."""
+    plain = folder / "f32.gguf"
+    run(aster, "quantize", model, plain, "--type", "F32", "--pure")
+    return Model(Reader(plain)).logits(tokens)
+
+
 def measure(model, tokens, engines, folder, aster):
     """The distance of every engine's logits, by the engine's name."""
-    plain, ids, out = folder / "f32.gguf", folder / "ids.txt", folder / "logits"
-    run(aster, "quantize", model, plain, "--type", "F32", "--pure")
+    ids, out = folder / "ids.txt", folder / "logits"
     ids.write_text(" ".join(str(token) for token in tokens))
-    truth = Model(Reader(plain)).logits(tokens)
+    truth = true_logits(aster, model, tokens, folder)
     distances = {}
     for name, command in engines.items():
         run(*command(model, ids, out))
