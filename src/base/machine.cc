@@ -200,4 +200,8 @@ MemorySizes DetectMemory() {
   return memory;
 }
 
+uint64_t PeakMemoryBytes() {
+  return ParseMemoryLine(ReadKernelFile("/proc/self/status"), "VmHWM:").value_or(0);
+}
+
 }  // namespace aster

@@ -36,6 +36,9 @@ struct MemorySizes {
 };
 MemorySizes DetectMemory();
 
+// The most memory that this process has had in use so far; zero where unknown.
+uint64_t PeakMemoryBytes();
+
 // The parsers behind these, for tests. Each answers nothing if the text is not understood or names
 // no limit.
 namespace machine_internal {

@@ -49,6 +49,8 @@ class LocalModel {
   kernels::Isa isa() const { return context_.isa; }
   size_t thread_count() const { return pool_.thread_count(); }
   uint64_t packed_bytes() const { return weights_->PackedBytes(); }
+  const model::Weights& weights() const { return *weights_; }
+  const kv::Layout& layout() const { return *layout_; }
 
   // What a new sequence remembers: nothing yet. The model outlives it.
   kv::PageTable NewTable();

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// How fast this machine can read memory and multiply small integers, measured: what the rates of a
+// model are held against. Must not know models.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "base/thread_pool.h"
+#include "compute/buffer.h"
+
+namespace aster::engine {
+
+struct MachineLimits {
+  double read_bytes_per_s = 0;     // all threads together, from memory, not from caches
+  double multiply_adds_per_s = 0;  // of bytes, summed in 32 bits, all threads together
+  std::string dot_instruction;     // that reaches it
+};
+
+// Keeps the memory that it reads, which several numbers of threads may share.
+class LimitMeter {
+ public:
+  // A buffer far larger than the caches, of a quarter of the free memory at most.
+  static Result<LimitMeter> Create();
+
+  // Each limit is the best of several runs with every loop that this machine has: a neighbour that
+  // disturbs one of them changes nothing. About a fifth of a second.
+  MachineLimits Measure(ThreadPool& pool, const Clock& clock) const;
+
+ private:
+  explicit LimitMeter(compute::Buffer buffer) : buffer_(std::move(buffer)) {}
+
+  compute::Buffer buffer_;
+};
+
+}  // namespace aster::engine
