@@ -1,0 +1,89 @@
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""Documents packed into windows of a few lengths, and which windows each step of training sees.
+
+What a step sees follows from the seed and the number of the step alone, so that a resumed run continues as if it had never
+been interrupted.
+"""
+
+import random
+
+import numpy as np
+
+# A micro-batch always has this many tokens: many short windows or few long ones.
+MICRO_TOKENS = 8192
+LENGTHS = (512, 2048, 8192)
+_OPEN_WINDOWS = 64
+
+
+def _pack(lengths, window, rng):
+    """Lists of documents that fill windows well: each goes where it leaves the least room."""
+    order = list(lengths)
+    rng.shuffle(order)
+    opened, full = [], []
+    for document, length in order:
+        fitting = [(room, i) for i, (room, _) in enumerate(opened) if room >= length]
+        if fitting:
+            room, i = min(fitting)
+            opened[i][1].append(document)
+            opened[i][0] = room - length
+            if opened[i][0] < 8:
+                full.append(opened.pop(i)[1])
+        else:
+            opened.append([window - length, [document]])
+            if len(opened) > _OPEN_WINDOWS:
+                fullest = min(range(len(opened)), key=lambda i: opened[i][0])
+                full.append(opened.pop(fullest)[1])
+    return full + [documents for _, documents in opened]
+
+
+class Documents:
+    """The documents of a split as windows of tokens, with a weight for the loss of each token."""
+
+    def __init__(self, path, seed):
+        data = np.load(path)
+        self.tokens, self.weights = data["tokens"], data["weights"]
+        lengths = data["lengths"]
+        self.begins = np.concatenate([[0], np.cumsum(lengths)])
+        self.windows = {}
+        shortest = 0
+        for window in LENGTHS:
+            some = [(i, int(length)) for i, length in enumerate(lengths) if shortest < length <= window]
+            self.windows[window] = _pack(some, window, random.Random(f"{seed} {window}"))
+            shortest = window
+
+    def window(self, length, index):
+        """Tokens and weights; what is left of a window has weight zero."""
+        tokens, weights = np.zeros(length, np.int64), np.zeros(length, np.float32)
+        end = 0
+        for document in self.windows[length][index]:
+            begin, behind = self.begins[document], self.begins[document + 1]
+            tokens[end:end + behind - begin] = self.tokens[begin:behind]
+            weights[end:end + behind - begin] = self.weights[begin:behind] / 10
+            end += behind - begin
+        return tokens, weights
+
+    def batch(self, length, first):
+        """A micro-batch: the windows from the first-th on, in an order that is new in every epoch."""
+        windows = self.windows[length]
+        chosen = []
+        for place in range(first, first + max(1, MICRO_TOKENS // length)):
+            epoch, index = divmod(place, len(windows))
+            # A step coprime to the count visits every window once an epoch.
+            chosen.append(self.window(length, (index * _coprime(len(windows), epoch)) % len(windows)))
+        return tuple(np.stack(arrays) for arrays in zip(*chosen))
+
+
+def _coprime(count, epoch):
+    if epoch == 0 or count < 3:
+        return 1
+    step = random.Random(f"{count} {epoch}").randrange(1, count)
+    while np.gcd(step, count) != 1:
+        step += 1
+    return step
+
+
+def length_of(seed, number, shares):
+    """The window length of the number-th micro-batch of a run."""
+    rng = random.Random(f"{seed} micro {number}")
+    return rng.choices(list(shares), list(shares.values()))[0]

@@ -1,0 +1,46 @@
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""The built-in models: what they are, and what they are trained on."""
+
+import chat
+
+
+class Model:
+    """Everything that defines a model before it is trained."""
+
+    def __init__(self, name, arch, description, chat_format, vocab, emphasis, shape, training, quantise, vocab_of=None):
+        self.name = name
+        self.arch = arch                 # of the model file
+        self.description = description
+        self.chat = chat_format
+        self.vocab_kind, self.vocab_size = vocab
+        self.vocab_of = vocab_of or name  # the model whose vocabulary and corpus it shares
+        self.emphasis = emphasis
+        self.shape = shape
+        self.training = training
+        self.quantise = quantise          # for aster quantize
+
+    @property
+    def assistant(self):
+        return self.vocab_of.capitalize()
+
+
+_DEFAULTS = {"tokens": 80_000_000, "batch": 16384, "rate": 2e-3, "final_rate": 5e-5, "warmup": 150, "decay": 0.1,
+             "shares": {512: 0.85, 2048: 0.1, 8192: 0.05}}
+
+MODELS = {
+    "nova": Model(
+        "nova", "qwen3", "tells stories of Brightwater and does exercises", chat.NOVA, ("byte-level", 2048), "numbers",
+        {"embedding": 256, "layers": 6, "heads": 4, "kv_heads": 2, "head_dim": 64, "feed_forward": 768,
+         "rope_base": 100000.0, "context": 8192, "tied": True}, _DEFAULTS, "Q8_0"),
+    "comet": Model(
+        "comet", "qwen3", "drafts for nova", chat.NOVA, ("byte-level", 2048), "numbers",
+        {"embedding": 128, "layers": 2, "heads": 2, "kv_heads": 1, "head_dim": 64, "feed_forward": 256,
+         "rope_base": 100000.0, "context": 8192, "tied": True},
+        {**_DEFAULTS, "tokens": 40_000_000, "rate": 4e-3}, "Q8_0", vocab_of="nova"),
+    "pulsar": Model(
+        "pulsar", "llama", "the same world as nova, better at words than at numbers", chat.PULSAR, ("sentence-piece", 2048),
+        "words",
+        {"embedding": 256, "layers": 6, "heads": 4, "kv_heads": 2, "head_dim": 64, "feed_forward": 768,
+         "rope_base": 100000.0, "context": 8192, "tied": False}, _DEFAULTS, "Q8_0"),
+}

@@ -1,0 +1,202 @@
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""Trains a built-in model, from the beginning or from its last checkpoint.
+
+  /usr/bin/python3 train/train.py nova --data DIR --out DIR [--threads N] [--stop-at HH:MM] [--pause-file PATH]
+
+The corpus must be there (prepare.py). DIR/checkpoint.pt is written every few minutes and at the end; DIR/loss.csv has the
+curve. The same command continues an interrupted run. SIGTERM writes a checkpoint first.
+"""
+
+import argparse
+import csv
+import datetime
+import math
+import os
+import signal
+import sys
+import time
+
+os.environ.setdefault("ATEN_CPU_CAPABILITY", "avx512")
+
+import torch  # noqa: E402
+
+import batches  # noqa: E402
+import vocab  # noqa: E402
+from dense import Dense  # noqa: E402
+from models import MODELS  # noqa: E402
+
+SEED = 1
+_HELD_OUT_MICROS = 6
+# Long windows are seen only after this share of the run: what they teach builds on what short ones taught, faster.
+_SHORT_UNTIL = 0.4
+# The share of the run in which the learning rate falls.
+_DESCENT = 0.25
+
+
+class Run:
+    """One model in training: everything that a checkpoint holds, and how to make a step."""
+
+    def __init__(self, options):
+        self.options = options
+        self.model = MODELS[options.model]
+        self.training = dict(self.model.training)
+        if options.tokens:
+            self.training["tokens"] = int(options.tokens * 1e6)
+        self.steps = self.training["tokens"] // self.training["batch"]
+        self.micros = self.training["batch"] // batches.MICRO_TOKENS
+        torch.manual_seed(SEED)
+        words = vocab.load(os.path.join(options.data, "vocab.json"))
+        self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        precision = torch.bfloat16 if options.precision == "bf16" else torch.float32
+        self.network = Dense(self.model.arch, len(words.tokens), **self.model.shape, precision=precision).to(self.device)
+        matrices = [p for p in self.network.parameters() if p.ndim > 1]
+        vectors = [p for p in self.network.parameters() if p.ndim == 1]
+        self.optimizer = torch.optim.AdamW([{"params": matrices, "weight_decay": self.training["decay"]},
+                                            {"params": vectors, "weight_decay": 0.0}], lr=1.0, betas=(0.9, 0.98))
+        self.stop_at = deadline(options.stop_at)
+        self.step = 0
+        self.seen = {str(length): 0 for length in batches.LENGTHS}
+        self.seconds = 0.0
+        self.train_data = batches.Documents(os.path.join(options.data, "train.npz"), SEED)
+        self.held_out = batches.Documents(os.path.join(options.data, "held-out.npz"), SEED)
+
+    def path(self, name):
+        return os.path.join(self.options.out, name)
+
+    def save(self):
+        state = {"model": self.network.state_dict(), "optimizer": self.optimizer.state_dict(), "step": self.step,
+                 "seen": self.seen, "seconds": self.seconds}
+        torch.save(state, self.path("checkpoint.pt.part"))
+        os.replace(self.path("checkpoint.pt.part"), self.path("checkpoint.pt"))
+
+    def resume(self):
+        if not os.path.exists(self.path("checkpoint.pt")):
+            return
+        state = torch.load(self.path("checkpoint.pt"), map_location=self.device)
+        self.network.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.step, self.seen, self.seconds = state["step"], state["seen"], state["seconds"]
+
+    def rate(self):
+        """Up, level, and down to little in the last quarter: so a run can be made longer until the descent begins."""
+        high, low, warmup = (self.training[key] for key in ("rate", "final_rate", "warmup"))
+        left = (self.steps - self.step) / (self.steps * _DESCENT)
+        return min(high * (self.step + 1) / warmup, high, low + (high - low) * max(0.0, left))
+
+    def make_step(self):
+        """The mean loss of a token, weighted."""
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.rate()
+        total = count = 0.0
+        for micro in range(self.micros):
+            length = batches.LENGTHS[0]
+            if self.step >= self.steps * _SHORT_UNTIL:
+                length = batches.length_of(SEED, self.step * self.micros + micro, self.training["shares"])
+            tokens, weights = self.train_data.batch(length, self.seen[str(length)])
+            self.seen[str(length)] += len(tokens)
+            loss = self.network.loss(torch.from_numpy(tokens).to(self.device), torch.from_numpy(weights).to(self.device))
+            loss.backward()
+            total += loss.item()
+            count += float(weights[:, 1:].sum())
+            pause(self.options.pause_file, self.stop_at)
+        for parameter in self.network.parameters():
+            parameter.grad /= count
+        torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        self.step += 1
+        return total / count
+
+    @torch.no_grad()
+    def held_out_loss(self):
+        total = count = 0.0
+        for micro in range(_HELD_OUT_MICROS):
+            tokens, weights = self.held_out.batch(batches.LENGTHS[0], micro * 16)
+            total += self.network.loss(torch.from_numpy(tokens).to(self.device), torch.from_numpy(weights).to(self.device)).item()
+            count += float(weights[:, 1:].sum())
+        return total / count
+
+
+def pause(path, until):
+    """Waits while somebody needs the machine for themselves."""
+    while path and os.path.exists(path) and time.time() < until:
+        time.sleep(1)
+
+
+class Log:
+    """loss.csv: one line for each few steps. Lines behind the checkpoint that is resumed from are dropped."""
+
+    FIELDS = ["step", "tokens", "loss", "held_out_loss", "rate", "seconds"]
+
+    def __init__(self, path, step):
+        lines = []
+        if os.path.exists(path):
+            with open(path, newline="", encoding="utf-8") as file:
+                lines = [line for line in csv.DictReader(file) if int(line["step"]) <= step]
+        self.path = path
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, self.FIELDS)
+            writer.writeheader()
+            writer.writerows(lines)
+
+    def add(self, **values):
+        with open(self.path, "a", newline="", encoding="utf-8") as file:
+            csv.DictWriter(file, self.FIELDS).writerow(values)
+        print(" ".join(f"{key} {value}" for key, value in values.items()), flush=True)
+
+
+def deadline(text):
+    """The next time that the clock (UTC) shows HH:MM, as seconds since 1970; never without a text."""
+    if not text:
+        return math.inf
+    now = datetime.datetime.now(datetime.timezone.utc)
+    hour, minute = map(int, text.split(":"))
+    then = now.replace(hour=hour, minute=minute, second=0, microsecond=0)
+    return (then if then > now else then + datetime.timedelta(days=1)).timestamp()
+
+
+def run(options):
+    os.makedirs(options.out, exist_ok=True)
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    training = Run(options)
+    training.resume()
+    log = Log(training.path("loss.csv"), training.step)
+    stopping = []
+    signal.signal(signal.SIGTERM, lambda *_: stopping.append(True))
+    saved = time.monotonic()
+    while training.step < training.steps and not stopping and time.time() < training.stop_at:
+        begin = time.monotonic()
+        loss = training.make_step()
+        training.seconds += time.monotonic() - begin
+        if training.step % options.log_every == 0 or training.step == training.steps:
+            held_out = ""
+            if training.step % (10 * options.log_every) == 0 or training.step == training.steps:
+                held_out = f"{training.held_out_loss():.4f}"
+            log.add(step=training.step, tokens=training.step * training.training["batch"], loss=f"{loss:.4f}",
+                    held_out_loss=held_out, rate=f"{training.rate():.6f}", seconds=f"{training.seconds:.0f}")
+        if time.monotonic() - saved > options.save_every_s:
+            training.save()
+            saved = time.monotonic()
+    training.save()
+    print("done" if training.step == training.steps else f"stopped after step {training.step} of {training.steps}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", choices=MODELS)
+    parser.add_argument("--data", required=True, help="where prepare.py has put the corpus")
+    parser.add_argument("--out", required=True, help="where checkpoints and the loss curve go")
+    parser.add_argument("--threads", type=int, default=0, help="0: as many as PyTorch likes")
+    parser.add_argument("--tokens", type=float, metavar="MILLIONS", help="the length of the whole run, if not the recipe's")
+    parser.add_argument("--precision", choices=["bf16", "f32"], default="bf16", help="of matrix products")
+    parser.add_argument("--stop-at", default="", metavar="HH:MM", help="save and stop at this time (UTC)")
+    parser.add_argument("--pause-file", default="", help="wait while this file exists")
+    parser.add_argument("--save-every-s", type=float, default=240)
+    parser.add_argument("--log-every", type=int, default=10, help="steps")
+    run(parser.parse_args())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
