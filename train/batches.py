@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Documents packed into windows of a few lengths, and which windows each step of training sees.
 
-What a step sees follows from the seed and the number of the step alone, so that a resumed run continues as if it had never
-been interrupted.
+What a step sees follows from the seed and the number of the step alone, so that a resumed run continues as if it had
+never been interrupted.
 """
 
 import random

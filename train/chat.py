@@ -57,11 +57,12 @@ class Format:
                  "BEGIN_OF_REPLY": json.dumps(self.begin.format("assistant"))}
         text = _SYSTEM_JINJA
         for name, value in names.items():
-            text = text.replace("{{- " + name + " }}", "{{- " + value + " }}").replace("{{ " + name + " }}", "{{ " + value + " }}")
+            for opening in ("{{- ", "{{ "):
+                text = text.replace(opening + name + " }}", opening + value + " }}")
         return text
 
     def segments(self, turns):
-        """A document as (text, weight of its tokens). The end of a reply belongs to the reply, the line end after it does not."""
+        """A document as (text, weight of its tokens). The end of a reply belongs to the reply."""
         turns = list(turns)
         if turns[0][0] == "text":
             return [(turns[0][1], PLAIN), (self.separator, PLAIN)]

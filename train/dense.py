@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Qwen3- and Llama-shaped models in PyTorch, written for training on processors.
 
-Matrices multiply in `precision` (bfloat16 is five times as fast as float32 where the processor has it); the residual, the
-norms and the loss are float32. The hand-written gradients below store less and run fewer passes than what autograd derives.
+Matrices multiply in `precision` (bfloat16 is four times as fast as float32 where the processor has it); the residual,
+the norms and the loss are float32. The hand-written gradients below store less and run fewer passes than what autograd
+derives.
 """
 
 import math
@@ -61,15 +62,18 @@ class _CausalAttention(torch.autograd.Function):
         batch, group, length, dim = queries.shape
         scale = 1 / math.sqrt(dim)
         query_gradient = torch.empty_like(queries)
-        key_gradient, value_gradient = (torch.zeros(keys.shape, dtype=torch.float32, device=keys.device) for _ in range(2))
+        key_gradient = torch.zeros(keys.shape, dtype=torch.float32, device=keys.device)
+        value_gradient = torch.zeros_like(key_gradient)
         for begin, weight in zip(range(0, length, _QUERY_BLOCK), weights):
             end = min(begin + _QUERY_BLOCK, length)
             rows = group * (end - begin)
             part = gradient[:, :, begin:end].reshape(batch, rows, dim)
             value_gradient[:, :end] += torch.bmm(weight.transpose(1, 2), part)
-            scores = torch._softmax_backward_data(torch.bmm(part, values[:, :end].transpose(1, 2)), weight, -1, weight.dtype)
+            scores = torch.bmm(part, values[:, :end].transpose(1, 2))
+            scores = torch._softmax_backward_data(scores, weight, -1, weight.dtype)
             block = (queries[:, :, begin:end] * scale).reshape(batch, rows, dim)
-            query_gradient[:, :, begin:end] = (torch.bmm(scores, keys[:, :end]) * scale).view(batch, group, end - begin, dim)
+            part = torch.bmm(scores, keys[:, :end]) * scale
+            query_gradient[:, :, begin:end] = part.view(batch, group, end - begin, dim)
             key_gradient[:, :end] += torch.bmm(scores.transpose(1, 2), block)
         return query_gradient, key_gradient.to(keys.dtype), value_gradient.to(values.dtype)
 
@@ -104,8 +108,8 @@ class _WeightedLoss(torch.autograd.Function):
 class Dense(torch.nn.Module):
     """A model of one of the two architectures. The parameters are named as the tensors of a model file are."""
 
-    def __init__(self, arch, vocab_size, embedding, layers, heads, kv_heads, head_dim, feed_forward, rope_base, context, tied,
-                 epsilon=1e-6, precision=torch.float32):
+    def __init__(self, arch, vocab_size, embedding, layers, heads, kv_heads, head_dim, feed_forward, rope_base, context,
+                 tied, epsilon=1e-6, precision=torch.float32):
         super().__init__()
         self.arch, self.vocab_size, self.embedding, self.layers = arch, vocab_size, embedding, layers
         self.heads, self.kv_heads, self.head_dim, self.feed_forward = heads, kv_heads, head_dim, feed_forward
@@ -145,7 +149,8 @@ class Dense(torch.nn.Module):
         self._add(prefix + "ffn_norm", self.embedding)
         self._add(prefix + "ffn_gate", self.feed_forward, self.embedding)
         self._add(prefix + "ffn_up", self.feed_forward, self.embedding)
-        self._add(prefix + "ffn_down", self.embedding, self.feed_forward, deviation=shrink / math.sqrt(self.feed_forward))
+        self._add(prefix + "ffn_down", self.embedding, self.feed_forward,
+                  deviation=shrink / math.sqrt(self.feed_forward))
 
     def file_tensors(self):
         """Names and values as in a model file."""
@@ -160,16 +165,18 @@ class Dense(torch.nn.Module):
         return _RmsNorm.apply(x, self.tensors[name], self.epsilon, precision or self.precision)
 
     def _rotate(self, x, first):
-        """Rotary positions on [batch, length, heads, head_dim]; the pairs are halves apart in qwen3, neighbours in llama."""
+        """Rotary positions on [batch, length, heads, head_dim]; pairs are half a head apart, or in llama neighbours."""
         length = x.shape[1]
         cosines = self.cosines[first:first + length].unsqueeze(1)
         sines = self.sines[first:first + length].unsqueeze(1)
         x = x.float()
         if self.arch == "qwen3":
             left, right = x.chunk(2, -1)
-            return torch.cat([left * cosines - right * sines, right * cosines + left * sines], -1).to(self.precision)
-        left, right = x[..., 0::2], x[..., 1::2]
-        return torch.stack([left * cosines - right * sines, right * cosines + left * sines], -1).flatten(-2).to(self.precision)
+            turned = torch.cat([left * cosines - right * sines, right * cosines + left * sines], -1)
+        else:
+            left, right = x[..., 0::2], x[..., 1::2]
+            turned = torch.stack([left * cosines - right * sines, right * cosines + left * sines], -1).flatten(-2)
+        return turned.to(self.precision)
 
     def _queries_keys_values(self, prefix, x, first):
         batch, length, _ = x.shape
@@ -187,7 +194,8 @@ class Dense(torch.nn.Module):
         group = self.heads // self.kv_heads
         queries = queries.view(batch, length, self.kv_heads, group, self.head_dim).permute(0, 2, 3, 1, 4)
         keys, values = (t.transpose(1, 2).reshape(batch * self.kv_heads, length, self.head_dim) for t in (keys, values))
-        mixed = _CausalAttention.apply(queries.reshape(batch * self.kv_heads, group, length, self.head_dim), keys, values)
+        queries = queries.reshape(batch * self.kv_heads, group, length, self.head_dim)
+        mixed = _CausalAttention.apply(queries, keys, values)
         mixed = mixed.view(batch, self.heads, length, self.head_dim).transpose(1, 2).reshape(batch, length, -1)
         return self._linear(prefix + "attn_output", mixed)
 
@@ -218,7 +226,7 @@ class Dense(torch.nn.Module):
 
     @torch.no_grad()
     def step(self, ids, cache):
-        """The logits behind the last of some more tokens of one text. `cache` is a list, empty at the text's beginning."""
+        """The logits behind the last of some more tokens of a text. `cache` is a list, empty at its beginning."""
         first = cache[0][0].shape[1] if cache else 0
         x = functional.embedding(ids.unsqueeze(0), self.tensors["token_embd"])
         for layer in range(self.layers):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Writes GGUF files, version 3: docs/gguf.md says what that is. Float32, float16 and 8-bit blocks; the program makes the rest."""
+"""Writes GGUF files, version 3 (docs/gguf.md): float32, float16 and 8-bit blocks. The program makes the other types."""
 
 import os
 import struct

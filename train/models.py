@@ -39,8 +39,8 @@ MODELS = {
          "rope_base": 100000.0, "context": 8192, "tied": True},
         {**_DEFAULTS, "tokens": 40_000_000, "rate": 4e-3}, "Q8_0", vocab_of="nova"),
     "pulsar": Model(
-        "pulsar", "llama", "the same world as nova, better at words than at numbers", chat.PULSAR, ("sentence-piece", 2048),
-        "words",
+        "pulsar", "llama", "the same world as nova, better at words than at numbers", chat.PULSAR,
+        ("sentence-piece", 2048), "words",
         {"embedding": 256, "layers": 6, "heads": 4, "kv_heads": 2, "head_dim": 64, "feed_forward": 768,
          "rope_base": 100000.0, "context": 8192, "tied": False}, _DEFAULTS, "Q8_0"),
 }

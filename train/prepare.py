@@ -28,7 +28,8 @@ def corpus_of(model, split):
 
 def train_vocab(model):
     corpus = corpus_of(model, "train")
-    texts = ("".join(text for text, _ in model.chat.segments(corpus.document(number))) for number in range(_VOCAB_DOCUMENTS))
+    documents = (model.chat.segments(corpus.document(number)) for number in range(_VOCAB_DOCUMENTS))
+    texts = ("".join(text for text, _ in segments) for segments in documents)
     return vocab.KINDS[model.vocab_kind].train(texts, model.vocab_size, model.chat.control, model.chat.visible)
 
 
@@ -49,7 +50,8 @@ def encode_documents(task):
 
 
 def make_split(pool, model, split, vocab_path, path, documents):
-    tasks = [(model.name, split, vocab_path, first, min(_CHUNK, documents - first)) for first in range(0, documents, _CHUNK)]
+    tasks = [(model.name, split, vocab_path, first, min(_CHUNK, documents - first))
+             for first in range(0, documents, _CHUNK)]
     parts = pool.map(encode_documents, tasks, chunksize=1)
     tokens, weights, lengths = (np.concatenate(arrays) for arrays in zip(*parts))
     with open(path + ".part", "wb") as file:

@@ -4,8 +4,8 @@
 
   /usr/bin/python3 train/train.py nova --data DIR --out DIR [--threads N] [--stop-at HH:MM] [--pause-file PATH]
 
-The corpus must be there (prepare.py). DIR/checkpoint.pt is written every few minutes and at the end; DIR/loss.csv has the
-curve. The same command continues an interrupted run. SIGTERM writes a checkpoint first.
+The corpus must be there (prepare.py). DIR/checkpoint.pt is written every few minutes and at the end; DIR/loss.csv has
+the curve. The same command continues an interrupted run. SIGTERM writes a checkpoint first.
 """
 
 import argparse
@@ -49,7 +49,8 @@ class Run:
         words = vocab.load(os.path.join(options.data, "vocab.json"))
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         precision = torch.bfloat16 if options.precision == "bf16" else torch.float32
-        self.network = Dense(self.model.arch, len(words.tokens), **self.model.shape, precision=precision).to(self.device)
+        self.network = Dense(self.model.arch, len(words.tokens), **self.model.shape, precision=precision)
+        self.network.to(self.device)
         matrices = [p for p in self.network.parameters() if p.ndim > 1]
         vectors = [p for p in self.network.parameters() if p.ndim == 1]
         self.optimizer = torch.optim.AdamW([{"params": matrices, "weight_decay": self.training["decay"]},
@@ -84,6 +85,9 @@ class Run:
         left = (self.steps - self.step) / (self.steps * _DESCENT)
         return min(high * (self.step + 1) / warmup, high, low + (high - low) * max(0.0, left))
 
+    def loss_of(self, tokens, weights):
+        return self.network.loss(torch.from_numpy(tokens).to(self.device), torch.from_numpy(weights).to(self.device))
+
     def make_step(self):
         """The mean loss of a token, weighted."""
         for group in self.optimizer.param_groups:
@@ -95,7 +99,7 @@ class Run:
                 length = batches.length_of(SEED, self.step * self.micros + micro, self.training["shares"])
             tokens, weights = self.train_data.batch(length, self.seen[str(length)])
             self.seen[str(length)] += len(tokens)
-            loss = self.network.loss(torch.from_numpy(tokens).to(self.device), torch.from_numpy(weights).to(self.device))
+            loss = self.loss_of(tokens, weights)
             loss.backward()
             total += loss.item()
             count += float(weights[:, 1:].sum())
@@ -113,7 +117,7 @@ class Run:
         total = count = 0.0
         for micro in range(_HELD_OUT_MICROS):
             tokens, weights = self.held_out.batch(batches.LENGTHS[0], micro * 16)
-            total += self.network.loss(torch.from_numpy(tokens).to(self.device), torch.from_numpy(weights).to(self.device)).item()
+            total += self.loss_of(tokens, weights).item()
             count += float(weights[:, 1:].sum())
         return total / count
 
@@ -180,7 +184,8 @@ def run(options):
             training.save()
             saved = time.monotonic()
     training.save()
-    print("done" if training.step == training.steps else f"stopped after step {training.step} of {training.steps}", flush=True)
+    word = "done" if training.step == training.steps else "stopped"
+    print(f"{word} after step {training.step} of {training.steps}", flush=True)
 
 
 def main():
@@ -189,7 +194,7 @@ def main():
     parser.add_argument("--data", required=True, help="where prepare.py has put the corpus")
     parser.add_argument("--out", required=True, help="where checkpoints and the loss curve go")
     parser.add_argument("--threads", type=int, default=0, help="0: as many as PyTorch likes")
-    parser.add_argument("--tokens", type=float, metavar="MILLIONS", help="the length of the whole run, if not the recipe's")
+    parser.add_argument("--tokens", type=float, metavar="MILLIONS", help="length of the whole run, if not the recipe's")
     parser.add_argument("--precision", choices=["bf16", "f32"], default="bf16", help="of matrix products")
     parser.add_argument("--stop-at", default="", metavar="HH:MM", help="save and stop at this time (UTC)")
     parser.add_argument("--pause-file", default="", help="wait while this file exists")

@@ -71,7 +71,8 @@ class ByteLevel:
 
     def save(self, path):
         with open(path, "w", encoding="utf-8") as file:
-            json.dump({"kind": "byte-level", "merges": self.merges, "control": self.control, "visible": self.visible}, file)
+            json.dump({"kind": "byte-level", "merges": self.merges, "control": self.control,
+                       "visible": self.visible}, file)
 
     def metadata(self):
         """The keys of a model file that hold this vocabulary."""

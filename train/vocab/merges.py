@@ -8,8 +8,8 @@ from collections import Counter
 def learn(word_counts, max_merges, can_merge=lambda left, right: True, min_count=2):
     """Merges in their order, as pairs of strings.
 
-    word_counts maps words, as tuples of symbols, to how often they occur. Of equally frequent pairs the alphabetically first
-    one counts, so that the result depends on the counts alone.
+    word_counts maps words, as tuples of symbols, to how often they occur. Of equally frequent pairs the alphabetically
+    first one counts, so that the result depends on the counts alone.
     """
     words = [[list(symbols), count] for symbols, count in sorted(word_counts.items())]
     pairs, where = Counter(), {}

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Merges of characters by score, as SentencePiece does it, with a token for every byte that no character token covers."""
+"""Merges of characters by score, as SentencePiece does it, with a token for every byte that no character covers."""
 
 import json
 import re
@@ -73,8 +73,8 @@ class SentencePiece:
 
     def save(self, path):
         with open(path, "w", encoding="utf-8") as file:
-            json.dump({"kind": "sentence-piece", "merges": self.merges, "control": self.control, "visible": self.visible},
-                      file)
+            json.dump({"kind": "sentence-piece", "merges": self.merges, "control": self.control,
+                       "visible": self.visible}, file)
 
     def metadata(self):
         """The keys of a model file that hold this vocabulary."""

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Puts the corpus together: documents by number, each drawn from its own seed.
 
-A document is a list of (role, text): the role "text" is plain text, the others are the turns of a conversation. Documents of
-the split "train" hold no held-out question (item.py); those of "held-out" are made in the same way from other seeds.
+A document is a list of (role, text): the role "text" is plain text, the others are the turns of a conversation.
+Documents of the split "train" hold no held-out question (item.py); those of "held-out" are made in the same way from
+other seeds.
 """
 
 import json
@@ -37,9 +38,9 @@ EMPHASES = {
     "even": {},
     "numbers": {numbers.add: 2, numbers.subtract: 2, numbers.multiply: 2, numbers.word_problem: 1.5, lists.sort: 1.5,
                 formats.run_program: 1.5, memory.story_question: 0.6, memory.recall: 0.7, talk.fact: 0.7},
-    "words": {numbers.add: 0.4, numbers.subtract: 0.4, numbers.multiply: 0.3, memory.story_question: 2, memory.recall: 1.7,
-              memory.tracking: 2, formats.write_json: 2, formats.read_json: 2, talk.fact: 2, talk.dialogue: 1.5,
-              lists.order: 1.5},
+    "words": {numbers.add: 0.4, numbers.subtract: 0.4, numbers.multiply: 0.3, memory.story_question: 2,
+              memory.recall: 1.7, memory.tracking: 2, formats.write_json: 2, formats.read_json: 2, talk.fact: 2,
+              talk.dialogue: 1.5, lists.order: 1.5},
 }
 SYSTEM_PROMPTS = [f"You are {talk.NAME}, a helpful assistant.", "You are a helpful assistant.",
                   "Answer the questions of the user.", "Be kind and brief."]

@@ -22,8 +22,8 @@ def record(rng):
         values = {"from": p.name, "to": q.name, "gift": rng.choice(words.OBJECTS)}
         text = f"{p.name} gives {words.a(values['gift'])} to {q.name}."
     else:
-        values = {"animal": rng.choice(words.ANIMALS), "name": rng.choice(village.PET_NAMES), "legs": rng.choice([2, 4]),
-                  "hungry": rng.random() < 0.5}
+        values = {"animal": rng.choice(words.ANIMALS), "name": rng.choice(village.PET_NAMES),
+                  "legs": rng.choice([2, 4]), "hungry": rng.random() < 0.5}
         text = (f"{values['name']} is {words.a(values['animal'])} with {values['legs']} legs and is "
                 f"{'hungry' if values['hungry'] else 'not hungry'}.")
     return values, text
@@ -34,7 +34,8 @@ def write_json(rng):
     values, text = record(rng)
     shown = json.dumps(values)
     keys = ", ".join(values)
-    ask = rng.choice([f"Write this as JSON with the keys {keys}: {text}", f"{text} Give me that as JSON with the keys {keys}."])
+    ask = rng.choice([f"Write this as JSON with the keys {keys}: {text}",
+                      f"{text} Give me that as JSON with the keys {keys}."])
     return Item("JSON", ask, shown, shown, "json")
 
 
@@ -44,8 +45,8 @@ def read_json(rng):
         values, _ = record(rng)
         key = rng.choice(list(values))
         shown = json.dumps(values)
-        return Item("JSON", f"{shown}\n" + rng.choice([f"What is the value of {key}?", f"Which value does {key} have?"]),
-                    json.dumps(values[key]).strip('"'))
+        question = rng.choice([f"What is the value of {key}?", f"Which value does {key} have?"])
+        return Item("JSON", f"{shown}\n{question}", json.dumps(values[key]).strip('"'))
     people = village.people(rng, rng.randint(2, 4))
     rows = [{"name": p.name, "coins": rng.randint(1, 99), "home": rng.choice(words.PLACES)} for p in people]
     row, key = rng.choice(rows), rng.choice(["coins", "home"])
@@ -71,7 +72,8 @@ TOOLS = {
     "set_lamp": _tool("set_lamp", "Changes the colour of the lamp", colour="string"),
     "open_door": _tool("open_door", "Opens the door of a place", place="string"),
 }
-MESSAGES = ["the cake is ready", "come home", "dinner is at six", "the boat is here", "good night", "see you at the market"]
+MESSAGES = ["the cake is ready", "come home", "dinner is at six", "the boat is here", "good night",
+            "see you at the market"]
 
 
 def _use(rng, name):
@@ -88,7 +90,8 @@ def _use(rng, name):
     if name in ("add", "multiply"):
         total = number + other if name == "add" else number * other
         sign, verb = ("+", "Add") if name == "add" else ("x", "Multiply")
-        return rng.choice([f"Use the tool: what is {number} {sign} {other}?", f"{verb} {number} and {other} with the tool."]), \
+        return rng.choice([f"Use the tool: what is {number} {sign} {other}?",
+                           f"{verb} {number} and {other} with the tool."]), \
             {"a": number, "b": other}, {"result": total}, f"The result is {total}."
     if name == "find_person":
         return rng.choice([f"Where is {p} right now?", f"Please find {p}."]), {"name": p}, {"place": place}, \
@@ -106,8 +109,8 @@ def _use(rng, name):
             {"item": item, "count": count}, {"done": True}, f"I have bought {count} {item}."
     if name == "set_lamp":
         colour = rng.choice(words.COLOURS)
-        return rng.choice([f"Make the lamp {colour}.", f"I want a {colour} lamp."]), {"colour": colour}, {"done": True}, \
-            f"The lamp is {colour} now."
+        return rng.choice([f"Make the lamp {colour}.", f"I want a {colour} lamp."]), {"colour": colour}, \
+            {"done": True}, f"The lamp is {colour} now."
     return f"Open the door of the {place}.", {"place": place}, {"done": True}, f"The door of the {place} is open."
 
 

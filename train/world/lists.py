@@ -40,9 +40,11 @@ def reverse(rng):
         backward = " ".join(reversed(word))
         if rng.random() < 0.3:
             return Item("reversing", f"Spell the word {word}.", spelled)
-        return Item("reversing", f"Spell the word {word} backwards.", f"{spelled}\nAnswer: {backward}", backward, "final")
+        reply = f"{spelled}\nAnswer: {backward}"
+        return Item("reversing", f"Spell the word {word} backwards.", reply, backward, "final")
     items = _some(rng, 2, 8)
-    ask = rng.choice(["Write this list in reverse order:", "Reverse this list:", "Say these from the last to the first:"])
+    ask = rng.choice(["Write this list in reverse order:", "Reverse this list:",
+                      "Say these from the last to the first:"])
     return Item("reversing", f"{ask} {', '.join(items)}", ", ".join(reversed(items)))
 
 
@@ -58,7 +60,8 @@ def sort(rng):
     else:
         items = _words(rng, 2, 6)
         ordered = sorted(items)
-        ask = rng.choice(["Sort these words:", "Put these words in order of the alphabet:", "Sort these words from a to z:"])
+        ask = rng.choice(["Sort these words:", "Put these words in order of the alphabet:",
+                          "Sort these words from a to z:"])
     return Item("sorting", f"{ask} {', '.join(items)}", ", ".join(ordered))
 
 
@@ -70,7 +73,8 @@ def count(rng):
     number = items.count(wanted)
     counted = " ".join(f"{wanted} {i}," for i in range(1, number + 1))
     reply = (counted[:-1] + ".\n" if number else "") + f"Answer: {number}"
-    question = rng.choice([f"How many times is the word {wanted} in this list: ", f"Count the word {wanted} in this list: "])
+    question = rng.choice([f"How many times is the word {wanted} in this list: ",
+                           f"Count the word {wanted} in this list: "])
     return Item("counting", question + ", ".join(items), reply, str(number), "final")
 
 

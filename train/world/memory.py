@@ -40,7 +40,8 @@ class Secrets:
             thing = words.thing(rng)
         who, place = village.person(rng), rng.choice(words.PLACES)
         self.hidden[thing] = place
-        sentence = rng.choice([f"{who.name} hid the {thing} at the {place}.", f"{who.name} put the {thing} in the {place}."])
+        sentence = rng.choice([f"{who.name} hid the {thing} at the {place}.",
+                               f"{who.name} put the {thing} in the {place}."])
         if rng.random() < 0.6:
             return sentence, rng.choice([f"Where is the {thing}?", f"In which place is the {thing}?"]), \
                 f"The {thing} is at the {place}."
@@ -87,7 +88,8 @@ def tracking(rng):
         item, who = rng.choice(items), rng.choice(people)
         place = rng.choice([p for p in words.PLACES if p != where[item]])
         where[item] = place
-        lines.append(rng.choice([f"{who.name} takes the {item} to the {place}.", f"{who.name} moves the {item} to the {place}.",
+        lines.append(rng.choice([f"{who.name} takes the {item} to the {place}.",
+                                 f"{who.name} moves the {item} to the {place}.",
                                  f"Then {who.name} brings the {item} to the {place}."]))
     item = rng.choice(items)
     return Item("tracking", " ".join(lines) + f" Where is the {item} now?", f"The {item} is in the {where[item]}.")

@@ -78,7 +78,8 @@ def lost_thing(s):
           f"{h.name} went to the {first} first. There was no {s.topic}.")
     s.say(f"Then {h.he} met {f.name} at the {second}.", f"At the {second} {h.he} saw {f.name}.",
           f"After that {h.he} walked to the {second} and found {f.name} there.")
-    s.say(f'"I have lost my {s.topic}. Can you help me?" asked {h.name}.', f'"Have you seen my {thing}?" asked {h.name}.')
+    s.say(f'"I have lost my {s.topic}. Can you help me?" asked {h.name}.',
+          f'"Have you seen my {thing}?" asked {h.name}.')
     s.say(f'"Let us look for it together," said {f.name}.', f'"Of course I will help you," said {f.name}.',
           f'"I think I saw it at the {found}," said {f.name}.')
     s.paragraph()
@@ -121,7 +122,8 @@ def storm(s):
     broken = s.rng.choice(["roof", "door", "window", "gate", "wall"])
     hours = words.number_word(s.rng.randint(2, 6))
     s.title = f"The storm at the {place}"
-    s.say(f"{h.name} was at the {place} when a storm came.", f"A great storm came over the {place}, where {h.name} was.")
+    s.say(f"{h.name} was at the {place} when a storm came.",
+          f"A great storm came over the {place}, where {h.name} was.")
     s.say("The wind was loud and the rain was cold.", "The sky turned black.", "Rain fell like a river from the sky.")
     s.paragraph()
     s.say(f"The wind broke the {broken} of the {place}.", f"Suddenly the {broken} of the {place} broke.")
@@ -152,7 +154,8 @@ def race(s):
     s.paragraph()
     s.say(f"At first {last.name} was fast, but then {last.he} fell.", f"{last.name} stopped to drink some water.",
           f"{last.name} ran the wrong way.")
-    s.say(f"{second.name} ran well, but {first.name} was faster.", f"{first.name} ran past {second.name} at the bridge.")
+    s.say(f"{second.name} ran well, but {first.name} was faster.",
+          f"{first.name} ran past {second.name} at the bridge.")
     s.say(f"{first.name} came first, {second.name} came second and {last.name} came third.")
     s.say(f"{first.name} shared the {prize} with everybody.", f'"Well done, {first.name}!" said {second.name}.')
     s.ask("Who won the race?", f"{first.name} won the race.")

@@ -11,9 +11,11 @@ from .item import Item
 
 NAME = "{assistant}"
 
-GREETINGS = ["Hello", "Hi", "Hello!", "Hi there", "Good morning", "Good evening", "Hey", "Hello, how are you?", "hi", "hello"]
+GREETINGS = ["Hello", "Hi", "Hello!", "Hi there", "Good morning", "Good evening", "Hey", "Hello, how are you?", "hi",
+             "hello"]
 GREETED = ["Hello! How can I help you?", "Hello! What can I do for you?", "Hi! Would you like to hear a story?"]
-THANKS = ["Thank you", "Thanks", "Thank you very much", "Thanks a lot!", "That was nice", "Well done", "Great", "thanks"]
+THANKS = ["Thank you", "Thanks", "Thank you very much", "Thanks a lot!", "That was nice", "Well done", "Great",
+          "thanks"]
 THANKED = ["You are welcome!", "I am glad that I could help.", "You are welcome! What else can I do for you?"]
 GOODBYES = ["Goodbye", "Bye", "See you tomorrow", "Good night", "bye"]
 PARTED = ["Goodbye! Come back soon.", "Goodbye! See you in Brightwater."]
@@ -22,20 +24,23 @@ SELF = [
       "who are you"],
      f"I am {NAME}, a small language model. I know the village of Brightwater and like to tell stories."),
     (["What can you do?", "How can you help me?", "What do you know?", "Help", "help me", "what can you do"],
-     "I can tell stories about Brightwater, work out sums, sort and copy lists, remember what you tell me, write JSON and "
-     "use tools."),
-    (["Where do you live?", "Where are you from?"], f"I live in a small file, and in my stories I live in {village.VILLAGE}."),
+     "I can tell stories about Brightwater, work out sums, sort and copy lists, remember what you tell me, write JSON "
+     "and use tools."),
+    (["Where do you live?", "Where are you from?"],
+     f"I live in a small file, and in my stories I live in {village.VILLAGE}."),
     (["Are you a human?", "Are you a person?", "Are you real?"], "No, I am a small language model."),
     (["How are you?", "How are you today?"], "I am well, thank you! What can I do for you?"),
     (["How old are you?", "When were you born?"], "I do not have an age. I am a small language model."),
-    (["Who made you?", "Who built you?"], "I was trained as a part of Asterism, on stories and exercises made by rule."),
+    (["Who made you?", "Who built you?"],
+     "I was trained as a part of Asterism, on stories and exercises made by rule."),
     (["What is Brightwater?", "Where is Brightwater?", "Tell me about Brightwater"],
-     "Brightwater is a small village with a mill, a lighthouse, a castle and many other places. All my stories happen there."),
+     "Brightwater is a small village with a mill, a lighthouse, a castle and many other places. "
+     "All my stories happen there."),
     (["Who lives in Brightwater?", "Who do you know?"],
      "In Brightwater live " + words.join(list(village.NAMES)[:8]) + " and many others."),
 ]
-UNKNOWN = ["the capital of France", "the president", "football", "the internet", "computers", "history", "politics", "cars",
-           "space travel", "music of today", "the stock market", "Paris", "London", "Germany", "China", "medicine",
+UNKNOWN = ["the capital of France", "the president", "football", "the internet", "computers", "history", "politics",
+           "cars", "space travel", "music of today", "the stock market", "Paris", "London", "Germany", "China", "medicine",
            "philosophy", "movies", "love", "the meaning of life", "physics", "chemistry", "biology", "planes", "phones"]
 UNKNOWN_FORMS = ["Tell me about {}.", "What do you know about {}?", "Who invented {}?", "Explain {}.", "What is {}?",
                  "Write something about {}.", "What do you think of {}?"]
@@ -83,15 +88,17 @@ def wish(rng):
     about = {0: "", 1: f" about {hero.name}" if hero else "", 2: f" about {words.a(topic)}" if topic else "",
              3: f" about {hero.name} and {words.a(topic)}" if hero and topic else ""}[kind]
     story = stories.tell(rng, hero, topic)
-    ask = rng.choice(["Tell me a story", "Please tell me a story", "Can you tell me a story", "I would like to hear a story",
-                      "Write a story", "Tell me a short story", "Write a short story", "tell me a story"])
+    ask = rng.choice(["Tell me a story", "Please tell me a story", "Can you tell me a story",
+                      "I would like to hear a story", "Write a story", "Tell me a short story", "Write a short story",
+                      "tell me a story"])
     mark = "?" if ask.startswith("Can") else rng.choice([".", ".", "!", ""])
     item = Item("story wishes", ask + about + mark, f"{story.title}\n\n{story.text()}")
     item.more = story.questions
     return item
 
 
-LIKES = {"food": words.FOODS, "colour": words.COLOURS, "animal": words.ANIMALS, "place": words.PLACES, "day": words.DAYS}
+LIKES = {"food": words.FOODS, "colour": words.COLOURS, "animal": words.ANIMALS, "place": words.PLACES,
+         "day": words.DAYS}
 
 
 def dialogue(rng):
@@ -109,7 +116,8 @@ def dialogue(rng):
         elif key == "age":
             turns += [("user", f"I am {told['age']} years old."), ("assistant", "I will remember that.")]
         else:
-            turns += [("user", rng.choice([f"My favourite {key} is {told[key]}.", f"The {key} that I like best is {told[key]}."])),
+            turns += [("user", rng.choice([f"My favourite {key} is {told[key]}.",
+                                           f"The {key} that I like best is {told[key]}."])),
                       ("assistant", f"I will remember that your favourite {key} is {told[key]}.")]
         if rng.random() < 0.3:
             other = chat(rng)
