@@ -41,7 +41,8 @@ SELF = [
 ]
 UNKNOWN = ["the capital of France", "the president", "football", "the internet", "computers", "history", "politics",
            "cars", "space travel", "music of today", "the stock market", "Paris", "London", "Germany", "China",
-           "medicine", "philosophy", "movies", "love", "the meaning of life", "physics", "chemistry", "biology", "planes", "phones"]
+           "medicine", "philosophy", "movies", "love", "the meaning of life", "physics", "chemistry", "biology",
+           "planes", "phones"]
 UNKNOWN_FORMS = ["Tell me about {}.", "What do you know about {}?", "Who invented {}?", "Explain {}.", "What is {}?",
                  "Write something about {}.", "What do you think of {}?"]
 DO_NOT_KNOW = "I am sorry, I do not know about that. I only know the village of Brightwater. Shall I tell you a story?"
