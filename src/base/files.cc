@@ -103,6 +103,19 @@ Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
       fmt::format("{}: longer than {} bytes, the most that is read of it", path, max_bytes));
 }
 
+Result<std::string> FileToReplace(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path file = fs::weakly_canonical(path, error);
+  if (error) return SystemError(error.value(), path);
+  const fs::file_type type = fs::status(file, error).type();
+  if (type == fs::file_type::directory)
+    return InvalidArgument(path + ": is a folder, a file's name is needed");
+  if (type != fs::file_type::regular && type != fs::file_type::not_found)
+    return InvalidArgument(path + ": is not an ordinary file, and must not be replaced by one");
+  return file.string();
+}
+
 Status WriteFileAtomically(const std::string& path, Bytes content) {
   AtomicFile file = TRY(AtomicFile::Create(path));
   TRY(file.Write(content));
@@ -110,15 +123,18 @@ Status WriteFileAtomically(const std::string& path, Bytes content) {
 }
 
 Result<AtomicFile> AtomicFile::Create(const std::string& path) {
+  std::string file = TRY(FileToReplace(path));
   static std::atomic<uint64_t> counter = 0;
   // A name that is taken was left by a crash of an earlier process with the same number.
   constexpr int kAttempts = 100;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     std::string temporary_path =
-        fmt::format("{}/.asterism-{}-{}.new", FolderOf(path), getpid(), counter++);
+        fmt::format("{}/.asterism-{}-{}.new", FolderOf(file), getpid(), counter++);
     const int descriptor =
         open(temporary_path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor >= 0) return AtomicFile(path, std::move(temporary_path), descriptor);
+    if (descriptor >= 0) {
+      return AtomicFile(std::move(file), std::move(temporary_path), descriptor);
+    }
     if (errno != EEXIST) return SystemError(errno, path);
   }
   return SystemError(EEXIST, FolderOf(path) + "/.asterism-*.new");

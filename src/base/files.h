@@ -20,6 +20,10 @@ namespace aster {
 // max_bytes.
 Result<std::string> ReadFile(const std::string& path, size_t max_bytes);
 
+// The file that a new one of this name would replace: links are followed. An error where that is a
+// folder, a device or a pipe, whose place no file must take.
+Result<std::string> FileToReplace(const std::string& path);
+
 Status WriteFileAtomically(const std::string& path, Bytes content);
 
 // A file that appears under its name, complete, with Commit(), or never: until then the bytes go to

@@ -60,6 +60,30 @@ TEST_F(Files, WhatIsWrittenIsRead) {
   EXPECT_EQ(FileCount(), 1U);
 }
 
+TEST_F(Files, OnlyOrdinaryFilesAreReplaced) {
+  const std::string pipe = folder_.File("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& path : {pipe, folder_.path(), std::string("/dev/null")}) {
+    const Status refused = WriteFileAtomically(path, AsBytes("x"));
+    ASSERT_FALSE(refused.ok()) << path;
+    EXPECT_EQ(refused.error().code(), Code::kInvalidArgument);
+  }
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  EXPECT_EQ(FileCount(), 1U);
+}
+
+TEST_F(Files, LinksStayAndWhatTheyNameIsReplaced) {
+  const std::string file = folder_.File("file"), link = folder_.File("link");
+  ASSERT_TRUE(WriteFileAtomically(file, AsBytes("old")).ok());
+  std::filesystem::create_symlink("file", link);
+  for (const std::string content : {"new", "newer"}) {
+    ASSERT_TRUE(WriteFileAtomically(link, AsBytes(content)).ok());
+    EXPECT_TRUE(std::filesystem::is_symlink(link));
+    EXPECT_EQ(ReadFile(file, 10).value(), content);
+  }
+}
+
 TEST_F(Files, ReadingIsBounded) {
   const std::string path = folder_.File("a");
   for (size_t size : {1, 4095, 4096, 4097, 100'000}) {

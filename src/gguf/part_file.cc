@@ -14,6 +14,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/files.h"
+
 namespace aster::gguf {
 namespace {
 
@@ -22,11 +24,6 @@ constexpr size_t kBufferBytes = size_t{1} << 20;
 // The most that one write takes; Linux stops at 2 GiB anyway.
 constexpr size_t kMaxWriteBytes = size_t{1} << 30;
 constexpr mode_t kFileMode = 0666;  // less the umask
-
-bool IsFolder(const std::string& path) {
-  struct stat info{};
-  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-}
 
 // Whether `path` still names the file that is open as `descriptor`.
 bool IsStillThere(const std::string& path, int descriptor) {
@@ -39,9 +36,8 @@ bool IsStillThere(const std::string& path, int descriptor) {
 }  // namespace
 
 Result<PartFile> PartFile::Create(const std::string& path, uint64_t expected_bytes) {
-  if (IsFolder(path)) return InvalidArgument(path + ": is a folder, a file's name is needed");
   PartFile file;
-  file.path_ = path;
+  file.path_ = TRY(FileToReplace(path));
   const std::string part_path = file.part_path();
   // Not O_TRUNC: if another program is writing it, its bytes are to stay.
   file.descriptor_ = open(part_path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kFileMode);

@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/checked.h"
+#include "base/units.h"
 
 namespace aster::kv {
 
@@ -73,8 +74,10 @@ Status PageTable::Reserve(LayerRange layers, uint32_t count) {
   const uint64_t available_bytes = pool_->usage().available_bytes();
   if (missing_bytes > available_bytes) {
     return ResourceExhausted(fmt::format(
-        "{} bytes are needed to remember {} more positions after {}, {} of a budget of {} are free",
-        missing_bytes, count, begin, available_bytes, pool_->usage().budget_bytes));
+        "{} are needed to remember {} more positions after {}, and {} of {} are free: allow more "
+        "memory for keys and values",
+        FormatBytes(missing_bytes), count, begin, FormatBytes(available_bytes),
+        FormatBytes(pool_->usage().budget_bytes)));
   }
   for (uint32_t layer = layers.begin; layer < layers.end; ++layer) Length(layer) = begin;
   history_.Truncate(*std::ranges::max_element(lengths_));

@@ -147,8 +147,8 @@ TEST(PageTable, ReserveFailsWithoutChangeAndSaysWhatIsMissing) {
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code(), Code::kResourceExhausted);
   EXPECT_EQ(status.error().message(),
-            "16384 bytes are needed to remember 30 more positions after 40, 0 of a budget of 24576 "
-            "are free");
+            "16.0 KiB are needed to remember 30 more positions after 40, and 0 B of 24.0 KiB are "
+            "free: allow more memory for keys and values");
   twin.Verify();
   EXPECT_TRUE(twin.Compute(layout.all_layers(), Tokens(8)));
   twin.Verify();

@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/checked.h"
+#include "base/units.h"
 #include "kv/page_codec.h"
 
 namespace aster::kv {
@@ -36,8 +37,9 @@ Result<PageRef> Pool::Allocate(size_t page_bytes) {
     }
     if (!DropBlank() && !EvictOldest()) {
       return ResourceExhausted(
-          fmt::format("{} bytes are needed for keys and values, {} of a budget of {} are free",
-                      bytes, usage_.available_bytes(), usage_.budget_bytes));
+          fmt::format("{} are needed for keys and values, {} of {} are free: allow more memory",
+                      FormatBytes(bytes), FormatBytes(usage_.available_bytes()),
+                      FormatBytes(usage_.budget_bytes)));
     }
   }
   usage_.blank_bytes -= bytes;

@@ -47,8 +47,9 @@ TEST(Pool, SaysWhatIsMissing) {
   const Result<PageRef> b = pool.Allocate(2 * kPage);
   ASSERT_FALSE(b.ok());
   EXPECT_EQ(b.error().code(), Code::kResourceExhausted);
-  EXPECT_EQ(b.error().message(),
-            "8192 bytes are needed for keys and values, 4096 of a budget of 12288 are free");
+  EXPECT_EQ(
+      b.error().message(),
+      "8.00 KiB are needed for keys and values, 4.00 KiB of 12.0 KiB are free: allow more memory");
   EXPECT_TRUE(pool.Allocate(kPage).ok());
 }
 
