@@ -63,7 +63,7 @@ Result<std::unique_ptr<LocalModel>> LocalModel::Share(const LocalModel& other,
 }
 
 kv::PageTable LocalModel::NewTable() {
-  return {*layout_, pages_, {slice().layer_begin, slice().layer_end}};
+  return {*layout_, pages_, layers()};
 }
 
 }  // namespace aster::engine

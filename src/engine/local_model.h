@@ -51,6 +51,9 @@ class LocalModel {
   uint64_t packed_bytes() const { return weights_->PackedBytes(); }
   const model::Weights& weights() const { return *weights_; }
   const kv::Layout& layout() const { return *layout_; }
+  kv::LayerRange layers() const { return {slice().layer_begin, slice().layer_end}; }
+  // Of the memory that sequences share.
+  const kv::Pool::Usage& memory() const { return pages_.usage(); }
 
   // What a new sequence remembers: nothing yet. The model outlives it.
   kv::PageTable NewTable();

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// One request, from its prompt to its end: the scheduler for those who have nothing else to do.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "engine/request.h"
+#include "text/tokenizer.h"
+
+namespace aster::engine {
+
+struct Generated {
+  std::vector<int32_t> tokens;  // of the answer
+  std::string text;
+  Finish finish;  // its text is part of `text` already; never kFailed
+};
+
+// Answers `request`, and calls what it names. `is_cancelled` (null: never) is asked before every
+// step. `batch_tokens` of the prompt are computed between two questions. An error if the request is
+// refused or fails.
+Result<Generated> Generate(LocalModel& model, const text::Tokenizer* tokenizer, const Clock& clock,
+                           Request request, const std::function<bool()>& is_cancelled = nullptr,
+                           uint32_t batch_tokens = 512);
+
+}  // namespace aster::engine

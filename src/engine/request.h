@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What the scheduler is asked for, and what it tells. Must not know how it is done.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/sampler.h"
+#include "engine/sequence.h"
+
+namespace aster::engine {
+
+using RequestId = uint64_t;
+
+inline constexpr uint64_t kNoTokenLimit = std::numeric_limits<uint64_t>::max();
+
+enum class FinishReason : uint8_t {
+  kStopToken,
+  kStopString,
+  kLength,   // max_tokens
+  kContext,  // context_limit
+  kCancelled,
+  kFailed,  // the Status says why
+};
+// "stop token", "length"… for people and logs.
+std::string_view FinishReasonName(FinishReason reason);
+
+// A token of the answer.
+struct Delta {
+  RequestId id;
+  const Choice& choice;
+  std::string_view text;  // that may be shown now: whole characters, never part of a stop string
+};
+
+struct RequestCounts {
+  uint64_t prompt = 0;     // tokens
+  uint64_t cached = 0;     // of the prompt, that were remembered already
+  uint64_t generated = 0;  // tokens, the one that stopped it included
+  uint64_t replayed = 0;   // tokens computed again, because memory ran out
+};
+
+struct RequestTimes {
+  int64_t waited_ns = 0;   // until it was begun
+  int64_t prefill_ns = 0;  // from there to the first token
+  int64_t decode_ns = 0;   // from there to the last: generated - 1 tokens
+};
+
+struct Finish {
+  RequestId id = 0;
+  FinishReason reason = FinishReason::kFailed;
+  Status status = {};            // an error if it failed
+  std::string text = {};         // held back until now
+  int32_t stop_token = -1;       // for kStopToken
+  std::string stop_string = {};  // for kStopString
+  RequestCounts counts = {};
+  RequestTimes times = {};
+};
+
+// Callbacks come from Scheduler::Step. They may submit and cancel, but not step, and they do not
+// throw. None comes for a request that Submit refused.
+struct Request {
+  // Its history is the prompt; at least one token. Lent until the request is finished: nobody else
+  // touches it. Afterwards it holds the prompt and every token of the answer, the last one pending.
+  Sequence* sequence = nullptr;
+  SamplingOptions sampling = {};
+  LogitsEditor edit_logits = nullptr;
+  uint64_t max_tokens = kNoTokenLimit;  // 0 only computes the prompt
+  std::vector<int32_t> stop_tokens = {};
+  std::vector<std::string> stop_strings = {};
+  uint32_t context_limit = 0;  // tokens of prompt and answer; 0: what the model was trained for
+  bool show_control = false;   // control tokens become text
+
+  // Tokens of the prompt that are computed, first those that were remembered already.
+  std::function<void(uint64_t done, uint64_t total)> on_prefill = nullptr;
+  std::function<void(const Delta&)> on_token = nullptr;
+  std::function<void(const Finish&)> on_finish = nullptr;
+};
+
+}  // namespace aster::engine

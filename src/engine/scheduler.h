@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Answers many requests on one model at once: every step computes the next token of each answer
+// and, beside them, pieces of waiting prompts. What a request is answered does not depend on the
+// others. Must not know threads, networks or other machines.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "engine/local_model.h"
+#include "engine/request.h"
+#include "text/tokenizer.h"
+
+namespace aster::engine {
+
+struct SchedulerOptions {
+  uint32_t batch_tokens = 512;  // of prompts, in one step
+  uint32_t max_running = 64;    // requests
+};
+
+// Since the scheduler was made.
+struct SchedulerCounters {
+  uint64_t steps = 0;
+  uint64_t submitted = 0;
+  uint64_t finished = 0;        // cancelled and failed ones too
+  uint64_t prefill_tokens = 0;  // computed
+  uint64_t cached_tokens = 0;   // of prompts, not computed because they were remembered
+  uint64_t decode_tokens = 0;   // chosen, but for each answer's first
+  uint64_t replayed_tokens = 0;
+  uint64_t put_back = 0;  // times that a request gave its memory to older ones
+  // The longest that an answer which had begun waited for its next token, while it was running.
+  uint64_t longest_wait_steps = 0;  // 1: every step had one
+  int64_t longest_wait_ns = 0;
+};
+
+class RunningRequest;
+
+// The caller's thread computes, in Step, and calls everything else, too. Model, tokenizer, clock
+// and submitted sequences outlive it. Requests that are not finished when it is destroyed are
+// dropped without a word.
+class Scheduler {
+ public:
+  // Without a tokenizer there are tokens, but no texts and no stop strings.
+  Scheduler(LocalModel& model, const text::Tokenizer* tokenizer, const Clock& clock,
+            SchedulerOptions options = {});
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  // Refuses what can never be answered: bad options, an empty prompt, one that leaves no room for
+  // an answer within the context, or one that does not fit into the whole memory.
+  Result<RequestId> Submit(Request request);
+  // It is finished as cancelled at the beginning of the next step. Nothing happens if it is
+  // finished already.
+  void Cancel(RequestId id);
+
+  // Whether there is nothing to do.
+  bool idle() const { return waiting_.empty() && running_.empty(); }
+  // One batch. Fails only if it is called from a callback: what goes wrong with a request is told
+  // to that one.
+  Status Step();
+
+  size_t waiting_count() const { return waiting_.size(); }
+  size_t running_count() const { return running_.size(); }
+  const SchedulerCounters& counters() const { return counters_; }
+
+ private:
+  using Requests = std::vector<std::unique_ptr<RunningRequest>>;
+
+  // What a request computes in a step.
+  struct Share {
+    RunningRequest* request;
+    uint32_t count;  // of its pending tokens
+  };
+
+  Status Check(const Request& request) const;
+  Status CheckPrompt(const Request& request) const;
+  void FinishCancelled();
+  void Admit();
+  bool FitsNow(RunningRequest& request);
+  void PlanDecodes();
+  void PlanPrefills();
+  void ReserveMemory();
+  bool FreeMemoryFor(const RunningRequest& needy);
+  void PutBack(RunningRequest& request);
+  void RunBatch();
+  void RunShares(size_t begin, size_t end);
+  void TakeLogits(RunningRequest& request, std::span<const float> logits);
+  void Remove(RunningRequest& request);
+
+  LocalModel& model_;
+  const text::Tokenizer* const tokenizer_;
+  const Clock& clock_;
+  const SchedulerOptions options_;
+
+  Requests waiting_;  // the oldest first
+  Requests running_;  // the oldest first
+  std::vector<Share> shares_;
+  RequestId next_id_ = 1;
+  RequestId last_prefilled_ = 0;  // whose turn it was
+  bool stepping_ = false;
+  SchedulerCounters counters_;
+};
+
+}  // namespace aster::engine
