@@ -21,11 +21,23 @@ constexpr size_t kMaxIdsBytes = size_t{100} << 20;
 }  // namespace
 
 void ModelOptions::Declare(CLI::App& app) {
+  DeclareModel(app);
+  DeclareThreads(app);
+  DeclareMemory(app);
+}
+
+void ModelOptions::DeclareModel(CLI::App& app) {
   app.add_option("model", paths,
                  "A GGUF file, any part of a split model, or files that each hold some layers")
       ->required()
       ->type_name("MODEL");
+}
+
+void ModelOptions::DeclareThreads(CLI::App& app) {
   app.add_option("--threads", threads, "Threads (all cores where not given)")->type_name("N");
+}
+
+void ModelOptions::DeclareMemory(CLI::App& app) {
   app.add_option("--kv-type", kv_type, "Numbers of remembered keys and values")
       ->check(CLI::IsMember({"f16", "bf16", "q8"}))
       ->type_name("TYPE");

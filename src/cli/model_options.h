@@ -28,7 +28,11 @@ struct ModelOptions {
   uint32_t kv_sinks = 0;
   std::string kv_memory = "1GiB";
 
+  // Everything below; or, for commands with other ideas of what a model or a thread is, in parts.
   void Declare(CLI::App& app);
+  void DeclareModel(CLI::App& app);
+  void DeclareThreads(CLI::App& app);
+  void DeclareMemory(CLI::App& app);
   Result<engine::LocalModelOptions> ForEngine() const;
 };
 

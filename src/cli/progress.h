@@ -16,17 +16,22 @@ namespace aster::cli {
 // error is not a terminal. The line is wiped at the end. One thread at a time may call Update.
 class Progress {
  public:
-  Progress(const Console& console, Clock& clock, std::string label);
+  enum class Unit : uint8_t { kBytes, kTokens, kSteps };
+
+  Progress(const Console& console, const Clock& clock, std::string label, Unit unit = Unit::kBytes);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  void Update(uint64_t done_bytes, uint64_t total_bytes);
+  void Update(uint64_t done, uint64_t total);
+  // What is being done now, where that changes on the way.
+  void SetLabel(std::string label) { label_ = std::move(label); }
 
  private:
   const Console& console_;
-  Clock& clock_;
-  const std::string label_;
+  const Clock& clock_;
+  const Unit unit_;
+  std::string label_;
   const int64_t start_ns_;
   int64_t drawn_ns_ = 0;  // when the line was last drawn; 0 before the first time
 };

@@ -3,6 +3,8 @@
 
 #include <immintrin.h>
 
+#include <utility>
+
 #include "kernels/limits.h"
 
 namespace aster::kernels {
@@ -11,19 +13,24 @@ namespace {
 // Enough sums to hide the latency of an addition behind twelve others.
 constexpr int kSums = 12;
 
+// What the compiler takes for unknown: equal sums would be added up once for all.
+void Hide(__m256i& value) { __asm__ volatile("" : "+x"(value)); }
+
 // Bytes times bytes in pairs to 16 bits, those times one in pairs to 32 bits.
-uint64_t Dot(uint64_t rounds) {
-  __m256i sums[kSums];
-  for (__m256i& sum : sums) sum = _mm256_setzero_si256();
+__m256i AddProducts(__m256i sum, __m256i& bytes, __m256i ones) {
+  Hide(bytes);  // a product is not to be made once for all
+  return _mm256_add_epi32(sum, _mm256_madd_epi16(_mm256_maddubs_epi16(bytes, bytes), ones));
+}
+
+// Every sum has a name of its own for the compiler, which then keeps it in a register.
+template <size_t... I>
+uint64_t DotWith(uint64_t rounds, std::index_sequence<I...>) {
+  __m256i sums[] = {(static_cast<void>(I), _mm256_setzero_si256())...};
   __m256i bytes = _mm256_set1_epi8(1);
   const __m256i ones = _mm256_set1_epi16(1);
+  (Hide(sums[I]), ...);
   for (uint64_t round = 0; round < rounds; ++round) {
-#pragma GCC unroll 12
-    for (int i = 0; i < kSums; ++i) {
-      __asm__ volatile("" : "+x"(bytes));  // a product is not to be made once for all
-      const __m256i pairs = _mm256_maddubs_epi16(bytes, bytes);
-      sums[i] = _mm256_add_epi32(sums[i], _mm256_madd_epi16(pairs, ones));
-    }
+    ((sums[I] = AddProducts(sums[I], bytes, ones)), ...);
   }
   uint64_t total = 0;
   for (const __m256i& sum : sums) {
@@ -33,6 +40,8 @@ uint64_t Dot(uint64_t rounds) {
   }
   return total;
 }
+
+uint64_t Dot(uint64_t rounds) { return DotWith(rounds, std::make_index_sequence<kSums>()); }
 
 uint64_t Read(const uint8_t* bytes, size_t count) {
   constexpr size_t kStep = 8 * sizeof(__m256i);

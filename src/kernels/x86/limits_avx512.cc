@@ -3,6 +3,8 @@
 
 #include <immintrin.h>
 
+#include <utility>
+
 #include "kernels/limits.h"
 
 namespace aster::kernels {
@@ -11,14 +13,18 @@ namespace {
 // Two a cycle, five cycles each, and more than twice that.
 constexpr int kSums = 24;
 
-uint64_t Dot(uint64_t rounds) {
-  __m512i sums[kSums];
-  for (__m512i& sum : sums) sum = _mm512_setzero_si512();
+// What the compiler takes for unknown: equal sums would be added up once for all.
+void Hide(__m512i& value) { __asm__ volatile("" : "+v"(value)); }
+
+// Every sum has a name of its own for the compiler, which then keeps it in a register.
+template <size_t... I>
+uint64_t DotWith(uint64_t rounds, std::index_sequence<I...>) {
+  __m512i sums[] = {(static_cast<void>(I), _mm512_setzero_si512())...};
   __m512i bytes = _mm512_set1_epi8(1);
+  (Hide(sums[I]), ...);
   for (uint64_t round = 0; round < rounds; ++round) {
-    __asm__ volatile("" : "+v"(bytes));
-#pragma GCC unroll 24
-    for (int i = 0; i < kSums; ++i) sums[i] = _mm512_dpbusd_epi32(sums[i], bytes, bytes);
+    Hide(bytes);
+    ((sums[I] = _mm512_dpbusd_epi32(sums[I], bytes, bytes)), ...);
   }
   uint64_t total = 0;
   for (const __m512i& sum : sums) {
@@ -28,6 +34,8 @@ uint64_t Dot(uint64_t rounds) {
   }
   return total;
 }
+
+uint64_t Dot(uint64_t rounds) { return DotWith(rounds, std::make_index_sequence<kSums>()); }
 
 // A plain run of loads is what the hardware's own prefetching knows best, but some machines gain
 // from being told what comes next.

@@ -3,6 +3,8 @@
 
 #include <immintrin.h>
 
+#include <utility>
+
 #include "kernels/limits.h"
 
 namespace aster::kernels {
@@ -11,14 +13,18 @@ namespace {
 // Two a cycle, five cycles each, leave two registers for the factors.
 constexpr int kSums = 12;
 
-uint64_t Dot(uint64_t rounds) {
-  __m256i sums[kSums];
-  for (__m256i& sum : sums) sum = _mm256_setzero_si256();
+// What the compiler takes for unknown: equal sums would be added up once for all.
+void Hide(__m256i& value) { __asm__ volatile("" : "+x"(value)); }
+
+// Every sum has a name of its own for the compiler, which then keeps it in a register.
+template <size_t... I>
+uint64_t DotWith(uint64_t rounds, std::index_sequence<I...>) {
+  __m256i sums[] = {(static_cast<void>(I), _mm256_setzero_si256())...};
   __m256i bytes = _mm256_set1_epi8(1);
+  (Hide(sums[I]), ...);
   for (uint64_t round = 0; round < rounds; ++round) {
-    __asm__ volatile("" : "+x"(bytes));
-#pragma GCC unroll 12
-    for (int i = 0; i < kSums; ++i) sums[i] = _mm256_dpbusd_avx_epi32(sums[i], bytes, bytes);
+    Hide(bytes);
+    ((sums[I] = _mm256_dpbusd_avx_epi32(sums[I], bytes, bytes)), ...);
   }
   uint64_t total = 0;
   for (const __m256i& sum : sums) {
@@ -28,6 +34,8 @@ uint64_t Dot(uint64_t rounds) {
   }
   return total;
 }
+
+uint64_t Dot(uint64_t rounds) { return DotWith(rounds, std::make_index_sequence<kSums>()); }
 
 // Streams as many registers at once as the loop of limits_avx2.cc, two lines further ahead.
 uint64_t Read(const uint8_t* bytes, size_t count) {

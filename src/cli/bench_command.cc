@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// aster bench: how fast a model runs here, beside what the machine could do at most.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/machine.h"
+#include "cli/bench_report.h"
+#include "cli/commands.h"
+#include "cli/model_options.h"
+#include "cli/progress.h"
+#include "kernels/isa_choice.h"
+#include "model/memory.h"
+
+namespace aster::cli {
+namespace {
+
+// Above this a plan is a slip of the finger.
+constexpr uint32_t kMostTokens = 1 << 24;
+constexpr uint32_t kMostSequences = 4096;
+
+struct Options {
+  ModelOptions model;
+  engine::MeasurePlan plan = {.prompts = {512}};
+  std::vector<std::string> compare;  // two files
+  std::string against;               // a file to hold this run against
+  bool json = false;
+};
+
+std::string NameOf(const gguf::Metadata& metadata) {
+  const auto name = metadata.Get<std::string_view>("general.name");
+  return name.ok() ? std::string(*name) : "";
+}
+
+Result<ExitStatus> Compare(const Options& options, const std::vector<BenchRate>& first,
+                           const std::vector<BenchRate>& second, Console& console) {
+  const auto ratios = TRY(CompareRates(first, second));
+  if (options.json) {
+    console.Print("{}\n", RatiosToJson(ratios).dump(2));
+  } else {
+    PrintRatios(ratios, console);
+  }
+  return kExitOk;
+}
+
+Result<engine::MeasureReport> MeasureWithProgress(const engine::LocalModel& model,
+                                                  const engine::LocalModelOptions& options,
+                                                  const engine::MeasurePlan& plan,
+                                                  Console& console) {
+  const SystemClock clock;
+  Progress steps(console, clock, "", Progress::Unit::kSteps);
+  Progress fill(console, clock, "texts to go on from", Progress::Unit::kTokens);
+  return engine::Measure(
+      model, options, plan, clock,
+      {.on_step =
+           [&](const std::string& what, uint64_t done, uint64_t total) {
+             steps.SetLabel(what);
+             steps.Update(done, total);
+           },
+       .on_fill = [&](uint64_t done, uint64_t total) { fill.Update(done, total); }});
+}
+
+// Of several runs of one report, "--prompt 0" leaves prompts out as "--gen 0" does answers.
+engine::MeasurePlan PlanOf(const Options& options) {
+  engine::MeasurePlan plan = options.plan;
+  std::erase(plan.prompts, 0u);
+  return plan;
+}
+
+Result<BenchReport> MeasureModel(const Options& options, Console& console) {
+  const engine::MeasurePlan plan = PlanOf(options);
+  const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options.model.paths));
+  ModelOptions load = options.model;
+  load.threads = *std::max_element(plan.threads.begin(), plan.threads.end());
+  const SystemClock clock;
+  const int64_t start_ns = clock.NowNs();
+  const auto model = TRY(LoadModel(files, load, console));
+
+  BenchReport report{.model = options.model.paths.front(),
+                     .model_name = NameOf(files.metadata()),
+                     .architecture = std::string(model::ArchName(model->shape().arch)),
+                     .isa = std::string(kernels::IsaName(model->isa())),
+                     .kv_type = options.model.kv_type,
+                     .packed_bytes = model->packed_bytes(),
+                     .load_threads = load.threads,
+                     .load_ns = clock.NowNs() - start_ns,
+                     .load_peak_bytes = PeakMemoryBytes(),
+                     .repetitions = plan.repetitions,
+                     .chunk = plan.chunk,
+                     .measured = {}};
+  for (const gguf::File& file : files.files()) report.file_bytes += file.size_bytes();
+  engine::LocalModelOptions measured = TRY(load.ForEngine());
+  measured.memory_bytes = engine::MemoryFor(plan, model->layout(), model->layout().all_layers());
+  report.measured = TRY(MeasureWithProgress(*model, measured, plan, console));
+  report.peak_bytes = PeakMemoryBytes();
+  return report;
+}
+
+Result<ExitStatus> Bench(const Options& options, Console& console) {
+  if (!options.compare.empty()) {
+    return Compare(options, TRY(ReadRates(options.compare[0])), TRY(ReadRates(options.compare[1])),
+                   console);
+  }
+  // Before minutes are spent on measuring.
+  std::vector<BenchRate> earlier;
+  if (!options.against.empty()) earlier = TRY(ReadRates(options.against));
+  const BenchReport report = TRY(MeasureModel(options, console));
+  if (options.json) {
+    console.Print(
+        "{}\n", BenchToJson(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  } else {
+    PrintBench(report, console);
+  }
+  if (options.against.empty()) return kExitOk;
+  const auto ratios = TRY(CompareRates(earlier, RatesOf(report)));
+  console.Write(options.json ? "" : "\n");
+  if (!options.json) PrintRatios(ratios, console);
+  return kExitOk;
+}
+
+template <typename T>
+CLI::Option* AddList(CLI::App& app, const char* flag, std::vector<T>& values, const char* text,
+                     uint32_t least, uint32_t most) {
+  return app.add_option(flag, values, text)
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->take_all()
+      ->check(CLI::Range(least, most))
+      ->type_name("N,…");
+}
+
+}  // namespace
+
+Run DeclareBench(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  options->plan.threads = {UsableCpuCount()};
+  options->model.DeclareModel(app);
+  options->model.DeclareMemory(app);
+  app.remove_option(app.get_option("--kv-memory"));  // as much as the plan takes
+  engine::MeasurePlan& plan = options->plan;
+  AddList(app, "--prompt", plan.prompts, "Lengths of prompts; 0 for none", 0, kMostTokens);
+  app.add_option("--gen", plan.answer, "Length of each answer; 0 for none")
+      ->check(CLI::Range(0u, kMostTokens))
+      ->type_name("N");
+  AddList(app, "--depth", plan.depths, "Tokens that stand before", 0, kMostTokens);
+  AddList(app, "--threads", plan.threads, "Threads (all cores where not given)", 1,
+          ThreadPool::kMaxThreadCount);
+  AddList(app, "--batch", plan.batches, "Sequences that are answered at once", 1, kMostSequences);
+  app.add_option("--reps", plan.repetitions, "Repetitions, of which the median counts")
+      ->check(CLI::Range(1, 1000))
+      ->type_name("N");
+  app.add_option("--chunk", plan.chunk, "Tokens of a prompt that are computed together")
+      ->check(CLI::Range(1, 1 << 16))
+      ->type_name("N");
+  CLI::Option* json = app.add_flag("--json", options->json, "Print one JSON document");
+  CLI::Option* compare =
+      app.add_option("--compare", options->compare, "Measure nothing: ratios of two reports")
+          ->expected(2)
+          ->type_name("FIRST SECOND");
+  app.add_option("--against", options->against, "After measuring, ratios to an earlier report")
+      ->excludes(compare)
+      ->excludes(json)
+      ->type_name("FILE");
+  CLI::Option* model = app.get_option("model")->required(false)->excludes(compare);
+  app.callback([model, compare] {
+    if (model->empty() && compare->empty()) throw CLI::RequiredError("model");
+  });
+  app.footer(
+      "Prompts are held against the integer multiply-adds that this machine can do, answers "
+      "against the bytes of\n"
+      "weights, keys and values that it can read, both measured with the same threads. Sequences "
+      "that are answered at\n"
+      "once share the text that stands before.\n"
+      "  aster bench m.gguf --prompt 512,2048 --gen 128 --depth 0,4096 --threads 1,2 --json > "
+      "a.json\n"
+      "  aster bench m.gguf --gen 64 --prompt 0 --batch 1,8,32\n"
+      "  aster bench --compare a.json b.json");
+  return [options](Console& console) { return Bench(*options, console); };
+}
+
+}  // namespace aster::cli
