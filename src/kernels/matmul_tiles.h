@@ -20,10 +20,6 @@
 namespace aster::kernels {
 namespace {
 
-// So many rows are done one panel at a time, so that weights are one stream from memory; more are
-// done in tiles of several panels.
-inline constexpr int kFewRows = 4;
-
 // --- Helpers.
 
 template <int kValue>
@@ -51,11 +47,20 @@ struct TileRows {
   const uint8_t* word(size_t index) const { return words + index * group_rows * kWordBytes; }
 };
 
+// What a tile brings near while it goes through its weights: at every `step`th block, from block
+// `first` on, that which is `bytes` further.
+struct Ahead {
+  size_t bytes;
+  size_t first;
+  size_t step;
+};
+
 // What the weights of a tile are: panel p starts p * panel_blocks blocks further.
 template <typename Block>
 struct TilePanels {
   const Block* blocks;
   size_t panel_blocks;
+  Ahead ahead;
 
   const Block& block(size_t panel, size_t index) const {
     return blocks[panel * panel_blocks + index];
@@ -67,16 +72,27 @@ struct TileSums {
   typename V::Floats at[kPanels][kRows];
 };
 
-// Where few rows share the weights, these are one stream from memory: asks for what comes some way
-// further, about as much as a core has under way at its full bandwidth.
-template <int kPanels, typename Block>
-[[gnu::always_inline]] inline void PrefetchAhead(const Block& block) {
-  constexpr size_t kAheadBytes = 4096;
-  if constexpr (kPanels == 1) {
-    const auto* ahead = reinterpret_cast<const char*>(&block) + kAheadBytes;
-    for (size_t i = 0; i < sizeof(Block); i += 64) __builtin_prefetch(ahead + i);
+// Carries out a tile's Ahead. Small blocks are counted kBlocks at a time.
+template <typename Block, int kPanels, int kBlocks = 1>
+class Prefetch {
+ public:
+  explicit Prefetch(const TilePanels<Block>& panels) : panels_(panels), next_(panels.ahead.first) {}
+
+  [[gnu::always_inline]] void At(size_t index) {
+    if (index < next_) return;
+    next_ += panels_.ahead.step;
+    for (int p = 0; p < kPanels; ++p) {
+      const auto* block = reinterpret_cast<const char*>(&panels_.block(p, index * kBlocks));
+      for (size_t i = 0; i < kBlocks * sizeof(Block); i += 64) {
+        __builtin_prefetch(block + panels_.ahead.bytes + i);
+      }
+    }
   }
-}
+
+ private:
+  const TilePanels<Block>& panels_;
+  size_t next_;
+};
 
 // --- Types with a scale per 32 weights.
 
@@ -127,8 +143,9 @@ struct ScaledTile {
   template <int kPanels, int kRows>
   static void Run(const TilePanels<Block>& panels, const TileRows& rows, size_t,
                   TileSums<V, kPanels, kRows>& sums) {
+    Prefetch<Block, kPanels> prefetch(panels);
     for (size_t i = 0; i < panels.panel_blocks; ++i) {
-      for (int p = 0; p < kPanels; ++p) PrefetchAhead<kPanels>(panels.block(p, i));
+      prefetch.At(i);
       AddScaledGroup<V, Q>(panels, rows, i, 0, sums);
       AddScaledGroup<V, Q>(panels, rows, i, 1, sums);
     }
@@ -199,10 +216,11 @@ struct SuperTile {
   template <int kPanels, int kRows>
   static void Run(const TilePanels<Block>& panels, const TileRows& rows, size_t,
                   TileSums<V, kPanels, kRows>& sums) {
+    Prefetch<Block, kPanels> prefetch(panels);
     for (size_t i = 0; i < panels.panel_blocks; ++i) {
+      prefetch.At(i);
       typename Q::Sum dots[kPanels][kRows];
       for (int p = 0; p < kPanels; ++p) {
-        PrefetchAhead<kPanels>(panels.block(p, i));
         for (int m = 0; m < kRows; ++m) dots[p][m].Start();
       }
       AddSuperBlock<V, Q>(panels, rows, i, dots);
@@ -247,13 +265,11 @@ struct FloatTile {
   template <int kPanels, int kRows>
   static void Run(const TilePanels<Block>& panels, const TileRows& rows, size_t columns,
                   TileSums<V, kPanels, kRows>& sums) {
+    Prefetch<Block, kPanels, kF32Piece / kColumns> prefetch(panels);
     size_t column = 0;
     for (; column + kF32Piece <= columns; column += kF32Piece) {
       const uint8_t* piece = rows.piece(column / kF32Piece);
-      for (int p = 0; p < kPanels; ++p) {
-        PrefetchAhead<kPanels>(
-            *reinterpret_cast<const Piece*>(&panels.block(p, column / kColumns)));
-      }
+      prefetch.At(column / kF32Piece);
       Unroll<kF32Piece>([&](auto offset) __attribute__((always_inline)) {
         AddColumn(panels, column, piece, decltype(offset)::value, sums);
       });
@@ -264,9 +280,6 @@ struct FloatTile {
 
  private:
   static constexpr size_t kColumns = Block::kColumns;
-  struct Piece {
-    Block blocks[kF32Piece / kColumns];
-  };
 
   template <int kPanels, int kRows>
   [[gnu::always_inline]] static void AddColumn(const TilePanels<Block>& panels, size_t column,
@@ -298,12 +311,13 @@ struct Bfloat16Tile {
   template <int kPanels, int kRows>
   static void Run(const TilePanels<Block>& panels, const TileRows& rows, size_t,
                   TileSums<V, kPanels, kRows>& sums) {
+    Prefetch<Block, kPanels> prefetch(panels);
     for (size_t i = 0; i < panels.panel_blocks; ++i) {
+      prefetch.At(i);
       const uint8_t* piece = rows.piece(i);
       typename V::Floats even[kPanels][kRows];
       typename V::Floats odd[kPanels][kRows];
       for (int p = 0; p < kPanels; ++p) {
-        PrefetchAhead<kPanels>(panels.block(p, i));
         for (int m = 0; m < kRows; ++m) even[p][m] = odd[p][m] = V::Zero();
       }
       Unroll<16>([&](auto offset) __attribute__((always_inline)) {
@@ -334,9 +348,10 @@ class Products {
  public:
   static void Run(const MatmulJob& job, size_t panel_begin, size_t panel_end) {
     const Products products(job);
-    const size_t set = products.PanelsOfSet();
-    for (size_t panel = panel_begin; panel < panel_end; panel += set) {
-      products.Panels(panel, Min(panel + set, panel_end));
+    if (job.batch <= V::kFewRows) {
+      products.FewRows(panel_begin, panel_end);
+    } else {
+      products.ManyRows(panel_begin, panel_end);
     }
   }
 
@@ -352,61 +367,70 @@ class Products {
         layout_(ActivationLayoutOf(Tile::kFormat, job.columns)),
         panel_blocks_((job.columns + Block::kColumns - 1) / Block::kColumns) {}
 
-  // A set of panels stays in a second-level cache while all rows pass by, and the rows of a tile
-  // in a first-level cache while the panels of the set do. So weights come from memory once.
-  size_t PanelsOfSet() const {
-    constexpr size_t kSetBytes = 512 * 1024;
-    const size_t tile_bytes = panel_blocks_ * sizeof(Block) * Tile::kPanels;
-    return job_.batch <= kFewRows ? 1 : Max(kSetBytes / tile_bytes, 1) * Tile::kPanels;
+  // Panel by panel, so that the weights are one stream from memory, of which about as much is asked
+  // for ahead of time as a core has under way at its full bandwidth.
+  void FewRows(size_t begin, size_t end) const {
+    constexpr Ahead kAhead = {.bytes = 4096, .first = 0, .step = 1};
+    for (size_t panel = begin; panel < end; ++panel) {
+      ForTilesOfRows(V::kFewRows, [&](size_t row, size_t rows) {
+        SomeRows<1, V::kFewRows>(panel, row, rows, kAhead);
+      });
+    }
   }
 
-  void Panels(size_t begin, size_t end) const {
-    const size_t most = job_.batch <= kFewRows ? kFewRows : Tile::kRows;
+  // A set of panels stays in a second-level cache while all rows pass by, and the rows of a tile in
+  // a first-level cache while the panels of the set do. Meanwhile the next set comes from memory,
+  // a part of it with each tile of rows.
+  void ManyRows(size_t begin, size_t end) const {
+    constexpr size_t kSetBytes = 256 * 1024;
+    const size_t panel_bytes = panel_blocks_ * sizeof(Block);
+    const size_t set = Max(kSetBytes / (panel_bytes * Tile::kPanels), 1) * Tile::kPanels;
+    for (; begin < end; begin += set) {
+      const size_t set_end = Min(begin + set, end);
+      Ahead ahead = {.bytes = Min(set, end - set_end) * panel_bytes,
+                     .first = 0,
+                     .step = (job_.batch + Tile::kRows - 1) / Tile::kRows};
+      ForTilesOfRows(Tile::kRows, [&](size_t row, size_t rows) {
+        size_t panel = begin;
+        for (; panel + Tile::kPanels <= set_end; panel += Tile::kPanels) {
+          SomeRows<Tile::kPanels, Tile::kRows>(panel, row, rows, ahead);
+        }
+        for (; panel < set_end; ++panel) SomeRows<1, Tile::kRows>(panel, row, rows, ahead);
+        ++ahead.first;
+      });
+    }
+  }
+
+  // Calls f(row, rows) for tiles of at most so many rows. A tile stays in its group of rows; the
+  // tiles of a group are of similar sizes.
+  template <typename F>
+  void ForTilesOfRows(size_t most, const F& f) const {
     for (size_t row = 0; row < job_.batch;) {
-      // A tile stays in its group of rows; the tiles of a group are of similar sizes.
       const size_t group_left = kGroupRows - (job_.first_row + row) % kGroupRows;
       const size_t left = Min(job_.batch - row, group_left);
       const size_t tiles = (left + most - 1) / most;
       const size_t rows = (left + tiles - 1) / tiles;
-      size_t panel = begin;
-      if (job_.batch > kFewRows && rows >= kManyRows) {
-        for (; panel + Tile::kPanels <= end; panel += Tile::kPanels) {
-          ManyRows<Tile::kRows>(panel, row, rows);
-        }
-      }
-      for (; panel < end; ++panel) FewRows<kFewRows>(panel, row, rows);
+      f(row, rows);
       row += rows;
     }
   }
 
-  // Tiles of several panels have at least so many rows: fewer are left over so seldom that they
-  // may go panel by panel.
-  static constexpr int kManyRows = Tile::kRows < 3 ? Tile::kRows : 3;
-
-  template <int kRows>
-  void ManyRows(size_t panel, size_t row, size_t rows) const {
-    if constexpr (kRows > kManyRows) {
-      if (rows < kRows) return ManyRows<kRows - 1>(panel, row, rows);
-    }
-    Compute<Tile::kPanels, kRows>(panel, row);
-  }
-
-  template <int kRows>
-  void FewRows(size_t panel, size_t row, size_t rows) const {
-    for (; rows >= kRows; rows -= kRows, row += kRows) Compute<1, kRows>(panel, row);
+  template <int kPanels, int kRows>
+  void SomeRows(size_t panel, size_t row, size_t rows, const Ahead& ahead) const {
     if constexpr (kRows > 1) {
-      if (rows > 0) FewRows<kRows - 1>(panel, row, rows);
+      if (rows < kRows) return SomeRows<kPanels, kRows - 1>(panel, row, rows, ahead);
     }
+    Compute<kPanels, kRows>(panel, row, ahead);
   }
 
   template <int kPanels, int kRows>
-  void Compute(size_t panel, size_t row) const {
+  void Compute(size_t panel, size_t row, const Ahead& ahead) const {
     const ActivationRow first =
         ActivationRowAt(layout_, job_.activation_rows, job_.first_row + row);
     const auto* activations = static_cast<const uint8_t*>(job_.activations);
     const TileRows rows = {activations + first.pieces, activations + first.words, first.group_rows};
     const TilePanels<Block> panels = {
-        static_cast<const Block*>(job_.weights) + panel * panel_blocks_, panel_blocks_};
+        static_cast<const Block*>(job_.weights) + panel * panel_blocks_, panel_blocks_, ahead};
     TileSums<V, kPanels, kRows> sums;
     for (int p = 0; p < kPanels; ++p) {
       for (int m = 0; m < kRows; ++m) sums.at[p][m] = V::Zero();

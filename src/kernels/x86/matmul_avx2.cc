@@ -88,6 +88,7 @@ struct Avx2 {
     // Eight of the sixteen registers hold sums.
     static constexpr int kPanels = 1;
     static constexpr int kRows = 4;
+    static constexpr int kFewRows = 4;
   };
   static constexpr bool kSigned = true;
 

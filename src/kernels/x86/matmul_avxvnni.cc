@@ -53,6 +53,7 @@ struct AvxVnni {
     // Twelve of the sixteen registers hold sums.
     static constexpr int kPanels = 1;
     static constexpr int kRows = 6;
+    static constexpr int kFewRows = 6;
   };
   static constexpr bool kSigned = false;
 
