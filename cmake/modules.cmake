@@ -19,11 +19,16 @@ function(aster_module name)
   target_link_libraries(aster_${name} PUBLIC aster_options ${arg_DEPS} PRIVATE ${arg_PRIVATE_DEPS})
 
   if(ASTER_TESTS AND tests)
-    find_package(GTest REQUIRED)
+    if(NOT TARGET GTest::gtest_main)
+      find_package(GTest REQUIRED)
+    endif()
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE aster_${name} ${arg_TEST_DEPS} GTest::gmock GTest::gtest_main)
     target_compile_definitions(${name}_test PRIVATE
       ASTER_SHARED_DIR="${CMAKE_SOURCE_DIR}/../shared" ASTER_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    if(CMAKE_CROSSCOMPILING)
+      target_compile_options(${name}_test PRIVATE -O1)  # compiling them takes longer than running them
+    endif()
     gtest_discover_tests(${name}_test TEST_PREFIX "${name}/" DISCOVERY_MODE PRE_TEST
       PROPERTIES LABELS unit TIMEOUT 300)
   endif()

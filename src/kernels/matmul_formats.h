@@ -201,7 +201,11 @@ struct IQ2_XXS : SuperBase<D, PackedIQ2_XXS, 8, 2> {
     typename V::Bytes Quad() const {
       const typename V::Bytes magnitudes = V::template PointQuads<t % 2>(points[t / 2]);
       const typename V::Bytes weights = V::Negate(magnitudes, V::template NegativeBytes<t>(signs));
-      return D::kSigned ? weights : V::Add64(weights);
+      if constexpr (D::kSigned) {
+        return weights;
+      } else {
+        return V::Add64(weights);
+      }
     }
     const uint8_t (*points)[kPanelRows];
     typename V::Ints signs;

@@ -1,0 +1,34 @@
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+# The modules that are built for another processor, and the libraries that they need, out of headers and sources that
+# are the same for every processor: no packages for that one are needed. Headers are linked into a folder of their own,
+# so that the system's others stay away.
+
+set(ASTER_CROSS_MODULES base gguf quant kernels compute kv model)
+
+set(headers "${CMAKE_BINARY_DIR}/headers")
+file(MAKE_DIRECTORY "${headers}")
+foreach(name fmt spdlog xxhash.h)
+  file(CREATE_LINK "/usr/include/${name}" "${headers}/${name}" SYMBOLIC)
+endforeach()
+
+function(aster_header_library name)
+  add_library(${name} INTERFACE IMPORTED)
+  target_include_directories(${name} INTERFACE "${headers}")
+  target_compile_definitions(${name} INTERFACE ${ARGN})
+endfunction()
+aster_header_library(spdlog::spdlog SPDLOG_FMT_EXTERNAL)
+aster_header_library(PkgConfig::xxhash XXH_INLINE_ALL)
+
+# Compiled once: as headers only it would cost every source some seconds.
+add_library(cross_fmt STATIC "${CMAKE_SOURCE_DIR}/cmake/cross_fmt.cc")
+target_include_directories(cross_fmt SYSTEM PUBLIC "${headers}")
+add_library(fmt::fmt ALIAS cross_fmt)
+
+add_subdirectory(/usr/src/googletest googletest EXCLUDE_FROM_ALL)
+foreach(name gtest gtest_main gmock)
+  target_compile_options(${name} PRIVATE -w -O0)
+  if(NOT TARGET GTest::${name})
+    add_library(GTest::${name} ALIAS ${name})
+  endif()
+endforeach()

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Logits of small models, as they were on the machine where they were written down: every other
+// machine, whatever its processor, has to find the same bits.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "base/hash.h"
+#include "model/runner_for_test.h"
+
+namespace aster::model {
+namespace {
+
+using gguf::TensorType;
+
+struct Known {
+  Arch arch;
+  TensorType type;
+  const char* hash;
+};
+
+constexpr Known kKnown[] = {
+    {Arch::kLlama, TensorType::kF32, "678480faf2e672256da486b9d58f4555"},
+    {Arch::kLlama, TensorType::kF16, "fc1d9c42afef6b8cc7a46adfc7469aa3"},
+    {Arch::kLlama, TensorType::kBF16, "3d8f3e3d2018690e712c11f751ab1416"},
+    {Arch::kLlama, TensorType::kQ8_0, "b20a5985722699c1ddd44000cb2304cb"},
+    {Arch::kLlama, TensorType::kQ4_0, "b5dcd3e843014a7702559370f6aad112"},
+    {Arch::kLlama, TensorType::kMXFP4, "2cba1316a1d3d4d5663996be3ce7bd37"},
+    {Arch::kLlama, TensorType::kQ2_K, "227492087c0d5caec123368865aadb64"},
+    {Arch::kLlama, TensorType::kQ4_K, "df02b5442b2ba02cf0d02d4f7b9a2568"},
+    {Arch::kLlama, TensorType::kQ5_K, "b6a8099aab3e71f54ac0022c02be4e15"},
+    {Arch::kLlama, TensorType::kQ6_K, "3628e6adfee316129a51de2abd83e22f"},
+    {Arch::kLlama, TensorType::kIQ2_XXS, "ace8d2a6924fb7a8fb5730f472f99b4e"},
+    {Arch::kQwen2, TensorType::kQ8_0, "2f59b4b6a3d4d6ec9d4dbf805d9ac77f"},
+    {Arch::kQwen3, TensorType::kQ8_0, "97b98aac1c58c162dc6276e7ee606b7d"},
+    {Arch::kQwen3Moe, TensorType::kQ4_K, "763853dccc3fdf84e8539a5a764b9426"},
+};
+
+std::string NameOf(const testing::TestParamInfo<Known>& known) {
+  std::string name =
+      fmt::format("{}{}", ArchName(known.param.arch), gguf::TensorTypeName(known.param.type));
+  std::erase(name, '.');
+  return name;
+}
+
+class SameBits : public testing::TestWithParam<Known> {};
+
+TEST_P(SameBits, OnEveryMachine) {
+  Shape shape = SmallShape(GetParam().arch);
+  shape.layer_count = 2;
+  const ModelFile model(shape, GetParam().type);
+  Runner runner(model.files(), Slice::Whole(shape));
+  // More than one page, in pieces that are long and short.
+  const std::vector<float> logits = runner.Logits(RandomTokens(141, shape.vocab_size), 70);
+  Hasher hasher;
+  for (const float logit : logits) hasher.AddValue(logit);
+  EXPECT_EQ(hasher.Digest().ToHex(), GetParam().hash)
+      << "if the arithmetic was changed on purpose, write down the new hash";
+}
+
+INSTANTIATE_TEST_SUITE_P(Known, SameBits, testing::ValuesIn(kKnown), NameOf);
+
+}  // namespace
+}  // namespace aster::model
