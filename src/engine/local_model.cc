@@ -37,8 +37,9 @@ Result<std::unique_ptr<LocalModel>> LocalModel::Start(const LocalModelOptions& o
 
 Status LocalModel::Finish(const LocalModelOptions& options, const Hash128& name) {
   name_ = name;
-  layout_ = TRY(model::MakeMemoryLayout(shape(), options.memory, name_));
-  forward_.emplace(*weights_, options.memory, context_);
+  const model::MemoryOptions memory = model::Narrowed(options.memory, shape());
+  layout_ = TRY(model::MakeMemoryLayout(shape(), memory, name_));
+  forward_.emplace(*weights_, memory, context_);
   return Ok();
 }
 
@@ -62,8 +63,6 @@ Result<std::unique_ptr<LocalModel>> LocalModel::Share(const LocalModel& other,
   return model;
 }
 
-kv::PageTable LocalModel::NewTable() {
-  return {*layout_, pages_, layers()};
-}
+kv::PageTable LocalModel::NewTable() { return {*layout_, pages_, layers()}; }
 
 }  // namespace aster::engine

@@ -87,12 +87,14 @@ class Sampler {
  private:
   bool HasPenalties() const;
   void Penalise(std::span<const int32_t> history);
-  std::span<const float> Adjust(std::span<const float> logits, std::span<const int32_t> history);
+  Result<std::span<const float>> Adjust(std::span<const float> logits,
+                                        std::span<const int32_t> history);
   Result<int32_t> Draw(std::span<const float> scores, uint64_t position);
   void AddLogprobs(std::span<const float> logits, Choice& choice);
 
   // Constant after construction.
   const SamplingOptions options_;
+  const uint32_t vocab_size_;
   const kernels::OpsTable& ops_;
   const LogitsEditor editor_;
 

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/clock.h"
@@ -27,12 +28,12 @@ struct SchedulerOptions {
 struct SchedulerCounters {
   uint64_t steps = 0;
   uint64_t submitted = 0;
-  uint64_t finished = 0;        // cancelled and failed ones too
-  uint64_t prefill_tokens = 0;  // computed
-  uint64_t cached_tokens = 0;   // of prompts, not computed because they were remembered
-  uint64_t decode_tokens = 0;   // chosen, but for each answer's first
-  uint64_t replayed_tokens = 0;
-  uint64_t put_back = 0;  // times that a request gave its memory to older ones
+  uint64_t finished = 0;         // cancelled and failed ones too
+  uint64_t prefill_tokens = 0;   // computed
+  uint64_t cached_tokens = 0;    // of prompts, not computed because they were remembered
+  uint64_t decode_tokens = 0;    // computed behind them
+  uint64_t replayed_tokens = 0;  // of both: computed before, and put back
+  uint64_t put_back = 0;         // times that a request gave its memory to older ones
   // The longest that an answer which had begun waited for its next token, while it was running.
   uint64_t longest_wait_steps = 0;  // 1: every step had one
   int64_t longest_wait_ns = 0;
@@ -86,10 +87,11 @@ class Scheduler {
   void PlanDecodes();
   void PlanPrefills();
   void ReserveMemory();
+  bool ReleaseWaiting(const RunningRequest& needy);
   bool FreeMemoryFor(const RunningRequest& needy);
   void PutBack(RunningRequest& request);
   void RunBatch();
-  void RunShares(size_t begin, size_t end);
+  Status RunShares(size_t begin, size_t end);
   void TakeLogits(RunningRequest& request, std::span<const float> logits);
   void Remove(RunningRequest& request);
 

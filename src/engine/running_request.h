@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// A request on its way from its prompt to its end: chooses its tokens, makes text of them, sees
+// where it has to stop, and keeps its counts. Must not know other requests, nor when it is its
+// turn.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "engine/request.h"
+#include "engine/sampler.h"
+#include "engine/stops.h"
+#include "text/tokenizer.h"
+
+namespace aster::engine {
+
+// What the scheduler writes down about its turns.
+struct Turns {
+  uint64_t last_step = 0;  // in which it had its last token; 0: none yet, or put back since
+  int64_t last_ns = 0;
+};
+
+class RunningRequest {
+ public:
+  // Of a request that the scheduler has checked.
+  RunningRequest(RequestId id, Request request, const text::Tokenizer* tokenizer, int64_t now_ns);
+
+  RequestId id() const { return finish_.id; }
+  Sequence& sequence() { return *request_.sequence; }
+  uint32_t pending_count() const {
+    return static_cast<uint32_t>(request_.sequence->pending().size());
+  }
+  // Whether computing what is pending is to give a token.
+  bool wants_token() const { return finish_.counts.generated < request_.max_tokens; }
+  uint64_t generated() const { return finish_.counts.generated; }
+  const RequestCounts& counts() const { return finish_.counts; }
+  Turns& turns() { return turns_; }
+
+  void Cancel() { cancelled_ = true; }
+  bool cancelled() const { return cancelled_; }
+
+  // It may compute from now on, for the first time or again.
+  void Begin(int64_t now_ns);
+  // Takes over what others have computed meanwhile.
+  void Adopt();
+  // So many pending tokens have been computed.
+  void Advance(uint32_t count);
+  // Chooses the next token and tells it. Whether that was the last one.
+  bool TakeLogits(std::span<const float> logits, int64_t now_ns);
+
+  void End(FinishReason reason, Status status = Ok());
+  // After End, and after the scheduler has let go of the sequence.
+  void TellFinish(int64_t now_ns);
+
+ private:
+  void TellPrefill();
+  void AddText(int32_t token, std::string& shown);
+  std::optional<FinishReason> ReasonToStop() const;
+
+  const Request request_;
+  const uint64_t prompt_length_;
+  const text::Tokenizer* const tokenizer_;
+  Sampler sampler_;
+  std::optional<text::StreamDecoder> decoder_;
+  StopStrings stops_;
+
+  bool cancelled_ = false;
+  bool begun_ = false;
+  uint32_t most_computed_ = 0;  // what is computed below that is computed again
+  int64_t submitted_ns_;
+  int64_t begun_ns_ = 0;
+  int64_t first_token_ns_ = 0;
+  int64_t last_token_ns_ = 0;
+  Turns turns_;
+  Finish finish_;
+};
+
+}  // namespace aster::engine

@@ -1,0 +1,366 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "engine/scheduler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "engine/running_request.h"
+#include "engine/stops.h"
+#include "kernels/rope.h"
+
+namespace aster::engine {
+namespace {
+
+using Requests = std::vector<std::unique_ptr<RunningRequest>>;
+
+// By age.
+void Insert(std::unique_ptr<RunningRequest> request, Requests& into) {
+  const auto place = std::ranges::upper_bound(into, request->id(), {},
+                                              [](const auto& other) { return other->id(); });
+  into.insert(place, std::move(request));
+}
+
+std::unique_ptr<RunningRequest> TakeOut(const RunningRequest& request, Requests& from) {
+  const auto place =
+      std::ranges::find_if(from, [&](const auto& other) { return other.get() == &request; });
+  CHECK(place != from.end());
+  std::unique_ptr<RunningRequest> taken = std::move(*place);
+  from.erase(place);
+  return taken;
+}
+
+// What a sequence takes until its next token is computed, beyond what it holds.
+uint64_t MissingBytes(const LocalModel& model, Sequence& sequence, uint32_t chunk) {
+  const uint64_t needed = model.layout().BytesFor(model.layers(), sequence.length(), chunk);
+  return needed - std::min(needed, sequence.table().HeldBytes());
+}
+
+uint64_t PageBytes(const LocalModel& model) {
+  return model.layout().BytesFor(model.layers(), 1, 1);
+}
+
+// The longest text that the whole memory holds.
+uint32_t LongestThatFits(const LocalModel& model, uint32_t chunk) {
+  uint32_t fits = 0;
+  uint32_t too_long = kernels::kRopePositions + 1;
+  while (too_long - fits > 1) {
+    const uint32_t length = fits + (too_long - fits) / 2;
+    const bool is_in =
+        model.layout().BytesFor(model.layers(), length, chunk) <= model.memory().budget_bytes;
+    (is_in ? fits : too_long) = length;
+  }
+  return fits;
+}
+
+}  // namespace
+
+Scheduler::Scheduler(LocalModel& model, const text::Tokenizer* tokenizer, const Clock& clock,
+                     SchedulerOptions options)
+    : model_(model), tokenizer_(tokenizer), clock_(clock), options_(options) {
+  CHECK(options.batch_tokens > 0 && options.max_running > 0);
+}
+
+Scheduler::~Scheduler() = default;
+
+Status Scheduler::CheckPrompt(const Request& request) const {
+  const uint32_t vocab_size = model_.shape().vocab_size;
+  const std::vector<int32_t>& prompt = request.sequence->tokens();
+  if (prompt.empty()) {
+    return InvalidArgument("the prompt is empty: there must be a token to go on from");
+  }
+  for (size_t i = 0; i < prompt.size(); ++i) {
+    if (prompt[i] < 0 || static_cast<uint32_t>(prompt[i]) >= vocab_size) {
+      return InvalidArgument(
+          fmt::format("token {} of the prompt is {}; the model has tokens 0 to {}", i, prompt[i],
+                      vocab_size - 1));
+    }
+  }
+  if (request.context_limit > kernels::kRopePositions) {
+    return InvalidArgument(fmt::format("a context of {} tokens; at most {} can be computed",
+                                       request.context_limit, kernels::kRopePositions));
+  }
+  if (prompt.size() + (request.max_tokens > 0 ? 1 : 0) > request.context_limit) {
+    return OutOfRange(fmt::format(
+        "the prompt has {} tokens and the context {}: nothing is left for an answer; shorten the "
+        "prompt, or allow a longer context",
+        prompt.size(), request.context_limit));
+  }
+  const auto length = static_cast<uint32_t>(prompt.size());
+  const uint64_t needed = model_.layout().BytesFor(model_.layers(), length, options_.batch_tokens);
+  if (needed > model_.memory().budget_bytes) {
+    return ResourceExhausted(fmt::format(
+        "to remember a prompt of {} tokens takes {} bytes, and there are {}: {} tokens fit", length,
+        needed, model_.memory().budget_bytes, LongestThatFits(model_, options_.batch_tokens)));
+  }
+  return Ok();
+}
+
+Status Scheduler::Check(const Request& request) const {
+  CHECK(request.sequence != nullptr);
+  const model::Slice& slice = model_.slice();
+  if (!slice.embedding || !slice.head) {
+    return FailedPrecondition("only part of the model is loaded, and answers need all of it");
+  }
+  if (&request.sequence->model() != &model_) {
+    return InvalidArgument("the sequence belongs to another model");
+  }
+  for (const Requests* requests : {&waiting_, &running_}) {
+    for (const auto& other : *requests) {
+      if (&other->sequence() != request.sequence) continue;
+      return FailedPrecondition(
+          fmt::format("request {} has the sequence and is not finished", other->id()));
+    }
+  }
+  TRY(CheckSampling(request.sampling, model_.shape().vocab_size));
+  TRY(CheckStopStrings(request.stop_strings));
+  if (!request.stop_strings.empty() && tokenizer_ == nullptr) {
+    return InvalidArgument("stop strings need a vocabulary, and there is none");
+  }
+  return CheckPrompt(request);
+}
+
+Result<RequestId> Scheduler::Submit(Request request) {
+  if (request.context_limit == 0) request.context_limit = model_.shape().context_length;
+  TRY(Check(request));
+  const RequestId id = next_id_++;
+  ++counters_.submitted;
+  waiting_.push_back(
+      std::make_unique<RunningRequest>(id, std::move(request), tokenizer_, clock_.NowNs()));
+  return id;
+}
+
+void Scheduler::Cancel(RequestId id) {
+  for (Requests* requests : {&waiting_, &running_}) {
+    for (const auto& request : *requests) {
+      if (request->id() == id) request->Cancel();
+    }
+  }
+}
+
+Status Scheduler::Step() {
+  if (stepping_) return FailedPrecondition("a callback cannot begin the next step");
+  stepping_ = true;
+  ++counters_.steps;
+  FinishCancelled();
+  Admit();
+  shares_.clear();
+  PlanDecodes();
+  PlanPrefills();
+  ReserveMemory();
+  RunBatch();
+  stepping_ = false;
+  return Ok();
+}
+
+// Lets go of a request that has ended, and tells it so.
+void Scheduler::Remove(RunningRequest& request) {
+  const bool runs =
+      std::ranges::any_of(running_, [&](const auto& other) { return other.get() == &request; });
+  const auto gone = TakeOut(request, runs ? running_ : waiting_);
+  ++counters_.finished;
+  counters_.cached_tokens += gone->counts().cached;
+  counters_.replayed_tokens += gone->counts().replayed;
+  gone->TellFinish(clock_.NowNs());
+}
+
+void Scheduler::FinishCancelled() {
+  // Callbacks may submit and cancel, so every look is a new one.
+  const auto find = [this]() -> RunningRequest* {
+    for (Requests* requests : {&running_, &waiting_}) {
+      for (const auto& request : *requests) {
+        if (request->cancelled()) return request.get();
+      }
+    }
+    return nullptr;
+  };
+  while (RunningRequest* request = find()) {
+    request->End(FinishReason::kCancelled);
+    Remove(*request);
+  }
+}
+
+// Whether it can compute its next token beside those that run, each of which keeps a page to grow
+// into: to begin what is put back soon is work for nothing.
+bool Scheduler::FitsNow(RunningRequest& request) {
+  const uint32_t chunk = options_.batch_tokens;
+  uint64_t needed = MissingBytes(model_, request.sequence(), chunk);
+  for (const auto& other : running_) {
+    needed += MissingBytes(model_, other->sequence(), chunk) + PageBytes(model_);
+  }
+  return needed <= model_.memory().available_bytes();
+}
+
+// In the order of their ages: a large one is not overtaken for ever by small ones.
+void Scheduler::Admit() {
+  while (!waiting_.empty() && running_.size() < options_.max_running) {
+    RunningRequest& request = *waiting_.front();
+    request.Adopt();
+    if (FitsNow(request)) {
+      Insert(TakeOut(request, waiting_), running_);
+      request.Begin(clock_.NowNs());
+      continue;
+    }
+    if (ReleaseWaiting(request)) continue;
+    if (!running_.empty()) return;
+    request.End(
+        FinishReason::kFailed,
+        ResourceExhausted(fmt::format(
+            "{} bytes of memory are missing to compute {} tokens: sequences that nobody "
+            "runs hold {} of {}",
+            MissingBytes(model_, request.sequence(), options_.batch_tokens),
+            request.pending_count(), model_.memory().held_bytes, model_.memory().budget_bytes)));
+    Remove(request);
+  }
+}
+
+void Scheduler::PlanDecodes() {
+  for (const auto& request : running_) {
+    if (request->pending_count() > 1) request->Adopt();
+    if (request->pending_count() == 1) shares_.push_back({request.get(), 1});
+  }
+}
+
+// Pages in turn, beginning behind the one who had the last page before, so that long prompts and
+// short ones come forward alike.
+void Scheduler::PlanPrefills() {
+  const size_t first_share = shares_.size();
+  for (const auto& request : running_) {
+    if (request->pending_count() > 1) shares_.push_back({request.get(), 0});
+  }
+  const std::span<Share> prefills = std::span(shares_).subspan(first_share);
+  std::ranges::rotate(prefills, std::ranges::find_if(prefills, [this](const Share& share) {
+                        return share.request->id() > last_prefilled_;
+                      }));
+  const uint32_t page = model_.layout().page_positions();
+  uint32_t budget = options_.batch_tokens;
+  for (bool has_grown = true; has_grown && budget > 0;) {
+    has_grown = false;
+    for (Share& share : prefills) {
+      const uint32_t begin = share.request->sequence().computed() + share.count;
+      const uint32_t left = share.request->pending_count() - share.count;
+      uint32_t count = std::min(left, page - begin % page);
+      // A budget of less than a page has to be enough.
+      if (budget < count && budget == options_.batch_tokens) count = budget;
+      if (count == 0 || count > budget) continue;
+      share.count += count;
+      budget -= count;
+      has_grown = true;
+      last_prefilled_ = share.request->id();
+    }
+  }
+  std::erase_if(shares_, [](const Share& share) { return share.count == 0; });
+}
+
+// Older requests are served first and never give way to younger ones, so that the oldest of all
+// always comes to its end.
+void Scheduler::ReserveMemory() {
+  std::ranges::sort(shares_, {}, [](const Share& share) { return share.request->id(); });
+  for (size_t i = 0; i < shares_.size();) {
+    RunningRequest& request = *shares_[i].request;
+    Status reserved = request.sequence().table().Reserve(shares_[i].count);
+    if (reserved.ok()) {
+      ++i;
+      continue;
+    }
+    const bool is_full = reserved.error().code() == Code::kResourceExhausted;
+    if (is_full && FreeMemoryFor(request)) continue;
+    shares_.erase(shares_.begin() + static_cast<std::ptrdiff_t>(i));
+    if (is_full && running_.size() > 1) {
+      PutBack(request);
+      continue;
+    }
+    request.End(FinishReason::kFailed, std::move(reserved));
+    Remove(request);
+  }
+}
+
+// Those that wait can do without memory.
+bool Scheduler::ReleaseWaiting(const RunningRequest& needy) {
+  for (size_t i = waiting_.size(); i-- > 0;) {
+    Sequence& sequence = waiting_[i]->sequence();
+    if (waiting_[i].get() == &needy || sequence.computed() == 0) continue;
+    sequence.Release();
+    return true;
+  }
+  return false;
+}
+
+bool Scheduler::FreeMemoryFor(const RunningRequest& needy) {
+  if (ReleaseWaiting(needy)) return true;
+  RunningRequest& youngest = *running_.back();
+  if (youngest.id() <= needy.id()) return false;
+  std::erase_if(shares_, [&](const Share& share) { return share.request == &youngest; });
+  PutBack(youngest);
+  return true;
+}
+
+// Its tokens are kept. What it computes again are the same bits.
+void Scheduler::PutBack(RunningRequest& request) {
+  ++counters_.put_back;
+  request.sequence().Release();
+  request.turns() = {};
+  Insert(TakeOut(request, running_), waiting_);
+}
+
+void Scheduler::RunBatch() {
+  // The shares are finished one by one while they are told; callbacks do not change this list.
+  if (shares_.empty() || RunShares(0, shares_.size()).ok()) return;
+  // Whoever it was that could not be computed shall fail alone.
+  for (size_t i = 0; i < shares_.size(); ++i) {
+    Status ran = RunShares(i, i + 1);
+    if (ran.ok()) continue;
+    shares_[i].request->End(FinishReason::kFailed, std::move(ran));
+    Remove(*shares_[i].request);
+  }
+}
+
+// An error if nothing of them has been computed.
+Status Scheduler::RunShares(size_t begin, size_t end) {
+  std::vector<model::Segment> segments;
+  for (size_t i = begin; i < end; ++i) {
+    RunningRequest& request = *shares_[i].request;
+    const bool is_last = shares_[i].count == request.pending_count();
+    segments.push_back(
+        {.table = &request.sequence().table(),
+         .tokens = request.sequence().pending().first(shares_[i].count),
+         .hidden = nullptr,
+         .wanted = is_last && request.wants_token() ? model::Wanted::kLast : model::Wanted::kNone});
+  }
+  const model::Output output = TRY(model_.Run(segments));
+  const size_t vocab_size = model_.shape().vocab_size;
+  for (size_t i = begin, row = 0; i < end; ++i) {
+    RunningRequest& request = *shares_[i].request;
+    request.Advance(shares_[i].count);
+    (request.generated() == 0 ? counters_.prefill_tokens : counters_.decode_tokens) +=
+        shares_[i].count;
+    if (segments[i - begin].wanted == model::Wanted::kLast) {
+      TakeLogits(request, output.logits.subspan(row * vocab_size, vocab_size));
+      ++row;
+    } else if (request.pending_count() == 0) {
+      request.End(FinishReason::kLength);
+      Remove(request);
+    }
+  }
+  return Ok();
+}
+
+void Scheduler::TakeLogits(RunningRequest& request, std::span<const float> logits) {
+  // By another one's callback, a moment ago.
+  if (request.cancelled()) return;
+  const int64_t now_ns = clock_.NowNs();
+  Turns& turns = request.turns();
+  if (turns.last_step > 0) {
+    counters_.longest_wait_steps =
+        std::max(counters_.longest_wait_steps, counters_.steps - turns.last_step);
+    counters_.longest_wait_ns = std::max(counters_.longest_wait_ns, now_ns - turns.last_ns);
+  }
+  turns = {.last_step = counters_.steps, .last_ns = now_ns};
+  if (request.TakeLogits(logits, now_ns)) Remove(request);
+}
+
+}  // namespace aster::engine
