@@ -87,6 +87,8 @@ class Model:
         key = self.turned(self.project(index, "attn_k", rows, self.kv_heads), angles)
         value = self.project(index, "attn_v", rows, self.kv_heads)
         hidden = numpy.triu(numpy.full((len(rows), len(rows)), -numpy.inf), 1)
+        if window := self.get("attention.sliding_window", 0):
+            hidden += numpy.tril(numpy.full(hidden.shape, -numpy.inf), -window)
         out = numpy.empty_like(query)
         for head in range(self.heads):
             kv = head // (self.heads // self.kv_heads)

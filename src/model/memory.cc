@@ -66,6 +66,12 @@ class HeadsCodec final : public kv::PageCodec {
 
 }  // namespace
 
+MemoryOptions Narrowed(const MemoryOptions& options, const Shape& shape) {
+  const bool narrower = options.window > 0 && options.window <= shape.sliding_window;
+  if (shape.sliding_window == 0 || narrower) return options;
+  return {.type = options.type, .window = shape.sliding_window};
+}
+
 kernels::PageLayout HeadPageLayout(const Shape& shape, kernels::KvType type) {
   const int head_dim = static_cast<int>(shape.head_dim);
   return kernels::MakePageLayout(type, head_dim, head_dim);

@@ -21,6 +21,10 @@ struct MemoryOptions {
   uint32_t sinks = 0;   // and the first of all
 };
 
+// The options, with the model's own sliding window where that is narrower. (A model that was
+// trained with one never saw sinks before it.)
+MemoryOptions Narrowed(const MemoryOptions& options, const Shape& shape);
+
 // Pages of one key-value head.
 kernels::PageLayout HeadPageLayout(const Shape& shape, kernels::KvType type);
 

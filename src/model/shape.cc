@@ -54,6 +54,12 @@ class Keys {
     return Contains(key) ? Count(key, limit) : Result<uint32_t>(fallback);
   }
 
+  // The same, where files say "none" by a zero or not at all: 0.
+  Result<uint32_t> OptionalCount(std::string_view key, uint32_t limit) const {
+    if (!Contains(key) || TRY(metadata_.Get<uint64_t>(Full(key))) == 0) return 0U;
+    return Count(key, limit);
+  }
+
   // The same number for every layer. Files may hold an array of them; layers that differ are not
   // supported.
   Result<uint32_t> UniformCount(std::string_view key, size_t layer_count, uint32_t limit) const {
@@ -158,6 +164,7 @@ Status ReadAttention(const Keys& keys, Shape& shape) {
                     shape.head_dim, value_dim));
   }
   shape.norm_epsilon = TRY(keys.Positive("attention.layer_norm_rms_epsilon"));
+  shape.sliding_window = TRY(keys.OptionalCount("attention.sliding_window", UINT32_MAX));
   return Ok();
 }
 
@@ -168,7 +175,7 @@ Status ReadFeedForward(const Keys& keys, Shape& shape) {
     shape.experts.feed_forward = TRY(keys.Count("expert_feed_forward_length", kMaxWidth));
     return Ok();
   }
-  if (keys.Contains("expert_count")) {
+  if (TRY(keys.OptionalCount("expert_count", kMaxWidth)) > 0) {
     return Unimplemented(fmt::format("{} is set: experts are supported in qwen3moe, not in {}",
                                      keys.Full("expert_count"), ArchName(shape.arch)));
   }

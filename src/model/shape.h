@@ -58,6 +58,7 @@ struct Shape {
   uint32_t feed_forward = 0;  // of a dense layer
   uint32_t vocab_size = 0;
   float norm_epsilon = 1e-5f;
+  uint32_t sliding_window = 0;  // positions a row sees, itself included; 0: all
   Rope rope = {};
   Experts experts = {};
   bool tied_head = false;     // the output head is the token embedding

@@ -6,10 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <utility>
 
 #include "base/files.h"
 #include "gguf/file.h"
 #include "gguf/writer.h"
+#include "model/memory.h"
 #include "model/presets.h"
 #include "model/write_metadata.h"
 
@@ -61,6 +63,29 @@ TEST(Shape, RopeScalingSurvivesItsMetadata) {
   EXPECT_EQ(read->rope.factor, 4.0f);
   EXPECT_EQ(read->rope.original_context, 1024u);
   EXPECT_EQ(read->rope.beta_fast, 16.0f);
+}
+
+TEST(Shape, ZeroExpertsAndAWindowOfZeroAreNone) {
+  gguf::MetadataBuilder metadata = MetadataOf(Tiny());
+  metadata.Set("llama.expert_count", uint32_t{0});
+  metadata.Set("llama.attention.sliding_window", uint32_t{0});
+  EXPECT_EQ(ReadBack(metadata)->sliding_window, 0u);
+  metadata.Set("llama.attention.sliding_window", uint32_t{64});
+  EXPECT_EQ(ReadBack(metadata)->sliding_window, 64u);
+}
+
+TEST(Memory, TheNarrowerWindowCounts) {
+  const auto window_and_sinks = [](uint32_t trained, uint32_t window, uint32_t sinks) {
+    Shape shape = Tiny();
+    shape.sliding_window = trained;
+    const MemoryOptions options = Narrowed({.window = window, .sinks = sinks}, shape);
+    return std::pair(options.window, options.sinks);
+  };
+  EXPECT_EQ(window_and_sinks(0, 0, 0), std::pair(0u, 0u));
+  EXPECT_EQ(window_and_sinks(0, 50, 4), std::pair(50u, 4u));
+  EXPECT_EQ(window_and_sinks(64, 0, 0), std::pair(64u, 0u));
+  EXPECT_EQ(window_and_sinks(64, 100, 4), std::pair(64u, 0u));
+  EXPECT_EQ(window_and_sinks(64, 50, 4), std::pair(50u, 4u));
 }
 
 TEST(Shape, AMissingKeyIsNamed) {

@@ -36,6 +36,8 @@ void WriteShape(const Shape& shape, gguf::MetadataBuilder& metadata) {
   metadata.Set(arch + ".attention.key_length", shape.head_dim);
   metadata.Set(arch + ".attention.value_length", shape.head_dim);
   metadata.Set(arch + ".attention.layer_norm_rms_epsilon", shape.norm_epsilon);
+  if (shape.sliding_window > 0)
+    metadata.Set(arch + ".attention.sliding_window", shape.sliding_window);
   if (shape.experts.count > 0) {
     metadata.Set(arch + ".expert_count", shape.experts.count);
     metadata.Set(arch + ".expert_used_count", shape.experts.used);
