@@ -3,45 +3,55 @@
 
 #include <immintrin.h>
 
-#include <utility>
-
 #include "kernels/limits.h"
 
 namespace aster::kernels {
 namespace {
 
-// Enough sums to hide the latency of an addition behind twelve others.
-constexpr int kSums = 12;
+// Only additions follow one another, a cycle each.
+constexpr int kSums = 6;
 
-// What the compiler takes for unknown: equal sums would be added up once for all.
-void Hide(__m256i& value) { __asm__ volatile("" : "+x"(value)); }
-
-// Bytes times bytes in pairs to 16 bits, those times one in pairs to 32 bits.
-__m256i AddProducts(__m256i sum, __m256i& bytes, __m256i ones) {
-  Hide(bytes);  // a product is not to be made once for all
-  return _mm256_add_epi32(sum, _mm256_madd_epi16(_mm256_maddubs_epi16(bytes, bytes), ones));
-}
-
-// Every sum has a name of its own for the compiler, which then keeps it in a register.
-template <size_t... I>
-uint64_t DotWith(uint64_t rounds, std::index_sequence<I...>) {
-  __m256i sums[] = {(static_cast<void>(I), _mm256_setzero_si256())...};
-  __m256i bytes = _mm256_set1_epi8(1);
-  const __m256i ones = _mm256_set1_epi16(1);
-  (Hide(sums[I]), ...);
-  for (uint64_t round = 0; round < rounds; ++round) {
-    ((sums[I] = AddProducts(sums[I], bytes, ones)), ...);
-  }
+uint64_t Total(__m256i sum) {
+  alignas(sizeof(__m256i)) uint32_t lanes[8];
+  _mm256_store_si256(reinterpret_cast<__m256i*>(lanes), sum);
   uint64_t total = 0;
-  for (const __m256i& sum : sums) {
-    alignas(32) uint32_t lanes[8];
-    _mm256_store_si256(reinterpret_cast<__m256i*>(lanes), sum);
-    for (const uint32_t lane : lanes) total += lane;
-  }
+  for (const uint32_t lane : lanes) total += lane;
   return total;
 }
 
-uint64_t Dot(uint64_t rounds) { return DotWith(rounds, std::make_index_sequence<kSums>()); }
+// Bytes times bytes in pairs to 16 bits, those times one in pairs to 32 bits. Each sum is named:
+// compilers keep arrays of registers in memory as well, and a loop that also stores is no limit.
+uint64_t Dot(uint64_t rounds) {
+  __m256i s0 = _mm256_setzero_si256(), s1 = _mm256_setzero_si256(), s2 = _mm256_setzero_si256(),
+          s3 = _mm256_setzero_si256(), s4 = _mm256_setzero_si256(), s5 = _mm256_setzero_si256();
+  const __m256i bytes = _mm256_set1_epi8(1);
+  const __m256i ones = _mm256_set1_epi16(1);
+  __m256i products;
+  for (uint64_t round = 0; round < rounds; ++round) {
+    __asm__ volatile(
+        "vpmaddubsw %7, %7, %6\n\t"
+        "vpmaddwd %8, %6, %6\n\t"
+        "vpaddd %6, %0, %0\n\t"
+        "vpmaddubsw %7, %7, %6\n\t"
+        "vpmaddwd %8, %6, %6\n\t"
+        "vpaddd %6, %1, %1\n\t"
+        "vpmaddubsw %7, %7, %6\n\t"
+        "vpmaddwd %8, %6, %6\n\t"
+        "vpaddd %6, %2, %2\n\t"
+        "vpmaddubsw %7, %7, %6\n\t"
+        "vpmaddwd %8, %6, %6\n\t"
+        "vpaddd %6, %3, %3\n\t"
+        "vpmaddubsw %7, %7, %6\n\t"
+        "vpmaddwd %8, %6, %6\n\t"
+        "vpaddd %6, %4, %4\n\t"
+        "vpmaddubsw %7, %7, %6\n\t"
+        "vpmaddwd %8, %6, %6\n\t"
+        "vpaddd %6, %5, %5\n\t"
+        : "+x"(s0), "+x"(s1), "+x"(s2), "+x"(s3), "+x"(s4), "+x"(s5), "=&x"(products)
+        : "x"(bytes), "x"(ones));
+  }
+  return Total(s0) + Total(s1) + Total(s2) + Total(s3) + Total(s4) + Total(s5);
+}
 
 uint64_t Read(const uint8_t* bytes, size_t count) {
   constexpr size_t kStep = 8 * sizeof(__m256i);
