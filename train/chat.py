@@ -66,7 +66,7 @@ class Format:
         turns = list(turns)
         if turns[0][0] == "text":
             return [(turns[0][1], PLAIN), (self.separator, PLAIN)]
-        system = [text for role, text in turns[:1] if role == "system"]
+        system = [text for role, text in turns if role == "system"]
         tools = [json.loads(text) for role, text in turns if role == "tools"]
         result = []
         if system or tools:

@@ -69,6 +69,12 @@ class ByteLevel:
         self._cache[word] = [self.ids[symbol] for symbol in symbols]
         return self._cache[word]
 
+    def decode(self, ids):
+        special = set(self.control + self.visible)
+        data = b"".join(self.tokens[number].encode() if self.tokens[number] in special else
+                        bytes(_LETTERS.index(letter) for letter in self.tokens[number]) for number in ids)
+        return data.decode("utf-8", "replace")
+
     def save(self, path):
         with open(path, "w", encoding="utf-8") as file:
             json.dump({"kind": "byte-level", "merges": self.merges, "control": self.control,

@@ -71,6 +71,11 @@ class SentencePiece:
         self._cache[word] = ids
         return ids
 
+    def decode(self, ids):
+        data = b"".join(bytes([number - 3]) if 3 <= number < 3 + 256 else
+                        self.tokens[number].replace(_SPACE, " ").encode() for number in ids)
+        return data.decode("utf-8", "replace")
+
     def save(self, path):
         with open(path, "w", encoding="utf-8") as file:
             json.dump({"kind": "sentence-piece", "merges": self.merges, "control": self.control,

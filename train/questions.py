@@ -1,0 +1,66 @@
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""Compiles held-out questions into the file that evaluations read, one JSON object a line.
+
+  /usr/bin/python3 train/questions.py models/questions.jsonl
+
+Each has an id, a category, messages and perhaps tools as a chat template takes them, the answer, and how to find it in
+a reply: "final" is what follows the last "Answer:", "whole" the whole reply, "call" the JSON in a <tool_call>, "json"
+the reply as JSON. scoring.py does so.
+"""
+
+import json
+import random
+import sys
+
+from world import corpus, memory
+from world.item import draw
+
+PER_CATEGORY = 24
+# Long texts have from one to so many characters; the longest are just below 8192 tokens.
+_LONGEST = 34_000
+_MAX_DRAWS = 500
+
+
+def _makers(category):
+    """One function for every question of a category: long texts come in all lengths."""
+    if category == "long recall":
+        return [lambda rng, size=_LONGEST * (i + 1) // PER_CATEGORY: memory.long_recall(rng, size)
+                for i in range(PER_CATEGORY)]
+    return [corpus.questions_of(category)] * PER_CATEGORY
+
+
+def compile_questions():
+    questions, asked = [], set()
+    for category in corpus.CATEGORIES:
+        rng = random.Random(f"questions about {category}")
+        for number, make in enumerate(_makers(category)):
+            item = draw(make, rng, held_out=True)
+            for _ in range(_MAX_DRAWS):
+                if str(item.turns) not in asked:
+                    break
+                item = draw(make, rng, held_out=True)
+            else:
+                break  # a category with few forms
+            asked.add(str(item.turns))
+            question = {"id": f"{category.replace(' ', '-').lower()}-{number:02}", "category": category,
+                        "messages": [{"role": role, "content": text} for role, text in item.turns],
+                        "answer": item.answer, "extract": item.extract}
+            if item.tools:
+                question["tools"] = item.tools
+            questions.append(question)
+    return questions
+
+
+def main():
+    if len(sys.argv) != 2:
+        print(__doc__)
+        return 2
+    with open(sys.argv[1], "w", encoding="utf-8") as file:
+        for question in compile_questions():
+            file.write(json.dumps(question) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
