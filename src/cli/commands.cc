@@ -57,6 +57,8 @@ constexpr Command kCommands[] = {
     {"quantize", "Write a model with its weights in fewer bits", DeclareQuantize},
     {"template", "Show the prompt that a chat template makes of a conversation", DeclareTemplate},
     {"bench", "Measure how fast a model runs here, beside the machine's limits", DeclareBench},
+    {"perplexity", "Measure how well a model foresees a text, or how far two differ",
+     DeclarePerplexity},
     {"verify", "Compute one text in every way there is and compare the bits", DeclareVerify},
     {"logits", "Write the logits behind every token of a text", DeclareLogits},
     {"tokenize", "Show what a model makes of a text, or turn tokens back into text",

@@ -16,6 +16,7 @@ Run DeclareBench(CLI::App& app);
 Run DeclareCompletion(CLI::App& app);
 Run DeclareInspect(CLI::App& app);
 Run DeclareLogits(CLI::App& app);
+Run DeclarePerplexity(CLI::App& app);
 Run DeclareQuantize(CLI::App& app);
 Run DeclareSynth(CLI::App& app);
 Run DeclareTemplate(CLI::App& app);

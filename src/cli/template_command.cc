@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/model_text.h"
 #include "gguf/model_files.h"
 #include "text/template/template.h"
 
@@ -31,18 +32,6 @@ bool IsModelFile(const std::string& path) {
   return file.ok() && AsText(file->bytes()).starts_with("GGUF");
 }
 
-// The text of a token that the metadata names by id; nothing where it does not.
-std::string TokenAt(const gguf::Metadata& metadata, std::string_view id_key) {
-  const auto id = metadata.Get<uint64_t>(id_key);
-  const auto tokens = metadata.Get<gguf::Array>("tokenizer.ggml.tokens");
-  if (!id.ok() || !tokens.ok() || *id >= tokens->size()) return "";
-  const auto strings = tokens->Strings();
-  if (!strings.ok()) return "";
-  auto token = strings->begin();
-  for (uint64_t i = 0; i < *id; ++i) ++token;
-  return std::string(*token);
-}
-
 // A model file brings its template, and its own first and last tokens where the variables do not
 // name others.
 Result<std::string> RenderModels(const std::string& path, const std::string& variables) {
@@ -54,7 +43,7 @@ Result<std::string> RenderModels(const std::string& path, const std::string& var
   for (const std::string_view name : {"bos", "eos"}) {
     const std::string key = fmt::format("{}_token", name);
     if (!json.contains(key)) {
-      json[key] = TokenAt(files.metadata(), fmt::format("tokenizer.ggml.{}_token_id", name));
+      json[key] = SpecialTokenText(files.metadata(), name);
     }
   }
   const auto parsed = TRY(text::ChatTemplate::Parse(source).In(path));

@@ -11,10 +11,10 @@
 #include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/model_text.h"
 #include "cli/table.h"
 #include "gguf/model_files.h"
 #include "text/tokenizer.h"
-#include "text/vocab_reader.h"
 
 namespace aster::cli {
 namespace {
@@ -33,10 +33,7 @@ struct Options {
 
 Result<std::unique_ptr<Tokenizer>> OpenTokenizer(const std::string& path, Console& console) {
   const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(path));
-  auto vocab = text::ReadVocab(files.metadata());
-  if (!vocab.ok()) return std::move(vocab).error().In(path);
-  for (const std::string& note : vocab->notes) console.Complain("note", ForDisplay(note));
-  return Tokenizer::Make(*std::move(vocab)).In(path);
+  return LoadTokenizer(files, path, console);
 }
 
 // Ids as this command prints them, and as people paste them: whole numbers with white space, commas

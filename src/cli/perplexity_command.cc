@@ -1,0 +1,317 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// aster perplexity: how well a model foresees a text, and how far two models, or two files of
+// logits, differ.
+#include "engine/perplexity.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/files.h"
+#include "base/mapped_file.h"
+#include "base/units.h"
+#include "cli/commands.h"
+#include "cli/model_options.h"
+#include "cli/model_text.h"
+#include "cli/progress.h"
+#include "kernels/isa_choice.h"
+
+namespace aster::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Options {
+  ModelOptions model;
+  std::string against;
+  std::string text_path;
+  std::string ids_path;
+  uint32_t context = 512;
+  uint64_t max_chunks = 0;  // 0: all
+  std::vector<std::string> logits;
+  uint32_t vocab_size = 0;
+  bool json = false;
+};
+
+// What is computed: a text in chunks of one length, each beginning like a text of its own.
+struct Chunks {
+  std::vector<int32_t> tokens;
+  uint32_t length = 0;
+  uint64_t count = 0;
+
+  std::span<const int32_t> At(uint64_t index) const {
+    return std::span(tokens).subspan(index * length, length);
+  }
+};
+
+Result<Chunks> ReadChunks(const Options& options, const gguf::ModelFiles& files, Console& console) {
+  Chunks chunks;
+  int32_t bos = text::kNoToken;
+  if (!options.ids_path.empty()) {
+    chunks.tokens = TRY(ReadIds(options.ids_path));
+  } else {
+    const auto tokenizer = TRY(LoadTokenizer(files, options.model.paths.front(), console));
+    const std::string text = TRY(ReadFile(options.text_path, text::kMaxTextBytes));
+    chunks.tokens = TRY(tokenizer->Encode(text, {.add_special = true}).In(options.text_path));
+    if (tokenizer->vocab().add_bos) bos = tokenizer->vocab().special.bos;
+  }
+  const std::string& path = options.ids_path.empty() ? options.text_path : options.ids_path;
+  if (chunks.tokens.size() < 4) {
+    return InvalidArgument(fmt::format("{}: {} tokens are too few to foresee one from another",
+                                       path, chunks.tokens.size()));
+  }
+  chunks.length = static_cast<uint32_t>(std::min<size_t>(options.context, chunks.tokens.size()));
+  chunks.count = chunks.tokens.size() / chunks.length;
+  if (options.max_chunks > 0) chunks.count = std::min(chunks.count, options.max_chunks);
+  for (uint64_t i = 0; i < chunks.count && bos != text::kNoToken; ++i) {
+    chunks.tokens[i * chunks.length] = bos;
+  }
+  return chunks;
+}
+
+ordered_json PerplexityJson(const engine::Perplexity& perplexity) {
+  return {{"perplexity", perplexity.value()},
+          {"perplexity_error", perplexity.error()},
+          {"mean_surprise", perplexity.surprise().mean()},
+          {"mean_surprise_error", perplexity.surprise().error()}};
+}
+
+ordered_json DivergenceJson(const engine::DivergenceReport& report) {
+  return {{"rows", report.count},
+          {"mean", report.mean},
+          {"mean_error", report.mean_error},
+          {"median", report.median},
+          {"percentile_90", report.percentile_90},
+          {"percentile_99", report.percentile_99},
+          {"largest", report.largest},
+          {"same_top", report.same_top},
+          {"largest_logit_difference", report.largest_difference},
+          {"equal_rows", report.equal_rows}};
+}
+
+void PrintDivergence(const engine::DivergenceReport& report, Console& console) {
+  console.Print(
+      "KL divergence of the second from the first, in nats\n"
+      "  mean    {:.6g} ± {:.2g}\n  median  {:.6g}\n  90 %    {:.6g}\n  99 %    {:.6g}\n"
+      "  largest {:.6g}\n",
+      report.mean, report.mean_error, report.median, report.percentile_90, report.percentile_99,
+      report.largest);
+  console.Print("same likeliest token  {:.2f} %\nlargest difference of a logit  {:.6g}\n",
+                100 * report.same_top, report.largest_difference);
+  console.Print("rows  {}, of which {} are equal to the last bit\n", report.count,
+                report.equal_rows);
+}
+
+// The models, one or two, and what is gathered from them.
+class TextRun {
+ public:
+  TextRun(const Options& options, Console& console) : options_(options), console_(console) {}
+
+  Result<ExitStatus> Compute() {
+    const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options_.model.paths));
+    const Chunks chunks = TRY(ReadChunks(options_, files, console_));
+    std::optional<gguf::ModelFiles> second_files;
+    TRY(Add(files));
+    if (!options_.against.empty()) {
+      second_files = TRY(gguf::ModelFiles::Open(options_.against));
+      TRY(Add(*second_files));
+    }
+    TRY(Check(chunks));
+    const SystemClock clock;
+    const int64_t start_ns = clock.NowNs();
+    TRY(ComputeChunks(chunks, clock));
+    const double seconds = static_cast<double>(clock.NowNs() - start_ns) * 1e-9;
+    if (options_.json) {
+      PrintJson(chunks, seconds);
+    } else {
+      PrintText(chunks, seconds);
+    }
+    return kExitOk;
+  }
+
+ private:
+  Status Add(const gguf::ModelFiles& files) {
+    owned_.push_back(TRY(LoadModel(files, options_.model, console_)));
+    models_.push_back(owned_.back().get());
+    perplexities_.emplace_back(models_.back()->isa());
+    return Ok();
+  }
+
+  Status Check(const Chunks& chunks) const {
+    const model::Shape& shape = models_[0]->shape();
+    for (const engine::LocalModel* model : models_) {
+      if (model->shape().vocab_size != shape.vocab_size) {
+        return InvalidArgument(
+            fmt::format("{} tokens in one vocabulary and {} in the other: models can be compared "
+                        "where they speak of the same tokens",
+                        shape.vocab_size, model->shape().vocab_size));
+      }
+      if (chunks.length > model->shape().context_length) {
+        return InvalidArgument(fmt::format("--ctx {}: the model was trained for {} positions",
+                                           chunks.length, model->shape().context_length));
+      }
+    }
+    for (const int32_t token : chunks.tokens) {
+      if (static_cast<uint32_t>(token) < shape.vocab_size) continue;
+      return InvalidArgument(
+          fmt::format("token {} is not in the vocabulary, which has {}", token, shape.vocab_size));
+    }
+    return Ok();
+  }
+
+  Status ComputeChunks(const Chunks& chunks, const Clock& clock) {
+    divergence_.emplace(models_[0]->isa());
+    Progress progress(console_, clock, "computing", Progress::Unit::kTokens);
+    const uint64_t total = chunks.count * chunks.length;
+    uint64_t done = 0;
+    for (uint64_t i = 0; i < chunks.count; ++i) {
+      const std::span<const int32_t> tokens = chunks.At(i);
+      TRY(engine::ComputeRows(
+          models_, tokens, chunks.length / 2,
+          [&](size_t position, std::span<const std::span<const float>> rows) {
+            return AddRows(rows, tokens[position + 1]);
+          },
+          [&](uint64_t count) { progress.Update(done += count, total); }));
+      progress.SetLabel(fmt::format("perplexity {:.4f}", perplexities_[0].value()));
+    }
+    return Ok();
+  }
+
+  Status AddRows(std::span<const std::span<const float>> rows, int32_t next) {
+    for (size_t m = 0; m < rows.size(); ++m) TRY(perplexities_[m].Add(rows[m], next));
+    if (rows.size() == 2) TRY(divergence_->Add(rows[0], rows[1]));
+    return Ok();
+  }
+
+  void PrintJson(const Chunks& chunks, double seconds) {
+    ordered_json json = {{"context", chunks.length},
+                         {"chunks", chunks.count},
+                         {"tokens", chunks.count * chunks.length},
+                         {"scored", perplexities_[0].count()}};
+    json.update(PerplexityJson(perplexities_[0]));
+    if (models_.size() == 2) {
+      json["second"] = PerplexityJson(perplexities_[1]);
+      json["divergence"] = DivergenceJson(divergence_->Report());
+    }
+    json["seconds"] = seconds;
+    console_.Print("{}\n", json.dump(2));
+  }
+
+  void PrintText(const Chunks& chunks, double seconds) {
+    for (size_t m = 0; m < models_.size(); ++m) {
+      console_.Print("perplexity  {:.4f} ± {:.4f}  {}\n", perplexities_[m].value(),
+                     perplexities_[m].error(),
+                     m == 0 ? options_.model.paths.front() : options_.against);
+    }
+    if (models_.size() == 2) PrintDivergence(divergence_->Report(), console_);
+    const auto tokens = static_cast<double>(chunks.count * chunks.length);
+    console_.Print("{} tokens scored in {} chunks of {}; {}, {}\n", perplexities_[0].count(),
+                   chunks.count, chunks.length, FormatDuration(static_cast<int64_t>(seconds * 1e9)),
+                   FormatRate(tokens / std::max(seconds, 1e-9), "tokens"));
+  }
+
+  const Options& options_;
+  Console& console_;
+  std::vector<std::unique_ptr<engine::LocalModel>> owned_;
+  std::vector<engine::LocalModel*> models_;
+  std::vector<engine::Perplexity> perplexities_;  // of each model
+  std::optional<engine::Divergence> divergence_;
+};
+
+// How many logits a row has: told, or the vocabulary of the model that is told.
+Result<uint32_t> RowLength(const Options& options) {
+  if (options.vocab_size > 0) return options.vocab_size;
+  if (options.model.paths.empty()) {
+    return InvalidArgument(
+        "files of logits do not say how long their rows are: give --vocab N, or the model");
+  }
+  const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options.model.paths));
+  return TRY(model::ReadShape(files.metadata())).vocab_size;
+}
+
+Result<ExitStatus> CompareLogits(const Options& options, Console& console) {
+  const size_t length = TRY(RowLength(options));
+  const MappedFile first = TRY(MappedFile::Open(options.logits[0]));
+  const MappedFile second = TRY(MappedFile::Open(options.logits[1]));
+  const size_t row_bytes = length * sizeof(float);
+  const size_t bytes = first.bytes().size();
+  if (bytes != second.bytes().size() || bytes == 0 || bytes % row_bytes != 0) {
+    return InvalidArgument(
+        fmt::format("{} and {} bytes: both files must have as many rows of {} float32", bytes,
+                    second.bytes().size(), length));
+  }
+  engine::Divergence divergence(TRY(kernels::IsaFromEnvironment()));
+  const SystemClock clock;
+  Progress progress(console, clock, "comparing");
+  for (size_t offset = 0; offset < bytes; offset += row_bytes) {
+    const auto row = [&](const MappedFile& file) {
+      return std::span(reinterpret_cast<const float*>(file.bytes().data() + offset), length);
+    };
+    TRY(divergence.Add(row(first), row(second)).In(fmt::format("row {}", offset / row_bytes)));
+    progress.Update(offset, bytes);
+  }
+  if (options.json) {
+    const ordered_json json = {{"divergence", DivergenceJson(divergence.Report())}};
+    console.Print("{}\n", json.dump(2));
+  } else {
+    PrintDivergence(divergence.Report(), console);
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+Run DeclarePerplexity(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  options->model.Declare(app);
+  CLI::Option* model = app.get_option("model")->required(false);
+  CLI::Option* text = app.add_option("--file", options->text_path, "The text")->type_name("TEXT");
+  CLI::Option* ids = app.add_option("--ids", options->ids_path, "The text, as token ids")
+                         ->excludes(text)
+                         ->type_name("FILE");
+  app.add_option("--ctx", options->context, "Tokens of each chunk; its second half is scored")
+      ->check(CLI::Range(4, 1 << 24))
+      ->type_name("N");
+  app.add_option("--chunks", options->max_chunks, "Only so many chunks")->type_name("N");
+  app.add_option("--against", options->against, "A second model, which is held against the first")
+      ->type_name("MODEL2");
+  CLI::Option* logits =
+      app.add_option("--logits", options->logits, "Twice: files that `aster logits` wrote")
+          ->allow_extra_args(false)
+          ->excludes(text)
+          ->excludes(ids)
+          ->type_name("FILE");
+  app.add_option("--vocab", options->vocab_size, "With --logits: logits in a row, without a model")
+      ->needs(logits)
+      ->check(CLI::Range(1, 1 << 24))
+      ->type_name("N");
+  app.add_flag("--json", options->json, "Print one JSON document");
+  app.callback([=] {
+    if (!logits->empty()) {
+      if (options->logits.size() != 2) throw CLI::ValidationError("--logits", "give two files");
+      return;
+    }
+    if (model->empty()) throw CLI::RequiredError("model");
+    if (text->empty() && ids->empty()) throw CLI::RequiredError("--file");
+  });
+  app.footer(
+      "The text is cut into chunks, each computed as a text of its own (from the token that begins "
+      "texts, where the\n"
+      "model has one); the tokens of its second half are scored, so that each is foreseen from at "
+      "least half a chunk.\n"
+      "What is left after the last whole chunk is not looked at.\n"
+      "  aster perplexity m.gguf --file wiki.txt\n"
+      "  aster perplexity f16.gguf --against q4.gguf --file wiki.txt --ctx 1024 --json\n"
+      "  aster perplexity m.gguf --logits a.f32 --logits b.f32");
+  return [options](Console& console) -> Result<ExitStatus> {
+    if (!options->logits.empty()) return CompareLogits(*options, console);
+    return TextRun(*options, console).Compute();
+  };
+}
+
+}  // namespace aster::cli

@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// How well a model foresees a text, and how far two models differ in what they foresee. Must not
+// know files or text.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/function_ref.h"
+#include "base/result.h"
+#include "engine/local_model.h"
+
+namespace aster::engine {
+
+// A mean with its standard error, of values that come one by one.
+class RunningMean {
+ public:
+  void Add(double value);
+  uint64_t count() const { return count_; }
+  double mean() const { return mean_; }
+  double error() const;  // 0 of fewer than two
+
+ private:
+  uint64_t count_ = 0;
+  double mean_ = 0;
+  double squares_ = 0;  // of differences from the mean, summed
+};
+
+// Natural logarithms of probabilities from logits. Not for concurrent use.
+class LogProbabilities {
+ public:
+  explicit LogProbabilities(kernels::Isa isa) : ops_(kernels::Ops(isa)) {}
+
+  // Of all tokens together: a token's log probability is its logit less this. An error where a
+  // logit is NaN or plus infinity, or all are minus infinity.
+  Result<double> Total(std::span<const float> logits);
+  // e^(logit - total) of each token, for the logits of the last call of Total.
+  std::span<const float> scaled() const { return exponentials_; }
+  double scale() const { return scale_; }
+
+ private:
+  const kernels::OpsTable& ops_;
+  std::vector<float> exponentials_;  // e^(logit - largest)
+  double scale_ = 1;                 // makes probabilities of them
+};
+
+// Perplexity: e to the mean of what each token was unexpected by.
+class Perplexity {
+ public:
+  explicit Perplexity(kernels::Isa isa) : probabilities_(isa) {}
+
+  // `logits` foresaw the next token, which was `token`.
+  Status Add(std::span<const float> logits, int32_t token);
+
+  uint64_t count() const { return surprise_.count(); }
+  const RunningMean& surprise() const { return surprise_; }  // in nats
+  double value() const;
+  double error() const;  // of value(), to first order
+
+ private:
+  LogProbabilities probabilities_;
+  RunningMean surprise_;
+};
+
+struct DivergenceReport {
+  uint64_t count = 0;  // rows
+  // The Kullback-Leibler divergence of the second from the first, in nats, over the rows.
+  double mean = 0;
+  double mean_error = 0;
+  double median = 0;
+  double percentile_90 = 0;
+  double percentile_99 = 0;
+  double largest = 0;
+  double same_top = 0;            // fraction of rows with the same likeliest token
+  double largest_difference = 0;  // of two logits of one token
+  uint64_t equal_rows = 0;        // to the last bit
+};
+
+// Compares two models' logits row by row; keeps a number for each row.
+class Divergence {
+ public:
+  explicit Divergence(kernels::Isa isa) : isa_(isa), first_(isa), second_(isa) {}
+
+  // Rows of the same length. A token that the first holds for possible and the second for
+  // impossible makes the divergence infinite.
+  Status Add(std::span<const float> first, std::span<const float> second);
+  DivergenceReport Report() const;
+  double mean() const { return mean_.mean(); }
+
+ private:
+  const kernels::Isa isa_;
+  LogProbabilities first_;
+  LogProbabilities second_;
+  RunningMean mean_;
+  std::vector<float> values_;  // [rows]
+  uint64_t same_top_ = 0;
+  uint64_t equal_rows_ = 0;
+  double largest_difference_ = 0;
+};
+
+// Takes, for a position, the logits behind it of each model.
+using RowsSink = FunctionRef<Status(size_t position, std::span<const std::span<const float>> rows)>;
+using TokensDone = FunctionRef<void(uint64_t count)>;
+
+// Computes `tokens` as a text of its own on every model (of one vocabulary), and hands over the
+// logits behind position `first` and those after it, but for the last, which foresees nothing that
+// is there. `done` hears of tokens computed on all models.
+Status ComputeRows(std::span<LocalModel* const> models, std::span<const int32_t> tokens,
+                   size_t first, RowsSink sink, TokensDone done);
+
+}  // namespace aster::engine
