@@ -6,9 +6,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/bytes.h"
 #include "engine/logits.h"
+#include "engine/scheduler.h"
+#include "engine/sequence.h"
 #include "kernels/isa_choice.h"
 #include "kv/transfer.h"
 
@@ -114,6 +117,44 @@ Result<Hash128> SharingAPrefix(LocalModel& model, Tokens tokens) {
   return hash.Digest();
 }
 
+// The first half as a prompt; the second is what the scheduler chooses, since nothing else is
+// allowed. Two other texts are answered beside it, one of them from the beginning.
+Result<Hash128> Answered(LocalModel& model, Tokens tokens, const Clock& clock) {
+  const size_t half = (tokens.size() + 1) / 2;
+  LogitsHash hash;
+  kv::PageTable table = model.NewTable();
+  TRY(hash.Compute(model, table, tokens.first(half - 1), kDefaultChunk));
+
+  const std::vector<int32_t> other(tokens.rbegin(), tokens.rend());
+  Sequence first(model), mine(model), last(model);
+  first.SetHistory(Tokens(other).first(half));
+  mine.SetHistory(tokens.first(half));
+  last.SetHistory(Tokens(other).subspan(1));
+  Status status = FailedPrecondition("the scheduler never finished");
+  const uint64_t count = tokens.size() - half + 1;
+  const auto limit = static_cast<uint32_t>(2 * tokens.size());
+  const auto allow_next = [&](Tokens history, std::span<float> logits) {
+    static_cast<void>(hash.Add(logits));
+    if (history.size() == tokens.size()) return;
+    const int32_t next = tokens[history.size()];
+    std::fill(logits.begin(), logits.end(), -std::numeric_limits<float>::infinity());
+    logits[next] = 0;
+  };
+
+  Scheduler scheduler(model, /*tokenizer=*/nullptr, clock, {.batch_tokens = 128});
+  TRY(scheduler.Submit({.sequence = &first, .max_tokens = count, .context_limit = limit}));
+  TRY(scheduler.Step());
+  TRY(scheduler.Submit({.sequence = &mine,
+                        .edit_logits = allow_next,
+                        .max_tokens = count,
+                        .context_limit = limit,
+                        .on_finish = [&](const Finish& finish) { status = finish.status; }}));
+  TRY(scheduler.Submit({.sequence = &last, .max_tokens = count, .context_limit = limit}));
+  while (!scheduler.idle()) TRY(scheduler.Step());
+  TRY(std::move(status));
+  return hash.Digest();
+}
+
 // Slices that each hold some layers hand hidden rows from one to the next.
 Result<Hash128> InSlices(const gguf::ModelFiles& files, const VerifyOptions& options, Tokens tokens,
                          std::span<const uint32_t> cuts, uint32_t layer_count) {
@@ -163,6 +204,7 @@ class Verifier {
     TRY(Try("after going back", [&] { return GoingBack(*model, tokens_); }));
     TRY(Try("in company", [&] { return InCompany(*model, tokens_); }));
     TRY(Try("handed over", [&] { return HandedOver(*model, tokens_); }));
+    TRY(Try("answered beside others", [&] { return Answered(*model, tokens_, clock_); }));
     TRY(Try("sharing a prefix", [&] { return SharingAPrefix(*model, tokens_); }));
     for (const size_t threads : options_.threads) TRY(TryThreads(*model, threads));
     for (const kernels::Isa isa : options_.isas) TRY(TryIsa(*model, isa));

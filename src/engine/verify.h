@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 // Computes the same text in every way there is (cut into chunks, on other threads, instruction
-// sets, slices, in company, after going back, handed over to another memory) and names what comes
-// out by a hash: one arithmetic means that all are equal. Must not know how results are shown.
+// sets, slices, in company, as an answer, after going back, handed over to another memory) and
+// names what comes out by a hash: one arithmetic means that all are equal. Must not know how
+// results are shown.
 #pragma once
 
 #include <cstdint>
