@@ -13,9 +13,9 @@ from collections import defaultdict
 
 import torch
 
+import networks
 import scoring
 import vocab
-from export import load_network
 from models import MODELS
 
 
@@ -25,7 +25,7 @@ class Assistant:
     def __init__(self, model, data, checkpoint):
         self.chat = model.chat
         self.words = vocab.load(os.path.join(data, "vocab.json"))
-        self.network = load_network(model, self.words, checkpoint)
+        self.network = networks.load(model, len(self.words.tokens), checkpoint)
         self.end = self.words.ids[self.chat.end_token]
 
     def reply(self, messages, tools=None, limit=300):

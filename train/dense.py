@@ -220,6 +220,9 @@ class Dense(torch.nn.Module):
         hidden = self.hidden(ids[:, :-1]).flatten(0, 1)
         return _WeightedLoss.apply(hidden, self._head(), ids[:, 1:].flatten(), weights[:, 1:].flatten())
 
+    def balance(self):
+        """Nothing: there are no experts."""
+
     @torch.no_grad()
     def logits(self, ids):
         return functional.linear(self.hidden(ids), self._head()).float()

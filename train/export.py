@@ -11,35 +11,59 @@ import argparse
 import os
 import sys
 
-import torch
-
 import gguf
+import networks
 import vocab
-from dense import Dense
 from models import MODELS
 
 _TYPES = {"f32": gguf.F32, "f16": gguf.F16, "q8_0": gguf.Q8_0}
 
 
-def load_network(model, words, checkpoint):
-    """The trained network, computing in float32."""
-    network = Dense(model.arch, len(words.tokens), **model.shape)
-    network.load_state_dict(torch.load(checkpoint, map_location="cpu")["model"])
-    return network.eval()
+def general_metadata(model, network):
+    return {"general.architecture": model.arch, "general.name": model.name.capitalize(),
+            "general.description": model.description, "general.type": "model", "general.license": "mit",
+            "general.size_label": size_label(network)}
+
+
+def dense_metadata(network):
+    return {
+        "block_count": network.layers, "context_length": network.context, "embedding_length": network.embedding,
+        "feed_forward_length": network.feed_forward, "attention.head_count": network.heads,
+        "attention.head_count_kv": network.kv_heads, "attention.key_length": network.head_dim,
+        "attention.value_length": network.head_dim, "attention.layer_norm_rms_epsilon": network.epsilon,
+        "rope.freq_base": network.rope_base, "rope.dimension_count": network.head_dim, "vocab_size": network.vocab_size,
+    }
+
+
+def sparse_metadata(network):
+    """What the published files of the architecture hold. The block that predicts the token after the next counts."""
+    blocks = network.layers + bool(network.mtp)
+    return {
+        "block_count": blocks, "context_length": network.context, "embedding_length": network.embedding,
+        "vocab_size": network.vocab_size, "attention.head_count": network.heads, "attention.head_count_kv": 1,
+        "attention.key_length": network.head_dim, "attention.value_length": network.head_dim,
+        "attention.q_lora_rank": network.q_rank, "attention.output_lora_rank": network.output_rank,
+        "attention.output_group_count": network.output_groups, "attention.layer_norm_rms_epsilon": network.epsilon,
+        "attention.sliding_window": network.window,
+        "attention.compress_ratios": network.ratios + [0] * bool(network.mtp),
+        "attention.compress_rope_freq_base": network.compressed_rope_base, "rope.freq_base": network.rope_base,
+        "rope.dimension_count": network.rope_dim, "rope.scaling.type": "yarn",
+        "rope.scaling.factor": network.yarn_factor,
+        "rope.scaling.original_context_length": network.yarn_context, "rope.scaling.yarn_beta_fast": 32.0,
+        "rope.scaling.yarn_beta_slow": 1.0, "attention.indexer.head_count": network.indexer_heads,
+        "attention.indexer.key_length": network.indexer_dim, "attention.indexer.top_k": network.indexer_top,
+        "expert_count": network.experts, "expert_used_count": network.used, "expert_shared_count": 1,
+        "expert_feed_forward_length": network.feed_forward, "expert_weights_scale": network.expert_scale,
+        "expert_weights_norm": True, "expert_gating_func": 4, "hash_layer_count": network.hash_layers,
+        "swiglu_clamp_exp": [network.clamp] * blocks, "hyper_connection.count": network.streams,
+        "hyper_connection.sinkhorn_iterations": network.sinkhorn, "hyper_connection.epsilon": network.epsilon,
+        "nextn_predict_layers": int(network.mtp),
+    }
 
 
 def shape_metadata(model, network):
-    arch = model.arch
-    return {
-        "general.architecture": arch, "general.name": model.name.capitalize(), "general.description": model.description,
-        "general.type": "model", "general.license": "mit", "general.size_label": size_label(network),
-        f"{arch}.block_count": network.layers, f"{arch}.context_length": network.context,
-        f"{arch}.embedding_length": network.embedding, f"{arch}.feed_forward_length": network.feed_forward,
-        f"{arch}.attention.head_count": network.heads, f"{arch}.attention.head_count_kv": network.kv_heads,
-        f"{arch}.attention.key_length": network.head_dim, f"{arch}.attention.value_length": network.head_dim,
-        f"{arch}.attention.layer_norm_rms_epsilon": network.epsilon, f"{arch}.rope.freq_base": network.rope_base,
-        f"{arch}.rope.dimension_count": network.head_dim, f"{arch}.vocab_size": network.vocab_size,
-    }
+    numbers = sparse_metadata(network) if model.arch == "deepseek4" else dense_metadata(network)
+    return {**general_metadata(model, network), **{f"{model.arch}.{key}": value for key, value in numbers.items()}}
 
 
 def size_label(network):
@@ -56,11 +80,16 @@ def vocab_metadata(model, words):
             "tokenizer.ggml.add_eos_token": False, "tokenizer.chat_template": model.chat.jinja()}
 
 
+def _type_of(name, value, kind):
+    """What chooses or mixes stays exact: a rounding there changes more than a rounding does."""
+    if not value.is_floating_point():
+        return gguf.I32
+    exact = value.ndim == 1 or any(part in name for part in ("gate_inp", "hc_", "_compressor_", "indexer.proj"))
+    return gguf.F32 if exact else kind
+
+
 def write(model, words, network, path, kind):
-    tensors = []
-    for name, value in network.file_tensors():
-        array = value.float().numpy()
-        tensors.append((name, array, kind if array.ndim > 1 else gguf.F32))
+    tensors = [(name, value.numpy(), _type_of(name, value, kind)) for name, value in network.file_tensors()]
     gguf.write(path, {**shape_metadata(model, network), **vocab_metadata(model, words)}, tensors)
 
 
@@ -74,7 +103,7 @@ def main():
     options = parser.parse_args()
     model = MODELS[options.model]
     words = vocab.load(os.path.join(options.data, "vocab.json"))
-    network = load_network(model, words, options.checkpoint)
+    network = networks.load(model, len(words.tokens), options.checkpoint)
     write(model, words, network, options.out, _TYPES[options.type])
     print(f"{options.out}: {size_label(network)} parameters, {os.path.getsize(options.out) / 1e6:.1f} MB")
 

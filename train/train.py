@@ -22,8 +22,8 @@ os.environ.setdefault("ATEN_CPU_CAPABILITY", "avx512")
 import torch  # noqa: E402
 
 import batches  # noqa: E402
+import networks  # noqa: E402
 import vocab  # noqa: E402
-from dense import Dense  # noqa: E402
 from models import MODELS  # noqa: E402
 
 SEED = 1
@@ -49,7 +49,7 @@ class Run:
         words = vocab.load(os.path.join(options.data, "vocab.json"))
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         precision = torch.bfloat16 if options.precision == "bf16" else torch.float32
-        self.network = Dense(self.model.arch, len(words.tokens), **self.model.shape, precision=precision)
+        self.network = networks.build(self.model, len(words.tokens), precision)
         self.network.to(self.device)
         matrices = [p for p in self.network.parameters() if p.ndim > 1]
         vectors = [p for p in self.network.parameters() if p.ndim == 1]
@@ -93,9 +93,11 @@ class Run:
         for group in self.optimizer.param_groups:
             group["lr"] = self.rate()
         total = count = 0.0
+        is_long = self.step >= self.steps * _SHORT_UNTIL
+        self.network.train().select = is_long
         for micro in range(self.micros):
             length = batches.LENGTHS[0]
-            if self.step >= self.steps * _SHORT_UNTIL:
+            if is_long:
                 length = batches.length_of(SEED, self.step * self.micros + micro, self.training["shares"])
             tokens, weights = self.train_data.batch(length, self.seen[str(length)])
             self.seen[str(length)] += len(tokens)
@@ -108,6 +110,7 @@ class Run:
             parameter.grad /= count
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
         self.optimizer.step()
+        self.network.balance()
         self.optimizer.zero_grad(set_to_none=True)
         self.step += 1
         return total / count
@@ -115,6 +118,7 @@ class Run:
     @torch.no_grad()
     def held_out_loss(self):
         total = count = 0.0
+        self.network.eval()
         for micro in range(_HELD_OUT_MICROS):
             tokens, weights = self.held_out.batch(batches.LENGTHS[0], micro * 16)
             total += self.loss_of(tokens, weights).item()
