@@ -39,6 +39,7 @@ const AttentionTable& Attention(Isa isa) {
     case Isa::kAvxVnni:
       return kAttentionAvx2;
     case Isa::kAvx512:
+    case Isa::kAmx:
       return kAttentionAvx512;
 #elif defined(__aarch64__)
     case Isa::kNeon:

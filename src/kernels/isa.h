@@ -15,8 +15,9 @@ enum class Isa : uint8_t {
   kAvx2,     // with FMA and F16C
   kAvxVnni,  // the same, and byte dot products: integer products only, otherwise as kAvx2
   kAvx512,   // F, BW, DQ, VL, VNNI, VBMI and GFNI: Ice Lake, Zen 4 and what came after them
+  kAmx,      // the same, and tile registers: integer and bfloat16 products of many rows
   kNeon,     // 64-bit ARM with byte dot products
 };
-inline constexpr int kIsaCount = 5;
+inline constexpr int kIsaCount = 6;
 
 }  // namespace aster::kernels

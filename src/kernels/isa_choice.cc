@@ -9,7 +9,13 @@
 #include <string>
 #include <vector>
 
-#if defined(__aarch64__)
+#include "base/cpu.h"
+#include "base/float_mode.h"
+#include "base/log.h"
+
+#if defined(__x86_64__)
+#include "kernels/x86/amx_check.h"
+#elif defined(__aarch64__)
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
 #endif
@@ -17,7 +23,7 @@
 namespace aster::kernels {
 namespace {
 
-constexpr std::string_view kNames[kIsaCount] = {"ref", "avx2", "avxvnni", "avx512", "neon"};
+constexpr std::string_view kNames[kIsaCount] = {"ref", "avx2", "avxvnni", "avx512", "amx", "neon"};
 
 std::vector<Isa> Detect() {
   std::vector<Isa> isas = {Isa::kRef};
@@ -33,12 +39,28 @@ std::vector<Isa> Detect() {
         __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512vbmi") &&
         __builtin_cpu_supports("gfni")) {
       isas.push_back(Isa::kAvx512);
+      const CpuFeatures cpu = DetectCpuFeatures();
+      if (cpu.amx_int8 && cpu.amx_bf16 && AllowAmx()) isas.push_back(Isa::kAmx);
     }
   }
 #elif defined(__aarch64__)
   if ((getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0) isas.push_back(Isa::kNeon);
 #endif
   return isas;
+}
+
+Isa ChooseFastest() {
+  const std::span<const Isa> isas = AvailableIsas();
+#if defined(__x86_64__)
+  if (isas.back() == Isa::kAmx) {
+    const ComputeFloatMode mode;
+    if (!AmxComputesAsDescribed()) {
+      log::Warn("tile registers do not compute what they should, and are not used");
+      return isas[isas.size() - 2];
+    }
+  }
+#endif
+  return isas.back();
 }
 
 std::string Available() {
@@ -57,6 +79,11 @@ std::string_view IsaName(Isa isa) { return kNames[static_cast<size_t>(isa)]; }
 std::span<const Isa> AvailableIsas() {
   static const std::vector<Isa> isas = Detect();
   return isas;
+}
+
+Isa FastestIsa() {
+  static const Isa fastest = ChooseFastest();
+  return fastest;
 }
 
 Result<Isa> IsaFromName(std::string_view name) {

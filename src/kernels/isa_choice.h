@@ -12,13 +12,16 @@
 
 namespace aster::kernels {
 
-// "ref", "avx2", "avxvnni", "avx512", "neon".
+// "ref", "avx2", "avxvnni", "avx512", "amx", "neon".
 std::string_view IsaName(Isa isa);
 
-// What this machine can run, the slowest (always kRef) first.
+// What this machine can run, the slowest (always kRef) first. Where there are tile registers, the
+// first call asks the system for them.
 std::span<const Isa> AvailableIsas();
 
-inline Isa FastestIsa() { return AvailableIsas().back(); }
+// The last of those that computes what we know it should: tile registers are tried once, and a
+// warning says so where they are not used.
+Isa FastestIsa();
 
 // The instruction set of that name; an error, naming those that there are, where no such name
 // exists or this machine lacks it.

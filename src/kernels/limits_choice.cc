@@ -5,7 +5,6 @@
 
 #include <vector>
 
-#include "base/cpu.h"
 #include "kernels/isa_choice.h"
 
 namespace aster::kernels {
@@ -20,6 +19,8 @@ const LimitLoops* LoopsOf(Isa isa) {
       return &kLimitsAvxVnni;
     case Isa::kAvx512:
       return &kLimitsAvx512;
+    case Isa::kAmx:
+      return &kLimitsAmx;
 #elif defined(__aarch64__)
     case Isa::kNeon:
       return &kLimitsNeon;
@@ -36,9 +37,6 @@ std::vector<const LimitLoops*> Detect() {
   for (const Isa isa : AvailableIsas()) {
     if (const LimitLoops* own = LoopsOf(isa); own != nullptr) loops.push_back(own);
   }
-#if defined(__x86_64__)
-  if (DetectCpuFeatures().amx_int8 && AllowAmx()) loops.push_back(&kLimitsAmx);
-#endif
   return loops;
 }
 

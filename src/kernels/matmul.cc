@@ -18,6 +18,8 @@ const MatmulTable& MatmulTableFor(Isa isa) {
       return kMatmulAvxVnni;
     case Isa::kAvx512:
       return kMatmulAvx512;
+    case Isa::kAmx:
+      return kMatmulAmx;
 #elif defined(__aarch64__)
     case Isa::kNeon:
       return kMatmulNeon;

@@ -51,6 +51,7 @@ extern const MatmulTable kMatmulRef;
 extern const MatmulTable kMatmulAvx2;
 extern const MatmulTable kMatmulAvxVnni;
 extern const MatmulTable kMatmulAvx512;
+extern const MatmulTable kMatmulAmx;
 extern const MatmulTable kMatmulNeon;
 
 }  // namespace aster::kernels

@@ -14,6 +14,7 @@ const OpsTable& Ops(Isa isa) {
     case Isa::kAvxVnni:
       return kOpsAvx2;
     case Isa::kAvx512:
+    case Isa::kAmx:
       return kOpsAvx512;
 #elif defined(__aarch64__)
     case Isa::kNeon:

@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The rows and outputs of a product with tile registers, and which tile holds what; for
+// amx_blocks.h, amx_bfloat16.h and matmul_amx_body.h. For sources of one instruction set:
+// everything is in an unnamed namespace. Must not know weight formats.
+#pragma once
+
+#include <immintrin.h>
+
+#include "kernels/activation_layout.h"
+#include "kernels/matmul_table.h"
+#include "kernels/packed.h"
+#include "kernels/x86/amx_tiles.h"
+#include "kernels/x86/vector_avx512.h"
+
+namespace aster::kernels {
+namespace {
+
+using Vector = VectorAvx512;
+
+// Fewer rows than this are left to AVX-512: unpacking would cost more than it gives.
+inline constexpr size_t kFewestRows = 16;
+// The same for the first and last rows, which lie in groups with rows of another call.
+inline constexpr size_t kFewestPartRows = 4;
+// Rows that pass by unpacked weights one after the other. Those of a block of columns, and sums of
+// a set of panels, stay in the second-level cache.
+inline constexpr size_t kSetRows = 512;
+inline constexpr size_t kSetPanels = 8;
+
+static size_t Least(size_t a, size_t b) { return a < b ? a : b; }
+
+// --- Rows and outputs.
+
+// Rows of a call that lie beside each other in one group: at most sixteen.
+struct Part {
+  const uint8_t* pieces;
+  const uint8_t* words;
+  size_t group_rows;
+  size_t first;  // of the call's rows
+  size_t rows;
+
+  const uint8_t* piece(size_t index) const { return pieces + index * group_rows * kPieceBytes; }
+  const uint8_t* word(size_t index) const { return words + index * group_rows * kWordBytes; }
+};
+
+class TileCall {
+ public:
+  TileCall(const MatmulJob& job, ActivationFormat format)
+      : job_(job), layout_(ActivationLayoutOf(format, job.columns)) {}
+
+  const MatmulJob& job() const { return job_; }
+
+  // Calls visit(parts, count) for rows `begin` to `end`, at most kMost parts at a time.
+  template <size_t kMost, typename Visit>
+  void ForParts(size_t begin, size_t end, const Visit& visit) const {
+    Part parts[kMost];
+    size_t count = 0;
+    while (begin < end) {
+      parts[count] = PartAt(begin, end);
+      begin += parts[count++].rows;
+      if (count == kMost || begin == end) {
+        visit(parts, count);
+        count = 0;
+      }
+    }
+  }
+
+  // The sixteen outputs of a row and panel; those beyond the matrix are zero, and not written.
+  __m512 Sums(size_t row, size_t panel) const {
+    return _mm512_maskz_loadu_ps(Mask(panel), At(row, panel));
+  }
+  void SetSums(size_t row, size_t panel, __m512 sums) const {
+    _mm512_mask_storeu_ps(At(row, panel), Mask(panel), sums);
+  }
+
+  size_t GroupEnd(size_t row) const {
+    return row + kGroupRows - (job_.first_row + row) % kGroupRows;
+  }
+
+ private:
+  Part PartAt(size_t row, size_t end) const {
+    const ActivationRow at = ActivationRowAt(layout_, job_.activation_rows, job_.first_row + row);
+    const auto* bytes = static_cast<const uint8_t*>(job_.activations);
+    return {bytes + at.pieces, bytes + at.words, at.group_rows, row,
+            Least(GroupEnd(row), end) - row};
+  }
+  float* At(size_t row, size_t panel) const {
+    const size_t to = job_.to_rows == nullptr ? row : job_.to_rows[row];
+    return job_.out + to * job_.out_stride + panel * kPanelRows;
+  }
+  __mmask16 Mask(size_t panel) const {
+    const size_t count = Least(job_.rows - panel * kPanelRows, kPanelRows);
+    return static_cast<__mmask16>((1u << count) - 1);
+  }
+
+  const MatmulJob& job_;
+  const ActivationLayout layout_;
+};
+
+// --- Tiles: sums of part g and plane (or panel) p are tile 2 g + p; rows of part g are tile 4 + g,
+// weights of plane or panel p are tile 6 + p.
+
+constexpr int SumTile(int g, int p) { return 2 * g + p; }
+constexpr int RowTile(int g) { return 4 + g; }
+constexpr int WeightTile(int p) { return 6 + p; }
+
+// Sixteen rows of sixteen int32 or float, as a tile is stored.
+struct alignas(64) Stored {
+  int32_t at[kGroupRows][kPanelRows];
+
+  __m512i ints(size_t row) const { return _mm512_load_si512(at[row]); }
+};
+
+template <typename Tiles>
+class Sizes {
+ public:
+  // `bytes` of each row, times weights of four times as many rows.
+  void Set(const Part* parts, size_t count, size_t bytes) {
+    const size_t second = count == 2 ? parts[1].rows : parts[0].rows;
+    if (first_ == parts[0].rows && second_ == second) return;
+    first_ = parts[0].rows;
+    second_ = second;
+    TileSizes sizes;
+    for (int g = 0; g < 2; ++g) {
+      const size_t rows = g == 0 ? first_ : second_;
+      sizes.Set(RowTile(g), rows, bytes);
+      sizes.Set(WeightTile(g), bytes / 4, kPieceBytes);
+      for (int p = 0; p < 2; ++p) sizes.Set(SumTile(g, p), rows, kPieceBytes);
+    }
+    Tiles::Configure(sizes);
+  }
+
+ private:
+  size_t first_ = 0;
+  size_t second_ = 0;
+};
+
+}  // namespace
+}  // namespace aster::kernels
