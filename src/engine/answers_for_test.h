@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// A small model with its vocabulary, and answers of single requests computed without a scheduler:
+// token by token, each time from the model and the sampler alone. What the scheduler's answers are
+// held against. Only for tests.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/check.h"
+#include "engine/local_model.h"
+#include "engine/request.h"
+#include "engine/sampler.h"
+#include "model/runner_for_test.h"
+#include "text/tokenizer.h"
+#include "text/vocab_reader.h"
+
+namespace aster::engine {
+
+// Sanitizers make kernels fifty times slower: there, texts are shorter.
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool kSlow = true;
+#elif defined(__has_feature)
+inline constexpr bool kSlow = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+inline constexpr bool kSlow = false;
+#endif
+
+// The weights and the vocabulary that all tests of a program share.
+class TinyModel {
+ public:
+  static TinyModel& Get() {
+    static TinyModel tiny;  // made once: to write and to pack it takes longer than most tests
+    return tiny;
+  }
+
+  // With its own memory, nothing remembered.
+  std::unique_ptr<LocalModel> Make(uint64_t memory_bytes = uint64_t{1} << 28,
+                                   model::MemoryOptions memory = {}) const {
+    LocalModelOptions options;
+    options.threads = 1;
+    options.memory = memory;
+    options.memory_bytes = memory_bytes;
+    return LocalModel::Share(*model_, options).value();
+  }
+  const text::Tokenizer& tokenizer() const { return *tokenizer_; }
+  const gguf::ModelFiles& files() const { return file_.files(); }
+  uint32_t vocab_size() const { return model_->shape().vocab_size; }
+
+ private:
+  static model::Shape TinyShape() {
+    model::Shape shape = model::SmallShape(model::Arch::kLlama);
+    shape.layer_count = 2;
+    shape.feed_forward = 256;
+    return shape;
+  }
+
+  TinyModel() : file_(TinyShape(), gguf::TensorType::kQ8_0) {
+    LocalModelOptions options;
+    options.threads = 1;
+    model_ = LocalModel::Load(file_.files(), options).value();
+    tokenizer_ = text::Tokenizer::Make(text::ReadVocab(file_.files().metadata()).value()).value();
+  }
+
+  model::ModelFile file_;
+  std::unique_ptr<LocalModel> model_;
+  std::unique_ptr<text::Tokenizer> tokenizer_;
+};
+
+struct Answer {
+  std::vector<int32_t> tokens;
+  std::string text;
+  FinishReason reason = FinishReason::kFailed;
+
+  bool operator==(const Answer&) const = default;
+};
+
+// The text as a whole: cut where a stop string ends first.
+inline bool CutAtStopString(const std::vector<std::string>& stops, std::string& text) {
+  for (size_t end = 1; end <= text.size(); ++end) {
+    size_t longest = 0;
+    for (const std::string& stop : stops) {
+      if (std::string_view(text).substr(0, end).ends_with(stop)) {
+        longest = std::max(longest, stop.size());
+      }
+    }
+    if (longest == 0) continue;
+    text.resize(end - longest);
+    return true;
+  }
+  return false;
+}
+
+// What `request` is answered on a model of its own; its sequence is not looked at.
+inline Answer AnswerAlone(const Request& request, std::vector<int32_t> tokens,
+                          model::MemoryOptions memory = {}) {
+  const TinyModel& tiny = TinyModel::Get();
+  const auto model = tiny.Make(uint64_t{1} << 28, memory);
+  kv::PageTable table = model->NewTable();
+  Sampler sampler(request.sampling, tiny.vocab_size());
+  const uint32_t limit =
+      request.context_limit == 0 ? model->shape().context_length : request.context_limit;
+  Answer answer;
+  for (;;) {
+    const model::Segment segment{.table = &table,
+                                 .tokens = std::span(tokens).subspan(table.length())};
+    const model::Output output = model->Run({&segment, 1}).value();
+    tokens.push_back(sampler.Choose(output.logits, tokens).value().id);
+    answer.tokens.push_back(tokens.back());
+    const bool stops =
+        std::ranges::find(request.stop_tokens, tokens.back()) != request.stop_tokens.end();
+    // From the beginning, each time; the vocabulary has no spaces that depend on what is before.
+    const auto shown = std::span(answer.tokens).first(answer.tokens.size() - (stops ? 1 : 0));
+    answer.text = tiny.tokenizer().Decode(shown, {.skip_control = !request.show_control}).value();
+    const auto end = [&](FinishReason reason) {
+      answer.reason = reason;
+      return answer;
+    };
+    if (stops) return end(FinishReason::kStopToken);
+    if (CutAtStopString(request.stop_strings, answer.text)) return end(FinishReason::kStopString);
+    if (answer.tokens.size() >= request.max_tokens) return end(FinishReason::kLength);
+    if (tokens.size() >= limit) return end(FinishReason::kContext);
+  }
+}
+
+// Gathers what a request is told, and checks what must hold whenever it is told.
+class Listener {
+ public:
+  // Fills in the callbacks. Stays where it is until the request is finished.
+  void Attach(Request& request) {
+    request.on_prefill = [this](uint64_t done, uint64_t total) {
+      CHECK(done <= total && !finish_);
+      prefills_.push_back(done);
+    };
+    request.on_token = [this](const Delta& delta) {
+      CHECK(!finish_);
+      answer_.tokens.push_back(delta.choice.id);
+      answer_.text += delta.text;
+    };
+    request.on_finish = [this](const Finish& finish) {
+      CHECK(!finish_);
+      finish_ = finish;
+      answer_.text += finish.text;
+      answer_.reason = finish.reason;
+    };
+  }
+
+  bool finished() const { return finish_.has_value(); }
+  const Finish& finish() const { return finish_.value(); }
+  const Answer& answer() const { return answer_; }
+  const std::vector<uint64_t>& prefills() const { return prefills_; }
+
+ private:
+  Answer answer_;
+  std::optional<Finish> finish_;
+  std::vector<uint64_t> prefills_;
+};
+
+}  // namespace aster::engine

@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Whatever comes together, whenever it comes, however little memory there is: each request is
+// answered as if it were alone.
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "engine/answers_for_test.h"
+#include "engine/scheduler.h"
+
+namespace aster::engine {
+namespace {
+
+constexpr uint64_t kPageBytes = 2 * 2 * 128 * 64 * 2 * 2;  // layers, heads, rows of keys and values
+
+// A request that comes at some step, and may be cancelled at another.
+struct Visitor {
+  std::vector<int32_t> prompt;
+  Request request;
+  uint64_t arrives_at = 0;
+  std::optional<uint64_t> cancelled_at;
+  std::optional<Sequence> sequence;
+  Listener listener;
+  RequestId id = 0;
+};
+
+class World {
+ public:
+  explicit World(uint64_t seed) : random_(seed) {
+    if (Chance(3)) memory_ = {.window = 100 + Below(100), .sinks = Chance(2) ? 4u : 0u};
+    // Hardly enough for the longest, or plenty.
+    is_tight_ = Chance(2);
+    memory_bytes_ = kPageBytes * (is_tight_ ? 6 + Below(2) : 1000);
+    const uint32_t chunks[] = {1, 7, 64, 128, 300, 512};
+    options_ = {.batch_tokens = chunks[Below(6)], .max_running = 1 + Below(6)};
+    for (std::vector<int32_t>& shared : beginnings_) shared = Tokens(150);
+    for (uint64_t i = 2 + Below(kSlow ? 3 : 7); i > 0; --i) AddVisitor();
+  }
+
+  void Run() {
+    const TinyModel& tiny = TinyModel::Get();
+    model_ = tiny.Make(memory_bytes_, memory_);
+    const VirtualClock clock;
+    Scheduler scheduler(*model_, &tiny.tokenizer(), clock, options_);
+    for (uint64_t step = 0; step < 200 || !scheduler.idle(); ++step) {
+      ASSERT_LT(step, 20000u) << "it does not come to an end";
+      for (const auto& visitor : visitors_) {
+        if (visitor->arrives_at == step) Submit(scheduler, *visitor);
+        if (visitor->cancelled_at == step) scheduler.Cancel(visitor->id);
+      }
+      ASSERT_TRUE(scheduler.Step().ok());
+      // Whoever has its answer goes; sequences that stay keep their memory.
+      for (const auto& visitor : visitors_) {
+        if (visitor->listener.finished()) visitor->sequence->Release();
+      }
+    }
+    // Decodes are never left out while they run.
+    EXPECT_LE(scheduler.counters().longest_wait_steps, 1u);
+    EXPECT_EQ(scheduler.counters().finished, scheduler.counters().submitted);
+    counters_ = scheduler.counters();
+    for (const auto& visitor : visitors_) Check(*visitor);
+  }
+
+  const SchedulerCounters& counters() const { return counters_; }
+
+ private:
+  uint32_t Below(uint32_t bound) { return static_cast<uint32_t>(random_.NextBelow(bound)); }
+  bool Chance(uint32_t one_of) { return Below(one_of) == 0; }
+  std::vector<int32_t> Tokens(size_t count) {
+    std::vector<int32_t> tokens(count);
+    for (int32_t& token : tokens) token = static_cast<int32_t>(Below(298));
+    return tokens;
+  }
+
+  void AddVisitor() {
+    Visitor& visitor = *visitors_.emplace_back(std::make_unique<Visitor>());
+    visitor.prompt = Tokens(1 + Below(kSlow ? 20 : is_tight_ ? 100 : 180));
+    if (Chance(is_tight_ ? 4 : 2) && !kSlow) {
+      const auto& shared = beginnings_[Below(2)];
+      visitor.prompt.insert(visitor.prompt.begin(), shared.begin(),
+                            shared.begin() + 120 + Below(31));
+    }
+    Request& request = visitor.request;
+    request.max_tokens = 1 + Below(kSlow ? 5 : 25);
+    request.sampling.temperature = Chance(3) ? 0 : 1;
+    request.sampling.top_p = Chance(2) ? 1 : 0.9F;
+    request.sampling.min_p = 0;
+    request.sampling.seed = Below(100);
+    if (Chance(3)) request.sampling.repetition_penalty = 1.3F;
+    // Answers that outgrow what is free when they begin.
+    const bool is_long = is_tight_ && !kSlow && !Chance(3);
+    if (is_long) request.max_tokens += 225;
+    if (Chance(4) && !is_long)
+      request.context_limit = static_cast<uint32_t>(visitor.prompt.size()) + 1 + Below(5);
+    if (Chance(3) && !is_long) request.stop_tokens = Tokens(20);
+    if (Chance(3) && !is_long) request.stop_strings = {"e", "ta", "\n", "no"};
+    request.show_control = Chance(2);
+    visitor.arrives_at = Chance(2) ? 0 : Below(40);
+    if (Chance(6)) visitor.cancelled_at = visitor.arrives_at + 1 + Below(20);
+  }
+
+  void Submit(Scheduler& scheduler, Visitor& visitor) {
+    visitor.sequence.emplace(*model_);
+    visitor.sequence->SetHistory(visitor.prompt);
+    visitor.request.sequence = &*visitor.sequence;
+    visitor.listener.Attach(visitor.request);
+    const auto id = scheduler.Submit(visitor.request);
+    ASSERT_TRUE(id.ok()) << id.error().message();
+    visitor.id = *id;
+  }
+
+  void Check(const Visitor& visitor) {
+    ASSERT_TRUE(visitor.listener.finished());
+    const Answer expected = AnswerAlone(visitor.request, visitor.prompt, memory_);
+    const Answer& answer = visitor.listener.answer();
+    const Finish& finish = visitor.listener.finish();
+    if (finish.reason == FinishReason::kCancelled) {
+      ASSERT_TRUE(visitor.cancelled_at.has_value());
+      ASSERT_LE(answer.tokens.size(), expected.tokens.size());
+      EXPECT_TRUE(std::equal(answer.tokens.begin(), answer.tokens.end(), expected.tokens.begin()));
+    } else {
+      EXPECT_EQ(answer.tokens, expected.tokens)
+          << (finish.status.ok() ? "" : finish.status.error().message());
+      EXPECT_EQ(answer.text, expected.text);
+      EXPECT_EQ(FinishReasonName(answer.reason), FinishReasonName(expected.reason));
+    }
+    std::vector<int32_t> history = visitor.prompt;
+    history.insert(history.end(), answer.tokens.begin(), answer.tokens.end());
+    EXPECT_EQ(visitor.sequence->tokens(), history);
+    EXPECT_EQ(finish.counts.prompt, visitor.prompt.size());
+    EXPECT_EQ(finish.counts.generated, answer.tokens.size());
+    EXPECT_LT(finish.counts.cached, visitor.prompt.size());
+  }
+
+  Random random_;
+  model::MemoryOptions memory_;
+  bool is_tight_;
+  uint64_t memory_bytes_;
+  SchedulerOptions options_;
+  SchedulerCounters counters_;
+  std::vector<int32_t> beginnings_[2];
+  std::unique_ptr<LocalModel> model_;  // outlives the visitors' sequences
+  std::vector<std::unique_ptr<Visitor>> visitors_;
+};
+
+TEST(SchedulerProperty, EachIsAnsweredAsIfItWereAlone) {
+  uint64_t put_back = 0;
+  uint64_t replayed = 0;
+  uint64_t cached = 0;
+  for (uint64_t seed = 0; seed < (kSlow ? 6 : 120); ++seed) {
+    SCOPED_TRACE(seed);
+    World world(seed);
+    world.Run();
+    if (testing::Test::HasFailure()) return;
+    put_back += world.counters().put_back;
+    replayed += world.counters().replayed_tokens;
+    cached += world.counters().cached_tokens;
+  }
+  // Else it would say nothing about them.
+  if (kSlow) return;
+  EXPECT_GT(put_back, 10u);
+  EXPECT_GT(replayed, 500u);
+  EXPECT_GT(cached, 1000u);
+}
+
+}  // namespace
+}  // namespace aster::engine
