@@ -81,11 +81,13 @@ def vocab_metadata(model, words):
 
 
 def _type_of(name, value, kind):
-    """What chooses or mixes stays exact: a rounding there changes more than a rounding does."""
+    """As published files have it: what chooses or mixes has 16 bits where others have fewer, vectors have 32."""
     if not value.is_floating_point():
         return gguf.I32
-    exact = value.ndim == 1 or any(part in name for part in ("gate_inp", "hc_", "_compressor_", "indexer.proj"))
-    return gguf.F32 if exact else kind
+    if value.ndim == 1:
+        return gguf.F32
+    is_fine = any(part in name for part in ("gate_inp", "hc_", "_compressor_", "indexer.proj"))
+    return gguf.F16 if is_fine and kind != gguf.F32 else kind
 
 
 def write(model, words, network, path, kind):

@@ -23,13 +23,41 @@ def _rms(x, weight=None, epsilon=1e-6):
     return y if weight is None else y * weight
 
 
+class _Mix(torch.autograd.Function):
+    """weights [..., outputs, inputs] times streams [..., inputs, embedding]: too small to be matrix products."""
+
+    @staticmethod
+    def forward(ctx, weights, streams):
+        ctx.save_for_backward(weights, streams)
+        return _mixed(weights, streams)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        weights, streams = ctx.saved_tensors
+        weight_gradient = torch.empty_like(weights)
+        for output in range(weights.shape[-2]):
+            for source in range(weights.shape[-1]):
+                product = gradient[..., output, :] * streams[..., source, :]
+                weight_gradient[..., output, source] = product.sum(-1)
+        return weight_gradient, _mixed(weights.transpose(-1, -2), gradient)
+
+
+def _mixed(weights, streams):
+    mixed = streams.new_zeros(*weights.shape[:-1], streams.shape[-1])
+    for output in range(weights.shape[-2]):
+        for source in range(weights.shape[-1]):
+            mixed[..., output, :].addcmul_(streams[..., source, :], weights[..., output, source].unsqueeze(-1))
+    return mixed
+
+
 class Sparse(torch.nn.Module):
     """The model. Parameters are named as the tensors of a model file are, with / for the dots."""
 
     def __init__(self, vocab_size, embedding, ratios, heads, head_dim, rope_dim, q_rank, output_groups, output_rank,
                  window, indexer_heads, indexer_dim, indexer_top, experts, used, feed_forward, hash_layers,
-                 expert_scale=1.5, clamp=10.0, streams=4, sinkhorn=20, rope_base=10000.0, compressed_rope_base=160000.0, yarn_factor=16.0,
-                 yarn_context=65536, context=8192, mtp=True, epsilon=1e-6, precision=torch.float32):
+                 expert_scale=1.5, clamp=10.0, streams=4, sinkhorn=20, rope_base=10000.0,
+                 compressed_rope_base=160000.0, yarn_factor=16.0, yarn_context=65536, context=8192, mtp=True,
+                 epsilon=1e-6, precision=torch.float32):
         super().__init__()
         assert window <= _BLOCK
         for name, value in locals().items():
@@ -191,17 +219,17 @@ class Sparse(torch.nn.Module):
         for _ in range(self.sinkhorn - 1):
             square = square / (square.sum(1, keepdim=True) + self.epsilon)
             square = square / (square.sum(0, keepdim=True) + self.epsilon)
-        return (before.unsqueeze(-1) * x).sum(-2), after, square.permute(2, 3, 1, 0)
+        return _Mix.apply(before.unsqueeze(-2), x).squeeze(-2), after, square.permute(2, 3, 1, 0)
 
     @staticmethod
     def _unmix(y, after, square, x):
-        return after.unsqueeze(-1) * y.unsqueeze(-2) + square @ x
+        return after.unsqueeze(-1) * y.unsqueeze(-2) + _Mix.apply(square, x)
 
     def _merge(self, prefix, x):
         flat = x.flatten(-2)
         mixed = self._exactly(prefix + "fn", flat) * torch.rsqrt(flat.square().mean(-1, keepdim=True) + 1e-6)
         weights = torch.sigmoid(mixed * self._of(prefix + "scale.weight") + self._of(prefix + "base.weight"))
-        return ((weights + self.epsilon).unsqueeze(-1) * x).sum(-2)
+        return _Mix.apply((weights + self.epsilon).unsqueeze(-2), x).squeeze(-2)
 
     # Attention.
 

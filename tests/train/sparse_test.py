@@ -101,7 +101,8 @@ class Reference(unittest.TestCase):
             values = np.load(path + ".npz")
             made = Sparse(c["n_vocab"], c["n_embd"], c["ratios"], c["n_head"], c["hd"], c["rot"], c["q_rank"],
                           c["o_groups"], c["o_rank"], c["swa"], c["ih"], c["ihd"], c["itopk"], c["ne"], c["neu"],
-                          c["ff"], c["nhash"], c["rscale"], c["clamp"], yarn_context=c["yorig"], context=1024, mtp=False)
+                          c["ff"], c["nhash"], c["rscale"], c["clamp"],
+                          yarn_context=c["yorig"], context=1024, mtp=False)
             made.load_file_tensors({name: values[name] for name in values.files if name != "__cfg__"})
             ids = np.random.default_rng(4).integers(c["n_vocab"], size=280)
             wanted = ref.Ref(path, kv16=False, clamp="ds4").forward(ids)
