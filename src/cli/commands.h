@@ -18,6 +18,7 @@ Run DeclareInspect(CLI::App& app);
 Run DeclareLogits(CLI::App& app);
 Run DeclarePerplexity(CLI::App& app);
 Run DeclareQuantize(CLI::App& app);
+Run DeclareRun(CLI::App& app);
 Run DeclareSynth(CLI::App& app);
 Run DeclareTemplate(CLI::App& app);
 Run DeclareTokenize(CLI::App& app);

@@ -57,6 +57,7 @@ Console::Console(std::FILE* out, std::FILE* err, Color color)
       err_(err),
       out_color_(WantsColor(out, color)),
       err_color_(WantsColor(err, color)),
+      out_is_terminal_(IsTerminal(out)),
       err_is_terminal_(IsTerminal(err)) {}
 
 void Console::Write(std::string_view text) {
@@ -67,6 +68,11 @@ void Console::Complain(std::string_view kind, std::string_view message) {
   const Style style = kind == "error" ? Style::kBad : Style::kWarn;
   const std::string line =
       fmt::format("aster: {} {}\n", Paint(err_color_, style, fmt::format("{}:", kind)), message);
+  std::fwrite(line.data(), 1, line.size(), err_);
+}
+
+void Console::Note(std::string_view message) {
+  const std::string line = Paint(err_color_, Style::kDim, message) + "\n";
   std::fwrite(line.data(), 1, line.size(), err_);
 }
 

@@ -36,11 +36,16 @@ class Console {
   // A line to standard error, after `aster: `.
   void Complain(std::string_view kind, std::string_view message);
 
+  // A line to standard error that nobody needs to act on; dim where there are colours.
+  void Note(std::string_view message);
+
   // `text` with the style's colour where standard output shows colours.
   std::string Styled(Style style, std::string_view text) const;
   bool shows_color() const { return out_color_; }
   bool shows_progress() const { return err_is_terminal_; }
+  std::FILE* out() const { return out_; }
   std::FILE* err() const { return err_; }
+  bool out_is_terminal() const { return out_is_terminal_; }
 
   // Everything written has reached the system, or the error that a full disk or a closed pipe gave.
   Status Flush();
@@ -50,6 +55,7 @@ class Console {
   std::FILE* const err_;
   const bool out_color_;
   const bool err_color_;
+  const bool out_is_terminal_;
   const bool err_is_terminal_;
   bool write_failed_ = false;
 };

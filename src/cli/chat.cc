@@ -1,0 +1,231 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "cli/chat.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/files.h"
+
+namespace aster::cli {
+namespace {
+
+using engine::Generated;
+using nlohmann::ordered_json;
+
+constexpr int kFormatVersion = 1;
+constexpr size_t kMaxFileBytes = size_t{256} << 20;
+constexpr size_t kMaxMessages = 1 << 20;
+
+Error Damaged(std::string_view what) {
+  return InvalidArgument(fmt::format("not a conversation that /save has written: {}", what));
+}
+
+Result<std::string> StringAt(const ordered_json& json, const char* key) {
+  const auto found = json.is_object() ? json.find(key) : json.end();
+  if (found == json.end() || !found->is_string()) {
+    return Damaged(fmt::format("\"{}\" is missing or no text", key));
+  }
+  return found->get<std::string>();
+}
+
+Result<std::vector<Message>> MessagesOf(const ordered_json& json) {
+  const auto found = json.find("messages");
+  if (found == json.end() || !found->is_array() || found->size() > kMaxMessages) {
+    return Damaged("\"messages\" is missing or no list");
+  }
+  std::vector<Message> messages;
+  for (const ordered_json& item : *found) {
+    messages.push_back({TRY(StringAt(item, "role")), TRY(StringAt(item, "content"))});
+    const char* expected = messages.size() % 2 == 1 ? "user" : "assistant";
+    if (messages.back().role != expected) return Damaged("user and assistant do not take turns");
+  }
+  if (messages.size() % 2 != 0) return Damaged("the last question has no answer");
+  return messages;
+}
+
+Result<std::vector<int32_t>> TokensOf(const ordered_json& json, uint32_t vocab_size) {
+  const auto found = json.find("tokens");
+  if (found == json.end() || !found->is_array()) {
+    return Damaged("\"tokens\" is missing or no list");
+  }
+  std::vector<int32_t> tokens;
+  for (const ordered_json& item : *found) {
+    if (!item.is_number_unsigned() || item.get<uint64_t>() >= vocab_size) {
+      return Damaged("a token that this model does not have");
+    }
+    tokens.push_back(item.get<int32_t>());
+  }
+  return tokens;
+}
+
+}  // namespace
+
+Chat::Chat(engine::LocalModel& model, const ChatPrompt& prompt, const Clock& clock,
+           engine::Request request, std::string system)
+    : model_(model),
+      prompt_(prompt),
+      clock_(clock),
+      request_(std::move(request)),
+      system_(std::move(system)),
+      sequence_(model) {}
+
+uint32_t Chat::context_limit() const {
+  return request_.context_limit == 0 ? model_.shape().context_length : request_.context_limit;
+}
+
+Result<std::vector<int32_t>> Chat::TokensFor(std::string& marked) const {
+  if (!prompt_.has_template()) {
+    // What is typed goes on where the model stopped.
+    std::vector<int32_t> tokens = said_tokens_;
+    const std::vector<int32_t> more =
+        TRY(prompt_.EncodeRaw(messages_.back().content, /*begins=*/tokens.empty()));
+    tokens.insert(tokens.end(), more.begin(), more.end());
+    return tokens;
+  }
+  std::vector<Message> all = messages_;
+  if (!system_.empty()) all.insert(all.begin(), {"system", system_});
+  marked = TRY(prompt_.Render(all));
+  // The answers' own tokens are kept: what the model said is what it goes on from.
+  if (!said_.empty() && marked.starts_with(said_)) {
+    const auto next = TRY(prompt_.EncodeNext(std::string_view(marked).substr(said_.size())));
+    if (next) {
+      std::vector<int32_t> tokens = said_tokens_;
+      tokens.insert(tokens.end(), next->begin(), next->end());
+      return tokens;
+    }
+  }
+  return prompt_.Encode(marked);
+}
+
+Result<Generated> Chat::Answer(const ChatSinks& sinks) {
+  std::string marked;
+  const std::vector<int32_t> tokens = TRY(TokensFor(marked));
+  if (tokens.empty()) return InvalidArgument("there is nothing to answer");
+  sequence_.SetHistory(tokens);
+  engine::Request request = request_;
+  request.sequence = &sequence_;
+  request.sampling.seed += extra_seed_;
+  request.on_prefill = sinks.on_prefill;
+  request.on_token = [&](const engine::Delta& delta) { sinks.on_text(delta.text); };
+  request.on_finish = [&](const engine::Finish& finish) { sinks.on_text(finish.text); };
+  // Small enough that whoever cancels is heard at once.
+  constexpr uint32_t kBatchTokens = 256;
+  Generated answer = TRY(engine::Generate(model_, &prompt_.tokenizer(), clock_, request,
+                                          sinks.is_cancelled, kBatchTokens));
+  Remember(std::move(marked), answer);
+  AddToTotals(answer.finish);
+  return answer;
+}
+
+void Chat::Remember(std::string marked, const Generated& answer) {
+  messages_.push_back({"assistant", answer.text});
+  said_tokens_ = sequence_.tokens();
+  // A token that ends the answer is the template's to write; a text that ends it has left tokens
+  // that nobody saw.
+  const engine::FinishReason reason = answer.finish.reason;
+  if (reason == engine::FinishReason::kStopToken) said_tokens_.pop_back();
+  said_ = reason == engine::FinishReason::kStopString ? "" : marked + prompt_.Marked(answer.text);
+}
+
+void Chat::AddToTotals(const engine::Finish& finish) {
+  ++totals_.answers;
+  totals_.counts.prompt += finish.counts.prompt;
+  totals_.counts.cached += finish.counts.cached;
+  totals_.counts.generated += finish.counts.generated;
+  totals_.times.prefill_ns += finish.times.prefill_ns;
+  totals_.times.decode_ns += finish.times.decode_ns;
+}
+
+Result<Generated> Chat::Ask(const std::string& text, const ChatSinks& sinks) {
+  messages_.push_back({"user", text});
+  extra_seed_ = 0;
+  auto answer = Answer(sinks);
+  if (!answer.ok()) messages_.pop_back();
+  return answer;
+}
+
+Result<Generated> Chat::Regenerate(const ChatSinks& sinks) {
+  if (messages_.size() < 2) return FailedPrecondition("there is no answer yet");
+  if (!prompt_.has_template()) {
+    return FailedPrecondition("without a chat template there are no turns to go back to");
+  }
+  Message earlier = std::move(messages_.back());
+  messages_.pop_back();
+  const std::string said = std::exchange(said_, "");
+  ++extra_seed_;
+  auto answer = Answer(sinks);
+  if (!answer.ok()) {
+    messages_.push_back(std::move(earlier));
+    said_ = said;
+  }
+  return answer;
+}
+
+Status Chat::Undo() {
+  if (messages_.size() < 2) return FailedPrecondition("there is nothing to take back");
+  if (!prompt_.has_template()) {
+    return FailedPrecondition("without a chat template there are no turns to go back to");
+  }
+  messages_.resize(messages_.size() - 2);
+  said_.clear();
+  extra_seed_ = 0;
+  return Ok();
+}
+
+void Chat::Reset() {
+  messages_.clear();
+  said_.clear();
+  said_tokens_.clear();
+  extra_seed_ = 0;
+}
+
+void Chat::SetSystem(std::string text) {
+  Reset();
+  system_ = std::move(text);
+}
+
+Status Chat::Save(const std::string& path) const {
+  ordered_json messages = ordered_json::array();
+  for (const Message& message : messages_) {
+    messages.push_back({{"role", message.role}, {"content", message.content}});
+  }
+  const ordered_json json = {{"aster_conversation", kFormatVersion},
+                             {"vocab_size", model_.shape().vocab_size},
+                             {"system", system_},
+                             {"messages", std::move(messages)},
+                             {"text", said_},
+                             {"tokens", said_tokens_}};
+  const std::string text =
+      json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return WriteFileAtomically(path, AsBytes(text));
+}
+
+Status Chat::Load(const std::string& path) {
+  const std::string text = TRY(ReadFile(path, kMaxFileBytes));
+  const auto json = ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const auto load = [&]() -> Status {
+    const auto version = json.is_object() ? json.find("aster_conversation") : json.end();
+    if (version == json.end()) return Damaged("it does not say that it is one");
+    if (*version != kFormatVersion) return Unimplemented("a newer version has written it");
+    if (json.value("vocab_size", ordered_json()) != model_.shape().vocab_size) {
+      return InvalidArgument("a conversation with a model of another vocabulary");
+    }
+    std::string system = TRY(StringAt(json, "system"));
+    std::string said = TRY(StringAt(json, "text"));
+    std::vector<Message> messages = TRY(MessagesOf(json));
+    std::vector<int32_t> tokens = TRY(TokensOf(json, model_.shape().vocab_size));
+    system_ = std::move(system);
+    said_ = std::move(said);
+    messages_ = std::move(messages);
+    said_tokens_ = std::move(tokens);
+    extra_seed_ = 0;
+    return Ok();
+  };
+  return load().In(path);
+}
+
+}  // namespace aster::cli

@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "cli/chat_prompt.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/utf8.h"
+#include "cli/model_text.h"
+
+namespace aster::cli {
+namespace {
+
+// Plane 15 is for private use: character kFirstMark + i stands for control token i. (Who writes
+// such a character himself gets the token's name instead, as plain text.)
+constexpr uint32_t kFirstMark = 0xf0000;
+constexpr size_t kMaxMarks = 0xfffd;
+// All of them are four bytes in UTF-8, and begin with this one.
+constexpr char kMarkByte = '\xf3';
+constexpr size_t kMarkBytes = 4;
+
+std::string MarkOf(size_t index) {
+  const uint32_t character = kFirstMark + static_cast<uint32_t>(index);
+  return {static_cast<char>(0xf0 | (character >> 18)),
+          static_cast<char>(0x80 | ((character >> 12) & 0x3f)),
+          static_cast<char>(0x80 | ((character >> 6) & 0x3f)),
+          static_cast<char>(0x80 | (character & 0x3f))};
+}
+
+// The control token that the text's beginning stands for, if it is a mark.
+std::optional<size_t> IndexOfMark(std::string_view text, size_t mark_count) {
+  if (text.size() < kMarkBytes || text[0] != kMarkByte) return std::nullopt;
+  uint32_t character = 0x3;
+  for (size_t i = 1; i < kMarkBytes; ++i) {
+    character = (character << 6) | (static_cast<uint8_t>(text[i]) & 0x3fU);
+  }
+  if (character < kFirstMark || character - kFirstMark >= mark_count) return std::nullopt;
+  return character - kFirstMark;
+}
+
+void Append(std::vector<int32_t>& ids, const std::vector<int32_t>& more) {
+  ids.insert(ids.end(), more.begin(), more.end());
+}
+
+}  // namespace
+
+Result<ChatPrompt> ChatPrompt::Make(const gguf::Metadata& metadata,
+                                    const text::Tokenizer& tokenizer) {
+  ChatPrompt prompt(tokenizer);
+  prompt.bos_text_ = SpecialTokenText(metadata, "bos");
+  prompt.eos_text_ = SpecialTokenText(metadata, "eos");
+  const std::string source = ChatTemplateSource(metadata);
+  if (!source.empty()) {
+    prompt.template_ = TRY(text::ChatTemplate::Parse(source).In("the model's chat template"));
+  }
+  const text::Vocab& vocab = tokenizer.vocab();
+  for (int32_t id = 0; id < vocab.size(); ++id) {
+    const auto index = static_cast<size_t>(id);
+    const text::TokenType type = vocab.types[index];
+    const bool hidden = type == text::TokenType::kControl || type == text::TokenType::kUnknown;
+    if (hidden && !vocab.tokens[index].empty()) {
+      prompt.control_texts_.push_back(vocab.tokens[index]);
+    }
+  }
+  std::stable_sort(prompt.control_texts_.begin(), prompt.control_texts_.end(),
+                   [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  prompt.control_texts_.resize(std::min(prompt.control_texts_.size(), kMaxMarks));
+  return prompt;
+}
+
+std::string ChatPrompt::Marked(std::string_view content) const {
+  std::string marked(content);
+  for (size_t i = 0; i < control_texts_.size(); ++i) {
+    const std::string& control = control_texts_[i];
+    for (size_t at = marked.find(control); at != std::string::npos;
+         at = marked.find(control, at + kMarkBytes)) {
+      marked.replace(at, control.size(), MarkOf(i));
+    }
+  }
+  return marked;
+}
+
+Result<std::string> ChatPrompt::Render(std::span<const Message> messages) const {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Message& message : messages) {
+    list.push_back({{"role", message.role}, {"content", Marked(message.content)}});
+  }
+  const nlohmann::ordered_json variables = {{"messages", std::move(list)},
+                                            {"add_generation_prompt", true},
+                                            {"bos_token", bos_text_},
+                                            {"eos_token", eos_text_}};
+  return template_->Render(variables).In("the model's chat template");
+}
+
+Result<std::vector<int32_t>> ChatPrompt::EncodePieces(std::string_view marked) const {
+  std::vector<int32_t> ids;
+  size_t begin = 0;  // of what is not encoded yet
+  for (size_t at = 0; at < marked.size();) {
+    const auto index = IndexOfMark(marked.substr(at), control_texts_.size());
+    if (!index) {
+      ++at;
+      continue;
+    }
+    const std::string_view before = marked.substr(begin, at - begin);
+    if (!before.empty()) Append(ids, TRY(tokenizer_->Encode(before, {.parse_special = true})));
+    Append(ids, TRY(tokenizer_->Encode(control_texts_[*index], {})));
+    at += kMarkBytes;
+    begin = at;
+  }
+  const std::string_view rest = marked.substr(begin);
+  if (!rest.empty()) Append(ids, TRY(tokenizer_->Encode(rest, {.parse_special = true})));
+  return ids;
+}
+
+Result<std::vector<int32_t>> ChatPrompt::Encode(std::string_view marked) const {
+  std::vector<int32_t> ids = TRY(EncodePieces(marked));
+  const text::Vocab& vocab = tokenizer_->vocab();
+  // Most templates write it themselves.
+  const int32_t bos = vocab.special.bos;
+  if (vocab.add_bos && bos != text::kNoToken && (ids.empty() || ids.front() != bos)) {
+    ids.insert(ids.begin(), bos);
+  }
+  return ids;
+}
+
+Result<std::optional<std::vector<int32_t>>> ChatPrompt::EncodeNext(std::string_view marked) const {
+  using Next = std::optional<std::vector<int32_t>>;
+  std::vector<int32_t> ids = TRY(EncodePieces(marked));
+  if (ids.empty()) return Next(std::move(ids));
+  // Pieces stand for themselves only behind a boundary that every tokenizer respects.
+  const text::Vocab& vocab = tokenizer_->vocab();
+  const text::TokenType first = vocab.types[static_cast<size_t>(ids.front())];
+  if (!text::IsMatchedInText(first)) return Next();
+  return Next(std::move(ids));
+}
+
+Result<std::vector<int32_t>> ChatPrompt::EncodeRaw(std::string_view text, bool begins) const {
+  return tokenizer_->Encode(text, {.add_special = begins, .parse_special = true});
+}
+
+}  // namespace aster::cli

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Turns a conversation into a model's tokens: its chat template written out, with control tokens
+// only where the template put them. What people write is never a control token, or they could end
+// their turn and speak for others. Must not know how answers are made.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "gguf/metadata.h"
+#include "text/template/template.h"
+#include "text/tokenizer.h"
+
+namespace aster::cli {
+
+struct Message {
+  std::string role;  // "system", "user", "assistant"
+  std::string content;
+  bool operator==(const Message&) const = default;
+};
+
+// The tokenizer outlives it.
+class ChatPrompt {
+ public:
+  // An error where the model has a template that cannot be parsed.
+  static Result<ChatPrompt> Make(const gguf::Metadata& metadata, const text::Tokenizer& tokenizer);
+
+  bool has_template() const { return template_.has_value(); }
+  // Texts are to be continued as they are.
+  void DropTemplate() { template_.reset(); }
+  const text::Tokenizer& tokenizer() const { return *tokenizer_; }
+
+  // The prompt up to where the model answers, marked: control tokens in what the messages say have
+  // a private character in their place.
+  Result<std::string> Render(std::span<const Message> messages) const;
+  // What a message says, marked in the same way: so it stands in the prompt, unless the template
+  // changes it.
+  std::string Marked(std::string_view content) const;
+
+  // The tokens of a whole marked prompt, with the token that begins a text if the model wants one.
+  Result<std::vector<int32_t>> Encode(std::string_view marked) const;
+  // Of a part that follows other tokens; nothing where the part would not be the same in the whole.
+  Result<std::optional<std::vector<int32_t>>> EncodeNext(std::string_view marked) const;
+
+  // A text without template. It may name control tokens.
+  Result<std::vector<int32_t>> EncodeRaw(std::string_view text, bool begins) const;
+
+ private:
+  explicit ChatPrompt(const text::Tokenizer& tokenizer) : tokenizer_(&tokenizer) {}
+
+  Result<std::vector<int32_t>> EncodePieces(std::string_view marked) const;
+
+  const text::Tokenizer* tokenizer_;
+  std::optional<text::ChatTemplate> template_;
+  std::string bos_text_;
+  std::string eos_text_;
+  std::vector<std::string> control_texts_;  // the longest first
+};
+
+}  // namespace aster::cli

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// A conversation at a terminal: what is typed, the commands that begin with a slash, answers as
+// they are made, Ctrl-C. Must not know options or how a model is loaded.
+#pragma once
+
+#include <string>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "cli/chat.h"
+#include "cli/console.h"
+
+namespace aster::cli {
+
+struct ChatSessionOptions {
+  std::string history_path;  // of what was typed; empty: not kept
+  bool quiet = false;        // no rates at the end
+};
+
+// Until the person leaves. An error is the console's; those of answers are shown and gone on from.
+Status RunChatSession(Chat& chat, const Clock& clock, const ChatSessionOptions& options,
+                      Console& console);
+
+}  // namespace aster::cli

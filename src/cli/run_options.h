@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The options of `aster run`, and what they ask of the engine. Must not know how an answer is made
+// or shown.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/model_options.h"
+#include "engine/request.h"
+#include "text/vocab.h"
+
+namespace aster::cli {
+
+struct RunOptions {
+  ModelOptions model;
+
+  std::optional<std::string> prompt;
+  std::string prompt_path;
+  std::string ids_path;
+  std::string system;
+  bool raw = false;
+
+  std::optional<uint64_t> max_tokens;
+  uint32_t context = 0;  // 0: what the model was trained for
+  engine::SamplingOptions sampling;
+  std::optional<uint64_t> seed;
+  std::vector<std::string> biases;  // "ID=BIAS"
+  std::vector<std::string> stops;
+  bool ignore_eos = false;
+
+  bool json = false;
+  bool quiet = false;
+  bool no_history = false;
+
+  void Declare(CLI::App& app);
+  // The model's own tokens that end an answer included. The caller adds sequence and callbacks.
+  Result<engine::Request> ForEngine(const text::Vocab* vocab, uint32_t vocab_size) const;
+};
+
+}  // namespace aster::cli

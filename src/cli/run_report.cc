@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "cli/run_report.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/units.h"
+
+namespace aster::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+double Seconds(int64_t duration_ns) { return static_cast<double>(duration_ns) * 1e-9; }
+
+double Rate(uint64_t count, int64_t duration_ns) {
+  return duration_ns <= 0 ? 0 : static_cast<double>(count) / Seconds(duration_ns);
+}
+
+// Tokens that the times stand for: those computed of the prompts, and all of the answers but their
+// first tokens, which the prompts gave.
+uint64_t Prefilled(const engine::RequestCounts& counts) { return counts.prompt - counts.cached; }
+uint64_t Decoded(const engine::RequestCounts& counts, uint64_t answers) {
+  return counts.generated > answers ? counts.generated - answers : 0;
+}
+
+const char* ReasonName(engine::FinishReason reason) {
+  switch (reason) {
+    case engine::FinishReason::kStopToken:
+      return "stop_token";
+    case engine::FinishReason::kStopString:
+      return "stop_string";
+    case engine::FinishReason::kLength:
+      return "length";
+    case engine::FinishReason::kContext:
+      return "context";
+    case engine::FinishReason::kCancelled:
+      return "cancelled";
+    case engine::FinishReason::kFailed:
+      return "failed";
+  }
+  return "";
+}
+
+}  // namespace
+
+ordered_json RunToJson(const RunReport& report) {
+  const engine::Generated& answer = *report.answer;
+  const engine::RequestCounts& counts = answer.finish.counts;
+  const engine::RequestTimes& times = answer.finish.times;
+  ordered_json json = {{"model", report.model},
+                       {"ids", answer.tokens},
+                       {"text", answer.text},
+                       {"finish_reason", ReasonName(answer.finish.reason)}};
+  if (answer.finish.reason == engine::FinishReason::kStopToken) {
+    json["stop_token"] = answer.finish.stop_token;
+  }
+  if (answer.finish.reason == engine::FinishReason::kStopString) {
+    json["stop_string"] = answer.finish.stop_string;
+  }
+  json["seed"] = report.seed;
+  json["tokens"] = {
+      {"prompt", counts.prompt}, {"cached", counts.cached}, {"generated", counts.generated}};
+  json["timings"] = {
+      {"load_s", Seconds(report.load_ns)},
+      {"prefill_s", Seconds(times.prefill_ns)},
+      {"decode_s", Seconds(times.decode_ns)},
+      {"prefill_tokens_per_s", Rate(Prefilled(counts), times.prefill_ns)},
+      {"decode_tokens_per_s", Rate(Decoded(counts, /*answers=*/1), times.decode_ns)},
+      {"first_token_s", Seconds(report.load_ns + times.waited_ns + times.prefill_ns)}};
+  return json;
+}
+
+std::string DescribeRates(const engine::RequestCounts& counts, const engine::RequestTimes& times,
+                          uint64_t answers) {
+  std::string text = fmt::format("prompt {} tokens", counts.prompt);
+  if (counts.cached > 0) text += fmt::format(", {} of them remembered", counts.cached);
+  if (times.prefill_ns > 0) {
+    text += ", " + FormatRate(Rate(Prefilled(counts), times.prefill_ns), "tokens");
+  }
+  text += fmt::format("; answer {} tokens", counts.generated);
+  if (times.decode_ns > 0) {
+    text += ", " + FormatRate(Rate(Decoded(counts, answers), times.decode_ns), "tokens");
+  }
+  return text;
+}
+
+}  // namespace aster::cli
