@@ -5,6 +5,10 @@
 // (Arrange), then sixteen rows are interleaved, four bytes at a time.
 #include "kernels/pack_blocks.h"
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include <algorithm>
 #include <cstring>
 
@@ -110,17 +114,30 @@ void ArrangeNibbles(const uint8_t* in, uint8_t* out, size_t stride) {
 
 // In: 32 bytes that hold at bit 2 p the two bits of weight 32 p + i. Out: for each of the eight
 // groups of 16 weights, `stride` bytes apart, four bytes that hold at bit 2 t those of weight
-// 4 t + i.
+// 4 t + i. In every byte lane that is a 4 x 4 matrix of bit pairs, to be transposed.
 void ArrangeTwoBits(const uint8_t* in, uint8_t* out, size_t stride) {
-  for (size_t group = 0; group < 8; ++group) {
-    const size_t shift = group / 2 * 2;
-    uint32_t bytes = 0;
-    for (size_t t = 0; t < 4; ++t) {
-      uint32_t quad;
-      std::memcpy(&quad, in + group % 2 * 16 + 4 * t, sizeof(quad));
-      bytes |= (quad >> shift & 0x03030303u) << (2 * t);
-    }
-    std::memcpy(out + group * stride, &bytes, sizeof(bytes));
+  uint64_t rows[4];  // [t]: quad t of the even and of the odd groups
+  for (size_t t = 0; t < 4; ++t) {
+    uint32_t quads[2];
+    std::memcpy(&quads[0], in + 4 * t, sizeof(quads[0]));
+    std::memcpy(&quads[1], in + 16 + 4 * t, sizeof(quads[1]));
+    std::memcpy(&rows[t], quads, sizeof(quads));
+  }
+  // Swaps the bits of `a` that stand `shift` above those of `mask` with those of `b` at the mask.
+  const auto swap = [](uint64_t& a, uint64_t& b, int shift, uint64_t mask) {
+    const uint64_t differences = (a >> shift ^ b) & mask;
+    b ^= differences;
+    a ^= differences << shift;
+  };
+  swap(rows[0], rows[1], 2, 0x3333333333333333u);
+  swap(rows[2], rows[3], 2, 0x3333333333333333u);
+  swap(rows[0], rows[2], 4, 0x0f0f0f0f0f0f0f0fu);
+  swap(rows[1], rows[3], 4, 0x0f0f0f0f0f0f0f0fu);
+  for (size_t pair = 0; pair < 4; ++pair) {
+    uint32_t quads[2];
+    std::memcpy(quads, &rows[pair], sizeof(quads));
+    std::memcpy(out + 2 * pair * stride, &quads[0], sizeof(quads[0]));
+    std::memcpy(out + (2 * pair + 1) * stride, &quads[1], sizeof(quads[1]));
   }
 }
 
@@ -138,8 +155,11 @@ void ArrangeOneBit(const uint8_t* in, uint8_t* out, size_t stride) {
   }
 }
 
-void SetPair(PackedPair* pairs, size_t group, size_t row, uint8_t value) {
-  pairs[group / 2][row][group % 2] = value;
+// What `count` groups of a row have, two neighbours side by side.
+void SetPairs(PackedPair* pairs, size_t count, size_t row, const void* values) {
+  for (size_t pair = 0; pair < count / 2; ++pair) {
+    std::memcpy(pairs[pair][row], static_cast<const uint8_t*>(values) + 2 * pair, 2);
+  }
 }
 
 template <typename Block, typename FileBlock>
@@ -147,10 +167,8 @@ void PackScalesAndMins(const FileBlock& block, size_t row, Block* out) {
   out->scale[row] = block.scale;
   out->min_scale[row] = block.min_scale;
   const quant::ScalesAndMins groups = quant::UnpackScalesAndMins(block.scales);
-  for (size_t group = 0; group < 8; ++group) {
-    SetPair(out->scales, group, row, groups.scales[group]);
-    SetPair(out->mins, group, row, groups.mins[group]);
-  }
+  SetPairs(out->scales, 8, row, groups.scales.data());
+  SetPairs(out->mins, 8, row, groups.mins.data());
 }
 
 void PackBlock(const RowBlocks<quant::BlockQ2_K>& blocks, PackedQ2_K* out) {
@@ -159,9 +177,7 @@ void PackBlock(const RowBlocks<quant::BlockQ2_K>& blocks, PackedQ2_K* out) {
     const quant::BlockQ2_K& block = *blocks[row];
     out->scale[row] = block.scale;
     out->min_scale[row] = block.min_scale;
-    for (size_t group = 0; group < 16; ++group) {
-      SetPair(out->scales, group, row, block.scales[group]);
-    }
+    SetPairs(out->scales, 16, row, block.scales);
     for (size_t half = 0; half < 2; ++half) {
       ArrangeTwoBits(block.quants + 32 * half, staged.row(row) + 32 * half, 4);
     }
@@ -202,9 +218,7 @@ void PackBlock(const RowBlocks<quant::BlockQ6_K>& blocks, PackedQ6_K* out) {
   for (size_t row = 0; row < kPanelRows; ++row) {
     const quant::BlockQ6_K& block = *blocks[row];
     out->scale[row] = block.scale;
-    for (size_t group = 0; group < 16; ++group) {
-      SetPair(out->scales, group, row, static_cast<uint8_t>(block.scales[group]));
-    }
+    SetPairs(out->scales, 16, row, block.scales);
     for (size_t half = 0; half < 2; ++half) {
       uint8_t* to = staged.row(row) + 96 * half;
       // Weights 0-63 of the half are the low, 64-127 the high halves of the same 64 bytes.
@@ -244,23 +258,51 @@ struct PanelRowStarts {
       at[i] = row < source.rows ? static_cast<const uint8_t*>(source.data) + row * source.row_stride
                                 : nullptr;
     }
+    count = std::min(kPanelRows, source.rows - panel * kPanelRows);
+    next_panel = at[0] + kPanelRows * source.row_stride;
   }
+  // Brings the next panel, which mostly follows this one in the file, near the second-level cache,
+  // in order, while this one is read here and there: as much as `bytes` of each row.
+  void PrefetchNext(size_t bytes) {
+    for (size_t i = 0; i < kPanelRows * bytes; i += 64) __builtin_prefetch(next_panel + i, 0, 2);
+    next_panel += kPanelRows * bytes;
+  }
+
   const uint8_t* at[kPanelRows];
+  size_t count;
+  const uint8_t* next_panel;
 };
 
-template <typename FileBlock>
-void BlocksAt(const PanelRowStarts& rows, size_t index, RowBlocks<FileBlock>& blocks) {
-  static constexpr FileBlock kZero = {};
-  for (size_t row = 0; row < kPanelRows; ++row) {
-    blocks[row] =
-        rows.at[row] == nullptr ? &kZero : reinterpret_cast<const FileBlock*>(rows.at[row]) + index;
-  }
+// Copies a packed block around the caches: it is not needed soon, and a cache would read the memory
+// before it is written to. StoresDone() orders these stores before later ones.
+template <typename Block>
+void StoreAround(const Block& block, Block* out) {
+  static_assert(sizeof(Block) % 16 == 0 && alignof(Block) <= 16);
+#if defined(__SSE2__)
+  const auto* from = reinterpret_cast<const __m128i*>(&block);
+  auto* to = reinterpret_cast<__m128i*>(out);
+  for (size_t i = 0; i < sizeof(Block) / 16; ++i)
+    _mm_stream_si128(to + i, _mm_load_si128(from + i));
+#else
+  *out = block;
+#endif
+}
+
+void StoresDone() {
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
 }
 
 // Quads of one column (float) or of two neighbouring columns (the 16-bit floats) of each row, for
 // `bytes` bytes of a row from `begin` on; what is beyond `end` is zero.
 template <size_t kQuads>
 void StageFloats(const PanelRowStarts& rows, size_t begin, size_t end, PackedQuads* quads) {
+  if (rows.count == kPanelRows && begin + 4 * kQuads <= end) {
+    const uint8_t* starts[kPanelRows];
+    for (size_t row = 0; row < kPanelRows; ++row) starts[row] = rows.at[row] + begin;
+    return Interleave<kQuads>(starts, quads);
+  }
   Staged<kQuads> staged;
   const size_t bytes = std::min(4 * kQuads, end - begin);
   for (size_t row = 0; row < kPanelRows; ++row) {
@@ -274,36 +316,44 @@ void StageFloats(const PanelRowStarts& rows, size_t begin, size_t end, PackedQua
 
 template <typename Block, typename FileBlock>
 void PackPanel(const PackSource& source, size_t panel, void* out) {
-  const PanelRowStarts rows(source, panel);
+  constexpr size_t kFileBlocks = Block::kColumns / FileBlock::kElements;
+  static constexpr FileBlock kZero = {};
+  PanelRowStarts rows(source, panel);
+  RowBlocks<FileBlock> blocks;
+  for (size_t row = 0; row < kPanelRows; ++row) {
+    blocks[row] = row < rows.count ? reinterpret_cast<const FileBlock*>(rows.at[row]) : &kZero;
+  }
   const size_t count = source.columns / FileBlock::kElements;
   auto* packed = static_cast<Block*>(out);
-  RowBlocks<FileBlock> blocks;
-  if constexpr (Block::kColumns == FileBlock::kElements) {
-    for (size_t i = 0; i < count; ++i) {
-      BlocksAt(rows, i, blocks);
-      PackBlock(blocks, &packed[i]);
+  alignas(64) Block block;
+  for (size_t i = 0; i < count; ++i) {
+    rows.PrefetchNext(sizeof(FileBlock));
+    if constexpr (kFileBlocks == 1) {
+      PackBlock(blocks, &block);
+    } else {
+      PackGroup(blocks, i % 2, &block);
     }
-  } else {
-    static_assert(Block::kColumns == 2 * FileBlock::kElements);
-    for (size_t i = 0; i < count; ++i) {
-      BlocksAt(rows, i, blocks);
-      PackGroup(blocks, i % 2, &packed[i / 2]);
-    }
+    for (size_t row = 0; row < rows.count; ++row) ++blocks[row];
+    if (i % kFileBlocks == kFileBlocks - 1) StoreAround(block, packed++);
+  }
+  if constexpr (kFileBlocks == 2) {
     if (count % 2 != 0) {
-      static constexpr FileBlock kZero = {};
       std::fill_n(blocks, kPanelRows, &kZero);
-      PackGroup(blocks, 1, &packed[count / 2]);
+      PackGroup(blocks, 1, &block);
+      StoreAround(block, packed);
     }
   }
+  StoresDone();
 }
 
 template <>
 void PackPanel<PackedF32, float>(const PackSource& source, size_t panel, void* out) {
-  const PanelRowStarts rows(source, panel);
+  PanelRowStarts rows(source, panel);
   const size_t end = source.columns * sizeof(float);
   auto* packed = static_cast<PackedF32*>(out);
   PackedQuads quads[16];
   for (size_t begin = 0; begin < end; begin += sizeof(float) * 16) {
+    rows.PrefetchNext(sizeof(float) * 16);
     StageFloats<16>(rows, begin, end, quads);
     std::memcpy(packed, quads,
                 std::min((end - begin) / sizeof(float), size_t{16}) * sizeof(*packed));
@@ -313,17 +363,20 @@ void PackPanel<PackedF32, float>(const PackSource& source, size_t panel, void* o
 
 template <>
 void PackPanel<PackedF16, uint16_t>(const PackSource& source, size_t panel, void* out) {
-  const PanelRowStarts rows(source, panel);
+  PanelRowStarts rows(source, panel);
   const size_t end = source.columns * sizeof(uint16_t);
   auto* packed = static_cast<PackedF16*>(out);
   PackedQuads quads[16];
   for (size_t begin = 0; begin < end; begin += sizeof(uint16_t) * 32) {
+    rows.PrefetchNext(sizeof(uint16_t) * 32);
     StageFloats<16>(rows, begin, end, quads);
     const size_t blocks = std::min((end - begin + 3) / 4, size_t{16});
     for (size_t i = 0; i < blocks; ++i, ++packed) {
+      uint32_t pairs[kPanelRows];
+      std::memcpy(pairs, quads[i], sizeof(pairs));
       for (size_t row = 0; row < kPanelRows; ++row) {
-        std::memcpy(&packed->values[0][row], &quads[i][row][0], sizeof(uint16_t));
-        std::memcpy(&packed->values[1][row], &quads[i][row][2], sizeof(uint16_t));
+        packed->values[0][row] = static_cast<uint16_t>(pairs[row]);
+        packed->values[1][row] = static_cast<uint16_t>(pairs[row] >> 16);
       }
     }
   }
@@ -331,10 +384,11 @@ void PackPanel<PackedF16, uint16_t>(const PackSource& source, size_t panel, void
 
 template <>
 void PackPanel<PackedBF16, uint16_t>(const PackSource& source, size_t panel, void* out) {
-  const PanelRowStarts rows(source, panel);
+  PanelRowStarts rows(source, panel);
   const size_t end = source.columns * sizeof(uint16_t);
   auto* packed = static_cast<PackedBF16*>(out);
   for (size_t begin = 0; begin < end; begin += sizeof(uint16_t) * PackedBF16::kColumns, ++packed) {
+    rows.PrefetchNext(sizeof(uint16_t) * PackedBF16::kColumns);
     StageFloats<16>(rows, begin, end, reinterpret_cast<PackedQuads*>(packed->pairs));
   }
 }
