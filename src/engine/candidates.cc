@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 #include "base/check.h"
 
@@ -46,6 +49,25 @@ void KeepUpTo(const Candidate& last, std::vector<Candidate>& candidates) {
   std::erase_if(candidates, [&](const Candidate& other) { return IsBetter(last, other); });
 }
 
+// The worst of those that KeepHeaviest keeps; the sum of all is more than `wanted`.
+Candidate LastOfHeaviest(uint64_t wanted, std::vector<Candidate> order) {
+  // Halves the range that it is in; the sums are exact, so it does not matter in which order either
+  // half stands.
+  std::span<Candidate> range = order;
+  while (range.size() > 1) {
+    const size_t half = range.size() / 2;
+    std::ranges::nth_element(range, range.begin() + static_cast<std::ptrdiff_t>(half), IsBetter);
+    const uint64_t better = TotalWeight(range.first(half));
+    if (better >= wanted) {
+      range = range.first(half);
+    } else {
+      wanted -= better;
+      range = range.subspan(half);
+    }
+  }
+  return range.front();
+}
+
 }  // namespace
 
 void KeepBest(size_t count, std::vector<Candidate>& candidates) {
@@ -62,23 +84,24 @@ void KeepBest(size_t count, std::vector<Candidate>& candidates) {
 
 void KeepHeaviest(uint64_t wanted, std::vector<Candidate>& candidates) {
   if (TotalWeight(candidates) <= wanted) return;
-  // Halves the range that the last one to be kept is in; the sums are exact, so it does not matter
-  // in which order either half stands.
-  std::vector<Candidate> order = candidates;
-  std::span<Candidate> range = order;
-  while (range.size() > 1) {
-    const size_t half = range.size() / 2;
-    std::ranges::nth_element(range, range.begin() + static_cast<std::ptrdiff_t>(half), IsBetter);
-    const uint64_t better = TotalWeight(range.first(half));
-    if (better >= wanted) {
-      range = range.first(half);
-    } else {
-      wanted -= better;
-      range = range.subspan(half);
-    }
+  KeepUpTo(LastOfHeaviest(wanted, candidates), candidates);
+}
+
+void KeepLikeliest(uint64_t wanted, std::vector<Candidate>& candidates) {
+  // By the size of their weights in bits, which orders them roughly: only those of one size, which
+  // the border is in, must be looked at more closely.
+  std::array<uint64_t, 65> sums{};
+  for (const Candidate& candidate : candidates) {
+    sums[static_cast<size_t>(std::bit_width(candidate.weight))] += candidate.weight;
   }
-  const Candidate last = range.front();
-  KeepUpTo(last, candidates);
+  size_t bits = sums.size() - 1;
+  while (bits > 0 && sums[bits] < wanted) wanted -= sums[bits--];
+  if (bits == 0) return;
+  std::vector<Candidate> border;
+  std::ranges::copy_if(candidates, std::back_inserter(border), [&](const Candidate& other) {
+    return static_cast<size_t>(std::bit_width(other.weight)) == bits;
+  });
+  KeepUpTo(LastOfHeaviest(wanted, std::move(border)), candidates);
 }
 
 uint64_t TotalWeight(std::span<const Candidate> candidates) {

@@ -85,6 +85,22 @@ TEST(Candidates, TheHeaviestAreTheFewestThatReachASum) {
   }
 }
 
+TEST(Candidates, TheLikeliestAreTheHeaviest) {
+  CandidateFinder finder(kernels::Ops(kernels::FastestIsa()));
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    Random random(seed);
+    std::vector<Candidate> all;
+    finder.FindAll(RandomScores(random, 1 + random.NextBelow(500), 50), all);
+    if (all.empty()) continue;
+    finder.Weigh(0.01F + random.NextFloat(), all);
+    const uint64_t wanted = 1 + random.NextBelow(TotalWeight(all) + 2);
+    std::vector<Candidate> heaviest = all;
+    KeepHeaviest(wanted, heaviest);
+    KeepLikeliest(wanted, all);
+    ASSERT_EQ(Ids(all), Ids(heaviest)) << seed;
+  }
+}
+
 TEST(Candidates, WeightsAreTheSameOnEveryInstructionSet) {
   Random random(3);
   std::vector<float> scores(5003);

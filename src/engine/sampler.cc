@@ -97,25 +97,12 @@ void KeepTypical(float fraction, std::span<const float> scores,
 // `min_p` of the likeliest's. Weights must be set.
 void KeepLikely(float top_p, float min_p, std::vector<Candidate>& candidates) {
   const uint64_t wanted = PartOf(TotalWeight(candidates), top_p);
-  const auto keep_from = [&](double least) {
-    const auto weight = static_cast<uint64_t>(least * kWeightOne);
-    std::erase_if(candidates, [&](const Candidate& other) { return other.weight < weight; });
-  };
   // Both keep a number of the likeliest, so their order does not matter.
-  if (min_p > 0) keep_from(min_p);
-  if (top_p >= 1) return;
-  // Most tokens of a large vocabulary are so unlikely that they can be told without ordering them.
-  for (const double least : {0x1p-8, 0x1p-16}) {
-    const auto weight = static_cast<uint64_t>(least * kWeightOne);
-    uint64_t likely = 0;
-    for (const Candidate& candidate : candidates) {
-      if (candidate.weight >= weight) likely += candidate.weight;
-    }
-    if (likely < wanted) continue;
-    keep_from(least);
-    break;
+  if (min_p > 0) {
+    const auto least = static_cast<uint64_t>(static_cast<double>(min_p) * kWeightOne);
+    std::erase_if(candidates, [&](const Candidate& other) { return other.weight < least; });
   }
-  KeepHeaviest(wanted, candidates);
+  if (top_p < 1) KeepLikeliest(wanted, candidates);
 }
 
 }  // namespace
