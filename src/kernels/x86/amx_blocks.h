@@ -8,9 +8,9 @@
 
 #include <immintrin.h>
 
-#include "kernels/iq2_tables.h"
 #include "kernels/matmul_formats.h"
 #include "kernels/x86/amx_call.h"
+#include "kernels/x86/iq2_xxs_avx512.h"
 
 namespace aster::kernels {
 namespace {
@@ -91,21 +91,24 @@ class ScaledTiles {
     }
     BlockDots dots[2];
     for (size_t i = 0; i < count; ++i) {
-      Dots(part.piece(first + i), i, dots[i % 2]);
+      const uint8_t* piece = part.piece(first + i);
+      i % 2 == 0 ? Dots<0>(piece, i, dots[0]) : Dots<1>(piece, i, dots[1]);
       if (i > 0) Add(part, rows, first, i - 1, dots[(i - 1) % 2], sums);
     }
     Add(part, rows, first, count - 1, dots[(count - 1) % 2], sums);
     for (size_t m = 0; m < rows; ++m) call.SetSums(part.first + m, panel, sums[m]);
   }
 
+  // Two pairs of tiles take turns, so that none waits for what an earlier block does with it.
+  template <int turn>
   void Dots(const uint8_t* piece, size_t i, BlockDots& dots) const {
     Unroll<2>([&](auto half) __attribute__((always_inline)) {
       constexpr int h = decltype(half)::value;
-      Tiles::template Zero<SumTile(0, h)>();
+      Tiles::template Zero<SumTile(turn, h)>();
       Tiles::template Load<RowTile(h)>(piece + 32 * h, kPieceBytes);
       Tiles::template Load<WeightTile(h)>(quads_[i][h], kPieceBytes);
-      Tiles::template AddSignedDots<SumTile(0, h), RowTile(h), WeightTile(h)>();
-      Tiles::template Store<SumTile(0, h)>(&dots.groups[h], sizeof(dots.groups[h].at[0]));
+      Tiles::template AddSignedDots<SumTile(turn, h), RowTile(h), WeightTile(h)>();
+      Tiles::template Store<SumTile(turn, h)>(&dots.groups[h], sizeof(dots.groups[h].at[0]));
     });
   }
 
@@ -274,49 +277,13 @@ class SuperTiles {
   Sizes<Tiles> sizes_;
 };
 
-// Points are looked up in memory, eight columns of a row at a time.
-struct Iq2XxsUnpacked {
-  using V = Vector;
-  using Block = PackedIQ2_XXS;
-  static constexpr int kQuads = 8;
-  static constexpr bool kMins = false;
-  static constexpr int kOffset = 0;
-
-  struct Group {
-    template <int t>
-    __m512i Quad() const {
-      // The point's seven signs, and the eighth, which makes their number even; then a sign for
-      // each byte of the lane.
-      const __m512i seven =
-          _mm512_and_si512(_mm512_srli_epi32(signs, 7 * (t / 2)), _mm512_set1_epi32(127));
-      const __m512i parity = _mm512_gf2p8affine_epi64_epi8(seven, _mm512_set1_epi64(127), 0);
-      const __m512i eight = _mm512_or_si512(seven, parity);
-      const __m512i of_lane = _mm512_mullo_epi32(eight, _mm512_set1_epi32(0x01010101));
-      const __m512i bits =
-          _mm512_set1_epi32(t % 2 == 0 ? 0x08040201 : static_cast<int>(0x80402010));
-      const __m512i magnitudes = Magnitudes<t % 2>(points[t / 2]);
-      return _mm512_mask_sub_epi8(magnitudes, _mm512_test_epi8_mask(of_lane, bits),
-                                  _mm512_setzero_si512(), magnitudes);
-    }
-    // The first or second four coordinates of the points of sixteen rows.
-    template <int h>
-    static __m512i Magnitudes(const uint8_t* of_rows) {
-      const __m128i indices = _mm_loadu_si128(reinterpret_cast<const __m128i*>(of_rows));
-      return _mm512_i32gather_epi32(_mm512_cvtepu8_epi32(indices), &kIq2Tables.points[0][4 * h], 8);
-    }
-    const uint8_t (*points)[kPanelRows];
-    __m512i signs;
-    __m512i scale;
-  };
+struct Iq2XxsUnpacked : Iq2XxsInRegisters<Unpacked> {
   template <int h>
   static Group LoadGroup(const Block& block, int pair) {
-    const auto& group = block.groups[2 * pair + h];
-    const __m512i signs = _mm512_loadu_si512(group.signs_and_scale);
-    const __m512i stored = _mm512_srli_epi32(signs, 28);
-    const __m512i scale = _mm512_add_epi32(_mm512_slli_epi32(stored, 1), _mm512_set1_epi32(1));
-    return {group.points, signs, _mm512_or_si512(scale, _mm512_slli_epi32(scale, 16))};
+    Group group = Iq2XxsInRegisters<Unpacked>::LoadGroup<h>(block, pair);
+    group.scale = _mm512_or_si512(group.scale, _mm512_slli_epi32(group.scale, 16));
+    return group;
   }
-  static __m512 Scale(__m512 scale) { return V::Multiply(scale, _mm512_set1_ps(0.125f)); }
 };
 
 }  // namespace
