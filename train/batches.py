@@ -10,8 +10,6 @@ import random
 
 import numpy as np
 
-# A micro-batch always has this many tokens: many short windows or few long ones.
-MICRO_TOKENS = 8192
 LENGTHS = (512, 2048, 8192)
 _OPEN_WINDOWS = 64
 
@@ -63,11 +61,12 @@ class Documents:
             end += behind - begin
         return tokens, weights
 
-    def batch(self, length, first):
-        """A micro-batch: the windows from the first-th on, in an order that is new in every epoch."""
+    def batch(self, length, first, tokens):
+        """A micro-batch of so many tokens, many short windows or few long ones, at least one: the windows from the
+        first-th on, in an order that is new in every epoch."""
         windows = self.windows[length]
         chosen = []
-        for place in range(first, first + max(1, MICRO_TOKENS // length)):
+        for place in range(first, first + max(1, tokens // length)):
             epoch, index = divmod(place, len(windows))
             # A step coprime to the count visits every window once an epoch.
             chosen.append(self.window(length, (index * _coprime(len(windows), epoch)) % len(windows)))

@@ -13,6 +13,7 @@ import torch
 from torch.nn import functional
 
 _BLOCK = 128  # texts are padded to whole blocks: of queries, and of the longest compression
+_EXPERT_ROWS = 256
 _NEXT_NEXT_WEIGHT = 0.3
 _INDEXER_WEIGHT = 0.1
 _BIAS_STEP = 1e-3
@@ -351,8 +352,11 @@ class Sparse(torch.nn.Module):
         output = self._glu(flat, *shared)
         for expert in range(self.experts):
             tokens, place = (chosen == expert).nonzero(as_tuple=True)
+            shares = weights[tokens, place]
+            # Products of few different sizes: for each new one, code is generated. The rest counts nothing.
+            tokens, shares = (functional.pad(values, (0, -len(values) % _EXPERT_ROWS)) for values in (tokens, shares))
             part = self._glu(flat[tokens], *(matrix[expert] for matrix in experts))
-            output = output.index_add(0, tokens, part * weights[tokens, place].unsqueeze(1))
+            output = output.index_add(0, tokens, part * shares.unsqueeze(1))
         return output.view(x.shape)
 
     @torch.no_grad()

@@ -27,7 +27,7 @@ import vocab  # noqa: E402
 from models import MODELS  # noqa: E402
 
 SEED = 1
-_HELD_OUT_MICROS = 6
+_HELD_OUT_WINDOWS = 96
 # Long windows are seen only after this share of the run: what they teach builds on what short ones taught, faster.
 _SHORT_UNTIL = 0.4
 # The share of the run in which the learning rate falls.
@@ -44,7 +44,7 @@ class Run:
         if options.tokens:
             self.training["tokens"] = int(options.tokens * 1e6)
         self.steps = self.training["tokens"] // self.training["batch"]
-        self.micros = self.training["batch"] // batches.MICRO_TOKENS
+        self.micros = self.training["batch"] // self.training["micro"]
         torch.manual_seed(SEED)
         words = vocab.load(os.path.join(options.data, "vocab.json"))
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -99,7 +99,7 @@ class Run:
             length = batches.LENGTHS[0]
             if is_long:
                 length = batches.length_of(SEED, self.step * self.micros + micro, self.training["shares"])
-            tokens, weights = self.train_data.batch(length, self.seen[str(length)])
+            tokens, weights = self.train_data.batch(length, self.seen[str(length)], self.training["micro"])
             self.seen[str(length)] += len(tokens)
             loss = self.loss_of(tokens, weights)
             loss.backward()
@@ -119,8 +119,9 @@ class Run:
     def held_out_loss(self):
         total = count = 0.0
         self.network.eval()
-        for micro in range(_HELD_OUT_MICROS):
-            tokens, weights = self.held_out.batch(batches.LENGTHS[0], micro * 16)
+        windows = self.training["micro"] // batches.LENGTHS[0]
+        for first in range(0, _HELD_OUT_WINDOWS, windows):
+            tokens, weights = self.held_out.batch(batches.LENGTHS[0], first, self.training["micro"])
             total += self.loss_of(tokens, weights).item()
             count += float(weights[:, 1:].sum())
         return total / count

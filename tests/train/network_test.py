@@ -36,8 +36,8 @@ from dense import Dense  # noqa: E402
 torch.set_num_threads(1)
 SHAPE = {"embedding": 64, "layers": 2, "heads": 4, "kv_heads": 2, "head_dim": 32, "feed_forward": 96,
          "rope_base": 10000.0, "context": 8192, "tied": True}
-TRAINING = {"tokens": 6 * 8192, "batch": 8192, "rate": 3e-3, "final_rate": 1e-4, "warmup": 2, "decay": 0.1,
-            "shares": {512: 1.0}}
+TRAINING = {"tokens": 6 * 8192, "batch": 8192, "micro": 4096, "rate": 3e-3, "final_rate": 1e-4, "warmup": 2,
+            "decay": 0.1, "shares": {512: 1.0}}
 
 
 def network(arch, tied=True):
@@ -131,7 +131,7 @@ class Batches(unittest.TestCase):
                      lengths=np.full(48, 500, np.int32))
             documents = batches.Documents(path, 1)
             for epoch in range(3):
-                shown = [documents.batch(512, 48 * epoch + first)[0][:, 0] for first in (0, 16, 32)]
+                shown = [documents.batch(512, 48 * epoch + first, 8192)[0][:, 0] for first in (0, 16, 32)]
                 self.assertEqual(sorted(np.concatenate(shown)), list(range(48)))
 
 
