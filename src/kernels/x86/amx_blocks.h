@@ -49,6 +49,7 @@ class ScaledTiles {
   using Block = typename Q::Block;
   static constexpr ActivationFormat kFormat = ActivationFormat::kInt8Per32;
   static constexpr size_t kParts = 1;
+  static constexpr size_t kTileRowBytes = 32;
   static constexpr size_t kBlocks = 16;  // that are unpacked together
 
   void Unpack(const Block* blocks, size_t count) {
@@ -68,7 +69,6 @@ class ScaledTiles {
   // Adds the products of `count` blocks, from the matrix's block `first` on.
   void Multiply(const TileCall& call, const Part* part, size_t, size_t panel, size_t first,
                 size_t count) {
-    sizes_.Set(part, 1, 32);
     if (part->rows == kGroupRows) {
       MultiplyRows<true>(call, *part, panel, first, count);
     } else {
@@ -91,8 +91,7 @@ class ScaledTiles {
     }
     BlockDots dots[2];
     for (size_t i = 0; i < count; ++i) {
-      const uint8_t* piece = part.piece(first + i);
-      i % 2 == 0 ? Dots<0>(piece, i, dots[0]) : Dots<1>(piece, i, dots[1]);
+      i % 2 == 0 ? Dots<0>(part, first, i, dots[0]) : Dots<1>(part, first, i, dots[1]);
       if (i > 0) Add(part, rows, first, i - 1, dots[(i - 1) % 2], sums);
     }
     Add(part, rows, first, count - 1, dots[(count - 1) % 2], sums);
@@ -101,11 +100,11 @@ class ScaledTiles {
 
   // Two pairs of tiles take turns, so that none waits for what an earlier block does with it.
   template <int turn>
-  void Dots(const uint8_t* piece, size_t i, BlockDots& dots) const {
+  void Dots(const Part& part, size_t first, size_t i, BlockDots& dots) const {
     Unroll<2>([&](auto half) __attribute__((always_inline)) {
       constexpr int h = decltype(half)::value;
       Tiles::template Zero<SumTile(turn, h)>();
-      Tiles::template Load<RowTile(h)>(piece + 32 * h, kPieceBytes);
+      LoadRows<Tiles, RowTile(h)>(part, first + i, 32 * h);
       Tiles::template Load<WeightTile(h)>(quads_[i][h], kPieceBytes);
       Tiles::template AddSignedDots<SumTile(turn, h), RowTile(h), WeightTile(h)>();
       Tiles::template Store<SumTile(turn, h)>(&dots.groups[h], sizeof(dots.groups[h].at[0]));
@@ -127,7 +126,6 @@ class ScaledTiles {
 
   alignas(64) uint8_t quads_[kBlocks][2][8][kPieceBytes];
   alignas(64) float scales_[kBlocks][2][kPanelRows];
-  Sizes<Tiles> sizes_;
 };
 
 // --- Super-blocks: the groups' integer scales are multiplied into the weights, which then have up
@@ -141,6 +139,7 @@ class SuperTiles {
   using Block = typename Q::Block;
   static constexpr ActivationFormat kFormat = ActivationFormat::kInt8Per256;
   static constexpr size_t kParts = 2;
+  static constexpr size_t kTileRowBytes = kPieceBytes;
   static constexpr size_t kBlocks = 2;  // that are unpacked together
 
   void Unpack(const Block* blocks, size_t count) {
@@ -158,7 +157,6 @@ class SuperTiles {
 
   void Multiply(const TileCall& call, const Part* parts, size_t part_count, size_t panel,
                 size_t first, size_t count) {
-    sizes_.Set(parts, part_count, kPieceBytes);
     if (part_count == 2) {
       MultiplyParts<2>(call, parts, panel, first, count);
     } else {
@@ -229,8 +227,7 @@ class SuperTiles {
       }
       Unroll<kCount>([&](auto part) __attribute__((always_inline)) {
         constexpr int g = decltype(part)::value;
-        const uint8_t* rows = parts[g].piece(kSteps * (first + i) + step);
-        Tiles::template Load<RowTile(g)>(rows, kPieceBytes);
+        LoadRows<Tiles, RowTile(g)>(parts[g], kSteps * (first + i) + step, 0);
         Tiles::template AddUnsignedDots<SumTile(g, 0), RowTile(g), WeightTile(0)>();
         if constexpr (kPlanes == 2) {
           Tiles::template AddSignedDots<SumTile(g, 1), RowTile(g), WeightTile(1)>();
@@ -274,7 +271,6 @@ class SuperTiles {
   __m512 scales_[kBlocks];
   __m512 min_scales_[kBlocks];
   __m512i sum_factors_[kBlocks][kPairs];
-  Sizes<Tiles> sizes_;
 };
 
 struct Iq2XxsUnpacked : Iq2XxsInRegisters<Unpacked> {

@@ -36,6 +36,7 @@ static size_t Least(size_t a, size_t b) { return a < b ? a : b; }
 struct Part {
   const uint8_t* pieces;
   const uint8_t* words;
+  const uint8_t* end;  // of all activations
   size_t group_rows;
   size_t first;  // of the call's rows
   size_t rows;
@@ -82,8 +83,12 @@ class TileCall {
   Part PartAt(size_t row, size_t end) const {
     const ActivationRow at = ActivationRowAt(layout_, job_.activation_rows, job_.first_row + row);
     const auto* bytes = static_cast<const uint8_t*>(job_.activations);
-    return {bytes + at.pieces, bytes + at.words, at.group_rows, row,
-            Least(GroupEnd(row), end) - row};
+    return {.pieces = bytes + at.pieces,
+            .words = bytes + at.words,
+            .end = bytes + job_.activation_rows * ActivationRowBytes(layout_),
+            .group_rows = at.group_rows,
+            .first = row,
+            .rows = Least(GroupEnd(row), end) - row};
   }
   float* At(size_t row, size_t panel) const {
     const size_t to = job_.to_rows == nullptr ? row : job_.to_rows[row];
@@ -112,29 +117,37 @@ struct alignas(64) Stored {
   __m512i ints(size_t row) const { return _mm512_load_si512(at[row]); }
 };
 
+// Every row tile has sixteen rows of `bytes`, times weights of four times as many columns.
 template <typename Tiles>
-class Sizes {
- public:
-  // `bytes` of each row, times weights of four times as many rows.
-  void Set(const Part* parts, size_t count, size_t bytes) {
-    const size_t second = count == 2 ? parts[1].rows : parts[0].rows;
-    if (first_ == parts[0].rows && second_ == second) return;
-    first_ = parts[0].rows;
-    second_ = second;
-    TileSizes sizes;
-    for (int g = 0; g < 2; ++g) {
-      const size_t rows = g == 0 ? first_ : second_;
-      sizes.Set(RowTile(g), rows, bytes);
-      sizes.Set(WeightTile(g), bytes / 4, kPieceBytes);
-      for (int p = 0; p < 2; ++p) sizes.Set(SumTile(g, p), rows, kPieceBytes);
-    }
-    Tiles::Configure(sizes);
+void ConfigureTiles(size_t bytes) {
+  TileSizes sizes;
+  for (int g = 0; g < 2; ++g) {
+    for (int p = 0; p < 2; ++p) sizes.Set(SumTile(g, p), kGroupRows, kPieceBytes);
+    sizes.Set(RowTile(g), kGroupRows, bytes);
+    sizes.Set(WeightTile(g), bytes / 4, kPieceBytes);
   }
+  Tiles::Configure(sizes);
+}
 
- private:
-  size_t first_ = 0;
-  size_t second_ = 0;
-};
+template <typename Tiles, int tile>
+[[gnu::noinline]] void LoadLastRows(const Part& part, const uint8_t* piece, size_t offset) {
+  alignas(64) uint8_t rows[kGroupRows][kPieceBytes] = {};
+  __builtin_memcpy(rows, piece, part.rows * kPieceBytes);
+  Tiles::template Load<tile>(rows[0] + offset, kPieceBytes);
+}
+
+// Bytes from `offset` on of a piece of each row. Where there are fewer than sixteen rows, what
+// follows them is loaded as well, and the sums of that are not looked at: to have tiles of another
+// size costs as much as a dozen products.
+template <typename Tiles, int tile>
+[[gnu::always_inline]] inline void LoadRows(const Part& part, size_t index, size_t offset) {
+  const uint8_t* piece = part.piece(index);
+  if (static_cast<size_t>(part.end - piece) >= kGroupRows * kPieceBytes) {
+    Tiles::template Load<tile>(piece + offset, kPieceBytes);
+  } else {
+    LoadLastRows<Tiles, tile>(part, piece, offset);
+  }
+}
 
 }  // namespace
 }  // namespace aster::kernels

@@ -34,11 +34,10 @@ class Bfloat16Tiles {
     const size_t most = kSetBytes / (blocks * sizeof(PackedBF16)) / 2 * 2;
     const size_t set = most < 2 ? 2 : most;
     const auto* weights = static_cast<const PackedBF16*>(call.job().weights);
-    Sizes<Tiles> sizes;
+    ConfigureTiles<Tiles>(kPieceBytes);
     for (; begin < end; begin += set) {
       const size_t set_end = Least(begin + set, end);
       call.ForParts<2>(row_begin, row_end, [&](const Part* parts, size_t count) {
-        sizes.Set(parts, count, kPieceBytes);
         for (size_t panel = begin; panel < set_end; panel += 2) {
           const PackedBF16* first = weights + panel * blocks;
           const bool two_panels = panel + 1 < set_end;
@@ -69,7 +68,7 @@ class Bfloat16Tiles {
       });
       Unroll<kParts>([&](auto part) __attribute__((always_inline)) {
         constexpr int g = decltype(part)::value;
-        Tiles::template Load<RowTile(g)>(parts[g].piece(i), kPieceBytes);
+        LoadRows<Tiles, RowTile(g)>(parts[g], i, 0);
         Unroll<kPanels>([&](auto tile) __attribute__((always_inline)) {
           constexpr int p = decltype(tile)::value;
           Tiles::template AddBfloat16Dots<SumTile(g, p), RowTile(g), WeightTile(p)>();
@@ -103,6 +102,7 @@ class Blockwise {
     using Block = typename Kernel::Block;
     const size_t blocks = (call.job().columns + Block::kColumns - 1) / Block::kColumns;
     const auto* weights = static_cast<const Block*>(call.job().weights);
+    ConfigureTiles<Tiles>(Kernel::kTileRowBytes);
     Kernel kernel;
     for (; begin < end; begin += kSetPanels) {
       const size_t set_end = Least(begin + kSetPanels, end);
