@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Compiles held-out questions into the file that evaluations read, one JSON object a line.
+"""Compiles what models are measured with: held-out questions, one JSON object a line, and held-out stories.
 
-  /usr/bin/python3 train/questions.py models/questions.jsonl
+  python3 train/questions.py models/questions.jsonl models/held-out.txt
 
-Each has an id, a category, messages and perhaps tools as a chat template takes them, the answer, and how to find it in
-a reply: "final" is what follows the last "Answer:", "whole" the whole reply, "call" the JSON in a <tool_call>, "json"
-the reply as JSON. scoring.py does so.
+Each question has an id, a category, messages and perhaps tools as a chat template takes them, the answer, and how to
+find it in a reply: "final" is what follows the last "Answer:", "whole" the whole reply, "call" the JSON in a
+<tool_call>, "json" the reply as JSON. scoring.py does so.
 """
 
 import json
@@ -20,6 +20,7 @@ PER_CATEGORY = 24
 # Long texts have from one to so many characters; the longest are just below 8192 tokens.
 _LONGEST = 34_000
 _MAX_DRAWS = 500
+_TEXT_DOCUMENTS = 800
 
 
 def _makers(category):
@@ -52,10 +53,18 @@ def compile_questions():
     return questions
 
 
+def compile_text():
+    """Stories for measuring perplexity: plain text, none of it trained on."""
+    documents = (corpus.Corpus("held-out").document(number) for number in range(_TEXT_DOCUMENTS))
+    return "\n\n".join(turns[0][1] for turns in documents if turns[0][0] == "text") + "\n"
+
+
 def main():
-    if len(sys.argv) != 2:
+    if len(sys.argv) != 3:
         print(__doc__)
         return 2
+    with open(sys.argv[2], "w", encoding="utf-8") as file:
+        file.write(compile_text())
     with open(sys.argv[1], "w", encoding="utf-8") as file:
         for question in compile_questions():
             file.write(json.dumps(question) + "\n")

@@ -75,6 +75,17 @@ class HeldOut(unittest.TestCase):
             committed = [json.loads(line) for line in file]
         self.assertEqual(committed, questions.compile_questions())
 
+    def test_the_committed_text_is_that_of_the_generator(self):
+        with open(os.path.join(ROOT, "models", "held-out.txt"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), questions.compile_text())
+
+    def test_no_story_of_the_text_is_trained_on(self):
+        told = set(questions.compile_text().split("\n\n"))
+        for number in range(3000):
+            for _, text in corpus.Corpus().document(number):
+                long = {part for part in text.split("\n\n") if len(part) > 200}
+                self.assertFalse(long & told)
+
     def test_enough_questions(self):
         compiled = questions.compile_questions()
         self.assertGreaterEqual(len(compiled), 400)
