@@ -41,7 +41,8 @@ float BestOf(std::span<const float> scores) {
 }
 
 uint64_t ToWeight(float probability) {
-  return static_cast<uint64_t>(static_cast<double>(probability) * kWeightOne + 0.5);
+  // Rounded: half a step more, then down.
+  return (static_cast<uint64_t>(static_cast<double>(probability) * (2 * kWeightOne)) + 1) / 2;
 }
 
 // Drops what is worse than `last`.
