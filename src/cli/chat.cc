@@ -80,7 +80,7 @@ uint32_t Chat::context_limit() const {
 Result<std::vector<int32_t>> Chat::TokensFor(std::string& marked) const {
   if (!prompt_.has_template()) {
     // What is typed goes on where the model stopped.
-    std::vector<int32_t> tokens = said_tokens_;
+    std::vector<int32_t> tokens = said_.tokens;
     const std::vector<int32_t> more =
         TRY(prompt_.EncodeRaw(messages_.back().content, /*begins=*/tokens.empty()));
     tokens.insert(tokens.end(), more.begin(), more.end());
@@ -90,10 +90,10 @@ Result<std::vector<int32_t>> Chat::TokensFor(std::string& marked) const {
   if (!system_.empty()) all.insert(all.begin(), {"system", system_});
   marked = TRY(prompt_.Render(all));
   // The answers' own tokens are kept: what the model said is what it goes on from.
-  if (!said_.empty() && marked.starts_with(said_)) {
-    const auto next = TRY(prompt_.EncodeNext(std::string_view(marked).substr(said_.size())));
+  if (!said_.marked.empty() && marked.starts_with(said_.marked)) {
+    const auto next = TRY(prompt_.EncodeNext(std::string_view(marked).substr(said_.marked.size())));
     if (next) {
-      std::vector<int32_t> tokens = said_tokens_;
+      std::vector<int32_t> tokens = said_.tokens;
       tokens.insert(tokens.end(), next->begin(), next->end());
       return tokens;
     }
@@ -123,12 +123,13 @@ Result<Generated> Chat::Answer(const ChatSinks& sinks) {
 
 void Chat::Remember(std::string marked, const Generated& answer) {
   messages_.push_back({"assistant", answer.text});
-  said_tokens_ = sequence_.tokens();
+  said_.tokens = sequence_.tokens();
   // A token that ends the answer is the template's to write; a text that ends it has left tokens
   // that nobody saw.
   const engine::FinishReason reason = answer.finish.reason;
-  if (reason == engine::FinishReason::kStopToken) said_tokens_.pop_back();
-  said_ = reason == engine::FinishReason::kStopString ? "" : marked + prompt_.Marked(answer.text);
+  if (reason == engine::FinishReason::kStopToken) said_.tokens.pop_back();
+  said_.marked =
+      reason == engine::FinishReason::kStopString ? "" : marked + prompt_.Marked(answer.text);
 }
 
 void Chat::AddToTotals(const engine::Finish& finish) {
@@ -143,44 +144,68 @@ void Chat::AddToTotals(const engine::Finish& finish) {
 Result<Generated> Chat::Ask(const std::string& text, const ChatSinks& sinks) {
   messages_.push_back({"user", text});
   extra_seed_ = 0;
+  earlier_.push_back(said_);
   auto answer = Answer(sinks);
-  if (!answer.ok()) messages_.pop_back();
+  if (!answer.ok()) {
+    messages_.pop_back();
+    earlier_.pop_back();
+  }
   return answer;
+}
+
+// Forgets what the last question and its answer stand for, where that can be told.
+bool Chat::GoBack() {
+  if (!earlier_.empty()) {
+    said_ = std::move(earlier_.back());
+    earlier_.pop_back();
+    return true;
+  }
+  // Asked before the conversation was loaded: the template can write it once more.
+  said_ = {};
+  return prompt_.has_template();
 }
 
 Result<Generated> Chat::Regenerate(const ChatSinks& sinks) {
   if (messages_.size() < 2) return FailedPrecondition("there is no answer yet");
-  if (!prompt_.has_template()) {
-    return FailedPrecondition("without a chat template there are no turns to go back to");
-  }
-  Message earlier = std::move(messages_.back());
+  const Said said = said_;
+  const std::vector<Said> earlier = earlier_;
+  const Message last = messages_.back();
+  const auto restore = [&] {
+    said_ = said;
+    earlier_ = earlier;
+    messages_.resize(messages_.size() + 1, last);
+  };
   messages_.pop_back();
-  const std::string said = std::exchange(said_, "");
+  if (!GoBack()) {
+    restore();
+    return FailedPrecondition("the last question was asked before the conversation was loaded");
+  }
+  earlier_.push_back(said_);
   ++extra_seed_;
   auto answer = Answer(sinks);
-  if (!answer.ok()) {
-    messages_.push_back(std::move(earlier));
-    said_ = said;
-  }
+  if (!answer.ok()) restore();
   return answer;
 }
 
 Status Chat::Undo() {
   if (messages_.size() < 2) return FailedPrecondition("there is nothing to take back");
-  if (!prompt_.has_template()) {
-    return FailedPrecondition("without a chat template there are no turns to go back to");
+  const Said said = said_;
+  if (!GoBack()) {
+    said_ = said;
+    return FailedPrecondition("the last question was asked before the conversation was loaded");
   }
   messages_.resize(messages_.size() - 2);
-  said_.clear();
   extra_seed_ = 0;
+  sequence_.SetHistory(said_.tokens);
   return Ok();
 }
 
 void Chat::Reset() {
   messages_.clear();
-  said_.clear();
-  said_tokens_.clear();
+  earlier_.clear();
+  said_ = {};
   extra_seed_ = 0;
+  sequence_.SetHistory({});
 }
 
 void Chat::SetSystem(std::string text) {
@@ -197,8 +222,8 @@ Status Chat::Save(const std::string& path) const {
                              {"vocab_size", model_.shape().vocab_size},
                              {"system", system_},
                              {"messages", std::move(messages)},
-                             {"text", said_},
-                             {"tokens", said_tokens_}};
+                             {"text", said_.marked},
+                             {"tokens", said_.tokens}};
   const std::string text =
       json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   return WriteFileAtomically(path, AsBytes(text));
@@ -219,10 +244,11 @@ Status Chat::Load(const std::string& path) {
     std::vector<Message> messages = TRY(MessagesOf(json));
     std::vector<int32_t> tokens = TRY(TokensOf(json, model_.shape().vocab_size));
     system_ = std::move(system);
-    said_ = std::move(said);
     messages_ = std::move(messages);
-    said_tokens_ = std::move(tokens);
+    earlier_.clear();
+    said_ = {std::move(said), std::move(tokens)};
     extra_seed_ = 0;
+    sequence_.SetHistory(said_.tokens);
     return Ok();
   };
   return load().In(path);

@@ -59,9 +59,16 @@ class Chat {
   const ChatTotals& totals() const { return totals_; }
 
  private:
-  // What is said, and the tokens that stand for it.
+  // The last prompt and its answer, up to what ended it.
+  struct Said {
+    std::string marked;  // empty where the answer's tokens do not stand for its text alone
+    std::vector<int32_t> tokens;
+  };
+
+  // The tokens to answer, and the marked text that they stand for.
   Result<std::vector<int32_t>> TokensFor(std::string& marked) const;
   Result<engine::Generated> Answer(const ChatSinks& sinks);
+  bool GoBack();
   void Remember(std::string marked, const engine::Generated& answer);
   void AddToTotals(const engine::Finish& finish);
 
@@ -74,10 +81,8 @@ class Chat {
   uint64_t extra_seed_ = 0;        // so that an answer asked for again is another
 
   engine::Sequence sequence_;
-  // The marked text that said_tokens_ stand for: the prompt and the answer, up to what ended it.
-  // Empty where an answer's tokens do not stand for its text alone.
-  std::string said_;
-  std::vector<int32_t> said_tokens_;
+  Said said_;
+  std::vector<Said> earlier_;  // before each question, as far as this chat has seen them asked
   ChatTotals totals_;
 };
 
