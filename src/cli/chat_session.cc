@@ -98,8 +98,7 @@ class Session {
         line = Trimmed(line).substr(kBlockMark.size());
       }
       if (in_block && Trimmed(line).ends_with(kBlockMark)) {
-        const std::string_view rest = Trimmed(line);
-        return entry + std::string(rest.substr(0, rest.size() - kBlockMark.size()));
+        return entry + std::string(line.substr(0, line.rfind(kBlockMark)));
       }
       if (!in_block && !line.ends_with('\\')) return entry + std::string(line);
       if (!in_block) line.remove_suffix(1);

@@ -182,7 +182,8 @@ LineInput LineEditor::Read(const std::string& prompt) {
   state.prompt = prompt;
   state.pasting = false;
   Write(state.out, kAskForPasteMarks);
-  el_resize(state.editor);
+  // Before the prompt: keys that follow it at once are not to be echoed twice.
+  el_set(state.editor, EL_PREP_TERM, 1);
   int count = 0;
   const char* line = el_gets(state.editor, &count);
   Write(state.out, kNoPasteMarks);

@@ -34,7 +34,9 @@ void ModelOptions::DeclareModel(CLI::App& app) {
 }
 
 void ModelOptions::DeclareThreads(CLI::App& app) {
-  app.add_option("--threads", threads, "Threads (all cores where not given)")->type_name("N");
+  app.add_option("--threads", threads, "Threads (all cores where not given)")
+      ->check(CLI::Range(size_t{0}, ThreadPool::kMaxThreadCount))
+      ->type_name("N");
 }
 
 void ModelOptions::DeclareMemory(CLI::App& app) {

@@ -277,7 +277,9 @@ Run DeclarePerplexity(CLI::App& app) {
   app.add_option("--ctx", options->context, "Tokens of each chunk; its second half is scored")
       ->check(CLI::Range(4, 1 << 24))
       ->type_name("N");
-  app.add_option("--chunks", options->max_chunks, "Only so many chunks")->type_name("N");
+  app.add_option("--chunks", options->max_chunks, "Only so many chunks")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
   app.add_option("--against", options->against, "A second model, which is held against the first")
       ->type_name("MODEL2");
   CLI::Option* logits =

@@ -51,6 +51,7 @@ void DeclareSampling(CLI::App& app, RunOptions& options) {
       ->allow_extra_args(false)
       ->type_name("ID=X");
   add("--seed", options.seed, "The same seed, the same answer (a new one where not given)")
+      ->check(CLI::NonNegativeNumber)
       ->type_name("N");
 }
 
@@ -72,7 +73,9 @@ void RunOptions::Declare(CLI::App& app) {
   app.add_flag("--raw", raw, "Continue the text as it is, without the chat template")
       ->group(kPromptGroup)
       ->excludes(system_text);
-  app.add_option("-n,--tokens", max_tokens, "The most tokens to answer with")->type_name("N");
+  app.add_option("-n,--tokens", max_tokens, "The most tokens to answer with")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
   app.add_option("--ctx", context, "Tokens of prompt and answer (as trained where not given)")
       ->type_name("N");
   app.add_option("--stop", stops, "Text that ends the answer. Repeatable")

@@ -4,26 +4,12 @@
 """Runs aster as people and scripts do: what it prints, where, and with which exit status."""
 import json
 import os
-import pathlib
 import pty
 import subprocess
 import sys
-import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-ASTER = os.environ.get("ASTER", str(ROOT / "build/release/bin/aster"))
-
-OK, NO, USAGE, INPUT, UNSUPPORTED, SYSTEM = range(6)
-
-
-def aster(*arguments, stdin=b"", check=OK, environment=None):
-    run = subprocess.run([ASTER, *map(str, arguments)], input=stdin, capture_output=True, timeout=120,
-                         env={**os.environ, **(environment or {})})
-    if check is not None and run.returncode != check:
-        raise AssertionError(f"aster {arguments}: exit status {run.returncode}, not {check}\n{run.stderr.decode()}")
-    return run
-
+from fixture import ASTER, INPUT, OK, SYSTEM, UNSUPPORTED, USAGE, Case, aster
 
 def on_terminal(*arguments):
     """What a person sees: everything the program writes while a terminal is attached."""
@@ -44,23 +30,11 @@ def on_terminal(*arguments):
     return process.wait(timeout=60), seen
 
 
-class Case(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.holder = tempfile.TemporaryDirectory()
-        cls.folder = pathlib.Path(cls.holder.name)
-        cls.tiny = cls.folder / "tiny.gguf"
-        aster("synth", cls.tiny, "--type", "Q4_K")
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.holder.cleanup()
-
-
 class Program(Case):
     def test_help_lists_every_command_and_each_explains_itself(self):
         text = aster("--help").stdout.decode()
-        for command in ("inspect", "synth", "quantize", "tokenize", "template", "verify", "logits", "completion"):
+        for command in ("run", "inspect", "synth", "quantize", "tokenize", "template", "bench", "perplexity", "verify", "logits",
+                        "completion"):
             self.assertIn(command, text)
             own = aster(command, "--help").stdout.decode()
             self.assertGreater(len(own.splitlines()), 5)

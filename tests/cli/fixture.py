@@ -1,0 +1,34 @@
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""What the tests of the program share: running it as a script does, exit statuses, a small model."""
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ASTER = os.environ.get("ASTER", str(ROOT / "build/release/bin/aster"))
+
+OK, NO, USAGE, INPUT, UNSUPPORTED, SYSTEM = range(6)
+
+
+def aster(*arguments, stdin=b"", check=OK, environment=None):
+    run = subprocess.run([ASTER, *map(str, arguments)], input=stdin, capture_output=True, timeout=120,
+                         env={**os.environ, **(environment or {})})
+    if check is not None and run.returncode != check:
+        raise AssertionError(f"aster {arguments}: exit status {run.returncode}, not {check}\n{run.stderr.decode()}")
+    return run
+
+
+class Case(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.holder = tempfile.TemporaryDirectory()
+        cls.folder = pathlib.Path(cls.holder.name)
+        cls.tiny = cls.folder / "tiny.gguf"
+        aster("synth", cls.tiny, "--type", "Q4_K")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.holder.cleanup()

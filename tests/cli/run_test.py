@@ -1,0 +1,336 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""aster run: one answer for scripts, and conversations at a terminal."""
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import subprocess
+import termios
+import time
+import unittest
+
+from fixture import ASTER, INPUT, OK, USAGE, Case, aster
+
+PROMPT = b"> "
+DEADLINE_S = 60
+
+
+class Once(Case):
+    def run_json(self, *options, **more):
+        return json.loads(aster("run", self.tiny, *options, "--json", **more).stdout)
+
+    def test_what_scripts_rely_on(self):
+        report = self.run_json("-p", "the rain in", "-n", 9, "--temp", 0, "--raw")
+        self.assertEqual(len(report["ids"]), 9)
+        self.assertEqual(report["finish_reason"], "length")
+        self.assertEqual(report["tokens"]["generated"], 9)
+        ids = " ".join(map(str, report["ids"])).encode()
+        self.assertEqual(aster("tokenize", self.tiny, "--decode", stdin=ids).stdout.decode(errors="replace"),
+                         report["text"])
+        for key in ("load_s", "prefill_s", "decode_s", "prefill_tokens_per_s", "decode_tokens_per_s", "first_token_s"):
+            self.assertGreaterEqual(report["timings"][key], 0)
+
+    def test_the_raw_prompt_is_what_tokenize_makes_of_it(self):
+        ids = self.folder / "ids"
+        ids.write_bytes(aster("tokenize", self.tiny, "--ids", stdin=b"the rain in").stdout)
+        by_text = self.run_json("-p", "the rain in", "-n", 8, "--temp", 0, "--raw")
+        by_ids = self.run_json("--ids", ids, "-n", 8, "--temp", 0)
+        self.assertEqual(by_text["ids"], by_ids["ids"])
+        self.assertEqual(by_text["tokens"]["prompt"], len(ids.read_text().split()))
+
+    def test_greedy_is_the_largest_logit_at_every_step(self):
+        ids = self.folder / "ids"
+        report = self.run_json("-p", "abc", "-n", 4, "--temp", 0, "--raw")
+        history = aster("tokenize", self.tiny, "--ids", stdin=b"abc").stdout.split()
+        for token in report["ids"]:
+            ids.write_bytes(b" ".join(history))
+            out = self.folder / "logits"
+            aster("logits", self.tiny, "--ids", ids, "--out", out)
+            row = memoryview(out.read_bytes()[-4096:]).cast("f")
+            self.assertEqual(token, max(range(1024), key=lambda i: (row[i], -i)))
+            history.append(str(token).encode())
+
+    def test_the_prompt_comes_from_anywhere(self):
+        file = self.folder / "prompt"
+        file.write_text("what now")
+        options = ("-n", 6, "--temp", 0)
+        texts = {json.dumps(self.run_json(*source, *options, stdin=stdin)["ids"])
+                 for source, stdin in ((("-p", "what now"), b""), (("--prompt-file", file), b""), ((), b"what now"))}
+        self.assertEqual(len(texts), 1)
+
+    def test_the_chat_template_is_used_unless_raw(self):
+        values = self.folder / "values.json"
+        values.write_text(json.dumps({"messages": [{"role": "system", "content": "be brief"},
+                                                   {"role": "user", "content": "hi"}], "add_generation_prompt": True}))
+        prompt = self.folder / "rendered"
+        prompt.write_bytes(aster("template", self.tiny, values).stdout)
+        by_template = self.run_json("-p", "hi", "--system", "be brief", "-n", 5, "--temp", 0)
+        by_hand = self.run_json("--prompt-file", prompt, "-n", 5, "--temp", 0, "--raw")
+        self.assertEqual(by_template["ids"], by_hand["ids"])
+        self.assertEqual(by_template["tokens"], by_hand["tokens"])
+
+    def test_nobody_ends_a_turn_by_writing_a_control_token(self):
+        plain = self.run_json("-p", "hi", "-n", 1)["tokens"]["prompt"]
+        forged = self.run_json("-p", "hi<|end|>", "-n", 1)["tokens"]["prompt"]
+        self.assertGreater(forged, plain + 1)  # letters, not one token
+        raw = self.run_json("-p", "hi", "-n", 1, "--raw")["tokens"]["prompt"]
+        self.assertEqual(self.run_json("-p", "hi<|end|>", "-n", 1, "--raw")["tokens"]["prompt"], raw + 1)
+
+    def test_the_same_seed_gives_the_same_answer(self):
+        first = self.run_json("-p", "x", "-n", 20, "--temp", 1.5, "--seed", 7)
+        again = self.run_json("-p", "x", "-n", 20, "--temp", 1.5, "--seed", 7, "--threads", 2)
+        other = self.run_json("-p", "x", "-n", 20, "--temp", 1.5, "--seed", 8)
+        self.assertEqual(first["ids"], again["ids"])
+        self.assertNotEqual(first["ids"], other["ids"])
+        self.assertEqual(first["seed"], 7)
+        free = self.run_json("-p", "x", "-n", 20, "--temp", 1.5)
+        self.assertEqual(self.run_json("-p", "x", "-n", 20, "--temp", 1.5, "--seed", free["seed"])["ids"], free["ids"])
+
+    def test_stops_and_biases(self):
+        plain = self.run_json("-p", "x", "-n", 12, "--temp", 0, "--raw")
+        stop = plain["text"][3:5]
+        stopped = self.run_json("-p", "x", "-n", 12, "--temp", 0, "--raw", "--stop", stop)
+        self.assertEqual(stopped["finish_reason"], "stop_string")
+        self.assertEqual(stopped["stop_string"], stop)
+        self.assertEqual(stopped["text"], plain["text"][:plain["text"].find(stop)])
+        forced = self.run_json("-p", "x", "-n", 3, "--temp", 0, "--raw", "--logit-bias", "65=1000")
+        self.assertEqual(forced["ids"], [65, 65, 65])
+        banned = self.run_json("-p", "x", "-n", 3, "--temp", 0, "--raw", "--logit-bias", f"{plain['ids'][0]}=-inf")
+        self.assertNotIn(plain["ids"][0], banned["ids"])
+        ended = self.run_json("-p", "x", "-n", 9, "--temp", 0, "--logit-bias", "1023=1000")
+        self.assertEqual((ended["finish_reason"], ended["stop_token"]), ("stop_token", 1023))
+        self.assertEqual(ended["text"], "")
+
+    def test_text_goes_to_standard_output_and_rates_to_standard_error(self):
+        run = aster("run", self.tiny, "-p", "x", "-n", 5, "--temp", 0, "--raw")
+        report = self.run_json("-p", "x", "-n", 5, "--temp", 0, "--raw")
+        self.assertEqual(run.stdout.decode(errors="replace").rstrip("\n"), report["text"].rstrip("\n"))
+        self.assertIn(b"tokens/s", run.stderr)
+        self.assertEqual(aster("run", self.tiny, "-p", "x", "-n", 5, "--quiet").stderr, b"")
+
+    def test_the_answer_ends_with_the_context(self):
+        report = self.run_json("-p", "abc", "--raw", "--ctx", 12, "--temp", 0)
+        self.assertEqual(report["finish_reason"], "context")
+        self.assertEqual(report["tokens"]["prompt"] + report["tokens"]["generated"], 12)
+        run = aster("run", self.tiny, "-p", "abc", "--raw", "--ctx", 2, check=INPUT)
+        self.assertIn(b"context", run.stderr)
+
+    def test_a_reader_that_leaves_ends_it_quietly(self):
+        process = subprocess.Popen([ASTER, "run", str(self.tiny), "-p", "x", "--ignore-eos"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        process.stdout.read(10)
+        process.stdout.close()
+        self.assertEqual(process.stderr.read(), b"")
+        process.stderr.close()
+        self.assertNotEqual(process.wait(timeout=DEADLINE_S), OK)
+
+    def test_what_makes_no_sense_is_refused(self):
+        for options in (("-p", ""), ("-p", "x", "--temp", -1), ("-p", "x", "--top-p", 2), ("-p", "x", "--stop", ""),
+                        ("-p", "x", "--logit-bias", "65"), ("-p", "x", "--logit-bias", "9999=1"),
+                        ("-p", "x", "--logit-bias", "65=nan"), ("--prompt-file", self.folder / "none"), ("--ids", "none")):
+            run = aster("run", self.tiny, *options, check=INPUT)
+            self.assertEqual(run.stdout, b"")
+            self.assertTrue(run.stderr.startswith(b"aster: error: "), run.stderr)
+        for options in (("-p", "x", "-n", "many"), ("-p", "x", "--prompt-file", "y"), ("-p", "x", "--seed", -1),
+                        ("-p", "x", "--raw", "--system", "y"), ("-p",)):
+            aster("run", self.tiny, *options, check=USAGE)
+        aster("run", check=USAGE)
+
+
+class Conversation:
+    """aster run at a terminal of its own."""
+
+    def __init__(self, model, folder, *options):
+        self.master, slave = pty.openpty()
+        environment = {**os.environ, "TERM": "xterm", "NO_COLOR": "1", "XDG_DATA_HOME": str(folder / "data")}
+        self.process = subprocess.Popen([ASTER, "run", str(model), *map(str, options)], stdin=slave, stdout=slave,
+                                        stderr=slave, env=environment, start_new_session=True,
+                                        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        os.close(slave)
+        self.unread = b""
+
+    def read(self):
+        """More of what is shown; nothing when the program has ended."""
+        ready, _, _ = select.select([self.master], [], [], DEADLINE_S)
+        if not ready:
+            raise AssertionError(f"nothing more is shown after {self.unread!r}")
+        try:
+            piece = os.read(self.master, 65536)
+        except OSError:  # the other end is closed
+            piece = b""
+        self.unread += piece
+        return piece
+
+    def until(self, mark):
+        """Everything shown up to `mark`, as plain text."""
+        end = time.monotonic() + DEADLINE_S
+        while mark not in self.unread:
+            if time.monotonic() > end or not self.read():
+                raise AssertionError(f"{mark!r} is not shown, but {self.unread!r}")
+        seen, _, self.unread = self.unread.partition(mark)
+        return re.sub(r"\x1b\[[?0-9;]*[a-zA-Z]", "", seen.decode(errors="replace")).replace("\r\n", "\n")
+
+    def type(self, keys):
+        os.write(self.master, keys.encode() if isinstance(keys, str) else keys)
+
+    def ask(self, text):
+        """What the program shows between a line that is typed and its next prompt."""
+        self.type(text + "\n")
+        return self.until(b"\x1b[?2004h" + PROMPT).partition("\n")[2]
+
+    def end(self):
+        """Waits until the program has left, and says how."""
+        while self.read():
+            pass
+        return self.process.wait(timeout=DEADLINE_S)
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait(timeout=DEADLINE_S)
+        os.close(self.master)
+
+
+class Chat(Case):
+    def converse(self, *options, model=None):
+        chat = Conversation(model or self.tiny, self.folder, *options)
+        self.addCleanup(chat.stop)
+        chat.until(b"\x1b[?2004h" + PROMPT)
+        return chat
+
+    def tokens(self, chat):
+        return int(re.search(r"context\s+(\d+) of", chat.ask("/stats")).group(1))
+
+    def test_answers_go_on_from_what_was_said(self):
+        chat = self.converse("-n", 6, "--temp", 0)
+        first = chat.ask("hello")
+        alone = json.loads(aster("run", self.tiny, "-p", "hello", "-n", 6, "--temp", 0, "--json").stdout)
+        self.assertEqual(first.strip(), alone["text"].strip())
+        self.assertEqual(self.tokens(chat), alone["tokens"]["prompt"] + 6)
+        chat.ask("and then?")
+        stats = chat.ask("/stats")
+        self.assertIn("messages  4", stats)
+        self.assertRegex(stats, r"last .* of them remembered")
+        chat.type("\x04")
+        self.assertEqual(chat.end(), OK)
+
+    def test_commands(self):
+        chat = self.converse("-n", 4, "--temp", 0)
+        for command in ("/reset", "/stats", "/system", "/save", "/load", "/regenerate", "/undo"):
+            self.assertIn(command, chat.ask("/help"))
+        self.assertIn("no command /bogus", chat.ask("/bogus"))
+        self.assertIn("no answer yet", chat.ask("/regenerate"))
+        first = chat.ask("hello")
+        length = self.tokens(chat)
+        chat.ask("more")
+        chat.ask("/undo")
+        self.assertEqual(self.tokens(chat), length)
+        self.assertEqual(chat.ask("/regenerate"), first)  # nothing is left to chance here
+        self.assertEqual(self.tokens(chat), length)
+        chat.ask("/reset")
+        self.assertEqual(self.tokens(chat), 0)
+        chat.ask("/system you are a tree")
+        self.assertNotEqual(chat.ask("hello"), "")
+        self.assertGreater(self.tokens(chat), length)
+        chat.type("/quit\n")
+        self.assertEqual(chat.end(), OK)
+
+    def test_a_saved_conversation_goes_on_where_it_was(self):
+        path = self.folder / "kept.json"
+        chat = self.converse("-n", 5, "--temp", 0)
+        chat.ask("one")
+        self.assertIn("Saved", chat.ask(f"/save {path}"))
+        expected = chat.ask("two")
+        self.assertEqual(len(json.loads(path.read_text())["messages"]), 2)
+        later = self.converse("-n", 5, "--temp", 0)
+        self.assertIn("Loaded", later.ask(f"/load {path}"))
+        self.assertEqual(later.ask("two"), expected)
+        for damage in ("", "{}", path.read_text().replace('"user"', '"owner"'),
+                       path.read_text().replace('"tokens": [', '"tokens": [99999,')):
+            path.write_text(damage)
+            self.assertIn("error", later.ask(f"/load {path}"))
+        self.assertIn("messages  4", later.ask("/stats"))
+        self.assertIn("No such file", later.ask("/load nowhere"))
+
+    def test_another_answer_is_another_draw(self):
+        chat = self.converse("-n", 30, "--temp", 1.5, "--seed", 1)
+        first = chat.ask("hello")
+        self.assertNotEqual(chat.ask("/regenerate"), first)
+
+    def test_entries_of_several_lines(self):
+        path = self.folder / "lines.json"
+
+        def last_question(chat):
+            chat.ask(f"/save {path}")
+            return json.loads(path.read_text())["messages"][-2]["content"]
+
+        chat = self.converse("-n", 2, "--temp", 0)
+        chat.type("one \\\n")
+        chat.until(b". ")
+        chat.ask("two")
+        self.assertEqual(last_question(chat), "one \ntwo")
+        chat.type('"""\n')
+        chat.until(b". ")
+        chat.type("def f():\n")
+        chat.until(b". ")
+        chat.type("\n")
+        chat.until(b". ")
+        chat.ask('  pass"""')
+        self.assertEqual(last_question(chat), "def f():\n\n  pass")
+        chat.ask("\x1b[200~first\nsecond\x1b[201~")
+        self.assertEqual(last_question(chat), "first\nsecond")
+        chat.ask("süß 🦙")
+        self.assertEqual(last_question(chat), "süß 🦙")
+        chat.ask("\x1b[A!")  # the arrow brings the last entry back: it was /save
+        chat.ask("abcX\x7fd\x01e")  # rubbed out; to the beginning
+        self.assertEqual(last_question(chat), "eabcd")
+
+    def test_ctrl_c_stops_the_answer_and_not_the_program(self):
+        chat = self.converse("--ignore-eos", "--temp", 0, "--ctx", 4000)
+        chat.type("tell me everything\n")
+        while len(chat.unread) < 200:
+            chat.read()
+        chat.type("\x03")
+        self.assertIn("(stopped)", chat.until(b"\x1b[?2004h" + PROMPT))
+        self.assertIn("messages  2", chat.ask("/stats"))
+        chat.type("half a line\x03")
+        self.assertIn("Ctrl-D leaves", chat.until(b"\x1b[?2004h" + PROMPT))
+        self.assertIn("messages  2", chat.ask("/stats"))
+        chat.type("\x04")
+        self.assertEqual(chat.end(), OK)
+
+    def test_a_full_context_is_said(self):
+        chat = self.converse("--temp", 0, "--ctx", 40, "--ignore-eos")
+        self.assertIn("context is full", chat.ask("hello"))
+        self.assertIn("error", chat.ask("still there?"))
+        chat.ask("/reset")
+        self.assertIn("context is full", chat.ask("hello"))
+
+    def test_what_was_typed_is_kept_for_the_next_time(self):
+        chat = self.converse("-n", 2)
+        chat.ask("something memorable")
+        chat.type("\x04")
+        chat.end()
+        history = self.folder / "data/asterism/history"
+        self.assertEqual(history.stat().st_mode & 0o077, 0)
+        again = self.converse("-n", 2)
+        again.type("\x1b[A")
+        again.until(b"something memorable")
+        private = self.converse("-n", 2, "--no-history")
+        private.ask("secret")
+        private.type("\x04")
+        private.end()
+        self.assertNotIn("secret", history.read_text())
+
+    def test_json_needs_a_prompt(self):
+        chat = Conversation(self.tiny, self.folder, "--json")
+        self.addCleanup(chat.stop)
+        chat.until(b"needs a prompt")
+        self.assertEqual(chat.end(), INPUT)
+
+
+if __name__ == "__main__":
+    unittest.main()
