@@ -131,7 +131,8 @@ class Once(Case):
     def test_what_makes_no_sense_is_refused(self):
         for options in (("-p", ""), ("-p", "x", "--temp", -1), ("-p", "x", "--top-p", 2), ("-p", "x", "--stop", ""),
                         ("-p", "x", "--logit-bias", "65"), ("-p", "x", "--logit-bias", "9999=1"),
-                        ("-p", "x", "--logit-bias", "65=nan"), ("--prompt-file", self.folder / "none"), ("--ids", "none")):
+                        ("-p", "x", "--logit-bias", "65=nan"), ("--prompt-file", self.folder / "none"),
+                        ("--ids", "none")):
             run = aster("run", self.tiny, *options, check=INPUT)
             self.assertEqual(run.stdout, b"")
             self.assertTrue(run.stderr.startswith(b"aster: error: "), run.stderr)

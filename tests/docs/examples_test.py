@@ -33,7 +33,7 @@ class Examples(unittest.TestCase):
                 for block in blocks:
                     with self.subTest(page=page.name, block=block):
                         run = subprocess.run(["bash", "-euo", "pipefail", "-c", block], cwd=folder, env=environment,
-                                             capture_output=True, text=True, timeout=120)
+                                             capture_output=True, errors="replace", timeout=120)
                         self.assertEqual(run.returncode, 0, run.stderr)
                         count += 1
         self.assertGreater(count, 0, "the documentation shows no example")
