@@ -180,7 +180,7 @@ class Verify(Case):
         self.assertIn(b"Q4_1", aster("verify", odd, check=UNSUPPORTED).stderr)
         aster("verify", self.tiny, "--tokens", 1, check=USAGE)
         aster("verify", self.tiny, "--kv-sinks", 4, check=INPUT)
-        self.assertIn(b"budget", aster("verify", self.tiny, "--kv-memory", "1KiB", check=SYSTEM).stderr)
+        self.assertIn(b"allow more memory", aster("verify", self.tiny, "--kv-memory", "1KiB", check=SYSTEM).stderr)
 
 
 class Logits(Case):
