@@ -17,14 +17,14 @@ using Vector = VectorAvx2;
 using Bytes = Vector::Bytes;
 
 // Pairs of products of unsigned weights: the largest magnitude is 2 * weight * 127.
-Bytes UnsignedProducts(const Bytes& weights, __m256i activation) {
+[[gnu::always_inline]] inline Bytes UnsignedProducts(const Bytes& weights, __m256i activation) {
   return {_mm256_maddubs_epi16(weights.low, activation),
           _mm256_maddubs_epi16(weights.high, activation)};
 }
 
 // Pairs of products of signed weights, whose signs move to the activations: these are never -128,
 // and 2 * 128 * 127 fits.
-Bytes SignedProducts(const Bytes& weights, __m256i activation) {
+[[gnu::always_inline]] inline Bytes SignedProducts(const Bytes& weights, __m256i activation) {
   const auto products = [&](__m256i part) {
     return _mm256_maddubs_epi16(_mm256_abs_epi8(part), _mm256_sign_epi8(activation, part));
   };
@@ -37,7 +37,7 @@ using Products16 = Bytes (*)(const Bytes& weights, __m256i activation);
 template <Products16 kProducts, int kFold>
 struct Words {
   template <int t>
-  void Add(const Bytes& weights, __m256i activation) {
+  [[gnu::always_inline]] void Add(const Bytes& weights, __m256i activation) {
     const Bytes products = kProducts(weights, activation);
     if constexpr (t % kFold == 0) {
       words = products;
@@ -53,7 +53,7 @@ template <Products16 kProducts, int kFold>
 struct DotSum {
   void Start(const Vector::Ints& start) { total = start; }
   template <int t>
-  void Add(const Bytes& weights, __m256i activation) {
+  [[gnu::always_inline]] void Add(const Bytes& weights, __m256i activation) {
     dot.template Add<t>(weights, activation);
     if constexpr (t % kFold == kFold - 1) {
       const Vector::Pairs ones = Vector::Both(_mm256_set1_epi16(1));
@@ -71,7 +71,8 @@ template <Products16 kProducts, int kFold>
 struct ScaledDotSum {
   void Start() { total = Vector::ZeroInts(); }
   template <int t, int kQuads>
-  void Add(const Bytes& weights, __m256i activation, const Vector::Pairs& scale) {
+  [[gnu::always_inline]] void Add(const Bytes& weights, __m256i activation,
+                                  const Vector::Pairs& scale) {
     dot.template Add<t>(weights, activation);
     if constexpr (t % kFold == kFold - 1) {
       total = Vector::AddInts(total, Vector::PairProducts(dot.words, scale));
