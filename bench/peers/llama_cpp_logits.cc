@@ -1,18 +1,18 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What `aster logits MODEL --ids IDS --out OUT` does, done by llama.cpp (or ik_llama.cpp), for bench/truth.py. Not part
-// of our build; with a checkout and a static build of theirs in $L:
+// What `aster logits MODEL --ids IDS --out OUT` does, done by llama.cpp (or ik_llama.cpp), for
+// bench/truth.py. Not part of our build; with a checkout and a static build of theirs in $L:
 //
-//   g++ -O2 -std=c++17 -I$L/include -I$L/ggml/include bench/peers/llama_cpp_logits.cc -o llama_cpp_logits
+//   g++ -O2 -std=c++17 -I$L/include -I$L/ggml/include bench/peers/llama_cpp_logits.cc
 //     $(find $L/build -name 'lib*.a') $(find $L/build -name 'lib*.a') -fopenmp -lpthread -ldl
+//     -o llama_cpp_logits
+#include <llama.h>  // tidy: allow(third-party) it is what this is for
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <vector>
-
-#include "llama.h"
 
 namespace {
 

@@ -173,7 +173,10 @@ class Conversation:
             if time.monotonic() > end or not self.read():
                 raise AssertionError(f"{mark!r} is not shown, but {self.unread!r}")
         seen, _, self.unread = self.unread.partition(mark)
-        return re.sub(r"\x1b\[[?0-9;]*[a-zA-Z]", "", seen.decode(errors="replace")).replace("\r\n", "\n")
+        text = seen.decode(errors="replace").replace("\r\n", "\n")
+        # What takes long says how far it is, and takes that back.
+        text = re.sub(r"(\r\x1b\[K[^\r\n]*)+\r\x1b\[K", "", text)
+        return re.sub(r"\x1b\[[?0-9;]*[a-zA-Z]", "", text)
 
     def type(self, keys):
         os.write(self.master, keys.encode() if isinstance(keys, str) else keys)

@@ -13,12 +13,22 @@ import subprocess
 from tidylib.source import read_tree
 
 
+def includers_of(header, files):
+    """Who includes a header, the direct ones first, then who includes those."""
+    found, waiting = [], [header]
+    while waiting:
+        wanted = waiting.pop(0)
+        direct = sorted(path for path, file in files.items() if wanted in included_by(file) and path not in found)
+        found += direct
+        waiting += direct
+    return found
+
+
 def flags_for(root, header, files, commands):
     """The compile command that a header needs, or None where its folder's files are not built here."""
     folder = os.path.dirname(header)
-    includers = [path for path, file in files.items() if header in included_by(file)]
     beside = [path for path in files if os.path.dirname(path) == folder]
-    for path in sorted(includers) + sorted(beside):
+    for path in includers_of(header, files) + sorted(beside):
         if path in commands:
             return commands[path]
     if any(name.endswith(".cc") for name in os.listdir(os.path.join(root, folder))):
