@@ -22,6 +22,7 @@ os.environ.setdefault("ATEN_CPU_CAPABILITY", "avx512")
 import torch  # noqa: E402
 
 import batches  # noqa: E402
+import muon  # noqa: E402
 import networks  # noqa: E402
 import vocab  # noqa: E402
 from models import MODELS  # noqa: E402
@@ -51,10 +52,7 @@ class Run:
         precision = torch.bfloat16 if options.precision == "bf16" else torch.float32
         self.network = networks.build(self.model, len(words.tokens), precision)
         self.network.to(self.device)
-        matrices = [p for p in self.network.parameters() if p.ndim > 1]
-        vectors = [p for p in self.network.parameters() if p.ndim == 1]
-        self.optimizer = torch.optim.AdamW([{"params": matrices, "weight_decay": self.training["decay"]},
-                                            {"params": vectors, "weight_decay": 0.0}], lr=1.0, betas=(0.9, 0.98))
+        self.optimizers = optimizers(self.network, self.training["decay"])
         self.stop_at = deadline(options.stop_at)
         self.step = 0
         self.seen = {str(length): 0 for length in batches.LENGTHS}
@@ -66,8 +64,8 @@ class Run:
         return os.path.join(self.options.out, name)
 
     def save(self):
-        state = {"model": self.network.state_dict(), "optimizer": self.optimizer.state_dict(), "step": self.step,
-                 "seen": self.seen, "seconds": self.seconds}
+        state = {"model": self.network.state_dict(), "optimizers": [each.state_dict() for each in self.optimizers],
+                 "step": self.step, "seen": self.seen, "seconds": self.seconds}
         torch.save(state, self.path("checkpoint.pt.part"))
         os.replace(self.path("checkpoint.pt.part"), self.path("checkpoint.pt"))
 
@@ -76,7 +74,8 @@ class Run:
             return
         state = torch.load(self.path("checkpoint.pt"), map_location=self.device)
         self.network.load_state_dict(state["model"])
-        self.optimizer.load_state_dict(state["optimizer"])
+        for optimizer, saved in zip(self.optimizers, state["optimizers"]):
+            optimizer.load_state_dict(saved)
         self.step, self.seen, self.seconds = state["step"], state["seen"], state["seconds"]
 
     def rate(self):
@@ -90,8 +89,9 @@ class Run:
 
     def make_step(self):
         """The mean loss of a token, weighted."""
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.rate()
+        for optimizer in self.optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = self.rate()
         total = count = 0.0
         is_long = self.step >= self.steps * _SHORT_UNTIL
         self.network.train().select = is_long
@@ -109,9 +109,10 @@ class Run:
         for parameter in self.network.parameters():
             parameter.grad /= count
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
-        self.optimizer.step()
+        for optimizer in self.optimizers:
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
         self.network.balance()
-        self.optimizer.zero_grad(set_to_none=True)
         self.step += 1
         return total / count
 
@@ -125,6 +126,21 @@ class Run:
             total += self.loss_of(tokens, weights).item()
             count += float(weights[:, 1:].sum())
         return total / count
+
+
+def optimizers(network, decay):
+    """One for the matrices of blocks, one for tables, vectors and what routes and mixes."""
+    matrices, tables, vectors = [], [], []
+    for name, parameter in network.named_parameters():
+        if parameter.ndim == 1:
+            vectors.append(parameter)
+        elif "blk" in name and not any(part in name for part in ("hc_", "gate_inp", "ape")):
+            matrices.append(parameter)
+        else:
+            tables.append(parameter)
+    return [muon.Muon(matrices, decay=decay),
+            torch.optim.AdamW([{"params": tables, "weight_decay": decay}, {"params": vectors, "weight_decay": 0.0}],
+                              lr=1.0, betas=(0.9, 0.98))]
 
 
 def pause(path, until):
