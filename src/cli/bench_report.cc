@@ -174,16 +174,19 @@ std::vector<BenchRate> RatesOf(const BenchReport& report) {
   return rates;
 }
 
-Result<std::vector<BenchRate>> ReadRates(const std::string& path) {
-  const std::string text = TRY(ReadFile(path, kMaxReportBytes));
+Result<std::vector<BenchRate>> ParseRates(std::string_view text) {
   const auto json = ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
   const auto results = json.is_object() ? json.find("results") : json.end();
   if (results == json.end() || !results->is_array()) {
-    return InvalidArgument(path + ": not a report that `aster bench --json` writes");
+    return InvalidArgument("not a report that `aster bench --json` writes");
   }
   std::vector<BenchRate> rates;
-  for (const ordered_json& result : *results) rates.push_back(TRY(ReadRate(result).In(path)));
+  for (const ordered_json& result : *results) rates.push_back(TRY(ReadRate(result)));
   return rates;
+}
+
+Result<std::vector<BenchRate>> ReadRates(const std::string& path) {
+  return ParseRates(TRY(ReadFile(path, kMaxReportBytes))).In(path);
 }
 
 Result<std::vector<BenchRatio>> CompareRates(const std::vector<BenchRate>& first,

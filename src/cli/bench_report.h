@@ -41,7 +41,9 @@ struct BenchRate {
   double tokens_per_s = 0;
 };
 std::vector<BenchRate> RatesOf(const BenchReport& report);
-// Of a file that --json wrote. Other JSON is an error that says what is missing.
+// Of a text that --json wrote. Other JSON is an error that says what is missing.
+Result<std::vector<BenchRate>> ParseRates(std::string_view text);
+// The same, of a file.
 Result<std::vector<BenchRate>> ReadRates(const std::string& path);
 
 // The cases that both have: rates and their ratio, second over first.

@@ -3,64 +3,17 @@
 
 #include "cli/chat.h"
 
-#include <fmt/format.h>
-
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/files.h"
+#include "cli/conversation.h"
 
 namespace aster::cli {
 namespace {
 
 using engine::Generated;
-using nlohmann::ordered_json;
 
-constexpr int kFormatVersion = 1;
 constexpr size_t kMaxFileBytes = size_t{256} << 20;
-constexpr size_t kMaxMessages = 1 << 20;
-
-Error Damaged(std::string_view what) {
-  return InvalidArgument(fmt::format("not a conversation that /save has written: {}", what));
-}
-
-Result<std::string> StringAt(const ordered_json& json, const char* key) {
-  const auto found = json.is_object() ? json.find(key) : json.end();
-  if (found == json.end() || !found->is_string()) {
-    return Damaged(fmt::format("\"{}\" is missing or no text", key));
-  }
-  return found->get<std::string>();
-}
-
-Result<std::vector<Message>> MessagesOf(const ordered_json& json) {
-  const auto found = json.find("messages");
-  if (found == json.end() || !found->is_array() || found->size() > kMaxMessages) {
-    return Damaged("\"messages\" is missing or no list");
-  }
-  std::vector<Message> messages;
-  for (const ordered_json& item : *found) {
-    messages.push_back({TRY(StringAt(item, "role")), TRY(StringAt(item, "content"))});
-    const char* expected = messages.size() % 2 == 1 ? "user" : "assistant";
-    if (messages.back().role != expected) return Damaged("user and assistant do not take turns");
-  }
-  if (messages.size() % 2 != 0) return Damaged("the last question has no answer");
-  return messages;
-}
-
-Result<std::vector<int32_t>> TokensOf(const ordered_json& json, uint32_t vocab_size) {
-  const auto found = json.find("tokens");
-  if (found == json.end() || !found->is_array()) {
-    return Damaged("\"tokens\" is missing or no list");
-  }
-  std::vector<int32_t> tokens;
-  for (const ordered_json& item : *found) {
-    if (!item.is_number_unsigned() || item.get<uint64_t>() >= vocab_size) {
-      return Damaged("a token that this model does not have");
-    }
-    tokens.push_back(item.get<int32_t>());
-  }
-  return tokens;
-}
 
 }  // namespace
 
@@ -214,44 +167,24 @@ void Chat::SetSystem(std::string text) {
 }
 
 Status Chat::Save(const std::string& path) const {
-  ordered_json messages = ordered_json::array();
-  for (const Message& message : messages_) {
-    messages.push_back({{"role", message.role}, {"content", message.content}});
-  }
-  const ordered_json json = {{"aster_conversation", kFormatVersion},
-                             {"vocab_size", model_.shape().vocab_size},
-                             {"system", system_},
-                             {"messages", std::move(messages)},
-                             {"text", said_.marked},
-                             {"tokens", said_.tokens}};
-  const std::string text =
-      json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  const std::string text = WriteConversation({.vocab_size = model_.shape().vocab_size,
+                                              .system = system_,
+                                              .messages = messages_,
+                                              .marked = said_.marked,
+                                              .tokens = said_.tokens});
   return WriteFileAtomically(path, AsBytes(text));
 }
 
 Status Chat::Load(const std::string& path) {
   const std::string text = TRY(ReadFile(path, kMaxFileBytes));
-  const auto json = ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
-  const auto load = [&]() -> Status {
-    const auto version = json.is_object() ? json.find("aster_conversation") : json.end();
-    if (version == json.end()) return Damaged("it does not say that it is one");
-    if (*version != kFormatVersion) return Unimplemented("a newer version has written it");
-    if (json.value("vocab_size", ordered_json()) != model_.shape().vocab_size) {
-      return InvalidArgument("a conversation with a model of another vocabulary");
-    }
-    std::string system = TRY(StringAt(json, "system"));
-    std::string said = TRY(StringAt(json, "text"));
-    std::vector<Message> messages = TRY(MessagesOf(json));
-    std::vector<int32_t> tokens = TRY(TokensOf(json, model_.shape().vocab_size));
-    system_ = std::move(system);
-    messages_ = std::move(messages);
-    earlier_.clear();
-    said_ = {std::move(said), std::move(tokens)};
-    extra_seed_ = 0;
-    sequence_.SetHistory(said_.tokens);
-    return Ok();
-  };
-  return load().In(path);
+  Conversation read = TRY(ReadConversation(text, model_.shape().vocab_size).In(path));
+  system_ = std::move(read.system);
+  messages_ = std::move(read.messages);
+  earlier_.clear();
+  said_ = {std::move(read.marked), std::move(read.tokens)};
+  extra_seed_ = 0;
+  sequence_.SetHistory(said_.tokens);
+  return Ok();
 }
 
 }  // namespace aster::cli
