@@ -26,8 +26,8 @@ class Model:
 
 
 # tokens: of the whole run; batch: of a step; micro: computed at once; shares: of micro-batches, by length of windows.
-_DEFAULTS = {"tokens": 80_000_000, "batch": 16384, "micro": 8192, "rate": 2e-3, "final_rate": 5e-5,
-             "warmup": 150, "decay": 0.1, "shares": {512: 0.85, 2048: 0.1, 8192: 0.05}}
+_DEFAULTS = {"tokens": 30_000_000, "batch": 8192, "micro": 8192, "rate": 3e-3, "final_rate": 5e-5,
+             "warmup": 100, "decay": 0.1, "shares": {512: 0.85, 2048: 0.1, 8192: 0.05}}
 
 MODELS = {
     "nova": Model(
@@ -38,7 +38,7 @@ MODELS = {
         "comet", "qwen3", "drafts for nova", chat.NOVA, ("byte-level", 2048), "numbers",
         {"embedding": 128, "layers": 2, "heads": 2, "kv_heads": 1, "head_dim": 64, "feed_forward": 256,
          "rope_base": 100000.0, "context": 8192, "tied": True},
-        {**_DEFAULTS, "tokens": 40_000_000, "rate": 4e-3}, "Q8_0", vocab_of="nova"),
+        {**_DEFAULTS, "tokens": 20_000_000, "rate": 4e-3}, "Q8_0", vocab_of="nova"),
     "pulsar": Model(
         "pulsar", "llama", "the same world as nova, better at words than at numbers", chat.PULSAR,
         ("sentence-piece", 2048), "words",
@@ -50,6 +50,6 @@ MODELS = {
         {"embedding": 256, "ratios": [0, 0, 4, 128, 4, 128], "heads": 4, "head_dim": 128, "rope_dim": 32, "q_rank": 128,
          "output_groups": 2, "output_rank": 64, "window": 128, "indexer_heads": 4, "indexer_dim": 64, "indexer_top": 64,
          "experts": 8, "used": 2, "feed_forward": 128, "hash_layers": 3},
-        {**_DEFAULTS, "tokens": 40_000_000, "micro": 2048, "rate": 1.5e-3,
+        {**_DEFAULTS, "tokens": 10_000_000, "micro": 2048, "rate": 2e-3,
          "shares": {512: 0.93, 2048: 0.055, 8192: 0.015}}, "Q8_0"),
 }
