@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "wire/codec.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "wire/fields.h"
+
+namespace aster::wire {
+namespace {
+
+// Of each event that waits to be taken, whatever its size on the wire.
+constexpr uint64_t kEventBytes = 1024;
+
+Payload* PayloadOf(Message& message) {
+  if (auto* work = std::get_if<Work>(&message)) return &work->rows;
+  if (auto* done = std::get_if<Done>(&message)) return &done->logits;
+  return nullptr;
+}
+
+template <typename M>
+Result<Message> DecodeAs(Bytes body, bool may_be_longer) {
+  M message;
+  BodyReader reader(body);
+  Fields(reader, message);
+  TRY(reader.Finish(may_be_longer));
+  return Message(std::move(message));
+}
+
+Result<Message> DecodeBody(FrameType type, bool may_be_longer, Bytes body) {
+  switch (type) {
+    case FrameType::kHello:
+      return DecodeAs<Hello>(body, may_be_longer);
+    case FrameType::kGoodbye:
+      return DecodeAs<Goodbye>(body, may_be_longer);
+    case FrameType::kCredit:
+      return DecodeAs<Credit>(body, false);
+    case FrameType::kPing:
+      return DecodeAs<Ping>(body, false);
+    case FrameType::kPong:
+      return DecodeAs<Pong>(body, false);
+    case FrameType::kOpenRoute:
+      return DecodeAs<OpenRoute>(body, false);
+    case FrameType::kRouteState:
+      return DecodeAs<RouteState>(body, false);
+    case FrameType::kCloseRoute:
+      return DecodeAs<CloseRoute>(body, false);
+    case FrameType::kBegin:
+      return DecodeAs<Begin>(body, false);
+    case FrameType::kHolds:
+      return DecodeAs<Holds>(body, false);
+    case FrameType::kEnd:
+      return DecodeAs<End>(body, false);
+    case FrameType::kWork:
+      return DecodeAs<Work>(body, false);
+    case FrameType::kDone:
+      return DecodeAs<Done>(body, false);
+  }
+  return Unimplemented(fmt::format("a frame of type {}", static_cast<int>(type)));
+}
+
+}  // namespace
+
+FrameType TypeOf(const Message& message) {
+  constexpr FrameType kTypes[] = {
+      FrameType::kHello, FrameType::kGoodbye,   FrameType::kCredit,     FrameType::kPing,
+      FrameType::kPong,  FrameType::kOpenRoute, FrameType::kRouteState, FrameType::kCloseRoute,
+      FrameType::kBegin, FrameType::kHolds,     FrameType::kEnd,        FrameType::kWork,
+      FrameType::kDone};
+  static_assert(std::size(kTypes) == std::variant_size_v<Message>);
+  return kTypes[message.index()];
+}
+
+std::string_view NameOf(FrameType type) {
+  switch (type) {
+    case FrameType::kHello:
+      return "Hello";
+    case FrameType::kGoodbye:
+      return "Goodbye";
+    case FrameType::kCredit:
+      return "Credit";
+    case FrameType::kPing:
+      return "Ping";
+    case FrameType::kPong:
+      return "Pong";
+    case FrameType::kOpenRoute:
+      return "OpenRoute";
+    case FrameType::kRouteState:
+      return "RouteState";
+    case FrameType::kCloseRoute:
+      return "CloseRoute";
+    case FrameType::kBegin:
+      return "Begin";
+    case FrameType::kHolds:
+      return "Holds";
+    case FrameType::kEnd:
+      return "End";
+    case FrameType::kWork:
+      return "Work";
+    case FrameType::kDone:
+      return "Done";
+  }
+  return "unknown";
+}
+
+Frame Encode(Message&& message, const EncodeOptions& options) {
+  Frame frame;
+  frame.type = TypeOf(message);
+  BodyWriter writer(kHeaderBytes);
+  std::visit([&](auto& m) { Fields(writer, m); }, message);
+  frame.head = std::move(writer).Take();
+  if (Payload* payload = PayloadOf(message)) frame.payload = std::move(*payload);
+  const Bytes body = Bytes(frame.head).subspan(kHeaderBytes);
+  CHECK_NOTE(body.size() <= UINT32_MAX, "a message that no peer takes; cut it up");
+  WriteHeader(
+      MakeHeader(frame.type, options.version, body, frame.payload, options.checksum_payload),
+      frame.head.data());
+  return frame;
+}
+
+Result<Message> Decode(const FrameHeader& header, Bytes body, Payload&& payload) {
+  TRY(CheckBody(header, body));
+  TRY(CheckPayload(header, payload));
+  // A later version may say more in its first and last words than this one knows.
+  Result<Message> message = DecodeBody(header.type, header.version > kNewestProtocol, body);
+  if (!message.ok()) return std::move(message).error().In(NameOf(header.type));
+  if (Payload* place = PayloadOf(*message)) *place = std::move(payload);
+  return message;
+}
+
+uint64_t CostOf(const FrameHeader& header) { return header.frame_bytes() + kEventBytes; }
+
+}  // namespace aster::wire

@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "wire/codec.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "wire/samples_for_test.h"
+
+namespace aster::wire {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr size_t kKinds = std::variant_size_v<Message>;
+
+Bytes HeadOf(const Frame& frame) { return Bytes(frame.head).first(kHeaderBytes); }
+Bytes BodyOf(const Frame& frame) { return Bytes(frame.head).subspan(kHeaderBytes); }
+
+Result<Message> DecodeFrame(const Frame& frame, const Limits& limits = {}) {
+  const FrameHeader header = TRY(ParseHeader(HeadOf(frame), limits));
+  return Decode(header, BodyOf(frame), Payload(frame.payload));
+}
+
+// A frame with another body under a right checksum: what somebody sends on purpose.
+Frame WithBody(FrameType type, Bytes body) {
+  Frame frame{
+      .type = type, .head = std::vector<uint8_t>(kHeaderBytes + body.size()), .payload = {}};
+  std::copy(body.begin(), body.end(), frame.head.begin() + kHeaderBytes);
+  WriteHeader(MakeHeader(type, kNewestProtocol, body, {}, false), frame.head.data());
+  return frame;
+}
+
+TEST(Codec, EveryMessageComesBackAsItWas) {
+  Random random(1);
+  for (size_t kind = 0; kind < kKinds; ++kind) {
+    for (uint64_t most : {0, 1, 2, 3, 7, 12}) {
+      const Message message = SampleMessage(kind, random, most);
+      const Frame frame = Encode(Message(message));
+      EXPECT_EQ(frame.type, TypeOf(message));
+      const Result<Message> decoded = DecodeFrame(frame);
+      ASSERT_TRUE(decoded.ok()) << NameOf(frame.type) << ": " << decoded.error().message();
+      EXPECT_TRUE(Same(message, *decoded)) << NameOf(frame.type);
+      const Frame again = Encode(Message(*decoded));
+      EXPECT_EQ(again.head, frame.head) << NameOf(frame.type);
+      EXPECT_EQ(again.payload, frame.payload) << NameOf(frame.type);
+    }
+  }
+}
+
+TEST(Codec, LargePayloadIsNotCopied) {
+  Work work;
+  work.rows.resize(4 << 20);
+  const uint8_t* place = work.rows.data();
+  Frame frame = Encode(std::move(work));
+  EXPECT_EQ(frame.payload.data(), place);
+  EXPECT_LT(frame.head.size(), 100U);
+  const FrameHeader header = ParseHeader(HeadOf(frame), {}).value();
+  Result<Message> decoded = Decode(header, BodyOf(frame), std::move(frame.payload));
+  EXPECT_EQ(std::get<Work>(*decoded).rows.data(), place);
+}
+
+TEST(Codec, EveryTruncationIsRefused) {
+  Random random(3);
+  for (size_t kind = 0; kind < kKinds; ++kind) {
+    const Frame frame = Encode(SampleMessage(kind, random, 3));
+    for (size_t size = 0; size < BodyOf(frame).size(); ++size) {
+      const Result<Message> decoded = DecodeFrame(WithBody(frame.type, BodyOf(frame).first(size)));
+      ASSERT_FALSE(decoded.ok()) << NameOf(frame.type) << " cut to " << size;
+      EXPECT_THAT(decoded.error().message(), HasSubstr(NameOf(frame.type)));
+    }
+  }
+}
+
+TEST(Codec, MoreThanTheMessageIsRefused) {
+  Random random(4);
+  for (size_t kind = 0; kind < kKinds; ++kind) {
+    const Frame frame = Encode(SampleMessage(kind, random, 3));
+    std::vector<uint8_t> body(BodyOf(frame).begin(), BodyOf(frame).end());
+    body.push_back(0);
+    const Result<Message> decoded = DecodeFrame(WithBody(frame.type, body));
+    ASSERT_FALSE(decoded.ok()) << NameOf(frame.type);
+    EXPECT_THAT(decoded.error().message(), HasSubstr("1 bytes more"));
+  }
+}
+
+TEST(Codec, EveryDamagedBitOfAFrameIsNoticed) {
+  Random random(5);
+  for (size_t kind = 0; kind < kKinds; ++kind) {
+    const Frame frame = Encode(SampleMessage(kind, random, 2));
+    for (size_t bit = 0; bit < frame.head.size() * 8; ++bit) {
+      Frame damaged = frame;
+      damaged.head[bit / 8] ^= static_cast<uint8_t>(1U << (bit % 8));
+      EXPECT_FALSE(DecodeFrame(damaged).ok()) << NameOf(frame.type) << " bit " << bit;
+    }
+    for (size_t bit = 0; bit < frame.payload.size() * 8; ++bit) {
+      Frame damaged = frame;
+      damaged.payload[bit / 8] ^= static_cast<uint8_t>(1U << (bit % 8));
+      EXPECT_FALSE(DecodeFrame(damaged).ok()) << NameOf(frame.type) << " payload bit " << bit;
+    }
+  }
+}
+
+TEST(Codec, HostileCountsCostNothing) {
+  // Four thousand million tokens, stages and answers, announced by a few bytes.
+  ByteWriter begin;
+  begin.Write<uint64_t>(1);
+  begin.Write<uint64_t>(2);
+  begin.Write<uint32_t>(0xffffffff);
+  EXPECT_FALSE(DecodeFrame(WithBody(FrameType::kBegin, begin.bytes())).ok());
+  ByteWriter work;
+  work.Write<uint64_t>(1);
+  work.Write<uint32_t>(0xfffffff0);
+  EXPECT_FALSE(DecodeFrame(WithBody(FrameType::kWork, work.bytes())).ok());
+  EXPECT_FALSE(DecodeFrame(WithBody(FrameType::kDone, work.bytes())).ok());
+
+  // More addresses than a node has, though they are all there.
+  OpenRoute route;
+  route.stages.resize(1);
+  ByteWriter many;
+  const Frame one = Encode(Message(route));
+  EXPECT_TRUE(DecodeFrame(one).ok());
+  std::vector<uint8_t> body(BodyOf(one).begin(), BodyOf(one).end());
+  constexpr size_t kConductorAddresses = 8 + 16 + 2;
+  body[kConductorAddresses] = kMaxAddresses + 1;
+  body.insert(body.begin() + kConductorAddresses + 4, 2 * (kMaxAddresses + 1), 0);
+  const Result<Message> refused = DecodeFrame(WithBody(FrameType::kOpenRoute, body));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message(), HasSubstr("a length of 17, where 16 are allowed"));
+}
+
+TEST(Codec, ChoicesThatDoNotExistAreRefused) {
+  Work work;
+  Frame frame = Encode(Message(work));
+  std::vector<uint8_t> body(BodyOf(frame).begin(), BodyOf(frame).end());
+  body[12] = 3;  // behind the route and no segments: the encoding
+  EXPECT_THAT(DecodeFrame(WithBody(FrameType::kWork, body)).error().message(),
+              HasSubstr("a choice of 3"));
+  frame = Encode(Goodbye{Error(Code::kAborted, "later")});
+  body.assign(BodyOf(frame).begin(), BodyOf(frame).end());
+  for (uint8_t code : {0, 17, 255}) {
+    body[0] = code;
+    EXPECT_FALSE(DecodeFrame(WithBody(FrameType::kGoodbye, body)).ok());
+  }
+  Holds holds;
+  RouteState state;
+  frame = Encode(Message(state));
+  body.assign(BodyOf(frame).begin(), BodyOf(frame).end());
+  body[8] = 9;
+  EXPECT_FALSE(DecodeFrame(WithBody(FrameType::kRouteState, body)).ok());
+}
+
+TEST(Codec, LongTextsAreCutBeforeTheyAreSent) {
+  Goodbye goodbye{Error(Code::kInternal, std::string(100'000, 'x'))};
+  const Frame frame = Encode(Message(goodbye));
+  EXPECT_LE(frame.size_bytes(), kMaxGreetingBytes);
+  const Result<Message> decoded = DecodeFrame(frame, {.hello_only = true});
+  ASSERT_TRUE(decoded.ok());
+  EXPECT_EQ(std::get<Goodbye>(*decoded).why.message().size(), kMaxErrorBytes);
+
+  Hello hello;
+  hello.name = std::string(1000, 'n');
+  hello.password.resize(1000);
+  EXPECT_TRUE(DecodeFrame(Encode(Message(hello)), {.hello_only = true}).ok());
+}
+
+TEST(Codec, FirstAndLastWordsOfALaterVersionAreUnderstood) {
+  Hello hello;
+  hello.oldest_protocol = 7;
+  hello.newest_protocol = 9;
+  const Frame frame = Encode(Message(hello));
+  std::vector<uint8_t> body(BodyOf(frame).begin(), BodyOf(frame).end());
+  body.insert(body.end(), {1, 2, 3});  // what it says more
+  const FrameHeader header = MakeHeader(FrameType::kHello, 9, body, {}, false);
+  const Result<Message> decoded = Decode(header, body, {});
+  ASSERT_TRUE(decoded.ok());
+  EXPECT_EQ(std::get<Hello>(*decoded).oldest_protocol, 7);
+}
+
+}  // namespace
+}  // namespace aster::wire

@@ -1,0 +1,337 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The format of every body, written once: Fields() walks over a message, and a BodyWriter or a
+// BodyReader goes with it. For codec.cc and its tests. Must not know headers and payloads.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "wire/codec.h"
+#include "wire/messages.h"
+
+namespace aster::wire {
+
+// Appends little-endian fields. Cuts what is longer than its limit.
+class BodyWriter {
+ public:
+  // Leaves room before the body.
+  explicit BodyWriter(size_t room_bytes) : bytes_(room_bytes) {}
+
+  template <Scalar T>
+  void Value(T& value) {
+    Append(&value, sizeof(T));
+  }
+  void Flag(bool& value) { Append(&value, 1); }
+  template <typename E>
+  void Choice(E& value, E /*last*/, E /*first*/ = E{}) {
+    Append(&value, sizeof(E));
+  }
+  void Text(std::string& text, size_t max_bytes) {
+    auto size = static_cast<uint16_t>(std::min(text.size(), max_bytes));
+    Value(size);
+    Append(text.data(), size);
+  }
+  // Elements whose bytes are what they are in memory.
+  template <typename T>
+  void Array(std::vector<T>& values, size_t max_count = UINT32_MAX) {
+    auto count = static_cast<uint32_t>(std::min(values.size(), max_count));
+    Value(count);
+    Append(values.data(), count * sizeof(T));
+  }
+  template <typename T, typename Each>
+  void List(std::vector<T>& values, size_t max_count, size_t /*least_bytes*/, Each each) {
+    auto count = static_cast<uint32_t>(std::min(values.size(), max_count));
+    Value(count);
+    for (uint32_t i = 0; i < count; ++i) each(*this, values[i]);
+  }
+
+  std::vector<uint8_t> Take() && { return std::move(bytes_); }
+
+ private:
+  void Append(const void* data, size_t size) {
+    const size_t begin = bytes_.size();
+    bytes_.resize(begin + size);
+    if (size > 0) std::memcpy(bytes_.data() + begin, data, size);
+  }
+
+  std::vector<uint8_t> bytes_;
+};
+
+// Reads the same fields from bytes that nobody vouches for. After the first failure everything
+// reads as empty, and Finish says what it was.
+class BodyReader {
+ public:
+  explicit BodyReader(Bytes bytes) : reader_(bytes) {}
+
+  template <Scalar T>
+  void Value(T& value) {
+    Result<T> read = reader_.Read<T>();
+    if (!read.ok()) return Fail(read.error());
+    if (status_.ok()) value = *read;
+  }
+  void Flag(bool& value) {
+    uint8_t byte = 0;
+    Value(byte);
+    if (byte > 1) return Fail(DataLoss(fmt::format("{} where 0 or 1 stands", byte)));
+    value = byte == 1;
+  }
+  template <typename E>
+  void Choice(E& value, E last, E first = E{}) {
+    auto byte = static_cast<uint8_t>(first);
+    Value(byte);
+    if (byte < static_cast<uint8_t>(first) || byte > static_cast<uint8_t>(last)) {
+      return Fail(DataLoss(fmt::format("a choice of {}, which is none of {} to {}", byte,
+                                       static_cast<int>(first), static_cast<int>(last))));
+    }
+    value = static_cast<E>(byte);
+  }
+  void Text(std::string& text, size_t max_bytes) {
+    uint16_t size = 0;
+    Value(size);
+    if (size > max_bytes) return Fail(TooMany(size, max_bytes));
+    Result<Bytes> bytes = reader_.ReadBytes(status_.ok() ? size : 0);
+    if (!bytes.ok()) return Fail(bytes.error());
+    text = AsText(*bytes);
+  }
+  template <typename T>
+  void Array(std::vector<T>& values, size_t max_count = UINT32_MAX) {
+    const uint32_t count = Count(max_count, sizeof(T));
+    const Bytes bytes = reader_.ReadBytes(uint64_t{count} * sizeof(T)).value();
+    values.resize(count);
+    if (count > 0) std::memcpy(values.data(), bytes.data(), bytes.size());
+  }
+  // `least_bytes`: of the shortest element.
+  template <typename T, typename Each>
+  void List(std::vector<T>& values, size_t max_count, size_t least_bytes, Each each) {
+    const uint32_t count = Count(max_count, least_bytes);
+    for (uint32_t i = 0; i < count && status_.ok(); ++i) each(*this, values.emplace_back());
+  }
+
+  Status Finish(bool may_be_longer) {
+    if (status_.ok() && !reader_.at_end() && !may_be_longer) {
+      Fail(DataLoss(fmt::format("{} bytes more than it has", reader_.left())));
+    }
+    return status_;
+  }
+
+ private:
+  static Error TooMany(uint64_t count, uint64_t max_count) {
+    return DataLoss(fmt::format("a length of {}, where {} are allowed", count, max_count));
+  }
+  void Fail(const Error& error) {
+    if (status_.ok()) status_ = error;
+  }
+  // Zero where there cannot be so many.
+  uint32_t Count(size_t max_count, size_t least_bytes) {
+    if (!status_.ok()) return 0;
+    const Result<uint32_t> count = reader_.ReadCount<uint32_t>(least_bytes);
+    if (!count.ok()) {
+      Fail(count.error());
+      return 0;
+    }
+    if (*count > max_count) {
+      Fail(TooMany(*count, max_count));
+      return 0;
+    }
+    return *count;
+  }
+
+  ByteReader reader_;
+  Status status_;
+};
+
+// --- What messages are made of.
+
+template <typename C>
+void Fields(C& c, Hash128& m) {
+  c.Value(m.low);
+  c.Value(m.high);
+}
+
+template <typename C>
+void Fields(C& c, NodeId& m) {
+  Fields(c, m.value);
+}
+
+template <typename C>
+void Fields(C& c, Error& m) {
+  Code code = m.code();
+  std::string message = m.message();
+  c.Choice(code, Code::kUnauthenticated, Code::kCancelled);
+  c.Text(message, kMaxErrorBytes);
+  m = Error(code, std::move(message));
+}
+
+template <typename C>
+void Fields(C& c, StageAddress& m) {
+  Fields(c, m.node);
+  c.Text(m.name, kMaxNameBytes);
+  c.List(m.addresses, kMaxAddresses, 2,
+         [](C& each, std::string& address) { each.Text(address, kMaxNameBytes); });
+  c.Value(m.layer_begin);
+  c.Value(m.layer_end);
+  c.Flag(m.embedding);
+  c.Flag(m.head);
+}
+constexpr size_t kLeastStageBytes = 16 + 2 + 4 + 4 + 4 + 1 + 1;
+
+template <typename C>
+void Fields(C& c, Sampling& m) {
+  c.Value(m.penalty_window);
+  c.Value(m.repetition_penalty);
+  c.Value(m.frequency_penalty);
+  c.Value(m.presence_penalty);
+  c.Array(m.biases);
+  c.Value(m.top_k);
+  c.Value(m.typical_p);
+  c.Value(m.top_p);
+  c.Value(m.min_p);
+  c.Value(m.temperature);
+  c.Value(m.seed);
+  c.Flag(m.logprobs);
+  c.Value(m.top_logprobs);
+}
+
+template <typename C>
+void Fields(C& c, WorkSegment& m) {
+  c.Value(m.sequence);
+  c.Value(m.attempt);
+  c.Value(m.begin);
+  c.Array(m.tokens);
+  Fields(c, m.before);
+  Fields(c, m.after);
+  c.Choice(m.ask, Ask::kAllLogits);
+}
+constexpr size_t kLeastSegmentBytes = 8 + 8 + 4 + 4 + 16 + 16 + 1;
+
+template <typename C>
+void Fields(C& c, Answer& m) {
+  c.Value(m.sequence);
+  c.Value(m.attempt);
+  c.Value(m.end);
+  c.Value(m.token);
+  c.Value(m.logprob);
+  c.Array(m.top);
+  Fields(c, m.why);
+  c.Flag(m.has_failed);
+}
+constexpr size_t kLeastAnswerBytes = 8 + 8 + 4 + 4 + 4 + 4 + (1 + 2) + 1;
+
+// Those that are sent as they stand in memory.
+static_assert(sizeof(TokenBias) == 8 && sizeof(LogitOf) == 8 && sizeof(Hop) == 24);
+
+// --- The messages.
+
+template <typename C>
+void Fields(C& c, Hello& m) {
+  c.Value(m.oldest_protocol);
+  c.Value(m.newest_protocol);
+  c.Value(m.arithmetic);
+  Fields(c, m.node);
+  c.Text(m.name, kMaxNameBytes);
+  c.Value(m.max_frame_bytes);
+  c.Value(m.credit_bytes);
+  c.Array(m.password, kMaxPasswordBytes);
+}
+
+template <typename C>
+void Fields(C& c, Goodbye& m) {
+  Fields(c, m.why);
+}
+
+template <typename C>
+void Fields(C& c, Credit& m) {
+  c.Value(m.bytes);
+}
+
+template <typename C>
+void Fields(C& c, Ping& m) {
+  c.Value(m.stamp);
+}
+
+template <typename C>
+void Fields(C& c, Pong& m) {
+  c.Value(m.stamp);
+}
+
+template <typename C>
+void Fields(C& c, OpenRoute& m) {
+  c.Value(m.route);
+  Fields(c, m.conductor);
+  c.List(m.stages, kMaxStages, kLeastStageBytes,
+         [](C& each, StageAddress& stage) { Fields(each, stage); });
+  c.Value(m.index);
+  Fields(c, m.fingerprint);
+  c.Value(m.arithmetic);
+  c.Choice(m.encoding, RowEncoding::kQ8);
+  c.Value(m.kv_type);
+  c.Value(m.kv_window);
+  c.Value(m.kv_sinks);
+  c.Value(m.kv_bytes);
+}
+
+template <typename C>
+void Fields(C& c, RouteState& m) {
+  c.Value(m.route);
+  c.Choice(m.kind, RouteState::Kind::kRefused);
+  c.Value(m.done_bytes);
+  c.Value(m.total_bytes);
+  c.Value(m.kv_positions);
+  Fields(c, m.why);
+}
+
+template <typename C>
+void Fields(C& c, CloseRoute& m) {
+  c.Value(m.route);
+}
+
+template <typename C>
+void Fields(C& c, Begin& m) {
+  c.Value(m.route);
+  c.Value(m.sequence);
+  c.Array(m.tokens);
+  Fields(c, m.sampling);
+}
+
+template <typename C>
+void Fields(C& c, Holds& m) {
+  c.Value(m.route);
+  c.Value(m.sequence);
+  c.Value(m.attempt);
+  c.Value(m.length);
+  Fields(c, m.hash);
+  Fields(c, m.why);
+}
+
+template <typename C>
+void Fields(C& c, End& m) {
+  c.Value(m.route);
+  c.Value(m.sequence);
+}
+
+template <typename C>
+void Fields(C& c, Work& m) {
+  c.Value(m.route);
+  c.List(m.segments, UINT32_MAX, kLeastSegmentBytes,
+         [](C& each, WorkSegment& segment) { Fields(each, segment); });
+  c.Choice(m.encoding, RowEncoding::kQ8);
+  c.Array(m.hops);
+}
+
+template <typename C>
+void Fields(C& c, Done& m) {
+  c.Value(m.route);
+  c.List(m.answers, UINT32_MAX, kLeastAnswerBytes,
+         [](C& each, Answer& answer) { Fields(each, answer); });
+  c.Array(m.hops);
+}
+
+}  // namespace aster::wire

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// How a message is framed: a header of fixed size, a body, a payload. docs/wire.md is the same in
+// prose. Must not know what stands in a body, nor sockets.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "wire/payload.h"
+
+namespace aster::wire {
+
+// What this program speaks. A version that changes any frame but Hello and Goodbye counts up.
+constexpr uint16_t kOldestProtocol = 1;
+constexpr uint16_t kNewestProtocol = 1;
+
+constexpr uint32_t kFrameMagic = 0x46545341;  // "ASTF"
+constexpr size_t kHeaderBytes = 40;
+
+// Numbers are never used again for something else.
+enum class FrameType : uint8_t {
+  // About the connection.
+  kHello = 1,
+  kGoodbye = 2,
+  kCredit = 3,
+  kPing = 4,
+  kPong = 5,
+  // About routes and what runs on them.
+  kOpenRoute = 16,
+  kRouteState = 17,
+  kCloseRoute = 18,
+  kBegin = 19,
+  kHolds = 20,
+  kEnd = 21,
+  kWork = 22,
+  kDone = 23,
+};
+
+// Whether frames of this type take credit; those about the connection itself do not.
+constexpr bool TakesCredit(FrameType type) { return type >= FrameType::kOpenRoute; }
+
+// What of somebody else's frames is taken. No body, whatever the peer's limits, is larger than
+// kMaxBodyBytes: prompts of sixteen million tokens.
+constexpr uint64_t kMaxBodyBytes = uint64_t{64} << 20;
+struct Limits {
+  uint64_t max_frame_bytes = uint64_t{512} << 20;  // header, body and payload
+  bool hello_only = false;                         // until the handshake is over
+};
+// Of frames that come before it is known who sends them.
+constexpr uint64_t kMaxGreetingBytes = 4096;
+
+struct FrameHeader {
+  uint16_t version = kNewestProtocol;
+  FrameType type = FrameType::kPing;
+  bool has_payload_checksum = false;
+  uint32_t body_bytes = 0;
+  uint64_t payload_bytes = 0;
+  uint64_t body_checksum = 0;     // of the header's fields above and the body
+  uint64_t payload_checksum = 0;  // zero without has_payload_checksum
+
+  uint64_t frame_bytes() const { return kHeaderBytes + body_bytes + payload_bytes; }
+};
+
+// A message as it is sent: two pieces, the second of which was never copied.
+struct Frame {
+  FrameType type = FrameType::kPing;
+  std::vector<uint8_t> head;  // header and body
+  Payload payload;
+
+  uint64_t size_bytes() const { return head.size() + payload.size(); }
+};
+
+// A header that may be believed as far as its own fields and `limits` go: afterwards, memory for
+// body and payload may be taken as they arrive. `bytes` are kHeaderBytes many.
+Result<FrameHeader> ParseHeader(Bytes bytes, const Limits& limits);
+
+// The header of a body and a payload, complete with checksums.
+FrameHeader MakeHeader(FrameType type, uint16_t version, Bytes body, Bytes payload,
+                       bool checksum_payload);
+void WriteHeader(const FrameHeader& header, uint8_t* bytes);  // kHeaderBytes many
+
+// Whether what arrived is what was sent.
+Status CheckBody(const FrameHeader& header, Bytes body);
+Status CheckPayload(const FrameHeader& header, Bytes payload);
+
+}  // namespace aster::wire

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Frames that earlier versions of the program sent, recorded in golden/protocol_<version>.txt: what
+// they said is understood for as long as their protocol is spoken, and what is sent in their
+// version has the same bytes. A change here means that older nodes are no longer understood: count
+// kNewestProtocol up and record a new file (ASTER_RECORD_FRAMES=FILE), but never change an old one.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/files.h"
+#include "wire/codec.h"
+#include "wire/samples_for_test.h"
+
+namespace aster::wire {
+namespace {
+
+std::string Hex(Bytes bytes) {
+  std::string text;
+  for (const uint8_t byte : bytes) text += fmt::format("{:02x}", byte);
+  return text;
+}
+
+std::vector<uint8_t> FromHex(std::string_view text) {
+  const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
+  std::vector<uint8_t> bytes;
+  for (size_t i = 0; i + 1 < text.size(); i += 2) {
+    bytes.push_back(static_cast<uint8_t>(digit(text[i]) * 16 + digit(text[i + 1])));
+  }
+  return bytes;
+}
+
+// Three of each kind: empty lists, short ones and longer ones.
+std::vector<Message> RecordedMessages() {
+  Random random(/*seed=*/1, /*stream=*/1);
+  std::vector<Message> messages;
+  for (size_t kind = 0; kind < std::variant_size_v<Message>; ++kind) {
+    for (uint64_t most : {0, 2, 5}) messages.push_back(SampleMessage(kind, random, most));
+  }
+  return messages;
+}
+
+std::string LineOf(const Message& message) {
+  Frame frame = Encode(Message(message), {.version = 1, .checksum_payload = true});
+  return fmt::format("{} {} {}", NameOf(frame.type), Hex(frame.head), Hex(frame.payload));
+}
+
+std::string GoldenPath() {
+  return std::string(ASTER_SOURCE_DIR) + "/src/wire/golden/protocol_1.txt";
+}
+
+std::vector<std::string> GoldenLines() {
+  const std::string text = ReadFile(GoldenPath(), 1 << 20).value();
+  std::vector<std::string> lines;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = text.find('\n', begin);
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+TEST(GoldenFrames, ProtocolOneIsSentAsItAlwaysWas) {
+  const std::vector<Message> messages = RecordedMessages();
+  if (const char* path = std::getenv("ASTER_RECORD_FRAMES")) {
+    std::string text;
+    for (const Message& message : messages) text += LineOf(message) + "\n";
+    ASSERT_TRUE(WriteFileAtomically(path, AsBytes(text)).ok());
+  }
+  const std::vector<std::string> lines = GoldenLines();
+  ASSERT_EQ(lines.size(), messages.size());
+  for (size_t i = 0; i < lines.size(); ++i) EXPECT_EQ(LineOf(messages[i]), lines[i]);
+}
+
+TEST(GoldenFrames, ProtocolOneIsUnderstoodAsItAlwaysWas) {
+  const std::vector<Message> messages = RecordedMessages();
+  const std::vector<std::string> lines = GoldenLines();
+  ASSERT_EQ(lines.size(), messages.size());
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const size_t head_begin = lines[i].find(' ') + 1;
+    const size_t payload_begin = lines[i].find(' ', head_begin) + 1;
+    const std::vector<uint8_t> head =
+        FromHex(std::string_view(lines[i]).substr(head_begin, payload_begin - 1 - head_begin));
+    const std::vector<uint8_t> payload = FromHex(std::string_view(lines[i]).substr(payload_begin));
+    const Result<FrameHeader> header = ParseHeader(Bytes(head).first(kHeaderBytes), {});
+    ASSERT_TRUE(header.ok()) << lines[i] << ": " << header.error().message();
+    const Result<Message> message =
+        Decode(*header, Bytes(head).subspan(kHeaderBytes), Payload(payload.begin(), payload.end()));
+    ASSERT_TRUE(message.ok()) << lines[i] << ": " << message.error().message();
+    EXPECT_TRUE(Same(*message, messages[i])) << lines[i];
+  }
+}
+
+}  // namespace
+}  // namespace aster::wire

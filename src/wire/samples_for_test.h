@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Messages of every kind with something in every field, and the comparison of two, for tests and
+// fuzzers. Parts() takes a message apart by structured bindings, so that a field that is added
+// stops the compiler here until it is tested. Must not know the format.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/random.h"
+#include "wire/messages.h"
+
+namespace aster::wire {
+
+template <typename M>
+auto Parts(M& m) {
+  using T = std::remove_const_t<M>;
+  if constexpr (std::is_same_v<T, NodeId> || std::is_same_v<T, Credit> || std::is_same_v<T, Ping> ||
+                std::is_same_v<T, Pong> || std::is_same_v<T, CloseRoute> ||
+                std::is_same_v<T, Goodbye>) {
+    auto& [a] = m;
+    return std::tie(a);
+  } else if constexpr (std::is_same_v<T, Hash128> || std::is_same_v<T, TokenBias> ||
+                       std::is_same_v<T, LogitOf> || std::is_same_v<T, End>) {
+    auto& [a, b] = m;
+    return std::tie(a, b);
+  } else if constexpr (std::is_same_v<T, Hop>) {
+    auto& [a, b, c] = m;
+    return std::tie(a, b, c);
+  } else if constexpr (std::is_same_v<T, Begin> || std::is_same_v<T, Done>) {
+    auto& [a, b, c, d] = m;
+    return std::tie(a, b, c, d);
+  } else if constexpr (std::is_same_v<T, Work>) {
+    auto& [a, b, c, d, e] = m;
+    return std::tie(a, b, c, d, e);
+  } else if constexpr (std::is_same_v<T, RouteState> || std::is_same_v<T, Holds>) {
+    auto& [a, b, c, d, e, f] = m;
+    return std::tie(a, b, c, d, e, f);
+  } else if constexpr (std::is_same_v<T, StageAddress> || std::is_same_v<T, WorkSegment>) {
+    auto& [a, b, c, d, e, f, g] = m;
+    return std::tie(a, b, c, d, e, f, g);
+  } else if constexpr (std::is_same_v<T, Hello> || std::is_same_v<T, Answer>) {
+    auto& [a, b, c, d, e, f, g, h] = m;
+    return std::tie(a, b, c, d, e, f, g, h);
+  } else if constexpr (std::is_same_v<T, OpenRoute>) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k] = m;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k);
+  } else {
+    static_assert(std::is_same_v<T, Sampling>);
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, o] = m;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, o);
+  }
+}
+
+// Whether two values are the same, bit by bit.
+template <typename T>
+bool Same(const T& a, const T& b) {
+  if constexpr (std::is_same_v<T, float>) {
+    return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b);
+  } else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T> ||
+                       std::is_same_v<T, std::string> || std::is_same_v<T, Payload>) {
+    return a == b;
+  } else if constexpr (std::is_same_v<T, Error>) {
+    return a.code() == b.code() && a.message() == b.message();
+  } else if constexpr (std::is_same_v<T, Message>) {
+    if (a.index() != b.index()) return false;
+    return std::visit(
+        [&](const auto& x) { return Same(x, std::get<std::decay_t<decltype(x)>>(b)); }, a);
+  } else if constexpr (requires { a.size(); }) {
+    if (a.size() != b.size()) return false;
+    for (size_t i = 0; i < a.size(); ++i) {
+      if (!Same(a[i], b[i])) return false;
+    }
+    return true;
+  } else {
+    const auto x = Parts(a);
+    const auto y = Parts(b);
+    return [&]<size_t... kIndex>(std::index_sequence<kIndex...>) {
+      return (Same(std::get<kIndex>(x), std::get<kIndex>(y)) && ...);
+    }(std::make_index_sequence<std::tuple_size_v<decltype(x)>>());
+  }
+}
+
+// Something in every field; lists of up to `most` elements.
+template <typename T>
+void Fill(Random& random, uint64_t most, T& value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    value = random.NextBelow(2) == 1;
+  } else if constexpr (std::is_same_v<T, float>) {
+    value = random.NextNormal();
+  } else if constexpr (std::is_same_v<T, RowEncoding> || std::is_same_v<T, RouteState::Kind>) {
+    value = static_cast<T>(random.NextBelow(3));
+  } else if constexpr (std::is_same_v<T, Ask>) {
+    value = static_cast<T>(random.NextBelow(4));
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    value = static_cast<T>(random.NextU64());
+  } else if constexpr (std::is_same_v<T, Error>) {
+    std::string text;
+    Fill(random, most, text);
+    value = Error(static_cast<Code>(1 + random.NextBelow(16)), std::move(text));
+  } else if constexpr (requires { value.resize(1); }) {
+    value.resize(random.NextBelow(most + 1));
+    for (auto& element : value) Fill(random, most, element);
+  } else {
+    std::apply([&](auto&... part) { (Fill(random, most, part), ...); }, Parts(value));
+  }
+}
+
+// The message of the given index into the variant.
+template <size_t kIndex = 0>
+Message SampleMessage(size_t index, Random& random, uint64_t most) {
+  if constexpr (kIndex + 1 < std::variant_size_v<Message>) {
+    if (index > kIndex) return SampleMessage<kIndex + 1>(index, random, most);
+  }
+  std::variant_alternative_t<kIndex, Message> message{};
+  Fill(random, most, message);
+  return message;
+}
+
+}  // namespace aster::wire
