@@ -12,7 +12,7 @@ MAX_FUNCTION_LINES = 70  # signature and closing brace included
 # Lowest first: a folder of src/ may include itself and the folders before it. The list in CMakeLists.txt has the same
 # order (folders that do not exist yet stand here only).
 MODULES = ["base", "gguf", "quant", "kernels", "compute", "text", "kv", "model", "engine", "wire", "net", "cluster",
-           "route", "draft", "ensemble", "serve", "cli"]
+           "route", "draft", "eval", "ensemble", "serve", "cli"]
 
 # The folders of src/ in which a third-party header may be named; None: anywhere.
 THIRD_PARTY = [
@@ -21,8 +21,8 @@ THIRD_PARTY = [
     ("xxhash.h", ["base"]),
     ("pcre2.h", ["text"]),
     ("utf8proc.h", ["text"]),
-    ("nlohmann/json_fwd.hpp", ["text", "model", "ensemble", "serve", "cli"]),
-    ("nlohmann/json.hpp", ["text", "model", "ensemble", "serve", "cli"]),
+    ("nlohmann/json_fwd.hpp", ["text", "model", "eval", "ensemble", "serve", "cli"]),
+    ("nlohmann/json.hpp", ["text", "model", "eval", "ensemble", "serve", "cli"]),
     ("CLI/", ["cli"]),
     ("asio", ["net"]),
     ("openssl/", ["net", "cluster"]),

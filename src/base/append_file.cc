@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "base/append_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace aster {
+
+Result<AppendFile> AppendFile::Open(const std::string& path) {
+  // O_NONBLOCK: a pipe must not make us wait for its other end before we see that it is one.
+  const int descriptor =
+      open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
+  if (descriptor < 0) return SystemError(errno, path);
+  AppendFile file(path, descriptor);
+  struct stat status = {};
+  if (fstat(descriptor, &status) != 0) return SystemError(errno, path);
+  if (!S_ISREG(status.st_mode)) return InvalidArgument(path + ": is no plain file");
+  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return SystemError(errno, path);
+    return Error(
+        Code::kUnavailable,
+        path + ": another process is writing it; wait for it to end, or give another name");
+  }
+  file.size_bytes_ = static_cast<uint64_t>(status.st_size);
+  return file;
+}
+
+AppendFile::AppendFile(AppendFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      size_bytes_(other.size_bytes_) {}
+AppendFile& AppendFile::operator=(AppendFile&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(size_bytes_, other.size_bytes_);
+  return *this;
+}
+AppendFile::~AppendFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+Status AppendFile::CutAt(uint64_t size_bytes) {
+  if (ftruncate(descriptor_, static_cast<off_t>(size_bytes)) != 0) return SystemError(errno, path_);
+  size_bytes_ = size_bytes;
+  return Ok();
+}
+
+Status AppendFile::Append(std::string_view text) {
+  size_t written = 0;
+  while (written < text.size()) {
+    const ssize_t count = write(descriptor_, text.data() + written, text.size() - written);
+    if (count > 0) {
+      written += static_cast<size_t>(count);
+      continue;
+    }
+    if (count < 0 && errno == EINTR) continue;
+    const Error error = SystemError(count < 0 ? errno : EIO, path_);
+    // Half a piece would be worse than none.
+    TRY(CutAt(size_bytes_));
+    return error;
+  }
+  size_bytes_ += text.size();
+  return Ok();
+}
+
+}  // namespace aster

@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "eval/asker.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/random.h"
+#include "engine/answers_for_test.h"
+#include "kernels/isa_choice.h"
+
+namespace aster::eval {
+namespace {
+
+using engine::FinishReason;
+using engine::TinyModel;
+
+class AskerTest : public testing::Test {
+ protected:
+  AskerTest() {
+    Random random(3);
+    for (size_t i = 0; i < 11; ++i) {
+      prompts_.push_back(model::RandomTokens(1 + random.NextBelow(engine::kSlow ? 20 : 200),
+                                             TinyModel::Get().vocab_size(), i));
+    }
+    // Two that begin alike share memory.
+    prompts_[4] = prompts_[3];
+    prompts_[4].push_back(7);
+    options_.request.max_tokens = engine::kSlow ? 3 : 12;
+    options_.request.stop_tokens = {5, 6, 7, 8, 9, 10, 11, 12};
+  }
+
+  std::map<size_t, std::string> Ask(engine::LocalModel& model, uint32_t parallel) {
+    std::map<size_t, std::string> replies;
+    options_.parallel = parallel;
+    options_.on_reply = [&](size_t index, const Reply& reply) {
+      EXPECT_EQ(reply.counts.prompt, prompts_[index].size());
+      EXPECT_TRUE(replies.emplace(index, reply.text).second);
+      return Ok();
+    };
+    const Status asked = AskAll(model, TinyModel::Get().tokenizer(), clock_, prompts_, options_);
+    EXPECT_TRUE(asked.ok()) << asked.error().message();
+    return replies;
+  }
+
+  SystemClock clock_;
+  std::vector<std::vector<int32_t>> prompts_;
+  AskOptions options_;
+};
+
+TEST_F(AskerTest, RepliesDoNotDependOnHowManyAreAskedAtOnce) {
+  std::map<size_t, std::string> expected;
+  for (size_t i = 0; i < prompts_.size(); ++i) {
+    expected[i] = engine::AnswerAlone(options_.request, prompts_[i]).text;
+  }
+  for (const uint32_t parallel : {1, 3, 8, 40}) {
+    const auto model = TinyModel::Get().Make();
+    EXPECT_EQ(Ask(*model, parallel), expected) << parallel;
+  }
+}
+
+TEST_F(AskerTest, RepliesDoNotDependOnMemory) {
+  const auto ample = TinyModel::Get().Make();
+  const auto expected = Ask(*ample, 8);
+  // Room for one prompt with its reply, and a little more.
+  const auto scarce = TinyModel::Get().Make(uint64_t{3} << 19);
+  EXPECT_EQ(Ask(*scarce, 8), expected);
+}
+
+TEST_F(AskerTest, WithChanceTheSeedDecides) {
+  options_.request.sampling.seed = 11;
+  const auto model = TinyModel::Get().Make();
+  const auto expected = Ask(*model, 1);
+  const auto other = TinyModel::Get().Make();
+  EXPECT_EQ(Ask(*other, 5), expected);
+  options_.request.sampling.seed = 12;
+  EXPECT_NE(Ask(*other, 5), expected);
+}
+
+TEST_F(AskerTest, StopsWhenItIsCancelled) {
+  const auto model = TinyModel::Get().Make();
+  size_t replies = 0;
+  options_.parallel = 3;
+  options_.on_reply = [&](size_t, const Reply& reply) {
+    EXPECT_NE(reply.reason, FinishReason::kCancelled);
+    ++replies;
+    return Ok();
+  };
+  options_.is_cancelled = [&] { return replies > 1; };
+  ASSERT_TRUE(AskAll(*model, TinyModel::Get().tokenizer(), clock_, prompts_, options_).ok());
+  EXPECT_GE(replies, 2U);
+  EXPECT_LT(replies, prompts_.size());
+}
+
+TEST_F(AskerTest, AnErrorOfTheListenerEndsIt) {
+  const auto model = TinyModel::Get().Make();
+  options_.on_reply = [&](size_t, const Reply&) { return ResourceExhausted("disk is full"); };
+  EXPECT_EQ(AskAll(*model, TinyModel::Get().tokenizer(), clock_, prompts_, options_).error().code(),
+            Code::kResourceExhausted);
+}
+
+TEST_F(AskerTest, APromptThatCannotBeAnsweredIsNamed) {
+  const auto model = TinyModel::Get().Make();
+  prompts_[2].clear();
+  options_.on_reply = [&](size_t, const Reply&) { return Ok(); };
+  const Status asked = AskAll(*model, TinyModel::Get().tokenizer(), clock_, prompts_, options_);
+  EXPECT_THAT(asked.error().message(), testing::HasSubstr("prompt 2"));
+}
+
+}  // namespace
+}  // namespace aster::eval
