@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Keys and certificates: the cluster's own authority, the nodes it vouches for, and the NodeId that
+// follows from a public key. All in PEM. Must not know where they are kept, nor who may have one.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "wire/messages.h"
+
+namespace aster::net {
+
+using Sha256Digest = std::array<uint8_t, 32>;
+Sha256Digest Sha256Of(Bytes bytes);
+// In a time that says nothing about where they differ.
+bool EqualSecrets(Bytes a, Bytes b);
+// Bytes that nobody can guess.
+Result<std::vector<uint8_t>> RandomSecret(size_t size);
+
+// A new private key on the curve P-256.
+Result<std::string> MakePrivateKey();
+
+struct Validity {
+  int64_t begin_s = 0;  // since 1970, UTC
+  int64_t end_s = 0;
+};
+
+// An authority that vouches for itself.
+Result<std::string> MakeAuthority(std::string_view key_pem, std::string_view name,
+                                  const Validity& validity);
+
+// "I have the private key of this public key": what a node that wants to join sends.
+Result<std::string> MakeRequest(std::string_view key_pem, std::string_view name);
+
+// A certificate for the key of a request whose signature fits, under the name `name` (the request's
+// own is not believed). Valid for servers and clients, for the hosts "node.aster" and
+// "<32 digits of its NodeId>.aster".
+Result<std::string> Certify(std::string_view authority_pem, std::string_view authority_key_pem,
+                            std::string_view request_pem, std::string_view name,
+                            const Validity& validity);
+
+// The first 16 bytes of the SHA-256 of a public key (SubjectPublicKeyInfo, DER); its ToHex() are
+// the digest's first 32 digits.
+Result<wire::NodeId> NodeIdOfKey(std::string_view key_pem);
+Result<wire::NodeId> NodeIdOfCertificate(std::string_view certificate_pem);
+Result<wire::NodeId> NodeIdOfRequest(std::string_view request_pem);
+
+struct CertificateInfo {
+  std::string name;
+  wire::NodeId node;
+  Validity validity;
+  bool is_authority = false;
+  Sha256Digest sha256{};  // of the certificate in DER
+};
+Result<CertificateInfo> DescribeCertificate(std::string_view certificate_pem);
+
+// Whether the authority vouches for the certificate at this time.
+Status CheckCertificate(std::string_view authority_pem, std::string_view certificate_pem,
+                        int64_t now_s);
+// Whether the private key is the certificate's.
+Status CheckKeyOfCertificate(std::string_view certificate_pem, std::string_view key_pem);
+
+}  // namespace aster::net

@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Several nodes in one process, connected by memory: for tests, with everything that can happen to
+// real links at the caller's command. Messages go through the codec, as on a real wire. Must not
+// know sockets.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/result.h"
+#include "net/network.h"
+#include "wire/messages.h"
+
+namespace aster::net {
+
+class MemoryNetwork;
+
+// The links between the nodes. Outlives their networks. Safe for concurrent use.
+class MemoryHub {
+ public:
+  // The clock outlives the hub. A node that says nothing for `silence_ns` although others send to
+  // it is dead to them.
+  explicit MemoryHub(Clock& clock, int64_t silence_ns = 5 * kNsPerSecond);
+  ~MemoryHub();
+
+  // A node, there until its network is destroyed: then it is down for all others. Addresses mean
+  // nothing; introducing a node that is not there ends in kDown.
+  std::unique_ptr<MemoryNetwork> Join(const wire::NodeId& node);
+
+  // Breaks the connection between two nodes: both are told, what was under way is lost. They may
+  // connect again.
+  void Cut(const wire::NodeId& a, const wire::NodeId& b);
+  // From now on what `from` sends to `to` takes so long.
+  void Delay(const wire::NodeId& from, const wire::NodeId& to, int64_t delay_ns);
+  // What a node sends, and what is sent to it, vanishes: a machine that was switched off. Others
+  // are told when it was silent for too long.
+  void Silence(const wire::NodeId& node, bool is_silent = true);
+  // Attempts to connect to the node fail; connections that are there stay.
+  void Refuse(const wire::NodeId& node, bool does_refuse = true);
+  // A node whose queue to another holds so many bytes goes down instead of taking more.
+  void LimitQueues(uint64_t max_bytes);
+
+ private:
+  friend class MemoryNetwork;
+  using Link = std::pair<wire::NodeId, wire::NodeId>;  // from, to
+
+  struct Arrival {
+    int64_t due_ns = 0;
+    uint64_t bytes = 0;
+    Event event;
+  };
+  struct Node {
+    std::deque<Arrival> arrivals;  // sorted by due_ns; of equal ones in the order of sending
+    std::set<wire::NodeId> introduced;
+    std::set<wire::NodeId> up;  // in both nodes' sets, or in neither
+    CondVar arrived;
+  };
+
+  void Introduce(const wire::NodeId& self, const wire::NodeId& node) EXCLUDES(mu_);
+  Status Send(const wire::NodeId& self, const wire::NodeId& to, wire::Message message)
+      EXCLUDES(mu_);
+  std::optional<Event> Receive(const wire::NodeId& self, int64_t deadline_ns) EXCLUDES(mu_);
+  void Leave(const wire::NodeId& self) EXCLUDES(mu_);
+
+  bool Connect(const wire::NodeId& self, const wire::NodeId& node) REQUIRES(mu_);
+  void Disconnect(const wire::NodeId& a, const wire::NodeId& b, const Error& why) REQUIRES(mu_);
+  void Tell(const wire::NodeId& node, int64_t due_ns, uint64_t bytes, Event event) REQUIRES(mu_);
+  void TellDown(const wire::NodeId& node, const wire::NodeId& peer, int64_t due_ns, Error why)
+      REQUIRES(mu_);
+  void DropFrom(const wire::NodeId& node, const wire::NodeId& peer) REQUIRES(mu_);
+  void BuryTheSilent() REQUIRES(mu_);
+
+  Clock& clock_;
+  const int64_t silence_ns_;
+  Mutex mu_;
+  std::map<wire::NodeId, Node> nodes_ GUARDED_BY(mu_);
+  std::map<Link, int64_t> delay_ns_ GUARDED_BY(mu_);
+  std::map<wire::NodeId, int64_t> silent_since_ns_ GUARDED_BY(mu_);
+  std::set<wire::NodeId> refusing_ GUARDED_BY(mu_);
+  uint64_t max_queue_bytes_ GUARDED_BY(mu_) = uint64_t{1} << 30;
+};
+
+// One node's end.
+class MemoryNetwork final : public Network {
+ public:
+  ~MemoryNetwork() override { hub_.Leave(self_); }
+  MemoryNetwork(const MemoryNetwork&) = delete;
+  MemoryNetwork& operator=(const MemoryNetwork&) = delete;
+
+  wire::NodeId self() const override { return self_; }
+  void Introduce(const wire::NodeId& node, const std::vector<std::string>& /*addresses*/) override {
+    hub_.Introduce(self_, node);
+  }
+  Status Send(const wire::NodeId& to, wire::Message message) override {
+    return hub_.Send(self_, to, std::move(message));
+  }
+  std::optional<Event> Receive(int64_t deadline_ns) override {
+    return hub_.Receive(self_, deadline_ns);
+  }
+  const Clock& clock() const override { return hub_.clock_; }
+
+ private:
+  friend class MemoryHub;
+  MemoryNetwork(MemoryHub& hub, const wire::NodeId& self) : hub_(hub), self_(self) {}
+
+  MemoryHub& hub_;
+  const wire::NodeId self_;
+};
+
+}  // namespace aster::net

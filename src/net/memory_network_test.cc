@@ -1,0 +1,183 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "net/memory_network.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+
+namespace aster::net {
+namespace {
+
+using ::testing::HasSubstr;
+using wire::NodeId;
+
+constexpr NodeId kAnn{{1, 1}};
+constexpr NodeId kBob{{2, 2}};
+constexpr NodeId kCid{{3, 3}};
+
+// Nobody sleeps in these tests: what is due is there, or time is moved.
+class MemoryNetworkTest : public ::testing::Test {
+ protected:
+  std::optional<Event> Next(Network& network) { return network.Receive(clock_.NowNs()); }
+  void Up() {
+    ann_->Introduce(kBob, {});
+    ASSERT_EQ(Next(*ann_)->kind, Event::Kind::kUp);
+    ASSERT_EQ(Next(*bob_)->kind, Event::Kind::kUp);
+  }
+  static uint64_t RouteOf(const Event& event) {
+    return std::get<wire::CloseRoute>(event.message).route;
+  }
+
+  VirtualClock clock_;
+  MemoryHub hub_{clock_};
+  std::unique_ptr<MemoryNetwork> ann_ = hub_.Join(kAnn);
+  std::unique_ptr<MemoryNetwork> bob_ = hub_.Join(kBob);
+};
+
+TEST_F(MemoryNetworkTest, MessagesArriveInOrder) {
+  Up();
+  for (uint64_t i = 0; i < 100; ++i) ASSERT_TRUE(ann_->Send(kBob, wire::CloseRoute{i}).ok());
+  for (uint64_t i = 0; i < 100; ++i) {
+    const std::optional<Event> event = Next(*bob_);
+    ASSERT_TRUE(event && event->kind == Event::Kind::kMessage);
+    EXPECT_EQ(event->from, kAnn);
+    EXPECT_EQ(RouteOf(*event), i);
+  }
+  EXPECT_FALSE(Next(*bob_));
+  // The other may answer without having been introduced.
+  ASSERT_TRUE(bob_->Send(kAnn, wire::CloseRoute{7}).ok());
+  EXPECT_EQ(RouteOf(*Next(*ann_)), 7U);
+}
+
+TEST_F(MemoryNetworkTest, OneCanTalkToOneself) {
+  ASSERT_TRUE(ann_->Send(kAnn, wire::CloseRoute{5}).ok());
+  const std::optional<Event> event = Next(*ann_);
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->from, kAnn);
+  EXPECT_EQ(RouteOf(*event), 5U);
+}
+
+TEST_F(MemoryNetworkTest, StrangersAreAnError) {
+  const Status status = ann_->Send(kBob, wire::CloseRoute{1});
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.error().message(), HasSubstr("introduce it first"));
+}
+
+TEST_F(MemoryNetworkTest, WhoIsNotThereIsDown) {
+  ann_->Introduce(kCid, {"cid:7777"});
+  const std::optional<Event> event = Next(*ann_);
+  ASSERT_TRUE(event && event->kind == Event::Kind::kDown);
+  EXPECT_EQ(event->from, kCid);
+  EXPECT_THAT(event->why.error().message(), HasSubstr("does not take connections"));
+  // It came later: sending is enough.
+  const std::unique_ptr<MemoryNetwork> cid = hub_.Join(kCid);
+  ASSERT_TRUE(ann_->Send(kCid, wire::CloseRoute{1}).ok());
+  EXPECT_EQ(Next(*ann_)->kind, Event::Kind::kUp);
+  EXPECT_EQ(Next(*cid)->kind, Event::Kind::kUp);
+  EXPECT_EQ(RouteOf(*Next(*cid)), 1U);
+}
+
+TEST_F(MemoryNetworkTest, CutsAreToldOnceAndDropWhatIsUnderWay) {
+  Up();
+  hub_.Delay(kAnn, kBob, kNsPerMs);
+  ASSERT_TRUE(ann_->Send(kBob, wire::CloseRoute{1}).ok());
+  hub_.Cut(kAnn, kBob);
+  hub_.Cut(kAnn, kBob);
+  EXPECT_EQ(Next(*ann_)->kind, Event::Kind::kDown);
+  EXPECT_FALSE(Next(*ann_));
+  clock_.AdvanceBy(kNsPerMs);
+  EXPECT_EQ(Next(*bob_)->kind, Event::Kind::kDown);
+  EXPECT_FALSE(Next(*bob_));
+  ASSERT_TRUE(ann_->Send(kBob, wire::CloseRoute{2}).ok());
+  EXPECT_EQ(Next(*ann_)->kind, Event::Kind::kUp);
+  clock_.AdvanceBy(kNsPerMs);
+  EXPECT_EQ(Next(*bob_)->kind, Event::Kind::kUp);
+  EXPECT_EQ(RouteOf(*Next(*bob_)), 2U);
+}
+
+TEST_F(MemoryNetworkTest, DelaysKeepTheOrder) {
+  Up();
+  hub_.Delay(kAnn, kBob, 10 * kNsPerMs);
+  ASSERT_TRUE(ann_->Send(kBob, wire::CloseRoute{1}).ok());
+  hub_.Delay(kAnn, kBob, 0);
+  ASSERT_TRUE(ann_->Send(kBob, wire::CloseRoute{2}).ok());
+  EXPECT_FALSE(Next(*bob_));
+  clock_.AdvanceBy(10 * kNsPerMs);
+  EXPECT_EQ(RouteOf(*Next(*bob_)), 1U);
+  EXPECT_EQ(RouteOf(*Next(*bob_)), 2U);
+}
+
+TEST_F(MemoryNetworkTest, ASilentNodeIsDeadAfterTheStatedTime) {
+  Up();
+  hub_.Silence(kBob);
+  ASSERT_TRUE(ann_->Send(kBob, wire::CloseRoute{1}).ok());
+  clock_.AdvanceBy(5 * kNsPerSecond - 1);
+  EXPECT_FALSE(Next(*ann_));
+  clock_.AdvanceBy(1);
+  const std::optional<Event> event = Next(*ann_);
+  ASSERT_TRUE(event && event->kind == Event::Kind::kDown);
+  EXPECT_THAT(event->why.error().message(), HasSubstr("nothing was heard for 5000 ms"));
+  // It hears of it too, but not the message.
+  EXPECT_EQ(Next(*bob_)->kind, Event::Kind::kDown);
+  EXPECT_FALSE(Next(*bob_));
+  ann_->Introduce(kBob, {});
+  EXPECT_FALSE(Next(*ann_));
+  clock_.AdvanceBy(5 * kNsPerSecond);
+  EXPECT_EQ(Next(*ann_)->kind, Event::Kind::kDown);
+  hub_.Silence(kBob, false);
+  Up();
+}
+
+TEST_F(MemoryNetworkTest, RefusedConnectionsAreDown) {
+  hub_.Refuse(kBob);
+  ann_->Introduce(kBob, {});
+  EXPECT_EQ(Next(*ann_)->kind, Event::Kind::kDown);
+  EXPECT_FALSE(Next(*bob_));
+  hub_.Refuse(kBob, false);
+  Up();
+}
+
+TEST_F(MemoryNetworkTest, AFullQueueTakesTheNodeDown) {
+  Up();
+  hub_.LimitQueues(100'000);
+  Status status = Ok();
+  int count = 0;
+  while (status.ok() && count < 1000) {
+    wire::Work work;
+    work.rows.resize(10'000);
+    status = ann_->Send(kBob, std::move(work));
+    ++count;
+  }
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(count, 10);
+  EXPECT_THAT(status.error().message(), HasSubstr("takes nothing"));
+  EXPECT_EQ(Next(*ann_)->kind, Event::Kind::kDown);
+}
+
+TEST_F(MemoryNetworkTest, LeavingIsDown) {
+  Up();
+  bob_.reset();
+  EXPECT_EQ(Next(*ann_)->kind, Event::Kind::kDown);
+}
+
+TEST(MemoryNetwork, AWaitingReceiverIsWoken) {
+  SystemClock clock;
+  MemoryHub hub(clock);
+  const std::unique_ptr<MemoryNetwork> ann = hub.Join(kAnn);
+  const std::unique_ptr<MemoryNetwork> bob = hub.Join(kBob);
+  ann->Introduce(kBob, {});
+  std::thread sender([&] { EXPECT_TRUE(ann->Send(kBob, wire::CloseRoute{3}).ok()); });
+  const int64_t deadline_ns = clock.NowNs() + 60 * kNsPerSecond;
+  EXPECT_EQ(bob->Receive(deadline_ns)->kind, Event::Kind::kUp);
+  const std::optional<Event> event = bob->Receive(deadline_ns);
+  ASSERT_TRUE(event);
+  EXPECT_EQ(std::get<wire::CloseRoute>(event->message).route, 3U);
+  sender.join();
+}
+
+}  // namespace
+}  // namespace aster::net
