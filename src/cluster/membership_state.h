@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Who belongs to the cluster and is there, as this node sees it: a state machine that is told the
+// time and what others say, and says whom to talk to. Must not know sockets, threads or clocks.
+//
+// Nodes exchange all records in pairs, each with a random other one a few times a second. A node
+// that is there counts its heartbeat up, so news of it spread through whoever can reach it; a node
+// of which no news come is suspected, then dead, after stated times. Everybody comes to that by
+// themselves, and hears it from others. Of two records of one node the later one counts: the higher
+// incarnation; within one, goodbye before death before the higher heartbeat. A node that finds
+// itself suspected or dead contradicts with a higher incarnation.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "cluster/member.h"
+
+namespace aster::cluster {
+
+struct MembershipOptions {
+  int64_t gossip_interval_ns = 500 * kNsPerMs;
+  int64_t suspect_after_ns = 4 * kNsPerSecond;         // without news
+  int64_t dead_after_ns = 4 * kNsPerSecond;            // of being suspect
+  int64_t forget_after_ns = 24 * 3600 * kNsPerSecond;  // of being dead or gone
+  size_t max_members = 1024;
+  size_t max_seeds = 64;
+};
+
+// Somebody to exchange records with.
+struct Contact {
+  std::optional<NodeId> node;  // unknown of addresses that a person gave
+  std::vector<std::string> addresses;
+};
+
+// A member, and since when this node has known so.
+struct MemberView {
+  Member member;
+  int64_t news_ns = 0;   // when something new was last heard of it
+  int64_t state_ns = 0;  // since when it is in its state
+};
+
+// Not for concurrent use.
+class MembershipState {
+ public:
+  // `self` as it begins: its incarnation should be higher than in earlier lives (the seconds since
+  // 1970 do); where it is not, the first exchange mends that.
+  MembershipState(Member self, const MembershipOptions& options, uint64_t seed, int64_t now_ns);
+
+  const Member& self() const { return self_; }
+  // Everybody but oneself, by NodeId.
+  const std::map<NodeId, MemberView>& others() const { return others_; }
+  // Grows whenever others() or self() changes in more than heartbeats.
+  uint64_t version() const { return version_; }
+
+  // Addresses to try as long as nobody is known there; where persons said the cluster is.
+  void AddSeed(const std::string& address);
+
+  // When Tick is due.
+  int64_t next_tick_ns() const { return next_tick_ns_; }
+  // Judges who is suspect, dead and to be forgotten, and picks whom to exchange with now.
+  std::vector<Contact> Tick(int64_t now_ns);
+
+  // What to send: oneself and everybody.
+  std::vector<Member> Records() const;
+  // What somebody sent. Records that cannot be are left out; the first such error is returned,
+  // though the others count.
+  Status Merge(std::span<const Member> records, int64_t now_ns);
+
+  // What others should know of this node from now on.
+  void SetAddresses(std::vector<std::string> control, std::vector<std::string> data);
+  void SetDescriptionVersion(uint64_t version);
+  // Says goodbye in the next exchanges; no way back.
+  void Leave();
+
+  // Members that are no longer: forgotten, and never heard again.
+  void Revoke(const NodeId& node);
+  bool IsRevoked(const NodeId& node) const { return revoked_.contains(node); }
+
+ private:
+  void MergeSelf(const Member& record);
+  void MergeOther(const Member& record, int64_t now_ns);
+  void Judge(int64_t now_ns);
+  bool MakeRoom();
+  std::vector<const MemberView*> InState(bool reachable) const;
+
+  const MembershipOptions options_;
+  Random random_;
+  Member self_;
+  std::map<NodeId, MemberView> others_;
+  std::set<NodeId> revoked_;
+  std::vector<std::string> seeds_;
+  int64_t next_tick_ns_;
+  uint64_t version_ = 1;
+};
+
+}  // namespace aster::cluster

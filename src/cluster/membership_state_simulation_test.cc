@@ -1,0 +1,188 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Hundreds of small clusters on a simulated network that loses exchanges, is cut in two, and kills
+// and restarts nodes with empty memory. Whatever happened: soon after it is over, all who live
+// agree on who lives.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/membership_state.h"
+
+namespace aster::cluster {
+namespace {
+
+constexpr int64_t kStepNs = 100 * kNsPerMs;
+constexpr uint64_t kSeeds = 400;
+
+class Simulation {
+ public:
+  explicit Simulation(uint64_t seed) : random_(seed, 99), node_count_(2 + random_.NextBelow(7)) {
+    for (size_t i = 0; i < node_count_; ++i) {
+      nodes_.emplace_back();
+      sides_.push_back(0);
+      Start(i);
+    }
+  }
+
+  // Steps in which things break.
+  void Trouble(int steps) {
+    for (int i = 0; i < steps; ++i) {
+      if (random_.NextBelow(20) == 0) BreakSomething();
+      Step();
+    }
+  }
+
+  // From now on nothing breaks any more. At least one node lives.
+  void Calm() {
+    loss_percent_ = 0;
+    sides_.assign(node_count_, 0);
+    if (LivingCount() == 0) Start(0);
+  }
+
+  // The steps until all agree and nobody changes its mind for ten seconds; nothing if that takes
+  // more than `limit`.
+  std::optional<int> StepsToAgree(int limit) {
+    int agreed_since = -1;
+    for (int i = 0; i < limit; ++i) {
+      Step();
+      if (!AllAgree()) agreed_since = -1;
+      if (AllAgree() && agreed_since < 0) agreed_since = i;
+      if (agreed_since >= 0 && i - agreed_since >= 100) return agreed_since;
+    }
+    return std::nullopt;
+  }
+
+  size_t LivingCount() const {
+    return static_cast<size_t>(
+        std::ranges::count_if(nodes_, [](const auto& node) { return node != nullptr; }));
+  }
+
+  std::string Describe() const {
+    std::string text;
+    for (size_t i = 0; i < node_count_; ++i) {
+      text += "node " + std::to_string(i) + ":";
+      if (nodes_[i] == nullptr) text += " down";
+      if (nodes_[i] != nullptr) {
+        for (const auto& [id, view] : nodes_[i]->others()) {
+          text += " " + view.member.name + "=" + std::string(MemberStateName(view.member.state)) +
+                  "/" + std::to_string(view.member.incarnation);
+        }
+      }
+      text += "\n";
+    }
+    return text;
+  }
+
+ private:
+  static std::string AddressOf(size_t index) { return "10.0.0." + std::to_string(index) + ":1"; }
+
+  void Start(size_t index) {
+    Member self;
+    self.node = {{.low = index + 1, .high = 3}};
+    self.name = "n" + std::to_string(index);
+    self.control_addresses = {AddressOf(index)};
+    // Clocks are wrong sometimes: a later life may begin with a lower number.
+    self.incarnation = 1 + random_.NextBelow(1000);
+    nodes_[index] =
+        std::make_unique<MembershipState>(self, MembershipOptions(), random_.NextU64(), now_ns_);
+    // Of everything before, only addresses are remembered.
+    for (size_t i = 0; i < node_count_; ++i) nodes_[index]->AddSeed(AddressOf(i));
+  }
+
+  void BreakSomething() {
+    const size_t index = random_.NextBelow(node_count_);
+    switch (random_.NextBelow(5)) {
+      case 0:
+        nodes_[index].reset();
+        break;
+      case 1:
+        Start(index);
+        break;
+      case 2:
+        for (size_t& side : sides_) side = random_.NextBelow(2);
+        break;
+      case 3:
+        sides_.assign(node_count_, 0);
+        break;
+      default:
+        loss_percent_ = random_.NextBelow(60);
+    }
+  }
+
+  void Step() {
+    now_ns_ += kStepNs;
+    for (size_t i = 0; i < node_count_; ++i) {
+      if (nodes_[i] == nullptr || nodes_[i]->next_tick_ns() > now_ns_) continue;
+      for (const Contact& contact : nodes_[i]->Tick(now_ns_)) Exchange(i, contact);
+    }
+  }
+
+  void Exchange(size_t from, const Contact& contact) {
+    for (size_t to = 0; to < node_count_; ++to) {
+      if (contact.addresses.front() != AddressOf(to) || to == from) continue;
+      const bool lost = random_.NextBelow(100) < loss_percent_;
+      if (nodes_[to] == nullptr || sides_[to] != sides_[from] || lost) return;
+      ASSERT_TRUE(nodes_[to]->Merge(nodes_[from]->Records(), now_ns_).ok());
+      // The answer may be lost though the question arrived.
+      if (random_.NextBelow(100) < loss_percent_) return;
+      ASSERT_TRUE(nodes_[from]->Merge(nodes_[to]->Records(), now_ns_).ok());
+    }
+  }
+
+  bool AllAgree() const {
+    for (size_t i = 0; i < node_count_; ++i) {
+      if (nodes_[i] == nullptr) continue;
+      size_t seen = 1;
+      for (const auto& [id, view] : nodes_[i]->others()) {
+        const size_t index = static_cast<size_t>(id.value.low - 1);
+        const bool alive = view.member.state == MemberState::kAlive;
+        if (alive != (nodes_[index] != nullptr)) return false;
+        if (!alive && view.member.state != MemberState::kDead) return false;
+        seen += alive;
+        if (alive && view.member.incarnation != nodes_[index]->self().incarnation) return false;
+      }
+      if (seen != LivingCount()) return false;
+    }
+    return true;
+  }
+
+  Random random_;
+  const size_t node_count_;
+  int64_t now_ns_ = 0;
+  uint64_t loss_percent_ = 0;
+  std::vector<std::unique_ptr<MembershipState>> nodes_;  // null: down
+  std::vector<size_t> sides_;                            // of a cut through the network
+};
+
+TEST(MembershipSimulation, EveryoneAgreesSoonAfterTroubleIsOver) {
+  int worst = 0;
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    Simulation simulation(seed);
+    simulation.Trouble(600);
+    simulation.Calm();
+    // Eight seconds make a silent node dead; the rest is for the news to travel.
+    const std::optional<int> steps = simulation.StepsToAgree(600);
+    ASSERT_TRUE(steps) << "seed " << seed << "\n" << simulation.Describe();
+    worst = std::max(worst, *steps);
+  }
+  RecordProperty("worst_tenths_of_a_second", worst);
+}
+
+TEST(MembershipSimulation, NobodyIsSuspectedWithoutTrouble) {
+  for (uint64_t seed = 1; seed <= 50; ++seed) {
+    Simulation simulation(seed);
+    const std::optional<int> steps = simulation.StepsToAgree(400);
+    ASSERT_TRUE(steps) << "seed " << seed;
+    EXPECT_LE(*steps, 60) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace aster::cluster

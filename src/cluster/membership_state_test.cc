@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "cluster/membership_state.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace aster::cluster {
+namespace {
+
+NodeId Id(uint64_t number) { return {{.low = number, .high = 7}}; }
+
+Member Named(uint64_t number, uint64_t incarnation = 1) {
+  Member member;
+  member.node = Id(number);
+  member.name = "n" + std::to_string(number);
+  member.control_addresses = {"10.0.0." + std::to_string(number) + ":7340"};
+  member.incarnation = incarnation;
+  return member;
+}
+
+MembershipState Make() { return MembershipState(Named(1), {}, 1, 0); }
+
+MemberState StateOf(const MembershipState& state, uint64_t number) {
+  return state.others().at(Id(number)).member.state;
+}
+
+TEST(MembershipState, WhoIsSilentIsSuspectAndThenDead) {
+  MembershipState state = Make();
+  ASSERT_TRUE(state.Merge(std::vector{Named(2)}, 0).ok());
+  state.Tick(4 * kNsPerSecond - 1);
+  EXPECT_EQ(StateOf(state, 2), MemberState::kAlive);
+  state.Tick(4 * kNsPerSecond);
+  EXPECT_EQ(StateOf(state, 2), MemberState::kSuspect);
+  state.Tick(8 * kNsPerSecond);
+  EXPECT_EQ(StateOf(state, 2), MemberState::kDead);
+}
+
+TEST(MembershipState, HeartbeatsTakeSuspicionAwayButNotDeath) {
+  MembershipState state = Make();
+  ASSERT_TRUE(state.Merge(std::vector{Named(2)}, 0).ok());
+  state.Tick(4 * kNsPerSecond);
+  Member beat = Named(2);
+  beat.heartbeat = 5;
+  ASSERT_TRUE(state.Merge(std::vector{beat}, 5 * kNsPerSecond).ok());
+  EXPECT_EQ(StateOf(state, 2), MemberState::kAlive);
+  state.Tick(9 * kNsPerSecond);
+  state.Tick(13 * kNsPerSecond);
+  ASSERT_EQ(StateOf(state, 2), MemberState::kDead);
+  beat.heartbeat = 1000;
+  ASSERT_TRUE(state.Merge(std::vector{beat}, 14 * kNsPerSecond).ok());
+  EXPECT_EQ(StateOf(state, 2), MemberState::kDead);
+  ASSERT_TRUE(state.Merge(std::vector{Named(2, 2)}, 14 * kNsPerSecond).ok());
+  EXPECT_EQ(StateOf(state, 2), MemberState::kAlive);
+}
+
+TEST(MembershipState, ContradictsItsOwnDeath) {
+  MembershipState state = Make();
+  Member dead = Named(1, 41);
+  dead.state = MemberState::kDead;
+  ASSERT_TRUE(state.Merge(std::vector{dead}, 0).ok());
+  EXPECT_EQ(state.self().incarnation, 42u);
+  EXPECT_EQ(state.self().state, MemberState::kAlive);
+}
+
+TEST(MembershipState, ARestartWithALowerIncarnationGoesAboveTheOldOne) {
+  MembershipState state = Make();
+  ASSERT_TRUE(state.Merge(std::vector{Named(1, 9)}, 0).ok());
+  EXPECT_EQ(state.self().incarnation, 10u);
+}
+
+TEST(MembershipState, GoodbyeIsNotTakenBackByHeartbeats) {
+  MembershipState state = Make();
+  Member left = Named(2);
+  ASSERT_TRUE(state.Merge(std::vector{left}, 0).ok());
+  left.state = MemberState::kLeft;
+  ASSERT_TRUE(state.Merge(std::vector{left}, 0).ok());
+  left.state = MemberState::kAlive;
+  left.heartbeat = 99;
+  ASSERT_TRUE(state.Merge(std::vector{left}, 0).ok());
+  EXPECT_EQ(StateOf(state, 2), MemberState::kLeft);
+}
+
+TEST(MembershipState, WhatIsForgottenStaysForgotten) {
+  MembershipState state = Make();
+  Member left = Named(2);
+  ASSERT_TRUE(state.Merge(std::vector{left}, 0).ok());
+  left.state = MemberState::kLeft;
+  ASSERT_TRUE(state.Merge(std::vector{left}, 0).ok());
+  state.Tick(25 * 3600 * kNsPerSecond);
+  EXPECT_TRUE(state.others().empty());
+  ASSERT_TRUE(state.Merge(std::vector{left}, 25 * 3600 * kNsPerSecond).ok());
+  EXPECT_TRUE(state.others().empty());
+}
+
+TEST(MembershipState, RevokedNodesAreNotHeardOfAgain) {
+  MembershipState state = Make();
+  ASSERT_TRUE(state.Merge(std::vector{Named(2)}, 0).ok());
+  state.Revoke(Id(2));
+  EXPECT_TRUE(state.others().empty());
+  ASSERT_TRUE(state.Merge(std::vector{Named(2, 100)}, 0).ok());
+  EXPECT_TRUE(state.others().empty());
+}
+
+TEST(MembershipState, RefusesRecordsThatCannotBeAndTakesTheOthers) {
+  MembershipState state = Make();
+  Member nameless = Named(2);
+  nameless.name = "a b\x1b[31m";
+  Member lost = Named(3);
+  lost.control_addresses = {"nowhere"};
+  Member endless = Named(4, ~uint64_t{0});
+  Member many = Named(5);
+  many.data_addresses.assign(kMaxAddresses + 1, "h:1");
+  EXPECT_FALSE(state.Merge(std::vector{nameless, lost, endless, many, Named(6)}, 0).ok());
+  EXPECT_EQ(state.others().size(), 1u);
+  EXPECT_TRUE(state.others().contains(Id(6)));
+}
+
+TEST(MembershipState, IsBoundedAndKeepsTheLiving) {
+  MembershipOptions options;
+  options.max_members = 4;
+  MembershipState state(Named(1), options, 1, 0);
+  std::vector<Member> members;
+  for (uint64_t i = 2; i < 100; ++i) members.push_back(Named(i));
+  ASSERT_TRUE(state.Merge(members, 0).ok());
+  EXPECT_EQ(state.others().size(), 3u);
+  Member dead = Named(2, 2);
+  dead.state = MemberState::kDead;
+  ASSERT_TRUE(state.Merge(std::vector{dead}, 1).ok());
+  ASSERT_TRUE(state.Merge(std::vector{Named(50)}, 2).ok());
+  EXPECT_EQ(state.others().size(), 3u);
+  EXPECT_TRUE(state.others().contains(Id(50)));
+  EXPECT_FALSE(state.others().contains(Id(2)));
+}
+
+TEST(MembershipState, TriesSeedsWhileItIsAlone) {
+  MembershipState state = Make();
+  EXPECT_TRUE(state.Tick(0).empty());
+  state.AddSeed("10.0.0.9:7340");
+  const auto contacts = state.Tick(1);
+  ASSERT_EQ(contacts.size(), 1u);
+  EXPECT_FALSE(contacts[0].node);
+  EXPECT_THAT(contacts[0].addresses, testing::ElementsAre("10.0.0.9:7340"));
+}
+
+TEST(MembershipState, AVersionTellsChangesFromHeartbeats) {
+  MembershipState state = Make();
+  ASSERT_TRUE(state.Merge(std::vector{Named(2)}, 0).ok());
+  const uint64_t version = state.version();
+  Member beat = Named(2);
+  beat.heartbeat = 7;
+  ASSERT_TRUE(state.Merge(std::vector{beat}, 1).ok());
+  EXPECT_EQ(state.version(), version);
+  beat.heartbeat = 8;
+  beat.data_addresses = {"10.0.0.2:9"};
+  ASSERT_TRUE(state.Merge(std::vector{beat}, 2).ok());
+  EXPECT_GT(state.version(), version);
+}
+
+}  // namespace
+}  // namespace aster::cluster
