@@ -26,8 +26,11 @@ function(aster_module name)
     target_link_libraries(${name}_test PRIVATE aster_${name} ${arg_TEST_DEPS} GTest::gmock GTest::gtest_main)
     target_compile_definitions(${name}_test PRIVATE
       ASTER_SHARED_DIR="${CMAKE_SOURCE_DIR}/../shared" ASTER_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    # Compiling them takes longer than running them.
     if(CMAKE_CROSSCOMPILING)
-      target_compile_options(${name}_test PRIVATE -O1)  # compiling them takes longer than running them
+      target_compile_options(${name}_test PRIVATE -O1)
+    elseif(ASTER_SANITIZE)
+      target_compile_options(${name}_test PRIVATE -O0)
     endif()
     gtest_discover_tests(${name}_test TEST_PREFIX "${name}/" DISCOVERY_MODE PRE_TEST
       PROPERTIES LABELS unit TIMEOUT 300)
