@@ -23,7 +23,7 @@ Result<wire::Message> ThroughTheCodec(wire::Message&& message, uint64_t& bytes) 
   wire::Frame frame = wire::Encode(std::move(message));
   const Bytes head(frame.head);
   const wire::FrameHeader header = TRY(wire::ParseHeader(head.first(wire::kHeaderBytes), {}));
-  bytes = wire::CostOf(header);
+  bytes = wire::CostOf(header.frame_bytes());
   return wire::Decode(header, head.subspan(wire::kHeaderBytes), std::move(frame.payload));
 }
 

@@ -133,6 +133,6 @@ Result<Message> Decode(const FrameHeader& header, Bytes body, Payload&& payload)
   return message;
 }
 
-uint64_t CostOf(const FrameHeader& header) { return header.frame_bytes() + kEventBytes; }
+uint64_t CostOf(uint64_t frame_bytes) { return frame_bytes + kEventBytes; }
 
 }  // namespace aster::wire

@@ -39,6 +39,6 @@ FrameType TypeOf(const Message& message);
 std::string_view NameOf(FrameType type);
 
 // What a message takes of memory while it waits, roughly and never too little: what credit counts.
-uint64_t CostOf(const FrameHeader& header);
+uint64_t CostOf(uint64_t frame_bytes);
 
 }  // namespace aster::wire

@@ -1,0 +1,250 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "net/connection.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "base/check.h"
+
+namespace aster::net {
+namespace {
+
+// Of one connection at a time, so that others have their turn.
+constexpr uint64_t kReadBytesPerStep = uint64_t{8} << 20;
+// How long the last words may take.
+constexpr int64_t kGoodbyeNs = 1 * kNsPerSecond;
+
+}  // namespace
+
+Connection::Connection(const ConnectionOptions& options, const Clock& clock, Owner& owner,
+                       std::shared_ptr<Outbox> outbox, std::optional<wire::NodeId> expected,
+                       std::string where)
+    : options_(options),
+      clock_(clock),
+      owner_(owner),
+      outbox_(std::move(outbox)),
+      expected_(expected),
+      where_(std::move(where)) {}
+
+Connection::~Connection() {
+  if (is_attached_) outbox_->Detach();
+}
+
+void Connection::Start(std::unique_ptr<Stream> stream) { StartWith(std::move(stream)); }
+
+void Connection::Start(std::unique_ptr<TlsStream> stream) {
+  tls_ = stream.get();
+  StartWith(std::move(stream));
+}
+
+void Connection::StartWith(std::unique_ptr<Stream> stream) {
+  CHECK(stream_ == nullptr);
+  stream_ = std::move(stream);
+  state_ = is_dialed() ? State::kConnecting : State::kSecuring;
+  started_ns_ = last_heard_ns_ = last_ping_ns_ = clock_.NowNs();
+}
+
+bool Connection::WantsWrite() const {
+  switch (state_) {
+    case State::kConnecting:
+      return true;
+    case State::kSecuring:
+      return stream_->HasUnsent();
+    case State::kClosed:
+      return false;
+    default:
+      return outbox_->IsBlocked();
+  }
+}
+
+int64_t Connection::deadline_ns() const {
+  switch (state_) {
+    case State::kUp:
+      return std::min(std::max(outbox_->last_sent_ns(), last_ping_ns_) + options_.heartbeat_ns,
+                      last_heard_ns_ + options_.silence_ns);
+    case State::kClosing:
+      return started_ns_ + kGoodbyeNs;
+    case State::kClosed:
+      return clock_.NowNs();
+    default:
+      return started_ns_ + options_.handshake_ns;
+  }
+}
+
+Status Connection::Step(bool is_readable, bool is_writable) {
+  const int64_t now_ns = clock_.NowNs();
+  if (state_ == State::kClosing) {
+    StepClosing(now_ns);
+    return Ok();
+  }
+  if (state_ == State::kConnecting || state_ == State::kSecuring) TRY(Open(is_writable));
+  if (state_ == State::kGreeting || state_ == State::kUp) {
+    if (is_readable || has_more_) TRY(ReadFrames());
+  }
+  TRY(KeepTime(clock_.NowNs()));
+  if (is_attached_) TRY(outbox_->Flush());
+  return Ok();
+}
+
+Status Connection::Open(bool is_writable) {
+  if (state_ == State::kConnecting) {
+    if (!is_writable) return Ok();
+    TRY(FinishConnect(stream_->descriptor()));
+    state_ = State::kSecuring;
+  }
+  TRY(stream_->Flush());
+  if (!TRY(stream_->Prepare())) return Ok();
+  outbox_->Attach(stream_.get());
+  is_attached_ = true;
+  state_ = State::kGreeting;
+  has_more_ = true;  // what came with the last bytes that protect the stream
+  if (is_dialed()) TRY(outbox_->PushControl(MakeHello(options_.self)));
+  return Ok();
+}
+
+Status Connection::ReadFrames() {
+  const uint64_t before_bytes = reader_.read_bytes();
+  has_more_ = false;
+  for (;;) {
+    std::optional<FrameReader::Arrived> arrived = TRY(reader_.Next(*stream_, limits_));
+    if (reader_.read_bytes() > before_bytes) last_heard_ns_ = clock_.NowNs();
+    if (!arrived) return Ok();
+    TRY(Handle(std::move(*arrived)));
+    if (reader_.read_bytes() - before_bytes > kReadBytesPerStep) {
+      has_more_ = true;
+      return Ok();
+    }
+  }
+}
+
+Status Connection::Handle(FrameReader::Arrived arrived) {
+  wire::Message message =
+      TRY(wire::Decode(arrived.header, arrived.body, std::move(arrived.payload)));
+  if (const auto* goodbye = std::get_if<wire::Goodbye>(&message)) {
+    const std::string who = peer_name_.empty() ? "the other side" : peer_name_;
+    return Error(goodbye->why).In(fmt::format("{} says", who));
+  }
+  if (state_ == State::kGreeting) {
+    const auto* hello = std::get_if<wire::Hello>(&message);
+    // ParseHeader lets nothing else pass before a Hello.
+    if (hello == nullptr) return DataLoss("a message before Hello");
+    return HandleHello(*hello);
+  }
+  return HandleMessage(std::move(message), arrived.header);
+}
+
+Status Connection::HandleHello(const wire::Hello& hello) {
+  static_assert(wire::kOldestProtocol == wire::kNewestProtocol,
+                "messages are framed before the version is known: frame them when they are sent");
+  const std::optional<wire::NodeId> proven = tls_ != nullptr ? tls_->peer() : std::nullopt;
+  TRY(CheckHello(options_.self, hello, proven, expected_));
+  peer_ = hello.node;
+  peer_name_ = fmt::format("node {}{}{}{}", peer_.ToText(), hello.name.empty() ? "" : " (",
+                           hello.name, hello.name.empty() ? "" : ")");
+  TRY(owner_.OnHello(*this));
+  if (!is_dialed()) TRY(outbox_->PushControl(MakeHello(options_.self)));
+  TRY(outbox_->Open(hello.credit_bytes, hello.max_frame_bytes));
+  limits_ = {.max_frame_bytes = options_.self.max_frame_bytes, .hello_only = false};
+  state_ = State::kUp;
+  return Ok();
+}
+
+Status Connection::HandleMessage(wire::Message message, const wire::FrameHeader& header) {
+  if (const auto* credit = std::get_if<wire::Credit>(&message)) {
+    return outbox_->AddCredit(credit->bytes);
+  }
+  if (const auto* ping = std::get_if<wire::Ping>(&message)) {
+    return outbox_->PushControl(wire::Pong{ping->stamp});
+  }
+  if (const auto* pong = std::get_if<wire::Pong>(&message)) {
+    const int64_t now_ns = clock_.NowNs();
+    const auto stamp_ns = static_cast<int64_t>(pong->stamp);
+    if (stamp_ns > 0 && stamp_ns <= now_ns) round_trip_ns_ = now_ns - stamp_ns;
+    return Ok();
+  }
+  if (!wire::TakesCredit(header.type)) return DataLoss("a second Hello");
+  const uint64_t cost = wire::CostOf(header.frame_bytes());
+  const uint64_t window_bytes = options_.self.credit_bytes;
+  if (!MayBeUnderWay(untold_bytes_, cost, window_bytes)) {
+    return ResourceExhausted(fmt::format("it sent {} bytes more than its credit of {}",
+                                         untold_bytes_ + cost - window_bytes, window_bytes));
+  }
+  untold_bytes_ += cost;
+  owner_.OnMessage(*this, std::move(message), cost);
+  return Ok();
+}
+
+Status Connection::KeepTime(int64_t now_ns) {
+  if (state_ != State::kUp) {
+    if (now_ns < started_ns_ + options_.handshake_ns) return Ok();
+    const char* reason =
+        state_ == State::kConnecting ? "it does not answer" : "it does not say Hello";
+    return Error(Code::kDeadlineExceeded,
+                 fmt::format("{} within {} ms", reason, options_.handshake_ns / kNsPerMs));
+  }
+  if (now_ns - last_heard_ns_ >= options_.silence_ns) {
+    return Error(Code::kDeadlineExceeded,
+                 fmt::format("nothing was heard for {} ms: is the machine switched off, or its "
+                             "network?",
+                             options_.silence_ns / kNsPerMs));
+  }
+  const uint64_t consumed = consumed_->bytes.load();
+  if (consumed >= UntoldBytes(options_.self.credit_bytes)) {
+    consumed_->bytes -= consumed;
+    untold_bytes_ -= consumed;
+    TRY(outbox_->PushControl(wire::Credit{consumed}));
+  }
+  // Both sides say something at least so often, whatever they hear: a large frame that takes long
+  // in one direction keeps nobody from hearing the other.
+  const bool is_quiet = now_ns - outbox_->last_sent_ns() >= options_.heartbeat_ns;
+  if (is_quiet && now_ns - last_ping_ns_ >= options_.heartbeat_ns) {
+    last_ping_ns_ = now_ns;
+    TRY(outbox_->PushControl(wire::Ping{static_cast<uint64_t>(now_ns)}));
+  }
+  return Ok();
+}
+
+void Connection::Close(const Error& why) {
+  if (state_ == State::kClosing || state_ == State::kClosed) return;
+  outbox_->Drop();
+  if (is_attached_) {
+    // If even that cannot be said, nothing can.
+    const Status said = outbox_->PushControl(wire::Goodbye{why});
+    if (!said.ok()) has_said_all_ = true;
+  }
+  state_ = state_ == State::kConnecting ? State::kClosed : State::kClosing;
+  started_ns_ = clock_.NowNs();
+  if (state_ == State::kClosing) StepClosing(started_ns_);
+}
+
+void Connection::StepClosing(int64_t now_ns) {
+  // Who closes with bytes unread throws away what it said last: read until the other side is
+  // through.
+  if (is_attached_ && !has_said_all_) {
+    if (!outbox_->Flush().ok()) {
+      state_ = State::kClosed;
+      return;
+    }
+    has_said_all_ = outbox_->IsEmpty() && !outbox_->IsBlocked();
+  } else if (!has_said_all_) {
+    has_said_all_ = !stream_->Flush().ok() || !stream_->HasUnsent();
+  }
+  if (has_said_all_) shutdown(descriptor(), SHUT_WR);
+  std::array<uint8_t, 16384> scratch;
+  for (int i = 0; i < 16; ++i) {
+    const ssize_t count = recv(descriptor(), scratch.data(), scratch.size(), 0);
+    if (count > 0) continue;
+    if (count == 0 || (errno != EAGAIN && errno != EINTR)) state_ = State::kClosed;
+    break;
+  }
+  if (now_ns - started_ns_ >= kGoodbyeNs) state_ = State::kClosed;
+}
+
+}  // namespace aster::net

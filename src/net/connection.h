@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// One connection to another node, from the first byte to the last: connecting, protecting, Hello,
+// messages and credit, heartbeats, Goodbye. Driven by somebody else's loop; never waits. Must not
+// know other connections of the same node.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "net/event_queue.h"
+#include "net/frame_reader.h"
+#include "net/handshake.h"
+#include "net/outbox.h"
+#include "net/stream.h"
+#include "net/tls.h"
+#include "wire/messages.h"
+
+namespace aster::net {
+
+struct ConnectionOptions {
+  Introduction self;
+  int64_t handshake_ns = 5 * kNsPerSecond;  // from connecting to Hello; also for the last words
+  int64_t heartbeat_ns = 1 * kNsPerSecond;  // something is said at least so often
+  int64_t silence_ns = 5 * kNsPerSecond;    // a peer that says nothing for so long is dead
+};
+
+// Not for concurrent use, but for its outbox.
+class Connection {
+ public:
+  class Owner {
+   public:
+    virtual ~Owner() = default;
+    // It is known who the other side is. An error refuses it, and it is told.
+    virtual Status OnHello(Connection& connection) = 0;
+    virtual void OnMessage(Connection& connection, wire::Message message, uint64_t cost) = 0;
+  };
+
+  enum class State {
+    kConnecting,  // until the socket is connected
+    kSecuring,    // until the stream may be used
+    kGreeting,    // until the other side's Hello
+    kUp,
+    kClosing,  // saying goodbye
+    kClosed,
+  };
+
+  // Options, clock and owner outlive it. `expected`: whom it was made to reach; nothing for those
+  // who came by themselves.
+  Connection(const ConnectionOptions& options, const Clock& clock, Owner& owner,
+             std::shared_ptr<Outbox> outbox, std::optional<wire::NodeId> expected,
+             std::string where);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  // One of them, at first.
+  void Start(std::unique_ptr<Stream> stream);
+  void Start(std::unique_ptr<TlsStream> stream);
+
+  int descriptor() const { return stream_->descriptor(); }
+  bool WantsWrite() const;
+  // More is to be read although the socket has nothing more.
+  bool HasMore() const { return has_more_ && (state_ == State::kGreeting || state_ == State::kUp); }
+
+  // To be called when the socket can be read or written, when something was put into the outbox,
+  // and from time to time. An error is the end: Close() or destroy it.
+  Status Step(bool is_readable, bool is_writable);
+  // When to call Step() again at the latest.
+  int64_t deadline_ns() const;
+  // The loop did not run for so long: silence in this time says nothing.
+  void Forgive(int64_t pause_ns) { last_heard_ns_ += pause_ns; }
+
+  // Says why and hangs up, as far as that is possible: Step() until kClosed.
+  void Close(const Error& why);
+
+  State state() const { return state_; }
+  bool is_dialed() const { return expected_.has_value(); }
+  // Once OnHello was called.
+  const wire::NodeId& peer() const { return peer_; }
+  const std::string& peer_name() const { return peer_name_; }
+  const std::string& where() const { return where_; }
+  const std::shared_ptr<Outbox>& outbox() const { return outbox_; }
+  const std::shared_ptr<Consumed>& consumed() const { return consumed_; }
+  int64_t round_trip_ns() const { return round_trip_ns_; }  // 0: not measured yet
+  uint64_t received_bytes() const { return reader_.read_bytes(); }
+  // So much may be consumed before the other side is told.
+  static uint64_t UntoldBytes(uint64_t window_bytes) { return window_bytes / 4; }
+
+ private:
+  void StartWith(std::unique_ptr<Stream> stream);
+  Status Open(bool is_writable);
+  Status ReadFrames();
+  Status Handle(FrameReader::Arrived arrived);
+  Status HandleHello(const wire::Hello& hello);
+  Status HandleMessage(wire::Message message, const wire::FrameHeader& header);
+  Status KeepTime(int64_t now_ns);
+  void StepClosing(int64_t now_ns);
+
+  const ConnectionOptions& options_;
+  const Clock& clock_;
+  Owner& owner_;
+  const std::shared_ptr<Outbox> outbox_;
+  const std::optional<wire::NodeId> expected_;
+  const std::string where_;
+  const std::shared_ptr<Consumed> consumed_ = std::make_shared<Consumed>();
+
+  std::unique_ptr<Stream> stream_;
+  TlsStream* tls_ = nullptr;  // stream_, if it is one
+  FrameReader reader_;
+  State state_ = State::kConnecting;
+  bool is_attached_ = false;  // the outbox to the stream
+  bool has_said_all_ = false;
+  bool has_more_ = false;
+  wire::Limits limits_{.max_frame_bytes = wire::kMaxGreetingBytes, .hello_only = true};
+  wire::NodeId peer_;
+  std::string peer_name_;
+  uint64_t untold_bytes_ = 0;  // received, and not given credit for again
+  int64_t started_ns_ = 0;     // connecting, or closing
+  int64_t last_heard_ns_ = 0;
+  int64_t last_ping_ns_ = 0;
+  int64_t round_trip_ns_ = 0;
+};
+
+}  // namespace aster::net

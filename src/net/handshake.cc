@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "net/handshake.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "net/certificate.h"
+#include "wire/frame.h"
+
+namespace aster::net {
+namespace {
+
+// Less would be spent on a single row of some models.
+constexpr uint64_t kLeastFrameBytes = 65536;
+
+Status CheckIdentity(const Introduction& self, const wire::Hello& hello,
+                     const std::optional<wire::NodeId>& proven,
+                     const std::optional<wire::NodeId>& expected) {
+  if (proven ? hello.node != *proven : self.password.empty()) {
+    return Error(Code::kUnauthenticated,
+                 fmt::format("it says that it is node {}, and its certificate says {}",
+                             hello.node.ToText(), proven ? proven->ToText() : "nothing"));
+  }
+  if (!proven && !EqualSecrets(hello.password, self.password)) {
+    return Error(Code::kUnauthenticated,
+                 "wrong password: only nodes that were started together talk to each other");
+  }
+  if (expected && hello.node != *expected) {
+    return Error(Code::kUnauthenticated,
+                 fmt::format("node {} is there, where {} was expected: its address has changed",
+                             hello.node.ToText(), expected->ToText()));
+  }
+  if (hello.node == self.node) {
+    return InvalidArgument(
+        fmt::format("it has this node's own identity ({}): every machine needs one of its own",
+                    hello.node.ToText()));
+  }
+  return Ok();
+}
+
+}  // namespace
+
+wire::Hello MakeHello(const Introduction& self) {
+  wire::Hello hello;
+  hello.oldest_protocol = wire::kOldestProtocol;
+  hello.newest_protocol = wire::kNewestProtocol;
+  hello.arithmetic = self.arithmetic;
+  hello.node = self.node;
+  hello.name = self.name;
+  hello.max_frame_bytes = self.max_frame_bytes;
+  hello.credit_bytes = self.credit_bytes;
+  hello.password = self.password;
+  return hello;
+}
+
+Result<uint16_t> CheckHello(const Introduction& self, const wire::Hello& hello,
+                            const std::optional<wire::NodeId>& proven,
+                            const std::optional<wire::NodeId>& expected) {
+  TRY(CheckIdentity(self, hello, proven, expected));
+  if (hello.oldest_protocol > wire::kNewestProtocol ||
+      hello.newest_protocol < wire::kOldestProtocol ||
+      hello.oldest_protocol > hello.newest_protocol) {
+    return FailedPrecondition(
+        fmt::format("node {} speaks protocols {} to {}, node {} speaks {} to {}: bring both to the "
+                    "same version "
+                    "of the program",
+                    self.node.ToText(), wire::kOldestProtocol, wire::kNewestProtocol,
+                    hello.node.ToText(), hello.oldest_protocol, hello.newest_protocol));
+  }
+  if (hello.arithmetic != self.arithmetic) {
+    return FailedPrecondition(
+        fmt::format("node {} computes with arithmetic {}, node {} with {}: their results would not "
+                    "fit together; bring both to the same version of the program",
+                    self.node.ToText(), self.arithmetic, hello.node.ToText(), hello.arithmetic));
+  }
+  if (hello.max_frame_bytes < kLeastFrameBytes || hello.credit_bytes < kLeastFrameBytes) {
+    return InvalidArgument(fmt::format(
+        "node {} takes frames of {} bytes and {} at once, where {} are "
+        "needed at least",
+        hello.node.ToText(), hello.max_frame_bytes, hello.credit_bytes, kLeastFrameBytes));
+  }
+  return std::min(wire::kNewestProtocol, hello.newest_protocol);
+}
+
+}  // namespace aster::net

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Addresses and TCP sockets that never block, in IPv4 and IPv6. Must not know what is said through
+// them.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace aster::net {
+
+// One address of a machine, and a port.
+struct Endpoint {
+  sockaddr_storage address{};
+  socklen_t size = 0;
+
+  bool is_loopback() const;
+  uint16_t port() const;
+  // "192.168.0.7:7777", "[fe80::1]:7777".
+  std::string ToText() const;
+};
+
+// "example:7777", "192.168.0.7:7777", "[::1]:7777"; a port of 0 where one listens means any.
+struct HostPort {
+  std::string host;
+  std::string port;  // digits
+
+  bool is_numeric() const;  // needs nobody to be asked
+};
+Result<HostPort> ParseHostPort(std::string_view text);
+// May ask name servers and take long; not where is_numeric().
+Result<std::vector<Endpoint>> Resolve(const HostPort& host_port);
+
+// Owns a descriptor.
+class Socket {
+ public:
+  Socket() = default;
+  explicit Socket(int descriptor) : descriptor_(descriptor) {}
+  Socket(Socket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  Socket& operator=(Socket&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+  }
+  ~Socket();
+
+  int descriptor() const { return descriptor_; }
+  bool is_open() const { return descriptor_ >= 0; }
+
+ private:
+  int descriptor_ = -1;
+};
+
+Result<Socket> Listen(const Endpoint& endpoint);
+// Where a listening or connected socket is, and who is at its other end.
+Result<Endpoint> LocalEndpoint(const Socket& socket);
+Result<Endpoint> RemoteEndpoint(const Socket& socket);
+// The next connection, or a socket that is not open where none waits.
+Result<Socket> Accept(const Socket& listener);
+// Begins to connect; once the socket can be written to, FinishConnect says how it went.
+Result<Socket> BeginConnect(const Endpoint& endpoint);
+Status FinishConnect(int descriptor);
+
+}  // namespace aster::net

@@ -1,0 +1,522 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "net/tcp_network.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "base/log.h"
+#include "net/certificate.h"
+
+namespace aster::net {
+
+using wire::NodeId;
+
+namespace {
+
+// What leaves from the thread that sends: more would keep it from its work for longer than waking
+// the loop takes.
+constexpr uint64_t kDirectBytes = 256 << 10;
+constexpr int64_t kFirstPauseNs = 100 * kNsPerMs;
+constexpr int64_t kLongestPauseNs = 2 * kNsPerSecond;
+constexpr int64_t kNoteNs = 500 * kNsPerMs;
+// A loop that was away for longer (a machine that slept) does not count it as others' silence.
+constexpr int64_t kPauseNs = 2 * kNsPerSecond;
+// Enough for every node of a cluster to say goodbye at once.
+constexpr size_t kMaxClosing = 64;
+
+Introduction IntroductionOf(const TcpOptions& options, const NodeId& self) {
+  return {.node = self,
+          .name = options.name,
+          .arithmetic = options.arithmetic,
+          .max_frame_bytes = options.max_frame_bytes,
+          .credit_bytes = options.credit_bytes,
+          .password = options.credentials.password};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TcpNetwork>> TcpNetwork::Start(TcpOptions options) {
+  NodeId self = options.credentials.node;
+  std::unique_ptr<TlsContext> tls;
+  if (options.credentials.has_certificate()) {
+    options.credentials.password.clear();
+    tls = TRY(TlsContext::Make(options.credentials));
+    self = TRY(NodeIdOfCertificate(options.credentials.certificate));
+  } else if (options.credentials.password.size() < 32) {
+    return InvalidArgument(
+        "neither certificates nor a password of 32 random bytes: make a cluster with `aster "
+        "cluster "
+        "init`, or join one");
+  }
+  std::unique_ptr<TcpNetwork> network(
+      new TcpNetwork(std::move(options), self, std::move(tls)));  // tidy: allow(ownership) private
+  TRY(network->OpenListeners());
+  try {
+    network->loop_ = std::thread([network = network.get()] { network->Run(); });
+  } catch (const std::system_error& error) {
+    return ResourceExhausted(fmt::format("no thread for the network: {}", error.what()));
+  }
+  return network;
+}
+
+TcpNetwork::TcpNetwork(TcpOptions options, const NodeId& self, std::unique_ptr<TlsContext> tls)
+    : options_(std::move(options)),
+      connection_options_{.self = IntroductionOf(options_, self),
+                          .handshake_ns = options_.handshake_ns,
+                          .heartbeat_ns = options_.heartbeat_ns,
+                          .silence_ns = options_.silence_ns},
+      tls_(std::move(tls)) {}
+
+TcpNetwork::~TcpNetwork() {
+  is_stopping_.store(true);
+  waker_->Wake();
+  if (loop_.joinable()) loop_.join();
+}
+
+Status TcpNetwork::OpenListeners() {
+  for (const std::string& address : options_.listen) {
+    const HostPort host_port = TRY(ParseHostPort(address));
+    for (const Endpoint& endpoint : TRY(Resolve(host_port).In("--listen"))) {
+      if (tls_ == nullptr && !endpoint.is_loopback()) {
+        return FailedPrecondition(fmt::format(
+            "{} can be reached from other machines, and this node has no certificate: make a "
+            "cluster (`aster cluster init`) or join one, or listen on 127.0.0.1",
+            endpoint.ToText()));
+      }
+      Socket listener = TRY(Listen(endpoint));
+      addresses_.push_back(TRY(LocalEndpoint(listener)).ToText());
+      listeners_.push_back(std::move(listener));
+    }
+  }
+  return Ok();
+}
+
+// --- What others ask for.
+
+void TcpNetwork::Dial(Peer& peer, const NodeId& node) {
+  peer.outbox = std::make_shared<Outbox>(clock_, options_.max_queue_bytes);
+  requests_.push_back({Request::Kind::kDial, node, std::nullopt});
+}
+
+void TcpNetwork::Introduce(const NodeId& node, const std::vector<std::string>& addresses) {
+  if (node == self()) return;
+  {
+    MutexLock lock(mu_);
+    Peer& peer = peers_[node];
+    peer.addresses = addresses;
+    if (peer.outbox || peer.is_up) return;
+    Dial(peer, node);
+  }
+  waker_->Wake();
+}
+
+Status TcpNetwork::PushTo(const NodeId& to, wire::Frame frame, std::shared_ptr<Outbox>& outbox) {
+  MutexLock lock(mu_);
+  const auto found = peers_.find(to);
+  if (found == peers_.end() || (!found->second.incoming && found->second.addresses.empty())) {
+    return FailedPrecondition(
+        fmt::format("nobody said where node {} is: introduce it first", to.ToText()));
+  }
+  Peer& peer = found->second;
+  if (!peer.outbox) peer.outbox = peer.incoming;
+  if (!peer.outbox) Dial(peer, to);
+  outbox = peer.outbox;
+  const bool is_too_large = frame.size_bytes() > peer.outbox->max_frame_bytes();
+  Status pushed = peer.outbox->Push(std::move(frame));
+  if (pushed.ok()) return Ok();
+  Error why = std::move(pushed).error().In(fmt::format("node {}", to.ToText()));
+  if (!is_too_large) requests_.push_back({Request::Kind::kBreak, to, why});
+  return why;
+}
+
+Status TcpNetwork::Send(const NodeId& to, wire::Message message) {
+  if (to == self()) {
+    if (events_.waiting_cost() > options_.max_queue_bytes) {
+      return ResourceExhausted("this node does not take what it sends to itself");
+    }
+    events_.Push({Event::Kind::kMessage, to, std::move(message), Ok()}, 0, nullptr);
+    return Ok();
+  }
+  wire::Frame frame = wire::Encode(std::move(message), {.checksum_payload = tls_ == nullptr});
+  std::shared_ptr<Outbox> outbox;
+  Status pushed = PushTo(to, std::move(frame), outbox);
+  if (!pushed.ok() || !outbox->TryFlush(kDirectBytes)) waker_->Wake();
+  return pushed;
+}
+
+std::optional<Event> TcpNetwork::Receive(int64_t deadline_ns) {
+  std::optional<EventQueue::Taken> taken = events_.Take(deadline_ns);
+  if (!taken) return std::nullopt;
+  if (taken->consumed_bytes >= Connection::UntoldBytes(options_.credit_bytes)) waker_->Wake();
+  return std::move(taken->event);
+}
+
+std::vector<PeerStatus> TcpNetwork::Peers() const {
+  MutexLock lock(mu_);
+  std::vector<PeerStatus> statuses;
+  for (const auto& [node, peer] : peers_) {
+    PeerStatus status = peer.status;
+    status.node = node;
+    status.name = peer.name;
+    status.is_up = peer.is_up;
+    status.queued_bytes = peer.outbox ? peer.outbox->queued_bytes() : 0;
+    statuses.push_back(std::move(status));
+  }
+  return statuses;
+}
+
+void TcpNetwork::Disconnect(const NodeId& node, Error why) {
+  {
+    MutexLock lock(mu_);
+    requests_.push_back({Request::Kind::kBreak, node, std::move(why)});
+  }
+  waker_->Wake();
+}
+
+// --- The loop.
+
+Status TcpNetwork::OnHello(Connection& connection) {
+  const NodeId node = connection.peer();
+  if (options_.admit) TRY(options_.admit(node));
+  if (connection.is_dialed()) return Ok();
+  if (incoming_.size() >= options_.max_connections && !incoming_.contains(node)) {
+    return ResourceExhausted(
+        fmt::format("{} nodes are connected already", options_.max_connections));
+  }
+  return Ok();
+}
+
+void TcpNetwork::OnMessage(Connection& connection, wire::Message message, uint64_t cost) {
+  events_.Push({Event::Kind::kMessage, connection.peer(), std::move(message), Ok()}, cost,
+               connection.consumed());
+}
+
+std::vector<Connection*> TcpNetwork::Everybody() {
+  std::vector<Connection*> all;
+  for (auto& [node, outgoing] : outgoing_) {
+    if (outgoing.connection) all.push_back(outgoing.connection.get());
+  }
+  for (auto& [node, connection] : incoming_) all.push_back(connection.get());
+  for (auto& connection : strangers_) all.push_back(connection.get());
+  for (auto& connection : closing_) all.push_back(connection.get());
+  return all;
+}
+
+int64_t TcpNetwork::NextDeadline() {
+  int64_t deadline_ns = clock_.NowNs() + kNsPerSecond;
+  for (Connection* connection : Everybody()) {
+    if (connection->HasMore()) return 0;
+    deadline_ns = std::min(deadline_ns, connection->deadline_ns());
+  }
+  for (const auto& [node, outgoing] : outgoing_) {
+    if (!outgoing.connection && !outgoing.resolution) {
+      deadline_ns = std::min(deadline_ns, outgoing.begin_ns);
+    }
+  }
+  return deadline_ns;
+}
+
+void TcpNetwork::Run() {
+  int64_t last_ns = clock_.NowNs();
+  while (!is_stopping_.load()) {
+    std::vector<pollfd> polled = {{waker_->descriptor(), POLLIN, 0}};
+    for (const Socket& listener : listeners_) polled.push_back({listener.descriptor(), POLLIN, 0});
+    for (Connection* connection : Everybody()) {
+      const int events = POLLIN | (connection->WantsWrite() ? POLLOUT : 0);
+      polled.push_back({connection->descriptor(), static_cast<short>(events), 0});
+    }
+    const int64_t wait_ns = std::max<int64_t>(0, NextDeadline() - clock_.NowNs());
+    poll(polled.data(), polled.size(),
+         static_cast<int>(std::min<int64_t>((wait_ns + kNsPerMs - 1) / kNsPerMs, 1000)));
+    waker_->Reset();
+
+    const int64_t now_ns = clock_.NowNs();
+    if (now_ns - last_ns > kPauseNs) {
+      for (Connection* connection : Everybody()) connection->Forgive(now_ns - last_ns);
+    }
+    last_ns = now_ns;
+    std::map<int, short> ready;
+    for (const pollfd& entry : polled) {
+      if (entry.revents != 0) ready[entry.fd] = entry.revents;
+    }
+    TakeRequests();
+    StepAll(ready);
+    for (const Socket& listener : listeners_) {
+      if (ready.contains(listener.descriptor())) AcceptAll(listener);
+    }
+    if (now_ns - noted_ns_ >= kNoteNs) NoteStatus();
+  }
+  SayGoodbye();
+}
+
+void TcpNetwork::AcceptAll(const Socket& listener) {
+  for (size_t i = 0; i < options_.max_strangers; ++i) {
+    Result<Socket> accepted = Accept(listener);
+    if (!accepted.ok()) {
+      // Out of descriptors, most likely: strangers go first.
+      log::Warn("cannot take a connection", {{"why", accepted.error().message()}});
+      if (!strangers_.empty()) strangers_.pop_front();
+      return;
+    }
+    if (!accepted->is_open()) return;
+    const Result<Endpoint> remote = RemoteEndpoint(*accepted);
+    if (!remote.ok()) continue;
+    auto connection = std::make_unique<Connection>(
+        connection_options_, clock_, static_cast<Connection::Owner&>(*this),
+        std::make_shared<Outbox>(clock_, options_.max_queue_bytes), std::nullopt, remote->ToText());
+    if (tls_ == nullptr) {
+      connection->Start(MakePlainStream(std::move(*accepted)));
+    } else {
+      Result<std::unique_ptr<TlsStream>> stream = tls_->MakeStream(std::move(*accepted), true);
+      if (!stream.ok()) continue;
+      connection->Start(std::move(*stream));
+    }
+    if (strangers_.size() >= options_.max_strangers) strangers_.pop_front();
+    strangers_.push_back(std::move(connection));
+  }
+}
+
+void TcpNetwork::TakeRequests() {
+  std::vector<Request> requests;
+  {
+    MutexLock lock(mu_);
+    requests.swap(requests_);
+    for (const Request& request : requests) {
+      if (request.kind != Request::Kind::kDial || outgoing_.contains(request.node)) continue;
+      const Peer& peer = peers_.at(request.node);
+      if (!peer.outbox) continue;
+      Outgoing outgoing;
+      outgoing.outbox = peer.outbox;
+      outgoing.resolution = std::make_unique<Resolution>(peer.addresses, waker_);
+      outgoing.begin_ns = std::max(clock_.NowNs(), backoffs_[request.node].next_ns);
+      outgoing_.emplace(request.node, std::move(outgoing));
+    }
+  }
+  for (const Request& request : requests) {
+    if (request.kind == Request::Kind::kBreak) Break(request.node, *request.why);
+  }
+}
+
+void TcpNetwork::StepAll(const std::map<int, short>& ready) {
+  std::vector<NodeId> nodes;
+  for (const auto& [node, outgoing] : outgoing_) nodes.push_back(node);
+  for (const NodeId& node : nodes) {
+    const auto found = outgoing_.find(node);
+    if (found != outgoing_.end()) StepOutgoing(node, found->second, ready);
+  }
+  nodes.clear();
+  for (const auto& [node, connection] : incoming_) nodes.push_back(node);
+  for (const NodeId& node : nodes) {
+    const auto found = incoming_.find(node);
+    if (found == incoming_.end()) continue;
+    const Status status = StepConnection(*found->second, ready);
+    if (!status.ok()) Break(node, status.error());
+  }
+  StepStrangers(ready);
+  StepClosing(ready);
+}
+
+Status TcpNetwork::StepConnection(Connection& connection, const std::map<int, short>& ready) {
+  const auto found = ready.find(connection.descriptor());
+  const int events = found == ready.end() ? 0 : found->second;
+  const bool is_broken = (events & (POLLERR | POLLHUP)) != 0;
+  return connection.Step((events & POLLIN) != 0 || is_broken, (events & POLLOUT) != 0 || is_broken);
+}
+
+void TcpNetwork::StepOutgoing(const NodeId& node, Outgoing& outgoing,
+                              const std::map<int, short>& ready) {
+  if (!outgoing.connection) {
+    const Status status = StepDial(node, outgoing);
+    if (!status.ok()) DialFailed(node, status.error());
+    return;
+  }
+  Connection& connection = *outgoing.connection;
+  const bool was_up = connection.state() == Connection::State::kUp;
+  const Status status = StepConnection(connection, ready);
+  if (status.ok()) {
+    if (was_up || connection.state() != Connection::State::kUp) return;
+    backoffs_.erase(node);
+    MutexLock lock(mu_);
+    Peer& peer = peers_.at(node);
+    peer.name = connection.peer_name();
+    if (std::exchange(peer.is_up, true)) return;
+    events_.Push({Event::Kind::kUp, node, {}, Ok()}, 0, nullptr);
+    return;
+  }
+  const Error why = Error(status.error()).In(connection.where());
+  if (was_up) return Break(node, why);
+  // Another of its addresses may be better: what waits is kept for it.
+  outgoing.reasons += (outgoing.reasons.empty() ? "" : "; ") + why.message();
+  {
+    MutexLock lock(mu_);
+    auto next = std::make_shared<Outbox>(clock_, options_.max_queue_bytes);
+    outgoing.outbox->MoveMessagesTo(*next);
+    outgoing.outbox = peers_.at(node).outbox = std::move(next);
+  }
+  LetGo(std::move(outgoing.connection), why);
+}
+
+Status TcpNetwork::StepDial(const NodeId& node, Outgoing& outgoing) {
+  if (outgoing.resolution) {
+    std::optional<Result<std::vector<Endpoint>>> found = outgoing.resolution->Take();
+    if (!found) return Ok();
+    outgoing.resolution.reset();
+    outgoing.endpoints = TRY(std::move(*found));
+  }
+  if (clock_.NowNs() < outgoing.begin_ns) return Ok();
+  while (outgoing.next_endpoint < outgoing.endpoints.size()) {
+    const Endpoint& endpoint = outgoing.endpoints[outgoing.next_endpoint++];
+    Result<std::unique_ptr<Connection>> connection = Connect(node, outgoing, endpoint);
+    if (connection.ok()) {
+      outgoing.connection = std::move(*connection);
+      return Ok();
+    }
+    outgoing.reasons += (outgoing.reasons.empty() ? "" : "; ") +
+                        std::move(connection).error().In(endpoint.ToText()).message();
+  }
+  return Error(Code::kUnavailable, outgoing.reasons);
+}
+
+Result<std::unique_ptr<Connection>> TcpNetwork::Connect(const NodeId& node,
+                                                        const Outgoing& outgoing,
+                                                        const Endpoint& endpoint) {
+  if (tls_ == nullptr && !endpoint.is_loopback()) {
+    return FailedPrecondition(
+        "that is another machine, and this node has no certificate: make a cluster with `aster "
+        "cluster init`, or join one");
+  }
+  Socket socket = TRY(BeginConnect(endpoint));
+  auto connection = std::make_unique<Connection>(connection_options_, clock_,
+                                                 static_cast<Connection::Owner&>(*this),
+                                                 outgoing.outbox, node, endpoint.ToText());
+  if (tls_ == nullptr) {
+    connection->Start(MakePlainStream(std::move(socket)));
+  } else {
+    connection->Start(TRY(tls_->MakeStream(std::move(socket), false)));
+  }
+  return connection;
+}
+
+void TcpNetwork::StepStrangers(const std::map<int, short>& ready) {
+  for (auto place = strangers_.begin(); place != strangers_.end();) {
+    Connection& connection = **place;
+    const Status status = StepConnection(connection, ready);
+    if (status.ok() && connection.state() != Connection::State::kUp) {
+      ++place;
+      continue;
+    }
+    std::unique_ptr<Connection> owned = std::move(*place);
+    place = strangers_.erase(place);
+    if (!status.ok()) {
+      log::Debug("refused a connection",
+                 {{"from", owned->where()}, {"why", status.error().message()}});
+      LetGo(std::move(owned), status.error());
+      continue;
+    }
+    const NodeId node = owned->peer();
+    if (incoming_.contains(node)) {
+      Break(node, Error(Code::kAborted, "it connected again: it was restarted, or lost us"));
+    }
+    MutexLock lock(mu_);
+    Peer& peer = peers_[node];
+    peer.name = owned->peer_name();
+    peer.incoming = owned->outbox();
+    incoming_[node] = std::move(owned);
+    if (!std::exchange(peer.is_up, true)) {
+      events_.Push({Event::Kind::kUp, node, {}, Ok()}, 0, nullptr);
+    }
+  }
+}
+
+void TcpNetwork::StepClosing(const std::map<int, short>& ready) {
+  for (auto place = closing_.begin(); place != closing_.end();) {
+    const Status status = StepConnection(**place, ready);
+    const bool is_over = !status.ok() || (*place)->state() == Connection::State::kClosed;
+    place = is_over ? closing_.erase(place) : std::next(place);
+  }
+}
+
+void TcpNetwork::LetGo(std::unique_ptr<Connection> connection, const Error& why) {
+  connection->Close(why);
+  if (connection->state() == Connection::State::kClosed) return;
+  if (closing_.size() >= kMaxClosing) closing_.pop_front();
+  closing_.push_back(std::move(connection));
+}
+
+void TcpNetwork::DialFailed(const NodeId& node, const Error& why) {
+  Backoff& backoff = backoffs_[node];
+  backoff.pause_ns = std::clamp(2 * backoff.pause_ns, kFirstPauseNs, kLongestPauseNs);
+  backoff.next_ns = clock_.NowNs() + backoff.pause_ns;
+  {
+    MutexLock lock(mu_);
+    Peer& peer = peers_.at(node);
+    if (peer.incoming) {
+      // It reached us, so that is the way back too.
+      outgoing_.at(node).outbox->MoveMessagesTo(*peer.incoming);
+      peer.outbox = peer.incoming;
+      outgoing_.erase(node);
+      waker_->Wake();
+      return;
+    }
+  }
+  Break(node, why);
+}
+
+void TcpNetwork::Break(const NodeId& node, const Error& why) {
+  const auto outgoing = outgoing_.find(node);
+  if (outgoing != outgoing_.end()) {
+    if (outgoing->second.connection) LetGo(std::move(outgoing->second.connection), why);
+    outgoing_.erase(outgoing);
+  }
+  const auto incoming = incoming_.find(node);
+  if (incoming != incoming_.end()) {
+    LetGo(std::move(incoming->second), why);
+    incoming_.erase(incoming);
+  }
+  MutexLock lock(mu_);
+  const auto found = peers_.find(node);
+  if (found == peers_.end()) return;
+  Peer& peer = found->second;
+  const bool is_news = peer.is_up || peer.outbox;
+  peer.outbox.reset();
+  peer.incoming.reset();
+  peer.is_up = false;
+  if (!is_news) return;
+  const std::string who = peer.name.empty() ? fmt::format("node {}", node.ToText()) : peer.name;
+  events_.Push({Event::Kind::kDown, node, {}, Error(why).In(who)}, 0, nullptr);
+}
+
+void TcpNetwork::NoteStatus() {
+  noted_ns_ = clock_.NowNs();
+  MutexLock lock(mu_);
+  for (auto& [node, peer] : peers_) {
+    PeerStatus status;
+    const auto add = [&](const Connection& connection) {
+      status.sent_bytes += connection.outbox()->sent_bytes();
+      status.received_bytes += connection.received_bytes();
+      const int64_t round_trip_ns = connection.round_trip_ns();
+      if (round_trip_ns > 0) status.round_trip_ns = round_trip_ns;
+    };
+    const auto outgoing = outgoing_.find(node);
+    if (outgoing != outgoing_.end() && outgoing->second.connection) {
+      add(*outgoing->second.connection);
+    }
+    const auto incoming = incoming_.find(node);
+    if (incoming != incoming_.end()) add(*incoming->second);
+    peer.status = status;
+  }
+}
+
+void TcpNetwork::SayGoodbye() {
+  const Error why(Code::kUnavailable, "this node stops");
+  for (Connection* connection : Everybody()) connection->Close(why);
+  // What the sockets take now is said; nobody waits for more.
+}
+
+}  // namespace aster::net

@@ -1,0 +1,174 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The Network of real machines: TCP, protected by TLS unless it never leaves this machine. One
+// thread moves all bytes; small messages leave from the thread that sends them. Must not know what
+// messages mean.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/result.h"
+#include "net/connection.h"
+#include "net/credentials.h"
+#include "net/event_queue.h"
+#include "net/network.h"
+#include "net/resolution.h"
+#include "net/socket.h"
+#include "net/tls.h"
+#include "net/waker.h"
+
+namespace aster::net {
+
+struct TcpOptions {
+  Credentials credentials;
+  // HOST:PORT each; port 0 takes any that is free. Without certificates only loopback. None: this
+  // node reaches out and cannot be reached.
+  std::vector<std::string> listen;
+  std::string name;         // for people
+  uint32_t arithmetic = 0;  // nodes that compute otherwise are refused
+
+  uint64_t max_frame_bytes = uint64_t{512} << 20;  // that this node takes
+  uint64_t credit_bytes = uint64_t{64} << 20;      // that wait here until they are received
+  uint64_t max_queue_bytes = uint64_t{512} << 20;  // that wait for one node, or it is down
+  int64_t handshake_ns = 5 * kNsPerSecond;
+  int64_t heartbeat_ns = 1 * kNsPerSecond;
+  int64_t silence_ns = 5 * kNsPerSecond;
+  size_t max_strangers = 32;     // connections that have not said who they are; the oldest goes
+  size_t max_connections = 256;  // of nodes
+  // Asked for every connection, by the network's thread: an error refuses a node that has proven
+  // who it is. Nodes that were revoked, for example.
+  std::function<Status(const wire::NodeId&)> admit;
+};
+
+// How things are with one node.
+struct PeerStatus {
+  wire::NodeId node;
+  std::string name;
+  bool is_up = false;
+  int64_t round_trip_ns = 0;  // of the last heartbeat; 0: not measured
+  uint64_t sent_bytes = 0;
+  uint64_t received_bytes = 0;
+  uint64_t queued_bytes = 0;
+};
+
+// Safe for concurrent use, but that one thread receives.
+class TcpNetwork final : public Network, private Connection::Owner {
+ public:
+  static Result<std::unique_ptr<TcpNetwork>> Start(TcpOptions options);
+  // Says goodbye to everybody.
+  ~TcpNetwork() override;
+
+  wire::NodeId self() const override { return connection_options_.self.node; }
+  void Introduce(const wire::NodeId& node, const std::vector<std::string>& addresses) override
+      EXCLUDES(mu_);
+  Status Send(const wire::NodeId& to, wire::Message message) override EXCLUDES(mu_);
+  std::optional<Event> Receive(int64_t deadline_ns) override;
+  const Clock& clock() const override { return clock_; }
+
+  // Where it really listens.
+  const std::vector<std::string>& addresses() const { return addresses_; }
+  std::vector<PeerStatus> Peers() const EXCLUDES(mu_);
+  // Hangs up, telling the node why: kDown follows. For nodes that were revoked.
+  void Disconnect(const wire::NodeId& node, Error why) EXCLUDES(mu_);
+
+ private:
+  // What all threads know of a node.
+  struct Peer {
+    std::vector<std::string> addresses;
+    std::string name;
+    std::shared_ptr<Outbox> outbox;    // where messages go now; nothing after it went down
+    std::shared_ptr<Outbox> incoming;  // of the connection that it made, while that is up
+    bool is_up = false;
+    PeerStatus status;  // what the loop last saw
+  };
+  // What the loop is asked to do.
+  struct Request {
+    enum class Kind : uint8_t { kDial, kBreak };
+    Kind kind;
+    wire::NodeId node;
+    std::optional<Error> why;  // of kBreak
+  };
+  // An attempt to reach a node, or the connection that came of it. Of the loop.
+  struct Outgoing {
+    std::shared_ptr<Outbox> outbox;
+    std::unique_ptr<Resolution> resolution;
+    std::vector<Endpoint> endpoints;
+    size_t next_endpoint = 0;
+    std::string reasons;  // why earlier endpoints failed
+    int64_t begin_ns = 0;
+    std::unique_ptr<Connection> connection;
+  };
+  struct Backoff {
+    int64_t next_ns = 0;  // no attempt before
+    int64_t pause_ns = 0;
+  };
+
+  TcpNetwork(TcpOptions options, const wire::NodeId& self, std::unique_ptr<TlsContext> tls);
+  Status OpenListeners();
+
+  void Dial(Peer& peer, const wire::NodeId& node) REQUIRES(mu_);
+  Status PushTo(const wire::NodeId& to, wire::Frame frame, std::shared_ptr<Outbox>& outbox)
+      EXCLUDES(mu_);
+
+  // The rest is the loop's thread's.
+  Status OnHello(Connection& connection) override EXCLUDES(mu_);
+  void OnMessage(Connection& connection, wire::Message message, uint64_t cost) override;
+
+  void Run();
+  std::vector<Connection*> Everybody();
+  int64_t NextDeadline();
+  void AcceptAll(const Socket& listener);
+  void TakeRequests() EXCLUDES(mu_);
+  void StepAll(const std::map<int, short>& ready);
+  void StepOutgoing(const wire::NodeId& node, Outgoing& outgoing,
+                    const std::map<int, short>& ready);
+  Status StepDial(const wire::NodeId& node, Outgoing& outgoing);
+  Result<std::unique_ptr<Connection>> Connect(const wire::NodeId& node, const Outgoing& outgoing,
+                                              const Endpoint& endpoint);
+  Status StepConnection(Connection& connection, const std::map<int, short>& ready);
+  void StepStrangers(const std::map<int, short>& ready);
+  void StepClosing(const std::map<int, short>& ready);
+  void DialFailed(const wire::NodeId& node, const Error& why) EXCLUDES(mu_);
+  void Break(const wire::NodeId& node, const Error& why) EXCLUDES(mu_);
+  void LetGo(std::unique_ptr<Connection> connection, const Error& why);
+  void NoteStatus() EXCLUDES(mu_);
+  void SayGoodbye();
+
+  const TcpOptions options_;
+  const ConnectionOptions connection_options_;
+  const std::unique_ptr<TlsContext> tls_;  // nothing: a password instead
+  SystemClock clock_;
+  const std::shared_ptr<Waker> waker_ = std::make_shared<Waker>();
+  EventQueue events_{clock_};
+  std::vector<Socket> listeners_;
+  std::vector<std::string> addresses_;
+  std::atomic<bool> is_stopping_ = false;
+
+  mutable Mutex mu_;
+  std::map<wire::NodeId, Peer> peers_ GUARDED_BY(mu_);
+  std::vector<Request> requests_ GUARDED_BY(mu_);
+
+  // Of the loop's thread.
+  std::map<wire::NodeId, Outgoing> outgoing_;
+  std::map<wire::NodeId, std::unique_ptr<Connection>> incoming_;
+  std::list<std::unique_ptr<Connection>> strangers_;  // the oldest first
+  std::list<std::unique_ptr<Connection>> closing_;
+  std::map<wire::NodeId, Backoff> backoffs_;
+  int64_t noted_ns_ = 0;
+
+  std::thread loop_;  // last: it uses all the others
+};
+
+}  // namespace aster::net

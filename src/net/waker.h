@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Ends another thread's poll(). Must not know what it waits for.
+#pragma once
+
+#include <atomic>
+
+#include "net/socket.h"
+
+namespace aster::net {
+
+// Safe for concurrent use.
+class Waker {
+ public:
+  Waker();
+
+  void Wake();
+  // To be polled for reading.
+  int descriptor() const { return event_.descriptor(); }
+  // Before looking at what others have left: who comes later wakes again.
+  void Reset();
+
+ private:
+  const Socket event_;
+  std::atomic<bool> is_awake_ = false;
+};
+
+}  // namespace aster::net
