@@ -9,9 +9,8 @@
 
 namespace aster::engine {
 
-Result<Generated> Generate(LocalModel& model, const text::Tokenizer* tokenizer, const Clock& clock,
-                           Request request, const std::function<bool()>& is_cancelled,
-                           uint32_t batch_tokens) {
+Result<Generated> Generate(Answering& answering, Request request,
+                           const std::function<bool()>& is_cancelled) {
   Generated generated;
   request.on_token = [&generated, on_token = std::move(request.on_token)](const Delta& delta) {
     generated.tokens.push_back(delta.choice.id);
@@ -23,14 +22,20 @@ Result<Generated> Generate(LocalModel& model, const text::Tokenizer* tokenizer, 
     generated.finish = finish;
     if (on_finish) on_finish(finish);
   };
-  Scheduler scheduler(model, tokenizer, clock, {.batch_tokens = batch_tokens, .max_running = 1});
-  const RequestId id = TRY(scheduler.Submit(std::move(request)));
-  while (!scheduler.idle()) {
-    if (is_cancelled && is_cancelled()) scheduler.Cancel(id);
-    TRY(scheduler.Step());
+  const RequestId id = TRY(answering.Submit(std::move(request)));
+  while (!answering.idle()) {
+    if (is_cancelled && is_cancelled()) answering.Cancel(id);
+    TRY(answering.Step());
   }
   TRY(std::move(generated.finish.status));
   return generated;
+}
+
+Result<Generated> Generate(LocalModel& model, const text::Tokenizer* tokenizer, const Clock& clock,
+                           Request request, const std::function<bool()>& is_cancelled,
+                           uint32_t batch_tokens) {
+  Scheduler scheduler(model, tokenizer, clock, {.batch_tokens = batch_tokens, .max_running = 1});
+  return Generate(scheduler, std::move(request), is_cancelled);
 }
 
 }  // namespace aster::engine

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "engine/answering.h"
 #include "engine/request.h"
 #include "text/tokenizer.h"
 
@@ -23,8 +24,11 @@ struct Generated {
 };
 
 // Answers `request`, and calls what it names. `is_cancelled` (null: never) is asked before every
-// step. `batch_tokens` of the prompt are computed between two questions. An error if the request is
-// refused or fails.
+// step. An error if the request is refused or fails.
+Result<Generated> Generate(Answering& answering, Request request,
+                           const std::function<bool()>& is_cancelled = nullptr);
+// The same with a scheduler of its own; `batch_tokens` of the prompt are computed between two
+// questions.
 Result<Generated> Generate(LocalModel& model, const text::Tokenizer* tokenizer, const Clock& clock,
                            Request request, const std::function<bool()>& is_cancelled = nullptr,
                            uint32_t batch_tokens = 512);

@@ -36,7 +36,7 @@ Result<std::unique_ptr<LocalModel>> LocalModel::Start(const LocalModelOptions& o
 }
 
 Status LocalModel::Finish(const LocalModelOptions& options, const Hash128& name) {
-  name_ = name;
+  name_ = options.name.value_or(name);
   const model::MemoryOptions memory = model::Narrowed(options.memory, shape());
   layout_ = TRY(model::MakeMemoryLayout(shape(), memory, name_));
   forward_.emplace(*weights_, memory, context_);

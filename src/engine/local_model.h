@@ -30,6 +30,8 @@ struct LocalModelOptions {
   std::optional<model::Slice> slice;  // else the whole model
   model::MemoryOptions memory;
   uint64_t memory_bytes = uint64_t{1} << 30;  // for what sequences remember
+  // Names the model's content where several machines must agree on it; else the files' identity.
+  std::optional<Hash128> name;
 };
 
 // Belongs to one thread, which computes; stays where it is made.

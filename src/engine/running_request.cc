@@ -39,12 +39,12 @@ std::string_view FinishReasonName(FinishReason reason) {
 }
 
 RunningRequest::RunningRequest(RequestId id, Request request, const text::Tokenizer* tokenizer,
-                               int64_t now_ns)
+                               uint32_t vocab_size, kernels::Isa isa, int64_t now_ns)
     : request_(std::move(request)),
       prompt_length_(request_.sequence->length()),
       tokenizer_(tokenizer),
-      sampler_(request_.sampling, request_.sequence->model().shape().vocab_size,
-               request_.sequence->model().isa(), request_.edit_logits),
+      vocab_size_(vocab_size),
+      isa_(isa),
       stops_(request_.stop_strings),
       submitted_ns_(now_ns) {
   if (tokenizer != nullptr) {
@@ -90,7 +90,11 @@ void RunningRequest::TellPrefill() {
 }
 
 bool RunningRequest::TakeLogits(std::span<const float> logits, int64_t now_ns) {
-  auto chosen = sampler_.Choose(logits, sequence().tokens());
+  if (!sampler_) sampler_.emplace(request_.sampling, vocab_size_, isa_, request_.edit_logits);
+  return TakeChoice(sampler_->Choose(logits, sequence().tokens()), now_ns);
+}
+
+bool RunningRequest::TakeChoice(Result<Choice> chosen, int64_t now_ns) {
   if (!chosen.ok()) {
     End(FinishReason::kFailed, std::move(chosen).error());
     return true;

@@ -26,11 +26,14 @@ struct Turns {
 
 class RunningRequest {
  public:
-  // Of a request that the scheduler has checked.
-  RunningRequest(RequestId id, Request request, const text::Tokenizer* tokenizer, int64_t now_ns);
+  // Of a request that CheckRequest accepts.
+  RunningRequest(RequestId id, Request request, const text::Tokenizer* tokenizer,
+                 uint32_t vocab_size, kernels::Isa isa, int64_t now_ns);
 
   RequestId id() const { return finish_.id; }
+  const Request& request() const { return request_; }
   Sequence& sequence() { return *request_.sequence; }
+  const Sequence& sequence() const { return *request_.sequence; }
   uint32_t pending_count() const {
     return static_cast<uint32_t>(request_.sequence->pending().size());
   }
@@ -49,7 +52,9 @@ class RunningRequest {
   void Adopt();
   // So many pending tokens have been computed.
   void Advance(uint32_t count);
-  // Chooses the next token and tells it. Whether that was the last one.
+  // Somebody has chosen the next token, or could not: tells it. Whether that was the last one.
+  bool TakeChoice(Result<Choice> chosen, int64_t now_ns);
+  // Chooses it here.
   bool TakeLogits(std::span<const float> logits, int64_t now_ns);
 
   void End(FinishReason reason, Status status = Ok());
@@ -64,7 +69,9 @@ class RunningRequest {
   const Request request_;
   const uint64_t prompt_length_;
   const text::Tokenizer* const tokenizer_;
-  Sampler sampler_;
+  const uint32_t vocab_size_;
+  const kernels::Isa isa_;
+  std::optional<Sampler> sampler_;  // once there were logits to choose from
   std::optional<text::StreamDecoder> decoder_;
   StopStrings stops_;
 

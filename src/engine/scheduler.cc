@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "engine/check_request.h"
 #include "engine/running_request.h"
-#include "engine/stops.h"
 #include "kernels/rope.h"
 
 namespace aster::engine {
@@ -67,30 +67,8 @@ Scheduler::Scheduler(LocalModel& model, const text::Tokenizer* tokenizer, const 
 
 Scheduler::~Scheduler() = default;
 
-Status Scheduler::CheckPrompt(const Request& request) const {
-  const uint32_t vocab_size = model_.shape().vocab_size;
-  const std::vector<int32_t>& prompt = request.sequence->tokens();
-  if (prompt.empty()) {
-    return InvalidArgument("the prompt is empty: there must be a token to go on from");
-  }
-  for (size_t i = 0; i < prompt.size(); ++i) {
-    if (prompt[i] < 0 || static_cast<uint32_t>(prompt[i]) >= vocab_size) {
-      return InvalidArgument(
-          fmt::format("token {} of the prompt is {}; the model has tokens 0 to {}", i, prompt[i],
-                      vocab_size - 1));
-    }
-  }
-  if (request.context_limit > kernels::kRopePositions) {
-    return InvalidArgument(fmt::format("a context of {} tokens; at most {} can be computed",
-                                       request.context_limit, kernels::kRopePositions));
-  }
-  if (prompt.size() + (request.max_tokens > 0 ? 1 : 0) > request.context_limit) {
-    return OutOfRange(fmt::format(
-        "the prompt has {} tokens and the context {}: nothing is left for an answer; shorten the "
-        "prompt, or allow a longer context",
-        prompt.size(), request.context_limit));
-  }
-  const auto length = static_cast<uint32_t>(prompt.size());
+Status Scheduler::CheckMemory(const Request& request) const {
+  const uint32_t length = request.sequence->length();
   const uint64_t needed = model_.layout().BytesFor(model_.layers(), length, options_.batch_tokens);
   if (needed > model_.memory().budget_bytes) {
     return ResourceExhausted(fmt::format(
@@ -100,37 +78,33 @@ Status Scheduler::CheckPrompt(const Request& request) const {
   return Ok();
 }
 
-Status Scheduler::Check(const Request& request) const {
-  CHECK(request.sequence != nullptr);
+Status Scheduler::CheckSequence(const Sequence& sequence) const {
   const model::Slice& slice = model_.slice();
   if (!slice.embedding || !slice.head) {
     return FailedPrecondition("only part of the model is loaded, and answers need all of it");
   }
-  if (&request.sequence->model() != &model_) {
+  if (!sequence.is_local() || &sequence.model() != &model_) {
     return InvalidArgument("the sequence belongs to another model");
   }
   for (const Requests* requests : {&waiting_, &running_}) {
     for (const auto& other : *requests) {
-      if (&other->sequence() != request.sequence) continue;
+      if (&other->sequence() != &sequence) continue;
       return FailedPrecondition(
           fmt::format("request {} has the sequence and is not finished", other->id()));
     }
   }
-  TRY(CheckSampling(request.sampling, model_.shape().vocab_size));
-  TRY(CheckStopStrings(request.stop_strings));
-  if (!request.stop_strings.empty() && tokenizer_ == nullptr) {
-    return InvalidArgument("stop strings need a vocabulary, and there is none");
-  }
-  return CheckPrompt(request);
+  return Ok();
 }
 
 Result<RequestId> Scheduler::Submit(Request request) {
-  if (request.context_limit == 0) request.context_limit = model_.shape().context_length;
-  TRY(Check(request));
+  CHECK(request.sequence != nullptr);
+  TRY(CheckSequence(*request.sequence));
+  TRY(CheckRequest(shape(), tokenizer_, request));
+  TRY(CheckMemory(request));
   const RequestId id = next_id_++;
   ++counters_.submitted;
-  waiting_.push_back(
-      std::make_unique<RunningRequest>(id, std::move(request), tokenizer_, clock_.NowNs()));
+  waiting_.push_back(std::make_unique<RunningRequest>(
+      id, std::move(request), tokenizer_, shape().vocab_size, model_.isa(), clock_.NowNs()));
   return id;
 }
 
@@ -361,6 +335,11 @@ void Scheduler::TakeLogits(RunningRequest& request, std::span<const float> logit
   }
   turns = {.last_step = counters_.steps, .last_ns = now_ns};
   if (request.TakeLogits(logits, now_ns)) Remove(request);
+}
+
+Status Scheduler::LogitsOf(std::span<const int32_t> tokens, size_t chunk, LogitsSink sink) {
+  kv::PageTable table = model_.NewTable();
+  return ComputeLogits(model_, table, tokens, chunk, sink);
 }
 
 }  // namespace aster::engine

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "engine/answering.h"
 #include "engine/local_model.h"
 #include "engine/request.h"
 #include "text/tokenizer.h"
@@ -44,27 +45,23 @@ class RunningRequest;
 // The caller's thread computes, in Step, and calls everything else, too. Model, tokenizer, clock
 // and submitted sequences outlive it. Requests that are not finished when it is destroyed are
 // dropped without a word.
-class Scheduler {
+class Scheduler final : public Answering {
  public:
   // Without a tokenizer there are tokens, but no texts and no stop strings.
   Scheduler(LocalModel& model, const text::Tokenizer* tokenizer, const Clock& clock,
             SchedulerOptions options = {});
-  ~Scheduler();
+  ~Scheduler() override;
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
-  // Refuses what can never be answered: bad options, an empty prompt, one that leaves no room for
-  // an answer within the context, or one that does not fit into the whole memory.
-  Result<RequestId> Submit(Request request);
-  // It is finished as cancelled at the beginning of the next step. Nothing happens if it is
-  // finished already.
-  void Cancel(RequestId id);
-
-  // Whether there is nothing to do.
-  bool idle() const { return waiting_.empty() && running_.empty(); }
-  // One batch. Fails only if it is called from a callback: what goes wrong with a request is told
-  // to that one.
-  Status Step();
+  const model::Shape& shape() const override { return model_.shape(); }
+  Sequence NewSequence() override { return Sequence(model_); }
+  Result<RequestId> Submit(Request request) override;
+  void Cancel(RequestId id) override;
+  bool idle() const override { return waiting_.empty() && running_.empty(); }
+  // One batch.
+  Status Step() override;
+  Status LogitsOf(std::span<const int32_t> tokens, size_t chunk, LogitsSink sink) override;
 
   size_t waiting_count() const { return waiting_.size(); }
   size_t running_count() const { return running_.size(); }
@@ -79,8 +76,8 @@ class Scheduler {
     uint32_t count;  // of its pending tokens
   };
 
-  Status Check(const Request& request) const;
-  Status CheckPrompt(const Request& request) const;
+  Status CheckSequence(const Sequence& sequence) const;
+  Status CheckMemory(const Request& request) const;
   void FinishCancelled();
   void Admit();
   bool FitsNow(RunningRequest& request);

@@ -10,10 +10,53 @@
 
 namespace aster::engine {
 
-Sequence::Sequence(LocalModel& model) : model_(&model), table_(model.NewTable()) {}
+class Sequence::TableMemory final : public SequenceMemory {
+ public:
+  TableMemory(LocalModel& model, kv::PageTable table) : model_(model), table_(std::move(table)) {}
 
-Sequence::Sequence(LocalModel& model, std::vector<int32_t> tokens, kv::PageTable table)
-    : model_(&model), tokens_(std::move(tokens)), table_(std::move(table)) {}
+  uint32_t length() const override { return table_.length(); }
+  void Truncate(uint32_t length) override { table_.Truncate(length); }
+  void Adopt(std::span<const int32_t> tokens) override { table_.Adopt(tokens); }
+  std::unique_ptr<SequenceMemory> Fork() const override {
+    return std::make_unique<TableMemory>(model_, table_.Fork());
+  }
+
+  LocalModel& model() const { return model_; }
+  kv::PageTable& table() { return table_; }
+
+ private:
+  LocalModel& model_;
+  kv::PageTable table_;
+};
+
+Sequence::Sequence(LocalModel& model)
+    : Sequence(std::make_unique<TableMemory>(model, model.NewTable())) {}
+
+Sequence::Sequence(std::unique_ptr<TableMemory> memory) : local_(memory.get()) {
+  memory_ = std::move(memory);
+}
+
+Sequence::Sequence(std::unique_ptr<SequenceMemory> memory)
+    : memory_(std::move(memory)), local_(nullptr) {}
+
+Sequence::Sequence(std::vector<int32_t> tokens, std::unique_ptr<SequenceMemory> memory,
+                   TableMemory* local)
+    : tokens_(std::move(tokens)), memory_(std::move(memory)), local_(local) {}
+
+LocalModel& Sequence::model() const {
+  CHECK(is_local());
+  return local_->model();
+}
+
+kv::PageTable& Sequence::table() {
+  CHECK(is_local());
+  return local_->table();
+}
+
+const kv::PageTable& Sequence::table() const {
+  CHECK(is_local());
+  return local_->table();
+}
 
 void Sequence::SetHistory(std::span<const int32_t> tokens) {
   const auto [own, other] = std::ranges::mismatch(tokens_, tokens);
@@ -25,19 +68,23 @@ void Sequence::SetHistory(std::span<const int32_t> tokens) {
 void Sequence::Rewind(uint32_t length) {
   CHECK(length <= tokens_.size());
   tokens_.resize(length);
-  if (computed() > length) table_.Truncate(length);
+  if (computed() > length) memory_->Truncate(length);
 }
 
 void Sequence::Adopt() {
-  if (pending().size() > 1) table_.Adopt(std::span(tokens_).first(tokens_.size() - 1));
+  if (pending().size() > 1) memory_->Adopt(std::span(tokens_).first(tokens_.size() - 1));
 }
 
 void Sequence::ForgetLast() {
-  if (!tokens_.empty() && pending().empty()) table_.Truncate(length() - 1);
+  if (!tokens_.empty() && pending().empty()) memory_->Truncate(length() - 1);
 }
 
-void Sequence::Release() { table_.Truncate(0); }
+void Sequence::Release() { memory_->Truncate(0); }
 
-Sequence Sequence::Fork() const { return {*model_, tokens_, table_.Fork()}; }
+Sequence Sequence::Fork() const {
+  std::unique_ptr<SequenceMemory> memory = memory_->Fork();
+  TableMemory* const local = is_local() ? static_cast<TableMemory*>(memory.get()) : nullptr;
+  return {tokens_, std::move(memory), local};
+}
 
 }  // namespace aster::engine

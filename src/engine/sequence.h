@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A history of tokens and what the model remembers of it. The history may run ahead: tokens that
-// are not computed yet are pending, and whoever runs the sequence computes them. Must not know why
-// tokens are there.
+// A history of tokens and what is remembered of it, on this machine or elsewhere. The history may
+// run ahead: tokens that are not computed yet are pending, and whoever runs the sequence computes
+// them. Must not know why tokens are there.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -15,18 +16,34 @@
 
 namespace aster::engine {
 
+// What whoever computes remembers of a history's beginning.
+class SequenceMemory {
+ public:
+  virtual ~SequenceMemory() = default;
+
+  // Tokens, from the first, whose rows are remembered.
+  virtual uint32_t length() const = 0;
+  // Forgets the rows from `length` on; length() may become less than that.
+  virtual void Truncate(uint32_t length) = 0;
+  // Takes over what is remembered of other sequences along `tokens`.
+  virtual void Adopt(std::span<const int32_t> tokens) = 0;
+  virtual std::unique_ptr<SequenceMemory> Fork() const = 0;
+};
+
 // Belongs to the thread that computes, like its model, which outlives it.
 class Sequence {
  public:
+  // Remembered by a model on this machine.
   explicit Sequence(LocalModel& model);
+  // Remembered by others (route::Conductor).
+  explicit Sequence(std::unique_ptr<SequenceMemory> memory);
   Sequence(Sequence&&) noexcept = default;
   Sequence& operator=(Sequence&&) noexcept = default;
 
-  LocalModel& model() const { return *model_; }
   const std::vector<int32_t>& tokens() const { return tokens_; }
   uint32_t length() const { return static_cast<uint32_t>(tokens_.size()); }
   // How many tokens, from the first, are in memory.
-  uint32_t computed() const { return table_.length(); }
+  uint32_t computed() const { return memory_->length(); }
   std::span<const int32_t> pending() const { return std::span(tokens_).subspan(computed()); }
 
   // Makes this the history. Keeps what is shared from the start, forgets the rest, and takes over
@@ -51,16 +68,24 @@ class Sequence {
   // A second sequence with the same past, which shares its memory.
   Sequence Fork() const;
 
+  SequenceMemory& memory() { return *memory_; }
+
+  // Whether it was made for a model on this machine; only then are these there.
+  bool is_local() const { return local_ != nullptr; }
+  LocalModel& model() const;
   // To compute with. Its length is computed(); its tokens are the history's beginning.
-  kv::PageTable& table() { return table_; }
-  const kv::PageTable& table() const { return table_; }
+  kv::PageTable& table();
+  const kv::PageTable& table() const;
 
  private:
-  Sequence(LocalModel& model, std::vector<int32_t> tokens, kv::PageTable table);
+  class TableMemory;
 
-  LocalModel* model_;
+  Sequence(std::vector<int32_t> tokens, std::unique_ptr<SequenceMemory> memory, TableMemory* local);
+  explicit Sequence(std::unique_ptr<TableMemory> memory);
+
   std::vector<int32_t> tokens_;
-  kv::PageTable table_;
+  std::unique_ptr<SequenceMemory> memory_;
+  TableMemory* local_;  // memory_, if that is a table
 };
 
 }  // namespace aster::engine

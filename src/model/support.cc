@@ -49,12 +49,13 @@ class Sentences {
 };
 
 void CheckTensors(const gguf::ModelFiles& files, const Shape& shape,
-                  std::vector<std::string>& obstacles) {
+                  const std::optional<Slice>& slice, std::vector<std::string>& obstacles) {
   Sentences missing, misshapen;
   std::map<TensorType, size_t> uncomputable;
   const std::vector<TensorSpec> specs = TensorsOf(shape);
   for (const TensorSpec& spec : specs) {
     const gguf::Tensor* tensor = files.FindTensor(spec.name);
+    if (slice && !slice->Needs(shape, spec)) continue;
     if (tensor == nullptr) {
       missing.Add(fmt::format("tensor {} {} is missing", spec.name, DimsText(spec.dims)));
       continue;
@@ -92,7 +93,7 @@ bool IsComputable(TensorType type) {
   return kernels::WeightTypeOf(quant::WidenedType(type).value_or(type)).has_value();
 }
 
-Support CheckSupport(const gguf::ModelFiles& files) {
+Support CheckSupport(const gguf::ModelFiles& files, const std::optional<Slice>& slice) {
   Support support;
   Result<Shape> shape = ReadShape(files.metadata());
   if (!shape.ok()) {
@@ -102,7 +103,7 @@ Support CheckSupport(const gguf::ModelFiles& files) {
   shape->tied_head = files.FindTensor("output.weight") == nullptr;
   shape->rope_factors = files.FindTensor("rope_freqs.weight") != nullptr;
   support.shape = *shape;
-  CheckTensors(files, *shape, support.obstacles);
+  CheckTensors(files, *shape, slice, support.obstacles);
   return support;
 }
 

@@ -11,6 +11,7 @@
 
 #include "gguf/model_files.h"
 #include "model/shape.h"
+#include "model/slice.h"
 
 namespace aster::model {
 
@@ -25,6 +26,8 @@ struct Support {
   bool ok() const { return obstacles.empty(); }
 };
 
-Support CheckSupport(const gguf::ModelFiles& files);
+// With a slice: whether that much of the model can run. Files may lack what the slice does not
+// need.
+Support CheckSupport(const gguf::ModelFiles& files, const std::optional<Slice>& slice = {});
 
 }  // namespace aster::model

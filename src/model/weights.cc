@@ -42,12 +42,10 @@ class Loader {
  private:
   void CountBytes(const Slice& slice) {
     for (const TensorSpec& spec : TensorsOf(shape_)) {
-      const bool in_layers = spec.part == Part::kLayer &&
-                             static_cast<uint32_t>(spec.layer) >= slice.layer_begin &&
-                             static_cast<uint32_t>(spec.layer) < slice.layer_end;
-      const bool is_head = slice.head && (spec.part == Part::kHead ||
-                                          (shape_.tied_head && spec.name == "token_embd.weight"));
-      if (in_layers || is_head || spec.name == "rope_freqs.weight") {
+      // The embedding stays in its file: rows are read as tokens ask for them.
+      const bool is_packed = spec.part != Part::kEmbedding || spec.name == "rope_freqs.weight" ||
+                             (slice.head && shape_.tied_head);
+      if (slice.Needs(shape_, spec) && is_packed) {
         total_bytes_ += files_.FindTensor(spec.name)->data.size();
       }
     }
@@ -155,7 +153,7 @@ uint64_t Weights::PackedBytes() const {
 
 Result<Weights> LoadWeights(const gguf::ModelFiles& files, const Slice& slice,
                             compute::Context& context, const LoadProgress& progress) {
-  const Support support = CheckSupport(files);
+  const Support support = CheckSupport(files, slice);
   if (!support.ok()) {
     return Unimplemented(
         fmt::format("this model cannot be run: {}", fmt::join(support.obstacles, "; ")));

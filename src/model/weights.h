@@ -16,20 +16,9 @@
 #include "compute/matrix.h"
 #include "gguf/model_files.h"
 #include "model/shape.h"
+#include "model/slice.h"
 
 namespace aster::model {
-
-// Part of a model: layers [layer_begin, layer_end), and whether the token embedding and the output
-// head belong to it.
-struct Slice {
-  uint32_t layer_begin = 0;
-  uint32_t layer_end = 0;
-  bool embedding = false;
-  bool head = false;
-
-  static Slice Whole(const Shape& shape) { return {0, shape.layer_count, true, true}; }
-  bool operator==(const Slice&) const = default;
-};
 
 struct ExpertWeights {
   compute::Matrix gate;  // [feed_forward, embedding]

@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What answers requests: a model on this machine (scheduler.h), or one that several machines hold
+// together (route/conductor.h). Commands and servers need not know which. Must not know how either
+// of them does it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/result.h"
+#include "engine/logits.h"
+#include "engine/request.h"
+#include "engine/sequence.h"
+#include "model/shape.h"
+
+namespace aster::engine {
+
+// The caller's thread does everything, in Step, and calls everything else too. Submitted sequences
+// outlive it, or end before.
+class Answering {
+ public:
+  virtual ~Answering() = default;
+
+  virtual const model::Shape& shape() const = 0;
+
+  // A sequence that requests here can be given; nothing is remembered of it yet.
+  virtual Sequence NewSequence() = 0;
+
+  // Refuses what can never be answered: bad options, an empty prompt, one that leaves no room for
+  // an answer within the context, or one that does not fit into the whole memory.
+  virtual Result<RequestId> Submit(Request request) = 0;
+  // It is finished as cancelled at the beginning of the next step. Nothing happens if it is
+  // finished already.
+  virtual void Cancel(RequestId id) = 0;
+
+  // Whether there is nothing to do.
+  virtual bool idle() const = 0;
+  // Goes on with all requests, for a moment (tens of milliseconds, unless a batch takes longer).
+  // Fails only if it is called from a callback, or if nothing at all can be done any more: what
+  // goes wrong with a request is told to that one.
+  virtual Status Step() = 0;
+
+  // Computes a text of its own, at most `chunk` tokens at a time, and hands over the logits behind
+  // each token.
+  virtual Status LogitsOf(std::span<const int32_t> tokens, size_t chunk, LogitsSink sink) = 0;
+};
+
+}  // namespace aster::engine

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "engine/check_request.h"
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "engine/stops.h"
+#include "kernels/rope.h"
+
+namespace aster::engine {
+namespace {
+
+Status CheckPrompt(const model::Shape& shape, const Request& request) {
+  const std::vector<int32_t>& prompt = request.sequence->tokens();
+  if (prompt.empty()) {
+    return InvalidArgument("the prompt is empty: there must be a token to go on from");
+  }
+  for (size_t i = 0; i < prompt.size(); ++i) {
+    if (prompt[i] < 0 || static_cast<uint32_t>(prompt[i]) >= shape.vocab_size) {
+      return InvalidArgument(
+          fmt::format("token {} of the prompt is {}; the model has tokens 0 to {}", i, prompt[i],
+                      shape.vocab_size - 1));
+    }
+  }
+  if (request.context_limit > kernels::kRopePositions) {
+    return InvalidArgument(fmt::format("a context of {} tokens; at most {} can be computed",
+                                       request.context_limit, kernels::kRopePositions));
+  }
+  if (prompt.size() + (request.max_tokens > 0 ? 1 : 0) > request.context_limit) {
+    return OutOfRange(fmt::format(
+        "the prompt has {} tokens and the context {}: nothing is left for an answer; shorten the "
+        "prompt, or allow a longer context",
+        prompt.size(), request.context_limit));
+  }
+  return Ok();
+}
+
+}  // namespace
+
+Status CheckRequest(const model::Shape& shape, const text::Tokenizer* tokenizer, Request& request) {
+  CHECK(request.sequence != nullptr);
+  if (request.context_limit == 0) request.context_limit = shape.context_length;
+  TRY(CheckSampling(request.sampling, shape.vocab_size));
+  TRY(CheckStopStrings(request.stop_strings));
+  if (!request.stop_strings.empty() && tokenizer == nullptr) {
+    return InvalidArgument("stop strings need a vocabulary, and there is none");
+  }
+  return CheckPrompt(shape, request);
+}
+
+}  // namespace aster::engine

@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Whether a request makes sense for a model, wherever that is computed. Must not know memory.
+#pragma once
+
+#include "base/result.h"
+#include "engine/request.h"
+#include "model/shape.h"
+#include "text/tokenizer.h"
+
+namespace aster::engine {
+
+// Fills in what is left to the model, then refuses what can never be answered: bad options, an
+// empty prompt, tokens that the model does not have, no room for an answer within the context.
+Status CheckRequest(const model::Shape& shape, const text::Tokenizer* tokenizer, Request& request);
+
+}  // namespace aster::engine

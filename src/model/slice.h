@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Which part of a model a machine holds. Must not know weights.
+#pragma once
+
+#include <cstdint>
+
+#include "model/shape.h"
+
+namespace aster::model {
+
+// Part of a model: layers [layer_begin, layer_end), and whether the token embedding and the output
+// head belong to it.
+struct Slice {
+  uint32_t layer_begin = 0;
+  uint32_t layer_end = 0;
+  bool embedding = false;
+  bool head = false;
+
+  static Slice Whole(const Shape& shape) { return {0, shape.layer_count, true, true}; }
+  bool operator==(const Slice&) const = default;
+
+  // Whether the slice computes with this tensor of a model of that shape.
+  bool Needs(const Shape& shape, const TensorSpec& spec) const {
+    switch (spec.part) {
+      case Part::kLayer:
+        return spec.layer >= 0 && static_cast<uint32_t>(spec.layer) >= layer_begin &&
+               static_cast<uint32_t>(spec.layer) < layer_end;
+      case Part::kEmbedding:
+        // Rope factors belong to every layer; a tied head is the embedding.
+        return embedding || spec.name != "token_embd.weight" || (head && shape.tied_head);
+      case Part::kHead:
+        return head;
+    }
+    return true;
+  }
+};
+
+}  // namespace aster::model
