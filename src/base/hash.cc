@@ -5,6 +5,10 @@
 
 #include <fmt/format.h>
 #include <xxhash.h>
+#if defined(__x86_64__) && !defined(XXH_INLINE_ALL)
+// The same hashes with the widest vectors that the machine has: the library alone uses the oldest.
+#include <xxh_x86dispatch.h>
+#endif
 
 namespace aster {
 

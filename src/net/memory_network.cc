@@ -40,8 +40,8 @@ std::unique_ptr<MemoryNetwork> MemoryHub::Join(const NodeId& node) {
   MutexLock lock(mu_);
   CHECK_NOTE(!nodes_.contains(node), "two nodes of one name");
   nodes_.try_emplace(node);
-  return std::unique_ptr<MemoryNetwork>(new MemoryNetwork(
-      *this, node));  // tidy: allow(ownership) make_unique sees no private constructor
+  // tidy: allow(ownership) make_unique does not reach a private constructor
+  return std::unique_ptr<MemoryNetwork>(new MemoryNetwork(*this, node));
 }
 
 void MemoryHub::Leave(const NodeId& self) {

@@ -54,8 +54,9 @@ Result<std::unique_ptr<TcpNetwork>> TcpNetwork::Start(TcpOptions options) {
         "cluster "
         "init`, or join one");
   }
-  std::unique_ptr<TcpNetwork> network(
-      new TcpNetwork(std::move(options), self, std::move(tls)));  // tidy: allow(ownership) private
+  std::unique_ptr<TcpNetwork> network;
+  // tidy: allow(ownership) make_unique does not reach a private constructor
+  network.reset(new TcpNetwork(std::move(options), self, std::move(tls)));
   TRY(network->OpenListeners());
   try {
     network->loop_ = std::thread([network = network.get()] { network->Run(); });

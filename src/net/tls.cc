@@ -4,6 +4,8 @@
 #include "net/tls.h"
 
 #include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #if defined(__aarch64__)
@@ -11,6 +13,7 @@
 #include <sys/auxv.h>
 #endif
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 #include <vector>
@@ -25,9 +28,8 @@
 namespace aster::net {
 namespace {
 
-// Records are at most 16 KiB: so many go through one system call.
+// Records are at most 16 KiB: so many bytes are read by one system call.
 constexpr size_t kReadBytes = 256 << 10;
-constexpr size_t kUnsentBytes = 256 << 10;
 
 bool HasFastAes() {
 #if defined(__x86_64__)
@@ -39,8 +41,8 @@ bool HasFastAes() {
 #endif
 }
 
-// Between OpenSSL and a socket: reads as they come, collects what is written, and raises no
-// SIGPIPE.
+// Between OpenSSL and a socket: lets the system put records together, keeps what it does not take,
+// and raises no SIGPIPE.
 class SocketBio {
  public:
   explicit SocketBio(int descriptor) : descriptor_(descriptor) {}
@@ -61,7 +63,8 @@ class SocketBio {
 
   const int descriptor_;
   std::vector<uint8_t> unsent_;
-  size_t sent_ = 0;  // of unsent_
+  size_t sent_ = 0;            // of unsent_
+  bool is_held_back_ = false;  // the end of what was sent, by the system, for more to follow
 };
 
 const BIO_METHOD* SocketBio::Method() {
@@ -92,9 +95,15 @@ bool SocketBio::Send() {
     if (count < 0 && errno == EAGAIN) return true;
     if (count < 0) return false;
     sent_ += static_cast<size_t>(count);
+    is_held_back_ = false;
   }
   unsent_.clear();
   sent_ = 0;
+  if (std::exchange(is_held_back_, false)) {
+    // Asking again for no delay is how the system is told that no more follows.
+    const int on = 1;
+    setsockopt(descriptor_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  }
   return true;
 }
 
@@ -110,15 +119,20 @@ int SocketBio::Write(BIO* bio, const char* data, size_t size, size_t* written) {
   BIO_clear_retry_flags(bio);
   SocketBio& self = *Of(bio);
   *written = 0;
-  if (self.unsent_.size() - self.sent_ >= kUnsentBytes) {
+  if (self.HasUnsent()) {
+    // What the socket did not take of the record before goes first.
     if (!self.Send()) return 0;
     if (self.HasUnsent()) {
       BIO_set_retry_write(bio);
       return 0;
     }
   }
-  const auto* bytes = reinterpret_cast<const uint8_t*>(data);
-  self.unsent_.insert(self.unsent_.end(), bytes, bytes + size);
+  ssize_t count = send(self.descriptor_, data, size, MSG_NOSIGNAL | MSG_MORE);
+  if (count < 0 && errno != EAGAIN && errno != EINTR) return 0;
+  count = std::max<ssize_t>(count, 0);
+  self.is_held_back_ = true;
+  self.unsent_.assign(data + count, data + size);
+  self.sent_ = 0;
   *written = size;
   return 1;
 }

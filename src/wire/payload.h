@@ -5,6 +5,7 @@
 // stay. Must not know what they mean.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -12,18 +13,24 @@
 
 namespace aster::wire {
 
+// Memory of payloads. Large pieces that come back are kept for the next ones, up to a few dozen
+// megabytes, because fresh ones cost as much as sending them: the system hands out every page
+// zeroed, one by one. Safe for concurrent use.
+void* TakePayloadMemory(size_t size_bytes);
+void GivePayloadMemory(void* memory, size_t size_bytes);
+
 // Leaves new elements as they are, so that memory is written once: by what is received or computed.
 template <typename T>
-class UnsetAllocator : public std::allocator<T> {
+class PayloadAllocator {
  public:
-  template <typename U>
-  struct rebind {
-    using other = UnsetAllocator<U>;
-  };
+  using value_type = T;
 
-  UnsetAllocator() = default;
+  PayloadAllocator() = default;
   template <typename U>
-  UnsetAllocator(const UnsetAllocator<U>&) {}  // NOLINT(google-explicit-constructor)
+  PayloadAllocator(const PayloadAllocator<U>&) {}  // NOLINT(google-explicit-constructor)
+
+  T* allocate(size_t count) { return static_cast<T*>(TakePayloadMemory(count * sizeof(T))); }
+  void deallocate(T* memory, size_t count) { GivePayloadMemory(memory, count * sizeof(T)); }
 
   template <typename U>
   void construct(U* place) {
@@ -33,9 +40,11 @@ class UnsetAllocator : public std::allocator<T> {
   void construct(U* place, Args&&... args) {
     std::construct_at(place, std::forward<Args>(args)...);
   }
+
+  friend bool operator==(const PayloadAllocator&, const PayloadAllocator&) { return true; }
 };
 
 // A vector whose resize() does not write zeros: fill what was added.
-using Payload = std::vector<uint8_t, UnsetAllocator<uint8_t>>;
+using Payload = std::vector<uint8_t, PayloadAllocator<uint8_t>>;
 
 }  // namespace aster::wire

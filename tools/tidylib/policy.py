@@ -19,6 +19,7 @@ THIRD_PARTY = [
     ("fmt/", None),
     ("spdlog/", ["base"]),
     ("xxhash.h", ["base"]),
+    ("xxh_x86dispatch.h", ["base"]),
     ("pcre2.h", ["text"]),
     ("utf8proc.h", ["text"]),
     ("nlohmann/json_fwd.hpp", ["text", "model", "eval", "ensemble", "serve", "cli"]),

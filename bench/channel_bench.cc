@@ -1,0 +1,269 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What a channel between two nodes costs beside bare TCP, on loopback, in one run: the round trip
+// of a 64 KiB frame, and the throughput of 4 MiB frames, without and with TLS. The ways take turns,
+// so that a busy moment of the machine hits all of them.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "net/certificate.h"
+#include "net/socket.h"
+#include "net/tcp_network.h"
+
+namespace aster {
+namespace {
+
+constexpr size_t kSmallBytes = 64 << 10;
+constexpr size_t kLargeBytes = 4 << 20;
+constexpr int kRoundTrips = 1000;  // per turn
+constexpr int kLargeFrames = 100;  // per turn
+constexpr int kTurns = 7;
+
+const SystemClock kClock;
+
+// Two connected sockets that wait.
+std::pair<net::Socket, net::Socket> ConnectedSockets() {
+  const auto endpoint = net::Resolve(net::ParseHostPort("127.0.0.1:0").value()).value().front();
+  net::Socket listener = net::Listen(endpoint).value();
+  net::Socket client = net::BeginConnect(net::LocalEndpoint(listener).value()).value();
+  pollfd waiting{listener.descriptor(), POLLIN, 0};
+  CHECK(poll(&waiting, 1, 5000) == 1);
+  net::Socket accepted(accept(listener.descriptor(), nullptr, nullptr));
+  const int on = 1;
+  setsockopt(accepted.descriptor(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  // Ours does not wait in the system; bare TCP does what is quickest for it.
+  net::Socket waiting_client(dup(client.descriptor()));
+  const int flags = fcntl(waiting_client.descriptor(), F_GETFL);
+  CHECK(fcntl(waiting_client.descriptor(), F_SETFL, flags & ~O_NONBLOCK) == 0);
+  return {std::move(waiting_client), std::move(accepted)};
+}
+
+void SendAll(int descriptor, const std::vector<uint8_t>& bytes) {
+  for (size_t sent = 0; sent < bytes.size();) {
+    const ssize_t count = send(descriptor, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+    CHECK(count > 0);
+    sent += static_cast<size_t>(count);
+  }
+}
+
+void ReceiveAll(int descriptor, std::vector<uint8_t>& bytes) {
+  for (size_t received = 0; received < bytes.size();) {
+    const ssize_t count = recv(descriptor, bytes.data() + received, bytes.size() - received, 0);
+    CHECK(count > 0);
+    received += static_cast<size_t>(count);
+  }
+}
+
+class BareTcp {
+ public:
+  std::vector<double> RoundTripsUs() {
+    const auto [client, server] = ConnectedSockets();
+    std::thread echo([&, descriptor = server.descriptor()] {
+      std::vector<uint8_t> bytes(kSmallBytes);
+      for (int i = 0; i < kRoundTrips; ++i) {
+        ReceiveAll(descriptor, bytes);
+        SendAll(descriptor, bytes);
+      }
+    });
+    std::vector<uint8_t> bytes(kSmallBytes);
+    std::vector<double> times_us;
+    for (int i = 0; i < kRoundTrips; ++i) {
+      const int64_t start_ns = kClock.NowNs();
+      SendAll(client.descriptor(), bytes);
+      ReceiveAll(client.descriptor(), bytes);
+      times_us.push_back(static_cast<double>(kClock.NowNs() - start_ns) * 1e-3);
+    }
+    echo.join();
+    return times_us;
+  }
+
+  double BytesPerSecond() {
+    const auto [client, server] = ConnectedSockets();
+    std::thread sender([descriptor = client.descriptor()] {
+      const std::vector<uint8_t> bytes(kLargeBytes);
+      for (int i = 0; i < kLargeFrames; ++i) SendAll(descriptor, bytes);
+    });
+    std::vector<uint8_t> bytes(kLargeBytes);
+    ReceiveAll(server.descriptor(), bytes);
+    const int64_t start_ns = kClock.NowNs();
+    for (int i = 1; i < kLargeFrames; ++i) ReceiveAll(server.descriptor(), bytes);
+    const auto duration_ns = static_cast<double>(kClock.NowNs() - start_ns);
+    sender.join();
+    return static_cast<double>(kLargeBytes) * (kLargeFrames - 1) * 1e9 / duration_ns;
+  }
+};
+
+class Channel {
+ public:
+  explicit Channel(bool has_tls) {
+    net::TcpOptions ann;
+    net::TcpOptions bob;
+    if (has_tls) {
+      const int64_t now_s = kClock.WallNs() / kNsPerSecond;
+      const net::Validity validity{now_s - 60, now_s + 3600};
+      const std::string key = net::MakePrivateKey().value();
+      const std::string authority = net::MakeAuthority(key, "bench", validity).value();
+      for (net::TcpOptions* options : {&ann, &bob}) {
+        net::Credentials& credentials = options->credentials;
+        credentials.authority = authority;
+        credentials.key = net::MakePrivateKey().value();
+        credentials.certificate =
+            net::Certify(authority, key, net::MakeRequest(credentials.key, "node").value(), "node",
+                         validity)
+                .value();
+      }
+    } else {
+      ann.credentials.password = bob.credentials.password = net::RandomSecret(32).value();
+      ann.credentials.node = {{1, 1}};
+      bob.credentials.node = {{2, 2}};
+    }
+    bob.listen = {"127.0.0.1:0"};
+    ann_ = net::TcpNetwork::Start(std::move(ann)).value();
+    bob_ = net::TcpNetwork::Start(std::move(bob)).value();
+    ann_->Introduce(bob_->self(), bob_->addresses());
+    CHECK(Next(*ann_).kind == net::Event::Kind::kUp);
+    CHECK(Next(*bob_).kind == net::Event::Kind::kUp);
+  }
+
+  std::vector<double> RoundTripsUs() {
+    std::thread echo([&] {
+      for (int i = 0; i < kRoundTrips; ++i) {
+        net::Event event = Next(*bob_);
+        CHECK(bob_->Send(ann_->self(), std::move(event.message)).ok());
+      }
+    });
+    std::vector<double> times_us;
+    wire::Payload rows(kSmallBytes);
+    for (int i = 0; i < kRoundTrips; ++i) {
+      const int64_t start_ns = kClock.NowNs();
+      wire::Work work;
+      work.rows = std::move(rows);
+      CHECK(ann_->Send(bob_->self(), std::move(work)).ok());
+      net::Event event = Next(*ann_);
+      times_us.push_back(static_cast<double>(kClock.NowNs() - start_ns) * 1e-3);
+      rows = std::move(std::get<wire::Work>(event.message).rows);
+      CHECK(rows.size() == kSmallBytes);
+    }
+    echo.join();
+    return times_us;
+  }
+
+  // Frames that the sender makes and the receiver throws away, a few under way.
+  double BytesPerSecond() {
+    constexpr int kUnderWay = 6;
+    std::thread sender([&] {
+      for (int i = 0; i < kLargeFrames; ++i) {
+        if (i >= kUnderWay) CHECK(Next(*ann_).kind == net::Event::Kind::kMessage);
+        wire::Work work;
+        work.rows.resize(kLargeBytes);
+        CHECK(ann_->Send(bob_->self(), std::move(work)).ok());
+      }
+      for (int i = 0; i < kUnderWay; ++i) CHECK(Next(*ann_).kind == net::Event::Kind::kMessage);
+    });
+    int64_t start_ns = 0;
+    for (int i = 0; i < kLargeFrames; ++i) {
+      const net::Event event = Next(*bob_);
+      CHECK(std::get<wire::Work>(event.message).rows.size() == kLargeBytes);
+      if (i == 0) start_ns = kClock.NowNs();
+      CHECK(bob_->Send(ann_->self(), wire::CloseRoute{}).ok());
+    }
+    const auto duration_ns = static_cast<double>(kClock.NowNs() - start_ns);
+    sender.join();
+    return static_cast<double>(kLargeBytes) * (kLargeFrames - 1) * 1e9 / duration_ns;
+  }
+
+ private:
+  static net::Event Next(net::TcpNetwork& network) {
+    std::optional<net::Event> event = network.Receive(network.clock().NowNs() + 30 * kNsPerSecond);
+    CHECK_NOTE(event.has_value(), "nothing arrives");
+    return std::move(*event);
+  }
+
+  std::unique_ptr<net::TcpNetwork> ann_;
+  std::unique_ptr<net::TcpNetwork> bob_;
+};
+
+double Quantile(std::vector<double> values, double part) {
+  const auto place =
+      values.begin() + static_cast<ptrdiff_t>(static_cast<double>(values.size() - 1) * part);
+  std::nth_element(values.begin(), place, values.end());
+  return *place;
+}
+
+struct Way {
+  std::string_view name;
+  std::function<std::vector<double>()> round_trips_us;
+  std::function<double()> bytes_per_second;
+  std::vector<double> all_us{};
+  std::vector<double> rates{};
+  std::vector<double> parts{};         // of bare TCP's rate in the same turn
+  std::vector<double> cpu_s_per_gb{};  // of both sides, which a busy machine changes little
+};
+
+double CpuSeconds() {
+  rusage usage{};
+  CHECK(getrusage(RUSAGE_SELF, &usage) == 0);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+void Run() {
+  BareTcp bare;
+  Channel plain(false);
+  Channel tls(true);
+  std::vector<Way> ways;
+  ways.push_back(
+      {"bare TCP", [&] { return bare.RoundTripsUs(); }, [&] { return bare.BytesPerSecond(); }});
+  ways.push_back(
+      {"channel", [&] { return plain.RoundTripsUs(); }, [&] { return plain.BytesPerSecond(); }});
+  ways.push_back({"channel with TLS", [&] { return tls.RoundTripsUs(); },
+                  [&] { return tls.BytesPerSecond(); }});
+  for (int turn = 0; turn < kTurns; ++turn) {
+    for (Way& way : ways) {
+      const std::vector<double> times_us = way.round_trips_us();
+      way.all_us.insert(way.all_us.end(), times_us.begin(), times_us.end());
+    }
+    for (Way& way : ways) {
+      const double before_s = CpuSeconds();
+      way.rates.push_back(way.bytes_per_second());
+      way.cpu_s_per_gb.push_back((CpuSeconds() - before_s) * 1e9 /
+                                 (static_cast<double>(kLargeBytes) * kLargeFrames));
+      way.parts.push_back(way.rates.back() / ways.front().rates.back());
+    }
+  }
+  fmt::print("{:<18}{:>14}{:>14}{:>14}{:>16}{:>14}\n", "on loopback", "64 KiB p50 us", "p99 us",
+             "4 MiB GB/s", "of bare TCP", "CPU s/GB");
+  for (const Way& way : ways) {
+    fmt::print("{:<18}{:>14.1f}{:>14.1f}{:>14.2f}{:>15.0f}%{:>14.2f}\n", way.name,
+               Quantile(way.all_us, 0.5), Quantile(way.all_us, 0.99),
+               Quantile(way.rates, 0.5) * 1e-9, Quantile(way.parts, 0.5) * 100,
+               Quantile(way.cpu_s_per_gb, 0.5));
+  }
+}
+
+}  // namespace
+}  // namespace aster
+
+int main() {
+  aster::Run();
+  return 0;
+}
