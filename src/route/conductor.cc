@@ -1,0 +1,433 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "route/conductor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/random.h"
+#include "engine/check_request.h"
+#include "kernels/rope.h"
+#include "route/live_request.h"
+
+namespace aster::route {
+namespace {
+
+// How long a step waits for events at most.
+constexpr int64_t kStepNs = 20 * kNsPerMs;
+// As many events as a step takes before it looks after other things.
+constexpr int kEventsPerStep = 256;
+// Of the logits that a frame brings back.
+constexpr uint64_t kMaxLogitsBytes = uint64_t{16} << 20;
+// Work that was refused so often without a token between is not tried again.
+constexpr uint32_t kMaxRefusals = 8;
+constexpr uint32_t kMaxBackoff = 8;
+
+bool IsForStages(const wire::Message& message) {
+  return std::holds_alternative<wire::OpenRoute>(message) ||
+         std::holds_alternative<wire::CloseRoute>(message) ||
+         std::holds_alternative<wire::Begin>(message) ||
+         std::holds_alternative<wire::End>(message) || std::holds_alternative<wire::Work>(message);
+}
+
+}  // namespace
+
+Conductor::Conductor(net::Network& network, const RouteModel& model,
+                     const text::Tokenizer* tokenizer, Plan plan, ConductorOptions options,
+                     Replanner replanner, StageServer* own)
+    : network_(network),
+      model_(model),
+      tokenizer_(tokenizer),
+      plan_(std::move(plan)),
+      options_(std::move(options)),
+      replanner_(std::move(replanner)),
+      own_(own),
+      memories_(std::make_shared<RouteMemories>()),
+      page_positions_(kernels::kPagePositions),
+      next_route_(options_.id_seed == 0 ? SystemSeed() : options_.id_seed) {
+  CHECK(options_.chunk_pages > 0 && options_.frames_per_stage > 0 && options_.max_running > 0);
+}
+
+Conductor::~Conductor() {
+  // Sequences outlive their requests here.
+  memories_->route = 0;
+}
+
+engine::Sequence Conductor::NewSequence() {
+  return engine::Sequence(std::make_unique<RouteMemory>(memories_));
+}
+
+RouteMemory* Conductor::MemoryOf(engine::Sequence& sequence) const {
+  const engine::SequenceMemory* const wanted = &sequence.memory();
+  const auto found = std::ranges::find(memories_->all, wanted);
+  return found == memories_->all.end() ? nullptr : *found;
+}
+
+Result<engine::RequestId> Conductor::Submit(engine::Request request) {
+  return SubmitWith(std::move(request), nullptr, 0);
+}
+
+Result<engine::RequestId> Conductor::SubmitWith(engine::Request request, engine::LogitsSink* sink,
+                                                uint32_t sink_chunk) {
+  CHECK(request.sequence != nullptr);
+  RouteMemory* const memory = MemoryOf(*request.sequence);
+  if (memory == nullptr) return InvalidArgument("the sequence belongs to another model");
+  for (const Lives* lives : {&waiting_, &running_}) {
+    for (const auto& other : *lives) {
+      if (&other->request.sequence() != request.sequence) continue;
+      return FailedPrecondition(
+          fmt::format("request {} has the sequence and is not finished", other->request.id()));
+    }
+  }
+  TRY(engine::CheckRequest(model_.shape, tokenizer_, request));
+  const uint32_t length = request.sequence->length();
+  if (route_ && route_->is_ready() && length > route_->kv_positions()) {
+    return ResourceExhausted(
+        fmt::format("to remember a prompt of {} tokens takes more memory than its nodes have: {} "
+                    "tokens fit",
+                    length, route_->kv_positions()));
+  }
+  const engine::RequestId id = next_id_++;
+  ++counters_.submitted;
+  if (idle()) failures_ = 0;
+  waiting_.push_back(std::make_unique<Live>(id, std::move(request), tokenizer_, model_.shape,
+                                            memory, network_.clock().NowNs()));
+  waiting_.back()->sink = sink;
+  waiting_.back()->sink_chunk = sink_chunk;
+  return id;
+}
+
+void Conductor::Cancel(engine::RequestId id) {
+  for (Lives* lives : {&waiting_, &running_}) {
+    for (const auto& live : *lives) {
+      if (live->request.id() == id) live->request.Cancel();
+    }
+  }
+}
+
+Status Conductor::LogitsOf(std::span<const int32_t> tokens, size_t chunk, engine::LogitsSink sink) {
+  engine::Sequence sequence = NewSequence();
+  sequence.SetHistory(tokens);
+  Status status = FailedPrecondition("the text was not computed");
+  const uint64_t row_bytes = uint64_t{model_.shape.vocab_size} * sizeof(float);
+  const auto rows = static_cast<uint32_t>(
+      std::clamp<uint64_t>(kMaxLogitsBytes / row_bytes, 1, std::max<size_t>(chunk, 1)));
+  TRY(SubmitWith({.sequence = &sequence,
+                  .max_tokens = 0,
+                  .context_limit = kernels::kRopePositions,
+                  .on_finish = [&](const engine::Finish& finish) { status = finish.status; }},
+                 &sink, rows));
+  while (!idle()) TRY(Step());
+  return status;
+}
+
+// --- Steps.
+
+Status Conductor::Open(const std::function<void(const OpenProgress&)>& on_progress,
+                       const std::function<bool()>& is_cancelled) {
+  if (!route_) OpenNew();
+  while (!route_->is_ready()) {
+    if (route_->state() == RouteClient::State::kBroken) {
+      Error why = route_->why();
+      route_.reset();
+      memories_->route = 0;
+      return why;
+    }
+    if (is_cancelled && is_cancelled()) return Error(Code::kCancelled, "the route was not opened");
+    if (on_progress) on_progress(route_->progress());
+    if (own_ != nullptr) own_->Tick();
+    auto event = network_.Receive(network_.clock().NowNs() + kStepNs);
+    if (event) Handle(*std::move(event));
+    route_->Tick();
+  }
+  if (on_progress) on_progress(route_->progress());
+  return Ok();
+}
+
+Status Conductor::Step() {
+  if (stepping_) return FailedPrecondition("a callback cannot begin the next step");
+  stepping_ = true;
+  Tick();
+  int64_t deadline_ns = std::min(network_.clock().NowNs() + kStepNs, next_tick_ns());
+  if (own_ != nullptr && own_->has_work()) {
+    own_->Compute();
+    deadline_ns = 0;
+  }
+  if (!idle()) {
+    for (int i = 0; i < kEventsPerStep; ++i) {
+      std::optional<net::Event> event = network_.Receive(deadline_ns);
+      if (!event) break;
+      Handle(*std::move(event));
+      deadline_ns = 0;  // what else is there already
+    }
+  }
+  Tick();
+  stepping_ = false;
+  return Ok();
+}
+
+void Conductor::Handle(net::Event event) {
+  if (own_ != nullptr) {
+    if (event.kind == net::Event::Kind::kMessage && IsForStages(event.message)) {
+      return own_->Handle(std::move(event));
+    }
+    own_->Handle(event);
+  }
+  if (!route_) return;
+  route_->Handle(event);
+  if (event.kind != net::Event::Kind::kMessage || !route_->is_ready()) return;
+  if (const auto* holds = std::get_if<wire::Holds>(&event.message)) {
+    OnHolds(event.from, *holds);
+  } else if (const auto* done = std::get_if<wire::Done>(&event.message)) {
+    OnDone(event.from, *done);
+  }
+}
+
+void Conductor::Tick() {
+  if (own_ != nullptr) own_->Tick();
+  FinishCancelled();
+  TickRoute();
+  if (!route_ || !route_->is_ready()) return;
+  SendForgotten();
+  Admit();
+  SendDecodes();
+  SendPrefills();
+  CheckStall();
+  if (route_->state() == RouteClient::State::kBroken) OnBroken();
+}
+
+int64_t Conductor::next_tick_ns() const {
+  int64_t next_ns = own_ == nullptr ? kNeverNs : own_->next_tick_ns();
+  if (route_) next_ns = std::min(next_ns, route_->next_tick_ns());
+  if (!route_ && !waiting_.empty()) next_ns = std::min(next_ns, reopen_ns_);
+  if (!running_.empty()) next_ns = std::min(next_ns, heard_ns_ + options_.stall_ns);
+  return next_ns;
+}
+
+// --- The route.
+
+void Conductor::OpenNew() {
+  const wire::RouteId id = ++next_route_;
+  route_ = std::make_unique<RouteClient>(network_, model_, plan_, options_.route, id);
+  memories_->route = id;
+  memories_->forgotten.clear();
+  hops_.assign(plan_.stages.size(), {});
+  std::vector<wire::StageAddress> cuts;
+  for (const PlanStage& stage : plan_.stages) {
+    cuts.emplace_back().layer_end = stage.slice.layer_end;
+  }
+  const auto digest = HistoryDigest(model_.shape, options_.route.memory,
+                                    MemoryName(model_.fingerprint, options_.route.encoding, cuts));
+  if (digest.ok()) {
+    digest_ = *digest;
+  } else {
+    route_->Break(digest.error());
+  }
+  heard_ns_ = network_.clock().NowNs();
+}
+
+void Conductor::TickRoute() {
+  const int64_t now_ns = network_.clock().NowNs();
+  if (!route_ && !waiting_.empty() && now_ns >= reopen_ns_) OpenNew();
+  if (!route_) return;
+  route_->Tick();
+  if (route_->state() == RouteClient::State::kBroken) OnBroken();
+}
+
+void Conductor::CheckStall() {
+  const int64_t now_ns = network_.clock().NowNs();
+  const bool is_beginning = std::ranges::any_of(
+      running_, [](const auto& live) { return live->phase == Live::Phase::kBeginning; });
+  if (flights_.empty() && !is_beginning) heard_ns_ = now_ns;
+  if (now_ns - heard_ns_ < options_.stall_ns) return;
+  route_->Break(Error(Code::kDeadlineExceeded,
+                      fmt::format("work is under way, and no node has said anything for {} s",
+                                  options_.stall_ns / kNsPerSecond)));
+}
+
+// Requests keep their tokens, and go on where the next route is ready.
+void Conductor::OnBroken() {
+  const Error why = route_->why();
+  const std::vector<wire::NodeId> lost = route_->lost();
+  route_.reset();
+  memories_->route = 0;
+  memories_->forgotten.clear();
+  flights_.clear();
+  frames_.clear();
+  decode_frames_ = prefill_frames_ = 0;
+  is_tight_ = false;
+  for (auto& live : running_) {
+    live->phase = Live::Phase::kWaiting;
+    live->in_flight = 0;
+    live->request.turns() = {};
+  }
+  waiting_.insert(waiting_.end(), std::make_move_iterator(running_.begin()),
+                  std::make_move_iterator(running_.end()));
+  running_.clear();
+  std::ranges::sort(waiting_, {}, [](const auto& live) { return live->request.id(); });
+  const uint32_t backoff = std::min(failures_, kMaxBackoff);
+  reopen_ns_ =
+      network_.clock().NowNs() + (failures_ == 0 ? 0 : options_.replan_wait_ns << (backoff - 1));
+  if (waiting_.empty()) return;
+  if (!replanner_ || ++failures_ > options_.max_replans) return FailAll(why);
+  Result<Plan> plan = replanner_(plan_, lost, why);
+  Status checked = plan.ok() ? CheckPlan(*plan, model_.shape.layer_count) : plan.error();
+  if (!checked.ok()) return FailAll(std::move(checked).error());
+  plan_ = *std::move(plan);
+  ++counters_.replans;
+}
+
+void Conductor::FailAll(const Error& why) {
+  Lives failing = std::move(waiting_);
+  waiting_.clear();
+  for (auto& live : failing) {
+    // Callbacks may submit: what is told now is not among those any more.
+    live->request.End(engine::FinishReason::kFailed, why);
+    ++counters_.finished;
+    live->request.TellFinish(network_.clock().NowNs());
+  }
+}
+
+// --- Requests.
+
+void Conductor::FinishCancelled() {
+  // Callbacks may submit and cancel, so every look is a new one.
+  const auto find = [this]() -> Live* {
+    for (Lives* lives : {&running_, &waiting_}) {
+      for (const auto& live : *lives) {
+        if (live->request.cancelled()) return live.get();
+      }
+    }
+    return nullptr;
+  };
+  while (Live* live = find()) {
+    live->request.End(engine::FinishReason::kCancelled);
+    Remove(*live);
+  }
+}
+
+void Conductor::SendForgotten() {
+  for (const wire::SequenceId id : std::exchange(memories_->forgotten, {})) {
+    route_->SendToAll(wire::End{.route = route_->id(), .sequence = id});
+  }
+}
+
+void Conductor::Admit() {
+  while (!waiting_.empty() && running_.size() < options_.max_running) {
+    // Whoever was put back waits until somebody has ended.
+    if (is_tight_ && !running_.empty()) return;
+    Live& live = *waiting_.front();
+    const auto place = std::ranges::upper_bound(
+        running_, live.request.id(), {}, [](const auto& other) { return other->request.id(); });
+    running_.insert(place, std::move(waiting_.front()));
+    waiting_.erase(waiting_.begin());
+    BeginRequest(live);
+  }
+}
+
+void Conductor::BeginRequest(Live& live) {
+  Void(live);
+  live.phase = Live::Phase::kBeginning;
+  live.holds.clear();
+  live.history.emplace(digest_);
+  live.history->Append(live.request.sequence().tokens());
+  route_->SendToAll(wire::Begin{.route = route_->id(),
+                                .sequence = live.memory->id(),
+                                .tokens = live.request.sequence().tokens(),
+                                .sampling = SamplingToWire(live.request.request().sampling)});
+}
+
+void Conductor::StartRunning(Live& live) {
+  uint32_t length = live.length();
+  for (const auto& [node, held] : live.holds) length = std::min(length, held);
+  if (live.sink != nullptr) length = std::min(length, live.rows_told);
+  live.memory->SetLength(length);
+  live.phase = Live::Phase::kRunning;
+  live.request.Begin(network_.clock().NowNs());
+  live.request.Adopt();  // counts what stages held
+  live.sent = live.request.sequence().computed();
+}
+
+// Its segments that are under way do not count any more.
+void Conductor::Void(Live& live) {
+  for (auto& [attempt, flight] : flights_) {
+    if (flight.live == &live) flight.live = nullptr;
+  }
+  live.in_flight = 0;
+}
+
+// A stage did not compute what it was sent: all are asked again what they hold.
+void Conductor::Refused(Live& live, const Error& why) {
+  ++counters_.refused;
+  if (why.code() == Code::kResourceExhausted) return MakeRoom(live, why);
+  if (++live.refusals > kMaxRefusals) return Fail(live, why);
+  BeginRequest(live);
+}
+
+// Older requests never give way to younger ones, so that the oldest of all comes to its end.
+void Conductor::MakeRoom(Live& live, const Error& why) {
+  bool has_forgotten = false;
+  for (RouteMemory* memory : memories_->all) {
+    const bool is_used =
+        std::ranges::any_of(running_, [&](const auto& other) { return other->memory == memory; });
+    if (is_used || memory->length() == 0) continue;
+    memory->Forget();
+    has_forgotten = true;
+  }
+  if (!has_forgotten && running_.size() == 1) return Fail(live, why);
+  if (!has_forgotten) {
+    Live& youngest = *running_.back();
+    const bool is_self = &youngest == &live;
+    PutBack(youngest);
+    if (is_self) return;
+  }
+  SendForgotten();
+  BeginRequest(live);
+}
+
+void Conductor::PutBack(Live& live) {
+  ++counters_.put_back;
+  is_tight_ = true;
+  Void(live);
+  live.phase = Live::Phase::kWaiting;
+  live.memory->Forget();
+  live.request.turns() = {};
+  const auto place =
+      std::ranges::find_if(running_, [&](const auto& other) { return other.get() == &live; });
+  const auto into = std::ranges::upper_bound(waiting_, live.request.id(), {},
+                                             [](const auto& other) { return other->request.id(); });
+  waiting_.insert(into, std::move(*place));
+  running_.erase(place);
+}
+
+void Conductor::Fail(Live& live, Error why) {
+  live.request.End(engine::FinishReason::kFailed, std::move(why));
+  Remove(live);
+}
+
+// Lets go of a request that has ended, and tells it so.
+void Conductor::Remove(Live& live) {
+  // What is under way is not computed for nobody.
+  if (live.in_flight > 0 || live.phase == Live::Phase::kBeginning) live.memory->Forget();
+  Void(live);
+  std::unique_ptr<Live> gone;
+  for (Lives* lives : {&running_, &waiting_}) {
+    const auto place =
+        std::ranges::find_if(*lives, [&](const auto& other) { return other.get() == &live; });
+    if (place == lives->end()) continue;
+    gone = std::move(*place);
+    lives->erase(place);
+    break;
+  }
+  is_tight_ = false;
+  ++counters_.finished;
+  counters_.cached_tokens += gone->request.counts().cached;
+  counters_.replayed_tokens += gone->request.counts().replayed;
+  gone->request.TellFinish(network_.clock().NowNs());
+}
+
+}  // namespace aster::route

@@ -1,0 +1,199 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Answers requests on a model that several machines hold together: keeps their pipeline full, makes
+// text of the tokens that come back, and goes on elsewhere when a machine fails. What a request is
+// answered is what one machine would have answered. Must not know sockets, nor how layers compute.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/answering.h"
+#include "engine/running_request.h"
+#include "kv/prefix_hash.h"
+#include "net/network.h"
+#include "route/plan.h"
+#include "route/route_client.h"
+#include "route/route_memory.h"
+#include "route/route_model.h"
+#include "route/stage_server.h"
+#include "text/tokenizer.h"
+
+namespace aster::route {
+
+struct ConductorOptions {
+  RouteOptions route;
+  uint32_t chunk_pages = 2;                 // of prompts, in a frame
+  uint32_t frames_per_stage = 2;            // of prompts, under way
+  uint32_t max_running = 64;                // requests
+  int64_t stall_ns = 300 * kNsPerSecond;    // work is under way, and nobody says anything
+  uint32_t max_replans = 8;                 // in a row, without a token between them
+  int64_t replan_wait_ns = 100 * kNsPerMs;  // before the second one, and twice that before the next
+  uint64_t id_seed = 0;                     // for ids of routes; 0: the system's
+};
+
+// Another plan for a route that broke, given the nodes that were lost; or an error that says what
+// is missing. May return the same plan, where nodes are expected back.
+using Replanner = std::function<Result<Plan>(const Plan& broken, std::span<const wire::NodeId> lost,
+                                             const Error& why)>;
+
+// Of one stage since the route was opened.
+struct HopTotals {
+  uint64_t frames = 0;
+  uint64_t queue_ns = 0;
+  uint64_t compute_ns = 0;
+  uint64_t bytes_out = 0;
+};
+
+// Since the conductor was made.
+struct ConductorCounters {
+  uint64_t submitted = 0;
+  uint64_t finished = 0;  // cancelled and failed ones too
+  uint64_t frames = 0;    // sent
+  uint64_t prefill_tokens = 0;
+  uint64_t decode_tokens = 0;
+  uint64_t cached_tokens = 0;
+  uint64_t replayed_tokens = 0;
+  uint64_t refused = 0;   // segments that a stage did not compute
+  uint64_t put_back = 0;  // times that a request gave its memory to older ones
+  uint64_t replans = 0;   // routes that took another one's place
+};
+
+// The caller's thread does everything. Network, tokenizer and own stages outlive it; sequences may
+// outlive it, too. Requests that are not finished when it is destroyed are dropped without a word.
+class Conductor final : public engine::Answering {
+ public:
+  // Without a replanner, requests fail when a node does. `own` are the stages of this very process,
+  // if it is part of the route: they share the network and are computed in Step.
+  Conductor(net::Network& network, const RouteModel& model, const text::Tokenizer* tokenizer,
+            Plan plan, ConductorOptions options = {}, Replanner replanner = nullptr,
+            StageServer* own = nullptr);
+  ~Conductor() override;
+  Conductor(const Conductor&) = delete;
+  Conductor& operator=(const Conductor&) = delete;
+
+  // Opens the route and waits until all of it is ready. (Step does so, too, where requests wait.)
+  Status Open(const std::function<void(const OpenProgress&)>& on_progress = nullptr,
+              const std::function<bool()>& is_cancelled = nullptr);
+
+  const model::Shape& shape() const override { return model_.shape; }
+  engine::Sequence NewSequence() override;
+  Result<engine::RequestId> Submit(engine::Request request) override;
+  void Cancel(engine::RequestId id) override;
+  bool idle() const override { return waiting_.empty() && running_.empty(); }
+  Status Step() override;
+  Status LogitsOf(std::span<const int32_t> tokens, size_t chunk, engine::LogitsSink sink) override;
+
+  // For loops that own the network; Step is made of these.
+  void Handle(net::Event event);
+  void Tick();
+  int64_t next_tick_ns() const;
+
+  const ConductorCounters& counters() const { return counters_; }
+  // By stage.
+  const std::vector<HopTotals>& hops() const { return hops_; }
+  const Plan& plan() const { return plan_; }
+  // Null while none is open.
+  const RouteClient* route() const { return route_.get(); }
+
+ private:
+  // A request, and how far it is.
+  struct Live;
+  using Lives = std::vector<std::unique_ptr<Live>>;
+  // A segment that the stages have.
+  struct Flight {
+    Live* live = nullptr;  // null: nobody waits for it any more
+    uint32_t begin = 0;
+    uint32_t end = 0;
+    wire::Ask ask = wire::Ask::kNothing;
+    uint64_t frame = 0;
+  };
+  struct FrameInFlight {
+    size_t open = 0;  // segments
+    bool is_decode = false;
+  };
+  // What a request computes in a frame.
+  struct Share {
+    Live* live;
+    uint32_t count;
+  };
+
+  Result<engine::RequestId> SubmitWith(engine::Request request, engine::LogitsSink* sink,
+                                       uint32_t sink_chunk);
+  RouteMemory* MemoryOf(engine::Sequence& sequence) const;
+  // The route.
+  void OpenNew();
+  void TickRoute();
+  void OnBroken();
+  void FailAll(const Error& why);
+  void CheckStall();
+  // What comes.
+  void OnHolds(const wire::NodeId& from, const wire::Holds& holds);
+  void OnDone(const wire::NodeId& from, const wire::Done& done);
+  Status CheckDone(const wire::Done& done) const;
+  void TakeAnswer(const Flight& flight, const wire::Answer& answer, std::span<const float> logits);
+  void TakeToken(Live& live, const Flight& flight, const wire::Answer& answer,
+                 std::span<const float> logits);
+  void TakeRows(Live& live, const Flight& flight, std::span<const float> logits);
+  void CountHops(const wire::Done& done);
+  Flight Land(uint64_t attempt);
+  size_t RowsOf(const Flight& flight) const;
+  // Requests.
+  void FinishCancelled();
+  void SendForgotten();
+  void Admit();
+  void BeginRequest(Live& live);
+  void StartRunning(Live& live);
+  void Refused(Live& live, const Error& why);
+  void MakeRoom(Live& live, const Error& why);
+  void PutBack(Live& live);
+  void Void(Live& live);
+  void Fail(Live& live, Error why);
+  void Remove(Live& live);
+  // What goes.
+  void SendDecodes();
+  void SendPrefills();
+  std::vector<Share> PlanPrefill();
+  void SendFrame(std::span<const Share> shares, bool is_decode);
+
+  net::Network& network_;
+  const RouteModel model_;
+  const text::Tokenizer* const tokenizer_;
+  Plan plan_;
+  const ConductorOptions options_;
+  const Replanner replanner_;
+  StageServer* const own_;
+
+  const std::shared_ptr<RouteMemories> memories_;
+  std::unique_ptr<RouteClient> route_;
+  Hash128 digest_;           // of the route's empty history
+  uint32_t page_positions_;  // of its memory
+  uint64_t next_route_;
+  uint32_t failures_ = 0;  // of routes, since something was computed
+  int64_t reopen_ns_ = 0;
+  int64_t heard_ns_ = 0;
+
+  Lives waiting_;                             // the oldest first
+  Lives running_;                             // begun, or about to; the oldest first
+  bool is_tight_ = false;                     // a request was put back, and none has ended since
+  std::map<uint64_t, Flight> flights_;        // by attempt
+  std::map<uint64_t, FrameInFlight> frames_;  // by number
+  size_t decode_frames_ = 0;
+  size_t prefill_frames_ = 0;
+  uint64_t last_attempt_ = 0;
+  uint64_t last_frame_ = 0;
+  engine::RequestId next_id_ = 1;
+  engine::RequestId last_prefilled_ = 0;  // whose turn it was
+  bool stepping_ = false;
+  ConductorCounters counters_;
+  std::vector<HopTotals> hops_;
+};
+
+}  // namespace aster::route

@@ -1,0 +1,268 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The frames of a conductor: what goes to the stages, and what comes back from them.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "route/conductor.h"
+#include "route/live_request.h"
+
+namespace aster::route {
+
+// --- What goes.
+
+// Stages work on different sequences at the same time: as many groups are under way as there are
+// stages, and each is as small as that allows.
+void Conductor::SendDecodes() {
+  std::vector<Share> ready;
+  size_t decoding = 0;
+  for (const auto& live : running_) {
+    if (live->is_ready_to_decode()) ready.push_back({live.get(), 1});
+  }
+  for (const auto& [number, frame] : frames_) decoding += frame.is_decode ? frame.open : 0;
+  decoding += ready.size();
+  const size_t stages = route_->stage_count();
+  const size_t group = (decoding + stages - 1) / stages;
+  for (size_t begin = 0; begin < ready.size() && decode_frames_ < stages; begin += group) {
+    const size_t count = std::min(group, ready.size() - begin);
+    SendFrame(std::span(ready).subspan(begin, count), /*is_decode=*/true);
+  }
+}
+
+void Conductor::SendPrefills() {
+  const size_t window = route_->stage_count() * options_.frames_per_stage;
+  while (prefill_frames_ < window) {
+    const std::vector<Share> shares = PlanPrefill();
+    if (shares.empty()) return;
+    SendFrame(shares, /*is_decode=*/false);
+  }
+}
+
+// Pages in turn, beginning behind the one who had the last page before, so that long prompts and
+// short ones come forward alike.
+std::vector<Conductor::Share> Conductor::PlanPrefill() {
+  std::vector<Share> shares;
+  for (const auto& live : running_) {
+    if (live->has_prefill()) shares.push_back({live.get(), 0});
+  }
+  std::ranges::rotate(shares, std::ranges::find_if(shares, [this](const Share& share) {
+                        return share.live->request.id() > last_prefilled_;
+                      }));
+  uint32_t budget = options_.chunk_pages * page_positions_;
+  for (bool has_grown = true; has_grown && budget > 0;) {
+    has_grown = false;
+    for (Share& share : shares) {
+      const uint32_t begin = share.live->sent + share.count;
+      const uint32_t left = share.live->length() - begin;
+      uint32_t count = std::min(left, page_positions_ - begin % page_positions_);
+      if (share.live->sink != nullptr) {
+        count = std::min(count, share.live->sink_chunk - share.count);
+      }
+      if (count == 0 || count > budget) continue;
+      share.count += count;
+      budget -= count;
+      has_grown = true;
+      last_prefilled_ = share.live->request.id();
+    }
+  }
+  std::erase_if(shares, [](const Share& share) { return share.count == 0; });
+  return shares;
+}
+
+void Conductor::SendFrame(std::span<const Share> shares, bool is_decode) {
+  const uint64_t frame = ++last_frame_;
+  wire::Work work;
+  work.route = route_->id();
+  work.encoding = options_.route.encoding;
+  for (const Share& share : shares) {
+    Live& live = *share.live;
+    const uint32_t begin = live.sent;
+    const uint32_t end = begin + share.count;
+    wire::Ask ask = wire::Ask::kNothing;
+    if (live.sink != nullptr) {
+      ask = wire::Ask::kAllLogits;
+    } else if (end == live.length() && live.wants_token()) {
+      ask = live.request.request().edit_logits ? wire::Ask::kLastLogits : wire::Ask::kToken;
+    }
+    const std::vector<int32_t>& tokens = live.request.sequence().tokens();
+    const uint64_t attempt = ++last_attempt_;
+    work.segments.push_back({.sequence = live.memory->id(),
+                             .attempt = attempt,
+                             .begin = begin,
+                             .tokens = {tokens.begin() + begin, tokens.begin() + end},
+                             .before = live.history->HashAt(begin),
+                             .after = live.history->HashAt(end),
+                             .ask = ask});
+    flights_[attempt] = {.live = &live, .begin = begin, .end = end, .ask = ask, .frame = frame};
+    live.sent = end;
+    ++live.in_flight;
+  }
+  frames_[frame] = {.open = shares.size(), .is_decode = is_decode};
+  ++(is_decode ? decode_frames_ : prefill_frames_);
+  ++counters_.frames;
+  route_->SendToFirst(std::move(work));
+}
+
+// --- What comes.
+
+// The segment is not under way any more.
+Conductor::Flight Conductor::Land(uint64_t attempt) {
+  const auto found = flights_.find(attempt);
+  CHECK(found != flights_.end());
+  const Flight flight = found->second;
+  flights_.erase(found);
+  const auto frame = frames_.find(flight.frame);
+  if (--frame->second.open == 0) {
+    --(frame->second.is_decode ? decode_frames_ : prefill_frames_);
+    frames_.erase(frame);
+  }
+  if (flight.live != nullptr) --flight.live->in_flight;
+  return flight;
+}
+
+void Conductor::OnHolds(const wire::NodeId& from, const wire::Holds& holds) {
+  if (holds.route != route_->id()) return;
+  heard_ns_ = network_.clock().NowNs();
+  if (holds.attempt != 0) {
+    if (!flights_.contains(holds.attempt)) return;
+    const Flight flight = Land(holds.attempt);
+    if (flight.live != nullptr) Refused(*flight.live, holds.why);
+    return;
+  }
+  const auto found = std::ranges::find_if(running_, [&](const auto& live) {
+    return live->memory->id() == holds.sequence && live->phase == Live::Phase::kBeginning;
+  });
+  if (found == running_.end() || std::ranges::count(route_->nodes(), from) == 0) return;
+  Live& live = **found;
+  if (!holds.why.message().empty()) {
+    if (holds.why.code() == Code::kResourceExhausted) return MakeRoom(live, holds.why);
+    return Fail(live, holds.why);
+  }
+  // What is held of another history is worth nothing.
+  const bool is_ours =
+      holds.length <= live.history->length() && live.history->HashAt(holds.length) == holds.hash;
+  live.holds[from] = is_ours ? holds.length : 0;
+  if (live.holds.size() == route_->nodes().size()) StartRunning(live);
+}
+
+size_t Conductor::RowsOf(const Flight& flight) const {
+  switch (flight.ask) {
+    case wire::Ask::kNothing:
+    case wire::Ask::kToken:
+      return 0;
+    case wire::Ask::kLastLogits:
+      return 1;
+    case wire::Ask::kAllLogits:
+      return flight.end - flight.begin;
+  }
+  return 0;
+}
+
+// Whether it answers what was asked.
+Status Conductor::CheckDone(const wire::Done& done) const {
+  size_t rows = 0;
+  std::vector<uint64_t> seen;
+  for (const wire::Answer& answer : done.answers) {
+    const auto found = flights_.find(answer.attempt);
+    if (found == flights_.end() || std::ranges::count(seen, answer.attempt) > 0) {
+      return DataLoss(fmt::format("an answer to work {} that nobody asked for", answer.attempt));
+    }
+    seen.push_back(answer.attempt);
+    const Flight& flight = found->second;
+    rows += RowsOf(flight);
+    const bool has_token =
+        answer.token >= 0 && static_cast<uint32_t>(answer.token) < model_.shape.vocab_size;
+    if (answer.end != flight.end ||
+        (flight.ask == wire::Ask::kToken && !answer.has_failed && !has_token)) {
+      return DataLoss(fmt::format("work up to position {} was answered by token {} at {}",
+                                  flight.end, answer.token, answer.end));
+    }
+  }
+  const size_t bytes = rows * model_.shape.vocab_size * sizeof(float);
+  if (done.logits.size() != bytes) {
+    return DataLoss(
+        fmt::format("{} bytes of logits came, and {} were asked for", done.logits.size(), bytes));
+  }
+  return Ok();
+}
+
+void Conductor::OnDone(const wire::NodeId& from, const wire::Done& done) {
+  if (done.route != route_->id() || from != plan_.stages.back().node.id) return;
+  heard_ns_ = network_.clock().NowNs();
+  Status checked = CheckDone(done);
+  if (!checked.ok()) {
+    return route_->Break(std::move(checked).error().In(fmt::format("node {}", from.ToText())));
+  }
+  CountHops(done);
+  const auto* logits = reinterpret_cast<const float*>(done.logits.data());
+  for (const wire::Answer& answer : done.answers) {
+    const Flight flight = Land(answer.attempt);
+    const size_t count = RowsOf(flight) * model_.shape.vocab_size;
+    if (flight.live != nullptr) TakeAnswer(flight, answer, {logits, count});
+    logits += count;
+  }
+}
+
+void Conductor::CountHops(const wire::Done& done) {
+  for (size_t i = 0; i < std::min(done.hops.size(), hops_.size()); ++i) {
+    ++hops_[i].frames;
+    hops_[i].queue_ns += done.hops[i].queue_ns;
+    hops_[i].compute_ns += done.hops[i].compute_ns;
+    hops_[i].bytes_out += done.hops[i].bytes_out;
+  }
+}
+
+void Conductor::TakeAnswer(const Flight& flight, const wire::Answer& answer,
+                           std::span<const float> logits) {
+  Live& live = *flight.live;
+  if (live.request.cancelled()) return;  // by another one's callback, a moment ago
+  // A segment before this one was refused, and that is on its way to us.
+  if (flight.begin != live.memory->length()) return;
+  live.memory->SetLength(flight.end);
+  live.refusals = 0;
+  failures_ = 0;
+  const uint32_t count = flight.end - flight.begin;
+  (live.request.generated() == 0 ? counters_.prefill_tokens : counters_.decode_tokens) += count;
+  live.request.Advance(count);
+  if (live.sink != nullptr) TakeRows(live, flight, logits);
+  if (flight.ask == wire::Ask::kToken || flight.ask == wire::Ask::kLastLogits) {
+    return TakeToken(live, flight, answer, logits);
+  }
+  if (!live.sink_status.ok()) return Fail(live, live.sink_status.error());
+  if (live.request.pending_count() > 0) return;
+  live.request.End(engine::FinishReason::kLength);
+  Remove(live);
+}
+
+void Conductor::TakeToken(Live& live, const Flight& flight, const wire::Answer& answer,
+                          std::span<const float> logits) {
+  const int64_t now_ns = network_.clock().NowNs();
+  bool is_last;
+  if (flight.ask == wire::Ask::kLastLogits) {
+    is_last = live.request.TakeLogits(logits, now_ns);
+  } else if (answer.has_failed) {
+    is_last = live.request.TakeChoice(answer.why, now_ns);
+  } else {
+    engine::Choice choice{.id = answer.token, .logprob = answer.logprob};
+    for (const wire::LogitOf& top : answer.top) choice.top.push_back({top.id, top.logprob});
+    is_last = live.request.TakeChoice(std::move(choice), now_ns);
+  }
+  if (is_last) return Remove(live);
+  live.history->Append(std::span(live.request.sequence().tokens()).last(1));
+}
+
+void Conductor::TakeRows(Live& live, const Flight& flight, std::span<const float> logits) {
+  const size_t width = model_.shape.vocab_size;
+  for (uint32_t row = flight.begin; row < flight.end && live.sink_status.ok(); ++row) {
+    if (row < live.rows_told) continue;  // told before its route broke
+    live.sink_status = (*live.sink)(logits.subspan((row - flight.begin) * width, width));
+    ++live.rows_told;
+  }
+}
+
+}  // namespace aster::route

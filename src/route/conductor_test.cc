@@ -1,0 +1,254 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "route/conductor.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "engine/scheduler.h"
+#include "net/memory_network.h"
+#include "route/node.h"
+#include "route/route_for_test.h"
+
+namespace aster::route {
+namespace {
+
+// Nodes with threads of their own, and a front end without layers.
+class Cluster {
+ public:
+  explicit Cluster(size_t count, uint64_t kv_bytes = uint64_t{1} << 26)
+      : hub_(clock_), source_(kv_bytes) {
+    // Packed here, so that nodes only share it.
+    TestModel::Get().shape();
+    for (const PlanNode& node : TestNodes(count)) {
+      networks_.push_back(hub_.Join(node.id));
+      nodes_.push_back(std::make_unique<Node>(*networks_.back(), source_));
+    }
+    front_ = hub_.Join(TestNode(99));
+  }
+  ~Cluster() {
+    for (auto& node : nodes_) node->Stop();
+  }
+
+  void Start() {
+    for (auto& node : nodes_) node->Start();
+  }
+  std::unique_ptr<Conductor> Conduct(const std::string& split, ConductorOptions options = {},
+                                     Replanner replanner = nullptr) {
+    const Plan plan = ParseSplit(split, kTestLayers, TestNodes(nodes_.size())).value();
+    // Slices are packed one after the other, before nodes ask for them at the same time.
+    for (const PlanStage& stage : plan.stages) TestModel::Get().Make(stage.slice, {});
+    Start();
+    return std::make_unique<Conductor>(*front_, TestModel::Get().route_model(), nullptr, plan,
+                                       options, std::move(replanner));
+  }
+
+  SystemClock& clock() { return clock_; }
+  net::MemoryHub& hub() { return hub_; }
+  Node& node(size_t index) { return *nodes_[index]; }
+  net::Network& front() { return *front_; }
+
+ private:
+  SystemClock clock_;
+  net::MemoryHub hub_;
+  TestSliceSource source_;
+  std::vector<std::unique_ptr<net::MemoryNetwork>> networks_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+  std::unique_ptr<net::MemoryNetwork> front_;
+};
+
+Hash128 LogitsHash(engine::Answering& answering, std::span<const int32_t> tokens) {
+  Hasher hasher;
+  const Status status = answering.LogitsOf(tokens, 64, [&](std::span<const float> row) {
+    hasher.Add({reinterpret_cast<const uint8_t*>(row.data()), row.size_bytes()});
+    return Ok();
+  });
+  EXPECT_TRUE(status.ok()) << (status.ok() ? "" : status.error().message());
+  return hasher.Digest();
+}
+
+std::vector<int32_t> Answer(engine::Answering& answering, engine::Sequence& sequence,
+                            engine::Request request) {
+  request.sequence = &sequence;
+  auto generated = engine::Generate(answering, std::move(request));
+  EXPECT_TRUE(generated.ok()) << (generated.ok() ? "" : generated.error().message());
+  return generated.ok() ? generated->tokens : std::vector<int32_t>();
+}
+
+class EverySplit : public testing::TestWithParam<std::string> {};
+
+TEST_P(EverySplit, GivesTheSameBits) {
+  const std::vector<int32_t> tokens = model::RandomTokens(300, 298);
+  const auto whole = TestModel::Get().MakeWhole();
+  SystemClock clock;
+  engine::Scheduler scheduler(*whole, nullptr, clock);
+  Cluster cluster(4);
+  const auto conductor = cluster.Conduct(GetParam());
+  ASSERT_TRUE(conductor->Open().ok());
+  EXPECT_EQ(LogitsHash(*conductor, tokens), LogitsHash(scheduler, tokens));
+
+  engine::Request request;
+  request.max_tokens = 12;
+  request.sampling.temperature = 1;
+  request.sampling.seed = 5;
+  request.sampling.logprobs = true;
+  engine::Sequence there = conductor->NewSequence(), here = scheduler.NewSequence();
+  there.SetHistory(tokens);
+  here.SetHistory(tokens);
+  EXPECT_EQ(Answer(*conductor, there, request), Answer(scheduler, here, request));
+  // Back, and on from there.
+  there.Rewind(200);
+  here.Rewind(200);
+  there.Append(7);
+  here.Append(7);
+  EXPECT_EQ(Answer(*conductor, there, request), Answer(scheduler, here, request));
+  EXPECT_GT(conductor->counters().cached_tokens, 100u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Of4Layers, EverySplit,
+                         testing::Values("0:out", "0:0,1:out", "0:1,2:out", "0:2,3:out",
+                                         "0:0,1:1,2:out", "0:0,1:1,2:2,3:out", "b=0:1,a=2:out",
+                                         "a=0:1,b=2:2,a=3:out"));
+
+TEST(Conductor, AWindowOverARouteIsTheWindowHere) {
+  const model::MemoryOptions memory{.window = 128, .sinks = 4};
+  const std::vector<int32_t> tokens = model::RandomTokens(700, 298);
+  const auto whole = TestModel::Get().MakeWhole(memory);
+  SystemClock clock;
+  engine::Scheduler scheduler(*whole, nullptr, clock);
+  Cluster cluster(2);
+  ConductorOptions options;
+  options.route.memory = memory;
+  const auto conductor = cluster.Conduct("0:1,2:out", options);
+  EXPECT_EQ(LogitsHash(*conductor, tokens), LogitsHash(scheduler, tokens));
+  engine::Request request;
+  request.max_tokens = 5;
+  engine::Sequence there = conductor->NewSequence(), here = scheduler.NewSequence();
+  there.SetHistory(tokens);
+  here.SetHistory(tokens);
+  EXPECT_EQ(Answer(*conductor, there, request), Answer(scheduler, here, request));
+  // Far behind the window: what has slid out is computed again.
+  there.Rewind(300);
+  here.Rewind(300);
+  EXPECT_EQ(Answer(*conductor, there, request), Answer(scheduler, here, request));
+}
+
+TEST(Conductor, LogitsCanBeEditedHere) {
+  const std::vector<int32_t> tokens = model::RandomTokens(70, 298);
+  Cluster cluster(2);
+  const auto conductor = cluster.Conduct("0:1,2:out");
+  engine::Sequence sequence = conductor->NewSequence();
+  sequence.SetHistory(tokens);
+  engine::Request request;
+  request.max_tokens = 3;
+  request.edit_logits = [](std::span<const int32_t>, std::span<float> logits) {
+    std::fill(logits.begin(), logits.end(), -std::numeric_limits<float>::infinity());
+    logits[42] = 0;
+  };
+  EXPECT_EQ(Answer(*conductor, sequence, request), (std::vector<int32_t>{42, 42, 42}));
+}
+
+TEST(Conductor, AnotherModelIsRefused) {
+  Cluster cluster(2);
+  cluster.Start();
+  RouteModel model = TestModel::Get().route_model();
+  model.fingerprint.low ^= 1;
+  Conductor conductor(cluster.front(), model, nullptr,
+                      ParseSplit("0:1,2:out", kTestLayers, TestNodes(2)).value());
+  const Status opened = conductor.Open();
+  ASSERT_FALSE(opened.ok());
+  EXPECT_NE(opened.error().message().find("no such model here"), std::string::npos);
+}
+
+TEST(Conductor, OtherArithmeticIsRefused) {
+  Cluster cluster(1);
+  cluster.Start();
+  RouteModel model = TestModel::Get().route_model();
+  ++model.arithmetic;
+  Conductor conductor(cluster.front(), model, nullptr,
+                      ParseSplit("0:out", kTestLayers, TestNodes(1)).value());
+  const Status opened = conductor.Open();
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.error().code(), Code::kFailedPrecondition);
+}
+
+TEST(Conductor, AMissingNodeIsNamedWithItsLayers) {
+  Cluster cluster(1);
+  cluster.Start();
+  Conductor conductor(cluster.front(), TestModel::Get().route_model(), nullptr,
+                      ParseSplit("0:1,2:out", kTestLayers, TestNodes(2)).value());
+  engine::Sequence sequence = conductor.NewSequence();
+  sequence.SetHistory(model::RandomTokens(5, 298));
+  const auto generated = engine::Generate(conductor, {.sequence = &sequence});
+  ASSERT_FALSE(generated.ok());
+  EXPECT_EQ(generated.error().code(), Code::kUnavailable);
+  EXPECT_NE(generated.error().message().find("layers 2 to 3 and the head"), std::string::npos)
+      << generated.error().message();
+}
+
+TEST(Conductor, GoesOnElsewhereAndSaysTheSame) {
+  const std::vector<int32_t> tokens = model::RandomTokens(150, 298);
+  const auto whole = TestModel::Get().MakeWhole();
+  SystemClock clock;
+  engine::Scheduler scheduler(*whole, nullptr, clock);
+  engine::Request request;
+  request.max_tokens = 20;
+  engine::Sequence here = scheduler.NewSequence();
+  here.SetHistory(tokens);
+  const std::vector<int32_t> expected = Answer(scheduler, here, request);
+
+  Cluster cluster(3);
+  const Plan other = ParseSplit("a=0:1,c=2:out", kTestLayers, TestNodes(3)).value();
+  const auto conductor =
+      cluster.Conduct("a=0:1,b=2:out", {}, [&](const Plan&, auto, const Error&) { return other; });
+  engine::Sequence there = conductor->NewSequence();
+  there.SetHistory(tokens);
+  int seen = 0;
+  request.on_token = [&](const engine::Delta&) {
+    if (++seen == 5) cluster.hub().Cut(TestNode(99), TestNode(2));
+  };
+  EXPECT_EQ(Answer(*conductor, there, request), expected);
+  EXPECT_EQ(conductor->counters().replans, 1u);
+}
+
+TEST(Conductor, InexactRowsAreCloseAndKeptApart) {
+  const std::vector<int32_t> tokens = model::RandomTokens(100, 298);
+  const auto whole = TestModel::Get().MakeWhole();
+  std::vector<float> exact;
+  SystemClock clock;
+  engine::Scheduler scheduler(*whole, nullptr, clock);
+  ASSERT_TRUE(scheduler
+                  .LogitsOf(tokens, 64,
+                            [&](std::span<const float> row) {
+                              exact.insert(exact.end(), row.begin(), row.end());
+                              return Ok();
+                            })
+                  .ok());
+  Cluster cluster(2);
+  for (const auto encoding : {wire::RowEncoding::kBf16, wire::RowEncoding::kQ8}) {
+    net::Network& front = cluster.front();
+    ConductorOptions options;
+    options.route.encoding = encoding;
+    if (encoding == wire::RowEncoding::kBf16) cluster.Start();
+    Conductor conductor(front, TestModel::Get().route_model(), nullptr,
+                        ParseSplit("0:1,2:out", kTestLayers, TestNodes(2)).value(), options);
+    size_t i = 0;
+    double error = 0, scale = 0;
+    const Status status = conductor.LogitsOf(tokens, 64, [&](std::span<const float> row) {
+      for (const float value : row) {
+        error += (value - exact[i]) * (value - exact[i]);
+        scale += exact[i] * exact[i];
+        ++i;
+      }
+      return Ok();
+    });
+    ASSERT_TRUE(status.ok()) << status.error().message();
+    EXPECT_GT(error, 0);
+    EXPECT_LT(error, scale * 0.01);
+  }
+}
+
+}  // namespace
+}  // namespace aster::route

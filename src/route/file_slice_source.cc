@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "route/file_slice_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <utility>
+
+#include "base/machine.h"
+#include "base/units.h"
+#include "model/support.h"
+#include "route/plan.h"
+
+namespace aster::route {
+namespace {
+
+// Memory for what sequences remember where nobody says how much: half of what is left, up to this.
+constexpr uint64_t kMostKvBytes = uint64_t{4} << 30;
+constexpr uint64_t kLeastKvBytes = uint64_t{16} << 20;
+
+class FileLoading final : public SliceLoading {
+ public:
+  FileLoading(std::shared_ptr<const gguf::ModelFiles> files, engine::LocalModelOptions options,
+              uint64_t weight_bytes)
+      : reserved_bytes_(weight_bytes + options.memory_bytes) {
+    total_bytes_ = weight_bytes;
+    thread_ = std::thread(
+        [this, files = std::move(files), options = std::move(options)] { Load(files, options); });
+  }
+  ~FileLoading() override { thread_.join(); }
+
+  Progress progress() const override {
+    return {.done_bytes = done_bytes_.load(), .total_bytes = total_bytes_.load()};
+  }
+  uint64_t reserved_bytes() const override { return reserved_bytes_; }
+
+  std::optional<Result<std::unique_ptr<engine::LocalModel>>> Take() override {
+    if (!is_done_.load(std::memory_order_acquire)) return std::nullopt;
+    return std::move(loaded_);
+  }
+
+ private:
+  void Load(const std::shared_ptr<const gguf::ModelFiles>& files,
+            const engine::LocalModelOptions& options) {
+    auto loaded = engine::LocalModel::Load(*files, options, [this](uint64_t done, uint64_t total) {
+      done_bytes_.store(done);
+      total_bytes_.store(total);
+    });
+    loaded_.emplace(std::move(loaded));
+    is_done_.store(true, std::memory_order_release);
+  }
+
+  const uint64_t reserved_bytes_;
+  std::atomic<uint64_t> done_bytes_ = 0;
+  std::atomic<uint64_t> total_bytes_ = 0;
+  std::atomic<bool> is_done_ = false;
+  // Written by the thread before is_done_, read by the owner after it.
+  std::optional<Result<std::unique_ptr<engine::LocalModel>>> loaded_;
+  std::thread thread_;
+};
+
+// The most layers, from where the slice begins, that fit beside what is taken.
+uint32_t LayersThatFit(const gguf::ModelFiles& files, const model::Shape& shape, model::Slice slice,
+                       uint64_t free_bytes) {
+  const uint32_t begin = slice.layer_begin;
+  uint32_t end = slice.layer_end;
+  while (end > begin) {
+    slice.layer_end = end;
+    slice.head = slice.head && end == shape.layer_count;
+    if (SliceBytes(files, shape, slice) <= free_bytes) break;
+    --end;
+  }
+  return end - begin;
+}
+
+}  // namespace
+
+uint64_t SliceBytes(const gguf::ModelFiles& files, const model::Shape& shape,
+                    const model::Slice& slice) {
+  uint64_t bytes = 0;
+  for (const model::TensorSpec& spec : model::TensorsOf(shape)) {
+    if (!slice.Needs(shape, spec)) continue;
+    const gguf::Tensor* const tensor = files.FindTensor(spec.name);
+    if (tensor != nullptr) bytes += tensor->data.size();
+  }
+  return bytes;
+}
+
+FileSliceSource::FileSliceSource(FileSliceOptions options) : options_(std::move(options)) {}
+
+void FileSliceSource::Add(const Hash128& fingerprint,
+                          std::shared_ptr<const gguf::ModelFiles> files) {
+  MutexLock lock(mu_);
+  held_.push_back({fingerprint, std::move(files)});
+}
+
+Result<std::unique_ptr<SliceLoading>> FileSliceSource::Start(const SliceRequest& request) {
+  std::shared_ptr<const gguf::ModelFiles> files;
+  std::vector<std::string> others;
+  {
+    MutexLock lock(mu_);
+    for (const Held& held : held_) {
+      if (held.fingerprint == request.fingerprint) files = held.files;
+      others.push_back(held.fingerprint.ToHex().substr(0, 8));
+    }
+  }
+  if (files == nullptr) {
+    return NotFound(fmt::format(
+        "no file here is the model {}; there are: {}; start the node with --model and the same "
+        "file",
+        request.fingerprint.ToHex().substr(0, 8),
+        others.empty() ? "none" : fmt::format("{}", fmt::join(others, ", "))));
+  }
+  const model::Support support = model::CheckSupport(*files, request.slice);
+  if (!support.ok()) {
+    return FailedPrecondition(fmt::format("the file does not have what {} need: {}",
+                                          DescribeSlice(request.slice),
+                                          fmt::join(support.obstacles, "; ")));
+  }
+  if (request.slice.layer_end > support.shape->layer_count) {
+    return InvalidArgument(fmt::format("{} of a model of {} layers", DescribeSlice(request.slice),
+                                       support.shape->layer_count));
+  }
+  const uint64_t weight_bytes = SliceBytes(*files, *support.shape, request.slice);
+  const uint64_t limit =
+      options_.memory_bytes > 0
+          ? options_.memory_bytes
+          : static_cast<uint64_t>(static_cast<double>(DetectMemory().total_bytes) *
+                                  kDefaultMemoryShare);
+  const uint64_t left = limit - std::min(limit, request.used_bytes);
+  const uint64_t least_kv = request.kv_bytes > 0 ? request.kv_bytes : kLeastKvBytes;
+  if (weight_bytes + least_kv > left) {
+    const uint32_t fitting =
+        LayersThatFit(*files, *support.shape, request.slice, left - std::min(left, least_kv));
+    return ResourceExhausted(fmt::format(
+        "{} of weights and {} for keys and values do not fit into {} of memory, of which {} are "
+        "taken; {} of these {} layers would fit",
+        FormatBytes(weight_bytes), FormatBytes(least_kv), FormatBytes(limit),
+        FormatBytes(request.used_bytes), fitting,
+        request.slice.layer_end - request.slice.layer_begin));
+  }
+  engine::LocalModelOptions options;
+  options.threads = options_.threads;
+  options.isa = options_.isa;
+  options.slice = request.slice;
+  options.memory = request.memory;
+  options.name = request.memory_name;
+  options.memory_bytes = request.kv_bytes > 0
+                             ? request.kv_bytes
+                             : std::clamp((left - weight_bytes) / 2, kLeastKvBytes, kMostKvBytes);
+  return std::make_unique<FileLoading>(std::move(files), std::move(options), weight_bytes);
+}
+
+}  // namespace aster::route

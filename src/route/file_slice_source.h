@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Slices from model files of this machine, loaded on a thread of their own while others are being
+// computed with. Refuses what does not fit into memory, and says what would. Must not know routes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/mutex.h"
+#include "gguf/model_files.h"
+#include "route/slice_source.h"
+
+namespace aster::route {
+
+// Of the machine's memory; the rest is for everybody else.
+inline constexpr double kDefaultMemoryShare = 0.9375;
+
+struct FileSliceOptions {
+  size_t threads = 0;         // of each slice; 0: as many as this machine runs at full speed
+  uint64_t memory_bytes = 0;  // for all slices; 0: kDefaultMemoryShare of the machine's
+  std::optional<kernels::Isa> isa;
+};
+
+// What a slice's tensors take in memory, about: packed weights are as large as those of the file.
+uint64_t SliceBytes(const gguf::ModelFiles& files, const model::Shape& shape,
+                    const model::Slice& slice);
+
+// Safe for concurrent use. Outlives what it loads.
+class FileSliceSource final : public SliceSource {
+ public:
+  explicit FileSliceSource(FileSliceOptions options = {});
+
+  // Files of a model, which may hold only part of it.
+  void Add(const Hash128& fingerprint, std::shared_ptr<const gguf::ModelFiles> files) EXCLUDES(mu_);
+
+  Result<std::unique_ptr<SliceLoading>> Start(const SliceRequest& request) override EXCLUDES(mu_);
+
+ private:
+  struct Held {
+    Hash128 fingerprint;
+    std::shared_ptr<const gguf::ModelFiles> files;
+  };
+
+  const FileSliceOptions options_;
+  Mutex mu_;
+  std::vector<Held> held_ GUARDED_BY(mu_);
+};
+
+}  // namespace aster::route

@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "route/route_client.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace aster::route {
+
+RouteClient::RouteClient(net::Network& network, const RouteModel& model, Plan plan,
+                         const RouteOptions& options, wire::RouteId id)
+    : network_(network),
+      plan_(std::move(plan)),
+      id_(id),
+      open_timeout_ns_(options.open_timeout_ns),
+      progress_ns_(network.clock().NowNs()) {
+  for (const PlanStage& stage : plan_.stages) {
+    if (states_.try_emplace(stage.node.id).second) nodes_.push_back(stage.node.id);
+  }
+  Open(model, options);
+}
+
+RouteClient::~RouteClient() {
+  for (const wire::NodeId& node : nodes_) {
+    // Who cannot be told sees that we are gone.
+    static_cast<void>(network_.Send(node, wire::CloseRoute{.route = id_}));
+  }
+}
+
+void RouteClient::Open(const RouteModel& model, const RouteOptions& options) {
+  wire::OpenRoute open;
+  open.route = id_;
+  open.conductor.node = network_.self();
+  open.conductor.addresses = options.own_addresses;
+  open.fingerprint = model.fingerprint;
+  open.arithmetic = model.arithmetic;
+  open.encoding = options.encoding;
+  open.kv_type = static_cast<uint8_t>(options.memory.type);
+  open.kv_window = options.memory.window;
+  open.kv_sinks = options.memory.sinks;
+  open.kv_bytes = options.kv_bytes;
+  for (const PlanStage& stage : plan_.stages) {
+    open.stages.push_back({.node = stage.node.id,
+                           .name = stage.node.name,
+                           .addresses = stage.node.addresses,
+                           .layer_begin = stage.slice.layer_begin,
+                           .layer_end = stage.slice.layer_end,
+                           .embedding = stage.slice.embedding,
+                           .head = stage.slice.head});
+    network_.Introduce(stage.node.id, stage.node.addresses);
+  }
+  for (uint32_t i = 0; i < plan_.stages.size(); ++i) {
+    open.index = i;
+    Send(plan_.stages[i].node.id, open);
+  }
+}
+
+void RouteClient::Send(const wire::NodeId& node, wire::Message message) {
+  if (state_ == State::kBroken) return;
+  Status sent = network_.Send(node, std::move(message));
+  if (sent.ok()) return;
+  lost_.push_back(node);
+  Break(LostLayers(node, sent.error()));
+}
+
+void RouteClient::SendToAll(const wire::Message& message) {
+  for (const wire::NodeId& node : nodes_) Send(node, message);
+}
+
+void RouteClient::SendToFirst(wire::Work work) {
+  Send(plan_.stages.front().node.id, std::move(work));
+}
+
+void RouteClient::Break(Error why) {
+  if (state_ == State::kBroken) return;
+  state_ = State::kBroken;
+  why_ = std::move(why);
+}
+
+Error RouteClient::LostLayers(const wire::NodeId& node, const Error& why) const {
+  std::vector<std::string> slices;
+  std::string name = node.ToText();
+  for (const PlanStage& stage : plan_.stages) {
+    if (stage.node.id != node) continue;
+    slices.push_back(DescribeSlice(stage.slice));
+    if (!stage.node.name.empty()) name = fmt::format("{} ({})", stage.node.name, node.ToText());
+  }
+  return {Code::kUnavailable,
+          fmt::format("{} are missing: node {} is not reachable: {}; start it again, or plan "
+                      "without it",
+                      fmt::join(slices, " and "), name, why.message())};
+}
+
+void RouteClient::Handle(const net::Event& event) {
+  if (state_ == State::kBroken) return;
+  if (event.kind == net::Event::Kind::kDown && states_.contains(event.from)) {
+    lost_.push_back(event.from);
+    return Break(LostLayers(event.from, event.why.ok() ? Error(Code::kUnavailable, "it went away")
+                                                       : event.why.error()));
+  }
+  if (event.kind != net::Event::Kind::kMessage) return;
+  if (const auto* state = std::get_if<wire::RouteState>(&event.message)) {
+    OnState(event.from, *state);
+  }
+}
+
+void RouteClient::OnState(const wire::NodeId& from, const wire::RouteState& state) {
+  const auto found = states_.find(from);
+  if (state.route != id_ || found == states_.end()) return;
+  NodeState& node = found->second;
+  switch (state.kind) {
+    case wire::RouteState::Kind::kRefused:
+      return Break(state.why);
+    case wire::RouteState::Kind::kLoading:
+      if (state.done_bytes > node.done_bytes || state.total_bytes != node.total_bytes) {
+        progress_ns_ = network_.clock().NowNs();
+      }
+      node.done_bytes = state.done_bytes;
+      node.total_bytes = state.total_bytes;
+      return;
+    case wire::RouteState::Kind::kReady:
+      progress_ns_ = network_.clock().NowNs();
+      node = {.is_ready = true,
+              .done_bytes = state.total_bytes,
+              .total_bytes = state.total_bytes,
+              .kv_positions = state.kv_positions};
+      break;
+  }
+  const bool all_ready =
+      std::ranges::all_of(states_, [](const auto& item) { return item.second.is_ready; });
+  if (all_ready) state_ = State::kReady;
+}
+
+void RouteClient::Tick() {
+  if (state_ != State::kOpening || network_.clock().NowNs() < next_tick_ns()) return;
+  std::vector<std::string> silent;
+  for (const PlanStage& stage : plan_.stages) {
+    if (!states_.at(stage.node.id).is_ready) {
+      silent.push_back(fmt::format("{} on node {}", DescribeSlice(stage.slice), stage.node.name));
+      lost_.push_back(stage.node.id);
+    }
+  }
+  Break(Error(Code::kDeadlineExceeded,
+              fmt::format("no progress for {} s while {} was made ready",
+                          open_timeout_ns_ / kNsPerSecond, fmt::join(silent, ", "))));
+}
+
+int64_t RouteClient::next_tick_ns() const {
+  return state_ == State::kOpening ? progress_ns_ + open_timeout_ns_ : kNeverNs;
+}
+
+OpenProgress RouteClient::progress() const {
+  OpenProgress progress{.nodes = nodes_.size()};
+  for (const auto& [id, node] : states_) {
+    progress.done_bytes += node.done_bytes;
+    progress.total_bytes += node.total_bytes;
+    progress.ready_nodes += node.is_ready ? 1 : 0;
+  }
+  return progress;
+}
+
+uint64_t RouteClient::kv_positions() const {
+  uint64_t positions = std::numeric_limits<uint64_t>::max();
+  for (const auto& [id, node] : states_) positions = std::min(positions, node.kv_positions);
+  return positions;
+}
+
+}  // namespace aster::route

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What all nodes of a route must agree on before their rows mean the same. Must not know how they
+// talk about it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/hash.h"
+#include "base/result.h"
+#include "kernels/arithmetic_version.h"
+#include "kv/layout.h"
+#include "model/memory.h"
+#include "model/shape.h"
+#include "model/slice.h"
+#include "wire/messages.h"
+
+namespace aster::route {
+
+struct RouteModel {
+  model::Shape shape;
+  Hash128 fingerprint;
+  uint32_t arithmetic = kernels::kArithmeticVersion;
+};
+
+// Names what pages of a route hold. Rows that travelled inexactly are others than those that did
+// not, and depend on where they travelled: they are never taken for one another.
+Hash128 MemoryName(const Hash128& fingerprint, wire::RowEncoding encoding,
+                   std::span<const wire::StageAddress> stages);
+
+// The hash of no tokens at all, from which all stages and the conductor count.
+Result<Hash128> HistoryDigest(const model::Shape& shape, const model::MemoryOptions& memory,
+                              const Hash128& memory_name);
+
+model::Slice SliceOf(const wire::StageAddress& stage);
+
+}  // namespace aster::route
