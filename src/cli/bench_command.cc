@@ -165,10 +165,7 @@ Run DeclareBench(CLI::App& app) {
       ->excludes(compare)
       ->excludes(json)
       ->type_name("FILE");
-  CLI::Option* model = app.get_option("model")->required(false)->excludes(compare);
-  app.callback([model, compare] {
-    if (model->empty() && compare->empty()) throw CLI::RequiredError("model");
-  });
+  app.get_option("model")->excludes(compare);
   app.footer(
       "Prompts are held against the integer multiply-adds that this machine can do, answers "
       "against the bytes of\n"
@@ -179,7 +176,10 @@ Run DeclareBench(CLI::App& app) {
       "a.json\n"
       "  aster bench m.gguf --gen 64 --prompt 0 --batch 1,8,32\n"
       "  aster bench --compare a.json b.json");
-  return [options](Console& console) { return Bench(*options, console); };
+  return [options](Console& console) -> Result<ExitStatus> {
+    if (options->compare.empty()) TRY(options->model.Find());
+    return Bench(*options, console);
+  };
 }
 
 }  // namespace aster::cli

@@ -17,17 +17,16 @@ constexpr size_t kMaxFileBytes = size_t{256} << 20;
 
 }  // namespace
 
-Chat::Chat(engine::LocalModel& model, const ChatPrompt& prompt, const Clock& clock,
-           engine::Request request, std::string system)
-    : model_(model),
+Chat::Chat(engine::Answering& answering, const ChatPrompt& prompt, engine::Request request,
+           std::string system)
+    : answering_(answering),
       prompt_(prompt),
-      clock_(clock),
       request_(std::move(request)),
       system_(std::move(system)),
-      sequence_(model) {}
+      sequence_(answering.NewSequence()) {}
 
 uint32_t Chat::context_limit() const {
-  return request_.context_limit == 0 ? model_.shape().context_length : request_.context_limit;
+  return request_.context_limit == 0 ? answering_.shape().context_length : request_.context_limit;
 }
 
 Result<std::vector<int32_t>> Chat::TokensFor(std::string& marked) const {
@@ -65,10 +64,7 @@ Result<Generated> Chat::Answer(const ChatSinks& sinks) {
   request.on_prefill = sinks.on_prefill;
   request.on_token = [&](const engine::Delta& delta) { sinks.on_text(delta.text); };
   request.on_finish = [&](const engine::Finish& finish) { sinks.on_text(finish.text); };
-  // Small enough that whoever cancels is heard at once.
-  constexpr uint32_t kBatchTokens = 256;
-  Generated answer = TRY(engine::Generate(model_, &prompt_.tokenizer(), clock_, request,
-                                          sinks.is_cancelled, kBatchTokens));
+  Generated answer = TRY(engine::Generate(answering_, request, sinks.is_cancelled));
   Remember(std::move(marked), answer);
   AddToTotals(answer.finish);
   return answer;
@@ -167,7 +163,7 @@ void Chat::SetSystem(std::string text) {
 }
 
 Status Chat::Save(const std::string& path) const {
-  const std::string text = WriteConversation({.vocab_size = model_.shape().vocab_size,
+  const std::string text = WriteConversation({.vocab_size = answering_.shape().vocab_size,
                                               .system = system_,
                                               .messages = messages_,
                                               .marked = said_.marked,
@@ -177,7 +173,7 @@ Status Chat::Save(const std::string& path) const {
 
 Status Chat::Load(const std::string& path) {
   const std::string text = TRY(ReadFile(path, kMaxFileBytes));
-  Conversation read = TRY(ReadConversation(text, model_.shape().vocab_size).In(path));
+  Conversation read = TRY(ReadConversation(text, answering_.shape().vocab_size).In(path));
   system_ = std::move(read.system);
   messages_ = std::move(read.messages);
   earlier_.clear();

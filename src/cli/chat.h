@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "cli/chat_prompt.h"
+#include "engine/answering.h"
 #include "engine/generate.h"
 #include "engine/sequence.h"
 
@@ -36,8 +37,8 @@ struct ChatTotals {
 class Chat {
  public:
   // `request` says how to answer; sequence and callbacks are the chat's own.
-  Chat(engine::LocalModel& model, const ChatPrompt& prompt, const Clock& clock,
-       engine::Request request, std::string system);
+  Chat(engine::Answering& answering, const ChatPrompt& prompt, engine::Request request,
+       std::string system);
 
   // An error leaves the conversation as it was. A cancelled answer stays as far as it came.
   Result<engine::Generated> Ask(const std::string& text, const ChatSinks& sinks);
@@ -72,9 +73,8 @@ class Chat {
   void Remember(std::string marked, const engine::Generated& answer);
   void AddToTotals(const engine::Finish& finish);
 
-  engine::LocalModel& model_;
+  engine::Answering& answering_;
   const ChatPrompt& prompt_;
-  const Clock& clock_;
   const engine::Request request_;
   std::string system_;
   std::vector<Message> messages_;  // without the system message

@@ -84,12 +84,29 @@ std::string ChatPrompt::Marked(std::string_view content) const {
 Result<std::string> ChatPrompt::Render(std::span<const Message> messages) const {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Message& message : messages) {
-    list.push_back({{"role", message.role}, {"content", Marked(message.content)}});
+    list.push_back({{"role", message.role}, {"content", message.content}});
   }
-  const nlohmann::ordered_json variables = {{"messages", std::move(list)},
-                                            {"add_generation_prompt", true},
-                                            {"bos_token", bos_text_},
-                                            {"eos_token", eos_text_}};
+  return Render(list, nullptr);
+}
+
+nlohmann::ordered_json ChatPrompt::MarkedJson(const nlohmann::ordered_json& json) const {
+  if (json.is_string()) return Marked(json.get_ref<const std::string&>());
+  nlohmann::ordered_json marked = json;
+  if (json.is_structured()) {
+    for (nlohmann::ordered_json& member : marked) member = MarkedJson(member);
+  }
+  // Templates compare roles, and nobody chats in them.
+  if (json.is_object() && json.contains("role")) marked["role"] = json["role"];
+  return marked;
+}
+
+Result<std::string> ChatPrompt::Render(const nlohmann::ordered_json& messages,
+                                       const nlohmann::ordered_json& tools) const {
+  nlohmann::ordered_json variables = {{"messages", MarkedJson(messages)},
+                                      {"add_generation_prompt", true},
+                                      {"bos_token", bos_text_},
+                                      {"eos_token", eos_text_}};
+  if (!tools.is_null()) variables["tools"] = MarkedJson(tools);
   return template_->Render(variables).In("the model's chat template");
 }
 

@@ -6,6 +6,7 @@
 // their turn and speak for others. Must not know how answers are made.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -39,6 +40,9 @@ class ChatPrompt {
   // The prompt up to where the model answers, marked: control tokens in what the messages say have
   // a private character in their place.
   Result<std::string> Render(std::span<const Message> messages) const;
+  // The same of messages and tools as chat templates take them; without tools where they are null.
+  Result<std::string> Render(const nlohmann::ordered_json& messages,
+                             const nlohmann::ordered_json& tools) const;
   // What a message says, marked in the same way: so it stands in the prompt, unless the template
   // changes it.
   std::string Marked(std::string_view content) const;
@@ -54,6 +58,7 @@ class ChatPrompt {
  private:
   explicit ChatPrompt(const text::Tokenizer& tokenizer) : tokenizer_(&tokenizer) {}
 
+  nlohmann::ordered_json MarkedJson(const nlohmann::ordered_json& json) const;
   Result<std::vector<int32_t>> EncodePieces(std::string_view marked) const;
 
   const text::Tokenizer* tokenizer_;

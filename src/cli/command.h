@@ -20,12 +20,13 @@ class Console;
 // The program's exit statuses, so that scripts can tell what happened. docs/cli.md explains them.
 enum ExitStatus : int {
   kExitOk = 0,
-  kExitNo = 1,           // the command ran, and the answer to what it checks is no
-  kExitUsage = 2,        // the command line makes no sense
-  kExitInput = 3,        // a file or value given is missing, damaged or contradictory
-  kExitUnsupported = 4,  // understood, but this version cannot do it
-  kExitSystem = 5,       // the machine refused: permission, disk, memory
-  kExitInternal = 70,    // a mistake in the program
+  kExitNo = 1,             // the command ran, and the answer to what it checks is no
+  kExitUsage = 2,          // the command line makes no sense
+  kExitInput = 3,          // a file or value given is missing, damaged or contradictory
+  kExitUnsupported = 4,    // understood, but this version cannot do it
+  kExitSystem = 5,         // the machine refused: permission, disk, memory
+  kExitInternal = 70,      // a mistake in the program
+  kExitInterrupted = 130,  // Ctrl-C: what was done until then is there
 };
 
 ExitStatus ExitStatusOf(const Error& error);

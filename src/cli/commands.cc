@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kFooter =
     "Every command explains itself: aster COMMAND --help\n"
     "Exit status: 0 done; 1 the answer is no; 2 wrong usage; 3 bad input; 4 not supported;\n"
-    "             5 the machine refused; 70 a mistake in aster itself.";
+    "             5 the machine refused; 70 a mistake in aster itself; 130 Ctrl-C.";
 
 struct GlobalOptions {
   std::string color = "auto";
@@ -53,6 +53,7 @@ int RunChosen(const Run& run, const GlobalOptions& options) {
 
 constexpr Command kCommands[] = {
     {"run", "Let a model answer, once or in a conversation", DeclareRun},
+    {"node", "Compute slices of models for other machines", DeclareNode},
     {"inspect", "Say what a model file is, and whether aster can run it", DeclareInspect},
     {"synth", "Write a model with random weights, for tests and benchmarks", DeclareSynth},
     {"quantize", "Write a model with its weights in fewer bits", DeclareQuantize},
@@ -60,6 +61,8 @@ constexpr Command kCommands[] = {
     {"bench", "Measure how fast a model runs here, beside the machine's limits", DeclareBench},
     {"perplexity", "Measure how well a model foresees a text, or how far two differ",
      DeclarePerplexity},
+    {"eval", "Ask models questions and count right answers, or compare two such counts",
+     DeclareEval},
     {"verify", "Compute one text in every way there is and compare the bits", DeclareVerify},
     {"logits", "Write the logits behind every token of a text", DeclareLogits},
     {"tokenize", "Show what a model makes of a text, or turn tokens back into text",

@@ -14,8 +14,10 @@ namespace aster::cli {
 // One per command, each in a file of its own: <name>_command.cc.
 Run DeclareBench(CLI::App& app);
 Run DeclareCompletion(CLI::App& app);
+Run DeclareEval(CLI::App& app);
 Run DeclareInspect(CLI::App& app);
 Run DeclareLogits(CLI::App& app);
+Run DeclareNode(CLI::App& app);
 Run DeclarePerplexity(CLI::App& app);
 Run DeclareQuantize(CLI::App& app);
 Run DeclareRun(CLI::App& app);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/machine.h"
+#include "cli/builtin_models.h"
 #include "cli/commands.h"
 #include "cli/inspect_report.h"
 #include "cli/progress.h"
@@ -84,8 +85,8 @@ Run DeclareInspect(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option(
          "files", options->paths,
-         "A GGUF file; any part of a split model; or several files that each hold some layers")
-      ->required()
+         "A GGUF file; any part of a split model; several files that each hold some layers; or the "
+         "name of a built-in model (nova where not given)")
       ->type_name("FILE");
   app.add_flag("--tensors", options->tensors, "List every tensor");
   app.add_flag("--metadata", options->metadata, "List every key");
@@ -97,7 +98,11 @@ Run DeclareInspect(CLI::App& app) {
       "(--fingerprint reads all).\n"
       "The exit status is 0 also for models that cannot be run: look at \"supported\" in the "
       "JSON.");
-  return [options](Console& console) { return Inspect(*options, console); };
+  return [options](Console& console) -> Result<ExitStatus> {
+    if (options->paths.empty()) options->paths.emplace_back(kDefaultModel);
+    for (std::string& path : options->paths) path = TRY(FindModel(path));
+    return Inspect(*options, console);
+  };
 }
 
 }  // namespace aster::cli

@@ -55,7 +55,10 @@ Run DeclareLogits(CLI::App& app) {
       "No token is added: give the ids exactly as they are to be computed.\n"
       "  aster tokenize m.gguf --ids < text > ids && aster logits m.gguf --ids ids --out "
       "logits.f32");
-  return [options](Console& console) { return Logits(*options, console); };
+  return [options](Console& console) -> Result<ExitStatus> {
+    TRY(options->model.Find());
+    return Logits(*options, console);
+  };
 }
 
 }  // namespace aster::cli

@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "base/units.h"
+#include "cli/builtin_models.h"
 #include "cli/progress.h"
 
 namespace aster::cli {
@@ -28,9 +29,15 @@ void ModelOptions::Declare(CLI::App& app) {
 
 void ModelOptions::DeclareModel(CLI::App& app) {
   app.add_option("model", paths,
-                 "A GGUF file, any part of a split model, or files that each hold some layers")
-      ->required()
+                 "A GGUF file, any part of a split model, files that each hold some layers, or the "
+                 "name of a built-in model (nova where not given)")
       ->type_name("MODEL");
+}
+
+Status ModelOptions::Find() {
+  if (paths.empty()) paths.emplace_back(kDefaultModel);
+  for (std::string& path : paths) path = TRY(FindModel(path));
+  return Ok();
 }
 
 void ModelOptions::DeclareThreads(CLI::App& app) {

@@ -21,7 +21,7 @@ class App;
 namespace aster::cli {
 
 struct ModelOptions {
-  std::vector<std::string> paths;
+  std::vector<std::string> paths;  // as given; after Find, of files
   size_t threads = 0;
   std::string kv_type = "f16";
   uint32_t kv_window = 0;
@@ -33,6 +33,8 @@ struct ModelOptions {
   void DeclareModel(CLI::App& app);
   void DeclareThreads(CLI::App& app);
   void DeclareMemory(CLI::App& app);
+  // Built-in models become their files, and no model at all the built-in default.
+  Status Find();
   Result<engine::LocalModelOptions> ForEngine() const;
 };
 

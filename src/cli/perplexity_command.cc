@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "base/files.h"
 #include "base/mapped_file.h"
 #include "base/units.h"
+#include "cli/builtin_models.h"
 #include "cli/commands.h"
 #include "cli/model_options.h"
 #include "cli/model_text.h"
@@ -43,19 +45,41 @@ struct Chunks {
   std::vector<int32_t> tokens;
   uint32_t length = 0;
   uint64_t count = 0;
+  // Of the tokens that are scored, as text. Nothing without a vocabulary, or where unknown tokens
+  // stand for bytes that nobody can tell.
+  std::optional<uint64_t> scored_bytes;
 
   std::span<const int32_t> At(uint64_t index) const {
     return std::span(tokens).subspan(index * length, length);
   }
 };
 
+// The bytes that every chunk's second half stands for, its first token left out: that one is
+// foreseen by nobody who counts.
+std::optional<uint64_t> ScoredBytes(const Chunks& chunks, const text::Tokenizer& tokenizer) {
+  uint64_t bytes = 0;
+  for (uint64_t i = 0; i < chunks.count; ++i) {
+    for (const int32_t token : chunks.At(i).subspan(chunks.length / 2 + 1)) {
+      const auto token_bytes = tokenizer.TokenBytes(token);
+      if (!token_bytes.ok()) return std::nullopt;
+      const text::TokenType type = tokenizer.vocab().types[static_cast<size_t>(token)];
+      if (type == text::TokenType::kUnknown) return std::nullopt;
+      if (type != text::TokenType::kControl) bytes += token_bytes->size();
+    }
+  }
+  return bytes == 0 ? std::nullopt : std::optional(bytes);
+}
+
 Result<Chunks> ReadChunks(const Options& options, const gguf::ModelFiles& files, Console& console) {
   Chunks chunks;
   int32_t bos = text::kNoToken;
+  std::unique_ptr<text::Tokenizer> tokenizer;
+  if (options.ids_path.empty() || files.metadata().Contains("tokenizer.ggml.model")) {
+    tokenizer = TRY(LoadTokenizer(files, options.model.paths.front(), console));
+  }
   if (!options.ids_path.empty()) {
     chunks.tokens = TRY(ReadIds(options.ids_path));
   } else {
-    const auto tokenizer = TRY(LoadTokenizer(files, options.model.paths.front(), console));
     const std::string text = TRY(ReadFile(options.text_path, text::kMaxTextBytes));
     chunks.tokens = TRY(tokenizer->Encode(text, {.add_special = true}).In(options.text_path));
     if (tokenizer->vocab().add_bos) bos = tokenizer->vocab().special.bos;
@@ -71,14 +95,27 @@ Result<Chunks> ReadChunks(const Options& options, const gguf::ModelFiles& files,
   for (uint64_t i = 0; i < chunks.count && bos != text::kNoToken; ++i) {
     chunks.tokens[i * chunks.length] = bos;
   }
+  if (tokenizer) chunks.scored_bytes = ScoredBytes(chunks, *tokenizer);
   return chunks;
 }
 
-ordered_json PerplexityJson(const engine::Perplexity& perplexity) {
-  return {{"perplexity", perplexity.value()},
-          {"perplexity_error", perplexity.error()},
-          {"mean_surprise", perplexity.surprise().mean()},
-          {"mean_surprise_error", perplexity.surprise().error()}};
+// Models of different vocabularies cut a text into different tokens, but all into the same bytes.
+double BitsPerByte(const engine::Perplexity& perplexity, double surprise, uint64_t bytes) {
+  const auto count = static_cast<double>(perplexity.count());
+  return surprise * count / std::log(2.0) / static_cast<double>(bytes);
+}
+
+ordered_json PerplexityJson(const engine::Perplexity& perplexity, std::optional<uint64_t> bytes) {
+  const engine::RunningMean& surprise = perplexity.surprise();
+  ordered_json json = {
+      {"perplexity", perplexity.value()}, {"perplexity_error", perplexity.error()},
+      {"mean_surprise", surprise.mean()}, {"mean_surprise_error", surprise.error()},
+      {"bits_per_byte", nullptr},         {"bits_per_byte_error", nullptr}};
+  if (bytes) {
+    json["bits_per_byte"] = BitsPerByte(perplexity, surprise.mean(), *bytes);
+    json["bits_per_byte_error"] = BitsPerByte(perplexity, surprise.error(), *bytes);
+  }
+  return json;
 }
 
 ordered_json DivergenceJson(const engine::DivergenceReport& report) {
@@ -192,10 +229,12 @@ class TextRun {
     ordered_json json = {{"context", chunks.length},
                          {"chunks", chunks.count},
                          {"tokens", chunks.count * chunks.length},
-                         {"scored", perplexities_[0].count()}};
-    json.update(PerplexityJson(perplexities_[0]));
+                         {"scored", perplexities_[0].count()},
+                         {"scored_bytes", nullptr}};
+    if (chunks.scored_bytes) json["scored_bytes"] = *chunks.scored_bytes;
+    json.update(PerplexityJson(perplexities_[0], chunks.scored_bytes));
     if (models_.size() == 2) {
-      json["second"] = PerplexityJson(perplexities_[1]);
+      json["second"] = PerplexityJson(perplexities_[1], chunks.scored_bytes);
       json["divergence"] = DivergenceJson(divergence_->Report());
     }
     json["seconds"] = seconds;
@@ -207,6 +246,11 @@ class TextRun {
       console_.Print("perplexity  {:.4f} ± {:.4f}  {}\n", perplexities_[m].value(),
                      perplexities_[m].error(),
                      m == 0 ? options_.model.paths.front() : options_.against);
+      if (!chunks.scored_bytes) continue;
+      const engine::RunningMean& surprise = perplexities_[m].surprise();
+      console_.Print("bits per byte  {:.4f} ± {:.4f}\n",
+                     BitsPerByte(perplexities_[m], surprise.mean(), *chunks.scored_bytes),
+                     BitsPerByte(perplexities_[m], surprise.error(), *chunks.scored_bytes));
     }
     if (models_.size() == 2) PrintDivergence(divergence_->Report(), console_);
     const auto tokens = static_cast<double>(chunks.count * chunks.length);
@@ -269,8 +313,10 @@ Result<ExitStatus> CompareLogits(const Options& options, Console& console) {
 Run DeclarePerplexity(CLI::App& app) {
   auto options = std::make_shared<Options>();
   options->model.Declare(app);
-  CLI::Option* model = app.get_option("model")->required(false);
-  CLI::Option* text = app.add_option("--file", options->text_path, "The text")->type_name("TEXT");
+  CLI::Option* text =
+      app.add_option("--file", options->text_path,
+                     "The text (where not given: stories that no built-in model was trained on)")
+          ->type_name("TEXT");
   CLI::Option* ids = app.add_option("--ids", options->ids_path, "The text, as token ids")
                          ->excludes(text)
                          ->type_name("FILE");
@@ -294,24 +340,31 @@ Run DeclarePerplexity(CLI::App& app) {
       ->type_name("N");
   app.add_flag("--json", options->json, "Print one JSON document");
   app.callback([=] {
-    if (!logits->empty()) {
-      if (options->logits.size() != 2) throw CLI::ValidationError("--logits", "give two files");
-      return;
+    if (!logits->empty() && options->logits.size() != 2) {
+      throw CLI::ValidationError("--logits", "give two files");
     }
-    if (model->empty()) throw CLI::RequiredError("model");
-    if (text->empty() && ids->empty()) throw CLI::RequiredError("--file");
   });
   app.footer(
       "The text is cut into chunks, each computed as a text of its own (from the token that begins "
       "texts, where the\n"
       "model has one); the tokens of its second half are scored, so that each is foreseen from at "
       "least half a chunk.\n"
-      "What is left after the last whole chunk is not looked at.\n"
+      "What is left after the last whole chunk is not looked at. Bits per byte compare models of "
+      "different vocabularies.\n"
+      "  aster perplexity nova\n"
       "  aster perplexity m.gguf --file wiki.txt\n"
       "  aster perplexity f16.gguf --against q4.gguf --file wiki.txt --ctx 1024 --json\n"
       "  aster perplexity m.gguf --logits a.f32 --logits b.f32");
   return [options](Console& console) -> Result<ExitStatus> {
-    if (!options->logits.empty()) return CompareLogits(*options, console);
+    if (!options->logits.empty()) {
+      if (!options->model.paths.empty()) TRY(options->model.Find());
+      return CompareLogits(*options, console);
+    }
+    TRY(options->model.Find());
+    if (!options->against.empty()) options->against = TRY(FindModel(options->against));
+    if (options->text_path.empty() && options->ids_path.empty()) {
+      options->text_path = TRY(FindBesideModels(kHeldOutText));
+    }
     return TextRun(*options, console).Compute();
   };
 }

@@ -11,6 +11,7 @@
 #include "base/machine.h"
 #include "base/units.h"
 #include "base/utf8.h"
+#include "cli/builtin_models.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "cli/table.h"
@@ -193,7 +194,8 @@ Result<QuantizeReport> Write(const Options& options, const gguf::ModelFiles& fil
 
 Result<ExitStatus> Quantize(const Options& options, Console& console) {
   const quant::TypeRules rules = TRY(RulesOf(options));
-  const std::vector<std::string> inputs(options.paths.begin(), options.paths.end() - 1);
+  std::vector<std::string> inputs(options.paths.begin(), options.paths.end() - 1);
+  for (std::string& path : inputs) path = TRY(FindModel(path));
   const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(inputs));
   std::optional<quant::ImportanceMatrix> importance;
   if (!options.importance_path.empty()) {

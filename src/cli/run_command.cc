@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "base/files.h"
+#include "cli/answerer.h"
 #include "cli/chat.h"
 #include "cli/chat_session.h"
 #include "cli/commands.h"
@@ -30,7 +31,7 @@ constexpr const char* kNoTemplate =
 struct Loaded {
   std::unique_ptr<text::Tokenizer> tokenizer;  // null where only ids are asked for
   std::optional<ChatPrompt> prompt;            // with the tokenizer
-  std::unique_ptr<engine::LocalModel> model;
+  std::unique_ptr<Answerer> answerer;
   engine::Request request;
   int64_t load_ns = 0;
 };
@@ -49,7 +50,11 @@ Result<Loaded> Load(const RunOptions& options, const gguf::ModelFiles& files, co
   const text::Vocab* vocab = loaded.tokenizer ? &loaded.tokenizer->vocab() : nullptr;
   loaded.request = TRY(options.ForEngine(vocab, shape.vocab_size));
   const int64_t start_ns = clock.NowNs();
-  loaded.model = TRY(LoadModel(files, options.model, console));
+  // Batches are small enough that whoever cancels is heard at once.
+  loaded.answerer = TRY(OpenAnswerer(
+      files, loaded.tokenizer.get(), clock,
+      {.model = &options.model, .cluster = &options.cluster, .batch_tokens = 256, .max_running = 1},
+      console));
   loaded.load_ns = clock.NowNs() - start_ns;
   return loaded;
 }
@@ -89,7 +94,8 @@ Result<ExitStatus> AnswerOnce(const RunOptions& options, const gguf::ModelFiles&
     tokens = TRY(TokensOf(options, loaded, text));
   }
 
-  engine::Sequence sequence(*loaded.model);
+  engine::Answering& answering = loaded.answerer->answering();
+  engine::Sequence sequence = answering.NewSequence();
   sequence.SetHistory(tokens);
   std::optional<Progress> progress;
   progress.emplace(console, clock, "reading", Progress::Unit::kTokens);
@@ -105,8 +111,7 @@ Result<ExitStatus> AnswerOnce(const RunOptions& options, const gguf::ModelFiles&
   request.on_prefill = [&](uint64_t done, uint64_t total) { progress->Update(done, total); };
   request.on_token = [&](const engine::Delta& delta) { show(delta.text); };
   request.on_finish = [&](const engine::Finish& finish) { show(finish.text); };
-  const engine::Generated answer =
-      TRY(engine::Generate(*loaded.model, loaded.tokenizer.get(), clock, std::move(request)));
+  const engine::Generated answer = TRY(engine::Generate(answering, std::move(request)));
   if (options.json) {
     const RunReport report = {.model = options.model.paths.front(),
                               .seed = loaded.request.sampling.seed,
@@ -123,6 +128,7 @@ Result<ExitStatus> AnswerOnce(const RunOptions& options, const gguf::ModelFiles&
                  fmt::format("; ended by {}; seed {}",
                              engine::FinishReasonName(answer.finish.reason),
                              loaded.request.sampling.seed));
+    if (const std::string work = loaded.answerer->DescribeWork(); !work.empty()) console.Note(work);
   }
   return kExitOk;
 }
@@ -145,7 +151,7 @@ Result<ExitStatus> Converse(const RunOptions& options, const gguf::ModelFiles& f
   } else if (!prompt.has_template()) {
     console.Complain("note", kNoTemplate);
   }
-  Chat chat(*loaded.model, prompt, clock, std::move(loaded.request), options.system);
+  Chat chat(loaded.answerer->answering(), prompt, std::move(loaded.request), options.system);
   TRY(RunChatSession(chat, clock, {.history_path = HistoryPath(options), .quiet = options.quiet},
                      console));
   return kExitOk;
@@ -174,11 +180,14 @@ Run DeclareRun(CLI::App& app) {
       "to the prompt, which\n"
       "is a user's message where the model has a chat template, or a text to go on from (--raw, or "
       "no template).\n"
-      "  aster run m.gguf\n"
+      "  aster run\n"
       "  aster run m.gguf -p 'Why is the sky blue?' -n 200 --temp 0.7\n"
       "  aster run m.gguf -p 'Once upon a time' -n 64 --temp 0 --raw --json\n"
       "  aster run m.gguf --system 'Answer in French.' < question.txt");
-  return [options](Console& console) { return RunModel(*options, console); };
+  return [options](Console& console) -> Result<ExitStatus> {
+    TRY(options->model.Find());
+    return RunModel(*options, console);
+  };
 }
 
 }  // namespace aster::cli

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 
 #include "base/random.h"
 #include "engine/stops.h"
@@ -15,50 +14,12 @@ namespace aster::cli {
 namespace {
 
 constexpr const char* kPromptGroup = "Prompt";
-constexpr const char* kSamplingGroup = "Sampling";
-
-Result<engine::TokenBias> ParseBias(const std::string& text) {
-  engine::TokenBias bias{};
-  const char* const end = text.data() + text.size();
-  const auto id = std::from_chars(text.data(), end, bias.id);
-  if (id.ec == std::errc() && id.ptr != end && *id.ptr == '=') {
-    const auto value = std::from_chars(id.ptr + 1, end, bias.bias);
-    if (value.ec == std::errc() && value.ptr == end) return bias;
-  }
-  return InvalidArgument(fmt::format(
-      "--logit-bias {}: give a token id and what is added to its logit, such as 13=-2.5 or 13=-inf",
-      text));
-}
-
-void DeclareSampling(CLI::App& app, RunOptions& options) {
-  engine::SamplingOptions& sampling = options.sampling;
-  const auto add = [&](const char* flag, auto& value, const char* text) {
-    return app.add_option(flag, value, text)->group(kSamplingGroup)->type_name("X");
-  };
-  add("--temp", sampling.temperature, "Temperature; 0 takes the likeliest");
-  add("--top-k", sampling.top_k, "Among the likeliest so many; 0 for all")->type_name("N");
-  add("--top-p", sampling.top_p, "Among the likeliest that make up so much; 1 for all");
-  add("--min-p", sampling.min_p, "Among those at least so likely beside the likeliest; 0 for all");
-  add("--typical", sampling.typical_p, "Among the most typical that make up so much; 1 for all");
-  add("--repeat-penalty", sampling.repetition_penalty,
-      "Divides the logits of tokens that were there; 1 for none");
-  add("--presence-penalty", sampling.presence_penalty, "Subtracted once if a token was there");
-  add("--frequency-penalty", sampling.frequency_penalty,
-      "Subtracted for every time that a token was there");
-  add("--penalty-window", sampling.penalty_window, "Tokens that penalties look back at; 0 for all")
-      ->type_name("N");
-  add("--logit-bias", options.biases, "Added to a token's logit; -inf forbids it. Repeatable")
-      ->allow_extra_args(false)
-      ->type_name("ID=X");
-  add("--seed", options.seed, "The same seed, the same answer (a new one where not given)")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("N");
-}
 
 }  // namespace
 
 void RunOptions::Declare(CLI::App& app) {
   model.Declare(app);
+  cluster.Declare(app);
   const auto add = [&](const char* flag, auto& value, const char* text) {
     return app.add_option(flag, value, text)->group(kPromptGroup);
   };
@@ -82,7 +43,7 @@ void RunOptions::Declare(CLI::App& app) {
       ->allow_extra_args(false)
       ->type_name("TEXT");
   app.add_flag("--ignore-eos", ignore_eos, "Go on after the tokens that end an answer");
-  DeclareSampling(app, *this);
+  sampling.Declare(app);
   app.add_flag("--json", json, "Print one JSON document at the end");
   app.add_flag("-q,--quiet", quiet, "No rates at the end");
   app.add_flag("--no-history", no_history, "Do not remember what was typed");
@@ -90,11 +51,8 @@ void RunOptions::Declare(CLI::App& app) {
 
 Result<engine::Request> RunOptions::ForEngine(const text::Vocab* vocab, uint32_t vocab_size) const {
   engine::Request request;
-  request.sampling = sampling;
   // A seed of our own survives programs that read JSON numbers as floats.
-  request.sampling.seed = seed ? *seed : SystemSeed() >> 11;
-  for (const std::string& text : biases) request.sampling.biases.push_back(TRY(ParseBias(text)));
-  TRY(engine::CheckSampling(request.sampling, vocab_size));
+  request.sampling = TRY(sampling.ForEngine(vocab_size, SystemSeed() >> 11));
   TRY(engine::CheckStopStrings(stops));
   request.stop_strings = stops;
   if (max_tokens) request.max_tokens = *max_tokens;

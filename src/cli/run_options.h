@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/cluster_options.h"
 #include "cli/model_options.h"
+#include "cli/sampling_options.h"
 #include "engine/request.h"
 #include "text/vocab.h"
 
@@ -19,6 +21,7 @@ namespace aster::cli {
 
 struct RunOptions {
   ModelOptions model;
+  ClusterOptions cluster;
 
   std::optional<std::string> prompt;
   std::string prompt_path;
@@ -28,9 +31,7 @@ struct RunOptions {
 
   std::optional<uint64_t> max_tokens;
   uint32_t context = 0;  // 0: what the model was trained for
-  engine::SamplingOptions sampling;
-  std::optional<uint64_t> seed;
-  std::vector<std::string> biases;  // "ID=BIAS"
+  SamplingFlags sampling;
   std::vector<std::string> stops;
   bool ignore_eos = false;
 

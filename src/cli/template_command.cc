@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "cli/builtin_models.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/model_text.h"
@@ -58,9 +59,9 @@ Result<std::string> RenderFile(const std::string& path, const std::string& varia
 
 Result<ExitStatus> Template(const Options& options, Console& console) {
   const std::string variables = TRY(ReadFile(options.variables_path, kMaxVariablesBytes));
-  const bool is_model = IsModelFile(options.template_path);
-  console.Write(TRY(is_model ? RenderModels(options.template_path, variables)
-                             : RenderFile(options.template_path, variables)));
+  const std::string path = TRY(FindModel(options.template_path));
+  console.Write(
+      TRY(IsModelFile(path) ? RenderModels(path, variables) : RenderFile(path, variables)));
   return kExitOk;
 }
 
@@ -68,8 +69,9 @@ Result<ExitStatus> Template(const Options& options, Console& console) {
 
 Run DeclareTemplate(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("template", options->template_path,
-                 "A Jinja template, or a model file that carries one")
+  app.add_option(
+         "template", options->template_path,
+         "A Jinja template, or a model that carries one: a file, or a built-in model's name")
       ->required()
       ->type_name("TEMPLATE.jinja");
   app.add_option("variables", options->variables_path,

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/utf8.h"
+#include "cli/builtin_models.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/model_text.h"
@@ -23,7 +24,7 @@ using text::TokenId;
 using text::Tokenizer;
 
 struct Options {
-  std::string model;
+  std::string model{kDefaultModel};
   bool ids = false;
   bool json = false;
   bool decode = false;
@@ -32,8 +33,8 @@ struct Options {
 };
 
 Result<std::unique_ptr<Tokenizer>> OpenTokenizer(const std::string& path, Console& console) {
-  const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(path));
-  return LoadTokenizer(files, path, console);
+  const std::string file = TRY(FindModel(path));
+  return LoadTokenizer(TRY(gguf::ModelFiles::Open(file)), file, console);
 }
 
 // Ids as this command prints them, and as people paste them: whole numbers with white space, commas
@@ -170,8 +171,9 @@ Result<ExitStatus> Tokenize(const Options& options, Console& console) {
 
 Run DeclareTokenize(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("model", options->model, "A GGUF file with a tokenizer")
-      ->required()
+  app.add_option("model", options->model,
+                 "A GGUF file with a tokenizer, or the name of a built-in model (nova where not "
+                 "given)")
       ->type_name("MODEL");
   auto* ids = app.add_flag("--ids", options->ids, "Print the ids only, on one line");
   auto* json = app.add_flag("--json", options->json, "Print one JSON document");

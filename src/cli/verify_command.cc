@@ -11,8 +11,11 @@
 
 #include "base/machine.h"
 #include "base/random.h"
+#include "cli/cluster_options.h"
 #include "cli/commands.h"
 #include "cli/model_options.h"
+#include "cli/node_session.h"
+#include "cli/verify_nodes.h"
 #include "engine/verify.h"
 #include "kernels/isa_choice.h"
 
@@ -21,6 +24,7 @@ namespace {
 
 struct Options {
   ModelOptions model;
+  ClusterOptions cluster;
   std::string ids_path;
   size_t tokens = 200;
   bool reference = false;
@@ -60,13 +64,18 @@ Result<ExitStatus> Verify(const Options& options, Console& console) {
   }
   Hash128 first;
   const SystemClock clock;
-  const auto ways =
-      TRY(engine::Verify(files, ids, verify, clock, [&](const engine::VerifiedWay& way) {
-        if (options.json) return;
-        if (way.name == "whole") first = way.hash;
-        console.Print("  {}  {:<24}{}\n", way.hash.ToHex(), way.name,
-                      way.hash == first ? "" : console.Styled(Style::kBad, "differs"));
-      }));
+  const auto tell = [&](const engine::VerifiedWay& way) {
+    if (options.json) return;
+    if (way.name == "whole") first = way.hash;
+    console.Print("  {}  {:<24}{}\n", way.hash.ToHex(), way.name,
+                  way.hash == first ? "" : console.Styled(Style::kBad, "differs"));
+  };
+  auto ways = TRY(engine::Verify(files, ids, verify, clock, tell));
+  if (options.cluster.wants_nodes()) {
+    const auto nodes = TRY(NodeSession::Start(files, options.model, options.cluster, console));
+    const auto more = TRY(VerifyOnNodes(*nodes, ids, clock, tell, console));
+    ways.insert(ways.end(), more.begin(), more.end());
+  }
   const bool equal = engine::AllEqual(ways);
   if (options.json) {
     PrintJson(ways, ids.size(), console);
@@ -83,6 +92,7 @@ Result<ExitStatus> Verify(const Options& options, Console& console) {
 Run DeclareVerify(CLI::App& app) {
   auto options = std::make_shared<Options>();
   options->model.Declare(app);
+  options->cluster.Declare(app);
   CLI::Option* ids =
       app.add_option("--ids", options->ids_path, "The text, as token ids")->type_name("FILE");
   app.add_option("--tokens", options->tokens, "Length of a random text, where no ids are given")
@@ -98,7 +108,10 @@ Run DeclareVerify(CLI::App& app) {
       "texts, after going back, handed over to another memory and in slices, and prints one hash "
       "for each way. The exit\n"
       "status is 1 if they are not all equal: that is a bug, please report it.");
-  return [options](Console& console) { return Verify(*options, console); };
+  return [options](Console& console) -> Result<ExitStatus> {
+    TRY(options->model.Find());
+    return Verify(*options, console);
+  };
 }
 
 }  // namespace aster::cli

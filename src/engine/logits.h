@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/function_ref.h"
+#include "base/hash.h"
 #include "base/result.h"
 #include "engine/local_model.h"
 
@@ -19,6 +20,19 @@ inline constexpr size_t kDefaultChunk = 512;
 
 // Takes the logits [vocab_size] of the next position.
 using LogitsSink = FunctionRef<Status(std::span<const float>)>;
+
+// The hash of logits as they come.
+class LogitsHash {
+ public:
+  Status Add(std::span<const float> logits) {
+    hasher_.Add({reinterpret_cast<const uint8_t*>(logits.data()), logits.size_bytes()});
+    return Ok();
+  }
+  Hash128 Digest() const { return hasher_.Digest(); }
+
+ private:
+  Hasher hasher_;
+};
 
 // Continues a sequence by `tokens`, at most `chunk` of them at a time, and hands over the logits
 // behind each.

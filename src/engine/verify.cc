@@ -20,29 +20,17 @@ namespace {
 
 using Tokens = std::span<const int32_t>;
 
-// The hash of logits as they come.
-class LogitsHash {
- public:
-  Status Add(std::span<const float> logits) {
-    hasher_.Add({reinterpret_cast<const uint8_t*>(logits.data()), logits.size_bytes()});
-    return Ok();
-  }
-  Status Compute(LocalModel& model, kv::PageTable& table, Tokens tokens, size_t chunk) {
-    return ComputeLogits(model, table, tokens, chunk,
-                         [this](std::span<const float> row) { return Add(row); });
-  }
-  Hash128 Digest() const { return hasher_.Digest(); }
-
- private:
-  Hasher hasher_;
-};
+Status Add(LogitsHash& hash, LocalModel& model, kv::PageTable& table, Tokens tokens, size_t chunk) {
+  return ComputeLogits(model, table, tokens, chunk,
+                       [&](std::span<const float> row) { return hash.Add(row); });
+}
 
 Status Discard(std::span<const float> /*logits*/) { return Ok(); }
 
 Result<Hash128> InChunks(LocalModel& model, Tokens tokens, size_t chunk) {
   kv::PageTable table = model.NewTable();
   LogitsHash hash;
-  TRY(hash.Compute(model, table, tokens, chunk));
+  TRY(Add(hash, model, table, tokens, chunk));
   return hash.Digest();
 }
 
@@ -51,13 +39,13 @@ Result<Hash128> GoingBack(LocalModel& model, Tokens tokens) {
   kv::PageTable table = model.NewTable();
   const size_t half = tokens.size() / 2;
   LogitsHash hash;
-  TRY(hash.Compute(model, table, tokens.first(half), kDefaultChunk));
+  TRY(Add(hash, model, table, tokens.first(half), kDefaultChunk));
   const std::vector<int32_t> other(tokens.rbegin(), tokens.rend());
   TRY(ComputeLogits(model, table, Tokens(other).first(half), kDefaultChunk, Discard));
   const uint32_t length = table.Truncate(static_cast<uint32_t>(half));
   // Where a window has slid on, what was lost is computed again.
   TRY(ComputeLogits(model, table, tokens.subspan(length, half - length), kDefaultChunk, Discard));
-  TRY(hash.Compute(model, table, tokens.subspan(half), kDefaultChunk));
+  TRY(Add(hash, model, table, tokens.subspan(half), kDefaultChunk));
   return hash.Digest();
 }
 
@@ -89,7 +77,7 @@ Result<Hash128> HandedOver(LocalModel& model, Tokens tokens) {
   const size_t half = tokens.size() / 2;
   kv::PageTable from = model.NewTable(), to = model.NewTable();
   LogitsHash hash;
-  TRY(hash.Compute(model, from, tokens.first(half), kDefaultChunk));
+  TRY(Add(hash, model, from, tokens.first(half), kDefaultChunk));
   std::vector<uint8_t> parcel;
   TRY(kv::Export(from, from.layers(), 0, static_cast<uint32_t>(half), [&](Bytes bytes) {
     parcel.insert(parcel.end(), bytes.begin(), bytes.end());
@@ -97,7 +85,7 @@ Result<Hash128> HandedOver(LocalModel& model, Tokens tokens) {
   }));
   ByteReader reader{Bytes(parcel)};
   TRY(kv::Import(to, reader));
-  TRY(hash.Compute(model, to, tokens.subspan(half), kDefaultChunk));
+  TRY(Add(hash, model, to, tokens.subspan(half), kDefaultChunk));
   return hash.Digest();
 }
 
@@ -113,45 +101,7 @@ Result<Hash128> SharingAPrefix(LocalModel& model, Tokens tokens) {
   const size_t shared = second.Adopt(tokens.first(tokens.size() - 1));
   LogitsHash hash;
   TRY(hash.Add(std::span(logits).first(shared * model.shape().vocab_size)));
-  TRY(hash.Compute(model, second, tokens.subspan(shared), kDefaultChunk));
-  return hash.Digest();
-}
-
-// The first half as a prompt; the second is what the scheduler chooses, since nothing else is
-// allowed. Two other texts are answered beside it, one of them from the beginning.
-Result<Hash128> Answered(LocalModel& model, Tokens tokens, const Clock& clock) {
-  const size_t half = (tokens.size() + 1) / 2;
-  LogitsHash hash;
-  kv::PageTable table = model.NewTable();
-  TRY(hash.Compute(model, table, tokens.first(half - 1), kDefaultChunk));
-
-  const std::vector<int32_t> other(tokens.rbegin(), tokens.rend());
-  Sequence first(model), mine(model), last(model);
-  first.SetHistory(Tokens(other).first(half));
-  mine.SetHistory(tokens.first(half));
-  last.SetHistory(Tokens(other).subspan(1));
-  Status status = FailedPrecondition("the scheduler never finished");
-  const uint64_t count = tokens.size() - half + 1;
-  const auto limit = static_cast<uint32_t>(2 * tokens.size());
-  const auto allow_next = [&](Tokens history, std::span<float> logits) {
-    static_cast<void>(hash.Add(logits));
-    if (history.size() == tokens.size()) return;
-    const int32_t next = tokens[history.size()];
-    std::fill(logits.begin(), logits.end(), -std::numeric_limits<float>::infinity());
-    logits[next] = 0;
-  };
-
-  Scheduler scheduler(model, /*tokenizer=*/nullptr, clock, {.batch_tokens = 128});
-  TRY(scheduler.Submit({.sequence = &first, .max_tokens = count, .context_limit = limit}));
-  TRY(scheduler.Step());
-  TRY(scheduler.Submit({.sequence = &mine,
-                        .edit_logits = allow_next,
-                        .max_tokens = count,
-                        .context_limit = limit,
-                        .on_finish = [&](const Finish& finish) { status = finish.status; }}));
-  TRY(scheduler.Submit({.sequence = &last, .max_tokens = count, .context_limit = limit}));
-  while (!scheduler.idle()) TRY(scheduler.Step());
-  TRY(std::move(status));
+  TRY(Add(hash, model, second, tokens.subspan(shared), kDefaultChunk));
   return hash.Digest();
 }
 
@@ -204,7 +154,8 @@ class Verifier {
     TRY(Try("after going back", [&] { return GoingBack(*model, tokens_); }));
     TRY(Try("in company", [&] { return InCompany(*model, tokens_); }));
     TRY(Try("handed over", [&] { return HandedOver(*model, tokens_); }));
-    TRY(Try("answered beside others", [&] { return Answered(*model, tokens_, clock_); }));
+    Scheduler scheduler(*model, /*tokenizer=*/nullptr, clock_, {.batch_tokens = 128});
+    TRY(Try("answered beside others", [&] { return AnsweredBesideOthers(scheduler, tokens_); }));
     TRY(Try("sharing a prefix", [&] { return SharingAPrefix(*model, tokens_); }));
     for (const size_t threads : options_.threads) TRY(TryThreads(*model, threads));
     for (const kernels::Isa isa : options_.isas) TRY(TryIsa(*model, isa));
@@ -253,6 +204,45 @@ class Verifier {
 };
 
 }  // namespace
+
+// The first half as a prompt; the second is what is chosen, since nothing else is allowed. Two
+// other texts are answered beside it, one of them from the beginning.
+Result<Hash128> AnsweredBesideOthers(Answering& answering, Tokens tokens) {
+  const size_t half = (tokens.size() + 1) / 2;
+  LogitsHash hash;
+  if (half > 1) {
+    TRY(answering.LogitsOf(tokens.first(half - 1), kDefaultChunk,
+                           [&](std::span<const float> row) { return hash.Add(row); }));
+  }
+  const std::vector<int32_t> other(tokens.rbegin(), tokens.rend());
+  Sequence first = answering.NewSequence();
+  Sequence mine = answering.NewSequence();
+  Sequence last = answering.NewSequence();
+  first.SetHistory(Tokens(other).first(half));
+  mine.SetHistory(tokens.first(half));
+  last.SetHistory(Tokens(other).subspan(1));
+  Status status = FailedPrecondition("the request never ended");
+  const uint64_t count = tokens.size() - half + 1;
+  const auto limit = static_cast<uint32_t>(2 * tokens.size());
+  const auto allow_next = [&](Tokens history, std::span<float> logits) {
+    static_cast<void>(hash.Add(logits));
+    if (history.size() == tokens.size()) return;
+    const int32_t next = tokens[history.size()];
+    std::fill(logits.begin(), logits.end(), -std::numeric_limits<float>::infinity());
+    logits[next] = 0;
+  };
+  TRY(answering.Submit({.sequence = &first, .max_tokens = count, .context_limit = limit}));
+  TRY(answering.Step());
+  TRY(answering.Submit({.sequence = &mine,
+                        .edit_logits = allow_next,
+                        .max_tokens = count,
+                        .context_limit = limit,
+                        .on_finish = [&](const Finish& finish) { status = finish.status; }}));
+  TRY(answering.Submit({.sequence = &last, .max_tokens = count, .context_limit = limit}));
+  while (!answering.idle()) TRY(answering.Step());
+  TRY(std::move(status));
+  return hash.Digest();
+}
 
 Result<std::vector<VerifiedWay>> Verify(const gguf::ModelFiles& files,
                                         std::span<const int32_t> tokens,

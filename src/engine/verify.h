@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/result.h"
+#include "engine/answering.h"
 #include "engine/local_model.h"
 
 namespace aster::engine {
@@ -40,6 +41,10 @@ Result<std::vector<VerifiedWay>> Verify(const gguf::ModelFiles& files,
                                         std::span<const int32_t> tokens,
                                         const VerifyOptions& options, const Clock& clock,
                                         const VerifySink& sink);
+
+// One of the ways, for whoever answers: the hash of the logits of every position of a text that is
+// the first half of a prompt and the second half of an answer, beside others.
+Result<Hash128> AnsweredBesideOthers(Answering& answering, std::span<const int32_t> tokens);
 
 bool AllEqual(std::span<const VerifiedWay> ways);
 

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "cli/answerer.h"
+
+#include <utility>
+
+#include "cli/node_session.h"
+#include "engine/scheduler.h"
+
+namespace aster::cli {
+namespace {
+
+class LocalAnswerer final : public Answerer {
+ public:
+  LocalAnswerer(std::unique_ptr<engine::LocalModel> model, const text::Tokenizer* tokenizer,
+                const Clock& clock, const engine::SchedulerOptions& options)
+      : model_(std::move(model)), scheduler_(*model_, tokenizer, clock, options) {}
+
+  engine::Answering& answering() override { return scheduler_; }
+
+ private:
+  std::unique_ptr<engine::LocalModel> model_;
+  engine::Scheduler scheduler_;
+};
+
+class RouteAnswerer final : public Answerer {
+ public:
+  RouteAnswerer(std::unique_ptr<NodeSession> nodes, std::unique_ptr<route::Conductor> conductor)
+      : nodes_(std::move(nodes)), conductor_(std::move(conductor)) {}
+
+  engine::Answering& answering() override { return *conductor_; }
+  std::string DescribeWork() const override { return DescribeHops(*conductor_); }
+
+ private:
+  std::unique_ptr<NodeSession> nodes_;
+  std::unique_ptr<route::Conductor> conductor_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Answerer>> OpenAnswerer(const gguf::ModelFiles& files,
+                                               const text::Tokenizer* tokenizer, const Clock& clock,
+                                               const AnswererOptions& options, Console& console) {
+  if (options.cluster->wants_nodes()) {
+    auto nodes = TRY(NodeSession::Start(files, *options.model, *options.cluster, console));
+    const route::Plan plan = TRY(nodes->Plan());
+    auto conductor = TRY(nodes->Open(plan, tokenizer, options.max_running, console));
+    return std::unique_ptr<Answerer>(
+        std::make_unique<RouteAnswerer>(std::move(nodes), std::move(conductor)));
+  }
+  auto model = TRY(LoadModel(files, *options.model, console));
+  return std::unique_ptr<Answerer>(std::make_unique<LocalAnswerer>(
+      std::move(model), tokenizer, clock,
+      engine::SchedulerOptions{.batch_tokens = options.batch_tokens,
+                               .max_running = options.max_running}));
+}
+
+}  // namespace aster::cli

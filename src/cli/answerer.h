@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Who answers for a command: a model that this process has loaded, or several nodes. Must not know
+// what is asked.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "cli/cluster_options.h"
+#include "cli/console.h"
+#include "cli/model_options.h"
+#include "engine/answering.h"
+#include "gguf/model_files.h"
+#include "text/tokenizer.h"
+
+namespace aster::cli {
+
+struct AnswererOptions {
+  const ModelOptions* model = nullptr;
+  const ClusterOptions* cluster = nullptr;
+  uint32_t batch_tokens = 512;  // of prompts that this process computes in a step
+  uint32_t max_running = 64;
+};
+
+class Answerer {
+ public:
+  virtual ~Answerer() = default;
+
+  virtual engine::Answering& answering() = 0;
+  // What each node spent, in lines for people; nothing where there is one.
+  virtual std::string DescribeWork() const { return ""; }
+};
+
+// Files, tokenizer (or null) and clock outlive it. Shows progress on the console.
+Result<std::unique_ptr<Answerer>> OpenAnswerer(const gguf::ModelFiles& files,
+                                               const text::Tokenizer* tokenizer, const Clock& clock,
+                                               const AnswererOptions& options, Console& console);
+
+}  // namespace aster::cli

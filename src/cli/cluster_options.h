@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The options of commands that can run a model on several machines. Must not know how they are
+// reached.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "base/result.h"
+
+namespace CLI {
+class App;
+}
+
+namespace aster::cli {
+
+struct ClusterOptions {
+  size_t local_nodes = 0;  // processes on this machine; 0: none
+  bool pinned = false;
+  std::string split = "auto";
+  std::string rows = "f32";
+
+  void Declare(CLI::App& app);
+  bool wants_nodes() const { return local_nodes > 0; }
+};
+
+}  // namespace aster::cli

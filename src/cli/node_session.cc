@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "cli/node_session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/machine.h"
+#include "base/units.h"
+#include "cli/progress.h"
+#include "gguf/fingerprint.h"
+#include "route/row_encoding.h"
+
+namespace aster::cli {
+namespace {
+
+Result<Hash128> FingerprintOf(const gguf::ModelFiles& files, Console& console) {
+  ThreadPool pool(UsableCpuCount());
+  const SystemClock clock;
+  Progress progress(console, clock, "hashing");
+  gguf::FingerprintOptions options;
+  options.hashing.progress = [&](uint64_t done, uint64_t total) { progress.Update(done, total); };
+  const gguf::Fingerprint fingerprint = TRY(gguf::FingerprintModel(files, pool, options));
+  for (const std::string& warning : fingerprint.warnings) console.Complain("warning", warning);
+  return fingerprint.model;
+}
+
+Result<LocalNodes> StartLocalNodes(const ModelOptions& model, const ClusterOptions& cluster) {
+  // As many threads as there are cores, all nodes together.
+  const size_t threads = model.threads > 0
+                             ? model.threads
+                             : std::max<size_t>(1, UsableCpuCount() / cluster.local_nodes);
+  LocalNodesOptions options{
+      .count = cluster.local_nodes, .node_arguments = model.paths, .pinned = cluster.pinned};
+  options.node_arguments.insert(options.node_arguments.end(),
+                                {"--threads", std::to_string(threads)});
+  return LocalNodes::Start(options);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& files,
+                                                        const ModelOptions& model,
+                                                        const ClusterOptions& cluster,
+                                                        Console& console) {
+  const engine::LocalModelOptions engine = TRY(model.ForEngine());
+  route::RouteModel route_model{.shape = TRY(model::ReadShape(files.metadata())),
+                                .fingerprint = TRY(FingerprintOf(files, console))};
+  route::RouteOptions route;
+  route.encoding = TRY(route::ParseRowEncoding(cluster.rows));
+  route.memory = engine.memory;
+  route.kv_bytes = engine.memory_bytes;
+  LocalNodes nodes = TRY(StartLocalNodes(model, cluster));
+  auto network = TRY(net::TcpNetwork::Start({.credentials = nodes.credentials(),
+                                             .listen = {},
+                                             .name = "front end",
+                                             .arithmetic = kernels::kArithmeticVersion,
+                                             .admit = nullptr}));
+  return std::unique_ptr<NodeSession>(new NodeSession(std::move(nodes), std::move(network),
+                                                      std::move(route_model), std::move(route),
+                                                      cluster.split));
+}
+
+Result<route::Plan> NodeSession::Plan() const {
+  if (split_ == "auto") return route::EvenSplit(layer_count(), nodes());
+  return route::ParseSplit(split_, layer_count(), nodes()).In("--split");
+}
+
+Result<std::unique_ptr<route::Conductor>> NodeSession::Open(const route::Plan& plan,
+                                                            const text::Tokenizer* tokenizer,
+                                                            uint32_t max_running,
+                                                            const Console& console) {
+  route::ConductorOptions options;
+  options.route = route_;
+  options.max_running = max_running;
+  auto conductor = std::make_unique<route::Conductor>(*network_, model_, tokenizer, plan, options);
+  const SystemClock clock;
+  Progress progress(console, clock, "nodes are loading");
+  TRY(conductor->Open([&](const route::OpenProgress& opened) {
+    progress.Update(opened.done_bytes, opened.total_bytes);
+  }));
+  return conductor;
+}
+
+std::string DescribeHops(const route::Conductor& conductor) {
+  std::string lines;
+  const std::vector<route::HopTotals>& hops = conductor.hops();
+  for (size_t i = 0; i < hops.size(); ++i) {
+    const route::PlanStage& stage = conductor.plan().stages[i];
+    lines += fmt::format("{}{}, {}: {} frames, computing {}, waiting {}, {} sent",
+                         i == 0 ? "" : "\n", stage.node.name, route::DescribeSlice(stage.slice),
+                         hops[i].frames, FormatDuration(static_cast<int64_t>(hops[i].compute_ns)),
+                         FormatDuration(static_cast<int64_t>(hops[i].queue_ns)),
+                         FormatBytes(hops[i].bytes_out));
+  }
+  return lines;
+}
+
+}  // namespace aster::cli

@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The nodes that a command may use, and this process's place among them. Must not know what is
+// computed.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "cli/cluster_options.h"
+#include "cli/console.h"
+#include "cli/local_nodes.h"
+#include "cli/model_options.h"
+#include "gguf/model_files.h"
+#include "net/tcp_network.h"
+#include "route/conductor.h"
+#include "route/plan.h"
+#include "text/tokenizer.h"
+
+namespace aster::cli {
+
+class NodeSession {
+ public:
+  // Starts what has to be started, and reads the model's files as far as nodes tell it by.
+  static Result<std::unique_ptr<NodeSession>> Start(const gguf::ModelFiles& files,
+                                                    const ModelOptions& model,
+                                                    const ClusterOptions& cluster,
+                                                    Console& console);
+
+  const std::vector<route::PlanNode>& nodes() const { return nodes_.nodes(); }
+  uint32_t layer_count() const { return model_.shape.layer_count; }
+  // That the options ask for.
+  Result<route::Plan> Plan() const;
+
+  // A conductor whose route is open. The session, the tokenizer (or null) and the console outlive
+  // it.
+  Result<std::unique_ptr<route::Conductor>> Open(const route::Plan& plan,
+                                                 const text::Tokenizer* tokenizer,
+                                                 uint32_t max_running, const Console& console);
+
+ private:
+  NodeSession(LocalNodes nodes, std::unique_ptr<net::TcpNetwork> network, route::RouteModel model,
+              route::RouteOptions route, std::string split)
+      : nodes_(std::move(nodes)),
+        network_(std::move(network)),
+        model_(std::move(model)),
+        route_(std::move(route)),
+        split_(std::move(split)) {}
+
+  LocalNodes nodes_;
+  std::unique_ptr<net::TcpNetwork> network_;
+  const route::RouteModel model_;
+  const route::RouteOptions route_;
+  const std::string split_;
+};
+
+// What each stage has spent, a line each.
+std::string DescribeHops(const route::Conductor& conductor);
+
+}  // namespace aster::cli

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "cli/verify_nodes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "engine/logits.h"
+
+namespace aster::cli {
+namespace {
+
+// Of cuts between two nodes; each loads the model once more.
+constexpr uint32_t kMostCuts = 4;
+
+using Tokens = std::span<const int32_t>;
+
+// The layers between the cuts, on the nodes in turn.
+route::Plan PlanOf(std::span<const route::PlanNode> nodes, std::span<const uint32_t> cuts,
+                   uint32_t layer_count) {
+  route::Plan plan;
+  for (size_t i = 0; i <= cuts.size(); ++i) {
+    plan.stages.push_back({.node = nodes[i % nodes.size()],
+                           .slice = {.layer_begin = i == 0 ? 0 : cuts[i - 1],
+                                     .layer_end = i == cuts.size() ? layer_count : cuts[i],
+                                     .embedding = i == 0,
+                                     .head = i == cuts.size()}});
+  }
+  return plan;
+}
+
+// So many cuts, at equal distances.
+std::vector<uint32_t> EvenCuts(uint32_t layer_count, uint32_t count) {
+  std::vector<uint32_t> cuts;
+  for (uint32_t i = 1; i <= count; ++i) cuts.push_back(layer_count * i / (count + 1));
+  return cuts;
+}
+
+std::vector<route::Plan> PlansFor(std::span<const route::PlanNode> nodes, uint32_t layer_count) {
+  std::vector<route::Plan> plans;
+  const std::vector<route::PlanNode> reversed(nodes.rbegin(), nodes.rend());
+  plans.push_back(PlanOf(nodes.first(1), {}, layer_count));
+  const auto in_use = static_cast<uint32_t>(std::min<size_t>(nodes.size(), layer_count));
+  if (in_use < 2) return plans;
+  if (in_use == 2) {
+    std::set<uint32_t> cuts{1, layer_count - 1};
+    for (uint32_t i = 1; i < kMostCuts; ++i) {
+      cuts.insert(std::clamp(layer_count * i / kMostCuts, 1U, layer_count - 1));
+    }
+    for (const uint32_t cut : cuts) plans.push_back(PlanOf(nodes, {&cut, 1}, layer_count));
+  } else {
+    plans.push_back(PlanOf(nodes, EvenCuts(layer_count, in_use - 1), layer_count));
+  }
+  plans.push_back(PlanOf(reversed, EvenCuts(layer_count, in_use - 1), layer_count));
+  if (layer_count >= 2 * in_use) {
+    plans.push_back(PlanOf(nodes, EvenCuts(layer_count, 2 * in_use - 1), layer_count));
+  }
+  return plans;
+}
+
+}  // namespace
+
+Result<std::vector<engine::VerifiedWay>> VerifyOnNodes(NodeSession& nodes, Tokens tokens,
+                                                       const Clock& clock,
+                                                       const engine::VerifySink& sink,
+                                                       const Console& console) {
+  std::vector<engine::VerifiedWay> ways;
+  const auto add = [&](std::string name, Result<Hash128> hash, int64_t start_ns) -> Status {
+    ways.push_back({name, TRY(std::move(hash).In(name)), clock.NowNs() - start_ns});
+    if (sink) sink(ways.back());
+    return Ok();
+  };
+  for (const route::Plan& plan : PlansFor(nodes.nodes(), nodes.layer_count())) {
+    const std::string split = route::SplitText(plan);
+    const auto conductor = TRY(nodes.Open(plan, /*tokenizer=*/nullptr, /*max_running=*/8, console));
+    for (const size_t chunk : {engine::kDefaultChunk, size_t{40}}) {
+      const int64_t start_ns = clock.NowNs();
+      engine::LogitsHash hash;
+      const Status done = conductor->LogitsOf(
+          tokens, chunk, [&](std::span<const float> row) { return hash.Add(row); });
+      TRY(add(fmt::format("{} in chunks of {}", split, chunk),
+              done.ok() ? Result<Hash128>(hash.Digest()) : done.error(), start_ns));
+    }
+    const int64_t start_ns = clock.NowNs();
+    TRY(add(split + " beside others", engine::AnsweredBesideOthers(*conductor, tokens), start_ns));
+  }
+  return ways;
+}
+
+}  // namespace aster::cli

@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The ways of computing a text on several nodes, for `aster verify`. Must not know how they are
+// shown.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "cli/console.h"
+#include "cli/node_session.h"
+#include "engine/verify.h"
+
+namespace aster::cli {
+
+// Cuts the model between the nodes, in this order and in the reverse, with several slices on a
+// node, and with all of it on one that is not this process.
+Result<std::vector<engine::VerifiedWay>> VerifyOnNodes(NodeSession& nodes,
+                                                       std::span<const int32_t> tokens,
+                                                       const Clock& clock,
+                                                       const engine::VerifySink& sink,
+                                                       const Console& console);
+
+}  // namespace aster::cli
