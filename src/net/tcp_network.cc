@@ -30,6 +30,14 @@ constexpr int64_t kPauseNs = 2 * kNsPerSecond;
 // Enough for every node of a cluster to say goodbye at once.
 constexpr size_t kMaxClosing = 64;
 
+// Of what a node sends to itself, which has no frame.
+uint64_t CostOf(const wire::Message& message) {
+  uint64_t bytes = 0;
+  if (const auto* work = std::get_if<wire::Work>(&message)) bytes = work->rows.size();
+  if (const auto* done = std::get_if<wire::Done>(&message)) bytes = done->logits.size();
+  return wire::CostOf(bytes);
+}
+
 Introduction IntroductionOf(const TcpOptions& options, const NodeId& self) {
   return {.node = self,
           .name = options.name,
@@ -141,7 +149,8 @@ Status TcpNetwork::Send(const NodeId& to, wire::Message message) {
     if (events_.waiting_cost() > options_.max_queue_bytes) {
       return ResourceExhausted("this node does not take what it sends to itself");
     }
-    events_.Push({Event::Kind::kMessage, to, std::move(message), Ok()}, 0, nullptr);
+    const uint64_t cost = CostOf(message);
+    events_.Push({Event::Kind::kMessage, to, std::move(message), Ok()}, cost, nullptr);
     return Ok();
   }
   wire::Frame frame = wire::Encode(std::move(message), {.checksum_payload = tls_ == nullptr});

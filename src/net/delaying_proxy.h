@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// A link of one's own making on loopback: passes TCP connections on with a latency and at a rate,
+// or not at all. For benchmarks and tests of faults, where the real thing is missing. Must not know
+// what passes through.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/result.h"
+#include "net/socket.h"
+#include "net/waker.h"
+
+namespace aster::net {
+
+struct LinkOptions {
+  int64_t delay_ns = 0;           // one way, both ways alike
+  uint64_t rate_bytes_per_s = 0;  // in each direction, of all connections together; 0: no limit
+};
+
+// Safe for concurrent use.
+class DelayingProxy {
+ public:
+  // Listens on loopback; every connection goes on to `target`, which is a number and a port.
+  static Result<std::unique_ptr<DelayingProxy>> Start(const std::string& target,
+                                                      const LinkOptions& link);
+  ~DelayingProxy();
+
+  const std::string& address() const { return address_; }
+
+  void SetLink(const LinkOptions& link) EXCLUDES(mu_);
+  // From now on nothing passes, and nobody is told, as if a cable was pulled out; until it is put
+  // in again.
+  void Unplug(bool is_unplugged = true);
+  // All connections break.
+  void Cut();
+
+ private:
+  // Bytes that have not arrived yet, of one direction of one connection.
+  struct Flow {
+    struct Piece {
+      int64_t due_ns = 0;
+      std::vector<uint8_t> bytes;
+      size_t sent = 0;
+    };
+    std::deque<Piece> pieces;
+    uint64_t bytes = 0;
+    bool has_ended = false;  // no more comes
+    bool is_shut = false;    // and the other side knows
+  };
+  struct Pair {
+    Socket ends[2];  // the one that came, and the one to the target
+    Flow flows[2];   // from ends[i] to ends[1 - i]
+    bool is_broken = false;
+  };
+
+  DelayingProxy(Socket listener, const Endpoint& target, const LinkOptions& link);
+  void Run();
+  void Accept();
+  void Receive(Pair& pair, int from, const LinkOptions& link);
+  void Deliver(Pair& pair, int from);
+  int64_t NextDue() const;
+
+  const Socket listener_;
+  const Endpoint target_;
+  std::string address_;
+  SystemClock clock_;
+  Waker waker_;
+  std::atomic<bool> is_stopping_ = false;
+  std::atomic<bool> is_unplugged_ = false;
+  std::atomic<bool> is_to_be_cut_ = false;
+  mutable Mutex mu_;
+  LinkOptions link_ GUARDED_BY(mu_);
+
+  // Of the thread.
+  std::list<Pair> pairs_;
+  int64_t free_ns_[2] = {0, 0};  // when the link has sent what it took, in each direction
+
+  std::thread thread_;  // last: it uses all the others
+};
+
+}  // namespace aster::net

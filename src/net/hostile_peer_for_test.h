@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// A peer without manners: a bare socket and frames of its own making. For tests. Must not know the
+// network that it talks to.
+#pragma once
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "net/frame_reader.h"
+#include "net/socket.h"
+#include "net/stream.h"
+#include "wire/codec.h"
+
+namespace aster::net {
+
+class HostilePeer {
+ public:
+  // Connects, and says nothing.
+  explicit HostilePeer(const std::string& address) : HostilePeer(Connected(address)) {}
+  explicit HostilePeer(Socket socket) : stream_(MakePlainStream(std::move(socket))) {}
+
+  void SendBytes(Bytes bytes) {
+    while (!bytes.empty()) {
+      const Result<size_t> sent = stream_->Write({&bytes, 1});
+      if (!sent.ok()) return;  // hung up on
+      bytes = bytes.subspan(*sent);
+      if (*sent == 0) Await(POLLOUT);
+    }
+  }
+  void Say(wire::Message message) {
+    const wire::Frame frame = wire::Encode(std::move(message));
+    SendBytes(frame.head);
+    SendBytes(frame.payload);
+  }
+
+  // The next message; nothing when the other side has hung up.
+  std::optional<wire::Message> Hear() {
+    for (;;) {
+      Result<std::optional<FrameReader::Arrived>> arrived = reader_.Next(*stream_, {});
+      if (!arrived.ok()) return std::nullopt;
+      if (*arrived) {
+        return wire::Decode((*arrived)->header, (*arrived)->body, std::move((*arrived)->payload))
+            .value();
+      }
+      Await(POLLIN);
+    }
+  }
+  // The next that is no heartbeat.
+  std::optional<wire::Message> HearMore() {
+    for (;;) {
+      std::optional<wire::Message> message = Hear();
+      if (!message || !std::holds_alternative<wire::Ping>(*message)) return message;
+    }
+  }
+  // What it is told at the end.
+  std::string Farewell() {
+    while (const std::optional<wire::Message> message = Hear()) {
+      if (const auto* goodbye = std::get_if<wire::Goodbye>(&*message)) {
+        return goodbye->why.message();
+      }
+    }
+    return "";
+  }
+  bool IsHungUpOn() {
+    while (Hear()) {
+    }
+    return true;
+  }
+
+ private:
+  static Socket Connected(const std::string& address) {
+    const Endpoint endpoint = Resolve(ParseHostPort(address).value()).value().front();
+    return BeginConnect(endpoint).value();
+  }
+  void Await(short events) {
+    pollfd waiting{stream_->descriptor(), events, 0};
+    CHECK_NOTE(poll(&waiting, 1, 60'000) == 1, "nothing happens");
+  }
+
+  std::unique_ptr<Stream> stream_;
+  FrameReader reader_;
+};
+
+}  // namespace aster::net
