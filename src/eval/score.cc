@@ -62,9 +62,15 @@ Result<Comparison> Compare(std::span<const QuestionResult> first,
   for (const QuestionResult& result : second) {
     if (!result.skipped) by_id.emplace(result.id, &result);
   }
-  Comparison comparison;
+  // Files have their lines in the order in which replies ended, which is any.
+  std::vector<const QuestionResult*> by_name;
   for (const QuestionResult& result : first) {
-    if (result.skipped) continue;
+    if (!result.skipped) by_name.push_back(&result);
+  }
+  std::ranges::sort(by_name, {}, [](const QuestionResult* result) { return result->id; });
+  Comparison comparison;
+  for (const QuestionResult* const mine : by_name) {
+    const QuestionResult& result = *mine;
     const auto found = by_id.find(result.id);
     if (found == by_id.end()) {
       ++comparison.only_in_first;

@@ -60,7 +60,7 @@ struct Change {
 struct Comparison {
   std::vector<PairedCategory> categories;
   PairedTally all;
-  std::vector<Change> changes;  // in the order of the first
+  std::vector<Change> changes;  // in the order of their ids, as are the categories
   uint64_t only_in_first = 0;   // questions that the other did not answer
   uint64_t only_in_second = 0;
 };

@@ -139,7 +139,7 @@ class Once(Case):
         for options in (("-p", "x", "-n", "many"), ("-p", "x", "--prompt-file", "y"), ("-p", "x", "--seed", -1),
                         ("-p", "x", "--raw", "--system", "y"), ("-p",)):
             aster("run", self.tiny, *options, check=USAGE)
-        aster("run", check=USAGE)
+        aster("run", "--nonsense", check=USAGE)
 
 
 class Conversation:
