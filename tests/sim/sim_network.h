@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// A network on a virtual clock, with everything that happens to real ones: messages take their
+// time, those of different peers overtake each other, links are cut and it takes a while until
+// either side sees it, nodes vanish and come back. What happens is decided by the seed alone. Must
+// not know what messages mean.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "net/network.h"
+
+namespace aster::sim {
+
+class SimNetwork;
+
+// What is written down of a run. Its hash tells runs apart; its lines are for people.
+class Trace {
+ public:
+  explicit Trace(bool keep_lines) : keep_lines_(keep_lines) {}
+
+  void Add(int64_t now_ns, const std::string& line);
+  Hash128 Digest() const { return hasher_.Digest(); }
+  const std::vector<std::string>& lines() const { return lines_; }
+
+ private:
+  const bool keep_lines_;
+  Hasher hasher_;
+  std::vector<std::string> lines_;
+};
+
+// Everything between the nodes. One thread.
+class SimHub {
+ public:
+  using Deliver = std::function<void(net::Event)>;
+
+  SimHub(VirtualClock& clock, Random& random, Trace& trace)
+      : clock_(clock), random_(random), trace_(trace) {}
+
+  // A node is there from now on, and everything for it goes to `deliver`.
+  void Add(const wire::NodeId& node, Deliver deliver);
+  // It vanishes: others notice after a while.
+  void Remove(const wire::NodeId& node);
+  // The connection breaks; both notice, each in its time.
+  void Cut(const wire::NodeId& a, const wire::NodeId& b);
+  // While true, the two do not reach each other.
+  void Separate(const wire::NodeId& a, const wire::NodeId& b, bool is_separate);
+  void HealAll() { separate_.clear(); }
+  bool has(const wire::NodeId& node) const { return nodes_.contains(node); }
+
+  // When the next message arrives; kNeverNs if none is under way.
+  int64_t next_ns() const { return pending_.empty() ? kNeverNs : pending_.begin()->first.first; }
+  // Delivers the first of them, which is due.
+  void DeliverNext();
+
+  // What a node sends now leaves it so much later: it is computing.
+  void SetSendDelay(int64_t delay_ns) { send_delay_ns_ = delay_ns; }
+
+ private:
+  friend class SimNetwork;
+  using Pair = std::pair<wire::NodeId, wire::NodeId>;  // from, to
+  struct Pending {
+    wire::NodeId to;
+    uint64_t life = 0;  // of the receiver
+    uint64_t link = 0;  // what was sent over a link is lost with it; 0: not sent over any
+    net::Event event;
+  };
+
+  void Introduce(const wire::NodeId& self, const wire::NodeId& node);
+  Status Send(const wire::NodeId& self, const wire::NodeId& to, wire::Message message);
+  bool Connect(const wire::NodeId& self, const wire::NodeId& node);
+  void Post(const wire::NodeId& to, int64_t due_ns, uint64_t link, net::Event event);
+  // `link` is the one that ended; 0: an attempt to connect.
+  void PostDown(const wire::NodeId& to, const wire::NodeId& peer, uint64_t link, int64_t delay_ns,
+                const char* why);
+  void Break(const wire::NodeId& a, const wire::NodeId& b, const char* why);
+  int64_t Between(int64_t low_ns, int64_t high_ns);
+
+  VirtualClock& clock_;
+  Random& random_;
+  Trace& trace_;
+  struct Node {
+    uint64_t life = 0;
+    Deliver deliver;
+    std::set<wire::NodeId> introduced;
+    std::map<wire::NodeId, uint64_t> up;  // peers it believes to be connected with, and by what
+  };
+  std::map<wire::NodeId, Node> nodes_;
+  std::map<Pair, uint64_t> links_;       // that really are; smaller id first
+  std::set<Pair> separate_;              // smaller id first
+  std::map<Pair, int64_t> last_due_ns_;  // what comes from one peer stays in order
+  std::map<std::pair<int64_t, uint64_t>, Pending> pending_;  // by time, then by order
+  uint64_t last_order_ = 0;
+  uint64_t last_link_ = 0;
+  uint64_t last_life_ = 0;
+  int64_t send_delay_ns_ = 0;
+};
+
+// One node's end.
+class SimNetwork final : public net::Network {
+ public:
+  SimNetwork(SimHub& hub, const wire::NodeId& self) : hub_(hub), self_(self) {}
+
+  wire::NodeId self() const override { return self_; }
+  void Introduce(const wire::NodeId& node, const std::vector<std::string>&) override {
+    hub_.Introduce(self_, node);
+  }
+  Status Send(const wire::NodeId& to, wire::Message message) override {
+    return hub_.Send(self_, to, std::move(message));
+  }
+  // Events are delivered, not received.
+  std::optional<net::Event> Receive(int64_t) override { return std::nullopt; }
+  const Clock& clock() const override { return hub_.clock_; }
+
+ private:
+  SimHub& hub_;
+  const wire::NodeId self_;
+};
+
+}  // namespace aster::sim

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "sim/sim_options.h"
+#include "sim/sim_world.h"
+
+namespace aster::sim {
+namespace {
+
+TEST(Sim, EverySeedEndsWithTheTokensOfOneMachineOrACleanError) {
+  SimResult all;
+  const SimOptions& options = Options();
+  for (uint64_t seed = options.first; seed < options.first + options.seeds; ++seed) {
+    const SimResult result = World(seed, options.print).Run();
+    if (options.print) fmt::print("{}\n", fmt::join(result.lines, "\n"));
+    if (!result.mistakes.empty()) {
+      const SimResult again = World(seed, /*keep_lines=*/true).Run();
+      FAIL() << fmt::format(
+          "{}\nseed {}: {}\nsee it again: sim_test --seeds 1 --first {} --print\n",
+          fmt::join(again.lines, "\n"), seed, fmt::join(result.mistakes, "; "), seed);
+    }
+    all.answered += result.answered;
+    all.failed += result.failed;
+    all.cancelled += result.cancelled;
+    all.continued += result.continued;
+    all.replans += result.replans;
+    all.replayed += result.replayed;
+    all.put_back += result.put_back;
+  }
+  fmt::print(
+      "{} seeds: {} answered, {} cancelled, {} failed cleanly, {} of them continued; {} "
+      "replans, {} tokens replayed, {} put back\n",
+      options.seeds, all.answered, all.cancelled, all.failed, all.continued, all.replans,
+      all.replayed, all.put_back);
+  if (options.seeds < 300) return;
+  // Else it would say nothing about them.
+  EXPECT_GT(all.answered, options.seeds);
+  EXPECT_GT(all.cancelled, options.seeds / 50);
+  EXPECT_GT(all.continued, options.seeds / 100);
+  EXPECT_GT(all.replans, options.seeds / 2);
+  EXPECT_GT(all.put_back, 0u);
+}
+
+TEST(Sim, ASeedIsTheSameEveryTime) {
+  const uint64_t first = Options().first;
+  for (uint64_t seed = first; seed < first + 10; ++seed) {
+    EXPECT_EQ(World(seed, false).Run().trace, World(seed, true).Run().trace) << seed;
+  }
+  EXPECT_NE(World(first, false).Run().trace, World(first + 1, false).Run().trace);
+}
+
+}  // namespace
+}  // namespace aster::sim

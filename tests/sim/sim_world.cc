@@ -1,0 +1,390 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "sim/sim_world.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/scheduler.h"
+
+namespace aster::sim {
+namespace {
+
+constexpr uint64_t kFront = 99;
+// Nothing that happens here takes longer; what does is a hang.
+constexpr int64_t kLongestNs = 3600 * kNsPerSecond;
+constexpr uint64_t kMostSteps = 400'000;
+constexpr uint32_t kVocab = 298;
+constexpr uint64_t kPageBytes = 128 * 64 * 2 * 2;  // of a layer: positions, numbers, both, f16
+
+// Seeds share it, so that what one has computed the next need not.
+engine::LocalModel& WholeModel(const model::MemoryOptions& memory) {
+  static std::map<uint32_t, std::unique_ptr<engine::LocalModel>> models;
+  auto& whole = models[memory.window];
+  if (!whole) whole = route::TestModel::Get().MakeWhole(memory);
+  return *whole;
+}
+
+}  // namespace
+
+World::World(uint64_t seed, bool keep_lines)
+    : random_(seed),
+      trace_(keep_lines),
+      hub_(clock_, random_, trace_),
+      is_calm_(Chance(5)),
+      gives_up_(Chance(3)),
+      memory_(Chance(4) ? model::MemoryOptions{.window = 200, .sinks = 4} : model::MemoryOptions{}),
+      // Hardly enough for the longest of them, or plenty.
+      kv_bytes_(Chance(4) ? kPageBytes * 4 * 5 : uint64_t{1} << 24),
+      source_(kv_bytes_, static_cast<int>(Below(3))) {
+  for (uint64_t i = 0; i < 1 + Below(4); ++i) AddMachine(i + 1);
+  for (int i = 0; i < 2; ++i) beginnings_.push_back(model::RandomTokens(250, kVocab, Below(1000)));
+  front_ = std::make_unique<SimNetwork>(hub_, wire::NodeId{Hash128{kFront, kFront}});
+  hub_.Add(front_->self(), [this](net::Event event) { conductor_->Handle(std::move(event)); });
+  std::vector<size_t> all(machines_.size());
+  for (size_t i = 0; i < all.size(); ++i) all[i] = i;
+  route::ConductorOptions options;
+  options.route.memory = memory_;
+  options.chunk_pages = 1 + Below(2);
+  options.frames_per_stage = 1 + Below(3);
+  options.max_running = 1 + Below(6);
+  options.stall_ns = 20 * kNsPerSecond;
+  options.route.open_timeout_ns = 10 * kNsPerSecond;
+  options.max_replans = 30;
+  options.id_seed = 1000;
+  conductor_ = std::make_unique<route::Conductor>(
+      *front_, route::TestModel::Get().route_model(), nullptr, RandomPlan(all), options,
+      [this](const route::Plan&, std::span<const wire::NodeId> lost, const Error&) {
+        return Replan(lost);
+      });
+  for (uint32_t i = 0; i < 1 + Below(4); ++i) AddVisitor();
+  if (!is_calm_) AddTroubles();
+}
+
+World::~World() {
+  conductor_.reset();
+  for (const auto& machine : machines_) machine->server.reset();
+}
+
+void World::AddMachine(uint64_t number) {
+  Machine& machine = *machines_.emplace_back(std::make_unique<Machine>());
+  machine.id = wire::NodeId{Hash128{number, number}};
+  machine.network = std::make_unique<SimNetwork>(hub_, machine.id);
+  if (Chance(4)) machine.slowness = 10;
+  Boot(machine);
+}
+
+void World::Boot(Machine& machine) {
+  machine.returns_ns = kNeverNs;
+  machine.inbox.clear();
+  machine.server = std::make_unique<route::StageServer>(*machine.network, source_);
+  hub_.Add(machine.id, [&machine](net::Event event) { machine.inbox.push_back(std::move(event)); });
+}
+
+void World::Kill(size_t index, int64_t away_ns) {
+  Machine& machine = *machines_[index];
+  if (!machine.server) return;
+  hub_.Remove(machine.id);
+  machine.server.reset();
+  machine.inbox.clear();
+  machine.busy_until_ns = 0;
+  machine.returns_ns = clock_.NowNs() + away_ns;
+}
+
+// Any cuts, any order of nodes, some of them twice.
+route::Plan World::RandomPlan(const std::vector<size_t>& among) {
+  route::Plan plan;
+  for (uint32_t begin = 0; begin < route::kTestLayers;) {
+    const uint32_t end = begin + 1 + Below(route::kTestLayers - begin);
+    const wire::NodeId id = machines_[among[Below(static_cast<uint32_t>(among.size()))]]->id;
+    plan.stages.push_back(
+        {.node = {.id = id, .name = fmt::format("n{}", id.value.low), .addresses = {}},
+         .slice = {.layer_begin = begin,
+                   .layer_end = end,
+                   .embedding = begin == 0,
+                   .head = end == route::kTestLayers}});
+    begin = end;
+  }
+  return plan;
+}
+
+Result<route::Plan> World::Replan(std::span<const wire::NodeId> lost) {
+  if (gives_up_ && Chance(4)) return Error(Code::kUnavailable, "nobody has layers 0 to 3");
+  std::vector<size_t> among;
+  for (size_t i = 0; i < machines_.size(); ++i) {
+    const bool is_lost = std::ranges::count(lost, machines_[i]->id) > 0;
+    if (!is_lost || Chance(3)) among.push_back(i);
+  }
+  if (among.empty()) among.push_back(Below(static_cast<uint32_t>(machines_.size())));
+  return RandomPlan(among);
+}
+
+void World::AddVisitor() {
+  Visitor& visitor = *visitors_.emplace_back(std::make_unique<Visitor>());
+  visitor.prompt = model::RandomTokens(1 + Below(160), kVocab, Below(1000000));
+  if (Chance(2)) {
+    const auto& shared = beginnings_[Below(2)];
+    visitor.prompt.insert(visitor.prompt.begin(), shared.begin(),
+                          shared.begin() + 100 + Below(150));
+  }
+  engine::Request& request = visitor.request;
+  request.max_tokens = Chance(10) ? 0 : 1 + Below(12);
+  request.sampling.temperature = Chance(2) ? 0 : 1;
+  request.sampling.seed = Below(100);
+  if (Chance(4)) request.sampling.repetition_penalty = 1.3F;
+  if (Chance(3)) request.stop_tokens = model::RandomTokens(10, kVocab, Below(1000));
+  visitor.arrives_ns = Chance(2) ? 0 : Milliseconds(Chance(2) ? 2000 : 100);
+  if (Chance(6)) visitor.cancel_ns = visitor.arrives_ns + Milliseconds(300);
+  visitor.rounds = 1 + Below(3);
+}
+
+void World::AddTroubles() {
+  const auto any = [this] { return Below(static_cast<uint32_t>(machines_.size())); };
+  // Any two, the front end among them.
+  const auto any_pair = [this, any] {
+    const wire::NodeId a = machines_[any()]->id;
+    const wire::NodeId b = Chance(2) ? front_->self() : machines_[any()]->id;
+    return std::pair(a, b);
+  };
+  for (uint32_t i = 0; i < 1 + Below(8); ++i) {
+    const int64_t at_ns = Milliseconds(Chance(3) ? 3000 : 300);
+    const int64_t lasts_ns = Milliseconds(Chance(2) ? 100 : 5000);
+    const auto add = [&](int64_t when_ns, std::function<void()> happens) {
+      troubles_.push_back({when_ns, std::move(happens)});
+    };
+    const auto [a, b] = any_pair();
+    const size_t victim = any();
+    switch (Below(4)) {
+      case 0:
+        add(at_ns, [this, victim, lasts_ns] { Kill(victim, lasts_ns); });
+        break;
+      case 1:
+        add(at_ns, [this, a, b] {
+          if (a != b) hub_.Cut(a, b);
+        });
+        break;
+      case 2:
+        if (a == b) break;
+        add(at_ns, [this, a, b] { hub_.Separate(a, b, true); });
+        add(at_ns + lasts_ns, [this, a, b] { hub_.Separate(a, b, false); });
+        break;
+      case 3:
+        // Stopped for a while, as by a signal.
+        add(at_ns, [this, victim, lasts_ns] {
+          Machine& machine = *machines_[victim];
+          machine.busy_until_ns = std::max(machine.busy_until_ns, clock_.NowNs() + lasts_ns);
+        });
+        break;
+    }
+  }
+  std::ranges::stable_sort(troubles_, {}, &Trouble::at_ns);
+}
+
+// What one machine answers.
+std::vector<int32_t> World::Expected(const Visitor& visitor) {
+  engine::LocalModel& whole = WholeModel(memory_);
+  engine::Scheduler scheduler(whole, nullptr, clock_);
+  engine::Sequence sequence(whole);
+  sequence.SetHistory(visitor.prompt);
+  engine::Request request = visitor.request;
+  request.on_token = nullptr;
+  request.on_finish = nullptr;
+  std::vector<int32_t> tokens;
+  request.sequence = &sequence;
+  request.on_token = [&](const engine::Delta& delta) { tokens.push_back(delta.choice.id); };
+  CHECK(scheduler.Submit(request).ok());
+  while (!scheduler.idle()) CHECK(scheduler.Step().ok());
+  return tokens;
+}
+
+void World::Submit(Visitor& visitor) {
+  if (!visitor.sequence) visitor.sequence.emplace(conductor_->NewSequence());
+  visitor.sequence->SetHistory(visitor.prompt);
+  visitor.answer.clear();
+  visitor.finish.reset();
+  visitor.expected = Expected(visitor);
+  visitor.is_submitted = true;
+  engine::Request request = visitor.request;
+  request.sequence = &*visitor.sequence;
+  request.on_token = [&visitor](const engine::Delta& delta) {
+    visitor.answer.push_back(delta.choice.id);
+  };
+  request.on_finish = [&visitor](const engine::Finish& finish) { visitor.finish = finish; };
+  const auto id = conductor_->Submit(request);
+  if (!id.ok()) {
+    visitor.finish = engine::Finish{.status = id.error()};
+    return;
+  }
+  visitor.id = *id;
+  trace_.Add(clock_.NowNs(),
+             fmt::format("request {} of {} tokens", visitor.id, visitor.prompt.size()));
+}
+
+// The conversation goes on, or goes back and takes another turn.
+void World::NextRound(Visitor& visitor) {
+  --visitor.rounds;
+  visitor.prompt = visitor.sequence->tokens();
+  if (Chance(3)) visitor.prompt.resize(1 + Below(static_cast<uint32_t>(visitor.prompt.size())));
+  const auto more = model::RandomTokens(1 + Below(40), kVocab, Below(1000000));
+  visitor.prompt.insert(visitor.prompt.end(), more.begin(), more.end());
+  visitor.is_submitted = false;
+  visitor.arrives_ns = clock_.NowNs() + Milliseconds(50);
+}
+
+void World::RunVisitors() {
+  for (const auto& visitor : visitors_) {
+    if (!visitor->is_submitted && visitor->arrives_ns <= clock_.NowNs()) Submit(*visitor);
+    if (visitor->is_submitted && !visitor->finish && visitor->cancel_ns <= clock_.NowNs()) {
+      conductor_->Cancel(visitor->id);
+      visitor->is_cancelled = true;
+      visitor->cancel_ns = kNeverNs;
+    }
+    const bool is_answered = visitor->finish && visitor->finish->status.ok() &&
+                             visitor->finish->reason != engine::FinishReason::kCancelled;
+    if (is_answered && visitor->rounds > 1 && visitor->answer == visitor->expected) {
+      NextRound(*visitor);
+    }
+  }
+}
+
+int64_t World::NextNs() const {
+  int64_t next_ns = std::min(hub_.next_ns(), conductor_->next_tick_ns());
+  for (const auto& machine : machines_) {
+    next_ns = std::min(next_ns, machine->returns_ns);
+    if (!machine->server) continue;
+    const bool has_work = !machine->inbox.empty() || machine->server->has_work();
+    next_ns = std::min(
+        next_ns, std::max(machine->busy_until_ns, has_work ? 0 : machine->server->next_tick_ns()));
+  }
+  if (!troubles_.empty()) next_ns = std::min(next_ns, troubles_.front().at_ns);
+  for (const auto& visitor : visitors_) {
+    if (!visitor->is_submitted) next_ns = std::min(next_ns, visitor->arrives_ns);
+    if (!visitor->finish) next_ns = std::min(next_ns, visitor->cancel_ns);
+  }
+  return next_ns;
+}
+
+void World::RunMachine(Machine& machine) {
+  if (machine.returns_ns <= clock_.NowNs()) Boot(machine);
+  if (!machine.server || machine.busy_until_ns > clock_.NowNs()) return;
+  for (net::Event& event : std::exchange(machine.inbox, {})) {
+    machine.server->Handle(std::move(event));
+  }
+  machine.server->Tick();
+  if (!machine.server->has_work()) return;
+  const int64_t cost_ns = (kNsPerMs / 4 + int64_t{Below(2000)} * kNsPerUs) * machine.slowness;
+  hub_.SetSendDelay(cost_ns);
+  machine.server->Compute();
+  hub_.SetSendDelay(0);
+  machine.busy_until_ns = clock_.NowNs() + cost_ns;
+}
+
+void World::RunUntilFinished() {
+  for (uint64_t step = 0;; ++step) {
+    RunVisitors();
+    conductor_->Tick();
+    RunVisitors();
+    const bool is_over = std::ranges::all_of(
+        visitors_, [](const auto& visitor) { return visitor->finish.has_value(); });
+    if (is_over) return;
+    // The conductor's own times may be now: it has nothing to do before something else happens.
+    const int64_t next_ns = std::max(NextNs(), clock_.NowNs());
+    if (next_ns > kLongestNs || step > kMostSteps) {
+      return Mistake(fmt::format("it does not come to an end: {} steps, {} s", step,
+                                 clock_.NowNs() / kNsPerSecond));
+    }
+    clock_.AdvanceTo(next_ns);
+    while (!troubles_.empty() && troubles_.front().at_ns <= next_ns) {
+      Trouble trouble = std::move(troubles_.front());
+      troubles_.erase(troubles_.begin());
+      trouble.happens();
+    }
+    while (hub_.next_ns() <= next_ns) hub_.DeliverNext();
+    for (const auto& machine : machines_) RunMachine(*machine);
+  }
+}
+
+void World::Check(Visitor& visitor, SimResult& result) {
+  if (!visitor.finish) return;
+  const engine::Finish& finish = *visitor.finish;
+  const bool is_beginning =
+      visitor.answer.size() <= visitor.expected.size() &&
+      std::equal(visitor.answer.begin(), visitor.answer.end(), visitor.expected.begin());
+  if (!is_beginning) Mistake(fmt::format("request {} got a wrong token", visitor.id));
+  if (!finish.status.ok()) {
+    ++result.failed;
+    if (finish.status.error().message().empty()) Mistake("an error without a word");
+    // Where nothing breaks, and nobody gives up, there is nothing to fail for.
+    if (is_calm_) {
+      Mistake(fmt::format("request {} failed without a reason: {}", visitor.id,
+                          finish.status.error().message()));
+    }
+  } else if (finish.reason == engine::FinishReason::kCancelled) {
+    ++result.cancelled;
+    if (!visitor.is_cancelled) Mistake(fmt::format("nobody cancelled request {}", visitor.id));
+  } else {
+    ++result.answered;
+    if (visitor.answer != visitor.expected) {
+      Mistake(fmt::format("request {} ended after {} of {} tokens", visitor.id,
+                          visitor.answer.size(), visitor.expected.size()));
+    }
+  }
+}
+
+// All nodes come back: whoever failed goes on where it was.
+void World::ContinueFailed(SimResult& result) {
+  hub_.HealAll();
+  troubles_.clear();
+  gives_up_ = false;
+  for (const auto& machine : machines_) {
+    if (!machine->server) machine->returns_ns = clock_.NowNs();
+  }
+  std::vector<Visitor*> continuing;
+  for (const auto& visitor : visitors_) {
+    if (visitor->finish->status.ok() || visitor->expected.size() == visitor->answer.size())
+      continue;
+    if (!visitor->sequence) continue;
+    visitor->rounds = 1;
+    visitor->cancel_ns = kNeverNs;
+    visitor->request.max_tokens -= visitor->answer.size();
+    visitor->prompt = visitor->sequence->tokens();
+    visitor->finish.reset();
+    visitor->is_submitted = false;
+    visitor->arrives_ns = clock_.NowNs() + kNsPerSecond;
+    continuing.push_back(visitor.get());
+  }
+  if (continuing.empty()) return;
+  RunUntilFinished();
+  for (const Visitor* visitor : continuing) {
+    if (!visitor->finish) continue;
+    if (visitor->finish->status.ok() && visitor->answer == visitor->expected) {
+      ++result.continued;
+    } else {
+      Mistake(fmt::format("request {} did not go on when all nodes were back: {}", visitor->id,
+                          visitor->finish->status.ok()
+                              ? "other tokens"
+                              : visitor->finish->status.error().message()));
+    }
+  }
+}
+
+SimResult World::Run() {
+  SimResult result;
+  RunUntilFinished();
+  for (const auto& visitor : visitors_) Check(*visitor, result);
+  if (mistakes_.empty()) ContinueFailed(result);
+  const route::ConductorCounters& counters = conductor_->counters();
+  result.replans = counters.replans;
+  result.replayed = counters.replayed_tokens;
+  result.put_back = counters.put_back;
+  visitors_.clear();
+  result.trace = trace_.Digest();
+  result.lines = trace_.lines();
+  result.mistakes = mistakes_;
+  return result;
+}
+
+}  // namespace aster::sim

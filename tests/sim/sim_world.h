@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// One seed's life of a cluster: real stage servers and a real conductor, requests that come, go
+// back and are cancelled, and everything that breaks, until all requests have ended. What comes out
+// is held against what one machine answers. The seed alone decides what happens.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "engine/request.h"
+#include "engine/sequence.h"
+#include "route/conductor.h"
+#include "route/route_for_test.h"
+#include "route/stage_server.h"
+#include "sim/sim_network.h"
+
+namespace aster::sim {
+
+// What a seed came to.
+struct SimResult {
+  Hash128 trace;
+  std::vector<std::string> lines;     // of the trace, if kept
+  std::vector<std::string> mistakes;  // none: all is as it must be
+  size_t answered = 0;
+  size_t failed = 0;  // with a clean error
+  size_t cancelled = 0;
+  size_t continued = 0;  // after they had failed
+  uint64_t replans = 0;
+  uint64_t replayed = 0;
+  uint64_t put_back = 0;
+};
+
+class World {
+ public:
+  World(uint64_t seed, bool keep_lines);
+  ~World();
+
+  SimResult Run();
+
+ private:
+  // A machine of the cluster. Its network outlives its server.
+  struct Machine {
+    wire::NodeId id;
+    std::unique_ptr<SimNetwork> network;
+    std::unique_ptr<route::StageServer> server;  // null while it is gone
+    std::vector<net::Event> inbox;
+    int64_t busy_until_ns = 0;
+    uint32_t slowness = 1;
+    int64_t returns_ns = kNeverNs;
+  };
+  struct Visitor {
+    engine::Request request;
+    std::vector<int32_t> prompt;
+    std::optional<engine::Sequence> sequence;
+    std::vector<int32_t> expected;
+    std::vector<int32_t> answer;
+    std::optional<engine::Finish> finish;
+    engine::RequestId id = 0;
+    int64_t arrives_ns = 0;
+    int64_t cancel_ns = kNeverNs;
+    bool is_submitted = false;
+    bool is_cancelled = false;
+    uint32_t rounds = 1;  // requests on the same sequence, one after the other
+  };
+  struct Trouble {
+    int64_t at_ns = 0;
+    std::function<void()> happens;
+  };
+
+  uint32_t Below(uint32_t bound) { return static_cast<uint32_t>(random_.NextBelow(bound)); }
+  bool Chance(uint32_t one_of) { return Below(one_of) == 0; }
+  int64_t Milliseconds(uint32_t bound) { return int64_t{1 + Below(bound)} * kNsPerMs; }
+
+  void AddMachine(uint64_t number);
+  void AddVisitor();
+  void AddTroubles();
+  void Kill(size_t index, int64_t away_ns);
+  void Boot(Machine& machine);
+  route::Plan RandomPlan(const std::vector<size_t>& among);
+  Result<route::Plan> Replan(std::span<const wire::NodeId> lost);
+  std::vector<int32_t> Expected(const Visitor& visitor);
+
+  void RunUntilFinished();
+  int64_t NextNs() const;
+  void RunMachine(Machine& machine);
+  void RunVisitors();
+  void Submit(Visitor& visitor);
+  void NextRound(Visitor& visitor);
+  void Check(Visitor& visitor, SimResult& result);
+  void ContinueFailed(SimResult& result);
+  void Mistake(const std::string& what) { mistakes_.push_back(what); }
+
+  Random random_;
+  VirtualClock clock_;
+  Trace trace_;
+  SimHub hub_;
+  bool is_calm_;   // nothing breaks
+  bool gives_up_;  // the replanner may find nobody
+  model::MemoryOptions memory_;
+  uint64_t kv_bytes_;
+  route::TestSliceSource source_;
+  std::vector<std::unique_ptr<Machine>> machines_;
+  std::unique_ptr<SimNetwork> front_;
+  std::unique_ptr<route::Conductor> conductor_;
+  std::vector<std::unique_ptr<Visitor>> visitors_;
+  std::vector<std::vector<int32_t>> beginnings_;
+  std::vector<Trouble> troubles_;
+  std::vector<std::string> mistakes_;
+};
+
+}  // namespace aster::sim
