@@ -10,9 +10,12 @@
 
 #include "base/machine.h"
 #include "cli/bench_report.h"
+#include "cli/cluster_options.h"
 #include "cli/commands.h"
 #include "cli/model_options.h"
+#include "cli/node_session.h"
 #include "cli/progress.h"
+#include "engine/measure_answering.h"
 #include "kernels/isa_choice.h"
 #include "model/memory.h"
 
@@ -25,6 +28,7 @@ constexpr uint32_t kMostSequences = 4096;
 
 struct Options {
   ModelOptions model;
+  ClusterOptions cluster;
   engine::MeasurePlan plan = {.prompts = {512}};
   std::vector<std::string> compare;  // two files
   std::string against;               // a file to hold this run against
@@ -100,6 +104,43 @@ Result<BenchReport> MeasureModel(const Options& options, Console& console) {
   return report;
 }
 
+// On nodes; what they are and how fast they could be at most is not known here.
+Result<BenchReport> MeasureNodes(const Options& options, Console& console) {
+  const engine::MeasurePlan plan = PlanOf(options);
+  const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options.model.paths));
+  const model::Shape shape = TRY(model::ReadShape(files.metadata()));
+  ModelOptions load = options.model;
+  load.threads = plan.threads.front();
+  const SystemClock clock;
+  const int64_t start_ns = clock.NowNs();
+  const auto nodes = TRY(NodeSession::Start(files, load, options.cluster, console));
+  const uint32_t widest = *std::max_element(plan.batches.begin(), plan.batches.end());
+  const auto conductor =
+      TRY(nodes->Open(TRY(nodes->Plan()), /*tokenizer=*/nullptr, widest, console));
+  BenchReport report{.model = options.model.paths.front(),
+                     .model_name = NameOf(files.metadata()),
+                     .architecture = std::string(model::ArchName(shape.arch)),
+                     .isa = "",
+                     .kv_type = options.model.kv_type,
+                     .load_threads = load.threads,
+                     .load_ns = clock.NowNs() - start_ns,
+                     .repetitions = plan.repetitions,
+                     .chunk = plan.chunk,
+                     .split = route::SplitText(conductor->plan()),
+                     .measured = {}};
+  for (const gguf::File& file : files.files()) report.file_bytes += file.size_bytes();
+  Progress steps(console, clock, "", Progress::Unit::kSteps);
+  report.measured.results = TRY(
+      engine::MeasureAnswering(*conductor, plan, load.threads,
+                               {.on_step =
+                                    [&](const std::string& what, uint64_t done, uint64_t total) {
+                                      steps.SetLabel(what);
+                                      steps.Update(done, total);
+                                    },
+                                .on_fill = nullptr}));
+  return report;
+}
+
 Result<ExitStatus> Bench(const Options& options, Console& console) {
   if (!options.compare.empty()) {
     return Compare(options, TRY(ReadRates(options.compare[0])), TRY(ReadRates(options.compare[1])),
@@ -108,7 +149,8 @@ Result<ExitStatus> Bench(const Options& options, Console& console) {
   // Before minutes are spent on measuring.
   std::vector<BenchRate> earlier;
   if (!options.against.empty()) earlier = TRY(ReadRates(options.against));
-  const BenchReport report = TRY(MeasureModel(options, console));
+  const BenchReport report = TRY(options.cluster.wants_nodes() ? MeasureNodes(options, console)
+                                                               : MeasureModel(options, console));
   if (options.json) {
     console.Print(
         "{}\n", BenchToJson(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
@@ -140,6 +182,7 @@ Run DeclareBench(CLI::App& app) {
   options->plan.threads = {UsableCpuCount()};
   options->model.DeclareModel(app);
   options->model.DeclareMemory(app);
+  options->cluster.Declare(app);
   app.remove_option(app.get_option("--kv-memory"));  // as much as the plan takes
   engine::MeasurePlan& plan = options->plan;
   AddList(app, "--prompt", plan.prompts, "Lengths of prompts; 0 for none", 0, kMostTokens);

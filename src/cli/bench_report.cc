@@ -122,6 +122,7 @@ ordered_json BenchToJson(const BenchReport& report) {
             {"file_bytes", report.file_bytes},
             {"packed_bytes", report.packed_bytes}}},
           {"isa", report.isa},
+          {"split", report.split},
           {"kv_type", report.kv_type},
           {"repetitions", report.repetitions},
           {"chunk", report.chunk},
@@ -135,7 +136,13 @@ ordered_json BenchToJson(const BenchReport& report) {
           {"peak_memory_bytes", report.peak_bytes}};
 }
 
-void PrintBench(const BenchReport& report, Console& console) {
+void PrintHead(const BenchReport& report, Console& console) {
+  if (!report.split.empty()) {
+    console.Print("{}  {}, on {}; {} thread{} each, ready in {}\n", report.model,
+                  report.architecture, report.split, report.load_threads,
+                  report.load_threads == 1 ? "" : "s", FormatDuration(report.load_ns));
+    return;
+  }
   console.Print("{}  {}, {} packed; kernels for {}\n", report.model, report.architecture,
                 FormatBytes(report.packed_bytes), report.isa);
   console.Print("loaded in {} by {} thread{} ({}); {} of memory then, {} at most\n",
@@ -144,6 +151,10 @@ void PrintBench(const BenchReport& report, Console& console) {
                 FormatByteRate(static_cast<double>(report.packed_bytes) /
                                std::max(Seconds(report.load_ns), 1e-9)),
                 FormatBytes(report.load_peak_bytes), FormatBytes(report.peak_bytes));
+}
+
+void PrintBench(const BenchReport& report, Console& console) {
+  PrintHead(report, console);
   for (const engine::MeasuredThreads& measured : report.measured.threads) {
     console.Print("limits of {} thread{}: reads {}, {:.3g} T multiply-adds/s ({})\n",
                   measured.threads, measured.threads == 1 ? "" : "s",

@@ -10,12 +10,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/machine.h"
-#include "base/random.h"
 #include "cli/cluster_options.h"
 #include "cli/commands.h"
 #include "cli/model_options.h"
 #include "cli/node_session.h"
 #include "cli/verify_nodes.h"
+#include "engine/measure.h"
 #include "engine/verify.h"
 #include "kernels/isa_choice.h"
 
@@ -31,14 +31,6 @@ struct Options {
   bool json = false;
 };
 
-// Where no text is given, any will do.
-std::vector<int32_t> RandomIds(size_t count, uint32_t vocab_size) {
-  Random random(/*seed=*/1);
-  std::vector<int32_t> ids(count);
-  for (int32_t& id : ids) id = static_cast<int32_t>(random.NextBelow(vocab_size));
-  return ids;
-}
-
 void PrintJson(std::span<const engine::VerifiedWay> ways, size_t tokens, Console& console) {
   nlohmann::ordered_json json = {{"equal", engine::AllEqual(ways)}, {"tokens", tokens}};
   for (const engine::VerifiedWay& way : ways) {
@@ -52,9 +44,10 @@ void PrintJson(std::span<const engine::VerifiedWay> ways, size_t tokens, Console
 Result<ExitStatus> Verify(const Options& options, Console& console) {
   const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options.model.paths));
   const model::Shape shape = TRY(model::ReadShape(files.metadata()));
-  const std::vector<int32_t> ids = options.ids_path.empty()
-                                       ? RandomIds(options.tokens, shape.vocab_size)
-                                       : TRY(ReadIds(options.ids_path));
+  const std::vector<int32_t> ids =
+      options.ids_path.empty()
+          ? engine::RandomTokens(options.tokens, shape.vocab_size, /*stream=*/0)
+          : TRY(ReadIds(options.ids_path));
 
   engine::VerifyOptions verify;
   verify.model = TRY(options.model.ForEngine());

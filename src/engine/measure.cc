@@ -20,13 +20,6 @@ namespace {
 
 constexpr uint32_t kWarmUpTokens = 16;
 
-std::vector<int32_t> RandomTokens(size_t count, uint32_t vocab_size, uint64_t stream) {
-  Random random(/*seed=*/1, stream);
-  std::vector<int32_t> tokens(count);
-  for (int32_t& token : tokens) token = static_cast<int32_t>(random.NextBelow(vocab_size));
-  return tokens;
-}
-
 std::string Threads(size_t count) {
   return fmt::format("{} thread{}", count, count == 1 ? "" : "s");
 }
@@ -290,6 +283,13 @@ class Measurer {
 };
 
 }  // namespace
+
+std::vector<int32_t> RandomTokens(size_t count, uint32_t vocab_size, uint64_t stream) {
+  Random random(/*seed=*/1, stream);
+  std::vector<int32_t> tokens(count);
+  for (int32_t& token : tokens) token = static_cast<int32_t>(random.NextBelow(vocab_size));
+  return tokens;
+}
 
 double Median(std::vector<double> values) {
   CHECK(!values.empty());

@@ -78,6 +78,9 @@ Result<MeasureReport> Measure(const LocalModel& model, const LocalModelOptions& 
                               const MeasurePlan& plan, const Clock& clock,
                               const MeasureProgress& progress);
 
+// A text like no other of another stream, the same every time.
+std::vector<int32_t> RandomTokens(size_t count, uint32_t vocab_size, uint64_t stream);
+
 double Median(std::vector<double> values);
 
 }  // namespace aster::engine

@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "engine/measure_answering.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+namespace aster::engine {
+namespace {
+
+// One way of asking, many times.
+class Asker {
+ public:
+  explicit Asker(Answering& answering)
+      : answering_(answering), vocab_size_(answering.shape().vocab_size) {}
+
+  // Makes whoever answers remember the text before the first token.
+  Status Fill(uint32_t depth) {
+    if (depth == 0) return Ok();
+    // With a token behind it: a text's last one is always computed again.
+    static_cast<void>(TRY(AskAll({Base(depth + 1)}, /*max_tokens=*/0)));
+    return Ok();
+  }
+
+  // Nanoseconds for what.tokens tokens of each sequence.
+  Result<int64_t> Time(const MeasuredCase& what, uint64_t stream) {
+    std::vector<std::vector<int32_t>> prompts;
+    const bool is_prefill = what.kind == MeasuredKind::kPrefill;
+    for (uint32_t i = 0; i < what.batch; ++i) {
+      prompts.push_back(Base(what.depth));
+      const std::vector<int32_t> own =
+          RandomTokens(is_prefill ? what.tokens : 1, vocab_size_, stream + i);
+      prompts.back().insert(prompts.back().end(), own.begin(), own.end());
+    }
+    const std::vector<Finish> ends = TRY(AskAll(prompts, is_prefill ? 1 : what.tokens + 1));
+    int64_t longest_ns = 0;
+    for (const Finish& end : ends) {
+      if (!is_prefill) {
+        longest_ns = std::max(longest_ns, end.times.decode_ns);
+        continue;
+      }
+      // What was not remembered of the text before is no part of the case.
+      const double computed = static_cast<double>(end.counts.prompt - end.counts.cached);
+      longest_ns = static_cast<int64_t>(static_cast<double>(end.times.prefill_ns) * what.tokens /
+                                        std::max(computed, 1.0));
+    }
+    return longest_ns;
+  }
+
+ private:
+  std::vector<int32_t> Base(uint32_t depth) const {
+    return RandomTokens(depth, vocab_size_, /*stream=*/0);
+  }
+
+  Result<std::vector<Finish>> AskAll(const std::vector<std::vector<int32_t>>& prompts,
+                                     uint64_t max_tokens) {
+    std::vector<Sequence> sequences;
+    for (const std::vector<int32_t>& prompt : prompts) {
+      sequences.push_back(answering_.NewSequence());
+      sequences.back().SetHistory(prompt);
+    }
+    std::vector<Finish> ends;
+    SamplingOptions likeliest;
+    likeliest.temperature = 0;
+    for (Sequence& sequence : sequences) {
+      const auto limit = static_cast<uint32_t>(sequence.length() + max_tokens + 1);
+      TRY(answering_.Submit({.sequence = &sequence,
+                             .sampling = likeliest,
+                             .max_tokens = max_tokens,
+                             .context_limit = limit,
+                             .on_finish = [&](const Finish& end) { ends.push_back(end); }}));
+    }
+    while (!answering_.idle()) TRY(answering_.Step());
+    for (Finish& end : ends) TRY(std::move(end.status));
+    return ends;
+  }
+
+  Answering& answering_;
+  const uint32_t vocab_size_;
+};
+
+std::vector<Measurement> CasesOf(const MeasurePlan& plan, size_t threads) {
+  std::vector<Measurement> cases;
+  for (const uint32_t depth : plan.depths) {
+    for (const uint32_t prompt : plan.prompts) {
+      cases.push_back({.what = {MeasuredKind::kPrefill, threads, depth, prompt, 1}});
+    }
+    for (const uint32_t batch : plan.batches) {
+      if (plan.answer == 0) continue;
+      cases.push_back({.what = {MeasuredKind::kDecode, threads, depth, plan.answer, batch}});
+    }
+  }
+  return cases;
+}
+
+}  // namespace
+
+Result<std::vector<Measurement>> MeasureAnswering(Answering& answering, const MeasurePlan& plan,
+                                                  size_t threads, const MeasureProgress& progress) {
+  std::vector<Measurement> results = CasesOf(plan, threads);
+  if (results.empty() || plan.repetitions == 0) {
+    return InvalidArgument("nothing to measure: give prompts or answers, and depths");
+  }
+  Asker asker(answering);
+  for (const uint32_t depth : plan.depths) TRY(asker.Fill(depth));
+  const uint64_t steps = plan.repetitions * results.size();
+  uint64_t step = 0;
+  uint64_t stream = 1;
+  for (uint32_t repetition = 0; repetition < plan.repetitions; ++repetition) {
+    for (Measurement& result : results) {
+      const MeasuredCase& what = result.what;
+      if (progress.on_step) {
+        progress.on_step(fmt::format("{} tokens at depth {}", what.tokens, what.depth), step++,
+                         steps);
+      }
+      result.durations_ns.push_back(TRY(asker.Time(what, stream)));
+      stream += what.batch;
+    }
+  }
+  for (Measurement& result : results) {
+    std::vector<double> seconds;
+    for (const int64_t ns : result.durations_ns) {
+      seconds.push_back(std::max(static_cast<double>(ns) * 1e-9, 1e-9));
+    }
+    result.tokens_per_s =
+        static_cast<double>(result.what.tokens) * result.what.batch / Median(seconds);
+  }
+  return results;
+}
+
+}  // namespace aster::engine

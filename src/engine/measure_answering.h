@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Rates of whoever answers, as those see them who ask: for models that are on several machines, of
+// which nobody knows the limits. A model on this machine is measured closer (measure.h).
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/answering.h"
+#include "engine/measure.h"
+
+namespace aster::engine {
+
+// The plan's threads and chunk mean nothing here; `threads` is only what is reported.
+Result<std::vector<Measurement>> MeasureAnswering(Answering& answering, const MeasurePlan& plan,
+                                                  size_t threads, const MeasureProgress& progress);
+
+}  // namespace aster::engine
