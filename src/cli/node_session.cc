@@ -75,13 +75,32 @@ Result<std::unique_ptr<route::Conductor>> NodeSession::Open(const route::Plan& p
   route::ConductorOptions options;
   options.route = route_;
   options.max_running = max_running;
-  auto conductor = std::make_unique<route::Conductor>(*network_, model_, tokenizer, plan, options);
+  auto conductor = std::make_unique<route::Conductor>(
+      *network_, model_, tokenizer, plan, options,
+      [this](const route::Plan&, std::span<const wire::NodeId> lost, const Error& why) {
+        return Replan(lost, why);
+      });
   const SystemClock clock;
   Progress progress(console, clock, "nodes are loading");
   TRY(conductor->Open([&](const route::OpenProgress& opened) {
     progress.Update(opened.done_bytes, opened.total_bytes);
   }));
   return conductor;
+}
+
+// All nodes have the model: whoever is left takes over.
+Result<route::Plan> NodeSession::Replan(std::span<const wire::NodeId> lost, const Error& why) {
+  lost_.insert(lost.begin(), lost.end());
+  std::vector<route::PlanNode> left;
+  for (const route::PlanNode& node : nodes()) {
+    if (!lost_.contains(node.id)) left.push_back(node);
+  }
+  if (left.empty()) {
+    return Error(Code::kUnavailable,
+                 fmt::format("no node is left to compute layers 0 to {}; of the last one: {}",
+                             layer_count() - 1, why.message()));
+  }
+  return route::EvenSplit(layer_count(), left);
 }
 
 std::string DescribeHops(const route::Conductor& conductor) {

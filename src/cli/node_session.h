@@ -5,9 +5,9 @@
 // computed.
 #pragma once
 
-#include <functional>
 #include <memory>
-#include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +46,8 @@ class NodeSession {
                                                  uint32_t max_running, const Console& console);
 
  private:
+  Result<route::Plan> Replan(std::span<const wire::NodeId> lost, const Error& why);
+
   NodeSession(LocalNodes nodes, std::unique_ptr<net::TcpNetwork> network, route::RouteModel model,
               route::RouteOptions route, std::string split)
       : nodes_(std::move(nodes)),
@@ -59,6 +61,7 @@ class NodeSession {
   const route::RouteModel model_;
   const route::RouteOptions route_;
   const std::string split_;
+  std::set<wire::NodeId> lost_;
 };
 
 // What each stage has spent, a line each.
