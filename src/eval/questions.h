@@ -5,6 +5,7 @@
 // Must not know how they are asked.
 #pragma once
 
+// tidy: allow(third-party) questions hold JSON values, and few files include this
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -39,7 +40,7 @@ Result<QuestionSet> ParseQuestions(std::string_view text);
 
 struct Selection {
   std::vector<std::string> categories = {};  // any case, '-' for ' '; none: all
-  uint64_t limit = 0;                   // 0: no limit
+  uint64_t limit = 0;                        // 0: no limit
 };
 
 // The numbers of the questions to ask, ascending. Under a limit every category gives as many as the

@@ -37,7 +37,8 @@ struct QuestionResult {
   bool skipped = false;  // the prompt leaves no room for a reply; nothing below is known then
   uint64_t reply_tokens = 0;
   std::string reply = {};
-  std::optional<std::string> extracted = {};  // what was compared; nothing where the reply has no answer
+  // What was compared; nothing where the reply has no answer.
+  std::optional<std::string> extracted = {};
   std::string expected = {};
   bool right = false;
   std::string finish = {};  // why the reply ended

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""aster eval, and models that are called by name: on a synthetic model, whose replies are nonsense, and always the same."""
+"""aster eval, and models that are called by name: on a synthetic model, whose replies are nonsense."""
 import json
 import math
 import os
@@ -171,7 +171,8 @@ class Eval(EvalCase):
         other = self.folder / "second.gguf"
         aster("synth", other, "--seed", 3, "--arch", "qwen3")
         outs = [self.folder / "one.out", self.folder / "two.out"]
-        run = aster("eval", self.tiny, other, "--questions", self.questions, "-n", 4, "--out", outs[0], "--out", outs[1])
+        run = aster("eval", self.tiny, other, "--questions", self.questions, "-n", 4, "--out", outs[0], "--out",
+                    outs[1])
         head = run.stdout.decode().splitlines()[0]
         self.assertIn("tiny.gguf", head)
         self.assertIn("second.gguf", head)
