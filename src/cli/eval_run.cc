@@ -13,6 +13,7 @@
 
 #include "base/machine.h"
 #include "base/utf8.h"
+#include "cli/answerer.h"
 #include "cli/chat_prompt.h"
 #include "cli/interrupt.h"
 #include "cli/model_text.h"
@@ -169,8 +170,11 @@ class Evaluator {
   }
 
   Status Ask(const gguf::ModelFiles& files) {
-    const auto model = TRY(LoadModel(files, options_.model, console_));
     const SystemClock clock;
+    const auto answerer = TRY(OpenAnswerer(
+        files, tokenizer_.get(), clock,
+        {.model = &options_.model, .cluster = &options_.cluster, .max_running = options_.parallel},
+        console_));
     const InterruptGuard guard;
     Progress progress(console_, clock, "", Progress::Unit::kTokens);
     const int64_t start_ns = clock.NowNs();
@@ -187,7 +191,7 @@ class Evaluator {
                                     100 * tally_.rate()));
       progress.Update(done_tokens, total_tokens_);
     };
-    TRY(eval::AskAll(*model, *tokenizer_, clock, prompts_, ask));
+    TRY(eval::AskAll(answerer->answering(), prompts_, ask));
     evaluation_.seconds = Seconds(clock.NowNs() - start_ns);
     return Ok();
   }

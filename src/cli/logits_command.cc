@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "base/files.h"
+#include "cli/answerer.h"
 #include "cli/commands.h"
 #include "cli/model_options.h"
 #include "engine/logits.h"
@@ -17,6 +18,7 @@ namespace {
 
 struct Options {
   ModelOptions model;
+  ClusterOptions cluster;
   std::string ids_path;
   std::string out_path;
   size_t chunk = engine::kDefaultChunk;
@@ -25,14 +27,18 @@ struct Options {
 Result<ExitStatus> Logits(const Options& options, Console& console) {
   const std::vector<int32_t> ids = TRY(ReadIds(options.ids_path));
   const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options.model.paths));
-  const auto model = TRY(LoadModel(files, options.model, console));
+  const SystemClock clock;
+  const auto answerer =
+      TRY(OpenAnswerer(files, /*tokenizer=*/nullptr, clock,
+                       {.model = &options.model, .cluster = &options.cluster}, console));
+  engine::Answering& answering = answerer->answering();
   AtomicFile out = TRY(AtomicFile::Create(options.out_path));
-  kv::PageTable table = model->NewTable();
-  TRY(engine::ComputeLogits(*model, table, ids, options.chunk, [&](std::span<const float> row) {
+  TRY(answering.LogitsOf(ids, options.chunk, [&](std::span<const float> row) {
     return out.Write({reinterpret_cast<const uint8_t*>(row.data()), row.size_bytes()});
   }));
   TRY(out.Commit());
-  console.Print("{}  {} x {} float32\n", options.out_path, ids.size(), model->shape().vocab_size);
+  console.Print("{}  {} x {} float32\n", options.out_path, ids.size(),
+                answering.shape().vocab_size);
   return kExitOk;
 }
 
@@ -41,6 +47,7 @@ Result<ExitStatus> Logits(const Options& options, Console& console) {
 Run DeclareLogits(CLI::App& app) {
   auto options = std::make_shared<Options>();
   options->model.Declare(app);
+  options->cluster.Declare(app);
   app.add_option("--ids", options->ids_path, "Token ids, separated by spaces or lines")
       ->required()
       ->type_name("FILE");

@@ -9,14 +9,13 @@
 #include <memory>
 
 #include "base/check.h"
-#include "engine/scheduler.h"
 
 namespace aster::eval {
 namespace {
 
 // A place for one prompt at a time.
 struct Slot {
-  explicit Slot(engine::LocalModel& model) : sequence(model) {}
+  explicit Slot(engine::Sequence of) : sequence(std::move(of)) {}
 
   engine::Sequence sequence;
   size_t index = 0;  // of its prompt
@@ -29,14 +28,19 @@ struct Slot {
 
 class Asker {
  public:
-  Asker(engine::LocalModel& model, const text::Tokenizer& tokenizer, const Clock& clock,
-        std::span<const std::vector<int32_t>> prompts, const AskOptions& options)
-      : prompts_(prompts),
-        options_(options),
-        scheduler_(model, &tokenizer, clock, {.max_running = options.parallel}) {
+  Asker(engine::Answering& answering, std::span<const std::vector<int32_t>> prompts,
+        const AskOptions& options)
+      : answering_(answering), prompts_(prompts), options_(options) {
     const size_t count = std::min<size_t>(options.parallel, prompts.size());
-    for (size_t i = 0; i < count; ++i) slots_.push_back(std::make_unique<Slot>(model));
+    for (size_t i = 0; i < count; ++i) {
+      slots_.push_back(std::make_unique<Slot>(answering.NewSequence()));
+    }
   }
+
+  // The requests that are not finished end with it, or their sequences would be gone too early.
+  ~Asker() { static_cast<void>(Cancel()); }
+  Asker(const Asker&) = delete;
+  Asker& operator=(const Asker&) = delete;
 
   Status Run() {
     for (;;) {
@@ -44,8 +48,8 @@ class Asker {
       for (const auto& slot : slots_) {
         if (!slot->busy && next_ < prompts_.size()) TRY(Submit(*slot));
       }
-      if (scheduler_.idle()) return Ok();
-      TRY(scheduler_.Step());
+      if (answering_.idle()) return Ok();
+      TRY(answering_.Step());
       for (const auto& slot : slots_) {
         if (slot->finished) TRY(Tell(*slot));
       }
@@ -70,7 +74,7 @@ class Asker {
       slot.status = finish.status;
       slot.finished = true;
     };
-    slot.id = TRY(scheduler_.Submit(std::move(request)).In(fmt::format("prompt {}", slot.index)));
+    slot.id = TRY(answering_.Submit(std::move(request)).In(fmt::format("prompt {}", slot.index)));
     slot.busy = true;
     return Ok();
   }
@@ -81,28 +85,27 @@ class Asker {
     return options_.on_reply(slot.index, slot.reply);
   }
 
-  // The scheduler lets go of the sequences.
   Status Cancel() {
     for (const auto& slot : slots_) {
-      if (slot->busy) scheduler_.Cancel(slot->id);
+      if (slot->busy) answering_.Cancel(slot->id);
     }
-    while (!scheduler_.idle()) TRY(scheduler_.Step());
+    while (!answering_.idle()) TRY(answering_.Step());
     return Ok();
   }
 
+  engine::Answering& answering_;
   const std::span<const std::vector<int32_t>> prompts_;
   const AskOptions& options_;
   std::vector<std::unique_ptr<Slot>> slots_;
-  engine::Scheduler scheduler_;  // destroyed before the sequences that it borrows
   size_t next_ = 0;
 };
 
 }  // namespace
 
-Status AskAll(engine::LocalModel& model, const text::Tokenizer& tokenizer, const Clock& clock,
-              std::span<const std::vector<int32_t>> prompts, const AskOptions& options) {
+Status AskAll(engine::Answering& answering, std::span<const std::vector<int32_t>> prompts,
+              const AskOptions& options) {
   CHECK(options.parallel > 0 && options.on_reply);
-  return Asker(model, tokenizer, clock, prompts, options).Run();
+  return Asker(answering, prompts, options).Run();
 }
 
 }  // namespace aster::eval

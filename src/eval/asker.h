@@ -11,11 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/result.h"
-#include "engine/local_model.h"
+#include "engine/answering.h"
 #include "engine/request.h"
-#include "text/tokenizer.h"
 
 namespace aster::eval {
 
@@ -38,9 +36,10 @@ struct AskOptions {
   std::function<void()> on_step = nullptr;
 };
 
-// Prompts are tokens, at least one each, and fewer than the context holds. An error if one is
+// Prompts are tokens, at least one each, and fewer than the context holds. Nobody else asks
+// meanwhile. An error if one is
 // refused or fails; its index stands in the message.
-Status AskAll(engine::LocalModel& model, const text::Tokenizer& tokenizer, const Clock& clock,
-              std::span<const std::vector<int32_t>> prompts, const AskOptions& options);
+Status AskAll(engine::Answering& answering, std::span<const std::vector<int32_t>> prompts,
+              const AskOptions& options);
 
 }  // namespace aster::eval

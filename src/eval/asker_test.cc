@@ -10,6 +10,7 @@
 
 #include "base/random.h"
 #include "engine/answers_for_test.h"
+#include "engine/scheduler.h"
 #include "kernels/isa_choice.h"
 
 namespace aster::eval {
@@ -41,7 +42,8 @@ class AskerTest : public testing::Test {
       EXPECT_TRUE(replies.emplace(index, reply.text).second);
       return Ok();
     };
-    const Status asked = AskAll(model, TinyModel::Get().tokenizer(), clock_, prompts_, options_);
+    engine::Scheduler scheduler(model, &TinyModel::Get().tokenizer(), clock_);
+    const Status asked = AskAll(scheduler, prompts_, options_);
     EXPECT_TRUE(asked.ok()) << asked.error().message();
     return replies;
   }
@@ -82,6 +84,7 @@ TEST_F(AskerTest, WithChanceTheSeedDecides) {
 
 TEST_F(AskerTest, StopsWhenItIsCancelled) {
   const auto model = TinyModel::Get().Make();
+  engine::Scheduler scheduler(*model, &TinyModel::Get().tokenizer(), clock_);
   size_t replies = 0;
   options_.parallel = 3;
   options_.on_reply = [&](size_t, const Reply& reply) {
@@ -90,23 +93,24 @@ TEST_F(AskerTest, StopsWhenItIsCancelled) {
     return Ok();
   };
   options_.is_cancelled = [&] { return replies > 1; };
-  ASSERT_TRUE(AskAll(*model, TinyModel::Get().tokenizer(), clock_, prompts_, options_).ok());
+  ASSERT_TRUE(AskAll(scheduler, prompts_, options_).ok());
   EXPECT_GE(replies, 2U);
   EXPECT_LT(replies, prompts_.size());
 }
 
 TEST_F(AskerTest, AnErrorOfTheListenerEndsIt) {
   const auto model = TinyModel::Get().Make();
+  engine::Scheduler scheduler(*model, &TinyModel::Get().tokenizer(), clock_);
   options_.on_reply = [&](size_t, const Reply&) { return ResourceExhausted("disk is full"); };
-  EXPECT_EQ(AskAll(*model, TinyModel::Get().tokenizer(), clock_, prompts_, options_).error().code(),
-            Code::kResourceExhausted);
+  EXPECT_EQ(AskAll(scheduler, prompts_, options_).error().code(), Code::kResourceExhausted);
 }
 
 TEST_F(AskerTest, APromptThatCannotBeAnsweredIsNamed) {
   const auto model = TinyModel::Get().Make();
+  engine::Scheduler scheduler(*model, &TinyModel::Get().tokenizer(), clock_);
   prompts_[2].clear();
   options_.on_reply = [&](size_t, const Reply&) { return Ok(); };
-  const Status asked = AskAll(*model, TinyModel::Get().tokenizer(), clock_, prompts_, options_);
+  const Status asked = AskAll(scheduler, prompts_, options_);
   EXPECT_THAT(asked.error().message(), testing::HasSubstr("prompt 2"));
 }
 
