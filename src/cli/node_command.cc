@@ -87,6 +87,11 @@ Run DeclareNode(CLI::App& app) {
   app.add_flag("--local", options->local,
                "Started by a command with --local-nodes, which says more on standard input");
   return [options](Console& console) -> Result<ExitStatus> {
+    if (!options->local) {
+      return Unimplemented(
+          "clusters of several machines are not here yet; `aster run --local-nodes 2` shows nodes on "
+          "this one");
+    }
     TRY(options->model.Find());
     return ServeLocally(*options, console);
   };
