@@ -18,7 +18,7 @@ TEST(Payload, PiecesOfAllSizesNeverOverlap) {
   // Many at once, given back and taken again, each full of its own number.
   Random random(1);
   std::map<int, Payload> pieces;
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < 600; ++i) {
     if (pieces.size() > 20 || (!pieces.empty() && random.NextBelow(3) == 0)) {
       const auto place =
           std::next(pieces.begin(), static_cast<ptrdiff_t>(random.NextBelow(pieces.size())));
@@ -29,7 +29,7 @@ TEST(Payload, PiecesOfAllSizesNeverOverlap) {
       continue;
     }
     // Around the sizes where the way of rounding changes.
-    const size_t around = size_t{1} << (10 + random.NextBelow(10));
+    const size_t around = size_t{1} << (12 + random.NextBelow(7));
     Payload piece(around + random.NextBelow(around + 3) - random.NextBelow(3));
     std::memset(piece.data(), i, piece.size());
     pieces.emplace(i, std::move(piece));
@@ -38,8 +38,8 @@ TEST(Payload, PiecesOfAllSizesNeverOverlap) {
 
 TEST(Payload, GrowsAndShrinksAsAVectorDoes) {
   Payload payload;
-  for (size_t i = 0; i < 300'000; ++i) payload.push_back(static_cast<uint8_t>(i * 7));
-  payload.resize(200'000);
+  for (size_t i = 0; i < 150'000; ++i) payload.push_back(static_cast<uint8_t>(i * 7));
+  payload.resize(100'000);
   payload.shrink_to_fit();
   const Payload copy = payload;
   for (size_t i = 0; i < copy.size(); ++i) ASSERT_EQ(copy[i], static_cast<uint8_t>(i * 7));
