@@ -21,6 +21,7 @@ namespace aster::engine {
 struct TokenBias {
   int32_t id;
   float bias;  // added to the token's logit; minus infinity forbids it
+  bool operator==(const TokenBias&) const = default;
 };
 
 // In the order in which they come into play.

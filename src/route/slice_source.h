@@ -21,7 +21,7 @@ struct SliceRequest {
   Hash128 fingerprint;  // of the model
   Hash128 memory_name;  // what its pages are told apart by
   model::Slice slice;
-  model::MemoryOptions memory;
+  model::MemoryOptions memory = {};
   uint64_t kv_bytes = 0;    // for what sequences remember; 0: as the source likes
   uint64_t used_bytes = 0;  // that slices take already on this node
 };

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "route/file_slice_source.h"
+
+#include <gtest/gtest.h>
+
+#include "base/clock.h"
+#include "route/route_for_test.h"
+
+namespace aster::route {
+namespace {
+
+std::shared_ptr<const gguf::ModelFiles> Files() {
+  // Lives as long as the program.
+  return {std::shared_ptr<void>(), &TestModel::Get().files()};
+}
+
+SliceRequest RequestOf(const model::Slice& slice) {
+  return {.fingerprint = TestModel::kFingerprint,
+          .memory_name = TestModel::kFingerprint,
+          .slice = slice,
+          .kv_bytes = uint64_t{1} << 20};
+}
+
+TEST(FileSliceSource, LoadsASliceBesideWhoeverComputes) {
+  FileSliceSource source({.threads = 1});
+  source.Add(TestModel::kFingerprint, Files());
+  auto loading = source.Start(RequestOf({1, 3, false, false})).value();
+  std::optional<Result<std::unique_ptr<engine::LocalModel>>> taken;
+  SystemClock clock;
+  const int64_t deadline_ns = clock.NowNs() + 60 * kNsPerSecond;
+  while (!(taken = loading->Take()) && clock.NowNs() < deadline_ns) clock.SleepFor(kNsPerMs);
+  ASSERT_TRUE(taken && taken->ok());
+  const engine::LocalModel& model = ***taken;
+  EXPECT_EQ(model.slice(), (model::Slice{1, 3, false, false}));
+  EXPECT_EQ(loading->progress().done_bytes, loading->progress().total_bytes);
+  // All machines name its pages alike.
+  engine::LocalModelOptions options;
+  options.name = TestModel::kFingerprint;
+  EXPECT_EQ(model.layout().digest(),
+            TestModel::Get().Make({0, 1, true, false}, options)->layout().digest());
+}
+
+TEST(FileSliceSource, SaysWhatFits) {
+  const model::Slice slice{0, 3, true, false};
+  const uint64_t bytes = SliceBytes(*Files(), TestModel::Get().shape(), slice);
+  FileSliceSource source({.memory_bytes = bytes + (uint64_t{1} << 20) - 1});
+  source.Add(TestModel::kFingerprint, Files());
+  const auto refused = source.Start(RequestOf(slice));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code(), Code::kResourceExhausted);
+  EXPECT_NE(refused.error().message().find("2 of these 3 layers would fit"), std::string::npos)
+      << refused.error().message();
+  EXPECT_TRUE(source.Start(RequestOf({0, 2, true, false})).ok());
+  SliceRequest beside = RequestOf({0, 2, true, false});
+  beside.used_bytes = bytes;
+  EXPECT_FALSE(source.Start(beside).ok());
+}
+
+TEST(FileSliceSource, RefusesWhatItDoesNotHave) {
+  FileSliceSource source;
+  EXPECT_NE(source.Start(RequestOf({0, 1, true, false})).error().message().find("there are: none"),
+            std::string::npos);
+  source.Add(TestModel::kFingerprint, Files());
+  EXPECT_FALSE(source.Start(RequestOf({0, kTestLayers + 1, true, true})).ok());
+  SliceRequest other = RequestOf({0, 1, true, false});
+  other.fingerprint.low ^= 1;
+  EXPECT_EQ(source.Start(other).error().code(), Code::kNotFound);
+}
+
+}  // namespace
+}  // namespace aster::route
