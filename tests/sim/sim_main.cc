@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "engine/answers_for_test.h"
-#include "sim/sim_options.h"
+#include "sim_options.h"
 
 namespace aster::sim {
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "sim/sim_network.h"
+#include "sim_network.h"
 
 #include <fmt/format.h>
 

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "sim/sim_options.h"
-#include "sim/sim_world.h"
+#include "sim_options.h"
+#include "sim_world.h"
 
 namespace aster::sim {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "sim/sim_world.h"
+#include "sim_world.h"
 
 #include <fmt/format.h>
 

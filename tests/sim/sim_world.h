@@ -19,7 +19,7 @@
 #include "route/conductor.h"
 #include "route/route_for_test.h"
 #include "route/stage_server.h"
-#include "sim/sim_network.h"
+#include "sim_network.h"
 
 namespace aster::sim {
 

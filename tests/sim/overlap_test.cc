@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Whether machines work at the same time: on a virtual clock, where a layer of a frame takes a
+// known time and messages take next to none, an idle stage shows in the time that all of it takes.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/answers_for_test.h"
+#include "route/conductor.h"
+#include "route/route_for_test.h"
+#include "sim_network.h"
+
+namespace aster::sim {
+namespace {
+
+constexpr int64_t kLayerNs = 50 * kNsPerMs;
+
+struct Machine {
+  std::unique_ptr<SimNetwork> network;
+  std::unique_ptr<route::StageServer> server;
+  std::vector<net::Event> inbox;
+  int64_t cost_ns = 0;  // of a frame
+  int64_t busy_until_ns = 0;
+};
+
+class Line {
+ public:
+  explicit Line(const std::string& split)
+      : random_(1), trace_(false), hub_(clock_, random_, trace_) {
+    const route::Plan plan =
+        route::ParseSplit(split, route::kTestLayers, route::TestNodes(4)).value();
+    for (const route::PlanStage& stage : plan.stages) {
+      Machine& machine = *machines_.emplace_back(std::make_unique<Machine>());
+      machine.cost_ns = kLayerNs * (stage.slice.layer_end - stage.slice.layer_begin);
+      machine.network = std::make_unique<SimNetwork>(hub_, stage.node.id);
+      machine.server = std::make_unique<route::StageServer>(*machine.network, source_);
+      hub_.Add(stage.node.id,
+               [&machine](net::Event event) { machine.inbox.push_back(std::move(event)); });
+    }
+    front_ = std::make_unique<SimNetwork>(hub_, route::TestNode(99));
+    hub_.Add(front_->self(), [this](net::Event event) { conductor_->Handle(std::move(event)); });
+    route::ConductorOptions options;
+    options.id_seed = 1;
+    conductor_ = std::make_unique<route::Conductor>(*front_, route::TestModel::Get().route_model(),
+                                                    nullptr, plan, options);
+  }
+  ~Line() { conductor_.reset(); }
+
+  struct Asked {
+    size_t prompt_length;
+    uint64_t tokens;  // of the answer
+  };
+  // When each of the requests has ended, if they come at once.
+  std::vector<int64_t> TimesOf(const std::vector<Asked>& asked) {
+    std::vector<engine::Sequence> sequences;
+    std::vector<int64_t> times_ns(asked.size());
+    for (size_t i = 0; i < asked.size(); ++i) {
+      sequences.push_back(conductor_->NewSequence());
+      sequences.back().SetHistory(model::RandomTokens(asked[i].prompt_length, 298, i));
+    }
+    const int64_t start_ns = clock_.NowNs();
+    for (size_t i = 0; i < asked.size(); ++i) {
+      engine::Request request;
+      request.sequence = &sequences[i];
+      request.max_tokens = asked[i].tokens;
+      request.context_limit = 10000;
+      request.on_finish = [this, start_ns, &time_ns = times_ns[i]](const engine::Finish& finish) {
+        CHECK(finish.status.ok());
+        time_ns = clock_.NowNs() - start_ns;
+      };
+      CHECK(conductor_->Submit(std::move(request)).ok());
+    }
+    while (!conductor_->idle()) Step();
+    return times_ns;
+  }
+  // The last one's.
+  int64_t TimeOf(size_t requests, size_t prompt_length, uint64_t tokens) {
+    return std::ranges::max(
+        TimesOf(std::vector<Asked>(requests, {.prompt_length = prompt_length, .tokens = tokens})));
+  }
+
+ private:
+  void Step() {
+    conductor_->Tick();
+    int64_t next_ns = std::min(hub_.next_ns(), conductor_->next_tick_ns());
+    for (const auto& machine : machines_) {
+      if (machine->inbox.empty() && !machine->server->has_work()) continue;
+      next_ns = std::min(next_ns, machine->busy_until_ns);
+    }
+    clock_.AdvanceTo(std::max(next_ns, clock_.NowNs()));
+    while (hub_.next_ns() <= clock_.NowNs()) hub_.DeliverNext();
+    for (const auto& machine : machines_) Run(*machine);
+  }
+
+  void Run(Machine& machine) {
+    if (machine.busy_until_ns > clock_.NowNs()) return;
+    for (net::Event& event : std::exchange(machine.inbox, {})) {
+      machine.server->Handle(std::move(event));
+    }
+    machine.server->Tick();
+    if (!machine.server->has_work()) return;
+    hub_.SetSendDelay(machine.cost_ns);
+    machine.server->Compute();
+    hub_.SetSendDelay(0);
+    machine.busy_until_ns = clock_.NowNs() + machine.cost_ns;
+  }
+
+  VirtualClock clock_;
+  Random random_;
+  Trace trace_;
+  SimHub hub_;
+  route::TestSliceSource source_;
+  std::vector<std::unique_ptr<Machine>> machines_;
+  std::unique_ptr<SimNetwork> front_;
+  std::unique_ptr<route::Conductor> conductor_;
+};
+
+double Ratio(int64_t a, int64_t b) { return static_cast<double>(a) / static_cast<double>(b); }
+
+TEST(Overlap, APromptGoesThroughAllStagesAtOnce) {
+  if (engine::kSlow) GTEST_SKIP() << "long prompts take too long in builds with sanitizers";
+  // 32 frames: all but the first and the last keep both busy.
+  const int64_t alone = Line("0:out").TimeOf(1, 8192, 1);
+  const int64_t two = Line("0:1,2:out").TimeOf(1, 8192, 1);
+  const int64_t four = Line("0:0,1:1,2:2,3:out").TimeOf(1, 8192, 1);
+  EXPECT_GT(Ratio(alone, two), 1.85) << alone << " " << two;
+  EXPECT_GT(Ratio(alone, four), 3.4) << alone << " " << four;
+}
+
+TEST(Overlap, TwoSequencesTakeHardlyLongerThanOne) {
+  const int64_t one = Line("0:1,2:out").TimeOf(1, 10, 30);
+  const int64_t two = Line("0:1,2:out").TimeOf(2, 10, 30);
+  EXPECT_LT(Ratio(two, one), 1.08) << one << " " << two;
+  // More sequences than stages share frames.
+  const int64_t six = Line("0:1,2:out").TimeOf(6, 10, 30);
+  EXPECT_LT(Ratio(six, one), 1.15) << one << " " << six;
+}
+
+TEST(Overlap, OneSequenceOnTwoMachinesIsAsFastAsOnOne) {
+  const int64_t alone = Line("0:out").TimeOf(1, 10, 30);
+  const int64_t two = Line("0:1,2:out").TimeOf(1, 10, 30);
+  EXPECT_LT(Ratio(two, alone), 1.05) << alone << " " << two;
+}
+
+TEST(Overlap, AShortAnswerIsNotHeldUpByALongPrompt) {
+  if (engine::kSlow) GTEST_SKIP() << "long prompts take too long in builds with sanitizers";
+  const int64_t prompt = Line("0:1,2:out").TimeOf(1, 4096, 1);
+  const int64_t answer = Line("0:1,2:out").TimeOf(1, 10, 5);
+  const auto both = Line("0:1,2:out").TimesOf({{4096, 1}, {10, 5}});
+  // Frames of both take turns: the prompt loses what the answer takes, and hardly more.
+  EXPECT_LT(both[0], prompt + answer * 11 / 10) << prompt << " " << answer << " " << both[0];
+  // A token waits for the frame that is being computed and the one whose turn it is.
+  EXPECT_LT(both[1], answer * 4) << answer << " " << both[1];
+}
+
+}  // namespace
+}  // namespace aster::sim
