@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "base/clock.h"
+#include "base/files.h"
+#include "gguf/writer.h"
 #include "route/route_for_test.h"
 
 namespace aster::route {
@@ -56,6 +58,43 @@ TEST(FileSliceSource, SaysWhatFits) {
   SliceRequest beside = RequestOf({0, 2, true, false});
   beside.used_bytes = bytes;
   EXPECT_FALSE(source.Start(beside).ok());
+}
+
+// A file that holds the tensors of one slice, as a node with a small disk has it.
+void WriteSlice(const model::Slice& slice, const std::string& path) {
+  const gguf::ModelFiles& whole = *Files();
+  std::vector<gguf::TensorSpec> specs;
+  for (const model::TensorSpec& spec : model::TensorsOf(TestModel::Get().shape())) {
+    if (!slice.Needs(TestModel::Get().shape(), spec)) continue;
+    specs.push_back(gguf::TensorSpec::Like(*whole.FindTensor(spec.name)));
+  }
+  gguf::MetadataBuilder metadata;
+  metadata.CopyAll(whole.metadata());
+  auto writer = gguf::Writer::Create(path, metadata, specs).value();
+  for (const gguf::TensorSpec& spec : specs) {
+    ASSERT_TRUE(writer.Append(spec.name, whole.FindTensor(spec.name)->data).ok());
+  }
+  ASSERT_TRUE(writer.Finish().ok());
+}
+
+TEST(FileSliceSource, AFileNeedsOnlyTheTensorsOfItsSlice) {
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
+  const std::string path = folder.File("slice.gguf");
+  WriteSlice({1, 3, false, false}, path);
+  FileSliceSource source({.threads = 1});
+  source.Add(TestModel::kFingerprint,
+             std::make_shared<gguf::ModelFiles>(gguf::ModelFiles::Open(path).value()));
+  auto loading = source.Start(RequestOf({1, 3, false, false}));
+  ASSERT_TRUE(loading.ok()) << loading.error().message();
+  std::optional<Result<std::unique_ptr<engine::LocalModel>>> taken;
+  SystemClock clock;
+  const int64_t deadline_ns = clock.NowNs() + 60 * kNsPerSecond;
+  while (!(taken = (*loading)->Take()) && clock.NowNs() < deadline_ns) clock.SleepFor(kNsPerMs);
+  ASSERT_TRUE(taken && taken->ok());
+  // One layer more is not there, nor is the head.
+  const auto more = source.Start(RequestOf({1, kTestLayers, false, true}));
+  ASSERT_FALSE(more.ok());
+  EXPECT_NE(more.error().message().find("blk.3."), std::string::npos) << more.error().message();
 }
 
 TEST(FileSliceSource, RefusesWhatItDoesNotHave) {
