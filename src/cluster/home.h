@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The folder in which this user's part of a cluster is kept, readable by nobody else: who this node
+// is, on one machine the authority, open invitations, who is revoked, and where others were last
+// seen. Must not know how any of it is used. docs/cluster.md lists the files.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/files.h"
+#include "base/result.h"
+#include "cluster/identity.h"
+#include "cluster/invite_code.h"
+#include "cluster/revocations.h"
+
+namespace aster::cluster {
+
+// An invitation that somebody may still use. The code itself is not kept, only what proves it.
+struct Invitation {
+  std::string id;
+  std::vector<uint8_t> secret;
+  int64_t end_wall_s = 0;
+  uint64_t attempts_left = 0;
+};
+
+// Where another node was last seen.
+struct RememberedPeer {
+  NodeId node;
+  std::string name;
+  std::vector<std::string> addresses;
+};
+
+// Every call reads and writes files; several processes may do so at once. Constant after
+// construction.
+class Home {
+ public:
+  static constexpr uint64_t kAttempts = 5;
+  static constexpr size_t kMaxInvitations = 64;
+
+  // Below $ASTER_CONFIG where that is set, else in the user's configuration folder. Makes nothing.
+  static Result<Home> OfUser();
+  explicit Home(std::string folder) : folder_(std::move(folder)) {}
+
+  const std::string& folder() const { return folder_; }
+  bool HasCluster() const;
+  bool HasAuthority() const;
+
+  // Puts a cluster there, complete or not at all. Refused where there is one, unless `replace`:
+  // then the old one is kept beside it under another name.
+  Status Create(const Identity& identity, const std::optional<Authority>& authority,
+                const std::string& revocations, bool replace, int64_t wall_s) const;
+  // Forgets the cluster, keys and all.
+  Status Remove() const;
+
+  // NotFound, with what to do, where there is no cluster.
+  Result<Identity> LoadIdentity(int64_t wall_s) const;
+  // NotFound where the cluster was made elsewhere.
+  Result<Authority> LoadAuthority() const;
+
+  Status AddInvitation(const InviteCode& code, int64_t end_wall_s, int64_t wall_s) const;
+  // NotFound where there is none of this id that is still valid.
+  Result<Invitation> FindInvitation(std::string_view id, int64_t wall_s) const;
+  // Whoever gets true may use it: nobody else will. False where it was used already.
+  Result<bool> TakeInvitation(std::string_view id, int64_t wall_s) const;
+  // Somebody did not know its code; after a few times it is void.
+  Status CountFailure(std::string_view id, int64_t wall_s) const;
+
+  Result<Revocations> LoadRevocations(std::string_view ca_certificate) const;
+  // Keeps whichever is later; true if that was the new one.
+  Result<bool> StoreRevocations(const Revocations& list, std::string_view ca_certificate) const;
+
+  Result<std::vector<RememberedPeer>> LoadPeers() const;
+  Status StorePeers(const std::vector<RememberedPeer>& peers) const;
+
+ private:
+  Result<std::vector<Invitation>> LoadInvitations(int64_t wall_s) const;
+  Status StoreInvitations(const std::vector<Invitation>& invitations) const;
+  Result<FileLock> Lock() const;
+  std::string File(std::string_view name) const { return folder_ + "/" + std::string(name); }
+
+  const std::string folder_;
+};
+
+// The files' parsers, for tests.
+namespace home_internal {
+
+Result<std::vector<Invitation>> ParseInvitations(std::string_view text);
+std::string FormatInvitations(const std::vector<Invitation>& invitations);
+Result<std::vector<RememberedPeer>> ParsePeers(std::string_view text);
+std::string FormatPeers(const std::vector<RememberedPeer>& peers);
+
+}  // namespace home_internal
+
+}  // namespace aster::cluster

@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "cluster/join.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "cluster/signature.h"
+
+namespace aster::cluster {
+namespace {
+
+constexpr int64_t kMinuteNs = 60 * kNsPerSecond;
+constexpr size_t kMaxRequestBytes = 16 << 10;
+
+std::string Proof(const std::vector<uint8_t>& secret, std::span<const std::string_view> parts) {
+  return std::string(AsText(ProofOf(secret, parts)));
+}
+
+std::string RequestProof(const std::vector<uint8_t>& secret, const JoinRequest& request) {
+  const std::array<std::string_view, 4> parts = {"asterism join request 1", request.invitation,
+                                                 request.name, request.certificate_request};
+  return Proof(secret, parts);
+}
+
+std::string ReplyProof(const std::vector<uint8_t>& secret, const JoinRequest& request,
+                       const JoinReply& reply) {
+  const std::array<std::string_view, 6> parts = {"asterism join reply 1", request.proof,
+                                                 reply.cluster_name,      reply.ca_certificate,
+                                                 reply.certificate,       reply.revocations};
+  return Proof(secret, parts);
+}
+
+}  // namespace
+
+Result<Joining> Joining::Begin(const InviteCode& code, const std::string& name) {
+  TRY(CheckNodeName(name));
+  std::string key = TRY(net::MakePrivateKey());
+  JoinRequest request;
+  request.invitation = code.Id();
+  request.name = name;
+  request.certificate_request = TRY(net::MakeRequest(key, name));
+  request.proof = RequestProof(code.Secret(), request);
+  return Joining(code, std::move(key), std::move(request));
+}
+
+Result<Identity> Joining::Finish(const JoinReply& reply, int64_t wall_s) const {
+  const std::string proof = ReplyProof(code_.Secret(), request_, reply);
+  if (!net::EqualSecrets(AsBytes(proof), AsBytes(reply.proof))) {
+    return Error(Code::kPermissionDenied,
+                 "whoever answered does not know the code: this is not the machine that made the "
+                 "invitation, or somebody stands in between; nothing was joined");
+  }
+  TRY(Revocations::Parse(reply.revocations, reply.ca_certificate));
+  Identity identity =
+      TRY(MakeIdentity(reply.ca_certificate, reply.certificate, key_, wall_s)
+              .In("the inviting machine's answer (are the clocks of both machines right?)"));
+  if (identity.name != request_.name || identity.cluster_name != reply.cluster_name)
+    return DataLoss("the inviting machine gave another name than was asked for");
+  return identity;
+}
+
+Result<JoinReply> Admission::Admit(const JoinRequest& request) {
+  const int64_t wall_s = clock_.WallNs() / kNsPerSecond;
+  if (request.invitation.size() > 64 || request.certificate_request.size() > kMaxRequestBytes)
+    return InvalidArgument("the request to join is longer than one can be");
+  const Authority authority = TRY(home_.LoadAuthority());
+  const Result<Invitation> invitation = home_.FindInvitation(request.invitation, wall_s);
+  if (!invitation.ok()) {
+    TRY(CountStranger());
+    return invitation.error();
+  }
+  const std::string proof = RequestProof(invitation->secret, request);
+  if (!net::EqualSecrets(AsBytes(proof), AsBytes(request.proof))) {
+    TRY(home_.CountFailure(request.invitation, wall_s));
+    return Error(Code::kPermissionDenied,
+                 "the code is not the one of this invitation; after a few wrong ones the "
+                 "invitation is void");
+  }
+  TRY(CheckNodeName(request.name));
+  TRY(CheckNameIsFree(request.name));
+  JoinReply reply;
+  reply.ca_certificate = authority.certificate;
+  reply.cluster_name = TRY(net::DescribeCertificate(authority.certificate)).name;
+  reply.certificate =
+      TRY(CertifyNode(authority, request.certificate_request, request.name, wall_s));
+  reply.revocations = TRY(home_.LoadRevocations(authority.certificate)).text();
+  reply.proof = ReplyProof(invitation->secret, request, reply);
+  // Last, so that a request which fails for another reason does not use the invitation up.
+  if (!TRY(home_.TakeInvitation(request.invitation, wall_s)))
+    return NotFound("the invitation was used by another machine at this moment");
+  return reply;
+}
+
+Status Admission::CountStranger() {
+  const MutexLock lock(mu_);
+  const int64_t now_ns = clock_.NowNs();
+  if (now_ns - minute_begin_ns_ >= kMinuteNs) {
+    minute_begin_ns_ = now_ns;
+    strangers_ = 0;
+  }
+  if (++strangers_ <= kMaxStrangersPerMinute) return Ok();
+  return ResourceExhausted("too many attempts to join without an invitation; try in a minute");
+}
+
+Status Admission::CheckNameIsFree(const std::string& name) const {
+  const Identity own = TRY(home_.LoadIdentity(clock_.WallNs() / kNsPerSecond));
+  const auto taken = [&](const NodeId& by) {
+    return Error(Code::kAlreadyExists,
+                 fmt::format("a node called {} is in the cluster already ({}); choose another name "
+                             "with --name, or revoke the old one first",
+                             name, by.ToText()));
+  };
+  if (own.name == name) return taken(own.node);
+  for (const RememberedPeer& peer : TRY(home_.LoadPeers())) {
+    if (peer.name == name) return taken(peer.node);
+  }
+  return Ok();
+}
+
+}  // namespace aster::cluster

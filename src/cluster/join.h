@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// How a machine comes into a cluster, both sides of it, as messages. Must not know how they travel:
+// neither side relies on the way between being safe.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "cluster/home.h"
+#include "cluster/invite_code.h"
+
+namespace aster::cluster {
+
+struct JoinRequest {
+  std::string invitation;  // its id
+  std::string name;        // that the node would like to have
+  std::string certificate_request;
+  std::string proof;
+};
+
+struct JoinReply {
+  std::string cluster_name;
+  std::string ca_certificate;
+  std::string certificate;
+  std::string revocations;
+  std::string proof;
+};
+
+// The side that wants to come in. Not for concurrent use.
+class Joining {
+ public:
+  // Makes a key, which leaves this object only as part of the identity.
+  static Result<Joining> Begin(const InviteCode& code, const std::string& name);
+
+  const JoinRequest& request() const { return request_; }
+
+  // Believes nothing of the reply before its proof fits.
+  Result<Identity> Finish(const JoinReply& reply, int64_t wall_s) const;
+
+ private:
+  Joining(const InviteCode& code, std::string key, JoinRequest request)
+      : code_(code), key_(std::move(key)), request_(std::move(request)) {}
+
+  InviteCode code_;
+  std::string key_;
+  JoinRequest request_;
+};
+
+// The side that lets in: the machine with the authority. Safe for concurrent use.
+class Admission {
+ public:
+  // Requests without a known invitation, a minute: nobody needs more, and each costs little.
+  static constexpr int kMaxStrangersPerMinute = 20;
+
+  Admission(const Home& home, const Clock& clock) : home_(home), clock_(clock) {}
+
+  Result<JoinReply> Admit(const JoinRequest& request);
+
+ private:
+  Status CountStranger();
+  Status CheckNameIsFree(const std::string& name) const;
+
+  const Home& home_;
+  const Clock& clock_;
+  Mutex mu_;
+  int64_t minute_begin_ns_ GUARDED_BY(mu_) = 0;
+  int strangers_ GUARDED_BY(mu_) = 0;
+};
+
+}  // namespace aster::cluster

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Which nodes a cluster does not trust any more: a list that only its authority can make longer,
+// and that anybody may carry on. Must not know how it travels.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "cluster/member.h"
+
+namespace aster::cluster {
+
+class Revocations {
+ public:
+  static constexpr size_t kMaxNodes = 4096;
+
+  // Nobody is revoked: the state of a new cluster.
+  Revocations() = default;
+  // Nothing is believed that the authority of this certificate has not signed.
+  static Result<Revocations> Parse(std::string_view text, std::string_view ca_certificate);
+
+  // The list with one node more, signed.
+  Result<Revocations> With(const NodeId& node, int64_t wall_s, std::string_view ca_key) const;
+
+  // Of two lists of one cluster the one with the higher serial is the later, and holds all of the
+  // earlier one. 0: nobody is revoked.
+  uint64_t serial() const { return serial_; }
+  // When each was revoked, in seconds since 1970.
+  const std::map<NodeId, int64_t>& nodes() const { return nodes_; }
+  bool Contains(const NodeId& node) const { return nodes_.contains(node); }
+  // As it is kept and sent; empty while nobody is revoked.
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string Body() const;
+
+  uint64_t serial_ = 0;
+  std::map<NodeId, int64_t> nodes_;
+  std::string text_;
+};
+
+}  // namespace aster::cluster
