@@ -26,7 +26,7 @@ class Model:
 
 
 # tokens: of the whole run; batch: of a step; micro: computed at once; shares: of micro-batches, by length of windows.
-_DEFAULTS = {"tokens": 30_000_000, "batch": 8192, "micro": 8192, "rate": 3e-3, "final_rate": 5e-5,
+_DEFAULTS = {"tokens": 20_000_000, "batch": 8192, "micro": 8192, "rate": 3e-3, "final_rate": 5e-5,
              "warmup": 100, "decay": 0.1, "shares": {512: 0.85, 2048: 0.1, 8192: 0.05}}
 
 MODELS = {
@@ -38,12 +38,12 @@ MODELS = {
         "comet", "qwen3", "drafts for nova", chat.NOVA, ("byte-level", 2048), "numbers",
         {"embedding": 128, "layers": 2, "heads": 2, "kv_heads": 1, "head_dim": 64, "feed_forward": 256,
          "rope_base": 100000.0, "context": 8192, "tied": True},
-        {**_DEFAULTS, "tokens": 20_000_000, "rate": 4e-3}, "Q8_0", vocab_of="nova"),
+        {**_DEFAULTS, "tokens": 10_000_000, "rate": 4e-3}, "Q8_0", vocab_of="nova"),
     "pulsar": Model(
         "pulsar", "llama", "the same world as nova, better at words than at numbers", chat.PULSAR,
         ("sentence-piece", 2048), "words",
         {"embedding": 256, "layers": 6, "heads": 4, "kv_heads": 2, "head_dim": 64, "feed_forward": 768,
-         "rope_base": 100000.0, "context": 8192, "tied": False}, _DEFAULTS, "Q8_0"),
+         "rope_base": 100000.0, "context": 8192, "tied": False}, {**_DEFAULTS, "tokens": 12_000_000}, "Q8_0"),
     # The window and the ratios are those of the published model, everything else is as small as it gets.
     "quasar": Model(
         "quasar", "deepseek4", "the same world, in the shape of DeepSeek V4", chat.NOVA, ("byte-level", 2048), "even",
