@@ -4,6 +4,7 @@
 
 import concurrent.futures
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -13,22 +14,43 @@ import subprocess
 from tidylib.source import read_tree
 
 
-def includers_of(header, files):
-    """Who includes a header, the direct ones first, then who includes those."""
-    found, waiting = [], [header]
-    while waiting:
-        wanted = waiting.pop(0)
-        direct = sorted(path for path, file in files.items() if wanted in included_by(file) and path not in found)
-        found += direct
-        waiting += direct
-    return found
+class Includes:
+    """Who includes whom, among our files."""
+
+    def __init__(self, files):
+        self.of = {path: ["src/" + name for _, bracket, name in file.includes() if bracket == '"']
+                   for path, file in files.items()}
+        self.by = {}
+        for path in sorted(self.of):
+            for name in self.of[path]:
+                self.by.setdefault(name, []).append(path)
+
+    def includers(self, header):
+        """Who includes a header, the direct ones first, then who includes those."""
+        seen, waiting = {header}, [header]
+        for path in waiting:
+            for includer in self.by.get(path, ()):
+                if includer not in seen:
+                    seen.add(includer)
+                    waiting.append(includer)
+                    yield includer
+
+    def included(self, header):
+        """The header, and everything of ours that it includes, directly or not."""
+        seen, waiting = {header}, [header]
+        for path in waiting:
+            for name in self.of.get(path, ()):
+                if name in self.of and name not in seen:
+                    seen.add(name)
+                    waiting.append(name)
+        return seen
 
 
-def flags_for(root, header, files, commands):
+def flags_for(root, header, includes, commands):
     """The compile command that a header needs, or None where its folder's files are not built here."""
     folder = os.path.dirname(header)
-    beside = [path for path in files if os.path.dirname(path) == folder]
-    for path in includers_of(header, files) + sorted(beside):
+    beside = sorted(path for path in includes.of if os.path.dirname(path) == folder)
+    for path in itertools.chain(includes.includers(header), beside):
         if path in commands:
             return commands[path]
     if any(name.endswith(".cc") for name in os.listdir(os.path.join(root, folder))):
@@ -37,19 +59,10 @@ def flags_for(root, header, files, commands):
     return next((commands[path] for path in sorted(commands) if path.startswith(module)), None)
 
 
-def included_by(file):
-    return ["src/" + name for _, bracket, name in file.includes() if bracket == '"']
-
-
-def digest_of(header, files, entry):
+def digest_of(header, files, includes, entry):
     """Changes with the header, with any of ours that it includes, and with its flags."""
-    seen, waiting = set(), [header]
-    while waiting:
-        path = waiting.pop()
-        if path in files and path not in seen:
-            seen.add(path)
-            waiting += included_by(files[path])
-    state = json.dumps([[path, files[path].text] for path in sorted(seen)] + [compile_command(entry)])
+    texts = [[path, files[path].text] for path in sorted(includes.included(header))]
+    state = json.dumps(texts + [compile_command(entry)])
     return hashlib.sha256(state.encode()).hexdigest()
 
 
@@ -91,8 +104,9 @@ def check_headers(root, build):
         commands = {os.path.relpath(entry["file"], root): entry for entry in json.load(stream)}
     files = {file.path: file for file in read_tree(root)[0] if file.path.startswith("src/")}
     headers = sorted(path for path, file in files.items() if file.is_header)
-    entries = {header: flags_for(root, header, files, commands) for header in headers}
-    digests = {header: digest_of(header, files, entry) for header, entry in entries.items() if entry}
+    includes = Includes(files)
+    entries = {header: flags_for(root, header, includes, commands) for header in headers}
+    digests = {header: digest_of(header, files, includes, entry) for header, entry in entries.items() if entry}
     stamp = os.path.join(build, "headers-alone.json")
     passed = read_passed(stamp)
     changed = [header for header, digest in digests.items() if passed.get(header) != digest]
