@@ -48,7 +48,7 @@ struct Pipe {
 [[noreturn]] void Become(char* const* arguments, const Pipe& input, const Pipe& output, int log,
                          const cpu_set_t* cpus, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(kCannotStart);
+  if (getppid() != parent) _exit(kCannotStart);  // tidy: allow(stopping) a child after fork
   if (cpus != nullptr) sched_setaffinity(0, sizeof(*cpus), cpus);
   dup2(input.reading, STDIN_FILENO);
   dup2(output.writing, STDOUT_FILENO);
@@ -57,7 +57,7 @@ struct Pipe {
   // So that Ctrl-C at the terminal reaches whoever started it, who then decides.
   setpgid(0, 0);
   execv(arguments[0], arguments);
-  _exit(kCannotStart);
+  _exit(kCannotStart);  // tidy: allow(stopping) a child after fork
 }
 
 }  // namespace
@@ -186,7 +186,7 @@ bool ChildProcess::AwaitEnd(int64_t timeout_ns) {
       return true;
     }
     if (clock.NowNs() >= deadline_ns) return false;
-    nanosleep(&kLook, nullptr);
+    nanosleep(&kLook, nullptr);  // tidy: allow(time) another process ends in real time
   }
 }
 

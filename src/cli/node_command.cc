@@ -89,7 +89,8 @@ Run DeclareNode(CLI::App& app) {
   return [options](Console& console) -> Result<ExitStatus> {
     if (!options->local) {
       return Unimplemented(
-          "clusters of several machines are not here yet; `aster run --local-nodes 2` shows nodes on "
+          "clusters of several machines are not here yet; `aster run --local-nodes 2` shows nodes "
+          "on "
           "this one");
     }
     TRY(options->model.Find());

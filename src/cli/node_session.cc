@@ -58,6 +58,7 @@ Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& 
                                              .name = "front end",
                                              .arithmetic = kernels::kArithmeticVersion,
                                              .admit = nullptr}));
+  // tidy: allow(ownership) make_unique does not reach a private constructor
   return std::unique_ptr<NodeSession>(new NodeSession(std::move(nodes), std::move(network),
                                                       std::move(route_model), std::move(route),
                                                       cluster.split));

@@ -64,8 +64,8 @@ class Nodes(Case):
             self.assertFalse(json.loads(run.stdout)["equal"])
 
     def test_bench_measures_nodes(self):
-        run = aster("bench", self.tiny, "--local-nodes", 2, "--threads", 1, "--prompt", 64, "--gen", 8, "--depth", "0,128",
-                    "--batch", "1,2", "--reps", 1, "--json")
+        run = aster("bench", self.tiny, "--local-nodes", 2, "--threads", 1, "--prompt", 64, "--gen", 8,
+                    "--depth", "0,128", "--batch", "1,2", "--reps", 1, "--json")
         report = json.loads(run.stdout)
         self.assertEqual(len(report["results"]), 2 * 3)
         self.assertIn("node-2", report["split"])

@@ -19,10 +19,12 @@ const nlohmann::ordered_json& Variables() {
     "messages": [{"role": "system", "content": "Be kind."},
                  {"role": "user", "content": "What is 2 + 2?"},
                  {"role": "assistant", "content": null, "tool_calls": [
-                   {"type": "function", "id": "a1", "function": {"name": "add", "arguments": {"a": 2, "b": 2.5}}}]},
+                   {"type": "function", "id": "a1",
+                    "function": {"name": "add", "arguments": {"a": 2, "b": 2.5}}}]},
                  {"role": "tool", "content": "4", "tool_call_id": "a1"}],
     "tools": [{"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}],
-    "add_generation_prompt": true, "bos_token": "<s>", "eos_token": "</s>", "nested": [[1, [2, "é"]], {"x": {}}]})");
+    "add_generation_prompt": true, "bos_token": "<s>", "eos_token": "</s>",
+    "nested": [[1, [2, "é"]], {"x": {}}]})");
   return variables;
 }
 
