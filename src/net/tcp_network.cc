@@ -203,8 +203,32 @@ Status TcpNetwork::OnHello(Connection& connection) {
 }
 
 void TcpNetwork::OnMessage(Connection& connection, wire::Message message, uint64_t cost) {
-  events_.Push({Event::Kind::kMessage, connection.peer(), std::move(message), Ok()}, cost,
-               connection.consumed());
+  Event event{Event::Kind::kMessage, connection.peer(), std::move(message), Ok()};
+  if (is_greeting_) {
+    early_.push_back({std::move(event), cost, connection.consumed()});
+  } else {
+    events_.Push(std::move(event), cost, connection.consumed());
+  }
+}
+
+// A step of a connection that is not up. Where it comes up and brings messages at once, they wait
+// until that is told.
+Status TcpNetwork::StepGreeting(Connection& connection, const std::map<int, short>& ready) {
+  is_greeting_ = true;
+  Status status = StepConnection(connection, ready);
+  is_greeting_ = false;
+  if (!status.ok()) early_.clear();
+  return status;
+}
+
+void TcpNetwork::TellUp(const NodeId& node, Peer& peer) {
+  if (!std::exchange(peer.is_up, true)) {
+    events_.Push({Event::Kind::kUp, node, {}, Ok()}, 0, nullptr);
+  }
+  for (Early& early : early_) {
+    events_.Push(std::move(early.event), early.cost, std::move(early.consumed));
+  }
+  early_.clear();
 }
 
 std::vector<Connection*> TcpNetwork::Everybody() {
@@ -348,15 +372,15 @@ void TcpNetwork::StepOutgoing(const NodeId& node, Outgoing& outgoing,
   }
   Connection& connection = *outgoing.connection;
   const bool was_up = connection.state() == Connection::State::kUp;
-  const Status status = StepConnection(connection, ready);
+  const Status status =
+      was_up ? StepConnection(connection, ready) : StepGreeting(connection, ready);
   if (status.ok()) {
     if (was_up || connection.state() != Connection::State::kUp) return;
     backoffs_.erase(node);
     MutexLock lock(mu_);
     Peer& peer = peers_.at(node);
     peer.name = connection.peer_name();
-    if (std::exchange(peer.is_up, true)) return;
-    events_.Push({Event::Kind::kUp, node, {}, Ok()}, 0, nullptr);
+    TellUp(node, peer);
     return;
   }
   const Error why = Error(status.error()).In(connection.where());
@@ -416,7 +440,7 @@ Result<std::unique_ptr<Connection>> TcpNetwork::Connect(const NodeId& node,
 void TcpNetwork::StepStrangers(const std::map<int, short>& ready) {
   for (auto place = strangers_.begin(); place != strangers_.end();) {
     Connection& connection = **place;
-    const Status status = StepConnection(connection, ready);
+    const Status status = StepGreeting(connection, ready);
     if (status.ok() && connection.state() != Connection::State::kUp) {
       ++place;
       continue;
@@ -438,9 +462,7 @@ void TcpNetwork::StepStrangers(const std::map<int, short>& ready) {
     peer.name = owned->peer_name();
     peer.incoming = owned->outbox();
     incoming_[node] = std::move(owned);
-    if (!std::exchange(peer.is_up, true)) {
-      events_.Push({Event::Kind::kUp, node, {}, Ok()}, 0, nullptr);
-    }
+    TellUp(node, peer);
   }
 }
 

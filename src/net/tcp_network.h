@@ -110,6 +110,12 @@ class TcpNetwork final : public Network, private Connection::Owner {
     int64_t begin_ns = 0;
     std::unique_ptr<Connection> connection;
   };
+  // A message of a connection that is not yet told to be up.
+  struct Early {
+    Event event;
+    uint64_t cost = 0;
+    std::shared_ptr<Consumed> consumed;
+  };
   struct Backoff {
     int64_t next_ns = 0;  // no attempt before
     int64_t pause_ns = 0;
@@ -126,6 +132,8 @@ class TcpNetwork final : public Network, private Connection::Owner {
   Status OnHello(Connection& connection) override EXCLUDES(mu_);
   void OnMessage(Connection& connection, wire::Message message, uint64_t cost) override;
 
+  Status StepGreeting(Connection& connection, const std::map<int, short>& ready);
+  void TellUp(const wire::NodeId& node, Peer& peer) REQUIRES(mu_);
   void Run();
   std::vector<Connection*> Everybody();
   int64_t NextDeadline();
@@ -166,6 +174,8 @@ class TcpNetwork final : public Network, private Connection::Owner {
   std::list<std::unique_ptr<Connection>> strangers_;  // the oldest first
   std::list<std::unique_ptr<Connection>> closing_;
   std::map<wire::NodeId, Backoff> backoffs_;
+  bool is_greeting_ = false;
+  std::vector<Early> early_;
   int64_t noted_ns_ = 0;
 
   std::thread loop_;  // last: it uses all the others

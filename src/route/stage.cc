@@ -202,10 +202,10 @@ Result<StageOutput> Stage::Compute(wire::Work work) {
     output.next->encoding = encoding_;
   }
   std::vector<Share> shares;
-  const float* hidden = rows_.data();
+  size_t first_row = 0;
   for (wire::WorkSegment& segment : work.segments) {
-    const float* const own = model_.slice().embedding ? nullptr : hidden;
-    hidden += segment.tokens.size() * width;
+    const float* const own = model_.slice().embedding ? nullptr : rows_.data() + first_row * width;
+    first_row += segment.tokens.size();
     Result<SequenceState*> state = Prepare(segment);
     if (!state.ok()) {
       output.refused.push_back(
