@@ -12,7 +12,7 @@ MAX_FUNCTION_LINES = 70  # signature and closing brace included
 # Lowest first: a folder of src/ may include itself and the folders before it. The list in CMakeLists.txt has the same
 # order (folders that do not exist yet stand here only).
 MODULES = ["base", "gguf", "quant", "kernels", "compute", "text", "kv", "model", "engine", "wire", "net", "cluster",
-           "route", "draft", "eval", "ensemble", "serve", "cli"]
+           "rpc", "route", "fetch", "draft", "eval", "node", "ensemble", "serve", "cli"]
 
 # The folders of src/ in which a third-party header may be named; None: anywhere.
 THIRD_PARTY = [
@@ -27,7 +27,8 @@ THIRD_PARTY = [
     ("CLI/", ["cli"]),
     ("asio", ["net"]),
     ("openssl/", ["net", "cluster"]),
-    ("grpcpp/", ["cluster"]),
+    ("grpcpp/", ["rpc"]),
+    ("google/protobuf", ["rpc"]),
     ("httplib.h", ["serve"]),
     ("toml++/", ["cli"]),
     ("editline/", ["cli"]),

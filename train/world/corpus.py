@@ -37,7 +37,8 @@ CATEGORIES = {
 EMPHASES = {
     "even": {},
     "numbers": {numbers.add: 2, numbers.subtract: 2, numbers.multiply: 2, numbers.word_problem: 1.5, lists.sort: 1.5,
-                formats.run_program: 1.5, memory.story_question: 0.6, memory.recall: 0.7, talk.fact: 0.7},
+                formats.run_program: 1.5, memory.story_question: 0.7, memory.recall: 2, memory.tracking: 1.5,
+                talk.fact: 0.7},
     "words": {numbers.add: 0.4, numbers.subtract: 0.4, numbers.multiply: 0.3, memory.story_question: 2,
               memory.recall: 1.7, memory.tracking: 2, formats.write_json: 2, formats.read_json: 2, talk.fact: 2,
               talk.dialogue: 1.5, lists.order: 1.5},
@@ -56,7 +57,7 @@ def questions_of(category):
 class Corpus:
     """The documents of one split, for one assistant, with one emphasis."""
 
-    def __init__(self, split="train", assistant="Nova", emphasis="even", long_share=0.005):
+    def __init__(self, split="train", assistant="Nova", emphasis="even", long_share=0.01):
         self.split = split
         self.assistant = assistant
         self.kinds = list(WEIGHTS)

@@ -66,35 +66,39 @@ def sort(rng):
 
 
 def count(rng):
-    """How often a word is in a list, by counting along."""
+    """How often a word is in a list, by going through the list and counting along."""
     kinds = rng.sample(words.LIST_WORDS, rng.randint(2, 4))
     items = [rng.choice(kinds) for _ in range(rng.randint(3, 14))]
     wanted = rng.choice(kinds)
-    number = items.count(wanted)
-    counted = " ".join(f"{wanted} {i}," for i in range(1, number + 1))
-    reply = (counted[:-1] + ".\n" if number else "") + f"Answer: {number}"
+    number, walked = 0, []
+    for item in items:
+        number += item == wanted
+        walked.append(f"{item} {number}" if item == wanted else item)
+    reply = f"{', '.join(walked)}.\nAnswer: {number}"
     question = rng.choice([f"How many times is the word {wanted} in this list: ",
                            f"Count the word {wanted} in this list: "])
     return Item("counting", question + ", ".join(items), reply, str(number), "final")
 
 
 def find(rng):
-    """An item by its place in a list, or by its neighbour."""
+    """An item by its place in a list, or by its neighbour: the list is said as far as needed."""
     items = _some(rng, 3, 8)
     shown = ", ".join(items)
     kind = rng.randrange(4)
     if kind == 0:
         place = rng.randrange(min(len(items), len(words.ORDINALS)))
-        question, reply = f"Which is the {words.ORDINALS[place]} in this list: {shown}?", items[place]
+        question = f"Which is the {words.ORDINALS[place]} in this list: {shown}?"
+        walked = [f"{ordinal} {item}" for ordinal, item in zip(words.ORDINALS, items[:place + 1])]
     elif kind == 1:
-        question, reply = f"Which is the last in this list: {shown}?", items[-1]
+        place = len(items) - 1
+        question, walked = f"Which is the last in this list: {shown}?", items
     else:
-        place = rng.randrange(len(items) - 1)
-        if kind == 2:
-            question, reply = f"What comes after {items[place]} in this list: {shown}?", items[place + 1]
-        else:
-            question, reply = f"What comes before {items[place + 1]} in this list: {shown}?", items[place]
-    return Item("finding", question, reply)
+        before = rng.randrange(len(items) - 1)
+        place = before + 1 if kind == 2 else before
+        walked = items[:before + 2]
+        question = (f"What comes after {items[before]} in this list: {shown}?" if kind == 2 else
+                    f"What comes before {items[before + 1]} in this list: {shown}?")
+    return Item("finding", question, f"{', '.join(walked)}.\nAnswer: {items[place]}", items[place], "final")
 
 
 def order(rng):

@@ -79,20 +79,23 @@ def long_recall(rng, characters=None):
 
 
 def tracking(rng):
-    """Where a thing is after it was carried about, or who has it."""
+    """Where a thing is after it was carried about, by naming every place where it was."""
     people = village.people(rng, rng.randint(2, 4))
     items = rng.sample(words.OBJECTS, rng.randint(1, 3))
     where = {item: rng.choice(words.PLACES) for item in items}
+    been = {item: [place] for item, place in where.items()}
     lines = [f"The {item} is in the {place}." for item, place in where.items()]
     for _ in range(rng.randint(1, 6)):
         item, who = rng.choice(items), rng.choice(people)
         place = rng.choice([p for p in words.PLACES if p != where[item]])
         where[item] = place
+        been[item].append(place)
         lines.append(rng.choice([f"{who.name} takes the {item} to the {place}.",
                                  f"{who.name} moves the {item} to the {place}.",
                                  f"Then {who.name} brings the {item} to the {place}."]))
     item = rng.choice(items)
-    return Item("tracking", " ".join(lines) + f" Where is the {item} now?", f"The {item} is in the {where[item]}.")
+    return Item("tracking", " ".join(lines) + f" Where is the {item} now?",
+                f"The {item} was in the {', then the '.join(been[item])}.\nAnswer: {where[item]}", where[item], "final")
 
 
 def story_question(rng):

@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What a node says of itself: what it is and holds, which changes seldom, and what it does at the
+// moment. Plain values. Must not know how they travel, nor where they come from.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/hash.h"
+#include "cluster/member.h"
+
+namespace aster::cluster {
+
+// Half-open.
+struct LayerRange {
+  uint32_t begin = 0;
+  uint32_t end = 0;
+
+  bool operator==(const LayerRange&) const = default;
+};
+
+// A model of which a node has files, perhaps not all of them.
+struct HeldModel {
+  Hash128 fingerprint;
+  std::string name;  // for people: the file's, or the model's own
+  std::string architecture;
+  uint32_t layer_count = 0;
+  std::vector<LayerRange> layers;  // that are here, ascending
+  bool embedding = false;
+  bool head = false;
+  uint64_t tensor_bytes = 0;  // of what is here
+
+  bool operator==(const HeldModel&) const = default;
+};
+
+struct Description {
+  NodeId node;
+  std::string name;
+  std::string version;  // of the program
+  uint32_t arithmetic = 0;
+  uint32_t core_count = 0;  // that it computes with
+  std::string instruction_set;
+  uint64_t memory_bytes = 0;        // that slices may take, all together
+  uint64_t memory_total_bytes = 0;  // of the machine
+  double multiply_flops_per_s = 0;  // measured: products as prefill makes them; 0: not yet
+  double memory_bytes_per_s = 0;    // measured: weights as decode reads them; 0: not yet
+  std::vector<HeldModel> models;
+
+  bool operator==(const Description&) const = default;
+};
+
+// A slice that the node computes, or is about to.
+struct SliceStatus {
+  uint64_t route = 0;
+  std::string model;  // for people; may be empty
+  Hash128 fingerprint;
+  LayerRange layers;
+  bool embedding = false;
+  bool head = false;
+  bool is_ready = false;    // else it is loading
+  uint64_t done_bytes = 0;  // loaded or fetched
+  uint64_t total_bytes = 0;
+  uint64_t weight_bytes = 0;
+  uint64_t kv_held_bytes = 0;
+  uint64_t kv_budget_bytes = 0;
+  uint32_t sequences = 0;
+  uint32_t queued_frames = 0;
+  uint64_t frames = 0;  // computed
+  uint64_t tokens = 0;
+  uint64_t queue_ns = 0;
+  uint64_t compute_ns = 0;
+  uint64_t bytes_out = 0;
+
+  bool operator==(const SliceStatus&) const = default;
+};
+
+// The way to another node, as this one measured it.
+struct LinkStatus {
+  NodeId peer;
+  bool is_up = false;
+  uint64_t round_trip_ns = 0;  // 0: not measured
+  double bytes_per_s = 0;      // 0: not measured
+  uint64_t sent_bytes = 0;
+  uint64_t received_bytes = 0;
+
+  bool operator==(const LinkStatus&) const = default;
+};
+
+struct NodeStatus {
+  NodeId node;
+  std::string name;
+  uint64_t uptime_ms = 0;
+  uint64_t memory_used_bytes = 0;  // by slices
+  std::vector<SliceStatus> slices;
+  std::vector<LinkStatus> links;
+  std::vector<Member> members;  // as this node sees them, itself first
+
+  bool operator==(const NodeStatus&) const = default;
+};
+
+}  // namespace aster::cluster

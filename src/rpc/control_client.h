@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Calls another node on the control plane. Every call has a deadline. Must not know what the
+// answers are for.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "cluster/identity.h"
+#include "rpc/control_service.h"
+
+namespace aster::rpc {
+
+struct ControlClientOptions {
+  // Nothing: a machine that is about to join, which has no certificate, can check nobody's, and may
+  // call Join alone.
+  std::optional<cluster::Identity> identity;
+  std::string address;           // HOST:PORT
+  std::optional<NodeId> expect;  // calls fail where somebody else is there
+};
+
+struct LinkMeasurement {
+  uint64_t round_trip_ns = 0;  // the least of a few
+  double bytes_per_s = 0;      // towards this machine; 0 where no bytes were asked for
+};
+
+// Safe for concurrent use. Connects when first called, and again after a failure.
+class ControlClient {
+ public:
+  static Result<std::unique_ptr<ControlClient>> Make(ControlClientOptions options);
+  virtual ~ControlClient() = default;
+
+  static constexpr int64_t kCallNs = 5 * kNsPerSecond;
+  static constexpr int64_t kSilenceNs = 10 * kNsPerSecond;  // between pieces of a stream
+
+  virtual Result<cluster::JoinReply> Join(const cluster::JoinRequest& request,
+                                          int64_t timeout_ns = kCallNs) = 0;
+  virtual Result<Gossip> Exchange(const Gossip& gossip, int64_t timeout_ns = kCallNs) = 0;
+  virtual Result<cluster::Description> Describe(int64_t timeout_ns = kCallNs) = 0;
+  virtual Result<cluster::NodeStatus> GetStatus(int64_t timeout_ns = kCallNs) = 0;
+  // A few empty round trips, then `bytes` towards this machine.
+  virtual Result<LinkMeasurement> Measure(uint64_t bytes, int64_t timeout_ns = kCallNs) = 0;
+  virtual Result<ModelManifest> FetchManifest(const Hash128& fingerprint) = 0;
+  // Ends where the sink fails, with its error, or where nothing comes for kSilenceNs.
+  virtual Status FetchTensor(const Hash128& fingerprint, std::string_view tensor, uint64_t offset,
+                             const ByteSink& sink) = 0;
+};
+
+}  // namespace aster::rpc

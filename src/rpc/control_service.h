@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What nodes of a cluster ask each other beside computing: who is there, what are you, give me
+// weights. Plain values and the two sides of a call. Must not know gRPC, nor who answers.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "base/result.h"
+#include "cluster/description.h"
+#include "cluster/join.h"
+#include "cluster/member.h"
+
+namespace aster::rpc {
+
+using cluster::NodeId;
+
+// What one side of an exchange tells the other. A front end has no record of its own: it sends
+// none.
+struct Gossip {
+  std::vector<cluster::Member> members;
+  uint64_t revocations_serial = 0;  // of the list that the sender has
+  std::string revocations;          // the list, where the receiver's is (or may be) older
+};
+
+// One file of a model as another machine needs it to make an equal one: everything before the
+// tensors' bytes, and what those bytes must be.
+struct FileManifest {
+  std::string name;  // without folders
+  uint64_t file_bytes = 0;
+  std::vector<uint8_t> header;    // the file up to its tensor data
+  std::vector<Hash128> contents;  // content hashes of its tensors, in the file's order
+};
+struct ModelManifest {
+  Hash128 fingerprint;
+  std::vector<FileManifest> files;
+};
+
+// Takes the next bytes of an answer; an error ends the call.
+using ByteSink = std::function<Status(Bytes piece)>;
+
+// Whoever answers. Called by many threads at once, and only for callers that Admit lets in (Join:
+// for everybody).
+class ControlService {
+ public:
+  virtual ~ControlService() = default;
+
+  // An error refuses a caller whose certificate is of this cluster: a revoked one.
+  virtual Status Admit(const NodeId& from) = 0;
+
+  virtual Result<cluster::JoinReply> Join(const cluster::JoinRequest& request) = 0;
+  virtual Result<Gossip> Exchange(const NodeId& from, const Gossip& gossip) = 0;
+  virtual Result<cluster::Description> Describe() = 0;
+  virtual Result<cluster::NodeStatus> GetStatus() = 0;
+  virtual Result<ModelManifest> FetchManifest(const Hash128& fingerprint) = 0;
+  // The bytes of a tensor from `offset` on, in pieces of any size.
+  virtual Status FetchTensor(const Hash128& fingerprint, std::string_view tensor, uint64_t offset,
+                             const ByteSink& sink) = 0;
+};
+
+}  // namespace aster::rpc
