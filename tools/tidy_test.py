@@ -120,7 +120,9 @@ class Includes(unittest.TestCase):
             return [line for line, _ in rules.check_build_order(f"x\nforeach(module {modules})\n")]
 
         self.assertEqual(lines("base gguf cli"), [])
+        self.assertEqual(lines("base gguf\n    text cli"), [])
         self.assertEqual(lines("gguf base cli"), [2])
+        self.assertEqual(lines("base\n    text gguf"), [2])
         self.assertEqual(lines("base unheard cli"), [2])
         self.assertEqual(list(line for line, _ in rules.check_build_order("")), [1])
 

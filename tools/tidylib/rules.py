@@ -231,18 +231,18 @@ def findings_of(file, paths):
 
 def check_build_order(text):
     """CMakeLists.txt adds the folders in the order of MODULES."""
-    for number, line in enumerate(text.split("\n"), 1):
-        match = re.match(r"foreach\(module ([\w ]+)\)", line)
-        if match:
-            listed = match[1].split()
-            known = [module for module in listed if module in MODULES]
-            for module in set(listed) - set(known):
-                yield number, f"add '{module}' to MODULES in tools/tidylib/policy.py, at the same place"
-            if known != sorted(known, key=MODULES.index):
-                yield number, "list the folders in the order of MODULES in tools/tidylib/policy.py: " + " ".join(
-                    sorted(known, key=MODULES.index))
-            return
-    yield 1, "no foreach(module …) was found: teach tools/tidylib/rules.py where the folders' order is"
+    match = re.search(r"^foreach\(module ([\w\s]+)\)", text, re.MULTILINE)
+    if not match:
+        yield 1, "no foreach(module …) was found: teach tools/tidylib/rules.py where the folders' order is"
+        return
+    number = text[:match.start()].count("\n") + 1
+    listed = match[1].split()
+    known = [module for module in listed if module in MODULES]
+    for module in set(listed) - set(known):
+        yield number, f"add '{module}' to MODULES in tools/tidylib/policy.py, at the same place"
+    if known != sorted(known, key=MODULES.index):
+        yield number, "list the folders in the order of MODULES in tools/tidylib/policy.py: " + " ".join(
+            sorted(known, key=MODULES.index))
 
 
 def check_tree(root):
