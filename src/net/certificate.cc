@@ -224,6 +224,10 @@ Result<wire::NodeId> NodeIdOf(EVP_PKEY* key) {
   if (size <= 0) return OpensslError(Code::kInvalidArgument, "a public key that cannot be read");
   const Sha256Digest digest = Sha256Of({der, static_cast<size_t>(size)});
   OPENSSL_free(der);
+  return NodeIdOfDigest(digest);
+}
+
+wire::NodeId NodeIdOfDigest(const Sha256Digest& digest) {
   wire::NodeId node;
   for (int i = 0; i < 8; ++i) {
     node.value.high = node.value.high << 8 | digest[i];

@@ -19,6 +19,8 @@ namespace aster::net {
 
 using Sha256Digest = std::array<uint8_t, 32>;
 Sha256Digest Sha256Of(Bytes bytes);
+// The first 16 bytes: ToHex() gives the digest's first 32 digits.
+wire::NodeId NodeIdOfDigest(const Sha256Digest& digest);
 // In a time that says nothing about where they differ.
 bool EqualSecrets(Bytes a, Bytes b);
 // Bytes that nobody can guess.

@@ -61,6 +61,13 @@ class TestCluster {
     return credentials;
   }
 
+  // A certificate for somebody's key.
+  std::string CertifyKey(const std::string& key, const std::string& name,
+                         const Validity& validity) const {
+    return Certify(authority_, authority_key_, MakeRequest(key, name).value(), name, validity)
+        .value();
+  }
+
   Result<std::unique_ptr<TcpNetwork>> TryStart(
       const std::string& name, const std::function<void(TcpOptions&)>& change = {}) {
     TcpOptions options;

@@ -141,11 +141,12 @@ Status Connection::Handle(FrameReader::Arrived arrived) {
 }
 
 Status Connection::HandleHello(const wire::Hello& hello) {
-  static_assert(wire::kOldestProtocol == wire::kNewestProtocol,
-                "messages are framed before the version is known: frame them when they are sent");
+  // Messages may wait, framed, before the version is known: that is right as long as each is the
+  // same in all versions that are spoken.
   const std::optional<wire::NodeId> proven = tls_ != nullptr ? tls_->peer() : std::nullopt;
   TRY(CheckHello(options_.self, hello, proven, expected_));
   peer_ = hello.node;
+  machine_ = proven.value_or(peer_);
   peer_name_ = fmt::format("node {}{}{}{}", peer_.ToText(), hello.name.empty() ? "" : " (",
                            hello.name, hello.name.empty() ? "" : ")");
   TRY(owner_.OnHello(*this));

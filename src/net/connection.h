@@ -83,6 +83,8 @@ class Connection {
   bool is_dialed() const { return expected_.has_value(); }
   // Once OnHello was called.
   const wire::NodeId& peer() const { return peer_; }
+  // Whose certificate it showed: peer(), or the node whose instance that is.
+  const wire::NodeId& machine() const { return machine_; }
   const std::string& peer_name() const { return peer_name_; }
   const std::string& where() const { return where_; }
   const std::shared_ptr<Outbox>& outbox() const { return outbox_; }
@@ -119,6 +121,7 @@ class Connection {
   bool has_more_ = false;
   wire::Limits limits_{.max_frame_bytes = wire::kMaxGreetingBytes, .hello_only = true};
   wire::NodeId peer_;
+  wire::NodeId machine_;
   std::string peer_name_;
   uint64_t untold_bytes_ = 0;  // received, and not given credit for again
   int64_t started_ns_ = 0;     // connecting, or closing

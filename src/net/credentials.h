@@ -1,13 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How nodes prove to each other that they belong together. Must not know where it is kept.
+// How nodes prove to each other that they belong together, and under which names. Must not know
+// where it is kept.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "base/bytes.h"
 #include "wire/messages.h"
 
 namespace aster::net {
@@ -18,6 +20,9 @@ struct Credentials {
   std::string authority;
   std::string certificate;
   std::string key;
+  // Of a front end, which uses its machine's certificate beside the node there: kInstanceBytes
+  // random bytes, anew for each process. Empty: the node itself.
+  std::vector<uint8_t> instance;
 
   // On loopback only, for nodes that were started together: 32 random bytes that all were given,
   // and the name by which this one goes.
@@ -26,5 +31,11 @@ struct Credentials {
 
   bool has_certificate() const { return !certificate.empty(); }
 };
+
+inline constexpr size_t kInstanceBytes = 16;
+
+// The NodeId of a process that is not the node of its machine: the first 16 bytes of the SHA-256 of
+// the machine's NodeId and of random bytes. Nobody can choose bytes that make it somebody else's.
+wire::NodeId InstanceOf(const wire::NodeId& machine, Bytes instance);
 
 }  // namespace aster::net

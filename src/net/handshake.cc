@@ -16,14 +16,29 @@ namespace {
 // Less would be spent on a single row of some models.
 constexpr uint64_t kLeastFrameBytes = 65536;
 
+// Whether it goes by a name that it has: its certificate's, or one that follows from that.
+Status CheckName(const Introduction& self, const wire::Hello& hello,
+                 const std::optional<wire::NodeId>& proven) {
+  const size_t instance_bytes = hello.instance.size();
+  if (instance_bytes != 0 && (!proven || instance_bytes != kInstanceBytes)) {
+    return Error(
+        Code::kUnauthenticated,
+        fmt::format("it says that it is instance {} of a node, by {} bytes where {} are expected{}",
+                    hello.node.ToText(), instance_bytes, proven ? kInstanceBytes : 0,
+                    proven ? "" : " without certificates"));
+  }
+  std::optional<wire::NodeId> own = proven;
+  if (proven && instance_bytes != 0) own = InstanceOf(*proven, hello.instance);
+  if (own ? hello.node == *own : !self.password.empty()) return Ok();
+  return Error(Code::kUnauthenticated,
+               fmt::format("it says that it is node {}, and its certificate says {}",
+                           hello.node.ToText(), own ? own->ToText() : "nothing"));
+}
+
 Status CheckIdentity(const Introduction& self, const wire::Hello& hello,
                      const std::optional<wire::NodeId>& proven,
                      const std::optional<wire::NodeId>& expected) {
-  if (proven ? hello.node != *proven : self.password.empty()) {
-    return Error(Code::kUnauthenticated,
-                 fmt::format("it says that it is node {}, and its certificate says {}",
-                             hello.node.ToText(), proven ? proven->ToText() : "nothing"));
-  }
+  TRY(CheckName(self, hello, proven));
   if (!proven && !EqualSecrets(hello.password, self.password)) {
     return Error(Code::kUnauthenticated,
                  "wrong password: only nodes that were started together talk to each other");
@@ -53,6 +68,7 @@ wire::Hello MakeHello(const Introduction& self) {
   hello.max_frame_bytes = self.max_frame_bytes;
   hello.credit_bytes = self.credit_bytes;
   hello.password = self.password;
+  hello.instance = self.instance;
   return hello;
 }
 
@@ -82,7 +98,14 @@ Result<uint16_t> CheckHello(const Introduction& self, const wire::Hello& hello,
         "needed at least",
         hello.node.ToText(), hello.max_frame_bytes, hello.credit_bytes, kLeastFrameBytes));
   }
-  return std::min(wire::kNewestProtocol, hello.newest_protocol);
+  const uint16_t version = std::min(wire::kNewestProtocol, hello.newest_protocol);
+  if (version < wire::kInstanceProtocol && !self.instance.empty()) {
+    return FailedPrecondition(
+        fmt::format("node {} speaks protocols up to {}, in which only nodes talk, and {} is a "
+                    "front end on one: bring both to the same version of the program",
+                    hello.node.ToText(), hello.newest_protocol, self.node.ToText()));
+  }
+  return version;
 }
 
 }  // namespace aster::net

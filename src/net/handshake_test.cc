@@ -32,9 +32,9 @@ std::string RefusalOf(const wire::Hello& hello, const std::optional<NodeId>& pro
 
 TEST(Handshake, NodesThatFitTalk) {
   const wire::Hello hello = MakeHello(Self(kBob));
-  EXPECT_EQ(CheckHello(Self(kAnn), hello, std::nullopt, kBob).value(), 1);
-  EXPECT_EQ(CheckHello(Self(kAnn), hello, kBob, kBob).value(), 1);
-  EXPECT_EQ(CheckHello(Self(kAnn), hello, kBob, std::nullopt).value(), 1);
+  EXPECT_EQ(CheckHello(Self(kAnn), hello, std::nullopt, kBob).value(), 2);
+  EXPECT_EQ(CheckHello(Self(kAnn), hello, kBob, kBob).value(), 2);
+  EXPECT_EQ(CheckHello(Self(kAnn), hello, kBob, std::nullopt).value(), 2);
 }
 
 TEST(Handshake, ThePasswordIsNeededWhereNoCertificateSpeaks) {
@@ -60,10 +60,10 @@ TEST(Handshake, NobodyTakesAnothersName) {
 
 TEST(Handshake, RefusalsNameBothSides) {
   wire::Hello hello = MakeHello(Self(kBob));
-  hello.oldest_protocol = 2;
+  hello.oldest_protocol = 3;
   hello.newest_protocol = 4;
   EXPECT_THAT(RefusalOf(hello),
-              HasSubstr("aaaaaaaa speaks protocols 1 to 1, node bbbbbbbb speaks 2 to 4"));
+              HasSubstr("aaaaaaaa speaks protocols 1 to 2, node bbbbbbbb speaks 3 to 4"));
   hello.oldest_protocol = 0;
   hello.newest_protocol = 0;
   EXPECT_THAT(RefusalOf(hello), HasSubstr("speaks 0 to 0"));
@@ -73,6 +73,68 @@ TEST(Handshake, RefusalsNameBothSides) {
   hello = MakeHello(Self(kBob));
   hello.credit_bytes = 10;
   EXPECT_THAT(RefusalOf(hello), HasSubstr("10 at once, where 65536 are needed"));
+}
+
+// --- Front ends, which share a machine's certificate with its node.
+
+Introduction Instance(const NodeId& machine, uint8_t fill) {
+  Introduction instance = Self(machine);
+  instance.instance.assign(kInstanceBytes, fill);
+  instance.node = InstanceOf(machine, instance.instance);
+  instance.password.clear();
+  return instance;
+}
+
+TEST(Handshake, AnInstanceGoesByTheNameThatFollowsFromItsCertificate) {
+  const wire::Hello hello = MakeHello(Instance(kBob, 1));
+  EXPECT_NE(hello.node, kBob);
+  EXPECT_EQ(RefusalOf(hello, kBob), "");
+  EXPECT_EQ(RefusalOf(hello, kBob, hello.node), "");
+  EXPECT_THAT(RefusalOf(hello, kBob, kBob), HasSubstr("its address has changed"));
+  // The node of the same machine is somebody else.
+  const wire::Hello own = MakeHello(Instance(kAnn, 1));
+  EXPECT_EQ(RefusalOf(own, kAnn), "");
+  EXPECT_EQ(CheckHello(Instance(kAnn, 2), own, kAnn, std::nullopt).value(), 2);
+  EXPECT_THAT(CheckHello(Instance(kAnn, 1), own, kAnn, std::nullopt).error().message(),
+              HasSubstr("this node's own identity"));
+}
+
+TEST(Handshake, NobodyTakesAnInstancesName) {
+  // The same bytes under another certificate, no bytes, other bytes, too few, and none at all.
+  const wire::Hello good = MakeHello(Instance(kBob, 1));
+  EXPECT_THAT(RefusalOf(good, NodeId{{1, 1}}), HasSubstr("and its certificate says"));
+  wire::Hello hello = good;
+  hello.instance.clear();
+  EXPECT_THAT(RefusalOf(hello, kBob), HasSubstr("its certificate says bbbbbbbb"));
+  hello.instance.assign(kInstanceBytes, 2);
+  EXPECT_THAT(RefusalOf(hello, kBob), HasSubstr("its certificate says"));
+  for (const size_t bytes : {1U, 15U, 17U, 64U}) {
+    hello.instance.assign(bytes, 1);
+    hello.node = InstanceOf(kBob, hello.instance);
+    EXPECT_THAT(RefusalOf(hello, kBob), HasSubstr("bytes where 16 are expected"));
+  }
+  // Nor does a node pass its bytes off as the machine's own name.
+  hello = good;
+  hello.node = kBob;
+  EXPECT_THAT(RefusalOf(hello, kBob), HasSubstr("says that it is node bbbbbbbb"));
+  hello.password = Self(kAnn).password;
+  EXPECT_THAT(RefusalOf(hello), HasSubstr("0 are expected without certificates"));
+}
+
+TEST(Handshake, AnInstanceNeedsTheSecondProtocolAndANodeDoesNot) {
+  wire::Hello old = MakeHello(Self(kBob));
+  old.newest_protocol = 1;
+  EXPECT_EQ(CheckHello(Self(kAnn), old, kBob, kBob).value(), 1);
+  EXPECT_THAT(CheckHello(Instance(kAnn, 1), old, kBob, kBob).error().message(),
+              HasSubstr("bbbbbbbb speaks protocols up to 1, in which only nodes talk"));
+}
+
+TEST(Handshake, AnInstanceIsTheHashOfItsMachineAndItsBytes) {
+  // Computed elsewhere: sha256 of 00 01 ... 1f.
+  const NodeId machine{{.low = 0x08090a0b0c0d0e0f, .high = 0x0001020304050607}};
+  std::vector<uint8_t> bytes;
+  for (uint8_t i = 16; i < 32; ++i) bytes.push_back(i);
+  EXPECT_EQ(InstanceOf(machine, bytes).value.ToHex(), "630dcd2966c4336691125448bbb25b4f");
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "net/frame_reader.h"
 #include "net/socket.h"
 #include "net/stream.h"
+#include "net/tls.h"
 #include "wire/codec.h"
 
 namespace aster::net {
@@ -26,6 +27,16 @@ class HostilePeer {
   // Connects, and says nothing.
   explicit HostilePeer(const std::string& address) : HostilePeer(Connected(address)) {}
   explicit HostilePeer(Socket socket) : stream_(MakePlainStream(std::move(socket))) {}
+  // One that has certificates.
+  HostilePeer(const std::string& address, const Credentials& credentials)
+      : stream_(
+            TlsContext::Make(credentials).value()->MakeStream(Connected(address), false).value()) {
+    for (;;) {
+      const Result<bool> is_ready = stream_->Prepare();
+      if (!is_ready.ok() || *is_ready) return;
+      Await(static_cast<short>(POLLIN | (stream_->HasUnsent() ? POLLOUT : 0)));
+    }
+  }
 
   void SendBytes(Bytes bytes) {
     while (!bytes.empty()) {
@@ -47,12 +58,15 @@ class HostilePeer {
       Result<std::optional<FrameReader::Arrived>> arrived = reader_.Next(*stream_, {});
       if (!arrived.ok()) return std::nullopt;
       if (*arrived) {
+        last_version_ = (*arrived)->header.version;
         return wire::Decode((*arrived)->header, (*arrived)->body, std::move((*arrived)->payload))
             .value();
       }
       Await(POLLIN);
     }
   }
+  // In which the last frame was framed.
+  uint16_t last_version() const { return last_version_; }
   // The next that is no heartbeat.
   std::optional<wire::Message> HearMore() {
     for (;;) {
@@ -87,6 +101,7 @@ class HostilePeer {
 
   std::unique_ptr<Stream> stream_;
   FrameReader reader_;
+  uint16_t last_version_ = 0;
 };
 
 }  // namespace aster::net

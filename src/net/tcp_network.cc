@@ -44,7 +44,8 @@ Introduction IntroductionOf(const TcpOptions& options, const NodeId& self) {
           .arithmetic = options.arithmetic,
           .max_frame_bytes = options.max_frame_bytes,
           .credit_bytes = options.credit_bytes,
-          .password = options.credentials.password};
+          .password = options.credentials.password,
+          .instance = options.credentials.instance};
 }
 
 }  // namespace
@@ -56,6 +57,9 @@ Result<std::unique_ptr<TcpNetwork>> TcpNetwork::Start(TcpOptions options) {
     options.credentials.password.clear();
     tls = TRY(TlsContext::Make(options.credentials));
     self = TRY(NodeIdOfCertificate(options.credentials.certificate));
+    const std::vector<uint8_t>& instance = options.credentials.instance;
+    CHECK(instance.empty() || instance.size() == kInstanceBytes);
+    if (!instance.empty()) self = InstanceOf(self, instance);
   } else if (options.credentials.password.size() < 32) {
     return InvalidArgument(
         "neither certificates nor a password of 32 random bytes: make a cluster with `aster "
@@ -173,6 +177,7 @@ std::vector<PeerStatus> TcpNetwork::Peers() const {
   for (const auto& [node, peer] : peers_) {
     PeerStatus status = peer.status;
     status.node = node;
+    status.machine = peer.machine.value_or(node);
     status.name = peer.name;
     status.is_up = peer.is_up;
     status.queued_bytes = peer.outbox ? peer.outbox->queued_bytes() : 0;
@@ -184,7 +189,7 @@ std::vector<PeerStatus> TcpNetwork::Peers() const {
 void TcpNetwork::Disconnect(const NodeId& node, Error why) {
   {
     MutexLock lock(mu_);
-    requests_.push_back({Request::Kind::kBreak, node, std::move(why)});
+    requests_.push_back({Request::Kind::kEnd, node, std::move(why)});
   }
   waker_->Wake();
 }
@@ -193,7 +198,7 @@ void TcpNetwork::Disconnect(const NodeId& node, Error why) {
 
 Status TcpNetwork::OnHello(Connection& connection) {
   const NodeId node = connection.peer();
-  if (options_.admit) TRY(options_.admit(node));
+  if (options_.admit) TRY(options_.admit(connection.machine()));
   if (connection.is_dialed()) return Ok();
   if (incoming_.size() >= options_.max_connections && !incoming_.contains(node)) {
     return ResourceExhausted(
@@ -221,9 +226,11 @@ Status TcpNetwork::StepGreeting(Connection& connection, const std::map<int, shor
   return status;
 }
 
-void TcpNetwork::TellUp(const NodeId& node, Peer& peer) {
+void TcpNetwork::TellUp(const Connection& connection, Peer& peer) {
+  peer.name = connection.peer_name();
+  peer.machine = connection.machine();
   if (!std::exchange(peer.is_up, true)) {
-    events_.Push({Event::Kind::kUp, node, {}, Ok()}, 0, nullptr);
+    events_.Push({Event::Kind::kUp, connection.peer(), {}, Ok()}, 0, nullptr);
   }
   for (Early& early : early_) {
     events_.Push(std::move(early.event), early.cost, std::move(early.consumed));
@@ -334,6 +341,7 @@ void TcpNetwork::TakeRequests() {
   }
   for (const Request& request : requests) {
     if (request.kind == Request::Kind::kBreak) Break(request.node, *request.why);
+    if (request.kind == Request::Kind::kEnd) End(request.node, *request.why);
   }
 }
 
@@ -378,9 +386,7 @@ void TcpNetwork::StepOutgoing(const NodeId& node, Outgoing& outgoing,
     if (was_up || connection.state() != Connection::State::kUp) return;
     backoffs_.erase(node);
     MutexLock lock(mu_);
-    Peer& peer = peers_.at(node);
-    peer.name = connection.peer_name();
-    TellUp(node, peer);
+    TellUp(connection, peers_.at(node));
     return;
   }
   const Error why = Error(status.error()).In(connection.where());
@@ -459,10 +465,8 @@ void TcpNetwork::StepStrangers(const std::map<int, short>& ready) {
     }
     MutexLock lock(mu_);
     Peer& peer = peers_[node];
-    peer.name = owned->peer_name();
     peer.incoming = owned->outbox();
-    incoming_[node] = std::move(owned);
-    TellUp(node, peer);
+    TellUp(*(incoming_[node] = std::move(owned)), peer);
   }
 }
 
@@ -522,6 +526,17 @@ void TcpNetwork::Break(const NodeId& node, const Error& why) {
   if (!is_news) return;
   const std::string who = peer.name.empty() ? fmt::format("node {}", node.ToText()) : peer.name;
   events_.Push({Event::Kind::kDown, node, {}, Error(why).In(who)}, 0, nullptr);
+}
+
+void TcpNetwork::End(const NodeId& machine, const Error& why) {
+  std::vector<NodeId> nodes = {machine};
+  {
+    MutexLock lock(mu_);
+    for (const auto& [node, peer] : peers_) {
+      if (node != machine && peer.machine == machine) nodes.push_back(node);
+    }
+  }
+  for (const NodeId& node : nodes) Break(node, why);
 }
 
 void TcpNetwork::NoteStatus() {

@@ -48,13 +48,15 @@ struct TcpOptions {
   size_t max_strangers = 32;     // connections that have not said who they are; the oldest goes
   size_t max_connections = 256;  // of nodes
   // Asked for every connection, by the network's thread: an error refuses a node that has proven
-  // who it is. Nodes that were revoked, for example.
+  // who it is, and its instances (of which it is told the node). Nodes that were revoked, for
+  // example.
   std::function<Status(const wire::NodeId&)> admit;
 };
 
 // How things are with one node.
 struct PeerStatus {
   wire::NodeId node;
+  wire::NodeId machine;  // whose certificate it showed: `node`, unless that is an instance
   std::string name;
   bool is_up = false;
   int64_t round_trip_ns = 0;  // of the last heartbeat; 0: not measured
@@ -80,7 +82,8 @@ class TcpNetwork final : public Network, private Connection::Owner {
   // Where it really listens.
   const std::vector<std::string>& addresses() const { return addresses_; }
   std::vector<PeerStatus> Peers() const EXCLUDES(mu_);
-  // Hangs up, telling the node why: kDown follows. For nodes that were revoked.
+  // Hangs up on the node and its instances, telling them why: kDown follows, of each. For nodes
+  // that were revoked.
   void Disconnect(const wire::NodeId& node, Error why) EXCLUDES(mu_);
 
  private:
@@ -88,17 +91,19 @@ class TcpNetwork final : public Network, private Connection::Owner {
   struct Peer {
     std::vector<std::string> addresses;
     std::string name;
-    std::shared_ptr<Outbox> outbox;    // where messages go now; nothing after it went down
-    std::shared_ptr<Outbox> incoming;  // of the connection that it made, while that is up
+    std::optional<wire::NodeId> machine;  // of the last connection
+    std::shared_ptr<Outbox> outbox;       // where messages go now; nothing after it went down
+    std::shared_ptr<Outbox> incoming;     // of the connection that it made, while that is up
     bool is_up = false;
     PeerStatus status;  // what the loop last saw
   };
   // What the loop is asked to do.
   struct Request {
-    enum class Kind : uint8_t { kDial, kBreak };
+    // kEnd breaks the node and its instances.
+    enum class Kind : uint8_t { kDial, kBreak, kEnd };
     Kind kind;
     wire::NodeId node;
-    std::optional<Error> why;  // of kBreak
+    std::optional<Error> why;  // of kBreak and kEnd
   };
   // An attempt to reach a node, or the connection that came of it. Of the loop.
   struct Outgoing {
@@ -133,7 +138,7 @@ class TcpNetwork final : public Network, private Connection::Owner {
   void OnMessage(Connection& connection, wire::Message message, uint64_t cost) override;
 
   Status StepGreeting(Connection& connection, const std::map<int, short>& ready);
-  void TellUp(const wire::NodeId& node, Peer& peer) REQUIRES(mu_);
+  void TellUp(const Connection& connection, Peer& peer) REQUIRES(mu_);
   void Run();
   std::vector<Connection*> Everybody();
   int64_t NextDeadline();
@@ -150,6 +155,7 @@ class TcpNetwork final : public Network, private Connection::Owner {
   void StepClosing(const std::map<int, short>& ready);
   void DialFailed(const wire::NodeId& node, const Error& why) EXCLUDES(mu_);
   void Break(const wire::NodeId& node, const Error& why) EXCLUDES(mu_);
+  void End(const wire::NodeId& machine, const Error& why) EXCLUDES(mu_);
   void LetGo(std::unique_ptr<Connection> connection, const Error& why);
   void NoteStatus() EXCLUDES(mu_);
   void SayGoodbye();

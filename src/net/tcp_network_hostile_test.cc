@@ -195,7 +195,7 @@ TEST_F(HostileTest, FarAwayVersions) {
   hello.newest_protocol = 6;
   HostilePeer eve(address());
   eve.Say(hello);
-  EXPECT_THAT(eve.Farewell(), HasSubstr("speaks protocols 1 to 1, node"));
+  EXPECT_THAT(eve.Farewell(), HasSubstr("speaks protocols 1 to 2, node"));
   hello.oldest_protocol = 1;
   HostilePeer newer(address());
   newer.Say(hello);

@@ -24,42 +24,44 @@ Payload* PayloadOf(Message& message) {
 }
 
 template <typename M>
-Result<Message> DecodeAs(Bytes body, bool may_be_longer) {
+Result<Message> DecodeAs(Bytes body, uint16_t version, bool may_be_longer = false) {
   M message;
-  BodyReader reader(body);
+  BodyReader reader(body, version);
   Fields(reader, message);
   TRY(reader.Finish(may_be_longer));
   return Message(std::move(message));
 }
 
-Result<Message> DecodeBody(FrameType type, bool may_be_longer, Bytes body) {
+Result<Message> DecodeBody(FrameType type, uint16_t version, Bytes body) {
+  // A later version may say more in its first and last words than this one knows.
+  const bool may_be_longer = version > kNewestProtocol;
   switch (type) {
     case FrameType::kHello:
-      return DecodeAs<Hello>(body, may_be_longer);
+      return DecodeAs<Hello>(body, version, may_be_longer);
     case FrameType::kGoodbye:
-      return DecodeAs<Goodbye>(body, may_be_longer);
+      return DecodeAs<Goodbye>(body, version, may_be_longer);
     case FrameType::kCredit:
-      return DecodeAs<Credit>(body, false);
+      return DecodeAs<Credit>(body, version);
     case FrameType::kPing:
-      return DecodeAs<Ping>(body, false);
+      return DecodeAs<Ping>(body, version);
     case FrameType::kPong:
-      return DecodeAs<Pong>(body, false);
+      return DecodeAs<Pong>(body, version);
     case FrameType::kOpenRoute:
-      return DecodeAs<OpenRoute>(body, false);
+      return DecodeAs<OpenRoute>(body, version);
     case FrameType::kRouteState:
-      return DecodeAs<RouteState>(body, false);
+      return DecodeAs<RouteState>(body, version);
     case FrameType::kCloseRoute:
-      return DecodeAs<CloseRoute>(body, false);
+      return DecodeAs<CloseRoute>(body, version);
     case FrameType::kBegin:
-      return DecodeAs<Begin>(body, false);
+      return DecodeAs<Begin>(body, version);
     case FrameType::kHolds:
-      return DecodeAs<Holds>(body, false);
+      return DecodeAs<Holds>(body, version);
     case FrameType::kEnd:
-      return DecodeAs<End>(body, false);
+      return DecodeAs<End>(body, version);
     case FrameType::kWork:
-      return DecodeAs<Work>(body, false);
+      return DecodeAs<Work>(body, version);
     case FrameType::kDone:
-      return DecodeAs<Done>(body, false);
+      return DecodeAs<Done>(body, version);
   }
   return Unimplemented(fmt::format("a frame of type {}", static_cast<int>(type)));
 }
@@ -108,26 +110,30 @@ std::string_view NameOf(FrameType type) {
   return "unknown";
 }
 
+uint16_t VersionOf(const Message& message) {
+  const auto* hello = std::get_if<Hello>(&message);
+  return hello != nullptr && !hello->instance.empty() ? kInstanceProtocol : kOldestProtocol;
+}
+
 Frame Encode(Message&& message, const EncodeOptions& options) {
   Frame frame;
   frame.type = TypeOf(message);
-  BodyWriter writer(kHeaderBytes);
+  const uint16_t version = options.version.value_or(VersionOf(message));
+  BodyWriter writer(kHeaderBytes, version);
   std::visit([&](auto& m) { Fields(writer, m); }, message);
   frame.head = std::move(writer).Take();
   if (Payload* payload = PayloadOf(message)) frame.payload = std::move(*payload);
   const Bytes body = Bytes(frame.head).subspan(kHeaderBytes);
   CHECK_NOTE(body.size() <= UINT32_MAX, "a message that no peer takes; cut it up");
-  WriteHeader(
-      MakeHeader(frame.type, options.version, body, frame.payload, options.checksum_payload),
-      frame.head.data());
+  WriteHeader(MakeHeader(frame.type, version, body, frame.payload, options.checksum_payload),
+              frame.head.data());
   return frame;
 }
 
 Result<Message> Decode(const FrameHeader& header, Bytes body, Payload&& payload) {
   TRY(CheckBody(header, body));
   TRY(CheckPayload(header, payload));
-  // A later version may say more in its first and last words than this one knows.
-  Result<Message> message = DecodeBody(header.type, header.version > kNewestProtocol, body);
+  Result<Message> message = DecodeBody(header.type, header.version, body);
   if (!message.ok()) return std::move(message).error().In(NameOf(header.type));
   if (Payload* place = PayloadOf(*message)) *place = std::move(payload);
   return message;

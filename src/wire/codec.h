@@ -6,6 +6,7 @@
 // is for others to say. Must not know sockets.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "base/bytes.h"
@@ -19,12 +20,17 @@ namespace aster::wire {
 constexpr size_t kMaxNameBytes = 255;    // of a node, and of an address
 constexpr size_t kMaxErrorBytes = 2048;  // an error's sentence: a Goodbye is a greeting too
 constexpr size_t kMaxPasswordBytes = 64;
+constexpr size_t kMaxInstanceBytes = 64;
 // As many as are encoded (the best come first), and not one more is decoded.
 constexpr size_t kMaxAddresses = 16;
 constexpr size_t kMaxStages = 4096;
 
+// The oldest protocol that can say all of this message.
+uint16_t VersionOf(const Message& message);
+
 struct EncodeOptions {
-  uint16_t version = kNewestProtocol;
+  // Of the format: what it cannot say is left out. Not given: VersionOf the message.
+  std::optional<uint16_t> version = std::nullopt;
   bool checksum_payload = true;  // not needed where the connection protects what it carries
 };
 

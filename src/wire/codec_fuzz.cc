@@ -19,8 +19,7 @@ constexpr FrameType kTypes[] = {
     FrameType::kBegin, FrameType::kHolds,     FrameType::kEnd,        FrameType::kWork,
     FrameType::kDone};
 
-void Run(FrameType type, bool is_later, Bytes body) {
-  const auto version = static_cast<uint16_t>(is_later ? kNewestProtocol + 1 : kNewestProtocol);
+void Run(FrameType type, uint16_t version, Bytes body) {
   const FrameHeader header = MakeHeader(type, version, body, {}, false);
   uint8_t header_bytes[kHeaderBytes];
   WriteHeader(header, header_bytes);
@@ -35,7 +34,8 @@ void Run(FrameType type, bool is_later, Bytes body) {
     return;
   }
   CHECK(TypeOf(*message) == type);
-  const Frame again = Encode(std::move(*message));
+  const bool is_later = version > kNewestProtocol;
+  const Frame again = Encode(std::move(*message), {.version = version});
   const Bytes encoded = Bytes(again.head).subspan(kHeaderBytes);
   CHECK(is_later ? encoded.size() <= body.size() : encoded.size() == body.size());
   CHECK(std::equal(encoded.begin(), encoded.end(), body.begin()));
@@ -47,7 +47,9 @@ void Run(FrameType type, bool is_later, Bytes body) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   using aster::wire::kTypes;
-  aster::wire::Run(kTypes[(data[0] & 0x7f) % std::size(kTypes)], (data[0] & 0x80) != 0,
-                   {data + 1, size - 1});
+  // Every version that is spoken, and the next.
+  using aster::wire::kNewestProtocol;
+  const auto version = static_cast<uint16_t>(1 + (data[0] >> 5) % (kNewestProtocol + 1));
+  aster::wire::Run(kTypes[(data[0] & 0x1f) % std::size(kTypes)], version, {data + 1, size - 1});
   return 0;
 }

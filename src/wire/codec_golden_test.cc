@@ -36,50 +36,53 @@ std::vector<uint8_t> FromHex(std::string_view text) {
 }
 
 // Three of each kind: empty lists, short ones and longer ones.
-std::vector<Message> RecordedMessages() {
-  Random random(/*seed=*/1, /*stream=*/1);
+std::vector<Message> RecordedMessages(uint16_t version) {
+  Random random(/*seed=*/1, /*stream=*/version);
   std::vector<Message> messages;
   for (size_t kind = 0; kind < std::variant_size_v<Message>; ++kind) {
-    for (uint64_t most : {0, 2, 5}) messages.push_back(SampleMessage(kind, random, most));
+    for (uint64_t most : {0, 2, 5}) messages.push_back(SampleMessage(kind, random, most, version));
   }
   return messages;
 }
 
-std::string LineOf(const Message& message) {
-  Frame frame = Encode(Message(message), {.version = 1, .checksum_payload = true});
+std::string LineOf(const Message& message, uint16_t version) {
+  Frame frame = Encode(Message(message), {.version = version, .checksum_payload = true});
   return fmt::format("{} {} {}", NameOf(frame.type), Hex(frame.head), Hex(frame.payload));
 }
 
-std::string GoldenPath() {
-  return std::string(ASTER_SOURCE_DIR) + "/src/wire/golden/protocol_1.txt";
-}
-
-std::vector<std::string> GoldenLines() {
-  const std::string text = ReadFile(GoldenPath(), 1 << 20).value();
-  std::vector<std::string> lines;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = text.find('\n', begin);
-    lines.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
+class GoldenFrames : public ::testing::TestWithParam<uint16_t> {
+ protected:
+  std::vector<std::string> Lines() const {
+    const std::string text =
+        ReadFile(fmt::format("{}/src/wire/golden/protocol_{}.txt", ASTER_SOURCE_DIR, GetParam()),
+                 1 << 20)
+            .value();
+    std::vector<std::string> lines;
+    for (size_t begin = 0; begin < text.size();) {
+      const size_t end = text.find('\n', begin);
+      lines.push_back(text.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    return lines;
   }
-  return lines;
-}
+};
 
-TEST(GoldenFrames, ProtocolOneIsSentAsItAlwaysWas) {
-  const std::vector<Message> messages = RecordedMessages();
-  if (const char* path = std::getenv("ASTER_RECORD_FRAMES")) {
+TEST_P(GoldenFrames, AreSentAsTheyAlwaysWere) {
+  const std::vector<Message> messages = RecordedMessages(GetParam());
+  const char* path = std::getenv("ASTER_RECORD_FRAMES");
+  if (path != nullptr && GetParam() == kNewestProtocol) {
     std::string text;
-    for (const Message& message : messages) text += LineOf(message) + "\n";
+    for (const Message& message : messages) text += LineOf(message, GetParam()) + "\n";
     ASSERT_TRUE(WriteFileAtomically(path, AsBytes(text)).ok());
   }
-  const std::vector<std::string> lines = GoldenLines();
+  const std::vector<std::string> lines = Lines();
   ASSERT_EQ(lines.size(), messages.size());
-  for (size_t i = 0; i < lines.size(); ++i) EXPECT_EQ(LineOf(messages[i]), lines[i]);
+  for (size_t i = 0; i < lines.size(); ++i) EXPECT_EQ(LineOf(messages[i], GetParam()), lines[i]);
 }
 
-TEST(GoldenFrames, ProtocolOneIsUnderstoodAsItAlwaysWas) {
-  const std::vector<Message> messages = RecordedMessages();
-  const std::vector<std::string> lines = GoldenLines();
+TEST_P(GoldenFrames, AreUnderstoodAsTheyAlwaysWere) {
+  const std::vector<Message> messages = RecordedMessages(GetParam());
+  const std::vector<std::string> lines = Lines();
   ASSERT_EQ(lines.size(), messages.size());
   for (size_t i = 0; i < lines.size(); ++i) {
     const size_t head_begin = lines[i].find(' ') + 1;
@@ -89,12 +92,16 @@ TEST(GoldenFrames, ProtocolOneIsUnderstoodAsItAlwaysWas) {
     const std::vector<uint8_t> payload = FromHex(std::string_view(lines[i]).substr(payload_begin));
     const Result<FrameHeader> header = ParseHeader(Bytes(head).first(kHeaderBytes), {});
     ASSERT_TRUE(header.ok()) << lines[i] << ": " << header.error().message();
+    EXPECT_EQ(header->version, GetParam());
     const Result<Message> message =
         Decode(*header, Bytes(head).subspan(kHeaderBytes), Payload(payload.begin(), payload.end()));
     ASSERT_TRUE(message.ok()) << lines[i] << ": " << message.error().message();
     EXPECT_TRUE(Same(*message, messages[i])) << lines[i];
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Protocols, GoldenFrames,
+                         ::testing::Range<uint16_t>(kOldestProtocol, kNewestProtocol + 1));
 
 }  // namespace
 }  // namespace aster::wire

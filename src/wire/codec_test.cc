@@ -19,6 +19,11 @@ using ::testing::HasSubstr;
 constexpr size_t kKinds = std::variant_size_v<Message>;
 
 Bytes HeadOf(const Frame& frame) { return Bytes(frame.head).first(kHeaderBytes); }
+// As the newest protocol says it.
+Frame EncodeNewest(Message message) {
+  return Encode(std::move(message), {.version = kNewestProtocol});
+}
+
 Bytes BodyOf(const Frame& frame) { return Bytes(frame.head).subspan(kHeaderBytes); }
 
 Result<Message> DecodeFrame(const Frame& frame, const Limits& limits = {}) {
@@ -67,7 +72,7 @@ TEST(Codec, LargePayloadIsNotCopied) {
 TEST(Codec, EveryTruncationIsRefused) {
   Random random(3);
   for (size_t kind = 0; kind < kKinds; ++kind) {
-    const Frame frame = Encode(SampleMessage(kind, random, 3));
+    const Frame frame = EncodeNewest(SampleMessage(kind, random, 3));
     for (size_t size = 0; size < BodyOf(frame).size(); ++size) {
       const Result<Message> decoded = DecodeFrame(WithBody(frame.type, BodyOf(frame).first(size)));
       ASSERT_FALSE(decoded.ok()) << NameOf(frame.type) << " cut to " << size;
@@ -79,7 +84,7 @@ TEST(Codec, EveryTruncationIsRefused) {
 TEST(Codec, MoreThanTheMessageIsRefused) {
   Random random(4);
   for (size_t kind = 0; kind < kKinds; ++kind) {
-    const Frame frame = Encode(SampleMessage(kind, random, 3));
+    const Frame frame = EncodeNewest(SampleMessage(kind, random, 3));
     std::vector<uint8_t> body(BodyOf(frame).begin(), BodyOf(frame).end());
     body.push_back(0);
     const Result<Message> decoded = DecodeFrame(WithBody(frame.type, body));
@@ -168,11 +173,34 @@ TEST(Codec, LongTextsAreCutBeforeTheyAreSent) {
   EXPECT_TRUE(DecodeFrame(Encode(Message(hello)), {.hello_only = true}).ok());
 }
 
+TEST(Codec, EveryFrameBearsTheOldestVersionThatCanSayIt) {
+  Random random(6);
+  for (size_t kind = 0; kind < kKinds; ++kind) {
+    const Frame frame = Encode(SampleMessage(kind, random, 3, 1));
+    EXPECT_EQ(ParseHeader(HeadOf(frame), {})->version, 1) << NameOf(frame.type);
+  }
+  Hello hello;
+  hello.instance.assign(16, 5);
+  EXPECT_EQ(ParseHeader(HeadOf(Encode(Message(hello))), {})->version, 2);
+  EXPECT_TRUE(Same(DecodeFrame(Encode(Message(hello))).value(), Message(hello)));
+  // The first protocol cannot say it.
+  const Result<Message> cut = DecodeFrame(Encode(Message(hello), {.version = 1}));
+  EXPECT_TRUE(std::get<Hello>(*cut).instance.empty());
+}
+
+TEST(Codec, AnInstanceInTheFirstProtocolIsRefused) {
+  Hello hello;
+  hello.instance.assign(16, 5);
+  const Frame frame = EncodeNewest(hello);
+  const FrameHeader header = MakeHeader(FrameType::kHello, 1, BodyOf(frame), {}, false);
+  EXPECT_THAT(Decode(header, BodyOf(frame), {}).error().message(), HasSubstr("20 bytes more"));
+}
+
 TEST(Codec, FirstAndLastWordsOfALaterVersionAreUnderstood) {
   Hello hello;
   hello.oldest_protocol = 7;
   hello.newest_protocol = 9;
-  const Frame frame = Encode(Message(hello));
+  const Frame frame = EncodeNewest(hello);
   std::vector<uint8_t> body(BodyOf(frame).begin(), BodyOf(frame).end());
   body.insert(body.end(), {1, 2, 3});  // what it says more
   const FrameHeader header = MakeHeader(FrameType::kHello, 9, body, {}, false);

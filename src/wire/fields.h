@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // The format of every body, written once: Fields() walks over a message, and a BodyWriter or a
-// BodyReader goes with it. For codec.cc and its tests. Must not know headers and payloads.
+// BodyReader of a protocol's version goes with it. For codec.cc and its tests. Must not know
+// headers and payloads.
 #pragma once
 
 #include <fmt/format.h>
@@ -23,7 +24,9 @@ namespace aster::wire {
 class BodyWriter {
  public:
   // Leaves room before the body.
-  explicit BodyWriter(size_t room_bytes) : bytes_(room_bytes) {}
+  BodyWriter(size_t room_bytes, uint16_t version) : version_(version), bytes_(room_bytes) {}
+
+  uint16_t version() const { return version_; }
 
   template <Scalar T>
   void Value(T& value) {
@@ -62,6 +65,7 @@ class BodyWriter {
     if (size > 0) std::memcpy(bytes_.data() + begin, data, size);
   }
 
+  const uint16_t version_;
   std::vector<uint8_t> bytes_;
 };
 
@@ -69,7 +73,9 @@ class BodyWriter {
 // reads as empty, and Finish says what it was.
 class BodyReader {
  public:
-  explicit BodyReader(Bytes bytes) : reader_(bytes) {}
+  BodyReader(Bytes bytes, uint16_t version) : version_(version), reader_(bytes) {}
+
+  uint16_t version() const { return version_; }
 
   template <Scalar T>
   void Value(T& value) {
@@ -144,6 +150,7 @@ class BodyReader {
     return *count;
   }
 
+  const uint16_t version_;
   ByteReader reader_;
   Status status_;
 };
@@ -240,6 +247,7 @@ void Fields(C& c, Hello& m) {
   c.Value(m.max_frame_bytes);
   c.Value(m.credit_bytes);
   c.Array(m.password, kMaxPasswordBytes);
+  if (c.version() >= kInstanceProtocol) c.Array(m.instance, kMaxInstanceBytes);
 }
 
 template <typename C>

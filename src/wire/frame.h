@@ -15,9 +15,13 @@
 
 namespace aster::wire {
 
-// What this program speaks. A version that changes any frame but Hello and Goodbye counts up.
+// What this program speaks. A version that changes any frame counts up. Each frame bears the
+// version of its own format, the oldest that can say it (VersionOf in codec.h), so that nodes whose
+// versions overlap understand each other from the first frame on.
 constexpr uint16_t kOldestProtocol = 1;
-constexpr uint16_t kNewestProtocol = 1;
+constexpr uint16_t kNewestProtocol = 2;
+// Hello may name an instance.
+constexpr uint16_t kInstanceProtocol = 2;
 
 constexpr uint32_t kFrameMagic = 0x46545341;  // "ASTF"
 constexpr size_t kHeaderBytes = 40;

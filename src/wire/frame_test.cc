@@ -61,11 +61,11 @@ TEST(FrameHeader, UnknownTypesAndVersionsAreRefused) {
     EXPECT_THAT(RefusalOf(bytes), HasSubstr("which protocol 1 does not have"));
   }
   FrameHeader header = WorkHeader();
-  for (int version : {0, 2, 65535}) {
+  for (int version : {0, kNewestProtocol + 1, 65535}) {
     header.version = static_cast<uint16_t>(version);
-    EXPECT_THAT(RefusalOf(Written(header)), HasSubstr("where 1 to 1 are spoken"));
+    EXPECT_THAT(RefusalOf(Written(header)), HasSubstr("where 1 to 2 are spoken"));
   }
-  header = MakeHeader(FrameType::kHello, 2, {}, {}, false);
+  header = MakeHeader(FrameType::kHello, kNewestProtocol + 1, {}, {}, false);
   EXPECT_EQ(RefusalOf(Written(header)), "");
 }
 

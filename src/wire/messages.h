@@ -46,6 +46,9 @@ struct Hello {
   uint64_t max_frame_bytes = 0;   // that the sender takes
   uint64_t credit_bytes = 0;      // that may be under way to the sender
   std::vector<uint8_t> password;  // on connections without certificates: proves that it may
+  // Of a front end, which shares its machine's certificate with the node there: random bytes, of
+  // which its own NodeId follows (net::InstanceOf). Empty: the node itself. Since protocol 2.
+  std::vector<uint8_t> instance;
 };
 
 // The last word on a connection: why.

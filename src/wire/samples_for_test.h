@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "wire/frame.h"
 #include "wire/messages.h"
 
 namespace aster::wire {
@@ -48,9 +49,12 @@ auto Parts(M& m) {
   } else if constexpr (std::is_same_v<T, StageAddress> || std::is_same_v<T, WorkSegment>) {
     auto& [a, b, c, d, e, f, g] = m;
     return std::tie(a, b, c, d, e, f, g);
-  } else if constexpr (std::is_same_v<T, Hello> || std::is_same_v<T, Answer>) {
+  } else if constexpr (std::is_same_v<T, Answer>) {
     auto& [a, b, c, d, e, f, g, h] = m;
     return std::tie(a, b, c, d, e, f, g, h);
+  } else if constexpr (std::is_same_v<T, Hello>) {
+    auto& [a, b, c, d, e, f, g, h, i] = m;
+    return std::tie(a, b, c, d, e, f, g, h, i);
   } else if constexpr (std::is_same_v<T, OpenRoute>) {
     auto& [a, b, c, d, e, f, g, h, i, j, k] = m;
     return std::tie(a, b, c, d, e, f, g, h, i, j, k);
@@ -115,14 +119,29 @@ void Fill(Random& random, uint64_t most, T& value) {
   }
 }
 
-// The message of the given index into the variant.
+// What the protocol does not have stays empty, and draws no numbers: recorded frames depend on
+// that.
+inline void FillHello(Random& random, uint64_t most, uint16_t version, Hello& hello) {
+  Parts(hello);  // says when a field is missing below
+  const auto fill = [&](auto&... part) { (Fill(random, most, part), ...); };
+  fill(hello.oldest_protocol, hello.newest_protocol, hello.arithmetic, hello.node, hello.name,
+       hello.max_frame_bytes, hello.credit_bytes, hello.password);
+  if (version >= kInstanceProtocol) fill(hello.instance);
+}
+
+// The message of the given index into the variant, as a version of the protocol can say it.
 template <size_t kIndex = 0>
-Message SampleMessage(size_t index, Random& random, uint64_t most) {
+Message SampleMessage(size_t index, Random& random, uint64_t most,
+                      uint16_t version = kNewestProtocol) {
   if constexpr (kIndex + 1 < std::variant_size_v<Message>) {
-    if (index > kIndex) return SampleMessage<kIndex + 1>(index, random, most);
+    if (index > kIndex) return SampleMessage<kIndex + 1>(index, random, most, version);
   }
   std::variant_alternative_t<kIndex, Message> message{};
-  Fill(random, most, message);
+  if constexpr (std::is_same_v<decltype(message), Hello>) {
+    FillHello(random, most, version, message);
+  } else {
+    Fill(random, most, message);
+  }
   return message;
 }
 
