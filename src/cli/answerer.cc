@@ -31,6 +31,7 @@ class RouteAnswerer final : public Answerer {
 
   engine::Answering& answering() override { return *conductor_; }
   std::string DescribeWork() const override { return DescribeHops(*conductor_); }
+  Status Save() override { return nodes_->SaveTrace(); }
 
  private:
   std::unique_ptr<NodeSession> nodes_;

@@ -34,6 +34,8 @@ class Answerer {
   virtual engine::Answering& answering() = 0;
   // What each node spent, in lines for people; nothing where there is one.
   virtual std::string DescribeWork() const { return ""; }
+  // At the end: what the options ask to be kept of it.
+  virtual Status Save() { return Ok(); }
 };
 
 // Files, tokenizer (or null) and clock outlive it. Shows progress on the console.

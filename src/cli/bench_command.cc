@@ -138,6 +138,7 @@ Result<BenchReport> MeasureNodes(const Options& options, Console& console) {
                                       steps.Update(done, total);
                                     },
                                 .on_fill = nullptr}));
+  TRY(nodes->SaveTrace());
   return report;
 }
 

@@ -25,6 +25,10 @@ void ClusterOptions::Declare(CLI::App& app) {
       ->check(CLI::IsMember({"f32", "bf16", "q8"}))
       ->needs(nodes)
       ->type_name("TYPE");
+  app.add_option("--trace", trace_path,
+                 "Write what every node did and when, for ui.perfetto.dev or chrome://tracing")
+      ->needs(nodes)
+      ->type_name("FILE");
 }
 
 }  // namespace aster::cli

@@ -21,6 +21,7 @@ struct ClusterOptions {
   bool pinned = false;
   std::string split = "auto";
   std::string rows = "f32";
+  std::string trace_path;  // empty: none is kept
 
   void Declare(CLI::App& app);
   bool wants_nodes() const { return local_nodes > 0; }

@@ -192,6 +192,7 @@ class Evaluator {
       progress.Update(done_tokens, total_tokens_);
     };
     TRY(eval::AskAll(answerer->answering(), prompts_, ask));
+    TRY(answerer->Save());
     evaluation_.seconds = Seconds(clock.NowNs() - start_ns);
     return Ok();
   }

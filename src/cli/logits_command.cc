@@ -37,6 +37,7 @@ Result<ExitStatus> Logits(const Options& options, Console& console) {
     return out.Write({reinterpret_cast<const uint8_t*>(row.data()), row.size_bytes()});
   }));
   TRY(out.Commit());
+  TRY(answerer->Save());
   console.Print("{}  {} x {} float32\n", options.out_path, ids.size(),
                 answering.shape().vocab_size);
   return kExitOk;

@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "cli/progress.h"
 #include "gguf/fingerprint.h"
+#include "route/chrome_trace.h"
 #include "route/row_encoding.h"
 
 namespace aster::cli {
@@ -52,6 +53,10 @@ Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& 
   route.encoding = TRY(route::ParseRowEncoding(cluster.rows));
   route.memory = engine.memory;
   route.kv_bytes = engine.memory_bytes;
+  std::optional<AtomicFile> trace_file;
+  if (!cluster.trace_path.empty()) {
+    trace_file = TRY(AtomicFile::Create(cluster.trace_path).In("--trace"));
+  }
   LocalNodes nodes = TRY(StartLocalNodes(model, cluster));
   auto network = TRY(net::TcpNetwork::Start({.credentials = nodes.credentials(),
                                              .listen = {},
@@ -59,9 +64,21 @@ Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& 
                                              .arithmetic = kernels::kArithmeticVersion,
                                              .admit = nullptr}));
   // tidy: allow(ownership) make_unique does not reach a private constructor
-  return std::unique_ptr<NodeSession>(new NodeSession(std::move(nodes), std::move(network),
-                                                      std::move(route_model), std::move(route),
-                                                      cluster.split));
+  std::unique_ptr<NodeSession> session(new NodeSession(std::move(nodes), std::move(network),
+                                                       std::move(route_model), std::move(route),
+                                                       cluster.split));
+  session->trace_file_ = std::move(trace_file);
+  return session;
+}
+
+NodeSession::~NodeSession() { static_cast<void>(SaveTrace()); }
+
+Status NodeSession::SaveTrace() {
+  if (!trace_file_) return Ok();
+  AtomicFile file = *std::exchange(trace_file_, std::nullopt);
+  const std::string text = route::ToChromeTrace(trace_);
+  TRY(file.Write({reinterpret_cast<const uint8_t*>(text.data()), text.size()}).In("--trace"));
+  return file.Commit().In("--trace");
 }
 
 Result<route::Plan> NodeSession::Plan() const {
@@ -76,6 +93,7 @@ Result<std::unique_ptr<route::Conductor>> NodeSession::Open(const route::Plan& p
   route::ConductorOptions options;
   options.route = route_;
   options.max_running = max_running;
+  options.trace = trace_file_ ? &trace_ : nullptr;
   auto conductor = std::make_unique<route::Conductor>(
       *network_, model_, tokenizer, plan, options,
       [this](const route::Plan&, std::span<const wire::NodeId> lost, const Error& why) {

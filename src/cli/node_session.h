@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/files.h"
 #include "base/result.h"
 #include "cli/cluster_options.h"
 #include "cli/console.h"
@@ -22,6 +24,7 @@
 #include "net/tcp_network.h"
 #include "route/conductor.h"
 #include "route/plan.h"
+#include "route/trace.h"
 #include "text/tokenizer.h"
 
 namespace aster::cli {
@@ -33,6 +36,10 @@ class NodeSession {
                                                     const ModelOptions& model,
                                                     const ClusterOptions& cluster,
                                                     Console& console);
+  // A trace that nobody saved is saved, if that is possible.
+  ~NodeSession();
+  NodeSession(const NodeSession&) = delete;
+  NodeSession& operator=(const NodeSession&) = delete;
 
   const std::vector<route::PlanNode>& nodes() const { return nodes_.nodes(); }
   uint32_t layer_count() const { return model_.shape.layer_count; }
@@ -44,6 +51,9 @@ class NodeSession {
   Result<std::unique_ptr<route::Conductor>> Open(const route::Plan& plan,
                                                  const text::Tokenizer* tokenizer,
                                                  uint32_t max_running, const Console& console);
+
+  // Where the options ask for a trace: what its conductors did until now becomes the file.
+  Status SaveTrace();
 
  private:
   Result<route::Plan> Replan(std::span<const wire::NodeId> lost, const Error& why);
@@ -62,6 +72,8 @@ class NodeSession {
   const route::RouteOptions route_;
   const std::string split_;
   std::set<wire::NodeId> lost_;
+  route::Trace trace_;
+  std::optional<AtomicFile> trace_file_;  // until it is saved, where one is wanted
 };
 
 // What each stage has spent, a line each.

@@ -16,7 +16,9 @@
 #include "base/files.h"
 #include "base/mapped_file.h"
 #include "base/units.h"
+#include "cli/answerer.h"
 #include "cli/builtin_models.h"
+#include "cli/cluster_options.h"
 #include "cli/commands.h"
 #include "cli/model_options.h"
 #include "cli/model_text.h"
@@ -30,6 +32,7 @@ using nlohmann::ordered_json;
 
 struct Options {
   ModelOptions model;
+  ClusterOptions cluster;
   std::string against;
   std::string text_path;
   std::string ids_path;
@@ -159,10 +162,10 @@ class TextRun {
       TRY(Add(*second_files));
     }
     TRY(Check(chunks));
-    const SystemClock clock;
-    const int64_t start_ns = clock.NowNs();
-    TRY(ComputeChunks(chunks, clock));
-    const double seconds = static_cast<double>(clock.NowNs() - start_ns) * 1e-9;
+    const int64_t start_ns = clock_.NowNs();
+    TRY(ComputeChunks(chunks));
+    const double seconds = static_cast<double>(clock_.NowNs() - start_ns) * 1e-9;
+    if (nodes_) TRY(nodes_->Save());
     if (options_.json) {
       PrintJson(chunks, seconds);
     } else {
@@ -173,24 +176,32 @@ class TextRun {
 
  private:
   Status Add(const gguf::ModelFiles& files) {
+    perplexities_.emplace_back(TRY(kernels::IsaFromEnvironment()));
+    if (options_.cluster.wants_nodes()) {
+      nodes_ =
+          TRY(OpenAnswerer(files, /*tokenizer=*/nullptr, clock_,
+                           {.model = &options_.model, .cluster = &options_.cluster}, console_));
+      shapes_.push_back(&nodes_->answering().shape());
+      return Ok();
+    }
     owned_.push_back(TRY(LoadModel(files, options_.model, console_)));
     models_.push_back(owned_.back().get());
-    perplexities_.emplace_back(models_.back()->isa());
+    shapes_.push_back(&models_.back()->shape());
     return Ok();
   }
 
   Status Check(const Chunks& chunks) const {
-    const model::Shape& shape = models_[0]->shape();
-    for (const engine::LocalModel* model : models_) {
-      if (model->shape().vocab_size != shape.vocab_size) {
+    const model::Shape& shape = *shapes_[0];
+    for (const model::Shape* other : shapes_) {
+      if (other->vocab_size != shape.vocab_size) {
         return InvalidArgument(
             fmt::format("{} tokens in one vocabulary and {} in the other: models can be compared "
                         "where they speak of the same tokens",
-                        shape.vocab_size, model->shape().vocab_size));
+                        shape.vocab_size, other->vocab_size));
       }
-      if (chunks.length > model->shape().context_length) {
+      if (chunks.length > other->context_length) {
         return InvalidArgument(fmt::format("--ctx {}: the model was trained for {} positions",
-                                           chunks.length, model->shape().context_length));
+                                           chunks.length, other->context_length));
       }
     }
     for (const int32_t token : chunks.tokens) {
@@ -201,22 +212,38 @@ class TextRun {
     return Ok();
   }
 
-  Status ComputeChunks(const Chunks& chunks, const Clock& clock) {
-    divergence_.emplace(models_[0]->isa());
-    Progress progress(console_, clock, "computing", Progress::Unit::kTokens);
+  Status ComputeChunks(const Chunks& chunks) {
+    divergence_.emplace(TRY(kernels::IsaFromEnvironment()));
+    Progress progress(console_, clock_, "computing", Progress::Unit::kTokens);
     const uint64_t total = chunks.count * chunks.length;
     uint64_t done = 0;
     for (uint64_t i = 0; i < chunks.count; ++i) {
       const std::span<const int32_t> tokens = chunks.At(i);
-      TRY(engine::ComputeRows(
-          models_, tokens, chunks.length / 2,
-          [&](size_t position, std::span<const std::span<const float>> rows) {
-            return AddRows(rows, tokens[position + 1]);
-          },
-          [&](uint64_t count) { progress.Update(done += count, total); }));
+      const auto add = [&](size_t position, std::span<const std::span<const float>> rows) {
+        return AddRows(rows, tokens[position + 1]);
+      };
+      const auto show = [&](uint64_t count) { progress.Update(done += count, total); };
+      if (nodes_) {
+        TRY(ComputeOnNodes(tokens, add, show));
+      } else {
+        TRY(engine::ComputeRows(models_, tokens, chunks.length / 2, add, show));
+      }
       progress.SetLabel(fmt::format("perplexity {:.4f}", perplexities_[0].value()));
     }
     return Ok();
+  }
+
+  // As engine::ComputeRows, from the logits of all positions.
+  Status ComputeOnNodes(std::span<const int32_t> tokens, engine::RowsSink sink,
+                        engine::TokensDone done) {
+    size_t position = 0;
+    return nodes_->answering().LogitsOf(
+        tokens, engine::kDefaultChunk, [&](std::span<const float> row) -> Status {
+          const size_t current = position++;
+          done(1);
+          if (current < tokens.size() / 2 || current + 1 == tokens.size()) return Ok();
+          return sink(current, {&row, 1});
+        });
   }
 
   Status AddRows(std::span<const std::span<const float>> rows, int32_t next) {
@@ -233,7 +260,7 @@ class TextRun {
                          {"scored_bytes", nullptr}};
     if (chunks.scored_bytes) json["scored_bytes"] = *chunks.scored_bytes;
     json.update(PerplexityJson(perplexities_[0], chunks.scored_bytes));
-    if (models_.size() == 2) {
+    if (perplexities_.size() == 2) {
       json["second"] = PerplexityJson(perplexities_[1], chunks.scored_bytes);
       json["divergence"] = DivergenceJson(divergence_->Report());
     }
@@ -242,7 +269,7 @@ class TextRun {
   }
 
   void PrintText(const Chunks& chunks, double seconds) {
-    for (size_t m = 0; m < models_.size(); ++m) {
+    for (size_t m = 0; m < perplexities_.size(); ++m) {
       console_.Print("perplexity  {:.4f} ± {:.4f}  {}\n", perplexities_[m].value(),
                      perplexities_[m].error(),
                      m == 0 ? options_.model.paths.front() : options_.against);
@@ -252,7 +279,7 @@ class TextRun {
                      BitsPerByte(perplexities_[m], surprise.mean(), *chunks.scored_bytes),
                      BitsPerByte(perplexities_[m], surprise.error(), *chunks.scored_bytes));
     }
-    if (models_.size() == 2) PrintDivergence(divergence_->Report(), console_);
+    if (perplexities_.size() == 2) PrintDivergence(divergence_->Report(), console_);
     const auto tokens = static_cast<double>(chunks.count * chunks.length);
     console_.Print("{} tokens scored in {} chunks of {}; {}, {}\n", perplexities_[0].count(),
                    chunks.count, chunks.length, FormatDuration(static_cast<int64_t>(seconds * 1e9)),
@@ -261,8 +288,12 @@ class TextRun {
 
   const Options& options_;
   Console& console_;
+  const SystemClock clock_;
+  // Here, or on nodes.
   std::vector<std::unique_ptr<engine::LocalModel>> owned_;
   std::vector<engine::LocalModel*> models_;
+  std::unique_ptr<Answerer> nodes_;
+  std::vector<const model::Shape*> shapes_;       // of each model
   std::vector<engine::Perplexity> perplexities_;  // of each model
   std::optional<engine::Divergence> divergence_;
 };
@@ -313,6 +344,7 @@ Result<ExitStatus> CompareLogits(const Options& options, Console& console) {
 Run DeclarePerplexity(CLI::App& app) {
   auto options = std::make_shared<Options>();
   options->model.Declare(app);
+  options->cluster.Declare(app);
   CLI::Option* text =
       app.add_option("--file", options->text_path,
                      "The text (where not given: stories that no built-in model was trained on)")
@@ -326,13 +358,16 @@ Run DeclarePerplexity(CLI::App& app) {
   app.add_option("--chunks", options->max_chunks, "Only so many chunks")
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
+  CLI::Option* nodes = app.get_option("--local-nodes");
   app.add_option("--against", options->against, "A second model, which is held against the first")
+      ->excludes(nodes)
       ->type_name("MODEL2");
   CLI::Option* logits =
       app.add_option("--logits", options->logits, "Twice: files that `aster logits` wrote")
           ->allow_extra_args(false)
           ->excludes(text)
           ->excludes(ids)
+          ->excludes(nodes)
           ->type_name("FILE");
   app.add_option("--vocab", options->vocab_size, "With --logits: logits in a row, without a model")
       ->needs(logits)

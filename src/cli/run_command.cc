@@ -112,6 +112,7 @@ Result<ExitStatus> AnswerOnce(const RunOptions& options, const gguf::ModelFiles&
   request.on_token = [&](const engine::Delta& delta) { show(delta.text); };
   request.on_finish = [&](const engine::Finish& finish) { show(finish.text); };
   const engine::Generated answer = TRY(engine::Generate(answering, std::move(request)));
+  const Status saved = loaded.answerer->Save();  // the answer is told in any case
   if (options.json) {
     const RunReport report = {.model = options.model.paths.front(),
                               .seed = loaded.request.sampling.seed,
@@ -119,6 +120,7 @@ Result<ExitStatus> AnswerOnce(const RunOptions& options, const gguf::ModelFiles&
                               .answer = &answer};
     console.Print("{}\n",
                   RunToJson(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    TRY(saved);
     return kExitOk;
   }
   if (!answer.text.ends_with('\n')) console.Print("\n");
@@ -130,6 +132,7 @@ Result<ExitStatus> AnswerOnce(const RunOptions& options, const gguf::ModelFiles&
                              loaded.request.sampling.seed));
     if (const std::string work = loaded.answerer->DescribeWork(); !work.empty()) console.Note(work);
   }
+  TRY(saved);
   return kExitOk;
 }
 
@@ -154,6 +157,7 @@ Result<ExitStatus> Converse(const RunOptions& options, const gguf::ModelFiles& f
   Chat chat(loaded.answerer->answering(), prompt, std::move(loaded.request), options.system);
   TRY(RunChatSession(chat, clock, {.history_path = HistoryPath(options), .quiet = options.quiet},
                      console));
+  TRY(loaded.answerer->Save());
   return kExitOk;
 }
 

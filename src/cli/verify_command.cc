@@ -68,6 +68,7 @@ Result<ExitStatus> Verify(const Options& options, Console& console) {
     const auto nodes = TRY(NodeSession::Start(files, options.model, options.cluster, console));
     const auto more = TRY(VerifyOnNodes(*nodes, ids, clock, tell, console));
     ways.insert(ways.end(), more.begin(), more.end());
+    TRY(nodes->SaveTrace());
   }
   const bool equal = engine::AllEqual(ways);
   if (options.json) {

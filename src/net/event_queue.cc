@@ -9,6 +9,7 @@ namespace aster::net {
 
 void EventQueue::Push(Event event, uint64_t cost, std::shared_ptr<Consumed> consumed) {
   waiting_cost_.fetch_add(cost, std::memory_order_relaxed);
+  event.arrived_ns = clock_.NowNs();
   MutexLock lock(mu_);
   waiting_.push_back({std::move(event), cost, std::move(consumed)});
   arrived_.NotifyOne();

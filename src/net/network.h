@@ -25,8 +25,9 @@ struct Event {
   };
   Kind kind = Kind::kMessage;
   wire::NodeId from;
-  wire::Message message;  // of kMessage
-  Status why;             // of kDown: never Ok()
+  wire::Message message;   // of kMessage
+  Status why;              // of kDown: never Ok()
+  int64_t arrived_ns = 0;  // of the network's clock, however long it waited since; 0: not known
 };
 
 // Send and Introduce are safe for concurrent use; one thread receives.

@@ -55,6 +55,10 @@ Conductor::Conductor(net::Network& network, const RouteModel& model,
 Conductor::~Conductor() {
   // Sequences outlive their requests here.
   memories_->route = 0;
+  if (options_.trace != nullptr && route_) {
+    options_.trace->CloseRoute(route_->id(), "it is not needed any more",
+                               network_.clock().NowNs());
+  }
 }
 
 engine::Sequence Conductor::NewSequence() {
@@ -98,6 +102,7 @@ Result<engine::RequestId> Conductor::SubmitWith(engine::Request request, engine:
                                             memory, network_.clock().NowNs()));
   waiting_.back()->sink = sink;
   waiting_.back()->sink_chunk = sink_chunk;
+  TracePhase(*waiting_.back(), "waiting");
   return id;
 }
 
@@ -133,6 +138,9 @@ Status Conductor::Open(const std::function<void(const OpenProgress&)>& on_progre
   while (!route_->is_ready()) {
     if (route_->state() == RouteClient::State::kBroken) {
       Error why = route_->why();
+      if (options_.trace != nullptr) {
+        options_.trace->CloseRoute(route_->id(), why.message(), network_.clock().NowNs());
+      }
       route_.reset();
       memories_->route = 0;
       return why;
@@ -178,12 +186,16 @@ void Conductor::Handle(net::Event event) {
     own_->Handle(event);
   }
   if (!route_) return;
+  const bool was_ready = route_->is_ready();
   route_->Handle(event);
+  if (options_.trace != nullptr && !was_ready && route_->is_ready()) {
+    options_.trace->RouteIsReady(route_->id(), network_.clock().NowNs());
+  }
   if (event.kind != net::Event::Kind::kMessage || !route_->is_ready()) return;
   if (const auto* holds = std::get_if<wire::Holds>(&event.message)) {
     OnHolds(event.from, *holds);
   } else if (const auto* done = std::get_if<wire::Done>(&event.message)) {
-    OnDone(event.from, *done);
+    OnDone(event.from, *done, event.arrived_ns);
   }
 }
 
@@ -228,6 +240,7 @@ void Conductor::OpenNew() {
     route_->Break(digest.error());
   }
   heard_ns_ = network_.clock().NowNs();
+  if (options_.trace != nullptr) options_.trace->OpenRoute(id, plan_, heard_ns_);
 }
 
 void Conductor::TickRoute() {
@@ -253,6 +266,9 @@ void Conductor::CheckStall() {
 void Conductor::OnBroken() {
   const Error why = route_->why();
   const std::vector<wire::NodeId> lost = route_->lost();
+  if (options_.trace != nullptr) {
+    options_.trace->CloseRoute(route_->id(), why.message(), network_.clock().NowNs());
+  }
   route_.reset();
   memories_->route = 0;
   memories_->forgotten.clear();
@@ -264,6 +280,7 @@ void Conductor::OnBroken() {
     live->phase = Live::Phase::kWaiting;
     live->in_flight = 0;
     live->request.turns() = {};
+    TracePhase(*live, "waiting");
   }
   waiting_.insert(waiting_.end(), std::make_move_iterator(running_.begin()),
                   std::make_move_iterator(running_.end()));
@@ -285,6 +302,7 @@ void Conductor::FailAll(const Error& why) {
   Lives failing = std::move(waiting_);
   waiting_.clear();
   for (auto& live : failing) {
+    TracePhase(*live, nullptr);
     // Callbacks may submit: what is told now is not among those any more.
     live->request.End(engine::FinishReason::kFailed, why);
     ++counters_.finished;
@@ -332,6 +350,7 @@ void Conductor::Admit() {
 void Conductor::BeginRequest(Live& live) {
   Void(live);
   live.phase = Live::Phase::kBeginning;
+  TracePhase(live, "asking what is remembered");
   live.holds.clear();
   live.history.emplace(digest_);
   live.history->Append(live.request.sequence().tokens());
@@ -350,6 +369,7 @@ void Conductor::StartRunning(Live& live) {
   live.request.Begin(network_.clock().NowNs());
   live.request.Adopt();  // counts what stages held
   live.sent = live.request.sequence().computed();
+  TracePhase(live, live.is_ready_to_decode() ? "answering" : "reading");
 }
 
 // Its segments that are under way do not count any more.
@@ -396,6 +416,7 @@ void Conductor::PutBack(Live& live) {
   live.phase = Live::Phase::kWaiting;
   live.memory->Forget();
   live.request.turns() = {};
+  TracePhase(live, "waiting");
   const auto place =
       std::ranges::find_if(running_, [&](const auto& other) { return other.get() == &live; });
   const auto into = std::ranges::upper_bound(waiting_, live.request.id(), {},
@@ -407,6 +428,11 @@ void Conductor::PutBack(Live& live) {
 void Conductor::Fail(Live& live, Error why) {
   live.request.End(engine::FinishReason::kFailed, std::move(why));
   Remove(live);
+}
+
+void Conductor::TracePhase(const Live& live, const char* name) {
+  if (options_.trace == nullptr) return;
+  options_.trace->Phase(live.request.id(), name, network_.clock().NowNs());
 }
 
 // Lets go of a request that has ended, and tells it so.
@@ -424,6 +450,7 @@ void Conductor::Remove(Live& live) {
     break;
   }
   is_tight_ = false;
+  TracePhase(live, nullptr);
   ++counters_.finished;
   counters_.cached_tokens += gone->request.counts().cached;
   counters_.replayed_tokens += gone->request.counts().replayed;

@@ -24,6 +24,7 @@
 #include "route/route_memory.h"
 #include "route/route_model.h"
 #include "route/stage_server.h"
+#include "route/trace.h"
 #include "text/tokenizer.h"
 
 namespace aster::route {
@@ -37,6 +38,7 @@ struct ConductorOptions {
   uint32_t max_replans = 8;                 // in a row, without a token between them
   int64_t replan_wait_ns = 100 * kNsPerMs;  // before the second one, and twice that before the next
   uint64_t id_seed = 0;                     // for ids of routes; 0: the system's
+  Trace* trace = nullptr;                   // where all of it is written down; outlives it
 };
 
 // Another plan for a route that broke, given the nodes that were lost; or an error that says what
@@ -136,13 +138,15 @@ class Conductor final : public engine::Answering {
   void CheckStall();
   // What comes.
   void OnHolds(const wire::NodeId& from, const wire::Holds& holds);
-  void OnDone(const wire::NodeId& from, const wire::Done& done);
+  void OnDone(const wire::NodeId& from, const wire::Done& done, int64_t arrived_ns);
   Status CheckDone(const wire::Done& done) const;
   void TakeAnswer(const Flight& flight, const wire::Answer& answer, std::span<const float> logits);
   void TakeToken(Live& live, const Flight& flight, const wire::Answer& answer,
                  std::span<const float> logits);
   void TakeRows(Live& live, const Flight& flight, std::span<const float> logits);
-  void CountHops(const wire::Done& done);
+  void CountHops(const wire::Done& done, int64_t arrived_ns);
+  // Of the trace, if one is kept.
+  void TracePhase(const Live& live, const char* name);
   Flight Land(uint64_t attempt);
   size_t RowsOf(const Flight& flight) const;
   // Requests.

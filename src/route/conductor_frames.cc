@@ -76,6 +76,7 @@ std::vector<Conductor::Share> Conductor::PlanPrefill() {
 
 void Conductor::SendFrame(std::span<const Share> shares, bool is_decode) {
   const uint64_t frame = ++last_frame_;
+  std::vector<TracedSegment> traced;
   wire::Work work;
   work.route = route_->id();
   work.encoding = options_.route.encoding;
@@ -100,11 +101,15 @@ void Conductor::SendFrame(std::span<const Share> shares, bool is_decode) {
                              .ask = ask});
     flights_[attempt] = {.live = &live, .begin = begin, .end = end, .ask = ask, .frame = frame};
     live.sent = end;
+    if (options_.trace != nullptr) traced.push_back({live.memory->id(), begin, end});
     ++live.in_flight;
   }
   frames_[frame] = {.open = shares.size(), .is_decode = is_decode};
   ++(is_decode ? decode_frames_ : prefill_frames_);
   ++counters_.frames;
+  if (options_.trace != nullptr) {
+    options_.trace->Send(frame, is_decode, std::move(traced), network_.clock().NowNs());
+  }
   route_->SendToFirst(std::move(work));
 }
 
@@ -119,6 +124,9 @@ Conductor::Flight Conductor::Land(uint64_t attempt) {
   const auto frame = frames_.find(flight.frame);
   if (--frame->second.open == 0) {
     --(frame->second.is_decode ? decode_frames_ : prefill_frames_);
+    if (options_.trace != nullptr) {
+      options_.trace->Land(flight.frame, network_.clock().NowNs());
+    }
     frames_.erase(frame);
   }
   if (flight.live != nullptr) --flight.live->in_flight;
@@ -191,14 +199,14 @@ Status Conductor::CheckDone(const wire::Done& done) const {
   return Ok();
 }
 
-void Conductor::OnDone(const wire::NodeId& from, const wire::Done& done) {
+void Conductor::OnDone(const wire::NodeId& from, const wire::Done& done, int64_t arrived_ns) {
   if (done.route != route_->id() || from != plan_.stages.back().node.id) return;
   heard_ns_ = network_.clock().NowNs();
   Status checked = CheckDone(done);
   if (!checked.ok()) {
     return route_->Break(std::move(checked).error().In(fmt::format("node {}", from.ToText())));
   }
-  CountHops(done);
+  CountHops(done, arrived_ns != 0 ? arrived_ns : heard_ns_);
   const auto* logits = reinterpret_cast<const float*>(done.logits.data());
   for (const wire::Answer& answer : done.answers) {
     const Flight flight = Land(answer.attempt);
@@ -208,7 +216,12 @@ void Conductor::OnDone(const wire::NodeId& from, const wire::Done& done) {
   }
 }
 
-void Conductor::CountHops(const wire::Done& done) {
+void Conductor::CountHops(const wire::Done& done, int64_t arrived_ns) {
+  if (options_.trace != nullptr && !done.answers.empty()) {
+    // All of its answers are of one frame.
+    const auto flight = flights_.find(done.answers.front().attempt);
+    if (flight != flights_.end()) options_.trace->Done(flight->second.frame, done.hops, arrived_ns);
+  }
   for (size_t i = 0; i < std::min(done.hops.size(), hops_.size()); ++i) {
     ++hops_[i].frames;
     hops_[i].queue_ns += done.hops[i].queue_ns;
@@ -254,6 +267,7 @@ void Conductor::TakeToken(Live& live, const Flight& flight, const wire::Answer& 
   }
   if (is_last) return Remove(live);
   live.history->Append(std::span(live.request.sequence().tokens()).last(1));
+  if (live.request.generated() == 1) TracePhase(live, "answering");
 }
 
 void Conductor::TakeRows(Live& live, const Flight& flight, std::span<const float> logits) {

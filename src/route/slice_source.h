@@ -36,7 +36,7 @@ class SliceLoading {
     uint64_t total_bytes = 0;
   };
   virtual Progress progress() const = 0;
-  // Memory that the slice takes, with what its sequences remember.
+  // Memory that the slice takes, with what its sequences remember; zero where nobody knows yet.
   virtual uint64_t reserved_bytes() const = 0;
   // The slice, or why there is none, once that is known; nothing before. Never waits.
   virtual std::optional<Result<std::unique_ptr<engine::LocalModel>>> Take() = 0;

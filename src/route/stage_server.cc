@@ -63,7 +63,8 @@ void StageServer::Handle(const net::Event& event) { Handle(net::Event(event)); }
 void StageServer::Handle(net::Event&& event) {
   switch (event.kind) {
     case net::Event::Kind::kMessage:
-      return OnMessage(event.from, std::move(event.message));
+      return OnMessage(event.from, std::move(event.message),
+                       event.arrived_ns != 0 ? event.arrived_ns : network_.clock().NowNs());
     case net::Event::Kind::kDown:
       return OnDown(event.from, event.why.ok() ? Error(Code::kUnavailable, "") : event.why.error());
     case net::Event::Kind::kUp:
@@ -71,11 +72,11 @@ void StageServer::Handle(net::Event&& event) {
   }
 }
 
-void StageServer::OnMessage(const wire::NodeId& from, wire::Message&& message) {
+void StageServer::OnMessage(const wire::NodeId& from, wire::Message&& message, int64_t arrived_ns) {
   if (auto* open = std::get_if<wire::OpenRoute>(&message)) {
     OnOpen(from, std::move(*open));
   } else if (auto* work = std::get_if<wire::Work>(&message)) {
-    OnWork(from, std::move(*work));
+    OnWork(from, std::move(*work), arrived_ns);
   } else if (const auto* begin = std::get_if<wire::Begin>(&message)) {
     OnBegin(from, *begin);
   } else if (const auto* end = std::get_if<wire::End>(&message)) {
@@ -199,6 +200,7 @@ void StageServer::OnOpen(const wire::NodeId& from, wire::OpenRoute&& open) {
   entry->slice = *std::move(slice);
   entry->counters.route = id;
   entry->counters.conductor = from;
+  entry->counters.fingerprint = open.fingerprint;
   entry->counters.slice = SliceOf(open.stages[open.index]);
   route.stages.push_back(std::move(entry));
   if (route.stages.size() == 1) {
@@ -214,7 +216,11 @@ void StageServer::Tick() {
   for (const auto& slice : slices_) {
     if (!slice->loading) continue;
     auto taken = slice->loading->Take();
-    if (!taken) continue;
+    if (!taken) {
+      // One that is fetched learns only on its way how much it takes.
+      slice->bytes = slice->loading->reserved_bytes();
+      continue;
+    }
     slice->loading.reset();
     if (taken->ok()) {
       slice->model = *std::move(*taken);
@@ -327,7 +333,7 @@ void StageServer::OnClose(const wire::NodeId& from, wire::RouteId route) {
   if (found != routes_.end() && found->second.open.conductor.node == from) Drop(route);
 }
 
-void StageServer::OnWork(const wire::NodeId& from, wire::Work&& work) {
+void StageServer::OnWork(const wire::NodeId& from, wire::Work&& work, int64_t arrived_ns) {
   const auto found = routes_.find(work.route);
   if (found == routes_.end() || !found->second.is_ready) {
     return Refuse(
@@ -345,7 +351,7 @@ void StageServer::OnWork(const wire::NodeId& from, wire::Work&& work) {
                                    : route.open.stages[index - 1].node;
   if (place == route.stages.end() || before != from) return;  // nobody who has a say in it
   StageEntry& entry = **place;
-  QueuedWork queued{.work = std::move(work), .arrived_ns = network_.clock().NowNs()};
+  QueuedWork queued{.work = std::move(work), .arrived_ns = arrived_ns};
   queued.bytes = BytesOf(queued.work);
   if (entry.queued_bytes + queued.bytes > options_.max_queued_bytes ||
       entry.decodes.size() + entry.prefills.size() >= options_.max_queued_frames) {

@@ -34,6 +34,7 @@ struct StageOptions {
 struct StageRouteStatus {
   wire::RouteId route = 0;
   wire::NodeId conductor;
+  Hash128 fingerprint;  // of the model
   model::Slice slice;
   bool is_ready = false;
   uint64_t done_bytes = 0;  // loaded
@@ -111,11 +112,11 @@ class StageServer {
   };
   using Routes = std::map<wire::RouteId, Route>;
 
-  void OnMessage(const wire::NodeId& from, wire::Message&& message);
+  void OnMessage(const wire::NodeId& from, wire::Message&& message, int64_t arrived_ns);
   void OnOpen(const wire::NodeId& from, wire::OpenRoute&& open);
   void OnBegin(const wire::NodeId& from, const wire::Begin& begin);
   void OnEnd(const wire::NodeId& from, const wire::End& end);
-  void OnWork(const wire::NodeId& from, wire::Work&& work);
+  void OnWork(const wire::NodeId& from, wire::Work&& work, int64_t arrived_ns);
   void OnClose(const wire::NodeId& from, wire::RouteId route);
   void OnRouteState(const wire::NodeId& from, const wire::RouteState& state);
   void OnDown(const wire::NodeId& node, const Error& why);
