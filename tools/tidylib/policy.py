@@ -27,6 +27,8 @@ THIRD_PARTY = [
     ("CLI/", ["cli"]),
     ("asio", ["net"]),
     ("openssl/", ["net", "cluster"]),
+    ("aster/cluster/v1/", ["rpc"]),
+    ("grpc/", ["rpc"]),
     ("grpcpp/", ["rpc"]),
     ("google/protobuf", ["rpc"]),
     ("httplib.h", ["serve"]),

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The answers of a call that has many, taken one after another by a caller that does not wait for
+// ever. For the .cc files of this folder. Must not know what is called.
+#pragma once
+
+#include <grpcpp/client_context.h>
+#include <grpcpp/completion_queue.h>
+#include <grpcpp/support/async_stream.h>
+
+#include <memory>
+
+#include "rpc/grpc_support.h"
+
+namespace aster::rpc {
+
+// Not for concurrent use. Going away ends the call.
+template <typename Message>
+class CallStream {
+ public:
+  // prepare(context, queue) makes the reader.
+  template <typename Prepare>
+  CallStream(int64_t timeout_ns, int64_t silence_ns, const Prepare& prepare)
+      : silence_ns_(silence_ns) {
+    context_.set_deadline(DeadlineIn(timeout_ns));
+    reader_ = prepare(&context_, &queue_);
+    reader_->StartCall(this);
+    is_open_ = Wait();
+  }
+
+  ~CallStream() {
+    context_.TryCancel();
+    End();
+    queue_.Shutdown();
+    void* tag = nullptr;
+    bool ok = false;
+    while (queue_.Next(&tag, &ok)) {
+    }
+  }
+  CallStream(const CallStream&) = delete;
+  CallStream& operator=(const CallStream&) = delete;
+
+  // False at the end, for which Finish tells the reason.
+  bool Next(Message* message) {
+    if (!is_open_) return false;
+    reader_->Read(message, this);
+    is_open_ = Wait();
+    return is_open_;
+  }
+
+  // How the call went.
+  const grpc::Status& Finish() {
+    End();
+    return status_;
+  }
+  // Whether it ended because nothing came for too long.
+  bool was_silent() const { return was_silent_; }
+
+ private:
+  // For what is pending: whether it went well. After too long a silence the call is cancelled,
+  // which ends what is pending at once.
+  bool Wait() {
+    void* tag = nullptr;
+    bool ok = false;
+    if (queue_.AsyncNext(&tag, &ok, DeadlineIn(silence_ns_)) ==
+        grpc::CompletionQueue::NextStatus::TIMEOUT) {
+      was_silent_ = true;
+      context_.TryCancel();
+      queue_.Next(&tag, &ok);
+      ok = false;
+    }
+    return ok;
+  }
+
+  void End() {
+    if (is_finished_) return;
+    is_open_ = false;
+    reader_->Finish(&status_, this);
+    Wait();
+    is_finished_ = true;
+  }
+
+  const int64_t silence_ns_;
+  grpc::CompletionQueue queue_;
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientAsyncReaderInterface<Message>> reader_;
+  grpc::Status status_;
+  bool is_open_ = false;
+  bool is_finished_ = false;
+  bool was_silent_ = false;
+};
+
+}  // namespace aster::rpc

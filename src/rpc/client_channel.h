@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// A client's way to one node: found, made and checked when it is needed, made anew when it failed.
+// For the .cc files of this folder. Must not know what is called.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "net/socket.h"
+#include "rpc/control_client.h"
+
+namespace grpc {
+class Channel;
+class ChannelCredentials;
+class Status;
+}  // namespace grpc
+
+namespace aster::rpc {
+
+// Whether whoever listens is whom the caller means. Safe for concurrent use.
+class PeerCheck {
+ public:
+  PeerCheck(std::string authority, std::optional<NodeId> expect)
+      : authority_(std::move(authority)), expect_(expect) {}
+
+  Status Check(std::string_view certificate_pem, int64_t wall_s) EXCLUDES(mu_);
+  // Why the last one was refused; nothing if it was not.
+  std::optional<Error> refusal() const EXCLUDES(mu_);
+
+ private:
+  Status Judge(std::string_view certificate_pem, int64_t wall_s) const;
+
+  const std::string authority_;  // empty: anybody's
+  const std::optional<NodeId> expect_;
+  mutable Mutex mu_;
+  std::optional<Error> refusal_ GUARDED_BY(mu_);
+};
+
+// Safe for concurrent use.
+class ClientChannel {
+ public:
+  static Result<std::unique_ptr<ClientChannel>> Make(ControlClientOptions options);
+  ~ClientChannel();
+
+  const std::string& address() const { return address_; }
+  const Clock& clock() const { return clock_; }
+
+  // Looks the name up, where it is one; connects later, during the first call.
+  Result<std::shared_ptr<grpc::Channel>> Get(int64_t deadline_ns) EXCLUDES(mu_);
+  // What a call's failure means, with the address; a broken channel is not used again.
+  Error Explain(const std::shared_ptr<grpc::Channel>& channel, const grpc::Status& status)
+      EXCLUDES(mu_);
+
+ private:
+  ClientChannel(ControlClientOptions options, net::HostPort host_port);
+
+  Result<std::vector<net::Endpoint>> Lookup(int64_t deadline_ns) const;
+  std::shared_ptr<grpc::Channel> Connect(const std::vector<net::Endpoint>& endpoints,
+                                         int64_t deadline_ns);
+  std::shared_ptr<grpc::Channel> NewChannel(const std::string& target) const;
+  Error ExplainUnavailable(const Error& error) const;
+
+  const SystemClock clock_;
+  const std::string address_;
+  const net::HostPort host_port_;
+  const std::shared_ptr<PeerCheck> check_;
+  const std::shared_ptr<grpc::ChannelCredentials> credentials_;
+  Mutex mu_;
+  std::shared_ptr<grpc::Channel> channel_ GUARDED_BY(mu_);
+};
+
+}  // namespace aster::rpc

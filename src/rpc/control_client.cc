@@ -1,0 +1,181 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "rpc/control_client.h"
+
+#include <aster/cluster/v1/control.grpc.pb.h>
+#include <fmt/format.h>
+#include <grpcpp/channel.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "rpc/call_stream.h"
+#include "rpc/client_channel.h"
+#include "rpc/from_message.h"
+#include "rpc/grpc_support.h"
+#include "rpc/limits.h"
+#include "rpc/to_message.h"
+
+namespace aster::rpc {
+namespace {
+
+using Calls = v1::Cluster::StubInterface;
+
+// A stream of bytes that takes longer is continued by another call.
+constexpr int64_t kStreamNs = 60 * kNsPerSecond;
+// To measure a round trip with.
+constexpr int kRoundTrips = 4;
+
+class GrpcClient final : public ControlClient {
+ public:
+  explicit GrpcClient(std::unique_ptr<ClientChannel> channel) : channel_(std::move(channel)) {}
+
+  Result<cluster::JoinReply> Join(const cluster::JoinRequest& request,
+                                  int64_t timeout_ns) override {
+    v1::JoinRequest message;
+    ToMessage(request, &message);
+    return Call<v1::JoinReply>(&Calls::Join, message, timeout_ns);
+  }
+
+  Result<Gossip> Exchange(const Gossip& gossip, int64_t timeout_ns) override {
+    v1::Gossip message;
+    ToMessage(gossip, &message);
+    return Call<v1::Gossip>(&Calls::Exchange, message, timeout_ns);
+  }
+
+  Result<cluster::Description> Describe(int64_t timeout_ns) override {
+    return Call<v1::Description>(&Calls::Describe, v1::DescribeRequest(), timeout_ns);
+  }
+
+  Result<cluster::NodeStatus> GetStatus(int64_t timeout_ns) override {
+    return Call<v1::NodeStatus>(&Calls::GetStatus, v1::GetStatusRequest(), timeout_ns);
+  }
+
+  Result<LinkMeasurement> Measure(uint64_t bytes, int64_t timeout_ns) override;
+  Result<ModelManifest> FetchManifest(const Hash128& fingerprint) override;
+  Status FetchTensor(const Hash128& fingerprint, std::string_view tensor, uint64_t offset,
+                     const ByteSink& sink) override;
+
+ private:
+  int64_t DeadlineNs(int64_t timeout_ns) const {
+    return channel_->clock().NowNs() + std::clamp<int64_t>(timeout_ns, 0, kMaxCallNs);
+  }
+  int64_t LeftNs(int64_t deadline_ns) const { return deadline_ns - channel_->clock().NowNs(); }
+
+  template <typename Reply, typename Request>
+  auto Call(grpc::Status (Calls::*method)(grpc::ClientContext*, const Request&, Reply*),
+            const Request& request, int64_t timeout_ns) const
+      -> decltype(FromMessage(std::declval<Reply>())) {
+    const int64_t deadline_ns = DeadlineNs(timeout_ns);
+    const std::shared_ptr<grpc::Channel> channel = TRY(channel_->Get(deadline_ns));
+    grpc::ClientContext context;
+    context.set_deadline(DeadlineIn(LeftNs(deadline_ns)));
+    Reply reply;
+    const grpc::Status status = (*v1::Cluster::NewStub(channel).*method)(&context, request, &reply);
+    if (!status.ok()) return channel_->Explain(channel, status);
+    return FromMessage(reply).In(channel_->address());
+  }
+
+  // take(message) of each; its error ends the call. The status is gRPC's at the end.
+  template <typename Message, typename Request, typename Take>
+  Result<grpc::Status> Stream(const std::shared_ptr<grpc::Channel>& channel,
+                              std::unique_ptr<grpc::ClientAsyncReaderInterface<Message>> (
+                                  Calls::*method)(grpc::ClientContext*, const Request&,
+                                                  grpc::CompletionQueue*),
+                              const Request& request, int64_t timeout_ns, const Take& take) const {
+    const auto calls = v1::Cluster::NewStub(channel);
+    CallStream<Message> stream(timeout_ns, kSilenceNs,
+                               [&](grpc::ClientContext* context, grpc::CompletionQueue* queue) {
+                                 return (*calls.*method)(context, request, queue);
+                               });
+    Message message;
+    while (stream.Next(&message)) TRY(take(message));
+    const grpc::Status& status = stream.Finish();
+    if (!stream.was_silent()) return status;
+    return Error(Code::kDeadlineExceeded,
+                 fmt::format("{}: nothing came for {} seconds: is the machine on, and reachable "
+                             "from here?",
+                             channel_->address(), kSilenceNs / kNsPerSecond));
+  }
+
+  // As many bytes as asked for; how long it took.
+  Result<int64_t> MeasureOnce(uint64_t bytes, int64_t deadline_ns) const;
+
+  const std::unique_ptr<ClientChannel> channel_;
+};
+
+Result<int64_t> GrpcClient::MeasureOnce(uint64_t bytes, int64_t deadline_ns) const {
+  const std::shared_ptr<grpc::Channel> channel = TRY(channel_->Get(deadline_ns));
+  v1::MeasureRequest request;
+  request.set_bytes(bytes);
+  const int64_t begin_ns = channel_->clock().NowNs();
+  uint64_t left = bytes;
+  const grpc::Status status = TRY(Stream(channel, &Calls::PrepareAsyncMeasure, request,
+                                         deadline_ns - begin_ns, [&](const v1::Piece& piece) {
+                                           left -= std::min<uint64_t>(left, piece.data().size());
+                                           return Ok();
+                                         }));
+  if (!status.ok()) return channel_->Explain(channel, status);
+  if (left > 0)
+    return DataLoss(fmt::format("{}: fewer bytes came than asked for", channel_->address()));
+  return channel_->clock().NowNs() - begin_ns;
+}
+
+Result<LinkMeasurement> GrpcClient::Measure(uint64_t bytes, int64_t timeout_ns) {
+  const int64_t deadline_ns = DeadlineNs(timeout_ns);
+  TRY(MeasureOnce(0, deadline_ns));  // connects
+  int64_t round_trip_ns = kNeverNs;
+  for (int i = 0; i < kRoundTrips; ++i)
+    round_trip_ns = std::min(round_trip_ns, TRY(MeasureOnce(0, deadline_ns)));
+  LinkMeasurement link{.round_trip_ns = static_cast<uint64_t>(round_trip_ns), .bytes_per_s = 0};
+  if (bytes == 0) return link;
+  const int64_t bytes_ns =
+      std::max<int64_t>(TRY(MeasureOnce(bytes, deadline_ns)) - round_trip_ns, kNsPerUs);
+  link.bytes_per_s = static_cast<double>(bytes) * kNsPerSecond / static_cast<double>(bytes_ns);
+  return link;
+}
+
+Result<ModelManifest> GrpcClient::FetchManifest(const Hash128& fingerprint) {
+  const int64_t deadline_ns = DeadlineNs(kMaxCallNs);
+  const std::shared_ptr<grpc::Channel> channel = TRY(channel_->Get(DeadlineNs(kCallNs)));
+  v1::FetchManifestRequest request;
+  ToMessage(fingerprint, request.mutable_fingerprint());
+  ManifestReader reader(fingerprint);
+  const grpc::Status status = TRY(Stream(
+      channel, &Calls::PrepareAsyncFetchManifest, request, LeftNs(deadline_ns),
+      [&](const v1::ManifestPart& part) { return reader.Add(part).In(channel_->address()); }));
+  if (!status.ok()) return channel_->Explain(channel, status);
+  return reader.Finish().In(channel_->address());
+}
+
+Status GrpcClient::FetchTensor(const Hash128& fingerprint, std::string_view tensor, uint64_t offset,
+                               const ByteSink& sink) {
+  v1::FetchTensorRequest request;
+  ToMessage(fingerprint, request.mutable_fingerprint());
+  request.set_tensor(std::string(tensor));
+  request.set_offset(offset);
+  for (;;) {
+    const std::shared_ptr<grpc::Channel> channel = TRY(channel_->Get(DeadlineNs(kCallNs)));
+    const uint64_t begin = request.offset();
+    const grpc::Status status =
+        TRY(Stream(channel, &Calls::PrepareAsyncFetchTensor, request, kStreamNs,
+                   [&](const v1::Piece& piece) -> Status {
+                     TRY(sink(AsBytes(piece.data())));
+                     request.set_offset(request.offset() + piece.data().size());
+                     return Ok();
+                   }));
+    if (status.ok()) return Ok();
+    const bool goes_on =
+        status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED && request.offset() > begin;
+    if (!goes_on) return channel_->Explain(channel, status);
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ControlClient>> ControlClient::Make(ControlClientOptions options) {
+  return std::make_unique<GrpcClient>(TRY(ClientChannel::Make(std::move(options))));
+}
+
+}  // namespace aster::rpc

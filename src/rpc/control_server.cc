@@ -1,0 +1,277 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "rpc/control_server.h"
+
+#include <aster/cluster/v1/control.grpc.pb.h>
+#include <fmt/format.h>
+#include <grpc/grpc_security.h>
+#include <grpcpp/resource_quota.h>
+#include <grpcpp/security/auth_metadata_processor.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "net/certificate.h"
+#include "net/socket.h"
+#include "rpc/call_slots.h"
+#include "rpc/from_message.h"
+#include "rpc/grpc_support.h"
+#include "rpc/limits.h"
+#include "rpc/to_message.h"
+
+namespace aster::rpc {
+namespace {
+
+constexpr std::string_view kJoinPath = "/aster.cluster.v1.Cluster/Join";
+
+// Whose certificate the connection has shown, which TLS has checked; nobody: none was shown.
+Result<std::optional<NodeId>> CallerOf(const grpc::AuthContext& context) {
+  const auto shown = context.FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
+  if (shown.empty()) return std::optional<NodeId>();
+  return std::optional(
+      TRY(net::NodeIdOfCertificate(std::string_view(shown.front().data(), shown.front().size()))));
+}
+
+// Decides about each call before anything but its name was read: who shows no certificate may call
+// Join alone.
+class Gatekeeper final : public grpc::AuthMetadataProcessor {
+ public:
+  explicit Gatekeeper(ControlService& service) : service_(service) {}
+
+  bool IsBlocking() const override { return false; }
+
+  grpc::Status Process(const InputMetadata& metadata, grpc::AuthContext* context,
+                       OutputMetadata* /*consumed*/, OutputMetadata* /*response*/) override {
+    const auto path = metadata.find(":path");
+    if (path != metadata.end() &&
+        std::string_view(path->second.data(), path->second.size()) == kJoinPath) {
+      return grpc::Status::OK;
+    }
+    return ToGrpc(CheckCaller(*context));
+  }
+
+ private:
+  Status CheckCaller(const grpc::AuthContext& context) {
+    const std::optional<NodeId> caller = TRY(CallerOf(context));
+    if (caller.has_value()) return service_.Admit(*caller);
+    return Error(Code::kUnauthenticated,
+                 "no certificate of this cluster was shown: join it first, with aster cluster "
+                 "join");
+  }
+
+  ControlService& service_;
+};
+
+// Calls with a deadline that is not too far away, and not too many of them.
+class Calls final : public v1::Cluster::Service {
+ public:
+  explicit Calls(ControlService& service) : service_(service) {}
+
+  grpc::Status Join(grpc::ServerContext* context, const v1::JoinRequest* request,
+                    v1::JoinReply* reply) override {
+    return Answer(*context, [&](const NodeId& /*from*/) -> Status {
+      ToMessage(TRY(service_.Join(TRY(FromMessage(*request)))), reply);
+      return Ok();
+    });
+  }
+
+  grpc::Status Exchange(grpc::ServerContext* context, const v1::Gossip* request,
+                        v1::Gossip* reply) override {
+    return Answer(*context, [&](const NodeId& from) -> Status {
+      ToMessage(TRY(service_.Exchange(from, TRY(FromMessage(*request)))), reply);
+      return Ok();
+    });
+  }
+
+  grpc::Status Describe(grpc::ServerContext* context, const v1::DescribeRequest* /*request*/,
+                        v1::Description* reply) override {
+    return Answer(*context, [&](const NodeId& /*from*/) -> Status {
+      ToMessage(TRY(service_.Describe()), reply);
+      return Ok();
+    });
+  }
+
+  grpc::Status GetStatus(grpc::ServerContext* context, const v1::GetStatusRequest* /*request*/,
+                         v1::NodeStatus* reply) override {
+    return Answer(*context, [&](const NodeId& /*from*/) -> Status {
+      ToMessage(TRY(service_.GetStatus()), reply);
+      return Ok();
+    });
+  }
+
+  grpc::Status Measure(grpc::ServerContext* context, const v1::MeasureRequest* request,
+                       grpc::ServerWriter<v1::Piece>* writer) override {
+    return Answer(*context, [&](const NodeId& /*from*/) -> Status {
+      if (request->bytes() > kMaxMeasuredBytes) {
+        return InvalidArgument(fmt::format("{} bytes to measure with: at most {} are possible",
+                                           request->bytes(), kMaxMeasuredBytes));
+      }
+      v1::Piece piece;
+      for (uint64_t left = request->bytes(); left > 0; left -= piece.data().size()) {
+        piece.mutable_data()->resize(std::min<uint64_t>(left, kPieceBytes));
+        TRY(Write(*writer, piece));
+      }
+      return Ok();
+    });
+  }
+
+  grpc::Status FetchManifest(grpc::ServerContext* context, const v1::FetchManifestRequest* request,
+                             grpc::ServerWriter<v1::ManifestPart>* writer) override {
+    return Answer(*context, [&](const NodeId& /*from*/) -> Status {
+      return ToParts(TRY(service_.FetchManifest(FromMessage(request->fingerprint()))),
+                     [&](const v1::ManifestPart& part) { return Write(*writer, part); });
+    });
+  }
+
+  grpc::Status FetchTensor(grpc::ServerContext* context, const v1::FetchTensorRequest* request,
+                           grpc::ServerWriter<v1::Piece>* writer) override {
+    return Answer(*context, [&](const NodeId& /*from*/) -> Status {
+      if (request->tensor().size() > kMaxTensorNameBytes)
+        return InvalidArgument("a tensor's name that is longer than one can be");
+      v1::Piece piece;
+      return service_.FetchTensor(FromMessage(request->fingerprint()), request->tensor(),
+                                  request->offset(), [&](Bytes bytes) -> Status {
+                                    while (!bytes.empty()) {
+                                      const Bytes next =
+                                          bytes.first(std::min(bytes.size(), kPieceBytes));
+                                      piece.set_data(next.data(), next.size());
+                                      TRY(Write(*writer, piece));
+                                      bytes = bytes.subspan(next.size());
+                                    }
+                                    return Ok();
+                                  });
+    });
+  }
+
+ private:
+  template <typename Message>
+  static Status Write(grpc::ServerWriter<Message>& writer, const Message& message) {
+    // Waits for the caller to take it, until the call's deadline at most.
+    if (writer.Write(message)) return Ok();
+    return Error(Code::kCancelled, "the caller is gone, or its deadline has passed");
+  }
+
+  template <typename Do>
+  grpc::Status Answer(grpc::ServerContext& context, const Do& answer) {
+    return ToGrpc([&]() -> Status {
+      const int64_t left_ns = LeftUntil(context.raw_deadline());
+      if (left_ns > kMaxCallNs) {
+        return InvalidArgument(fmt::format("a call needs a deadline, at most {} seconds away",
+                                           kMaxCallNs / kNsPerSecond));
+      }
+      const NodeId from = TRY(CallerOf(*context.auth_context())).value_or(NodeId());
+      const CallSlots::Slot slot = TRY(slots_.Take(from));
+      return answer(from);
+    }());
+  }
+
+  ControlService& service_;
+  CallSlots slots_;
+};
+
+class GrpcServer final : public ControlServer {
+ public:
+  explicit GrpcServer(ControlService& service) : service_(service), calls_(service) {}
+  ~GrpcServer() override {
+    // Without waiting for calls to end by themselves: they are cancelled.
+    if (server_ != nullptr) server_->Shutdown(gpr_inf_past(GPR_CLOCK_MONOTONIC));
+  }
+
+  const std::vector<std::string>& addresses() const override { return addresses_; }
+
+  Status Begin(const ControlServerOptions& options);
+
+ private:
+  static std::vector<std::string> ListenAll(grpc::ServerBuilder& builder);
+
+  ControlService& service_;
+  Calls calls_;
+  std::vector<std::string> addresses_;
+  std::unique_ptr<grpc::Server> server_;  // last: uses the others
+};
+
+std::shared_ptr<grpc::ServerCredentials> MakeCredentials(const cluster::Identity& identity,
+                                                         ControlService& service) {
+  // TLS 1.3 where both sides have it, which our nodes do; 1.2 at least.
+  grpc::SslServerCredentialsOptions options(GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY);
+  options.pem_root_certs = identity.ca_certificate;
+  options.pem_key_cert_pairs.push_back(
+      {.private_key = identity.key, .cert_chain = identity.certificate});
+  auto credentials = grpc::SslServerCredentials(options);
+  credentials->SetAuthMetadataProcessor(std::make_shared<Gatekeeper>(service));
+  return credentials;
+}
+
+void Bound(grpc::ServerBuilder& builder) {
+  grpc::ResourceQuota quota("control plane");
+  quota.Resize(kMaxBufferedBytes);
+  quota.SetMaxThreads(kMaxThreads);
+  builder.SetResourceQuota(quota);
+  builder.SetMaxReceiveMessageSize(static_cast<int>(kMaxRequestBytes));
+  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 2);
+  // Two nodes at one port would each get some of the calls.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxThreads);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 5000);
+  // Connections: silent ones end, broken ones are found.
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, 60000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000);
+  // Small messages that grow when they are unpacked are not for us.
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
+}
+
+Error CannotListen(const std::string& address, const net::Endpoint& endpoint) {
+  // gRPC does not tell why, but it happens to others too.
+  const Result<net::Socket> again = net::Listen(endpoint);
+  return Error(Code::kUnavailable, fmt::format("cannot listen at {}: {}", address,
+                                               again.ok() ? "try again" : again.error().message()));
+}
+
+Status GrpcServer::Begin(const ControlServerOptions& options) {
+  grpc::ServerBuilder builder;
+  Bound(builder);
+  const auto credentials = MakeCredentials(options.identity, service_);
+  std::vector<net::Endpoint> endpoints;
+  for (const std::string& address : options.listen) {
+    // The first address of a name, as others reach it.
+    const net::HostPort host_port = TRY(net::ParseHostPort(address));
+    endpoints.push_back(TRY(net::Resolve(host_port)).front());
+  }
+  std::vector<int> ports(endpoints.size());
+  for (size_t i = 0; i < endpoints.size(); ++i)
+    builder.AddListeningPort(endpoints[i].ToText(), credentials, &ports[i]);
+  builder.RegisterService(&calls_);
+  server_ = builder.BuildAndStart();
+  for (size_t i = 0; i < endpoints.size(); ++i) {
+    if (server_ == nullptr && ports[i] == 0) return CannotListen(options.listen[i], endpoints[i]);
+    cluster::HostPort real = TRY(cluster::ParseHostPort(options.listen[i]));
+    real.port = static_cast<uint16_t>(ports[i]);
+    addresses_.push_back(real.ToText());
+  }
+  if (server_ == nullptr)
+    return Error(Code::kInternal, "the control plane cannot start: is the node's key damaged?");
+  return Ok();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ControlServer>> ControlServer::Start(ControlServerOptions options,
+                                                            ControlService& service) {
+  SendGrpcLogToOurs();
+  if (options.listen.empty()) return InvalidArgument("no address to listen at");
+  auto server = std::make_unique<GrpcServer>(service);
+  TRY(server->Begin(options));
+  return std::unique_ptr<ControlServer>(std::move(server));
+}
+
+}  // namespace aster::rpc

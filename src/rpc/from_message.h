@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// From protobuf's messages, which anybody may have sent, to our values: an error where a message
+// cannot be one. Must not know how messages travel.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "rpc/limits.h"
+#include "rpc/to_message.h"
+
+namespace aster::rpc {
+
+Hash128 FromMessage(const v1::Hash& message);
+Result<cluster::JoinRequest> FromMessage(const v1::JoinRequest& message);
+Result<cluster::JoinReply> FromMessage(const v1::JoinReply& message);
+Result<Gossip> FromMessage(const v1::Gossip& message);
+Result<cluster::Description> FromMessage(const v1::Description& message);
+Result<cluster::NodeStatus> FromMessage(const v1::NodeStatus& message);
+
+// Puts a manifest together. Memory grows with what has come, not with what was announced. Not for
+// concurrent use.
+class ManifestReader {
+ public:
+  explicit ManifestReader(const Hash128& fingerprint) { manifest_.fingerprint = fingerprint; }
+
+  Status Add(const v1::ManifestPart& part);
+  // Once; an error where something is missing.
+  Result<ModelManifest> Finish();
+
+ private:
+  Status BeginFile(const v1::ManifestPart& part);
+  Status CheckFileIsWhole() const;
+
+  ModelManifest manifest_;
+  uint64_t header_bytes_ = 0;   // that the last file announced
+  uint64_t content_count_ = 0;  // likewise
+  // That may still be announced.
+  uint64_t header_bytes_left_ = kMaxHeaderBytes;
+  uint64_t contents_left_ = kMaxContents;
+};
+
+}  // namespace aster::rpc

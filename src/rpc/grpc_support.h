@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What both sides of gRPC's calls need: errors and deadlines as gRPC has them, and silence. For the
+// .cc files of this folder. Must not know what is called.
+#pragma once
+
+#include <grpc/support/time.h>
+#include <grpcpp/support/status.h>
+
+#include <cstdint>
+
+#include "base/result.h"
+
+namespace aster::rpc {
+
+grpc::Status ToGrpc(const Error& error);
+grpc::Status ToGrpc(const Status& status);
+// Of a status that is not OK. Its text, which may be anybody's, is made fit to be shown.
+Error FromGrpc(const grpc::Status& status);
+
+gpr_timespec DeadlineIn(int64_t duration_ns);
+// Until the deadline; kNeverNs where there is none.
+int64_t LeftUntil(gpr_timespec deadline);
+
+// gRPC writes what happens to connections to standard error; from now on it goes to our log, for
+// those who debug.
+void SendGrpcLogToOurs();
+
+}  // namespace aster::rpc

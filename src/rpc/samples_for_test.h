@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Values with something in every field. Must not know how they travel.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "rpc/control_service.h"
+
+namespace aster::rpc {
+
+inline cluster::Member SampleMember(uint64_t number = 1) {
+  return {.node = {{.low = number, .high = 7}},
+          .name = "desk-" + std::to_string(number),
+          .control_addresses = {"192.168.1.2:7424", "[fe80::1]:7424"},
+          .data_addresses = {"192.168.1.2:7425"},
+          .incarnation = 3,
+          .heartbeat = 99,
+          .state = cluster::MemberState::kSuspect,
+          .description_version = 5};
+}
+
+inline Gossip SampleGossip() {
+  return {.members = {SampleMember(1), SampleMember(2)},
+          .revocations_serial = 4,
+          .revocations = "a list\nof lines\n"};
+}
+
+inline cluster::Description SampleDescription() {
+  cluster::HeldModel model{.fingerprint = {.low = 1, .high = 2},
+                           .name = "Gute Wörter 7B",
+                           .architecture = "llama",
+                           .layer_count = 32,
+                           .layers = {{.begin = 0, .end = 8}, {.begin = 16, .end = 32}},
+                           .embedding = true,
+                           .head = false,
+                           .tensor_bytes = 1234567890123};
+  return {.node = {{.low = 5, .high = 6}},
+          .name = "desk",
+          .version = "0.1.0",
+          .arithmetic = 3,
+          .core_count = 16,
+          .instruction_set = "avx512",
+          .memory_bytes = 60 << 20,
+          .memory_total_bytes = 64 << 20,
+          .multiply_flops_per_s = 1.5e12,
+          .memory_bytes_per_s = 2.5e10,
+          .models = {model, cluster::HeldModel()}};
+}
+
+inline cluster::NodeStatus SampleStatus() {
+  cluster::SliceStatus slice{.route = 1,
+                             .model = "m",
+                             .fingerprint = {.low = 3, .high = 4},
+                             .layers = {.begin = 2, .end = 9},
+                             .embedding = true,
+                             .head = true,
+                             .is_ready = true,
+                             .done_bytes = 5,
+                             .total_bytes = 6,
+                             .weight_bytes = 7,
+                             .kv_held_bytes = 8,
+                             .kv_budget_bytes = 9,
+                             .sequences = 10,
+                             .queued_frames = 11,
+                             .frames = 12,
+                             .tokens = 13,
+                             .queue_ns = 14,
+                             .compute_ns = 15,
+                             .bytes_out = 16};
+  cluster::LinkStatus link{.peer = {{.low = 1, .high = 0}},
+                           .is_up = true,
+                           .round_trip_ns = 70'000,
+                           .bytes_per_s = 1e9,
+                           .sent_bytes = 1,
+                           .received_bytes = 2};
+  return {.node = {{.low = 5, .high = 6}},
+          .name = "desk",
+          .uptime_ms = 77,
+          .memory_used_bytes = 78,
+          .slices = {slice},
+          .links = {link},
+          .members = {SampleMember(5), SampleMember(6)}};
+}
+
+inline cluster::JoinRequest SampleJoinRequest() {
+  return {.invitation = "K7QMP",
+          .name = "laptop",
+          .certificate_request = "-----BEGIN",
+          .proof = std::string("\xff\x00 any bytes", 12)};
+}
+
+inline cluster::JoinReply SampleJoinReply() {
+  return {.cluster_name = "home",
+          .ca_certificate = "pem 1",
+          .certificate = "pem 2",
+          .revocations = "serial 0\n",
+          .proof = "\xfe\xff"};
+}
+
+}  // namespace aster::rpc

@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "rpc/to_message.h"
+
+#include <aster/cluster/v1/control.pb.h>
+
+#include <algorithm>
+#include <span>
+
+#include "base/utf8.h"
+#include "rpc/limits.h"
+
+namespace aster::rpc {
+namespace {
+
+std::string Shown(std::string_view text) {
+  std::string shown = ForDisplay(text);
+  if (shown.size() > kMaxTextBytes)
+    shown.resize(ValidUtf8Prefix(std::string_view(shown).substr(0, kMaxTextBytes)));
+  return shown;
+}
+
+void Fill(const cluster::Member& member, v1::Member* message) {
+  ToMessage(member.node.value, message->mutable_node());
+  message->set_name(member.name);
+  for (const std::string& address : member.control_addresses)
+    message->add_control_addresses(address);
+  for (const std::string& address : member.data_addresses) message->add_data_addresses(address);
+  message->set_incarnation(member.incarnation);
+  message->set_heartbeat(member.heartbeat);
+  message->set_state(static_cast<v1::Member::State>(member.state));
+  message->set_description_version(member.description_version);
+}
+
+void Fill(const cluster::LayerRange& range, v1::LayerRange* message) {
+  message->set_begin(range.begin);
+  message->set_end(range.end);
+}
+
+void Fill(const cluster::HeldModel& model, v1::HeldModel* message) {
+  ToMessage(model.fingerprint, message->mutable_fingerprint());
+  message->set_name(Shown(model.name));
+  message->set_architecture(Shown(model.architecture));
+  message->set_layer_count(model.layer_count);
+  for (const cluster::LayerRange& range : model.layers) Fill(range, message->add_layers());
+  message->set_embedding(model.embedding);
+  message->set_head(model.head);
+  message->set_tensor_bytes(model.tensor_bytes);
+}
+
+void Fill(const cluster::SliceStatus& slice, v1::SliceStatus* message) {
+  message->set_route(slice.route);
+  message->set_model(Shown(slice.model));
+  ToMessage(slice.fingerprint, message->mutable_fingerprint());
+  Fill(slice.layers, message->mutable_layers());
+  message->set_embedding(slice.embedding);
+  message->set_head(slice.head);
+  message->set_is_ready(slice.is_ready);
+  message->set_done_bytes(slice.done_bytes);
+  message->set_total_bytes(slice.total_bytes);
+  message->set_weight_bytes(slice.weight_bytes);
+  message->set_kv_held_bytes(slice.kv_held_bytes);
+  message->set_kv_budget_bytes(slice.kv_budget_bytes);
+  message->set_sequences(slice.sequences);
+  message->set_queued_frames(slice.queued_frames);
+  message->set_frames(slice.frames);
+  message->set_tokens(slice.tokens);
+  message->set_queue_ns(slice.queue_ns);
+  message->set_compute_ns(slice.compute_ns);
+  message->set_bytes_out(slice.bytes_out);
+}
+
+void Fill(const cluster::LinkStatus& link, v1::LinkStatus* message) {
+  ToMessage(link.peer.value, message->mutable_peer());
+  message->set_is_up(link.is_up);
+  message->set_round_trip_ns(link.round_trip_ns);
+  message->set_bytes_per_s(link.bytes_per_s);
+  message->set_sent_bytes(link.sent_bytes);
+  message->set_received_bytes(link.received_bytes);
+}
+
+}  // namespace
+
+void ToMessage(const Hash128& hash, v1::Hash* message) {
+  message->set_low(hash.low);
+  message->set_high(hash.high);
+}
+
+void ToMessage(const cluster::JoinRequest& request, v1::JoinRequest* message) {
+  message->set_invitation(request.invitation);
+  message->set_name(request.name);
+  message->set_certificate_request(request.certificate_request);
+  message->set_proof(request.proof);
+}
+
+void ToMessage(const cluster::JoinReply& reply, v1::JoinReply* message) {
+  message->set_cluster_name(reply.cluster_name);
+  message->set_ca_certificate(reply.ca_certificate);
+  message->set_certificate(reply.certificate);
+  message->set_revocations(reply.revocations);
+  message->set_proof(reply.proof);
+}
+
+void ToMessage(const Gossip& gossip, v1::Gossip* message) {
+  for (const cluster::Member& member : gossip.members) Fill(member, message->add_members());
+  message->set_revocations_serial(gossip.revocations_serial);
+  message->set_revocations(gossip.revocations);
+}
+
+void ToMessage(const cluster::Description& description, v1::Description* message) {
+  ToMessage(description.node.value, message->mutable_node());
+  message->set_name(description.name);
+  message->set_version(Shown(description.version));
+  message->set_arithmetic(description.arithmetic);
+  message->set_core_count(description.core_count);
+  message->set_instruction_set(Shown(description.instruction_set));
+  message->set_memory_bytes(description.memory_bytes);
+  message->set_memory_total_bytes(description.memory_total_bytes);
+  message->set_multiply_flops_per_s(description.multiply_flops_per_s);
+  message->set_memory_bytes_per_s(description.memory_bytes_per_s);
+  for (const cluster::HeldModel& model : description.models) Fill(model, message->add_models());
+}
+
+void ToMessage(const cluster::NodeStatus& status, v1::NodeStatus* message) {
+  ToMessage(status.node.value, message->mutable_node());
+  message->set_name(status.name);
+  message->set_uptime_ms(status.uptime_ms);
+  message->set_memory_used_bytes(status.memory_used_bytes);
+  for (const cluster::SliceStatus& slice : status.slices) Fill(slice, message->add_slices());
+  for (const cluster::LinkStatus& link : status.links) Fill(link, message->add_links());
+  for (const cluster::Member& member : status.members) Fill(member, message->add_members());
+}
+
+Status ToParts(const ModelManifest& manifest,
+               const std::function<Status(const v1::ManifestPart& part)>& send) {
+  constexpr size_t kContentsPerPart = kPieceBytes / sizeof(Hash128);
+  for (const FileManifest& file : manifest.files) {
+    v1::ManifestPart part;
+    part.set_name(file.name);
+    part.set_file_bytes(file.file_bytes);
+    part.set_header_bytes(file.header.size());
+    part.set_content_count(static_cast<uint32_t>(file.contents.size()));
+    TRY(send(part));
+    for (Bytes left = file.header; !left.empty();) {
+      const Bytes piece = left.first(std::min(left.size(), kPieceBytes));
+      part.Clear();
+      part.set_header(piece.data(), piece.size());
+      TRY(send(part));
+      left = left.subspan(piece.size());
+    }
+    for (std::span<const Hash128> left = file.contents; !left.empty();) {
+      const auto piece = left.first(std::min(left.size(), kContentsPerPart));
+      part.Clear();
+      part.set_contents(piece.data(), piece.size_bytes());
+      TRY(send(part));
+      left = left.subspan(piece.size());
+    }
+  }
+  return Ok();
+}
+
+}  // namespace aster::rpc

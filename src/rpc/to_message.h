@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// From our values to protobuf's messages. Must not know how messages travel.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "base/result.h"
+#include "rpc/control_service.h"
+
+namespace aster::cluster::v1 {
+class Description;
+class Gossip;
+class Hash;
+class JoinReply;
+class JoinRequest;
+class ManifestPart;
+class NodeStatus;
+}  // namespace aster::cluster::v1
+
+namespace aster::rpc {
+
+namespace v1 = cluster::v1;
+
+// Each fills an empty message. Names for people are made fit to be shown, and short.
+void ToMessage(const Hash128& hash, v1::Hash* message);
+void ToMessage(const cluster::JoinRequest& request, v1::JoinRequest* message);
+void ToMessage(const cluster::JoinReply& reply, v1::JoinReply* message);
+void ToMessage(const Gossip& gossip, v1::Gossip* message);
+void ToMessage(const cluster::Description& description, v1::Description* message);
+void ToMessage(const cluster::NodeStatus& status, v1::NodeStatus* message);
+
+// Hands the manifest on in parts of at most kPieceBytes and a little.
+Status ToParts(const ModelManifest& manifest,
+               const std::function<Status(const v1::ManifestPart& part)>& send);
+
+}  // namespace aster::rpc
