@@ -1,6 +1,29 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
+#include <pthread.h>
+
+#include <cstddef>
+
 #include "cli/commands.h"
 
-int main(int argc, char** argv) { return aster::cli::Main(argc, argv); }
+namespace {
+
+// Of the usual 8 MiB the system makes at least one huge page of 2 MiB present for every thread. In
+// nodes, whose memory is counted, threads take what they use: a few pages.
+void UseSmallStacks() {
+  constexpr size_t kStackBytes = size_t{1} << 20;
+  pthread_attr_t attributes;
+  if (pthread_getattr_default_np(&attributes) != 0) return;
+  if (pthread_attr_setstacksize(&attributes, kStackBytes) == 0) {
+    pthread_setattr_default_np(&attributes);
+  }
+  pthread_attr_destroy(&attributes);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  UseSmallStacks();
+  return aster::cli::Main(argc, argv);
+}

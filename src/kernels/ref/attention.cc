@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
 
 #include "kernels/ops.h"
 #include "kernels/ref/math.h"
@@ -199,7 +200,10 @@ void AttendPage(const PageLayout& layout, const std::array<Row, kPagePositions>&
 template <typename Use>
 void ForEachResult(const AttentionJob& job, Use use) {
   const PageLayout& layout = *job.layout;
-  static thread_local std::array<Row, kPagePositions> rows;
+  // 2 MiB, for threads that come here only: what is thread_local itself, every thread has.
+  static thread_local const auto rows_of_thread =
+      std::make_unique<std::array<Row, kPagePositions>>();
+  std::array<Row, kPagePositions>& rows = *rows_of_thread;
   for (size_t i = 0; i < job.page_count; ++i) {
     const int64_t start = (job.first_page + static_cast<int64_t>(i)) * kPagePositions;
     bool read = false;
