@@ -92,6 +92,29 @@ Hash128 ContentHashOf(Bytes data) {
   return HashOfHashes(hashes);
 }
 
+void ContentHasher::Add(Bytes piece) {
+  while (!piece.empty()) {
+    const Bytes now = piece.first(std::min(piece.size(), kHashChunkBytes - chunk_bytes_));
+    chunk_.Add(now);
+    chunk_bytes_ += now.size();
+    if (chunk_bytes_ == kHashChunkBytes) EndChunk();
+    piece = piece.subspan(now.size());
+  }
+}
+
+void ContentHasher::EndChunk() {
+  const Hash128 hash = chunk_.Digest();
+  chunk_hashes_.AddValue(hash.low);
+  chunk_hashes_.AddValue(hash.high);
+  chunk_ = Hasher();
+  chunk_bytes_ = 0;
+}
+
+Hash128 ContentHasher::Finish() {
+  if (chunk_bytes_ > 0) EndChunk();
+  return chunk_hashes_.Digest();
+}
+
 Result<std::vector<Hash128>> HashTensors(const File& file, ThreadPool& pool,
                                          const HashingOptions& options) {
   for (const Tensor& tensor : file.tensors()) {

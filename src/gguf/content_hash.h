@@ -41,4 +41,19 @@ Result<std::vector<Hash128>> HashTensors(const File& file, ThreadPool& pool,
 // The content hash of one tensor's bytes, by the calling thread alone.
 Hash128 ContentHashOf(Bytes data);
 
+// The same of bytes that come piece by piece, of any size. Not for concurrent use.
+class ContentHasher {
+ public:
+  void Add(Bytes piece);
+  // Of all that was added; nothing may be added after it.
+  Hash128 Finish();
+
+ private:
+  void EndChunk();
+
+  Hasher chunk_;
+  size_t chunk_bytes_ = 0;
+  Hasher chunk_hashes_;
+};
+
 }  // namespace aster::gguf

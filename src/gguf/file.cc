@@ -89,7 +89,9 @@ Result<T> WithContext(Result<T> result, const Where& where) {
 // Reads a file's head, from the first byte to the last tensor's entry.
 class FileParser {
  public:
-  explicit FileParser(File& file) : file_(file), bytes_(file.bytes_), reader_(file.bytes_) {}
+  // `data` is that of the whole file, or empty where only places are asked for.
+  FileParser(File& file, Bytes data)
+      : file_(file), bytes_(file.bytes_), data_(data), reader_(file.bytes_) {}
 
   Status Parse() {
     TRY(ParseHeader());
@@ -98,6 +100,20 @@ class FileParser {
     TRY(ParseTensors());
     TRY(PlaceTensors());
     return IndexTensors();
+  }
+
+  Status IndexTensors() {
+    const std::vector<Tensor>& tensors = file_.tensors_;
+    std::vector<size_t>& by_name = file_.by_name_;
+    by_name.resize(tensors.size());
+    std::iota(by_name.begin(), by_name.end(), size_t{0});
+    std::sort(by_name.begin(), by_name.end(),
+              [&](size_t a, size_t b) { return tensors[a].name < tensors[b].name; });
+    const auto twin = std::adjacent_find(by_name.begin(), by_name.end(), [&](size_t a, size_t b) {
+      return tensors[a].name == tensors[b].name;
+    });
+    if (twin == by_name.end()) return Ok();
+    return DataLoss(fmt::format("the tensor {} is there twice", NameText(tensors[*twin].name)));
   }
 
  private:
@@ -119,7 +135,7 @@ class FileParser {
     return DataLoss(
         fmt::format("the header speaks of {} {}, more than fit in a file of {} bytes; the file is "
                     "damaged or was cut off",
-                    count, what, bytes_.size()));
+                    count, what, file_.size_bytes_));
   }
 
   Result<std::string_view> ReadString() {
@@ -243,14 +259,15 @@ class FileParser {
     const auto data_offset = CheckedRoundUp<uint64_t>(reader_.offset(), file_.alignment_);
     if (!data_offset) return DataLoss("general.alignment is absurdly large");
     file_.data_offset_ =
-        tensor_count_ == 0 ? std::min<uint64_t>(*data_offset, bytes_.size()) : *data_offset;
+        tensor_count_ == 0 ? std::min<uint64_t>(*data_offset, file_.size_bytes_) : *data_offset;
+    sizes_.reserve(file_.tensors_.size());
     for (Tensor& tensor : file_.tensors_) {
       TRY(WithContext(PlaceTensor(tensor), [&] { return "tensor " + NameText(tensor.name); }));
     }
     return CheckOverlaps();
   }
 
-  Status PlaceTensor(Tensor& tensor) const {
+  Status PlaceTensor(Tensor& tensor) {
     if (tensor.offset % file_.alignment_ != 0) {
       return DataLoss(fmt::format("its offset {} is not a multiple of the file's alignment, {}",
                                   tensor.offset, file_.alignment_));
@@ -262,58 +279,48 @@ class FileParser {
     }
     const auto begin = CheckedAdd(file_.data_offset_, tensor.offset);
     const auto end = begin ? CheckedAdd(*begin, size) : std::nullopt;
-    if (!end || *end > bytes_.size()) {
+    if (!end || *end > file_.size_bytes_) {
       return DataLoss(
           fmt::format("its {} bytes at offset {} of the data, which begins at byte {}, end behind "
                       "the end of the file ({} bytes); the file is incomplete or damaged, get it "
                       "again",
-                      size, tensor.offset, file_.data_offset_, bytes_.size()));
+                      size, tensor.offset, file_.data_offset_, file_.size_bytes_));
     }
     tensor.offset = *begin;
-    tensor.data = bytes_.subspan(*begin, size);
+    if (!data_.empty()) tensor.data = data_.subspan(*begin, size);
+    sizes_.push_back(size);
     return Ok();
   }
 
   Status CheckOverlaps() const {
-    std::vector<const Tensor*> by_offset;
-    by_offset.reserve(file_.tensors_.size());
-    for (const Tensor& tensor : file_.tensors_) by_offset.push_back(&tensor);
-    std::sort(by_offset.begin(), by_offset.end(), [](const Tensor* a, const Tensor* b) {
-      return std::pair(a->offset, a->data.size()) < std::pair(b->offset, b->data.size());
-    });
+    std::vector<size_t> by_offset(file_.tensors_.size());
+    std::iota(by_offset.begin(), by_offset.end(), size_t{0});
+    const auto offset_and_size = [&](size_t i) {
+      return std::pair(file_.tensors_[i].offset, sizes_[i]);
+    };
+    std::sort(by_offset.begin(), by_offset.end(),
+              [&](size_t a, size_t b) { return offset_and_size(a) < offset_and_size(b); });
     for (size_t i = 1; i < by_offset.size(); ++i) {
-      const Tensor& before = *by_offset[i - 1];
-      const Tensor& after = *by_offset[i];
-      if (before.offset + before.data.size() > after.offset) {
+      const Tensor& before = file_.tensors_[by_offset[i - 1]];
+      const uint64_t before_size = sizes_[by_offset[i - 1]];
+      const Tensor& after = file_.tensors_[by_offset[i]];
+      if (before.offset + before_size > after.offset) {
         return DataLoss(fmt::format(
             "the data of the tensors {} (byte {}, {} bytes) and {} (byte {}) overlap; the file is "
             "damaged, get it again",
-            NameText(before.name), before.offset, before.data.size(), NameText(after.name),
-            after.offset));
+            NameText(before.name), before.offset, before_size, NameText(after.name), after.offset));
       }
     }
     return Ok();
   }
 
-  Status IndexTensors() {
-    const std::vector<Tensor>& tensors = file_.tensors_;
-    std::vector<size_t>& by_name = file_.by_name_;
-    by_name.resize(tensors.size());
-    std::iota(by_name.begin(), by_name.end(), size_t{0});
-    std::sort(by_name.begin(), by_name.end(),
-              [&](size_t a, size_t b) { return tensors[a].name < tensors[b].name; });
-    const auto twin = std::adjacent_find(by_name.begin(), by_name.end(), [&](size_t a, size_t b) {
-      return tensors[a].name == tensors[b].name;
-    });
-    if (twin == by_name.end()) return Ok();
-    return DataLoss(fmt::format("the tensor {} is there twice", NameText(tensors[*twin].name)));
-  }
-
   File& file_;
-  const Bytes bytes_;
+  const Bytes bytes_;  // that begin with the head
+  const Bytes data_;
   ByteReader reader_;
   uint64_t tensor_count_ = 0;
   uint64_t value_count_ = 0;
+  std::vector<uint64_t> sizes_;  // of the tensors' data
 };
 
 std::string ShapeText(const Tensor& tensor) {
@@ -330,7 +337,37 @@ Result<File> File::Open(const std::string& path) {
 Result<File> File::Parse(Bytes bytes) {
   File file;
   file.bytes_ = bytes;
-  TRY(FileParser(file).Parse());
+  file.size_bytes_ = bytes.size();
+  TRY(FileParser(file, bytes).Parse());
+  return file;
+}
+
+Result<File> File::ParseOwnHead(std::vector<uint8_t> head, uint64_t size_bytes, Bytes data) {
+  File file;
+  file.head_ = std::move(head);
+  file.bytes_ = file.head_;
+  file.size_bytes_ = size_bytes;
+  TRY(FileParser(file, data).Parse());
+  return file;
+}
+
+Result<File> File::ParseHead(std::vector<uint8_t> head, uint64_t size_bytes) {
+  return ParseOwnHead(std::move(head), size_bytes, {});
+}
+
+Result<File> File::OpenPartial(std::vector<uint8_t> head, const std::string& data_path,
+                               FunctionRef<bool(size_t tensor_index)> is_there) {
+  MappedFile mapped = TRY(MappedFile::Open(data_path));
+  File file =
+      TRY(ParseOwnHead(std::move(head), mapped.bytes().size(), mapped.bytes()).In(data_path));
+  file.mapped_ = std::move(mapped);
+  std::vector<Tensor> there;
+  for (size_t i = 0; i < file.tensors_.size(); ++i) {
+    if (is_there(i)) there.push_back(file.tensors_[i]);
+  }
+  file.tensors_ = std::move(there);
+  file.by_name_.clear();
+  TRY(FileParser(file, {}).IndexTensors());
   return file;
 }
 

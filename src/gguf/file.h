@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/function_ref.h"
 #include "base/mapped_file.h"
 #include "base/result.h"
 #include "gguf/metadata.h"
@@ -53,6 +54,13 @@ class File {
   // The same from bytes in memory, which must outlive the File. (Only bytes that are themselves
   // aligned give aligned tensors.)
   static Result<File> Parse(Bytes bytes);
+  // From the head alone (all before the tensors' data) of a file of so many bytes. Tensors have
+  // their places, and no data.
+  static Result<File> ParseHead(std::vector<uint8_t> head, uint64_t size_bytes);
+  // The head, and a file that holds some of the data at the places that the head names. Tensors
+  // that `is_there` denies (by their index) are left out, as if the file had none of them.
+  static Result<File> OpenPartial(std::vector<uint8_t> head, const std::string& data_path,
+                                  FunctionRef<bool(size_t tensor_index)> is_there);
 
   // Empty where the file was parsed from memory.
   const std::string& path() const { return mapped_.path(); }
@@ -60,7 +68,11 @@ class File {
 
   uint32_t version() const { return version_; }
   uint64_t alignment() const { return alignment_; }
-  uint64_t size_bytes() const { return bytes_.size(); }
+  uint64_t size_bytes() const { return size_bytes_; }
+  // All before the tensors' data.
+  Bytes head() const {
+    return bytes_.first(data_offset_ < bytes_.size() ? data_offset_ : bytes_.size());
+  }
   // Where tensor data begins.
   uint64_t data_offset() const { return data_offset_; }
 
@@ -73,8 +85,12 @@ class File {
  private:
   friend class FileParser;
 
+  static Result<File> ParseOwnHead(std::vector<uint8_t> head, uint64_t size_bytes, Bytes data);
+
   MappedFile mapped_;
-  Bytes bytes_;
+  std::vector<uint8_t> head_;  // where it does not stand in mapped_
+  Bytes bytes_;                // that begin with the head: of the whole file, or head_
+  uint64_t size_bytes_ = 0;
   uint32_t version_ = 0;
   uint64_t alignment_ = kDefaultAlignment;
   uint64_t data_offset_ = 0;

@@ -128,13 +128,23 @@ Result<Fingerprint> FingerprintModel(const ModelFiles& model, ThreadPool& pool,
   FileHasher hasher(model, pool, options);
   std::vector<std::vector<Hash128>> by_file;
   for (const File& file : model.files()) by_file.push_back(TRY(hasher.Hash(file)));
+  Fingerprint fingerprint = TRY(FingerprintOfContents(model, by_file));
+  fingerprint.warnings = hasher.TakeWarnings();
+  return fingerprint;
+}
+
+Result<Fingerprint> FingerprintOfContents(const ModelFiles& model,
+                                          const std::vector<std::vector<Hash128>>& by_file) {
+  CHECK(by_file.size() == model.files().size());
+  for (size_t i = 0; i < by_file.size(); ++i) {
+    CHECK(by_file[i].size() == model.files()[i].tensors().size());
+  }
   const auto content_of = [&](const ModelFiles::Entry& entry) {
     const Tensor* first = model.files()[entry.file_index].tensors().data();
     return by_file[entry.file_index][static_cast<size_t>(entry.tensor - first)];
   };
 
   Fingerprint fingerprint;
-  fingerprint.warnings = hasher.TakeWarnings();
   fingerprint.metadata = HashMetadata(model.metadata());
   fingerprint.contents.reserve(model.entries().size());
   for (const auto& entry : model.entries()) fingerprint.contents.push_back(content_of(entry));

@@ -41,4 +41,9 @@ struct FingerprintOptions {
 Result<Fingerprint> FingerprintModel(const ModelFiles& model, ThreadPool& pool,
                                      const FingerprintOptions& options = {});
 
+// The same from content hashes that are known: those of each file's tensors, in its order. The
+// files' data is not looked at.
+Result<Fingerprint> FingerprintOfContents(const ModelFiles& model,
+                                          const std::vector<std::vector<Hash128>>& by_file);
+
 }  // namespace aster::gguf

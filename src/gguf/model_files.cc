@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -182,16 +183,27 @@ Result<ModelFiles> ModelFiles::Open(const std::vector<std::string>& paths) {
   if (paths.empty()) return InvalidArgument("no file is given");
   Collector collector;
   for (const std::string& path : paths) TRY(collector.Add(path));
+  return JoinSets(std::move(collector.files), collector.set_of_file);
+}
 
+Result<ModelFiles> ModelFiles::Join(std::vector<File> files) {
+  if (files.empty()) return InvalidArgument("no file is given");
+  std::vector<size_t> set_of_file(files.size());
+  std::iota(set_of_file.begin(), set_of_file.end(), size_t{0});
+  return JoinSets(std::move(files), set_of_file);
+}
+
+Result<ModelFiles> ModelFiles::JoinSets(std::vector<File> files,
+                                        const std::vector<size_t>& set_of_file) {
   ModelFiles model;
-  model.files_ = std::move(collector.files);
+  model.files_ = std::move(files);
   model.metadata_ = TRY(MergedMetadata(model.files_));
   for (size_t i = 0; i < model.files_.size(); ++i) {
     for (const Tensor& tensor : model.files_[i].tensors()) model.entries_.push_back({&tensor, i});
   }
   std::ranges::sort(model.entries_, {},
                     [](const Entry& e) { return std::pair(e.tensor->name, e.file_index); });
-  TRY(model.SeparateRepeated(collector.set_of_file));
+  TRY(model.SeparateRepeated(set_of_file));
   return model;
 }
 

@@ -29,6 +29,8 @@ class ModelFiles {
 
   static Result<ModelFiles> Open(const std::vector<std::string>& paths);
   static Result<ModelFiles> Open(const std::string& path) { return Open(std::vector{path}); }
+  // Files that are open already: all there are, whatever their names.
+  static Result<ModelFiles> Join(std::vector<File> files);
 
   // In the order given, the parts of a split model in theirs.
   std::span<const File> files() const { return files_; }
@@ -52,6 +54,8 @@ class ModelFiles {
   Result<std::vector<std::string>> MissingParts() const;
 
  private:
+  static Result<ModelFiles> JoinSets(std::vector<File> files,
+                                     const std::vector<size_t>& set_of_file);
   // Moves copies from entries_ to repeated_. Parts of one split must not hold copies.
   Status SeparateRepeated(const std::vector<size_t>& set_of_file);
 

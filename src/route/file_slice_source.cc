@@ -85,9 +85,46 @@ uint64_t SliceBytes(const gguf::ModelFiles& files, const model::Shape& shape,
   for (const model::TensorSpec& spec : model::TensorsOf(shape)) {
     if (!slice.Needs(shape, spec)) continue;
     const gguf::Tensor* const tensor = files.FindTensor(spec.name);
-    if (tensor != nullptr) bytes += tensor->data.size();
+    if (tensor == nullptr) continue;
+    const Result<uint64_t> size = gguf::TensorBytes(tensor->type, tensor->shape());
+    if (size.ok()) bytes += *size;
   }
   return bytes;
+}
+
+Result<SliceRoom> FindRoom(const gguf::ModelFiles& files, const SliceRequest& request,
+                           uint64_t memory_bytes) {
+  const model::Support support = model::CheckSupport(files, request.slice);
+  if (!support.ok()) {
+    return FailedPrecondition(fmt::format("the file does not have what {} need: {}",
+                                          DescribeSlice(request.slice),
+                                          fmt::join(support.obstacles, "; ")));
+  }
+  if (request.slice.layer_end > support.shape->layer_count) {
+    return InvalidArgument(fmt::format("{} of a model of {} layers", DescribeSlice(request.slice),
+                                       support.shape->layer_count));
+  }
+  const uint64_t weight_bytes = SliceBytes(files, *support.shape, request.slice);
+  const uint64_t limit =
+      memory_bytes > 0 ? memory_bytes
+                       : static_cast<uint64_t>(static_cast<double>(DetectMemory().total_bytes) *
+                                               kDefaultMemoryShare);
+  const uint64_t left = limit - std::min(limit, request.used_bytes);
+  const uint64_t least_kv = request.kv_bytes > 0 ? request.kv_bytes : kLeastKvBytes;
+  if (least_kv > left || weight_bytes > left - least_kv) {
+    const uint32_t fitting =
+        LayersThatFit(files, *support.shape, request.slice, left - std::min(left, least_kv));
+    return ResourceExhausted(fmt::format(
+        "{} of weights and {} for keys and values do not fit into {} of memory, of which {} are "
+        "taken; {} of these {} layers would fit",
+        FormatBytes(weight_bytes), FormatBytes(least_kv), FormatBytes(limit),
+        FormatBytes(request.used_bytes), fitting,
+        request.slice.layer_end - request.slice.layer_begin));
+  }
+  const uint64_t kv_bytes =
+      request.kv_bytes > 0 ? request.kv_bytes
+                           : std::clamp((left - weight_bytes) / 2, kLeastKvBytes, kMostKvBytes);
+  return SliceRoom{.weight_bytes = weight_bytes, .kv_bytes = kv_bytes};
 }
 
 FileSliceSource::FileSliceSource(FileSliceOptions options) : options_(std::move(options)) {}
@@ -115,44 +152,15 @@ Result<std::unique_ptr<SliceLoading>> FileSliceSource::Start(const SliceRequest&
         request.fingerprint.ToHex().substr(0, 8),
         others.empty() ? "none" : fmt::format("{}", fmt::join(others, ", "))));
   }
-  const model::Support support = model::CheckSupport(*files, request.slice);
-  if (!support.ok()) {
-    return FailedPrecondition(fmt::format("the file does not have what {} need: {}",
-                                          DescribeSlice(request.slice),
-                                          fmt::join(support.obstacles, "; ")));
-  }
-  if (request.slice.layer_end > support.shape->layer_count) {
-    return InvalidArgument(fmt::format("{} of a model of {} layers", DescribeSlice(request.slice),
-                                       support.shape->layer_count));
-  }
-  const uint64_t weight_bytes = SliceBytes(*files, *support.shape, request.slice);
-  const uint64_t limit =
-      options_.memory_bytes > 0
-          ? options_.memory_bytes
-          : static_cast<uint64_t>(static_cast<double>(DetectMemory().total_bytes) *
-                                  kDefaultMemoryShare);
-  const uint64_t left = limit - std::min(limit, request.used_bytes);
-  const uint64_t least_kv = request.kv_bytes > 0 ? request.kv_bytes : kLeastKvBytes;
-  if (weight_bytes + least_kv > left) {
-    const uint32_t fitting =
-        LayersThatFit(*files, *support.shape, request.slice, left - std::min(left, least_kv));
-    return ResourceExhausted(fmt::format(
-        "{} of weights and {} for keys and values do not fit into {} of memory, of which {} are "
-        "taken; {} of these {} layers would fit",
-        FormatBytes(weight_bytes), FormatBytes(least_kv), FormatBytes(limit),
-        FormatBytes(request.used_bytes), fitting,
-        request.slice.layer_end - request.slice.layer_begin));
-  }
+  const SliceRoom room = TRY(FindRoom(*files, request, options_.memory_bytes));
   engine::LocalModelOptions options;
   options.threads = options_.threads;
   options.isa = options_.isa;
   options.slice = request.slice;
   options.memory = request.memory;
   options.name = request.memory_name;
-  options.memory_bytes = request.kv_bytes > 0
-                             ? request.kv_bytes
-                             : std::clamp((left - weight_bytes) / 2, kLeastKvBytes, kMostKvBytes);
-  return std::make_unique<FileLoading>(std::move(files), std::move(options), weight_bytes);
+  options.memory_bytes = room.kv_bytes;
+  return std::make_unique<FileLoading>(std::move(files), std::move(options), room.weight_bytes);
 }
 
 }  // namespace aster::route

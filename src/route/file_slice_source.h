@@ -29,6 +29,17 @@ struct FileSliceOptions {
 uint64_t SliceBytes(const gguf::ModelFiles& files, const model::Shape& shape,
                     const model::Slice& slice);
 
+// What a slice may take.
+struct SliceRoom {
+  uint64_t weight_bytes = 0;
+  uint64_t kv_bytes = 0;  // for what sequences remember
+};
+
+// Whether the slice can be computed by what these files say (they need not hold their data yet) and
+// fits into `memory_bytes` (0: as FileSliceOptions has it); else why not, and what would.
+Result<SliceRoom> FindRoom(const gguf::ModelFiles& files, const SliceRequest& request,
+                           uint64_t memory_bytes);
+
 // Safe for concurrent use. Outlives what it loads.
 class FileSliceSource final : public SliceSource {
  public:

@@ -1,0 +1,155 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "fetch/fetching_slice_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+#include <stop_token>
+
+namespace aster::fetch {
+
+struct FetchingSliceSource::Fetch {
+  route::SliceRequest request;
+  std::vector<const Fetch*> told_before;  // that request.used_bytes counts already
+  std::stop_source stop;
+  std::atomic<uint64_t> done_bytes = 0;
+  std::atomic<uint64_t> total_bytes = 0;
+  std::atomic<uint64_t> reserved_bytes = 0;
+  std::atomic<bool> is_told = false;  // the owner has seen reserved_bytes
+  std::atomic<bool> is_abandoned = false;
+  std::atomic<bool> is_done = false;
+  // Written by the thread before is_done, read by the owner after it.
+  std::optional<Result<std::shared_ptr<const gguf::ModelFiles>>> fetched;
+};
+
+// First the bytes that travel, then the same ones once more as they are loaded.
+class FetchingSliceSource::Loading final : public route::SliceLoading {
+ public:
+  Loading(std::shared_ptr<Fetch> fetch, route::FileSliceOptions options)
+      : fetch_(std::move(fetch)), source_(std::move(options)) {}
+  ~Loading() override {
+    if (!is_taken_) fetch_->is_abandoned.store(true);
+    fetch_->stop.request_stop();
+  }
+
+  Progress progress() const override {
+    const uint64_t fetched = fetch_->done_bytes.load();
+    const uint64_t total = fetch_->total_bytes.load();
+    if (!loading_) return {.done_bytes = fetched, .total_bytes = 2 * total};
+    const Progress loaded = loading_->progress();
+    return {.done_bytes = total + loaded.done_bytes, .total_bytes = total + loaded.total_bytes};
+  }
+  uint64_t reserved_bytes() const override {
+    const uint64_t bytes = fetch_->reserved_bytes.load();
+    if (bytes > 0) fetch_->is_told.store(true);
+    return loading_ ? loading_->reserved_bytes() : bytes;
+  }
+
+  std::optional<Result<std::unique_ptr<engine::LocalModel>>> Take() override {
+    if (!loading_) {
+      if (!fetch_->is_done.load(std::memory_order_acquire)) return std::nullopt;
+      const auto& fetched = *fetch_->fetched;
+      if (!fetched.ok()) return Result<std::unique_ptr<engine::LocalModel>>(fetched.error());
+      source_.Add(fetch_->request.fingerprint, *fetched);
+      auto started = source_.Start(fetch_->request);
+      if (!started.ok()) return Result<std::unique_ptr<engine::LocalModel>>(started.error());
+      loading_ = *std::move(started);
+    }
+    auto taken = loading_->Take();
+    if (taken && taken->ok()) is_taken_ = true;
+    return taken;
+  }
+
+ private:
+  const std::shared_ptr<Fetch> fetch_;
+  route::FileSliceSource source_;  // with the fetched files alone
+  std::unique_ptr<route::SliceLoading> loading_;
+  bool is_taken_ = false;  // so its memory is in use when this is gone
+};
+
+FetchingSliceSource::FetchingSliceSource(route::FileSliceSource& files, TensorStore& store,
+                                         PeersWith peers_with, FetchingOptions options)
+    : files_(files),
+      store_(store),
+      peers_with_(std::move(peers_with)),
+      options_(std::move(options)) {}
+
+FetchingSliceSource::~FetchingSliceSource() {
+  std::vector<std::pair<std::shared_ptr<Fetch>, std::thread>> fetches;
+  {
+    const MutexLock lock(mu_);
+    fetches.swap(fetches_);
+  }
+  for (auto& [fetch, thread] : fetches) fetch->stop.request_stop();
+  for (auto& [fetch, thread] : fetches) thread.join();
+}
+
+Result<std::unique_ptr<route::SliceLoading>> FetchingSliceSource::Start(
+    const route::SliceRequest& request) {
+  auto here = files_.Start(request);
+  if (here.ok() || here.error().code() != Code::kNotFound) return here;
+  Sweep();
+  auto fetch = std::make_shared<Fetch>();
+  fetch->request = request;
+  {
+    const MutexLock lock(mu_);
+    for (const auto& [other, thread] : fetches_) {
+      if (other->is_told) fetch->told_before.push_back(other.get());
+    }
+    fetches_.emplace_back(fetch, std::thread([this, fetch] { Run(*fetch); }));
+  }
+  return std::make_unique<Loading>(std::move(fetch), options_.loading);
+}
+
+void FetchingSliceSource::Run(Fetch& fetch) {
+  EnsureRequest wanted{
+      .fingerprint = fetch.request.fingerprint,
+      .slice = fetch.request.slice,
+      .peers = peers_with_(fetch.request.fingerprint),
+      .fetching = {.progress =
+                       [&fetch](uint64_t done, uint64_t total) {
+                         fetch.done_bytes.store(done);
+                         fetch.total_bytes.store(total);
+                       },
+                   .stop = fetch.stop.get_token(),
+                   .retry_pause_ns = options_.retry_pause_ns},
+      .check = [&](const gguf::ModelFiles& layout) { return Reserve(fetch, layout); }};
+  Result<Ensured> ensured = store_.Ensure(wanted);
+  if (ensured.ok()) {
+    fetch.fetched.emplace(std::move(ensured->files));
+  } else {
+    fetch.fetched.emplace(std::move(ensured).error().In(
+        "no file here is the model, and fetching its weights from other nodes failed"));
+  }
+  fetch.is_done.store(true, std::memory_order_release);
+}
+
+Status FetchingSliceSource::Reserve(Fetch& fetch, const gguf::ModelFiles& layout) {
+  const MutexLock lock(mu_);
+  route::SliceRequest request = fetch.request;
+  // Whoever asked for this slice did not know of those that have learned since what they take.
+  for (const auto& [other, thread] : fetches_) {
+    const bool is_counted =
+        std::ranges::find(fetch.told_before, other.get()) != fetch.told_before.end();
+    if (other.get() == &fetch || other->is_abandoned || is_counted) continue;
+    request.used_bytes += other->reserved_bytes.load();
+  }
+  const route::SliceRoom room =
+      TRY(route::FindRoom(layout, request, options_.loading.memory_bytes));
+  fetch.reserved_bytes.store(room.weight_bytes + room.kv_bytes);
+  return Ok();
+}
+
+void FetchingSliceSource::Sweep() {
+  const MutexLock lock(mu_);
+  // Those that are under way must see what the others took.
+  if (std::ranges::any_of(fetches_, [](const auto& item) { return !item.first->is_done; })) return;
+  for (auto& [fetch, thread] : fetches_) thread.join();
+  fetches_.clear();
+}
+
+}  // namespace aster::fetch

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// One model's folder in the store, read: what the model is, and which of its tensors are there and
+// checked. For each file of the model there is a sparse one of the same size with the data at the
+// same places, and without the head: nobody takes it for a model and reads zeros. Must not know
+// peers, nor who writes.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/function_ref.h"
+#include "base/result.h"
+#include "fetch/journal.h"
+#include "gguf/model_files.h"
+#include "rpc/control_service.h"
+
+namespace aster::fetch {
+
+// Where a tensor is, and what it must be.
+struct TensorPlace {
+  size_t file_index = 0;
+  size_t tensor_index = 0;  // of the file, in its order
+  std::string_view name;    // of the layout
+  uint64_t offset = 0;      // from the beginning of the file
+  uint64_t size = 0;
+  Hash128 content;
+};
+
+// Constant after Open.
+class StoredModel {
+ public:
+  // NotFound where the folder has no manifest of that model (or none that can be trusted).
+  static Result<StoredModel> Open(const std::string& folder, const Hash128& fingerprint);
+  // Keeps a manifest that CheckManifest accepted.
+  static Status Keep(const std::string& folder, const rpc::ModelManifest& manifest);
+
+  const std::string& folder() const { return folder_; }
+  const std::shared_ptr<const rpc::ModelManifest>& manifest() const { return manifest_; }
+  const Hash128& manifest_hash() const { return manifest_hash_; }
+  // The model's files without their data.
+  const gguf::ModelFiles& layout() const { return *layout_; }
+  // As it was when this was opened. Where a file was touched since its stamp, nothing of it counts
+  // as verified.
+  const Journal& journal() const { return journal_; }
+  bool IsVerified(const TensorPlace& place) const {
+    return journal_.tensors[place.file_index][place.tensor_index].is_verified;
+  }
+
+  TensorPlace PlaceOf(const gguf::ModelFiles::Entry& entry) const;
+  std::string DataPath(size_t file_index) const;
+  std::string JournalPath() const { return folder_ + "/journal"; }
+
+  // The model's files with those verified tensors that are wanted, and no others.
+  Result<gguf::ModelFiles> Files(FunctionRef<bool(std::string_view tensor)> wanted) const;
+
+ private:
+  StoredModel() = default;
+
+  std::string folder_;
+  std::shared_ptr<const rpc::ModelManifest> manifest_;
+  Hash128 manifest_hash_;
+  std::shared_ptr<const gguf::ModelFiles> layout_;
+  std::vector<std::string> data_names_;
+  Journal journal_;
+};
+
+}  // namespace aster::fetch

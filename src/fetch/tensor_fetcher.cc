@@ -1,0 +1,220 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "fetch/tensor_fetcher.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "gguf/metadata.h"
+
+namespace aster::fetch {
+namespace {
+
+// All peers are asked so many times in vain before that is the answer.
+constexpr int kIdleRounds = 3;
+constexpr size_t kReadBytes = size_t{1} << 20;
+constexpr int64_t kStopPollNs = 20 * kNsPerMs;
+
+}  // namespace
+
+TensorFetcher::TensorFetcher(const StoredModel& model, ModelWriter& writer,
+                             std::vector<std::shared_ptr<WeightPeer>> peers, FetchOptions options,
+                             Clock& clock)
+    : model_(model), writer_(writer), options_(std::move(options)), clock_(clock) {
+  for (auto& peer : peers) peers_.push_back({.peer = std::move(peer), .last_error = {}});
+}
+
+Status TensorFetcher::Fetch(std::span<const TensorPlace> places) {
+  for (const TensorPlace& place : places) total_bytes_ += place.size;
+  for (const TensorPlace& place : places) {
+    Report();
+    if (!writer_.StateOf(place).is_verified) TRY(FetchOne(place));
+    done_bytes_ += place.size;
+    here_bytes_ = 0;
+  }
+  Report();
+  if (damaged_count_ > 0) {
+    notes_.push_back(fmt::format("{}: {} tensors were damaged on this disk and fetched again",
+                                 model_.folder(), damaged_count_));
+    log::Warn("weights were damaged", {{"what", notes_.back()}});
+  }
+  return Ok();
+}
+
+Status TensorFetcher::FetchOne(const TensorPlace& place) {
+  bool alone = false;
+  // Ends: a tensor that is wrong loses what was on the disk, is fetched from single peers from then
+  // on, and each of those that fails is not asked again.
+  for (;;) {
+    Course course{.place = place};
+    TRY(HashPrefix(course));
+    TRY(FetchRest(course, alone));
+    if (course.hasher.Finish() == place.content) {
+      writer_.SetVerified(place);
+      return Ok();
+    }
+    Blame(course);
+    alone = alone || course.senders.size() > 1;
+    writer_.Drop(place);
+    here_bytes_ = 0;
+  }
+}
+
+Status TensorFetcher::HashPrefix(Course& course) {
+  const uint64_t there = writer_.StateOf(course.place).bytes;
+  course.had_prefix = there > 0;
+  std::vector<uint8_t> buffer(std::min<uint64_t>(there, kReadBytes));
+  for (uint64_t offset = 0; offset < there;) {
+    TRY(CheckStop());
+    const auto piece = std::span(buffer).first(std::min<uint64_t>(buffer.size(), there - offset));
+    TRY(writer_.Read(course.place, offset, piece));
+    course.hasher.Add(piece);
+    offset += piece.size();
+    here_bytes_ = offset;
+    Report();
+  }
+  return Ok();
+}
+
+Status TensorFetcher::FetchRest(Course& course, bool alone) {
+  for (int idle_rounds = 0; writer_.StateOf(course.place).bytes < course.place.size;) {
+    const uint64_t missing = course.place.size - writer_.StateOf(course.place).bytes;
+    uint64_t gained = 0;
+    TRY(AskEveryone(course, alone, gained));
+    if (writer_.StateOf(course.place).bytes == course.place.size) break;
+    // A peer that sends a byte a call would be asked for ever.
+    const bool is_progress = !alone && gained >= std::min(missing, kLeastBytes);
+    idle_rounds = is_progress ? 0 : idle_rounds + 1;
+    const bool nobody_left = std::ranges::all_of(peers_, &Peer::is_liar);
+    if (idle_rounds == kIdleRounds || nobody_left) return NobodyHas(course.place);
+    TRY(Pause());
+  }
+  return Ok();
+}
+
+Status TensorFetcher::AskEveryone(Course& course, bool alone, uint64_t& gained_bytes) {
+  for (size_t i = 0; i < peers_.size(); ++i) {
+    const size_t index = (preferred_ + i) % peers_.size();
+    if (peers_[index].is_liar) continue;
+    if (alone && writer_.StateOf(course.place).bytes > 0) {
+      writer_.Drop(course.place);
+      course.hasher = {};
+      course.senders.clear();
+      course.had_prefix = false;
+    }
+    const uint64_t before = writer_.StateOf(course.place).bytes;
+    TRY(Ask(course, index));
+    const uint64_t after = writer_.StateOf(course.place).bytes;
+    gained_bytes += after - before;
+    if (after == course.place.size) {
+      preferred_ = index;
+      return Ok();
+    }
+  }
+  return Ok();
+}
+
+Status TensorFetcher::Ask(Course& course, size_t peer_index) {
+  TRY(CheckStop());
+  Peer& peer = peers_[peer_index];
+  const TensorPlace& place = course.place;
+  const uint64_t offset = writer_.StateOf(place).bytes;
+  std::optional<Error> own_error;
+  int64_t window_ns = clock_.NowNs();
+  uint64_t window_bytes = 0;
+  const auto take = [&](Bytes piece) -> Status {
+    if (options_.stop.stop_requested()) {
+      return Error(Code::kCancelled, "fetching weights was stopped");
+    }
+    if (piece.size() > place.size - writer_.StateOf(place).bytes) {
+      return DataLoss("it sent more bytes than the tensor has");
+    }
+    const Status written = writer_.Append(place, piece);
+    if (!written.ok()) {
+      own_error = written.error();
+      return written;
+    }
+    course.hasher.Add(piece);
+    received_bytes_ += piece.size();
+    window_bytes += piece.size();
+    here_bytes_ = writer_.StateOf(place).bytes;
+    Report();
+    const int64_t now_ns = clock_.NowNs();
+    if (now_ns - window_ns < options_.patience_ns) return Ok();
+    if (window_bytes < kLeastBytes) {
+      return Error(Code::kDeadlineExceeded, fmt::format("it sent {} bytes in {} s", window_bytes,
+                                                        (now_ns - window_ns) / kNsPerSecond));
+    }
+    window_ns = now_ns;
+    window_bytes = 0;
+    return Ok();
+  };
+  const Status answer =
+      peer.peer->FetchTensor(model_.manifest()->fingerprint, place.name, offset, take);
+  if (writer_.StateOf(place).bytes > offset) {
+    if (std::ranges::find(course.senders, peer_index) == course.senders.end()) {
+      course.senders.push_back(peer_index);
+    }
+  }
+  if (own_error) return *own_error;
+  TRY(CheckStop());
+  peer.last_error = answer.ok() ? "it ended before the tensor did" : answer.error().message();
+  return Ok();
+}
+
+void TensorFetcher::Blame(const Course& course) {
+  const std::string name = gguf::NameText(course.place.name);
+  if (course.senders.size() == 1 && !course.had_prefix) {
+    Peer& liar = peers_[course.senders.front()];
+    liar.is_liar = true;
+    liar.last_error = fmt::format("it sent a tensor {} that is not the model's", name);
+    notes_.push_back(
+        fmt::format("{} sent a tensor {} that is not the model's, and is not asked any "
+                    "more: its file or its memory may be damaged",
+                    liar.peer->name(), name));
+    log::Warn("weights from another node are wrong", {{"what", notes_.back()}});
+  } else if (course.senders.empty()) {
+    ++damaged_count_;
+  } else {
+    log::Info("weights that came from several are wrong, and are fetched again",
+              {{"tensor", name}});
+  }
+}
+
+Error TensorFetcher::NobodyHas(const TensorPlace& place) const {
+  std::string reasons;
+  for (const Peer& peer : peers_) {
+    reasons += fmt::format("; {}: {}", peer.peer->name(),
+                           peer.last_error.empty() ? "not asked" : peer.last_error);
+  }
+  return {
+      Code::kUnavailable,
+      fmt::format("nobody sends the tensor {} of the model {}{}. What was fetched is kept: try "
+                  "again when a node that has the model is reachable",
+                  gguf::NameText(place.name), model_.manifest()->fingerprint.ToHex().substr(0, 8),
+                  reasons.empty() ? "; no node has it" : reasons)};
+}
+
+Status TensorFetcher::CheckStop() const {
+  if (!options_.stop.stop_requested()) return Ok();
+  return Error(Code::kCancelled, "fetching weights was stopped; what was fetched is kept");
+}
+
+Status TensorFetcher::Pause() {
+  const int64_t until_ns = clock_.NowNs() + options_.retry_pause_ns;
+  for (int64_t now_ns = clock_.NowNs(); now_ns < until_ns; now_ns = clock_.NowNs()) {
+    TRY(CheckStop());
+    clock_.SleepUntil(std::min(until_ns, now_ns + kStopPollNs));
+  }
+  return CheckStop();
+}
+
+void TensorFetcher::Report() {
+  if (options_.progress) options_.progress(done_bytes_ + here_bytes_, total_bytes_);
+}
+
+}  // namespace aster::fetch

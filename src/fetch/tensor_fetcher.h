@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Gets tensors of one model from whichever peers have them, and believes none: what arrives is
+// hashed, and who sends something else is not asked again. Goes on where somebody stopped. Must not
+// know where the bytes are kept, nor which tensors make a slice.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "fetch/model_writer.h"
+#include "fetch/weight_peer.h"
+#include "gguf/content_hash.h"
+
+namespace aster::fetch {
+
+using FetchProgress = std::function<void(uint64_t done_bytes, uint64_t total_bytes)>;
+
+struct FetchOptions {
+  FetchProgress progress;
+  std::stop_token stop;
+  // Between asking all peers in vain and asking them again.
+  int64_t retry_pause_ns = 500 * kNsPerMs;
+  // A peer that sends less than kLeastBytes in this time is as good as silent.
+  int64_t patience_ns = 30 * kNsPerSecond;
+};
+
+// Not for concurrent use.
+class TensorFetcher {
+ public:
+  static constexpr uint64_t kLeastBytes = uint64_t{64} << 10;
+
+  // Both outlive it.
+  TensorFetcher(const StoredModel& model, ModelWriter& writer,
+                std::vector<std::shared_ptr<WeightPeer>> peers, FetchOptions options, Clock& clock);
+
+  // All of them, in this order.
+  Status Fetch(std::span<const TensorPlace> places);
+
+  // Bytes that came from peers.
+  uint64_t received_bytes() const { return received_bytes_; }
+  // What people may want to know though it went well: who sent wrong bytes.
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  struct Peer {
+    std::shared_ptr<WeightPeer> peer;
+    bool is_liar = false;
+    std::string last_error;
+  };
+  // One tensor on its way.
+  struct Course {
+    const TensorPlace& place;
+    gguf::ContentHasher hasher = {};
+    bool had_prefix = false;           // some of it was on the disk before
+    std::vector<size_t> senders = {};  // indices of peers that sent some of it
+  };
+
+  Status FetchOne(const TensorPlace& place);
+  Status HashPrefix(Course& course);
+  // From anybody, in turn, until it is whole. `alone`: from a single one, whoever that is.
+  Status FetchRest(Course& course, bool alone);
+  Status AskEveryone(Course& course, bool alone, uint64_t& gained_bytes);
+  // An error is this machine's; what the peer did wrong is kept with the peer.
+  Status Ask(Course& course, size_t peer_index);
+  void Blame(const Course& course);
+  Error NobodyHas(const TensorPlace& place) const;
+  Status CheckStop() const;
+  // Sleeps, unless it is stopped.
+  Status Pause();
+  void Report();
+
+  const StoredModel& model_;
+  ModelWriter& writer_;
+  std::vector<Peer> peers_;
+  const FetchOptions options_;
+  Clock& clock_;
+
+  size_t preferred_ = 0;  // the peer that was good last
+  uint64_t total_bytes_ = 0;
+  uint64_t done_bytes_ = 0;  // of the tensors before the current one
+  uint64_t here_bytes_ = 0;  // of the current one
+  uint64_t received_bytes_ = 0;
+  size_t damaged_count_ = 0;  // tensors that were wrong on this disk
+  std::vector<std::string> notes_;
+};
+
+}  // namespace aster::fetch

@@ -1,0 +1,227 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "fetch/tensor_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "base/units.h"
+#include "fetch/manifest.h"
+#include "model/support.h"
+
+namespace aster::fetch {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kLockPollNs = 20 * kNsPerMs;
+// Left to everybody else on the disk, and for the journal.
+constexpr uint64_t kSpareDiskBytes = uint64_t{64} << 20;
+constexpr size_t kHexDigits = 32;
+
+// The tensors that the slice computes with, in the order in which it does.
+Result<std::vector<TensorPlace>> PlacesOf(const StoredModel& model, const model::Slice& slice) {
+  const model::Support support = model::CheckSupport(model.layout(), slice);
+  if (!support.ok()) {
+    return FailedPrecondition(
+        fmt::format("the model cannot run here: {}", fmt::join(support.obstacles, "; ")));
+  }
+  if (slice.layer_end > support.shape->layer_count) {
+    return InvalidArgument(fmt::format("layers up to {} of a model of {} layers", slice.layer_end,
+                                       support.shape->layer_count));
+  }
+  std::vector<TensorPlace> places;
+  for (const model::TensorSpec& spec : model::TensorsOf(*support.shape)) {
+    if (!slice.Needs(*support.shape, spec)) continue;
+    const gguf::ModelFiles::Entry* const entry = model.layout().FindEntry(spec.name);
+    if (entry != nullptr) places.push_back(model.PlaceOf(*entry));
+  }
+  return places;
+}
+
+bool AllVerified(const StoredModel& model, std::span<const TensorPlace> places) {
+  return std::ranges::all_of(places,
+                             [&](const TensorPlace& place) { return model.IsVerified(place); });
+}
+
+Status CheckDiskSpace(const std::string& folder, uint64_t missing_bytes) {
+  std::error_code error;
+  const fs::space_info space = fs::space(folder, error);
+  // Nobody knows: the write will tell.
+  if (error) return Ok();
+  if (missing_bytes + kSpareDiskBytes <= space.available) return Ok();
+  return ResourceExhausted(
+      fmt::format("{}: {} of weights are still to be fetched, and {} are free on this disk; make "
+                  "room, or set XDG_CACHE_HOME to a folder on a larger one",
+                  folder, FormatBytes(missing_bytes), FormatBytes(space.available)));
+}
+
+// Changes as long as somebody writes.
+int64_t LastChangeNs(const std::string& folder) {
+  int64_t last_ns = 0;
+  std::error_code error;
+  for (const auto& item : fs::directory_iterator(folder, error)) {
+    const Result<FileIdentity> identity = IdentifyFile(item.path().string());
+    if (identity.ok()) last_ns = std::max(last_ns, identity->modified_ns);
+  }
+  return last_ns;
+}
+
+Result<std::shared_ptr<const gguf::ModelFiles>> FilesOf(const StoredModel& model,
+                                                        std::span<const TensorPlace> places) {
+  std::set<std::string_view> names;
+  for (const TensorPlace& place : places) names.insert(place.name);
+  return std::make_shared<const gguf::ModelFiles>(
+      TRY(model.Files([&](std::string_view name) { return names.contains(name); })));
+}
+
+}  // namespace
+
+Result<std::string> TensorStore::DefaultFolder() { return TRY(CacheDirectory()) + "/weights"; }
+
+std::string TensorStore::FolderOf(const Hash128& fingerprint) const {
+  return fmt::format("{}/{}", options_.folder, fingerprint.ToHex());
+}
+
+Result<FileLock> TensorStore::AwaitLock(const std::string& folder, const std::stop_token& stop) {
+  int64_t last_change_ns = LastChangeNs(folder);
+  int64_t moved_ns = clock_.NowNs();
+  for (;;) {
+    Result<FileLock> lock = FileLock::TryAcquire(folder + "/lock");
+    if (lock.ok() || lock.error().code() != Code::kUnavailable) return lock;
+    if (stop.stop_requested()) return Error(Code::kCancelled, "fetching weights was stopped");
+    clock_.SleepFor(kLockPollNs);
+    const int64_t now_ns = clock_.NowNs();
+    if (const int64_t change_ns = LastChangeNs(folder); change_ns != last_change_ns) {
+      last_change_ns = change_ns;
+      moved_ns = now_ns;
+    }
+    if (now_ns - moved_ns < options_.lock_patience_ns) continue;
+    return Error(Code::kUnavailable,
+                 fmt::format("{}: another program is fetching this model and has not got on for "
+                             "{} s; end it, or try again later",
+                             folder, options_.lock_patience_ns / kNsPerSecond));
+  }
+}
+
+Result<StoredModel> TensorStore::OpenOrFetchManifest(const EnsureRequest& request) {
+  const std::string folder = FolderOf(request.fingerprint);
+  Result<StoredModel> kept = StoredModel::Open(folder, request.fingerprint);
+  if (kept.ok()) return kept;
+  std::string reasons;
+  for (const auto& peer : request.peers) {
+    if (request.fetching.stop.stop_requested()) {
+      return Error(Code::kCancelled, "fetching weights was stopped");
+    }
+    const Result<rpc::ModelManifest> manifest = peer->FetchManifest(request.fingerprint);
+    Status checked = Ok();
+    if (!manifest.ok()) checked = manifest.error();
+    // What it calls itself is not looked at: what it says decides.
+    rpc::ModelManifest named;
+    if (checked.ok()) {
+      const auto layout = CheckManifest(*manifest, request.fingerprint);
+      if (!layout.ok()) checked = layout.error();
+      named = *manifest;
+      named.fingerprint = request.fingerprint;
+    }
+    if (checked.ok()) {
+      TRY(StoredModel::Keep(folder, named));
+      return StoredModel::Open(folder, request.fingerprint);
+    }
+    reasons += fmt::format("; {}: {}", peer->name(), checked.error().message());
+  }
+  return Error(Code::kUnavailable,
+               fmt::format("nobody says what the model {} consists of{}",
+                           request.fingerprint.ToHex().substr(0, 8),
+                           reasons.empty() ? "; no node that is reachable has it" : reasons));
+}
+
+Result<StoredModel> TensorStore::FetchMissing(const EnsureRequest& request, StoredModel model,
+                                              Ensured& ensured) {
+  const std::vector<TensorPlace> places = TRY(PlacesOf(model, request.slice));
+  ModelWriter writer = TRY(ModelWriter::Open(model, options_.sync_bytes));
+  uint64_t missing_bytes = 0;
+  for (const TensorPlace& place : places) {
+    if (request.verify) writer.Doubt(place);
+    missing_bytes += place.size - writer.StateOf(place).bytes;
+  }
+  if (missing_bytes > 0) TRY(CheckDiskSpace(model.folder(), missing_bytes));
+  TensorFetcher fetcher(model, writer, request.peers, request.fetching, clock_);
+  TRY(fetcher.Fetch(places));
+  TRY(writer.Finish());
+  ensured.received_bytes = fetcher.received_bytes();
+  ensured.notes = fetcher.notes();
+  return StoredModel::Open(model.folder(), request.fingerprint);
+}
+
+Result<Ensured> TensorStore::Ensure(const EnsureRequest& request) {
+  const std::string folder = FolderOf(request.fingerprint);
+  Ensured ensured;
+  // Whoever finds all that it needs waits for nobody.
+  if (Result<StoredModel> kept = StoredModel::Open(folder, request.fingerprint); kept.ok()) {
+    const std::vector<TensorPlace> places = TRY(PlacesOf(*kept, request.slice));
+    if (request.check) TRY(request.check(kept->layout()));
+    if (!request.verify && AllVerified(*kept, places)) {
+      ensured.files = TRY(FilesOf(*kept, places));
+      return ensured;
+    }
+  }
+  TRY(MakeDirectories(folder));
+  const FileLock lock = TRY(AwaitLock(folder, request.fetching.stop));
+  StoredModel model = TRY(OpenOrFetchManifest(request));
+  if (request.check) TRY(request.check(model.layout()));
+  if (request.verify || !AllVerified(model, TRY(PlacesOf(model, request.slice)))) {
+    model = TRY(FetchMissing(request, std::move(model), ensured));
+  }
+  const std::vector<TensorPlace> places = TRY(PlacesOf(model, request.slice));
+  if (!AllVerified(model, places)) {
+    return Error(Code::kAborted,
+                 fmt::format("{}: somebody else changes these files; nothing may write here but "
+                             "this program. Try again",
+                             folder));
+  }
+  ensured.files = TRY(FilesOf(model, places));
+  return ensured;
+}
+
+Result<KeptModel> TensorStore::Find(const Hash128& fingerprint) const {
+  const StoredModel model = TRY(StoredModel::Open(FolderOf(fingerprint), fingerprint));
+  for (size_t i = 0; i < model.manifest()->files.size(); ++i) {
+    // Where nothing was fetched yet, there are no data files.
+    if (!IdentifyFile(model.DataPath(i)).ok()) {
+      return NotFound(fmt::format("{}: no weights are kept here", model.folder()));
+    }
+  }
+  return KeptModel{.manifest = model.manifest(),
+                   .files = std::make_shared<const gguf::ModelFiles>(
+                       TRY(model.Files([](std::string_view) { return true; })))};
+}
+
+std::vector<Hash128> TensorStore::Fingerprints() const {
+  std::vector<Hash128> fingerprints;
+  std::error_code error;
+  for (const auto& item : fs::directory_iterator(options_.folder, error)) {
+    const std::string name = item.path().filename().string();
+    if (name.size() != kHexDigits) continue;
+    Hash128 fingerprint;
+    const std::string_view high = std::string_view(name).substr(0, kHexDigits / 2);
+    const std::string_view low = std::string_view(name).substr(kHexDigits / 2);
+    const auto parse = [](std::string_view digits, uint64_t& value) {
+      const auto [end, failure] = std::from_chars(digits.begin(), digits.end(), value, 16);
+      return failure == std::errc() && end == digits.end();
+    };
+    if (parse(high, fingerprint.high) && parse(low, fingerprint.low)) {
+      fingerprints.push_back(fingerprint);
+    }
+  }
+  std::ranges::sort(fingerprints);
+  return fingerprints;
+}
+
+}  // namespace aster::fetch

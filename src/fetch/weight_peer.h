@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Another machine that has weights which are wanted here. Must not know how it is reached, nor
+// where the bytes go.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/hash.h"
+#include "base/result.h"
+#include "rpc/control_service.h"
+
+namespace aster::fetch {
+
+// Used by one thread at a time. Every call ends within a bounded time of silence.
+class WeightPeer {
+ public:
+  virtual ~WeightPeer() = default;
+
+  // For people.
+  virtual std::string name() const = 0;
+  virtual Result<rpc::ModelManifest> FetchManifest(const Hash128& fingerprint) = 0;
+  // The tensor's bytes from `offset` to its end. NotFound where the peer has not got this tensor;
+  // the sink's error ends the call.
+  virtual Status FetchTensor(const Hash128& fingerprint, std::string_view tensor, uint64_t offset,
+                             const rpc::ByteSink& sink) = 0;
+};
+
+}  // namespace aster::fetch
