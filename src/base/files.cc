@@ -122,7 +122,7 @@ Status WriteFileAtomically(const std::string& path, Bytes content) {
   return file.Commit();
 }
 
-Result<AtomicFile> AtomicFile::Create(const std::string& path) {
+Result<AtomicFile> AtomicFile::Create(const std::string& path, uint32_t mode) {
   std::string file = TRY(FileToReplace(path));
   static std::atomic<uint64_t> counter = 0;
   // A name that is taken was left by a crash of an earlier process with the same number.
@@ -131,7 +131,7 @@ Result<AtomicFile> AtomicFile::Create(const std::string& path) {
     std::string temporary_path =
         fmt::format("{}/.asterism-{}-{}.new", FolderOf(file), getpid(), counter++);
     const int descriptor =
-        open(temporary_path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        open(temporary_path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (descriptor >= 0) {
       return AtomicFile(std::move(file), std::move(temporary_path), descriptor);
     }
@@ -200,8 +200,8 @@ Result<std::string> CacheDirectory() { return UserDirectory("XDG_CACHE_HOME", ".
 Result<std::string> ConfigDirectory() { return UserDirectory("XDG_CONFIG_HOME", ".config"); }
 Result<std::string> DataDirectory() { return UserDirectory("XDG_DATA_HOME", ".local/share"); }
 
-Result<FileLock> FileLock::TryAcquire(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+Result<FileLock> FileLock::TryAcquire(const std::string& path, uint32_t mode) {
+  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, mode);
   if (descriptor < 0) return SystemError(errno, path);
   FileLock lock(descriptor);
   if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) return lock;

@@ -30,7 +30,8 @@ Status WriteFileAtomically(const std::string& path, Bytes content);
 // a temporary file beside it, which vanishes with this object. Not for concurrent use.
 class AtomicFile {
  public:
-  static Result<AtomicFile> Create(const std::string& path);
+  // `mode` is what the system's umask is taken from, from the first moment on.
+  static Result<AtomicFile> Create(const std::string& path, uint32_t mode = 0666);
 
   AtomicFile(AtomicFile&& other) noexcept;
   AtomicFile& operator=(AtomicFile&& other) noexcept;
@@ -73,7 +74,7 @@ Result<std::string> DataDirectory();
 class FileLock {
  public:
   // Unavailable if another process (or another FileLock of this one) holds it.
-  static Result<FileLock> TryAcquire(const std::string& path);
+  static Result<FileLock> TryAcquire(const std::string& path, uint32_t mode = 0666);
 
   FileLock(FileLock&& other) noexcept;
   FileLock& operator=(FileLock&& other) noexcept;

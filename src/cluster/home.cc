@@ -3,6 +3,7 @@
 
 #include "cluster/home.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,29 +23,71 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kInvitationsHeading = "asterism invitations 1";
 constexpr std::string_view kPeersHeading = "asterism peers 1";
+constexpr std::string_view kSeedsHeading = "asterism seeds 1";
+constexpr uint32_t kPrivateFile = 0600;
+constexpr uint32_t kPrivateFolder = 0700;
 constexpr size_t kMaxPemBytes = 64 << 10;
-constexpr size_t kMaxPeers = 1024;
 // How long another process may hold the folder's lock; it writes a few small files.
 constexpr int64_t kLockPatienceNs = 5 * kNsPerSecond;
 
+std::string ParentOf(const std::string& path) {
+  const std::string parent = fs::path(path).parent_path().string();
+  return parent.empty() ? "." : parent;
+}
+
+// A folder that was not there, closed to others from its first moment.
 Status MakePrivateFolder(const std::string& path) {
-  TRY(MakeDirectories(path));
-  if (chmod(path.c_str(), 0700) != 0) return SystemError(errno, path);
+  TRY(MakeDirectories(ParentOf(path)));
+  if (mkdir(path.c_str(), kPrivateFolder) != 0) return SystemError(errno, path);
   return Ok();
 }
 
-// The folder is closed to others already; the file's own mode is for copies of it.
+// A rename is kept when its folder is.
+void SyncFolder(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  fsync(descriptor);
+  close(descriptor);
+}
+
 Status WritePrivate(const std::string& path, std::string_view content) {
-  AtomicFile file = TRY(AtomicFile::Create(path));
+  AtomicFile file = TRY(AtomicFile::Create(path, kPrivateFile));
   TRY(file.Write(AsBytes(content)));
-  TRY(file.Commit());
-  if (chmod(path.c_str(), 0600) != 0) return SystemError(errno, path);
+  return file.Commit();
+}
+
+Status Rename(const std::string& from, const std::string& to) {
+  if (rename(from.c_str(), to.c_str()) != 0) return SystemError(errno, to);
   return Ok();
+}
+
+void RemoveQuietly(const std::string& path) {
+  std::error_code ignored;
+  fs::remove_all(path, ignored);
 }
 
 bool Exists(const std::string& path) {
   std::error_code error;
   return fs::exists(path, error);
+}
+
+// What was in the place is kept beside it, or put back if the new folder cannot come there.
+Status PutInPlace(const std::string& fresh, const std::string& folder, int64_t wall_s) {
+  if (!Exists(folder)) {
+    TRY(Rename(fresh, folder));
+    SyncFolder(ParentOf(folder));
+    return Ok();
+  }
+  std::string aside = fmt::format("{}.old-{}", folder, wall_s);
+  for (int i = 2; Exists(aside); ++i) aside = fmt::format("{}.old-{}-{}", folder, wall_s, i);
+  TRY(Rename(folder, aside));
+  const Status renamed = Rename(fresh, folder);
+  if (!renamed.ok()) {
+    TRY(Rename(aside, folder));
+    return renamed;
+  }
+  SyncFolder(ParentOf(folder));
+  return Ok();
 }
 
 // The file's text; empty where there is none.
@@ -54,9 +97,32 @@ Result<std::string> ReadIfThere(const std::string& path) {
   return text;
 }
 
+// Whether the file can say it; what others told may be anything.
+bool CanBeRemembered(const RememberedPeer& peer) {
+  return CheckNodeName(peer.name).ok() && peer.addresses.size() <= kMaxAddresses &&
+         std::ranges::all_of(peer.addresses, [](const std::string& address) {
+           return address.size() <= kMaxAddressBytes && ParseHostPort(address).ok();
+         });
+}
+
+Error NoSuchInvitation() {
+  return NotFound(
+      "no such invitation is open: it was used, has expired or was made on another machine; ask "
+      "for a new code");
+}
+
 }  // namespace
 
 namespace home_internal {
+
+namespace {
+
+Status CheckId(std::string_view id) {
+  if (id.size() != 16 || !ParseHex(id).ok()) return DataLoss("an id is damaged");
+  return Ok();
+}
+
+}  // namespace
 
 Result<std::vector<Invitation>> ParseInvitations(std::string_view text) {
   std::vector<Invitation> invitations;
@@ -64,6 +130,7 @@ Result<std::vector<Invitation>> ParseInvitations(std::string_view text) {
     if (words.size() != 4 || invitations.size() >= Home::kMaxInvitations)
       return DataLoss("a line is damaged");
     Invitation invitation;
+    TRY(CheckId(words[0]));
     invitation.id = words[0];
     invitation.secret = TRY(ParseHex(words[1]));
     invitation.end_wall_s = static_cast<int64_t>(TRY(ParseNumber(words[2])));
@@ -84,7 +151,7 @@ std::string FormatInvitations(const std::vector<Invitation>& invitations) {
 Result<std::vector<RememberedPeer>> ParsePeers(std::string_view text) {
   std::vector<RememberedPeer> peers;
   for (const Words& words : TRY(ParseWordLines(text, kPeersHeading))) {
-    if (words.size() < 2 || words.size() > 2 + kMaxAddresses || peers.size() >= kMaxPeers)
+    if (words.size() < 2 || words.size() > 2 + kMaxAddresses || peers.size() >= Home::kMaxPeers)
       return DataLoss("a line is damaged");
     RememberedPeer peer{NodeId{TRY(ParseHash(words[0]))}, std::string(words[1]), {}};
     TRY(CheckNodeName(peer.name));
@@ -107,6 +174,22 @@ std::string FormatPeers(const std::vector<RememberedPeer>& peers) {
   return text;
 }
 
+Result<std::vector<std::string>> ParseSeeds(std::string_view text) {
+  std::vector<std::string> seeds;
+  for (const Words& words : TRY(ParseWordLines(text, kSeedsHeading))) {
+    if (words.size() != 1 || seeds.size() >= Home::kMaxSeeds) return DataLoss("a line is damaged");
+    TRY(ParseHostPort(words[0]));
+    seeds.emplace_back(words[0]);
+  }
+  return seeds;
+}
+
+std::string FormatSeeds(const std::vector<std::string>& seeds) {
+  std::string text = fmt::format("{}\n", kSeedsHeading);
+  for (const std::string& seed : seeds) text += seed + "\n";
+  return text;
+}
+
 }  // namespace home_internal
 
 Result<Home> Home::OfUser() {
@@ -118,11 +201,13 @@ Result<Home> Home::OfUser() {
 bool Home::HasCluster() const { return Exists(File("node.pem")); }
 bool Home::HasAuthority() const { return Exists(File("ca.key")); }
 
+// Beside the folder, which is replaced as a whole.
 Result<FileLock> Home::Lock() const {
+  const std::string path = folder_ + ".lock";
   SystemClock clock;
   const int64_t deadline_ns = clock.NowNs() + kLockPatienceNs;
   while (true) {
-    Result<FileLock> lock = FileLock::TryAcquire(File("lock"));
+    Result<FileLock> lock = FileLock::TryAcquire(path, kPrivateFile);
     if (lock.ok() || lock.error().code() != Code::kUnavailable || clock.NowNs() >= deadline_ns)
       return lock;
     clock.SleepFor(10 * kNsPerMs);
@@ -131,34 +216,42 @@ Result<FileLock> Home::Lock() const {
 
 Status Home::Create(const Identity& identity, const std::optional<Authority>& authority,
                     const std::string& revocations, bool replace, int64_t wall_s) const {
+  TRY(MakeDirectories(ParentOf(folder_)));
+  const FileLock lock = TRY(Lock());
   if (HasCluster() && !replace) {
     return Error(Code::kAlreadyExists,
                  fmt::format("{}: this machine belongs to a cluster already; `aster cluster show` "
                              "tells which, `aster cluster leave` leaves it, --force puts it aside",
                              folder_));
   }
-  // Written beside and renamed: a machine belongs to a cluster or does not, whatever happens.
-  const std::string fresh = fmt::format("{}.new-{}", folder_, getpid());
-  TRY(MakePrivateFolder(fresh));
+  // Written beside and renamed: a machine belongs to a cluster or does not, whatever happens. What
+  // an earlier process left there when it was killed is of no use to anybody.
+  const std::string fresh = folder_ + ".new";
+  RemoveQuietly(fresh);
+  Status status = MakePrivateFolder(fresh);
+  if (status.ok()) status = Fill(fresh, identity, authority, revocations);
+  if (status.ok()) status = PutInPlace(fresh, folder_, wall_s);
+  if (!status.ok()) RemoveQuietly(fresh);
+  return status;
+}
+
+Status Home::Fill(const std::string& folder, const Identity& identity,
+                  const std::optional<Authority>& authority, const std::string& revocations) const {
   const auto put = [&](std::string_view name, std::string_view content) {
-    return WritePrivate(fmt::format("{}/{}", fresh, name), content);
+    return WritePrivate(fmt::format("{}/{}", folder, name), content);
   };
   TRY(put("ca.pem", identity.ca_certificate));
   if (authority) TRY(put("ca.key", authority->key));
   if (!revocations.empty()) TRY(put("revoked", revocations));
   TRY(put("node.key", identity.key));
-  TRY(put("node.pem", identity.certificate));
-  if (Exists(folder_)) {
-    const std::string aside = fmt::format("{}.old-{}", folder_, wall_s);
-    if (rename(folder_.c_str(), aside.c_str()) != 0) return SystemError(errno, folder_);
-  }
-  if (rename(fresh.c_str(), folder_.c_str()) != 0) return SystemError(errno, folder_);
-  return Ok();
+  return put("node.pem", identity.certificate);
 }
 
 Status Home::Remove() const {
+  TRY(MakeDirectories(ParentOf(folder_)));
+  const FileLock lock = TRY(Lock());
   // Without this one there is no cluster, should the rest fail.
-  if (unlink(File("node.pem").c_str()) != 0 && errno != ENOENT)
+  if (unlink(File("node.pem").c_str()) != 0 && errno != ENOENT && errno != ENOTDIR)
     return SystemError(errno, File("node.pem"));
   std::error_code error;
   fs::remove_all(folder_, error);
@@ -219,9 +312,25 @@ Result<Invitation> Home::FindInvitation(std::string_view id, int64_t wall_s) con
   for (Invitation& invitation : TRY(LoadInvitations(wall_s))) {
     if (invitation.id == id) return std::move(invitation);
   }
-  return NotFound(
-      "no such invitation is open: it was used, has expired or was made on another machine; ask "
-      "for a new code");
+  return NoSuchInvitation();
+}
+
+Result<Invitation> Home::ProveInvitation(
+    std::string_view id, int64_t wall_s,
+    const std::function<bool(const std::vector<uint8_t>& secret)>& is_proven) const {
+  // Judged under the lock: who asks many times at once has no more attempts than who waits.
+  const FileLock lock = TRY(Lock());
+  std::vector<Invitation> invitations = TRY(LoadInvitations(wall_s));
+  for (Invitation& invitation : invitations) {
+    if (invitation.id != id) continue;
+    if (is_proven(invitation.secret)) return std::move(invitation);
+    --invitation.attempts_left;
+    TRY(StoreInvitations(invitations));
+    return Error(Code::kPermissionDenied,
+                 "the code is not the one of this invitation; after a few wrong ones the "
+                 "invitation is void");
+  }
+  return NoSuchInvitation();
 }
 
 Result<bool> Home::TakeInvitation(std::string_view id, int64_t wall_s) const {
@@ -233,24 +342,28 @@ Result<bool> Home::TakeInvitation(std::string_view id, int64_t wall_s) const {
   return true;
 }
 
-Status Home::CountFailure(std::string_view id, int64_t wall_s) const {
-  const FileLock lock = TRY(Lock());
-  std::vector<Invitation> invitations = TRY(LoadInvitations(wall_s));
-  for (Invitation& invitation : invitations) {
-    if (invitation.id == id) --invitation.attempts_left;
-  }
-  return StoreInvitations(invitations);
-}
-
 Result<Revocations> Home::LoadRevocations(std::string_view ca_certificate) const {
   return Revocations::Parse(TRY(ReadIfThere(File("revoked"))), ca_certificate).In(File("revoked"));
+}
+
+Result<Revocations> Home::Revoke(const NodeId& node, int64_t wall_s) const {
+  const FileLock lock = TRY(Lock());
+  const Authority authority = TRY(LoadAuthority());
+  const Revocations held = TRY(LoadRevocations(authority.certificate));
+  if (held.Contains(node)) {
+    return Error(Code::kAlreadyExists, fmt::format("node {} was revoked before", node.ToText()));
+  }
+  Revocations list = TRY(held.With(node, wall_s, authority.key));
+  TRY(WritePrivate(File("revoked"), list.text()));
+  return list;
 }
 
 Result<bool> Home::StoreRevocations(const Revocations& list,
                                     std::string_view ca_certificate) const {
   const FileLock lock = TRY(Lock());
-  const Revocations held = TRY(LoadRevocations(ca_certificate));
-  if (held.serial() >= list.serial()) return false;
+  // A list that was damaged here is mended by any that the authority has signed.
+  const Result<Revocations> held = LoadRevocations(ca_certificate);
+  if (held.ok() && held->serial() >= list.serial()) return false;
   TRY(WritePrivate(File("revoked"), list.text()));
   return true;
 }
@@ -262,7 +375,42 @@ Result<std::vector<RememberedPeer>> Home::LoadPeers() const {
 }
 
 Status Home::StorePeers(const std::vector<RememberedPeer>& peers) const {
-  return WritePrivate(File("peers"), home_internal::FormatPeers(peers));
+  const FileLock lock = TRY(Lock());
+  const std::string authority = TRY(ReadFile(File("ca.pem"), kMaxPemBytes));
+  const Revocations revoked = TRY(LoadRevocations(authority));
+  // What cannot be read is forgotten: it will be learnt again.
+  const Result<std::vector<RememberedPeer>> held = LoadPeers();
+  std::vector<RememberedPeer> all;
+  const auto add = [&](const RememberedPeer& peer) {
+    const auto same = std::ranges::find(all, peer.node, &RememberedPeer::node);
+    if (same == all.end()) {
+      if (all.size() < kMaxPeers && !revoked.Contains(peer.node)) all.push_back(peer);
+    } else if (same->addresses.empty()) {
+      same->addresses = peer.addresses;
+    }
+  };
+  for (const RememberedPeer& peer : peers) {
+    if (CanBeRemembered(peer)) add(peer);
+  }
+  if (held.ok()) std::ranges::for_each(*held, add);
+  return WritePrivate(File("peers"), home_internal::FormatPeers(all));
+}
+
+Result<std::vector<std::string>> Home::LoadSeeds() const {
+  const std::string text = TRY(ReadIfThere(File("seeds")));
+  if (text.empty()) return std::vector<std::string>();
+  return home_internal::ParseSeeds(text).In(File("seeds"));
+}
+
+Status Home::AddSeed(const std::string& address) const {
+  const FileLock lock = TRY(Lock());
+  const std::string seed = TRY(ParseHostPort(address)).ToText();
+  std::vector<std::string> seeds =
+      LoadSeeds().ok() ? LoadSeeds().value() : std::vector<std::string>();
+  std::erase(seeds, seed);
+  seeds.insert(seeds.begin(), seed);
+  seeds.resize(std::min(seeds.size(), kMaxSeeds));
+  return WritePrivate(File("seeds"), home_internal::FormatSeeds(seeds));
 }
 
 }  // namespace aster::cluster

@@ -6,6 +6,7 @@
 // seen. Must not know how any of it is used. docs/cluster.md lists the files.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,19 +28,22 @@ struct Invitation {
   uint64_t attempts_left = 0;
 };
 
-// Where another node was last seen.
+// A node that is of the cluster, and where it was last seen; no addresses: nowhere yet.
 struct RememberedPeer {
   NodeId node;
   std::string name;
   std::vector<std::string> addresses;
 };
 
-// Every call reads and writes files; several processes may do so at once. Constant after
-// construction.
+// Every call reads and writes files; several processes may do so at once. Each file is the old one
+// or the new one, whatever happens, and nobody else's to read from the first moment on. Constant
+// after construction.
 class Home {
  public:
   static constexpr uint64_t kAttempts = 5;
   static constexpr size_t kMaxInvitations = 64;
+  static constexpr size_t kMaxPeers = 1024;
+  static constexpr size_t kMaxSeeds = 16;
 
   // Below $ASTER_CONFIG where that is set, else in the user's configuration folder. Makes nothing.
   static Result<Home> OfUser();
@@ -64,19 +68,32 @@ class Home {
   Status AddInvitation(const InviteCode& code, int64_t end_wall_s, int64_t wall_s) const;
   // NotFound where there is none of this id that is still valid.
   Result<Invitation> FindInvitation(std::string_view id, int64_t wall_s) const;
+  // The same, for somebody who shows that he knows its secret, which `is_proven` judges. Else
+  // PermissionDenied, and after kAttempts times the invitation is void, however many ask at once.
+  Result<Invitation> ProveInvitation(
+      std::string_view id, int64_t wall_s,
+      const std::function<bool(const std::vector<uint8_t>& secret)>& is_proven) const;
   // Whoever gets true may use it: nobody else will. False where it was used already.
   Result<bool> TakeInvitation(std::string_view id, int64_t wall_s) const;
-  // Somebody did not know its code; after a few times it is void.
-  Status CountFailure(std::string_view id, int64_t wall_s) const;
 
   Result<Revocations> LoadRevocations(std::string_view ca_certificate) const;
+  // A list with one node more. AlreadyExists where it was revoked before.
+  Result<Revocations> Revoke(const NodeId& node, int64_t wall_s) const;
   // Keeps whichever is later; true if that was the new one.
   Result<bool> StoreRevocations(const Revocations& list, std::string_view ca_certificate) const;
 
   Result<std::vector<RememberedPeer>> LoadPeers() const;
+  // What is now known of these. Others stay as they are remembered, but for nodes that were
+  // revoked.
   Status StorePeers(const std::vector<RememberedPeer>& peers) const;
 
+  // HOST:PORT, where a person said that the cluster is; the latest first.
+  Result<std::vector<std::string>> LoadSeeds() const;
+  Status AddSeed(const std::string& address) const;
+
  private:
+  Status Fill(const std::string& folder, const Identity& identity,
+              const std::optional<Authority>& authority, const std::string& revocations) const;
   Result<std::vector<Invitation>> LoadInvitations(int64_t wall_s) const;
   Status StoreInvitations(const std::vector<Invitation>& invitations) const;
   Result<FileLock> Lock() const;
@@ -92,6 +109,8 @@ Result<std::vector<Invitation>> ParseInvitations(std::string_view text);
 std::string FormatInvitations(const std::vector<Invitation>& invitations);
 Result<std::vector<RememberedPeer>> ParsePeers(std::string_view text);
 std::string FormatPeers(const std::vector<RememberedPeer>& peers);
+Result<std::vector<std::string>> ParseSeeds(std::string_view text);
+std::string FormatSeeds(const std::vector<std::string>& seeds);
 
 }  // namespace home_internal
 

@@ -7,6 +7,7 @@
 
 #include <array>
 
+#include "base/log.h"
 #include "cluster/signature.h"
 
 namespace aster::cluster {
@@ -67,30 +68,30 @@ Result<JoinReply> Admission::Admit(const JoinRequest& request) {
   if (request.invitation.size() > 64 || request.certificate_request.size() > kMaxRequestBytes)
     return InvalidArgument("the request to join is longer than one can be");
   const Authority authority = TRY(home_.LoadAuthority());
-  const Result<Invitation> invitation = home_.FindInvitation(request.invitation, wall_s);
-  if (!invitation.ok()) {
+  const Result<Invitation> open = home_.FindInvitation(request.invitation, wall_s);
+  if (!open.ok()) {
     TRY(CountStranger());
-    return invitation.error();
+    return open.error();
   }
-  const std::string proof = RequestProof(invitation->secret, request);
-  if (!net::EqualSecrets(AsBytes(proof), AsBytes(request.proof))) {
-    TRY(home_.CountFailure(request.invitation, wall_s));
-    return Error(Code::kPermissionDenied,
-                 "the code is not the one of this invitation; after a few wrong ones the "
-                 "invitation is void");
-  }
+  const Invitation invitation = TRY(
+      home_.ProveInvitation(request.invitation, wall_s, [&](const std::vector<uint8_t>& secret) {
+        const std::string proof = RequestProof(secret, request);
+        return net::EqualSecrets(AsBytes(proof), AsBytes(request.proof));
+      }));
   TRY(CheckNodeName(request.name));
-  TRY(CheckNameIsFree(request.name));
+  const Revocations revocations = TRY(home_.LoadRevocations(authority.certificate));
+  TRY(CheckNameIsFree(request.name, revocations));
   JoinReply reply;
   reply.ca_certificate = authority.certificate;
   reply.cluster_name = TRY(net::DescribeCertificate(authority.certificate)).name;
   reply.certificate =
       TRY(CertifyNode(authority, request.certificate_request, request.name, wall_s));
-  reply.revocations = TRY(home_.LoadRevocations(authority.certificate)).text();
-  reply.proof = ReplyProof(invitation->secret, request, reply);
+  reply.revocations = revocations.text();
+  reply.proof = ReplyProof(invitation.secret, request, reply);
   // Last, so that a request which fails for another reason does not use the invitation up.
   if (!TRY(home_.TakeInvitation(request.invitation, wall_s)))
     return NotFound("the invitation was used by another machine at this moment");
+  Remember({TRY(net::NodeIdOfCertificate(reply.certificate)), request.name, {}});
   return reply;
 }
 
@@ -105,7 +106,16 @@ Status Admission::CountStranger() {
   return ResourceExhausted("too many attempts to join without an invitation; try in a minute");
 }
 
-Status Admission::CheckNameIsFree(const std::string& name) const {
+void Admission::Remember(const RememberedPeer& peer) const {
+  // Its name is taken from now on, though nobody has seen it yet. It is in all the same.
+  const Status stored = home_.StorePeers({peer});
+  if (!stored.ok()) {
+    log::Warn("who joined could not be noted",
+              {{"node", peer.name}, {"why", stored.error().message()}});
+  }
+}
+
+Status Admission::CheckNameIsFree(const std::string& name, const Revocations& revocations) const {
   const Identity own = TRY(home_.LoadIdentity(clock_.WallNs() / kNsPerSecond));
   const auto taken = [&](const NodeId& by) {
     return Error(Code::kAlreadyExists,
@@ -115,7 +125,7 @@ Status Admission::CheckNameIsFree(const std::string& name) const {
   };
   if (own.name == name) return taken(own.node);
   for (const RememberedPeer& peer : TRY(home_.LoadPeers())) {
-    if (peer.name == name) return taken(peer.node);
+    if (peer.name == name && !revocations.Contains(peer.node)) return taken(peer.node);
   }
   return Ok();
 }

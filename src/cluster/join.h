@@ -62,7 +62,8 @@ class Admission {
 
  private:
   Status CountStranger();
-  Status CheckNameIsFree(const std::string& name) const;
+  Status CheckNameIsFree(const std::string& name, const Revocations& revocations) const;
+  void Remember(const RememberedPeer& peer) const;
 
   const Home& home_;
   const Clock& clock_;

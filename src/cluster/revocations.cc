@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cluster/signature.h"
 #include "cluster/word_lines.h"
 
@@ -58,7 +60,7 @@ Result<Revocations> Revocations::With(const NodeId& node, int64_t wall_s,
   Revocations list;
   list.serial_ = serial_ + 1;
   list.nodes_ = nodes_;
-  list.nodes_.emplace(node, wall_s);
+  list.nodes_.emplace(node, std::max<int64_t>(wall_s, 0));
   const std::string body = list.Body();
   const std::vector<uint8_t> signature = TRY(Sign(ca_key, AsBytes(body)));
   list.text_ = fmt::format("{}{} {}\n", body, kSignature, ToHex(signature));

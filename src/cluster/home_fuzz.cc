@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The files of a home as somebody's editor, or a broken disk, may leave them: refused, or written
+// again as they were read.
+#include "base/check.h"
+#include "cluster/home.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace aster::cluster;  // NOLINT(google-build-using-namespace)
+  const std::string_view text = aster::AsText({data, size});
+  // Numbers may be written with zeros before them: read again, they are the same.
+  if (const auto read = home_internal::ParseInvitations(text); read.ok()) {
+    const std::string written = home_internal::FormatInvitations(*read);
+    const auto again = home_internal::ParseInvitations(written);
+    CHECK(again.ok() && home_internal::FormatInvitations(*again) == written);
+    CHECK(read->size() <= Home::kMaxInvitations);
+  }
+  if (const auto read = home_internal::ParsePeers(text); read.ok())
+    CHECK(home_internal::FormatPeers(*read) == text && read->size() <= Home::kMaxPeers);
+  if (const auto read = home_internal::ParseSeeds(text); read.ok())
+    CHECK(home_internal::FormatSeeds(*read) == text && read->size() <= Home::kMaxSeeds);
+  return 0;
+}

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Files that nobody vouches for: what is taken is exactly the words of the text.
+#include "base/check.h"
+#include "cluster/word_lines.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace aster::cluster;  // NOLINT(google-build-using-namespace)
+  const std::string_view text = aster::AsText({data, size});
+  const auto lines = ParseWordLines(text, "heading 1");
+  if (lines.ok()) {
+    std::string again = "heading 1\n";
+    for (const Words& words : *lines) {
+      for (size_t i = 0; i < words.size(); ++i) {
+        if (i > 0) again += ' ';
+        again += words[i];
+      }
+      again += '\n';
+    }
+    CHECK(again == text);
+  }
+  const auto number = ParseNumber(text);
+  if (number.ok()) CHECK(*number >> 63 == 0);
+  const auto hash = ParseHash(text);
+  if (hash.ok()) CHECK(hash->ToHex() == text);
+  const auto bytes = ParseHex(text);
+  if (bytes.ok()) CHECK(ToHex(*bytes) == text);
+  return 0;
+}
