@@ -15,20 +15,32 @@ void ClusterOptions::Declare(CLI::App& app) {
           ->check(CLI::Range(size_t{1}, kMostLocalNodes))
           ->type_name("N");
   app.add_flag("--pin", pinned, "With --local-nodes: each on a core of its own")->needs(nodes);
+  CLI::Option* whole =
+      app.add_flag("--cluster", cluster, "Run on the nodes of this machine's cluster")
+          ->excludes(nodes);
+  app.add_option(
+         "--via", via,
+         "With --cluster: a node that knows the others (those that are remembered where not "
+         "given). Repeatable")
+      ->needs(whole)
+      ->type_name("HOST:PORT");
   app.add_option("--split", split,
-                 "Layers of the nodes, such as 0:20,21:out, or node-2=0:20,node-1=21:out; auto: in "
-                 "equal parts")
-      ->needs(nodes)
+                 "Layers of the nodes, such as 0:20,21:out, or desktop=0:20,laptop=21:out, where "
+                 "here is this command itself; auto: by what each can do")
       ->type_name("SPLIT");
   app.add_option("--wire", rows,
                  "How rows travel between nodes: f32 is exact, bf16 and q8 are smaller and are not")
       ->check(CLI::IsMember({"f32", "bf16", "q8"}))
-      ->needs(nodes)
       ->type_name("TYPE");
   app.add_option("--trace", trace_path,
                  "Write what every node did and when, for ui.perfetto.dev or chrome://tracing")
-      ->needs(nodes)
       ->type_name("FILE");
+  app.parse_complete_callback([this] {
+    if (wants_nodes() || (split == "auto" && rows == "f32" && trace_path.empty())) return;
+    throw CLI::ValidationError(
+        "--split, --wire and --trace are for several nodes: give --cluster or --local-nodes N, "
+        "too");
+  });
 }
 
 }  // namespace aster::cli

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 
@@ -19,12 +20,14 @@ namespace aster::cli {
 struct ClusterOptions {
   size_t local_nodes = 0;  // processes on this machine; 0: none
   bool pinned = false;
+  bool cluster = false;          // the nodes of this machine's cluster
+  std::vector<std::string> via;  // HOST:PORT of nodes that know the others; none: as remembered
   std::string split = "auto";
   std::string rows = "f32";
   std::string trace_path;  // empty: none is kept
 
   void Declare(CLI::App& app);
-  bool wants_nodes() const { return local_nodes > 0; }
+  bool wants_nodes() const { return local_nodes > 0 || cluster; }
 };
 
 }  // namespace aster::cli

@@ -3,7 +3,10 @@
 
 // aster node: this machine computes slices of models for others.
 #include <fmt/format.h>
+#include <pthread.h>
 #include <unistd.h>
+
+#include <csignal>
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -11,12 +14,17 @@
 
 #include "base/machine.h"
 #include "base/units.h"
+#include "cli/builtin_models.h"
 #include "cli/commands.h"
 #include "cli/local_nodes.h"
 #include "cli/model_options.h"
+#include "cli/progress.h"
+#include "cluster/home.h"
 #include "gguf/fingerprint.h"
 #include "kernels/arithmetic_version.h"
 #include "net/tcp_network.h"
+#include "node/addresses.h"
+#include "node/daemon.h"
 #include "route/file_slice_source.h"
 #include "route/node.h"
 
@@ -25,9 +33,18 @@ namespace {
 
 struct Options {
   ModelOptions model;
+  std::vector<std::string> models;
+  std::string listen = "0.0.0.0";
+  std::string advertise;
+  std::vector<std::string> join;
   std::string memory;
   bool local = false;
 };
+
+Result<uint64_t> MemoryOf(const Options& options) {
+  if (options.memory.empty()) return uint64_t{0};
+  return ParseBytes(options.memory).In("--memory");
+}
 
 // The next line of standard input; nothing where it has ended.
 std::optional<std::string> ReadInputLine() {
@@ -44,7 +61,7 @@ std::optional<std::string> ReadInputLine() {
 Result<std::unique_ptr<route::FileSliceSource>> SourceOf(const Options& options) {
   route::FileSliceOptions slices;
   slices.threads = options.model.threads;
-  if (!options.memory.empty()) slices.memory_bytes = TRY(ParseBytes(options.memory).In("--memory"));
+  slices.memory_bytes = TRY(MemoryOf(options));
   auto source = std::make_unique<route::FileSliceSource>(slices);
   auto files = std::make_shared<gguf::ModelFiles>(TRY(gguf::ModelFiles::Open(options.model.paths)));
   ThreadPool pool(UsableCpuCount());
@@ -74,11 +91,88 @@ Result<ExitStatus> ServeLocally(const Options& options, Console& console) {
   return kExitOk;
 }
 
+// Ctrl-C and whoever ends services. Blocked in this thread and those that it starts, so that they
+// come to nobody but Await.
+class EndSignals {
+ public:
+  EndSignals() {
+    sigemptyset(&signals_);
+    sigaddset(&signals_, SIGINT);
+    sigaddset(&signals_, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &signals_, &earlier_);
+  }
+  ~EndSignals() { pthread_sigmask(SIG_SETMASK, &earlier_, nullptr); }
+  EndSignals(const EndSignals&) = delete;
+  EndSignals& operator=(const EndSignals&) = delete;
+
+  void Await() const {
+    int signal = 0;
+    sigwait(&signals_, &signal);
+  }
+
+ private:
+  sigset_t signals_ = {};
+  sigset_t earlier_ = {};
+};
+
+std::string DescribeModels(const std::vector<cluster::HeldModel>& models) {
+  if (models.empty()) return "no model files; what is needed is fetched from nodes that have it";
+  std::string text;
+  for (const cluster::HeldModel& model : models) {
+    text += fmt::format("{}{} ({} layers, {})", text.empty() ? "" : ", ", model.name,
+                        model.layer_count, FormatBytes(model.tensor_bytes));
+  }
+  return text;
+}
+
+Result<ExitStatus> Serve(const Options& options, Console& console) {
+  const EndSignals signals;
+  const cluster::Home home = TRY(cluster::Home::OfUser());
+  node::DaemonOptions daemon;
+  daemon.version = ASTER_VERSION;
+  if (!options.model.paths.empty()) daemon.models.push_back(options.model.paths);
+  for (const std::string& path : options.models) daemon.models.push_back({path});
+  daemon.listen = options.listen;
+  daemon.advertise = options.advertise;
+  daemon.join = options.join;
+  daemon.memory_bytes = TRY(MemoryOf(options));
+  daemon.threads = options.model.threads;
+  const SystemClock clock;
+  std::unique_ptr<node::Daemon> running;
+  {
+    Progress progress(console, clock, "hashing");
+    daemon.on_hashing = [&](uint64_t done, uint64_t total) { progress.Update(done, total); };
+    running = TRY(node::Daemon::Start(home, std::move(daemon)));
+  }
+  console.Print("node {} of the cluster {} is at {}\n", running->identity().name,
+                running->identity().cluster_name, fmt::join(running->control_addresses(), ", "));
+  console.Print("it has {}\n", DescribeModels(running->Describe().models));
+  TRY(console.Flush());
+  signals.Await();
+  console.Note("saying goodbye");
+  return kExitOk;
+}
+
 }  // namespace
 
 Run DeclareNode(CLI::App& app) {
   auto options = std::make_shared<Options>();
   options->model.DeclareModel(app);
+  app.add_option(
+         "--model", options->models,
+         "A model of which this machine has the file: for its own slices, and for nodes that "
+         "have none. Repeatable")
+      ->type_name("MODEL");
+  app.add_option(
+         "--listen", options->listen,
+         "Where to listen; the data plane takes the next port (0.0.0.0:7424 where not given)")
+      ->type_name("HOST[:PORT]");
+  app.add_option("--advertise", options->advertise,
+                 "The host that others are told, where this machine's addresses are not what they "
+                 "reach")
+      ->type_name("HOST");
+  app.add_option("--join", options->join, "Where a node of the cluster is; repeatable")
+      ->type_name("HOST:PORT");
   options->model.DeclareThreads(app);
   app.add_option("--memory", options->memory,
                  "For weights and what sequences remember, such as 6GiB (15/16 of the machine's "
@@ -86,15 +180,19 @@ Run DeclareNode(CLI::App& app) {
       ->type_name("SIZE");
   app.add_flag("--local", options->local,
                "Started by a command with --local-nodes, which says more on standard input");
+  app.footer(
+      "The machine must belong to a cluster: `aster cluster init` makes one, `aster cluster join` "
+      "joins one.\n"
+      "  aster node big.gguf\n"
+      "  aster node --listen 0.0.0.0:7424 --join desktop:7424");
   return [options](Console& console) -> Result<ExitStatus> {
-    if (!options->local) {
-      return Unimplemented(
-          "clusters of several machines are not here yet; `aster run --local-nodes 2` shows nodes "
-          "on "
-          "this one");
+    if (options->local) {
+      TRY(options->model.Find());
+      return ServeLocally(*options, console);
     }
-    TRY(options->model.Find());
-    return ServeLocally(*options, console);
+    for (std::string& path : options->model.paths) path = TRY(FindModel(path));
+    for (std::string& path : options->models) path = TRY(FindModel(path));
+    return Serve(*options, console);
   };
 }
 

@@ -28,17 +28,8 @@ Result<Hash128> FingerprintOf(const gguf::ModelFiles& files, Console& console) {
   return fingerprint.model;
 }
 
-Result<LocalNodes> StartLocalNodes(const ModelOptions& model, const ClusterOptions& cluster) {
-  // As many threads as there are cores, all nodes together.
-  const size_t threads = model.threads > 0
-                             ? model.threads
-                             : std::max<size_t>(1, UsableCpuCount() / cluster.local_nodes);
-  LocalNodesOptions options{
-      .count = cluster.local_nodes, .node_arguments = model.paths, .pinned = cluster.pinned};
-  options.node_arguments.insert(options.node_arguments.end(),
-                                {"--threads", std::to_string(threads)});
-  return LocalNodes::Start(options);
-}
+// How a split names the command itself.
+constexpr std::string_view kOwnName = "here";
 
 }  // namespace
 
@@ -53,21 +44,20 @@ Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& 
   route.encoding = TRY(route::ParseRowEncoding(cluster.rows));
   route.memory = engine.memory;
   route.kv_bytes = engine.memory_bytes;
-  std::optional<AtomicFile> trace_file;
-  if (!cluster.trace_path.empty()) {
-    trace_file = TRY(AtomicFile::Create(cluster.trace_path).In("--trace"));
-  }
-  LocalNodes nodes = TRY(StartLocalNodes(model, cluster));
-  auto network = TRY(net::TcpNetwork::Start({.credentials = nodes.credentials(),
-                                             .listen = {},
-                                             .name = "front end",
-                                             .arithmetic = kernels::kArithmeticVersion,
-                                             .admit = nullptr}));
+  std::unique_ptr<NodeSession> session;
   // tidy: allow(ownership) make_unique does not reach a private constructor
-  std::unique_ptr<NodeSession> session(new NodeSession(std::move(nodes), std::move(network),
-                                                       std::move(route_model), std::move(route),
-                                                       cluster.split));
-  session->trace_file_ = std::move(trace_file);
+  session.reset(new NodeSession(std::move(route_model), std::move(route), cluster.split));
+  if (!cluster.trace_path.empty())
+    session->trace_file_ = TRY(AtomicFile::Create(cluster.trace_path).In("--trace"));
+  session->pool_ = TRY(OpenNodePool(model, cluster));
+  session->network_ = TRY(net::TcpNetwork::Start({.credentials = session->pool_->Credentials(),
+                                                  .listen = {},
+                                                  .name = "front end",
+                                                  .arithmetic = kernels::kArithmeticVersion,
+                                                  .admit = nullptr}));
+  session->nodes_ = session->pool_->nodes();
+  if (cluster.split.find(fmt::format("{}=", kOwnName)) != std::string::npos)
+    session->AddOwnStage(files, model.threads);
   return session;
 }
 
@@ -81,9 +71,19 @@ Status NodeSession::SaveTrace() {
   return file.Commit().In("--trace");
 }
 
+void NodeSession::AddOwnStage(const gguf::ModelFiles& files, size_t threads) {
+  own_source_ = std::make_unique<route::FileSliceSource>(
+      route::FileSliceOptions{.threads = threads, .memory_bytes = 0, .isa = {}});
+  // The caller keeps the files for longer than the session.
+  own_source_->Add(model_.fingerprint, std::shared_ptr<const gguf::ModelFiles>(
+                                           std::shared_ptr<const gguf::ModelFiles>(), &files));
+  own_ = std::make_unique<route::StageServer>(*network_, *own_source_);
+  nodes_.push_back({.id = network_->self(), .name = std::string(kOwnName), .addresses = {}});
+}
+
 Result<route::Plan> NodeSession::Plan() const {
-  if (split_ == "auto") return route::EvenSplit(layer_count(), nodes());
-  return route::ParseSplit(split_, layer_count(), nodes()).In("--split");
+  if (split_ == "auto") return route::EvenSplit(layer_count(), nodes_);
+  return route::ParseSplit(split_, layer_count(), nodes_).In("--split");
 }
 
 Result<std::unique_ptr<route::Conductor>> NodeSession::Open(const route::Plan& plan,
@@ -98,7 +98,8 @@ Result<std::unique_ptr<route::Conductor>> NodeSession::Open(const route::Plan& p
       *network_, model_, tokenizer, plan, options,
       [this](const route::Plan&, std::span<const wire::NodeId> lost, const Error& why) {
         return Replan(lost, why);
-      });
+      },
+      own_.get());
   const SystemClock clock;
   Progress progress(console, clock, "nodes are loading");
   TRY(conductor->Open([&](const route::OpenProgress& opened) {
@@ -107,19 +108,16 @@ Result<std::unique_ptr<route::Conductor>> NodeSession::Open(const route::Plan& p
   return conductor;
 }
 
-// All nodes have the model: whoever is left takes over.
+// Whoever is left takes over.
 Result<route::Plan> NodeSession::Replan(std::span<const wire::NodeId> lost, const Error& why) {
-  lost_.insert(lost.begin(), lost.end());
-  std::vector<route::PlanNode> left;
-  for (const route::PlanNode& node : nodes()) {
-    if (!lost_.contains(node.id)) left.push_back(node);
-  }
-  if (left.empty()) {
+  const Status found = pool_->Refresh(lost);
+  nodes_ = pool_->nodes();
+  if (!found.ok() || nodes_.empty()) {
     return Error(Code::kUnavailable,
                  fmt::format("no node is left to compute layers 0 to {}; of the last one: {}",
                              layer_count() - 1, why.message()));
   }
-  return route::EvenSplit(layer_count(), left);
+  return route::EvenSplit(layer_count(), nodes_);
 }
 
 std::string DescribeHops(const route::Conductor& conductor) {

@@ -7,7 +7,6 @@
 
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,12 +17,14 @@
 #include "base/result.h"
 #include "cli/cluster_options.h"
 #include "cli/console.h"
-#include "cli/local_nodes.h"
 #include "cli/model_options.h"
+#include "cli/node_pool.h"
 #include "gguf/model_files.h"
 #include "net/tcp_network.h"
 #include "route/conductor.h"
+#include "route/file_slice_source.h"
 #include "route/plan.h"
+#include "route/stage_server.h"
 #include "route/trace.h"
 #include "text/tokenizer.h"
 
@@ -31,7 +32,7 @@ namespace aster::cli {
 
 class NodeSession {
  public:
-  // Starts what has to be started, and reads the model's files as far as nodes tell it by.
+  // Starts or finds the nodes, and reads the model's files as far as nodes tell it by.
   static Result<std::unique_ptr<NodeSession>> Start(const gguf::ModelFiles& files,
                                                     const ModelOptions& model,
                                                     const ClusterOptions& cluster,
@@ -41,7 +42,8 @@ class NodeSession {
   NodeSession(const NodeSession&) = delete;
   NodeSession& operator=(const NodeSession&) = delete;
 
-  const std::vector<route::PlanNode>& nodes() const { return nodes_.nodes(); }
+  // That may be given layers.
+  const std::vector<route::PlanNode>& nodes() const { return nodes_; }
   uint32_t layer_count() const { return model_.shape.layer_count; }
   // That the options ask for.
   Result<route::Plan> Plan() const;
@@ -56,22 +58,20 @@ class NodeSession {
   Status SaveTrace();
 
  private:
+  NodeSession(route::RouteModel model, route::RouteOptions route, std::string split)
+      : model_(std::move(model)), route_(std::move(route)), split_(std::move(split)) {}
+
+  void AddOwnStage(const gguf::ModelFiles& files, size_t threads);
   Result<route::Plan> Replan(std::span<const wire::NodeId> lost, const Error& why);
 
-  NodeSession(LocalNodes nodes, std::unique_ptr<net::TcpNetwork> network, route::RouteModel model,
-              route::RouteOptions route, std::string split)
-      : nodes_(std::move(nodes)),
-        network_(std::move(network)),
-        model_(std::move(model)),
-        route_(std::move(route)),
-        split_(std::move(split)) {}
-
-  LocalNodes nodes_;
-  std::unique_ptr<net::TcpNetwork> network_;
   const route::RouteModel model_;
   const route::RouteOptions route_;
   const std::string split_;
-  std::set<wire::NodeId> lost_;
+  std::unique_ptr<NodePool> pool_;
+  std::vector<route::PlanNode> nodes_;  // the pool's, and this process where the split names it
+  std::unique_ptr<net::TcpNetwork> network_;
+  std::unique_ptr<route::FileSliceSource> own_source_;
+  std::unique_ptr<route::StageServer> own_;  // where the split names this command itself
   route::Trace trace_;
   std::optional<AtomicFile> trace_file_;  // until it is saved, where one is wanted
 };

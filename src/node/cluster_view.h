@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// A cluster as a front end sees it: whom it can ask, and what each node says of itself. Must not
+// know what the front end wants to run.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "cluster/description.h"
+#include "cluster/identity.h"
+#include "cluster/member.h"
+#include "rpc/control_client.h"
+
+namespace aster::node {
+
+// What is known of a node; the last two are missing where it did not answer.
+struct NodeView {
+  cluster::Member member;
+  std::optional<cluster::Description> description;
+  std::optional<cluster::NodeStatus> status;
+  std::string why;  // it did not answer
+};
+
+// Calls may come from any thread, one at a time.
+class ClusterView {
+ public:
+  // Tries these addresses (HOST:PORT) all at once, and takes the first node that answers. An error
+  // says what each said.
+  static Result<std::unique_ptr<ClusterView>> Connect(cluster::Identity identity,
+                                                      const std::vector<std::string>& addresses);
+
+  // Asks every node that may be reached, all at once, and waits for the answers, a few seconds at
+  // most. Nodes that are dead or gone are listed and not asked.
+  Result<std::vector<NodeView>> Look();
+
+  const cluster::Identity& identity() const { return identity_; }
+
+ private:
+  ClusterView(cluster::Identity identity, std::unique_ptr<rpc::ControlClient> entry,
+              std::vector<cluster::Member> members)
+      : identity_(std::move(identity)), entry_(std::move(entry)), members_(std::move(members)) {}
+
+  Result<std::vector<cluster::Member>> Members();
+
+  const cluster::Identity identity_;
+  std::unique_ptr<rpc::ControlClient> entry_;
+  std::vector<cluster::Member> members_;  // as they were told last
+};
+
+}  // namespace aster::node

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "node/control_answers.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "fetch/manifest.h"
+
+namespace aster::node {
+
+ControlAnswers::ControlAnswers(AnswerSources sources)
+    : sources_(std::move(sources)), admission_(*sources_.home, *sources_.clock) {}
+
+Status ControlAnswers::Admit(const rpc::NodeId& from) {
+  if (!sources_.membership->IsRevoked(from)) return Ok();
+  return Error(Code::kPermissionDenied,
+               fmt::format("node {} was revoked: it does not belong to this cluster any more",
+                           from.ToText()));
+}
+
+Result<cluster::JoinReply> ControlAnswers::Join(const cluster::JoinRequest& request) {
+  return admission_.Admit(request);
+}
+
+Result<rpc::Gossip> ControlAnswers::Exchange(const rpc::NodeId& /*from*/,
+                                             const rpc::Gossip& gossip) {
+  return sources_.membership->Exchange(gossip);
+}
+
+// A file of this machine, or what it has fetched itself.
+Result<rpc::ModelManifest> ControlAnswers::FetchManifest(const Hash128& fingerprint) {
+  if (const auto held = sources_.models->Find(fingerprint))
+    return fetch::MakeManifest(*held->files, held->fingerprint);
+  return *TRY(sources_.store->Find(fingerprint)).manifest;
+}
+
+Status ControlAnswers::FetchTensor(const Hash128& fingerprint, std::string_view tensor,
+                                   uint64_t offset, const rpc::ByteSink& sink) {
+  if (const auto held = sources_.models->Find(fingerprint))
+    return fetch::ReadTensor(*held->files, tensor, offset, sink);
+  return fetch::ReadTensor(*TRY(sources_.store->Find(fingerprint)).files, tensor, offset, sink);
+}
+
+}  // namespace aster::node

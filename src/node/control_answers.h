@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What a node answers on the control plane, put together from its parts. Must not know how calls
+// arrive.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "base/clock.h"
+#include "cluster/home.h"
+#include "cluster/join.h"
+#include "fetch/tensor_store.h"
+#include "node/held_models.h"
+#include "node/membership.h"
+#include "rpc/control_service.h"
+
+namespace aster::node {
+
+// What it is made of; all of it outlives the answers.
+struct AnswerSources {
+  const cluster::Home* home = nullptr;
+  const Clock* clock = nullptr;
+  Membership* membership = nullptr;
+  const HeldModels* models = nullptr;
+  const fetch::TensorStore* store = nullptr;
+  std::function<cluster::Description()> describe;
+  std::function<cluster::NodeStatus()> status;
+};
+
+class ControlAnswers final : public rpc::ControlService {
+ public:
+  explicit ControlAnswers(AnswerSources sources);
+
+  Status Admit(const rpc::NodeId& from) override;
+  Result<cluster::JoinReply> Join(const cluster::JoinRequest& request) override;
+  Result<rpc::Gossip> Exchange(const rpc::NodeId& from, const rpc::Gossip& gossip) override;
+  Result<cluster::Description> Describe() override { return sources_.describe(); }
+  Result<cluster::NodeStatus> GetStatus() override { return sources_.status(); }
+  Result<rpc::ModelManifest> FetchManifest(const Hash128& fingerprint) override;
+  Status FetchTensor(const Hash128& fingerprint, std::string_view tensor, uint64_t offset,
+                     const rpc::ByteSink& sink) override;
+
+ private:
+  const AnswerSources sources_;
+  cluster::Admission admission_;
+};
+
+}  // namespace aster::node

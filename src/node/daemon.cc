@@ -1,0 +1,216 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "node/daemon.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "base/machine.h"
+#include "kernels/arithmetic_version.h"
+#include "kernels/isa_choice.h"
+#include "node/addresses.h"
+#include "node/member_peer.h"
+
+namespace aster::node {
+
+using cluster::NodeId;
+
+namespace {
+
+uint64_t MemoryForSlices(uint64_t asked_bytes) {
+  if (asked_bytes > 0) return asked_bytes;
+  return static_cast<uint64_t>(static_cast<double>(DetectMemory().total_bytes) *
+                               route::kDefaultMemoryShare);
+}
+
+route::FileSliceOptions SliceOptions(const DaemonOptions& options) {
+  return {.threads = options.threads, .memory_bytes = options.memory_bytes, .isa = {}};
+}
+
+Result<std::vector<std::string>> AllReachable(const std::vector<std::string>& listening,
+                                              const std::string& advertise) {
+  std::vector<std::string> all;
+  for (const std::string& address : listening) {
+    for (std::string& reachable : TRY(ReachableAt(address, advertise))) {
+      if (all.size() < cluster::kMaxAddresses) all.push_back(std::move(reachable));
+    }
+  }
+  return all;
+}
+
+cluster::SliceStatus ToStatus(const route::StageRouteStatus& stage) {
+  return {.route = stage.route,
+          .model = {},
+          .fingerprint = stage.fingerprint,
+          .layers = {stage.slice.layer_begin, stage.slice.layer_end},
+          .embedding = stage.slice.embedding,
+          .head = stage.slice.head,
+          .is_ready = stage.is_ready,
+          .done_bytes = stage.done_bytes,
+          .total_bytes = stage.total_bytes,
+          .weight_bytes = stage.packed_bytes,
+          .kv_held_bytes = stage.kv_held_bytes,
+          .kv_budget_bytes = stage.kv_budget_bytes,
+          .sequences = static_cast<uint32_t>(stage.sequences),
+          .queued_frames = static_cast<uint32_t>(stage.queued_frames),
+          .frames = stage.frames,
+          .tokens = stage.tokens,
+          .queue_ns = stage.queue_ns,
+          .compute_ns = stage.compute_ns,
+          .bytes_out = stage.bytes_out};
+}
+
+}  // namespace
+
+Daemon::Daemon(const cluster::Home& home, cluster::Identity identity, DaemonOptions options,
+               std::string weights_folder)
+    : home_(home),
+      identity_(std::move(identity)),
+      options_(std::move(options)),
+      files_(SliceOptions(options_)),
+      store_({.folder = std::move(weights_folder)}, clock_) {}
+
+Result<std::unique_ptr<Daemon>> Daemon::Start(const cluster::Home& home, DaemonOptions options) {
+  const SystemClock clock;
+  cluster::Identity identity = TRY(home.LoadIdentity(clock.WallNs() / kNsPerSecond));
+  std::string folder = options.weights_folder.empty() ? TRY(fetch::TensorStore::DefaultFolder())
+                                                      : options.weights_folder;
+  std::unique_ptr<Daemon> daemon;
+  // tidy: allow(ownership) make_unique does not reach a private constructor
+  daemon.reset(new Daemon(home, std::move(identity), std::move(options), std::move(folder)));
+  TRY(daemon->OpenModels());
+  TRY(daemon->Listen());
+  return daemon;
+}
+
+Status Daemon::OpenModels() {
+  ThreadPool pool(options_.threads > 0 ? options_.threads : UsableCpuCount());
+  for (const std::vector<std::string>& paths : options_.models) {
+    gguf::FingerprintOptions fingerprint;
+    fingerprint.hashing.progress = options_.on_hashing;
+    const auto held = TRY(models_.Add(paths, pool, fingerprint));
+    for (const std::string& warning : held->fingerprint.warnings) log::Warn(warning);
+    files_.Add(held->fingerprint.model, held->files);
+  }
+  return Ok();
+}
+
+// Nothing is answered before everything that answers is there.
+Status Daemon::Listen() {
+  const ListenAddresses listen = TRY(ParseListen(options_.listen).In("--listen"));
+  cluster::Member self;
+  self.node = identity_.node;
+  self.name = identity_.name;
+  MembershipOptions membership;
+  membership.seeds = options_.join;
+  membership.on_revoked = [this](const NodeId& node) {
+    if (network_) network_->Disconnect(node, Error(Code::kPermissionDenied, "it was revoked"));
+  };
+  membership_ = std::make_unique<Membership>(home_, identity_, std::move(self),
+                                             std::move(membership), clock_);
+  net::Credentials credentials;
+  credentials.authority = identity_.ca_certificate;
+  credentials.certificate = identity_.certificate;
+  credentials.key = identity_.key;
+  answers_ =
+      std::make_unique<ControlAnswers>(AnswerSources{.home = &home_,
+                                                     .clock = &clock_,
+                                                     .membership = membership_.get(),
+                                                     .models = &models_,
+                                                     .store = &store_,
+                                                     .describe = [this] { return Describe(); },
+                                                     .status = [this] { return GetStatus(); }});
+  network_ = TRY(net::TcpNetwork::Start(
+      {.credentials = std::move(credentials),
+       .listen = {listen.data},
+       .name = identity_.name,
+       .arithmetic = kernels::kArithmeticVersion,
+       .admit = [answers = answers_.get()](const NodeId& node) { return answers->Admit(node); }}));
+  source_ = std::make_unique<fetch::FetchingSliceSource>(
+      files_, store_, [this](const Hash128&) { return PeersToFetchFrom(); },
+      fetch::FetchingOptions{.loading = SliceOptions(options_)});
+  node_ = std::make_unique<route::Node>(*network_, *source_);
+  node_->Start();
+  links_ =
+      std::make_unique<LinkMeter>(identity_, [this] { return membership_->Members(); }, clock_);
+  server_ = TRY(
+      rpc::ControlServer::Start({.identity = identity_, .listen = {listen.control}}, *answers_));
+  control_addresses_ = TRY(AllReachable(server_->addresses(), options_.advertise));
+  membership_->SetAddresses(control_addresses_,
+                            TRY(AllReachable(network_->addresses(), options_.advertise)));
+  TRY(membership_->Start());
+  return links_->Start();
+}
+
+Daemon::~Daemon() {
+  if (links_) links_->Stop();
+  if (membership_) membership_->Stop();
+  server_.reset();
+  if (node_) node_->Stop();
+}
+
+cluster::Description Daemon::Describe() const {
+  cluster::Description description;
+  description.node = identity_.node;
+  description.name = identity_.name;
+  description.version = options_.version;
+  description.arithmetic = kernels::kArithmeticVersion;
+  description.core_count =
+      static_cast<uint32_t>(options_.threads > 0 ? options_.threads : UsableCpuCount());
+  const auto isa = kernels::IsaFromEnvironment();
+  description.instruction_set = isa.ok() ? std::string(kernels::IsaName(*isa)) : "unknown";
+  description.memory_bytes = MemoryForSlices(options_.memory_bytes);
+  description.memory_total_bytes = DetectMemory().total_bytes;
+  description.models = models_.Describe();
+  return description;
+}
+
+// Everybody: who does not have it says so at once.
+std::vector<std::shared_ptr<fetch::WeightPeer>> Daemon::PeersToFetchFrom() const {
+  std::vector<std::shared_ptr<fetch::WeightPeer>> peers;
+  for (const cluster::Member& member : membership_->Members()) {
+    if (member.node == identity_.node || member.state != cluster::MemberState::kAlive) continue;
+    peers.push_back(std::make_shared<MemberPeer>(identity_, member));
+  }
+  return peers;
+}
+
+std::string Daemon::NameOfModel(const Hash128& fingerprint) const {
+  const auto held = models_.Find(fingerprint);
+  return held ? held->description.name : "";
+}
+
+cluster::NodeStatus Daemon::GetStatus() const {
+  cluster::NodeStatus status;
+  status.node = identity_.node;
+  status.name = identity_.name;
+  status.uptime_ms = static_cast<uint64_t>((clock_.NowNs() - begin_ns_) / kNsPerMs);
+  for (const route::StageRouteStatus& stage : node_->Snapshot()) {
+    status.slices.push_back(ToStatus(stage));
+    status.slices.back().model = NameOfModel(stage.fingerprint);
+    status.memory_used_bytes += stage.packed_bytes + stage.kv_budget_bytes;
+  }
+  status.members = membership_->Members();
+  const std::vector<net::PeerStatus> peers = network_->Peers();
+  for (size_t i = 1; i < status.members.size(); ++i) {
+    const NodeId& node = status.members[i].node;
+    const rpc::LinkMeasurement measured = links_->Of(node);
+    cluster::LinkStatus link{
+        .peer = node, .round_trip_ns = measured.round_trip_ns, .bytes_per_s = measured.bytes_per_s};
+    const auto peer = std::ranges::find(peers, node, &net::PeerStatus::node);
+    if (peer != peers.end()) {
+      link.is_up = peer->is_up;
+      if (peer->round_trip_ns > 0) link.round_trip_ns = static_cast<uint64_t>(peer->round_trip_ns);
+      link.sent_bytes = peer->sent_bytes;
+      link.received_bytes = peer->received_bytes;
+    }
+    status.links.push_back(link);
+  }
+  return status;
+}
+
+}  // namespace aster::node

@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What `aster node` runs: a node of a cluster, from its identity to the slices it computes. Must
+// not know the command line, nor who conducts.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "cluster/description.h"
+#include "cluster/home.h"
+#include "cluster/identity.h"
+#include "fetch/fetching_slice_source.h"
+#include "fetch/tensor_store.h"
+#include "net/tcp_network.h"
+#include "node/control_answers.h"
+#include "node/held_models.h"
+#include "node/link_meter.h"
+#include "node/membership.h"
+#include "route/file_slice_source.h"
+#include "route/node.h"
+#include "rpc/control_server.h"
+
+namespace aster::node {
+
+struct DaemonOptions {
+  std::string version;  // of the program
+  // One element a model: its file, or its files.
+  std::vector<std::vector<std::string>> models;
+  std::string listen = "0.0.0.0";
+  std::string advertise;          // a host; empty: those of the interfaces
+  std::vector<std::string> join;  // HOST:PORT, where the cluster is
+  uint64_t memory_bytes = 0;      // for slices; 0: 15/16 of the machine's
+  size_t threads = 0;
+  std::string weights_folder;  // for weights of other machines; empty: the user's cache
+  std::function<void(uint64_t done_bytes, uint64_t total_bytes)> on_hashing;
+};
+
+class Daemon {
+ public:
+  // The home and its identity are read; the home outlives the daemon.
+  static Result<std::unique_ptr<Daemon>> Start(const cluster::Home& home, DaemonOptions options);
+  // Says goodbye and ends when the frame that is being computed is done.
+  ~Daemon();
+
+  const cluster::Identity& identity() const { return identity_; }
+  const std::vector<std::string>& control_addresses() const { return control_addresses_; }
+  cluster::Description Describe() const;
+  cluster::NodeStatus GetStatus() const;
+
+ private:
+  Daemon(const cluster::Home& home, cluster::Identity identity, DaemonOptions options,
+         std::string weights_folder);
+  Status OpenModels();
+  Status Listen();
+  std::vector<std::shared_ptr<fetch::WeightPeer>> PeersToFetchFrom() const;
+  std::string NameOfModel(const Hash128& fingerprint) const;
+
+  const cluster::Home& home_;
+  const cluster::Identity identity_;
+  const DaemonOptions options_;
+  SystemClock clock_;
+  const int64_t begin_ns_ = clock_.NowNs();
+  HeldModels models_;
+  route::FileSliceSource files_;
+  fetch::TensorStore store_;
+  std::unique_ptr<Membership> membership_;
+  std::unique_ptr<LinkMeter> links_;
+  std::unique_ptr<ControlAnswers> answers_;
+  std::unique_ptr<net::TcpNetwork> network_;  // asks the answers whom to let in
+  std::unique_ptr<fetch::FetchingSliceSource> source_;
+  std::unique_ptr<rpc::ControlServer> server_;
+  std::unique_ptr<route::Node> node_;
+  std::vector<std::string> control_addresses_;
+};
+
+}  // namespace aster::node

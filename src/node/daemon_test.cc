@@ -1,0 +1,149 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Whole nodes in one process, over loopback: what they know of each other, and when.
+
+#include "node/daemon.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "base/files.h"
+#include "net/certificate.h"
+#include "node/cluster_view.h"
+
+namespace aster::node {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+constexpr int64_t kPatienceNs = 60 * kNsPerSecond;
+
+int64_t WallS() { return SystemClock().WallNs() / kNsPerSecond; }
+
+bool Eventually(const std::function<bool()>& holds) {
+  SystemClock clock;
+  const int64_t deadline_ns = clock.NowNs() + kPatienceNs;
+  while (!holds()) {
+    if (clock.NowNs() >= deadline_ns) return false;
+    clock.SleepFor(20 * kNsPerMs);
+  }
+  return true;
+}
+
+class Daemons : public testing::Test {
+ protected:
+  // A machine of the cluster, as joining leaves it.
+  std::unique_ptr<cluster::Home> NewMachine(const std::string& name) {
+    const std::string key = net::MakePrivateKey().value();
+    const std::string certificate =
+        cluster::CertifyNode(authority_, net::MakeRequest(key, name).value(), name, WallS())
+            .value();
+    const cluster::Identity identity =
+        cluster::MakeIdentity(authority_.certificate, certificate, key, WallS()).value();
+    auto home = std::make_unique<cluster::Home>(folder_.File(name));
+    EXPECT_TRUE(home->Create(identity, authority_, "", false, WallS()).ok());
+    return home;
+  }
+
+  static std::unique_ptr<Daemon> Run(const cluster::Home& home,
+                                     const std::vector<std::string>& join = {}) {
+    DaemonOptions options;
+    options.version = "test";
+    options.listen = "127.0.0.1:0";
+    options.join = join;
+    options.threads = 1;
+    options.memory_bytes = uint64_t{1} << 30;
+    options.weights_folder = home.folder() + "-weights";
+    return Daemon::Start(home, std::move(options)).value();
+  }
+
+  static size_t Alive(const Daemon& daemon) {
+    const auto status = daemon.GetStatus();
+    return static_cast<size_t>(
+        std::ranges::count(status.members, cluster::MemberState::kAlive, &cluster::Member::state));
+  }
+
+  const TemporaryDirectory folder_ = TemporaryDirectory::Create().value();
+  const cluster::Authority authority_ = cluster::MakeClusterAuthority("home", WallS()).value();
+};
+
+TEST_F(Daemons, FindEachOtherThroughOneThatBothKnow) {
+  const auto desk_home = NewMachine("desk"), lap_home = NewMachine("lap"),
+             shed_home = NewMachine("shed");
+  const auto desk = Run(*desk_home);
+  const auto lap = Run(*lap_home, desk->control_addresses());
+  const auto shed = Run(*shed_home, desk->control_addresses());
+  for (const Daemon* each : {desk.get(), lap.get(), shed.get()})
+    EXPECT_TRUE(Eventually([&] { return Alive(*each) == 3; })) << each->identity().name;
+}
+
+TEST_F(Daemons, RememberWhereOthersWere) {
+  const auto desk_home = NewMachine("desk"), lap_home = NewMachine("lap");
+  const auto desk = Run(*desk_home);
+  auto lap = Run(*lap_home, desk->control_addresses());
+  ASSERT_TRUE(Eventually([&] { return Alive(*lap) == 2; }));
+  lap.reset();
+  EXPECT_TRUE(Eventually([&] { return Alive(*desk) == 1; }));  // it said goodbye
+  lap = Run(*lap_home);
+  EXPECT_TRUE(Eventually([&] { return Alive(*lap) == 2 && Alive(*desk) == 2; }));
+}
+
+TEST_F(Daemons, ShowAFrontEndWhoIsThere) {
+  const auto desk_home = NewMachine("desk"), lap_home = NewMachine("lap");
+  const auto desk = Run(*desk_home);
+  const auto lap = Run(*lap_home, desk->control_addresses());
+  ASSERT_TRUE(Eventually([&] { return Alive(*desk) == 2; }));
+  const auto view =
+      ClusterView::Connect(desk->identity(), {"127.0.0.1:1", desk->control_addresses().front()});
+  ASSERT_TRUE(view.ok()) << view.error().message();
+  const auto nodes = (*view)->Look();
+  ASSERT_TRUE(nodes.ok()) << nodes.error().message();
+  ASSERT_THAT(*nodes, SizeIs(2));
+  for (const NodeView& node : *nodes) {
+    ASSERT_TRUE(node.description) << node.why;
+    EXPECT_EQ(node.description->name, node.member.name);
+    EXPECT_EQ(node.description->version, "test");
+    EXPECT_EQ(node.description->core_count, 1u);
+    EXPECT_EQ(node.status->node, node.member.node);
+  }
+}
+
+TEST_F(Daemons, NobodyAnswersForAnotherCluster) {
+  const auto desk_home = NewMachine("desk");
+  const auto desk = Run(*desk_home);
+  const cluster::Authority other = cluster::MakeClusterAuthority("elsewhere", WallS()).value();
+  const std::string key = net::MakePrivateKey().value();
+  const std::string certificate =
+      cluster::CertifyNode(other, net::MakeRequest(key, "spy").value(), "spy", WallS()).value();
+  const auto view = ClusterView::Connect(
+      cluster::MakeIdentity(other.certificate, certificate, key, WallS()).value(),
+      desk->control_addresses());
+  ASSERT_FALSE(view.ok());
+  EXPECT_THAT(view.error().message(), HasSubstr(desk->control_addresses().front()));
+}
+
+TEST_F(Daemons, SpreadWhoWasRevoked) {
+  const auto desk_home = NewMachine("desk"), lap_home = NewMachine("lap"),
+             shed_home = NewMachine("shed");
+  const auto desk = Run(*desk_home);
+  const auto lap = Run(*lap_home, desk->control_addresses());
+  const auto shed = Run(*shed_home, desk->control_addresses());
+  ASSERT_TRUE(Eventually([&] { return Alive(*lap) == 3 && Alive(*shed) == 3; }));
+  // As `aster cluster revoke` does it, beside the node that runs.
+  const auto list = cluster::Revocations().With(shed->identity().node, WallS(), authority_.key);
+  ASSERT_TRUE(list.ok()) << list.error().message();
+  ASSERT_TRUE(desk_home->StoreRevocations(*list, authority_.certificate).value());
+  EXPECT_TRUE(Eventually([&] { return Alive(*desk) == 2 && Alive(*lap) == 2; }));
+  const auto view = ClusterView::Connect(shed->identity(), lap->control_addresses());
+  ASSERT_FALSE(view.ok());
+  EXPECT_THAT(view.error().message(), HasSubstr("revoked"));
+  // Known after the next start, too.
+  EXPECT_TRUE(lap_home->LoadRevocations(authority_.certificate)->Contains(shed->identity().node));
+}
+
+}  // namespace
+}  // namespace aster::node

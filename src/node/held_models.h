@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The models of which this machine has files: what they are, for plans and for people, and their
+// bytes, for machines that have none. Must not know who asks.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/mutex.h"
+#include "base/result.h"
+#include "base/thread_pool.h"
+#include "cluster/description.h"
+#include "gguf/fingerprint.h"
+#include "gguf/model_files.h"
+
+namespace aster::node {
+
+struct HeldFiles {
+  cluster::HeldModel description;
+  std::shared_ptr<const gguf::ModelFiles> files;
+  gguf::Fingerprint fingerprint;
+};
+
+// Which layers the files hold, and how much that is.
+Result<cluster::HeldModel> DescribeModel(const gguf::ModelFiles& files, const Hash128& fingerprint);
+
+// Safe for concurrent use.
+class HeldModels {
+ public:
+  // Reads every byte once, unless a cache knows the hashes.
+  Result<std::shared_ptr<const HeldFiles>> Add(const std::vector<std::string>& paths,
+                                               ThreadPool& pool,
+                                               const gguf::FingerprintOptions& options)
+      EXCLUDES(mu_);
+
+  // Null where no file here is of that model.
+  std::shared_ptr<const HeldFiles> Find(const Hash128& fingerprint) const EXCLUDES(mu_);
+  std::vector<cluster::HeldModel> Describe() const EXCLUDES(mu_);
+
+ private:
+  mutable Mutex mu_;
+  std::vector<std::shared_ptr<const HeldFiles>> held_ GUARDED_BY(mu_);
+};
+
+}  // namespace aster::node

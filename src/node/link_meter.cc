@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "node/link_meter.h"
+
+#include <system_error>
+#include <utility>
+
+#include "node/ask.h"
+
+namespace aster::node {
+namespace {
+
+constexpr int64_t kLookNs = 1 * kNsPerSecond;
+constexpr int64_t kMeasureNs = 20 * kNsPerSecond;
+
+}  // namespace
+
+LinkMeter::LinkMeter(cluster::Identity identity, Members members, Clock& clock,
+                     LinkMeterOptions options)
+    : identity_(std::move(identity)),
+      members_(std::move(members)),
+      clock_(clock),
+      options_(options) {}
+
+LinkMeter::~LinkMeter() { Stop(); }
+
+Status LinkMeter::Start() {
+  try {
+    thread_ = std::thread([this] { Main(); });
+  } catch (const std::system_error& error) {
+    return ResourceExhausted(std::string("no thread to measure links: ") + error.what());
+  }
+  return Ok();
+}
+
+void LinkMeter::Stop() {
+  if (!thread_.joinable()) return;
+  {
+    const MutexLock lock(mu_);
+    stopping_ = true;
+    stop_asked_.NotifyAll();
+  }
+  thread_.join();
+}
+
+rpc::LinkMeasurement LinkMeter::Of(const cluster::NodeId& node) const {
+  const MutexLock lock(mu_);
+  const auto found = links_.find(node);
+  return found == links_.end() ? rpc::LinkMeasurement{} : found->second.last;
+}
+
+void LinkMeter::Main() {
+  while (true) {
+    MeasureDue();
+    const MutexLock lock(mu_);
+    const int64_t until_ns = clock_.NowNs() + kLookNs;
+    while (!stopping_ && clock_.NowNs() < until_ns) clock_.WaitUntil(stop_asked_, mu_, until_ns);
+    if (stopping_) return;
+  }
+}
+
+void LinkMeter::MeasureDue() {
+  const std::vector<cluster::Member> members = members_();
+  for (size_t i = 1; i < members.size(); ++i) {
+    const cluster::Member& member = members[i];
+    if (member.state != cluster::MemberState::kAlive || member.control_addresses.empty()) continue;
+    {
+      const MutexLock lock(mu_);
+      if (stopping_) return;
+      if (clock_.NowNs() < links_[member.node].due_ns) continue;
+    }
+    const Result<rpc::LinkMeasurement> measured = AskAnywhere(
+        identity_, member,
+        [&](rpc::ControlClient& client) { return client.Measure(options_.bytes, kMeasureNs); });
+    const MutexLock lock(mu_);
+    Entry& entry = links_[member.node];
+    if (measured.ok()) entry.last = *measured;
+    entry.due_ns = clock_.NowNs() + (measured.ok() ? options_.again_ns : options_.retry_ns);
+  }
+}
+
+}  // namespace aster::node

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "node/member_peer.h"
+
+#include <fmt/format.h>
+
+namespace aster::node {
+
+Result<rpc::ControlClient*> MemberPeer::Reach() {
+  if (client_) return client_.get();
+  Error why(Code::kUnavailable,
+            fmt::format("node {} does not say where it can be reached", member_.name));
+  for (const std::string& address : member_.control_addresses) {
+    auto client = TRY(rpc::ControlClient::Make(
+        {.identity = identity_, .address = address, .expect = member_.node}));
+    const auto answer = client->Describe();
+    if (answer.ok()) {
+      client_ = std::move(client);
+      return client_.get();
+    }
+    why = answer.error();
+  }
+  return why;
+}
+
+Result<rpc::ModelManifest> MemberPeer::FetchManifest(const Hash128& fingerprint) {
+  return TRY(Reach())->FetchManifest(fingerprint);
+}
+
+Status MemberPeer::FetchTensor(const Hash128& fingerprint, std::string_view tensor, uint64_t offset,
+                               const rpc::ByteSink& sink) {
+  return TRY(Reach())->FetchTensor(fingerprint, tensor, offset, sink);
+}
+
+}  // namespace aster::node

@@ -1,0 +1,276 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "node/membership.h"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "node/ask.h"
+
+namespace aster::node {
+
+using cluster::Member;
+using cluster::MemberState;
+using cluster::NodeId;
+
+namespace {
+
+constexpr int64_t kTalkNs = 2 * kNsPerSecond;
+constexpr int64_t kGoodbyeNs = 500 * kNsPerMs;
+constexpr int64_t kSyncNs = 2 * kNsPerSecond;
+constexpr size_t kMaxGoodbyes = 3;
+// Talks that wait while others hang at machines that do not answer.
+constexpr size_t kMaxQueue = 16;
+constexpr size_t kMaxClients = 64;
+
+Member Beginning(Member self, const Clock& clock) {
+  self.incarnation = static_cast<uint64_t>(std::max<int64_t>(1, clock.WallNs() / kNsPerSecond));
+  return self;
+}
+
+}  // namespace
+
+Membership::Membership(const cluster::Home& home, cluster::Identity identity, Member self,
+                       MembershipOptions options, Clock& clock)
+    : home_(home),
+      identity_(std::move(identity)),
+      options_(std::move(options)),
+      clock_(clock),
+      state_(Beginning(std::move(self), clock), options_.state, SystemSeed(), clock.NowNs()) {}
+
+Membership::~Membership() { Stop(); }
+
+Status Membership::Start() {
+  const std::vector<cluster::RememberedPeer> peers = TRY(home_.LoadPeers());
+  TakeRevocations(TRY(home_.LoadRevocations(identity_.ca_certificate)));
+  {
+    const MutexLock lock(mu_);
+    for (const std::string& seed : options_.seeds) state_.AddSeed(seed);
+    for (const cluster::RememberedPeer& peer : peers) {
+      if (peer.node == identity_.node) continue;
+      for (const std::string& address : peer.addresses) state_.AddSeed(address);
+    }
+  }
+  try {
+    threads_.emplace_back([this] { TickMain(); });
+    for (size_t i = 0; i < kTalkers; ++i) threads_.emplace_back([this] { TalkMain(); });
+  } catch (const std::system_error& error) {
+    Stop();
+    return ResourceExhausted(std::string("no thread to talk to other nodes: ") + error.what());
+  }
+  return Ok();
+}
+
+void Membership::Stop() {
+  std::vector<Member> farewells;
+  rpc::Gossip goodbye;
+  {
+    const MutexLock lock(mu_);
+    if (stopping_ || threads_.empty()) return;
+    stopping_ = true;
+    changed_.NotifyAll();
+    state_.Leave();
+    goodbye = OwnGossip();
+    goodbye.members.resize(1);
+    for (const auto& [node, view] : state_.others()) {
+      if (view.member.state == MemberState::kAlive && farewells.size() < kMaxGoodbyes)
+        farewells.push_back(view.member);
+    }
+  }
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+  SyncWithHome();
+  // Those who do not hear it find out by themselves.
+  for (const Member& member : farewells) {
+    (void)AskAnywhere(identity_, member, [&](rpc::ControlClient& client) {
+      return client.Exchange(goodbye, kGoodbyeNs);
+    });
+  }
+}
+
+void Membership::TickMain() {
+  int64_t sync_ns = 0;
+  while (true) {
+    {
+      const MutexLock lock(mu_);
+      while (!stopping_ && clock_.NowNs() < state_.next_tick_ns()) {
+        clock_.WaitUntil(changed_, mu_, state_.next_tick_ns());
+      }
+      if (stopping_) return;
+      for (cluster::Contact& contact : state_.Tick(clock_.NowNs())) {
+        if (queue_.size() < kMaxQueue) queue_.push_back(std::move(contact));
+      }
+      changed_.NotifyAll();
+    }
+    if (clock_.NowNs() >= sync_ns) {
+      SyncWithHome();
+      sync_ns = clock_.NowNs() + kSyncNs;
+    }
+  }
+}
+
+void Membership::TalkMain() {
+  while (true) {
+    cluster::Contact contact;
+    {
+      const MutexLock lock(mu_);
+      while (!stopping_ && queue_.empty()) changed_.Wait(mu_);
+      if (stopping_) return;
+      contact = std::move(queue_.front());
+      queue_.pop_front();
+    }
+    TalkTo(contact);
+  }
+}
+
+void Membership::TalkTo(const cluster::Contact& contact) {
+  Status last;
+  for (const std::string& address : contact.addresses) {
+    last = TalkAt(contact, address);
+    if (last.ok()) return;
+  }
+  if (!last.ok()) {
+    log::Debug("a node could not be talked to",
+               {{"address", contact.addresses.back()}, {"why", last.error().message()}});
+  }
+}
+
+Status Membership::TalkAt(const cluster::Contact& contact, const std::string& address) {
+  rpc::Gossip own;
+  {
+    const MutexLock lock(mu_);
+    if (stopping_) return Ok();
+    own = OwnGossip();
+  }
+  const auto client = TRY(ClientFor(contact, address));
+  const auto reply = client->Exchange(own, kTalkNs);
+  if (!reply.ok()) {
+    const MutexLock lock(mu_);
+    if (contact.node) clients_.erase({*contact.node, address});
+    return reply.error();
+  }
+  Take(*reply);
+  {
+    const MutexLock lock(mu_);
+    if (reply->revocations_serial >= revocations_.serial()) return Ok();
+    own.revocations = revocations_.text();
+  }
+  TRY(client->Exchange(own, kTalkNs));
+  return Ok();
+}
+
+Result<std::shared_ptr<rpc::ControlClient>> Membership::ClientFor(const cluster::Contact& contact,
+                                                                  const std::string& address) {
+  if (contact.node) {
+    const MutexLock lock(mu_);
+    const auto found = clients_.find({*contact.node, address});
+    if (found != clients_.end()) return found->second;
+  }
+  std::shared_ptr<rpc::ControlClient> client = TRY(rpc::ControlClient::Make(
+      {.identity = identity_, .address = address, .expect = contact.node}));
+  if (contact.node) {
+    const MutexLock lock(mu_);
+    if (clients_.size() >= kMaxClients) clients_.clear();
+    clients_[{*contact.node, address}] = client;
+  }
+  return client;
+}
+
+rpc::Gossip Membership::OwnGossip() const {
+  return {
+      .members = state_.Records(), .revocations_serial = revocations_.serial(), .revocations = {}};
+}
+
+Result<rpc::Gossip> Membership::Exchange(const rpc::Gossip& gossip) {
+  Take(gossip);
+  const MutexLock lock(mu_);
+  rpc::Gossip reply = OwnGossip();
+  if (gossip.revocations_serial < revocations_.serial()) reply.revocations = revocations_.text();
+  return reply;
+}
+
+void Membership::Take(const rpc::Gossip& gossip) {
+  if (!gossip.revocations.empty()) {
+    const auto list = cluster::Revocations::Parse(gossip.revocations, identity_.ca_certificate);
+    if (list.ok()) {
+      TakeRevocations(*list);
+    } else {
+      log::Warn("a list of revoked nodes was not believed", {{"why", list.error().message()}});
+    }
+  }
+  const MutexLock lock(mu_);
+  const Status merged = state_.Merge(gossip.members, clock_.NowNs());
+  if (!merged.ok())
+    log::Warn("a record of a node was not believed", {{"why", merged.error().message()}});
+}
+
+void Membership::TakeRevocations(const cluster::Revocations& list) {
+  std::vector<NodeId> revoked;
+  {
+    const MutexLock lock(mu_);
+    if (list.serial() <= revocations_.serial()) return;
+    for (const auto& [node, when_s] : list.nodes()) {
+      if (!revocations_.Contains(node)) revoked.push_back(node);
+      state_.Revoke(node);
+    }
+    revocations_ = list;
+  }
+  const auto stored = home_.StoreRevocations(list, identity_.ca_certificate);
+  if (!stored.ok()) {
+    log::Error("the list of revoked nodes could not be kept", {{"why", stored.error().message()}});
+  }
+  if (!options_.on_revoked) return;
+  for (const NodeId& node : revoked) options_.on_revoked(node);
+}
+
+void Membership::SyncWithHome() {
+  // `aster cluster revoke` on this machine writes there.
+  if (const auto list = home_.LoadRevocations(identity_.ca_certificate); list.ok())
+    TakeRevocations(*list);
+  std::vector<cluster::RememberedPeer> peers;
+  {
+    const MutexLock lock(mu_);
+    if (state_.version() == stored_version_) return;
+    stored_version_ = state_.version();
+    peers = PeersToRemember();
+  }
+  if (const Status stored = home_.StorePeers(peers); !stored.ok())
+    log::Warn("where other nodes are could not be kept", {{"why", stored.error().message()}});
+}
+
+std::vector<cluster::RememberedPeer> Membership::PeersToRemember() const {
+  // This node too: for front ends on the same machine.
+  std::vector<cluster::RememberedPeer> peers = {
+      {state_.self().node, state_.self().name, state_.self().control_addresses}};
+  for (const auto& [node, view] : state_.others()) {
+    if (view.member.state != MemberState::kLeft)
+      peers.push_back({node, view.member.name, view.member.control_addresses});
+  }
+  return peers;
+}
+
+bool Membership::IsRevoked(const NodeId& node) const {
+  const MutexLock lock(mu_);
+  return revocations_.Contains(node);
+}
+
+std::vector<Member> Membership::Members() const {
+  const MutexLock lock(mu_);
+  return state_.Records();
+}
+
+void Membership::SetAddresses(std::vector<std::string> control, std::vector<std::string> data) {
+  const MutexLock lock(mu_);
+  state_.SetAddresses(std::move(control), std::move(data));
+}
+
+void Membership::SetDescriptionVersion(uint64_t version) {
+  const MutexLock lock(mu_);
+  state_.SetDescriptionVersion(version);
+}
+
+}  // namespace aster::node

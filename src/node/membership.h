@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Keeps a node's view of its cluster up to date: talks to others now and then, answers those who
+// talk to it, remembers where they were for the next start, and spreads who was revoked. Must not
+// know models or routes.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "cluster/home.h"
+#include "cluster/membership_state.h"
+#include "rpc/control_client.h"
+#include "rpc/control_service.h"
+
+namespace aster::node {
+
+struct MembershipOptions {
+  cluster::MembershipOptions state = {};
+  std::vector<std::string> seeds;  // HOST:PORT, where a person said that the cluster is
+  // Told of every node that is revoked, once, by the thread that learnt it.
+  std::function<void(const cluster::NodeId&)> on_revoked;
+};
+
+// Safe for concurrent use, but that Start and Stop belong to one thread.
+class Membership {
+ public:
+  // Home and clock outlive it. `self` needs no incarnation.
+  Membership(const cluster::Home& home, cluster::Identity identity, cluster::Member self,
+             MembershipOptions options, Clock& clock);
+  ~Membership();
+  Membership(const Membership&) = delete;
+  Membership& operator=(const Membership&) = delete;
+
+  Status Start();
+  // Says goodbye to those who can be reached.
+  void Stop();
+
+  // What somebody told, and what they are told.
+  Result<rpc::Gossip> Exchange(const rpc::Gossip& gossip) EXCLUDES(mu_);
+  bool IsRevoked(const cluster::NodeId& node) const EXCLUDES(mu_);
+  // This node first.
+  std::vector<cluster::Member> Members() const EXCLUDES(mu_);
+  void SetDescriptionVersion(uint64_t version) EXCLUDES(mu_);
+  // Where others reach this node; before Start.
+  void SetAddresses(std::vector<std::string> control, std::vector<std::string> data) EXCLUDES(mu_);
+
+ private:
+  static constexpr size_t kTalkers = 3;
+  using NodeAt = std::pair<cluster::NodeId, std::string>;
+
+  void TickMain();
+  void TalkMain();
+  void TalkTo(const cluster::Contact& contact) EXCLUDES(mu_);
+  Status TalkAt(const cluster::Contact& contact, const std::string& address) EXCLUDES(mu_);
+  Result<std::shared_ptr<rpc::ControlClient>> ClientFor(const cluster::Contact& contact,
+                                                        const std::string& address) EXCLUDES(mu_);
+  rpc::Gossip OwnGossip() const REQUIRES(mu_);
+  void Take(const rpc::Gossip& gossip) EXCLUDES(mu_);
+  void TakeRevocations(const cluster::Revocations& list) EXCLUDES(mu_);
+  // What other processes of this machine may have changed, and what the next start needs.
+  void SyncWithHome() EXCLUDES(mu_);
+  std::vector<cluster::RememberedPeer> PeersToRemember() const REQUIRES(mu_);
+
+  const cluster::Home& home_;
+  const cluster::Identity identity_;
+  const MembershipOptions options_;
+  Clock& clock_;
+
+  mutable Mutex mu_;
+  CondVar changed_;
+  cluster::MembershipState state_ GUARDED_BY(mu_);
+  cluster::Revocations revocations_ GUARDED_BY(mu_);
+  std::deque<cluster::Contact> queue_ GUARDED_BY(mu_);
+  // Connections to those who answered, to be used again.
+  std::map<NodeAt, std::shared_ptr<rpc::ControlClient>> clients_ GUARDED_BY(mu_);
+  uint64_t stored_version_ GUARDED_BY(mu_) = 0;
+  bool stopping_ GUARDED_BY(mu_) = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace aster::node
