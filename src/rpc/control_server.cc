@@ -159,7 +159,7 @@ class Calls final : public v1::Cluster::Service {
   grpc::Status Answer(grpc::ServerContext& context, const Do& answer) {
     return ToGrpc([&]() -> Status {
       const int64_t left_ns = LeftUntil(context.raw_deadline());
-      if (left_ns > kMaxCallNs) {
+      if (left_ns > kMaxDeadlineNs) {
         return InvalidArgument(fmt::format("a call needs a deadline, at most {} seconds away",
                                            kMaxCallNs / kNsPerSecond));
       }
@@ -219,6 +219,8 @@ void Bound(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxThreads);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 5000);
+  // Without it (client_channel.cc tells why) a stranger's message is buffered to 64 KiB at most.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   // Connections: silent ones end, broken ones are found.
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, 60000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
@@ -230,11 +232,11 @@ void Bound(grpc::ServerBuilder& builder) {
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
 }
 
-Error CannotListen(const std::string& address, const net::Endpoint& endpoint) {
+Error CannotListen(const net::Endpoint& endpoint) {
   // gRPC does not tell why, but it happens to others too.
   const Result<net::Socket> again = net::Listen(endpoint);
-  return Error(Code::kUnavailable, fmt::format("cannot listen at {}: {}", address,
-                                               again.ok() ? "try again" : again.error().message()));
+  if (!again.ok()) return Error(again.error()).In("cannot listen");
+  return {Code::kUnavailable, fmt::format("cannot listen at {}: try again", endpoint.ToText())};
 }
 
 Status GrpcServer::Begin(const ControlServerOptions& options) {
@@ -253,7 +255,7 @@ Status GrpcServer::Begin(const ControlServerOptions& options) {
   builder.RegisterService(&calls_);
   server_ = builder.BuildAndStart();
   for (size_t i = 0; i < endpoints.size(); ++i) {
-    if (server_ == nullptr && ports[i] == 0) return CannotListen(options.listen[i], endpoints[i]);
+    if (server_ == nullptr && ports[i] == 0) return CannotListen(endpoints[i]);
     cluster::HostPort real = TRY(cluster::ParseHostPort(options.listen[i]));
     real.port = static_cast<uint16_t>(ports[i]);
     addresses_.push_back(real.ToText());

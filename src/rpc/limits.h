@@ -40,7 +40,9 @@ inline constexpr uint64_t kMaxContents = 1 << 20;
 // --- Calls
 
 inline constexpr uint64_t kMaxMeasuredBytes = 256 << 20;
-inline constexpr int64_t kMaxCallNs = 300 * kNsPerSecond;  // longer deadlines are refused
+inline constexpr int64_t kMaxCallNs = 300 * kNsPerSecond;
+// Farther ones are refused. gRPC rounds a deadline up on its way.
+inline constexpr int64_t kMaxDeadlineNs = kMaxCallNs / 10 * 11;
 inline constexpr int kMaxCallsPerNode = 24;
 inline constexpr int kMaxCallsOfStrangers = 4;  // all of them together
 inline constexpr int kMaxThreads = 96;
