@@ -113,8 +113,13 @@ void RouteClient::OnState(const wire::NodeId& from, const wire::RouteState& stat
   if (state.route != id_ || found == states_.end()) return;
   NodeState& node = found->second;
   switch (state.kind) {
-    case wire::RouteState::Kind::kRefused:
-      return Break(state.why);
+    case wire::RouteState::Kind::kRefused: {
+      const std::optional<wire::NodeId> behind = NodeBehind(from);
+      if (state.why.code() != Code::kUnavailable || !behind) return Break(state.why);
+      // It cannot reach the next one: whoever can reach both may still not plan so again.
+      lost_.push_back(*behind);
+      return Break(LostLayers(*behind, state.why));
+    }
     case wire::RouteState::Kind::kLoading:
       if (state.done_bytes > node.done_bytes || state.total_bytes != node.total_bytes) {
         progress_ns_ = network_.clock().NowNs();
@@ -133,6 +138,17 @@ void RouteClient::OnState(const wire::NodeId& from, const wire::RouteState& stat
   const bool all_ready =
       std::ranges::all_of(states_, [](const auto& item) { return item.second.is_ready; });
   if (all_ready) state_ = State::kReady;
+}
+
+std::optional<wire::NodeId> RouteClient::NodeBehind(const wire::NodeId& node) const {
+  std::optional<wire::NodeId> behind;
+  for (size_t i = 1; i < plan_.stages.size(); ++i) {
+    const wire::NodeId& next = plan_.stages[i].node.id;
+    if (plan_.stages[i - 1].node.id != node || next == node || next == behind) continue;
+    if (behind) return std::nullopt;
+    behind = next;
+  }
+  return behind;
 }
 
 void RouteClient::Tick() {

@@ -83,6 +83,8 @@ class RouteClient {
 
   void Open(const RouteModel& model, const RouteOptions& options);
   void OnState(const wire::NodeId& from, const wire::RouteState& state);
+  // The node behind another one on the route; nothing if there are several, or none.
+  std::optional<wire::NodeId> NodeBehind(const wire::NodeId& node) const;
   Error LostLayers(const wire::NodeId& node, const Error& why) const;
 
   net::Network& network_;

@@ -77,6 +77,45 @@ class Line {
     while (!conductor_->idle()) Step();
     return times_ns;
   }
+  // How many frames machines still begin after a long prompt was cancelled, when so many of its
+  // tokens had been computed, and how long it takes until they are idle.
+  struct AfterCancel {
+    size_t frames = 0;
+    int64_t duration_ns = 0;
+  };
+  AfterCancel CancelAfter(size_t prompt_length, uint64_t tokens) {
+    engine::Sequence sequence = conductor_->NewSequence();
+    sequence.SetHistory(model::RandomTokens(prompt_length, 298, 0));
+    engine::Request request;
+    request.sequence = &sequence;
+    request.context_limit = 10000;
+    bool is_due = false;
+    request.on_prefill = [&](uint64_t done, uint64_t) { is_due = done >= tokens; };
+    engine::FinishReason reason = engine::FinishReason::kFailed;
+    int64_t told_ns = 0;
+    request.on_finish = [&](const engine::Finish& finish) {
+      reason = finish.reason;
+      told_ns = clock_.NowNs();
+    };
+    const engine::RequestId id = conductor_->Submit(std::move(request)).value();
+    while (!is_due) Step();
+    const size_t before = computed_;
+    const int64_t start_ns = clock_.NowNs();
+    conductor_->Cancel(id);
+    while (!conductor_->idle()) Step();
+    CHECK(reason == engine::FinishReason::kCancelled);
+    CHECK(told_ns == start_ns);
+    // Whatever is still under way arrives.
+    const auto is_idle = [](const auto& machine) {
+      return machine->inbox.empty() && !machine->server->has_work();
+    };
+    while (hub_.next_ns() != kNeverNs || !std::ranges::all_of(machines_, is_idle)) Step();
+    AfterCancel after{.frames = computed_ - before, .duration_ns = 0};
+    for (const auto& machine : machines_) {
+      after.duration_ns = std::max(after.duration_ns, machine->busy_until_ns - start_ns);
+    }
+    return after;
+  }
   // The last one's.
   int64_t TimeOf(size_t requests, size_t prompt_length, uint64_t tokens) {
     return std::ranges::max(
@@ -103,12 +142,25 @@ class Line {
     }
     machine.server->Tick();
     if (!machine.server->has_work()) return;
+    // What is refused takes no time.
+    const uint64_t tokens = TokensOf(machine);
     hub_.SetSendDelay(machine.cost_ns);
     machine.server->Compute();
     hub_.SetSendDelay(0);
+    if (TokensOf(machine) == tokens) return;
+    ++computed_;
     machine.busy_until_ns = clock_.NowNs() + machine.cost_ns;
   }
 
+  static uint64_t TokensOf(const Machine& machine) {
+    uint64_t tokens = 0;
+    for (const route::StageRouteStatus& status : machine.server->Snapshot()) {
+      tokens += status.tokens;
+    }
+    return tokens;
+  }
+
+  size_t computed_ = 0;  // frames, on all machines
   VirtualClock clock_;
   Random random_;
   Trace trace_;
@@ -155,6 +207,17 @@ TEST(Overlap, AShortAnswerIsNotHeldUpByALongPrompt) {
   EXPECT_LT(both[0], prompt + answer * 11 / 10) << prompt << " " << answer << " " << both[0];
   // A token waits for the frame that is being computed and the one whose turn it is.
   EXPECT_LT(both[1], answer * 4) << answer << " " << both[1];
+}
+
+TEST(Overlap, ACancelTakesEffectWithinAChunk) {
+  if (engine::kSlow) GTEST_SKIP() << "long prompts take too long in builds with sanitizers";
+  const int64_t frame_ns = kLayerNs * route::kTestLayers / 2;
+  for (const uint64_t tokens : {512, 1024, 2048}) {
+    const auto after = Line("0:1,2:out").CancelAfter(8192, tokens);
+    // What had been begun goes on; of what waits or is on its way, nothing is computed.
+    EXPECT_LE(after.duration_ns, frame_ns + frame_ns / 10) << tokens;
+    EXPECT_LE(after.frames, 1u) << tokens;
+  }
 }
 
 }  // namespace

@@ -1,34 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Several processes as one machine: whatever happens to them, the text is the one that a single process writes."""
+"""Several processes as one machine: the text, and every figure, is the one of a single process."""
 import json
-import os
 import pathlib
-import signal
-import subprocess
 import sys
-import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
-from fixture import ASTER, INPUT, SYSTEM, USAGE, Case, aster  # noqa: E402
+from fixture import INPUT, USAGE, Case, aster  # noqa: E402
 
-DEADLINE_S = 90
 LAYERS = 4  # of the synthetic model
-
-
-def children_of(pid):
-    """The processes that a process has started and that have not ended."""
-    found = []
-    for entry in pathlib.Path("/proc").iterdir():
-        try:
-            fields = (entry / "stat").read_text().rpartition(") ")[2].split()
-            if entry.name.isdigit() and int(fields[1]) == pid and fields[0] != "Z":
-                found.append(int(entry.name))
-        except (OSError, IndexError):
-            continue
-    return sorted(found)
 
 
 class Nodes(Case):
@@ -70,66 +52,24 @@ class Nodes(Case):
         self.assertEqual(len(report["results"]), 2 * 3)
         self.assertIn("node-2", report["split"])
 
+    def test_perplexity_is_the_same_number(self):
+        words = self.folder / "words"
+        words.write_text("the rain in spain falls mainly in the plain " * 200)
 
-class Faults(Case):
-    OPTIONS = ("-p", "the rain in", "--raw", "--temp", 0.8, "--seed", 3, "-q", "-n", 1500, "--ignore-eos")
+        def measure(*options):
+            report = json.loads(aster("perplexity", self.tiny, "--file", words, "--ctx", 251, "--chunks", 3, "--json",
+                                      *options).stdout)
+            report.pop("seconds")
+            return report
 
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.alone = aster("run", cls.tiny, *cls.OPTIONS).stdout
-
-    def start(self, nodes):
-        command = [ASTER, "run", self.tiny, *self.OPTIONS, "--local-nodes", nodes]
-        return subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                bufsize=0)
-
-    def disturb(self, nodes, victims, how):
-        """The whole output of a run some of whose nodes met with an accident when it had begun to write."""
-        run = self.start(nodes)
-        self.addCleanup(run.kill)
-        begun = run.stdout.read(1)
-        started = children_of(run.pid)
-        self.assertEqual(len(started), nodes)
-        for victim in victims:
-            os.kill(started[victim], how)
-        rest, complaint = run.communicate(timeout=DEADLINE_S)
-        return run.returncode, begun + rest, complaint.decode()
-
-    def test_a_killed_node(self):
-        for victim in (0, 1, 2):
-            status, text, complaint = self.disturb(3, [victim], signal.SIGKILL)
-            self.assertEqual((status, text), (0, self.alone), complaint)
-
-    def test_a_node_that_stands_still(self):
-        status, text, complaint = self.disturb(2, [1], signal.SIGSTOP)
-        self.assertEqual((status, text), (0, self.alone), complaint)
-
-    def test_two_of_three(self):
-        status, text, complaint = self.disturb(3, [0, 2], signal.SIGKILL)
-        self.assertEqual((status, text), (0, self.alone), complaint)
-
-    def test_nobody_is_left(self):
-        status, text, complaint = self.disturb(2, [0, 1], signal.SIGKILL)
-        self.assertEqual(status, SYSTEM)
-        self.assertTrue(self.alone.startswith(text.rstrip(b"\n")[:1]))
-        self.assertIn("layers", complaint)
-
-    def test_nodes_end_with_whoever_started_them(self):
-        for how in (signal.SIGKILL, signal.SIGTERM):
-            run = self.start(2)
-            run.stdout.read(1)
-            started = children_of(run.pid)
-            self.assertEqual(len(started), 2)
-            run.send_signal(how)
-            run.wait(timeout=DEADLINE_S)
-            run.stdout.close()
-            run.stderr.close()
-            end = time.monotonic() + DEADLINE_S
-            while any(pathlib.Path(f"/proc/{pid}/stat").exists() and
-                      pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] != "Z" for pid in started):
-                self.assertLess(time.monotonic(), end)
-                time.sleep(0.02)
+        alone = measure()
+        self.assertGreater(alone["scored"], 3 * 120)
+        self.assertEqual(measure("--local-nodes", 1), alone)
+        self.assertEqual(measure("--local-nodes", 2), alone)
+        self.assertEqual(measure("--local-nodes", 3, "--split", "node-3=0:0,node-1=1:2,node-2=3:out"), alone)
+        self.assertNotEqual(measure("--local-nodes", 2, "--wire", "q8")["perplexity"], alone["perplexity"])
+        refused = aster("perplexity", self.tiny, "--against", self.tiny, "--local-nodes", 2, check=USAGE)
+        self.assertIn(b"--against", refused.stderr)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""Nodes that are killed, stand still or lose whoever started them: the text is the one of a single process, or an
+error says what is missing, and nobody is left behind. Links that break: links_test.cc."""
+import os
+import pathlib
+import resource
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+from fixture import ASTER, SYSTEM, Case, aster  # noqa: E402
+from processes import DEADLINE_S, children_of, cpu_seconds_of, has_ended, wait_for  # noqa: E402
+
+
+class Faulty(Case):
+    """Runs over nodes that something happens to."""
+
+    def start(self, command, nodes, **keywords):
+        run = subprocess.Popen([str(part) for part in (ASTER, *command, "--local-nodes", nodes)],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, **keywords)
+        self.addCleanup(run.stderr.close)
+        self.addCleanup(run.stdout.close)
+        self.addCleanup(run.wait)
+        self.addCleanup(run.kill)
+        return run
+
+    def expect_nobody(self, pids):
+        wait_for(lambda: all(has_ended(pid) for pid in pids), "the end of all nodes")
+
+
+class Answers(Faulty):
+    OPTIONS = ("-p", "the rain in", "--raw", "--temp", 0.8, "--seed", 3, "-q", "-n", 1500, "--ignore-eos")
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.command = ("run", cls.tiny, *cls.OPTIONS)
+        cls.alone = aster(*cls.command).stdout
+
+    def disturb(self, nodes, victims, how, again=None):
+        """The whole output of a run some of whose nodes met with an accident when it had begun to write."""
+        run = self.start(self.command, nodes)
+        begun = run.stdout.read(1)
+        started = children_of(run.pid)
+        self.assertEqual(len(started), nodes)
+        for victim in victims:
+            os.kill(started[victim], how)
+        if again is not None:
+            time.sleep(1)
+            for victim in victims:
+                os.kill(started[victim], again)
+        rest, complaint = run.communicate(timeout=DEADLINE_S)
+        self.expect_nobody(started)
+        return run.returncode, begun + rest, complaint.decode()
+
+    def expect_the_same(self, *how, **keywords):
+        status, text, complaint = self.disturb(*how, **keywords)
+        self.assertEqual((status, text), (0, self.alone), complaint)
+
+    def test_a_killed_node(self):
+        for victim in (0, 1, 2):
+            self.expect_the_same(3, [victim], signal.SIGKILL)
+
+    def test_a_node_that_is_told_to_end(self):
+        self.expect_the_same(2, [0], signal.SIGTERM)
+
+    def test_a_node_that_stands_still(self):
+        self.expect_the_same(2, [1], signal.SIGSTOP)
+
+    def test_a_node_that_stands_still_for_a_moment(self):
+        self.expect_the_same(2, [0], signal.SIGSTOP, again=signal.SIGCONT)
+
+    def test_two_of_three(self):
+        self.expect_the_same(3, [0, 2], signal.SIGKILL)
+
+    def test_nobody_is_left(self):
+        status, text, complaint = self.disturb(2, [0, 1], signal.SIGKILL)
+        self.assertEqual(status, SYSTEM)
+        self.assertTrue(self.alone.startswith(text.rstrip(b"\n")[:1]))
+        self.assertIn("layers", complaint)
+
+    def test_a_node_that_dies_while_it_starts(self):
+        run = self.start(self.command, 2)
+        wait_for(lambda: len(children_of(run.pid)) == 2 or run.poll() is not None, "two nodes")
+        os.kill(children_of(run.pid)[1], signal.SIGKILL)
+        text, complaint = run.communicate(timeout=DEADLINE_S)
+        # Before the route is ready nobody takes its place; afterwards the other one does.
+        if run.returncode == 0:
+            self.assertEqual(text, self.alone)
+        else:
+            self.assertEqual((run.returncode, text), (SYSTEM, b""))
+            self.assertRegex(complaint, b"node-2 did not start|layers 2 to 3 and the head are missing: node node-2")
+
+    def test_nodes_end_with_whoever_started_them(self):
+        for how in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
+            run = self.start(self.command, 2)
+            run.stdout.read(1)
+            started = children_of(run.pid)
+            self.assertEqual(len(started), 2)
+            run.send_signal(how)
+            run.wait(timeout=DEADLINE_S)
+            self.expect_nobody(started)
+
+    def test_a_stopped_node_ends_too(self):
+        run = self.start(self.command, 2)
+        run.stdout.read(1)
+        started = children_of(run.pid)
+        os.kill(started[0], signal.SIGSTOP)
+        run.kill()
+        run.wait(timeout=DEADLINE_S)
+        self.expect_nobody(started)
+
+    def test_a_full_disk_costs_the_trace_and_nothing_else(self):
+        def small_files():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (16384, 16384))
+
+        trace = self.folder / "trace.json"
+        run = self.start((*self.command, "--trace", trace), 2, preexec_fn=small_files)
+        text, complaint = run.communicate(timeout=DEADLINE_S)
+        self.assertEqual((run.returncode, text), (SYSTEM, self.alone), complaint)
+        self.assertIn(b"--trace", complaint)
+        self.assertFalse(trace.exists())
+        self.assertEqual([path.name for path in self.folder.iterdir() if "trace" in path.name], [])
+
+
+class LongPrompts(Faulty):
+    """Something happens while nodes read a prompt that takes them a while."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.model = cls.folder / "slow.gguf"
+        aster("synth", cls.model, "--layers", 8, "--embedding", 512, "--ff", 2048, "--type", "Q4_K", "--context", 16384)
+        words = cls.folder / "words"
+        words.write_text("the rain in spain falls mainly in the plain " * 400)
+        cls.command = ("run", cls.model, "--prompt-file", words, "--raw", "--temp", 0, "-n", 8, "--ignore-eos", "-q")
+
+    def start_reading(self, nodes):
+        """The run and its nodes, all of which have begun to compute."""
+        run = self.start(self.command, nodes)
+        wait_for(lambda: run.poll() is not None or
+                 (len(children_of(run.pid)) == nodes and min(map(cpu_seconds_of, children_of(run.pid))) > 0.4),
+                 "nodes that compute")
+        started = children_of(run.pid)
+        self.assertEqual(len(started), nodes, "the prompt is too short for this machine")
+        return run, started
+
+    def test_a_killed_node(self):
+        alone = aster(*self.command).stdout
+        for victim in (0, 1):
+            run, started = self.start_reading(2)
+            os.kill(started[victim], signal.SIGKILL)
+            text, complaint = run.communicate(timeout=DEADLINE_S)
+            self.assertEqual((run.returncode, text), (0, alone), complaint)
+            self.expect_nobody(started)
+
+    def test_nodes_end_with_whoever_started_them(self):
+        for how in (signal.SIGKILL, signal.SIGINT):
+            run, started = self.start_reading(2)
+            run.send_signal(how)
+            text, _ = run.communicate(timeout=DEADLINE_S)
+            self.assertEqual((run.returncode, text), (-how, b""))
+            self.expect_nobody(started)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,58 @@
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""What tests of several processes share: who started whom, who is left, how much memory they have."""
+import os
+import pathlib
+import time
+
+DEADLINE_S = 90
+
+
+def _stat(pid):
+    return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+
+
+def children_of(pid):
+    """The processes that a process has started and that have not ended, in the order of their starting."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit():
+                fields = _stat(entry.name)
+                if int(fields[1]) == pid and fields[0] != "Z":
+                    found.append((int(fields[19]), int(entry.name)))
+        except (OSError, IndexError):
+            continue
+    return [number for _, number in sorted(found)]
+
+
+def has_ended(pid):
+    try:
+        return _stat(pid)[0] == "Z"
+    except OSError:
+        return True
+
+
+def wait_for(condition, what, deadline_s=DEADLINE_S):
+    end = time.monotonic() + deadline_s
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError(f"{what} did not happen within {deadline_s} s")
+        time.sleep(0.02)
+
+
+def cpu_seconds_of(pid):
+    try:
+        fields = _stat(pid)
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def memory_of(pid):
+    """Bytes of a process's own memory, by the names that the kernel gives them."""
+    found = {}
+    for line in pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]:
+        name, _, rest = line.partition(":")
+        found[name] = int(rest.split()[0]) * 1024
+    return found
