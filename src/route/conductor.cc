@@ -56,8 +56,7 @@ Conductor::~Conductor() {
   // Sequences outlive their requests here.
   memories_->route = 0;
   if (options_.trace != nullptr && route_) {
-    options_.trace->CloseRoute(route_->id(), "it is not needed any more",
-                               network_.clock().NowNs());
+    options_.trace->CloseRoute(route_->id(), "it is not needed any more", network_.clock().NowNs());
   }
 }
 

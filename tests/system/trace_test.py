@@ -100,7 +100,7 @@ class Traces(Case):
             self.assertGreaterEqual(len(idle), ANSWER - 3)
 
     def test_other_commands(self):
-        for command, options in (("bench", ("--threads", 1, "--prompt", 600, "--gen", 8, "--reps", 1, "--batch", "1,2")),
+        for command, options in (("bench", ("--threads", 1, "--prompt", 600, "--gen", 8, "--reps", 1)),
                                  ("verify", ("--tokens", 300)),
                                  ("perplexity", ("--ids", self.ids, "--ctx", 400, "--chunks", 1))):
             _, events, nodes = self.trace_of(command, *options, "--local-nodes", 2)
