@@ -1,0 +1,242 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Callers that do not do as our client does: garbage, floods, no deadlines, giant messages, bombs.
+
+#include "rpc/control_server.h"
+
+#include <aster/cluster/v1/control.grpc.pb.h>
+#include <gmock/gmock.h>
+#include <grpcpp/channel.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <atomic>
+#include <thread>
+
+#include "net/socket.h"
+#include "rpc/grpc_support.h"
+#include "rpc/limits.h"
+#include "rpc/rpc_for_test.h"
+#include "rpc/samples_for_test.h"
+
+namespace aster::rpc {
+namespace {
+
+using testing::HasSubstr;
+
+namespace v1 = cluster::v1;
+
+class Hostile : public testing::Test {
+ protected:
+  void SetUp() override {
+    service_.describe = [] { return SampleDescription(); };
+    service_.exchange = [](const NodeId&, const Gossip& gossip) { return gossip; };
+  }
+  const std::string& address() const { return server_->addresses().front(); }
+
+  // gRPC as anybody may use it, with a certificate of the cluster or none.
+  std::unique_ptr<v1::Cluster::StubInterface> Raw(bool has_certificate = true) const {
+    grpc::SslCredentialsOptions options;
+    options.pem_root_certs = desk_.ca_certificate;
+    if (has_certificate) {
+      options.pem_private_key = laptop_.key;
+      options.pem_cert_chain = laptop_.certificate;
+    }
+    grpc::ChannelArguments arguments;
+    arguments.SetSslTargetNameOverride(desk_.node.value.ToHex() + ".aster");
+    arguments.SetMaxSendMessageSize(-1);
+    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);  // client_channel.cc tells why
+    return v1::Cluster::NewStub(
+        grpc::CreateCustomChannel("ipv4:" + address(), grpc::SslCredentials(options), arguments));
+  }
+  net::Socket Connected() const {
+    net::Socket socket =
+        net::BeginConnect(net::Resolve(net::ParseHostPort(address()).value())->front()).value();
+    pollfd waiting{.fd = socket.descriptor(), .events = POLLOUT, .revents = 0};
+    poll(&waiting, 1, 60'000);
+    return socket;
+  }
+  void ExpectItAnswers() {
+    EXPECT_TRUE(MakeClient(laptop_, address())->Describe(kPatienceNs).ok());
+  }
+
+  const ClusterForTest cluster_;
+  const cluster::Identity desk_ = cluster_.NewNode("desk");
+  const cluster::Identity laptop_ = cluster_.NewNode("laptop");
+  ServiceForTest service_;
+  std::unique_ptr<ControlServer> server_ = StartServer(desk_, service_);
+};
+
+void SetPatience(grpc::ClientContext& context) { context.set_deadline(DeadlineIn(kPatienceNs)); }
+
+TEST_F(Hostile, GarbageAndSilence) {
+  std::vector<net::Socket> sockets;
+  const std::vector<std::string> garbage = {
+      "", "GET / HTTP/1.1\r\n\r\n", std::string("\x16\x03\x01\xff\xff", 5) + std::string(3000, 'x'),
+      "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", std::string(100'000, '\0')};
+  for (int i = 0; i < 8; ++i) {
+    for (const std::string& bytes : garbage) {
+      sockets.push_back(Connected());
+      send(sockets.back().descriptor(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    }
+  }
+  ExpectItAnswers();
+}
+
+TEST_F(Hostile, CallsWithoutADeadlineOrWithOneTooFarAway) {
+  const auto raw = Raw();
+  v1::Description reply;
+  grpc::ClientContext never;
+  grpc::Status status = raw->Describe(&never, {}, &reply);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(), HasSubstr("deadline"));
+  grpc::ClientContext tomorrow;
+  tomorrow.set_deadline(DeadlineIn(86'400 * kNsPerSecond));
+  EXPECT_EQ(raw->Describe(&tomorrow, {}, &reply).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  grpc::ClientContext soon;
+  SetPatience(soon);
+  EXPECT_TRUE(raw->Describe(&soon, {}, &reply).ok());
+}
+
+TEST_F(Hostile, GiantMessages) {
+  std::atomic<bool> was_asked = false;
+  service_.exchange = [&](const NodeId&, const Gossip& gossip) {
+    was_asked = true;
+    return gossip;
+  };
+  v1::Gossip giant;
+  giant.set_revocations(std::string(20 << 20, 'x'));
+  v1::Gossip reply;
+  grpc::ClientContext context;
+  SetPatience(context);
+  EXPECT_EQ(Raw()->Exchange(&context, giant, &reply).error_code(),
+            grpc::StatusCode::RESOURCE_EXHAUSTED);
+  // A stranger is not even listened to.
+  grpc::ClientContext of_a_stranger;
+  SetPatience(of_a_stranger);
+  EXPECT_EQ(Raw(false)->Exchange(&of_a_stranger, giant, &reply).error_code(),
+            grpc::StatusCode::UNAUTHENTICATED);
+  v1::JoinRequest request;
+  request.set_certificate_request(std::string(20 << 20, 'x'));
+  v1::JoinReply join_reply;
+  grpc::ClientContext joining;
+  SetPatience(joining);
+  EXPECT_EQ(Raw(false)->Join(&joining, request, &join_reply).error_code(),
+            grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_FALSE(was_asked);
+  ExpectItAnswers();
+}
+
+TEST_F(Hostile, MessagesThatWouldGrowWhenUnpacked) {
+  v1::Gossip bomb;
+  bomb.set_revocations(std::string(100'000, 'x'));
+  for (const auto algorithm : {GRPC_COMPRESS_GZIP, GRPC_COMPRESS_DEFLATE}) {
+    grpc::ClientContext context;
+    SetPatience(context);
+    context.set_compression_algorithm(algorithm);
+    v1::Gossip reply;
+    EXPECT_FALSE(Raw()->Exchange(&context, bomb, &reply).ok());
+  }
+  ExpectItAnswers();
+}
+
+TEST_F(Hostile, ValuesThatCannotBe) {
+  v1::Gossip gossip;
+  gossip.add_members()->set_name("\x1b[2J");
+  v1::Gossip reply;
+  grpc::ClientContext context;
+  SetPatience(context);
+  const grpc::Status status = Raw()->Exchange(&context, gossip, &reply);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(status.error_message().find('\x1b'), std::string::npos);
+  v1::FetchTensorRequest request;
+  request.set_tensor(std::string(100'000, 'x'));
+  grpc::ClientContext fetching;
+  SetPatience(fetching);
+  v1::Piece piece;
+  const auto reader = Raw()->FetchTensor(&fetching, request);
+  EXPECT_FALSE(reader->Read(&piece));
+  EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(Hostile, RevokedNodesAreAskedNothing) {
+  service_.admit = [&](const NodeId& from) -> Status {
+    EXPECT_EQ(from, laptop_.node);
+    return Error(Code::kPermissionDenied, "laptop was revoked");
+  };
+  std::atomic<bool> was_asked = false;
+  service_.exchange = [&](const NodeId&, const Gossip& gossip) {
+    was_asked = true;
+    return gossip;
+  };
+  const auto client = MakeClient(laptop_, address());
+  for (const Error& error :
+       {client->Exchange({}, kPatienceNs).error(), client->Describe(kPatienceNs).error(),
+        client->Measure(0, kPatienceNs).error(), client->FetchManifest({}).error()}) {
+    EXPECT_EQ(error.code(), Code::kPermissionDenied);
+    EXPECT_THAT(error.message(), HasSubstr("laptop was revoked"));
+  }
+  EXPECT_FALSE(was_asked);
+  // From the next call on, over the connection that is there.
+  service_.admit = nullptr;
+  EXPECT_TRUE(client->Exchange({}, kPatienceNs).ok());
+}
+
+TEST_F(Hostile, NobodyTakesAllThePlaces) {
+  service_.tensor = [](const Hash128&, std::string_view, uint64_t, const ByteSink& sink) -> Status {
+    const std::vector<uint8_t> bytes(100'000);
+    for (;;) TRY(sink(bytes));
+  };
+  // Streams of which nobody reads more than the first piece.
+  const auto raw = Raw();
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
+  std::vector<std::unique_ptr<grpc::ClientReaderInterface<v1::Piece>>> readers;
+  v1::Piece piece;
+  for (int i = 0; i < kMaxCallsPerNode; ++i) {
+    contexts.push_back(std::make_unique<grpc::ClientContext>());
+    SetPatience(*contexts.back());
+    readers.push_back(raw->FetchTensor(contexts.back().get(), {}));
+    ASSERT_TRUE(readers.back()->Read(&piece));
+  }
+  const Error error = MakeClient(laptop_, address())->Describe(kPatienceNs).error();
+  EXPECT_EQ(error.code(), Code::kResourceExhausted);
+  EXPECT_TRUE(MakeClient(cluster_.NewNode("tower"), address())->Describe(kPatienceNs).ok());
+  for (const auto& context : contexts) context->TryCancel();
+  for (const auto& reader : readers) {
+    while (reader->Read(&piece)) {
+    }
+    EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::CANCELLED);
+  }
+  // Its places are free as soon as the server has noticed.
+  while (!MakeClient(laptop_, address())->Describe(kPatienceNs).ok()) std::this_thread::yield();
+}
+
+TEST_F(Hostile, ManyCallsAtOnce) {
+  std::vector<std::thread> callers;
+  const auto shared = MakeClient(laptop_, address());
+  std::atomic<int> good = 0;
+  for (int i = 0; i < 8; ++i) {
+    callers.emplace_back([&, i] {
+      const auto own = MakeClient(laptop_, address());
+      for (int call = 0; call < 20; ++call) {
+        ControlClient& client = call % 2 == 0 ? *own : *shared;
+        Gossip gossip{.members = {SampleMember(i * 100 + call + 1)},
+                      .revocations_serial = 0,
+                      .revocations = ""};
+        const Result<Gossip> reply = client.Exchange(gossip, kPatienceNs);
+        if (reply.ok() && reply->members == gossip.members) ++good;
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(good, 8 * 20);
+}
+
+}  // namespace
+}  // namespace aster::rpc
