@@ -121,7 +121,7 @@ Status PeerCheck::Judge(std::string_view certificate_pem, int64_t wall_s) const 
 }
 
 Result<std::unique_ptr<ClientChannel>> ClientChannel::Make(ControlClientOptions options) {
-  SendGrpcLogToOurs();
+  SendForeignLogsToOurs();
   TRY(cluster::ParseHostPort(options.address));
   net::HostPort host_port = TRY(net::ParseHostPort(options.address));
   return std::unique_ptr<ClientChannel>(
@@ -230,14 +230,14 @@ Error ClientChannel::Explain(const std::shared_ptr<grpc::Channel>& channel,
 }
 
 Error ClientChannel::ExplainUnavailable(const Error& error) const {
-  const std::optional<Error> refusal = check_->refusal();
-  if (refusal.has_value()) return Error(*refusal).In(address_);
   const auto says = [&](std::string_view text) {
     return error.message().find(text) != std::string::npos;
   };
   std::string_view advice;
   if (says("Connection refused")) {
     advice = "nobody listens there: is aster node running on that machine?";
+  } else if (const std::optional<Error> refusal = check_->refusal()) {
+    return Error(*refusal).In(address_);
   } else if (says("handshake")) {
     advice = "whoever listens there is no node: is it the control plane's port?";
   }

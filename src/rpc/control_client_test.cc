@@ -7,6 +7,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <atomic>
+#include <thread>
 
 #include "net/socket.h"
 #include "rpc/rpc_for_test.h"
@@ -80,6 +84,26 @@ TEST_F(Client, SaysThatNobodyAnswers) {
   EXPECT_THAT(error.message(), AllOf(HasSubstr(address), HasSubstr("reachable")));
 }
 
+TEST_F(Client, SaysThatWhoeverAnswersIsNoNode) {
+  const net::Socket listener = net::Listen(Loopback("127.0.0.1:0")).value();
+  std::atomic<bool> is_over = false;
+  std::thread other([&] {
+    while (!is_over) {
+      const Result<net::Socket> socket = net::Accept(listener);
+      constexpr std::string_view kHello = "220 mail.example ready\r\n";
+      if (socket.ok() && socket->is_open())
+        send(socket->descriptor(), kHello.data(), kHello.size(), MSG_NOSIGNAL);
+      std::this_thread::yield();
+    }
+  });
+  const std::string address = net::LocalEndpoint(listener)->ToText();
+  const Error error = MakeClient(laptop_, address)->Describe(kPatienceNs).error();
+  EXPECT_EQ(error.code(), Code::kUnavailable);
+  EXPECT_THAT(error.message(), HasSubstr(address));
+  is_over = true;
+  other.join();
+}
+
 TEST_F(Client, ConnectsAgainAtOnce) {
   auto server = StartServer(desk_, service_);
   const std::string address = server->addresses().front();
@@ -119,10 +143,11 @@ TEST_F(Client, OneAtATimeListensAtAPort) {
 }
 
 TEST_F(Client, ListensAtSeveralAddresses) {
-  const auto server =
-      ControlServer::Start({.identity = desk_, .listen = {"127.0.0.1:0", "127.0.0.2:0"}}, service_)
-          .value();
-  ASSERT_EQ(server->addresses().size(), 2u);
+  std::vector<std::string> listen = {"127.0.0.1:0", "127.0.0.2:0"};
+  // Not every machine has the sixth version.
+  if (net::Listen(Loopback("[::1]:0")).ok()) listen.push_back("[::1]:0");
+  const auto server = ControlServer::Start({.identity = desk_, .listen = listen}, service_).value();
+  ASSERT_EQ(server->addresses().size(), listen.size());
   for (const std::string& address : server->addresses())
     EXPECT_TRUE(MakeClient(laptop_, address)->Describe(kPatienceNs).ok()) << address;
 }

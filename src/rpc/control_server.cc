@@ -36,6 +36,11 @@ Result<std::optional<NodeId>> CallerOf(const grpc::AuthContext& context) {
       TRY(net::NodeIdOfCertificate(std::string_view(shown.front().data(), shown.front().size()))));
 }
 
+Error Unauthenticated() {
+  return {Code::kUnauthenticated,
+          "no certificate of this cluster was shown: join it first, with aster cluster join"};
+}
+
 // Decides about each call before anything but its name was read: who shows no certificate may call
 // Join alone.
 class Gatekeeper final : public grpc::AuthMetadataProcessor {
@@ -58,9 +63,7 @@ class Gatekeeper final : public grpc::AuthMetadataProcessor {
   Status CheckCaller(const grpc::AuthContext& context) {
     const std::optional<NodeId> caller = TRY(CallerOf(context));
     if (caller.has_value()) return service_.Admit(*caller);
-    return Error(Code::kUnauthenticated,
-                 "no certificate of this cluster was shown: join it first, with aster cluster "
-                 "join");
+    return Unauthenticated();
   }
 
   ControlService& service_;
@@ -73,7 +76,7 @@ class Calls final : public v1::Cluster::Service {
 
   grpc::Status Join(grpc::ServerContext* context, const v1::JoinRequest* request,
                     v1::JoinReply* reply) override {
-    return Answer(*context, [&](const NodeId& /*from*/) -> Status {
+    return AnswerAnybody(*context, [&](const NodeId& /*from*/) -> Status {
       ToMessage(TRY(service_.Join(TRY(FromMessage(*request)))), reply);
       return Ok();
     });
@@ -157,6 +160,15 @@ class Calls final : public v1::Cluster::Service {
 
   template <typename Do>
   grpc::Status Answer(grpc::ServerContext& context, const Do& answer) {
+    return AnswerAnybody(context, [&](const NodeId& from) -> Status {
+      // The gatekeeper has seen to it; who changes one need not know the other.
+      if (from == NodeId()) return Unauthenticated();
+      return answer(from);
+    });
+  }
+
+  template <typename Do>
+  grpc::Status AnswerAnybody(grpc::ServerContext& context, const Do& answer) {
     return ToGrpc([&]() -> Status {
       const int64_t left_ns = LeftUntil(context.raw_deadline());
       if (left_ns > kMaxDeadlineNs) {
@@ -223,6 +235,10 @@ void Bound(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   // Connections: silent ones end, broken ones are found.
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, 60000);
+  // Who begins calls and never says what it wants ends at last; others connect again unnoticed.
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, 600'000);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS,
+                             static_cast<int>(kMaxDeadlineNs / kNsPerMs));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000);
@@ -269,7 +285,7 @@ Status GrpcServer::Begin(const ControlServerOptions& options) {
 
 Result<std::unique_ptr<ControlServer>> ControlServer::Start(ControlServerOptions options,
                                                             ControlService& service) {
-  SendGrpcLogToOurs();
+  SendForeignLogsToOurs();
   if (options.listen.empty()) return InvalidArgument("no address to listen at");
   auto server = std::make_unique<GrpcServer>(service);
   TRY(server->Begin(options));

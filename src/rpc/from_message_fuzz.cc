@@ -8,10 +8,9 @@
 
 #include <aster/cluster/v1/control.pb.h>
 
-#include <optional>
-
 #include "base/bytes.h"
 #include "base/check.h"
+#include "rpc/grpc_support.h"
 
 namespace aster::rpc {
 namespace {
@@ -81,6 +80,7 @@ void TryManifest(Bytes bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace aster::rpc;  // tidy: allow(using-namespace) the only function outside of it
   if (size == 0) return 0;
+  SendForeignLogsToOurs();
   const aster::Bytes bytes(data + 1, size - 1);
   switch (data[0] % 6) {
     case 0:

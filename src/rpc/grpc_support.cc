@@ -3,6 +3,7 @@
 
 #include "rpc/grpc_support.h"
 
+#include <google/protobuf/stubs/logging.h>  // tidy: allow(leftover) its own name
 #include <grpc/support/log.h>
 
 #include <string>
@@ -56,11 +57,14 @@ int64_t LeftUntil(gpr_timespec deadline) {
   return left.tv_sec * kNsPerSecond + left.tv_nsec;
 }
 
-void SendGrpcLogToOurs() {
+void SendForeignLogsToOurs() {
   gpr_set_log_verbosity(GPR_LOG_SEVERITY_ERROR);
   gpr_set_log_function([](gpr_log_func_args* line) {
     log::Debug("grpc", {{"message", std::string_view(line->message)}});
   });
+  google::protobuf::SetLogHandler(
+      [](google::protobuf::LogLevel /*level*/, const char* /*file*/, int /*line*/,
+         const std::string& message) { log::Debug("protobuf", {{"message", message}}); });
 }
 
 }  // namespace aster::rpc

@@ -23,8 +23,8 @@ gpr_timespec DeadlineIn(int64_t duration_ns);
 // Until the deadline; kNeverNs where there is none.
 int64_t LeftUntil(gpr_timespec deadline);
 
-// gRPC writes what happens to connections to standard error; from now on it goes to our log, for
-// those who debug.
-void SendGrpcLogToOurs();
+// gRPC and protobuf write to standard error what happens to connections and messages, which anybody
+// may fill; from now on it goes to our log, for those who debug.
+void SendForeignLogsToOurs();
 
 }  // namespace aster::rpc
