@@ -63,6 +63,7 @@ class FetchingSliceSource::Loading final : public route::SliceLoading {
     if (taken && taken->ok()) is_taken_ = true;
     return taken;
   }
+  bool CanGiveUp() const override { return !loading_; }
 
  private:
   const std::shared_ptr<Fetch> fetch_;

@@ -120,6 +120,7 @@ TEST_F(FetchingSliceSourceTest, GivingUpTakesNoTimeWhileAPeerIsSilent) {
   const auto source = Source({silent});
   auto loading = source->Start(RequestOf(kFirst)).value();
   while (!is_asked) std::this_thread::yield();
+  EXPECT_TRUE(loading->CanGiveUp());
   loading.reset();  // would never end if it waited for the peer
   is_released = true;
 }

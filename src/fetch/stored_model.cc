@@ -38,7 +38,7 @@ std::vector<std::string> DataNames(const rpc::ModelManifest& manifest) {
   std::vector<std::string> names;
   for (size_t i = 0; i < manifest.files.size(); ++i) {
     std::string name = SafeName(manifest.files[i].name) + ".weights";
-    if (std::ranges::find(names, name) != names.end()) name = fmt::format("{}-{}", i, name);
+    while (std::ranges::find(names, name) != names.end()) name = fmt::format("{}-{}", i, name);
     names.push_back(std::move(name));
   }
   return names;

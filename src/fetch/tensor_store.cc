@@ -21,8 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kLockPollNs = 20 * kNsPerMs;
-// Left to everybody else on the disk, and for the journal.
-constexpr uint64_t kSpareDiskBytes = uint64_t{64} << 20;
 constexpr size_t kHexDigits = 32;
 
 // The tensors that the slice computes with, in the order in which it does.
@@ -50,16 +48,17 @@ bool AllVerified(const StoredModel& model, std::span<const TensorPlace> places) 
                              [&](const TensorPlace& place) { return model.IsVerified(place); });
 }
 
-Status CheckDiskSpace(const std::string& folder, uint64_t missing_bytes) {
+Status CheckDiskSpace(const std::string& folder, uint64_t missing_bytes, uint64_t spare_bytes) {
   std::error_code error;
   const fs::space_info space = fs::space(folder, error);
   // Nobody knows: the write will tell.
   if (error) return Ok();
-  if (missing_bytes + kSpareDiskBytes <= space.available) return Ok();
+  const uint64_t free_bytes = space.available - std::min(space.available, spare_bytes);
+  if (missing_bytes <= free_bytes) return Ok();
   return ResourceExhausted(
       fmt::format("{}: {} of weights are still to be fetched, and {} are free on this disk; make "
                   "room, or set XDG_CACHE_HOME to a folder on a larger one",
-                  folder, FormatBytes(missing_bytes), FormatBytes(space.available)));
+                  folder, FormatBytes(missing_bytes), FormatBytes(free_bytes)));
 }
 
 // Changes as long as somebody writes.
@@ -151,7 +150,8 @@ Result<StoredModel> TensorStore::FetchMissing(const EnsureRequest& request, Stor
     if (request.verify) writer.Doubt(place);
     missing_bytes += place.size - writer.StateOf(place).bytes;
   }
-  if (missing_bytes > 0) TRY(CheckDiskSpace(model.folder(), missing_bytes));
+  if (missing_bytes > 0)
+    TRY(CheckDiskSpace(model.folder(), missing_bytes, options_.spare_disk_bytes));
   TensorFetcher fetcher(model, writer, request.peers, request.fetching, clock_);
   TRY(fetcher.Fetch(places));
   TRY(writer.Finish());

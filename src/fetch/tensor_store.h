@@ -54,6 +54,8 @@ struct StoreOptions {
   int64_t lock_patience_ns = 60 * kNsPerSecond;
   // What a crash may cost, and how seldom the disk is waited for.
   uint64_t sync_bytes = uint64_t{64} << 20;
+  // Left to everybody else on the disk.
+  uint64_t spare_disk_bytes = uint64_t{64} << 20;
 };
 
 // Safe for concurrent use, by several processes too: one at a time writes a model.
@@ -68,7 +70,8 @@ class TensorStore {
   // Waits for peers and the disk.
   Result<Ensured> Ensure(const EnsureRequest& request);
 
-  // NotFound where nothing is known of that model.
+  // NotFound where nothing is known of that model. Reads the manifest and opens the files: keep
+  // what it answers while it is used. What is fetched later is not in it.
   Result<KeptModel> Find(const Hash128& fingerprint) const;
   // Of which something may be there.
   std::vector<Hash128> Fingerprints() const;

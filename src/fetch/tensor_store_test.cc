@@ -301,6 +301,16 @@ TEST_F(TensorStoreTest, ADiskThatIsFullIsAnErrorAndLosesNothing) {
   EXPECT_LT(later->received_bytes, BytesIn(kFirst));
 }
 
+TEST_F(TensorStoreTest, ADiskThatIsTooSmallIsSeenBeforeWeightsTravel) {
+  const auto peer = std::make_shared<FakePeer>("a");
+  TensorStore modest({.folder = store_folder(), .spare_disk_bytes = uint64_t{1} << 60}, clock_);
+  const auto refused = modest.Ensure(RequestOf(kFirst, {peer}));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code(), Code::kResourceExhausted);
+  EXPECT_THAT(refused.error().message(), HasSubstr("0 B are free on this disk; make room"));
+  EXPECT_EQ(peer->calls, 0);
+}
+
 TEST_F(TensorStoreTest, IsRefusedBeforeWeightsTravel) {
   const auto peer = std::make_shared<FakePeer>("a");
   EnsureRequest request = RequestOf(kFirst, {peer});

@@ -5,8 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <utility>
+#include <vector>
 
+#include "base/files.h"
 #include "gguf/raw_file_for_test.h"
 
 namespace aster::gguf {
@@ -40,6 +44,44 @@ TEST(File, ReadsVersion2) {
   ASSERT_TRUE(file.ok()) << file.error().message();
   EXPECT_EQ(file->version(), 2u);
   EXPECT_TRUE(*file->metadata().Get<bool>("k"));
+}
+
+TEST(File, AHeadAlone) {
+  const RawFile raw = SmallRawFile();
+  const auto whole = File::Parse(raw.bytes());
+  ASSERT_TRUE(whole.ok());
+  const std::vector<uint8_t> head(whole->head().begin(), whole->head().end());
+  EXPECT_EQ(head.size(), whole->data_offset());
+  const auto file = File::ParseHead(head, raw.bytes().size());
+  ASSERT_TRUE(file.ok()) << file.error().message();
+  ASSERT_EQ(file->tensors().size(), 2u);
+  EXPECT_EQ(file->FindTensor("b")->offset, whole->FindTensor("b")->offset);
+  EXPECT_TRUE(file->FindTensor("b")->data.empty());
+  EXPECT_EQ(file->size_bytes(), raw.bytes().size());
+  // Its tensors must have room in a file of that size.
+  EXPECT_FALSE(File::ParseHead(head, raw.bytes().size() - 1).ok());
+  EXPECT_FALSE(File::ParseHead({head.begin(), head.end() - 40}, raw.bytes().size()).ok());
+}
+
+TEST(File, PartOfTheData) {
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
+  const RawFile raw = SmallRawFile();
+  const auto whole = File::Parse(raw.bytes());
+  const std::vector<uint8_t> head(whole->head().begin(), whole->head().end());
+  std::vector<uint8_t> data(raw.bytes().begin(), raw.bytes().end());
+  std::fill_n(data.begin(), head.size(), uint8_t{0});
+  ASSERT_TRUE(WriteFileAtomically(folder.File("data"), data).ok());
+  auto opened = File::OpenPartial(head, folder.File("data"), [](size_t i) { return i == 1; });
+  ASSERT_TRUE(opened.ok()) << opened.error().message();
+  // Views stay valid when it moves.
+  const File file = *std::move(opened);
+  EXPECT_EQ(file.tensors().size(), 1u);
+  EXPECT_EQ(file.FindTensor("a"), nullptr);
+  EXPECT_EQ(file.FindTensor("b")->data[33], 2);
+  EXPECT_EQ(*file.metadata().Get<uint64_t>("llama.block_count"), 7u);
+  EXPECT_TRUE(std::ranges::equal(file.head(), head));
+  ASSERT_TRUE(WriteFileAtomically(folder.File("short"), Bytes(data).first(data.size() - 1)).ok());
+  EXPECT_FALSE(File::OpenPartial(head, folder.File("short"), [](size_t) { return true; }).ok());
 }
 
 struct VocabFile {

@@ -40,6 +40,8 @@ class SliceLoading {
   virtual uint64_t reserved_bytes() const = 0;
   // The slice, or why there is none, once that is known; nothing before. Never waits.
   virtual std::optional<Result<std::unique_ptr<engine::LocalModel>>> Take() = 0;
+  // Whether destroying it now takes no time.
+  virtual bool CanGiveUp() const { return false; }
 };
 
 class SliceSource {

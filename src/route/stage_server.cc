@@ -45,6 +45,12 @@ bool IsDecode(const wire::Work& work) {
       work.segments, [](const wire::WorkSegment& segment) { return segment.tokens.size() == 1; });
 }
 
+bool HaveSequenceInCommon(const wire::Work& a, const wire::Work& b) {
+  return std::ranges::any_of(a.segments, [&](const wire::WorkSegment& segment) {
+    return std::ranges::count(b.segments, segment.sequence, &wire::WorkSegment::sequence) > 0;
+  });
+}
+
 uint64_t BytesOf(const wire::Work& work) {
   uint64_t bytes = work.rows.size() + work.segments.size() * sizeof(wire::WorkSegment);
   for (const wire::WorkSegment& segment : work.segments) bytes += segment.tokens.size() * 4;
@@ -275,8 +281,8 @@ void StageServer::TickRoute(Route& route, int64_t now_ns) {
 void StageServer::DropUnusedSlices(int64_t unused_for_ns) {
   const int64_t now_ns = network_.clock().NowNs();
   std::erase_if(slices_, [&](const auto& slice) {
-    // One that is being loaded cannot be stopped without waiting for it.
-    return slice.use_count() == 1 && !slice->loading &&
+    // One that is being loaded may not be stopped without waiting for it.
+    return slice.use_count() == 1 && (!slice->loading || slice->loading->CanGiveUp()) &&
            now_ns - slice->unused_since_ns >= unused_for_ns;
   });
 }
@@ -361,7 +367,12 @@ void StageServer::OnWork(const wire::NodeId& from, wire::Work&& work, int64_t ar
                                                Self(), entry.queued_bytes)));
   }
   entry.queued_bytes += queued.bytes;
-  (IsDecode(queued.work) ? entry.decodes : entry.prefills).push_back(std::move(queued));
+  // The last token of a prompt looks like an answer's, and must not overtake what comes before it.
+  const bool follows = std::ranges::any_of(entry.prefills, [&](const QueuedWork& earlier) {
+    return HaveSequenceInCommon(earlier.work, queued.work);
+  });
+  const bool is_decode = IsDecode(queued.work) && !follows;
+  (is_decode ? entry.decodes : entry.prefills).push_back(std::move(queued));
 }
 
 void StageServer::OnRouteState(const wire::NodeId& from, const wire::RouteState& state) {
