@@ -54,6 +54,7 @@ int RunChosen(const Run& run, const GlobalOptions& options) {
 constexpr Command kCommands[] = {
     {"run", "Let a model answer, once or in a conversation", DeclareRun},
     {"node", "Compute slices of models for other machines", DeclareNode},
+    {"cluster", "Say which machines belong together", DeclareCluster},
     {"inspect", "Say what a model file is, and whether aster can run it", DeclareInspect},
     {"synth", "Write a model with random weights, for tests and benchmarks", DeclareSynth},
     {"quantize", "Write a model with its weights in fewer bits", DeclareQuantize},

@@ -214,16 +214,18 @@ Result<FileLock> Home::Lock() const {
   }
 }
 
+Error Home::RefuseSecondCluster() const {
+  return {Code::kAlreadyExists,
+          fmt::format("{}: this machine belongs to a cluster already; `aster cluster show` tells "
+                      "which, `aster cluster leave` leaves it, --force puts it aside",
+                      folder_)};
+}
+
 Status Home::Create(const Identity& identity, const std::optional<Authority>& authority,
                     const std::string& revocations, bool replace, int64_t wall_s) const {
   TRY(MakeDirectories(ParentOf(folder_)));
   const FileLock lock = TRY(Lock());
-  if (HasCluster() && !replace) {
-    return Error(Code::kAlreadyExists,
-                 fmt::format("{}: this machine belongs to a cluster already; `aster cluster show` "
-                             "tells which, `aster cluster leave` leaves it, --force puts it aside",
-                             folder_));
-  }
+  if (HasCluster() && !replace) return RefuseSecondCluster();
   // Written beside and renamed: a machine belongs to a cluster or does not, whatever happens. What
   // an earlier process left there when it was killed is of no use to anybody.
   const std::string fresh = folder_ + ".new";
@@ -295,6 +297,10 @@ Result<std::vector<Invitation>> Home::LoadInvitations(int64_t wall_s) const {
 
 Status Home::StoreInvitations(const std::vector<Invitation>& invitations) const {
   return WritePrivate(File("invitations"), home_internal::FormatInvitations(invitations));
+}
+
+Result<size_t> Home::CountInvitations(int64_t wall_s) const {
+  return TRY(LoadInvitations(wall_s)).size();
 }
 
 Status Home::AddInvitation(const InviteCode& code, int64_t end_wall_s, int64_t wall_s) const {
@@ -400,6 +406,16 @@ Result<std::vector<std::string>> Home::LoadSeeds() const {
   const std::string text = TRY(ReadIfThere(File("seeds")));
   if (text.empty()) return std::vector<std::string>();
   return home_internal::ParseSeeds(text).In(File("seeds"));
+}
+
+Result<std::vector<std::string>> Home::LoadAddresses() const {
+  std::vector<std::string> addresses;
+  for (const RememberedPeer& peer : TRY(LoadPeers()))
+    addresses.insert(addresses.end(), peer.addresses.begin(), peer.addresses.end());
+  for (const std::string& seed : TRY(LoadSeeds())) {
+    if (std::ranges::find(addresses, seed) == addresses.end()) addresses.push_back(seed);
+  }
+  return addresses;
 }
 
 Status Home::AddSeed(const std::string& address) const {

@@ -53,6 +53,8 @@ class Home {
   bool HasCluster() const;
   bool HasAuthority() const;
 
+  // What is said where a second cluster would be put.
+  Error RefuseSecondCluster() const;
   // Puts a cluster there, complete or not at all. Refused where there is one, unless `replace`:
   // then the old one is kept beside it under another name.
   Status Create(const Identity& identity, const std::optional<Authority>& authority,
@@ -65,6 +67,8 @@ class Home {
   // NotFound where the cluster was made elsewhere.
   Result<Authority> LoadAuthority() const;
 
+  // How many somebody may still use.
+  Result<size_t> CountInvitations(int64_t wall_s) const;
   Status AddInvitation(const InviteCode& code, int64_t end_wall_s, int64_t wall_s) const;
   // NotFound where there is none of this id that is still valid.
   Result<Invitation> FindInvitation(std::string_view id, int64_t wall_s) const;
@@ -90,6 +94,8 @@ class Home {
   // HOST:PORT, where a person said that the cluster is; the latest first.
   Result<std::vector<std::string>> LoadSeeds() const;
   Status AddSeed(const std::string& address) const;
+  // Everywhere the cluster may be: where its nodes were last seen, then the seeds.
+  Result<std::vector<std::string>> LoadAddresses() const;
 
  private:
   Status Fill(const std::string& folder, const Identity& identity,

@@ -6,9 +6,10 @@
 #include "base/check.h"
 #include "cluster/home.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace aster::cluster;  // NOLINT(google-build-using-namespace)
-  const std::string_view text = aster::AsText({data, size});
+namespace aster::cluster {
+namespace {
+
+void Run(std::string_view text) {
   // Numbers may be written with zeros before them: read again, they are the same.
   if (const auto read = home_internal::ParseInvitations(text); read.ok()) {
     const std::string written = home_internal::FormatInvitations(*read);
@@ -20,5 +21,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     CHECK(home_internal::FormatPeers(*read) == text && read->size() <= Home::kMaxPeers);
   if (const auto read = home_internal::ParseSeeds(text); read.ok())
     CHECK(home_internal::FormatSeeds(*read) == text && read->size() <= Home::kMaxSeeds);
+}
+
+}  // namespace
+}  // namespace aster::cluster
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  aster::cluster::Run(aster::AsText({data, size}));
   return 0;
 }

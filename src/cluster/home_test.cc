@@ -34,7 +34,7 @@ int SumOverProcesses(int count, const std::function<int()>& body) {
   for (int i = 0; i < count; ++i) {
     const pid_t child = fork();
     CHECK(child >= 0);
-    if (child == 0) _exit(body());
+    if (child == 0) _exit(body());  // tidy: allow(stopping) a child after fork
     children.push_back(child);
   }
   int sum = 0;
@@ -302,8 +302,9 @@ TEST_F(InvitationTest, DamagedFilesAreNamedAndInviteNobody) {
   const InviteCode code = Invite();
   const std::string path = made_.home.folder() + "/invitations";
   const std::string text = ReadFile(path, 1 << 20).value();
-  for (const std::string& bad : {text + "x", text + "a b c d\n", std::string("asterism invitations 2\n"),
-                                 text.substr(0, text.size() - 5)}) {
+  for (const std::string& bad :
+       {text + "x", text + "a b c d\n", std::string("asterism invitations 2\n"),
+        text.substr(0, text.size() - 5)}) {
     ASSERT_TRUE(WriteFileAtomically(path, AsBytes(bad)).ok());
     const auto found = made_.home.FindInvitation(code.Id(), kTestWallS);
     ASSERT_FALSE(found.ok());
@@ -359,6 +360,8 @@ TEST(HomeSeeds, TheLatestComesFirst) {
   for (const std::string seed : {"a:1", "b:2", "a:1"}) ASSERT_TRUE(made.home.AddSeed(seed).ok());
   EXPECT_THAT(made.home.LoadSeeds().value(), ElementsAre("a:1", "b:2"));
   EXPECT_FALSE(made.home.AddSeed("a b:1").ok());
+  ASSERT_TRUE(made.home.StorePeers({{NodeId{{1, 1}}, "bob", {"c:3", "b:2"}}}).ok());
+  EXPECT_THAT(made.home.LoadAddresses().value(), ElementsAre("c:3", "b:2", "a:1"));
   for (int i = 0; i < 40; ++i) ASSERT_TRUE(made.home.AddSeed("h:" + std::to_string(i)).ok());
   EXPECT_EQ(made.home.LoadSeeds()->size(), Home::kMaxSeeds);
 }

@@ -34,7 +34,7 @@ class JoinTest : public ::testing::Test {
   }
 
   const TestHome made_;
-  VirtualClock clock_{0, kTestWallS * kNsPerSecond};
+  VirtualClock clock_{0, kTestWallS* kNsPerSecond};
   Admission admission_{made_.home, clock_};
 };
 

@@ -17,7 +17,8 @@ namespace aster::cluster {
 
 class Revocations {
  public:
-  static constexpr size_t kMaxNodes = 4096;
+  // So that a list, of some fifty bytes a node, fits into one message of the control plane.
+  static constexpr size_t kMaxNodes = 2048;
 
   // Nobody is revoked: the state of a new cluster.
   Revocations() = default;

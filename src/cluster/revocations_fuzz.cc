@@ -13,10 +13,9 @@ namespace aster::cluster {
 namespace {
 
 void Run(std::string_view text) {
-  static const Authority* const kAuthority =
-      new Authority(MakeClusterAuthority("fuzz", 1'800'000'000).value());  // lives as long as it
+  static const Authority kAuthority = MakeClusterAuthority("fuzz", 1'800'000'000).value();
   const auto judge = [](std::string_view candidate) {
-    const auto list = Revocations::Parse(candidate, kAuthority->certificate);
+    const auto list = Revocations::Parse(candidate, kAuthority.certificate);
     if (!list.ok()) {
       CHECK(!list.error().message().empty());
       return;
@@ -25,7 +24,7 @@ void Run(std::string_view text) {
     CHECK(list->text() == candidate && candidate.empty() == (list->serial() == 0));
   };
   judge(text);
-  const auto signature = Sign(kAuthority->key, AsBytes(text));
+  const auto signature = Sign(kAuthority.key, AsBytes(text));
   CHECK(signature.ok());
   judge(std::string(text) + "signature " + ToHex(*signature) + "\n");
 }

@@ -5,9 +5,10 @@
 #include "base/check.h"
 #include "cluster/word_lines.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace aster::cluster;  // NOLINT(google-build-using-namespace)
-  const std::string_view text = aster::AsText({data, size});
+namespace aster::cluster {
+namespace {
+
+void Run(std::string_view text) {
   const auto lines = ParseWordLines(text, "heading 1");
   if (lines.ok()) {
     std::string again = "heading 1\n";
@@ -26,5 +27,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (hash.ok()) CHECK(hash->ToHex() == text);
   const auto bytes = ParseHex(text);
   if (bytes.ok()) CHECK(ToHex(*bytes) == text);
+}
+
+}  // namespace
+}  // namespace aster::cluster
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  aster::cluster::Run(aster::AsText({data, size}));
   return 0;
 }

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The sub-commands of `aster cluster`, and what they share: this machine's name, whether its node
+// runs, and how times are written. cluster_command.cc lists them. Must not know what a cluster
+// computes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/command.h"
+#include "cluster/home.h"
+#include "cluster/identity.h"
+
+namespace aster::cli {
+
+Run DeclareClusterInit(CLI::App& app);
+Run DeclareClusterInvite(CLI::App& app);
+Run DeclareClusterJoin(CLI::App& app);
+Run DeclareClusterLeave(CLI::App& app);
+Run DeclareClusterRevoke(CLI::App& app);
+Run DeclareClusterShow(CLI::App& app);
+Run DeclareClusterStatus(CLI::App& app);
+
+// The cluster of this machine.
+struct OwnCluster {
+  cluster::Home home;
+  cluster::Identity identity;
+};
+Result<OwnCluster> LoadOwnCluster();
+
+// The seconds since 1970.
+int64_t WallSeconds();
+// "2026-11-21", in UTC.
+std::string DayOf(int64_t wall_s);
+
+// What others call this machine, as far as a node can be called so: without the domain.
+std::string HostNodeName();
+// The same, of any text; "node" where nothing of it can stand in a name.
+std::string NodeNameOf(std::string_view host);
+
+// Where `aster node` on this machine answers at the moment; nothing where none runs.
+std::vector<std::string> RunningNodeAddresses(const OwnCluster& own);
+
+}  // namespace aster::cli

@@ -1,0 +1,254 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""aster cluster: machines, each a folder of settings, come into a cluster and go, by the program's own processes."""
+import contextlib
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import stat
+import subprocess
+import tempfile
+import unittest
+
+from fixture import ASTER, INPUT, NO, OK, SYSTEM, USAGE, aster
+
+CODE = re.compile(r"\b(?:[0-9A-Z]{5}-){3}[0-9A-Z]{5}\b")
+DEADLINE_S = 90
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Machine:
+    """A folder of settings stands for a machine."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.environment = {"ASTER_CONFIG": str(folder)}
+
+    def aster(self, *arguments, check=OK):
+        run = aster("cluster", *arguments, check=check, environment=self.environment)
+        return run.stdout.decode() if check == OK else run.stderr.decode()
+
+    def show(self):
+        return json.loads(self.aster("show", "--json"))
+
+    @contextlib.contextmanager
+    def inviting(self, *options):
+        """A process that waits for a machine to join; gives it, the code and the address."""
+        address = f"127.0.0.1:{free_port()}"
+        with subprocess.Popen([ASTER, "cluster", "invite", "--wait", "--listen", address, "--json", *map(str, options)],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env={**os.environ, **self.environment}) as process:
+            try:
+                text = b""
+                while not text.endswith(b"}\n"):
+                    line = process.stdout.readline()
+                    if not line:
+                        raise AssertionError(process.stderr.read().decode())
+                    text += line
+                invitation = json.loads(text)
+                yield process, invitation["code"], invitation["addresses"][0]
+            finally:
+                process.kill()
+
+    def files(self):
+        return sorted(str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if path.is_file())
+
+
+def end_of(process):
+    process.wait(timeout=DEADLINE_S)
+    return process.returncode, process.stdout.read().decode(), process.stderr.read().decode()
+
+
+class Cluster(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.root = pathlib.Path(holder.name)
+
+    def machine(self, name):
+        return Machine(self.root / name)
+
+    def founder(self):
+        machine = self.machine("desk")
+        machine.aster("init", "--name", "attic", "--node", "desk")
+        return machine
+
+    def joined(self, desk, name, folder=None):
+        machine = self.machine(folder or name)
+        with desk.inviting() as (process, code, address):
+            machine.aster("join", code, address, "--name", name)
+            end_of(process)
+        return machine
+
+    def test_a_cluster_of_three(self):
+        desk = self.founder()
+        with desk.inviting() as (process, code, address):
+            lap = self.machine("lap")
+            text = lap.aster("join", code.lower().replace("-", ""), address, "--name", "lap")
+            self.assertIn("the cluster attic", text)
+            status, text, note = end_of(process)
+            self.assertEqual((status, text), (OK, ""))
+            self.assertIn("lap has joined the cluster attic", note)
+        shed = self.joined(desk, "shed")
+        at_desk, at_lap, at_shed = desk.show(), lap.show(), shed.show()
+        self.assertEqual({view["cluster"]["authority_sha256"] for view in (at_desk, at_lap, at_shed)},
+                         {at_desk["cluster"]["authority_sha256"]})
+        self.assertTrue(at_desk["cluster"]["authority_here"])
+        self.assertFalse(at_lap["cluster"]["authority_here"])
+        self.assertEqual({other["name"]: other["id"] for other in at_desk["others"]},
+                         {"lap": at_lap["node"]["id"], "shed": at_shed["node"]["id"]})
+        self.assertEqual(at_lap["seeds"], [address])
+        self.assertEqual(at_desk["open_invitations"], 0)
+        text = desk.aster("show")
+        for part in ("attic", "desk", "lap", "shed", at_lap["node"]["id"]):
+            self.assertIn(part, text)
+        self.assertEqual(lap.files(), ["cluster.lock", "cluster/ca.pem", "cluster/node.key", "cluster/node.pem",
+                                       "cluster/seeds"])
+        for machine in (desk, lap, shed):
+            for path in machine.folder.rglob("*"):
+                self.assertEqual(stat.S_IMODE(path.stat().st_mode) & 0o077, 0, path)
+
+    def test_what_is_printed_is_what_to_type(self):
+        desk = self.founder()
+        text = desk.aster("invite")
+        command = next(line.split() for line in text.splitlines() if line.startswith("    aster cluster join"))
+        self.assertRegex(command[3], CODE)
+        self.assertIn("Within 10 minutes", text)
+        self.assertIn("No node runs on this machine to answer", text)
+        self.assertEqual(desk.show()["open_invitations"], 1)
+        invitation = json.loads(desk.aster("invite", "--minutes", 1, "--json"))
+        self.assertEqual(invitation["command"].split()[3], invitation["code"])
+        self.assertFalse(invitation["answered"])
+
+    def test_codes_that_are_wrong_used_or_expired(self):
+        desk = self.founder()
+        lap = self.machine("lap")
+        self.assertIn("20", lap.aster("join", "ABC", "127.0.0.1", check=INPUT))
+        with desk.inviting() as (process, code, address):
+            wrong = code[:-1] + ("2" if code[-1] != "2" else "3")
+            self.assertIn("mistyped", lap.aster("join", wrong, address, check=INPUT))
+            other = json.loads(self.other_cluster().aster("invite", "--json"))["code"]
+            self.assertIn("no such invitation", lap.aster("join", other, address, check=INPUT))
+            self.assertEqual(lap.files(), [])
+            lap.aster("join", code, address, "--name", "lap")
+            end_of(process)
+        with desk.inviting() as (process, _, address):
+            error = self.machine("shed").aster("join", code, address, check=INPUT)
+            self.assertIn("it was used", error)
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(end_of(process)[0], 130)
+        self.assertEqual(desk.show()["open_invitations"], 0)
+        # One that has ended, as the file says.
+        invitation = json.loads(desk.aster("invite", "--json"))
+        path = desk.folder / "cluster/invitations"
+        path.write_text(path.read_text().replace(str(invitation["end_s"]), "1700000000"))
+        with desk.inviting() as (_, _, address):
+            error = self.machine("shed").aster("join", invitation["code"], address, check=INPUT)
+            self.assertIn("has expired", error)
+
+    def other_cluster(self):
+        other = self.machine("other")
+        other.aster("init", "--name", "elsewhere", "--node", "other")
+        return other
+
+    def test_nobody_comes_in_time(self):
+        desk = self.founder()
+        with desk.inviting("--minutes", 1) as (process, code, _):
+            path = desk.folder / "cluster/invitations"
+            path.write_text(re.sub(r" \d{10} ", " 1700000000 ", path.read_text()))
+            status, _, error = end_of(process)
+        self.assertEqual(status, NO)
+        self.assertIn("void", error)
+
+    def test_joining_twice_and_names_that_are_taken(self):
+        desk = self.founder()
+        lap = self.joined(desk, "lap")
+        before = lap.show()
+        with desk.inviting() as (process, code, address):
+            self.assertIn("belongs to a cluster already", lap.aster("join", code, address, check=INPUT))
+            error = self.machine("twin").aster("join", code, address, "--name", "lap", check=INPUT)
+            self.assertIn("a node called lap is in the cluster already", error)
+            self.assertIn("--name", error)
+            self.assertEqual(lap.show(), before)
+            # None of that used the code up.
+            lap.aster("join", code, address, "--name", "lap2", "--force")
+            self.assertEqual(end_of(process)[0], OK)
+        self.assertNotEqual(lap.show()["node"]["id"], before["node"]["id"])
+        self.assertTrue(any(".old-" in name for name in lap.files()))
+
+    def test_revoking(self):
+        desk = self.founder()
+        lap = self.joined(desk, "lap")
+        shed = self.joined(desk, "shed")
+        ident = lap.show()["node"]["id"]
+        self.assertIn("where the cluster was made", lap.aster("revoke", "shed", check=INPUT))
+        error = desk.aster("revoke", "nobody", check=INPUT)
+        self.assertIn(f"lap ({ident})", error)
+        self.assertIn("aster cluster leave", desk.aster("revoke", "desk", check=INPUT))
+        self.assertIn(f"lap ({ident[:8]})", desk.aster("revoke", "lap"))
+        view = desk.show()
+        self.assertEqual([revoked["id"] for revoked in view["revoked"]], [ident])
+        self.assertEqual([other["name"] for other in view["others"]], ["shed"])
+        self.assertIn("revoked before", desk.aster("revoke", ident, check=INPUT))
+        # By the beginning of an id, and by an id that nobody has seen.
+        desk.aster("revoke", shed.show()["node"]["id"][:8])
+        desk.aster("revoke", "ab" * 16)
+        self.assertEqual(len(desk.show()["revoked"]), 3)
+        # The name is free again, and who comes hears of it.
+        again = self.joined(desk, "lap", folder="lap-anew")
+        self.assertEqual(len(again.show()["revoked"]), 3)
+        self.assertIn(ident, again.aster("show"))
+
+    def test_leaving(self):
+        desk = self.founder()
+        lap = self.joined(desk, "lap")
+        self.assertIn("aster cluster revoke lap", lap.aster("leave"))
+        self.assertEqual(lap.files(), ["cluster.lock"])
+        self.assertIn("aster cluster init", lap.aster("leave", check=INPUT))
+        self.assertIn("aster cluster init", lap.aster("show", check=INPUT))
+        self.assertIn("--force", desk.aster("leave", check=INPUT))
+        desk.aster("leave", "--force")
+        self.assertEqual(desk.files(), ["cluster.lock"])
+
+    def test_initialising_twice_and_bad_names(self):
+        desk = self.founder()
+        before = desk.show()
+        self.assertIn("belongs to a cluster already", desk.aster("init", check=INPUT))
+        self.assertEqual(desk.show(), before)
+        desk.aster("init", "--name", "cellar", "--force")
+        self.assertEqual(desk.show()["cluster"]["name"], "cellar")
+        fresh = self.machine("fresh")
+        for option in ("--name", "--node"):
+            self.assertIn(option, fresh.aster("init", option, "two words", check=INPUT))
+        fresh.aster(check=USAGE)
+        fresh.aster("frobnicate", check=USAGE)
+        fresh.aster("join", check=USAGE)
+        fresh.aster("invite", check=INPUT)
+        self.assertEqual(fresh.files(), [])
+        # The host's own name is as good as any.
+        fresh.aster("init")
+        self.assertRegex(fresh.show()["node"]["name"], r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$")
+
+    def test_nobody_there_and_somebody_else_there(self):
+        lap = self.machine("lap")
+        code = json.loads(self.founder().aster("invite", "--json"))["code"]
+        error = lap.aster("join", code, f"127.0.0.1:{free_port()}", check=SYSTEM)
+        self.assertIn("aster cluster invite --wait", error)
+        self.assertIn("nonsense", lap.aster("join", code, "nonsense:x", check=INPUT))
+        # A machine of another cluster cannot pass for the one that was meant.
+        with self.other_cluster().inviting() as (_, _, address):
+            self.assertIn("no such invitation", lap.aster("join", code, address, check=INPUT))
+        self.assertEqual(lap.files(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
