@@ -46,6 +46,8 @@ Membership::~Membership() { Stop(); }
 
 Status Membership::Start() {
   const std::vector<cluster::RememberedPeer> peers = TRY(home_.LoadPeers());
+  // A machine that has just joined knows nobody, but where it joined.
+  const std::vector<std::string> seeds = TRY(home_.LoadSeeds());
   TakeRevocations(TRY(home_.LoadRevocations(identity_.ca_certificate)));
   {
     const MutexLock lock(mu_);
@@ -54,6 +56,7 @@ Status Membership::Start() {
       if (peer.node == identity_.node) continue;
       for (const std::string& address : peer.addresses) state_.AddSeed(address);
     }
+    for (const std::string& seed : seeds) state_.AddSeed(seed);
   }
   try {
     threads_.emplace_back([this] { TickMain(); });
