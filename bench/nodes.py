@@ -4,24 +4,50 @@
 """What a second node brings: rates of one node on one core, and of two on a core each.
 
     bench/nodes.py --aster build/release/bin/aster model.gguf --prompt 2048,8192
+    bench/nodes.py --aster build/release/bin/aster model.gguf --link 0.2ms,10Gbit --link 1ms,1Gbit
 
-The two cores stand for two machines, connected by loopback. Every round measures one node, then two; medians are
-compared. With more than one sequence, a route's stages work on different ones at the same time.
+The two cores stand for two machines. They are connected by loopback, and then by each link that is named, which the
+program makes itself: a proxy that holds every byte back for so long each way and lets no more than so many pass. The
+one node is always on loopback. Every round measures one node, then two over each link; the ratios are medians of
+those within a round. With more than one sequence, a route's stages work on different ones at the same time.
 """
 import argparse
 import json
 import statistics
 import subprocess
+import sys
 
 
-def measure(options, nodes):
+def measure(options, nodes, link):
     """Rates by case."""
     command = [options.aster, "bench", options.model, "--local-nodes", nodes, "--pin", "--threads", 1, "--prompt",
                options.prompt, "--gen", options.gen, "--depth", options.depth, "--batch", options.batch, "--reps", 1,
-               "--json"]
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=True)
+               "--json", *(("--link", link) if link else ())]
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}\n{done.stderr}")
     return {(case["kind"], case["tokens"], case["depth"], case["batch"]): case["tokens_per_s"]
             for case in json.loads(done.stdout)["results"]}
+
+
+def report(links, rounds):
+    """Medians, and of two nodes the ratio to one; of several sequences also the ratio to one sequence."""
+    def median(of):
+        return statistics.median(of(one, more) for one, more in rounds)
+
+    print(f"{'':8} {'tokens':>7} {'depth':>6} {'sequences':>9} {'one node':>9}" +
+          "".join(f"  {link or 'loopback':>22}" for link in links))
+    for case in rounds[0][0]:
+        kind, tokens, depth, batch = case
+        line = f"{kind:8} {tokens:7} {depth:6} {batch:9} {median(lambda one, _: one[case]):9.1f}"
+        for link in links:
+            line += f"  {median(lambda _, more: more[link][case]):9.1f}"
+            line += f" {median(lambda one, more: more[link][case] / one[case]):5.2f}×"
+            alone = (kind, tokens, depth, 1)
+            several = kind == "decode" and batch > 1 and alone in rounds[0][0]
+            line += f" {median(lambda _, more: more[link][case] / more[link][alone]):5.2f}×" if several else " " * 7
+        print(line)
+    print("Behind each rate: its ratio to one node's, and of several sequences the one to a single sequence's.")
 
 
 def main():
@@ -33,14 +59,15 @@ def main():
     parser.add_argument("--gen", type=int, default=64, help="length of answers")
     parser.add_argument("--depth", default="0", help="tokens that stand before")
     parser.add_argument("--batch", default="1,2", help="sequences answered at once")
+    parser.add_argument("--link", action="append", default=[], help="such as 1ms,1Gbit; repeatable")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
-    rounds = [(measure(options, 1), measure(options, options.nodes)) for _ in range(options.rounds)]
-    print(f"{'':8} {'tokens':>7} {'depth':>6} {'sequences':>9} {'1 node':>9} {options.nodes} nodes")
-    for case in rounds[0][0]:
-        one, more = (statistics.median(rates[case] for rates in side) for side in zip(*rounds))
-        kind, tokens, depth, batch = case
-        print(f"{kind:8} {tokens:7} {depth:6} {batch:9} {one:9.1f} {more:7.1f}  {more / one:.2f}×")
+    links = ["", *options.link]
+    rounds = []
+    for _ in range(options.rounds):
+        one = measure(options, 1, "")
+        rounds.append((one, {link: measure(options, options.nodes, link) for link in links}))
+    report(links, rounds)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,11 @@ void ClusterOptions::Declare(CLI::App& app) {
           ->check(CLI::Range(size_t{1}, kMostLocalNodes))
           ->type_name("N");
   app.add_flag("--pin", pinned, "With --local-nodes: each on a core of its own")->needs(nodes);
+  app.add_option("--link", link,
+                 "With --local-nodes: as if a network was between them, such as 1ms,1Gbit: how "
+                 "long a byte takes one way, and how many bits pass in a second")
+      ->needs(nodes)
+      ->type_name("DELAY,RATE");
   CLI::Option* whole =
       app.add_flag("--cluster", cluster, "Run on the nodes of this machine's cluster")
           ->excludes(nodes);

@@ -20,6 +20,7 @@ namespace aster::cli {
 struct ClusterOptions {
   size_t local_nodes = 0;  // processes on this machine; 0: none
   bool pinned = false;
+  std::string link;              // between local nodes, such as 1ms,1Gbit; empty: loopback
   bool cluster = false;          // the nodes of this machine's cluster
   std::vector<std::string> via;  // HOST:PORT of nodes that know the others; none: as remembered
   std::string split = "auto";

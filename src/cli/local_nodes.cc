@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/machine.h"
+#include "base/units.h"
 #include "net/certificate.h"
 
 namespace aster::cli {
@@ -95,6 +96,22 @@ Result<std::string> ParseLocalReply(std::string_view line) {
   return json["address"].get<std::string>();
 }
 
+Result<net::LinkOptions> ParseLink(std::string_view text) {
+  constexpr std::string_view kBit = "bit";
+  const size_t comma = text.find(',');
+  net::LinkOptions link{.delay_ns = TRY(ParseDuration(text.substr(0, comma)))};
+  if (comma == std::string_view::npos) return link;
+  const std::string_view rate = text.substr(comma + 1);
+  if (!rate.ends_with(kBit)) {
+    return InvalidArgument(
+        fmt::format("\"{}\" is no rate of a link; one reads 1Gbit or 100Mbit", rate));
+  }
+  const std::string_view number = rate.substr(0, rate.size() - kBit.size());
+  link.rate_bytes_per_s = TRY(ParseBytes(std::string(number) + "B")) / 8;
+  if (link.rate_bytes_per_s == 0) return InvalidArgument("a link of no bits takes for ever");
+  return link;
+}
+
 Result<LocalNodes> LocalNodes::Start(const LocalNodesOptions& options) {
   LocalNodes local;
   local.credentials_.password = TRY(net::RandomSecret(kPasswordBytes));
@@ -122,7 +139,12 @@ Result<LocalNodes> LocalNodes::Start(const LocalNodesOptions& options) {
                    fmt::format("{} did not start ({}); what it says is above", local.nodes_[i].name,
                                ended ? *ended : line.error().message()));
     }
-    local.nodes_[i].addresses = {TRY(ParseLocalReply(*line))};
+    std::string address = TRY(ParseLocalReply(*line));
+    if (options.link) {
+      local.links_.push_back(TRY(net::DelayingProxy::Start(address, *options.link)));
+      address = local.links_.back()->address();
+    }
+    local.nodes_[i].addresses = {std::move(address)};
   }
   return local;
 }

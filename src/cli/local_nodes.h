@@ -7,6 +7,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "base/child_process.h"
 #include "base/result.h"
 #include "net/credentials.h"
+#include "net/delaying_proxy.h"
 #include "route/plan.h"
 
 namespace aster::cli {
@@ -22,7 +25,12 @@ struct LocalNodesOptions {
   size_t count = 0;
   std::vector<std::string> node_arguments;  // behind `aster node`: which models, how many threads
   bool pinned = false;                      // each to a core of its own
+  // Between all of them, as if they were machines on a network; nothing: loopback itself.
+  std::optional<net::LinkOptions> link = {};
 };
+
+// "1ms,1Gbit": how long a byte takes one way, and how many the link takes, either way.
+Result<net::LinkOptions> ParseLink(std::string_view text);
 
 // How the program that is started learns who it is, and says where it is. One line each, on its
 // standard input and output.
@@ -49,6 +57,7 @@ class LocalNodes {
 
  private:
   std::vector<ChildProcess> processes_;
+  std::vector<std::unique_ptr<net::DelayingProxy>> links_;  // to each node, where one is wanted
   std::vector<route::PlanNode> nodes_;
   net::Credentials credentials_;
 };

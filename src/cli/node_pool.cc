@@ -69,6 +69,7 @@ Result<std::unique_ptr<NodePool>> StartLocally(const ModelOptions& model,
       .count = cluster.local_nodes, .node_arguments = model.paths, .pinned = cluster.pinned};
   options.node_arguments.insert(options.node_arguments.end(),
                                 {"--threads", std::to_string(threads)});
+  if (!cluster.link.empty()) options.link = TRY(ParseLink(cluster.link).In("--link"));
   return std::unique_ptr<NodePool>(std::make_unique<LocalPool>(TRY(LocalNodes::Start(options))));
 }
 

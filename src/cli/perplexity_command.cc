@@ -358,16 +358,13 @@ Run DeclarePerplexity(CLI::App& app) {
   app.add_option("--chunks", options->max_chunks, "Only so many chunks")
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
-  CLI::Option* nodes = app.get_option("--local-nodes");
   app.add_option("--against", options->against, "A second model, which is held against the first")
-      ->excludes(nodes)
       ->type_name("MODEL2");
   CLI::Option* logits =
       app.add_option("--logits", options->logits, "Twice: files that `aster logits` wrote")
           ->allow_extra_args(false)
           ->excludes(text)
           ->excludes(ids)
-          ->excludes(nodes)
           ->type_name("FILE");
   app.add_option("--vocab", options->vocab_size, "With --logits: logits in a row, without a model")
       ->needs(logits)
@@ -377,6 +374,11 @@ Run DeclarePerplexity(CLI::App& app) {
   app.callback([=] {
     if (!logits->empty() && options->logits.size() != 2) {
       throw CLI::ValidationError("--logits", "give two files");
+    }
+    if (options->cluster.wants_nodes() && !(options->against.empty() && logits->empty())) {
+      throw CLI::ValidationError(
+          "--against and --logits compare on this machine; `aster logits` writes what nodes "
+          "compute");
     }
   });
   app.footer(

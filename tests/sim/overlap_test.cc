@@ -77,6 +77,8 @@ class Line {
     while (!conductor_->idle()) Step();
     return times_ns;
   }
+  uint64_t refused() const { return conductor_->counters().refused; }
+
   // How many frames machines still begin after a long prompt was cancelled, when so many of its
   // tokens had been computed, and how long it takes until they are idle.
   struct AfterCancel {
@@ -181,6 +183,17 @@ TEST(Overlap, APromptGoesThroughAllStagesAtOnce) {
   const int64_t four = Line("0:0,1:1,2:2,3:out").TimeOf(1, 8192, 1);
   EXPECT_GT(Ratio(alone, two), 1.85) << alone << " " << two;
   EXPECT_GT(Ratio(alone, four), 3.4) << alone << " " << four;
+}
+
+TEST(Overlap, TheLastTokenOfAPromptDoesNotOvertakeTheOthers) {
+  // One token in a frame looks like an answer's, which go before prompts that wait.
+  for (const size_t length : {257, 513, 769}) {
+    for (const char* split : {"0:out", "0:1,2:out"}) {
+      Line line(split);
+      line.TimesOf({{length, 3}, {length, 3}});
+      EXPECT_EQ(line.refused(), 0u) << split << " " << length;
+    }
+  }
 }
 
 TEST(Overlap, TwoSequencesTakeHardlyLongerThanOne) {

@@ -31,6 +31,15 @@ class Nodes(Case):
             self.assertIn(b"--split", run.stderr)
         aster("run", self.tiny, "-p", "a", "--split", "0:out", check=USAGE)
 
+    def test_a_link_of_ones_own_making(self):
+        alone = self.text("-n", 30)
+        for link in ("1ms", "0.2ms,10Gbit", "2ms,100Mbit"):
+            self.assertEqual(self.text("-n", 30, "--local-nodes", 2, "--link", link), alone)
+        for link in ("x", "1", "1ms,5", "1ms,Gbit", "1ms,0Gbit", ",1Gbit"):
+            run = aster("run", self.tiny, "-p", "a", "--local-nodes", 2, "--link", link, check=INPUT)
+            self.assertIn(b"--link", run.stderr)
+        aster("run", self.tiny, "-p", "a", "--link", "1ms", check=USAGE)
+
     def test_verify_computes_on_nodes_too(self):
         report = json.loads(aster("verify", self.tiny, "--local-nodes", 3, "--tokens", 150, "--json").stdout)
         self.assertTrue(report["equal"])
