@@ -30,7 +30,11 @@ class RouteAnswerer final : public Answerer {
       : nodes_(std::move(nodes)), conductor_(std::move(conductor)) {}
 
   engine::Answering& answering() override { return *conductor_; }
-  std::string DescribeWork() const override { return DescribeHops(*conductor_); }
+  std::string DescribeWork() const override {
+    std::string lines;
+    for (const std::string& reason : nodes_->reasons()) lines += reason + "\n";
+    return lines + DescribeHops(*conductor_);
+  }
   Status Save() override { return nodes_->SaveTrace(); }
 
  private:

@@ -30,6 +30,8 @@ Result<Hash128> FingerprintOf(const gguf::ModelFiles& files, Console& console) {
 
 // How a split names the command itself.
 constexpr std::string_view kOwnName = "here";
+// Tokens before the one that a plan is made for.
+constexpr uint32_t kContext = 4096;
 
 }  // namespace
 
@@ -44,9 +46,12 @@ Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& 
   route.encoding = TRY(route::ParseRowEncoding(cluster.rows));
   route.memory = engine.memory;
   route.kv_bytes = engine.memory_bytes;
+  // What sequences remember is reserved on every node, whatever its layers are.
+  route::ModelLoad load = TRY(route::LoadOf(files, route.memory, /*kv_positions=*/0, kContext));
   std::unique_ptr<NodeSession> session;
   // tidy: allow(ownership) make_unique does not reach a private constructor
-  session.reset(new NodeSession(std::move(route_model), std::move(route), cluster.split));
+  session.reset(
+      new NodeSession(std::move(route_model), std::move(route), std::move(load), cluster.split));
   if (!cluster.trace_path.empty())
     session->trace_file_ = TRY(AtomicFile::Create(cluster.trace_path).In("--trace"));
   session->pool_ = TRY(OpenNodePool(model, cluster));
@@ -55,7 +60,7 @@ Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& 
                                                   .name = "front end",
                                                   .arithmetic = kernels::kArithmeticVersion,
                                                   .admit = nullptr}));
-  session->nodes_ = session->pool_->nodes();
+  session->TakeNodes();
   if (cluster.split.find(fmt::format("{}=", kOwnName)) != std::string::npos)
     session->AddOwnStage(files, model.threads);
   return session;
@@ -81,9 +86,25 @@ void NodeSession::AddOwnStage(const gguf::ModelFiles& files, size_t threads) {
   nodes_.push_back({.id = network_->self(), .name = std::string(kOwnName), .addresses = {}});
 }
 
-Result<route::Plan> NodeSession::Plan() const {
-  if (split_ == "auto") return route::EvenSplit(layer_count(), nodes_);
+void NodeSession::TakeNodes() {
+  nodes_.clear();
+  for (const route::NodeAbility& able : pool_->nodes()) nodes_.push_back(able.node);
+}
+
+Result<route::Plan> NodeSession::Plan() {
+  reasons_.clear();
+  if (split_ == "auto") return PlanByAbility();
   return route::ParseSplit(split_, layer_count(), nodes_).In("--split");
+}
+
+Result<route::Plan> NodeSession::PlanByAbility() {
+  std::vector<route::NodeAbility> nodes = pool_->nodes();
+  for (route::NodeAbility& able : nodes)
+    able.memory_bytes -= std::min(able.memory_bytes, route_.kv_bytes);
+  route::SplitPlan split =
+      TRY(route::PlanSplit(nodes, pool_->links(), load_, {.all_nodes = pool_->wants_all()}));
+  reasons_ = std::move(split.lines);
+  return std::move(split.plan);
 }
 
 Result<std::unique_ptr<route::Conductor>> NodeSession::Open(const route::Plan& plan,
@@ -111,13 +132,13 @@ Result<std::unique_ptr<route::Conductor>> NodeSession::Open(const route::Plan& p
 // Whoever is left takes over.
 Result<route::Plan> NodeSession::Replan(std::span<const wire::NodeId> lost, const Error& why) {
   const Status found = pool_->Refresh(lost);
-  nodes_ = pool_->nodes();
+  TakeNodes();
   if (!found.ok() || nodes_.empty()) {
     return Error(Code::kUnavailable,
                  fmt::format("no node is left to compute layers 0 to {}; of the last one: {}",
                              layer_count() - 1, why.message()));
   }
-  return route::EvenSplit(layer_count(), nodes_);
+  return PlanByAbility();
 }
 
 std::string DescribeHops(const route::Conductor& conductor) {

@@ -46,7 +46,9 @@ class NodeSession {
   const std::vector<route::PlanNode>& nodes() const { return nodes_; }
   uint32_t layer_count() const { return model_.shape.layer_count; }
   // That the options ask for.
-  Result<route::Plan> Plan() const;
+  Result<route::Plan> Plan();
+  // Why the last plan is as it is, in lines for people; nothing where they wanted it so.
+  const std::vector<std::string>& reasons() const { return reasons_; }
 
   // A conductor whose route is open. The session, the tokenizer (or null) and the console outlive
   // it.
@@ -58,17 +60,25 @@ class NodeSession {
   Status SaveTrace();
 
  private:
-  NodeSession(route::RouteModel model, route::RouteOptions route, std::string split)
-      : model_(std::move(model)), route_(std::move(route)), split_(std::move(split)) {}
+  NodeSession(route::RouteModel model, route::RouteOptions route, route::ModelLoad load,
+              std::string split)
+      : model_(std::move(model)),
+        route_(std::move(route)),
+        load_(std::move(load)),
+        split_(std::move(split)) {}
 
   void AddOwnStage(const gguf::ModelFiles& files, size_t threads);
+  void TakeNodes();
+  Result<route::Plan> PlanByAbility();
   Result<route::Plan> Replan(std::span<const wire::NodeId> lost, const Error& why);
 
   const route::RouteModel model_;
   const route::RouteOptions route_;
+  const route::ModelLoad load_;
   const std::string split_;
   std::unique_ptr<NodePool> pool_;
   std::vector<route::PlanNode> nodes_;  // the pool's, and this process where the split names it
+  std::vector<std::string> reasons_;
   std::unique_ptr<net::TcpNetwork> network_;
   std::unique_ptr<route::FileSliceSource> own_source_;
   std::unique_ptr<route::StageServer> own_;  // where the split names this command itself

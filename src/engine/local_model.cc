@@ -59,6 +59,7 @@ Result<std::unique_ptr<LocalModel>> LocalModel::Share(const LocalModel& other,
                                                       const LocalModelOptions& options) {
   auto model = TRY(Start(options));
   model->weights_ = other.weights_;
+  model->files_ = other.files_;
   TRY(model->Finish(options, other.name_));
   return model;
 }

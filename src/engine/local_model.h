@@ -37,10 +37,12 @@ struct LocalModelOptions {
 // Belongs to one thread, which computes; stays where it is made.
 class LocalModel {
  public:
-  // The files outlive the model.
+  // The files outlive the model, which reads its embedding from them (Keep sees to that).
   static Result<std::unique_ptr<LocalModel>> Load(const gguf::ModelFiles& files,
                                                   const LocalModelOptions& options,
                                                   const model::LoadProgress& progress = nullptr);
+  // The model's own share in its files, where nobody else holds them for as long.
+  void Keep(std::shared_ptr<const gguf::ModelFiles> files) { files_ = std::move(files); }
   // The same weights once more, on other threads, another instruction set or with another memory:
   // for measuring and comparing.
   static Result<std::unique_ptr<LocalModel>> Share(const LocalModel& other,
@@ -71,6 +73,7 @@ class LocalModel {
   ThreadPool pool_;
   compute::Context context_;
   kv::Pool pages_;
+  std::shared_ptr<const gguf::ModelFiles> files_;  // or nothing
   // Constant once made.
   Hash128 name_;  // of the model's content, as far as this machine needs to tell models apart
   std::shared_ptr<const model::Weights> weights_;

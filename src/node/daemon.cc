@@ -82,13 +82,25 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(const cluster::Home& home, DaemonO
   std::unique_ptr<Daemon> daemon;
   // tidy: allow(ownership) make_unique does not reach a private constructor
   daemon.reset(new Daemon(home, std::move(identity), std::move(options), std::move(folder)));
-  TRY(daemon->OpenModels());
+  {
+    ThreadPool pool(daemon->options_.threads > 0 ? daemon->options_.threads : UsableCpuCount());
+    TRY(daemon->OpenModels(pool));
+    TRY(daemon->MeasureMachine(pool));
+  }
   TRY(daemon->Listen());
   return daemon;
 }
 
-Status Daemon::OpenModels() {
-  ThreadPool pool(options_.threads > 0 ? options_.threads : UsableCpuCount());
+Status Daemon::MeasureMachine(ThreadPool& pool) {
+  if (!options_.measure) return Ok();
+  speed_ = TRY(engine::MeasureSpeed(pool, TRY(kernels::IsaFromEnvironment()), clock_));
+  log::Info("measured this machine", {{"how", speed_.how},
+                                      {"multiply_flops_per_s", speed_.multiply_flops_per_s},
+                                      {"memory_bytes_per_s", speed_.memory_bytes_per_s}});
+  return Ok();
+}
+
+Status Daemon::OpenModels(ThreadPool& pool) {
   for (const std::vector<std::string>& paths : options_.models) {
     gguf::FingerprintOptions fingerprint;
     fingerprint.hashing.progress = options_.on_hashing;
@@ -165,6 +177,8 @@ cluster::Description Daemon::Describe() const {
   description.instruction_set = isa.ok() ? std::string(kernels::IsaName(*isa)) : "unknown";
   description.memory_bytes = MemoryForSlices(options_.memory_bytes);
   description.memory_total_bytes = DetectMemory().total_bytes;
+  description.multiply_flops_per_s = speed_.multiply_flops_per_s;
+  description.memory_bytes_per_s = speed_.memory_bytes_per_s;
   description.models = models_.Describe();
   return description;
 }

@@ -15,6 +15,7 @@
 #include "cluster/description.h"
 #include "cluster/home.h"
 #include "cluster/identity.h"
+#include "engine/machine_speed.h"
 #include "fetch/fetching_slice_source.h"
 #include "fetch/tensor_store.h"
 #include "net/tcp_network.h"
@@ -39,6 +40,7 @@ struct DaemonOptions {
   size_t threads = 0;
   std::string weights_folder;  // for weights of other machines; empty: the user's cache
   std::function<void(uint64_t done_bytes, uint64_t total_bytes)> on_hashing;
+  bool measure = true;  // what the machine can do, for plans; takes a third of a second
 };
 
 class Daemon {
@@ -56,7 +58,8 @@ class Daemon {
  private:
   Daemon(const cluster::Home& home, cluster::Identity identity, DaemonOptions options,
          std::string weights_folder);
-  Status OpenModels();
+  Status OpenModels(ThreadPool& pool);
+  Status MeasureMachine(ThreadPool& pool);
   Status Listen();
   std::vector<std::shared_ptr<fetch::WeightPeer>> PeersToFetchFrom() const;
   std::string NameOfModel(const Hash128& fingerprint) const;
@@ -66,6 +69,7 @@ class Daemon {
   const DaemonOptions options_;
   SystemClock clock_;
   const int64_t begin_ns_ = clock_.NowNs();
+  engine::MachineSpeed speed_;
   HeldModels models_;
   route::FileSliceSource files_;
   fetch::TensorStore store_;

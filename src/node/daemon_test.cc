@@ -56,6 +56,7 @@ class Daemons : public testing::Test {
     options.listen = "127.0.0.1:0";
     options.join = join;
     options.threads = 1;
+    options.measure = false;
     options.memory_bytes = uint64_t{1} << 30;
     options.weights_folder = home.folder() + "-weights";
     return Daemon::Start(home, std::move(options)).value();

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int64_t kTalkNs = 2 * kNsPerSecond;
 constexpr int64_t kGoodbyeNs = 500 * kNsPerMs;
-constexpr int64_t kSyncNs = 2 * kNsPerSecond;
+constexpr int64_t kLookNs = 2 * kNsPerSecond;
 constexpr size_t kMaxGoodbyes = 3;
 // Talks that wait while others hang at machines that do not answer.
 constexpr size_t kMaxQueue = 16;
@@ -86,7 +86,7 @@ void Membership::Stop() {
   }
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
-  SyncWithHome();
+  RememberPeers();
   // Those who do not hear it find out by themselves.
   for (const Member& member : farewells) {
     (void)AskAnywhere(identity_, member, [&](rpc::ControlClient& client) {
@@ -96,7 +96,7 @@ void Membership::Stop() {
 }
 
 void Membership::TickMain() {
-  int64_t sync_ns = 0;
+  int64_t look_ns = 0;
   while (true) {
     {
       const MutexLock lock(mu_);
@@ -109,10 +109,10 @@ void Membership::TickMain() {
       }
       changed_.NotifyAll();
     }
-    if (clock_.NowNs() >= sync_ns) {
-      SyncWithHome();
-      sync_ns = clock_.NowNs() + kSyncNs;
-    }
+    RememberPeers();
+    if (clock_.NowNs() < look_ns) continue;
+    LookForRevocations();
+    look_ns = clock_.NowNs() + kLookNs;
   }
 }
 
@@ -157,6 +157,7 @@ Status Membership::TalkAt(const cluster::Contact& contact, const std::string& ad
     return reply.error();
   }
   Take(*reply);
+  RememberPeers();  // at once: nobody knows how long this process lives
   {
     const MutexLock lock(mu_);
     if (reply->revocations_serial >= revocations_.serial()) return Ok();
@@ -230,10 +231,14 @@ void Membership::TakeRevocations(const cluster::Revocations& list) {
   for (const NodeId& node : revoked) options_.on_revoked(node);
 }
 
-void Membership::SyncWithHome() {
-  // `aster cluster revoke` on this machine writes there.
+// `aster cluster revoke` on this machine writes there.
+void Membership::LookForRevocations() {
   if (const auto list = home_.LoadRevocations(identity_.ca_certificate); list.ok())
     TakeRevocations(*list);
+}
+
+void Membership::RememberPeers() {
+  const MutexLock store(store_mu_);  // so that nobody writes what is older over what is newer
   std::vector<cluster::RememberedPeer> peers;
   {
     const MutexLock lock(mu_);

@@ -68,8 +68,9 @@ class Membership {
   rpc::Gossip OwnGossip() const REQUIRES(mu_);
   void Take(const rpc::Gossip& gossip) EXCLUDES(mu_);
   void TakeRevocations(const cluster::Revocations& list) EXCLUDES(mu_);
-  // What other processes of this machine may have changed, and what the next start needs.
-  void SyncWithHome() EXCLUDES(mu_);
+  // What the home knows and this does not yet, and the other way round, for the next start.
+  void LookForRevocations() EXCLUDES(mu_);
+  void RememberPeers() EXCLUDES(mu_, store_mu_);
   std::vector<cluster::RememberedPeer> PeersToRemember() const REQUIRES(mu_);
 
   const cluster::Home& home_;
@@ -77,6 +78,7 @@ class Membership {
   const MembershipOptions options_;
   Clock& clock_;
 
+  Mutex store_mu_;  // taken before mu_
   mutable Mutex mu_;
   CondVar changed_;
   cluster::MembershipState state_ GUARDED_BY(mu_);

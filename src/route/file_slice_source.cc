@@ -50,6 +50,7 @@ class FileLoading final : public SliceLoading {
       done_bytes_.store(done);
       total_bytes_.store(total);
     });
+    if (loaded.ok()) (*loaded)->Keep(files);
     loaded_.emplace(std::move(loaded));
     is_done_.store(true, std::memory_order_release);
   }

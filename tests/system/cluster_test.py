@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""A cluster of several machines, each a folder of settings and processes on this one: from the first invitation to
+an answer that many compute, and what happens when one of them is gone."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+from fixture import ASTER, INPUT, SYSTEM, Case  # noqa: E402
+
+DEADLINE_S = 90
+PROMPT = ("-p", "the rain in", "--raw", "--temp", 0.8, "--seed", 3, "-q")
+
+
+class Machine:
+    """What would be a computer: its own settings and caches, and perhaps a node that runs."""
+
+    def __init__(self, folder, name):
+        self.name = name
+        self.folder = pathlib.Path(folder) / name
+        self.node = None
+        self.address = None
+        self.environment = os.environ | {"ASTER_CONFIG": str(self.folder / "config"),
+                                         "XDG_CACHE_HOME": str(self.folder / "cache")}
+
+    def start(self, *command):
+        return subprocess.Popen([str(part) for part in (ASTER, *command)], env=self.environment,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+
+    def aster(self, *command, check=0):
+        run = self.start(*command)
+        try:
+            out, err = run.communicate(timeout=DEADLINE_S)
+        finally:
+            run.kill()
+        assert run.returncode == check, f"{command}: status {run.returncode}\n{out!r}\n{err.decode()}"
+        return out if check == 0 else err.decode()
+
+    def start_node(self, *options):
+        """Ready when it says where it is."""
+        self.node = self.start("node", "--listen", "127.0.0.1:0", "--threads", 1, *options)
+        words = self.node.stdout.readline().decode().split()
+        if not words:
+            raise AssertionError(f"{self.name}: {self.node.communicate(timeout=DEADLINE_S)[1].decode()}")
+        self.address = words[-1]
+
+    def stop_node(self, how=signal.SIGTERM):
+        if self.node is None:
+            return None
+        self.node.send_signal(how)
+        self.node.send_signal(signal.SIGCONT)
+        try:
+            _, complaint = self.node.communicate(timeout=DEADLINE_S)
+        finally:
+            self.node.kill()
+        status, self.node = self.node.returncode, None
+        return status, complaint.decode()
+
+
+class Clusters(Case):
+    """desk has the model's file and the authority; lap has no file."""
+
+    def setUp(self):
+        super().setUp()
+        self.machines = {}
+        self.addCleanup(lambda: [machine.stop_node(signal.SIGKILL) for machine in self.machines.values()])
+
+    def machine(self, name):
+        if name not in self.machines:
+            self.machines[name] = Machine(self.folder / self.id().rpartition(".")[2], name)
+        return self.machines[name]
+
+    def invited(self, desk, name):
+        """Another machine that has joined the cluster of desk."""
+        machine = self.machine(name)
+        code = json.loads(desk.aster("cluster", "invite", "--json"))["code"]
+        machine.aster("cluster", "join", code, desk.address, "--name", name)
+        return machine
+
+    def two(self):
+        desk = self.machine("desk")
+        desk.aster("cluster", "init", "--name", "home", "--node", "desk")
+        desk.start_node(self.tiny)
+        lap = self.invited(desk, "lap")
+        lap.start_node("--join", desk.address)
+        self.await_members(desk, 2)
+        return desk, lap
+
+    def await_members(self, machine, count):
+        until = time.monotonic() + DEADLINE_S
+        while True:
+            nodes = json.loads(machine.aster("cluster", "status", "--json"))["nodes"]
+            if sum(node["state"] == "alive" for node in nodes) == count:
+                return nodes
+            self.assertLess(time.monotonic(), until, nodes)
+            time.sleep(0.2)
+
+    def await_answer(self, machine, name):
+        until = time.monotonic() + DEADLINE_S
+        while True:
+            nodes = json.loads(machine.aster("cluster", "status", "--json"))["nodes"]
+            if any(node["name"] == name and node["answered"] for node in nodes):
+                return
+            self.assertLess(time.monotonic(), until, nodes)
+            time.sleep(0.2)
+
+    def test_one_model_on_two_machines(self):
+        desk, lap = self.two()
+        alone = desk.aster("run", self.tiny, *PROMPT, "-n", 40)
+        for split in ("auto", "desk=0:1,lap=2:out", "lap=0:0,desk=1:out", "lap=0:out", "here=0:1,lap=2:out",
+                      "lap=0:1,here=2:out"):
+            text = desk.aster("run", self.tiny, *PROMPT, "-n", 40, "--cluster", "--split", split)
+            self.assertEqual(text, alone, split)
+        # lap fetched what it needed and keeps it; it can ask, too.
+        self.assertTrue(any((lap.folder / "cache").rglob("*")))
+        self.assertEqual(lap.aster("run", self.tiny, *PROMPT, "-n", 40, "--cluster"), alone)
+        report = json.loads(desk.aster("verify", self.tiny, "--cluster", "--tokens", 100, "--json"))
+        self.assertTrue(report["equal"])
+        self.assertTrue(any("lap" in way["name"] for way in report["ways"]))
+
+    def test_a_machine_that_goes_and_comes_back(self):
+        desk, lap = self.two()
+        options = (self.tiny, *PROMPT, "-n", 1500, "--ignore-eos")
+        alone = desk.aster("run", *options)
+        for how in (signal.SIGKILL, signal.SIGSTOP):
+            run = desk.start("run", *options, "--cluster", "--split", "desk=0:1,lap=2:out")
+            begun = run.stdout.read(1)
+            lap.node.send_signal(how)
+            rest, complaint = run.communicate(timeout=DEADLINE_S)
+            self.assertEqual((run.returncode, begun + rest), (0, alone), complaint.decode())
+            lap.stop_node(signal.SIGKILL)
+            lap.start_node()  # it remembers where the others are
+            self.await_answer(desk, "lap")
+        self.assertEqual(desk.aster("run", *options, "--cluster", "--split", "desk=0:1,lap=2:out"), alone)
+
+    def test_a_goodbye_is_known_at_once(self):
+        desk, lap = self.two()
+        status, complaint = lap.stop_node()
+        self.assertEqual(status, 0, complaint)
+        self.await_members(desk, 1)
+        error = desk.aster("run", self.tiny, *PROMPT, "--cluster", "--split", "desk=0:1,lap=2:out", check=INPUT)
+        self.assertIn("lap", error)
+
+    def test_a_machine_that_is_revoked(self):
+        desk, lap = self.two()
+        desk.aster("cluster", "revoke", "lap")
+        self.await_members(desk, 1)
+        lap.aster("run", self.tiny, *PROMPT, "--cluster", "--via", desk.address, check=SYSTEM)
+        self.assertEqual(desk.aster("run", self.tiny, *PROMPT, "-n", 20, "--cluster"),
+                         desk.aster("run", self.tiny, *PROMPT, "-n", 20))
+
+    def test_strangers(self):
+        desk, _ = self.two()
+        stranger = self.machine("stranger")
+        self.assertIn("aster cluster", stranger.aster("run", self.tiny, *PROMPT, "--cluster", check=INPUT))
+        stranger.aster("cluster", "init", "--name", "elsewhere")
+        error = stranger.aster("run", self.tiny, *PROMPT, "--cluster", "--via", desk.address, check=SYSTEM)
+        self.assertIn(desk.address, error)
+        self.await_members(desk, 2)
+
+    def test_a_node_needs_a_cluster(self):
+        error = self.machine("nobody").aster("node", check=INPUT)
+        self.assertIn("aster cluster init", error)
+
+
+if __name__ == "__main__":
+    unittest.main()
