@@ -50,8 +50,8 @@ Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& 
   route::ModelLoad load = TRY(route::LoadOf(files, route.memory, /*kv_positions=*/0, kContext));
   std::unique_ptr<NodeSession> session;
   // tidy: allow(ownership) make_unique does not reach a private constructor
-  session.reset(
-      new NodeSession(std::move(route_model), std::move(route), std::move(load), cluster.split));
+  // tidy: allow(ownership) make_unique does not reach a private constructor
+  session.reset(new NodeSession(std::move(route_model), route, std::move(load), cluster.split));
   if (!cluster.trace_path.empty())
     session->trace_file_ = TRY(AtomicFile::Create(cluster.trace_path).In("--trace"));
   session->pool_ = TRY(OpenNodePool(model, cluster));
