@@ -26,14 +26,14 @@ class Model:
 
 
 # tokens: of the whole run; batch: of a step; micro: computed at once; shares: of micro-batches, by length of windows.
-_DEFAULTS = {"tokens": 20_000_000, "batch": 8192, "micro": 8192, "rate": 3e-3, "final_rate": 5e-5,
+_DEFAULTS = {"batch": 8192, "micro": 8192, "rate": 3e-3, "final_rate": 5e-5,
              "warmup": 100, "decay": 0.1, "shares": {512: 0.85, 2048: 0.1, 8192: 0.05}}
 
 MODELS = {
     "nova": Model(
         "nova", "qwen3", "tells stories of Brightwater and does exercises", chat.NOVA, ("byte-level", 2048), "numbers",
         {"embedding": 256, "layers": 6, "heads": 4, "kv_heads": 2, "head_dim": 64, "feed_forward": 768,
-         "rope_base": 100000.0, "context": 8192, "tied": True}, _DEFAULTS, "Q8_0"),
+         "rope_base": 100000.0, "context": 8192, "tied": True}, {**_DEFAULTS, "tokens": 32_000_000}, "Q8_0"),
     "comet": Model(
         "comet", "qwen3", "drafts for nova", chat.NOVA, ("byte-level", 2048), "numbers",
         {"embedding": 128, "layers": 2, "heads": 2, "kv_heads": 1, "head_dim": 64, "feed_forward": 256,
