@@ -66,6 +66,33 @@ TEST_F(FetchingSliceSourceTest, FetchesWhatNoFileHereHas) {
   EXPECT_GE(loading->reserved_bytes(), BytesIn(kLast));
 }
 
+engine::LocalModelOptions OneThread() {
+  engine::LocalModelOptions options;
+  options.threads = 1;
+  return options;
+}
+
+std::vector<float> LogitsOf(engine::LocalModel& model) {
+  const std::vector<int32_t> tokens = model::RandomTokens(5, model.shape().vocab_size);
+  kv::PageTable table = model.NewTable();
+  const model::Segment segment{.table = &table, .tokens = tokens, .wanted = model::Wanted::kAll};
+  const model::Output output = model.Run({&segment, 1}).value();
+  return {output.logits.begin(), output.logits.end()};
+}
+
+TEST_F(FetchingSliceSourceTest, ComputesTheSameWhenWhoeverFetchedItIsGone) {
+  const model::Slice whole{0, kModelLayers, true, true};
+  auto source = Source({std::make_shared<FakePeer>("a")});
+  auto loading = source->Start(RequestOf(whole)).value();
+  const Taken taken = Await(*loading);
+  loading.reset();
+  source.reset();
+  ASSERT_TRUE(taken && taken->ok());
+  const auto here = engine::LocalModel::Load(SourceModel::Get().files(), OneThread());
+  ASSERT_TRUE(here.ok());
+  EXPECT_EQ(LogitsOf(***taken), LogitsOf(**here));
+}
+
 TEST_F(FetchingSliceSourceTest, AFileHereIsBetter) {
   files_.Add(SourceModel::Get().fingerprint(),
              {std::shared_ptr<void>(), &SourceModel::Get().files()});
