@@ -4,8 +4,6 @@
 #include "net/tls.h"
 
 #include <fmt/format.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #if defined(__aarch64__)
@@ -13,7 +11,6 @@
 #include <sys/auxv.h>
 #endif
 
-#include <algorithm>
 #include <cerrno>
 #include <utility>
 #include <vector>
@@ -30,6 +27,9 @@ namespace {
 
 // Records are at most 16 KiB: so many bytes are read by one system call.
 constexpr size_t kReadBytes = 256 << 10;
+// So many records are put together for one more: a system call for each took longer than copying
+// them does, and with more of them the other side waits for the first.
+constexpr size_t kWriteBytes = 128 << 10;
 
 bool HasFastAes() {
 #if defined(__x86_64__)
@@ -41,8 +41,8 @@ bool HasFastAes() {
 #endif
 }
 
-// Between OpenSSL and a socket: lets the system put records together, keeps what it does not take,
-// and raises no SIGPIPE.
+// Between OpenSSL and a socket: puts records together, keeps what the system does not take, and
+// raises no SIGPIPE.
 class SocketBio {
  public:
   explicit SocketBio(int descriptor) : descriptor_(descriptor) {}
@@ -63,8 +63,7 @@ class SocketBio {
 
   const int descriptor_;
   std::vector<uint8_t> unsent_;
-  size_t sent_ = 0;            // of unsent_
-  bool is_held_back_ = false;  // the end of what was sent, by the system, for more to follow
+  size_t sent_ = 0;  // of unsent_
 };
 
 const BIO_METHOD* SocketBio::Method() {
@@ -95,15 +94,9 @@ bool SocketBio::Send() {
     if (count < 0 && errno == EAGAIN) return true;
     if (count < 0) return false;
     sent_ += static_cast<size_t>(count);
-    is_held_back_ = false;
   }
   unsent_.clear();
   sent_ = 0;
-  if (std::exchange(is_held_back_, false)) {
-    // Asking again for no delay is how the system is told that no more follows.
-    const int on = 1;
-    setsockopt(descriptor_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-  }
   return true;
 }
 
@@ -119,20 +112,15 @@ int SocketBio::Write(BIO* bio, const char* data, size_t size, size_t* written) {
   BIO_clear_retry_flags(bio);
   SocketBio& self = *Of(bio);
   *written = 0;
-  if (self.HasUnsent()) {
-    // What the socket did not take of the record before goes first.
+  if (self.unsent_.size() - self.sent_ + size > kWriteBytes) {
+    // Room is made by handing on what there is.
     if (!self.Send()) return 0;
     if (self.HasUnsent()) {
       BIO_set_retry_write(bio);
       return 0;
     }
   }
-  ssize_t count = send(self.descriptor_, data, size, MSG_NOSIGNAL | MSG_MORE);
-  if (count < 0 && errno != EAGAIN && errno != EINTR) return 0;
-  count = std::max<ssize_t>(count, 0);
-  self.is_held_back_ = true;
-  self.unsent_.assign(data + count, data + size);
-  self.sent_ = 0;
+  self.unsent_.insert(self.unsent_.end(), data, data + size);
   *written = size;
   return 1;
 }
