@@ -90,6 +90,13 @@ Status PutInPlace(const std::string& fresh, const std::string& folder, int64_t w
   return Ok();
 }
 
+// A file that was damaged, and what can be done about it.
+template <typename T>
+Result<T> Mendable(Result<T> parsed, std::string_view advice) {
+  if (parsed.ok()) return parsed;
+  return Error(parsed.error().code(), fmt::format("{}; {}", parsed.error().message(), advice));
+}
+
 // The file's text; empty where there is none.
 Result<std::string> ReadIfThere(const std::string& path) {
   Result<std::string> text = ReadFile(path, kMaxWordLinesBytes);
@@ -288,7 +295,8 @@ Result<std::vector<Invitation>> Home::LoadInvitations(int64_t wall_s) const {
   const std::string text = TRY(ReadIfThere(File("invitations")));
   if (text.empty()) return std::vector<Invitation>();
   std::vector<Invitation> invitations =
-      TRY(home_internal::ParseInvitations(text).In(File("invitations")));
+      TRY(Mendable(home_internal::ParseInvitations(text).In(File("invitations")),
+                   "delete the file and make new invitations"));
   std::erase_if(invitations, [&](const Invitation& invitation) {
     return invitation.end_wall_s <= wall_s || invitation.attempts_left == 0;
   });
@@ -377,7 +385,8 @@ Result<bool> Home::StoreRevocations(const Revocations& list,
 Result<std::vector<RememberedPeer>> Home::LoadPeers() const {
   const std::string text = TRY(ReadIfThere(File("peers")));
   if (text.empty()) return std::vector<RememberedPeer>();
-  return home_internal::ParsePeers(text).In(File("peers"));
+  return Mendable(home_internal::ParsePeers(text).In(File("peers")),
+                  "delete the file: it only says where nodes were");
 }
 
 Status Home::StorePeers(const std::vector<RememberedPeer>& peers) const {
@@ -405,7 +414,8 @@ Status Home::StorePeers(const std::vector<RememberedPeer>& peers) const {
 Result<std::vector<std::string>> Home::LoadSeeds() const {
   const std::string text = TRY(ReadIfThere(File("seeds")));
   if (text.empty()) return std::vector<std::string>();
-  return home_internal::ParseSeeds(text).In(File("seeds"));
+  return Mendable(home_internal::ParseSeeds(text).In(File("seeds")),
+                  "delete the file: it only says where the cluster was when this machine joined");
 }
 
 Result<std::vector<std::string>> Home::LoadAddresses() const {

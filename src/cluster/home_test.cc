@@ -309,6 +309,7 @@ TEST_F(InvitationTest, DamagedFilesAreNamedAndInviteNobody) {
     const auto found = made_.home.FindInvitation(code.Id(), kTestWallS);
     ASSERT_FALSE(found.ok());
     EXPECT_THAT(found.error().message(), HasSubstr("invitations"));
+    EXPECT_THAT(found.error().message(), HasSubstr("delete the file"));
   }
 }
 
