@@ -42,6 +42,14 @@ std::string LayersText(const cluster::SliceStatus& slice) {
   return text;
 }
 
+// As machines are sold: "643 GFLOP/s", "1.80 TFLOP/s".
+std::string FlopRate(double flops_per_s) {
+  constexpr double kGiga = 1e9, kTera = 1e12, kMost = 1e18;
+  const double bounded = std::min(flops_per_s, kMost);
+  return bounded >= kTera ? fmt::format("{:.2f} TFLOP/s", bounded / kTera)
+                          : fmt::format("{:.0f} GFLOP/s", bounded / kGiga);
+}
+
 // A slice of a model on a node, with what it takes to show it.
 struct ShownSlice {
   const node::NodeView* node = nullptr;
@@ -111,9 +119,7 @@ class Text {
                     ForDisplay(machine.instruction_set), FormatBytes(status.memory_used_bytes),
                     FormatBytes(machine.memory_bytes));
     if (machine.multiply_flops_per_s > 0) {
-      text += fmt::format(
-          "  {:>6}FLOP/s",
-          FormatCount(static_cast<uint64_t>(std::min(machine.multiply_flops_per_s, 1e18))) + " ");
+      text += fmt::format("  {:>12}", FlopRate(machine.multiply_flops_per_s));
     }
     if (machine.memory_bytes_per_s > 0) {
       text += fmt::format("  {:>9}", FormatByteRate(std::min(machine.memory_bytes_per_s, 1e18)));

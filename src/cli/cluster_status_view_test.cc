@@ -86,6 +86,7 @@ TEST(ClusterStatus, ShowsWhoDoesWhat) {
   const std::string text = ClusterStatusText(TwoNodes(), nullptr, 200);
   EXPECT_THAT(text, HasSubstr("3 nodes, 2 of them up; 16 cores, 60.0 GiB for models\n"));
   EXPECT_THAT(text, HasSubstr("  attic   alive      8 cores avx512    12.0 GiB of 30.0 GiB"));
+  EXPECT_THAT(text, HasSubstr("  1.80 TFLOP/s  24.3 GB/s  up "));
   EXPECT_THAT(text, HasSubstr("  cellar  suspect  it does not answer within 5000 ms\n"));
   EXPECT_THAT(text, HasSubstr("  llama-1b, 36 layers; 3 sequences\n"));
   EXPECT_THAT(text, HasSubstr("    attic   ██████████████··········  layers 0 to 20, 4.00 GiB"));
