@@ -13,8 +13,8 @@ from fixture import ASTER, Case, aster  # noqa: E402
 from processes import children_of, memory_of  # noqa: E402
 
 LAYERS = 12
-# Of what a slice's tensors take. Every process has some 9 MB beside them: the program and its libraries, the vocabulary,
-# buffers, and pages for what was said.
+# Of what a slice's tensors take. Every process has some 9 MB beside them: the program and its libraries, the
+# vocabulary, buffers, and pages for what was said.
 MOST = 1.05
 
 
