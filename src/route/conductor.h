@@ -164,6 +164,7 @@ class Conductor final : public engine::Answering {
   // What goes.
   void SendDecodes();
   void SendPrefills();
+  uint32_t PagesOfFrame(std::span<const Share> shares) const;
   std::vector<Share> PlanPrefill();
   void SendFrame(std::span<const Share> shares, bool is_decode);
 

@@ -13,6 +13,12 @@
 #include "route/live_request.h"
 
 namespace aster::route {
+namespace {
+
+// So many for each stage, at the end of a prompt, are cut into pages.
+constexpr uint64_t kLastFrames = 4;
+
+}  // namespace
 
 // --- What goes.
 
@@ -43,6 +49,17 @@ void Conductor::SendPrefills() {
   }
 }
 
+// Frames are short where few are left: of F frames through S stages a stage has something to do for
+// F of F + S - 1 turns, and the last turns are the longest, as they look back the furthest.
+uint32_t Conductor::PagesOfFrame(std::span<const Share> shares) const {
+  const size_t stages = route_->stage_count();
+  if (stages == 1) return options_.chunk_pages;
+  uint64_t left = 0;
+  for (const Share& share : shares) left += share.live->length() - share.live->sent;
+  const uint64_t full = uint64_t{options_.chunk_pages} * page_positions_;
+  return left > kLastFrames * stages * full ? options_.chunk_pages : 1;
+}
+
 // Pages in turn, beginning behind the one who had the last page before, so that long prompts and
 // short ones come forward alike.
 std::vector<Conductor::Share> Conductor::PlanPrefill() {
@@ -53,7 +70,7 @@ std::vector<Conductor::Share> Conductor::PlanPrefill() {
   std::ranges::rotate(shares, std::ranges::find_if(shares, [this](const Share& share) {
                         return share.live->request.id() > last_prefilled_;
                       }));
-  uint32_t budget = options_.chunk_pages * page_positions_;
+  uint32_t budget = PagesOfFrame(shares) * page_positions_;
   for (bool has_grown = true; has_grown && budget > 0;) {
     has_grown = false;
     for (Share& share : shares) {
