@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""What it costs to let rows travel between nodes in fewer bits (--wire): the divergence (KL) of the distributions of
+the next token from the exact ones, and how often the likeliest token is the same.
+
+    bench/wire_kl.py --aster build/release/bin/aster --text models/held-out.txt --nodes 2,3 nova
+"""
+import argparse
+import pathlib
+import subprocess
+import tempfile
+
+import numpy
+
+
+def logits(options, model, ids, *more):
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "logits"
+        subprocess.run([options.aster, "logits", model, "--ids", ids, "--out", out, *map(str, more)], check=True,
+                       capture_output=True)
+        rows = numpy.fromfile(out, numpy.float32).astype(numpy.float64)
+    return rows.reshape(options.tokens, -1)
+
+
+def log_probabilities(rows):
+    rows = rows - rows.max(axis=1, keepdims=True)
+    return rows - numpy.log(numpy.exp(rows).sum(axis=1, keepdims=True))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="+")
+    parser.add_argument("--aster", required=True)
+    parser.add_argument("--text", required=True)
+    parser.add_argument("--tokens", type=int, default=512)
+    parser.add_argument("--nodes", default="2")
+    options = parser.parse_args()
+    text = pathlib.Path(options.text).read_bytes()
+    print(f"{'model':24} {'nodes':>5} {'rows':>5} {'KL':>10} {'same choice':>12}")
+    for model in options.models:
+        found = subprocess.run([options.aster, "tokenize", model, "--ids"], input=text, capture_output=True, check=True)
+        with tempfile.NamedTemporaryFile("w", suffix=".ids") as ids:
+            ids.write(" ".join(found.stdout.decode().split()[:options.tokens]))
+            ids.flush()
+            exact = log_probabilities(logits(options, model, ids.name))
+            for nodes in options.nodes.split(","):
+                for rows in ("f32", "bf16", "q8"):
+                    other = log_probabilities(logits(options, model, ids.name, "--local-nodes", nodes, "--wire", rows))
+                    divergence = (numpy.exp(exact) * (exact - other)).sum(axis=1).mean()
+                    same = (exact.argmax(axis=1) == other.argmax(axis=1)).mean()
+                    print(f"{pathlib.Path(model).name:24} {nodes:>5} {rows:>5} {divergence:10.2e} {same:12.1%}")
+
+
+if __name__ == "__main__":
+    main()
