@@ -29,7 +29,7 @@ class Corpus(unittest.TestCase):
     def test_documents_are_those_of_every_other_machine(self):
         documents = [corpus.Corpus().document(number) for number in range(500)]
         digest = hashlib.sha256(repr(documents).encode()).hexdigest()
-        self.assertEqual(digest[:16], "812347421e4b6ce1", "the corpus has changed: models must be trained again")
+        self.assertEqual(digest[:16], "618d021118514023", "the corpus has changed: models must be trained again")
 
     def test_documents_do_not_depend_on_each_other(self):
         forward = [corpus.Corpus().document(number) for number in (1, 2, 3)]
@@ -172,7 +172,7 @@ class Answers(unittest.TestCase):
             text = item.turns[-1][1]
             thing = re.search(r"Where is the (\w+) now", text)[1]
             places = re.findall(rf"{thing} (?:is in|to) the (\w+)\.", text)
-            self.assertEqual(item.answer, f"The {thing} is in the {places[-1]}.")
+            self.assertEqual(item.answer, places[-1])
 
     def test_what_a_story_is_asked_about_is_in_it(self):
         rng = random.Random(3)
