@@ -6,7 +6,7 @@ option(ASTER_TESTS "Build the unit tests" ON)
 option(ASTER_BENCH "Build the benchmarks" ON)
 option(ASTER_FUZZERS "Build the fuzzers (needs clang)" OFF)
 set(ASTER_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them: address,undefined or thread")
-set(ASTER_FUZZ_RUNS 20000 CACHE STRING "Executions of each fuzzer when it runs as a test")
+set(ASTER_FUZZ_RUNS 10000 CACHE STRING "Executions of each fuzzer when it runs as a test")
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
