@@ -15,8 +15,9 @@
 namespace aster::route {
 namespace {
 
-// So many for each stage, at the end of a prompt, are cut into pages.
-constexpr uint64_t kLastFrames = 4;
+// So many for each stage, at the end of a prompt, are cut into pages. More of them would cost more
+// than they save: weights are read once a frame.
+constexpr uint64_t kLastFrames = 1;
 
 }  // namespace
 
