@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <span>
 
+#include "base/bytes.h"
+#include "base/function_ref.h"
 #include "base/result.h"
 #include "engine/logits.h"
 #include "engine/request.h"
@@ -17,6 +19,10 @@
 #include "model/shape.h"
 
 namespace aster::engine {
+
+// Takes the next bytes of parcels (kv/transfer.h) that stand one after another: each call brings a
+// whole parcel, or a piece of one.
+using RowsSink = FunctionRef<Status(Bytes)>;
 
 // The caller's thread does everything, in Step, and calls everything else too. Submitted sequences
 // outlive it, or end before.
@@ -46,6 +52,15 @@ class Answering {
   // Computes a text of its own, at most `chunk` tokens at a time, and hands over the logits behind
   // each token.
   virtual Status LogitsOf(std::span<const int32_t> tokens, size_t chunk, LogitsSink sink) = 0;
+
+  // What is remembered of a sequence leaves: parcels, each of some range of layers, that together
+  // take all layers from `begin` to `end` positions. Of a sequence that no request has; at most its
+  // computed() positions. May wait for other machines.
+  virtual Status ExportRows(Sequence& sequence, uint32_t begin, uint32_t end, RowsSink sink) = 0;
+  // And comes back: one whole parcel, which continues what the sequence remembers in the parcel's
+  // layers. Its tokens must be those that already stand in the sequence's history, pending
+  // (SetHistory). A damaged parcel (DataLoss) leaves what precedes the damage.
+  virtual Status ImportRows(Sequence& sequence, Bytes parcel) = 0;
 };
 
 }  // namespace aster::engine

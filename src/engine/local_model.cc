@@ -27,7 +27,8 @@ Hash128 NameOf(const gguf::ModelFiles& files) {
 LocalModel::LocalModel(const LocalModelOptions& options, kernels::Isa isa)
     : pool_(options.threads == 0 ? UsableCpuCount() : options.threads),
       context_{pool_, isa},
-      pages_(options.memory_bytes) {}
+      page_store_(options.page_store),
+      pages_(options.memory_bytes, page_store_.get()) {}
 
 Result<std::unique_ptr<LocalModel>> LocalModel::Start(const LocalModelOptions& options) {
   const kernels::Isa isa = options.isa ? *options.isa : TRY(kernels::IsaFromEnvironment());

@@ -16,6 +16,7 @@
 #include "base/thread_pool.h"
 #include "compute/context.h"
 #include "gguf/model_files.h"
+#include "kv/page_store.h"
 #include "kv/page_table.h"
 #include "kv/pool.h"
 #include "model/forward.h"
@@ -30,6 +31,9 @@ struct LocalModelOptions {
   std::optional<model::Slice> slice;  // else the whole model
   model::MemoryOptions memory;
   uint64_t memory_bytes = uint64_t{1} << 30;  // for what sequences remember
+  // Where full pages go beside memory, and are looked for; or nothing. Needs a name, since what is
+  // there is found by other processes and machines.
+  std::shared_ptr<kv::PageStore> page_store = {};
   // Names the model's content where several machines must agree on it; else the files' identity.
   std::optional<Hash128> name;
 };
@@ -72,6 +76,7 @@ class LocalModel {
 
   ThreadPool pool_;
   compute::Context context_;
+  const std::shared_ptr<kv::PageStore> page_store_;  // or nothing
   kv::Pool pages_;
   std::shared_ptr<const gguf::ModelFiles> files_;  // or nothing
   // Constant once made.

@@ -67,8 +67,8 @@ void RunningRequest::Begin(int64_t now_ns) {
   TellPrefill();
 }
 
-void RunningRequest::Adopt() {
-  sequence().Adopt();
+void RunningRequest::Adopt(kv::AdoptFrom from) {
+  sequence().Adopt(from);
   const uint32_t computed = sequence().computed();
   if (!begun_ || computed <= most_computed_) return;
   finish_.counts.cached += computed - most_computed_;

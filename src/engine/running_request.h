@@ -49,7 +49,7 @@ class RunningRequest {
   // It may compute from now on, for the first time or again.
   void Begin(int64_t now_ns);
   // Takes over what others have computed meanwhile.
-  void Adopt();
+  void Adopt(kv::AdoptFrom from = kv::AdoptFrom::kStoreToo);
   // So many pending tokens have been computed.
   void Advance(uint32_t count);
   // Somebody has chosen the next token, or could not: tells it. Whether that was the last one.

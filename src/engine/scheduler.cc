@@ -12,6 +12,8 @@
 #include "engine/check_request.h"
 #include "engine/running_request.h"
 #include "kernels/rope.h"
+#include "kv/parcel.h"
+#include "kv/transfer.h"
 
 namespace aster::engine {
 namespace {
@@ -83,6 +85,11 @@ Status Scheduler::CheckSequence(const Sequence& sequence) const {
   if (!slice.embedding || !slice.head) {
     return FailedPrecondition("only part of the model is loaded, and answers need all of it");
   }
+  return CheckIdle(sequence);
+}
+
+// Whether nobody else is at work on it.
+Status Scheduler::CheckIdle(const Sequence& sequence) const {
   if (!sequence.is_local() || &sequence.model() != &model_) {
     return InvalidArgument("the sequence belongs to another model");
   }
@@ -173,7 +180,8 @@ bool Scheduler::FitsNow(RunningRequest& request) {
 void Scheduler::Admit() {
   while (!waiting_.empty() && running_.size() < options_.max_running) {
     RunningRequest& request = *waiting_.front();
-    request.Adopt();
+    // Whoever may have to wait must not fill the memory with what is on a disk.
+    request.Adopt(kv::AdoptFrom::kMemory);
     if (FitsNow(request)) {
       Insert(TakeOut(request, waiting_), running_);
       request.Begin(clock_.NowNs());
@@ -194,7 +202,7 @@ void Scheduler::Admit() {
 
 void Scheduler::PlanDecodes() {
   for (const auto& request : running_) {
-    if (request->pending_count() > 1) request->Adopt();
+    if (request->pending_count() > 1) request->Adopt(kv::AdoptFrom::kStoreToo);
     if (request->pending_count() == 1) shares_.push_back({request.get(), 1});
   }
 }
@@ -340,6 +348,25 @@ void Scheduler::TakeLogits(RunningRequest& request, std::span<const float> logit
 Status Scheduler::LogitsOf(std::span<const int32_t> tokens, size_t chunk, LogitsSink sink) {
   kv::PageTable table = model_.NewTable();
   return ComputeLogits(model_, table, tokens, chunk, sink);
+}
+
+Status Scheduler::ExportRows(Sequence& sequence, uint32_t begin, uint32_t end, RowsSink sink) {
+  TRY(CheckIdle(sequence));
+  return kv::Export(sequence.table(), model_.layers(), begin, end, sink);
+}
+
+Status Scheduler::ImportRows(Sequence& sequence, Bytes parcel) {
+  TRY(CheckIdle(sequence));
+  // The table would take tokens that are not the sequence's.
+  ByteReader reader(parcel);
+  const kv::ParcelHeader header = TRY(kv::ReadHeader(reader));
+  const std::span<const int32_t> tokens = sequence.tokens();
+  if (header.end > tokens.size() ||
+      !std::ranges::equal(header.tokens, tokens.subspan(header.begin, header.end - header.begin))) {
+    return FailedPrecondition("these rows are of another text than the sequence's");
+  }
+  reader = ByteReader(parcel);
+  return kv::Import(sequence.table(), reader);
 }
 
 }  // namespace aster::engine

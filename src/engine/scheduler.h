@@ -62,6 +62,8 @@ class Scheduler final : public Answering {
   // One batch.
   Status Step() override;
   Status LogitsOf(std::span<const int32_t> tokens, size_t chunk, LogitsSink sink) override;
+  Status ExportRows(Sequence& sequence, uint32_t begin, uint32_t end, RowsSink sink) override;
+  Status ImportRows(Sequence& sequence, Bytes parcel) override;
 
   size_t waiting_count() const { return waiting_.size(); }
   size_t running_count() const { return running_.size(); }
@@ -76,6 +78,7 @@ class Scheduler final : public Answering {
     uint32_t count;  // of its pending tokens
   };
 
+  Status CheckIdle(const Sequence& sequence) const;
   Status CheckSequence(const Sequence& sequence) const;
   Status CheckMemory(const Request& request) const;
   void FinishCancelled();

@@ -62,7 +62,7 @@ void Sequence::SetHistory(std::span<const int32_t> tokens) {
   const auto [own, other] = std::ranges::mismatch(tokens_, tokens);
   Rewind(static_cast<uint32_t>(own - tokens_.begin()));
   tokens_.insert(tokens_.end(), other, tokens.end());
-  Adopt();
+  Adopt(kv::AdoptFrom::kMemory);
 }
 
 void Sequence::Rewind(uint32_t length) {
@@ -71,8 +71,14 @@ void Sequence::Rewind(uint32_t length) {
   if (computed() > length) memory_->Truncate(length);
 }
 
-void Sequence::Adopt() {
-  if (pending().size() > 1) memory_->Adopt(std::span(tokens_).first(tokens_.size() - 1));
+void Sequence::Adopt(kv::AdoptFrom from) {
+  if (pending().size() <= 1) return;
+  const auto tokens = std::span<const int32_t>(tokens_).first(tokens_.size() - 1);
+  if (is_local()) {
+    table().Adopt(tokens, from);
+  } else {
+    memory_->Adopt(tokens);
+  }
 }
 
 void Sequence::ForgetLast() {

@@ -47,7 +47,8 @@ class Sequence {
   std::span<const int32_t> pending() const { return std::span(tokens_).subspan(computed()); }
 
   // Makes this the history. Keeps what is shared from the start, forgets the rest, and takes over
-  // what the model remembers of other sequences that began alike.
+  // what the model has in memory of other sequences that began alike. (What is on a disk comes when
+  // the sequence is run.)
   void SetHistory(std::span<const int32_t> tokens);
   void Append(int32_t token) { tokens_.push_back(token); }
   void Append(std::span<const int32_t> tokens) {
@@ -59,7 +60,7 @@ class Sequence {
 
   // Takes over pages of other sequences that continue what is computed along the history; leaves
   // the last token pending.
-  void Adopt();
+  void Adopt(kv::AdoptFrom from = kv::AdoptFrom::kStoreToo);
   // Makes at least the last token pending, so that computing gives logits.
   void ForgetLast();
   // Gives up the memory; all tokens become pending.

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/checked.h"
 #include "base/units.h"
+#include "kv/page_store.h"
 
 namespace aster::kv {
 
@@ -148,7 +149,38 @@ void PageTable::Advance(LayerRange layers, std::span<const int32_t> tokens) {
                      Chain(layer, s).size() >= DivideUp(end, layout_->page_positions()),
                  "Advance without Reserve");
     }
-    SetLength(layer, end);
+  }
+  // Before anything slides out of a window.
+  KeepFullPages(layers, begin, end);
+  for (uint32_t layer = layers.begin; layer < layers.end; ++layer) SetLength(layer, end);
+}
+
+// Hands pages that have become full between these lengths to the store. Where some of them are not
+// there, the rest is of little use.
+void PageTable::KeepFullPages(LayerRange layers, uint32_t begin, uint32_t end) const {
+  PageStore* const store = pool_->store();
+  if (store == nullptr) return;
+  const uint32_t page_positions = layout_->page_positions();
+  std::vector<StoredPage> pages;
+  for (uint32_t index = begin / page_positions; index < end / page_positions; ++index) {
+    pages.clear();
+    bool has_all = true;
+    for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
+      const std::span<const Stream> streams = layout_->streams(layer);
+      for (uint32_t s = 0; s < streams.size(); ++s) {
+        pages.push_back({layer, s, streams[s].codec, Chain(layer, s)[index].data()});
+        has_all = has_all && pages.back().data != nullptr;
+      }
+    }
+    if (!has_all) continue;
+    const uint32_t first = index * page_positions;
+    store->Keep({.layout = layout_,
+                 .layers = layers,
+                 .begin = first,
+                 .prefix_at_begin = history_.HashAt(first),
+                 .prefix_at_end = history_.HashAt(first + page_positions),
+                 .tokens = history_.tokens().subspan(first, page_positions),
+                 .pages = pages});
   }
 }
 
@@ -251,30 +283,36 @@ uint32_t PageTable::LongestExact(uint32_t layer, uint32_t at_most) const {
   return length;
 }
 
-uint32_t PageTable::Truncate(uint32_t length) {
-  for (uint32_t layer = layers_.begin; layer < layers_.end;) {
+uint32_t PageTable::Truncate(LayerRange layers, uint32_t length) {
+  CHECK(layers_.Contains(layers));
+  for (uint32_t layer = layers.begin; layer < layers.end;) {
     const uint32_t exact = Length(layer) > length ? LongestExact(layer, length) : length;
     ++layer;
     if (exact == length) continue;
     length = exact;
-    layer = layers_.begin;  // the layers before must go there too
+    layer = layers.begin;  // the layers before must go there too
   }
-  for (uint32_t& layer_length : lengths_) layer_length = std::min(layer_length, length);
-  DropPages(layers_, 0);
-  history_.Truncate(std::min(length, history_.length()));
-  return this->length();
+  for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
+    Length(layer) = std::min(Length(layer), length);
+  }
+  DropPages(layers, 0);
+  history_.Truncate(*std::ranges::max_element(lengths_));
+  return this->length(layers);
 }
 
-// Whether the layer has that page whole, or the pool does.
-bool PageTable::CanAdopt(uint32_t layer, uint32_t stream, uint32_t index,
-                         const Hash128& prefix) const {
-  const bool own = (index + 1) * layout_->page_positions() <= Length(layer);
-  if (own && Chain(layer, stream)[index]) return true;
-  return pool_->Contains({.prefix = prefix, .layer = layer, .stream = stream});
+// Whether the layer has that page whole.
+bool PageTable::HasOwn(uint32_t layer, uint32_t stream, uint32_t index) const {
+  const bool is_full = (index + 1) * layout_->page_positions() <= Length(layer);
+  return is_full && Chain(layer, stream)[index];
+}
+
+bool PageTable::CanAdopt(const PageKey& key, uint32_t index, AdoptFrom from) const {
+  if (HasOwn(key.layer, key.stream, index) || pool_->Contains(key)) return true;
+  return from == AdoptFrom::kStoreToo && pool_->store() != nullptr && pool_->store()->Contains(key);
 }
 
 // To how many pages the table can grow along `tokens`; the prefix hashes at their ends.
-uint32_t PageTable::CountAdoptable(std::span<const int32_t> tokens,
+uint32_t PageTable::CountAdoptable(std::span<const int32_t> tokens, AdoptFrom from,
                                    std::vector<Hash128>& prefixes) const {
   const uint32_t page_positions = layout_->page_positions();
   // Up to the first page that is missing where everything is kept.
@@ -284,7 +322,7 @@ uint32_t PageTable::CountAdoptable(std::span<const int32_t> tokens,
       const std::span<const Stream> streams = layout_->streams(layer);
       for (uint32_t s = 0; s < streams.size(); ++s) {
         const bool kept = streams[s].window == 0 || index < streams[s].SinkPages();
-        if (kept && !CanAdopt(layer, s, index, prefix)) return false;
+        if (kept && !CanAdopt({prefix, layer, s}, index, from)) return false;
       }
     }
     return true;
@@ -303,40 +341,89 @@ uint32_t PageTable::CountAdoptable(std::span<const int32_t> tokens,
       if (streams[s].window == 0) continue;
       for (uint32_t index = pages; index > streams[s].FirstNeeded(pages * page_positions);) {
         --index;
-        if (CanAdopt(layer, s, index, prefixes[index])) continue;
+        if (CanAdopt({prefixes[index], layer, s}, index, from)) continue;
         pages = index;
         break;
       }
     }
     layer = pages == before ? layer + 1 : layers_.begin;
   }
+  prefixes.resize(pages);
   return pages;
 }
 
-uint32_t PageTable::Adopt(std::span<const int32_t> tokens) {
+// The pages of one index that a table of `end` positions needs and does not have: from the pool,
+// and from its store into memory. False where one cannot be had.
+bool PageTable::GatherIndex(uint32_t index, uint32_t end, const Hash128& prefix,
+                            std::vector<Adopted>& adopted) const {
+  std::vector<StoredPage> missing;
+  const size_t first = adopted.size();
+  for (uint32_t layer = layers_.begin; layer < layers_.end; ++layer) {
+    const std::span<const Stream> streams = layout_->streams(layer);
+    for (uint32_t s = 0; s < streams.size(); ++s) {
+      if (Length(layer) >= end || HasOwn(layer, s, index) || !streams[s].Needs(index, end)) {
+        continue;
+      }
+      PageRef page = pool_->Find({prefix, layer, s});
+      if (!page) {
+        if (pool_->store() == nullptr) return false;
+        Result<PageRef> fresh = pool_->Allocate(streams[s].codec->page_bytes());
+        if (!fresh.ok()) return false;
+        page = *std::move(fresh);
+        missing.push_back({layer, s, streams[s].codec, page.data()});
+      }
+      adopted.push_back({layer, s, index, std::move(page)});
+    }
+  }
+  if (missing.empty()) return true;
+  if (!pool_->store()->Load(prefix, missing)) return false;
+  for (size_t i = first; i < adopted.size(); ++i) {
+    pool_->Publish(adopted[i].page, {prefix, adopted[i].layer, adopted[i].stream});
+  }
+  return true;
+}
+
+// As many pages as there are prefixes, unless one of them cannot be had: then those before it.
+uint32_t PageTable::Gather(std::span<const Hash128> prefixes, std::vector<Adopted>& adopted) const {
+  const auto pages = static_cast<uint32_t>(prefixes.size());
+  const uint32_t end = pages * layout_->page_positions();
+  for (uint32_t index = 0; index < pages; ++index) {
+    if (!GatherIndex(index, end, prefixes[index], adopted)) return index;
+  }
+  return pages;
+}
+
+uint32_t PageTable::Adopt(std::span<const int32_t> tokens, AdoptFrom from) {
   tokens = tokens.first(std::min<size_t>(tokens.size(), kMaxPositions - 1));
   if (history_.CountEqual(0, tokens) != history_.length()) return length();
   const uint32_t page_positions = layout_->page_positions();
-  std::vector<Hash128> prefixes;
-  const uint32_t pages = CountAdoptable(tokens, prefixes);
-  const uint32_t end = pages * page_positions;
-  if (end <= length()) return length();
+  std::vector<Adopted> adopted;
+  uint32_t end = 0;
+  // A page that proves to be missing makes the history shorter, and then other pages are needed
+  // where there are windows.
+  for (uint32_t pages = 0, gathered = 0;;) {
+    std::vector<Hash128> prefixes;
+    pages = CountAdoptable(tokens, from, prefixes);
+    end = pages * page_positions;
+    if (end <= length()) return length();
+    // The last ones first: a history is forgotten from its end.
+    while (!adopted.empty()) adopted.pop_back();
+    gathered = Gather(prefixes, adopted);
+    if (gathered == pages) break;
+    tokens = tokens.first(gathered * page_positions);
+  }
   if (end > history_.length()) {
     history_.Append(tokens.subspan(history_.length(), end - history_.length()));
   }
   for (uint32_t layer = layers_.begin; layer < layers_.end; ++layer) {
     if (Length(layer) >= end) continue;
-    const std::span<const Stream> streams = layout_->streams(layer);
-    for (uint32_t s = 0; s < streams.size(); ++s) {
-      PageChain& chain = Chain(layer, s);
-      chain.resize(pages);
-      for (uint32_t index = 0; index < pages; ++index) {
-        const bool own = (index + 1) * page_positions <= Length(layer) && chain[index];
-        if (own || !streams[s].Needs(index, end)) continue;
-        chain[index] = pool_->Find({.prefix = prefixes[index], .layer = layer, .stream = s});
-      }
+    for (uint32_t s = 0; s < layout_->streams(layer).size(); ++s) {
+      Chain(layer, s).resize(end / page_positions);
     }
-    JumpTo(layer, end);
+  }
+  for (Adopted& one : adopted) Chain(one.layer, one.stream)[one.index] = std::move(one.page);
+  for (uint32_t layer = layers_.begin; layer < layers_.end; ++layer) {
+    if (Length(layer) < end) JumpTo(layer, end);
   }
   return length();
 }

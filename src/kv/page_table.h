@@ -21,6 +21,12 @@
 
 namespace aster::kv {
 
+// Where pages may come from.
+enum class AdoptFrom : uint8_t {
+  kMemory,    // the pool: costs nothing
+  kStoreToo,  // and what is below it: takes the time to read it, and memory
+};
+
 // Belongs to the thread that computes, like its pool; layout and pool outlive it. (Other threads
 // may call Page and WritablePage while that thread waits for them and changes nothing.)
 class PageTable {
@@ -74,13 +80,16 @@ class PageTable {
   // asked for where rows that a computation at `length` needs have slid out of a window. What was
   // asked for is then reached by computing the tokens between again (keep them: the history loses
   // them).
-  uint32_t Truncate(uint32_t length);
+  uint32_t Truncate(uint32_t length) { return Truncate(layers_, length); }
+  // Only of these layers; others keep theirs, and with them their tokens.
+  uint32_t Truncate(LayerRange layers, uint32_t length);
 
   // Extends the table with published pages that continue its history along `tokens` (the whole
   // history wanted, from position 0), as far as all layers have them; returns the new length(), a
   // multiple of the page unless nothing was found. To compute logits something must be left:
-  // leave out the last token.
-  uint32_t Adopt(std::span<const int32_t> tokens);
+  // leave out the last token. What the pool does not have is read from its store, as far as there
+  // is memory for it.
+  uint32_t Adopt(std::span<const int32_t> tokens, AdoptFrom from = AdoptFrom::kStoreToo);
 
   // Memory of the pages it refers to, shared ones included.
   uint64_t HeldBytes() const;
@@ -108,8 +117,22 @@ class PageTable {
   void DropPages(LayerRange layers, uint32_t keep_pages);
   uint32_t LongestExact(uint32_t layer, uint32_t at_most) const;
   bool IsComplete(const Stream& stream, const PageChain& chain, uint32_t length) const;
-  bool CanAdopt(uint32_t layer, uint32_t stream, uint32_t index, const Hash128& prefix) const;
-  uint32_t CountAdoptable(std::span<const int32_t> tokens, std::vector<Hash128>& prefixes) const;
+  // A page on its way into the table.
+  struct Adopted {
+    uint32_t layer;
+    uint32_t stream;
+    uint32_t index;
+    PageRef page;
+  };
+
+  bool HasOwn(uint32_t layer, uint32_t stream, uint32_t index) const;
+  bool CanAdopt(const PageKey& key, uint32_t index, AdoptFrom from) const;
+  uint32_t CountAdoptable(std::span<const int32_t> tokens, AdoptFrom from,
+                          std::vector<Hash128>& prefixes) const;
+  uint32_t Gather(std::span<const Hash128> prefixes, std::vector<Adopted>& adopted) const;
+  bool GatherIndex(uint32_t index, uint32_t end, const Hash128& prefix,
+                   std::vector<Adopted>& adopted) const;
+  void KeepFullPages(LayerRange layers, uint32_t begin, uint32_t end) const;
 
   const Layout* layout_;
   Pool* pool_;

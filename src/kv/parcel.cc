@@ -133,4 +133,82 @@ Result<Block> ReadBlock(ByteReader& in, const Hash128& prefix_at_end) {
   return block;
 }
 
+Result<uint64_t> HeaderBytes(Bytes start) {
+  ByteReader in(start.first(std::min(start.size(), kHeaderStartBytes)));
+  TRY(in.Skip(sizeof(uint64_t) + sizeof(uint32_t)));  // magic, version
+  const uint32_t description_bytes = TRY(in.Read<uint32_t>());
+  TRY(in.Skip(sizeof(Hash128) + 2 * sizeof(uint32_t)));  // digest, layers
+  const uint32_t begin = TRY(in.Read<uint32_t>());
+  const uint32_t end = TRY(in.Read<uint32_t>());
+  if (description_bytes > kMaxDescriptionBytes || begin > end || end > kMaxPositions) {
+    return DataLoss("the header makes no sense");
+  }
+  return kHeaderStartBytes + description_bytes + uint64_t{end - begin} * sizeof(int32_t) +
+         sizeof(uint64_t);
+}
+
+Result<uint64_t> BlockBytes(Bytes head) {
+  ByteReader in(head);
+  TRY(in.Skip(3 * sizeof(uint32_t)));  // layer, stream, first row
+  const uint32_t row_count = TRY(in.Read<uint32_t>());
+  const uint32_t row_bytes = TRY(in.Read<uint32_t>());
+  const uint64_t bytes = uint64_t{row_count} * row_bytes;
+  if (bytes > kMaxBlockBytes) return DataLoss("a block of rows that is too large to be one");
+  return kBlockHeadBytes + bytes;
+}
+
+Result<std::vector<uint8_t>> CutParcel(Bytes parcel, LayerRange layers) {
+  ByteReader in(parcel);
+  ParcelHeader header = TRY(ReadHeader(in));
+  if (layers.begin >= layers.end || !header.layers.Contains(layers)) {
+    return InvalidArgument(fmt::format("layers {} to {} of a parcel of {} to {}", layers.begin,
+                                       layers.end, header.layers.begin, header.layers.end));
+  }
+  ByteWriter blocks;
+  uint32_t block_count = 0;
+  for (uint32_t i = 0; i < header.block_count; ++i) {
+    const size_t begin = in.offset();
+    const Block block = TRY(ReadBlock(in, header.prefix_at_end));
+    if (block.layer < layers.begin || block.layer >= layers.end) continue;
+    blocks.WriteBytes(parcel.subspan(begin, in.offset() - begin));
+    ++block_count;
+  }
+  header.layers = layers;
+  header.block_count = block_count;
+  ByteWriter out;
+  WriteHeader(header, out);
+  out.WriteBytes(blocks.bytes());
+  return std::vector<uint8_t>(out.bytes().begin(), out.bytes().end());
+}
+
+Status ParcelStream::Take(Bytes piece, Sink sink) {
+  buffer_.insert(buffer_.end(), piece.begin(), piece.end());
+  size_t offset = 0;
+  for (;;) {
+    const Bytes rest = Bytes(buffer_).subspan(offset);
+    const size_t start_bytes = header_ ? kBlockHeadBytes : kHeaderStartBytes;
+    if (rest.size() < start_bytes) break;
+    const uint64_t bytes =
+        header_ ? TRY(BlockBytes(rest.first(start_bytes))) : TRY(HeaderBytes(rest));
+    if (rest.size() < bytes) break;
+    ByteReader in(rest.first(bytes));
+    if (!header_) {
+      header_ = TRY(ReadHeader(in));
+      blocks_left_ = header_->block_count;
+    } else {
+      TRY(sink(*header_, TRY(ReadBlock(in, header_->prefix_at_end))));
+      --blocks_left_;
+    }
+    offset += bytes;
+    if (blocks_left_ == 0) header_.reset();
+  }
+  buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(offset));
+  return Ok();
+}
+
+Status ParcelStream::Finish() const {
+  if (buffer_.empty() && !header_) return Ok();
+  return DataLoss("the rows end in the middle of a parcel");
+}
+
 }  // namespace aster::kv

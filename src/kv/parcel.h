@@ -7,10 +7,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/function_ref.h"
 #include "base/hash.h"
 #include "base/result.h"
 #include "kv/layout.h"
@@ -54,5 +56,33 @@ struct Block {
 void WriteBlockHead(const Block& block, const Hash128& prefix_at_end, ByteWriter& out);
 // A whole block. DataLoss if its checksum is another.
 Result<Block> ReadBlock(ByteReader& in, const Hash128& prefix_at_end);
+
+// How long a header is, and a block, given their first kHeaderStartBytes and kBlockHeadBytes.
+inline constexpr size_t kHeaderStartBytes = 84;
+inline constexpr size_t kBlockHeadBytes = 28;
+// No page is nearly that large.
+inline constexpr uint64_t kMaxBlockBytes = uint64_t{1} << 30;
+Result<uint64_t> HeaderBytes(Bytes start);
+Result<uint64_t> BlockBytes(Bytes head);
+
+// The part of a parcel that is of these layers, as a parcel.
+Result<std::vector<uint8_t>> CutParcel(Bytes parcel, LayerRange layers);
+
+// Parcels that come one after another, in pieces of any size. Not for concurrent use.
+class ParcelStream {
+ public:
+  // A block's rows are in memory until it returns.
+  using Sink = FunctionRef<Status(const ParcelHeader&, const Block&)>;
+
+  // Hands over the blocks that are whole now, checked. After an error there is no more.
+  Status Take(Bytes piece, Sink sink);
+  // DataLoss unless the last parcel is whole.
+  Status Finish() const;
+
+ private:
+  std::vector<uint8_t> buffer_;  // what is not a whole header or block yet
+  std::optional<ParcelHeader> header_;
+  uint32_t blocks_left_ = 0;
+};
 
 }  // namespace aster::kv

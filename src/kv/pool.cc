@@ -21,7 +21,9 @@ constexpr size_t kPagesPerBlock = 16;
 
 }  // namespace
 
-Pool::Pool(uint64_t budget_bytes) { usage_.budget_bytes = budget_bytes; }
+Pool::Pool(uint64_t budget_bytes, PageStore* store) : store_(store) {
+  usage_.budget_bytes = budget_bytes;
+}
 
 Pool::~Pool() { CHECK_NOTE(usage_.held_bytes == 0, "a page reference outlives its pool"); }
 

@@ -22,6 +22,7 @@
 
 namespace aster::kv {
 
+class PageStore;
 class Pool;
 struct Page;
 
@@ -103,7 +104,8 @@ class Pool {
     uint64_t available_bytes() const { return budget_bytes - held_bytes; }
   };
 
-  explicit Pool(uint64_t budget_bytes);
+  // Below its memory may be a store (page_store.h), which outlives it.
+  explicit Pool(uint64_t budget_bytes, PageStore* store = nullptr);
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
@@ -124,6 +126,7 @@ class Pool {
   PageRef Find(const PageKey& key);
 
   const Usage& usage() const { return usage_; }
+  PageStore* store() const { return store_; }  // null: there is none
 
  private:
   friend class PageRef;
@@ -136,6 +139,7 @@ class Pool {
   bool DropBlank();
   bool EvictOldest();
 
+  PageStore* const store_;
   std::map<uint64_t, PageSize> sizes_;  // by page_bytes
   std::unordered_map<PageKey, Page*, PageKeyHash> index_;
   std::list<Page*> cached_;  // published and referred to by nobody; unused for longest first

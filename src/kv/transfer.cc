@@ -225,6 +225,7 @@ bool ParcelImport::CanStopAt(uint32_t layer, uint32_t position) const {
 // Blocks of all pages before position `complete` have been taken.
 void ParcelImport::MoveLengths(uint32_t complete) {
   const uint32_t known = table_.history_.length();
+  const uint32_t before = table_.length();
   if (complete > known) {
     table_.history_.Append(
         std::span(header_.tokens).subspan(known - header_.begin, complete - known));
@@ -234,6 +235,9 @@ void ParcelImport::MoveLengths(uint32_t complete) {
     if (longer && (complete == header_.end || CanStopAt(layer, complete))) {
       table_.JumpTo(layer, complete);
     }
+  }
+  if (table_.length() > before) {
+    table_.KeepFullPages(table_.layers_, before, table_.length());
   }
   table_.DropPages(header_.layers, 0);
   table_.history_.Truncate(*std::ranges::max_element(table_.lengths_));

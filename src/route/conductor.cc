@@ -129,6 +129,15 @@ Status Conductor::LogitsOf(std::span<const int32_t> tokens, size_t chunk, engine
   return status;
 }
 
+Status Conductor::ExportRows(engine::Sequence& /*sequence*/, uint32_t /*begin*/, uint32_t /*end*/,
+                             engine::RowsSink /*sink*/) {
+  return Unimplemented("what nodes remember of a text cannot be fetched from them yet");
+}
+
+Status Conductor::ImportRows(engine::Sequence& /*sequence*/, Bytes /*parcel*/) {
+  return Unimplemented("what nodes are to remember of a text cannot be given to them yet");
+}
+
 // --- Steps.
 
 Status Conductor::Open(const std::function<void(const OpenProgress&)>& on_progress,

@@ -92,6 +92,9 @@ class Conductor final : public engine::Answering {
   bool idle() const override { return waiting_.empty() && running_.empty(); }
   Status Step() override;
   Status LogitsOf(std::span<const int32_t> tokens, size_t chunk, engine::LogitsSink sink) override;
+  Status ExportRows(engine::Sequence& sequence, uint32_t begin, uint32_t end,
+                    engine::RowsSink sink) override;
+  Status ImportRows(engine::Sequence& sequence, Bytes parcel) override;
 
   // For loops that own the network; Step is made of these.
   void Handle(net::Event event);
