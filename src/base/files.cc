@@ -43,6 +43,9 @@ constexpr size_t kMaxTransferBytes = size_t{1} << 30;
 constexpr size_t kMinReadBytes = size_t{4} << 10;
 constexpr size_t kMaxHintBytes = size_t{64} << 20;
 
+constexpr std::string_view kTemporaryStart = ".asterism-";
+constexpr std::string_view kTemporaryEnding = ".new";
+
 std::string FolderOf(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
   return folder.empty() ? "." : folder;
@@ -128,8 +131,8 @@ Result<AtomicFile> AtomicFile::Create(const std::string& path, uint32_t mode) {
   // A name that is taken was left by a crash of an earlier process with the same number.
   constexpr int kAttempts = 100;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    std::string temporary_path =
-        fmt::format("{}/.asterism-{}-{}.new", FolderOf(file), getpid(), counter++);
+    std::string temporary_path = fmt::format("{}/{}{}-{}{}", FolderOf(file), kTemporaryStart,
+                                             getpid(), counter++, kTemporaryEnding);
     const int descriptor =
         open(temporary_path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (descriptor >= 0) {
@@ -180,10 +183,20 @@ Status AtomicFile::WriteAt(uint64_t offset, Bytes bytes) {
 Status AtomicFile::Commit() {
   CHECK(descriptor_ >= 0);
   if (fsync(descriptor_) != 0) return SystemError(errno, path_);
+  TRY(CommitUnsynced());
+  SyncFolder(FolderOf(path_));
+  return Ok();
+}
+
+bool AtomicFile::IsTemporaryName(std::string_view name) {
+  return name.starts_with(kTemporaryStart) && name.ends_with(kTemporaryEnding);
+}
+
+Status AtomicFile::CommitUnsynced() {
+  CHECK(descriptor_ >= 0);
   if (rename(temporary_path_.c_str(), path_.c_str()) != 0) return SystemError(errno, path_);
   const int descriptor = std::exchange(descriptor_, -1);
   if (close(descriptor) != 0) return SystemError(errno, path_);
-  SyncFolder(FolderOf(path_));
   return Ok();
 }
 

@@ -43,8 +43,15 @@ class AtomicFile {
   Status WriteAt(uint64_t offset, Bytes bytes);
   // Writes everything to the disk and gives the file its name, replacing what had it.
   Status Commit();
+  // The same without waiting for the disk: a power cut soon after may leave the name with anything
+  // in it. For what carries checksums and can be made again.
+  Status CommitUnsynced();
 
   uint64_t size_bytes() const { return size_bytes_; }
+
+  // Whether a file of this name is one that was not committed: left by a process that was killed,
+  // or being written.
+  static bool IsTemporaryName(std::string_view name);
 
  private:
   AtomicFile(std::string path, std::string temporary_path, int descriptor)

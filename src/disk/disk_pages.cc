@@ -1,0 +1,309 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "disk/disk_pages.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/files.h"
+#include "disk/page_file.h"
+#include "disk/page_folder.h"
+
+namespace aster::disk {
+namespace {
+
+// What other processes have written is looked for this often at most, and no more than this share
+// of the time.
+constexpr int64_t kScanIntervalNs = kNsPerSecond;
+constexpr int64_t kScanShare = 50;
+// Eviction frees this share of the bound at once: it looks at all files.
+constexpr uint64_t kEvictionShare = 16;
+// No wait of the writing thread is longer, whatever is forgotten to wake it.
+constexpr int64_t kLongestWaitNs = kNsPerSecond;
+// What a file takes beside its rows: no header is larger, and no block's head.
+constexpr uint64_t kHeaderRoomBytes = uint64_t{8} << 10;
+
+PageFileName NameOf(const kv::PageSet& set) {
+  return {.prefix_at_end = set.prefix_at_end,
+          .prefix_at_begin = set.prefix_at_begin,
+          .begin = set.begin,
+          .end = set.begin + set.layout->page_positions(),
+          .layers = set.layers};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DiskPages>> DiskPages::Open(DiskPagesOptions options, Clock& clock) {
+  TRY(MakeDirectories(options.folder));
+  RemoveLeftovers(options.folder, clock.WallNs());
+  // tidy: allow(ownership) the constructor is private
+  std::unique_ptr<DiskPages> pages(new DiskPages(std::move(options), clock));
+  TRY(ListPageFiles(pages->options_.folder));
+  pages->Scan();
+  pages->MakeRoom(0);
+  pages->thread_ = std::thread([raw = pages.get()] { raw->Work(); });
+  return pages;
+}
+
+DiskPages::~DiskPages() {
+  if (!thread_.joinable()) return;
+  Flush(options_.farewell_ns);
+  {
+    MutexLock lock(mu_);
+    is_ending_ = true;
+    work_.NotifyAll();
+  }
+  thread_.join();
+}
+
+bool DiskPages::Contains(const kv::PageKey& key) {
+  MutexLock lock(mu_);
+  ++counts_.looked_for;
+  if (index_.Find(key.prefix, key.layer)) {
+    ++counts_.found;
+    return true;
+  }
+  // Somebody else may have written it.
+  if (!wants_scan_ && clock_.NowNs() >= next_scan_ns_) {
+    wants_scan_ = true;
+    work_.NotifyOne();
+  }
+  return false;
+}
+
+bool DiskPages::Load(const Hash128& prefix_at_end, std::span<const kv::StoredPage> pages) {
+  const int64_t start_ns = clock_.NowNs();
+  std::vector<bool> is_loaded(pages.size());
+  for (size_t i = 0; i < pages.size(); ++i) {
+    if (is_loaded[i]) continue;
+    std::optional<PageFileName> name;
+    {
+      MutexLock lock(mu_);
+      name = index_.Find(prefix_at_end, pages[i].layer);
+    }
+    if (!name) return false;
+    Status loaded = LoadFrom(*name, pages, is_loaded);
+    if (loaded.ok() && !is_loaded[i]) loaded = DataLoss(name->ToText() + ": lacks a layer of its");
+    if (!loaded.ok()) {
+      GiveUp(*name, loaded.error());
+      return false;
+    }
+    MutexLock lock(mu_);
+    index_.Touch(*name, clock_.WallNs());
+    used_.push_back(*name);
+    counts_.loaded_positions += i == 0 ? name->end - name->begin : 0;
+    work_.NotifyOne();
+  }
+  MutexLock lock(mu_);
+  counts_.loaded_pages += pages.size();
+  counts_.loading_ns += clock_.NowNs() - start_ns;
+  return true;
+}
+
+Status DiskPages::LoadFrom(const PageFileName& name, std::span<const kv::StoredPage> pages,
+                           std::vector<bool>& is_loaded) {
+  PageFile file = TRY(PageFile::Open(options_.folder, name));
+  const auto find = [&](uint32_t layer, uint32_t stream) {
+    for (size_t i = 0; i < pages.size(); ++i) {
+      if (pages[i].layer == layer && pages[i].stream == stream) return i;
+    }
+    return pages.size();
+  };
+  uint64_t bytes = 0;
+  TRY(file.Read([&](uint32_t layer, uint32_t stream) { return find(layer, stream) < pages.size(); },
+                [&](const kv::Block& block) -> Status {
+                  const size_t i = find(block.layer, block.stream);
+                  const kv::PageCodec& codec = *pages[i].codec;
+                  // A whole page, from its first row.
+                  if (block.row_count != codec.page_rows() ||
+                      block.row_bytes != codec.row_bytes() ||
+                      block.first_row % codec.page_rows() != 0) {
+                    return DataLoss(name.ToText() + ": its rows are of another shape");
+                  }
+                  codec.WriteRows(pages[i].data, 0, block.row_count, block.rows.data());
+                  is_loaded[i] = true;
+                  bytes += block.rows.size();
+                  return Ok();
+                }));
+  MutexLock lock(mu_);
+  counts_.loaded_bytes += bytes;
+  return Ok();
+}
+
+// The file is of no use: nobody is to be told of it again.
+void DiskPages::GiveUp(const PageFileName& name, const Error& why) {
+  const bool is_damaged = why.code() == Code::kDataLoss;
+  if (is_damaged) RemovePageFile(options_.folder, name);
+  MutexLock lock(mu_);
+  index_.Remove(name);
+  // Others may have evicted it; that is no failure.
+  if (why.code() == Code::kNotFound) return;
+  ++(is_damaged ? counts_.damaged_files : counts_.failed_files);
+  counts_.last_failure = why.message();
+}
+
+bool DiskPages::Has(const kv::PageSet& set) {
+  if (pending_.contains(NameOf(set))) return true;
+  for (uint32_t layer = set.layers.begin; layer < set.layers.end; ++layer) {
+    if (!index_.Find(set.prefix_at_end, layer)) return false;
+  }
+  return true;
+}
+
+void DiskPages::Keep(const kv::PageSet& set) {
+  Waiting waiting;
+  for (const kv::StoredPage& page : set.pages) waiting.bytes += page.codec->page_bytes();
+  {
+    MutexLock lock(mu_);
+    if (Has(set)) return;
+    if (queued_bytes_ + waiting.bytes > options_.queue_bytes) {
+      ++counts_.dropped_files;
+      return;
+    }
+  }
+  waiting.header = {
+      .digest = set.layout->digest(),
+      .layers = set.layers,
+      .begin = set.begin,
+      .end = set.begin + set.layout->page_positions(),
+      .block_count = 0,
+      .prefix_at_begin = set.prefix_at_begin,
+      .prefix_at_end = set.prefix_at_end,
+      .description = set.layout->Describe(set.layers).substr(0, kv::kMaxDescriptionBytes),
+      .tokens = {set.tokens.begin(), set.tokens.end()}};
+  for (const kv::StoredPage& page : set.pages) {
+    waiting.pages.push_back({page, {page.data, page.data + page.codec->page_bytes()}});
+  }
+  MutexLock lock(mu_);
+  queued_bytes_ += waiting.bytes;
+  pending_.insert(NameOf(set));
+  queue_.push_back(std::move(waiting));
+  work_.NotifyOne();
+}
+
+bool DiskPages::Flush(int64_t timeout_ns) {
+  const int64_t deadline_ns = clock_.NowNs() + timeout_ns;
+  MutexLock lock(mu_);
+  while (!queue_.empty() || !used_.empty() || is_working_) {
+    if (clock_.NowNs() >= deadline_ns) return false;
+    clock_.WaitUntil(idle_, mu_, deadline_ns);
+  }
+  return true;
+}
+
+DiskPagesCounts DiskPages::counts() const {
+  MutexLock lock(mu_);
+  DiskPagesCounts counts = counts_;
+  counts.file_count = index_.size();
+  counts.total_bytes = index_.total_bytes();
+  counts.size_bytes = options_.size_bytes;
+  return counts;
+}
+
+// The writing thread. What is still in the queue at the end is given up.
+void DiskPages::Work() {
+  for (;;) {
+    Waiting waiting;
+    std::vector<PageFileName> used;
+    bool wants_scan = false;
+    {
+      MutexLock lock(mu_);
+      is_working_ = false;
+      while (queue_.empty() && used_.empty() && !wants_scan_ && !is_ending_) {
+        idle_.NotifyAll();
+        clock_.WaitUntil(work_, mu_, clock_.NowNs() + kLongestWaitNs);
+      }
+      if (is_ending_) return;
+      is_working_ = true;
+      used = std::exchange(used_, {});
+      wants_scan = std::exchange(wants_scan_, false);
+      if (!queue_.empty()) {
+        waiting = std::move(queue_.front());
+        queue_.pop_front();
+      }
+    }
+    const int64_t now_ns = clock_.WallNs();
+    for (const PageFileName& name : used) MarkUsed(options_.folder, name, now_ns);
+    if (wants_scan) Scan();
+    if (waiting.pages.empty()) continue;
+    Write(waiting);
+    MutexLock lock(mu_);
+    queued_bytes_ -= waiting.bytes;
+    pending_.erase(NameOf(waiting.header));
+  }
+}
+
+void DiskPages::Write(const Waiting& waiting) {
+  std::vector<std::vector<uint8_t>> rows;
+  std::vector<kv::Block> blocks;
+  uint64_t bytes = kHeaderRoomBytes;
+  for (const Waiting::Page& page : waiting.pages) {
+    const kv::PageCodec& codec = *page.page.codec;
+    const uint32_t page_rows = codec.page_rows();
+    std::vector<uint8_t>& plain = rows.emplace_back(codec.row_bytes() * page_rows);
+    codec.ReadRows(page.data.data(), 0, page_rows, plain.data());
+    const uint32_t stride = (waiting.header.end - waiting.header.begin) / page_rows;
+    blocks.push_back({.layer = page.page.layer,
+                      .stream = page.page.stream,
+                      .first_row = waiting.header.begin / stride,
+                      .row_count = page_rows,
+                      .row_bytes = static_cast<uint32_t>(codec.row_bytes()),
+                      .rows = plain});
+    bytes += kv::kBlockHeadBytes + plain.size();
+  }
+  if (bytes > options_.size_bytes) {
+    MutexLock lock(mu_);
+    ++counts_.dropped_files;
+    return;
+  }
+  MakeRoom(bytes);
+  const Result<uint64_t> written =
+      WritePageFile(options_.folder, waiting.header, blocks, Durability::kSurvivesCrash);
+  MutexLock lock(mu_);
+  if (!written.ok()) {
+    ++counts_.failed_files;
+    counts_.last_failure = written.error().message();
+    return;
+  }
+  ++counts_.kept_files;
+  counts_.kept_bytes += *written;
+  index_.Add({.name = NameOf(waiting.header), .bytes = *written, .used_ns = clock_.WallNs()});
+}
+
+// So that a file of so many bytes fits.
+void DiskPages::MakeRoom(uint64_t bytes) {
+  const uint64_t limit = options_.size_bytes - std::min(options_.size_bytes, bytes);
+  {
+    MutexLock lock(mu_);
+    if (index_.total_bytes() <= limit) return;
+  }
+  // Others write and evict, too.
+  Scan();
+  std::vector<PageFileName> oldest;
+  {
+    MutexLock lock(mu_);
+    if (index_.total_bytes() <= limit) return;
+    oldest = index_.Oldest(limit - std::min(limit, options_.size_bytes / kEvictionShare));
+  }
+  for (const PageFileName& name : oldest) {
+    const bool is_gone = RemovePageFile(options_.folder, name);
+    MutexLock lock(mu_);
+    index_.Remove(name);
+    ++(is_gone ? counts_.evicted_files : counts_.failed_files);
+  }
+}
+
+// Makes the index what the folder has.
+void DiskPages::Scan() {
+  const int64_t start_ns = clock_.NowNs();
+  const auto files = ListPageFiles(options_.folder);
+  MutexLock lock(mu_);
+  const int64_t now_ns = clock_.NowNs();
+  next_scan_ns_ = now_ns + std::max(kScanIntervalNs, (now_ns - start_ns) * kScanShare);
+  if (!files.ok()) return;
+  index_ = PageIndex();
+  for (const IndexedFile& file : *files) index_.Add(file);
+}
+
+}  // namespace aster::disk

@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Pages on the disk below those in memory: a folder that any number of processes share, now and
+// after restarts, found by the prefix of a history, bounded in size. What a process writes appears
+// whole or not at all; whatever is wrong with the folder, with a file or with the disk, it is as if
+// the pages were not there. docs/kv-cache.md tells how the folder looks. Must not know models.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <thread>
+#include <unordered_set>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/result.h"
+#include "disk/page_index.h"
+#include "kv/page_store.h"
+#include "kv/parcel.h"
+
+namespace aster::disk {
+
+struct DiskPagesOptions {
+  std::string folder;  // made if it is missing
+  uint64_t size_bytes = uint64_t{8} << 30;
+  // Pages in memory that wait to be written; what comes beyond that is not kept.
+  uint64_t queue_bytes = uint64_t{256} << 20;
+  // How long the end of the process waits for what is still to be written.
+  int64_t farewell_ns = 30 * kNsPerSecond;
+};
+
+// Since it was opened, but for the last three.
+struct DiskPagesCounts {
+  uint64_t looked_for = 0;  // pages that memory did not have
+  uint64_t found = 0;       // of those
+  uint64_t loaded_pages = 0;
+  uint64_t loaded_positions = 0;
+  uint64_t loaded_bytes = 0;
+  int64_t loading_ns = 0;
+  uint64_t kept_files = 0;
+  uint64_t kept_bytes = 0;
+  uint64_t dropped_files = 0;  // because the queue was full
+  uint64_t failed_files = 0;   // could not be written or read
+  uint64_t damaged_files = 0;  // found so, and removed
+  uint64_t evicted_files = 0;
+  std::string last_failure;  // what was said to the last one that failed or was damaged
+  uint64_t file_count = 0;   // that this process knows of
+  uint64_t total_bytes = 0;
+  uint64_t size_bytes = 0;  // the bound
+};
+
+// Contains, Load and Keep belong to one thread at a time, as kv::PageStore says; the rest is safe
+// for concurrent use. A thread of its own writes.
+class DiskPages final : public kv::PageStore {
+ public:
+  // An error only if the folder cannot be made or read. The clock outlives it.
+  static Result<std::unique_ptr<DiskPages>> Open(DiskPagesOptions options, Clock& clock);
+  ~DiskPages() override;
+  DiskPages(const DiskPages&) = delete;
+  DiskPages& operator=(const DiskPages&) = delete;
+
+  bool Contains(const kv::PageKey& key) override EXCLUDES(mu_);
+  bool Load(const Hash128& prefix_at_end, std::span<const kv::StoredPage> pages) override
+      EXCLUDES(mu_);
+  void Keep(const kv::PageSet& set) override EXCLUDES(mu_);
+
+  // Waits until everything that was kept until now is written or given up; false where that takes
+  // longer.
+  bool Flush(int64_t timeout_ns) EXCLUDES(mu_);
+  DiskPagesCounts counts() const EXCLUDES(mu_);
+
+ private:
+  // A set that waits to be written.
+  struct Waiting {
+    kv::ParcelHeader header;
+    struct Page {
+      kv::StoredPage page;  // its data is below
+      std::vector<uint8_t> data;
+    };
+    std::vector<Page> pages;
+    uint64_t bytes = 0;
+  };
+
+  DiskPages(DiskPagesOptions options, Clock& clock) : options_(std::move(options)), clock_(clock) {}
+
+  bool Has(const kv::PageSet& set) REQUIRES(mu_);
+  // Of the file at `name`, what is wanted of it and not yet there.
+  Status LoadFrom(const PageFileName& name, std::span<const kv::StoredPage> pages,
+                  std::vector<bool>& is_loaded);
+  void GiveUp(const PageFileName& name, const Error& why) EXCLUDES(mu_);
+
+  void Work() EXCLUDES(mu_);
+  void Write(const Waiting& waiting) EXCLUDES(mu_);
+  void MakeRoom(uint64_t bytes) EXCLUDES(mu_);
+  void Scan() EXCLUDES(mu_);
+
+  const DiskPagesOptions options_;
+  Clock& clock_;
+
+  mutable Mutex mu_;
+  CondVar work_;  // there is something to do
+  CondVar idle_;  // there is not
+  PageIndex index_ GUARDED_BY(mu_);
+  std::deque<Waiting> queue_ GUARDED_BY(mu_);
+  // What is in the queue or being written.
+  std::unordered_set<PageFileName, NameHasher> pending_ GUARDED_BY(mu_);
+  uint64_t queued_bytes_ GUARDED_BY(mu_) = 0;
+  std::vector<PageFileName> used_ GUARDED_BY(mu_);  // to be marked so on the disk
+  bool is_working_ GUARDED_BY(mu_) = false;
+  bool wants_scan_ GUARDED_BY(mu_) = false;
+  bool is_ending_ GUARDED_BY(mu_) = false;
+  int64_t next_scan_ns_ GUARDED_BY(mu_) = 0;  // not before
+  DiskPagesCounts counts_ GUARDED_BY(mu_);
+  std::thread thread_;
+};
+
+}  // namespace aster::disk

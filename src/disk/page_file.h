@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// A file with the rows of one page of positions, in a range of layers: a parcel (kv/parcel.h) that
+// may leave out streams. It appears under its name when it is whole. Nothing in it is believed:
+// its header must say what its name says, and every block carries a checksum. Must not know who
+// wants the rows, nor the other files of its folder.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/function_ref.h"
+#include "base/result.h"
+#include "disk/input_file.h"
+#include "disk/page_file_name.h"
+#include "kv/parcel.h"
+
+namespace aster::disk {
+
+// What a file is worth: of what can be computed again, a power cut may take some.
+enum class Durability : uint8_t { kSurvivesCrash, kSurvivesPowerCut };
+
+PageFileName NameOf(const kv::ParcelHeader& header);
+
+// The blocks ascend by layer, then by stream. The header's block count is set here. Returns the
+// file's size.
+Result<uint64_t> WritePageFile(const std::string& folder, kv::ParcelHeader header,
+                               std::span<const kv::Block> blocks, Durability durability);
+
+// An open page file. Not for concurrent use.
+class PageFile {
+ public:
+  // NotFound where it is not there; DataLoss where it is damaged, or another file of that name.
+  static Result<PageFile> Open(const std::string& folder, const PageFileName& name);
+  // One that is part of another file, which outlives it.
+  static Result<PageFile> OpenWithin(const InputFile& file, uint64_t offset, uint64_t bytes,
+                                     const PageFileName& name);
+
+  const kv::ParcelHeader& header() const { return header_; }
+  uint64_t size_bytes() const { return end_ - begin_; }
+
+  // Reads blocks, in their order: only the rows of those that are wanted, checked. The rows are in
+  // memory until `visit` returns. DataLoss names the byte.
+  using Wanted = FunctionRef<bool(uint32_t layer, uint32_t stream)>;
+  using Visit = FunctionRef<Status(const kv::Block&)>;
+  Status Read(Wanted wanted, Visit visit);
+  // All of it, as it is. Whoever takes it has to check it.
+  Result<std::vector<uint8_t>> ReadAll() const;
+
+ private:
+  PageFile(std::shared_ptr<const InputFile> file, uint64_t begin, uint64_t end)
+      : file_(std::move(file)), begin_(begin), end_(end) {}
+
+  Status ReadHeader(const PageFileName& name);
+
+  std::shared_ptr<const InputFile> file_;
+  uint64_t begin_;  // in the file
+  uint64_t end_;
+  kv::ParcelHeader header_;
+  uint64_t blocks_begin_ = 0;    // in the file
+  std::vector<uint8_t> buffer_;  // a block and the next one's head
+};
+
+}  // namespace aster::disk

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "disk/page_file_name.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+
+namespace aster::disk {
+namespace {
+
+constexpr std::string_view kEnding = ".rows";
+constexpr size_t kHexDigits = 32;
+
+template <typename T>
+bool ParseNumber(std::string_view text, int base, T& value) {
+  const auto [end, error] = std::from_chars(text.begin(), text.end(), value, base);
+  return error == std::errc() && end == text.end();
+}
+
+}  // namespace
+
+std::optional<Hash128> ParseHash(std::string_view hex) {
+  Hash128 hash;
+  if (hex.size() != kHexDigits || !ParseNumber(hex.substr(0, kHexDigits / 2), 16, hash.high) ||
+      !ParseNumber(hex.substr(kHexDigits / 2), 16, hash.low)) {
+    return std::nullopt;
+  }
+  return hash;
+}
+
+std::string PageFileName::ToText() const {
+  return fmt::format("{}-{}-{}-{}-{}-{}{}", prefix_at_end.ToHex(), prefix_at_begin.ToHex(), begin,
+                     end, layers.begin, layers.end, kEnding);
+}
+
+std::optional<PageFileName> PageFileName::Parse(std::string_view text) {
+  const std::string_view whole = text;
+  if (!text.ends_with(kEnding)) return std::nullopt;
+  text.remove_suffix(kEnding.size());
+  std::array<std::string_view, 6> parts;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const size_t dash = i + 1 < parts.size() ? text.find('-') : text.size();
+    if (dash == std::string_view::npos) return std::nullopt;
+    parts[i] = text.substr(0, dash);
+    text.remove_prefix(std::min(dash + 1, text.size()));
+  }
+  const auto at_end = ParseHash(parts[0]);
+  const auto at_begin = ParseHash(parts[1]);
+  if (!at_end || !at_begin) return std::nullopt;
+  PageFileName name{.prefix_at_end = *at_end, .prefix_at_begin = *at_begin, .layers = {}};
+  if (!ParseNumber(parts[2], 10, name.begin) || !ParseNumber(parts[3], 10, name.end) ||
+      !ParseNumber(parts[4], 10, name.layers.begin) ||
+      !ParseNumber(parts[5], 10, name.layers.end)) {
+    return std::nullopt;
+  }
+  // One file has one name: no leading zeros, no capitals.
+  const bool makes_sense =
+      name.begin < name.end && name.end <= kv::kMaxPositions && name.layers.begin < name.layers.end;
+  if (!makes_sense || name.ToText() != whole) return std::nullopt;
+  return name;
+}
+
+}  // namespace aster::disk
