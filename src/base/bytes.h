@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -97,6 +98,8 @@ class ByteWriter {
 
   size_t size() const { return buffer_.size(); }
   Bytes bytes() const { return buffer_; }
+  // The buffer itself.
+  std::vector<uint8_t> Release() && { return std::move(buffer_); }
 
  private:
   // vector::insert would do, but g++ 12 warns of overflows in it that are none.

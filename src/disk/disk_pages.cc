@@ -258,8 +258,7 @@ void DiskPages::Write(const Waiting& waiting) {
     return;
   }
   MakeRoom(bytes);
-  const Result<uint64_t> written =
-      WritePageFile(options_.folder, waiting.header, blocks, Durability::kSurvivesCrash);
+  const Result<uint64_t> written = WritePageFile(options_.folder, waiting.header, blocks);
   MutexLock lock(mu_);
   if (!written.ok()) {
     ++counts_.failed_files;

@@ -25,8 +25,7 @@ PageFileName NameOf(const kv::ParcelHeader& header) {
           .layers = header.layers};
 }
 
-Result<uint64_t> WritePageFile(const std::string& folder, kv::ParcelHeader header,
-                               std::span<const kv::Block> blocks, Durability durability) {
+std::vector<uint8_t> MakePageFile(kv::ParcelHeader header, std::span<const kv::Block> blocks) {
   header.block_count = static_cast<uint32_t>(blocks.size());
   ByteWriter out;
   kv::WriteHeader(header, out);
@@ -34,10 +33,16 @@ Result<uint64_t> WritePageFile(const std::string& folder, kv::ParcelHeader heade
     kv::WriteBlockHead(block, header.prefix_at_end, out);
     out.WriteBytes(block.rows);
   }
+  return std::move(out).Release();
+}
+
+Result<uint64_t> WritePageFile(const std::string& folder, const kv::ParcelHeader& header,
+                               std::span<const kv::Block> blocks) {
+  const std::vector<uint8_t> bytes = MakePageFile(header, blocks);
   AtomicFile file = TRY(AtomicFile::Create(folder + "/" + NameOf(header).ToText(), kOwnerOnly));
-  TRY(file.Write(out.bytes()));
-  TRY(durability == Durability::kSurvivesPowerCut ? file.Commit() : file.CommitUnsynced());
-  return out.size();
+  TRY(file.Write(bytes));
+  TRY(file.CommitUnsynced());
+  return bytes.size();
 }
 
 Result<PageFile> PageFile::Open(const std::string& folder, const PageFileName& name) {

@@ -22,15 +22,15 @@
 
 namespace aster::disk {
 
-// What a file is worth: of what can be computed again, a power cut may take some.
-enum class Durability : uint8_t { kSurvivesCrash, kSurvivesPowerCut };
-
 PageFileName NameOf(const kv::ParcelHeader& header);
 
-// The blocks ascend by layer, then by stream. The header's block count is set here. Returns the
-// file's size.
-Result<uint64_t> WritePageFile(const std::string& folder, kv::ParcelHeader header,
-                               std::span<const kv::Block> blocks, Durability durability);
+// The bytes of a page file. The blocks ascend by layer, then by stream. The header's block count is
+// set here.
+std::vector<uint8_t> MakePageFile(kv::ParcelHeader header, std::span<const kv::Block> blocks);
+// Returns the file's size. Survives the end of the process at once, a power cut a little later:
+// then it may be damaged.
+Result<uint64_t> WritePageFile(const std::string& folder, const kv::ParcelHeader& header,
+                               std::span<const kv::Block> blocks);
 
 // An open page file. Not for concurrent use.
 class PageFile {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "kv/prefix_hash.h"
 
@@ -178,7 +179,7 @@ Result<std::vector<uint8_t>> CutParcel(Bytes parcel, LayerRange layers) {
   ByteWriter out;
   WriteHeader(header, out);
   out.WriteBytes(blocks.bytes());
-  return std::vector<uint8_t>(out.bytes().begin(), out.bytes().end());
+  return std::move(out).Release();
 }
 
 Status ParcelStream::Take(Bytes piece, Sink sink) {

@@ -1,0 +1,301 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "disk/session_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "disk/page_folder.h"
+
+namespace aster::disk {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kEnding = ".session";
+constexpr size_t kMaxNameBytes = 200;
+constexpr int64_t kLockPatienceNs = 60 * kNsPerSecond;
+constexpr int64_t kLockPollNs = 20 * kNsPerMs;
+
+// Conversations are nobody else's business.
+Status MakePrivateFolder(const std::string& path) {
+  TRY(MakeDirectories(path));
+  if (chmod(path.c_str(), 0700) != 0) return SystemError(errno, path);
+  return Ok();
+}
+
+// Everything that was written in this folder's file system is on the disk.
+void SyncFileSystem(const std::string& folder) {
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  syncfs(descriptor);
+  close(descriptor);
+}
+
+uint64_t SizeOf(const std::string& path) {
+  std::error_code error;
+  const uint64_t bytes = fs::file_size(path, error);
+  return error ? 0 : bytes;
+}
+
+bool Precedes(const kv::Block& a, const kv::Block& b) {
+  return std::tuple(a.layer, a.stream) < std::tuple(b.layer, b.stream);
+}
+
+// Which sessions name a page.
+using Uses = std::unordered_map<PageFileName, uint32_t, NameHasher>;
+
+}  // namespace
+
+Result<std::string> SessionFolder::DefaultFolder() { return TRY(DataDirectory()) + "/sessions"; }
+
+Result<std::string> SessionFolder::PathOf(std::string_view name_or_path) const {
+  if (name_or_path.find('/') != std::string_view::npos) return std::string(name_or_path);
+  const bool is_plain = std::ranges::all_of(
+      name_or_path, [](char c) { return static_cast<unsigned char>(c) >= ' ' && c != '\x7f'; });
+  if (name_or_path.empty() || name_or_path.size() > kMaxNameBytes || name_or_path[0] == '.' ||
+      name_or_path[0] == '-' || !is_plain) {
+    return InvalidArgument(
+        fmt::format("a session cannot have that name: give one of 1 to {} printable characters "
+                    "that does not begin with a dot or a dash, or a path with a slash in it",
+                    kMaxNameBytes));
+  }
+  return fmt::format("{}/{}{}", folder_, name_or_path, kEnding);
+}
+
+Result<FileLock> SessionFolder::Lock() {
+  const int64_t deadline_ns = clock_.NowNs() + kLockPatienceNs;
+  for (;;) {
+    Result<FileLock> lock = FileLock::TryAcquire(folder_ + "/.lock", 0600);
+    if (lock.ok() || lock.error().code() != Code::kUnavailable) return lock;
+    if (clock_.NowNs() >= deadline_ns) return lock;
+    clock_.SleepFor(kLockPollNs);
+  }
+}
+
+Status SessionFolder::Save(std::string_view name_or_path, const Session& session,
+                           const kv::Layout& layout, RowsSource rows) {
+  const std::string path = TRY(PathOf(name_or_path));
+  if (name_or_path.find('/') != std::string_view::npos) {
+    SessionWriter writer = TRY(SessionWriter::Create(path));
+    TRY(writer.Begin(session));
+    TRY(CutIntoPages(layout, session.tokens, rows,
+                     [&](const kv::ParcelHeader& header, std::span<const kv::Block> blocks) {
+                       return writer.AddPageFile(NameOf(header), MakePageFile(header, blocks));
+                     }));
+    return writer.Commit();
+  }
+  TRY(MakePrivateFolder(folder_));
+  TRY(MakeDirectories(PagesFolder()));
+  const FileLock lock = TRY(Lock());
+  std::vector<SessionPage> pages;
+  TRY(CutIntoPages(
+      layout, session.tokens, rows,
+      [&](const kv::ParcelHeader& header, std::span<const kv::Block> blocks) -> Status {
+        pages.push_back(TRY(KeepPage(header, blocks)));
+        return Ok();
+      }));
+  return Finish(path, session, pages);
+}
+
+// The pages are there; so the session can be.
+Status SessionFolder::Finish(const std::string& path, const Session& session,
+                             std::span<const SessionPage> pages) {
+  SyncFileSystem(PagesFolder());
+  SessionWriter writer = TRY(SessionWriter::Create(path));
+  TRY(writer.Begin(session));
+  for (const SessionPage& page : pages) TRY(writer.AddPage(page));
+  TRY(writer.Commit());
+  // Of what had the name before.
+  RemoveUnused();
+  return Ok();
+}
+
+// A page that is there stays, if it is whole. It may lack streams that had slid out of a window, or
+// have some that are out of this one's.
+Result<SessionPage> SessionFolder::KeepPage(const kv::ParcelHeader& header,
+                                            std::span<const kv::Block> blocks) {
+  const PageFileName name = NameOf(header);
+  std::vector<kv::Block> all(blocks.begin(), blocks.end());
+  std::vector<std::vector<uint8_t>> rows;
+  if (auto file = PageFile::Open(PagesFolder(), name); file.ok()) {
+    std::vector<kv::Block> there;
+    const Status read = file->Read([](uint32_t, uint32_t) { return true; },
+                                   [&](const kv::Block& block) {
+                                     rows.emplace_back(block.rows.begin(), block.rows.end());
+                                     there.push_back(block);
+                                     return Ok();
+                                   });
+    for (size_t i = 0; i < there.size(); ++i) there[i].rows = rows[i];
+    const auto is_there = [&](const kv::Block& block) {
+      return std::ranges::any_of(there, [&](const kv::Block& other) {
+        return other.layer == block.layer && other.stream == block.stream;
+      });
+    };
+    if (read.ok() && std::ranges::all_of(blocks, is_there)) {
+      return SessionPage{.name = name, .bytes = file->size_bytes()};
+    }
+    std::erase_if(all, is_there);
+    all.insert(all.end(), there.begin(), there.end());
+    std::ranges::sort(all, Precedes);
+  }
+  return SessionPage{.name = name, .bytes = TRY(WritePageFile(PagesFolder(), header, all))};
+}
+
+Result<OpenSession> SessionFolder::Open(std::string_view name_or_path) const {
+  OpenSession open;
+  open.path = TRY(PathOf(name_or_path));
+  auto file = InputFile::Open(open.path);
+  if (!file.ok() && file.error().code() == Code::kNotFound) {
+    return NotFound(
+        fmt::format("{}: there is no such session; `aster session list` shows those "
+                    "that there are",
+                    open.path));
+  }
+  open.file = std::make_shared<InputFile>(TRY(std::move(file)));
+  ReadSession read = TRY(ReadSessionFile(*open.file));
+  open.session = std::move(read.session);
+  open.damage = std::move(read.damage);
+  return open;
+}
+
+Result<PageFile> SessionFolder::OpenPage(const OpenSession& open, const SessionPage& page) const {
+  if (page.offset == 0) return PageFile::Open(PagesFolder(), page.name);
+  return PageFile::OpenWithin(*open.file, page.offset, page.bytes, page.name);
+}
+
+Status SessionFolder::LoadRows(const OpenSession& open, const kv::Layout& layout,
+                               ParcelTaker take) const {
+  return PutTogether(
+      layout, open.session.tokens, open.session.pages,
+      [&](const SessionPage& page) { return OpenPage(open, page); }, take);
+}
+
+Result<std::vector<ListedSession>> SessionFolder::List() const {
+  std::vector<ListedSession> sessions;
+  std::error_code error;
+  for (const auto& item : fs::directory_iterator(folder_, error)) {
+    const std::string file_name = item.path().filename().string();
+    if (!file_name.ends_with(kEnding) || file_name.starts_with('.')) continue;
+    ListedSession& listed = sessions.emplace_back();
+    listed.name = file_name.substr(0, file_name.size() - kEnding.size());
+    listed.path = item.path().string();
+    auto open = Open(listed.name);
+    if (open.ok()) {
+      listed.session = std::move(open->session);
+      listed.damage = std::move(open->damage);
+    } else {
+      listed.error = std::move(open).error();
+    }
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    return SystemError(error.value(), folder_);
+  }
+  std::ranges::sort(sessions, {}, &ListedSession::name);
+  Uses uses;
+  for (const ListedSession& listed : sessions) {
+    for (const SessionPage& page : listed.session.pages) uses[page.name] += page.offset == 0;
+  }
+  for (ListedSession& listed : sessions) {
+    listed.own_bytes = SizeOf(listed.path);
+    for (const SessionPage& page : listed.session.pages) {
+      if (page.offset != 0) continue;
+      (uses[page.name] > 1 ? listed.shared_bytes : listed.own_bytes) += page.bytes;
+    }
+  }
+  return sessions;
+}
+
+// Removes pages that no session names. Where a session cannot be read to its end nobody knows what
+// it names; then all stay.
+uint64_t SessionFolder::RemoveUnused() {
+  const auto sessions = List();
+  const auto files = ListPageFiles(PagesFolder());
+  if (!sessions.ok() || !files.ok()) return 0;
+  Uses uses;
+  for (const ListedSession& listed : *sessions) {
+    if (listed.error || listed.damage) return 0;
+    for (const SessionPage& page : listed.session.pages) uses[page.name] += page.offset == 0;
+  }
+  uint64_t bytes = 0;
+  for (const IndexedFile& file : *files) {
+    const auto used = uses.find(file.name);
+    if (used != uses.end() && used->second > 0) continue;
+    if (RemovePageFile(PagesFolder(), file.name)) bytes += file.bytes;
+  }
+  RemoveLeftovers(PagesFolder(), clock_.WallNs());
+  RemoveLeftovers(folder_, clock_.WallNs());
+  return bytes;
+}
+
+Result<uint64_t> SessionFolder::Remove(std::string_view name) {
+  if (name.find('/') != std::string_view::npos) {
+    return InvalidArgument("a session's name is needed; remove files elsewhere as any file");
+  }
+  const std::string path = TRY(PathOf(name));
+  if (!fs::exists(path)) {
+    return NotFound(fmt::format(
+        "{}: there is no such session; `aster session list` shows those that there are", path));
+  }
+  const FileLock lock = TRY(Lock());
+  const uint64_t bytes = SizeOf(path);
+  if (unlink(path.c_str()) != 0) return SystemError(errno, path);
+  return bytes + RemoveUnused();
+}
+
+Status SessionFolder::Export(std::string_view name, const std::string& path) const {
+  const OpenSession open = TRY(Open(name));
+  if (open.damage) return *open.damage;
+  SessionWriter writer = TRY(SessionWriter::Create(path));
+  TRY(writer.Begin(open.session));
+  for (const SessionPage& page : open.session.pages) {
+    PageFile file = TRY(OpenPage(open, page));
+    // What is damaged is not passed on.
+    TRY(file.Read([](uint32_t, uint32_t) { return true; }, [](const kv::Block&) { return Ok(); }));
+    TRY(writer.AddPageFile(page.name, TRY(file.ReadAll())));
+  }
+  return writer.Commit();
+}
+
+Status SessionFolder::Import(const std::string& path, std::string_view name) {
+  if (name.find('/') != std::string_view::npos) {
+    return InvalidArgument("a name without a slash is needed for a session in the folder");
+  }
+  const std::string into = TRY(PathOf(name));
+  OpenSession open;
+  open.path = path;
+  open.file = std::make_shared<InputFile>(TRY(InputFile::Open(path)));
+  ReadSession read = TRY(ReadSessionFile(*open.file));
+  if (read.damage) return *read.damage;
+  open.session = std::move(read.session);
+  TRY(MakePrivateFolder(folder_));
+  TRY(MakeDirectories(PagesFolder()));
+  const FileLock lock = TRY(Lock());
+  std::vector<SessionPage> pages;
+  for (const SessionPage& page : open.session.pages) {
+    PageFile file = TRY(OpenPage(open, page));
+    std::vector<std::vector<uint8_t>> rows;
+    std::vector<kv::Block> blocks;
+    TRY(file.Read([](uint32_t, uint32_t) { return true; },
+                  [&](const kv::Block& block) {
+                    rows.emplace_back(block.rows.begin(), block.rows.end());
+                    blocks.push_back(block);
+                    return Ok();
+                  }));
+    for (size_t i = 0; i < blocks.size(); ++i) blocks[i].rows = rows[i];
+    pages.push_back(TRY(KeepPage(file.header(), blocks)));
+  }
+  return Finish(into, open.session, pages);
+}
+
+}  // namespace aster::disk

@@ -1,0 +1,280 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "disk/session_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "kv/prefix_hash.h"
+
+namespace aster::disk {
+namespace {
+
+// Gathers the blocks of a page until those of the next one begin.
+class PageCutter {
+ public:
+  PageCutter(const kv::Layout& layout, std::span<const int32_t> tokens, PageTaker take)
+      : layout_(layout), history_(layout.digest()), take_(take) {
+    history_.Append(tokens);
+  }
+
+  Status Add(const kv::ParcelHeader& parcel, const kv::Block& block) {
+    const uint32_t index = TRY(IndexOf(parcel, block));
+    const uint32_t page_positions = layout_.page_positions();
+    const uint32_t begin = std::max(parcel.begin, index * page_positions);
+    const uint32_t end = std::min(parcel.end, (index + 1) * page_positions);
+    const bool is_same =
+        page_ && page_->layers == parcel.layers && page_->begin == begin && page_->end == end;
+    if (!is_same) {
+      TRY(Finish());
+      const std::span<const int32_t> tokens = history_.tokens().subspan(begin, end - begin);
+      page_ = kv::ParcelHeader{.digest = parcel.digest,
+                               .layers = parcel.layers,
+                               .begin = begin,
+                               .end = end,
+                               .block_count = 0,
+                               .prefix_at_begin = history_.HashAt(begin),
+                               .prefix_at_end = history_.HashAt(end),
+                               .description = parcel.description,
+                               .tokens = {tokens.begin(), tokens.end()}};
+    }
+    rows_.emplace_back(block.rows.begin(), block.rows.end());
+    blocks_.push_back(block);
+    return Ok();
+  }
+
+  // The last page.
+  Status Finish() {
+    if (!page_) return Ok();
+    for (size_t i = 0; i < blocks_.size(); ++i) blocks_[i].rows = rows_[i];
+    TRY(take_(*page_, blocks_));
+    page_.reset();
+    blocks_.clear();
+    rows_.clear();
+    return Ok();
+  }
+
+ private:
+  // Of the block's page.
+  Result<uint32_t> IndexOf(const kv::ParcelHeader& parcel, const kv::Block& block) const {
+    if (parcel.digest != layout_.digest()) {
+      return FailedPrecondition(
+          fmt::format("these rows are of another model or layout: {}", parcel.description));
+    }
+    if (parcel.end > history_.length() || history_.HashAt(parcel.end) != parcel.prefix_at_end) {
+      return FailedPrecondition("these rows are of another text");
+    }
+    if (!layout_.all_layers().Contains({block.layer, block.layer + 1}) ||
+        block.stream >= layout_.streams(block.layer).size()) {
+      return DataLoss(fmt::format("rows of layer {}, stream {}", block.layer, block.stream));
+    }
+    const kv::PageCodec& codec = *layout_.streams(block.layer)[block.stream].codec;
+    const uint32_t index = block.first_row / codec.page_rows();
+    const uint32_t offset = block.first_row % codec.page_rows();
+    if (block.row_bytes != codec.row_bytes() || block.row_count == 0 ||
+        block.row_count > codec.page_rows() - offset ||
+        uint64_t{index} * layout_.page_positions() >= parcel.end) {
+      return DataLoss("rows that are not of one page");
+    }
+    return index;
+  }
+
+  const kv::Layout& layout_;
+  kv::TokenHistory history_;
+  PageTaker take_;
+  std::optional<kv::ParcelHeader> page_;
+  std::vector<kv::Block> blocks_;
+  std::vector<std::vector<uint8_t>> rows_;  // of the blocks
+};
+
+// Page files of the same layers, in the order of their positions.
+class PageChain {
+ public:
+  PageChain(const kv::Layout& layout, const kv::TokenHistory& history, PageOpener open,
+            ParcelTaker take)
+      : layout_(layout), history_(history), open_(open), take_(take) {}
+
+  Status Take(std::span<const SessionPage> pages) {
+    const size_t chained = CountChained(pages);
+    Status missing = Ok();
+    if (chained < pages.size()) {
+      missing = DataLoss(
+          fmt::format("the rows from position {} on, layers {} to {}, are not of this text",
+                      pages[chained].name.begin, pages[chained].name.layers.begin,
+                      pages[chained].name.layers.end - 1));
+    }
+    pages = pages.first(chained);
+    if (pages.empty()) return missing;
+    TRY(HasWindows(pages.front().name.layers) ? TakeTogether(pages) : TakeOneByOne(pages));
+    return missing;
+  }
+
+ private:
+  // From the beginning, each where the one before ends, and all of the history.
+  size_t CountChained(std::span<const SessionPage> pages) const {
+    uint32_t end = 0;
+    for (size_t i = 0; i < pages.size(); ++i) {
+      const PageFileName& name = pages[i].name;
+      if (name.begin != end || name.end > history_.length() ||
+          history_.HashAt(name.begin) != name.prefix_at_begin ||
+          history_.HashAt(name.end) != name.prefix_at_end) {
+        return i;
+      }
+      end = name.end;
+    }
+    return pages.size();
+  }
+
+  bool HasWindows(kv::LayerRange layers) const {
+    for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
+      for (const kv::Stream& stream : layout_.streams(layer)) {
+        if (stream.window > 0) return true;
+      }
+    }
+    return false;
+  }
+
+  // Where nothing slides out of a window, every page file is a parcel.
+  Status TakeOneByOne(std::span<const SessionPage> pages) {
+    for (const SessionPage& page : pages) {
+      const std::string where = fmt::format("rows from position {}", page.name.begin);
+      const PageFile file = TRY(open_(page).In(where));
+      TRY(take_(TRY(file.ReadAll().In(where))).In(where));
+    }
+    return Ok();
+  }
+
+  // One parcel of everything that a computation at the end reads.
+  Status TakeTogether(std::span<const SessionPage> pages) {
+    Status damage = Ok();
+    while (!pages.empty()) {
+      size_t read_count = 0;
+      Status read = ReadNeeded(pages, read_count);
+      if (read.ok()) {
+        Status taken = TakeNeeded(pages.front().name.layers, pages.back().name.end);
+        return damage.ok() ? taken : damage;
+      }
+      // What precedes the damage may be enough for a shorter history.
+      if (damage.ok()) damage = std::move(read);
+      pages = pages.first(read_count);
+    }
+    return damage;
+  }
+
+  struct Rows {
+    uint32_t first_row = 0;
+    std::vector<uint8_t> bytes;
+  };
+  using Place = std::tuple<uint32_t, uint32_t, uint32_t>;  // page index, layer, stream
+
+  // The rows that are needed at the end of the last one of these files. On an error, `read_count`
+  // files were whole and had what was needed of them.
+  Status ReadNeeded(std::span<const SessionPage> pages, size_t& read_count) {
+    needed_.clear();
+    const uint32_t end = pages.back().name.end;
+    for (const SessionPage& page : pages) {
+      const std::string where = fmt::format("rows from position {}", page.name.begin);
+      const uint32_t index = page.name.begin / layout_.page_positions();
+      const auto wanted = [&](uint32_t layer, uint32_t stream) {
+        return page.name.layers.Contains({layer, layer + 1}) &&
+               stream < layout_.streams(layer).size() &&
+               layout_.streams(layer)[stream].Needs(index, end);
+      };
+      PageFile file = TRY(open_(page).In(where));
+      TRY(file.Read(wanted,
+                    [&](const kv::Block& block) {
+                      Rows& rows = needed_
+                                       .try_emplace({index, block.layer, block.stream},
+                                                    Rows{block.first_row, {}})
+                                       .first->second;
+                      rows.bytes.insert(rows.bytes.end(), block.rows.begin(), block.rows.end());
+                      return Ok();
+                    })
+              .In(where));
+      ++read_count;
+    }
+    return Ok();
+  }
+
+  // Whether they are all that is needed is for whoever takes the parcel to say.
+  Status TakeNeeded(kv::LayerRange layers, uint32_t end) {
+    const std::span<const int32_t> tokens = history_.tokens().first(end);
+    const kv::ParcelHeader header = {
+        .digest = layout_.digest(),
+        .layers = layers,
+        .begin = 0,
+        .end = end,
+        .block_count = static_cast<uint32_t>(needed_.size()),
+        .prefix_at_begin = layout_.digest(),
+        .prefix_at_end = history_.HashAt(end),
+        .description = layout_.Describe(layers).substr(0, kv::kMaxDescriptionBytes),
+        .tokens = {tokens.begin(), tokens.end()}};
+    ByteWriter out;
+    kv::WriteHeader(header, out);
+    for (const auto& [place, rows] : needed_) {
+      const auto& [index, layer, stream] = place;
+      const size_t row_bytes = layout_.streams(layer)[stream].codec->row_bytes();
+      const kv::Block block = {.layer = layer,
+                               .stream = stream,
+                               .first_row = rows.first_row,
+                               .row_count = static_cast<uint32_t>(rows.bytes.size() / row_bytes),
+                               .row_bytes = static_cast<uint32_t>(row_bytes),
+                               .rows = rows.bytes};
+      kv::WriteBlockHead(block, header.prefix_at_end, out);
+      out.WriteBytes(block.rows);
+    }
+    needed_.clear();
+    return take_(out.bytes());
+  }
+
+  const kv::Layout& layout_;
+  const kv::TokenHistory& history_;
+  PageOpener open_;
+  ParcelTaker take_;
+  std::map<Place, Rows> needed_;
+};
+
+}  // namespace
+
+Status CutIntoPages(const kv::Layout& layout, std::span<const int32_t> tokens, RowsSource source,
+                    PageTaker take) {
+  PageCutter cutter(layout, tokens, take);
+  kv::ParcelStream stream;
+  TRY(source([&](Bytes piece) {
+    return stream.Take(piece, [&](const kv::ParcelHeader& parcel, const kv::Block& block) {
+      return cutter.Add(parcel, block);
+    });
+  }));
+  TRY(stream.Finish());
+  return cutter.Finish();
+}
+
+Status PutTogether(const kv::Layout& layout, std::span<const int32_t> tokens,
+                   std::span<const SessionPage> pages, PageOpener open, ParcelTaker take) {
+  kv::TokenHistory history(layout.digest());
+  history.Append(tokens);
+  std::map<std::tuple<uint32_t, uint32_t>, std::vector<SessionPage>> by_layers;
+  for (const SessionPage& page : pages) {
+    const kv::LayerRange layers = page.name.layers;
+    if (!layout.all_layers().Contains(layers)) {
+      return DataLoss(fmt::format("rows of layers {} to {}, and the model has {}", layers.begin,
+                                  layers.end - 1, layout.layer_count()));
+    }
+    by_layers[{layers.begin, layers.end}].push_back(page);
+  }
+  Status first_error = Ok();
+  for (auto& [layers, chain] : by_layers) {
+    std::ranges::stable_sort(chain, {}, [](const SessionPage& page) { return page.name.begin; });
+    Status taken = PageChain(layout, history, open, take).Take(chain);
+    if (first_error.ok()) first_error = std::move(taken);
+  }
+  return first_error;
+}
+
+}  // namespace aster::disk
