@@ -25,7 +25,7 @@ namespace {
 
 struct Options {
   std::string path;
-  std::string preset = "tiny";
+  std::string preset;
   std::string type = "Q8_0";
   std::string name;
   uint64_t seed = 1;
@@ -34,6 +34,9 @@ struct Options {
 
   // Where given, they replace the preset's.
   std::optional<std::string> arch;
+  std::vector<std::string> overrides;
+  bool no_next = false;
+  bool plain_rows = false;
   bool tied = false;
   bool untied = false;
   std::optional<uint32_t> layers, embedding, heads, kv_heads, head_dim, feed_forward, vocab,
@@ -47,21 +50,9 @@ void Replace(T& value, const std::optional<T>& replacement) {
   if (replacement) value = *replacement;
 }
 
-Result<model::Shape> ShapeOf(const Options& options) {
-  model::Shape shape = TRY(model::ShapeOfPreset(options.preset));
-  if (options.arch) shape.arch = TRY(model::ParseArch(*options.arch));
-  Replace(shape.layer_count, options.layers);
-  Replace(shape.embedding, options.embedding);
-  Replace(shape.head_count, options.heads);
-  Replace(shape.kv_head_count, options.kv_heads);
-  Replace(shape.head_dim, options.head_dim);
-  Replace(shape.feed_forward, options.feed_forward);
-  Replace(shape.vocab_size, options.vocab);
-  Replace(shape.context_length, options.context);
-  if (options.tied || options.untied) shape.tied_head = options.tied;
-  Replace(shape.rope.base, options.rope_base);
-  shape.rope.dimensions = shape.head_dim;
-  const bool has_experts = shape.arch == model::Arch::kQwen3Moe;
+// What only some architectures have.
+Status ReplaceExperts(const Options& options, model::Shape& shape) {
+  const bool has_experts = shape.arch == model::Arch::kQwen3Moe || shape.is_latent();
   if (!has_experts) shape.experts = {};
   if (has_experts && shape.experts.count == 0) {
     shape.experts = {.count = 8, .used = 2, .feed_forward = shape.feed_forward};
@@ -73,6 +64,53 @@ Result<model::Shape> ShapeOf(const Options& options) {
   } else if (options.experts || options.experts_used || options.expert_feed_forward) {
     return InvalidArgument(
         fmt::format("architecture {} has no experts; use --arch qwen3moe", ArchName(shape.arch)));
+  }
+  return Ok();
+}
+
+// The numbers of a DeepSeek V4 that follow from others.
+void FollowLatent(const Options& options, model::Shape& shape) {
+  // Layers beyond those of the preset go on as the last two.
+  std::vector<uint32_t>& ratios = shape.latent.ratios;
+  while (ratios.size() < shape.layer_count) ratios.push_back(ratios[ratios.size() - 2]);
+  ratios.resize(shape.layer_count);
+  shape.experts.hash_layers = std::min(shape.experts.hash_layers, shape.layer_count);
+  if (options.no_next) shape.next_layers = 0;
+  shape.latent.rounded_rows = !options.plain_rows;
+}
+
+// The preset, or the one that shows the architecture where only that is given.
+std::string PresetOf(const Options& options) {
+  if (!options.preset.empty()) return options.preset;
+  return options.arch == ArchName(model::Arch::kDeepSeek4) ? "flash-shape-tiny" : "tiny";
+}
+
+Result<model::Shape> ShapeOf(const Options& options) {
+  model::Shape shape = TRY(model::ShapeOfPreset(PresetOf(options)));
+  if (options.arch) {
+    const model::Arch arch = TRY(model::ParseArch(*options.arch));
+    if (shape.is_latent() != (arch == model::Arch::kDeepSeek4)) {
+      return InvalidArgument(
+          fmt::format("preset {} is of architecture {}, which has little in common with {}",
+                      PresetOf(options), ArchName(shape.arch), *options.arch));
+    }
+    shape.arch = arch;
+  }
+  Replace(shape.layer_count, options.layers);
+  Replace(shape.embedding, options.embedding);
+  Replace(shape.head_count, options.heads);
+  Replace(shape.kv_head_count, options.kv_heads);
+  Replace(shape.head_dim, options.head_dim);
+  Replace(shape.feed_forward, options.feed_forward);
+  Replace(shape.vocab_size, options.vocab);
+  Replace(shape.context_length, options.context);
+  if (options.tied || options.untied) shape.tied_head = options.tied;
+  Replace(shape.rope.base, options.rope_base);
+  TRY(ReplaceExperts(options, shape));
+  if (shape.is_latent()) {
+    FollowLatent(options, shape);
+  } else {
+    shape.rope.dimensions = shape.head_dim;
   }
   if (shape.arch != model::Arch::kLlama) shape.rope_factors = false;
   TRY(model::CheckShape(shape));
@@ -108,6 +146,10 @@ gguf::TensorType TypeOf(const model::TensorSpec& spec, const quant::TypeRules& r
     tensor.dims[i] = spec.dims[i];
     tensor.element_count *= spec.dims[i];
   }
+  // As published files have it: what chooses or mixes has 16 bits.
+  if (spec.is_fine) {
+    return rules.recipe->name == "F32" ? gguf::TensorType::kF32 : gguf::TensorType::kF16;
+  }
   if (!spec.is_matrix) return gguf::TensorType::kF32;
   return quant::ChooseType(rules, traits, tensor).type;
 }
@@ -132,10 +174,12 @@ Result<ExitStatus> Synth(const Options& options, Console& console) {
   const model::Shape shape = TRY(ShapeOf(options));
   quant::TypeRules rules;
   rules.recipe = TRY(RecipeNamed(options.type));
+  for (const std::string& text : options.overrides)
+    rules.overrides.push_back(TRY(quant::TypeOverride::Parse(text)));
   const quant::ModelTraits traits = TraitsOf(shape);
   const model::SynthOptions synth{
       .shape = shape,
-      .name = options.name.empty() ? "synthetic " + options.preset : options.name,
+      .name = options.name.empty() ? "synthetic " + PresetOf(options) : options.name,
       .seed = options.seed,
       .choose_type = [&](const model::TensorSpec& spec) { return TypeOf(spec, rules, traits); },
       .file_type = rules.recipe->file_type};
@@ -168,6 +212,12 @@ void DeclareShape(CLI::App& app, Options& options) {
   add("--experts", options.experts, "Experts in a layer");
   add("--experts-used", options.experts_used, "Experts used per token");
   add("--expert-ff", options.expert_feed_forward, "Width of an expert");
+  app.add_flag("--no-next", options.no_next,
+               "deepseek4: without the block that guesses the token after the next")
+      ->group(kGroup);
+  app.add_flag("--plain-rows", options.plain_rows,
+               "deepseek4: as if trained with rows of 16 bits, not of 8 and 4")
+      ->group(kGroup);
   add("--rope-base", options.rope_base, "Base of the rotary frequencies");
   CLI::Option* tied =
       app.add_flag("--tied", options.tied, "The output head is the token embedding")->group(kGroup);
@@ -188,6 +238,11 @@ Run DeclareSynth(CLI::App& app) {
   app.add_option("--preset", options->preset, "A shape by name, see below")->type_name("NAME");
   app.add_option("--type", options->type, "Type of the matrices, or a mix such as Q4_K_M")
       ->type_name("TYPE");
+  app.add_option("--tensor-type", options->overrides,
+                 "PATTERN=TYPE for tensors of certain names, such as ffn_down=Q6_K; * and ? stand "
+                 "for any characters; may be given several times, the first that matches counts")
+      ->type_name("PATTERN=TYPE")
+      ->allow_extra_args(false);
   app.add_option("--seed", options->seed, "Other weights for another seed")->type_name("N");
   app.add_option("--name", options->name, "The name in the file")->type_name("TEXT");
   app.add_option("--threads", options->threads, "Threads (all cores where not given)")

@@ -42,11 +42,7 @@ WeightCost CostOf(const model::Weights& weights, uint32_t rows) {
   const double read = 1 - std::pow(1 - used, rows);
   Sum layers;
   for (const model::LayerWeights& layer : weights.layers) {
-    for (const Matrix* matrix :
-         {&layer.query, &layer.key, &layer.value, &layer.output, &layer.dense.gate, &layer.dense.up,
-          &layer.dense.down, &layer.router}) {
-      layers.Add(*matrix);
-    }
+    for (const Matrix* matrix : layer.Matrices()) layers.Add(*matrix);
     for (const model::ExpertWeights& expert : layer.experts) {
       for (const Matrix* matrix : {&expert.gate, &expert.up, &expert.down}) {
         layers.Add(*matrix, read, used);

@@ -10,23 +10,24 @@
 
 namespace aster::model {
 
-Status FeedForward::Run(const LayerWeights& layer, compute::PreparedRows& rows, float* out) {
+Status FeedForward::Run(const LayerWeights& layer, compute::PreparedRows& rows,
+                        std::span<const int32_t> tokens, float* out) {
   if (shape_.experts.count == 0) return RunDense(layer.dense, rows, out);
-  return RunExperts(layer, rows, out);
+  return RunExperts(layer, rows, tokens, out);
 }
 
 // silu(gate) · up, left in gate_.
 void FeedForward::Swiglu(size_t row_count, size_t width) {
   float* gate = gate_.As<float>();
   const float* up = up_.As<float>();
-  constexpr float kNoLimit = std::numeric_limits<float>::infinity();
+  const float limit = shape_.experts.limit;
   // Cut by elements, not by rows: a single row is worth sharing out too.
   constexpr size_t kPiece = 256;
   const size_t count = row_count * width;
   context_.pool.ParallelFor((count + kPiece - 1) / kPiece, [&](size_t begin, size_t end, size_t) {
     const size_t first = begin * kPiece;
     const size_t last = std::min(end * kPiece, count);
-    context_.ops().swiglu(gate + first, up + first, last - first, kNoLimit, gate + first);
+    context_.ops().swiglu(gate + first, up + first, last - first, limit, gate + first);
   });
 }
 
@@ -43,16 +44,32 @@ Status FeedForward::RunDense(const ExpertWeights& dense, compute::PreparedRows& 
   return compute::MultiplyAll(contract, context_);
 }
 
-Status FeedForward::RunExperts(const LayerWeights& layer, compute::PreparedRows& rows, float* out) {
-  TRY(Route(layer, rows));
+Status FeedForward::RunExperts(const LayerWeights& layer, compute::PreparedRows& rows,
+                               std::span<const int32_t> tokens, float* out) {
+  TRY(Route(layer, rows, tokens));
   MakeGroups(layer, rows.rows());
-  TRY(ExpandGroups(rows));
-  TRY(ContractGroups());
+  TRY(ExpandGroups(layer, rows));
+  TRY(ContractGroups(layer, rows.rows()));
   SumUp(rows.rows(), out);
   return Ok();
 }
 
-Status FeedForward::Route(const LayerWeights& layer, compute::PreparedRows& rows) {
+// By the token where the layer has a table, else by the scores.
+void FeedForward::Choose(const LayerWeights& layer, int32_t token, const float* scores,
+                         int32_t* ids) const {
+  const size_t used = shape_.experts.used;
+  if (!layer.expert_table.empty()) {
+    std::copy_n(
+        layer.expert_table.begin() + static_cast<ptrdiff_t>(token) * static_cast<ptrdiff_t>(used),
+        used, ids);
+    return;
+  }
+  const float* const bias = layer.router_bias.empty() ? nullptr : layer.router_bias.data();
+  kernels::SelectExperts(scores, bias, shape_.experts.count, used, ids);
+}
+
+Status FeedForward::Route(const LayerWeights& layer, compute::PreparedRows& rows,
+                          std::span<const int32_t> tokens) {
   const size_t experts = shape_.experts.count;
   const size_t used = shape_.experts.used;
   TRY(logits_.Grow(rows.rows() * experts * sizeof(float)));
@@ -60,14 +77,17 @@ Status FeedForward::Route(const LayerWeights& layer, compute::PreparedRows& rows
   TRY(compute::MultiplyAll(product, context_));
   ids_.resize(rows.rows() * used);
   shares_.resize(rows.rows() * used);
-  const kernels::RoutingSpec spec{.score = kernels::RouterScore::kSoftmax, .normalized = true};
+  const auto score = shape_.arch == Arch::kDeepSeek4 ? kernels::RouterScore::kSqrtSoftplus
+                                                     : kernels::RouterScore::kSoftmax;
+  const kernels::RoutingSpec spec{
+      .score = score, .normalized = true, .scale = shape_.experts.scale};
   context_.pool.ParallelFor(rows.rows(), [&](size_t begin, size_t end, size_t) {
     for (size_t row = begin; row < end; ++row) {
       float* scores = logits_.As<float>() + row * experts;
+      int32_t* ids = ids_.data() + row * used;
       kernels::RouterScores(context_.ops(), spec.score, scores, experts, scores);
-      kernels::SelectExperts(scores, /*bias=*/nullptr, experts, used, ids_.data() + row * used);
-      kernels::RouterWeights(spec, scores, ids_.data() + row * used, used,
-                             shares_.data() + row * used);
+      Choose(layer, tokens[row], scores, ids);
+      kernels::RouterWeights(spec, scores, ids, used, shares_.data() + row * used);
     }
   });
   return Ok();
@@ -96,35 +116,41 @@ void FeedForward::MakeGroups(const LayerWeights& layer, size_t row_count) {
   }
 }
 
-Status FeedForward::ExpandGroups(compute::PreparedRows& rows) {
+Status FeedForward::ExpandGroups(const LayerWeights& layer, compute::PreparedRows& rows) {
   const size_t width = shape_.experts.feed_forward;
-  TRY(gate_.Grow(places_.size() * width * sizeof(float)));
-  TRY(up_.Grow(places_.size() * width * sizeof(float)));
+  const size_t count = ExpertRows(rows.rows());
+  TRY(gate_.Grow(count * width * sizeof(float)));
+  TRY(up_.Grow(count * width * sizeof(float)));
   std::vector<compute::Product> products;
+  const auto add = [&](const ExpertWeights& expert, compute::PreparedRows& input, size_t first) {
+    products.push_back({&expert.gate, &input, gate_.As<float>() + first * width, width});
+    products.push_back({&expert.up, &input, up_.As<float>() + first * width, width});
+  };
   for (Group& group : groups_) {
     if (group.rows.empty()) continue;
     group.input.SetGathered(rows, group.rows);
-    products.push_back(
-        {&group.expert->gate, &group.input, gate_.As<float>() + group.first * width, width});
-    products.push_back(
-        {&group.expert->up, &group.input, up_.As<float>() + group.first * width, width});
+    add(*group.expert, group.input, group.first);
   }
+  if (shape_.experts.shared > 0) add(layer.shared, rows, places_.size());
   TRY(compute::MultiplyAll(products, context_));
-  Swiglu(places_.size(), width);
+  Swiglu(count, width);
   return Ok();
 }
 
-Status FeedForward::ContractGroups() {
+Status FeedForward::ContractGroups(const LayerWeights& layer, size_t row_count) {
   const size_t width = shape_.experts.feed_forward;
   const size_t embedding = shape_.embedding;
-  TRY(down_.Grow(places_.size() * embedding * sizeof(float)));
+  TRY(down_.Grow(ExpertRows(row_count) * embedding * sizeof(float)));
   std::vector<compute::Product> products;
+  const auto add = [&](const ExpertWeights& expert, compute::PreparedRows& hidden, size_t first,
+                       size_t count) {
+    hidden.Set(gate_.As<float>() + first * width, width, count, width);
+    products.push_back({&expert.down, &hidden, down_.As<float>() + first * embedding, embedding});
+  };
   for (Group& group : groups_) {
-    if (group.rows.empty()) continue;
-    group.hidden.Set(gate_.As<float>() + group.first * width, width, group.rows.size(), width);
-    products.push_back({&group.expert->down, &group.hidden,
-                        down_.As<float>() + group.first * embedding, embedding});
+    if (!group.rows.empty()) add(*group.expert, group.hidden, group.first, group.rows.size());
   }
+  if (shape_.experts.shared > 0) add(layer.shared, shared_hidden_, places_.size(), row_count);
   return compute::MultiplyAll(products, context_);
 }
 
@@ -140,6 +166,10 @@ void FeedForward::SumUp(size_t row_count, float* out) {
       for (size_t choice = row * used; choice < (row + 1) * used; ++choice) {
         ops.fixed_accumulate(sums.data(), down_.As<float>() + places_[choice] * embedding,
                              embedding, shares_[choice]);
+      }
+      if (shape_.experts.shared > 0) {
+        ops.fixed_accumulate(sums.data(), down_.As<float>() + (places_.size() + row) * embedding,
+                             embedding, 1.0f);
       }
       ops.fixed_finish(sums.data(), embedding, out + row * embedding);
     }

@@ -41,8 +41,13 @@ Forward::Forward(const Weights& weights, const MemoryOptions& memory, compute::C
       shape_(weights.shape),
       context_(context),
       attend_(weights.shape, memory, context),
+      mixer_(weights.shape, context),
       feed_forward_(weights.shape, context),
       frequencies_(weights.shape.rope.dimensions / 2) {
+  if (shape_.is_latent()) {
+    latent_.emplace(shape_, memory, context);
+    return;
+  }
   kernels::RopeFrequencies(RopeSpecOf(shape_.rope),
                            weights.rope_factors.empty() ? nullptr : weights.rope_factors.data(),
                            frequencies_.data());
@@ -51,37 +56,39 @@ Forward::Forward(const Weights& weights, const MemoryOptions& memory, compute::C
   }
 }
 
-Result<Output> Forward::Run(std::span<const Segment> segments) {
-  TRY(CheckSegments(segments));
-  TRY(Plan(segments));
+Result<Output> Forward::Run(std::span<const Segment> segments, const Slice& part) {
+  CHECK(weights_.slice.Contains(part));
+  const kv::LayerRange layers = {part.layer_begin, part.layer_end};
+  TRY(CheckSegments(segments, part));
+  TRY(Plan(segments, layers));
   TRY(Embed(segments));
-  MakeAngles();
-  for (size_t i = 0; i < weights_.layers.size(); ++i) {
-    TRY(RunLayer(weights_.slice.layer_begin + static_cast<uint32_t>(i), weights_.layers[i]));
+  TRY(MakeAngles());
+  for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
+    TRY(RunLayer(layer, weights_.layers[layer - weights_.slice.layer_begin]));
   }
   Output output;
-  if (weights_.slice.head) {
+  if (part.head) {
     TRY(RunHead(segments, output));
   } else {
-    output.hidden = {rows_.As<float>(), row_count_ * shape_.embedding};
+    output.hidden = {rows_.As<float>(), row_count_ * shape_.hidden_width()};
   }
-  for (const Segment& segment : segments) segment.table->Advance(segment.tokens);
+  for (const Segment& segment : segments) segment.table->Advance(layers, segment.tokens);
   return output;
 }
 
-Status Forward::CheckSegments(std::span<const Segment> segments) const {
+Status Forward::CheckSegments(std::span<const Segment> segments, const Slice& part) const {
   for (const Segment& segment : segments) {
-    CHECK(!segment.tokens.empty() && (segment.hidden != nullptr) != weights_.slice.embedding);
+    CHECK(!segment.tokens.empty() && (segment.hidden != nullptr) != part.embedding);
     for (const int32_t token : segment.tokens) {
       if (token < 0 || static_cast<uint32_t>(token) >= shape_.vocab_size) {
         return InvalidArgument(
             fmt::format("token {} of a vocabulary of {}", token, shape_.vocab_size));
       }
     }
-    if (segment.table->length() + segment.tokens.size() >
-        static_cast<size_t>(kernels::kRopePositions)) {
-      return OutOfRange(fmt::format("position {}; positions below {} can be computed",
-                                    segment.table->length() + segment.tokens.size(),
+    const size_t end =
+        segment.table->length({part.layer_begin, part.layer_end}) + segment.tokens.size();
+    if (end > static_cast<size_t>(kernels::kRopePositions)) {
+      return OutOfRange(fmt::format("position {}; positions below {} can be computed", end,
                                     kernels::kRopePositions));
     }
   }
@@ -89,16 +96,18 @@ Status Forward::CheckSegments(std::span<const Segment> segments) const {
 }
 
 // Where rows stand, and room for them.
-Status Forward::Plan(std::span<const Segment> segments) {
+Status Forward::Plan(std::span<const Segment> segments, kv::LayerRange layers) {
   row_count_ = 0;
   spans_.clear();
   positions_.clear();
+  tokens_.clear();
   for (const Segment& segment : segments) {
     const auto count = static_cast<uint32_t>(segment.tokens.size());
-    TRY(segment.table->Reserve(count));
-    const uint32_t position = segment.table->length();
+    TRY(segment.table->Reserve(layers, count));
+    const uint32_t position = segment.table->length(layers);
     spans_.push_back({segment.table, position, static_cast<uint32_t>(row_count_), count});
     for (uint32_t i = 0; i < count; ++i) positions_.push_back(position + i);
+    tokens_.insert(tokens_.end(), segment.tokens.begin(), segment.tokens.end());
     row_count_ += count;
   }
   const size_t heads = size_t{shape_.head_count} * shape_.head_dim;
@@ -106,9 +115,10 @@ Status Forward::Plan(std::span<const Segment> segments) {
   const auto grow = [&](compute::Buffer& buffer, size_t columns) {
     return buffer.Grow(row_count_ * columns * sizeof(float));
   };
-  TRY(grow(rows_, shape_.embedding));
+  TRY(grow(rows_, shape_.hidden_width()));
   TRY(grow(normed_, shape_.embedding));
   TRY(grow(more_, shape_.embedding));
+  if (shape_.is_latent()) return Ok();
   TRY(grow(queries_, heads));
   TRY(grow(keys_, kv_heads));
   TRY(grow(values_, kv_heads));
@@ -119,11 +129,12 @@ Status Forward::Plan(std::span<const Segment> segments) {
 
 Status Forward::Embed(std::span<const Segment> segments) {
   const size_t width = shape_.embedding;
+  const size_t hidden_width = shape_.hidden_width();
   float* row = rows_.As<float>();
   for (const Segment& segment : segments) {
     if (segment.hidden != nullptr) {
-      std::copy_n(segment.hidden, segment.tokens.size() * width, row);
-      row += segment.tokens.size() * width;
+      std::copy_n(segment.hidden, segment.tokens.size() * hidden_width, row);
+      row += segment.tokens.size() * hidden_width;
       continue;
     }
     const gguf::Tensor& embedding = *weights_.embedding;
@@ -131,13 +142,16 @@ Status Forward::Embed(std::span<const Segment> segments) {
     for (const int32_t token : segment.tokens) {
       const Bytes bytes = embedding.data.subspan(static_cast<size_t>(token) * row_bytes, row_bytes);
       TRY(quant::Dequantize(embedding.type, bytes, {row, width}));
-      row += width;
+      // Every stream begins as the token.
+      for (size_t i = width; i < hidden_width; i += width) std::copy_n(row, width, row + i);
+      row += hidden_width;
     }
   }
   return Ok();
 }
 
-void Forward::MakeAngles() {
+Status Forward::MakeAngles() {
+  if (latent_) return latent_->SetPositions(positions_);
   const size_t pairs = frequencies_.size();
   context_.pool.ParallelFor(row_count_, [&](size_t begin, size_t end, size_t) {
     for (size_t row = begin; row < end; ++row) {
@@ -145,6 +159,7 @@ void Forward::MakeAngles() {
                           cosines_.As<float>() + row * pairs, sines_.As<float>() + row * pairs);
     }
   });
+  return Ok();
 }
 
 void Forward::Normalise(const float* rows, size_t row_count, const std::vector<float>& weight,
@@ -165,11 +180,30 @@ void Forward::AddToRows(const float* more) {
 }
 
 Status Forward::RunLayer(uint32_t layer, const LayerWeights& weights) {
+  if (latent_) return RunMixedLayer(layer, weights);
   TRY(RunAttention(layer, weights));
   Normalise(rows_.As<float>(), row_count_, weights.feed_forward_norm, normed_.As<float>());
   prepared_.Set(normed_.As<float>(), shape_.embedding, row_count_, shape_.embedding);
-  TRY(feed_forward_.Run(weights, prepared_, more_.As<float>()));
+  TRY(feed_forward_.Run(weights, prepared_, tokens_, more_.As<float>()));
   AddToRows(more_.As<float>());
+  return Ok();
+}
+
+// Each half is given a row mixed of all streams, and its output goes back to all of them.
+Status Forward::RunMixedLayer(uint32_t layer, const LayerWeights& weights) {
+  const size_t width = shape_.embedding;
+  float* const streams = rows_.As<float>();
+  float* const more = more_.As<float>();
+  TRY(mixer_.Before(weights.attention_mix, streams, row_count_, more));
+  Normalise(more, row_count_, weights.attention_norm, normed_.As<float>());
+  prepared_.Set(normed_.As<float>(), width, row_count_, width);
+  TRY(latent_->Run(layer, shape_.latent.ratios[layer], weights.latent, spans_, prepared_, more));
+  mixer_.After(more, row_count_, streams);
+  TRY(mixer_.Before(weights.feed_forward_mix, streams, row_count_, more));
+  Normalise(more, row_count_, weights.feed_forward_norm, normed_.As<float>());
+  prepared_.Set(normed_.As<float>(), width, row_count_, width);
+  TRY(feed_forward_.Run(weights, prepared_, tokens_, more));
+  mixer_.After(more, row_count_, streams);
   return Ok();
 }
 
@@ -225,6 +259,8 @@ void Forward::FinishHeads(const LayerWeights& weights) {
 
 Status Forward::RunHead(std::span<const Segment> segments, Output& output) {
   const size_t width = shape_.embedding;
+  const size_t hidden_width = shape_.hidden_width();
+  TRY(wanted_.Grow(row_count_ * hidden_width * sizeof(float)));
   size_t wanted = 0;
   const float* row = rows_.As<float>();
   for (const Segment& segment : segments) {
@@ -232,12 +268,18 @@ Status Forward::RunHead(std::span<const Segment> segments, Output& output) {
     const size_t first = segment.wanted == Wanted::kAll    ? 0
                          : segment.wanted == Wanted::kLast ? count - 1
                                                            : count;
-    std::copy(row + first * width, row + count * width, more_.As<float>() + wanted * width);
+    std::copy(row + first * hidden_width, row + count * hidden_width,
+              wanted_.As<float>() + wanted * hidden_width);
     wanted += count - first;
-    row += count * width;
+    row += count * hidden_width;
   }
   TRY(logits_.Grow(wanted * shape_.vocab_size * sizeof(float)));
-  Normalise(more_.As<float>(), wanted, weights_.output_norm, normed_.As<float>());
+  const float* last = wanted_.As<float>();
+  if (latent_ && wanted > 0) {
+    TRY(mixer_.Merge(weights_.merge, last, wanted, more_.As<float>()));
+    last = more_.As<float>();
+  }
+  Normalise(last, wanted, weights_.output_norm, normed_.As<float>());
   prepared_.Set(normed_.As<float>(), width, wanted, width);
   const compute::Product product[] = {
       {&weights_.head, &prepared_, logits_.As<float>(), shape_.vocab_size}};

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,7 +19,9 @@
 #include "kv/page_table.h"
 #include "model/attend.h"
 #include "model/feed_forward.h"
+#include "model/latent_attention.h"
 #include "model/memory.h"
+#include "model/stream_mixer.h"
 #include "model/weights.h"
 
 namespace aster::model {
@@ -30,13 +33,13 @@ enum class Wanted : uint8_t { kNone, kLast, kAll };
 struct Segment {
   kv::PageTable* table;             // of the slice's layers; the tokens follow what it holds
   std::span<const int32_t> tokens;  // at least one
-  const float* hidden = nullptr;    // [tokens, embedding], for a slice without the embedding
+  const float* hidden = nullptr;    // [tokens, hidden_width], for a slice without the embedding
   Wanted wanted = Wanted::kLast;    // for a slice with the head
 };
 
 // Rows of all segments, one after the other; valid until the next run.
 struct Output {
-  std::span<const float> hidden;  // [rows, embedding], of a slice without the head
+  std::span<const float> hidden;  // [rows, hidden_width], of a slice without the head
   std::span<const float> logits;  // [wanted rows, vocab_size], of a slice with the head
 };
 
@@ -47,15 +50,19 @@ class Forward {
 
   // Computes the segments (of different sequences) and advances their tables. On failure no table
   // has changed.
-  Result<Output> Run(std::span<const Segment> segments);
+  Result<Output> Run(std::span<const Segment> segments) { return Run(segments, weights_.slice); }
+  // Only some of the layers, with the embedding and the head only where `part` has them: as if
+  // there were no others. Of the tables, too, only these layers matter and change.
+  Result<Output> Run(std::span<const Segment> segments, const Slice& part);
 
  private:
-  Status CheckSegments(std::span<const Segment> segments) const;
-  Status Plan(std::span<const Segment> segments);
+  Status CheckSegments(std::span<const Segment> segments, const Slice& part) const;
+  Status Plan(std::span<const Segment> segments, kv::LayerRange layers);
   Status Embed(std::span<const Segment> segments);
-  void MakeAngles();
+  Status MakeAngles();
   Status RunLayer(uint32_t layer, const LayerWeights& weights);
   Status RunAttention(uint32_t layer, const LayerWeights& weights);
+  Status RunMixedLayer(uint32_t layer, const LayerWeights& weights);
   void FinishHeads(const LayerWeights& weights);
   Status RunHead(std::span<const Segment> segments, Output& output);
   void Normalise(const float* rows, size_t row_count, const std::vector<float>& weight, float* out);
@@ -65,6 +72,8 @@ class Forward {
   const Shape& shape_;
   compute::Context& context_;
   Attend attend_;
+  std::optional<LatentAttention> latent_;  // instead, where the architecture has it
+  StreamMixer mixer_;                      // where the residual has several streams
   FeedForward feed_forward_;
   std::vector<double> frequencies_;  // [rope.dimensions / 2]
   double magnitude_ = 1.0;           // of cosines and sines
@@ -72,7 +81,9 @@ class Forward {
   size_t row_count_ = 0;
   std::vector<AttendSpan> spans_;
   std::vector<int64_t> positions_;  // [rows]
-  compute::Buffer rows_;            // [rows, embedding], the residual stream
+  std::vector<int32_t> tokens_;     // [rows]
+  compute::Buffer rows_;            // [rows, hidden_width], the residual
+  compute::Buffer wanted_;          // [wanted rows, hidden_width]
   compute::Buffer normed_;          // [rows, embedding]
   compute::Buffer more_;            // [rows, embedding], to be added to rows_
   compute::Buffer queries_;         // [rows, head_count * head_dim]

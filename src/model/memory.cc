@@ -64,9 +64,91 @@ class HeadsCodec final : public kv::PageCodec {
   const std::string format_;
 };
 
+std::string_view RowsName(kernels::LatentRows type) {
+  switch (type) {
+    case kernels::LatentRows::kF16:
+      return "f16";
+    case kernels::LatentRows::kF8:
+      return "f8";
+    case kernels::LatentRows::kF4:
+      return "f4";
+  }
+  return "";
+}
+
+kv::Stream LatentStream(const kernels::LatentFormat& format, uint32_t stride, uint32_t window) {
+  const auto codec = std::make_shared<kv::PlainCodec>(
+      fmt::format("{} {} rows", RowsName(format.type), format.dim), kernels::LatentRowBytes(format),
+      kernels::kPagePositions / stride);
+  return {.codec = codec, .stride = stride, .window = window};
+}
+
+// Values and scores of one token, from which rows of `dim` numbers are compressed. What a row is
+// made of is remembered until it is certain that nobody goes back behind it.
+kv::Stream InputStream(uint32_t ratio, uint32_t dim) {
+  const uint32_t columns = ratio == kShortRatio ? 2 * dim : dim;
+  const auto codec =
+      std::make_shared<kv::PlainCodec>(fmt::format("f32 2x{} to compress", columns),
+                                       2 * columns * sizeof(float), kernels::kPagePositions);
+  const uint32_t window = ratio == kShortRatio ? 2 * ratio : ratio;
+  return {.codec = codec, .stride = 1, .window = window};
+}
+
+std::vector<kv::Stream> LatentStreams(const Shape& shape, const MemoryOptions& options,
+                                      uint32_t ratio) {
+  const kernels::LatentFormat rows = RowFormat(shape, options);
+  std::vector<kv::Stream> streams = {LatentStream(rows, 1, shape.sliding_window)};
+  if (ratio == 0) return streams;
+  streams.push_back(LatentStream(rows, ratio, 0));
+  streams.push_back(InputStream(ratio, shape.head_dim));
+  if (ratio != kShortRatio) return streams;
+  streams.push_back(LatentStream(IndexFormat(shape, options), ratio, 0));
+  streams.push_back(InputStream(ratio, shape.latent.index_dim));
+  return streams;
+}
+
+Result<kv::Layout> MakeLatentLayout(const Shape& shape, const MemoryOptions& options,
+                                    const Hash128& fingerprint) {
+  if (options.type != kernels::KvType::kF16) {
+    return Unimplemented(fmt::format(
+        "rows of {}: this architecture remembers what it was trained with; leave --kv-type out",
+        TypeName(options.type)));
+  }
+  if (options.window != shape.sliding_window || options.sinks != 0) {
+    return Unimplemented(
+        fmt::format("a window of {} and {} sinks: this architecture has its own window of {}, and "
+                    "sees the rest compressed; leave --kv-window out",
+                    options.window, options.sinks, shape.sliding_window));
+  }
+  std::vector<std::vector<kv::Stream>> layers;
+  for (const uint32_t ratio : shape.latent.ratios)
+    layers.push_back(LatentStreams(shape, options, ratio));
+  return kv::Layout::Create(fingerprint, kernels::kPagePositions, kSlack, std::move(layers));
+}
+
 }  // namespace
 
+kernels::LatentFormat RowFormat(const Shape& shape, const MemoryOptions& memory) {
+  const bool is_rounded = shape.latent.rounded_rows && !memory.plain_rows;
+  return {.type = is_rounded ? kernels::LatentRows::kF8 : kernels::LatentRows::kF16,
+          .dim = static_cast<int32_t>(shape.head_dim),
+          .still = static_cast<int32_t>(shape.head_dim - shape.rope.dimensions)};
+}
+
+kernels::LatentFormat IndexFormat(const Shape& shape, const MemoryOptions& memory) {
+  const bool is_rounded = shape.latent.rounded_rows && !memory.plain_rows;
+  return {.type = is_rounded ? kernels::LatentRows::kF4 : kernels::LatentRows::kF16,
+          .dim = static_cast<int32_t>(shape.latent.index_dim),
+          .still = 0};
+}
+
 MemoryOptions Narrowed(const MemoryOptions& options, const Shape& shape) {
+  if (shape.is_latent() && options.window == 0) {
+    MemoryOptions own = options;
+    own.window = shape.sliding_window;
+    return own;
+  }
+  if (shape.is_latent()) return options;
   const bool narrower = options.window > 0 && options.window <= shape.sliding_window;
   if (shape.sliding_window == 0 || narrower) return options;
   return {.type = options.type, .window = shape.sliding_window};
@@ -79,6 +161,7 @@ kernels::PageLayout HeadPageLayout(const Shape& shape, kernels::KvType type) {
 
 Result<kv::Layout> MakeMemoryLayout(const Shape& shape, const MemoryOptions& options,
                                     const Hash128& fingerprint) {
+  if (shape.is_latent()) return MakeLatentLayout(shape, options, fingerprint);
   if (shape.head_dim > kernels::kMaxHeadDim) {
     return Unimplemented(fmt::format("heads of {} numbers; up to {} are supported", shape.head_dim,
                                      kernels::kMaxHeadDim));

@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "base/result.h"
+#include "kernels/latent.h"
 #include "kernels/pages.h"
 #include "kv/layout.h"
 #include "model/shape.h"
@@ -19,7 +20,22 @@ struct MemoryOptions {
   kernels::KvType type = kernels::KvType::kF16;
   uint32_t window = 0;  // positions that a row sees, itself included; 0: all
   uint32_t sinks = 0;   // and the first of all
+  // Where the model was trained with rows of few bits: rows of f16 all the same.
+  bool plain_rows = false;
 };
+
+// Streams of a layer whose rows are keys and values at once (DeepSeek V4), in the layout's order.
+inline constexpr uint32_t kWindowStream = 0;
+// With compressed rows:
+inline constexpr uint32_t kFarStream = 1;
+inline constexpr uint32_t kFarInputStream = 2;  // what they are made of: values, then scores
+// With an index of them:
+inline constexpr uint32_t kIndexStream = 3;
+inline constexpr uint32_t kIndexInputStream = 4;
+
+// How such rows are written, and those of the index.
+kernels::LatentFormat RowFormat(const Shape& shape, const MemoryOptions& memory);
+kernels::LatentFormat IndexFormat(const Shape& shape, const MemoryOptions& memory);
 
 // The options, with the model's own sliding window where that is narrower. (A model that was
 // trained with one never saw sinks before it.)
@@ -28,8 +44,8 @@ MemoryOptions Narrowed(const MemoryOptions& options, const Shape& shape);
 // Pages of one key-value head.
 kernels::PageLayout HeadPageLayout(const Shape& shape, kernels::KvType type);
 
-// `fingerprint` names the model. One stream per layer; its page is the pages of all key-value
-// heads, one after the other.
+// `fingerprint` names the model. Plain attention has one stream per layer; its page is the pages of
+// all key-value heads, one after the other.
 Result<kv::Layout> MakeMemoryLayout(const Shape& shape, const MemoryOptions& options,
                                     const Hash128& fingerprint);
 

@@ -12,71 +12,153 @@ namespace aster::model {
 namespace {
 
 // Small enough for any test, wide enough for blocks of 256.
-constexpr Shape kTiny = {.arch = Arch::kLlama,
-                         .layer_count = 4,
-                         .context_length = 4096,
-                         .embedding = 256,
-                         .head_count = 4,
-                         .kv_head_count = 2,
-                         .head_dim = 64,
-                         .feed_forward = 768,
-                         .vocab_size = 1024,
-                         .rope = {.dimensions = 64},
-                         .tied_head = true};
+const Shape kTiny = {.arch = Arch::kLlama,
+                     .layer_count = 4,
+                     .context_length = 4096,
+                     .embedding = 256,
+                     .head_count = 4,
+                     .kv_head_count = 2,
+                     .head_dim = 64,
+                     .feed_forward = 768,
+                     .vocab_size = 1024,
+                     .rope = {.dimensions = 64},
+                     .tied_head = true};
 
-constexpr Shape kLlama1b = {.arch = Arch::kLlama,
-                            .layer_count = 16,
-                            .context_length = 131072,
-                            .embedding = 2048,
-                            .head_count = 32,
-                            .kv_head_count = 8,
-                            .head_dim = 64,
-                            .feed_forward = 8192,
-                            .vocab_size = 128256,
-                            .rope = {.base = 500000.0f, .dimensions = 64},
-                            .tied_head = true,
-                            .rope_factors = true};
+const Shape kLlama1b = {.arch = Arch::kLlama,
+                        .layer_count = 16,
+                        .context_length = 131072,
+                        .embedding = 2048,
+                        .head_count = 32,
+                        .kv_head_count = 8,
+                        .head_dim = 64,
+                        .feed_forward = 8192,
+                        .vocab_size = 128256,
+                        .rope = {.base = 500000.0f, .dimensions = 64},
+                        .tied_head = true,
+                        .rope_factors = true};
 
-constexpr Shape kQwen3 = {.arch = Arch::kQwen3,
-                          .layer_count = 28,
-                          .context_length = 40960,
-                          .embedding = 1024,
-                          .head_count = 16,
-                          .kv_head_count = 8,
-                          .head_dim = 128,
-                          .feed_forward = 3072,
-                          .vocab_size = 151936,
-                          .norm_epsilon = 1e-6f,
-                          .rope = {.base = 1000000.0f, .dimensions = 128},
-                          .tied_head = true};
+const Shape kQwen3 = {.arch = Arch::kQwen3,
+                      .layer_count = 28,
+                      .context_length = 40960,
+                      .embedding = 1024,
+                      .head_count = 16,
+                      .kv_head_count = 8,
+                      .head_dim = 128,
+                      .feed_forward = 3072,
+                      .vocab_size = 151936,
+                      .norm_epsilon = 1e-6f,
+                      .rope = {.base = 1000000.0f, .dimensions = 128},
+                      .tied_head = true};
 
-constexpr Shape kQwen3MoeSmall = {.arch = Arch::kQwen3Moe,
-                                  .layer_count = 12,
-                                  .context_length = 32768,
-                                  .embedding = 1024,
-                                  .head_count = 16,
-                                  .kv_head_count = 4,
-                                  .head_dim = 64,
-                                  .vocab_size = 32000,
-                                  .norm_epsilon = 1e-6f,
-                                  .rope = {.base = 1000000.0f, .dimensions = 64},
-                                  .experts = {.count = 32, .used = 4, .feed_forward = 512}};
+const Shape kQwen3MoeSmall = {.arch = Arch::kQwen3Moe,
+                              .layer_count = 12,
+                              .context_length = 32768,
+                              .embedding = 1024,
+                              .head_count = 16,
+                              .kv_head_count = 4,
+                              .head_dim = 64,
+                              .vocab_size = 32000,
+                              .norm_epsilon = 1e-6f,
+                              .rope = {.base = 1000000.0f, .dimensions = 64},
+                              .experts = {.count = 32, .used = 4, .feed_forward = 512}};
 
-constexpr std::array<Preset, 4> kPresets = {{
-    {"tiny", "a Llama of 4 layers that is made in a moment", kTiny},
-    {"llama-1b", "the shape of a Llama of 1.2 B parameters", kLlama1b},
-    {"qwen3-0.6b", "the shape of a Qwen3 of 0.6 B parameters", kQwen3},
-    {"qwen3-moe-small", "a mixture of 32 experts, 4 of them used, in 0.7 B parameters",
-     kQwen3MoeSmall},
-}};
+// The shape of DeepSeek V4 Flash, with so many layers and experts.
+Shape FlashShape(uint32_t layers, uint32_t experts) {
+  Shape shape = {.arch = Arch::kDeepSeek4,
+                 .layer_count = layers,
+                 .context_length = 1048576,
+                 .embedding = 4096,
+                 .head_count = 64,
+                 .kv_head_count = 1,
+                 .head_dim = 512,
+                 .vocab_size = 129280,
+                 .norm_epsilon = 1e-6f,
+                 .sliding_window = 128,
+                 .rope = {.base = 10000.0f, .dimensions = 64},
+                 .experts = {.count = experts,
+                             .used = 6,
+                             .feed_forward = 2048,
+                             .shared = 1,
+                             .hash_layers = 3,
+                             .scale = 1.5f,
+                             .limit = 10.0f},
+                 .streams = {.count = 4, .sinkhorn = 20, .epsilon = 1e-6f},
+                 .latent = {.query_rank = 1024,
+                            .output_rank = 1024,
+                            .output_groups = 8,
+                            .ratios = {},
+                            .rope = {.base = 160000.0f,
+                                     .dimensions = 64,
+                                     .scaling = RopeScaling::kYarn,
+                                     .factor = 16.0f,
+                                     .original_context = 65536},
+                            .index_heads = 64,
+                            .index_dim = 128,
+                            .index_top = 512}};
+  for (uint32_t layer = 0; layer < layers; ++layer)
+    shape.latent.ratios.push_back(layer < 2 ? 0 : layer % 2 == 0 ? kShortRatio : kLongRatio);
+  return shape;
+}
+
+Shape ProShape() {
+  Shape shape = FlashShape(61, 384);
+  shape.embedding = 7168;
+  shape.head_count = 128;
+  shape.experts.feed_forward = 3072;
+  shape.experts.scale = 2.5f;
+  shape.latent.query_rank = 1536;
+  shape.latent.output_groups = 16;
+  shape.latent.index_top = 1024;
+  shape.latent.ratios[0] = shape.latent.ratios[1] = kLongRatio;
+  return shape;
+}
+
+// Everything that Flash has, as small as blocks of 256 allow.
+Shape TinyFlashShape() {
+  Shape shape = FlashShape(6, 8);
+  shape.context_length = 65536;
+  shape.embedding = 256;
+  shape.head_count = 4;
+  shape.head_dim = 128;
+  shape.vocab_size = 1024;
+  shape.rope.dimensions = 32;
+  shape.experts.used = 2;
+  shape.experts.feed_forward = 256;
+  shape.latent.query_rank = 256;
+  shape.latent.output_rank = 128;
+  shape.latent.output_groups = 2;
+  shape.latent.rope.dimensions = 32;
+  shape.latent.index_heads = 4;
+  shape.latent.index_dim = 64;
+  shape.latent.index_top = 32;
+  shape.next_layers = 1;
+  return shape;
+}
+
+const std::array<Preset, 8>& AllPresets() {
+  static const std::array<Preset, 8> presets = {{
+      {"tiny", "a Llama of 4 layers that is made in a moment", kTiny},
+      {"llama-1b", "the shape of a Llama of 1.2 B parameters", kLlama1b},
+      {"qwen3-0.6b", "the shape of a Qwen3 of 0.6 B parameters", kQwen3},
+      {"qwen3-moe-small", "a mixture of 32 experts, 4 of them used, in 0.7 B parameters",
+       kQwen3MoeSmall},
+      {"flash-shape-tiny", "every part of a DeepSeek V4 Flash, in 6 small layers",
+       TinyFlashShape()},
+      {"flash-proportions", "a DeepSeek V4 Flash of 6 layers and 48 experts: real widths",
+       FlashShape(6, 48)},
+      {"flash-full", "the shape of DeepSeek V4 Flash: 284 B parameters", FlashShape(43, 256)},
+      {"pro-full", "the shape of DeepSeek V4 PRO: 1.6 T parameters", ProShape()},
+  }};
+  return presets;
+}
 
 }  // namespace
 
-std::span<const Preset> Presets() { return kPresets; }
+std::span<const Preset> Presets() { return AllPresets(); }
 
 Result<Shape> ShapeOfPreset(std::string_view name) {
   std::string names;
-  for (const Preset& preset : kPresets) {
+  for (const Preset& preset : AllPresets()) {
     if (preset.name == name) return preset.shape;
     names += (names.empty() ? "" : ", ") + std::string(preset.name);
   }

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+
+#include "model/shape_deepseek4.h"
+#include "model/shape_keys.h"
 
 namespace aster::model {
 namespace {
@@ -17,14 +19,11 @@ struct ArchEntry {
   std::string_view name;
 };
 
-constexpr std::array<ArchEntry, 4> kArchs = {{{Arch::kLlama, "llama"},
+constexpr std::array<ArchEntry, 5> kArchs = {{{Arch::kLlama, "llama"},
                                               {Arch::kQwen2, "qwen2"},
                                               {Arch::kQwen3, "qwen3"},
-                                              {Arch::kQwen3Moe, "qwen3moe"}}};
-
-// Far above any published model, and low enough that sizes made of them cannot overflow.
-constexpr uint32_t kMaxLayers = 4096;
-constexpr uint32_t kMaxWidth = 1 << 24;
+                                              {Arch::kQwen3Moe, "qwen3moe"},
+                                              {Arch::kDeepSeek4, "deepseek4"}}};
 
 // Keys that change the arithmetic of other architectures. Where one stands in a file of an
 // architecture known here, running the file without it would give plausible nonsense.
@@ -36,73 +35,6 @@ constexpr std::array<std::string_view, 8> kForeignKeys = {"logit_scale",
                                                           "attn_logit_softcapping",
                                                           "final_logit_softcapping",
                                                           "use_parallel_residual"};
-
-// Reads the keys of one architecture: `<arch>.<key>`.
-class Keys {
- public:
-  Keys(const gguf::Metadata& metadata, std::string_view arch) : metadata_(metadata), arch_(arch) {}
-
-  std::string Full(std::string_view key) const { return fmt::format("{}.{}", arch_, key); }
-  bool Contains(std::string_view key) const { return metadata_.Contains(Full(key)); }
-
-  // A whole number between 1 and `limit`.
-  Result<uint32_t> Count(std::string_view key, uint32_t limit) const {
-    const std::string full = Full(key);
-    return InRange(full, TRY(metadata_.Get<uint64_t>(full)), limit);
-  }
-  Result<uint32_t> CountOr(std::string_view key, uint32_t limit, uint32_t fallback) const {
-    return Contains(key) ? Count(key, limit) : Result<uint32_t>(fallback);
-  }
-
-  // The same, where files say "none" by a zero or not at all: 0.
-  Result<uint32_t> OptionalCount(std::string_view key, uint32_t limit) const {
-    if (!Contains(key) || TRY(metadata_.Get<uint64_t>(Full(key))) == 0) return 0U;
-    return Count(key, limit);
-  }
-
-  // The same number for every layer. Files may hold an array of them; layers that differ are not
-  // supported.
-  Result<uint32_t> UniformCount(std::string_view key, size_t layer_count, uint32_t limit) const {
-    const std::string full = Full(key);
-    const auto values = TRY(metadata_.GetPerLayer<uint64_t>(full, layer_count));
-    for (const uint64_t value : values) {
-      if (value != values.front()) {
-        return Unimplemented(
-            fmt::format("{} differs between layers ({} and {}); only models whose layers are alike "
-                        "are supported",
-                        full, values.front(), value));
-      }
-    }
-    return InRange(full, values.front(), limit);
-  }
-
-  Result<float> Positive(std::string_view key) const {
-    const std::string full = Full(key);
-    const auto value = TRY(metadata_.Get<float>(full));
-    if (!std::isfinite(value) || value <= 0.0f) {
-      return DataLoss(fmt::format("{} is {}, a positive number is needed", full, value));
-    }
-    return value;
-  }
-  Result<float> PositiveOr(std::string_view key, float fallback) const {
-    return Contains(key) ? Positive(key) : Result<float>(fallback);
-  }
-
-  Result<std::string> TextOr(std::string_view key, std::string fallback) const {
-    return metadata_.GetOr<std::string>(Full(key), std::move(fallback));
-  }
-
- private:
-  static Result<uint32_t> InRange(std::string_view key, uint64_t value, uint32_t limit) {
-    if (value == 0 || value > limit) {
-      return DataLoss(fmt::format("{} is {}, between 1 and {} is needed", key, value, limit));
-    }
-    return static_cast<uint32_t>(value);
-  }
-
-  const gguf::Metadata& metadata_;
-  const std::string_view arch_;
-};
 
 Status RefuseForeignKeys(const Keys& keys) {
   for (const std::string_view key : kForeignKeys) {
@@ -231,9 +163,13 @@ Result<Shape> ReadShape(const gguf::Metadata& metadata) {
   shape.layer_count = TRY(keys.Count("block_count", kMaxLayers));
   shape.context_length = TRY(keys.Count("context_length", UINT32_MAX));
   shape.embedding = TRY(keys.Count("embedding_length", kMaxWidth));
-  TRY(ReadAttention(keys, shape));
-  TRY(ReadFeedForward(keys, shape));
-  shape.rope = TRY(ReadRope(keys, shape));
+  if (shape.arch == Arch::kDeepSeek4) {
+    TRY(ReadDeepSeek4(keys, shape));
+  } else {
+    TRY(ReadAttention(keys, shape));
+    TRY(ReadFeedForward(keys, shape));
+    shape.rope = TRY(ReadRope(keys, shape));
+  }
   shape.vocab_size = TRY(ReadVocabSize(metadata, keys));
   TRY(CheckShape(shape));
   return shape;
@@ -269,7 +205,7 @@ Status CheckShape(const Shape& shape) {
   if (shape.experts.used > shape.experts.count) {
     return DataLoss(fmt::format("{} experts used of {}", shape.experts.used, shape.experts.count));
   }
-  return Ok();
+  return shape.arch == Arch::kDeepSeek4 ? CheckDeepSeek4(shape) : Ok();
 }
 
 }  // namespace aster::model

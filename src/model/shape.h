@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,7 +17,7 @@
 
 namespace aster::model {
 
-enum class Arch : uint8_t { kLlama, kQwen2, kQwen3, kQwen3Moe };
+enum class Arch : uint8_t { kLlama, kQwen2, kQwen3, kQwen3Moe, kDeepSeek4 };
 
 // As general.architecture spells it.
 std::string_view ArchName(Arch arch);
@@ -45,7 +46,37 @@ struct Experts {
   uint32_t count = 0;  // 0: a dense model
   uint32_t used = 0;   // per token
   uint32_t feed_forward = 0;
+  // The rest is DeepSeek V4's.
+  uint32_t shared = 0;       // that every token uses as well
+  uint32_t hash_layers = 0;  // first layers, whose experts a table picks
+  float scale = 1.0f;        // of the chosen ones' weights
+  float limit =
+      std::numeric_limits<float>::infinity();  // of what goes into a product of two halves
 };
+
+// Hyper-connections: how many rows the residual is, and how they are mixed around each half of a
+// layer (docs/deepseek-v4.md).
+struct Streams {
+  uint32_t count = 1;
+  uint32_t sinkhorn = 0;  // iterations
+  float epsilon = 0.0f;
+};
+
+// Attention over rows that are keys and values at once, the far ones compressed: DeepSeek V4's.
+struct Latent {
+  uint32_t query_rank = 0;  // 0: plain attention
+  uint32_t output_rank = 0;
+  uint32_t output_groups = 0;
+  std::vector<uint32_t> ratios;  // by layer: tokens in a compressed row; 0: none, 4 or 128
+  Rope rope;                     // of layers with compressed rows
+  uint32_t index_heads = 0;
+  uint32_t index_dim = 0;
+  uint32_t index_top = 0;    // compressed rows that a token sees in layers with a ratio of 4
+  bool rounded_rows = true;  // whether it was trained with rows of few bits
+};
+
+inline constexpr uint32_t kShortRatio = 4;  // overlapping, with an index
+inline constexpr uint32_t kLongRatio = 128;
 
 struct Shape {
   Arch arch = Arch::kLlama;
@@ -61,9 +92,15 @@ struct Shape {
   uint32_t sliding_window = 0;  // positions a row sees, itself included; 0: all
   Rope rope = {};
   Experts experts = {};
+  Streams streams = {};
+  Latent latent = {};
+  uint32_t next_layers = 0;   // blocks behind the last layer that guess the token after the next
   bool tied_head = false;     // the output head is the token embedding
   bool rope_factors = false;  // a tensor holds one frequency factor per pair (Llama 3)
 
+  // Floats of a token's row between layers, and so between slices.
+  uint32_t hidden_width() const { return streams.count * embedding; }
+  bool is_latent() const { return latent.query_rank > 0; }
   bool qkv_bias() const { return arch == Arch::kQwen2; }
   bool qk_norm() const { return arch == Arch::kQwen3 || arch == Arch::kQwen3Moe; }
 };
@@ -86,6 +123,9 @@ struct TensorSpec {
   Part part = Part::kLayer;
   int32_t layer = -1;      // for Part::kLayer
   bool is_matrix = false;  // multiplied with, so worth quantising; else a norm, a bias or a table
+  bool is_fine = false;    // multiplied with, but chooses or mixes: 16 bits at least
+  bool is_table = false;   // of 32-bit integers
+  std::vector<std::string> aliases = {};  // other names in published files
 };
 
 // Every tensor of a model of this shape, in the order in which a forward pass meets them.

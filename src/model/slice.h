@@ -21,6 +21,12 @@ struct Slice {
   static Slice Whole(const Shape& shape) { return {0, shape.layer_count, true, true}; }
   bool operator==(const Slice&) const = default;
 
+  // Whether all of the other one is in it.
+  bool Contains(const Slice& other) const {
+    return layer_begin <= other.layer_begin && other.layer_end <= layer_end &&
+           (embedding || !other.embedding) && (head || !other.head);
+  }
+
   // Whether the slice computes with this tensor of a model of that shape.
   bool Needs(const Shape& shape, const TensorSpec& spec) const {
     switch (spec.part) {

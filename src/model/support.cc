@@ -52,9 +52,11 @@ void CheckTensors(const gguf::ModelFiles& files, const Shape& shape,
                   const std::optional<Slice>& slice, std::vector<std::string>& obstacles) {
   Sentences missing, misshapen;
   std::map<TensorType, size_t> uncomputable;
+  std::set<std::string_view> known;
   const std::vector<TensorSpec> specs = TensorsOf(shape);
   for (const TensorSpec& spec : specs) {
-    const gguf::Tensor* tensor = files.FindTensor(spec.name);
+    const gguf::Tensor* tensor = FindTensor(files, spec);
+    if (tensor != nullptr) known.insert(tensor->name);
     if (slice && !slice->Needs(shape, spec)) continue;
     if (tensor == nullptr) {
       missing.Add(fmt::format("tensor {} {} is missing", spec.name, DimsText(spec.dims)));
@@ -64,7 +66,8 @@ void CheckTensors(const gguf::ModelFiles& files, const Shape& shape,
       misshapen.Add(fmt::format("tensor {} is {}, {} is needed", spec.name,
                                 gguf::ShapeText(*tensor), DimsText(spec.dims)));
     }
-    if (!IsComputable(tensor->type)) ++uncomputable[tensor->type];
+    if (spec.is_table ? tensor->type != TensorType::kI32 : !IsComputable(tensor->type))
+      ++uncomputable[tensor->type];
   }
   std::move(missing).MoveTo(obstacles);
   std::move(misshapen).MoveTo(obstacles);
@@ -75,8 +78,6 @@ void CheckTensors(const gguf::ModelFiles& files, const Shape& shape,
   }
   // A tensor nobody asked for may mean that the file computes something else than its architecture
   // says.
-  std::set<std::string_view> known;
-  for (const TensorSpec& spec : specs) known.insert(spec.name);
   Sentences unexpected;
   for (const gguf::ModelFiles::Entry& entry : files.entries()) {
     if (!known.contains(entry.tensor->name)) {
@@ -88,6 +89,14 @@ void CheckTensors(const gguf::ModelFiles& files, const Shape& shape,
 }
 
 }  // namespace
+
+const gguf::Tensor* FindTensor(const gguf::ModelFiles& files, const TensorSpec& spec) {
+  const gguf::Tensor* tensor = files.FindTensor(spec.name);
+  for (const std::string& alias : spec.aliases) {
+    if (tensor == nullptr) tensor = files.FindTensor(alias);
+  }
+  return tensor;
+}
 
 bool IsComputable(TensorType type) {
   return kernels::WeightTypeOf(quant::WidenedType(type).value_or(type)).has_value();

@@ -19,6 +19,9 @@ namespace aster::model {
 // weights.
 bool IsComputable(gguf::TensorType type);
 
+// The tensor, under whichever of its names; null where it is missing.
+const gguf::Tensor* FindTensor(const gguf::ModelFiles& files, const TensorSpec& spec);
+
 struct Support {
   std::optional<Shape> shape;          // where the metadata makes sense
   std::vector<std::string> obstacles;  // sentences; none: it can run

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -35,7 +36,12 @@ bool EndsWith(const TensorSpec& spec, std::string_view suffix) {
 
 Spread SpreadOf(const TensorSpec& spec) {
   if (EndsWith(spec, "norm.weight")) return {.mean = 1.0f, .deviation = 0.1f};
+  if (EndsWith(spec, "exp_probs_b.bias")) return {.mean = 0.0f, .deviation = 0.3f};
   if (EndsWith(spec, ".bias")) return {.mean = 0.0f, .deviation = 0.02f};
+  if (EndsWith(spec, "_sinks.weight")) return {.mean = 0.0f, .deviation = 1.0f};
+  if (EndsWith(spec, "_scale.weight")) return {.mean = 0.9f, .deviation = 0.1f};
+  if (EndsWith(spec, "_base.weight") || EndsWith(spec, "_ape.weight"))
+    return {.mean = 0.0f, .deviation = 0.5f};
   const float root = std::sqrt(static_cast<float>(spec.dims[0]));
   // Twice the neutral size, so that the logits are not all alike.
   if (spec.part != Part::kLayer) return {.mean = 0.0f, .deviation = 2.0f / root};
@@ -52,6 +58,22 @@ float RopeFactor(uint64_t index, uint64_t count) {
   if (index >= ramp_end) return kSlowest;
   return 1.0f + (kSlowest - 1.0f) * static_cast<float>(index - ramp_begin) /
                     static_cast<float>(ramp_end - ramp_begin);
+}
+
+// The experts of every token: all different, and each as often as any other.
+std::vector<uint8_t> ExpertTable(const TensorSpec& spec, uint32_t expert_count, uint64_t seed) {
+  const uint64_t used = spec.dims[0];
+  std::vector<uint8_t> bytes(used * spec.dims[1] * sizeof(int32_t));
+  Random random(seed, Hash64Of(AsBytes(spec.name)));
+  for (uint64_t token = 0; token < spec.dims[1]; ++token) {
+    const uint64_t first = random.NextBelow(expert_count);
+    for (uint64_t i = 0; i < used; ++i) {
+      // Spread over all of them, so that neighbours are not always used together.
+      const auto expert = static_cast<int32_t>((first + i * expert_count / used) % expert_count);
+      std::memcpy(bytes.data() + (token * used + i) * sizeof(expert), &expert, sizeof(expert));
+    }
+  }
+  return bytes;
 }
 
 // The weights of one tensor, addressed by element.
@@ -81,6 +103,11 @@ class Weights {
   const uint64_t stream_;
 };
 
+std::string_view PretokenizerOf(Arch arch) {
+  if (arch == Arch::kLlama) return "llama-bpe";
+  return arch == Arch::kDeepSeek4 ? "joyai-llm" : "qwen2";
+}
+
 class SynthWriter {
  public:
   SynthWriter(const SynthOptions& options, ThreadPool& pool, const ByteProgress& progress)
@@ -91,7 +118,9 @@ class SynthWriter {
     const gguf::MetadataBuilder metadata = TRY(Metadata());
     std::vector<gguf::TensorSpec> tensors;
     for (const TensorSpec& spec : specs) {
-      tensors.push_back({spec.name, options_.choose_type(spec), spec.dims});
+      const gguf::TensorType type =
+          spec.is_table ? gguf::TensorType::kI32 : options_.choose_type(spec);
+      tensors.push_back({spec.name, type, spec.dims});
       total_bytes_ += TRY(gguf::TensorBytes(tensors.back().type, spec.dims).In(spec.name));
     }
     gguf::Writer writer = TRY(gguf::Writer::Create(path, metadata, tensors));
@@ -111,7 +140,7 @@ class SynthWriter {
     metadata.Set("general.quantization_version", uint32_t{2});
     const SynthVocab vocab = TRY(MakeSynthVocab(shape.vocab_size));
     metadata.Set("tokenizer.ggml.model", "gpt2");
-    metadata.Set("tokenizer.ggml.pre", shape.arch == Arch::kLlama ? "llama-bpe" : "qwen2");
+    metadata.Set("tokenizer.ggml.pre", PretokenizerOf(shape.arch));
     metadata.Set("tokenizer.ggml.tokens", vocab.tokens);
     metadata.Set("tokenizer.ggml.token_type", vocab.types);
     metadata.Set("tokenizer.ggml.merges", vocab.merges);
@@ -123,6 +152,10 @@ class SynthWriter {
   }
 
   Status WriteTensor(const TensorSpec& spec, gguf::TensorType type, gguf::Writer& writer) {
+    if (spec.is_table) {
+      return writer.Append(spec.name,
+                           ExpertTable(spec, options_.shape.experts.count, options_.seed));
+    }
     const Weights weights(spec, options_.seed);
     const uint64_t row_elements = spec.dims[0];
     uint64_t row_count = 1;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "model/shape.h"
+#include "model/shape_deepseek4.h"
 
 namespace aster::model {
 namespace {
@@ -86,7 +87,8 @@ std::vector<TensorSpec> TensorsOf(const Shape& shape) {
                      .dims = {shape.rope.dimensions / 2},
                      .part = Part::kEmbedding});
   }
-  for (uint32_t i = 0; i < shape.layer_count; ++i) {
+  if (shape.arch == Arch::kDeepSeek4) AddDeepSeek4Tensors(shape, specs);
+  for (uint32_t i = 0; i < shape.layer_count && shape.arch != Arch::kDeepSeek4; ++i) {
     LayerSpecs layer(specs, i);
     AddAttention(shape, layer);
     AddFeedForward(shape, layer);

@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+#include <map>
+
 #include "model/description.h"
 #include "model/support.h"
 #include "quant/dequantize.h"
@@ -23,7 +26,7 @@ class Loader {
       : files_(files), shape_(shape), context_(context), progress_(progress) {}
 
   Result<Weights> Load(const Slice& slice) {
-    CountBytes(slice);
+    FindTensors(slice);
     Weights weights;
     weights.shape = shape_;
     weights.slice = slice;
@@ -33,6 +36,7 @@ class Loader {
       weights.layers.push_back(TRY(Layer(layer)));
     }
     if (slice.head) {
+      if (shape_.is_latent()) weights.merge = TRY(Merge("output_hc_"));
       weights.output_norm = TRY(Floats("output_norm.weight"));
       weights.head = TRY(Matrix(shape_.tied_head ? "token_embd.weight" : "output.weight"));
     }
@@ -40,20 +44,28 @@ class Loader {
   }
 
  private:
-  void CountBytes(const Slice& slice) {
+  void FindTensors(const Slice& slice) {
     for (const TensorSpec& spec : TensorsOf(shape_)) {
+      if (!slice.Needs(shape_, spec)) continue;
+      const gguf::Tensor* const tensor = FindTensor(files_, spec);
+      tensors_[spec.name] = tensor;
       // The embedding stays in its file: rows are read as tokens ask for them.
       const bool is_packed = spec.part != Part::kEmbedding || spec.name == "rope_freqs.weight" ||
                              (slice.head && shape_.tied_head);
-      if (slice.Needs(shape_, spec) && is_packed) {
-        total_bytes_ += files_.FindTensor(spec.name)->data.size();
-      }
+      if (is_packed) total_bytes_ += tensor->data.size();
     }
   }
 
+  const gguf::Tensor& Find(const std::string& name) const { return *tensors_.at(name); }
+
   Result<LayerWeights> Layer(uint32_t index) {
-    layer_ = index;
+    prefix_ = fmt::format("blk.{}.", index);
     LayerWeights layer;
+    if (shape_.is_latent()) {
+      const uint32_t ratio = shape_.latent.ratios[index];
+      TRY(LatentLayer(ratio, index < shape_.experts.hash_layers, layer));
+      return layer;
+    }
     layer.attention_norm = TRY(Floats(Name("attn_norm.weight")));
     layer.query = TRY(Matrix(Name("attn_q.weight")));
     layer.key = TRY(Matrix(Name("attn_k.weight")));
@@ -80,6 +92,108 @@ class Loader {
     return layer;
   }
 
+  // Layers of DeepSeek V4.
+  Status LatentLayer(uint32_t ratio, bool hashed, LayerWeights& layer) {
+    layer.attention_mix = TRY(Mix("hc_attn_"));
+    layer.attention_norm = TRY(Floats(Name("attn_norm.weight")));
+    TRY(Attention(ratio, layer.latent));
+    layer.feed_forward_mix = TRY(Mix("hc_ffn_"));
+    layer.feed_forward_norm = TRY(Floats(Name("ffn_norm.weight")));
+    layer.router = TRY(FineMatrix(Name("ffn_gate_inp.weight")));
+    if (hashed) {
+      layer.expert_table = TRY(ExpertTable(Name("ffn_gate_tid2eid.weight")));
+    } else {
+      layer.router_bias = TRY(Floats(Name("exp_probs_b.bias")));
+    }
+    TRY(Experts(layer.experts));
+    layer.shared.gate = TRY(Matrix(Name("ffn_gate_shexp.weight")));
+    layer.shared.up = TRY(Matrix(Name("ffn_up_shexp.weight")));
+    layer.shared.down = TRY(Matrix(Name("ffn_down_shexp.weight")));
+    return Ok();
+  }
+
+  Status Attention(uint32_t ratio, LatentWeights& latent) {
+    latent.query_low = TRY(Matrix(Name("attn_q_a.weight")));
+    latent.query_norm = TRY(Floats(Name("attn_q_a_norm.weight")));
+    latent.query_high = TRY(Matrix(Name("attn_q_b.weight")));
+    latent.row = TRY(Matrix(Name("attn_kv.weight")));
+    latent.row_norm = TRY(Floats(Name("attn_kv_a_norm.weight")));
+    latent.sinks = TRY(Floats(Name("attn_sinks.weight")));
+    latent.output_low = TRY(OutputGroups(Name("attn_output_a.weight")));
+    latent.output_high = TRY(Matrix(Name("attn_output_b.weight")));
+    if (ratio == 0) return Ok();
+    latent.compressor = TRY(Compressor("attn_compressor_"));
+    if (ratio != kShortRatio) return Ok();
+    latent.index_compressor = TRY(Compressor("indexer_compressor_"));
+    latent.index_query = TRY(Matrix(Name("indexer.attn_q_b.weight")));
+    latent.index_heads = TRY(FineMatrix(Name("indexer.proj.weight")));
+    return Ok();
+  }
+
+  Result<MixWeights> Mix(const std::string& name) {
+    MixWeights mix;
+    mix.mix = TRY(FineMatrix(Name(name + "fn.weight")));
+    mix.scale = TRY(Floats(Name(name + "scale.weight")));
+    mix.base = TRY(Floats(Name(name + "base.weight")));
+    return mix;
+  }
+
+  Result<MergeWeights> Merge(const std::string& name) {
+    MergeWeights merge;
+    merge.mix = TRY(FineMatrix(name + "fn.weight"));
+    merge.scale = TRY(Floats(name + "scale.weight"));
+    merge.base = TRY(Floats(name + "base.weight"));
+    return merge;
+  }
+
+  Result<CompressorWeights> Compressor(const std::string& name) {
+    CompressorWeights compressor;
+    compressor.values = TRY(FineMatrix(Name(name + "kv.weight")));
+    compressor.scores = TRY(FineMatrix(Name(name + "gate.weight")));
+    compressor.places = TRY(Floats(Name(name + "ape.weight")));
+    compressor.norm = TRY(Floats(Name(name + "norm.weight")));
+    return compressor;
+  }
+
+  // The rows of a group stand together, and see that group's heads only: a matrix for each.
+  Result<std::vector<compute::Matrix>> OutputGroups(const std::string& name) {
+    const gguf::Tensor& tensor = Find(name);
+    gguf::Tensor groups = tensor;
+    groups.dims[1] = shape_.latent.output_rank;
+    groups.dims[2] = shape_.latent.output_groups;
+    std::vector<compute::Matrix> matrices;
+    for (size_t i = 0; i < shape_.latent.output_groups; ++i)
+      matrices.push_back(TRY(compute::Matrix::Pack(groups, i, context_)));
+    Done(tensor);
+    return matrices;
+  }
+
+  Result<std::vector<int32_t>> ExpertTable(const std::string& name) {
+    const gguf::Tensor& tensor = Find(name);
+    std::vector<int32_t> experts(tensor.element_count);
+    std::memcpy(experts.data(), tensor.data.data(), experts.size() * sizeof(int32_t));
+    for (const int32_t expert : experts) {
+      if (expert < 0 || static_cast<uint32_t>(expert) >= shape_.experts.count) {
+        return DataLoss(
+            fmt::format("{} names expert {} of {}", name, expert, shape_.experts.count));
+      }
+    }
+    Done(tensor);
+    return experts;
+  }
+
+  // A matrix that chooses or mixes: its products are of floats, whatever type it has.
+  Result<compute::Matrix> FineMatrix(const std::string& name) {
+    const gguf::Tensor& tensor = Find(name);
+    if (tensor.type == gguf::TensorType::kF32 || tensor.type == gguf::TensorType::kF16)
+      return Matrix(name);
+    const std::vector<float> values = TRY(Floats(name));
+    gguf::Tensor wide = tensor;
+    wide.type = gguf::TensorType::kF32;
+    wide.data = {reinterpret_cast<const uint8_t*>(values.data()), values.size() * sizeof(float)};
+    return compute::Matrix::Pack(wide, 0, context_);
+  }
+
   Status Experts(std::vector<ExpertWeights>& experts) {
     experts.resize(shape_.experts.count);
     TRY(ExpertMatrices(Name("ffn_gate_exps.weight"), experts, &ExpertWeights::gate));
@@ -89,7 +203,7 @@ class Loader {
 
   Status ExpertMatrices(const std::string& name, std::vector<ExpertWeights>& experts,
                         compute::Matrix ExpertWeights::* member) {
-    const gguf::Tensor& tensor = *files_.FindTensor(name);
+    const gguf::Tensor& tensor = Find(name);
     for (size_t i = 0; i < experts.size(); ++i) {
       experts[i].*member = TRY(compute::Matrix::Pack(tensor, i, context_));
     }
@@ -97,19 +211,17 @@ class Loader {
     return Ok();
   }
 
-  std::string Name(std::string_view suffix) const {
-    return fmt::format("blk.{}.{}", layer_, suffix);
-  }
+  std::string Name(std::string_view suffix) const { return fmt::format("{}{}", prefix_, suffix); }
 
   Result<compute::Matrix> Matrix(const std::string& name) {
-    const gguf::Tensor& tensor = *files_.FindTensor(name);
+    const gguf::Tensor& tensor = Find(name);
     compute::Matrix matrix = TRY(compute::Matrix::Pack(tensor, 0, context_));
     Done(tensor);
     return matrix;
   }
 
   Result<std::vector<float>> Floats(const std::string& name) {
-    const gguf::Tensor& tensor = *files_.FindTensor(name);
+    const gguf::Tensor& tensor = Find(name);
     std::vector<float> values(tensor.element_count);
     TRY(quant::Dequantize(tensor.type, tensor.data, values).In(name));
     Done(tensor);
@@ -134,18 +246,46 @@ class Loader {
   const Shape& shape_;
   compute::Context& context_;
   const LoadProgress& progress_;
-  uint32_t layer_ = 0;  // being loaded
+  std::map<std::string, const gguf::Tensor*> tensors_;  // of the slice, by their first names
+  std::string prefix_;                                  // of the layer being loaded
   uint64_t done_bytes_ = 0;
   uint64_t total_bytes_ = 0;
 };
 
 }  // namespace
 
+std::vector<const compute::Matrix*> LayerWeights::Matrices() const {
+  std::vector<const compute::Matrix*> matrices = {&query,
+                                                  &key,
+                                                  &value,
+                                                  &output,
+                                                  &dense.gate,
+                                                  &dense.up,
+                                                  &dense.down,
+                                                  &router,
+                                                  &shared.gate,
+                                                  &shared.up,
+                                                  &shared.down,
+                                                  &attention_mix.mix,
+                                                  &feed_forward_mix.mix,
+                                                  &latent.query_low,
+                                                  &latent.query_high,
+                                                  &latent.row,
+                                                  &latent.output_high,
+                                                  &latent.compressor.values,
+                                                  &latent.compressor.scores,
+                                                  &latent.index_compressor.values,
+                                                  &latent.index_compressor.scores,
+                                                  &latent.index_query,
+                                                  &latent.index_heads};
+  for (const compute::Matrix& matrix : latent.output_low) matrices.push_back(&matrix);
+  return matrices;
+}
+
 uint64_t Weights::PackedBytes() const {
-  uint64_t bytes = head.bytes();
+  uint64_t bytes = head.bytes() + merge.mix.bytes();
   for (const LayerWeights& layer : layers) {
-    bytes += layer.query.bytes() + layer.key.bytes() + layer.value.bytes() + layer.output.bytes();
-    bytes += BytesOf(layer.dense) + layer.router.bytes();
+    for (const compute::Matrix* matrix : layer.Matrices()) bytes += matrix->bytes();
     for (const ExpertWeights& expert : layer.experts) bytes += BytesOf(expert);
   }
   return bytes;

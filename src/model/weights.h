@@ -26,6 +26,45 @@ struct ExpertWeights {
   compute::Matrix down;  // [embedding, feed_forward]
 };
 
+// How the streams of the residual are mixed around half a layer.
+struct MixWeights {
+  compute::Matrix mix;       // [2 * streams + streams^2, streams * embedding]
+  std::vector<float> scale;  // [3]: before, after, between
+  std::vector<float> base;   // [2 * streams + streams^2]
+};
+
+// How they become one row at the end.
+struct MergeWeights {
+  compute::Matrix mix;       // [streams, streams * embedding]
+  std::vector<float> scale;  // [1]
+  std::vector<float> base;   // [streams]
+};
+
+// What makes one row of several tokens. Columns: the row's numbers, twice with a ratio of 4.
+struct CompressorWeights {
+  compute::Matrix values;     // [columns, embedding]
+  compute::Matrix scores;     // [columns, embedding]
+  std::vector<float> places;  // [ratio, columns], added to the scores
+  std::vector<float> norm;    // [row]
+};
+
+// Attention over rows that are keys and values at once.
+struct LatentWeights {
+  compute::Matrix query_low;      // [query_rank, embedding]
+  std::vector<float> query_norm;  // [query_rank]
+  compute::Matrix query_high;     // [head_count * head_dim, query_rank]
+  compute::Matrix row;            // [head_dim, embedding]
+  std::vector<float> row_norm;    // [head_dim]
+  std::vector<float> sinks;       // [head_count]
+  std::vector<compute::Matrix>
+      output_low;                      // [groups] of [output_rank, heads of a group * head_dim]
+  compute::Matrix output_high;         // [embedding, groups * output_rank]
+  CompressorWeights compressor;        // with a ratio
+  CompressorWeights index_compressor;  // with a ratio of 4
+  compute::Matrix index_query;         // [index_heads * index_dim, query_rank]
+  compute::Matrix index_heads;         // [index_heads, embedding]
+};
+
 // Empty where the architecture has no such weight.
 struct LayerWeights {
   std::vector<float> attention_norm;  // [embedding]
@@ -41,8 +80,19 @@ struct LayerWeights {
 
   std::vector<float> feed_forward_norm;  // [embedding]
   ExpertWeights dense;
-  compute::Matrix router;  // [experts, embedding]
+  compute::Matrix router;             // [experts, embedding]
+  std::vector<float> router_bias;     // [experts], for the choice only
+  std::vector<int32_t> expert_table;  // [vocab_size, used], where tokens choose
   std::vector<ExpertWeights> experts;
+  ExpertWeights shared;  // for every token
+
+  // DeepSeek V4's.
+  MixWeights attention_mix;
+  MixWeights feed_forward_mix;
+  LatentWeights latent;
+
+  // All that every token is multiplied with: everything but the experts.
+  std::vector<const compute::Matrix*> Matrices() const;
 };
 
 // Constant after loading, so any number of threads may read. Keeps views into the files for the
@@ -53,6 +103,7 @@ struct Weights {
   const gguf::Tensor* embedding = nullptr;  // of the file; rows are decoded as tokens ask for them
   std::vector<float> rope_factors;          // [rope.dimensions / 2], or empty
   std::vector<LayerWeights> layers;         // of the slice
+  MergeWeights merge;                       // where the residual has several streams
   std::vector<float> output_norm;           // [embedding]
   compute::Matrix head;                     // [vocab_size, embedding]
 

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "model/shape_deepseek4.h"
+
 namespace aster::model {
 namespace {
 
@@ -45,6 +47,7 @@ void WriteShape(const Shape& shape, gguf::MetadataBuilder& metadata) {
   } else {
     metadata.Set(arch + ".feed_forward_length", shape.feed_forward);
   }
+  if (shape.arch == Arch::kDeepSeek4) return WriteDeepSeek4(shape, metadata);
   WriteRope(shape.rope, arch, metadata);
 }
 

@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "kernels/arm/ops_vec_neon.inc"
+
+// Written in those lanes.
+#include "kernels/latent_body.inc"
+
+namespace aster::kernels {
+
+const LatentTable kLatentNeon = kTable;
+
+}  // namespace aster::kernels

@@ -1,0 +1,223 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// DeepSeek V4: what it computes, and that it computes the same however a text is cut.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/forward.h"
+#include "model/reference_deepseek4_for_test.h"
+#include "model/runner_for_test.h"
+
+namespace aster::model {
+namespace {
+
+using gguf::TensorType;
+
+// Windows, ratios and choices as small as 300 tokens need.
+Shape SmallFlash() {
+  Shape shape = ShapeOfPreset("flash-shape-tiny").value();
+  shape.layer_count = 4;
+  shape.embedding = 64;
+  shape.head_count = 2;
+  shape.head_dim = 64;
+  shape.vocab_size = 300;
+  shape.sliding_window = 24;
+  shape.rope.dimensions = 16;
+  shape.experts.count = 4;
+  shape.experts.feed_forward = 32;
+  shape.experts.hash_layers = 1;
+  shape.latent.ratios = {0, 4, 128, 4};
+  shape.latent.query_rank = 32;
+  shape.latent.output_rank = 16;
+  shape.latent.rope.dimensions = 16;
+  shape.latent.rope.original_context = 256;  // so that the ramp is inside
+  shape.latent.index_heads = 3;
+  shape.latent.index_dim = 32;
+  shape.latent.index_top = 12;
+  shape.next_layers = 0;
+  return shape;
+}
+
+// Other numbers everywhere, and no layer without compressed rows.
+Shape SmallPro() {
+  Shape shape = SmallFlash();
+  shape.layer_count = 3;
+  shape.embedding = 96;
+  shape.head_count = 18;
+  shape.head_dim = 96;
+  shape.sliding_window = 130;
+  shape.experts.count = 7;
+  shape.experts.used = 3;
+  shape.experts.scale = 2.5f;
+  shape.experts.limit = 0.5f;
+  shape.experts.hash_layers = 2;
+  shape.streams.count = 3;
+  shape.streams.sinkhorn = 5;
+  shape.latent.ratios = {128, 4, 4};
+  shape.latent.query_rank = 64;
+  shape.latent.output_groups = 6;
+  shape.latent.index_heads = 20;
+  shape.latent.index_top = 5;
+  shape.next_layers = 1;
+  return shape;
+}
+
+// Wide enough for blocks of 256.
+Shape TinyFlash() {
+  Shape shape = ShapeOfPreset("flash-shape-tiny").value();
+  shape.vocab_size = 300;
+  return shape;
+}
+
+// The rows' errors, relative to how far logits spread, in ascending order.
+std::vector<double> ErrorsOf(std::span<const float> logits, std::span<const double> reference,
+                             size_t width) {
+  double size = 0;
+  for (const double value : reference) size += value * value;
+  const double spread = std::sqrt(size / static_cast<double>(reference.size()));
+  std::vector<double> errors;
+  for (size_t row = 0; row < reference.size(); row += width) {
+    double sum = 0;
+    for (size_t i = row; i < row + width; ++i)
+      sum += (logits[i] - reference[i]) * (logits[i] - reference[i]);
+    errors.push_back(std::sqrt(sum / static_cast<double>(width)) / spread);
+  }
+  std::sort(errors.begin(), errors.end());
+  return errors;
+}
+
+TEST(DeepSeek4, AgreesWithItsDescription) {
+  for (const Shape& shape : {SmallFlash(), SmallPro()}) {
+    const ModelFile model(shape, TensorType::kF32);
+    const auto tokens = RandomTokens(280, shape.vocab_size);
+    for (const bool plain_rows : {false, true}) {
+      const MemoryOptions memory = Narrowed({.plain_rows = plain_rows}, shape);
+      Runner runner(model.files(), Slice::Whole(shape), 1, kernels::FastestIsa(), memory);
+      const auto errors = ErrorsOf(runner.Logits(tokens, 70),
+                                   DeepSeek4ReferenceLogits(model.files(), shape, memory, tokens),
+                                   shape.vocab_size);
+      // Where a row is rounded up or chosen by a hair, floats may decide otherwise than doubles.
+      EXPECT_LT(errors[errors.size() / 2], plain_rows ? 1e-4 : 2e-3) << shape.head_dim;
+      EXPECT_LT(errors[errors.size() * 9 / 10], plain_rows ? 1e-3 : 2e-2) << shape.head_dim;
+    }
+  }
+}
+
+TEST(DeepSeek4, ChunksThreadsAndInstructionSetsChangeNothing) {
+  for (const Shape& shape : {SmallFlash(), SmallPro()}) {
+    const ModelFile model(shape, TensorType::kQ8_0);
+    const auto tokens = RandomTokens(310, shape.vocab_size);
+    const MemoryOptions memory = Narrowed({}, shape);
+    Runner whole(model.files(), Slice::Whole(shape), 1, kernels::FastestIsa(), memory);
+    const auto expected = whole.Logits(tokens, 310);
+    for (const size_t chunk : {1, 7, 128}) EXPECT_EQ(whole.Logits(tokens, chunk), expected);
+    const std::vector first(expected.begin(), expected.begin() + 140 * shape.vocab_size);
+    for (const size_t threads : {2, 3}) {
+      Runner runner(model.files(), Slice::Whole(shape), threads, kernels::FastestIsa(), memory);
+      EXPECT_EQ(runner.Logits(tokens, 155), expected) << threads << " threads";
+      EXPECT_EQ(runner.Logits(std::span(tokens).first(140), 20), first) << threads << " threads";
+    }
+    for (const kernels::Isa isa : kernels::AvailableIsas()) {
+      Runner runner(model.files(), Slice::Whole(shape), 1, isa, memory);
+      EXPECT_EQ(runner.Logits(std::span(tokens).first(140), 70), first) << kernels::IsaName(isa);
+    }
+  }
+}
+
+TEST(DeepSeek4, EveryCutIntoSlicesGivesTheSame) {
+  const Shape shape = SmallFlash();
+  const ModelFile model(shape, TensorType::kF16);
+  const MemoryOptions memory = Narrowed({}, shape);
+  const auto tokens = RandomTokens(200, shape.vocab_size);
+  Runner whole(model.files(), Slice::Whole(shape), 1, kernels::FastestIsa(), memory);
+  const auto expected = whole.Logits(tokens, 200);
+  for (uint32_t cut = 1; cut < shape.layer_count; ++cut) {
+    Runner lower(model.files(), {.layer_begin = 0, .layer_end = cut, .embedding = true}, 1,
+                 kernels::FastestIsa(), memory);
+    Runner upper(model.files(), {.layer_begin = cut, .layer_end = shape.layer_count, .head = true},
+                 1, kernels::FastestIsa(), memory);
+    kv::PageTable below = lower.NewTable(), above = upper.NewTable();
+    std::vector<float> logits;
+    for (size_t i = 0; i < tokens.size(); i += 50) {
+      Segment segment{
+          .table = &below, .tokens = std::span(tokens).subspan(i, 50), .wanted = Wanted::kAll};
+      const auto hidden = lower.Run({&segment, 1}).value().hidden;
+      ASSERT_EQ(hidden.size(), 50 * size_t{shape.hidden_width()});
+      segment.table = &above;
+      segment.hidden = hidden.data();
+      const auto output = upper.Run({&segment, 1}).value().logits;
+      logits.insert(logits.end(), output.begin(), output.end());
+    }
+    EXPECT_EQ(logits, expected) << "cut at " << cut;
+  }
+}
+
+TEST(DeepSeek4, GoingBackIsAShorterLength) {
+  const Shape shape = SmallFlash();
+  const ModelFile model(shape, TensorType::kQ8_0);
+  const MemoryOptions memory = Narrowed({}, shape);
+  Runner runner(model.files(), Slice::Whole(shape), 2, kernels::FastestIsa(), memory);
+  const auto tokens = RandomTokens(330, shape.vocab_size);
+  const auto wrong = RandomTokens(100, shape.vocab_size, 9);
+  const auto expected = runner.Logits(tokens, 330);
+  const auto run = [&](kv::PageTable& to, std::span<const int32_t> some) {
+    const Segment segment{.table = &to, .tokens = some, .wanted = Wanted::kAll};
+    const auto logits = runner.Run({&segment, 1}).value().logits;
+    return std::vector(logits.begin(), logits.end());
+  };
+  // Behind every place in a compressed row, and at the edges of pages.
+  for (const uint32_t length : {126u, 127u, 128u, 129u, 130u, 131u, 132u, 255u, 256u, 259u}) {
+    for (const uint32_t back : {1u, 5u, 64u}) {
+      kv::PageTable table = runner.NewTable();
+      run(table, std::span(tokens).first(length));
+      run(table, std::span(wrong).first(back));
+      ASSERT_EQ(table.Truncate(length), length);
+      kv::PageTable fork = table.Fork();
+      run(fork, std::span(wrong).first(40));
+      const auto logits = run(table, std::span(tokens).subspan(length, 70));
+      EXPECT_TRUE(std::equal(logits.begin(), logits.end(),
+                             expected.begin() + length * size_t{shape.vocab_size}))
+          << back << " back to " << length;
+    }
+  }
+}
+
+TEST(DeepSeek4, CompanionsInABatchChangeNothing) {
+  const Shape shape = TinyFlash();
+  const ModelFile model(shape, TensorType::kQ4_K);
+  const MemoryOptions memory = Narrowed({}, shape);
+  Runner runner(model.files(), Slice::Whole(shape), 2, kernels::FastestIsa(), memory);
+  const auto tokens = RandomTokens(180, shape.vocab_size);
+  const auto strangers = RandomTokens(400, shape.vocab_size, 8);
+  const auto expected = runner.Logits(tokens, 180);
+  kv::PageTable mine = runner.NewTable(), theirs = runner.NewTable(), third = runner.NewTable();
+  std::vector<float> logits;
+  for (size_t i = 0; i < 180; i += 30) {
+    const Segment segments[] = {
+        {.table = &theirs, .tokens = std::span(strangers).subspan(i, 55), .wanted = Wanted::kNone},
+        {.table = &mine, .tokens = std::span(tokens).subspan(i, 30), .wanted = Wanted::kAll},
+        {.table = &third, .tokens = std::span(strangers).subspan(2 * i, 1)}};
+    const auto output = runner.Run(segments).value();
+    logits.insert(logits.end(), output.logits.begin(),
+                  output.logits.begin() + 30 * shape.vocab_size);
+  }
+  EXPECT_EQ(logits, expected);
+}
+
+TEST(DeepSeek4, AnotherMemoryThanItsOwnIsRefused) {
+  const Shape shape = SmallFlash();
+  const auto refused = [&](const MemoryOptions& memory) {
+    return !MakeMemoryLayout(shape, Narrowed(memory, shape), Hash128{}).ok();
+  };
+  EXPECT_FALSE(refused({}));
+  EXPECT_FALSE(refused({.plain_rows = true}));
+  EXPECT_TRUE(refused({.type = kernels::KvType::kQ8}));
+  EXPECT_TRUE(refused({.window = 64}));
+  EXPECT_TRUE(refused({.window = 64, .sinks = 4}));
+}
+
+}  // namespace
+}  // namespace aster::model

@@ -1,0 +1,230 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "model/shape_deepseek4.h"
+
+#include <bit>
+
+#include "kernels/latent.h"
+#include "kernels/stream_mix.h"
+
+namespace aster::model {
+namespace {
+
+// sqrt(softplus(x)), as files number the functions of routers.
+constexpr uint64_t kSqrtSoftplus = 4;
+constexpr auto kMaxStreams = static_cast<uint32_t>(kernels::kMaxStreams);
+
+Error Expected(const Keys& keys, std::string_view key, std::string_view found,
+               std::string_view expected) {
+  return Unimplemented(fmt::format("{} is {}; {} is expected", keys.Full(key), found, expected));
+}
+
+// A key that published files have with this value or not at all.
+Status ExpectNumber(const Keys& keys, std::string_view key, uint64_t expected) {
+  if (!keys.Contains(key)) return Ok();
+  const uint64_t found = TRY(keys.NumberOrZero(key));
+  if (found != expected)
+    return Expected(keys, key, fmt::format("{}", found), fmt::format("{}", expected));
+  return Ok();
+}
+
+// Blocks that guess ahead are counted as layers in files.
+Status ReadLayers(const Keys& keys, Shape& shape) {
+  const uint64_t next = TRY(keys.NumberOrZero("nextn_predict_layers"));
+  if (next > 1) return Expected(keys, "nextn_predict_layers", fmt::format("{}", next), "0 or 1");
+  if (next >= shape.layer_count) {
+    return DataLoss(fmt::format("{} is {} and {} is {}: no layer is left", keys.Full("block_count"),
+                                shape.layer_count, keys.Full("nextn_predict_layers"), next));
+  }
+  shape.next_layers = static_cast<uint32_t>(next);
+  shape.layer_count -= shape.next_layers;
+  return ExpectNumber(keys, "leading_dense_block_count", 0);
+}
+
+Status ReadHeads(const Keys& keys, Shape& shape) {
+  const size_t blocks = shape.layer_count + shape.next_layers;
+  shape.head_count = TRY(keys.UniformCount("attention.head_count", blocks, kMaxWidth));
+  shape.kv_head_count = TRY(keys.UniformCount("attention.head_count_kv", blocks, kMaxWidth));
+  shape.head_dim = TRY(keys.Count("attention.key_length", kMaxWidth));
+  const uint32_t value_dim = TRY(keys.Count("attention.value_length", kMaxWidth));
+  if (value_dim != shape.head_dim) {
+    return Expected(keys, "attention.value_length", fmt::format("{}", value_dim),
+                    fmt::format("{} as in {}", shape.head_dim, keys.Full("attention.key_length")));
+  }
+  TRY(ExpectNumber(keys, "attention.kv_lora_rank", shape.head_dim));
+  shape.norm_epsilon = TRY(keys.Positive("attention.layer_norm_rms_epsilon"));
+  shape.sliding_window = TRY(keys.Count("attention.sliding_window", UINT32_MAX));
+  return Ok();
+}
+
+Status ReadRatios(const Keys& keys, Shape& shape) {
+  const auto ratios = TRY(keys.FirstOfArray("attention.compress_ratios", shape.layer_count));
+  for (const uint64_t ratio : ratios) {
+    if (ratio != 0 && ratio != kShortRatio && ratio != kLongRatio) {
+      return Expected(keys, "attention.compress_ratios", fmt::format("{} for a layer", ratio),
+                      "0, 4 or 128");
+    }
+    shape.latent.ratios.push_back(static_cast<uint32_t>(ratio));
+  }
+  return Ok();
+}
+
+Status ReadLatent(const Keys& keys, Shape& shape) {
+  Latent& latent = shape.latent;
+  latent.query_rank = TRY(keys.Count("attention.q_lora_rank", kMaxWidth));
+  latent.output_rank = TRY(keys.Count("attention.output_lora_rank", kMaxWidth));
+  latent.output_groups = TRY(keys.Count("attention.output_group_count", kMaxWidth));
+  TRY(ReadRatios(keys, shape));
+  latent.index_heads = TRY(keys.Count("attention.indexer.head_count", kMaxWidth));
+  latent.index_dim = TRY(keys.Count("attention.indexer.key_length", kMaxWidth));
+  latent.index_top = TRY(keys.Count("attention.indexer.top_k", kMaxWidth));
+  // Ours: published models were all trained with rounded rows.
+  latent.rounded_rows = TRY(keys.FlagOr("attention.rounded_rows", true));
+  return Ok();
+}
+
+// Layers without compressed rows turn by the plain base; the others by a base of their own,
+// stretched by YaRN without its factor of magnitude.
+Status ReadRopes(const Keys& keys, Shape& shape) {
+  shape.rope.dimensions = TRY(keys.Count("rope.dimension_count", kMaxWidth));
+  shape.rope.base = TRY(keys.Positive("rope.freq_base"));
+  Rope& rope = shape.latent.rope;
+  rope.dimensions = shape.rope.dimensions;
+  rope.base = TRY(keys.Positive("attention.compress_rope_freq_base"));
+  const std::string scaling = TRY(keys.TextOr("rope.scaling.type", "yarn"));
+  if (scaling != "yarn") return Expected(keys, "rope.scaling.type", scaling, "yarn");
+  rope.scaling = RopeScaling::kYarn;
+  rope.factor = TRY(keys.Positive("rope.scaling.factor"));
+  rope.original_context = TRY(keys.Count("rope.scaling.original_context_length", UINT32_MAX));
+  rope.beta_fast = TRY(keys.PositiveOr("rope.scaling.yarn_beta_fast", rope.beta_fast));
+  rope.beta_slow = TRY(keys.PositiveOr("rope.scaling.yarn_beta_slow", rope.beta_slow));
+  return Ok();
+}
+
+Status ReadExperts(const Keys& keys, Shape& shape) {
+  Experts& experts = shape.experts;
+  experts.count = TRY(keys.Count("expert_count", kMaxWidth));
+  experts.used = TRY(keys.Count("expert_used_count", kMaxWidth));
+  experts.feed_forward = TRY(keys.Count("expert_feed_forward_length", kMaxWidth));
+  experts.shared = TRY(keys.Count("expert_shared_count", kMaxWidth));
+  if (experts.shared != 1)
+    return Expected(keys, "expert_shared_count", fmt::format("{}", experts.shared), "1");
+  experts.scale = TRY(keys.Positive("expert_weights_scale"));
+  if (!TRY(keys.Flag("expert_weights_norm")))
+    return Expected(keys, "expert_weights_norm", "false", "true");
+  TRY(ExpectNumber(keys, "expert_gating_func", kSqrtSoftplus));
+  TRY(ExpectNumber(keys, "expert_group_count", 0));
+  TRY(ExpectNumber(keys, "expert_group_used_count", 0));
+  const uint64_t hashed = TRY(keys.Required("hash_layer_count"));
+  if (hashed > shape.layer_count) {
+    return DataLoss(fmt::format("{} is {} of {} layers", keys.Full("hash_layer_count"), hashed,
+                                shape.layer_count));
+  }
+  experts.hash_layers = static_cast<uint32_t>(hashed);
+  experts.limit = TRY(keys.UniformPositive("swiglu_clamp_exp", shape.layer_count));
+  if (keys.Contains("swiglu_clamp_shexp")) {
+    const float shared = TRY(keys.UniformPositive("swiglu_clamp_shexp", shape.layer_count));
+    if (shared != experts.limit) {
+      return Expected(keys, "swiglu_clamp_shexp", fmt::format("{}", shared),
+                      fmt::format("{} as in {}", experts.limit, keys.Full("swiglu_clamp_exp")));
+    }
+  }
+  return Ok();
+}
+
+}  // namespace
+
+Status ReadDeepSeek4(const Keys& keys, Shape& shape) {
+  TRY(ReadLayers(keys, shape));
+  TRY(ReadHeads(keys, shape));
+  TRY(ReadLatent(keys, shape));
+  TRY(ReadRopes(keys, shape));
+  TRY(ReadExperts(keys, shape));
+  shape.streams.count = TRY(keys.Count("hyper_connection.count", kMaxStreams));
+  shape.streams.sinkhorn = TRY(keys.Count("hyper_connection.sinkhorn_iterations", 1000));
+  shape.streams.epsilon = TRY(keys.Positive("hyper_connection.epsilon"));
+  return Ok();
+}
+
+Status CheckDeepSeek4(const Shape& shape) {
+  const Latent& latent = shape.latent;
+  if (latent.ratios.size() != shape.layer_count || shape.kv_head_count != 1 ||
+      shape.streams.count > kMaxStreams) {
+    return DataLoss(fmt::format(
+        "ratios for {} of {} layers, {} heads of keys and values and {} streams cannot be: all "
+        "layers, one and up to {} are needed",
+        latent.ratios.size(), shape.layer_count, shape.kv_head_count, shape.streams.count,
+        kMaxStreams));
+  }
+  const uint64_t heads = uint64_t{shape.head_count} * shape.head_dim;
+  if (latent.output_groups == 0 || shape.head_count % latent.output_groups != 0 ||
+      uint64_t{latent.output_groups} * latent.output_rank > kMaxWidth) {
+    return DataLoss(fmt::format("{} heads cannot be shared out among {} groups of rank {}",
+                                shape.head_count, latent.output_groups, latent.output_rank));
+  }
+  // The kernels take sixteen numbers at a time.
+  if (shape.head_dim % kernels::kLatentLanes != 0 || shape.head_dim > kernels::kMaxLatentDim ||
+      shape.rope.dimensions >= shape.head_dim ||
+      shape.rope.dimensions % kernels::kLatentLanes != 0) {
+    return Unimplemented(fmt::format(
+        "heads of {} numbers, {} of them turning; multiples of {} up to {} are supported",
+        shape.head_dim, shape.rope.dimensions, kernels::kLatentLanes, kernels::kMaxLatentDim));
+  }
+  if (!std::has_single_bit(latent.index_dim) || latent.index_dim < 32 ||
+      latent.index_dim > kernels::kMaxLatentDim || latent.index_dim < shape.rope.dimensions ||
+      uint64_t{latent.index_heads} * latent.index_dim > kMaxWidth) {
+    return Unimplemented(fmt::format(
+        "an indexer of {} heads of {} numbers; powers of two from 32 to {}, no fewer than turn, "
+        "are supported",
+        latent.index_heads, latent.index_dim, kernels::kMaxLatentDim));
+  }
+  if (shape.experts.used > kernels::kMaxTerms - 1 || shape.sliding_window < 2 || heads == 0 ||
+      uint64_t{shape.hidden_width()} > kMaxWidth) {
+    return Unimplemented(fmt::format(
+        "{} experts for a token, a window of {} and streams of {} numbers; up to {} experts, a "
+        "window of at least 2 and {} numbers are supported",
+        shape.experts.used, shape.sliding_window, shape.hidden_width(), kernels::kMaxTerms - 1,
+        kMaxWidth));
+  }
+  return Ok();
+}
+
+void WriteDeepSeek4(const Shape& shape, gguf::MetadataBuilder& metadata) {
+  const auto set = [&](std::string_view key, const auto& value) {
+    metadata.Set(fmt::format("{}.{}", ArchName(shape.arch), key), value);
+  };
+  const Latent& latent = shape.latent;
+  const uint32_t blocks = shape.layer_count + shape.next_layers;
+  set("block_count", blocks);
+  if (shape.next_layers > 0) set("nextn_predict_layers", shape.next_layers);
+  set("attention.q_lora_rank", latent.query_rank);
+  set("attention.output_lora_rank", latent.output_rank);
+  set("attention.output_group_count", latent.output_groups);
+  std::vector<uint32_t> ratios = latent.ratios;
+  ratios.resize(blocks, 0);
+  set("attention.compress_ratios", ratios);
+  set("attention.indexer.head_count", latent.index_heads);
+  set("attention.indexer.key_length", latent.index_dim);
+  set("attention.indexer.top_k", latent.index_top);
+  if (!latent.rounded_rows) set("attention.rounded_rows", false);
+  set("attention.compress_rope_freq_base", latent.rope.base);
+  set("rope.freq_base", shape.rope.base);
+  set("rope.dimension_count", shape.rope.dimensions);
+  set("rope.scaling.type", "yarn");
+  set("rope.scaling.factor", latent.rope.factor);
+  set("rope.scaling.original_context_length", latent.rope.original_context);
+  set("rope.scaling.yarn_beta_fast", latent.rope.beta_fast);
+  set("rope.scaling.yarn_beta_slow", latent.rope.beta_slow);
+  set("expert_shared_count", shape.experts.shared);
+  set("expert_weights_scale", shape.experts.scale);
+  set("expert_weights_norm", true);
+  set("expert_gating_func", static_cast<uint32_t>(kSqrtSoftplus));
+  set("hash_layer_count", shape.experts.hash_layers);
+  set("swiglu_clamp_exp", std::vector<float>(blocks, shape.experts.limit));
+  set("hyper_connection.count", shape.streams.count);
+  set("hyper_connection.sinkhorn_iterations", shape.streams.sinkhorn);
+  set("hyper_connection.epsilon", shape.streams.epsilon);
+}
+
+}  // namespace aster::model

@@ -1,0 +1,155 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "model/shape_deepseek4.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/files.h"
+#include "gguf/file.h"
+#include "gguf/writer.h"
+#include "kernels/pages.h"
+#include "model/memory.h"
+#include "model/presets.h"
+#include "model/write_metadata.h"
+
+namespace aster::model {
+namespace {
+
+Result<Shape> ReadBack(const gguf::MetadataBuilder& metadata) {
+  const TemporaryDirectory folder = TRY(TemporaryDirectory::Create());
+  const std::string path = folder.File("model.gguf");
+  gguf::Writer writer = TRY(gguf::Writer::Create(path, metadata, {}));
+  TRY(writer.Finish());
+  const gguf::File file = TRY(gguf::File::Open(path));
+  return ReadShape(file.metadata());
+}
+
+gguf::MetadataBuilder MetadataOf(const Shape& shape) {
+  gguf::MetadataBuilder metadata;
+  WriteShape(shape, metadata);
+  return metadata;
+}
+
+Shape Tiny() { return ShapeOfPreset("flash-shape-tiny").value(); }
+
+TEST(DeepSeek4Shape, SurvivesItsMetadata) {
+  for (const char* preset : {"flash-shape-tiny", "flash-full", "pro-full"}) {
+    const Shape shape = ShapeOfPreset(preset).value();
+    const auto read = ReadBack(MetadataOf(shape));
+    ASSERT_TRUE(read.ok()) << read.error().message();
+    EXPECT_EQ(read->layer_count, shape.layer_count);
+    EXPECT_EQ(read->next_layers, shape.next_layers);
+    EXPECT_EQ(read->latent.ratios, shape.latent.ratios);
+    EXPECT_EQ(read->latent.index_top, shape.latent.index_top);
+    EXPECT_EQ(read->latent.rope.base, 160000.0f);
+    EXPECT_EQ(read->latent.rope.original_context, 65536u);
+    EXPECT_EQ(read->rope.scaling, RopeScaling::kNone);
+    EXPECT_EQ(read->experts.scale, shape.experts.scale);
+    EXPECT_EQ(read->experts.limit, 10.0f);
+    EXPECT_EQ(read->experts.hash_layers, 3u);
+    EXPECT_EQ(read->streams.sinkhorn, 20u);
+    EXPECT_EQ(read->hidden_width(), 4 * shape.embedding);
+    EXPECT_TRUE(read->latent.rounded_rows);
+  }
+}
+
+TEST(DeepSeek4Shape, AMissingKeyIsNamedAndNeverGuessed) {
+  const std::set<std::string> optional = {
+      "deepseek4.nextn_predict_layers", "deepseek4.rope.scaling.type",
+      "deepseek4.rope.scaling.yarn_beta_fast", "deepseek4.rope.scaling.yarn_beta_slow",
+      "deepseek4.expert_gating_func"};
+  const gguf::MetadataBuilder whole = MetadataOf(Tiny());
+  for (const std::string& key : whole.keys()) {
+    gguf::MetadataBuilder metadata = whole;
+    metadata.Remove(key);
+    const auto shape = ReadBack(metadata);
+    // Without its count the guessing block would be a layer, for which there is a ratio of 0.
+    EXPECT_EQ(shape.ok(), optional.contains(key)) << key;
+    if (!shape.ok()) {
+      EXPECT_NE(shape.error().message().find(key), std::string::npos) << shape.error().message();
+    }
+  }
+}
+
+TEST(DeepSeek4Shape, BothTypesOfRatiosAreRead) {
+  const Shape shape = Tiny();
+  gguf::MetadataBuilder metadata = MetadataOf(shape);
+  metadata.Set("deepseek4.attention.compress_ratios",
+               std::vector<int32_t>{0, 0, 4, 128, 4, 128, 0, 0});
+  EXPECT_EQ(ReadBack(metadata)->latent.ratios, shape.latent.ratios);
+  metadata.Set("deepseek4.attention.compress_ratios", std::vector<int32_t>{0, 0, -4, 128, 4, 128});
+  EXPECT_FALSE(ReadBack(metadata).ok());
+}
+
+TEST(DeepSeek4Shape, WhatCannotBeComputedIsRefused) {
+  const auto refusal = [](const char* key, auto value) {
+    gguf::MetadataBuilder metadata = MetadataOf(Tiny());
+    metadata.Set(fmt::format("deepseek4.{}", key), value);
+    const auto shape = ReadBack(metadata);
+    return shape.ok() ? std::string() : shape.error().message();
+  };
+  EXPECT_EQ(refusal("swiglu_clamp_exp", 10.0f), "");
+  EXPECT_EQ(refusal("attention.kv_lora_rank", uint32_t{128}), "");
+  EXPECT_EQ(refusal("expert_group_count", uint32_t{0}), "");
+  EXPECT_NE(refusal("attention.kv_lora_rank", uint32_t{64}), "");
+  EXPECT_NE(refusal("expert_group_count", uint32_t{8}), "");
+  EXPECT_NE(refusal("expert_gating_func", uint32_t{2}).find("4 is expected"), std::string::npos);
+  EXPECT_NE(refusal("rope.scaling.type", "linear").find("yarn is expected"), std::string::npos);
+  EXPECT_NE(refusal("expert_weights_norm", false), "");
+  EXPECT_NE(refusal("expert_shared_count", uint32_t{2}), "");
+  EXPECT_NE(refusal("swiglu_clamp_exp", std::vector<float>{10, 10, 10, 10, 10, 7, 10}), "");
+  EXPECT_NE(refusal("swiglu_clamp_exp", std::vector<float>{10, 10}), "");
+  EXPECT_NE(refusal("swiglu_clamp_shexp", 7.0f), "");
+  EXPECT_NE(refusal("attention.compress_ratios", std::vector<uint32_t>{0, 0, 4, 64, 4, 128}), "");
+  EXPECT_NE(refusal("attention.compress_ratios", std::vector<uint32_t>{0, 0, 4}), "");
+  EXPECT_NE(refusal("attention.head_count_kv", uint32_t{2}), "");
+  EXPECT_NE(refusal("attention.value_length", uint32_t{64}), "");
+  EXPECT_NE(refusal("attention.output_group_count", uint32_t{3}), "");
+  EXPECT_NE(refusal("attention.indexer.key_length", uint32_t{48}), "");
+  EXPECT_NE(refusal("rope.dimension_count", uint32_t{128}), "");
+  EXPECT_NE(refusal("hyper_connection.count", uint32_t{9}), "");
+  EXPECT_NE(refusal("hyper_connection.epsilon", 0.0f), "");
+  EXPECT_NE(refusal("nextn_predict_layers", uint32_t{7}), "");
+  EXPECT_NE(refusal("leading_dense_block_count", uint32_t{1}), "");
+  EXPECT_NE(refusal("hash_layer_count", uint32_t{70}), "");
+}
+
+uint64_t ParametersOf(const Shape& shape) {
+  uint64_t count = 0;
+  for (const TensorSpec& spec : TensorsOf(shape)) {
+    uint64_t elements = spec.is_table ? 0 : 1;
+    for (const uint64_t dim : spec.dims) elements *= dim;
+    count += elements;
+  }
+  return count;
+}
+
+TEST(DeepSeek4Shape, ThePublishedShapesHaveTheirParameters) {
+  EXPECT_NEAR(static_cast<double>(ParametersOf(ShapeOfPreset("flash-full").value())), 284e9, 2e9);
+  EXPECT_NEAR(static_cast<double>(ParametersOf(ShapeOfPreset("pro-full").value())), 1.6e12, 4e10);
+}
+
+TEST(DeepSeek4Memory, RowsOfFewBitsCostWhatTheyShould) {
+  const Shape shape = ShapeOfPreset("flash-full").value();
+  const auto bytes = [&](const MemoryOptions& memory) {
+    const kv::Layout layout =
+        MakeMemoryLayout(shape, Narrowed(memory, shape), Hash128{1, 2}).value();
+    double per_token = 0;
+    for (uint32_t layer = 0; layer < layout.layer_count(); ++layer) {
+      for (const kv::Stream& stream : layout.streams(layer)) {
+        if (stream.window == 0)
+          per_token += static_cast<double>(stream.codec->row_bytes()) / stream.stride;
+      }
+    }
+    return per_token;
+  };
+  // 3440 numbers a token; in halves, and packed.
+  EXPECT_EQ(bytes({.plain_rows = true}), 6880.0);
+  EXPECT_NEAR(bytes({}), 21 * (583 + 68) / 4.0 + 20 * 583 / 128.0, 1e-9);
+}
+
+}  // namespace
+}  // namespace aster::model

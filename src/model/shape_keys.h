@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The numbers of one architecture in a file's metadata, each checked as it is read: for the
+// functions that make a Shape of them. Must not know any architecture.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "gguf/metadata.h"
+
+namespace aster::model {
+
+// Far above any published model, and low enough that sizes made of them cannot overflow.
+inline constexpr uint32_t kMaxLayers = 4096;
+inline constexpr uint32_t kMaxWidth = 1 << 24;
+
+// Reads the keys of one architecture: `<arch>.<key>`.
+class Keys {
+ public:
+  Keys(const gguf::Metadata& metadata, std::string_view arch) : metadata_(metadata), arch_(arch) {}
+
+  std::string Full(std::string_view key) const { return fmt::format("{}.{}", arch_, key); }
+  bool Contains(std::string_view key) const { return metadata_.Contains(Full(key)); }
+
+  // A whole number between 1 and `limit`.
+  Result<uint32_t> Count(std::string_view key, uint32_t limit) const {
+    const std::string full = Full(key);
+    return InRange(full, TRY(metadata_.Get<uint64_t>(full)), limit);
+  }
+  Result<uint32_t> CountOr(std::string_view key, uint32_t limit, uint32_t fallback) const {
+    return Contains(key) ? Count(key, limit) : Result<uint32_t>(fallback);
+  }
+
+  // The same, where files say "none" by a zero or not at all: 0.
+  Result<uint32_t> OptionalCount(std::string_view key, uint32_t limit) const {
+    if (!Contains(key) || TRY(metadata_.Get<uint64_t>(Full(key))) == 0) return 0U;
+    return Count(key, limit);
+  }
+
+  // The same number for every layer. Files may hold an array of them; layers that differ are not
+  // supported.
+  Result<uint32_t> UniformCount(std::string_view key, size_t layer_count, uint32_t limit) const {
+    const std::string full = Full(key);
+    const auto values = TRY(metadata_.GetPerLayer<uint64_t>(full, layer_count));
+    for (const uint64_t value : values) {
+      if (value != values.front()) {
+        return Unimplemented(
+            fmt::format("{} differs between layers ({} and {}); only models whose layers are alike "
+                        "are supported",
+                        full, values.front(), value));
+      }
+    }
+    return InRange(full, values.front(), limit);
+  }
+
+  Result<float> Positive(std::string_view key) const {
+    const std::string full = Full(key);
+    const auto value = TRY(metadata_.Get<float>(full));
+    if (!std::isfinite(value) || value <= 0.0f) {
+      return DataLoss(fmt::format("{} is {}, a positive number is needed", full, value));
+    }
+    return value;
+  }
+  Result<float> PositiveOr(std::string_view key, float fallback) const {
+    return Contains(key) ? Positive(key) : Result<float>(fallback);
+  }
+
+  // A whole number that may be zero, but has to be there.
+  Result<uint64_t> Required(std::string_view key) const {
+    return metadata_.Get<uint64_t>(Full(key));
+  }
+  // A whole number, or zero where the key is missing.
+  Result<uint64_t> NumberOrZero(std::string_view key) const {
+    return metadata_.GetOr<uint64_t>(Full(key), 0);
+  }
+
+  // The first `layer_count` numbers of an array that may hold some more (for blocks that are not
+  // layers of the model).
+  Result<std::vector<uint64_t>> FirstOfArray(std::string_view key, size_t layer_count) const {
+    const std::string full = Full(key);
+    const auto values = TRY(metadata_.Get<std::vector<uint64_t>>(full));
+    if (values.size() < layer_count) {
+      return DataLoss(fmt::format("{} holds {} numbers; one for each of {} layers is needed", full,
+                                  values.size(), layer_count));
+    }
+    return std::vector(values.begin(), values.begin() + static_cast<ptrdiff_t>(layer_count));
+  }
+
+  // One positive number, or an array that holds the same one for each of at least `layer_count`
+  // layers.
+  Result<float> UniformPositive(std::string_view key, size_t layer_count) const {
+    const std::string full = Full(key);
+    const gguf::Value* value = metadata_.Find(full);
+    if (value == nullptr || value->type() != gguf::ValueType::kArray) return Positive(key);
+    const auto values = TRY(value->As<std::vector<float>>());
+    if (values.size() < layer_count || values.empty()) {
+      return DataLoss(fmt::format("{} holds {} numbers; one for each of {} layers is needed", full,
+                                  values.size(), layer_count));
+    }
+    for (const float other : values) {
+      if (!(std::isfinite(other) && other > 0.0f && other == values.front())) {
+        return Unimplemented(
+            fmt::format("{} holds {} and {}; the same positive number for all layers is supported",
+                        full, values.front(), other));
+      }
+    }
+    return values.front();
+  }
+
+  Result<bool> Flag(std::string_view key) const { return metadata_.Get<bool>(Full(key)); }
+  Result<bool> FlagOr(std::string_view key, bool fallback) const {
+    return metadata_.GetOr<bool>(Full(key), fallback);
+  }
+
+  Result<std::string> TextOr(std::string_view key, std::string fallback) const {
+    return metadata_.GetOr<std::string>(Full(key), std::move(fallback));
+  }
+
+ private:
+  static Result<uint32_t> InRange(std::string_view key, uint64_t value, uint32_t limit) {
+    if (value == 0 || value > limit) {
+      return DataLoss(fmt::format("{} is {}, between 1 and {} is needed", key, value, limit));
+    }
+    return static_cast<uint32_t>(value);
+  }
+
+  const gguf::Metadata& metadata_;
+  const std::string_view arch_;
+};
+
+}  // namespace aster::model
