@@ -5,22 +5,38 @@
 
     bench/nodes.py --aster build/release/bin/aster model.gguf --prompt 2048,8192
     bench/nodes.py --aster build/release/bin/aster model.gguf --link 0.2ms,10Gbit --link 1ms,1Gbit
+    sudo bench/nodes.py --aster build/release/bin/aster model.gguf --link 1ms,1Gbit --tbf
 
 The two cores stand for two machines. They are connected by loopback, and then by each link that is named, which the
-program makes itself: a proxy that holds every byte back for so long each way and lets no more than so many pass. The
-one node is always on loopback. Every round measures one node, then two over each link; the ratios are medians of
+program makes itself: a proxy that holds every byte back for so long each way and lets no more than so many pass. With --tbf the kernel limits the rate instead (tc's token
+bucket filter in a network namespace of its own, which takes root), and the proxy only delays. The one node is always on loopback. Every round measures one node, then two over each link; the ratios are medians of
 those within a round. With more than one sequence, a route's stages work on different ones at the same time.
 """
 import argparse
 import json
+import re
 import statistics
 import subprocess
 import sys
 
 
+def shaped(link):
+    """The words before a command that make loopback as slow as the link, and the delay that is left for the proxy."""
+    delay, rate = link.split(",")
+    number, unit = re.fullmatch(r"([0-9.]+)(\D+)", rate).groups()
+    # Each byte passes loopback twice: to the proxy, and from it.
+    limit = f"{2 * float(number):g}{unit.lower()}"
+    script = (f"ip link set lo up && tc qdisc add dev lo root tbf rate {limit} burst 1mb latency 100ms && "
+              'exec "$@"')
+    return ["unshare", "--net", "sh", "-c", script, "shaped"], f"{delay},1000Gbit"
+
+
 def measure(options, nodes, link):
     """Rates by case."""
-    command = [options.aster, "bench", options.model, "--local-nodes", nodes, "--pin", "--threads", 1, "--prompt",
+    before = []
+    if link and options.tbf:
+        before, link = shaped(link)
+    command = [*before, options.aster, "bench", options.model, "--local-nodes", nodes, "--pin", "--threads", 1, "--prompt",
                options.prompt, "--gen", options.gen, "--depth", options.depth, "--batch", options.batch, "--reps", 1,
                "--json", *(("--link", link) if link else ())]
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
@@ -60,6 +76,7 @@ def main():
     parser.add_argument("--depth", default="0", help="tokens that stand before")
     parser.add_argument("--batch", default="1,2", help="sequences answered at once")
     parser.add_argument("--link", action="append", default=[], help="such as 1ms,1Gbit; repeatable")
+    parser.add_argument("--tbf", action="store_true", help="let the kernel limit the links' rates (as root)")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     links = ["", *options.link]

@@ -16,13 +16,10 @@
 #include "engine/logits.h"
 #include "engine/request.h"
 #include "engine/sequence.h"
+#include "kv/transfer.h"
 #include "model/shape.h"
 
 namespace aster::engine {
-
-// Takes the next bytes of parcels (kv/transfer.h) that stand one after another: each call brings a
-// whole parcel, or a piece of one.
-using RowsSink = FunctionRef<Status(Bytes)>;
 
 // The caller's thread does everything, in Step, and calls everything else too. Submitted sequences
 // outlive it, or end before.
@@ -53,10 +50,12 @@ class Answering {
   // each token.
   virtual Status LogitsOf(std::span<const int32_t> tokens, size_t chunk, LogitsSink sink) = 0;
 
-  // What is remembered of a sequence leaves: parcels, each of some range of layers, that together
-  // take all layers from `begin` to `end` positions. Of a sequence that no request has; at most its
-  // computed() positions. May wait for other machines.
-  virtual Status ExportRows(Sequence& sequence, uint32_t begin, uint32_t end, RowsSink sink) = 0;
+  // What is remembered of a sequence leaves: parcels one after another, each of some range of
+  // layers and handed over whole or in pieces, that together take all layers from `begin` to `end`
+  // positions. Of a sequence that no request has; at most its computed() positions. May wait for
+  // other machines.
+  virtual Status ExportRows(Sequence& sequence, uint32_t begin, uint32_t end,
+                            kv::ParcelSink sink) = 0;
   // And comes back: one whole parcel, which continues what the sequence remembers in the parcel's
   // layers. Its tokens must be those that already stand in the sequence's history, pending
   // (SetHistory). A damaged parcel (DataLoss) leaves what precedes the damage.

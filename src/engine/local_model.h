@@ -68,6 +68,10 @@ class LocalModel {
   Result<model::Output> Run(std::span<const model::Segment> segments) {
     return forward_->Run(segments);
   }
+  // Only a part of the slice (model/forward.h).
+  Result<model::Output> Run(std::span<const model::Segment> segments, const model::Slice& part) {
+    return forward_->Run(segments, part);
+  }
 
  private:
   LocalModel(const LocalModelOptions& options, kernels::Isa isa);

@@ -350,7 +350,8 @@ Status Scheduler::LogitsOf(std::span<const int32_t> tokens, size_t chunk, Logits
   return ComputeLogits(model_, table, tokens, chunk, sink);
 }
 
-Status Scheduler::ExportRows(Sequence& sequence, uint32_t begin, uint32_t end, RowsSink sink) {
+Status Scheduler::ExportRows(Sequence& sequence, uint32_t begin, uint32_t end,
+                             kv::ParcelSink sink) {
   TRY(CheckIdle(sequence));
   return kv::Export(sequence.table(), model_.layers(), begin, end, sink);
 }

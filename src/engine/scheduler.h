@@ -62,7 +62,7 @@ class Scheduler final : public Answering {
   // One batch.
   Status Step() override;
   Status LogitsOf(std::span<const int32_t> tokens, size_t chunk, LogitsSink sink) override;
-  Status ExportRows(Sequence& sequence, uint32_t begin, uint32_t end, RowsSink sink) override;
+  Status ExportRows(Sequence& sequence, uint32_t begin, uint32_t end, kv::ParcelSink sink) override;
   Status ImportRows(Sequence& sequence, Bytes parcel) override;
 
   size_t waiting_count() const { return waiting_.size(); }

@@ -31,7 +31,12 @@ bool IsForStages(const wire::Message& message) {
   return std::holds_alternative<wire::OpenRoute>(message) ||
          std::holds_alternative<wire::CloseRoute>(message) ||
          std::holds_alternative<wire::Begin>(message) ||
-         std::holds_alternative<wire::End>(message) || std::holds_alternative<wire::Work>(message);
+         std::holds_alternative<wire::End>(message) ||
+         std::holds_alternative<wire::Work>(message) ||
+         std::holds_alternative<wire::HandOver>(message) ||
+         std::holds_alternative<wire::Took>(message) ||
+         std::holds_alternative<wire::Halt>(message) ||
+         (std::holds_alternative<wire::Rows>(message) && std::get<wire::Rows>(message).ticket == 0);
 }
 
 }  // namespace
@@ -130,7 +135,7 @@ Status Conductor::LogitsOf(std::span<const int32_t> tokens, size_t chunk, engine
 }
 
 Status Conductor::ExportRows(engine::Sequence& /*sequence*/, uint32_t /*begin*/, uint32_t /*end*/,
-                             engine::RowsSink /*sink*/) {
+                             kv::ParcelSink /*sink*/) {
   return Unimplemented("what nodes remember of a text cannot be fetched from them yet");
 }
 
@@ -235,9 +240,9 @@ void Conductor::OpenNew() {
   route_ = std::make_unique<RouteClient>(network_, model_, plan_, options_.route, id);
   memories_->route = id;
   memories_->forgotten.clear();
-  hops_.assign(plan_.stages.size(), {});
+  hops_.assign(route_->stages().size(), {});
   std::vector<wire::StageAddress> cuts;
-  for (const PlanStage& stage : plan_.stages) {
+  for (const PlanStage& stage : route_->stages()) {
     cuts.emplace_back().layer_end = stage.slice.layer_end;
   }
   const auto digest = HistoryDigest(model_.shape, options_.route.memory,
@@ -261,9 +266,12 @@ void Conductor::TickRoute() {
 
 void Conductor::CheckStall() {
   const int64_t now_ns = network_.clock().NowNs();
-  const bool is_beginning = std::ranges::any_of(
-      running_, [](const auto& live) { return live->phase == Live::Phase::kBeginning; });
-  if (flights_.empty() && !is_beginning) heard_ns_ = now_ns;
+  // Work, an answer to Begin, or rows on their way.
+  const bool is_awaited = std::ranges::any_of(running_, [](const auto& live) {
+    return live->in_flight > 0 || live->phase == Live::Phase::kBeginning || live->waits_for_rows ||
+           live->is_ready_to_decode();
+  });
+  if (flights_.empty() && !is_awaited) heard_ns_ = now_ns;
   if (now_ns - heard_ns_ < options_.stall_ns) return;
   route_->Break(Error(Code::kDeadlineExceeded,
                       fmt::format("work is under way, and no node has said anything for {} s",
@@ -282,7 +290,8 @@ void Conductor::OnBroken() {
   memories_->forgotten.clear();
   flights_.clear();
   frames_.clear();
-  decode_frames_ = prefill_frames_ = 0;
+  decode_frames_ = 0;
+  prefill_frames_.clear();
   is_tight_ = false;
   for (auto& live : running_) {
     live->phase = Live::Phase::kWaiting;
@@ -360,24 +369,104 @@ void Conductor::BeginRequest(Live& live) {
   live.phase = Live::Phase::kBeginning;
   TracePhase(live, "asking what is remembered");
   live.holds.clear();
+  live.epoch = ++last_epoch_;
   live.history.emplace(digest_);
   live.history->Append(live.request.sequence().tokens());
   route_->SendToAll(wire::Begin{.route = route_->id(),
                                 .sequence = live.memory->id(),
                                 .tokens = live.request.sequence().tokens(),
-                                .sampling = SamplingToWire(live.request.request().sampling)});
+                                .sampling = SamplingToWire(live.request.request().sampling),
+                                .epoch = live.epoch,
+                                .stop_tokens = live.request.request().stop_tokens});
+}
+
+// Who reads what is new, and where they begin.
+void Conductor::ChooseReaders(Live& live) {
+  const uint32_t read = HeldBy(live, ReadingPath());
+  live.reads_for_others = live.waits_for_rows = live.rows_due = live.catches_up = false;
+  live.sent = read;
+  if (!has_two_paths()) return;
+  const uint32_t decoded = HeldBy(live, DecodingPath());
+  live.sent = decoded;
+  if (live.sink != nullptr) {
+    // Logits of every row come from those who read.
+    live.sent = read;
+    live.reads_for_others = true;
+    return;
+  }
+  const uint32_t left = live.length() - decoded;
+  if (left <= std::max(options_.direct_tokens, 1U)) return;
+  live.reads_for_others = live.rows_due = true;
+  // What is known on one side alone travels where that is more than a page; less is computed again.
+  live.waits_for_rows = decoded >= read + page_positions_;
+  if (live.waits_for_rows) HandOver(live, DecodingPath(), ReadingPath(), decoded, 1);
+  live.sent = live.waits_for_rows ? decoded : std::min(read, live.read_end());
+  HandOver(live, ReadingPath(), DecodingPath(), live.read_end(), 1);
 }
 
 void Conductor::StartRunning(Live& live) {
-  uint32_t length = live.length();
-  for (const auto& [node, held] : live.holds) length = std::min(length, held);
+  live.phase = Live::Phase::kRunning;
+  ChooseReaders(live);
+  uint32_t length = std::min(live.sent, live.length());
   if (live.sink != nullptr) length = std::min(length, live.rows_told);
   live.memory->SetLength(length);
-  live.phase = Live::Phase::kRunning;
   live.request.Begin(network_.clock().NowNs());
   live.request.Adopt();  // counts what stages held
   live.sent = live.request.sequence().computed();
   TracePhase(live, live.is_ready_to_decode() ? "answering" : "reading");
+}
+
+Conductor::Path Conductor::ReadingPath() const {
+  const auto all = static_cast<uint32_t>(route_->stages().size());
+  return {.begin = 0, .end = has_two_paths() ? route_->decode_begin() : all};
+}
+
+Conductor::Path Conductor::DecodingPath() const {
+  return {.begin = route_->decode_begin(), .end = static_cast<uint32_t>(route_->stages().size())};
+}
+
+uint32_t Conductor::HeldBy(const Live& live, Path path) {
+  uint32_t least = live.length();
+  for (uint32_t stage = path.begin; stage < path.end; ++stage) {
+    const auto held = live.holds.find(stage);
+    least = std::min(least, held == live.holds.end() ? 0 : held->second);
+  }
+  return least;
+}
+
+void Conductor::HandOver(const Live& live, Path from, Path to, uint32_t end, uint32_t step) {
+  for (uint32_t giver = from.begin; giver < from.end; ++giver) {
+    for (uint32_t taker = to.begin; taker < to.end; ++taker) {
+      const PlanStage& a = route_->stages()[giver];
+      const PlanStage& b = route_->stages()[taker];
+      const uint32_t layer_begin = std::max(a.slice.layer_begin, b.slice.layer_begin);
+      const uint32_t layer_end = std::min(a.slice.layer_end, b.slice.layer_end);
+      const uint32_t begin = std::min(live.holds.at(taker), end);
+      // A node's stages of the same layers remember together.
+      if (layer_begin >= layer_end || a.node.id == b.node.id || begin == end) continue;
+      route_->Send(a.node.id, wire::HandOver{.route = route_->id(),
+                                             .sequence = live.memory->id(),
+                                             .epoch = live.epoch,
+                                             .layer_begin = layer_begin,
+                                             .layer_end = layer_end,
+                                             .begin = begin,
+                                             .end = end,
+                                             .step = step,
+                                             .to = b.node.id,
+                                             .ticket = 0});
+    }
+  }
+}
+
+// What a stage goes on with by itself ends. (What a Begin ends needs no word of its own.)
+void Conductor::Halt(Live& live) {
+  for (auto& [attempt, flight] : flights_) {
+    if (flight.live != &live || flight.more == 0 || flight.is_halted) continue;
+    flight.is_halted = true;
+    route_->Send(
+        route_->stages().back().node.id,
+        wire::Halt{.route = route_->id(), .sequence = live.memory->id(), .attempt = attempt});
+  }
 }
 
 // Its segments that are under way do not count any more.
@@ -445,8 +534,13 @@ void Conductor::TracePhase(const Live& live, const char* name) {
 
 // Lets go of a request that has ended, and tells it so.
 void Conductor::Remove(Live& live) {
-  // What is under way is not computed for nobody.
-  if (live.in_flight > 0 || live.phase == Live::Phase::kBeginning) live.memory->Forget();
+  // What is under way is not computed for nobody. An answer that goes on by itself is halted, and
+  // what is remembered of it stays.
+  if (route_) Halt(live);
+  const bool is_reading = std::ranges::any_of(flights_, [&](const auto& item) {
+    return item.second.live == &live && !item.second.is_halted;
+  });
+  if (is_reading || live.phase == Live::Phase::kBeginning) live.memory->Forget();
   Void(live);
   std::unique_ptr<Live> gone;
   for (Lives* lives : {&running_, &waiting_}) {

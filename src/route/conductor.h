@@ -31,9 +31,12 @@ namespace aster::route {
 
 struct ConductorOptions {
   RouteOptions route;
-  uint32_t chunk_pages = 2;                 // of prompts, in a frame
-  uint32_t frames_per_stage = 2;            // of prompts, under way
-  uint32_t max_running = 64;                // requests
+  uint32_t chunk_pages = 2;       // of prompts, in a frame
+  uint32_t frames_per_stage = 2;  // of prompts, under way
+  uint32_t max_running = 64;      // requests
+  // Prompts of so many new tokens are read by whoever decodes, where others read longer ones.
+  uint32_t direct_tokens = 64;
+  uint32_t catch_up_step = 32;              // tokens of an answer that are worth a message
   int64_t stall_ns = 300 * kNsPerSecond;    // work is under way, and nobody says anything
   uint32_t max_replans = 8;                 // in a row, without a token between them
   int64_t replan_wait_ns = 100 * kNsPerMs;  // before the second one, and twice that before the next
@@ -93,7 +96,7 @@ class Conductor final : public engine::Answering {
   Status Step() override;
   Status LogitsOf(std::span<const int32_t> tokens, size_t chunk, engine::LogitsSink sink) override;
   Status ExportRows(engine::Sequence& sequence, uint32_t begin, uint32_t end,
-                    engine::RowsSink sink) override;
+                    kv::ParcelSink sink) override;
   Status ImportRows(engine::Sequence& sequence, Bytes parcel) override;
 
   // For loops that own the network; Step is made of these.
@@ -119,10 +122,22 @@ class Conductor final : public engine::Answering {
     uint32_t end = 0;
     wire::Ask ask = wire::Ask::kNothing;
     uint64_t frame = 0;
+    uint32_t more = 0;  // tokens that may follow without being asked for
+    bool is_halted = false;
+    uint32_t first_stage = 0;
+    std::shared_ptr<const std::vector<int32_t>> stops;  // tokens behind which none follow
   };
   struct FrameInFlight {
     size_t open = 0;  // segments
     bool is_decode = false;
+    uint32_t first_stage = 0;
+  };
+  // The stages that a frame goes through.
+  struct Path {
+    uint32_t begin = 0;
+    uint32_t end = 0;
+
+    uint32_t size() const { return end - begin; }
   };
   // What a request computes in a frame.
   struct Share {
@@ -151,6 +166,9 @@ class Conductor final : public engine::Answering {
   // Of the trace, if one is kept.
   void TracePhase(const Live& live, const char* name);
   Flight Land(uint64_t attempt);
+  bool GoesOn(const wire::Answer& answer) const;
+  void Follow(uint64_t attempt);
+  void LeaveFrame(uint64_t number);
   size_t RowsOf(const Flight& flight) const;
   // Requests.
   void FinishCancelled();
@@ -158,6 +176,21 @@ class Conductor final : public engine::Answering {
   void Admit();
   void BeginRequest(Live& live);
   void StartRunning(Live& live);
+  void ChooseReaders(Live& live);
+  // Both paths; the same where there is only one.
+  Path ReadingPath() const;
+  Path DecodingPath() const;
+  bool has_two_paths() const { return route_->decode_begin() > 0; }
+  // Whether its tokens come without being asked for one by one.
+  bool GoesOnByItself(const Live& live) const;
+  // The least that the stages of a path hold.
+  static uint32_t HeldBy(const Live& live, Path path);
+  // Rows that stages of one path hold are wanted by those of the other.
+  void HandOver(const Live& live, Path from, Path to, uint32_t end, uint32_t step);
+  void CatchUp(Live& live);
+  bool HasRows(Live& live);
+  bool NeedsRowsOf(const Live& live, uint32_t stage) const;
+  void Halt(Live& live);
   void Refused(Live& live, const Error& why);
   void MakeRoom(Live& live, const Error& why);
   void PutBack(Live& live);
@@ -167,9 +200,9 @@ class Conductor final : public engine::Answering {
   // What goes.
   void SendDecodes();
   void SendPrefills();
-  uint32_t PagesOfFrame(std::span<const Share> shares) const;
-  std::vector<Share> PlanPrefill();
-  void SendFrame(std::span<const Share> shares, bool is_decode);
+  uint32_t PagesOfFrame(std::span<const Share> shares, Path path) const;
+  std::vector<Share> PlanPrefill(Path path);
+  void SendFrame(std::span<const Share> shares, bool is_decode, Path path);
 
   net::Network& network_;
   const RouteModel model_;
@@ -194,7 +227,8 @@ class Conductor final : public engine::Answering {
   std::map<uint64_t, Flight> flights_;        // by attempt
   std::map<uint64_t, FrameInFlight> frames_;  // by number
   size_t decode_frames_ = 0;
-  size_t prefill_frames_ = 0;
+  std::map<uint32_t, size_t> prefill_frames_;  // by the first stage of their path
+  uint64_t last_epoch_ = 0;
   uint64_t last_attempt_ = 0;
   uint64_t last_frame_ = 0;
   engine::RequestId next_id_ = 1;

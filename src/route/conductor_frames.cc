@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/check.h"
@@ -23,60 +24,89 @@ constexpr uint64_t kLastFrames = 1;
 
 // --- What goes.
 
+// Whether those who answer have got all that others have read.
+bool Conductor::HasRows(Live& live) {
+  if (live.rows_due && HeldBy(live, DecodingPath()) >= live.read_end()) live.rows_due = false;
+  return !live.rows_due;
+}
+
+// Where one stage has all layers it goes on by itself, token after token: nobody waits for the way
+// between. (What the caller edits or looks at comes here first.)
+bool Conductor::GoesOnByItself(const Live& live) const {
+  return DecodingPath().size() == 1 && live.request.request().edit_logits == nullptr;
+}
+
 // Stages work on different sequences at the same time: as many groups are under way as there are
 // stages, and each is as small as that allows.
 void Conductor::SendDecodes() {
+  const Path path = DecodingPath();
   std::vector<Share> ready;
   size_t decoding = 0;
   for (const auto& live : running_) {
-    if (live->is_ready_to_decode()) ready.push_back({live.get(), 1});
+    if (!live->is_ready_to_decode() || live->waits_for_rows || !HasRows(*live)) continue;
+    if (has_two_paths() && live->sink != nullptr) {
+      SendFrame(std::array{Share{live.get(), 1}}, /*is_decode=*/true, ReadingPath());
+    } else if (GoesOnByItself(*live)) {
+      SendFrame(std::array{Share{live.get(), 1}}, /*is_decode=*/true, path);
+    } else {
+      ready.push_back({live.get(), 1});
+    }
   }
   for (const auto& [number, frame] : frames_) decoding += frame.is_decode ? frame.open : 0;
   decoding += ready.size();
-  const size_t stages = route_->stage_count();
+  const size_t stages = path.size();
   const size_t group = (decoding + stages - 1) / stages;
-  for (size_t begin = 0; begin < ready.size() && decode_frames_ < stages; begin += group) {
+  for (size_t begin = 0; begin < ready.size(); begin += group) {
+    if (stages > 1 && decode_frames_ >= stages) return;
     const size_t count = std::min(group, ready.size() - begin);
-    SendFrame(std::span(ready).subspan(begin, count), /*is_decode=*/true);
+    SendFrame(std::span(ready).subspan(begin, count), /*is_decode=*/true, path);
   }
 }
 
 void Conductor::SendPrefills() {
-  const size_t window = route_->stage_count() * options_.frames_per_stage;
-  while (prefill_frames_ < window) {
-    const std::vector<Share> shares = PlanPrefill();
-    if (shares.empty()) return;
-    SendFrame(shares, /*is_decode=*/false);
+  std::vector<Path> paths{ReadingPath()};
+  if (has_two_paths()) paths.push_back(DecodingPath());
+  for (const Path path : paths) {
+    const size_t window = path.size() * options_.frames_per_stage;
+    while (prefill_frames_[path.begin] < window) {
+      const std::vector<Share> shares = PlanPrefill(path);
+      if (shares.empty()) break;
+      SendFrame(shares, /*is_decode=*/false, path);
+    }
   }
 }
 
 // Frames are short where few are left: of F frames through S stages a stage has something to do for
 // F of F + S - 1 turns, and the last turns are the longest, as they look back the furthest.
-uint32_t Conductor::PagesOfFrame(std::span<const Share> shares) const {
-  const size_t stages = route_->stage_count();
+uint32_t Conductor::PagesOfFrame(std::span<const Share> shares, Path path) const {
+  const size_t stages = path.size();
   if (stages == 1) return options_.chunk_pages;
   uint64_t left = 0;
-  for (const Share& share : shares) left += share.live->length() - share.live->sent;
+  for (const Share& share : shares) left += share.live->read_end() - share.live->sent;
   const uint64_t full = uint64_t{options_.chunk_pages} * page_positions_;
   return left > kLastFrames * stages * full ? options_.chunk_pages : 1;
 }
 
 // Pages in turn, beginning behind the one who had the last page before, so that long prompts and
 // short ones come forward alike.
-std::vector<Conductor::Share> Conductor::PlanPrefill() {
+std::vector<Conductor::Share> Conductor::PlanPrefill(Path path) {
+  const bool is_reading = path.begin == ReadingPath().begin;
   std::vector<Share> shares;
   for (const auto& live : running_) {
-    if (live->has_prefill()) shares.push_back({live.get(), 0});
+    const bool is_of_path = !has_two_paths() || live->reads_for_others == is_reading;
+    if (live->has_prefill() && is_of_path && !live->waits_for_rows) {
+      shares.push_back({live.get(), 0});
+    }
   }
   std::ranges::rotate(shares, std::ranges::find_if(shares, [this](const Share& share) {
                         return share.live->request.id() > last_prefilled_;
                       }));
-  uint32_t budget = PagesOfFrame(shares) * page_positions_;
+  uint32_t budget = PagesOfFrame(shares, path) * page_positions_;
   for (bool has_grown = true; has_grown && budget > 0;) {
     has_grown = false;
     for (Share& share : shares) {
       const uint32_t begin = share.live->sent + share.count;
-      const uint32_t left = share.live->length() - begin;
+      const uint32_t left = share.live->read_end() - begin;
       uint32_t count = std::min(left, page_positions_ - begin % page_positions_);
       if (share.live->sink != nullptr) {
         count = std::min(count, share.live->sink_chunk - share.count);
@@ -92,12 +122,13 @@ std::vector<Conductor::Share> Conductor::PlanPrefill() {
   return shares;
 }
 
-void Conductor::SendFrame(std::span<const Share> shares, bool is_decode) {
+void Conductor::SendFrame(std::span<const Share> shares, bool is_decode, Path path) {
   const uint64_t frame = ++last_frame_;
   std::vector<TracedSegment> traced;
   wire::Work work;
   work.route = route_->id();
   work.encoding = options_.route.encoding;
+  work.first_stage = path.begin;
   for (const Share& share : shares) {
     Live& live = *share.live;
     const uint32_t begin = live.sent;
@@ -108,6 +139,8 @@ void Conductor::SendFrame(std::span<const Share> shares, bool is_decode) {
     } else if (end == live.length() && live.wants_token()) {
       ask = live.request.request().edit_logits ? wire::Ask::kLastLogits : wire::Ask::kToken;
     }
+    uint32_t more = 0;
+    if (ask == wire::Ask::kToken && GoesOnByItself(live)) more = live.TokensToFollow();
     const std::vector<int32_t>& tokens = live.request.sequence().tokens();
     const uint64_t attempt = ++last_attempt_;
     work.segments.push_back({.sequence = live.memory->id(),
@@ -116,19 +149,30 @@ void Conductor::SendFrame(std::span<const Share> shares, bool is_decode) {
                              .tokens = {tokens.begin() + begin, tokens.begin() + end},
                              .before = live.history->HashAt(begin),
                              .after = live.history->HashAt(end),
-                             .ask = ask});
-    flights_[attempt] = {.live = &live, .begin = begin, .end = end, .ask = ask, .frame = frame};
+                             .ask = ask,
+                             .more = more});
+    flights_[attempt] = {.live = &live,
+                         .begin = begin,
+                         .end = end,
+                         .ask = ask,
+                         .frame = frame,
+                         .more = more,
+                         .is_halted = false,
+                         .first_stage = path.begin,
+                         .stops = live.stops};
+    const bool answers = ask == wire::Ask::kToken || ask == wire::Ask::kLastLogits;
+    if (answers && has_two_paths()) CatchUp(live);
     live.sent = end;
     if (options_.trace != nullptr) traced.push_back({live.memory->id(), begin, end});
     ++live.in_flight;
   }
-  frames_[frame] = {.open = shares.size(), .is_decode = is_decode};
-  ++(is_decode ? decode_frames_ : prefill_frames_);
+  frames_[frame] = {.open = shares.size(), .is_decode = is_decode, .first_stage = path.begin};
+  ++(is_decode ? decode_frames_ : prefill_frames_[path.begin]);
   ++counters_.frames;
   if (options_.trace != nullptr) {
     options_.trace->Send(frame, is_decode, std::move(traced), network_.clock().NowNs());
   }
-  route_->SendToFirst(std::move(work));
+  route_->SendWork(std::move(work));
 }
 
 // --- What comes.
@@ -139,16 +183,35 @@ Conductor::Flight Conductor::Land(uint64_t attempt) {
   CHECK(found != flights_.end());
   const Flight flight = found->second;
   flights_.erase(found);
-  const auto frame = frames_.find(flight.frame);
-  if (--frame->second.open == 0) {
-    --(frame->second.is_decode ? decode_frames_ : prefill_frames_);
-    if (options_.trace != nullptr) {
-      options_.trace->Land(flight.frame, network_.clock().NowNs());
-    }
-    frames_.erase(frame);
-  }
+  LeaveFrame(flight.frame);
   if (flight.live != nullptr) --flight.live->in_flight;
   return flight;
+}
+
+void Conductor::LeaveFrame(uint64_t number) {
+  const auto frame = frames_.find(number);
+  if (--frame->second.open > 0) return;
+  --(frame->second.is_decode ? decode_frames_ : prefill_frames_[frame->second.first_stage]);
+  if (options_.trace != nullptr) options_.trace->Land(number, network_.clock().NowNs());
+  frames_.erase(frame);
+}
+
+// The answer goes on by itself: the segment's next token is under way.
+void Conductor::Follow(uint64_t attempt) {
+  Flight& flight = flights_.at(attempt);
+  --flight.more;
+  flight.begin = flight.end++;
+  if (flight.live != nullptr) flight.live->sent = flight.end;
+  LeaveFrame(flight.frame);
+  flight.frame = ++last_frame_;
+  frames_[flight.frame] = {.open = 1, .is_decode = true, .first_stage = flight.first_stage};
+  ++decode_frames_;
+  ++counters_.frames;
+  if (options_.trace != nullptr && flight.live != nullptr) {
+    options_.trace->Send(flight.frame, /*is_decode=*/true,
+                         {{flight.live->memory->id(), flight.begin, flight.end}},
+                         network_.clock().NowNs());
+  }
 }
 
 void Conductor::OnHolds(const wire::NodeId& from, const wire::Holds& holds) {
@@ -161,19 +224,41 @@ void Conductor::OnHolds(const wire::NodeId& from, const wire::Holds& holds) {
     return;
   }
   const auto found = std::ranges::find_if(running_, [&](const auto& live) {
-    return live->memory->id() == holds.sequence && live->phase == Live::Phase::kBeginning;
+    return live->memory->id() == holds.sequence && live->epoch == holds.epoch &&
+           live->phase != Live::Phase::kWaiting;
   });
-  if (found == running_.end() || std::ranges::count(route_->nodes(), from) == 0) return;
+  if (found == running_.end() || holds.stage >= route_->stages().size() ||
+      route_->stages()[holds.stage].node.id != from) {
+    return;
+  }
   Live& live = **found;
+  const bool is_beginning = live.phase == Live::Phase::kBeginning;
   if (!holds.why.message().empty()) {
+    if (!is_beginning && !NeedsRowsOf(live, holds.stage)) return;  // the next turn sees to it
     if (holds.why.code() == Code::kResourceExhausted) return MakeRoom(live, holds.why);
-    return Fail(live, holds.why);
+    return is_beginning ? Fail(live, holds.why) : Refused(live, holds.why);
   }
   // What is held of another history is worth nothing.
   const bool is_ours =
       holds.length <= live.history->length() && live.history->HashAt(holds.length) == holds.hash;
-  live.holds[from] = is_ours ? holds.length : 0;
-  if (live.holds.size() == route_->nodes().size()) StartRunning(live);
+  live.holds[holds.stage] = is_ours ? holds.length : 0;
+  if (is_beginning && live.holds.size() == route_->stages().size()) return StartRunning(live);
+  if (live.waits_for_rows && HeldBy(live, ReadingPath()) >= live.sent) live.waits_for_rows = false;
+}
+
+// Whether it cannot go on without rows that the stage gets from elsewhere.
+bool Conductor::NeedsRowsOf(const Live& live, uint32_t stage) const {
+  return has_two_paths() && (stage >= DecodingPath().begin ? live.rows_due : live.waits_for_rows);
+}
+
+// Those who read get the rows of the answer while it is made, for the turn after it.
+void Conductor::CatchUp(Live& live) {
+  if (std::exchange(live.catches_up, true)) return;
+  const Path readers = ReadingPath();
+  for (uint32_t stage = readers.begin; stage < readers.end && live.reads_for_others; ++stage) {
+    live.holds[stage] = std::max(live.holds[stage], live.read_end());
+  }
+  HandOver(live, DecodingPath(), ReadingPath(), kv::kMaxPositions, options_.catch_up_step);
 }
 
 size_t Conductor::RowsOf(const Flight& flight) const {
@@ -218,7 +303,10 @@ Status Conductor::CheckDone(const wire::Done& done) const {
 }
 
 void Conductor::OnDone(const wire::NodeId& from, const wire::Done& done, int64_t arrived_ns) {
-  if (done.route != route_->id() || from != plan_.stages.back().node.id) return;
+  const std::vector<PlanStage>& stages = route_->stages();
+  const bool is_last =
+      from == stages[ReadingPath().end - 1].node.id || from == stages.back().node.id;
+  if (done.route != route_->id() || !is_last) return;
   heard_ns_ = network_.clock().NowNs();
   Status checked = CheckDone(done);
   if (!checked.ok()) {
@@ -227,11 +315,21 @@ void Conductor::OnDone(const wire::NodeId& from, const wire::Done& done, int64_t
   CountHops(done, arrived_ns != 0 ? arrived_ns : heard_ns_);
   const auto* logits = reinterpret_cast<const float*>(done.logits.data());
   for (const wire::Answer& answer : done.answers) {
-    const Flight flight = Land(answer.attempt);
+    const bool goes_on = GoesOn(answer);
+    const Flight flight = goes_on ? flights_.at(answer.attempt) : Land(answer.attempt);
+    if (goes_on) Follow(answer.attempt);
     const size_t count = RowsOf(flight) * model_.shape.vocab_size;
     if (flight.live != nullptr) TakeAnswer(flight, answer, {logits, count});
     logits += count;
   }
+}
+
+// Whether a stage goes on behind it without being asked.
+bool Conductor::GoesOn(const wire::Answer& answer) const {
+  const Flight& flight = flights_.at(answer.attempt);
+  if (flight.more == 0 || answer.has_failed) return false;
+  if (flight.stops == nullptr) return true;
+  return std::ranges::count(*flight.stops, answer.token) == 0;
 }
 
 void Conductor::CountHops(const wire::Done& done, int64_t arrived_ns) {
@@ -240,11 +338,15 @@ void Conductor::CountHops(const wire::Done& done, int64_t arrived_ns) {
     const auto flight = flights_.find(done.answers.front().attempt);
     if (flight != flights_.end()) options_.trace->Done(flight->second.frame, done.hops, arrived_ns);
   }
-  for (size_t i = 0; i < std::min(done.hops.size(), hops_.size()); ++i) {
-    ++hops_[i].frames;
-    hops_[i].queue_ns += done.hops[i].queue_ns;
-    hops_[i].compute_ns += done.hops[i].compute_ns;
-    hops_[i].bytes_out += done.hops[i].bytes_out;
+  if (done.answers.empty()) return;
+  const Flight& flight = flights_.at(done.answers.front().attempt);
+  const uint32_t first = flight.first_stage;
+  for (size_t i = 0; i < done.hops.size() && first + i < hops_.size(); ++i) {
+    HopTotals& totals = hops_[first + i];
+    ++totals.frames;
+    totals.queue_ns += done.hops[i].queue_ns;
+    totals.compute_ns += done.hops[i].compute_ns;
+    totals.bytes_out += done.hops[i].bytes_out;
   }
 }
 

@@ -8,74 +8,10 @@
 #include <limits>
 
 #include "engine/scheduler.h"
-#include "net/memory_network.h"
-#include "route/node.h"
-#include "route/route_for_test.h"
+#include "route/cluster_for_test.h"
 
 namespace aster::route {
 namespace {
-
-// Nodes with threads of their own, and a front end without layers.
-class Cluster {
- public:
-  explicit Cluster(size_t count, uint64_t kv_bytes = uint64_t{1} << 26)
-      : hub_(clock_), source_(kv_bytes) {
-    // Packed here, so that nodes only share it.
-    TestModel::Get().shape();
-    for (const PlanNode& node : TestNodes(count)) {
-      networks_.push_back(hub_.Join(node.id));
-      nodes_.push_back(std::make_unique<Node>(*networks_.back(), source_));
-    }
-    front_ = hub_.Join(TestNode(99));
-  }
-  ~Cluster() {
-    for (auto& node : nodes_) node->Stop();
-  }
-
-  void Start() {
-    for (auto& node : nodes_) node->Start();
-  }
-  std::unique_ptr<Conductor> Conduct(const std::string& split, ConductorOptions options = {},
-                                     Replanner replanner = nullptr) {
-    const Plan plan = ParseSplit(split, kTestLayers, TestNodes(nodes_.size())).value();
-    // Slices are packed one after the other, before nodes ask for them at the same time.
-    for (const PlanStage& stage : plan.stages) TestModel::Get().Make(stage.slice, {});
-    Start();
-    return std::make_unique<Conductor>(*front_, TestModel::Get().route_model(), nullptr, plan,
-                                       options, std::move(replanner));
-  }
-
-  SystemClock& clock() { return clock_; }
-  net::MemoryHub& hub() { return hub_; }
-  Node& node(size_t index) { return *nodes_[index]; }
-  net::Network& front() { return *front_; }
-
- private:
-  SystemClock clock_;
-  net::MemoryHub hub_;
-  TestSliceSource source_;
-  std::vector<std::unique_ptr<net::MemoryNetwork>> networks_;
-  std::vector<std::unique_ptr<Node>> nodes_;
-  std::unique_ptr<net::MemoryNetwork> front_;
-};
-
-Hash128 LogitsHash(engine::Answering& answering, std::span<const int32_t> tokens) {
-  Hasher hasher;
-  const Status status = answering.LogitsOf(tokens, 64, [&](std::span<const float> row) {
-    hasher.Add({reinterpret_cast<const uint8_t*>(row.data()), row.size_bytes()});
-    return Ok();
-  });
-  EXPECT_TRUE(status.ok()) << (status.ok() ? "" : status.error().message());
-  return hasher.Digest();
-}
-
-std::vector<int32_t> Answer(engine::Answering& answering, engine::Sequence& sequence,
-                            engine::Request request) {
-  request.sequence = &sequence;
-  auto generated = engine::Generate(answering, std::move(request));
-  EXPECT_TRUE(generated.ok()) << (generated.ok() ? "" : generated.error().message());
-  return generated.ok() ? generated->tokens : std::vector<int32_t>();
-}
 
 class EverySplit : public testing::TestWithParam<std::string> {};
 
@@ -84,7 +20,7 @@ TEST_P(EverySplit, GivesTheSameBits) {
   const auto whole = TestModel::Get().MakeWhole();
   SystemClock clock;
   engine::Scheduler scheduler(*whole, nullptr, clock);
-  Cluster cluster(4);
+  TestCluster cluster(4);
   const auto conductor = cluster.Conduct(GetParam());
   ASSERT_TRUE(conductor->Open().ok());
   EXPECT_EQ(LogitsHash(*conductor, tokens), LogitsHash(scheduler, tokens));
@@ -118,7 +54,7 @@ TEST(Conductor, AWindowOverARouteIsTheWindowHere) {
   const auto whole = TestModel::Get().MakeWhole(memory);
   SystemClock clock;
   engine::Scheduler scheduler(*whole, nullptr, clock);
-  Cluster cluster(2);
+  TestCluster cluster(2);
   ConductorOptions options;
   options.route.memory = memory;
   const auto conductor = cluster.Conduct("0:1,2:out", options);
@@ -137,7 +73,7 @@ TEST(Conductor, AWindowOverARouteIsTheWindowHere) {
 
 TEST(Conductor, LogitsCanBeEditedHere) {
   const std::vector<int32_t> tokens = model::RandomTokens(70, 298);
-  Cluster cluster(2);
+  TestCluster cluster(2);
   const auto conductor = cluster.Conduct("0:1,2:out");
   engine::Sequence sequence = conductor->NewSequence();
   sequence.SetHistory(tokens);
@@ -151,7 +87,7 @@ TEST(Conductor, LogitsCanBeEditedHere) {
 }
 
 TEST(Conductor, AnotherModelIsRefused) {
-  Cluster cluster(2);
+  TestCluster cluster(2);
   cluster.Start();
   RouteModel model = TestModel::Get().route_model();
   model.fingerprint.low ^= 1;
@@ -163,7 +99,7 @@ TEST(Conductor, AnotherModelIsRefused) {
 }
 
 TEST(Conductor, OtherArithmeticIsRefused) {
-  Cluster cluster(1);
+  TestCluster cluster(1);
   cluster.Start();
   RouteModel model = TestModel::Get().route_model();
   ++model.arithmetic;
@@ -175,7 +111,7 @@ TEST(Conductor, OtherArithmeticIsRefused) {
 }
 
 TEST(Conductor, AMissingNodeIsNamedWithItsLayers) {
-  Cluster cluster(1);
+  TestCluster cluster(1);
   cluster.Start();
   Conductor conductor(cluster.front(), TestModel::Get().route_model(), nullptr,
                       ParseSplit("0:1,2:out", kTestLayers, TestNodes(2)).value());
@@ -199,7 +135,7 @@ TEST(Conductor, GoesOnElsewhereAndSaysTheSame) {
   here.SetHistory(tokens);
   const std::vector<int32_t> expected = Answer(scheduler, here, request);
 
-  Cluster cluster(3);
+  TestCluster cluster(3);
   const Plan other = ParseSplit("a=0:1,c=2:out", kTestLayers, TestNodes(3)).value();
   const auto conductor =
       cluster.Conduct("a=0:1,b=2:out", {}, [&](const Plan&, auto, const Error&) { return other; });
@@ -226,7 +162,7 @@ TEST(Conductor, InexactRowsAreCloseAndKeptApart) {
                               return Ok();
                             })
                   .ok());
-  Cluster cluster(2);
+  TestCluster cluster(2);
   for (const auto encoding : {wire::RowEncoding::kBf16, wire::RowEncoding::kQ8}) {
     net::Network& front = cluster.front();
     ConductorOptions options;

@@ -4,10 +4,13 @@
 // A request of a conductor, and how far its stages are with it. Must not know other requests.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "engine/running_request.h"
 #include "kv/prefix_hash.h"
@@ -25,7 +28,8 @@ struct Conductor::Live {
   Live(engine::RequestId id, engine::Request asked, const text::Tokenizer* tokenizer,
        const model::Shape& shape, RouteMemory* remembered, int64_t now_ns)
       : request(id, std::move(asked), tokenizer, shape.vocab_size, kernels::FastestIsa(), now_ns),
-        memory(remembered) {}
+        memory(remembered),
+        stops(std::make_shared<const std::vector<int32_t>>(request.request().stop_tokens)) {}
 
   uint32_t length() const { return request.sequence().length(); }
   bool wants_token() const { return request.request().max_tokens > request.generated(); }
@@ -33,8 +37,17 @@ struct Conductor::Live {
   bool is_ready_to_decode() const {
     return phase == Phase::kRunning && in_flight == 0 && sent + 1 == length();
   }
+  // How many may come after the next one.
+  uint32_t TokensToFollow() const {
+    const uint64_t by_count = request.request().max_tokens - request.generated();
+    const uint64_t by_context = request.request().context_limit - length();
+    const uint64_t left = std::min(by_count, by_context);
+    return static_cast<uint32_t>(std::min<uint64_t>(std::max<uint64_t>(left, 1) - 1, UINT32_MAX));
+  }
+  // Up to where its prompt is read: where others answer it, they compute the last token.
+  uint32_t read_end() const { return length() - (reads_for_others && sink == nullptr ? 1 : 0); }
   bool has_prefill() const {
-    return phase == Phase::kRunning && sent < length() && !is_ready_to_decode();
+    return phase == Phase::kRunning && sent < read_end() && !is_ready_to_decode();
   }
 
   engine::RunningRequest request;
@@ -46,11 +59,17 @@ struct Conductor::Live {
   Status sink_status;
 
   Phase phase = Phase::kWaiting;
-  std::map<wire::NodeId, uint32_t> holds;   // what each node holds, of those that have said so
-  std::optional<kv::TokenHistory> history;  // of all tokens, once it was begun
-  uint32_t sent = 0;                        // tokens that stages have or will have
-  size_t in_flight = 0;                     // segments
-  uint32_t refusals = 0;                    // since something was computed
+  uint64_t epoch = 0;                  // of its Begin
+  std::map<uint32_t, uint32_t> holds;  // what each stage holds, of those that have said so
+  bool reads_for_others = false;       // other stages answer than read
+  bool waits_for_rows = false;         // readers get from those what they lack
+  bool rows_due = false;               // those who answer do not have what was read yet
+  bool catches_up = false;             // readers get the rows of the answer
+  std::shared_ptr<const std::vector<int32_t>> stops;  // tokens that end the answer
+  std::optional<kv::TokenHistory> history;            // of all tokens, once it was begun
+  uint32_t sent = 0;                                  // tokens that stages have or will have
+  size_t in_flight = 0;                               // segments
+  uint32_t refusals = 0;                              // since something was computed
 };
 
 }  // namespace aster::route

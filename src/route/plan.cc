@@ -141,9 +141,11 @@ Result<Plan> EvenSplit(uint32_t layer_count, std::span<const PlanNode> nodes) {
   return plan;
 }
 
-Status CheckPlan(const Plan& plan, uint32_t layer_count) {
+namespace {
+
+Status CheckPath(std::span<const PlanStage> stages, uint32_t layer_count) {
   uint32_t next = 0;
-  for (const PlanStage& stage : plan.stages) {
+  for (const PlanStage& stage : stages) {
     const model::Slice& slice = stage.slice;
     if (slice.layer_begin >= slice.layer_end || slice.layer_end > layer_count) {
       return BadSplit(fmt::format("layers {} to {} of a model of {}", slice.layer_begin,
@@ -171,6 +173,47 @@ Status CheckPlan(const Plan& plan, uint32_t layer_count) {
   return Ok();
 }
 
+}  // namespace
+
+Status CheckPlan(const Plan& plan, uint32_t layer_count) {
+  TRY(CheckPath(plan.stages, layer_count));
+  return plan.decode.empty() ? Ok() : CheckPath(plan.decode, layer_count).In("who decodes");
+}
+
+std::vector<PlanStage> Plan::AllStages() const {
+  std::vector<PlanStage> all = stages;
+  all.insert(all.end(), decode.begin(), decode.end());
+  return all;
+}
+
+Result<std::vector<PlanStage>> ParsePath(std::string_view text, uint32_t layer_count,
+                                         std::span<const PlanNode> nodes) {
+  std::string split;
+  const auto is_name = [&](std::string_view name) {
+    return std::ranges::any_of(
+        nodes, [&](const PlanNode& node) { return node.name == name || node.id.ToText() == name; });
+  };
+  for (std::string_view rest = text; !rest.empty();) {
+    const size_t comma = std::min(rest.find(','), rest.size());
+    std::string part(Trim(rest.substr(0, comma)));
+    const bool goes_on = comma < rest.size();
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+    const size_t colon = part.find(':');
+    if (is_name(part)) {
+      part += "=0:out";
+    } else if (colon != std::string::npos && is_name(Trim(part.substr(0, colon)))) {
+      part[colon] = '=';
+      std::ranges::replace(part.begin() + static_cast<ptrdiff_t>(colon), part.end(), '-', ':');
+    } else if (part.find_first_not_of("0123456789:out ") != std::string::npos &&
+               part.find('=') == std::string::npos) {
+      return NotFound(fmt::format("no node is called \"{}\"; there are: {}", part.substr(0, colon),
+                                  NamesOf(nodes)));
+    }
+    split += part + (goes_on ? "," : "");
+  }
+  return std::move(TRY(ParseSplit(split, layer_count, nodes)).stages);
+}
+
 std::string DescribeSlice(const model::Slice& slice) {
   return LayersText(slice.layer_begin, slice.layer_end) + (slice.head ? " and the head" : "");
 }
@@ -180,17 +223,23 @@ std::string DescribePlan(const Plan& plan) {
   for (const PlanStage& stage : plan.stages) {
     parts.push_back(fmt::format("{}: {}", stage.node.name, DescribeSlice(stage.slice)));
   }
+  for (const PlanStage& stage : plan.decode) {
+    parts.push_back(fmt::format("{} decodes: {}", stage.node.name, DescribeSlice(stage.slice)));
+  }
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 std::string SplitText(const Plan& plan) {
-  std::vector<std::string> parts;
-  for (const PlanStage& stage : plan.stages) {
-    const model::Slice& slice = stage.slice;
-    parts.push_back(fmt::format("{}={}:{}", stage.node.name, slice.layer_begin,
-                                slice.head ? "out" : fmt::format("{}", slice.layer_end - 1)));
-  }
-  return fmt::format("{}", fmt::join(parts, ","));
+  const auto text_of = [](std::span<const PlanStage> stages) {
+    std::vector<std::string> parts;
+    for (const PlanStage& stage : stages) {
+      const model::Slice& slice = stage.slice;
+      parts.push_back(fmt::format("{}={}:{}", stage.node.name, slice.layer_begin,
+                                  slice.head ? "out" : fmt::format("{}", slice.layer_end - 1)));
+    }
+    return fmt::format("{}", fmt::join(parts, ","));
+  };
+  return text_of(plan.stages) + (plan.decode.empty() ? "" : " decode " + text_of(plan.decode));
 }
 
 }  // namespace aster::route

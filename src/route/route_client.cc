@@ -15,10 +15,11 @@ RouteClient::RouteClient(net::Network& network, const RouteModel& model, Plan pl
                          const RouteOptions& options, wire::RouteId id)
     : network_(network),
       plan_(std::move(plan)),
+      stages_(plan_.AllStages()),
       id_(id),
       open_timeout_ns_(options.open_timeout_ns),
       progress_ns_(network.clock().NowNs()) {
-  for (const PlanStage& stage : plan_.stages) {
+  for (const PlanStage& stage : stages_) {
     if (states_.try_emplace(stage.node.id).second) nodes_.push_back(stage.node.id);
   }
   Open(model, options);
@@ -43,7 +44,8 @@ void RouteClient::Open(const RouteModel& model, const RouteOptions& options) {
   open.kv_window = options.memory.window;
   open.kv_sinks = options.memory.sinks;
   open.kv_bytes = options.kv_bytes;
-  for (const PlanStage& stage : plan_.stages) {
+  open.decode_stages = static_cast<uint32_t>(plan_.decode.size());
+  for (const PlanStage& stage : stages_) {
     open.stages.push_back({.node = stage.node.id,
                            .name = stage.node.name,
                            .addresses = stage.node.addresses,
@@ -53,9 +55,9 @@ void RouteClient::Open(const RouteModel& model, const RouteOptions& options) {
                            .head = stage.slice.head});
     network_.Introduce(stage.node.id, stage.node.addresses);
   }
-  for (uint32_t i = 0; i < plan_.stages.size(); ++i) {
+  for (uint32_t i = 0; i < stages_.size(); ++i) {
     open.index = i;
-    Send(plan_.stages[i].node.id, open);
+    Send(stages_[i].node.id, open);
   }
 }
 
@@ -71,8 +73,9 @@ void RouteClient::SendToAll(const wire::Message& message) {
   for (const wire::NodeId& node : nodes_) Send(node, message);
 }
 
-void RouteClient::SendToFirst(wire::Work work) {
-  Send(plan_.stages.front().node.id, std::move(work));
+void RouteClient::SendWork(wire::Work work) {
+  const wire::NodeId& first = stages_[work.first_stage].node.id;
+  Send(first, std::move(work));
 }
 
 void RouteClient::Break(Error why) {
@@ -84,7 +87,7 @@ void RouteClient::Break(Error why) {
 Error RouteClient::LostLayers(const wire::NodeId& node, const Error& why) const {
   std::vector<std::string> slices;
   std::string name = node.ToText();
-  for (const PlanStage& stage : plan_.stages) {
+  for (const PlanStage& stage : stages_) {
     if (stage.node.id != node) continue;
     slices.push_back(DescribeSlice(stage.slice));
     if (!stage.node.name.empty()) name = fmt::format("{} ({})", stage.node.name, node.ToText());
@@ -142,9 +145,10 @@ void RouteClient::OnState(const wire::NodeId& from, const wire::RouteState& stat
 
 std::optional<wire::NodeId> RouteClient::NodeBehind(const wire::NodeId& node) const {
   std::optional<wire::NodeId> behind;
-  for (size_t i = 1; i < plan_.stages.size(); ++i) {
-    const wire::NodeId& next = plan_.stages[i].node.id;
-    if (plan_.stages[i - 1].node.id != node || next == node || next == behind) continue;
+  for (size_t i = 1; i < stages_.size(); ++i) {
+    const wire::NodeId& next = stages_[i].node.id;
+    if (i == decode_begin() || stages_[i - 1].node.id != node) continue;
+    if (next == node || next == behind) continue;
     if (behind) return std::nullopt;
     behind = next;
   }
@@ -154,7 +158,7 @@ std::optional<wire::NodeId> RouteClient::NodeBehind(const wire::NodeId& node) co
 void RouteClient::Tick() {
   if (state_ != State::kOpening || network_.clock().NowNs() < next_tick_ns()) return;
   std::vector<std::string> silent;
-  for (const PlanStage& stage : plan_.stages) {
+  for (const PlanStage& stage : stages_) {
     if (!states_.at(stage.node.id).is_ready) {
       silent.push_back(fmt::format("{} on node {}", DescribeSlice(stage.slice), stage.node.name));
       lost_.push_back(stage.node.id);

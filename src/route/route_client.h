@@ -59,7 +59,12 @@ class RouteClient {
   bool is_ready() const { return state_ == State::kReady; }
   wire::RouteId id() const { return id_; }
   const Plan& plan() const { return plan_; }
-  size_t stage_count() const { return plan_.stages.size(); }
+  // Of both paths: as routes number them.
+  const std::vector<PlanStage>& stages() const { return stages_; }
+  // Stages from here on answer what those before have read; 0 where all do both.
+  uint32_t decode_begin() const {
+    return plan_.decode.empty() ? 0 : static_cast<uint32_t>(plan_.stages.size());
+  }
   // Every node once.
   const std::vector<wire::NodeId>& nodes() const { return nodes_; }
   // Of kBroken.
@@ -71,7 +76,8 @@ class RouteClient {
 
   void Send(const wire::NodeId& node, wire::Message message);
   void SendToAll(const wire::Message& message);
-  void SendToFirst(wire::Work work);
+  // To the stage that it names as its first.
+  void SendWork(wire::Work work);
 
  private:
   struct NodeState {
@@ -89,6 +95,7 @@ class RouteClient {
 
   net::Network& network_;
   const Plan plan_;
+  const std::vector<PlanStage> stages_;
   const wire::RouteId id_;
   const int64_t open_timeout_ns_;
   std::vector<wire::NodeId> nodes_;

@@ -38,91 +38,12 @@ size_t RowsAsked(const wire::WorkSegment& segment) {
 
 }  // namespace
 
-Result<engine::SamplingOptions> SamplingFromWire(const wire::Sampling& sampling,
-                                                 uint32_t vocab_size) {
-  engine::SamplingOptions options{.penalty_window = sampling.penalty_window,
-                                  .repetition_penalty = sampling.repetition_penalty,
-                                  .frequency_penalty = sampling.frequency_penalty,
-                                  .presence_penalty = sampling.presence_penalty,
-                                  .top_k = sampling.top_k,
-                                  .typical_p = sampling.typical_p,
-                                  .top_p = sampling.top_p,
-                                  .min_p = sampling.min_p,
-                                  .temperature = sampling.temperature,
-                                  .seed = sampling.seed,
-                                  .logprobs = sampling.logprobs,
-                                  .top_logprobs = sampling.top_logprobs};
-  for (const wire::TokenBias& bias : sampling.biases)
-    options.biases.push_back({bias.id, bias.bias});
-  TRY(engine::CheckSampling(options, vocab_size));
-  return options;
+wire::Holds Stage::HoldsOf(wire::SequenceId sequence) const {
+  return memory_.HoldsOf(sequence, index_, layers());
 }
 
-wire::Sampling SamplingToWire(const engine::SamplingOptions& options) {
-  wire::Sampling sampling{.penalty_window = options.penalty_window,
-                          .repetition_penalty = options.repetition_penalty,
-                          .frequency_penalty = options.frequency_penalty,
-                          .presence_penalty = options.presence_penalty,
-                          .biases = {},
-                          .top_k = options.top_k,
-                          .typical_p = options.typical_p,
-                          .top_p = options.top_p,
-                          .min_p = options.min_p,
-                          .temperature = options.temperature,
-                          .seed = options.seed,
-                          .logprobs = options.logprobs,
-                          .top_logprobs = options.top_logprobs};
-  for (const engine::TokenBias& bias : options.biases) {
-    sampling.biases.push_back({bias.id, bias.bias});
-  }
-  return sampling;
-}
-
-wire::Holds Stage::HoldsOf(wire::SequenceId sequence, uint64_t attempt, Error why) const {
-  wire::Holds holds;
-  holds.route = route_;
-  holds.sequence = sequence;
-  holds.attempt = attempt;
-  holds.why = std::move(why);
-  const auto found = sequences_.find(sequence);
-  if (found == sequences_.end()) {
-    holds.hash = model_.layout().digest();
-    return holds;
-  }
-  holds.length = found->second.table.length();
-  holds.hash = found->second.table.hash();
-  return holds;
-}
-
-wire::Holds Stage::Begin(const wire::Begin& begin) {
-  const auto refuse = [&](Error why) { return HoldsOf(begin.sequence, 0, std::move(why)); };
-  const uint32_t vocab_size = model_.shape().vocab_size;
-  if (begin.tokens.size() >= kernels::kRopePositions) {
-    return refuse(OutOfRange(fmt::format("a history of {} tokens; at most {} can be computed",
-                                         begin.tokens.size(), kernels::kRopePositions)));
-  }
-  for (const int32_t token : begin.tokens) {
-    if (token < 0 || static_cast<uint32_t>(token) >= vocab_size) {
-      return refuse(
-          InvalidArgument(fmt::format("token {} of a vocabulary of {}", token, vocab_size)));
-    }
-  }
-  Result<engine::SamplingOptions> sampling = SamplingFromWire(begin.sampling, vocab_size);
-  if (!sampling.ok()) return refuse(std::move(sampling).error());
-  if (!sequences_.contains(begin.sequence) && sequences_.size() >= kMaxSequences) {
-    return refuse(ResourceExhausted(
-        fmt::format("{} sequences are remembered, and no more can be", sequences_.size())));
-  }
-  SequenceState& state = sequences_.try_emplace(begin.sequence, model_.NewTable()).first->second;
-  state.sampling = *std::move(sampling);
-  state.sampler.reset();
-  kv::PageTable& table = state.table;
-  const uint32_t equal = table.history().CountEqual(0, begin.tokens);
-  if (equal < table.history().length()) table.Truncate(equal);
-  if (begin.tokens.size() > 1) {
-    table.Adopt(std::span(begin.tokens).first(begin.tokens.size() - 1));
-  }
-  return HoldsOf(begin.sequence, 0, Error(Code::kUnknown, ""));
+wire::Holds Stage::Refusal(const wire::WorkSegment& segment, Error why) const {
+  return memory_.HoldsOf(segment.sequence, index_, layers(), segment.attempt, std::move(why));
 }
 
 Status Stage::CheckFrame(const wire::Work& work) const {
@@ -138,8 +59,8 @@ Status Stage::CheckFrame(const wire::Work& work) const {
     return InvalidArgument(
         fmt::format("a frame of work with {} tokens; 1 to {} are allowed", tokens, kMaxWorkTokens));
   }
-  const size_t width = model_.shape().embedding;
-  const size_t expected = model_.slice().embedding ? 0 : EncodedBytes(encoding_, tokens, width);
+  const size_t width = memory_.model().shape().embedding;
+  const size_t expected = part_.embedding ? 0 : EncodedBytes(encoding_, tokens, width);
   if (work.encoding != encoding_ || work.rows.size() != expected) {
     return InvalidArgument(fmt::format(
         "a frame of {} tokens carries {} bytes of rows as {}; {} bytes as {} were agreed on",
@@ -150,22 +71,25 @@ Status Stage::CheckFrame(const wire::Work& work) const {
 }
 
 // The sequence, brought to where the segment begins and with room for it.
-Result<Stage::SequenceState*> Stage::Prepare(const wire::WorkSegment& segment) {
-  const auto found = sequences_.find(segment.sequence);
-  if (found == sequences_.end()) return OutOfStep("the sequence was never begun here, or is over");
-  SequenceState& state = found->second;
-  if (segment.attempt <= state.newest_attempt) return OutOfStep("the work is older than what came");
-  state.newest_attempt = segment.attempt;
-  const auto vocab_size = static_cast<int64_t>(model_.shape().vocab_size);
+Result<StageMemory::Sequence*> Stage::Prepare(const wire::WorkSegment& segment, bool continues) {
+  StageMemory::Sequence* const sequence = memory_.Find(segment.sequence);
+  if (sequence == nullptr) return OutOfStep("the sequence was never begun here, or is over");
+  uint64_t& newest = sequence->newest_attempt[index_];
+  if (continues ? segment.attempt != newest : segment.attempt <= newest) {
+    return OutOfStep("the work is older than what came");
+  }
+  newest = segment.attempt;
+  const auto vocab_size = static_cast<int64_t>(memory_.model().shape().vocab_size);
   for (const int32_t token : segment.tokens) {
     if (token < 0 || token >= vocab_size) {
       return InvalidArgument(fmt::format("token {} of a vocabulary of {}", token, vocab_size));
     }
   }
-  kv::PageTable& table = state.table;
-  if (segment.begin > table.length()) {
+  kv::PageTable& table = sequence->table;
+  const uint32_t length = table.length(layers());
+  if (segment.begin > length) {
     return OutOfStep(
-        fmt::format("work from position {}, and {} are remembered", segment.begin, table.length()));
+        fmt::format("work from position {}, and {} are remembered", segment.begin, length));
   }
   if (table.history().HashAt(segment.begin) != segment.before) {
     return OutOfStep(fmt::format("the {} tokens before are others here", segment.begin));
@@ -173,28 +97,43 @@ Result<Stage::SequenceState*> Stage::Prepare(const wire::WorkSegment& segment) {
   if (kv::ExtendPrefixHash(segment.before, segment.tokens) != segment.after) {
     return OutOfStep("the tokens are not the ones that the hash behind them names");
   }
-  if (segment.begin < table.length() && table.Truncate(segment.begin) < segment.begin) {
+  if (segment.begin < length && table.Truncate(layers(), segment.begin) < segment.begin) {
     return OutOfStep(
         fmt::format("what position {} needs has slid out of the window", segment.begin));
   }
   if (segment.begin + segment.tokens.size() > kernels::kRopePositions) {
     return OutOfRange(fmt::format("positions below {} can be computed", kernels::kRopePositions));
   }
-  TRY(table.Reserve(static_cast<uint32_t>(segment.tokens.size())));
-  return &state;
+  TRY(table.Reserve(layers(), static_cast<uint32_t>(segment.tokens.size())));
+  return sequence;
 }
 
-Result<StageOutput> Stage::Compute(wire::Work work) {
+wire::WorkSegment Stage::Continuation(wire::SequenceId sequence, uint64_t attempt,
+                                      int32_t token) const {
+  wire::WorkSegment segment;
+  segment.sequence = sequence;
+  segment.attempt = attempt;
+  segment.tokens = {token};
+  segment.ask = wire::Ask::kToken;
+  if (const StageMemory::Sequence* const state = memory_.Find(sequence)) {
+    segment.begin = state->table.length(layers());
+    segment.before = state->table.history().HashAt(segment.begin);
+    segment.after = kv::ExtendPrefixHash(segment.before, segment.tokens);
+  }
+  return segment;
+}
+
+Result<StageOutput> Stage::Compute(wire::Work work, bool continues) {
   TRY(CheckFrame(work));
-  const size_t width = model_.shape().embedding;
-  if (!model_.slice().embedding) {
+  const size_t width = memory_.model().shape().embedding;
+  if (!part_.embedding) {
     size_t tokens = 0;
     for (const wire::WorkSegment& segment : work.segments) tokens += segment.tokens.size();
     rows_.resize(tokens * width);
     DecodeRows(encoding_, work.rows, tokens, width, rows_.data());
   }
   StageOutput output;
-  if (model_.slice().head) {
+  if (part_.head) {
     output.done.emplace().route = route_;
   } else {
     output.next.emplace();
@@ -204,12 +143,11 @@ Result<StageOutput> Stage::Compute(wire::Work work) {
   std::vector<Share> shares;
   size_t first_row = 0;
   for (wire::WorkSegment& segment : work.segments) {
-    const float* const own = model_.slice().embedding ? nullptr : rows_.data() + first_row * width;
+    const float* const own = part_.embedding ? nullptr : rows_.data() + first_row * width;
     first_row += segment.tokens.size();
-    Result<SequenceState*> state = Prepare(segment);
+    Result<StageMemory::Sequence*> state = Prepare(segment, continues);
     if (!state.ok()) {
-      output.refused.push_back(
-          HoldsOf(segment.sequence, segment.attempt, std::move(state).error()));
+      output.refused.push_back(Refusal(segment, std::move(state).error()));
       continue;
     }
     shares.push_back({.segment = std::move(segment), .state = *state, .hidden = own});
@@ -219,8 +157,7 @@ Result<StageOutput> Stage::Compute(wire::Work work) {
     for (size_t i = 0; i < shares.size(); ++i) {
       Status ran = Run(shares, i, i + 1, output);
       if (ran.ok()) continue;
-      const wire::WorkSegment& segment = shares[i].segment;
-      output.refused.push_back(HoldsOf(segment.sequence, segment.attempt, std::move(ran).error()));
+      output.refused.push_back(Refusal(shares[i].segment, std::move(ran).error()));
     }
   }
   if (output.done && output.done->answers.empty()) output.done.reset();
@@ -237,18 +174,18 @@ Status Stage::Run(std::vector<Share>& shares, size_t begin, size_t end, StageOut
         {.table = &shares[i].state->table,
          .tokens = shares[i].segment.tokens,
          .hidden = shares[i].hidden,
-         .wanted = model_.slice().head ? WantedOf(shares[i].segment.ask) : model::Wanted::kNone});
+         .wanted = part_.head ? WantedOf(shares[i].segment.ask) : model::Wanted::kNone});
   }
-  const model::Output computed = TRY(model_.Run(segments));
+  const model::Output computed = TRY(memory_.model().Run(segments, part_));
   for (size_t i = begin; i < end; ++i) output.tokens += shares[i].segment.tokens.size();
   if (output.next) {
-    EncodeRows(encoding_, computed.hidden, model_.shape().embedding, output.next->rows);
+    EncodeRows(encoding_, computed.hidden, memory_.model().shape().embedding, output.next->rows);
     for (size_t i = begin; i < end; ++i) {
       output.next->segments.push_back(std::move(shares[i].segment));
     }
     return Ok();
   }
-  const size_t vocab_size = model_.shape().vocab_size;
+  const size_t vocab_size = memory_.model().shape().vocab_size;
   for (size_t i = begin, row = 0; i < end; ++i) {
     const size_t rows = RowsAsked(shares[i].segment);
     Answer(shares[i], computed.logits.subspan(row * vocab_size, rows * vocab_size), *output.done);
@@ -272,11 +209,13 @@ void Stage::Answer(const Share& share, std::span<const float> logits, wire::Done
 }
 
 void Stage::Choose(const Share& share, std::span<const float> logits, wire::Answer& answer) {
-  SequenceState& state = *share.state;
+  StageMemory::Sequence& state = *share.state;
   if (!state.sampler) {
-    state.sampler.emplace(state.sampling, model_.shape().vocab_size, model_.isa());
+    state.sampler.emplace(state.sampling, memory_.model().shape().vocab_size,
+                          memory_.model().isa());
   }
-  Result<engine::Choice> chosen = state.sampler->Choose(logits, state.table.history().tokens());
+  Result<engine::Choice> chosen = state.sampler->Choose(
+      logits, state.table.history().tokens().first(state.table.length(layers())));
   if (!chosen.ok()) {
     answer.has_failed = true;
     answer.why = std::move(chosen).error();

@@ -1,28 +1,22 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A slice at work for one route: what it remembers of the route's sequences, and one frame of work
-// at a time. Nothing that is said about a sequence is believed: work that does not follow what is
-// held, by length and hash, is refused with what is held. Must not know where work comes from or
-// goes to.
+// A part of a node's layers at work for one route, one frame at a time. Work that does not follow
+// what is remembered, by length and hash, is refused with what is. Must not know where work comes
+// from or goes to.
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <memory>
 #include <optional>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "base/result.h"
-#include "engine/local_model.h"
-#include "engine/sampler.h"
+#include "model/slice.h"
+#include "route/stage_memory.h"
 #include "wire/messages.h"
 
 namespace aster::route {
 
-inline constexpr size_t kMaxSequences = 4096;    // of a route, on a stage
 inline constexpr size_t kMaxWorkTokens = 65536;  // of all segments of a frame
 
 // What became of a frame.
@@ -33,55 +27,50 @@ struct StageOutput {
   uint64_t tokens = 0;             // computed
 };
 
-// Belongs to the thread that computes. The model outlives it.
+// Belongs to the thread that computes. The memory outlives it; other parts of the same layers may
+// share it.
 class Stage {
  public:
-  Stage(wire::RouteId route, wire::RowEncoding encoding, engine::LocalModel& model)
-      : route_(route), encoding_(encoding), model_(model) {}
+  // `index`: which stage of the route it is.
+  Stage(wire::RouteId route, wire::RowEncoding encoding, StageMemory& memory,
+        const model::Slice& part, uint32_t index)
+      : route_(route), encoding_(encoding), memory_(memory), part_(part), index_(index) {}
 
-  // Takes over what is remembered along the tokens, and says what that is.
-  wire::Holds Begin(const wire::Begin& begin);
-  void End(wire::SequenceId sequence) { sequences_.erase(sequence); }
+  kv::LayerRange layers() const { return {part_.layer_begin, part_.layer_end}; }
+  const model::Slice& part() const { return part_; }
+  StageMemory& memory() const { return memory_; }
 
-  // An error if the frame cannot be what a stage before this one sends.
-  Result<StageOutput> Compute(wire::Work work);
+  wire::Holds HoldsOf(wire::SequenceId sequence) const;
+  // Why a segment was not computed, and what is held.
+  wire::Holds Refusal(const wire::WorkSegment& segment, Error why) const;
 
-  size_t sequence_count() const { return sequences_.size(); }
-  const engine::LocalModel& model() const { return model_; }
+  // An error if the frame cannot be what a stage before this one sends. `continues`: it is of this
+  // stage's own making (Continuation).
+  Result<StageOutput> Compute(wire::Work work, bool continues = false);
+
+  // The next segment of an answer that goes on by itself.
+  wire::WorkSegment Continuation(wire::SequenceId sequence, uint64_t attempt, int32_t token) const;
 
  private:
-  struct SequenceState {
-    explicit SequenceState(kv::PageTable empty) : table(std::move(empty)) {}
-
-    kv::PageTable table;
-    engine::SamplingOptions sampling;
-    std::optional<engine::Sampler> sampler;  // with the head, once it was needed
-    uint64_t newest_attempt = 0;
-  };
-  // A segment on its way through the slice.
+  // A segment on its way through the layers.
   struct Share {
     wire::WorkSegment segment;
-    SequenceState* state = nullptr;
-    const float* hidden = nullptr;  // [tokens, embedding], where the slice has no embedding
+    StageMemory::Sequence* state = nullptr;
+    const float* hidden = nullptr;  // [tokens, embedding], where the part has no embedding
   };
 
-  wire::Holds HoldsOf(wire::SequenceId sequence, uint64_t attempt, Error why) const;
   Status CheckFrame(const wire::Work& work) const;
-  Result<SequenceState*> Prepare(const wire::WorkSegment& segment);
+  Result<StageMemory::Sequence*> Prepare(const wire::WorkSegment& segment, bool continues);
   Status Run(std::vector<Share>& shares, size_t begin, size_t end, StageOutput& output);
   void Answer(const Share& share, std::span<const float> logits, wire::Done& done);
   void Choose(const Share& share, std::span<const float> logits, wire::Answer& answer);
 
   const wire::RouteId route_;
   const wire::RowEncoding encoding_;
-  engine::LocalModel& model_;
-  std::map<wire::SequenceId, SequenceState> sequences_;
+  StageMemory& memory_;
+  const model::Slice part_;
+  const uint32_t index_;
   std::vector<float> rows_;  // [tokens of a frame, embedding]
 };
-
-// As wire::Sampling says it. An error where the options make no sense.
-Result<engine::SamplingOptions> SamplingFromWire(const wire::Sampling& sampling,
-                                                 uint32_t vocab_size);
-wire::Sampling SamplingToWire(const engine::SamplingOptions& options);
 
 }  // namespace aster::route

@@ -51,6 +51,32 @@ bool HaveSequenceInCommon(const wire::Work& a, const wire::Work& b) {
   });
 }
 
+// All layers of a node that overlap with those of the stage: they are held and remembered together.
+model::Slice HeldFor(const wire::OpenRoute& open) {
+  model::Slice held = SliceOf(open.stages[open.index]);
+  for (bool has_grown = true; has_grown;) {
+    has_grown = false;
+    for (const wire::StageAddress& stage : open.stages) {
+      const model::Slice other = SliceOf(stage);
+      const bool overlaps =
+          other.layer_begin < held.layer_end && held.layer_begin < other.layer_end;
+      if (stage.node != open.stages[open.index].node || !overlaps || held.Contains(other)) continue;
+      held = {.layer_begin = std::min(held.layer_begin, other.layer_begin),
+              .layer_end = std::max(held.layer_end, other.layer_end),
+              .embedding = held.embedding || other.embedding,
+              .head = held.head || other.head};
+      has_grown = true;
+    }
+  }
+  return held;
+}
+
+bool IsOnRoute(const wire::OpenRoute& open, const wire::NodeId& node) {
+  return std::ranges::count(open.stages, node, &wire::StageAddress::node) > 0;
+}
+
+Error Nothing() { return {Code::kUnknown, ""}; }
+
 uint64_t BytesOf(const wire::Work& work) {
   uint64_t bytes = work.rows.size() + work.segments.size() * sizeof(wire::WorkSegment);
   for (const wire::WorkSegment& segment : work.segments) bytes += segment.tokens.size() * 4;
@@ -87,6 +113,14 @@ void StageServer::OnMessage(const wire::NodeId& from, wire::Message&& message, i
     OnBegin(from, *begin);
   } else if (const auto* end = std::get_if<wire::End>(&message)) {
     OnEnd(from, *end);
+  } else if (const auto* rows = std::get_if<wire::Rows>(&message)) {
+    OnRows(from, *rows);
+  } else if (const auto* took = std::get_if<wire::Took>(&message)) {
+    OnTook(from, *took);
+  } else if (const auto* wanted = std::get_if<wire::HandOver>(&message)) {
+    OnHandOver(from, *wanted);
+  } else if (const auto* halt = std::get_if<wire::Halt>(&message)) {
+    OnHalt(from, *halt);
   } else if (const auto* close = std::get_if<wire::CloseRoute>(&message)) {
     OnClose(from, close->route);
   } else if (const auto* state = std::get_if<wire::RouteState>(&message)) {
@@ -135,8 +169,15 @@ Status StageServer::CheckOpen(const wire::NodeId& from, const wire::OpenRoute& o
   if (open.kv_type > static_cast<uint8_t>(kernels::KvType::kQ8)) {
     return InvalidArgument(fmt::format("no type of keys and values is number {}", open.kv_type));
   }
+  if (open.decode_stages >= open.stages.size()) {
+    return InvalidArgument(fmt::format("{} of {} stages only decode: nobody reads prompts",
+                                       open.decode_stages, open.stages.size()));
+  }
   Plan plan;
-  for (const wire::StageAddress& stage : open.stages) plan.stages.push_back({{}, SliceOf(stage)});
+  for (const wire::StageAddress& stage : open.stages) {
+    const bool decodes = plan.stages.size() + open.decode_stages >= open.stages.size();
+    (decodes ? plan.decode : plan.stages).push_back({{}, SliceOf(stage)});
+  }
   TRY(CheckPlan(plan, open.stages.back().layer_end));
   if (!routes_.contains(open.route) && routes_.size() >= options_.max_routes) {
     return ResourceExhausted(
@@ -149,7 +190,7 @@ Result<std::shared_ptr<StageServer::HeldSlice>> StageServer::FindSlice(
     const wire::OpenRoute& open) {
   SliceRequest request{.fingerprint = open.fingerprint,
                        .memory_name = MemoryName(open.fingerprint, open.encoding, open.stages),
-                       .slice = SliceOf(open.stages[open.index]),
+                       .slice = HeldFor(open),
                        .memory = {.type = static_cast<kernels::KvType>(open.kv_type),
                                   .window = open.kv_window,
                                   .sinks = open.kv_sinks},
@@ -176,6 +217,17 @@ Result<std::shared_ptr<StageServer::HeldSlice>> StageServer::FindSlice(
   return slice;
 }
 
+std::shared_ptr<StageServer::HeldMemory> StageServer::FindMemory(Route& route,
+                                                                 std::shared_ptr<HeldSlice> slice) {
+  for (const auto& held : route.memories) {
+    if (held->slice == slice) return held;
+  }
+  auto held = std::make_shared<HeldMemory>();
+  held->slice = std::move(slice);
+  route.memories.push_back(held);
+  return held;
+}
+
 void StageServer::OnOpen(const wire::NodeId& from, wire::OpenRoute&& open) {
   const wire::RouteId id = open.route;
   Status checked = CheckOpen(from, open);
@@ -192,9 +244,11 @@ void StageServer::OnOpen(const wire::NodeId& from, wire::OpenRoute&& open) {
                   std::move(slice).error().In(fmt::format(
                       "{} on node {}", DescribeSlice(SliceOf(open.stages[open.index])), Self())));
   }
-  if (open.index + 1 < open.stages.size()) {
-    const wire::StageAddress& next = open.stages[open.index + 1];
-    network_.Introduce(next.node, next.addresses);
+  for (size_t i = 0; i < open.stages.size(); ++i) {
+    const wire::StageAddress& stage = open.stages[i];
+    // With a path of their own for answers, rows may go to any of them.
+    const bool is_wanted = open.decode_stages > 0 || i == open.index + 1;
+    if (is_wanted && stage.node != network_.self()) network_.Introduce(stage.node, stage.addresses);
   }
   Route& route = routes_[id];
   if (std::ranges::any_of(route.stages,
@@ -203,7 +257,7 @@ void StageServer::OnOpen(const wire::NodeId& from, wire::OpenRoute&& open) {
   }
   auto entry = std::make_unique<StageEntry>();
   entry->index = open.index;
-  entry->slice = *std::move(slice);
+  entry->held = FindMemory(route, *std::move(slice));
   entry->counters.route = id;
   entry->counters.conductor = from;
   entry->counters.fingerprint = open.fingerprint;
@@ -236,7 +290,7 @@ void StageServer::Tick() {
     std::vector<wire::RouteId> broken;
     for (const auto& [id, route] : routes_) {
       const bool uses = std::ranges::any_of(
-          route.stages, [&](const auto& entry) { return entry->slice == slice; });
+          route.stages, [&](const auto& entry) { return entry->held->slice == slice; });
       if (uses) broken.push_back(id);
     }
     for (const wire::RouteId id : broken) {
@@ -254,7 +308,7 @@ void StageServer::TickRoute(Route& route, int64_t now_ns) {
   bool is_ready = route.stages.size() == route.expected;
   state.kv_positions = kernels::kRopePositions;
   for (const auto& entry : route.stages) {
-    HeldSlice& slice = *entry->slice;
+    HeldSlice& slice = *entry->held->slice;
     if (!slice.model) {
       is_ready = false;
       const SliceLoading::Progress progress = slice.loading->progress();
@@ -262,7 +316,10 @@ void StageServer::TickRoute(Route& route, int64_t now_ns) {
       entry->counters.total_bytes = progress.total_bytes;
     } else if (!entry->stage) {
       entry->counters.done_bytes = entry->counters.total_bytes = slice.model->packed_bytes();
-      entry->stage.emplace(route.open.route, route.open.encoding, *slice.model);
+      std::optional<StageMemory>& memory = entry->held->memory;
+      if (!memory) memory.emplace(route.open.route, *slice.model);
+      entry->stage.emplace(route.open.route, route.open.encoding, *memory, entry->counters.slice,
+                           entry->index);
     }
     if (slice.model) {
       state.kv_positions = std::min<uint64_t>(state.kv_positions, PositionsThatFit(*slice.model));
@@ -315,22 +372,146 @@ StageServer::Route* StageServer::RouteOfConductor(const wire::NodeId& from, wire
 void StageServer::OnBegin(const wire::NodeId& from, const wire::Begin& begin) {
   Route* const route = RouteOfConductor(from, begin.route);
   if (route == nullptr) return;
-  // Slices of one node answer together: what all of them hold.
-  std::optional<wire::Holds> least;
-  for (const auto& entry : route->stages) {
-    wire::Holds holds = entry->stage->Begin(begin);
-    const bool is_refusal = !holds.why.message().empty();
-    if (!least || is_refusal || holds.length < least->length) least = std::move(holds);
-    if (is_refusal) break;
+  for (const auto& entry : route->stages) EndGeneration(*route, *entry, begin.sequence);
+  for (const auto& held : route->memories) {
+    const Status begun = held->memory->Begin(begin);
+    for (const auto& entry : route->stages) {
+      if (entry->held != held) continue;
+      wire::Holds holds = entry->stage->HoldsOf(begin.sequence);
+      holds.epoch = begin.epoch;
+      if (!begun.ok()) holds.why = begun.error();
+      static_cast<void>(network_.Send(from, std::move(holds)));
+    }
   }
-  static_cast<void>(network_.Send(from, *std::move(least)));
 }
 
 void StageServer::OnEnd(const wire::NodeId& from, const wire::End& end) {
   const auto found = routes_.find(end.route);
   if (found == routes_.end() || found->second.open.conductor.node != from) return;
+  if (!found->second.is_ready) return;
   for (const auto& entry : found->second.stages) {
-    if (entry->stage) entry->stage->End(end.sequence);
+    EndGeneration(found->second, *entry, end.sequence);
+  }
+  for (const auto& held : found->second.memories) held->memory->End(end.sequence);
+}
+
+void StageServer::OnHandOver(const wire::NodeId& from, const wire::HandOver& wanted) {
+  Route* const route = RouteOfConductor(from, wanted.route);
+  if (route == nullptr) return;
+  if (wanted.to != from && !IsOnRoute(route->open, wanted.to)) return;
+  const kv::LayerRange layers = {wanted.layer_begin, wanted.layer_end};
+  for (const auto& held : route->memories) {
+    StageMemory& memory = *held->memory;
+    if (!memory.model().layers().Contains(layers)) continue;
+    const Status ordered = memory.HandOver(wanted);
+    if (!ordered.ok()) return TellHolds(*route, memory, wanted.sequence, layers, ordered.error());
+    return SendRows(*route, memory, wanted.sequence);
+  }
+}
+
+void StageServer::OnTook(const wire::NodeId& from, const wire::Took& took) {
+  const auto found = routes_.find(took.route);
+  if (found == routes_.end() || !found->second.is_ready) return;
+  for (const auto& held : found->second.memories) {
+    held->memory->Took(from, took);
+    SendRows(found->second, *held->memory, took.sequence);
+  }
+}
+
+void StageServer::OnRows(const wire::NodeId& from, const wire::Rows& rows) {
+  const auto found = routes_.find(rows.route);
+  if (found == routes_.end() || !found->second.is_ready) return;
+  Route& route = found->second;
+  if (from != route.open.conductor.node && !IsOnRoute(route.open, from)) return;
+  for (const auto& held : route.memories) {
+    StageMemory& memory = *held->memory;
+    const auto layers = LayersOfParcel(rows.parcel);
+    const bool is_here = layers.ok() && memory.model().layers().Contains(*layers);
+    if (layers.ok() && !is_here) continue;
+    auto took =
+        layers.ok() ? memory.Import(rows) : Result<std::optional<wire::Took>>(layers.error());
+    if (!took.ok()) {
+      return TellHolds(route, memory, rows.sequence, is_here ? *layers : memory.model().layers(),
+                       took.error());
+    }
+    if (!*took) return;
+    TellHolds(route, memory, rows.sequence, *layers, Nothing());
+    if (from != route.open.conductor.node) static_cast<void>(network_.Send(from, **took));
+    return SendRows(route, memory, rows.sequence);
+  }
+}
+
+// What all stages of these layers hold now, or why they hold no more.
+void StageServer::TellHolds(const Route& route, const StageMemory& memory,
+                            wire::SequenceId sequence, kv::LayerRange layers, const Error& why) {
+  for (const auto& entry : route.stages) {
+    const kv::LayerRange own = entry->stage->layers();
+    if (&entry->stage->memory() != &memory || own.begin >= layers.end || layers.begin >= own.end) {
+      continue;
+    }
+    wire::Holds holds = entry->stage->HoldsOf(sequence);
+    holds.why = why;
+    static_cast<void>(network_.Send(route.open.conductor.node, std::move(holds)));
+  }
+}
+
+// What others want of it and has come to be.
+void StageServer::SendRows(Route& route, StageMemory& memory, wire::SequenceId sequence) {
+  const bool is_over = std::ranges::none_of(route.stages, [&](const auto& entry) {
+    return &entry->stage->memory() == &memory && entry->generations.contains(sequence);
+  });
+  while (true) {
+    auto next = memory.NextRows(sequence, is_over);
+    if (!next.ok()) {
+      return TellHolds(route, memory, sequence, memory.model().layers(), next.error());
+    }
+    if (!*next) return;
+    const wire::NodeId to = (*next)->to;
+    // Who cannot be reached is down, which the conductor sees for itself.
+    if (!network_.Send(to, std::move((*next)->rows)).ok()) return;
+  }
+}
+
+void StageServer::OnHalt(const wire::NodeId& from, const wire::Halt& halt) {
+  Route* const route = RouteOfConductor(from, halt.route);
+  if (route == nullptr) return;
+  for (const auto& entry : route->stages) {
+    EndGeneration(*route, *entry, halt.sequence, halt.attempt);
+    SendRows(*route, entry->stage->memory(), halt.sequence);
+  }
+}
+
+// The conductor counts on an answer to each attempt, and gets a refusal for those that end here;
+// `attempt`: only that one, 0: any. One whose first token was not computed yet leaves the queue.
+void StageServer::EndGeneration(Route& route, StageEntry& entry, wire::SequenceId sequence,
+                                uint64_t attempt) {
+  std::vector<uint64_t> ended;
+  const auto is_meant = [&](uint64_t other) { return attempt == 0 || other == attempt; };
+  const auto found = entry.generations.find(sequence);
+  if (found != entry.generations.end() && is_meant(found->second.attempt)) {
+    ended.push_back(found->second.attempt);
+    entry.generations.erase(found);
+  }
+  for (std::deque<QueuedWork>* queue : {&entry.decodes, &entry.prefills}) {
+    for (QueuedWork& queued : *queue) {
+      std::erase_if(queued.work.segments, [&](const wire::WorkSegment& segment) {
+        const bool ends =
+            segment.sequence == sequence && segment.more > 0 && is_meant(segment.attempt);
+        if (ends) ended.push_back(segment.attempt);
+        return ends;
+      });
+    }
+    std::erase_if(*queue, [&](const QueuedWork& queued) {
+      const bool is_empty = queued.work.segments.empty();
+      if (is_empty) entry.queued_bytes -= queued.bytes;
+      return is_empty;
+    });
+  }
+  for (const uint64_t each : ended) {
+    wire::Holds holds = entry.stage->HoldsOf(sequence);
+    holds.attempt = each;
+    holds.why = Error(Code::kCancelled, "it was ended");
+    static_cast<void>(network_.Send(route.open.conductor.node, std::move(holds)));
   }
 }
 
@@ -348,14 +529,14 @@ void StageServer::OnWork(const wire::NodeId& from, wire::Work&& work, int64_t ar
   }
   Route& route = found->second;
   // As many hops are behind it as there are stages before this one.
-  const auto index = static_cast<uint32_t>(std::min<size_t>(work.hops.size(), UINT32_MAX));
+  const uint64_t index = uint64_t{work.first_stage} + work.hops.size();
   const auto place =
       std::ranges::find_if(route.stages, [&](const auto& entry) { return entry->index == index; });
-  const bool is_first = index == 0;
-  const wire::NodeId& before = is_first || index > route.open.stages.size()
-                                   ? route.open.conductor.node
-                                   : route.open.stages[index - 1].node;
-  if (place == route.stages.end() || before != from) return;  // nobody who has a say in it
+  if (place == route.stages.end()) return;
+  const bool begins_here = route.Behind((*place)->index - 1) == nullptr;
+  if (begins_here != work.hops.empty() || route.Before((*place)->index) != from) {
+    return;  // nobody who has a say in it
+  }
   StageEntry& entry = **place;
   QueuedWork queued{.work = std::move(work), .arrived_ns = arrived_ns};
   queued.bytes = BytesOf(queued.work);
@@ -378,10 +559,10 @@ void StageServer::OnWork(const wire::NodeId& from, wire::Work&& work, int64_t ar
 void StageServer::OnRouteState(const wire::NodeId& from, const wire::RouteState& state) {
   const auto found = routes_.find(state.route);
   if (found == routes_.end() || state.kind != wire::RouteState::Kind::kRefused) return;
-  const std::vector<wire::StageAddress>& stages = found->second.open.stages;
   // The stage behind one of ours does not know the route any more.
   const bool is_next = std::ranges::any_of(found->second.stages, [&](const auto& entry) {
-    return entry->index + 1 < stages.size() && stages[entry->index + 1].node == from;
+    const wire::StageAddress* const behind = found->second.Behind(entry->index);
+    return behind != nullptr && behind->node == from;
   });
   if (is_next && from != network_.self()) Break(state.route, state.why);
 }
@@ -393,9 +574,9 @@ void StageServer::OnDown(const wire::NodeId& node, const Error& why) {
       orphaned.push_back(id);
       continue;
     }
-    const std::vector<wire::StageAddress>& stages = route.open.stages;
-    const bool is_next = std::ranges::any_of(route.stages, [&](const auto& entry) {
-      return entry->index + 1 < stages.size() && stages[entry->index + 1].node == node;
+    const bool is_next = std::ranges::any_of(route.stages, [&, &held = route](const auto& entry) {
+      const wire::StageAddress* const behind = held.Behind(entry->index);
+      return behind != nullptr && behind->node == node;
     });
     if (is_next) cut.push_back(id);
   }
@@ -434,24 +615,110 @@ void StageServer::Compute() {
   }
 }
 
-void StageServer::Run(Route& route, StageEntry& entry) {
-  const bool is_prefill =
-      entry.decodes.empty() || (entry.prefill_is_next && !entry.prefills.empty());
-  std::deque<QueuedWork>& queue = is_prefill ? entry.prefills : entry.decodes;
-  entry.prefill_is_next = !is_prefill;
-  QueuedWork queued = std::move(queue.front());
-  queue.pop_front();
-  entry.queued_bytes -= queued.bytes;
+const wire::StageAddress* StageServer::Route::Behind(uint32_t index) const {
+  const auto next = static_cast<uint32_t>(index + 1);  // 0 behind "the one before the first"
+  const size_t decode_begin = open.stages.size() - open.decode_stages;
+  const bool begins = next == 0 || next == decode_begin;
+  return begins || next >= open.stages.size() ? nullptr : &open.stages[next];
+}
 
+const wire::NodeId& StageServer::Route::Before(uint32_t index) const {
+  const bool begins = Behind(index - 1) == nullptr;
+  return begins ? open.conductor.node : open.stages[index - 1].node;
+}
+
+bool StageServer::StageEntry::continues() const {
+  return std::ranges::any_of(generations,
+                             [](const auto& item) { return item.second.token.has_value(); });
+}
+
+// All answers that go on by themselves take their next step together.
+StageServer::QueuedWork StageServer::NextWork(StageEntry& entry, bool& continues) {
+  const bool waits = !entry.prefills.empty();
+  const bool decodes = !entry.decodes.empty() || entry.continues();
+  const bool is_prefill = waits && (!decodes || entry.prefill_is_next);
+  entry.prefill_is_next = !is_prefill;
+  continues = !is_prefill && entry.continues() && (entry.decodes.empty() || !entry.decode_is_next);
+  if (!continues) {
+    std::deque<QueuedWork>& queue = is_prefill ? entry.prefills : entry.decodes;
+    QueuedWork queued = std::move(queue.front());
+    queue.pop_front();
+    entry.queued_bytes -= queued.bytes;
+    if (!is_prefill) entry.decode_is_next = false;
+    return queued;
+  }
+  entry.decode_is_next = true;
+  QueuedWork queued{.work = {}, .arrived_ns = network_.clock().NowNs()};
+  queued.work.route = entry.counters.route;
+  for (auto& [sequence, generation] : entry.generations) {
+    if (!generation.token) continue;
+    queued.arrived_ns = std::min(queued.arrived_ns, generation.since_ns);
+    queued.work.segments.push_back(
+        entry.stage->Continuation(sequence, generation.attempt, *generation.token));
+    generation.token.reset();
+  }
+  return queued;
+}
+
+void StageServer::Run(Route& route, StageEntry& entry) {
+  bool continues = false;
+  QueuedWork queued = NextWork(entry, continues);
+  std::vector<wire::SequenceId> sequences;
+  for (const wire::WorkSegment& segment : queued.work.segments) {
+    sequences.push_back(segment.sequence);
+    const bool can_go_on = entry.stage->part().embedding && entry.stage->part().head;
+    if (segment.more > 0 && segment.ask == wire::Ask::kToken && can_go_on) {
+      entry.generations[segment.sequence] = {
+          .attempt = segment.attempt, .more = segment.more, .token = {}, .since_ns = 0};
+    }
+  }
   const int64_t start_ns = network_.clock().NowNs();
   std::vector<wire::Hop> hops = std::move(queued.work.hops);
-  Result<StageOutput> output = entry.stage->Compute(std::move(queued.work));
+  if (continues) queued.work.encoding = route.open.encoding;
+  Result<StageOutput> output = entry.stage->Compute(std::move(queued.work), continues);
   if (!output.ok()) {
     return Break(route.open.route, std::move(output).error().In(fmt::format("node {}", Self())));
   }
   const wire::Hop hop{.queue_ns = static_cast<uint64_t>(start_ns - queued.arrived_ns),
                       .compute_ns = static_cast<uint64_t>(network_.clock().NowNs() - start_ns)};
+  GoOn(entry, *output);
+  const wire::RouteId id = route.open.route;
+  StageMemory& memory = entry.stage->memory();
   SendOn(route, entry, *std::move(output), hop, std::move(hops));
+  if (!routes_.contains(id)) return;  // it broke
+  const bool reads = route.open.decode_stages > 0 && !route.Decodes(entry.index);
+  for (const wire::SequenceId sequence : sequences) {
+    // Whoever decodes here may have waited for these layers.
+    if (reads) TellOthers(route, entry, sequence);
+    SendRows(route, memory, sequence);
+  }
+}
+
+void StageServer::TellOthers(const Route& route, const StageEntry& entry,
+                             wire::SequenceId sequence) {
+  for (const auto& other : route.stages) {
+    if (other->held != entry.held || !route.Decodes(other->index)) continue;
+    static_cast<void>(network_.Send(route.open.conductor.node, other->stage->HoldsOf(sequence)));
+  }
+}
+
+// Whether answers that go on by themselves do so.
+void StageServer::GoOn(StageEntry& entry, const StageOutput& output) {
+  for (const wire::Holds& refused : output.refused) entry.generations.erase(refused.sequence);
+  if (!output.done) return;
+  for (const wire::Answer& answer : output.done->answers) {
+    const auto found = entry.generations.find(answer.sequence);
+    if (found == entry.generations.end() || found->second.attempt != answer.attempt) continue;
+    Generation& generation = found->second;
+    if (answer.has_failed || generation.more == 0 ||
+        entry.stage->memory().StopsAt(answer.sequence, answer.token)) {
+      entry.generations.erase(found);
+      continue;
+    }
+    --generation.more;
+    generation.token = answer.token;
+    generation.since_ns = network_.clock().NowNs();
+  }
 }
 
 void StageServer::SendOn(Route& route, StageEntry& entry, StageOutput&& output, wire::Hop hop,
@@ -474,8 +741,9 @@ void StageServer::SendOn(Route& route, StageEntry& entry, StageOutput&& output, 
     output.done->hops = std::move(hops);
     static_cast<void>(network_.Send(open.conductor.node, *std::move(output.done)));
   } else if (output.next) {
+    output.next->first_stage = entry.index + 1 - static_cast<uint32_t>(hops.size());
     output.next->hops = std::move(hops);
-    const wire::NodeId next = open.stages[entry.index + 1].node;
+    const wire::NodeId next = route.Behind(entry.index)->node;
     Status sent = network_.Send(next, *std::move(output.next));
     if (!sent.ok()) {
       Break(open.route,
@@ -492,10 +760,11 @@ std::vector<StageRouteStatus> StageServer::Snapshot() const {
       status.is_ready = route.is_ready;
       status.queued_frames = entry->decodes.size() + entry->prefills.size();
       if (entry->stage) {
-        status.sequences = entry->stage->sequence_count();
-        status.packed_bytes = entry->slice->model->packed_bytes();
-        status.kv_held_bytes = entry->slice->model->memory().held_bytes;
-        status.kv_budget_bytes = entry->slice->model->memory().budget_bytes;
+        const engine::LocalModel& model = entry->stage->memory().model();
+        status.sequences = entry->stage->memory().sequence_count();
+        status.packed_bytes = model.packed_bytes();
+        status.kv_held_bytes = model.memory().held_bytes;
+        status.kv_budget_bytes = model.memory().budget_bytes;
       }
       all.push_back(status);
     }

@@ -89,26 +89,47 @@ class StageServer {
     int64_t arrived_ns = 0;
     uint64_t bytes = 0;
   };
-  // One of a route's stages that are on this node. Members in this order: what the stage remembers
-  // lives in the slice.
+  // What a route remembers in a slice. Members in this order: it lives in the slice.
+  struct HeldMemory {
+    std::shared_ptr<HeldSlice> slice;
+    std::optional<StageMemory> memory;  // once the slice is there
+  };
+  // An answer that goes on by itself.
+  struct Generation {
+    uint64_t attempt = 0;
+    uint32_t more = 0;             // tokens that may still be asked for
+    std::optional<int32_t> token;  // the newest, once it was chosen: its turn has come
+    int64_t since_ns = 0;          // when that was
+  };
+  // One of a route's stages that are on this node.
   struct StageEntry {
     uint32_t index = 0;
-    std::shared_ptr<HeldSlice> slice;
+    std::shared_ptr<HeldMemory> held;
     std::optional<Stage> stage;      // once the slice is there
     std::deque<QueuedWork> decodes;  // one token a sequence
     std::deque<QueuedWork> prefills;
+    std::map<wire::SequenceId, Generation> generations;
     bool prefill_is_next = false;  // they take turns where both wait
+    bool decode_is_next = false;   // likewise what was sent and what goes on by itself
     uint64_t queued_bytes = 0;
     StageRouteStatus counters;
 
-    bool has_work() const { return !decodes.empty() || !prefills.empty(); }
+    bool continues() const;  // whether some generation's turn has come
+    bool has_work() const { return !decodes.empty() || !prefills.empty() || continues(); }
   };
   struct Route {
     wire::OpenRoute open;  // of the first stage that came
+    std::vector<std::shared_ptr<HeldMemory>> memories;
     std::vector<std::unique_ptr<StageEntry>> stages;
     size_t expected = 0;  // stages on this node
     bool is_ready = false;
     int64_t reported_ns = 0;
+
+    bool Decodes(uint32_t index) const { return index + open.decode_stages >= open.stages.size(); }
+    // The stage that gets what this one computes; null behind the last of either path.
+    const wire::StageAddress* Behind(uint32_t index) const;
+    // Who sends work to a stage.
+    const wire::NodeId& Before(uint32_t index) const;
   };
   using Routes = std::map<wire::RouteId, Route>;
 
@@ -117,15 +138,28 @@ class StageServer {
   void OnBegin(const wire::NodeId& from, const wire::Begin& begin);
   void OnEnd(const wire::NodeId& from, const wire::End& end);
   void OnWork(const wire::NodeId& from, wire::Work&& work, int64_t arrived_ns);
+  void OnHandOver(const wire::NodeId& from, const wire::HandOver& wanted);
+  void OnRows(const wire::NodeId& from, const wire::Rows& rows);
+  void OnTook(const wire::NodeId& from, const wire::Took& took);
+  void OnHalt(const wire::NodeId& from, const wire::Halt& halt);
   void OnClose(const wire::NodeId& from, wire::RouteId route);
   void OnRouteState(const wire::NodeId& from, const wire::RouteState& state);
   void OnDown(const wire::NodeId& node, const Error& why);
 
   Status CheckOpen(const wire::NodeId& from, const wire::OpenRoute& open) const;
   Result<std::shared_ptr<HeldSlice>> FindSlice(const wire::OpenRoute& open);
+  std::shared_ptr<HeldMemory> FindMemory(Route& route, std::shared_ptr<HeldSlice> slice);
   void DropUnusedSlices(int64_t unused_for_ns);
   void TickRoute(Route& route, int64_t now_ns);
+  QueuedWork NextWork(StageEntry& entry, bool& continues);
   void Run(Route& route, StageEntry& entry);
+  void EndGeneration(Route& route, StageEntry& entry, wire::SequenceId sequence,
+                     uint64_t attempt = 0);
+  void GoOn(StageEntry& entry, const StageOutput& output);
+  void TellOthers(const Route& route, const StageEntry& entry, wire::SequenceId sequence);
+  void SendRows(Route& route, StageMemory& memory, wire::SequenceId sequence);
+  void TellHolds(const Route& route, const StageMemory& memory, wire::SequenceId sequence,
+                 kv::LayerRange layers, const Error& why);
   void SendOn(Route& route, StageEntry& entry, StageOutput&& output, wire::Hop hop,
               std::vector<wire::Hop>&& hops);
   void Refuse(wire::RouteId route, const wire::NodeId& to, Error why);

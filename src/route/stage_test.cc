@@ -17,6 +17,26 @@ namespace {
 
 constexpr wire::RouteId kRoute = 5;
 
+// A stage with all of a model's layers, and its memory.
+struct Whole {
+  explicit Whole(engine::LocalModel& model)
+      : memory(kRoute, model),
+        stage(kRoute, wire::RowEncoding::kF32, memory, model.slice(), /*index=*/0) {}
+
+  wire::Holds Begin(const wire::Begin& begin) {
+    const Status begun = memory.Begin(begin);
+    wire::Holds holds = stage.HoldsOf(begin.sequence);
+    if (!begun.ok()) holds.why = begun.error();
+    return holds;
+  }
+  void End(wire::SequenceId sequence) { memory.End(sequence); }
+  Result<StageOutput> Compute(wire::Work work) { return stage.Compute(std::move(work)); }
+  size_t sequence_count() const { return memory.sequence_count(); }
+
+  StageMemory memory;
+  Stage stage;
+};
+
 class StageTest : public testing::Test {
  protected:
   static std::unique_ptr<engine::LocalModel> Model(const model::Slice& slice,
@@ -50,7 +70,7 @@ class StageTest : public testing::Test {
     work.segments.push_back(std::move(segment));
     return work;
   }
-  static std::string WhyRefused(Stage& stage, wire::Work work) {
+  static std::string WhyRefused(Whole& stage, wire::Work work) {
     auto output = stage.Compute(std::move(work));
     if (!output.ok()) return "frame: " + output.error().message();
     if (output->refused.empty()) return "";
@@ -65,8 +85,7 @@ class StageTest : public testing::Test {
 };
 
 TEST_F(StageTest, RowsGoOnAndATokenComesBack) {
-  Stage first(kRoute, wire::RowEncoding::kF32, *first_),
-      last(kRoute, wire::RowEncoding::kF32, *last_);
+  Whole first(*first_), last(*last_);
   EXPECT_EQ(first.Begin(BeginOf(tokens_)).length, 0u);
   EXPECT_EQ(last.Begin(BeginOf(tokens_)).length, 0u);
   auto output = first.Compute(WorkOf(0, 200)).value();
@@ -81,7 +100,7 @@ TEST_F(StageTest, RowsGoOnAndATokenComesBack) {
 }
 
 TEST_F(StageTest, OnlyWhatFollowsIsComputed) {
-  Stage stage(kRoute, wire::RowEncoding::kF32, *first_);
+  Whole stage(*first_);
   EXPECT_NE(WhyRefused(stage, WorkOf(0, 10)).find("never begun"), std::string::npos);
   static_cast<void>(stage.Begin(BeginOf(tokens_)));
   EXPECT_NE(WhyRefused(stage, WorkOf(10, 20)).find("0 are remembered"), std::string::npos);
@@ -110,7 +129,7 @@ TEST_F(StageTest, OnlyWhatFollowsIsComputed) {
 }
 
 TEST_F(StageTest, FramesThatNoStageSendsAreErrors) {
-  Stage last(kRoute, wire::RowEncoding::kF32, *last_);
+  Whole last(*last_);
   static_cast<void>(last.Begin(BeginOf(tokens_)));
   wire::Work work = WorkOf(0, 4);
   EXPECT_NE(WhyRefused(last, work).find("0 bytes of rows as f32; 2048 bytes"), std::string::npos);
@@ -130,7 +149,7 @@ TEST_F(StageTest, FramesThatNoStageSendsAreErrors) {
 }
 
 TEST_F(StageTest, RowsThatAreNoNumbersFailAloneAndCleanly) {
-  Stage last(kRoute, wire::RowEncoding::kF32, *last_);
+  Whole last(*last_);
   static_cast<void>(last.Begin(BeginOf(tokens_)));
   wire::Work work = WorkOf(0, 2);
   const std::vector<float> rows(2 * 128, std::numeric_limits<float>::quiet_NaN());
@@ -142,7 +161,7 @@ TEST_F(StageTest, RowsThatAreNoNumbersFailAloneAndCleanly) {
 }
 
 TEST_F(StageTest, BeginTakesOverWhatIsEqual) {
-  Stage stage(kRoute, wire::RowEncoding::kF32, *first_);
+  Whole stage(*first_);
   static_cast<void>(stage.Begin(BeginOf(tokens_)));
   EXPECT_EQ(WhyRefused(stage, WorkOf(0, 200)), "");
   EXPECT_EQ(stage.Begin(BeginOf(tokens_)).length, 200u);
@@ -159,7 +178,7 @@ TEST_F(StageTest, BeginTakesOverWhatIsEqual) {
 }
 
 TEST_F(StageTest, SenselessBeginningsAreRefused) {
-  Stage stage(kRoute, wire::RowEncoding::kF32, *last_);
+  Whole stage(*last_);
   EXPECT_NE(stage.Begin(BeginOf(std::vector<int32_t>{1, 300})).why.message(), "");
   EXPECT_NE(stage.Begin(BeginOf(std::vector<int32_t>{-1})).why.message(), "");
   wire::Begin begin = BeginOf(tokens_);
@@ -178,7 +197,7 @@ TEST_F(StageTest, SenselessBeginningsAreRefused) {
 
 TEST_F(StageTest, WithoutMemoryItSaysSo) {
   const auto small = Model({0, 2, true, false}, 2 * 128 * 64 * 2 * 2);
-  Stage stage(kRoute, wire::RowEncoding::kF32, *small);
+  Whole stage(*small);
   static_cast<void>(stage.Begin(BeginOf(tokens_)));
   EXPECT_EQ(WhyRefused(stage, WorkOf(0, 128)), "");
   auto output = stage.Compute(WorkOf(128, 200)).value();

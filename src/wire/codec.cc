@@ -20,6 +20,7 @@ constexpr uint64_t kEventBytes = 1024;
 Payload* PayloadOf(Message& message) {
   if (auto* work = std::get_if<Work>(&message)) return &work->rows;
   if (auto* done = std::get_if<Done>(&message)) return &done->logits;
+  if (auto* rows = std::get_if<Rows>(&message)) return &rows->parcel;
   return nullptr;
 }
 
@@ -62,8 +63,33 @@ Result<Message> DecodeBody(FrameType type, uint16_t version, Bytes body) {
       return DecodeAs<Work>(body, version);
     case FrameType::kDone:
       return DecodeAs<Done>(body, version);
+    case FrameType::kHandOver:
+      return DecodeAs<HandOver>(body, version);
+    case FrameType::kRows:
+      return DecodeAs<Rows>(body, version);
+    case FrameType::kTook:
+      return DecodeAs<Took>(body, version);
+    case FrameType::kHalt:
+      return DecodeAs<Halt>(body, version);
   }
   return Unimplemented(fmt::format("a frame of type {}", static_cast<int>(type)));
+}
+
+// Whether it says anything that protocol 3 brought.
+bool NeedsHandOver(const Message& message) {
+  if (const auto* open = std::get_if<OpenRoute>(&message)) return open->decode_stages != 0;
+  if (const auto* begin = std::get_if<Begin>(&message)) {
+    return begin->epoch != 0 || !begin->stop_tokens.empty();
+  }
+  if (const auto* holds = std::get_if<Holds>(&message)) {
+    return holds->epoch != 0 || holds->stage != 0;
+  }
+  if (const auto* work = std::get_if<Work>(&message)) {
+    return work->first_stage != 0 ||
+           std::ranges::any_of(work->segments,
+                               [](const WorkSegment& segment) { return segment.more != 0; });
+  }
+  return TypeOf(message) >= FrameType::kHandOver;
 }
 
 }  // namespace
@@ -73,7 +99,8 @@ FrameType TypeOf(const Message& message) {
       FrameType::kHello, FrameType::kGoodbye,   FrameType::kCredit,     FrameType::kPing,
       FrameType::kPong,  FrameType::kOpenRoute, FrameType::kRouteState, FrameType::kCloseRoute,
       FrameType::kBegin, FrameType::kHolds,     FrameType::kEnd,        FrameType::kWork,
-      FrameType::kDone};
+      FrameType::kDone,  FrameType::kHandOver,  FrameType::kRows,       FrameType::kTook,
+      FrameType::kHalt};
   static_assert(std::size(kTypes) == std::variant_size_v<Message>);
   return kTypes[message.index()];
 }
@@ -106,13 +133,22 @@ std::string_view NameOf(FrameType type) {
       return "Work";
     case FrameType::kDone:
       return "Done";
+    case FrameType::kHandOver:
+      return "HandOver";
+    case FrameType::kRows:
+      return "Rows";
+    case FrameType::kTook:
+      return "Took";
+    case FrameType::kHalt:
+      return "Halt";
   }
   return "unknown";
 }
 
 uint16_t VersionOf(const Message& message) {
   const auto* hello = std::get_if<Hello>(&message);
-  return hello != nullptr && !hello->instance.empty() ? kInstanceProtocol : kOldestProtocol;
+  if (hello != nullptr && !hello->instance.empty()) return kInstanceProtocol;
+  return NeedsHandOver(message) ? kHandOverProtocol : kOldestProtocol;
 }
 
 Frame Encode(Message&& message, const EncodeOptions& options) {

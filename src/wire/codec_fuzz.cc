@@ -17,7 +17,8 @@ constexpr FrameType kTypes[] = {
     FrameType::kHello, FrameType::kGoodbye,   FrameType::kCredit,     FrameType::kPing,
     FrameType::kPong,  FrameType::kOpenRoute, FrameType::kRouteState, FrameType::kCloseRoute,
     FrameType::kBegin, FrameType::kHolds,     FrameType::kEnd,        FrameType::kWork,
-    FrameType::kDone};
+    FrameType::kDone,  FrameType::kHandOver,  FrameType::kRows,       FrameType::kTook,
+    FrameType::kHalt};
 
 void Run(FrameType type, uint16_t version, Bytes body) {
   const FrameHeader header = MakeHeader(type, version, body, {}, false);

@@ -39,7 +39,7 @@ std::vector<uint8_t> FromHex(std::string_view text) {
 std::vector<Message> RecordedMessages(uint16_t version) {
   Random random(/*seed=*/1, /*stream=*/version);
   std::vector<Message> messages;
-  for (size_t kind = 0; kind < std::variant_size_v<Message>; ++kind) {
+  for (size_t kind = 0; kind < MessageKinds(version); ++kind) {
     for (uint64_t most : {0, 2, 5}) messages.push_back(SampleMessage(kind, random, most, version));
   }
   return messages;

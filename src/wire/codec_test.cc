@@ -173,11 +173,28 @@ TEST(Codec, LongTextsAreCutBeforeTheyAreSent) {
   EXPECT_TRUE(DecodeFrame(Encode(Message(hello)), {.hello_only = true}).ok());
 }
 
+// That only protocol 3 can say.
+std::vector<Message> LaterMessages() {
+  OpenRoute open;
+  open.decode_stages = 1;
+  Begin begin;
+  begin.epoch = 1;
+  Holds holds;
+  holds.stage = 1;
+  Work work;
+  work.first_stage = 1;
+  return {open, begin, holds, work};
+}
+
 TEST(Codec, EveryFrameBearsTheOldestVersionThatCanSayIt) {
   Random random(6);
   for (size_t kind = 0; kind < kKinds; ++kind) {
     const Frame frame = Encode(SampleMessage(kind, random, 3, 1));
-    EXPECT_EQ(ParseHeader(HeadOf(frame), {})->version, 1) << NameOf(frame.type);
+    const uint16_t oldest = kind < MessageKinds(1) ? 1 : kHandOverProtocol;
+    EXPECT_EQ(ParseHeader(HeadOf(frame), {})->version, oldest) << NameOf(frame.type);
+  }
+  for (const Message& message : LaterMessages()) {
+    EXPECT_EQ(ParseHeader(HeadOf(Encode(Message(message))), {})->version, kHandOverProtocol);
   }
   Hello hello;
   hello.instance.assign(16, 5);

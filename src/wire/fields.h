@@ -216,6 +216,7 @@ void Fields(C& c, WorkSegment& m) {
   Fields(c, m.before);
   Fields(c, m.after);
   c.Choice(m.ask, Ask::kAllLogits);
+  if (c.version() >= kHandOverProtocol) c.Value(m.more);
 }
 constexpr size_t kLeastSegmentBytes = 8 + 8 + 4 + 4 + 16 + 16 + 1;
 
@@ -284,6 +285,7 @@ void Fields(C& c, OpenRoute& m) {
   c.Value(m.kv_window);
   c.Value(m.kv_sinks);
   c.Value(m.kv_bytes);
+  if (c.version() >= kHandOverProtocol) c.Value(m.decode_stages);
 }
 
 template <typename C>
@@ -307,6 +309,9 @@ void Fields(C& c, Begin& m) {
   c.Value(m.sequence);
   c.Array(m.tokens);
   Fields(c, m.sampling);
+  if (c.version() < kHandOverProtocol) return;
+  c.Value(m.epoch);
+  c.Array(m.stop_tokens);
 }
 
 template <typename C>
@@ -317,6 +322,9 @@ void Fields(C& c, Holds& m) {
   c.Value(m.length);
   Fields(c, m.hash);
   Fields(c, m.why);
+  if (c.version() < kHandOverProtocol) return;
+  c.Value(m.stage);
+  c.Value(m.epoch);
 }
 
 template <typename C>
@@ -332,6 +340,7 @@ void Fields(C& c, Work& m) {
          [](C& each, WorkSegment& segment) { Fields(each, segment); });
   c.Choice(m.encoding, RowEncoding::kQ8);
   c.Array(m.hops);
+  if (c.version() >= kHandOverProtocol) c.Value(m.first_stage);
 }
 
 template <typename C>
@@ -340,6 +349,46 @@ void Fields(C& c, Done& m) {
   c.List(m.answers, UINT32_MAX, kLeastAnswerBytes,
          [](C& each, Answer& answer) { Fields(each, answer); });
   c.Array(m.hops);
+}
+
+template <typename C>
+void Fields(C& c, HandOver& m) {
+  c.Value(m.route);
+  c.Value(m.sequence);
+  c.Value(m.epoch);
+  c.Value(m.layer_begin);
+  c.Value(m.layer_end);
+  c.Value(m.begin);
+  c.Value(m.end);
+  c.Value(m.step);
+  Fields(c, m.to);
+  c.Value(m.ticket);
+}
+
+template <typename C>
+void Fields(C& c, Rows& m) {
+  c.Value(m.route);
+  c.Value(m.sequence);
+  c.Value(m.epoch);
+  c.Value(m.ticket);
+}
+
+template <typename C>
+void Fields(C& c, Took& m) {
+  c.Value(m.route);
+  c.Value(m.sequence);
+  c.Value(m.epoch);
+  c.Value(m.ticket);
+  c.Value(m.layer_begin);
+  c.Value(m.layer_end);
+  c.Value(m.end);
+}
+
+template <typename C>
+void Fields(C& c, Halt& m) {
+  c.Value(m.route);
+  c.Value(m.sequence);
+  c.Value(m.attempt);
 }
 
 }  // namespace aster::wire

@@ -18,11 +18,12 @@ namespace {
 constexpr size_t kFieldBytes = 24;
 constexpr uint8_t kHasPayloadChecksum = 1;
 
-bool IsKnown(uint8_t type) {
+bool IsKnown(uint8_t type, uint16_t version) {
+  const FrameType last = version < kHandOverProtocol ? FrameType::kDone : FrameType::kHalt;
   return (type >= static_cast<uint8_t>(FrameType::kHello) &&
           type <= static_cast<uint8_t>(FrameType::kPong)) ||
          (type >= static_cast<uint8_t>(FrameType::kOpenRoute) &&
-          type <= static_cast<uint8_t>(FrameType::kDone));
+          type <= static_cast<uint8_t>(last));
 }
 
 // What has to be understood by every version, so that two that have none in common can say so.
@@ -30,7 +31,9 @@ bool IsOfEveryVersion(FrameType type) {
   return type == FrameType::kHello || type == FrameType::kGoodbye;
 }
 
-bool MayHavePayload(FrameType type) { return type == FrameType::kWork || type == FrameType::kDone; }
+bool MayHavePayload(FrameType type) {
+  return type == FrameType::kWork || type == FrameType::kDone || type == FrameType::kRows;
+}
 
 std::array<uint8_t, kFieldBytes> FieldsOf(const FrameHeader& header) {
   std::array<uint8_t, kFieldBytes> fields{};
@@ -87,7 +90,7 @@ Result<FrameHeader> ParseHeader(Bytes bytes, const Limits& limits) {
   FrameHeader header;
   header.version = get(4, static_cast<uint16_t*>(nullptr));
   const uint8_t type = bytes[6];
-  if (!IsKnown(type)) {
+  if (!IsKnown(type, header.version)) {
     return Unimplemented(
         fmt::format("a frame of type {}, which protocol {} does not have", type, header.version));
   }

@@ -19,9 +19,11 @@ namespace aster::wire {
 // version of its own format, the oldest that can say it (VersionOf in codec.h), so that nodes whose
 // versions overlap understand each other from the first frame on.
 constexpr uint16_t kOldestProtocol = 1;
-constexpr uint16_t kNewestProtocol = 2;
+constexpr uint16_t kNewestProtocol = 3;
 // Hello may name an instance.
 constexpr uint16_t kInstanceProtocol = 2;
+// What sequences remember travels, and stages go on by themselves.
+constexpr uint16_t kHandOverProtocol = 3;
 
 constexpr uint32_t kFrameMagic = 0x46545341;  // "ASTF"
 constexpr size_t kHeaderBytes = 40;
@@ -43,6 +45,11 @@ enum class FrameType : uint8_t {
   kEnd = 21,
   kWork = 22,
   kDone = 23,
+  // About what sequences remember.
+  kHandOver = 24,
+  kRows = 25,
+  kTook = 26,
+  kHalt = 27,
 };
 
 // Whether frames of this type take credit; those about the connection itself do not.

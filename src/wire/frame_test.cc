@@ -60,10 +60,13 @@ TEST(FrameHeader, UnknownTypesAndVersionsAreRefused) {
     bytes[6] = static_cast<uint8_t>(type);
     EXPECT_THAT(RefusalOf(bytes), HasSubstr("which protocol 1 does not have"));
   }
+  // Nor does one that has it say it in the words of one that has not.
+  bytes = Written(MakeHeader(FrameType::kHalt, kHandOverProtocol, {}, {}, false));
+  EXPECT_EQ(RefusalOf(bytes), "");
   FrameHeader header = WorkHeader();
   for (int version : {0, kNewestProtocol + 1, 65535}) {
     header.version = static_cast<uint16_t>(version);
-    EXPECT_THAT(RefusalOf(Written(header)), HasSubstr("where 1 to 2 are spoken"));
+    EXPECT_THAT(RefusalOf(Written(header)), HasSubstr("where 1 to 3 are spoken"));
   }
   header = MakeHeader(FrameType::kHello, kNewestProtocol + 1, {}, {}, false);
   EXPECT_EQ(RefusalOf(Written(header)), "");

@@ -92,6 +92,9 @@ struct OpenRoute {
   uint32_t kv_window = 0;
   uint32_t kv_sinks = 0;
   uint64_t kv_bytes = 0;  // of memory for what sequences remember; 0: as the node likes
+  // Since protocol 3: so many of the last stages hold all layers once more, and answer what the
+  // stages before them have read. 0: the same stages do both.
+  uint32_t decode_stages = 0;
 };
 
 // What a stage has to say about a route: again and again while it loads, then ready or refused.
@@ -139,17 +142,25 @@ struct Begin {
   SequenceId sequence = 0;
   std::vector<int32_t> tokens;
   Sampling sampling;  // for the stage with the head
+  // Since protocol 3. Grows with every Begin of a sequence: what is said of it names the one that
+  // it follows, so that what is late is told apart.
+  uint64_t epoch = 0;
+  std::vector<int32_t> stop_tokens;  // end an answer that a stage goes on with by itself
 };
 
-// The stage's memory of a sequence: so many positions, and the hash of their tokens. Also sent
-// when work cannot be done because it does not follow what is held, with the reason.
+// The stage's memory of a sequence: so many positions, and the hash of their tokens. Sent again
+// when rows from elsewhere have made it longer, and when work cannot be done because it does not
+// follow what is held, with the reason.
 struct Holds {
   RouteId route = 0;
   SequenceId sequence = 0;
-  uint64_t attempt = 0;  // of the work that was refused; 0: in answer to Begin
+  uint64_t attempt = 0;  // of the work that was refused; 0: in answer to Begin, or to Rows
   uint32_t length = 0;
   Hash128 hash;
   Error why{Code::kUnknown, ""};
+  // Since protocol 3.
+  uint32_t stage = 0;
+  uint64_t epoch = 0;  // of the Begin before
 };
 
 // The sequence is over, or is to be forgotten.
@@ -172,6 +183,9 @@ struct WorkSegment {
   Hash128 before;  // of the tokens before `begin`
   Hash128 after;   // of all
   Ask ask = Ask::kNothing;
+  // Since protocol 3, to a stage that has all layers: so many tokens more may follow the one that
+  // is asked for, each told as it comes, without being asked.
+  uint32_t more = 0;
 };
 
 // What a stage spent on a frame, in nanoseconds.
@@ -187,6 +201,8 @@ struct Work {
   RowEncoding encoding = RowEncoding::kF32;
   std::vector<Hop> hops;  // of the stages before
   Payload rows;           // of all segments' tokens; none on the way to the first stage
+  // Since protocol 3: the stage that it was sent to first; `hops` counts from there.
+  uint32_t first_stage = 0;
 };
 
 struct LogitOf {
@@ -214,7 +230,52 @@ struct Done {
   Payload logits;  // float32, [asked rows, vocab_size] in the order of the answers
 };
 
+// --- What sequences remember, on its way to other nodes. Since protocol 3.
+
+// From the conductor: these rows are wanted there, as they come to be. Takes the place of an
+// earlier one for the same rows; a Begin of the sequence ends it.
+struct HandOver {
+  RouteId route = 0;
+  SequenceId sequence = 0;
+  uint64_t epoch = 0;
+  uint32_t layer_begin = 0;
+  uint32_t layer_end = 0;
+  uint32_t begin = 0;   // positions: what the other side holds
+  uint32_t end = 0;     // as long as there are fewer the rest is awaited
+  uint32_t step = 1;    // positions that are worth a message, before the end
+  NodeId to;            // of the route, or its conductor
+  uint64_t ticket = 0;  // of a conductor that collects rows; 0: for the stages there
+};
+
+// From whoever holds them; or from the conductor, who has them from elsewhere.
+struct Rows {
+  RouteId route = 0;
+  SequenceId sequence = 0;
+  uint64_t epoch = 0;
+  uint64_t ticket = 0;
+  Payload parcel;  // kv/transfer.h
+};
+
+// Back to whoever sent them: more may come.
+struct Took {
+  RouteId route = 0;
+  SequenceId sequence = 0;
+  uint64_t epoch = 0;
+  uint64_t ticket = 0;
+  uint32_t layer_begin = 0;
+  uint32_t layer_end = 0;
+  uint32_t end = 0;  // position behind the rows
+};
+
+// From the conductor: what a stage goes on with by itself shall end. What it has under way is
+// refused then.
+struct Halt {
+  RouteId route = 0;
+  SequenceId sequence = 0;
+  uint64_t attempt = 0;
+};
+
 using Message = std::variant<Hello, Goodbye, Credit, Ping, Pong, OpenRoute, RouteState, CloseRoute,
-                             Begin, Holds, End, Work, Done>;
+                             Begin, Holds, End, Work, Done, HandOver, Rows, Took, Halt>;
 
 }  // namespace aster::wire

@@ -34,30 +34,35 @@ auto Parts(M& m) {
                        std::is_same_v<T, LogitOf> || std::is_same_v<T, End>) {
     auto& [a, b] = m;
     return std::tie(a, b);
-  } else if constexpr (std::is_same_v<T, Hop>) {
+  } else if constexpr (std::is_same_v<T, Hop> || std::is_same_v<T, Halt>) {
     auto& [a, b, c] = m;
     return std::tie(a, b, c);
-  } else if constexpr (std::is_same_v<T, Begin> || std::is_same_v<T, Done>) {
+  } else if constexpr (std::is_same_v<T, Done>) {
     auto& [a, b, c, d] = m;
     return std::tie(a, b, c, d);
-  } else if constexpr (std::is_same_v<T, Work>) {
+  } else if constexpr (std::is_same_v<T, Rows>) {
     auto& [a, b, c, d, e] = m;
     return std::tie(a, b, c, d, e);
-  } else if constexpr (std::is_same_v<T, RouteState> || std::is_same_v<T, Holds>) {
+  } else if constexpr (std::is_same_v<T, RouteState> || std::is_same_v<T, Begin> ||
+                       std::is_same_v<T, Work>) {
     auto& [a, b, c, d, e, f] = m;
     return std::tie(a, b, c, d, e, f);
-  } else if constexpr (std::is_same_v<T, StageAddress> || std::is_same_v<T, WorkSegment>) {
+  } else if constexpr (std::is_same_v<T, StageAddress> || std::is_same_v<T, Took>) {
     auto& [a, b, c, d, e, f, g] = m;
     return std::tie(a, b, c, d, e, f, g);
-  } else if constexpr (std::is_same_v<T, Answer>) {
+  } else if constexpr (std::is_same_v<T, Answer> || std::is_same_v<T, WorkSegment> ||
+                       std::is_same_v<T, Holds>) {
     auto& [a, b, c, d, e, f, g, h] = m;
     return std::tie(a, b, c, d, e, f, g, h);
   } else if constexpr (std::is_same_v<T, Hello>) {
     auto& [a, b, c, d, e, f, g, h, i] = m;
     return std::tie(a, b, c, d, e, f, g, h, i);
+  } else if constexpr (std::is_same_v<T, HandOver>) {
+    auto& [a, b, c, d, e, f, g, h, i, j] = m;
+    return std::tie(a, b, c, d, e, f, g, h, i, j);
   } else if constexpr (std::is_same_v<T, OpenRoute>) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k] = m;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k);
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l] = m;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l);
   } else {
     static_assert(std::is_same_v<T, Sampling>);
     auto& [a, b, c, d, e, f, g, h, i, j, k, l, o] = m;
@@ -94,9 +99,23 @@ bool Same(const T& a, const T& b) {
   }
 }
 
-// Something in every field; lists of up to `most` elements.
+// How many of a message's parts a version of the protocol has: later ones stand behind.
 template <typename T>
-void Fill(Random& random, uint64_t most, T& value) {
+constexpr size_t PartsSince(uint16_t version) {
+  constexpr size_t kAll = std::tuple_size_v<decltype(Parts(std::declval<T&>()))>;
+  if (version < kInstanceProtocol && std::is_same_v<T, Hello>) return kAll - 1;
+  if (version >= kHandOverProtocol) return kAll;
+  if (std::is_same_v<T, Begin> || std::is_same_v<T, Holds>) return kAll - 2;
+  if (std::is_same_v<T, OpenRoute> || std::is_same_v<T, Work> || std::is_same_v<T, WorkSegment>) {
+    return kAll - 1;
+  }
+  return kAll;
+}
+
+// Something in every field; lists of up to `most` elements. What the protocol does not have stays
+// empty, and draws no numbers: recorded frames depend on that.
+template <typename T>
+void Fill(Random& random, uint64_t most, uint16_t version, T& value) {
   if constexpr (std::is_same_v<T, bool>) {
     value = random.NextBelow(2) == 1;
   } else if constexpr (std::is_same_v<T, float>) {
@@ -109,24 +128,26 @@ void Fill(Random& random, uint64_t most, T& value) {
     value = static_cast<T>(random.NextU64());
   } else if constexpr (std::is_same_v<T, Error>) {
     std::string text;
-    Fill(random, most, text);
+    Fill(random, most, version, text);
     value = Error(static_cast<Code>(1 + random.NextBelow(16)), std::move(text));
   } else if constexpr (requires { value.resize(1); }) {
     value.resize(random.NextBelow(most + 1));
-    for (auto& element : value) Fill(random, most, element);
+    for (auto& element : value) Fill(random, most, version, element);
   } else {
-    std::apply([&](auto&... part) { (Fill(random, most, part), ...); }, Parts(value));
+    size_t left = PartsSince<T>(version);
+    const auto fill = [&](auto& part) {
+      if (left == 0) return;
+      --left;
+      Fill(random, most, version, part);
+    };
+    std::apply([&](auto&... part) { (fill(part), ...); }, Parts(value));
   }
 }
 
-// What the protocol does not have stays empty, and draws no numbers: recorded frames depend on
-// that.
-inline void FillHello(Random& random, uint64_t most, uint16_t version, Hello& hello) {
-  Parts(hello);  // says when a field is missing below
-  const auto fill = [&](auto&... part) { (Fill(random, most, part), ...); };
-  fill(hello.oldest_protocol, hello.newest_protocol, hello.arithmetic, hello.node, hello.name,
-       hello.max_frame_bytes, hello.credit_bytes, hello.password);
-  if (version >= kInstanceProtocol) fill(hello.instance);
+// Kinds of messages, in the variant's order.
+inline size_t MessageKinds(uint16_t version) {
+  constexpr size_t kAll = std::variant_size_v<Message>;
+  return version < kHandOverProtocol ? kAll - 4 : kAll;
 }
 
 // The message of the given index into the variant, as a version of the protocol can say it.
@@ -137,11 +158,7 @@ Message SampleMessage(size_t index, Random& random, uint64_t most,
     if (index > kIndex) return SampleMessage<kIndex + 1>(index, random, most, version);
   }
   std::variant_alternative_t<kIndex, Message> message{};
-  if constexpr (std::is_same_v<decltype(message), Hello>) {
-    FillHello(random, most, version, message);
-  } else {
-    Fill(random, most, message);
-  }
+  Fill(random, most, version, message);
   return message;
 }
 
