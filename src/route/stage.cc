@@ -59,7 +59,7 @@ Status Stage::CheckFrame(const wire::Work& work) const {
     return InvalidArgument(
         fmt::format("a frame of work with {} tokens; 1 to {} are allowed", tokens, kMaxWorkTokens));
   }
-  const size_t width = memory_.model().shape().embedding;
+  const size_t width = memory_.model().shape().hidden_width();
   const size_t expected = part_.embedding ? 0 : EncodedBytes(encoding_, tokens, width);
   if (work.encoding != encoding_ || work.rows.size() != expected) {
     return InvalidArgument(fmt::format(
@@ -125,7 +125,7 @@ wire::WorkSegment Stage::Continuation(wire::SequenceId sequence, uint64_t attemp
 
 Result<StageOutput> Stage::Compute(wire::Work work, bool continues) {
   TRY(CheckFrame(work));
-  const size_t width = memory_.model().shape().embedding;
+  const size_t width = memory_.model().shape().hidden_width();
   if (!part_.embedding) {
     size_t tokens = 0;
     for (const wire::WorkSegment& segment : work.segments) tokens += segment.tokens.size();
@@ -179,7 +179,8 @@ Status Stage::Run(std::vector<Share>& shares, size_t begin, size_t end, StageOut
   const model::Output computed = TRY(memory_.model().Run(segments, part_));
   for (size_t i = begin; i < end; ++i) output.tokens += shares[i].segment.tokens.size();
   if (output.next) {
-    EncodeRows(encoding_, computed.hidden, memory_.model().shape().embedding, output.next->rows);
+    EncodeRows(encoding_, computed.hidden, memory_.model().shape().hidden_width(),
+               output.next->rows);
     for (size_t i = begin; i < end; ++i) {
       output.next->segments.push_back(std::move(shares[i].segment));
     }

@@ -70,7 +70,7 @@ class Stage {
   StageMemory& memory_;
   const model::Slice part_;
   const uint32_t index_;
-  std::vector<float> rows_;  // [tokens of a frame, embedding]
+  std::vector<float> rows_;  // [tokens of a frame, hidden_width]
 };
 
 }  // namespace aster::route
