@@ -58,6 +58,8 @@ def sparse_metadata(network):
         "swiglu_clamp_exp": [network.clamp] * blocks, "hyper_connection.count": network.streams,
         "hyper_connection.sinkhorn_iterations": network.sinkhorn, "hyper_connection.epsilon": network.epsilon,
         "nextn_predict_layers": int(network.mtp),
+        # Ours: published models are trained with rows of 8 and 4 bits.
+        "attention.rounded_rows": False,
     }
 
 

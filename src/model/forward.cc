@@ -36,8 +36,10 @@ void AddBias(const kernels::OpsTable& ops, const std::vector<float>& bias, float
 
 }  // namespace
 
-Forward::Forward(const Weights& weights, const MemoryOptions& memory, compute::Context& context)
+Forward::Forward(const Weights& weights, const MemoryOptions& memory, compute::Context& context,
+                 const compute::Matrix* head)
     : weights_(weights),
+      head_(head == nullptr ? weights.head : *head),
       shape_(weights.shape),
       context_(context),
       attend_(weights.shape, memory, context),
@@ -67,11 +69,8 @@ Result<Output> Forward::Run(std::span<const Segment> segments, const Slice& part
     TRY(RunLayer(layer, weights_.layers[layer - weights_.slice.layer_begin]));
   }
   Output output;
-  if (part.head) {
-    TRY(RunHead(segments, output));
-  } else {
-    output.hidden = {rows_.As<float>(), row_count_ * shape_.hidden_width()};
-  }
+  output.hidden = {rows_.As<float>(), row_count_ * shape_.hidden_width()};
+  if (part.head) TRY(RunHead(segments, output));
   for (const Segment& segment : segments) segment.table->Advance(layers, segment.tokens);
   return output;
 }
@@ -281,8 +280,7 @@ Status Forward::RunHead(std::span<const Segment> segments, Output& output) {
   }
   Normalise(last, wanted, weights_.output_norm, normed_.As<float>());
   prepared_.Set(normed_.As<float>(), width, wanted, width);
-  const compute::Product product[] = {
-      {&weights_.head, &prepared_, logits_.As<float>(), shape_.vocab_size}};
+  const compute::Product product[] = {{&head_, &prepared_, logits_.As<float>(), shape_.vocab_size}};
   TRY(compute::MultiplyAll(product, context_));
   output.logits = {logits_.As<float>(), wanted * shape_.vocab_size};
   return Ok();

@@ -39,14 +39,16 @@ struct Segment {
 
 // Rows of all segments, one after the other; valid until the next run.
 struct Output {
-  std::span<const float> hidden;  // [rows, hidden_width], of a slice without the head
+  std::span<const float> hidden;  // [rows, hidden_width], behind the last layer
   std::span<const float> logits;  // [wanted rows, vocab_size], of a slice with the head
 };
 
 // Keeps its scratch memory from batch to batch. Not for concurrent use. Weights outlive it.
 class Forward {
  public:
-  Forward(const Weights& weights, const MemoryOptions& memory, compute::Context& context);
+  // `head` [vocab_size, embedding] where it is not the weights' own.
+  Forward(const Weights& weights, const MemoryOptions& memory, compute::Context& context,
+          const compute::Matrix* head = nullptr);
 
   // Computes the segments (of different sequences) and advances their tables. On failure no table
   // has changed.
@@ -69,6 +71,7 @@ class Forward {
   void AddToRows(const float* more);
 
   const Weights& weights_;
+  const compute::Matrix& head_;
   const Shape& shape_;
   compute::Context& context_;
   Attend attend_;

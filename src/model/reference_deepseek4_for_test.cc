@@ -97,7 +97,7 @@ class Reference {
         memory_(memory),
         frequencies_(FrequenciesOf(shape.rope)),
         far_frequencies_(FrequenciesOf(shape.latent.rope)),
-        past_(shape.layer_count) {}
+        past_(shape.layer_count + 1) {}
 
   Row Logits(int32_t token, size_t position) {
     token_ = token;
@@ -111,19 +111,50 @@ class Reference {
       Half("ffn", streams, [&](const Row& x) { return FeedForward(x); });
     }
     prefix_.clear();
-    const Row mixed = Mixed("output_hc_fn.weight", streams);
-    Row x(shape_.embedding);
-    for (size_t i = 0; i < streams.size(); ++i) {
-      const double weight = Sigmoid(mixed[i] * Weights("output_hc_scale.weight")[0] +
-                                    Weights("output_hc_base.weight")[i]) +
-                            shape_.streams.epsilon;
-      for (size_t e = 0; e < x.size(); ++e) x[e] += weight * streams[i][e];
+    return Head("output_hc_", "output_norm.weight", streams);
+  }
+
+  // Of the block behind the last layer, which is at its own position 0 first.
+  Row Guess(int32_t token, std::span<const float> behind, size_t position) {
+    token_ = token;
+    position_ = position;
+    layer_ = shape_.layer_count;
+    const size_t width = shape_.embedding;
+    prefix_.clear();
+    const Row& embedding = Weights("token_embd.weight");
+    const auto first = embedding.begin() + static_cast<ptrdiff_t>(token) * shape_.embedding;
+    const Row embedded(first, first + shape_.embedding);
+    prefix_ = fmt::format("blk.{}.", layer_);
+    Rows streams;
+    for (size_t i = 0; i < shape_.streams.count; ++i) {
+      Row joined = embedded;
+      Normalise(joined, &Weights("nextn.enorm.weight"), shape_.norm_epsilon);
+      Row hidden(behind.begin() + static_cast<ptrdiff_t>(i * width),
+                 behind.begin() + static_cast<ptrdiff_t>((i + 1) * width));
+      Normalise(hidden, &Weights("nextn.hnorm.weight"), shape_.norm_epsilon);
+      joined.insert(joined.end(), hidden.begin(), hidden.end());
+      streams.push_back(Multiply("nextn.eh_proj.weight", joined, 0, width));
     }
-    Normalise(x, &Weights("output_norm.weight"), shape_.norm_epsilon);
-    return Multiply("output.weight", x, 0, shape_.vocab_size);
+    Half("attn", streams, [&](const Row& x) { return Attention(x); });
+    Half("ffn", streams, [&](const Row& x) { return FeedForward(x); });
+    return Head("nextn.hc_head_", "nextn.shared_head_norm.weight", streams);
   }
 
  private:
+  Row Head(const std::string& merge, const std::string& norm, const Rows& streams) {
+    const Row mixed = Mixed(merge + "fn.weight", streams);
+    Row x(shape_.embedding);
+    for (size_t i = 0; i < streams.size(); ++i) {
+      const double weight = Sigmoid(mixed[i] * Weights(merge + "scale.weight")[0] +
+                                    Weights(merge + "base.weight")[i]) +
+                            shape_.streams.epsilon;
+      for (size_t e = 0; e < x.size(); ++e) x[e] += weight * streams[i][e];
+    }
+    Normalise(x, &Weights(norm), shape_.norm_epsilon);
+    prefix_.clear();
+    return Multiply("output.weight", x, 0, shape_.vocab_size);
+  }
+
   const Row& Weights(const std::string& name) {
     Row& values = weights_[prefix_ + name];
     if (!values.empty()) return values;
@@ -198,13 +229,14 @@ class Reference {
     }
   }
 
-  const Row& FrequenciesHere() const {
-    return shape_.latent.ratios[layer_] == 0 ? frequencies_ : far_frequencies_;
+  uint32_t RatioHere() const {
+    return layer_ < shape_.layer_count ? shape_.latent.ratios[layer_] : 0;
   }
+  const Row& FrequenciesHere() const { return RatioHere() == 0 ? frequencies_ : far_frequencies_; }
 
   Row Attention(const Row& x) {
     const Latent& latent = shape_.latent;
-    const uint32_t ratio = latent.ratios[layer_];
+    const uint32_t ratio = RatioHere();
     const size_t dim = shape_.head_dim;
     Past& past = past_[layer_];
     Row low = Multiply("attn_q_a.weight", x, 0, latent.query_rank);
@@ -270,7 +302,7 @@ class Reference {
   }
 
   void Compress(const std::string& name, const Row& x, size_t dim, Rows& values, Rows& scores) {
-    const uint32_t ratio = shape_.latent.ratios[layer_];
+    const uint32_t ratio = RatioHere();
     const size_t columns = ratio == kShortRatio ? 2 * dim : dim;
     values.push_back(Multiply(name + "kv.weight", x, 0, columns));
     Row score = Multiply(name + "gate.weight", x, 0, columns);
@@ -280,7 +312,7 @@ class Reference {
   }
 
   Row NewRow(const std::string& name, size_t dim, const Rows& values, const Rows& scores) {
-    const uint32_t ratio = shape_.latent.ratios[layer_];
+    const uint32_t ratio = RatioHere();
     const size_t first = position_ + 1 - ratio;
     Row row(dim);
     for (size_t i = 0; i < dim; ++i) {
@@ -309,7 +341,7 @@ class Reference {
     const Past& past = past_[layer_];
     std::vector<size_t> order(past.far.size());
     std::iota(order.begin(), order.end(), 0);
-    if (latent.ratios[layer_] != kShortRatio || order.size() <= latent.index_top) return order;
+    if (RatioHere() != kShortRatio || order.size() <= latent.index_top) return order;
     Row queries =
         Multiply("indexer.attn_q_b.weight", low, 0, latent.index_heads * latent.index_dim);
     const Row weights = Multiply("indexer.proj.weight", x, 0, latent.index_heads);
@@ -385,7 +417,7 @@ class Reference {
   uint32_t layer_ = 0;
   int32_t token_ = 0;
   size_t position_ = 0;
-  std::vector<Past> past_;  // [layers]
+  std::vector<Past> past_;  // [layers + 1]
 };
 
 }  // namespace
@@ -397,6 +429,20 @@ std::vector<double> DeepSeek4ReferenceLogits(const gguf::ModelFiles& files, cons
   std::vector<double> logits;
   for (size_t i = 0; i < tokens.size(); ++i) {
     const Row row = reference.Logits(tokens[i], i);
+    logits.insert(logits.end(), row.begin(), row.end());
+  }
+  return logits;
+}
+
+std::vector<double> DeepSeek4ReferenceGuesses(const gguf::ModelFiles& files, const Shape& shape,
+                                              const MemoryOptions& memory,
+                                              std::span<const int32_t> tokens,
+                                              std::span<const float> streams) {
+  Reference reference(files, shape, memory);
+  std::vector<double> logits;
+  const size_t width = shape.hidden_width();
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const Row row = reference.Guess(tokens[i], streams.subspan(i * width, width), i);
     logits.insert(logits.end(), row.begin(), row.end());
   }
   return logits;

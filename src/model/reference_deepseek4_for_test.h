@@ -19,4 +19,11 @@ std::vector<double> DeepSeek4ReferenceLogits(const gguf::ModelFiles& files, cons
                                              const MemoryOptions& memory,
                                              std::span<const int32_t> tokens);
 
+// What the block behind the last layer guesses: for each token, from it and the streams behind the
+// one before it (streams [tokens, hidden_width]).
+std::vector<double> DeepSeek4ReferenceGuesses(const gguf::ModelFiles& files, const Shape& shape,
+                                              const MemoryOptions& memory,
+                                              std::span<const int32_t> tokens,
+                                              std::span<const float> streams);
+
 }  // namespace aster::model

@@ -75,6 +75,8 @@ class Runner {
         forward_(weights_, memory, context_) {}
 
   const Shape& shape() const { return weights_.shape; }
+  const Weights& weights() const { return weights_; }
+  compute::Context& context() { return context_; }
   kv::PageTable NewTable() {
     return {layout_, pages_, {weights_.slice.layer_begin, weights_.slice.layer_end}};
   }

@@ -111,6 +111,10 @@ Support CheckSupport(const gguf::ModelFiles& files, const std::optional<Slice>& 
   }
   shape->tied_head = files.FindTensor("output.weight") == nullptr;
   shape->rope_factors = files.FindTensor("rope_freqs.weight") != nullptr;
+  if (shape->is_latent() && files.FindTensor("mtp.0.enorm.weight") != nullptr) {
+    shape->next_layers = 1;
+    shape->next_apart = true;
+  }
   support.shape = *shape;
   CheckTensors(files, *shape, slice, support.obstacles);
   return support;

@@ -30,6 +30,7 @@ class BlockSpecs {
       spec.aliases.push_back(fmt::format("{}{}", prefix_, alias));
     specs_.push_back(std::move(spec));
   }
+  void FallBackTo(std::string name) { specs_.back().aliases.push_back(std::move(name)); }
 
  private:
   std::vector<TensorSpec>& specs_;
@@ -108,11 +109,13 @@ void AddExperts(const Shape& shape, bool hashed, BlockSpecs& block) {
   block.Add(Kind::kMatrix, "ffn_down_shexp.weight", {width, embedding});
 }
 
+// `fallback`, if any, is the whole name of what stands in where there is nothing of its own.
 void AddMerge(const Shape& shape, std::string_view name, std::string_view alias,
-              BlockSpecs& block) {
+              std::string_view fallback, BlockSpecs& block) {
   const auto add = [&](Kind kind, std::string_view part, std::vector<uint64_t> dims) {
     const std::string other = fmt::format("{}{}.weight", alias, part);
     block.Add(kind, fmt::format("{}{}.weight", name, part), std::move(dims), {other});
+    if (!fallback.empty()) block.FallBackTo(fmt::format("{}{}.weight", fallback, part));
   };
   add(Kind::kFine, "fn", {shape.hidden_width(), shape.streams.count});
   add(Kind::kVector, "scale", {1});
@@ -122,17 +125,35 @@ void AddMerge(const Shape& shape, std::string_view name, std::string_view alias,
 // The block that guesses the token after the next: a layer with what comes before and after it.
 void AddNext(const Shape& shape, std::vector<TensorSpec>& specs) {
   const uint64_t embedding = shape.embedding;
-  BlockSpecs block(specs, Part::kHead, fmt::format("blk.{}.", shape.layer_count), -1);
-  block.Add(Kind::kVector, "nextn.enorm.weight", {embedding});
-  block.Add(Kind::kVector, "nextn.hnorm.weight", {embedding});
-  block.Add(Kind::kMatrix, "nextn.eh_proj.weight", {2 * embedding, embedding});
+  const std::string prefix =
+      shape.next_apart ? "mtp.0." : fmt::format("blk.{}.", shape.layer_count);
+  const std::string_view own = shape.next_apart ? "" : "nextn.";
+  BlockSpecs block(specs, Part::kHead, prefix, -1);
+  block.Add(Kind::kVector, fmt::format("{}enorm.weight", own), {embedding});
+  block.Add(Kind::kVector, fmt::format("{}hnorm.weight", own), {embedding});
+  if (shape.next_apart) {
+    block.Add(Kind::kMatrix, "e_proj.weight", {embedding, embedding});
+    block.Add(Kind::kMatrix, "h_proj.weight", {embedding, embedding});
+  } else {
+    block.Add(Kind::kMatrix, "nextn.eh_proj.weight", {2 * embedding, embedding});
+  }
   AddAttention(shape, /*ratio=*/0, block);
   AddExperts(shape, /*hashed=*/false, block);
-  AddMerge(shape, "nextn.hc_head_", "hc_head_", block);
-  block.Add(Kind::kVector, "nextn.shared_head_norm.weight", {embedding});
+  AddMerge(shape, fmt::format("{}hc_head_", own), "hc_head_", "output_hc_", block);
+  block.Add(Kind::kVector, shape.next_apart ? "norm.weight" : "nextn.shared_head_norm.weight",
+            {embedding});
 }
 
 }  // namespace
+
+Shape ShapeOfNext(const Shape& shape) {
+  Shape next = shape;
+  next.layer_count = 1;
+  next.latent.ratios = {0};
+  next.experts.hash_layers = 0;
+  next.next_layers = 0;
+  return next;
+}
 
 void AddDeepSeek4Tensors(const Shape& shape, std::vector<TensorSpec>& specs) {
   for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
@@ -142,7 +163,7 @@ void AddDeepSeek4Tensors(const Shape& shape, std::vector<TensorSpec>& specs) {
     AddExperts(shape, layer < shape.experts.hash_layers, block);
   }
   BlockSpecs head(specs, Part::kHead, "", -1);
-  AddMerge(shape, "output_hc_", "hc_head_", head);
+  AddMerge(shape, "output_hc_", "hc_head_", "", head);
   if (shape.next_layers > 0) AddNext(shape, specs);
 }
 

@@ -30,7 +30,8 @@ class Loader {
     Weights weights;
     weights.shape = shape_;
     weights.slice = slice;
-    if (slice.embedding) weights.embedding = files_.FindTensor("token_embd.weight");
+    const bool guesses = slice.head && shape_.next_layers > 0;
+    if (slice.embedding || guesses) weights.embedding = files_.FindTensor("token_embd.weight");
     if (shape_.rope_factors) weights.rope_factors = TRY(Floats("rope_freqs.weight"));
     for (uint32_t layer = slice.layer_begin; layer < slice.layer_end; ++layer) {
       weights.layers.push_back(TRY(Layer(layer)));
@@ -40,6 +41,7 @@ class Loader {
       weights.output_norm = TRY(Floats("output_norm.weight"));
       weights.head = TRY(Matrix(shape_.tied_head ? "token_embd.weight" : "output.weight"));
     }
+    if (guesses) weights.next = TRY(Next());
     return weights;
   }
 
@@ -54,6 +56,49 @@ class Loader {
                              (slice.head && shape_.tied_head);
       if (is_packed) total_bytes_ += tensor->data.size();
     }
+  }
+
+  Result<std::shared_ptr<const NextWeights>> Next() {
+    auto next = std::make_shared<NextWeights>();
+    prefix_ = shape_.next_apart ? "mtp.0." : fmt::format("blk.{}.", shape_.layer_count);
+    const std::string own = prefix_ + (shape_.next_apart ? "" : "nextn.");
+    next->token_norm = TRY(Floats(own + "enorm.weight"));
+    next->stream_norm = TRY(Floats(own + "hnorm.weight"));
+    if (shape_.next_apart) {
+      next->join_token = TRY(Matrix(Name("e_proj.weight")));
+      next->join_stream = TRY(Matrix(Name("h_proj.weight")));
+    } else {
+      next->join_token = TRY(HalfOfColumns(own + "eh_proj.weight", 0));
+      next->join_stream = TRY(HalfOfColumns(own + "eh_proj.weight", 1));
+      Done(Find(own + "eh_proj.weight"));
+    }
+    next->block.shape = ShapeOfNext(shape_);
+    next->block.slice = {.layer_begin = 0, .layer_end = 1, .head = true};
+    next->block.layers.resize(1);
+    TRY(LatentLayer(/*ratio=*/0, /*hashed=*/false, next->block.layers[0]));
+    next->block.merge = TRY(Merge(own + "hc_head_"));
+    next->block.output_norm =
+        TRY(Floats(own + (shape_.next_apart ? "norm.weight" : "shared_head_norm.weight")));
+    return std::shared_ptr<const NextWeights>(std::move(next));
+  }
+
+  // The left or the right half of every row.
+  Result<compute::Matrix> HalfOfColumns(const std::string& name, size_t half) {
+    const gguf::Tensor& tensor = Find(name);
+    gguf::Tensor part = tensor;
+    part.dims[0] = tensor.dims[0] / 2;
+    const std::optional<uint64_t> row_bytes = gguf::RowBytes(tensor.type, part.dims[0]);
+    if (!row_bytes) {
+      return DataLoss(fmt::format("{} has halves of {} numbers, no whole blocks of {}", name,
+                                  part.dims[0], gguf::TensorTypeName(tensor.type)));
+    }
+    std::vector<uint8_t> bytes(*row_bytes * tensor.dims[1]);
+    for (uint64_t row = 0; row < tensor.dims[1]; ++row) {
+      std::memcpy(bytes.data() + row * *row_bytes,
+                  tensor.data.data() + (2 * row + half) * *row_bytes, *row_bytes);
+    }
+    part.data = bytes;
+    return compute::Matrix::Pack(part, 0, context_);
   }
 
   const gguf::Tensor& Find(const std::string& name) const { return *tensors_.at(name); }
@@ -287,6 +332,9 @@ uint64_t Weights::PackedBytes() const {
   for (const LayerWeights& layer : layers) {
     for (const compute::Matrix* matrix : layer.Matrices()) bytes += matrix->bytes();
     for (const ExpertWeights& expert : layer.experts) bytes += BytesOf(expert);
+  }
+  if (next) {
+    bytes += next->join_token.bytes() + next->join_stream.bytes() + next->block.PackedBytes();
   }
   return bytes;
 }

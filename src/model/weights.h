@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -95,6 +96,8 @@ struct LayerWeights {
   std::vector<const compute::Matrix*> Matrices() const;
 };
 
+struct NextWeights;
+
 // Constant after loading, so any number of threads may read. Keeps views into the files for the
 // embedding: they outlive it.
 struct Weights {
@@ -106,9 +109,21 @@ struct Weights {
   MergeWeights merge;                       // where the residual has several streams
   std::vector<float> output_norm;           // [embedding]
   compute::Matrix head;                     // [vocab_size, embedding]
+  std::shared_ptr<const NextWeights> next;  // beside the head, where the model has it
 
   // Memory that packed weights take.
   uint64_t PackedBytes() const;
+};
+
+// The block that guesses the token after the next, from a token and the streams behind the one
+// before it (model/next_tokens.h).
+struct NextWeights {
+  std::vector<float> token_norm;   // [embedding]
+  std::vector<float> stream_norm;  // [embedding]
+  compute::Matrix join_token;      // [embedding, embedding]
+  compute::Matrix join_stream;     // [embedding, embedding]
+  // The layer with what is behind it, as a model of that one layer; its head is the model's.
+  Weights block;
 };
 
 using LoadProgress = std::function<void(uint64_t done_bytes, uint64_t total_bytes)>;

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Guesses of the tokens behind the next, by the block that some models have for it: it joins a
+// token with the streams behind the one before, and is one layer and a head. Must not know what
+// becomes of its guesses.
+//
+// Its own layer remembers a row for each pair: pair i is token i + 1 with the streams behind token
+// i, at position i. A token may be guessed from without all pairs before it; the guess gets worse.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "compute/buffer.h"
+#include "compute/context.h"
+#include "compute/product.h"
+#include "kv/page_table.h"
+#include "kv/pool.h"
+#include "model/forward.h"
+#include "model/weights.h"
+
+namespace aster::model {
+
+// Not for concurrent use. Weights, which have the block, outlive it.
+class NextTokens {
+ public:
+  NextTokens(const Weights& weights, const MemoryOptions& memory, compute::Context& context);
+
+  // Takes in pairs that are certain: the streams [tokens, hidden_width] are those behind the tokens
+  // before each, as Output::hidden has them.
+  Status Follow(kv::PageTable& table, std::span<const int32_t> tokens, const float* streams);
+
+  // Up to `count` tokens that may come behind `token`, each the likeliest: `streams` [hidden_width]
+  // are those behind the token before it. The table stays as it is.
+  Result<std::vector<int32_t>> Draft(const kv::PageTable& table, int32_t token,
+                                     const float* streams, size_t count);
+
+  // The logits of the first of them, and the streams behind the block, until the next call.
+  Result<Output> Guess(kv::PageTable& table, std::span<const int32_t> tokens, const float* streams,
+                       Wanted wanted);
+
+ private:
+  Status Join(std::span<const int32_t> tokens, const float* streams);
+
+  const Weights& weights_;
+  compute::Context& context_;
+  Forward block_;
+  compute::Buffer embedded_;     // [tokens, embedding]
+  compute::Buffer normed_;       // [tokens, hidden_width]
+  compute::Buffer from_tokens_;  // [tokens, embedding]
+  compute::Buffer joined_;       // [tokens, hidden_width]
+  compute::PreparedRows prepared_tokens_;
+  compute::PreparedRows prepared_streams_;
+};
+
+// What the block remembers: the rows of its window.
+Result<kv::Layout> MakeNextLayout(const Shape& shape, const MemoryOptions& memory,
+                                  const Hash128& fingerprint);
+
+}  // namespace aster::model

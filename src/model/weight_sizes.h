@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What the weights of a shape take before there is a file of it: by part, in the types that
+// published files have. Must not know files or machines.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "gguf/types.h"
+#include "model/shape.h"
+#include "model/slice.h"
+
+namespace aster::model {
+
+// Bytes by part.
+struct WeightSizes {
+  uint64_t embedding = 0;
+  std::vector<uint64_t> layers;
+  uint64_t head = 0;  // with a block that guesses ahead, if there is one
+
+  uint64_t Of(const Slice& slice) const;
+};
+
+using TypeOfTensor = std::function<gguf::TensorType(const TensorSpec&)>;
+
+// An error where a tensor cannot be stored as its type.
+Result<WeightSizes> SizesOf(const Shape& shape, const TypeOfTensor& type_of);
+
+// In which types DeepSeek V4 is published: experts in few bits, the rest the same in all.
+struct PublishedMix {
+  std::string_view name;
+  gguf::TensorType expand;    // of the experts' first two matrices
+  gguf::TensorType contract;  // of their last
+};
+
+std::span<const PublishedMix> PublishedMixes();
+gguf::TensorType TypeIn(const PublishedMix& mix, const TensorSpec& spec);
+
+}  // namespace aster::model
