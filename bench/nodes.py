@@ -8,9 +8,11 @@
     sudo bench/nodes.py --aster build/release/bin/aster model.gguf --link 1ms,1Gbit --tbf
 
 The two cores stand for two machines. They are connected by loopback, and then by each link that is named, which the
-program makes itself: a proxy that holds every byte back for so long each way and lets no more than so many pass. With --tbf the kernel limits the rate instead (tc's token
-bucket filter in a network namespace of its own, which takes root), and the proxy only delays. The one node is always on loopback. Every round measures one node, then two over each link; the ratios are medians of
-those within a round. With more than one sequence, a route's stages work on different ones at the same time.
+program makes itself: a proxy that holds every byte back for so long each way and lets no more than so many pass. With
+--tbf the kernel limits the rate instead (tc's token bucket filter in a network namespace of its own, which takes root),
+and the proxy only delays. The one node is always on loopback. Every round measures one node, then two over each link;
+the ratios are medians of those within a round. With more than one sequence, a route's stages work on different ones at
+the same time.
 """
 import argparse
 import json
@@ -21,7 +23,7 @@ import sys
 
 
 def shaped(link):
-    """The words before a command that make loopback as slow as the link, and the delay that is left for the proxy."""
+    """What to put before a command so that loopback is as slow as the link, and what is left for the proxy."""
     delay, rate = link.split(",")
     number, unit = re.fullmatch(r"([0-9.]+)(\D+)", rate).groups()
     # Each byte passes loopback twice: to the proxy, and from it.

@@ -29,9 +29,14 @@ void ClusterOptions::Declare(CLI::App& app) {
          "given). Repeatable")
       ->needs(whole)
       ->type_name("HOST:PORT");
-  app.add_option("--split", split,
+  app.add_option("--split,--prefill", split,
                  "Layers of the nodes, such as 0:20,21:out, or desktop=0:20,laptop=21:out, where "
-                 "here is this command itself; auto: by what each can do")
+                 "here is this command itself and a name alone means all layers; auto: by what "
+                 "each can do")
+      ->type_name("SPLIT");
+  app.add_option("--decode", decode,
+                 "Who answers, alone and at full speed, what the nodes of --split have read: a "
+                 "node with all layers, here (or front), or a split of its own")
       ->type_name("SPLIT");
   app.add_option("--wire", rows,
                  "How rows travel between nodes: f32 is exact, bf16 and q8 are smaller and are not")
@@ -41,10 +46,11 @@ void ClusterOptions::Declare(CLI::App& app) {
                  "Write what every node did and when, for ui.perfetto.dev or chrome://tracing")
       ->type_name("FILE");
   app.parse_complete_callback([this] {
-    if (wants_nodes() || (split == "auto" && rows == "f32" && trace_path.empty())) return;
+    const bool is_plain = split == "auto" && decode.empty() && rows == "f32" && trace_path.empty();
+    if (wants_nodes() || is_plain) return;
     throw CLI::ValidationError(
-        "--split, --wire and --trace are for several nodes: give --cluster or --local-nodes N, "
-        "too");
+        "--split, --decode, --wire and --trace are for several nodes: give --cluster or "
+        "--local-nodes N, too");
   });
 }
 

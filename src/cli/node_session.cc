@@ -30,6 +30,25 @@ Result<Hash128> FingerprintOf(const gguf::ModelFiles& files, Console& console) {
 
 // How a split names the command itself.
 constexpr std::string_view kOwnName = "here";
+constexpr std::string_view kFrontName = "front";
+
+// "front" is another word for it.
+std::string WithOwnName(std::string split) {
+  if (split == kFrontName) return std::string(kOwnName);
+  for (const std::string_view behind : {"=", ":"}) {
+    const std::string word = fmt::format("{}{}", kFrontName, behind);
+    const size_t at = split.find(word);
+    if (at == std::string::npos) continue;
+    return split.replace(at, word.size(), fmt::format("{}{}", kOwnName, behind));
+  }
+  return split;
+}
+
+bool NamesThisCommand(std::string_view split) {
+  return split == kOwnName || split.find(fmt::format("{}=", kOwnName)) != std::string::npos ||
+         split.find(fmt::format("{}:", kOwnName)) != std::string::npos;
+}
+
 // Tokens before the one that a plan is made for.
 constexpr uint32_t kContext = 4096;
 
@@ -49,9 +68,9 @@ Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& 
   // What sequences remember is reserved on every node, whatever its layers are.
   route::ModelLoad load = TRY(route::LoadOf(files, route.memory, /*kv_positions=*/0, kContext));
   std::unique_ptr<NodeSession> session;
+  const std::string split = WithOwnName(cluster.split), decode = WithOwnName(cluster.decode);
   // tidy: allow(ownership) make_unique does not reach a private constructor
-  // tidy: allow(ownership) make_unique does not reach a private constructor
-  session.reset(new NodeSession(std::move(route_model), route, std::move(load), cluster.split));
+  session.reset(new NodeSession(std::move(route_model), route, std::move(load), split, decode));
   if (!cluster.trace_path.empty())
     session->trace_file_ = TRY(AtomicFile::Create(cluster.trace_path).In("--trace"));
   session->pool_ = TRY(OpenNodePool(model, cluster));
@@ -61,7 +80,7 @@ Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& 
                                                   .arithmetic = kernels::kArithmeticVersion,
                                                   .admit = nullptr}));
   session->TakeNodes();
-  if (cluster.split.find(fmt::format("{}=", kOwnName)) != std::string::npos)
+  if (NamesThisCommand(split) || NamesThisCommand(decode))
     session->AddOwnStage(files, model.threads);
   return session;
 }
@@ -93,8 +112,29 @@ void NodeSession::TakeNodes() {
 
 Result<route::Plan> NodeSession::Plan() {
   reasons_.clear();
-  if (split_ == "auto") return PlanByAbility();
-  return route::ParseSplit(split_, layer_count(), nodes_).In("--split");
+  route::Plan plan;
+  if (split_ == "auto") {
+    plan = TRY(PlanByAbility());
+  } else {
+    plan.stages = TRY(route::ParsePath(split_, layer_count(), nodes_).In("--split"));
+  }
+  TRY(AddDecoders(plan));
+  return plan;
+}
+
+Status NodeSession::AddDecoders(route::Plan& plan) {
+  if (decode_.empty()) return Ok();
+  plan.decode = TRY(route::ParsePath(decode_, layer_count(), nodes_).In("--decode"));
+  const auto is_same = [](const route::PlanStage& a, const route::PlanStage& b) {
+    return a.node.id == b.node.id && a.slice == b.slice;
+  };
+  // Who reads answers too: nothing is handed over.
+  if (std::ranges::equal(plan.stages, plan.decode, is_same)) plan.decode.clear();
+  for (const route::PlanStage& stage : plan.decode) {
+    reasons_.push_back(fmt::format("{} answers what was read: {}", stage.node.name,
+                                   route::DescribeSlice(stage.slice)));
+  }
+  return Ok();
 }
 
 Result<route::Plan> NodeSession::PlanByAbility() {
@@ -138,14 +178,18 @@ Result<route::Plan> NodeSession::Replan(std::span<const wire::NodeId> lost, cons
                  fmt::format("no node is left to compute layers 0 to {}; of the last one: {}",
                              layer_count() - 1, why.message()));
   }
-  return PlanByAbility();
+  route::Plan plan = TRY(PlanByAbility());
+  // Whoever decodes may be gone: then all of them answer together.
+  if (!AddDecoders(plan).ok()) plan.decode.clear();
+  return plan;
 }
 
 std::string DescribeHops(const route::Conductor& conductor) {
   std::string lines;
   const std::vector<route::HopTotals>& hops = conductor.hops();
+  const std::vector<route::PlanStage> stages = conductor.plan().AllStages();
   for (size_t i = 0; i < hops.size(); ++i) {
-    const route::PlanStage& stage = conductor.plan().stages[i];
+    const route::PlanStage& stage = stages[i];
     lines += fmt::format("{}{}, {}: {} frames, computing {}, waiting {}, {} sent",
                          i == 0 ? "" : "\n", stage.node.name, route::DescribeSlice(stage.slice),
                          hops[i].frames, FormatDuration(static_cast<int64_t>(hops[i].compute_ns)),

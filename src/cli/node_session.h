@@ -61,21 +61,25 @@ class NodeSession {
 
  private:
   NodeSession(route::RouteModel model, route::RouteOptions route, route::ModelLoad load,
-              std::string split)
+              std::string split, std::string decode)
       : model_(std::move(model)),
         route_(std::move(route)),
         load_(std::move(load)),
-        split_(std::move(split)) {}
+        split_(std::move(split)),
+        decode_(std::move(decode)) {}
 
   void AddOwnStage(const gguf::ModelFiles& files, size_t threads);
   void TakeNodes();
   Result<route::Plan> PlanByAbility();
+  // Who answers what others have read, where the options say so.
+  Status AddDecoders(route::Plan& plan);
   Result<route::Plan> Replan(std::span<const wire::NodeId> lost, const Error& why);
 
   const route::RouteModel model_;
   const route::RouteOptions route_;
   const route::ModelLoad load_;
   const std::string split_;
+  const std::string decode_;
   std::unique_ptr<NodePool> pool_;
   std::vector<route::PlanNode> nodes_;  // the pool's, and this process where the split names it
   std::vector<std::string> reasons_;

@@ -62,6 +62,22 @@ std::vector<route::Plan> PlansFor(std::span<const route::PlanNode> nodes, uint32
   return plans;
 }
 
+// Plans in which others answer than read: the last node, the first one, one that read nothing.
+std::vector<route::Plan> HandOverPlans(std::span<const route::PlanNode> nodes,
+                                       uint32_t layer_count) {
+  std::vector<route::Plan> plans;
+  const auto in_use = static_cast<uint32_t>(std::min<size_t>(nodes.size(), layer_count));
+  if (in_use < 2) return plans;
+  const route::Plan split = PlanOf(nodes, EvenCuts(layer_count, in_use - 1), layer_count);
+  for (const size_t decodes : {nodes.size() - 1, size_t{0}}) {
+    plans.push_back(split);
+    plans.back().decode = PlanOf(nodes.subspan(decodes, 1), {}, layer_count).stages;
+  }
+  plans.push_back(PlanOf(nodes.first(1), {}, layer_count));
+  plans.back().decode = PlanOf(nodes.subspan(1, 1), {}, layer_count).stages;
+  return plans;
+}
+
 }  // namespace
 
 Result<std::vector<engine::VerifiedWay>> VerifyOnNodes(NodeSession& nodes, Tokens tokens,
@@ -87,6 +103,14 @@ Result<std::vector<engine::VerifiedWay>> VerifyOnNodes(NodeSession& nodes, Token
     }
     const int64_t start_ns = clock.NowNs();
     TRY(add(split + " beside others", engine::AnsweredBesideOthers(*conductor, tokens), start_ns));
+  }
+  for (const route::Plan& plan : HandOverPlans(nodes.nodes(), nodes.layer_count())) {
+    const std::string split = route::SplitText(plan);
+    const auto conductor = TRY(nodes.Open(plan, /*tokenizer=*/nullptr, /*max_running=*/8, console));
+    int64_t start_ns = clock.NowNs();
+    TRY(add(split + " beside others", engine::AnsweredBesideOthers(*conductor, tokens), start_ns));
+    start_ns = clock.NowNs();
+    TRY(add(split + " in turns", engine::AnsweredInTurns(*conductor, tokens), start_ns));
   }
   return ways;
 }

@@ -156,6 +156,7 @@ class Verifier {
     TRY(Try("handed over", [&] { return HandedOver(*model, tokens_); }));
     Scheduler scheduler(*model, /*tokenizer=*/nullptr, clock_, {.batch_tokens = 128});
     TRY(Try("answered beside others", [&] { return AnsweredBesideOthers(scheduler, tokens_); }));
+    TRY(Try("answered in turns", [&] { return AnsweredInTurns(scheduler, tokens_); }));
     TRY(Try("sharing a prefix", [&] { return SharingAPrefix(*model, tokens_); }));
     for (const size_t threads : options_.threads) TRY(TryThreads(*model, threads));
     for (const kernels::Isa isa : options_.isas) TRY(TryIsa(*model, isa));
@@ -241,6 +242,62 @@ Result<Hash128> AnsweredBesideOthers(Answering& answering, Tokens tokens) {
   TRY(answering.Submit({.sequence = &last, .max_tokens = count, .context_limit = limit}));
   while (!answering.idle()) TRY(answering.Step());
   TRY(std::move(status));
+  return hash.Digest();
+}
+
+namespace {
+
+// An answer that is tokens [sequence.length(), end), whatever the model would rather say. Its
+// logits are hashed: those of the rows from sequence.length() - 1 to end - 1.
+Status AnswerWith(Answering& answering, Sequence& sequence, Tokens tokens, size_t end,
+                  LogitsHash& hash) {
+  const size_t begin = sequence.length();
+  Status status = FailedPrecondition("the request never ended");
+  const auto allow_next = [&](Tokens history, std::span<float> logits) {
+    static_cast<void>(hash.Add(logits));
+    if (history.size() == tokens.size()) return;
+    const int32_t next = tokens[history.size()];
+    std::fill(logits.begin(), logits.end(), -std::numeric_limits<float>::infinity());
+    logits[next] = 0;
+  };
+  TRY(answering.Submit({.sequence = &sequence,
+                        .edit_logits = allow_next,
+                        .max_tokens = end - begin + 1,
+                        .context_limit = static_cast<uint32_t>(2 * tokens.size()),
+                        .on_finish = [&](const Finish& finish) { status = finish.status; }}));
+  while (!answering.idle()) TRY(answering.Step());
+  return status;
+}
+
+// The logits behind tokens [begin, end), of a text of its own.
+Status HashRows(Answering& answering, Tokens tokens, size_t begin, size_t end, LogitsHash& hash) {
+  size_t row = 0;
+  if (begin == end) return Ok();
+  return answering.LogitsOf(tokens.first(end), kDefaultChunk, [&](std::span<const float> logits) {
+    return row++ < begin ? Ok() : hash.Add(logits);
+  });
+}
+
+}  // namespace
+
+Result<Hash128> AnsweredInTurns(Answering& answering, Tokens tokens) {
+  // Two thirds of each turn are asked, one third is answered.
+  const size_t size = tokens.size();
+  const size_t asked = std::max<size_t>(size / 3, 1), said = std::max<size_t>(size / 2, 1);
+  const size_t asked_again = std::max<size_t>(size * 5 / 6, 1);
+  LogitsHash hash;
+  Sequence sequence = answering.NewSequence();
+  TRY(HashRows(answering, tokens, 0, asked - 1, hash));
+  sequence.SetHistory(tokens.first(asked));
+  TRY(AnswerWith(answering, sequence, tokens, said, hash));
+  // The token behind the answer was chosen and never computed.
+  if (said + 1 < asked_again) {
+    TRY(HashRows(answering, tokens, said, asked_again - 1, hash));
+    sequence.SetHistory(tokens.first(asked_again));
+    TRY(AnswerWith(answering, sequence, tokens, size, hash));
+  } else {
+    TRY(HashRows(answering, tokens, said, size, hash));
+  }
   return hash.Digest();
 }
 

@@ -46,6 +46,10 @@ Result<std::vector<VerifiedWay>> Verify(const gguf::ModelFiles& files,
 // the first half of a prompt and the second half of an answer, beside others.
 Result<Hash128> AnsweredBesideOthers(Answering& answering, std::span<const int32_t> tokens);
 
+// Likewise of a text in two turns of one sequence, the second of which goes on from what the first
+// left behind.
+Result<Hash128> AnsweredInTurns(Answering& answering, std::span<const int32_t> tokens);
+
 bool AllEqual(std::span<const VerifiedWay> ways);
 
 }  // namespace aster::engine

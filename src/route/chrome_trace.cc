@@ -160,7 +160,7 @@ class ChromeTrace {
     writer_.Name("thread_name", {kConductor, kRequests}, "requests");
     writer_.Name("thread_name", {kConductor, kFrames}, "frames");
     for (const TracedRoute& route : trace_.routes()) {
-      for (const PlanStage& stage : route.plan.stages) {
+      for (const PlanStage& stage : route.stages) {
         const int next = kConductor + 1 + static_cast<int>(processes_.size());
         const auto [place, is_new] = processes_.try_emplace(stage.node.id, next);
         if (is_new) {
@@ -215,7 +215,7 @@ class ChromeTrace {
   void WriteStage(const StageSpan& span) {
     const TracedFrame& frame = trace_.frames()[span.frame];
     const auto route = std::ranges::find(trace_.routes(), frame.route, &TracedRoute::id);
-    const Place place = PlaceOf(route->plan.stages[span.stage]);
+    const Place place = PlaceOf(route->stages[span.stage]);
     const std::string arguments = DescribeFrame(frame);
     writer_.Overlapping("waiting", "waiting", span.frame, place, span.arrived_ns, span.started_ns,
                         arguments);

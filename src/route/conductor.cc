@@ -17,8 +17,6 @@
 namespace aster::route {
 namespace {
 
-// How long a step waits for events at most.
-constexpr int64_t kStepNs = 20 * kNsPerMs;
 // As many events as a step takes before it looks after other things.
 constexpr int kEventsPerStep = 256;
 // Of the logits that a frame brings back.
@@ -134,15 +132,6 @@ Status Conductor::LogitsOf(std::span<const int32_t> tokens, size_t chunk, engine
   return status;
 }
 
-Status Conductor::ExportRows(engine::Sequence& /*sequence*/, uint32_t /*begin*/, uint32_t /*end*/,
-                             kv::ParcelSink /*sink*/) {
-  return Unimplemented("what nodes remember of a text cannot be fetched from them yet");
-}
-
-Status Conductor::ImportRows(engine::Sequence& /*sequence*/, Bytes /*parcel*/) {
-  return Unimplemented("what nodes are to remember of a text cannot be given to them yet");
-}
-
 // --- Steps.
 
 Status Conductor::Open(const std::function<void(const OpenProgress&)>& on_progress,
@@ -209,6 +198,8 @@ void Conductor::Handle(net::Event event) {
     OnHolds(event.from, *holds);
   } else if (const auto* done = std::get_if<wire::Done>(&event.message)) {
     OnDone(event.from, *done, event.arrived_ns);
+  } else if (const auto* rows = std::get_if<wire::Rows>(&event.message)) {
+    OnRows(event.from, *rows);
   }
 }
 
@@ -292,6 +283,7 @@ void Conductor::OnBroken() {
   frames_.clear();
   decode_frames_ = 0;
   prefill_frames_.clear();
+  move_.reset();
   is_tight_ = false;
   for (auto& live : running_) {
     live->phase = Live::Phase::kWaiting;
@@ -368,6 +360,7 @@ void Conductor::BeginRequest(Live& live) {
   Void(live);
   live.phase = Live::Phase::kBeginning;
   TracePhase(live, "asking what is remembered");
+  if (move_ && move_->sequence == live.memory->id()) move_.reset();
   live.holds.clear();
   live.epoch = ++last_epoch_;
   live.history.emplace(digest_);

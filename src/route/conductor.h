@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "base/result.h"
 #include "engine/answering.h"
 #include "engine/running_request.h"
@@ -43,6 +44,9 @@ struct ConductorOptions {
   uint64_t id_seed = 0;                     // for ids of routes; 0: the system's
   Trace* trace = nullptr;                   // where all of it is written down; outlives it
 };
+
+// How long a step waits for events at most.
+inline constexpr int64_t kStepNs = 20 * kNsPerMs;
 
 // Another plan for a route that broke, given the nodes that were lost; or an error that says what
 // is missing. May return the same plan, where nodes are expected back.
@@ -139,6 +143,18 @@ class Conductor final : public engine::Answering {
 
     uint32_t size() const { return end - begin; }
   };
+  // What is remembered of a sequence, on its way to or from here.
+  struct Move {
+    wire::RouteId route = 0;
+    wire::SequenceId sequence = 0;
+    uint64_t epoch = 0;
+    kv::TokenHistory history;
+    std::map<uint32_t, uint32_t> holds;  // by stage
+    uint64_t ticket = 0;
+    const kv::ParcelSink* sink = nullptr;  // where rows go
+    std::map<uint32_t, uint32_t> due;      // by first layer: up to which position
+    Status why;
+  };
   // What a request computes in a frame.
   struct Share {
     Live* live;
@@ -148,6 +164,13 @@ class Conductor final : public engine::Answering {
   Result<engine::RequestId> SubmitWith(engine::Request request, engine::LogitsSink* sink,
                                        uint32_t sink_chunk);
   RouteMemory* MemoryOf(engine::Sequence& sequence) const;
+  // Moving what is remembered.
+  Result<RouteMemory*> MemoryToMove(engine::Sequence& sequence) const;
+  Status BeginMove(const engine::Sequence& sequence, const RouteMemory& memory);
+  Status MoveUntil(FunctionRef<bool()> is_done);
+  Path HoldersOf(const Move& move) const;
+  void OnRows(const wire::NodeId& from, const wire::Rows& rows);
+  bool TakeHoldsOfMove(const wire::NodeId& from, const wire::Holds& holds);
   // The route.
   void OpenNew();
   void TickRoute();
@@ -229,6 +252,8 @@ class Conductor final : public engine::Answering {
   size_t decode_frames_ = 0;
   std::map<uint32_t, size_t> prefill_frames_;  // by the first stage of their path
   uint64_t last_epoch_ = 0;
+  uint64_t last_ticket_ = 0;
+  std::optional<Move> move_;
   uint64_t last_attempt_ = 0;
   uint64_t last_frame_ = 0;
   engine::RequestId next_id_ = 1;

@@ -170,7 +170,7 @@ void Conductor::SendFrame(std::span<const Share> shares, bool is_decode, Path pa
   ++(is_decode ? decode_frames_ : prefill_frames_[path.begin]);
   ++counters_.frames;
   if (options_.trace != nullptr) {
-    options_.trace->Send(frame, is_decode, std::move(traced), network_.clock().NowNs());
+    options_.trace->Send(frame, is_decode, std::move(traced), network_.clock().NowNs(), path.begin);
   }
   route_->SendWork(std::move(work));
 }
@@ -210,13 +210,14 @@ void Conductor::Follow(uint64_t attempt) {
   if (options_.trace != nullptr && flight.live != nullptr) {
     options_.trace->Send(flight.frame, /*is_decode=*/true,
                          {{flight.live->memory->id(), flight.begin, flight.end}},
-                         network_.clock().NowNs());
+                         network_.clock().NowNs(), flight.first_stage);
   }
 }
 
 void Conductor::OnHolds(const wire::NodeId& from, const wire::Holds& holds) {
   if (holds.route != route_->id()) return;
   heard_ns_ = network_.clock().NowNs();
+  if (TakeHoldsOfMove(from, holds)) return;
   if (holds.attempt != 0) {
     if (!flights_.contains(holds.attempt)) return;
     const Flight flight = Land(holds.attempt);

@@ -44,7 +44,7 @@ void PlaceFrame(const TracedFrame& frame, size_t index, std::vector<StageSpan>& 
   int64_t now_ns = frame.sent_ns + share_ns(TokenBytes(frame));
   for (uint32_t stage = 0; stage < frame.hops.size(); ++stage) {
     const wire::Hop& hop = frame.hops[stage];
-    StageSpan span{.frame = index, .stage = stage, .arrived_ns = now_ns};
+    StageSpan span{.frame = index, .stage = frame.first_stage + stage, .arrived_ns = now_ns};
     span.started_ns = now_ns + static_cast<int64_t>(hop.queue_ns);
     span.ended_ns = span.started_ns + static_cast<int64_t>(hop.compute_ns);
     const bool is_last = stage + 1 == frame.hops.size();
@@ -58,7 +58,8 @@ void PlaceFrame(const TracedFrame& frame, size_t index, std::vector<StageSpan>& 
 }  // namespace
 
 void Trace::OpenRoute(wire::RouteId id, const Plan& plan, int64_t now_ns) {
-  routes_.push_back({.id = id, .plan = plan, .opened_ns = now_ns, .why = ""});
+  routes_.push_back(
+      {.id = id, .plan = plan, .stages = plan.AllStages(), .opened_ns = now_ns, .why = ""});
 }
 
 void Trace::RouteIsReady(wire::RouteId id, int64_t now_ns) {
@@ -80,7 +81,7 @@ void Trace::CloseRoute(wire::RouteId id, const std::string& why, int64_t now_ns)
 }
 
 void Trace::Send(uint64_t frame, bool is_decode, std::vector<TracedSegment> segments,
-                 int64_t now_ns) {
+                 int64_t now_ns, uint32_t first_stage) {
   if (frames_.size() >= limit_ || routes_.empty()) {
     ++dropped_;
     return;
@@ -91,7 +92,8 @@ void Trace::Send(uint64_t frame, bool is_decode, std::vector<TracedSegment> segm
                      .is_decode = is_decode,
                      .sent_ns = now_ns,
                      .segments = std::move(segments),
-                     .hops = {}});
+                     .hops = {},
+                     .first_stage = first_stage});
 }
 
 TracedFrame* Trace::FrameUnderWay(uint64_t frame) {
@@ -107,7 +109,7 @@ void Trace::Done(uint64_t frame, const std::vector<wire::Hop>& hops, int64_t now
   traced->ended_ns = now_ns;
   // As many as the plan has stages, and none longer than all of it, whatever the last one says.
   const auto all_ns = static_cast<uint64_t>(std::max<int64_t>(0, now_ns - traced->sent_ns));
-  for (size_t i = 0; i < std::min(hops.size(), route->plan.stages.size()); ++i) {
+  for (size_t i = 0; i < std::min(hops.size(), route->stages.size() - traced->first_stage); ++i) {
     traced->hops.push_back({.queue_ns = std::min(hops[i].queue_ns, all_ns),
                             .compute_ns = std::min(hops[i].compute_ns, all_ns),
                             .bytes_out = hops[i].bytes_out});
@@ -152,8 +154,8 @@ std::vector<StageSpan> PlaceFrames(const Trace& trace) {
   std::map<size_t, StageSpan*> stage_before;  // by frame
   for (StageSpan& span : spans) {
     const TracedFrame& frame = trace.frames()[span.frame];
-    const Plan& plan = RouteOf(trace, frame.route)->plan;
-    int64_t& node_free_ns = free_ns.try_emplace(plan.stages[span.stage].node.id, 0).first->second;
+    const std::vector<PlanStage>& stages = RouteOf(trace, frame.route)->stages;
+    int64_t& node_free_ns = free_ns.try_emplace(stages[span.stage].node.id, 0).first->second;
     StageSpan* const before = std::exchange(stage_before[span.frame], &span);
     int64_t late_ns = std::max(int64_t{0}, node_free_ns - span.started_ns);
     if (before != nullptr) late_ns = std::max(late_ns, before->ended_ns - span.arrived_ns);
@@ -188,7 +190,7 @@ std::vector<Bubble> FindBubbles(const Trace& trace, const std::vector<StageSpan>
   std::map<wire::NodeId, const StageSpan*> before;
   for (const StageSpan& span : spans) {
     const TracedFrame& frame = trace.frames()[span.frame];
-    const wire::NodeId& node = RouteOf(trace, frame.route)->plan.stages[span.stage].node.id;
+    const wire::NodeId& node = RouteOf(trace, frame.route)->stages[span.stage].node.id;
     const StageSpan* const last = std::exchange(before[node], &span);
     if (last == nullptr || trace.frames()[last->frame].route != frame.route) continue;
     const std::vector<Busy>& pieces = busy[frame.route];

@@ -32,13 +32,15 @@ struct TracedFrame {
   int64_t sent_ns = 0;
   int64_t ended_ns = 0;  // its answer arrived, or nobody waits for it any more
   std::vector<TracedSegment> segments;
-  std::vector<wire::Hop> hops;  // of kDone, by stage
+  std::vector<wire::Hop> hops;  // of kDone, by stage from the first that it went to
+  uint32_t first_stage = 0;
 };
 
 // One plan while it was in use.
 struct TracedRoute {
   wire::RouteId id = 0;
   Plan plan;
+  std::vector<PlanStage> stages;  // of both of its paths
   int64_t opened_ns = 0;
   int64_t ready_ns = 0;   // 0: never
   int64_t closed_ns = 0;  // 0: it is open
@@ -63,7 +65,8 @@ class Trace {
   // Its frames that are under way are lost.
   void CloseRoute(wire::RouteId id, const std::string& why, int64_t now_ns);
 
-  void Send(uint64_t frame, bool is_decode, std::vector<TracedSegment> segments, int64_t now_ns);
+  void Send(uint64_t frame, bool is_decode, std::vector<TracedSegment> segments, int64_t now_ns,
+            uint32_t first_stage = 0);
   // The answer came back.
   void Done(uint64_t frame, const std::vector<wire::Hop>& hops, int64_t now_ns);
   // Nobody waits for it: it was refused, unless it was done.

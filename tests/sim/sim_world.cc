@@ -55,6 +55,8 @@ World::World(uint64_t seed, bool keep_lines)
   options.route.open_timeout_ns = 10 * kNsPerSecond;
   options.max_replans = 30;
   options.id_seed = 1000;
+  options.direct_tokens = Below(80);
+  options.catch_up_step = 1 + Below(20);
   conductor_ = std::make_unique<route::Conductor>(
       *front_, route::TestModel::Get().route_model(), nullptr, RandomPlan(all), options,
       [this](const route::Plan&, std::span<const wire::NodeId> lost, const Error&) {
@@ -95,19 +97,29 @@ void World::Kill(size_t index, int64_t away_ns) {
 }
 
 // Any cuts, any order of nodes, some of them twice.
-route::Plan World::RandomPlan(const std::vector<size_t>& among) {
-  route::Plan plan;
+std::vector<route::PlanStage> World::RandomPath(const std::vector<size_t>& among) {
+  std::vector<route::PlanStage> stages;
   for (uint32_t begin = 0; begin < route::kTestLayers;) {
     const uint32_t end = begin + 1 + Below(route::kTestLayers - begin);
     const wire::NodeId id = machines_[among[Below(static_cast<uint32_t>(among.size()))]]->id;
-    plan.stages.push_back(
-        {.node = {.id = id, .name = fmt::format("n{}", id.value.low), .addresses = {}},
-         .slice = {.layer_begin = begin,
-                   .layer_end = end,
-                   .embedding = begin == 0,
-                   .head = end == route::kTestLayers}});
+    stages.push_back({.node = {.id = id, .name = fmt::format("n{}", id.value.low), .addresses = {}},
+                      .slice = {.layer_begin = begin,
+                                .layer_end = end,
+                                .embedding = begin == 0,
+                                .head = end == route::kTestLayers}});
     begin = end;
   }
+  return stages;
+}
+
+// In half of them others answer than read: mostly one with all layers.
+route::Plan World::RandomPlan(const std::vector<size_t>& among) {
+  route::Plan plan{.stages = RandomPath(among), .decode = {}};
+  if (Chance(2)) return plan;
+  plan.decode = RandomPath(among);
+  if (Chance(4)) return plan;
+  plan.decode.resize(1);
+  plan.decode[0].slice = {0, route::kTestLayers, true, true};
   return plan;
 }
 

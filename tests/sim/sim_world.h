@@ -83,6 +83,7 @@ class World {
   void AddTroubles();
   void Kill(size_t index, int64_t away_ns);
   void Boot(Machine& machine);
+  std::vector<route::PlanStage> RandomPath(const std::vector<size_t>& among);
   route::Plan RandomPlan(const std::vector<size_t>& among);
   Result<route::Plan> Replan(std::span<const wire::NodeId> lost);
   std::vector<int32_t> Expected(const Visitor& visitor);

@@ -1,0 +1,199 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Some nodes read prompts and others answer: the same bits as on one machine, whoever that is, in
+// whatever order texts grow, are taken back and are cut short.
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "base/random.h"
+#include "engine/scheduler.h"
+#include "route/cluster_for_test.h"
+
+namespace aster::route {
+namespace {
+
+constexpr int32_t kVocab = 298;
+
+// The same requests here and there.
+class Twins {
+ public:
+  Twins(engine::Answering& there, engine::Answering& here)
+      : there_(there),
+        here_(here),
+        there_sequence_(there.NewSequence()),
+        here_sequence_(here.NewSequence()) {}
+
+  void SetHistory(std::span<const int32_t> tokens) {
+    there_sequence_.SetHistory(tokens);
+    here_sequence_.SetHistory(tokens);
+  }
+  void Append(std::span<const int32_t> tokens) {
+    for (const int32_t token : tokens) {
+      there_sequence_.Append(token);
+      here_sequence_.Append(token);
+    }
+  }
+  void Rewind(uint32_t length) {
+    there_sequence_.Rewind(length);
+    here_sequence_.Rewind(length);
+  }
+  uint32_t length() const { return here_sequence_.length(); }
+  void Answer(const engine::Request& request) {
+    const std::vector<int32_t> expected = route::Answer(here_, here_sequence_, request);
+    EXPECT_EQ(route::Answer(there_, there_sequence_, request), expected);
+  }
+
+ private:
+  engine::Answering& there_;
+  engine::Answering& here_;
+  engine::Sequence there_sequence_;
+  engine::Sequence here_sequence_;
+};
+
+engine::Request Asking(uint64_t tokens, uint64_t seed) {
+  engine::Request request;
+  request.max_tokens = tokens;
+  request.sampling.temperature = 1;
+  request.sampling.seed = seed;
+  request.sampling.repetition_penalty = 1.1F;
+  request.sampling.penalty_window = 64;
+  return request;
+}
+
+class EveryHandOver : public testing::TestWithParam<std::string> {
+ protected:
+  const std::unique_ptr<engine::LocalModel> whole_ = TestModel::Get().MakeWhole();
+  SystemClock clock_;
+  engine::Scheduler scheduler_{*whole_, nullptr, clock_};
+};
+
+TEST_P(EveryHandOver, GivesTheSameBits) {
+  const std::vector<int32_t> tokens = model::RandomTokens(700, kVocab);
+  TestCluster cluster(4);
+  const auto conductor = cluster.Conduct(GetParam());
+  ASSERT_TRUE(conductor->Open().ok());
+  EXPECT_EQ(LogitsHash(*conductor, tokens), LogitsHash(scheduler_, tokens));
+  Twins twins(*conductor, scheduler_);
+  twins.SetHistory(tokens);
+  twins.Answer(Asking(50, 1));
+  // The next turn, short and long; and back.
+  twins.Append(std::span(tokens).first(24));
+  twins.Answer(Asking(20, 2));
+  twins.Append(std::span(tokens).first(400));
+  twins.Answer(Asking(20, 3));
+  twins.Rewind(300);
+  twins.Append(std::span(tokens).subspan(17, 200));
+  twins.Answer(Asking(20, 4));
+  // What is held is not read again: all but the first text, and what was taken back.
+  EXPECT_GT(conductor->counters().cached_tokens, 1500u);
+  EXPECT_LT(conductor->counters().prefill_tokens, 700u + 24 + 400 + 200 + 700 + 300);
+}
+
+TEST_P(EveryHandOver, EditedLogitsAndLogitsOfARequest) {
+  const std::vector<int32_t> tokens = model::RandomTokens(300, kVocab);
+  TestCluster cluster(4);
+  const auto conductor = cluster.Conduct(GetParam());
+  engine::Request request = Asking(5, 1);
+  request.edit_logits = [](std::span<const int32_t> history, std::span<float> logits) {
+    logits[history.size() % kVocab] = std::numeric_limits<float>::max();
+  };
+  Twins twins(*conductor, scheduler_);
+  twins.SetHistory(tokens);
+  twins.Answer(request);
+}
+
+// Several at once: answers go on by themselves while prompts are read, and end when they are told.
+TEST_P(EveryHandOver, ManyAtOnceAndSomeCutShort) {
+  TestCluster cluster(4);
+  const auto conductor = cluster.Conduct(GetParam());
+  Random random(7);
+  struct Visitor {
+    engine::Sequence sequence;
+    std::vector<int32_t> answer;
+    bool is_cancelled = false;
+  };
+  std::vector<std::unique_ptr<Visitor>> visitors;
+  std::vector<std::vector<int32_t>> expected;
+  for (uint64_t i = 0; i < 12; ++i) {
+    const uint32_t length = 1 + static_cast<uint32_t>(random.NextBelow(500));
+    const std::vector<int32_t> tokens = model::RandomTokens(length, kVocab, i % 5);
+    engine::Request request = Asking(1 + random.NextBelow(60), i);
+    // Some tokens end it, which the model says now and then.
+    for (int32_t stop = 0; stop < static_cast<int32_t>(i); ++stop) {
+      request.stop_tokens.push_back(stop * 7 % kVocab);
+    }
+    engine::Sequence here = scheduler_.NewSequence();
+    here.SetHistory(tokens);
+    expected.push_back(Answer(scheduler_, here, request));
+    visitors.push_back(std::make_unique<Visitor>(Visitor{conductor->NewSequence(), {}}));
+    Visitor& visitor = *visitors.back();
+    visitor.sequence.SetHistory(tokens);
+    request.sequence = &visitor.sequence;
+    const bool is_cut = i % 4 == 3;
+    request.on_token = [&, is_cut](const engine::Delta& delta) {
+      visitor.answer.push_back(delta.choice.id);
+      if (!is_cut || visitor.answer.size() != 3) return;
+      visitor.is_cancelled = true;
+      conductor->Cancel(delta.id);
+    };
+    ASSERT_TRUE(conductor->Submit(std::move(request)).ok());
+    static_cast<void>(conductor->Step());
+  }
+  while (!conductor->idle()) ASSERT_TRUE(conductor->Step().ok());
+  for (size_t i = 0; i < visitors.size(); ++i) {
+    std::vector<int32_t> whole = expected[i];
+    if (visitors[i]->is_cancelled) whole.resize(3);
+    EXPECT_EQ(visitors[i]->answer, whole) << "visitor " << i;
+    // Whoever was cut short goes on from there.
+    if (!visitors[i]->is_cancelled) continue;
+    engine::Sequence here = scheduler_.NewSequence();
+    here.SetHistory(visitors[i]->sequence.tokens());
+    EXPECT_EQ(Answer(*conductor, visitors[i]->sequence, Asking(10, i)),
+              Answer(scheduler_, here, Asking(10, i)));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of4Layers, EveryHandOver,
+    testing::Values("a=0:1,b=2:out decode b", "a=0:1,b=2:out decode a", "a=0:1,b=2:out decode c",
+                    "a decode b", "a=0:0,b=1:2,c=3:out decode b", "a=0:0,b=1:2,c=3:out decode d",
+                    "a=0:1,b=2:out decode b=0:1,a=2:out", "a decode b=0:2,c=3:out",
+                    "a=0:2,b=3:out decode a=0:1,b=2:out", "a=0:1,b=2:out decode a=0:1,b=2:out"));
+
+TEST(HandOver, AWindowIsTheWindowHere) {
+  const model::MemoryOptions memory{.window = 128, .sinks = 4};
+  const auto whole = TestModel::Get().MakeWhole(memory);
+  SystemClock clock;
+  engine::Scheduler scheduler(*whole, nullptr, clock);
+  TestCluster cluster(3);
+  ConductorOptions options;
+  options.route.memory = memory;
+  const auto conductor = cluster.Conduct("a=0:1,b=2:out decode c", options);
+  const std::vector<int32_t> tokens = model::RandomTokens(900, kVocab);
+  Twins twins(*conductor, scheduler);
+  twins.SetHistory(tokens);
+  twins.Answer(Asking(150, 1));
+  twins.Append(std::span(tokens).first(200));
+  twins.Answer(Asking(10, 2));
+  twins.Rewind(500);
+  twins.Append(std::span(tokens).first(10));
+  twins.Answer(Asking(10, 3));
+}
+
+// Nobody sends a node what it has already.
+TEST(HandOver, AShortTurnReadsNoMoreThanItself) {
+  TestCluster cluster(3);
+  const auto conductor = cluster.Conduct("a=0:1,b=2:out decode c");
+  engine::Sequence sequence = conductor->NewSequence();
+  sequence.SetHistory(model::RandomTokens(1000, kVocab));
+  Answer(*conductor, sequence, Asking(40, 1));
+  const uint64_t before = conductor->counters().prefill_tokens;
+  for (const int32_t token : model::RandomTokens(24, kVocab)) sequence.Append(token);
+  Answer(*conductor, sequence, Asking(4, 2));
+  EXPECT_LE(conductor->counters().prefill_tokens - before, 25u);
+}
+
+}  // namespace
+}  // namespace aster::route

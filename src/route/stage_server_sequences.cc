@@ -1,0 +1,186 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What a stage server is told about sequences, and the rows that they remember.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "route/stage_server.h"
+
+namespace aster::route {
+namespace {
+
+bool IsOnRoute(const wire::OpenRoute& open, const wire::NodeId& node) {
+  return std::ranges::count(open.stages, node, &wire::StageAddress::node) > 0;
+}
+
+Error Nothing() { return {Code::kUnknown, ""}; }
+
+}  // namespace
+
+StageServer::Route* StageServer::RouteOfConductor(const wire::NodeId& from, wire::RouteId route) {
+  const auto found = routes_.find(route);
+  if (found == routes_.end() || !found->second.is_ready) {
+    Refuse(route, from,
+           FailedPrecondition(fmt::format("node {} has no such route: open it anew", Self())));
+    return nullptr;
+  }
+  // Others have no business here; they learn nothing.
+  return found->second.open.conductor.node == from ? &found->second : nullptr;
+}
+
+void StageServer::OnBegin(const wire::NodeId& from, const wire::Begin& begin) {
+  Route* const route = RouteOfConductor(from, begin.route);
+  if (route == nullptr) return;
+  for (const auto& entry : route->stages) EndGeneration(*route, *entry, begin.sequence);
+  for (const auto& held : route->memories) {
+    const Status begun = held->memory->Begin(begin);
+    for (const auto& entry : route->stages) {
+      if (entry->held != held) continue;
+      wire::Holds holds = entry->stage->HoldsOf(begin.sequence);
+      holds.epoch = begin.epoch;
+      if (!begun.ok()) holds.why = begun.error();
+      static_cast<void>(network_.Send(from, std::move(holds)));
+    }
+  }
+}
+
+void StageServer::OnEnd(const wire::NodeId& from, const wire::End& end) {
+  const auto found = routes_.find(end.route);
+  if (found == routes_.end() || found->second.open.conductor.node != from) return;
+  if (!found->second.is_ready) return;
+  for (const auto& entry : found->second.stages) {
+    EndGeneration(found->second, *entry, end.sequence);
+  }
+  for (const auto& held : found->second.memories) held->memory->End(end.sequence);
+}
+
+void StageServer::OnHandOver(const wire::NodeId& from, const wire::HandOver& wanted) {
+  Route* const route = RouteOfConductor(from, wanted.route);
+  if (route == nullptr) return;
+  if (wanted.to != from && !IsOnRoute(route->open, wanted.to)) return;
+  const kv::LayerRange layers = {wanted.layer_begin, wanted.layer_end};
+  for (const auto& held : route->memories) {
+    StageMemory& memory = *held->memory;
+    if (!memory.model().layers().Contains(layers)) continue;
+    const Status ordered = memory.HandOver(wanted);
+    if (!ordered.ok()) return TellHolds(*route, memory, wanted.sequence, layers, ordered.error());
+    return SendRows(*route, memory, wanted.sequence);
+  }
+}
+
+void StageServer::OnTook(const wire::NodeId& from, const wire::Took& took) {
+  const auto found = routes_.find(took.route);
+  if (found == routes_.end() || !found->second.is_ready) return;
+  for (const auto& held : found->second.memories) {
+    held->memory->Took(from, took);
+    SendRows(found->second, *held->memory, took.sequence);
+  }
+}
+
+void StageServer::OnRows(const wire::NodeId& from, const wire::Rows& rows) {
+  const auto found = routes_.find(rows.route);
+  if (found == routes_.end() || !found->second.is_ready) return;
+  Route& route = found->second;
+  if (from != route.open.conductor.node && !IsOnRoute(route.open, from)) return;
+  for (const auto& held : route.memories) {
+    StageMemory& memory = *held->memory;
+    const auto layers = LayersOfParcel(rows.parcel);
+    const bool is_here = layers.ok() && memory.model().layers().Contains(*layers);
+    if (layers.ok() && !is_here) continue;
+    auto took =
+        layers.ok() ? memory.Import(rows) : Result<std::optional<wire::Took>>(layers.error());
+    if (!took.ok()) {
+      return TellHolds(route, memory, rows.sequence, is_here ? *layers : memory.model().layers(),
+                       took.error());
+    }
+    if (!*took) return;
+    TellHolds(route, memory, rows.sequence, *layers, Nothing());
+    if (from != route.open.conductor.node) static_cast<void>(network_.Send(from, **took));
+    return SendRows(route, memory, rows.sequence);
+  }
+}
+
+// What all stages of these layers hold now, or why they hold no more.
+void StageServer::TellHolds(const Route& route, const StageMemory& memory,
+                            wire::SequenceId sequence, kv::LayerRange layers, const Error& why) {
+  for (const auto& entry : route.stages) {
+    const kv::LayerRange own = entry->stage->layers();
+    if (&entry->stage->memory() != &memory || own.begin >= layers.end || layers.begin >= own.end) {
+      continue;
+    }
+    wire::Holds holds = entry->stage->HoldsOf(sequence);
+    holds.why = why;
+    static_cast<void>(network_.Send(route.open.conductor.node, std::move(holds)));
+  }
+}
+
+// What others want of it and has come to be.
+void StageServer::SendRows(Route& route, StageMemory& memory, wire::SequenceId sequence) {
+  const bool is_over = std::ranges::none_of(route.stages, [&](const auto& entry) {
+    return &entry->stage->memory() == &memory && entry->generations.contains(sequence);
+  });
+  while (true) {
+    auto next = memory.NextRows(sequence, is_over);
+    if (!next.ok()) {
+      return TellHolds(route, memory, sequence, memory.model().layers(), next.error());
+    }
+    if (!*next) return;
+    const wire::NodeId to = (*next)->to;
+    // Who cannot be reached is down, which the conductor sees for itself.
+    if (!network_.Send(to, std::move((*next)->rows)).ok()) return;
+  }
+}
+
+void StageServer::OnHalt(const wire::NodeId& from, const wire::Halt& halt) {
+  Route* const route = RouteOfConductor(from, halt.route);
+  if (route == nullptr) return;
+  for (const auto& entry : route->stages) {
+    EndGeneration(*route, *entry, halt.sequence, halt.attempt);
+    SendRows(*route, entry->stage->memory(), halt.sequence);
+  }
+}
+
+// The conductor counts on an answer to each attempt, and gets a refusal for those that end here;
+// `attempt`: only that one, 0: any. One whose first token was not computed yet leaves the queue.
+void StageServer::EndGeneration(Route& route, StageEntry& entry, wire::SequenceId sequence,
+                                uint64_t attempt) {
+  std::vector<uint64_t> ended;
+  const auto is_meant = [&](uint64_t other) { return attempt == 0 || other == attempt; };
+  const auto found = entry.generations.find(sequence);
+  if (found != entry.generations.end() && is_meant(found->second.attempt)) {
+    ended.push_back(found->second.attempt);
+    entry.generations.erase(found);
+  }
+  for (std::deque<QueuedWork>* queue : {&entry.decodes, &entry.prefills}) {
+    for (QueuedWork& queued : *queue) {
+      std::erase_if(queued.work.segments, [&](const wire::WorkSegment& segment) {
+        const bool ends =
+            segment.sequence == sequence && segment.more > 0 && is_meant(segment.attempt);
+        if (ends) ended.push_back(segment.attempt);
+        return ends;
+      });
+    }
+    std::erase_if(*queue, [&](const QueuedWork& queued) {
+      const bool is_empty = queued.work.segments.empty();
+      if (is_empty) entry.queued_bytes -= queued.bytes;
+      return is_empty;
+    });
+  }
+  for (const uint64_t each : ended) {
+    wire::Holds holds = entry.stage->HoldsOf(sequence);
+    holds.attempt = each;
+    holds.why = Error(Code::kCancelled, "it was ended");
+    static_cast<void>(network_.Send(route.open.conductor.node, std::move(holds)));
+  }
+}
+
+void StageServer::OnClose(const wire::NodeId& from, wire::RouteId route) {
+  const auto found = routes_.find(route);
+  if (found != routes_.end() && found->second.open.conductor.node == from) Drop(route);
+}
+
+}  // namespace aster::route

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""Some nodes read a prompt and another one answers it, as processes: the text is the one of a single process, whoever
+answers, and whoever is killed or stands still meanwhile."""
+import os
+import pathlib
+import signal
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+from faults_test import Faulty  # noqa: E402
+from fixture import USAGE, aster  # noqa: E402
+from processes import DEADLINE_S, children_of, cpu_seconds_of, wait_for  # noqa: E402
+
+READERS = "node-1=0:3,node-2=4:out"
+
+
+class HandOver(Faulty):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.model = cls.folder / "slow.gguf"
+        aster("synth", cls.model, "--layers", 8, "--embedding", 512, "--ff", 2048, "--type", "Q4_K", "--context", 16384)
+        cls.words = cls.folder / "words"
+        cls.words.write_text("the rain in spain falls mainly in the plain " * 300)
+        cls.command = ("run", cls.model, "--prompt-file", cls.words, "--raw", "--temp", 0.7, "--seed", 5, "-n", 150,
+                       "--ignore-eos", "-q")
+        cls.alone = aster(*cls.command).stdout
+
+    def expect_the_same(self, *options):
+        done = aster(*self.command, *options, check=None)
+        self.assertEqual((done.returncode, done.stdout), (0, self.alone), done.stderr.decode())
+
+    def test_whoever_answers(self):
+        for options in (("--local-nodes", 2, "--decode", "node-2"),
+                        ("--local-nodes", 2, "--prefill", READERS, "--decode", "node-1"),
+                        ("--local-nodes", 2, "--prefill", READERS, "--decode", "front"),
+                        ("--local-nodes", 3, "--prefill", READERS, "--decode", "node-3"),
+                        ("--local-nodes", 2, "--prefill", "node-1", "--decode", "node-2"),
+                        ("--local-nodes", 1, "--prefill", "node-1:0-3,front:4-out", "--decode", "front")):
+            self.expect_the_same(*options)
+
+    def test_a_trace_shows_both_paths(self):
+        trace = self.folder / "trace.json"
+        self.expect_the_same("--local-nodes", 2, "--prefill", READERS, "--decode", "node-2", "--trace", trace)
+        self.assertIn("layers 0 to 7 and the head", trace.read_text())
+
+    def test_names_that_nobody_has(self):
+        done = aster(*self.command, "--local-nodes", 2, "--decode", "laptop", check=None)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn(b'no node is called "laptop"; there are: node-1, node-2', done.stderr)
+        aster(*self.command, "--decode", "node-2", check=USAGE)
+
+    def disturb(self, victim, how, while_reading):
+        run = self.start((*self.command, "--prefill", READERS, "--decode", "node-3"), 3)
+        begun = b""
+        if while_reading:
+            wait_for(lambda: run.poll() is not None or
+                     (len(children_of(run.pid)) == 3 and min(map(cpu_seconds_of, children_of(run.pid)[:2])) > 0.4),
+                     "nodes that read")
+        else:
+            begun = run.stdout.read(1)
+        started = children_of(run.pid)
+        self.assertEqual(len(started), 3, "the prompt is too short for this machine")
+        os.kill(started[victim], how)
+        text, complaint = run.communicate(timeout=DEADLINE_S)
+        self.assertEqual((run.returncode, begun + text), (0, self.alone), complaint)
+        self.expect_nobody(started)
+
+    def test_a_killed_node_while_the_prompt_is_read(self):
+        for victim in range(3):
+            self.disturb(victim, signal.SIGKILL, while_reading=True)
+
+    def test_a_killed_node_while_it_is_answered(self):
+        for victim in range(3):
+            self.disturb(victim, signal.SIGKILL, while_reading=False)
+
+    def test_a_node_that_stands_still_while_rows_are_on_their_way(self):
+        self.disturb(2, signal.SIGSTOP, while_reading=True)
+
+
+if __name__ == "__main__":
+    unittest.main()
