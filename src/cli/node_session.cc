@@ -196,6 +196,12 @@ std::string DescribeHops(const route::Conductor& conductor) {
                          FormatDuration(static_cast<int64_t>(hops[i].queue_ns)),
                          FormatBytes(hops[i].bytes_out));
   }
+  const route::ConductorCounters& counters = conductor.counters();
+  if (counters.handed_over > 0) {
+    lines += fmt::format(
+        "\nfirst token {} after a prompt was read, on average",
+        FormatDuration(counters.exposed_ns / static_cast<int64_t>(counters.handed_over)));
+  }
   return lines;
 }
 

@@ -376,6 +376,7 @@ void Conductor::BeginRequest(Live& live) {
 // Who reads what is new, and where they begin.
 void Conductor::ChooseReaders(Live& live) {
   const uint32_t read = HeldBy(live, ReadingPath());
+  live.read_ns = 0;
   live.reads_for_others = live.waits_for_rows = live.rows_due = live.catches_up = false;
   live.sent = read;
   if (!has_two_paths()) return;

@@ -70,9 +70,11 @@ struct ConductorCounters {
   uint64_t decode_tokens = 0;
   uint64_t cached_tokens = 0;
   uint64_t replayed_tokens = 0;
-  uint64_t refused = 0;   // segments that a stage did not compute
-  uint64_t put_back = 0;  // times that a request gave its memory to older ones
-  uint64_t replans = 0;   // routes that took another one's place
+  uint64_t refused = 0;      // segments that a stage did not compute
+  uint64_t put_back = 0;     // times that a request gave its memory to older ones
+  uint64_t replans = 0;      // routes that took another one's place
+  uint64_t handed_over = 0;  // prompts that others read than answer
+  int64_t exposed_ns = 0;    // of these: from when they were read to their first token
 };
 
 // The caller's thread does everything. Network, tokenizer and own stages outlive it; sequences may

@@ -363,6 +363,8 @@ void Conductor::TakeAnswer(const Flight& flight, const wire::Answer& answer,
   const uint32_t count = flight.end - flight.begin;
   (live.request.generated() == 0 ? counters_.prefill_tokens : counters_.decode_tokens) += count;
   live.request.Advance(count);
+  const bool is_read = live.reads_for_others && flight.end == live.read_end();
+  if (is_read && live.request.generated() == 0) live.read_ns = network_.clock().NowNs();
   if (live.sink != nullptr) TakeRows(live, flight, logits);
   if (flight.ask == wire::Ask::kToken || flight.ask == wire::Ask::kLastLogits) {
     return TakeToken(live, flight, answer, logits);
@@ -385,6 +387,10 @@ void Conductor::TakeToken(Live& live, const Flight& flight, const wire::Answer& 
     engine::Choice choice{.id = answer.token, .logprob = answer.logprob};
     for (const wire::LogitOf& top : answer.top) choice.top.push_back({top.id, top.logprob});
     is_last = live.request.TakeChoice(std::move(choice), now_ns);
+  }
+  if (const int64_t read_ns = std::exchange(live.read_ns, 0); read_ns != 0) {
+    ++counters_.handed_over;
+    counters_.exposed_ns += now_ns - read_ns;
   }
   if (is_last) return Remove(live);
   live.history->Append(std::span(live.request.sequence().tokens()).last(1));

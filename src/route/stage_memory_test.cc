@@ -1,0 +1,218 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Rows that come from elsewhere may be late, of another text, damaged, or meant for somebody who
+// has forgotten everything: they are used only where they continue what is held.
+
+#include "route/stage_memory.h"
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "kv/transfer.h"
+#include "route/route_for_test.h"
+
+namespace aster::route {
+namespace {
+
+constexpr wire::RouteId kRoute = 5;
+constexpr wire::SequenceId kSequence = 1;
+constexpr kv::LayerRange kAll = {0, kTestLayers};
+
+// A node that remembers.
+struct Rememberer {
+  explicit Rememberer(uint64_t kv_bytes = uint64_t{1} << 26) {
+    engine::LocalModelOptions options;
+    options.memory_bytes = kv_bytes;
+    options.name = TestModel::kFingerprint;
+    model = TestModel::Get().Make({0, kTestLayers, true, true}, options);
+    memory.emplace(kRoute, *model);
+  }
+  void Begin(std::span<const int32_t> tokens, uint64_t epoch) {
+    wire::Begin begin;
+    begin.route = kRoute;
+    begin.sequence = kSequence;
+    begin.tokens.assign(tokens.begin(), tokens.end());
+    begin.epoch = epoch;
+    const Status begun = memory->Begin(begin);
+    ASSERT_TRUE(begun.ok()) << begun.error().message();
+  }
+  void Compute(std::span<const int32_t> tokens) {
+    const model::Segment segment{.table = &memory->Find(kSequence)->table,
+                                 .tokens = tokens,
+                                 .hidden = nullptr,
+                                 .wanted = model::Wanted::kNone};
+    ASSERT_TRUE(model->Run({&segment, 1}).ok());
+  }
+  uint32_t length() { return memory->Find(kSequence)->table.length(); }
+
+  std::unique_ptr<engine::LocalModel> model;
+  std::optional<StageMemory> memory;
+};
+
+wire::HandOver Wanted(uint32_t begin, uint32_t end, uint64_t epoch, uint32_t step = 1) {
+  wire::HandOver wanted;
+  wanted.route = kRoute;
+  wanted.sequence = kSequence;
+  wanted.epoch = epoch;
+  wanted.layer_begin = kAll.begin;
+  wanted.layer_end = kAll.end;
+  wanted.begin = begin;
+  wanted.end = end;
+  wanted.step = step;
+  wanted.to = TestNode(2);
+  return wanted;
+}
+
+std::vector<wire::Rows> AllRows(StageMemory& memory, bool is_over = true) {
+  std::vector<wire::Rows> all;
+  while (true) {
+    auto next = memory.NextRows(kSequence, is_over);
+    EXPECT_TRUE(next.ok());
+    if (!next.ok() || !*next) return all;
+    EXPECT_EQ((*next)->to, TestNode(2));
+    all.push_back((*next)->rows);
+  }
+}
+
+class StageMemoryTest : public testing::Test {
+ protected:
+  const std::vector<int32_t> tokens_ = model::RandomTokens(500, 298);
+  Rememberer giver_, taker_;
+
+  std::span<const int32_t> First(size_t count) const { return std::span(tokens_).first(count); }
+};
+
+TEST_F(StageMemoryTest, RowsGoPageByPageAsTheyComeToBe) {
+  giver_.Begin(tokens_, 1);
+  taker_.Begin(tokens_, 1);
+  ASSERT_TRUE(giver_.memory->HandOver(Wanted(0, 450, 1)).ok());
+  EXPECT_TRUE(AllRows(*giver_.memory).empty());
+  giver_.Compute(First(300));
+  const std::vector<wire::Rows> first = AllRows(*giver_.memory);
+  EXPECT_EQ(first.size(), 3u);  // two pages, and what there is of the third
+  for (const wire::Rows& rows : first) {
+    const auto took = taker_.memory->Import(rows).value();
+    ASSERT_TRUE(took);
+    giver_.memory->Took(TestNode(2), *took);
+  }
+  EXPECT_EQ(taker_.length(), 300u);
+  giver_.Compute(std::span(tokens_).subspan(300, 200));
+  for (const wire::Rows& rows : AllRows(*giver_.memory)) {
+    ASSERT_TRUE(taker_.memory->Import(rows).value());
+  }
+  // Not one more than was wanted.
+  EXPECT_EQ(taker_.length(), 450u);
+  EXPECT_EQ(taker_.memory->HoldsOf(kSequence, 0, kAll).hash,
+            giver_.memory->Find(kSequence)->table.history().HashAt(450));
+}
+
+TEST_F(StageMemoryTest, FewRowsWaitForMoreUntilNoMoreCome) {
+  giver_.Begin(tokens_, 1);
+  giver_.Compute(First(100));
+  ASSERT_TRUE(giver_.memory->HandOver(Wanted(100, kv::kMaxPositions, 1, /*step=*/32)).ok());
+  giver_.Compute(std::span(tokens_).subspan(100, 31));
+  EXPECT_TRUE(AllRows(*giver_.memory, /*is_over=*/false).empty());
+  giver_.Compute(std::span(tokens_).subspan(131, 1));
+  EXPECT_FALSE(AllRows(*giver_.memory, /*is_over=*/false).empty());
+  giver_.Compute(std::span(tokens_).subspan(132, 3));
+  EXPECT_TRUE(AllRows(*giver_.memory, /*is_over=*/false).empty());
+  EXPECT_EQ(AllRows(*giver_.memory, /*is_over=*/true).size(), 1u);
+}
+
+// Whoever comes back with nothing in memory gets nothing that it could take for a beginning.
+TEST_F(StageMemoryTest, ANodeThatHasForgottenTakesNoRowsIntoNothing) {
+  giver_.Begin(tokens_, 1);
+  taker_.Begin(tokens_, 1);
+  giver_.Compute(First(400));
+  ASSERT_TRUE(giver_.memory->HandOver(Wanted(0, 400, 1)).ok());
+  const std::vector<wire::Rows> rows = AllRows(*giver_.memory);
+  ASSERT_TRUE(taker_.memory->Import(rows[0]).value());
+  Rememberer restarted;
+  // Nobody has begun the text there.
+  EXPECT_FALSE(restarted.memory->Import(rows[1]).value().has_value());
+  EXPECT_EQ(restarted.memory->Find(kSequence), nullptr);
+  // It was begun, and nothing is held: rows from the middle are refused, and the reason is said.
+  restarted.Begin(tokens_, 1);
+  const auto refused = restarted.memory->Import(rows[1]);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message().find("those from 0 on are missing"), std::string::npos)
+      << refused.error().message();
+  EXPECT_EQ(restarted.length(), 0u);
+  for (const wire::Rows& each : rows) ASSERT_TRUE(restarted.memory->Import(each).value());
+  EXPECT_EQ(restarted.length(), 400u);
+}
+
+TEST_F(StageMemoryTest, RowsOfAnEarlierEpochAreNothing) {
+  giver_.Begin(tokens_, 1);
+  taker_.Begin(tokens_, 1);
+  giver_.Compute(First(200));
+  ASSERT_TRUE(giver_.memory->HandOver(Wanted(0, 200, 1)).ok());
+  const std::vector<wire::Rows> rows = AllRows(*giver_.memory);
+  taker_.Begin(tokens_, 2);
+  EXPECT_FALSE(taker_.memory->Import(rows[0]).value().has_value());
+  EXPECT_EQ(taker_.length(), 0u);
+  // Nor is an order of another epoch followed; and a Begin ends those before it.
+  ASSERT_TRUE(giver_.memory->HandOver(Wanted(0, 200, 7)).ok());
+  EXPECT_TRUE(AllRows(*giver_.memory).empty());
+  ASSERT_TRUE(giver_.memory->HandOver(Wanted(0, 200, 1)).ok());
+  giver_.Begin(tokens_, 2);
+  EXPECT_TRUE(AllRows(*giver_.memory).empty());
+}
+
+TEST_F(StageMemoryTest, RowsOfAnotherTextAreRefused) {
+  std::vector<int32_t> other = tokens_;
+  other[150] ^= 1;
+  giver_.Begin(tokens_, 1);
+  taker_.Begin(other, 1);
+  giver_.Compute(First(400));
+  taker_.Compute(std::span<const int32_t>(other).first(200));
+  ASSERT_TRUE(giver_.memory->HandOver(Wanted(200, 400, 1)).ok());
+  for (const wire::Rows& rows : AllRows(*giver_.memory)) {
+    EXPECT_FALSE(taker_.memory->Import(rows).ok());
+  }
+  EXPECT_EQ(taker_.length(), 200u);
+}
+
+TEST_F(StageMemoryTest, DamageIsSeen) {
+  giver_.Begin(tokens_, 1);
+  giver_.Compute(First(300));
+  ASSERT_TRUE(giver_.memory->HandOver(Wanted(0, 300, 1)).ok());
+  const std::vector<wire::Rows> rows = AllRows(*giver_.memory);
+  Random random(3);
+  for (int i = 0; i < 200; ++i) {
+    Rememberer taker;
+    taker.Begin(tokens_, 1);
+    wire::Rows damaged = rows[0];
+    const size_t at = random.NextBelow(damaged.parcel.size());
+    if (random.NextBelow(2) == 0) {
+      damaged.parcel.resize(at);
+    } else {
+      damaged.parcel[at] ^= static_cast<uint8_t>(1 + random.NextBelow(255));
+    }
+    // The layout in words, which the header carries for people, is the only part that may differ.
+    const auto took = taker.memory->Import(damaged);
+    EXPECT_EQ(taker.length(), took.ok() ? 128u : 0u);
+  }
+}
+
+TEST_F(StageMemoryTest, OrdersThatMakeNoSenseAreRefused) {
+  giver_.Begin(tokens_, 1);
+  giver_.Compute(tokens_);
+  wire::HandOver wanted = Wanted(0, 500, 1);
+  ASSERT_TRUE(giver_.memory->HandOver(wanted).ok());
+  wanted.layer_end = 1;
+  ASSERT_TRUE(giver_.memory->HandOver(wanted).ok());
+  // Both at once; the same again takes the place of the first.
+  ASSERT_TRUE(giver_.memory->HandOver(wanted).ok());
+  EXPECT_EQ(giver_.memory->Find(kSequence)->deliveries.size(), 2u);
+  wanted.layer_end = kTestLayers + 1;
+  EXPECT_FALSE(giver_.memory->HandOver(wanted).ok());
+  wanted = Wanted(9, 3, 1);
+  EXPECT_FALSE(giver_.memory->HandOver(wanted).ok());
+  wanted = Wanted(0, 500, 1, /*step=*/0);
+  EXPECT_FALSE(giver_.memory->HandOver(wanted).ok());
+}
+
+}  // namespace
+}  // namespace aster::route
