@@ -7,6 +7,7 @@ Ends with status 77 where python3-torch is not installed.
 """
 
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -23,7 +24,12 @@ except ImportError as error:
     print(f"skipped: {error}; tools/setup --train installs it")
     sys.exit(77)
 
+import chat  # noqa: E402
+import export  # noqa: E402
+import gguf  # noqa: E402
+import models  # noqa: E402
 from sparse import Sparse  # noqa: E402
+from vocab.byte_level import ByteLevel  # noqa: E402
 
 torch.set_num_threads(1)
 SHAPE = {"vocab_size": 60, "embedding": 32, "ratios": [0, 4, 128], "heads": 2, "head_dim": 32, "rope_dim": 16,
@@ -141,6 +147,34 @@ class Reference(unittest.TestCase):
 
     def test_the_shape_of_pro(self):
         self.compare(ratios=[128, 128, 4, 128, 4, 128], rscale=2.5)
+
+
+@unittest.skipUnless(os.environ.get("ASTER"), "ASTER does not name the program")
+class Export(unittest.TestCase):
+    def test_the_program_computes_the_same(self):
+        """The shape of the model that we train, with random weights and a few words."""
+        shape = models.MODELS["quasar"].shape
+        model = models.Model("test", "deepseek4", "for a test", chat.NOVA, ("byte-level", 300), "even", shape, {},
+                             "Q8_0")
+        words = ByteLevel.train(["the river the river"], 300, chat.NOVA.control, chat.NOVA.visible)
+        torch.manual_seed(6)
+        made = Sparse(len(words.tokens), **shape).eval()
+        with torch.no_grad():
+            for value in made.tensors.values():
+                value += 0.3 * torch.randn(value.shape) / value.shape[-1] ** 0.5
+        ids = torch.randint(len(words.tokens), (1, 290))
+        wanted = made.logits(ids)[0].numpy()
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "model.gguf")
+            with open(path + ".ids", "w", encoding="utf-8") as file:
+                file.write(" ".join(map(str, ids[0].tolist())))
+            for kind, limit in ((gguf.F32, 1e-3), (gguf.F16, 1e-2), (gguf.Q8_0, 0.2)):
+                export.write(model, words, made, path, kind)
+                subprocess.run([os.environ["ASTER"], "logits", path, "--ids", path + ".ids", "--out", path + ".f32"],
+                               check=True, capture_output=True, timeout=120)
+                got = np.fromfile(path + ".f32", np.float32).reshape(wanted.shape)
+                errors = np.sqrt(np.square(got - wanted).mean(1)) / wanted.std()
+                self.assertLess(np.median(errors), limit, kind)
 
 
 if __name__ == "__main__":
