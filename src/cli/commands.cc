@@ -57,6 +57,7 @@ constexpr Command kCommands[] = {
     {"cluster", "Say which machines belong together", DeclareCluster},
     {"inspect", "Say what a model file is, and whether aster can run it", DeclareInspect},
     {"synth", "Write a model with random weights, for tests and benchmarks", DeclareSynth},
+    {"plan", "Say what a model would take, by slice, before anybody has it", DeclarePlan},
     {"quantize", "Write a model with its weights in fewer bits", DeclareQuantize},
     {"template", "Show the prompt that a chat template makes of a conversation", DeclareTemplate},
     {"bench", "Measure how fast a model runs here, beside the machine's limits", DeclareBench},

@@ -20,6 +20,7 @@ Run DeclareInspect(CLI::App& app);
 Run DeclareLogits(CLI::App& app);
 Run DeclareNode(CLI::App& app);
 Run DeclarePerplexity(CLI::App& app);
+Run DeclarePlan(CLI::App& app);
 Run DeclareQuantize(CLI::App& app);
 Run DeclareRun(CLI::App& app);
 Run DeclareSynth(CLI::App& app);

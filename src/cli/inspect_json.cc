@@ -132,6 +132,11 @@ Json ShapeToJson(const model::Shape& shape) {
                        {"used", shape.experts.used},
                        {"feed_forward", shape.experts.feed_forward}};
   }
+  if (shape.is_latent()) {
+    json["streams"] = shape.streams.count;
+    json["compress_ratios"] = shape.latent.ratios;
+    json["next_layers"] = shape.next_layers;
+  }
   return json;
 }
 

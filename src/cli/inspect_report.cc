@@ -50,6 +50,13 @@ std::string ShapeLine(const model::Shape& shape) {
   } else {
     line += fmt::format(", feed-forward {}", shape.feed_forward);
   }
+  if (shape.is_latent()) {
+    const auto& ratios = shape.latent.ratios;
+    const auto compressed = shape.layer_count - std::ranges::count(ratios, 0u);
+    line += fmt::format(", {} streams, compressed rows in {} of {} layers", shape.streams.count,
+                        compressed, shape.layer_count);
+    if (shape.next_layers > 0) line += ", a block that guesses ahead";
+  }
   return line +
          fmt::format(", vocabulary {}{}", shape.vocab_size, shape.tied_head ? " (tied)" : "");
 }

@@ -54,6 +54,8 @@ void ModelOptions::DeclareMemory(CLI::App& app) {
                  "A token sees only so many positions before it, itself included")
       ->type_name("N");
   app.add_option("--kv-sinks", kv_sinks, "With --kv-window: and the first so many")->type_name("N");
+  app.add_flag("--kv-plain", kv_plain,
+               "Rows in 16 bits where the model was trained with fewer (DeepSeek V4); one machine");
   app.add_option("--kv-memory", kv_memory, "Memory for keys and values, such as 4GiB")
       ->type_name("SIZE");
 }
@@ -69,6 +71,7 @@ Result<engine::LocalModelOptions> ModelOptions::ForEngine() const {
   }
   options.memory.window = kv_window;
   options.memory.sinks = kv_sinks;
+  options.memory.plain_rows = kv_plain;
   options.memory_bytes = TRY(ParseBytes(kv_memory).In("--kv-memory"));
   return options;
 }

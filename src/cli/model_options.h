@@ -26,6 +26,7 @@ struct ModelOptions {
   std::string kv_type = "f16";
   uint32_t kv_window = 0;
   uint32_t kv_sinks = 0;
+  bool kv_plain = false;
   std::string kv_memory = "1GiB";
 
   // Everything below; or, for commands with other ideas of what a model or a thread is, in parts.

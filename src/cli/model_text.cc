@@ -4,6 +4,7 @@
 #include "cli/model_text.h"
 
 #include "base/utf8.h"
+#include "text/template/fallback.h"
 #include "text/vocab_reader.h"
 
 namespace aster::cli {
@@ -29,7 +30,9 @@ std::string SpecialTokenText(const gguf::Metadata& metadata, std::string_view ro
 
 std::string ChatTemplateSource(const gguf::Metadata& metadata) {
   const auto source = metadata.Get<std::string_view>("tokenizer.chat_template");
-  return source.ok() ? std::string(*source) : "";
+  if (source.ok()) return std::string(*source);
+  const auto architecture = metadata.Get<std::string_view>("general.architecture");
+  return architecture.ok() ? std::string(text::FallbackTemplate(*architecture)) : "";
 }
 
 }  // namespace aster::cli

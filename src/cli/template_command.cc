@@ -37,8 +37,8 @@ bool IsModelFile(const std::string& path) {
 // name others.
 Result<std::string> RenderModels(const std::string& path, const std::string& variables) {
   const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(path));
-  const auto source =
-      TRY(files.metadata().Get<std::string_view>("tokenizer.chat_template").In(path));
+  const std::string source = ChatTemplateSource(files.metadata());
+  if (source.empty()) return NotFound(fmt::format("{} carries no chat template", path));
   auto json = nlohmann::ordered_json::parse(variables, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return InvalidArgument("the variables are not a JSON object");
   for (const std::string_view name : {"bos", "eos"}) {

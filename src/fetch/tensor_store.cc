@@ -37,8 +37,9 @@ Result<std::vector<TensorPlace>> PlacesOf(const StoredModel& model, const model:
   std::vector<TensorPlace> places;
   for (const model::TensorSpec& spec : model::TensorsOf(*support.shape)) {
     if (!slice.Needs(*support.shape, spec)) continue;
-    const gguf::ModelFiles::Entry* const entry = model.layout().FindEntry(spec.name);
-    if (entry != nullptr) places.push_back(model.PlaceOf(*entry));
+    const gguf::Tensor* const tensor = model::FindTensor(model.layout(), spec);
+    if (tensor == nullptr) continue;
+    places.push_back(model.PlaceOf(*model.layout().FindEntry(tensor->name)));
   }
   return places;
 }

@@ -85,7 +85,7 @@ uint64_t SliceBytes(const gguf::ModelFiles& files, const model::Shape& shape,
   uint64_t bytes = 0;
   for (const model::TensorSpec& spec : model::TensorsOf(shape)) {
     if (!slice.Needs(shape, spec)) continue;
-    const gguf::Tensor* const tensor = files.FindTensor(spec.name);
+    const gguf::Tensor* const tensor = model::FindTensor(files, spec);
     if (tensor == nullptr) continue;
     const Result<uint64_t> size = gguf::TensorBytes(tensor->type, tensor->shape());
     if (size.ok()) bytes += *size;

@@ -28,7 +28,7 @@ std::string Seconds(double seconds) {
 // What a tensor takes, and how much of it one token reads.
 ModelLoad::Layer TensorLoad(const gguf::ModelFiles& files, const model::Shape& shape,
                             const model::TensorSpec& spec) {
-  const gguf::Tensor* const tensor = files.FindTensor(spec.name);
+  const gguf::Tensor* const tensor = model::FindTensor(files, spec);
   if (tensor == nullptr) return {};
   const uint64_t bytes = gguf::TensorBytes(tensor->type, tensor->shape()).value();
   const bool is_of_experts = spec.dims.size() == 3;
@@ -294,7 +294,7 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
   const kv::Layout layout = TRY(model::MakeMemoryLayout(shape, narrowed, Hash128{}));
   ModelLoad load;
   load.tied_head = shape.tied_head;
-  load.row_bytes = uint64_t{shape.embedding} * sizeof(float);
+  load.row_bytes = uint64_t{shape.hidden_width()} * sizeof(float);
   load.context = context;
   load.layers.resize(shape.layer_count);
   double all_flops = 0;
@@ -319,13 +319,20 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
   // A multiplication and an addition for each element of keys, and the same for values.
   const double attention = 4 * seen * shape.head_count * shape.head_dim;
   load.flops_per_layer = all_flops / shape.layer_count + attention;
-  const kv::LayerRange first_layer{0, 1};
-  for (const kv::Stream& stream : layout.streams(0)) {
-    load.kv_read_bytes += seen * static_cast<double>(stream.codec->row_bytes());
-  }
   const auto positions = static_cast<uint32_t>(
       std::min<uint64_t>(kv_positions, std::numeric_limits<uint32_t>::max() / 2));
-  load.kv_bytes_per_layer = layout.BytesFor(first_layer, positions, 0);
+  // Layers may remember differently: room for the one that takes most, time for the mean.
+  for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
+    for (const kv::Stream& stream : layout.streams(layer)) {
+      const uint64_t kept = uint64_t{stream.window} + stream.sinks;
+      const uint64_t read = stream.window > 0 ? std::min<uint64_t>(context, kept) : context;
+      load.kv_read_bytes += static_cast<double>(read / stream.stride) *
+                            static_cast<double>(stream.codec->row_bytes());
+    }
+    load.kv_bytes_per_layer =
+        std::max(load.kv_bytes_per_layer, layout.BytesFor({layer, layer + 1}, positions, 0));
+  }
+  load.kv_read_bytes /= shape.layer_count;
   return load;
 }
 

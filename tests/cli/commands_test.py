@@ -33,7 +33,7 @@ def on_terminal(*arguments):
 class Program(Case):
     def test_help_lists_every_command_and_each_explains_itself(self):
         text = aster("--help").stdout.decode()
-        for command in ("run", "inspect", "synth", "quantize", "tokenize", "template", "bench", "perplexity", "verify",
+        for command in ("run", "inspect", "synth", "plan", "quantize", "tokenize", "template", "bench", "perplexity", "verify",
                         "logits", "completion"):
             self.assertIn(command, text)
             own = aster(command, "--help").stdout.decode()
@@ -155,6 +155,25 @@ class Synth(Case):
         self.assertEqual(report["shape"]["experts"], {"count": 6, "used": 3, "feed_forward": 256})
         self.assertFalse(report["shape"]["tied_head"])
 
+    def test_a_deepseek_v4_and_what_the_real_ones_take(self):
+        path = self.folder / "flash.gguf"
+        aster("synth", path, "--arch", "deepseek4", "--type", "Q8_0")
+        report = json.loads(aster("inspect", path, "--json").stdout)
+        self.assertTrue(report["supported"], report["obstacles"])
+        self.assertEqual(report["shape"]["compress_ratios"], [0, 0, 4, 128, 4, 128])
+        aster("synth", path, "--arch", "deepseek4", "--preset", "tiny", check=INPUT)
+        plan = json.loads(aster("plan", "--memory", path, "--slices", 2, "--context", "1000,5000", "--json").stdout)
+        self.assertEqual([item["layer_end"] for item in plan["slices"]][-1], 6)
+        self.assertEqual(list(plan["slices"][0]["remembered_bytes"]), ["1000", "5000"])
+        plan = json.loads(aster("plan", "--memory", "--preset", "flash-full", "--slices", 2, "--json").stdout)
+        self.assertEqual(plan["wire_bytes_per_token"], 4 * 4 * 4096)
+        weights = [item["weight_bytes"]["IQ2_XXS+Q2_K"] for item in plan["slices"]]
+        self.assertAlmostEqual(sum(weights) / 2 ** 30, 81, delta=4)
+        self.assertLess(max(weights), 0.56 * sum(weights))
+        self.assertIn("on the wire", aster("plan", "--memory", "--preset", "pro-full").stdout.decode())
+        aster("plan", "--memory", check=INPUT)
+        aster("plan", "--memory", path, "--slices", 9, check=INPUT)
+
     def test_what_cannot_be_made_is_refused_and_leaves_nothing(self):
         path = self.folder / "never.gguf"
         aster("synth", path, "--type", "Q9_Z", check=INPUT)
@@ -167,11 +186,19 @@ class Synth(Case):
 
 
 class Verify(Case):
-    def test_every_way_gives_the_same_bits(self):
-        report = json.loads(aster("verify", self.tiny, "--tokens", 150, "--json").stdout)
+    def check(self, model):
+        report = json.loads(aster("verify", model, "--tokens", 150, "--json").stdout)
         self.assertTrue(report["equal"])
         self.assertGreater(len(report["ways"]), 10)
         self.assertEqual(len({way["hash"] for way in report["ways"]}), 1)
+
+    def test_every_way_gives_the_same_bits(self):
+        self.check(self.tiny)
+
+    def test_and_so_it_does_with_compressed_rows(self):
+        path = self.folder / "flash.gguf"
+        aster("synth", path, "--arch", "deepseek4", "--type", "Q8_0", "--layers", 4)
+        self.check(path)
 
     def test_what_cannot_be_run_is_told_apart(self):
         odd = self.folder / "odd.gguf"
