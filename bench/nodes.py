@@ -38,14 +38,30 @@ def measure(options, nodes, link):
     before = []
     if link and options.tbf:
         before, link = shaped(link)
-    command = [*before, options.aster, "bench", options.model, "--local-nodes", nodes, "--pin", "--threads", 1, "--prompt",
-               options.prompt, "--gen", options.gen, "--depth", options.depth, "--batch", options.batch, "--reps", 1,
+    command = [*before, options.aster, "bench", options.model, "--local-nodes", nodes, "--pin", "--threads", 1,
+               "--prompt", options.prompt, "--gen", options.gen, "--depth", options.depth, "--batch", options.batch,
+               "--reps", 1,
                "--json", *(("--link", link) if link else ())]
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}\n{done.stderr}")
     return {(case["kind"], case["tokens"], case["depth"], case["batch"]): case["tokens_per_s"]
             for case in json.loads(done.stdout)["results"]}
+
+
+def limit(options):
+    """How much more two programs that have nothing to do with each other write at once, a core each, than one."""
+    def writing(core):
+        command = [options.aster, "bench", options.model, "--threads", 1, "--prompt", 0, "--gen", 4 * options.gen,
+                   "--depth", 0, "--batch", 1, "--reps", 1, "--json"]
+        return subprocess.Popen(["taskset", "-c", str(core), *map(str, command)], stdout=subprocess.PIPE, text=True)
+
+    def rate(run):
+        return json.loads(run.communicate()[0])["results"][0]["tokens_per_s"]
+
+    alone = rate(writing(0))
+    together = [writing(core) for core in (0, 1)]
+    return sum(rate(run) for run in together) / alone
 
 
 def report(links, rounds):
@@ -78,6 +94,7 @@ def main():
     parser.add_argument("--depth", default="0", help="tokens that stand before")
     parser.add_argument("--batch", default="1,2", help="sequences answered at once")
     parser.add_argument("--link", action="append", default=[], help="such as 1ms,1Gbit; repeatable")
+    parser.add_argument("--limit", action="store_true", help="also what the machine's memory has for two cores at once")
     parser.add_argument("--tbf", action="store_true", help="let the kernel limit the links' rates (as root)")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
@@ -87,6 +104,9 @@ def main():
         one = measure(options, 1, "")
         rounds.append((one, {link: measure(options, options.nodes, link) for link in links}))
     report(links, rounds)
+    if options.limit:
+        print(f"Two programs at once, each with the whole model and a core of its own, write "
+              f"{statistics.median(limit(options) for _ in range(options.rounds)):.2f} times what one does.")
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ void ClusterOptions::Declare(CLI::App& app) {
          "With --cluster: a node that knows the others (those that are remembered where not "
          "given). Repeatable")
       ->needs(whole)
+      ->allow_extra_args(false)
       ->type_name("HOST:PORT");
   app.add_option("--split,--prefill", split,
                  "Layers of the nodes, such as 0:20,21:out, or desktop=0:20,laptop=21:out, where "

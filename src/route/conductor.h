@@ -153,8 +153,9 @@ class Conductor final : public engine::Answering {
     kv::TokenHistory history;
     std::map<uint32_t, uint32_t> holds;  // by stage
     uint64_t ticket = 0;
-    const kv::ParcelSink* sink = nullptr;  // where rows go
-    std::map<uint32_t, uint32_t> due;      // by first layer: up to which position
+    const kv::ParcelSink* sink = nullptr;    // where rows go
+    std::map<uint32_t, uint32_t> due;        // by first layer: up to which position
+    std::map<uint32_t, uint32_t> holds_due;  // by stage: how often it will say what it holds
     Status why;
   };
   // What a request computes in a frame.

@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "engine/scheduler.h"
+#include "kv/parcel.h"
 #include "route/cluster_for_test.h"
 
 namespace aster::route {
@@ -194,6 +195,66 @@ TEST(HandOver, AShortTurnReadsNoMoreThanItself) {
   Answer(*conductor, sequence, Asking(4, 2));
   EXPECT_LE(conductor->counters().prefill_tokens - before, 25u);
 }
+
+// What is remembered leaves one topology and is gone on from in another; and on one machine.
+class RowsThatMove : public testing::TestWithParam<std::pair<std::string, std::string>> {};
+
+TEST_P(RowsThatMove, AreGoneOnFrom) {
+  const std::vector<int32_t> tokens = model::RandomTokens(600, kVocab);
+  const auto whole = TestModel::Get().MakeWhole();
+  SystemClock clock;
+  engine::Scheduler scheduler(*whole, nullptr, clock);
+  TestCluster cluster(4);
+  TestCluster elsewhere(4);
+  const auto first = cluster.Conduct(GetParam().first);
+  const auto second = elsewhere.Conduct(GetParam().second);
+  engine::Sequence sequence = first->NewSequence();
+  sequence.SetHistory(tokens);
+  Answer(*first, sequence, Asking(30, 1));
+  const uint32_t end = sequence.computed();
+  ASSERT_EQ(end, 629u);
+
+  std::vector<uint8_t> bytes;
+  const Status exported = first->ExportRows(sequence, 0, end, [&](Bytes piece) {
+    bytes.insert(bytes.end(), piece.begin(), piece.end());
+    return Ok();
+  });
+  ASSERT_TRUE(exported.ok()) << exported.error().message();
+  EXPECT_FALSE(first->ExportRows(sequence, 0, end + 50, [](Bytes) { return Ok(); }).ok());
+
+  engine::Sequence moved = second->NewSequence();
+  moved.SetHistory(sequence.tokens());
+  engine::Sequence expected = scheduler.NewSequence();
+  expected.SetHistory(sequence.tokens());
+  // What was cut off on its way is refused, and does no harm.
+  EXPECT_FALSE(second->ImportRows(moved, Bytes(bytes).first(4000)).ok());
+  ByteReader reader(bytes);
+  while (!reader.at_end()) {
+    // One parcel after the other.
+    const Bytes rest = reader.ReadBytes(reader.left()).value();
+    ByteReader parcel(rest);
+    const kv::ParcelHeader header = kv::ReadHeader(parcel).value();
+    for (uint32_t i = 0; i < header.block_count; ++i) {
+      ASSERT_TRUE(kv::ReadBlock(parcel, header.prefix_at_end).ok());
+    }
+    const size_t size = rest.size() - parcel.left();
+    const Status imported = second->ImportRows(moved, rest.first(size));
+    ASSERT_TRUE(imported.ok()) << imported.error().message();
+    reader = ByteReader(rest.subspan(size));
+  }
+  EXPECT_EQ(moved.computed(), end);
+  moved.Append(7);
+  expected.Append(7);
+  EXPECT_EQ(Answer(*second, moved, Asking(20, 2)), Answer(scheduler, expected, Asking(20, 2)));
+  EXPECT_GE(second->counters().cached_tokens, end);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Topologies, RowsThatMove,
+    testing::Values(std::pair("0:out", "0:0,1:1,2:2,3:out"), std::pair("0:0,1:2,3:out", "0:out"),
+                    std::pair("a=0:1,b=2:out decode c", "0:1,2:out"),
+                    std::pair("0:1,2:out", "a=0:0,b=1:out decode b"),
+                    std::pair("a decode b", "b=0:2,c=3:out decode d=0:0,a=1:out")));
 
 }  // namespace
 }  // namespace aster::route

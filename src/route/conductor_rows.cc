@@ -69,6 +69,7 @@ Status Conductor::BeginMove(const engine::Sequence& sequence, const RouteMemory&
                      .ticket = 0,
                      .sink = nullptr,
                      .due = {},
+                     .holds_due = {},
                      .why = Ok()});
   route_->SendToAll(wire::Begin{.route = route_->id(),
                                 .sequence = memory.id(),
@@ -155,6 +156,7 @@ bool Conductor::TakeHoldsOfMove(const wire::NodeId& from, const wire::Holds& hol
   if (holds.stage >= route_->stages().size() || route_->stages()[holds.stage].node.id != from) {
     return true;
   }
+  if (uint32_t& due = move_->holds_due[holds.stage]; due > 0) --due;
   if (!holds.why.message().empty()) {
     move_->why = holds.why;
     return true;
@@ -175,7 +177,6 @@ Status Conductor::ImportRows(engine::Sequence& sequence, Bytes parcel) {
     return FailedPrecondition("these rows are of another text than the sequence's");
   }
   TRY(BeginMove(sequence, memory));
-  std::vector<uint32_t> takers;
   for (uint32_t stage = 0; stage < route_->stages().size(); ++stage) {
     const PlanStage& taker = route_->stages()[stage];
     const kv::LayerRange layers = {std::max(taker.slice.layer_begin, header.layers.begin),
@@ -187,14 +188,16 @@ Status Conductor::ImportRows(engine::Sequence& sequence, Bytes parcel) {
                                            .epoch = move_->epoch,
                                            .ticket = 0,
                                            .parcel = {part.begin(), part.end()}});
-    if (layers == kv::LayerRange{taker.slice.layer_begin, taker.slice.layer_end}) {
-      takers.push_back(stage);
+    // Each stage of the node that has any of these layers says what it holds then.
+    for (uint32_t other = 0; other < route_->stages().size(); ++other) {
+      const PlanStage& beside = route_->stages()[other];
+      const bool overlaps =
+          beside.slice.layer_begin < layers.end && layers.begin < beside.slice.layer_end;
+      if (beside.node.id == taker.node.id && overlaps) ++move_->holds_due[other];
     }
   }
-  // Who gets only some of its layers says so when it has all of them.
   const Status moved = MoveUntil([&] {
-    return std::ranges::all_of(
-        takers, [&](uint32_t stage) { return move_->holds.at(stage) >= header.end; });
+    return std::ranges::all_of(move_->holds_due, [](const auto& due) { return due.second == 0; });
   });
   if (!moved.ok()) {
     move_.reset();

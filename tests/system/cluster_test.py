@@ -14,8 +14,10 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from fixture import ASTER, INPUT, SYSTEM, Case  # noqa: E402
+from run_test import PROMPT as READY_FOR_MORE, Conversation  # noqa: E402
 
 DEADLINE_S = 90
+READY = b"\x1b[?2004h" + READY_FOR_MORE
 PROMPT = ("-p", "the rain in", "--raw", "--temp", 0.8, "--seed", 3, "-q")
 
 
@@ -43,9 +45,9 @@ class Machine:
         assert run.returncode == check, f"{command}: status {run.returncode}\n{out!r}\n{err.decode()}"
         return out if check == 0 else err.decode()
 
-    def start_node(self, *options):
+    def start_node(self, *options, listen="127.0.0.1:0"):
         """Ready when it says where it is."""
-        self.node = self.start("node", "--listen", "127.0.0.1:0", "--threads", 1, *options)
+        self.node = self.start("node", "--listen", listen, "--threads", 1, *options)
         words = self.node.stdout.readline().decode().split()
         if not words:
             raise AssertionError(f"{self.name}: {self.node.communicate(timeout=DEADLINE_S)[1].decode()}")
@@ -139,6 +141,59 @@ class Clusters(Case):
             lap.start_node()  # it remembers where the others are
             self.await_answer(desk, "lap")
         self.assertEqual(desk.aster("run", *options, "--cluster", "--split", "desk=0:1,lap=2:out"), alone)
+
+    def test_others_answer_than_read(self):
+        desk, lap = self.two()
+        words = self.folder / "words"
+        words.write_text("the rain in spain falls mainly in the plain " * 12)
+        options = (self.tiny, "--prompt-file", words, "--raw", "--temp", 0.8, "--seed", 3, "-q", "-n", 40)
+        alone = desk.aster("run", *options)
+        for reads, answers in (("desk=0:1,lap=2:out", "lap"), ("lap=0:1,desk=2:out", "lap"), ("lap", "desk"),
+                               ("lap", "front"), ("desk:0-1,front:2-out", "here")):
+            text = desk.aster("run", *options, "--cluster", "--prefill", reads, "--decode", answers)
+            self.assertEqual(text, alone, (reads, answers))
+        report = json.loads(desk.aster("verify", self.tiny, "--cluster", "--tokens", 150, "--json"))
+        self.assertTrue(report["equal"])
+        self.assertTrue(any("decode lap" in way["name"] for way in report["ways"]))
+
+    def test_a_conversation_outlives_its_only_node(self):
+        desk = self.machine("desk")
+        desk.aster("cluster", "init", "--name", "home", "--node", "desk")
+        desk.start_node(self.tiny)
+        options = ("-n", 12, "--temp", 0, "-q")
+        alone = Conversation(self.tiny, self.folder, *options)
+        self.addCleanup(alone.stop)
+        chat = Conversation(self.tiny, self.folder, *options, "--cluster", environment=desk.environment)
+        self.addCleanup(chat.stop)
+        for each in (alone, chat):
+            each.until(READY)
+        self.assertEqual(chat.ask("hello"), alone.ask("hello"))
+        desk.stop_node(signal.SIGKILL)
+        self.assertIn("layers 0 to", chat.ask("and then?"))
+        # Nothing is lost: once the node is back, the same question has the same answer.
+        desk.start_node(self.tiny, listen=desk.address)
+        answer = alone.ask("and then?")
+        until = time.monotonic() + DEADLINE_S
+        while (said := chat.ask("and then?")) != answer:
+            self.assertIn("error", said)
+            self.assertLess(time.monotonic(), until, said)
+            time.sleep(0.5)
+
+    def test_several_models_on_one_node(self):
+        desk, lap = self.two()
+        other = self.folder / "other.gguf"
+        desk.aster("synth", other, "--arch", "qwen3", "--layers", 3, "--type", "Q8_0", "--seed", 9)
+        lap.stop_node()
+        lap.start_node("--join", desk.address, "--model", self.tiny, "--model", other)
+        self.await_members(desk, 2)
+        runs = []
+        for model, count in ((self.tiny, 4), (other, 3)):
+            options = (model, *PROMPT, "-n", 300, "--ignore-eos")
+            split = f"lap=0:{count - 2},lap={count - 1}:out"
+            runs.append((desk.aster("run", *options), desk.start("run", *options, "--cluster", "--split", split)))
+        for alone, run in runs:
+            text, complaint = run.communicate(timeout=DEADLINE_S)
+            self.assertEqual((run.returncode, text), (0, alone), complaint.decode())
 
     def test_a_goodbye_is_known_at_once(self):
         desk, lap = self.two()
