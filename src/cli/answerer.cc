@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/node_session.h"
+#include "disk/disk_pages.h"
 #include "engine/scheduler.h"
 
 namespace aster::cli {
@@ -13,13 +14,21 @@ namespace {
 
 class LocalAnswerer final : public Answerer {
  public:
-  LocalAnswerer(std::unique_ptr<engine::LocalModel> model, const text::Tokenizer* tokenizer,
+  LocalAnswerer(std::unique_ptr<engine::LocalModel> model,
+                std::shared_ptr<disk::DiskPages> kv_cache, const text::Tokenizer* tokenizer,
                 const Clock& clock, const engine::SchedulerOptions& options)
-      : model_(std::move(model)), scheduler_(*model_, tokenizer, clock, options) {}
+      : kv_cache_(std::move(kv_cache)),
+        model_(std::move(model)),
+        scheduler_(*model_, tokenizer, clock, options) {}
 
   engine::Answering& answering() override { return scheduler_; }
+  std::string DescribeWork() const override {
+    return kv_cache_ == nullptr ? "" : DescribeKvCache(*kv_cache_);
+  }
+  disk::DiskPages* kv_cache() override { return kv_cache_.get(); }
 
  private:
+  const std::shared_ptr<disk::DiskPages> kv_cache_;  // or null
   std::unique_ptr<engine::LocalModel> model_;
   engine::Scheduler scheduler_;
 };
@@ -54,9 +63,11 @@ Result<std::unique_ptr<Answerer>> OpenAnswerer(const gguf::ModelFiles& files,
     return std::unique_ptr<Answerer>(
         std::make_unique<RouteAnswerer>(std::move(nodes), std::move(conductor)));
   }
-  auto model = TRY(LoadModel(files, *options.model, console));
+  auto kv_cache = TRY(options.model->kv_cache.Open());
+  auto model = TRY(
+      LoadModel(files, *options.model, console, {.store = kv_cache, .is_kept = options.is_kept}));
   return std::unique_ptr<Answerer>(std::make_unique<LocalAnswerer>(
-      std::move(model), tokenizer, clock,
+      std::move(model), std::move(kv_cache), tokenizer, clock,
       engine::SchedulerOptions{.batch_tokens = options.batch_tokens,
                                .max_running = options.max_running}));
 }

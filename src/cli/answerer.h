@@ -25,6 +25,7 @@ struct AnswererOptions {
   const ClusterOptions* cluster = nullptr;
   uint32_t batch_tokens = 512;  // of prompts that this process computes in a step
   uint32_t max_running = 64;
+  bool is_kept = false;  // what is remembered is to outlive the command
 };
 
 class Answerer {
@@ -32,8 +33,11 @@ class Answerer {
   virtual ~Answerer() = default;
 
   virtual engine::Answering& answering() = 0;
-  // What each node spent, in lines for people; nothing where there is one.
+  // What each node spent, and what a cache on the disk was good for, in lines for people; nothing
+  // where there is neither.
   virtual std::string DescribeWork() const { return ""; }
+  // The pages on the disk that this process reads and writes itself, or null.
+  virtual disk::DiskPages* kv_cache() { return nullptr; }
   // At the end: what the options ask to be kept of it.
   virtual Status Save() { return Ok(); }
 };

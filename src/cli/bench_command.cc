@@ -15,6 +15,7 @@
 #include "cli/model_options.h"
 #include "cli/node_session.h"
 #include "cli/progress.h"
+#include "disk/disk_pages.h"
 #include "engine/measure_answering.h"
 #include "kernels/isa_choice.h"
 #include "model/memory.h"
@@ -82,7 +83,8 @@ Result<BenchReport> MeasureModel(const Options& options, Console& console) {
   load.threads = *std::max_element(plan.threads.begin(), plan.threads.end());
   const SystemClock clock;
   const int64_t start_ns = clock.NowNs();
-  const auto model = TRY(LoadModel(files, load, console));
+  const auto kv_cache = TRY(load.kv_cache.Open());
+  const auto model = TRY(LoadModel(files, load, console, {.store = kv_cache}));
 
   BenchReport report{.model = options.model.paths.front(),
                      .model_name = NameOf(files.metadata()),
@@ -98,6 +100,7 @@ Result<BenchReport> MeasureModel(const Options& options, Console& console) {
                      .measured = {}};
   for (const gguf::File& file : files.files()) report.file_bytes += file.size_bytes();
   engine::LocalModelOptions measured = TRY(load.ForEngine());
+  measured.page_store = kv_cache;
   measured.memory_bytes = engine::MemoryFor(plan, model->layout(), model->layout().all_layers());
   report.measured = TRY(MeasureWithProgress(*model, measured, plan, console));
   report.peak_bytes = PeakMemoryBytes();
@@ -183,6 +186,7 @@ Run DeclareBench(CLI::App& app) {
   options->plan.threads = {UsableCpuCount()};
   options->model.DeclareModel(app);
   options->model.DeclareMemory(app);
+  options->model.kv_cache.Declare(app);
   options->cluster.Declare(app);
   app.remove_option(app.get_option("--kv-memory"));  // as much as the plan takes
   engine::MeasurePlan& plan = options->plan;

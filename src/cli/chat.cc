@@ -5,15 +5,10 @@
 
 #include <utility>
 
-#include "base/files.h"
-#include "cli/conversation.h"
-
 namespace aster::cli {
 namespace {
 
 using engine::Generated;
-
-constexpr size_t kMaxFileBytes = size_t{256} << 20;
 
 }  // namespace
 
@@ -162,25 +157,21 @@ void Chat::SetSystem(std::string text) {
   system_ = std::move(text);
 }
 
-Status Chat::Save(const std::string& path) const {
-  const std::string text = WriteConversation({.vocab_size = answering_.shape().vocab_size,
-                                              .system = system_,
-                                              .messages = messages_,
-                                              .marked = said_.marked,
-                                              .tokens = said_.tokens});
-  return WriteFileAtomically(path, AsBytes(text));
+Conversation Chat::conversation() const {
+  return {.vocab_size = answering_.shape().vocab_size,
+          .system = system_,
+          .messages = messages_,
+          .marked = said_.marked,
+          .tokens = said_.tokens};
 }
 
-Status Chat::Load(const std::string& path) {
-  const std::string text = TRY(ReadFile(path, kMaxFileBytes));
-  Conversation read = TRY(ReadConversation(text, answering_.shape().vocab_size).In(path));
-  system_ = std::move(read.system);
-  messages_ = std::move(read.messages);
+void Chat::Restore(Conversation conversation) {
+  system_ = std::move(conversation.system);
+  messages_ = std::move(conversation.messages);
   earlier_.clear();
-  said_ = {std::move(read.marked), std::move(read.tokens)};
+  said_ = {std::move(conversation.marked), std::move(conversation.tokens)};
   extra_seed_ = 0;
   sequence_.SetHistory(said_.tokens);
-  return Ok();
 }
 
 }  // namespace aster::cli

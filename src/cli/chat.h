@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "cli/chat_prompt.h"
+#include "cli/conversation.h"
 #include "engine/answering.h"
 #include "engine/generate.h"
 #include "engine/sequence.h"
@@ -50,12 +51,15 @@ class Chat {
   // Another system message, and nothing said yet.
   void SetSystem(std::string text);
 
-  Status Save(const std::string& path) const;
-  // Of the same vocabulary. An error leaves the conversation as it was.
-  Status Load(const std::string& path);
+  // What was said, and the tokens that it stands for; and that again, instead of what was said. The
+  // tokens must be of the same vocabulary.
+  Conversation conversation() const;
+  void Restore(Conversation conversation);
 
   const std::vector<Message>& messages() const { return messages_; }
   const engine::Sequence& sequence() const { return sequence_; }
+  // For rows to be taken from or given to; its history stays.
+  engine::Sequence& sequence() { return sequence_; }
   uint32_t context_limit() const;
   const ChatTotals& totals() const { return totals_; }
 

@@ -11,6 +11,7 @@
 #include "cli/line_editor.h"
 #include "cli/progress.h"
 #include "cli/run_report.h"
+#include "cli/session_keeper.h"
 
 namespace aster::cli {
 namespace {
@@ -21,8 +22,11 @@ constexpr std::string_view kHelp =
     "  /system [TEXT]   another system message (none without TEXT), and forget what was said\n"
     "  /undo            take back the last question and its answer\n"
     "  /regenerate      answer the last question again\n"
-    "  /save FILE       write the conversation to a file\n"
-    "  /load FILE       go on from such a file\n"
+    "  /save NAME       keep the conversation, and what is remembered of it; a NAME with a slash "
+    "is "
+    "a\n"
+    "                   file's, one that ends with .json gets the text alone\n"
+    "  /load NAME       go on from there\n"
     "  /stats           tokens, context and rates\n"
     "  /quit            leave; so does Ctrl-D\n"
     "Ctrl-C stops an answer. A line that ends with \\ goes on in the next; \"\"\" begins and ends "
@@ -37,21 +41,12 @@ std::string_view Trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
 }
 
-// What a model says must not steer the terminal.
-std::string Harmless(std::string_view text) {
-  std::string shown;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte >= ' ' && byte != 0x7f) || c == '\n' || c == '\t') shown.push_back(c);
-  }
-  return shown;
-}
-
 class Session {
  public:
   Session(Chat& chat, const Clock& clock, const ChatSessionOptions& options, Console& console)
       : chat_(chat),
         clock_(clock),
+        options_(options),
         console_(console),
         editor_(console.out_is_terminal() ? console.out() : console.err(), options.history_path) {}
 
@@ -135,13 +130,16 @@ class Session {
     }
   }
 
-  void RunFileCommand(std::string_view name, const std::string& path) {
-    if (path.empty()) {
-      console_.Complain("error", fmt::format("{} needs the name of a file", name));
-    } else if (name == "/save") {
-      Tell(chat_.Save(path), "Saved.");
+  void RunFileCommand(std::string_view name, const std::string& argument) {
+    if (argument.empty()) {
+      console_.Complain("error", fmt::format("{} needs a name, of a session or a file", name));
+      return;
+    }
+    const auto done = name == "/save" ? options_.save(argument) : options_.load(argument);
+    if (done.ok()) {
+      console_.Print("{}\n", Harmless(*done));
     } else {
-      Tell(chat_.Load(path), "Loaded.");
+      console_.Complain("error", Harmless(done.error().message()));
     }
   }
 
@@ -188,8 +186,12 @@ class Session {
 
   void PrintStats() {
     const engine::Sequence& sequence = chat_.sequence();
-    console_.Print("context   {} of {} tokens, {} of memory\n", sequence.length(),
-                   chat_.context_limit(), FormatBytes(sequence.table().HeldBytes()));
+    console_.Print("context   {} of {} tokens", sequence.length(), chat_.context_limit());
+    // Nodes know that themselves.
+    if (sequence.is_local()) {
+      console_.Print(", {} of memory", FormatBytes(sequence.table().HeldBytes()));
+    }
+    console_.Print("\n");
     console_.Print("messages  {}\n", chat_.messages().size());
     if (last_) console_.Print("last      {}\n", DescribeRates(last_->counts, last_->times));
     const ChatTotals& totals = chat_.totals();
@@ -200,6 +202,7 @@ class Session {
 
   Chat& chat_;
   const Clock& clock_;
+  const ChatSessionOptions& options_;
   Console& console_;
   LineEditor editor_;
   bool leaving_ = false;

@@ -5,6 +5,7 @@
 // they are made, Ctrl-C. Must not know options or how a model is loaded.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "base/clock.h"
@@ -14,9 +15,14 @@
 
 namespace aster::cli {
 
+// Keeps the conversation under a name, or goes on from one; what is to be said of it.
+using ChatKeeper = std::function<Result<std::string>(const std::string& name)>;
+
 struct ChatSessionOptions {
   std::string history_path;  // of what was typed; empty: not kept
   bool quiet = false;        // no rates at the end
+  ChatKeeper save;
+  ChatKeeper load;
 };
 
 // Until the person leaves. An error is the console's; those of answers are shown and gone on from.

@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 
 #include "base/log.h"
 #include "cli/console.h"
@@ -53,6 +54,7 @@ int RunChosen(const Run& run, const GlobalOptions& options) {
 
 constexpr Command kCommands[] = {
     {"run", "Let a model answer, once or in a conversation", DeclareRun},
+    {"session", "Keep conversations, and go on from them", DeclareSession},
     {"node", "Compute slices of models for other machines", DeclareNode},
     {"cluster", "Say which machines belong together", DeclareCluster},
     {"inspect", "Say what a model file is, and whether aster can run it", DeclareInspect},
@@ -96,6 +98,8 @@ ExitStatus ExitStatusOf(const Error& error) {
 }
 
 int Main(int argc, char** argv) {
+  // A file that must not grow further is like a disk that is full: an error, and not the end.
+  std::signal(SIGXFSZ, SIG_IGN);
   CLI::App app(
       "Asterism makes a few ordinary machines behave like one good machine for running large "
       "language models.",

@@ -48,6 +48,7 @@ void EvalOptions::Declare(CLI::App& app) {
       ->type_name("N");
   model.DeclareThreads(app);
   model.DeclareMemory(app);
+  model.kv_cache.Declare(app);
   cluster.Declare(app);
   sampling.Declare(app);
   CLI::Option* comparison =

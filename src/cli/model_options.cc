@@ -11,7 +11,9 @@
 #include "base/files.h"
 #include "base/units.h"
 #include "cli/builtin_models.h"
+#include "cli/model_identity.h"
 #include "cli/progress.h"
+#include "disk/disk_pages.h"
 
 namespace aster::cli {
 namespace {
@@ -77,13 +79,18 @@ Result<engine::LocalModelOptions> ModelOptions::ForEngine() const {
 }
 
 Result<std::unique_ptr<engine::LocalModel>> LoadModel(const gguf::ModelFiles& files,
-                                                      const ModelOptions& options,
-                                                      Console& console) {
+                                                      const ModelOptions& options, Console& console,
+                                                      const LoadFor& load_for) {
+  engine::LocalModelOptions engine = TRY(options.ForEngine());
+  engine.page_store = load_for.store;
+  if (engine.page_store == nullptr) engine.page_store = TRY(options.kv_cache.Open());
+  if (engine.page_store != nullptr || load_for.is_kept) {
+    engine.name = TRY(FingerprintOf(files, console));
+  }
   SystemClock clock;
   Progress progress(console, clock, "loading");
   return engine::LocalModel::Load(
-      files, TRY(options.ForEngine()),
-      [&](uint64_t done, uint64_t total) { progress.Update(done, total); });
+      files, engine, [&](uint64_t done, uint64_t total) { progress.Update(done, total); });
 }
 
 Result<std::vector<int32_t>> ReadIds(const std::string& path) {

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "cli/console.h"
+#include "cli/kv_cache.h"
 #include "engine/local_model.h"
 
 namespace CLI {
@@ -28,6 +29,7 @@ struct ModelOptions {
   uint32_t kv_sinks = 0;
   bool kv_plain = false;
   std::string kv_memory = "1GiB";
+  KvCacheOptions kv_cache;  // declared by commands that can use one
 
   // Everything below; or, for commands with other ideas of what a model or a thread is, in parts.
   void Declare(CLI::App& app);
@@ -39,9 +41,15 @@ struct ModelOptions {
   Result<engine::LocalModelOptions> ForEngine() const;
 };
 
+// With a store below its memory, or where what it remembers is to be kept, the model goes by the
+// name that it has on every machine; finding that reads its files once more.
+struct LoadFor {
+  std::shared_ptr<kv::PageStore> store = {};
+  bool is_kept = false;
+};
 Result<std::unique_ptr<engine::LocalModel>> LoadModel(const gguf::ModelFiles& files,
-                                                      const ModelOptions& options,
-                                                      Console& console);
+                                                      const ModelOptions& options, Console& console,
+                                                      const LoadFor& load_for = {});
 
 // The token ids in a file: whole numbers with white space or commas between.
 Result<std::vector<int32_t>> ReadIds(const std::string& path);

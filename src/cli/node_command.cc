@@ -20,6 +20,7 @@
 #include "cli/model_options.h"
 #include "cli/progress.h"
 #include "cluster/home.h"
+#include "disk/disk_pages.h"
 #include "gguf/fingerprint.h"
 #include "kernels/arithmetic_version.h"
 #include "net/tcp_network.h"
@@ -62,6 +63,7 @@ Result<std::unique_ptr<route::FileSliceSource>> SourceOf(const Options& options)
   route::FileSliceOptions slices;
   slices.threads = options.model.threads;
   slices.memory_bytes = TRY(MemoryOf(options));
+  slices.page_store = TRY(options.model.kv_cache.Open());
   auto source = std::make_unique<route::FileSliceSource>(slices);
   auto files = std::make_shared<gguf::ModelFiles>(TRY(gguf::ModelFiles::Open(options.model.paths)));
   ThreadPool pool(UsableCpuCount());
@@ -137,6 +139,7 @@ Result<ExitStatus> Serve(const Options& options, Console& console) {
   daemon.join = options.join;
   daemon.memory_bytes = TRY(MemoryOf(options));
   daemon.threads = options.model.threads;
+  daemon.page_store = TRY(options.model.kv_cache.Open());
   const SystemClock clock;
   std::unique_ptr<node::Daemon> running;
   {
@@ -174,6 +177,7 @@ Run DeclareNode(CLI::App& app) {
   app.add_option("--join", options->join, "Where a node of the cluster is; repeatable")
       ->type_name("HOST:PORT");
   options->model.DeclareThreads(app);
+  options->model.kv_cache.Declare(app);
   app.add_option("--memory", options->memory,
                  "For weights and what sequences remember, such as 6GiB (15/16 of the machine's "
                  "where not given)")

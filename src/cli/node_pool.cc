@@ -111,6 +111,8 @@ Result<std::unique_ptr<NodePool>> StartLocally(const ModelOptions& model,
       .count = cluster.local_nodes, .node_arguments = model.paths, .pinned = cluster.pinned};
   options.node_arguments.insert(options.node_arguments.end(),
                                 {"--threads", std::to_string(threads)});
+  const std::vector<std::string> kv_cache = model.kv_cache.Arguments();
+  options.node_arguments.insert(options.node_arguments.end(), kv_cache.begin(), kv_cache.end());
   if (!cluster.link.empty()) options.link = TRY(ParseLink(cluster.link).In("--link"));
   return std::unique_ptr<NodePool>(std::make_unique<LocalPool>(TRY(LocalNodes::Start(options))));
 }

@@ -344,6 +344,7 @@ Result<ExitStatus> CompareLogits(const Options& options, Console& console) {
 Run DeclarePerplexity(CLI::App& app) {
   auto options = std::make_shared<Options>();
   options->model.Declare(app);
+  options->model.kv_cache.Declare(app);
   options->cluster.Declare(app);
   CLI::Option* text =
       app.add_option("--file", options->text_path,

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // aster run: a model answers, once or in a conversation.
+#include "cli/run_command.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -20,6 +22,7 @@
 #include "cli/progress.h"
 #include "cli/run_options.h"
 #include "cli/run_report.h"
+#include "cli/session_keeper.h"
 
 namespace aster::cli {
 namespace {
@@ -38,7 +41,7 @@ struct Loaded {
 
 // What can be wrong with the options comes first: weights take their time.
 Result<Loaded> Load(const RunOptions& options, const gguf::ModelFiles& files, const Clock& clock,
-                    Console& console) {
+                    bool is_kept, Console& console) {
   Loaded loaded;
   const model::Shape shape = TRY(model::ReadShape(files.metadata()));
   const bool needs_text = options.ids_path.empty() || !options.stops.empty() ||
@@ -51,10 +54,13 @@ Result<Loaded> Load(const RunOptions& options, const gguf::ModelFiles& files, co
   loaded.request = TRY(options.ForEngine(vocab, shape.vocab_size));
   const int64_t start_ns = clock.NowNs();
   // Batches are small enough that whoever cancels is heard at once.
-  loaded.answerer = TRY(OpenAnswerer(
-      files, loaded.tokenizer.get(), clock,
-      {.model = &options.model, .cluster = &options.cluster, .batch_tokens = 256, .max_running = 1},
-      console));
+  loaded.answerer = TRY(OpenAnswerer(files, loaded.tokenizer.get(), clock,
+                                     {.model = &options.model,
+                                      .cluster = &options.cluster,
+                                      .batch_tokens = 256,
+                                      .max_running = 1,
+                                      .is_kept = is_kept},
+                                     console));
   loaded.load_ns = clock.NowNs() - start_ns;
   return loaded;
 }
@@ -77,61 +83,103 @@ Result<std::vector<int32_t>> TokensOf(const RunOptions& options, const Loaded& l
   return loaded.prompt->EncodeRaw(text, /*begins=*/true);
 }
 
-Result<ExitStatus> AnswerOnce(const RunOptions& options, const gguf::ModelFiles& files,
-                              Console& console) {
+// What was asked, from where it was given; of ids there is no text.
+struct Asked {
   std::string text;
-  std::vector<int32_t> tokens;
-  if (options.ids_path.empty()) {
-    text = TRY(ReadPrompt(options));
-    if (text.empty()) return InvalidArgument("the prompt is empty: give some text to go on from");
-  } else {
-    tokens = TRY(ReadIds(options.ids_path));
-  }
-  const SystemClock clock;
-  Loaded loaded = TRY(Load(options, files, clock, console));
-  if (options.ids_path.empty()) {
-    if (!options.raw && !loaded.prompt->has_template()) console.Complain("note", kNoTemplate);
-    tokens = TRY(TokensOf(options, loaded, text));
-  }
+  std::vector<int32_t> ids;
+};
 
+Result<Asked> ReadAsked(const RunOptions& options) {
+  Asked asked;
+  if (!options.ids_path.empty()) {
+    asked.ids = TRY(ReadIds(options.ids_path));
+    return asked;
+  }
+  asked.text = TRY(ReadPrompt(options));
+  if (asked.text.empty()) {
+    return InvalidArgument("the prompt is empty: give some text to go on from");
+  }
+  return asked;
+}
+
+// Computes the answer, which is told as it comes.
+Result<engine::Generated> Generate(const RunOptions& options, const Asked& asked, Loaded& loaded,
+                                   const ChatSinks& sinks) {
   engine::Answering& answering = loaded.answerer->answering();
   engine::Sequence sequence = answering.NewSequence();
-  sequence.SetHistory(tokens);
-  std::optional<Progress> progress;
-  progress.emplace(console, clock, "reading", Progress::Unit::kTokens);
-  const auto show = [&](std::string_view more) {
-    progress.reset();
-    if (options.json || more.empty()) return;
-    console.Write(more);
-    // A failure is told at the end.
-    static_cast<void>(console.Flush());
-  };
+  sequence.SetHistory(asked.ids.empty() ? TRY(TokensOf(options, loaded, asked.text)) : asked.ids);
   engine::Request request = loaded.request;
   request.sequence = &sequence;
-  request.on_prefill = [&](uint64_t done, uint64_t total) { progress->Update(done, total); };
-  request.on_token = [&](const engine::Delta& delta) { show(delta.text); };
-  request.on_finish = [&](const engine::Finish& finish) { show(finish.text); };
-  const engine::Generated answer = TRY(engine::Generate(answering, std::move(request)));
-  const Status saved = loaded.answerer->Save();  // the answer is told in any case
+  request.on_prefill = sinks.on_prefill;
+  request.on_token = [&](const engine::Delta& delta) { sinks.on_text(delta.text); };
+  request.on_finish = [&](const engine::Finish& finish) { sinks.on_text(finish.text); };
+  return engine::Generate(answering, std::move(request));
+}
+
+// The same as the next question of a conversation that was kept.
+Result<engine::Generated> GoOn(const RunOptions& options, const gguf::ModelFiles& files,
+                               const Asked& asked, Loaded& loaded, Clock& clock,
+                               const ChatSinks& sinks, Console& console) {
+  engine::Answering& answering = loaded.answerer->answering();
+  Chat chat(answering, *loaded.prompt, loaded.request, /*system=*/"");
+  SessionKeeper keeper = TRY(SessionKeeper::Make(files, options.model, answering, clock, console));
+  const std::string said = TRY(keeper.Load(options.session, chat, options.text_alone));
+  if (!options.quiet) console.Note(Harmless(said));
+  return chat.Ask(asked.text, sinks);
+}
+
+Status TellAnswer(const RunOptions& options, const Loaded& loaded, const engine::Generated& answer,
+                  Console& console) {
   if (options.json) {
     const RunReport report = {.model = options.model.paths.front(),
                               .seed = loaded.request.sampling.seed,
                               .load_ns = loaded.load_ns,
-                              .answer = &answer};
+                              .answer = &answer,
+                              .kv_cache = loaded.answerer->kv_cache()};
     console.Print("{}\n",
                   RunToJson(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
-    TRY(saved);
-    return kExitOk;
+    return Ok();
   }
   if (!answer.text.ends_with('\n')) console.Print("\n");
   TRY(console.Flush());
-  if (!options.quiet) {
-    console.Note(DescribeRates(answer.finish.counts, answer.finish.times) +
-                 fmt::format("; ended by {}; seed {}",
-                             engine::FinishReasonName(answer.finish.reason),
-                             loaded.request.sampling.seed));
-    if (const std::string work = loaded.answerer->DescribeWork(); !work.empty()) console.Note(work);
+  if (options.quiet) return Ok();
+  console.Note(DescribeRates(answer.finish.counts, answer.finish.times) +
+               fmt::format("; ended by {}; seed {}", engine::FinishReasonName(answer.finish.reason),
+                           loaded.request.sampling.seed));
+  if (const std::string work = loaded.answerer->DescribeWork(); !work.empty()) console.Note(work);
+  return Ok();
+}
+
+Result<ExitStatus> AnswerOnce(const RunOptions& options, const gguf::ModelFiles& files,
+                              Console& console) {
+  const Asked asked = TRY(ReadAsked(options));
+  SystemClock clock;
+  Loaded loaded = TRY(Load(options, files, clock, !options.session.empty(), console));
+  if (asked.ids.empty()) {
+    if (options.raw) {
+      loaded.prompt->DropTemplate();
+    } else if (!loaded.prompt->has_template()) {
+      console.Complain("note", kNoTemplate);
+    }
   }
+  std::optional<Progress> progress;
+  progress.emplace(console, clock, "reading", Progress::Unit::kTokens);
+  const ChatSinks sinks = {
+      .on_prefill = [&](uint64_t done, uint64_t total) { progress->Update(done, total); },
+      .on_text =
+          [&](std::string_view more) {
+            progress.reset();
+            if (options.json || more.empty()) return;
+            console.Write(more);
+            // A failure is told at the end.
+            static_cast<void>(console.Flush());
+          },
+      .is_cancelled = nullptr};
+  const engine::Generated answer =
+      TRY(options.session.empty() ? Generate(options, asked, loaded, sinks)
+                                  : GoOn(options, files, asked, loaded, clock, sinks, console));
+  const Status saved = loaded.answerer->Save();  // the answer is told in any case
+  TRY(TellAnswer(options, loaded, answer, console));
   TRY(saved);
   return kExitOk;
 }
@@ -146,24 +194,64 @@ std::string HistoryPath(const RunOptions& options) {
 
 Result<ExitStatus> Converse(const RunOptions& options, const gguf::ModelFiles& files,
                             Console& console) {
-  const SystemClock clock;
-  Loaded loaded = TRY(Load(options, files, clock, console));
+  SystemClock clock;
+  Loaded loaded = TRY(Load(options, files, clock, /*is_kept=*/true, console));
   ChatPrompt& prompt = *loaded.prompt;
   if (options.raw) {
     prompt.DropTemplate();
   } else if (!prompt.has_template()) {
     console.Complain("note", kNoTemplate);
   }
-  Chat chat(loaded.answerer->answering(), prompt, std::move(loaded.request), options.system);
-  TRY(RunChatSession(chat, clock, {.history_path = HistoryPath(options), .quiet = options.quiet},
+  engine::Answering& answering = loaded.answerer->answering();
+  Chat chat(answering, prompt, std::move(loaded.request), options.system);
+  // Who has no place to keep conversations can still have one.
+  auto keeper = SessionKeeper::Make(files, options.model, answering, clock, console);
+  if (!options.session.empty()) {
+    if (!keeper.ok()) return keeper.error();
+    const std::string said = TRY(keeper->Load(options.session, chat, options.text_alone));
+    console.Print("{}\n", Harmless(said));
+  }
+  const auto with_keeper = [&](auto what) -> Result<std::string> {
+    if (!keeper.ok()) return keeper.error();
+    return what(*keeper);
+  };
+  TRY(RunChatSession(chat, clock,
+                     {.history_path = HistoryPath(options),
+                      .quiet = options.quiet,
+                      .save =
+                          [&](const std::string& name) {
+                            return with_keeper(
+                                [&](SessionKeeper& kept) { return kept.Save(name, chat); });
+                          },
+                      .load =
+                          [&](const std::string& name) {
+                            return with_keeper([&](SessionKeeper& kept) {
+                              return kept.Load(name, chat, /*text_alone=*/true);
+                            });
+                          }},
                      console));
   TRY(loaded.answerer->Save());
   return kExitOk;
 }
 
-Result<ExitStatus> RunModel(const RunOptions& options, Console& console) {
+// The model that a session was held with, where that is said in a way that still names a file.
+Status TakeModelOf(RunOptions& options) {
+  SystemClock clock;
+  const disk::SessionFolder folder = TRY(UserSessions(clock));
+  // A text says nothing of its model, and what is damaged is told of later.
+  if (const auto open = folder.Open(options.session); open.ok()) {
+    options.model.paths = {open->session.model.path};
+  }
+  return Ok();
+}
+
+}  // namespace
+
+Result<ExitStatus> RunModel(RunOptions options, Console& console) {
   // A reader that has had enough ends this program without a word, as it does any other.
   std::signal(SIGPIPE, SIG_DFL);
+  if (!options.session.empty() && options.model.paths.empty()) TRY(TakeModelOf(options));
+  TRY(options.model.Find());
   const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options.model.paths));
   const bool has_prompt =
       options.prompt || !options.prompt_path.empty() || !options.ids_path.empty();
@@ -172,8 +260,6 @@ Result<ExitStatus> RunModel(const RunOptions& options, Console& console) {
     return InvalidArgument("--json needs a prompt: give -p, or one on standard input");
   return Converse(options, files, console);
 }
-
-}  // namespace
 
 Run DeclareRun(CLI::App& app) {
   auto options = std::make_shared<RunOptions>();
@@ -188,10 +274,7 @@ Run DeclareRun(CLI::App& app) {
       "  aster run m.gguf -p 'Why is the sky blue?' -n 200 --temp 0.7\n"
       "  aster run m.gguf -p 'Once upon a time' -n 64 --temp 0 --raw --json\n"
       "  aster run m.gguf --system 'Answer in French.' < question.txt");
-  return [options](Console& console) -> Result<ExitStatus> {
-    TRY(options->model.Find());
-    return RunModel(*options, console);
-  };
+  return [options](Console& console) { return RunModel(*options, console); };
 }
 
 }  // namespace aster::cli

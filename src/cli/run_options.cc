@@ -18,7 +18,18 @@ constexpr const char* kPromptGroup = "Prompt";
 }  // namespace
 
 void RunOptions::Declare(CLI::App& app) {
+  DeclareWithoutSession(app);
+  app.add_option("--session", session,
+                 "Go on from a conversation that was kept: a name (aster session list), or a file")
+      ->group(kPromptGroup)
+      ->type_name("NAME")
+      ->excludes(app.get_option("--ids"))
+      ->excludes(app.get_option("--system"));
+}
+
+void RunOptions::DeclareWithoutSession(CLI::App& app) {
   model.Declare(app);
+  model.kv_cache.Declare(app);
   cluster.Declare(app);
   const auto add = [&](const char* flag, auto& value, const char* text) {
     return app.add_option(flag, value, text)->group(kPromptGroup);
@@ -34,6 +45,9 @@ void RunOptions::Declare(CLI::App& app) {
   app.add_flag("--raw", raw, "Continue the text as it is, without the chat template")
       ->group(kPromptGroup)
       ->excludes(system_text);
+  app.add_flag("--text", text_alone,
+               "Of a session held with another model: compute its text again with this one")
+      ->group(kPromptGroup);
   app.add_option("-n,--tokens", max_tokens, "The most tokens to answer with")
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");

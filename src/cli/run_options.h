@@ -28,6 +28,8 @@ struct RunOptions {
   std::string ids_path;
   std::string system;
   bool raw = false;
+  std::string session;      // a name or a path to go on from; empty: nothing was said yet
+  bool text_alone = false;  // of the session
 
   std::optional<uint64_t> max_tokens;
   uint32_t context = 0;  // 0: what the model was trained for
@@ -40,6 +42,8 @@ struct RunOptions {
   bool no_history = false;
 
   void Declare(CLI::App& app);
+  // All but which session it is.
+  void DeclareWithoutSession(CLI::App& app);
   // The model's own tokens that end an answer included. The caller adds sequence and callbacks.
   Result<engine::Request> ForEngine(const text::Vocab* vocab, uint32_t vocab_size) const;
 };

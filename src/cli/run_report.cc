@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/units.h"
+#include "cli/kv_cache.h"
 
 namespace aster::cli {
 namespace {
@@ -71,6 +72,7 @@ ordered_json RunToJson(const RunReport& report) {
       {"prefill_tokens_per_s", Rate(Prefilled(counts), times.prefill_ns)},
       {"decode_tokens_per_s", Rate(Decoded(counts, /*answers=*/1), times.decode_ns)},
       {"first_token_s", Seconds(report.load_ns + times.waited_ns + times.prefill_ns)}};
+  if (report.kv_cache != nullptr) json["kv_cache"] = KvCacheToJson(*report.kv_cache);
   return json;
 }
 

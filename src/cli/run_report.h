@@ -10,6 +10,10 @@
 
 #include "engine/generate.h"
 
+namespace aster::disk {
+class DiskPages;
+}
+
 namespace aster::cli {
 
 struct RunReport {
@@ -17,6 +21,7 @@ struct RunReport {
   uint64_t seed = 0;
   int64_t load_ns = 0;
   const engine::Generated* answer = nullptr;
+  disk::DiskPages* kv_cache = nullptr;  // or null
 };
 
 nlohmann::ordered_json RunToJson(const RunReport& report);

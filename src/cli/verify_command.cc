@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/model_options.h"
 #include "cli/node_session.h"
+#include "cli/verify_disk.h"
 #include "cli/verify_nodes.h"
 #include "engine/measure.h"
 #include "engine/verify.h"
@@ -56,7 +57,7 @@ Result<ExitStatus> Verify(const Options& options, Console& console) {
     if (isa != kernels::Isa::kRef || options.reference) verify.isas.push_back(isa);
   }
   Hash128 first;
-  const SystemClock clock;
+  SystemClock clock;
   const auto tell = [&](const engine::VerifiedWay& way) {
     if (options.json) return;
     if (way.name == "whole") first = way.hash;
@@ -64,6 +65,8 @@ Result<ExitStatus> Verify(const Options& options, Console& console) {
                   way.hash == first ? "" : console.Styled(Style::kBad, "differs"));
   };
   auto ways = TRY(engine::Verify(files, ids, verify, clock, tell));
+  const auto on_disk = TRY(VerifyOnDisk(files, ids, verify.model, clock, tell));
+  ways.insert(ways.end(), on_disk.begin(), on_disk.end());
   if (options.cluster.wants_nodes()) {
     const auto nodes = TRY(NodeSession::Start(files, options.model, options.cluster, console));
     const auto more = TRY(VerifyOnNodes(*nodes, ids, clock, tell, console));
@@ -99,9 +102,9 @@ Run DeclareVerify(CLI::App& app) {
   app.footer(
       "Computes the logits of every position in chunks, on other threads, with other instruction "
       "sets, beside other\n"
-      "texts, after going back, handed over to another memory and in slices, and prints one hash "
-      "for each way. The exit\n"
-      "status is 1 if they are not all equal: that is a bug, please report it.");
+      "texts, after going back, handed over to another memory, in slices and from the disk, and "
+      "prints one hash for each\n"
+      "way. The exit status is 1 if they are not all equal: that is a bug, please report it.");
   return [options](Console& console) -> Result<ExitStatus> {
     TRY(options->model.Find());
     return Verify(*options, console);

@@ -21,9 +21,6 @@ constexpr int64_t kScanShare = 50;
 constexpr uint64_t kEvictionShare = 16;
 // No wait of the writing thread is longer, whatever is forgotten to wake it.
 constexpr int64_t kLongestWaitNs = kNsPerSecond;
-// What a file takes beside its rows: no header is larger, and no block's head.
-constexpr uint64_t kHeaderRoomBytes = uint64_t{8} << 10;
-
 PageFileName NameOf(const kv::PageSet& set) {
   return {.prefix_at_end = set.prefix_at_end,
           .prefix_at_begin = set.prefix_at_begin,
@@ -237,7 +234,8 @@ void DiskPages::Work() {
 void DiskPages::Write(const Waiting& waiting) {
   std::vector<std::vector<uint8_t>> rows;
   std::vector<kv::Block> blocks;
-  uint64_t bytes = kHeaderRoomBytes;
+  uint64_t bytes = kv::kHeaderStartBytes + waiting.header.description.size() +
+                   waiting.header.tokens.size() * sizeof(int32_t) + sizeof(uint64_t);
   for (const Waiting::Page& page : waiting.pages) {
     const kv::PageCodec& codec = *page.page.codec;
     const uint32_t page_rows = codec.page_rows();

@@ -3,6 +3,7 @@
 
 #include "engine/local_model.h"
 
+#include "base/check.h"
 #include "base/machine.h"
 #include "kernels/isa_choice.h"
 
@@ -47,6 +48,7 @@ Status LocalModel::Finish(const LocalModelOptions& options, const Hash128& name)
 Result<std::unique_ptr<LocalModel>> LocalModel::Load(const gguf::ModelFiles& files,
                                                      const LocalModelOptions& options,
                                                      const model::LoadProgress& progress) {
+  CHECK_NOTE(options.page_store == nullptr || options.name, "a store needs the model's name");
   auto model = TRY(Start(options));
   const model::Slice slice =
       options.slice ? *options.slice : model::Slice::Whole(TRY(model::ReadShape(files.metadata())));

@@ -124,6 +124,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     aster::kv::Run(layout, in);
     return 0;
   }
+  // In two pieces, and as a whole.
+  aster::kv::ParcelStream stream;
+  const auto ignore = [](const aster::kv::ParcelHeader&, const aster::kv::Block&) {
+    return aster::Ok();
+  };
+  const aster::Bytes bytes = aster::Bytes(data, size).subspan(1);
+  if (stream.Take(bytes.first(bytes.size() / 2), ignore).ok() &&
+      stream.Take(bytes.subspan(bytes.size() / 2), ignore).ok()) {
+    static_cast<void>(stream.Finish());
+  }
+  static_cast<void>(aster::kv::CutParcel(bytes, {0, 1}));
   aster::kv::Pool pool(40 * aster::kv::kPageAlignment);
   aster::kv::PageTable table(layout, pool, layout.all_layers());
   const aster::Status status = aster::kv::Import(table, in);

@@ -8,6 +8,7 @@
 
 #include <optional>
 
+#include "kv/parcel.h"
 #include "kv/world_for_test.h"
 
 namespace aster::kv {
@@ -21,6 +22,18 @@ std::vector<int32_t> Tokens(size_t count) {
   std::vector<int32_t> tokens(count);
   for (size_t i = 0; i < count; ++i) tokens[i] = 100 + static_cast<int32_t>(i);
   return tokens;
+}
+
+// Whether a parcel of a stream of them ends there.
+bool ParcelEndsAt(Bytes stream, size_t offset) {
+  ByteReader in(stream);
+  while (!in.at_end() && in.offset() < offset) {
+    const ParcelHeader header = ReadHeader(in).value();
+    for (uint32_t i = 0; i < header.block_count; ++i) {
+      CHECK(ReadBlock(in, header.prefix_at_end).ok());
+    }
+  }
+  return in.offset() == offset;
 }
 
 // Two nodes: one has computed, the other wants the rows.
@@ -273,6 +286,61 @@ TEST_F(Transfer, ParcelsFollowEachOther) {
   EXPECT_TRUE(reader.at_end());
   target_->TakeLengths(tokens_);
   target_->Verify();
+}
+
+TEST_F(Transfer, APartOfAParcelIsAParcel) {
+  Start(MixedLayout(), 61);
+  const std::vector<uint8_t> parcel = Parcel(0, 61);
+  for (const LayerRange layers : {LayerRange{1, 3}, LayerRange{0, 1}}) {
+    const std::vector<uint8_t> part = CutParcel(parcel, layers).value();
+    EXPECT_LT(part.size(), parcel.size());
+    ASSERT_TRUE(Take(part).ok());
+    EXPECT_EQ(target_->table().length(layers), 61u);
+  }
+  EXPECT_EQ(target_->length(), 61u);
+  EXPECT_FALSE(CutParcel(parcel, {2, 4}).ok());
+  EXPECT_FALSE(CutParcel(parcel, {1, 1}).ok());
+  EXPECT_FALSE(CutParcel(Bytes(parcel).first(parcel.size() / 2), {0, 2}).ok());
+}
+
+TEST_F(Transfer, ParcelsMayComeInPiecesOfAnySize) {
+  Start(CompressedLayout(), 77);
+  std::vector<uint8_t> stream;
+  for (uint32_t layer = 0; layer < 3; ++layer) {
+    const auto parcel = ExportBytes(source_->table(), {layer, layer + 1}, 0, 77);
+    stream.insert(stream.end(), parcel.begin(), parcel.end());
+  }
+  size_t whole_blocks = 0;
+  for (const size_t step : {stream.size(), size_t{1}, size_t{29}, size_t{4096}}) {
+    ParcelStream in;
+    size_t blocks = 0;
+    for (size_t begin = 0; begin < stream.size(); begin += step) {
+      const Bytes piece = Bytes(stream).subspan(begin, std::min(step, stream.size() - begin));
+      ASSERT_TRUE(in.Take(piece, [&](const ParcelHeader& header, const Block& block) {
+                      EXPECT_EQ(header.end, 77u);
+                      EXPECT_TRUE(header.layers.Contains({block.layer, block.layer + 1}));
+                      ++blocks;
+                      return Ok();
+                    }).ok());
+      EXPECT_EQ(in.Finish().ok(),
+                begin + step >= stream.size() || ParcelEndsAt(stream, begin + step));
+    }
+    if (whole_blocks == 0) whole_blocks = blocks;
+    EXPECT_EQ(blocks, whole_blocks);
+  }
+  EXPECT_GT(whole_blocks, 10u);
+}
+
+TEST_F(Transfer, AStreamOfParcelsThatIsDamagedIsSeenToBe) {
+  Start(PlainLayout(), 40);
+  const std::vector<uint8_t> parcel = Parcel(0, 40);
+  for (size_t at = 0; at < parcel.size(); ++at) {
+    std::vector<uint8_t> damaged = parcel;
+    damaged[at] ^= 1;
+    ParcelStream in;
+    const Status taken = in.Take(damaged, [](const ParcelHeader&, const Block&) { return Ok(); });
+    EXPECT_FALSE(taken.ok() && in.Finish().ok()) << at;
+  }
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "kv/layout.h"
+#include "kv/page_store.h"
 #include "kv/page_table.h"
 #include "kv/pool.h"
 #include "kv/transfer.h"
@@ -213,9 +214,7 @@ class Twin {
     return last_position > length - stream.window;
   }
 
- private:
-  uint32_t& Length(uint32_t layer) { return lengths_[layer - table_.layers().begin]; }
-
+  // The one possible content of the row that ends with this prefix.
   static std::vector<uint8_t> RowContent(const Hash128& prefix, uint32_t layer, uint32_t stream,
                                          size_t row_bytes) {
     std::vector<uint8_t> row(row_bytes);
@@ -226,6 +225,9 @@ class Twin {
     }
     return row;
   }
+
+ private:
+  uint32_t& Length(uint32_t layer) { return lengths_[layer - table_.layers().begin]; }
 
   void WriteRows(LayerRange layers, uint32_t begin, const std::vector<int32_t>& history) {
     Hash128 hash = table_.layout().digest();
@@ -291,8 +293,9 @@ inline Status ImportBytes(PageTable& table, Bytes bytes) {
 template <typename Choose>
 class World {
  public:
-  World(const Layout& layout, uint64_t budget_bytes, Choose& choose)
-      : layout_(layout), pool_(budget_bytes), other_pool_(budget_bytes), choose_(choose) {}
+  // Below the pool may be a store.
+  World(const Layout& layout, uint64_t budget_bytes, Choose& choose, PageStore* store = nullptr)
+      : layout_(layout), pool_(budget_bytes, store), other_pool_(budget_bytes), choose_(choose) {}
 
   void Step() {
     if (twins_.empty()) Open();

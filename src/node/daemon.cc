@@ -28,7 +28,10 @@ uint64_t MemoryForSlices(uint64_t asked_bytes) {
 }
 
 route::FileSliceOptions SliceOptions(const DaemonOptions& options) {
-  return {.threads = options.threads, .memory_bytes = options.memory_bytes, .isa = {}};
+  return {.threads = options.threads,
+          .memory_bytes = options.memory_bytes,
+          .isa = {},
+          .page_store = options.page_store};
 }
 
 Result<std::vector<std::string>> AllReachable(const std::vector<std::string>& listening,

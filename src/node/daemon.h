@@ -40,6 +40,7 @@ struct DaemonOptions {
   size_t threads = 0;
   std::string weights_folder;  // for weights of other machines; empty: the user's cache
   std::function<void(uint64_t done_bytes, uint64_t total_bytes)> on_hashing;
+  std::shared_ptr<kv::PageStore> page_store;  // below what sequences remember; or nothing
   bool measure = true;  // what the machine can do, for plans; takes a third of a second
 };
 

@@ -161,6 +161,7 @@ Result<std::unique_ptr<SliceLoading>> FileSliceSource::Start(const SliceRequest&
   options.memory = request.memory;
   options.name = request.memory_name;
   options.memory_bytes = room.kv_bytes;
+  options.page_store = options_.page_store;
   return std::make_unique<FileLoading>(std::move(files), std::move(options), room.weight_bytes);
 }
 

@@ -257,7 +257,19 @@ class Chat(Case):
             path.write_text(damage)
             self.assertIn("error", later.ask(f"/load {path}"))
         self.assertIn("messages  4", later.ask("/stats"))
-        self.assertIn("No such file", later.ask("/load nowhere"))
+        self.assertIn("no such session", later.ask("/load nowhere"))
+
+    def test_a_conversation_that_is_kept_by_name_is_not_computed_again(self):
+        chat = self.converse("-n", 5, "--temp", 0)
+        chat.ask("one " * 100)
+        self.assertRegex(chat.ask("/save here to stay"), r"Saved: \d+ tokens")
+        length = self.tokens(chat)
+        expected = chat.ask("two")
+        later = self.converse("-n", 5, "--temp", 0)
+        self.assertRegex(later.ask("/load here to stay"), r"Loaded: 1 turn, \d+ tokens, \d+ of them remembered")
+        self.assertGreaterEqual(self.tokens(later), length - 1)
+        self.assertEqual(later.ask("two"), expected)
+        self.assertRegex(later.ask("/stats"), r"last .* of them remembered")
 
     def test_another_answer_is_another_draw(self):
         chat = self.converse("-n", 30, "--temp", 1.5, "--seed", 1)

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Keeps a conversation with what is remembered of it, and goes on from there: with the same model
+// nothing is computed again, with another one of the same vocabulary the text is. Must not know how
+// answers are made or shown.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "cli/chat.h"
+#include "cli/console.h"
+#include "cli/model_options.h"
+#include "disk/session_folder.h"
+#include "engine/answering.h"
+#include "gguf/model_files.h"
+#include "kv/layout.h"
+
+namespace aster::cli {
+
+// What a session is found by: a name in the user's folder, or a path.
+Result<disk::SessionFolder> UserSessions(Clock& clock);
+
+// Belongs to the thread that computes; files, answering and clock outlive it.
+class SessionKeeper {
+ public:
+  // The answering must go by the model's fingerprint (LoadFor::is_kept).
+  static Result<SessionKeeper> Make(const gguf::ModelFiles& files, const ModelOptions& options,
+                                    engine::Answering& answering, Clock& clock, Console& console);
+
+  // Says what was kept. A path that ends with .json gets what was said alone, as text.
+  Result<std::string> Save(const std::string& name_or_path, Chat& chat);
+  // Says how much of it need not be computed again, and why not more. An error leaves the
+  // conversation as it was. With another model: an error that names both, unless the text alone is
+  // wanted.
+  Result<std::string> Load(const std::string& name_or_path, Chat& chat, bool text_alone);
+
+ private:
+  SessionKeeper(engine::Answering& answering, disk::SessionModel model, kv::Layout layout,
+                disk::SessionFolder folder, Clock& clock)
+      : answering_(answering),
+        model_(std::move(model)),
+        layout_(std::move(layout)),
+        folder_(std::move(folder)),
+        clock_(clock) {}
+
+  Result<std::string> LoadText(const std::string& path, Chat& chat);
+  Result<std::string> LoadRows(const disk::OpenSession& open, Chat& chat);
+
+  engine::Answering& answering_;
+  disk::SessionModel model_;
+  kv::Layout layout_;
+  disk::SessionFolder folder_;
+  Clock& clock_;
+};
+
+// What of a session is a conversation: turns that are whole.
+Conversation ConversationOf(const disk::Session& session);
+
+// What somebody else has written must not steer the terminal.
+std::string Harmless(std::string_view text);
+
+}  // namespace aster::cli

@@ -1,0 +1,296 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Sessions whose rows have one possible content: saved from any topology and loaded into any other,
+// sharing pages, damaged at any byte.
+#include "disk/session_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "base/random.h"
+#include "disk/page_folder.h"
+#include "kv/transfer.h"
+#include "kv/world_for_test.h"
+
+namespace aster::disk {
+namespace {
+
+using kv::LayerRange;
+using kv::Layout;
+using kv::Pool;
+using kv::Twin;
+
+constexpr uint64_t kPlenty = uint64_t{64} << 20;
+
+std::vector<int32_t> Text(size_t length, size_t branch = ~size_t{0}) {
+  std::vector<int32_t> tokens(length);
+  for (size_t i = 0; i < length; ++i) {
+    tokens[i] = static_cast<int32_t>((i * 31) % 97) + (i < branch ? 0 : 100);
+  }
+  return tokens;
+}
+
+// How rows come: layers of several machines, each in pieces of so many positions (0: one).
+struct Topology {
+  std::vector<LayerRange> ranges;
+  uint32_t step = 0;
+};
+
+class SessionFolderTest : public testing::Test {
+ protected:
+  Session SessionOf(const Layout& layout, const std::vector<int32_t>& tokens) const {
+    Session session{.model = {.name = "a model",
+                              .path = "model.gguf",
+                              .fingerprint = {.low = 7},
+                              .vocab_size = 1000,
+                              .layout = layout.digest(),
+                              .layout_description = layout.Describe(layout.all_layers())},
+                    .saved_ns = 5,
+                    .system = "be brief",
+                    .messages = {{"user", "hi"}, {"assistant", "hello\nthere"}},
+                    .marked = "<hi>",
+                    .tokens = tokens,
+                    .pages = {}};
+    return session;
+  }
+
+  // Computes the text and saves it, `end` positions with their rows.
+  Status Save(const std::string& name, const Layout& layout, const std::vector<int32_t>& tokens,
+              const Topology& topology = {}) {
+    Pool pool(kPlenty);
+    Twin twin(layout, pool, layout.all_layers());
+    CHECK(twin.Compute(layout.all_layers(), tokens));
+    const auto end = static_cast<uint32_t>(tokens.size());
+    return sessions_.Save(
+        name, SessionOf(layout, tokens), layout, [&](FunctionRef<Status(Bytes)> sink) -> Status {
+          std::vector<LayerRange> ranges = topology.ranges;
+          if (ranges.empty()) ranges = {layout.all_layers()};
+          for (const LayerRange range : ranges) {
+            const uint32_t step = topology.step == 0 ? end : topology.step;
+            for (uint32_t begin = 0; begin < end; begin += step) {
+              TRY(kv::Export(twin.table(), range, begin, std::min(end, begin + step), sink));
+            }
+          }
+          return Ok();
+        });
+  }
+
+  // What a fresh memory holds of it, with every row checked.
+  uint32_t Load(const OpenSession& open, const Layout& layout, Status& status) {
+    Pool pool(kPlenty);
+    Twin twin(layout, pool, layout.all_layers());
+    status = sessions_.LoadRows(open, layout, [&](Bytes parcel) {
+      ByteReader reader(parcel);
+      Status imported = kv::Import(twin.table(), reader);
+      twin.TakeLengths(open.session.tokens);
+      return imported;
+    });
+    twin.Verify();
+    return twin.length();
+  }
+  uint32_t LoadWhole(const std::string& name, const Layout& layout) {
+    const OpenSession open = sessions_.Open(name).value();
+    EXPECT_FALSE(open.damage);
+    Status status = Ok();
+    const uint32_t length = Load(open, layout, status);
+    EXPECT_TRUE(status.ok()) << status.error().message();
+    return length;
+  }
+
+  size_t PageFiles() const {
+    const auto files = ListPageFiles(holder_.File("sessions/pages"));
+    return files.ok() ? files->size() : 0;
+  }
+
+  const TemporaryDirectory holder_ = TemporaryDirectory::Create().value();
+  SystemClock clock_;
+  SessionFolder sessions_{holder_.File("sessions"), clock_};
+};
+
+TEST_F(SessionFolderTest, WhatWasSavedComesBackWhateverHoldsTheLayers) {
+  for (const auto make :
+       {kv::PlainLayout, kv::WindowLayout, kv::CompressedLayout, kv::MixedLayout}) {
+    const Layout layout = make();
+    const uint32_t count = layout.layer_count();
+    std::vector<Topology> topologies = {{}, {.ranges = {{0, 1}, {1, count}}}};
+    if (count == 3) topologies.push_back({.ranges = {{2, 3}, {0, 1}, {1, 2}}});
+    for (const uint32_t length : {1u, 15u, 16u, 100u, 128u, 301u}) {
+      for (const Topology& topology : topologies) {
+        for (const std::string& place : {std::string("kept"), holder_.File("alone.session")}) {
+          ASSERT_TRUE(Save(place, layout, Text(length), topology).ok());
+          const OpenSession open = sessions_.Open(place).value();
+          Session expected = SessionOf(layout, Text(length));
+          expected.pages = open.session.pages;
+          EXPECT_EQ(open.session, expected);
+          EXPECT_EQ(LoadWhole(place, layout), length);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(SessionFolderTest, RowsMayComeInPieces) {
+  const Layout layout = kv::PlainLayout();
+  for (const uint32_t step : {16u, 48u, 7u}) {
+    ASSERT_TRUE(Save("kept", layout, Text(150), {.ranges = {}, .step = step}).ok());
+    EXPECT_EQ(LoadWhole("kept", layout), 150u) << step;
+  }
+}
+
+TEST_F(SessionFolderTest, SessionsShareWhatTheyBeginWith) {
+  const Layout layout = kv::PlainLayout();
+  ASSERT_TRUE(Save("one", layout, Text(160)).ok());
+  EXPECT_EQ(PageFiles(), 10u);
+  ASSERT_TRUE(Save("two", layout, Text(160, 80)).ok());
+  EXPECT_EQ(PageFiles(), 15u);
+  ASSERT_TRUE(Save("same", layout, Text(160)).ok());
+  EXPECT_EQ(PageFiles(), 15u);
+  auto listed = sessions_.List().value();
+  ASSERT_EQ(listed.size(), 3u);
+  EXPECT_EQ(listed[2].name, "two");
+  EXPECT_GT(listed[2].shared_bytes, 0u);
+  EXPECT_EQ(listed[0].shared_bytes, 2 * listed[2].shared_bytes);
+  EXPECT_GT(listed[2].own_bytes, listed[0].own_bytes);
+
+  ASSERT_TRUE(sessions_.Remove("one").ok());
+  EXPECT_EQ(PageFiles(), 15u);
+  EXPECT_EQ(LoadWhole("same", layout), 160u);
+  ASSERT_TRUE(sessions_.Remove("same").ok());
+  EXPECT_EQ(PageFiles(), 10u);
+  EXPECT_EQ(LoadWhole("two", layout), 160u);
+  // Saved again under its name, it gives up what it had.
+  ASSERT_TRUE(Save("two", layout, Text(32)).ok());
+  EXPECT_EQ(PageFiles(), 2u);
+  EXPECT_GT(sessions_.Remove("two").value(), 0u);
+  EXPECT_EQ(PageFiles(), 0u);
+  EXPECT_EQ(sessions_.Remove("two").error().code(), Code::kNotFound);
+}
+
+// Of a window only what is in it is saved: of two lengths, each needs other streams of a page.
+TEST_F(SessionFolderTest, SessionsOfModelsWithWindowsDoNotTakePagesFromEachOther) {
+  for (const auto make : {kv::WindowLayout, kv::CompressedLayout, kv::MixedLayout}) {
+    const Layout layout = make();
+    for (const auto& [first, second] : {std::pair(300, 100), std::pair(100, 300)}) {
+      ASSERT_TRUE(Save("first", layout, Text(static_cast<size_t>(first))).ok());
+      ASSERT_TRUE(Save("second", layout, Text(static_cast<size_t>(second))).ok());
+      EXPECT_EQ(LoadWhole("first", layout), static_cast<uint32_t>(first));
+      EXPECT_EQ(LoadWhole("second", layout), static_cast<uint32_t>(second));
+    }
+  }
+}
+
+TEST_F(SessionFolderTest, AFileOnItsOwnGoesAnywhereAndBack) {
+  const Layout layout = kv::CompressedLayout();
+  ASSERT_TRUE(Save("kept", layout, Text(120)).ok());
+  const std::string path = holder_.File("carried.session");
+  ASSERT_TRUE(sessions_.Export("kept", path).ok());
+  ASSERT_TRUE(sessions_.Remove("kept").ok());
+  EXPECT_EQ(LoadWhole(path, layout), 120u);
+  ASSERT_TRUE(sessions_.Import(path, "back").ok());
+  std::filesystem::remove(path);
+  EXPECT_EQ(sessions_.Open("back").value().session.tokens, Text(120));
+  EXPECT_EQ(LoadWhole("back", layout), 120u);
+}
+
+TEST_F(SessionFolderTest, DamageAnywhereIsSeenAndWhatPrecedesItIsUsed) {
+  for (const auto make : {kv::PlainLayout, kv::MixedLayout}) {
+    const Layout layout = make();
+    const std::string path = holder_.File("alone.session");
+    ASSERT_TRUE(Save(path, layout, Text(100)).ok());
+    const std::string whole = ReadFile(path, kPlenty).value();
+    Random random(3);
+    size_t partly = 0;
+    for (int round = 0; round < 400; ++round) {
+      std::string bytes = whole;
+      const size_t at = random.NextBelow(whole.size());
+      if (round % 2 == 0) {
+        bytes.resize(at);
+      } else {
+        bytes[at] ^= static_cast<char>(1 + random.NextBelow(255));
+      }
+      ASSERT_TRUE(WriteFileAtomically(path, AsBytes(bytes)).ok());
+      const auto open = sessions_.Open(path);
+      if (!open.ok()) continue;  // not even the model is told
+      Status status = Ok();
+      const uint32_t length = Load(*open, layout, status);
+      EXPECT_TRUE(open->damage || !status.ok()) << round;
+      EXPECT_LT(length, 100u);
+      const Error& why = open->damage ? *open->damage : status.error();
+      EXPECT_THAT(why.message(), testing::HasSubstr("damaged at byte")) << round;
+      partly += length > 0;
+    }
+    EXPECT_TRUE(partly > 50 || make != kv::PlainLayout) << partly;
+  }
+}
+
+TEST_F(SessionFolderTest, APageThatIsDamagedOrGoneCostsWhatFollows) {
+  const Layout layout = kv::PlainLayout();
+  ASSERT_TRUE(Save("kept", layout, Text(100)).ok());
+  auto files = ListPageFiles(holder_.File("sessions/pages")).value();
+  std::ranges::sort(files, {}, [](const IndexedFile& file) { return file.name.begin; });
+  const std::string path = holder_.File("sessions/pages/") + files[3].name.ToText();
+  const std::string bytes = ReadFile(path, kPlenty).value();
+  for (const std::string& damaged :
+       {bytes.substr(0, bytes.size() / 2), bytes + "x", std::string(), std::string("gone")}) {
+    if (damaged == "gone") {
+      std::filesystem::remove(path);
+    } else {
+      ASSERT_TRUE(WriteFileAtomically(path, AsBytes(damaged)).ok());
+    }
+    Status status = Ok();
+    EXPECT_EQ(Load(sessions_.Open("kept").value(), layout, status), 48u);
+    EXPECT_THAT(status.error().message(), testing::HasSubstr("rows from position 48"));
+  }
+  // To save it again mends it.
+  ASSERT_TRUE(Save("kept", layout, Text(100)).ok());
+  EXPECT_EQ(LoadWhole("kept", layout), 100u);
+}
+
+TEST_F(SessionFolderTest, AFullDiskLeavesWhatWasThere) {
+  const Layout layout = kv::PlainLayout();
+  ASSERT_TRUE(Save("kept", layout, Text(40)).ok());
+  auto* const old_handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit unlimited{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &unlimited), 0);
+  rlimit limit = unlimited;
+  limit.rlim_cur = 300;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  const Status refused = Save("kept", layout, Text(100));
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
+  std::signal(SIGXFSZ, old_handler);
+  EXPECT_FALSE(refused.ok());
+  EXPECT_EQ(LoadWhole("kept", layout), 40u);
+}
+
+TEST_F(SessionFolderTest, NamesStayInTheFolder) {
+  for (const char* name : {"", ".", "..", ".hidden", "-n", "a\nb"}) {
+    EXPECT_FALSE(sessions_.PathOf(name).ok()) << name;
+  }
+  EXPECT_EQ(sessions_.PathOf("a b").value(), holder_.File("sessions/a b.session"));
+  EXPECT_EQ(sessions_.PathOf("./a").value(), "./a");
+  EXPECT_FALSE(sessions_.Remove("../kept").ok());
+  EXPECT_TRUE(sessions_.List().value().empty());
+}
+
+// Nobody knows which pages it names.
+TEST_F(SessionFolderTest, ASessionThatCannotBeReadKeepsAllPages) {
+  const Layout layout = kv::PlainLayout();
+  ASSERT_TRUE(Save("broken", layout, Text(100)).ok());
+  const std::string path = holder_.File("sessions/broken.session");
+  const std::string bytes = ReadFile(path, kPlenty).value();
+  ASSERT_TRUE(WriteFileAtomically(path, AsBytes(bytes.substr(0, bytes.size() - 100))).ok());
+  ASSERT_TRUE(Save("other", layout, Text(100, 0)).ok());
+  ASSERT_TRUE(sessions_.Remove("other").ok());
+  EXPECT_EQ(PageFiles(), 14u);
+  EXPECT_TRUE(sessions_.List().value()[0].damage);
+  ASSERT_TRUE(sessions_.Remove("broken").ok());
+  EXPECT_EQ(PageFiles(), 0u);
+}
+
+}  // namespace
+}  // namespace aster::disk

@@ -1,0 +1,275 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""aster session and --kv-cache: what was remembered comes back, whoever computed it, and gives the same bits."""
+import json
+import pathlib
+import resource
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+from fixture import ASTER, INPUT, OK, USAGE, Case, aster
+
+PAGE = 128  # positions
+TEXT = " ".join(f"line {i} of what is to be remembered" for i in range(40))
+
+
+class Home(Case):
+    """Each test with a home folder of its own."""
+
+    def setUp(self):
+        self.home_holder = tempfile.TemporaryDirectory()
+        self.home = pathlib.Path(self.home_holder.name)
+        self.prompt = self.home / "prompt.txt"
+        self.prompt.write_text(TEXT)
+
+    def tearDown(self):
+        self.home_holder.cleanup()
+
+    def run_here(self, *arguments, environment=None, **more):
+        return aster(*arguments, environment={"XDG_DATA_HOME": str(self.home / "data"), **(environment or {})}, **more)
+
+    def answer(self, *options, **more):
+        return json.loads(self.run_here("run", *options, "-n", 8, "--temp", 0, "--json", **more).stdout)
+
+    def session(self, *arguments, **more):
+        return self.run_here("session", *arguments, **more).stdout.decode()
+
+    def list_json(self):
+        return json.loads(self.session("list", "--json"))
+
+
+class Cache(Home):
+    def test_the_second_time_it_comes_from_the_disk(self):
+        cache = self.home / "cache"
+        options = (self.tiny, "--prompt-file", self.prompt, "--raw", "--kv-cache", cache)
+        plain = self.answer(*options[:-2])
+        first = self.answer(*options)
+        second = self.answer(*options)
+        self.assertEqual(plain["ids"], first["ids"])
+        self.assertEqual(first["ids"], second["ids"])
+        self.assertEqual(first["tokens"]["cached"], 0)
+        whole_pages = (first["tokens"]["prompt"] - 1) // PAGE * PAGE
+        self.assertGreater(whole_pages, PAGE)
+        self.assertEqual(second["tokens"]["cached"], whole_pages)
+        self.assertEqual(second["kv_cache"]["loaded_tokens"], whole_pages)
+        self.assertEqual(first["kv_cache"]["kept_files"], whole_pages // PAGE)
+        self.assertEqual(second["kv_cache"]["kept_files"], 0)
+        said = self.run_here("run", *options, "-n", 2, "--temp", 0).stderr.decode()
+        self.assertIn(f"{whole_pages} tokens from the disk", said)
+
+    def test_threads_and_instruction_sets_share_it(self):
+        cache = self.home / "cache"
+        options = (self.tiny, "--prompt-file", self.prompt, "--raw", "--kv-cache", cache)
+        first = self.answer(*options, "--threads", 1, environment={"ASTER_ISA": "avx2"})
+        second = self.answer(*options, "--threads", 2)
+        self.assertGreater(second["tokens"]["cached"], 0)
+        self.assertEqual(first["ids"], second["ids"])
+
+    def test_nodes_share_it_whatever_layers_they_have(self):
+        cache = self.home / "cache"
+        options = (self.tiny, "--prompt-file", self.prompt, "--raw", "--kv-cache", cache)
+        alone = self.answer(*options)
+        for nodes in (2, 1):
+            together = self.answer(*options, "--local-nodes", nodes)
+            self.assertEqual(together["ids"], alone["ids"])
+            self.assertGreater(together["tokens"]["cached"], 0)
+
+    def test_what_nodes_wrote_one_machine_finds(self):
+        cache = self.home / "cache"
+        options = (self.tiny, "--prompt-file", self.prompt, "--raw", "--kv-cache", cache)
+        together = self.answer(*options, "--local-nodes", 2)
+        alone = self.answer(*options)
+        self.assertEqual(together["ids"], alone["ids"])
+        self.assertGreater(alone["tokens"]["cached"], 0)
+
+    def test_damage_is_as_if_nothing_was_there(self):
+        cache = self.home / "cache"
+        options = (self.tiny, "--prompt-file", self.prompt, "--raw", "--kv-cache", cache)
+        first = self.answer(*options)
+        for file in cache.iterdir():
+            content = bytearray(file.read_bytes())
+            content[len(content) // 2] ^= 1
+            file.write_bytes(content)
+        second = self.answer(*options)
+        self.assertEqual(second["ids"], first["ids"])
+        self.assertEqual(second["tokens"]["cached"], 0)
+        self.assertGreater(second["kv_cache"]["damaged_files"], 0)
+        self.assertGreater(self.answer(*options)["tokens"]["cached"], 0)
+
+    def test_a_process_that_is_killed_leaves_what_is_right(self):
+        cache = self.home / "cache"
+        options = (self.tiny, "--prompt-file", self.prompt, "--raw", "--kv-cache", cache)
+        plain = self.answer(*options[:-2])
+        for wait_s in (0.02, 0.05, 0.1, 0.2):
+            process = subprocess.Popen([ASTER, "run", *map(str, options), "-n", "500"], stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.DEVNULL)
+            time.sleep(wait_s)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            report = self.answer(*options)
+            self.assertEqual(report["ids"], plain["ids"])
+            self.assertEqual(report["kv_cache"]["damaged_files"], 0)
+
+    def test_it_is_bounded(self):
+        cache = self.home / "cache"
+        for i in range(4):
+            self.prompt.write_text(f"{i} {TEXT}")
+            self.answer(self.tiny, "--prompt-file", self.prompt, "--raw", "--kv-cache", cache, "--kv-cache-size",
+                        "1MiB")
+        taken = sum(file.stat().st_size for file in cache.iterdir())
+        self.assertGreater(taken, 1 << 18)
+        self.assertLessEqual(taken, 1 << 20)
+
+    def test_a_disk_that_is_full_costs_nothing_but_the_cache(self):
+        cache = self.home / "cache"
+        options = (self.tiny, "--prompt-file", self.prompt, "--raw", "--kv-cache", cache)
+        plain = self.answer(*options[:-2])
+        limit = 20_000  # bytes of a file
+        run = subprocess.run([ASTER, "run", *map(str, options), "-n", "8", "--temp", "0", "--json"],
+                             capture_output=True, timeout=120, stdin=subprocess.DEVNULL,
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+        self.assertEqual(run.returncode, OK, run.stderr)
+        report = json.loads(run.stdout)
+        self.assertEqual(report["ids"], plain["ids"])
+        self.assertGreater(report["kv_cache"]["failed_files"], 0)
+        self.assertEqual(list(cache.iterdir()), [])
+
+    def test_a_folder_that_cannot_be_is_an_error_at_once(self):
+        run = self.run_here("run", self.tiny, "-p", "a", "--kv-cache", self.prompt / "below", check=None)
+        self.assertNotEqual(run.returncode, OK)
+        self.assertIn(b"--kv-cache", run.stderr)
+        self.run_here("run", self.tiny, "-p", "a", "--kv-cache-size", "1GiB", check=USAGE)
+        self.run_here("run", self.tiny, "-p", "a", "--kv-cache", self.home / "c", "--kv-cache-size", "much",
+                      check=INPUT)
+
+
+class Sessions(Home):
+    def save(self, name="kept", *options):
+        return self.session("save", name, self.tiny, "--prompt-file", self.prompt, *options)
+
+    def test_a_text_is_computed_once(self):
+        self.save("kept", "--raw")
+        expected = self.answer(self.tiny, "-p", TEXT + " and then", "--raw")
+        report = self.answer(self.tiny, "--session", "kept", "--raw", "-p", " and then")
+        self.assertEqual(report["ids"], expected["ids"])
+        self.assertEqual(report["tokens"]["prompt"], expected["tokens"]["prompt"])
+        listed = self.list_json()[0]
+        self.assertEqual(report["tokens"]["cached"], listed["tokens"])
+        self.assertEqual(listed["remembered_tokens"], listed["tokens"])
+
+    def test_a_system_message_is_computed_once(self):
+        self.save()
+        expected = self.answer(self.tiny, "--system", TEXT, "-p", "what now")
+        report = self.answer("--session", "kept", "-p", "what now")  # with its own model
+        self.assertEqual(report["ids"], expected["ids"])
+        self.assertGreater(report["tokens"]["cached"], 200)
+        again = json.loads(self.run_here("session", "load", "kept", "-p", "what now", "-n", 8, "--temp", 0,
+                                         "--json").stdout)
+        self.assertEqual(again["ids"], expected["ids"])
+
+    def test_other_threads_instruction_sets_and_nodes_go_on_alike(self):
+        self.run_here("session", "save", "kept", self.tiny, "--prompt-file", self.prompt, "--raw", "--threads", 1,
+                      environment={"ASTER_ISA": "avx2"})
+        ids = self.answer(self.tiny, "-p", TEXT + " and then", "--raw")["ids"]
+        for options in ((), ("--threads", 2)):
+            report = self.answer("--session", "kept", "--raw", "-p", " and then", *options)
+            self.assertEqual(report["ids"], ids)
+            self.assertGreater(report["tokens"]["cached"], 200)
+        self.assertEqual(self.answer("--session", "kept", "--raw", "-p", " and then", "--local-nodes", 2)["ids"], ids)
+
+    def test_two_share_pages_and_rm_frees_only_its_own(self):
+        self.save("one", "--raw")
+        self.prompt.write_text(TEXT + " more")
+        self.save("two", "--raw")
+        one, two = self.list_json()
+        self.assertGreater(one["shared_bytes"], one["own_bytes"])
+        self.assertEqual(one["shared_bytes"], two["shared_bytes"])
+        self.assertIn("freed", self.session("rm", "one"))
+        left = self.list_json()
+        self.assertEqual([listed["name"] for listed in left], ["two"])
+        self.assertEqual(left[0]["shared_bytes"], 0)
+        self.assertGreater(self.answer("--session", "two", "--raw", "-p", " x")["tokens"]["cached"], 200)
+        self.session("rm", "two")
+        self.assertEqual(list((self.home / "data/asterism/sessions/pages").iterdir()), [])
+        self.session("rm", "two", check=INPUT)
+
+    def test_list_and_show(self):
+        self.assertIn("no sessions", self.session("list"))
+        self.save()
+        self.assertRegex(self.session("list"), r"kept .*ago")
+        shown = self.session("show", "kept")
+        self.assertIn("remembered by", shown)
+        self.assertEqual(json.loads(self.session("show", "kept", "--json"))["system"], TEXT)
+        self.session("show", "nobody", check=INPUT)
+
+    def test_a_file_goes_elsewhere(self):
+        self.save("kept", "--raw")
+        carried = self.home / "carried.session"
+        self.session("export", "kept", carried)
+        alone = self.home / "alone.session"
+        self.save(alone, "--raw")
+        self.assertEqual(alone.stat().st_size, carried.stat().st_size)
+        self.session("rm", "kept")
+        for name in (carried, alone):
+            self.assertGreater(self.answer("--session", name, "--raw", "-p", " x")["tokens"]["cached"], 200)
+        self.session("import", carried, "back")
+        self.assertGreater(self.answer("--session", "back", "--raw", "-p", " x")["tokens"]["cached"], 200)
+
+    def test_damage_is_told_with_its_place_and_what_precedes_it_is_used(self):
+        alone = self.home / "alone.session"
+        self.save(alone, "--raw")
+        expected = self.answer("--session", alone, "--raw", "-p", " x")
+        whole = alone.read_bytes()
+        alone.write_bytes(whole[:len(whole) * 3 // 4])
+        run = self.run_here("run", "--session", alone, "--raw", "-p", " x", "-n", 8, "--temp", 0, "--json")
+        self.assertIn(b"damaged at byte", run.stderr)
+        report = json.loads(run.stdout)
+        self.assertEqual(report["ids"], expected["ids"])
+        self.assertGreater(report["tokens"]["cached"], 64)
+        self.assertLess(report["tokens"]["cached"], expected["tokens"]["cached"])
+        shown = self.run_here("session", "show", alone, check=INPUT)
+        self.assertIn(b"damaged at byte", shown.stderr)
+        for damaged in (b"", b"nonsense", whole[:30]):
+            alone.write_bytes(damaged)
+            self.run_here("run", "--session", alone, self.tiny, "-p", " x", check=INPUT)
+
+    def test_another_model_is_refused_by_name_and_can_have_the_text(self):
+        other = self.folder / "other.gguf"
+        if not other.exists():
+            aster("synth", other, "--type", "Q8_0", "--seed", 7)
+        self.save("kept", "--raw")
+        refused = self.run_here("run", other, "--session", "kept", "-p", " x", check=INPUT).stderr.decode()
+        self.assertRegex(refused, r"held with .*\([0-9a-f]{8}\), and this is .*\([0-9a-f]{8}\)")
+        taken = self.answer(other, "--session", "kept", "--text", "--raw", "-p", " x")
+        self.assertEqual(taken["ids"], self.answer(other, "-p", TEXT + " x", "--raw")["ids"])
+        self.assertEqual(taken["tokens"]["cached"], 0)
+
+    def test_other_rows_of_the_same_model_are_computed_again(self):
+        self.save("kept", "--raw")
+        run = self.run_here("run", "--session", "kept", "--kv-type", "q8", "--raw", "-p", " x", "-n", 8, "--temp", 0,
+                            "--json")
+        self.assertIn(b"computed again", run.stderr)
+        self.assertEqual(json.loads(run.stdout)["ids"],
+                         self.answer(self.tiny, "-p", TEXT + " x", "--raw", "--kv-type", "q8")["ids"])
+
+    def test_wrong_usage(self):
+        self.session("save", "kept", self.tiny, check=USAGE)
+        self.session("save", ".hidden", self.tiny, "--prompt-file", self.prompt, check=INPUT)
+        self.session(check=USAGE)
+        self.run_here("run", self.tiny, "--session", "nobody", "-p", "x", check=INPUT)
+
+    def test_copies_are_sessions_too(self):
+        self.save("kept", "--raw")
+        folder = self.home / "data/asterism/sessions"
+        shutil.copy(folder / "kept.session", folder / "copy.session")
+        self.session("rm", "kept")
+        self.assertGreater(self.answer("--session", "copy", "--raw", "-p", " x")["tokens"]["cached"], 200)
+
+
+if __name__ == "__main__":
+    unittest.main()
