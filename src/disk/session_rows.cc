@@ -116,12 +116,14 @@ class PageChain {
   }
 
  private:
-  // From the beginning, each where the one before ends, and all of the history.
+  // From the beginning, each where the one before ends, and all of the history. Between them may be
+  // what has slid out of every window.
   size_t CountChained(std::span<const SessionPage> pages) const {
+    const bool has_gaps = !pages.empty() && HasWindows(pages.front().name.layers);
     uint32_t end = 0;
     for (size_t i = 0; i < pages.size(); ++i) {
       const PageFileName& name = pages[i].name;
-      if (name.begin != end || name.end > history_.length() ||
+      if ((has_gaps ? name.begin < end : name.begin != end) || name.end > history_.length() ||
           history_.HashAt(name.begin) != name.prefix_at_begin ||
           history_.HashAt(name.end) != name.prefix_at_end) {
         return i;
@@ -145,14 +147,22 @@ class PageChain {
     for (const SessionPage& page : pages) {
       const std::string where = fmt::format("rows from position {}", page.name.begin);
       PageFile file = TRY(open_(page).In(where));
-      Status taken = take_(TRY(file.ReadAll().In(where)));
-      if (taken.ok()) continue;
-      // The file knows at which byte it is damaged, if that is why.
-      TRY(file.Read([](uint32_t, uint32_t) { return true; }, [](const kv::Block&) { return Ok(); })
+      // Neither shorter nor longer than it says.
+      TRY(file.Read([](uint32_t, uint32_t) { return false; }, [](const kv::Block&) { return Ok(); })
               .In(where));
-      return std::move(taken).In(where);
+      Status taken = take_(TRY(file.ReadAll().In(where)));
+      if (!taken.ok()) return Explain(std::move(taken), page);
     }
     return Ok();
+  }
+
+  // Which byte of the file it is, if that is damaged.
+  Status Explain(Status failed, const SessionPage& page) const {
+    const std::string where = fmt::format("rows from position {}", page.name.begin);
+    PageFile file = TRY(open_(page).In(where));
+    TRY(file.Read([](uint32_t, uint32_t) { return true; }, [](const kv::Block&) { return Ok(); })
+            .In(where));
+    return std::move(failed).In(where);
   }
 
   // One parcel of everything that a computation at the end reads.
@@ -163,6 +173,9 @@ class PageChain {
       Status read = ReadNeeded(pages, read_count);
       if (read.ok()) {
         Status taken = TakeNeeded(pages.front().name.layers, pages.back().name.end);
+        for (size_t i = 0; i < pages.size() && !taken.ok(); ++i) {
+          TRY(Explain(Ok(), pages[i]));
+        }
         return damage.ok() ? taken : damage;
       }
       // What precedes the damage may be enough for a shorter history.
