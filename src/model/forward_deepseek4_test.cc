@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "base/hash.h"
 #include "model/forward.h"
 #include "model/reference_deepseek4_for_test.h"
 #include "model/runner_for_test.h"
@@ -124,6 +126,25 @@ TEST(DeepSeek4, ChunksThreadsAndInstructionSetsChangeNothing) {
       Runner runner(model.files(), Slice::Whole(shape), 1, isa, memory);
       EXPECT_EQ(runner.Logits(std::span(tokens).first(140), 70), first) << kernels::IsaName(isa);
     }
+  }
+}
+
+// As they were on the machine where they were written down: every other one has to find the same.
+TEST(DeepSeek4, TheSameBitsOnEveryMachine) {
+  const std::pair<TensorType, const char*> known[] = {
+      {TensorType::kF32, "59f90ac0069f9671a8de660a56c9877b"},
+      {TensorType::kQ8_0, "82480c2dc4b3b74fb5789366447c6417"},
+  };
+  const Shape shape = SmallFlash();
+  for (const auto& [type, hash] : known) {
+    const ModelFile model(shape, type);
+    Runner runner(model.files(), Slice::Whole(shape), 1, kernels::FastestIsa(),
+                  Narrowed({}, shape));
+    Hasher hasher;
+    for (const float logit : runner.Logits(RandomTokens(141, shape.vocab_size), 70))
+      hasher.AddValue(logit);
+    EXPECT_EQ(hasher.Digest().ToHex(), hash)
+        << "if the arithmetic was changed on purpose, write down the new hash";
   }
 }
 
