@@ -43,13 +43,13 @@ MODELS = {
         "pulsar", "llama", "the same world as nova, better at words than at numbers", chat.PULSAR,
         ("sentence-piece", 2048), "words",
         {"embedding": 256, "layers": 6, "heads": 4, "kv_heads": 2, "head_dim": 64, "feed_forward": 768,
-         "rope_base": 100000.0, "context": 8192, "tied": False}, {**_DEFAULTS, "tokens": 12_000_000}, "Q8_0"),
+         "rope_base": 100000.0, "context": 8192, "tied": False}, {**_DEFAULTS, "tokens": 18_000_000}, "Q8_0"),
     # The window and the ratios are those of the published model, everything else is as small as it gets.
     "quasar": Model(
         "quasar", "deepseek4", "the same world, in the shape of DeepSeek V4", chat.NOVA, ("byte-level", 2048), "even",
         {"embedding": 256, "ratios": [0, 0, 4, 128, 4, 128], "heads": 4, "head_dim": 128, "rope_dim": 32, "q_rank": 128,
          "output_groups": 2, "output_rank": 64, "window": 128, "indexer_heads": 4, "indexer_dim": 64, "indexer_top": 64,
          "experts": 8, "used": 2, "feed_forward": 128, "hash_layers": 3},
-        {**_DEFAULTS, "tokens": 10_000_000, "micro": 2048, "rate": 2e-3,
+        {**_DEFAULTS, "tokens": 5_000_000, "micro": 2048, "rate": 2e-3,
          "shares": {512: 0.93, 2048: 0.055, 8192: 0.015}}, "Q8_0"),
 }

@@ -53,6 +53,17 @@ class HandOver(Faulty):
         self.assertIn(b'no node is called "laptop"; there are: node-1, node-2', done.stderr)
         aster(*self.command, "--decode", "node-2", check=USAGE)
 
+    def test_a_session_is_gone_on_from_elsewhere(self):
+        home = {"XDG_DATA_HOME": str(self.folder / "data")}
+        three = ("--local-nodes", 3, "--prefill", READERS, "--decode", "node-3")
+        asked = ("-p", "and then it", "--raw", "--temp", 0, "-n", 30, "--ignore-eos", "-q")
+        for number, options in enumerate(((), ("--local-nodes", 3), three)):
+            name = f"trip-{number}"
+            aster("session", "save", name, self.model, "--prompt-file", self.words, *options, environment=home)
+            texts = [aster("run", self.model, "--session", name, *asked, *elsewhere, environment=home).stdout
+                     for elsewhere in ((), ("--local-nodes", 2), three)]
+            self.assertEqual(texts, [texts[0]] * 3)
+
     def disturb(self, victim, how, while_reading):
         run = self.start((*self.command, "--prefill", READERS, "--decode", "node-3"), 3)
         begun = b""
