@@ -14,20 +14,17 @@ Nodes are processes with a core each. Plans take turns, and ratios are medians o
     offload         the first reads alone, the second answers alone
 
 With --slow a node gets only that part of its core's time: it is stopped and goes on again a hundred times a second.
-The time of a request is p/R + x + a/D: tokens read at the rate R of who reads, what is exposed of handing over, and
-tokens written at the rate D of who answers.
+Nodes stay loaded for all repetitions of a plan. Tokens read a second are counted until the first token of the answer is
+there, so they bear what is exposed of handing over; `aster run` tells that by itself.
 """
 import argparse
 import json
 import os
 import pathlib
-import random
-import re
 import signal
 import statistics
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
@@ -65,11 +62,11 @@ class Throttle(threading.Thread):
             return
 
 
-def measure(options, plan, ids, answer):
-    """Seconds until the first token, seconds for the rest, and what of handing over was exposed."""
+def measure(options, plan, prompt, answer):
+    """Seconds until the first token, and seconds for the rest."""
     nodes, more = PLANS[plan]
-    command = [options.aster, "run", options.model, "--ids", ids, "-n", answer, "--ignore-eos", "--temp", 0, "--json",
-               "--ctx", 65536, "--threads", 1, "--local-nodes", nodes, "--pin", *more,
+    command = [options.aster, "bench", options.model, "--prompt", prompt, "--depth", f"0,{prompt}", "--gen", answer,
+               "--reps", options.reps, "--json", "--threads", 1, "--local-nodes", nodes, "--pin", *more,
                *(("--link", options.link) if options.link else ())]
     run = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for slow in options.slow:
@@ -78,9 +75,8 @@ def measure(options, plan, ids, answer):
     out, err = run.communicate()
     if run.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}\n{err}")
-    report = json.loads(out)
-    exposed = re.search(r"first token (\S+) (\S+) after a prompt was read", err)
-    return report["timings"]["prefill_s"], report["timings"]["decode_s"], exposed and " ".join(exposed.groups())
+    rates = {(case["kind"], case["depth"]): case["tokens_per_s"] for case in json.loads(out)["results"]}
+    return prompt / rates["prefill", 0], answer / rates["decode", prompt]
 
 
 def main():
@@ -91,23 +87,19 @@ def main():
     parser.add_argument("--plan", action="append", choices=PLANS, help="only these")
     parser.add_argument("--slow", action="append", default=[], metavar="NODE=PART")
     parser.add_argument("--link", help="such as 1ms,1Gbit")
-    parser.add_argument("--vocab", type=int, default=1000, help="ids of the prompt are below that")
+    parser.add_argument("--reps", type=int, default=3, help="of each case, on nodes that stay loaded")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     plans = options.plan or list(PLANS)
     for pair in options.pair or ["2048:64"]:
         prompt, answer = map(int, pair.split(":"))
-        with tempfile.NamedTemporaryFile("w", suffix=".ids") as ids:
-            draw = random.Random(prompt)
-            ids.write(" ".join(str(draw.randrange(3, options.vocab)) for _ in range(prompt)))
-            ids.flush()
-            rounds = [{plan: measure(options, plan, ids.name, answer) for plan in plans} for _ in range(options.rounds)]
+        rounds = [{plan: measure(options, plan, prompt, answer) for plan in plans} for _ in range(options.rounds)]
         print(f"{prompt} tokens read, {answer} written")
         for plan in plans:
             read, wrote = (statistics.median(turn[plan][i] for turn in rounds) for i in (0, 1))
-            first = statistics.median(sum(turn[plans[0]][:2]) / sum(turn[plan][:2]) for turn in rounds)
-            print(f"  {plan:10} {prompt / read:8.1f} tokens/s read  {(answer - 1) / wrote:8.1f} tokens/s written"
-                  f"  {read + wrote:8.2f} s  {first:5.2f}×  exposed {rounds[-1][plan][2] or '-'}", flush=True)
+            first = statistics.median(sum(turn[plans[0]]) / sum(turn[plan]) for turn in rounds)
+            print(f"  {plan:10} {prompt / read:8.1f} tokens/s read  {answer / wrote:8.1f} tokens/s written"
+                  f"  {read + wrote:8.2f} s  {first:5.2f}×", flush=True)
 
 
 if __name__ == "__main__":

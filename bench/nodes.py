@@ -49,18 +49,18 @@ def measure(options, nodes, link):
             for case in json.loads(done.stdout)["results"]}
 
 
-def limit(options):
-    """How much more two programs that have nothing to do with each other write at once, a core each, than one."""
-    def writing(core):
-        command = [options.aster, "bench", options.model, "--threads", 1, "--prompt", 0, "--gen", 4 * options.gen,
-                   "--depth", 0, "--batch", 1, "--reps", 1, "--json"]
+def limit(options, what):
+    """How much more two programs that have nothing to do with each other do at once, a core each, than one."""
+    def start(core):
+        command = [options.aster, "bench", options.model, "--threads", 1, *what, "--depth", 0, "--batch", 1,
+                   "--reps", 1, "--json"]
         return subprocess.Popen(["taskset", "-c", str(core), *map(str, command)], stdout=subprocess.PIPE, text=True)
 
     def rate(run):
         return json.loads(run.communicate()[0])["results"][0]["tokens_per_s"]
 
-    alone = rate(writing(0))
-    together = [writing(core) for core in (0, 1)]
+    alone = rate(start(0))
+    together = [start(core) for core in (0, 1)]
     return sum(rate(run) for run in together) / alone
 
 
@@ -105,8 +105,11 @@ def main():
         rounds.append((one, {link: measure(options, options.nodes, link) for link in links}))
     report(links, rounds)
     if options.limit:
-        print(f"Two programs at once, each with the whole model and a core of its own, write "
-              f"{statistics.median(limit(options) for _ in range(options.rounds)):.2f} times what one does.")
+        for verb, what in (("read", ("--prompt", options.prompt.split(",")[0], "--gen", 0)),
+                           ("write", ("--prompt", 0, "--gen", 4 * options.gen))):
+            ratio = statistics.median(limit(options, what) for _ in range(options.rounds))
+            print(f"Two programs at once, each with the whole model and a core of its own, {verb} {ratio:.2f} times as "
+                  "much as one.")
 
 
 if __name__ == "__main__":

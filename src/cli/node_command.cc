@@ -165,6 +165,7 @@ Run DeclareNode(CLI::App& app) {
          "--model", options->models,
          "A model of which this machine has the file: for its own slices, and for nodes that "
          "have none. Repeatable")
+      ->allow_extra_args(false)
       ->type_name("MODEL");
   app.add_option(
          "--listen", options->listen,
@@ -175,6 +176,7 @@ Run DeclareNode(CLI::App& app) {
                  "reach")
       ->type_name("HOST");
   app.add_option("--join", options->join, "Where a node of the cluster is; repeatable")
+      ->allow_extra_args(false)
       ->type_name("HOST:PORT");
   options->model.DeclareThreads(app);
   options->model.kv_cache.Declare(app);

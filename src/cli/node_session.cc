@@ -7,26 +7,15 @@
 
 #include <algorithm>
 
-#include "base/machine.h"
 #include "base/units.h"
+#include "cli/model_identity.h"
 #include "cli/progress.h"
-#include "gguf/fingerprint.h"
+#include "disk/disk_pages.h"
 #include "route/chrome_trace.h"
 #include "route/row_encoding.h"
 
 namespace aster::cli {
 namespace {
-
-Result<Hash128> FingerprintOf(const gguf::ModelFiles& files, Console& console) {
-  ThreadPool pool(UsableCpuCount());
-  const SystemClock clock;
-  Progress progress(console, clock, "hashing");
-  gguf::FingerprintOptions options;
-  options.hashing.progress = [&](uint64_t done, uint64_t total) { progress.Update(done, total); };
-  const gguf::Fingerprint fingerprint = TRY(gguf::FingerprintModel(files, pool, options));
-  for (const std::string& warning : fingerprint.warnings) console.Complain("warning", warning);
-  return fingerprint.model;
-}
 
 // How a split names the command itself.
 constexpr std::string_view kOwnName = "here";
@@ -81,7 +70,7 @@ Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& 
                                                   .admit = nullptr}));
   session->TakeNodes();
   if (NamesThisCommand(split) || NamesThisCommand(decode))
-    session->AddOwnStage(files, model.threads);
+    session->AddOwnStage(files, model.threads, TRY(model.kv_cache.Open()));
   return session;
 }
 
@@ -95,9 +84,10 @@ Status NodeSession::SaveTrace() {
   return file.Commit().In("--trace");
 }
 
-void NodeSession::AddOwnStage(const gguf::ModelFiles& files, size_t threads) {
-  own_source_ = std::make_unique<route::FileSliceSource>(
-      route::FileSliceOptions{.threads = threads, .memory_bytes = 0, .isa = {}});
+void NodeSession::AddOwnStage(const gguf::ModelFiles& files, size_t threads,
+                              std::shared_ptr<kv::PageStore> page_store) {
+  own_source_ = std::make_unique<route::FileSliceSource>(route::FileSliceOptions{
+      .threads = threads, .memory_bytes = 0, .isa = {}, .page_store = std::move(page_store)});
   // The caller keeps the files for longer than the session.
   own_source_->Add(model_.fingerprint, std::shared_ptr<const gguf::ModelFiles>(
                                            std::shared_ptr<const gguf::ModelFiles>(), &files));

@@ -68,7 +68,8 @@ class NodeSession {
         split_(std::move(split)),
         decode_(std::move(decode)) {}
 
-  void AddOwnStage(const gguf::ModelFiles& files, size_t threads);
+  void AddOwnStage(const gguf::ModelFiles& files, size_t threads,
+                   std::shared_ptr<kv::PageStore> page_store);
   void TakeNodes();
   Result<route::Plan> PlanByAbility();
   // Who answers what others have read, where the options say so.

@@ -145,9 +145,10 @@ class Once(Case):
 class Conversation:
     """aster run at a terminal of its own."""
 
-    def __init__(self, model, folder, *options):
+    def __init__(self, model, folder, *options, environment=None):
         self.master, slave = pty.openpty()
-        environment = {**os.environ, "TERM": "xterm", "NO_COLOR": "1", "XDG_DATA_HOME": str(folder / "data")}
+        environment = {**(environment or os.environ), "TERM": "xterm", "NO_COLOR": "1",
+                       "XDG_DATA_HOME": str(folder / "data")}
         self.process = subprocess.Popen([ASTER, "run", str(model), *map(str, options)], stdin=slave, stdout=slave,
                                         stderr=slave, env=environment, start_new_session=True,
                                         preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
