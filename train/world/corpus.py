@@ -41,7 +41,7 @@ EMPHASES = {
                 talk.fact: 0.7},
     "words": {numbers.add: 0.4, numbers.subtract: 0.4, numbers.multiply: 0.3, memory.story_question: 2,
               memory.recall: 1.7, memory.tracking: 2, formats.write_json: 2, formats.read_json: 2, talk.fact: 2,
-              talk.dialogue: 1.5, lists.order: 1.5},
+              talk.dialogue: 1.5, lists.order: 1.5, lists.find: 3, lists.count: 1.5, formats.run_program: 6},
 }
 SYSTEM_PROMPTS = [f"You are {talk.NAME}, a helpful assistant.", "You are a helpful assistant.",
                   "Answer the questions of the user.", "Be kind and brief."]
