@@ -71,8 +71,23 @@ Result<Message> DecodeBody(FrameType type, uint16_t version, Bytes body) {
       return DecodeAs<Took>(body, version);
     case FrameType::kHalt:
       return DecodeAs<Halt>(body, version);
+    case FrameType::kSeek:
+      return DecodeAs<Seek>(body, version);
+    case FrameType::kFound:
+      return DecodeAs<Found>(body, version);
+    case FrameType::kGive:
+      return DecodeAs<Give>(body, version);
   }
   return Unimplemented(fmt::format("a frame of type {}", static_cast<int>(type)));
+}
+
+// Whether it says anything that protocol 4 brought.
+bool NeedsSeek(const Message& message) {
+  if (const auto* open = std::get_if<OpenRoute>(&message)) {
+    return open->kv_encoding != RowEncoding::kF32;
+  }
+  if (const auto* rows = std::get_if<Rows>(&message)) return rows->encoding != RowEncoding::kF32;
+  return TypeOf(message) >= FrameType::kSeek;
 }
 
 // Whether it says anything that protocol 3 brought.
@@ -100,7 +115,7 @@ FrameType TypeOf(const Message& message) {
       FrameType::kPong,  FrameType::kOpenRoute, FrameType::kRouteState, FrameType::kCloseRoute,
       FrameType::kBegin, FrameType::kHolds,     FrameType::kEnd,        FrameType::kWork,
       FrameType::kDone,  FrameType::kHandOver,  FrameType::kRows,       FrameType::kTook,
-      FrameType::kHalt};
+      FrameType::kHalt,  FrameType::kSeek,      FrameType::kFound,      FrameType::kGive};
   static_assert(std::size(kTypes) == std::variant_size_v<Message>);
   return kTypes[message.index()];
 }
@@ -141,6 +156,12 @@ std::string_view NameOf(FrameType type) {
       return "Took";
     case FrameType::kHalt:
       return "Halt";
+    case FrameType::kSeek:
+      return "Seek";
+    case FrameType::kFound:
+      return "Found";
+    case FrameType::kGive:
+      return "Give";
   }
   return "unknown";
 }
@@ -148,6 +169,7 @@ std::string_view NameOf(FrameType type) {
 uint16_t VersionOf(const Message& message) {
   const auto* hello = std::get_if<Hello>(&message);
   if (hello != nullptr && !hello->instance.empty()) return kInstanceProtocol;
+  if (NeedsSeek(message)) return kSeekProtocol;
   return NeedsHandOver(message) ? kHandOverProtocol : kOldestProtocol;
 }
 

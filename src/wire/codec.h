@@ -24,6 +24,7 @@ constexpr size_t kMaxInstanceBytes = 64;
 // As many as are encoded (the best come first), and not one more is decoded.
 constexpr size_t kMaxAddresses = 16;
 constexpr size_t kMaxStages = 4096;
+constexpr size_t kMaxHeldRanges = 4096;
 
 // The oldest protocol that can say all of this message.
 uint16_t VersionOf(const Message& message);

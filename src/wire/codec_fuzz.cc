@@ -18,7 +18,7 @@ constexpr FrameType kTypes[] = {
     FrameType::kPong,  FrameType::kOpenRoute, FrameType::kRouteState, FrameType::kCloseRoute,
     FrameType::kBegin, FrameType::kHolds,     FrameType::kEnd,        FrameType::kWork,
     FrameType::kDone,  FrameType::kHandOver,  FrameType::kRows,       FrameType::kTook,
-    FrameType::kHalt};
+    FrameType::kHalt,  FrameType::kSeek,      FrameType::kFound,      FrameType::kGive};
 
 void Run(FrameType type, uint16_t version, Bytes body) {
   const FrameHeader header = MakeHeader(type, version, body, {}, false);

@@ -190,11 +190,20 @@ TEST(Codec, EveryFrameBearsTheOldestVersionThatCanSayIt) {
   Random random(6);
   for (size_t kind = 0; kind < kKinds; ++kind) {
     const Frame frame = Encode(SampleMessage(kind, random, 3, 1));
-    const uint16_t oldest = kind < MessageKinds(1) ? 1 : kHandOverProtocol;
+    const uint16_t oldest = kind < MessageKinds(1)   ? 1
+                            : kind < MessageKinds(3) ? kHandOverProtocol
+                                                     : kSeekProtocol;
     EXPECT_EQ(ParseHeader(HeadOf(frame), {})->version, oldest) << NameOf(frame.type);
   }
   for (const Message& message : LaterMessages()) {
     EXPECT_EQ(ParseHeader(HeadOf(Encode(Message(message))), {})->version, kHandOverProtocol);
+  }
+  OpenRoute open;
+  open.kv_encoding = RowEncoding::kQ8;
+  Rows rows;
+  rows.encoding = RowEncoding::kQ8;
+  for (const Message& message : {Message(open), Message(rows)}) {
+    EXPECT_EQ(ParseHeader(HeadOf(Encode(Message(message))), {})->version, kSeekProtocol);
   }
   Hello hello;
   hello.instance.assign(16, 5);

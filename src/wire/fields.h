@@ -234,7 +234,8 @@ void Fields(C& c, Answer& m) {
 constexpr size_t kLeastAnswerBytes = 8 + 8 + 4 + 4 + 4 + 4 + (1 + 2) + 1;
 
 // Those that are sent as they stand in memory.
-static_assert(sizeof(TokenBias) == 8 && sizeof(LogitOf) == 8 && sizeof(Hop) == 24);
+static_assert(sizeof(TokenBias) == 8 && sizeof(LogitOf) == 8 && sizeof(Hop) == 24 &&
+              sizeof(HeldRows) == 12);
 
 // --- The messages.
 
@@ -286,6 +287,7 @@ void Fields(C& c, OpenRoute& m) {
   c.Value(m.kv_sinks);
   c.Value(m.kv_bytes);
   if (c.version() >= kHandOverProtocol) c.Value(m.decode_stages);
+  if (c.version() >= kSeekProtocol) c.Choice(m.kv_encoding, RowEncoding::kQ8);
 }
 
 template <typename C>
@@ -371,6 +373,7 @@ void Fields(C& c, Rows& m) {
   c.Value(m.sequence);
   c.Value(m.epoch);
   c.Value(m.ticket);
+  if (c.version() >= kSeekProtocol) c.Choice(m.encoding, RowEncoding::kQ8);
 }
 
 template <typename C>
@@ -389,6 +392,33 @@ void Fields(C& c, Halt& m) {
   c.Value(m.route);
   c.Value(m.sequence);
   c.Value(m.attempt);
+}
+
+template <typename C>
+void Fields(C& c, Seek& m) {
+  c.Value(m.query);
+  Fields(c, m.digest);
+  c.Value(m.layer_count);
+  c.Array(m.tokens);
+}
+
+template <typename C>
+void Fields(C& c, Found& m) {
+  c.Value(m.query);
+  c.Array(m.held, kMaxHeldRanges);
+}
+
+template <typename C>
+void Fields(C& c, Give& m) {
+  c.Value(m.query);
+  c.Value(m.route);
+  c.Value(m.sequence);
+  c.Value(m.epoch);
+  c.Value(m.layer_begin);
+  c.Value(m.layer_end);
+  c.Value(m.begin);
+  c.Value(m.end);
+  Fields(c, m.to);
 }
 
 }  // namespace aster::wire

@@ -19,7 +19,9 @@ constexpr size_t kFieldBytes = 24;
 constexpr uint8_t kHasPayloadChecksum = 1;
 
 bool IsKnown(uint8_t type, uint16_t version) {
-  const FrameType last = version < kHandOverProtocol ? FrameType::kDone : FrameType::kHalt;
+  const FrameType last = version < kHandOverProtocol ? FrameType::kDone
+                         : version < kSeekProtocol   ? FrameType::kHalt
+                                                     : FrameType::kGive;
   return (type >= static_cast<uint8_t>(FrameType::kHello) &&
           type <= static_cast<uint8_t>(FrameType::kPong)) ||
          (type >= static_cast<uint8_t>(FrameType::kOpenRoute) &&

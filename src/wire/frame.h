@@ -19,11 +19,13 @@ namespace aster::wire {
 // version of its own format, the oldest that can say it (VersionOf in codec.h), so that nodes whose
 // versions overlap understand each other from the first frame on.
 constexpr uint16_t kOldestProtocol = 1;
-constexpr uint16_t kNewestProtocol = 3;
+constexpr uint16_t kNewestProtocol = 4;
 // Hello may name an instance.
 constexpr uint16_t kInstanceProtocol = 2;
 // What sequences remember travels, and stages go on by themselves.
 constexpr uint16_t kHandOverProtocol = 3;
+// Nodes tell each other what they remember, beside all routes.
+constexpr uint16_t kSeekProtocol = 4;
 
 constexpr uint32_t kFrameMagic = 0x46545341;  // "ASTF"
 constexpr size_t kHeaderBytes = 40;
@@ -50,6 +52,9 @@ enum class FrameType : uint8_t {
   kRows = 25,
   kTook = 26,
   kHalt = 27,
+  kSeek = 28,
+  kFound = 29,
+  kGive = 30,
 };
 
 // Whether frames of this type take credit; those about the connection itself do not.

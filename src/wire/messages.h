@@ -95,6 +95,8 @@ struct OpenRoute {
   // Since protocol 3: so many of the last stages hold all layers once more, and answer what the
   // stages before them have read. 0: the same stages do both.
   uint32_t decode_stages = 0;
+  // Since protocol 4: how what sequences remember travels between its stages. Likewise.
+  RowEncoding kv_encoding = RowEncoding::kF32;
 };
 
 // What a stage has to say about a route: again and again while it loads, then ready or refused.
@@ -254,6 +256,8 @@ struct Rows {
   uint64_t epoch = 0;
   uint64_t ticket = 0;
   Payload parcel;  // kv/transfer.h
+  // Since protocol 4: not kF32: the parcel was made smaller (route/parcel_encoding.h).
+  RowEncoding encoding = RowEncoding::kF32;
 };
 
 // Back to whoever sent them: more may come.
@@ -275,7 +279,45 @@ struct Halt {
   uint64_t attempt = 0;
 };
 
-using Message = std::variant<Hello, Goodbye, Credit, Ping, Pong, OpenRoute, RouteState, CloseRoute,
-                             Begin, Holds, End, Work, Done, HandOver, Rows, Took, Halt>;
+// --- What nodes remember, whatever their routes are. Since protocol 4.
+
+// To any node: what is there of this text? Answered with Found. Without tokens: nobody asks for
+// more of it.
+struct Seek {
+  uint64_t query = 0;  // of whoever asks
+  Hash128 digest;      // of the layout: names the model, too
+  uint32_t layer_count = 0;
+  std::vector<int32_t> tokens;
+};
+
+// Rows of the first `length` positions in some layers.
+struct HeldRows {
+  uint32_t layer_begin = 0;
+  uint32_t layer_end = 0;
+  uint32_t length = 0;
+};
+
+// Once more, with less, when something is wanted that is not there any more.
+struct Found {
+  uint64_t query = 0;
+  std::vector<HeldRows> held;
+};
+
+// From whoever asked, for a sequence of a route of its own: these rows are wanted there, as Rows.
+struct Give {
+  uint64_t query = 0;
+  RouteId route = 0;
+  SequenceId sequence = 0;
+  uint64_t epoch = 0;
+  uint32_t layer_begin = 0;
+  uint32_t layer_end = 0;
+  uint32_t begin = 0;
+  uint32_t end = 0;
+  StageAddress to;
+};
+
+using Message =
+    std::variant<Hello, Goodbye, Credit, Ping, Pong, OpenRoute, RouteState, CloseRoute, Begin,
+                 Holds, End, Work, Done, HandOver, Rows, Took, Halt, Seek, Found, Give>;
 
 }  // namespace aster::wire

@@ -31,20 +31,19 @@ auto Parts(M& m) {
     auto& [a] = m;
     return std::tie(a);
   } else if constexpr (std::is_same_v<T, Hash128> || std::is_same_v<T, TokenBias> ||
-                       std::is_same_v<T, LogitOf> || std::is_same_v<T, End>) {
+                       std::is_same_v<T, LogitOf> || std::is_same_v<T, End> ||
+                       std::is_same_v<T, Found>) {
     auto& [a, b] = m;
     return std::tie(a, b);
-  } else if constexpr (std::is_same_v<T, Hop> || std::is_same_v<T, Halt>) {
+  } else if constexpr (std::is_same_v<T, Hop> || std::is_same_v<T, Halt> ||
+                       std::is_same_v<T, HeldRows>) {
     auto& [a, b, c] = m;
     return std::tie(a, b, c);
-  } else if constexpr (std::is_same_v<T, Done>) {
+  } else if constexpr (std::is_same_v<T, Done> || std::is_same_v<T, Seek>) {
     auto& [a, b, c, d] = m;
     return std::tie(a, b, c, d);
-  } else if constexpr (std::is_same_v<T, Rows>) {
-    auto& [a, b, c, d, e] = m;
-    return std::tie(a, b, c, d, e);
   } else if constexpr (std::is_same_v<T, RouteState> || std::is_same_v<T, Begin> ||
-                       std::is_same_v<T, Work>) {
+                       std::is_same_v<T, Work> || std::is_same_v<T, Rows>) {
     auto& [a, b, c, d, e, f] = m;
     return std::tie(a, b, c, d, e, f);
   } else if constexpr (std::is_same_v<T, StageAddress> || std::is_same_v<T, Took>) {
@@ -54,15 +53,15 @@ auto Parts(M& m) {
                        std::is_same_v<T, Holds>) {
     auto& [a, b, c, d, e, f, g, h] = m;
     return std::tie(a, b, c, d, e, f, g, h);
-  } else if constexpr (std::is_same_v<T, Hello>) {
+  } else if constexpr (std::is_same_v<T, Hello> || std::is_same_v<T, Give>) {
     auto& [a, b, c, d, e, f, g, h, i] = m;
     return std::tie(a, b, c, d, e, f, g, h, i);
   } else if constexpr (std::is_same_v<T, HandOver>) {
     auto& [a, b, c, d, e, f, g, h, i, j] = m;
     return std::tie(a, b, c, d, e, f, g, h, i, j);
   } else if constexpr (std::is_same_v<T, OpenRoute>) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l] = m;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l);
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, o] = m;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, o);
   } else {
     static_assert(std::is_same_v<T, Sampling>);
     auto& [a, b, c, d, e, f, g, h, i, j, k, l, o] = m;
@@ -104,11 +103,12 @@ template <typename T>
 constexpr size_t PartsSince(uint16_t version) {
   constexpr size_t kAll = std::tuple_size_v<decltype(Parts(std::declval<T&>()))>;
   if (version < kInstanceProtocol && std::is_same_v<T, Hello>) return kAll - 1;
+  if (version >= kSeekProtocol) return kAll;
+  if (std::is_same_v<T, OpenRoute>) return version < kHandOverProtocol ? kAll - 2 : kAll - 1;
+  if (std::is_same_v<T, Rows>) return kAll - 1;
   if (version >= kHandOverProtocol) return kAll;
   if (std::is_same_v<T, Begin> || std::is_same_v<T, Holds>) return kAll - 2;
-  if (std::is_same_v<T, OpenRoute> || std::is_same_v<T, Work> || std::is_same_v<T, WorkSegment>) {
-    return kAll - 1;
-  }
+  if (std::is_same_v<T, Work> || std::is_same_v<T, WorkSegment>) return kAll - 1;
   return kAll;
 }
 
@@ -147,7 +147,7 @@ void Fill(Random& random, uint64_t most, uint16_t version, T& value) {
 // Kinds of messages, in the variant's order.
 inline size_t MessageKinds(uint16_t version) {
   constexpr size_t kAll = std::variant_size_v<Message>;
-  return version < kHandOverProtocol ? kAll - 4 : kAll;
+  return version < kHandOverProtocol ? kAll - 7 : version < kSeekProtocol ? kAll - 3 : kAll;
 }
 
 // The message of the given index into the variant, as a version of the protocol can say it.
