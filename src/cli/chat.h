@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "cli/chat_prompt.h"
+#include "chat/prompt.h"
 #include "cli/conversation.h"
 #include "engine/answering.h"
 #include "engine/generate.h"

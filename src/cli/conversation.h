@@ -11,9 +11,12 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/chat_prompt.h"
+#include "chat/prompt.h"
 
 namespace aster::cli {
+
+using chat::ChatPrompt;
+using chat::Message;
 
 struct Conversation {
   uint32_t vocab_size = 0;  // of the model that it was held with

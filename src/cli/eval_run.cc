@@ -13,8 +13,8 @@
 
 #include "base/machine.h"
 #include "base/utf8.h"
+#include "chat/prompt.h"
 #include "cli/answerer.h"
-#include "cli/chat_prompt.h"
 #include "cli/interrupt.h"
 #include "cli/model_text.h"
 #include "cli/progress.h"
@@ -143,7 +143,7 @@ class Evaluator {
 
   // Makes a prompt of each question that is still to be asked.
   Status Prepare(const gguf::ModelFiles& files) {
-    const ChatPrompt chat = TRY(ChatPrompt::Make(files.metadata(), *tokenizer_));
+    const chat::ChatPrompt chat = TRY(chat::ChatPrompt::Make(files.metadata(), *tokenizer_));
     if (!chat.has_template()) {
       return FailedPrecondition(
           "this model carries no chat template, so nobody can tell how it is asked");

@@ -20,11 +20,4 @@ namespace aster::cli {
 Result<std::unique_ptr<text::Tokenizer>> LoadTokenizer(const gguf::ModelFiles& files,
                                                        std::string_view path, Console& console);
 
-// The text of a token that the metadata names by id, such as "bos"; nothing where it does not.
-std::string SpecialTokenText(const gguf::Metadata& metadata, std::string_view role);
-
-// The source of the chat template, the architecture's own where the file has none; nothing where
-// there is none either.
-std::string ChatTemplateSource(const gguf::Metadata& metadata);
-
 }  // namespace aster::cli

@@ -9,10 +9,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "chat/prompt.h"
 #include "cli/builtin_models.h"
 #include "cli/commands.h"
 #include "cli/console.h"
-#include "cli/model_text.h"
 #include "gguf/model_files.h"
 #include "text/template/template.h"
 
@@ -37,14 +37,14 @@ bool IsModelFile(const std::string& path) {
 // name others.
 Result<std::string> RenderModels(const std::string& path, const std::string& variables) {
   const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(path));
-  const std::string source = ChatTemplateSource(files.metadata());
+  const std::string source = chat::ChatTemplateSource(files.metadata());
   if (source.empty()) return NotFound(fmt::format("{} carries no chat template", path));
   auto json = nlohmann::ordered_json::parse(variables, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return InvalidArgument("the variables are not a JSON object");
   for (const std::string_view name : {"bos", "eos"}) {
     const std::string key = fmt::format("{}_token", name);
     if (!json.contains(key)) {
-      json[key] = SpecialTokenText(files.metadata(), name);
+      json[key] = chat::SpecialTokenText(files.metadata(), name);
     }
   }
   const auto parsed = TRY(text::ChatTemplate::Parse(source).In(path));

@@ -1,15 +1,18 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "cli/chat_prompt.h"
+#include "chat/prompt.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/utf8.h"
-#include "cli/model_text.h"
+#include "chat/history.h"
+#include "text/template/fallback.h"
 
-namespace aster::cli {
+namespace aster::chat {
 namespace {
 
 // Plane 15 is for private use: character kFirstMark + i stands for control token i. (Who writes
@@ -45,14 +48,33 @@ void Append(std::vector<int32_t>& ids, const std::vector<int32_t>& more) {
 
 }  // namespace
 
+std::string SpecialTokenText(const gguf::Metadata& metadata, std::string_view role) {
+  const auto id = metadata.Get<uint64_t>(fmt::format("tokenizer.ggml.{}_token_id", role));
+  const auto tokens = metadata.Get<gguf::Array>("tokenizer.ggml.tokens");
+  if (!id.ok() || !tokens.ok() || *id >= tokens->size()) return "";
+  const auto strings = tokens->Strings();
+  if (!strings.ok()) return "";
+  auto token = strings->begin();
+  for (uint64_t i = 0; i < *id; ++i) ++token;
+  return std::string(*token);
+}
+
+std::string ChatTemplateSource(const gguf::Metadata& metadata) {
+  const auto source = metadata.Get<std::string_view>("tokenizer.chat_template");
+  if (source.ok()) return std::string(*source);
+  const auto architecture = metadata.Get<std::string_view>("general.architecture");
+  return architecture.ok() ? std::string(text::FallbackTemplate(*architecture)) : "";
+}
+
 Result<ChatPrompt> ChatPrompt::Make(const gguf::Metadata& metadata,
                                     const text::Tokenizer& tokenizer) {
   ChatPrompt prompt(tokenizer);
   prompt.bos_text_ = SpecialTokenText(metadata, "bos");
   prompt.eos_text_ = SpecialTokenText(metadata, "eos");
-  const std::string source = ChatTemplateSource(metadata);
-  if (!source.empty()) {
-    prompt.template_ = TRY(text::ChatTemplate::Parse(source).In("the model's chat template"));
+  prompt.source_ = ChatTemplateSource(metadata);
+  if (!prompt.source_.empty()) {
+    prompt.template_ =
+        TRY(text::ChatTemplate::Parse(prompt.source_).In("the model's chat template"));
   }
   const text::Vocab& vocab = tokenizer.vocab();
   for (int32_t id = 0; id < vocab.size(); ++id) {
@@ -100,13 +122,35 @@ nlohmann::ordered_json ChatPrompt::MarkedJson(const nlohmann::ordered_json& json
   return marked;
 }
 
+nlohmann::ordered_json ChatPrompt::CommonVariables() const {
+  return {{"bos_token", bos_text_}, {"eos_token", eos_text_}};
+}
+
+Dialect ChatPrompt::FindDialect() const {
+  return template_ ? chat::FindDialect(source_, *template_, CommonVariables()) : Dialect();
+}
+
 Result<std::string> ChatPrompt::Render(const nlohmann::ordered_json& messages,
                                        const nlohmann::ordered_json& tools) const {
-  nlohmann::ordered_json variables = {{"messages", MarkedJson(messages)},
-                                      {"add_generation_prompt", true},
-                                      {"bos_token", bos_text_},
-                                      {"eos_token", eos_text_}};
+  return Render(messages, tools, nlohmann::ordered_json::object());
+}
+
+Result<std::string> ChatPrompt::Render(const nlohmann::ordered_json& messages,
+                                       const nlohmann::ordered_json& tools,
+                                       const nlohmann::ordered_json& extra) const {
+  nlohmann::ordered_json variables = CommonVariables();
+  variables.update(extra);
+  ArgumentTexts texts(messages);
+  variables["messages"] = MarkedJson(texts.messages());
+  variables["add_generation_prompt"] = true;
   if (!tools.is_null()) variables["tools"] = MarkedJson(tools);
+  if (!texts.empty()) {
+    auto prompt = template_->Render(variables);
+    if (prompt.ok() && texts.AllStandIn(*prompt)) {
+      return texts.PutBack(*prompt, [&](std::string_view text) { return Marked(text); });
+    }
+    variables["messages"] = MarkedJson(TRY(WithArgumentObjects(messages)));
+  }
   return template_->Render(variables).In("the model's chat template");
 }
 
@@ -156,4 +200,4 @@ Result<std::vector<int32_t>> ChatPrompt::EncodeRaw(std::string_view text, bool b
   return tokenizer_->Encode(text, {.add_special = begins, .parse_special = true});
 }
 
-}  // namespace aster::cli
+}  // namespace aster::chat

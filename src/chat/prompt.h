@@ -14,17 +14,25 @@
 #include <vector>
 
 #include "base/result.h"
+#include "chat/dialect.h"
 #include "gguf/metadata.h"
 #include "text/template/template.h"
 #include "text/tokenizer.h"
 
-namespace aster::cli {
+namespace aster::chat {
 
 struct Message {
   std::string role;  // "system", "user", "assistant"
   std::string content;
   bool operator==(const Message&) const = default;
 };
+
+// The text of a token that the metadata names by id, such as "bos"; nothing where it does not.
+std::string SpecialTokenText(const gguf::Metadata& metadata, std::string_view role);
+
+// The source of the chat template, the architecture's own where the file has none; nothing where
+// there is none either.
+std::string ChatTemplateSource(const gguf::Metadata& metadata);
 
 // The tokenizer outlives it.
 class ChatPrompt {
@@ -36,6 +44,8 @@ class ChatPrompt {
   // Texts are to be continued as they are.
   void DropTemplate() { template_.reset(); }
   const text::Tokenizer& tokenizer() const { return *tokenizer_; }
+  // Renders a few conversations to see how the model writes calls and thoughts.
+  Dialect FindDialect() const;
 
   // The prompt up to where the model answers, marked: control tokens in what the messages say have
   // a private character in their place.
@@ -43,6 +53,12 @@ class ChatPrompt {
   // The same of messages and tools as chat templates take them; without tools where they are null.
   Result<std::string> Render(const nlohmann::ordered_json& messages,
                              const nlohmann::ordered_json& tools) const;
+  // And with more that the template may name; `extra` is an object. Arguments of calls may be
+  // texts: they stand in the prompt byte for byte, where the template does not have to look into
+  // them.
+  Result<std::string> Render(const nlohmann::ordered_json& messages,
+                             const nlohmann::ordered_json& tools,
+                             const nlohmann::ordered_json& extra) const;
   // What a message says, marked in the same way: so it stands in the prompt, unless the template
   // changes it.
   std::string Marked(std::string_view content) const;
@@ -58,14 +74,16 @@ class ChatPrompt {
  private:
   explicit ChatPrompt(const text::Tokenizer& tokenizer) : tokenizer_(&tokenizer) {}
 
+  nlohmann::ordered_json CommonVariables() const;
   nlohmann::ordered_json MarkedJson(const nlohmann::ordered_json& json) const;
   Result<std::vector<int32_t>> EncodePieces(std::string_view marked) const;
 
   const text::Tokenizer* tokenizer_;
+  std::string source_;  // of the template
   std::optional<text::ChatTemplate> template_;
   std::string bos_text_;
   std::string eos_text_;
   std::vector<std::string> control_texts_;  // the longest first
 };
 
-}  // namespace aster::cli
+}  // namespace aster::chat

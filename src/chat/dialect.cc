@@ -1,0 +1,197 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "chat/dialect.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+namespace aster::chat {
+namespace {
+
+using nlohmann::ordered_json;
+
+// Words that no template writes by itself.
+constexpr std::string_view kContent = "zqcontent";
+constexpr std::string_view kThought = "zqthought";
+constexpr std::string_view kName = "zqname";
+constexpr std::string_view kArguments = "zqarguments";
+
+bool Has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+// More telling marks first: several families share <tool_call>.
+Family FamilyOf(std::string_view source) {
+  constexpr std::pair<std::string_view, Family> kMarks[] = {
+      {"｜DSML｜", Family::kDsml},
+      {"<｜tool▁calls▁begin｜>", Family::kDeepSeek},
+      {"<|tool_calls_section_begin|>", Family::kKimi},
+      {"[TOOL_CALLS]", Family::kMistral},
+      {"<arg_key>", Family::kGlm},
+      {"<function=", Family::kQwenXml},
+      {"<tool_call>", Family::kHermes},
+      {"<|python_tag|>", Family::kLlama},
+      {"Environment: ipython", Family::kLlama},
+  };
+  for (const auto& [mark, family] : kMarks) {
+    if (Has(source, mark)) return family;
+  }
+  return Family::kPlain;
+}
+
+ordered_json Tools() {
+  const ordered_json parameters = {{"type", "object"},
+                                   {"properties", {{"a", {{"type", "string"}}}}}};
+  return ordered_json::array(
+      {{{"type", "function"},
+        {"function", {{"name", kName}, {"description", "none"}, {"parameters", parameters}}}}});
+}
+
+ordered_json Message(std::string_view role, std::string_view content) {
+  return {{"role", role}, {"content", content}};
+}
+
+ordered_json MessageWithCall(const ordered_json& arguments) {
+  ordered_json message = Message("assistant", kContent);
+  message["tool_calls"] =
+      ordered_json::array({{{"id", "zqidzqid0"},
+                            {"type", "function"},
+                            {"function", {{"name", kName}, {"arguments", arguments}}}}});
+  return message;
+}
+
+class Probe {
+ public:
+  Probe(const text::ChatTemplate& chat_template, const ordered_json& base)
+      : template_(chat_template), base_(base) {}
+
+  std::optional<std::string> Render(const ordered_json& answer, bool with_tools) const {
+    ordered_json variables = base_;
+    variables["messages"] = ordered_json::array({Message("user", "hello"), answer});
+    variables["add_generation_prompt"] = false;
+    variables["enable_thinking"] = true;
+    variables["thinking"] = true;
+    if (with_tools) variables["tools"] = Tools();
+    auto text = template_.Render(variables);
+    if (!text.ok()) return std::nullopt;
+    return *std::move(text);
+  }
+
+ private:
+  const text::ChatTemplate& template_;
+  const ordered_json& base_;
+};
+
+// What stands between two texts, the first of which is sought from `at` on.
+std::optional<std::string> Between(std::string_view text, std::string_view before,
+                                   std::string_view after) {
+  const size_t begin = text.rfind(before);
+  if (begin == std::string_view::npos) return std::nullopt;
+  const size_t from = begin + before.size();
+  const size_t end = text.find(after, from);
+  if (end == std::string_view::npos) return std::nullopt;
+  return std::string(text.substr(from, end - from));
+}
+
+bool IsBlank(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c == ' ' || c == '\n'; });
+}
+
+void LookAtCalls(const Probe& probe, Dialect& dialect) {
+  const auto plain = probe.Render(Message("assistant", kContent), /*with_tools=*/true);
+  dialect.has_tools = plain && Has(*plain, kName);
+  auto text = probe.Render(MessageWithCall(kArguments), /*with_tools=*/false);
+  if (text && Has(*text, kArguments)) {
+    dialect.arguments = ArgumentsAs::kText;
+  } else {
+    text = probe.Render(MessageWithCall({{"a", "b"}}), /*with_tools=*/false);
+  }
+  const std::string_view open = CallsOpen(dialect.family);
+  if (!text || open.empty()) return;
+  const auto lead = Between(*text, kContent, open);
+  if (lead && IsBlank(*lead)) dialect.call_lead = *lead;
+}
+
+void LookAtThoughts(const Probe& probe, Dialect& dialect) {
+  ordered_json message = Message("assistant", kContent);
+  message["reasoning_content"] = kThought;
+  const auto text = probe.Render(message, /*with_tools=*/false);
+  if (!text || !Has(*text, kThought)) {
+    // The template does not show thoughts again; models write them on lines of their own.
+    dialect.think_open_tail = "\n";
+    dialect.think_close_lead = "\n";
+    dialect.think_close_tail = "\n\n";
+    return;
+  }
+  const auto take = [&](std::string_view before, std::string_view after) -> std::string {
+    const auto between = Between(*text, before, after);
+    return between && IsBlank(*between) ? *between : "";
+  };
+  dialect.think_open_tail = take(kThinkOpen, kThought);
+  dialect.think_close_lead = take(kThought, kThinkClose);
+  dialect.think_close_tail = take(kThinkClose, kContent);
+}
+
+}  // namespace
+
+std::string_view FamilyName(Family family) {
+  switch (family) {
+    case Family::kPlain:
+      return "plain";
+    case Family::kHermes:
+      return "Hermes";
+    case Family::kLlama:
+      return "Llama 3";
+    case Family::kMistral:
+      return "Mistral";
+    case Family::kDeepSeek:
+      return "DeepSeek V3";
+    case Family::kDsml:
+      return "DeepSeek V4";
+    case Family::kGlm:
+      return "GLM";
+    case Family::kQwenXml:
+      return "Qwen3 Coder";
+    case Family::kKimi:
+      return "Kimi";
+  }
+  return "?";
+}
+
+std::string_view CallsOpen(Family family) {
+  switch (family) {
+    case Family::kHermes:
+    case Family::kGlm:
+    case Family::kQwenXml:
+      return "<tool_call>";
+    case Family::kMistral:
+      return "[TOOL_CALLS]";
+    case Family::kDeepSeek:
+      return "<｜tool▁calls▁begin｜>";
+    case Family::kDsml:
+      return "<｜DSML｜tool_calls>";
+    case Family::kKimi:
+      return "<|tool_calls_section_begin|>";
+    case Family::kPlain:
+    case Family::kLlama:
+      break;
+  }
+  return "";
+}
+
+Dialect FindDialect(std::string_view source, const text::ChatTemplate& chat_template,
+                    const ordered_json& base) {
+  Dialect dialect;
+  dialect.family = FamilyOf(source);
+  dialect.has_thinking = Has(source, kThinkOpen) || Has(source, kThinkClose);
+  const Probe probe(chat_template, base);
+  LookAtCalls(probe, dialect);
+  if (dialect.has_thinking) LookAtThoughts(probe, dialect);
+  return dialect;
+}
+
+}  // namespace aster::chat

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// How a family of models writes thoughts and calls of tools, found by looking at what its chat
+// template makes of a conversation that has them: what the template writes is what the model has
+// been taught. Must not know replies.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "text/template/template.h"
+
+namespace aster::chat {
+
+enum class Family : uint8_t {
+  kPlain,     // no calls
+  kHermes,    // <tool_call>{"name": …, "arguments": …}</tool_call>: Hermes, Qwen, nova
+  kLlama,     // the whole reply is {"name": …, "parameters": …}, perhaps behind <|python_tag|>
+  kMistral,   // [TOOL_CALLS][{…}, …], or [TOOL_CALLS]name[ARGS]{…}
+  kDeepSeek,  // <｜tool▁calls▁begin｜>…: V3, R1 and V3.1
+  kDsml,      // <｜DSML｜tool_calls>…: V4
+  kGlm,       // <tool_call>name, <arg_key>, <arg_value>
+  kQwenXml,   // <tool_call><function=name><parameter=…>: Qwen3 Coder
+  kKimi,      // <|tool_calls_section_begin|>…
+};
+std::string_view FamilyName(Family family);
+
+// How templates want the arguments of calls in a history.
+enum class ArgumentsAs : uint8_t {
+  kText,    // they write a string as it stands: the very bytes go in
+  kObject,  // they look into it
+};
+
+struct Dialect {
+  Family family = Family::kPlain;
+  bool has_tools = false;     // the template tells the model about tools
+  bool has_thinking = false;  // the model may think before it answers
+  ArgumentsAs arguments = ArgumentsAs::kObject;
+
+  // White space that the template writes around what was said, and that is not part of it.
+  std::string call_lead = {};         // between content and calls
+  std::string think_open_tail = {};   // behind <think>
+  std::string think_close_lead = {};  // before </think>
+  std::string think_close_tail = {};  // behind it
+};
+
+inline constexpr std::string_view kThinkOpen = "<think>";
+inline constexpr std::string_view kThinkClose = "</think>";
+
+// What stands before the first call of a reply, the same for all of a family; empty where nothing
+// does.
+std::string_view CallsOpen(Family family);
+
+// `base` has the variables that every prompt has, such as bos_token. A template that cannot be
+// rendered with calls has the family that its text names, and takes no part in more.
+Dialect FindDialect(std::string_view source, const text::ChatTemplate& chat_template,
+                    const nlohmann::ordered_json& base);
+
+}  // namespace aster::chat

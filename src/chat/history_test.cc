@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "chat/history.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "chat/dialect.h"
+#include "chat/reply_parser.h"
+#include "text/template/fallback.h"
+#include "text/template/template.h"
+
+namespace aster::chat {
+namespace {
+
+using nlohmann::ordered_json;
+
+const ordered_json kBase = {{"bos_token", "<bos>"}, {"eos_token", "<eos>"}};
+
+struct Known {
+  std::string name;
+  std::string source;
+};
+
+std::vector<Known> KnownTemplates() {
+  std::vector<Known> known;
+  known.push_back({"quasar", std::string(text::FallbackTemplate("deepseek4"))});
+  const std::filesystem::path folder = ASTER_SHARED_DIR "/data/templates";
+  if (std::filesystem::exists(folder)) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      known.push_back({entry.path().stem(), ReadFile(entry.path(), 1 << 20).value()});
+    }
+  }
+  return known;
+}
+
+ordered_json ToolList() {
+  return ordered_json::parse(R"([{"type": "function", "function": {"name": "find", "description":
+    "Finds.", "parameters": {"type": "object", "properties": {"what": {"type": "string"}, "most":
+    {"type": "integer"}}, "required": ["what"]}}}])");
+}
+
+// As a prompt with arguments that are texts is made.
+Result<std::string> Render(const text::ChatTemplate& chat_template, const ordered_json& messages,
+                           bool generate) {
+  ordered_json variables = kBase;
+  variables["tools"] = ToolList();
+  variables["add_generation_prompt"] = generate;
+  const ArgumentTexts texts(messages);
+  variables["messages"] = texts.messages();
+  const auto prompt = chat_template.Render(variables);
+  if (prompt.ok() && texts.AllStandIn(*prompt)) {
+    return texts.PutBack(*prompt, [](std::string_view text) { return std::string(text); });
+  }
+  variables["messages"] = TRY(WithArgumentObjects(messages));
+  return chat_template.Render(variables);
+}
+
+ordered_json CallMessage(std::string_view content, const std::vector<std::string>& arguments) {
+  ordered_json calls = ordered_json::array();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    calls.push_back({{"id", "abcdefgh" + std::to_string(i)},
+                     {"type", "function"},
+                     {"function", {{"name", "find"}, {"arguments", arguments[i]}}}});
+  }
+  return {{"role", "assistant"}, {"content", content}, {"tool_calls", calls}};
+}
+
+ordered_json MessageOf(const std::vector<ReplyEvent>& events) {
+  std::string content;
+  std::vector<std::string> arguments;
+  for (const ReplyEvent& event : events) {
+    if (event.kind == ReplyEvent::Kind::kContent) content += event.text;
+    if (event.kind == ReplyEvent::Kind::kCallBegin) arguments.emplace_back();
+    if (event.kind == ReplyEvent::Kind::kArguments) arguments.back() += event.text;
+  }
+  return CallMessage(content, arguments);
+}
+
+// What a template writes of calls is what the model has learnt to write; that is parsed, and comes
+// out again.
+TEST(History, WhatAModelWroteStandsInThePromptAgain) {
+  const ordered_json user = {{"role", "user"}, {"content", "Where is it?"}};
+  size_t families = 0;
+  for (const auto& [name, source] : KnownTemplates()) {
+    SCOPED_TRACE(name);
+    const auto chat_template = text::ChatTemplate::Parse(source);
+    ASSERT_TRUE(chat_template.ok());
+    const Dialect dialect = FindDialect(source, *chat_template, kBase);
+    if (dialect.family == Family::kPlain) continue;
+    // This one leaves it to people to tell the model about tools.
+    EXPECT_EQ(dialect.has_tools, name != "deepseek-ai-DeepSeek-V3.1");
+    ++families;
+    const auto before = Render(*chat_template, ordered_json::array({user}), true);
+    ASSERT_TRUE(before.ok()) << before.error().message();
+    // As a model writes JSON: with its own spaces where the template lets it.
+    const bool as_text = dialect.arguments == ArgumentsAs::kText;
+    const std::string arguments =
+        as_text ? R"({"what":"a \"key\"",  "most": 1.50})" : R"({"what": "a \"key\"", "most": 3})";
+    const auto with_call =
+        Render(*chat_template, ordered_json::array({user, CallMessage("", {arguments})}), false);
+    ASSERT_TRUE(with_call.ok()) << with_call.error().message();
+    ASSERT_TRUE(with_call->starts_with(*before) || dialect.family == Family::kGlm)
+        << *before << "\n---\n"
+        << *with_call;
+    std::string reply = with_call->substr(std::min(before->size(), with_call->size()));
+    for (const std::string_view end : {"<|im_end|>\n", "<|im_end|>", "<|eot_id|>", "<|eom_id|>",
+                                       "<eos>", "<｜end▁of▁sentence｜>", "<end_of_turn>\n"}) {
+      if (reply.ends_with(end)) reply.resize(reply.size() - end.size());
+    }
+    const Tools tools = {.has_tool = [](std::string_view tool) { return tool == "find"; },
+                         .is_string = nullptr};
+    ReplyParser parser(dialect, *before, &tools);
+    std::vector<ReplyEvent> events;
+    parser.Push(reply, events);
+    parser.Finish(events);
+    const ordered_json said = MessageOf(events);
+    ASSERT_EQ(said["tool_calls"].size(), 1U) << reply;
+    EXPECT_EQ(said["content"], "") << reply;
+    EXPECT_EQ(said["tool_calls"][0]["function"]["arguments"], arguments) << reply;
+    const auto again = Render(*chat_template, ordered_json::array({user, said}), false);
+    ASSERT_TRUE(again.ok());
+    EXPECT_EQ(*again, *with_call);
+  }
+  EXPECT_GE(families, 1U);
+}
+
+TEST(History, ArgumentsThatAreNoObjectAreRefusedByName) {
+  const ordered_json messages = ordered_json::array({CallMessage("", {"[1]"})});
+  const auto changed = WithArgumentObjects(messages);
+  ASSERT_FALSE(changed.ok());
+  EXPECT_THAT(changed.error().message(),
+              testing::HasSubstr("messages[0].tool_calls[0].function.arguments"));
+}
+
+TEST(History, WordsNeverMeetWhatPeopleWrite) {
+  ordered_json message = CallMessage("zqarguments0z", {"{}", "{\"a\": \"zqargumentsq0z\"}"});
+  const ArgumentTexts texts(ordered_json::array({message}));
+  const std::string prompt = texts.messages().dump();
+  ASSERT_TRUE(texts.AllStandIn(prompt));
+  const std::string back =
+      texts.PutBack(prompt, [](std::string_view text) { return "[" + std::string(text) + "]"; });
+  EXPECT_THAT(back, testing::HasSubstr("[{}]"));
+  EXPECT_THAT(back, testing::HasSubstr("[{\"a\": \"zqargumentsq0z\"}]"));
+  EXPECT_THAT(back, testing::HasSubstr("\"zqarguments0z\""));
+}
+
+}  // namespace
+}  // namespace aster::chat

@@ -1,0 +1,202 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "chat/reply_parser.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace aster::chat {
+namespace {
+
+using Kind = ReplyEvent::Kind;
+
+// Events as one line: what is said as it stands, thoughts in (), calls as name#id{…}.
+std::string Line(const std::vector<ReplyEvent>& events) {
+  std::string line;
+  for (const ReplyEvent& event : events) {
+    switch (event.kind) {
+      case Kind::kContent:
+      case Kind::kArguments:
+        line += event.text;
+        break;
+      case Kind::kThinking:
+        line += "(" + event.text + ")";
+        break;
+      case Kind::kCallBegin:
+        line += "<<" + event.text + (event.id.empty() ? "" : "#" + event.id) + " ";
+        break;
+      case Kind::kCallEnd:
+        line += ">>";
+        break;
+    }
+  }
+  return line;
+}
+
+Dialect Of(Family family) {
+  Dialect dialect{.family = family, .has_tools = true};
+  dialect.has_thinking = true;
+  dialect.think_open_tail = "\n";
+  dialect.think_close_lead = "\n";
+  dialect.think_close_tail = "\n\n";
+  dialect.call_lead = family == Family::kDsml ? "\n\n" : "\n";
+  return dialect;
+}
+
+std::string Parse(const Dialect& dialect, std::string_view prompt, std::string_view reply,
+                  const Tools* tools, size_t piece) {
+  ReplyParser parser(dialect, prompt, tools);
+  std::vector<ReplyEvent> events;
+  for (size_t at = 0; at < reply.size(); at += piece) parser.Push(reply.substr(at, piece), events);
+  parser.Finish(events);
+  return Line(events);
+}
+
+// In every size of pieces.
+std::string Parse(Family family, std::string_view reply, std::string_view prompt = "") {
+  const Tools tools = {.has_tool = [](std::string_view name) { return name != "nobody"; },
+                       .is_string = [](std::string_view,
+                                       std::string_view parameter) { return parameter == "text"; }};
+  const std::string whole = Parse(Of(family), prompt, reply, &tools, reply.size() + 1);
+  for (const size_t piece : {1, 2, 3, 5, 7}) {
+    EXPECT_EQ(Parse(Of(family), prompt, reply, &tools, piece), whole) << piece;
+  }
+  return whole;
+}
+
+TEST(ReplyParser, TextIsText) {
+  for (const Family family : {Family::kPlain, Family::kHermes, Family::kLlama, Family::kMistral,
+                              Family::kDeepSeek, Family::kDsml, Family::kGlm, Family::kKimi}) {
+    for (const std::string_view text :
+         {"", "hello", "a < b and [TOOL or <tool_ca", "\n\n", "  x  \n", "{", "{\"a\": 1}",
+          "<think", "x <think>y</think>", "[1, 2]", "<｜tool▁call", "\xf0\x9f", "<|python_ta"}) {
+      EXPECT_EQ(Parse(family, text), text) << FamilyName(family);
+    }
+  }
+}
+
+TEST(ReplyParser, Thoughts) {
+  EXPECT_EQ(Parse(Family::kHermes, "<think>\na\nb\n</think>\n\nc"), "(a\nb)c");
+  EXPECT_EQ(Parse(Family::kHermes, "\n<think>a</think>c"), "(a)c");
+  EXPECT_EQ(Parse(Family::kHermes, "a\n</think>\nc", "x<think>\n"), "(a)\nc");
+  EXPECT_EQ(Parse(Family::kHermes, "\na</think>\n\nc", "x<think>"), "(a)c");
+  EXPECT_EQ(Parse(Family::kHermes, "a\n</thin", "x<think>"), "(a\n</thin)");
+  EXPECT_EQ(Parse(Family::kHermes, "\n\nc", "x<think>\n\n</think>"), "c");
+  EXPECT_EQ(Parse(Family::kHermes, "<think>a <tool_call> b</think>c"), "(a <tool_call> b)c");
+}
+
+TEST(ReplyParser, Hermes) {
+  EXPECT_EQ(Parse(Family::kHermes,
+                  "So:\n<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\":1 }}\n"
+                  "</tool_call>\n<tool_call>{\"arguments\": {}, \"name\": \"g\"}"
+                  "</tool_call>\n"),
+            "So:<<f {\"a\":1 }>><<g {}>>");
+  EXPECT_EQ(Parse(Family::kHermes,
+                  "<tool_call>{\"name\": \"f\", \"arguments\": \"{\\\"a\\\": 2}\"}"
+                  "</tool_call> and more"),
+            "<<f {\"a\": 2}>> and more");
+  EXPECT_EQ(Parse(Family::kHermes, "<tool_call>{\"name\": \"f\"}</tool_call>"), "<<f {}>>");
+}
+
+TEST(ReplyParser, WhatIsNoCallIsText) {
+  for (const std::string_view text :
+       {"<tool_call> me", "<tool_call>{\"name\": 3}</tool_call>", "<tool_call><tool_call>",
+        "<tool_call>{\"name\": \"f\", \"arg", "<tool_call>{}</tool_call>",
+        "<tool_call>{\"name\": \"\\ud800\"}", "a\n<tool_call>{\"name\": \"f\",}"}) {
+    EXPECT_EQ(Parse(Family::kHermes, text), text);
+  }
+  for (const std::string_view text :
+       {"[TOOL_CALLS]", "[TOOL_CALLS] none", "[TOOL_CALLS][", "[TOOL_CALLS][1]",
+        "[TOOL_CALLS]f[ARGS]", "[TOOL_CALLS]f[ARGS]no", "[TOOL_CALLS][]"}) {
+    EXPECT_EQ(Parse(Family::kMistral, text), text);
+  }
+  for (const std::string_view text :
+       {"<tool_call>f", "<tool_call>f\n<arg_key>a</arg_key></tool_call>",
+        "<tool_call></tool_call>"}) {
+    EXPECT_EQ(Parse(Family::kGlm, text), text);
+  }
+  EXPECT_EQ(Parse(Family::kLlama, "{\"name\": \"nobody\", \"parameters\": {}}"),
+            "{\"name\": \"nobody\", \"parameters\": {}}");
+  EXPECT_EQ(Parse(Family::kLlama, "<|python_tag|>print(1)"), "<|python_tag|>print(1)");
+}
+
+TEST(ReplyParser, ACallThatIsCutShortEndsAsFarAsItCame) {
+  EXPECT_EQ(Parse(Family::kHermes, "<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": \"b"),
+            "<<f {\"a\": \"b>>");
+  EXPECT_EQ(Parse(Family::kHermes, "<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": ?} x"),
+            "<<f {\"a\": >>?} x");
+}
+
+TEST(ReplyParser, Llama) {
+  EXPECT_EQ(Parse(Family::kLlama, "{\"name\": \"f\", \"parameters\": {\"a\": [1]}}"),
+            "<<f {\"a\": [1]}>>");
+  EXPECT_EQ(Parse(Family::kLlama,
+                  "<|python_tag|>{\"type\": \"function\", \"name\": \"f\", "
+                  "\"parameters\": {}}; {\"name\": \"g\", \"parameters\": {}}"),
+            "<<f {}>><<g {}>>");
+}
+
+TEST(ReplyParser, Mistral) {
+  EXPECT_EQ(Parse(Family::kMistral,
+                  "[TOOL_CALLS] [{\"name\": \"f\", \"arguments\": {\"a\": 1}, "
+                  "\"id\": \"abcdefghi\"}, {\"name\": \"g\", \"arguments\": {}}]"),
+            "<<f#abcdefghi {\"a\": 1}>><<g {}>>");
+  EXPECT_EQ(Parse(Family::kMistral, "Well.[TOOL_CALLS]f[ARGS]{\"a\": 1}[TOOL_CALLS]g[ARGS]{}"),
+            "Well.<<f {\"a\": 1}>><<g {}>>");
+}
+
+TEST(ReplyParser, DeepSeek) {
+  const std::string begin = "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>";
+  const std::string end = "<｜tool▁call▁end｜>";
+  EXPECT_EQ(Parse(Family::kDeepSeek, "x" + begin + "f<｜tool▁sep｜>{\"a\":\"b\"}" + end +
+                                         "\n<｜tool▁call▁begin｜>g<｜tool▁sep｜>{}" + end +
+                                         "<｜tool▁calls▁end｜>"),
+            "x<<f {\"a\":\"b\"}>><<g {}>>");
+  EXPECT_EQ(Parse(Family::kDeepSeek, begin + "function<｜tool▁sep｜>f\n```json\n{\"a\": 1}\n```" +
+                                         end + "<｜tool▁calls▁end｜>"),
+            "<<f {\"a\": 1}>>");
+}
+
+TEST(ReplyParser, Dsml) {
+  EXPECT_EQ(Parse(Family::kDsml,
+                  "Look.\n\n<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"f\">\n"
+                  "<｜DSML｜parameter name=\"a\" string=\"true\">x \"y\"\n</｜DSML｜parameter>\n"
+                  "<｜DSML｜parameter name=\"b\" string=\"false\">[1, 2]</｜DSML｜parameter>\n"
+                  "</｜DSML｜invoke>\n<｜DSML｜invoke name=\"g\">\n</｜DSML｜invoke>\n"
+                  "</｜DSML｜tool_calls>"),
+            "Look.<<f {\"a\": \"x \\\"y\\\"\\n\", \"b\": [1, 2]}>><<g {}>>");
+}
+
+TEST(ReplyParser, Glm) {
+  EXPECT_EQ(Parse(Family::kGlm,
+                  "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>12</arg_value>\n"
+                  "<arg_key>text</arg_key>\n<arg_value>12</arg_value>\n"
+                  "<arg_key>b</arg_key>\n<arg_value>some words</arg_value>\n</tool_call>"),
+            "<<f {\"a\": 12, \"text\": \"12\", \"b\": \"some words\"}>>");
+}
+
+TEST(ReplyParser, QwenXml) {
+  EXPECT_EQ(Parse(Family::kQwenXml,
+                  "<tool_call>\n<function=f>\n<parameter=a>\n12\n</parameter>\n"
+                  "<parameter=text>\nx\n\ny\n</parameter>\n</function>\n</tool_call>"),
+            "<<f {\"a\": 12, \"text\": \"x\\n\\ny\"}>>");
+}
+
+TEST(ReplyParser, Kimi) {
+  EXPECT_EQ(Parse(Family::kKimi,
+                  "Hm<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0"
+                  "<|tool_call_argument_begin|>{\"a\": 1}<|tool_call_end|><|tool_call_begin|>"
+                  "functions.g:1<|tool_call_argument_begin|>{}<|tool_call_end|>"
+                  "<|tool_calls_section_end|>"),
+            "Hm<<f#functions.f:0 {\"a\": 1}>><<g#functions.g:1 {}>>");
+}
+
+TEST(ReplyParser, WithoutToolsCallsAreText) {
+  const std::string reply = "<think>\na\n</think>\n\n<tool_call>{\"name\": \"f\"}</tool_call>";
+  EXPECT_EQ(Parse(Of(Family::kHermes), "", reply, nullptr, 1),
+            "(a)<tool_call>{\"name\": \"f\"}</tool_call>");
+}
+
+}  // namespace
+}  // namespace aster::chat

@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "chat/tagged_call.h"
+
+#include <optional>
+
+#include "base/json_string.h"
+#include "chat/json_scanner.h"
+
+namespace aster::chat {
+namespace {
+
+constexpr std::string_view kSpace = " \t\r\n";
+
+Error NoCall() { return InvalidArgument("not a call"); }
+
+std::string_view Trim(std::string_view text) {
+  const size_t begin = text.find_first_not_of(kSpace);
+  if (begin == std::string_view::npos) return "";
+  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
+}
+
+// Takes pieces off the front of a text.
+class Cursor {
+ public:
+  explicit Cursor(std::string_view text) : rest_(text) {}
+
+  void SkipSpace() {
+    const size_t begin = rest_.find_first_not_of(kSpace);
+    rest_.remove_prefix(begin == std::string_view::npos ? rest_.size() : begin);
+  }
+  bool Take(std::string_view literal) {
+    if (!rest_.starts_with(literal)) return false;
+    rest_.remove_prefix(literal.size());
+    return true;
+  }
+  // What stands before the mark, which is taken too.
+  std::optional<std::string_view> TakeUntil(std::string_view mark) {
+    const size_t end = rest_.find(mark);
+    if (end == std::string_view::npos) return std::nullopt;
+    const std::string_view taken = rest_.substr(0, end);
+    rest_.remove_prefix(end + mark.size());
+    return taken;
+  }
+  bool at_end() const { return rest_.empty(); }
+  std::string_view rest() const { return rest_; }
+
+ private:
+  std::string_view rest_;
+};
+
+bool IsJson(std::string_view text) {
+  JsonScanner scanner;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto verdict = scanner.Feed(text[i]);
+    if (verdict == JsonScanner::Verdict::kMore) continue;
+    return verdict == JsonScanner::Verdict::kDone && i + 1 == text.size();
+  }
+  // Only a number at the end is whole without something behind it.
+  return !text.empty() && scanner.Feed(' ') == JsonScanner::Verdict::kDoneBefore;
+}
+
+class ArgumentsWriter {
+ public:
+  void Add(std::string_view key, std::string_view value, bool is_string) {
+    json_ += json_.empty() ? "{" : ", ";
+    AppendJsonString(json_, key);
+    json_ += ": ";
+    if (is_string) {
+      AppendJsonString(json_, value);
+    } else {
+      json_ += value;
+    }
+  }
+  std::string Take() && { return json_.empty() ? "{}" : std::move(json_) + "}"; }
+
+ private:
+  std::string json_;
+};
+
+// Where the markup does not say it: a string if the tool wants one, or if it is no JSON, or if it
+// is a JSON string (whose quotes then belong to it).
+bool IsString(const Tools& tools, std::string_view name, std::string_view key,
+              std::string_view value) {
+  if (tools.is_string && tools.is_string(name, key)) return true;
+  return value.starts_with('"') || !IsJson(value);
+}
+
+Result<TaggedCall> ReadGlm(std::string_view body, const Tools& tools) {
+  const size_t first = std::min(body.find("<arg_key>"), body.size());
+  TaggedCall call{.name = std::string(Trim(body.substr(0, first))), .arguments = ""};
+  Cursor cursor(body.substr(first));
+  ArgumentsWriter arguments;
+  for (cursor.SkipSpace(); !cursor.at_end(); cursor.SkipSpace()) {
+    if (!cursor.Take("<arg_key>")) return NoCall();
+    const auto key = cursor.TakeUntil("</arg_key>");
+    cursor.SkipSpace();
+    if (!key || !cursor.Take("<arg_value>")) return NoCall();
+    const auto value = cursor.TakeUntil("</arg_value>");
+    if (!value) return NoCall();
+    arguments.Add(Trim(*key), *value, IsString(tools, call.name, Trim(*key), *value));
+  }
+  call.arguments = std::move(arguments).Take();
+  return call;
+}
+
+Result<TaggedCall> ReadQwenXml(std::string_view body, const Tools& tools) {
+  Cursor cursor(body);
+  cursor.SkipSpace();
+  if (!cursor.Take("<function=")) return NoCall();
+  const auto name = cursor.TakeUntil(">");
+  if (!name) return NoCall();
+  TaggedCall call{.name = std::string(*name), .arguments = ""};
+  ArgumentsWriter arguments;
+  for (cursor.SkipSpace(); !cursor.Take("</function>"); cursor.SkipSpace()) {
+    if (!cursor.Take("<parameter=")) return NoCall();
+    const auto key = cursor.TakeUntil(">");
+    auto value = key ? cursor.TakeUntil("</parameter>") : std::nullopt;
+    if (!value) return NoCall();
+    // One line break on either side belongs to the tags.
+    if (value->starts_with('\n')) value->remove_prefix(1);
+    if (value->ends_with('\n')) value->remove_suffix(1);
+    arguments.Add(*key, *value, IsString(tools, call.name, *key, *value));
+  }
+  cursor.SkipSpace();
+  if (!cursor.at_end()) return NoCall();
+  call.arguments = std::move(arguments).Take();
+  return call;
+}
+
+Result<TaggedCall> ReadDsml(std::string_view body) {
+  Cursor cursor(body);
+  // The call's opening ended at `name="`.
+  const auto name = cursor.TakeUntil("\">");
+  if (!name) return NoCall();
+  TaggedCall call{.name = std::string(*name), .arguments = ""};
+  ArgumentsWriter arguments;
+  for (cursor.SkipSpace(); !cursor.at_end(); cursor.SkipSpace()) {
+    if (!cursor.Take("<｜DSML｜parameter name=\"")) return NoCall();
+    const auto key = cursor.TakeUntil("\"");
+    cursor.SkipSpace();
+    const auto kind = key && cursor.Take("string=\"") ? cursor.TakeUntil("\">") : std::nullopt;
+    const auto value = kind ? cursor.TakeUntil("</｜DSML｜parameter>") : std::nullopt;
+    if (!value) return NoCall();
+    const bool is_string = *kind == "true" || !IsJson(*value);
+    arguments.Add(*key, *value, is_string);
+  }
+  call.arguments = std::move(arguments).Take();
+  return call;
+}
+
+}  // namespace
+
+std::string_view TaggedCallClose(Family family) {
+  return family == Family::kDsml ? "</｜DSML｜invoke>" : "</tool_call>";
+}
+
+Result<TaggedCall> ReadTaggedCall(Family family, std::string_view body, const Tools& tools) {
+  TaggedCall call = TRY(family == Family::kDsml  ? ReadDsml(body)
+                        : family == Family::kGlm ? ReadGlm(body, tools)
+                                                 : ReadQwenXml(body, tools));
+  if (call.name.empty() || call.name.find_first_of("<>\n") != std::string::npos) return NoCall();
+  return call;
+}
+
+}  // namespace aster::chat
