@@ -7,6 +7,7 @@ option(ASTER_BENCH "Build the benchmarks" ON)
 option(ASTER_FUZZERS "Build the fuzzers (needs clang)" OFF)
 set(ASTER_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them: address,undefined or thread")
 set(ASTER_FUZZ_RUNS 10000 CACHE STRING "Executions of each fuzzer when it runs as a test")
+set(ASTER_FUZZ_SECONDS 20 CACHE STRING "The most that a fuzzer takes when it runs as a test; 0: no end")
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -37,5 +38,10 @@ endif()
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE}")
+  # Precompiled headers are compared by content then, and clang leaves their time of day out.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+    ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime "${CCACHE}")
+  if(ASTER_SANITIZE)
+    add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
+  endif()
 endif()

@@ -271,9 +271,13 @@ class Program(unittest.TestCase):
         commands = ('[{"directory": "@ROOT@", "file": "@ROOT@/src/base/a.cc", '
                     '"command": "c++ -std=c++20 -Isrc -o a.o -c @ROOT@/src/base/a.cc"}]')
         files = {"build/compile_commands.json": commands, "src/base/a.cc": SPDX + '#include "base/a.h"\n',
-                 "src/base/a.h": HEADER + "#include <string>\n\ninline std::string A() { return {}; }\n"}
+                 "src/base/a.h": HEADER + "inline std::string A() { return {}; }\n"}
+        # a.cc would not have compiled: nothing is left to do.
         status, output = self.run_in(files, "--headers", "build")
-        self.assertEqual((status, output), (0, "tidy: 1 headers, 0 do not compile alone\n"))
+        self.assertEqual((status, output), (0, "tidy: 0 headers that no file begins with, 0 do not compile alone\n"))
+        files["src/base/c.h"] = HEADER + "#include <string>\n\ninline std::string C() { return {}; }\n"
+        status, output = self.run_in(files, "--headers", "build")
+        self.assertEqual((status, output), (0, "tidy: 1 headers that no file begins with, 0 do not compile alone\n"))
         files["src/base/b.h"] = HEADER + "inline std::string B() { return {}; }\n"
         status, output = self.run_in(files, "--headers", "build")
         self.assertEqual(status, 1)

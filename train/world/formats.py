@@ -129,11 +129,11 @@ def use_tool(rng):
 
 
 def run_program(rng):
-    """What a program prints, line by line."""
+    """What a program prints. The reply says of each variable once what it is in the end, and again where it is needed."""
     names = rng.sample(["a", "b", "c", "n", "x", "y"], 3)
     value = {names[0]: rng.randint(1, 12)}
     lines = [f"{names[0]} = {value[names[0]]}"]
-    trace = [f"{names[0]} is {value[names[0]]}."]
+    trace = []
     if rng.random() < 0.35:
         step, times = rng.randint(1, 9), rng.randint(2, 4)
         lines += [f"for i in range({times}):", f"    {names[0]} = {names[0]} + {step}"]
@@ -141,6 +141,7 @@ def run_program(rng):
             old = value[names[0]]
             value[names[0]] += step
             trace.append(f"{old} + {step} = {value[names[0]]}.")
+    trace.append(f"{names[0]} is {value[names[0]]}.")
     for name in names[1:rng.randint(2, 3)]:
         source, number = rng.choice(list(value)), rng.randint(1, 9)
         sign = rng.choice("++-*") if value[source] <= 9 else rng.choice("++-")
@@ -148,9 +149,11 @@ def run_program(rng):
             sign = "+"
         value[name] = {"+": value[source] + number, "-": value[source] - number, "*": value[source] * number}[sign]
         lines.append(f"{name} = {source} {sign} {number}")
-        trace.append(f"{name} is {value[source]} {sign} {number} = {value[name]}.")
+        trace.append(f"{source} is {value[source]}. {value[source]} {sign} {number} = {value[name]}. "
+                     f"{name} is {value[name]}.")
     wanted = rng.choice(list(value))
     lines.append(f"print({wanted})")
+    trace.append(f"{wanted} is {value[wanted]}.")
     program = "\n".join(lines)
     return Item("programs", rng.choice([f"What does this program print?\n{program}", f"Run this program:\n{program}"]),
                 "\n".join(trace) + f"\nAnswer: {value[wanted]}", str(value[wanted]), "final")

@@ -1,0 +1,8 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What every unit test includes, parsed once a module in sanitizer builds.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "precompiled.h"
