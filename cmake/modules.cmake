@@ -61,6 +61,7 @@ function(aster_fuzzer source library)
     set(seeds "-seed_inputs=${seeds}")
   endif()
   add_test(NAME fuzz/${fuzzer} COMMAND ${fuzzer}
-    -runs=${ASTER_FUZZ_RUNS} -max_total_time=${ASTER_FUZZ_SECONDS} -seed=1 -max_len=65536 -rss_limit_mb=1024 -timeout=20 -print_final_stats=1 ${seeds})
+    -runs=${ASTER_FUZZ_RUNS} -max_total_time=${ASTER_FUZZ_SECONDS}
+    -seed=1 -max_len=65536 -rss_limit_mb=1024 -timeout=20 -print_final_stats=1 ${seeds})
   set_tests_properties(fuzz/${fuzzer} PROPERTIES LABELS fuzz TIMEOUT 900)
 endfunction()

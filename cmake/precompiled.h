@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What most files include from outside, parsed once a module in sanitizer builds. The release build goes
-// without, so that a file which forgets to include what it uses is found.
+// What most files include from outside, parsed once a module in sanitizer builds. The release build
+// goes without, so that a file which forgets to include what it uses is found.
+#pragma once
+
 #include <fmt/format.h>
 
 #include <algorithm>

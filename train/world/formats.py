@@ -129,7 +129,7 @@ def use_tool(rng):
 
 
 def run_program(rng):
-    """What a program prints. The reply says of each variable once what it is in the end, and again where it is needed."""
+    """What a program prints. The reply says what each variable is, and says it again where it is needed."""
     names = rng.sample(["a", "b", "c", "n", "x", "y"], 3)
     value = {names[0]: rng.randint(1, 12)}
     lines = [f"{names[0]} = {value[names[0]]}"]
