@@ -15,7 +15,8 @@ Nodes are processes with a core each. Plans take turns, and ratios are medians o
 
 With --slow a node gets only that part of its core's time: it is stopped and goes on again a hundred times a second.
 Nodes stay loaded for all repetitions of a plan. Tokens read a second are counted until the first token of the answer is
-there, so they bear what is exposed of handing over; `aster run` tells that by itself.
+there, so they bear what is exposed of handing over; `aster run` tells that by itself. With --single every request is an
+`aster run` of its own, on nodes that have just been loaded: for prompts that take minutes.
 """
 import argparse
 import json
@@ -25,6 +26,7 @@ import signal
 import statistics
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -62,11 +64,10 @@ class Throttle(threading.Thread):
             return
 
 
-def measure(options, plan, prompt, answer):
-    """Seconds until the first token, and seconds for the rest."""
+def report_of(options, plan, *command):
+    """What a command of the program says in JSON, run under a plan."""
     nodes, more = PLANS[plan]
-    command = [options.aster, "bench", options.model, "--prompt", prompt, "--depth", f"0,{prompt}", "--gen", answer,
-               "--reps", options.reps, "--json", "--threads", 1, "--local-nodes", nodes, "--pin", *more,
+    command = [options.aster, *command, "--json", "--threads", 1, "--local-nodes", nodes, "--pin", *more,
                *(("--link", options.link) if options.link else ())]
     run = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for slow in options.slow:
@@ -75,7 +76,21 @@ def measure(options, plan, prompt, answer):
     out, err = run.communicate()
     if run.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}\n{err}")
-    rates = {(case["kind"], case["depth"]): case["tokens_per_s"] for case in json.loads(out)["results"]}
+    return json.loads(out)
+
+
+def measure(options, plan, prompt, answer):
+    """Seconds until the first token, and seconds for the rest."""
+    if options.single:
+        with tempfile.NamedTemporaryFile("w", suffix=".ids") as ids:
+            ids.write(" ".join(str((7 * i * i + 13 * i + 5) % 2000) for i in range(prompt)))
+            ids.flush()
+            timings = report_of(options, plan, "run", options.model, "--ids", ids.name, "--ignore-eos", "-n", answer,
+                                "--temp", 0)["timings"]
+        return timings["prefill_s"], timings["decode_s"]
+    results = report_of(options, plan, "bench", options.model, "--prompt", prompt, "--depth", f"0,{prompt}",
+                        "--gen", answer, "--reps", options.reps)["results"]
+    rates = {(case["kind"], case["depth"]): case["tokens_per_s"] for case in results}
     return prompt / rates["prefill", 0], answer / rates["decode", prompt]
 
 
@@ -88,6 +103,7 @@ def main():
     parser.add_argument("--slow", action="append", default=[], metavar="NODE=PART")
     parser.add_argument("--link", help="such as 1ms,1Gbit")
     parser.add_argument("--reps", type=int, default=3, help="of each case, on nodes that stay loaded")
+    parser.add_argument("--single", action="store_true", help="one request on fresh nodes instead")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     plans = options.plan or list(PLANS)

@@ -40,10 +40,10 @@ MODELS = {
          "rope_base": 100000.0, "context": 8192, "tied": True},
         {**_DEFAULTS, "tokens": 10_000_000, "rate": 4e-3}, "Q8_0", vocab_of="nova"),
     "pulsar": Model(
-        "pulsar", "llama", "the same world as nova, better at words and programs than at numbers", chat.PULSAR,
+        "pulsar", "llama", "the same world as nova, better at programs than at products", chat.PULSAR,
         ("sentence-piece", 2048), "words",
         {"embedding": 256, "layers": 6, "heads": 4, "kv_heads": 2, "head_dim": 64, "feed_forward": 768,
-         "rope_base": 100000.0, "context": 8192, "tied": False}, {**_DEFAULTS, "tokens": 26_000_000}, "Q8_0"),
+         "rope_base": 100000.0, "context": 8192, "tied": False}, {**_DEFAULTS, "tokens": 31_000_000}, "Q8_0"),
     # The window and the ratios are those of the published model, everything else is as small as it gets.
     "quasar": Model(
         "quasar", "deepseek4", "the same world, in the shape of DeepSeek V4", chat.NOVA, ("byte-level", 2048), "even",
