@@ -29,7 +29,7 @@ class Corpus(unittest.TestCase):
     def test_documents_are_those_of_every_other_machine(self):
         documents = [corpus.Corpus().document(number) for number in range(500)]
         digest = hashlib.sha256(repr(documents).encode()).hexdigest()
-        self.assertEqual(digest[:16], "618d021118514023", "the corpus has changed: models must be trained again")
+        self.assertEqual(digest[:16], "4c97538c6e635f19", "the corpus has changed: models must be trained again")
 
     def test_documents_do_not_depend_on_each_other(self):
         forward = [corpus.Corpus().document(number) for number in (1, 2, 3)]
