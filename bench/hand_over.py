@@ -16,7 +16,8 @@ Nodes are processes with a core each. Plans take turns, and ratios are medians o
 With --slow a node gets only that part of its core's time: it is stopped and goes on again a hundred times a second.
 Nodes stay loaded for all repetitions of a plan. Tokens read a second are counted until the first token of the answer is
 there, so they bear what is exposed of handing over; `aster run` tells that by itself. With --single every request is an
-`aster run` of its own, on nodes that have just been loaded: for prompts that take minutes.
+`aster run` of its own, on nodes that have just been loaded: for prompts that take minutes. Beside the time of a plan stands
+what docs/hand-over.md's formula says, from the times of the others: reading as its readers do, answering as one node does.
 """
 import argparse
 import json
@@ -39,6 +40,10 @@ PLANS = {
     "hand-over": (2, ("--decode", "node-2")),
     "offload": (2, ("--prefill", "node-1", "--decode", "node-2")),
 }
+
+
+# Whose time of reading and whose time of answering a plan should have, without what is exposed of handing over.
+FORMULA = {"hand-over": ("pooled", "one node"), "offload": ("one node", "one node")}
 
 
 class Throttle(threading.Thread):
@@ -114,8 +119,12 @@ def main():
         for plan in plans:
             read, wrote = (statistics.median(turn[plan][i] for turn in rounds) for i in (0, 1))
             first = statistics.median(sum(turn[plans[0]]) / sum(turn[plan]) for turn in rounds)
+            readers, writer = FORMULA.get(plan, (plan, plan))
+            said = ""
+            if readers in plans and writer in plans and plan in FORMULA and not options.slow:
+                said = f"  formula {statistics.median(turn[readers][0] + turn[writer][1] for turn in rounds):8.2f} s"
             print(f"  {plan:10} {prompt / read:8.1f} tokens/s read  {answer / wrote:8.1f} tokens/s written"
-                  f"  {read + wrote:8.2f} s  {first:5.2f}×", flush=True)
+                  f"  {read + wrote:8.2f} s  {first:5.2f}×{said}", flush=True)
 
 
 if __name__ == "__main__":
