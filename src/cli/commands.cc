@@ -54,6 +54,7 @@ int RunChosen(const Run& run, const GlobalOptions& options) {
 
 constexpr Command kCommands[] = {
     {"run", "Let a model answer, once or in a conversation", DeclareRun},
+    {"serve", "Answer programs, in the HTTP dialects that they speak", DeclareServe},
     {"session", "Keep conversations, and go on from them", DeclareSession},
     {"node", "Compute slices of models for other machines", DeclareNode},
     {"cluster", "Say which machines belong together", DeclareCluster},

@@ -23,6 +23,7 @@ Run DeclarePerplexity(CLI::App& app);
 Run DeclarePlan(CLI::App& app);
 Run DeclareQuantize(CLI::App& app);
 Run DeclareRun(CLI::App& app);
+Run DeclareServe(CLI::App& app);
 Run DeclareSession(CLI::App& app);
 Run DeclareSynth(CLI::App& app);
 Run DeclareTemplate(CLI::App& app);

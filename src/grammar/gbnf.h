@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Grammars as people write them, in GBNF: name ::= "text" [a-z] other* (a | b)? x{2,3}, from the
+// rule called root. Must not know tokens.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "base/result.h"
+#include "grammar/grammar.h"
+
+namespace aster::grammar {
+
+inline constexpr size_t kMaxGbnfBytes = 1 << 20;
+
+// An error names the line.
+Result<std::shared_ptr<const Grammar>> ParseGbnf(std::string_view text);
+
+}  // namespace aster::grammar

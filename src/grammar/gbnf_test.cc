@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "grammar/gbnf.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "grammar/matcher.h"
+
+namespace aster::grammar {
+namespace {
+
+bool Matches(std::string_view gbnf, std::string_view text) {
+  const auto grammar = ParseGbnf(gbnf);
+  EXPECT_TRUE(grammar.ok()) << (grammar.ok() ? "" : grammar.error().message());
+  if (!grammar.ok()) return false;
+  Matcher matcher(**grammar);
+  StateId state = matcher.start();
+  for (const char c : text) {
+    if (state == kDead) return false;
+    state = matcher.Next(state, static_cast<uint8_t>(c));
+  }
+  return state != kDead && matcher.CanEnd(state);
+}
+
+std::string ErrorOf(std::string_view gbnf) {
+  const auto grammar = ParseGbnf(gbnf);
+  return grammar.ok() ? "" : grammar.error().message();
+}
+
+TEST(Gbnf, Rules) {
+  constexpr std::string_view kMoves = R"(# a few moves of chess
+root ::= "1. " move " " move "\n" ([1-9] [0-9]? ". " move " " move "\n")+
+move ::= (pawn
+        | nonpawn
+        | castle) [+#]?
+nonpawn ::= [NBKQR] [a-h]? [1-8]? "x"? [a-h] [1-8]
+pawn ::= ([a-h] "x")? [a-h] [1-8] ("=" [NBKQR])?
+castle ::= "O-O" "-O"?
+)";
+  EXPECT_TRUE(Matches(kMoves, "1. e4 e5\n2. Nf3 Nc6\n"));
+  EXPECT_FALSE(Matches(kMoves, "1. e4 e9\n2. Nf3 Nc6\n"));
+  EXPECT_TRUE(Matches("root ::= \"a\"{2,3}", "aaa"));
+  EXPECT_FALSE(Matches("root ::= \"a\"{2,3}", "aaaa"));
+  EXPECT_TRUE(Matches("root ::= \"a\"{2,}", "aaaaa"));
+  EXPECT_FALSE(Matches("root ::= \"a\"{2}", "a"));
+  EXPECT_TRUE(Matches("root ::= [^a-cä]*", "xyzö😀"));
+  EXPECT_FALSE(Matches("root ::= [^a-cä]*", "xä"));
+  EXPECT_TRUE(Matches("root ::= .", "\xf0\x9f\x98\x80"));
+  EXPECT_FALSE(Matches("root ::= .", "\xed\xa0\x80"));
+  EXPECT_TRUE(Matches("root ::= \"\\x41\\u00e9\" [\\]\\-]", "Aé-"));
+  EXPECT_TRUE(Matches("root ::= a\n  | b\na ::= \"x\"\nb ::= \"y\"", "y"));
+  EXPECT_TRUE(Matches("root ::= \"(\" root \")\" | \"\"", "((()))"));
+}
+
+TEST(Gbnf, WhatIsNone) {
+  EXPECT_NE(ErrorOf(""), "");
+  EXPECT_THAT(ErrorOf("root ::= other"), testing::HasSubstr("other"));
+  EXPECT_THAT(ErrorOf("root ::= root \"x\""), testing::HasSubstr("begins with itself"));
+  EXPECT_THAT(ErrorOf("root ::= (\"x\"*)*"), testing::HasSubstr("begins with itself"));
+  EXPECT_THAT(ErrorOf("root ::= \"x"), testing::HasSubstr("line 1"));
+  EXPECT_THAT(ErrorOf("a ::= \"x\"\na ::= \"y\""), testing::HasSubstr("line 2"));
+  EXPECT_NE(ErrorOf("root ::= [z-a]"), "");
+  EXPECT_NE(ErrorOf("root ::= \"a\"{5,2}"), "");
+  EXPECT_NE(ErrorOf("root ::= \"a\"{99999999}"), "");
+  EXPECT_NE(ErrorOf("root ::= " + std::string(100000, '(')), "");
+  EXPECT_NE(ErrorOf("root ::= \"\\"), "");
+}
+
+}  // namespace
+}  // namespace aster::grammar

@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// A context-free grammar over bytes: what an answer has to be. Must not know tokens, nor where
+// grammars come from.
+#pragma once
+
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace aster::grammar {
+
+using RuleId = uint32_t;
+using ByteSet = std::bitset<256>;
+
+// A place in an alternative: one byte of a set, or a rule.
+struct Element {
+  bool is_rule = false;
+  uint32_t index = 0;  // of the rule, or of the set of bytes
+};
+using Sequence = std::vector<Element>;
+
+struct CodePointRange {
+  uint32_t first = 0;
+  uint32_t last = 0;  // included
+};
+
+inline constexpr uint32_t kNoMaximum = UINT32_MAX;
+// Of one grammar, so that nobody makes one that takes all memory.
+inline constexpr size_t kMaxElements = 1 << 20;
+// Copies that a bounded repetition takes.
+inline constexpr uint32_t kMaxRepeats = 4096;
+
+// The first rule is where a text begins. Belongs to one thread until Finish, and is constant then.
+class Grammar {
+ public:
+  RuleId AddRule();
+  void AddAlternative(RuleId rule, Sequence sequence);
+  RuleId AddRule(std::vector<Sequence> alternatives);
+
+  // Pieces of sequences.
+  Element Bytes(const ByteSet& set);
+  static Element Rule(RuleId rule) { return {.is_rule = true, .index = rule}; }
+  Sequence Literal(std::string_view text);
+  // One character of any of these ranges; or of none of them.
+  Element Characters(std::vector<CodePointRange> ranges, bool is_negated = false);
+  // `sequence` so many times.
+  Result<Element> Repeat(const Sequence& sequence, uint32_t minimum, uint32_t maximum);
+
+  // An error where a text could be read for ever without a byte, or where there is too much.
+  Status Finish();
+
+  // After Finish: all sequences in a row, each ended by an element whose index is kEnd.
+  static constexpr uint32_t kEnd = UINT32_MAX;
+  const std::vector<Element>& elements() const { return elements_; }
+  std::span<const uint32_t> alternatives(RuleId rule) const { return starts_[rule]; }
+  const ByteSet& bytes(uint32_t index) const { return sets_[index]; }
+  size_t rule_count() const { return rules_.size(); }
+
+ private:
+  Status CheckLeftRecursion() const;
+
+  std::vector<std::vector<Sequence>> rules_;
+  std::vector<ByteSet> sets_;
+  std::vector<Element> elements_;
+  std::vector<std::vector<uint32_t>> starts_;  // [rules] of alternatives, in elements_
+};
+
+}  // namespace aster::grammar

@@ -1,0 +1,178 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "grammar/token_mask.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+
+namespace aster::grammar {
+namespace {
+
+// Longer tokens are not offered; nothing that a grammar wants is spelled so.
+constexpr size_t kMaxTokenBytes = 255;
+// Masks that are kept: each is as large as the vocabulary in bits.
+constexpr size_t kMaxMasks = 512;
+
+}  // namespace
+
+TokenTree::TokenTree(const text::Tokenizer& tokenizer, uint32_t vocab_size)
+    : next_token_(vocab_size, -1), bytes_(vocab_size) {
+  const text::Vocab& vocab = tokenizer.vocab();
+  end_tokens_ = vocab.end_of_generation;
+  std::vector<int32_t> ids;
+  for (int32_t id = 0; id < vocab.size() && static_cast<uint32_t>(id) < vocab_size; ++id) {
+    const text::TokenType type = vocab.types[static_cast<size_t>(id)];
+    const bool is_text = type == text::TokenType::kNormal ||
+                         type == text::TokenType::kUserDefined || type == text::TokenType::kByte;
+    const auto bytes = tokenizer.TokenBytes(id);
+    if (!is_text || !bytes.ok() || bytes->empty() || bytes->size() > kMaxTokenBytes) continue;
+    bytes_[static_cast<size_t>(id)] = *bytes;
+    ids.push_back(id);
+  }
+  std::ranges::sort(ids, {}, [&](int32_t id) { return std::pair(BytesOf(id), id); });
+  std::vector<uint32_t> open;  // nodes on the way to the last token
+  std::string_view last;
+  const auto close_to = [&](size_t depth) {
+    for (; open.size() > depth; open.pop_back()) {
+      nodes_[open.back()].size = static_cast<uint32_t>(nodes_.size()) - open.back();
+    }
+  };
+  for (const int32_t id : ids) {
+    const std::string_view bytes = BytesOf(id);
+    const size_t shared =
+        static_cast<size_t>(std::ranges::mismatch(last, bytes).in1 - last.begin());
+    close_to(shared);
+    for (size_t depth = shared; depth < bytes.size(); ++depth) {
+      open.push_back(static_cast<uint32_t>(nodes_.size()));
+      nodes_.push_back(
+          {.byte = static_cast<uint8_t>(bytes[depth]), .depth = static_cast<uint8_t>(depth)});
+    }
+    Node& node = nodes_[open.back()];
+    next_token_[static_cast<size_t>(id)] = node.first_token;
+    node.first_token = id;
+    last = bytes;
+  }
+  close_to(0);
+}
+
+TokenMasks::TokenMasks(std::shared_ptr<const Grammar> grammar,
+                       std::shared_ptr<const TokenTree> tree, bool goes_on)
+    : grammar_(std::move(grammar)),
+      tree_(std::move(tree)),
+      goes_on_(goes_on),
+      matcher_(*grammar_),
+      states_{matcher_.start()} {}
+
+StateId TokenMasks::Follow(std::span<const int32_t> answer) {
+  const size_t shared =
+      static_cast<size_t>(std::ranges::mismatch(followed_, answer).in1 - followed_.begin());
+  followed_.resize(shared);
+  states_.resize(shared + 1);
+  for (const int32_t token : answer.subspan(shared)) {
+    StateId state = states_.back();
+    const bool is_known = token >= 0 && static_cast<uint32_t>(token) < tree_->vocab_size();
+    const std::string_view bytes = is_known ? tree_->BytesOf(token) : std::string_view();
+    for (const char c : bytes) {
+      if (state != kDead) state = matcher_.Next(state, static_cast<uint8_t>(c));
+    }
+    followed_.push_back(token);
+    states_.push_back(state);
+  }
+  return states_.back();
+}
+
+void TokenMasks::Allow(int32_t first_token, Bits& allowed) const {
+  for (int32_t token = first_token; token >= 0; token = tree_->NextToken(token)) {
+    allowed[static_cast<size_t>(token) / 64] |= uint64_t{1} << (token % 64);
+  }
+}
+
+// All of the tree from a place that knows nothing of what is below it.
+const TokenMasks::Inside& TokenMasks::WalkInside(StateId state) {
+  const auto found = inside_.find(state);
+  if (found != inside_.end()) return found->second;
+  Inside inside;
+  inside.allowed.resize((tree_->vocab_size() + 63) / 64);
+  std::array<StateId, kMaxTokenBytes + 1> way = {state};
+  const auto& nodes = tree_->nodes();
+  for (uint32_t i = 0; i < nodes.size();) {
+    const TokenTree::Node& node = nodes[i];
+    const StateId next = matcher_.Next(way[node.depth], node.byte);
+    if (next == kDead) {
+      i += node.size;
+      continue;
+    }
+    way[node.depth + 1U] = next;
+    Allow(node.first_token, inside.allowed);
+    if (matcher_.CanEnd(next) && node.size > 1) inside.exits.push_back(i);
+    ++i;
+  }
+  return inside_.emplace(state, std::move(inside)).first->second;
+}
+
+// What is below a node, in `state` behind it.
+void TokenMasks::WalkBelow(uint32_t at, StateId state, Bits& allowed) {
+  const auto& nodes = tree_->nodes();
+  std::array<StateId, kMaxTokenBytes + 2> way;
+  way[nodes[at].depth + 1U] = state;
+  for (uint32_t i = at + 1; i < at + nodes[at].size;) {
+    const TokenTree::Node& node = nodes[i];
+    const StateId next = matcher_.Next(way[node.depth], node.byte);
+    if (next == kDead) {
+      i += node.size;
+      continue;
+    }
+    way[node.depth + 1U] = next;
+    Allow(node.first_token, allowed);
+    ++i;
+  }
+}
+
+const TokenMasks::Bits& TokenMasks::AllowedIn(StateId state) {
+  const auto found = allowed_.find(state);
+  if (found != allowed_.end()) return found->second;
+  if (allowed_.size() >= kMaxMasks) allowed_.clear();
+  const Matcher::Split split = matcher_.SplitAtCommon(state);
+  const Inside& inside = WalkInside(split.inside);
+  Bits allowed = inside.allowed;
+  if (split.below != kDead) {
+    for (const uint32_t exit : inside.exits) WalkBelow(exit, split.below, allowed);
+  }
+  return allowed_.emplace(state, std::move(allowed)).first->second;
+}
+
+void TokenMasks::Apply(std::span<const int32_t> answer, std::span<float> logits) {
+  constexpr float kForbidden = -std::numeric_limits<float>::infinity();
+  const StateId state = Follow(answer);
+  const bool can_end = state == kDead || matcher_.CanEnd(state);
+  if (goes_on_ && can_end) return;
+  std::vector<float> ends;
+  for (const int32_t end : tree_->end_tokens()) ends.push_back(logits[static_cast<size_t>(end)]);
+  if (state == kDead) {
+    // Nothing goes on from here: the answer ends.
+    std::ranges::fill(logits, kForbidden);
+  } else {
+    const Bits& allowed = AllowedIn(state);
+    for (size_t word = 0; word < allowed.size(); ++word) {
+      const size_t begin = word * 64;
+      const size_t end = std::min(begin + 64, logits.size());
+      const uint64_t bits = allowed[word];
+      if (bits == 0) {
+        std::fill(logits.begin() + static_cast<ptrdiff_t>(begin),
+                  logits.begin() + static_cast<ptrdiff_t>(end), kForbidden);
+        continue;
+      }
+      for (size_t i = begin; i < end; ++i) {
+        if ((bits >> (i - begin) & 1) == 0) logits[i] = kForbidden;
+      }
+    }
+  }
+  for (size_t i = 0; i < ends.size(); ++i) {
+    logits[static_cast<size_t>(tree_->end_tokens()[i])] = can_end ? ends[i] : kForbidden;
+  }
+}
+
+}  // namespace aster::grammar

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Which tokens of a vocabulary may follow, so that the text stays one of a grammar. The vocabulary
+// is walked as a tree of bytes, and what is found for a place in the grammar serves wherever that
+// place is met again. Must not know models.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "grammar/grammar.h"
+#include "grammar/matcher.h"
+#include "text/tokenizer.h"
+
+namespace aster::grammar {
+
+// A vocabulary's tokens by their bytes. Constant, so that any number of threads may use it.
+class TokenTree {
+ public:
+  struct Node {
+    uint8_t byte = 0;
+    uint8_t depth = 0;         // bytes before it
+    int32_t first_token = -1;  // of those that end here, a list in next_token
+    uint32_t size = 1;         // nodes, this one and all below it, which follow it
+  };
+
+  // Control tokens are left out, as are those without bytes; `vocab_size` is the model's.
+  TokenTree(const text::Tokenizer& tokenizer, uint32_t vocab_size);
+
+  const std::vector<Node>& nodes() const { return nodes_; }
+  int32_t NextToken(int32_t token) const { return next_token_[static_cast<size_t>(token)]; }
+  std::string_view BytesOf(int32_t token) const { return bytes_[static_cast<size_t>(token)]; }
+  uint32_t vocab_size() const { return static_cast<uint32_t>(bytes_.size()); }
+  const std::vector<int32_t>& end_tokens() const { return end_tokens_; }
+
+ private:
+  std::vector<Node> nodes_;              // in the order of a walk, without a root
+  std::vector<int32_t> next_token_;      // [tokens]
+  std::vector<std::string_view> bytes_;  // [tokens] of the tokenizer; empty where left out
+  std::vector<int32_t> end_tokens_;
+};
+
+// Follows one answer. Not for concurrent use.
+class TokenMasks {
+ public:
+  // Grammar (finished) and tree are shared. Where the answer goes on, anything may follow a text of
+  // the grammar; otherwise only its end.
+  TokenMasks(std::shared_ptr<const Grammar> grammar, std::shared_ptr<const TokenTree> tree,
+             bool goes_on = false);
+
+  // Forbids, in the logits of what follows `answer`, all that the grammar does not allow. A pure
+  // function of the answer: it may grow, or go back and take another way.
+  void Apply(std::span<const int32_t> answer, std::span<float> logits);
+  // Whether `answer` is a text of the grammar, but for an end.
+  bool IsWhole(std::span<const int32_t> answer) { return matcher_.CanEnd(Follow(answer)); }
+
+ private:
+  using Bits = std::vector<uint64_t>;  // [vocab_size / 64]
+  struct Inside {
+    Bits allowed;
+    std::vector<uint32_t> exits;  // nodes behind which the place is left
+  };
+
+  StateId Follow(std::span<const int32_t> answer);
+  const Bits& AllowedIn(StateId state);
+  const Inside& WalkInside(StateId state);
+  void WalkBelow(uint32_t node, StateId state, Bits& allowed);
+  void Allow(int32_t first_token, Bits& allowed) const;
+
+  const std::shared_ptr<const Grammar> grammar_;
+  const std::shared_ptr<const TokenTree> tree_;
+  const bool goes_on_;
+  Matcher matcher_;
+  std::vector<int32_t> followed_;  // tokens
+  std::vector<StateId> states_;    // behind each of them, the start before
+  std::unordered_map<StateId, Bits> allowed_;
+  std::unordered_map<StateId, Inside> inside_;
+};
+
+}  // namespace aster::grammar

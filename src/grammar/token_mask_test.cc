@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "grammar/token_mask.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/random.h"
+#include "grammar/json_schema.h"
+
+namespace aster::grammar {
+namespace {
+
+using nlohmann::ordered_json;
+
+// All bytes, some words of JSON, and an end.
+std::unique_ptr<text::Tokenizer> MakeTokenizer() {
+  text::Vocab vocab;
+  vocab.kind = text::VocabKind::kSentencePiece;
+  const auto add = [&](std::string token, text::TokenType type) {
+    vocab.tokens.push_back(std::move(token));
+    vocab.types.push_back(type);
+    vocab.scores.push_back(-static_cast<float>(vocab.tokens.size()));
+  };
+  add("<unk>", text::TokenType::kUnknown);
+  add("</s>", text::TokenType::kControl);
+  for (int byte = 0; byte < 256; ++byte) {
+    constexpr std::string_view kHex = "0123456789ABCDEF";
+    std::string name = "<0x";
+    name += kHex[static_cast<size_t>(byte) / 16];
+    name += kHex[static_cast<size_t>(byte) % 16];
+    add(name + ">", text::TokenType::kByte);
+  }
+  for (const char* word : {"\"a\":", "\",", "\"}", "}}", "true", "{\"", "ab", "abc", "\": [", "12",
+                           "]}", "\",\"b\":"}) {
+    add(word, text::TokenType::kNormal);
+  }
+  vocab.special.unk = 0;
+  vocab.special.eos = 1;
+  vocab.end_of_generation = {1};
+  auto tokenizer = text::Tokenizer::Make(std::move(vocab));
+  CHECK_NOTE(tokenizer.ok(), tokenizer.ok() ? "" : tokenizer.error().message());
+  return *std::move(tokenizer);
+}
+
+class TokenMask : public testing::Test {
+ protected:
+  std::vector<bool> Allowed(TokenMasks& masks, const std::vector<int32_t>& answer) const {
+    std::vector<float> logits(tree_->vocab_size(), 1.0F);
+    masks.Apply(answer, logits);
+    std::vector<bool> allowed;
+    for (const float logit : logits) allowed.push_back(logit == 1.0F);
+    return allowed;
+  }
+  // Byte by byte, without any of the short cuts.
+  bool MayFollow(const Grammar& grammar, std::string_view text, std::string_view more) const {
+    Matcher matcher(grammar);
+    StateId state = matcher.start();
+    for (const char c : std::string(text) + std::string(more)) {
+      if (state == kDead) return false;
+      state = matcher.Next(state, static_cast<uint8_t>(c));
+    }
+    return state != kDead;
+  }
+
+  const std::unique_ptr<text::Tokenizer> tokenizer_ = MakeTokenizer();
+  const std::shared_ptr<const TokenTree> tree_ = std::make_shared<TokenTree>(
+      *tokenizer_, static_cast<uint32_t>(tokenizer_->vocab().size()) + 3);
+};
+
+TEST_F(TokenMask, MasksAreWhatEachTokenAloneWouldSay) {
+  for (const char* schema :
+       {R"({"type": "object"})",
+        R"({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "array",
+            "items": {"type": "object", "properties": {"a": {"type": "boolean"}}}}},
+            "required": ["a", "b"]})"}) {
+    const auto grammar = JsonSchemaGrammar(ordered_json::parse(schema));
+    ASSERT_TRUE(grammar.ok());
+    for (uint64_t seed = 0; seed < 20; ++seed) {
+      Random random(seed);
+      TokenMasks masks(*grammar, tree_);
+      std::vector<int32_t> answer;
+      std::string text;
+      for (int step = 0; step < 40; ++step) {
+        const std::vector<bool> allowed = Allowed(masks, answer);
+        std::vector<int32_t> possible;
+        for (int32_t id = 2; id < tokenizer_->vocab().size(); ++id) {
+          const std::string_view bytes = tree_->BytesOf(id);
+          EXPECT_EQ(allowed[static_cast<size_t>(id)], MayFollow(**grammar, text, bytes))
+              << text << "|" << bytes;
+          if (allowed[static_cast<size_t>(id)]) possible.push_back(id);
+        }
+        EXPECT_EQ(allowed[1], masks.IsWhole(answer));
+        EXPECT_FALSE(allowed[0]);
+        if (possible.empty()) break;
+        answer.push_back(possible[random.NextBelow(possible.size())]);
+        text += tree_->BytesOf(answer.back());
+      }
+      // Going back gives the same as never having been further.
+      answer.resize(answer.size() / 2);
+      TokenMasks fresh(*grammar, tree_);
+      EXPECT_EQ(Allowed(masks, answer), Allowed(fresh, answer));
+    }
+  }
+}
+
+TEST_F(TokenMask, WhatGoesOnIsFreeBehindTheGrammar) {
+  const auto grammar = JsonSchemaGrammar(ordered_json::parse(R"({"const": "a"})"));
+  ASSERT_TRUE(grammar.ok());
+  TokenMasks masks(*grammar, tree_, /*goes_on=*/true);
+  std::vector<int32_t> answer;
+  for (const int32_t byte : {2 + '"', 2 + 'a'}) {
+    EXPECT_EQ(std::ranges::count(Allowed(masks, answer), true), 1);
+    answer.push_back(byte);
+  }
+  answer.push_back(2 + '"');
+  EXPECT_EQ(std::ranges::count(Allowed(masks, answer), false), 0);
+}
+
+}  // namespace
+}  // namespace aster::grammar

@@ -1,0 +1,363 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "serve/answer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "chat/forced_call.h"
+#include "grammar/json_schema.h"
+
+namespace aster::serve {
+namespace {
+
+using nlohmann::ordered_json;
+using Kind = chat::ReplyEvent::Kind;
+
+// Somebody who waits is told that often that work goes on.
+constexpr int64_t kKeepAliveNs = 5 * kNsPerSecond;
+
+}  // namespace
+
+// One choice.
+struct Answer::Run {
+  size_t index = 0;
+  Prompted prompt;
+  uint64_t seed = 0;
+  std::unique_ptr<chat::ReplyParser> parser;
+  bool has_calls = false;
+  bool has_ended_call = false;
+  bool ends_early = false;  // all that is wanted has been said
+  int64_t last_token_ns = 0;
+};
+
+Answer::Answer(const AnswerContext& context, Ask ask, std::shared_ptr<ReplyStream> stream,
+               std::unique_ptr<ReplyWriter> writer, std::string endpoint)
+    : context_(context),
+      ask_(std::move(ask)),
+      stream_(std::move(stream)),
+      endpoint_(std::move(endpoint)),
+      start_ns_(context.clock->NowNs()),
+      writer_(std::move(writer)),
+      last_said_ns_(start_ns_) {
+  if (context.deadline_ns > 0) deadline_ns_ = start_ns_ + context.deadline_ns;
+}
+
+Answer::~Answer() {
+  const int status = stream_->status();
+  context_.metrics->CountRequest(endpoint_, status);
+  if (stream_->is_gone()) context_.metrics->CountAbandoned();
+  log::Info("answered", {{"id", stream_->request_id()},
+                         {"path", endpoint_},
+                         {"status", status},
+                         {"ms", (context_.clock->NowNs() - start_ns_) / kNsPerMs},
+                         {"prompt", usage_.prompt},
+                         {"cached", usage_.cached},
+                         {"answer", usage_.answer},
+                         {"gone", stream_->is_gone()}});
+}
+
+namespace {
+
+// The grammar of a tool's arguments; any object where its schema asks for more than can be kept.
+Result<grammar::Element> ArgumentsOf(const ordered_json& tool, grammar::Grammar& grammar) {
+  auto arguments = grammar::AddJsonSchema(tool["function"]["parameters"], grammar);
+  return arguments.ok() ? arguments : grammar::AddJsonSchema({{"type", "object"}}, grammar);
+}
+
+// The answer begins with a call, and its arguments are what the tool wants.
+Status ForceCall(const AnswerContext& context, const Ask& ask, Prompted& prompted) {
+  std::string name = ask.tool_name;
+  // One tool that must be called is named.
+  if (name.empty() && ask.tools.size() == 1)
+    name = ask.tools[0]["function"]["name"].get<std::string>();
+  const chat::ForcedCallText forced =
+      TRY(chat::ForcedCall(*context.prompt, context.dialect, prompted.text, name));
+  prompted.forced = forced.opening;
+  // Control tokens are no text of a grammar.
+  if (!forced.has_json || forced.middle.find('<') != std::string::npos) return Ok();
+  auto grammar = std::make_shared<grammar::Grammar>();
+  const grammar::RuleId root = grammar->AddRule();
+  for (const ordered_json& tool : ask.tools) {
+    const auto& tool_name = tool["function"]["name"].get_ref<const std::string&>();
+    if (!name.empty() && tool_name != name) continue;
+    grammar::Sequence call;
+    if (name.empty()) call = grammar->Literal(tool_name + forced.middle);
+    call.push_back(TRY(ArgumentsOf(tool, *grammar)));
+    grammar->AddAlternative(root, std::move(call));
+  }
+  TRY(grammar->Finish());
+  prompted.grammar = std::move(grammar);
+  prompted.goes_on = true;
+  return Ok();
+}
+
+}  // namespace
+
+Result<Prompted> MakePrompt(const AnswerContext& context, const Ask& ask) {
+  const bool offers = !ask.tools.is_null() && ask.tool_choice != ToolChoice::kNone;
+  if (!context.prompt->has_template()) {
+    return Unimplemented("this model has no chat template; use /v1/completions");
+  }
+  if (offers && !context.dialect.has_tools) {
+    return Unimplemented("tools: this model's chat template has no place for tools");
+  }
+  Prompted prompted;
+  prompted.text =
+      TRY(context.prompt->Render(ask.messages, offers ? ask.tools : ordered_json(), ask.variables));
+  const bool is_forced =
+      offers && (ask.tool_choice == ToolChoice::kRequired || ask.tool_choice == ToolChoice::kNamed);
+  if (is_forced) {
+    TRY(ForceCall(context, ask, prompted));
+  } else if (ask.grammar != nullptr) {
+    prompted.forced = chat::EndOfThoughts(context.dialect, prompted.text);
+    prompted.grammar = ask.grammar;
+  }
+  prompted.tokens = TRY(context.prompt->Encode(prompted.text + prompted.forced));
+  return prompted;
+}
+
+Result<Prompted> Answer::PromptOf(const RawPrompt& raw) const {
+  Prompted prompted;
+  prompted.tokens =
+      raw.ids.empty() ? TRY(context_.prompt->EncodeRaw(raw.text, /*begins=*/true)) : raw.ids;
+  prompted.grammar = ask_.grammar;
+  return prompted;
+}
+
+void Answer::FindTools() {
+  offers_tools_ =
+      ask_.raw.empty() && !ask_.tools.is_null() && ask_.tool_choice != ToolChoice::kNone;
+  if (!offers_tools_) return;
+  const auto find = [this](std::string_view name) -> const ordered_json* {
+    for (const ordered_json& tool : ask_.tools) {
+      const ordered_json& function = tool["function"];
+      if (function["name"].get_ref<const std::string&>() == name) return &function;
+    }
+    return nullptr;
+  };
+  tools_.has_tool = [find](std::string_view name) { return find(name) != nullptr; };
+  tools_.is_string = [find](std::string_view name, std::string_view parameter) {
+    const ordered_json* function = find(name);
+    if (function == nullptr || !(*function)["parameters"].is_object()) return false;
+    const ordered_json& parameters = (*function)["parameters"];
+    const auto properties = parameters.find("properties");
+    if (properties == parameters.end() || !properties->is_object()) return false;
+    const auto found = properties->find(std::string(parameter));
+    return found != properties->end() && found->is_object() &&
+           found->value("type", ordered_json()) == "string";
+  };
+}
+
+Status Answer::Prepare() {
+  FindTools();
+  std::vector<Prompted> prompts;
+  if (ask_.raw.empty()) {
+    prompts.push_back(TRY(MakePrompt(context_, ask_)));
+  } else {
+    for (const RawPrompt& raw : ask_.raw) prompts.push_back(TRY(PromptOf(raw)));
+  }
+  for (Prompted& prompt : prompts) {
+    usage_.prompt += prompt.tokens.size();
+    if (prompt.tokens.empty())
+      return InvalidArgument("the prompt is empty: give some text to go on from");
+    if (prompt.tokens.size() >= context_.context_limit) {
+      return OutOfRange(
+          fmt::format("the prompt has {} tokens, and prompt and answer have to fit into {}",
+                      prompt.tokens.size(), context_.context_limit));
+    }
+    if (context_.logs_prompts) {
+      log::Info("prompt", {{"id", stream_->request_id()}, {"text", prompt.text}});
+    }
+    for (uint32_t choice = 0; choice < ask_.choices; ++choice) {
+      auto run = std::make_unique<Run>();
+      run->index = runs_.size();
+      run->prompt = prompt;
+      run->seed = ask_.sampling.seed + choice;
+      if (ask_.raw.empty()) {
+        run->parser = std::make_unique<chat::ReplyParser>(context_.dialect, prompt.text,
+                                                          offers_tools_ ? &tools_ : nullptr);
+      }
+      runs_.push_back(std::move(run));
+    }
+  }
+  runs_left_ = runs_.size();
+  return Ok();
+}
+
+std::unique_ptr<Job> Answer::MakeJob(Run& run, const std::string& client) {
+  auto job = std::make_unique<Job>();
+  job->client = client;
+  job->prompt = std::move(run.prompt.tokens);
+  job->deadline_ns = deadline_ns_;
+  engine::Request& request = job->request;
+  request.sampling = ask_.sampling;
+  request.sampling.seed = run.seed;
+  request.max_tokens = ask_.max_tokens;
+  request.stop_strings = ask_.stops;
+  request.context_limit = context_.context_limit;
+  if (!ask_.ignores_end) {
+    request.stop_tokens = context_.prompt->tokenizer().vocab().end_of_generation;
+  }
+  // Markup of calls and thoughts is made of control tokens.
+  request.show_control = run.parser != nullptr && (offers_tools_ || context_.dialect.has_thinking);
+  if (run.prompt.grammar != nullptr) {
+    const auto masks = std::make_shared<grammar::TokenMasks>(run.prompt.grammar, context_.tokens,
+                                                             run.prompt.goes_on);
+    request.edit_logits = [masks, begin = job->prompt.size()](std::span<const int32_t> history,
+                                                              std::span<float> logits) {
+      masks->Apply(history.subspan(begin), logits);
+    };
+  }
+  const auto self = shared_from_this();
+  Run* const of = &run;
+  job->is_gone = [self, of] {
+    return self->has_failed_ || of->ends_early || self->stream_->is_gone();
+  };
+  job->on_refused = [self](const Error& error) { self->Fail(ProblemOf(error)); };
+  job->on_wait = [self] {
+    const int64_t now_ns = self->context_.clock->NowNs();
+    if (self->has_failed_ || now_ns - self->last_said_ns_ < kKeepAliveNs) return;
+    self->last_said_ns_ = now_ns;
+    self->writer_->KeepAlive();
+  };
+  request.on_prefill = [self](uint64_t, uint64_t) { self->Begin(); };
+  request.on_token = [self, of](const engine::Delta& delta) { self->OnToken(*of, delta); };
+  request.on_finish = [self, of](const engine::Finish& finish) { self->OnFinish(*of, finish); };
+  return job;
+}
+
+void Answer::Start(const std::string& client) {
+  const Status prepared = Prepare();
+  if (!prepared.ok()) {
+    Problem problem = ProblemOf(prepared.error());
+    if (problem.status == 400) problem.param = ask_.raw.empty() ? "messages" : "prompt";
+    if (prepared.error().code() == Code::kOutOfRange) problem.code = "context_length_exceeded";
+    return Fail(problem);
+  }
+  std::vector<std::unique_ptr<Job>> jobs;
+  for (const auto& run : runs_) jobs.push_back(MakeJob(*run, client));
+  // From here on the loop's thread tells the writer.
+  const Status submitted = context_.loop->Submit(std::move(jobs));
+  if (!submitted.ok()) Fail(ProblemOf(submitted.error()));
+}
+
+void Answer::Begin() {
+  if (std::exchange(has_begun_, true) || has_failed_) return;
+  writer_->Begin(usage_.prompt);
+  // What the answer had to begin with was never a token of it.
+  for (const auto& run : runs_) {
+    if (!run->prompt.forced.empty()) Say(*run, run->prompt.forced, false, {});
+  }
+}
+
+std::string Answer::NewCallId() const {
+  // Mistral's templates want nine letters or digits, and others anything.
+  const std::string digits = fmt::format("{:016x}{:016x}", SystemSeed(), SystemSeed());
+  return context_.dialect.family == chat::Family::kMistral ? digits.substr(0, 9)
+                                                           : "call_" + digits.substr(0, 24);
+}
+
+void Answer::Say(Run& run, std::string_view text, bool is_end, std::vector<SpokenToken> tokens) {
+  std::vector<chat::ReplyEvent> events;
+  if (run.parser == nullptr) {
+    chat::AddEvent(events, {.kind = Kind::kContent, .text = std::string(text)});
+  } else {
+    run.parser->Push(text, events);
+    if (is_end) run.parser->Finish(events);
+  }
+  if (!ask_.parallel_calls) {
+    // Only the first call is wanted.
+    const auto first_end = std::ranges::find(events, Kind::kCallEnd, &chat::ReplyEvent::kind);
+    if (run.has_ended_call) events.clear();
+    if (first_end != events.end() && !run.has_ended_call) {
+      events.erase(first_end + 1, events.end());
+      run.ends_early = true;
+    }
+  }
+  for (chat::ReplyEvent& event : events) {
+    if (event.kind == Kind::kCallEnd) run.has_ended_call = true;
+    if (event.kind != Kind::kCallBegin) continue;
+    run.has_calls = true;
+    if (event.id.empty() || context_.dialect.family != chat::Family::kMistral)
+      event.id = NewCallId();
+  }
+  if (events.empty() && tokens.empty()) return;
+  last_said_ns_ = context_.clock->NowNs();
+  writer_->Say(run.index, events, tokens);
+}
+
+void Answer::OnToken(Run& run, const engine::Delta& delta) {
+  if (has_failed_ || run.ends_early) return;
+  Begin();
+  const int64_t now_ns = context_.clock->NowNs();
+  if (run.last_token_ns == 0) {
+    context_.metrics->AddFirstToken(now_ns - start_ns_);
+  } else {
+    context_.metrics->AddNextToken(now_ns - run.last_token_ns);
+  }
+  run.last_token_ns = now_ns;
+  std::vector<SpokenToken> tokens;
+  const text::Tokenizer& tokenizer = context_.prompt->tokenizer();
+  const bool ends = !ask_.ignores_end && tokenizer.vocab().IsEndOfGeneration(delta.choice.id);
+  if (ask_.sampling.logprobs && !ends) {
+    // Models may have more tokens than their vocabulary has texts.
+    const auto bytes = [&](int32_t id) {
+      const auto found = tokenizer.TokenBytes(id);
+      return found.ok() ? std::string(*found) : std::string();
+    };
+    SpokenToken token{.bytes = bytes(delta.choice.id), .logprob = delta.choice.logprob};
+    for (const engine::TokenLogprob& top : delta.choice.top)
+      token.top.emplace_back(bytes(top.id), top.logprob);
+    tokens.push_back(std::move(token));
+  }
+  Say(run, delta.text, false, std::move(tokens));
+}
+
+void Answer::EndRun(Run& run, const engine::Finish& finish) {
+  using engine::FinishReason;
+  EndReason reason = EndReason::kStop;
+  if (finish.reason == FinishReason::kLength || finish.reason == FinishReason::kContext) {
+    reason = EndReason::kLength;
+  } else if (run.has_calls) {
+    reason = EndReason::kCalls;
+  } else if (finish.reason == FinishReason::kStopString) {
+    reason = EndReason::kStopString;
+  }
+  writer_->EndChoice(run.index, reason, finish.stop_string);
+}
+
+void Answer::OnFinish(Run& run, const engine::Finish& finish) {
+  if (has_failed_) return;
+  if (finish.reason == engine::FinishReason::kFailed) {
+    context_.metrics->CountFailed();
+    return Fail(ProblemOf(finish.status.error()));
+  }
+  if (finish.reason == engine::FinishReason::kCancelled && !run.ends_early) {
+    Problem problem{.status = 504, .message = "the answer took too long"};
+    if (!is_late()) problem = {.status = 503, .message = "the server is shutting down"};
+    return Fail(problem);
+  }
+  Begin();
+  if (!run.ends_early) Say(run, finish.text, true, {});
+  // The token that ends an answer counts, as everywhere.
+  usage_.answer += finish.counts.generated;
+  // Choices share their prompt, and it is paid for once.
+  if (run.index % ask_.choices == 0) usage_.cached += finish.counts.cached;
+  context_.metrics->AddAnswer(finish.counts.prompt, finish.counts.cached, finish.counts.generated);
+  EndRun(run, finish);
+  if (--runs_left_ == 0) writer_->Finish(usage_);
+}
+
+void Answer::Fail(const Problem& problem) {
+  if (std::exchange(has_failed_, true)) return;
+  writer_->Fail(problem);
+}
+
+}  // namespace aster::serve

@@ -1,0 +1,235 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "serve/answer_loop.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+
+namespace aster::serve {
+namespace {
+
+// Conversations that are kept whole, and tokens of all of them: more would take memory that running
+// ones need. (Full pages of the others are found again as long as their memory was not needed.)
+constexpr size_t kKeptSequences = 4;
+constexpr size_t kKeptTokens = 8192;
+constexpr size_t kFewRunning = 4;
+constexpr size_t kShortPrompt = 2048;  // tokens
+// How often somebody who waits hears that he still does.
+constexpr int64_t kTellNs = kNsPerSecond;
+
+size_t SharedTokens(const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
+  const size_t size = std::min(a.size(), b.size());
+  return static_cast<size_t>(
+      std::mismatch(a.begin(), a.begin() + static_cast<ptrdiff_t>(size), b.begin()).first -
+      a.begin());
+}
+
+}  // namespace
+
+struct AnswerLoop::Active {
+  std::unique_ptr<Job> job;
+  engine::Sequence sequence;
+  engine::RequestId id = 0;
+  bool is_over = false;
+};
+
+AnswerLoop::AnswerLoop(engine::Answering& answering, const Clock& clock, AnswerLoopOptions options)
+    : answering_(answering), clock_(clock), options_(options) {}
+
+AnswerLoop::~AnswerLoop() = default;
+
+Status AnswerLoop::Submit(std::vector<std::unique_ptr<Job>> jobs) {
+  {
+    const MutexLock lock(mu_);
+    if (stop_ns_) return Error(Code::kUnavailable, "the server is shutting down");
+    if (has_failed_) return Error(Code::kUnavailable, "the model cannot answer any more");
+    if (waiting_count_ + jobs.size() > options_.max_queued) {
+      return ResourceExhausted(
+          fmt::format("{} requests are waiting already; try again later", waiting_count_));
+    }
+    waiting_count_ += jobs.size();
+    for (auto& job : jobs) {
+      const std::string client = job->client;
+      waiting_[client].push_back(std::move(job));
+    }
+  }
+  changed_.NotifyAll();
+  return Ok();
+}
+
+void AnswerLoop::Stop(int64_t grace_ns) {
+  {
+    const MutexLock lock(mu_);
+    const int64_t stop_ns = clock_.NowNs() + grace_ns;
+    stop_ns_ = std::min(stop_ns, stop_ns_.value_or(stop_ns));
+  }
+  changed_.NotifyAll();
+}
+
+AnswerLoopState AnswerLoop::state() const {
+  const MutexLock lock(mu_);
+  return {.queued = waiting_count_,
+          .running = running_count_,
+          .has_failed = has_failed_,
+          .is_ending = stop_ns_.has_value()};
+}
+
+// The oldest job of the client behind the one whose turn it was.
+std::unique_ptr<Job> AnswerLoop::TakeNext() {
+  const MutexLock lock(mu_);
+  if (waiting_.empty()) return nullptr;
+  auto turn = waiting_.upper_bound(last_client_);
+  if (turn == waiting_.end()) turn = waiting_.begin();
+  last_client_ = turn->first;
+  std::unique_ptr<Job> job = std::move(turn->second.front());
+  turn->second.pop_front();
+  if (turn->second.empty()) waiting_.erase(turn);
+  --waiting_count_;
+  return job;
+}
+
+engine::Sequence AnswerLoop::SequenceFor(const std::vector<int32_t>& prompt) {
+  auto best = kept_.end();
+  size_t most = 0;
+  for (auto it = kept_.begin(); it != kept_.end(); ++it) {
+    const size_t shared = SharedTokens(it->tokens(), prompt);
+    // A conversation that goes on, rather than one that only begins alike.
+    if (shared > most && shared * 4 >= it->tokens().size() * 3) {
+      most = shared;
+      best = it;
+    }
+  }
+  if (best == kept_.end()) {
+    // Where there is much to do, memory is worth more than the last few tokens of conversations:
+    // full pages are found again anyway.
+    const bool is_much = active_.size() >= kFewRunning || prompt.size() > kShortPrompt;
+    if (is_much) kept_.clear();
+    return answering_.NewSequence();
+  }
+  engine::Sequence sequence = std::move(*best);
+  kept_.erase(best);
+  return sequence;
+}
+
+void AnswerLoop::Keep(engine::Sequence sequence) {
+  if (sequence.length() > kKeptTokens) return;
+  kept_.push_back(std::move(sequence));
+  size_t tokens = 0;
+  for (const engine::Sequence& kept : kept_) tokens += kept.length();
+  while (kept_.size() > kKeptSequences || tokens > kKeptTokens) {
+    tokens -= kept_.front().length();
+    kept_.pop_front();
+  }
+}
+
+void AnswerLoop::Begin(std::unique_ptr<Job> job) {
+  if (job->is_gone()) return;
+  engine::Sequence sequence = SequenceFor(job->prompt);
+  auto active =
+      std::make_unique<Active>(Active{.job = std::move(job), .sequence = std::move(sequence)});
+  Active& begun = *active;
+  begun.sequence.SetHistory(begun.job->prompt);
+  engine::Request request = begun.job->request;
+  request.sequence = &begun.sequence;
+  request.on_finish = [this, &begun](const engine::Finish& finish) { OnFinish(begun, finish); };
+  auto id = answering_.Submit(std::move(request));
+  if (!id.ok()) {
+    begun.job->on_refused(id.error());
+    return;
+  }
+  begun.id = *id;
+  active_.push_back(std::move(active));
+}
+
+void AnswerLoop::OnFinish(Active& active, const engine::Finish& finish) {
+  active.is_over = true;
+  active.job->request.on_finish(finish);
+}
+
+void AnswerLoop::BeginWaiting() {
+  while (active_.size() < options_.max_running) {
+    std::unique_ptr<Job> job = TakeNext();
+    if (job == nullptr) break;
+    Begin(std::move(job));
+  }
+}
+
+// What nobody waits for, or what has taken too long.
+void AnswerLoop::LetGo() {
+  const int64_t now_ns = clock_.NowNs();
+  for (const auto& active : active_) {
+    if (active->is_over) continue;
+    if (active->job->is_gone() || now_ns >= active->job->deadline_ns) answering_.Cancel(active->id);
+  }
+}
+
+void AnswerLoop::Tell() {
+  const int64_t now_ns = clock_.NowNs();
+  if (now_ns - last_told_ns_ < kTellNs) return;
+  last_told_ns_ = now_ns;
+  for (const auto& active : active_) active->job->on_wait();
+  std::vector<std::function<void()>> others;
+  {
+    const MutexLock lock(mu_);
+    for (auto& [client, jobs] : waiting_) {
+      const size_t before = jobs.size();
+      std::erase_if(jobs, [](const auto& job) { return job->is_gone(); });
+      waiting_count_ -= before - jobs.size();
+      for (const auto& job : jobs) others.push_back(job->on_wait);
+    }
+    std::erase_if(waiting_, [](const auto& entry) { return entry.second.empty(); });
+  }
+  for (const auto& tell : others) tell();
+}
+
+void AnswerLoop::FailAll(const Error& error) {
+  {
+    const MutexLock lock(mu_);
+    has_failed_ = true;
+  }
+  for (auto& active : active_) {
+    if (!active->is_over) active->job->on_refused(error);
+    // The answering may still know it.
+    lost_.push_back(std::move(active->sequence));
+  }
+  active_.clear();
+  while (const auto job = TakeNext()) job->on_refused(error);
+}
+
+// Whether to go on.
+bool AnswerLoop::AwaitWork() {
+  const MutexLock lock(mu_);
+  running_count_ = active_.size();
+  if (!active_.empty()) return !stop_ns_ || clock_.NowNs() < *stop_ns_;
+  while (waiting_count_ == 0 && !stop_ns_) changed_.Wait(mu_);
+  return waiting_count_ > 0 && (!stop_ns_ || clock_.NowNs() < *stop_ns_);
+}
+
+void AnswerLoop::Run() {
+  while (AwaitWork()) {
+    BeginWaiting();
+    LetGo();
+    if (!answering_.idle()) {
+      const Status stepped = answering_.Step();
+      if (!stepped.ok()) {
+        log::Error("the model cannot answer any more", {{"error", stepped.error().message()}});
+        FailAll(stepped.error());
+      }
+    }
+    for (auto& active : active_) {
+      if (active->is_over) Keep(std::move(active->sequence));
+    }
+    std::erase_if(active_, [](const auto& active) { return active->is_over; });
+    Tell();
+  }
+  for (const auto& active : active_) answering_.Cancel(active->id);
+  if (!active_.empty()) static_cast<void>(answering_.Step());
+  FailAll(Error(Code::kUnavailable, "the server has shut down"));
+}
+
+}  // namespace aster::serve

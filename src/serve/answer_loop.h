@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Hands the requests of many clients to one Answering: bounded, in turn between clients, and let go
+// as soon as nobody waits for the answer. Keeps the sequences of the last few conversations, so
+// that their next turn computes only what is new. Must not know HTTP, nor what is asked.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/result.h"
+#include "engine/answering.h"
+
+namespace aster::serve {
+
+// Functions are called on the loop's thread.
+struct Job {
+  std::string client;           // whose it is, for taking turns
+  std::vector<int32_t> prompt;  // tokens
+  engine::Request request;      // without a sequence
+  int64_t deadline_ns = kNeverNs;
+  // Whether nobody waits for it any more; asked before every step.
+  std::function<bool()> is_gone;
+  // Now and then until it is finished.
+  std::function<void()> on_wait;
+  // Instead of anything else: what can never be answered.
+  std::function<void(const Error&)> on_refused;
+};
+
+struct AnswerLoopOptions {
+  size_t max_queued = 256;  // jobs that have not begun
+  size_t max_running = 64;
+};
+
+struct AnswerLoopState {
+  size_t queued = 0;
+  size_t running = 0;
+  bool has_failed = false;  // nothing can be answered any more
+  bool is_ending = false;
+};
+
+// Run belongs to one thread, which is the Answering's; the rest is safe for concurrent use.
+class AnswerLoop {
+ public:
+  // Both outlive it.
+  AnswerLoop(engine::Answering& answering, const Clock& clock, AnswerLoopOptions options);
+  ~AnswerLoop();
+
+  // All of them or none; ResourceExhausted where too many wait, Unavailable where it ends.
+  Status Submit(std::vector<std::unique_ptr<Job>> jobs) EXCLUDES(mu_);
+
+  // Answers until Stop, and until what has been submitted then is finished or the grace is over.
+  void Run() EXCLUDES(mu_);
+  void Stop(int64_t grace_ns) EXCLUDES(mu_);
+
+  AnswerLoopState state() const EXCLUDES(mu_);
+
+ private:
+  struct Active;
+
+  std::unique_ptr<Job> TakeNext() EXCLUDES(mu_);
+  bool AwaitWork() EXCLUDES(mu_);
+  void Begin(std::unique_ptr<Job> job);
+  void BeginWaiting();
+  void LetGo();
+  void Tell();
+  void FailAll(const Error& error);
+  void OnFinish(Active& active, const engine::Finish& finish);
+  engine::Sequence SequenceFor(const std::vector<int32_t>& prompt);
+  void Keep(engine::Sequence sequence);
+
+  engine::Answering& answering_;
+  const Clock& clock_;
+  const AnswerLoopOptions options_;
+
+  // Of the loop's thread.
+  std::vector<std::unique_ptr<Active>> active_;
+  std::deque<engine::Sequence> kept_;  // of answered conversations, the latest last
+  std::deque<engine::Sequence> lost_;  // of requests that never finished
+  int64_t last_told_ns_ = 0;
+
+  mutable Mutex mu_;
+  CondVar changed_;
+  std::map<std::string, std::deque<std::unique_ptr<Job>>> waiting_ GUARDED_BY(mu_);  // by client
+  std::string last_client_ GUARDED_BY(mu_);  // whose turn it was
+  size_t waiting_count_ GUARDED_BY(mu_) = 0;
+  size_t running_count_ GUARDED_BY(mu_) = 0;
+  std::optional<int64_t> stop_ns_ GUARDED_BY(mu_);
+  bool has_failed_ GUARDED_BY(mu_) = false;
+};
+
+}  // namespace aster::serve

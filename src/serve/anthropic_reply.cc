@@ -1,0 +1,203 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "serve/anthropic.h"
+
+namespace aster::serve {
+namespace {
+
+using nlohmann::ordered_json;
+using Kind = chat::ReplyEvent::Kind;
+
+const char* ReasonName(EndReason reason) {
+  switch (reason) {
+    case EndReason::kLength:
+      return "max_tokens";
+    case EndReason::kCalls:
+      return "tool_use";
+    case EndReason::kStopString:
+      return "stop_sequence";
+    case EndReason::kStop:
+      break;
+  }
+  return "end_turn";
+}
+
+ordered_json StopSequence(EndReason reason, const std::string& stop_string) {
+  return reason == EndReason::kStopString ? ordered_json(stop_string) : ordered_json();
+}
+
+// Tokens that were remembered are counted by themselves.
+ordered_json UsageJson(const Usage& usage) {
+  return {{"input_tokens", usage.prompt - usage.cached},
+          {"cache_creation_input_tokens", 0},
+          {"cache_read_input_tokens", usage.cached},
+          {"output_tokens", usage.answer}};
+}
+
+ordered_json MessageHead(const ReplyFrame& frame) {
+  return {{"id", frame.id},
+          {"type", "message"},
+          {"role", "assistant"},
+          {"model", frame.model},
+          {"content", ordered_json::array()},
+          {"stop_reason", nullptr},
+          {"stop_sequence", nullptr}};
+}
+
+ordered_json ObjectOf(const std::string& arguments) {
+  ordered_json object = ordered_json::parse(arguments, nullptr, /*allow_exceptions=*/false);
+  // A call that was cut short has no more than its beginning.
+  return object.is_object() ? object : ordered_json::object();
+}
+
+class MessagesAtOnce final : public CollectingWriter {
+ public:
+  explicit MessagesAtOnce(ReplyFrame frame) : CollectingWriter(std::move(frame), 1) {}
+
+  void Finish(const Usage& usage) override {
+    const Said& said = said_.front();
+    ordered_json json = MessageHead(frame_);
+    ordered_json& content = json["content"];
+    if (!said.thinking.empty()) {
+      content.push_back({{"type", "thinking"}, {"thinking", said.thinking}, {"signature", ""}});
+    }
+    if (!said.content.empty() || (said.calls.empty() && said.thinking.empty())) {
+      content.push_back({{"type", "text"}, {"text", said.content}});
+    }
+    for (const Call& call : said.calls) {
+      content.push_back({{"type", "tool_use"},
+                         {"id", call.id},
+                         {"name", call.name},
+                         {"input", ObjectOf(call.arguments)}});
+    }
+    json["stop_reason"] = ReasonName(said.reason);
+    json["stop_sequence"] = StopSequence(said.reason, said.stop_string);
+    json["usage"] = UsageJson(usage);
+    SendJson(200, json);
+  }
+  void Fail(const Problem& problem) override {
+    SendProblem(*frame_.stream, problem, ProblemForm::kAnthropic);
+  }
+};
+
+class MessagesStream final : public ReplyWriter {
+ public:
+  explicit MessagesStream(ReplyFrame frame) : frame_(std::move(frame)) {}
+
+  void Begin(uint64_t prompt_tokens) override {
+    ordered_json message = MessageHead(frame_);
+    message["usage"] = UsageJson({.prompt = prompt_tokens});
+    Send("message_start", {{"type", "message_start"}, {"message", std::move(message)}});
+    Send("ping", {{"type", "ping"}});
+  }
+
+  void Say(size_t /*choice*/, std::span<const chat::ReplyEvent> events,
+           std::span<const SpokenToken> /*tokens*/) override {
+    for (const chat::ReplyEvent& event : events) {
+      switch (event.kind) {
+        case Kind::kContent:
+          Open(Block::kText, {{"type", "text"}, {"text", ""}});
+          SendDelta({{"type", "text_delta"}, {"text", event.text}});
+          break;
+        case Kind::kThinking:
+          Open(Block::kThinking, {{"type", "thinking"}, {"thinking", ""}, {"signature", ""}});
+          SendDelta({{"type", "thinking_delta"}, {"thinking", event.text}});
+          break;
+        case Kind::kCallBegin:
+          Close();
+          Open(Block::kCall, {{"type", "tool_use"},
+                              {"id", event.id},
+                              {"name", event.text},
+                              {"input", ordered_json::object()}});
+          break;
+        case Kind::kArguments:
+          SendDelta({{"type", "input_json_delta"}, {"partial_json", event.text}});
+          break;
+        case Kind::kCallEnd:
+          Close();
+          break;
+      }
+    }
+  }
+
+  void EndChoice(size_t /*choice*/, EndReason reason, const std::string& stop_string) override {
+    // An answer has a block, if only an empty one.
+    if (next_index_ == 0) Open(Block::kText, {{"type", "text"}, {"text", ""}});
+    Close();
+    reason_ = reason;
+    stop_string_ = stop_string;
+  }
+
+  void Finish(const Usage& usage) override {
+    Send("message_delta", {{"type", "message_delta"},
+                           {"delta",
+                            {{"stop_reason", ReasonName(reason_)},
+                             {"stop_sequence", StopSequence(reason_, stop_string_)}}},
+                           {"usage", UsageJson(usage)}});
+    Send("message_stop", {{"type", "message_stop"}});
+    frame_.stream->End();
+  }
+
+  void Fail(const Problem& problem) override {
+    if (frame_.stream->status() == 0) {
+      return SendProblem(*frame_.stream, problem, ProblemForm::kAnthropic);
+    }
+    Send("error", ProblemJson(problem, ProblemForm::kAnthropic));
+    frame_.stream->End();
+  }
+
+  void KeepAlive() override {
+    // A ping may stand anywhere but before the message.
+    if (has_begun_) return Send("ping", {{"type", "ping"}});
+    frame_.stream->Begin(200, "text/event-stream", {{"Cache-Control", "no-cache"}});
+    frame_.stream->Write(": still at work\n\n");
+  }
+
+ private:
+  enum class Block : uint8_t { kNone, kText, kThinking, kCall };
+
+  void Send(std::string_view event, const ordered_json& json) {
+    has_begun_ = true;
+    frame_.stream->Begin(200, "text/event-stream", {{"Cache-Control", "no-cache"}});
+    frame_.stream->Write(ServerEvent(event, json));
+  }
+  void Open(Block block, ordered_json content) {
+    if (open_ == block) return;
+    Close();
+    open_ = block;
+    Send("content_block_start", {{"type", "content_block_start"},
+                                 {"index", next_index_++},
+                                 {"content_block", std::move(content)}});
+  }
+  void SendDelta(ordered_json delta) {
+    Send(
+        "content_block_delta",
+        {{"type", "content_block_delta"}, {"index", next_index_ - 1}, {"delta", std::move(delta)}});
+  }
+  void Close() {
+    if (open_ == Block::kNone) return;
+    if (open_ == Block::kThinking) SendDelta({{"type", "signature_delta"}, {"signature", ""}});
+    open_ = Block::kNone;
+    Send("content_block_stop", {{"type", "content_block_stop"}, {"index", next_index_ - 1}});
+  }
+
+  const ReplyFrame frame_;
+  Block open_ = Block::kNone;
+  int next_index_ = 0;
+  bool has_begun_ = false;
+  EndReason reason_ = EndReason::kStop;
+  std::string stop_string_;
+};
+
+}  // namespace
+
+std::unique_ptr<ReplyWriter> MakeMessagesWriter(ReplyFrame frame, const Ask& ask) {
+  if (ask.streams) return std::make_unique<MessagesStream>(std::move(frame));
+  return std::make_unique<MessagesAtOnce>(std::move(frame));
+}
+
+}  // namespace aster::serve

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Requests of HTTP/1.1 from bytes that come in pieces and from anybody. Everything has a limit, and
+// what two readers could understand in two ways is refused. Must not know sockets, nor what is
+// asked.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace aster::serve {
+
+struct HttpRequest {
+  std::string method;  // "GET"
+  std::string path;    // "/v1/models", as it came, without what stands behind a question mark
+  std::string query;
+  std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
+  std::string body;
+  bool keep_alive = true;
+  bool takes_chunks = true;  // HTTP/1.1
+
+  // The first header of that name (in lower case), or nothing.
+  std::string_view Header(std::string_view name) const;
+};
+
+struct HttpLimits {
+  size_t head_bytes = 32 << 10;  // request line and headers together
+  size_t headers = 100;
+  size_t body_bytes = 16 << 20;
+};
+
+// Not for concurrent use.
+class HttpParser {
+ public:
+  enum class State : uint8_t { kHead, kBody, kDone, kBad };
+
+  explicit HttpParser(const HttpLimits& limits) : limits_(limits) {}
+
+  // Takes bytes up to the request's end, and says how many. What is left belongs to the next one.
+  size_t Feed(std::string_view bytes);
+  State state() const { return state_; }
+  // Of a request that is bad: the status to answer with, and why.
+  int bad_status() const { return bad_status_; }
+  const std::string& problem() const { return problem_; }
+  // Whether anything of the request has come.
+  bool has_begun() const { return state_ != State::kHead || !line_.empty() || head_bytes_ > 0; }
+  // Whether the client waits for a word before it sends the body; true once.
+  bool TakeExpectation();
+
+  // The request, once it is done; the parser is ready for the next one.
+  HttpRequest Take();
+
+ private:
+  enum class Part : uint8_t {
+    kRequestLine,
+    kHeaderLine,
+    kBytes,  // of a body, or of a chunk
+    kChunkSize,
+    kChunkEnd,  // the line end behind a chunk
+    kTrailer,
+  };
+
+  void Bad(int status, std::string problem);
+  void TakeLine();
+  void TakeRequestLine(std::string_view line);
+  void TakeHeaderLine(std::string_view line);
+  void EndHead();
+  void TakeChunkSize(std::string_view line);
+  size_t TakeBytes(std::string_view bytes);
+
+  const HttpLimits limits_;
+  State state_ = State::kHead;
+  Part part_ = Part::kRequestLine;
+  int bad_status_ = 0;
+  std::string problem_;
+  HttpRequest request_;
+  std::string line_;
+  size_t head_bytes_ = 0;
+  size_t body_left_ = 0;  // of the body, or of the chunk
+  bool is_chunked_ = false;
+  bool has_length_ = false;
+  bool expects_word_ = false;
+};
+
+// "Not Found" for 404.
+std::string_view ReasonOf(int status);
+
+}  // namespace aster::serve

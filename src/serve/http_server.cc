@@ -1,0 +1,295 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "serve/http_server.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/json_string.h"
+#include "base/random.h"
+
+namespace aster::serve {
+namespace {
+
+constexpr size_t kReadBytes = 64 << 10;
+// Of a connection in one turn, so that a fast sender leaves time for the others.
+constexpr int kReadsAtOnce = 8;
+constexpr size_t kMaxRequestIdBytes = 128;
+// What is moved from a reply at once: what a client does not fetch stays in the reply, and is
+// counted there.
+constexpr size_t kSendBytes = 64 << 10;
+
+bool IsPlainWord(std::string_view text) {
+  return !text.empty() && text.size() <= kMaxRequestIdBytes &&
+         std::ranges::all_of(text, [](char c) { return c > 0x20 && c < 0x7f; });
+}
+
+}  // namespace
+
+struct HttpServer::Connection {
+  Connection(net::Socket from, const HttpLimits& limits)
+      : socket(std::move(from)), parser(limits) {}
+
+  const net::Socket socket;
+  HttpParser parser;
+  std::string input;                   // behind the request that is being answered
+  std::string output;                  // on its way
+  size_t sent = 0;                     // of the output
+  std::shared_ptr<ReplyStream> reply;  // of the request that is being answered
+  int64_t deadline_ns = 0;             // for what it waits for
+  bool is_closed = false;
+  bool closes_when_sent = false;
+  bool reply_is_over = false;  // once the output is sent
+
+  bool has_output() const { return sent < output.size(); }
+};
+
+HttpServer::HttpServer(HttpServerOptions options, const Clock& clock, HttpHandler handler)
+    : options_(std::move(options)), clock_(clock), handler_(std::move(handler)) {}
+
+HttpServer::~HttpServer() {
+  is_stopping_ = true;
+  waker_.Wake();
+  if (loop_.joinable()) loop_.join();
+  {
+    const MutexLock lock(mu_);
+    workers_stop_ = true;
+  }
+  changed_.NotifyAll();
+  for (std::thread& worker : workers_) worker.join();
+}
+
+Status HttpServer::Start() {
+  const net::HostPort host_port = TRY(net::ParseHostPort(options_.listen));
+  const auto endpoints = TRY(net::Resolve(host_port));
+  if (endpoints.empty()) return NotFound(options_.listen + ": no such address");
+  listeners_.push_back(TRY(net::Listen(endpoints.front())));
+  address_ = TRY(net::LocalEndpoint(listeners_.front())).ToText();
+  loop_ = std::thread([this] { Loop(); });
+  for (size_t i = 0; i < options_.workers; ++i) workers_.emplace_back([this] { WorkerLoop(); });
+  return Ok();
+}
+
+void HttpServer::WorkerLoop() {
+  for (;;) {
+    Task task;
+    {
+      const MutexLock lock(mu_);
+      while (tasks_.empty() && !workers_stop_) changed_.Wait(mu_);
+      if (workers_stop_) return;
+      task = std::move(tasks_.front());
+      tasks_.pop_front();
+    }
+    // Nobody waits for it any more.
+    if (task.reply->is_gone()) continue;
+    handler_(std::move(task.request), std::move(task.reply));
+  }
+}
+
+void HttpServer::Loop() {
+  // Looking around once in a while is enough for deadlines.
+  constexpr int kTurnMs = 250;
+  std::vector<pollfd> polled;
+  while (!is_stopping_) {
+    polled.clear();
+    polled.push_back({.fd = waker_.descriptor(), .events = POLLIN, .revents = 0});
+    const bool accepts = !is_draining_;
+    polled.push_back(
+        {.fd = accepts ? listeners_.front().descriptor() : -1, .events = POLLIN, .revents = 0});
+    for (const auto& connection : connections_) {
+      // While a request is answered nothing is read, but an end is seen.
+      short events = POLLRDHUP;
+      if (connection->reply == nullptr) events |= POLLIN;
+      if (connection->has_output()) events |= POLLOUT;
+      polled.push_back({.fd = connection->socket.descriptor(), .events = events, .revents = 0});
+    }
+    const int count = poll(polled.data(), polled.size(), kTurnMs);
+    if (count < 0 && errno != EINTR) return;
+    waker_.Reset();
+    const int64_t now_ns = clock_.NowNs();
+    for (size_t i = 0; i < connections_.size(); ++i) {
+      Connection& connection = *connections_[i];
+      const short events = count > 0 ? polled[i + 2].revents : short{0};
+      if ((events & (POLLERR | POLLHUP | POLLNVAL)) != 0) connection.is_closed = true;
+      if (connection.reply != nullptr && (events & POLLRDHUP) != 0) connection.is_closed = true;
+      if (connection.reply == nullptr && !connection.is_closed && (events & POLLIN) != 0) {
+        Read(connection);
+      }
+      if (!connection.is_closed) Write(connection);
+      if (!connection.is_closed) CheckDeadline(connection, now_ns);
+    }
+    std::erase_if(connections_, [&](const auto& connection) {
+      if (!connection->is_closed) return false;
+      if (connection->reply != nullptr) {
+        connection->reply->SetGone();
+        --busy_count_;
+      }
+      return true;
+    });
+    if (accepts && (polled[1].revents & POLLIN) != 0) AcceptAll();
+    connection_count_ = connections_.size();
+  }
+  for (const auto& connection : connections_) {
+    if (connection->reply != nullptr) connection->reply->SetGone();
+  }
+}
+
+void HttpServer::AcceptAll() {
+  for (;;) {
+    auto socket = net::Accept(listeners_.front());
+    if (!socket.ok() || !socket->is_open()) return;
+    // More are closed at once: whoever is here is served.
+    if (connections_.size() >= options_.max_connections) continue;
+    const int on = 1;
+    setsockopt(socket->descriptor(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    connections_.push_back(std::make_unique<Connection>(*std::move(socket), options_.limits));
+    connections_.back()->deadline_ns = clock_.NowNs() + options_.head_ns;
+  }
+}
+
+void HttpServer::Read(Connection& connection) {
+  std::string buffer(kReadBytes, '\0');
+  for (int i = 0; i < kReadsAtOnce && connection.reply == nullptr && !connection.is_closed; ++i) {
+    const ssize_t count =
+        recv(connection.socket.descriptor(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+    if (count == 0) connection.is_closed = true;
+    if (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
+      connection.is_closed = true;
+    }
+    if (count <= 0) return;
+    if (connection.closes_when_sent) continue;  // what comes behind a bad request is dropped
+    connection.input.append(buffer, 0, static_cast<size_t>(count));
+    TakeRequests(connection);
+  }
+}
+
+void HttpServer::TakeRequests(Connection& connection) {
+  HttpParser& parser = connection.parser;
+  while (!connection.input.empty() && connection.reply == nullptr) {
+    const bool was_new = !parser.has_begun();
+    const auto before = parser.state();
+    connection.input.erase(0, parser.Feed(connection.input));
+    const int64_t now_ns = clock_.NowNs();
+    if (was_new) connection.deadline_ns = now_ns + options_.head_ns;
+    if (parser.state() == HttpParser::State::kBad) {
+      return Refuse(connection, parser.bad_status(), parser.problem());
+    }
+    if (before == HttpParser::State::kHead && parser.state() == HttpParser::State::kBody) {
+      connection.deadline_ns = now_ns + options_.body_ns;
+    }
+    if (parser.TakeExpectation()) connection.output += "HTTP/1.1 100 Continue\r\n\r\n";
+    if (parser.state() == HttpParser::State::kDone) Handle(connection, parser.Take());
+  }
+}
+
+ReplyStream::Options HttpServer::ReplyOptions(const HttpRequest& request) const {
+  const std::string_view given = request.Header("x-request-id");
+  return {.request_id =
+              IsPlainWord(given) ? std::string(given) : fmt::format("req_{:016x}", SystemSeed()),
+          .keep_alive = request.keep_alive && !is_draining_,
+          .in_chunks = request.takes_chunks,
+          .head_only = request.method == "HEAD",
+          .limit_bytes = options_.reply_bytes,
+          .headers = options_.headers};
+}
+
+void HttpServer::Handle(Connection& connection, HttpRequest request) {
+  connection.reply = std::make_shared<ReplyStream>(ReplyOptions(request), waker_);
+  connection.deadline_ns = kNeverNs;
+  ++busy_count_;
+  {
+    const MutexLock lock(mu_);
+    tasks_.push_back({.request = std::move(request), .reply = connection.reply});
+  }
+  changed_.NotifyOne();
+}
+
+// Of a request that cannot be understood nothing is known but that it is one of ours.
+void HttpServer::Refuse(Connection& connection, int status, std::string_view problem) {
+  ReplyStream reply({.request_id = fmt::format("req_{:016x}", SystemSeed()),
+                     .keep_alive = false,
+                     .headers = options_.headers},
+                    waker_);
+  std::string body = "{\"error\":{\"message\":";
+  AppendJsonString(body, problem);
+  body += ",\"type\":\"invalid_request_error\",\"param\":null,\"code\":null}}";
+  reply.Send(status, "application/json", body);
+  reply.TakeOutput(connection.output);
+  connection.input.clear();
+  connection.closes_when_sent = true;
+  connection.deadline_ns = clock_.NowNs() + options_.head_ns;
+}
+
+void HttpServer::Write(Connection& connection) {
+  bool is_all = false;
+  for (;;) {
+    if (!connection.has_output()) {
+      connection.output.clear();
+      connection.sent = 0;
+      if (connection.reply == nullptr || is_all) break;
+      is_all = connection.reply->TakeOutput(connection.output, kSendBytes);
+      if (connection.reply->is_gone()) {
+        connection.is_closed = true;
+        return;
+      }
+      if (!connection.has_output()) break;
+    }
+    const ssize_t count =
+        send(connection.socket.descriptor(), connection.output.data() + connection.sent,
+             connection.output.size() - connection.sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (count < 0) {
+      if (errno == EINTR) continue;
+      if (errno != EAGAIN && errno != EWOULDBLOCK) connection.is_closed = true;
+      if (connection.deadline_ns == kNeverNs)
+        connection.deadline_ns = clock_.NowNs() + options_.stall_ns;
+      if (is_all) connection.reply_is_over = true;
+      return;
+    }
+    connection.sent += static_cast<size_t>(count);
+    if (connection.reply != nullptr) connection.deadline_ns = kNeverNs;
+  }
+  if (is_all || connection.reply_is_over) EndReply(connection);
+  // Its end is the client's: closed here, bytes on their way would be lost with what it still
+  // sends.
+  if (connection.closes_when_sent) shutdown(connection.socket.descriptor(), SHUT_WR);
+}
+
+void HttpServer::EndReply(Connection& connection) {
+  const bool goes_on = connection.reply->keeps_alive() && !is_draining_;
+  connection.reply.reset();
+  connection.reply_is_over = false;
+  --busy_count_;
+  if (!goes_on) {
+    connection.closes_when_sent = true;
+    connection.deadline_ns = clock_.NowNs() + kNsPerSecond;
+    return;
+  }
+  connection.deadline_ns = clock_.NowNs() + options_.idle_ns;
+  TakeRequests(connection);
+}
+
+void HttpServer::CheckDeadline(Connection& connection, int64_t now_ns) {
+  if (is_draining_ && connection.reply == nullptr && !connection.has_output()) {
+    connection.is_closed = true;
+  }
+  if (now_ns < connection.deadline_ns) return;
+  const bool waits_for_request =
+      connection.reply == nullptr && !connection.closes_when_sent && connection.parser.has_begun();
+  if (!waits_for_request) {
+    connection.is_closed = true;
+    return;
+  }
+  Refuse(connection, 408, "the request did not come in time");
+  Write(connection);
+}
+
+}  // namespace aster::serve

@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Listens, reads requests, and sends what others write into their replies. One thread looks after
+// all connections, so that whoever is slow costs memory within limits and nobody's time. Must not
+// know what is asked.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/result.h"
+#include "net/socket.h"
+#include "net/waker.h"
+#include "serve/http_parser.h"
+#include "serve/reply_stream.h"
+
+namespace aster::serve {
+
+struct HttpServerOptions {
+  std::string listen = "127.0.0.1:0";  // HOST:PORT
+  HttpLimits limits;
+  HttpHeaders headers;  // of every reply
+  size_t max_connections = 1024;
+  size_t workers = 2;                    // threads that requests are handled on
+  size_t reply_bytes = 1 << 20;          // kept for a client that does not read
+  int64_t head_ns = 10 * kNsPerSecond;   // for a request's head to come
+  int64_t body_ns = 120 * kNsPerSecond;  // for its body
+  int64_t idle_ns = 75 * kNsPerSecond;   // between two requests
+  int64_t stall_ns = 60 * kNsPerSecond;  // without a byte that the client took
+};
+
+// Called on one of the workers. The reply may be finished later, by anybody.
+using HttpHandler = std::function<void(HttpRequest, std::shared_ptr<ReplyStream>)>;
+
+// Safe for concurrent use.
+class HttpServer {
+ public:
+  // The clock outlives it.
+  HttpServer(HttpServerOptions options, const Clock& clock, HttpHandler handler);
+  // Drops all connections; handlers that run are waited for.
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  // Listens; an error where it cannot. Once.
+  Status Start();
+  // Where it listens, after Start.
+  const std::string& address() const { return address_; }
+  // Takes no new connections and no new requests; what is being answered goes on.
+  void StopListening() {
+    is_draining_ = true;
+    waker_.Wake();
+  }
+  // Requests that are being answered, or whose answers are being sent.
+  size_t busy_count() const { return busy_count_; }
+  size_t connection_count() const { return connection_count_; }
+
+ private:
+  struct Connection;
+  struct Task {
+    HttpRequest request;
+    std::shared_ptr<ReplyStream> reply;
+  };
+
+  void Loop();
+  void WorkerLoop();
+  void AcceptAll();
+  void Read(Connection& connection);
+  void TakeRequests(Connection& connection);
+  void Handle(Connection& connection, HttpRequest request);
+  void Refuse(Connection& connection, int status, std::string_view problem);
+  void Write(Connection& connection);
+  void EndReply(Connection& connection);
+  void CheckDeadline(Connection& connection, int64_t now_ns);
+  ReplyStream::Options ReplyOptions(const HttpRequest& request) const;
+
+  // Constant after construction.
+  const HttpServerOptions options_;
+  const Clock& clock_;
+  const HttpHandler handler_;
+  std::vector<net::Socket> listeners_;
+  std::string address_;
+
+  net::Waker waker_;
+  std::atomic<bool> is_stopping_ = false;
+  std::atomic<bool> is_draining_ = false;
+  std::atomic<size_t> busy_count_ = 0;
+  std::atomic<size_t> connection_count_ = 0;
+
+  std::vector<std::unique_ptr<Connection>> connections_;  // of the loop's thread
+
+  Mutex mu_;
+  CondVar changed_;
+  std::deque<Task> tasks_ GUARDED_BY(mu_);  // the oldest first; at most one a connection
+  bool workers_stop_ GUARDED_BY(mu_) = false;
+
+  std::thread loop_;
+  std::vector<std::thread> workers_;
+};
+
+}  // namespace aster::serve

@@ -1,0 +1,316 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "serve/openai_reply.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/utf8.h"
+
+namespace aster::serve {
+namespace {
+
+using nlohmann::ordered_json;
+using Kind = chat::ReplyEvent::Kind;
+
+const char* ReasonName(EndReason reason) {
+  switch (reason) {
+    case EndReason::kLength:
+      return "length";
+    case EndReason::kCalls:
+      return "tool_calls";
+    default:
+      return "stop";
+  }
+}
+
+ordered_json UsageJson(const Usage& usage) {
+  return {{"prompt_tokens", usage.prompt},
+          {"completion_tokens", usage.answer},
+          {"total_tokens", usage.prompt + usage.answer},
+          {"prompt_tokens_details", {{"cached_tokens", usage.cached}}}};
+}
+
+ordered_json BytesJson(const std::string& bytes) {
+  ordered_json list = ordered_json::array();
+  for (const char c : bytes) list.push_back(static_cast<uint8_t>(c));
+  return list;
+}
+
+ordered_json ChatLogprobs(std::span<const SpokenToken> tokens) {
+  const auto one = [](const std::string& bytes, float logprob) -> ordered_json {
+    return {{"token", ToValidUtf8(bytes)}, {"logprob", logprob}, {"bytes", BytesJson(bytes)}};
+  };
+  ordered_json content = ordered_json::array();
+  for (const SpokenToken& token : tokens) {
+    ordered_json json = one(token.bytes, token.logprob);
+    json["top_logprobs"] = ordered_json::array();
+    for (const auto& [bytes, logprob] : token.top)
+      json["top_logprobs"].push_back(one(bytes, logprob));
+    content.push_back(std::move(json));
+  }
+  return {{"content", std::move(content)}, {"refusal", nullptr}};
+}
+
+ordered_json CompletionLogprobs(std::span<const SpokenToken> tokens, size_t& offset) {
+  ordered_json texts = ordered_json::array();
+  ordered_json logprobs = ordered_json::array();
+  ordered_json tops = ordered_json::array();
+  ordered_json offsets = ordered_json::array();
+  for (const SpokenToken& token : tokens) {
+    texts.push_back(ToValidUtf8(token.bytes));
+    logprobs.push_back(token.logprob);
+    ordered_json top = ordered_json::object();
+    for (const auto& [bytes, logprob] : token.top) top[ToValidUtf8(bytes)] = logprob;
+    tops.push_back(std::move(top));
+    offsets.push_back(offset);
+    offset += token.bytes.size();
+  }
+  return {{"tokens", std::move(texts)},
+          {"token_logprobs", std::move(logprobs)},
+          {"top_logprobs", std::move(tops)},
+          {"text_offset", std::move(offsets)}};
+}
+
+ordered_json CallJson(const Call& call) {
+  return {{"id", call.id},
+          {"type", "function"},
+          {"function", {{"name", call.name}, {"arguments", call.arguments}}}};
+}
+
+ordered_json Head(const ReplyFrame& frame, const char* object) {
+  return {
+      {"id", frame.id}, {"object", object}, {"created", frame.created_s}, {"model", frame.model}};
+}
+
+// At once.
+class ChatAtOnce final : public CollectingWriter {
+ public:
+  ChatAtOnce(ReplyFrame frame, const Ask& ask)
+      : CollectingWriter(std::move(frame), ask.choices), has_logprobs_(ask.sampling.logprobs) {}
+
+  void Finish(const Usage& usage) override {
+    ordered_json choices = ordered_json::array();
+    for (size_t i = 0; i < said_.size(); ++i) {
+      const Said& said = said_[i];
+      ordered_json message = {
+          {"role", "assistant"}, {"content", said.content}, {"refusal", nullptr}};
+      if (said.content.empty() && !said.calls.empty()) message["content"] = nullptr;
+      if (!said.thinking.empty()) message["reasoning_content"] = said.thinking;
+      for (const Call& call : said.calls) message["tool_calls"].push_back(CallJson(call));
+      choices.push_back({{"index", i},
+                         {"message", std::move(message)},
+                         {"logprobs", has_logprobs_ ? ChatLogprobs(said.tokens) : ordered_json()},
+                         {"finish_reason", ReasonName(said.reason)}});
+    }
+    ordered_json json = Head(frame_, "chat.completion");
+    json["choices"] = std::move(choices);
+    json["usage"] = UsageJson(usage);
+    json["system_fingerprint"] = nullptr;
+    SendJson(200, json);
+  }
+  void Fail(const Problem& problem) override {
+    SendProblem(*frame_.stream, problem, ProblemForm::kOpenAi);
+  }
+
+ private:
+  const bool has_logprobs_;
+};
+
+class CompletionAtOnce final : public CollectingWriter {
+ public:
+  CompletionAtOnce(ReplyFrame frame, const Ask& ask, size_t choices,
+                   std::vector<std::string> echoes)
+      : CollectingWriter(std::move(frame), choices),
+        has_logprobs_(ask.sampling.logprobs),
+        echoes_(std::move(echoes)) {}
+
+  void Finish(const Usage& usage) override {
+    ordered_json choices = ordered_json::array();
+    for (size_t i = 0; i < said_.size(); ++i) {
+      const Said& said = said_[i];
+      const std::string echo = echoes_.empty() ? "" : echoes_[i];
+      size_t offset = echo.size();
+      choices.push_back(
+          {{"text", echo + said.content},
+           {"index", i},
+           {"logprobs", has_logprobs_ ? CompletionLogprobs(said.tokens, offset) : ordered_json()},
+           {"finish_reason", ReasonName(said.reason)}});
+    }
+    ordered_json json = Head(frame_, "text_completion");
+    json["choices"] = std::move(choices);
+    json["usage"] = UsageJson(usage);
+    SendJson(200, json);
+  }
+  void Fail(const Problem& problem) override {
+    SendProblem(*frame_.stream, problem, ProblemForm::kOpenAi);
+  }
+
+ private:
+  const bool has_logprobs_;
+  const std::vector<std::string> echoes_;
+};
+
+// What both kinds of streams have in common.
+class Streaming : public ReplyWriter {
+ public:
+  Streaming(ReplyFrame frame, const Ask& ask, const char* object)
+      : frame_(std::move(frame)),
+        object_(object),
+        has_logprobs_(ask.sampling.logprobs),
+        wants_usage_(ask.wants_usage) {}
+
+  void Finish(const Usage& usage) override {
+    if (wants_usage_) {
+      ordered_json json = Head(frame_, object_);
+      json["choices"] = ordered_json::array();
+      json["usage"] = UsageJson(usage);
+      Send(json);
+    }
+    frame_.stream->Write("data: [DONE]\n\n");
+    frame_.stream->End();
+  }
+  void Fail(const Problem& problem) override {
+    if (frame_.stream->status() == 0) {
+      return SendProblem(*frame_.stream, problem, ProblemForm::kOpenAi);
+    }
+    Send(ProblemJson(problem, ProblemForm::kOpenAi));
+    frame_.stream->End();
+  }
+  void KeepAlive() override {
+    Open();
+    frame_.stream->Write(": still at work\n\n");
+  }
+
+ protected:
+  void Open() { frame_.stream->Begin(200, "text/event-stream", {{"Cache-Control", "no-cache"}}); }
+  void Send(const ordered_json& json) {
+    Open();
+    frame_.stream->Write(ServerEvent("", json));
+  }
+  void SendChoice(ordered_json choice) {
+    ordered_json json = Head(frame_, object_);
+    json["choices"] = ordered_json::array({std::move(choice)});
+    if (wants_usage_) json["usage"] = nullptr;
+    Send(json);
+  }
+
+  const ReplyFrame frame_;
+  const char* const object_;
+  const bool has_logprobs_;
+  const bool wants_usage_;
+};
+
+class ChatStream final : public Streaming {
+ public:
+  ChatStream(ReplyFrame frame, const Ask& ask)
+      : Streaming(std::move(frame), ask, "chat.completion.chunk"), calls_(ask.choices, -1) {}
+
+  void Begin(uint64_t /*prompt_tokens*/) override {
+    for (size_t i = 0; i < calls_.size(); ++i) {
+      SendDelta(i, {{"role", "assistant"}, {"content", ""}}, {});
+    }
+  }
+  void Say(size_t choice, std::span<const chat::ReplyEvent> events,
+           std::span<const SpokenToken> tokens) override {
+    for (const chat::ReplyEvent& event : events) {
+      ordered_json delta = DeltaOf(choice, event);
+      if (delta.is_null()) continue;
+      SendDelta(choice, std::move(delta), std::exchange(tokens, {}));
+    }
+    // Tokens whose text is held back still have their log-probabilities.
+    if (!tokens.empty()) SendDelta(choice, {{"content", ""}}, tokens);
+  }
+  void EndChoice(size_t choice, EndReason reason, const std::string& /*stop_string*/) override {
+    SendChoice({{"index", choice},
+                {"delta", ordered_json::object()},
+                {"logprobs", nullptr},
+                {"finish_reason", ReasonName(reason)}});
+  }
+
+ private:
+  ordered_json DeltaOf(size_t choice, const chat::ReplyEvent& event) {
+    switch (event.kind) {
+      case Kind::kContent:
+        return {{"content", event.text}};
+      case Kind::kThinking:
+        return {{"reasoning_content", event.text}};
+      case Kind::kCallBegin: {
+        ordered_json call = {{"index", ++calls_[choice]}};
+        call.update(CallJson({.id = event.id, .name = event.text, .arguments = ""}));
+        return {{"tool_calls", ordered_json::array({std::move(call)})}};
+      }
+      case Kind::kArguments:
+        return {{"tool_calls", ordered_json::array({{{"index", calls_[choice]},
+                                                     {"function", {{"arguments", event.text}}}}})}};
+      case Kind::kCallEnd:
+        break;
+    }
+    return nullptr;
+  }
+  void SendDelta(size_t choice, ordered_json delta, std::span<const SpokenToken> tokens) {
+    SendChoice(
+        {{"index", choice},
+         {"delta", std::move(delta)},
+         {"logprobs", has_logprobs_ && !tokens.empty() ? ChatLogprobs(tokens) : ordered_json()},
+         {"finish_reason", nullptr}});
+  }
+
+  std::vector<int> calls_;  // of each choice, the last one's index
+};
+
+class CompletionStream final : public Streaming {
+ public:
+  CompletionStream(ReplyFrame frame, const Ask& ask, size_t choices,
+                   std::vector<std::string> echoes)
+      : Streaming(std::move(frame), ask, "text_completion"),
+        echoes_(std::move(echoes)),
+        offsets_(choices) {}
+
+  void Begin(uint64_t /*prompt_tokens*/) override {
+    for (size_t i = 0; i < echoes_.size(); ++i) {
+      offsets_[i] = echoes_[i].size();
+      SendText(i, echoes_[i], {}, nullptr);
+    }
+  }
+  void Say(size_t choice, std::span<const chat::ReplyEvent> events,
+           std::span<const SpokenToken> tokens) override {
+    std::string text;
+    for (const chat::ReplyEvent& event : events) text += event.text;
+    if (!text.empty() || !tokens.empty()) SendText(choice, text, tokens, nullptr);
+  }
+  void EndChoice(size_t choice, EndReason reason, const std::string& /*stop_string*/) override {
+    SendText(choice, "", {}, ReasonName(reason));
+  }
+
+ private:
+  void SendText(size_t choice, const std::string& text, std::span<const SpokenToken> tokens,
+                ordered_json reason) {
+    const bool shows = has_logprobs_ && !tokens.empty();
+    SendChoice({{"text", text},
+                {"index", choice},
+                {"logprobs", shows ? CompletionLogprobs(tokens, offsets_[choice]) : ordered_json()},
+                {"finish_reason", std::move(reason)}});
+  }
+
+  const std::vector<std::string> echoes_;
+  std::vector<size_t> offsets_;
+};
+
+}  // namespace
+
+std::unique_ptr<ReplyWriter> MakeChatWriter(ReplyFrame frame, const Ask& ask) {
+  if (ask.streams) return std::make_unique<ChatStream>(std::move(frame), ask);
+  return std::make_unique<ChatAtOnce>(std::move(frame), ask);
+}
+
+std::unique_ptr<ReplyWriter> MakeCompletionWriter(ReplyFrame frame, const Ask& ask, size_t choices,
+                                                  std::vector<std::string> echoes) {
+  if (ask.streams) {
+    return std::make_unique<CompletionStream>(std::move(frame), ask, choices, std::move(echoes));
+  }
+  return std::make_unique<CompletionAtOnce>(std::move(frame), ask, choices, std::move(echoes));
+}
+
+}  // namespace aster::serve

@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Answers in OpenAI's dialects: chat completions, completions. Must not know requests.
+#pragma once
+
+#include <memory>
+
+#include "serve/reply_writer.h"
+
+namespace aster::serve {
+
+std::unique_ptr<ReplyWriter> MakeChatWriter(ReplyFrame frame, const Ask& ask);
+// `echoes` is what comes before each choice's answer: texts, as many as choices, or none.
+std::unique_ptr<ReplyWriter> MakeCompletionWriter(ReplyFrame frame, const Ask& ask, size_t choices,
+                                                  std::vector<std::string> echoes);
+
+}  // namespace aster::serve

@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "serve/reply_stream.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "serve/http_parser.h"
+
+namespace aster::serve {
+
+void ReplyStream::BeginLocked(int status, std::string_view content_type, const HttpHeaders& headers,
+                              const size_t* length) {
+  status_ = status;
+  in_chunks_ = length == nullptr && options_.in_chunks;
+  keeps_alive_ = options_.keep_alive && (length != nullptr || in_chunks_);
+  output_ += fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nX-Request-Id: {}\r\n", status,
+                         ReasonOf(status), content_type, options_.request_id);
+  for (const HttpHeaders* list : {&options_.headers, &headers}) {
+    for (const auto& [name, value] : *list) output_ += fmt::format("{}: {}\r\n", name, value);
+  }
+  if (length != nullptr) output_ += fmt::format("Content-Length: {}\r\n", *length);
+  if (in_chunks_) output_ += "Transfer-Encoding: chunked\r\n";
+  output_ += keeps_alive_ ? "\r\n" : "Connection: close\r\n\r\n";
+}
+
+void ReplyStream::AppendLocked(std::string_view bytes) {
+  if (gone_ || bytes.empty() || options_.head_only) return;
+  if (output_.size() - taken_ + bytes.size() > options_.limit_bytes && status_ != 0 && in_chunks_) {
+    // Whoever reads so slowly has to do without the rest.
+    gone_ = true;
+    output_ = std::string();
+    taken_ = 0;
+    return;
+  }
+  if (in_chunks_) {
+    output_ += fmt::format("{:x}\r\n", bytes.size());
+    output_ += bytes;
+    output_ += "\r\n";
+  } else {
+    output_ += bytes;
+  }
+}
+
+void ReplyStream::Send(int status, std::string_view content_type, std::string_view body,
+                       const HttpHeaders& headers) {
+  {
+    const MutexLock lock(mu_);
+    if (status_ != 0 || gone_) return;
+    const size_t length = body.size();
+    BeginLocked(status, content_type, headers, &length);
+    AppendLocked(body);
+    ended_ = true;
+  }
+  waker_.Wake();
+}
+
+void ReplyStream::Begin(int status, std::string_view content_type, const HttpHeaders& headers) {
+  {
+    const MutexLock lock(mu_);
+    if (status_ != 0 || gone_) return;
+    BeginLocked(status, content_type, headers, nullptr);
+  }
+  waker_.Wake();
+}
+
+void ReplyStream::Write(std::string_view bytes) {
+  {
+    const MutexLock lock(mu_);
+    if (ended_) return;
+    AppendLocked(bytes);
+  }
+  waker_.Wake();
+}
+
+void ReplyStream::End() {
+  {
+    const MutexLock lock(mu_);
+    if (ended_) return;
+    if (in_chunks_ && !gone_ && !options_.head_only) output_ += "0\r\n\r\n";
+    ended_ = true;
+  }
+  waker_.Wake();
+}
+
+bool ReplyStream::is_gone() const {
+  const MutexLock lock(mu_);
+  return gone_;
+}
+
+int ReplyStream::status() const {
+  const MutexLock lock(mu_);
+  return status_;
+}
+
+bool ReplyStream::TakeOutput(std::string& output, size_t limit_bytes) {
+  const MutexLock lock(mu_);
+  const size_t count = std::min(limit_bytes, output_.size() - taken_);
+  output.append(output_, taken_, count);
+  taken_ += count;
+  if (taken_ < output_.size()) {
+    // Moving what is left is paid for by what was taken.
+    if (taken_ * 2 > output_.size()) {
+      output_.erase(0, taken_);
+      taken_ = 0;
+    }
+    return false;
+  }
+  output_.clear();
+  taken_ = 0;
+  return ended_;
+}
+
+void ReplyStream::SetGone() {
+  const MutexLock lock(mu_);
+  gone_ = true;
+}
+
+bool ReplyStream::keeps_alive() const {
+  const MutexLock lock(mu_);
+  return keeps_alive_;
+}
+
+}  // namespace aster::serve

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The way back to one client: what any thread writes, and one thread sends. What a client does not
+// fetch is kept up to a limit, and no writer ever waits for it. Must not know sockets.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.h"
+#include "net/waker.h"
+
+namespace aster::serve {
+
+using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
+
+// Safe for concurrent use.
+class ReplyStream {
+ public:
+  struct Options {
+    std::string request_id;
+    bool keep_alive = true;
+    bool in_chunks = true;   // a client of HTTP/1.0 does not know them
+    bool head_only = false;  // HEAD
+    size_t limit_bytes = 1 << 20;
+    HttpHeaders headers = {};  // of every reply
+  };
+  // The waker outlives it.
+  ReplyStream(Options options, net::Waker& waker) : options_(std::move(options)), waker_(waker) {}
+
+  // A whole reply.
+  void Send(int status, std::string_view content_type, std::string_view body,
+            const HttpHeaders& headers = {}) EXCLUDES(mu_);
+
+  // Or one in pieces: begins it, unless that has been done; sends a piece; ends it.
+  void Begin(int status, std::string_view content_type, const HttpHeaders& headers = {})
+      EXCLUDES(mu_);
+  void Write(std::string_view bytes) EXCLUDES(mu_);
+  void End() EXCLUDES(mu_);
+
+  // Whether nobody reads any more: what is written is dropped.
+  bool is_gone() const EXCLUDES(mu_);
+  int status() const EXCLUDES(mu_);  // 0: not begun
+  const std::string& request_id() const { return options_.request_id; }
+
+  // For whoever sends. Takes what is to be sent, at most so much; true if that was the last of it.
+  bool TakeOutput(std::string& output, size_t limit_bytes = SIZE_MAX) EXCLUDES(mu_);
+  void SetGone() EXCLUDES(mu_);
+  bool keeps_alive() const EXCLUDES(mu_);
+
+ private:
+  void BeginLocked(int status, std::string_view content_type, const HttpHeaders& headers,
+                   const size_t* length) REQUIRES(mu_);
+  void AppendLocked(std::string_view bytes) REQUIRES(mu_);
+
+  const Options options_;
+  net::Waker& waker_;
+
+  mutable Mutex mu_;
+  std::string output_ GUARDED_BY(mu_);
+  size_t taken_ GUARDED_BY(mu_) = 0;  // of the output
+  int status_ GUARDED_BY(mu_) = 0;
+  bool in_chunks_ GUARDED_BY(mu_) = false;
+  bool keeps_alive_ GUARDED_BY(mu_) = true;
+  bool ended_ GUARDED_BY(mu_) = false;
+  bool gone_ GUARDED_BY(mu_) = false;
+};
+
+}  // namespace aster::serve

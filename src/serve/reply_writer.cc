@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "serve/reply_writer.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace aster::serve {
+
+using nlohmann::ordered_json;
+
+void CollectingWriter::Say(size_t choice, std::span<const chat::ReplyEvent> events,
+                           std::span<const SpokenToken> tokens) {
+  using Kind = chat::ReplyEvent::Kind;
+  Said& said = said_[choice];
+  said.tokens.insert(said.tokens.end(), tokens.begin(), tokens.end());
+  for (const chat::ReplyEvent& event : events) {
+    switch (event.kind) {
+      case Kind::kContent:
+        said.content += event.text;
+        break;
+      case Kind::kThinking:
+        said.thinking += event.text;
+        break;
+      case Kind::kCallBegin:
+        said.calls.push_back({.id = event.id, .name = event.text, .arguments = ""});
+        break;
+      case Kind::kArguments:
+        said.calls.back().arguments += event.text;
+        break;
+      case Kind::kCallEnd:
+        break;
+    }
+  }
+}
+
+void CollectingWriter::EndChoice(size_t choice, EndReason reason, const std::string& stop_string) {
+  said_[choice].reason = reason;
+  said_[choice].stop_string = stop_string;
+}
+
+void CollectingWriter::SendJson(int status, const ordered_json& json) const {
+  frame_.stream->Send(status, "application/json", DumpJson(json));
+}
+
+std::string DumpJson(const ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string ServerEvent(std::string_view event, const ordered_json& json) {
+  const std::string name = event.empty() ? "" : fmt::format("event: {}\n", event);
+  return name + "data: " + DumpJson(json) + "\n\n";
+}
+
+ordered_json ProblemJson(const Problem& problem, ProblemForm form) {
+  const int status = problem.status;
+  if (form == ProblemForm::kAnthropic) {
+    const char* type = status == 401   ? "authentication_error"
+                       : status == 403 ? "permission_error"
+                       : status == 404 ? "not_found_error"
+                       : status == 413 ? "request_too_large"
+                       : status == 429 ? "rate_limit_error"
+                       : status == 503 ? "overloaded_error"
+                       : status < 500  ? "invalid_request_error"
+                                       : "api_error";
+    return {{"type", "error"}, {"error", {{"type", type}, {"message", problem.message}}}};
+  }
+  const char* type = status == 401   ? "authentication_error"
+                     : status == 429 ? "rate_limit_error"
+                     : status < 500  ? "invalid_request_error"
+                                     : "server_error";
+  const auto or_null = [](const std::string& text) {
+    return text.empty() ? ordered_json() : ordered_json(text);
+  };
+  return {{"error",
+           {{"message", problem.message},
+            {"type", type},
+            {"param", or_null(problem.param)},
+            {"code", or_null(problem.code)}}}};
+}
+
+void SendProblem(ReplyStream& stream, const Problem& problem, ProblemForm form) {
+  HttpHeaders headers;
+  if (problem.status == 429 || problem.status == 503) headers.emplace_back("Retry-After", "1");
+  if (problem.status == 401) headers.emplace_back("WWW-Authenticate", "Bearer");
+  stream.Send(problem.status, "application/json", DumpJson(ProblemJson(problem, form)), headers);
+}
+
+}  // namespace aster::serve

@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// How an answer goes back to a client: one writer for each dialect, streaming or at once. Must not
+// know how answers are made.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "chat/reply_parser.h"
+#include "serve/ask.h"
+#include "serve/problem.h"
+#include "serve/reply_stream.h"
+
+namespace aster::serve {
+
+// A token of the answer with its log-probability, and the likeliest others.
+struct SpokenToken {
+  std::string bytes;
+  float logprob = 0;
+  std::vector<std::pair<std::string, float>> top = {};  // bytes and logprob
+};
+
+enum class EndReason : uint8_t { kStop, kStopString, kLength, kCalls };
+
+struct Usage {
+  uint64_t prompt = 0;  // tokens
+  uint64_t cached = 0;  // of the prompt
+  uint64_t answer = 0;  // of all choices
+};
+
+struct Call {
+  std::string id;
+  std::string name;
+  std::string arguments;  // JSON
+};
+
+// What one choice has come to.
+struct Said {
+  std::string content;
+  std::string thinking;
+  std::vector<Call> calls;
+  std::vector<SpokenToken> tokens;  // where log-probabilities are wanted
+  EndReason reason = EndReason::kStop;
+  std::string stop_string;
+};
+
+// Called by one thread at a time, in this order: anything of Say, EndChoice for each choice,
+// Finish; or, at any time, Fail, and nothing after it. Calls' events have ids.
+class ReplyWriter {
+ public:
+  virtual ~ReplyWriter() = default;
+  // The prompts are known to be fine, and computing begins. `prompt_tokens` of all of them.
+  virtual void Begin(uint64_t prompt_tokens) = 0;
+  virtual void Say(size_t choice, std::span<const chat::ReplyEvent> events,
+                   std::span<const SpokenToken> tokens) = 0;
+  virtual void EndChoice(size_t choice, EndReason reason, const std::string& stop_string) = 0;
+  virtual void Finish(const Usage& usage) = 0;
+  virtual void Fail(const Problem& problem) = 0;
+  // Nothing has been said for a while.
+  virtual void KeepAlive() = 0;
+};
+
+// Who a reply is about, and to whom it goes.
+struct ReplyFrame {
+  std::shared_ptr<ReplyStream> stream;
+  std::string id;     // "chatcmpl-…"
+  std::string model;  // as the client called it
+  int64_t created_s = 0;
+};
+
+// Puts together what is said, for writers that answer at once.
+class CollectingWriter : public ReplyWriter {
+ public:
+  CollectingWriter(ReplyFrame frame, size_t choices) : frame_(std::move(frame)), said_(choices) {}
+
+  void Begin(uint64_t /*prompt_tokens*/) override {}
+  void Say(size_t choice, std::span<const chat::ReplyEvent> events,
+           std::span<const SpokenToken> tokens) override;
+  void EndChoice(size_t choice, EndReason reason, const std::string& stop_string) override;
+  void KeepAlive() override {}
+
+ protected:
+  void SendJson(int status, const nlohmann::ordered_json& json) const;
+
+  const ReplyFrame frame_;
+  std::vector<Said> said_;
+};
+
+// Text of a JSON document; bytes that are no characters become U+FFFD.
+std::string DumpJson(const nlohmann::ordered_json& json);
+
+// "data: {…}\n\n", with a line that names the event where there is one.
+std::string ServerEvent(std::string_view event, const nlohmann::ordered_json& json);
+
+// Sends the problem as a whole reply, in OpenAI's or in Anthropic's form.
+enum class ProblemForm : uint8_t { kOpenAi, kAnthropic };
+void SendProblem(ReplyStream& stream, const Problem& problem, ProblemForm form);
+nlohmann::ordered_json ProblemJson(const Problem& problem, ProblemForm form);
+
+}  // namespace aster::serve

@@ -1,0 +1,220 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "serve/responses.h"
+
+namespace aster::serve {
+namespace {
+
+using nlohmann::ordered_json;
+using Kind = chat::ReplyEvent::Kind;
+
+ordered_json TextPart(const std::string& text) {
+  return {{"type", "output_text"},
+          {"text", text},
+          {"annotations", ordered_json::array()},
+          {"logprobs", ordered_json::array()}};
+}
+
+// One for both ways: a stream tells the same items while they grow that come at once in the end.
+class ResponsesWriter final : public ReplyWriter {
+ public:
+  ResponsesWriter(ReplyFrame frame, const Ask& ask, const ordered_json& body)
+      : frame_(std::move(frame)), streams_(ask.streams) {
+    response_ = {{"id", frame_.id},
+                 {"object", "response"},
+                 {"created_at", frame_.created_s},
+                 {"status", "in_progress"},
+                 {"error", nullptr},
+                 {"incomplete_details", nullptr},
+                 {"model", frame_.model},
+                 {"output", ordered_json::array()}};
+    constexpr std::pair<const char*, const char*> kRepeated[] = {{"instructions", "null"},
+                                                                 {"max_output_tokens", "null"},
+                                                                 {"metadata", "{}"},
+                                                                 {"parallel_tool_calls", "true"},
+                                                                 {"previous_response_id", "null"},
+                                                                 {"temperature", "null"},
+                                                                 {"tool_choice", "\"auto\""},
+                                                                 {"tools", "[]"},
+                                                                 {"top_p", "null"}};
+    for (const auto& [key, absent] : kRepeated) {
+      const auto found = body.find(key);
+      response_[key] = found != body.end() ? *found : ordered_json::parse(absent);
+    }
+    response_["usage"] = nullptr;
+  }
+
+  void Begin(uint64_t /*prompt_tokens*/) override {
+    Send("response.created", {{"response", response_}});
+    Send("response.in_progress", {{"response", response_}});
+  }
+
+  void Say(size_t /*choice*/, std::span<const chat::ReplyEvent> events,
+           std::span<const SpokenToken> /*tokens*/) override {
+    for (const chat::ReplyEvent& event : events) {
+      switch (event.kind) {
+        case Kind::kContent:
+          Open(Item::kMessage, "", "");
+          Grow("response.output_text.delta", event.text);
+          break;
+        case Kind::kThinking:
+          Open(Item::kReasoning, "", "");
+          Grow("response.reasoning_text.delta", event.text);
+          break;
+        case Kind::kCallBegin:
+          Close();
+          Open(Item::kCall, event.text, event.id);
+          break;
+        case Kind::kArguments:
+          Grow("response.function_call_arguments.delta", event.text);
+          break;
+        case Kind::kCallEnd:
+          Close();
+          break;
+      }
+    }
+  }
+
+  void EndChoice(size_t /*choice*/, EndReason reason, const std::string& /*stop_string*/) override {
+    is_whole_ = reason != EndReason::kLength;
+    if (response_["output"].empty() && open_ == Item::kNone) Open(Item::kMessage, "", "");
+    Close();
+  }
+
+  void Finish(const Usage& usage) override {
+    response_["status"] = is_whole_ ? "completed" : "incomplete";
+    if (!is_whole_) response_["incomplete_details"] = {{"reason", "max_output_tokens"}};
+    response_["usage"] = {{"input_tokens", usage.prompt},
+                          {"input_tokens_details", {{"cached_tokens", usage.cached}}},
+                          {"output_tokens", usage.answer},
+                          {"output_tokens_details", {{"reasoning_tokens", 0}}},
+                          {"total_tokens", usage.prompt + usage.answer}};
+    if (!streams_) {
+      return frame_.stream->Send(200, "application/json", DumpJson(response_));
+    }
+    Send(is_whole_ ? "response.completed" : "response.incomplete", {{"response", response_}});
+    frame_.stream->End();
+  }
+
+  void Fail(const Problem& problem) override {
+    if (frame_.stream->status() == 0) {
+      return SendProblem(*frame_.stream, problem, ProblemForm::kOpenAi);
+    }
+    response_["status"] = "failed";
+    response_["error"] = {{"code", "server_error"}, {"message", problem.message}};
+    Send("response.failed", {{"response", response_}});
+    frame_.stream->End();
+  }
+
+  void KeepAlive() override {
+    if (!streams_) return;
+    OpenStream();
+    frame_.stream->Write(": still at work\n\n");
+  }
+
+ private:
+  enum class Item : uint8_t { kNone, kMessage, kReasoning, kCall };
+
+  void OpenStream() {
+    frame_.stream->Begin(200, "text/event-stream", {{"Cache-Control", "no-cache"}});
+  }
+  void Send(const char* type, ordered_json fields) {
+    if (!streams_) return;
+    OpenStream();
+    ordered_json json = {{"type", type}, {"sequence_number", sequence_++}};
+    json.update(fields);
+    frame_.stream->Write(ServerEvent(type, json));
+  }
+  // What an event about the open item begins with.
+  ordered_json About() const {
+    ordered_json json = {{"item_id", item_["id"]}, {"output_index", response_["output"].size()}};
+    if (open_ != Item::kCall) json["content_index"] = 0;
+    return json;
+  }
+  ordered_json With(ordered_json json, const char* key, ordered_json value) const {
+    json[key] = std::move(value);
+    return json;
+  }
+  ordered_json Part() const {
+    return open_ == Item::kMessage ? TextPart(text_)
+                                   : ordered_json{{"type", "reasoning_text"}, {"text", text_}};
+  }
+
+  void Open(Item item, const std::string& name, const std::string& call_id) {
+    if (open_ == item) return;
+    Close();
+    open_ = item;
+    text_.clear();
+    const std::string id = fmt::format("{}_{}", frame_.id.substr(5), response_["output"].size());
+    if (item == Item::kMessage) {
+      item_ = {{"id", "msg_" + id},
+               {"type", "message"},
+               {"status", "in_progress"},
+               {"role", "assistant"},
+               {"content", ordered_json::array()}};
+    } else if (item == Item::kReasoning) {
+      item_ = {{"id", "rs_" + id},
+               {"type", "reasoning"},
+               {"summary", ordered_json::array()},
+               {"content", ordered_json::array()}};
+    } else {
+      item_ = {{"id", "fc_" + id},
+               {"type", "function_call"},
+               {"status", "in_progress"},
+               {"call_id", call_id},
+               {"name", name},
+               {"arguments", ""}};
+    }
+    Send("response.output_item.added",
+         {{"output_index", response_["output"].size()}, {"item", item_}});
+    if (item != Item::kCall) Send("response.content_part.added", With(About(), "part", Part()));
+  }
+
+  void Grow(const char* type, const std::string& text) {
+    text_ += text;
+    Send(type, With(About(), "delta", text));
+  }
+
+  void Close() {
+    if (open_ == Item::kNone) return;
+    if (open_ == Item::kCall) {
+      item_["arguments"] = text_;
+      Send("response.function_call_arguments.done", With(About(), "arguments", text_));
+    } else {
+      const char* done =
+          open_ == Item::kMessage ? "response.output_text.done" : "response.reasoning_text.done";
+      Send(done, With(About(), "text", text_));
+      Send("response.content_part.done", With(About(), "part", Part()));
+      item_["content"].push_back(Part());
+    }
+    if (open_ != Item::kReasoning) item_["status"] = is_whole_ ? "completed" : "incomplete";
+    Send("response.output_item.done",
+         {{"output_index", response_["output"].size()}, {"item", item_}});
+    response_["output"].push_back(std::exchange(item_, {}));
+    open_ = Item::kNone;
+  }
+
+  const ReplyFrame frame_;
+  const bool streams_;
+  ordered_json response_;
+  Item open_ = Item::kNone;
+  ordered_json item_;  // the open one
+  std::string text_;   // of it
+  int sequence_ = 0;
+  bool is_whole_ = true;
+};
+
+}  // namespace
+
+std::unique_ptr<ReplyWriter> MakeResponsesWriter(ReplyFrame frame, const Ask& ask,
+                                                 const ordered_json& body) {
+  return std::make_unique<ResponsesWriter>(std::move(frame), ask, body);
+}
+
+}  // namespace aster::serve

@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include <fmt/format.h>
+
+#include "serve/openai_request.h"
+#include "serve/responses.h"
+
+namespace aster::serve {
+namespace {
+
+using nlohmann::ordered_json;
+
+// The assistant's message that what comes belongs to.
+ordered_json& OpenAssistant(Ask& ask) {
+  if (ask.messages.empty() || ask.messages.back()["role"] != "assistant") {
+    ask.messages.push_back({{"role", "assistant"}, {"content", ""}});
+  }
+  return ask.messages.back();
+}
+
+void ReadMessageItem(const Fields& item, Ask& ask) {
+  std::string role = item.String("role").value_or("");
+  if (role == "developer") role = "system";
+  if (role != "system" && role != "user" && role != "assistant") {
+    return item.Refuse("role", "is none of system, developer, user, assistant");
+  }
+  const std::string content = ReadContent(item, "content");
+  if (role != "assistant") {
+    ask.messages.push_back({{"role", role}, {"content", content}});
+    return;
+  }
+  ordered_json& message = OpenAssistant(ask);
+  // A message behind calls is another one.
+  if (message.contains("tool_calls") || message["content"] != "") {
+    ask.messages.push_back({{"role", "assistant"}, {"content", content}});
+  } else {
+    message["content"] = content;
+  }
+}
+
+void ReadItem(const Fields& item, Ask& ask) {
+  const std::string type = item.String("type").value_or("message");
+  if (type == "message") return ReadMessageItem(item, ask);
+  if (type == "function_call") {
+    const auto name = item.String("name");
+    const auto id = item.String("call_id");
+    const auto arguments = item.String("arguments");
+    if (!name) return item.Refuse("name", "is missing");
+    if (!id) return item.Refuse("call_id", "is missing");
+    OpenAssistant(ask)["tool_calls"].push_back(
+        {{"id", *id},
+         {"type", "function"},
+         {"function",
+          {{"name", *name}, {"arguments", arguments && !arguments->empty() ? *arguments : "{}"}}}});
+  } else if (type == "function_call_output") {
+    const auto id = item.String("call_id");
+    if (!id) return item.Refuse("call_id", "is missing");
+    ask.messages.push_back(
+        {{"role", "tool"}, {"tool_call_id", *id}, {"content", ReadContent(item, "output")}});
+  } else if (type == "reasoning") {
+    std::string thought;
+    const ordered_json* content = item.Array("content");
+    for (const ordered_json& part : content != nullptr ? *content : ordered_json::array()) {
+      const auto text = part.is_object() ? part.value("text", ordered_json()) : ordered_json();
+      if (text.is_string()) thought += text.get<std::string>();
+    }
+    if (!thought.empty()) {
+      ask.messages.push_back(
+          {{"role", "assistant"}, {"content", ""}, {"reasoning_content", thought}});
+    }
+  } else {
+    item.Refuse("type", fmt::format("\"{}\" is not supported here", type));
+  }
+}
+
+void ReadInput(const Fields& fields, Ask& ask) {
+  if (const auto instructions = fields.String("instructions")) {
+    ask.messages.push_back({{"role", "system"}, {"content", *instructions}});
+  }
+  const ordered_json* input = fields.Find("input");
+  if (input != nullptr && input->is_string()) {
+    ask.messages.push_back({{"role", "user"}, {"content", *input}});
+    return;
+  }
+  if (input == nullptr || !input->is_array() || input->empty()) {
+    return fields.Refuse("input", "give a text or a list of items");
+  }
+  for (size_t i = 0; i < input->size() && !fields.problem().any(); ++i) {
+    const std::string path = fmt::format("input[{}]", i);
+    if (!(*input)[i].is_object()) return fields.Refuse(path, "give an object");
+    ReadItem(Fields((*input)[i], fields.problem(), path + "."), ask);
+  }
+}
+
+void ReadChoice(const Fields& fields, Ask& ask) {
+  const ordered_json* choice = fields.Find("tool_choice");
+  if (choice == nullptr || *choice == "auto") return;
+  if (*choice == "none") {
+    ask.tool_choice = ToolChoice::kNone;
+  } else if (*choice == "required" && !ask.tools.is_null()) {
+    ask.tool_choice = ToolChoice::kRequired;
+  } else if (choice->is_object() && choice->value("name", ordered_json()).is_string()) {
+    ask.tool_choice = ToolChoice::kNamed;
+    ask.tool_name = (*choice)["name"].get<std::string>();
+    const bool known = std::ranges::any_of(ask.tools, [&](const ordered_json& tool) {
+      return tool["function"]["name"] == ask.tool_name;
+    });
+    if (!known) fields.Refuse("tool_choice", "name one of the tools");
+  } else {
+    fields.Refuse("tool_choice", "give auto, none, required, or one of the tools");
+  }
+}
+
+void ReadTextFormat(const Fields& fields, Ask& ask) {
+  const ordered_json* text = fields.Object("text");
+  const ordered_json* format =
+      text != nullptr ? Fields(*text, fields.problem(), "text.").Object("format") : nullptr;
+  if (format == nullptr) return;
+  ReadFormat(Fields(*format, fields.problem(), "text.format."), nullptr, ask);
+  if (ask.grammar != nullptr && !ask.tools.is_null() && ask.tool_choice != ToolChoice::kNone) {
+    fields.Refuse("text.format", "a form of answers and tools do not go together");
+  }
+}
+
+}  // namespace
+
+Ask ReadResponsesRequest(const ordered_json& body, const AskDefaults& defaults, Problem& problem) {
+  const Fields fields(body, problem);
+  Ask ask;
+  ReadInput(fields, ask);
+  ReadSampling(fields, ask, defaults);
+  if (const auto most = fields.Integer("max_output_tokens", 1, INT64_MAX)) {
+    ask.max_tokens = static_cast<uint64_t>(*most);
+  }
+  ask.streams = fields.Bool("stream").value_or(false);
+  ReadTools(fields, ask);
+  ReadChoice(fields, ask);
+  ask.parallel_calls = fields.Bool("parallel_tool_calls").value_or(true);
+  if (const ordered_json* reasoning = fields.Object("reasoning")) {
+    ReadEffort(Fields(*reasoning, problem, "reasoning."), "effort", ask);
+  }
+  ReadTextFormat(fields, ask);
+  for (const char* stored : {"previous_response_id", "conversation"}) {
+    if (fields.Find(stored) != nullptr) {
+      fields.Refuse(stored, "nothing is stored here; send the whole conversation as input");
+    }
+  }
+  if (fields.Bool("background").value_or(false)) fields.Refuse("background", "is not supported");
+  ask.user = fields.String("user").value_or("");
+  return ask;
+}
+
+}  // namespace aster::serve

@@ -1,0 +1,323 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "serve/service.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/bytes.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "serve/anthropic.h"
+#include "serve/openai_reply.h"
+#include "serve/openai_request.h"
+#include "serve/responses.h"
+
+namespace aster::serve {
+namespace {
+
+using nlohmann::ordered_json;
+
+ProblemForm FormOf(const HttpRequest& request) {
+  return request.path.starts_with("/v1/messages") ? ProblemForm::kAnthropic : ProblemForm::kOpenAi;
+}
+
+bool IsLoopbackOrigin(std::string_view origin) {
+  for (const std::string_view host : {"://localhost", "://127.0.0.1", "://[::1]"}) {
+    const size_t at = origin.find(host);
+    if (at == std::string_view::npos) continue;
+    const std::string_view rest = origin.substr(at + host.size());
+    if (rest.empty() || rest.front() == ':') return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+struct Service::Route {
+  std::string_view method;
+  std::string_view path;  // one that ends with / is the beginning of others
+  Handler handler;
+  bool is_open = false;  // needs no key
+};
+
+const std::vector<Service::Route>& Service::Routes() {
+  static const std::vector<Route> kRoutes = {
+      {"POST", "/v1/chat/completions", &Service::Chat},
+      {"POST", "/v1/completions", &Service::Completions},
+      {"POST", "/v1/messages", &Service::Messages},
+      {"POST", "/v1/messages/count_tokens", &Service::CountTokens},
+      {"POST", "/v1/responses", &Service::Responses},
+      {"GET", "/v1/models", &Service::Models},
+      {"GET", "/v1/models/", &Service::OneModel},
+      {"GET", "/v1/status", &Service::ShowStatus},
+      {"GET", "/metrics", &Service::Prometheus},
+      {"GET", "/health", &Service::Health, true},
+      {"GET", "/ready", &Service::Ready, true},
+  };
+  return kRoutes;
+}
+
+Service::Service(ServiceOptions options, const AnswerContext& context,
+                 std::function<uint64_t()> connections)
+    : options_(std::move(options)), context_(context), connections_(std::move(connections)) {}
+
+HttpHeaders Service::HeadersFor(const std::string& cors_origin) {
+  if (cors_origin.empty()) return {};
+  return {{"Access-Control-Allow-Origin", cors_origin},
+          {"Access-Control-Allow-Methods", "GET, POST, OPTIONS"},
+          {"Access-Control-Allow-Headers", "*, Authorization"}};
+}
+
+bool Service::HasKey(const HttpRequest& request) const {
+  std::string_view key = request.Header("x-api-key");
+  const std::string_view bearer = request.Header("authorization");
+  if (bearer.size() > 7 && (bearer.starts_with("Bearer ") || bearer.starts_with("bearer "))) {
+    key = bearer.substr(7);
+  }
+  const net::Sha256Digest digest =
+      net::Sha256Of({reinterpret_cast<const uint8_t*>(key.data()), key.size()});
+  // All are looked at, so that time says nothing about them.
+  bool found = false;
+  for (const net::Sha256Digest& known : options_.keys) found |= known == digest;
+  return found;
+}
+
+bool Service::IsAllowed(const HttpRequest& request, Problem& problem) const {
+  const std::string_view origin = request.Header("origin");
+  const bool is_page = origin.starts_with("http://") || origin.starts_with("https://");
+  if (is_page && options_.cors_origin != "*" && options_.cors_origin != origin &&
+      !IsLoopbackOrigin(origin)) {
+    problem.Set(403, "",
+                fmt::format("web pages of {} may not ask; start with --cors to let them", origin));
+    return false;
+  }
+  if (options_.keys.empty() || HasKey(request)) return true;
+  problem.Set(401, "", "give an API key: Authorization: Bearer KEY, or x-api-key: KEY",
+              "invalid_api_key");
+  return false;
+}
+
+void Service::Handle(HttpRequest request, std::shared_ptr<ReplyStream> stream) {
+  if (request.method == "OPTIONS" && !options_.cors_origin.empty()) {
+    return stream->Send(204, "text/plain", "");
+  }
+  const std::string method = request.method == "HEAD" ? "GET" : request.method;
+  const Route* found = nullptr;
+  bool path_known = false;
+  for (const Route& route : Routes()) {
+    const bool is_prefix = route.path.ends_with('/');
+    if (is_prefix ? !request.path.starts_with(route.path) : request.path != route.path) continue;
+    path_known = true;
+    if (route.method == method) found = &route;
+  }
+  Problem problem;
+  if (!path_known) {
+    problem.Set(404, "", fmt::format("there is nothing at {}", request.path));
+    request.path = "other";  // in counts, so that nobody can fill them
+  } else if (found == nullptr) {
+    problem.Set(405, "", fmt::format("{} does not take {}", request.path, request.method));
+  } else if (!found->is_open) {
+    IsAllowed(request, problem);
+  }
+  if (problem.any()) return Refuse(request, *stream, problem);
+  (this->*found->handler)(request, stream);
+}
+
+void Service::Refuse(const HttpRequest& request, ReplyStream& stream, const Problem& problem) {
+  SendProblem(stream, problem, FormOf(request));
+  context_.metrics->CountRequest(request.path, problem.status);
+  log::Info("refused",
+            {{"id", stream.request_id()}, {"path", request.path}, {"status", problem.status}});
+}
+
+void Service::SendJson(const HttpRequest& request, ReplyStream& stream, int status,
+                       const ordered_json& json) {
+  stream.Send(status, "application/json", DumpJson(json));
+  context_.metrics->CountRequest(request.path, status);
+}
+
+void Service::CheckModel(const ordered_json& body, Problem& problem) const {
+  if (problem.any()) return;
+  const auto name = Fields(body, problem).String("model");
+  if (!name || *name == options_.model) return;
+  const auto is_name = [&](const std::string& alias) { return alias == "*" || alias == *name; };
+  if (std::ranges::any_of(options_.aliases, is_name)) return;
+  problem.Set(404, "model",
+              fmt::format("there is no model {} here; there is {}", *name, options_.model),
+              "model_not_found");
+}
+
+ReplyFrame Service::FrameFor(const ordered_json& body, const char* prefix,
+                             const std::shared_ptr<ReplyStream>& stream) const {
+  return {.stream = stream,
+          .id = fmt::format("{}{:016x}{:016x}", prefix, SystemSeed(), SystemSeed()),
+          .model = body.value("model", options_.model),
+          .created_s = context_.clock->WallNs() / kNsPerSecond};
+}
+
+void Service::StartAnswer(const HttpRequest& request, Ask ask,
+                          const std::shared_ptr<ReplyStream>& stream,
+                          std::unique_ptr<ReplyWriter> writer) {
+  // Clients take turns by the key that they use, or by what they call themselves.
+  std::string client(request.Header("authorization"));
+  if (client.empty()) client = request.Header("x-api-key");
+  client += "\n" + ask.user;
+  std::make_shared<Answer>(context_, std::move(ask), stream, std::move(writer), request.path)
+      ->Start(client);
+}
+
+void Service::Chat(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
+  Problem problem;
+  const ordered_json body = ParseBody(request.body, problem);
+  CheckModel(body, problem);
+  if (problem.any()) return Refuse(request, *stream, problem);
+  Ask ask = ReadChatRequest(body, options_.defaults, problem);
+  if (problem.any()) return Refuse(request, *stream, problem);
+  auto writer = MakeChatWriter(FrameFor(body, "chatcmpl-", stream), ask);
+  StartAnswer(request, std::move(ask), stream, std::move(writer));
+}
+
+void Service::Completions(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
+  Problem problem;
+  const ordered_json body = ParseBody(request.body, problem);
+  CheckModel(body, problem);
+  if (problem.any()) return Refuse(request, *stream, problem);
+  Ask ask = ReadCompletionRequest(body, options_.defaults, problem);
+  if (problem.any()) return Refuse(request, *stream, problem);
+  std::vector<std::string> echoes;
+  for (const RawPrompt& raw : ask.raw) {
+    if (!ask.echo) break;
+    const auto decoded = context_.prompt->tokenizer().Decode(raw.ids, {});
+    if (!decoded.ok()) return Refuse(request, *stream, ProblemOf(decoded.error()));
+    const std::string text = raw.ids.empty() ? raw.text : *decoded;
+    echoes.insert(echoes.end(), ask.choices, text);
+  }
+  auto writer = MakeCompletionWriter(FrameFor(body, "cmpl-", stream), ask,
+                                     ask.raw.size() * ask.choices, std::move(echoes));
+  StartAnswer(request, std::move(ask), stream, std::move(writer));
+}
+
+void Service::Messages(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
+  Problem problem;
+  const ordered_json body = ParseBody(request.body, problem);
+  CheckModel(body, problem);
+  if (problem.any()) return Refuse(request, *stream, problem);
+  Ask ask = ReadMessagesRequest(body, options_.defaults, /*only_counts=*/false, problem);
+  if (problem.any()) return Refuse(request, *stream, problem);
+  auto writer = MakeMessagesWriter(FrameFor(body, "msg_", stream), ask);
+  StartAnswer(request, std::move(ask), stream, std::move(writer));
+}
+
+void Service::CountTokens(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
+  Problem problem;
+  const ordered_json body = ParseBody(request.body, problem);
+  CheckModel(body, problem);
+  if (problem.any()) return Refuse(request, *stream, problem);
+  const Ask ask = ReadMessagesRequest(body, options_.defaults, /*only_counts=*/true, problem);
+  if (problem.any()) return Refuse(request, *stream, problem);
+  const auto prompted = MakePrompt(context_, ask);
+  if (!prompted.ok()) return Refuse(request, *stream, ProblemOf(prompted.error()));
+  SendJson(request, *stream, 200, {{"input_tokens", prompted->tokens.size()}});
+}
+
+void Service::Responses(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
+  Problem problem;
+  const ordered_json body = ParseBody(request.body, problem);
+  CheckModel(body, problem);
+  if (problem.any()) return Refuse(request, *stream, problem);
+  Ask ask = ReadResponsesRequest(body, options_.defaults, problem);
+  if (problem.any()) return Refuse(request, *stream, problem);
+  auto writer = MakeResponsesWriter(FrameFor(body, "resp_", stream), ask, body);
+  StartAnswer(request, std::move(ask), stream, std::move(writer));
+}
+
+ordered_json Service::ModelJson() const {
+  return {{"id", options_.model},
+          {"object", "model"},
+          {"created", options_.created_s},
+          {"owned_by", "asterism"},
+          {"context_length", context_.context_limit}};
+}
+
+void Service::Models(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
+  ordered_json list = ordered_json::array({ModelJson()});
+  for (const std::string& alias : options_.aliases) {
+    if (alias == "*") continue;
+    list.push_back(ModelJson());
+    list.back()["id"] = alias;
+  }
+  SendJson(request, *stream, 200,
+           {{"object", "list"},
+            {"data", std::move(list)},
+            {"has_more", false},
+            {"first_id", options_.model},
+            {"last_id", options_.model}});
+}
+
+void Service::OneModel(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
+  const std::string name = request.path.substr(std::string_view("/v1/models/").size());
+  Problem problem;
+  CheckModel({{"model", name}}, problem);
+  HttpRequest counted;
+  counted.path = "/v1/models/";
+  if (problem.any()) return Refuse(counted, *stream, problem);
+  ordered_json json = ModelJson();
+  json["id"] = name;
+  SendJson(counted, *stream, 200, json);
+}
+
+Gauges Service::gauges() const {
+  const AnswerLoopState state = context_.loop->state();
+  return {.queued = state.queued, .running = state.running, .connections = connections_()};
+}
+
+void Service::Health(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
+  SendJson(request, *stream, 200, {{"status", "ok"}});
+}
+
+void Service::Ready(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
+  const AnswerLoopState state = context_.loop->state();
+  const bool is_ready = !state.has_failed && !state.is_ending;
+  SendJson(request, *stream, is_ready ? 200 : 503,
+           {{"status", is_ready           ? "ready"
+                       : state.has_failed ? "failed"
+                                          : "shutting down"}});
+}
+
+void Service::Prometheus(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
+  stream->Send(200, "text/plain; version=0.0.4; charset=utf-8",
+               context_.metrics->ToPrometheus(gauges()));
+  context_.metrics->CountRequest(request.path, 200);
+}
+
+void Service::ShowStatus(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
+  const Gauges now = gauges();
+  const Totals totals = context_.metrics->totals();
+  const Histogram first = context_.metrics->first_token();
+  const Histogram next = context_.metrics->next_token();
+  const auto seconds = [](const Histogram& histogram) -> ordered_json {
+    if (histogram.count() == 0) return nullptr;
+    return {{"p50_at_most", histogram.Quantile(0.5)}, {"p99_at_most", histogram.Quantile(0.99)}};
+  };
+  SendJson(request, *stream, 200,
+           {{"version", options_.version},
+            {"model", ModelJson()},
+            {"now",
+             {{"queued", now.queued}, {"running", now.running}, {"connections", now.connections}}},
+            {"since_start",
+             {{"answers", totals.answers},
+              {"prompt_tokens", totals.prompt_tokens},
+              {"cached_tokens", totals.cached_tokens},
+              {"answer_tokens", totals.answer_tokens},
+              {"abandoned", totals.abandoned},
+              {"failed", totals.failed}}},
+            {"first_token_seconds", seconds(first)},
+            {"next_token_seconds", seconds(next)}});
+}
+
+}  // namespace aster::serve

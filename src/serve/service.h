@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Which request goes where, and who may ask: the table of paths, keys, origins. Must not know
+// sockets, nor how a model is loaded.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "net/certificate.h"
+#include "serve/answer.h"
+#include "serve/answer_loop.h"
+#include "serve/ask.h"
+#include "serve/http_parser.h"
+#include "serve/metrics.h"
+#include "serve/reply_stream.h"
+
+namespace aster::serve {
+
+struct ServiceOptions {
+  std::string model;                    // its name in /v1/models
+  std::vector<std::string> aliases;     // other names for it
+  std::vector<net::Sha256Digest> keys;  // of API keys; none: anybody may ask
+  std::string cors_origin;              // a web page of this origin may ask; empty: none
+  AskDefaults defaults;
+  int64_t created_s = 0;
+  std::string version;
+};
+
+// Handle is safe for concurrent use.
+class Service {
+ public:
+  // Everything outlives it. `connections` says how many there are.
+  Service(ServiceOptions options, const AnswerContext& context,
+          std::function<uint64_t()> connections);
+
+  void Handle(HttpRequest request, std::shared_ptr<ReplyStream> stream);
+  // Headers of every reply.
+  static HttpHeaders HeadersFor(const std::string& cors_origin);
+
+ private:
+  struct Route;
+  using Handler = void (Service::*)(const HttpRequest&, const std::shared_ptr<ReplyStream>&);
+
+  static const std::vector<Route>& Routes();
+  bool IsAllowed(const HttpRequest& request, Problem& problem) const;
+  bool HasKey(const HttpRequest& request) const;
+  void CheckModel(const nlohmann::ordered_json& body, Problem& problem) const;
+  ReplyFrame FrameFor(const nlohmann::ordered_json& body, const char* prefix,
+                      const std::shared_ptr<ReplyStream>& stream) const;
+  void StartAnswer(const HttpRequest& request, Ask ask, const std::shared_ptr<ReplyStream>& stream,
+                   std::unique_ptr<ReplyWriter> writer);
+  void SendJson(const HttpRequest& request, ReplyStream& stream, int status,
+                const nlohmann::ordered_json& json);
+  void Refuse(const HttpRequest& request, ReplyStream& stream, const Problem& problem);
+  nlohmann::ordered_json ModelJson() const;
+  Gauges gauges() const;
+
+  void Chat(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void Completions(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void Messages(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void CountTokens(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void Responses(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void Models(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void OneModel(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void Health(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void Ready(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void Prometheus(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void ShowStatus(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+
+  const ServiceOptions options_;
+  const AnswerContext& context_;
+  const std::function<uint64_t()> connections_;
+};
+
+}  // namespace aster::serve

@@ -1,0 +1,216 @@
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""aster serve among clients that are broken, slow, gone or many: nobody else notices."""
+import concurrent.futures
+import json
+import signal
+import socket
+import struct
+import time
+import unittest
+
+from server import NOVA, Server, events_of
+
+HELLO = {"messages": [{"role": "user", "content": "Tell me a long story about the sea."}]}
+
+
+class Hostile(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server(NOVA, "--temp", 0, "--max-body", "1MiB")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.stop()
+
+    def raw(self, data, timeout=30):
+        """What comes back for these bytes, until the server closes or a whole reply is there."""
+        with socket.create_connection((self.server.host, self.server.port), timeout=timeout) as connection:
+            connection.sendall(data)
+            received = b""
+            while True:
+                try:
+                    more = connection.recv(65536)
+                except ConnectionResetError:
+                    return received
+                if not more:
+                    return received
+                received += more
+                if b"\r\n\r\n" in received and b"Connection: close" not in received:
+                    return received
+
+    def status_of(self, data):
+        reply = self.raw(data)
+        self.assertTrue(reply.startswith(b"HTTP/1.1 "), reply)
+        return int(reply.split(b" ")[1])
+
+    def post(self, body, path=b"/v1/chat/completions"):
+        return (b"POST " + path + b" HTTP/1.1\r\nHost: x\r\nContent-Length: " + str(len(body)).encode() +
+                b"\r\n\r\n" + body)
+
+    def is_fine(self):
+        self.assertEqual(self.server.get("/health"), {"status": "ok"})
+        answer = self.server.post("/v1/chat/completions", {**HELLO, "max_tokens": 2})
+        self.assertTrue(answer["choices"])
+
+    def idle_within(self, seconds):
+        """Nothing runs any more."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            now = self.server.get("/v1/status")["now"]
+            if now["running"] == 0 and now["queued"] == 0:
+                return True
+            time.sleep(0.05)
+        return False
+
+    def test_no_http(self):
+        for data, status in ((b"\x16\x03\x01\x02\x00\x01\x00\n", 400), (b"hello\r\n\r\n", 400),
+                             (b"GET / HTTP/3.0\r\n\r\n", 505), (b"GET /" + b"x" * 100000, 431),
+                             (b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 200 + b"\r\n", 431),
+                             (b"POST / HTTP/1.1\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n", 400),
+                             (b"POST / HTTP/1.1\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
+                             (b"POST / HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n", 413)):
+            self.assertEqual(self.status_of(data), status, data[:40])
+        self.is_fine()
+
+    def test_no_json(self):
+        for body in (b"", b"{", b"[]", b"\"x\"", b"\xff\xfe", b"{\"messages\": \"\xc3\"}", b"[" * 100000,
+                     b"{\"a\":" * 500 + b"1" + b"}" * 500,
+                     b"{\"messages\": [{\"role\": \"user\", \"content\": \"\\ud800\"}]}",
+                     b"{\"messages\": [1e999]}", b"\0" * 100):
+            self.assertEqual(self.status_of(self.post(body)), 400, body[:40])
+        self.is_fine()
+
+    def test_a_body_that_is_too_large(self):
+        self.assertEqual(self.status_of(self.post(b" " * (2 << 20))), 413)
+        self.is_fine()
+
+    def test_chunks_and_waiting_clients(self):
+        body = json.dumps({**HELLO, "max_tokens": 2}).encode()
+        head = b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+        chunks = b"".join(b"%x\r\n%s\r\n" % (len(body[i:i + 7]), body[i:i + 7]) for i in range(0, len(body), 7))
+        self.assertEqual(self.status_of(head + chunks + b"0\r\n\r\n"), 200)
+        waits = (b"POST /v1/chat/completions HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: " +
+                 str(len(body)).encode() + b"\r\n\r\n")
+        self.assertTrue(self.raw(waits).startswith(b"HTTP/1.1 100 Continue"))
+
+    def test_one_connection_for_many_requests(self):
+        connection = self.server.connect()
+        for _ in range(3):
+            connection.request("POST", "/v1/chat/completions", json.dumps({**HELLO, "max_tokens": 2}))
+            response = connection.getresponse()
+            self.assertEqual(response.status, 200)
+            response.read()
+            connection.request("POST", "/v1/chat/completions", json.dumps({**HELLO, "max_tokens": 2, "stream": True}))
+            response = connection.getresponse()
+            self.assertEqual(events_of(response.read().decode())[-1][1], "[DONE]")
+        connection.close()
+
+    def test_slow_writers_hold_up_nobody(self):
+        slow = [socket.create_connection((self.server.host, self.server.port)) for _ in range(100)]
+        for connection in slow:
+            connection.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-")
+        self.is_fine()
+        for connection in slow:
+            connection.close()
+
+    def test_a_client_that_goes_is_let_go(self):
+        for streams in (True, False):
+            with self.subTest(streams=streams):
+                connection = socket.create_connection((self.server.host, self.server.port))
+                connection.sendall(self.post(json.dumps(
+                    {**HELLO, "stream": streams, "ignore_eos": True, "temperature": 1}).encode()))
+                if streams:
+                    connection.recv(200)
+                else:
+                    time.sleep(0.3)
+                # Without a goodbye.
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                connection.close()
+                self.assertTrue(self.idle_within(20))
+
+    def test_a_client_that_only_closes_its_side_is_gone(self):
+        connection = socket.create_connection((self.server.host, self.server.port))
+        connection.sendall(self.post(json.dumps({**HELLO, "stream": True, "ignore_eos": True}).encode()))
+        connection.shutdown(socket.SHUT_WR)
+        self.assertTrue(self.idle_within(20))
+        connection.close()
+
+    def test_a_slow_reader_costs_nobody_anything(self):
+        slow = socket.socket()
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        slow.connect((self.server.host, self.server.port))
+        slow.sendall(self.post(json.dumps({**HELLO, "stream": True, "ignore_eos": True, "max_tokens": 300}).encode()))
+        self.is_fine()
+        self.assertTrue(self.idle_within(60))  # its answer was computed, and waits for it
+        received = b""
+        while b"[DONE]" not in received:
+            received += slow.recv(4096)
+        slow.close()
+
+    def test_web_pages_of_others_may_not_ask(self):
+        evil = {"Origin": "https://evil.example"}
+        self.assertEqual(self.server.request("POST", "/v1/chat/completions", HELLO, evil)[0], 403)
+        self.assertEqual(self.server.request("GET", "/v1/models", headers={"Origin": "http://localhost:3000"})[0], 200)
+
+
+class Many(unittest.TestCase):
+    def test_many_at_once_are_answered_as_alone(self):
+        server = Server(NOVA, "--parallel", 16)
+        try:
+            bodies = [{"messages": [{"role": "user", "content": f"Count from {i} on. " * (1 + i % 7)}],
+                       "max_tokens": 8 + i % 24, "seed": i, "temperature": 1.2} for i in range(64)]
+
+            def streamed(body):
+                events = server.stream("/v1/chat/completions", body)
+                return "".join(choice["delta"].get("content") or "" for _, chunk in events[:-1]
+                               for choice in chunk["choices"])
+
+            with concurrent.futures.ThreadPoolExecutor(64) as pool:
+                together = list(pool.map(streamed, bodies))
+            for i in range(0, 64, 9):
+                alone = server.post("/v1/chat/completions", bodies[i])
+                self.assertEqual(alone["choices"][0]["message"]["content"], together[i], i)
+        finally:
+            server.stop()
+
+    def test_more_than_may_wait_are_told_to_come_again(self):
+        server = Server(NOVA, "--parallel", 1, "--queue", 2)
+        try:
+            body = {**HELLO, "ignore_eos": True, "max_tokens": 60}
+
+            def ask(_):
+                status, headers, _ = server.request("POST", "/v1/chat/completions", body)
+                return status, headers.get("Retry-After")
+
+            with concurrent.futures.ThreadPoolExecutor(12) as pool:
+                answers = list(pool.map(ask, range(12)))
+            self.assertEqual({status for status, _ in answers}, {200, 429})
+            self.assertTrue(all(after for status, after in answers if status == 429))
+        finally:
+            server.stop()
+
+    def test_what_is_being_answered_is_finished(self):
+        server = Server(NOVA)
+        connection = server.connect()
+        connection.request("POST", "/v1/chat/completions",
+                           json.dumps({**HELLO, "stream": True, "ignore_eos": True, "max_tokens": 40}))
+        response = connection.getresponse()
+        response.read(10)
+        server.process.send_signal(signal.SIGTERM)
+        rest = response.read().decode()
+        self.assertIn("[DONE]", rest)
+        connection.close()
+        server.stop()
+
+    def test_a_request_may_not_take_for_ever(self):
+        server = Server(NOVA, "--deadline", 1)
+        try:
+            status, _, _ = server.request("POST", "/v1/chat/completions", {**HELLO, "ignore_eos": True, "n": 16})
+            self.assertEqual(status, 504)
+        finally:
+            server.stop()
+
+
+if __name__ == "__main__":
+    unittest.main()
