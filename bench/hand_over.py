@@ -16,8 +16,9 @@ Nodes are processes with a core each. Plans take turns, and ratios are medians o
 With --slow a node gets only that part of its core's time: it is stopped and goes on again a hundred times a second.
 Nodes stay loaded for all repetitions of a plan. Tokens read a second are counted until the first token of the answer is
 there, so they bear what is exposed of handing over; `aster run` tells that by itself. With --single every request is an
-`aster run` of its own, on nodes that have just been loaded: for prompts that take minutes. Beside the time of a plan stands
-what docs/hand-over.md's formula says, from the times of the others: reading as its readers do, answering as one node does.
+`aster run` of its own, on nodes that have just been loaded: for prompts that take minutes. Beside the time of a plan
+stands what the formula in docs/hand-over.md says, from the times of the others: reading as its readers do, answering as
+one node does.
 """
 import argparse
 import json
