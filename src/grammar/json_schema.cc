@@ -259,8 +259,8 @@ bool AreApart(const ordered_json& list) {
   });
   if (by_type) return true;
   if (!list.front().is_object()) return false;
-  for (const auto& [key, value] :
-       list.front().value("properties", ordered_json::object()).items()) {
+  const ordered_json members = list.front().value("properties", ordered_json::object());
+  for (const auto& [key, value] : members.items()) {
     std::set<std::string> constants;
     const bool tells = std::ranges::all_of(list, [&](const ordered_json& one) {
       if (!one.is_object() || !one.contains("properties")) return false;

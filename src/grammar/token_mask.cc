@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <limits>
 #include <numeric>
 
@@ -15,6 +16,30 @@ namespace {
 constexpr size_t kMaxTokenBytes = 255;
 // Masks that are kept: each is as large as the vocabulary in bits.
 constexpr size_t kMaxMasks = 512;
+
+constexpr float kForbidden = -std::numeric_limits<float>::infinity();
+
+// Of 64 tokens: looks only at the fewer ones, those that are allowed or those that are not.
+void ForbidOthers(uint64_t allowed, std::span<float> logits) {
+  constexpr int kFew = 16;
+  if (std::popcount(allowed) > kFew) {
+    for (uint64_t others = ~allowed; others != 0; others &= others - 1) {
+      const auto i = static_cast<size_t>(std::countr_zero(others));
+      if (i < logits.size()) logits[i] = kForbidden;
+    }
+    return;
+  }
+  std::array<float, kFew> kept;
+  size_t count = 0;
+  for (uint64_t rest = allowed; rest != 0; rest &= rest - 1) {
+    kept[count++] = logits[static_cast<size_t>(std::countr_zero(rest))];
+  }
+  std::ranges::fill(logits, kForbidden);
+  count = 0;
+  for (uint64_t rest = allowed; rest != 0; rest &= rest - 1) {
+    logits[static_cast<size_t>(std::countr_zero(rest))] = kept[count++];
+  }
+}
 
 }  // namespace
 
@@ -145,7 +170,6 @@ const TokenMasks::Bits& TokenMasks::AllowedIn(StateId state) {
 }
 
 void TokenMasks::Apply(std::span<const int32_t> answer, std::span<float> logits) {
-  constexpr float kForbidden = -std::numeric_limits<float>::infinity();
   const StateId state = Follow(answer);
   const bool can_end = state == kDead || matcher_.CanEnd(state);
   if (goes_on_ && can_end) return;
@@ -158,16 +182,8 @@ void TokenMasks::Apply(std::span<const int32_t> answer, std::span<float> logits)
     const Bits& allowed = AllowedIn(state);
     for (size_t word = 0; word < allowed.size(); ++word) {
       const size_t begin = word * 64;
-      const size_t end = std::min(begin + 64, logits.size());
-      const uint64_t bits = allowed[word];
-      if (bits == 0) {
-        std::fill(logits.begin() + static_cast<ptrdiff_t>(begin),
-                  logits.begin() + static_cast<ptrdiff_t>(end), kForbidden);
-        continue;
-      }
-      for (size_t i = begin; i < end; ++i) {
-        if ((bits >> (i - begin) & 1) == 0) logits[i] = kForbidden;
-      }
+      ForbidOthers(allowed[word],
+                   logits.subspan(begin, std::min<size_t>(64, logits.size() - begin)));
     }
   }
   for (size_t i = 0; i < ends.size(); ++i) {

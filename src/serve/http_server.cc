@@ -13,8 +13,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <exception>
 
 #include "base/json_string.h"
+#include "base/log.h"
 #include "base/random.h"
 
 namespace aster::serve {
@@ -91,7 +93,17 @@ void HttpServer::WorkerLoop() {
     }
     // Nobody waits for it any more.
     if (task.reply->is_gone()) continue;
-    handler_(std::move(task.request), std::move(task.reply));
+    const std::shared_ptr<ReplyStream> reply = task.reply;
+    try {
+      handler_(std::move(task.request), std::move(task.reply));
+    } catch (const std::exception& error) {
+      // What a library throws after all costs one request, and not the others.
+      log::Error("a request could not be handled",
+                 {{"id", reply->request_id()}, {"what", error.what()}});
+      reply->Send(500, "application/json",
+                  "{\"error\":{\"message\":\"a mistake in the server\",\"type\":\"server_error\","
+                  "\"param\":null,\"code\":null}}");
+    }
   }
 }
 

@@ -154,10 +154,12 @@ void Service::CheckModel(const ordered_json& body, Problem& problem) const {
 
 ReplyFrame Service::FrameFor(const ordered_json& body, const char* prefix,
                              const std::shared_ptr<ReplyStream>& stream) const {
-  return {.stream = stream,
-          .id = fmt::format("{}{:016x}{:016x}", prefix, SystemSeed(), SystemSeed()),
-          .model = body.value("model", options_.model),
-          .created_s = context_.clock->WallNs() / kNsPerSecond};
+  const auto name = body.find("model");
+  return {
+      .stream = stream,
+      .id = fmt::format("{}{:016x}{:016x}", prefix, SystemSeed(), SystemSeed()),
+      .model = name != body.end() && name->is_string() ? name->get<std::string>() : options_.model,
+      .created_s = context_.clock->WallNs() / kNsPerSecond};
 }
 
 void Service::StartAnswer(const HttpRequest& request, Ask ask,

@@ -147,6 +147,7 @@ class Dialects(unittest.TestCase):
                 self.assertEqual(answer["error"]["param"], param)
                 self.assertIn(param.split(".")[-1], answer["error"]["message"])
         self.chat(unknown_field={"a": 1})
+        self.chat(model=None, temperature=None, stop=None, tools=None, n=None, response_format=None)
 
     def test_models(self):
         listed = self.server.get("/v1/models")
