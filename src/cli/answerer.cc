@@ -3,6 +3,7 @@
 
 #include "cli/answerer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "cli/node_session.h"
@@ -43,6 +44,14 @@ class RouteAnswerer final : public Answerer {
     std::string lines;
     for (const std::string& reason : nodes_->reasons()) lines += reason + "\n";
     return lines + DescribeHops(*conductor_);
+  }
+  std::vector<RowsFromNode> fetched() const override {
+    std::vector<RowsFromNode> all;
+    for (const auto& [node, from] : conductor_->fetched()) {
+      all.push_back({.node = from.name, .tokens = from.tokens, .bytes = from.bytes});
+    }
+    std::ranges::sort(all, {}, &RowsFromNode::node);
+    return all;
   }
   Status Save() override { return nodes_->SaveTrace(); }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -19,6 +20,13 @@
 #include "text/tokenizer.h"
 
 namespace aster::cli {
+
+// What a node has given of what it remembered, instead of its being computed.
+struct RowsFromNode {
+  std::string node;
+  uint64_t tokens = 0;
+  uint64_t bytes = 0;
+};
 
 struct AnswererOptions {
   const ModelOptions* model = nullptr;
@@ -38,6 +46,8 @@ class Answerer {
   virtual std::string DescribeWork() const { return ""; }
   // The pages on the disk that this process reads and writes itself, or null.
   virtual disk::DiskPages* kv_cache() { return nullptr; }
+  // Nodes that remembered what was asked, in the order of their names.
+  virtual std::vector<RowsFromNode> fetched() const { return {}; }
   // At the end: what the options ask to be kept of it.
   virtual Status Save() { return Ok(); }
 };

@@ -85,9 +85,13 @@ Status NodeSession::SaveTrace() {
 }
 
 void NodeSession::AddOwnStage(const gguf::ModelFiles& files, size_t threads,
-                              std::shared_ptr<kv::PageStore> page_store) {
-  own_source_ = std::make_unique<route::FileSliceSource>(route::FileSliceOptions{
-      .threads = threads, .memory_bytes = 0, .isa = {}, .page_store = std::move(page_store)});
+                              const std::shared_ptr<disk::DiskPages>& pages) {
+  own_source_ =
+      std::make_unique<route::FileSliceSource>(route::FileSliceOptions{.threads = threads,
+                                                                       .memory_bytes = 0,
+                                                                       .isa = {},
+                                                                       .page_store = pages,
+                                                                       .page_parcels = pages});
   // The caller keeps the files for longer than the session.
   own_source_->Add(model_.fingerprint, std::shared_ptr<const gguf::ModelFiles>(
                                            std::shared_ptr<const gguf::ModelFiles>(), &files));
@@ -145,6 +149,8 @@ Result<std::unique_ptr<route::Conductor>> NodeSession::Open(const route::Plan& p
   options.route = route_;
   options.max_running = max_running;
   options.trace = trace_file_ ? &trace_ : nullptr;
+  options.peers = [this] { return Peers(); };
+  options.prefill_tokens_per_s = PlannedRate(plan);
   auto conductor = std::make_unique<route::Conductor>(
       *network_, model_, tokenizer, plan, options,
       [this](const route::Plan&, std::span<const wire::NodeId> lost, const Error& why) {
@@ -157,6 +163,42 @@ Result<std::unique_ptr<route::Conductor>> NodeSession::Open(const route::Plan& p
     progress.Update(opened.done_bytes, opened.total_bytes);
   }));
   return conductor;
+}
+
+// Who may remember what this command asks: all nodes, with the slowest of their ways.
+std::vector<route::RowPeer> NodeSession::Peers() const {
+  std::vector<route::RowPeer> peers;
+  for (const route::NodeAbility& able : pool_->nodes()) peers.push_back({.node = able.node});
+  for (const route::LinkAbility& link : pool_->links()) {
+    double& rate = peers[link.from].bytes_per_s;
+    if (link.bytes_per_s > 0) rate = rate > 0 ? std::min(rate, link.bytes_per_s) : link.bytes_per_s;
+  }
+  return peers;
+}
+
+// Of prompts through whoever reads them, were they to share the layers as they can; 0: not known.
+double NodeSession::PlannedRate(const route::Plan& plan) const {
+  std::vector<route::NodeAbility> readers;
+  std::vector<size_t> places(pool_->nodes().size(), SIZE_MAX);
+  for (size_t i = 0; i < places.size(); ++i) {
+    const route::NodeAbility& able = pool_->nodes()[i];
+    const bool reads = std::ranges::any_of(
+        plan.stages, [&](const route::PlanStage& stage) { return stage.node.id == able.node.id; });
+    if (!reads) continue;
+    places[i] = readers.size();
+    readers.push_back(able);
+    readers.back().memory_bytes = UINT64_MAX / 2;  // they have their layers already
+  }
+  std::vector<route::LinkAbility> links;
+  for (route::LinkAbility link : pool_->links()) {
+    if (places[link.from] == SIZE_MAX || places[link.to] == SIZE_MAX) continue;
+    link.from = places[link.from];
+    link.to = places[link.to];
+    links.push_back(link);
+  }
+  if (readers.empty()) return 0;
+  const auto split = route::PlanSplit(readers, links, load_, {.all_nodes = true});
+  return split.ok() ? split->prefill_tokens_per_s : 0;
 }
 
 // Whoever is left takes over.
@@ -185,6 +227,10 @@ std::string DescribeHops(const route::Conductor& conductor) {
                          hops[i].frames, FormatDuration(static_cast<int64_t>(hops[i].compute_ns)),
                          FormatDuration(static_cast<int64_t>(hops[i].queue_ns)),
                          FormatBytes(hops[i].bytes_out));
+  }
+  for (const auto& [node, from] : conductor.fetched()) {
+    lines += fmt::format("\n{} remembered {} tokens, {} came from there", from.name, from.tokens,
+                         FormatBytes(from.bytes));
   }
   const route::ConductorCounters& counters = conductor.counters();
   if (counters.handed_over > 0) {

@@ -69,8 +69,10 @@ class NodeSession {
         decode_(std::move(decode)) {}
 
   void AddOwnStage(const gguf::ModelFiles& files, size_t threads,
-                   std::shared_ptr<kv::PageStore> page_store);
+                   const std::shared_ptr<disk::DiskPages>& pages);
   void TakeNodes();
+  std::vector<route::RowPeer> Peers() const;
+  double PlannedRate(const route::Plan& plan) const;
   Result<route::Plan> PlanByAbility();
   // Who answers what others have read, where the options say so.
   Status AddDecoders(route::Plan& plan);

@@ -135,7 +135,8 @@ Status TellAnswer(const RunOptions& options, const Loaded& loaded, const engine:
                               .seed = loaded.request.sampling.seed,
                               .load_ns = loaded.load_ns,
                               .answer = &answer,
-                              .kv_cache = loaded.answerer->kv_cache()};
+                              .kv_cache = loaded.answerer->kv_cache(),
+                              .fetched = loaded.answerer->fetched()};
     console.Print("{}\n",
                   RunToJson(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     return Ok();

@@ -73,6 +73,10 @@ ordered_json RunToJson(const RunReport& report) {
       {"decode_tokens_per_s", Rate(Decoded(counts, /*answers=*/1), times.decode_ns)},
       {"first_token_s", Seconds(report.load_ns + times.waited_ns + times.prefill_ns)}};
   if (report.kv_cache != nullptr) json["kv_cache"] = KvCacheToJson(*report.kv_cache);
+  for (const RowsFromNode& from : report.fetched) {
+    json["fetched"].push_back(
+        {{"node", from.node}, {"tokens", from.tokens}, {"bytes", from.bytes}});
+  }
   return json;
 }
 

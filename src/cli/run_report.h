@@ -7,7 +7,9 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
+#include "cli/answerer.h"
 #include "engine/generate.h"
 
 namespace aster::disk {
@@ -22,6 +24,7 @@ struct RunReport {
   int64_t load_ns = 0;
   const engine::Generated* answer = nullptr;
   disk::DiskPages* kv_cache = nullptr;  // or null
+  std::vector<RowsFromNode> fetched;
 };
 
 nlohmann::ordered_json RunToJson(const RunReport& report);

@@ -61,12 +61,45 @@ bool DiskPages::Contains(const kv::PageKey& key) {
     ++counts_.found;
     return true;
   }
-  // Somebody else may have written it.
-  if (!wants_scan_ && clock_.NowNs() >= next_scan_ns_) {
-    wants_scan_ = true;
-    work_.NotifyOne();
-  }
+  WantScan();
   return false;
+}
+
+void DiskPages::WantScan() {
+  if (wants_scan_ || clock_.NowNs() < next_scan_ns_) return;
+  wants_scan_ = true;
+  work_.NotifyOne();
+}
+
+std::vector<kv::LayerRange> DiskPages::LayersOf(const Hash128& prefix_at_end) {
+  MutexLock lock(mu_);
+  std::vector<kv::LayerRange> layers = index_.LayersOf(prefix_at_end);
+  if (layers.empty()) WantScan();
+  return layers;
+}
+
+Result<std::vector<uint8_t>> DiskPages::ReadParcel(const Hash128& prefix_at_end,
+                                                   kv::LayerRange layers) {
+  std::optional<PageFileName> name;
+  {
+    MutexLock lock(mu_);
+    name = index_.Find(prefix_at_end, layers.begin);
+  }
+  if (!name || !name->layers.Contains(layers)) return NotFound("the page is not there any more");
+  const auto read = [&]() -> Result<std::vector<uint8_t>> {
+    const PageFile file = TRY(PageFile::Open(options_.folder, *name));
+    return kv::CutParcel(TRY(file.ReadAll()), layers);
+  };
+  Result<std::vector<uint8_t>> parcel = read();
+  if (!parcel.ok()) {
+    GiveUp(*name, parcel.error());
+    return parcel;
+  }
+  MutexLock lock(mu_);
+  index_.Touch(*name, clock_.WallNs());
+  used_.push_back(*name);
+  work_.NotifyOne();
+  return parcel;
 }
 
 bool DiskPages::Load(const Hash128& prefix_at_end, std::span<const kv::StoredPage> pages) {

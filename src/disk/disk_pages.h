@@ -19,6 +19,7 @@
 #include "base/mutex.h"
 #include "base/result.h"
 #include "disk/page_index.h"
+#include "kv/page_parcels.h"
 #include "kv/page_store.h"
 #include "kv/parcel.h"
 
@@ -55,7 +56,7 @@ struct DiskPagesCounts {
 
 // Contains, Load and Keep belong to one thread at a time, as kv::PageStore says; the rest is safe
 // for concurrent use. A thread of its own writes.
-class DiskPages final : public kv::PageStore {
+class DiskPages final : public kv::PageStore, public kv::PageParcels {
  public:
   // An error only if the folder cannot be made or read. The clock outlives it.
   static Result<std::unique_ptr<DiskPages>> Open(DiskPagesOptions options, Clock& clock);
@@ -67,6 +68,11 @@ class DiskPages final : public kv::PageStore {
   bool Load(const Hash128& prefix_at_end, std::span<const kv::StoredPage> pages) override
       EXCLUDES(mu_);
   void Keep(const kv::PageSet& set) override EXCLUDES(mu_);
+
+  // For other machines.
+  std::vector<kv::LayerRange> LayersOf(const Hash128& prefix_at_end) override EXCLUDES(mu_);
+  Result<std::vector<uint8_t>> ReadParcel(const Hash128& prefix_at_end,
+                                          kv::LayerRange layers) override EXCLUDES(mu_);
 
   // Waits until everything that was kept until now is written or given up; false where that takes
   // longer.
@@ -87,6 +93,8 @@ class DiskPages final : public kv::PageStore {
 
   DiskPages(DiskPagesOptions options, Clock& clock) : options_(std::move(options)), clock_(clock) {}
 
+  // Others may have written what is missing.
+  void WantScan() REQUIRES(mu_);
   bool Has(const kv::PageSet& set) REQUIRES(mu_);
   // Of the file at `name`, what is wanted of it and not yet there.
   Status LoadFrom(const PageFileName& name, std::span<const kv::StoredPage> pages,

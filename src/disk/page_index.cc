@@ -50,6 +50,14 @@ std::optional<PageFileName> PageIndex::Find(const Hash128& prefix_at_end, uint32
   return std::nullopt;
 }
 
+std::vector<kv::LayerRange> PageIndex::LayersOf(const Hash128& prefix_at_end) const {
+  std::vector<kv::LayerRange> ranges;
+  const auto found = by_prefix_.find(prefix_at_end);
+  if (found == by_prefix_.end()) return ranges;
+  for (const IndexedFile& file : found->second) ranges.push_back(file.name.layers);
+  return ranges;
+}
+
 std::vector<PageFileName> PageIndex::Oldest(uint64_t bytes_to_leave) const {
   std::vector<const IndexedFile*> files;
   files.reserve(count_);

@@ -33,6 +33,9 @@ class PageIndex {
   // A file with the rows of this layer that end at this prefix; nothing if there is none.
   std::optional<PageFileName> Find(const Hash128& prefix_at_end, uint32_t layer) const;
 
+  // Of all files with rows that end at this prefix: their layers.
+  std::vector<kv::LayerRange> LayersOf(const Hash128& prefix_at_end) const;
+
   uint64_t total_bytes() const { return total_bytes_; }
   size_t size() const { return count_; }
 

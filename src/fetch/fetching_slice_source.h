@@ -45,6 +45,7 @@ class FetchingSliceSource final : public route::SliceSource {
   // not fit.
   Result<std::unique_ptr<route::SliceLoading>> Start(const route::SliceRequest& request) override
       EXCLUDES(mu_);
+  kv::PageParcels* page_parcels() override { return files_.page_parcels(); }
 
  private:
   class Loading;

@@ -34,6 +34,8 @@ bool IsForStages(const wire::Message& message) {
          std::holds_alternative<wire::HandOver>(message) ||
          std::holds_alternative<wire::Took>(message) ||
          std::holds_alternative<wire::Halt>(message) ||
+         std::holds_alternative<wire::Seek>(message) ||
+         std::holds_alternative<wire::Give>(message) ||
          (std::holds_alternative<wire::Rows>(message) && std::get<wire::Rows>(message).ticket == 0);
 }
 
@@ -193,13 +195,17 @@ void Conductor::Handle(net::Event event) {
   if (options_.trace != nullptr && !was_ready && route_->is_ready()) {
     options_.trace->RouteIsReady(route_->id(), network_.clock().NowNs());
   }
-  if (event.kind != net::Event::Kind::kMessage || !route_->is_ready()) return;
+  if (!route_->is_ready()) return;
+  if (event.kind == net::Event::Kind::kDown) OnGone(event.from);
+  if (event.kind != net::Event::Kind::kMessage) return;
   if (const auto* holds = std::get_if<wire::Holds>(&event.message)) {
     OnHolds(event.from, *holds);
   } else if (const auto* done = std::get_if<wire::Done>(&event.message)) {
     OnDone(event.from, *done, event.arrived_ns);
   } else if (const auto* rows = std::get_if<wire::Rows>(&event.message)) {
     OnRows(event.from, *rows);
+  } else if (const auto* found = std::get_if<wire::Found>(&event.message)) {
+    OnFound(event.from, *found);
   }
 }
 
@@ -210,6 +216,7 @@ void Conductor::Tick() {
   if (!route_ || !route_->is_ready()) return;
   SendForgotten();
   Admit();
+  TickSearches();
   SendDecodes();
   SendPrefills();
   CheckStall();
@@ -221,6 +228,7 @@ int64_t Conductor::next_tick_ns() const {
   if (route_) next_ns = std::min(next_ns, route_->next_tick_ns());
   if (!route_ && !waiting_.empty()) next_ns = std::min(next_ns, reopen_ns_);
   if (!running_.empty()) next_ns = std::min(next_ns, heard_ns_ + options_.stall_ns);
+  for (const auto& live : running_) next_ns = std::min(next_ns, NextTickOf(*live));
   return next_ns;
 }
 
@@ -236,12 +244,13 @@ void Conductor::OpenNew() {
   for (const PlanStage& stage : route_->stages()) {
     cuts.emplace_back().layer_end = stage.slice.layer_end;
   }
-  const auto digest = HistoryDigest(model_.shape, options_.route.memory,
-                                    MemoryName(model_.fingerprint, options_.route.encoding, cuts));
-  if (digest.ok()) {
-    digest_ = *digest;
+  auto layout = LayoutOf(model_.shape, options_.route.memory,
+                         MemoryName(model_.fingerprint, options_.route.encoding, cuts));
+  if (layout.ok()) {
+    layout_ = *std::move(layout);
+    digest_ = layout_->digest();
   } else {
-    route_->Break(digest.error());
+    route_->Break(layout.error());
   }
   heard_ns_ = network_.clock().NowNs();
   if (options_.trace != nullptr) options_.trace->OpenRoute(id, plan_, heard_ns_);
@@ -289,6 +298,8 @@ void Conductor::OnBroken() {
     live->phase = Live::Phase::kWaiting;
     live->in_flight = 0;
     live->request.turns() = {};
+    live->search.reset();
+    live->has_asked = false;
     TracePhase(*live, "waiting");
   }
   waiting_.insert(waiting_.end(), std::make_move_iterator(running_.begin()),
@@ -303,6 +314,10 @@ void Conductor::OnBroken() {
   Result<Plan> plan = replanner_(plan_, lost, why);
   Status checked = plan.ok() ? CheckPlan(*plan, model_.shape.layer_count) : plan.error();
   if (!checked.ok()) return FailAll(std::move(checked).error());
+  for (const PlanStage& stage : plan_.AllStages()) {
+    former_[stage.node.id] = {.node = stage.node, .bytes_per_s = 0};
+  }
+  for (const wire::NodeId& node : lost) former_.erase(node);
   plan_ = *std::move(plan);
   ++counters_.replans;
 }
@@ -361,6 +376,7 @@ void Conductor::BeginRequest(Live& live) {
   live.phase = Live::Phase::kBeginning;
   TracePhase(live, "asking what is remembered");
   if (move_ && move_->sequence == live.memory->id()) move_.reset();
+  EndSearch(live);
   live.holds.clear();
   live.epoch = ++last_epoch_;
   live.history.emplace(digest_);
@@ -399,6 +415,7 @@ void Conductor::ChooseReaders(Live& live) {
 }
 
 void Conductor::StartRunning(Live& live) {
+  if (AskOthers(live)) return;
   live.phase = Live::Phase::kRunning;
   ChooseReaders(live);
   uint32_t length = std::min(live.sent, live.length());
@@ -407,6 +424,8 @@ void Conductor::StartRunning(Live& live) {
   live.request.Begin(network_.clock().NowNs());
   live.request.Adopt();  // counts what stages held
   live.sent = live.request.sequence().computed();
+  live.started_ns = network_.clock().NowNs();
+  live.started_at = live.sent;
   TracePhase(live, live.is_ready_to_decode() ? "answering" : "reading");
 }
 
@@ -504,6 +523,7 @@ void Conductor::PutBack(Live& live) {
   ++counters_.put_back;
   is_tight_ = true;
   Void(live);
+  EndSearch(live);
   live.phase = Live::Phase::kWaiting;
   live.memory->Forget();
   live.request.turns() = {};
@@ -534,7 +554,9 @@ void Conductor::Remove(Live& live) {
   const bool is_reading = std::ranges::any_of(flights_, [&](const auto& item) {
     return item.second.live == &live && !item.second.is_halted;
   });
-  if (is_reading || live.phase == Live::Phase::kBeginning) live.memory->Forget();
+  const bool is_begun = live.phase == Live::Phase::kRunning || live.phase == Live::Phase::kWaiting;
+  if (is_reading || !is_begun) live.memory->Forget();
+  if (route_) EndSearch(live);
   Void(live);
   std::unique_ptr<Live> gone;
   for (Lives* lives : {&running_, &waiting_}) {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/function_ref.h"
@@ -24,6 +25,7 @@
 #include "route/route_client.h"
 #include "route/route_memory.h"
 #include "route/route_model.h"
+#include "route/row_search.h"
 #include "route/stage_server.h"
 #include "route/trace.h"
 #include "text/tokenizer.h"
@@ -41,8 +43,14 @@ struct ConductorOptions {
   int64_t stall_ns = 300 * kNsPerSecond;    // work is under way, and nobody says anything
   uint32_t max_replans = 8;                 // in a row, without a token between them
   int64_t replan_wait_ns = 100 * kNsPerMs;  // before the second one, and twice that before the next
-  uint64_t id_seed = 0;                     // for ids of routes; 0: the system's
-  Trace* trace = nullptr;                   // where all of it is written down; outlives it
+  // Nodes that may remember texts beside those of the route, asked for each text that is new here.
+  std::function<std::vector<RowPeer>()> peers = nullptr;
+  bool asks_others = true;                      // what is remembered, before it is computed
+  double prefill_tokens_per_s = 0;              // as it was planned; 0: not known
+  int64_t ask_ns = 500 * kNsPerMs;              // who has not answered then is not waited for
+  int64_t fetch_silence_ns = 5 * kNsPerSecond;  // without any rows: computed instead
+  uint64_t id_seed = 0;                         // for ids of routes; 0: the system's
+  Trace* trace = nullptr;                       // where all of it is written down; outlives it
 };
 
 // How long a step waits for events at most.
@@ -70,11 +78,21 @@ struct ConductorCounters {
   uint64_t decode_tokens = 0;
   uint64_t cached_tokens = 0;
   uint64_t replayed_tokens = 0;
-  uint64_t refused = 0;      // segments that a stage did not compute
-  uint64_t put_back = 0;     // times that a request gave its memory to older ones
-  uint64_t replans = 0;      // routes that took another one's place
-  uint64_t handed_over = 0;  // prompts that others read than answer
-  int64_t exposed_ns = 0;    // of these: from when they were read to their first token
+  uint64_t refused = 0;         // segments that a stage did not compute
+  uint64_t put_back = 0;        // times that a request gave its memory to older ones
+  uint64_t replans = 0;         // routes that took another one's place
+  uint64_t handed_over = 0;     // prompts that others read than answer
+  uint64_t fetched_tokens = 0;  // of what is cached: others gave what they remembered
+  uint64_t fetched_bytes = 0;
+  uint64_t fetches_given_up = 0;
+  int64_t exposed_ns = 0;  // of these: from when they were read to their first token
+};
+
+// What one node gave of what it remembered, since the conductor was made.
+struct FetchedFrom {
+  std::string name;
+  uint64_t tokens = 0;
+  uint64_t bytes = 0;
 };
 
 // The caller's thread does everything. Network, tokenizer and own stages outlive it; sequences may
@@ -113,6 +131,7 @@ class Conductor final : public engine::Answering {
   const ConductorCounters& counters() const { return counters_; }
   // By stage.
   const std::vector<HopTotals>& hops() const { return hops_; }
+  const std::map<wire::NodeId, FetchedFrom>& fetched() const { return fetched_; }
   const Plan& plan() const { return plan_; }
   // Null while none is open.
   const RouteClient* route() const { return route_.get(); }
@@ -203,6 +222,23 @@ class Conductor final : public engine::Answering {
   void BeginRequest(Live& live);
   void StartRunning(Live& live);
   void ChooseReaders(Live& live);
+  // What others remember of it.
+  bool AskOthers(Live& live);
+  std::vector<RowPeer> WhoMayRemember() const;
+  void OnFound(const wire::NodeId& from, const wire::Found& found);
+  void OnGone(const wire::NodeId& node);
+  void ChooseRows(Live& live);
+  std::vector<RowWant> WantsOf(const Live& live) const;
+  void Fetch(Live& live, RowChoice choice);
+  void TakeFetched(Live& live);
+  void GiveUpFetching(Live& live);
+  void CountFetched(const Live& live);
+  void EndSearch(Live& live);
+  int64_t NextTickOf(const Live& live) const;
+  void TickSearches();
+  double BytesPerPosition(kv::LayerRange layers) const;
+  double RowRateOf(const Live& live, const wire::NodeId& node) const;
+  double SecondsToCompute(uint32_t count) const;
   // Both paths; the same where there is only one.
   Path ReadingPath() const;
   Path DecodingPath() const;
@@ -257,6 +293,13 @@ class Conductor final : public engine::Answering {
   uint64_t last_epoch_ = 0;
   uint64_t last_ticket_ = 0;
   std::optional<Move> move_;
+  std::optional<kv::Layout> layout_;               // of the route's rows
+  std::map<wire::NodeId, RowPeer> former_;         // of plans before this one, that were not lost
+  std::map<wire::NodeId, int64_t> slow_until_ns_;  // they did not answer, and are not asked
+  std::map<wire::NodeId, double> row_rates_;       // bytes per second, as they were seen
+  std::map<wire::NodeId, FetchedFrom> fetched_;
+  double prefill_rate_ = 0;  // tokens per second, as it was seen
+  uint64_t last_query_ = 0;
   uint64_t last_attempt_ = 0;
   uint64_t last_frame_ = 0;
   engine::RequestId next_id_ = 1;

@@ -234,6 +234,8 @@ void Conductor::OnHolds(const wire::NodeId& from, const wire::Holds& holds) {
   }
   Live& live = **found;
   const bool is_beginning = live.phase == Live::Phase::kBeginning;
+  const bool is_fetching = live.phase == Live::Phase::kFetching;
+  if (is_fetching && !holds.why.message().empty()) return GiveUpFetching(live);
   if (!holds.why.message().empty()) {
     if (!is_beginning && !NeedsRowsOf(live, holds.stage)) return;  // the next turn sees to it
     if (holds.why.code() == Code::kResourceExhausted) return MakeRoom(live, holds.why);
@@ -244,6 +246,7 @@ void Conductor::OnHolds(const wire::NodeId& from, const wire::Holds& holds) {
       holds.length <= live.history->length() && live.history->HashAt(holds.length) == holds.hash;
   live.holds[holds.stage] = is_ours ? holds.length : 0;
   if (is_beginning && live.holds.size() == route_->stages().size()) return StartRunning(live);
+  if (is_fetching) return TakeFetched(live);
   if (live.waits_for_rows && HeldBy(live, ReadingPath()) >= live.sent) live.waits_for_rows = false;
 }
 
@@ -393,6 +396,11 @@ void Conductor::TakeToken(Live& live, const Flight& flight, const wire::Answer& 
     counters_.exposed_ns += now_ns - read_ns;
   }
   if (is_last) return Remove(live);
+  constexpr uint32_t kWorthMeasuring = 128;
+  const uint32_t computed = live.length() - 1 - std::min(live.length() - 1, live.started_at);
+  if (live.request.generated() == 1 && computed >= kWorthMeasuring && now_ns > live.started_ns) {
+    prefill_rate_ = computed * 1e9 / static_cast<double>(now_ns - live.started_ns);
+  }
   live.history->Append(std::span(live.request.sequence().tokens()).last(1));
   if (live.request.generated() == 1) TracePhase(live, "answering");
 }

@@ -15,6 +15,7 @@
 #include "engine/running_request.h"
 #include "kv/prefix_hash.h"
 #include "route/conductor.h"
+#include "route/row_search.h"
 
 namespace aster::route {
 
@@ -22,6 +23,8 @@ struct Conductor::Live {
   enum class Phase : uint8_t {
     kWaiting,
     kBeginning,  // stages are asked what they hold
+    kAsking,     // others are
+    kFetching,   // they give it
     kRunning,
   };
 
@@ -68,9 +71,25 @@ struct Conductor::Live {
   bool catches_up = false;             // readers get the rows of the answer
   std::shared_ptr<const std::vector<int32_t>> stops;  // tokens that end the answer
   std::optional<kv::TokenHistory> history;            // of all tokens, once it was begun
-  uint32_t sent = 0;                                  // tokens that stages have or will have
-  size_t in_flight = 0;                               // segments
-  uint32_t refusals = 0;                              // since something was computed
+  // What others remember of it, while they are asked and give it; nothing once that is over.
+  struct Search {
+    explicit Search(uint64_t query, uint32_t layer_count) : rows(query, layer_count) {}
+
+    RowSearch rows;
+    uint32_t goal = 0;  // positions
+    uint32_t held = 0;  // before it began
+    RowChoice choice;
+    std::map<wire::NodeId, RowPeer> peers;
+    int64_t begun_ns = 0;
+    int64_t heard_ns = 0;
+  };
+  std::unique_ptr<Search> search;
+  bool has_asked = false;  // others, on this route
+  int64_t started_ns = 0;  // when it began to run, as far as it had to be computed
+  uint32_t started_at = 0;
+  uint32_t sent = 0;      // tokens that stages have or will have
+  size_t in_flight = 0;   // segments
+  uint32_t refusals = 0;  // since something was computed
 };
 
 }  // namespace aster::route

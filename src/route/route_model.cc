@@ -16,11 +16,9 @@ Hash128 MemoryName(const Hash128& fingerprint, wire::RowEncoding encoding,
   return hasher.Digest();
 }
 
-Result<Hash128> HistoryDigest(const model::Shape& shape, const model::MemoryOptions& memory,
-                              const Hash128& memory_name) {
-  const kv::Layout layout =
-      TRY(model::MakeMemoryLayout(shape, model::Narrowed(memory, shape), memory_name));
-  return layout.digest();
+Result<kv::Layout> LayoutOf(const model::Shape& shape, const model::MemoryOptions& memory,
+                            const Hash128& memory_name) {
+  return model::MakeMemoryLayout(shape, model::Narrowed(memory, shape), memory_name);
 }
 
 model::Slice SliceOf(const wire::StageAddress& stage) {

@@ -30,9 +30,10 @@ struct RouteModel {
 Hash128 MemoryName(const Hash128& fingerprint, wire::RowEncoding encoding,
                    std::span<const wire::StageAddress> stages);
 
-// The hash of no tokens at all, from which all stages and the conductor count.
-Result<Hash128> HistoryDigest(const model::Shape& shape, const model::MemoryOptions& memory,
-                              const Hash128& memory_name);
+// What all stages remember; the hash of no tokens at all, from which they and the conductor count,
+// is its digest.
+Result<kv::Layout> LayoutOf(const model::Shape& shape, const model::MemoryOptions& memory,
+                            const Hash128& memory_name);
 
 model::Slice SliceOf(const wire::StageAddress& stage);
 

@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/result.h"
 #include "engine/local_model.h"
+#include "kv/page_parcels.h"
 #include "model/memory.h"
 #include "model/slice.h"
 
@@ -50,6 +51,9 @@ class SliceSource {
 
   // Begins to load. Refuses what it does not have, and what does not fit. Never waits.
   virtual Result<std::unique_ptr<SliceLoading>> Start(const SliceRequest& request) = 0;
+
+  // Below the memory of its slices, for others; null: there is nothing. As long as the source.
+  virtual kv::PageParcels* page_parcels() { return nullptr; }
 };
 
 }  // namespace aster::route

@@ -98,6 +98,10 @@ void StageServer::OnMessage(const wire::NodeId& from, wire::Message&& message, i
     OnHandOver(from, *wanted);
   } else if (const auto* halt = std::get_if<wire::Halt>(&message)) {
     OnHalt(from, *halt);
+  } else if (const auto* seek = std::get_if<wire::Seek>(&message)) {
+    OnSeek(from, *seek);
+  } else if (const auto* give = std::get_if<wire::Give>(&message)) {
+    OnGive(from, *give);
   } else if (const auto* close = std::get_if<wire::CloseRoute>(&message)) {
     OnClose(from, close->route);
   } else if (const auto* state = std::get_if<wire::RouteState>(&message)) {
@@ -345,6 +349,8 @@ void StageServer::OnRouteState(const wire::NodeId& from, const wire::RouteState&
 }
 
 void StageServer::OnDown(const wire::NodeId& node, const Error& why) {
+  offers_.Forget(node);
+  SendOffers();
   std::vector<wire::RouteId> orphaned, cut;
   for (const auto& [id, route] : routes_) {
     if (route.open.conductor.node == node) {

@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "net/network.h"
+#include "route/row_offers.h"
 #include "route/slice_source.h"
 #include "route/stage.h"
 #include "wire/messages.h"
@@ -142,6 +143,8 @@ class StageServer {
   void OnRows(const wire::NodeId& from, const wire::Rows& rows);
   void OnTook(const wire::NodeId& from, const wire::Took& took);
   void OnHalt(const wire::NodeId& from, const wire::Halt& halt);
+  void OnSeek(const wire::NodeId& from, const wire::Seek& seek);
+  void OnGive(const wire::NodeId& from, const wire::Give& give);
   void OnClose(const wire::NodeId& from, wire::RouteId route);
   void OnRouteState(const wire::NodeId& from, const wire::RouteState& state);
   void OnDown(const wire::NodeId& node, const Error& why);
@@ -157,6 +160,8 @@ class StageServer {
                      uint64_t attempt = 0);
   void GoOn(StageEntry& entry, const StageOutput& output);
   void TellOthers(const Route& route, const StageEntry& entry, wire::SequenceId sequence);
+  RowPlaces Places() const;
+  void SendOffers();
   void SendRows(Route& route, StageMemory& memory, wire::SequenceId sequence);
   void TellHolds(const Route& route, const StageMemory& memory, wire::SequenceId sequence,
                  kv::LayerRange layers, const Error& why);
@@ -174,6 +179,7 @@ class StageServer {
   const StageOptions options_;
   std::vector<std::shared_ptr<HeldSlice>> slices_;
   Routes routes_;
+  RowOffers offers_;                 // whatever the routes are
   wire::RouteId last_computed_ = 0;  // whose turn it was
 };
 

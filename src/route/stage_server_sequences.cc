@@ -72,7 +72,39 @@ void StageServer::OnHandOver(const wire::NodeId& from, const wire::HandOver& wan
   }
 }
 
+// --- What is remembered here, for anybody of the cluster.
+
+RowPlaces StageServer::Places() const {
+  RowPlaces places{.models = {}, .parcels = source_.page_parcels()};
+  for (const auto& slice : slices_) {
+    if (slice->model) places.models.push_back(slice->model.get());
+  }
+  return places;
+}
+
+void StageServer::OnSeek(const wire::NodeId& from, const wire::Seek& seek) {
+  auto found = offers_.Seek(from, seek, Places(), network_.clock().NowNs());
+  if (found) static_cast<void>(network_.Send(from, *std::move(found)));
+}
+
+void StageServer::OnGive(const wire::NodeId& from, const wire::Give& give) {
+  const bool is_far = give.to.node != network_.self() && give.to.node != from;
+  if (is_far) network_.Introduce(give.to.node, give.to.addresses);
+  offers_.Give(from, give, network_.clock().NowNs());
+  SendOffers();
+}
+
+void StageServer::SendOffers() {
+  const RowPlaces places = Places();
+  while (auto outgoing = offers_.Next(places)) {
+    const wire::NodeId to = outgoing->to;
+    if (!network_.Send(to, std::move(outgoing->message)).ok()) offers_.Forget(to);
+  }
+}
+
 void StageServer::OnTook(const wire::NodeId& from, const wire::Took& took) {
+  offers_.Took(from, took);
+  SendOffers();
   const auto found = routes_.find(took.route);
   if (found == routes_.end() || !found->second.is_ready) return;
   for (const auto& held : found->second.memories) {
@@ -85,7 +117,8 @@ void StageServer::OnRows(const wire::NodeId& from, const wire::Rows& rows) {
   const auto found = routes_.find(rows.route);
   if (found == routes_.end() || !found->second.is_ready) return;
   Route& route = found->second;
-  if (from != route.open.conductor.node && !IsOnRoute(route.open, from)) return;
+  // They may come from nodes that are not on the route: its number is drawn at random, and whoever
+  // knows it was told by the conductor. What the rows are is looked at anyway.
   for (const auto& held : route.memories) {
     StageMemory& memory = *held->memory;
     const auto layers = LayersOfParcel(rows.parcel);

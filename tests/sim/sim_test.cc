@@ -29,12 +29,14 @@ TEST(Sim, EverySeedEndsWithTheTokensOfOneMachineOrACleanError) {
     all.replans += result.replans;
     all.replayed += result.replayed;
     all.put_back += result.put_back;
+    all.fetched += result.fetched;
+    all.given_up += result.given_up;
   }
   fmt::print(
       "{} seeds: {} answered, {} cancelled, {} failed cleanly, {} of them continued; {} "
-      "replans, {} tokens replayed, {} put back\n",
+      "replans, {} tokens replayed, {} put back, {} tokens fetched, {} fetches given up\n",
       options.seeds, all.answered, all.cancelled, all.failed, all.continued, all.replans,
-      all.replayed, all.put_back);
+      all.replayed, all.put_back, all.fetched, all.given_up);
   if (options.seeds < 300) return;
   // Else it would say nothing about them.
   EXPECT_GT(all.answered, options.seeds);
@@ -42,6 +44,8 @@ TEST(Sim, EverySeedEndsWithTheTokensOfOneMachineOrACleanError) {
   EXPECT_GT(all.continued, options.seeds / 100);
   EXPECT_GT(all.replans, options.seeds / 2);
   EXPECT_GT(all.put_back, 0u);
+  EXPECT_GT(all.fetched, options.seeds);
+  EXPECT_GT(all.given_up, 0u);
 }
 
 TEST(Sim, ASeedIsTheSameEveryTime) {

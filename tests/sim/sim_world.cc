@@ -57,6 +57,19 @@ World::World(uint64_t seed, bool keep_lines)
   options.id_seed = 1000;
   options.direct_tokens = Below(80);
   options.catch_up_step = 1 + Below(20);
+  options.ask_ns = 50 * kNsPerMs;
+  options.fetch_silence_ns = kNsPerSecond;
+  // Nodes that are on no route are asked, too, also while they are gone.
+  if (seed % 2 == 0) {
+    options.peers = [this] {
+      std::vector<route::RowPeer> peers;
+      for (const auto& machine : machines_) {
+        route::RowPeer& peer = peers.emplace_back();
+        peer.node.id = machine->id;
+      }
+      return peers;
+    };
+  }
   conductor_ = std::make_unique<route::Conductor>(
       *front_, route::TestModel::Get().route_model(), nullptr, RandomPlan(all), options,
       [this](const route::Plan&, std::span<const wire::NodeId> lost, const Error&) {
@@ -392,6 +405,8 @@ SimResult World::Run() {
   result.replans = counters.replans;
   result.replayed = counters.replayed_tokens;
   result.put_back = counters.put_back;
+  result.fetched = counters.fetched_tokens;
+  result.given_up = counters.fetches_given_up;
   visitors_.clear();
   result.trace = trace_.Digest();
   result.lines = trace_.lines();

@@ -35,6 +35,8 @@ struct SimResult {
   uint64_t replans = 0;
   uint64_t replayed = 0;
   uint64_t put_back = 0;
+  uint64_t fetched = 0;   // tokens that others remembered
+  uint64_t given_up = 0;  // fetches
 };
 
 class World {

@@ -1,0 +1,308 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Rows that nodes remember go to whoever needs them: after layers have changed hands, from other
+// routes, and from nodes of none. What is computed again is counted, and what comes out is what one
+// machine says.
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "disk/disk_pages.h"
+#include "engine/scheduler.h"
+#include "kv/parcel.h"
+#include "route/cluster_for_test.h"
+#include "route/row_offers.h"
+#include "route/row_search.h"
+
+namespace aster::route {
+namespace {
+
+constexpr int32_t kVocab = 298;
+constexpr uint32_t kPage = 128;
+
+engine::Request Asking(uint64_t tokens) {
+  engine::Request request;
+  request.max_tokens = tokens;
+  return request;
+}
+
+// Nobody is left behind because this machine is slow.
+ConductorOptions Patient() {
+  ConductorOptions options;
+  options.ask_ns = 60 * kNsPerSecond;
+  options.fetch_silence_ns = 60 * kNsPerSecond;
+  return options;
+}
+
+std::vector<int32_t> OnOneMachine(const std::vector<int32_t>& tokens, uint64_t count) {
+  const auto whole = TestModel::Get().MakeWhole();
+  SystemClock clock;
+  engine::Scheduler scheduler(*whole, nullptr, clock);
+  engine::Sequence sequence = scheduler.NewSequence();
+  sequence.SetHistory(tokens);
+  return Answer(scheduler, sequence, Asking(count));
+}
+
+// A node is lost while an answer is given, and the plan after it is given.
+class Failover : public testing::Test {
+ protected:
+  // How many tokens were computed again of 900 that were read and a few that were answered.
+  uint64_t ComputedAgain(const std::string& before, size_t node, const std::string& after) {
+    TestCluster cluster(4);
+    for (const PlanStage& stage : TestPlan(after, 4).AllStages()) {
+      TestModel::Get().Make(stage.slice, {});
+    }
+    const auto conductor =
+        cluster.Conduct(before, Patient(),
+                        [&](const Plan&, std::span<const wire::NodeId>,
+                            const Error&) -> Result<Plan> { return TestPlan(after, 4); });
+    const std::vector<int32_t> tokens = model::RandomTokens(900, kVocab);
+    engine::Sequence sequence = conductor->NewSequence();
+    sequence.SetHistory(tokens);
+    engine::Request request = Asking(20);
+    // So that each token is chosen here, and none comes unasked.
+    request.edit_logits = [](std::span<const int32_t>, std::span<float>) {};
+    size_t seen = 0;
+    request.on_token = [&](const engine::Delta&) {
+      if (++seen != 5) return;
+      cluster.node(node).Stop();
+      cluster.hub().Cut(TestNode(99), TestNode(node + 1));
+    };
+    EXPECT_EQ(Answer(*conductor, sequence, std::move(request)), OnOneMachine(tokens, 20));
+    EXPECT_GE(conductor->counters().replans, 1u);
+    fetched_ = conductor->counters().fetched_tokens;
+    return conductor->counters().replayed_tokens;
+  }
+
+  uint64_t fetched_ = 0;
+};
+
+// Pages are handed on when they are full: 896 positions of those 904 at least.
+constexpr uint64_t kNothingButTheTail = 20 + 900 - 896;
+
+TEST_F(Failover, WhoeverAnsweredDiesAndTheReadersRowsGoToTheNext) {
+  EXPECT_LE(ComputedAgain("a=0:1,b=2:out decode c", 2, "a=0:1,b=2:out decode d"),
+            kNothingButTheTail);
+}
+
+TEST_F(Failover, WhoeverAnsweredDiesAndAReaderAnswersWithItsOwnRowsAndTheOthers) {
+  EXPECT_LE(ComputedAgain("a=0:1,b=2:out decode c", 2, "a=0:1,b=2:out decode a"),
+            kNothingButTheTail);
+  EXPECT_GE(fetched_, 896u);
+}
+
+TEST_F(Failover, WhoeverAnsweredDiesAndTheReadersShareOutTheLayersAnew) {
+  EXPECT_LE(ComputedAgain("a=0:1,b=2:out decode c", 2, "a=0:0,b=1:out"), kNothingButTheTail);
+  EXPECT_GE(fetched_, 896u);
+}
+
+TEST_F(Failover, AReaderDiesAndWhoeverAnsweredHandsItsLayersToAThird) {
+  EXPECT_LE(ComputedAgain("a=0:1,b=2:out decode c", 1, "a=0:1,d=2:out decode c"),
+            kNothingButTheTail);
+}
+
+TEST_F(Failover, AReaderDiesAndItsLayersGoBackFromWhoeverAnsweredToASplit) {
+  EXPECT_LE(ComputedAgain("a=0:1,b=2:out decode c", 1, "a=0:1,c=2:out"), kNothingButTheTail);
+}
+
+TEST_F(Failover, WhatNobodyHasIsComputedAgain) {
+  // b's layers are lost with it, and nobody else has them: all is computed again.
+  EXPECT_GE(ComputedAgain("a=0:1,b=2:out", 1, "a=0:1,c=2:out"), 900u);
+  EXPECT_EQ(fetched_, 0u);
+}
+
+// Another front end has asked the same of other nodes.
+class ClusterCache : public testing::Test {
+ protected:
+  std::vector<int32_t> tokens_ = model::RandomTokens(700, kVocab);
+
+  ConductorOptions WithPeers(size_t count) {
+    ConductorOptions options = Patient();
+    options.peers = [count] {
+      std::vector<RowPeer> peers;
+      for (const PlanNode& node : TestNodes(count)) peers.push_back({.node = node});
+      return peers;
+    };
+    return options;
+  }
+};
+
+TEST_F(ClusterCache, ANodeOfNoRouteGivesWhatItRemembers) {
+  TestCluster cluster(4);
+  {
+    const auto first = cluster.Conduct("d");
+    engine::Sequence sequence = first->NewSequence();
+    sequence.SetHistory(tokens_);
+    Answer(*first, sequence, Asking(4));
+  }
+  const Plan plan = TestPlan("a=0:1,b=2:out", 4);
+  for (const PlanStage& stage : plan.AllStages()) TestModel::Get().Make(stage.slice, {});
+  Conductor second(cluster.front(), TestModel::Get().route_model(), nullptr, plan, WithPeers(4));
+  engine::Sequence sequence = second.NewSequence();
+  sequence.SetHistory(tokens_);
+  EXPECT_EQ(Answer(second, sequence, Asking(8)), OnOneMachine(tokens_, 8));
+  EXPECT_EQ(second.counters().fetched_tokens, 640u);
+  EXPECT_EQ(second.counters().prefill_tokens, 60u);
+  ASSERT_EQ(second.fetched().size(), 1u);
+  EXPECT_EQ(second.fetched().begin()->second.name, "d");
+  EXPECT_GT(second.fetched().begin()->second.bytes, 0u);
+}
+
+TEST_F(ClusterCache, WindowsTravelToo) {
+  TestCluster cluster(4);
+  ConductorOptions options = WithPeers(4);
+  options.route.memory = {.window = 200, .sinks = 4};
+  const auto whole = TestModel::Get().MakeWhole(options.route.memory);
+  SystemClock clock;
+  engine::Scheduler scheduler(*whole, nullptr, clock);
+  engine::Sequence here = scheduler.NewSequence();
+  here.SetHistory(tokens_);
+  const std::vector<int32_t> expected = Answer(scheduler, here, Asking(8));
+  {
+    const auto first = cluster.Conduct("d", options);
+    engine::Sequence sequence = first->NewSequence();
+    sequence.SetHistory(tokens_);
+    EXPECT_EQ(Answer(*first, sequence, Asking(8)), expected);
+  }
+  Conductor second(cluster.front(), TestModel::Get().route_model(), nullptr,
+                   TestPlan("a=0:1,b=2:out", 4), options);
+  engine::Sequence sequence = second.NewSequence();
+  sequence.SetHistory(tokens_);
+  EXPECT_EQ(Answer(second, sequence, Asking(8)), expected);
+}
+
+TEST_F(ClusterCache, WhatIsSlowerToFetchIsComputed) {
+  TestCluster cluster(4);
+  {
+    const auto first = cluster.Conduct("d");
+    engine::Sequence sequence = first->NewSequence();
+    sequence.SetHistory(tokens_);
+    Answer(*first, sequence, Asking(4));
+  }
+  ConductorOptions options = WithPeers(0);
+  options.prefill_tokens_per_s = 1e9;
+  options.peers = [] {
+    return std::vector<RowPeer>{{.node = TestNodes(4)[3], .bytes_per_s = 1000}};
+  };
+  Conductor second(cluster.front(), TestModel::Get().route_model(), nullptr,
+                   TestPlan("a=0:1,b=2:out", 4), options);
+  engine::Sequence sequence = second.NewSequence();
+  sequence.SetHistory(tokens_);
+  EXPECT_EQ(Answer(second, sequence, Asking(8)), OnOneMachine(tokens_, 8));
+  EXPECT_EQ(second.counters().fetched_tokens, 0u);
+  EXPECT_EQ(second.counters().prefill_tokens, 700u);
+}
+
+TEST_F(ClusterCache, WhoDoesNotAnswerIsNotWaitedFor) {
+  TestCluster cluster(4);
+  const Plan plan = TestPlan("a=0:1,b=2:out", 4);
+  for (const PlanStage& stage : plan.AllStages()) TestModel::Get().Make(stage.slice, {});
+  cluster.Start();
+  cluster.node(3).Stop();
+  ConductorOptions options = WithPeers(4);
+  options.ask_ns = 50 * kNsPerMs;
+  Conductor conductor(cluster.front(), TestModel::Get().route_model(), nullptr, plan, options);
+  engine::Sequence sequence = conductor.NewSequence();
+  sequence.SetHistory(tokens_);
+  EXPECT_EQ(Answer(conductor, sequence, Asking(8)), OnOneMachine(tokens_, 8));
+  EXPECT_EQ(conductor.counters().prefill_tokens, 700u);
+}
+
+TEST(RowSearch, PrefersTheTakerThenTheSameThenTheFastest) {
+  const auto nodes = TestNodes(4);
+  RowSearch search(1, 4);
+  for (const PlanNode& node : nodes) search.Ask(node.id);
+  search.Take(nodes[0].id, {.query = 1, .held = {{0, 1, 512}}});
+  search.Take(nodes[1].id, {.query = 1, .held = {{0, 4, 384}, {7, 9, 1000}}});
+  search.Take(nodes[2].id, {.query = 1, .held = {{1, 4, 640}}});
+  search.Lose(nodes[3].id);
+  EXPECT_TRUE(search.silent().empty());
+  const std::vector<RowWant> wants = {{.node = nodes[0].id, .layers = {0, 2}, .held = 0},
+                                      {.node = nodes[3].id, .layers = {2, 4}, .held = 128}};
+  const auto rate = [&](const wire::NodeId& node) { return node == nodes[1].id ? 2e6 : 1e6; };
+  const auto bytes = [](kv::LayerRange layers) { return 100.0 * layers.size(); };
+  const RowChoice choice = search.Choose(wants, 896, rate, bytes);
+  EXPECT_EQ(choice.end, 512u);
+  ASSERT_EQ(choice.fetches.size(), 3u);
+  EXPECT_EQ(choice.fetches[0].from, nodes[0].id);
+  EXPECT_EQ(choice.fetches[1].from, nodes[2].id);
+  EXPECT_EQ(choice.fetches[1].layers, (kv::LayerRange{1, 2}));
+  EXPECT_EQ(choice.fetches[2].want, 1u);
+  EXPECT_EQ(choice.fetches[2].layers, (kv::LayerRange{2, 4}));
+  EXPECT_EQ(choice.bytes, 512u * 100 + 384 * 200);
+  EXPECT_DOUBLE_EQ(choice.seconds, (512 * 100 + 384 * 200) / 1e6);
+  EXPECT_EQ(search.Choose(wants, 384, rate, bytes).fetches[1].from, nodes[1].id);
+  EXPECT_EQ(search.Choose({}, 0, rate, bytes).fetches.size(), 0u);
+}
+
+// --- Who gives.
+
+TEST(RowOffers, WhatIsBelowMemoryIsGivenWithoutAModel) {
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
+  SystemClock clock;
+  const std::shared_ptr<disk::DiskPages> pages =
+      disk::DiskPages::Open({.folder = folder.File("pages")}, clock).value();
+  const std::vector<int32_t> tokens = model::RandomTokens(4 * kPage, kVocab);
+  engine::LocalModelOptions options;
+  options.memory_bytes = uint64_t{1} << 26;
+  options.name = TestModel::kFingerprint;
+  options.page_store = pages;
+  Hash128 digest;
+  {
+    const auto model = TestModel::Get().Make(model::Slice{0, 2, true, false}, options);
+    digest = model->layout().digest();
+    kv::PageTable table = model->NewTable();
+    const std::vector<model::Segment> segments = {{.table = &table, .tokens = tokens}};
+    ASSERT_TRUE(model->Run(segments).ok());
+    ASSERT_TRUE(pages->Flush(20 * kNsPerSecond));
+  }
+  RowOffers offers;
+  const RowPlaces places{.models = {}, .parcels = pages.get()};
+  wire::Seek seek{.query = 7, .digest = digest, .layer_count = 4, .tokens = tokens};
+  auto found = offers.Seek(TestNode(1), seek, places, 0);
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->held.size(), 1u);
+  EXPECT_EQ(found->held[0].layer_end, 2u);
+  EXPECT_EQ(found->held[0].length, 4 * kPage);
+  wire::Give give;
+  give.query = 7;
+  give.epoch = 3;
+  give.layer_begin = 1;
+  give.layer_end = 2;
+  give.begin = kPage;
+  give.end = 4 * kPage;
+  give.to.node = TestNode(2);
+  offers.Give(TestNode(9), give, 0);  // who has not asked
+  EXPECT_FALSE(offers.Next(places));
+  offers.Give(TestNode(1), give, 0);
+  for (uint32_t i = 1; i < 4; ++i) {
+    const auto outgoing = offers.Next(places);
+    ASSERT_TRUE(outgoing);
+    EXPECT_EQ(outgoing->to, TestNode(2));
+    const auto& rows = std::get<wire::Rows>(outgoing->message);
+    ByteReader reader(rows.parcel);
+    const kv::ParcelHeader header = kv::ReadHeader(reader).value();
+    EXPECT_EQ(header.begin, i * kPage);
+    EXPECT_EQ(header.layers, (kv::LayerRange{1, 2}));
+    EXPECT_EQ(rows.epoch, 3u);
+  }
+  EXPECT_FALSE(offers.Next(places));
+  // What is gone meanwhile is said to be so.
+  offers.Give(TestNode(1), give, 0);
+  const auto outgoing = offers.Next({});
+  ASSERT_TRUE(outgoing);
+  EXPECT_EQ(outgoing->to, TestNode(1));
+  EXPECT_TRUE(std::get<wire::Found>(outgoing->message).held.empty());
+  // Nothing is known of other texts, other layers, and questions that make no sense.
+  seek.tokens[0] ^= 1;
+  EXPECT_TRUE(offers.Seek(TestNode(1), seek, places, 0)->held.empty());
+  seek.layer_count = 0;
+  EXPECT_TRUE(offers.Seek(TestNode(1), seek, places, 0)->held.empty());
+  seek.layer_count = 1u << 31;
+  EXPECT_TRUE(offers.Seek(TestNode(1), seek, places, 0)->held.empty());
+  seek.tokens.clear();
+  EXPECT_FALSE(offers.Seek(TestNode(1), seek, places, 0));
+}
+
+}  // namespace
+}  // namespace aster::route
