@@ -21,6 +21,7 @@
 #include "cli/progress.h"
 #include "cluster/home.h"
 #include "disk/disk_pages.h"
+#include "disk/session_folder.h"
 #include "gguf/fingerprint.h"
 #include "kernels/arithmetic_version.h"
 #include "net/tcp_network.h"
@@ -63,7 +64,9 @@ Result<std::unique_ptr<route::FileSliceSource>> SourceOf(const Options& options)
   route::FileSliceOptions slices;
   slices.threads = options.model.threads;
   slices.memory_bytes = TRY(MemoryOf(options));
-  slices.page_store = TRY(options.model.kv_cache.Open());
+  const std::shared_ptr<disk::DiskPages> pages = TRY(options.model.kv_cache.Open());
+  slices.page_store = pages;
+  slices.page_parcels = pages;
   auto source = std::make_unique<route::FileSliceSource>(slices);
   auto files = std::make_shared<gguf::ModelFiles>(TRY(gguf::ModelFiles::Open(options.model.paths)));
   ThreadPool pool(UsableCpuCount());
@@ -139,7 +142,10 @@ Result<ExitStatus> Serve(const Options& options, Console& console) {
   daemon.join = options.join;
   daemon.memory_bytes = TRY(MemoryOf(options));
   daemon.threads = options.model.threads;
-  daemon.page_store = TRY(options.model.kv_cache.Open());
+  const std::shared_ptr<disk::DiskPages> pages = TRY(options.model.kv_cache.Open());
+  daemon.page_store = pages;
+  daemon.page_parcels = pages;
+  daemon.sessions_folder = TRY(disk::SessionFolder::DefaultFolder());
   const SystemClock clock;
   std::unique_ptr<node::Daemon> running;
   {

@@ -25,6 +25,7 @@ constexpr Command kCommands[] = {
     {"rm", "Remove sessions, and the pages that no other one has", DeclareSessionRemove},
     {"export", "Write a session as one file that needs nothing else", DeclareSessionExport},
     {"import", "Take such a file into the folder", DeclareSessionImport},
+    {"move", "Give a session to another machine of the cluster", DeclareSessionMove},
 };
 
 constexpr const char* kNameText = "Its name, or a path with a slash in it";

@@ -18,5 +18,6 @@ Run DeclareSessionShow(CLI::App& app);
 Run DeclareSessionRemove(CLI::App& app);
 Run DeclareSessionExport(CLI::App& app);
 Run DeclareSessionImport(CLI::App& app);
+Run DeclareSessionMove(CLI::App& app);
 
 }  // namespace aster::cli

@@ -267,7 +267,19 @@ Status SessionFolder::Export(std::string_view name, const std::string& path) con
   return writer.Commit();
 }
 
-Status SessionFolder::Import(const std::string& path, std::string_view name) {
+bool SessionFolder::Has(std::string_view name, const Session& session) const {
+  auto open = Open(name);
+  if (!open.ok() || open->damage || open->session.pages.size() != session.pages.size()) {
+    return false;
+  }
+  for (size_t i = 0; i < session.pages.size(); ++i) {
+    if (open->session.pages[i].name != session.pages[i].name) return false;
+  }
+  open->session.pages = session.pages;
+  return open->session == session;
+}
+
+Status SessionFolder::Import(const std::string& path, std::string_view name, IfThere if_there) {
   if (name.find('/') != std::string_view::npos) {
     return InvalidArgument("a name without a slash is needed for a session in the folder");
   }
@@ -281,6 +293,10 @@ Status SessionFolder::Import(const std::string& path, std::string_view name) {
   TRY(MakePrivateFolder(folder_));
   TRY(MakeDirectories(PagesFolder()));
   const FileLock lock = TRY(Lock());
+  if (if_there == IfThere::kRefuse && fs::exists(into)) {
+    if (Has(name, open.session)) return Ok();
+    return Error(Code::kAlreadyExists, fmt::format("there is another session named {}", name));
+  }
   std::vector<SessionPage> pages;
   for (const SessionPage& page : open.session.pages) {
     PageFile file = TRY(OpenPage(open, page));

@@ -63,7 +63,14 @@ class SessionFolder {
   Result<uint64_t> Remove(std::string_view name);
   // A file with everything in it; and such a file back into the folder.
   Status Export(std::string_view name, const std::string& path) const;
-  Status Import(const std::string& path, std::string_view name);
+  enum class IfThere : uint8_t {
+    kReplace,
+    kRefuse,  // unless it is the same session
+  };
+  Status Import(const std::string& path, std::string_view name,
+                IfThere if_there = IfThere::kReplace);
+  // Whether the session has that name, and is this one: where it is kept does not matter.
+  bool Has(std::string_view name, const Session& session) const;
 
  private:
   std::string PagesFolder() const { return folder_ + "/pages"; }

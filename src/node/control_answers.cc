@@ -44,4 +44,10 @@ Status ControlAnswers::FetchTensor(const Hash128& fingerprint, std::string_view 
   return fetch::ReadTensor(*TRY(sources_.store->Find(fingerprint)).files, tensor, offset, sink);
 }
 
+Result<rpc::SessionReceipt> ControlAnswers::PutSession(const rpc::NodeId& from,
+                                                       const rpc::SessionPart& part) {
+  if (sources_.sessions == nullptr) return ControlService::PutSession(from, part);
+  return sources_.sessions->Take(from, part);
+}
+
 }  // namespace aster::node

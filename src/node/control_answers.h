@@ -14,6 +14,7 @@
 #include "fetch/tensor_store.h"
 #include "node/held_models.h"
 #include "node/membership.h"
+#include "node/session_inbox.h"
 #include "rpc/control_service.h"
 
 namespace aster::node {
@@ -25,6 +26,7 @@ struct AnswerSources {
   Membership* membership = nullptr;
   const HeldModels* models = nullptr;
   const fetch::TensorStore* store = nullptr;
+  SessionInbox* sessions = nullptr;  // or none
   std::function<cluster::Description()> describe;
   std::function<cluster::NodeStatus()> status;
 };
@@ -41,6 +43,8 @@ class ControlAnswers final : public rpc::ControlService {
   Result<rpc::ModelManifest> FetchManifest(const Hash128& fingerprint) override;
   Status FetchTensor(const Hash128& fingerprint, std::string_view tensor, uint64_t offset,
                      const rpc::ByteSink& sink) override;
+  Result<rpc::SessionReceipt> PutSession(const rpc::NodeId& from,
+                                         const rpc::SessionPart& part) override;
 
  private:
   const AnswerSources sources_;

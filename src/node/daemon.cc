@@ -31,7 +31,8 @@ route::FileSliceOptions SliceOptions(const DaemonOptions& options) {
   return {.threads = options.threads,
           .memory_bytes = options.memory_bytes,
           .isa = {},
-          .page_store = options.page_store};
+          .page_store = options.page_store,
+          .page_parcels = options.page_parcels};
 }
 
 Result<std::vector<std::string>> AllReachable(const std::vector<std::string>& listening,
@@ -131,12 +132,16 @@ Status Daemon::Listen() {
   credentials.authority = identity_.ca_certificate;
   credentials.certificate = identity_.certificate;
   credentials.key = identity_.key;
+  if (!options_.sessions_folder.empty()) {
+    sessions_ = std::make_unique<SessionInbox>(options_.sessions_folder, clock_);
+  }
   answers_ =
       std::make_unique<ControlAnswers>(AnswerSources{.home = &home_,
                                                      .clock = &clock_,
                                                      .membership = membership_.get(),
                                                      .models = &models_,
                                                      .store = &store_,
+                                                     .sessions = sessions_.get(),
                                                      .describe = [this] { return Describe(); },
                                                      .status = [this] { return GetStatus(); }});
   network_ = TRY(net::TcpNetwork::Start(

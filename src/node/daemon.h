@@ -40,8 +40,10 @@ struct DaemonOptions {
   size_t threads = 0;
   std::string weights_folder;  // for weights of other machines; empty: the user's cache
   std::function<void(uint64_t done_bytes, uint64_t total_bytes)> on_hashing;
-  std::shared_ptr<kv::PageStore> page_store;  // below what sequences remember; or nothing
-  bool measure = true;  // what the machine can do, for plans; takes a third of a second
+  std::shared_ptr<kv::PageStore> page_store;      // below what sequences remember; or nothing
+  std::shared_ptr<kv::PageParcels> page_parcels;  // the same, for other machines; or nothing
+  std::string sessions_folder;  // where sessions that move here are kept; empty: nowhere
+  bool measure = true;          // what the machine can do, for plans; takes a third of a second
 };
 
 class Daemon {
@@ -76,6 +78,7 @@ class Daemon {
   fetch::TensorStore store_;
   std::unique_ptr<Membership> membership_;
   std::unique_ptr<LinkMeter> links_;
+  std::unique_ptr<SessionInbox> sessions_;  // or none
   std::unique_ptr<ControlAnswers> answers_;
   std::unique_ptr<net::TcpNetwork> network_;  // asks the answers whom to let in
   std::unique_ptr<fetch::FetchingSliceSource> source_;

@@ -31,6 +31,12 @@ class GrpcClient final : public ControlClient {
  public:
   explicit GrpcClient(std::unique_ptr<ClientChannel> channel) : channel_(std::move(channel)) {}
 
+  Result<SessionReceipt> PutSession(const SessionPart& part, int64_t timeout_ns) override {
+    v1::SessionPart message;
+    ToMessage(part, &message);
+    return Call<v1::SessionReceipt>(&Calls::PutSession, message, timeout_ns);
+  }
+
   Result<cluster::JoinReply> Join(const cluster::JoinRequest& request,
                                   int64_t timeout_ns) override {
     v1::JoinRequest message;

@@ -51,6 +51,8 @@ class ControlClient {
   // Ends where the sink fails, with its error, or where nothing comes for kSilenceNs.
   virtual Status FetchTensor(const Hash128& fingerprint, std::string_view tensor, uint64_t offset,
                              const ByteSink& sink) = 0;
+  virtual Result<SessionReceipt> PutSession(const SessionPart& part,
+                                            int64_t timeout_ns = kCallNs) = 0;
 };
 
 }  // namespace aster::rpc

@@ -122,6 +122,14 @@ class Calls final : public v1::Cluster::Service {
     });
   }
 
+  grpc::Status PutSession(grpc::ServerContext* context, const v1::SessionPart* request,
+                          v1::SessionReceipt* reply) override {
+    return Answer(*context, [&](const NodeId& from) -> Status {
+      ToMessage(TRY(service_.PutSession(from, TRY(FromMessage(*request)))), reply);
+      return Ok();
+    });
+  }
+
   grpc::Status FetchManifest(grpc::ServerContext* context, const v1::FetchManifestRequest* request,
                              grpc::ServerWriter<v1::ManifestPart>* writer) override {
     return Answer(*context, [&](const NodeId& /*from*/) -> Status {

@@ -43,6 +43,20 @@ struct ModelManifest {
   std::vector<FileManifest> files;
 };
 
+// Bytes of a session's file on their way to another machine (disk/session_file.h).
+struct SessionPart {
+  Hash128 content;   // of the whole file
+  std::string name;  // that the session is to have there
+  uint64_t total_bytes = 0;
+  uint64_t offset = 0;
+  std::vector<uint8_t> data;
+  bool is_last = false;
+};
+struct SessionReceipt {
+  uint64_t received_bytes = 0;  // what comes next begins here
+  bool is_kept = false;         // it is whole and has its name
+};
+
 // Takes the next bytes of an answer; an error ends the call.
 using ByteSink = std::function<Status(Bytes piece)>;
 
@@ -63,6 +77,10 @@ class ControlService {
   // The bytes of a tensor from `offset` on, in pieces of any size.
   virtual Status FetchTensor(const Hash128& fingerprint, std::string_view tensor, uint64_t offset,
                              const ByteSink& sink) = 0;
+  // The next bytes of a session. Refused where it could not be kept in the end.
+  virtual Result<SessionReceipt> PutSession(const NodeId& /*from*/, const SessionPart& /*part*/) {
+    return FailedPrecondition("this node takes no sessions");
+  }
 };
 
 }  // namespace aster::rpc

@@ -215,6 +215,28 @@ Result<cluster::NodeStatus> FromMessage(const v1::NodeStatus& message) {
   return status;
 }
 
+Result<SessionPart> FromMessage(const v1::SessionPart& message) {
+  TRY(CheckSize(message.name().size(), kMaxSessionNameBytes, "bytes").In("a session's name"));
+  TRY(CheckSize(message.data().size(), kPieceBytes, "bytes").In("a part of a session"));
+  const uint64_t size = message.data().size();
+  if (message.total_bytes() > kMaxSessionBytes || message.offset() > message.total_bytes() ||
+      size > message.total_bytes() - message.offset()) {
+    return InvalidArgument(fmt::format("{} bytes at {} of a session of {}", size, message.offset(),
+                                       message.total_bytes()));
+  }
+  const Bytes data = AsBytes(message.data());
+  return SessionPart{.content = FromMessage(message.content()),
+                     .name = message.name(),
+                     .total_bytes = message.total_bytes(),
+                     .offset = message.offset(),
+                     .data = {data.begin(), data.end()},
+                     .is_last = message.is_last()};
+}
+
+Result<SessionReceipt> FromMessage(const v1::SessionReceipt& message) {
+  return SessionReceipt{.received_bytes = message.received_bytes(), .is_kept = message.is_kept()};
+}
+
 Status ManifestReader::Add(const v1::ManifestPart& part) {
   if (!part.name().empty()) TRY(BeginFile(part));
   if (manifest_.files.empty()) return InvalidArgument("a manifest that begins within a file");

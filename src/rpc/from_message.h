@@ -19,6 +19,8 @@ Result<cluster::JoinReply> FromMessage(const v1::JoinReply& message);
 Result<Gossip> FromMessage(const v1::Gossip& message);
 Result<cluster::Description> FromMessage(const v1::Description& message);
 Result<cluster::NodeStatus> FromMessage(const v1::NodeStatus& message);
+Result<SessionPart> FromMessage(const v1::SessionPart& message);
+Result<SessionReceipt> FromMessage(const v1::SessionReceipt& message);
 
 // Puts a manifest together. Memory grows with what has come, not with what was announced. Not for
 // concurrent use.

@@ -82,7 +82,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   SendForeignLogsToOurs();
   const aster::Bytes bytes(data + 1, size - 1);
-  switch (data[0] % 6) {
+  switch (data[0] % 8) {
     case 0:
       TryMessage<v1::Gossip>(bytes);
       break;
@@ -97,6 +97,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     case 4:
       TryMessage<v1::JoinReply>(bytes);
+      break;
+    case 5:
+      TryMessage<v1::SessionPart>(bytes);
+      break;
+    case 6:
+      TryMessage<v1::SessionReceipt>(bytes);
       break;
     default:
       TryManifest(bytes);

@@ -30,6 +30,8 @@ inline constexpr size_t kMaxRevocationsBytes = 128 << 10;
 inline constexpr size_t kMaxPemBytes = 16 << 10;
 inline constexpr size_t kMaxProofBytes = 64;
 inline constexpr size_t kMaxInvitationBytes = 64;
+inline constexpr size_t kMaxSessionNameBytes = 255;
+inline constexpr uint64_t kMaxSessionBytes = uint64_t{1} << 42;
 
 // --- Manifests: all files of a model together.
 

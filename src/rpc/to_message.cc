@@ -132,6 +132,20 @@ void ToMessage(const cluster::NodeStatus& status, v1::NodeStatus* message) {
   for (const cluster::Member& member : status.members) Fill(member, message->add_members());
 }
 
+void ToMessage(const SessionPart& part, v1::SessionPart* message) {
+  ToMessage(part.content, message->mutable_content());
+  message->set_name(part.name);
+  message->set_total_bytes(part.total_bytes);
+  message->set_offset(part.offset);
+  message->set_data(part.data.data(), part.data.size());
+  message->set_is_last(part.is_last);
+}
+
+void ToMessage(const SessionReceipt& receipt, v1::SessionReceipt* message) {
+  message->set_received_bytes(receipt.received_bytes);
+  message->set_is_kept(receipt.is_kept);
+}
+
 Status ToParts(const ModelManifest& manifest,
                const std::function<Status(const v1::ManifestPart& part)>& send) {
   constexpr size_t kContentsPerPart = kPieceBytes / sizeof(Hash128);

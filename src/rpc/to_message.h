@@ -18,6 +18,8 @@ class JoinReply;
 class JoinRequest;
 class ManifestPart;
 class NodeStatus;
+class SessionPart;
+class SessionReceipt;
 }  // namespace aster::cluster::v1
 
 namespace aster::rpc {
@@ -31,6 +33,8 @@ void ToMessage(const cluster::JoinReply& reply, v1::JoinReply* message);
 void ToMessage(const Gossip& gossip, v1::Gossip* message);
 void ToMessage(const cluster::Description& description, v1::Description* message);
 void ToMessage(const cluster::NodeStatus& status, v1::NodeStatus* message);
+void ToMessage(const SessionPart& part, v1::SessionPart* message);
+void ToMessage(const SessionReceipt& receipt, v1::SessionReceipt* message);
 
 // Hands the manifest on in parts of at most kPieceBytes and a little.
 Status ToParts(const ModelManifest& manifest,

@@ -30,7 +30,8 @@ class Machine:
         self.node = None
         self.address = None
         self.environment = os.environ | {"ASTER_CONFIG": str(self.folder / "config"),
-                                         "XDG_CACHE_HOME": str(self.folder / "cache")}
+                                         "XDG_CACHE_HOME": str(self.folder / "cache"),
+                                         "XDG_DATA_HOME": str(self.folder / "data")}
 
     def start(self, *command):
         return subprocess.Popen([str(part) for part in (ASTER, *command)], env=self.environment,
@@ -155,6 +156,91 @@ class Clusters(Case):
         report = json.loads(desk.aster("verify", self.tiny, "--cluster", "--tokens", 150, "--json"))
         self.assertTrue(report["equal"])
         self.assertTrue(any("decode lap" in way["name"] for way in report["ways"]))
+
+    def slow(self):
+        """A model and a prompt that are computed for longer than their rows travel."""
+        model, words = self.folder / "slow.gguf", self.folder / "slow-words"
+        if not model.exists():
+            self.machine("desk").aster("synth", model, "--layers", 8, "--embedding", 512, "--ff", 2048,
+                                       "--type", "Q4_K", "--context", 4096)
+            words.write_text("the rain in spain falls mainly in the plain " * 30)
+        return model, words
+
+    def test_what_another_node_remembers_is_fetched(self):
+        model, words = self.slow()
+        desk, lap = self.two()
+        kept = lap.folder / "rows"
+        options = ("run", model, "--prompt-file", words, "--raw", "--temp", 0, "-n", 16, "--ignore-eos", "--json")
+        alone = json.loads(desk.aster(*options))
+        for node in (desk, lap):
+            node.stop_node()
+        desk.start_node(model, listen=desk.address)
+        lap.start_node("--kv-cache", kept)
+        self.await_answer(desk, "lap")
+
+        def ask(split):
+            told = json.loads(desk.aster(*options, "--cluster", "--split", split))
+            self.assertEqual(told["ids"], alone["ids"], split)
+            return told
+
+        self.assertNotIn("fetched", ask("lap=0:out"))
+        page = 128
+        whole = (alone["tokens"]["prompt"] - 1) // page * page
+        # From memory, then from the disk of one that has forgotten everything, and to two at once.
+        fetched = ask("desk=0:out")["fetched"]
+        self.assertEqual([(each["node"], each["tokens"]) for each in fetched], [("lap", whole)])
+        for node in (desk, lap):
+            node.stop_node(signal.SIGKILL)
+        desk.start_node(model, listen=desk.address)
+        lap.start_node("--kv-cache", kept)
+        self.await_answer(desk, "lap")
+        told = ask("desk=0:3,lap=4:out")
+        self.assertEqual([(each["node"], each["tokens"]) for each in told["fetched"]], [("lap", whole)])
+        self.assertEqual(told["tokens"]["cached"], whole)
+        # Whoever gives dies on the way, or stands still: it is computed.
+        for how, after_s in ((signal.SIGSTOP, 0), (signal.SIGKILL, 0.2)):
+            desk.stop_node(signal.SIGKILL)
+            desk.start_node(model, listen=desk.address)
+            self.await_answer(desk, "lap")
+            run = desk.start(*options, "--cluster", "--split", "desk=0:out")
+            time.sleep(after_s)
+            lap.node.send_signal(how)
+            out, complaint = run.communicate(timeout=DEADLINE_S)
+            self.assertEqual(run.returncode, 0, complaint.decode())
+            self.assertEqual(json.loads(out)["ids"], alone["ids"])
+            lap.stop_node(signal.SIGKILL)
+            lap.start_node("--kv-cache", kept)
+            self.await_answer(desk, "lap")
+
+    def test_a_session_moves(self):
+        desk, lap = self.two()
+        asked = ("-p", "and then", "--raw", "--temp", 0, "-n", 20, "--ignore-eos", "-q")
+        words = self.folder / "words-of-a-session"
+        words.write_text("the rain in spain falls mainly in the plain " * 12)
+        desk.aster("session", "save", "rules", self.tiny, "--prompt-file", words)
+        expected = desk.aster("run", self.tiny, "--session", "rules", *asked)
+        desk.aster("session", "move", "rules", "lap", "--keep", "--as", "laws")
+        desk.aster("session", "move", "rules", "lap")
+        self.assertIn("no such session", desk.aster("session", "show", "rules", check=INPUT))
+        for name in ("rules", "laws"):
+            self.assertEqual(lap.aster("run", self.tiny, "--session", name, *asked), expected)
+        # And back, where the name is taken; nothing is lost.
+        desk.aster("session", "save", "rules", self.tiny, "--prompt-file", words, "--raw")
+        self.assertIn("--as", lap.aster("session", "move", "rules", "desk", check=INPUT))
+        lap.aster("session", "show", "rules")
+        lap.aster("session", "move", "rules", "desk", "--as", "old rules")
+        self.assertEqual(desk.aster("run", self.tiny, "--session", "old rules", *asked), expected)
+        for wrong, why in ((("laws", "attic"), "there are: "), (("laws", "lap"), "this machine"),
+                           (("../laws", "desk"), "name is needed"), (("laws", "desk", "--as", "../x"), "slash"),
+                           (("none", "desk"), "no such session")):
+            self.assertIn(why, lap.aster("session", "move", *wrong, check=INPUT), wrong)
+        # Nobody is there: it stays here.
+        desk.stop_node(signal.SIGKILL)
+        run = lap.start("session", "move", "laws", "desk")
+        _, complaint = run.communicate(timeout=DEADLINE_S)
+        self.assertNotEqual(run.returncode, 0, complaint)
+        lap.aster("session", "show", "laws")
+        self.assertEqual([path.name for path in (lap.folder / "data").rglob(".outgoing-*")], [])
 
     def test_a_conversation_outlives_its_only_node(self):
         desk = self.machine("desk")

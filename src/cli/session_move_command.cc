@@ -1,0 +1,200 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// aster session move: a session goes to another machine of the cluster, and is kept there.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "base/hash.h"
+#include "base/units.h"
+#include "cli/cluster_commands.h"
+#include "cli/console.h"
+#include "cli/node_pool.h"
+#include "cli/progress.h"
+#include "cli/session_commands.h"
+#include "cli/session_keeper.h"
+#include "disk/input_file.h"
+#include "node/ask.h"
+#include "rpc/limits.h"
+
+namespace aster::cli {
+namespace {
+
+constexpr size_t kShortDigits = 8;
+constexpr size_t kHashedAtOnce = size_t{1} << 20;
+// Parts that could not be delivered, one after the other, before it is given up; it goes on where
+// it was when the command is given again.
+constexpr int kMaxFailures = 5;
+constexpr int64_t kPauseNs = 500 * kNsPerMs;
+constexpr int64_t kPartNs = 30 * kNsPerSecond;
+
+struct Options {
+  std::string name;
+  std::string node;
+  std::string as;
+  bool keep = false;
+  std::vector<std::string> via;
+};
+
+// One file with all of it, as long as it is needed.
+class Packed {
+ public:
+  static Result<std::unique_ptr<Packed>> Make(const disk::SessionFolder& folder,
+                                              const std::string& name, const std::string& path) {
+    auto packed = std::make_unique<Packed>(path);
+    TRY(folder.Export(name, path));
+    packed->file_ = std::make_unique<disk::InputFile>(TRY(disk::InputFile::Open(path)));
+    Hasher hasher;
+    std::vector<uint8_t> buffer;
+    for (uint64_t offset = 0; offset < packed->size_bytes(); offset += buffer.size()) {
+      buffer = TRY(packed->Read(offset, kHashedAtOnce));
+      hasher.Add(buffer);
+    }
+    packed->hash_ = hasher.Digest();
+    return packed;
+  }
+  explicit Packed(std::string path) : path_(std::move(path)) {}
+  ~Packed() {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
+  Packed(const Packed&) = delete;
+  Packed& operator=(const Packed&) = delete;
+
+  uint64_t size_bytes() const { return file_->size_bytes(); }
+  const Hash128& hash() const { return hash_; }
+  Result<std::vector<uint8_t>> Read(uint64_t offset, uint64_t at_most) const {
+    std::vector<uint8_t> bytes(std::min(at_most, size_bytes() - offset));
+    TRY(file_->ReadAt(offset, bytes.size(), bytes.data()));
+    return bytes;
+  }
+
+ private:
+  const std::string path_;
+  std::unique_ptr<disk::InputFile> file_;
+  Hash128 hash_;
+};
+
+// By name, or by the beginning of an id.
+Result<node::NodeView> FindNode(node::ClusterView& cluster, const std::string& text) {
+  std::vector<node::NodeView> found;
+  std::string names;
+  for (node::NodeView& view : TRY(cluster.Look())) {
+    const cluster::Member& member = view.member;
+    const bool is_meant = member.name == text || (text.size() >= kShortDigits &&
+                                                  member.node.value.ToHex().starts_with(text));
+    if (!is_meant) {
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", member.name);
+      continue;
+    }
+    found.push_back(std::move(view));
+  }
+  if (found.empty()) {
+    return NotFound(
+        fmt::format("{}: no node of the cluster has that name; there are: {}; `aster "
+                    "cluster status` tells more",
+                    text, names.empty() ? "none" : names));
+  }
+  if (found.size() > 1) {
+    return InvalidArgument(fmt::format(
+        "{}: there are several; name one by its id, as `aster cluster status` shows it", text));
+  }
+  if (found[0].member.node == cluster.identity().node) {
+    return InvalidArgument(fmt::format("{} is this machine: the session is there", text));
+  }
+  if (!found[0].status) {
+    return Error(Code::kUnavailable,
+                 fmt::format("{} does not answer: {}; is `aster node` running there?", text,
+                             found[0].why.empty() ? "it is down" : found[0].why));
+  }
+  return std::move(found[0]);
+}
+
+// Part by part, each answered with where the next begins, until it is kept there.
+Status Send(const Packed& packed, const std::string& name, rpc::ControlClient& client,
+            Progress& progress) {
+  uint64_t offset = 0;
+  int failures = 0;
+  for (;;) {
+    rpc::SessionPart part{.content = packed.hash(),
+                          .name = name,
+                          .total_bytes = packed.size_bytes(),
+                          .offset = offset,
+                          .data = TRY(packed.Read(offset, rpc::kPieceBytes))};
+    part.is_last = offset + part.data.size() == part.total_bytes;
+    const auto receipt = client.PutSession(part, part.is_last ? rpc::kMaxCallNs : kPartNs);
+    if (!receipt.ok()) {
+      const Code code = receipt.error().code();
+      const bool may_help = code == Code::kUnavailable || code == Code::kDeadlineExceeded;
+      if (!may_help || ++failures >= kMaxFailures) return receipt.error();
+      SystemClock().SleepFor(kPauseNs);
+      continue;
+    }
+    if (receipt->is_kept) return Ok();
+    if (receipt->received_bytes > part.total_bytes ||
+        (receipt->received_bytes <= offset && ++failures >= kMaxFailures)) {
+      return DataLoss("the node does not take what comes next: move the session again");
+    }
+    if (receipt->received_bytes > offset) failures = 0;
+    offset = receipt->received_bytes;
+    progress.Update(offset, part.total_bytes);
+  }
+}
+
+Result<ExitStatus> Move(const Options& options, Console& console) {
+  if (options.name.find('/') != std::string::npos) {
+    return InvalidArgument(
+        "a session's name is needed: a file is moved as any file, and `aster session import` takes "
+        "it there");
+  }
+  SystemClock clock;
+  disk::SessionFolder folder = TRY(UserSessions(clock));
+  const std::string path = TRY(folder.PathOf(options.name));
+  const std::string as = options.as.empty() ? options.name : options.as;
+  if (as.find('/') != std::string::npos) {
+    return InvalidArgument("--as: a session that moves has a name without a slash there");
+  }
+  TRY(folder.PathOf(as).In("--as"));
+  TRY(folder.Open(options.name));
+  const auto cluster = TRY(ViewOfCluster(options.via));
+  const node::NodeView view = TRY(FindNode(*cluster, options.node));
+  const auto packed = TRY(Packed::Make(
+      folder, options.name,
+      fmt::format("{}/.outgoing-{}", path.substr(0, path.rfind('/')), clock.WallNs())));
+  {
+    Progress progress(console, clock, "moving");
+    TRY(node::AskAnywhere(cluster->identity(), view.member, [&](rpc::ControlClient& client) {
+          return Send(*packed, as, client, progress);
+        }).In(view.member.name));
+  }
+  // Only now: it is whole there.
+  if (!options.keep) TRY(folder.Remove(options.name));
+  console.Print("{} is on {} now{}, {}\n", as, view.member.name, options.keep ? ", too" : "",
+                FormatBytes(packed->size_bytes()));
+  return kExitOk;
+}
+
+}  // namespace
+
+Run DeclareSessionMove(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("name", options->name, "Its name")->required()->type_name("NAME");
+  app.add_option("node", options->node, "The node, by name or by eight digits of its id")
+      ->required()
+      ->type_name("NODE");
+  app.add_option("--as", options->as, "The name that it is to have there")->type_name("NAME");
+  app.add_flag("--keep", options->keep, "Leave it here, too");
+  app.add_option("--via", options->via, "A node to ask, where none was remembered")
+      ->type_name("HOST:PORT");
+  app.footer(
+      "It is removed here when that machine has all of it. What was interrupted goes on where it "
+      "was.\n"
+      "  aster session move rules attic");
+  return [options](Console& console) { return Move(*options, console); };
+}
+
+}  // namespace aster::cli

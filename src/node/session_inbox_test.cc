@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "node/session_inbox.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/hash.h"
+
+namespace aster::node {
+namespace {
+
+using testing::HasSubstr;
+
+class SessionInboxTest : public testing::Test {
+ protected:
+  SessionInboxTest() {
+    disk::Session session;
+    session.model.name = "m";
+    session.messages = {{"user", "hello"}, {"assistant", std::string(5000, 'x')}};
+    session.tokens = {1, 2, 3};
+    auto writer = disk::SessionWriter::Create(holder_.File("s")).value();
+    CHECK(writer.Begin(session).ok() && writer.Commit().ok());
+    const std::string text = ReadFile(holder_.File("s"), 1 << 20).value();
+    file_.assign(text.begin(), text.end());
+  }
+
+  rpc::SessionPart Part(uint64_t offset, size_t size, bool is_last = false) const {
+    rpc::SessionPart part;
+    part.content = Hash128Of(file_);
+    part.name = "talk";
+    part.total_bytes = file_.size();
+    part.offset = offset;
+    part.data.assign(file_.begin() + static_cast<ptrdiff_t>(offset),
+                     file_.begin() + static_cast<ptrdiff_t>(std::min(offset + size, file_.size())));
+    part.is_last = is_last;
+    return part;
+  }
+  std::string WhyNot(const rpc::SessionPart& part) {
+    const auto taken = inbox_.Take(from_, part);
+    return taken.ok() ? "" : taken.error().message();
+  }
+  size_t FileCount() const {
+    size_t count = 0;
+    for (const auto& item : std::filesystem::directory_iterator(folder_)) {
+      count += item.is_regular_file() && item.path().filename() != ".lock";
+    }
+    return count;
+  }
+
+  const TemporaryDirectory holder_ = TemporaryDirectory::Create().value();
+  const std::string folder_ = holder_.File("sessions");
+  const rpc::NodeId from_{Hash128{1, 2}};
+  SystemClock clock_;
+  SessionInbox inbox_{folder_, clock_};
+  std::vector<uint8_t> file_;
+};
+
+TEST_F(SessionInboxTest, TakesPartsInTheirOrderAndKeepsTheWhole) {
+  EXPECT_EQ(inbox_.Take(from_, Part(0, 1000)).value().received_bytes, 1000u);
+  // Said twice, or too early: it is told where to go on.
+  EXPECT_EQ(inbox_.Take(from_, Part(0, 1000)).value().received_bytes, 1000u);
+  EXPECT_EQ(inbox_.Take(from_, Part(3000, 1000)).value().received_bytes, 1000u);
+  EXPECT_FALSE(inbox_.Take(from_, Part(1000, 1000, true)).value().is_kept);
+  EXPECT_TRUE(inbox_.Take(from_, Part(2000, file_.size(), true)).value().is_kept);
+  disk::SessionFolder folder(folder_, clock_);
+  EXPECT_EQ(folder.Open("talk").value().session.messages[0].content, "hello");
+  EXPECT_EQ(FileCount(), 1u);
+  // The last word was lost on its way: whoever asks again is told, and so is another one.
+  EXPECT_TRUE(inbox_.Take(from_, Part(0, 1000)).value().is_kept);
+  SessionInbox another(folder_, clock_);
+  EXPECT_TRUE(another.Take(from_, Part(0, file_.size(), true)).value().is_kept);
+}
+
+TEST_F(SessionInboxTest, ANameThatIsTakenIsRefusedAtOnceAndStays) {
+  ASSERT_TRUE(inbox_.Take(from_, Part(0, file_.size(), true)).ok());
+  // The same again is there already; anything else is refused.
+  EXPECT_EQ(WhyNot(Part(0, 1000)), "");
+  file_[file_.size() / 2] ^= 1;
+  EXPECT_THAT(WhyNot(Part(0, 1000)), HasSubstr("--as"));
+  EXPECT_NE(WhyNot(Part(0, file_.size(), true)), "");
+  EXPECT_TRUE(disk::SessionFolder(folder_, clock_).Open("talk").ok());
+  EXPECT_EQ(FileCount(), 1u);
+}
+
+TEST_F(SessionInboxTest, ANameIsNeverAPath) {
+  for (const char* name : {"", "../talk", "/tmp/talk", "a/b", ".talk", "..", "-rf", "a\nb"}) {
+    rpc::SessionPart part = Part(0, 1000);
+    part.name = name;
+    EXPECT_NE(WhyNot(part), "") << name;
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_));
+}
+
+TEST_F(SessionInboxTest, DamageIsSeenAndNothingIsLeft) {
+  rpc::SessionPart part = Part(0, file_.size(), true);
+  part.data[file_.size() / 2] ^= 1;
+  EXPECT_THAT(WhyNot(part), HasSubstr("move it again"));
+  // One that is what it says, and no session.
+  std::ranges::fill(file_, uint8_t{7});
+  EXPECT_NE(WhyNot(Part(0, file_.size(), true)), "");
+  EXPECT_EQ(FileCount(), 0u);
+}
+
+TEST_F(SessionInboxTest, WhatDoesNotFitIsRefusedBeforeItComes) {
+  rpc::SessionPart part = Part(0, 1000);
+  part.total_bytes = uint64_t{1} << 60;
+  EXPECT_THAT(WhyNot(part), HasSubstr("make room there"));
+  EXPECT_EQ(FileCount(), 0u);
+}
+
+}  // namespace
+}  // namespace aster::node
