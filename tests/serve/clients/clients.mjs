@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Conversations by the official clients: node clients.mjs http://127.0.0.1:PORT
+import assert from 'node:assert/strict';
+import Anthropic from '@anthropic-ai/sdk';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { generateObject, generateText, jsonSchema, streamText } from 'ai';
+import OpenAI from 'openai';
+
+const server = process.argv[2];
+const question = { role: 'user', content: 'What is the capital of France?' };
+const parameters = {
+  type: 'object',
+  properties: { item: { type: 'string', maxLength: 12 }, count: { type: 'integer' } },
+  required: ['item', 'count'],
+  additionalProperties: false,
+};
+const place = {
+  type: 'object',
+  properties: { name: { type: 'string', maxLength: 12 }, kind: { type: 'string', enum: ['city', 'country'] } },
+  required: ['name', 'kind'],
+  additionalProperties: false,
+};
+
+async function idle() {
+  for (let i = 0; i < 200; ++i) {
+    const { now } = await (await fetch(`${server}/v1/status`)).json();
+    if (now.running === 0 && now.queued === 0) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  assert.fail('an answer that nobody wants goes on');
+}
+
+async function openai() {
+  const client = new OpenAI({ baseURL: `${server}/v1`, apiKey: 'none', maxRetries: 0 });
+  assert.equal((await client.models.list()).data[0].id, 'nova');
+  const whole = await client.chat.completions.create({ model: 'nova', messages: [question], max_tokens: 16 });
+  const stream = await client.chat.completions.create(
+      { model: 'nova', messages: [question], max_tokens: 16, stream: true, stream_options: { include_usage: true } });
+  let text = '';
+  let usage = null;
+  for await (const chunk of stream) {
+    text += chunk.choices[0]?.delta?.content ?? '';
+    usage = chunk.usage ?? usage;
+  }
+  assert.equal(text, whole.choices[0].message.content);
+  assert.equal(usage.completion_tokens, whole.usage.completion_tokens);
+
+  // Tools over several turns, by the library's own reader of streams.
+  const tools = [{ type: 'function', function: { name: 'multiply', parameters } }];
+  const messages = [{ role: 'user', content: 'What is 12 * 7?' }];
+  const runner = client.chat.completions.stream(
+      { model: 'nova', messages, tools, tool_choice: 'required', max_tokens: 100, temperature: 0 });
+  const called = (await runner.finalChatCompletion()).choices[0].message;
+  const call = called.tool_calls[0];
+  assert.equal(call.function.name, 'multiply');
+  assert.equal(typeof JSON.parse(call.function.arguments).count, 'number');
+  messages.push(called, { role: 'tool', tool_call_id: call.id, content: '84' });
+  const told = await client.chat.completions.create({ model: 'nova', messages, tools, max_tokens: 16 });
+  assert.ok(told.usage.prompt_tokens_details.cached_tokens > 0);
+
+  const form = { type: 'json_schema', json_schema: { name: 'place', strict: true, schema: place } };
+  const formed = await client.chat.completions.create(
+      { model: 'nova', messages: [question], response_format: form, max_tokens: 200, temperature: 1 });
+  assert.ok(['city', 'country'].includes(JSON.parse(formed.choices[0].message.content).kind));
+
+  const response = await client.responses.create({ model: 'nova', input: question.content, max_output_tokens: 16 });
+  assert.equal(response.output_text, whole.choices[0].message.content);
+  const events = client.responses.stream({ model: 'nova', input: question.content, max_output_tokens: 16 });
+  assert.equal((await events.finalResponse()).output_text, response.output_text);
+
+  await assert.rejects(client.chat.completions.create({ model: 'nova', messages: [question], temperature: 9 }),
+                       (error) => error instanceof OpenAI.BadRequestError && error.param === 'temperature');
+  await assert.rejects(client.chat.completions.create({ model: 'none', messages: [question] }), OpenAI.NotFoundError);
+
+  const long = await client.chat.completions.create(
+      { model: 'nova', messages: [question], stream: true, ignore_eos: true });
+  for await (const chunk of long) {
+    assert.ok(chunk.id);
+    break;  // which closes the connection
+  }
+  await idle();
+}
+
+async function anthropic() {
+  const client = new Anthropic({ baseURL: server, apiKey: 'none', maxRetries: 0 });
+  const body = { model: 'nova', max_tokens: 16, system: 'Be brief.', messages: [question] };
+  const whole = await client.messages.create(body);
+  const streamed = await client.messages.stream(body).finalMessage();
+  assert.deepEqual(streamed.content, whole.content);
+  assert.equal(streamed.stop_reason, whole.stop_reason);
+  const counted = await client.messages.countTokens({ model: 'nova', system: 'Be brief.', messages: [question] });
+  assert.equal(counted.input_tokens, whole.usage.input_tokens + whole.usage.cache_read_input_tokens);
+
+  const tools = [{ name: 'multiply', input_schema: parameters }];
+  const messages = [{ role: 'user', content: 'What is 12 * 7?' }];
+  const asked = { model: 'nova', max_tokens: 100, tools, tool_choice: { type: 'any' }, temperature: 0 };
+  const called = await client.messages.stream({ ...asked, messages }).finalMessage();
+  const use = called.content.find((block) => block.type === 'tool_use');
+  assert.equal(use.name, 'multiply');
+  assert.equal(typeof use.input.count, 'number');
+  messages.push({ role: 'assistant', content: called.content },
+                { role: 'user', content: [{ type: 'tool_result', tool_use_id: use.id, content: '84' }] });
+  await client.messages.create({ model: 'nova', max_tokens: 16, tools, messages });
+
+  await assert.rejects(client.messages.create({ ...body, max_tokens: 0 }), Anthropic.BadRequestError);
+  const stream = client.messages.stream({ ...body, max_tokens: 2000, messages: [{ role: 'user', content: 'Tell me a story.' }] });
+  stream.on('text', () => stream.abort());
+  await assert.rejects(stream.finalMessage(), Anthropic.APIUserAbortError);
+  await idle();
+}
+
+async function ai() {
+  const provider = createOpenAICompatible({ name: 'aster', baseURL: `${server}/v1`, supportsStructuredOutputs: true });
+  const model = provider('nova');
+  const whole = await generateText({ model, prompt: question.content, maxOutputTokens: 16, temperature: 0 });
+  const stream = streamText({ model, prompt: question.content, maxOutputTokens: 16, temperature: 0 });
+  let text = '';
+  for await (const piece of stream.textStream) text += piece;
+  assert.equal(text, whole.text);
+  const { object } = await generateObject({ model, prompt: question.content, schema: jsonSchema(place), maxOutputTokens: 200 });
+  assert.ok(['city', 'country'].includes(object.kind));
+}
+
+for (const conversation of [openai, anthropic, ai]) {
+  await conversation();
+  console.log(`${conversation.name}: fine`);
+}

@@ -1,0 +1,39 @@
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""The official clients of OpenAI, Anthropic and Vercel's AI SDK hold conversations with the server. Needs npm, and the
+network once: exit status 77 says that they are not here."""
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from server import NOVA, Server
+
+CLIENTS = pathlib.Path(__file__).resolve().parent / "clients"
+NOT_HERE = 77
+
+
+def main():
+    if not shutil.which("npm") or not shutil.which("node"):
+        print("skipped: there is no npm here")
+        return NOT_HERE
+    with tempfile.TemporaryDirectory() as holder:
+        folder = pathlib.Path(holder)
+        for name in ("package.json", "package-lock.json", "clients.mjs"):
+            shutil.copy(CLIENTS / name, folder / name)
+        install = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-fund", "--no-audit"], cwd=folder,
+                                 capture_output=True, timeout=600)
+        if install.returncode != 0:
+            print(f"skipped: npm could not install the clients: {install.stderr.decode()[-500:]}")
+            return NOT_HERE
+        server = Server(NOVA, "--temp", 0)
+        try:
+            run = subprocess.run(["node", "clients.mjs", f"http://{server.host}:{server.port}"], cwd=folder, timeout=300)
+        finally:
+            server.stop()
+    return run.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
