@@ -4,6 +4,7 @@
 #include "cli/answerer.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "cli/node_session.h"
@@ -15,14 +16,15 @@ namespace {
 
 class LocalAnswerer final : public Answerer {
  public:
-  LocalAnswerer(std::unique_ptr<engine::LocalModel> model,
+  LocalAnswerer(std::unique_ptr<engine::LocalModel> model, std::unique_ptr<Drafts> drafts,
                 std::shared_ptr<disk::DiskPages> kv_cache, const text::Tokenizer* tokenizer,
-                const Clock& clock, const engine::SchedulerOptions& options)
-      : kv_cache_(std::move(kv_cache)),
-        model_(std::move(model)),
-        scheduler_(*model_, tokenizer, clock, options) {}
+                const Clock& clock, engine::SchedulerOptions options)
+      : kv_cache_(std::move(kv_cache)), model_(std::move(model)), drafts_(std::move(drafts)) {
+    if (drafts_ != nullptr) options.proposers = &drafts_->For(model_.get());
+    scheduler_.emplace(*model_, tokenizer, clock, options);
+  }
 
-  engine::Answering& answering() override { return scheduler_; }
+  engine::Answering& answering() override { return *scheduler_; }
   std::string DescribeWork() const override {
     return kv_cache_ == nullptr ? "" : DescribeKvCache(*kv_cache_);
   }
@@ -31,13 +33,15 @@ class LocalAnswerer final : public Answerer {
  private:
   const std::shared_ptr<disk::DiskPages> kv_cache_;  // or null
   std::unique_ptr<engine::LocalModel> model_;
-  engine::Scheduler scheduler_;
+  std::unique_ptr<Drafts> drafts_;  // or null
+  std::optional<engine::Scheduler> scheduler_;
 };
 
 class RouteAnswerer final : public Answerer {
  public:
-  RouteAnswerer(std::unique_ptr<NodeSession> nodes, std::unique_ptr<route::Conductor> conductor)
-      : nodes_(std::move(nodes)), conductor_(std::move(conductor)) {}
+  RouteAnswerer(std::unique_ptr<NodeSession> nodes, std::unique_ptr<Drafts> drafts,
+                std::unique_ptr<route::Conductor> conductor)
+      : nodes_(std::move(nodes)), drafts_(std::move(drafts)), conductor_(std::move(conductor)) {}
 
   engine::Answering& answering() override { return *conductor_; }
   std::string DescribeWork() const override {
@@ -57,6 +61,7 @@ class RouteAnswerer final : public Answerer {
 
  private:
   std::unique_ptr<NodeSession> nodes_;
+  std::unique_ptr<Drafts> drafts_;  // or null
   std::unique_ptr<route::Conductor> conductor_;
 };
 
@@ -65,18 +70,24 @@ class RouteAnswerer final : public Answerer {
 Result<std::unique_ptr<Answerer>> OpenAnswerer(const gguf::ModelFiles& files,
                                                const text::Tokenizer* tokenizer, const Clock& clock,
                                                const AnswererOptions& options, Console& console) {
+  std::unique_ptr<Drafts> drafts;
+  if (options.draft != nullptr && options.draft->wanted()) {
+    drafts = TRY(Drafts::Load(*options.draft, files, *options.model, console));
+  }
   if (options.cluster->wants_nodes()) {
     auto nodes = TRY(NodeSession::Start(files, *options.model, *options.cluster, console));
     const route::Plan plan = TRY(nodes->Plan());
-    auto conductor = TRY(nodes->Open(plan, tokenizer, options.max_running, console));
+    engine::ProposerSource* const proposers =
+        drafts == nullptr ? nullptr : &drafts->For(/*answers=*/nullptr);
+    auto conductor = TRY(nodes->Open(plan, tokenizer, options.max_running, console, proposers));
     return std::unique_ptr<Answerer>(
-        std::make_unique<RouteAnswerer>(std::move(nodes), std::move(conductor)));
+        std::make_unique<RouteAnswerer>(std::move(nodes), std::move(drafts), std::move(conductor)));
   }
   auto kv_cache = TRY(options.model->kv_cache.Open());
   auto model = TRY(
       LoadModel(files, *options.model, console, {.store = kv_cache, .is_kept = options.is_kept}));
   return std::unique_ptr<Answerer>(std::make_unique<LocalAnswerer>(
-      std::move(model), std::move(kv_cache), tokenizer, clock,
+      std::move(model), std::move(drafts), std::move(kv_cache), tokenizer, clock,
       engine::SchedulerOptions{.batch_tokens = options.batch_tokens,
                                .max_running = options.max_running}));
 }

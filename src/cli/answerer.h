@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "cli/cluster_options.h"
 #include "cli/console.h"
+#include "cli/draft_options.h"
 #include "cli/model_options.h"
 #include "engine/answering.h"
 #include "gguf/model_files.h"
@@ -31,7 +32,8 @@ struct RowsFromNode {
 struct AnswererOptions {
   const ModelOptions* model = nullptr;
   const ClusterOptions* cluster = nullptr;
-  uint32_t batch_tokens = 512;  // of prompts that this process computes in a step
+  const DraftFlags* draft = nullptr;  // null: nobody guesses ahead
+  uint32_t batch_tokens = 512;        // of prompts that this process computes in a step
   uint32_t max_running = 64;
   bool is_kept = false;  // what is remembered is to outlive the command
 };

@@ -9,10 +9,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/machine.h"
+#include "cli/answerer.h"
+#include "cli/bench_drafts.h"
 #include "cli/bench_report.h"
 #include "cli/cluster_options.h"
 #include "cli/commands.h"
 #include "cli/model_options.h"
+#include "cli/model_text.h"
 #include "cli/node_session.h"
 #include "cli/progress.h"
 #include "disk/disk_pages.h"
@@ -33,6 +36,7 @@ struct Options {
   engine::MeasurePlan plan = {.prompts = {512}};
   std::vector<std::string> compare;  // two files
   std::string against;               // a file to hold this run against
+  DraftFlags draft;
   bool json = false;
 };
 
@@ -145,11 +149,46 @@ Result<BenchReport> MeasureNodes(const Options& options, Console& console) {
   return report;
 }
 
+// Only answers, with guesses and without.
+Result<ExitStatus> BenchDrafts(const Options& options, Console& console) {
+  const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options.model.paths));
+  const auto tokenizer = TRY(LoadTokenizer(files, options.model.paths.front(), console));
+  const chat::ChatPrompt prompt = TRY(chat::ChatPrompt::Make(files.metadata(), *tokenizer));
+  const SystemClock clock;
+  ModelOptions load = options.model;
+  load.threads = options.plan.threads.front();
+  const auto answerer = TRY(OpenAnswerer(
+      files, tokenizer.get(), clock,
+      {.model = &load, .cluster = &options.cluster, .draft = &options.draft, .max_running = 1},
+      console));
+  Progress steps(console, clock, "", Progress::Unit::kSteps);
+  const auto on_step = [&](const std::string& what, uint64_t done, uint64_t total) {
+    steps.SetLabel(what);
+    steps.Update(done, total);
+  };
+  const DraftRates rates = TRY(MeasureDrafts(
+      answerer->answering(), TRY(DraftPrompts(prompt)), tokenizer->vocab().end_of_generation,
+      options.draft.ForEngine(), options.plan.answer, options.plan.repetitions,
+      {.on_step = on_step, .on_fill = nullptr}));
+  if (!options.json) {
+    PrintDraftRates(rates, console);
+    return kExitOk;
+  }
+  nlohmann::ordered_json json = DraftRatesToJson(rates);
+  json["model"] = options.model.paths.front();
+  json["guesses"] = options.draft.draft;
+  json["most"] = options.draft.most;
+  json["threads"] = load.threads;
+  console.Print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  return kExitOk;
+}
+
 Result<ExitStatus> Bench(const Options& options, Console& console) {
   if (!options.compare.empty()) {
     return Compare(options, TRY(ReadRates(options.compare[0])), TRY(ReadRates(options.compare[1])),
                    console);
   }
+  if (options.draft.wanted()) return BenchDrafts(options, console);
   // Before minutes are spent on measuring.
   std::vector<BenchRate> earlier;
   if (!options.against.empty()) earlier = TRY(ReadRates(options.against));
@@ -188,6 +227,7 @@ Run DeclareBench(CLI::App& app) {
   options->model.DeclareMemory(app);
   options->model.kv_cache.Declare(app);
   options->cluster.Declare(app);
+  options->draft.Declare(app);
   app.remove_option(app.get_option("--kv-memory"));  // as much as the plan takes
   engine::MeasurePlan& plan = options->plan;
   AddList(app, "--prompt", plan.prompts, "Lengths of prompts; 0 for none", 0, kMostTokens);
@@ -223,6 +263,7 @@ Run DeclareBench(CLI::App& app) {
       "  aster bench m.gguf --prompt 512,2048 --gen 128 --depth 0,4096 --threads 1,2 --json > "
       "a.json\n"
       "  aster bench m.gguf --gen 64 --prompt 0 --batch 1,8,32\n"
+      "  aster bench quasar --draft mtp     the same answers with guesses and without, in turns\n"
       "  aster bench --compare a.json b.json");
   return [options](Console& console) -> Result<ExitStatus> {
     if (options->compare.empty()) TRY(options->model.Find());

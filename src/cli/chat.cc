@@ -81,6 +81,7 @@ void Chat::AddToTotals(const engine::Finish& finish) {
   totals_.counts.prompt += finish.counts.prompt;
   totals_.counts.cached += finish.counts.cached;
   totals_.counts.generated += finish.counts.generated;
+  totals_.counts.drafts += finish.counts.drafts;
   totals_.times.prefill_ns += finish.times.prefill_ns;
   totals_.times.decode_ns += finish.times.decode_ns;
 }

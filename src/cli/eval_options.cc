@@ -51,6 +51,7 @@ void EvalOptions::Declare(CLI::App& app) {
   model.kv_cache.Declare(app);
   cluster.Declare(app);
   sampling.Declare(app);
+  draft.Declare(app);
   CLI::Option* comparison =
       app.add_option("--compare", compare,
                      "Ask nothing: hold two files of --out against each other")

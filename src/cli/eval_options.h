@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/cluster_options.h"
+#include "cli/draft_options.h"
 #include "cli/model_options.h"
 #include "cli/sampling_options.h"
 #include "eval/questions.h"
@@ -18,6 +19,7 @@ namespace aster::cli {
 struct EvalOptions {
   ModelOptions model;  // every path is a model of its own
   ClusterOptions cluster;
+  DraftFlags draft;
   std::string questions_path;
   eval::Selection selection;
   std::vector<std::string> out_paths;  // none, or one for each model

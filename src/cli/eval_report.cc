@@ -10,6 +10,8 @@
 
 #include "base/units.h"
 #include "base/utf8.h"
+#include "cli/draft_options.h"
+#include "cli/run_report.h"
 #include "cli/table.h"
 #include "engine/request.h"
 #include "eval/statistics.h"
@@ -74,6 +76,9 @@ void PrintNotes(const Evaluation& evaluation, Console& console) {
   }
   if (evaluation.seconds > 0) {
     text += "; " + FormatDuration(static_cast<int64_t>(evaluation.seconds * 1e9));
+  }
+  if (const std::string drafts = DescribeDrafts(evaluation.drafts); !drafts.empty()) {
+    text += "; " + drafts;
   }
   console.Print("{}\n", text);
   if (all.skipped > 0) {
@@ -194,6 +199,7 @@ ordered_json EvaluationsToJson(std::span<const Evaluation> evaluations) {
                       {"categories", std::move(categories)},
                       {"overall", TallyJson(eval::TallyAll(evaluation.results))},
                       {"seconds", evaluation.seconds}});
+    if (evaluation.drafts.steps > 0) models.back()["draft"] = DraftsToJson(evaluation.drafts);
   }
   return {{"models", std::move(models)}};
 }

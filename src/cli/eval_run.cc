@@ -111,6 +111,7 @@ class Evaluator {
     const model::Shape shape = TRY(model::ReadShape(files.metadata()));
     request_.sampling = TRY(options_.sampling.ForEngine(shape.vocab_size, /*default_seed=*/0));
     request_.max_tokens = options_.max_tokens;
+    request_.draft = options_.draft.ForEngine();
     request_.stop_tokens = tokenizer_->vocab().end_of_generation;
     evaluation_.context = options_.context == 0 ? shape.context_length
                                                 : std::min(options_.context, shape.context_length);
@@ -171,10 +172,12 @@ class Evaluator {
 
   Status Ask(const gguf::ModelFiles& files) {
     const SystemClock clock;
-    const auto answerer = TRY(OpenAnswerer(
-        files, tokenizer_.get(), clock,
-        {.model = &options_.model, .cluster = &options_.cluster, .max_running = options_.parallel},
-        console_));
+    const auto answerer = TRY(OpenAnswerer(files, tokenizer_.get(), clock,
+                                           {.model = &options_.model,
+                                            .cluster = &options_.cluster,
+                                            .draft = &options_.draft,
+                                            .max_running = options_.parallel},
+                                           console_));
     const InterruptGuard guard;
     Progress progress(console_, clock, "", Progress::Unit::kTokens);
     const int64_t start_ns = clock.NowNs();
@@ -182,6 +185,7 @@ class Evaluator {
     uint64_t done_tokens = 0;
     ask.on_reply = [&](size_t index, const eval::Reply& reply) {
       done_tokens += prompts_[index].size();
+      evaluation_.drafts += reply.counts.drafts;
       return Take(ResultOf(set_.questions[question_of_prompt_[index]], reply));
     };
     ask.is_cancelled = [] { return InterruptGuard::Interrupted(); };

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "cli/console.h"
 #include "cli/eval_options.h"
+#include "engine/speculation.h"
 #include "eval/questions.h"
 #include "eval/results.h"
 
@@ -25,6 +26,7 @@ struct Evaluation {
   uint64_t wanted = 0;                        // questions; more than results where interrupted
   uint64_t resumed = 0;                       // results that were there before
   double seconds = 0;                         // of asking
+  engine::DraftCounts drafts = {};            // of this run
 };
 
 // Asks set.questions[chosen[i]], but for those that `out_path` (empty: none) has already. Ctrl-C

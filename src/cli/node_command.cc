@@ -22,6 +22,7 @@
 #include "cluster/home.h"
 #include "disk/disk_pages.h"
 #include "disk/session_folder.h"
+#include "draft/proposers.h"
 #include "gguf/fingerprint.h"
 #include "kernels/arithmetic_version.h"
 #include "net/tcp_network.h"
@@ -86,7 +87,7 @@ Result<ExitStatus> ServeLocally(const Options& options, Console& console) {
                                                    .name = invitation.name,
                                                    .arithmetic = kernels::kArithmeticVersion,
                                                    .admit = nullptr}));
-  route::Node node(*network, *source);
+  route::Node node(*network, *source, {.proposers = draft::ProposersFor});
   node.Start();
   console.Write(LocalReply(network->addresses().front()));
   TRY(console.Flush());

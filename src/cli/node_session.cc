@@ -11,6 +11,8 @@
 #include "cli/model_identity.h"
 #include "cli/progress.h"
 #include "disk/disk_pages.h"
+#include "draft/proposers.h"
+#include "model/support.h"
 #include "route/chrome_trace.h"
 #include "route/row_encoding.h"
 
@@ -50,6 +52,10 @@ Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& 
   const engine::LocalModelOptions engine = TRY(model.ForEngine());
   route::RouteModel route_model{.shape = TRY(model::ReadShape(files.metadata())),
                                 .fingerprint = TRY(FingerprintOf(files, console))};
+  // A block for guesses may be in a file of its own, of which the metadata say nothing.
+  if (const model::Support support = model::CheckSupport(files); support.shape) {
+    route_model.shape.next_layers = support.shape->next_layers;
+  }
   route::RouteOptions route;
   route.encoding = TRY(route::ParseRowEncoding(cluster.rows));
   route.memory = engine.memory;
@@ -95,7 +101,8 @@ void NodeSession::AddOwnStage(const gguf::ModelFiles& files, size_t threads,
   // The caller keeps the files for longer than the session.
   own_source_->Add(model_.fingerprint, std::shared_ptr<const gguf::ModelFiles>(
                                            std::shared_ptr<const gguf::ModelFiles>(), &files));
-  own_ = std::make_unique<route::StageServer>(*network_, *own_source_);
+  own_ = std::make_unique<route::StageServer>(
+      *network_, *own_source_, route::StageOptions{.proposers = draft::ProposersFor});
   nodes_.push_back({.id = network_->self(), .name = std::string(kOwnName), .addresses = {}});
 }
 
@@ -144,13 +151,15 @@ Result<route::Plan> NodeSession::PlanByAbility() {
 Result<std::unique_ptr<route::Conductor>> NodeSession::Open(const route::Plan& plan,
                                                             const text::Tokenizer* tokenizer,
                                                             uint32_t max_running,
-                                                            const Console& console) {
+                                                            const Console& console,
+                                                            engine::ProposerSource* proposers) {
   route::ConductorOptions options;
   options.route = route_;
   options.max_running = max_running;
   options.trace = trace_file_ ? &trace_ : nullptr;
   options.peers = [this] { return Peers(); };
   options.prefill_tokens_per_s = PlannedRate(plan);
+  options.proposers = proposers;
   auto conductor = std::make_unique<route::Conductor>(
       *network_, model_, tokenizer, plan, options,
       [this](const route::Plan&, std::span<const wire::NodeId> lost, const Error& why) {

@@ -50,11 +50,12 @@ class NodeSession {
   // Why the last plan is as it is, in lines for people; nothing where they wanted it so.
   const std::vector<std::string>& reasons() const { return reasons_; }
 
-  // A conductor whose route is open. The session, the tokenizer (or null) and the console outlive
-  // it.
+  // A conductor whose route is open. The session, the tokenizer (or null), the console and whoever
+  // guesses ahead here (or null) outlive it.
   Result<std::unique_ptr<route::Conductor>> Open(const route::Plan& plan,
                                                  const text::Tokenizer* tokenizer,
-                                                 uint32_t max_running, const Console& console);
+                                                 uint32_t max_running, const Console& console,
+                                                 engine::ProposerSource* proposers = nullptr);
 
   // Where the options ask for a trace: what its conductors did until now becomes the file.
   Status SaveTrace();

@@ -57,6 +57,7 @@ Result<Loaded> Load(const RunOptions& options, const gguf::ModelFiles& files, co
   loaded.answerer = TRY(OpenAnswerer(files, loaded.tokenizer.get(), clock,
                                      {.model = &options.model,
                                       .cluster = &options.cluster,
+                                      .draft = &options.draft,
                                       .batch_tokens = 256,
                                       .max_running = 1,
                                       .is_kept = is_kept},

@@ -58,6 +58,7 @@ void RunOptions::DeclareWithoutSession(CLI::App& app) {
       ->type_name("TEXT");
   app.add_flag("--ignore-eos", ignore_eos, "Go on after the tokens that end an answer");
   sampling.Declare(app);
+  draft.Declare(app);
   app.add_flag("--json", json, "Print one JSON document at the end");
   app.add_flag("-q,--quiet", quiet, "No rates at the end");
   app.add_flag("--no-history", no_history, "Do not remember what was typed");
@@ -71,6 +72,7 @@ Result<engine::Request> RunOptions::ForEngine(const text::Vocab* vocab, uint32_t
   request.stop_strings = stops;
   if (max_tokens) request.max_tokens = *max_tokens;
   request.context_limit = context;
+  request.draft = draft.ForEngine();
   if (vocab != nullptr && !ignore_eos) request.stop_tokens = vocab->end_of_generation;
   return request;
 }

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "cli/cluster_options.h"
+#include "cli/draft_options.h"
 #include "cli/model_options.h"
 #include "cli/sampling_options.h"
 #include "engine/request.h"
@@ -22,6 +23,7 @@ namespace aster::cli {
 struct RunOptions {
   ModelOptions model;
   ClusterOptions cluster;
+  DraftFlags draft;
 
   std::optional<std::string> prompt;
   std::string prompt_path;

@@ -5,9 +5,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/units.h"
+#include "cli/draft_options.h"
 #include "cli/kv_cache.h"
 
 namespace aster::cli {
@@ -48,6 +50,14 @@ const char* ReasonName(engine::FinishReason reason) {
 
 }  // namespace
 
+ordered_json DraftsToJson(const engine::DraftCounts& counts) {
+  const auto steps = static_cast<double>(std::max<uint64_t>(counts.steps, 1));
+  return {{"drafted", counts.drafted},
+          {"accepted", counts.accepted},
+          {"steps", counts.steps},
+          {"tokens_per_step", 1 + static_cast<double>(counts.accepted) / steps}};
+}
+
 ordered_json RunToJson(const RunReport& report) {
   const engine::Generated& answer = *report.answer;
   const engine::RequestCounts& counts = answer.finish.counts;
@@ -72,6 +82,8 @@ ordered_json RunToJson(const RunReport& report) {
       {"prefill_tokens_per_s", Rate(Prefilled(counts), times.prefill_ns)},
       {"decode_tokens_per_s", Rate(Decoded(counts, /*answers=*/1), times.decode_ns)},
       {"first_token_s", Seconds(report.load_ns + times.waited_ns + times.prefill_ns)}};
+  const engine::DraftCounts& drafts = counts.drafts;
+  if (drafts.steps > 0) json["draft"] = DraftsToJson(drafts);
   if (report.kv_cache != nullptr) json["kv_cache"] = KvCacheToJson(*report.kv_cache);
   for (const RowsFromNode& from : report.fetched) {
     json["fetched"].push_back(
@@ -90,6 +102,9 @@ std::string DescribeRates(const engine::RequestCounts& counts, const engine::Req
   text += fmt::format("; answer {} tokens", counts.generated);
   if (times.decode_ns > 0) {
     text += ", " + FormatRate(Rate(Decoded(counts, answers), times.decode_ns), "tokens");
+  }
+  if (const std::string drafts = DescribeDrafts(counts.drafts); !drafts.empty()) {
+    text += "; " + drafts;
   }
   return text;
 }

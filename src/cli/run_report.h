@@ -27,6 +27,7 @@ struct RunReport {
   std::vector<RowsFromNode> fetched;
 };
 
+nlohmann::ordered_json DraftsToJson(const engine::DraftCounts& counts);
 nlohmann::ordered_json RunToJson(const RunReport& report);
 
 // "prompt 12 tokens, 345 tokens/s; answer 34 tokens, 20.1 tokens/s": nothing of what did not

@@ -12,6 +12,7 @@
 #include "base/machine.h"
 #include "cli/cluster_options.h"
 #include "cli/commands.h"
+#include "cli/draft_options.h"
 #include "cli/model_options.h"
 #include "cli/node_session.h"
 #include "cli/verify_disk.h"
@@ -26,6 +27,7 @@ namespace {
 struct Options {
   ModelOptions model;
   ClusterOptions cluster;
+  DraftFlags draft;
   std::string ids_path;
   size_t tokens = 200;
   bool reference = false;
@@ -55,6 +57,14 @@ Result<ExitStatus> Verify(const Options& options, Console& console) {
   verify.threads = {1, 2, UsableCpuCount() + 1};
   for (const kernels::Isa isa : kernels::AvailableIsas()) {
     if (isa != kernels::Isa::kRef || options.reference) verify.isas.push_back(isa);
+  }
+  std::unique_ptr<Drafts> drafts;
+  if (options.draft.wanted()) {
+    drafts = TRY(Drafts::Load(options.draft, files, options.model, console));
+    verify.draft = options.draft.ForEngine();
+    verify.proposers = [&](engine::LocalModel& model) -> engine::ProposerSource& {
+      return drafts->For(&model);
+    };
   }
   Hash128 first;
   SystemClock clock;
@@ -90,6 +100,7 @@ Run DeclareVerify(CLI::App& app) {
   auto options = std::make_shared<Options>();
   options->model.Declare(app);
   options->cluster.Declare(app);
+  options->draft.Declare(app);
   CLI::Option* ids =
       app.add_option("--ids", options->ids_path, "The text, as token ids")->type_name("FILE");
   app.add_option("--tokens", options->tokens, "Length of a random text, where no ids are given")
@@ -102,7 +113,8 @@ Run DeclareVerify(CLI::App& app) {
   app.footer(
       "Computes the logits of every position in chunks, on other threads, with other instruction "
       "sets, beside other\n"
-      "texts, after going back, handed over to another memory, in slices and from the disk, and "
+      "texts, with guesses (--draft says whose), after going back, handed over to another memory, "
+      "in slices and from the disk, and "
       "prints one hash for each\n"
       "way. The exit status is 1 if they are not all equal: that is a bug, please report it.");
   return [options](Console& console) -> Result<ExitStatus> {

@@ -7,15 +7,18 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/check.h"
+#include "base/random.h"
 #include "engine/local_model.h"
 #include "engine/request.h"
 #include "engine/sampler.h"
+#include "kv/transfer.h"
 #include "model/runner_for_test.h"
 #include "text/tokenizer.h"
 #include "text/vocab_reader.h"
@@ -74,6 +77,7 @@ class TinyModel {
 
 struct Answer {
   std::vector<int32_t> tokens;
+  std::vector<Choice> choices;
   std::string text;
   FinishReason reason = FinishReason::kFailed;
 
@@ -96,9 +100,20 @@ inline bool CutAtStopString(const std::vector<std::string>& stops, std::string& 
   return false;
 }
 
-// What `request` is answered on a model of its own; its sequence is not looked at.
+// Of all that is remembered up to there.
+inline Hash128 RowsHash(const kv::PageTable& table, uint32_t end) {
+  Hasher hasher;
+  CHECK(kv::Export(table, table.layers(), 0, end, [&](Bytes bytes) {
+          hasher.Add(bytes);
+          return Ok();
+        }).ok());
+  return hasher.Digest();
+}
+
+// What `request` is answered on a model of its own; its sequence is not looked at. `rows`: what is
+// remembered in the end.
 inline Answer AnswerAlone(const Request& request, std::vector<int32_t> tokens,
-                          model::MemoryOptions memory = {}) {
+                          model::MemoryOptions memory = {}, Hash128* rows = nullptr) {
   const TinyModel& tiny = TinyModel::Get();
   const auto model = tiny.Make(uint64_t{1} << 28, memory);
   kv::PageTable table = model->NewTable();
@@ -110,7 +125,8 @@ inline Answer AnswerAlone(const Request& request, std::vector<int32_t> tokens,
     const model::Segment segment{.table = &table,
                                  .tokens = std::span(tokens).subspan(table.length())};
     const model::Output output = model->Run({&segment, 1}).value();
-    tokens.push_back(sampler.Choose(output.logits, tokens).value().id);
+    answer.choices.push_back(sampler.Choose(output.logits, tokens).value());
+    tokens.push_back(answer.choices.back().id);
     answer.tokens.push_back(tokens.back());
     const bool stops =
         std::ranges::find(request.stop_tokens, tokens.back()) != request.stop_tokens.end();
@@ -119,6 +135,7 @@ inline Answer AnswerAlone(const Request& request, std::vector<int32_t> tokens,
     answer.text = tiny.tokenizer().Decode(shown, {.skip_control = !request.show_control}).value();
     const auto end = [&](FinishReason reason) {
       answer.reason = reason;
+      if (rows != nullptr) *rows = RowsHash(table, table.length());
       return answer;
     };
     if (stops) return end(FinishReason::kStopToken);
@@ -127,6 +144,58 @@ inline Answer AnswerAlone(const Request& request, std::vector<int32_t> tokens,
     if (tokens.size() >= limit) return end(FinishReason::kContext);
   }
 }
+
+// Guesses that are right, wrong, or no tokens at all, in the mixture that a request's kind of draft
+// asks for: right ones (kNextTokens), wrong ones (kNgram), both (kModel).
+class HostileSource final : public ProposerSource {
+ public:
+  explicit HostileSource(uint64_t seed) : random_(seed) {}
+
+  // What a request on that sequence is answered.
+  void Expect(const Sequence& sequence, std::vector<int32_t> tokens) {
+    texts_[&sequence] = std::move(tokens);
+  }
+  Result<std::unique_ptr<Proposer>> Make(const Request& request) override {
+    return std::make_unique<Hostile>(*this, request.draft.kind, texts_[request.sequence]);
+  }
+
+ private:
+  class Hostile final : public Proposer {
+   public:
+    Hostile(HostileSource& source, DraftKind kind, std::vector<int32_t> text)
+        : source_(source), kind_(kind), text_(std::move(text)) {}
+    void Follow(std::span<const int32_t> history, uint32_t begin,
+                std::span<const float> hidden) override {
+      CHECK(begin < history.size() && !hidden.empty());
+    }
+    Status Propose(std::span<const int32_t> history, uint32_t most,
+                   std::vector<int32_t>& guess) override {
+      Random& random = source_.random_;
+      if (kind_ == DraftKind::kModel && random.NextBelow(6) == 0)
+        return Error(Code::kInternal, "no guess today");
+      const size_t more = random.NextBelow(3);  // than were asked for
+      for (size_t i = 0; i < most + more; ++i) {
+        const size_t at = history.size() + i;
+        int32_t token = at < text_.size() ? text_[at] : 0;
+        if (kind_ == DraftKind::kNgram) token = (token + 1) % 298;
+        if (kind_ == DraftKind::kModel && random.NextBelow(3) == 0) {
+          const int32_t wrong[] = {-1, 1 << 30, 298, 5, INT32_MIN};
+          token = wrong[random.NextBelow(5)];
+        }
+        guess.push_back(token);
+      }
+      return Ok();
+    }
+
+   private:
+    HostileSource& source_;
+    const DraftKind kind_;
+    const std::vector<int32_t> text_;
+  };
+
+  Random random_;
+  std::map<const Sequence*, std::vector<int32_t>> texts_;
+};
 
 // Gathers what a request is told, and checks what must hold whenever it is told.
 class Listener {
@@ -140,6 +209,7 @@ class Listener {
     request.on_token = [this](const Delta& delta) {
       CHECK(!finish_);
       answer_.tokens.push_back(delta.choice.id);
+      answer_.choices.push_back(delta.choice);
       answer_.text += delta.text;
     };
     request.on_finish = [this](const Finish& finish) {

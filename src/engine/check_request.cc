@@ -37,6 +37,12 @@ Status CheckPrompt(const model::Shape& shape, const Request& request) {
   return Ok();
 }
 
+Status CheckDraft(const DraftOptions& draft) {
+  if (draft.kind == DraftKind::kNone || (draft.most >= 1 && draft.most <= kMostDrafts)) return Ok();
+  return InvalidArgument(
+      fmt::format("{} guesses at once; 1 to {} can be checked", draft.most, kMostDrafts));
+}
+
 }  // namespace
 
 Status CheckRequest(const model::Shape& shape, const text::Tokenizer* tokenizer, Request& request) {
@@ -44,6 +50,7 @@ Status CheckRequest(const model::Shape& shape, const text::Tokenizer* tokenizer,
   if (request.context_limit == 0) request.context_limit = shape.context_length;
   TRY(CheckSampling(request.sampling, shape.vocab_size));
   TRY(CheckStopStrings(request.stop_strings));
+  TRY(CheckDraft(request.draft));
   if (!request.stop_strings.empty() && tokenizer == nullptr) {
     return InvalidArgument("stop strings need a vocabulary, and there is none");
   }

@@ -39,9 +39,9 @@ Result<std::unique_ptr<LocalModel>> LocalModel::Start(const LocalModelOptions& o
 
 Status LocalModel::Finish(const LocalModelOptions& options, const Hash128& name) {
   name_ = options.name.value_or(name);
-  const model::MemoryOptions memory = model::Narrowed(options.memory, shape());
-  layout_ = TRY(model::MakeMemoryLayout(shape(), memory, name_));
-  forward_.emplace(*weights_, memory, context_);
+  memory_options_ = model::Narrowed(options.memory, shape());
+  layout_ = TRY(model::MakeMemoryLayout(shape(), memory_options_, name_));
+  forward_.emplace(*weights_, memory_options_, context_);
   return Ok();
 }
 

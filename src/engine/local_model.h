@@ -56,6 +56,10 @@ class LocalModel {
   const model::Slice& slice() const { return weights_->slice; }
   kernels::Isa isa() const { return context_.isa; }
   size_t thread_count() const { return pool_.thread_count(); }
+  // For what computes beside the layers, with the same weights and threads.
+  compute::Context& context() { return context_; }
+  const model::MemoryOptions& memory_options() const { return memory_options_; }
+  const Hash128& name() const { return name_; }
   uint64_t packed_bytes() const { return weights_->PackedBytes(); }
   const model::Weights& weights() const { return *weights_; }
   const kv::Layout& layout() const { return *layout_; }
@@ -85,6 +89,7 @@ class LocalModel {
   std::shared_ptr<const gguf::ModelFiles> files_;  // or nothing
   // Constant once made.
   Hash128 name_;  // of the model's content, as far as this machine needs to tell models apart
+  model::MemoryOptions memory_options_;
   std::shared_ptr<const model::Weights> weights_;
   std::optional<kv::Layout> layout_;
   std::optional<model::Forward> forward_;

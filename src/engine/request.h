@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/proposer.h"
 #include "engine/sampler.h"
 #include "engine/sequence.h"
+#include "engine/speculation.h"
 
 namespace aster::engine {
 
@@ -44,6 +46,7 @@ struct RequestCounts {
   uint64_t cached = 0;     // of the prompt, that were remembered already
   uint64_t generated = 0;  // tokens, the one that stopped it included
   uint64_t replayed = 0;   // tokens computed again, because memory ran out
+  DraftCounts drafts = {};
 };
 
 struct RequestTimes {
@@ -71,6 +74,8 @@ struct Request {
   Sequence* sequence = nullptr;
   SamplingOptions sampling = {};
   LogitsEditor edit_logits = nullptr;
+  // Who guesses ahead, and how far; changes nothing but the time it takes.
+  DraftOptions draft = {};
   uint64_t max_tokens = kNoTokenLimit;  // 0 only computes the prompt
   std::vector<int32_t> stop_tokens = {};
   std::vector<std::string> stop_strings = {};

@@ -135,6 +135,14 @@ std::optional<FinishReason> RunningRequest::ReasonToStop() const {
   return std::nullopt;
 }
 
+uint32_t RunningRequest::DraftRoom() const {
+  // What a prompt is told of its progress must not see rows that are taken back.
+  if (finish_.counts.generated == 0) return 0;
+  const uint64_t by_count = request_.max_tokens - finish_.counts.generated;
+  const uint64_t by_context = request_.context_limit - request_.sequence->length();
+  return engine::DraftRoom(std::min(by_count, by_context));
+}
+
 void RunningRequest::End(FinishReason reason, Status status) {
   finish_.reason = reason;
   finish_.status = std::move(status);
@@ -154,6 +162,7 @@ void RunningRequest::TellFinish(int64_t now_ns) {
   finish_.times.waited_ns = begun_ns - submitted_ns_;
   finish_.times.prefill_ns = (answered ? first_token_ns_ : now_ns) - begun_ns;
   finish_.times.decode_ns = answered ? last_token_ns_ - first_token_ns_ : 0;
+  if (speculation_) finish_.counts.drafts += speculation_->counts();
   if (request_.on_finish) request_.on_finish(finish_);
 }
 

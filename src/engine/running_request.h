@@ -7,9 +7,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "engine/request.h"
 #include "engine/sampler.h"
@@ -42,6 +44,15 @@ class RunningRequest {
   uint64_t generated() const { return finish_.counts.generated; }
   const RequestCounts& counts() const { return finish_.counts; }
   Turns& turns() { return turns_; }
+  // Null: nobody guesses.
+  Speculation* speculation() { return speculation_.get(); }
+  void Speculate(std::unique_ptr<Speculation> speculation) {
+    speculation_ = std::move(speculation);
+  }
+  // What became of guesses that others made.
+  void CountDrafts(const DraftCounts& counts) { finish_.counts.drafts += counts; }
+  // Guesses that may be checked beside the next token.
+  uint32_t DraftRoom() const;
 
   void Cancel() { cancelled_ = true; }
   bool cancelled() const { return cancelled_; }
@@ -74,6 +85,7 @@ class RunningRequest {
   std::optional<Sampler> sampler_;  // once there were logits to choose from
   std::optional<text::StreamDecoder> decoder_;
   StopStrings stops_;
+  std::unique_ptr<Speculation> speculation_;
 
   bool cancelled_ = false;
   bool begun_ = false;

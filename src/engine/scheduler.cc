@@ -108,11 +108,23 @@ Result<RequestId> Scheduler::Submit(Request request) {
   TRY(CheckSequence(*request.sequence));
   TRY(CheckRequest(shape(), tokenizer_, request));
   TRY(CheckMemory(request));
+  auto speculation = TRY(SpeculationFor(request));
   const RequestId id = next_id_++;
   ++counters_.submitted;
   waiting_.push_back(std::make_unique<RunningRequest>(
       id, std::move(request), tokenizer_, shape().vocab_size, model_.isa(), clock_.NowNs()));
+  waiting_.back()->Speculate(std::move(speculation));
   return id;
+}
+
+// Null where the request wants none.
+Result<std::unique_ptr<Speculation>> Scheduler::SpeculationFor(const Request& request) const {
+  if (request.draft.kind == DraftKind::kNone) return std::unique_ptr<Speculation>();
+  if (options_.proposers == nullptr) {
+    return FailedPrecondition("nobody is there who could guess ahead: ask for an answer without");
+  }
+  return std::make_unique<Speculation>(TRY(options_.proposers->Make(request)), request.draft.most,
+                                       shape().vocab_size);
 }
 
 void Scheduler::Cancel(RequestId id) {
@@ -146,6 +158,7 @@ void Scheduler::Remove(RunningRequest& request) {
   ++counters_.finished;
   counters_.cached_tokens += gone->counts().cached;
   counters_.replayed_tokens += gone->counts().replayed;
+  if (gone->speculation() != nullptr) counters_.drafts += gone->speculation()->counts();
   gone->TellFinish(clock_.NowNs());
 }
 
@@ -203,7 +216,13 @@ void Scheduler::Admit() {
 void Scheduler::PlanDecodes() {
   for (const auto& request : running_) {
     if (request->pending_count() > 1) request->Adopt(kv::AdoptFrom::kStoreToo);
-    if (request->pending_count() == 1) shares_.push_back({request.get(), 1});
+    if (request->pending_count() != 1) continue;
+    shares_.push_back({.request = request.get(), .count = 1});
+    if (request->speculation() == nullptr) continue;
+    // Rows that prove wrong must be gone without anything else having to be computed again.
+    const uint32_t room = std::min(request->DraftRoom(), model_.layout().slack());
+    const auto guess = request->speculation()->Guess(request->sequence().tokens(), room);
+    shares_.back().drafts.assign(guess.begin(), guess.end());
   }
 }
 
@@ -212,7 +231,7 @@ void Scheduler::PlanDecodes() {
 void Scheduler::PlanPrefills() {
   const size_t first_share = shares_.size();
   for (const auto& request : running_) {
-    if (request->pending_count() > 1) shares_.push_back({request.get(), 0});
+    if (request->pending_count() > 1) shares_.push_back({.request = request.get(), .count = 0});
   }
   const std::span<Share> prefills = std::span(shares_).subspan(first_share);
   std::ranges::rotate(prefills, std::ranges::find_if(prefills, [this](const Share& share) {
@@ -244,9 +263,14 @@ void Scheduler::ReserveMemory() {
   std::ranges::sort(shares_, {}, [](const Share& share) { return share.request->id(); });
   for (size_t i = 0; i < shares_.size();) {
     RunningRequest& request = *shares_[i].request;
-    Status reserved = request.sequence().table().Reserve(shares_[i].count);
+    Status reserved = request.sequence().table().Reserve(shares_[i].row_count());
     if (reserved.ok()) {
       ++i;
+      continue;
+    }
+    // Nobody gives way to guesses.
+    if (!shares_[i].drafts.empty()) {
+      shares_[i].drafts.clear();
       continue;
     }
     const bool is_full = reserved.error().code() == Code::kResourceExhausted;
@@ -292,8 +316,9 @@ void Scheduler::PutBack(RunningRequest& request) {
 void Scheduler::RunBatch() {
   // The shares are finished one by one while they are told; callbacks do not change this list.
   if (shares_.empty() || RunShares(0, shares_.size()).ok()) return;
-  // Whoever it was that could not be computed shall fail alone.
+  // Whoever it was that could not be computed shall fail alone, and not for a guess.
   for (size_t i = 0; i < shares_.size(); ++i) {
+    shares_[i].drafts.clear();
     Status ran = RunShares(i, i + 1);
     if (ran.ok()) continue;
     shares_[i].request->End(FinishReason::kFailed, std::move(ran));
@@ -305,36 +330,82 @@ void Scheduler::RunBatch() {
 Status Scheduler::RunShares(size_t begin, size_t end) {
   std::vector<model::Segment> segments;
   for (size_t i = begin; i < end; ++i) {
-    RunningRequest& request = *shares_[i].request;
-    const bool is_last = shares_[i].count == request.pending_count();
-    segments.push_back(
-        {.table = &request.sequence().table(),
-         .tokens = request.sequence().pending().first(shares_[i].count),
-         .hidden = nullptr,
-         .wanted = is_last && request.wants_token() ? model::Wanted::kLast : model::Wanted::kNone});
+    Share& share = shares_[i];
+    RunningRequest& request = *share.request;
+    std::span<const int32_t> tokens = request.sequence().pending().first(share.count);
+    auto wanted = model::Wanted::kNone;
+    if (!share.drafts.empty()) {
+      share.tokens.assign(tokens.begin(), tokens.end());
+      share.tokens.insert(share.tokens.end(), share.drafts.begin(), share.drafts.end());
+      tokens = share.tokens;
+      wanted = model::Wanted::kAll;
+    } else if (share.count == request.pending_count() && request.wants_token()) {
+      wanted = model::Wanted::kLast;
+    }
+    segments.push_back({.table = &request.sequence().table(),
+                        .tokens = tokens,
+                        .hidden = nullptr,
+                        .wanted = wanted});
   }
   const model::Output output = TRY(model_.Run(segments));
   const size_t vocab_size = model_.shape().vocab_size;
-  for (size_t i = begin, row = 0; i < end; ++i) {
-    RunningRequest& request = *shares_[i].request;
-    request.Advance(shares_[i].count);
-    (request.generated() == 0 ? counters_.prefill_tokens : counters_.decode_tokens) +=
-        shares_[i].count;
-    if (segments[i - begin].wanted == model::Wanted::kLast) {
-      TakeLogits(request, output.logits.subspan(row * vocab_size, vocab_size));
-      ++row;
-    } else if (request.pending_count() == 0) {
-      request.End(FinishReason::kLength);
-      Remove(request);
-    }
+  const size_t width = model_.shape().hidden_width();
+  size_t row = 0, wanted_row = 0;
+  for (size_t i = begin; i < end; ++i) {
+    const size_t rows = shares_[i].row_count();
+    const model::Wanted wanted = segments[i - begin].wanted;
+    const size_t wanted_rows = wanted == model::Wanted::kAll    ? rows
+                               : wanted == model::Wanted::kLast ? 1
+                                                                : 0;
+    TakeRows(shares_[i], output.hidden.subspan(row * width, rows * width),
+             output.logits.subspan(wanted_row * vocab_size, wanted_rows * vocab_size));
+    row += rows;
+    wanted_row += wanted_rows;
   }
   return Ok();
 }
 
-void Scheduler::TakeLogits(RunningRequest& request, std::span<const float> logits) {
-  // By another one's callback, a moment ago.
-  if (request.cancelled()) return;
-  const int64_t now_ns = clock_.NowNs();
+// What was computed for a share: chooses as many tokens as the guesses agree with, and one more.
+// Logits of no rows: there is nothing to choose yet.
+void Scheduler::TakeRows(const Share& share, std::span<const float> hidden,
+                         std::span<const float> logits) {
+  RunningRequest& request = *share.request;
+  Sequence& sequence = request.sequence();
+  const size_t vocab_size = model_.shape().vocab_size;
+  const auto drafted = static_cast<uint32_t>(share.drafts.size());
+  const bool is_decode = request.generated() > 0;
+  const uint32_t begin = sequence.computed() - share.row_count();
+  const uint32_t first = begin + share.count;  // the position that is chosen first
+  if (drafted == 0) request.Advance(share.count);
+  uint32_t accepted = 0;
+  bool has_ended = false;
+  // It may have been cancelled by another one's callback, a moment ago, or by its own.
+  while (!logits.empty() && !request.cancelled()) {
+    const int64_t now_ns = clock_.NowNs();
+    NoteTurn(request, now_ns);
+    has_ended = request.TakeLogits(logits.subspan(accepted * vocab_size, vocab_size), now_ns);
+    const bool goes_on = !has_ended && !request.cancelled() && accepted < drafted;
+    if (!goes_on || sequence.tokens().back() != share.drafts[accepted]) break;
+    ++accepted;
+  }
+  if (drafted > 0) {
+    sequence.TakeBack(first + accepted);
+    request.Advance(share.count + accepted);
+  }
+  (is_decode ? counters_.decode_tokens : counters_.prefill_tokens) += share.count + accepted;
+  if (Speculation* const speculation = request.speculation()) {
+    if (is_decode) speculation->Learn(drafted, accepted);
+    const size_t kept = (share.count + accepted) * model_.shape().hidden_width();
+    speculation->Follow(sequence.tokens(), begin, hidden.first(kept));
+  }
+  if (logits.empty() && request.pending_count() == 0) {
+    request.End(FinishReason::kLength);
+    has_ended = true;
+  }
+  if (has_ended) Remove(request);
+}
+
+void Scheduler::NoteTurn(RunningRequest& request, int64_t now_ns) {
   Turns& turns = request.turns();
   if (turns.last_step > 0) {
     counters_.longest_wait_steps =
@@ -342,7 +413,6 @@ void Scheduler::TakeLogits(RunningRequest& request, std::span<const float> logit
     counters_.longest_wait_ns = std::max(counters_.longest_wait_ns, now_ns - turns.last_ns);
   }
   turns = {.last_step = counters_.steps, .last_ns = now_ns};
-  if (request.TakeLogits(logits, now_ns)) Remove(request);
 }
 
 Status Scheduler::LogitsOf(std::span<const int32_t> tokens, size_t chunk, LogitsSink sink) {

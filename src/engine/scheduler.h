@@ -23,6 +23,8 @@ namespace aster::engine {
 struct SchedulerOptions {
   uint32_t batch_tokens = 512;  // of prompts, in one step
   uint32_t max_running = 64;    // requests
+  // Where guesses come from; outlives the scheduler. Null: no request can have any.
+  ProposerSource* proposers = nullptr;
 };
 
 // Since the scheduler was made.
@@ -35,6 +37,7 @@ struct SchedulerCounters {
   uint64_t decode_tokens = 0;    // computed behind them
   uint64_t replayed_tokens = 0;  // of both: computed before, and put back
   uint64_t put_back = 0;         // times that a request gave its memory to older ones
+  DraftCounts drafts = {};       // of all requests
   // The longest that an answer which had begun waited for its next token, while it was running.
   uint64_t longest_wait_steps = 0;  // 1: every step had one
   int64_t longest_wait_ns = 0;
@@ -75,12 +78,17 @@ class Scheduler final : public Answering {
   // What a request computes in a step.
   struct Share {
     RunningRequest* request;
-    uint32_t count;  // of its pending tokens
+    uint32_t count;                    // of its pending tokens
+    std::vector<int32_t> drafts = {};  // guesses that are computed behind them
+    std::vector<int32_t> tokens = {};  // with guesses: all of it
+
+    uint32_t row_count() const { return count + static_cast<uint32_t>(drafts.size()); }
   };
 
   Status CheckIdle(const Sequence& sequence) const;
   Status CheckSequence(const Sequence& sequence) const;
   Status CheckMemory(const Request& request) const;
+  Result<std::unique_ptr<Speculation>> SpeculationFor(const Request& request) const;
   void FinishCancelled();
   void Admit();
   bool FitsNow(RunningRequest& request);
@@ -92,7 +100,8 @@ class Scheduler final : public Answering {
   void PutBack(RunningRequest& request);
   void RunBatch();
   Status RunShares(size_t begin, size_t end);
-  void TakeLogits(RunningRequest& request, std::span<const float> logits);
+  void TakeRows(const Share& share, std::span<const float> hidden, std::span<const float> logits);
+  void NoteTurn(RunningRequest& request, int64_t now_ns);
   void Remove(RunningRequest& request);
 
   LocalModel& model_;

@@ -19,6 +19,8 @@ constexpr uint64_t kPageBytes = 2 * 2 * 128 * 64 * 2 * 2;  // layers, heads, row
 struct Visitor {
   std::vector<int32_t> prompt;
   Request request;
+  Answer expected;
+  Hash128 expected_rows;
   uint64_t arrives_at = 0;
   std::optional<uint64_t> cancelled_at;
   std::optional<Sequence> sequence;
@@ -28,7 +30,7 @@ struct Visitor {
 
 class World {
  public:
-  explicit World(uint64_t seed) : random_(seed) {
+  explicit World(uint64_t seed) : random_(seed), guesses_(seed) {
     if (Chance(3)) memory_ = {.window = 100 + Below(100), .sinks = Chance(2) ? 4u : 0u};
     // Hardly enough for the longest, or plenty.
     is_tight_ = Chance(2);
@@ -43,6 +45,7 @@ class World {
     const TinyModel& tiny = TinyModel::Get();
     model_ = tiny.Make(memory_bytes_, memory_);
     const VirtualClock clock;
+    options_.proposers = &guesses_;
     Scheduler scheduler(*model_, &tiny.tokenizer(), clock, options_);
     for (uint64_t step = 0; step < 200 || !scheduler.idle(); ++step) {
       ASSERT_LT(step, 20000u) << "it does not come to an end";
@@ -53,7 +56,9 @@ class World {
       ASSERT_TRUE(scheduler.Step().ok());
       // Whoever has its answer goes; sequences that stay keep their memory.
       for (const auto& visitor : visitors_) {
-        if (visitor->listener.finished()) visitor->sequence->Release();
+        if (!visitor->listener.finished()) continue;
+        CheckRows(*visitor);
+        visitor->sequence->Release();
       }
     }
     // Decodes are never left out while they run.
@@ -64,6 +69,7 @@ class World {
   }
 
   const SchedulerCounters& counters() const { return counters_; }
+  uint64_t rows_checked() const { return rows_checked_; }
 
  private:
   uint32_t Below(uint32_t bound) { return static_cast<uint32_t>(random_.NextBelow(bound)); }
@@ -98,6 +104,11 @@ class World {
     if (Chance(3) && !is_long) request.stop_strings = {"e", "ta", "\n", "no"};
     request.show_control = Chance(2);
     visitor.arrives_at = Chance(2) ? 0 : Below(40);
+    if (Chance(3)) request.sampling.top_logprobs = 1 + Below(3);
+    if (Chance(2)) {
+      const DraftKind kinds[] = {DraftKind::kNgram, DraftKind::kNextTokens, DraftKind::kModel};
+      request.draft = {.kind = kinds[Below(3)], .most = 1 + Below(Chance(2) ? 4 : kMostDrafts)};
+    }
     if (Chance(6)) visitor.cancelled_at = visitor.arrives_at + 1 + Below(20);
   }
 
@@ -106,14 +117,30 @@ class World {
     visitor.sequence->SetHistory(visitor.prompt);
     visitor.request.sequence = &*visitor.sequence;
     visitor.listener.Attach(visitor.request);
+    visitor.expected = AnswerAlone(visitor.request, visitor.prompt, memory_,
+                                   memory_.window == 0 ? &visitor.expected_rows : nullptr);
+    std::vector<int32_t> text = visitor.prompt;
+    text.insert(text.end(), visitor.expected.tokens.begin(), visitor.expected.tokens.end());
+    guesses_.Expect(*visitor.sequence, std::move(text));
     const auto id = scheduler.Submit(visitor.request);
     ASSERT_TRUE(id.ok()) << id.error().message();
     visitor.id = *id;
   }
 
+  // What is remembered is what there would be without guesses.
+  void CheckRows(const Visitor& visitor) {
+    const Sequence& sequence = *visitor.sequence;
+    if (sequence.computed() == 0) return;  // of an earlier step, or nothing was computed
+    ASSERT_LE(sequence.computed(), sequence.length());
+    if (visitor.listener.finish().reason == FinishReason::kCancelled || memory_.window > 0) return;
+    ASSERT_EQ(sequence.computed() + 1, sequence.length());
+    EXPECT_EQ(RowsHash(sequence.table(), sequence.computed()), visitor.expected_rows);
+    ++rows_checked_;
+  }
+
   void Check(const Visitor& visitor) {
     ASSERT_TRUE(visitor.listener.finished());
-    const Answer expected = AnswerAlone(visitor.request, visitor.prompt, memory_);
+    const Answer& expected = visitor.expected;
     const Answer& answer = visitor.listener.answer();
     const Finish& finish = visitor.listener.finish();
     if (finish.reason == FinishReason::kCancelled) {
@@ -123,6 +150,7 @@ class World {
     } else {
       EXPECT_EQ(answer.tokens, expected.tokens)
           << (finish.status.ok() ? "" : finish.status.error().message());
+      EXPECT_EQ(answer.choices, expected.choices);
       EXPECT_EQ(answer.text, expected.text);
       EXPECT_EQ(FinishReasonName(answer.reason), FinishReasonName(expected.reason));
     }
@@ -135,11 +163,13 @@ class World {
   }
 
   Random random_;
+  HostileSource guesses_;
   model::MemoryOptions memory_;
   bool is_tight_;
   uint64_t memory_bytes_;
   SchedulerOptions options_;
   SchedulerCounters counters_;
+  uint64_t rows_checked_ = 0;
   std::vector<int32_t> beginnings_[2];
   std::unique_ptr<LocalModel> model_;  // outlives the visitors' sequences
   std::vector<std::unique_ptr<Visitor>> visitors_;
@@ -149,6 +179,8 @@ TEST(SchedulerProperty, EachIsAnsweredAsIfItWereAlone) {
   uint64_t put_back = 0;
   uint64_t replayed = 0;
   uint64_t cached = 0;
+  uint64_t rows_checked = 0;
+  DraftCounts drafts;
   for (uint64_t seed = 0; seed < (kSlow ? 6 : 120); ++seed) {
     SCOPED_TRACE(seed);
     World world(seed);
@@ -157,12 +189,17 @@ TEST(SchedulerProperty, EachIsAnsweredAsIfItWereAlone) {
     put_back += world.counters().put_back;
     replayed += world.counters().replayed_tokens;
     cached += world.counters().cached_tokens;
+    rows_checked += world.rows_checked();
+    drafts += world.counters().drafts;
   }
   // Else it would say nothing about them.
   if (kSlow) return;
   EXPECT_GT(put_back, 10u);
   EXPECT_GT(replayed, 500u);
   EXPECT_GT(cached, 1000u);
+  EXPECT_GT(rows_checked, 100u);
+  EXPECT_GT(drafts.accepted, 1000u);
+  EXPECT_GT(drafts.drafted, drafts.accepted + 500u);
 }
 
 }  // namespace

@@ -66,6 +66,12 @@ class Sequence {
   // Gives up the memory; all tokens become pending.
   void Release();
 
+  // What is computed behind the history's first `length` tokens (guesses that were wrong, say) is
+  // taken back.
+  void TakeBack(uint32_t length) {
+    if (computed() > length) memory_->Truncate(length);
+  }
+
   // A second sequence with the same past, which shares its memory.
   Sequence Fork() const;
 

@@ -137,6 +137,34 @@ Result<Hash128> InSlices(const gguf::ModelFiles& files, const VerifyOptions& opt
   return hash.Digest();
 }
 
+// Knows the text, and has every fourth token wrong.
+class Knowing final : public ProposerSource {
+ public:
+  explicit Knowing(Tokens text) : text_(text) {}
+
+  Result<std::unique_ptr<Proposer>> Make(const Request& /*request*/) override {
+    return std::make_unique<Guesses>(text_);
+  }
+
+ private:
+  class Guesses final : public Proposer {
+   public:
+    explicit Guesses(Tokens text) : text_(text) {}
+
+    Status Propose(Tokens history, uint32_t most, std::vector<int32_t>& guess) override {
+      for (size_t at = history.size(); at < text_.size() && guess.size() < most; ++at) {
+        guess.push_back(at % 4 == 3 ? text_[at] ^ 1 : text_[at]);
+      }
+      return Ok();
+    }
+
+   private:
+    const Tokens text_;
+  };
+
+  const Tokens text_;
+};
+
 class Verifier {
  public:
   Verifier(const gguf::ModelFiles& files, Tokens tokens, const VerifyOptions& options,
@@ -157,6 +185,11 @@ class Verifier {
     Scheduler scheduler(*model, /*tokenizer=*/nullptr, clock_, {.batch_tokens = 128});
     TRY(Try("answered beside others", [&] { return AnsweredBesideOthers(scheduler, tokens_); }));
     TRY(Try("answered in turns", [&] { return AnsweredInTurns(scheduler, tokens_); }));
+    Knowing knowing(tokens_);
+    TRY(TryDrafts("with guesses", *model, knowing, {.kind = DraftKind::kModel, .most = 6}));
+    if (options_.proposers) {
+      TRY(TryDrafts("with --draft", *model, options_.proposers(*model), options_.draft));
+    }
     TRY(Try("sharing a prefix", [&] { return SharingAPrefix(*model, tokens_); }));
     for (const size_t threads : options_.threads) TRY(TryThreads(*model, threads));
     for (const kernels::Isa isa : options_.isas) TRY(TryIsa(*model, isa));
@@ -173,6 +206,15 @@ class Verifier {
     ways_.push_back({std::move(name), hash, clock_.NowNs() - start_ns});
     if (sink_) sink_(ways_.back());
     return Ok();
+  }
+
+  Status TryDrafts(const std::string& name, LocalModel& model, ProposerSource& proposers,
+                   const DraftOptions& draft) {
+    Scheduler scheduler(model, /*tokenizer=*/nullptr, clock_,
+                        {.batch_tokens = 128, .proposers = &proposers});
+    TRY(Try(name + ", beside others",
+            [&] { return AnsweredBesideOthers(scheduler, tokens_, draft); }));
+    return Try(name + ", in turns", [&] { return AnsweredInTurns(scheduler, tokens_, draft); });
   }
 
   Status TryThreads(const LocalModel& model, size_t threads) {
@@ -208,7 +250,8 @@ class Verifier {
 
 // The first half as a prompt; the second is what is chosen, since nothing else is allowed. Two
 // other texts are answered beside it, one of them from the beginning.
-Result<Hash128> AnsweredBesideOthers(Answering& answering, Tokens tokens) {
+Result<Hash128> AnsweredBesideOthers(Answering& answering, Tokens tokens,
+                                     const DraftOptions& draft) {
   const size_t half = (tokens.size() + 1) / 2;
   LogitsHash hash;
   if (half > 1) {
@@ -232,14 +275,17 @@ Result<Hash128> AnsweredBesideOthers(Answering& answering, Tokens tokens) {
     std::fill(logits.begin(), logits.end(), -std::numeric_limits<float>::infinity());
     logits[next] = 0;
   };
-  TRY(answering.Submit({.sequence = &first, .max_tokens = count, .context_limit = limit}));
+  TRY(answering.Submit(
+      {.sequence = &first, .draft = draft, .max_tokens = count, .context_limit = limit}));
   TRY(answering.Step());
   TRY(answering.Submit({.sequence = &mine,
                         .edit_logits = allow_next,
+                        .draft = draft,
                         .max_tokens = count,
                         .context_limit = limit,
                         .on_finish = [&](const Finish& finish) { status = finish.status; }}));
-  TRY(answering.Submit({.sequence = &last, .max_tokens = count, .context_limit = limit}));
+  TRY(answering.Submit(
+      {.sequence = &last, .draft = draft, .max_tokens = count, .context_limit = limit}));
   while (!answering.idle()) TRY(answering.Step());
   TRY(std::move(status));
   return hash.Digest();
@@ -250,7 +296,7 @@ namespace {
 // An answer that is tokens [sequence.length(), end), whatever the model would rather say. Its
 // logits are hashed: those of the rows from sequence.length() - 1 to end - 1.
 Status AnswerWith(Answering& answering, Sequence& sequence, Tokens tokens, size_t end,
-                  LogitsHash& hash) {
+                  const DraftOptions& draft, LogitsHash& hash) {
   const size_t begin = sequence.length();
   Status status = FailedPrecondition("the request never ended");
   const auto allow_next = [&](Tokens history, std::span<float> logits) {
@@ -262,6 +308,7 @@ Status AnswerWith(Answering& answering, Sequence& sequence, Tokens tokens, size_
   };
   TRY(answering.Submit({.sequence = &sequence,
                         .edit_logits = allow_next,
+                        .draft = draft,
                         .max_tokens = end - begin + 1,
                         .context_limit = static_cast<uint32_t>(2 * tokens.size()),
                         .on_finish = [&](const Finish& finish) { status = finish.status; }}));
@@ -280,7 +327,7 @@ Status HashRows(Answering& answering, Tokens tokens, size_t begin, size_t end, L
 
 }  // namespace
 
-Result<Hash128> AnsweredInTurns(Answering& answering, Tokens tokens) {
+Result<Hash128> AnsweredInTurns(Answering& answering, Tokens tokens, const DraftOptions& draft) {
   // Two thirds of each turn are asked, one third is answered.
   const size_t size = tokens.size();
   const size_t asked = std::max<size_t>(size / 3, 1), said = std::max<size_t>(size / 2, 1);
@@ -289,12 +336,12 @@ Result<Hash128> AnsweredInTurns(Answering& answering, Tokens tokens) {
   Sequence sequence = answering.NewSequence();
   TRY(HashRows(answering, tokens, 0, asked - 1, hash));
   sequence.SetHistory(tokens.first(asked));
-  TRY(AnswerWith(answering, sequence, tokens, said, hash));
+  TRY(AnswerWith(answering, sequence, tokens, said, draft, hash));
   // The token behind the answer was chosen and never computed.
   if (said + 1 < asked_again) {
     TRY(HashRows(answering, tokens, said, asked_again - 1, hash));
     sequence.SetHistory(tokens.first(asked_again));
-    TRY(AnswerWith(answering, sequence, tokens, size, hash));
+    TRY(AnswerWith(answering, sequence, tokens, size, draft, hash));
   } else {
     TRY(HashRows(answering, tokens, said, size, hash));
   }

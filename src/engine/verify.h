@@ -25,6 +25,10 @@ struct VerifyOptions {
   LocalModelOptions model;  // of the first way; its threads and instruction set are varied
   std::vector<kernels::Isa> isas;
   std::vector<size_t> threads;
+  // Who guesses ahead in some of the ways; `proposers` is given the model that answers. Without
+  // any, only somebody who knows the text does, and is wrong now and then.
+  DraftOptions draft = {};
+  std::function<ProposerSource&(LocalModel&)> proposers = nullptr;
 };
 
 struct VerifiedWay {
@@ -43,12 +47,15 @@ Result<std::vector<VerifiedWay>> Verify(const gguf::ModelFiles& files,
                                         const VerifySink& sink);
 
 // One of the ways, for whoever answers: the hash of the logits of every position of a text that is
-// the first half of a prompt and the second half of an answer, beside others.
-Result<Hash128> AnsweredBesideOthers(Answering& answering, std::span<const int32_t> tokens);
+// the first half of a prompt and the second half of an answer, beside others; all
+// of them with such guesses.
+Result<Hash128> AnsweredBesideOthers(Answering& answering, std::span<const int32_t> tokens,
+                                     const DraftOptions& draft = {});
 
 // Likewise of a text in two turns of one sequence, the second of which goes on from what the first
 // left behind.
-Result<Hash128> AnsweredInTurns(Answering& answering, std::span<const int32_t> tokens);
+Result<Hash128> AnsweredInTurns(Answering& answering, std::span<const int32_t> tokens,
+                                const DraftOptions& draft = {});
 
 bool AllEqual(std::span<const VerifiedWay> ways);
 

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/machine.h"
+#include "draft/proposers.h"
 #include "kernels/arithmetic_version.h"
 #include "kernels/isa_choice.h"
 #include "node/addresses.h"
@@ -153,7 +154,8 @@ Status Daemon::Listen() {
   source_ = std::make_unique<fetch::FetchingSliceSource>(
       files_, store_, [this](const Hash128&) { return PeersToFetchFrom(); },
       fetch::FetchingOptions{.loading = SliceOptions(options_)});
-  node_ = std::make_unique<route::Node>(*network_, *source_);
+  node_ = std::make_unique<route::Node>(*network_, *source_,
+                                        route::StageOptions{.proposers = draft::ProposersFor});
   node_->Start();
   links_ =
       std::make_unique<LinkMeter>(identity_, [this] { return membership_->Members(); }, clock_);

@@ -99,11 +99,13 @@ Result<engine::RequestId> Conductor::SubmitWith(engine::Request request, engine:
                     "tokens fit",
                     length, route_->kv_positions()));
   }
+  auto speculation = TRY(SpeculationFor(request));
   const engine::RequestId id = next_id_++;
   ++counters_.submitted;
   if (idle()) failures_ = 0;
   waiting_.push_back(std::make_unique<Live>(id, std::move(request), tokenizer_, model_.shape,
                                             memory, network_.clock().NowNs()));
+  waiting_.back()->request.Speculate(std::move(speculation));
   waiting_.back()->sink = sink;
   waiting_.back()->sink_chunk = sink_chunk;
   TracePhase(*waiting_.back(), "waiting");
@@ -381,12 +383,17 @@ void Conductor::BeginRequest(Live& live) {
   live.epoch = ++last_epoch_;
   live.history.emplace(digest_);
   live.history->Append(live.request.sequence().tokens());
+  engine::DraftOptions draft = live.request.request().draft;
+  // Elsewhere only the stage with the head can guess, by the block beside it.
+  if (!GoesOnByItself(live) && draft.kind != engine::DraftKind::kNextTokens) draft = {.most = 0};
   route_->SendToAll(wire::Begin{.route = route_->id(),
                                 .sequence = live.memory->id(),
                                 .tokens = live.request.sequence().tokens(),
                                 .sampling = SamplingToWire(live.request.request().sampling),
                                 .epoch = live.epoch,
-                                .stop_tokens = live.request.request().stop_tokens});
+                                .stop_tokens = live.request.request().stop_tokens,
+                                .draft_kind = static_cast<uint8_t>(draft.kind),
+                                .draft_most = static_cast<uint8_t>(draft.most)});
 }
 
 // Who reads what is new, and where they begin.
@@ -474,7 +481,10 @@ void Conductor::HandOver(const Live& live, Path from, Path to, uint32_t end, uin
 // What a stage goes on with by itself ends. (What a Begin ends needs no word of its own.)
 void Conductor::Halt(Live& live) {
   for (auto& [attempt, flight] : flights_) {
-    if (flight.live != &live || flight.more == 0 || flight.is_halted) continue;
+    if (flight.live != &live || flight.is_halted) continue;
+    // What was guessed rightly is told in any case.
+    if (flight.accepted > 0) flight.is_halted = true;
+    if (flight.more == 0) continue;
     flight.is_halted = true;
     route_->Send(
         route_->stages().back().node.id,

@@ -51,6 +51,9 @@ struct ConductorOptions {
   int64_t fetch_silence_ns = 5 * kNsPerSecond;  // without any rows: computed instead
   uint64_t id_seed = 0;                         // for ids of routes; 0: the system's
   Trace* trace = nullptr;                       // where all of it is written down; outlives it
+  // Who guesses ahead here, for routes whose stages do not do so themselves; outlives the
+  // conductor. Null: nobody.
+  engine::ProposerSource* proposers = nullptr;
 };
 
 // How long a step waits for events at most.
@@ -151,6 +154,9 @@ class Conductor final : public engine::Answering {
     bool is_halted = false;
     uint32_t first_stage = 0;
     std::shared_ptr<const std::vector<int32_t>> stops;  // tokens behind which none follow
+    // Tokens that were sent behind it, of which those that are right will be answered too.
+    std::vector<int32_t> guesses = {};
+    uint32_t accepted = 0;  // of them
   };
   struct FrameInFlight {
     size_t open = 0;  // segments
@@ -211,6 +217,7 @@ class Conductor final : public engine::Answering {
   // Of the trace, if one is kept.
   void TracePhase(const Live& live, const char* name);
   Flight Land(uint64_t attempt);
+  void CountDrafts(const Flight& flight, const wire::Answer& answer, bool goes_on);
   bool GoesOn(const wire::Answer& answer) const;
   void Follow(uint64_t attempt);
   void LeaveFrame(uint64_t number);
@@ -243,6 +250,8 @@ class Conductor final : public engine::Answering {
   Path ReadingPath() const;
   Path DecodingPath() const;
   bool has_two_paths() const { return route_->decode_begin() > 0; }
+  Result<std::unique_ptr<engine::Speculation>> SpeculationFor(const engine::Request& request) const;
+  std::vector<int32_t> GuessesFor(Live& live, wire::Ask ask) const;
   // Whether its tokens come without being asked for one by one.
   bool GoesOnByItself(const Live& live) const;
   // The least that the stages of a path hold.

@@ -33,7 +33,49 @@ bool Conductor::HasRows(Live& live) {
 // Where one stage has all layers it goes on by itself, token after token: nobody waits for the way
 // between. (What the caller edits or looks at comes here first.)
 bool Conductor::GoesOnByItself(const Live& live) const {
-  return DecodingPath().size() == 1 && live.request.request().edit_logits == nullptr;
+  const engine::Request& request = live.request.request();
+  // Whoever guesses by a model of its own is here, too.
+  const bool guesses_here = request.draft.kind == engine::DraftKind::kModel;
+  return DecodingPath().size() == 1 && request.edit_logits == nullptr && !guesses_here;
+}
+
+// Whoever guesses here; null where nobody does, or the stage that goes on by itself.
+Result<std::unique_ptr<engine::Speculation>> Conductor::SpeculationFor(
+    const engine::Request& request) const {
+  std::unique_ptr<engine::Speculation> none;
+  switch (request.draft.kind) {
+    case engine::DraftKind::kNone:
+      return none;
+    case engine::DraftKind::kNextTokens:
+      if (model_.shape.next_layers > 0) return none;
+      return FailedPrecondition(
+          "this model has no block that guesses the tokens behind the next: draft with ngram, or "
+          "with a smaller model");
+    case engine::DraftKind::kNgram:
+      if (options_.proposers == nullptr) return none;
+      break;
+    case engine::DraftKind::kModel:
+      if (options_.proposers != nullptr) break;
+      return FailedPrecondition("nobody is there who could guess ahead: ask for other guesses");
+  }
+  return std::make_unique<engine::Speculation>(TRY(options_.proposers->Make(request)),
+                                               request.draft.most, model_.shape.vocab_size);
+}
+
+// What is sent beside the next token, for the last stage to check.
+std::vector<int32_t> Conductor::GuessesFor(Live& live, wire::Ask ask) const {
+  engine::Speculation* const speculation = live.request.speculation();
+  // Rows that prove wrong must not be handed over.
+  const bool hands_over = has_two_paths() && DecodingPath().size() > 1;
+  if (ask != wire::Ask::kToken || hands_over || !live.takes_guesses) return {};
+  const uint32_t room = live.request.DraftRoom();
+  if (speculation == nullptr) {
+    if (live.offered_at != live.length()) return {};
+    live.offered.resize(std::min<size_t>(live.offered.size(), room));
+    return std::move(live.offered);
+  }
+  const auto guess = speculation->Guess(live.request.sequence().tokens(), room);
+  return {guess.begin(), guess.end()};
 }
 
 // Stages work on different sequences at the same time: as many groups are under way as there are
@@ -141,16 +183,21 @@ void Conductor::SendFrame(std::span<const Share> shares, bool is_decode, Path pa
     }
     uint32_t more = 0;
     if (ask == wire::Ask::kToken && GoesOnByItself(live)) more = live.TokensToFollow();
-    const std::vector<int32_t>& tokens = live.request.sequence().tokens();
+    std::vector<int32_t> guesses;
+    if (is_decode && more == 0) guesses = GuessesFor(live, ask);
+    const std::vector<int32_t>& history = live.request.sequence().tokens();
+    std::vector<int32_t> tokens(history.begin() + begin, history.begin() + end);
+    tokens.insert(tokens.end(), guesses.begin(), guesses.end());
     const uint64_t attempt = ++last_attempt_;
     work.segments.push_back({.sequence = live.memory->id(),
                              .attempt = attempt,
                              .begin = begin,
-                             .tokens = {tokens.begin() + begin, tokens.begin() + end},
+                             .tokens = std::move(tokens),
                              .before = live.history->HashAt(begin),
-                             .after = live.history->HashAt(end),
+                             .after = kv::ExtendPrefixHash(live.history->HashAt(end), guesses),
                              .ask = ask,
-                             .more = more});
+                             .more = more,
+                             .guesses = static_cast<uint32_t>(guesses.size())});
     flights_[attempt] = {.live = &live,
                          .begin = begin,
                          .end = end,
@@ -159,7 +206,8 @@ void Conductor::SendFrame(std::span<const Share> shares, bool is_decode, Path pa
                          .more = more,
                          .is_halted = false,
                          .first_stage = path.begin,
-                         .stops = live.stops};
+                         .stops = live.stops,
+                         .guesses = std::move(guesses)};
     const bool answers = ask == wire::Ask::kToken || ask == wire::Ask::kLastLogits;
     if (answers && has_two_paths()) CatchUp(live);
     live.sent = end;
@@ -196,10 +244,14 @@ void Conductor::LeaveFrame(uint64_t number) {
   frames_.erase(frame);
 }
 
-// The answer goes on by itself: the segment's next token is under way.
+// The answer goes on by itself, or as was guessed: the segment's next token is under way.
 void Conductor::Follow(uint64_t attempt) {
   Flight& flight = flights_.at(attempt);
-  --flight.more;
+  if (flight.more > 0) {
+    --flight.more;
+  } else {
+    ++flight.accepted;
+  }
   flight.begin = flight.end++;
   if (flight.live != nullptr) flight.live->sent = flight.end;
   LeaveFrame(flight.frame);
@@ -221,8 +273,12 @@ void Conductor::OnHolds(const wire::NodeId& from, const wire::Holds& holds) {
   if (holds.attempt != 0) {
     if (!flights_.contains(holds.attempt)) return;
     const Flight flight = Land(holds.attempt);
-    if (flight.live != nullptr) Refused(*flight.live, holds.why);
-    return;
+    if (flight.live == nullptr) return;
+    if (flight.guesses.empty()) return Refused(*flight.live, holds.why);
+    // Nobody gives way to guesses: it is asked again without.
+    flight.live->takes_guesses = false;
+    ++counters_.refused;
+    return BeginRequest(*flight.live);
   }
   const auto found = std::ranges::find_if(running_, [&](const auto& live) {
     return live->memory->id() == holds.sequence && live->epoch == holds.epoch &&
@@ -321,6 +377,7 @@ void Conductor::OnDone(const wire::NodeId& from, const wire::Done& done, int64_t
   for (const wire::Answer& answer : done.answers) {
     const bool goes_on = GoesOn(answer);
     const Flight flight = goes_on ? flights_.at(answer.attempt) : Land(answer.attempt);
+    if (flight.live != nullptr) CountDrafts(flight, answer, goes_on);
     if (goes_on) Follow(answer.attempt);
     const size_t count = RowsOf(flight) * model_.shape.vocab_size;
     if (flight.live != nullptr) TakeAnswer(flight, answer, {logits, count});
@@ -328,10 +385,30 @@ void Conductor::OnDone(const wire::NodeId& from, const wire::Done& done, int64_t
   }
 }
 
+// What became of guesses: of those that were made here, when the last of them is known, and of a
+// stage's own as it tells.
+void Conductor::CountDrafts(const Flight& flight, const wire::Answer& answer, bool goes_on) {
+  Live& live = *flight.live;
+  if (live.request.generated() == 0 ||
+      live.request.request().draft.kind == engine::DraftKind::kNone) {
+    return;
+  }
+  engine::Speculation* const speculation = live.request.speculation();
+  if (speculation == nullptr || GoesOnByItself(live)) {
+    live.request.CountDrafts({.drafted = answer.drafted,
+                              .accepted = answer.is_guessed ? uint64_t{1} : 0,
+                              .steps = answer.is_guessed ? uint64_t{0} : 1});
+  } else if (!goes_on) {
+    speculation->Learn(static_cast<uint32_t>(flight.guesses.size()), flight.accepted);
+  }
+}
+
 // Whether a stage goes on behind it without being asked.
 bool Conductor::GoesOn(const wire::Answer& answer) const {
   const Flight& flight = flights_.at(answer.attempt);
-  if (flight.more == 0 || answer.has_failed) return false;
+  const bool is_guessed =
+      flight.accepted < flight.guesses.size() && flight.guesses[flight.accepted] == answer.token;
+  if ((flight.more == 0 && !is_guessed) || answer.has_failed) return false;
   if (flight.stops == nullptr) return true;
   return std::ranges::count(*flight.stops, answer.token) == 0;
 }
@@ -402,6 +479,11 @@ void Conductor::TakeToken(Live& live, const Flight& flight, const wire::Answer& 
     prefill_rate_ = computed * 1e9 / static_cast<double>(now_ns - live.started_ns);
   }
   live.history->Append(std::span(live.request.sequence().tokens()).last(1));
+  const bool are_tokens = std::ranges::all_of(answer.guesses, [this](int32_t guess) {
+    return guess >= 0 && static_cast<uint32_t>(guess) < model_.shape.vocab_size;
+  });
+  live.offered = are_tokens ? answer.guesses : std::vector<int32_t>();
+  live.offered_at = live.length();
   if (live.request.generated() == 1) TracePhase(live, "answering");
 }
 

@@ -90,6 +90,10 @@ struct Conductor::Live {
   uint32_t sent = 0;      // tokens that stages have or will have
   size_t in_flight = 0;   // segments
   uint32_t refusals = 0;  // since something was computed
+  // What the last stage guesses behind the newest token, and how long the history is then.
+  std::vector<int32_t> offered;
+  uint32_t offered_at = 0;
+  bool takes_guesses = true;  // until a stage had no room for them
 };
 
 }  // namespace aster::route

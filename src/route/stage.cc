@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -30,8 +31,12 @@ model::Wanted WantedOf(wire::Ask ask) {
   return model::Wanted::kNone;
 }
 
+model::Wanted WantedOf(const wire::WorkSegment& segment) {
+  return segment.guesses > 0 ? model::Wanted::kAll : WantedOf(segment.ask);
+}
+
 size_t RowsAsked(const wire::WorkSegment& segment) {
-  const model::Wanted wanted = WantedOf(segment.ask);
+  const model::Wanted wanted = WantedOf(segment);
   return wanted == model::Wanted::kAll ? segment.tokens.size()
                                        : (wanted == model::Wanted::kLast ? 1 : 0);
 }
@@ -54,6 +59,13 @@ Status Stage::CheckFrame(const wire::Work& work) const {
     if (segment.tokens.empty() || !sequences.insert(segment.sequence).second) {
       return InvalidArgument("a frame of work with an empty segment, or a sequence twice");
     }
+    // One token that is certain, and what may come behind it.
+    if (segment.guesses > 0 &&
+        (segment.tokens.size() != size_t{1} + segment.guesses || segment.ask != wire::Ask::kToken ||
+         segment.guesses > engine::kMostDrafts)) {
+      return InvalidArgument(fmt::format("a segment of {} tokens, of which {} are guesses",
+                                         segment.tokens.size(), segment.guesses));
+    }
   }
   if (work.segments.empty() || tokens > kMaxWorkTokens) {
     return InvalidArgument(
@@ -71,7 +83,7 @@ Status Stage::CheckFrame(const wire::Work& work) const {
 }
 
 // The sequence, brought to where the segment begins and with room for it.
-Result<StageMemory::Sequence*> Stage::Prepare(const wire::WorkSegment& segment, bool continues) {
+Result<StageMemory::Sequence*> Stage::Prepare(wire::WorkSegment& segment, bool continues) {
   StageMemory::Sequence* const sequence = memory_.Find(segment.sequence);
   if (sequence == nullptr) return OutOfStep("the sequence was never begun here, or is over");
   uint64_t& newest = sequence->newest_attempt[index_];
@@ -104,22 +116,40 @@ Result<StageMemory::Sequence*> Stage::Prepare(const wire::WorkSegment& segment, 
   if (segment.begin + segment.tokens.size() > kernels::kRopePositions) {
     return OutOfRange(fmt::format("positions below {} can be computed", kernels::kRopePositions));
   }
-  TRY(table.Reserve(layers(), static_cast<uint32_t>(segment.tokens.size())));
+  Status reserved = table.Reserve(layers(), static_cast<uint32_t>(segment.tokens.size()));
+  // Nobody gives way to guesses. (The stages behind one that is sent them expect them, though.)
+  if (!reserved.ok() && continues && segment.guesses > 0) {
+    segment.tokens.resize(1);
+    segment.guesses = 0;
+    reserved = table.Reserve(layers(), 1);
+  }
+  TRY(std::move(reserved));
   return sequence;
 }
 
-wire::WorkSegment Stage::Continuation(wire::SequenceId sequence, uint64_t attempt,
-                                      int32_t token) const {
+wire::WorkSegment Stage::Continuation(wire::SequenceId sequence, uint64_t attempt, int32_t token,
+                                      uint32_t more) const {
   wire::WorkSegment segment;
   segment.sequence = sequence;
   segment.attempt = attempt;
   segment.tokens = {token};
   segment.ask = wire::Ask::kToken;
-  if (const StageMemory::Sequence* const state = memory_.Find(sequence)) {
-    segment.begin = state->table.length(layers());
-    segment.before = state->table.history().HashAt(segment.begin);
-    segment.after = kv::ExtendPrefixHash(segment.before, segment.tokens);
+  const StageMemory::Sequence* const state = memory_.Find(sequence);
+  if (state == nullptr) return segment;
+  segment.begin = state->table.length(layers());
+  segment.before = state->table.history().HashAt(segment.begin);
+  if (state->speculation != nullptr) {
+    const auto before = state->table.history().tokens().first(segment.begin);
+    std::vector<int32_t> text(before.begin(), before.end());
+    text.push_back(token);
+    const uint32_t room =
+        std::min({more, state->table.layout().slack(),
+                  static_cast<uint32_t>(kernels::kRopePositions) - 1 - segment.begin});
+    const auto guess = state->speculation->Guess(text, room);
+    segment.tokens.insert(segment.tokens.end(), guess.begin(), guess.end());
+    segment.guesses = static_cast<uint32_t>(guess.size());
   }
+  segment.after = kv::ExtendPrefixHash(segment.before, segment.tokens);
   return segment;
 }
 
@@ -155,6 +185,10 @@ Result<StageOutput> Stage::Compute(wire::Work work, bool continues) {
   if (!Run(shares, 0, shares.size(), output).ok()) {
     // Whoever it was that cannot be computed shall fail alone.
     for (size_t i = 0; i < shares.size(); ++i) {
+      if (continues && shares[i].segment.guesses > 0) {
+        shares[i].segment.tokens.resize(1);
+        shares[i].segment.guesses = 0;
+      }
       Status ran = Run(shares, i, i + 1, output);
       if (ran.ok()) continue;
       output.refused.push_back(Refusal(shares[i].segment, std::move(ran).error()));
@@ -170,11 +204,10 @@ Status Stage::Run(std::vector<Share>& shares, size_t begin, size_t end, StageOut
   if (begin == end) return Ok();
   std::vector<model::Segment> segments;
   for (size_t i = begin; i < end; ++i) {
-    segments.push_back(
-        {.table = &shares[i].state->table,
-         .tokens = shares[i].segment.tokens,
-         .hidden = shares[i].hidden,
-         .wanted = part_.head ? WantedOf(shares[i].segment.ask) : model::Wanted::kNone});
+    segments.push_back({.table = &shares[i].state->table,
+                        .tokens = shares[i].segment.tokens,
+                        .hidden = shares[i].hidden,
+                        .wanted = part_.head ? WantedOf(shares[i].segment) : model::Wanted::kNone});
   }
   const model::Output computed = TRY(memory_.model().Run(segments, part_));
   for (size_t i = begin; i < end; ++i) output.tokens += shares[i].segment.tokens.size();
@@ -187,12 +220,55 @@ Status Stage::Run(std::vector<Share>& shares, size_t begin, size_t end, StageOut
     return Ok();
   }
   const size_t vocab_size = memory_.model().shape().vocab_size;
-  for (size_t i = begin, row = 0; i < end; ++i) {
-    const size_t rows = RowsAsked(shares[i].segment);
-    Answer(shares[i], computed.logits.subspan(row * vocab_size, rows * vocab_size), *output.done);
+  const size_t width = memory_.model().shape().hidden_width();
+  size_t row = 0, first = 0;
+  for (size_t i = begin; i < end; ++i) {
+    const Share& share = shares[i];
+    const size_t rows = RowsAsked(share.segment);
+    const auto logits = computed.logits.subspan(row * vocab_size, rows * vocab_size);
+    auto kept = static_cast<uint32_t>(share.segment.tokens.size());
+    if (share.segment.guesses > 0) {
+      kept = AnswerGuesses(share, logits, output);
+    } else {
+      Answer(share, logits, *output.done);
+    }
+    if (share.state->speculation != nullptr) {
+      share.state->speculation->Follow(
+          share.state->table.history().tokens().first(share.segment.begin + kept),
+          share.segment.begin, computed.hidden.subspan(first * width, kept * width));
+      Offer(share, kept, output);
+    }
     row += rows;
+    first += share.segment.tokens.size();
   }
   return Ok();
+}
+
+// As many tokens as the guesses agree with, and one more; each in an answer of its own, as if it
+// had come by itself. How many rows are kept.
+uint32_t Stage::AnswerGuesses(const Share& share, std::span<const float> logits,
+                              StageOutput& output) {
+  const wire::WorkSegment& segment = share.segment;
+  const size_t vocab_size = memory_.model().shape().vocab_size;
+  uint32_t row = 0;
+  for (;; ++row) {
+    wire::Answer answer;
+    answer.sequence = segment.sequence;
+    answer.attempt = segment.attempt;
+    answer.end = segment.begin + 1 + row;
+    answer.is_guessed = row > 0;
+    if (row == 0) answer.drafted = segment.guesses;
+    Choose(share, answer.end, logits.subspan(row * vocab_size, vocab_size), answer);
+    const bool is_last = answer.has_failed || row == segment.guesses ||
+                         answer.token != segment.tokens[1 + row] ||
+                         memory_.StopsAt(segment.sequence, answer.token);
+    if (row > output.guessed.size()) output.guessed.emplace_back().route = route_;
+    (row == 0 ? *output.done : output.guessed[row - 1]).answers.push_back(std::move(answer));
+    if (is_last) break;
+  }
+  share.state->table.Truncate(layers(), segment.begin + 1 + row);
+  if (share.state->speculation != nullptr) share.state->speculation->Learn(segment.guesses, row);
+  return row + 1;
 }
 
 void Stage::Answer(const Share& share, std::span<const float> logits, wire::Done& done) {
@@ -202,21 +278,38 @@ void Stage::Answer(const Share& share, std::span<const float> logits, wire::Done
   answer.attempt = segment.attempt;
   answer.end = segment.begin + static_cast<uint32_t>(segment.tokens.size());
   if (segment.ask == wire::Ask::kToken) {
-    Choose(share, logits, answer);
+    Choose(share, share.state->table.length(layers()), logits, answer);
   } else if (!logits.empty()) {
     EncodeRows(wire::RowEncoding::kF32, logits, logits.size(), done.logits);
   }
   done.answers.push_back(std::move(answer));
 }
 
-void Stage::Choose(const Share& share, std::span<const float> logits, wire::Answer& answer) {
+// Where the next token has to be asked for, whoever asks is told what may come behind it.
+void Stage::Offer(const Share& share, uint32_t kept, StageOutput& output) {
+  const wire::WorkSegment& segment = share.segment;
+  if (part_.embedding || segment.ask != wire::Ask::kToken) return;
+  const bool is_guessed = segment.guesses > 0 && kept > 1;
+  wire::Answer& answer = (is_guessed ? output.guessed[kept - 2] : *output.done).answers.back();
+  if (answer.has_failed || memory_.StopsAt(segment.sequence, answer.token)) return;
+  const auto before = share.state->table.history().tokens().first(answer.end);
+  std::vector<int32_t> text(before.begin(), before.end());
+  text.push_back(answer.token);
+  const auto guess = share.state->speculation->Guess(
+      text, std::min(share.state->table.layout().slack(), engine::kMostDrafts));
+  answer.guesses.assign(guess.begin(), guess.end());
+}
+
+// The token at position `length`.
+void Stage::Choose(const Share& share, uint32_t length, std::span<const float> logits,
+                   wire::Answer& answer) {
   StageMemory::Sequence& state = *share.state;
   if (!state.sampler) {
     state.sampler.emplace(state.sampling, memory_.model().shape().vocab_size,
                           memory_.model().isa());
   }
-  Result<engine::Choice> chosen = state.sampler->Choose(
-      logits, state.table.history().tokens().first(state.table.length(layers())));
+  Result<engine::Choice> chosen =
+      state.sampler->Choose(logits, state.table.history().tokens().first(length));
   if (!chosen.ok()) {
     answer.has_failed = true;
     answer.why = std::move(chosen).error();

@@ -22,9 +22,10 @@ inline constexpr size_t kMaxWorkTokens = 65536;  // of all segments of a frame
 // What became of a frame.
 struct StageOutput {
   std::vector<wire::Holds> refused;
-  std::optional<wire::Work> next;  // for the stage behind, if anything is left
-  std::optional<wire::Done> done;  // of a stage with the head
-  uint64_t tokens = 0;             // computed
+  std::optional<wire::Work> next;   // for the stage behind, if anything is left
+  std::optional<wire::Done> done;   // of a stage with the head
+  std::vector<wire::Done> guessed;  // behind it: tokens that were guessed rightly
+  uint64_t tokens = 0;              // computed
 };
 
 // Belongs to the thread that computes. The memory outlives it; other parts of the same layers may
@@ -48,8 +49,10 @@ class Stage {
   // stage's own making (Continuation).
   Result<StageOutput> Compute(wire::Work work, bool continues = false);
 
-  // The next segment of an answer that goes on by itself.
-  wire::WorkSegment Continuation(wire::SequenceId sequence, uint64_t attempt, int32_t token) const;
+  // The next segment of an answer that goes on by itself; with guesses, where somebody makes them
+  // and `more` tokens may follow the next.
+  wire::WorkSegment Continuation(wire::SequenceId sequence, uint64_t attempt, int32_t token,
+                                 uint32_t more) const;
 
  private:
   // A segment on its way through the layers.
@@ -60,10 +63,13 @@ class Stage {
   };
 
   Status CheckFrame(const wire::Work& work) const;
-  Result<StageMemory::Sequence*> Prepare(const wire::WorkSegment& segment, bool continues);
+  Result<StageMemory::Sequence*> Prepare(wire::WorkSegment& segment, bool continues);
   Status Run(std::vector<Share>& shares, size_t begin, size_t end, StageOutput& output);
   void Answer(const Share& share, std::span<const float> logits, wire::Done& done);
-  void Choose(const Share& share, std::span<const float> logits, wire::Answer& answer);
+  uint32_t AnswerGuesses(const Share& share, std::span<const float> logits, StageOutput& output);
+  void Offer(const Share& share, uint32_t kept, StageOutput& output);
+  void Choose(const Share& share, uint32_t length, std::span<const float> logits,
+              wire::Answer& answer);
 
   const wire::RouteId route_;
   const wire::RowEncoding encoding_;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/request.h"
 #include "kernels/rope.h"
 #include "kv/parcel.h"
 #include "kv/transfer.h"
@@ -72,6 +73,7 @@ Status StageMemory::Begin(const wire::Begin& begin) {
   }
   Sequence& sequence = sequences_.try_emplace(begin.sequence, model_.NewTable()).first->second;
   sequence.epoch = begin.epoch;
+  sequence.speculation = SpeculationFor(begin, sampling);
   sequence.sampling = std::move(sampling);
   sequence.stop_tokens = begin.stop_tokens;
   sequence.sampler.reset();
@@ -83,6 +85,22 @@ Status StageMemory::Begin(const wire::Begin& begin) {
     table.Adopt(std::span(begin.tokens).first(begin.tokens.size() - 1));
   }
   return Ok();
+}
+
+// Whoever cannot guess leaves it: the answer is the same.
+std::unique_ptr<engine::Speculation> StageMemory::SpeculationFor(
+    const wire::Begin& begin, const engine::SamplingOptions& sampling) {
+  const auto kind = static_cast<engine::DraftKind>(begin.draft_kind);
+  const bool is_known = kind == engine::DraftKind::kNgram || kind == engine::DraftKind::kNextTokens;
+  const uint32_t most = std::min<uint32_t>(begin.draft_most, engine::kMostDrafts);
+  if (proposers_ == nullptr || !is_known || most == 0) return nullptr;
+  engine::Request request;
+  request.sampling = sampling;
+  request.draft = {.kind = kind, .most = most};
+  auto proposer = proposers_->Make(request);
+  if (!proposer.ok()) return nullptr;
+  return std::make_unique<engine::Speculation>(*std::move(proposer), most,
+                                               model_.shape().vocab_size);
 }
 
 StageMemory::Sequence* StageMemory::Find(wire::SequenceId sequence) {

@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "engine/local_model.h"
 #include "engine/sampler.h"
+#include "engine/speculation.h"
 #include "wire/messages.h"
 
 namespace aster::route {
@@ -45,8 +46,9 @@ class StageMemory {
     uint64_t epoch = 0;
     engine::SamplingOptions sampling;
     std::vector<int32_t> stop_tokens;
-    std::optional<engine::Sampler> sampler;       // with the head, once it was needed
-    std::map<uint32_t, uint64_t> newest_attempt;  // by stage
+    std::optional<engine::Sampler> sampler;            // with the head, once it was needed
+    std::unique_ptr<engine::Speculation> speculation;  // null: nobody guesses here
+    std::map<uint32_t, uint64_t> newest_attempt;       // by stage
     std::vector<Delivery> deliveries;
   };
   // A parcel for another node.
@@ -55,7 +57,10 @@ class StageMemory {
     wire::Rows rows;
   };
 
-  StageMemory(wire::RouteId route, engine::LocalModel& model) : route_(route), model_(model) {}
+  // `proposers` (or null) guess for answers that go on by themselves here.
+  StageMemory(wire::RouteId route, engine::LocalModel& model,
+              engine::ProposerSource* proposers = nullptr)
+      : route_(route), model_(model), proposers_(proposers) {}
 
   // Takes over what is remembered along the tokens; ends what was under way.
   Status Begin(const wire::Begin& begin);
@@ -85,10 +90,13 @@ class StageMemory {
   size_t sequence_count() const { return sequences_.size(); }
 
  private:
+  std::unique_ptr<engine::Speculation> SpeculationFor(const wire::Begin& begin,
+                                                      const engine::SamplingOptions& sampling);
   Result<Outgoing> Export(const kv::PageTable& table, Delivery& delivery, uint32_t have);
 
   const wire::RouteId route_;
   engine::LocalModel& model_;
+  engine::ProposerSource* const proposers_;
   std::map<wire::SequenceId, Sequence> sequences_;
 };
 

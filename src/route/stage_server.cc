@@ -63,7 +63,7 @@ model::Slice HeldFor(const wire::OpenRoute& open) {
 }  // namespace
 
 StageServer::StageServer(net::Network& network, SliceSource& source, StageOptions options)
-    : network_(network), source_(source), options_(options) {}
+    : network_(network), source_(source), options_(std::move(options)) {}
 
 StageServer::~StageServer() = default;
 
@@ -265,6 +265,7 @@ void StageServer::Tick() {
     slice->loading.reset();
     if (taken->ok()) {
       slice->model = *std::move(*taken);
+      if (options_.proposers) slice->proposers = options_.proposers(*slice->model);
       slice->bytes = slice->model->packed_bytes() + slice->model->memory().budget_bytes;
       continue;
     }
@@ -298,7 +299,7 @@ void StageServer::TickRoute(Route& route, int64_t now_ns) {
     } else if (!entry->stage) {
       entry->counters.done_bytes = entry->counters.total_bytes = slice.model->packed_bytes();
       std::optional<StageMemory>& memory = entry->held->memory;
-      if (!memory) memory.emplace(route.open.route, *slice.model);
+      if (!memory) memory.emplace(route.open.route, *slice.model, slice.proposers.get());
       entry->stage.emplace(route.open.route, route.open.encoding, *memory, entry->counters.slice,
                            entry->index);
     }

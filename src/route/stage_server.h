@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/proposer.h"
 #include "net/network.h"
 #include "route/row_offers.h"
 #include "route/slice_source.h"
@@ -29,6 +31,8 @@ struct StageOptions {
   size_t max_queued_frames = 1024;                // of work, for a route
   int64_t keep_slice_ns = 60 * kNsPerSecond;      // that no route uses any more
   int64_t progress_ns = 200 * kNsPerMs;           // between two reports of loading
+  // Who guesses ahead for answers that go on by themselves, on a model of this node; null: nobody.
+  std::function<std::unique_ptr<engine::ProposerSource>(engine::LocalModel&)> proposers = nullptr;
 };
 
 // For people, and for plans.
@@ -82,6 +86,7 @@ class StageServer {
     SliceRequest request;
     std::unique_ptr<SliceLoading> loading;  // until it is there
     std::unique_ptr<engine::LocalModel> model;
+    std::unique_ptr<engine::ProposerSource> proposers;  // or null
     uint64_t bytes = 0;
     int64_t unused_since_ns = 0;
   };
@@ -159,6 +164,7 @@ class StageServer {
   void EndGeneration(Route& route, StageEntry& entry, wire::SequenceId sequence,
                      uint64_t attempt = 0);
   void GoOn(StageEntry& entry, const StageOutput& output);
+  void GoOn(StageEntry& entry, const wire::Done& done);
   void TellOthers(const Route& route, const StageEntry& entry, wire::SequenceId sequence);
   RowPlaces Places() const;
   void SendOffers();

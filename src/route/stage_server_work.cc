@@ -14,8 +14,9 @@ namespace aster::route {
 namespace {
 
 bool IsDecode(const wire::Work& work) {
-  return std::ranges::all_of(
-      work.segments, [](const wire::WorkSegment& segment) { return segment.tokens.size() == 1; });
+  return std::ranges::all_of(work.segments, [](const wire::WorkSegment& segment) {
+    return segment.tokens.size() == size_t{1} + segment.guesses;
+  });
 }
 
 bool HaveSequenceInCommon(const wire::Work& a, const wire::Work& b) {
@@ -131,8 +132,8 @@ StageServer::QueuedWork StageServer::NextWork(StageEntry& entry, bool& continues
   for (auto& [sequence, generation] : entry.generations) {
     if (!generation.token) continue;
     queued.arrived_ns = std::min(queued.arrived_ns, generation.since_ns);
-    queued.work.segments.push_back(
-        entry.stage->Continuation(sequence, generation.attempt, *generation.token));
+    queued.work.segments.push_back(entry.stage->Continuation(sequence, generation.attempt,
+                                                             *generation.token, generation.more));
     generation.token.reset();
   }
   return queued;
@@ -183,8 +184,12 @@ void StageServer::TellOthers(const Route& route, const StageEntry& entry,
 // Whether answers that go on by themselves do so.
 void StageServer::GoOn(StageEntry& entry, const StageOutput& output) {
   for (const wire::Holds& refused : output.refused) entry.generations.erase(refused.sequence);
-  if (!output.done) return;
-  for (const wire::Answer& answer : output.done->answers) {
+  if (output.done) GoOn(entry, *output.done);
+  for (const wire::Done& done : output.guessed) GoOn(entry, done);
+}
+
+void StageServer::GoOn(StageEntry& entry, const wire::Done& done) {
+  for (const wire::Answer& answer : done.answers) {
     const auto found = entry.generations.find(answer.sequence);
     if (found == entry.generations.end() || found->second.attempt != answer.attempt) continue;
     Generation& generation = found->second;
@@ -218,6 +223,9 @@ void StageServer::SendOn(Route& route, StageEntry& entry, StageOutput&& output, 
   if (output.done) {
     output.done->hops = std::move(hops);
     static_cast<void>(network_.Send(open.conductor.node, *std::move(output.done)));
+    for (wire::Done& done : output.guessed) {
+      static_cast<void>(network_.Send(open.conductor.node, std::move(done)));
+    }
   } else if (output.next) {
     output.next->first_stage = entry.index + 1 - static_cast<uint32_t>(hops.size());
     output.next->hops = std::move(hops);

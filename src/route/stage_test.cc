@@ -148,6 +148,54 @@ TEST_F(StageTest, FramesThatNoStageSendsAreErrors) {
   EXPECT_NE(WhyRefused(last, work).find("0 tokens"), std::string::npos);
 }
 
+// The first stage has rows of wrong guesses until the next segment begins before them.
+TEST_F(StageTest, GuessesAreAnsweredAsFarAsTheyAgree) {
+  Whole first(*first_), last(*last_);
+  std::vector<int32_t> text = tokens_;
+  const auto answer = [&](std::vector<int32_t> guesses) {
+    wire::Work work = WorkOf(0, 1);
+    wire::WorkSegment& segment = work.segments[0];
+    kv::TokenHistory history(first_->layout().digest());
+    history.Append(text);
+    const uint32_t end = static_cast<uint32_t>(text.size());
+    segment.begin = text.size() == tokens_.size() ? 0 : end - 1;
+    segment.tokens.assign(text.begin() + segment.begin, text.end());
+    segment.tokens.insert(segment.tokens.end(), guesses.begin(), guesses.end());
+    segment.before = history.HashAt(segment.begin);
+    segment.after = kv::ExtendPrefixHash(history.HashAt(end), guesses);
+    segment.guesses = static_cast<uint32_t>(guesses.size());
+    StageOutput output = first.Compute(std::move(work)).value();
+    output = last.Compute(*std::move(output.next)).value();
+    std::vector<int32_t> tokens = {output.done->answers.at(0).token};
+    EXPECT_EQ(output.done->answers[0].drafted, guesses.size());
+    for (const wire::Done& done : output.guessed) {
+      EXPECT_TRUE(done.answers.at(0).is_guessed && done.answers[0].drafted == 0);
+      EXPECT_EQ(done.answers[0].end, end + tokens.size());
+      tokens.push_back(done.answers[0].token);
+    }
+    text.insert(text.end(), tokens.begin(), tokens.end());
+    return tokens;
+  };
+  const auto begin = [&] {
+    text = tokens_;
+    static_cast<void>(first.Begin(BeginOf(tokens_)));
+    static_cast<void>(last.Begin(BeginOf(tokens_)));
+  };
+  begin();
+  std::vector<int32_t> plain;
+  for (int i = 0; i < 6; ++i) plain.push_back(answer({}).at(0));
+  begin();
+  EXPECT_EQ(answer({}), (std::vector<int32_t>{plain[0]}));
+  EXPECT_EQ(answer({plain[1], plain[2], (plain[3] + 1) % 298}),
+            (std::vector<int32_t>{plain[1], plain[2], plain[3]}));
+  EXPECT_EQ(answer({(plain[4] + 1) % 298}), (std::vector<int32_t>{plain[4]}));
+  EXPECT_EQ(answer({}), (std::vector<int32_t>{plain[5]}));
+  // A frame that no conductor sends.
+  wire::Work strange = WorkOf(0, 3);
+  strange.segments[0].guesses = 1;
+  EXPECT_NE(WhyRefused(first, strange).find("of which 1 are guesses"), std::string::npos);
+}
+
 TEST_F(StageTest, RowsThatAreNoNumbersFailAloneAndCleanly) {
   Whole last(*last_);
   static_cast<void>(last.Begin(BeginOf(tokens_)));

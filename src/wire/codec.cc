@@ -81,6 +81,21 @@ Result<Message> DecodeBody(FrameType type, uint16_t version, Bytes body) {
   return Unimplemented(fmt::format("a frame of type {}", static_cast<int>(type)));
 }
 
+// Whether it says anything that protocol 5 brought.
+bool NeedsGuesses(const Message& message) {
+  if (const auto* begin = std::get_if<Begin>(&message)) return begin->draft_kind != 0;
+  if (const auto* work = std::get_if<Work>(&message)) {
+    return std::ranges::any_of(work->segments,
+                               [](const WorkSegment& segment) { return segment.guesses != 0; });
+  }
+  if (const auto* done = std::get_if<Done>(&message)) {
+    return std::ranges::any_of(done->answers, [](const Answer& answer) {
+      return answer.drafted != 0 || answer.is_guessed || !answer.guesses.empty();
+    });
+  }
+  return false;
+}
+
 // Whether it says anything that protocol 4 brought.
 bool NeedsSeek(const Message& message) {
   if (const auto* open = std::get_if<OpenRoute>(&message)) {
@@ -169,6 +184,7 @@ std::string_view NameOf(FrameType type) {
 uint16_t VersionOf(const Message& message) {
   const auto* hello = std::get_if<Hello>(&message);
   if (hello != nullptr && !hello->instance.empty()) return kInstanceProtocol;
+  if (NeedsGuesses(message)) return kGuessProtocol;
   if (NeedsSeek(message)) return kSeekProtocol;
   return NeedsHandOver(message) ? kHandOverProtocol : kOldestProtocol;
 }

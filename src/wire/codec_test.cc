@@ -205,6 +205,17 @@ TEST(Codec, EveryFrameBearsTheOldestVersionThatCanSayIt) {
   for (const Message& message : {Message(open), Message(rows)}) {
     EXPECT_EQ(ParseHeader(HeadOf(Encode(Message(message))), {})->version, kSeekProtocol);
   }
+  Begin begin;
+  begin.draft_kind = 1;
+  Work work;
+  work.segments.resize(2);
+  work.segments[1].guesses = 1;
+  Done done;
+  done.answers.resize(2);
+  done.answers[1].is_guessed = true;
+  for (const Message& message : {Message(begin), Message(work), Message(done)}) {
+    EXPECT_EQ(ParseHeader(HeadOf(Encode(Message(message))), {})->version, kGuessProtocol);
+  }
   Hello hello;
   hello.instance.assign(16, 5);
   EXPECT_EQ(ParseHeader(HeadOf(Encode(Message(hello))), {})->version, 2);

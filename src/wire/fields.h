@@ -217,6 +217,7 @@ void Fields(C& c, WorkSegment& m) {
   Fields(c, m.after);
   c.Choice(m.ask, Ask::kAllLogits);
   if (c.version() >= kHandOverProtocol) c.Value(m.more);
+  if (c.version() >= kGuessProtocol) c.Value(m.guesses);
 }
 constexpr size_t kLeastSegmentBytes = 8 + 8 + 4 + 4 + 16 + 16 + 1;
 
@@ -230,6 +231,10 @@ void Fields(C& c, Answer& m) {
   c.Array(m.top);
   Fields(c, m.why);
   c.Flag(m.has_failed);
+  if (c.version() < kGuessProtocol) return;
+  c.Value(m.drafted);
+  c.Flag(m.is_guessed);
+  c.Array(m.guesses, kMaxGuesses);
 }
 constexpr size_t kLeastAnswerBytes = 8 + 8 + 4 + 4 + 4 + 4 + (1 + 2) + 1;
 
@@ -314,6 +319,9 @@ void Fields(C& c, Begin& m) {
   if (c.version() < kHandOverProtocol) return;
   c.Value(m.epoch);
   c.Array(m.stop_tokens);
+  if (c.version() < kGuessProtocol) return;
+  c.Value(m.draft_kind);
+  c.Value(m.draft_most);
 }
 
 template <typename C>

@@ -19,13 +19,15 @@ namespace aster::wire {
 // version of its own format, the oldest that can say it (VersionOf in codec.h), so that nodes whose
 // versions overlap understand each other from the first frame on.
 constexpr uint16_t kOldestProtocol = 1;
-constexpr uint16_t kNewestProtocol = 4;
+constexpr uint16_t kNewestProtocol = 5;
 // Hello may name an instance.
 constexpr uint16_t kInstanceProtocol = 2;
 // What sequences remember travels, and stages go on by themselves.
 constexpr uint16_t kHandOverProtocol = 3;
 // Nodes tell each other what they remember, beside all routes.
 constexpr uint16_t kSeekProtocol = 4;
+// Guesses are checked on the way.
+constexpr uint16_t kGuessProtocol = 5;
 
 constexpr uint32_t kFrameMagic = 0x46545341;  // "ASTF"
 constexpr size_t kHeaderBytes = 40;

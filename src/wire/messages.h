@@ -148,6 +148,10 @@ struct Begin {
   // it follows, so that what is late is told apart.
   uint64_t epoch = 0;
   std::vector<int32_t> stop_tokens;  // end an answer that a stage goes on with by itself
+  // Since protocol 5: who guesses ahead at the stage with the head (engine::DraftKind; 0: nobody),
+  // and how far.
+  uint8_t draft_kind = 0;
+  uint8_t draft_most = 0;
 };
 
 // The stage's memory of a sequence: so many positions, and the hash of their tokens. Sent again
@@ -188,6 +192,8 @@ struct WorkSegment {
   // Since protocol 3, to a stage that has all layers: so many tokens more may follow the one that
   // is asked for, each told as it comes, without being asked.
   uint32_t more = 0;
+  // Since protocol 5: so many of the last tokens are guesses, to be answered as far as they agree.
+  uint32_t guesses = 0;
 };
 
 // What a stage spent on a frame, in nanoseconds.
@@ -222,9 +228,14 @@ struct Answer {
   std::vector<LogitOf> top;
   Error why{Code::kUnknown, ""};  // with has_failed: why there is no token
   bool has_failed = false;
+  // Since protocol 5.
+  uint32_t drafted = 0;          // guesses that were checked to get it and those behind it
+  bool is_guessed = false;       // it came of a guess that was right, and of no step of its own
+  std::vector<int32_t> guesses;  // what the stage guesses behind the token
 };
 
-// Back to the conductor, one for each Work that reached the end of the route.
+// Back to the conductor, one for each Work that reached the end of the route; and one more, without
+// hops, for each guess in it that was right.
 struct Done {
   RouteId route = 0;
   std::vector<Answer> answers;

@@ -42,20 +42,23 @@ auto Parts(M& m) {
   } else if constexpr (std::is_same_v<T, Done> || std::is_same_v<T, Seek>) {
     auto& [a, b, c, d] = m;
     return std::tie(a, b, c, d);
-  } else if constexpr (std::is_same_v<T, RouteState> || std::is_same_v<T, Begin> ||
-                       std::is_same_v<T, Work> || std::is_same_v<T, Rows>) {
+  } else if constexpr (std::is_same_v<T, RouteState> || std::is_same_v<T, Work> ||
+                       std::is_same_v<T, Rows>) {
     auto& [a, b, c, d, e, f] = m;
     return std::tie(a, b, c, d, e, f);
   } else if constexpr (std::is_same_v<T, StageAddress> || std::is_same_v<T, Took>) {
     auto& [a, b, c, d, e, f, g] = m;
     return std::tie(a, b, c, d, e, f, g);
-  } else if constexpr (std::is_same_v<T, Answer> || std::is_same_v<T, WorkSegment> ||
-                       std::is_same_v<T, Holds>) {
+  } else if constexpr (std::is_same_v<T, Holds> || std::is_same_v<T, Begin>) {
     auto& [a, b, c, d, e, f, g, h] = m;
     return std::tie(a, b, c, d, e, f, g, h);
-  } else if constexpr (std::is_same_v<T, Hello> || std::is_same_v<T, Give>) {
+  } else if constexpr (std::is_same_v<T, Hello> || std::is_same_v<T, Give> ||
+                       std::is_same_v<T, WorkSegment>) {
     auto& [a, b, c, d, e, f, g, h, i] = m;
     return std::tie(a, b, c, d, e, f, g, h, i);
+  } else if constexpr (std::is_same_v<T, Answer>) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k] = m;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k);
   } else if constexpr (std::is_same_v<T, HandOver>) {
     auto& [a, b, c, d, e, f, g, h, i, j] = m;
     return std::tie(a, b, c, d, e, f, g, h, i, j);
@@ -103,12 +106,16 @@ template <typename T>
 constexpr size_t PartsSince(uint16_t version) {
   constexpr size_t kAll = std::tuple_size_v<decltype(Parts(std::declval<T&>()))>;
   if (version < kInstanceProtocol && std::is_same_v<T, Hello>) return kAll - 1;
+  if (version >= kGuessProtocol) return kAll;
+  if (std::is_same_v<T, Answer>) return kAll - 3;
+  if (std::is_same_v<T, Begin>) return version < kHandOverProtocol ? kAll - 4 : kAll - 2;
+  if (std::is_same_v<T, WorkSegment>) return version < kHandOverProtocol ? kAll - 2 : kAll - 1;
   if (version >= kSeekProtocol) return kAll;
   if (std::is_same_v<T, OpenRoute>) return version < kHandOverProtocol ? kAll - 2 : kAll - 1;
   if (std::is_same_v<T, Rows>) return kAll - 1;
   if (version >= kHandOverProtocol) return kAll;
-  if (std::is_same_v<T, Begin> || std::is_same_v<T, Holds>) return kAll - 2;
-  if (std::is_same_v<T, Work> || std::is_same_v<T, WorkSegment>) return kAll - 1;
+  if (std::is_same_v<T, Holds>) return kAll - 2;
+  if (std::is_same_v<T, Work>) return kAll - 1;
   return kAll;
 }
 

@@ -31,12 +31,15 @@ TEST(Sim, EverySeedEndsWithTheTokensOfOneMachineOrACleanError) {
     all.put_back += result.put_back;
     all.fetched += result.fetched;
     all.given_up += result.given_up;
+    all.drafts += result.drafts;
   }
   fmt::print(
       "{} seeds: {} answered, {} cancelled, {} failed cleanly, {} of them continued; {} "
-      "replans, {} tokens replayed, {} put back, {} tokens fetched, {} fetches given up\n",
+      "replans, {} tokens replayed, {} put back, {} tokens fetched, {} fetches given up; "
+      "{} of {} guesses right\n",
       options.seeds, all.answered, all.cancelled, all.failed, all.continued, all.replans,
-      all.replayed, all.put_back, all.fetched, all.given_up);
+      all.replayed, all.put_back, all.fetched, all.given_up, all.drafts.accepted,
+      all.drafts.drafted);
   if (options.seeds < 300) return;
   // Else it would say nothing about them.
   EXPECT_GT(all.answered, options.seeds);
@@ -46,6 +49,8 @@ TEST(Sim, EverySeedEndsWithTheTokensOfOneMachineOrACleanError) {
   EXPECT_GT(all.put_back, 0u);
   EXPECT_GT(all.fetched, options.seeds);
   EXPECT_GT(all.given_up, 0u);
+  EXPECT_GT(all.drafts.accepted, options.seeds);
+  EXPECT_GT(all.drafts.drafted, all.drafts.accepted + options.seeds / 2);
 }
 
 TEST(Sim, ASeedIsTheSameEveryTime) {

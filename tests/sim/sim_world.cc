@@ -28,10 +28,18 @@ engine::LocalModel& WholeModel(const model::MemoryOptions& memory) {
   return *whole;
 }
 
+// The model, with a block for guesses as far as anybody can see: its stages ask the prophet.
+route::RouteModel GuessingModel() {
+  route::RouteModel model = route::TestModel::Get().route_model();
+  model.shape.next_layers = 1;
+  return model;
+}
+
 }  // namespace
 
 World::World(uint64_t seed, bool keep_lines)
     : random_(seed),
+      prophet_(seed),
       trace_(keep_lines),
       hub_(clock_, random_, trace_),
       is_calm_(Chance(5)),
@@ -55,6 +63,7 @@ World::World(uint64_t seed, bool keep_lines)
   options.route.open_timeout_ns = 10 * kNsPerSecond;
   options.max_replans = 30;
   options.id_seed = 1000;
+  options.proposers = &prophet_;
   options.direct_tokens = Below(80);
   options.catch_up_step = 1 + Below(20);
   options.ask_ns = 50 * kNsPerMs;
@@ -71,7 +80,7 @@ World::World(uint64_t seed, bool keep_lines)
     };
   }
   conductor_ = std::make_unique<route::Conductor>(
-      *front_, route::TestModel::Get().route_model(), nullptr, RandomPlan(all), options,
+      *front_, GuessingModel(), nullptr, RandomPlan(all), options,
       [this](const route::Plan&, std::span<const wire::NodeId> lost, const Error&) {
         return Replan(lost);
       });
@@ -95,7 +104,9 @@ void World::AddMachine(uint64_t number) {
 void World::Boot(Machine& machine) {
   machine.returns_ns = kNeverNs;
   machine.inbox.clear();
-  machine.server = std::make_unique<route::StageServer>(*machine.network, source_);
+  machine.server = std::make_unique<route::StageServer>(
+      *machine.network, source_,
+      route::StageOptions{.proposers = [this](engine::LocalModel&) { return prophet_.Another(); }});
   hub_.Add(machine.id, [&machine](net::Event event) { machine.inbox.push_back(std::move(event)); });
 }
 
@@ -164,6 +175,11 @@ void World::AddVisitor() {
   visitor.arrives_ns = Chance(2) ? 0 : Milliseconds(Chance(2) ? 2000 : 100);
   if (Chance(6)) visitor.cancel_ns = visitor.arrives_ns + Milliseconds(300);
   visitor.rounds = 1 + Below(3);
+  if (Chance(2)) {
+    const engine::DraftKind kinds[] = {engine::DraftKind::kNgram, engine::DraftKind::kModel,
+                                       engine::DraftKind::kNextTokens};
+    request.draft = {.kind = kinds[Below(3)], .most = 1 + Below(6)};
+  }
 }
 
 void World::AddTroubles() {
@@ -217,6 +233,7 @@ std::vector<int32_t> World::Expected(const Visitor& visitor) {
   engine::Request request = visitor.request;
   request.on_token = nullptr;
   request.on_finish = nullptr;
+  request.draft = {};
   std::vector<int32_t> tokens;
   request.sequence = &sequence;
   request.on_token = [&](const engine::Delta& delta) { tokens.push_back(delta.choice.id); };
@@ -231,13 +248,19 @@ void World::Submit(Visitor& visitor) {
   visitor.answer.clear();
   visitor.finish.reset();
   visitor.expected = Expected(visitor);
+  std::vector<int32_t> text = visitor.prompt;
+  text.insert(text.end(), visitor.expected.begin(), visitor.expected.end());
+  prophet_.Foresee(std::move(text));
   visitor.is_submitted = true;
   engine::Request request = visitor.request;
   request.sequence = &*visitor.sequence;
   request.on_token = [&visitor](const engine::Delta& delta) {
     visitor.answer.push_back(delta.choice.id);
   };
-  request.on_finish = [&visitor](const engine::Finish& finish) { visitor.finish = finish; };
+  request.on_finish = [this, &visitor](const engine::Finish& finish) {
+    visitor.finish = finish;
+    drafts_ += finish.counts.drafts;
+  };
   const auto id = conductor_->Submit(request);
   if (!id.ok()) {
     visitor.finish = engine::Finish{.status = id.error()};
@@ -407,6 +430,7 @@ SimResult World::Run() {
   result.put_back = counters.put_back;
   result.fetched = counters.fetched_tokens;
   result.given_up = counters.fetches_given_up;
+  result.drafts = drafts_;
   visitors_.clear();
   result.trace = trace_.Digest();
   result.lines = trace_.lines();

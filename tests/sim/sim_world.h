@@ -20,6 +20,7 @@
 #include "route/route_for_test.h"
 #include "route/stage_server.h"
 #include "sim_network.h"
+#include "sim_prophet.h"
 
 namespace aster::sim {
 
@@ -37,6 +38,7 @@ struct SimResult {
   uint64_t put_back = 0;
   uint64_t fetched = 0;   // tokens that others remembered
   uint64_t given_up = 0;  // fetches
+  engine::DraftCounts drafts;
 };
 
 class World {
@@ -101,6 +103,7 @@ class World {
   void Mistake(const std::string& what) { mistakes_.push_back(what); }
 
   Random random_;
+  Prophet prophet_;
   VirtualClock clock_;
   Trace trace_;
   SimHub hub_;
@@ -115,6 +118,7 @@ class World {
   std::vector<std::unique_ptr<Visitor>> visitors_;
   std::vector<std::vector<int32_t>> beginnings_;
   std::vector<Trouble> troubles_;
+  engine::DraftCounts drafts_;
   std::vector<std::string> mistakes_;
 };
 

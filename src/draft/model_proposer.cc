@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "draft/model_proposer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/sequence.h"
+
+namespace aster::draft {
+namespace {
+
+// Tokens of a text that are read at once.
+constexpr size_t kChunk = 512;
+
+class ModelProposer final : public engine::Proposer {
+ public:
+  ModelProposer(engine::LocalModel& model, const engine::SamplingOptions& sampling)
+      : model_(model),
+        sequence_(model),
+        sampler_(sampling, model.shape().vocab_size, model.isa()) {}
+
+  Status Propose(std::span<const int32_t> history, uint32_t most,
+                 std::vector<int32_t>& guess) override {
+    // A text longer than this model was trained for is beyond it.
+    if (history.size() + most > model_.shape().context_length) return Ok();
+    sequence_.SetHistory(history);
+    while (guess.size() < most) {
+      const int32_t token = TRY(ChooseNext());
+      guess.push_back(token);
+      sequence_.Append(token);
+    }
+    return Ok();
+  }
+
+ private:
+  Result<int32_t> ChooseNext() {
+    sequence_.ForgetLast();
+    model::Output output;
+    while (!sequence_.pending().empty()) {
+      const auto pending = sequence_.pending();
+      const bool is_last = pending.size() <= kChunk;
+      const model::Segment segment{.table = &sequence_.table(),
+                                   .tokens = pending.first(std::min(pending.size(), kChunk)),
+                                   .hidden = nullptr,
+                                   .wanted = is_last ? model::Wanted::kLast : model::Wanted::kNone};
+      output = TRY(model_.Run({&segment, 1}));
+    }
+    return TRY(sampler_.Choose(output.logits, sequence_.tokens())).id;
+  }
+
+  engine::LocalModel& model_;
+  engine::Sequence sequence_;
+  engine::Sampler sampler_;
+};
+
+}  // namespace
+
+std::unique_ptr<engine::Proposer> NewModelProposer(engine::LocalModel& model,
+                                                   const engine::SamplingOptions& sampling) {
+  return std::make_unique<ModelProposer>(model, sampling);
+}
+
+Status CheckSameVocabulary(const text::Vocab& answers, const text::Vocab& drafts) {
+  if (answers.tokens.size() != drafts.tokens.size()) {
+    return InvalidArgument(fmt::format(
+        "the model that drafts has {} tokens and the one that answers {}: a draft model has to "
+        "have the same vocabulary",
+        drafts.tokens.size(), answers.tokens.size()));
+  }
+  const auto [mine, other] = std::ranges::mismatch(answers.tokens, drafts.tokens);
+  if (mine == answers.tokens.end()) return Ok();
+  return InvalidArgument(fmt::format(
+      "token {} is another one in the model that drafts: a draft model has to have the same "
+      "vocabulary",
+      mine - answers.tokens.begin()));
+}
+
+}  // namespace aster::draft

@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "draft/next_proposer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace aster::draft {
+namespace {
+
+// So many answers at once can be guessed for. Whoever finds no memory guesses nothing.
+constexpr uint64_t kMostAnswers = 128;
+// Pairs that are computed at once, at most.
+constexpr uint32_t kChunk = 256;
+
+// What the block's memory of one answer takes, and of the copy that runs ahead of it.
+uint64_t BytesFor(const kv::Layout& layout, uint32_t window) {
+  const uint32_t longest = window + layout.slack() + 2 * layout.page_positions() + kChunk;
+  return 2 * layout.BytesFor(layout.all_layers(), longest, kChunk);
+}
+
+}  // namespace
+
+// Rows wait in `rows_` until the token behind the last of them is known, which is when the next
+// guess is asked for: pair i is token i + 1 with the row behind token i.
+class NextProposer final : public engine::Proposer {
+ public:
+  NextProposer(NextBlock& block, const engine::SamplingOptions& sampling)
+      : block_(block),
+        width_(block.model_.shape().hidden_width()),
+        window_(std::min(block.model_.shape().sliding_window, kChunk)),
+        sampler_(sampling, block.model_.shape().vocab_size, block.model_.isa()) {}
+
+  void Follow(std::span<const int32_t> history, uint32_t begin,
+              std::span<const float> hidden) override {
+    const auto end = begin + static_cast<uint32_t>(hidden.size() / width_);
+    if (end <= rows_end_) return;  // computed again
+    if (begin > rows_end_) Forget(begin);
+    // Of what will have left the window before anything is guessed.
+    const auto length = static_cast<uint32_t>(history.size());
+    const uint32_t first_wanted = length - std::min(length, window_ + 1);
+    if (end <= first_wanted) return Forget(end);
+    if (first_wanted > rows_end_) Forget(first_wanted);
+    const auto fresh = hidden.subspan((rows_end_ - begin) * width_);
+    rows_.insert(rows_.end(), fresh.begin(), fresh.end());
+    rows_end_ = end;
+  }
+
+  Status Propose(std::span<const int32_t> history, uint32_t most,
+                 std::vector<int32_t>& guess) override {
+    // One row is behind the token before the last.
+    if (rows_.empty() || rows_end_ + 1 != history.size()) return Ok();
+    Status done = TryPropose(history, most, guess);
+    // What its memory holds then is not known.
+    if (!done.ok()) Forget(rows_end_);
+    return done;
+  }
+
+ private:
+  Status TryPropose(std::span<const int32_t> history, uint32_t most, std::vector<int32_t>& guess) {
+    if (!table_) table_.emplace(block_.layout_, block_.pages_, block_.layout_.all_layers());
+    std::vector<int32_t> text(history.begin(), history.end());
+    const size_t row_count = rows_.size() / width_;
+    const size_t vocab_size = block_.model_.shape().vocab_size;
+    // The pairs that are certain, and the first guess with the last of them.
+    model::Output output;
+    for (size_t done = 0; done < row_count;) {
+      const size_t count = std::min<size_t>(kChunk, row_count - done);
+      output = TRY(block_.next_.Guess(*table_, history.last(row_count - done).first(count),
+                                      rows_.data() + done * width_, model::Wanted::kLast));
+      done += count;
+    }
+    rows_.clear();
+    std::optional<kv::PageTable> ahead;
+    for (;;) {
+      const engine::Choice choice = TRY(sampler_.Choose(output.logits.last(vocab_size), text));
+      text.push_back(choice.id);
+      guess.push_back(choice.id);
+      if (guess.size() >= most) return Ok();
+      if (!ahead) ahead.emplace(table_->Fork());
+      const auto row = output.hidden.last(width_);
+      last_row_.assign(row.begin(), row.end());
+      output = TRY(block_.next_.Guess(*ahead, std::span(text).last(1), last_row_.data(),
+                                      model::Wanted::kLast));
+    }
+  }
+
+  // Begins anew with the row at `position`.
+  void Forget(uint32_t position) {
+    table_.reset();
+    rows_.clear();
+    rows_end_ = position;
+  }
+
+  NextBlock& block_;
+  const size_t width_;
+  const uint32_t window_;
+  engine::Sampler sampler_;
+  std::optional<kv::PageTable> table_;  // of pairs; its positions begin where its memory did
+  std::vector<float> rows_;             // [rows, width_], in no pair yet
+  uint32_t rows_end_ = 0;               // the position behind the last of them
+  std::vector<float> last_row_;         // [width_]
+};
+
+NextBlock::NextBlock(engine::LocalModel& model, kv::Layout layout)
+    : model_(model),
+      layout_(std::move(layout)),
+      pages_(kMostAnswers * BytesFor(layout_, model.shape().sliding_window)),
+      next_(model.weights(), model.memory_options(), model.context()) {}
+
+Result<std::unique_ptr<NextBlock>> NextBlock::Make(engine::LocalModel& model) {
+  if (model.weights().next == nullptr) {
+    return FailedPrecondition(
+        "this model has no block that guesses the tokens behind the next: draft with ngram, or "
+        "with a smaller model");
+  }
+  kv::Layout layout =
+      TRY(model::MakeNextLayout(model.shape(), model.memory_options(), model.name()));
+  // tidy: allow(ownership) make_unique does not reach a private constructor
+  return std::unique_ptr<NextBlock>(new NextBlock(model, std::move(layout)));
+}
+
+std::unique_ptr<engine::Proposer> NextBlock::NewProposer(const engine::SamplingOptions& sampling) {
+  return std::make_unique<NextProposer>(*this, sampling);
+}
+
+}  // namespace aster::draft

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Guesses by the block that a model has for it (model/next_tokens.h). Must not know who checks
+// them, nor how a model comes by its rows.
+//
+// The block sees only its window, so of a prompt nothing but the last rows is kept, and none of
+// those that were remembered already need be computed again: where rows are missing its memory
+// begins anew behind them, and guesses are worse until its window is full.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "engine/local_model.h"
+#include "engine/proposer.h"
+#include "engine/sampler.h"
+#include "model/next_tokens.h"
+
+namespace aster::draft {
+
+// What the proposers of all answers share. Belongs to the thread that computes, like the model,
+// which outlives it.
+class NextBlock {
+ public:
+  // FailedPrecondition where the model has no such block, or this is not the slice with it.
+  static Result<std::unique_ptr<NextBlock>> Make(engine::LocalModel& model);
+
+  std::unique_ptr<engine::Proposer> NewProposer(const engine::SamplingOptions& sampling);
+
+ private:
+  friend class NextProposer;
+  NextBlock(engine::LocalModel& model, kv::Layout layout);
+
+  engine::LocalModel& model_;
+  const kv::Layout layout_;
+  kv::Pool pages_;
+  model::NextTokens next_;
+};
+
+}  // namespace aster::draft

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "draft/proposers.h"
+
+#include <algorithm>
+
+#include "draft/model_proposer.h"
+#include "draft/ngram_proposer.h"
+#include "engine/request.h"
+
+namespace aster::draft {
+namespace {
+
+class FromText final : public engine::Proposer {
+ public:
+  explicit FromText(uint32_t most) : ngrams_({.max_tokens = most}) {}
+
+  Status Propose(std::span<const int32_t> history, uint32_t most,
+                 std::vector<int32_t>& guess) override {
+    ngrams_.Append(history.subspan(ngrams_.history().size()));
+    const auto found = ngrams_.Propose();
+    const auto wanted = found.first(std::min<size_t>(found.size(), most));
+    guess.insert(guess.end(), wanted.begin(), wanted.end());
+    return Ok();
+  }
+
+ private:
+  NgramProposer ngrams_;
+};
+
+// What somebody else edits or wants to know of the answer is nothing to guesses.
+engine::SamplingOptions ForGuesses(const engine::Request& request) {
+  engine::SamplingOptions sampling = request.sampling;
+  sampling.logprobs = false;
+  sampling.top_logprobs = 0;
+  return sampling;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<engine::Proposer>> Proposers::Make(const engine::Request& request) {
+  switch (request.draft.kind) {
+    case engine::DraftKind::kNgram:
+      return std::unique_ptr<engine::Proposer>(std::make_unique<FromText>(request.draft.most));
+    case engine::DraftKind::kNextTokens:
+      if (answers_ == nullptr) break;
+      if (next_ == nullptr) next_ = TRY(NextBlock::Make(*answers_));
+      return next_->NewProposer(ForGuesses(request));
+    case engine::DraftKind::kModel:
+      if (drafts_ == nullptr) break;
+      return NewModelProposer(*drafts_, ForGuesses(request));
+    case engine::DraftKind::kNone:
+      break;
+  }
+  return FailedPrecondition("nobody here can make such guesses: ask for others, or for none");
+}
+
+std::unique_ptr<engine::ProposerSource> ProposersFor(engine::LocalModel& answers) {
+  return std::make_unique<Proposers>(&answers);
+}
+
+}  // namespace aster::draft

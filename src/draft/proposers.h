@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// All who can guess for answers on this machine: made as requests ask for them. Must not know
+// requests' lives.
+#pragma once
+
+#include <memory>
+
+#include "draft/next_proposer.h"
+#include "engine/local_model.h"
+#include "engine/proposer.h"
+
+namespace aster::draft {
+
+// Belongs to the thread that computes; the models outlive it and what it makes, and it outlives
+// what it makes.
+class Proposers final : public engine::ProposerSource {
+ public:
+  // `answers` is the model whose answers are guessed, where it is on this machine; `drafts` a
+  // smaller one with the same vocabulary (CheckSameVocabulary), if there is any.
+  explicit Proposers(engine::LocalModel* answers, engine::LocalModel* drafts = nullptr)
+      : answers_(answers), drafts_(drafts) {}
+
+  Result<std::unique_ptr<engine::Proposer>> Make(const engine::Request& request) override;
+
+ private:
+  engine::LocalModel* const answers_;
+  engine::LocalModel* const drafts_;
+  std::unique_ptr<NextBlock> next_;  // once it was asked for
+};
+
+// For whoever makes them as models come and go.
+std::unique_ptr<engine::ProposerSource> ProposersFor(engine::LocalModel& answers);
+
+}  // namespace aster::draft

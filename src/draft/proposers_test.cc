@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "draft/proposers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/clock.h"
+#include "draft/model_proposer.h"
+#include "engine/generate.h"
+#include "engine/scheduler.h"
+#include "model/presets.h"
+#include "model/runner_for_test.h"
+
+namespace aster::draft {
+namespace {
+
+using engine::DraftKind;
+using testing::HasSubstr;
+
+model::Shape WithNextBlock() {
+  model::Shape shape = model::ShapeOfPreset("flash-shape-tiny").value();
+  shape.layer_count = 2;
+  shape.embedding = 64;
+  shape.head_count = 2;
+  shape.head_dim = 64;
+  shape.vocab_size = 300;
+  shape.sliding_window = 24;
+  shape.rope.dimensions = 16;
+  shape.experts.count = 4;
+  shape.experts.feed_forward = 32;
+  shape.experts.hash_layers = 1;
+  shape.latent.ratios = {0, 4};
+  shape.latent.query_rank = 32;
+  shape.latent.output_rank = 16;
+  shape.latent.rope.dimensions = 16;
+  shape.latent.index_heads = 3;
+  shape.latent.index_dim = 32;
+  shape.latent.index_top = 12;
+  return shape;
+}
+
+std::unique_ptr<engine::LocalModel> Load(const model::ModelFile& file) {
+  engine::LocalModelOptions options;
+  options.threads = 1;
+  return engine::LocalModel::Load(file.files(), options).value();
+}
+
+// Answers of a model, with guesses of all kinds. The smaller model is the model itself.
+class Guessing : public testing::Test {
+ protected:
+  struct Said {
+    std::vector<int32_t> tokens;
+    engine::RequestCounts counts;
+  };
+
+  Said Answer(engine::Scheduler& scheduler, const std::vector<int32_t>& prompt, DraftKind kind,
+              float temperature, uint32_t most = 3) {
+    engine::Sequence sequence(*model_);
+    sequence.SetHistory(prompt);
+    engine::Request request;
+    request.sequence = &sequence;
+    request.max_tokens = 40;
+    request.sampling.temperature = temperature;
+    request.sampling.seed = 5;
+    request.draft = {.kind = kind, .most = most};
+    auto generated = engine::Generate(scheduler, std::move(request)).value();
+    return {std::move(generated.tokens), generated.finish.counts};
+  }
+
+  const model::ModelFile file_{WithNextBlock(), gguf::TensorType::kF32};
+  const std::unique_ptr<engine::LocalModel> model_ = Load(file_);
+  const std::unique_ptr<engine::LocalModel> smaller_ = Load(file_);
+  Proposers proposers_{model_.get(), smaller_.get()};
+  const VirtualClock clock_;
+};
+
+TEST_F(Guessing, ChangesNothingWhoeverGuesses) {
+  engine::Scheduler scheduler(*model_, nullptr, clock_,
+                              {.batch_tokens = 64, .proposers = &proposers_});
+  for (const size_t length : {1, 30, 300}) {
+    const std::vector<int32_t> prompt = model::RandomTokens(length, 300, length);
+    for (const float temperature : {0.0F, 1.0F}) {
+      const Said plain = Answer(scheduler, prompt, DraftKind::kNone, temperature);
+      EXPECT_EQ(plain.counts.drafts, engine::DraftCounts{});
+      for (const DraftKind kind : {DraftKind::kNgram, DraftKind::kNextTokens, DraftKind::kModel}) {
+        const Said said = Answer(scheduler, prompt, kind, temperature);
+        EXPECT_EQ(said.tokens, plain.tokens);
+        EXPECT_EQ(said.counts.drafts.steps + said.counts.drafts.accepted + 1,
+                  said.counts.generated);
+      }
+    }
+  }
+}
+
+TEST_F(Guessing, AModelThatGuessesItselfIsAlwaysRight) {
+  engine::Scheduler scheduler(*model_, nullptr, clock_, {.proposers = &proposers_});
+  const std::vector<int32_t> prompt = model::RandomTokens(50, 300, 1);
+  for (const float temperature : {0.0F, 1.0F}) {
+    const Said said = Answer(scheduler, prompt, DraftKind::kModel, temperature);
+    EXPECT_GT(said.counts.drafts.drafted, 20u);
+    EXPECT_EQ(said.counts.drafts.accepted, said.counts.drafts.drafted);
+  }
+}
+
+// The first of its guesses is what the block says to the rows of the text, as if all of them had
+// been followed from the beginning.
+TEST_F(Guessing, TheBlockIsWarmedByThePrompt) {
+  const std::vector<int32_t> text = model::RandomTokens(200, 300, 3);
+  kv::PageTable table = model_->NewTable();
+  const model::Segment segment{
+      .table = &table, .tokens = std::span(text).first(199), .wanted = model::Wanted::kNone};
+  const model::Output output = model_->Run({&segment, 1}).value();
+  const std::vector<float> rows(output.hidden.begin(), output.hidden.end());
+
+  engine::Request request;
+  request.sampling.temperature = 0;
+  request.draft = {.kind = DraftKind::kNextTokens, .most = 3};
+  const size_t width = model_->shape().hidden_width();
+  const auto guess = [&](std::span<const uint32_t> cuts) {
+    const auto proposer = proposers_.Make(request).value();
+    for (size_t i = 0; i + 1 < cuts.size(); ++i) {
+      proposer->Follow(text, cuts[i],
+                       std::span(rows).subspan(cuts[i] * width, (cuts[i + 1] - cuts[i]) * width));
+    }
+    std::vector<int32_t> guessed;
+    EXPECT_TRUE(proposer->Propose(text, 3, guessed).ok());
+    return guessed;
+  };
+  const uint32_t whole[] = {0, 199}, pieces[] = {0, 64, 128, 190, 198, 199};
+  const std::vector<int32_t> expected = guess(whole);
+  EXPECT_EQ(expected.size(), 3u);
+  EXPECT_EQ(guess(pieces), expected);
+  // Its window is 24: what was remembered already need not be computed for it.
+  const uint32_t remembered[] = {128, 199};
+  EXPECT_EQ(guess(remembered), expected);
+  // Where the last row is missing, it has nothing to say.
+  const uint32_t missing[] = {0, 198};
+  EXPECT_TRUE(guess(missing).empty());
+}
+
+TEST_F(Guessing, WhatCannotBeHadIsRefused) {
+  engine::Request request;
+  request.draft.kind = DraftKind::kModel;
+  EXPECT_FALSE(Proposers(model_.get()).Make(request).ok());
+  const model::ModelFile plain(model::SmallShape(model::Arch::kLlama), gguf::TensorType::kQ8_0);
+  const auto other = Load(plain);
+  request.draft.kind = DraftKind::kNextTokens;
+  EXPECT_THAT(Proposers(other.get()).Make(request).error().message(), HasSubstr("no block"));
+}
+
+TEST(Vocabulary, HasToBeTheSame) {
+  text::Vocab first, second;
+  first.tokens = {"a", "b", "c"};
+  second.tokens = {"a", "b"};
+  EXPECT_THAT(CheckSameVocabulary(first, second).error().message(), HasSubstr("2 tokens"));
+  second.tokens = {"a", "x", "c"};
+  EXPECT_THAT(CheckSameVocabulary(first, second).error().message(), HasSubstr("token 1 "));
+  second.tokens[1] = "b";
+  EXPECT_TRUE(CheckSameVocabulary(first, second).ok());
+}
+
+}  // namespace
+}  // namespace aster::draft

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Who guesses how a text goes on. Guesses are only ever checked: whatever is proposed, the answer
+// is the one that would have come without. Must not know who checks them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+
+namespace aster::engine {
+
+struct Request;
+
+enum class DraftKind : uint8_t {
+  kNone,
+  kNgram,       // from what the text says already
+  kNextTokens,  // by the model's own block for it
+  kModel,       // by a smaller model
+};
+
+// More guesses than what a model forgets without harm when they are wrong.
+inline constexpr uint32_t kMostDrafts = 32;
+
+struct DraftOptions {
+  DraftKind kind = DraftKind::kNone;
+  uint32_t most = 4;  // guesses that are checked at once, 1 to kMostDrafts
+
+  bool operator==(const DraftOptions&) const = default;
+};
+
+// Of one answer, whose history only grows. Not for concurrent use.
+class Proposer {
+ public:
+  virtual ~Proposer() = default;
+
+  // The tokens from `begin` on were computed, and stay. `hidden` [tokens, hidden_width] are the
+  // rows behind their last layer, until this returns. History may go on behind them. Some may be
+  // left out (they were remembered already), and some come again (they were computed again).
+  virtual void Follow(std::span<const int32_t> history, uint32_t begin,
+                      std::span<const float> hidden) {
+    static_cast<void>(history), static_cast<void>(begin), static_cast<void>(hidden);
+  }
+
+  // Appends up to `most` tokens that may come behind the history. Nothing depends on whether they
+  // are right, or tokens at all; an error counts as none.
+  virtual Status Propose(std::span<const int32_t> history, uint32_t most,
+                         std::vector<int32_t>& guess) = 0;
+};
+
+class ProposerSource {
+ public:
+  virtual ~ProposerSource() = default;
+
+  // For the answer to a request, as its `draft` says. An error where that cannot be had here.
+  virtual Result<std::unique_ptr<Proposer>> Make(const Request& request) = 0;
+};
+
+}  // namespace aster::engine

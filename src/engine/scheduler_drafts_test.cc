@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Answers among guesses: where they end, and what is refused. That they are the same is shown in
+// scheduler_property_test.cc.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/answers_for_test.h"
+#include "engine/scheduler.h"
+
+namespace aster::engine {
+namespace {
+
+using testing::HasSubstr;
+
+class SchedulerDrafts : public testing::Test {
+ protected:
+  // A request whose guesses are all right.
+  Request Foreseen(uint64_t max_tokens) {
+    Request request;
+    request.sampling.temperature = 0;
+    request.max_tokens = max_tokens;
+    expected_ = AnswerAlone(request, prompt_);
+    sequence_.SetHistory(prompt_);
+    std::vector<int32_t> text = prompt_;
+    text.insert(text.end(), expected_.tokens.begin(), expected_.tokens.end());
+    source_.Expect(sequence_, std::move(text));
+    request.sequence = &sequence_;
+    request.draft = {.kind = DraftKind::kNextTokens, .most = 8};
+    return request;
+  }
+  void Run() {
+    while (!scheduler_.idle()) ASSERT_TRUE(scheduler_.Step().ok());
+  }
+
+  const TinyModel& tiny_ = TinyModel::Get();
+  const std::unique_ptr<LocalModel> model_ = tiny_.Make();
+  const VirtualClock clock_;
+  const std::vector<int32_t> prompt_ = model::RandomTokens(40, 298, 1);
+  HostileSource source_{1};
+  Sequence sequence_{*model_};
+  Scheduler scheduler_{*model_, &tiny_.tokenizer(), clock_, {.proposers = &source_}};
+  Answer expected_;
+};
+
+TEST_F(SchedulerDrafts, RightGuessesSaveSteps) {
+  Listener listener;
+  Request request = Foreseen(40);
+  listener.Attach(request);
+  ASSERT_TRUE(scheduler_.Submit(std::move(request)).ok());
+  Run();
+  EXPECT_EQ(listener.answer(), expected_);
+  const DraftCounts& drafts = listener.finish().counts.drafts;
+  EXPECT_EQ(drafts.accepted, drafts.drafted);
+  EXPECT_EQ(drafts.steps + drafts.accepted + 1, 40u);
+  EXPECT_LT(drafts.steps, 15u);
+  EXPECT_EQ(scheduler_.counters().drafts, drafts);
+}
+
+TEST_F(SchedulerDrafts, ACallbackThatCancelsEndsItAmongGuesses) {
+  Request request = Foreseen(40);
+  RequestId id = 0;
+  size_t told = 0;
+  request.on_token = [&](const Delta&) {
+    if (++told == 6) scheduler_.Cancel(id);
+  };
+  FinishReason reason = FinishReason::kFailed;
+  request.on_finish = [&](const Finish& finish) { reason = finish.reason; };
+  id = scheduler_.Submit(std::move(request)).value();
+  Run();
+  EXPECT_EQ(reason, FinishReason::kCancelled);
+  EXPECT_EQ(told, 6u);
+  EXPECT_EQ(sequence_.length(), 46u);
+  EXPECT_EQ(sequence_.computed(), 45u);
+}
+
+TEST_F(SchedulerDrafts, WhatCannotBeHadIsRefused) {
+  Request request = Foreseen(4);
+  for (const uint32_t most : {0u, kMostDrafts + 1}) {
+    request.draft.most = most;
+    EXPECT_THAT(scheduler_.Submit(request).error().message(), HasSubstr("guesses at once"));
+  }
+  request.draft.most = 1;
+  Scheduler alone(*model_, nullptr, clock_);
+  EXPECT_THAT(alone.Submit(request).error().message(), HasSubstr("nobody is there"));
+}
+
+}  // namespace
+}  // namespace aster::engine

@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The guesses for one answer: asks a proposer for as many as have been worth it lately, and counts
+// what became of them. Must not know who computes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/proposer.h"
+
+namespace aster::engine {
+
+struct DraftCounts {
+  uint64_t drafted = 0;   // guesses that were checked
+  uint64_t accepted = 0;  // of them
+  uint64_t steps = 0;     // in which tokens behind the first were computed, with guesses or without
+
+  DraftCounts& operator+=(const DraftCounts& other) {
+    drafted += other.drafted;
+    accepted += other.accepted;
+    steps += other.steps;
+    return *this;
+  }
+  bool operator==(const DraftCounts&) const = default;
+};
+
+// How many guesses are worth checking, learnt from how often they were right. A pure function of
+// what it was told.
+class DraftLength {
+ public:
+  explicit DraftLength(uint32_t most) : most_(most) {}
+
+  // At most `most`; 0 where guesses have been wrong for long, but for a try now and then.
+  uint32_t Next();
+  void Learn(uint32_t drafted, uint32_t accepted);
+
+ private:
+  const uint32_t most_;
+  float rate_ = 0.8F;      // of guesses that are right where those before them were
+  uint32_t left_out_ = 0;  // steps since the last try
+};
+
+class Speculation {
+ public:
+  // `most` from 1 to kMostDrafts.
+  Speculation(std::unique_ptr<Proposer> proposer, uint32_t most, uint32_t vocab_size);
+
+  void Follow(std::span<const int32_t> history, uint32_t begin, std::span<const float> hidden) {
+    proposer_->Follow(history, begin, hidden);
+  }
+  // Up to `room` guesses, all of them tokens. Valid until the next call.
+  std::span<const int32_t> Guess(std::span<const int32_t> history, uint32_t room);
+  // So many of the guesses that were checked in a step have proved right.
+  void Learn(uint32_t drafted, uint32_t accepted);
+
+  const DraftCounts& counts() const { return counts_; }
+
+ private:
+  const std::unique_ptr<Proposer> proposer_;
+  const uint32_t vocab_size_;
+  DraftLength length_;
+  std::vector<int32_t> guess_;
+  DraftCounts counts_;
+};
+
+// The guesses that an answer of so many tokens has room for: behind the next one there is the one
+// that the model itself adds to them. `left`: tokens that may still come.
+inline uint32_t DraftRoom(uint64_t left) {
+  return static_cast<uint32_t>(left <= 1 ? 0 : left - 1 < kMostDrafts ? left - 1 : kMostDrafts);
+}
+
+}  // namespace aster::engine

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "engine/speculation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace aster::engine {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(DraftLength, NeverMoreThanAskedForAndAllOfThemWhereTheyAreRight) {
+  for (const uint32_t most : {1u, 3u, 8u, kMostDrafts}) {
+    DraftLength length(most);
+    for (int i = 0; i < 200; ++i) {
+      const uint32_t next = length.Next();
+      ASSERT_LE(next, most);
+      ASSERT_GE(next, 1u);
+      length.Learn(next, next);
+    }
+    EXPECT_EQ(length.Next(), most);
+  }
+}
+
+TEST(DraftLength, HardlyAnyWhereTheyAreWrong) {
+  DraftLength length(8);
+  uint32_t checked = 0;
+  for (int i = 0; i < 400; ++i) {
+    const uint32_t next = length.Next();
+    checked += next;
+    length.Learn(next, 0);
+  }
+  EXPECT_LT(checked, 80u);
+  EXPECT_GT(checked, 400u / 32) << "it still tries now and then";
+  // And learns that times have changed.
+  for (int i = 0; i < 400; ++i) {
+    const uint32_t next = length.Next();
+    length.Learn(next, next);
+  }
+  EXPECT_EQ(length.Next(), 8u);
+}
+
+TEST(DraftLength, ShorterWhereTheyAreOftenWrong) {
+  DraftLength often(8), seldom(8);
+  for (int i = 0; i < 400; ++i) {
+    often.Learn(1, i % 10 == 0 ? 0 : 1);
+    seldom.Learn(1, i % 2 == 0 ? 0 : 1);
+  }
+  EXPECT_GT(often.Next(), seldom.Next());
+}
+
+TEST(DraftRoom, LeavesOneForTheModelItself) {
+  EXPECT_EQ(DraftRoom(0), 0u);
+  EXPECT_EQ(DraftRoom(1), 0u);
+  EXPECT_EQ(DraftRoom(2), 1u);
+  EXPECT_EQ(DraftRoom(UINT64_MAX), kMostDrafts);
+}
+
+class Says final : public Proposer {
+ public:
+  explicit Says(std::vector<int32_t> tokens, Status status = Ok())
+      : tokens_(std::move(tokens)), status_(std::move(status)) {}
+  Status Propose(std::span<const int32_t> /*history*/, uint32_t /*most*/,
+                 std::vector<int32_t>& guess) override {
+    guess = tokens_;
+    return status_;
+  }
+
+ private:
+  const std::vector<int32_t> tokens_;
+  const Status status_;
+};
+
+TEST(Speculation, TakesNoMoreThanThereIsRoomForAndNothingThatIsNoToken) {
+  const int32_t history[] = {1, 2};
+  const auto guess = [&](Says says, uint32_t room) {
+    Speculation speculation(std::make_unique<Says>(std::move(says)), 4, 300);
+    const auto taken = speculation.Guess(history, room);
+    return std::vector<int32_t>(taken.begin(), taken.end());
+  };
+  EXPECT_THAT(guess(Says({5, 6, 7, 8, 9}), 2), ElementsAre(5, 6));
+  EXPECT_THAT(guess(Says({5, 6, 7, 8, 9}), 0), IsEmpty());
+  EXPECT_THAT(guess(Says({5, 300, 7}), 4), ElementsAre(5));
+  EXPECT_THAT(guess(Says({-1, 7}), 4), IsEmpty());
+  EXPECT_THAT(guess(Says({5, 6}, Error(Code::kInternal, "no")), 4), IsEmpty());
+}
+
+TEST(Speculation, CountsWhatBecameOfGuesses) {
+  Speculation speculation(std::make_unique<Says>(std::vector<int32_t>{5}), 4, 300);
+  speculation.Learn(4, 3);
+  speculation.Learn(0, 0);
+  speculation.Learn(2, 0);
+  EXPECT_EQ(speculation.counts(), (DraftCounts{.drafted = 6, .accepted = 3, .steps = 3}));
+}
+
+}  // namespace
+}  // namespace aster::engine

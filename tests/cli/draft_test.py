@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""--draft: whoever guesses ahead, alone or on nodes, the answer is the one without guesses."""
+import json
+import unittest
+
+from fixture import INPUT, USAGE, Case, aster
+
+STORY = ("-p", "Tell me a story about a rabbit.", "-n", 60)
+SAMPLED = ("--temp", 0.8, "--seed", 7)
+
+
+class Drafts(Case):
+    def answer(self, model, *options):
+        return json.loads(aster("run", model, *STORY, *options, "--json").stdout)
+
+    def check(self, model, whos, *options):
+        for sampling in (("--temp", 0), SAMPLED):
+            plain = self.answer(model, *sampling)
+            self.assertNotIn("draft", plain)
+            for who in whos:
+                guessed = self.answer(model, *sampling, "--draft", who, *options)
+                self.assertEqual(guessed["ids"], plain["ids"], (who, options))
+                self.assertEqual(guessed["text"], plain["text"])
+                draft = guessed["draft"]
+                self.assertEqual(draft["steps"] + draft["accepted"] + 1, guessed["tokens"]["generated"])
+                if who != "ngram":
+                    self.assertGreater(draft["accepted"], 10, (who, options))
+
+    def test_on_one_machine(self):
+        self.check("quasar", ("mtp", "ngram"))
+        self.check("nova", ("comet", "ngram"), "--draft-max", 6)
+
+    def test_a_node_that_answers_by_itself(self):
+        self.check("quasar", ("mtp", "ngram"), "--local-nodes", 1)
+        self.check("nova", ("comet",), "--local-nodes", 1)
+
+    def test_a_route_of_two(self):
+        self.check("quasar", ("mtp",), "--local-nodes", 2, "--split", "0:1,2:out")
+        self.check("nova", ("comet", "ngram"), "--local-nodes", 2, "--split", "0:1,2:out")
+
+    def test_a_node_that_answers_what_another_has_read(self):
+        self.check("quasar", ("mtp",), "--local-nodes", 2, "--split", "0:out", "--decode", "node-2=0:out")
+
+    def test_what_cannot_guess_is_refused(self):
+        run = aster("run", "nova", *STORY, "--draft", "mtp", check=INPUT)
+        self.assertIn(b"no block", run.stderr)
+        run = aster("run", "nova", *STORY, "--draft", "pulsar", check=INPUT)
+        self.assertIn(b"same vocabulary", run.stderr)
+        run = aster("run", "nova", *STORY, "--draft", "mtp", "--local-nodes", 2, check=INPUT)
+        self.assertIn(b"no block", run.stderr)
+        aster("run", "nova", *STORY, "--draft", "no-such-model", check=INPUT)
+        aster("run", "nova", *STORY, "--draft", "ngram", "--draft-max", 0, check=USAGE)
+
+    def test_everything_hashes_the_same(self):
+        report = json.loads(aster("verify", "quasar", "--tokens", 200, "--draft", "mtp", "--json").stdout)
+        self.assertTrue(report["equal"])
+        self.assertEqual(len([way for way in report["ways"] if "--draft" in way["name"]]), 2)
+        self.assertGreaterEqual(len([way for way in report["ways"] if "guesses" in way["name"]]), 2)
+
+    def test_a_bench_tells_both_rates(self):
+        report = json.loads(aster("bench", "nova", "--draft", "comet", "--gen", 20, "--reps", 2, "--json").stdout)
+        self.assertGreater(report["accepted"], 0)
+        self.assertEqual(len(report["ratios"]), 2)
+        self.assertGreater(report["plain_tokens_per_s"], 0)
+        self.assertGreater(report["draft_tokens_per_s"], 0)
+        self.assertIn(b"without guesses", aster("bench", "nova", "--draft", "ngram", "--gen", 8, "--reps", 1).stdout)
+
+    def test_an_evaluation_has_the_same_replies(self):
+        replies = []
+        for options in ((), ("--draft", "comet")):
+            out = self.folder / f"out{len(options)}"
+            aster("eval", "nova", "--limit", 6, "--out", out, *options)
+            lines = [json.loads(line) for line in out.read_text().splitlines()[1:]]
+            replies.append({line["id"]: line["reply"] for line in lines})
+        self.assertEqual(replies[0], replies[1])
+
+
+if __name__ == "__main__":
+    unittest.main()
