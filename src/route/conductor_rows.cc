@@ -11,6 +11,7 @@
 #include "kv/parcel.h"
 #include "route/conductor.h"
 #include "route/live_request.h"
+#include "route/stage_memory.h"
 
 namespace aster::route {
 
@@ -196,8 +197,13 @@ Status Conductor::ImportRows(engine::Sequence& sequence, Bytes parcel) {
       if (beside.node.id == taker.node.id && overlaps) ++move_->holds_due[other];
     }
   }
+  // Several are under way, so that nobody waits for the way and back of each. Who sends a text's
+  // last page waits for all of them.
+  const bool is_last = tokens.size() - header.end < page_positions_;
+  const uint64_t most = is_last ? 0 : kMaxUnderWayBytes / std::max<uint64_t>(parcel.size(), 1);
   const Status moved = MoveUntil([&] {
-    return std::ranges::all_of(move_->holds_due, [](const auto& due) { return due.second == 0; });
+    return std::ranges::all_of(move_->holds_due,
+                               [&](const auto& due) { return due.second <= most; });
   });
   if (!moved.ok()) {
     move_.reset();

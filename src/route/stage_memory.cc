@@ -227,6 +227,9 @@ Result<kv::LayerRange> LayersOfParcel(Bytes parcel) {
 Result<std::optional<wire::Took>> StageMemory::Import(const wire::Rows& rows) {
   Sequence* const sequence = Find(rows.sequence);
   if (sequence == nullptr || sequence->epoch != rows.epoch) return std::optional<wire::Took>();
+  if (rows.encoding != wire::RowEncoding::kF32) {
+    return Unimplemented("rows that are not exact: nobody has asked for them so");
+  }
   ByteReader header_reader(rows.parcel);
   const kv::ParcelHeader header = TRY(kv::ReadHeader(header_reader));
   ByteReader reader(rows.parcel);

@@ -196,6 +196,19 @@ TEST_F(StageMemoryTest, DamageIsSeen) {
   }
 }
 
+TEST_F(StageMemoryTest, RowsThatAreNotExactAreRefused) {
+  giver_.Begin(tokens_, 1);
+  giver_.Compute(First(300));
+  ASSERT_TRUE(giver_.memory->HandOver(Wanted(0, 300, 1)).ok());
+  wire::Rows rows = AllRows(*giver_.memory).front();
+  rows.encoding = wire::RowEncoding::kQ8;
+  Rememberer taker;
+  taker.Begin(tokens_, 1);
+  EXPECT_FALSE(taker.memory->Import(rows).ok());
+  rows.encoding = wire::RowEncoding::kF32;
+  EXPECT_TRUE(taker.memory->Import(rows).ok());
+}
+
 TEST_F(StageMemoryTest, OrdersThatMakeNoSenseAreRefused) {
   giver_.Begin(tokens_, 1);
   giver_.Compute(tokens_);

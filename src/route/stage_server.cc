@@ -150,6 +150,9 @@ Status StageServer::CheckOpen(const wire::NodeId& from, const wire::OpenRoute& o
   if (open.kv_type > static_cast<uint8_t>(kernels::KvType::kQ8)) {
     return InvalidArgument(fmt::format("no type of keys and values is number {}", open.kv_type));
   }
+  if (open.kv_encoding != wire::RowEncoding::kF32) {
+    return Unimplemented("what sequences remember travels exactly, and in no other way");
+  }
   if (open.decode_stages >= open.stages.size()) {
     return InvalidArgument(fmt::format("{} of {} stages only decode: nobody reads prompts",
                                        open.decode_stages, open.stages.size()));
