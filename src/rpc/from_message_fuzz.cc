@@ -29,6 +29,13 @@ bool Same(const cluster::JoinReply& a, const cluster::JoinReply& b) {
   return a.cluster_name == b.cluster_name && a.ca_certificate == b.ca_certificate &&
          a.certificate == b.certificate && a.revocations == b.revocations && a.proof == b.proof;
 }
+bool Same(const SessionPart& a, const SessionPart& b) {
+  return a.content == b.content && a.name == b.name && a.total_bytes == b.total_bytes &&
+         a.offset == b.offset && a.data == b.data && a.is_last == b.is_last;
+}
+bool Same(const SessionReceipt& a, const SessionReceipt& b) {
+  return a.received_bytes == b.received_bytes && a.is_kept == b.is_kept;
+}
 bool Same(const ModelManifest& a, const ModelManifest& b) {
   if (a.fingerprint != b.fingerprint || a.files.size() != b.files.size()) return false;
   for (size_t i = 0; i < a.files.size(); ++i) {

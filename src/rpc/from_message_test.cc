@@ -53,6 +53,25 @@ TEST(FromMessage, RefusesGossipThatCannotBe) {
        [](v1::Gossip& m) { m.set_revocations(std::string(200'000, 'x')); }});
 }
 
+TEST(FromMessage, RefusesPartsOfSessionsThatCannotBe) {
+  using M = v1::SessionPart;
+  ExpectRefused<M>(
+      SampleSessionPart(),
+      {[](M& m) { m.set_name(std::string(256, 'x')); }, [](M& m) { m.set_offset(991); },
+       [](M& m) { m.set_offset(UINT64_MAX); }, [](M& m) { m.set_total_bytes(0); },
+       [](M& m) { m.set_total_bytes(uint64_t{1} << 43); },
+       [](M& m) {
+         m.set_total_bytes(uint64_t{1} << 30);
+         m.set_data(std::string((128 << 10) + 1, 'x'));
+       }});
+  v1::SessionPart message;
+  ToMessage(SampleSessionPart(), &message);
+  const SessionPart part = FromMessage(message).value();
+  EXPECT_EQ(part.content, SampleSessionPart().content);
+  EXPECT_EQ(part.data, SampleSessionPart().data);
+  EXPECT_TRUE(part.is_last);
+}
+
 TEST(FromMessage, RefusesDescriptionsThatCannotBe) {
   using M = v1::Description;
   ExpectRefused<M>(

@@ -100,4 +100,13 @@ inline cluster::JoinReply SampleJoinReply() {
           .proof = "\xfe\xff"};
 }
 
+inline SessionPart SampleSessionPart() {
+  return {.content = {.low = 1, .high = 2},
+          .name = "talk",
+          .total_bytes = 1000,
+          .offset = 990,
+          .data = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10},
+          .is_last = true};
+}
+
 }  // namespace aster::rpc
