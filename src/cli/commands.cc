@@ -113,6 +113,10 @@ int Main(int argc, char** argv) {
 
   GlobalOptions options;
   DeclareGlobalOptions(app, options);
+  // A mistyped key is an error, in the tables of commands too.
+  app.allow_config_extras(CLI::config_extras_mode::error);
+  app.set_config("--config", "", "Options from a TOML file, with a table for each command")
+      ->type_name("FILE");
   std::map<const CLI::App*, Run> runs;
   for (const Command& command : AllCommands()) {
     CLI::App* sub = app.add_subcommand(command.name, command.summary);

@@ -152,10 +152,35 @@ Result<ExitStatus> Serve(const ServeOptions& options, const gguf::ModelFiles& fi
 
 }  // namespace
 
+namespace {
+
+// As --config takes them: what is given, and defaults as comments.
+std::string DescribeOptions(CLI::App& app) {
+  const std::string given = "\n" + app.config_to_str(/*default_also=*/false);
+  for (CLI::Option* option : app.get_options()) option->capture_default_str();
+  const std::string all = app.config_to_str(/*default_also=*/true);
+  std::string lines;
+  for (size_t begin = 0; begin < all.size();) {
+    const size_t end = std::min(all.find('\n', begin), all.size());
+    const std::string_view line = std::string_view(all).substr(begin, end - begin);
+    begin = end + 1;
+    const bool is_empty = line.empty() || line.ends_with("=\"\"") || line.ends_with("=\"[]\"");
+    const bool is_given = given.find(fmt::format("\n{}\n", line)) != std::string::npos;
+    if (!is_empty) lines += fmt::format("{}{}\n", is_given ? "" : "# ", line);
+  }
+  return lines;
+}
+
+}  // namespace
+
 Run DeclareServe(CLI::App& app) {
   auto options = std::make_shared<ServeOptions>();
   options->Declare(app);
-  return [options](Console& console) -> Result<ExitStatus> {
+  return [options, &app](Console& console) -> Result<ExitStatus> {
+    if (options->print_config) {
+      console.Print("[serve]\n{}", DescribeOptions(app));
+      return kExitOk;
+    }
     TRY(options->Check());
     TRY(options->model.Find());
     const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options->model.paths));

@@ -29,6 +29,15 @@ std::string KeyOfEnvironment() {
   return key == nullptr ? "" : key;
 }
 
+// ASTER_SERVE_MAX_BODY for --max-body.
+std::string VariableFor(std::string_view option) {
+  std::string name = "ASTER_SERVE_";
+  for (const char c : option) {
+    name += c == '-' ? '_' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  }
+  return name;
+}
+
 // 64 digits; what follows them on a line is a note.
 Result<net::Sha256Digest> ParseDigest(std::string_view line) {
   net::Sha256Digest digest{};
@@ -72,6 +81,14 @@ void ServeOptions::Declare(CLI::App& app) {
   app.add_flag("--log-prompts", log_prompts, "Log what people ask (with --log-level info)")
       ->group(kServerGroup);
   sampling.Declare(app);
+  // What the command line leaves open may stand in the environment.
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_lnames().empty() || option->get_lnames().front() == "help") continue;
+    option->envname(VariableFor(option->get_lnames().front()));
+  }
+  app.add_flag("--print-config", print_config, "Print what all options are, as --config takes it")
+      ->configurable(false)
+      ->group(kServerGroup);
 }
 
 Status ServeOptions::Check() const {

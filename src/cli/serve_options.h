@@ -38,6 +38,7 @@ struct ServeOptions {
   uint32_t grace_s = 30;
   std::string body = "16MiB";
   bool log_prompts = false;
+  bool print_config = false;
 
   void Declare(CLI::App& app);
   // What contradicts itself, or would let everybody in.

@@ -29,7 +29,8 @@ def main():
             return NOT_HERE
         server = Server(NOVA, "--temp", 0)
         try:
-            run = subprocess.run(["node", "clients.mjs", f"http://{server.host}:{server.port}"], cwd=folder, timeout=300)
+            run = subprocess.run(["node", "clients.mjs", f"http://{server.host}:{server.port}"], cwd=folder,
+                                 timeout=300)
         finally:
             server.stop()
     return run.returncode

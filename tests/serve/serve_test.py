@@ -2,9 +2,13 @@
 # SPDX-License-Identifier: MIT
 """aster serve, asked as programs ask: each dialect at once and streaming, and what is refused."""
 import json
+import os
+import pathlib
+import subprocess
+import tempfile
 import unittest
 
-from server import NOVA, Server
+from server import ASTER, NOVA, Server
 
 HELLO = [{"role": "user", "content": "What is the capital of France?"}]
 TOOL = {"type": "function", "function": {
@@ -390,6 +394,30 @@ class Keys(unittest.TestCase):
         finally:
             errors = server.stop()
         self.assertNotIn("secret", errors)
+
+
+class Configuration(unittest.TestCase):
+    def test_the_command_line_goes_before_the_environment_and_that_before_the_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "serve.toml"
+
+            def printed(*arguments, text="", environment=None, check=0):
+                path.write_text(text)
+                run = subprocess.run([ASTER, "--config", path, "serve", *arguments, "--print-config"],
+                                     capture_output=True, env={**os.environ, **(environment or {})})
+                self.assertEqual(run.returncode, check, run.stderr)
+                return run.stdout.decode()
+
+            table = "[serve]\nqueue = 11\nname = \"moon\"\nalias = [\"a\", \"b\"]\n"
+            whole = printed("--parallel", "3", text=table,
+                            environment={"ASTER_SERVE_QUEUE": "12", "ASTER_SERVE_GRACE": "13"})
+            for line in ("parallel=3", "queue=12", "grace=13", "# deadline=0", "name=\"moon\""):
+                self.assertIn(line + "\n", whole)
+            self.assertIn("queue=11\n", printed(text=table))
+            self.assertIn("queue=5\n", printed("--queue", "5", text=table, environment={"ASTER_SERVE_QUEUE": "12"}))
+            # What is printed says the same when it is read.
+            self.assertEqual(printed(text=whole), whole)
+            printed(text="[serve]\nqeue = 11\n", check=2)
 
 
 if __name__ == "__main__":
