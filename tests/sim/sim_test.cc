@@ -49,7 +49,9 @@ TEST(Sim, EverySeedEndsWithTheTokensOfOneMachineOrACleanError) {
   EXPECT_GT(all.put_back, 0u);
   EXPECT_GT(all.fetched, options.seeds);
   // It takes somebody who goes just then: a few of thousands.
-  if (options.seeds >= 2000) EXPECT_GT(all.given_up, 0u);
+  if (options.seeds >= 2000) {
+    EXPECT_GT(all.given_up, 0u);
+  }
   EXPECT_GT(all.drafts.accepted, options.seeds);
   EXPECT_GT(all.drafts.drafted, all.drafts.accepted + options.seeds / 2);
 }
