@@ -5,9 +5,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "base/json_limits.h"
+#include "base/random.h"
 
 namespace aster::chat {
 namespace {
@@ -38,13 +42,14 @@ Status VisitArguments(Json& messages, const Visit& visit) {
 
 }  // namespace
 
+// A word that nobody can know stands in no message, tool or template.
 ArgumentTexts::ArgumentTexts(const ordered_json& messages)
-    : messages_(std::make_unique<ordered_json>(messages)), word_("zqarguments") {
-  const std::string all = messages.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  while (all.find(word_) != std::string::npos) word_ += 'q';
+    : messages_(std::make_unique<ordered_json>(messages)),
+      word_(fmt::format("zq{:016x}{:016x}arguments", SystemSeed(), SystemSeed())) {
   const Status status = VisitArguments(*messages_, [&](const std::string&, ordered_json& text) {
     texts_.push_back(text.get<std::string>());
-    text = WordFor(texts_.size() - 1);
+    // No word is the beginning of another.
+    text = fmt::format("{}{}z", word_, texts_.size() - 1);
     return Ok();
   });
   CHECK(status.ok());
@@ -52,44 +57,53 @@ ArgumentTexts::ArgumentTexts(const ordered_json& messages)
 
 ArgumentTexts::~ArgumentTexts() = default;
 
-// No word is the beginning of another.
-std::string ArgumentTexts::WordFor(size_t index) const {
-  return fmt::format("{}{}z", word_, index);
+// In the order in which they stand in the prompt.
+std::vector<ArgumentTexts::Place> ArgumentTexts::FindWords(std::string_view prompt) const {
+  std::vector<Place> places;
+  for (size_t at = prompt.find(word_); at != std::string_view::npos;) {
+    const char* const digits = prompt.data() + at + word_.size();
+    const char* const end = prompt.data() + prompt.size();
+    size_t index = 0;
+    const auto parsed = std::from_chars(digits, end, index);
+    const bool is_one = parsed.ec == std::errc() && parsed.ptr != end && *parsed.ptr == 'z' &&
+                        index < texts_.size();
+    const size_t size = is_one ? static_cast<size_t>(parsed.ptr + 1 - digits) + word_.size() : 1;
+    if (is_one) places.push_back({.index = index, .at = at, .size = size});
+    at = prompt.find(word_, at + size);
+  }
+  return places;
 }
 
 bool ArgumentTexts::AllStandIn(std::string_view prompt) const {
-  for (size_t i = 0; i < texts_.size(); ++i) {
-    const std::string word = WordFor(i);
-    const size_t at = prompt.find(word);
-    if (at == std::string_view::npos) return false;
-    if (prompt.find(word, at + 1) != std::string_view::npos) return false;
-  }
-  return true;
+  std::vector<bool> stands(texts_.size(), false);
+  const std::vector<Place> places = FindWords(prompt);
+  for (const Place& place : places) stands[place.index] = true;
+  return places.size() == texts_.size() && std::ranges::find(stands, false) == stands.end();
 }
 
 std::string ArgumentTexts::PutBack(std::string_view prompt,
                                    const std::function<std::string(std::string_view)>& mark) const {
-  std::string whole(prompt);
-  for (size_t i = 0; i < texts_.size(); ++i) {
-    const std::string word = WordFor(i);
-    size_t at = whole.find(word);
-    CHECK(at != std::string::npos);
-    size_t size = word.size();
-    const bool quoted = at > 0 && whole[at - 1] == '"' && whole.substr(at + size, 1) == "\"";
-    if (quoted) {
-      --at;
-      size += 2;
-    }
-    whole.replace(at, size, mark(texts_[i]));
+  std::string whole;
+  size_t begin = 0;  // of what has not been written yet
+  for (const Place& place : FindWords(prompt)) {
+    const size_t end = place.at + place.size;
+    const bool quoted = place.at > begin && prompt[place.at - 1] == '"' && end < prompt.size() &&
+                        prompt[end] == '"';
+    whole += prompt.substr(begin, place.at - begin - (quoted ? 1 : 0));
+    whole += mark(texts_[place.index]);
+    begin = end + (quoted ? 1 : 0);
   }
+  whole += prompt.substr(begin);
   return whole;
 }
 
 Result<ordered_json> WithArgumentObjects(const ordered_json& messages) {
   ordered_json changed = messages;
-  TRY(VisitArguments(changed, [](const std::string& path, ordered_json& arguments) -> Status {
-    auto object = ordered_json::parse(arguments.get_ref<const std::string&>(), nullptr,
-                                      /*allow_exceptions=*/false);
+  JsonLimits limits;
+  TRY(VisitArguments(changed, [&](const std::string& path, ordered_json& arguments) -> Status {
+    const auto& text = arguments.get_ref<const std::string&>();
+    TRY(limits.Check(text).In(path));
+    auto object = ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
     if (!object.is_object()) {
       return InvalidArgument(path + " is not the text of a JSON object");
     }

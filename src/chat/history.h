@@ -6,6 +6,7 @@
 // how a template is rendered.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -35,10 +36,16 @@ class ArgumentTexts {
                       const std::function<std::string(std::string_view)>& mark) const;
 
  private:
-  std::string WordFor(size_t index) const;
+  // One of the words in a prompt.
+  struct Place {
+    size_t index = 0;  // of the text
+    size_t at = 0;
+    size_t size = 0;
+  };
+  std::vector<Place> FindWords(std::string_view prompt) const;
 
   std::unique_ptr<nlohmann::ordered_json> messages_;
-  std::string word_;  // that no message has; each text has it with a number behind
+  std::string word_;  // another one each time; each text has it with a number behind
   std::vector<std::string> texts_;
 };
 

@@ -138,6 +138,40 @@ TEST(History, ArgumentsThatAreNoObjectAreRefusedByName) {
               testing::HasSubstr("messages[0].tool_calls[0].function.arguments"));
 }
 
+// Whoever renders them would have to go as deep.
+TEST(History, ArgumentsThatAreTooDeepAreRefusedByName) {
+  const std::string deep = "{\"a\":" + std::string(100'000, '[') + std::string(100'000, ']') + "}";
+  const auto changed = WithArgumentObjects(ordered_json::array({CallMessage("", {"{}", deep})}));
+  ASSERT_FALSE(changed.ok());
+  EXPECT_THAT(changed.error().message(),
+              testing::HasSubstr("messages[0].tool_calls[1].function.arguments"));
+}
+
+TEST(History, ManyArgumentsStandWhereTheyStood) {
+  std::vector<std::string> arguments;
+  for (int i = 0; i < 20'000; ++i) arguments.push_back("{\"i\": " + std::to_string(i) + "}");
+  const ArgumentTexts texts(ordered_json::array({CallMessage("", arguments)}));
+  const std::string prompt = texts.messages().dump();
+  ASSERT_TRUE(texts.AllStandIn(prompt));
+  EXPECT_FALSE(texts.AllStandIn(prompt + prompt));
+  EXPECT_FALSE(texts.AllStandIn(prompt.substr(0, prompt.size() / 2)));
+  const std::string back =
+      texts.PutBack(prompt, [](std::string_view text) { return std::string(text); });
+  size_t at = 0;
+  for (const std::string& one : arguments) {
+    at = back.find("\"arguments\":" + one + "}", at);
+    ASSERT_NE(at, std::string::npos) << one;
+  }
+}
+
+// Words are new each time: what somebody has seen of one stands for nothing in the next prompt.
+TEST(History, NobodyKnowsTheWords) {
+  const ordered_json messages = ordered_json::array({CallMessage("", {"{}"})});
+  const ArgumentTexts texts(messages);
+  const ArgumentTexts others(messages);
+  EXPECT_FALSE(texts.AllStandIn(others.messages().dump()));
+}
+
 TEST(History, WordsNeverMeetWhatPeopleWrite) {
   ordered_json message = CallMessage("zqarguments0z", {"{}", "{\"a\": \"zqargumentsq0z\"}"});
   const ArgumentTexts texts(ordered_json::array({message}));

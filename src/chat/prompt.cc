@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "base/utf8.h"
 #include "chat/history.h"
@@ -88,18 +89,50 @@ Result<ChatPrompt> ChatPrompt::Make(const gguf::Metadata& metadata,
   std::stable_sort(prompt.control_texts_.begin(), prompt.control_texts_.end(),
                    [](const auto& a, const auto& b) { return a.size() > b.size(); });
   prompt.control_texts_.resize(std::min(prompt.control_texts_.size(), kMaxMarks));
+  prompt.control_order_.resize(prompt.control_texts_.size());
+  std::iota(prompt.control_order_.begin(), prompt.control_order_.end(), size_t{0});
+  std::ranges::stable_sort(prompt.control_order_, {}, [&](size_t index) -> std::string_view {
+    return prompt.control_texts_[index];
+  });
   return prompt;
 }
 
-std::string ChatPrompt::Marked(std::string_view content) const {
-  std::string marked(content);
-  for (size_t i = 0; i < control_texts_.size(); ++i) {
-    const std::string& control = control_texts_[i];
-    for (size_t at = marked.find(control); at != std::string::npos;
-         at = marked.find(control, at + kMarkBytes)) {
-      marked.replace(at, control.size(), MarkOf(i));
-    }
+// The longest control token that the text begins with; nothing where it begins with none.
+std::optional<size_t> ChatPrompt::ControlAt(std::string_view text) const {
+  std::optional<size_t> longest;
+  auto low = control_order_.begin();
+  auto high = control_order_.end();
+  // Those that share the text's beginning stand side by side; fewer with each byte.
+  for (size_t depth = 0; depth < text.size(); ++depth) {
+    const auto byte_of = [&](size_t index) {
+      return static_cast<int>(static_cast<uint8_t>(control_texts_[index][depth]));
+    };
+    const int byte = static_cast<uint8_t>(text[depth]);
+    low = std::ranges::lower_bound(low, high, byte, {}, byte_of);
+    high = std::ranges::upper_bound(low, high, byte, {}, byte_of);
+    if (low == high) return longest;
+    if (control_texts_[*low].size() == depth + 1) longest = *low++;
+    while (low != high && control_texts_[*low].size() == depth + 1) ++low;
+    if (low == high) return longest;
   }
+  return longest;
+}
+
+std::string ChatPrompt::Marked(std::string_view content) const {
+  std::string marked;
+  size_t begin = 0;  // of what has not been written yet
+  for (size_t at = 0; at < content.size();) {
+    const auto index = ControlAt(content.substr(at));
+    if (!index) {
+      ++at;
+      continue;
+    }
+    marked += content.substr(begin, at - begin);
+    marked += MarkOf(*index);
+    at += control_texts_[*index].size();
+    begin = at;
+  }
+  marked += content.substr(begin);
   return marked;
 }
 

@@ -74,6 +74,7 @@ class ChatPrompt {
  private:
   explicit ChatPrompt(const text::Tokenizer& tokenizer) : tokenizer_(&tokenizer) {}
 
+  std::optional<size_t> ControlAt(std::string_view text) const;
   nlohmann::ordered_json CommonVariables() const;
   nlohmann::ordered_json MarkedJson(const nlohmann::ordered_json& json) const;
   Result<std::vector<int32_t>> EncodePieces(std::string_view marked) const;
@@ -84,6 +85,7 @@ class ChatPrompt {
   std::string bos_text_;
   std::string eos_text_;
   std::vector<std::string> control_texts_;  // the longest first
+  std::vector<size_t> control_order_;       // of them, as bytes are ordered
 };
 
 }  // namespace aster::chat
