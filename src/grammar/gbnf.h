@@ -13,7 +13,7 @@
 
 namespace aster::grammar {
 
-inline constexpr size_t kMaxGbnfBytes = 1 << 20;
+inline constexpr size_t kMaxGbnfBytes = 64 << 10;
 
 // An error names the line.
 Result<std::shared_ptr<const Grammar>> ParseGbnf(std::string_view text);

@@ -3,6 +3,7 @@
 
 #include "grammar/gbnf.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -66,6 +67,44 @@ TEST(Gbnf, WhatIsNone) {
   EXPECT_NE(ErrorOf("root ::= \"a\"{99999999}"), "");
   EXPECT_NE(ErrorOf("root ::= " + std::string(100000, '(')), "");
   EXPECT_NE(ErrorOf("root ::= \"\\"), "");
+}
+
+// Thirty rules, each twice the next, and all of them may be left out: a billion ways to read "x".
+std::string Doubling(size_t rules) {
+  std::string gbnf = "root ::= a0 \"x\"\n";
+  for (size_t i = 0; i < rules; ++i) gbnf += fmt::format("a{0} ::= a{1} a{1}\n", i, i + 1);
+  return gbnf + fmt::format("a{} ::= \"\"\n", rules);
+}
+
+TEST(Gbnf, WhatCanBeReadInTooManyWaysFails) {
+  EXPECT_TRUE(Matches(Doubling(10), "x"));
+  const auto grammar = ParseGbnf(Doubling(30));
+  ASSERT_TRUE(grammar.ok());
+  const Matcher matcher(**grammar);
+  EXPECT_TRUE(matcher.has_failed());
+}
+
+// Four thousand places at once are still followed, each looked at once for each byte.
+TEST(Gbnf, PlacesThatAreMetAgainCostNothing) {
+  const auto grammar = ParseGbnf("root ::= ([\\x00-\\x7f]?){0,4096}");
+  ASSERT_TRUE(grammar.ok()) << grammar.error().message();
+  Matcher matcher(**grammar);
+  const uint64_t before = matcher.work_left();
+  const StateId state = matcher.Next(matcher.start(), 'a');
+  EXPECT_TRUE(matcher.CanEnd(state));
+  EXPECT_FALSE(matcher.has_failed());
+  EXPECT_LT(before - matcher.work_left(), 200'000U);
+}
+
+TEST(Gbnf, WhatIsTooLargeIsRefusedBeforeItIsMade) {
+  std::string repeated = "root ::= \"a\"";
+  for (int i = 0; i < 10'000; ++i) repeated += "{4096}";
+  EXPECT_THAT(ErrorOf(repeated), testing::HasSubstr("too large"));
+  // Rules in the order that is worst for whoever looks which of them may be empty.
+  std::string chain = "root ::= \"x\" r0\n";
+  for (int i = 0; i < 2500; ++i) chain += fmt::format("r{} ::= r{}\n", i, i + 1);
+  EXPECT_TRUE(Matches(chain + "r2500 ::= \"\"\n", "x"));
+  EXPECT_NE(ErrorOf(std::string(kMaxGbnfBytes + 1, ' ')), "");
 }
 
 }  // namespace

@@ -79,28 +79,33 @@ std::vector<CodePointRange> Negated(std::vector<CodePointRange> ranges) {
 }  // namespace
 
 RuleId Grammar::AddRule() {
+  ++size_;
   rules_.emplace_back();
   return static_cast<RuleId>(rules_.size() - 1);
 }
 
 void Grammar::AddAlternative(RuleId rule, Sequence sequence) {
-  rules_[rule].push_back(std::move(sequence));
+  size_ += sequence.size() + 1;
+  if (!is_too_large()) rules_[rule].push_back(std::move(sequence));
 }
 
 RuleId Grammar::AddRule(std::vector<Sequence> alternatives) {
   const RuleId rule = AddRule();
-  rules_[rule] = std::move(alternatives);
+  for (Sequence& alternative : alternatives) AddAlternative(rule, std::move(alternative));
   return rule;
 }
 
 Element Grammar::Bytes(const ByteSet& set) {
-  const auto found = std::ranges::find(sets_, set);
-  const auto index = static_cast<uint32_t>(found - sets_.begin());
-  if (found == sets_.end()) sets_.push_back(set);
-  return {.is_rule = false, .index = index};
+  const auto [found, is_new] = set_ids_.try_emplace(set, static_cast<uint32_t>(sets_.size()));
+  if (is_new) sets_.push_back(set);
+  return {.is_rule = false, .index = found->second};
 }
 
 Sequence Grammar::Literal(std::string_view text) {
+  if (text.size() > kMaxElements) {
+    size_ += text.size();
+    return {};
+  }
   Sequence sequence;
   for (const char c : text) {
     ByteSet set;
@@ -135,6 +140,8 @@ Result<Element> Grammar::Repeat(const Sequence& sequence, uint32_t minimum, uint
     return ResourceExhausted(fmt::format("more than {} repetitions", kMaxRepeats));
   }
   if (is_bounded && maximum < minimum) return InvalidArgument("a maximum below the minimum");
+  // Repetitions of repetitions of a short text would take hours.
+  if (is_too_large()) return Rule(AddRule());
   // What may follow the least so many: for ever, or x (x (x …)?)?.
   const RuleId once = AddRule({sequence});
   RuleId rest = AddRule();
@@ -155,21 +162,43 @@ Result<Element> Grammar::Repeat(const Sequence& sequence, uint32_t minimum, uint
   return Rule(AddRule({std::move(all)}));
 }
 
-// A rule that can come back to itself without a byte would be followed for ever.
-Status Grammar::CheckLeftRecursion() const {
+// Rules that an empty text is one of.
+std::vector<bool> Grammar::NullableRules() const {
   std::vector<bool> is_nullable(rules_.size(), false);
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (size_t rule = 0; rule < rules_.size(); ++rule) {
-      if (is_nullable[rule]) continue;
-      is_nullable[rule] = std::ranges::any_of(rules_[rule], [&](const Sequence& sequence) {
-        return std::ranges::all_of(sequence, [&](const Element& element) {
-          return element.is_rule && is_nullable[element.index];
-        });
-      });
-      changed |= is_nullable[rule];
+  std::vector<RuleId> found;
+  const auto add = [&](RuleId rule) {
+    if (is_nullable[rule]) return;
+    is_nullable[rule] = true;
+    found.push_back(rule);
+  };
+  // Sequences of rules alone: how many of them are not known to be nullable yet.
+  struct Waiting {
+    RuleId rule;
+    size_t left;
+  };
+  std::vector<Waiting> waiting;
+  std::vector<std::vector<size_t>> users(rules_.size());  // of rules, in `waiting`
+  for (RuleId rule = 0; rule < rules_.size(); ++rule) {
+    for (const Sequence& sequence : rules_[rule]) {
+      if (sequence.empty()) add(rule);
+      if (sequence.empty() || !std::ranges::all_of(sequence, &Element::is_rule)) continue;
+      for (const Element& element : sequence) users[element.index].push_back(waiting.size());
+      waiting.push_back({.rule = rule, .left = sequence.size()});
     }
   }
+  while (!found.empty()) {
+    const RuleId rule = found.back();
+    found.pop_back();
+    for (const size_t user : users[rule]) {
+      if (--waiting[user].left == 0) add(waiting[user].rule);
+    }
+  }
+  return is_nullable;
+}
+
+// A rule that can come back to itself without a byte would be followed for ever.
+Status Grammar::CheckLeftRecursion() const {
+  const std::vector<bool> is_nullable = NullableRules();
   // Kahn: rules are taken away whose first rules are all gone.
   std::vector<std::vector<RuleId>> users(rules_.size());
   std::vector<size_t> uses(rules_.size(), 0);
@@ -200,12 +229,25 @@ Status Grammar::CheckLeftRecursion() const {
   return InvalidArgument("a rule that begins with itself");
 }
 
-Status Grammar::Finish() {
-  size_t count = 0;
-  for (const auto& alternatives : rules_) {
-    for (const Sequence& sequence : alternatives) count += sequence.size() + 1;
+void Grammar::FindClasses() {
+  for (const ByteSet& set : sets_) {
+    // A class that is partly in the set becomes two.
+    std::array<int, 256> inside;
+    inside.fill(-1);
+    std::array<bool, 256> has_outside = {};
+    for (size_t byte = 0; byte < 256; ++byte) has_outside[classes_[byte]] |= !set.test(byte);
+    for (size_t byte = 0; byte < 256; ++byte) {
+      const uint8_t old = classes_[byte];
+      if (!set.test(byte) || !has_outside[old]) continue;
+      if (inside[old] < 0) inside[old] = static_cast<int>(class_count_++);
+      classes_[byte] = static_cast<uint8_t>(inside[old]);
+    }
+    if (class_count_ == 256) return;
   }
-  if (count > kMaxElements) return ResourceExhausted("the grammar is too large");
+}
+
+Status Grammar::Finish() {
+  if (is_too_large()) return InvalidArgument("the grammar is too large");
   TRY(CheckLeftRecursion());
   for (const auto& alternatives : rules_) {
     std::vector<uint32_t>& starts = starts_.emplace_back();
@@ -215,6 +257,7 @@ Status Grammar::Finish() {
       elements_.push_back({.is_rule = false, .index = kEnd});
     }
   }
+  FindClasses();
   return Ok();
 }
 

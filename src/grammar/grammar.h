@@ -5,12 +5,14 @@
 // grammars come from.
 #pragma once
 
+#include <array>
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
@@ -54,6 +56,9 @@ class Grammar {
   // `sequence` so many times.
   Result<Element> Repeat(const Sequence& sequence, uint32_t minimum, uint32_t maximum);
 
+  // Whether there is too much already. What is added then is dropped, and Finish refuses the whole.
+  bool is_too_large() const { return size_ > kMaxElements; }
+
   // An error where a text could be read for ever without a byte, or where there is too much.
   Status Finish();
 
@@ -63,12 +68,21 @@ class Grammar {
   std::span<const uint32_t> alternatives(RuleId rule) const { return starts_[rule]; }
   const ByteSet& bytes(uint32_t index) const { return sets_[index]; }
   size_t rule_count() const { return rules_.size(); }
+  // Bytes of one class are the same to every set of the grammar.
+  size_t class_of(uint8_t byte) const { return classes_[byte]; }
+  size_t class_count() const { return class_count_; }
 
  private:
+  std::vector<bool> NullableRules() const;
   Status CheckLeftRecursion() const;
+  void FindClasses();
 
   std::vector<std::vector<Sequence>> rules_;
   std::vector<ByteSet> sets_;
+  std::unordered_map<ByteSet, uint32_t> set_ids_;
+  size_t size_ = 0;  // rules, and elements with the ends of sequences
+  std::array<uint8_t, 256> classes_ = {};
+  size_t class_count_ = 1;
   std::vector<Element> elements_;
   std::vector<std::vector<uint32_t>> starts_;  // [rules] of alternatives, in elements_
 };

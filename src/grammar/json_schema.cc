@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -193,9 +194,7 @@ class SchemaReader {
                    const std::string& at) const;
   Result<uint32_t> Bound(const ordered_json& schema, const char* key, uint32_t absent,
                          const std::string& at) const;
-  Element Constant(const ordered_json& value) {
-    return Grammar::Rule(grammar_.AddRule({grammar_.Literal(value.dump())}));
-  }
+  Result<Element> ReadValues(const ordered_json& schema, const std::string& at);
 
   const ordered_json& root_;
   Grammar& grammar_;
@@ -250,7 +249,50 @@ Result<Element> SchemaReader::ReadReference(const ordered_json& schema, const st
   return Grammar::Rule(rule);
 }
 
-// Whether no value can be of two of the alternatives: their types differ, or a member tells.
+bool IsOfType(const ordered_json& value, const std::string& type) {
+  if (type == "integer") {
+    return value.is_number_integer() ||
+           (value.is_number_float() && std::trunc(value.get<double>()) == value.get<double>());
+  }
+  return type == value.type_name();
+}
+
+// The value of a constant, or the values of an enumeration, that are of the type beside it.
+Result<Element> SchemaReader::ReadValues(const ordered_json& schema, const std::string& at) {
+  const std::string key = schema.contains("const") ? "const" : "enum";
+  TRY(CheckKeys(schema, {key, "type"}, at));
+  const ordered_json list =
+      key == "const" ? ordered_json::array({schema["const"]}) : schema["enum"];
+  if (!list.is_array() || list.empty()) return Refused(at + "/enum", "give a list of values");
+  std::vector<std::string> types;
+  if (const auto type = schema.find("type"); type != schema.end()) {
+    const ordered_json given = type->is_array() ? *type : ordered_json::array({*type});
+    for (const ordered_json& one : given) {
+      if (!one.is_string()) return Refused(at + "/type", "give a type or a list of types");
+      types.push_back(one.get<std::string>());
+    }
+  }
+  const RuleId rule = grammar_.AddRule();
+  bool has_any = false;
+  for (const ordered_json& value : list) {
+    const auto fits = [&](const std::string& type) { return IsOfType(value, type); };
+    if (schema.contains("type") && std::ranges::none_of(types, fits)) continue;
+    grammar_.AddAlternative(rule, grammar_.Literal(value.dump()));
+    has_any = true;
+  }
+  if (!has_any) return Refused(at + "/" + key, "has no value of the type beside it");
+  return Grammar::Rule(rule);
+}
+
+// Whether an object of this schema has a member of that name.
+bool Requires(const ordered_json& schema, const std::string& name) {
+  const auto required = schema.find("required");
+  return required != schema.end() && required->is_array() &&
+         std::ranges::find(*required, ordered_json(name)) != required->end();
+}
+
+// Whether no value can be of two of the alternatives: their types differ, or a member tells that
+// all of them have.
 bool AreApart(const ordered_json& list) {
   std::set<std::string> types;
   const bool by_type = std::ranges::all_of(list, [&](const ordered_json& one) {
@@ -267,7 +309,7 @@ bool AreApart(const ordered_json& list) {
       const ordered_json& properties = one["properties"];
       if (!properties.is_object() || !properties.contains(key) || !properties[key].is_object())
         return false;
-      return properties[key].contains("const") &&
+      return properties[key].contains("const") && Requires(one, key) &&
              constants.insert(properties[key]["const"].dump()).second;
     });
     if (tells) return true;
@@ -303,25 +345,31 @@ Result<Element> SchemaReader::ReadObject(const ordered_json& schema, const std::
   if (!properties.is_object()) return Refused(at + "/properties", "give an object");
   if (!required.is_array()) return Refused(at + "/required", "give a list of names");
   std::vector<std::pair<std::string, Element>> members;
+  std::set<std::string> names;
   for (const auto& [name, inner] : properties.items()) {
     members.emplace_back(name, TRY(Read(inner, at + "/properties/" + name, depth + 1)));
+    names.insert(name);
+  }
+  // Of members that are not named above.
+  const auto additional = schema.find("additionalProperties");
+  const bool has_others = additional == schema.end() || *additional != false;
+  Element other = json_.value();
+  if (additional != schema.end() && additional->is_object()) {
+    other = TRY(Read(*additional, at + "/additionalProperties", depth + 1));
   }
   std::set<std::string> needed;
-  for (const ordered_json& name : required) {
-    if (!name.is_string()) return Refused(at + "/required", "give a list of names");
-    needed.insert(name.get<std::string>());
-    if (!properties.contains(name.get<std::string>())) members.emplace_back(name, json_.value());
+  for (const ordered_json& one : required) {
+    if (!one.is_string()) return Refused(at + "/required", "give a list of names");
+    const auto name = one.get<std::string>();
+    needed.insert(name);
+    if (!names.insert(name).second) continue;
+    if (!has_others)
+      return Refused(at + "/required", fmt::format("{} may not be there at all", name));
+    members.emplace_back(name, other);
   }
-  const auto additional = schema.find("additionalProperties");
   if (members.empty()) {
-    if (additional != schema.end() && *additional == false) {
-      return Grammar::Rule(grammar_.AddRule({{json_.Char('{'), json_.space(), json_.Char('}')}}));
-    }
-    Element value = json_.value();
-    if (additional != schema.end() && additional->is_object()) {
-      value = TRY(Read(*additional, at + "/additionalProperties", depth + 1));
-    }
-    return json_.Object(json_.string(), value);
+    if (has_others) return json_.Object(json_.string(), other);
+    return Grammar::Rule(grammar_.AddRule({{json_.Char('{'), json_.space(), json_.Char('}')}}));
   }
   // From the last member to the first: what may follow where none stands before, and where one
   // does.
@@ -390,19 +438,7 @@ Result<Element> SchemaReader::Read(const ordered_json& schema, const std::string
   for (const char* key : {"anyOf", "oneOf", "allOf"}) {
     if (schema.contains(key)) return ReadAny(schema, key, at, depth);
   }
-  if (schema.contains("const")) {
-    TRY(CheckKeys(schema, {"const", "type"}, at));
-    return Constant(schema["const"]);
-  }
-  if (schema.contains("enum")) {
-    TRY(CheckKeys(schema, {"enum", "type"}, at));
-    const ordered_json& list = schema["enum"];
-    if (!list.is_array() || list.empty()) return Refused(at + "/enum", "give a list of values");
-    const RuleId rule = grammar_.AddRule();
-    for (const ordered_json& value : list)
-      grammar_.AddAlternative(rule, grammar_.Literal(value.dump()));
-    return Grammar::Rule(rule);
-  }
+  if (schema.contains("const") || schema.contains("enum")) return ReadValues(schema, at);
   const auto type = schema.find("type");
   if (type == schema.end()) {
     if (schema.contains("properties") || schema.contains("required"))

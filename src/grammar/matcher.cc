@@ -3,87 +3,109 @@
 
 #include "grammar/matcher.h"
 
-#include <algorithm>
-
-#include "base/check.h"
+#include <utility>
 
 namespace aster::grammar {
 
 Matcher::Matcher(const Grammar& grammar) : grammar_(grammar) {
-  std::vector<StackId> stacks;
-  bool can_end = false;
-  for (const uint32_t begin : grammar.alternatives(0)) Expand(begin, kEmpty, stacks, can_end);
-  start_ = Intern(std::move(stacks), can_end);
+  Reached reached;
+  ++walk_;
+  for (const uint32_t begin : grammar.alternatives(0)) Expand(begin, kEmpty, reached);
+  start_ = Intern(std::move(reached));
+}
+
+// With what a hash table and a tree take for each entry.
+size_t Matcher::memory() const {
+  constexpr size_t kStackBytes = sizeof(Stack) + sizeof(uint32_t) + 48;
+  constexpr size_t kStateBytes = sizeof(State) + 96;
+  return stacks_.size() * kStackBytes + states_.size() * kStateBytes +
+         next_.size() * sizeof(StateId) + 2 * held_stacks_ * sizeof(StackId);
+}
+
+// False where there is nothing left to spend.
+bool Matcher::Spend(uint64_t work) {
+  if (has_failed_) return false;
+  has_failed_ = work > work_left_ || memory() > kMaxMemory;
+  if (!has_failed_) work_left_ -= work;
+  return !has_failed_;
 }
 
 Matcher::StackId Matcher::Push(uint32_t element, StackId rest) {
   const uint64_t key = (uint64_t{element} << 32) | static_cast<uint32_t>(rest);
   const auto [found, is_new] = stack_ids_.try_emplace(key, static_cast<StackId>(stacks_.size()));
-  if (is_new) stacks_.push_back({.element = element, .rest = rest});
+  if (is_new) {
+    stacks_.push_back({.element = element, .rest = rest});
+    seen_.push_back(0);
+  }
   return found->second;
 }
 
-// Goes on to the places where bytes are read. Without left recursion this ends; work that is left
-// is kept in a list, so that no grammar can overflow the program's own stack.
-void Matcher::Expand(uint32_t element, StackId rest, std::vector<StackId>& out, bool& can_end) {
+// Goes on to the places where bytes are read, and to none twice in one walk. Without left recursion
+// this ends, but it may take as many steps as there are ways to leave rules out: so it is bounded.
+// Work that is left is kept in a list, so that no grammar can overflow the program's own stack.
+void Matcher::Expand(uint32_t element, StackId rest, Reached& reached) {
   std::vector<Stack> work = {{.element = element, .rest = rest}};
-  std::vector<StackId> seen;
-  while (!work.empty() && out.size() < kMaxStacksAtOnce) {
+  while (!work.empty()) {
     const Stack at = work.back();
     work.pop_back();
+    if (!Spend(1)) return;
     const Element& next = grammar_.elements()[at.element];
     if (!next.is_rule && next.index == Grammar::kEnd) {
       if (at.rest == kEmpty) {
-        can_end = true;
+        reached.can_end = true;
       } else {
         work.push_back(stacks_[static_cast<size_t>(at.rest)]);
       }
       continue;
     }
     const StackId stack = Push(at.element, at.rest);
-    if (std::ranges::find(seen, stack) != seen.end()) continue;
-    seen.push_back(stack);
+    if (std::exchange(seen_[static_cast<size_t>(stack)], walk_) == walk_) continue;
     if (!next.is_rule) {
-      out.push_back(stack);
+      reached.stacks.push_back(stack);
+      if (reached.stacks.size() > kMaxStacksAtOnce) has_failed_ = true;
       continue;
     }
     // What ends with a rule goes on where that ends: repetitions do not pile up.
     const Element& behind = grammar_.elements()[at.element + 1];
     const bool is_last = !behind.is_rule && behind.index == Grammar::kEnd;
     const StackId follow = is_last ? at.rest : Push(at.element + 1, at.rest);
-    for (const uint32_t begin : grammar_.alternatives(next.index)) {
+    const auto alternatives = grammar_.alternatives(next.index);
+    if (!Spend(alternatives.size())) return;
+    for (const uint32_t begin : alternatives) {
       work.push_back({.element = begin, .rest = follow});
     }
   }
 }
 
-StateId Matcher::Intern(std::vector<StackId> stacks, bool can_end) {
+StateId Matcher::Intern(Reached reached) {
+  std::vector<StackId>& stacks = reached.stacks;
   std::ranges::sort(stacks);
   stacks.erase(std::unique(stacks.begin(), stacks.end()), stacks.end());
-  if (stacks.empty() && !can_end) return kDead;
-  const auto found = state_ids_.find({stacks, can_end});
+  if (stacks.empty() && !reached.can_end) return kDead;
+  const auto found = state_ids_.find({stacks, reached.can_end});
   if (found != state_ids_.end()) return found->second;
-  if (states_.size() == kMaxStates) return kDead;
+  if (!Spend(1 + stacks.size())) return kDead;
   const auto id = static_cast<StateId>(states_.size());
-  state_ids_.emplace(std::pair(stacks, can_end), id);
-  states_.push_back({.stacks = std::move(stacks),
-                     .can_end = can_end,
-                     .next = std::vector<StateId>(256, kUnknown)});
+  held_stacks_ += stacks.size();
+  state_ids_.emplace(std::pair(stacks, reached.can_end), id);
+  states_.push_back({.stacks = std::move(stacks), .can_end = reached.can_end});
+  next_.resize(next_.size() + grammar_.class_count(), kUnknown);
   return id;
 }
 
 StateId Matcher::FindNext(StateId state, uint8_t byte) {
-  std::vector<StackId> stacks;
-  bool can_end = false;
   // States may move while others are made.
   const std::vector<StackId> from = states_[static_cast<size_t>(state)].stacks;
+  if (!Spend(1 + from.size())) return kDead;
+  Reached reached;
+  ++walk_;
   for (const StackId id : from) {
     const Stack stack = stacks_[static_cast<size_t>(id)];
     if (!grammar_.bytes(grammar_.elements()[stack.element].index).test(byte)) continue;
-    Expand(stack.element + 1, stack.rest, stacks, can_end);
+    Expand(stack.element + 1, stack.rest, reached);
   }
-  const StateId next = Intern(std::move(stacks), can_end);
-  states_[static_cast<size_t>(state)].next[byte] = next;
+  const StateId next = Intern(std::move(reached));
+  next_[IndexOf(state, byte)] = next;
   return next;
 }
 
@@ -111,20 +133,20 @@ Matcher::StackId Matcher::Rebase(StackId stack, StackId below) {
 Matcher::Split Matcher::SplitAtCommon(StateId state) {
   const std::vector<StackId> stacks = states_[static_cast<size_t>(state)].stacks;
   if (stacks.empty() || CanEnd(state)) return {.inside = state, .below = kDead};
+  if (!Spend(kSplitDepth * stacks.size())) return {.inside = kDead, .below = kDead};
   StackId below = stacks.front();
   for (size_t depth = 0; depth < kSplitDepth; ++depth) {
     below = stacks_[static_cast<size_t>(below)].rest;
     if (below == kEmpty) break;
     if (!std::ranges::all_of(stacks, [&](StackId stack) { return Contains(stack, below); }))
       continue;
-    std::vector<StackId> inside;
-    for (const StackId stack : stacks) inside.push_back(Rebase(stack, below));
+    Reached inside;
+    for (const StackId stack : stacks) inside.stacks.push_back(Rebase(stack, below));
     const Stack at = stacks_[static_cast<size_t>(below)];
-    std::vector<StackId> behind;
-    bool can_end = false;
-    Expand(at.element, at.rest, behind, can_end);
-    return {.inside = Intern(std::move(inside), false),
-            .below = Intern(std::move(behind), can_end)};
+    Reached behind;
+    ++walk_;
+    Expand(at.element, at.rest, behind);
+    return {.inside = Intern(std::move(inside)), .below = Intern(std::move(behind))};
   }
   return {.inside = state, .below = kDead};
 }

@@ -6,10 +6,10 @@
 // is computed once. Must not know tokens.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -31,9 +31,19 @@ class Matcher {
   // Where `byte` leads; kDead where it leads nowhere.
   StateId Next(StateId state, uint8_t byte) {
     if (state == kDead) return kDead;
-    const StateId known = states_[static_cast<size_t>(state)].next[byte];
+    const StateId known = next_[IndexOf(state, byte)];
     return known != kUnknown ? known : FindNext(state, byte);
   }
+
+  // Whether the grammar could be read in more ways than may be followed, or took more work or
+  // memory than it may: then states say nothing any more.
+  bool has_failed() const { return has_failed_; }
+  // Work is counted in places that are looked at. What is left is added to, up to the limit.
+  uint64_t work_left() const { return work_left_; }
+  void AddWork(uint64_t work) { LimitWork(work_left_ + work); }
+  void LimitWork(uint64_t work) { work_left_ = std::min(work, kMaxWork); }
+  // Whether so much is known that it is time to begin anew, with another matcher.
+  bool is_full() const { return memory() > kMaxMemory / 2; }
   // Whether the text may end here.
   bool CanEnd(StateId state) const {
     return state != kDead && states_[static_cast<size_t>(state)].can_end;
@@ -55,11 +65,12 @@ class Matcher {
   using StackId = int32_t;
   static constexpr StackId kEmpty = -1;
   static constexpr StateId kUnknown = -2;
-  // Beyond, nothing is allowed any more: no real text comes near.
-  static constexpr size_t kMaxStates = 1 << 17;
+  // Grammars that mean something come near none of these. A second or two of work.
+  static constexpr uint64_t kMaxWork = 1 << 24;
+  static constexpr size_t kMaxMemory = 64 << 20;
+  static constexpr size_t kMaxStacksAtOnce = 1 << 13;
   // How far down a common place is looked for.
   static constexpr size_t kSplitDepth = 8;
-  static constexpr size_t kMaxStacksAtOnce = 4096;
 
   struct Stack {
     uint32_t element;
@@ -68,20 +79,35 @@ class Matcher {
   struct State {
     std::vector<StackId> stacks;  // at bytes; ascending
     bool can_end = false;
-    std::vector<StateId> next;  // [256]
+  };
+  // Where some text leads.
+  struct Reached {
+    std::vector<StackId> stacks;
+    bool can_end = false;
   };
 
+  size_t IndexOf(StateId state, uint8_t byte) const {
+    return static_cast<size_t>(state) * grammar_.class_count() + grammar_.class_of(byte);
+  }
+  size_t memory() const;
+  bool Spend(uint64_t work);
   StackId Push(uint32_t element, StackId rest);
   bool Contains(StackId stack, StackId below) const;
   StackId Rebase(StackId stack, StackId below);
-  void Expand(uint32_t element, StackId rest, std::vector<StackId>& out, bool& can_end);
-  StateId Intern(std::vector<StackId> stacks, bool can_end);
+  void Expand(uint32_t element, StackId rest, Reached& reached);
+  StateId Intern(Reached reached);
   StateId FindNext(StateId state, uint8_t byte);
 
   const Grammar& grammar_;
   std::vector<Stack> stacks_;
   std::unordered_map<uint64_t, StackId> stack_ids_;
   std::vector<State> states_;
+  std::vector<StateId> next_;   // [states, classes of bytes]
+  std::vector<uint32_t> seen_;  // [stacks] in which walk it was met last
+  uint32_t walk_ = 0;
+  size_t held_stacks_ = 0;  // of all states
+  uint64_t work_left_ = kMaxWork;
+  bool has_failed_ = false;
   std::map<std::pair<std::vector<StackId>, bool>, StateId> state_ids_;
   StateId start_ = kDead;
 };

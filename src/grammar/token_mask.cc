@@ -8,6 +8,7 @@
 #include <bit>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace aster::grammar {
 namespace {
@@ -16,6 +17,8 @@ namespace {
 constexpr size_t kMaxTokenBytes = 255;
 // Masks that are kept: each is as large as the vocabulary in bits.
 constexpr size_t kMaxMasks = 512;
+// What each token may cost beyond what was left: some milliseconds.
+constexpr uint64_t kWorkForToken = 1 << 16;
 
 constexpr float kForbidden = -std::numeric_limits<float>::infinity();
 
@@ -83,69 +86,63 @@ TokenTree::TokenTree(const text::Tokenizer& tokenizer, uint32_t vocab_size)
   close_to(0);
 }
 
-TokenMasks::TokenMasks(std::shared_ptr<const Grammar> grammar,
-                       std::shared_ptr<const TokenTree> tree, bool goes_on)
+MaskCache::MaskCache(std::shared_ptr<const Grammar> grammar, std::shared_ptr<const TokenTree> tree)
     : grammar_(std::move(grammar)),
       tree_(std::move(tree)),
-      goes_on_(goes_on),
-      matcher_(*grammar_),
-      states_{matcher_.start()} {}
+      matcher_(std::make_unique<Matcher>(*grammar_)) {}
 
-StateId TokenMasks::Follow(std::span<const int32_t> answer) {
-  const size_t shared =
-      static_cast<size_t>(std::ranges::mismatch(followed_, answer).in1 - followed_.begin());
-  followed_.resize(shared);
-  states_.resize(shared + 1);
-  for (const int32_t token : answer.subspan(shared)) {
-    StateId state = states_.back();
-    const bool is_known = token >= 0 && static_cast<uint32_t>(token) < tree_->vocab_size();
-    const std::string_view bytes = is_known ? tree_->BytesOf(token) : std::string_view();
-    for (const char c : bytes) {
-      if (state != kDead) state = matcher_.Next(state, static_cast<uint8_t>(c));
-    }
-    followed_.push_back(token);
-    states_.push_back(state);
+void MaskCache::BeginToken() {
+  if (has_failed()) return;
+  if (matcher_->is_full()) {
+    // What has been read is read again by those who need it.
+    const uint64_t left = matcher_->work_left();
+    matcher_ = std::make_unique<Matcher>(*grammar_);
+    matcher_->LimitWork(left);
+    allowed_.clear();
+    inside_.clear();
+    ++generation_;
   }
-  return states_.back();
+  matcher_->AddWork(kWorkForToken);
 }
 
-void TokenMasks::Allow(int32_t first_token, Bits& allowed) const {
+void MaskCache::Allow(int32_t first_token, Bits& allowed) const {
   for (int32_t token = first_token; token >= 0; token = tree_->NextToken(token)) {
     allowed[static_cast<size_t>(token) / 64] |= uint64_t{1} << (token % 64);
   }
 }
 
 // All of the tree from a place that knows nothing of what is below it.
-const TokenMasks::Inside& TokenMasks::WalkInside(StateId state) {
+const MaskCache::Inside& MaskCache::WalkInside(StateId state) {
   const auto found = inside_.find(state);
   if (found != inside_.end()) return found->second;
+  if (inside_.size() >= kMaxMasks) inside_.clear();
   Inside inside;
   inside.allowed.resize((tree_->vocab_size() + 63) / 64);
   std::array<StateId, kMaxTokenBytes + 1> way = {state};
   const auto& nodes = tree_->nodes();
   for (uint32_t i = 0; i < nodes.size();) {
     const TokenTree::Node& node = nodes[i];
-    const StateId next = matcher_.Next(way[node.depth], node.byte);
+    const StateId next = matcher_->Next(way[node.depth], node.byte);
     if (next == kDead) {
       i += node.size;
       continue;
     }
     way[node.depth + 1U] = next;
     Allow(node.first_token, inside.allowed);
-    if (matcher_.CanEnd(next) && node.size > 1) inside.exits.push_back(i);
+    if (matcher_->CanEnd(next) && node.size > 1) inside.exits.push_back(i);
     ++i;
   }
   return inside_.emplace(state, std::move(inside)).first->second;
 }
 
 // What is below a node, in `state` behind it.
-void TokenMasks::WalkBelow(uint32_t at, StateId state, Bits& allowed) {
+void MaskCache::WalkBelow(uint32_t at, StateId state, Bits& allowed) {
   const auto& nodes = tree_->nodes();
   std::array<StateId, kMaxTokenBytes + 2> way;
   way[nodes[at].depth + 1U] = state;
   for (uint32_t i = at + 1; i < at + nodes[at].size;) {
     const TokenTree::Node& node = nodes[i];
-    const StateId next = matcher_.Next(way[node.depth], node.byte);
+    const StateId next = matcher_->Next(way[node.depth], node.byte);
     if (next == kDead) {
       i += node.size;
       continue;
@@ -156,11 +153,11 @@ void TokenMasks::WalkBelow(uint32_t at, StateId state, Bits& allowed) {
   }
 }
 
-const TokenMasks::Bits& TokenMasks::AllowedIn(StateId state) {
+const MaskCache::Bits& MaskCache::AllowedIn(StateId state) {
   const auto found = allowed_.find(state);
   if (found != allowed_.end()) return found->second;
   if (allowed_.size() >= kMaxMasks) allowed_.clear();
-  const Matcher::Split split = matcher_.SplitAtCommon(state);
+  const Matcher::Split split = matcher_->SplitAtCommon(state);
   const Inside& inside = WalkInside(split.inside);
   Bits allowed = inside.allowed;
   if (split.below != kDead) {
@@ -169,25 +166,59 @@ const TokenMasks::Bits& TokenMasks::AllowedIn(StateId state) {
   return allowed_.emplace(state, std::move(allowed)).first->second;
 }
 
+TokenMasks::TokenMasks(std::shared_ptr<MaskCache> cache, bool goes_on)
+    : cache_(std::move(cache)),
+      goes_on_(goes_on),
+      generation_(cache_->generation()),
+      states_{cache_->matcher().start()} {}
+
+StateId TokenMasks::Follow(std::span<const int32_t> answer) {
+  Matcher& matcher = cache_->matcher();
+  if (std::exchange(generation_, cache_->generation()) != cache_->generation()) {
+    followed_.clear();
+    states_ = {matcher.start()};
+  }
+  const size_t shared =
+      static_cast<size_t>(std::ranges::mismatch(followed_, answer).in1 - followed_.begin());
+  followed_.resize(shared);
+  states_.resize(shared + 1);
+  const TokenTree& tree = cache_->tree();
+  for (const int32_t token : answer.subspan(shared)) {
+    StateId state = states_.back();
+    const bool is_known = token >= 0 && static_cast<uint32_t>(token) < tree.vocab_size();
+    const std::string_view bytes = is_known ? tree.BytesOf(token) : std::string_view();
+    for (const char c : bytes) state = matcher.Next(state, static_cast<uint8_t>(c));
+    followed_.push_back(token);
+    states_.push_back(state);
+  }
+  return states_.back();
+}
+
 void TokenMasks::Apply(std::span<const int32_t> answer, std::span<float> logits) {
+  cache_->BeginToken();
   const StateId state = Follow(answer);
-  const bool can_end = state == kDead || matcher_.CanEnd(state);
-  if (goes_on_ && can_end) return;
+  const bool can_end = state == kDead || cache_->matcher().CanEnd(state);
+  if (goes_on_ && can_end && !has_failed()) return;
+  const TokenTree& tree = cache_->tree();
   std::vector<float> ends;
-  for (const int32_t end : tree_->end_tokens()) ends.push_back(logits[static_cast<size_t>(end)]);
+  for (const int32_t end : tree.end_tokens()) ends.push_back(logits[static_cast<size_t>(end)]);
   if (state == kDead) {
     // Nothing goes on from here: the answer ends.
     std::ranges::fill(logits, kForbidden);
   } else {
-    const Bits& allowed = AllowedIn(state);
+    const MaskCache::Bits& allowed = cache_->AllowedIn(state);
     for (size_t word = 0; word < allowed.size(); ++word) {
       const size_t begin = word * 64;
       ForbidOthers(allowed[word],
                    logits.subspan(begin, std::min<size_t>(64, logits.size() - begin)));
     }
   }
+  if (has_failed()) {
+    std::ranges::fill(logits, kForbidden);
+    return;
+  }
   for (size_t i = 0; i < ends.size(); ++i) {
-    logits[static_cast<size_t>(tree_->end_tokens()[i])] = can_end ? ends[i] : kForbidden;
+    logits[static_cast<size_t>(tree.end_tokens()[i])] = can_end ? ends[i] : kForbidden;
   }
 }
 

@@ -11,6 +11,7 @@
 #include <span>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "grammar/grammar.h"
@@ -45,41 +46,71 @@ class TokenTree {
   std::vector<int32_t> end_tokens_;
 };
 
-// Follows one answer. Not for concurrent use.
-class TokenMasks {
+// What is known of the places of one grammar: shared by the answers of one request. Not for
+// concurrent use.
+class MaskCache {
  public:
-  // Grammar (finished) and tree are shared. Where the answer goes on, anything may follow a text of
-  // the grammar; otherwise only its end.
-  TokenMasks(std::shared_ptr<const Grammar> grammar, std::shared_ptr<const TokenTree> tree,
-             bool goes_on = false);
+  using Bits = std::vector<uint64_t>;  // [vocab_size / 64]
 
-  // Forbids, in the logits of what follows `answer`, all that the grammar does not allow. A pure
-  // function of the answer: it may grow, or go back and take another way.
-  void Apply(std::span<const int32_t> answer, std::span<float> logits);
-  // Whether `answer` is a text of the grammar, but for an end.
-  bool IsWhole(std::span<const int32_t> answer) { return matcher_.CanEnd(Follow(answer)); }
+  // Grammar (finished) and tree are shared.
+  MaskCache(std::shared_ptr<const Grammar> grammar, std::shared_ptr<const TokenTree> tree);
+
+  const std::shared_ptr<const Grammar>& grammar() const { return grammar_; }
+  const TokenTree& tree() const { return *tree_; }
+  Matcher& matcher() { return *matcher_; }
+  const Bits& AllowedIn(StateId state);
+
+  // Grammars are anybody's: what one costs is limited, in all and for each token. Once that is
+  // over, nothing more is known, and the request is to fail.
+  bool has_failed() const { return matcher_->has_failed(); }
+  // Before the next token: it may cost a little more, and what became too much is forgotten.
+  void BeginToken();
+  // States of another generation mean nothing.
+  uint64_t generation() const { return generation_; }
 
  private:
-  using Bits = std::vector<uint64_t>;  // [vocab_size / 64]
   struct Inside {
     Bits allowed;
     std::vector<uint32_t> exits;  // nodes behind which the place is left
   };
 
-  StateId Follow(std::span<const int32_t> answer);
-  const Bits& AllowedIn(StateId state);
   const Inside& WalkInside(StateId state);
   void WalkBelow(uint32_t node, StateId state, Bits& allowed);
   void Allow(int32_t first_token, Bits& allowed) const;
 
   const std::shared_ptr<const Grammar> grammar_;
   const std::shared_ptr<const TokenTree> tree_;
-  const bool goes_on_;
-  Matcher matcher_;
-  std::vector<int32_t> followed_;  // tokens
-  std::vector<StateId> states_;    // behind each of them, the start before
+  std::unique_ptr<Matcher> matcher_;
+  uint64_t generation_ = 0;
   std::unordered_map<StateId, Bits> allowed_;
   std::unordered_map<StateId, Inside> inside_;
+};
+
+// Follows one answer. Not for concurrent use.
+class TokenMasks {
+ public:
+  // Where the answer goes on, anything may follow a text of the grammar; otherwise only its end.
+  explicit TokenMasks(std::shared_ptr<MaskCache> cache, bool goes_on = false);
+  TokenMasks(std::shared_ptr<const Grammar> grammar, std::shared_ptr<const TokenTree> tree,
+             bool goes_on = false)
+      : TokenMasks(std::make_shared<MaskCache>(std::move(grammar), std::move(tree)), goes_on) {}
+
+  // Forbids, in the logits of what follows `answer`, all that the grammar does not allow. A pure
+  // function of the answer: it may grow, or go back and take another way. Everything is forbidden
+  // once the grammar has cost too much.
+  void Apply(std::span<const int32_t> answer, std::span<float> logits);
+  // Whether `answer` is a text of the grammar, but for an end.
+  bool IsWhole(std::span<const int32_t> answer) { return cache_->matcher().CanEnd(Follow(answer)); }
+  bool has_failed() const { return cache_->has_failed(); }
+
+ private:
+  StateId Follow(std::span<const int32_t> answer);
+
+  const std::shared_ptr<MaskCache> cache_;
+  const bool goes_on_;
+  uint64_t generation_ = 0;        // of the states
+  std::vector<int32_t> followed_;  // tokens
+  std::vector<StateId> states_;    // behind each of them, the start before
 };
 
 }  // namespace aster::grammar

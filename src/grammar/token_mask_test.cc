@@ -3,12 +3,14 @@
 
 #include "grammar/token_mask.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "base/random.h"
+#include "grammar/gbnf.h"
 #include "grammar/json_schema.h"
 
 namespace aster::grammar {
@@ -118,6 +120,55 @@ TEST_F(TokenMask, WhatGoesOnIsFreeBehindTheGrammar) {
   }
   answer.push_back(2 + '"');
   EXPECT_EQ(std::ranges::count(Allowed(masks, answer), false), 0);
+}
+
+// Every place of a long text has its own states: they are forgotten before they take all memory.
+TEST_F(TokenMask, LongTextsOfALimitedLength) {
+  const auto grammar =
+      JsonSchemaGrammar(ordered_json::parse(R"({"type": "string", "maxLength": 4096})"));
+  ASSERT_TRUE(grammar.ok());
+  TokenMasks masks(*grammar, tree_);
+  std::vector<int32_t> answer = {2 + '"'};
+  for (int i = 0; i < 4096; ++i) {
+    EXPECT_FALSE(masks.IsWhole(answer));
+    answer.push_back(2 + 'x');
+  }
+  for (const size_t size : {1, 100, 2000, 4097}) {
+    const std::vector<int32_t> begun(answer.begin(), answer.begin() + static_cast<ptrdiff_t>(size));
+    const std::vector<bool> allowed = Allowed(masks, begun);
+    EXPECT_EQ(allowed[2 + 'x'], size < answer.size()) << size;
+    EXPECT_TRUE(allowed[2 + '"']) << size;
+  }
+  EXPECT_FALSE(masks.has_failed());
+}
+
+TEST_F(TokenMask, AGrammarThatCostsTooMuchForbidsEverything) {
+  // Nothing is hard about its beginning: the ways come behind the first byte.
+  std::string gbnf = "root ::= \"a\" a0 \"x\"\n";
+  for (int i = 0; i < 30; ++i) gbnf += fmt::format("a{0} ::= a{1} a{1}\n", i, i + 1);
+  const auto grammar = ParseGbnf(gbnf + "a30 ::= \"\"\n");
+  ASSERT_TRUE(grammar.ok());
+  const auto cache = std::make_shared<MaskCache>(*grammar, tree_);
+  EXPECT_FALSE(cache->has_failed());
+  for (const bool goes_on : {false, true}) {
+    TokenMasks masks(cache, goes_on);
+    EXPECT_EQ(std::ranges::count(Allowed(masks, {2 + 'a'}), true), 0);
+    EXPECT_TRUE(masks.has_failed());
+  }
+}
+
+TEST_F(TokenMask, AnswersOfOneRequestShareWhatIsKnown) {
+  const auto grammar = JsonSchemaGrammar(ordered_json::parse(R"({"type": "object"})"));
+  ASSERT_TRUE(grammar.ok());
+  const auto cache = std::make_shared<MaskCache>(*grammar, tree_);
+  TokenMasks first(cache);
+  TokenMasks second(cache);
+  const std::vector<int32_t> begun = {2 + '{', 2 + '"'};
+  EXPECT_EQ(Allowed(first, begun), Allowed(second, begun));
+  EXPECT_EQ(Allowed(first, {}), Allowed(second, {}));
+  const size_t states = cache->matcher().state_count();
+  EXPECT_EQ(Allowed(second, begun), Allowed(first, begun));
+  EXPECT_EQ(cache->matcher().state_count(), states);
 }
 
 }  // namespace
