@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <tuple>
 
 #include "base/utf8.h"
 #include "chat/history.h"
@@ -91,8 +92,8 @@ Result<ChatPrompt> ChatPrompt::Make(const gguf::Metadata& metadata,
   prompt.control_texts_.resize(std::min(prompt.control_texts_.size(), kMaxMarks));
   prompt.control_order_.resize(prompt.control_texts_.size());
   std::iota(prompt.control_order_.begin(), prompt.control_order_.end(), size_t{0});
-  std::ranges::stable_sort(prompt.control_order_, {}, [&](size_t index) -> std::string_view {
-    return prompt.control_texts_[index];
+  std::ranges::sort(prompt.control_order_, [&](size_t a, size_t b) {
+    return std::tie(prompt.control_texts_[a], a) < std::tie(prompt.control_texts_[b], b);
   });
   return prompt;
 }

@@ -34,16 +34,20 @@ class EndSignals {
     pthread_sigmask(SIG_BLOCK, &signals_, &earlier_);
   }
   ~EndSignals() {
-    if (waiter_.joinable()) {
-      // It waits for a signal, whoever sends it.
-      is_over_ = true;
-      pthread_kill(waiter_.native_handle(), SIGTERM);
-      waiter_.join();
-    }
+    StopAwaiting();
     pthread_sigmask(SIG_SETMASK, &earlier_, nullptr);
   }
   EndSignals(const EndSignals&) = delete;
   EndSignals& operator=(const EndSignals&) = delete;
+
+  // Nobody is called any more.
+  void StopAwaiting() {
+    if (!waiter_.joinable()) return;
+    // It waits for a signal, whoever sends it.
+    is_over_ = true;
+    pthread_kill(waiter_.native_handle(), SIGTERM);
+    waiter_.join();
+  }
 
   // `end` is called by another thread, with true where it is not the first time.
   void Await(std::function<void(bool)> end) {
@@ -126,6 +130,8 @@ Result<ExitStatus> Serve(const ServeOptions& options, const gguf::ModelFiles& fi
   http_options.listen = options.Listen();
   http_options.limits.body_bytes = TRY(options.BodyBytes());
   http_options.headers = serve::Service::HeadersFor(options.cors);
+  http_options.takes_body = [&](const serve::HttpRequest& head) { return service.TakesBody(head); };
+  http_options.describe = serve::Service::Describe;
   serve::HttpServer server(
       http_options, clock,
       [&](serve::HttpRequest request, std::shared_ptr<serve::ReplyStream> stream) {
@@ -145,6 +151,7 @@ Result<ExitStatus> Serve(const ServeOptions& options, const gguf::ModelFiles& fi
   const int64_t end_ns = clock.NowNs() + 2 * kNsPerSecond;
   SystemClock waiting;
   while (server.busy_count() > 0 && clock.NowNs() < end_ns) waiting.SleepFor(10 * kNsPerMs);
+  signals.StopAwaiting();
   TRY(served.answerer->Save());
   console.Note("goodbye");
   return kExitOk;

@@ -74,7 +74,8 @@ void ServeOptions::Declare(CLI::App& app) {
   add("--ctx", context, "Tokens of prompt and answer (as trained where not given)", "N");
   add("-n,--tokens", max_tokens, "The most tokens of an answer where the client says nothing", "N");
   add("--parallel", parallel, "Answers that are computed at once", "N")->check(CLI::Range(1, 1024));
-  add("--queue", queue, "Requests that may wait; more are told to come again", "N");
+  add("--queue", queue, "Requests that may wait; more are told to come again", "N")
+      ->check(CLI::Range(1, 1 << 20));
   add("--deadline", deadline_s, "The longest that a request may take; 0 for any time", "SECONDS");
   add("--grace", grace_s, "How long answers may still take when the server is ended", "SECONDS");
   add("--max-body", body, "The largest request", "SIZE");

@@ -30,7 +30,9 @@ struct Answer::Run {
   size_t index = 0;
   Prompted prompt;
   uint64_t seed = 0;
+  std::shared_ptr<grammar::TokenMasks> masks;  // of the grammar, if there is one
   std::unique_ptr<chat::ReplyParser> parser;
+  bool is_thinking = false;
   bool has_calls = false;
   bool has_ended_call = false;
   bool ends_early = false;  // all that is wanted has been said
@@ -65,10 +67,40 @@ Answer::~Answer() {
 
 namespace {
 
-// The grammar of a tool's arguments; any object where its schema asks for more than can be kept.
-Result<grammar::Element> ArgumentsOf(const ordered_json& tool, grammar::Grammar& grammar) {
-  auto arguments = grammar::AddJsonSchema(tool["function"]["parameters"], grammar);
-  return arguments.ok() ? arguments : grammar::AddJsonSchema({{"type", "object"}}, grammar);
+Error TooCostly() {
+  return InvalidArgument("the grammar or schema can be read in too many ways; make it simpler");
+}
+
+// Whether a grammar can be made of the schema; one that spoils the grammar it is a part of cannot.
+bool CanKeep(const ordered_json& schema) {
+  grammar::Grammar alone;
+  const grammar::RuleId root = alone.AddRule();
+  const auto arguments = grammar::AddJsonSchema(schema, alone);
+  if (!arguments.ok()) return false;
+  alone.AddAlternative(root, {*arguments});
+  return alone.Finish().ok();
+}
+
+// Calls of the tool of that name, or of any where it is empty, as they go on behind what is forced.
+// Where a tool's schema asks for more than can be kept, its arguments are any object; where that is
+// too much for all of them together, `exact` is false.
+Result<std::shared_ptr<const grammar::Grammar>> CallGrammar(const Ask& ask, const std::string& name,
+                                                            const std::string& middle, bool exact) {
+  auto grammar = std::make_shared<grammar::Grammar>();
+  const grammar::RuleId root = grammar->AddRule();
+  const ordered_json any = {{"type", "object"}};
+  for (const ordered_json& tool : ask.tools) {
+    const ordered_json& function = tool["function"];
+    const auto& tool_name = function["name"].get_ref<const std::string&>();
+    if (!name.empty() && tool_name != name) continue;
+    grammar::Sequence call;
+    if (name.empty()) call = grammar->Literal(tool_name + middle);
+    const ordered_json& schema = function["parameters"];
+    call.push_back(TRY(grammar::AddJsonSchema(exact && CanKeep(schema) ? schema : any, *grammar)));
+    grammar->AddAlternative(root, std::move(call));
+  }
+  TRY(grammar->Finish());
+  return std::shared_ptr<const grammar::Grammar>(std::move(grammar));
 }
 
 // The answer begins with a call, and its arguments are what the tool wants.
@@ -82,18 +114,9 @@ Status ForceCall(const AnswerContext& context, const Ask& ask, Prompted& prompte
   prompted.forced = forced.opening;
   // Control tokens are no text of a grammar.
   if (!forced.has_json || forced.middle.find('<') != std::string::npos) return Ok();
-  auto grammar = std::make_shared<grammar::Grammar>();
-  const grammar::RuleId root = grammar->AddRule();
-  for (const ordered_json& tool : ask.tools) {
-    const auto& tool_name = tool["function"]["name"].get_ref<const std::string&>();
-    if (!name.empty() && tool_name != name) continue;
-    grammar::Sequence call;
-    if (name.empty()) call = grammar->Literal(tool_name + forced.middle);
-    call.push_back(TRY(ArgumentsOf(tool, *grammar)));
-    grammar->AddAlternative(root, std::move(call));
-  }
-  TRY(grammar->Finish());
-  prompted.grammar = std::move(grammar);
+  auto grammar = CallGrammar(ask, name, forced.middle, /*exact=*/true);
+  if (!grammar.ok()) grammar = CallGrammar(ask, name, forced.middle, /*exact=*/false);
+  prompted.grammar = TRY(std::move(grammar));
   prompted.goes_on = true;
   return Ok();
 }
@@ -163,6 +186,7 @@ Status Answer::Prepare() {
   } else {
     for (const RawPrompt& raw : ask_.raw) prompts.push_back(TRY(PromptOf(raw)));
   }
+  std::shared_ptr<grammar::MaskCache> cache;
   for (Prompted& prompt : prompts) {
     usage_.prompt += prompt.tokens.size();
     if (prompt.tokens.empty())
@@ -175,8 +199,14 @@ Status Answer::Prepare() {
     if (context_.logs_prompts) {
       log::Info("prompt", {{"id", stream_->request_id()}, {"text", prompt.text}});
     }
+    if (prompt.grammar != nullptr && (cache == nullptr || cache->grammar() != prompt.grammar)) {
+      cache = std::make_shared<grammar::MaskCache>(prompt.grammar, context_.tokens);
+      if (cache->has_failed()) return TooCostly();
+    }
     for (uint32_t choice = 0; choice < ask_.choices; ++choice) {
       auto run = std::make_unique<Run>();
+      if (prompt.grammar != nullptr)
+        run->masks = std::make_shared<grammar::TokenMasks>(cache, prompt.goes_on);
       run->index = runs_.size();
       run->prompt = prompt;
       run->seed = ask_.sampling.seed + choice;
@@ -207,11 +237,9 @@ std::unique_ptr<Job> Answer::MakeJob(Run& run, const std::string& client) {
   }
   // Markup of calls and thoughts is made of control tokens.
   request.show_control = run.parser != nullptr && (offers_tools_ || context_.dialect.has_thinking);
-  if (run.prompt.grammar != nullptr) {
-    const auto masks = std::make_shared<grammar::TokenMasks>(run.prompt.grammar, context_.tokens,
-                                                             run.prompt.goes_on);
-    request.edit_logits = [masks, begin = job->prompt.size()](std::span<const int32_t> history,
-                                                              std::span<float> logits) {
+  if (run.masks != nullptr) {
+    request.edit_logits = [masks = run.masks, begin = job->prompt.size()](
+                              std::span<const int32_t> history, std::span<float> logits) {
       masks->Apply(history.subspan(begin), logits);
     };
   }
@@ -282,6 +310,7 @@ void Answer::Say(Run& run, std::string_view text, bool is_end, std::vector<Spoke
     }
   }
   for (chat::ReplyEvent& event : events) {
+    run.is_thinking = event.kind == Kind::kThinking;
     if (event.kind == Kind::kCallEnd) run.has_ended_call = true;
     if (event.kind != Kind::kCallBegin) continue;
     run.has_calls = true;
@@ -318,6 +347,7 @@ void Answer::OnToken(Run& run, const engine::Delta& delta) {
     tokens.push_back(std::move(token));
   }
   Say(run, delta.text, false, std::move(tokens));
+  if (run.is_thinking) ++usage_.thinking;
 }
 
 void Answer::EndRun(Run& run, const engine::Finish& finish) {
@@ -335,6 +365,7 @@ void Answer::EndRun(Run& run, const engine::Finish& finish) {
 
 void Answer::OnFinish(Run& run, const engine::Finish& finish) {
   if (has_failed_) return;
+  if (run.masks != nullptr && run.masks->has_failed()) return Fail(ProblemOf(TooCostly()));
   if (finish.reason == engine::FinishReason::kFailed) {
     context_.metrics->CountFailed();
     return Fail(ProblemOf(finish.status.error()));

@@ -29,6 +29,8 @@ size_t SharedTokens(const std::vector<int32_t>& a, const std::vector<int32_t>& b
       a.begin());
 }
 
+Error TooLate() { return Error(Code::kDeadlineExceeded, "the answer took too long"); }
+
 }  // namespace
 
 struct AnswerLoop::Active {
@@ -48,7 +50,13 @@ Status AnswerLoop::Submit(std::vector<std::unique_ptr<Job>> jobs) {
     const MutexLock lock(mu_);
     if (stop_ns_) return Error(Code::kUnavailable, "the server is shutting down");
     if (has_failed_) return Error(Code::kUnavailable, "the model cannot answer any more");
-    if (waiting_count_ + jobs.size() > options_.max_queued) {
+    const size_t most = options_.max_queued + options_.max_running;
+    if (jobs.size() > most) {
+      return InvalidArgument(fmt::format(
+          "{} answers are asked for at once; this server takes {} at most", jobs.size(), most));
+    }
+    // Who can be begun at once does not wait.
+    if (running_count_ + waiting_count_ + jobs.size() > most) {
       return ResourceExhausted(
           fmt::format("{} requests are waiting already; try again later", waiting_count_));
     }
@@ -90,6 +98,7 @@ std::unique_ptr<Job> AnswerLoop::TakeNext() {
   turn->second.pop_front();
   if (turn->second.empty()) waiting_.erase(turn);
   --waiting_count_;
+  ++running_count_;
   return job;
 }
 
@@ -129,6 +138,7 @@ void AnswerLoop::Keep(engine::Sequence sequence) {
 
 void AnswerLoop::Begin(std::unique_ptr<Job> job) {
   if (job->is_gone()) return;
+  if (clock_.NowNs() >= job->deadline_ns) return job->on_refused(TooLate());
   engine::Sequence sequence = SequenceFor(job->prompt);
   auto active =
       std::make_unique<Active>(Active{.job = std::move(job), .sequence = std::move(sequence)});
@@ -162,6 +172,19 @@ void AnswerLoop::BeginWaiting() {
 // What nobody waits for, or what has taken too long.
 void AnswerLoop::LetGo() {
   const int64_t now_ns = clock_.NowNs();
+  std::vector<std::unique_ptr<Job>> late;
+  {
+    const MutexLock lock(mu_);
+    for (auto& [client, jobs] : waiting_) {
+      for (auto& job : jobs) {
+        if (now_ns >= job->deadline_ns) late.push_back(std::move(job));
+      }
+      std::erase(jobs, nullptr);
+    }
+    std::erase_if(waiting_, [](const auto& entry) { return entry.second.empty(); });
+    waiting_count_ -= late.size();
+  }
+  for (const auto& job : late) job->on_refused(TooLate());
   for (const auto& active : active_) {
     if (active->is_over) continue;
     if (active->job->is_gone() || now_ns >= active->job->deadline_ns) answering_.Cancel(active->id);
@@ -199,6 +222,8 @@ void AnswerLoop::FailAll(const Error& error) {
   }
   active_.clear();
   while (const auto job = TakeNext()) job->on_refused(error);
+  const MutexLock lock(mu_);
+  running_count_ = 0;
 }
 
 // Whether to go on.

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json_limits.h"
 #include "serve/anthropic.h"
 
 namespace aster::serve {
@@ -49,6 +50,7 @@ ordered_json MessageHead(const ReplyFrame& frame) {
 }
 
 ordered_json ObjectOf(const std::string& arguments) {
+  if (!JsonLimits().Check(arguments).ok()) return ordered_json::object();
   ordered_json object = ordered_json::parse(arguments, nullptr, /*allow_exceptions=*/false);
   // A call that was cut short has no more than its beginning.
   return object.is_object() ? object : ordered_json::object();

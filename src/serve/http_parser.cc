@@ -133,8 +133,9 @@ void HttpParser::TakeLine() {
   }
   switch (part_) {
     case Part::kRequestLine:
-      // An empty line before a request is what some clients leave behind.
-      if (!line.empty()) TakeRequestLine(line);
+      // An empty line before a request is what some clients leave behind: it begins nothing.
+      if (!line.empty()) return TakeRequestLine(line);
+      head_bytes_ = 0;
       return;
     case Part::kHeaderLine:
       return line.empty() ? EndHead() : TakeHeaderLine(line);

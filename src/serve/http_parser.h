@@ -52,6 +52,9 @@ class HttpParser {
   // Whether the client waits for a word before it sends the body; true once.
   bool TakeExpectation();
 
+  // What is known of it so far; the head is whole from kBody on.
+  const HttpRequest& request() const { return request_; }
+
   // The request, once it is done; the parser is ready for the next one.
   HttpRequest Take();
 

@@ -87,6 +87,18 @@ TEST(HttpParser, Limits) {
       400);
 }
 
+TEST(HttpParser, EmptyLinesBeginNothing) {
+  HttpParser parser({.head_bytes = 100});
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_EQ(parser.Feed("\r\n"), 2U);
+    EXPECT_FALSE(parser.has_begun());
+  }
+  parser.Feed("G");
+  EXPECT_TRUE(parser.has_begun());
+  parser.Feed("ET / HTTP/1.1\r\n\r\n");
+  EXPECT_EQ(parser.state(), State::kDone);
+}
+
 TEST(HttpParser, AClientThatWaitsForAWord) {
   HttpParser parser({});
   parser.Feed("POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");

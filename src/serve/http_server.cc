@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -29,6 +30,10 @@ constexpr size_t kMaxRequestIdBytes = 128;
 // What is moved from a reply at once: what a client does not fetch stays in the reply, and is
 // counted there.
 constexpr size_t kSendBytes = 64 << 10;
+// Descriptors that the rest of the program needs: files, nodes, who listens.
+constexpr size_t kOtherDescriptors = 256;
+// How long none are accepted where the system has no room for them.
+constexpr int64_t kAcceptPauseNs = kNsPerSecond / 2;
 
 bool IsPlainWord(std::string_view text) {
   return !text.empty() && text.size() <= kMaxRequestIdBytes &&
@@ -50,6 +55,9 @@ struct HttpServer::Connection {
   int64_t deadline_ns = 0;             // for what it waits for
   bool is_closed = false;
   bool closes_when_sent = false;
+  bool drops_body = false;     // what still comes of it
+  bool input_ended = false;    // before all of what it is told was sent
+  size_t body_bytes = 0;       // of its request, as counted in the sum
   bool reply_is_over = false;  // once the output is sent
 
   bool has_output() const { return sent < output.size(); }
@@ -76,9 +84,27 @@ Status HttpServer::Start() {
   if (endpoints.empty()) return NotFound(options_.listen + ": no such address");
   listeners_.push_back(TRY(net::Listen(endpoints.front())));
   address_ = TRY(net::LocalEndpoint(listeners_.front())).ToText();
+  LimitConnections();
   loop_ = std::thread([this] { Loop(); });
   for (size_t i = 0; i < options_.workers; ++i) workers_.emplace_back([this] { WorkerLoop(); });
   return Ok();
+}
+
+// As many as the system gives descriptors for.
+void HttpServer::LimitConnections() {
+  max_connections_ = options_.max_connections;
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  const rlim_t wanted = max_connections_ + kOtherDescriptors;
+  if (limit.rlim_cur < wanted && limit.rlim_cur < limit.rlim_max) {
+    limit.rlim_cur = std::min<rlim_t>(wanted, limit.rlim_max);
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  }
+  if (limit.rlim_cur >= wanted) return;
+  const size_t others = std::min<size_t>(kOtherDescriptors, limit.rlim_cur / 2);
+  max_connections_ = std::max<size_t>(1, limit.rlim_cur - others);
+  log::Warn("fewer connections than could be",
+            {{"most", max_connections_}, {"open_files", static_cast<size_t>(limit.rlim_cur)}});
 }
 
 void HttpServer::WorkerLoop() {
@@ -94,15 +120,14 @@ void HttpServer::WorkerLoop() {
     // Nobody waits for it any more.
     if (task.reply->is_gone()) continue;
     const std::shared_ptr<ReplyStream> reply = task.reply;
+    const std::string path = task.request.path;
     try {
       handler_(std::move(task.request), std::move(task.reply));
     } catch (const std::exception& error) {
       // What a library throws after all costs one request, and not the others.
       log::Error("a request could not be handled",
                  {{"id", reply->request_id()}, {"what", error.what()}});
-      reply->Send(500, "application/json",
-                  "{\"error\":{\"message\":\"a mistake in the server\",\"type\":\"server_error\","
-                  "\"param\":null,\"code\":null}}");
+      reply->Send(500, "application/json", Describe(path, 500, "a mistake in the server"));
     }
   }
 }
@@ -114,13 +139,13 @@ void HttpServer::Loop() {
   while (!is_stopping_) {
     polled.clear();
     polled.push_back({.fd = waker_.descriptor(), .events = POLLIN, .revents = 0});
-    const bool accepts = !is_draining_;
+    const bool accepts = !is_draining_ && clock_.NowNs() >= accept_ns_;
     polled.push_back(
         {.fd = accepts ? listeners_.front().descriptor() : -1, .events = POLLIN, .revents = 0});
     for (const auto& connection : connections_) {
       // While a request is answered nothing is read, but an end is seen.
-      short events = POLLRDHUP;
-      if (connection->reply == nullptr) events |= POLLIN;
+      short events = connection->input_ended ? short{0} : short{POLLRDHUP};
+      if (connection->reply == nullptr && !connection->input_ended) events |= POLLIN;
       if (connection->has_output()) events |= POLLOUT;
       polled.push_back({.fd = connection->socket.descriptor(), .events = events, .revents = 0});
     }
@@ -145,6 +170,7 @@ void HttpServer::Loop() {
         connection->reply->SetGone();
         --busy_count_;
       }
+      CountBody(*connection, 0);
       return true;
     });
     if (accepts && (polled[1].revents & POLLIN) != 0) AcceptAll();
@@ -158,9 +184,15 @@ void HttpServer::Loop() {
 void HttpServer::AcceptAll() {
   for (;;) {
     auto socket = net::Accept(listeners_.front());
-    if (!socket.ok() || !socket->is_open()) return;
+    if (!socket.ok()) {
+      // Asked again at once, it would say the same.
+      accept_ns_ = clock_.NowNs() + kAcceptPauseNs;
+      log::Warn("connections have to wait", {{"error", socket.error().message()}});
+      return;
+    }
+    if (!socket->is_open()) return;
     // More are closed at once: whoever is here is served.
-    if (connections_.size() >= options_.max_connections) continue;
+    if (connections_.size() >= max_connections_) continue;
     const int on = 1;
     setsockopt(socket->descriptor(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     connections_.push_back(std::make_unique<Connection>(*std::move(socket), options_.limits));
@@ -173,7 +205,11 @@ void HttpServer::Read(Connection& connection) {
   for (int i = 0; i < kReadsAtOnce && connection.reply == nullptr && !connection.is_closed; ++i) {
     const ssize_t count =
         recv(connection.socket.descriptor(), buffer.data(), buffer.size(), MSG_DONTWAIT);
-    if (count == 0) connection.is_closed = true;
+    if (count == 0) {
+      // Who says nothing more may still be told what is wrong.
+      connection.input_ended = true;
+      connection.is_closed = !(connection.closes_when_sent && connection.has_output());
+    }
     if (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
       connection.is_closed = true;
     }
@@ -191,16 +227,44 @@ void HttpServer::TakeRequests(Connection& connection) {
     const auto before = parser.state();
     connection.input.erase(0, parser.Feed(connection.input));
     const int64_t now_ns = clock_.NowNs();
-    if (was_new) connection.deadline_ns = now_ns + options_.head_ns;
+    if (was_new && parser.has_begun()) connection.deadline_ns = now_ns + options_.head_ns;
     if (parser.state() == HttpParser::State::kBad) {
       return Refuse(connection, parser.bad_status(), parser.problem());
     }
-    if (before == HttpParser::State::kHead && parser.state() == HttpParser::State::kBody) {
-      connection.deadline_ns = now_ns + options_.body_ns;
-    }
+    const bool has_begun_body =
+        before == HttpParser::State::kHead && parser.state() != HttpParser::State::kHead;
+    if (has_begun_body) connection.deadline_ns = now_ns + options_.body_ns;
+    if (!TakeBody(connection, has_begun_body)) return;
     if (parser.TakeExpectation()) connection.output += "HTTP/1.1 100 Continue\r\n\r\n";
     if (parser.state() == HttpParser::State::kDone) Handle(connection, parser.Take());
   }
+}
+
+// What has come of a body; false where it is not wanted, and has been answered.
+bool HttpServer::TakeBody(Connection& connection, bool has_begun) {
+  HttpParser& parser = connection.parser;
+  const HttpRequest& request = parser.request();
+  const bool has_body = parser.state() == HttpParser::State::kBody || !request.body.empty();
+  if (has_begun && has_body && options_.takes_body && !options_.takes_body(request)) {
+    HttpRequest head = parser.Take();
+    head.body.clear();
+    // Where the next request begins is not known without the body.
+    head.keep_alive = false;
+    connection.input.clear();
+    connection.drops_body = true;
+    Handle(connection, std::move(head));
+    return false;
+  }
+  CountBody(connection, request.body.size());
+  if (bodies_bytes_ <= std::max(options_.bodies_bytes, options_.limits.body_bytes)) return true;
+  Refuse(connection, 503, "the server has too many large requests; try again later");
+  return false;
+}
+
+// Its part of the sum.
+void HttpServer::CountBody(Connection& connection, size_t bytes) {
+  bodies_bytes_ += bytes - connection.body_bytes;
+  connection.body_bytes = bytes;
 }
 
 ReplyStream::Options HttpServer::ReplyOptions(const HttpRequest& request) const {
@@ -225,20 +289,28 @@ void HttpServer::Handle(Connection& connection, HttpRequest request) {
   changed_.NotifyOne();
 }
 
-// Of a request that cannot be understood nothing is known but that it is one of ours.
+std::string HttpServer::Describe(std::string_view path, int status,
+                                 std::string_view problem) const {
+  if (options_.describe) return options_.describe(path, status, problem);
+  std::string body = "{\"error\":{\"message\":";
+  AppendJsonString(body, problem);
+  return body + "}}";
+}
+
+// Of a request that cannot be understood little is known but that it is one of ours.
 void HttpServer::Refuse(Connection& connection, int status, std::string_view problem) {
   ReplyStream reply({.request_id = fmt::format("req_{:016x}", SystemSeed()),
                      .keep_alive = false,
                      .headers = options_.headers},
                     waker_);
-  std::string body = "{\"error\":{\"message\":";
-  AppendJsonString(body, problem);
-  body += ",\"type\":\"invalid_request_error\",\"param\":null,\"code\":null}}";
-  reply.Send(status, "application/json", body);
+  reply.Send(status, "application/json",
+             Describe(connection.parser.request().path, status, problem));
   reply.TakeOutput(connection.output);
   connection.input.clear();
   connection.closes_when_sent = true;
   connection.deadline_ns = clock_.NowNs() + options_.head_ns;
+  connection.parser.Take();
+  CountBody(connection, 0);
 }
 
 void HttpServer::Write(Connection& connection) {
@@ -272,17 +344,20 @@ void HttpServer::Write(Connection& connection) {
   if (is_all || connection.reply_is_over) EndReply(connection);
   // Its end is the client's: closed here, bytes on their way would be lost with what it still
   // sends.
-  if (connection.closes_when_sent) shutdown(connection.socket.descriptor(), SHUT_WR);
+  if (connection.closes_when_sent && !connection.has_output())
+    shutdown(connection.socket.descriptor(), SHUT_WR);
 }
 
 void HttpServer::EndReply(Connection& connection) {
   const bool goes_on = connection.reply->keeps_alive() && !is_draining_;
   connection.reply.reset();
   connection.reply_is_over = false;
+  CountBody(connection, 0);
   --busy_count_;
   if (!goes_on) {
     connection.closes_when_sent = true;
-    connection.deadline_ns = clock_.NowNs() + kNsPerSecond;
+    connection.deadline_ns =
+        clock_.NowNs() + (connection.drops_body ? options_.head_ns : kNsPerSecond);
     return;
   }
   connection.deadline_ns = clock_.NowNs() + options_.idle_ns;

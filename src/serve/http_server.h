@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -26,10 +27,13 @@
 
 namespace aster::serve {
 
+// Called on one of the workers. The reply may be finished later, by anybody.
+using HttpHandler = std::function<void(HttpRequest, std::shared_ptr<ReplyStream>)>;
+
 struct HttpServerOptions {
   std::string listen = "127.0.0.1:0";  // HOST:PORT
-  HttpLimits limits;
-  HttpHeaders headers;  // of every reply
+  HttpLimits limits = {};
+  HttpHeaders headers = {};  // of every reply
   size_t max_connections = 1024;
   size_t workers = 2;                    // threads that requests are handled on
   size_t reply_bytes = 1 << 20;          // kept for a client that does not read
@@ -37,10 +41,15 @@ struct HttpServerOptions {
   int64_t body_ns = 120 * kNsPerSecond;  // for its body
   int64_t idle_ns = 75 * kNsPerSecond;   // between two requests
   int64_t stall_ns = 60 * kNsPerSecond;  // without a byte that the client took
+  // Of all requests that are here; one body of the largest size is always taken.
+  size_t bodies_bytes = 256 << 20;
+  // Whether a request with this head may send its body, asked on the loop's thread; null: all may.
+  // To others the handler replies at once, and their body is not read.
+  std::function<bool(const HttpRequest&)> takes_body = nullptr;
+  // The JSON that says what is wrong with a request for this path; null: in a form of its own.
+  std::function<std::string(std::string_view path, int status, std::string_view message)> describe =
+      nullptr;
 };
-
-// Called on one of the workers. The reply may be finished later, by anybody.
-using HttpHandler = std::function<void(HttpRequest, std::shared_ptr<ReplyStream>)>;
 
 // Safe for concurrent use.
 class HttpServer {
@@ -77,12 +86,16 @@ class HttpServer {
   void AcceptAll();
   void Read(Connection& connection);
   void TakeRequests(Connection& connection);
+  bool TakeBody(Connection& connection, bool has_begun);
+  void CountBody(Connection& connection, size_t bytes);
   void Handle(Connection& connection, HttpRequest request);
   void Refuse(Connection& connection, int status, std::string_view problem);
   void Write(Connection& connection);
   void EndReply(Connection& connection);
   void CheckDeadline(Connection& connection, int64_t now_ns);
   ReplyStream::Options ReplyOptions(const HttpRequest& request) const;
+  std::string Describe(std::string_view path, int status, std::string_view problem) const;
+  void LimitConnections();
 
   // Constant after construction.
   const HttpServerOptions options_;
@@ -97,7 +110,11 @@ class HttpServer {
   std::atomic<size_t> busy_count_ = 0;
   std::atomic<size_t> connection_count_ = 0;
 
-  std::vector<std::unique_ptr<Connection>> connections_;  // of the loop's thread
+  // Of the loop's thread, after Start.
+  std::vector<std::unique_ptr<Connection>> connections_;
+  size_t max_connections_ = 0;
+  size_t bodies_bytes_ = 0;  // of all requests that are here
+  int64_t accept_ns_ = 0;    // none are taken before
 
   Mutex mu_;
   CondVar changed_;

@@ -3,6 +3,7 @@
 
 #include "serve/openai_reply.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -29,7 +30,8 @@ ordered_json UsageJson(const Usage& usage) {
   return {{"prompt_tokens", usage.prompt},
           {"completion_tokens", usage.answer},
           {"total_tokens", usage.prompt + usage.answer},
-          {"prompt_tokens_details", {{"cached_tokens", usage.cached}}}};
+          {"prompt_tokens_details", {{"cached_tokens", usage.cached}}},
+          {"completion_tokens_details", {{"reasoning_tokens", usage.thinking}}}};
 }
 
 ordered_json BytesJson(const std::string& bytes) {
@@ -53,6 +55,12 @@ ordered_json ChatLogprobs(std::span<const SpokenToken> tokens) {
   return {{"content", std::move(content)}, {"refusal", nullptr}};
 }
 
+// Those that begin in the text: what tokens share counts once.
+size_t CharactersOf(std::string_view text) {
+  return static_cast<size_t>(
+      std::ranges::count_if(text, [](char c) { return (static_cast<uint8_t>(c) & 0xC0) != 0x80; }));
+}
+
 ordered_json CompletionLogprobs(std::span<const SpokenToken> tokens, size_t& offset) {
   ordered_json texts = ordered_json::array();
   ordered_json logprobs = ordered_json::array();
@@ -65,7 +73,7 @@ ordered_json CompletionLogprobs(std::span<const SpokenToken> tokens, size_t& off
     for (const auto& [bytes, logprob] : token.top) top[ToValidUtf8(bytes)] = logprob;
     tops.push_back(std::move(top));
     offsets.push_back(offset);
-    offset += token.bytes.size();
+    offset += CharactersOf(token.bytes);
   }
   return {{"tokens", std::move(texts)},
           {"token_logprobs", std::move(logprobs)},
@@ -131,7 +139,7 @@ class CompletionAtOnce final : public CollectingWriter {
     for (size_t i = 0; i < said_.size(); ++i) {
       const Said& said = said_[i];
       const std::string echo = echoes_.empty() ? "" : echoes_[i];
-      size_t offset = echo.size();
+      size_t offset = CharactersOf(echo);
       choices.push_back(
           {{"text", echo + said.content},
            {"index", i},
@@ -270,7 +278,7 @@ class CompletionStream final : public Streaming {
 
   void Begin(uint64_t /*prompt_tokens*/) override {
     for (size_t i = 0; i < echoes_.size(); ++i) {
-      offsets_[i] = echoes_[i].size();
+      offsets_[i] = CharactersOf(echoes_[i]);
       SendText(i, echoes_[i], {}, nullptr);
     }
   }

@@ -8,34 +8,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/json_limits.h"
 #include "base/utf8.h"
 
 namespace aster::serve {
 namespace {
 
 using nlohmann::ordered_json;
-
-// Values within each other; what is deeper takes recursion somewhere.
-constexpr size_t kMaxDepth = 100;
-
-bool IsTooDeep(std::string_view text) {
-  size_t depth = 0;
-  bool in_string = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      if (c == '"') in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '{' || c == '[') {
-      if (++depth > kMaxDepth) return true;
-    } else if ((c == '}' || c == ']') && depth > 0) {
-      --depth;
-    }
-  }
-  return false;
-}
 
 int StatusOf(Code code) {
   switch (code) {
@@ -77,9 +56,9 @@ ordered_json ParseBody(std::string_view body, Problem& problem) {
     problem.Set(400, "", fmt::format("the body is not UTF-8 (at byte {})", ValidUtf8Prefix(body)));
     return nullptr;
   }
-  if (IsTooDeep(body)) {
-    problem.Set(400, "",
-                fmt::format("the body has more than {} values within each other", kMaxDepth));
+  const Status fits = JsonLimits().Check(body);
+  if (!fits.ok()) {
+    problem.Set(400, "", "the body has " + fits.error().message());
     return nullptr;
   }
   ordered_json json = ordered_json::parse(body, nullptr, /*allow_exceptions=*/false);

@@ -14,7 +14,8 @@ namespace aster::serve {
 void ReplyStream::BeginLocked(int status, std::string_view content_type, const HttpHeaders& headers,
                               const size_t* length) {
   status_ = status;
-  in_chunks_ = length == nullptr && options_.in_chunks;
+  is_in_pieces_ = length == nullptr;
+  in_chunks_ = is_in_pieces_ && options_.in_chunks;
   keeps_alive_ = options_.keep_alive && (length != nullptr || in_chunks_);
   output_ += fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nX-Request-Id: {}\r\n", status,
                          ReasonOf(status), content_type, options_.request_id);
@@ -28,7 +29,7 @@ void ReplyStream::BeginLocked(int status, std::string_view content_type, const H
 
 void ReplyStream::AppendLocked(std::string_view bytes) {
   if (gone_ || bytes.empty() || options_.head_only) return;
-  if (output_.size() - taken_ + bytes.size() > options_.limit_bytes && status_ != 0 && in_chunks_) {
+  if (is_in_pieces_ && output_.size() - taken_ + bytes.size() > options_.limit_bytes) {
     // Whoever reads so slowly has to do without the rest.
     gone_ = true;
     output_ = std::string();

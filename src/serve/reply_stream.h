@@ -65,6 +65,7 @@ class ReplyStream {
   std::string output_ GUARDED_BY(mu_);
   size_t taken_ GUARDED_BY(mu_) = 0;  // of the output
   int status_ GUARDED_BY(mu_) = 0;
+  bool is_in_pieces_ GUARDED_BY(mu_) = false;
   bool in_chunks_ GUARDED_BY(mu_) = false;
   bool keeps_alive_ GUARDED_BY(mu_) = true;
   bool ended_ GUARDED_BY(mu_) = false;

@@ -29,9 +29,10 @@ struct SpokenToken {
 enum class EndReason : uint8_t { kStop, kStopString, kLength, kCalls };
 
 struct Usage {
-  uint64_t prompt = 0;  // tokens
-  uint64_t cached = 0;  // of the prompt
-  uint64_t answer = 0;  // of all choices
+  uint64_t prompt = 0;    // tokens
+  uint64_t cached = 0;    // of the prompt
+  uint64_t answer = 0;    // of all choices
+  uint64_t thinking = 0;  // of them, about as many as were thoughts
 };
 
 struct Call {

@@ -22,18 +22,25 @@ namespace {
 
 using nlohmann::ordered_json;
 
-ProblemForm FormOf(const HttpRequest& request) {
-  return request.path.starts_with("/v1/messages") ? ProblemForm::kAnthropic : ProblemForm::kOpenAi;
+ProblemForm FormOf(std::string_view path) {
+  return path.starts_with("/v1/messages") ? ProblemForm::kAnthropic : ProblemForm::kOpenAi;
 }
 
 bool IsLoopbackOrigin(std::string_view origin) {
-  for (const std::string_view host : {"://localhost", "://127.0.0.1", "://[::1]"}) {
-    const size_t at = origin.find(host);
-    if (at == std::string_view::npos) continue;
-    const std::string_view rest = origin.substr(at + host.size());
+  const size_t scheme = origin.find("://");
+  if (scheme == std::string_view::npos) return false;
+  const std::string_view from = origin.substr(scheme + 3);
+  for (const std::string_view host : {"localhost", "127.0.0.1", "[::1]"}) {
+    if (!from.starts_with(host)) continue;
+    const std::string_view rest = from.substr(host.size());
     if (rest.empty() || rest.front() == ':') return true;
   }
   return false;
+}
+
+// A file, or a frame without an origin of its own, is a page that anybody may have made.
+bool IsOfPage(std::string_view origin) {
+  return origin.starts_with("http://") || origin.starts_with("https://") || origin == "null";
 }
 
 }  // namespace
@@ -89,8 +96,7 @@ bool Service::HasKey(const HttpRequest& request) const {
 
 bool Service::IsAllowed(const HttpRequest& request, Problem& problem) const {
   const std::string_view origin = request.Header("origin");
-  const bool is_page = origin.starts_with("http://") || origin.starts_with("https://");
-  if (is_page && options_.cors_origin != "*" && options_.cors_origin != origin &&
+  if (IsOfPage(origin) && options_.cors_origin != "*" && options_.cors_origin != origin &&
       !IsLoopbackOrigin(origin)) {
     problem.Set(403, "",
                 fmt::format("web pages of {} may not ask; start with --cors to let them", origin));
@@ -102,37 +108,58 @@ bool Service::IsAllowed(const HttpRequest& request, Problem& problem) const {
   return false;
 }
 
-void Service::Handle(HttpRequest request, std::shared_ptr<ReplyStream> stream) {
-  if (request.method == "OPTIONS" && !options_.cors_origin.empty()) {
-    return stream->Send(204, "text/plain", "");
-  }
-  const std::string method = request.method == "HEAD" ? "GET" : request.method;
+const Service::Route* Service::FindRoute(const HttpRequest& request, Problem& problem) const {
+  std::string_view method = request.method;
+  if (method == "HEAD") method = "GET";
   const Route* found = nullptr;
-  bool path_known = false;
   for (const Route& route : Routes()) {
     const bool is_prefix = route.path.ends_with('/');
     if (is_prefix ? !request.path.starts_with(route.path) : request.path != route.path) continue;
-    path_known = true;
-    if (route.method == method) found = &route;
+    if (found == nullptr || route.method == method) found = &route;
   }
-  Problem problem;
-  if (!path_known) {
+  if (found == nullptr) {
     problem.Set(404, "", fmt::format("there is nothing at {}", request.path));
-    request.path = "other";  // in counts, so that nobody can fill them
-  } else if (found == nullptr) {
+  } else if (found->method != method) {
     problem.Set(405, "", fmt::format("{} does not take {}", request.path, request.method));
   } else if (!found->is_open) {
     IsAllowed(request, problem);
   }
-  if (problem.any()) return Refuse(request, *stream, problem);
+  return found;
+}
+
+bool Service::TakesBody(const HttpRequest& head) const {
+  Problem problem;
+  FindRoute(head, problem);
+  return head.method == "POST" && !problem.any();
+}
+
+void Service::Handle(HttpRequest request, std::shared_ptr<ReplyStream> stream) {
+  if (request.method == "OPTIONS" && !options_.cors_origin.empty()) {
+    return stream->Send(204, "text/plain", "");
+  }
+  Problem problem;
+  const Route* const found = FindRoute(request, problem);
+  if (problem.any()) {
+    // Counted and logged as what is known, so that nobody without a key can fill counts and logs.
+    const std::string_view route = found != nullptr ? found->path : "other";
+    return Refuse(route, FormOf(request.path), *stream, problem);
+  }
   (this->*found->handler)(request, stream);
 }
 
 void Service::Refuse(const HttpRequest& request, ReplyStream& stream, const Problem& problem) {
-  SendProblem(stream, problem, FormOf(request));
-  context_.metrics->CountRequest(request.path, problem.status);
-  log::Info("refused",
-            {{"id", stream.request_id()}, {"path", request.path}, {"status", problem.status}});
+  Refuse(request.path, FormOf(request.path), stream, problem);
+}
+
+void Service::Refuse(std::string_view route, ProblemForm form, ReplyStream& stream,
+                     const Problem& problem) {
+  SendProblem(stream, problem, form);
+  context_.metrics->CountRequest(std::string(route), problem.status);
+  log::Info("refused", {{"id", stream.request_id()}, {"path", route}, {"status", problem.status}});
+}
+
+std::string Service::Describe(std::string_view path, int status, std::string_view message) {
+  return DumpJson(ProblemJson({.status = status, .message = std::string(message)}, FormOf(path)));
 }
 
 void Service::SendJson(const HttpRequest& request, ReplyStream& stream, int status,

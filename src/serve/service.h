@@ -9,6 +9,7 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "net/certificate.h"
@@ -39,6 +40,10 @@ class Service {
           std::function<uint64_t()> connections);
 
   void Handle(HttpRequest request, std::shared_ptr<ReplyStream> stream);
+  // Whether a request with this head is one that is answered: nobody else's body is wanted.
+  bool TakesBody(const HttpRequest& head) const;
+  // What is wrong with a request for this path, in the form of its dialect.
+  static std::string Describe(std::string_view path, int status, std::string_view message);
   // Headers of every reply.
   static HttpHeaders HeadersFor(const std::string& cors_origin);
 
@@ -47,6 +52,8 @@ class Service {
   using Handler = void (Service::*)(const HttpRequest&, const std::shared_ptr<ReplyStream>&);
 
   static const std::vector<Route>& Routes();
+  // The route of a request; null, or one of another method, and a problem, where it has none.
+  const Route* FindRoute(const HttpRequest& request, Problem& problem) const;
   bool IsAllowed(const HttpRequest& request, Problem& problem) const;
   bool HasKey(const HttpRequest& request) const;
   void CheckModel(const nlohmann::ordered_json& body, Problem& problem) const;
@@ -57,6 +64,8 @@ class Service {
   void SendJson(const HttpRequest& request, ReplyStream& stream, int status,
                 const nlohmann::ordered_json& json);
   void Refuse(const HttpRequest& request, ReplyStream& stream, const Problem& problem);
+  void Refuse(std::string_view route, ProblemForm form, ReplyStream& stream,
+              const Problem& problem);
   nlohmann::ordered_json ModelJson() const;
   Gauges gauges() const;
 

@@ -81,6 +81,40 @@ class Hostile(unittest.TestCase):
             self.assertEqual(self.status_of(self.post(body)), 400, body[:40])
         self.is_fine()
 
+    def test_what_would_take_hours_is_refused(self):
+        names = ",".join(f"\"{i}\":0" for i in range(50000)).encode()
+        self.assertEqual(self.status_of(self.post(b"{\"logit_bias\":{" + names + b"}}")), 400)
+        deep = "{\"a\":" + "[" * 100000 + "]" * 100000 + "}"
+        tool = {"type": "function", "function": {"name": "f", "description": "zqarguments0z"}}
+        call = {"id": "abcdefghi", "type": "function", "function": {"name": "f", "arguments": deep}}
+        self.server.request("POST", "/v1/chat/completions", {"tools": [tool], "max_tokens": 1, "messages": [
+            *HELLO["messages"], {"role": "assistant", "content": "", "tool_calls": [call]}]})
+        # Thirty rules, each twice the next, and all of them may be left out; and behind a letter.
+        rules = "".join(f"a{i} ::= a{i + 1} a{i + 1}\n" for i in range(30)) + "a30 ::= \"\"\n"
+        for root in ("a0 \"x\"", "\"y\" a0 \"x\""):
+            body = {"prompt": "x", "grammar": f"root ::= {root}\n{rules}", "max_tokens": 4, "n": 2}
+            answer = self.server.post("/v1/completions", body, expected=400)
+            self.assertIn("too many ways", answer["error"]["message"])
+        answer = self.server.post("/v1/completions", {"prompt": "x", "grammar": "root ::= \"a\"" + "{4096}" * 2000},
+                                  expected=400)
+        self.assertEqual(answer["error"]["param"], "grammar")
+        self.is_fine()
+
+    def test_errors_have_the_form_of_the_path(self):
+        for path, mark in ((b"/v1/messages", b"\"type\":\"error\""), (b"/v1/chat/completions", b"\"param\"")):
+            reply = self.raw(b"POST " + path + b" HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n")
+            self.assertIn(b" 413 ", reply)
+            self.assertIn(mark, reply)
+
+    def test_nobody_fills_the_counts(self):
+        for i in range(20):
+            self.assertEqual(self.server.request("DELETE", f"/v1/models/\"{i}")[0], 405)
+            self.assertEqual(self.server.request("GET", f"/nothing/{i}")[0], 404)
+        _, _, text = self.server.request("GET", "/metrics")
+        paths = [line for line in text.decode().splitlines() if line.startswith("aster_http_requests_total{")]
+        self.assertLess(len(paths), 30)
+        self.assertIn("aster_http_requests_total{path=\"/v1/models/\",status=\"405\"} 20", paths)
+
     def test_a_body_that_is_too_large(self):
         self.assertEqual(self.status_of(self.post(b" " * (2 << 20))), 413)
         self.is_fine()
@@ -130,11 +164,15 @@ class Hostile(unittest.TestCase):
                 self.assertTrue(self.idle_within(20))
 
     def test_a_client_that_only_closes_its_side_is_gone(self):
+        before = self.server.get("/v1/status")["since_start"]["abandoned"]
         connection = socket.create_connection((self.server.host, self.server.port))
-        connection.sendall(self.post(json.dumps({**HELLO, "stream": True, "ignore_eos": True}).encode()))
+        connection.sendall(self.post(json.dumps(
+            {**HELLO, "stream": True, "ignore_eos": True, "temperature": 1}).encode()))
+        self.assertTrue(connection.recv(200))  # it is being answered
         connection.shutdown(socket.SHUT_WR)
         self.assertTrue(self.idle_within(20))
         connection.close()
+        self.assertGreater(self.server.get("/v1/status")["since_start"]["abandoned"], before)
 
     def test_a_slow_reader_costs_nobody_anything(self):
         slow = socket.socket()
@@ -151,6 +189,8 @@ class Hostile(unittest.TestCase):
     def test_web_pages_of_others_may_not_ask(self):
         evil = {"Origin": "https://evil.example"}
         self.assertEqual(self.server.request("POST", "/v1/chat/completions", HELLO, evil)[0], 403)
+        self.assertEqual(self.server.request("GET", "/v1/models", headers={"Origin": "null"})[0], 403)
+        self.assertEqual(self.server.request("GET", "/v1/models", headers={"Origin": "http://localhost.evil"})[0], 403)
         self.assertEqual(self.server.request("GET", "/v1/models", headers={"Origin": "http://localhost:3000"})[0], 200)
 
 
@@ -187,6 +227,25 @@ class Many(unittest.TestCase):
                 answers = list(pool.map(ask, range(12)))
             self.assertEqual({status for status, _ in answers}, {200, 429})
             self.assertTrue(all(after for status, after in answers if status == 429))
+        finally:
+            server.stop()
+
+    def test_a_deadline_holds_for_those_who_wait(self):
+        server = Server(NOVA, "--parallel", 1, "--deadline", 2)
+        try:
+            body = {**HELLO, "ignore_eos": True, "temperature": 1}
+            with concurrent.futures.ThreadPoolExecutor(3) as pool:
+                statuses = list(pool.map(lambda _: server.request("POST", "/v1/chat/completions", body)[0], range(3)))
+            self.assertEqual(set(statuses), {504})
+        finally:
+            server.stop()
+
+    def test_more_answers_than_there_is_ever_room_for(self):
+        server = Server(NOVA, "--parallel", 2, "--queue", 4)
+        try:
+            answer = server.post("/v1/chat/completions", {**HELLO, "n": 6, "max_tokens": 2})
+            self.assertEqual(len(answer["choices"]), 6)
+            server.post("/v1/chat/completions", {**HELLO, "n": 7, "max_tokens": 2}, expected=400)
         finally:
             server.stop()
 

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import socket
 import subprocess
 import tempfile
 import unittest
@@ -384,16 +385,24 @@ class Dialects(unittest.TestCase):
 
 class Keys(unittest.TestCase):
     def test_a_key_is_asked_for(self):
-        server = Server(NOVA, environment={"ASTER_API_KEY": "secret"})
+        server = Server(NOVA, "--log-level", "info", environment={"ASTER_API_KEY": "secret"})
         try:
             self.assertEqual(server.request("GET", "/v1/models")[0], 401)
             self.assertEqual(server.request("GET", "/v1/models", headers={"Authorization": "Bearer wrong"})[0], 401)
             self.assertEqual(server.request("GET", "/v1/models", headers={"Authorization": "Bearer secret"})[0], 200)
             self.assertEqual(server.request("GET", "/v1/models", headers={"x-api-key": "secret"})[0], 200)
             self.assertEqual(server.request("GET", "/health")[0], 200)
+            # Without a key nobody's body is waited for.
+            with socket.create_connection((server.host, server.port), timeout=30) as stranger:
+                stranger.sendall(b"POST /v1/completions HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n")
+                self.assertIn(b" 401 ", stranger.recv(4096))
+            server.post("/v1/completions", {"prompt": "A heliotrope armadillo", "max_tokens": 2},
+                        headers={"Authorization": "Bearer secret"})
         finally:
             errors = server.stop()
-        self.assertNotIn("secret", errors)
+        self.assertIn("answered", errors)  # something is logged
+        for word in ("secret", "heliotrope", "armadillo"):
+            self.assertNotIn(word, errors)
 
 
 class Configuration(unittest.TestCase):

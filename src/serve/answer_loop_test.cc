@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "serve/answer_loop.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <utility>
+
+namespace aster::serve {
+namespace {
+
+class NoMemory final : public engine::SequenceMemory {
+ public:
+  uint32_t length() const override { return 0; }
+  void Truncate(uint32_t /*length*/) override {}
+  void Adopt(std::span<const int32_t> /*tokens*/) override {}
+  std::unique_ptr<engine::SequenceMemory> Fork() const override {
+    return std::make_unique<NoMemory>();
+  }
+};
+
+// Never finishes a request but by cancelling it; each step takes a second.
+class Slow final : public engine::Answering {
+ public:
+  Slow(VirtualClock& clock, int steps) : clock_(clock), steps_left_(steps) {}
+
+  const model::Shape& shape() const override { return shape_; }
+  engine::Sequence NewSequence() override { return engine::Sequence(std::make_unique<NoMemory>()); }
+  Result<engine::RequestId> Submit(engine::Request request) override {
+    running_.emplace_back(++last_, std::move(request));
+    return last_;
+  }
+  void Cancel(engine::RequestId id) override { cancelled_.push_back(id); }
+  bool idle() const override { return running_.empty(); }
+  Status Step() override {
+    clock_.AdvanceBy(kNsPerSecond);
+    for (const engine::RequestId id : std::exchange(cancelled_, {})) {
+      const auto found = std::ranges::find(running_, id, &Running::first);
+      if (found == running_.end()) continue;
+      const engine::Request request = std::move(found->second);
+      running_.erase(found);
+      request.on_finish({.id = id, .reason = engine::FinishReason::kCancelled});
+    }
+    if (--steps_left_ == 0) end();
+    return Ok();
+  }
+  Status LogitsOf(std::span<const int32_t> /*tokens*/, size_t /*chunk*/,
+                  engine::LogitsSink /*sink*/) override {
+    return Ok();
+  }
+  Status ExportRows(engine::Sequence& /*sequence*/, uint32_t /*begin*/, uint32_t /*end*/,
+                    kv::ParcelSink /*sink*/) override {
+    return Ok();
+  }
+  Status ImportRows(engine::Sequence& /*sequence*/, Bytes /*parcel*/) override { return Ok(); }
+
+  std::function<void()> end;  // called in the last step
+
+ private:
+  using Running = std::pair<engine::RequestId, engine::Request>;
+
+  VirtualClock& clock_;
+  int steps_left_;
+  const model::Shape shape_ = {};
+  engine::RequestId last_ = 0;
+  std::vector<Running> running_;
+  std::vector<engine::RequestId> cancelled_;
+};
+
+class AnswerLoopTest : public testing::Test {
+ protected:
+  // Of a request with a number; what becomes of it stands in `ends_`.
+  std::vector<std::unique_ptr<Job>> Jobs(size_t count, int64_t deadline_ns = kNeverNs) {
+    std::vector<std::unique_ptr<Job>> jobs;
+    for (size_t i = 0; i < count; ++i) {
+      auto job = std::make_unique<Job>();
+      job->prompt = {1};
+      job->deadline_ns = deadline_ns;
+      job->is_gone = [] { return false; };
+      job->on_wait = [] {};
+      const size_t number = made_++;
+      job->on_refused = [this, number](const Error& error) { ends_[number] = error.code(); };
+      job->request.on_finish = [this, number](const engine::Finish& finish) {
+        EXPECT_EQ(finish.reason, engine::FinishReason::kCancelled);
+        ends_[number] = Code::kCancelled;
+      };
+      jobs.push_back(std::move(job));
+    }
+    return jobs;
+  }
+
+  VirtualClock clock_;
+  std::map<size_t, Code> ends_;
+  size_t made_ = 0;
+};
+
+// The first runs for ever; a deadline holds for those behind it all the same.
+TEST_F(AnswerLoopTest, WhoWaitsTooLongIsToldSo) {
+  Slow answering(clock_, 10);
+  AnswerLoop loop(answering, clock_, {.max_queued = 8, .max_running = 1});
+  answering.end = [&] {
+    EXPECT_THAT(ends_, testing::ElementsAre(testing::Pair(1, Code::kDeadlineExceeded),
+                                            testing::Pair(2, Code::kDeadlineExceeded)));
+    EXPECT_EQ(loop.state().queued, 1U);
+    loop.Stop(0);
+  };
+  ASSERT_TRUE(loop.Submit(Jobs(1)).ok());
+  ASSERT_TRUE(loop.Submit(Jobs(2, clock_.NowNs() + 3 * kNsPerSecond)).ok());
+  ASSERT_TRUE(loop.Submit(Jobs(1)).ok());
+  loop.Run();
+  EXPECT_EQ(ends_[3], Code::kUnavailable);
+  EXPECT_EQ(ends_.size(), 4U);
+}
+
+TEST_F(AnswerLoopTest, PlacesThatAreFreeCount) {
+  Slow answering(clock_, 2);
+  AnswerLoop loop(answering, clock_, {.max_queued = 2, .max_running = 4});
+  // What can never be is not to be tried again.
+  const Status never = loop.Submit(Jobs(7));
+  ASSERT_FALSE(never.ok());
+  EXPECT_EQ(never.error().code(), Code::kInvalidArgument);
+  ASSERT_TRUE(loop.Submit(Jobs(6)).ok());
+  const Status full = loop.Submit(Jobs(1));
+  ASSERT_FALSE(full.ok());
+  EXPECT_EQ(full.error().code(), Code::kResourceExhausted);
+  answering.end = [&] {
+    EXPECT_EQ(loop.state().running, 4U);
+    EXPECT_EQ(loop.state().queued, 2U);
+    EXPECT_FALSE(loop.Submit(Jobs(1)).ok());
+    loop.Stop(0);
+  };
+  loop.Run();
+  EXPECT_EQ(loop.state().running, 0U);
+}
+
+}  // namespace
+}  // namespace aster::serve

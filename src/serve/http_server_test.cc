@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "serve/http_server.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <charconv>
+
+namespace aster::serve {
+namespace {
+
+// Longer than anything here takes.
+constexpr int kPatienceS = 30;
+
+// A client that says anything.
+class Client {
+ public:
+  explicit Client(const std::string& address) : descriptor_(socket(AF_INET, SOCK_STREAM, 0)) {
+    uint16_t port = 0;
+    const size_t colon = address.rfind(':');
+    std::from_chars(address.data() + colon + 1, address.data() + address.size(), port);
+    sockaddr_in to = {};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(port);
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const timeval patience = {.tv_sec = kPatienceS, .tv_usec = 0};
+    setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    EXPECT_EQ(connect(descriptor_, reinterpret_cast<const sockaddr*>(&to), sizeof(to)), 0);
+  }
+  ~Client() { close(descriptor_); }
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  void Say(std::string_view text) {
+    EXPECT_EQ(send(descriptor_, text.data(), text.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(text.size()));
+  }
+  void SayNoMore() { shutdown(descriptor_, SHUT_WR); }
+  // Up to the server's end of it, or to where `end` has come.
+  std::string Hear(std::string_view end = "") {
+    std::string heard;
+    char buffer[4096];
+    while (end.empty() || heard.find(end) == std::string::npos) {
+      const ssize_t count = recv(descriptor_, buffer, sizeof(buffer), 0);
+      if (count <= 0) break;
+      heard.append(buffer, static_cast<size_t>(count));
+    }
+    return heard;
+  }
+
+ private:
+  const int descriptor_;
+};
+
+class HttpServerTest : public testing::Test {
+ protected:
+  // Says what it was asked, and how large the body was.
+  std::unique_ptr<HttpServer> Serve(HttpServerOptions options) {
+    auto server = std::make_unique<HttpServer>(
+        std::move(options), clock_, [](HttpRequest request, std::shared_ptr<ReplyStream> reply) {
+          reply->Send(200, "text/plain",
+                      request.path + " " + std::to_string(request.body.size()) + "!");
+        });
+    EXPECT_TRUE(server->Start().ok());
+    return server;
+  }
+  static std::string Post(std::string_view path, size_t bytes) {
+    return "POST " + std::string(path) + " HTTP/1.1\r\nContent-Length: " + std::to_string(bytes) +
+           "\r\n\r\n";
+  }
+
+  const SystemClock clock_;
+};
+
+TEST_F(HttpServerTest, ARefusalBehindAPipelinedRequestIsHeard) {
+  const auto server = Serve({});
+  Client client(server->address());
+  client.Say("GET /a HTTP/1.1\r\n\r\nnonsense\r\n");
+  const std::string heard = client.Hear();
+  EXPECT_THAT(heard, testing::HasSubstr("/a 0!"));
+  EXPECT_THAT(heard, testing::HasSubstr("HTTP/1.1 400 "));
+}
+
+TEST_F(HttpServerTest, WhoSaysNonsenseAndNoMoreIsStillTold) {
+  const auto server = Serve({});
+  Client client(server->address());
+  client.Say("nonsense\r\n");
+  client.SayNoMore();
+  EXPECT_THAT(client.Hear(), testing::HasSubstr("HTTP/1.1 400 "));
+}
+
+TEST_F(HttpServerTest, ABodyThatIsNotWantedIsNotWaitedFor) {
+  const auto server =
+      Serve({.takes_body = [](const HttpRequest& head) { return head.Header("key") == "mine"; }});
+  Client stranger(server->address());
+  stranger.Say("POST /a HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 1000000\r\n\r\nxyz");
+  const std::string refused = stranger.Hear();
+  EXPECT_THAT(refused, testing::HasSubstr("/a 0!"));
+  EXPECT_THAT(refused, testing::HasSubstr("Connection: close"));
+  EXPECT_THAT(refused, testing::Not(testing::HasSubstr("100 Continue")));
+  // One that has come already is none the better for it.
+  Client quick(server->address());
+  quick.Say(Post("/b", 3) + "xyz");
+  EXPECT_THAT(quick.Hear(), testing::HasSubstr("/b 0!"));
+  Client known(server->address());
+  known.Say("POST /c HTTP/1.1\r\nKey: mine\r\nContent-Length: 3\r\n\r\nxyz");
+  EXPECT_THAT(known.Hear("!"), testing::HasSubstr("/c 3!"));
+  // Without a body there is nothing to be asked.
+  Client reader(server->address());
+  reader.Say("GET /d HTTP/1.1\r\n\r\n");
+  EXPECT_THAT(reader.Hear("!"), testing::HasSubstr("/d 0!"));
+}
+
+TEST_F(HttpServerTest, BodiesOfAllTogetherAreBounded) {
+  const auto server = Serve({.limits = {.body_bytes = 1000}, .bodies_bytes = 1000});
+  Client first(server->address());
+  first.Say(Post("/a", 900) + std::string(800, 'x'));
+  Client second(server->address());
+  // Until what the first has sent is counted, others are taken.
+  std::string heard;
+  for (int i = 0; i < 1000 && heard.find(" 503 ") == std::string::npos; ++i) {
+    Client other(server->address());
+    other.Say(Post("/b", 300) + std::string(300, 'x'));
+    heard = other.Hear("\r\n\r\n");
+  }
+  EXPECT_THAT(heard, testing::HasSubstr(" 503 "));
+  // The first one's place was its own.
+  first.Say(std::string(100, 'x'));
+  EXPECT_THAT(first.Hear("!"), testing::HasSubstr("/a 900!"));
+  // And is free again.
+  second.Say(Post("/c", 900) + std::string(900, 'x'));
+  EXPECT_THAT(second.Hear("!"), testing::HasSubstr("/c 900!"));
+}
+
+TEST_F(HttpServerTest, EmptyLinesBeginNoRequest) {
+  const auto server = Serve({.head_ns = 300 * kNsPerMs});
+  Client client(server->address());
+  client.Say("GET /a HTTP/1.1\r\n\r\n");
+  EXPECT_THAT(client.Hear("!"), testing::HasSubstr("/a 0!"));
+  client.Say("\r\n");
+  // Longer than a head may take, and less than nobody needs to say anything.
+  SystemClock().SleepFor(900 * kNsPerMs);
+  client.Say("GET /b HTTP/1.1\r\n\r\n");
+  EXPECT_THAT(client.Hear("!"), testing::HasSubstr("/b 0!"));
+}
+
+TEST_F(HttpServerTest, WhatIsWrongIsSaidInTheFormOfThePath) {
+  const auto server =
+      Serve({.limits = {.body_bytes = 10},
+             .describe = [](std::string_view path, int status, std::string_view /*message*/) {
+               return "<" + std::string(path) + " " + std::to_string(status) + ">";
+             }});
+  Client client(server->address());
+  client.Say(Post("/v1/messages", 11));
+  EXPECT_THAT(client.Hear(), testing::EndsWith("</v1/messages 413>"));
+}
+
+}  // namespace
+}  // namespace aster::serve

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "serve/reply_stream.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace aster::serve {
+namespace {
+
+constexpr size_t kLimit = 1000;
+
+class ReplyStreamTest : public testing::Test {
+ protected:
+  ReplyStream::Options Options(bool in_chunks) const {
+    return {.request_id = "r", .in_chunks = in_chunks, .limit_bytes = kLimit};
+  }
+  std::string Take(ReplyStream& stream) const {
+    std::string output;
+    stream.TakeOutput(output);
+    return output;
+  }
+
+  net::Waker waker_;
+};
+
+// Whoever reads too slowly does without the rest, in chunks and as HTTP/1.0 alike.
+TEST_F(ReplyStreamTest, WhatNobodyFetchesIsBounded) {
+  for (const bool in_chunks : {true, false}) {
+    SCOPED_TRACE(in_chunks);
+    ReplyStream stream(Options(in_chunks), waker_);
+    stream.Begin(200, "text/plain");
+    Take(stream);
+    for (int i = 0; i < 4; ++i) stream.Write(std::string(200, 'x'));
+    EXPECT_FALSE(stream.is_gone());
+    stream.Write(std::string(kLimit, 'x'));
+    EXPECT_TRUE(stream.is_gone());
+    stream.Write("more");
+    EXPECT_EQ(Take(stream), "");
+  }
+}
+
+TEST_F(ReplyStreamTest, WhoFetchesMayHaveAsMuchAsThereIs) {
+  for (const bool in_chunks : {true, false}) {
+    SCOPED_TRACE(in_chunks);
+    ReplyStream stream(Options(in_chunks), waker_);
+    stream.Begin(200, "text/plain");
+    std::string all;
+    for (int i = 0; i < 100; ++i) {
+      stream.Write(std::string(kLimit / 2, 'x'));
+      all += Take(stream);
+    }
+    stream.End();
+    EXPECT_FALSE(stream.is_gone());
+    EXPECT_EQ(std::ranges::count(all.substr(all.find("\r\n\r\n")), 'x'), 100 * kLimit / 2);
+    EXPECT_EQ(stream.keeps_alive(), in_chunks);
+  }
+}
+
+// What is there at once was made at once, whatever its size.
+TEST_F(ReplyStreamTest, AWholeReplyMayBeLarger) {
+  ReplyStream stream(Options(true), waker_);
+  stream.Send(200, "text/plain", std::string(10 * kLimit, 'x'));
+  EXPECT_FALSE(stream.is_gone());
+  EXPECT_THAT(Take(stream), testing::EndsWith(std::string(10 * kLimit, 'x')));
+}
+
+}  // namespace
+}  // namespace aster::serve
