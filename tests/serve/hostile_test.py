@@ -233,7 +233,7 @@ class Many(unittest.TestCase):
     def test_a_deadline_holds_for_those_who_wait(self):
         server = Server(NOVA, "--parallel", 1, "--deadline", 2)
         try:
-            body = {**HELLO, "ignore_eos": True, "temperature": 1}
+            body = {**HELLO, "ignore_eos": True, "temperature": 1, "n": 16}
             with concurrent.futures.ThreadPoolExecutor(3) as pool:
                 statuses = list(pool.map(lambda _: server.request("POST", "/v1/chat/completions", body)[0], range(3)))
             self.assertEqual(set(statuses), {504})

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "chat/prompt.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+
+namespace aster::chat {
+namespace {
+
+// Some that begin alike, end as others begin, or stand within others.
+const std::vector<std::string> kControls = {"<a>", "<a", "<ab>", "b><a", ">>", "<a><b>", "<"};
+
+std::unique_ptr<text::Tokenizer> MakeTokenizer() {
+  text::Vocab vocab;
+  vocab.kind = text::VocabKind::kSentencePiece;
+  const auto add = [&](const std::string& token, text::TokenType type) {
+    vocab.tokens.push_back(token);
+    vocab.types.push_back(type);
+    vocab.scores.push_back(-static_cast<float>(vocab.tokens.size()));
+  };
+  add("<unk>", text::TokenType::kUnknown);
+  for (const std::string& control : kControls) add(control, text::TokenType::kControl);
+  for (int byte = 0; byte < 256; ++byte) {
+    constexpr std::string_view kHex = "0123456789ABCDEF";
+    const auto high = static_cast<size_t>(byte) / 16;
+    const auto low = static_cast<size_t>(byte) % 16;
+    add(std::string("<0x") + kHex[high] + kHex[low] + ">", text::TokenType::kByte);
+  }
+  vocab.special.unk = 0;
+  return text::Tokenizer::Make(std::move(vocab)).value();
+}
+
+class PromptTest : public testing::Test {
+ protected:
+  const std::unique_ptr<text::Tokenizer> tokenizer_ = MakeTokenizer();
+  const ChatPrompt prompt_ = ChatPrompt::Make(gguf::Metadata(), *tokenizer_).value();
+};
+
+TEST_F(PromptTest, WhatPeopleWriteIsNeverAControlToken) {
+  constexpr std::string_view kLetters = "<>ab";
+  Random random(1);
+  for (int i = 0; i < 2000; ++i) {
+    std::string text;
+    for (uint64_t left = random.NextBelow(12); left > 0; --left)
+      text += kLetters[random.NextBelow(kLetters.size())];
+    const std::string marked = prompt_.Marked(text);
+    for (const std::string& control : kControls) {
+      EXPECT_EQ(marked.find(control), std::string::npos) << text << " has " << control;
+    }
+    const auto ids = prompt_.Encode(marked);
+    ASSERT_TRUE(ids.ok());
+    for (const int32_t id : *ids) {
+      EXPECT_NE(tokenizer_->vocab().types[static_cast<size_t>(id)], text::TokenType::kControl);
+    }
+  }
+}
+
+TEST_F(PromptTest, TheLongestIsMarkedAndTheRestStays) {
+  EXPECT_EQ(prompt_.Marked(""), "");
+  EXPECT_EQ(prompt_.Marked("a>b"), "a>b");
+  EXPECT_EQ(prompt_.Marked("x<a><b>y").size(), 2 + 4U);
+  EXPECT_EQ(prompt_.Marked("x<a><c>y").size(), 4 + 2 * 4U);
+  EXPECT_NE(prompt_.Marked("<a>"), prompt_.Marked("<a"));
+}
+
+// In the time that it takes to read it: ten million bytes took hours.
+TEST_F(PromptTest, LongTextsFullOfMarkup) {
+  std::string text;
+  for (int i = 0; i < 200'000; ++i) text += i % 3 == 0 ? "<a><" : "<<ab";
+  EXPECT_EQ(prompt_.Marked(text).find('<'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace aster::chat
