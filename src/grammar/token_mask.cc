@@ -17,6 +17,8 @@ namespace {
 constexpr size_t kMaxTokenBytes = 255;
 // Masks that are kept: each is as large as the vocabulary in bits.
 constexpr size_t kMaxMasks = 512;
+// Nodes that all of them together remember.
+constexpr size_t kMaxExits = 1 << 22;
 // What each token may cost beyond what was left: some milliseconds.
 constexpr uint64_t kWorkForToken = 1 << 16;
 
@@ -100,6 +102,7 @@ void MaskCache::BeginToken() {
     matcher_->LimitWork(left);
     allowed_.clear();
     inside_.clear();
+    exit_count_ = 0;
     ++generation_;
   }
   matcher_->AddWork(kWorkForToken);
@@ -115,7 +118,10 @@ void MaskCache::Allow(int32_t first_token, Bits& allowed) const {
 const MaskCache::Inside& MaskCache::WalkInside(StateId state) {
   const auto found = inside_.find(state);
   if (found != inside_.end()) return found->second;
-  if (inside_.size() >= kMaxMasks) inside_.clear();
+  if (inside_.size() >= kMaxMasks || exit_count_ > kMaxExits) {
+    inside_.clear();
+    exit_count_ = 0;
+  }
   Inside inside;
   inside.allowed.resize((tree_->vocab_size() + 63) / 64);
   std::array<StateId, kMaxTokenBytes + 1> way = {state};
@@ -132,6 +138,7 @@ const MaskCache::Inside& MaskCache::WalkInside(StateId state) {
     if (matcher_->CanEnd(next) && node.size > 1) inside.exits.push_back(i);
     ++i;
   }
+  exit_count_ += inside.exits.size();
   return inside_.emplace(state, std::move(inside)).first->second;
 }
 

@@ -84,6 +84,7 @@ class MaskCache {
   uint64_t generation_ = 0;
   std::unordered_map<StateId, Bits> allowed_;
   std::unordered_map<StateId, Inside> inside_;
+  size_t exit_count_ = 0;  // of all of them
 };
 
 // Follows one answer. Not for concurrent use.

@@ -3,6 +3,9 @@
 """aster serve among clients that are broken, slow, gone or many: nobody else notices."""
 import concurrent.futures
 import json
+import os
+import pathlib
+import resource
 import signal
 import socket
 import struct
@@ -261,6 +264,41 @@ class Many(unittest.TestCase):
         self.assertIn("[DONE]", rest)
         connection.close()
         server.stop()
+
+    def test_without_descriptors_clients_wait_and_nothing_spins(self):
+        server = Server(NOVA)
+        try:
+            pid = server.process.pid
+
+            def used():
+                fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+                return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+            taken = {int(name) for name in os.listdir(f"/proc/{pid}/fd")}
+            free = next(i for i in range(len(taken) + 1) if i not in taken)
+            soft, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, (free, hard))
+            with socket.create_connection((server.host, server.port), timeout=30) as waits:
+                waits.sendall(b"GET /health HTTP/1.1\r\n\r\n")
+                before = used()
+                time.sleep(2)
+                self.assertLess(used() - before, 0.2)
+                resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft, hard))
+                self.assertIn(b" 200 ", waits.recv(4096))
+        finally:
+            server.stop()
+
+    def test_an_impatient_end_is_an_end(self):
+        server = Server(NOVA)
+        connection = server.connect()
+        connection.request("POST", "/v1/chat/completions", json.dumps({**HELLO, "ignore_eos": True, "n": 16}))
+        time.sleep(0.2)
+        for _ in range(5):
+            server.process.send_signal(signal.SIGINT)
+            time.sleep(0.02)
+        self.assertIn(server.process.wait(timeout=60), (0, -signal.SIGINT))
+        connection.close()
+        server.stop(expected=None)
 
     def test_a_request_may_not_take_for_ever(self):
         server = Server(NOVA, "--deadline", 1)
