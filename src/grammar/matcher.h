@@ -65,8 +65,8 @@ class Matcher {
   using StackId = int32_t;
   static constexpr StackId kEmpty = -1;
   static constexpr StateId kUnknown = -2;
-  // Grammars that mean something come near none of these. A second or two of work.
-  static constexpr uint64_t kMaxWork = 1 << 24;
+  // Grammars that mean something come near none of these. Some tenths of a second of work.
+  static constexpr uint64_t kMaxWork = 1 << 22;
   static constexpr size_t kMaxMemory = 64 << 20;
   static constexpr size_t kMaxStacksAtOnce = 1 << 13;
   // How far down a common place is looked for.
