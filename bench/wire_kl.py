@@ -2,9 +2,12 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
 """What it costs to let rows travel between nodes in fewer bits (--wire): the divergence (KL) of the distributions of
-the next token from the exact ones, and how often the likeliest token is the same.
+the next token from the exact ones, and how often the likeliest token is the same. With --kv the same of what is
+remembered (--kv-wire): one node reads the first half of the text and hands its rows to another one, which goes on;
+what is compared is the second half.
 
     bench/wire_kl.py --aster build/release/bin/aster --text models/held-out.txt --nodes 2,3 nova
+    bench/wire_kl.py --aster build/release/bin/aster --text models/held-out.txt --kv --tokens 2048 nova
 """
 import argparse
 import pathlib
@@ -28,6 +31,17 @@ def log_probabilities(rows):
     return rows - numpy.log(numpy.exp(rows).sum(axis=1, keepdims=True))
 
 
+# How many nodes, how rows travel, and the options that say so.
+def ways(options):
+    if options.kv:
+        for rows in ("exact", "q8"):
+            yield 2, rows, ("--split", "node-1", "--decode", "node-2", "--kv-wire", rows)
+        return
+    for nodes in options.nodes.split(","):
+        for rows in ("f32", "bf16", "q8"):
+            yield nodes, rows, ("--wire", rows)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="+")
@@ -35,6 +49,7 @@ def main():
     parser.add_argument("--text", required=True)
     parser.add_argument("--tokens", type=int, default=512)
     parser.add_argument("--nodes", default="2")
+    parser.add_argument("--kv", action="store_true")
     options = parser.parse_args()
     text = pathlib.Path(options.text).read_bytes()
     print(f"{'model':24} {'nodes':>5} {'rows':>5} {'KL':>10} {'same choice':>12}")
@@ -44,12 +59,12 @@ def main():
             ids.write(" ".join(found.stdout.decode().split()[:options.tokens]))
             ids.flush()
             exact = log_probabilities(logits(options, model, ids.name))
-            for nodes in options.nodes.split(","):
-                for rows in ("f32", "bf16", "q8"):
-                    other = log_probabilities(logits(options, model, ids.name, "--local-nodes", nodes, "--wire", rows))
-                    divergence = (numpy.exp(exact) * (exact - other)).sum(axis=1).mean()
-                    same = (exact.argmax(axis=1) == other.argmax(axis=1)).mean()
-                    print(f"{pathlib.Path(model).name:24} {nodes:>5} {rows:>5} {divergence:10.2e} {same:12.1%}")
+            first = options.tokens // 2 if options.kv else 0
+            for nodes, rows, how in ways(options):
+                other = log_probabilities(logits(options, model, ids.name, "--local-nodes", nodes, *how))[first:]
+                divergence = (numpy.exp(exact[first:]) * (exact[first:] - other)).sum(axis=1).mean()
+                same = (exact[first:].argmax(axis=1) == other.argmax(axis=1)).mean()
+                print(f"{pathlib.Path(model).name:24} {nodes:>5} {rows:>5} {divergence:10.2e} {same:12.1%}")
 
 
 if __name__ == "__main__":

@@ -49,6 +49,7 @@ class RouteAnswerer final : public Answerer {
     for (const std::string& reason : nodes_->reasons()) lines += reason + "\n";
     return lines + DescribeHops(*conductor_);
   }
+  std::string inexact() const override { return nodes_->Inexact(); }
   std::vector<RowsFromNode> fetched() const override {
     std::vector<RowsFromNode> all;
     for (const auto& [node, from] : conductor_->fetched()) {

@@ -48,6 +48,8 @@ class Answerer {
   virtual std::string DescribeWork() const { return ""; }
   // The pages on the disk that this process reads and writes itself, or null.
   virtual disk::DiskPages* kv_cache() { return nullptr; }
+  // Options that make it answer other bits than one machine does; nothing where none does.
+  virtual std::string inexact() const { return ""; }
   // Nodes that remembered what was asked, in the order of their names.
   virtual std::vector<RowsFromNode> fetched() const { return {}; }
   // At the end: what the options ask to be kept of it.

@@ -134,6 +134,7 @@ Result<BenchReport> MeasureNodes(const Options& options, Console& console) {
                      .repetitions = plan.repetitions,
                      .chunk = plan.chunk,
                      .split = route::SplitText(conductor->plan()),
+                     .inexact = nodes->Inexact(),
                      .measured = {}};
   for (const gguf::File& file : files.files()) report.file_bytes += file.size_bytes();
   Progress steps(console, clock, "", Progress::Unit::kSteps);

@@ -115,25 +115,28 @@ ordered_json BenchToJson(const BenchReport& report) {
   ordered_json results = ordered_json::array();
   for (const Measurement& result : report.measured.results) results.push_back(ResultJson(result));
   const double load_s = Seconds(report.load_ns);
-  return {{"model",
-           {{"path", report.model},
-            {"name", report.model_name},
-            {"architecture", report.architecture},
-            {"file_bytes", report.file_bytes},
-            {"packed_bytes", report.packed_bytes}}},
-          {"isa", report.isa},
-          {"split", report.split},
-          {"kv_type", report.kv_type},
-          {"repetitions", report.repetitions},
-          {"chunk", report.chunk},
-          {"load",
-           {{"threads", report.load_threads},
-            {"seconds", load_s},
-            {"bytes_per_s", load_s > 0 ? static_cast<double>(report.packed_bytes) / load_s : 0},
-            {"peak_memory_bytes", report.load_peak_bytes}}},
-          {"limits", std::move(limits)},
-          {"results", std::move(results)},
-          {"peak_memory_bytes", report.peak_bytes}};
+  ordered_json json = {
+      {"model",
+       {{"path", report.model},
+        {"name", report.model_name},
+        {"architecture", report.architecture},
+        {"file_bytes", report.file_bytes},
+        {"packed_bytes", report.packed_bytes}}},
+      {"isa", report.isa},
+      {"split", report.split},
+      {"kv_type", report.kv_type},
+      {"repetitions", report.repetitions},
+      {"chunk", report.chunk},
+      {"load",
+       {{"threads", report.load_threads},
+        {"seconds", load_s},
+        {"bytes_per_s", load_s > 0 ? static_cast<double>(report.packed_bytes) / load_s : 0},
+        {"peak_memory_bytes", report.load_peak_bytes}}},
+      {"limits", std::move(limits)},
+      {"results", std::move(results)},
+      {"peak_memory_bytes", report.peak_bytes}};
+  if (!report.inexact.empty()) json["inexact"] = report.inexact;
+  return json;
 }
 
 void PrintHead(const BenchReport& report, Console& console) {
@@ -141,6 +144,7 @@ void PrintHead(const BenchReport& report, Console& console) {
     console.Print("{}  {}, on {}; {} thread{} each, ready in {}\n", report.model,
                   report.architecture, report.split, report.load_threads,
                   report.load_threads == 1 ? "" : "s", FormatDuration(report.load_ns));
+    if (!report.inexact.empty()) console.Print("not exact: {}\n", report.inexact);
     return;
   }
   console.Print("{}  {}, {} packed; kernels for {}\n", report.model, report.architecture,

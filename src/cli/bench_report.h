@@ -29,7 +29,8 @@ struct BenchReport {
   uint64_t peak_bytes = 0;       // at the end, with sequences and what limits are measured with
   uint32_t repetitions = 0;
   uint32_t chunk = 0;
-  std::string split = {};  // of nodes; empty: on this machine alone
+  std::string split = {};    // of nodes; empty: on this machine alone
+  std::string inexact = {};  // NodeSession::Inexact
   engine::MeasureReport measured;
 };
 

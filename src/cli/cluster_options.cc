@@ -43,15 +43,21 @@ void ClusterOptions::Declare(CLI::App& app) {
                  "How rows travel between nodes: f32 is exact, bf16 and q8 are smaller and are not")
       ->check(CLI::IsMember({"f32", "bf16", "q8"}))
       ->type_name("TYPE");
+  app.add_option("--kv-wire", remembered,
+                 "How keys and values travel between nodes: exact, or in the 8 bits of q8, which "
+                 "takes half the time and is not")
+      ->check(CLI::IsMember({"exact", "q8"}))
+      ->type_name("TYPE");
   app.add_option("--trace", trace_path,
                  "Write what every node did and when, for ui.perfetto.dev or chrome://tracing")
       ->type_name("FILE");
   app.parse_complete_callback([this] {
-    const bool is_plain = split == "auto" && decode.empty() && rows == "f32" && trace_path.empty();
+    const bool is_plain = split == "auto" && decode.empty() && rows == "f32" &&
+                          remembered == "exact" && trace_path.empty();
     if (wants_nodes() || is_plain) return;
     throw CLI::ValidationError(
-        "--split, --decode, --wire and --trace are for several nodes: give --cluster or "
-        "--local-nodes N, too");
+        "--split, --decode, --wire, --kv-wire and --trace are for several nodes: give --cluster "
+        "or --local-nodes N, too");
   });
 }
 

@@ -26,6 +26,7 @@ struct ClusterOptions {
   std::string split = "auto";
   std::string decode;  // who answers what others have read; empty: they do so themselves
   std::string rows = "f32";
+  std::string remembered = "exact";  // how what sequences remember travels
   std::string trace_path;  // empty: none is kept
 
   void Declare(CLI::App& app);

@@ -38,8 +38,9 @@ Result<ExitStatus> Logits(const Options& options, Console& console) {
   }));
   TRY(out.Commit());
   TRY(answerer->Save());
-  console.Print("{}  {} x {} float32\n", options.out_path, ids.size(),
-                answering.shape().vocab_size);
+  const std::string why = answerer->inexact();
+  console.Print("{}  {} x {} float32{}{}\n", options.out_path, ids.size(),
+                answering.shape().vocab_size, why.empty() ? "" : ", not exact: ", why);
   return kExitOk;
 }
 

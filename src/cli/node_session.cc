@@ -14,6 +14,7 @@
 #include "draft/proposers.h"
 #include "model/support.h"
 #include "route/chrome_trace.h"
+#include "route/parcel_encoding.h"
 #include "route/row_encoding.h"
 
 namespace aster::cli {
@@ -58,14 +59,22 @@ Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& 
   }
   route::RouteOptions route;
   route.encoding = TRY(route::ParseRowEncoding(cluster.rows));
+  route.kv_encoding = TRY(route::ParseParcelEncoding(cluster.remembered));
   route.memory = engine.memory;
   route.kv_bytes = engine.memory_bytes;
+  // Where no row is of 16-bit numbers, none becomes another one on its way.
+  const kv::Layout layout = TRY(
+      route::LayoutOf(route_model.shape, route.memory, /*memory_name=*/route_model.fingerprint));
+  if (!route::ChangesRows(route.kv_encoding, layout)) route.kv_encoding = wire::RowEncoding::kF32;
   // What sequences remember is reserved on every node, whatever its layers are.
   route::ModelLoad load = TRY(route::LoadOf(files, route.memory, /*kv_positions=*/0, kContext));
   std::unique_ptr<NodeSession> session;
   const std::string split = WithOwnName(cluster.split), decode = WithOwnName(cluster.decode);
   // tidy: allow(ownership) make_unique does not reach a private constructor
   session.reset(new NodeSession(std::move(route_model), route, std::move(load), split, decode));
+  if (const std::string why = session->Inexact(); !why.empty()) {
+    console.Complain("note", fmt::format("not to the bit what one machine computes: {}", why));
+  }
   if (!cluster.trace_path.empty())
     session->trace_file_ = TRY(AtomicFile::Create(cluster.trace_path).In("--trace"));
   session->pool_ = TRY(OpenNodePool(model, cluster));
@@ -78,6 +87,18 @@ Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& 
   if (NamesThisCommand(split) || NamesThisCommand(decode))
     session->AddOwnStage(files, model.threads, TRY(model.kv_cache.Open()));
   return session;
+}
+
+std::string NodeSession::Inexact() const {
+  std::string options;
+  if (!route::IsExact(route_.encoding)) {
+    options = fmt::format("--wire {}", route::RowEncodingName(route_.encoding));
+  }
+  if (!route::IsExact(route_.kv_encoding)) {
+    options += fmt::format("{}--kv-wire {}", options.empty() ? "" : ", ",
+                           route::RowEncodingName(route_.kv_encoding));
+  }
+  return options;
 }
 
 NodeSession::~NodeSession() { static_cast<void>(SaveTrace()); }

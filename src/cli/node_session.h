@@ -45,6 +45,8 @@ class NodeSession {
   // That may be given layers.
   const std::vector<route::PlanNode>& nodes() const { return nodes_; }
   uint32_t layer_count() const { return model_.shape.layer_count; }
+  // Options that make it compute other bits than one machine does; nothing where none does.
+  std::string Inexact() const;
   // That the options ask for.
   Result<route::Plan> Plan();
   // Why the last plan is as it is, in lines for people; nothing where they wanted it so.

@@ -264,6 +264,7 @@ class TextRun {
       json["second"] = PerplexityJson(perplexities_[1], chunks.scored_bytes);
       json["divergence"] = DivergenceJson(divergence_->Report());
     }
+    if (nodes_ != nullptr && !nodes_->inexact().empty()) json["inexact"] = nodes_->inexact();
     json["seconds"] = seconds;
     console_.Print("{}\n", json.dump(2));
   }

@@ -137,7 +137,8 @@ Status TellAnswer(const RunOptions& options, const Loaded& loaded, const engine:
                               .load_ns = loaded.load_ns,
                               .answer = &answer,
                               .kv_cache = loaded.answerer->kv_cache(),
-                              .fetched = loaded.answerer->fetched()};
+                              .fetched = loaded.answerer->fetched(),
+                              .inexact = loaded.answerer->inexact()};
     console.Print("{}\n",
                   RunToJson(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     return Ok();

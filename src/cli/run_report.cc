@@ -85,6 +85,7 @@ ordered_json RunToJson(const RunReport& report) {
   const engine::DraftCounts& drafts = counts.drafts;
   if (drafts.steps > 0) json["draft"] = DraftsToJson(drafts);
   if (report.kv_cache != nullptr) json["kv_cache"] = KvCacheToJson(*report.kv_cache);
+  if (!report.inexact.empty()) json["inexact"] = report.inexact;
   for (const RowsFromNode& from : report.fetched) {
     json["fetched"].push_back(
         {{"node", from.node}, {"tokens", from.tokens}, {"bytes", from.bytes}});

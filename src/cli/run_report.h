@@ -25,6 +25,7 @@ struct RunReport {
   const engine::Generated* answer = nullptr;
   disk::DiskPages* kv_cache = nullptr;  // or null
   std::vector<RowsFromNode> fetched;
+  std::string inexact;  // Answerer::inexact
 };
 
 nlohmann::ordered_json DraftsToJson(const engine::DraftCounts& counts);

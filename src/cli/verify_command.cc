@@ -45,6 +45,9 @@ void PrintJson(std::span<const engine::VerifiedWay> ways, size_t tokens, Console
 }
 
 Result<ExitStatus> Verify(const Options& options, Console& console) {
+  if (options.cluster.remembered != "exact") {
+    return InvalidArgument("--kv-wire: verify compares bits, and rows in fewer bits have others");
+  }
   const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options.model.paths));
   const model::Shape shape = TRY(model::ReadShape(files.metadata()));
   const std::vector<int32_t> ids =

@@ -19,8 +19,6 @@ namespace {
 
 // As many events as a step takes before it looks after other things.
 constexpr int kEventsPerStep = 256;
-// Of the logits that a frame brings back.
-constexpr uint64_t kMaxLogitsBytes = uint64_t{16} << 20;
 // Work that was refused so often without a token between is not tried again.
 constexpr uint32_t kMaxRefusals = 8;
 constexpr uint32_t kMaxBackoff = 8;
@@ -76,11 +74,10 @@ RouteMemory* Conductor::MemoryOf(engine::Sequence& sequence) const {
 }
 
 Result<engine::RequestId> Conductor::Submit(engine::Request request) {
-  return SubmitWith(std::move(request), nullptr, 0);
+  return SubmitWith(std::move(request), {});
 }
 
-Result<engine::RequestId> Conductor::SubmitWith(engine::Request request, engine::LogitsSink* sink,
-                                                uint32_t sink_chunk) {
+Result<engine::RequestId> Conductor::SubmitWith(engine::Request request, WantedLogits logits) {
   CHECK(request.sequence != nullptr);
   RouteMemory* const memory = MemoryOf(*request.sequence);
   if (memory == nullptr) return InvalidArgument("the sequence belongs to another model");
@@ -106,8 +103,9 @@ Result<engine::RequestId> Conductor::SubmitWith(engine::Request request, engine:
   waiting_.push_back(std::make_unique<Live>(id, std::move(request), tokenizer_, model_.shape,
                                             memory, network_.clock().NowNs()));
   waiting_.back()->request.Speculate(std::move(speculation));
-  waiting_.back()->sink = sink;
-  waiting_.back()->sink_chunk = sink_chunk;
+  waiting_.back()->sink = logits.sink;
+  waiting_.back()->sink_chunk = logits.chunk;
+  waiting_.back()->sink_begin = waiting_.back()->rows_told = logits.begin;
   TracePhase(*waiting_.back(), "waiting");
   return id;
 }
@@ -118,22 +116,6 @@ void Conductor::Cancel(engine::RequestId id) {
       if (live->request.id() == id) live->request.Cancel();
     }
   }
-}
-
-Status Conductor::LogitsOf(std::span<const int32_t> tokens, size_t chunk, engine::LogitsSink sink) {
-  engine::Sequence sequence = NewSequence();
-  sequence.SetHistory(tokens);
-  Status status = FailedPrecondition("the text was not computed");
-  const uint64_t row_bytes = uint64_t{model_.shape.vocab_size} * sizeof(float);
-  const auto rows = static_cast<uint32_t>(
-      std::clamp<uint64_t>(kMaxLogitsBytes / row_bytes, 1, std::max<size_t>(chunk, 1)));
-  TRY(SubmitWith({.sequence = &sequence,
-                  .max_tokens = 0,
-                  .context_limit = kernels::kRopePositions,
-                  .on_finish = [&](const engine::Finish& finish) { status = finish.status; }},
-                 &sink, rows));
-  while (!idle()) TRY(Step());
-  return status;
 }
 
 // --- Steps.
@@ -246,8 +228,9 @@ void Conductor::OpenNew() {
   for (const PlanStage& stage : route_->stages()) {
     cuts.emplace_back().layer_end = stage.slice.layer_end;
   }
-  auto layout = LayoutOf(model_.shape, options_.route.memory,
-                         MemoryName(model_.fingerprint, options_.route.encoding, cuts));
+  auto layout = LayoutOf(
+      model_.shape, options_.route.memory,
+      MemoryName(model_.fingerprint, options_.route.encoding, options_.route.kv_encoding, cuts));
   if (layout.ok()) {
     layout_ = *std::move(layout);
     digest_ = layout_->digest();
@@ -406,9 +389,9 @@ void Conductor::ChooseReaders(Live& live) {
   const uint32_t decoded = HeldBy(live, DecodingPath());
   live.sent = decoded;
   if (live.sink != nullptr) {
-    // Logits of every row come from those who read.
-    live.sent = read;
-    live.reads_for_others = true;
+    // Logits of every row come from those who read, but for what begins behind their rows.
+    live.reads_for_others = live.sink_begin == 0 || decoded < live.sink_begin;
+    live.sent = live.reads_for_others ? read : decoded;
     return;
   }
   const uint32_t left = live.length() - decoded;

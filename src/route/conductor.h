@@ -189,8 +189,15 @@ class Conductor final : public engine::Answering {
     uint32_t count;
   };
 
-  Result<engine::RequestId> SubmitWith(engine::Request request, engine::LogitsSink* sink,
-                                       uint32_t sink_chunk);
+  // Of all rows from a position on, so many at a time at most; without a sink none are wanted.
+  struct WantedLogits {
+    engine::LogitsSink* sink = nullptr;
+    uint32_t chunk = 0;
+    uint32_t begin = 0;
+  };
+
+  Result<engine::RequestId> SubmitWith(engine::Request request, WantedLogits logits);
+  Status Read(engine::Sequence& sequence, WantedLogits logits);
   RouteMemory* MemoryOf(engine::Sequence& sequence) const;
   // Moving what is remembered.
   Result<RouteMemory*> MemoryToMove(engine::Sequence& sequence) const;

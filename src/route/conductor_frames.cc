@@ -87,7 +87,8 @@ void Conductor::SendDecodes() {
   for (const auto& live : running_) {
     if (!live->is_ready_to_decode() || live->waits_for_rows || !HasRows(*live)) continue;
     if (has_two_paths() && live->sink != nullptr) {
-      SendFrame(std::array{Share{live.get(), 1}}, /*is_decode=*/true, ReadingPath());
+      SendFrame(std::array{Share{live.get(), 1}}, /*is_decode=*/true,
+                live->reads_for_others ? ReadingPath() : path);
     } else if (GoesOnByItself(*live)) {
       SendFrame(std::array{Share{live.get(), 1}}, /*is_decode=*/true, path);
     } else {

@@ -14,6 +14,17 @@
 #include "route/stage_memory.h"
 
 namespace aster::route {
+namespace {
+
+// What has a place of its own is exact, whoever asks for it later.
+Error RowsAreNotExact() {
+  return {
+      Code::kUnimplemented,
+      "what the nodes remember travelled in fewer bits (--wire, --kv-wire), and what is kept is "
+      "exact"};
+}
+
+}  // namespace
 
 // Of a sequence that no request has.
 Result<RouteMemory*> Conductor::MemoryToMove(engine::Sequence& sequence) const {
@@ -95,6 +106,7 @@ Conductor::Path Conductor::HoldersOf(const Move& move) const {
 
 Status Conductor::ExportRows(engine::Sequence& sequence, uint32_t begin, uint32_t end,
                              kv::ParcelSink sink) {
+  if (!IsExact(options_.route)) return RowsAreNotExact();
   const RouteMemory& memory = *TRY(MemoryToMove(sequence));
   TRY(BeginMove(sequence, memory));
   const Path path = HoldersOf(*move_);
@@ -169,6 +181,7 @@ bool Conductor::TakeHoldsOfMove(const wire::NodeId& from, const wire::Holds& hol
 }
 
 Status Conductor::ImportRows(engine::Sequence& sequence, Bytes parcel) {
+  if (!IsExact(options_.route)) return RowsAreNotExact();
   RouteMemory& memory = *TRY(MemoryToMove(sequence));
   ByteReader reader(parcel);
   const kv::ParcelHeader header = TRY(kv::ReadHeader(reader));

@@ -10,6 +10,7 @@
 
 #include "route/conductor.h"
 #include "route/live_request.h"
+#include "route/parcel_encoding.h"
 
 namespace aster::route {
 namespace {
@@ -136,7 +137,8 @@ double Conductor::BytesPerPosition(kv::LayerRange layers) const {
   double bytes = 0;
   for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
     for (const kv::Stream& stream : layout_->streams(layer)) {
-      bytes += static_cast<double>(stream.codec->row_bytes()) / stream.stride;
+      const size_t row_bytes = RowBytesOnTheWay(options_.route.kv_encoding, stream);
+      bytes += static_cast<double>(row_bytes) / stream.stride;
     }
   }
   return bytes;

@@ -161,7 +161,9 @@ Result<std::unique_ptr<SliceLoading>> FileSliceSource::Start(const SliceRequest&
   options.memory = request.memory;
   options.name = request.memory_name;
   options.memory_bytes = room.kv_bytes;
-  options.page_store = options_.page_store;
+  // What is named by anything but the model are rows that travelled inexactly: nobody who asks for
+  // a text as it is finds them, so they are not worth a place.
+  if (request.memory_name == request.fingerprint) options.page_store = options_.page_store;
   return std::make_unique<FileLoading>(std::move(files), std::move(options), room.weight_bytes);
 }
 

@@ -8,7 +8,9 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "gguf/writer.h"
+#include "kv/page_store.h"
 #include "route/route_for_test.h"
+#include "route/route_model.h"
 
 namespace aster::route {
 namespace {
@@ -95,6 +97,39 @@ TEST(FileSliceSource, AFileNeedsOnlyTheTensorsOfItsSlice) {
   const auto more = source.Start(RequestOf({1, kTestLayers, false, true}));
   ASSERT_FALSE(more.ok());
   EXPECT_NE(more.error().message().find("blk.3."), std::string::npos) << more.error().message();
+}
+
+// Counts what it is given.
+class CountingStore final : public kv::PageStore {
+ public:
+  bool Contains(const kv::PageKey&) override { return false; }
+  bool Load(const Hash128&, std::span<const kv::StoredPage>) override { return false; }
+  void Keep(const kv::PageSet& set) override { kept += set.pages.size(); }
+
+  size_t kept = 0;
+};
+
+TEST(FileSliceSource, RowsThatTravelledInexactlyAreNotKeptBelowMemory) {
+  const auto store = std::make_shared<CountingStore>();
+  FileSliceSource source({.threads = 1, .page_store = store});
+  source.Add(TestModel::kFingerprint, Files());
+  const std::vector<int32_t> tokens = model::RandomTokens(300, 298);
+  SystemClock clock;
+  for (const auto encoding : {wire::RowEncoding::kQ8, wire::RowEncoding::kF32}) {
+    SliceRequest request = RequestOf({0, 1, true, false});
+    request.kv_bytes = uint64_t{1} << 24;
+    request.memory_name =
+        MemoryName(TestModel::kFingerprint, wire::RowEncoding::kF32, encoding, /*stages=*/{});
+    auto loading = source.Start(request).value();
+    std::optional<Result<std::unique_ptr<engine::LocalModel>>> taken;
+    const int64_t deadline_ns = clock.NowNs() + 60 * kNsPerSecond;
+    while (!(taken = loading->Take()) && clock.NowNs() < deadline_ns) clock.SleepFor(kNsPerMs);
+    ASSERT_TRUE(taken && taken->ok());
+    kv::PageTable table = (**taken)->NewTable();
+    const std::vector<model::Segment> segments = {{.table = &table, .tokens = tokens}};
+    ASSERT_TRUE((**taken)->Run(segments).ok());
+    EXPECT_EQ(store->kept > 0, encoding == wire::RowEncoding::kF32);
+  }
 }
 
 TEST(FileSliceSource, RefusesWhatItDoesNotHave) {

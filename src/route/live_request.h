@@ -58,7 +58,8 @@ struct Conductor::Live {
   // Where the logits of all rows go, at most so many rows at a time; else null.
   engine::LogitsSink* sink = nullptr;
   uint32_t sink_chunk = 0;
-  uint32_t rows_told = 0;  // to the sink
+  uint32_t sink_begin = 0;  // the first row that is wanted
+  uint32_t rows_told = 0;   // up to where the sink has them
   Status sink_status;
 
   Phase phase = Phase::kWaiting;

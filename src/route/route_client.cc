@@ -40,6 +40,7 @@ void RouteClient::Open(const RouteModel& model, const RouteOptions& options) {
   open.fingerprint = model.fingerprint;
   open.arithmetic = model.arithmetic;
   open.encoding = options.encoding;
+  open.kv_encoding = options.kv_encoding;
   open.kv_type = static_cast<uint8_t>(options.memory.type);
   open.kv_window = options.memory.window;
   open.kv_sinks = options.memory.sinks;

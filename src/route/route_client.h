@@ -21,12 +21,19 @@
 namespace aster::route {
 
 struct RouteOptions {
-  wire::RowEncoding encoding = wire::RowEncoding::kF32;
+  wire::RowEncoding encoding = wire::RowEncoding::kF32;     // of rows between stages
+  wire::RowEncoding kv_encoding = wire::RowEncoding::kF32;  // of what is remembered; or kQ8
   model::MemoryOptions memory;
   uint64_t kv_bytes = 0;  // on every node, for what sequences remember; 0: as each node likes
   std::vector<std::string> own_addresses;  // where nodes reach the conductor; they may be empty
   int64_t open_timeout_ns = 60 * kNsPerSecond;  // without any progress
 };
+
+// Whether what comes out is what one machine computes, to the bit.
+constexpr bool IsExact(const RouteOptions& options) {
+  return options.encoding == wire::RowEncoding::kF32 &&
+         options.kv_encoding == wire::RowEncoding::kF32;
+}
 
 // Of all nodes together.
 struct OpenProgress {

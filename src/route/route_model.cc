@@ -6,12 +6,16 @@
 namespace aster::route {
 
 Hash128 MemoryName(const Hash128& fingerprint, wire::RowEncoding encoding,
-                   std::span<const wire::StageAddress> stages) {
-  if (encoding == wire::RowEncoding::kF32) return fingerprint;
+                   wire::RowEncoding kv_encoding, std::span<const wire::StageAddress> stages) {
+  const bool is_exact = encoding == wire::RowEncoding::kF32;
+  if (is_exact && kv_encoding == wire::RowEncoding::kF32) return fingerprint;
   Hasher hasher;
   hasher.AddValue(fingerprint.low);
   hasher.AddValue(fingerprint.high);
   hasher.AddValue(static_cast<uint8_t>(encoding));
+  hasher.AddValue(static_cast<uint8_t>(kv_encoding));
+  // What is remembered was near the exact rows before it travelled, whoever computed it.
+  if (is_exact) return hasher.Digest();
   for (const wire::StageAddress& stage : stages) hasher.AddValue(stage.layer_end);
   return hasher.Digest();
 }

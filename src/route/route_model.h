@@ -25,10 +25,11 @@ struct RouteModel {
   uint32_t arithmetic = kernels::kArithmeticVersion;
 };
 
-// Names what pages of a route hold. Rows that travelled inexactly are others than those that did
-// not, and depend on where they travelled: they are never taken for one another.
+// Names what pages of a route hold. Rows that travelled inexactly, between stages or as what is
+// remembered, are others than those that did not, and depend on where they travelled: they are
+// never taken for one another.
 Hash128 MemoryName(const Hash128& fingerprint, wire::RowEncoding encoding,
-                   std::span<const wire::StageAddress> stages);
+                   wire::RowEncoding kv_encoding, std::span<const wire::StageAddress> stages);
 
 // What all stages remember; the hash of no tokens at all, from which they and the conductor count,
 // is its digest.

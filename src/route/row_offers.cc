@@ -11,6 +11,7 @@
 #include "kv/prefix_hash.h"
 #include "kv/transfer.h"
 #include "model/memory.h"
+#include "route/parcel_encoding.h"
 #include "route/stage_memory.h"
 
 namespace aster::route {
@@ -28,7 +29,7 @@ using Tokens = std::span<const int32_t>;
 // How many positions each layer has in these slices' memory, and then below it.
 std::vector<uint32_t> LengthsOf(const wire::Seek& seek, const RowPlaces& places) {
   std::vector<uint32_t> lengths(seek.layer_count);
-  for (engine::LocalModel* const model : places.models) {
+  for (const auto& [model, encoding] : places.models) {
     const kv::LayerRange layers = model->layers();
     if (model->layout().digest() != seek.digest || layers.end > seek.layer_count) continue;
     kv::PageTable table = model->NewTable();
@@ -51,32 +52,41 @@ std::vector<uint32_t> LengthsOf(const wire::Seek& seek, const RowPlaces& places)
   return lengths;
 }
 
+struct Read {
+  wire::Payload parcel;
+  wire::RowEncoding encoding = wire::RowEncoding::kF32;
+};
+
 // The rows of [begin, end) in layers from `layers.begin` on, as many of them as one place has.
-Result<std::vector<uint8_t>> ReadFrom(const RowPlaces& places, const Hash128& digest, Tokens tokens,
-                                      uint32_t begin, kv::LayerRange layers) {
+Result<Read> ReadFrom(const RowPlaces& places, const Hash128& digest, Tokens tokens, uint32_t begin,
+                      kv::LayerRange layers) {
   const auto end = static_cast<uint32_t>(tokens.size());
-  for (engine::LocalModel* const model : places.models) {
+  for (const auto& [model, encoding] : places.models) {
     const kv::LayerRange held = model->layers();
     if (model->layout().digest() != digest || !held.Contains({layers.begin, layers.begin + 1})) {
       continue;
     }
     kv::PageTable table = model->NewTable();
     if (table.Adopt(tokens, kv::AdoptFrom::kMemory) < end) continue;
-    std::vector<uint8_t> parcel;
+    wire::Payload parcel;
     const Status exported = kv::Export(table, {layers.begin, std::min(layers.end, held.end)}, begin,
                                        end, [&](Bytes bytes) {
                                          parcel.insert(parcel.end(), bytes.begin(), bytes.end());
                                          return Ok();
                                        });
-    if (exported.ok()) return parcel;
+    if (!exported.ok()) continue;
+    if (encoding == wire::RowEncoding::kF32) return Read{.parcel = std::move(parcel)};
+    return Read{.parcel = TRY(ShrinkParcel(model->layout(), model->isa(), parcel)),
+                .encoding = encoding};
   }
+  // What is on a disk is exact.
   if (places.parcels != nullptr && begin % kPage == 0 && end == begin + kPage) {
     const Hash128 prefix = kv::ExtendPrefixHash(digest, tokens);
     for (const kv::LayerRange held : places.parcels->LayersOf(prefix)) {
       if (!held.Contains({layers.begin, layers.begin + 1})) continue;
       auto parcel =
           places.parcels->ReadParcel(prefix, {layers.begin, std::min(layers.end, held.end)});
-      if (parcel.ok()) return parcel;
+      if (parcel.ok()) return Read{.parcel = {parcel->begin(), parcel->end()}};
     }
   }
   return NotFound("the rows are not here any more");
@@ -231,14 +241,15 @@ Status RowOffers::Prepare(Giving& giving, const Query& query, const RowPlaces& p
   const auto prepare = [&](uint32_t end) -> Status {
     giving.ready.clear();
     for (kv::LayerRange left = {give.layer_begin, give.layer_end}; left.begin < left.end;) {
-      const std::vector<uint8_t> parcel =
+      Read from =
           TRY(ReadFrom(places, query.digest, Tokens(query.tokens).first(end), giving.next, left));
-      const kv::LayerRange read = TRY(LayersOfParcel(parcel));
+      const kv::LayerRange read = TRY(LayersOfParcel(from.parcel));
       giving.ready.push_back({.route = give.route,
                               .sequence = give.sequence,
                               .epoch = give.epoch,
                               .ticket = 0,
-                              .parcel = {parcel.begin(), parcel.end()}});
+                              .parcel = std::move(from.parcel),
+                              .encoding = from.encoding});
       if (read.end <= left.begin) return DataLoss("a parcel of other layers");
       left.begin = read.end;
     }

@@ -23,7 +23,11 @@ namespace aster::route {
 
 // Where rows may be, at this moment.
 struct RowPlaces {
-  std::vector<engine::LocalModel*> models;
+  struct Memory {
+    engine::LocalModel* model;
+    wire::RowEncoding encoding;  // in which its rows travel
+  };
+  std::vector<Memory> models;
   kv::PageParcels* parcels = nullptr;  // or nothing
 };
 

@@ -12,6 +12,7 @@
 #include "kernels/rope.h"
 #include "kv/parcel.h"
 #include "kv/transfer.h"
+#include "route/parcel_encoding.h"
 
 namespace aster::route {
 
@@ -209,6 +210,10 @@ Result<StageMemory::Outgoing> StageMemory::Export(const kv::PageTable& table, De
   Status exported = export_to(end);
   if (!exported.ok() && end < have) exported = export_to(end = have);
   TRY(std::move(exported));
+  if (kv_encoding_ != wire::RowEncoding::kF32) {
+    parcel = TRY(ShrinkParcel(table.layout(), model_.isa(), parcel));
+    outgoing.rows.encoding = kv_encoding_;
+  }
   delivery.next = end;
   delivery.under_way.emplace_back(end, parcel.size());
   delivery.under_way_bytes += parcel.size();
@@ -227,12 +232,18 @@ Result<kv::LayerRange> LayersOfParcel(Bytes parcel) {
 Result<std::optional<wire::Took>> StageMemory::Import(const wire::Rows& rows) {
   Sequence* const sequence = Find(rows.sequence);
   if (sequence == nullptr || sequence->epoch != rows.epoch) return std::optional<wire::Took>();
+  Bytes parcel = rows.parcel;
+  wire::Payload widened;
   if (rows.encoding != wire::RowEncoding::kF32) {
-    return Unimplemented("rows that are not exact: nobody has asked for them so");
+    if (rows.encoding != kv_encoding_) {
+      return FailedPrecondition("rows that are not exact: nobody has asked for them so");
+    }
+    widened = TRY(WidenParcel(model_.layout(), model_.isa(), parcel));
+    parcel = widened;
   }
-  ByteReader header_reader(rows.parcel);
+  ByteReader header_reader(parcel);
   const kv::ParcelHeader header = TRY(kv::ReadHeader(header_reader));
-  ByteReader reader(rows.parcel);
+  ByteReader reader(parcel);
   TRY(kv::Import(sequence->table, reader));
   return std::optional(wire::Took{.route = route_,
                                   .sequence = rows.sequence,

@@ -57,10 +57,12 @@ class StageMemory {
     wire::Rows rows;
   };
 
-  // `proposers` (or null) guess for answers that go on by themselves here.
+  // `proposers` (or null) guess for answers that go on by themselves here. Rows travel in
+  // `kv_encoding`; where it changes them, the model's memory is named by that (MemoryName).
   StageMemory(wire::RouteId route, engine::LocalModel& model,
-              engine::ProposerSource* proposers = nullptr)
-      : route_(route), model_(model), proposers_(proposers) {}
+              engine::ProposerSource* proposers = nullptr,
+              wire::RowEncoding kv_encoding = wire::RowEncoding::kF32)
+      : route_(route), model_(model), proposers_(proposers), kv_encoding_(kv_encoding) {}
 
   // Takes over what is remembered along the tokens; ends what was under way.
   Status Begin(const wire::Begin& begin);
@@ -97,6 +99,7 @@ class StageMemory {
   const wire::RouteId route_;
   engine::LocalModel& model_;
   engine::ProposerSource* const proposers_;
+  const wire::RowEncoding kv_encoding_;
   std::map<wire::SequenceId, Sequence> sequences_;
 };
 

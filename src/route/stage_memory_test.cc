@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "kv/transfer.h"
 #include "route/route_for_test.h"
+#include "route/route_model.h"
 
 namespace aster::route {
 namespace {
@@ -21,12 +22,14 @@ constexpr kv::LayerRange kAll = {0, kTestLayers};
 
 // A node that remembers.
 struct Rememberer {
-  explicit Rememberer(uint64_t kv_bytes = uint64_t{1} << 26) {
+  explicit Rememberer(uint64_t kv_bytes = uint64_t{1} << 26,
+                      wire::RowEncoding kv_encoding = wire::RowEncoding::kF32) {
     engine::LocalModelOptions options;
     options.memory_bytes = kv_bytes;
-    options.name = TestModel::kFingerprint;
+    options.name =
+        MemoryName(TestModel::kFingerprint, wire::RowEncoding::kF32, kv_encoding, /*stages=*/{});
     model = TestModel::Get().Make({0, kTestLayers, true, true}, options);
-    memory.emplace(kRoute, *model);
+    memory.emplace(kRoute, *model, /*proposers=*/nullptr, kv_encoding);
   }
   void Begin(std::span<const int32_t> tokens, uint64_t epoch) {
     wire::Begin begin;
@@ -207,6 +210,56 @@ TEST_F(StageMemoryTest, RowsThatAreNotExactAreRefused) {
   EXPECT_FALSE(taker.memory->Import(rows).ok());
   rows.encoding = wire::RowEncoding::kF32;
   EXPECT_TRUE(taker.memory->Import(rows).ok());
+}
+
+std::vector<uint8_t> RowsHeld(Rememberer& rememberer, uint32_t begin, uint32_t end) {
+  std::vector<uint8_t> bytes;
+  const Status exported =
+      kv::Export(rememberer.memory->Find(kSequence)->table, kAll, begin, end, [&](Bytes piece) {
+        bytes.insert(bytes.end(), piece.begin(), piece.end());
+        return Ok();
+      });
+  EXPECT_TRUE(exported.ok());
+  return bytes;
+}
+
+// Whoever has computed rows keeps them, whatever comes back of them in fewer bits.
+TEST_F(StageMemoryTest, RowsInFewerBitsDoNotTakeThePlaceOfThoseThatWereComputedHere) {
+  constexpr uint64_t kBytes = uint64_t{1} << 26;
+  Rememberer giver(kBytes, wire::RowEncoding::kQ8);
+  Rememberer taker(kBytes, wire::RowEncoding::kQ8);
+  giver.Begin(tokens_, 1);
+  taker.Begin(tokens_, 1);
+  giver.Compute(First(400));
+  taker.Compute(First(200));
+  const std::vector<uint8_t> before = RowsHeld(taker, 0, 200);
+  ASSERT_TRUE(giver.memory->HandOver(Wanted(0, 400, 1)).ok());
+  size_t small_bytes = 0;
+  for (const wire::Rows& rows : AllRows(*giver.memory)) {
+    EXPECT_EQ(rows.encoding, wire::RowEncoding::kQ8);
+    small_bytes += rows.parcel.size();
+    ASSERT_TRUE(taker.memory->Import(rows).value());
+  }
+  EXPECT_EQ(taker.length(), 400u);
+  EXPECT_EQ(RowsHeld(taker, 0, 200), before);
+  EXPECT_LT(small_bytes, RowsHeld(giver, 0, 400).size() * 6 / 10);
+  EXPECT_NE(RowsHeld(taker, 200, 400), RowsHeld(giver, 200, 400));
+}
+
+// The name that inexact rows have is another one, so that nothing that looks for a text finds them.
+TEST_F(StageMemoryTest, RowsThatTravelInFewerBitsAreOfAnotherLayout) {
+  Rememberer inexact(uint64_t{1} << 26, wire::RowEncoding::kQ8);
+  EXPECT_NE(inexact.model->layout().digest(), taker_.model->layout().digest());
+  inexact.Begin(tokens_, 1);
+  taker_.Begin(tokens_, 1);
+  inexact.Compute(First(300));
+  ASSERT_TRUE(inexact.memory->HandOver(Wanted(0, 300, 1)).ok());
+  for (wire::Rows rows : AllRows(*inexact.memory)) {
+    EXPECT_FALSE(taker_.memory->Import(rows).ok());
+    rows.encoding = wire::RowEncoding::kF32;
+    EXPECT_FALSE(taker_.memory->Import(rows).ok());
+  }
+  EXPECT_EQ(taker_.length(), 0u);
 }
 
 TEST_F(StageMemoryTest, OrdersThatMakeNoSenseAreRefused) {

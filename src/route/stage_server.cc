@@ -150,8 +150,8 @@ Status StageServer::CheckOpen(const wire::NodeId& from, const wire::OpenRoute& o
   if (open.kv_type > static_cast<uint8_t>(kernels::KvType::kQ8)) {
     return InvalidArgument(fmt::format("no type of keys and values is number {}", open.kv_type));
   }
-  if (open.kv_encoding != wire::RowEncoding::kF32) {
-    return Unimplemented("what sequences remember travels exactly, and in no other way");
+  if (open.kv_encoding == wire::RowEncoding::kBf16) {
+    return Unimplemented("what sequences remember travels exactly or in q8, and in no other way");
   }
   if (open.decode_stages >= open.stages.size()) {
     return InvalidArgument(fmt::format("{} of {} stages only decode: nobody reads prompts",
@@ -172,13 +172,14 @@ Status StageServer::CheckOpen(const wire::NodeId& from, const wire::OpenRoute& o
 
 Result<std::shared_ptr<StageServer::HeldSlice>> StageServer::FindSlice(
     const wire::OpenRoute& open) {
-  SliceRequest request{.fingerprint = open.fingerprint,
-                       .memory_name = MemoryName(open.fingerprint, open.encoding, open.stages),
-                       .slice = HeldFor(open),
-                       .memory = {.type = static_cast<kernels::KvType>(open.kv_type),
-                                  .window = open.kv_window,
-                                  .sinks = open.kv_sinks},
-                       .kv_bytes = open.kv_bytes};
+  SliceRequest request{
+      .fingerprint = open.fingerprint,
+      .memory_name = MemoryName(open.fingerprint, open.encoding, open.kv_encoding, open.stages),
+      .slice = HeldFor(open),
+      .memory = {.type = static_cast<kernels::KvType>(open.kv_type),
+                 .window = open.kv_window,
+                 .sinks = open.kv_sinks},
+      .kv_bytes = open.kv_bytes};
   for (const auto& slice : slices_) {
     if (IsSameSlice(slice->request, request)) return slice;
   }
@@ -195,6 +196,7 @@ Result<std::shared_ptr<StageServer::HeldSlice>> StageServer::FindSlice(
   if (!loading.ok()) return std::move(loading).error();
   auto slice = std::make_shared<HeldSlice>();
   slice->request = request;
+  slice->kv_encoding = open.kv_encoding;
   slice->loading = *std::move(loading);
   slice->bytes = slice->loading->reserved_bytes();
   slices_.push_back(slice);
@@ -302,7 +304,10 @@ void StageServer::TickRoute(Route& route, int64_t now_ns) {
     } else if (!entry->stage) {
       entry->counters.done_bytes = entry->counters.total_bytes = slice.model->packed_bytes();
       std::optional<StageMemory>& memory = entry->held->memory;
-      if (!memory) memory.emplace(route.open.route, *slice.model, slice.proposers.get());
+      if (!memory) {
+        memory.emplace(route.open.route, *slice.model, slice.proposers.get(),
+                       route.open.kv_encoding);
+      }
       entry->stage.emplace(route.open.route, route.open.encoding, *memory, entry->counters.slice,
                            entry->index);
     }

@@ -86,7 +86,8 @@ class StageServer {
     SliceRequest request;
     std::unique_ptr<SliceLoading> loading;  // until it is there
     std::unique_ptr<engine::LocalModel> model;
-    std::unique_ptr<engine::ProposerSource> proposers;  // or null
+    std::unique_ptr<engine::ProposerSource> proposers;        // or null
+    wire::RowEncoding kv_encoding = wire::RowEncoding::kF32;  // of what its memory is named by
     uint64_t bytes = 0;
     int64_t unused_since_ns = 0;
   };

@@ -77,7 +77,7 @@ void StageServer::OnHandOver(const wire::NodeId& from, const wire::HandOver& wan
 RowPlaces StageServer::Places() const {
   RowPlaces places{.models = {}, .parcels = source_.page_parcels()};
   for (const auto& slice : slices_) {
-    if (slice->model) places.models.push_back(slice->model.get());
+    if (slice->model) places.models.push_back({slice->model.get(), slice->kv_encoding});
   }
   return places;
 }

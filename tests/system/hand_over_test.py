@@ -64,6 +64,18 @@ class HandOver(Faulty):
                      for elsewhere in ((), ("--local-nodes", 2), three)]
             self.assertEqual(texts, [texts[0]] * 3)
 
+    def test_a_session_of_rows_in_fewer_bits_keeps_its_text_alone(self):
+        home = {"XDG_DATA_HOME": str(self.folder / "data")}
+        two = ("--local-nodes", 2, "--prefill", READERS, "--decode", "node-2", "--kv-wire", "q8")
+        said = aster("session", "save", "small", self.model, "--prompt-file", self.words, *two, environment=home).stdout
+        self.assertIn(b", 0 of them with what is remembered of them. (", said)
+        asked = ("-p", "and then it", "--raw", "--temp", 0, "-n", 5, "--ignore-eos", "-q")
+        exact = aster("run", self.model, "--session", "small", *asked, environment=home)
+        aster("session", "save", "exact", self.model, "--prompt-file", self.words, environment=home)
+        self.assertEqual(aster("run", self.model, "--session", "exact", *asked, environment=home).stdout, exact.stdout)
+        # Rows that are exact are of no use where they are not: the text is read again.
+        aster("run", self.model, "--session", "exact", *asked, *two, environment=home)
+
     def disturb(self, victim, how, while_reading):
         run = self.start((*self.command, "--prefill", READERS, "--decode", "node-3"), 3)
         begun = b""

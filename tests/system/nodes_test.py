@@ -54,12 +54,50 @@ class Nodes(Case):
             run = aster("verify", self.tiny, "--local-nodes", 2, "--tokens", 100, "--json", "--wire", rows, check=1)
             self.assertFalse(json.loads(run.stdout)["equal"])
 
+    def test_what_is_remembered_travels_in_fewer_bits_where_that_is_asked_for(self):
+        words = self.folder / "many-words"
+        words.write_text("the rain in spain falls mainly in the plain " * 40)
+        ask = ("run", self.tiny, "--prompt-file", words, "--raw", "--temp", 0, "-n", 8, "--json")
+        nodes = ("--local-nodes", 2, "--split", "node-1", "--decode", "node-2")
+        exact = json.loads(aster(*ask, *nodes).stdout)
+        self.assertNotIn("inexact", exact)
+        run = aster(*ask, *nodes, "--kv-wire", "q8")
+        self.assertEqual(json.loads(run.stdout)["inexact"], "--kv-wire q8")
+        self.assertIn(b"not to the bit", run.stderr)
+        both = json.loads(aster(*ask, *nodes, "--kv-wire", "q8", "--wire", "bf16").stdout)
+        self.assertEqual(both["inexact"], "--wire bf16, --kv-wire q8")
+        # Rows of 8 bits travel as they are: nothing becomes another.
+        run = aster(*ask, *nodes, "--kv-wire", "q8", "--kv-type", "q8")
+        self.assertNotIn("inexact", json.loads(run.stdout))
+        self.assertEqual(json.loads(run.stdout)["ids"], json.loads(aster(*ask, "--kv-type", "q8").stdout)["ids"])
+        refused = aster("verify", self.tiny, "--local-nodes", 2, "--kv-wire", "q8", check=INPUT)
+        self.assertIn(b"verify compares bits", refused.stderr)
+        aster(*ask, "--kv-wire", "q8", check=USAGE)
+
+    def test_logits_show_what_rows_in_fewer_bits_do(self):
+        ids = self.folder / "ids"
+        ids.write_text(" ".join(str(i * 37 % 250) for i in range(400)))
+        rows = {}
+        for way in ((), ("exact",), ("q8",)):
+            out = self.folder / "logits"
+            nodes = ("--local-nodes", 2, "--split", "node-1", "--decode", "node-2", "--kv-wire", *way) if way else ()
+            aster("logits", self.tiny, "--ids", ids, "--out", out, *nodes)
+            rows[way] = out.read_bytes()
+        half = len(rows[()]) // 2
+        self.assertEqual(rows[("exact",)], rows[()])
+        self.assertEqual(rows[("q8",)][:half], rows[()][:half])
+        self.assertNotEqual(rows[("q8",)][half:], rows[()][half:])
+
     def test_bench_measures_nodes(self):
         run = aster("bench", self.tiny, "--local-nodes", 2, "--threads", 1, "--prompt", 64, "--gen", 8,
                     "--depth", "0,128", "--batch", "1,2", "--reps", 1, "--json")
         report = json.loads(run.stdout)
         self.assertEqual(len(report["results"]), 2 * 3)
         self.assertIn("node-2", report["split"])
+        self.assertNotIn("inexact", report)
+        run = aster("bench", self.tiny, "--local-nodes", 2, "--threads", 1, "--prompt", 64, "--gen", 8, "--depth", 0,
+                    "--batch", 1, "--reps", 1, "--json", "--kv-wire", "q8")
+        self.assertEqual(json.loads(run.stdout)["inexact"], "--kv-wire q8")
 
     def test_perplexity_is_the_same_number(self):
         words = self.folder / "words"
