@@ -7,6 +7,7 @@
 
 #include "engine/scheduler.h"
 #include "route/cluster_for_test.h"
+#include "route/row_search.h"
 
 namespace aster::route {
 namespace {
