@@ -27,7 +27,7 @@ struct ClusterOptions {
   std::string decode;  // who answers what others have read; empty: they do so themselves
   std::string rows = "f32";
   std::string remembered = "exact";  // how what sequences remember travels
-  std::string trace_path;  // empty: none is kept
+  std::string trace_path;            // empty: none is kept
 
   void Declare(CLI::App& app);
   bool wants_nodes() const { return local_nodes > 0 || cluster; }
