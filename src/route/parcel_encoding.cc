@@ -82,12 +82,6 @@ class RowConverter {
   std::vector<uint16_t> scales_;  // [groups]
 };
 
-void Append(Bytes bytes, wire::Payload& out) {
-  const size_t begin = out.size();
-  out.resize(begin + bytes.size());
-  if (!bytes.empty()) std::memcpy(out.data() + begin, bytes.data(), bytes.size());
-}
-
 Result<const kv::Stream*> StreamOf(const kv::Layout& layout, const kv::Block& block) {
   if (block.layer >= layout.layer_count() || block.stream >= layout.streams(block.layer).size()) {
     return DataLoss(
@@ -102,8 +96,14 @@ Status Convert(const kv::Layout& layout, const kernels::OpsTable& ops, bool wide
   const kv::Stream& stream = *TRY(StreamOf(layout, block));
   const Numbers numbers = NumbersOf(stream);
   kv::Block converted = block;
-  std::vector<uint8_t> rows;
-  if (numbers != Numbers::kOther) {
+  const size_t head_begin = out.size();
+  const size_t rows_begin = head_begin + kv::kBlockHeadBytes;
+  if (numbers == Numbers::kOther) {
+    out.resize(rows_begin + block.rows.size());
+    if (!block.rows.empty()) {
+      std::memcpy(out.data() + rows_begin, block.rows.data(), block.rows.size());
+    }
+  } else {
     RowConverter converter(ops, numbers, stream.codec->row_bytes() / sizeof(uint16_t));
     const size_t from = widens ? converter.small_bytes() : converter.plain_bytes();
     const size_t to = widens ? converter.plain_bytes() : converter.small_bytes();
@@ -112,10 +112,10 @@ Status Convert(const kv::Layout& layout, const kernels::OpsTable& ops, bool wide
                                   block.row_bytes, block.layer, from));
     }
     // Not more than twice what is there: no announced number is believed.
-    rows.resize(uint64_t{block.row_count} * to);
+    out.resize(rows_begin + uint64_t{block.row_count} * to);
     for (uint32_t row = 0; row < block.row_count; ++row) {
       const uint8_t* const source = block.rows.data() + row * from;
-      uint8_t* const target = rows.data() + row * to;
+      uint8_t* const target = out.data() + rows_begin + row * to;
       if (widens) {
         converter.Widen(source, target);
       } else {
@@ -123,12 +123,13 @@ Status Convert(const kv::Layout& layout, const kernels::OpsTable& ops, bool wide
       }
     }
     converted.row_bytes = static_cast<uint32_t>(to);
-    converted.rows = rows;
   }
+  // The head's checksum is of the rows as they stand now.
+  converted.rows = Bytes(out).subspan(rows_begin);
   ByteWriter head;
   kv::WriteBlockHead(converted, prefix_at_end, head);
-  Append(head.bytes(), out);
-  Append(converted.rows, out);
+  CHECK(head.size() == kv::kBlockHeadBytes);
+  std::memcpy(out.data() + head_begin, head.bytes().data(), head.size());
   return Ok();
 }
 
@@ -144,7 +145,7 @@ Result<wire::Payload> ConvertParcel(const kv::Layout& layout, kernels::Isa isa, 
   }
   wire::Payload out;
   out.reserve(widens ? 2 * parcel.size() : parcel.size());
-  Append(parcel.first(in.offset()), out);
+  out.insert(out.end(), parcel.begin(), parcel.begin() + static_cast<ptrdiff_t>(in.offset()));
   for (uint32_t i = 0; i < header.block_count; ++i) {
     const kv::Block block = TRY(kv::ReadBlock(in, header.prefix_at_end));
     TRY(Convert(layout, ops, widens, block, header.prefix_at_end, out));
