@@ -29,6 +29,8 @@ constexpr size_t kHashedAtOnce = size_t{1} << 20;
 // Parts that could not be delivered, one after the other, before it is given up; it goes on where
 // it was when the command is given again.
 constexpr int kMaxFailures = 5;
+// How often it may begin anew because the other machine has thrown away what came.
+constexpr int kMaxRestarts = 2;
 constexpr int64_t kPauseNs = 500 * kNsPerMs;
 constexpr int64_t kPartNs = 30 * kNsPerSecond;
 
@@ -45,9 +47,15 @@ class Packed {
  public:
   static Result<std::unique_ptr<Packed>> Make(const disk::SessionFolder& folder,
                                               const std::string& name, const std::string& path) {
-    auto packed = std::make_unique<Packed>(path);
+    auto packed = std::make_unique<Packed>();
     TRY(folder.Export(name, path));
     packed->file_ = std::make_unique<disk::InputFile>(TRY(disk::InputFile::Open(path)));
+    // Whatever ends the command, nothing is left of it.
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+    disk::ReadSession read = TRY(disk::ReadSessionFile(*packed->file_));
+    if (read.damage) return *read.damage;
+    packed->session_ = std::move(read.session);
     Hasher hasher;
     std::vector<uint8_t> buffer;
     for (uint64_t offset = 0; offset < packed->size_bytes(); offset += buffer.size()) {
@@ -57,16 +65,10 @@ class Packed {
     packed->hash_ = hasher.Digest();
     return packed;
   }
-  explicit Packed(std::string path) : path_(std::move(path)) {}
-  ~Packed() {
-    std::error_code ignored;
-    std::filesystem::remove(path_, ignored);
-  }
-  Packed(const Packed&) = delete;
-  Packed& operator=(const Packed&) = delete;
 
   uint64_t size_bytes() const { return file_->size_bytes(); }
   const Hash128& hash() const { return hash_; }
+  const disk::Session& session() const { return session_; }
   Result<std::vector<uint8_t>> Read(uint64_t offset, uint64_t at_most) const {
     std::vector<uint8_t> bytes(std::min(at_most, size_bytes() - offset));
     TRY(file_->ReadAt(offset, bytes.size(), bytes.data()));
@@ -74,8 +76,8 @@ class Packed {
   }
 
  private:
-  const std::string path_;
-  std::unique_ptr<disk::InputFile> file_;
+  std::unique_ptr<disk::InputFile> file_;  // which has no name any more
+  disk::Session session_;                  // that is in it
   Hash128 hash_;
 };
 
@@ -118,7 +120,7 @@ Result<node::NodeView> FindNode(node::ClusterView& cluster, const std::string& t
 Status Send(const Packed& packed, const std::string& name, rpc::ControlClient& client,
             Progress& progress) {
   uint64_t offset = 0;
-  int failures = 0;
+  int failures = 0, restarts = 0;
   for (;;) {
     rpc::SessionPart part{.content = packed.hash(),
                           .name = name,
@@ -135,8 +137,10 @@ Status Send(const Packed& packed, const std::string& name, rpc::ControlClient& c
       continue;
     }
     if (receipt->is_kept) return Ok();
+    const bool begins_anew = receipt->received_bytes < offset;
     if (receipt->received_bytes > part.total_bytes ||
-        (receipt->received_bytes <= offset && ++failures >= kMaxFailures)) {
+        (receipt->received_bytes <= offset && ++failures >= kMaxFailures) ||
+        (begins_anew && ++restarts > kMaxRestarts)) {
       return DataLoss("the node does not take what comes next: move the session again");
     }
     if (receipt->received_bytes > offset) failures = 0;
@@ -171,8 +175,14 @@ Result<ExitStatus> Move(const Options& options, Console& console) {
           return Send(*packed, as, client, progress);
         }).In(view.member.name));
   }
-  // Only now: it is whole there.
-  if (!options.keep) TRY(folder.Remove(options.name));
+  // Only now: it is whole there. What was saved since is not.
+  if (!options.keep) {
+    const auto removed = folder.Remove(options.name, &packed->session());
+    if (!removed.ok()) {
+      return Error(removed.error())
+          .In(fmt::format("{} is on {} now, as it was when it was packed", as, view.member.name));
+    }
+  }
   console.Print("{} is on {} now{}, {}\n", as, view.member.name, options.keep ? ", too" : "",
                 FormatBytes(packed->size_bytes()));
   return kExitOk;

@@ -238,7 +238,7 @@ uint64_t SessionFolder::RemoveUnused() {
   return bytes;
 }
 
-Result<uint64_t> SessionFolder::Remove(std::string_view name) {
+Result<uint64_t> SessionFolder::Remove(std::string_view name, const Session* only) {
   if (name.find('/') != std::string_view::npos) {
     return InvalidArgument("a session's name is needed; remove files elsewhere as any file");
   }
@@ -248,6 +248,9 @@ Result<uint64_t> SessionFolder::Remove(std::string_view name) {
         "{}: there is no such session; `aster session list` shows those that there are", path));
   }
   const FileLock lock = TRY(Lock());
+  if (only != nullptr && !Has(name, *only)) {
+    return FailedPrecondition(fmt::format("{}: it has changed since, and stays", path));
+  }
   const uint64_t bytes = SizeOf(path);
   if (unlink(path.c_str()) != 0) return SystemError(errno, path);
   return bytes + RemoveUnused();
@@ -294,8 +297,7 @@ Status SessionFolder::Import(const std::string& path, std::string_view name, IfT
   TRY(MakeDirectories(PagesFolder()));
   const FileLock lock = TRY(Lock());
   if (if_there == IfThere::kRefuse && fs::exists(into)) {
-    if (Has(name, open.session)) return Ok();
-    return Error(Code::kAlreadyExists, fmt::format("there is another session named {}", name));
+    return Error(Code::kAlreadyExists, fmt::format("there is a session named {} already", name));
   }
   std::vector<SessionPage> pages;
   for (const SessionPage& page : open.session.pages) {

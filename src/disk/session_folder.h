@@ -59,13 +59,14 @@ class SessionFolder {
 
   // By name.
   Result<std::vector<ListedSession>> List() const;
-  // Returns how many bytes became free. Pages that others have stay.
-  Result<uint64_t> Remove(std::string_view name);
+  // Returns how many bytes became free. Pages that others have stay. With `only`:
+  // FailedPrecondition unless it still is that session.
+  Result<uint64_t> Remove(std::string_view name, const Session* only = nullptr);
   // A file with everything in it; and such a file back into the folder.
   Status Export(std::string_view name, const std::string& path) const;
   enum class IfThere : uint8_t {
     kReplace,
-    kRefuse,  // unless it is the same session
+    kRefuse,  // even where it is the same session: two machines may see one folder
   };
   Status Import(const std::string& path, std::string_view name,
                 IfThere if_there = IfThere::kReplace);

@@ -267,6 +267,17 @@ TEST_F(SessionFolderTest, AFullDiskLeavesWhatWasThere) {
   EXPECT_EQ(LoadWhole("kept", layout), 40u);
 }
 
+TEST_F(SessionFolderTest, WhatWasSavedSinceIsNotRemoved) {
+  const Layout layout = kv::PlainLayout();
+  ASSERT_TRUE(Save("kept", layout, Text(40)).ok());
+  const Session packed = sessions_.Open("kept").value().session;
+  ASSERT_TRUE(Save("kept", layout, Text(60)).ok());
+  EXPECT_EQ(sessions_.Remove("kept", &packed).error().code(), Code::kFailedPrecondition);
+  EXPECT_EQ(LoadWhole("kept", layout), 60u);
+  const Session newest = sessions_.Open("kept").value().session;
+  EXPECT_TRUE(sessions_.Remove("kept", &newest).ok());
+}
+
 TEST_F(SessionFolderTest, NamesStayInTheFolder) {
   for (const char* name : {"", ".", "..", ".hidden", "-n", "a\nb"}) {
     EXPECT_FALSE(sessions_.PathOf(name).ok()) << name;

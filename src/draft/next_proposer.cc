@@ -47,6 +47,13 @@ class NextProposer final : public engine::Proposer {
     const auto fresh = hidden.subspan((rows_end_ - begin) * width_);
     rows_.insert(rows_.end(), fresh.begin(), fresh.end());
     rows_end_ = end;
+    // Where nobody asks for guesses they are not gathered for ever: those that are too many begin
+    // anew, as if the ones before had not been seen.
+    const size_t most = 2 * (size_t{window_} + 1);
+    if (rows_.size() > most * width_) {
+      table_.reset();
+      rows_.erase(rows_.begin(), rows_.end() - static_cast<ptrdiff_t>((window_ + 1) * width_));
+    }
   }
 
   Status Propose(std::span<const int32_t> history, uint32_t most,

@@ -263,14 +263,9 @@ void Scheduler::ReserveMemory() {
   std::ranges::sort(shares_, {}, [](const Share& share) { return share.request->id(); });
   for (size_t i = 0; i < shares_.size();) {
     RunningRequest& request = *shares_[i].request;
-    Status reserved = request.sequence().table().Reserve(shares_[i].row_count());
+    Status reserved = request.sequence().table().Reserve(shares_[i].count);
     if (reserved.ok()) {
       ++i;
-      continue;
-    }
-    // Nobody gives way to guesses.
-    if (!shares_[i].drafts.empty()) {
-      shares_[i].drafts.clear();
       continue;
     }
     const bool is_full = reserved.error().code() == Code::kResourceExhausted;
@@ -282,6 +277,11 @@ void Scheduler::ReserveMemory() {
     }
     request.End(FinishReason::kFailed, std::move(reserved));
     Remove(request);
+  }
+  // Nobody gives way to guesses: they get what is left.
+  for (Share& share : shares_) {
+    if (share.drafts.empty()) continue;
+    if (!share.request->sequence().table().Reserve(share.row_count()).ok()) share.drafts.clear();
   }
 }
 
@@ -345,7 +345,8 @@ Status Scheduler::RunShares(size_t begin, size_t end) {
     segments.push_back({.table = &request.sequence().table(),
                         .tokens = tokens,
                         .hidden = nullptr,
-                        .wanted = wanted});
+                        .wanted = wanted,
+                        .guesses = static_cast<uint32_t>(share.drafts.size())});
   }
   const model::Output output = TRY(model_.Run(segments));
   const size_t vocab_size = model_.shape().vocab_size;

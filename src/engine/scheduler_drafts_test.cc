@@ -87,5 +87,32 @@ TEST_F(SchedulerDrafts, WhatCannotBeHadIsRefused) {
   EXPECT_THAT(alone.Submit(request).error().message(), HasSubstr("nobody is there"));
 }
 
+// Two have a page each, the third is free: the younger's next token needs it, and so would the
+// older one's guesses.
+TEST_F(SchedulerDrafts, NobodyGivesWayToGuessesOfAnOlderRequest) {
+  constexpr uint64_t kPageBytes = 2 * 2 * 128 * 64 * 2 * 2;
+  const auto model = tiny_.Make(3 * kPageBytes);
+  Scheduler scheduler(*model, &tiny_.tokenizer(), clock_, {.proposers = &source_});
+  Sequence older(*model), younger(*model);
+  const std::vector<int32_t> prompts[] = {model::RandomTokens(125, 298, 1),
+                                          model::RandomTokens(128, 298, 2)};
+  Listener listeners[2];
+  Sequence* const sequences[] = {&older, &younger};
+  for (size_t i = 0; i < 2; ++i) {
+    sequences[i]->SetHistory(prompts[i]);
+    Request request;
+    request.sampling.temperature = 0;
+    request.max_tokens = 12;
+    request.sequence = sequences[i];
+    if (i == 0) request.draft = {.kind = DraftKind::kNextTokens, .most = 8};
+    listeners[i].Attach(request);
+    ASSERT_TRUE(scheduler.Submit(std::move(request)).ok());
+  }
+  // Both are read, and both choose their second token.
+  for (int step = 0; step < 2; ++step) ASSERT_TRUE(scheduler.Step().ok());
+  EXPECT_EQ(younger.length(), 130u);
+  EXPECT_EQ(scheduler.counters().put_back, 0u);
+}
+
 }  // namespace
 }  // namespace aster::engine

@@ -36,6 +36,7 @@ PageTable& PageTable::operator=(PageTable&& other) noexcept {
   std::swap(first_chain_, other.first_chain_);
   std::swap(chains_, other.chains_);
   std::swap(lengths_, other.lengths_);
+  std::swap(guessed_, other.guessed_);
   return *this;
 }
 
@@ -128,8 +129,8 @@ Status PageTable::MakeWritable(uint32_t layer, uint32_t stream, uint32_t index) 
   return Ok();
 }
 
-void PageTable::Advance(LayerRange layers, std::span<const int32_t> tokens) {
-  CHECK(layers_.Contains(layers));
+void PageTable::Advance(LayerRange layers, std::span<const int32_t> tokens, uint32_t guesses) {
+  CHECK(layers_.Contains(layers) && guesses <= tokens.size());
   const uint32_t begin = length(layers);
   CHECK(tokens.size() <= kMaxPositions - begin);
   const auto end = begin + static_cast<uint32_t>(tokens.size());
@@ -150,8 +151,14 @@ void PageTable::Advance(LayerRange layers, std::span<const int32_t> tokens) {
                  "Advance without Reserve");
     }
   }
-  // Before anything slides out of a window.
-  KeepFullPages(layers, begin, end);
+  // Before anything slides out of a window. What was guessed before has proved right up to `begin`.
+  uint32_t unkept = begin;
+  if (guessed_ && guessed_->layers == layers) {
+    unkept = std::min(unkept, guessed_->begin);
+    guessed_.reset();
+  }
+  KeepFullPages(layers, unkept, end - guesses);
+  if (guesses > 0) guessed_ = {layers, end - guesses};
   for (uint32_t layer = layers.begin; layer < layers.end; ++layer) SetLength(layer, end);
 }
 

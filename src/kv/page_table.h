@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -72,8 +73,9 @@ class PageTable {
 
   // The rows of `tokens` have been computed, in all of these layers, after length(layers). Layers
   // outside the range that are ahead with other tokens lose those. Full pages are published; pages
-  // out of every window are released.
-  void Advance(LayerRange layers, std::span<const int32_t> tokens);
+  // out of every window are released. The last `guesses` of the tokens may prove wrong: the store
+  // gets pages with these when the next tokens follow them.
+  void Advance(LayerRange layers, std::span<const int32_t> tokens, uint32_t guesses = 0);
   void Advance(std::span<const int32_t> tokens) { Advance(layers_, tokens); }
 
   // Forgets everything at and after `length` in all layers, and returns the new length(): less than
@@ -134,6 +136,12 @@ class PageTable {
                    std::vector<Adopted>& adopted) const;
   void KeepFullPages(LayerRange layers, uint32_t begin, uint32_t end) const;
 
+  // Positions that were guessed, and that the store has not got.
+  struct Guessed {
+    LayerRange layers;
+    uint32_t begin;
+  };
+
   const Layout* layout_;
   Pool* pool_;
   LayerRange layers_;
@@ -141,6 +149,7 @@ class PageTable {
   std::vector<uint32_t> first_chain_;  // [layers]
   std::vector<PageChain> chains_;      // streams of the first layer, of the second…
   std::vector<uint32_t> lengths_;      // [layers] positions held
+  std::optional<Guessed> guessed_;     // in the newest step that had guesses
 };
 
 }  // namespace aster::kv

@@ -62,6 +62,50 @@ TEST(PageTable, RewindingIntoAPublishedPageLeavesOthersAlone) {
   first.Verify();
 }
 
+// Counts by the position where they begin.
+class CountingStore final : public PageStore {
+ public:
+  bool Contains(const PageKey& /*key*/) override { return false; }
+  bool Load(const Hash128& /*prefix*/, std::span<const StoredPage> /*pages*/) override {
+    return false;
+  }
+  void Keep(const PageSet& set) override {
+    kept_.emplace_back(set.begin, std::vector<int32_t>(set.tokens.begin(), set.tokens.end()));
+  }
+  const std::vector<std::pair<uint32_t, std::vector<int32_t>>>& kept() const { return kept_; }
+
+ private:
+  std::vector<std::pair<uint32_t, std::vector<int32_t>>> kept_;
+};
+
+TEST(PageTable, GuessesReachTheStoreOnlyWhenTheyHaveProvedRight) {
+  const Layout layout = PlainLayout();
+  CountingStore store;
+  Pool pool(kPlenty, &store);
+  PageTable table(layout, pool, layout.all_layers());
+  const std::vector<int32_t> tokens = Tokens(48);
+  const auto advance = [&](std::span<const int32_t> more, uint32_t guesses) {
+    ASSERT_TRUE(table.Reserve(static_cast<uint32_t>(more.size())).ok());
+    table.Advance(layout.all_layers(), more, guesses);
+  };
+  advance(std::span(tokens).first(14), 0);
+  // One is certain; of three guesses that fill the page the last two are wrong.
+  advance(std::vector<int32_t>{tokens[14], tokens[15], 7, 8}, 3);
+  EXPECT_TRUE(store.kept().empty());
+  ASSERT_EQ(table.Truncate(16), 16u);
+  advance(std::vector<int32_t>{tokens[16]}, 0);
+  ASSERT_EQ(store.kept().size(), 1u);
+  EXPECT_EQ(store.kept()[0].second, Tokens(16));
+  // Wrong ones that filled a page never get there; it does when it is full again.
+  advance(std::span(tokens).subspan(17, 13), 0);
+  advance(std::vector<int32_t>{tokens[30], 9, 9}, 2);
+  ASSERT_EQ(table.Truncate(31), 31u);
+  advance(std::span(tokens).subspan(31, 2), 0);
+  ASSERT_EQ(store.kept().size(), 2u);
+  EXPECT_EQ(store.kept()[1].first, 16u);
+  EXPECT_EQ(store.kept()[1].second, Tokens(16, tokens[16]));
+}
+
 TEST(PageTable, AdoptsTheLongestPrefixInWholePages) {
   const Layout layout = PlainLayout();
   Pool pool(kPlenty);

@@ -71,7 +71,9 @@ Result<Output> Forward::Run(std::span<const Segment> segments, const Slice& part
   Output output;
   output.hidden = {rows_.As<float>(), row_count_ * shape_.hidden_width()};
   if (part.head) TRY(RunHead(segments, output));
-  for (const Segment& segment : segments) segment.table->Advance(layers, segment.tokens);
+  for (const Segment& segment : segments) {
+    segment.table->Advance(layers, segment.tokens, segment.guesses);
+  }
   return output;
 }
 

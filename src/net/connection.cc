@@ -141,17 +141,15 @@ Status Connection::Handle(FrameReader::Arrived arrived) {
 }
 
 Status Connection::HandleHello(const wire::Hello& hello) {
-  // Messages may wait, framed, before the version is known: that is right as long as each is the
-  // same in all versions that are spoken.
   const std::optional<wire::NodeId> proven = tls_ != nullptr ? tls_->peer() : std::nullopt;
-  TRY(CheckHello(options_.self, hello, proven, expected_));
+  const uint16_t protocol = TRY(CheckHello(options_.self, hello, proven, expected_));
   peer_ = hello.node;
   machine_ = proven.value_or(peer_);
   peer_name_ = fmt::format("node {}{}{}{}", peer_.ToText(), hello.name.empty() ? "" : " (",
                            hello.name, hello.name.empty() ? "" : ")");
   TRY(owner_.OnHello(*this));
   if (!is_dialed()) TRY(outbox_->PushControl(MakeHello(options_.self)));
-  TRY(outbox_->Open(hello.credit_bytes, hello.max_frame_bytes));
+  TRY(outbox_->Open(hello.credit_bytes, hello.max_frame_bytes, protocol));
   limits_ = {.max_frame_bytes = options_.self.max_frame_bytes, .hello_only = false};
   state_ = State::kUp;
   return Ok();

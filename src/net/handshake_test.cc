@@ -3,8 +3,11 @@
 
 #include "net/handshake.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "wire/frame.h"
 
 namespace aster::net {
 namespace {
@@ -32,9 +35,9 @@ std::string RefusalOf(const wire::Hello& hello, const std::optional<NodeId>& pro
 
 TEST(Handshake, NodesThatFitTalk) {
   const wire::Hello hello = MakeHello(Self(kBob));
-  EXPECT_EQ(CheckHello(Self(kAnn), hello, std::nullopt, kBob).value(), 2);
-  EXPECT_EQ(CheckHello(Self(kAnn), hello, kBob, kBob).value(), 2);
-  EXPECT_EQ(CheckHello(Self(kAnn), hello, kBob, std::nullopt).value(), 2);
+  EXPECT_EQ(CheckHello(Self(kAnn), hello, std::nullopt, kBob).value(), wire::kNewestProtocol);
+  EXPECT_EQ(CheckHello(Self(kAnn), hello, kBob, kBob).value(), wire::kNewestProtocol);
+  EXPECT_EQ(CheckHello(Self(kAnn), hello, kBob, std::nullopt).value(), wire::kNewestProtocol);
 }
 
 TEST(Handshake, ThePasswordIsNeededWhereNoCertificateSpeaks) {
@@ -60,10 +63,12 @@ TEST(Handshake, NobodyTakesAnothersName) {
 
 TEST(Handshake, RefusalsNameBothSides) {
   wire::Hello hello = MakeHello(Self(kBob));
-  hello.oldest_protocol = 3;
-  hello.newest_protocol = 4;
-  EXPECT_THAT(RefusalOf(hello),
-              HasSubstr("aaaaaaaa speaks protocols 1 to 2, node bbbbbbbb speaks 3 to 4"));
+  hello.oldest_protocol = 103;
+  hello.newest_protocol = 104;
+  EXPECT_THAT(
+      RefusalOf(hello),
+      HasSubstr(fmt::format("aaaaaaaa speaks protocols 1 to {}, node bbbbbbbb speaks 103 to 104",
+                            wire::kNewestProtocol)));
   hello.oldest_protocol = 0;
   hello.newest_protocol = 0;
   EXPECT_THAT(RefusalOf(hello), HasSubstr("speaks 0 to 0"));
@@ -94,7 +99,7 @@ TEST(Handshake, AnInstanceGoesByTheNameThatFollowsFromItsCertificate) {
   // The node of the same machine is somebody else.
   const wire::Hello own = MakeHello(Instance(kAnn, 1));
   EXPECT_EQ(RefusalOf(own, kAnn), "");
-  EXPECT_EQ(CheckHello(Instance(kAnn, 2), own, kAnn, std::nullopt).value(), 2);
+  EXPECT_EQ(CheckHello(Instance(kAnn, 2), own, kAnn, std::nullopt).value(), wire::kNewestProtocol);
   EXPECT_THAT(CheckHello(Instance(kAnn, 1), own, kAnn, std::nullopt).error().message(),
               HasSubstr("this node's own identity"));
 }

@@ -82,6 +82,21 @@ void MemoryHub::Refuse(const NodeId& node, bool does_refuse) {
   }
 }
 
+void MemoryHub::LimitProtocol(const NodeId& node, uint16_t newest) {
+  MutexLock lock(mu_);
+  newest_protocol_[node] = newest;
+}
+
+uint16_t MemoryHub::ProtocolOf(const NodeId& self, const NodeId& node) {
+  MutexLock lock(mu_);
+  uint16_t protocol = wire::kNewestProtocol;
+  for (const NodeId& each : {self, node}) {
+    const auto limit = newest_protocol_.find(each);
+    if (limit != newest_protocol_.end()) protocol = std::min(protocol, limit->second);
+  }
+  return protocol;
+}
+
 void MemoryHub::LimitQueues(uint64_t max_bytes) {
   MutexLock lock(mu_);
   max_queue_bytes_ = max_bytes;
@@ -152,6 +167,11 @@ void MemoryHub::Tell(const NodeId& node, int64_t due_ns, uint64_t bytes, Event e
 
 Status MemoryHub::Send(const NodeId& self, const NodeId& to, wire::Message message) {
   uint64_t bytes = 0;
+  const uint16_t protocol = ProtocolOf(self, to);
+  if (to != self && wire::VersionOf(message) > protocol) {
+    return FailedPrecondition(fmt::format("it needs protocol {}, and node {} speaks {}",
+                                          wire::VersionOf(message), to.ToText(), protocol));
+  }
   Result<wire::Message> arriving = ThroughTheCodec(std::move(message), bytes);
   if (!arriving.ok()) return std::move(arriving).error();
   Event event{

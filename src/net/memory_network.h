@@ -48,6 +48,8 @@ class MemoryHub {
   void Silence(const wire::NodeId& node, bool is_silent = true);
   // Attempts to connect to the node fail; connections that are there stay.
   void Refuse(const wire::NodeId& node, bool does_refuse = true);
+  // The node speaks this protocol and those before it.
+  void LimitProtocol(const wire::NodeId& node, uint16_t newest);
   // A node whose queue to another holds so many bytes goes down instead of taking more.
   void LimitQueues(uint64_t max_bytes);
 
@@ -72,6 +74,7 @@ class MemoryHub {
       EXCLUDES(mu_);
   std::optional<Event> Receive(const wire::NodeId& self, int64_t deadline_ns) EXCLUDES(mu_);
   void Leave(const wire::NodeId& self) EXCLUDES(mu_);
+  uint16_t ProtocolOf(const wire::NodeId& self, const wire::NodeId& node) EXCLUDES(mu_);
 
   bool Connect(const wire::NodeId& self, const wire::NodeId& node) REQUIRES(mu_);
   void Disconnect(const wire::NodeId& a, const wire::NodeId& b, const Error& why) REQUIRES(mu_);
@@ -88,6 +91,7 @@ class MemoryHub {
   std::map<Link, int64_t> delay_ns_ GUARDED_BY(mu_);
   std::map<wire::NodeId, int64_t> silent_since_ns_ GUARDED_BY(mu_);
   std::set<wire::NodeId> refusing_ GUARDED_BY(mu_);
+  std::map<wire::NodeId, uint16_t> newest_protocol_ GUARDED_BY(mu_);
   uint64_t max_queue_bytes_ GUARDED_BY(mu_) = uint64_t{1} << 30;
 };
 
@@ -107,6 +111,9 @@ class MemoryNetwork final : public Network {
   }
   std::optional<Event> Receive(int64_t deadline_ns) override {
     return hub_.Receive(self_, deadline_ns);
+  }
+  uint16_t ProtocolOf(const wire::NodeId& node) const override {
+    return hub_.ProtocolOf(self_, node);
   }
   const Clock& clock() const override { return hub_.clock_; }
 

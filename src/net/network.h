@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "wire/frame.h"
 #include "wire/messages.h"
 
 namespace aster::net {
@@ -44,11 +45,15 @@ class Network {
   // Queues; never waits. Messages to one node arrive in order, each once, or kDown is told. To
   // oneself too. After kDown it connects again. An error where the node was never introduced and
   // has not come by itself, where the message is larger than the node takes, or where the node has
-  // not taken anything for so long that its queue is full: then it is down as well.
+  // not taken anything for so long that its queue is full: then it is down as well. An error, too,
+  // where its version of the protocol cannot say it; where that is not known yet kDown follows.
   virtual Status Send(const wire::NodeId& to, wire::Message message) = 0;
 
   // The next event, waiting until `deadline_ns` of clock() at most.
   virtual std::optional<Event> Receive(int64_t deadline_ns) = 0;
+
+  // The protocol that a node and this one speak, once they have met; before that the newest.
+  virtual uint16_t ProtocolOf(const wire::NodeId& /*node*/) const { return wire::kNewestProtocol; }
 
   virtual const Clock& clock() const = 0;
 };

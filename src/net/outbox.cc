@@ -10,21 +10,28 @@
 #include <utility>
 
 namespace aster::net {
-namespace {
+namespace {}  // namespace
 
-Error TooLarge(const wire::Frame& frame, uint64_t max_frame_bytes) {
-  return ResourceExhausted(
-      fmt::format("a {} of {} bytes, where the other side takes {}: send fewer "
-                  "tokens at once",
-                  wire::NameOf(frame.type), frame.size_bytes(), max_frame_bytes));
+// Whether the other side can take it at all.
+Status Outbox::CheckFrame(const wire::Frame& frame) const {
+  if (frame.size_bytes() > max_frame_bytes_) {
+    return OutOfRange(
+        fmt::format("a {} of {} bytes, where the other side takes {}: send fewer tokens at once",
+                    wire::NameOf(frame.type), frame.size_bytes(), max_frame_bytes_));
+  }
+  if (frame.version > protocol_) {
+    return FailedPrecondition(fmt::format(
+        "a {} needs protocol {}, and the other side speaks {}: bring both to the same version of "
+        "the program",
+        wire::NameOf(frame.type), frame.version, protocol_));
+  }
+  return Ok();
 }
-
-}  // namespace
 
 Status Outbox::Push(wire::Frame frame) {
   MutexLock lock(queue_mu_);
   const uint64_t bytes = frame.size_bytes();
-  if (bytes > max_frame_bytes_) return TooLarge(frame, max_frame_bytes_);
+  TRY(CheckFrame(frame));
   if (queued_bytes_ > 0 && bytes > max_queue_bytes_ - std::min(max_queue_bytes_, queued_bytes_)) {
     return ResourceExhausted(
         fmt::format("{} bytes wait for it and it takes nothing", queued_bytes_));
@@ -57,7 +64,7 @@ void Outbox::Attach(Stream* stream) {
   control_.clear();
 }
 
-void Outbox::MoveMessagesTo(Outbox& other) {
+Status Outbox::MoveMessagesTo(Outbox& other) {
   std::deque<wire::Frame> messages;
   {
     MutexLock lock(queue_mu_);
@@ -66,19 +73,20 @@ void Outbox::MoveMessagesTo(Outbox& other) {
   }
   MutexLock lock(other.queue_mu_);
   for (wire::Frame& frame : messages) {
+    TRY(other.CheckFrame(frame));
     other.queued_bytes_ += frame.size_bytes();
     other.messages_.push_back(std::move(frame));
   }
+  return Ok();
 }
 
-Status Outbox::Open(uint64_t window_bytes, uint64_t max_frame_bytes) {
+Status Outbox::Open(uint64_t window_bytes, uint64_t max_frame_bytes, uint16_t protocol) {
   MutexLock lock(queue_mu_);
   is_open_ = true;
   window_bytes_ = window_bytes;
   max_frame_bytes_ = max_frame_bytes;
-  for (const wire::Frame& frame : messages_) {
-    if (frame.size_bytes() > max_frame_bytes) return TooLarge(frame, max_frame_bytes);
-  }
+  protocol_ = protocol;
+  for (const wire::Frame& frame : messages_) TRY(CheckFrame(frame));
   return Ok();
 }
 
@@ -172,9 +180,9 @@ bool Outbox::IsEmpty() const {
   return control_.empty() && messages_.empty();
 }
 
-uint64_t Outbox::max_frame_bytes() const {
+uint16_t Outbox::protocol() const {
   MutexLock lock(queue_mu_);
-  return max_frame_bytes_;
+  return protocol_;
 }
 
 uint64_t Outbox::queued_bytes() const {

@@ -31,20 +31,23 @@ class Outbox {
   Outbox(const Clock& clock, uint64_t max_queue_bytes)
       : clock_(clock), max_queue_bytes_(max_queue_bytes) {}
 
-  // A message. An error if the queue is full, or the message larger than the peer takes.
+  // A message. ResourceExhausted if the queue is full; otherwise an error if the message is larger
+  // than the peer takes, or of a later protocol than it speaks.
   Status Push(wire::Frame frame) EXCLUDES(queue_mu_);
   // About the connection: before all messages that wait, and without credit. An error if the peer
   // makes us say ever more and takes nothing.
   Status PushControl(wire::Message message) EXCLUDES(queue_mu_);
-  // Those that wait go by another way, behind what waits there.
-  void MoveMessagesTo(Outbox& other) EXCLUDES(queue_mu_, other.queue_mu_);
+  // Those that wait go by another way, behind what waits there. An error if one cannot.
+  Status MoveMessagesTo(Outbox& other) EXCLUDES(queue_mu_, other.queue_mu_);
 
   // From now on words about the connection go through this stream, which outlives the outbox or
   // Detach(). What waits to be said about an earlier connection is forgotten.
   void Attach(Stream* stream) EXCLUDES(write_mu_, queue_mu_);
   void Detach() { Attach(nullptr); }
-  // From now on messages too. An error if one that waits is larger than the peer takes.
-  Status Open(uint64_t window_bytes, uint64_t max_frame_bytes) EXCLUDES(queue_mu_);
+  // From now on messages too. An error if one that waits is larger than the peer takes, or of a
+  // later protocol.
+  Status Open(uint64_t window_bytes, uint64_t max_frame_bytes,
+              uint16_t protocol = wire::kNewestProtocol) EXCLUDES(queue_mu_);
   // No messages any more; what is about the connection still goes.
   void Drop() EXCLUDES(queue_mu_);
   // The peer has consumed so much. An error if that was never sent.
@@ -60,12 +63,13 @@ class Outbox {
   bool IsBlocked() const { return is_blocked_.load(std::memory_order_relaxed); }
   bool IsEmpty() const EXCLUDES(queue_mu_);
   uint64_t queued_bytes() const EXCLUDES(queue_mu_);
-  uint64_t max_frame_bytes() const EXCLUDES(queue_mu_);  // that the peer takes
+  uint16_t protocol() const EXCLUDES(queue_mu_);  // that both speak; before Open the newest
   uint64_t sent_bytes() const { return sent_bytes_.load(std::memory_order_relaxed); }
   // When the stream last took something.
   int64_t last_sent_ns() const { return last_sent_ns_.load(std::memory_order_relaxed); }
 
  private:
+  Status CheckFrame(const wire::Frame& frame) const REQUIRES(queue_mu_);
   Status FlushLocked() REQUIRES(write_mu_) EXCLUDES(queue_mu_);
   std::optional<wire::Frame> TakeNext() EXCLUDES(queue_mu_);
 
@@ -88,6 +92,7 @@ class Outbox {
   bool is_open_ GUARDED_BY(queue_mu_) = false;
   uint64_t window_bytes_ GUARDED_BY(queue_mu_) = 0;
   uint64_t max_frame_bytes_ GUARDED_BY(queue_mu_) = UINT64_MAX;
+  uint16_t protocol_ GUARDED_BY(queue_mu_) = wire::kNewestProtocol;
   uint64_t under_way_ GUARDED_BY(queue_mu_) = 0;
 };
 

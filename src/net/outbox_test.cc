@@ -110,12 +110,30 @@ TEST_F(OutboxTest, MessagesMoveBehindWhatWaitsElsewhere) {
   Outbox other(clock_, 10'000);
   ASSERT_TRUE(outbox_.Push(Numbered(2)).ok());
   ASSERT_TRUE(other.Push(Numbered(1)).ok());
-  outbox_.MoveMessagesTo(other);
+  ASSERT_TRUE(outbox_.MoveMessagesTo(other).ok());
   EXPECT_TRUE(outbox_.IsEmpty());
   other.Attach(&stream_);
   ASSERT_TRUE(other.Open(1 << 20, 1 << 20).ok());
   ASSERT_TRUE(other.Flush().ok());
   EXPECT_THAT(Sent(), ElementsAre(1, 2));
+}
+
+TEST_F(OutboxTest, WhatTheOtherSideDoesNotSpeakIsRefused) {
+  const auto seek = [] { return wire::Encode(wire::Seek{.digest = {}, .tokens = {1}}); };
+  Outbox other(clock_, 10'000), third(clock_, 10'000);
+  ASSERT_TRUE(outbox_.Push(seek()).ok()) << "nobody knows yet";
+  EXPECT_THAT(outbox_.Open(1 << 20, 1 << 20, 3).error().message(),
+              HasSubstr("needs protocol 4, and the other side speaks 3"));
+  outbox_.Drop();
+  const Status refused = outbox_.Push(seek());
+  EXPECT_THAT(refused.error().message(), HasSubstr("a Seek needs protocol 4"));
+  EXPECT_NE(refused.error().code(), Code::kResourceExhausted) << "which would be a full queue";
+  EXPECT_TRUE(outbox_.Push(Numbered(4)).ok());
+  EXPECT_EQ(outbox_.protocol(), 3);
+  ASSERT_TRUE(other.Push(seek()).ok());
+  EXPECT_FALSE(other.MoveMessagesTo(outbox_).ok());
+  ASSERT_TRUE(third.Open(1 << 20, 1 << 20, 4).ok());
+  EXPECT_TRUE(third.Push(seek()).ok());
 }
 
 TEST(MayBeUnderWay, FitsOrIsNearlyAlone) {

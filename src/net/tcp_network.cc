@@ -140,11 +140,11 @@ Status TcpNetwork::PushTo(const NodeId& to, wire::Frame frame, std::shared_ptr<O
   if (!peer.outbox) peer.outbox = peer.incoming;
   if (!peer.outbox) Dial(peer, to);
   outbox = peer.outbox;
-  const bool is_too_large = frame.size_bytes() > peer.outbox->max_frame_bytes();
   Status pushed = peer.outbox->Push(std::move(frame));
   if (pushed.ok()) return Ok();
   Error why = std::move(pushed).error().In(fmt::format("node {}", to.ToText()));
-  if (!is_too_large) requests_.push_back({Request::Kind::kBreak, to, why});
+  // Whoever takes nothing is down; what it cannot take does it no harm.
+  if (why.code() == Code::kResourceExhausted) requests_.push_back({Request::Kind::kBreak, to, why});
   return why;
 }
 
@@ -162,6 +162,13 @@ Status TcpNetwork::Send(const NodeId& to, wire::Message message) {
   Status pushed = PushTo(to, std::move(frame), outbox);
   if (!pushed.ok() || !outbox->TryFlush(kDirectBytes)) waker_->Wake();
   return pushed;
+}
+
+uint16_t TcpNetwork::ProtocolOf(const NodeId& node) const {
+  MutexLock lock(mu_);
+  const auto found = peers_.find(node);
+  if (found == peers_.end() || !found->second.outbox) return wire::kNewestProtocol;
+  return found->second.outbox->protocol();
 }
 
 std::optional<Event> TcpNetwork::Receive(int64_t deadline_ns) {
@@ -396,7 +403,8 @@ void TcpNetwork::StepOutgoing(const NodeId& node, Outgoing& outgoing,
   {
     MutexLock lock(mu_);
     auto next = std::make_shared<Outbox>(clock_, options_.max_queue_bytes);
-    outgoing.outbox->MoveMessagesTo(*next);
+    // Nobody has said yet what the next address takes.
+    CHECK(outgoing.outbox->MoveMessagesTo(*next).ok());
     outgoing.outbox = peers_.at(node).outbox = std::move(next);
   }
   LetGo(std::move(outgoing.connection), why);
@@ -494,7 +502,8 @@ void TcpNetwork::DialFailed(const NodeId& node, const Error& why) {
     Peer& peer = peers_.at(node);
     if (peer.incoming) {
       // It reached us, so that is the way back too.
-      outgoing_.at(node).outbox->MoveMessagesTo(*peer.incoming);
+      const Status moved = outgoing_.at(node).outbox->MoveMessagesTo(*peer.incoming);
+      if (!moved.ok()) requests_.push_back({Request::Kind::kBreak, node, moved.error()});
       peer.outbox = peer.incoming;
       outgoing_.erase(node);
       waker_->Wake();

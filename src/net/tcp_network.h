@@ -77,6 +77,7 @@ class TcpNetwork final : public Network, private Connection::Owner {
       EXCLUDES(mu_);
   Status Send(const wire::NodeId& to, wire::Message message) override EXCLUDES(mu_);
   std::optional<Event> Receive(int64_t deadline_ns) override;
+  uint16_t ProtocolOf(const wire::NodeId& node) const override EXCLUDES(mu_);
   const Clock& clock() const override { return clock_; }
 
   // Where it really listens.

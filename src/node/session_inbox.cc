@@ -27,6 +27,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kPrefix = ".incoming-";
 // Interrupted transfers that nobody goes on with.
 constexpr auto kForgotten = std::chrono::hours(24);
+constexpr int64_t kCleanNs = 3600 * kNsPerSecond;
 constexpr size_t kMaxIncoming = 16;
 // The parts and the pages that are made of them are there at the same time, for a moment; and
 // somebody else needs space, too.
@@ -69,6 +70,12 @@ Result<Hash128> HashOfFile(const std::string& path) {
   return hasher.Digest();
 }
 
+// Whether the same bytes will never be a session here.
+bool IsHopeless(Code code) {
+  return code == Code::kDataLoss || code == Code::kInvalidArgument ||
+         code == Code::kUnimplemented || code == Code::kResourceExhausted;
+}
+
 }  // namespace
 
 // A name is never a path: it becomes a file in the folder of sessions, and nowhere else.
@@ -79,9 +86,19 @@ Status SessionInbox::CheckName(const rpc::SessionPart& part) const {
   return folder_.PathOf(part.name).ok() ? Ok() : Status(folder_.PathOf(part.name).error());
 }
 
-Status SessionInbox::MakeRoom(const rpc::SessionPart& part) {
-  TRY(MakeDirectories(path_));
-  if (chmod(path_.c_str(), 0700) != 0) return SystemError(errno, path_);
+SessionInbox::SessionInbox(std::string folder, Clock& clock)
+    : clock_(clock), path_(folder), folder_(std::move(folder), clock) {
+  const MutexLock lock(mu_);
+  CountFiles();
+}
+
+// How many transfers there are on the disk; those that nobody goes on with are removed.
+size_t SessionInbox::CountFiles() {
+  cleaned_ns_ = clock_.NowNs();
+  // Of which nothing could be written, and nobody is about to.
+  std::erase_if(incoming_, [](const auto& item) {
+    return item.second.use_count() == 1 && !fs::exists(item.first);
+  });
   size_t count = 0;
   std::error_code error;
   for (const auto& item : fs::directory_iterator(path_, error)) {
@@ -90,15 +107,28 @@ Status SessionInbox::MakeRoom(const rpc::SessionPart& part) {
     const auto age = fs::file_time_type::clock::now() - fs::last_write_time(item.path(), ignored);
     if (!ignored && age > kForgotten) {
       fs::remove(item.path(), ignored);
+      incoming_.erase(item.path().string());
     } else {
       ++count;
     }
   }
-  if (count >= kMaxIncoming) {
+  return count;
+}
+
+Status SessionInbox::MakeRoom(const rpc::SessionPart& part) {
+  TRY(MakeDirectories(path_));
+  if (chmod(path_.c_str(), 0700) != 0) return SystemError(errno, path_);
+  if (std::max(CountFiles(), incoming_.size()) >= kMaxIncoming) {
     return ResourceExhausted("too many sessions are on their way to this node; try again later");
   }
+  uint64_t needed_bytes = part.total_bytes * kCopies + kSpareBytes;
+  // What others have announced and not sent yet is theirs.
+  for (const auto& [path, incoming] : incoming_) {
+    const uint64_t bytes = incoming->total_bytes * kCopies;
+    needed_bytes += bytes - std::min(bytes, SizeOf(path));
+  }
+  std::error_code error;
   const fs::space_info space = fs::space(path_, error);
-  const uint64_t needed_bytes = part.total_bytes * kCopies + kSpareBytes;
   if (!error && space.available < needed_bytes) {
     return ResourceExhausted(fmt::format(
         "there is no space for it: {} are needed for a session of {}, and {} are free in {}; make "
@@ -109,39 +139,82 @@ Status SessionInbox::MakeRoom(const rpc::SessionPart& part) {
   return Ok();
 }
 
-Result<rpc::SessionReceipt> SessionInbox::Take(const rpc::NodeId& from,
-                                               const rpc::SessionPart& part) {
-  TRY(CheckName(part));
-  const MutexLock lock(mu_);
-  const std::string path =
-      fmt::format("{}/{}{}-{}", path_, kPrefix, from.value.ToHex(), part.content.ToHex());
+// Only what came through this inbox: a session of that name may be the very one that is moved,
+// where two machines see the same folder, and would be removed as soon as it is said to be here.
+bool SessionInbox::WasKept(const rpc::SessionPart& part) const {
   const auto kept = std::ranges::find_if(kept_, [&](const Kept& other) {
     return other.content == part.content && other.name == part.name;
   });
-  if (kept != kept_.end() && folder_.Has(part.name, kept->session)) {
-    return rpc::SessionReceipt{.received_bytes = part.total_bytes, .is_kept = true};
+  return kept != kept_.end() && folder_.Has(part.name, kept->session);
+}
+
+Status SessionInbox::CheckIsFree(const rpc::SessionPart& part) const {
+  if (!fs::exists(TRY(folder_.PathOf(part.name)))) return Ok();
+  return Error(Code::kAlreadyExists,
+               fmt::format("there is a session named {} already; give it another name with --as, "
+                           "or remove that one there",
+                           part.name));
+}
+
+// Where its parts are gathered; null where the beginning is missing.
+Result<std::shared_ptr<SessionInbox::Incoming>> SessionInbox::Find(const std::string& path,
+                                                                   const rpc::SessionPart& part) {
+  const auto found = incoming_.find(path);
+  if (found != incoming_.end()) {
+    if (found->second->total_bytes == part.total_bytes) return found->second;
+    return InvalidArgument("the parts of a session disagree about how long it is");
   }
-  const bool begins = !fs::exists(path);
-  if (fs::exists(TRY(folder_.PathOf(part.name))) && !part.is_last) {
-    return Error(Code::kAlreadyExists,
-                 fmt::format("there is a session named {} already; give it another name with --as, "
-                             "or remove that one there",
-                             part.name));
+  TRY(CheckIsFree(part));
+  const bool is_begun = fs::exists(path);
+  if (!is_begun && part.offset != 0) return std::shared_ptr<Incoming>();
+  if (!is_begun) TRY(MakeRoom(part));
+  return incoming_.emplace(path, std::make_shared<Incoming>(part.total_bytes)).first->second;
+}
+
+Result<rpc::SessionReceipt> SessionInbox::Take(const rpc::NodeId& from,
+                                               const rpc::SessionPart& part) {
+  TRY(CheckName(part));
+  const std::string path =
+      fmt::format("{}/{}{}-{}", path_, kPrefix, from.value.ToHex(), part.content.ToHex());
+  std::shared_ptr<Incoming> incoming;
+  {
+    const MutexLock lock(mu_);
+    if (clock_.NowNs() - cleaned_ns_ >= kCleanNs) CountFiles();
+    if (!incoming_.contains(path) && WasKept(part)) {
+      return rpc::SessionReceipt{.received_bytes = part.total_bytes, .is_kept = true};
+    }
+    incoming = TRY(Find(path, part));
   }
-  if (begins && part.offset == 0) TRY(MakeRoom(part));
+  if (!incoming) return rpc::SessionReceipt{.received_bytes = 0, .is_kept = false};
+  const MutexLock lock(incoming->mu);
+  // It came to its end while this part waited: whoever asks again hears how.
+  if (incoming->is_over) return rpc::SessionReceipt{.received_bytes = 0, .is_kept = false};
+  TRY(CheckIsFree(part));
   const uint64_t size = SizeOf(path);
   if (part.offset != size || size + part.data.size() > part.total_bytes) {
     return rpc::SessionReceipt{.received_bytes = size, .is_kept = false};
   }
-  if (!part.data.empty()) TRY(Append(path, part.data));
-  if (part.is_last) return Finish(path, part);
-  return rpc::SessionReceipt{.received_bytes = size + part.data.size(), .is_kept = false};
+  const Status appended = part.data.empty() ? Ok() : Append(path, part.data);
+  if (!appended.ok()) {
+    // What cannot become whole gives its space back.
+    if (appended.error().code() == Code::kResourceExhausted) Drop(path, *incoming);
+    return appended.error();
+  }
+  const uint64_t received = size + part.data.size();
+  if (part.is_last && received == part.total_bytes) return Finish(path, part, *incoming);
+  return rpc::SessionReceipt{.received_bytes = received, .is_kept = false};
+}
+
+void SessionInbox::Drop(const std::string& path, Incoming& incoming) {
+  std::error_code ignored;
+  fs::remove(path, ignored);
+  incoming.is_over = true;
+  const MutexLock lock(mu_);
+  incoming_.erase(path);
 }
 
 Result<rpc::SessionReceipt> SessionInbox::Finish(const std::string& path,
-                                                 const rpc::SessionPart& part) {
-  const uint64_t size = SizeOf(path);
-  if (size < part.total_bytes) return rpc::SessionReceipt{.received_bytes = size, .is_kept = false};
+                                                 const rpc::SessionPart& part, Incoming& incoming) {
   const auto import = [&]() -> Status {
     if (TRY(HashOfFile(path)) != part.content) {
       return DataLoss("what came is not what was sent; move it again");
@@ -149,12 +222,19 @@ Result<rpc::SessionReceipt> SessionInbox::Finish(const std::string& path,
     return folder_.Import(path, part.name, disk::SessionFolder::IfThere::kRefuse);
   };
   Status imported = import();
-  std::error_code ignored;
-  fs::remove(path, ignored);
-  TRY(std::move(imported));
-  kept_.push_back({part.content, part.name, TRY(folder_.Open(part.name)).session});
-  if (kept_.size() > kMaxIncoming) kept_.pop_front();
-  return rpc::SessionReceipt{.received_bytes = size, .is_kept = true};
+  if (!imported.ok()) {
+    // What may go better the next time need not come again.
+    if (IsHopeless(imported.error().code())) Drop(path, incoming);
+    return std::move(imported).error();
+  }
+  auto taken = folder_.Open(part.name);
+  if (taken.ok()) {
+    const MutexLock lock(mu_);
+    kept_.push_back({part.content, part.name, std::move(taken->session)});
+    if (kept_.size() > kMaxIncoming) kept_.pop_front();
+  }
+  Drop(path, incoming);
+  return rpc::SessionReceipt{.received_bytes = part.total_bytes, .is_kept = true};
 }
 
 }  // namespace aster::node

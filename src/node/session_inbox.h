@@ -7,6 +7,8 @@
 #pragma once
 
 #include <deque>
+#include <map>
+#include <memory>
 #include <string>
 
 #include "base/clock.h"
@@ -20,7 +22,7 @@ namespace aster::node {
 class SessionInbox {
  public:
   // The clock outlives it. The folder is made when something comes.
-  SessionInbox(std::string folder, Clock& clock) : path_(folder), folder_(folder, clock) {}
+  SessionInbox(std::string folder, Clock& clock);
 
   // The next part. A name that is taken or that is none, and too little space, are said at once;
   // damage when all is there.
@@ -28,14 +30,32 @@ class SessionInbox {
       EXCLUDES(mu_);
 
  private:
-  Status CheckName(const rpc::SessionPart& part) const;
-  Status MakeRoom(const rpc::SessionPart& part) REQUIRES(mu_);
-  Result<rpc::SessionReceipt> Finish(const std::string& path, const rpc::SessionPart& part)
-      REQUIRES(mu_);
+  // What is on its way. Parts of one wait for each other, and nobody else does.
+  struct Incoming {
+    explicit Incoming(uint64_t bytes) : total_bytes(bytes) {}
 
+    const uint64_t total_bytes;
+    Mutex mu;  // before mu_ of the inbox
+    bool is_over GUARDED_BY(mu) = false;
+  };
+
+  Status CheckName(const rpc::SessionPart& part) const;
+  Status CheckIsFree(const rpc::SessionPart& part) const;
+  bool WasKept(const rpc::SessionPart& part) const REQUIRES(mu_);
+  size_t CountFiles() REQUIRES(mu_);
+  Status MakeRoom(const rpc::SessionPart& part) REQUIRES(mu_);
+  Result<std::shared_ptr<Incoming>> Find(const std::string& path, const rpc::SessionPart& part)
+      REQUIRES(mu_);
+  Result<rpc::SessionReceipt> Finish(const std::string& path, const rpc::SessionPart& part,
+                                     Incoming& incoming) REQUIRES(incoming.mu) EXCLUDES(mu_);
+  void Drop(const std::string& path, Incoming& incoming) REQUIRES(incoming.mu) EXCLUDES(mu_);
+
+  Clock& clock_;
   const std::string path_;
+  disk::SessionFolder folder_;  // safe for several at once
   Mutex mu_;
-  disk::SessionFolder folder_;
+  int64_t cleaned_ns_ GUARDED_BY(mu_) = 0;
+  std::map<std::string, std::shared_ptr<Incoming>> incoming_ GUARDED_BY(mu_);  // by path
   // Those that were taken last: whoever did not hear of it asks again.
   struct Kept {
     Hash128 content;

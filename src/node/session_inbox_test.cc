@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 
 #include "base/files.h"
@@ -71,10 +72,67 @@ TEST_F(SessionInboxTest, TakesPartsInTheirOrderAndKeepsTheWhole) {
   disk::SessionFolder folder(folder_, clock_);
   EXPECT_EQ(folder.Open("talk").value().session.messages[0].content, "hello");
   EXPECT_EQ(FileCount(), 1u);
-  // The last word was lost on its way: whoever asks again is told, and so is another one.
+  // The last word was lost on its way: whoever asks again is told.
   EXPECT_TRUE(inbox_.Take(from_, Part(0, 1000)).value().is_kept);
-  SessionInbox another(folder_, clock_);
-  EXPECT_TRUE(another.Take(from_, Part(0, file_.size(), true)).value().is_kept);
+  EXPECT_TRUE(inbox_.Take(from_, Part(file_.size(), 0, true)).value().is_kept);
+}
+
+// It is the sender's own where both see the same folder: told that it is kept, it would remove it.
+TEST_F(SessionInboxTest, TheSameSessionThatDidNotComeThisWayIsNotKept) {
+  disk::SessionFolder folder(folder_, clock_);
+  ASSERT_TRUE(folder.Import(holder_.File("s"), "talk").ok());
+  for (const rpc::SessionPart& part : {Part(0, file_.size(), true), Part(0, 1000)}) {
+    const auto taken = inbox_.Take(from_, part);
+    ASSERT_FALSE(taken.ok());
+    EXPECT_EQ(taken.error().code(), Code::kAlreadyExists);
+  }
+  EXPECT_TRUE(folder.Open("talk").ok());
+  EXPECT_EQ(FileCount(), 1u);
+  // As one of another name it may be there twice.
+  rpc::SessionPart other = Part(0, file_.size(), true);
+  other.name = "another";
+  EXPECT_TRUE(inbox_.Take(from_, other).value().is_kept);
+}
+
+TEST_F(SessionInboxTest, ANameThatWasTakenMeanwhileLosesNothingThatCame) {
+  ASSERT_EQ(inbox_.Take(from_, Part(0, 1000)).value().received_bytes, 1000u);
+  disk::SessionFolder folder(folder_, clock_);
+  ASSERT_TRUE(folder.Import(holder_.File("s"), "talk").ok());
+  EXPECT_THAT(WhyNot(Part(1000, file_.size(), true)), HasSubstr("--as"));
+  rpc::SessionPart rest = Part(1000, file_.size(), true);
+  rest.name = "another";
+  EXPECT_TRUE(inbox_.Take(from_, rest).value().is_kept);
+}
+
+TEST_F(SessionInboxTest, WhatNobodyGoesOnWithIsRemovedAtTheStart) {
+  ASSERT_TRUE(inbox_.Take(from_, Part(0, 1000)).ok());
+  ASSERT_EQ(FileCount(), 1u);
+  for (const auto& item : std::filesystem::directory_iterator(folder_)) {
+    std::filesystem::last_write_time(
+        item.path(), std::filesystem::file_time_type::clock::now() - std::chrono::hours(25));
+  }
+  const SessionInbox another(folder_, clock_);
+  EXPECT_EQ(FileCount(), 0u);
+}
+
+TEST_F(SessionInboxTest, SpaceThatOthersHaveAnnouncedIsTheirs) {
+  const uint64_t free_bytes = [&] {
+    std::filesystem::create_directories(folder_);
+    return std::filesystem::space(folder_).available;
+  }();
+  rpc::SessionPart part = Part(0, 1000);
+  part.total_bytes = free_bytes / 3;
+  ASSERT_EQ(WhyNot(part), "");
+  rpc::SessionPart second = part;
+  second.content = Hash128{7, 7};
+  EXPECT_THAT(WhyNot(second), HasSubstr("make room there"));
+}
+
+TEST_F(SessionInboxTest, PartsOfOneDoNotDisagree) {
+  ASSERT_TRUE(inbox_.Take(from_, Part(0, 1000)).ok());
+  rpc::SessionPart part = Part(1000, 1000);
+  ++part.total_bytes;
+  EXPECT_THAT(WhyNot(part), HasSubstr("disagree"));
 }
 
 TEST_F(SessionInboxTest, ANameThatIsTakenIsRefusedAtOnceAndStays) {

@@ -367,8 +367,10 @@ void Conductor::BeginRequest(Live& live) {
   live.history.emplace(digest_);
   live.history->Append(live.request.sequence().tokens());
   engine::DraftOptions draft = live.request.request().draft;
-  // Elsewhere only the stage with the head can guess, by the block beside it.
-  if (!GoesOnByItself(live) && draft.kind != engine::DraftKind::kNextTokens) draft = {.most = 0};
+  // Elsewhere only the stage with the head can guess, by the block beside it; and not where each
+  // token is chosen here.
+  const bool has_guesser = GoesOnByItself(live) || draft.kind == engine::DraftKind::kNextTokens;
+  if (!has_guesser || live.request.request().edit_logits || !TakesGuesses()) draft = {.most = 0};
   route_->SendToAll(wire::Begin{.route = route_->id(),
                                 .sequence = live.memory->id(),
                                 .tokens = live.request.sequence().tokens(),
@@ -377,6 +379,13 @@ void Conductor::BeginRequest(Live& live) {
                                 .stop_tokens = live.request.request().stop_tokens,
                                 .draft_kind = static_cast<uint8_t>(draft.kind),
                                 .draft_most = static_cast<uint8_t>(draft.most)});
+}
+
+// Whether all stages know what guesses are.
+bool Conductor::TakesGuesses() const {
+  return std::ranges::all_of(route_->nodes(), [this](const wire::NodeId& node) {
+    return network_.ProtocolOf(node) >= wire::kGuessProtocol;
+  });
 }
 
 // Who reads what is new, and where they begin.

@@ -241,6 +241,7 @@ class Conductor final : public engine::Answering {
   std::vector<RowPeer> WhoMayRemember() const;
   void OnFound(const wire::NodeId& from, const wire::Found& found);
   void OnGone(const wire::NodeId& node);
+  static bool GivesTo(const Live& live, const wire::NodeId& node);
   void ChooseRows(Live& live);
   std::vector<RowWant> WantsOf(const Live& live) const;
   void Fetch(Live& live, RowChoice choice);
@@ -258,6 +259,7 @@ class Conductor final : public engine::Answering {
   Path DecodingPath() const;
   bool has_two_paths() const { return route_->decode_begin() > 0; }
   Result<std::unique_ptr<engine::Speculation>> SpeculationFor(const engine::Request& request) const;
+  bool TakesGuesses() const;
   std::vector<int32_t> GuessesFor(Live& live, wire::Ask ask) const;
   // Whether its tokens come without being asked for one by one.
   bool GoesOnByItself(const Live& live) const;

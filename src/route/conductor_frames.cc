@@ -67,7 +67,7 @@ std::vector<int32_t> Conductor::GuessesFor(Live& live, wire::Ask ask) const {
   engine::Speculation* const speculation = live.request.speculation();
   // Rows that prove wrong must not be handed over.
   const bool hands_over = has_two_paths() && DecodingPath().size() > 1;
-  if (ask != wire::Ask::kToken || hands_over || !live.takes_guesses) return {};
+  if (ask != wire::Ask::kToken || hands_over || !live.takes_guesses || !TakesGuesses()) return {};
   const uint32_t room = live.request.DraftRoom();
   if (speculation == nullptr) {
     if (live.offered_at != live.length()) return {};

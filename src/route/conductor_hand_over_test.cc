@@ -184,6 +184,35 @@ TEST(HandOver, AWindowIsTheWindowHere) {
 }
 
 // Nobody sends a node what it has already.
+// The front end reads itself, in its own process, more than may be under way at once; and the text
+// returns to it where somebody else has answered.
+TEST(HandOver, AStageOfTheFrontEndGivesAndTakesMoreThanMayBeUnderWay) {
+  const std::vector<int32_t> tokens = model::RandomTokens(900, kVocab);
+  const auto whole = TestModel::Get().MakeWhole();
+  SystemClock clock;
+  engine::Scheduler scheduler(*whole, nullptr, clock);
+  TestCluster cluster(2);
+  Plan plan = TestPlan("a=0:1,b=2:out decode b", 2);
+  plan.stages[0].node = {.id = cluster.front().self(), .name = "front", .addresses = {}};
+  for (const PlanStage& stage : plan.AllStages()) TestModel::Get().Make(stage.slice, {});
+  TestSliceSource source;
+  StageServer own(cluster.front(), source, {.under_way_bytes = 1});
+  cluster.Start();
+  // Who waits for ever fails, instead.
+  ConductorOptions options;
+  options.stall_ns = 30 * kNsPerSecond;
+  Conductor conductor(cluster.front(), TestModel::Get().route_model(), nullptr, plan, options,
+                      nullptr, &own);
+  ASSERT_TRUE(conductor.Open().ok());
+  Twins twins(conductor, scheduler);
+  twins.SetHistory(tokens);
+  twins.Answer(Asking(8, 1));
+  EXPECT_EQ(conductor.counters().handed_over, 1u);
+  twins.Append(model::RandomTokens(700, kVocab, 2));
+  twins.Answer(Asking(8, 2));
+  EXPECT_EQ(conductor.counters().replans, 0u);
+}
+
 TEST(HandOver, AShortTurnReadsNoMoreThanItself) {
   TestCluster cluster(3);
   const auto conductor = cluster.Conduct("a=0:1,b=2:out decode c");

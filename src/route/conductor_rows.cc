@@ -141,6 +141,9 @@ Status Conductor::ExportRows(engine::Sequence& sequence, uint32_t begin, uint32_
 void Conductor::OnRows(const wire::NodeId& from, const wire::Rows& rows) {
   if (!move_ || move_->sink == nullptr || rows.ticket != move_->ticket ||
       rows.epoch != move_->epoch || !move_->why.ok()) {
+    // Nobody wants them any more, which whoever gives them has to know.
+    const auto layers = LayersOfParcel(rows.parcel);
+    if (layers.ok()) static_cast<void>(network_.Send(from, TookNothing(rows, *layers)));
     return;
   }
   heard_ns_ = network_.clock().NowNs();

@@ -98,23 +98,28 @@ void Conductor::OnFound(const wire::NodeId& from, const wire::Found& found) {
         !live->search->peers.contains(from)) {
       continue;
     }
-    // It has not what it said it had.
-    if (live->phase == Live::Phase::kFetching) return GiveUpFetching(*live);
+    if (live->phase == Live::Phase::kFetching) {
+      // It has not what it said it had. Who only answers late gives nothing.
+      if (GivesTo(*live, from)) GiveUpFetching(*live);
+      return;
+    }
     live->search->rows.Take(from, found);
     if (live->search->rows.silent().empty()) ChooseRows(*live);
     return;
   }
 }
 
+bool Conductor::GivesTo(const Live& live, const wire::NodeId& node) {
+  return std::ranges::count(live.search->choice.fetches, node, &RowFetch::from) > 0;
+}
+
 void Conductor::OnGone(const wire::NodeId& node) {
   for (const auto& live : running_) {
     if (!live->search) continue;
     live->search->rows.Lose(node);
-    const auto& fetches = live->search->choice.fetches;
-    const bool gives = std::ranges::count(fetches, node, &RowFetch::from) > 0;
     if (live->phase == Live::Phase::kAsking && live->search->rows.silent().empty()) {
       ChooseRows(*live);
-    } else if (live->phase == Live::Phase::kFetching && gives) {
+    } else if (live->phase == Live::Phase::kFetching && GivesTo(*live, node)) {
       GiveUpFetching(*live);
     }
   }

@@ -6,12 +6,11 @@
 // machine says.
 #include <gtest/gtest.h>
 
-#include "base/files.h"
-#include "disk/disk_pages.h"
+#include <atomic>
+#include <thread>
+
 #include "engine/scheduler.h"
-#include "kv/parcel.h"
 #include "route/cluster_for_test.h"
-#include "route/row_offers.h"
 #include "route/row_search.h"
 
 namespace aster::route {
@@ -169,6 +168,8 @@ TEST_F(ClusterCache, WindowsTravelToo) {
   engine::Sequence sequence = second.NewSequence();
   sequence.SetHistory(tokens_);
   EXPECT_EQ(Answer(second, sequence, Asking(8)), expected);
+  EXPECT_GT(second.counters().fetched_tokens, 0u);
+  EXPECT_EQ(second.counters().fetches_given_up, 0u);
 }
 
 TEST_F(ClusterCache, WhatIsSlowerToFetchIsComputed) {
@@ -193,19 +194,88 @@ TEST_F(ClusterCache, WhatIsSlowerToFetchIsComputed) {
   EXPECT_EQ(second.counters().prefill_tokens, 700u);
 }
 
+// Somebody who hears questions and answers them late, again and again.
+class LateAnswerer {
+ public:
+  LateAnswerer(std::unique_ptr<net::MemoryNetwork> network, int64_t late_ns)
+      : network_(std::move(network)), late_ns_(late_ns), thread_([this] { Main(); }) {}
+  ~LateAnswerer() {
+    is_over_ = true;
+    thread_.join();
+  }
+
+ private:
+  void Main() {
+    std::optional<std::pair<wire::NodeId, uint64_t>> asked;
+    int64_t answer_ns = 0;
+    while (!is_over_) {
+      const int64_t now_ns = network_->clock().NowNs();
+      if (auto event = network_->Receive(now_ns + 10 * kNsPerMs)) {
+        const auto* seek = std::get_if<wire::Seek>(&event->message);
+        if (event->kind != net::Event::Kind::kMessage || seek == nullptr || asked) continue;
+        asked = {event->from, seek->query};
+        answer_ns = now_ns + late_ns_;
+      }
+      if (!asked || network_->clock().NowNs() < answer_ns) continue;
+      const wire::Found found{.query = asked->second, .held = {}};
+      static_cast<void>(network_->Send(asked->first, found));  // it may be gone
+    }
+  }
+
+  const std::unique_ptr<net::MemoryNetwork> network_;
+  const int64_t late_ns_;
+  std::atomic<bool> is_over_ = false;
+  std::thread thread_;
+};
+
+// Another one has the text: that is fetched meanwhile, and what the late one says changes nothing.
 TEST_F(ClusterCache, WhoDoesNotAnswerIsNotWaitedFor) {
   TestCluster cluster(4);
-  const Plan plan = TestPlan("a=0:1,b=2:out", 4);
-  for (const PlanStage& stage : plan.AllStages()) TestModel::Get().Make(stage.slice, {});
-  cluster.Start();
-  cluster.node(3).Stop();
-  ConductorOptions options = WithPeers(4);
-  options.ask_ns = 50 * kNsPerMs;
-  Conductor conductor(cluster.front(), TestModel::Get().route_model(), nullptr, plan, options);
-  engine::Sequence sequence = conductor.NewSequence();
+  {
+    const auto first = cluster.Conduct("d");
+    engine::Sequence sequence = first->NewSequence();
+    sequence.SetHistory(tokens_);
+    Answer(*first, sequence, Asking(4));
+  }
+  ConductorOptions options = WithPeers(5);
+  options.ask_ns = 2 * kNsPerSecond;
+  LateAnswerer late(cluster.hub().Join(TestNode(5)), options.ask_ns + 100 * kNsPerMs);
+  // So that it speaks while the others give.
+  cluster.hub().Delay(TestNode(4), TestNode(1), 400 * kNsPerMs);
+  Conductor second(cluster.front(), TestModel::Get().route_model(), nullptr,
+                   TestPlan("a=0:1,b=2:out", 4), options);
+  engine::Sequence sequence = second.NewSequence();
   sequence.SetHistory(tokens_);
-  EXPECT_EQ(Answer(conductor, sequence, Asking(8)), OnOneMachine(tokens_, 8));
-  EXPECT_EQ(conductor.counters().prefill_tokens, 700u);
+  EXPECT_EQ(Answer(second, sequence, Asking(8)), OnOneMachine(tokens_, 8));
+  EXPECT_EQ(second.counters().fetched_tokens, 640u);
+  EXPECT_EQ(second.counters().fetches_given_up, 0u);
+  EXPECT_EQ(second.counters().prefill_tokens, 60u);
+}
+
+// A node that does not know the question is not asked it, and answers as it always did.
+TEST_F(ClusterCache, AnOlderNodeIsOnTheRouteAndIsNotAsked) {
+  TestCluster cluster(4);
+  cluster.hub().LimitProtocol(TestNode(2), wire::kHandOverProtocol);
+  ConductorOptions options = WithPeers(4);
+  const auto conductor = cluster.Conduct("a=0:1,b=2:out decode b", options);
+  engine::Sequence sequence = conductor->NewSequence();
+  sequence.SetHistory(tokens_);
+  engine::Request request = Asking(8);
+  // It goes on by itself, and could guess.
+  request.draft = {.kind = engine::DraftKind::kNgram, .most = 4};
+  EXPECT_EQ(Answer(*conductor, sequence, std::move(request)), OnOneMachine(tokens_, 8));
+  EXPECT_EQ(conductor->counters().replans, 0u);
+}
+
+TEST_F(ClusterCache, ANodeThatCannotBeOnARouteIsNamedWithBothVersions) {
+  TestCluster cluster(4);
+  cluster.hub().LimitProtocol(TestNode(2), wire::kInstanceProtocol);
+  const auto conductor = cluster.Conduct("a=0:1,b=2:out", Patient());
+  const Status opened = conductor->Open();
+  ASSERT_FALSE(opened.ok());
+  EXPECT_NE(opened.error().message().find("speaks protocol 2, and routes need 3"),
+            std::string::npos)
+      << opened.error().message();
 }
 
 TEST(RowSearch, PrefersTheTakerThenTheSameThenTheFastest) {
@@ -235,73 +305,18 @@ TEST(RowSearch, PrefersTheTakerThenTheSameThenTheFastest) {
   EXPECT_EQ(search.Choose({}, 0, rate, bytes).fetches.size(), 0u);
 }
 
-// --- Who gives.
-
-TEST(RowOffers, WhatIsBelowMemoryIsGivenWithoutAModel) {
-  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
-  SystemClock clock;
-  const std::shared_ptr<disk::DiskPages> pages =
-      disk::DiskPages::Open({.folder = folder.File("pages")}, clock).value();
-  const std::vector<int32_t> tokens = model::RandomTokens(4 * kPage, kVocab);
-  engine::LocalModelOptions options;
-  options.memory_bytes = uint64_t{1} << 26;
-  options.name = TestModel::kFingerprint;
-  options.page_store = pages;
-  Hash128 digest;
-  {
-    const auto model = TestModel::Get().Make(model::Slice{0, 2, true, false}, options);
-    digest = model->layout().digest();
-    kv::PageTable table = model->NewTable();
-    const std::vector<model::Segment> segments = {{.table = &table, .tokens = tokens}};
-    ASSERT_TRUE(model->Run(segments).ok());
-    ASSERT_TRUE(pages->Flush(20 * kNsPerSecond));
-  }
-  RowOffers offers;
-  const RowPlaces places{.models = {}, .parcels = pages.get()};
-  wire::Seek seek{.query = 7, .digest = digest, .layer_count = 4, .tokens = tokens};
-  auto found = offers.Seek(TestNode(1), seek, places, 0);
-  ASSERT_TRUE(found);
-  ASSERT_EQ(found->held.size(), 1u);
-  EXPECT_EQ(found->held[0].layer_end, 2u);
-  EXPECT_EQ(found->held[0].length, 4 * kPage);
-  wire::Give give;
-  give.query = 7;
-  give.epoch = 3;
-  give.layer_begin = 1;
-  give.layer_end = 2;
-  give.begin = kPage;
-  give.end = 4 * kPage;
-  give.to.node = TestNode(2);
-  offers.Give(TestNode(9), give, 0);  // who has not asked
-  EXPECT_FALSE(offers.Next(places));
-  offers.Give(TestNode(1), give, 0);
-  for (uint32_t i = 1; i < 4; ++i) {
-    const auto outgoing = offers.Next(places);
-    ASSERT_TRUE(outgoing);
-    EXPECT_EQ(outgoing->to, TestNode(2));
-    const auto& rows = std::get<wire::Rows>(outgoing->message);
-    ByteReader reader(rows.parcel);
-    const kv::ParcelHeader header = kv::ReadHeader(reader).value();
-    EXPECT_EQ(header.begin, i * kPage);
-    EXPECT_EQ(header.layers, (kv::LayerRange{1, 2}));
-    EXPECT_EQ(rows.epoch, 3u);
-  }
-  EXPECT_FALSE(offers.Next(places));
-  // What is gone meanwhile is said to be so.
-  offers.Give(TestNode(1), give, 0);
-  const auto outgoing = offers.Next({});
-  ASSERT_TRUE(outgoing);
-  EXPECT_EQ(outgoing->to, TestNode(1));
-  EXPECT_TRUE(std::get<wire::Found>(outgoing->message).held.empty());
-  // Nothing is known of other texts, other layers, and questions that make no sense.
-  seek.tokens[0] ^= 1;
-  EXPECT_TRUE(offers.Seek(TestNode(1), seek, places, 0)->held.empty());
-  seek.layer_count = 0;
-  EXPECT_TRUE(offers.Seek(TestNode(1), seek, places, 0)->held.empty());
-  seek.layer_count = 1u << 31;
-  EXPECT_TRUE(offers.Seek(TestNode(1), seek, places, 0)->held.empty());
-  seek.tokens.clear();
-  EXPECT_FALSE(offers.Seek(TestNode(1), seek, places, 0));
+// Nobody could give the last piece of a page.
+TEST(RowSearch, EndsWithAFullPage) {
+  RowSearch search(1, 4);
+  search.Take(TestNode(1), {.query = 1, .held = {{0, 2, 512}}});
+  const std::vector<RowWant> wants = {{.node = TestNode(2), .layers = {0, 2}, .held = 0},
+                                      {.node = TestNode(3), .layers = {2, 4}, .held = 200}};
+  const auto rate = [](const wire::NodeId&) { return 0.0; };
+  const auto bytes = [](kv::LayerRange layers) { return 100.0 * layers.size(); };
+  const RowChoice choice = search.Choose(wants, 512, rate, bytes);
+  EXPECT_EQ(choice.end, kPage);
+  ASSERT_EQ(choice.fetches.size(), 1u);
+  EXPECT_EQ(choice.fetches[0].layers, (kv::LayerRange{0, 2}));
 }
 
 }  // namespace

@@ -106,10 +106,22 @@ void RouteClient::Handle(const net::Event& event) {
     return Break(LostLayers(event.from, event.why.ok() ? Error(Code::kUnavailable, "it went away")
                                                        : event.why.error()));
   }
-  if (event.kind != net::Event::Kind::kMessage) return;
+  if (states_.contains(event.from)) CheckProtocol(event.from);
+  if (event.kind != net::Event::Kind::kMessage || state_ == State::kBroken) return;
   if (const auto* state = std::get_if<wire::RouteState>(&event.message)) {
     OnState(event.from, *state);
   }
+}
+
+// What a route cannot do without is known from the first word on.
+void RouteClient::CheckProtocol(const wire::NodeId& node) {
+  const uint16_t protocol = network_.ProtocolOf(node);
+  if (protocol >= wire::kHandOverProtocol) return;
+  lost_.push_back(node);
+  Break(FailedPrecondition(
+      fmt::format("node {} speaks protocol {}, and routes need {}: bring both to the same version "
+                  "of the program, or plan without it",
+                  node.ToText(), protocol, wire::kHandOverProtocol)));
 }
 
 void RouteClient::OnState(const wire::NodeId& from, const wire::RouteState& state) {

@@ -95,6 +95,7 @@ class RouteClient {
   };
 
   void Open(const RouteModel& model, const RouteOptions& options);
+  void CheckProtocol(const wire::NodeId& node);
   void OnState(const wire::NodeId& from, const wire::RouteState& state);
   // The node behind another one on the route; nothing if there are several, or none.
   std::optional<wire::NodeId> NodeBehind(const wire::NodeId& node) const;

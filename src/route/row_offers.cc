@@ -17,8 +17,13 @@
 namespace aster::route {
 namespace {
 
-constexpr size_t kMaxQueries = 64;  // of all who ask
-constexpr size_t kMaxQueriesOfOne = 8;
+constexpr size_t kMaxQueries = 1024;  // of all who ask
+// A conductor asks once for each request that it runs (ConductorOptions::max_running), and asks
+// anew before it hears of its last question's end.
+constexpr size_t kMaxQueriesOfOne = 128;
+// Long texts, all of them together.
+constexpr size_t kMaxQueriedTokens = size_t{16} << 20;
+constexpr size_t kMaxRefusals = 1024;
 constexpr size_t kMaxGivings = 256;
 constexpr uint32_t kMaxLayers = 4096;
 constexpr int64_t kForgottenNs = 60 * kNsPerSecond;  // since anybody spoke of it
@@ -97,13 +102,12 @@ Result<Read> ReadFrom(const RowPlaces& places, const Hash128& digest, Tokens tok
 std::optional<wire::Found> RowOffers::Seek(const wire::NodeId& from, const wire::Seek& seek,
                                            const RowPlaces& places, int64_t now_ns) {
   const QueryKey key{from, seek.query};
-  if (seek.tokens.empty()) {
-    queries_.erase(key);
-    std::erase_if(givings_, [&](const Giving& giving) {
-      return giving.from == from && giving.give.query == seek.query;
-    });
-    return std::nullopt;
-  }
+  // Whoever begins anew counts anew: what is given belongs to the question that was asked.
+  queries_.erase(key);
+  std::erase_if(givings_, [&](const Giving& giving) {
+    return giving.from == from && giving.give.query == seek.query;
+  });
+  if (seek.tokens.empty()) return std::nullopt;
   wire::Found found{.query = seek.query, .held = {}};
   if (seek.tokens.size() >= kernels::kRopePositions || seek.layer_count == 0 ||
       seek.layer_count > kMaxLayers) {
@@ -118,13 +122,13 @@ std::optional<wire::Found> RowOffers::Seek(const wire::NodeId& from, const wire:
     found.held.back().layer_end = layer + 1;
   }
   if (found.held.empty()) return found;
-  DropOld(from, now_ns);
+  DropOld(from, seek.tokens.size(), now_ns);
   queries_[key] = {.digest = seek.digest, .tokens = seek.tokens, .used_ns = now_ns};
   return found;
 }
 
 // So that there is room for one more, and nobody takes it all.
-void RowOffers::DropOld(const wire::NodeId& from, int64_t now_ns) {
+void RowOffers::DropOld(const wire::NodeId& from, size_t token_count, int64_t now_ns) {
   std::erase_if(queries_,
                 [&](const auto& item) { return now_ns - item.second.used_ns >= kForgottenNs; });
   const auto drop_oldest = [&](const auto& is_meant) {
@@ -135,29 +139,40 @@ void RowOffers::DropOld(const wire::NodeId& from, int64_t now_ns) {
         oldest = query;
       }
     }
-    if (oldest != queries_.end()) queries_.erase(oldest);
+    if (oldest == queries_.end()) return false;
+    queries_.erase(oldest);
+    return true;
   };
   const auto is_his = [&](const QueryKey& key) { return key.first == from; };
   const auto count =
       std::ranges::count_if(queries_, [&](const auto& item) { return is_his(item.first); });
   if (static_cast<size_t>(count) >= kMaxQueriesOfOne) drop_oldest(is_his);
-  if (queries_.size() >= kMaxQueries) drop_oldest([](const QueryKey&) { return true; });
+  const auto anybodys = [](const QueryKey&) { return true; };
+  if (queries_.size() >= kMaxQueries) drop_oldest(anybodys);
+  const auto tokens = [this] {
+    size_t sum = 0;
+    for (const auto& [key, query] : queries_) sum += query.tokens.size();
+    return sum;
+  };
+  while (tokens() + token_count > kMaxQueriedTokens && drop_oldest(anybodys)) {
+  }
 }
 
-void RowOffers::Give(const wire::NodeId& from, const wire::Give& give, int64_t now_ns) {
+bool RowOffers::Give(const wire::NodeId& from, const wire::Give& give, int64_t now_ns) {
   const auto query = queries_.find({from, give.query});
   if (query == queries_.end() || givings_.size() >= kMaxGivings || give.begin >= give.end ||
       give.end > query->second.tokens.size() || give.layer_begin >= give.layer_end ||
       give.layer_end > kMaxLayers) {
-    return;  // who waits for it has a deadline
+    // Who waits for it would wait for its deadline otherwise, and think this node slow.
+    if (refusals_.size() < kMaxRefusals) {
+      refusals_.push_back({from, wire::Found{.query = give.query, .held = {}}});
+    }
+    return false;
   }
   query->second.used_ns = now_ns;
-  givings_.push_back({.from = from,
-                      .give = give,
-                      .next = give.begin,
-                      .ready = {},
-                      .under_way = {},
-                      .under_way_bytes = 0});
+  givings_.push_back(
+      {.from = from, .give = give, .next = give.begin, .ready = {}, .under_way = {}});
+  return true;
 }
 
 void RowOffers::Took(const wire::NodeId& from, const wire::Took& took) {
@@ -167,10 +182,8 @@ void RowOffers::Took(const wire::NodeId& from, const wire::Took& took) {
       continue;
     }
     std::erase_if(giving.under_way, [&](const UnderWay& sent) {
-      const bool is_it = sent.until.layer_begin == took.layer_begin &&
-                         sent.until.layer_end == took.layer_end && sent.until.end == took.end;
-      if (is_it) giving.under_way_bytes -= sent.bytes;
-      return is_it;
+      return sent.until.layer_begin == took.layer_begin && sent.until.layer_end == took.layer_end &&
+             sent.until.end == took.end;
     });
   }
 }
@@ -209,9 +222,11 @@ std::optional<RowOffers::Outgoing> RowOffers::Next(const RowPlaces& places) {
 }
 
 std::optional<RowOffers::Outgoing> RowOffers::NextOf(Giving& giving, const RowPlaces& places) {
-  if (giving.under_way_bytes >= kMaxUnderWayBytes) return std::nullopt;
+  const bool is_over = giving.ready.empty() && giving.next >= giving.give.end;
+  if (is_over || !under_way_->MayGo(giving.give.to.node, !giving.under_way.empty())) {
+    return std::nullopt;
+  }
   if (giving.ready.empty()) {
-    if (giving.next >= giving.give.end) return std::nullopt;
     const auto query = queries_.find({giving.from, giving.give.query});
     const bool is_ready = query != queries_.end() && Prepare(giving, query->second, places).ok();
     if (!is_ready) {
@@ -229,8 +244,7 @@ std::optional<RowOffers::Outgoing> RowOffers::NextOf(Giving& giving, const RowPl
                                         .layer_begin = header.layers.begin,
                                         .layer_end = header.layers.end,
                                         .end = header.end},
-                              .bytes = rows.parcel.size()});
-  giving.under_way_bytes += rows.parcel.size();
+                              .share = {under_way_, giving.give.to.node, rows.parcel.size()}});
   return Outgoing{giving.give.to.node, std::move(rows)};
 }
 
@@ -238,6 +252,7 @@ std::optional<RowOffers::Outgoing> RowOffers::NextOf(Giving& giving, const RowPl
 // between behind.
 Status RowOffers::Prepare(Giving& giving, const Query& query, const RowPlaces& places) {
   const wire::Give& give = giving.give;
+  if (give.end > query.tokens.size()) return NotFound("another text was asked about since");
   const auto prepare = [&](uint32_t end) -> Status {
     giving.ready.clear();
     for (kv::LayerRange left = {give.layer_begin, give.layer_end}; left.begin < left.end;) {

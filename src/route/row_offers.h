@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,6 +18,7 @@
 
 #include "engine/local_model.h"
 #include "kv/page_parcels.h"
+#include "route/rows_under_way.h"
 #include "wire/messages.h"
 
 namespace aster::route {
@@ -34,6 +36,10 @@ struct RowPlaces {
 // Belongs to the thread that computes.
 class RowOffers {
  public:
+  // `under_way` is shared by all that send rows from this node.
+  explicit RowOffers(std::shared_ptr<RowsUnderWay> under_way = std::make_shared<RowsUnderWay>())
+      : under_way_(std::move(under_way)) {}
+
   struct Outgoing {
     wire::NodeId to;
     wire::Message message;  // Rows, or Found where they are not there any more
@@ -42,8 +48,9 @@ class RowOffers {
   // What is there of a text; nothing is said to a question that only ends another one.
   std::optional<wire::Found> Seek(const wire::NodeId& from, const wire::Seek& seek,
                                   const RowPlaces& places, int64_t now_ns);
-  // Rows are wanted elsewhere: Next brings them. One that makes no sense is forgotten.
-  void Give(const wire::NodeId& from, const wire::Give& give, int64_t now_ns);
+  // Rows are wanted elsewhere: Next brings them. False where that makes no sense, or not any more:
+  // then Next brings an empty Found.
+  bool Give(const wire::NodeId& from, const wire::Give& give, int64_t now_ns);
   // Somebody has taken rows: more may follow.
   void Took(const wire::NodeId& from, const wire::Took& took);
   // The node is gone: it does not ask any more, and whoever wanted rows to go there is told.
@@ -61,7 +68,7 @@ class RowOffers {
   };
   struct UnderWay {
     wire::Took until;  // this is said of it
-    uint64_t bytes = 0;
+    RowsUnderWay::Share share;
   };
   struct Giving {
     wire::NodeId from;
@@ -69,15 +76,15 @@ class RowOffers {
     uint32_t next = 0;
     std::deque<wire::Rows> ready;
     std::deque<UnderWay> under_way;
-    uint64_t under_way_bytes = 0;
   };
 
-  void DropOld(const wire::NodeId& from, int64_t now_ns);
+  void DropOld(const wire::NodeId& from, size_t token_count, int64_t now_ns);
   Status Prepare(Giving& giving, const Query& query, const RowPlaces& places);
   std::optional<Outgoing> NextOf(Giving& giving, const RowPlaces& places);
 
+  const std::shared_ptr<RowsUnderWay> under_way_;
   std::map<QueryKey, Query> queries_;
-  std::vector<Giving> givings_;
+  std::deque<Giving> givings_;
   std::deque<Outgoing> refusals_;
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "kernels/pages.h"
 
 namespace aster::route {
 
@@ -69,6 +70,8 @@ RowChoice RowSearch::Choose(std::span<const RowWant> wants, uint32_t goal, const
       choice.end = std::min(choice.end, std::max(want.held, MostOf(layer)));
     }
   }
+  // Rows are given by full pages; a stage's own text may end within one.
+  choice.end = choice.end / kernels::kPagePositions * kernels::kPagePositions;
   if (choice.end <= held) return {};
   std::map<wire::NodeId, double> leaving;  // bytes
   for (size_t i = 0; i < wants.size(); ++i) {

@@ -83,7 +83,7 @@ Status Stage::CheckFrame(const wire::Work& work) const {
 }
 
 // The sequence, brought to where the segment begins and with room for it.
-Result<StageMemory::Sequence*> Stage::Prepare(wire::WorkSegment& segment, bool continues) {
+Result<StageMemory::Sequence*> Stage::Prepare(const wire::WorkSegment& segment, bool continues) {
   StageMemory::Sequence* const sequence = memory_.Find(segment.sequence);
   if (sequence == nullptr) return OutOfStep("the sequence was never begun here, or is over");
   uint64_t& newest = sequence->newest_attempt[index_];
@@ -116,14 +116,10 @@ Result<StageMemory::Sequence*> Stage::Prepare(wire::WorkSegment& segment, bool c
   if (segment.begin + segment.tokens.size() > kernels::kRopePositions) {
     return OutOfRange(fmt::format("positions below {} can be computed", kernels::kRopePositions));
   }
-  Status reserved = table.Reserve(layers(), static_cast<uint32_t>(segment.tokens.size()));
-  // Nobody gives way to guesses. (The stages behind one that is sent them expect them, though.)
-  if (!reserved.ok() && continues && segment.guesses > 0) {
-    segment.tokens.resize(1);
-    segment.guesses = 0;
-    reserved = table.Reserve(layers(), 1);
-  }
-  TRY(std::move(reserved));
+  // Nobody gives way to guesses: they get what is left. (The stages behind one that is sent them
+  // expect them, though.)
+  const auto count = static_cast<uint32_t>(segment.tokens.size());
+  TRY(table.Reserve(layers(), continues ? count - segment.guesses : count));
   return sequence;
 }
 
@@ -182,6 +178,13 @@ Result<StageOutput> Stage::Compute(wire::Work work, bool continues) {
     }
     shares.push_back({.segment = std::move(segment), .state = *state, .hidden = own});
   }
+  for (Share& share : shares) {
+    const auto count = static_cast<uint32_t>(share.segment.tokens.size());
+    if (!continues || share.segment.guesses == 0) continue;
+    if (share.state->table.Reserve(layers(), count).ok()) continue;
+    share.segment.tokens.resize(1);
+    share.segment.guesses = 0;
+  }
   if (!Run(shares, 0, shares.size(), output).ok()) {
     // Whoever it was that cannot be computed shall fail alone.
     for (size_t i = 0; i < shares.size(); ++i) {
@@ -207,7 +210,8 @@ Status Stage::Run(std::vector<Share>& shares, size_t begin, size_t end, StageOut
     segments.push_back({.table = &shares[i].state->table,
                         .tokens = shares[i].segment.tokens,
                         .hidden = shares[i].hidden,
-                        .wanted = part_.head ? WantedOf(shares[i].segment) : model::Wanted::kNone});
+                        .wanted = part_.head ? WantedOf(shares[i].segment) : model::Wanted::kNone,
+                        .guesses = shares[i].segment.guesses});
   }
   const model::Output computed = TRY(memory_.model().Run(segments, part_));
   for (size_t i = begin; i < end; ++i) output.tokens += shares[i].segment.tokens.size();

@@ -63,7 +63,7 @@ class Stage {
   };
 
   Status CheckFrame(const wire::Work& work) const;
-  Result<StageMemory::Sequence*> Prepare(wire::WorkSegment& segment, bool continues);
+  Result<StageMemory::Sequence*> Prepare(const wire::WorkSegment& segment, bool continues);
   Status Run(std::vector<Share>& shares, size_t begin, size_t end, StageOutput& output);
   void Answer(const Share& share, std::span<const float> logits, wire::Done& done);
   uint32_t AnswerGuesses(const Share& share, std::span<const float> logits, StageOutput& output);

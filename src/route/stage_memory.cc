@@ -150,24 +150,23 @@ Status StageMemory::HandOver(const wire::HandOver& wanted) {
   if (sequence->deliveries.size() >= kMaxDeliveries) {
     return ResourceExhausted("the rows of a sequence are wanted in too many places");
   }
-  sequence->deliveries.push_back(
-      {.wanted = wanted, .next = wanted.begin, .under_way = {}, .under_way_bytes = 0});
+  sequence->deliveries.push_back({.wanted = wanted, .next = wanted.begin, .under_way = {}});
   return Ok();
 }
 
 void StageMemory::Took(const wire::NodeId& from, const wire::Took& took) {
   Sequence* const sequence = Find(took.sequence);
   if (sequence == nullptr || sequence->epoch != took.epoch) return;
-  for (Delivery& delivery : sequence->deliveries) {
+  std::erase_if(sequence->deliveries, [&](Delivery& delivery) {
     if (delivery.wanted.to != from || delivery.wanted.ticket != took.ticket ||
         delivery.layers() != kv::LayerRange{took.layer_begin, took.layer_end}) {
-      continue;
+      return false;
     }
     while (!delivery.under_way.empty() && delivery.under_way.front().first <= took.end) {
-      delivery.under_way_bytes -= delivery.under_way.front().second;
       delivery.under_way.pop_front();
     }
-  }
+    return took.end == 0;
+  });
 }
 
 Result<std::optional<StageMemory::Outgoing>> StageMemory::NextRows(wire::SequenceId id,
@@ -177,9 +176,13 @@ Result<std::optional<StageMemory::Outgoing>> StageMemory::NextRows(wire::Sequenc
   for (size_t i = 0; i < sequence->deliveries.size(); ++i) {
     Delivery& delivery = sequence->deliveries[i];
     const uint32_t have = std::min(sequence->table.length(delivery.layers()), delivery.wanted.end);
-    if (have <= delivery.next || delivery.under_way_bytes >= kMaxUnderWayBytes) continue;
+    if (have <= delivery.next) continue;
     const bool is_last = have == delivery.wanted.end || is_over;
     if (!is_last && have - delivery.next < delivery.wanted.step) continue;
+    if (!under_way_->MayGo(delivery.wanted.to, !delivery.under_way.empty())) {
+      held_back_.insert(id);
+      continue;
+    }
     Result<Outgoing> rows = Export(sequence->table, delivery, have);
     if (rows.ok()) return std::optional(*std::move(rows));
     sequence->deliveries.erase(sequence->deliveries.begin() + static_cast<ptrdiff_t>(i));
@@ -215,8 +218,8 @@ Result<StageMemory::Outgoing> StageMemory::Export(const kv::PageTable& table, De
     outgoing.rows.encoding = kv_encoding_;
   }
   delivery.next = end;
-  delivery.under_way.emplace_back(end, parcel.size());
-  delivery.under_way_bytes += parcel.size();
+  delivery.under_way.emplace_back(
+      end, RowsUnderWay::Share(under_way_, delivery.wanted.to, parcel.size()));
   outgoing.rows.route = route_;
   outgoing.rows.sequence = delivery.wanted.sequence;
   outgoing.rows.epoch = delivery.wanted.epoch;
@@ -227,6 +230,16 @@ Result<StageMemory::Outgoing> StageMemory::Export(const kv::PageTable& table, De
 Result<kv::LayerRange> LayersOfParcel(Bytes parcel) {
   ByteReader reader(parcel);
   return TRY(kv::ReadHeader(reader)).layers;
+}
+
+wire::Took TookNothing(const wire::Rows& rows, kv::LayerRange layers) {
+  return {.route = rows.route,
+          .sequence = rows.sequence,
+          .epoch = rows.epoch,
+          .ticket = rows.ticket,
+          .layer_begin = layers.begin,
+          .layer_end = layers.end,
+          .end = 0};
 }
 
 Result<std::optional<wire::Took>> StageMemory::Import(const wire::Rows& rows) {

@@ -10,7 +10,9 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -18,14 +20,13 @@
 #include "engine/local_model.h"
 #include "engine/sampler.h"
 #include "engine/speculation.h"
+#include "route/rows_under_way.h"
 #include "wire/messages.h"
 
 namespace aster::route {
 
 inline constexpr size_t kMaxSequences = 4096;  // of a route, on a node
 inline constexpr size_t kMaxDeliveries = 256;  // of a sequence
-// Of rows that nobody has taken yet, for each delivery.
-inline constexpr uint64_t kMaxUnderWayBytes = uint64_t{32} << 20;
 
 // Belongs to the thread that computes. The model outlives it.
 class StageMemory {
@@ -34,8 +35,7 @@ class StageMemory {
   struct Delivery {
     wire::HandOver wanted;
     uint32_t next = 0;
-    std::deque<std::pair<uint32_t, uint64_t>> under_way;  // ends and bytes of what was sent
-    uint64_t under_way_bytes = 0;
+    std::deque<std::pair<uint32_t, RowsUnderWay::Share>> under_way;  // by the ends of what was sent
 
     kv::LayerRange layers() const { return {wanted.layer_begin, wanted.layer_end}; }
   };
@@ -49,7 +49,7 @@ class StageMemory {
     std::optional<engine::Sampler> sampler;            // with the head, once it was needed
     std::unique_ptr<engine::Speculation> speculation;  // null: nobody guesses here
     std::map<uint32_t, uint64_t> newest_attempt;       // by stage
-    std::vector<Delivery> deliveries;
+    std::deque<Delivery> deliveries;
   };
   // A parcel for another node.
   struct Outgoing {
@@ -59,10 +59,16 @@ class StageMemory {
 
   // `proposers` (or null) guess for answers that go on by themselves here. Rows travel in
   // `kv_encoding`; where it changes them, the model's memory is named by that (MemoryName).
+  // `under_way` is shared by all that send rows from this node.
   StageMemory(wire::RouteId route, engine::LocalModel& model,
               engine::ProposerSource* proposers = nullptr,
-              wire::RowEncoding kv_encoding = wire::RowEncoding::kF32)
-      : route_(route), model_(model), proposers_(proposers), kv_encoding_(kv_encoding) {}
+              wire::RowEncoding kv_encoding = wire::RowEncoding::kF32,
+              std::shared_ptr<RowsUnderWay> under_way = std::make_shared<RowsUnderWay>())
+      : route_(route),
+        model_(model),
+        proposers_(proposers),
+        kv_encoding_(kv_encoding),
+        under_way_(std::move(under_way)) {}
 
   // Takes over what is remembered along the tokens; ends what was under way.
   Status Begin(const wire::Begin& begin);
@@ -78,11 +84,13 @@ class StageMemory {
 
   // Rows are wanted: NextRows brings them. An error if they can never be.
   Status HandOver(const wire::HandOver& wanted);
-  // Somebody has taken rows that NextRows brought.
+  // Somebody has taken rows that NextRows brought, or (up to 0) takes none of them.
   void Took(const wire::NodeId& from, const wire::Took& took);
   // What is to be sent now, if anything is; call it until nothing is. `is_over`: no more rows are
   // computed for a while, so that few are worth sending too.
   Result<std::optional<Outgoing>> NextRows(wire::SequenceId sequence, bool is_over);
+  // For which sequences NextRows held something back, since this was asked last.
+  std::set<wire::SequenceId> TakeHeldBack() { return std::exchange(held_back_, {}); }
 
   // Rows from elsewhere. What is to be said to whoever sent them; nothing where they are of an
   // earlier epoch, or of a sequence that nobody wants any more.
@@ -100,11 +108,16 @@ class StageMemory {
   engine::LocalModel& model_;
   engine::ProposerSource* const proposers_;
   const wire::RowEncoding kv_encoding_;
+  const std::shared_ptr<RowsUnderWay> under_way_;
+  std::set<wire::SequenceId> held_back_;
   std::map<wire::SequenceId, Sequence> sequences_;
 };
 
 // Of which layers a parcel's rows are. An error where it is none.
 Result<kv::LayerRange> LayersOfParcel(Bytes parcel);
+
+// That nothing of these rows, nor of any behind them, is taken.
+wire::Took TookNothing(const wire::Rows& rows, kv::LayerRange layers);
 
 // As wire::Sampling says it. An error where the options make no sense.
 Result<engine::SamplingOptions> SamplingFromWire(const wire::Sampling& sampling,

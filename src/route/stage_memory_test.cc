@@ -262,6 +262,26 @@ TEST_F(StageMemoryTest, RowsThatTravelInFewerBitsAreOfAnotherLayout) {
   EXPECT_EQ(taker_.length(), 0u);
 }
 
+// Nothing waits for what nobody will take.
+TEST_F(StageMemoryTest, WhoTakesNothingIsSentNothingMore) {
+  const auto under_way = std::make_shared<RowsUnderWay>(1);
+  giver_.memory.emplace(kRoute, *giver_.model, nullptr, wire::RowEncoding::kF32, under_way);
+  giver_.Begin(tokens_, 1);
+  giver_.Compute(tokens_);
+  ASSERT_TRUE(giver_.memory->HandOver(Wanted(0, 500, 1)).ok());
+  const std::vector<wire::Rows> rows = AllRows(*giver_.memory);
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(giver_.memory->TakeHeldBack(), std::set<wire::SequenceId>{kSequence});
+  EXPECT_TRUE(giver_.memory->TakeHeldBack().empty());
+  EXPECT_FALSE(under_way->MayGo(TestNode(2), true));
+  giver_.memory->Took(TestNode(3), TookNothing(rows[0], kAll));
+  EXPECT_FALSE(under_way->MayGo(TestNode(2), true)) << "that was somebody else";
+  giver_.memory->Took(TestNode(2), TookNothing(rows[0], kAll));
+  EXPECT_TRUE(under_way->MayGo(TestNode(2), true));
+  EXPECT_TRUE(giver_.memory->Find(kSequence)->deliveries.empty());
+  EXPECT_TRUE(AllRows(*giver_.memory).empty());
+}
+
 TEST_F(StageMemoryTest, OrdersThatMakeNoSenseAreRefused) {
   giver_.Begin(tokens_, 1);
   giver_.Compute(tokens_);

@@ -63,7 +63,11 @@ model::Slice HeldFor(const wire::OpenRoute& open) {
 }  // namespace
 
 StageServer::StageServer(net::Network& network, SliceSource& source, StageOptions options)
-    : network_(network), source_(source), options_(std::move(options)) {}
+    : network_(network),
+      source_(source),
+      options_(std::move(options)),
+      under_way_(std::make_shared<RowsUnderWay>(options_.under_way_bytes)),
+      offers_(under_way_) {}
 
 StageServer::~StageServer() = default;
 
@@ -306,7 +310,7 @@ void StageServer::TickRoute(Route& route, int64_t now_ns) {
       std::optional<StageMemory>& memory = entry->held->memory;
       if (!memory) {
         memory.emplace(route.open.route, *slice.model, slice.proposers.get(),
-                       route.open.kv_encoding);
+                       route.open.kv_encoding, under_way_);
       }
       entry->stage.emplace(route.open.route, route.open.encoding, *memory, entry->counters.slice,
                            entry->index);
@@ -359,7 +363,6 @@ void StageServer::OnRouteState(const wire::NodeId& from, const wire::RouteState&
 
 void StageServer::OnDown(const wire::NodeId& node, const Error& why) {
   offers_.Forget(node);
-  SendOffers();
   std::vector<wire::RouteId> orphaned, cut;
   for (const auto& [id, route] : routes_) {
     if (route.open.conductor.node == node) {
@@ -378,6 +381,7 @@ void StageServer::OnDown(const wire::NodeId& node, const Error& why) {
     Break(id, Error(Code::kUnavailable, fmt::format("node {} cannot reach node {}: {}", Self(),
                                                     node.ToText(), why.message())));
   }
+  SendHeldBack();
 }
 
 std::vector<StageRouteStatus> StageServer::Snapshot() const {

@@ -19,6 +19,7 @@
 #include "engine/proposer.h"
 #include "net/network.h"
 #include "route/row_offers.h"
+#include "route/rows_under_way.h"
 #include "route/slice_source.h"
 #include "route/stage.h"
 #include "wire/messages.h"
@@ -31,6 +32,7 @@ struct StageOptions {
   size_t max_queued_frames = 1024;                // of work, for a route
   int64_t keep_slice_ns = 60 * kNsPerSecond;      // that no route uses any more
   int64_t progress_ns = 200 * kNsPerMs;           // between two reports of loading
+  uint64_t under_way_bytes = kMaxUnderWayBytes;   // of rows that one other node has not taken
   // Who guesses ahead for answers that go on by themselves, on a model of this node; null: nobody.
   std::function<std::unique_ptr<engine::ProposerSource>(engine::LocalModel&)> proposers = nullptr;
 };
@@ -169,6 +171,7 @@ class StageServer {
   void TellOthers(const Route& route, const StageEntry& entry, wire::SequenceId sequence);
   RowPlaces Places() const;
   void SendOffers();
+  void SendHeldBack();
   void SendRows(Route& route, StageMemory& memory, wire::SequenceId sequence);
   void TellHolds(const Route& route, const StageMemory& memory, wire::SequenceId sequence,
                  kv::LayerRange layers, const Error& why);
@@ -186,6 +189,7 @@ class StageServer {
   const StageOptions options_;
   std::vector<std::shared_ptr<HeldSlice>> slices_;
   Routes routes_;
+  const std::shared_ptr<RowsUnderWay> under_way_;
   RowOffers offers_;                 // whatever the routes are
   wire::RouteId last_computed_ = 0;  // whose turn it was
 };

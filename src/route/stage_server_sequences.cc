@@ -46,6 +46,7 @@ void StageServer::OnBegin(const wire::NodeId& from, const wire::Begin& begin) {
       static_cast<void>(network_.Send(from, std::move(holds)));
     }
   }
+  SendHeldBack();
 }
 
 void StageServer::OnEnd(const wire::NodeId& from, const wire::End& end) {
@@ -56,6 +57,7 @@ void StageServer::OnEnd(const wire::NodeId& from, const wire::End& end) {
     EndGeneration(found->second, *entry, end.sequence);
   }
   for (const auto& held : found->second.memories) held->memory->End(end.sequence);
+  SendHeldBack();
 }
 
 void StageServer::OnHandOver(const wire::NodeId& from, const wire::HandOver& wanted) {
@@ -88,9 +90,10 @@ void StageServer::OnSeek(const wire::NodeId& from, const wire::Seek& seek) {
 }
 
 void StageServer::OnGive(const wire::NodeId& from, const wire::Give& give) {
+  // Nobody is dialed for who has not asked, or asks for what was never found here.
+  const bool is_taken = offers_.Give(from, give, network_.clock().NowNs());
   const bool is_far = give.to.node != network_.self() && give.to.node != from;
-  if (is_far) network_.Introduce(give.to.node, give.to.addresses);
-  offers_.Give(from, give, network_.clock().NowNs());
+  if (is_taken && is_far) network_.Introduce(give.to.node, give.to.addresses);
   SendOffers();
 }
 
@@ -104,12 +107,26 @@ void StageServer::SendOffers() {
 
 void StageServer::OnTook(const wire::NodeId& from, const wire::Took& took) {
   offers_.Took(from, took);
-  SendOffers();
   const auto found = routes_.find(took.route);
-  if (found == routes_.end() || !found->second.is_ready) return;
-  for (const auto& held : found->second.memories) {
-    held->memory->Took(from, took);
-    SendRows(found->second, *held->memory, took.sequence);
+  if (found != routes_.end() && found->second.is_ready) {
+    for (const auto& held : found->second.memories) {
+      held->memory->Took(from, took);
+      SendRows(found->second, *held->memory, took.sequence);
+    }
+  }
+  SendHeldBack();
+}
+
+// What had to wait for its turn, once something that was under way is not any more.
+void StageServer::SendHeldBack() {
+  SendOffers();
+  for (auto& [id, route] : routes_) {
+    if (!route.is_ready) continue;
+    for (const auto& held : route.memories) {
+      for (const wire::SequenceId sequence : held->memory->TakeHeldBack()) {
+        SendRows(route, *held->memory, sequence);
+      }
+    }
   }
 }
 
@@ -127,12 +144,15 @@ void StageServer::OnRows(const wire::NodeId& from, const wire::Rows& rows) {
     auto took =
         layers.ok() ? memory.Import(rows) : Result<std::optional<wire::Took>>(layers.error());
     if (!took.ok()) {
+      // Whoever gives shall not wait for it to be taken, nor send what follows.
+      if (layers.ok()) static_cast<void>(network_.Send(from, TookNothing(rows, *layers)));
       return TellHolds(route, memory, rows.sequence, is_here ? *layers : memory.model().layers(),
                        took.error());
     }
     if (!*took) return;
     TellHolds(route, memory, rows.sequence, *layers, Nothing());
-    if (from != route.open.conductor.node) static_cast<void>(network_.Send(from, **took));
+    // To a conductor, too: a stage of its own may have sent them under its name.
+    static_cast<void>(network_.Send(from, **took));
     return SendRows(route, memory, rows.sequence);
   }
 }
@@ -214,6 +234,7 @@ void StageServer::EndGeneration(Route& route, StageEntry& entry, wire::SequenceI
 void StageServer::OnClose(const wire::NodeId& from, wire::RouteId route) {
   const auto found = routes_.find(route);
   if (found != routes_.end() && found->second.open.conductor.node == from) Drop(route);
+  SendHeldBack();
 }
 
 }  // namespace aster::route

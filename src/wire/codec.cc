@@ -193,6 +193,7 @@ Frame Encode(Message&& message, const EncodeOptions& options) {
   Frame frame;
   frame.type = TypeOf(message);
   const uint16_t version = options.version.value_or(VersionOf(message));
+  frame.version = version;
   BodyWriter writer(kHeaderBytes, version);
   std::visit([&](auto& m) { Fields(writer, m); }, message);
   frame.head = std::move(writer).Take();

@@ -89,6 +89,7 @@ struct Frame {
   FrameType type = FrameType::kPing;
   std::vector<uint8_t> head;  // header and body
   Payload payload;
+  uint16_t version = kOldestProtocol;  // as the header says it
 
   uint64_t size_bytes() const { return head.size() + payload.size(); }
 };
