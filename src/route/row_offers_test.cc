@@ -56,7 +56,7 @@ class Offering : public testing::Test {
   const std::vector<int32_t> tokens_ = model::RandomTokens(10 * kPage, kVocab);
   const std::unique_ptr<engine::LocalModel> model_ = TestModel::Get().MakeWhole();
   kv::PageTable table_ = model_->NewTable();
-  const RowPlaces places_{.models = {model_.get()}, .parcels = nullptr};
+  const RowPlaces places_{.models = {{model_.get(), wire::RowEncoding::kF32}}, .parcels = nullptr};
 };
 
 // A conductor asks for each of the requests that it runs before it wants anything.
