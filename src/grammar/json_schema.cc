@@ -6,14 +6,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
+#include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/check.h"
+#include "grammar/json_rules.h"
+#include "grammar/number_grammar.h"
+#include "grammar/pattern.h"
+#include "grammar/schema_keywords.h"
+#include "grammar/schema_merge.h"
 
 namespace aster::grammar {
 namespace {
@@ -22,154 +28,16 @@ using nlohmann::ordered_json;
 
 constexpr size_t kMaxDepth = 64;
 constexpr size_t kMaxRules = 100'000;
-constexpr std::string_view kAnnotations[] = {
-    "title",       "description", "default",  "examples",  "$schema", "$id",    "$comment", "$defs",
-    "definitions", "deprecated",  "readOnly", "writeOnly", "format",  "strict", "$anchor",  "name"};
+// Characters of schemas that were merged, so that small ones cannot ask for endless work.
+constexpr size_t kMaxMerged = 8 << 20;
 
-bool IsAnnotation(std::string_view key) {
-  return std::ranges::find(kAnnotations, key) != std::end(kAnnotations);
+// But for keywords that ask for nothing.
+bool HasOnly(const ordered_json& schema, std::string_view only) {
+  for (const auto& [key, value] : schema.items()) {
+    if (key != only && !IsAnnotation(key)) return false;
+  }
+  return true;
 }
-
-Sequence Joined(std::initializer_list<Sequence> parts) {
-  Sequence whole;
-  for (const Sequence& part : parts) whole.insert(whole.end(), part.begin(), part.end());
-  return whole;
-}
-
-// The rules of JSON itself.
-class JsonRules {
- public:
-  explicit JsonRules(Grammar& grammar) : grammar_(grammar) {
-    // Enough for people who read it, and too little to write nothing else for ever.
-    ByteSet blank;
-    blank.set(' ').set('\t');
-    const Element indent = grammar.Repeat({grammar.Bytes(blank)}, 0, 16).value();
-    space_ = Grammar::Rule(
-        grammar.AddRule({{}, grammar.Literal(" "), Joined({grammar.Literal("\n"), {indent}})}));
-    MakeString();
-    MakeNumbers();
-  }
-
-  Element space() const { return space_; }
-  Element character() const { return character_; }
-  Element number() const { return number_; }
-  Element integer() const { return integer_; }
-  Element string() const { return string_; }
-  Element boolean() {
-    return Once(boolean_, [&] {
-      return std::vector<Sequence>{grammar_.Literal("true"), grammar_.Literal("false")};
-    });
-  }
-  Element null() {
-    return Once(null_, [&] { return std::vector<Sequence>{grammar_.Literal("null")}; });
-  }
-
-  // Any value: rules that need each other.
-  Element value() {
-    if (!has_value_) {
-      has_value_ = true;
-      const RuleId rule = grammar_.AddRule();
-      value_ = Grammar::Rule(rule);
-      const Element object = Object(string_, value_);
-      const Element array = Array(value_, 0, kNoMaximum).value();
-      for (const Element& one : {object, array, string_, number_, boolean(), null()}) {
-        grammar_.AddAlternative(rule, {one});
-      }
-    }
-    return value_;
-  }
-  // Any members with such values.
-  Element Object(Element key, Element value) {
-    const Sequence member = {key, space_, Char(':'), space_, value};
-    const Sequence more = Joined({{space_, Char(','), space_}, member});
-    const Element rest = grammar_.Repeat(more, 0, kNoMaximum).value();
-    const RuleId rule = grammar_.AddRule();
-    grammar_.AddAlternative(rule, {Char('{'), space_, Char('}')});
-    grammar_.AddAlternative(rule, Joined({{Char('{'), space_}, member, {rest, space_, Char('}')}}));
-    return Grammar::Rule(rule);
-  }
-  Result<Element> Array(Element item, uint32_t minimum, uint32_t maximum) {
-    const RuleId rule = grammar_.AddRule();
-    if (minimum == 0) grammar_.AddAlternative(rule, {Char('['), space_, Char(']')});
-    if (maximum > 0) {
-      const Element rest =
-          TRY(grammar_.Repeat({space_, Char(','), space_, item}, minimum == 0 ? 0 : minimum - 1,
-                              maximum == kNoMaximum ? kNoMaximum : maximum - 1));
-      grammar_.AddAlternative(rule, {Char('['), space_, item, rest, space_, Char(']')});
-    }
-    return Grammar::Rule(rule);
-  }
-
-  Element Char(char c) { return grammar_.Literal({&c, 1}).front(); }
-
- private:
-  template <typename Make>
-  Element Once(std::pair<bool, Element>& made, const Make& make) {
-    if (!made.first) made = {true, Grammar::Rule(grammar_.AddRule(make()))};
-    return made.second;
-  }
-
-  void MakeString() {
-    ByteSet hex;
-    for (const char c : std::string_view("0123456789abcdefABCDEF"))
-      hex.set(static_cast<uint8_t>(c));
-    ByteSet hex_not_d = hex;
-    hex_not_d.reset('d').reset('D');
-    ByteSet low;
-    for (const char c : std::string_view("01234567")) low.set(static_cast<uint8_t>(c));
-    ByteSet escaped;
-    for (const char c : std::string_view("\"\\/bfnrt")) escaped.set(static_cast<uint8_t>(c));
-    ByteSet d;
-    d.set('d').set('D');
-    const Element any = grammar_.Bytes(hex);
-    // No halves of pairs: they stand for no character.
-    const RuleId escape = grammar_.AddRule();
-    grammar_.AddAlternative(escape, {grammar_.Bytes(escaped)});
-    grammar_.AddAlternative(escape, {Char('u'), grammar_.Bytes(hex_not_d), any, any, any});
-    grammar_.AddAlternative(escape, {Char('u'), grammar_.Bytes(d), grammar_.Bytes(low), any, any});
-    const Element plain =
-        grammar_.Characters({{0, 0x1F}, {'"', '"'}, {'\\', '\\'}}, /*is_negated=*/true);
-    character_ = Grammar::Rule(grammar_.AddRule({{plain}, {Char('\\'), Grammar::Rule(escape)}}));
-    const Element characters = grammar_.Repeat({character_}, 0, kNoMaximum).value();
-    string_ = Grammar::Rule(grammar_.AddRule({{Char('"'), characters, Char('"')}}));
-  }
-
-  void MakeNumbers() {
-    ByteSet digits;
-    for (char c = '0'; c <= '9'; ++c) digits.set(static_cast<uint8_t>(c));
-    ByteSet first = digits;
-    first.reset('0');
-    const Element digit = grammar_.Bytes(digits);
-    // Longer ones than any program reads are not written.
-    const Element more = grammar_.Repeat({digit}, 0, 15).value();
-    const Element some = grammar_.Repeat({digit}, 1, 16).value();
-    const RuleId whole = grammar_.AddRule({{Char('0')}, {grammar_.Bytes(first), more}});
-    const RuleId sign = grammar_.AddRule({{}, {Char('-')}});
-    integer_ = Grammar::Rule(grammar_.AddRule({{Grammar::Rule(sign), Grammar::Rule(whole)}}));
-    ByteSet e;
-    e.set('e').set('E');
-    ByteSet signs;
-    signs.set('+').set('-');
-    const RuleId exponent_sign = grammar_.AddRule({{}, {grammar_.Bytes(signs)}});
-    const Element exponent_digits = grammar_.Repeat({digit}, 1, 2).value();
-    const RuleId fraction = grammar_.AddRule({{}, {Char('.'), some}});
-    const RuleId exponent =
-        grammar_.AddRule({{}, {grammar_.Bytes(e), Grammar::Rule(exponent_sign), exponent_digits}});
-    number_ = Grammar::Rule(
-        grammar_.AddRule({{integer_, Grammar::Rule(fraction), Grammar::Rule(exponent)}}));
-  }
-
-  Grammar& grammar_;
-  Element space_;
-  Element character_;
-  Element string_;
-  Element number_;
-  Element integer_;
-  std::pair<bool, Element> boolean_ = {false, {}};
-  std::pair<bool, Element> null_ = {false, {}};
-  bool has_value_ = false;
-  Element value_;
-};
 
 class SchemaReader {
  public:
@@ -182,27 +50,36 @@ class SchemaReader {
   Error Refused(const std::string& at, std::string_view why) const {
     return Unimplemented(fmt::format("{}: {}", at, why));
   }
+  Result<const ordered_json*> Target(const ordered_json& reference, const std::string& at) const;
   Result<Element> ReadReference(const ordered_json& schema, const std::string& at, size_t depth);
+  // Without references and allOf at its top.
+  Result<ordered_json> Flat(const ordered_json& schema, const std::string& at, size_t depth);
+  Result<Element> ReadMerged(const ordered_json& schema, const std::string& at, size_t depth);
   Result<Element> ReadAny(const ordered_json& schema, const char* key, const std::string& at,
                           size_t depth);
+  Result<Element> ReadValues(const ordered_json& schema, const std::string& at);
+  Result<ordered_json> TypesOf(const ordered_json& schema, const std::string& at) const;
   Result<Element> ReadType(const std::string& type, const ordered_json& schema,
                            const std::string& at, size_t depth);
   Result<Element> ReadObject(const ordered_json& schema, const std::string& at, size_t depth);
   Result<Element> ReadArray(const ordered_json& schema, const std::string& at, size_t depth);
+  Result<Element> ReadTuple(const std::vector<Element>& first, const std::optional<Element>& item,
+                            uint32_t minimum, uint32_t maximum);
   Result<Element> ReadString(const ordered_json& schema, const std::string& at);
-  Status CheckKeys(const ordered_json& schema, std::set<std::string> known,
+  Result<Element> ReadNumber(bool is_integer, const ordered_json& schema, const std::string& at);
+  Status CheckKeys(const ordered_json& schema, const std::set<std::string>& known,
                    const std::string& at) const;
   Result<uint32_t> Bound(const ordered_json& schema, const char* key, uint32_t absent,
                          const std::string& at) const;
-  Result<Element> ReadValues(const ordered_json& schema, const std::string& at);
 
   const ordered_json& root_;
   Grammar& grammar_;
   JsonRules json_;
-  std::map<std::string, RuleId> references_;
+  std::map<std::string, RuleId> references_;  // and what was merged, by its text
+  size_t merged_ = 0;                         // characters
 };
 
-Status SchemaReader::CheckKeys(const ordered_json& schema, std::set<std::string> known,
+Status SchemaReader::CheckKeys(const ordered_json& schema, const std::set<std::string>& known,
                                const std::string& at) const {
   for (const auto& [key, value] : schema.items()) {
     if (!known.contains(key) && !IsAnnotation(key))
@@ -221,125 +98,148 @@ Result<uint32_t> SchemaReader::Bound(const ordered_json& schema, const char* key
   return found->get<uint32_t>();
 }
 
-Result<Element> SchemaReader::ReadReference(const ordered_json& schema, const std::string& at,
-                                            size_t depth) {
-  const ordered_json& reference = schema["$ref"];
+// "#/$defs/a~1b/0".
+Result<const ordered_json*> SchemaReader::Target(const ordered_json& reference,
+                                                 const std::string& at) const {
   if (!reference.is_string() || !reference.get_ref<const std::string&>().starts_with('#')) {
     return Refused(at + "/$ref", "only references within the schema (#/…) are supported");
   }
-  TRY(CheckKeys(schema, {"$ref"}, at));
-  const auto path = reference.get<std::string>();
+  const auto& path = reference.get_ref<const std::string&>();
+  const ordered_json* target = &root_;
+  for (size_t begin = 1; begin < path.size();) {
+    const size_t end = std::min(path.find('/', begin + 1), path.size());
+    std::string key = path.substr(begin + 1, end - begin - 1);
+    begin = end;
+    for (const auto& [escape, character] : {std::pair("~1", "/"), std::pair("~0", "~")}) {
+      for (size_t i = key.find(escape); i != std::string::npos; i = key.find(escape, i + 1))
+        key.replace(i, 2, character);
+    }
+    size_t index = 0;
+    const auto number = std::from_chars(key.data(), key.data() + key.size(), index);
+    if (target->is_object() && target->contains(key)) {
+      target = &(*target)[key];
+    } else if (target->is_array() && number.ec == std::errc() && index < target->size()) {
+      target = &(*target)[index];
+    } else {
+      return Refused(at + "/$ref", path + " is not there");
+    }
+  }
+  return target;
+}
+
+Result<Element> SchemaReader::ReadReference(const ordered_json& schema, const std::string& at,
+                                            size_t depth) {
+  const ordered_json& target = *TRY(Target(schema["$ref"], at));
+  const auto path = schema["$ref"].get<std::string>();
   const auto known = references_.find(path);
   if (known != references_.end()) return Grammar::Rule(known->second);
-  const ordered_json* target = &root_;
-  std::string rest = path.substr(1);
-  while (!rest.empty()) {
-    const size_t end = std::min(rest.find('/', 1), rest.size());
-    const std::string key = rest.substr(1, end - 1);
-    rest.erase(0, end);
-    if (!target->is_object() || !target->contains(key))
-      return Refused(at + "/$ref", path + " is not there");
-    target = &(*target)[key];
-  }
   // Known before it is read: it may speak of itself.
   const RuleId rule = grammar_.AddRule();
   references_[path] = rule;
-  const Element element = TRY(Read(*target, path, depth + 1));
+  const Element element = TRY(Read(target, path, depth + 1));
   grammar_.AddAlternative(rule, {element});
   return Grammar::Rule(rule);
 }
 
-bool IsOfType(const ordered_json& value, const std::string& type) {
-  if (type == "integer") {
-    return value.is_number_integer() ||
-           (value.is_number_float() && std::trunc(value.get<double>()) == value.get<double>());
+Result<ordered_json> SchemaReader::Flat(const ordered_json& schema, const std::string& at,
+                                        size_t depth) {
+  if (depth > kMaxDepth) return Refused(at, "the schema is too large");
+  if (!schema.is_object()) return schema;
+  ordered_json all = true;
+  if (schema.contains("$ref")) {
+    const ordered_json& target = *TRY(Target(schema["$ref"], at));
+    all = TRY(Flat(target, schema["$ref"].get<std::string>(), depth + 1));
   }
-  return type == value.type_name();
-}
-
-// The value of a constant, or the values of an enumeration, that are of the type beside it.
-Result<Element> SchemaReader::ReadValues(const ordered_json& schema, const std::string& at) {
-  const std::string key = schema.contains("const") ? "const" : "enum";
-  TRY(CheckKeys(schema, {key, "type"}, at));
-  const ordered_json list =
-      key == "const" ? ordered_json::array({schema["const"]}) : schema["enum"];
-  if (!list.is_array() || list.empty()) return Refused(at + "/enum", "give a list of values");
-  std::vector<std::string> types;
-  if (const auto type = schema.find("type"); type != schema.end()) {
-    const ordered_json given = type->is_array() ? *type : ordered_json::array({*type});
-    for (const ordered_json& one : given) {
-      if (!one.is_string()) return Refused(at + "/type", "give a type or a list of types");
-      types.push_back(one.get<std::string>());
+  if (schema.contains("allOf")) {
+    const ordered_json& parts = schema["allOf"];
+    if (!parts.is_array() || parts.empty()) return Refused(at + "/allOf", "give a list of schemas");
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const std::string part_at = fmt::format("{}/allOf/{}", at, i);
+      const ordered_json part = TRY(Flat(parts[i], part_at, depth + 1));
+      all = TRY(MergeSchemas(all, part, part_at));
     }
   }
+  ordered_json own = schema;
+  own.erase("$ref");
+  own.erase("allOf");
+  if (!own.empty()) all = TRY(MergeSchemas(all, own, at));
+  merged_ += all.dump().size();
+  if (merged_ > kMaxMerged) return Refused(at, "there is too much to be merged");
+  return all;
+}
+
+Result<Element> SchemaReader::ReadMerged(const ordered_json& schema, const std::string& at,
+                                         size_t depth) {
+  // What is merged may speak of itself, too.
+  const std::string text = schema.dump();
+  const auto known = references_.find(text);
+  if (known != references_.end()) return Grammar::Rule(known->second);
   const RuleId rule = grammar_.AddRule();
-  bool has_any = false;
-  for (const ordered_json& value : list) {
-    const auto fits = [&](const std::string& type) { return IsOfType(value, type); };
-    if (schema.contains("type") && std::ranges::none_of(types, fits)) continue;
-    grammar_.AddAlternative(rule, grammar_.Literal(value.dump()));
-    has_any = true;
-  }
-  if (!has_any) return Refused(at + "/" + key, "has no value of the type beside it");
+  references_[text] = rule;
+  const ordered_json flat = TRY(Flat(schema, at, depth));
+  const Element element = TRY(Read(flat, at, depth + 1));
+  grammar_.AddAlternative(rule, {element});
   return Grammar::Rule(rule);
-}
-
-// Whether an object of this schema has a member of that name.
-bool Requires(const ordered_json& schema, const std::string& name) {
-  const auto required = schema.find("required");
-  return required != schema.end() && required->is_array() &&
-         std::ranges::find(*required, ordered_json(name)) != required->end();
-}
-
-// Whether no value can be of two of the alternatives: their types differ, or a member tells that
-// all of them have.
-bool AreApart(const ordered_json& list) {
-  std::set<std::string> types;
-  const bool by_type = std::ranges::all_of(list, [&](const ordered_json& one) {
-    return one.is_object() && one.contains("type") && one["type"].is_string() &&
-           one["type"] != "integer" && types.insert(one["type"].get<std::string>()).second;
-  });
-  if (by_type) return true;
-  if (!list.front().is_object()) return false;
-  const ordered_json members = list.front().value("properties", ordered_json::object());
-  for (const auto& [key, value] : members.items()) {
-    std::set<std::string> constants;
-    const bool tells = std::ranges::all_of(list, [&](const ordered_json& one) {
-      if (!one.is_object() || !one.contains("properties")) return false;
-      const ordered_json& properties = one["properties"];
-      if (!properties.is_object() || !properties.contains(key) || !properties[key].is_object())
-        return false;
-      return properties[key].contains("const") && Requires(one, key) &&
-             constants.insert(properties[key]["const"].dump()).second;
-    });
-    if (tells) return true;
-  }
-  return false;
 }
 
 Result<Element> SchemaReader::ReadAny(const ordered_json& schema, const char* key,
                                       const std::string& at, size_t depth) {
-  TRY(CheckKeys(schema, {key}, at));
   const ordered_json& list = schema[key];
   if (!list.is_array() || list.empty()) return Refused(at + "/" + key, "give a list of schemas");
-  if (std::string_view(key) == "oneOf" && !AreApart(list)) {
-    return Refused(
-        at + "/oneOf",
-        "is supported where types or a constant member tell the alternatives apart; use anyOf");
+  // What stands beside holds for each of them.
+  ordered_json rest = schema;
+  rest.erase(key);
+  if (std::string_view(key) == "oneOf" && list.size() > 1) {
+    ordered_json flat = ordered_json::array();
+    for (const ordered_json& one : list) flat.push_back(TRY(Flat(one, at + "/oneOf", depth + 1)));
+    const auto tells = WhatTellsApart(flat);
+    if (!tells) {
+      return Refused(
+          at + "/oneOf",
+          "is supported where types or a constant member tell the alternatives apart; use anyOf");
+    }
+    // Without the member a value could be of all of them.
+    if (tells->starts_with('/'))
+      rest = TRY(MergeSchemas(rest, {{"required", {tells->substr(1)}}}, at));
   }
-  if (std::string_view(key) == "allOf" && list.size() > 1)
-    return Refused(at + "/allOf", "of several is not supported");
+  const bool has_rest = !HasOnly(rest, "");
   const RuleId rule = grammar_.AddRule();
   for (size_t i = 0; i < list.size(); ++i) {
-    const Element one = TRY(Read(list[i], fmt::format("{}/{}/{}", at, key, i), depth + 1));
+    const std::string one_at = fmt::format("{}/{}/{}", at, key, i);
+    const ordered_json both = {{"allOf", ordered_json::array({rest, list[i]})}};
+    const Element one = TRY(Read(has_rest ? both : list[i], one_at, depth + 1));
     grammar_.AddAlternative(rule, {one});
   }
   return Grammar::Rule(rule);
 }
 
+// const and enum.
+Result<Element> SchemaReader::ReadValues(const ordered_json& schema, const std::string& at) {
+  TRY(CheckKeys(schema, {"const", "enum", "type"}, at));
+  ordered_json list = ordered_json::array();
+  if (schema.contains("const")) list.push_back(schema["const"]);
+  if (schema.contains("enum")) {
+    const ordered_json& values = schema["enum"];
+    if (!values.is_array() || values.empty()) return Refused(at + "/enum", "give a list of values");
+    if (!schema.contains("const")) {
+      list = values;
+    } else if (std::find(values.begin(), values.end(), schema["const"]) == values.end()) {
+      list.clear();
+    }
+  }
+  const RuleId rule = grammar_.AddRule();
+  bool has_any = false;
+  for (const ordered_json& value : list) {
+    if (schema.contains("type") && !IsOfType(value, schema["type"])) continue;
+    grammar_.AddAlternative(rule, grammar_.Literal(value.dump()));
+    has_any = true;
+  }
+  if (!has_any) return Refused(at, "no value is left of all that is asked for");
+  return Grammar::Rule(rule);
+}
+
 Result<Element> SchemaReader::ReadObject(const ordered_json& schema, const std::string& at,
                                          size_t depth) {
-  TRY(CheckKeys(schema, {"type", "properties", "required", "additionalProperties"}, at));
   const ordered_json properties = schema.value("properties", ordered_json::object());
   const ordered_json required = schema.value("required", ordered_json::array());
   if (!properties.is_object()) return Refused(at + "/properties", "give an object");
@@ -347,8 +247,11 @@ Result<Element> SchemaReader::ReadObject(const ordered_json& schema, const std::
   std::vector<std::pair<std::string, Element>> members;
   std::set<std::string> names;
   for (const auto& [name, inner] : properties.items()) {
-    members.emplace_back(name, TRY(Read(inner, at + "/properties/" + name, depth + 1)));
     names.insert(name);
+    // Never written, so that it must not be needed.
+    if (inner == false && std::find(required.begin(), required.end(), name) == required.end())
+      continue;
+    members.emplace_back(name, TRY(Read(inner, at + "/properties/" + name, depth + 1)));
   }
   // Of members that are not named above.
   const auto additional = schema.find("additionalProperties");
@@ -368,7 +271,8 @@ Result<Element> SchemaReader::ReadObject(const ordered_json& schema, const std::
     members.emplace_back(name, other);
   }
   if (members.empty()) {
-    if (has_others) return json_.Object(json_.string(), other);
+    // Members that are named, and must not be there, are not left to chance either.
+    if (has_others && names.empty()) return json_.Object(json_.string(), other);
     return Grammar::Rule(grammar_.AddRule({{json_.Char('{'), json_.space(), json_.Char('}')}}));
   }
   // From the last member to the first: what may follow where none stands before, and where one
@@ -394,25 +298,92 @@ Result<Element> SchemaReader::ReadObject(const ordered_json& schema, const std::
   return Grammar::Rule(grammar_.AddRule({{json_.Char('{'), first}}));
 }
 
+// The first items have schemas of their own.
+Result<Element> SchemaReader::ReadTuple(const std::vector<Element>& first,
+                                        const std::optional<Element>& item, uint32_t minimum,
+                                        uint32_t maximum) {
+  const Sequence end = {json_.space(), json_.Char(']')};
+  const Sequence comma = {json_.space(), json_.Char(','), json_.space()};
+  const auto count = static_cast<uint32_t>(first.size());
+  RuleId rest = grammar_.AddRule();
+  if (!item || maximum <= count) {
+    if (count >= minimum) grammar_.AddAlternative(rest, end);
+  } else {
+    const Element more =
+        TRY(grammar_.Repeat(Joined({comma, {*item}}), minimum - std::min(minimum, count),
+                            maximum == kNoMaximum ? kNoMaximum : maximum - count));
+    grammar_.AddAlternative(rest, Joined({{more}, end}));
+  }
+  for (uint32_t i = count; i-- > 0;) {
+    const RuleId from = grammar_.AddRule();
+    if (i >= minimum) grammar_.AddAlternative(from, end);
+    if (i < maximum) {
+      const Sequence before = i == 0 ? Sequence{json_.space()} : comma;
+      grammar_.AddAlternative(from, Joined({before, {first[i], Grammar::Rule(rest)}}));
+    }
+    rest = from;
+  }
+  return Grammar::Rule(grammar_.AddRule({{json_.Char('['), Grammar::Rule(rest)}}));
+}
+
 Result<Element> SchemaReader::ReadArray(const ordered_json& schema, const std::string& at,
                                         size_t depth) {
-  TRY(CheckKeys(schema, {"type", "items", "minItems", "maxItems"}, at));
+  if (schema.contains("uniqueItems") && schema["uniqueItems"] != false)
+    return Refused(at + "/uniqueItems", "is not supported");
   const uint32_t minimum = TRY(Bound(schema, "minItems", 0, at));
-  const uint32_t maximum = TRY(Bound(schema, "maxItems", kNoMaximum, at));
-  Element item = json_.value();
-  if (schema.contains("items")) item = TRY(Read(schema["items"], at + "/items", depth + 1));
-  if (maximum < minimum) return Refused(at + "/maxItems", "is below minItems");
-  return json_.Array(item, minimum, maximum);
+  uint32_t maximum = TRY(Bound(schema, "maxItems", kNoMaximum, at));
+  std::vector<Element> first;
+  const ordered_json prefix = schema.value("prefixItems", ordered_json::array());
+  if (!prefix.is_array()) return Refused(at + "/prefixItems", "give a list of schemas");
+  // Items that must not be there need not be read.
+  for (size_t i = 0; i < prefix.size() && i < maximum; ++i) {
+    first.push_back(TRY(Read(prefix[i], fmt::format("{}/prefixItems/{}", at, i), depth + 1)));
+  }
+  std::optional<Element> item = json_.value();
+  if (schema.contains("items") && schema["items"] == false) {
+    item.reset();
+    maximum = std::min(maximum, static_cast<uint32_t>(first.size()));
+  } else if (schema.contains("items")) {
+    item = TRY(Read(schema["items"], at + "/items", depth + 1));
+  }
+  if (maximum < minimum) return Refused(at + "/minItems", "is more than there may be");
+  if (!first.empty()) return ReadTuple(first, item, minimum, maximum);
+  return json_.Array(item.value_or(json_.null()), minimum, maximum);
 }
 
 Result<Element> SchemaReader::ReadString(const ordered_json& schema, const std::string& at) {
-  TRY(CheckKeys(schema, {"type", "minLength", "maxLength"}, at));
   const uint32_t minimum = TRY(Bound(schema, "minLength", 0, at));
   const uint32_t maximum = TRY(Bound(schema, "maxLength", kNoMaximum, at));
-  if (minimum == 0 && maximum == kNoMaximum) return json_.string();
   if (maximum < minimum) return Refused(at + "/maxLength", "is below minLength");
-  const Element characters = TRY(grammar_.Repeat({json_.character()}, minimum, maximum));
+  std::optional<std::string> pattern;
+  std::string keyword = "pattern";
+  if (schema.contains("pattern")) {
+    if (!schema["pattern"].is_string()) return Refused(at + "/pattern", "give a text");
+    pattern = schema["pattern"].get<std::string>();
+  } else if (schema.contains("format") && schema["format"].is_string()) {
+    pattern = PatternOfFormat(schema["format"].get<std::string>());
+    keyword = "format";
+  }
+  Element characters = json_.string();
+  if (pattern) {
+    auto added = AddPattern(*pattern, {.minimum = minimum, .maximum = maximum}, grammar_);
+    if (!added.ok()) return Refused(at + "/" + keyword, added.error().message());
+    characters = *added;
+  } else if (minimum > 0 || maximum != kNoMaximum) {
+    characters = TRY(grammar_.Repeat({json_.character()}, minimum, maximum));
+  } else {
+    return json_.string();
+  }
   return Grammar::Rule(grammar_.AddRule({{json_.Char('"'), characters, json_.Char('"')}}));
+}
+
+Result<Element> SchemaReader::ReadNumber(bool is_integer, const ordered_json& schema,
+                                         const std::string& at) {
+  const auto range = TRY(NumberRangeOf(schema, is_integer, at));
+  if (!range) return is_integer ? json_.integer() : json_.number();
+  auto numbers = AddNumbers(*range, grammar_);
+  if (!numbers.ok()) return Refused(at, numbers.error().message());
+  return numbers;
 }
 
 Result<Element> SchemaReader::ReadType(const std::string& type, const ordered_json& schema,
@@ -420,12 +391,34 @@ Result<Element> SchemaReader::ReadType(const std::string& type, const ordered_js
   if (type == "object") return ReadObject(schema, at, depth);
   if (type == "array") return ReadArray(schema, at, depth);
   if (type == "string") return ReadString(schema, at);
-  TRY(CheckKeys(schema, {"type"}, at));
-  if (type == "integer") return json_.integer();
-  if (type == "number") return json_.number();
+  if (type == "integer") return ReadNumber(/*is_integer=*/true, schema, at);
+  if (type == "number") return ReadNumber(/*is_integer=*/false, schema, at);
   if (type == "boolean") return json_.boolean();
   if (type == "null") return json_.null();
   return Refused(at + "/type", fmt::format("{} is no type", type));
+}
+
+// As a list; empty where nothing says so. Where no type is given, keywords tell which one is meant.
+Result<ordered_json> SchemaReader::TypesOf(const ordered_json& schema,
+                                           const std::string& at) const {
+  ordered_json types = ordered_json::array();
+  const auto given = schema.find("type");
+  if (given != schema.end()) {
+    types = given->is_array() ? *given : ordered_json::array({*given});
+    const bool is_list = !types.empty() && std::ranges::all_of(types, [](const ordered_json& one) {
+      return one.is_string();
+    });
+    if (!is_list) return Refused(at + "/type", "give a type or a list of types");
+    return types;
+  }
+  for (const char* type : {"object", "array", "string", "number"}) {
+    for (const std::string& keyword : KeywordsOfTypes().at(type)) {
+      if (!schema.contains(keyword)) continue;
+      types.push_back(type);
+      break;
+    }
+  }
+  return types;
 }
 
 Result<Element> SchemaReader::Read(const ordered_json& schema, const std::string& at,
@@ -434,31 +427,25 @@ Result<Element> SchemaReader::Read(const ordered_json& schema, const std::string
     return Refused(at, "the schema is too large");
   if (schema == true) return json_.value();
   if (!schema.is_object()) return Refused(at, "give a schema");
-  if (schema.contains("$ref")) return ReadReference(schema, at, depth);
-  for (const char* key : {"anyOf", "oneOf", "allOf"}) {
+  if (schema.contains("$ref")) {
+    return HasOnly(schema, "$ref") ? ReadReference(schema, at, depth)
+                                   : ReadMerged(schema, at, depth);
+  }
+  if (schema.contains("allOf")) return ReadMerged(schema, at, depth);
+  for (const char* key : {"anyOf", "oneOf"}) {
     if (schema.contains(key)) return ReadAny(schema, key, at, depth);
   }
   if (schema.contains("const") || schema.contains("enum")) return ReadValues(schema, at);
-  const auto type = schema.find("type");
-  if (type == schema.end()) {
-    if (schema.contains("properties") || schema.contains("required"))
-      return ReadObject(schema, at, depth);
-    if (schema.contains("items")) return ReadArray(schema, at, depth);
-    TRY(CheckKeys(schema, {}, at));
-    return json_.value();
-  }
-  if (type->is_string()) return ReadType(type->get<std::string>(), schema, at, depth);
-  if (!type->is_array() || type->empty())
-    return Refused(at + "/type", "give a type or a list of types");
+  std::set<std::string> known = {"type"};
+  for (const auto& [type, keywords] : KeywordsOfTypes())
+    known.insert(keywords.begin(), keywords.end());
+  TRY(CheckKeys(schema, known, at));
+  const ordered_json types = TRY(TypesOf(schema, at));
+  if (types.empty()) return json_.value();
   // Each type has its own keywords.
   const RuleId rule = grammar_.AddRule();
-  for (const ordered_json& one : *type) {
-    if (!one.is_string()) return Refused(at + "/type", "give a type or a list of types");
-    const bool has_keywords = one == "object" || one == "array" || one == "string";
-    ordered_json inner = schema;
-    if (!has_keywords) inner = {{"type", one}};
-    grammar_.AddAlternative(rule, {TRY(ReadType(one.get<std::string>(), inner, at, depth))});
-  }
+  for (const ordered_json& type : types)
+    grammar_.AddAlternative(rule, {TRY(ReadType(type.get<std::string>(), schema, at, depth))});
   return Grammar::Rule(rule);
 }
 

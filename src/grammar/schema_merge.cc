@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "grammar/schema_merge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace aster::grammar {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::string_view kAnnotations[] = {
+    "title",    "description", "default",     "examples",   "$schema",      "$id",
+    "$comment", "$defs",       "definitions", "deprecated", "readOnly",     "writeOnly",
+    "format",   "strict",      "$anchor",     "name",       "discriminator"};
+
+Error Refused(const std::string& at, std::string_view why) {
+  return Unimplemented(fmt::format("{}: {}", at, why));
+}
+
+bool IsOneOf(std::string_view key, std::initializer_list<std::string_view> keys) {
+  return std::ranges::find(keys, key) != keys.end();
+}
+
+ordered_json Both(const ordered_json& a, const ordered_json& b) {
+  if (a == b || b == true) return a;
+  if (a == true) return b;
+  if (a == false || b == false) return false;
+  return {{"allOf", ordered_json::array({a, b})}};
+}
+
+ordered_json AsList(const ordered_json& value) {
+  return value.is_array() ? value : ordered_json::array({value});
+}
+
+bool Holds(const ordered_json& list, const ordered_json& value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+// What is in both lists; of types, whole numbers are numbers.
+ordered_json Common(const ordered_json& a, const ordered_json& b, bool are_types) {
+  ordered_json common = ordered_json::array();
+  for (const ordered_json& one : a) {
+    if (Holds(b, one) || (are_types && one == "integer" && Holds(b, "number"))) {
+      common.push_back(one);
+    } else if (are_types && one == "number" && Holds(b, "integer")) {
+      common.push_back("integer");
+    }
+  }
+  return common;
+}
+
+Result<ordered_json> MergeValues(const std::string& key, const ordered_json& a,
+                                 const ordered_json& b, const std::string& at) {
+  if (a == b) return a;
+  if (key == "properties" && a.is_object() && b.is_object()) {
+    ordered_json all = a;
+    for (const auto& [name, schema] : b.items())
+      all[name] = all.contains(name) ? Both(all[name], schema) : schema;
+    return all;
+  }
+  if (key == "required" && a.is_array() && b.is_array()) {
+    ordered_json all = a;
+    for (const ordered_json& name : b) {
+      if (!Holds(all, name)) all.push_back(name);
+    }
+    return all;
+  }
+  if (key == "type" || (key == "enum" && a.is_array() && b.is_array())) {
+    ordered_json common = Common(AsList(a), AsList(b), key == "type");
+    if (common.empty()) return Refused(at, "nothing is of all that is asked for");
+    return common;
+  }
+  if (key == "items" || key == "additionalProperties") return Both(a, b);
+  if (a.is_number() && b.is_number()) {
+    const bool a_is_less = a.get<double>() < b.get<double>();
+    if (IsOneOf(key, {"minimum", "exclusiveMinimum", "minLength", "minItems"}))
+      return a_is_less ? b : a;
+    if (IsOneOf(key, {"maximum", "exclusiveMaximum", "maxLength", "maxItems"}))
+      return a_is_less ? a : b;
+  }
+  if (key == "uniqueItems" && a.is_boolean() && b.is_boolean()) return ordered_json(true);
+  return Refused(at, "asks for two different things, which cannot be kept together");
+}
+
+// Where one takes no other members than its own, the other one must not have any.
+Status CheckMembers(const ordered_json& a, const ordered_json& b, const std::string& at) {
+  const auto additional = a.find("additionalProperties");
+  if (additional == a.end() || *additional == true) return Ok();
+  const auto own = a.find("properties");
+  const auto others = b.find("properties");
+  if (others == b.end() || !others->is_object()) return Ok();
+  for (const auto& [name, schema] : others->items()) {
+    if (own != a.end() && own->is_object() && own->contains(name)) continue;
+    return Refused(at + "/additionalProperties",
+                   fmt::format("does not take the member {}, which another part has", name));
+  }
+  return Ok();
+}
+
+}  // namespace
+
+bool IsAnnotation(std::string_view key) {
+  return std::ranges::find(kAnnotations, key) != std::end(kAnnotations);
+}
+
+Result<ordered_json> MergeSchemas(const ordered_json& a, const ordered_json& b,
+                                  const std::string& at) {
+  if (a == true) return b;
+  if (b == true) return a;
+  if (!a.is_object() || !b.is_object()) return Refused(at, "give schemas that take anything");
+  TRY(CheckMembers(a, b, at));
+  TRY(CheckMembers(b, a, at));
+  ordered_json all = a;
+  for (const auto& [key, value] : b.items()) {
+    if (!all.contains(key)) {
+      all[key] = value;
+    } else if (IsOneOf(key, {"anyOf", "oneOf"}) && all[key] != value && all[key].is_array()) {
+      // Each of these together with one of those.
+      for (ordered_json& one : all[key]) one = Both(one, ordered_json{{key, value}});
+    } else if (!IsAnnotation(key)) {
+      all[key] = TRY(MergeValues(key, all[key], value, at + "/" + key));
+    }
+  }
+  return all;
+}
+
+}  // namespace aster::grammar
