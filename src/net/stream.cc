@@ -57,6 +57,8 @@ class PlainStream final : public Stream {
 
 }  // namespace
 
+void Stream::FinishWriting() { shutdown(descriptor(), SHUT_WR); }
+
 Error ClosedByPeer() {
   return {Code::kUnavailable, "the other side closed the connection without a word"};
 }

@@ -35,6 +35,9 @@ class Stream {
   // Hands on what is still here, if the socket takes it.
   virtual Status Flush() = 0;
   virtual bool HasUnsent() const = 0;
+
+  // Nothing more will be written, and the other side is told; it may still write.
+  virtual void FinishWriting();
 };
 
 std::unique_ptr<Stream> MakePlainStream(Socket socket);

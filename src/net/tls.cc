@@ -133,8 +133,11 @@ long SocketBio::Control(BIO* bio, int command, long /*value*/, void* /*pointer*/
 
 class OpensslStream final : public TlsStream {
  public:
-  OpensslStream(Socket socket, SslPtr ssl)
-      : socket_(std::move(socket)), bio_(socket_.descriptor()), ssl_(std::move(ssl)) {}
+  OpensslStream(Socket socket, SslPtr ssl, bool wants_peer)
+      : wants_peer_(wants_peer),
+        socket_(std::move(socket)),
+        bio_(socket_.descriptor()),
+        ssl_(std::move(ssl)) {}
 
   Status Attach() EXCLUDES(mu_) {
     MutexLock lock(mu_);
@@ -150,7 +153,7 @@ class OpensslStream final : public TlsStream {
 
   Result<bool> Prepare() override EXCLUDES(mu_) {
     MutexLock lock(mu_);
-    if (peer_) return true;
+    if (is_prepared_) return true;
     ERR_clear_error();
     const int result = SSL_do_handshake(ssl_.get());
     if (result != 1) {
@@ -160,7 +163,8 @@ class OpensslStream final : public TlsStream {
       bio_.Send();
       return HandshakeError(reason);
     }
-    peer_ = TRY(NodeIdOf(X509_get0_pubkey(SSL_get0_peer_certificate(ssl_.get()))));
+    if (wants_peer_) peer_ = TRY(NodeIdOf(X509_get0_pubkey(SSL_get0_peer_certificate(ssl_.get()))));
+    is_prepared_ = true;
     return true;
   }
 
@@ -216,6 +220,18 @@ class OpensslStream final : public TlsStream {
     return bio_.HasUnsent();
   }
 
+  // Says so in TLS first: what ends without that may have been cut off by anybody.
+  void FinishWriting() override EXCLUDES(mu_) {
+    MutexLock lock(mu_);
+    if (is_prepared_) {
+      ERR_clear_error();
+      SSL_shutdown(ssl_.get());
+      bio_.Send();
+      TakeOpensslErrors();
+    }
+    shutdown(socket_.descriptor(), SHUT_WR);
+  }
+
  private:
   Error HandshakeError(int reason) REQUIRES(mu_) {
     const long verdict = SSL_get_verify_result(ssl_.get());  // NOLINT(google-runtime-int)
@@ -246,16 +262,19 @@ class OpensslStream final : public TlsStream {
     return ClosedByPeer();
   }
 
+  const bool wants_peer_;
   const Socket socket_;
   std::optional<wire::NodeId> peer_;  // set by Prepare, before others use the stream
   mutable Mutex mu_;
+  bool is_prepared_ GUARDED_BY(mu_) = false;
   SocketBio bio_ GUARDED_BY(mu_);  // outlives ssl_, which points to it
   SslPtr ssl_ GUARDED_BY(mu_);
 };
 
 class OpensslContext final : public TlsContext {
  public:
-  explicit OpensslContext(SslContextPtr context) : context_(std::move(context)) {}
+  OpensslContext(SslContextPtr context, bool wants_peer)
+      : context_(std::move(context)), wants_peer_(wants_peer) {}
 
   Result<std::unique_ptr<TlsStream>> MakeStream(Socket socket, bool is_server) override {
     SslPtr ssl(SSL_new(context_.get()));
@@ -265,13 +284,14 @@ class OpensslContext final : public TlsContext {
     } else {
       SSL_set_connect_state(ssl.get());
     }
-    auto stream = std::make_unique<OpensslStream>(std::move(socket), std::move(ssl));
+    auto stream = std::make_unique<OpensslStream>(std::move(socket), std::move(ssl), wants_peer_);
     TRY(stream->Attach());
     return std::unique_ptr<TlsStream>(std::move(stream));
   }
 
  private:
   const SslContextPtr context_;
+  const bool wants_peer_;
 };
 
 Status Configure(SSL_CTX* context) {
@@ -315,7 +335,36 @@ Result<std::unique_ptr<TlsContext>> TlsContext::Make(const Credentials& credenti
       SSL_CTX_use_PrivateKey(context.get(), key.get()) != 1) {
     return OpensslError(Code::kInternal, "TLS cannot be set up");
   }
-  return std::unique_ptr<TlsContext>(std::make_unique<OpensslContext>(std::move(context)));
+  return std::unique_ptr<TlsContext>(
+      std::make_unique<OpensslContext>(std::move(context), /*wants_peer=*/true));
+}
+
+Result<std::unique_ptr<TlsContext>> TlsContext::MakeForClients(const std::string& certificate_path,
+                                                               const std::string& key_path) {
+  SslContextPtr context(SSL_CTX_new(TLS_server_method()));
+  if (context == nullptr) return OpensslError(Code::kInternal, "TLS cannot be set up");
+  SSL_CTX_set_options(context.get(), SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION |
+                                         SSL_OP_CIPHER_SERVER_PREFERENCE |
+                                         SSL_OP_PRIORITIZE_CHACHA);
+  SSL_CTX_set_num_tickets(context.get(), 0);
+  SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_mode(context.get(),
+                   SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  // Nobody is asked for the password of a key: a server starts by itself.
+  SSL_CTX_set_default_passwd_cb(context.get(), [](char*, int, int, void*) { return 0; });
+  if (SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION) != 1)
+    return OpensslError(Code::kInternal, "TLS cannot be set up");
+  if (SSL_CTX_use_certificate_chain_file(context.get(), certificate_path.c_str()) != 1) {
+    return OpensslError(Code::kInvalidArgument,
+                        certificate_path + ": no certificate in PEM can be read here");
+  }
+  if (SSL_CTX_use_PrivateKey_file(context.get(), key_path.c_str(), SSL_FILETYPE_PEM) != 1) {
+    return OpensslError(Code::kInvalidArgument,
+                        fmt::format("{}: no private key in PEM, without a password, that is of {}",
+                                    key_path, certificate_path));
+  }
+  return std::unique_ptr<TlsContext>(
+      std::make_unique<OpensslContext>(std::move(context), /*wants_peer=*/false));
 }
 
 }  // namespace aster::net

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Streams protected by TLS 1.3, on which both sides show a certificate of the same authority. Must
-// not know frames, nor who is welcome.
+// Streams protected by TLS: of nodes, 1.3, on which both sides show a certificate of the same
+// authority; and of a server that anybody may talk to. Must not know frames, nor who is welcome.
 #pragma once
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "base/result.h"
 #include "net/credentials.h"
@@ -18,7 +19,8 @@ namespace aster::net {
 
 class TlsStream : public Stream {
  public:
-  // Whose certificate the other side showed; nothing before Prepare() is done.
+  // Whose certificate the other side showed; nothing before Prepare() is done, and nothing where
+  // clients show none.
   virtual std::optional<wire::NodeId> peer() const = 0;
 };
 
@@ -27,6 +29,10 @@ class TlsContext {
  public:
   // Refuses what does not belong together, or has expired.
   static Result<std::unique_ptr<TlsContext>> Make(const Credentials& credentials);
+  // For a server whose clients show no certificate, TLS 1.2 and up. Both are files in PEM, the
+  // first with whatever certificates stand between it and an authority behind it.
+  static Result<std::unique_ptr<TlsContext>> MakeForClients(const std::string& certificate_path,
+                                                            const std::string& key_path);
   virtual ~TlsContext() = default;
 
   virtual Result<std::unique_ptr<TlsStream>> MakeStream(Socket socket, bool is_server) = 0;

@@ -47,13 +47,14 @@ Answer::Answer(const AnswerContext& context, Ask ask, std::shared_ptr<ReplyStrea
       endpoint_(std::move(endpoint)),
       start_ns_(context.clock->NowNs()),
       writer_(std::move(writer)),
-      last_said_ns_(start_ns_) {
+      last_said_ns_(start_ns_),
+      trace_(!context.trace_folder.empty(), start_ns_) {
   if (context.deadline_ns > 0) deadline_ns_ = start_ns_ + context.deadline_ns;
 }
 
 Answer::~Answer() {
   const int status = stream_->status();
-  context_.metrics->CountRequest(endpoint_, status);
+  context_.requests->Count(endpoint_, status);
   if (stream_->is_gone()) context_.metrics->CountAbandoned();
   log::Info("answered", {{"id", stream_->request_id()},
                          {"path", endpoint_},
@@ -63,6 +64,22 @@ Answer::~Answer() {
                          {"cached", usage_.cached},
                          {"answer", usage_.answer},
                          {"gone", stream_->is_gone()}});
+  SaveTrace();
+}
+
+void Answer::SaveTrace() const {
+  if (!trace_.is_wanted()) return;
+  const Status saved = trace_.Save(context_.trace_folder,
+                                   {.id = stream_->request_id(),
+                                    .path = endpoint_,
+                                    .model = context_.model,
+                                    .status = stream_->status(),
+                                    .is_gone = stream_->is_gone(),
+                                    .prompt_tokens = usage_.prompt,
+                                    .cached_tokens = usage_.cached,
+                                    .answer_tokens = usage_.answer},
+                                   *context_.clock);
+  if (!saved.ok()) log::Warn("a trace is lost", {{"error", saved.error().message()}});
 }
 
 namespace {
@@ -271,6 +288,7 @@ void Answer::Start(const std::string& client) {
   }
   std::vector<std::unique_ptr<Job>> jobs;
   for (const auto& run : runs_) jobs.push_back(MakeJob(*run, client));
+  trace_.Mark(RequestTrace::kQueued, context_.clock->NowNs());
   // From here on the loop's thread tells the writer.
   const Status submitted = context_.loop->Submit(std::move(jobs));
   if (!submitted.ok()) Fail(ProblemOf(submitted.error()));
@@ -278,6 +296,7 @@ void Answer::Start(const std::string& client) {
 
 void Answer::Begin() {
   if (std::exchange(has_begun_, true) || has_failed_) return;
+  trace_.Mark(RequestTrace::kBegun, context_.clock->NowNs());
   writer_->Begin(usage_.prompt);
   // What the answer had to begin with was never a token of it.
   for (const auto& run : runs_) {
@@ -332,6 +351,7 @@ void Answer::OnToken(Run& run, const engine::Delta& delta) {
     context_.metrics->AddNextToken(now_ns - run.last_token_ns);
   }
   run.last_token_ns = now_ns;
+  trace_.AddToken(run.index, now_ns);
   std::vector<SpokenToken> tokens;
   const text::Tokenizer& tokenizer = context_.prompt->tokenizer();
   const bool ends = !ask_.ignores_end && tokenizer.vocab().IsEndOfGeneration(delta.choice.id);

@@ -18,20 +18,24 @@
 #include "serve/ask.h"
 #include "serve/metrics.h"
 #include "serve/reply_writer.h"
+#include "serve/request_trace.h"
 
 namespace aster::serve {
 
-// What all answers of a server share; outlives them.
+// What all answers of a model share; outlives them.
 struct AnswerContext {
+  std::string model;  // its name
   const chat::ChatPrompt* prompt = nullptr;
   chat::Dialect dialect;
   std::shared_ptr<const grammar::TokenTree> tokens;
   AnswerLoop* loop = nullptr;
   Metrics* metrics = nullptr;
+  RequestCounts* requests = nullptr;
   const Clock* clock = nullptr;
   uint32_t context_limit = 0;  // tokens of prompt and answer
   int64_t deadline_ns = 0;     // for one request; 0: none
   bool logs_prompts = false;
+  std::string trace_folder = {};  // one file for each request; empty: none
 };
 
 // The tokens of a conversation, and the text before the answer.
@@ -69,6 +73,7 @@ class Answer : public std::enable_shared_from_this<Answer> {
   void Say(Run& run, std::string_view text, bool is_end, std::vector<SpokenToken> tokens);
   void EndRun(Run& run, const engine::Finish& finish);
   void Fail(const Problem& problem);
+  void SaveTrace() const;
   std::string NewCallId() const;
   bool is_late() const { return context_.clock->NowNs() >= deadline_ns_; }
 
@@ -88,6 +93,7 @@ class Answer : public std::enable_shared_from_this<Answer> {
   size_t runs_left_ = 0;
   Usage usage_;
   int64_t last_said_ns_ = 0;
+  RequestTrace trace_;
   bool has_begun_ = false;
   bool has_failed_ = false;
 };

@@ -41,7 +41,7 @@ struct AnswerLoop::Active {
 };
 
 AnswerLoop::AnswerLoop(engine::Answering& answering, const Clock& clock, AnswerLoopOptions options)
-    : answering_(answering), clock_(clock), options_(options) {}
+    : answering_(answering), clock_(clock), options_(std::move(options)) {}
 
 AnswerLoop::~AnswerLoop() = default;
 
@@ -240,7 +240,11 @@ void AnswerLoop::Run() {
     BeginWaiting();
     LetGo();
     if (!answering_.idle()) {
-      const Status stepped = answering_.Step();
+      const Status stepped = [this] {
+        const Turn turn(options_.turns);
+        return answering_.Step();
+      }();
+      if (options_.on_step) options_.on_step();
       if (!stepped.ok()) {
         log::Error("the model cannot answer any more", {{"error", stepped.error().message()}});
         FailAll(stepped.error());

@@ -20,6 +20,7 @@
 #include "base/mutex.h"
 #include "base/result.h"
 #include "engine/answering.h"
+#include "serve/turns.h"
 
 namespace aster::serve {
 
@@ -40,6 +41,9 @@ struct Job {
 struct AnswerLoopOptions {
   size_t max_queued = 256;  // jobs that have not begun
   size_t max_running = 64;
+  Turns* turns = nullptr;  // with other loops that share the cores, which it outlives; or null
+  // Called on the loop's thread behind each step, where there is something to be told; or null.
+  std::function<void()> on_step = nullptr;
 };
 
 struct AnswerLoopState {

@@ -15,7 +15,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <exception>
+#include <utility>
 
+#include "base/bytes.h"
 #include "base/json_string.h"
 #include "base/log.h"
 #include "base/random.h"
@@ -43,10 +45,10 @@ bool IsPlainWord(std::string_view text) {
 }  // namespace
 
 struct HttpServer::Connection {
-  Connection(net::Socket from, const HttpLimits& limits)
-      : socket(std::move(from)), parser(limits) {}
+  Connection(std::unique_ptr<net::Stream> from, const HttpLimits& limits)
+      : stream(std::move(from)), parser(limits) {}
 
-  const net::Socket socket;
+  const std::unique_ptr<net::Stream> stream;
   HttpParser parser;
   std::string input;                   // behind the request that is being answered
   std::string output;                  // on its way
@@ -59,8 +61,12 @@ struct HttpServer::Connection {
   bool input_ended = false;    // before all of what it is told was sent
   size_t body_bytes = 0;       // of its request, as counted in the sum
   bool reply_is_over = false;  // once the output is sent
+  bool is_prepared = false;    // the stream, for the first byte
+  bool is_finished = false;    // the client was told that nothing more comes
+  bool may_have_more = false;  // was read by the stream, and not from it
 
   bool has_output() const { return sent < output.size(); }
+  bool is_reading() const { return reply == nullptr && !is_closed; }
 };
 
 HttpServer::HttpServer(HttpServerOptions options, const Clock& clock, HttpHandler handler)
@@ -138,6 +144,7 @@ void HttpServer::Loop() {
   std::vector<pollfd> polled;
   while (!is_stopping_) {
     polled.clear();
+    bool has_more = false;
     polled.push_back({.fd = waker_.descriptor(), .events = POLLIN, .revents = 0});
     const bool accepts = !is_draining_ && clock_.NowNs() >= accept_ns_;
     polled.push_back(
@@ -146,10 +153,11 @@ void HttpServer::Loop() {
       // While a request is answered nothing is read, but an end is seen.
       short events = connection->input_ended ? short{0} : short{POLLRDHUP};
       if (connection->reply == nullptr && !connection->input_ended) events |= POLLIN;
-      if (connection->has_output()) events |= POLLOUT;
-      polled.push_back({.fd = connection->socket.descriptor(), .events = events, .revents = 0});
+      if (connection->has_output() || connection->stream->HasUnsent()) events |= POLLOUT;
+      has_more |= connection->is_reading() && connection->may_have_more;
+      polled.push_back({.fd = connection->stream->descriptor(), .events = events, .revents = 0});
     }
-    const int count = poll(polled.data(), polled.size(), kTurnMs);
+    const int count = poll(polled.data(), polled.size(), has_more ? 0 : kTurnMs);
     if (count < 0 && errno != EINTR) return;
     waker_.Reset();
     const int64_t now_ns = clock_.NowNs();
@@ -158,10 +166,9 @@ void HttpServer::Loop() {
       const short events = count > 0 ? polled[i + 2].revents : short{0};
       if ((events & (POLLERR | POLLHUP | POLLNVAL)) != 0) connection.is_closed = true;
       if (connection.reply != nullptr && (events & POLLRDHUP) != 0) connection.is_closed = true;
-      if (connection.reply == nullptr && !connection.is_closed && (events & POLLIN) != 0) {
-        Read(connection);
-      }
-      if (!connection.is_closed) Write(connection);
+      const bool can_read = (events & (POLLIN | POLLOUT)) != 0 || connection.may_have_more;
+      if (connection.is_reading() && can_read && Prepare(connection)) Read(connection);
+      if (!connection.is_closed && connection.is_prepared) Write(connection);
       if (!connection.is_closed) CheckDeadline(connection, now_ns);
     }
     std::erase_if(connections_, [&](const auto& connection) {
@@ -195,29 +202,55 @@ void HttpServer::AcceptAll() {
     if (connections_.size() >= max_connections_) continue;
     const int on = 1;
     setsockopt(socket->descriptor(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    connections_.push_back(std::make_unique<Connection>(*std::move(socket), options_.limits));
+    std::unique_ptr<net::Stream> stream;
+    if (options_.tls == nullptr) {
+      stream = net::MakePlainStream(*std::move(socket));
+    } else {
+      auto made = options_.tls->MakeStream(*std::move(socket), /*is_server=*/true);
+      if (!made.ok()) continue;
+      stream = *std::move(made);
+    }
+    connections_.push_back(std::make_unique<Connection>(std::move(stream), options_.limits));
+    connections_.back()->is_prepared = options_.tls == nullptr;
     connections_.back()->deadline_ns = clock_.NowNs() + options_.head_ns;
   }
 }
 
+// Whether requests may be read. A plain stream has nothing to settle.
+bool HttpServer::Prepare(Connection& connection) {
+  if (connection.is_prepared) return true;
+  const auto prepared = connection.stream->Prepare();
+  if (!prepared.ok()) {
+    connection.is_closed = true;
+    return false;
+  }
+  if (connection.stream->HasUnsent() && !connection.stream->Flush().ok()) {
+    connection.is_closed = true;
+    return false;
+  }
+  connection.is_prepared = *prepared;
+  return connection.is_prepared;
+}
+
 void HttpServer::Read(Connection& connection) {
   std::string buffer(kReadBytes, '\0');
-  for (int i = 0; i < kReadsAtOnce && connection.reply == nullptr && !connection.is_closed; ++i) {
-    const ssize_t count =
-        recv(connection.socket.descriptor(), buffer.data(), buffer.size(), MSG_DONTWAIT);
-    if (count == 0) {
+  connection.may_have_more = false;
+  for (int i = 0; i < kReadsAtOnce && connection.is_reading(); ++i) {
+    const auto count =
+        connection.stream->Read({reinterpret_cast<uint8_t*>(buffer.data()), buffer.size()});
+    if (!count.ok()) {
       // Who says nothing more may still be told what is wrong.
       connection.input_ended = true;
-      connection.is_closed = !(connection.closes_when_sent && connection.has_output());
+      const bool is_told = connection.has_output() || connection.stream->HasUnsent();
+      connection.is_closed = !(connection.closes_when_sent && is_told);
     }
-    if (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
-      connection.is_closed = true;
-    }
-    if (count <= 0) return;
+    if (!count.ok() || *count == 0) return;
     if (connection.closes_when_sent) continue;  // what comes behind a bad request is dropped
-    connection.input.append(buffer, 0, static_cast<size_t>(count));
+    connection.input.append(buffer, 0, *count);
     TakeRequests(connection);
   }
+  // A protected stream reads ahead, and what it has the system does not tell of again.
+  connection.may_have_more = options_.tls != nullptr;
 }
 
 void HttpServer::TakeRequests(Connection& connection) {
@@ -314,12 +347,18 @@ void HttpServer::Refuse(Connection& connection, int status, std::string_view pro
 }
 
 void HttpServer::Write(Connection& connection) {
+  net::Stream& stream = *connection.stream;
   bool is_all = false;
+  if (stream.HasUnsent() && !stream.Flush().ok()) {
+    connection.is_closed = true;
+    return;
+  }
   for (;;) {
     if (!connection.has_output()) {
       connection.output.clear();
       connection.sent = 0;
-      if (connection.reply == nullptr || is_all) break;
+      // What the stream has taken and not sent is the client's turn, too.
+      if (connection.reply == nullptr || is_all || stream.HasUnsent()) break;
       is_all = connection.reply->TakeOutput(connection.output, kSendBytes);
       if (connection.reply->is_gone()) {
         connection.is_closed = true;
@@ -327,25 +366,32 @@ void HttpServer::Write(Connection& connection) {
       }
       if (!connection.has_output()) break;
     }
-    const ssize_t count =
-        send(connection.socket.descriptor(), connection.output.data() + connection.sent,
-             connection.output.size() - connection.sent, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (count < 0) {
-      if (errno == EINTR) continue;
-      if (errno != EAGAIN && errno != EWOULDBLOCK) connection.is_closed = true;
-      if (connection.deadline_ns == kNeverNs)
-        connection.deadline_ns = clock_.NowNs() + options_.stall_ns;
-      if (is_all) connection.reply_is_over = true;
+    const Bytes rest =
+        Bytes(reinterpret_cast<const uint8_t*>(connection.output.data()), connection.output.size())
+            .subspan(connection.sent);
+    const auto count = stream.Write({&rest, 1});
+    if (!count.ok()) {
+      connection.is_closed = true;
       return;
     }
-    connection.sent += static_cast<size_t>(count);
+    connection.sent += *count;
+    if (*count == 0) break;
     if (connection.reply != nullptr) connection.deadline_ns = kNeverNs;
   }
-  if (is_all || connection.reply_is_over) EndReply(connection);
+  if (is_all) connection.reply_is_over = true;
+  if (connection.has_output() || stream.HasUnsent()) {
+    if (connection.deadline_ns == kNeverNs)
+      connection.deadline_ns = clock_.NowNs() + options_.stall_ns;
+    return;
+  }
+  if (connection.reply != nullptr) connection.deadline_ns = kNeverNs;
+  if (connection.reply_is_over) EndReply(connection);
   // Its end is the client's: closed here, bytes on their way would be lost with what it still
   // sends.
-  if (connection.closes_when_sent && !connection.has_output())
-    shutdown(connection.socket.descriptor(), SHUT_WR);
+  if (connection.closes_when_sent && !connection.has_output() &&
+      !std::exchange(connection.is_finished, true)) {
+    stream.FinishWriting();
+  }
 }
 
 void HttpServer::EndReply(Connection& connection) {

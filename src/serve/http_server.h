@@ -21,6 +21,7 @@
 #include "base/mutex.h"
 #include "base/result.h"
 #include "net/socket.h"
+#include "net/tls.h"
 #include "net/waker.h"
 #include "serve/http_parser.h"
 #include "serve/reply_stream.h"
@@ -33,11 +34,12 @@ using HttpHandler = std::function<void(HttpRequest, std::shared_ptr<ReplyStream>
 struct HttpServerOptions {
   std::string listen = "127.0.0.1:0";  // HOST:PORT
   HttpLimits limits = {};
-  HttpHeaders headers = {};  // of every reply
+  HttpHeaders headers = {};                        // of every reply
+  std::shared_ptr<net::TlsContext> tls = nullptr;  // null: plain HTTP
   size_t max_connections = 1024;
   size_t workers = 2;                    // threads that requests are handled on
   size_t reply_bytes = 1 << 20;          // kept for a client that does not read
-  int64_t head_ns = 10 * kNsPerSecond;   // for a request's head to come
+  int64_t head_ns = 10 * kNsPerSecond;   // for a request's head to come; TLS as long again
   int64_t body_ns = 120 * kNsPerSecond;  // for its body
   int64_t idle_ns = 75 * kNsPerSecond;   // between two requests
   int64_t stall_ns = 60 * kNsPerSecond;  // without a byte that the client took
@@ -84,6 +86,7 @@ class HttpServer {
   void Loop();
   void WorkerLoop();
   void AcceptAll();
+  bool Prepare(Connection& connection);
   void Read(Connection& connection);
   void TakeRequests(Connection& connection);
   bool TakeBody(Connection& connection, bool has_begun);

@@ -8,8 +8,10 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/mutex.h"
 
@@ -21,8 +23,8 @@ class Histogram {
   static constexpr std::array<double, 12> kBounds = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
                                                      0.5,   1,    2.5,   5,    15,  60};
   void Add(double value);
-  // In Prometheus' form, cumulative.
-  std::string ToText(const std::string& name, const std::string& help) const;
+  // In Prometheus' form, cumulative; `label` tells it from others of the name.
+  std::string ToText(const std::string& name, const std::string& label) const;
   double Quantile(double part) const;  // the bound below which so many values are
   uint64_t count() const { return count_; }
 
@@ -39,36 +41,74 @@ struct Totals {
   uint64_t answers = 0;
   uint64_t abandoned = 0;  // the client was gone before the end
   uint64_t failed = 0;
+
+  Totals& operator+=(const Totals& other);
 };
 
-// What is going on now.
-struct Gauges {
-  uint64_t queued = 0;
-  uint64_t running = 0;
-  uint64_t connections = 0;
+// What one node has spent on its part of a model since the route through it was opened.
+struct HopFigures {
+  std::string node = {};
+  std::string layers = {};  // "layers 0-11"
+  uint64_t frames = 0;
+  uint64_t queue_ns = 0;    // frames waited there
+  uint64_t compute_ns = 0;  // and were computed
+  uint64_t sent_bytes = 0;
+};
+// And all the nodes of a model together.
+struct HopsFigures {
+  std::vector<HopFigures> hops = {};  // in the order of their layers
+  uint64_t replans = 0;               // routes that took another one's place
+  uint64_t fetched_bytes = 0;         // of what nodes remembered for each other
 };
 
-// Safe for concurrent use.
+// What one model did. Safe for concurrent use.
 class Metrics {
  public:
-  void CountRequest(const std::string& path, int status) EXCLUDES(mu_);
   void AddAnswer(uint64_t prompt, uint64_t cached, uint64_t answer) EXCLUDES(mu_);
   void CountAbandoned() EXCLUDES(mu_);
   void CountFailed() EXCLUDES(mu_);
   void AddFirstToken(int64_t ns) EXCLUDES(mu_);
   void AddNextToken(int64_t ns) EXCLUDES(mu_);
+  void SetHops(HopsFigures hops) EXCLUDES(mu_);
 
   Totals totals() const EXCLUDES(mu_);
   Histogram first_token() const EXCLUDES(mu_);
   Histogram next_token() const EXCLUDES(mu_);
-  std::string ToPrometheus(const Gauges& gauges) const EXCLUDES(mu_);
+  HopsFigures hops() const EXCLUDES(mu_);
 
  private:
   mutable Mutex mu_;
   Totals totals_ GUARDED_BY(mu_);
   Histogram first_token_ GUARDED_BY(mu_);  // seconds from the request to its first token
   Histogram next_token_ GUARDED_BY(mu_);   // seconds between two tokens
-  std::map<std::pair<std::string, int>, uint64_t> requests_ GUARDED_BY(mu_);  // by path and status
+  HopsFigures hops_ GUARDED_BY(mu_);
 };
+
+// Requests by path and status. Safe for concurrent use.
+class RequestCounts {
+ public:
+  using Map = std::map<std::pair<std::string, int>, uint64_t>;
+  void Count(const std::string& path, int status) EXCLUDES(mu_);
+  Map all() const EXCLUDES(mu_);
+
+ private:
+  mutable Mutex mu_;
+  Map counts_ GUARDED_BY(mu_);
+};
+
+// A model as it is now.
+struct ModelFigures {
+  std::string model;  // its name
+  uint64_t queued = 0;
+  uint64_t running = 0;
+  Totals totals = {};
+  Histogram first_token = {};
+  Histogram next_token = {};
+  HopsFigures hops = {};
+};
+
+// All of it as Prometheus reads it.
+std::string ToPrometheus(const RequestCounts::Map& requests, uint64_t connections,
+                         std::span<const ModelFigures> models);
 
 }  // namespace aster::serve

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/check.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "serve/anthropic.h"
@@ -69,9 +70,14 @@ const std::vector<Service::Route>& Service::Routes() {
   return kRoutes;
 }
 
-Service::Service(ServiceOptions options, const AnswerContext& context,
+Service::Service(ServiceOptions options, RequestCounts& requests, const Clock& clock,
                  std::function<uint64_t()> connections)
-    : options_(std::move(options)), context_(context), connections_(std::move(connections)) {}
+    : options_(std::move(options)),
+      requests_(requests),
+      clock_(clock),
+      connections_(std::move(connections)) {
+  CHECK(!options_.models.empty());
+}
 
 HttpHeaders Service::HeadersFor(const std::string& cors_origin) {
   if (cors_origin.empty()) return {};
@@ -154,7 +160,7 @@ void Service::Refuse(const HttpRequest& request, ReplyStream& stream, const Prob
 void Service::Refuse(std::string_view route, ProblemForm form, ReplyStream& stream,
                      const Problem& problem) {
   SendProblem(stream, problem, form);
-  context_.metrics->CountRequest(std::string(route), problem.status);
+  requests_.Count(std::string(route), problem.status);
   log::Info("refused", {{"id", stream.request_id()}, {"path", route}, {"status", problem.status}});
 }
 
@@ -165,91 +171,101 @@ std::string Service::Describe(std::string_view path, int status, std::string_vie
 void Service::SendJson(const HttpRequest& request, ReplyStream& stream, int status,
                        const ordered_json& json) {
   stream.Send(status, "application/json", DumpJson(json));
-  context_.metrics->CountRequest(request.path, status);
+  requests_.Count(request.path, status);
 }
 
-void Service::CheckModel(const ordered_json& body, Problem& problem) const {
-  if (problem.any()) return;
+const ServedModel* Service::ModelOf(const ordered_json& body, Problem& problem) const {
+  if (problem.any()) return nullptr;
   const auto name = Fields(body, problem).String("model");
-  if (!name || *name == options_.model) return;
-  const auto is_name = [&](const std::string& alias) { return alias == "*" || alias == *name; };
-  if (std::ranges::any_of(options_.aliases, is_name)) return;
-  problem.Set(404, "model",
-              fmt::format("there is no model {} here; there is {}", *name, options_.model),
+  if (problem.any()) return nullptr;
+  if (!name) return &options_.models.front();
+  for (const ServedModel& model : options_.models) {
+    if (model.context.model == *name) return &model;
+  }
+  for (const ServedModel& model : options_.models) {
+    if (std::ranges::find(model.aliases, *name) != model.aliases.end()) return &model;
+  }
+  std::string names;
+  for (const ServedModel& model : options_.models) {
+    if (std::ranges::find(model.aliases, "*") != model.aliases.end()) return &model;
+    names += (names.empty() ? "" : ", ") + model.context.model;
+  }
+  problem.Set(404, "model", fmt::format("there is no model {} here; there is {}", *name, names),
               "model_not_found");
+  return nullptr;
 }
 
-ReplyFrame Service::FrameFor(const ordered_json& body, const char* prefix,
+ReplyFrame Service::FrameFor(const ordered_json& body, const ServedModel& model, const char* prefix,
                              const std::shared_ptr<ReplyStream>& stream) const {
   const auto name = body.find("model");
-  return {
-      .stream = stream,
-      .id = fmt::format("{}{:016x}{:016x}", prefix, SystemSeed(), SystemSeed()),
-      .model = name != body.end() && name->is_string() ? name->get<std::string>() : options_.model,
-      .created_s = context_.clock->WallNs() / kNsPerSecond};
+  const bool is_named = name != body.end() && name->is_string();
+  return {.stream = stream,
+          .id = fmt::format("{}{:016x}{:016x}", prefix, SystemSeed(), SystemSeed()),
+          .model = is_named ? name->get<std::string>() : model.context.model,
+          .created_s = clock_.WallNs() / kNsPerSecond};
 }
 
-void Service::StartAnswer(const HttpRequest& request, Ask ask,
+void Service::StartAnswer(const ServedModel& model, const HttpRequest& request, Ask ask,
                           const std::shared_ptr<ReplyStream>& stream,
                           std::unique_ptr<ReplyWriter> writer) {
   // Clients take turns by the key that they use, or by what they call themselves.
   std::string client(request.Header("authorization"));
   if (client.empty()) client = request.Header("x-api-key");
   client += "\n" + ask.user;
-  std::make_shared<Answer>(context_, std::move(ask), stream, std::move(writer), request.path)
+  std::make_shared<Answer>(model.context, std::move(ask), stream, std::move(writer), request.path)
       ->Start(client);
 }
 
 void Service::Chat(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
   Problem problem;
   const ordered_json body = ParseBody(request.body, problem);
-  CheckModel(body, problem);
+  const ServedModel* const model = ModelOf(body, problem);
+  if (model == nullptr) return Refuse(request, *stream, problem);
+  Ask ask = ReadChatRequest(body, model->defaults, problem);
   if (problem.any()) return Refuse(request, *stream, problem);
-  Ask ask = ReadChatRequest(body, options_.defaults, problem);
-  if (problem.any()) return Refuse(request, *stream, problem);
-  auto writer = MakeChatWriter(FrameFor(body, "chatcmpl-", stream), ask);
-  StartAnswer(request, std::move(ask), stream, std::move(writer));
+  auto writer = MakeChatWriter(FrameFor(body, *model, "chatcmpl-", stream), ask);
+  StartAnswer(*model, request, std::move(ask), stream, std::move(writer));
 }
 
 void Service::Completions(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
   Problem problem;
   const ordered_json body = ParseBody(request.body, problem);
-  CheckModel(body, problem);
-  if (problem.any()) return Refuse(request, *stream, problem);
-  Ask ask = ReadCompletionRequest(body, options_.defaults, problem);
+  const ServedModel* const model = ModelOf(body, problem);
+  if (model == nullptr) return Refuse(request, *stream, problem);
+  Ask ask = ReadCompletionRequest(body, model->defaults, problem);
   if (problem.any()) return Refuse(request, *stream, problem);
   std::vector<std::string> echoes;
   for (const RawPrompt& raw : ask.raw) {
     if (!ask.echo) break;
-    const auto decoded = context_.prompt->tokenizer().Decode(raw.ids, {});
+    const auto decoded = model->context.prompt->tokenizer().Decode(raw.ids, {});
     if (!decoded.ok()) return Refuse(request, *stream, ProblemOf(decoded.error()));
     const std::string text = raw.ids.empty() ? raw.text : *decoded;
     echoes.insert(echoes.end(), ask.choices, text);
   }
-  auto writer = MakeCompletionWriter(FrameFor(body, "cmpl-", stream), ask,
+  auto writer = MakeCompletionWriter(FrameFor(body, *model, "cmpl-", stream), ask,
                                      ask.raw.size() * ask.choices, std::move(echoes));
-  StartAnswer(request, std::move(ask), stream, std::move(writer));
+  StartAnswer(*model, request, std::move(ask), stream, std::move(writer));
 }
 
 void Service::Messages(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
   Problem problem;
   const ordered_json body = ParseBody(request.body, problem);
-  CheckModel(body, problem);
+  const ServedModel* const model = ModelOf(body, problem);
+  if (model == nullptr) return Refuse(request, *stream, problem);
+  Ask ask = ReadMessagesRequest(body, model->defaults, /*only_counts=*/false, problem);
   if (problem.any()) return Refuse(request, *stream, problem);
-  Ask ask = ReadMessagesRequest(body, options_.defaults, /*only_counts=*/false, problem);
-  if (problem.any()) return Refuse(request, *stream, problem);
-  auto writer = MakeMessagesWriter(FrameFor(body, "msg_", stream), ask);
-  StartAnswer(request, std::move(ask), stream, std::move(writer));
+  auto writer = MakeMessagesWriter(FrameFor(body, *model, "msg_", stream), ask);
+  StartAnswer(*model, request, std::move(ask), stream, std::move(writer));
 }
 
 void Service::CountTokens(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
   Problem problem;
   const ordered_json body = ParseBody(request.body, problem);
-  CheckModel(body, problem);
+  const ServedModel* const model = ModelOf(body, problem);
+  if (model == nullptr) return Refuse(request, *stream, problem);
+  const Ask ask = ReadMessagesRequest(body, model->defaults, /*only_counts=*/true, problem);
   if (problem.any()) return Refuse(request, *stream, problem);
-  const Ask ask = ReadMessagesRequest(body, options_.defaults, /*only_counts=*/true, problem);
-  if (problem.any()) return Refuse(request, *stream, problem);
-  const auto prompted = MakePrompt(context_, ask);
+  const auto prompted = MakePrompt(model->context, ask);
   if (!prompted.ok()) return Refuse(request, *stream, ProblemOf(prompted.error()));
   SendJson(request, *stream, 200, {{"input_tokens", prompted->tokens.size()}});
 }
@@ -257,52 +273,69 @@ void Service::CountTokens(const HttpRequest& request, const std::shared_ptr<Repl
 void Service::Responses(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
   Problem problem;
   const ordered_json body = ParseBody(request.body, problem);
-  CheckModel(body, problem);
+  const ServedModel* const model = ModelOf(body, problem);
+  if (model == nullptr) return Refuse(request, *stream, problem);
+  Ask ask = ReadResponsesRequest(body, model->defaults, problem);
   if (problem.any()) return Refuse(request, *stream, problem);
-  Ask ask = ReadResponsesRequest(body, options_.defaults, problem);
-  if (problem.any()) return Refuse(request, *stream, problem);
-  auto writer = MakeResponsesWriter(FrameFor(body, "resp_", stream), ask, body);
-  StartAnswer(request, std::move(ask), stream, std::move(writer));
+  auto writer = MakeResponsesWriter(FrameFor(body, *model, "resp_", stream), ask, body);
+  StartAnswer(*model, request, std::move(ask), stream, std::move(writer));
 }
 
-ordered_json Service::ModelJson() const {
-  return {{"id", options_.model},
+ordered_json Service::ModelJson(const ServedModel& model) const {
+  return {{"id", model.context.model},
           {"object", "model"},
           {"created", options_.created_s},
           {"owned_by", "asterism"},
-          {"context_length", context_.context_limit}};
+          {"context_length", model.context.context_limit}};
 }
 
 void Service::Models(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
-  ordered_json list = ordered_json::array({ModelJson()});
-  for (const std::string& alias : options_.aliases) {
-    if (alias == "*") continue;
-    list.push_back(ModelJson());
-    list.back()["id"] = alias;
+  ordered_json list = ordered_json::array();
+  for (const ServedModel& model : options_.models) {
+    list.push_back(ModelJson(model));
+    for (const std::string& alias : model.aliases) {
+      if (alias == "*") continue;
+      list.push_back(ModelJson(model));
+      list.back()["id"] = alias;
+    }
   }
+  const ordered_json first = list.front()["id"];
+  const ordered_json last = list.back()["id"];
   SendJson(request, *stream, 200,
            {{"object", "list"},
             {"data", std::move(list)},
             {"has_more", false},
-            {"first_id", options_.model},
-            {"last_id", options_.model}});
+            {"first_id", first},
+            {"last_id", last}});
 }
 
 void Service::OneModel(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
   const std::string name = request.path.substr(std::string_view("/v1/models/").size());
   Problem problem;
-  CheckModel({{"model", name}}, problem);
+  const ordered_json named = {{"model", name}};
+  const ServedModel* const model = ModelOf(named, problem);
   HttpRequest counted;
   counted.path = "/v1/models/";
-  if (problem.any()) return Refuse(counted, *stream, problem);
-  ordered_json json = ModelJson();
+  if (model == nullptr) return Refuse(counted, *stream, problem);
+  ordered_json json = ModelJson(*model);
   json["id"] = name;
   SendJson(counted, *stream, 200, json);
 }
 
-Gauges Service::gauges() const {
-  const AnswerLoopState state = context_.loop->state();
-  return {.queued = state.queued, .running = state.running, .connections = connections_()};
+std::vector<ModelFigures> Service::Figures() const {
+  std::vector<ModelFigures> all;
+  for (const ServedModel& model : options_.models) {
+    const AnswerLoopState state = model.context.loop->state();
+    const Metrics& metrics = *model.context.metrics;
+    all.push_back({.model = model.context.model,
+                   .queued = state.queued,
+                   .running = state.running,
+                   .totals = metrics.totals(),
+                   .first_token = metrics.first_token(),
+                   .next_token = metrics.next_token(),
+                   .hops = metrics.hops()});
+  }
+  return all;
 }
 
 void Service::Health(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
@@ -310,43 +343,78 @@ void Service::Health(const HttpRequest& request, const std::shared_ptr<ReplyStre
 }
 
 void Service::Ready(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
-  const AnswerLoopState state = context_.loop->state();
-  const bool is_ready = !state.has_failed && !state.is_ending;
-  SendJson(request, *stream, is_ready ? 200 : 503,
-           {{"status", is_ready           ? "ready"
-                       : state.has_failed ? "failed"
-                                          : "shutting down"}});
+  bool has_failed = false;
+  bool is_ending = false;
+  for (const ServedModel& model : options_.models) {
+    const AnswerLoopState state = model.context.loop->state();
+    has_failed |= state.has_failed;
+    is_ending |= state.is_ending;
+  }
+  const char* const status = has_failed ? "failed" : is_ending ? "shutting down" : "ready";
+  SendJson(request, *stream, has_failed || is_ending ? 503 : 200, {{"status", status}});
 }
 
 void Service::Prometheus(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
   stream->Send(200, "text/plain; version=0.0.4; charset=utf-8",
-               context_.metrics->ToPrometheus(gauges()));
-  context_.metrics->CountRequest(request.path, 200);
+               ToPrometheus(requests_.all(), connections_(), Figures()));
+  requests_.Count(request.path, 200);
 }
 
+namespace {
+
+ordered_json SecondsJson(const Histogram& histogram) {
+  if (histogram.count() == 0) return nullptr;
+  return {{"p50_at_most", histogram.Quantile(0.5)}, {"p99_at_most", histogram.Quantile(0.99)}};
+}
+
+ordered_json TotalsJson(const Totals& totals) {
+  return {{"answers", totals.answers},
+          {"prompt_tokens", totals.prompt_tokens},
+          {"cached_tokens", totals.cached_tokens},
+          {"answer_tokens", totals.answer_tokens},
+          {"abandoned", totals.abandoned},
+          {"failed", totals.failed}};
+}
+
+ordered_json HopsJson(const HopsFigures& figures) {
+  ordered_json hops = ordered_json::array();
+  for (const HopFigures& hop : figures.hops) {
+    hops.push_back({{"node", hop.node},
+                    {"layers", hop.layers},
+                    {"frames", hop.frames},
+                    {"queue_ns", hop.queue_ns},
+                    {"compute_ns", hop.compute_ns},
+                    {"sent_bytes", hop.sent_bytes}});
+  }
+  return hops;
+}
+
+}  // namespace
+
 void Service::ShowStatus(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
-  const Gauges now = gauges();
-  const Totals totals = context_.metrics->totals();
-  const Histogram first = context_.metrics->first_token();
-  const Histogram next = context_.metrics->next_token();
-  const auto seconds = [](const Histogram& histogram) -> ordered_json {
-    if (histogram.count() == 0) return nullptr;
-    return {{"p50_at_most", histogram.Quantile(0.5)}, {"p99_at_most", histogram.Quantile(0.99)}};
-  };
+  const std::vector<ModelFigures> figures = Figures();
+  uint64_t queued = 0;
+  uint64_t running = 0;
+  Totals totals;
+  ordered_json models = ordered_json::array();
+  for (size_t i = 0; i < figures.size(); ++i) {
+    const ModelFigures& model = figures[i];
+    queued += model.queued;
+    running += model.running;
+    totals += model.totals;
+    ordered_json json = ModelJson(options_.models[i]);
+    json["now"] = {{"queued", model.queued}, {"running", model.running}};
+    json["since_start"] = TotalsJson(model.totals);
+    json["first_token_seconds"] = SecondsJson(model.first_token);
+    json["next_token_seconds"] = SecondsJson(model.next_token);
+    json["hops"] = HopsJson(model.hops);
+    models.push_back(std::move(json));
+  }
   SendJson(request, *stream, 200,
            {{"version", options_.version},
-            {"model", ModelJson()},
-            {"now",
-             {{"queued", now.queued}, {"running", now.running}, {"connections", now.connections}}},
-            {"since_start",
-             {{"answers", totals.answers},
-              {"prompt_tokens", totals.prompt_tokens},
-              {"cached_tokens", totals.cached_tokens},
-              {"answer_tokens", totals.answer_tokens},
-              {"abandoned", totals.abandoned},
-              {"failed", totals.failed}}},
-            {"first_token_seconds", seconds(first)},
-            {"next_token_seconds", seconds(next)}});
+            {"now", {{"queued", queued}, {"running", running}, {"connections", connections_()}}},
+            {"since_start", TotalsJson(totals)},
+            {"models", std::move(models)}});
 }
 
 }  // namespace aster::serve

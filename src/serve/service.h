@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Which request goes where, and who may ask: the table of paths, keys, origins. Must not know
-// sockets, nor how a model is loaded.
+// Which request goes where, and who may ask: the table of paths, models, keys, origins. Must not
+// know sockets, nor how a model is loaded.
 #pragma once
 
 #include <functional>
@@ -22,12 +22,16 @@
 
 namespace aster::serve {
 
+struct ServedModel {
+  std::vector<std::string> aliases;  // other names for it
+  AskDefaults defaults;
+  AnswerContext context;  // with its name in /v1/models
+};
+
 struct ServiceOptions {
-  std::string model;                    // its name in /v1/models
-  std::vector<std::string> aliases;     // other names for it
+  std::vector<ServedModel> models;      // the first is whose no other is named
   std::vector<net::Sha256Digest> keys;  // of API keys; none: anybody may ask
   std::string cors_origin;              // a web page of this origin may ask; empty: none
-  AskDefaults defaults;
   int64_t created_s = 0;
   std::string version;
 };
@@ -35,8 +39,8 @@ struct ServiceOptions {
 // Handle is safe for concurrent use.
 class Service {
  public:
-  // Everything outlives it. `connections` says how many there are.
-  Service(ServiceOptions options, const AnswerContext& context,
+  // What models and answers refer to outlives it. `connections` says how many there are.
+  Service(ServiceOptions options, RequestCounts& requests, const Clock& clock,
           std::function<uint64_t()> connections);
 
   void Handle(HttpRequest request, std::shared_ptr<ReplyStream> stream);
@@ -56,18 +60,19 @@ class Service {
   const Route* FindRoute(const HttpRequest& request, Problem& problem) const;
   bool IsAllowed(const HttpRequest& request, Problem& problem) const;
   bool HasKey(const HttpRequest& request) const;
-  void CheckModel(const nlohmann::ordered_json& body, Problem& problem) const;
-  ReplyFrame FrameFor(const nlohmann::ordered_json& body, const char* prefix,
-                      const std::shared_ptr<ReplyStream>& stream) const;
-  void StartAnswer(const HttpRequest& request, Ask ask, const std::shared_ptr<ReplyStream>& stream,
-                   std::unique_ptr<ReplyWriter> writer);
+  // Null, and a problem, where there is none of the name that the body gives.
+  const ServedModel* ModelOf(const nlohmann::ordered_json& body, Problem& problem) const;
+  ReplyFrame FrameFor(const nlohmann::ordered_json& body, const ServedModel& model,
+                      const char* prefix, const std::shared_ptr<ReplyStream>& stream) const;
+  void StartAnswer(const ServedModel& model, const HttpRequest& request, Ask ask,
+                   const std::shared_ptr<ReplyStream>& stream, std::unique_ptr<ReplyWriter> writer);
   void SendJson(const HttpRequest& request, ReplyStream& stream, int status,
                 const nlohmann::ordered_json& json);
   void Refuse(const HttpRequest& request, ReplyStream& stream, const Problem& problem);
   void Refuse(std::string_view route, ProblemForm form, ReplyStream& stream,
               const Problem& problem);
-  nlohmann::ordered_json ModelJson() const;
-  Gauges gauges() const;
+  nlohmann::ordered_json ModelJson(const ServedModel& model) const;
+  std::vector<ModelFigures> Figures() const;
 
   void Chat(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void Completions(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
@@ -82,7 +87,8 @@ class Service {
   void ShowStatus(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
 
   const ServiceOptions options_;
-  const AnswerContext& context_;
+  RequestCounts& requests_;
+  const Clock& clock_;
   const std::function<uint64_t()> connections_;
 };
 
