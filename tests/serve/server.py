@@ -7,12 +7,14 @@ import os
 import pathlib
 import re
 import signal
+import ssl
 import subprocess
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ASTER = os.environ.get("ASTER", str(ROOT / "build/release/bin/aster"))
 NOVA = ROOT / "models/nova.gguf"
+COMET = ROOT / "models/comet.gguf"
 
 
 class Server:
@@ -22,16 +24,20 @@ class Server:
             [ASTER, "serve", *map(str, arguments), "--port", "0"], stdout=subprocess.PIPE, stderr=self.errors,
             env={**os.environ, **(environment or {})})
         line = self.process.stdout.readline().decode()
-        found = re.search(r"http://([^:]+):(\d+)", line)
+        found = re.search(r"(https?)://([^:]+):(\d+)", line)
         if not found:
             raise AssertionError(f"no address in {line!r}: {self.stderr()}")
-        self.host, self.port = found[1], int(found[2])
+        self.scheme, self.host, self.port = found[1], found[2], int(found[3])
 
     def stderr(self):
         self.errors.seek(0)
         return self.errors.read().decode(errors="replace")
 
     def connect(self, timeout=120):
+        if self.scheme == "https":
+            # The certificates of tests are signed by nobody.
+            context = ssl._create_unverified_context()
+            return http.client.HTTPSConnection(self.host, self.port, timeout=timeout, context=context)
         return http.client.HTTPConnection(self.host, self.port, timeout=timeout)
 
     def request(self, method, path, body=None, headers=None):
