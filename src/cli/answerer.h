@@ -18,6 +18,7 @@
 #include "cli/model_options.h"
 #include "engine/answering.h"
 #include "gguf/model_files.h"
+#include "serve/metrics.h"
 #include "text/tokenizer.h"
 
 namespace aster::cli {
@@ -50,6 +51,8 @@ class Answerer {
   virtual disk::DiskPages* kv_cache() { return nullptr; }
   // Options that make it answer other bits than one machine does; nothing where none does.
   virtual std::string inexact() const { return ""; }
+  // What the nodes have spent; nothing where there are none. On the answering's thread.
+  virtual serve::HopsFigures hops() const { return {}; }
   // Nodes that remembered what was asked, in the order of their names.
   virtual std::vector<RowsFromNode> fetched() const { return {}; }
   // At the end: what the options ask to be kept of it.

@@ -1,23 +1,27 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster serve: a model behind the HTTP dialects that people's tools speak.
+// aster serve: models behind the HTTP dialects that people's tools speak.
 #include <fmt/format.h>
 #include <pthread.h>
 
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <csignal>
-#include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <thread>
+#include <utility>
 
 #include "base/files.h"
 #include "cli/answerer.h"
 #include "cli/commands.h"
 #include "cli/model_text.h"
 #include "cli/sampling_options.h"
+#include "cli/serve_models.h"
 #include "cli/serve_options.h"
+#include "net/tls.h"
 #include "serve/http_server.h"
 #include "serve/service.h"
 
@@ -65,94 +69,168 @@ class EndSignals {
   std::thread waiter_;
 };
 
-// What requests are answered with, ready.
+// One model, ready to answer.
 struct Served {
-  std::unique_ptr<text::Tokenizer> tokenizer;
-  std::optional<chat::ChatPrompt> prompt;
-  std::unique_ptr<Answerer> answerer;
-  serve::ServiceOptions service;
+  const gguf::ModelFiles& files;
+  ModelOptions options;  // with its own part of the memory
+  std::string name;
+  std::vector<std::string> aliases;
+  std::unique_ptr<text::Tokenizer> tokenizer = {};
+  std::optional<chat::ChatPrompt> prompt = {};
+  serve::AskDefaults defaults = {};
+  std::unique_ptr<Answerer> answerer = {};
+  std::unique_ptr<serve::Metrics> metrics = std::make_unique<serve::Metrics>();
+  std::unique_ptr<serve::AnswerLoop> loop = {};
 };
 
-Result<Served> Load(const ServeOptions& options, const gguf::ModelFiles& files, const Clock& clock,
-                    Console& console) {
-  Served served;
-  const model::Shape shape = TRY(model::ReadShape(files.metadata()));
-  served.tokenizer = TRY(LoadTokenizer(files, options.model.paths.front(), console));
-  served.prompt = TRY(chat::ChatPrompt::Make(files.metadata(), *served.tokenizer));
-  served.service.defaults.sampling = TRY(options.sampling.ForEngine(shape.vocab_size, 0));
-  served.service.defaults.vocab_size = shape.vocab_size;
-  if (options.max_tokens > 0) served.service.defaults.max_tokens = options.max_tokens;
-  served.service.model = options.name.empty()
-                             ? std::filesystem::path(options.model.paths.front()).stem().string()
-                             : options.name;
-  served.service.aliases = options.aliases;
-  served.service.keys = TRY(options.Keys());
-  served.service.cors_origin = options.cors;
-  served.service.created_s = clock.WallNs() / kNsPerSecond;
-  served.service.version = ASTER_VERSION;
+Status Load(Served& served, const ServeOptions& options, serve::Turns* turns, const Clock& clock,
+            Console& console) {
+  const model::Shape shape = TRY(model::ReadShape(served.files.metadata()));
+  served.tokenizer = TRY(LoadTokenizer(served.files, served.options.paths.front(), console));
+  served.prompt = TRY(chat::ChatPrompt::Make(served.files.metadata(), *served.tokenizer));
+  served.defaults.sampling = TRY(options.sampling.ForEngine(shape.vocab_size, 0));
+  served.defaults.vocab_size = shape.vocab_size;
+  if (options.max_tokens > 0) served.defaults.max_tokens = options.max_tokens;
   // Batches are small enough that whoever goes away is noticed soon.
-  served.answerer = TRY(OpenAnswerer(files, served.tokenizer.get(), clock,
-                                     {.model = &options.model,
+  served.answerer = TRY(OpenAnswerer(served.files, served.tokenizer.get(), clock,
+                                     {.model = &served.options,
                                       .cluster = &options.cluster,
                                       .batch_tokens = 256,
                                       .max_running = options.parallel,
                                       .is_kept = false},
                                      console));
-  return served;
+  serve::AnswerLoopOptions loop{.max_queued = options.queue, .max_running = options.parallel};
+  if (options.cluster.wants_nodes()) {
+    loop.on_step = [answerer = served.answerer.get(), metrics = served.metrics.get()] {
+      metrics->SetHops(answerer->hops());
+    };
+    // What the nodes look like can be seen before anybody asks.
+    loop.on_step();
+  } else {
+    // Nodes look after their own cores; here, models share them.
+    loop.turns = turns;
+  }
+  served.loop =
+      std::make_unique<serve::AnswerLoop>(served.answerer->answering(), clock, std::move(loop));
+  return Ok();
 }
 
-Result<ExitStatus> Serve(const ServeOptions& options, const gguf::ModelFiles& files,
+Result<std::vector<std::unique_ptr<Served>>> LoadAll(const ServeOptions& options,
+                                                     const std::vector<ModelGroup>& groups,
+                                                     serve::Turns& turns, const Clock& clock,
+                                                     Console& console) {
+  const std::vector<std::string> names = TRY(NameModels(groups, options.names));
+  const auto aliases = TRY(AliasModels(names, options.aliases));
+  std::vector<uint64_t> memory;
+  if (groups.size() > 1) {
+    if (!options.cluster.trace_path.empty())
+      return InvalidArgument("--trace is of one model: serve one, or use --trace-dir");
+    const engine::LocalModelOptions engine = TRY(options.model.ForEngine());
+    memory = TRY(ShareMemory(groups, engine.memory, engine.memory_bytes));
+  }
+  std::vector<std::unique_ptr<Served>> all;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    ModelOptions of_model = options.model;
+    of_model.paths = groups[i].paths;
+    if (groups.size() > 1) of_model.kv_memory = fmt::format("{}", memory[i]);
+    all.push_back(std::make_unique<Served>(Served{.files = groups[i].files,
+                                                  .options = std::move(of_model),
+                                                  .name = names[i],
+                                                  .aliases = aliases[i]}));
+    TRY(Load(*all.back(), options, groups.size() > 1 ? &turns : nullptr, clock, console));
+  }
+  return all;
+}
+
+serve::ServedModel ServedModelOf(const Served& served, const ServeOptions& options,
+                                 serve::RequestCounts& requests, const Clock& clock) {
+  const model::Shape& shape = served.answerer->answering().shape();
+  const uint32_t trained = shape.context_length;
+  return {.aliases = served.aliases,
+          .defaults = served.defaults,
+          .context = {
+              .model = served.name,
+              .prompt = &*served.prompt,
+              .dialect = served.prompt->FindDialect(),
+              .tokens = std::make_shared<grammar::TokenTree>(*served.tokenizer, shape.vocab_size),
+              .loop = served.loop.get(),
+              .metrics = served.metrics.get(),
+              .requests = &requests,
+              .clock = &clock,
+              .context_limit = options.context == 0 ? trained : std::min(options.context, trained),
+              .deadline_ns = static_cast<int64_t>(options.deadline_s) * kNsPerSecond,
+              .logs_prompts = options.log_prompts,
+              .trace_folder = options.trace_folder}};
+}
+
+// Until all of them have come to their end. Each has a thread of its own.
+void RunLoops(const std::vector<std::unique_ptr<Served>>& all) {
+  std::vector<std::thread> others;
+  for (size_t i = 1; i < all.size(); ++i)
+    others.emplace_back([loop = all[i]->loop.get()] { loop->Run(); });
+  all.front()->loop->Run();
+  for (std::thread& other : others) other.join();
+}
+
+Result<serve::HttpServerOptions> HttpOptions(const ServeOptions& options) {
+  serve::HttpServerOptions http;
+  http.listen = options.Listen();
+  http.limits.body_bytes = TRY(options.BodyBytes());
+  http.headers = serve::Service::HeadersFor(options.cors);
+  if (!options.tls_certificate.empty())
+    http.tls = TRY(net::TlsContext::MakeForClients(options.tls_certificate, options.tls_key));
+  return http;
+}
+
+Result<ExitStatus> Serve(const ServeOptions& options, const std::vector<ModelGroup>& groups,
                          Console& console) {
   const SystemClock clock;
   EndSignals signals;
-  Served served = TRY(Load(options, files, clock, console));
-  engine::Answering& answering = served.answerer->answering();
-  serve::AnswerLoop loop(answering, clock,
-                         {.max_queued = options.queue, .max_running = options.parallel});
-  serve::Metrics metrics;
-  const uint32_t trained = answering.shape().context_length;
-  const serve::AnswerContext context = {
-      .prompt = &*served.prompt,
-      .dialect = served.prompt->FindDialect(),
-      .tokens =
-          std::make_shared<grammar::TokenTree>(*served.tokenizer, answering.shape().vocab_size),
-      .loop = &loop,
-      .metrics = &metrics,
-      .clock = &clock,
-      .context_limit = options.context == 0 ? trained : std::min(options.context, trained),
-      .deadline_ns = static_cast<int64_t>(options.deadline_s) * kNsPerSecond,
-      .logs_prompts = options.log_prompts};
-  const std::string served_name = served.service.model;
+  // What can be wrong is found before models are loaded.
+  serve::HttpServerOptions http_options = TRY(HttpOptions(options));
+  serve::ServiceOptions service_options{.models = {},
+                                        .keys = TRY(options.Keys()),
+                                        .cors_origin = options.cors,
+                                        .created_s = clock.WallNs() / kNsPerSecond,
+                                        .version = ASTER_VERSION};
+  if (!options.trace_folder.empty()) TRY(MakeDirectories(options.trace_folder).In("--trace-dir"));
+  serve::Turns turns;
+  const auto all = TRY(LoadAll(options, groups, turns, clock, console));
+  serve::RequestCounts requests;
+  std::string names;
+  for (const auto& served : all) {
+    service_options.models.push_back(ServedModelOf(*served, options, requests, clock));
+    names += (names.empty() ? "" : ", ") + served->name;
+  }
   serve::HttpServer* http = nullptr;
-  serve::Service service(std::move(served.service), context,
+  serve::Service service(std::move(service_options), requests, clock,
                          [&http] { return http == nullptr ? 0 : http->connection_count(); });
-  serve::HttpServerOptions http_options;
-  http_options.listen = options.Listen();
-  http_options.limits.body_bytes = TRY(options.BodyBytes());
-  http_options.headers = serve::Service::HeadersFor(options.cors);
   http_options.takes_body = [&](const serve::HttpRequest& head) { return service.TakesBody(head); };
   http_options.describe = serve::Service::Describe;
+  const bool is_protected = http_options.tls != nullptr;
   serve::HttpServer server(
-      http_options, clock,
+      std::move(http_options), clock,
       [&](serve::HttpRequest request, std::shared_ptr<serve::ReplyStream> stream) {
         service.Handle(std::move(request), std::move(stream));
       });
   http = &server;
   TRY(server.Start());
-  console.Print("{} is served at http://{}\n", served_name, server.address());
+  console.Print("{} {} served at {}://{}\n", names, all.size() == 1 ? "is" : "are",
+                is_protected ? "https" : "http", server.address());
   TRY(console.Flush());
   signals.Await([&](bool again) {
     // No new requests; what is being answered comes to its end, unless somebody is impatient.
     server.StopListening();
-    loop.Stop(again ? 0 : static_cast<int64_t>(options.grace_s) * kNsPerSecond);
+    const int64_t grace_ns = again ? 0 : static_cast<int64_t>(options.grace_s) * kNsPerSecond;
+    for (const auto& served : all) served->loop->Stop(grace_ns);
   });
-  loop.Run();
+  RunLoops(all);
   // What was answered last is on its way.
   const int64_t end_ns = clock.NowNs() + 2 * kNsPerSecond;
   SystemClock waiting;
   while (server.busy_count() > 0 && clock.NowNs() < end_ns) waiting.SleepFor(10 * kNsPerMs);
   signals.StopAwaiting();
-  TRY(served.answerer->Save());
+  for (const auto& served : all) TRY(served->answerer->Save());
   console.Note("goodbye");
   return kExitOk;
 }
@@ -190,8 +268,8 @@ Run DeclareServe(CLI::App& app) {
     }
     TRY(options->Check());
     TRY(options->model.Find());
-    const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options->model.paths));
-    return Serve(*options, files, console);
+    const std::vector<ModelGroup> groups = TRY(GroupModels(options->model.paths));
+    return Serve(*options, groups, console);
   };
 }
 

@@ -65,8 +65,15 @@ void ServeOptions::Declare(CLI::App& app) {
   add("--host", host, "Where to listen; beyond this machine only with a key, or with --open",
       "HOST");
   add("--port", port, "On which port; 0 for any that is free", "PORT")->check(CLI::Range(0, 65535));
-  add("--name", name, "What the model is called (its file's name where not given)", "NAME");
-  add("--alias", aliases, "Another name for it, or * for all names. Repeatable", "NAME")
+  add("--name", names,
+      "What the model is called (its file's name where not given); repeatable, in "
+      "the order of the models",
+      "NAME")
+      ->allow_extra_args(false);
+  add("--alias", aliases,
+      "Another name for the first model, or ALIAS=NAME for that of another "
+      "one; * for all names. Repeatable",
+      "ALIAS")
       ->allow_extra_args(false);
   add("--keys", keys_path, "API keys: the SHA-256 of one in hex on each line", "FILE");
   app.add_flag("--open", open, "Let other machines ask without a key")->group(kServerGroup);
@@ -79,6 +86,11 @@ void ServeOptions::Declare(CLI::App& app) {
   add("--deadline", deadline_s, "The longest that a request may take; 0 for any time", "SECONDS");
   add("--grace", grace_s, "How long answers may still take when the server is ended", "SECONDS");
   add("--max-body", body, "The largest request", "SIZE");
+  add("--tls-cert", tls_certificate,
+      "Speak HTTPS, with this certificate (PEM, the chain behind it)", "FILE");
+  add("--tls-key", tls_key, "The certificate's private key (PEM)", "FILE");
+  add("--trace-dir", trace_folder, "Write when each request did what into a file of its own here",
+      "FOLDER");
   app.add_flag("--log-prompts", log_prompts, "Log what people ask (with --log-level info)")
       ->group(kServerGroup);
   sampling.Declare(app);
@@ -93,6 +105,8 @@ void ServeOptions::Declare(CLI::App& app) {
 }
 
 Status ServeOptions::Check() const {
+  if (tls_certificate.empty() != tls_key.empty())
+    return InvalidArgument("--tls-cert and --tls-key belong together: give both");
   const bool has_key = !keys_path.empty() || !KeyOfEnvironment().empty();
   if (IsLoopback(host) || has_key || open) return Ok();
   return InvalidArgument(fmt::format(

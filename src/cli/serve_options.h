@@ -24,7 +24,7 @@ struct ServeOptions {
 
   std::string host = "127.0.0.1";
   uint32_t port = 8080;
-  std::string name;  // of the model; empty: its file's
+  std::vector<std::string> names;  // of the models, in their order; missing: their files'
   std::vector<std::string> aliases;
   std::string keys_path;  // a file with a SHA-256 in hex on each line
   bool open = false;      // to other machines without a key
@@ -38,6 +38,9 @@ struct ServeOptions {
   uint32_t grace_s = 30;
   std::string body = "16MiB";
   bool log_prompts = false;
+  std::string trace_folder;     // empty: none
+  std::string tls_certificate;  // files in PEM; both or none
+  std::string tls_key;
   bool print_config = false;
 
   void Declare(CLI::App& app);
