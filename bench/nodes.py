@@ -11,11 +11,13 @@ The two cores stand for two machines. They are connected by loopback, and then b
 program makes itself: a proxy that holds every byte back for so long each way and lets no more than so many pass. With
 --tbf the kernel limits the rate instead (tc's token bucket filter in a network namespace of its own, which takes root),
 and the proxy only delays. The one node is always on loopback. Every round measures one node, then two over each link;
-the ratios are medians of those within a round. With more than one sequence, a route's stages work on different ones at
+the ratios are medians of those within a round. --awake is for links on virtual machines. With more than one sequence, a route's stages work on different ones at
 the same time.
 """
 import argparse
+import contextlib
 import json
+import os
 import re
 import statistics
 import subprocess
@@ -84,6 +86,22 @@ def report(links, rounds):
     print("Behind each rate: its ratio to one node's, and of several sequences the one to a single sequence's.")
 
 
+@contextlib.contextmanager
+def awake():
+    """Keeps every core busy with what gives way to anything else: a virtual machine whose cores all sleep while a link
+    is waited for wakes up late, and slow; two machines on a desk do not sleep together."""
+    spinners = []
+    try:
+        for core in sorted(os.sched_getaffinity(0)):
+            spinners.append(subprocess.Popen(["taskset", "-c", str(core), "chrt", "--idle", "0", sys.executable, "-c",
+                                              "while True: pass"]))
+        yield
+    finally:
+        for spinner in spinners:
+            spinner.kill()
+            spinner.wait()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model")
@@ -96,13 +114,15 @@ def main():
     parser.add_argument("--link", action="append", default=[], help="such as 1ms,1Gbit; repeatable")
     parser.add_argument("--limit", action="store_true", help="also what the machine's memory has for two cores at once")
     parser.add_argument("--tbf", action="store_true", help="let the kernel limit the links' rates (as root)")
+    parser.add_argument("--awake", action="store_true", help="let no core sleep while links are waited for")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     links = ["", *options.link]
     rounds = []
-    for _ in range(options.rounds):
-        one = measure(options, 1, "")
-        rounds.append((one, {link: measure(options, options.nodes, link) for link in links}))
+    with awake() if options.awake else contextlib.nullcontext():
+        for _ in range(options.rounds):
+            one = measure(options, 1, "")
+            rounds.append((one, {link: measure(options, options.nodes, link) for link in links}))
     report(links, rounds)
     if options.limit:
         for verb, what in (("read", ("--prompt", options.prompt.split(",")[0], "--gen", 0)),
