@@ -11,8 +11,8 @@ The two cores stand for two machines. They are connected by loopback, and then b
 program makes itself: a proxy that holds every byte back for so long each way and lets no more than so many pass. With
 --tbf the kernel limits the rate instead (tc's token bucket filter in a network namespace of its own, which takes root),
 and the proxy only delays. The one node is always on loopback. Every round measures one node, then two over each link;
-the ratios are medians of those within a round. --awake is for links on virtual machines. With more than one sequence, a route's stages work on different ones at
-the same time.
+the ratios are medians of those within a round. --awake is for links on virtual machines. With more than one sequence,
+a route's stages work on different ones at the same time.
 """
 import argparse
 import contextlib
