@@ -3,10 +3,12 @@
 # SPDX-License-Identifier: MIT
 """A cluster of several machines, each a folder of settings and processes on this one: from the first invitation to
 an answer that many compute, and what happens when one of them is gone."""
+import contextlib
 import json
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -14,11 +16,22 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from fixture import ASTER, INPUT, SYSTEM, Case  # noqa: E402
+from processes import DEADLINE_S, wait_for  # noqa: E402
 from run_test import PROMPT as READY_FOR_MORE, Conversation  # noqa: E402
+from valve import Valve  # noqa: E402
 
-DEADLINE_S = 90
 READY = b"\x1b[?2004h" + READY_FOR_MORE
 PROMPT = ("-p", "the rain in", "--raw", "--temp", 0.8, "--seed", 3, "-q")
+
+
+def pair_of_ports():
+    """Two free ports, one behind the other, on both addresses of loopback that are used here."""
+    while True:
+        with contextlib.ExitStack() as stack, contextlib.suppress(OSError):
+            first = stack.enter_context(socket.create_server(("127.0.0.1", 0))).getsockname()[1]
+            for host, port in (("127.0.0.1", first + 1), ("127.0.0.2", first), ("127.0.0.2", first + 1)):
+                stack.enter_context(socket.create_server((host, port)))
+            return first
 
 
 class Machine:
@@ -197,19 +210,69 @@ class Clusters(Case):
         told = ask("desk=0:3,lap=4:out")
         self.assertEqual([(each["node"], each["tokens"]) for each in told["fetched"]], [("lap", whole)])
         self.assertEqual(told["tokens"]["cached"], whole)
-        # Whoever gives dies on the way, or stands still: it is computed.
-        for how, after_s in ((signal.SIGSTOP, 0), (signal.SIGKILL, 0.2)):
+
+    def test_whoever_gives_what_it_remembers_goes_in_the_middle_of_it(self):
+        # Much to compute and little to remember: it is given, however slow the way through here is.
+        model, words = self.folder / "thorough.gguf", self.folder / "more-words"
+        words.write_text("the rain in spain falls mainly in the plain " * 50)
+        desk, lap = self.two()
+        desk.aster("synth", model, "--layers", 8, "--embedding", 1024, "--kv-heads", 1, "--ff", 4096, "--type", "Q4_K",
+                   "--context", 4096)
+        valve = Valve()
+        self.addCleanup(valve.close)
+        places = {}
+        for machine in (desk, lap):
+            machine.stop_node()
+            places[machine] = pair_of_ports()
+            for port in (places[machine], places[machine] + 1):
+                valve.open(port)
+
+        def start(machine, *options):
+            """Everybody reaches it by the valve alone."""
+            machine.start_node(*options, "--advertise", "127.0.0.2", listen=f"127.0.0.1:{places[machine]}")
+
+        def held_bytes():
+            nodes = json.loads(desk.aster("cluster", "status", "--json"))["nodes"]
+            return sum(slice_["kv_held_bytes"] for node in nodes if node["name"] == "desk" and node["answered"]
+                       for slice_ in node["slices"])
+
+        options = ("run", model, "--prompt-file", words, "--raw", "--temp", 0, "-n", 16, "--ignore-eos", "--json",
+                   "--cluster", "--split")
+        start(desk, model)
+        start(lap, model, "--kv-cache", lap.folder / "rows", "--join", desk.address)
+        self.await_answer(desk, "lap")
+        alone = json.loads(desk.aster(*options, "lap=0:out"))
+        page = 128
+        whole = (alone["tokens"]["prompt"] - 1) // page * page
+        self.assertGreater(whole, 8 * page)
+        fetched = json.loads(desk.aster(*options, "desk=0:out"))["fetched"]
+        self.assertEqual([(each["node"], each["tokens"]) for each in fetched], [("lap", whole)])
+        for how in (signal.SIGKILL, signal.SIGSTOP):
             desk.stop_node(signal.SIGKILL)
-            desk.start_node(model, listen=desk.address)
+            start(desk, model)  # and remembers nothing
             self.await_answer(desk, "lap")
-            run = desk.start(*options, "--cluster", "--split", "desk=0:out")
-            time.sleep(after_s)
+            valve.stop_after(fetched[0]["bytes"] // 2)
+            run = desk.start(*options, "desk=0:out")
+            self.assertTrue(valve.has_stopped.wait(DEADLINE_S))
+            wait_for(lambda: held_bytes() * whole >= 2 * page * fetched[0]["bytes"], "rows that have come")
+            self.assertIsNone(run.poll())
             lap.node.send_signal(how)
+            if how == signal.SIGKILL:
+                lap.node.wait(DEADLINE_S)
+                valve.cut()
             out, complaint = run.communicate(timeout=DEADLINE_S)
             self.assertEqual(run.returncode, 0, complaint.decode())
-            self.assertEqual(json.loads(out)["ids"], alone["ids"])
+            told = json.loads(out)
+            self.assertEqual(told["ids"], alone["ids"])
+            # What came before is used, the rest is computed.
+            (given,) = told["fetched"]
+            self.assertEqual(given["node"], "lap")
+            self.assertGreaterEqual(given["tokens"], page)
+            self.assertGreaterEqual(told["tokens"]["cached"], given["tokens"])
+            self.assertLess(told["tokens"]["cached"], whole)
             lap.stop_node(signal.SIGKILL)
-            lap.start_node("--kv-cache", kept)
+            valve.cut()
+            start(lap, model, "--kv-cache", lap.folder / "rows")
             self.await_answer(desk, "lap")
 
     def test_a_session_moves(self):
