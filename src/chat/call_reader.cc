@@ -15,15 +15,13 @@ using Scan = JsonScanner::Verdict;
 // Names are shorter; what is longer is no name.
 constexpr size_t kMaxNameBytes = 512;
 
-bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
 // White space, then a literal, byte by byte. An empty one is there at once.
 class Closing {
  public:
   explicit Closing(std::string_view literal) : literal_(literal) {}
   bool is_empty() const { return literal_.empty(); }
   Verdict Feed(char c) {
-    if (matched_ == 0 && IsSpace(c)) return Verdict::kMore;
+    if (matched_ == 0 && IsJsonSpace(c)) return Verdict::kMore;
     if (c != literal_[matched_]) return Verdict::kBad;
     return ++matched_ == literal_.size() ? Verdict::kDone : Verdict::kMore;
   }
@@ -50,20 +48,20 @@ class ObjectCallReader final : public CallReader {
   Verdict Feed(char c, CallSink& sink) override {
     switch (state_) {
       case State::kObject:
-        if (IsSpace(c)) return Verdict::kMore;
+        if (IsJsonSpace(c)) return Verdict::kMore;
         return c == '{' ? Go(State::kKey) : Verdict::kBad;
       case State::kKey:
-        if (IsSpace(c)) return Verdict::kMore;
+        if (IsJsonSpace(c)) return Verdict::kMore;
         if (c != '"') return Verdict::kBad;
         BeginScan();
         return ScanKey(c);
       case State::kInKey:
         return ScanKey(c);
       case State::kColon:
-        if (IsSpace(c)) return Verdict::kMore;
+        if (IsJsonSpace(c)) return Verdict::kMore;
         return c == ':' ? Go(State::kValue) : Verdict::kBad;
       case State::kValue:
-        if (IsSpace(c)) return Verdict::kMore;
+        if (IsJsonSpace(c)) return Verdict::kMore;
         BeginScan();
         state_ = State::kInValue;
         return ScanValue(c, sink);
@@ -158,7 +156,7 @@ class ObjectCallReader final : public CallReader {
   }
 
   Verdict AfterValue(char c, CallSink& sink) {
-    if (IsSpace(c)) return Verdict::kMore;
+    if (IsJsonSpace(c)) return Verdict::kMore;
     if (c == ',') return Go(State::kKey);
     return c == '}' ? EndObject(sink) : Verdict::kBad;
   }
@@ -208,7 +206,7 @@ class NamedCallReader final : public CallReader {
       case State::kFence:
         return Fence(c);
       case State::kBefore:
-        if (IsSpace(c)) return Verdict::kMore;
+        if (IsJsonSpace(c)) return Verdict::kMore;
         if (c != '{') return Verdict::kBad;
         state_ = State::kArguments;
         has_begun_ = true;
@@ -218,7 +216,7 @@ class NamedCallReader final : public CallReader {
         return Arguments(c, sink);
       case State::kAfterFence:
         // The fence's three ticks.
-        if (IsSpace(c) || c == '`') return Verdict::kMore;
+        if (IsJsonSpace(c) || c == '`') return Verdict::kMore;
         state_ = State::kClosing;
         break;
       case State::kClosing:

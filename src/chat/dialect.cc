@@ -43,7 +43,7 @@ Family FamilyOf(std::string_view source) {
   return Family::kPlain;
 }
 
-ordered_json Tools() {
+ordered_json ToolsJson() {
   const ordered_json parameters = {{"type", "object"},
                                    {"properties", {{"a", {{"type", "string"}}}}}};
   return ordered_json::array(
@@ -51,12 +51,12 @@ ordered_json Tools() {
         {"function", {{"name", kName}, {"description", "none"}, {"parameters", parameters}}}}});
 }
 
-ordered_json Message(std::string_view role, std::string_view content) {
+ordered_json MessageJson(std::string_view role, std::string_view content) {
   return {{"role", role}, {"content", content}};
 }
 
 ordered_json MessageWithCall(const ordered_json& arguments) {
-  ordered_json message = Message("assistant", kContent);
+  ordered_json message = MessageJson("assistant", kContent);
   message["tool_calls"] =
       ordered_json::array({{{"id", "zqidzqid0"},
                             {"type", "function"},
@@ -71,11 +71,11 @@ class Probe {
 
   std::optional<std::string> Render(const ordered_json& answer, bool with_tools) const {
     ordered_json variables = base_;
-    variables["messages"] = ordered_json::array({Message("user", "hello"), answer});
+    variables["messages"] = ordered_json::array({MessageJson("user", "hello"), answer});
     variables["add_generation_prompt"] = false;
     variables["enable_thinking"] = true;
     variables["thinking"] = true;
-    if (with_tools) variables["tools"] = Tools();
+    if (with_tools) variables["tools"] = ToolsJson();
     auto text = template_.Render(variables);
     if (!text.ok()) return std::nullopt;
     return *std::move(text);
@@ -102,7 +102,7 @@ bool IsBlank(std::string_view text) {
 }
 
 void LookAtCalls(const Probe& probe, Dialect& dialect) {
-  const auto plain = probe.Render(Message("assistant", kContent), /*with_tools=*/true);
+  const auto plain = probe.Render(MessageJson("assistant", kContent), /*with_tools=*/true);
   dialect.has_tools = plain && Has(*plain, kName);
   auto text = probe.Render(MessageWithCall(kArguments), /*with_tools=*/false);
   if (text && Has(*text, kArguments)) {
@@ -117,7 +117,7 @@ void LookAtCalls(const Probe& probe, Dialect& dialect) {
 }
 
 void LookAtThoughts(const Probe& probe, Dialect& dialect) {
-  ordered_json message = Message("assistant", kContent);
+  ordered_json message = MessageJson("assistant", kContent);
   message["reasoning_content"] = kThought;
   const auto text = probe.Render(message, /*with_tools=*/false);
   if (!text || !Has(*text, kThought)) {

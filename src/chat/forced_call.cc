@@ -11,8 +11,8 @@ namespace {
 using nlohmann::ordered_json;
 
 // Words that no template writes by itself.
-constexpr std::string_view kName = "zqname";
-constexpr std::string_view kArguments = "zqgiven";
+constexpr std::string_view kAnyName = "zqname";
+constexpr std::string_view kAnyArguments = "zqgiven";
 
 // What a template writes before arguments that it looks into.
 std::string_view FirstArgument(Family family) {
@@ -24,7 +24,7 @@ std::string_view FirstArgument(Family family) {
     case Family::kQwenXml:
       return "<parameter=";
     default:
-      return kArguments;
+      return kAnyArguments;
   }
 }
 
@@ -34,12 +34,13 @@ Result<ForcedCallText> ForcedCall(const ChatPrompt& chat_prompt, const Dialect& 
                                   std::string_view prompt, std::string_view name) {
   const Error cannot =
       Unimplemented("tool_choice: this model cannot be made to call a tool; use auto");
-  ordered_json arguments = std::string(kArguments);
-  if (dialect.arguments == ArgumentsAs::kObject) arguments = {{std::string(kArguments), "x"}};
+  ordered_json arguments = std::string(kAnyArguments);
+  if (dialect.arguments == ArgumentsAs::kObject) arguments = {{std::string(kAnyArguments), "x"}};
   const ordered_json call = {
       {"id", "zqidzqid0"},
       {"type", "function"},
-      {"function", {{"name", name.empty() ? kName : name}, {"arguments", std::move(arguments)}}}};
+      {"function",
+       {{"name", name.empty() ? kAnyName : name}, {"arguments", std::move(arguments)}}}};
   const ordered_json messages = ordered_json::array(
       {{{"role", "user"}, {"content", "x"}},
        {{"role", "assistant"}, {"content", ""}, {"tool_calls", ordered_json::array({call})}}});
@@ -49,14 +50,14 @@ Result<ForcedCallText> ForcedCall(const ChatPrompt& chat_prompt, const Dialect& 
       dialect.family == Family::kLlama ? std::string_view("{\"name\"") : CallsOpen(dialect.family);
   const size_t begin = open.empty() ? std::string::npos : rendered->find(open);
   if (begin == std::string::npos) return cannot;
-  size_t end = rendered->find(name.empty() ? kName : FirstArgument(dialect.family), begin);
+  size_t end = rendered->find(name.empty() ? kAnyName : FirstArgument(dialect.family), begin);
   if (end == std::string::npos) return cannot;
   ForcedCallText forced{
       .opening = EndOfThoughts(dialect, prompt) + rendered->substr(begin, end - begin),
       .middle = "",
       .has_json = dialect.arguments == ArgumentsAs::kText};
   if (!name.empty()) return forced;
-  const size_t middle = end + kName.size();
+  const size_t middle = end + kAnyName.size();
   const size_t after = rendered->find(FirstArgument(dialect.family), middle);
   if (after == std::string::npos) return cannot;
   forced.middle = rendered->substr(middle, after - middle);

@@ -8,7 +8,6 @@
 namespace aster::chat {
 namespace {
 
-bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsHexDigit(char c) { return IsDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
@@ -42,7 +41,7 @@ JsonScanner::Verdict JsonScanner::Begin(char c) {
     word_left_ = rest;
     return go(State::kWord);
   };
-  if (IsSpace(c)) return Verdict::kMore;
+  if (IsJsonSpace(c)) return Verdict::kMore;
   if (c == '{' || c == '[') return Open(c);
   if (c == '"') {
     string_is_key_ = false;
@@ -113,7 +112,7 @@ JsonScanner::Verdict JsonScanner::InNumber(char c) {
 
 JsonScanner::Verdict JsonScanner::AfterValue(char c) {
   state_ = State::kAfterValue;
-  if (IsSpace(c)) return Verdict::kMore;
+  if (IsJsonSpace(c)) return Verdict::kMore;
   if (c == '}') return Close('{');
   if (c == ']') return Close('[');
   if (c != ',') return Verdict::kBad;
@@ -131,13 +130,13 @@ JsonScanner::Verdict JsonScanner::Feed(char c) {
       if (c == '}') return Close('{');
       [[fallthrough]];
     case State::kKey:
-      if (IsSpace(c)) return Verdict::kMore;
+      if (IsJsonSpace(c)) return Verdict::kMore;
       if (c != '"') return Verdict::kBad;
       string_is_key_ = true;
       state_ = State::kString;
       return Verdict::kMore;
     case State::kColon:
-      if (IsSpace(c)) return Verdict::kMore;
+      if (IsJsonSpace(c)) return Verdict::kMore;
       if (c != ':') return Verdict::kBad;
       state_ = State::kValue;
       return Verdict::kMore;

@@ -14,6 +14,9 @@
 
 namespace aster::chat {
 
+// What may stand between JSON's values.
+inline bool IsJsonSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
 // JSON as RFC 8259 has it, except that strings may hold control characters as they are: models
 // write line breaks there, and whoever reads the value sees the same bytes. Not for concurrent use.
 class JsonScanner {

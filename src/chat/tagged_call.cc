@@ -11,14 +11,14 @@
 namespace aster::chat {
 namespace {
 
-constexpr std::string_view kSpace = " \t\r\n";
+constexpr std::string_view kBlanks = " \t\r\n";
 
 Error NoCall() { return InvalidArgument("not a call"); }
 
 std::string_view Trim(std::string_view text) {
-  const size_t begin = text.find_first_not_of(kSpace);
+  const size_t begin = text.find_first_not_of(kBlanks);
   if (begin == std::string_view::npos) return "";
-  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
+  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
 }
 
 // Takes pieces off the front of a text.
@@ -27,7 +27,7 @@ class Cursor {
   explicit Cursor(std::string_view text) : rest_(text) {}
 
   void SkipSpace() {
-    const size_t begin = rest_.find_first_not_of(kSpace);
+    const size_t begin = rest_.find_first_not_of(kBlanks);
     rest_.remove_prefix(begin == std::string_view::npos ? rest_.size() : begin);
   }
   bool Take(std::string_view literal) {

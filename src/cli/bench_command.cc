@@ -30,7 +30,7 @@ namespace {
 constexpr uint32_t kMostTokens = 1 << 24;
 constexpr uint32_t kMostSequences = 4096;
 
-struct Options {
+struct BenchFlags {
   ModelOptions model;
   ClusterOptions cluster;
   engine::MeasurePlan plan = {.prompts = {512}};
@@ -45,7 +45,7 @@ std::string NameOf(const gguf::Metadata& metadata) {
   return name.ok() ? std::string(*name) : "";
 }
 
-Result<ExitStatus> Compare(const Options& options, const std::vector<BenchRate>& first,
+Result<ExitStatus> Compare(const BenchFlags& options, const std::vector<BenchRate>& first,
                            const std::vector<BenchRate>& second, Console& console) {
   const auto ratios = TRY(CompareRates(first, second));
   if (options.json) {
@@ -74,13 +74,13 @@ Result<engine::MeasureReport> MeasureWithProgress(const engine::LocalModel& mode
 }
 
 // Of several runs of one report, "--prompt 0" leaves prompts out as "--gen 0" does answers.
-engine::MeasurePlan PlanOf(const Options& options) {
+engine::MeasurePlan PlanOf(const BenchFlags& options) {
   engine::MeasurePlan plan = options.plan;
   std::erase(plan.prompts, 0u);
   return plan;
 }
 
-Result<BenchReport> MeasureModel(const Options& options, Console& console) {
+Result<BenchReport> MeasureModel(const BenchFlags& options, Console& console) {
   const engine::MeasurePlan plan = PlanOf(options);
   const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options.model.paths));
   ModelOptions load = options.model;
@@ -112,7 +112,7 @@ Result<BenchReport> MeasureModel(const Options& options, Console& console) {
 }
 
 // On nodes; what they are and how fast they could be at most is not known here.
-Result<BenchReport> MeasureNodes(const Options& options, Console& console) {
+Result<BenchReport> MeasureNodes(const BenchFlags& options, Console& console) {
   const engine::MeasurePlan plan = PlanOf(options);
   const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options.model.paths));
   const model::Shape shape = TRY(model::ReadShape(files.metadata()));
@@ -151,7 +151,7 @@ Result<BenchReport> MeasureNodes(const Options& options, Console& console) {
 }
 
 // Only answers, with guesses and without.
-Result<ExitStatus> BenchDrafts(const Options& options, Console& console) {
+Result<ExitStatus> BenchDrafts(const BenchFlags& options, Console& console) {
   const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options.model.paths));
   const auto tokenizer = TRY(LoadTokenizer(files, options.model.paths.front(), console));
   const chat::ChatPrompt prompt = TRY(chat::ChatPrompt::Make(files.metadata(), *tokenizer));
@@ -184,7 +184,7 @@ Result<ExitStatus> BenchDrafts(const Options& options, Console& console) {
   return kExitOk;
 }
 
-Result<ExitStatus> Bench(const Options& options, Console& console) {
+Result<ExitStatus> Bench(const BenchFlags& options, Console& console) {
   if (!options.compare.empty()) {
     return Compare(options, TRY(ReadRates(options.compare[0])), TRY(ReadRates(options.compare[1])),
                    console);
@@ -222,7 +222,7 @@ CLI::Option* AddList(CLI::App& app, const char* flag, std::vector<T>& values, co
 }  // namespace
 
 Run DeclareBench(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchFlags>();
   options->plan.threads = {UsableCpuCount()};
   options->model.DeclareModel(app);
   options->model.DeclareMemory(app);

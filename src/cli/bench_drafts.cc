@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "cli/draft_options.h"
 #include "cli/run_report.h"
+#include "cli/seconds.h"
 #include "cli/table.h"
 #include "engine/generate.h"
 
@@ -35,10 +36,6 @@ engine::Request RequestFor(engine::Sequence& sequence, const std::vector<int32_t
   request.max_tokens = max_tokens;
   request.stop_tokens = stop_tokens;
   return request;
-}
-
-double Rate(uint64_t tokens, int64_t ns) {
-  return static_cast<double>(tokens) / std::max(static_cast<double>(ns) * 1e-9, 1e-9);
 }
 
 // What one pass through all prompts has taken.
@@ -108,8 +105,8 @@ Result<DraftRates> MeasureDrafts(engine::Answering& answering,
     }
     rates.tokens = plain.tokens;
     rates.counts += guessed.counts;
-    rates.plain_rates.push_back(Rate(plain.behind_first, plain.decode_ns));
-    rates.draft_rates.push_back(Rate(guessed.behind_first, guessed.decode_ns));
+    rates.plain_rates.push_back(PerSecond(plain.behind_first, plain.decode_ns));
+    rates.draft_rates.push_back(PerSecond(guessed.behind_first, guessed.decode_ns));
     rates.ratios.push_back(rates.draft_rates.back() / rates.plain_rates.back());
   }
   return rates;

@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/units.h"
+#include "cli/seconds.h"
 #include "cli/table.h"
 
 namespace aster::cli {
@@ -24,8 +25,6 @@ constexpr size_t kMaxReportBytes = size_t{64} << 20;
 const char* KindName(MeasuredKind kind) {
   return kind == MeasuredKind::kPrefill ? "prefill" : "decode";
 }
-
-double Seconds(int64_t duration_ns) { return static_cast<double>(duration_ns) * 1e-9; }
 
 // The keys by which a case of one report is found in another.
 ordered_json CaseJson(const MeasuredCase& what) {

@@ -12,7 +12,7 @@
 namespace aster::cli {
 namespace {
 
-constexpr Command kCommands[] = {
+constexpr Command kClusterCommands[] = {
     {"init", "Make a cluster, with this machine as its first node", DeclareClusterInit},
     {"invite", "Let another machine in: prints the code to type there", DeclareClusterInvite},
     {"join", "Join a cluster by a code", DeclareClusterJoin},
@@ -33,7 +33,7 @@ Run DeclareCluster(CLI::App& app) {
       "  each$    aster node\n"
       "docs/cluster.md says who is trusted with what, and why.");
   auto runs = std::make_shared<std::map<const CLI::App*, Run>>();
-  for (const Command& command : kCommands) {
+  for (const Command& command : kClusterCommands) {
     CLI::App* sub = app.add_subcommand(command.name, command.summary);
     runs->emplace(sub, command.declare(*sub));
   }

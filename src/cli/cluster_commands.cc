@@ -41,6 +41,11 @@ std::string NodeNameOf(std::string_view host) {
   return name.empty() ? "node" : name;
 }
 
+bool IsMeant(std::string_view text, std::string_view name, cluster::NodeId node) {
+  constexpr size_t kShortDigits = 8;
+  return text == name || (text.size() >= kShortDigits && node.value.ToHex().starts_with(text));
+}
+
 std::vector<std::string> RunningNodeAddresses(const OwnCluster& own) {
   constexpr int64_t kPatienceNs = 3 * kNsPerSecond;  // this machine answers itself
   const auto peers = own.home.LoadPeers();

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -41,6 +42,10 @@ std::string DayOf(int64_t wall_s);
 std::string HostNodeName();
 // The same, of any text; "node" where nothing of it can stand in a name.
 std::string NodeNameOf(std::string_view host);
+
+// Whether somebody who typed `text` means this node: by its name, or by the beginning of its id
+// that `aster cluster status` prints.
+bool IsMeant(std::string_view text, std::string_view name, cluster::NodeId node);
 
 // Where `aster node` on this machine answers at the moment; nothing where none runs.
 std::vector<std::string> RunningNodeAddresses(const OwnCluster& own);

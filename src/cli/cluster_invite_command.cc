@@ -28,7 +28,7 @@ constexpr int64_t kLookNs = 100 * kNsPerMs;
 // From letting a machine in to hanging up: its answer is still on the way.
 constexpr int64_t kLingerNs = 1 * kNsPerSecond;
 
-struct Options {
+struct ClusterInviteFlags {
   int64_t minutes = 10;
   bool wait = false;
   bool json = false;
@@ -93,7 +93,7 @@ void PrintJson(const Open& open, Console& console) {
   console.Write(json.dump(2) + "\n");
 }
 
-void PrintText(const Open& open, const Options& options, Console& console) {
+void PrintText(const Open& open, const ClusterInviteFlags& options, Console& console) {
   console.Print("Within {} minute{}, one machine may join the cluster {}. Type there:\n\n",
                 options.minutes, options.minutes == 1 ? "" : "s", open.own.identity.cluster_name);
   console.Print("    {}\n\n", console.Styled(Style::kBold, JoinCommand(open)));
@@ -145,7 +145,7 @@ Result<ExitStatus> Await(const Open& open, const std::set<std::string>& before, 
   return kExitNo;
 }
 
-Result<ExitStatus> Invite(const Options& options, Console& console) {
+Result<ExitStatus> Invite(const ClusterInviteFlags& options, Console& console) {
   const SystemClock clock;
   OwnCluster own = TRY(LoadOwnCluster());
   TRY(own.home.LoadAuthority());
@@ -183,7 +183,7 @@ Result<ExitStatus> Invite(const Options& options, Console& console) {
 }  // namespace
 
 Run DeclareClusterInvite(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ClusterInviteFlags>();
   app.add_option("--minutes", options->minutes, "How long the code can be used (10)")
       ->check(CLI::Range(int64_t{1}, kMostMinutes))
       ->type_name("N");

@@ -18,9 +18,9 @@
 namespace aster::cli {
 namespace {
 
-constexpr int64_t kPatienceNs = 20 * kNsPerSecond;
+constexpr int64_t kJoinPatienceNs = 20 * kNsPerSecond;
 
-struct Options {
+struct ClusterJoinFlags {
   std::string code;
   std::string host;
   std::string name;
@@ -39,7 +39,7 @@ Error Explained(Error error, const std::string& address) {
               "firewall let this machine through?"};
 }
 
-Result<ExitStatus> Join(const Options& options, Console& console) {
+Result<ExitStatus> Join(const ClusterJoinFlags& options, Console& console) {
   const cluster::Home home = TRY(cluster::Home::OfUser());
   const cluster::InviteCode code = TRY(cluster::InviteCode::Parse(options.code));
   const std::string address =
@@ -50,7 +50,7 @@ Result<ExitStatus> Join(const Options& options, Console& console) {
   const cluster::Joining joining = TRY(cluster::Joining::Begin(code, name).In("--name"));
   const auto client = TRY(rpc::ControlClient::Make(
       {.identity = std::nullopt, .address = address, .expect = std::nullopt}));
-  const Result<cluster::JoinReply> reply = client->Join(joining.request(), kPatienceNs);
+  const Result<cluster::JoinReply> reply = client->Join(joining.request(), kJoinPatienceNs);
   if (!reply.ok()) return Explained(reply.error(), address);
   const int64_t wall_s = WallSeconds();
   const cluster::Identity identity = TRY(joining.Finish(*reply, wall_s).In(address));
@@ -67,7 +67,7 @@ Result<ExitStatus> Join(const Options& options, Console& console) {
 }  // namespace
 
 Run DeclareClusterJoin(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ClusterJoinFlags>();
   app.add_option("CODE", options->code, "What `aster cluster invite` printed on the other machine")
       ->required()
       ->type_name("");

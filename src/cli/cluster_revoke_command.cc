@@ -16,8 +16,6 @@
 namespace aster::cli {
 namespace {
 
-// As many digits as others print of an id.
-constexpr size_t kShortDigits = 8;
 constexpr size_t kDigits = 32;
 
 struct Chosen {
@@ -34,9 +32,7 @@ bool IsHex(std::string_view text) {
 Result<Chosen> Choose(const std::vector<cluster::RememberedPeer>& peers, const std::string& text) {
   std::vector<Chosen> found;
   for (const cluster::RememberedPeer& peer : peers) {
-    const bool is_meant = peer.name == text || (text.size() >= kShortDigits &&
-                                                peer.node.value.ToHex().starts_with(text));
-    if (is_meant) found.push_back({peer.node, peer.name});
+    if (IsMeant(text, peer.name, peer.node)) found.push_back({peer.node, peer.name});
   }
   if (found.size() == 1) return found.front();
   if (found.empty() && text.size() == kDigits && IsHex(text))

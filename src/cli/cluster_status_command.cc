@@ -15,12 +15,12 @@
 namespace aster::cli {
 namespace {
 
-struct Options {
+struct ClusterStatusFlags {
   ClusterStatusOptions show;
   std::vector<std::string> via;
 };
 
-Result<ExitStatus> ShowStatus(const Options& options, Console& console) {
+Result<ExitStatus> ShowStatus(const ClusterStatusFlags& options, Console& console) {
   const auto view = TRY(ViewOfCluster(options.via));
   const SystemClock clock;
   const ClusterSampler look = [&]() -> Result<ClusterSample> {
@@ -32,7 +32,7 @@ Result<ExitStatus> ShowStatus(const Options& options, Console& console) {
 }  // namespace
 
 Run DeclareClusterStatus(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ClusterStatusFlags>();
   options->show.Declare(app);
   app.add_option("--via", options->via,
                  "A node that knows the others (those that are remembered where not given). "

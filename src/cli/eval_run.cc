@@ -11,40 +11,23 @@
 #include <optional>
 #include <unordered_map>
 
-#include "base/machine.h"
 #include "base/utf8.h"
 #include "chat/prompt.h"
 #include "cli/answerer.h"
 #include "cli/interrupt.h"
+#include "cli/model_identity.h"
 #include "cli/model_text.h"
 #include "cli/progress.h"
+#include "cli/seconds.h"
 #include "eval/asker.h"
 #include "eval/result_file.h"
 #include "eval/score.h"
-#include "gguf/fingerprint.h"
 
 namespace aster::cli {
 namespace {
 
 using eval::Question;
 using eval::QuestionResult;
-
-// Small models are hashed faster than a cache of the hash is worth beside them.
-constexpr uint64_t kWorthCaching = uint64_t{256} << 20;
-
-Result<std::string> FingerprintOf(const gguf::ModelFiles& files, Console& console) {
-  ThreadPool pool(UsableCpuCount());
-  const SystemClock clock;
-  Progress progress(console, clock, "hashing");
-  gguf::FingerprintOptions options;
-  options.hashing.progress = [&](uint64_t done, uint64_t total) { progress.Update(done, total); };
-  uint64_t bytes = 0;
-  for (const gguf::File& file : files.files()) bytes += file.size_bytes();
-  options.use_cache = bytes >= kWorthCaching;
-  const gguf::Fingerprint fingerprint = TRY(gguf::FingerprintModel(files, pool, options));
-  for (const std::string& warning : fingerprint.warnings) console.Complain("warning", warning);
-  return fingerprint.model.ToHex();
-}
 
 // Everything that changes replies; threads and how many are asked at once do not.
 std::map<std::string, std::string> SettingsOf(const EvalOptions& options,
@@ -77,8 +60,6 @@ std::map<std::string, std::string> SettingsOf(const EvalOptions& options,
   settings["typical_p"] = fmt::format("{}", sampling.typical_p);
   return settings;
 }
-
-double Seconds(int64_t duration_ns) { return static_cast<double>(duration_ns) * 1e-9; }
 
 QuestionResult ResultOf(const Question& question, const eval::Reply& reply) {
   // What is judged is what stands in the file: bytes that are no characters cannot.
@@ -130,7 +111,7 @@ class Evaluator {
   Status OpenResults(const gguf::ModelFiles& files, const std::string& path,
                      const std::string& out_path) {
     evaluation_.header = {.model = std::filesystem::path(path).filename().string(),
-                          .fingerprint = TRY(FingerprintOf(files, console_)),
+                          .fingerprint = TRY(FingerprintOf(files, console_)).ToHex(),
                           .questions = set_.hash.ToHex(),
                           .settings = SettingsOf(options_, request_.sampling, evaluation_.context)};
     for (size_t i = 0; i < chosen_.size(); ++i) place_.emplace(IdOf(i), i);

@@ -6,12 +6,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/machine.h"
 #include "cli/builtin_models.h"
 #include "cli/commands.h"
 #include "cli/inspect_report.h"
-#include "cli/progress.h"
-#include "gguf/fingerprint.h"
+#include "cli/model_identity.h"
 #include "text/template/template.h"
 #include "text/tokenizer.h"
 #include "text/vocab_reader.h"
@@ -19,24 +17,13 @@
 namespace aster::cli {
 namespace {
 
-struct Options {
+struct InspectFlags {
   std::vector<std::string> paths;
   bool tensors = false;
   bool metadata = false;
   bool fingerprint = false;
   bool json = false;
 };
-
-Result<std::string> FingerprintOf(const gguf::ModelFiles& files, Console& console) {
-  ThreadPool pool(UsableCpuCount());
-  SystemClock clock;
-  Progress progress(console, clock, "hashing");
-  gguf::FingerprintOptions options;
-  options.hashing.progress = [&](uint64_t done, uint64_t total) { progress.Update(done, total); };
-  const gguf::Fingerprint fingerprint = TRY(gguf::FingerprintModel(files, pool, options));
-  for (const std::string& warning : fingerprint.warnings) console.Complain("warning", warning);
-  return fingerprint.model.ToHex();
-}
 
 Status CheckTokenizer(const gguf::Metadata& metadata) {
   text::Vocab vocab = TRY(text::ReadVocab(metadata));
@@ -56,7 +43,7 @@ void CheckText(const gguf::ModelFiles& files, InspectReport& report) {
   }
 }
 
-Result<ExitStatus> Inspect(const Options& options, Console& console) {
+Result<ExitStatus> Inspect(const InspectFlags& options, Console& console) {
   const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options.paths));
   InspectReport report{.files = &files,
                        .description = model::Describe(files),
@@ -69,7 +56,7 @@ Result<ExitStatus> Inspect(const Options& options, Console& console) {
   // Where the metadata does not even say how many layers there are, the obstacles tell.
   if (auto missing = files.MissingParts(); missing.ok()) report.missing_parts = std::move(*missing);
   CheckText(files, report);
-  if (options.fingerprint) report.fingerprint = TRY(FingerprintOf(files, console));
+  if (options.fingerprint) report.fingerprint = TRY(FingerprintOf(files, console)).ToHex();
   if (options.json) {
     console.Print(
         "{}\n", ReportToJson(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
@@ -82,7 +69,7 @@ Result<ExitStatus> Inspect(const Options& options, Console& console) {
 }  // namespace
 
 Run DeclareInspect(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InspectFlags>();
   app.add_option(
          "files", options->paths,
          "A GGUF file; any part of a split model; several files that each hold some layers; or the "

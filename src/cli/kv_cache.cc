@@ -17,7 +17,7 @@ namespace aster::cli {
 namespace {
 
 // Nobody wants to wait longer to be told what was kept.
-constexpr int64_t kPatienceNs = 10 * kNsPerSecond;
+constexpr int64_t kFlushPatienceNs = 10 * kNsPerSecond;
 
 struct PagesAndClock {
   SystemClock clock;
@@ -54,7 +54,7 @@ std::vector<std::string> KvCacheOptions::Arguments() const {
 }
 
 std::string DescribeKvCache(disk::DiskPages& pages) {
-  pages.Flush(kPatienceNs);
+  pages.Flush(kFlushPatienceNs);
   const disk::DiskPagesCounts counts = pages.counts();
   std::string text = fmt::format("kv cache: {} tokens from the disk", counts.loaded_positions);
   if (counts.loaded_bytes > 0) {
@@ -78,7 +78,7 @@ std::string DescribeKvCache(disk::DiskPages& pages) {
 }
 
 nlohmann::ordered_json KvCacheToJson(disk::DiskPages& pages) {
-  pages.Flush(kPatienceNs);
+  pages.Flush(kFlushPatienceNs);
   const disk::DiskPagesCounts counts = pages.counts();
   return {{"loaded_tokens", counts.loaded_positions},
           {"loaded_pages", counts.loaded_pages},

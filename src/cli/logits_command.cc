@@ -16,7 +16,7 @@
 namespace aster::cli {
 namespace {
 
-struct Options {
+struct LogitsFlags {
   ModelOptions model;
   ClusterOptions cluster;
   std::string ids_path;
@@ -24,7 +24,7 @@ struct Options {
   size_t chunk = engine::kDefaultChunk;
 };
 
-Result<ExitStatus> Logits(const Options& options, Console& console) {
+Result<ExitStatus> Logits(const LogitsFlags& options, Console& console) {
   const std::vector<int32_t> ids = TRY(ReadIds(options.ids_path));
   const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options.model.paths));
   const SystemClock clock;
@@ -47,7 +47,7 @@ Result<ExitStatus> Logits(const Options& options, Console& console) {
 }  // namespace
 
 Run DeclareLogits(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<LogitsFlags>();
   options->model.Declare(app);
   options->cluster.Declare(app);
   app.add_option("--ids", options->ids_path, "Token ids, separated by spaces or lines")

@@ -12,6 +12,12 @@
 #include "gguf/fingerprint.h"
 
 namespace aster::cli {
+namespace {
+
+// Small models are hashed faster than a file of hashes is worth beside them.
+constexpr uint64_t kWorthCaching = uint64_t{256} << 20;
+
+}  // namespace
 
 Result<Hash128> FingerprintOf(const gguf::ModelFiles& files, Console& console) {
   ThreadPool pool(UsableCpuCount());
@@ -19,6 +25,9 @@ Result<Hash128> FingerprintOf(const gguf::ModelFiles& files, Console& console) {
   Progress progress(console, clock, "hashing");
   gguf::FingerprintOptions options;
   options.hashing.progress = [&](uint64_t done, uint64_t total) { progress.Update(done, total); };
+  uint64_t bytes = 0;
+  for (const gguf::File& file : files.files()) bytes += file.size_bytes();
+  options.use_cache = bytes >= kWorthCaching;
   const gguf::Fingerprint fingerprint = TRY(gguf::FingerprintModel(files, pool, options));
   for (const std::string& warning : fingerprint.warnings) console.Complain("warning", warning);
   return fingerprint.model;

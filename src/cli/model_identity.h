@@ -14,7 +14,8 @@
 
 namespace aster::cli {
 
-// Reads every byte of the weights once, with progress, and remembers what comes out beside them.
+// Reads every byte of the weights once, with progress; of large files, what comes out is kept
+// beside them.
 Result<Hash128> FingerprintOf(const gguf::ModelFiles& files, Console& console);
 
 // What its metadata calls it, or else its file's name.

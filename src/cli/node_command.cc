@@ -16,6 +16,7 @@
 #include "base/units.h"
 #include "cli/builtin_models.h"
 #include "cli/commands.h"
+#include "cli/end_signals.h"
 #include "cli/local_nodes.h"
 #include "cli/model_options.h"
 #include "cli/progress.h"
@@ -34,7 +35,7 @@
 namespace aster::cli {
 namespace {
 
-struct Options {
+struct NodeFlags {
   ModelOptions model;
   std::vector<std::string> models;
   std::string listen = "0.0.0.0";
@@ -44,7 +45,7 @@ struct Options {
   bool local = false;
 };
 
-Result<uint64_t> MemoryOf(const Options& options) {
+Result<uint64_t> MemoryOf(const NodeFlags& options) {
   if (options.memory.empty()) return uint64_t{0};
   return ParseBytes(options.memory).In("--memory");
 }
@@ -61,7 +62,7 @@ std::optional<std::string> ReadInputLine() {
   return std::nullopt;
 }
 
-Result<std::unique_ptr<route::FileSliceSource>> SourceOf(const Options& options) {
+Result<std::unique_ptr<route::FileSliceSource>> SourceOf(const NodeFlags& options) {
   route::FileSliceOptions slices;
   slices.threads = options.model.threads;
   slices.memory_bytes = TRY(MemoryOf(options));
@@ -77,7 +78,7 @@ Result<std::unique_ptr<route::FileSliceSource>> SourceOf(const Options& options)
 }
 
 // A process that a command with --local-nodes has started; it ends when that does.
-Result<ExitStatus> ServeLocally(const Options& options, Console& console) {
+Result<ExitStatus> ServeLocally(const NodeFlags& options, Console& console) {
   const auto line = ReadInputLine();
   if (!line) return InvalidArgument("--local is for processes that aster starts itself");
   const LocalInvitation invitation = TRY(LocalInvitation::Parse(*line));
@@ -97,30 +98,6 @@ Result<ExitStatus> ServeLocally(const Options& options, Console& console) {
   return kExitOk;
 }
 
-// Ctrl-C and whoever ends services. Blocked in this thread and those that it starts, so that they
-// come to nobody but Await.
-class EndSignals {
- public:
-  EndSignals() {
-    sigemptyset(&signals_);
-    sigaddset(&signals_, SIGINT);
-    sigaddset(&signals_, SIGTERM);
-    pthread_sigmask(SIG_BLOCK, &signals_, &earlier_);
-  }
-  ~EndSignals() { pthread_sigmask(SIG_SETMASK, &earlier_, nullptr); }
-  EndSignals(const EndSignals&) = delete;
-  EndSignals& operator=(const EndSignals&) = delete;
-
-  void Await() const {
-    int signal = 0;
-    sigwait(&signals_, &signal);
-  }
-
- private:
-  sigset_t signals_ = {};
-  sigset_t earlier_ = {};
-};
-
 std::string DescribeModels(const std::vector<cluster::HeldModel>& models) {
   if (models.empty()) return "no model files; what is needed is fetched from nodes that have it";
   std::string text;
@@ -131,7 +108,7 @@ std::string DescribeModels(const std::vector<cluster::HeldModel>& models) {
   return text;
 }
 
-Result<ExitStatus> Serve(const Options& options, Console& console) {
+Result<ExitStatus> Serve(const NodeFlags& options, Console& console) {
   const EndSignals signals;
   const cluster::Home home = TRY(cluster::Home::OfUser());
   node::DaemonOptions daemon;
@@ -158,7 +135,7 @@ Result<ExitStatus> Serve(const Options& options, Console& console) {
                 running->identity().cluster_name, fmt::join(running->control_addresses(), ", "));
   console.Print("it has {}\n", DescribeModels(running->Describe().models));
   TRY(console.Flush());
-  signals.Await();
+  signals.Wait();
   console.Note("saying goodbye");
   return kExitOk;
 }
@@ -166,7 +143,7 @@ Result<ExitStatus> Serve(const Options& options, Console& console) {
 }  // namespace
 
 Run DeclareNode(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<NodeFlags>();
   options->model.DeclareModel(app);
   app.add_option(
          "--model", options->models,

@@ -30,7 +30,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Options {
+struct PerplexityFlags {
   ModelOptions model;
   ClusterOptions cluster;
   std::string against;
@@ -73,7 +73,8 @@ std::optional<uint64_t> ScoredBytes(const Chunks& chunks, const text::Tokenizer&
   return bytes == 0 ? std::nullopt : std::optional(bytes);
 }
 
-Result<Chunks> ReadChunks(const Options& options, const gguf::ModelFiles& files, Console& console) {
+Result<Chunks> ReadChunks(const PerplexityFlags& options, const gguf::ModelFiles& files,
+                          Console& console) {
   Chunks chunks;
   int32_t bos = text::kNoToken;
   std::unique_ptr<text::Tokenizer> tokenizer;
@@ -150,7 +151,8 @@ void PrintDivergence(const engine::DivergenceReport& report, Console& console) {
 // The models, one or two, and what is gathered from them.
 class TextRun {
  public:
-  TextRun(const Options& options, Console& console) : options_(options), console_(console) {}
+  TextRun(const PerplexityFlags& options, Console& console)
+      : options_(options), console_(console) {}
 
   Result<ExitStatus> Compute() {
     const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options_.model.paths));
@@ -287,7 +289,7 @@ class TextRun {
                    FormatRate(tokens / std::max(seconds, 1e-9), "tokens"));
   }
 
-  const Options& options_;
+  const PerplexityFlags& options_;
   Console& console_;
   const SystemClock clock_;
   // Here, or on nodes.
@@ -300,7 +302,7 @@ class TextRun {
 };
 
 // How many logits a row has: told, or the vocabulary of the model that is told.
-Result<uint32_t> RowLength(const Options& options) {
+Result<uint32_t> RowLength(const PerplexityFlags& options) {
   if (options.vocab_size > 0) return options.vocab_size;
   if (options.model.paths.empty()) {
     return InvalidArgument(
@@ -310,7 +312,7 @@ Result<uint32_t> RowLength(const Options& options) {
   return TRY(model::ReadShape(files.metadata())).vocab_size;
 }
 
-Result<ExitStatus> CompareLogits(const Options& options, Console& console) {
+Result<ExitStatus> CompareLogits(const PerplexityFlags& options, Console& console) {
   const size_t length = TRY(RowLength(options));
   const MappedFile first = TRY(MappedFile::Open(options.logits[0]));
   const MappedFile second = TRY(MappedFile::Open(options.logits[1]));
@@ -343,7 +345,7 @@ Result<ExitStatus> CompareLogits(const Options& options, Console& console) {
 }  // namespace
 
 Run DeclarePerplexity(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PerplexityFlags>();
   options->model.Declare(app);
   options->model.kv_cache.Declare(app);
   options->cluster.Declare(app);

@@ -26,7 +26,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct PlanFlags {
   std::string model;
   std::string preset;
   uint32_t slices = 2;
@@ -73,7 +73,7 @@ std::vector<model::Slice> CutEvenly(const model::Shape& shape, const model::Weig
   return slices;
 }
 
-Result<Plan> PlanOf(const Options& options) {
+Result<Plan> PlanOf(const PlanFlags& options) {
   Plan plan;
   if (!options.preset.empty()) {
     plan.shape = TRY(model::ShapeOfPreset(options.preset));
@@ -102,7 +102,7 @@ Result<Plan> PlanOf(const Options& options) {
   return plan;
 }
 
-Result<std::vector<uint64_t>> RememberedBytes(const Plan& plan, const Options& options,
+Result<std::vector<uint64_t>> RememberedBytes(const Plan& plan, const PlanFlags& options,
                                               const model::Slice& slice) {
   const kv::Layout layout =
       TRY(model::MakeMemoryLayout(plan.shape, model::Narrowed({}, plan.shape), Hash128{}));
@@ -118,7 +118,7 @@ std::string SliceName(const model::Slice& slice) {
                      slice.embedding ? ", embedding" : "", slice.head ? ", head" : "");
 }
 
-Status PrintTables(const Plan& plan, const Options& options, Console& console) {
+Status PrintTables(const Plan& plan, const PlanFlags& options, Console& console) {
   using Align = Table::Align;
   std::vector<Align> columns(1 + plan.variants.size() + options.contexts.size(), Align::kRight);
   columns.front() = Align::kLeft;
@@ -145,7 +145,7 @@ Status PrintTables(const Plan& plan, const Options& options, Console& console) {
   return Ok();
 }
 
-Status PrintJson(const Plan& plan, const Options& options, Console& console) {
+Status PrintJson(const Plan& plan, const PlanFlags& options, Console& console) {
   Json slices = Json::array();
   for (const model::Slice& slice : plan.slices) {
     Json weights, remembered;
@@ -166,7 +166,7 @@ Status PrintJson(const Plan& plan, const Options& options, Console& console) {
   return Ok();
 }
 
-Result<ExitStatus> ShowPlan(const Options& options, Console& console) {
+Result<ExitStatus> ShowPlan(const PlanFlags& options, Console& console) {
   if (options.model.empty() == options.preset.empty())
     return InvalidArgument("give a model, or --preset for a shape that nobody needs to have");
   const Plan plan = TRY(PlanOf(options));
@@ -177,7 +177,7 @@ Result<ExitStatus> ShowPlan(const Options& options, Console& console) {
 }  // namespace
 
 Run DeclarePlan(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PlanFlags>();
   app.add_option("model", options->model, "A GGUF file, or the name of a built-in model")
       ->type_name("MODEL");
   app.add_option("--preset", options->preset,

@@ -26,7 +26,7 @@ using quant::QuantizeError;
 using quant::QuantizePlan;
 using quant::QuantizeReport;
 
-struct Options {
+struct QuantizeFlags {
   std::vector<std::string> paths;  // what is read, and at last what is written
   std::string type;
   std::string importance_path;
@@ -38,7 +38,7 @@ struct Options {
   size_t threads = 0;
 };
 
-Result<quant::TypeRules> RulesOf(const Options& options) {
+Result<quant::TypeRules> RulesOf(const QuantizeFlags& options) {
   quant::TypeRules rules;
   rules.recipe = TRY(quant::RecipeNamed(options.type));
   rules.pure = options.pure;
@@ -111,7 +111,7 @@ nlohmann::ordered_json TensorsJson(const QuantizePlan& plan, const QuantizeRepor
   return tensors;
 }
 
-nlohmann::ordered_json ToJson(const Options& options, const QuantizePlan& plan,
+nlohmann::ordered_json ToJson(const QuantizeFlags& options, const QuantizePlan& plan,
                               const QuantizeReport* report) {
   nlohmann::ordered_json types = nlohmann::ordered_json::array();
   for (const auto& [type, summary] : Summarize(plan, report)) {
@@ -145,8 +145,8 @@ std::string ErrorText(const TypeSummary& summary, const QuantizeReport* report) 
   return error == 0 ? "exact" : fmt::format("{:.3g} %", 100 * error);
 }
 
-void PrintReport(const Options& options, const QuantizePlan& plan, const QuantizeReport* report,
-                 Console& console) {
+void PrintReport(const QuantizeFlags& options, const QuantizePlan& plan,
+                 const QuantizeReport* report, Console& console) {
   using enum Table::Align;
   Table table({kLeft, kRight, kRight, kRight, kRight, kRight, kRight});
   table.AddRow({"type", "tensors", "parameters", "before", "after", "bits/weight",
@@ -182,7 +182,7 @@ void PrintReport(const Options& options, const QuantizePlan& plan, const Quantiz
   }
 }
 
-Result<QuantizeReport> Write(const Options& options, const gguf::ModelFiles& files,
+Result<QuantizeReport> Write(const QuantizeFlags& options, const gguf::ModelFiles& files,
                              const QuantizePlan& plan, Console& console) {
   ThreadPool pool(options.threads == 0 ? UsableCpuCount() : options.threads);
   SystemClock clock;
@@ -192,7 +192,7 @@ Result<QuantizeReport> Write(const Options& options, const gguf::ModelFiles& fil
       [&](uint64_t done, uint64_t total) { progress.Update(done, total); });
 }
 
-Result<ExitStatus> Quantize(const Options& options, Console& console) {
+Result<ExitStatus> Quantize(const QuantizeFlags& options, Console& console) {
   const quant::TypeRules rules = TRY(RulesOf(options));
   std::vector<std::string> inputs(options.paths.begin(), options.paths.end() - 1);
   for (std::string& path : inputs) path = TRY(FindModel(path));
@@ -237,7 +237,7 @@ std::string Footer() {
 }  // namespace
 
 Run DeclareQuantize(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<QuantizeFlags>();
   app.add_option("files", options->paths,
                  "The model (one file, any part of a split one, or slices), then the file to write")
       ->required()

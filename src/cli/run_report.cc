@@ -11,17 +11,12 @@
 #include "base/units.h"
 #include "cli/draft_options.h"
 #include "cli/kv_cache.h"
+#include "cli/seconds.h"
 
 namespace aster::cli {
 namespace {
 
 using nlohmann::ordered_json;
-
-double Seconds(int64_t duration_ns) { return static_cast<double>(duration_ns) * 1e-9; }
-
-double Rate(uint64_t count, int64_t duration_ns) {
-  return duration_ns <= 0 ? 0 : static_cast<double>(count) / Seconds(duration_ns);
-}
 
 // Tokens that the times stand for: those computed of the prompts, and all of the answers but their
 // first tokens, which the prompts gave.
@@ -79,8 +74,8 @@ ordered_json RunToJson(const RunReport& report) {
       {"load_s", Seconds(report.load_ns)},
       {"prefill_s", Seconds(times.prefill_ns)},
       {"decode_s", Seconds(times.decode_ns)},
-      {"prefill_tokens_per_s", Rate(Prefilled(counts), times.prefill_ns)},
-      {"decode_tokens_per_s", Rate(Decoded(counts, /*answers=*/1), times.decode_ns)},
+      {"prefill_tokens_per_s", PerSecond(Prefilled(counts), times.prefill_ns)},
+      {"decode_tokens_per_s", PerSecond(Decoded(counts, /*answers=*/1), times.decode_ns)},
       {"first_token_s", Seconds(report.load_ns + times.waited_ns + times.prefill_ns)}};
   const engine::DraftCounts& drafts = counts.drafts;
   if (drafts.steps > 0) json["draft"] = DraftsToJson(drafts);
@@ -98,11 +93,11 @@ std::string DescribeRates(const engine::RequestCounts& counts, const engine::Req
   std::string text = fmt::format("prompt {} tokens", counts.prompt);
   if (counts.cached > 0) text += fmt::format(", {} of them remembered", counts.cached);
   if (times.prefill_ns > 0) {
-    text += ", " + FormatRate(Rate(Prefilled(counts), times.prefill_ns), "tokens");
+    text += ", " + FormatRate(PerSecond(Prefilled(counts), times.prefill_ns), "tokens");
   }
   text += fmt::format("; answer {} tokens", counts.generated);
   if (times.decode_ns > 0) {
-    text += ", " + FormatRate(Rate(Decoded(counts, answers), times.decode_ns), "tokens");
+    text += ", " + FormatRate(PerSecond(Decoded(counts, answers), times.decode_ns), "tokens");
   }
   if (const std::string drafts = DescribeDrafts(counts.drafts); !drafts.empty()) {
     text += "; " + drafts;

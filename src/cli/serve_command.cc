@@ -17,6 +17,7 @@
 #include "base/files.h"
 #include "cli/answerer.h"
 #include "cli/commands.h"
+#include "cli/end_signals.h"
 #include "cli/model_text.h"
 #include "cli/sampling_options.h"
 #include "cli/serve_models.h"
@@ -27,47 +28,6 @@
 
 namespace aster::cli {
 namespace {
-
-// Ctrl-C and whoever ends services. Blocked in all threads, and waited for by one of its own.
-class EndSignals {
- public:
-  EndSignals() {
-    sigemptyset(&signals_);
-    sigaddset(&signals_, SIGINT);
-    sigaddset(&signals_, SIGTERM);
-    pthread_sigmask(SIG_BLOCK, &signals_, &earlier_);
-  }
-  ~EndSignals() {
-    StopAwaiting();
-    pthread_sigmask(SIG_SETMASK, &earlier_, nullptr);
-  }
-  EndSignals(const EndSignals&) = delete;
-  EndSignals& operator=(const EndSignals&) = delete;
-
-  // Nobody is called any more.
-  void StopAwaiting() {
-    if (!waiter_.joinable()) return;
-    // It waits for a signal, whoever sends it.
-    is_over_ = true;
-    pthread_kill(waiter_.native_handle(), SIGTERM);
-    waiter_.join();
-  }
-
-  // `end` is called by another thread, with true where it is not the first time.
-  void Await(std::function<void(bool)> end) {
-    waiter_ = std::thread([this, end = std::move(end)] {
-      int signal = 0;
-      for (bool again = false; sigwait(&signals_, &signal) == 0 && !is_over_; again = true)
-        end(again);
-    });
-  }
-
- private:
-  sigset_t signals_ = {};
-  sigset_t earlier_ = {};
-  std::atomic<bool> is_over_ = false;
-  std::thread waiter_;
-};
 
 // One model, ready to answer.
 struct Served {
@@ -218,7 +178,7 @@ Result<ExitStatus> Serve(const ServeOptions& options, const std::vector<ModelGro
   console.Print("{} {} served at {}://{}\n", names, all.size() == 1 ? "is" : "are",
                 is_protected ? "https" : "http", server.address());
   TRY(console.Flush());
-  signals.Await([&](bool again) {
+  signals.Watch([&](bool again) {
     // No new requests; what is being answered comes to its end, unless somebody is impatient.
     server.StopListening();
     const int64_t grace_ns = again ? 0 : static_cast<int64_t>(options.grace_s) * kNsPerSecond;
@@ -229,7 +189,7 @@ Result<ExitStatus> Serve(const ServeOptions& options, const std::vector<ModelGro
   const int64_t end_ns = clock.NowNs() + 2 * kNsPerSecond;
   SystemClock waiting;
   while (server.busy_count() > 0 && clock.NowNs() < end_ns) waiting.SleepFor(10 * kNsPerMs);
-  signals.StopAwaiting();
+  signals.Unwatch();
   for (const auto& served : all) TRY(served->answerer->Save());
   console.Note("goodbye");
   return kExitOk;

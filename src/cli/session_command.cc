@@ -16,7 +16,7 @@
 namespace aster::cli {
 namespace {
 
-constexpr Command kCommands[] = {
+constexpr Command kSessionCommands[] = {
     {"save", "Compute a text or a conversation once, and keep what is remembered of it",
      DeclareSessionSave},
     {"load", "Go on from a session, without computing it again", DeclareSessionLoad},
@@ -41,7 +41,7 @@ Run DeclareSession(CLI::App& app) {
       "In a conversation, /save NAME and /load NAME do the same. docs/sessions.md says what is "
       "kept where.");
   auto runs = std::make_shared<std::map<const CLI::App*, Run>>();
-  for (const Command& command : kCommands) {
+  for (const Command& command : kSessionCommands) {
     CLI::App* sub = app.add_subcommand(command.name, command.summary);
     runs->emplace(sub, command.declare(*sub));
   }

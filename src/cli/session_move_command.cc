@@ -24,7 +24,6 @@
 namespace aster::cli {
 namespace {
 
-constexpr size_t kShortDigits = 8;
 constexpr size_t kHashedAtOnce = size_t{1} << 20;
 // Parts that could not be delivered, one after the other, before it is given up; it goes on where
 // it was when the command is given again.
@@ -34,7 +33,7 @@ constexpr int kMaxRestarts = 2;
 constexpr int64_t kPauseNs = 500 * kNsPerMs;
 constexpr int64_t kPartNs = 30 * kNsPerSecond;
 
-struct Options {
+struct SessionMoveFlags {
   std::string name;
   std::string node;
   std::string as;
@@ -87,9 +86,7 @@ Result<node::NodeView> FindNode(node::ClusterView& cluster, const std::string& t
   std::string names;
   for (node::NodeView& view : TRY(cluster.Look())) {
     const cluster::Member& member = view.member;
-    const bool is_meant = member.name == text || (text.size() >= kShortDigits &&
-                                                  member.node.value.ToHex().starts_with(text));
-    if (!is_meant) {
+    if (!IsMeant(text, member.name, member.node)) {
       names += fmt::format("{}{}", names.empty() ? "" : ", ", member.name);
       continue;
     }
@@ -149,7 +146,7 @@ Status Send(const Packed& packed, const std::string& name, rpc::ControlClient& c
   }
 }
 
-Result<ExitStatus> Move(const Options& options, Console& console) {
+Result<ExitStatus> Move(const SessionMoveFlags& options, Console& console) {
   if (options.name.find('/') != std::string::npos) {
     return InvalidArgument(
         "a session's name is needed: a file is moved as any file, and `aster session import` takes "
@@ -191,7 +188,7 @@ Result<ExitStatus> Move(const Options& options, Console& console) {
 }  // namespace
 
 Run DeclareSessionMove(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SessionMoveFlags>();
   app.add_option("name", options->name, "Its name")->required()->type_name("NAME");
   app.add_option("node", options->node, "The node, by name or by eight digits of its id")
       ->required()

@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t kMaxFileBytes = size_t{256} << 20;
 
-struct Options {
+struct SessionSaveFlags {
   std::string name;
   ModelOptions model;
   ClusterOptions cluster;
@@ -43,7 +43,7 @@ Result<std::vector<int32_t>> TokensBefore(const ChatPrompt& prompt, std::vector<
 }
 
 // What is to be kept, not yet computed.
-Result<Conversation> ConversationToKeep(const Options& options, const ChatPrompt& prompt,
+Result<Conversation> ConversationToKeep(const SessionSaveFlags& options, const ChatPrompt& prompt,
                                         uint32_t vocab_size) {
   Conversation conversation{
       .vocab_size = vocab_size, .system = "", .messages = {}, .marked = "", .tokens = {}};
@@ -71,7 +71,7 @@ Status Compute(engine::Answering& answering, Chat& chat, Console& console, const
   return Ok();
 }
 
-Result<ExitStatus> Save(const Options& options, Console& console) {
+Result<ExitStatus> Save(const SessionSaveFlags& options, Console& console) {
   const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options.model.paths));
   const model::Shape shape = TRY(model::ReadShape(files.metadata()));
   const auto tokenizer = TRY(LoadTokenizer(files, options.model.paths.front(), console));
@@ -97,7 +97,7 @@ Result<ExitStatus> Save(const Options& options, Console& console) {
 }  // namespace
 
 Run DeclareSessionSave(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SessionSaveFlags>();
   app.add_option("name", options->name, "A name, or a path with a slash in it")
       ->required()
       ->type_name("NAME");

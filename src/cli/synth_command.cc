@@ -23,7 +23,7 @@
 namespace aster::cli {
 namespace {
 
-struct Options {
+struct SynthFlags {
   std::string path;
   std::string preset;
   std::string type = "Q8_0";
@@ -51,7 +51,7 @@ void Replace(T& value, const std::optional<T>& replacement) {
 }
 
 // What only some architectures have.
-Status ReplaceExperts(const Options& options, model::Shape& shape) {
+Status ReplaceExperts(const SynthFlags& options, model::Shape& shape) {
   const bool has_experts = shape.arch == model::Arch::kQwen3Moe || shape.is_latent();
   if (!has_experts) shape.experts = {};
   if (has_experts && shape.experts.count == 0) {
@@ -69,7 +69,7 @@ Status ReplaceExperts(const Options& options, model::Shape& shape) {
 }
 
 // The numbers of a DeepSeek V4 that follow from others.
-void FollowLatent(const Options& options, model::Shape& shape) {
+void FollowLatent(const SynthFlags& options, model::Shape& shape) {
   // Layers beyond those of the preset go on as the last two.
   std::vector<uint32_t>& ratios = shape.latent.ratios;
   while (ratios.size() < shape.layer_count) ratios.push_back(ratios[ratios.size() - 2]);
@@ -80,12 +80,12 @@ void FollowLatent(const Options& options, model::Shape& shape) {
 }
 
 // The preset, or the one that shows the architecture where only that is given.
-std::string PresetOf(const Options& options) {
+std::string PresetOf(const SynthFlags& options) {
   if (!options.preset.empty()) return options.preset;
   return options.arch == ArchName(model::Arch::kDeepSeek4) ? "flash-shape-tiny" : "tiny";
 }
 
-Result<model::Shape> ShapeOf(const Options& options) {
+Result<model::Shape> ShapeOf(const SynthFlags& options) {
   model::Shape shape = TRY(model::ShapeOfPreset(PresetOf(options)));
   if (options.arch) {
     const model::Arch arch = TRY(model::ParseArch(*options.arch));
@@ -154,7 +154,7 @@ gguf::TensorType TypeOf(const model::TensorSpec& spec, const quant::TypeRules& r
   return quant::ChooseType(rules, traits, tensor).type;
 }
 
-void PrintSummary(const Options& options, const gguf::ModelFiles& files, Console& console) {
+void PrintSummary(const SynthFlags& options, const gguf::ModelFiles& files, Console& console) {
   const model::Totals totals = model::Describe(files).whole.all;
   if (options.json) {
     const nlohmann::ordered_json json = {{"path", options.path},
@@ -170,7 +170,7 @@ void PrintSummary(const Options& options, const gguf::ModelFiles& files, Console
                 FormatBytes(files.files().front().size_bytes()));
 }
 
-Result<ExitStatus> Synth(const Options& options, Console& console) {
+Result<ExitStatus> Synth(const SynthFlags& options, Console& console) {
   const model::Shape shape = TRY(ShapeOf(options));
   quant::TypeRules rules;
   rules.recipe = TRY(RecipeNamed(options.type));
@@ -193,7 +193,7 @@ Result<ExitStatus> Synth(const Options& options, Console& console) {
   return kExitOk;
 }
 
-void DeclareShape(CLI::App& app, Options& options) {
+void DeclareShape(CLI::App& app, SynthFlags& options) {
   constexpr const char* kGroup = "Shape (each replaces the preset's)";
   const auto add = [&](const char* flag, auto& value, const char* text) {
     app.add_option(flag, value, text)->group(kGroup)->type_name("N");
@@ -229,7 +229,7 @@ void DeclareShape(CLI::App& app, Options& options) {
 }  // namespace
 
 Run DeclareSynth(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SynthFlags>();
   app.add_option("out", options->path, "The file to write")->required()->type_name("OUT");
   std::string presets;
   for (const model::Preset& preset : model::Presets()) {

@@ -23,7 +23,7 @@ namespace {
 constexpr size_t kMaxTemplateBytes = size_t{16} << 20;
 constexpr size_t kMaxVariablesBytes = size_t{256} << 20;
 
-struct Options {
+struct TemplateFlags {
   std::string template_path;
   std::string variables_path;
 };
@@ -57,7 +57,7 @@ Result<std::string> RenderFile(const std::string& path, const std::string& varia
   return parsed.RenderJson(variables).In(path);
 }
 
-Result<ExitStatus> Template(const Options& options, Console& console) {
+Result<ExitStatus> Template(const TemplateFlags& options, Console& console) {
   const std::string variables = TRY(ReadFile(options.variables_path, kMaxVariablesBytes));
   const std::string path = TRY(FindModel(options.template_path));
   console.Write(
@@ -68,7 +68,7 @@ Result<ExitStatus> Template(const Options& options, Console& console) {
 }  // namespace
 
 Run DeclareTemplate(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TemplateFlags>();
   app.add_option(
          "template", options->template_path,
          "A Jinja template, or a model that carries one: a file, or a built-in model's name")

@@ -23,7 +23,7 @@ namespace {
 using text::TokenId;
 using text::Tokenizer;
 
-struct Options {
+struct TokenizeFlags {
   std::string model{kDefaultModel};
   bool ids = false;
   bool json = false;
@@ -141,7 +141,8 @@ void PrintForPerson(const Tokenizer& tokenizer, std::string_view input,
                 CountCharacters(input), input.size(), bytes_per_token);
 }
 
-Result<ExitStatus> Decode(const Tokenizer& tokenizer, const Options& options, Console& console) {
+Result<ExitStatus> Decode(const Tokenizer& tokenizer, const TokenizeFlags& options,
+                          Console& console) {
   const std::string input =
       TRY(ReadStream(stdin, "standard input", size_t{8} * text::kMaxTextBytes));
   const std::vector<TokenId> ids = TRY(ParseIds(input));
@@ -150,7 +151,7 @@ Result<ExitStatus> Decode(const Tokenizer& tokenizer, const Options& options, Co
   return kExitOk;
 }
 
-Result<ExitStatus> Tokenize(const Options& options, Console& console) {
+Result<ExitStatus> Tokenize(const TokenizeFlags& options, Console& console) {
   const auto tokenizer = TRY(OpenTokenizer(options.model, console));
   if (options.decode) return Decode(*tokenizer, options, console);
   const std::string input = TRY(ReadStream(stdin, "standard input", text::kMaxTextBytes));
@@ -170,7 +171,7 @@ Result<ExitStatus> Tokenize(const Options& options, Console& console) {
 }  // namespace
 
 Run DeclareTokenize(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TokenizeFlags>();
   app.add_option("model", options->model,
                  "A GGUF file with a tokenizer, or the name of a built-in model (nova where not "
                  "given)")

@@ -24,7 +24,7 @@
 namespace aster::cli {
 namespace {
 
-struct Options {
+struct VerifyFlags {
   ModelOptions model;
   ClusterOptions cluster;
   DraftFlags draft;
@@ -44,7 +44,7 @@ void PrintJson(std::span<const engine::VerifiedWay> ways, size_t tokens, Console
   console.Print("{}\n", json.dump(2));
 }
 
-Result<ExitStatus> Verify(const Options& options, Console& console) {
+Result<ExitStatus> Verify(const VerifyFlags& options, Console& console) {
   if (options.cluster.remembered != "exact") {
     return InvalidArgument("--kv-wire: verify compares bits, and rows in fewer bits have others");
   }
@@ -100,7 +100,7 @@ Result<ExitStatus> Verify(const Options& options, Console& console) {
 }  // namespace
 
 Run DeclareVerify(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<VerifyFlags>();
   options->model.Declare(app);
   options->cluster.Declare(app);
   options->draft.Declare(app);

@@ -14,7 +14,7 @@ namespace aster::disk {
 namespace {
 
 // What people say to a model is nobody else's business.
-constexpr uint32_t kOwnerOnly = 0600;
+constexpr uint32_t kOnlyOwnerReads = 0600;
 
 // In the order in which they stand in a file.
 enum RecordType : uint32_t {
@@ -216,7 +216,7 @@ class Reader {
 }  // namespace
 
 Result<SessionWriter> SessionWriter::Create(const std::string& path) {
-  SessionWriter writer(TRY(AtomicFile::Create(path, kOwnerOnly)));
+  SessionWriter writer(TRY(AtomicFile::Create(path, kOnlyOwnerReads)));
   ByteWriter preamble;
   preamble.Write(kSessionMagic);
   preamble.Write(kSessionVersion);

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kEnding = ".session";
+constexpr std::string_view kFileEnding = ".session";
 constexpr size_t kMaxNameBytes = 200;
 constexpr int64_t kLockPatienceNs = 60 * kNsPerSecond;
 constexpr int64_t kLockPollNs = 20 * kNsPerMs;
@@ -70,7 +70,7 @@ Result<std::string> SessionFolder::PathOf(std::string_view name_or_path) const {
                     "that does not begin with a dot or a dash, or a path with a slash in it",
                     kMaxNameBytes));
   }
-  return fmt::format("{}/{}{}", folder_, name_or_path, kEnding);
+  return fmt::format("{}/{}{}", folder_, name_or_path, kFileEnding);
 }
 
 Result<FileLock> SessionFolder::Lock() {
@@ -186,9 +186,9 @@ Result<std::vector<ListedSession>> SessionFolder::List() const {
   std::error_code error;
   for (const auto& item : fs::directory_iterator(folder_, error)) {
     const std::string file_name = item.path().filename().string();
-    if (!file_name.ends_with(kEnding) || file_name.starts_with('.')) continue;
+    if (!file_name.ends_with(kFileEnding) || file_name.starts_with('.')) continue;
     ListedSession& listed = sessions.emplace_back();
-    listed.name = file_name.substr(0, file_name.size() - kEnding.size());
+    listed.name = file_name.substr(0, file_name.size() - kFileEnding.size());
     listed.path = item.path().string();
     auto open = Open(listed.name);
     if (open.ok()) {

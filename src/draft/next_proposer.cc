@@ -14,12 +14,12 @@ namespace {
 // So many answers at once can be guessed for. Whoever finds no memory guesses nothing.
 constexpr uint64_t kMostAnswers = 128;
 // Pairs that are computed at once, at most.
-constexpr uint32_t kChunk = 256;
+constexpr uint32_t kRowsAtOnce = 256;
 
 // What the block's memory of one answer takes, and of the copy that runs ahead of it.
 uint64_t BytesFor(const kv::Layout& layout, uint32_t window) {
-  const uint32_t longest = window + layout.slack() + 2 * layout.page_positions() + kChunk;
-  return 2 * layout.BytesFor(layout.all_layers(), longest, kChunk);
+  const uint32_t longest = window + layout.slack() + 2 * layout.page_positions() + kRowsAtOnce;
+  return 2 * layout.BytesFor(layout.all_layers(), longest, kRowsAtOnce);
 }
 
 }  // namespace
@@ -31,7 +31,7 @@ class NextProposer final : public engine::Proposer {
   NextProposer(NextBlock& block, const engine::SamplingOptions& sampling)
       : block_(block),
         width_(block.model_.shape().hidden_width()),
-        window_(std::min(block.model_.shape().sliding_window, kChunk)),
+        window_(std::min(block.model_.shape().sliding_window, kRowsAtOnce)),
         sampler_(sampling, block.model_.shape().vocab_size, block.model_.isa()) {}
 
   void Follow(std::span<const int32_t> history, uint32_t begin,
@@ -75,7 +75,7 @@ class NextProposer final : public engine::Proposer {
     // The pairs that are certain, and the first guess with the last of them.
     model::Output output;
     for (size_t done = 0; done < row_count;) {
-      const size_t count = std::min<size_t>(kChunk, row_count - done);
+      const size_t count = std::min<size_t>(kRowsAtOnce, row_count - done);
       output = TRY(block_.next_.Guess(*table_, history.last(row_count - done).first(count),
                                       rows_.data() + done * width_, model::Wanted::kLast));
       done += count;

@@ -24,7 +24,7 @@ std::string LineOf(const ordered_json& json) {
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
-Result<std::string> TextOf(const ordered_json& object, const char* key) {
+Result<std::string> WrittenText(const ordered_json& object, const char* key) {
   const auto member = object.find(key);
   if (member == object.end() || !member->is_string()) {
     return DataLoss(fmt::format("\"{}\" is missing or no text", key));
@@ -74,9 +74,9 @@ Result<ResultHeader> ParseHeader(std::string_view line) {
     return Unimplemented("was written by another version of aster eval");
   }
   ResultHeader header;
-  header.model = TRY(TextOf(json, "model"));
-  header.fingerprint = TRY(TextOf(json, "fingerprint"));
-  header.questions = TRY(TextOf(json, "questions"));
+  header.model = TRY(WrittenText(json, "model"));
+  header.fingerprint = TRY(WrittenText(json, "fingerprint"));
+  header.questions = TRY(WrittenText(json, "questions"));
   const auto settings = json.find("settings");
   if (settings == json.end() || !settings->is_object()) return DataLoss("has no settings");
   for (const auto& [name, value] : settings->items()) {
@@ -89,18 +89,18 @@ Result<ResultHeader> ParseHeader(std::string_view line) {
 Result<QuestionResult> ParseResult(std::string_view line) {
   const ordered_json json = TRY(ParseLine(line));
   QuestionResult result;
-  result.id = TRY(TextOf(json, "id"));
-  result.category = TRY(TextOf(json, "category"));
+  result.id = TRY(WrittenText(json, "id"));
+  result.category = TRY(WrittenText(json, "category"));
   result.prompt_tokens = TRY(CountOf(json, "prompt_tokens"));
   if (json.contains("skipped")) {
     result.skipped = true;
     return result;
   }
   result.reply_tokens = TRY(CountOf(json, "reply_tokens"));
-  result.reply = TRY(TextOf(json, "reply"));
-  result.expected = TRY(TextOf(json, "expected"));
+  result.reply = TRY(WrittenText(json, "reply"));
+  result.expected = TRY(WrittenText(json, "expected"));
   result.right = TRY(FlagOf(json, "right"));
-  result.finish = TRY(TextOf(json, "finish_reason"));
+  result.finish = TRY(WrittenText(json, "finish_reason"));
   if (const auto found = json.find("extracted"); found != json.end() && found->is_string()) {
     result.extracted = found->get<std::string>();
   }

@@ -16,12 +16,11 @@
 namespace aster::grammar {
 namespace {
 
-constexpr size_t kMaxDepth = 128;
-constexpr uint32_t kLastCodePoint = 0x10FFFF;
+constexpr size_t kMaxNesting = 128;
 
-class Parser {
+class GbnfParser {
  public:
-  explicit Parser(std::string_view text) : text_(text), grammar_(std::make_shared<Grammar>()) {
+  explicit GbnfParser(std::string_view text) : text_(text), grammar_(std::make_shared<Grammar>()) {
     rules_["root"] = grammar_->AddRule();
   }
 
@@ -88,7 +87,7 @@ class Parser {
 
   // Within brackets lines may end anywhere; in a rule, where something is still to come.
   Result<std::vector<Sequence>> ParseAlternatives(size_t depth) {
-    if (depth > kMaxDepth) return Wrong("too many brackets within each other");
+    if (depth > kMaxNesting) return Wrong("too many brackets within each other");
     std::vector<Sequence> alternatives;
     do {
       SkipSpace(true);
@@ -247,7 +246,7 @@ class Parser {
 }  // namespace
 
 Result<std::shared_ptr<const Grammar>> ParseGbnf(std::string_view text) {
-  return Parser(text).Parse();
+  return GbnfParser(text).Parse();
 }
 
 }  // namespace aster::grammar

@@ -14,8 +14,6 @@
 namespace aster::grammar {
 namespace {
 
-constexpr uint32_t kLastCodePoint = 0x10FFFF;
-
 struct ByteRange {
   uint8_t first;
   uint8_t last;

@@ -29,6 +29,8 @@ struct Element {
 };
 using Sequence = std::vector<Element>;
 
+inline constexpr uint32_t kLastCodePoint = 0x10FFFF;
+
 struct CodePointRange {
   uint32_t first = 0;
   uint32_t last = 0;  // included

@@ -26,7 +26,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr size_t kMaxDepth = 64;
+constexpr size_t kMaxSchemaDepth = 64;
 constexpr size_t kMaxRules = 100'000;
 // Characters of schemas that were merged, so that small ones cannot ask for endless work.
 constexpr size_t kMaxMerged = 8 << 20;
@@ -143,7 +143,7 @@ Result<Element> SchemaReader::ReadReference(const ordered_json& schema, const st
 
 Result<ordered_json> SchemaReader::Flat(const ordered_json& schema, const std::string& at,
                                         size_t depth) {
-  if (depth > kMaxDepth) return Refused(at, "the schema is too large");
+  if (depth > kMaxSchemaDepth) return Refused(at, "the schema is too large");
   if (!schema.is_object()) return schema;
   ordered_json all = true;
   if (schema.contains("$ref")) {
@@ -423,7 +423,7 @@ Result<ordered_json> SchemaReader::TypesOf(const ordered_json& schema,
 
 Result<Element> SchemaReader::Read(const ordered_json& schema, const std::string& at,
                                    size_t depth) {
-  if (depth > kMaxDepth || grammar_.rule_count() > kMaxRules)
+  if (depth > kMaxSchemaDepth || grammar_.rule_count() > kMaxRules)
     return Refused(at, "the schema is too large");
   if (schema == true) return json_.value();
   if (!schema.is_object()) return Refused(at, "give a schema");

@@ -24,7 +24,6 @@ struct PatternNode {
 };
 
 inline constexpr size_t kMaxPatternBytes = 1 << 14;
-inline constexpr uint32_t kLastCodePoint = 0x10FFFF;
 
 // Whole texts: where the pattern is not anchored, any text stands before and behind.
 Result<PatternNode> ParsePattern(std::string_view pattern);

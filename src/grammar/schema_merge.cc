@@ -18,7 +18,7 @@ constexpr std::string_view kAnnotations[] = {
     "$comment", "$defs",       "definitions", "deprecated", "readOnly",     "writeOnly",
     "format",   "strict",      "$anchor",     "name",       "discriminator"};
 
-Error Refused(const std::string& at, std::string_view why) {
+Error CannotMerge(const std::string& at, std::string_view why) {
   return Unimplemented(fmt::format("{}: {}", at, why));
 }
 
@@ -72,7 +72,7 @@ Result<ordered_json> MergeValues(const std::string& key, const ordered_json& a,
   }
   if (key == "type" || (key == "enum" && a.is_array() && b.is_array())) {
     ordered_json common = Common(AsList(a), AsList(b), key == "type");
-    if (common.empty()) return Refused(at, "nothing is of all that is asked for");
+    if (common.empty()) return CannotMerge(at, "nothing is of all that is asked for");
     return common;
   }
   if (key == "items" || key == "additionalProperties") return Both(a, b);
@@ -84,7 +84,7 @@ Result<ordered_json> MergeValues(const std::string& key, const ordered_json& a,
       return a_is_less ? a : b;
   }
   if (key == "uniqueItems" && a.is_boolean() && b.is_boolean()) return ordered_json(true);
-  return Refused(at, "asks for two different things, which cannot be kept together");
+  return CannotMerge(at, "asks for two different things, which cannot be kept together");
 }
 
 // Where one takes no other members than its own, the other one must not have any.
@@ -96,8 +96,8 @@ Status CheckMembers(const ordered_json& a, const ordered_json& b, const std::str
   if (others == b.end() || !others->is_object()) return Ok();
   for (const auto& [name, schema] : others->items()) {
     if (own != a.end() && own->is_object() && own->contains(name)) continue;
-    return Refused(at + "/additionalProperties",
-                   fmt::format("does not take the member {}, which another part has", name));
+    return CannotMerge(at + "/additionalProperties",
+                       fmt::format("does not take the member {}, which another part has", name));
   }
   return Ok();
 }
@@ -112,7 +112,7 @@ Result<ordered_json> MergeSchemas(const ordered_json& a, const ordered_json& b,
                                   const std::string& at) {
   if (a == true) return b;
   if (b == true) return a;
-  if (!a.is_object() || !b.is_object()) return Refused(at, "give schemas that take anything");
+  if (!a.is_object() || !b.is_object()) return CannotMerge(at, "give schemas that take anything");
   TRY(CheckMembers(a, b, at));
   TRY(CheckMembers(b, a, at));
   ordered_json all = a;

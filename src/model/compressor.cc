@@ -11,8 +11,6 @@
 namespace aster::model {
 namespace {
 
-constexpr uint32_t kPage = kernels::kPagePositions;
-
 // Columns of values, and as many of scores.
 size_t ColumnsOf(const Compression& compression) {
   const auto dim = static_cast<size_t>(compression.format.dim);
@@ -42,9 +40,10 @@ void Compressor::WriteInputs(const Compression& compression, std::span<const Att
     context_.pool.ParallelFor(span.count, [&](size_t begin, size_t end, size_t) {
       for (size_t i = begin; i < end; ++i) {
         const uint32_t position = span.position + static_cast<uint32_t>(i);
-        uint8_t* const page =
-            span.table->WritablePage(compression.layer, position / kPage, compression.input_stream);
-        float* const values = reinterpret_cast<float*>(page) + position % kPage * 2 * columns;
+        uint8_t* const page = span.table->WritablePage(
+            compression.layer, position / kernels::kPagePositions, compression.input_stream);
+        float* const values =
+            reinterpret_cast<float*>(page) + position % kernels::kPagePositions * 2 * columns;
         const size_t row = span.first_row + i;
         std::copy_n(compression.values + row * columns, columns, values);
         const float* const place =
@@ -67,9 +66,10 @@ void Compressor::MakeRow(const Compression& compression, const Row& row) const {
   std::array<const float*, kLongRatio> scores;
   size_t count = 0;
   for (uint32_t p = overlaps && first > 0 ? first - ratio : first; p < first + ratio; ++p) {
-    const uint8_t* const page =
-        row.span->table->Page(compression.layer, p / kPage, compression.input_stream);
-    const float* const input = reinterpret_cast<const float*>(page) + p % kPage * 2 * columns;
+    const uint8_t* const page = row.span->table->Page(
+        compression.layer, p / kernels::kPagePositions, compression.input_stream);
+    const float* const input =
+        reinterpret_cast<const float*>(page) + p % kernels::kPagePositions * 2 * columns;
     const size_t half = overlaps && p >= first ? dim : 0;
     values[count] = input + half;
     scores[count++] = input + columns + half;
@@ -85,7 +85,7 @@ void Compressor::MakeRow(const Compression& compression, const Row& row) const {
   ops.rope(made.data() + dim - 2 * pairs, dim, 1, pairs, cosines.data(), sines.data(),
            kernels::RopeLayout::kAdjacent, /*inverse=*/false);
   if (compression.is_index) ops.hadamard(made.data(), dim, 1, dim);
-  const uint32_t rows_per_page = kPage / ratio;
+  const uint32_t rows_per_page = kernels::kPagePositions / ratio;
   uint8_t* const page = row.span->table->WritablePage(compression.layer, row.index / rows_per_page,
                                                       compression.row_stream);
   kernels::EncodeLatentRow(

@@ -11,8 +11,6 @@
 namespace aster::model {
 namespace {
 
-constexpr uint32_t kPage = kernels::kPagePositions;
-
 std::vector<double> FrequenciesOf(const Rope& rope) {
   kernels::RopeSpec spec{.pairs = rope.dimensions / 2, .base = rope.base};
   if (rope.scaling == RopeScaling::kYarn) {
@@ -199,8 +197,10 @@ void LatentAttention::WriteRows(uint32_t layer, uint32_t ratio, const LatentWeig
                                 dim);
         Turn(ratio, span.first_row + i, row, 1, dim, /*back=*/false);
         const uint32_t position = span.position + static_cast<uint32_t>(i);
-        uint8_t* const page = span.table->WritablePage(layer, position / kPage, kWindowStream);
-        kernels::EncodeLatentRow(row_format_, row, page + position % kPage * row_bytes);
+        uint8_t* const page =
+            span.table->WritablePage(layer, position / kernels::kPagePositions, kWindowStream);
+        kernels::EncodeLatentRow(row_format_, row,
+                                 page + position % kernels::kPagePositions * row_bytes);
       }
     });
   }

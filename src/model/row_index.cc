@@ -10,7 +10,7 @@ namespace {
 
 // Scores that are held at a time: 16 MiB of them.
 constexpr size_t kMaxScores = size_t{4} << 20;
-constexpr uint32_t kBlock = kernels::kLatentBlock;
+constexpr uint32_t kIndexBlock = kernels::kLatentBlock;
 
 size_t RoundUpToLanes(size_t count) {
   return (count + kernels::kLatentLanes - 1) / kernels::kLatentLanes * kernels::kLatentLanes;
@@ -55,18 +55,18 @@ Status RowIndex::RunTasks(uint32_t layer, std::span<const Task> tasks, size_t sc
   const size_t dim = shape_.latent.index_dim;
   TRY(scores_.Grow(score_count * sizeof(float)));
   TRY(orders_.Grow(score_count * sizeof(uint32_t)));
-  const size_t floats = dim * lanes_ + lanes_ + kBlock * (dim + lanes_);
+  const size_t floats = dim * lanes_ + lanes_ + kIndexBlock * (dim + lanes_);
   TRY(scratch_.Grow(context_.pool.thread_count() * floats * sizeof(float)));
   uint32_t most_blocks = 0;
   for (const Task& task : tasks)
-    most_blocks = std::max(most_blocks, (task.row_count + kBlock - 1) / kBlock);
+    most_blocks = std::max(most_blocks, (task.row_count + kIndexBlock - 1) / kIndexBlock);
   context_.pool.ParallelForDynamic(tasks.size() * most_blocks, 8,
                                    [&](size_t begin, size_t end, size_t thread) {
                                      const Scratch scratch = ScratchOf(thread);
                                      for (size_t i = begin; i < end; ++i) {
                                        const Task& task = tasks[i / most_blocks];
                                        const auto block = static_cast<uint32_t>(i % most_blocks);
-                                       if (block * kBlock < task.row_count)
+                                       if (block * kIndexBlock < task.row_count)
                                          RankBlock(layer, task, block, queries, scratch);
                                      }
                                    });
@@ -85,13 +85,13 @@ Status RowIndex::RunTasks(uint32_t layer, std::span<const Task> tasks, size_t sc
 
 RowIndex::Scratch RowIndex::ScratchOf(size_t thread) {
   const size_t dim = shape_.latent.index_dim;
-  const size_t floats = dim * lanes_ + lanes_ + kBlock * (dim + lanes_);
+  const size_t floats = dim * lanes_ + lanes_ + kIndexBlock * (dim + lanes_);
   float* at = scratch_.As<float>() + thread * floats;
   Scratch scratch{};
   scratch.queries = at;
   scratch.weights = scratch.queries + dim * lanes_;
   scratch.rows = scratch.weights + lanes_;
-  scratch.products = scratch.rows + kBlock * dim;
+  scratch.products = scratch.rows + kIndexBlock * dim;
   return scratch;
 }
 
@@ -105,11 +105,11 @@ void RowIndex::RankBlock(uint32_t layer, const Task& task, uint32_t block,
     for (size_t d = 0; d < dim; ++d) scratch.queries[d * lanes_ + head] = query[head * dim + d];
   }
   std::copy_n(queries.weights + task.row * heads, heads, scratch.weights);
-  const uint32_t first = block * kBlock;
-  const uint32_t count = std::min(kBlock, task.row_count - first);
+  const uint32_t first = block * kIndexBlock;
+  const uint32_t count = std::min(kIndexBlock, task.row_count - first);
   const uint32_t rows_per_page = kernels::kPagePositions / kShortRatio;
   const size_t row_bytes = kernels::LatentRowBytes(format_);
-  const uint8_t* rows[kBlock];
+  const uint8_t* rows[kIndexBlock];
   for (uint32_t i = 0; i < count; ++i) {
     const uint32_t row = first + i;
     rows[i] = task.span->table->Page(layer, row / rows_per_page, kIndexStream) +

@@ -11,7 +11,7 @@
 namespace aster::node {
 namespace {
 
-constexpr int64_t kLookNs = 1 * kNsPerSecond;
+constexpr int64_t kMeterLookNs = 1 * kNsPerSecond;
 constexpr int64_t kMeasureNs = 20 * kNsPerSecond;
 
 }  // namespace
@@ -54,7 +54,7 @@ void LinkMeter::Main() {
   while (true) {
     MeasureDue();
     const MutexLock lock(mu_);
-    const int64_t until_ns = clock_.NowNs() + kLookNs;
+    const int64_t until_ns = clock_.NowNs() + kMeterLookNs;
     while (!stopping_ && clock_.NowNs() < until_ns) clock_.WaitUntil(stop_asked_, mu_, until_ns);
     if (stopping_) return;
   }

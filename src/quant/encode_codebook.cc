@@ -12,7 +12,7 @@
 namespace aster::quant {
 namespace {
 
-constexpr size_t kCount = 32;  // weights that share a scale
+constexpr size_t kBlockCount = 32;  // weights that share a scale
 
 // For every whole number -128..127 which level is nearest.
 constexpr std::array<uint8_t, 256> NearestLevels() {
@@ -44,7 +44,7 @@ struct Sums {
 
 Sums SumLevels(const float* x, const float* importance, float reciprocal) {
   Sums sums;
-  for (size_t i = 0; i < kCount; ++i) {
+  for (size_t i = 0; i < kBlockCount; ++i) {
     const float level = kIq4Levels[NearestLevel(x[i] * reciprocal)];
     const float weighted = importance[i] * level;
     sums.level_level += weighted * level;
@@ -56,7 +56,7 @@ Sums SumLevels(const float* x, const float* importance, float reciprocal) {
 float ErrorOf(const float* x, const float* importance, float scale) {
   const float reciprocal = scale != 0 ? 1 / scale : 0;
   float error = 0;
-  for (size_t i = 0; i < kCount; ++i) {
+  for (size_t i = 0; i < kBlockCount; ++i) {
     const float difference = scale * kIq4Levels[NearestLevel(x[i] * reciprocal)] - x[i];
     error += importance[i] * difference * difference;
   }
@@ -65,7 +65,7 @@ float ErrorOf(const float* x, const float* importance, float scale) {
 
 // The scale that brings the levels closest; of either sign, since the levels are not symmetric.
 float FitCodebook(const float* x, const float* importance) {
-  const float largest = LargestByMagnitude({x, kCount});
+  const float largest = LargestByMagnitude({x, kBlockCount});
   if (largest == 0) return 0;
   float best_scale = 0;
   float best_gain = 0;
@@ -84,7 +84,7 @@ float FitCodebook(const float* x, const float* importance) {
 
 void PackLevels(const float* x, float scale, uint8_t* quants) {
   const float reciprocal = scale != 0 ? 1 / scale : 0;
-  for (size_t i = 0; i < kCount / 2; ++i) {
+  for (size_t i = 0; i < kBlockCount / 2; ++i) {
     quants[i] = static_cast<uint8_t>(NearestLevel(x[i] * reciprocal) |
                                      NearestLevel(x[i + 16] * reciprocal) << 4);
   }
@@ -108,8 +108,8 @@ class CodebookEncoder {
  private:
   static constexpr size_t kGroups = 8;
 
-  const float* X(size_t i) const { return input_.x + i * kCount; }
-  const float* Importance(size_t i) const { return input_.importance + i * kCount; }
+  const float* X(size_t i) const { return input_.x + i * kBlockCount; }
+  const float* Importance(size_t i) const { return input_.importance + i * kBlockCount; }
   float ValueOf(int scale) const { return step_ * static_cast<float>(scale); }
 
   void SetSuperScale(float scale) {

@@ -220,9 +220,9 @@ class ChromeTrace {
     writer_.Overlapping("waiting", "waiting", span.frame, place, span.arrived_ns, span.started_ns,
                         arguments);
     writer_.Span(NameOf(frame), place, span.started_ns, span.ended_ns, arguments);
-    writer_.Overlapping(
-        "sending", "sending", span.frame, place, span.ended_ns, span.delivered_ns,
-        fmt::format("{},\"bytes\":{}", arguments, frame.hops[span.stage].bytes_out));
+    writer_.Overlapping("sending", "sending", span.frame, place, span.ended_ns, span.delivered_ns,
+                        fmt::format("{},\"bytes\":{}", arguments,
+                                    frame.hops[span.stage - frame.first_stage].bytes_out));
   }
 
   const Trace& trace_;

@@ -212,5 +212,16 @@ TEST(ChromeTrace, TimesAreMicrosecondsSinceTheFirstRoute) {
   EXPECT_THAT(json, Not(HasSubstr(":-")));  // nothing is before the beginning
 }
 
+TEST(ChromeTrace, AFrameThatBeganAtALaterStageStandsThere) {
+  Trace trace;
+  trace.OpenRoute(1, PlanOf("0:0,1:1,2:out"), 0);
+  trace.Send(1, true, {{4, 9, 10}}, 1000, /*first_stage=*/2);
+  trace.Done(1, {{0, 500, 23}}, 2000);
+  const std::string json = ToChromeTrace(trace);
+  EXPECT_THAT(json, HasSubstr("\"bytes\":23"));
+  ASSERT_EQ(PlaceFrames(trace).size(), 1u);
+  EXPECT_EQ(PlaceFrames(trace).front().stage, 2u);
+}
+
 }  // namespace
 }  // namespace aster::route

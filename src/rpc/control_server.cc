@@ -70,9 +70,9 @@ class Gatekeeper final : public grpc::AuthMetadataProcessor {
 };
 
 // Calls with a deadline that is not too far away, and not too many of them.
-class Calls final : public v1::Cluster::Service {
+class ClusterCalls final : public v1::Cluster::Service {
  public:
-  explicit Calls(ControlService& service) : service_(service) {}
+  explicit ClusterCalls(ControlService& service) : service_(service) {}
 
   grpc::Status Join(grpc::ServerContext* context, const v1::JoinRequest* request,
                     v1::JoinReply* reply) override {
@@ -209,7 +209,7 @@ class GrpcServer final : public ControlServer {
   static std::vector<std::string> ListenAll(grpc::ServerBuilder& builder);
 
   ControlService& service_;
-  Calls calls_;
+  ClusterCalls calls_;
   std::vector<std::string> addresses_;
   std::unique_ptr<grpc::Server> server_;  // last: uses the others
 };

@@ -15,7 +15,7 @@ namespace {
 using nlohmann::ordered_json;
 using Kind = chat::ReplyEvent::Kind;
 
-const char* ReasonName(EndReason reason) {
+const char* FinishReason(EndReason reason) {
   switch (reason) {
     case EndReason::kLength:
       return "length";
@@ -26,7 +26,7 @@ const char* ReasonName(EndReason reason) {
   }
 }
 
-ordered_json UsageJson(const Usage& usage) {
+ordered_json UsageOf(const Usage& usage) {
   return {{"prompt_tokens", usage.prompt},
           {"completion_tokens", usage.answer},
           {"total_tokens", usage.prompt + usage.answer},
@@ -110,11 +110,11 @@ class ChatAtOnce final : public CollectingWriter {
       choices.push_back({{"index", i},
                          {"message", std::move(message)},
                          {"logprobs", has_logprobs_ ? ChatLogprobs(said.tokens) : ordered_json()},
-                         {"finish_reason", ReasonName(said.reason)}});
+                         {"finish_reason", FinishReason(said.reason)}});
     }
     ordered_json json = Head(frame_, "chat.completion");
     json["choices"] = std::move(choices);
-    json["usage"] = UsageJson(usage);
+    json["usage"] = UsageOf(usage);
     json["system_fingerprint"] = nullptr;
     SendJson(200, json);
   }
@@ -144,11 +144,11 @@ class CompletionAtOnce final : public CollectingWriter {
           {{"text", echo + said.content},
            {"index", i},
            {"logprobs", has_logprobs_ ? CompletionLogprobs(said.tokens, offset) : ordered_json()},
-           {"finish_reason", ReasonName(said.reason)}});
+           {"finish_reason", FinishReason(said.reason)}});
     }
     ordered_json json = Head(frame_, "text_completion");
     json["choices"] = std::move(choices);
-    json["usage"] = UsageJson(usage);
+    json["usage"] = UsageOf(usage);
     SendJson(200, json);
   }
   void Fail(const Problem& problem) override {
@@ -173,7 +173,7 @@ class Streaming : public ReplyWriter {
     if (wants_usage_) {
       ordered_json json = Head(frame_, object_);
       json["choices"] = ordered_json::array();
-      json["usage"] = UsageJson(usage);
+      json["usage"] = UsageOf(usage);
       Send(json);
     }
     frame_.stream->Write("data: [DONE]\n\n");
@@ -234,7 +234,7 @@ class ChatStream final : public Streaming {
     SendChoice({{"index", choice},
                 {"delta", ordered_json::object()},
                 {"logprobs", nullptr},
-                {"finish_reason", ReasonName(reason)}});
+                {"finish_reason", FinishReason(reason)}});
   }
 
  private:
@@ -289,7 +289,7 @@ class CompletionStream final : public Streaming {
     if (!text.empty() || !tokens.empty()) SendText(choice, text, tokens, nullptr);
   }
   void EndChoice(size_t choice, EndReason reason, const std::string& /*stop_string*/) override {
-    SendText(choice, "", {}, ReasonName(reason));
+    SendText(choice, "", {}, FinishReason(reason));
   }
 
  private:

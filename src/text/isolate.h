@@ -27,6 +27,8 @@ void Isolate(const Piece& piece, PieceSink sink) {
   if (unmatched < position) sink(position);
 }
 
+inline bool IsAsciiDigit(const Character& c) { return c.code >= '0' && c.code <= '9'; }
+
 template <bool (*In)(const Character&)>
 size_t MatchOne(const Piece& piece, size_t position) {
   const Character character = piece.At(position);

@@ -7,8 +7,6 @@
 namespace aster::text::steps {
 namespace {
 
-bool IsAsciiDigit(const Character& c) { return c.code >= '0' && c.code <= '9'; }
-
 // Where `word` ends if the piece has it at the position; otherwise the position.
 size_t MatchText(const Piece& piece, size_t position, std::string_view word) {
   const std::string_view rest = piece.text().substr(position - piece.begin());
@@ -37,7 +35,7 @@ size_t MatchSpace(const Piece& piece, size_t position) {
   return end > position ? end : MatchText(piece, position, "  ");
 }
 
-bool IsPunctuation(const Character& c) {
+bool IsAsciiPunctuation(const Character& c) {
   return c.Is(kPunctuation) || (c.code < 0x80 && c.Is(kSymbol));
 }
 
@@ -47,7 +45,7 @@ void ChameleonSentinels(const Piece& piece, PieceSink sink) { Isolate<MatchSenti
 void ChameleonImages(const Piece& piece, PieceSink sink) { Isolate<MatchImage>(piece, sink); }
 void ChameleonSpaces(const Piece& piece, PieceSink sink) { Isolate<MatchSpace>(piece, sink); }
 void ChameleonPunctuation(const Piece& piece, PieceSink sink) {
-  Isolate<MatchOne<IsPunctuation>>(piece, sink);
+  Isolate<MatchOne<IsAsciiPunctuation>>(piece, sink);
 }
 
 }  // namespace aster::text::steps

@@ -18,7 +18,6 @@ bool IsPunctuation(const Character& c) { return c.Is(kPunctuation); }
 bool IsDigit(const Character& c) { return c.Is(kDigit); }
 bool IsAnything(const Character&) { return true; }
 bool IsNoWordCharacter(const Character& c) { return !c.Is(kWord); }
-bool IsAsciiDigit(const Character& c) { return c.code >= '0' && c.code <= '9'; }
 
 // \p{P} and the ASCII symbols but the grave accent; and with it.
 bool IsPlainPunctuation(const Character& c) {

@@ -45,13 +45,13 @@ Result<Value> FromJsonFilter(const Call& call) {
   return ParseJson(call.runtime, TRY(WantString(call.self, "what to read as JSON")));
 }
 
-constexpr Builtin kFilters[] = {
+constexpr Builtin kJsonFilters[] = {
     {"from_json", "", FromJsonFilter},
     {"tojson", "ensure_ascii? indent? separators? sort_keys?", ToJsonFilter},
 };
 
 }  // namespace
 
-std::span<const Builtin> JsonFilters() { return kFilters; }
+std::span<const Builtin> JsonFilters() { return kJsonFilters; }
 
 }  // namespace aster::text::jinja

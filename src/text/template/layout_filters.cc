@@ -94,7 +94,7 @@ Result<Value> PrettyPrint(const Call& call) {
   return Value(call.runtime.NewString(TRY(PrettyRepr(call.runtime, call.self))));
 }
 
-constexpr Builtin kFilters[] = {
+constexpr Builtin kLayoutFilters[] = {
     {"center", "width?", Center},
     {"indent", "width? first? blank?", Indent},
     {"pprint", "", PrettyPrint},
@@ -104,6 +104,6 @@ constexpr Builtin kFilters[] = {
 
 }  // namespace
 
-std::span<const Builtin> LayoutFilters() { return kFilters; }
+std::span<const Builtin> LayoutFilters() { return kLayoutFilters; }
 
 }  // namespace aster::text::jinja

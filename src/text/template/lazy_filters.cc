@@ -332,7 +332,7 @@ Result<Value> Lazily(const Call& call) {
   return Value(call.runtime.heap().New<T>(call.self, Arguments{call.args, {}}));
 }
 
-constexpr Builtin kFilters[] = {
+constexpr Builtin kLazyFilters[] = {
     {"batch", "linecount fill_with?", Lazily<BatchIterator>},
     {"items", "", Lazily<ItemsIterator>},
     {"map", "...", Map},
@@ -346,6 +346,6 @@ constexpr Builtin kFilters[] = {
 
 }  // namespace
 
-std::span<const Builtin> LazyFilters() { return kFilters; }
+std::span<const Builtin> LazyFilters() { return kLazyFilters; }
 
 }  // namespace aster::text::jinja

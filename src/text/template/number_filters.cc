@@ -123,7 +123,7 @@ Result<Value> FileSizeFormat(const Call& call) {
   return Value(call.runtime.NewString(std::move(text)));
 }
 
-constexpr Builtin kFilters[] = {
+constexpr Builtin kNumberFilters[] = {
     {"abs", "", Abs},
     {"filesizeformat", "binary?", FileSizeFormat},
     {"float", "default?", ToFloatFilter},
@@ -133,6 +133,6 @@ constexpr Builtin kFilters[] = {
 
 }  // namespace
 
-std::span<const Builtin> NumberFilters() { return kFilters; }
+std::span<const Builtin> NumberFilters() { return kNumberFilters; }
 
 }  // namespace aster::text::jinja

@@ -137,7 +137,7 @@ Result<Value> GroupBy(const Call& call) {
   return Value(runtime.NewList(std::move(groups)));
 }
 
-constexpr Builtin kFilters[] = {
+constexpr Builtin kOrderFilters[] = {
     {"dictsort", "case_sensitive? by? reverse?", DictSort},
     {"groupby", "attribute default? case_sensitive?", GroupBy},
     {"max", "case_sensitive? attribute?", Best<Order::kGreater>},
@@ -147,6 +147,6 @@ constexpr Builtin kFilters[] = {
 
 }  // namespace
 
-std::span<const Builtin> OrderFilters() { return kFilters; }
+std::span<const Builtin> OrderFilters() { return kOrderFilters; }
 
 }  // namespace aster::text::jinja

@@ -102,7 +102,7 @@ Result<Value> Attribute(const Call& call) {
   return call.runtime.UndefinedAttribute(call.self, name);
 }
 
-constexpr Builtin kFilters[] = {
+constexpr Builtin kSequenceFilters[] = {
     {"attr", "name", Attribute},
     {"count", "", Length},
     {"d", "default_value? boolean?", Default},
@@ -119,6 +119,6 @@ constexpr Builtin kFilters[] = {
 
 }  // namespace
 
-std::span<const Builtin> SequenceFilters() { return kFilters; }
+std::span<const Builtin> SequenceFilters() { return kSequenceFilters; }
 
 }  // namespace aster::text::jinja

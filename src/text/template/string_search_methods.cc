@@ -237,7 +237,7 @@ Result<Value> Split(const Call& call) {
                                    : SplitAt(text, separator, limit));
 }
 
-constexpr Builtin kMethods[] = {
+constexpr Builtin kStringSearchMethods[] = {
     {"count", "/sub start? end?", Count},
     {"endswith", "/suffix start? end?", HasAffix<true>},
     {"find", "/sub start? end?", Find<false>},
@@ -330,6 +330,6 @@ Result<std::string> Replace(Runtime& runtime, std::string_view text, std::string
   return builder.Take();
 }
 
-std::span<const Builtin> StringSearchMethods() { return kMethods; }
+std::span<const Builtin> StringSearchMethods() { return kStringSearchMethods; }
 
 }  // namespace aster::text::jinja

@@ -188,7 +188,7 @@ Result<Value> FormatMap(const Call& call) {
   return Like(call, TRY(FormatBraces(call.runtime, StringOf(call).text, arguments)));
 }
 
-constexpr Builtin kMethods[] = {
+constexpr Builtin kStringTextMethods[] = {
     {"capitalize", "", Change<ToCapitalized>},
     {"casefold", "", Change<CaseFold>},
     {"center", "/width fillchar?", Center},
@@ -228,6 +228,6 @@ Result<std::string> Centered(Runtime& runtime, const String& text, int64_t width
          TRY(Padding(runtime, fill, missing - left));
 }
 
-std::span<const Builtin> StringTextMethods() { return kMethods; }
+std::span<const Builtin> StringTextMethods() { return kStringTextMethods; }
 
 }  // namespace aster::text::jinja

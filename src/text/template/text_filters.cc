@@ -19,7 +19,7 @@ namespace aster::text::jinja {
 namespace {
 
 template <std::string (*kChange)(std::string_view)>
-Result<Value> Change(const Call& call) {
+Result<Value> ChangeText(const Call& call) {
   const Ref<String> text = TRY(SoftString(call.runtime, call.self));
   TRY(call.runtime.CheckBytes(text->text.size() * 3));
   return Value(call.runtime.NewString(kChange(text->text), text->is_markup));
@@ -183,20 +183,20 @@ Result<Value> Urlize(const Call& /*call*/) {
   return Unimplemented("the filter urlize makes HTML and is not supported");
 }
 
-constexpr Builtin kFilters[] = {
-    {"capitalize", "", Change<ToCapitalized>},
+constexpr Builtin kTextFilters[] = {
+    {"capitalize", "", ChangeText<ToCapitalized>},
     {"e", "", Escape},
     {"escape", "", Escape},
     {"forceescape", "", ForceEscape},
     {"format", "...", FormatFilter},
-    {"lower", "", Change<ToLower>},
+    {"lower", "", ChangeText<ToLower>},
     {"replace", "old new count?", ReplaceFilter},
     {"safe", "", Safe},
     {"string", "", ToStringFilter},
     {"striptags", "", StripTagsFilter},
-    {"title", "", Change<Title>},
+    {"title", "", ChangeText<Title>},
     {"trim", "chars?", Trim},
-    {"upper", "", Change<ToUpper>},
+    {"upper", "", ChangeText<ToUpper>},
     {"urlencode", "", UrlEncode},
     {"urlize", "...", Urlize},
     {"wordcount", "", WordCount},
@@ -205,6 +205,6 @@ constexpr Builtin kFilters[] = {
 
 }  // namespace
 
-std::span<const Builtin> TextFilters() { return kFilters; }
+std::span<const Builtin> TextFilters() { return kTextFilters; }
 
 }  // namespace aster::text::jinja
