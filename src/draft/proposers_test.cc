@@ -19,27 +19,7 @@ namespace {
 using engine::DraftKind;
 using testing::HasSubstr;
 
-model::Shape WithNextBlock() {
-  model::Shape shape = model::ShapeOfPreset("flash-shape-tiny").value();
-  shape.layer_count = 2;
-  shape.embedding = 64;
-  shape.head_count = 2;
-  shape.head_dim = 64;
-  shape.vocab_size = 300;
-  shape.sliding_window = 24;
-  shape.rope.dimensions = 16;
-  shape.experts.count = 4;
-  shape.experts.feed_forward = 32;
-  shape.experts.hash_layers = 1;
-  shape.latent.ratios = {0, 4};
-  shape.latent.query_rank = 32;
-  shape.latent.output_rank = 16;
-  shape.latent.rope.dimensions = 16;
-  shape.latent.index_heads = 3;
-  shape.latent.index_dim = 32;
-  shape.latent.index_top = 12;
-  return shape;
-}
+model::Shape WithNextBlock() { return model::SmallDeepSeek4({0, 4}); }
 
 std::unique_ptr<engine::LocalModel> Load(const model::ModelFile& file) {
   engine::LocalModelOptions options;

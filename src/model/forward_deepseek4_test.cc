@@ -18,27 +18,9 @@ namespace {
 
 using gguf::TensorType;
 
-// Windows, ratios and choices as small as 300 tokens need.
 Shape SmallFlash() {
-  Shape shape = ShapeOfPreset("flash-shape-tiny").value();
-  shape.layer_count = 4;
-  shape.embedding = 64;
-  shape.head_count = 2;
-  shape.head_dim = 64;
-  shape.vocab_size = 300;
-  shape.sliding_window = 24;
-  shape.rope.dimensions = 16;
-  shape.experts.count = 4;
-  shape.experts.feed_forward = 32;
-  shape.experts.hash_layers = 1;
-  shape.latent.ratios = {0, 4, 128, 4};
-  shape.latent.query_rank = 32;
-  shape.latent.output_rank = 16;
-  shape.latent.rope.dimensions = 16;
+  Shape shape = SmallDeepSeek4({0, 4, 128, 4});
   shape.latent.rope.original_context = 256;  // so that the ramp is inside
-  shape.latent.index_heads = 3;
-  shape.latent.index_dim = 32;
-  shape.latent.index_top = 12;
   shape.next_layers = 0;
   return shape;
 }

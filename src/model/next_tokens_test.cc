@@ -15,28 +15,6 @@ namespace {
 
 using gguf::TensorType;
 
-Shape SmallShape() {
-  Shape shape = ShapeOfPreset("flash-shape-tiny").value();
-  shape.layer_count = 3;
-  shape.embedding = 64;
-  shape.head_count = 2;
-  shape.head_dim = 64;
-  shape.vocab_size = 300;
-  shape.sliding_window = 24;
-  shape.rope.dimensions = 16;
-  shape.experts.count = 4;
-  shape.experts.feed_forward = 32;
-  shape.experts.hash_layers = 1;
-  shape.latent.ratios = {0, 4, 128};
-  shape.latent.query_rank = 32;
-  shape.latent.output_rank = 16;
-  shape.latent.rope.dimensions = 16;
-  shape.latent.index_heads = 3;
-  shape.latent.index_dim = 32;
-  shape.latent.index_top = 12;
-  return shape;
-}
-
 // A model with its guessing block, and the streams behind every token of a text.
 class Next : public testing::Test {
  protected:
@@ -51,7 +29,7 @@ class Next : public testing::Test {
     return streams_.data() + token * shape_.hidden_width();
   }
 
-  const Shape shape_ = SmallShape();
+  const Shape shape_ = SmallDeepSeek4({0, 4, 128});
   const ModelFile model_{shape_, TensorType::kF32};
   const MemoryOptions memory_ = Narrowed({.plain_rows = true}, shape_);
   Runner runner_{model_.files(), Slice::Whole(shape_), 1, kernels::FastestIsa(), memory_};

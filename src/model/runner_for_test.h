@@ -40,6 +40,29 @@ inline Shape SmallShape(Arch arch) {
   return shape;
 }
 
+// DeepSeek V4 with windows, ratios and choices as small as 300 tokens need; a layer for each ratio.
+inline Shape SmallDeepSeek4(const std::vector<uint32_t>& ratios) {
+  Shape shape = ShapeOfPreset("flash-shape-tiny").value();
+  shape.layer_count = static_cast<uint32_t>(ratios.size());
+  shape.embedding = 64;
+  shape.head_count = 2;
+  shape.head_dim = 64;
+  shape.vocab_size = 300;
+  shape.sliding_window = 24;
+  shape.rope.dimensions = 16;
+  shape.experts.count = 4;
+  shape.experts.feed_forward = 32;
+  shape.experts.hash_layers = 1;
+  shape.latent.ratios = ratios;
+  shape.latent.query_rank = 32;
+  shape.latent.output_rank = 16;
+  shape.latent.rope.dimensions = 16;
+  shape.latent.index_heads = 3;
+  shape.latent.index_dim = 32;
+  shape.latent.index_top = 12;
+  return shape;
+}
+
 // A synthetic model on disk.
 class ModelFile {
  public:

@@ -8,31 +8,12 @@
 #include <set>
 #include <utility>
 
-#include "base/files.h"
-#include "gguf/file.h"
-#include "gguf/writer.h"
 #include "model/memory.h"
 #include "model/presets.h"
-#include "model/write_metadata.h"
+#include "model/shape_for_test.h"
 
 namespace aster::model {
 namespace {
-
-// What a file with this metadata would say.
-Result<Shape> ReadBack(const gguf::MetadataBuilder& metadata) {
-  const TemporaryDirectory folder = TRY(TemporaryDirectory::Create());
-  const std::string path = folder.File("model.gguf");
-  gguf::Writer writer = TRY(gguf::Writer::Create(path, metadata, {}));
-  TRY(writer.Finish());
-  const gguf::File file = TRY(gguf::File::Open(path));
-  return ReadShape(file.metadata());
-}
-
-gguf::MetadataBuilder MetadataOf(const Shape& shape) {
-  gguf::MetadataBuilder metadata;
-  WriteShape(shape, metadata);
-  return metadata;
-}
 
 Shape Tiny() { return ShapeOfPreset("tiny").value(); }
 
