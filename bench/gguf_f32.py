@@ -1,12 +1,13 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Reads GGUF files whose tensors are all F32, as `aster quantize --type F32` writes them: metadata and arrays."""
+"""Reads GGUF files whose tensors are all F32 or tables of integers, as `aster quantize --type F32` writes them."""
 import struct
 
 import numpy
 
 SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
-STRING, ARRAY, F32 = 8, 9, 0
+STRING, ARRAY = 8, 9
+NUMBERS = {0: (numpy.float32, numpy.float64), 26: (numpy.int32, numpy.int32)}  # by type: stored and given
 
 
 class Reader:
@@ -25,7 +26,7 @@ class Reader:
         infos = [self.tensor_info() for _ in range(tensor_count)]
         alignment = self.metadata.get("general.alignment", 32)
         self.start = -(-self.at // alignment) * alignment
-        self.infos = {name: (shape, offset) for name, shape, offset in infos}
+        self.infos = {name: rest for name, *rest in infos}
 
     def unpack(self, layout):
         size = struct.calcsize("<" + layout)
@@ -53,17 +54,17 @@ class Reader:
         (dimensions,) = self.unpack("I")
         shape = self.unpack(f"{dimensions}Q")
         kind, offset = self.unpack("IQ")
-        if kind != F32:
+        if kind not in NUMBERS:
             raise ValueError(f"{name} is not F32: write the model with aster quantize --type F32 first")
-        return name, tuple(reversed(shape)), offset
+        return name, tuple(reversed(shape)), offset, NUMBERS[kind]
 
     def has(self, name):
         return name in self.infos
 
     def tensor(self, name):
-        """The tensor as float64, outermost dimension first."""
-        shape, offset = self.infos[name]
+        """The tensor as float64 or int32, outermost dimension first."""
+        shape, offset, (stored, given) = self.infos[name]
         begin = self.start + offset
         count = int(numpy.prod(shape))
-        values = self.data[begin : begin + 4 * count].view(numpy.float32)
-        return values.astype(numpy.float64).reshape(shape)
+        values = self.data[begin : begin + 4 * count].view(stored)
+        return values.astype(given).reshape(shape)

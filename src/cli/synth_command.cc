@@ -42,7 +42,10 @@ struct SynthFlags {
   std::optional<uint32_t> layers, embedding, heads, kv_heads, head_dim, feed_forward, vocab,
       context;
   std::optional<uint32_t> experts, experts_used, expert_feed_forward;
-  std::optional<float> rope_base;
+  std::optional<uint32_t> window, streams, query_rank, output_rank, output_groups, index_heads,
+      index_top, hash_layers;
+  std::vector<uint32_t> ratios;
+  std::optional<float> rope_base, expert_limit;
 };
 
 template <typename T>
@@ -68,11 +71,22 @@ Status ReplaceExperts(const SynthFlags& options, model::Shape& shape) {
   return Ok();
 }
 
-// The numbers of a DeepSeek V4 that follow from others.
-void FollowLatent(const SynthFlags& options, model::Shape& shape) {
-  // Layers beyond those of the preset go on as the last two.
+// The numbers that only a DeepSeek V4 has.
+void ReplaceLatent(const SynthFlags& options, model::Shape& shape) {
+  Replace(shape.sliding_window, options.window);
+  Replace(shape.streams.count, options.streams);
+  Replace(shape.latent.query_rank, options.query_rank);
+  Replace(shape.latent.output_rank, options.output_rank);
+  Replace(shape.latent.output_groups, options.output_groups);
+  Replace(shape.latent.index_heads, options.index_heads);
+  Replace(shape.latent.index_top, options.index_top);
+  Replace(shape.experts.hash_layers, options.hash_layers);
+  Replace(shape.experts.limit, options.expert_limit);
+  if (!options.ratios.empty()) shape.latent.ratios = options.ratios;
+  // Layers beyond those that are listed go on as the last two.
   std::vector<uint32_t>& ratios = shape.latent.ratios;
-  while (ratios.size() < shape.layer_count) ratios.push_back(ratios[ratios.size() - 2]);
+  while (ratios.size() < shape.layer_count)
+    ratios.push_back(ratios[ratios.size() - std::min<size_t>(2, ratios.size())]);
   ratios.resize(shape.layer_count);
   shape.experts.hash_layers = std::min(shape.experts.hash_layers, shape.layer_count);
   if (options.no_next) shape.next_layers = 0;
@@ -108,7 +122,7 @@ Result<model::Shape> ShapeOf(const SynthFlags& options) {
   Replace(shape.rope.base, options.rope_base);
   TRY(ReplaceExperts(options, shape));
   if (shape.is_latent()) {
-    FollowLatent(options, shape);
+    ReplaceLatent(options, shape);
   } else {
     shape.rope.dimensions = shape.head_dim;
   }
@@ -212,18 +226,41 @@ void DeclareShape(CLI::App& app, SynthFlags& options) {
   add("--experts", options.experts, "Experts in a layer");
   add("--experts-used", options.experts_used, "Experts used per token");
   add("--expert-ff", options.expert_feed_forward, "Width of an expert");
-  app.add_flag("--no-next", options.no_next,
-               "deepseek4: without the block that guesses the token after the next")
-      ->group(kGroup);
-  app.add_flag("--plain-rows", options.plain_rows,
-               "deepseek4: as if trained with rows of 16 bits, not of 8 and 4")
-      ->group(kGroup);
   add("--rope-base", options.rope_base, "Base of the rotary frequencies");
   CLI::Option* tied =
       app.add_flag("--tied", options.tied, "The output head is the token embedding")->group(kGroup);
   app.add_flag("--untied", options.untied, "The output head has weights of its own")
       ->group(kGroup)
       ->excludes(tied);
+}
+
+void DeclareLatentShape(CLI::App& app, SynthFlags& options) {
+  constexpr const char* kGroup = "Shape of a deepseek4 (each replaces the preset's)";
+  const auto add = [&](const char* flag, auto& value, const char* text) {
+    return app.add_option(flag, value, text)->group(kGroup)->type_name("N");
+  };
+  app.add_flag("--no-next", options.no_next,
+               "Without the block that guesses the token after the next")
+      ->group(kGroup);
+  app.add_flag("--plain-rows", options.plain_rows,
+               "As if trained with rows of 16 bits, not of 8 and 4")
+      ->group(kGroup);
+  add("--ratios", options.ratios,
+      "Tokens in a compressed row, by layer (0: no such rows); further layers go on as the last "
+      "two")
+      ->delimiter(',')
+      ->check(CLI::IsMember({0u, model::kShortRatio, model::kLongRatio}))
+      ->type_name("N,N,...");
+  add("--window", options.window, "Tokens that are seen as they are, itself included");
+  add("--index-heads", options.index_heads, "Heads of the index that ranks compressed rows");
+  add("--index-top", options.index_top, "Compressed rows that a token sees where the ratio is 4");
+  add("--streams", options.streams, "Rows that the residual is");
+  add("--query-rank", options.query_rank, "Numbers between the two factors of queries");
+  add("--output-rank", options.output_rank, "The same of a group of outputs");
+  add("--output-groups", options.output_groups,
+      "Groups of heads that share a factor of the output");
+  add("--hash-layers", options.hash_layers, "First layers, whose experts a table picks by token");
+  add("--expert-limit", options.expert_limit, "What an expert's two halves are cut off at");
 }
 
 }  // namespace
@@ -249,6 +286,7 @@ Run DeclareSynth(CLI::App& app) {
       ->type_name("N");
   app.add_flag("--json", options->json, "Print one JSON document");
   DeclareShape(app, *options);
+  DeclareLatentShape(app, *options);
   app.footer(
       "Presets:" + presets +
       "\n\nThe same options write the same bytes, on every machine. The model speaks nonsense.\n"
