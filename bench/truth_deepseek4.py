@@ -68,7 +68,7 @@ def run(*command):
     if done.returncode == 0:
         return None
     said = [line for line in done.stderr.decode(errors="replace").splitlines() if "ASSERT" in line or "rror" in line]
-    return said[0].strip() if said else f"ended with status {done.returncode}"
+    return said[0].rsplit("/", 1)[-1].strip() if said else f"ended with status {done.returncode}"
 
 
 def must(*command):
@@ -134,6 +134,7 @@ def measure(case, engines, options, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("shapes", nargs="*", metavar="SHAPE", help="some of " + ", ".join(SHAPES) + "; all of them")
     parser.add_argument("--aster", required=True, help="the program")
     parser.add_argument("--peer", action="append", default=[], metavar="NAME=PROGRAM", help="another engine")
     parser.add_argument("--tokens", type=int, default=700, help="how many positions (%(default)s)")
@@ -146,7 +147,7 @@ def main():
         engines[name] = lambda model, ids, out, program=program: (program, model, ids, out)
     print("| model | engine | error, median | worst twentieth | KL | same first choice |\n|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as temporary:
-        for case in CASES:
+        for case in (case for case in CASES if not options.shapes or case[0] in options.shapes):
             measure(case, engines, options, pathlib.Path(temporary))
 
 
