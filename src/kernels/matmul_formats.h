@@ -199,7 +199,7 @@ struct IQ2_XXS : SuperBase<D, PackedIQ2_XXS, 8, 2> {
   struct Group {
     template <int t>
     typename V::Bytes Quad() const {
-      const typename V::Bytes magnitudes = V::template PointQuads<t % 2>(points[t / 2]);
+      const typename V::Bytes magnitudes = V::template PointQuads<t>(points);
       const typename V::Bytes weights = V::Negate(magnitudes, V::template NegativeBytes<t>(signs));
       if constexpr (D::kSigned) {
         return weights;
@@ -207,14 +207,14 @@ struct IQ2_XXS : SuperBase<D, PackedIQ2_XXS, 8, 2> {
         return V::Add64(weights);
       }
     }
-    const uint8_t (*points)[kPanelRows];
+    const uint8_t (*points)[4];  // [row]
     typename V::Ints signs;
     typename D::Scale scale;
   };
   template <int h>
   static Group LoadGroup(const PackedIQ2_XXS& block, int pair) {
     const auto& group = block.groups[2 * pair + h];
-    return {group.points, V::LoadInts(group.signs_and_scale),
+    return {group.points, V::EvenSigns(V::LoadInts(group.signs_and_scale)),
             D::template ScaleOf<h>(SumFactors(block, pair))};
   }
   static typename V::Pairs SumFactors(const PackedIQ2_XXS& block, int pair) {

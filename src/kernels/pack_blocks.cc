@@ -10,6 +10,7 @@
 #endif
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "quant/scales.h"
@@ -235,14 +236,31 @@ void PackBlock(const RowBlocks<quant::BlockQ6_K>& blocks, PackedQ6_K* out) {
   staged.InterleaveTo(&out->groups[0].low[0]);
 }
 
+// Where the seven signs of point 0 go.
+constexpr std::array<uint32_t, 128> kSpreadSigns = [] {
+  std::array<uint32_t, 128> spread{};
+  for (uint32_t signs = 0; signs < 128; ++signs) {
+    for (int i = 0; i < 7; ++i)
+      spread[signs] |= (signs >> i & 1) << (8 * (i % 4) + Iq2SignBit(i / 4));
+  }
+  return spread;
+}();
+
+// From four times seven signs, those of a point together, and a scale.
+uint32_t ArrangeSigns(uint32_t signs_and_scale) {
+  uint32_t arranged = signs_and_scale & 0xf0000000;
+  for (int p = 0; p < 4; ++p) arranged |= kSpreadSigns[signs_and_scale >> (7 * p) & 127] >> p;
+  return arranged;
+}
+
 void PackBlock(const RowBlocks<quant::BlockIQ2_XXS>& blocks, PackedIQ2_XXS* out) {
   for (size_t row = 0; row < kPanelRows; ++row) {
     const quant::BlockIQ2_XXS& block = *blocks[row];
     out->scale[row] = block.scale;
     for (size_t group = 0; group < 8; ++group) {
-      out->groups[group].signs_and_scale[row] = block.groups[group].signs_and_scale;
+      out->groups[group].signs_and_scale[row] = ArrangeSigns(block.groups[group].signs_and_scale);
       for (size_t i = 0; i < 4; ++i) {
-        out->groups[group].points[i][row] = block.groups[group].points[i];
+        out->groups[group].points[row][i] = block.groups[group].points[i];
       }
     }
   }

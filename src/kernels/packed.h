@@ -111,12 +111,17 @@ struct PackedQ6_K {
 };
 static_assert(sizeof(PackedQ6_K) == 3392);
 
+// Quad t of a group is half h = t % 2 of point p = t / 2. Bit Iq2SignBit(t) of byte i of a word of
+// signs is 1 where weight i of the quad is negative. Four of these 32 bits follow from the others,
+// since a point has an even number of signs: in their place, the upper four, stands the scale.
+constexpr int Iq2SignBit(int t) { return 4 * (t % 2) + 3 - t / 2; }
+
 struct PackedIQ2_XXS {
   static constexpr size_t kColumns = 256;
   uint16_t scale[kPanelRows];
   struct {
-    uint32_t signs_and_scale[kPanelRows];  // four times seven signs, then a scale of 4 bits
-    uint8_t points[4][kPanelRows];         // the grid index of eight columns
+    uint32_t signs_and_scale[kPanelRows];
+    uint8_t points[kPanelRows][4];  // the grid index of eight columns
   } groups[8];
 };
 static_assert(sizeof(PackedIQ2_XXS) == 1056);

@@ -178,33 +178,38 @@ struct VectorNeon {
     });
   }
 
-  // The points of IQ2_XXS: quad h of the points of sixteen rows.
-  template <int h>
-  static Bytes PointQuads(const uint8_t* points) {
+  // Quad t of the points [row][point] of IQ2_XXS, of sixteen rows.
+  template <int t>
+  static Bytes PointQuads(const uint8_t (*points)[4]) {
     return Quarters<Bytes>([&](int i) {
-      const int32x4_t a = TwoPoints(points + 4 * i);
-      const int32x4_t b = TwoPoints(points + 4 * i + 2);
-      return vreinterpretq_s8_s32(h == 0 ? vuzp1q_s32(a, b) : vuzp2q_s32(a, b));
+      const int32x4_t a = TwoPoints<t / 2>(points + 4 * i);
+      const int32x4_t b = TwoPoints<t / 2>(points + 4 * i + 2);
+      return vreinterpretq_s8_s32(t % 2 == 0 ? vuzp1q_s32(a, b) : vuzp2q_s32(a, b));
     });
   }
-  static int32x4_t TwoPoints(const uint8_t* points) {
-    return vreinterpretq_s32_u8(
-        vcombine_u8(vld1_u8(kIq2Tables.points[points[0]]), vld1_u8(kIq2Tables.points[points[1]])));
+  // Point i of two rows.
+  template <int i>
+  static int32x4_t TwoPoints(const uint8_t (*points)[4]) {
+    return vreinterpretq_s32_u8(vcombine_u8(vld1_u8(kIq2Tables.points[points[0][i]]),
+                                            vld1_u8(kIq2Tables.points[points[1][i]])));
   }
-  // All bits of the bytes of quad t that are negative. The eighth sign of a point makes the number
-  // of them even.
+  // Words of signs (packed.h), with those that follow from others in place of the scale.
+  static Ints EvenSigns(const Ints& signs_and_scale) {
+    return Quarters<Ints>([&](int i) {
+      const uint32x4_t scale = vdupq_n_u32(0xf0000000);
+      const uint32x4_t signs = vbicq_u32(vreinterpretq_u32_s32(signs_and_scale.at[i]), scale);
+      uint32x4_t odd = veorq_u32(signs, vshlq_n_u32(signs, 16));
+      odd = veorq_u32(odd, vshlq_n_u32(odd, 8));
+      odd = veorq_u32(odd, vshlq_n_u32(odd, 4));
+      return vreinterpretq_s32_u32(vbslq_u32(scale, odd, signs));
+    });
+  }
+  // All bits of the bytes of quad t that are negative.
   template <int t>
   static Bytes NegativeBytes(const Ints& signs) {
-    constexpr uint32_t kBits = t % 2 == 0 ? 0x08040201 : 0x80402010;
-    alignas(16) static constexpr uint8_t kLowByteOfLane[16] = {0, 0, 0, 0, 4,  4,  4,  4,
-                                                               8, 8, 8, 8, 12, 12, 12, 12};
     return Quarters<Bytes>([&](int i) {
-      uint32x4_t lanes = vreinterpretq_u32_s32(signs.at[i]);
-      if constexpr (t / 2 > 0) lanes = vshrq_n_u32(lanes, 7 * (t / 2));
-      const uint8x16_t seven = vandq_u8(vreinterpretq_u8_u32(lanes), vdupq_n_u8(0x7f));
-      const uint8x16_t eight = vorrq_u8(seven, vshlq_n_u8(vcntq_u8(seven), 7));
-      const uint8x16_t of_lane = vqtbl1q_u8(eight, vld1q_u8(kLowByteOfLane));
-      return Signed(vtstq_u8(of_lane, vreinterpretq_u8_u32(vdupq_n_u32(kBits))));
+      const uint8x16_t bytes = vreinterpretq_u8_s32(signs.at[i]);
+      return Signed(vtstq_u8(bytes, vdupq_n_u8(1 << Iq2SignBit(t))));
     });
   }
   static Bytes Negate(const Bytes& bytes, const Bytes& mask) {

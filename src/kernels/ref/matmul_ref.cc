@@ -126,10 +126,14 @@ int Weight(const PackedQ6_K& block, size_t column, size_t row) {
 }
 int Weight(const PackedIQ2_XXS& block, size_t column, size_t row) {
   const auto& group = block.groups[column / 32];
-  const size_t eight = column % 32 / 8;
-  const uint32_t signs = quant::EvenSigns(group.signs_and_scale[row] >> (7 * eight) & 127);
-  const int magnitude = quant::kIq2XxsGrid[group.points[eight][row]][column % 8];
-  return (signs >> (column % 8) & 1) != 0 ? -magnitude : magnitude;
+  const size_t point = column % 32 / 8;
+  uint32_t seven = 0;
+  for (size_t i = 0; i < 7; ++i) {
+    const size_t bit = 8 * (i % 4) + Iq2SignBit(static_cast<int>(2 * point + i / 4));
+    seven |= (group.signs_and_scale[row] >> bit & 1) << i;
+  }
+  const int magnitude = quant::kIq2XxsGrid[group.points[row][point]][column % 8];
+  return (quant::EvenSigns(seven) >> (column % 8) & 1) != 0 ? -magnitude : magnitude;
 }
 
 int ByteOf(const PackedPair* pairs, size_t group, size_t row) {

@@ -16,7 +16,8 @@ namespace aster::kernels {
 namespace {
 
 // Its grid has three levels, so that a quad is eight bits: tables of the low and the high quad of
-// each point fit into four registers each. The signs are applied around an offset of 64.
+// each point fit into four registers each. A weight's two bits and its sign are brought into one
+// byte, which chooses among six weights around an offset of 64.
 template <typename D>
 struct Iq2XxsInRegisters : SuperBase<D, PackedIQ2_XXS, 8, 8> {
   using V = VectorAvx512;
@@ -26,69 +27,85 @@ struct Iq2XxsInRegisters : SuperBase<D, PackedIQ2_XXS, 8, 8> {
   struct Group {
     template <int t>
     __m512i Quad() const {
-      constexpr int kPoint = t / 2;
-      // A row's code in each byte of its lane, shifted by 0, 2, 4 and 6 bits.
-      const __m512i lanes = _mm512_add_epi8(LaneIndices(), _mm512_set1_epi8(16 * kPoint));
-      const __m512i codes = _mm512_permutexvar_epi8(lanes, t % 2 == 0 ? low_codes : high_codes);
-      const __m512i shifts = _mm512_set1_epi64(0x2624222006040200);
-      const __m512i digits = _mm512_multishift_epi64_epi8(shifts, codes);
-      const __m512i values = _mm512_permutexvar_epi8(digits, Levels());
-      // The point's seven signs in the low byte of the lane, the eighth making their number even.
-      const __m512i seven = _mm512_srli_epi32(signs, 7 * kPoint);
-      const __m512i eight = _mm512_gf2p8affine_epi64_epi8(seven, EvenSignsMatrix(), 0);
-      const __m512i of_lane = _mm512_shuffle_epi8(eight, LowByteOfLane());
-      const __m512i bits =
-          _mm512_set1_epi32(t % 2 == 0 ? 0x08040201 : static_cast<int>(0x80402010));
-      const __mmask64 negative = _mm512_test_epi8_mask(of_lane, bits);
-      const __m512i offset = _mm512_set1_epi8(64);
-      return _mm512_mask_sub_epi8(_mm512_add_epi8(offset, values), negative, offset, values);
+      // Of the bits above the digit only the sign's counts, and an index has six bits: signs that
+      // stand too low or too high are taken from where they were moved.
+      constexpr int kStored = Iq2SignBit(t);
+      constexpr int kSignBit = kStored < 2 ? kStored + 2 : kStored > 5 ? kStored - 2 : kStored;
+      const __m512i sign = kStored < 2 ? signs_up : kStored > 5 ? signs_down : signs;
+      const __m512i digit = DigitsOfPoint<t / 2>(t % 2 == 0 ? low_codes : high_codes);
+      constexpr int kSecondWhereThird = 0xd8;
+      const __m512i indices = _mm512_ternarylogic_epi32(
+          digit, sign, _mm512_set1_epi8(1 << kSignBit), kSecondWhereThird);
+      return _mm512_permutexvar_epi8(indices, _mm512_load_si512(&kWeights<kSignBit>));
     }
-    __m512i low_codes;  // [point][row]
-    __m512i high_codes;
-    __m512i signs;  // [row]
+    __m512i low_codes;   // [row][point]
+    __m512i high_codes;  // [row][point]
+    __m512i signs;       // packed.h
+    __m512i signs_up;    // two bits further up
+    __m512i signs_down;  // two bits further down
     __m512i scale;
   };
   template <int h>
   static Group LoadGroup(const Block& block, int pair) {
     const auto& group = block.groups[2 * pair + h];
     const __m512i points = Load(group.points);
-    const __m512i signs = Load(group.signs_and_scale);
-    return {Codes(kIq2Tables.low_codes, points), Codes(kIq2Tables.high_codes, points), signs,
-            GroupScale(signs)};
+    const __m512i signs_and_scale = Load(group.signs_and_scale);
+    const __m512i signs = EvenSigns(signs_and_scale);
+    return {Codes(kIq2Tables.low_codes, points),
+            Codes(kIq2Tables.high_codes, points),
+            signs,
+            _mm512_slli_epi16(signs, 2),
+            _mm512_srli_epi16(signs, 2),
+            _mm512_or_si512(_mm512_srli_epi32(signs_and_scale, 27), _mm512_set1_epi32(1))};
   }
+  // 2 s + 1 for the upper four bits s of two words, side by side.
   static __m512i SumFactors(const Block& block, int pair) {
-    const __m512i low = GroupScale(Load(block.groups[2 * pair].signs_and_scale));
-    const __m512i high = GroupScale(Load(block.groups[2 * pair + 1].signs_and_scale));
-    return _mm512_or_si512(low, _mm512_slli_epi32(high, 16));
+    const __m512i first = _mm512_srli_epi32(Load(block.groups[2 * pair].signs_and_scale), 27);
+    const __m512i second = _mm512_srli_epi32(Load(block.groups[2 * pair + 1].signs_and_scale), 11);
+    const __m512i both =
+        _mm512_ternarylogic_epi32(first, second, _mm512_set1_epi32(0x1f0000), kFirstOrBothOthers);
+    return _mm512_or_si512(both, _mm512_set1_epi32(0x10001));
   }
   static __m512 Scale(__m512 scale) { return V::Multiply(scale, _mm512_set1_ps(0.125f)); }
 
  private:
+  struct alignas(64) Table {
+    uint8_t at[64];
+  };
+  // The weight of a digit at the lowest bits of an index and a sign at a higher one.
+  template <int kSignBit>
+  static constexpr Table kWeights = [] {
+    Table table{};
+    for (int i = 0; i < 64; ++i) {
+      const int level = i % 4 < 3 ? kIq2Levels[i % 4] : 0;
+      table.at[i] = static_cast<uint8_t>((i >> kSignBit & 1) != 0 ? 64 - level : 64 + level);
+    }
+    return table;
+  }();
+  static constexpr int kFirstOrBothOthers = 0xf8;
+
   static __m512i Load(const void* from) { return _mm512_loadu_si512(from); }
   static __m512i Codes(const uint8_t (&table)[256], __m512i points) {
     const __m512i lower = _mm512_permutex2var_epi8(Load(table), points, Load(table + 64));
     const __m512i upper = _mm512_permutex2var_epi8(Load(table + 128), points, Load(table + 192));
     return _mm512_mask_blend_epi8(_mm512_movepi8_mask(points), lower, upper);
   }
-  static __m512i GroupScale(__m512i signs_and_scale) {
-    const __m512i stored = _mm512_srli_epi32(signs_and_scale, 28);
-    return _mm512_add_epi32(_mm512_add_epi32(stored, stored), _mm512_set1_epi32(1));
+  // Digit i of the point's code at the lowest bits of byte i of each lane.
+  template <int kPoint>
+  static __m512i DigitsOfPoint(__m512i codes) {
+    constexpr int64_t kFirst = 0x2624222006040200;
+    const __m512i shifts = _mm512_set1_epi64(kFirst + 0x0808080808080808 * kPoint);
+    return _mm512_multishift_epi64_epi8(shifts, codes);
   }
-  // The lane, in each of its bytes.
-  static __m512i LaneIndices() {
-    return _mm512_setr_epi32(0, 0x01010101, 0x02020202, 0x03030303, 0x04040404, 0x05050505,
-                             0x06060606, 0x07070707, 0x08080808, 0x09090909, 0x0a0a0a0a, 0x0b0b0b0b,
-                             0x0c0c0c0c, 0x0d0d0d0d, 0x0e0e0e0e, 0x0f0f0f0f);
+  // With the signs that follow from others in place of the scale.
+  static __m512i EvenSigns(__m512i signs_and_scale) {
+    const __m512i scale = _mm512_set1_epi32(static_cast<int>(0xf0000000));
+    const __m512i signs = _mm512_andnot_si512(scale, signs_and_scale);
+    __m512i odd = _mm512_xor_si512(signs, _mm512_slli_epi32(signs, 16));
+    odd = _mm512_xor_si512(odd, _mm512_slli_epi32(odd, 8));
+    odd = _mm512_xor_si512(odd, _mm512_slli_epi32(odd, 4));
+    return _mm512_ternarylogic_epi32(signs, odd, scale, kFirstOrBothOthers);
   }
-  static __m512i LowByteOfLane() {
-    return _mm512_broadcast_i32x4(_mm_setr_epi32(0, 0x04040404, 0x08080808, 0x0c0c0c0c));
-  }
-  // Level i % 4 at i.
-  static __m512i Levels() {
-    return _mm512_set1_epi32(kIq2Levels[0] | kIq2Levels[1] << 8 | kIq2Levels[2] << 16);
-  }
-  // The identity, but for bit 7, which becomes the parity of the others.
-  static __m512i EvenSignsMatrix() { return _mm512_set1_epi64(0x010204081020407f); }
 };
 
 }  // namespace

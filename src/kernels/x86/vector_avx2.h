@@ -140,46 +140,49 @@ struct VectorAvx2 {
   static Pairs LowHalfPairs(const PackedPair& pairs) { return LowHalves(UnsignedPairs(pairs)); }
   static Pairs HighHalfPairs(const PackedPair& pairs) { return HighHalves(UnsignedPairs(pairs)); }
 
-  // The points of IQ2_XXS: quad h of the points of sixteen rows.
-  template <int h>
-  static Bytes PointQuads(const uint8_t* points) {
-    return {EightPointQuads<h>(points), EightPointQuads<h>(points + 8)};
+  // Quad t of the points [row][point] of IQ2_XXS, of sixteen rows.
+  template <int t>
+  static Bytes PointQuads(const uint8_t (*points)[4]) {
+    return {EightPointQuads<t>(points), EightPointQuads<t>(points + 8)};
   }
-  template <int h>
-  static __m256i EightPointQuads(const uint8_t* points) {
-    const auto four = [](const uint8_t* a, const uint8_t* b) {
-      return _mm256_inserti128_si256(_mm256_castsi128_si256(TwoPoints(a)), TwoPoints(b), 1);
+  template <int t>
+  static __m256i EightPointQuads(const uint8_t (*points)[4]) {
+    const auto four = [&](int a, int b) {
+      return _mm256_inserti128_si256(_mm256_castsi128_si256(TwoPoints<t / 2>(points + a)),
+                                     TwoPoints<t / 2>(points + b), 1);
     };
-    const __m256 outer = _mm256_castsi256_ps(four(points, points + 4));
-    const __m256 inner = _mm256_castsi256_ps(four(points + 2, points + 6));
-    return _mm256_castps_si256(_mm256_shuffle_ps(outer, inner, h == 0 ? 0x88 : 0xdd));
+    const __m256 outer = _mm256_castsi256_ps(four(0, 4));
+    const __m256 inner = _mm256_castsi256_ps(four(2, 6));
+    return _mm256_castps_si256(_mm256_shuffle_ps(outer, inner, t % 2 == 0 ? 0x88 : 0xdd));
   }
-  static __m128i TwoPoints(const uint8_t* points) {
+  // Point i of two rows.
+  template <int i>
+  static __m128i TwoPoints(const uint8_t (*points)[4]) {
     const auto point = [](uint8_t index) {
       return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(kIq2Tables.points[index]));
     };
-    return _mm_unpacklo_epi64(point(points[0]), point(points[1]));
+    return _mm_unpacklo_epi64(point(points[0][i]), point(points[1][i]));
   }
-  // All bits of the bytes of quad t that are negative. The eighth sign of a point makes the number
-  // of them even.
+  // Words of signs (packed.h), with those that follow from others in place of the scale.
+  static Ints EvenSigns(Ints signs_and_scale) {
+    return OfEach(
+        [](__m256i lanes) {
+          const __m256i scale = _mm256_set1_epi32(static_cast<int>(0xf0000000));
+          const __m256i signs = _mm256_andnot_si256(scale, lanes);
+          __m256i odd = _mm256_xor_si256(signs, _mm256_slli_epi32(signs, 16));
+          odd = _mm256_xor_si256(odd, _mm256_slli_epi32(odd, 8));
+          odd = _mm256_xor_si256(odd, _mm256_slli_epi32(odd, 4));
+          return _mm256_or_si256(signs, _mm256_and_si256(odd, scale));
+        },
+        signs_and_scale);
+  }
+  // All bits of the bytes of quad t that are negative.
   template <int t>
   static Bytes NegativeBytes(Ints signs) {
     return OfEach(
         [](__m256i lanes) {
-          const __m256i seven = _mm256_srli_epi32(lanes, 7 * (t / 2));
-          const __m256i odd = _mm256_broadcastsi128_si256(_mm_setr_epi8(
-              0, -128, -128, 0, -128, 0, 0, -128, -128, 0, 0, -128, 0, -128, -128, 0));
-          const __m256i low = _mm256_and_si256(seven, Bytes256(15));
-          const __m256i high = _mm256_and_si256(_mm256_srli_epi32(seven, 4), Bytes256(7));
-          const __m256i parity =
-              _mm256_xor_si256(_mm256_shuffle_epi8(odd, low), _mm256_shuffle_epi8(odd, high));
-          const __m256i eight = _mm256_or_si256(_mm256_and_si256(seven, Bytes256(0x7f)), parity);
-          const __m256i low_byte_of_lane =
-              _mm256_broadcastsi128_si256(_mm_setr_epi32(0, 0x04040404, 0x08080808, 0x0c0c0c0c));
-          const __m256i of_lane = _mm256_shuffle_epi8(eight, low_byte_of_lane);
-          const __m256i bits =
-              _mm256_set1_epi32(t % 2 == 0 ? 0x08040201 : static_cast<int>(0x80402010));
-          return _mm256_cmpeq_epi8(_mm256_and_si256(of_lane, bits), bits);
+          const __m256i bit = Bytes256(1 << Iq2SignBit(t));
+          return _mm256_cmpeq_epi8(_mm256_and_si256(lanes, bit), bit);
         },
         signs);
   }
