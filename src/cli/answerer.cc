@@ -62,13 +62,15 @@ class RouteAnswerer final : public Answerer {
     serve::HopsFigures figures{.replans = conductor_->counters().replans,
                                .fetched_bytes = conductor_->counters().fetched_bytes};
     const std::vector<route::PlanStage> stages = conductor_->plan().AllStages();
-    const std::vector<route::HopTotals>& totals = conductor_->hops();
+    const std::vector<route::HopTotals> totals = conductor_->hops();
     for (size_t i = 0; i < totals.size() && i < stages.size(); ++i) {
       figures.hops.push_back({.node = stages[i].node.name,
                               .layers = route::DescribeSlice(stages[i].slice),
                               .frames = totals[i].frames,
                               .queue_ns = totals[i].queue_ns,
                               .compute_ns = totals[i].compute_ns,
+                              .send_ns = totals[i].send_ns,
+                              .idle_ns = totals[i].idle_ns,
                               .sent_bytes = totals[i].bytes_out});
     }
     return figures;

@@ -9,6 +9,7 @@
 
 #include "cli/builtin_models.h"
 #include "draft/model_proposer.h"
+#include "model/support.h"
 #include "text/vocab_reader.h"
 
 namespace aster::cli {
@@ -52,6 +53,20 @@ engine::DraftOptions DraftFlags::ForEngine() const {
                     : draft == "ngram" ? engine::DraftKind::kNgram
                                        : engine::DraftKind::kModel;
   return {.kind = kind, .most = most};
+}
+
+Status DraftFlags::CheckFor(const gguf::ModelFiles& files) const {
+  const engine::DraftKind kind = ForEngine().kind;
+  if (kind == engine::DraftKind::kNextTokens) {
+    const model::Support support = model::CheckSupport(files);
+    if (support.shape && support.shape->next_layers > 0) return Ok();
+    return FailedPrecondition(
+        "--draft mtp: it has no block that guesses the tokens behind the next");
+  }
+  if (kind != engine::DraftKind::kModel) return Ok();
+  const std::string path = TRY(FindModel(draft).In("--draft"));
+  return CheckVocabulary(files, TRY(gguf::ModelFiles::Open(path).In("--draft")))
+      .In(fmt::format("--draft {}", path));
 }
 
 Result<std::unique_ptr<Drafts>> Drafts::Load(const DraftFlags& flags, const gguf::ModelFiles& files,

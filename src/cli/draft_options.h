@@ -27,6 +27,8 @@ struct DraftFlags {
   void Declare(CLI::App& app);
   bool wanted() const { return !draft.empty(); }
   engine::DraftOptions ForEngine() const;
+  // Whether the answers of a model in these files can be guessed so; an error says why not.
+  Status CheckFor(const gguf::ModelFiles& files) const;
 };
 
 // Who guesses on this machine, with the smaller model where the options name one.

@@ -248,15 +248,17 @@ Result<route::Plan> NodeSession::Replan(std::span<const wire::NodeId> lost, cons
 
 std::string DescribeHops(const route::Conductor& conductor) {
   std::string lines;
-  const std::vector<route::HopTotals>& hops = conductor.hops();
+  const std::vector<route::HopTotals> hops = conductor.hops();
   const std::vector<route::PlanStage> stages = conductor.plan().AllStages();
   for (size_t i = 0; i < hops.size(); ++i) {
     const route::PlanStage& stage = stages[i];
-    lines += fmt::format("{}{}, {}: {} frames, computing {}, waiting {}, {} sent",
+    lines += fmt::format("{}{}, {}: {} frames, computing {}, waiting {}, {} sent in {}, idle {}",
                          i == 0 ? "" : "\n", stage.node.name, route::DescribeSlice(stage.slice),
                          hops[i].frames, FormatDuration(static_cast<int64_t>(hops[i].compute_ns)),
                          FormatDuration(static_cast<int64_t>(hops[i].queue_ns)),
-                         FormatBytes(hops[i].bytes_out));
+                         FormatBytes(hops[i].bytes_out),
+                         FormatDuration(static_cast<int64_t>(hops[i].send_ns)),
+                         FormatDuration(static_cast<int64_t>(hops[i].idle_ns)));
   }
   for (const auto& [node, from] : conductor.fetched()) {
     lines += fmt::format("\n{} remembered {} tokens, {} came from there", from.name, from.tokens,

@@ -35,6 +35,7 @@ struct Served {
   ModelOptions options;  // with its own part of the memory
   std::string name;
   std::vector<std::string> aliases;
+  bool is_guessed_for = false;
   std::unique_ptr<text::Tokenizer> tokenizer = {};
   std::optional<chat::ChatPrompt> prompt = {};
   serve::AskDefaults defaults = {};
@@ -55,6 +56,7 @@ Status Load(Served& served, const ServeOptions& options, serve::Turns* turns, co
   served.answerer = TRY(OpenAnswerer(served.files, served.tokenizer.get(), clock,
                                      {.model = &served.options,
                                       .cluster = &options.cluster,
+                                      .draft = served.is_guessed_for ? &options.draft : nullptr,
                                       .batch_tokens = 256,
                                       .max_running = options.parallel,
                                       .is_kept = false},
@@ -81,6 +83,7 @@ Result<std::vector<std::unique_ptr<Served>>> LoadAll(const ServeOptions& options
                                                      Console& console) {
   const std::vector<std::string> names = TRY(NameModels(groups, options.names));
   const auto aliases = TRY(AliasModels(names, options.aliases));
+  const std::vector<bool> guessed = TRY(WhoIsGuessedFor(groups, options.draft));
   std::vector<uint64_t> memory;
   if (groups.size() > 1) {
     if (!options.cluster.trace_path.empty())
@@ -96,7 +99,12 @@ Result<std::vector<std::unique_ptr<Served>>> LoadAll(const ServeOptions& options
     all.push_back(std::make_unique<Served>(Served{.files = groups[i].files,
                                                   .options = std::move(of_model),
                                                   .name = names[i],
-                                                  .aliases = aliases[i]}));
+                                                  .aliases = aliases[i],
+                                                  .is_guessed_for = guessed[i]}));
+    if (options.draft.wanted() && !guessed[i]) {
+      console.Note(
+          fmt::format("{}: --draft {} cannot guess for it", names[i], options.draft.draft));
+    }
     TRY(Load(*all.back(), options, groups.size() > 1 ? &turns : nullptr, clock, console));
   }
   return all;
@@ -119,6 +127,7 @@ serve::ServedModel ServedModelOf(const Served& served, const ServeOptions& optio
               .clock = &clock,
               .context_limit = options.context == 0 ? trained : std::min(options.context, trained),
               .deadline_ns = static_cast<int64_t>(options.deadline_s) * kNsPerSecond,
+              .draft = served.is_guessed_for ? options.draft.ForEngine() : engine::DraftOptions{},
               .logs_prompts = options.log_prompts,
               .trace_folder = options.trace_folder}};
 }

@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "cli/builtin_models.h"
 #include "gguf/split_name.h"
 #include "route/planner.h"
 
@@ -165,6 +166,28 @@ Result<std::vector<std::vector<std::string>>> AliasModels(const std::vector<std:
           fmt::format("--alias {}: there is no model {}", alias, alias.substr(at + 1)));
     }
     all[static_cast<size_t>(named - names.begin())].push_back(alias.substr(0, at));
+  }
+  return all;
+}
+
+Result<std::vector<bool>> WhoIsGuessedFor(const std::vector<ModelGroup>& groups,
+                                          const DraftFlags& draft) {
+  std::vector<bool> all(groups.size(), false);
+  if (!draft.wanted()) return all;
+  std::optional<gguf::ModelFiles> guesser;
+  if (draft.ForEngine().kind == engine::DraftKind::kModel && groups.size() > 1)
+    guesser = TRY(gguf::ModelFiles::Open(TRY(FindModel(draft.draft).In("--draft"))));
+  Status first;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    if (guesser && HoldsFile(groups[i], guesser->files().front())) continue;
+    Status can = draft.CheckFor(groups[i].files);
+    all[i] = can.ok();
+    if (!can.ok() && first.ok()) first = std::move(can).error().In(groups[i].paths.front());
+  }
+  if (std::ranges::count(all, true) == 0) {
+    if (!first.ok()) return first.error();
+    return InvalidArgument(
+        fmt::format("--draft {}: a model does not guess for itself", draft.draft));
   }
   return all;
 }

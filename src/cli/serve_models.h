@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/draft_options.h"
 #include "gguf/model_files.h"
 #include "model/memory.h"
 
@@ -33,6 +34,11 @@ Result<std::vector<std::string>> NameModels(const std::vector<ModelGroup>& group
 // Adds ALIAS to the first model's and ALIAS=NAME to those of the one of that name: [models].
 Result<std::vector<std::vector<std::string>>> AliasModels(const std::vector<std::string>& names,
                                                           const std::vector<std::string>& aliases);
+
+// For which of them somebody guesses ahead: [models]. One that cannot be guessed so, or is the one
+// that guesses, is answered without; an error where that is all of them.
+Result<std::vector<bool>> WhoIsGuessedFor(const std::vector<ModelGroup>& groups,
+                                          const DraftFlags& draft);
 
 // Memory for what is remembered, in bytes: all of them can remember equally many tokens.
 Result<std::vector<uint64_t>> ShareMemory(const std::vector<ModelGroup>& groups,

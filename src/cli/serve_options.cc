@@ -94,6 +94,7 @@ void ServeOptions::Declare(CLI::App& app) {
   app.add_flag("--log-prompts", log_prompts, "Log what people ask (with --log-level info)")
       ->group(kServerGroup);
   sampling.Declare(app);
+  draft.Declare(app);
   // What the command line leaves open may stand in the environment.
   for (CLI::Option* option : app.get_options()) {
     if (option->get_lnames().empty() || option->get_lnames().front() == "help") continue;

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "cli/cluster_options.h"
+#include "cli/draft_options.h"
 #include "cli/model_options.h"
 #include "cli/sampling_options.h"
 #include "net/certificate.h"
@@ -21,6 +22,7 @@ struct ServeOptions {
   ModelOptions model;
   ClusterOptions cluster;
   SamplingFlags sampling;
+  DraftFlags draft;
 
   std::string host = "127.0.0.1";
   uint32_t port = 8080;

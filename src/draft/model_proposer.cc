@@ -12,7 +12,7 @@
 namespace aster::draft {
 namespace {
 
-// Tokens of a text that are read at once.
+// Tokens of a text that are read at once: others' answers wait for it.
 constexpr size_t kChunk = 512;
 
 class ModelProposer final : public engine::Proposer {
@@ -27,6 +27,7 @@ class ModelProposer final : public engine::Proposer {
     // A text longer than this model was trained for is beyond it.
     if (history.size() + most > model_.shape().context_length) return Ok();
     sequence_.SetHistory(history);
+    if (sequence_.pending().size() > kChunk) return ReadOn();
     while (guess.size() < most) {
       const int32_t token = TRY(ChooseNext());
       guess.push_back(token);
@@ -36,18 +37,23 @@ class ModelProposer final : public engine::Proposer {
   }
 
  private:
+  // It guesses when it has read all of the text.
+  Status ReadOn() {
+    const model::Segment segment{.table = &sequence_.table(),
+                                 .tokens = sequence_.pending().first(kChunk),
+                                 .hidden = nullptr,
+                                 .wanted = model::Wanted::kNone};
+    TRY(model_.Run({&segment, 1}));
+    return Ok();
+  }
+
   Result<int32_t> ChooseNext() {
     sequence_.ForgetLast();
-    model::Output output;
-    while (!sequence_.pending().empty()) {
-      const auto pending = sequence_.pending();
-      const bool is_last = pending.size() <= kChunk;
-      const model::Segment segment{.table = &sequence_.table(),
-                                   .tokens = pending.first(std::min(pending.size(), kChunk)),
-                                   .hidden = nullptr,
-                                   .wanted = is_last ? model::Wanted::kLast : model::Wanted::kNone};
-      output = TRY(model_.Run({&segment, 1}));
-    }
+    const model::Segment segment{.table = &sequence_.table(),
+                                 .tokens = sequence_.pending(),
+                                 .hidden = nullptr,
+                                 .wanted = model::Wanted::kLast};
+    const model::Output output = TRY(model_.Run({&segment, 1}));
     return TRY(sampler_.Choose(output.logits, sequence_.tokens())).id;
   }
 

@@ -216,13 +216,16 @@ void Scheduler::Admit() {
 void Scheduler::PlanDecodes() {
   for (const auto& request : running_) {
     if (request->pending_count() > 1) request->Adopt(kv::AdoptFrom::kStoreToo);
-    if (request->pending_count() != 1) continue;
-    shares_.push_back({.request = request.get(), .count = 1});
-    if (request->speculation() == nullptr) continue;
+    if (request->pending_count() == 1) shares_.push_back({.request = request.get(), .count = 1});
+  }
+  for (size_t i = 0; i < shares_.size(); ++i) {
+    RunningRequest& request = *shares_[i].request;
+    if (request.speculation() == nullptr) continue;
     // Rows that prove wrong must be gone without anything else having to be computed again.
-    const uint32_t room = std::min(request->DraftRoom(), model_.layout().slack());
-    const auto guess = request->speculation()->Guess(request->sequence().tokens(), room);
-    shares_.back().drafts.assign(guess.begin(), guess.end());
+    const uint32_t room =
+        std::min({request.DraftRoom(), model_.layout().slack(), DraftShare(shares_.size(), i)});
+    const auto guess = request.speculation()->Guess(request.sequence().tokens(), room);
+    shares_[i].drafts.assign(guess.begin(), guess.end());
   }
 }
 

@@ -114,5 +114,30 @@ TEST_F(SchedulerDrafts, NobodyGivesWayToGuessesOfAnOlderRequest) {
   EXPECT_EQ(scheduler.counters().put_back, 0u);
 }
 
+// What is certain fills a step: guesses beside it would take from others.
+TEST_F(SchedulerDrafts, AFullStepHasNoGuesses) {
+  const Request request = Foreseen(20);
+  for (const size_t answers : {size_t{3}, size_t{kCheapRows}, size_t{kCheapRows} + 3}) {
+    Scheduler scheduler(*model_, &tiny_.tokenizer(), clock_, {.proposers = &source_});
+    std::vector<Sequence> sequences;
+    for (size_t i = 0; i < answers; ++i) sequences.emplace_back(*model_);
+    std::vector<Listener> listeners(answers);
+    for (size_t i = 0; i < answers; ++i) {
+      Request asked = request;
+      sequences[i].SetHistory(prompt_);
+      asked.sequence = &sequences[i];
+      std::vector<int32_t> text = prompt_;
+      text.insert(text.end(), expected_.tokens.begin(), expected_.tokens.end());
+      source_.Expect(sequences[i], std::move(text));
+      listeners[i].Attach(asked);
+      ASSERT_TRUE(scheduler.Submit(std::move(asked)).ok());
+    }
+    while (!scheduler.idle()) ASSERT_TRUE(scheduler.Step().ok());
+    for (const Listener& listener : listeners) EXPECT_EQ(listener.answer(), expected_);
+    const DraftCounts& drafts = scheduler.counters().drafts;
+    EXPECT_EQ(drafts.drafted > 0, answers < kCheapRows) << answers;
+  }
+}
+
 }  // namespace
 }  // namespace aster::engine

@@ -67,6 +67,19 @@ class Speculation {
   DraftCounts counts_;
 };
 
+// So many rows pass by a weight that is read once, or nearly: a guess among them costs little.
+inline constexpr uint32_t kCheapRows = 8;
+
+// The most guesses of answer `index` of `answers` that take a step together. Where these fill the
+// step already a guess costs what a token costs, and may be wrong: nobody guesses. One that is
+// alone guesses as far as it likes.
+inline uint32_t DraftShare(size_t answers, size_t index) {
+  if (answers <= 1) return kMostDrafts;
+  if (answers >= kCheapRows) return 0;
+  const size_t left = kCheapRows - answers;
+  return static_cast<uint32_t>(left / answers + (index < left % answers ? 1 : 0));
+}
+
 // The guesses that an answer of so many tokens has room for: behind the next one there is the one
 // that the model itself adds to them. `left`: tokens that may still come.
 inline uint32_t DraftRoom(uint64_t left) {

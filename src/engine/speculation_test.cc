@@ -96,5 +96,19 @@ TEST(Speculation, CountsWhatBecameOfGuesses) {
   EXPECT_EQ(speculation.counts(), (DraftCounts{.drafted = 6, .accepted = 3, .steps = 3}));
 }
 
+TEST(DraftShare, FillsAStepAndNoMore) {
+  EXPECT_EQ(DraftShare(1, 0), kMostDrafts);
+  for (size_t answers = 2; answers <= 40; ++answers) {
+    size_t rows = answers;
+    for (size_t i = 0; i < answers; ++i) {
+      rows += DraftShare(answers, i);
+      // Alike, but for what cannot be shared.
+      EXPECT_LE(DraftShare(answers, i), DraftShare(answers, 0));
+      EXPECT_LE(DraftShare(answers, 0), DraftShare(answers, i) + 1);
+    }
+    EXPECT_EQ(rows, std::max<size_t>(answers, kCheapRows));
+  }
+}
+
 }  // namespace
 }  // namespace aster::engine

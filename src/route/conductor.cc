@@ -224,6 +224,7 @@ void Conductor::OpenNew() {
   memories_->route = id;
   memories_->forgotten.clear();
   hops_.assign(route_->stages().size(), {});
+  worked_ns_ = 0;
   std::vector<wire::StageAddress> cuts;
   for (const PlanStage& stage : route_->stages()) {
     cuts.emplace_back().layer_end = stage.slice.layer_end;

@@ -70,6 +70,8 @@ struct HopTotals {
   uint64_t queue_ns = 0;
   uint64_t compute_ns = 0;
   uint64_t bytes_out = 0;
+  uint64_t send_ns = 0;  // on the way to the next stage, or back; about (route/trace.h)
+  uint64_t idle_ns = 0;  // frames were under way on the route, and it computed none of them
 };
 
 // Since the conductor was made.
@@ -133,7 +135,7 @@ class Conductor final : public engine::Answering {
 
   const ConductorCounters& counters() const { return counters_; }
   // By stage.
-  const std::vector<HopTotals>& hops() const { return hops_; }
+  std::vector<HopTotals> hops() const;
   const std::map<wire::NodeId, FetchedFrom>& fetched() const { return fetched_; }
   const Plan& plan() const { return plan_; }
   // Null while none is open.
@@ -162,6 +164,7 @@ class Conductor final : public engine::Answering {
     size_t open = 0;  // segments
     bool is_decode = false;
     uint32_t first_stage = 0;
+    int64_t sent_ns = 0;  // 0: nobody sent it, the stage went on by itself
   };
   // The stages that a frame goes through.
   struct Path {
@@ -227,6 +230,7 @@ class Conductor final : public engine::Answering {
   void CountDrafts(const Flight& flight, const wire::Answer& answer, bool goes_on);
   bool GoesOn(const wire::Answer& answer) const;
   void Follow(uint64_t attempt);
+  void EnterFrame(uint64_t number, const FrameInFlight& frame);
   void LeaveFrame(uint64_t number);
   size_t RowsOf(const Flight& flight) const;
   // Requests.
@@ -260,7 +264,7 @@ class Conductor final : public engine::Answering {
   bool has_two_paths() const { return route_->decode_begin() > 0; }
   Result<std::unique_ptr<engine::Speculation>> SpeculationFor(const engine::Request& request) const;
   bool TakesGuesses() const;
-  std::vector<int32_t> GuessesFor(Live& live, wire::Ask ask) const;
+  std::vector<int32_t> GuessesFor(Live& live, wire::Ask ask, uint32_t most) const;
   // Whether its tokens come without being asked for one by one.
   bool GoesOnByItself(const Live& live) const;
   // The least that the stages of a path hold.
@@ -324,7 +328,9 @@ class Conductor final : public engine::Answering {
   engine::RequestId last_prefilled_ = 0;  // whose turn it was
   bool stepping_ = false;
   ConductorCounters counters_;
-  std::vector<HopTotals> hops_;
+  std::vector<HopTotals> hops_;  // without times of being idle
+  int64_t worked_ns_ = 0;        // since the route was opened, until no frame was under way
+  int64_t work_began_ns_ = 0;    // while frames are under way
 };
 
 }  // namespace aster::route

@@ -63,12 +63,12 @@ Result<std::unique_ptr<engine::Speculation>> Conductor::SpeculationFor(
 }
 
 // What is sent beside the next token, for the last stage to check.
-std::vector<int32_t> Conductor::GuessesFor(Live& live, wire::Ask ask) const {
+std::vector<int32_t> Conductor::GuessesFor(Live& live, wire::Ask ask, uint32_t most) const {
   engine::Speculation* const speculation = live.request.speculation();
   // Rows that prove wrong must not be handed over.
   const bool hands_over = has_two_paths() && DecodingPath().size() > 1;
   if (ask != wire::Ask::kToken || hands_over || !live.takes_guesses || !TakesGuesses()) return {};
-  const uint32_t room = live.request.DraftRoom();
+  const uint32_t room = std::min(live.request.DraftRoom(), most);
   if (speculation == nullptr) {
     if (live.offered_at != live.length()) return {};
     live.offered.resize(std::min<size_t>(live.offered.size(), room));
@@ -185,7 +185,10 @@ void Conductor::SendFrame(std::span<const Share> shares, bool is_decode, Path pa
     uint32_t more = 0;
     if (ask == wire::Ask::kToken && GoesOnByItself(live)) more = live.TokensToFollow();
     std::vector<int32_t> guesses;
-    if (is_decode && more == 0) guesses = GuessesFor(live, ask);
+    if (is_decode && more == 0) {
+      const auto index = static_cast<size_t>(&share - shares.data());
+      guesses = GuessesFor(live, ask, engine::DraftShare(shares.size(), index));
+    }
     const std::vector<int32_t>& history = live.request.sequence().tokens();
     std::vector<int32_t> tokens(history.begin() + begin, history.begin() + end);
     tokens.insert(tokens.end(), guesses.begin(), guesses.end());
@@ -215,9 +218,10 @@ void Conductor::SendFrame(std::span<const Share> shares, bool is_decode, Path pa
     if (options_.trace != nullptr) traced.push_back({live.memory->id(), begin, end});
     ++live.in_flight;
   }
-  frames_[frame] = {.open = shares.size(), .is_decode = is_decode, .first_stage = path.begin};
-  ++(is_decode ? decode_frames_ : prefill_frames_[path.begin]);
-  ++counters_.frames;
+  EnterFrame(frame, {.open = shares.size(),
+                     .is_decode = is_decode,
+                     .first_stage = path.begin,
+                     .sent_ns = network_.clock().NowNs()});
   if (options_.trace != nullptr) {
     options_.trace->Send(frame, is_decode, std::move(traced), network_.clock().NowNs(), path.begin);
   }
@@ -237,12 +241,20 @@ Conductor::Flight Conductor::Land(uint64_t attempt) {
   return flight;
 }
 
+void Conductor::EnterFrame(uint64_t number, const FrameInFlight& frame) {
+  if (frames_.empty()) work_began_ns_ = network_.clock().NowNs();
+  frames_[number] = frame;
+  ++(frame.is_decode ? decode_frames_ : prefill_frames_[frame.first_stage]);
+  ++counters_.frames;
+}
+
 void Conductor::LeaveFrame(uint64_t number) {
   const auto frame = frames_.find(number);
   if (--frame->second.open > 0) return;
   --(frame->second.is_decode ? decode_frames_ : prefill_frames_[frame->second.first_stage]);
   if (options_.trace != nullptr) options_.trace->Land(number, network_.clock().NowNs());
   frames_.erase(frame);
+  if (frames_.empty()) worked_ns_ += network_.clock().NowNs() - work_began_ns_;
 }
 
 // The answer goes on by itself, or as was guessed: the segment's next token is under way.
@@ -257,9 +269,8 @@ void Conductor::Follow(uint64_t attempt) {
   if (flight.live != nullptr) flight.live->sent = flight.end;
   LeaveFrame(flight.frame);
   flight.frame = ++last_frame_;
-  frames_[flight.frame] = {.open = 1, .is_decode = true, .first_stage = flight.first_stage};
-  ++decode_frames_;
-  ++counters_.frames;
+  EnterFrame(flight.frame,
+             {.open = 1, .is_decode = true, .first_stage = flight.first_stage, .sent_ns = 0});
   if (options_.trace != nullptr && flight.live != nullptr) {
     options_.trace->Send(flight.frame, /*is_decode=*/true,
                          {{flight.live->memory->id(), flight.begin, flight.end}},
@@ -430,6 +441,34 @@ void Conductor::CountHops(const wire::Done& done, int64_t arrived_ns) {
     totals.compute_ns += done.hops[i].compute_ns;
     totals.bytes_out += done.hops[i].bytes_out;
   }
+  const int64_t sent_ns = std::exchange(frames_.at(flight.frame).sent_ns, 0);
+  if (sent_ns == 0 || arrived_ns <= sent_ns) return;
+  TracedFrame frame{.sent_ns = sent_ns,
+                    .ended_ns = arrived_ns,
+                    .segments = {},
+                    .hops = done.hops,
+                    .first_stage = first};
+  for (wire::Hop& hop : frame.hops) {
+    // None took longer than all of it, whatever it says.
+    hop.queue_ns = std::min(hop.queue_ns, static_cast<uint64_t>(arrived_ns - sent_ns));
+    hop.compute_ns = std::min(hop.compute_ns, static_cast<uint64_t>(arrived_ns - sent_ns));
+  }
+  std::vector<StageSpan> spans;
+  PlaceFrame(frame, /*index=*/0, spans);
+  for (const StageSpan& span : spans) {
+    if (span.stage >= hops_.size()) break;
+    hops_[span.stage].send_ns +=
+        static_cast<uint64_t>(std::max<int64_t>(0, span.delivered_ns - span.ended_ns));
+  }
+}
+
+std::vector<HopTotals> Conductor::hops() const {
+  const int64_t now_ns = network_.clock().NowNs();
+  const auto worked_ns =
+      static_cast<uint64_t>(worked_ns_ + (frames_.empty() ? 0 : now_ns - work_began_ns_));
+  std::vector<HopTotals> hops = hops_;
+  for (HopTotals& hop : hops) hop.idle_ns = worked_ns - std::min(worked_ns, hop.compute_ns);
+  return hops;
 }
 
 void Conductor::TakeAnswer(const Flight& flight, const wire::Answer& answer,

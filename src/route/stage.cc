@@ -124,7 +124,7 @@ Result<StageMemory::Sequence*> Stage::Prepare(const wire::WorkSegment& segment, 
 }
 
 wire::WorkSegment Stage::Continuation(wire::SequenceId sequence, uint64_t attempt, int32_t token,
-                                      uint32_t more) const {
+                                      uint32_t most) const {
   wire::WorkSegment segment;
   segment.sequence = sequence;
   segment.attempt = attempt;
@@ -139,7 +139,7 @@ wire::WorkSegment Stage::Continuation(wire::SequenceId sequence, uint64_t attemp
     std::vector<int32_t> text(before.begin(), before.end());
     text.push_back(token);
     const uint32_t room =
-        std::min({more, state->table.layout().slack(),
+        std::min({most, state->table.layout().slack(),
                   static_cast<uint32_t>(kernels::kRopePositions) - 1 - segment.begin});
     const auto guess = state->speculation->Guess(text, room);
     segment.tokens.insert(segment.tokens.end(), guess.begin(), guess.end());
@@ -240,7 +240,7 @@ Status Stage::Run(std::vector<Share>& shares, size_t begin, size_t end, StageOut
       share.state->speculation->Follow(
           share.state->table.history().tokens().first(share.segment.begin + kept),
           share.segment.begin, computed.hidden.subspan(first * width, kept * width));
-      Offer(share, kept, output);
+      Offer(share, kept, engine::DraftShare(end - begin, i - begin), output);
     }
     row += rows;
     first += share.segment.tokens.size();
@@ -289,8 +289,9 @@ void Stage::Answer(const Share& share, std::span<const float> logits, wire::Done
   done.answers.push_back(std::move(answer));
 }
 
-// Where the next token has to be asked for, whoever asks is told what may come behind it.
-void Stage::Offer(const Share& share, uint32_t kept, StageOutput& output) {
+// Where the next token has to be asked for, whoever asks is told what may come behind it: up to
+// `most` guesses.
+void Stage::Offer(const Share& share, uint32_t kept, uint32_t most, StageOutput& output) {
   const wire::WorkSegment& segment = share.segment;
   if (part_.embedding || segment.ask != wire::Ask::kToken) return;
   const bool is_guessed = segment.guesses > 0 && kept > 1;
@@ -299,8 +300,8 @@ void Stage::Offer(const Share& share, uint32_t kept, StageOutput& output) {
   const auto before = share.state->table.history().tokens().first(answer.end);
   std::vector<int32_t> text(before.begin(), before.end());
   text.push_back(answer.token);
-  const auto guess = share.state->speculation->Guess(
-      text, std::min(share.state->table.layout().slack(), engine::kMostDrafts));
+  const auto guess =
+      share.state->speculation->Guess(text, std::min(share.state->table.layout().slack(), most));
   answer.guesses.assign(guess.begin(), guess.end());
 }
 

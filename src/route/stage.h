@@ -49,10 +49,10 @@ class Stage {
   // stage's own making (Continuation).
   Result<StageOutput> Compute(wire::Work work, bool continues = false);
 
-  // The next segment of an answer that goes on by itself; with guesses, where somebody makes them
-  // and `more` tokens may follow the next.
+  // The next segment of an answer that goes on by itself; with up to `most` guesses, where somebody
+  // makes them.
   wire::WorkSegment Continuation(wire::SequenceId sequence, uint64_t attempt, int32_t token,
-                                 uint32_t more) const;
+                                 uint32_t most) const;
 
  private:
   // A segment on its way through the layers.
@@ -67,7 +67,7 @@ class Stage {
   Status Run(std::vector<Share>& shares, size_t begin, size_t end, StageOutput& output);
   void Answer(const Share& share, std::span<const float> logits, wire::Done& done);
   uint32_t AnswerGuesses(const Share& share, std::span<const float> logits, StageOutput& output);
-  void Offer(const Share& share, uint32_t kept, StageOutput& output);
+  void Offer(const Share& share, uint32_t kept, uint32_t most, StageOutput& output);
   void Choose(const Share& share, uint32_t length, std::span<const float> logits,
               wire::Answer& answer);
 

@@ -129,11 +129,15 @@ StageServer::QueuedWork StageServer::NextWork(StageEntry& entry, bool& continues
   entry.decode_is_next = true;
   QueuedWork queued{.work = {}, .arrived_ns = network_.clock().NowNs()};
   queued.work.route = entry.counters.route;
+  const auto answers = static_cast<size_t>(std::ranges::count_if(
+      entry.generations, [](const auto& item) { return item.second.token.has_value(); }));
   for (auto& [sequence, generation] : entry.generations) {
     if (!generation.token) continue;
     queued.arrived_ns = std::min(queued.arrived_ns, generation.since_ns);
-    queued.work.segments.push_back(entry.stage->Continuation(sequence, generation.attempt,
-                                                             *generation.token, generation.more));
+    const uint32_t guesses =
+        std::min(generation.more, engine::DraftShare(answers, queued.work.segments.size()));
+    queued.work.segments.push_back(
+        entry.stage->Continuation(sequence, generation.attempt, *generation.token, guesses));
     generation.token.reset();
   }
   return queued;

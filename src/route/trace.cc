@@ -26,35 +26,6 @@ uint64_t TokenBytes(const TracedFrame& frame) {
   return bytes;
 }
 
-// The frame alone, as if nobody else had been computed.
-void PlaceFrame(const TracedFrame& frame, size_t index, std::vector<StageSpan>& spans) {
-  uint64_t busy_ns = 0;
-  uint64_t bytes = TokenBytes(frame) + kHopBytes;
-  for (const wire::Hop& hop : frame.hops) {
-    busy_ns += hop.queue_ns + hop.compute_ns;
-    bytes += hop.bytes_out + kHopBytes;
-  }
-  const auto on_the_way_ns =
-      std::max<int64_t>(0, frame.ended_ns - frame.sent_ns - static_cast<int64_t>(busy_ns));
-  const auto share_ns = [&](uint64_t hop_bytes) {
-    return static_cast<int64_t>(static_cast<double>(on_the_way_ns) *
-                                static_cast<double>(hop_bytes + kHopBytes) /
-                                static_cast<double>(bytes));
-  };
-  int64_t now_ns = frame.sent_ns + share_ns(TokenBytes(frame));
-  for (uint32_t stage = 0; stage < frame.hops.size(); ++stage) {
-    const wire::Hop& hop = frame.hops[stage];
-    StageSpan span{.frame = index, .stage = frame.first_stage + stage, .arrived_ns = now_ns};
-    span.started_ns = now_ns + static_cast<int64_t>(hop.queue_ns);
-    span.ended_ns = span.started_ns + static_cast<int64_t>(hop.compute_ns);
-    const bool is_last = stage + 1 == frame.hops.size();
-    now_ns =
-        is_last ? std::max(span.ended_ns, frame.ended_ns) : span.ended_ns + share_ns(hop.bytes_out);
-    span.delivered_ns = now_ns;
-    spans.push_back(span);
-  }
-}
-
 }  // namespace
 
 void Trace::OpenRoute(wire::RouteId id, const Plan& plan, int64_t now_ns) {
@@ -137,6 +108,34 @@ void Trace::Phase(uint64_t request, const char* name, int64_t now_ns) {
   }
   current_phase_[request] = phases_.size();
   phases_.push_back({.request = request, .name = name, .begin_ns = now_ns});
+}
+
+void PlaceFrame(const TracedFrame& frame, size_t index, std::vector<StageSpan>& spans) {
+  uint64_t busy_ns = 0;
+  uint64_t bytes = TokenBytes(frame) + kHopBytes;
+  for (const wire::Hop& hop : frame.hops) {
+    busy_ns += hop.queue_ns + hop.compute_ns;
+    bytes += hop.bytes_out + kHopBytes;
+  }
+  const auto on_the_way_ns =
+      std::max<int64_t>(0, frame.ended_ns - frame.sent_ns - static_cast<int64_t>(busy_ns));
+  const auto share_ns = [&](uint64_t hop_bytes) {
+    return static_cast<int64_t>(static_cast<double>(on_the_way_ns) *
+                                static_cast<double>(hop_bytes + kHopBytes) /
+                                static_cast<double>(bytes));
+  };
+  int64_t now_ns = frame.sent_ns + share_ns(TokenBytes(frame));
+  for (uint32_t stage = 0; stage < frame.hops.size(); ++stage) {
+    const wire::Hop& hop = frame.hops[stage];
+    StageSpan span{.frame = index, .stage = frame.first_stage + stage, .arrived_ns = now_ns};
+    span.started_ns = now_ns + static_cast<int64_t>(hop.queue_ns);
+    span.ended_ns = span.started_ns + static_cast<int64_t>(hop.compute_ns);
+    const bool is_last = stage + 1 == frame.hops.size();
+    now_ns =
+        is_last ? std::max(span.ended_ns, frame.ended_ns) : span.ended_ns + share_ns(hop.bytes_out);
+    span.delivered_ns = now_ns;
+    spans.push_back(span);
+  }
 }
 
 std::vector<StageSpan> PlaceFrames(const Trace& trace) {

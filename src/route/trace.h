@@ -102,6 +102,9 @@ struct StageSpan {
   int64_t delivered_ns = 0;  // at the next stage, or at the conductor
 };
 
+// Appends where a frame that is done was, as if it had been alone.
+void PlaceFrame(const TracedFrame& frame, size_t index, std::vector<StageSpan>& spans);
+
 // Where frames that are done were, ordered by when they were computed. How long each waited and was
 // computed is what its stages say, to the nanosecond; between the moments when the conductor sent
 // it and heard of it, the time that is left was spent on the way, and is shared out among its hops

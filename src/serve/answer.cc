@@ -55,7 +55,7 @@ Answer::Answer(const AnswerContext& context, Ask ask, std::shared_ptr<ReplyStrea
 Answer::~Answer() {
   const int status = stream_->status();
   context_.requests->Count(endpoint_, status);
-  if (stream_->is_gone()) context_.metrics->CountAbandoned();
+  if (stream_->is_gone()) context_.metrics->Add({.abandoned = 1});
   log::Info("answered", {{"id", stream_->request_id()},
                          {"path", endpoint_},
                          {"status", status},
@@ -249,6 +249,7 @@ std::unique_ptr<Job> Answer::MakeJob(Run& run, const std::string& client) {
   request.max_tokens = ask_.max_tokens;
   request.stop_strings = ask_.stops;
   request.context_limit = context_.context_limit;
+  request.draft = context_.draft;
   if (!ask_.ignores_end) {
     request.stop_tokens = context_.prompt->tokenizer().vocab().end_of_generation;
   }
@@ -387,7 +388,7 @@ void Answer::OnFinish(Run& run, const engine::Finish& finish) {
   if (has_failed_) return;
   if (run.masks != nullptr && run.masks->has_failed()) return Fail(ProblemOf(TooCostly()));
   if (finish.reason == engine::FinishReason::kFailed) {
-    context_.metrics->CountFailed();
+    context_.metrics->Add({.failed = 1});
     return Fail(ProblemOf(finish.status.error()));
   }
   if (finish.reason == engine::FinishReason::kCancelled && !run.ends_early) {
@@ -401,7 +402,15 @@ void Answer::OnFinish(Run& run, const engine::Finish& finish) {
   usage_.answer += finish.counts.generated;
   // Choices share their prompt, and it is paid for once.
   if (run.index % ask_.choices == 0) usage_.cached += finish.counts.cached;
-  context_.metrics->AddAnswer(finish.counts.prompt, finish.counts.cached, finish.counts.generated);
+  const engine::DraftCounts& drafts = finish.counts.drafts;
+  usage_.drafted += drafts.drafted;
+  usage_.accepted += drafts.accepted;
+  context_.metrics->Add({.prompt_tokens = finish.counts.prompt,
+                         .cached_tokens = finish.counts.cached,
+                         .answer_tokens = finish.counts.generated,
+                         .drafted_tokens = drafts.drafted,
+                         .accepted_tokens = drafts.accepted,
+                         .answers = 1});
   EndRun(run, finish);
   if (--runs_left_ == 0) writer_->Finish(usage_);
 }

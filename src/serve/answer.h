@@ -34,6 +34,7 @@ struct AnswerContext {
   const Clock* clock = nullptr;
   uint32_t context_limit = 0;  // tokens of prompt and answer
   int64_t deadline_ns = 0;     // for one request; 0: none
+  engine::DraftOptions draft = {};
   bool logs_prompts = false;
   std::string trace_folder = {};  // one file for each request; empty: none
 };

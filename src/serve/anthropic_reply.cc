@@ -36,7 +36,9 @@ ordered_json UsageJson(const Usage& usage) {
   return {{"input_tokens", usage.prompt - usage.cached},
           {"cache_creation_input_tokens", 0},
           {"cache_read_input_tokens", usage.cached},
-          {"output_tokens", usage.answer}};
+          {"output_tokens", usage.answer},
+          {"accepted_prediction_tokens", usage.accepted},
+          {"rejected_prediction_tokens", usage.rejected()}};
 }
 
 ordered_json MessageHead(const ReplyFrame& frame) {

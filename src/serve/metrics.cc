@@ -7,17 +7,23 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
+
 namespace aster::serve {
 namespace {
 
 constexpr double kNsPerS = 1e9;
 
-// A name or a text within the quotes of a label.
+// A label's value: any characters, of which three have to be escaped.
 std::string Quoted(std::string_view text) {
   std::string quoted = "\"";
-  for (const char c : text) {
+  for (const char c : ToValidUtf8(text)) {
     if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c == '\n' ? ' ' : c;
+    if (c == '\n') {
+      quoted += "\\n";
+    } else {
+      quoted += c;
+    }
   }
   return quoted + '"';
 }
@@ -39,6 +45,10 @@ constexpr Figure<Totals> kTotals[] = {
     {"counter", "aster_cached_tokens_total", "Of them, remembered already.",
      &Totals::cached_tokens},
     {"counter", "aster_answer_tokens_total", "Tokens of answers.", &Totals::answer_tokens},
+    {"counter", "aster_draft_tokens_total", "Guesses of what comes next that were checked.",
+     &Totals::drafted_tokens},
+    {"counter", "aster_draft_accepted_total", "Of them, those that were right.",
+     &Totals::accepted_tokens},
     {"counter", "aster_answers_total", "Answers that came to their end.", &Totals::answers},
     {"counter", "aster_abandoned_total", "Answers whose client was gone.", &Totals::abandoned},
     {"counter", "aster_failed_total", "Answers that failed.", &Totals::failed},
@@ -61,6 +71,10 @@ constexpr Figure<HopFigures> kHopTimes[] = {
      &HopFigures::queue_ns},
     {"counter", "aster_hop_compute_seconds_total", "Time that a node computed.",
      &HopFigures::compute_ns},
+    {"counter", "aster_hop_send_seconds_total",
+     "Time that frames were on the way from a node to the next, or back.", &HopFigures::send_ns},
+    {"counter", "aster_hop_idle_seconds_total",
+     "Time that frames were under way and a node computed none of them.", &HopFigures::idle_ns},
 };
 
 constexpr Figure<HopsFigures> kRoutes[] = {
@@ -138,22 +152,9 @@ std::string Histogram::ToText(const std::string& name, const std::string& label)
                     name, label, count_, sum_);
 }
 
-void Metrics::AddAnswer(uint64_t prompt, uint64_t cached, uint64_t answer) {
+void Metrics::Add(const Totals& more) {
   const MutexLock lock(mu_);
-  totals_.prompt_tokens += prompt;
-  totals_.cached_tokens += cached;
-  totals_.answer_tokens += answer;
-  ++totals_.answers;
-}
-
-void Metrics::CountAbandoned() {
-  const MutexLock lock(mu_);
-  ++totals_.abandoned;
-}
-
-void Metrics::CountFailed() {
-  const MutexLock lock(mu_);
-  ++totals_.failed;
+  totals_ += more;
 }
 
 void Metrics::AddFirstToken(int64_t ns) {

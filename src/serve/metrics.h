@@ -38,8 +38,10 @@ struct Totals {
   uint64_t prompt_tokens = 0;
   uint64_t cached_tokens = 0;  // of them
   uint64_t answer_tokens = 0;
-  uint64_t answers = 0;
-  uint64_t abandoned = 0;  // the client was gone before the end
+  uint64_t drafted_tokens = 0;   // guesses that were checked
+  uint64_t accepted_tokens = 0;  // of them, that were right
+  uint64_t answers = 0;          // that came to their end
+  uint64_t abandoned = 0;        // the client was gone before the end
   uint64_t failed = 0;
 
   Totals& operator+=(const Totals& other);
@@ -52,6 +54,8 @@ struct HopFigures {
   uint64_t frames = 0;
   uint64_t queue_ns = 0;    // frames waited there
   uint64_t compute_ns = 0;  // and were computed
+  uint64_t send_ns = 0;     // and were on the way to the next node, or back
+  uint64_t idle_ns = 0;     // frames were under way, and none of them was computed there
   uint64_t sent_bytes = 0;
 };
 // And all the nodes of a model together.
@@ -64,9 +68,7 @@ struct HopsFigures {
 // What one model did. Safe for concurrent use.
 class Metrics {
  public:
-  void AddAnswer(uint64_t prompt, uint64_t cached, uint64_t answer) EXCLUDES(mu_);
-  void CountAbandoned() EXCLUDES(mu_);
-  void CountFailed() EXCLUDES(mu_);
+  void Add(const Totals& more) EXCLUDES(mu_);
   void AddFirstToken(int64_t ns) EXCLUDES(mu_);
   void AddNextToken(int64_t ns) EXCLUDES(mu_);
   void SetHops(HopsFigures hops) EXCLUDES(mu_);

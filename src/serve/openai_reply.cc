@@ -31,7 +31,10 @@ ordered_json UsageOf(const Usage& usage) {
           {"completion_tokens", usage.answer},
           {"total_tokens", usage.prompt + usage.answer},
           {"prompt_tokens_details", {{"cached_tokens", usage.cached}}},
-          {"completion_tokens_details", {{"reasoning_tokens", usage.thinking}}}};
+          {"completion_tokens_details",
+           {{"reasoning_tokens", usage.thinking},
+            {"accepted_prediction_tokens", usage.accepted},
+            {"rejected_prediction_tokens", usage.rejected()}}}};
 }
 
 ordered_json BytesJson(const std::string& bytes) {

@@ -33,6 +33,10 @@ struct Usage {
   uint64_t cached = 0;    // of the prompt
   uint64_t answer = 0;    // of all choices
   uint64_t thinking = 0;  // of them, about as many as were thoughts
+  uint64_t drafted = 0;   // guesses of what comes next that were checked
+  uint64_t accepted = 0;  // of them, that were right
+
+  uint64_t rejected() const { return drafted < accepted ? 0 : drafted - accepted; }
 };
 
 struct Call {

@@ -93,7 +93,10 @@ class ResponsesWriter final : public ReplyWriter {
     response_["usage"] = {{"input_tokens", usage.prompt},
                           {"input_tokens_details", {{"cached_tokens", usage.cached}}},
                           {"output_tokens", usage.answer},
-                          {"output_tokens_details", {{"reasoning_tokens", usage.thinking}}},
+                          {"output_tokens_details",
+                           {{"reasoning_tokens", usage.thinking},
+                            {"accepted_prediction_tokens", usage.accepted},
+                            {"rejected_prediction_tokens", usage.rejected()}}},
                           {"total_tokens", usage.prompt + usage.answer}};
     if (!streams_) {
       return frame_.stream->Send(200, "application/json", DumpJson(response_));

@@ -372,6 +372,8 @@ ordered_json TotalsJson(const Totals& totals) {
           {"prompt_tokens", totals.prompt_tokens},
           {"cached_tokens", totals.cached_tokens},
           {"answer_tokens", totals.answer_tokens},
+          {"drafted_tokens", totals.drafted_tokens},
+          {"accepted_tokens", totals.accepted_tokens},
           {"abandoned", totals.abandoned},
           {"failed", totals.failed}};
 }
@@ -384,6 +386,8 @@ ordered_json HopsJson(const HopsFigures& figures) {
                     {"frames", hop.frames},
                     {"queue_ns", hop.queue_ns},
                     {"compute_ns", hop.compute_ns},
+                    {"send_ns", hop.send_ns},
+                    {"idle_ns", hop.idle_ns},
                     {"sent_bytes", hop.sent_bytes}});
   }
   return hops;

@@ -5,7 +5,6 @@ import concurrent.futures
 import http.client
 import json
 import pathlib
-import re
 import shutil
 import signal
 import socket
@@ -14,7 +13,7 @@ import tempfile
 import time
 import unittest
 
-from server import ASTER, COMET, NOVA, ROOT, Server
+from server import ASTER, COMET, NOVA, Server, metrics_of
 from slices import write_slices
 
 HELLO = [{"role": "user", "content": "Hello"}]
@@ -29,15 +28,6 @@ def ask(server, model=None, **more):
 
 def text_of(answer):
     return answer["choices"][0]["message"]["content"]
-
-
-def metrics_of(server):
-    values = {}
-    for line in server.request("GET", "/metrics")[2].decode().splitlines():
-        if not line.startswith("#"):
-            name, value = line.rsplit(" ", 1)
-            values[name] = float(value)
-    return values
 
 
 class SeveralModels(unittest.TestCase):
@@ -210,12 +200,17 @@ class Nodes(unittest.TestCase):
         try:
             ask(server)
             values = metrics_of(server)
-            for name in ("frames", "sent_bytes", "compute_seconds", "queue_seconds"):
+            for name in ("frames", "sent_bytes", "compute_seconds", "queue_seconds", "send_seconds", "idle_seconds"):
                 hops = [value for key, value in values.items() if key.startswith(f"aster_hop_{name}_total{{")]
                 self.assertEqual(len(hops), 2, name)
             self.assertTrue(any(key.startswith("aster_hop_frames_total{") and value > 0
                                 for key, value in values.items()))
-            self.assertEqual(len(server.get("/v1/status")["models"][0]["hops"]), 2)
+            self.assertGreater(sum(value for key, value in values.items() if "send_seconds" in key), 0)
+            hops = server.get("/v1/status")["models"][0]["hops"]
+            self.assertEqual(len(hops), 2)
+            for hop in hops:
+                self.assertLessEqual({"node", "layers", "queue_ns", "compute_ns", "send_ns", "idle_ns", "sent_bytes"},
+                                     hop.keys())
         finally:
             server.stop()
 
@@ -241,38 +236,46 @@ class Traces(unittest.TestCase):
             self.assertNotIn("Hello", json.dumps(trace))
 
 
-class Readme(unittest.TestCase):
-    """What README shows for curl, the SDKs (see clients_test.py for more of them) and editors."""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.text = (ROOT / "README.md").read_text()
-        cls.server = Server(NOVA)
-        cls.address = f"http://{cls.server.host}:{cls.server.port}"
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.stop()
-
-    @unittest.skipUnless(shutil.which("curl"), "there is no curl here")
-    def test_curl(self):
-        command = next(line for line in self.text.splitlines() if line.startswith("curl http://127.0.0.1:8080/"))
-        run = subprocess.run(["bash", "-c", command.replace("http://127.0.0.1:8080", self.address)],
-                             capture_output=True, timeout=120)
-        self.assertEqual(run.returncode, 0, run.stderr)
-        self.assertTrue(json.loads(run.stdout)["choices"])
-
-    def test_addresses_of_sdks_and_editors(self):
-        # OpenAI's clients add /models and others to their base URL, Anthropic's add /v1/messages.
-        for pattern, path in ((r'openai\.OpenAI\(base_url="([^"]+)"', "/models"),
-                              (r'anthropic\.Anthropic\(base_url="([^"]+)"', "/v1/models"),
-                              (r"apiBase: (\S+)", "/models")):
-            base = re.search(pattern, self.text)[1].removeprefix("http://127.0.0.1:8080")
-            self.assertIn("nova", [model["id"] for model in self.server.get(base + path)["data"]])
-        self.assertIn("\n    model: nova\n", self.text)
-
-
 class SecondLife(unittest.TestCase):
+    PAGE = 128  # positions of a file in the cache
+
+    def turn(self, server, messages):
+        """One more turn: what was asked, said, and counted."""
+        answer = server.post("/v1/chat/completions", {"messages": messages, "max_tokens": 24, "temperature": 0})
+        usage = answer["usage"]
+        return (messages + [answer["choices"][0]["message"]], usage["prompt_tokens"],
+                usage["prompt_tokens_details"]["cached_tokens"])
+
+    def test_a_conversation_goes_on(self):
+        """A next turn computes its own tokens; behind a restart, those of the last page too, and no more."""
+        story = " ".join(f"On day {i} Lily had {i * 7 % 10} goats." for i in range(60))
+        follow = [{"role": "user", "content": "And of the one before?"}]
+        with tempfile.TemporaryDirectory() as folder:
+            plain = Server(NOVA)
+            server = Server(NOVA, "--kv-cache", folder)
+            try:
+                begun, first, _ = self.turn(server, [{"role": "user", "content": story + " How many on the last day?"}])
+                whole, second, cached = self.turn(server, begun + follow)
+                expected = self.turn(plain, begun + follow)[0]
+                self.assertEqual(whole, expected)
+                self.assertGreaterEqual(cached, first - 4)
+            finally:
+                server.stop()
+                plain.stop()
+            for options, least in (((), 0), (("--kv-cache", folder), (first - 4) // self.PAGE * self.PAGE)):
+                server = Server(NOVA, *options)
+                try:
+                    again, asked, cached = self.turn(server, begun + follow)
+                    self.assertEqual((again, asked), (expected, second))
+                    self.assertGreaterEqual(cached, least)
+                    self.assertTrue(options or cached == 0)
+                    # From here on everything is in memory.
+                    _, _, cached = self.turn(server, again + follow)
+                    self.assertGreaterEqual(cached, second - 4)
+                finally:
+                    server.stop()
+            self.assertGreater(first, 4 * self.PAGE)
+
     def test_killed_under_load_and_started_again(self):
         """What the first life computed is found on the disk by the second, and is the same."""
         story = " ".join(f"The {i}th day was longer than the one before it." for i in range(60))

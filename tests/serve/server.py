@@ -83,6 +83,15 @@ class Server:
         return errors
 
 
+def metrics_of(server):
+    values = {}
+    for line in server.request("GET", "/metrics")[2].decode().splitlines():
+        if not line.startswith("#"):
+            name, value = line.rsplit(" ", 1)
+            values[name] = float(value)
+    return values
+
+
 def events_of(text):
     events = []
     for block in text.split("\n\n"):

@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "serve/metrics.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+
+namespace aster::serve {
+namespace {
+
+using Labels = std::map<std::string, std::string>;
+
+struct Sample {
+  std::string name;
+  Labels labels;
+  std::string value;
+};
+
+// The text form of Prometheus, read as strictly as it is defined: in a label's value only these
+// three follow a backslash, and a line's end stands nowhere.
+class SampleReader {
+ public:
+  explicit SampleReader(std::string_view line) : rest_(line) {}
+
+  std::optional<Sample> Read() {
+    Sample sample;
+    sample.name = Until("{ ");
+    if (Take('{')) {
+      while (!Take('}')) {
+        const std::string label = Until("=");
+        std::string value;
+        if (label.empty() || !Take('=') || !ReadValue(value)) return std::nullopt;
+        if (!sample.labels.emplace(label, value).second) return std::nullopt;
+        if (!Take(',') && !rest_.starts_with('}')) return std::nullopt;
+      }
+    }
+    if (!Take(' ')) return std::nullopt;
+    sample.value = std::string(rest_);
+    return sample;
+  }
+
+ private:
+  bool Take(char wanted) {
+    if (!rest_.starts_with(wanted)) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+  std::string Until(std::string_view ends) {
+    const size_t size = std::min(rest_.find_first_of(ends), rest_.size());
+    const std::string text(rest_.substr(0, size));
+    rest_.remove_prefix(size);
+    return text;
+  }
+  bool ReadValue(std::string& value) {
+    if (!Take('"')) return false;
+    while (!rest_.empty()) {
+      if (Take('"')) return true;
+      if (Take('\\')) {
+        const size_t kind = std::string_view("\\\"n").find(rest_.empty() ? 'x' : rest_.front());
+        if (kind == std::string_view::npos) return false;
+        value += "\\\"\n"[kind];
+      } else {
+        value += rest_.front();
+      }
+      rest_.remove_prefix(1);
+    }
+    return false;
+  }
+
+  std::string_view rest_;
+};
+
+std::vector<Sample> SamplesOf(const std::string& text) {
+  std::vector<Sample> samples;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = text.find('\n', begin);
+    EXPECT_NE(end, std::string::npos) << "the last line has no end";
+    const std::string_view line = std::string_view(text).substr(begin, end - begin);
+    begin = end + 1;
+    if (line.starts_with("# HELP ") || line.starts_with("# TYPE ")) continue;
+    auto sample = SampleReader(line).Read();
+    EXPECT_TRUE(sample) << line;
+    if (sample) samples.push_back(*std::move(sample));
+  }
+  return samples;
+}
+
+std::string ValueOf(const std::vector<Sample>& samples, std::string_view name,
+                    const Labels& labels) {
+  for (const Sample& sample : samples) {
+    if (sample.name == name && sample.labels == labels) return sample.value;
+  }
+  return "nothing";
+}
+
+TEST(Metrics, NamesMayHaveAnyCharacters) {
+  const std::string strange = "a\\b\"c\nd} e,f=\"";
+  ModelFigures model{.model = strange};
+  model.totals.answers = 3;
+  model.hops.hops = {{.node = strange, .layers = "layers 0-1", .frames = 5}};
+  model.first_token.Add(0.2);
+  RequestCounts::Map requests;
+  requests[{strange, 200}] = 7;
+  const auto samples = SamplesOf(ToPrometheus(requests, 1, {&model, 1}));
+  EXPECT_EQ(ValueOf(samples, "aster_answers_total", {{"model", strange}}), "3");
+  EXPECT_EQ(ValueOf(samples, "aster_http_requests_total", {{"path", strange}, {"status", "200"}}),
+            "7");
+  EXPECT_EQ(
+      ValueOf(samples, "aster_hop_frames_total",
+              {{"model", strange}, {"hop", "0"}, {"node", strange}, {"layers", "layers 0-1"}}),
+      "5");
+  EXPECT_EQ(
+      ValueOf(samples, "aster_first_token_seconds_bucket", {{"model", strange}, {"le", "0.25"}}),
+      "1");
+}
+
+TEST(Metrics, BytesThatAreNoCharactersDoNotGetOut) {
+  const ModelFigures model{.model = "a\xffz"};
+  const auto samples = SamplesOf(ToPrometheus({}, 0, {&model, 1}));
+  EXPECT_EQ(ValueOf(samples, "aster_answers_total", {{"model", "a\ufffdz"}}), "0");
+}
+
+TEST(Metrics, EachHopHasAllOfItsTimes) {
+  ModelFigures model{.model = "m"};
+  model.hops.hops = {{.node = "n",
+                      .layers = "layers 0-1",
+                      .frames = 2,
+                      .queue_ns = 1'500'000'000,
+                      .compute_ns = 2'500'000'000,
+                      .send_ns = 250'000'000,
+                      .idle_ns = 750'000'000,
+                      .sent_bytes = 4096}};
+  const auto samples = SamplesOf(ToPrometheus({}, 0, {&model, 1}));
+  const Labels labels = {{"model", "m"}, {"hop", "0"}, {"node", "n"}, {"layers", "layers 0-1"}};
+  EXPECT_EQ(ValueOf(samples, "aster_hop_frames_total", labels), "2");
+  EXPECT_EQ(ValueOf(samples, "aster_hop_sent_bytes_total", labels), "4096");
+  EXPECT_EQ(ValueOf(samples, "aster_hop_queue_seconds_total", labels), "1.5");
+  EXPECT_EQ(ValueOf(samples, "aster_hop_compute_seconds_total", labels), "2.5");
+  EXPECT_EQ(ValueOf(samples, "aster_hop_send_seconds_total", labels), "0.25");
+  EXPECT_EQ(ValueOf(samples, "aster_hop_idle_seconds_total", labels), "0.75");
+}
+
+TEST(Metrics, TotalsAddUp) {
+  Metrics metrics;
+  metrics.Add({.prompt_tokens = 5, .drafted_tokens = 4, .accepted_tokens = 3, .answers = 1});
+  metrics.Add({.failed = 1});
+  metrics.Add({.prompt_tokens = 2, .cached_tokens = 1, .answer_tokens = 6, .abandoned = 1});
+  const Totals totals = metrics.totals();
+  EXPECT_EQ(totals.prompt_tokens, 7u);
+  EXPECT_EQ(totals.cached_tokens, 1u);
+  EXPECT_EQ(totals.answer_tokens, 6u);
+  EXPECT_EQ(totals.drafted_tokens, 4u);
+  EXPECT_EQ(totals.accepted_tokens, 3u);
+  EXPECT_EQ(totals.answers, 1u);
+  EXPECT_EQ(totals.abandoned, 1u);
+  EXPECT_EQ(totals.failed, 1u);
+}
+
+TEST(Metrics, BucketsAreCumulative) {
+  Histogram histogram;
+  for (const double value : {0.001, 0.02, 0.02, 100.0}) histogram.Add(value);
+  const auto samples = SamplesOf(histogram.ToText("h", "model=\"m\""));
+  EXPECT_EQ(ValueOf(samples, "h_bucket", {{"model", "m"}, {"le", "0.005"}}), "1");
+  EXPECT_EQ(ValueOf(samples, "h_bucket", {{"model", "m"}, {"le", "0.025"}}), "3");
+  EXPECT_EQ(ValueOf(samples, "h_bucket", {{"model", "m"}, {"le", "60"}}), "3");
+  EXPECT_EQ(ValueOf(samples, "h_bucket", {{"model", "m"}, {"le", "+Inf"}}), "4");
+  EXPECT_EQ(ValueOf(samples, "h_count", {{"model", "m"}}), "4");
+  EXPECT_EQ(histogram.Quantile(0.5), 0.025);
+}
+
+}  // namespace
+}  // namespace aster::serve
