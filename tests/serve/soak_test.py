@@ -32,6 +32,7 @@ class Soak:
         self.errors = []
         self.first = []     # seconds to the first piece
         self.counts = []    # answers of each stream
+        self.rates = []     # pieces per second of each stream
         self.tokens = 0
 
     def ask(self, connection, kind):
@@ -50,7 +51,8 @@ class Soak:
         return "".join(pieces), len(pieces), first
 
     def run_stream(self, number):
-        count = 0
+        count = mine = 0
+        begin = time.monotonic()
         connection = self.server.connect()
         while time.monotonic() < self.end:
             kind = (number * 7 + count) % KINDS
@@ -61,6 +63,7 @@ class Soak:
                     self.errors.append(f"{type(error).__name__}: {error}")
                 break
             count += 1
+            mine += tokens
             with self.lock:
                 self.answers.setdefault(kind, set()).add(text)
                 self.first.append(first)
@@ -68,6 +71,7 @@ class Soak:
         connection.close()
         with self.lock:
             self.counts.append(count)
+            self.rates.append(mine / (time.monotonic() - begin))
 
 
 def main():
@@ -93,9 +97,10 @@ def main():
     finally:
         server.stop()
     first = sorted(soak.first) or [0.0]
-    counts = soak.counts
+    counts, rates = soak.counts, soak.rates
     print(f"{len(soak.first)} answers, {soak.tokens} pieces in {arguments.seconds:.0f} s to {len(counts)} streams; "
-          f"of a stream {min(counts)} to {max(counts)} answers, median {statistics.median(counts):.0f}; "
+          f"of a stream {min(counts)} to {max(counts)} answers, median {statistics.median(counts):.0f}, "
+          f"{min(rates):.1f} to {max(rates):.1f} pieces/s, median {statistics.median(rates):.1f}; "
           f"first piece after {first[len(first) // 2]:.2f} s, of 99 in 100 after "
           f"{first[min(len(first) - 1, len(first) * 99 // 100)]:.2f} s")
     for problem in soak.errors + wrong:
