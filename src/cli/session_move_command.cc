@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "base/hash.h"
+#include "base/random.h"
 #include "base/units.h"
 #include "cli/cluster_commands.h"
 #include "cli/console.h"
@@ -52,9 +53,8 @@ class Packed {
     // Whatever ends the command, nothing is left of it.
     std::error_code ignored;
     std::filesystem::remove(path, ignored);
-    disk::ReadSession read = TRY(disk::ReadSessionFile(*packed->file_));
+    const disk::ReadSession read = TRY(disk::ReadSessionFile(*packed->file_));
     if (read.damage) return *read.damage;
-    packed->session_ = std::move(read.session);
     Hasher hasher;
     std::vector<uint8_t> buffer;
     for (uint64_t offset = 0; offset < packed->size_bytes(); offset += buffer.size()) {
@@ -67,7 +67,8 @@ class Packed {
 
   uint64_t size_bytes() const { return file_->size_bytes(); }
   const Hash128& hash() const { return hash_; }
-  const disk::Session& session() const { return session_; }
+  // Whatever address it is sent to.
+  const Hash128& transfer() const { return transfer_; }
   Result<std::vector<uint8_t>> Read(uint64_t offset, uint64_t at_most) const {
     std::vector<uint8_t> bytes(std::min(at_most, size_bytes() - offset));
     TRY(file_->ReadAt(offset, bytes.size(), bytes.data()));
@@ -76,8 +77,8 @@ class Packed {
 
  private:
   std::unique_ptr<disk::InputFile> file_;  // which has no name any more
-  disk::Session session_;                  // that is in it
   Hash128 hash_;
+  const Hash128 transfer_{SystemSeed(), SystemSeed()};
 };
 
 // By name, or by the beginning of an id.
@@ -113,7 +114,8 @@ Result<node::NodeView> FindNode(node::ClusterView& cluster, const std::string& t
   return std::move(found[0]);
 }
 
-// Part by part, each answered with where the next begins, until it is kept there.
+// Part by part, each answered with where the next begins, until it is kept there: what this command
+// has brought, and not what was there before, which may be the session that is to go.
 Status Send(const Packed& packed, const std::string& name, rpc::ControlClient& client,
             Progress& progress) {
   uint64_t offset = 0;
@@ -123,7 +125,9 @@ Status Send(const Packed& packed, const std::string& name, rpc::ControlClient& c
                           .name = name,
                           .total_bytes = packed.size_bytes(),
                           .offset = offset,
-                          .data = TRY(packed.Read(offset, rpc::kPieceBytes))};
+                          .data = TRY(packed.Read(offset, rpc::kPieceBytes)),
+                          .is_last = false,
+                          .transfer = packed.transfer()};
     part.is_last = offset + part.data.size() == part.total_bytes;
     const auto receipt = client.PutSession(part, part.is_last ? rpc::kMaxCallNs : kPartNs);
     if (!receipt.ok()) {
@@ -133,7 +137,13 @@ Status Send(const Packed& packed, const std::string& name, rpc::ControlClient& c
       SystemClock().SleepFor(kPauseNs);
       continue;
     }
-    if (receipt->is_kept) return Ok();
+    if (receipt->is_kept && receipt->transfer == packed.transfer()) return Ok();
+    if (receipt->is_kept) {
+      return Error(Code::kFailedPrecondition,
+                   "it says that it has the session, and not that this command has brought it; "
+                   "nothing was removed here (look with `aster session show` there, and bring both "
+                   "machines to the same version of the program)");
+    }
     const bool begins_anew = receipt->received_bytes < offset;
     if (receipt->received_bytes > part.total_bytes ||
         (receipt->received_bytes <= offset && ++failures >= kMaxFailures) ||
@@ -160,7 +170,7 @@ Result<ExitStatus> Move(const SessionMoveFlags& options, Console& console) {
     return InvalidArgument("--as: a session that moves has a name without a slash there");
   }
   TRY(folder.PathOf(as).In("--as"));
-  TRY(folder.Open(options.name));
+  const disk::OpenSession source = TRY(folder.Open(options.name));
   const auto cluster = TRY(ViewOfCluster(options.via));
   const node::NodeView view = TRY(FindNode(*cluster, options.node));
   const auto packed = TRY(Packed::Make(
@@ -172,9 +182,10 @@ Result<ExitStatus> Move(const SessionMoveFlags& options, Console& console) {
           return Send(*packed, as, client, progress);
         }).In(view.member.name));
   }
-  // Only now: it is whole there. What was saved since is not.
+  // Only now: it is whole there, in a file that was made since this one was opened, so it is
+  // another one, whatever folders are shared. What was saved here since is not there, and stays.
   if (!options.keep) {
-    const auto removed = folder.Remove(options.name, &packed->session());
+    const auto removed = folder.Remove(options.name, &source);
     if (!removed.ok()) {
       return Error(removed.error())
           .In(fmt::format("{} is on {} now, as it was when it was packed", as, view.member.name));

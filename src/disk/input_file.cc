@@ -44,6 +44,13 @@ InputFile::~InputFile() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
+// While it is open nothing else can have its number.
+bool InputFile::IsAt(const std::string& path) const {
+  struct stat mine = {}, there = {};
+  return descriptor_ >= 0 && fstat(descriptor_, &mine) == 0 && stat(path.c_str(), &there) == 0 &&
+         mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
+}
+
 Error InputFile::Damaged(uint64_t offset, std::string_view why) const {
   return DataLoss(fmt::format("{}: damaged at byte {} of {}: {}", path_, offset, size_bytes_, why));
 }

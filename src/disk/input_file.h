@@ -27,6 +27,9 @@ class InputFile {
 
   const std::string& path() const { return path_; }
   uint64_t size_bytes() const { return size_bytes_; }
+  // Whether that path still names this very file: not one that is alike, nor one that took its
+  // place.
+  bool IsAt(const std::string& path) const;
 
   // DataLoss where the file ends before.
   Status ReadAt(uint64_t offset, uint64_t bytes, uint8_t* into) const;

@@ -238,7 +238,7 @@ uint64_t SessionFolder::RemoveUnused() {
   return bytes;
 }
 
-Result<uint64_t> SessionFolder::Remove(std::string_view name, const Session* only) {
+Result<uint64_t> SessionFolder::Remove(std::string_view name, const OpenSession* only) {
   if (name.find('/') != std::string_view::npos) {
     return InvalidArgument("a session's name is needed; remove files elsewhere as any file");
   }
@@ -248,7 +248,7 @@ Result<uint64_t> SessionFolder::Remove(std::string_view name, const Session* onl
         "{}: there is no such session; `aster session list` shows those that there are", path));
   }
   const FileLock lock = TRY(Lock());
-  if (only != nullptr && !Has(name, *only)) {
+  if (only != nullptr && !only->file->IsAt(path)) {
     return FailedPrecondition(fmt::format("{}: it has changed since, and stays", path));
   }
   const uint64_t bytes = SizeOf(path);

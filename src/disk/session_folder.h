@@ -60,8 +60,9 @@ class SessionFolder {
   // By name.
   Result<std::vector<ListedSession>> List() const;
   // Returns how many bytes became free. Pages that others have stay. With `only`:
-  // FailedPrecondition unless it still is that session.
-  Result<uint64_t> Remove(std::string_view name, const Session* only = nullptr);
+  // FailedPrecondition unless the name still stands for that very file. One with the same content
+  // that has taken its place is another: it may be the copy that somebody else relies on.
+  Result<uint64_t> Remove(std::string_view name, const OpenSession* only = nullptr);
   // A file with everything in it; and such a file back into the folder.
   Status Export(std::string_view name, const std::string& path) const;
   enum class IfThere : uint8_t {

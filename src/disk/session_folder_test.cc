@@ -270,12 +270,23 @@ TEST_F(SessionFolderTest, AFullDiskLeavesWhatWasThere) {
 TEST_F(SessionFolderTest, WhatWasSavedSinceIsNotRemoved) {
   const Layout layout = kv::PlainLayout();
   ASSERT_TRUE(Save("kept", layout, Text(40)).ok());
-  const Session packed = sessions_.Open("kept").value().session;
+  const OpenSession packed = sessions_.Open("kept").value();
   ASSERT_TRUE(Save("kept", layout, Text(60)).ok());
   EXPECT_EQ(sessions_.Remove("kept", &packed).error().code(), Code::kFailedPrecondition);
   EXPECT_EQ(LoadWhole("kept", layout), 60u);
-  const Session newest = sessions_.Open("kept").value().session;
+  const OpenSession newest = sessions_.Open("kept").value();
   EXPECT_TRUE(sessions_.Remove("kept", &newest).ok());
+}
+
+// Where two machines see one folder, the other one's copy may have come to be where the first was.
+TEST_F(SessionFolderTest, ACopyThatTookItsPlaceIsNotRemoved) {
+  ASSERT_TRUE(Save("kept", kv::PlainLayout(), Text(40)).ok());
+  ASSERT_TRUE(sessions_.Export("kept", holder_.File("copy")).ok());
+  const OpenSession packed = sessions_.Open("kept").value();
+  ASSERT_TRUE(sessions_.Remove("kept").ok());
+  ASSERT_TRUE(sessions_.Import(holder_.File("copy"), "kept").ok());
+  EXPECT_EQ(sessions_.Remove("kept", &packed).error().code(), Code::kFailedPrecondition);
+  EXPECT_TRUE(sessions_.Open("kept").ok());
 }
 
 TEST_F(SessionFolderTest, NamesStayInTheFolder) {

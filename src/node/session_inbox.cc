@@ -70,6 +70,14 @@ Result<Hash128> HashOfFile(const std::string& path) {
   return hasher.Digest();
 }
 
+rpc::SessionReceipt NextAt(uint64_t offset) {
+  return {.received_bytes = offset, .is_kept = false, .transfer = {}};
+}
+
+rpc::SessionReceipt KeptBy(const rpc::SessionPart& part) {
+  return {.received_bytes = part.total_bytes, .is_kept = true, .transfer = part.transfer};
+}
+
 // Whether the same bytes will never be a session here.
 bool IsHopeless(Code code) {
   return code == Code::kDataLoss || code == Code::kInvalidArgument ||
@@ -139,11 +147,14 @@ Status SessionInbox::MakeRoom(const rpc::SessionPart& part) {
   return Ok();
 }
 
-// Only what came through this inbox: a session of that name may be the very one that is moved,
-// where two machines see the same folder, and would be removed as soon as it is said to be here.
+// Only what this very transfer has brought: any other session of that name may be the one that is
+// moved, where two machines see the same folder, and would be removed as soon as it is said to be
+// here. It may have come through this inbox before, under the same name and with the same bytes.
 bool SessionInbox::WasKept(const rpc::SessionPart& part) const {
+  if (part.transfer == Hash128{}) return false;  // an older program's
   const auto kept = std::ranges::find_if(kept_, [&](const Kept& other) {
-    return other.content == part.content && other.name == part.name;
+    return other.transfer == part.transfer && other.content == part.content &&
+           other.name == part.name;
   });
   return kept != kept_.end() && folder_.Has(part.name, kept->session);
 }
@@ -181,18 +192,18 @@ Result<rpc::SessionReceipt> SessionInbox::Take(const rpc::NodeId& from,
     const MutexLock lock(mu_);
     if (clock_.NowNs() - cleaned_ns_ >= kCleanNs) CountFiles();
     if (!incoming_.contains(path) && WasKept(part)) {
-      return rpc::SessionReceipt{.received_bytes = part.total_bytes, .is_kept = true};
+      return KeptBy(part);
     }
     incoming = TRY(Find(path, part));
   }
-  if (!incoming) return rpc::SessionReceipt{.received_bytes = 0, .is_kept = false};
+  if (!incoming) return NextAt(0);
   const MutexLock lock(incoming->mu);
   // It came to its end while this part waited: whoever asks again hears how.
-  if (incoming->is_over) return rpc::SessionReceipt{.received_bytes = 0, .is_kept = false};
+  if (incoming->is_over) return NextAt(0);
   TRY(CheckIsFree(part));
   const uint64_t size = SizeOf(path);
   if (part.offset != size || size + part.data.size() > part.total_bytes) {
-    return rpc::SessionReceipt{.received_bytes = size, .is_kept = false};
+    return NextAt(size);
   }
   const Status appended = part.data.empty() ? Ok() : Append(path, part.data);
   if (!appended.ok()) {
@@ -202,7 +213,7 @@ Result<rpc::SessionReceipt> SessionInbox::Take(const rpc::NodeId& from,
   }
   const uint64_t received = size + part.data.size();
   if (part.is_last && received == part.total_bytes) return Finish(path, part, *incoming);
-  return rpc::SessionReceipt{.received_bytes = received, .is_kept = false};
+  return NextAt(received);
 }
 
 void SessionInbox::Drop(const std::string& path, Incoming& incoming) {
@@ -230,11 +241,11 @@ Result<rpc::SessionReceipt> SessionInbox::Finish(const std::string& path,
   auto taken = folder_.Open(part.name);
   if (taken.ok()) {
     const MutexLock lock(mu_);
-    kept_.push_back({part.content, part.name, std::move(taken->session)});
+    kept_.push_back({part.transfer, part.content, part.name, std::move(taken->session)});
     if (kept_.size() > kMaxIncoming) kept_.pop_front();
   }
   Drop(path, incoming);
-  return rpc::SessionReceipt{.received_bytes = part.total_bytes, .is_kept = true};
+  return KeptBy(part);
 }
 
 }  // namespace aster::node

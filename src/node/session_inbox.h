@@ -58,6 +58,7 @@ class SessionInbox {
   std::map<std::string, std::shared_ptr<Incoming>> incoming_ GUARDED_BY(mu_);  // by path
   // Those that were taken last: whoever did not hear of it asks again.
   struct Kept {
+    Hash128 transfer;
     Hash128 content;
     std::string name;
     disk::Session session;

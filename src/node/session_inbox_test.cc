@@ -40,6 +40,7 @@ class SessionInboxTest : public testing::Test {
     part.data.assign(file_.begin() + static_cast<ptrdiff_t>(offset),
                      file_.begin() + static_cast<ptrdiff_t>(std::min(offset + size, file_.size())));
     part.is_last = is_last;
+    part.transfer = Hash128{3, 4};
     return part;
   }
   std::string WhyNot(const rpc::SessionPart& part) {
@@ -92,6 +93,22 @@ TEST_F(SessionInboxTest, TheSameSessionThatDidNotComeThisWayIsNotKept) {
   rpc::SessionPart other = Part(0, file_.size(), true);
   other.name = "another";
   EXPECT_TRUE(inbox_.Take(from_, other).value().is_kept);
+}
+
+// It came here under that name, and is moved again by whoever sees this folder as its own.
+TEST_F(SessionInboxTest, WhatAnotherTransferHasBroughtIsNotKeptByThisOne) {
+  const auto first = inbox_.Take(from_, Part(0, file_.size(), true)).value();
+  EXPECT_TRUE(first.is_kept);
+  EXPECT_EQ(first.transfer, (Hash128{3, 4}));
+  for (const Hash128 transfer : {Hash128{5, 6}, Hash128{}}) {
+    for (rpc::SessionPart part : {Part(0, file_.size(), true), Part(0, 1000)}) {
+      part.transfer = transfer;
+      const auto taken = inbox_.Take(from_, part);
+      ASSERT_FALSE(taken.ok());
+      EXPECT_EQ(taken.error().code(), Code::kAlreadyExists);
+    }
+  }
+  EXPECT_TRUE(disk::SessionFolder(folder_, clock_).Open("talk").ok());
 }
 
 TEST_F(SessionInboxTest, ANameThatWasTakenMeanwhileLosesNothingThatCame) {

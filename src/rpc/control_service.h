@@ -51,10 +51,12 @@ struct SessionPart {
   uint64_t offset = 0;
   std::vector<uint8_t> data;
   bool is_last = false;
+  Hash128 transfer;  // drawn anew by each command that sends one
 };
 struct SessionReceipt {
   uint64_t received_bytes = 0;  // what comes next begins here
   bool is_kept = false;         // it is whole and has its name
+  Hash128 transfer;             // that has brought what is kept
 };
 
 // Takes the next bytes of an answer; an error ends the call.

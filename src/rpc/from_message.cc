@@ -230,11 +230,14 @@ Result<SessionPart> FromMessage(const v1::SessionPart& message) {
                      .total_bytes = message.total_bytes(),
                      .offset = message.offset(),
                      .data = {data.begin(), data.end()},
-                     .is_last = message.is_last()};
+                     .is_last = message.is_last(),
+                     .transfer = FromMessage(message.transfer())};
 }
 
 Result<SessionReceipt> FromMessage(const v1::SessionReceipt& message) {
-  return SessionReceipt{.received_bytes = message.received_bytes(), .is_kept = message.is_kept()};
+  return SessionReceipt{.received_bytes = message.received_bytes(),
+                        .is_kept = message.is_kept(),
+                        .transfer = FromMessage(message.transfer())};
 }
 
 Status ManifestReader::Add(const v1::ManifestPart& part) {

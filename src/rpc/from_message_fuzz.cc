@@ -31,10 +31,11 @@ bool Same(const cluster::JoinReply& a, const cluster::JoinReply& b) {
 }
 bool Same(const SessionPart& a, const SessionPart& b) {
   return a.content == b.content && a.name == b.name && a.total_bytes == b.total_bytes &&
-         a.offset == b.offset && a.data == b.data && a.is_last == b.is_last;
+         a.offset == b.offset && a.data == b.data && a.is_last == b.is_last &&
+         a.transfer == b.transfer;
 }
 bool Same(const SessionReceipt& a, const SessionReceipt& b) {
-  return a.received_bytes == b.received_bytes && a.is_kept == b.is_kept;
+  return a.received_bytes == b.received_bytes && a.is_kept == b.is_kept && a.transfer == b.transfer;
 }
 bool Same(const ModelManifest& a, const ModelManifest& b) {
   if (a.fingerprint != b.fingerprint || a.files.size() != b.files.size()) return false;

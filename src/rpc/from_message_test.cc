@@ -69,6 +69,7 @@ TEST(FromMessage, RefusesPartsOfSessionsThatCannotBe) {
   const SessionPart part = FromMessage(message).value();
   EXPECT_EQ(part.content, SampleSessionPart().content);
   EXPECT_EQ(part.data, SampleSessionPart().data);
+  EXPECT_EQ(part.transfer, SampleSessionPart().transfer);
   EXPECT_TRUE(part.is_last);
 }
 

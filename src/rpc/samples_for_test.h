@@ -106,7 +106,8 @@ inline SessionPart SampleSessionPart() {
           .total_bytes = 1000,
           .offset = 990,
           .data = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10},
-          .is_last = true};
+          .is_last = true,
+          .transfer = {.low = 3, .high = 4}};
 }
 
 }  // namespace aster::rpc

@@ -139,11 +139,13 @@ void ToMessage(const SessionPart& part, v1::SessionPart* message) {
   message->set_offset(part.offset);
   message->set_data(part.data.data(), part.data.size());
   message->set_is_last(part.is_last);
+  ToMessage(part.transfer, message->mutable_transfer());
 }
 
 void ToMessage(const SessionReceipt& receipt, v1::SessionReceipt* message) {
   message->set_received_bytes(receipt.received_bytes);
   message->set_is_kept(receipt.is_kept);
+  ToMessage(receipt.transfer, message->mutable_transfer());
 }
 
 Status ToParts(const ModelManifest& manifest,

@@ -305,6 +305,30 @@ class Clusters(Case):
         lap.aster("session", "show", "laws")
         self.assertEqual([path.name for path in (lap.folder / "data").rglob(".outgoing-*")], [])
 
+    def test_a_session_in_a_folder_that_both_see_is_never_lost(self):
+        desk, lap = self.two()
+        lap.stop_node()
+        lap.environment["XDG_DATA_HOME"] = desk.environment["XDG_DATA_HOME"]  # as a shared home would be
+        lap.start_node()
+        self.await_answer(desk, "lap")
+        desk.aster("session", "save", "rules", self.tiny, "--prompt-file", self.slow()[1])
+        asked = (self.tiny, "-p", "and then", "--raw", "--temp", 0, "-n", 20, "--ignore-eos", "-q")
+        expected = desk.aster("run", "--session", "rules", *asked)
+        self.assertIn("already", desk.aster("session", "move", "rules", "lap", check=INPUT))
+        # Under another name it moves; under that name it has come there before, and is the only copy.
+        desk.aster("session", "move", "rules", "lap", "--as", "laws")
+        self.assertIn("no such session", desk.aster("session", "show", "rules", check=INPUT))
+        for _ in range(2):
+            self.assertIn("already", desk.aster("session", "move", "laws", "lap", check=INPUT))
+            self.assertEqual(desk.aster("run", "--session", "laws", *asked), expected)
+            lap.stop_node()
+            lap.start_node()  # it does not remember what it has taken
+            self.await_answer(desk, "lap")
+        desk.aster("session", "move", "laws", "lap", "--as", "rules")
+        desk.aster("session", "move", "rules", "lap", "--as", "laws")
+        self.assertEqual(lap.aster("run", "--session", "laws", *asked), expected)
+        self.assertEqual([each["name"] for each in json.loads(desk.aster("session", "list", "--json"))], ["laws"])
+
     def test_a_conversation_outlives_its_only_node(self):
         desk = self.machine("desk")
         desk.aster("cluster", "init", "--name", "home", "--node", "desk")
