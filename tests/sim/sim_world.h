@@ -3,7 +3,9 @@
 
 // One seed's life of a cluster: real stage servers and a real conductor, requests that come, go
 // back and are cancelled, and everything that breaks, until all requests have ended. What comes out
-// is held against what one machine answers. The seed alone decides what happens.
+// is held against what one machine answers. In some lives a second conductor beside it has what is
+// remembered travel in fewer bits: what it answers is its own, and nothing of it reaches the first.
+// The seed alone decides what happens.
 #pragma once
 
 #include <cstdint>
@@ -32,12 +34,15 @@ struct SimResult {
   size_t answered = 0;
   size_t failed = 0;  // with a clean error
   size_t cancelled = 0;
-  size_t continued = 0;  // after they had failed
+  size_t continued = 0;       // after they had failed
+  size_t small_answered = 0;  // of these, with rows in fewer bits on their way
+  size_t small_alike = 0;     // and what one machine says
   uint64_t replans = 0;
   uint64_t replayed = 0;
   uint64_t put_back = 0;
-  uint64_t fetched = 0;   // tokens that others remembered
-  uint64_t given_up = 0;  // fetches
+  uint64_t fetched = 0;        // tokens that others remembered
+  uint64_t small_fetched = 0;  // of them, in fewer bits
+  uint64_t given_up = 0;       // fetches
   engine::DraftCounts drafts;
 };
 
@@ -59,7 +64,14 @@ class World {
     uint32_t slowness = 1;
     int64_t returns_ns = kNeverNs;
   };
+  // Whoever asks the machines.
+  struct Front {
+    bool is_small = false;  // what is remembered travels in fewer bits
+    std::unique_ptr<SimNetwork> network;
+    std::unique_ptr<route::Conductor> conductor;
+  };
   struct Visitor {
+    Front* front = nullptr;  // that is asked
     engine::Request request;
     std::vector<int32_t> prompt;
     std::optional<engine::Sequence> sequence;
@@ -83,6 +95,7 @@ class World {
   int64_t Milliseconds(uint32_t bound) { return int64_t{1 + Below(bound)} * kNsPerMs; }
 
   void AddMachine(uint64_t number);
+  void AddFront(bool is_small, const route::ConductorOptions& options);
   void AddVisitor();
   void AddTroubles();
   void Kill(size_t index, int64_t away_ns);
@@ -98,6 +111,7 @@ class World {
   void RunVisitors();
   void Submit(Visitor& visitor);
   void NextRound(Visitor& visitor);
+  static bool IsAsExpected(const Visitor& visitor);
   void Check(Visitor& visitor, SimResult& result);
   void ContinueFailed(SimResult& result);
   void Mistake(const std::string& what) { mistakes_.push_back(what); }
@@ -113,8 +127,7 @@ class World {
   uint64_t kv_bytes_;
   route::TestSliceSource source_;
   std::vector<std::unique_ptr<Machine>> machines_;
-  std::unique_ptr<SimNetwork> front_;
-  std::unique_ptr<route::Conductor> conductor_;
+  std::vector<std::unique_ptr<Front>> fronts_;
   std::vector<std::unique_ptr<Visitor>> visitors_;
   std::vector<std::vector<int32_t>> beginnings_;
   std::vector<Trouble> troubles_;
