@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -110,6 +111,14 @@ Result<net::LinkOptions> ParseLink(std::string_view text) {
   link.rate_bytes_per_s = TRY(ParseBytes(std::string(number) + "B")) / 8;
   if (link.rate_bytes_per_s == 0) return InvalidArgument("a link of no bits takes for ever");
   return link;
+}
+
+Status LocalNodes::Kill(const wire::NodeId& node) {
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    if (nodes_[i].id != node) continue;
+    return kill(processes_[i].pid(), SIGKILL) == 0 ? Ok() : SystemError(errno, nodes_[i].name);
+  }
+  return NotFound("no such node was started");
 }
 
 Result<LocalNodes> LocalNodes::Start(const LocalNodesOptions& options) {

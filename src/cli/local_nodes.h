@@ -52,6 +52,8 @@ class LocalNodes {
   static Result<LocalNodes> Start(const LocalNodesOptions& options);
 
   const std::vector<route::PlanNode>& nodes() const { return nodes_; }
+  // It ends at once, without a word, as if its machine was switched off.
+  Status Kill(const wire::NodeId& node);
   // With which this process talks to them.
   const net::Credentials& credentials() const { return credentials_; }
 

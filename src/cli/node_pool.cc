@@ -32,6 +32,7 @@ class LocalPool final : public NodePool {
 
   bool wants_all() const override { return true; }
   net::Credentials Credentials() const override { return local_.credentials(); }
+  Status Kill(const wire::NodeId& node) override { return local_.Kill(node); }
   Status Refresh(std::span<const wire::NodeId> lost) override {
     std::erase_if(nodes_, [&](const route::NodeAbility& able) {
       return std::ranges::count(lost, able.node.id) > 0;
@@ -134,6 +135,10 @@ Result<std::unique_ptr<NodePool>> FindCluster(const std::vector<std::string>& vi
 }
 
 }  // namespace
+
+Status NodePool::Kill(const wire::NodeId& /*node*/) {
+  return FailedPrecondition("only nodes that a command has started itself are killed by it");
+}
 
 Result<std::unique_ptr<node::ClusterView>> ViewOfCluster(const std::vector<std::string>& via) {
   const SystemClock clock;

@@ -30,6 +30,8 @@ class NodePool {
   virtual bool wants_all() const = 0;
   // With which this process talks to them.
   virtual net::Credentials Credentials() const = 0;
+  // One that this command has started ends at once, without a word.
+  virtual Status Kill(const wire::NodeId& node);
   // Which of them are left, now that these did not do what they should; there may be new ones.
   virtual Status Refresh(std::span<const wire::NodeId> lost) = 0;
 

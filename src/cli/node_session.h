@@ -45,6 +45,8 @@ class NodeSession {
   // That may be given layers.
   const std::vector<route::PlanNode>& nodes() const { return nodes_; }
   uint32_t layer_count() const { return model_.shape.layer_count; }
+  // Of nodes that were started for this: one ends at once, without a word.
+  Status Kill(const wire::NodeId& node) { return pool_->Kill(node); }
   // Options that make it compute other bits than one machine does; nothing where none does.
   std::string Inexact() const;
   // That the options ask for.

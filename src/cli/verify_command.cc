@@ -13,9 +13,11 @@
 #include "cli/cluster_options.h"
 #include "cli/commands.h"
 #include "cli/draft_options.h"
+#include "cli/model_identity.h"
 #include "cli/model_options.h"
 #include "cli/node_session.h"
 #include "cli/verify_disk.h"
+#include "cli/verify_failures.h"
 #include "cli/verify_nodes.h"
 #include "engine/measure.h"
 #include "engine/verify.h"
@@ -42,6 +44,33 @@ void PrintJson(std::span<const engine::VerifiedWay> ways, size_t tokens, Console
                             {"seconds", static_cast<double>(way.duration_ns) * 1e-9}});
   }
   console.Print("{}\n", json.dump(2));
+}
+
+// Other nodes than these go on with what they have begun. Only nodes that this command has started
+// are killed, and others like them are started for it.
+Result<std::vector<engine::VerifiedWay>> VerifyBreaks(
+    const VerifyFlags& options, const gguf::ModelFiles& files, NodeSession& nodes,
+    std::span<const int32_t> ids, Clock& clock, const engine::VerifySink& sink, Console& console) {
+  constexpr size_t kLeastTokens = 32;  // of a text that has a middle everywhere
+  if (nodes.nodes().size() < 2 || nodes.layer_count() < 2 || ids.size() < kLeastTokens ||
+      !nodes.Inexact().empty()) {
+    return std::vector<engine::VerifiedWay>();
+  }
+  engine::LocalModelOptions model = TRY(options.model.ForEngine());
+  model.name = TRY(FingerprintOf(files, console));  // as nodes call what they remember
+  FreshNodes start;
+  if (!options.cluster.cluster) {
+    start = [&]() {
+      ClusterOptions cluster = options.cluster;
+      cluster.trace_path.clear();  // of those that are not killed
+      return NodeSession::Start(files, options.model, cluster, console);
+    };
+  }
+  auto ways = TRY(VerifySessions(nodes, start, files, model, ids, clock, sink, console));
+  if (!start) return ways;
+  const auto failing = TRY(VerifyFailures(start, ids, clock, sink, console));
+  ways.insert(ways.end(), failing.begin(), failing.end());
+  return ways;
 }
 
 Result<ExitStatus> Verify(const VerifyFlags& options, Console& console) {
@@ -84,6 +113,8 @@ Result<ExitStatus> Verify(const VerifyFlags& options, Console& console) {
     const auto nodes = TRY(NodeSession::Start(files, options.model, options.cluster, console));
     const auto more = TRY(VerifyOnNodes(*nodes, ids, clock, tell, console));
     ways.insert(ways.end(), more.begin(), more.end());
+    const auto failing = TRY(VerifyBreaks(options, files, *nodes, ids, clock, tell, console));
+    ways.insert(ways.end(), failing.begin(), failing.end());
     TRY(nodes->SaveTrace());
   }
   const bool equal = engine::AllEqual(ways);
@@ -119,7 +150,11 @@ Run DeclareVerify(CLI::App& app) {
       "texts, with guesses (--draft says whose), after going back, handed over to another memory, "
       "in slices and from the disk, and "
       "prints one hash for each\n"
-      "way. The exit status is 1 if they are not all equal: that is a bug, please report it.");
+      "way. With --local-nodes or --cluster on nodes, too: others answer than read, sessions "
+      "change "
+      "places, and nodes that\n"
+      "were started for it are killed in the middle. The exit status is 1 if they are not all "
+      "equal: that is a bug, please report it.");
   return [options](Console& console) -> Result<ExitStatus> {
     TRY(options->model.Find());
     return Verify(*options, console);

@@ -291,10 +291,6 @@ Result<Hash128> AnsweredBesideOthers(Answering& answering, Tokens tokens,
   return hash.Digest();
 }
 
-namespace {
-
-// An answer that is tokens [sequence.length(), end), whatever the model would rather say. Its
-// logits are hashed: those of the rows from sequence.length() - 1 to end - 1.
 Status AnswerWith(Answering& answering, Sequence& sequence, Tokens tokens, size_t end,
                   const DraftOptions& draft, LogitsHash& hash) {
   const size_t begin = sequence.length();
@@ -315,6 +311,8 @@ Status AnswerWith(Answering& answering, Sequence& sequence, Tokens tokens, size_
   while (!answering.idle()) TRY(answering.Step());
   return status;
 }
+
+namespace {
 
 // The logits behind tokens [begin, end), of a text of its own.
 Status HashRows(Answering& answering, Tokens tokens, size_t begin, size_t end, LogitsHash& hash) {

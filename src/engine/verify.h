@@ -18,6 +18,7 @@
 #include "base/result.h"
 #include "engine/answering.h"
 #include "engine/local_model.h"
+#include "engine/logits.h"
 
 namespace aster::engine {
 
@@ -56,6 +57,11 @@ Result<Hash128> AnsweredBesideOthers(Answering& answering, std::span<const int32
 // left behind.
 Result<Hash128> AnsweredInTurns(Answering& answering, std::span<const int32_t> tokens,
                                 const DraftOptions& draft = {});
+
+// An answer that is tokens [sequence.length(), end), whatever the model would rather say. Its
+// logits are hashed: those of the rows from sequence.length() - 1 to end - 1.
+Status AnswerWith(Answering& answering, Sequence& sequence, std::span<const int32_t> tokens,
+                  size_t end, const DraftOptions& draft, LogitsHash& hash);
 
 bool AllEqual(std::span<const VerifiedWay> ways);
 

@@ -46,6 +46,13 @@ class Nodes(Case):
         on_nodes = [way for way in report["ways"] if "node-3" in way["name"]]
         self.assertGreaterEqual(len(on_nodes), 3)
         self.assertEqual(len({way["hash"] for way in report["ways"]}), 1)
+        names = [way["name"] for way in report["ways"]]
+        for phase in ("while it reads", "while it hands over", "while it is handed over", "while it answers",
+                      "while the answer returns"):
+            self.assertTrue(any("is killed " + phase in name for name in names), phase)
+        for topology in ("by nodes, loaded by one machine", "by one machine, loaded by nodes",
+                         "by nodes, loaded by others"):
+            self.assertIn("saved " + topology, names)
 
     def test_inexact_rows_are_close_but_not_the_same(self):
         exact = aster("verify", self.tiny, "--local-nodes", 2, "--tokens", 100, "--json")
