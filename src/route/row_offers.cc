@@ -9,8 +9,8 @@
 #include "kernels/rope.h"
 #include "kv/parcel.h"
 #include "kv/prefix_hash.h"
-#include "kv/transfer.h"
 #include "model/memory.h"
+#include "route/export_rows.h"
 #include "route/parcel_encoding.h"
 #include "route/stage_memory.h"
 
@@ -74,11 +74,8 @@ Result<Read> ReadFrom(const RowPlaces& places, const Hash128& digest, Tokens tok
     kv::PageTable table = model->NewTable();
     if (table.Adopt(tokens, kv::AdoptFrom::kMemory) < end) continue;
     wire::Payload parcel;
-    const Status exported = kv::Export(table, {layers.begin, std::min(layers.end, held.end)}, begin,
-                                       end, [&](Bytes bytes) {
-                                         parcel.insert(parcel.end(), bytes.begin(), bytes.end());
-                                         return Ok();
-                                       });
+    const Status exported =
+        ExportRows(table, {layers.begin, std::min(layers.end, held.end)}, begin, end, parcel);
     if (!exported.ok()) continue;
     if (encoding == wire::RowEncoding::kF32) return Read{.parcel = std::move(parcel)};
     return Read{.parcel = TRY(ShrinkParcel(model->layout(), model->isa(), parcel)),

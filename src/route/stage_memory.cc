@@ -12,6 +12,7 @@
 #include "kernels/rope.h"
 #include "kv/parcel.h"
 #include "kv/transfer.h"
+#include "route/export_rows.h"
 #include "route/parcel_encoding.h"
 
 namespace aster::route {
@@ -203,11 +204,7 @@ Result<StageMemory::Outgoing> StageMemory::Export(const kv::PageTable& table, De
   Outgoing outgoing{.to = delivery.wanted.to, .rows = {}};
   wire::Payload& parcel = outgoing.rows.parcel;
   const auto export_to = [&](uint32_t end) {
-    parcel.clear();
-    return kv::Export(table, delivery.layers(), delivery.next, end, [&](Bytes bytes) {
-      parcel.insert(parcel.end(), bytes.begin(), bytes.end());
-      return Ok();
-    });
+    return ExportRows(table, delivery.layers(), delivery.next, end, parcel);
   };
   uint32_t end = std::min(page_end, have);
   Status exported = export_to(end);
