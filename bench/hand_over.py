@@ -4,26 +4,31 @@
 """What it brings that some nodes read and another one answers: times of whole requests under different plans.
 
     bench/hand_over.py --aster build/release/bin/aster model.gguf --pair 2048:64 --pair 8192:256
-    bench/hand_over.py --aster build/release/bin/aster model.gguf --pair 2048:64 --slow node-2=0.5
+    sudo bench/hand_over.py --aster build/release/bin/aster llama-1b.gguf qwen3-0.6b.gguf --pair 2048:64 \\
+        --pair 8192:256 --pair 32768:256:1 --link 0.2ms,10Gbit --link 1ms,1Gbit --tbf --slow node-1=0.5 \\
+        --elsewhere 2048:64
 
-Nodes are processes with a core each. Plans take turns, and ratios are medians of those within a turn:
+Nodes are processes with a core each, connected by loopback; each link and each slow node that is named is a part of its
+own, with the pairs of --elsewhere where that is given. PROMPT:ANSWER may be followed by how many rounds. In a round
+every plan answers the request once, on nodes that have just been loaded; ratios are medians of those within a round:
 
-    one node        reads and answers alone
-    pooled          two nodes have half of the layers each, for everything
-    hand-over       both read, the second answers alone
-    offload         the first reads alone, the second answers alone
+    one node     reads and answers alone
+    pooled       two nodes have half of the layers each, for everything
+    hand-over    both read, the second answers alone
+    offload      the first reads alone, the second answers alone
+    second node  with a slow node, also what the other one does alone
 
-With --slow a node gets only that part of its core's time: it is stopped and goes on again a hundred times a second.
-Nodes stay loaded for all repetitions of a plan. Tokens read a second are counted until the first token of the answer is
-there, so they bear what is exposed of handing over; `aster run` tells that by itself. With --single every request is an
-`aster run` of its own, on nodes that have just been loaded: for prompts that take minutes. Beside the time of a plan
-stands what the formula in docs/hand-over.md says, from the times of the others: reading as its readers do, answering as
-one node does.
+A slow node gets only that part of its core's time: it is stopped and goes on again a hundred times a second. Behind
+rates and the time of the whole request stands what the formula of docs/hand-over.md says, from the times of the others:
+p/R + x + a/D. "Exposed" is the time from when a prompt was read to its first token, which is one frame's rows on their
+way, and a step; beside it the bytes that were handed over. With --awake no core sleeps while links are waited for.
 """
 import argparse
+import contextlib
 import json
 import os
 import pathlib
+import re
 import signal
 import statistics
 import subprocess
@@ -32,100 +37,185 @@ import tempfile
 import threading
 import time
 
+from nodes import awake, shaped
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "system"))
 from processes import children_of  # noqa: E402
 
+# How many nodes, with which options.
 PLANS = {
     "one node": (1, ()),
     "pooled": (2, ()),
     "hand-over": (2, ("--decode", "node-2")),
     "offload": (2, ("--prefill", "node-1", "--decode", "node-2")),
 }
-
-
-# Whose time of reading and whose time of answering a plan should have, without what is exposed of handing over.
-FORMULA = {"hand-over": ("pooled", "one node"), "offload": ("one node", "one node")}
+SECOND = "second node"
+# Whose rate of reading a plan should have; the second node answers.
+READS_AS = {"hand-over": "pooled", "offload": "one node"}
+FRAME_TOKENS = 256
 
 
 class Throttle(threading.Thread):
-    """Lets a process run for a part of the time."""
+    """Lets a child of a process run for a part of the time, as long as it is there."""
 
     PERIOD_S = 0.01
 
     def __init__(self, parent, index, part):
         super().__init__(daemon=True)
         self.parent, self.index, self.part = parent, index, part
+        self.is_over = threading.Event()
 
     def run(self):
         try:
             while len(children_of(self.parent)) <= self.index:
-                time.sleep(0.05)
+                if self.is_over.wait(0.05):
+                    return
             victim = children_of(self.parent)[self.index]
-            while True:
+            while not self.is_over.is_set():
                 os.kill(victim, signal.SIGCONT)
                 time.sleep(self.PERIOD_S * self.part)
                 os.kill(victim, signal.SIGSTOP)
                 time.sleep(self.PERIOD_S * (1 - self.part))
+            os.kill(victim, signal.SIGCONT)
         except (ProcessLookupError, IndexError):
             return
 
 
-def report_of(options, plan, *command):
-    """What a command of the program says in JSON, run under a plan."""
-    nodes, more = PLANS[plan]
-    command = [options.aster, *command, "--json", "--threads", 1, "--local-nodes", nodes, "--pin", *more,
-               *(("--link", options.link) if options.link else ())]
-    run = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    for slow in options.slow:
-        name, _, part = slow.partition("=")
-        Throttle(run.pid, int(name.removeprefix("node-")) - 1, float(part)).start()
-    out, err = run.communicate()
+def request(options, model, plan, part, prompt, answer):
+    """What the program says of one request under a plan, in JSON."""
+    link, slow = part
+    nodes, more = PLANS[plan] if plan != SECOND else PLANS["one node"]
+    before = []
+    if link and nodes > 1 and options.tbf:
+        before, link = shaped(link)
+    with tempfile.NamedTemporaryFile("w", suffix=".ids") as ids:
+        ids.write(" ".join(str((7 * i * i + 13 * i + 5) % 1000) for i in range(prompt)))
+        ids.flush()
+        command = [*before, options.aster, "run", model, "--ids", ids.name, "--ignore-eos", "-n", answer, "--temp", 0,
+                   "--kv-memory", options.kv_memory, "--json", "--threads", 1, "--local-nodes", nodes, "--pin", *more,
+                   *(("--link", link) if link and nodes > 1 else ())]
+        run = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True, start_new_session=True)
+        throttles = []
+        for each in slow:
+            name, _, share = each.partition("=")
+            index = int(name.removeprefix("node-")) - 1 - (plan == SECOND)
+            if 0 <= index < nodes:
+                throttles.append(Throttle(run.pid, index, float(share)))
+                throttles[-1].start()
+        try:
+            out, err = run.communicate(timeout=options.patience)
+        except subprocess.TimeoutExpired:
+            os.killpg(run.pid, signal.SIGKILL)
+            run.communicate()
+            sys.exit(f"{' '.join(map(str, command))}\nhas not ended within {options.patience} s")
+        finally:
+            for throttle in throttles:
+                throttle.is_over.set()
+                throttle.join()
     if run.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}\n{err}")
     return json.loads(out)
 
 
-def measure(options, plan, prompt, answer):
-    """Seconds until the first token, and seconds for the rest."""
-    if options.single:
-        with tempfile.NamedTemporaryFile("w", suffix=".ids") as ids:
-            ids.write(" ".join(str((7 * i * i + 13 * i + 5) % 2000) for i in range(prompt)))
-            ids.flush()
-            timings = report_of(options, plan, "run", options.model, "--ids", ids.name, "--ignore-eos", "-n", answer,
-                                "--temp", 0)["timings"]
-        return timings["prefill_s"], timings["decode_s"]
-    results = report_of(options, plan, "bench", options.model, "--prompt", prompt, "--depth", f"0,{prompt}",
-                        "--gen", answer, "--reps", options.reps)["results"]
-    rates = {(case["kind"], case["depth"]): case["tokens_per_s"] for case in results}
-    return prompt / rates["prefill", 0], answer / rates["decode", prompt]
+class Turn:
+    """What one request took."""
+
+    def __init__(self, told, prompt, answer):
+        self.read_s, self.write_s = told["timings"]["prefill_s"], told["timings"]["decode_s"]
+        self.step_s = self.write_s / max(answer - 1, 1)
+        self.total_s = self.read_s + self.write_s
+        self.read_rate, self.write_rate = prompt / self.read_s, 1 / self.step_s
+        handed = told.get("handed_over", {"exposed_s": 0, "bytes": 0})
+        self.exposed_s, self.bytes = handed["exposed_s"], handed["bytes"]
+
+
+def bytes_per_s(link):
+    """Of "1ms,1Gbit"; none where there is no limit."""
+    found = re.search(r",([0-9.]+)([MG])bit", link)
+    return float(found[1]) * {"M": 1e6, "G": 1e9}[found[2]] / 8 if found else None
+
+
+def formula_s(turns, plan, part, prompt, answer):
+    """p/R + x + a/D, of the other plans' times; the first token is in x."""
+    reader, writer = turns[READS_AS[plan]], turns[SECOND if part[1] else "one node"]
+    rate = bytes_per_s(part[0])
+    frame_s = turns[plan].bytes * min(1, FRAME_TOKENS / prompt) / rate if rate else 0
+    return reader.read_s + frame_s + writer.step_s * answer
+
+
+def report(part, prompt, answer, rounds):
+    def median(of):
+        return statistics.median(of(turns) for turns in rounds)
+
+    link, slow = part
+    print(f"{prompt} tokens read, {answer} written, {link or 'loopback'}{''.join(', ' + each for each in slow)}: "
+          f"{len(rounds)} rounds")
+    print(f"  {'':12} {'read/s':>8} {'written/s':>9} {'whole':>10} {'of one node':>11} {'formula':>10} {'exposed':>10} "
+          f"{'handed over':>12}")
+    first = next(iter(rounds[0]))
+    for plan in rounds[0]:
+        line = (f"  {plan:12} {median(lambda turns: turns[plan].read_rate):8.1f} "
+                f"{median(lambda turns: turns[plan].write_rate):9.1f} "
+                f"{median(lambda turns: turns[plan].total_s):8.2f} s "
+                f"{median(lambda turns: turns[first].total_s / turns[plan].total_s):10.2f}×")
+        needed = {READS_AS.get(plan), SECOND if slow else "one node"}
+        if plan in READS_AS and needed <= set(rounds[0]):
+            line += f" {median(lambda turns: formula_s(turns, plan, part, prompt, answer)):8.2f} s"
+        elif plan in READS_AS:
+            line += " " * 11
+        if plan in READS_AS:
+            line += (f" {1e3 * median(lambda turns: turns[plan].exposed_s):7.1f} ms"
+                     f" {median(lambda turns: turns[plan].bytes) / 1e6:9.1f} MB")
+        print(line)
+    for plan, reader in READS_AS.items():
+        writer = SECOND if slow else "one node"
+        for what, other, rate in (("reads", reader, "read_rate"), ("answers", writer, "write_rate")):
+            if plan in rounds[0] and other in rounds[0]:
+                ratios = sorted(getattr(turns[plan], rate) / getattr(turns[other], rate) for turns in rounds)
+                print(f"  {plan} {what} at {statistics.median(ratios):.3f} of {other} ({ratios[0]:.3f} to "
+                      f"{ratios[-1]:.3f})")
+    sys.stdout.flush()
+
+
+def parse_pair(text, rounds):
+    prompt, answer, *more = map(int, text.split(":"))
+    return prompt, answer, more[0] if more else rounds
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model")
+    parser.add_argument("models", nargs="+", metavar="model")
     parser.add_argument("--aster", required=True, help="the program")
-    parser.add_argument("--pair", action="append", help="prompt:answer in tokens; repeatable (2048:64 where not given)")
-    parser.add_argument("--plan", action="append", choices=PLANS, help="only these")
-    parser.add_argument("--slow", action="append", default=[], metavar="NODE=PART")
-    parser.add_argument("--link", help="such as 1ms,1Gbit")
-    parser.add_argument("--reps", type=int, default=3, help="of each case, on nodes that stay loaded")
-    parser.add_argument("--single", action="store_true", help="one request on fresh nodes instead")
+    parser.add_argument("--pair", action="append", metavar="PROMPT:ANSWER[:ROUNDS]",
+                        help="in tokens; repeatable (2048:64 where not given)")
+    parser.add_argument("--elsewhere", action="append", metavar="PROMPT:ANSWER[:ROUNDS]",
+                        help="the same for links and slow nodes")
+    parser.add_argument("--plan", action="append", choices=PLANS, help="only these; repeatable")
+    parser.add_argument("--link", action="append", default=[], help="such as 1ms,1Gbit; repeatable")
+    parser.add_argument("--tbf", action="store_true", help="let the kernel limit the links' rates (as root)")
+    parser.add_argument("--slow", action="append", default=[], metavar="NODE=PART",
+                        help="such as node-1=0.5; repeatable")
+    parser.add_argument("--no-loopback", action="store_true", help="only links and slow nodes")
+    parser.add_argument("--awake", action="store_true", help="let no core sleep while links are waited for")
+    parser.add_argument("--kv-memory", default="3GiB", help="of each node")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--patience", type=float, default=1800, help="seconds for one request")
     options = parser.parse_args()
-    plans = options.plan or list(PLANS)
-    for pair in options.pair or ["2048:64"]:
-        prompt, answer = map(int, pair.split(":"))
-        rounds = [{plan: measure(options, plan, prompt, answer) for plan in plans} for _ in range(options.rounds)]
-        print(f"{prompt} tokens read, {answer} written")
-        for plan in plans:
-            read, wrote = (statistics.median(turn[plan][i] for turn in rounds) for i in (0, 1))
-            first = statistics.median(sum(turn[plans[0]]) / sum(turn[plan]) for turn in rounds)
-            readers, writer = FORMULA.get(plan, (plan, plan))
-            said = ""
-            if readers in plans and writer in plans and plan in FORMULA and not options.slow:
-                said = f"  formula {statistics.median(turn[readers][0] + turn[writer][1] for turn in rounds):8.2f} s"
-            print(f"  {plan:10} {prompt / read:8.1f} tokens/s read  {answer / wrote:8.1f} tokens/s written"
-                  f"  {read + wrote:8.2f} s  {first:5.2f}×{said}", flush=True)
+    pairs = [parse_pair(text, options.rounds) for text in options.pair or ["2048:64"]]
+    elsewhere = [parse_pair(text, options.rounds) for text in options.elsewhere or []] or pairs
+    parts = [] if options.no_loopback else [(("", ()), pairs)]
+    parts += [((link, ()), elsewhere) for link in options.link]
+    parts += [(("", (slow,)), elsewhere) for slow in options.slow]
+    with awake() if options.awake else contextlib.nullcontext():
+        for model in options.models:
+            print(model)
+            for part, asked in parts:
+                plans = [*(options.plan or PLANS), *([SECOND] if part[1] else [])]
+                for prompt, answer, rounds in asked:
+                    report(part, prompt, answer,
+                           [{plan: Turn(request(options, model, plan, part, prompt, answer), prompt, answer)
+                             for plan in plans} for _ in range(rounds)])
 
 
 if __name__ == "__main__":

@@ -58,6 +58,12 @@ class RouteAnswerer final : public Answerer {
     std::ranges::sort(all, {}, &RowsFromNode::node);
     return all;
   }
+  HandedOver handed_over() const override {
+    const route::ConductorCounters& counters = conductor_->counters();
+    return {.prompts = counters.handed_over,
+            .bytes = counters.handed_over_bytes,
+            .exposed_ns = counters.exposed_ns};
+  }
   serve::HopsFigures hops() const override {
     serve::HopsFigures figures{.replans = conductor_->counters().replans,
                                .fetched_bytes = conductor_->counters().fetched_bytes};

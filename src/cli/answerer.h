@@ -30,6 +30,13 @@ struct RowsFromNode {
   uint64_t bytes = 0;
 };
 
+// Prompts that others read than answered.
+struct HandedOver {
+  uint64_t prompts = 0;
+  uint64_t bytes = 0;      // of rows that those who answered lacked
+  int64_t exposed_ns = 0;  // from when they were read to their first token
+};
+
 struct AnswererOptions {
   const ModelOptions* model = nullptr;
   const ClusterOptions* cluster = nullptr;
@@ -55,6 +62,7 @@ class Answerer {
   virtual serve::HopsFigures hops() const { return {}; }
   // Nodes that remembered what was asked, in the order of their names.
   virtual std::vector<RowsFromNode> fetched() const { return {}; }
+  virtual HandedOver handed_over() const { return {}; }
   // At the end: what the options ask to be kept of it.
   virtual Status Save() { return Ok(); }
 };

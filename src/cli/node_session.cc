@@ -267,8 +267,9 @@ std::string DescribeHops(const route::Conductor& conductor) {
   const route::ConductorCounters& counters = conductor.counters();
   if (counters.handed_over > 0) {
     lines += fmt::format(
-        "\nfirst token {} after a prompt was read, on average",
-        FormatDuration(counters.exposed_ns / static_cast<int64_t>(counters.handed_over)));
+        "\nfirst token {} after a prompt was read, on average; {} of rows were handed over",
+        FormatDuration(counters.exposed_ns / static_cast<int64_t>(counters.handed_over)),
+        FormatBytes(counters.handed_over_bytes));
   }
   return lines;
 }

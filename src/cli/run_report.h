@@ -25,6 +25,7 @@ struct RunReport {
   const engine::Generated* answer = nullptr;
   disk::DiskPages* kv_cache = nullptr;  // or null
   std::vector<RowsFromNode> fetched;
+  HandedOver handed_over;
   std::string inexact;  // Answerer::inexact
 };
 

@@ -393,6 +393,7 @@ bool Conductor::TakesGuesses() const {
 void Conductor::ChooseReaders(Live& live) {
   const uint32_t read = HeldBy(live, ReadingPath());
   live.read_ns = 0;
+  live.handed_bytes = 0;
   live.reads_for_others = live.waits_for_rows = live.rows_due = live.catches_up = false;
   live.sent = read;
   if (!has_two_paths()) return;
@@ -411,7 +412,8 @@ void Conductor::ChooseReaders(Live& live) {
   live.waits_for_rows = decoded >= read + page_positions_;
   if (live.waits_for_rows) HandOver(live, DecodingPath(), ReadingPath(), decoded, 1);
   live.sent = live.waits_for_rows ? decoded : std::min(read, live.read_end());
-  HandOver(live, ReadingPath(), DecodingPath(), live.read_end(), 1);
+  const double bytes = HandOver(live, ReadingPath(), DecodingPath(), live.read_end(), 1);
+  live.handed_bytes = static_cast<uint64_t>(bytes);
 }
 
 void Conductor::StartRunning(Live& live) {
@@ -447,7 +449,8 @@ uint32_t Conductor::HeldBy(const Live& live, Path path) {
   return least;
 }
 
-void Conductor::HandOver(const Live& live, Path from, Path to, uint32_t end, uint32_t step) {
+double Conductor::HandOver(const Live& live, Path from, Path to, uint32_t end, uint32_t step) {
+  double bytes = 0;
   for (uint32_t giver = from.begin; giver < from.end; ++giver) {
     for (uint32_t taker = to.begin; taker < to.end; ++taker) {
       const PlanStage& a = route_->stages()[giver];
@@ -467,8 +470,10 @@ void Conductor::HandOver(const Live& live, Path from, Path to, uint32_t end, uin
                                              .step = step,
                                              .to = b.node.id,
                                              .ticket = 0});
+      bytes += BytesPerPosition({layer_begin, layer_end}) * (end - begin);
     }
   }
+  return bytes;
 }
 
 // What a stage goes on with by itself ends. (What a Begin ends needs no word of its own.)

@@ -90,7 +90,8 @@ struct ConductorCounters {
   uint64_t fetched_tokens = 0;  // of what is cached: others gave what they remembered
   uint64_t fetched_bytes = 0;
   uint64_t fetches_given_up = 0;
-  int64_t exposed_ns = 0;  // of these: from when they were read to their first token
+  int64_t exposed_ns = 0;          // of these: from when they were read to their first token
+  uint64_t handed_over_bytes = 0;  // of rows that those who answer lacked
 };
 
 // What one node gave of what it remembered, since the conductor was made.
@@ -269,8 +270,8 @@ class Conductor final : public engine::Answering {
   bool GoesOnByItself(const Live& live) const;
   // The least that the stages of a path hold.
   static uint32_t HeldBy(const Live& live, Path path);
-  // Rows that stages of one path hold are wanted by those of the other.
-  void HandOver(const Live& live, Path from, Path to, uint32_t end, uint32_t step);
+  // Rows that stages of one path hold are wanted by those of the other; so many bytes of them.
+  double HandOver(const Live& live, Path from, Path to, uint32_t end, uint32_t step);
   void CatchUp(Live& live);
   bool HasRows(Live& live);
   bool NeedsRowsOf(const Live& live, uint32_t stage) const;

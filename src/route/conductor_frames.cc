@@ -511,6 +511,7 @@ void Conductor::TakeToken(Live& live, const Flight& flight, const wire::Answer& 
   if (const int64_t read_ns = std::exchange(live.read_ns, 0); read_ns != 0) {
     ++counters_.handed_over;
     counters_.exposed_ns += now_ns - read_ns;
+    counters_.handed_over_bytes += live.handed_bytes;
   }
   if (is_last) return Remove(live);
   constexpr uint32_t kWorthMeasuring = 128;

@@ -68,6 +68,7 @@ struct Conductor::Live {
   bool reads_for_others = false;       // other stages answer than read
   bool waits_for_rows = false;         // readers get from those what they lack
   int64_t read_ns = 0;                 // when others had read it; 0: not yet
+  uint64_t handed_bytes = 0;           // of rows that whoever answers lacks
   bool rows_due = false;               // those who answer do not have what was read yet
   bool catches_up = false;             // readers get the rows of the answer
   std::shared_ptr<const std::vector<int32_t>> stops;  // tokens that end the answer
