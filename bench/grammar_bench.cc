@@ -3,10 +3,12 @@
 
 // What it costs, for each token, to forbid all that a grammar does not allow, in a vocabulary of
 // 128,256 tokens: bytes, made-up words with and without a space, and what JSON puts around them. A
-// document of many records is followed token by token, the longest token that fits each time.
+// document of many records is followed token by token, the longest token that fits each time: of
+// any JSON, of a plain schema, and of schemas that ask for more of each value.
 
 #include <benchmark/benchmark.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -80,19 +82,39 @@ const text::Tokenizer& SharedTokenizer() {
   return *kTokenizer;
 }
 
-std::string Document() {
+using nlohmann::ordered_json;
+
+std::string Document(const std::function<ordered_json(Random&)>& make_record) {
   Random random(2);
-  nlohmann::ordered_json records = nlohmann::ordered_json::array();
-  for (int i = 0; i < 40; ++i) {
-    std::string text;
-    for (int j = 0; j < 12; ++j) text += Word(random) + " ";
-    records.push_back({{"name", Word(random)},
-                       {"size", random.NextBelow(100000)},
-                       {"kind", i % 2 == 0 ? "city" : "country"},
-                       {"text", text},
-                       {"tags", {Word(random), Word(random)}}});
-  }
-  return nlohmann::ordered_json{{"records", records}}.dump();
+  ordered_json records = ordered_json::array();
+  for (int i = 0; i < 40; ++i) records.push_back(make_record(random));
+  return ordered_json{{"records", records}}.dump();
+}
+
+ordered_json PlainRecord(Random& random) {
+  std::string text;
+  for (int j = 0; j < 12; ++j) text += Word(random) + " ";
+  return {{"name", Word(random)},
+          {"size", random.NextBelow(100000)},
+          {"kind", random.NextBelow(2) == 0 ? "city" : "country"},
+          {"text", text},
+          {"tags", {Word(random), Word(random)}}};
+}
+
+// Records whose every member is required.
+std::shared_ptr<const Grammar> RecordsGrammar(const ordered_json& properties) {
+  ordered_json required = ordered_json::array();
+  for (const auto& [name, schema] : properties.items()) required.push_back(name);
+  const ordered_json record = {
+      {"type", "object"}, {"properties", properties}, {"required", required}};
+  const ordered_json schema = {
+      {"type", "object"},
+      {"properties", {{"records", {{"type", "array"}, {"items", record}}}}},
+      {"required", ordered_json::array({"records"})}};
+  // As it comes from a client: numbers that are not negative have no sign.
+  auto grammar = JsonSchemaGrammar(ordered_json::parse(schema.dump()));
+  CHECK(grammar.ok());
+  return *std::move(grammar);
 }
 
 std::vector<int32_t> Tokens(const TokenTree& tree, const std::string& document) {
@@ -111,9 +133,10 @@ std::vector<int32_t> Tokens(const TokenTree& tree, const std::string& document) 
   return ids;
 }
 
-void Masks(benchmark::State& state, const std::shared_ptr<const Grammar>& grammar) {
+void Masks(benchmark::State& state, const std::shared_ptr<const Grammar>& grammar,
+           const std::function<ordered_json(Random&)>& make_record) {
   const auto tree = std::make_shared<TokenTree>(SharedTokenizer(), kTokenCount);
-  const std::vector<int32_t> ids = Tokens(*tree, Document());
+  const std::vector<int32_t> ids = Tokens(*tree, Document(make_record));
   std::vector<float> logits(kTokenCount);
   for (auto _ : state) {
     // Everything anew, as for a new request.
@@ -132,19 +155,92 @@ void Masks(benchmark::State& state, const std::shared_ptr<const Grammar>& gramma
       benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 
-void AnyJson(benchmark::State& state) { Masks(state, JsonObjectGrammar()); }
+void AnyJson(benchmark::State& state) { Masks(state, JsonObjectGrammar(), PlainRecord); }
+
 void Schema(benchmark::State& state) {
-  const auto schema = nlohmann::ordered_json::parse(
-      R"({"type": "object", "properties": {"records": {"type": "array",
-    "items": {"type": "object", "properties": {"name": {"type": "string"},
-    "size": {"type": "integer"},
-    "kind": {"enum": ["city", "country"]}, "text": {"type": "string"},
-    "tags": {"type": "array", "items": {"type": "string"}}},
-    "required": ["name", "size", "kind", "text", "tags"]}}},
-    "required": ["records"]})");
-  Masks(state, *JsonSchemaGrammar(schema));
+  Masks(state,
+        RecordsGrammar({{"name", {{"type", "string"}}},
+                        {"size", {{"type", "integer"}}},
+                        {"kind", {{"enum", {"city", "country"}}}},
+                        {"text", {{"type", "string"}}},
+                        {"tags", {{"type", "array"}, {"items", {{"type", "string"}}}}}}),
+        PlainRecord);
 }
 
+void Patterns(benchmark::State& state) {
+  Masks(
+      state,
+      RecordsGrammar({{"slug", {{"type", "string"}, {"pattern", "^[a-z]+(-[a-z]+)*$"}}},
+                      {"code", {{"type", "string"}, {"pattern", "^[A-Z]{2}[0-9]{4,6}(/[0-9]+)?$"}}},
+                      {"text", {{"type", "string"}, {"pattern", "^([^<>]|<b>|</b>)*$"}}},
+                      {"note", {{"type", "string"}, {"minLength", 10}, {"maxLength", 80}}}}),
+      [](Random& random) -> ordered_json {
+        return {{"slug", Word(random) + "-" + Word(random)},
+                {"code", "QX" + std::to_string(10000 + random.NextBelow(90000)) + "/17"},
+                {"text", "<b>" + Word(random) + "</b> " + Word(random) + " " + Word(random)},
+                {"note", Word(random) + " " + Word(random) + " and the other"}};
+      });
+}
+
+void Bounds(benchmark::State& state) {
+  Masks(state,
+        RecordsGrammar(
+            {{"small", {{"type", "integer"}, {"minimum", 1}, {"maximum", 365}}},
+             {"large", {{"type", "integer"}, {"minimum", -123456789}, {"maximum", 987654321}}},
+             {"latitude", {{"type", "number"}, {"minimum", -90}, {"maximum", 90}}},
+             {"price", {{"type", "number"}, {"exclusiveMinimum", 0}, {"multipleOf", 0.01}}},
+             {"even", {{"type", "integer"}, {"multipleOf", 2}}}}),
+        [](Random& random) -> ordered_json {
+          return {{"small", 1 + random.NextBelow(365)},
+                  {"large", random.NextBelow(900000000)},
+                  {"latitude", static_cast<double>(random.NextBelow(90000)) / 1024},
+                  {"price", static_cast<double>(1 + random.NextBelow(100)) / 4},
+                  {"even", 2 * random.NextBelow(5000)}};
+        });
+}
+
+void Formats(benchmark::State& state) {
+  const auto two = [](Random& random, uint64_t first, uint64_t count) {
+    return std::to_string(100 + first + random.NextBelow(count)).substr(1);
+  };
+  Masks(state,
+        RecordsGrammar({{"when", {{"type", "string"}, {"format", "date-time"}}},
+                        {"day", {{"type", "string"}, {"format", "date"}}},
+                        {"id", {{"type", "string"}, {"format", "uuid"}}},
+                        {"from", {{"type", "string"}, {"format", "ipv4"}}},
+                        {"mail", {{"type", "string"}, {"format", "email"}}}}),
+        [two](Random& random) -> ordered_json {
+          const std::string day =
+              "20" + two(random, 0, 99) + "-" + two(random, 1, 12) + "-" + two(random, 1, 28);
+          const std::string four = std::to_string(1000 + random.NextBelow(9000));
+          return {{"when", day + "T" + two(random, 0, 24) + ":" + two(random, 0, 60) + ":" +
+                               two(random, 0, 60) + "Z"},
+                  {"day", day},
+                  {"id", four + "a1b2-" + four + "-4c3d-8e5f-0" + four + "abcdef1"},
+                  {"from", "192.168." + std::to_string(random.NextBelow(256)) + ".7"},
+                  {"mail", Word(random) + "@" + Word(random) + ".example"}};
+        });
+}
+
+void LargeEnum(benchmark::State& state) {
+  Random random(3);
+  ordered_json names = ordered_json::array();
+  std::set<std::string> known;
+  while (names.size() < 2000) {
+    const std::string name = Word(random) + " " + Word(random);
+    if (known.insert(name).second) names.push_back(name);
+  }
+  Masks(state, RecordsGrammar({{"first", {{"enum", names}}}, {"second", {{"enum", names}}}}),
+        [&](Random& chance) -> ordered_json {
+          return {{"first", names[chance.NextBelow(names.size())]},
+                  {"second", names[chance.NextBelow(names.size())]}};
+        });
+}
+
+BENCHMARK(Patterns)->Unit(benchmark::kMillisecond);
+BENCHMARK(Bounds)->Unit(benchmark::kMillisecond);
+BENCHMARK(Formats)->Unit(benchmark::kMillisecond);
+BENCHMARK(LargeEnum)->Unit(benchmark::kMillisecond);
 BENCHMARK(AnyJson)->Unit(benchmark::kMillisecond);
 BENCHMARK(Schema)->Unit(benchmark::kMillisecond);
 
