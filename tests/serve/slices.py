@@ -36,35 +36,50 @@ class _Cursor:
             self.at += SIZES[kind]
 
 
+class Reader:
+    """A file's keys, as they stand, and tensors."""
+
+    def __init__(self, path):
+        self.data = path.read_bytes()
+        cursor = _Cursor(self.data)
+        self.magic, self.version, tensor_count, self.key_count = cursor.take("4sIQQ")
+        keys_begin = cursor.at
+        for _ in range(self.key_count):
+            cursor.string()
+            cursor.skip_value(cursor.take("I")[0])
+        self.keys = self.data[keys_begin:cursor.at]
+        self.infos = []  # name, dimensions, type, what stands before the offset, offset
+        for _ in range(tensor_count):
+            begin = cursor.at
+            name = cursor.string().decode()
+            (dimensions,) = cursor.take("I")
+            dims = cursor.take(f"{dimensions}Q")
+            (kind,) = cursor.take("I")
+            info = self.data[begin:cursor.at]
+            self.infos.append((name, dims, kind, info, cursor.take("Q")[0]))
+        self.start = -(-cursor.at // ALIGNMENT) * ALIGNMENT
+        self.ends = sorted(offset for *_, offset in self.infos) + [len(self.data) - self.start]
+
+    def content(self, offset):
+        end = next(one for one in self.ends if one > offset)
+        return self.data[self.start + offset:self.start + end]
+
+    def tensors(self):
+        """Names, dimensions, types and bytes, which may go on to the next one's beginning."""
+        return [(name, dims, kind, self.content(offset)) for name, dims, kind, _, offset in self.infos]
+
+
 def write_slices(path, outputs):
     """`outputs`: of each new file its path, and whether it holds the tensor of a name."""
-    data = path.read_bytes()
-    cursor = _Cursor(data)
-    magic, version, tensor_count, key_count = cursor.take("4sIQQ")
-    keys_begin = cursor.at
-    for _ in range(key_count):
-        cursor.string()
-        cursor.skip_value(cursor.take("I")[0])
-    keys = data[keys_begin:cursor.at]
-    tensors = []  # name, what stands before the offset, offset
-    for _ in range(tensor_count):
-        begin = cursor.at
-        name = cursor.string().decode()
-        (dimensions,) = cursor.take("I")
-        cursor.take(f"{dimensions}QI")
-        info = data[begin:cursor.at]
-        tensors.append((name, info, cursor.take("Q")[0]))
-    start = -(-cursor.at // ALIGNMENT) * ALIGNMENT
-    ends = sorted(offset for _, _, offset in tensors) + [len(data) - start]
+    reader = Reader(path)
     for output, is_in in outputs:
         infos, content, count = b"", b"", 0
-        for name, info, offset in tensors:
+        for name, _, _, info, offset in reader.infos:
             if not is_in(name):
                 continue
-            end = next(one for one in ends if one > offset)
             infos += info + struct.pack("<Q", len(content))
-            content += data[start + offset:start + end]
+            content += reader.content(offset)
             content += bytes(-len(content) % ALIGNMENT)
             count += 1
-        head = struct.pack("<4sIQQ", magic, version, count, key_count) + keys + infos
+        head = struct.pack("<4sIQQ", reader.magic, reader.version, count, reader.key_count) + reader.keys + infos
         output.write_bytes(head + bytes(-len(head) % ALIGNMENT) + content)
