@@ -118,13 +118,14 @@ Result<RequestId> Scheduler::Submit(Request request) {
 }
 
 // Null where the request wants none.
-Result<std::unique_ptr<Speculation>> Scheduler::SpeculationFor(const Request& request) const {
+Result<std::unique_ptr<Speculation>> Scheduler::SpeculationFor(const Request& request) {
   if (request.draft.kind == DraftKind::kNone) return std::unique_ptr<Speculation>();
   if (options_.proposers == nullptr) {
     return FailedPrecondition("nobody is there who could guess ahead: ask for an answer without");
   }
-  return std::make_unique<Speculation>(TRY(options_.proposers->Make(request)), request.draft.most,
-                                       shape().vocab_size);
+  return std::make_unique<Speculation>(TRY(options_.proposers->Make(request)), request.draft,
+                                       shape().vocab_size,
+                                       DraftWatch{.clock = &clock_, .times = &draft_times_});
 }
 
 void Scheduler::Cancel(RequestId id) {

@@ -6,6 +6,7 @@
 // others. Must not know threads, networks or other machines.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -14,6 +15,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "engine/answering.h"
+#include "engine/draft_times.h"
 #include "engine/local_model.h"
 #include "engine/request.h"
 #include "text/tokenizer.h"
@@ -88,7 +90,7 @@ class Scheduler final : public Answering {
   Status CheckIdle(const Sequence& sequence) const;
   Status CheckSequence(const Sequence& sequence) const;
   Status CheckMemory(const Request& request) const;
-  Result<std::unique_ptr<Speculation>> SpeculationFor(const Request& request) const;
+  Result<std::unique_ptr<Speculation>> SpeculationFor(const Request& request);
   void FinishCancelled();
   void Admit();
   bool FitsNow(RunningRequest& request);
@@ -109,8 +111,9 @@ class Scheduler final : public Answering {
   const Clock& clock_;
   const SchedulerOptions options_;
 
-  Requests waiting_;  // the oldest first
-  Requests running_;  // the oldest first
+  DraftTimesByKind draft_times_;  // by DraftKind
+  Requests waiting_;              // the oldest first
+  Requests running_;              // the oldest first
   std::vector<Share> shares_;
   RequestId next_id_ = 1;
   RequestId last_prefilled_ = 0;  // whose turn it was

@@ -22,6 +22,13 @@ constexpr uint32_t kPause = 16;
 }  // namespace
 
 uint32_t DraftLength::Next() {
+  if (times_ != nullptr) {
+    if (const auto best = times_->Best(most_, rate_)) return *best;
+  }
+  return NextByRate();
+}
+
+uint32_t DraftLength::NextByRate() {
   uint32_t length = 0;
   float right = rate_;  // how often all guesses up to this one are
   while (length < most_ && right >= kWorthwhile) {
@@ -39,16 +46,35 @@ void DraftLength::Learn(uint32_t drafted, uint32_t accepted) {
   if (accepted < drafted) rate_ -= kNews * rate_;
 }
 
-Speculation::Speculation(std::unique_ptr<Proposer> proposer, uint32_t most, uint32_t vocab_size)
-    : proposer_(std::move(proposer)), vocab_size_(vocab_size), length_(most) {
-  CHECK(proposer_ != nullptr && most >= 1 && most <= kMostDrafts);
+Speculation::Speculation(std::unique_ptr<Proposer> proposer, const DraftOptions& draft,
+                         uint32_t vocab_size, const DraftWatch& watch)
+    : proposer_(std::move(proposer)),
+      vocab_size_(vocab_size),
+      clock_(watch.clock),
+      times_(watch.times == nullptr ? nullptr : &(*watch.times)[static_cast<size_t>(draft.kind)]),
+      length_(draft.most, times_) {
+  CHECK(proposer_ != nullptr && draft.most >= 1 && draft.most <= kMostDrafts);
+}
+
+// The step before this one is over.
+void Speculation::NoteStep() {
+  if (clock_ == nullptr || times_ == nullptr) return;
+  const int64_t now_ns = clock_->NowNs();
+  // After a step without guesses whoever guesses has to catch up first.
+  const bool catches_up = was_asked_ && !was_asked_before_;
+  if (drafted_ && !catches_up) times_->Learn(*drafted_, now_ns - begin_ns_);
+  begin_ns_ = now_ns;
+  drafted_.reset();
+  was_asked_before_ = std::exchange(was_asked_, false);
 }
 
 std::span<const int32_t> Speculation::Guess(std::span<const int32_t> history, uint32_t room) {
   guess_.clear();
+  NoteStep();
   if (room == 0) return guess_;
   const uint32_t most = std::min(room, length_.Next());
   if (most == 0) return guess_;
+  was_asked_ = true;
   if (!proposer_->Propose(history, most, guess_).ok()) guess_.clear();
   if (guess_.size() > most) guess_.resize(most);
   const auto is_none = [this](int32_t token) {
@@ -63,6 +89,7 @@ void Speculation::Learn(uint32_t drafted, uint32_t accepted) {
   ++counts_.steps;
   counts_.drafted += drafted;
   counts_.accepted += accepted;
+  drafted_ = drafted;
   length_.Learn(drafted, accepted);
 }
 

@@ -1,15 +1,20 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The guesses for one answer: asks a proposer for as many as have been worth it lately, and counts
-// what became of them. Must not know who computes.
+// The guesses for one answer: asks a proposer for as many as have been worth it lately, by how
+// often they were right and by the time that steps with them take, and counts what became of them.
+// Must not know who computes.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "base/clock.h"
+#include "engine/draft_times.h"
 #include "engine/proposer.h"
 
 namespace aster::engine {
@@ -28,26 +33,39 @@ struct DraftCounts {
   bool operator==(const DraftCounts&) const = default;
 };
 
-// How many guesses are worth checking, learnt from how often they were right. A pure function of
-// what it was told.
+// How many guesses are worth checking, learnt from how often they were right and, where that is
+// known, from what steps with them take. A pure function of what it was told.
 class DraftLength {
  public:
-  explicit DraftLength(uint32_t most) : most_(most) {}
+  // `times`, or null, outlives it.
+  explicit DraftLength(uint32_t most, DraftTimes* times = nullptr) : most_(most), times_(times) {}
 
-  // At most `most`; 0 where guesses have been wrong for long, but for a try now and then.
+  // At most `most`; 0 where guesses have been wrong for long or cost more than they give, but for a
+  // try now and then.
   uint32_t Next();
   void Learn(uint32_t drafted, uint32_t accepted);
 
  private:
+  uint32_t NextByRate();
+
   const uint32_t most_;
+  DraftTimes* const times_;
   float rate_ = 0.8F;      // of guesses that are right where those before them were
   uint32_t left_out_ = 0;  // steps since the last try
 };
 
+// What steps take is the time from one call of Guess to the next. Whoever answers keeps the times
+// for all answers: a question seldom is long enough to learn from.
+struct DraftWatch {
+  const Clock* clock = nullptr;       // both outlive who has them; null: times are not looked at
+  DraftTimesByKind* times = nullptr;  // by DraftKind
+};
+
 class Speculation {
  public:
-  // `most` from 1 to kMostDrafts.
-  Speculation(std::unique_ptr<Proposer> proposer, uint32_t most, uint32_t vocab_size);
+  // As many guesses as `draft` says at most.
+  Speculation(std::unique_ptr<Proposer> proposer, const DraftOptions& draft, uint32_t vocab_size,
+              const DraftWatch& watch = {});
 
   void Follow(std::span<const int32_t> history, uint32_t begin, std::span<const float> hidden) {
     proposer_->Follow(history, begin, hidden);
@@ -60,9 +78,17 @@ class Speculation {
   const DraftCounts& counts() const { return counts_; }
 
  private:
+  void NoteStep();
+
   const std::unique_ptr<Proposer> proposer_;
   const uint32_t vocab_size_;
+  const Clock* const clock_;  // null: nobody learns from time
+  DraftTimes* const times_;   // or null
   DraftLength length_;
+  int64_t begin_ns_ = 0;             // of the step that is under way
+  std::optional<uint32_t> drafted_;  // what was checked in it, when it is over
+  bool was_asked_ = false;           // whether guesses were made for it
+  bool was_asked_before_ = false;    // and for the step before it
   std::vector<int32_t> guess_;
   DraftCounts counts_;
 };

@@ -77,7 +77,7 @@ class Says final : public Proposer {
 TEST(Speculation, TakesNoMoreThanThereIsRoomForAndNothingThatIsNoToken) {
   const int32_t history[] = {1, 2};
   const auto guess = [&](Says says, uint32_t room) {
-    Speculation speculation(std::make_unique<Says>(std::move(says)), 4, 300);
+    Speculation speculation(std::make_unique<Says>(std::move(says)), {.most = 4}, 300);
     const auto taken = speculation.Guess(history, room);
     return std::vector<int32_t>(taken.begin(), taken.end());
   };
@@ -89,7 +89,7 @@ TEST(Speculation, TakesNoMoreThanThereIsRoomForAndNothingThatIsNoToken) {
 }
 
 TEST(Speculation, CountsWhatBecameOfGuesses) {
-  Speculation speculation(std::make_unique<Says>(std::vector<int32_t>{5}), 4, 300);
+  Speculation speculation(std::make_unique<Says>(std::vector<int32_t>{5}), {.most = 4}, 300);
   speculation.Learn(4, 3);
   speculation.Learn(0, 0);
   speculation.Learn(2, 0);

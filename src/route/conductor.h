@@ -6,6 +6,7 @@
 // answered is what one machine would have answered. Must not know sockets, nor how layers compute.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -263,7 +264,7 @@ class Conductor final : public engine::Answering {
   Path ReadingPath() const;
   Path DecodingPath() const;
   bool has_two_paths() const { return route_->decode_begin() > 0; }
-  Result<std::unique_ptr<engine::Speculation>> SpeculationFor(const engine::Request& request) const;
+  Result<std::unique_ptr<engine::Speculation>> SpeculationFor(const engine::Request& request);
   bool TakesGuesses() const;
   std::vector<int32_t> GuessesFor(Live& live, wire::Ask ask, uint32_t most) const;
   // Whether its tokens come without being asked for one by one.
@@ -306,6 +307,7 @@ class Conductor final : public engine::Answering {
   int64_t reopen_ns_ = 0;
   int64_t heard_ns_ = 0;
 
+  engine::DraftTimesByKind draft_times_;      // by DraftKind
   Lives waiting_;                             // the oldest first
   Lives running_;                             // begun, or about to; the oldest first
   bool is_tight_ = false;                     // a request was put back, and none has ended since

@@ -41,7 +41,7 @@ bool Conductor::GoesOnByItself(const Live& live) const {
 
 // Whoever guesses here; null where nobody does, or the stage that goes on by itself.
 Result<std::unique_ptr<engine::Speculation>> Conductor::SpeculationFor(
-    const engine::Request& request) const {
+    const engine::Request& request) {
   std::unique_ptr<engine::Speculation> none;
   switch (request.draft.kind) {
     case engine::DraftKind::kNone:
@@ -58,8 +58,9 @@ Result<std::unique_ptr<engine::Speculation>> Conductor::SpeculationFor(
       if (options_.proposers != nullptr) break;
       return FailedPrecondition("nobody is there who could guess ahead: ask for other guesses");
   }
-  return std::make_unique<engine::Speculation>(TRY(options_.proposers->Make(request)),
-                                               request.draft.most, model_.shape.vocab_size);
+  return std::make_unique<engine::Speculation>(
+      TRY(options_.proposers->Make(request)), request.draft, model_.shape.vocab_size,
+      engine::DraftWatch{.clock = &network_.clock(), .times = &draft_times_});
 }
 
 // What is sent beside the next token, for the last stage to check.

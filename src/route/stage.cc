@@ -235,6 +235,9 @@ Status Stage::Run(std::vector<Share>& shares, size_t begin, size_t end, StageOut
       kept = AnswerGuesses(share, logits, output);
     } else {
       Answer(share, logits, *output.done);
+      // A step without guesses, which says what one takes.
+      const bool is_decode = kept == 1 && share.segment.ask == wire::Ask::kToken;
+      if (is_decode && share.state->speculation != nullptr) share.state->speculation->Learn(0, 0);
     }
     if (share.state->speculation != nullptr) {
       share.state->speculation->Follow(

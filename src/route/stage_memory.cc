@@ -101,8 +101,9 @@ std::unique_ptr<engine::Speculation> StageMemory::SpeculationFor(
   request.draft = {.kind = kind, .most = most};
   auto proposer = proposers_->Make(request);
   if (!proposer.ok()) return nullptr;
-  return std::make_unique<engine::Speculation>(*std::move(proposer), most,
-                                               model_.shape().vocab_size);
+  return std::make_unique<engine::Speculation>(
+      *std::move(proposer), request.draft, model_.shape().vocab_size,
+      engine::DraftWatch{.clock = clock_, .times = &draft_times_});
 }
 
 StageMemory::Sequence* StageMemory::Find(wire::SequenceId sequence) {

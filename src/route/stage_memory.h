@@ -7,6 +7,7 @@
 // is refused. Must not know frames of work, nor how messages travel.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -59,16 +60,19 @@ class StageMemory {
 
   // `proposers` (or null) guess for answers that go on by themselves here. Rows travel in
   // `kv_encoding`; where it changes them, the model's memory is named by that (MemoryName).
-  // `under_way` is shared by all that send rows from this node.
+  // `under_way` is shared by all that send rows from this node. With a clock, which outlives it,
+  // guesses are made where they save time.
   StageMemory(wire::RouteId route, engine::LocalModel& model,
               engine::ProposerSource* proposers = nullptr,
               wire::RowEncoding kv_encoding = wire::RowEncoding::kF32,
-              std::shared_ptr<RowsUnderWay> under_way = std::make_shared<RowsUnderWay>())
+              std::shared_ptr<RowsUnderWay> under_way = std::make_shared<RowsUnderWay>(),
+              const Clock* clock = nullptr)
       : route_(route),
         model_(model),
         proposers_(proposers),
         kv_encoding_(kv_encoding),
-        under_way_(std::move(under_way)) {}
+        under_way_(std::move(under_way)),
+        clock_(clock) {}
 
   // Takes over what is remembered along the tokens; ends what was under way.
   Status Begin(const wire::Begin& begin);
@@ -109,6 +113,8 @@ class StageMemory {
   engine::ProposerSource* const proposers_;
   const wire::RowEncoding kv_encoding_;
   const std::shared_ptr<RowsUnderWay> under_way_;
+  const Clock* const clock_;              // or null
+  engine::DraftTimesByKind draft_times_;  // by DraftKind
   std::set<wire::SequenceId> held_back_;
   std::map<wire::SequenceId, Sequence> sequences_;
 };

@@ -310,7 +310,7 @@ void StageServer::TickRoute(Route& route, int64_t now_ns) {
       std::optional<StageMemory>& memory = entry->held->memory;
       if (!memory) {
         memory.emplace(route.open.route, *slice.model, slice.proposers.get(),
-                       route.open.kv_encoding, under_way_);
+                       route.open.kv_encoding, under_way_, &network_.clock());
       }
       entry->stage.emplace(route.open.route, route.open.encoding, *memory, entry->counters.slice,
                            entry->index);

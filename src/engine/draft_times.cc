@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "engine/draft_times.h"
+
+#include <algorithm>
+#include <span>
+
+namespace aster::engine {
+namespace {
+
+// Between two tries of what is not best: twice as many each time that nothing has changed, so that
+// what trying costs is soon little, and what has changed is not missed for long.
+constexpr uint32_t kShortestPause = 16;
+constexpr uint32_t kLongestPause = 512;
+// In the first step of a try whoever guesses catches up with the text, which is not counted.
+constexpr uint32_t kTrySteps = 2;
+
+}  // namespace
+
+void DraftTimes::Typical::Add(double value) {
+  last_[next_] = value;
+  next_ = (next_ + 1) % kLast;
+  count_ = std::min(count_ + 1, kLast);
+}
+
+// Of two, the shorter one: nothing makes a step too short.
+double DraftTimes::Typical::value() const {
+  const std::span known = std::span(last_).first(count_);
+  for (const double candidate : known) {
+    const auto below =
+        std::ranges::count_if(known, [=](double other) { return other < candidate; });
+    const auto equal = std::ranges::count(known, candidate);
+    const auto middle = static_cast<std::ptrdiff_t>(count_ - 1) / 2;
+    if (below <= middle && middle < below + equal) return candidate;
+  }
+  return 0;  // nothing is known
+}
+
+void DraftTimes::Learn(uint32_t guesses, int64_t duration_ns) {
+  if (duration_ns > 0 && guesses <= kMostDrafts)
+    steps_[guesses].Add(static_cast<double>(duration_ns));
+}
+
+// On the line between the nearest numbers of guesses that are known; beyond the last, on that from
+// none to it.
+double DraftTimes::Duration(uint32_t guesses) const {
+  uint32_t below = guesses;
+  while (!steps_[below].is_known()) --below;  // none is
+  uint32_t above = guesses;
+  while (above <= kMostDrafts && !steps_[above].is_known()) ++above;
+  if (below == guesses) return steps_[guesses].value();
+  if (above > kMostDrafts) {
+    above = below;
+    below = 0;
+  }
+  const double first = steps_[below].value();
+  const double slope = (steps_[above].value() - first) / (above - below);
+  return std::max(first + slope * (guesses - below), 1.0);
+}
+
+std::optional<uint32_t> DraftTimes::Best(uint32_t most, float rate) {
+  const auto is_known = [](const Typical& step) { return step.is_known(); };
+  if (std::none_of(steps_.begin() + 1, steps_.end(), is_known)) return std::nullopt;
+  if (!steps_[0].is_known()) return 0;
+  uint32_t best = 0;        // of all
+  uint32_t best_guess = 0;  // of those with guesses
+  double best_speed = 0;
+  double best_guess_speed = 0;
+  double tokens = 0;  // that such a step gives
+  double right = 1;   // how often all guesses so far are
+  for (uint32_t guesses = 0; guesses <= std::min(most, kMostDrafts); ++guesses) {
+    tokens += right;
+    right *= rate;
+    const double speed = tokens / Duration(guesses);
+    if (speed > best_speed) {
+      best_speed = speed;
+      best = guesses;
+    }
+    if (guesses > 0 && speed > best_guess_speed) {
+      best_guess_speed = speed;
+      best_guess = guesses;
+    }
+  }
+  if (!IsTimeToTry(best > 0)) return best;
+  return best > 0 ? 0 : best_guess;
+}
+
+bool DraftTimes::IsTimeToTry(bool guesses) {
+  if (tries_left_ > 0) {
+    --tries_left_;
+    return true;
+  }
+  if (guesses != has_guessed_ || pause_ == 0) {
+    has_guessed_ = guesses;
+    pause_ = kShortestPause;
+    since_ = 0;
+    return false;
+  }
+  if (++since_ < pause_) return false;
+  since_ = 0;
+  pause_ = std::min(2 * pause_, kLongestPause);
+  tries_left_ = kTrySteps - 1;
+  return true;
+}
+
+}  // namespace aster::engine

@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "engine/draft_times.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "base/random.h"
+#include "engine/speculation.h"
+
+namespace aster::engine {
+namespace {
+
+// What steps take, and how often guesses are right, in a world that a test makes up.
+struct World {
+  std::function<double(uint32_t guesses)> step_ns;
+  double rate = 0.8;
+};
+
+struct Course {
+  double tokens = 0;
+  double ns = 0;
+  double ns_per_token() const { return ns / tokens; }
+};
+
+// `steps` steps with as many guesses as are thought best.
+Course Follow(const World& world, uint32_t most, uint32_t steps, DraftTimes& times,
+              Random& random) {
+  DraftLength length(most, &times);
+  Course course;
+  for (uint32_t i = 0; i < steps; ++i) {
+    const uint32_t guesses = length.Next();
+    EXPECT_LE(guesses, most);
+    uint32_t accepted = 0;
+    while (accepted < guesses && random.NextDouble() < world.rate) ++accepted;
+    const double ns = world.step_ns(guesses);
+    times.Learn(guesses, static_cast<int64_t>(ns));
+    length.Learn(guesses, accepted);
+    course.tokens += 1 + accepted;
+    course.ns += ns;
+  }
+  return course;
+}
+
+// The tokens of a step, on the average.
+double TokensOf(uint32_t guesses, double rate) {
+  double tokens = 0;
+  for (uint32_t i = 0; i <= guesses; ++i) tokens += std::pow(rate, i);
+  return tokens;
+}
+
+double BestNsPerToken(const World& world, uint32_t most) {
+  double best = world.step_ns(0);
+  for (uint32_t guesses = 1; guesses <= most; ++guesses)
+    best = std::min(best, world.step_ns(guesses) / TokensOf(guesses, world.rate));
+  return best;
+}
+
+TEST(DraftTimes, NeverMeaningfullySlowerThanWithout) {
+  Random random(1);
+  for (int i = 0; i < 60; ++i) {
+    const double row_ns = 1e6 * random.NextDouble();
+    const double guess_ns = 1e6 * random.NextDouble();
+    const World world{
+        .step_ns = [=](uint32_t guesses) { return 1e6 + guesses * (row_ns + guess_ns); },
+        .rate = random.NextDouble()};
+    const auto most = static_cast<uint32_t>(1 + random.NextBelow(8));
+    DraftTimes times;
+    const Course course = Follow(world, most, 4000, times, random);
+    EXPECT_LT(course.ns_per_token(), 1e6 / 0.98)
+        << row_ns << " ns a row, " << guess_ns << " a guess, of which " << world.rate << " right";
+  }
+}
+
+TEST(DraftTimes, AboutAsFastAsTheBestNumberOfGuesses) {
+  Random random(2);
+  for (const double rate : {0.5, 0.7, 0.9}) {
+    for (const double guess_ns : {0.0, 1e5, 3e5}) {
+      const World world{.step_ns = [=](uint32_t guesses) { return 1e6 + guesses * guess_ns; },
+                        .rate = rate};
+      DraftTimes times;
+      const Course course = Follow(world, 4, 20000, times, random);
+      EXPECT_LT(course.ns_per_token(), 1.12 * BestNsPerToken(world, 4))
+          << rate << " right, a guess takes " << guess_ns << " ns";
+    }
+  }
+}
+
+TEST(DraftTimes, SeesThatTimesHaveChanged) {
+  Random random(3);
+  DraftTimes times;
+  const World dear{.step_ns = [](uint32_t guesses) { return guesses == 0 ? 1e6 : 9e6; }};
+  const World cheap{.step_ns = [](uint32_t) { return 1e6; }};
+  Follow(dear, 4, 3000, times, random);
+  EXPECT_GT(Follow(dear, 4, 1000, times, random).ns_per_token(), 0.9e6);
+  Follow(cheap, 4, 3000, times, random);
+  EXPECT_LT(Follow(cheap, 4, 1000, times, random).ns_per_token(), 0.6e6);
+  Follow(dear, 4, 3000, times, random);
+  EXPECT_LT(Follow(dear, 4, 1000, times, random).ns_per_token(), 1.1e6);
+}
+
+TEST(DraftTimes, AStepThatWasHeldUpCountsForNothing) {
+  DraftTimes times;
+  for (int i = 0; i < 5; ++i) {
+    times.Learn(0, 1'000'000);
+    times.Learn(2, i == 4 ? 900'000'000 : 1'100'000);
+  }
+  EXPECT_EQ(times.Best(2, 0.9F), 2u);
+}
+
+TEST(DraftTimes, SaysNothingWhereNothingIsKnown) {
+  DraftTimes times;
+  EXPECT_EQ(times.Best(4, 0.9F), std::nullopt);
+  times.Learn(0, 1000);
+  times.Learn(3, 0);
+  times.Learn(3, -5);
+  times.Learn(kMostDrafts + 1, 1000);
+  EXPECT_EQ(times.Best(4, 0.9F), std::nullopt);
+  times.Learn(kMostDrafts, 1000);
+  EXPECT_EQ(times.Best(4, 0.9F), 4u);
+}
+
+// Takes as long to guess as it is told to.
+class Slow final : public Proposer {
+ public:
+  Slow(VirtualClock& clock, int64_t each_ns) : clock_(clock), each_ns_(each_ns) {}
+  Status Propose(std::span<const int32_t> /*history*/, uint32_t most,
+                 std::vector<int32_t>& guess) override {
+    guess.assign(most, 7);
+    clock_.AdvanceBy(each_ns_ * most);
+    return Ok();
+  }
+
+ private:
+  VirtualClock& clock_;
+  const int64_t each_ns_;
+};
+
+// How many of the last steps had guesses, all of which are right.
+int LateGuesses(int64_t guess_ns, bool has_clock) {
+  VirtualClock clock;
+  DraftTimesByKind times;
+  const DraftWatch watch{.clock = has_clock ? &clock : nullptr, .times = &times};
+  const int32_t history[] = {1, 2};
+  int late = 0;
+  for (int answer = 0; answer < 4; ++answer) {
+    Speculation speculation(std::make_unique<Slow>(clock, guess_ns),
+                            {.kind = DraftKind::kNextTokens, .most = 3}, 300, watch);
+    for (int step = 0; step < 100; ++step) {
+      const auto guesses = static_cast<uint32_t>(speculation.Guess(history, 8).size());
+      clock.AdvanceBy(1'000'000);
+      speculation.Learn(guesses, guesses);
+      if (answer == 3 && guesses > 0) ++late;
+    }
+  }
+  return late;
+}
+
+TEST(Speculation, DoesWithoutAProposerThatTakesTooLong) {
+  EXPECT_GT(LateGuesses(100'000, true), 90);
+  EXPECT_LT(LateGuesses(2'000'000, true), 10);
+  EXPECT_EQ(LateGuesses(2'000'000, false), 100) << "without a clock only what is right counts";
+}
+
+}  // namespace
+}  // namespace aster::engine
