@@ -6,7 +6,6 @@
 // others. Must not know threads, networks or other machines.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>

@@ -6,7 +6,6 @@
 // Must not know who computes.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>

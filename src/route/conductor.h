@@ -6,7 +6,6 @@
 // answered is what one machine would have answered. Must not know sockets, nor how layers compute.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>

@@ -7,7 +7,6 @@
 // is refused. Must not know frames of work, nor how messages travel.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>

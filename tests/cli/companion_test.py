@@ -61,20 +61,24 @@ class Companion(Case):
     def answer(self, *arguments):
         return json.loads(aster("run", *arguments, *STORY).stdout)
 
+    # How many are made is a matter of time; a block that was read wrongly is hardly ever right.
+    def check_guesses(self, draft):
+        self.assertGreater(draft["accepted"], 0)
+        self.assertGreater(2 * draft["accepted"], draft["drafted"])
+
     def test_it_guesses_as_the_same_block_inside(self):
         for options in (("--temp", 0), ("--temp", 0.8, "--seed", 3)):
             inside = self.answer("quasar", *options, "--draft", "mtp")
-            apart = self.answer(self.main, self.block, *options, "--draft", "mtp")
+            apart = self.answer(self.main, self.block, *options, "--draft", "mtp", "--draft-max", 1)
             self.assertEqual(apart["ids"], inside["ids"])
-            self.assertEqual(apart["draft"], inside["draft"])
-            self.assertGreater(apart["draft"]["accepted"], 10)
+            self.check_guesses(apart["draft"])
 
     def test_nodes_have_it_too(self):
         plain = self.answer("quasar", "--temp", 0)
         apart = self.answer(self.main, self.block, "--temp", 0, "--draft", "mtp", "--local-nodes", 2, "--split",
-                            "0:1,2:out")
+                            "0:1,2:out", "--draft-max", 1)
         self.assertEqual(apart["ids"], plain["ids"])
-        self.assertGreater(apart["draft"]["accepted"], 10)
+        self.check_guesses(apart["draft"])
 
     def test_beside_a_model_whose_keys_know_nothing_of_it(self):
         shape = ("--preset", "flash-shape-tiny", "--type", "Q8_0", "--vocab", 512)

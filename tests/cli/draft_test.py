@@ -26,7 +26,7 @@ class Drafts(Case):
                 draft = guessed["draft"]
                 self.assertEqual(draft["steps"] + draft["accepted"] + 1, guessed["tokens"]["generated"])
                 if who != "ngram":
-                    self.assertGreater(draft["accepted"], 10, (who, options))
+                    self.assertGreater(draft["accepted"], 0, (who, options))
 
     def test_on_one_machine(self):
         self.check("quasar", ("mtp", "ngram"))
