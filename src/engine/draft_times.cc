@@ -13,6 +13,10 @@ namespace {
 // what trying costs is soon little, and what has changed is not missed for long.
 constexpr uint32_t kShortestPause = 16;
 constexpr uint32_t kLongestPause = 512;
+// A try of guesses is worth it only where so much time went by without: it costs one part of so
+// many.
+constexpr double kTryShare = 64;
+constexpr double kMostPause = 1 << 16;
 // In the first step of a try whoever guesses catches up with the text, which is not counted.
 constexpr uint32_t kTrySteps = 2;
 
@@ -40,6 +44,10 @@ double DraftTimes::Typical::value() const {
 void DraftTimes::Learn(uint32_t guesses, int64_t duration_ns) {
   if (duration_ns > 0 && guesses <= kMostDrafts)
     steps_[guesses].Add(static_cast<double>(duration_ns));
+}
+
+void DraftTimes::LearnCatchUp(int64_t duration_ns) {
+  if (duration_ns > 0) catch_up_ns_ = static_cast<double>(duration_ns);
 }
 
 // On the line between the nearest numbers of guesses that are known; beyond the last, on that from
@@ -86,6 +94,13 @@ std::optional<uint32_t> DraftTimes::Best(uint32_t most, float rate) {
   return best > 0 ? 0 : best_guess;
 }
 
+// Decisions for what is best between two tries of the other way.
+uint32_t DraftTimes::Pause(bool guesses) const {
+  if (guesses || !steps_[0].is_known()) return pause_;
+  const double steps = kTryShare * catch_up_ns_ / Duration(0);
+  return std::max(pause_, static_cast<uint32_t>(std::min(steps, kMostPause)));
+}
+
 bool DraftTimes::IsTimeToTry(bool guesses) {
   if (tries_left_ > 0) {
     --tries_left_;
@@ -97,7 +112,7 @@ bool DraftTimes::IsTimeToTry(bool guesses) {
     since_ = 0;
     return false;
   }
-  if (++since_ < pause_) return false;
+  if (++since_ < Pause(guesses)) return false;
   since_ = 0;
   pause_ = std::min(2 * pause_, kLongestPause);
   tries_left_ = kTrySteps - 1;

@@ -19,6 +19,9 @@ class DraftTimes {
   // A step in which so many guesses were checked took so long, the guessing and all that others had
   // computed beside it included. Times that are not positive say nothing.
   void Learn(uint32_t guesses, int64_t duration_ns);
+  // The first step with guesses after some without took so long: whoever guesses caught up with the
+  // text. It says what a try costs, and not what such steps take.
+  void LearnCatchUp(int64_t duration_ns);
 
   // How many guesses, up to `most`, bring tokens fastest, where a guess behind right ones is right
   // `rate` times of one. Now and then it is the other way, without guesses or with some, lest
@@ -42,12 +45,14 @@ class DraftTimes {
 
   double Duration(uint32_t guesses) const;
   bool IsTimeToTry(bool guesses);
+  uint32_t Pause(bool guesses) const;
 
   std::array<Typical, kMostDrafts + 1> steps_;  // by guesses
   bool has_guessed_ = true;                     // what was best the last time
   uint32_t pause_ = 0;                          // decisions between two tries of the other way
   uint32_t since_ = 0;                          // decisions since the last
   uint32_t tries_left_ = 0;
+  double catch_up_ns_ = 0;  // the last one; 0: none was seen
 };
 
 using DraftTimesByKind = std::array<DraftTimes, 4>;  // of DraftKind

@@ -103,6 +103,20 @@ TEST(DraftTimes, SeesThatTimesHaveChanged) {
   EXPECT_LT(Follow(dear, 4, 1000, times, random).ns_per_token(), 1.1e6);
 }
 
+TEST(DraftTimes, TriesThatAreDearAreRare) {
+  DraftTimes times;
+  for (int i = 0; i < 5; ++i) {
+    times.Learn(0, 1'000'000);
+    times.Learn(2, 9'000'000);
+  }
+  times.LearnCatchUp(50'000'000);
+  int tries = 0;
+  for (int i = 0; i < 30000; ++i) tries += times.Best(2, 0.9F) != 0u;
+  EXPECT_GE(tries, 2);
+  // Each costs 50 steps and a few: less than two in a hundred.
+  EXPECT_LE(tries * 50, 2 * 2 * 30000 / 100);
+}
+
 TEST(DraftTimes, AStepThatWasHeldUpCountsForNothing) {
   DraftTimes times;
   for (int i = 0; i < 5; ++i) {

@@ -62,6 +62,7 @@ void Speculation::NoteStep() {
   const int64_t now_ns = clock_->NowNs();
   // After a step without guesses whoever guesses has to catch up first.
   const bool catches_up = was_asked_ && !was_asked_before_;
+  if (drafted_ && catches_up) times_->LearnCatchUp(now_ns - begin_ns_);
   if (drafted_ && !catches_up) times_->Learn(*drafted_, now_ns - begin_ns_);
   begin_ns_ = now_ns;
   drafted_.reset();
