@@ -92,8 +92,8 @@ def request(options, model, plan, part, prompt, answer):
         ids.write(" ".join(str((7 * i * i + 13 * i + 5) % 1000) for i in range(prompt)))
         ids.flush()
         command = [*before, options.aster, "run", model, "--ids", ids.name, "--ignore-eos", "-n", answer, "--temp", 0,
-                   "--kv-memory", options.kv_memory, "--json", "--threads", 1, "--local-nodes", nodes, "--pin", *more,
-                   *(("--link", link) if link and nodes > 1 else ())]
+                   "--kv-memory", options.kv_memory, "--kv-now", "--json", "--threads", 1, "--local-nodes", nodes,
+                   "--pin", *more, *(("--link", link) if link and nodes > 1 else ())]
         run = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                text=True, start_new_session=True)
         throttles = []
@@ -198,7 +198,7 @@ def main():
                         help="such as node-1=0.5; repeatable")
     parser.add_argument("--no-loopback", action="store_true", help="only links and slow nodes")
     parser.add_argument("--awake", action="store_true", help="let no core sleep while links are waited for")
-    parser.add_argument("--kv-memory", default="3GiB", help="of each node")
+    parser.add_argument("--kv-memory", default="1GiB", help="of each node, taken before it begins")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--patience", type=float, default=1800, help="seconds for one request")
     options = parser.parse_args()

@@ -43,7 +43,7 @@ def measure(options, nodes, link):
     command = [*before, options.aster, "bench", options.model, "--local-nodes", nodes, "--pin", "--threads", 1,
                "--prompt", options.prompt, "--gen", options.gen, "--depth", options.depth, "--batch", options.batch,
                "--reps", 1,
-               "--json", *(("--link", link) if link else ())]
+               "--kv-now", "--json", *(("--link", link) if link else ())]
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}\n{done.stderr}")

@@ -40,9 +40,11 @@ class Resident {
                                     model::Slice::Whole(model::ReadShape(files.metadata()).value()),
                                     context_)
                      .value()),
-        layout_(model::MakeMemoryLayout(weights_.shape, {}, Hash128{1, 2}).value()),
+        layout_(model::MakeMemoryLayout(weights_.shape, model::Narrowed({}, weights_.shape),
+                                        Hash128{1, 2})
+                    .value()),
         pages_(kMemoryBytes),
-        forward_(weights_, {}, context_) {
+        forward_(weights_, model::Narrowed({}, weights_.shape), context_) {
     Random random(5);
     for (int32_t& token : tokens_)
       token = static_cast<int32_t>(random.NextBelow(weights_.shape.vocab_size));

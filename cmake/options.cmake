@@ -37,6 +37,12 @@ if(ASTER_FUZZERS)
   target_compile_options(aster_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
+# A sixth of the time that the system's linker takes.
+find_program(MOLD mold)
+if(MOLD AND NOT CMAKE_CROSSCOMPILING)
+  add_link_options(-fuse-ld=mold)
+endif()
+
 find_program(CCACHE ccache)
 if(CCACHE)
   # Precompiled headers are compared by content then, and clang leaves their time of day out.

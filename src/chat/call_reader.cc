@@ -15,6 +15,11 @@ using Scan = JsonScanner::Verdict;
 // Names are shorter; what is longer is no name.
 constexpr size_t kMaxNameBytes = 512;
 
+// A call of anything else is text: whoever asked could do nothing with it.
+bool IsOffered(const Tools& tools, std::string_view name) {
+  return !tools.has_tool || tools.has_tool(name);
+}
+
 // White space, then a literal, byte by byte. An empty one is there at once.
 class Closing {
  public:
@@ -38,10 +43,10 @@ class ObjectCallReader final : public CallReader {
     std::string_view close;        // what must follow
     bool waits_for_id = false;     // which may stand behind the arguments
     bool opens_with_brace = true;  // or the brace has been read
-    const Tools* known = nullptr;  // names that are not of these are no calls
   };
-  explicit ObjectCallReader(const Options& options)
+  ObjectCallReader(const Options& options, const Tools& tools)
       : options_(options),
+        tools_(tools),
         closing_(options.close),
         state_(options.opens_with_brace ? State::kObject : State::kKey) {}
 
@@ -145,14 +150,9 @@ class ObjectCallReader final : public CallReader {
       const auto text = DecodeJsonString(scanned_);
       if (!text.ok() || text->size() > kMaxNameBytes) return false;
       (key_ == "name" ? name_ : id_) = *text;
-      if (key_ == "name" && !IsKnown()) return false;
+      if (key_ == "name" && !IsOffered(tools_, name_)) return false;
     }
     return true;
-  }
-
-  bool IsKnown() const {
-    return options_.known == nullptr || !options_.known->has_tool ||
-           options_.known->has_tool(name_);
   }
 
   Verdict AfterValue(char c, CallSink& sink) {
@@ -176,6 +176,7 @@ class ObjectCallReader final : public CallReader {
   }
 
   const Options options_;
+  const Tools& tools_;
   Closing closing_;
   State state_;
   JsonScanner scanner_;
@@ -197,7 +198,8 @@ class NamedCallReader final : public CallReader {
     bool has_kind = false;    // function<separator>name, and JSON in a fence: DeepSeek V3 and R1
     bool name_is_id = false;  // functions.name:0
   };
-  explicit NamedCallReader(const Options& options) : options_(options), closing_(options.close) {}
+  NamedCallReader(const Options& options, const Tools& tools)
+      : options_(options), tools_(tools), closing_(options.close) {}
 
   Verdict Feed(char c, CallSink& sink) override {
     switch (state_) {
@@ -260,7 +262,8 @@ class NamedCallReader final : public CallReader {
   }
 
   bool IsName() const {
-    return !name_.empty() && name_.find_first_of(" \t\r\n{}\"") == std::string::npos;
+    return !name_.empty() && name_.find_first_of(" \t\r\n{}\"") == std::string::npos &&
+           IsOffered(tools_, name_);
   }
 
   Verdict Arguments(char c, CallSink& sink) {
@@ -274,6 +277,7 @@ class NamedCallReader final : public CallReader {
   }
 
   const Options options_;
+  const Tools& tools_;
   Closing closing_;
   State state_ = State::kHeader;
   JsonScanner scanner_;
@@ -294,7 +298,7 @@ class TaggedCallReader final : public CallReader {
     if (!body_.ends_with(close_)) return Verdict::kMore;
     body_.resize(body_.size() - close_.size());
     const auto call = ReadTaggedCall(family_, body_, tools_);
-    if (!call.ok()) return Verdict::kBad;
+    if (!call.ok() || !IsOffered(tools_, call->name)) return Verdict::kBad;
     has_begun_ = true;
     sink.BeginCall(call->name, "");
     sink.Arguments(call->arguments);
@@ -311,24 +315,26 @@ class TaggedCallReader final : public CallReader {
 }  // namespace
 
 std::unique_ptr<CallReader> MakeCallReader(Family family, const Tools& tools) {
+  using OfObject = ObjectCallReader::Options;
+  using OfName = NamedCallReader::Options;
   switch (family) {
     case Family::kHermes:
-      return std::make_unique<ObjectCallReader>(
-          ObjectCallReader::Options{.close = "</tool_call>", .known = nullptr});
+      return std::make_unique<ObjectCallReader>(OfObject{.close = "</tool_call>"}, tools);
     case Family::kLlama:
-      return std::make_unique<ObjectCallReader>(
-          ObjectCallReader::Options{.close = "", .opens_with_brace = false, .known = &tools});
+      return std::make_unique<ObjectCallReader>(OfObject{.close = "", .opens_with_brace = false},
+                                                tools);
     case Family::kMistral:
-      return std::make_unique<ObjectCallReader>(ObjectCallReader::Options{
-          .close = "", .waits_for_id = true, .opens_with_brace = false, .known = nullptr});
+      return std::make_unique<ObjectCallReader>(
+          OfObject{.close = "", .waits_for_id = true, .opens_with_brace = false}, tools);
     case Family::kDeepSeek:
-      return std::make_unique<NamedCallReader>(NamedCallReader::Options{
-          .separator = "<｜tool▁sep｜>", .close = "<｜tool▁call▁end｜>", .has_kind = true});
-    case Family::kKimi:
       return std::make_unique<NamedCallReader>(
-          NamedCallReader::Options{.separator = "<|tool_call_argument_begin|>",
-                                   .close = "<|tool_call_end|>",
-                                   .name_is_id = true});
+          OfName{.separator = "<｜tool▁sep｜>", .close = "<｜tool▁call▁end｜>", .has_kind = true},
+          tools);
+    case Family::kKimi:
+      return std::make_unique<NamedCallReader>(OfName{.separator = "<|tool_call_argument_begin|>",
+                                                      .close = "<|tool_call_end|>",
+                                                      .name_is_id = true},
+                                               tools);
     case Family::kDsml:
     case Family::kGlm:
     case Family::kQwenXml:
@@ -339,9 +345,9 @@ std::unique_ptr<CallReader> MakeCallReader(Family family, const Tools& tools) {
   return nullptr;
 }
 
-std::unique_ptr<CallReader> MakeNamedCallReader(const Tools& /*tools*/) {
+std::unique_ptr<CallReader> MakeNamedCallReader(const Tools& tools) {
   return std::make_unique<NamedCallReader>(
-      NamedCallReader::Options{.separator = "[ARGS]", .close = ""});
+      NamedCallReader::Options{.separator = "[ARGS]", .close = ""}, tools);
 }
 
 }  // namespace aster::chat

@@ -20,8 +20,10 @@ namespace aster::chat {
 struct Tools {
   // Whether there is a tool of this name: what only looks like a call of one is text.
   std::function<bool(std::string_view name)> has_tool;
-  // Whether the parameter is a string, for markup that does not tell strings from other values.
-  std::function<bool(std::string_view name, std::string_view parameter)> is_string;
+  // Whether the value of a parameter is a string as it stands, for markup that does not tell
+  // strings from other values: `value` is JSON, too.
+  std::function<bool(std::string_view name, std::string_view parameter, std::string_view value)>
+      is_string;
 };
 
 // Told in this order: one beginning, any number of pieces of arguments, one end.

@@ -20,8 +20,14 @@ constexpr std::string_view kThought = "zqthought";
 constexpr std::string_view kName = "zqname";
 constexpr std::string_view kArguments = "zqarguments";
 
+constexpr std::string_view kLlamaCall = "{\"name\"";
+
 bool Has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
+}
+
+bool HasTags(Family family) {
+  return family == Family::kDsml || family == Family::kGlm || family == Family::kQwenXml;
 }
 
 // More telling marks first: several families share <tool_call>.
@@ -70,8 +76,11 @@ class Probe {
       : template_(chat_template), base_(base) {}
 
   std::optional<std::string> Render(const ordered_json& answer, bool with_tools) const {
+    return RenderAll(ordered_json::array({MessageJson("user", "hello"), answer}), with_tools);
+  }
+  std::optional<std::string> RenderAll(ordered_json messages, bool with_tools) const {
     ordered_json variables = base_;
-    variables["messages"] = ordered_json::array({MessageJson("user", "hello"), answer});
+    variables["messages"] = std::move(messages);
     variables["add_generation_prompt"] = false;
     variables["enable_thinking"] = true;
     variables["thinking"] = true;
@@ -80,6 +89,7 @@ class Probe {
     if (!text.ok()) return std::nullopt;
     return *std::move(text);
   }
+  std::string eos() const { return base_.value("eos_token", ""); }
 
  private:
   const text::ChatTemplate& template_;
@@ -97,6 +107,25 @@ std::optional<std::string> Between(std::string_view text, std::string_view befor
   return std::string(text.substr(from, end - from));
 }
 
+// Not the same as none: templates do not fail at what they leave out.
+bool TakesSystem(const Probe& probe, const ordered_json& messages) {
+  const auto text = probe.RenderAll(messages, /*with_tools=*/false);
+  return text && Has(*text, kContent);
+}
+
+void LookAtConversations(const Probe& probe, Dialect& dialect) {
+  const ordered_json system = MessageJson("system", kContent);
+  const ordered_json user = MessageJson("user", "hello");
+  const ordered_json answer = MessageJson("assistant", "hi");
+  dialect.takes_system = TakesSystem(probe, ordered_json::array({system, user}));
+  dialect.takes_later_system =
+      TakesSystem(probe, ordered_json::array({user, answer, system, user}));
+  ordered_json call = MessageWithCall({{"a", "b"}});
+  const bool takes_call = probe.Render(call, /*with_tools=*/false).has_value();
+  call["tool_calls"][0]["id"] = "call_zqzqzqzqzq";
+  dialect.wants_short_ids = takes_call && !probe.Render(call, /*with_tools=*/false);
+}
+
 bool IsBlank(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c == ' ' || c == '\n'; });
 }
@@ -111,6 +140,13 @@ void LookAtCalls(const Probe& probe, Dialect& dialect) {
     text = probe.Render(MessageWithCall({{"a", "b"}}), /*with_tools=*/false);
   }
   const std::string_view open = CallsOpen(dialect.family);
+  const std::string eos = probe.eos();
+  dialect.calls = FindCallForm(
+      {.render = [&](const auto& answer) { return probe.Render(answer, /*with_tools=*/false); },
+       .mark = dialect.family == Family::kLlama ? kLlamaCall : open,
+       .eos = eos,
+       .has_tags = HasTags(dialect.family),
+       .takes_text = dialect.arguments == ArgumentsAs::kText});
   if (!text || open.empty()) return;
   const auto lead = Between(*text, kContent, open);
   if (lead && IsBlank(*lead)) dialect.call_lead = *lead;
@@ -183,6 +219,17 @@ std::string_view CallsOpen(Family family) {
   return "";
 }
 
+bool IsThinkingBehind(const Dialect& dialect, std::string_view prompt) {
+  const size_t last = prompt.find_last_not_of(" \n");
+  return dialect.has_thinking && last != std::string_view::npos &&
+         prompt.substr(0, last + 1).ends_with(kThinkOpen);
+}
+
+std::string EndOfThoughts(const Dialect& dialect, std::string_view prompt) {
+  if (!IsThinkingBehind(dialect, prompt)) return "";
+  return dialect.think_close_lead + std::string(kThinkClose) + dialect.think_close_tail;
+}
+
 Dialect FindDialect(std::string_view source, const text::ChatTemplate& chat_template,
                     const ordered_json& base) {
   Dialect dialect;
@@ -190,6 +237,7 @@ Dialect FindDialect(std::string_view source, const text::ChatTemplate& chat_temp
   dialect.has_thinking = Has(source, kThinkOpen) || Has(source, kThinkClose);
   const Probe probe(chat_template, base);
   LookAtCalls(probe, dialect);
+  LookAtConversations(probe, dialect);
   if (dialect.has_thinking) LookAtThoughts(probe, dialect);
   return dialect;
 }

@@ -8,9 +8,11 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "chat/call_form.h"
 #include "text/template/template.h"
 
 namespace aster::chat {
@@ -39,6 +41,12 @@ struct Dialect {
   bool has_tools = false;     // the template tells the model about tools
   bool has_thinking = false;  // the model may think before it answers
   ArgumentsAs arguments = ArgumentsAs::kObject;
+  std::optional<CallForm> calls = {};  // how the template writes them
+
+  // What the template can do with a conversation (conversation.h).
+  bool takes_system = true;        // a system message at the beginning
+  bool takes_later_system = true;  // or anywhere
+  bool wants_short_ids = false;    // of calls: nine letters or digits
 
   // White space that the template writes around what was said, and that is not part of it.
   std::string call_lead = {};         // between content and calls
@@ -53,6 +61,11 @@ inline constexpr std::string_view kThinkClose = "</think>";
 // What stands before the first call of a reply, the same for all of a family; empty where nothing
 // does.
 std::string_view CallsOpen(Family family);
+
+// Ends thoughts that have begun at the end of `prompt`; nothing where none have.
+std::string EndOfThoughts(const Dialect& dialect, std::string_view prompt);
+// Whether they have.
+bool IsThinkingBehind(const Dialect& dialect, std::string_view prompt);
 
 // `base` has the variables that every prompt has, such as bos_token. A template that cannot be
 // rendered with calls has the family that its text names, and takes no part in more.

@@ -157,7 +157,14 @@ nlohmann::ordered_json ChatPrompt::MarkedJson(const nlohmann::ordered_json& json
 }
 
 nlohmann::ordered_json ChatPrompt::CommonVariables() const {
-  return {{"bos_token", bos_text_}, {"eos_token", eos_text_}};
+  nlohmann::ordered_json variables = {{"bos_token", bos_text_}, {"eos_token", eos_text_}};
+  if (thinking_ == Thinking::kAsItLikes) return variables;
+  // Templates have two names for it.
+  variables["enable_thinking"] = thinking_ != Thinking::kOff;
+  variables["thinking"] = thinking_ != Thinking::kOff;
+  if (thinking_ == Thinking::kHigh) variables["reasoning_effort"] = "high";
+  if (thinking_ == Thinking::kMax) variables["reasoning_effort"] = "max";
+  return variables;
 }
 
 Dialect ChatPrompt::FindDialect() const {

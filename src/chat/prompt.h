@@ -27,6 +27,9 @@ struct Message {
   bool operator==(const Message&) const = default;
 };
 
+// How much a model thinks before it answers.
+enum class Thinking : uint8_t { kAsItLikes, kOff, kHigh, kMax };
+
 // The text of a token that the metadata names by id, such as "bos"; nothing where it does not.
 std::string SpecialTokenText(const gguf::Metadata& metadata, std::string_view role);
 
@@ -43,6 +46,8 @@ class ChatPrompt {
   bool has_template() const { return template_.has_value(); }
   // Texts are to be continued as they are.
   void DropTemplate() { template_.reset(); }
+  // Of templates that know of thinking; others look as before.
+  void SetThinking(Thinking thinking) { thinking_ = thinking; }
   const text::Tokenizer& tokenizer() const { return *tokenizer_; }
   // Renders a few conversations to see how the model writes calls and thoughts.
   Dialect FindDialect() const;
@@ -82,6 +87,7 @@ class ChatPrompt {
   const text::Tokenizer* tokenizer_;
   std::string source_;  // of the template
   std::optional<text::ChatTemplate> template_;
+  Thinking thinking_ = Thinking::kAsItLikes;
   std::string bos_text_;
   std::string eos_text_;
   std::vector<std::string> control_texts_;  // the longest first

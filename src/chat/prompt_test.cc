@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "gguf/metadata_builder.h"
 
 namespace aster::chat {
 namespace {
@@ -72,6 +73,27 @@ TEST_F(PromptTest, LongTextsFullOfMarkup) {
   std::string text;
   for (int i = 0; i < 200'000; ++i) text += i % 3 == 0 ? "<a><" : "<<ab";
   EXPECT_EQ(prompt_.Marked(text).find('<'), std::string::npos);
+}
+
+TEST_F(PromptTest, HowMuchIsThoughtStandsInThePrompt) {
+  gguf::MetadataBuilder builder;
+  builder.Set("general.architecture", "deepseek4");  // which has a template of its own
+  const auto& architecture = *builder.Find("general.architecture");
+  std::vector<gguf::Value> values;
+  values.emplace_back("general.architecture", architecture.type,
+                      Bytes(architecture.bytes).subspan(sizeof(uint64_t)));
+  const gguf::Metadata metadata = gguf::Metadata::Of(std::move(values)).value();
+  ChatPrompt prompt = ChatPrompt::Make(metadata, *tokenizer_).value();
+  const std::vector<Message> messages = {{"user", "why?"}};
+  std::vector<std::string> prompts;
+  for (const Thinking thinking : {Thinking::kOff, Thinking::kHigh, Thinking::kMax}) {
+    prompt.SetThinking(thinking);
+    prompts.push_back(prompt.Render(messages).value());
+  }
+  EXPECT_TRUE(prompts[0].ends_with("</think>"));
+  EXPECT_TRUE(prompts[1].ends_with("<think>"));
+  EXPECT_TRUE(prompts[2].ends_with("<think>"));
+  EXPECT_GT(prompts[2].size(), prompts[1].size());
 }
 
 }  // namespace

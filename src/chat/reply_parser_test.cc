@@ -56,8 +56,8 @@ std::string Parse(const Dialect& dialect, std::string_view prompt, std::string_v
 // In every size of pieces.
 std::string Parse(Family family, std::string_view reply, std::string_view prompt = "") {
   const Tools tools = {.has_tool = [](std::string_view name) { return name != "nobody"; },
-                       .is_string = [](std::string_view,
-                                       std::string_view parameter) { return parameter == "text"; }};
+                       .is_string = [](std::string_view, std::string_view parameter,
+                                       std::string_view) { return parameter == "text"; }};
   const std::string whole = Parse(Of(family), prompt, reply, &tools, reply.size() + 1);
   for (const size_t piece : {1, 2, 3, 5, 7}) {
     EXPECT_EQ(Parse(Of(family), prompt, reply, &tools, piece), whole) << piece;
@@ -119,6 +119,27 @@ TEST(ReplyParser, WhatIsNoCallIsText) {
   EXPECT_EQ(Parse(Family::kLlama, "{\"name\": \"nobody\", \"parameters\": {}}"),
             "{\"name\": \"nobody\", \"parameters\": {}}");
   EXPECT_EQ(Parse(Family::kLlama, "<|python_tag|>print(1)"), "<|python_tag|>print(1)");
+}
+
+// Whoever asked could do nothing with them.
+TEST(ReplyParser, CallsOfWhatNobodyOfferedAreText) {
+  const std::pair<Family, std::string_view> kCalls[] = {
+      {Family::kHermes, "<tool_call>\n{\"name\": \"nobody\", \"arguments\": {}}\n</tool_call>"},
+      {Family::kHermes, "<tool_call>{\"arguments\": {\"a\": 1}, \"name\": \"nobody\"}</tool_call>"},
+      {Family::kMistral, "[TOOL_CALLS][{\"name\": \"nobody\", \"arguments\": {}}]"},
+      {Family::kMistral, "[TOOL_CALLS]nobody[ARGS]{}"},
+      {Family::kDeepSeek,
+       "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>nobody<｜tool▁sep｜>{}<｜tool▁call▁end｜>"
+       "<｜tool▁calls▁end｜>"},
+      {Family::kDsml,
+       "<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"nobody\">\n</｜DSML｜invoke>\n"
+       "</｜DSML｜tool_calls>"},
+      {Family::kGlm, "<tool_call>nobody\n</tool_call>"},
+      {Family::kQwenXml, "<tool_call>\n<function=nobody>\n</function>\n</tool_call>"},
+      {Family::kKimi,
+       "<|tool_calls_section_begin|><|tool_call_begin|>functions.nobody:0"
+       "<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|>"}};
+  for (const auto& [family, call] : kCalls) EXPECT_EQ(Parse(family, call), call);
 }
 
 TEST(ReplyParser, ACallThatIsCutShortEndsAsFarAsItCame) {

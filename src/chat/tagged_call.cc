@@ -83,8 +83,8 @@ class ArgumentsWriter {
 // is a JSON string (whose quotes then belong to it).
 bool IsString(const Tools& tools, std::string_view name, std::string_view key,
               std::string_view value) {
-  if (tools.is_string && tools.is_string(name, key)) return true;
-  return value.starts_with('"') || !IsJson(value);
+  if (value.starts_with('"') || !IsJson(value)) return true;
+  return tools.is_string && tools.is_string(name, key, value);
 }
 
 Result<TaggedCall> ReadGlm(std::string_view body, const Tools& tools) {

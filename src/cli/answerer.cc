@@ -21,19 +21,32 @@ class LocalAnswerer final : public Answerer {
                 const Clock& clock, engine::SchedulerOptions options)
       : kv_cache_(std::move(kv_cache)), model_(std::move(model)), drafts_(std::move(drafts)) {
     if (drafts_ != nullptr) options.proposers = &drafts_->For(model_.get());
+    capacity_tokens_ = engine::LongestThatFits(*model_, options.batch_tokens);
     scheduler_.emplace(*model_, tokenizer, clock, options);
   }
 
   engine::Answering& answering() override { return *scheduler_; }
   std::string DescribeWork() const override {
-    return kv_cache_ == nullptr ? "" : DescribeKvCache(*kv_cache_);
+    return kv_cache_ == nullptr ? "" : DescribeKvCache(CountsOf(*kv_cache_));
   }
-  disk::DiskPages* kv_cache() override { return kv_cache_.get(); }
+  std::optional<disk::DiskPagesCounts> kv_cache() override {
+    if (kv_cache_ == nullptr) return std::nullopt;
+    return CountsOf(*kv_cache_);
+  }
+  uint32_t capacity_tokens() const override { return capacity_tokens_; }
+  serve::KvFigures kv() const override {
+    const kv::Pool::Usage& memory = model_->memory();
+    return {.held_bytes = memory.held_bytes,
+            .cached_bytes = memory.cached_bytes,
+            .limit_bytes = memory.budget_bytes,
+            .limit_tokens = capacity_tokens_};
+  }
 
  private:
   const std::shared_ptr<disk::DiskPages> kv_cache_;  // or null
   std::unique_ptr<engine::LocalModel> model_;
   std::unique_ptr<Drafts> drafts_;  // or null
+  uint32_t capacity_tokens_ = 0;
   std::optional<engine::Scheduler> scheduler_;
 };
 
@@ -47,8 +60,10 @@ class RouteAnswerer final : public Answerer {
   std::string DescribeWork() const override {
     std::string lines;
     for (const std::string& reason : nodes_->reasons()) lines += reason + "\n";
+    if (const auto counts = nodes_->KvCache()) lines += DescribeKvCache(*counts) + "\n";
     return lines + DescribeHops(*conductor_);
   }
+  std::optional<disk::DiskPagesCounts> kv_cache() override { return nodes_->KvCache(); }
   std::string inexact() const override { return nodes_->Inexact(); }
   std::vector<RowsFromNode> fetched() const override {
     std::vector<RowsFromNode> all;
@@ -64,9 +79,24 @@ class RouteAnswerer final : public Answerer {
             .bytes = counters.handed_over_bytes,
             .exposed_ns = counters.exposed_ns};
   }
+  // Of the route as it is now: another one may have more, or less.
+  uint32_t capacity_tokens() const override {
+    const route::RouteClient* const route = conductor_->route();
+    if (route == nullptr || !route->is_ready()) return UINT32_MAX;
+    return static_cast<uint32_t>(std::min<uint64_t>(route->kv_positions(), UINT32_MAX));
+  }
+  serve::KvFigures kv() const override {
+    const uint32_t tokens = capacity_tokens();
+    return {.limit_tokens = tokens == UINT32_MAX ? 0 : tokens};
+  }
   serve::HopsFigures hops() const override {
-    serve::HopsFigures figures{.replans = conductor_->counters().replans,
-                               .fetched_bytes = conductor_->counters().fetched_bytes};
+    const HandedOver handed = handed_over();
+    serve::HopsFigures figures{
+        .replans = conductor_->counters().replans,
+        .fetched_bytes = conductor_->counters().fetched_bytes,
+        .handed_over = handed.prompts,
+        .handed_over_bytes = handed.bytes,
+        .exposed_ns = static_cast<uint64_t>(std::max<int64_t>(0, handed.exposed_ns))};
     const std::vector<route::PlanStage> stages = conductor_->plan().AllStages();
     const std::vector<route::HopTotals> totals = conductor_->hops();
     for (size_t i = 0; i < totals.size() && i < stages.size(); ++i) {

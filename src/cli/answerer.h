@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "cli/console.h"
 #include "cli/draft_options.h"
 #include "cli/model_options.h"
+#include "disk/disk_pages.h"
 #include "engine/answering.h"
 #include "gguf/model_files.h"
 #include "serve/metrics.h"
@@ -54,10 +56,15 @@ class Answerer {
   // What each node spent, and what a cache on the disk was good for, in lines for people; nothing
   // where there is neither.
   virtual std::string DescribeWork() const { return ""; }
-  // The pages on the disk that this process reads and writes itself, or null.
-  virtual disk::DiskPages* kv_cache() { return nullptr; }
+  // Of pages on the disk that this process and those that it has started read and write; nothing
+  // where there are none.
+  virtual std::optional<disk::DiskPagesCounts> kv_cache() { return std::nullopt; }
   // Options that make it answer other bits than one machine does; nothing where none does.
   virtual std::string inexact() const { return ""; }
+  // Tokens of one conversation that there is memory for; 0 where not one page fits.
+  virtual uint32_t capacity_tokens() const = 0;
+  // Its memory, as far as it is known here. On the answering's thread.
+  virtual serve::KvFigures kv() const = 0;
   // What the nodes have spent; nothing where there are none. On the answering's thread.
   virtual serve::HopsFigures hops() const { return {}; }
   // Nodes that remembered what was asked, in the order of their names.

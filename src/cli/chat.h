@@ -60,6 +60,7 @@ class Chat {
   const engine::Sequence& sequence() const { return sequence_; }
   // For rows to be taken from or given to; its history stays.
   engine::Sequence& sequence() { return sequence_; }
+  const ChatPrompt& prompt() const { return prompt_; }
   uint32_t context_limit() const;
   const ChatTotals& totals() const { return totals_; }
 

@@ -25,7 +25,7 @@ constexpr std::string_view kHelp =
     "  /save NAME       keep the conversation, and what is remembered of it; a NAME with a slash "
     "is "
     "a\n"
-    "                   file's, one that ends with .json gets the text alone\n"
+    "                   file's, and one that also ends with .json gets the text alone\n"
     "  /load NAME       go on from there\n"
     "  /stats           tokens, context and rates\n"
     "  /quit            leave; so does Ctrl-D\n"

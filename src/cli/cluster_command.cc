@@ -28,9 +28,9 @@ Run DeclareCluster(CLI::App& app) {
   app.require_subcommand(1);
   app.footer(
       "Three machines in a minute:\n"
-      "  desktop$ aster cluster init && aster cluster invite\n"
-      "  laptop$  aster cluster join K7QMP-2XRWD-9TJBH-4FNCE desktop\n"
-      "  each$    aster node\n"
+      "  desktop$ aster cluster init && aster node big.gguf\n"
+      "  desktop$ aster cluster invite          in another terminal\n"
+      "  laptop$  aster cluster join K7QMP-2XRWD-9TJBH-4FNCE desktop && aster node\n"
       "docs/cluster.md says who is trusted with what, and why.");
   auto runs = std::make_shared<std::map<const CLI::App*, Run>>();
   for (const Command& command : kClusterCommands) {

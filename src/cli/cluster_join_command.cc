@@ -31,7 +31,8 @@ struct ClusterJoinFlags {
 Error Explained(Error error, const std::string& address) {
   const bool is_away =
       error.code() == Code::kUnavailable || error.code() == Code::kDeadlineExceeded;
-  Error with_place = std::move(error).In(address);
+  const bool says_where = error.message().starts_with(address);
+  Error with_place = says_where ? std::move(error) : std::move(error).In(address);
   if (!is_away) return with_place;
   return {with_place.code(),
           with_place.message() +

@@ -30,10 +30,20 @@ void ClusterOptions::Declare(CLI::App& app) {
       ->needs(whole)
       ->allow_extra_args(false)
       ->type_name("HOST:PORT");
-  app.add_option("--split,--prefill", split,
-                 "Layers of the nodes, such as 0:20,21:out, or desktop=0:20,laptop=21:out, where "
-                 "here is this command itself and a name alone means all layers; auto: by what "
-                 "each can do")
+  CLI::Option* layers =
+      app.add_option("--split", split,
+                     "Layers of the nodes, such as 0:20,21:out, or desktop=0:20,laptop=21:out, "
+                     "where here (or front) is this command itself and a name alone means all "
+                     "layers; auto: by what each can do")
+          ->type_name("SPLIT");
+  app.add_option_function<std::string>(
+         "--prefill",
+         [this](const std::string& text) {
+           split = text;
+           split_option = "--prefill";
+         },
+         "Another name for --split, beside --decode")
+      ->excludes(layers)
       ->type_name("SPLIT");
   app.add_option("--decode", decode,
                  "Who answers, alone and at full speed, what the nodes of --split have read: a "

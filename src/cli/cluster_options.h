@@ -24,6 +24,7 @@ struct ClusterOptions {
   bool cluster = false;          // the nodes of this machine's cluster
   std::vector<std::string> via;  // HOST:PORT of nodes that know the others; none: as remembered
   std::string split = "auto";
+  std::string split_option = "--split";  // as it was called
   std::string decode;  // who answers what others have read; empty: they do so themselves
   std::string rows = "f32";
   std::string remembered = "exact";  // how what sequences remember travels

@@ -232,6 +232,14 @@ class Text {
     return peer.ToText();
   }
 
+  bool IsAlive(const cluster::NodeId& peer) const {
+    return std::ranges::any_of(sample_.nodes, [&](const node::NodeView& node) {
+      return node.member.node == peer && node.member.state == cluster::MemberState::kAlive;
+    });
+  }
+
+  // Nodes connect when there is something to compute: a link without a connection is idle, and down
+  // only where nobody is at its end.
   void Links() {
     bool has_any = false;
     for (const node::NodeView& node : sample_.nodes) {
@@ -243,8 +251,13 @@ class Text {
         }
         std::string line =
             fmt::format("  {} → {}", Name(node), FitToColumns(PeerName(link.peer), name_columns_));
-        if (!link.is_up) {
+        const bool is_measured = link.round_trip_ns > 0 || link.bytes_per_s > 0;
+        if (!link.is_up && !IsAlive(link.peer)) {
           Line(line + "  down");
+          continue;
+        }
+        if (!link.is_up && !is_measured) {
+          Line(line + "  idle");
           continue;
         }
         line += fmt::format("  {:>9}", link.round_trip_ns == 0
@@ -255,7 +268,11 @@ class Text {
                                             ? FormatByteRate(std::min(link.bytes_per_s, 1e18))
                                             : "-");
         const auto sent = SentBytesPerSecond(sample_, earlier_, node, link);
-        if (sent) line += "  sending " + FormatByteRate(*sent);
+        if (!link.is_up) {
+          line += "  idle";
+        } else if (sent) {
+          line += "  sending " + FormatByteRate(*sent);
+        }
         Line(line);
       }
     }

@@ -96,6 +96,19 @@ TEST(ClusterStatus, ShowsWhoDoesWhat) {
   EXPECT_THAT(text, Not(HasSubstr("tokens/s")));  // of a single look nobody knows
 }
 
+TEST(ClusterStatus, ALinkThatNobodyUsesIsNotDown) {
+  ClusterSample sample = TwoNodes();
+  std::vector<cluster::LinkStatus>& links = sample.nodes[0].status->links;
+  links[0].is_up = false;
+  links.emplace_back().peer = Node(3);  // suspect
+  const std::string text = ClusterStatusText(sample, nullptr, 200);
+  EXPECT_THAT(text, HasSubstr("  attic  → 屋根裏     210 µs   1.20 GB/s  idle\n"));
+  EXPECT_THAT(text, HasSubstr("  attic  → cellar  down\n"));
+  links[0].round_trip_ns = 0;
+  links[0].bytes_per_s = 0;
+  EXPECT_THAT(ClusterStatusText(sample, nullptr, 200), HasSubstr("  attic  → 屋根裏  idle\n"));
+}
+
 TEST(ClusterStatus, RatesAreOfTheTimeBetweenTwoLooks) {
   const ClusterSample earlier = TwoNodes();
   ClusterSample sample = TwoNodes();

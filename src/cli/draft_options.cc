@@ -19,8 +19,7 @@ constexpr const char* kGroup = "Guessing ahead";
 
 // Token ids mean the same to both. What has no vocabulary can only be counted.
 Status CheckVocabulary(const gguf::ModelFiles& answers, const gguf::ModelFiles& drafts) {
-  constexpr std::string_view kKey = "tokenizer.ggml.model";
-  if (answers.metadata().Contains(kKey) && drafts.metadata().Contains(kKey)) {
+  if (text::HasVocab(answers.metadata()) && text::HasVocab(drafts.metadata())) {
     return draft::CheckSameVocabulary(TRY(text::ReadVocab(answers.metadata())),
                                       TRY(text::ReadVocab(drafts.metadata())));
   }

@@ -15,6 +15,7 @@
 
 #include "base/machine.h"
 #include "base/units.h"
+#include "cli/kv_cache.h"
 #include "net/certificate.h"
 
 namespace aster::cli {
@@ -119,6 +120,16 @@ Status LocalNodes::Kill(const wire::NodeId& node) {
     return kill(processes_[i].pid(), SIGKILL) == 0 ? Ok() : SystemError(errno, nodes_[i].name);
   }
   return NotFound("no such node was started");
+}
+
+std::vector<std::string> LocalNodes::KvCacheLines() {
+  constexpr int64_t kPatienceNs = 15'000'000'000;  // it may still be writing
+  std::vector<std::string> lines;
+  for (ChildProcess& process : processes_) {
+    if (process.Ended() || !process.WriteInput(kKvCacheQuestion).ok()) continue;
+    if (auto line = process.ReadLine(kPatienceNs); line.ok()) lines.push_back(*std::move(line));
+  }
+  return lines;
 }
 
 Result<LocalNodes> LocalNodes::Start(const LocalNodesOptions& options) {

@@ -54,6 +54,8 @@ class LocalNodes {
   const std::vector<route::PlanNode>& nodes() const { return nodes_; }
   // It ends at once, without a word, as if its machine was switched off.
   Status Kill(const wire::NodeId& node);
+  // What each of them says of its --kv-cache, a line each; nothing of those that say nothing.
+  std::vector<std::string> KvCacheLines();
   // With which this process talks to them.
   const net::Credentials& credentials() const { return credentials_; }
 

@@ -60,6 +60,13 @@ void ModelOptions::DeclareMemory(CLI::App& app) {
                "Rows in 16 bits where the model was trained with fewer (DeepSeek V4); one machine");
   app.add_option("--kv-memory", kv_memory, "Memory for keys and values, such as 4GiB")
       ->type_name("SIZE");
+  DeclareMemoryNow(app);
+}
+
+void ModelOptions::DeclareMemoryNow(CLI::App& app) {
+  app.add_flag("--kv-now", kv_now,
+               "Take that memory when the model is loaded, not bit by bit: for machines whose new "
+               "memory comes slowly, as in some virtual ones");
 }
 
 Result<engine::LocalModelOptions> ModelOptions::ForEngine() const {
@@ -75,6 +82,7 @@ Result<engine::LocalModelOptions> ModelOptions::ForEngine() const {
   options.memory.sinks = kv_sinks;
   options.memory.plain_rows = kv_plain;
   options.memory_bytes = TRY(ParseBytes(kv_memory).In("--kv-memory"));
+  options.memory_now = kv_now;
   return options;
 }
 

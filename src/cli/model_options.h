@@ -29,6 +29,7 @@ struct ModelOptions {
   uint32_t kv_sinks = 0;
   bool kv_plain = false;
   std::string kv_memory = "1GiB";
+  bool kv_now = false;
   KvCacheOptions kv_cache;  // declared by commands that can use one
 
   // Everything below; or, for commands with other ideas of what a model or a thread is, in parts.
@@ -36,6 +37,7 @@ struct ModelOptions {
   void DeclareModel(CLI::App& app);
   void DeclareThreads(CLI::App& app);
   void DeclareMemory(CLI::App& app);
+  void DeclareMemoryNow(CLI::App& app);
   // Built-in models become their files, and no model at all the built-in default.
   Status Find();
   Result<engine::LocalModelOptions> ForEngine() const;

@@ -47,7 +47,27 @@ struct NodeFlags {
 
 Result<uint64_t> MemoryOf(const NodeFlags& options) {
   if (options.memory.empty()) return uint64_t{0};
-  return ParseBytes(options.memory).In("--memory");
+  const uint64_t bytes = TRY(ParseBytes(options.memory).In("--memory"));
+  if (bytes > 0) return bytes;
+  return InvalidArgument(
+      "--memory: a node without memory computes nothing; leave the option out for 15/16 of the "
+      "machine's");
+}
+
+// As `aster cluster join` reads them.
+Result<std::vector<std::string>> SeedsOf(const std::vector<std::string>& texts) {
+  std::vector<std::string> seeds;
+  for (const std::string& text : texts) {
+    const auto seed = TRY(cluster::ParseHostPort(text, node::kDefaultPort).In("--join"));
+    if (seed.port == 0) {
+      return InvalidArgument(
+          fmt::format("--join: \"{}\": nobody is at port 0; give the port at "
+                      "which the other node listens, or none for {}",
+                      text, node::kDefaultPort));
+    }
+    seeds.push_back(seed.ToText());
+  }
+  return seeds;
 }
 
 // The next line of standard input; nothing where it has ended.
@@ -62,11 +82,12 @@ std::optional<std::string> ReadInputLine() {
   return std::nullopt;
 }
 
-Result<std::unique_ptr<route::FileSliceSource>> SourceOf(const NodeFlags& options) {
+Result<std::unique_ptr<route::FileSliceSource>> SourceOf(
+    const NodeFlags& options, const std::shared_ptr<disk::DiskPages>& pages) {
   route::FileSliceOptions slices;
   slices.threads = options.model.threads;
   slices.memory_bytes = TRY(MemoryOf(options));
-  const std::shared_ptr<disk::DiskPages> pages = TRY(options.model.kv_cache.Open());
+  slices.kv_now = options.model.kv_now;
   slices.page_store = pages;
   slices.page_parcels = pages;
   auto source = std::make_unique<route::FileSliceSource>(slices);
@@ -82,7 +103,8 @@ Result<ExitStatus> ServeLocally(const NodeFlags& options, Console& console) {
   const auto line = ReadInputLine();
   if (!line) return InvalidArgument("--local is for processes that aster starts itself");
   const LocalInvitation invitation = TRY(LocalInvitation::Parse(*line));
-  const auto source = TRY(SourceOf(options));
+  const std::shared_ptr<disk::DiskPages> pages = TRY(options.model.kv_cache.Open());
+  const auto source = TRY(SourceOf(options, pages));
   const auto network = TRY(net::TcpNetwork::Start({.credentials = invitation.ForNetwork(),
                                                    .listen = {"127.0.0.1:0"},
                                                    .name = invitation.name,
@@ -92,7 +114,10 @@ Result<ExitStatus> ServeLocally(const NodeFlags& options, Console& console) {
   node.Start();
   console.Write(LocalReply(network->addresses().front()));
   TRY(console.Flush());
-  while (ReadInputLine()) {
+  while (const auto question = ReadInputLine()) {
+    if (*question + "\n" != kKvCacheQuestion) continue;
+    console.Write(KvCacheToLine(pages.get()));
+    TRY(console.Flush());
   }
   node.Stop();
   return kExitOk;
@@ -117,9 +142,10 @@ Result<ExitStatus> Serve(const NodeFlags& options, Console& console) {
   for (const std::string& path : options.models) daemon.models.push_back({path});
   daemon.listen = options.listen;
   daemon.advertise = options.advertise;
-  daemon.join = options.join;
+  daemon.join = TRY(SeedsOf(options.join));
   daemon.memory_bytes = TRY(MemoryOf(options));
   daemon.threads = options.model.threads;
+  daemon.kv_now = options.model.kv_now;
   const std::shared_ptr<disk::DiskPages> pages = TRY(options.model.kv_cache.Open());
   daemon.page_store = pages;
   daemon.page_parcels = pages;
@@ -159,11 +185,14 @@ Run DeclareNode(CLI::App& app) {
                  "The host that others are told, where this machine's addresses are not what they "
                  "reach")
       ->type_name("HOST");
-  app.add_option("--join", options->join, "Where a node of the cluster is; repeatable")
+  app.add_option("--join", options->join,
+                 fmt::format("Where a node of the cluster is, at port {} unless given; repeatable",
+                             node::kDefaultPort))
       ->allow_extra_args(false)
-      ->type_name("HOST:PORT");
+      ->type_name("HOST[:PORT]");
   options->model.DeclareThreads(app);
   options->model.kv_cache.Declare(app);
+  options->model.DeclareMemoryNow(app);
   app.add_option("--memory", options->memory,
                  "For weights and what sequences remember, such as 6GiB (15/16 of the machine's "
                  "where not given)")

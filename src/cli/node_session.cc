@@ -24,21 +24,42 @@ namespace {
 constexpr std::string_view kOwnName = "here";
 constexpr std::string_view kFrontName = "front";
 
-// "front" is another word for it.
-std::string WithOwnName(std::string split) {
-  if (split == kFrontName) return std::string(kOwnName);
-  for (const std::string_view behind : {"=", ":"}) {
-    const std::string word = fmt::format("{}{}", kFrontName, behind);
-    const size_t at = split.find(word);
-    if (at == std::string::npos) continue;
-    return split.replace(at, word.size(), fmt::format("{}{}", kOwnName, behind));
+// Whose layers a part of a split says: "a" of "a=0:20", "a:0-20" or "a"; without blanks around it.
+std::string_view NameOfPart(std::string_view part) {
+  part = part.substr(0, part.find_first_of("=:"));
+  const size_t begin = std::min(part.find_first_not_of(' '), part.size());
+  return part.substr(begin, part.find_last_not_of(' ') + 1 - begin);
+}
+
+// "front" is another word for it, wherever a node's name may stand.
+std::string WithOwnName(std::string_view split) {
+  std::string renamed;
+  for (size_t begin = 0; begin <= split.size();) {
+    const size_t end = std::min(split.find(',', begin), split.size());
+    std::string part(split.substr(begin, end - begin));
+    if (const std::string_view name = NameOfPart(part); name == kFrontName) {
+      part.replace(static_cast<size_t>(name.data() - part.data()), name.size(), kOwnName);
+    }
+    renamed += (begin == 0 ? "" : ",") + part;
+    begin = end + 1;
   }
-  return split;
+  return renamed;
 }
 
 bool NamesThisCommand(std::string_view split) {
-  return split == kOwnName || split.find(fmt::format("{}=", kOwnName)) != std::string::npos ||
-         split.find(fmt::format("{}:", kOwnName)) != std::string::npos;
+  for (size_t begin = 0; begin <= split.size();) {
+    const size_t end = std::min(split.find(',', begin), split.size());
+    if (NameOfPart(split.substr(begin, end - begin)) == kOwnName) return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
+// Where a name is unknown, there is one that is in no list of nodes.
+Error WithOwnWords(Error error) {
+  if (error.code() != Code::kNotFound) return error;
+  return {error.code(), fmt::format("{}; {} (or {}) is this command itself", error.message(),
+                                    kOwnName, kFrontName)};
 }
 
 // Tokens before the one that a plan is made for.
@@ -76,14 +97,18 @@ Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& 
   route::ModelLoad load = TRY(route::LoadOf(files, route.memory, /*kv_positions=*/0, kContext));
   std::unique_ptr<NodeSession> session;
   const std::string split = WithOwnName(cluster.split), decode = WithOwnName(cluster.decode);
-  // tidy: allow(ownership) make_unique does not reach a private constructor
-  session.reset(new NodeSession(std::move(route_model), route, std::move(load), split, decode));
+  session.reset(
+      // tidy: allow(ownership) make_unique does not reach a private constructor
+      new NodeSession(std::move(route_model), route, std::move(load), cluster, split, decode,
+                      !model.kv_cache.folder.empty()));
   if (const std::string why = session->Inexact(); !why.empty()) {
     console.Complain("note", fmt::format("not to the bit what one machine computes: {}", why));
   }
   if (!cluster.trace_path.empty())
     session->trace_file_ = TRY(AtomicFile::Create(cluster.trace_path).In("--trace"));
-  session->pool_ = TRY(OpenNodePool(model, cluster));
+  session->pool_ = TRY(OpenNodePool(
+      model, cluster,
+      {.fingerprint = session->model_.fingerprint, .kv_bytes = session->route_.kv_bytes}));
   session->network_ = TRY(net::TcpNetwork::Start({.credentials = session->pool_->Credentials(),
                                                   .listen = {},
                                                   .name = "front end",
@@ -119,6 +144,7 @@ Status NodeSession::SaveTrace() {
 
 void NodeSession::AddOwnStage(const gguf::ModelFiles& files, size_t threads,
                               const std::shared_ptr<disk::DiskPages>& pages) {
+  own_pages_ = pages;
   own_source_ =
       std::make_unique<route::FileSliceSource>(route::FileSliceOptions{.threads = threads,
                                                                        .memory_bytes = 0,
@@ -133,6 +159,20 @@ void NodeSession::AddOwnStage(const gguf::ModelFiles& files, size_t threads,
   nodes_.push_back({.id = network_->self(), .name = std::string(kOwnName), .addresses = {}});
 }
 
+std::optional<disk::DiskPagesCounts> NodeSession::KvCache() const {
+  if (!has_kv_cache_) return std::nullopt;
+  std::optional<disk::DiskPagesCounts> all;
+  const auto add = [&](const disk::DiskPagesCounts& counts) {
+    if (!all) all.emplace();
+    AddKvCache(counts, *all);
+  };
+  if (own_pages_) add(CountsOf(*own_pages_));
+  for (const std::string& line : pool_->KvCacheLines()) {
+    if (const auto counts = ParseKvCacheLine(line)) add(*counts);
+  }
+  return all;
+}
+
 void NodeSession::TakeNodes() {
   nodes_.clear();
   for (const route::NodeAbility& able : pool_->nodes()) nodes_.push_back(able.node);
@@ -144,15 +184,29 @@ Result<route::Plan> NodeSession::Plan() {
   if (split_ == "auto") {
     plan = TRY(PlanByAbility());
   } else {
-    plan.stages = TRY(route::ParsePath(split_, layer_count(), nodes_).In("--split"));
+    plan.stages = TRY(ParsePath(split_).In(split_option_));
   }
   TRY(AddDecoders(plan));
+  if (split_ == "auto") auto_split_ = route::SplitText(plan);
   return plan;
+}
+
+// Nodes that are not there are known all the same.
+Result<std::vector<route::PlanStage>> NodeSession::ParsePath(const std::string& text) const {
+  auto stages = route::ParsePath(text, layer_count(), nodes_);
+  if (stages.ok() || stages.error().code() != Code::kNotFound) return stages;
+  for (const AbsentNode& node : pool_->absent()) {
+    for (const std::string& name : {node.name, node.id.ToText()}) {
+      if (stages.error().message().find(fmt::format("\"{}\"", name)) == std::string::npos) continue;
+      return Error(Code::kUnavailable, fmt::format("node {} {}", node.name, node.why));
+    }
+  }
+  return WithOwnWords(stages.error());
 }
 
 Status NodeSession::AddDecoders(route::Plan& plan) {
   if (decode_.empty()) return Ok();
-  plan.decode = TRY(route::ParsePath(decode_, layer_count(), nodes_).In("--decode"));
+  plan.decode = TRY(ParsePath(decode_).In("--decode"));
   const auto is_same = [](const route::PlanStage& a, const route::PlanStage& b) {
     return a.node.id == b.node.id && a.slice == b.slice;
   };
@@ -166,13 +220,30 @@ Status NodeSession::AddDecoders(route::Plan& plan) {
 }
 
 Result<route::Plan> NodeSession::PlanByAbility() {
+  const route::PlannerOptions options{.reserved_bytes = route_.kv_bytes,
+                                      .all_nodes = pool_->wants_all()};
+  // Layers that somebody else runs are shared, if just these are planned for.
+  const std::vector<SharedSlice>& shared = pool_->shared();
   std::vector<route::NodeAbility> nodes = pool_->nodes();
-  for (route::NodeAbility& able : nodes)
-    able.memory_bytes -= std::min(able.memory_bytes, route_.kv_bytes);
-  route::SplitPlan split =
-      TRY(route::PlanSplit(nodes, pool_->links(), load_, {.all_nodes = pool_->wants_all()}));
-  reasons_ = std::move(split.lines);
-  return std::move(split.plan);
+  for (route::NodeAbility& able : nodes) {
+    for (const SharedSlice& held : shared)
+      able.memory_bytes += held.node == able.node.id ? held.bytes : 0;
+  }
+  auto split = route::PlanSplit(nodes, pool_->links(), load_, options);
+  const auto is_shared = [&](const route::PlanStage& stage) {
+    const auto is_of_node = [&](const SharedSlice& held) { return held.node == stage.node.id; };
+    return std::ranges::none_of(shared, is_of_node) ||
+           std::ranges::any_of(shared, [&](const SharedSlice& held) {
+             return is_of_node(held) && held.slice == stage.slice;
+           });
+  };
+  if (split.ok() && !std::ranges::all_of(split->plan.stages, is_shared)) {
+    auto apart = route::PlanSplit(pool_->nodes(), pool_->links(), load_, options);
+    if (apart.ok()) split = std::move(apart);
+  }
+  if (!split.ok()) return std::move(split).error();
+  reasons_ = std::move(split->lines);
+  return std::move(split->plan);
 }
 
 Result<std::unique_ptr<route::Conductor>> NodeSession::Open(const route::Plan& plan,
@@ -187,6 +258,9 @@ Result<std::unique_ptr<route::Conductor>> NodeSession::Open(const route::Plan& p
   options.peers = [this] { return Peers(); };
   options.prefill_tokens_per_s = PlannedRate(plan);
   options.proposers = proposers;
+  // A split that somebody typed is opened or not; one of our own may be another one.
+  constexpr uint32_t kOpenReplans = 3;
+  options.max_open_replans = route::SplitText(plan) == auto_split_ ? kOpenReplans : 0;
   auto conductor = std::make_unique<route::Conductor>(
       *network_, model_, tokenizer, plan, options,
       [this](const route::Plan&, std::span<const wire::NodeId> lost, const Error& why) {
@@ -239,7 +313,8 @@ double NodeSession::PlannedRate(const route::Plan& plan) const {
 
 // Whoever is left takes over.
 Result<route::Plan> NodeSession::Replan(std::span<const wire::NodeId> lost, const Error& why) {
-  const Status found = pool_->Refresh(lost);
+  // Connections that are lost are Unavailable; other errors come again.
+  const Status found = pool_->Refresh(lost, why.code() == Code::kUnavailable);
   TakeNodes();
   if (!found.ok() || nodes_.empty()) {
     return Error(Code::kUnavailable,

@@ -19,6 +19,7 @@
 #include "cli/console.h"
 #include "cli/model_options.h"
 #include "cli/node_pool.h"
+#include "disk/disk_pages.h"
 #include "gguf/model_files.h"
 #include "net/tcp_network.h"
 #include "route/conductor.h"
@@ -45,6 +46,10 @@ class NodeSession {
   // That may be given layers.
   const std::vector<route::PlanNode>& nodes() const { return nodes_; }
   uint32_t layer_count() const { return model_.shape.layer_count; }
+  // Of these, nodes of their own.
+  size_t other_count() const { return pool_->nodes().size(); }
+  // Of --kv-cache, in this process and in those that it has started; nothing without.
+  std::optional<disk::DiskPagesCounts> KvCache() const;
   // Of nodes that were started for this: one ends at once, without a word.
   Status Kill(const wire::NodeId& node) { return pool_->Kill(node); }
   // Options that make it compute other bits than one machine does; nothing where none does.
@@ -66,12 +71,15 @@ class NodeSession {
 
  private:
   NodeSession(route::RouteModel model, route::RouteOptions route, route::ModelLoad load,
-              std::string split, std::string decode)
+              const ClusterOptions& cluster, std::string split, std::string decode,
+              bool has_kv_cache)
       : model_(std::move(model)),
         route_(std::move(route)),
         load_(std::move(load)),
         split_(std::move(split)),
-        decode_(std::move(decode)) {}
+        split_option_(cluster.split_option),
+        decode_(std::move(decode)),
+        has_kv_cache_(has_kv_cache) {}
 
   void AddOwnStage(const gguf::ModelFiles& files, size_t threads,
                    const std::shared_ptr<disk::DiskPages>& pages);
@@ -79,6 +87,7 @@ class NodeSession {
   std::vector<route::RowPeer> Peers() const;
   double PlannedRate(const route::Plan& plan) const;
   Result<route::Plan> PlanByAbility();
+  Result<std::vector<route::PlanStage>> ParsePath(const std::string& text) const;
   // Who answers what others have read, where the options say so.
   Status AddDecoders(route::Plan& plan);
   Result<route::Plan> Replan(std::span<const wire::NodeId> lost, const Error& why);
@@ -87,11 +96,15 @@ class NodeSession {
   const route::RouteOptions route_;
   const route::ModelLoad load_;
   const std::string split_;
+  const std::string split_option_;  // as people have called it
   const std::string decode_;
+  const bool has_kv_cache_;
   std::unique_ptr<NodePool> pool_;
   std::vector<route::PlanNode> nodes_;  // the pool's, and this process where the split names it
   std::vector<std::string> reasons_;
+  std::string auto_split_;  // that was planned by what nodes can do, and may be planned anew
   std::unique_ptr<net::TcpNetwork> network_;
+  std::shared_ptr<disk::DiskPages> own_pages_;  // or null
   std::unique_ptr<route::FileSliceSource> own_source_;
   std::unique_ptr<route::StageServer> own_;  // where the split names this command itself
   route::Trace trace_;

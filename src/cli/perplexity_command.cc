@@ -24,6 +24,7 @@
 #include "cli/model_text.h"
 #include "cli/progress.h"
 #include "kernels/isa_choice.h"
+#include "text/vocab_reader.h"
 
 namespace aster::cli {
 namespace {
@@ -78,7 +79,7 @@ Result<Chunks> ReadChunks(const PerplexityFlags& options, const gguf::ModelFiles
   Chunks chunks;
   int32_t bos = text::kNoToken;
   std::unique_ptr<text::Tokenizer> tokenizer;
-  if (options.ids_path.empty() || files.metadata().Contains("tokenizer.ggml.model")) {
+  if (options.ids_path.empty() || text::HasVocab(files.metadata())) {
     tokenizer = TRY(LoadTokenizer(files, options.model.paths.front(), console));
   }
   if (!options.ids_path.empty()) {

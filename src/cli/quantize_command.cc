@@ -205,7 +205,10 @@ Result<ExitStatus> Quantize(const QuantizeFlags& options, Console& console) {
       TRY(quant::PlanQuantization(files, rules, importance ? &*importance : nullptr));
   for (const std::string& warning : plan.warnings) console.Complain("warning", warning);
   std::optional<QuantizeReport> report;
-  if (!options.dry_run) report = TRY(Write(options, files, plan, console));
+  if (!options.dry_run) {
+    TRY(files.CompareCopies());
+    report = TRY(Write(options, files, plan, console));
+  }
   const QuantizeReport* written = report ? &*report : nullptr;
   if (options.json) {
     console.Print("{}\n", ToJson(options, plan, written)

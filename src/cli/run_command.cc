@@ -9,9 +9,11 @@
 
 #include <CLI/CLI.hpp>
 #include <csignal>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <system_error>
 
 #include "base/files.h"
 #include "cli/answerer.h"
@@ -23,6 +25,7 @@
 #include "cli/run_options.h"
 #include "cli/run_report.h"
 #include "cli/session_keeper.h"
+#include "text/vocab_reader.h"
 
 namespace aster::cli {
 namespace {
@@ -44,11 +47,12 @@ Result<Loaded> Load(const RunOptions& options, const gguf::ModelFiles& files, co
                     bool is_kept, Console& console) {
   Loaded loaded;
   const model::Shape shape = TRY(model::ReadShape(files.metadata()));
-  const bool needs_text = options.ids_path.empty() || !options.stops.empty() ||
-                          files.metadata().Contains("tokenizer.ggml.model");
+  const bool needs_text =
+      options.ids_path.empty() || !options.stops.empty() || text::HasVocab(files.metadata());
   if (needs_text) {
     loaded.tokenizer = TRY(LoadTokenizer(files, options.model.paths.front(), console));
     loaded.prompt = TRY(ChatPrompt::Make(files.metadata(), *loaded.tokenizer));
+    loaded.prompt->SetThinking(options.Thinking());
   }
   const text::Vocab* vocab = loaded.tokenizer ? &loaded.tokenizer->vocab() : nullptr;
   loaded.request = TRY(options.ForEngine(vocab, shape.vocab_size));
@@ -117,6 +121,11 @@ Result<engine::Generated> Generate(const RunOptions& options, const Asked& asked
   return engine::Generate(answering, std::move(request));
 }
 
+// Also where nothing else is to be said: it is not the conversation that was kept.
+void TellDamage(const LoadedSession& session, Console& console) {
+  if (!session.damage.empty()) console.Complain("warning", Harmless(session.damage));
+}
+
 // The same as the next question of a conversation that was kept.
 Result<engine::Generated> GoOn(const RunOptions& options, const gguf::ModelFiles& files,
                                const Asked& asked, Loaded& loaded, Clock& clock,
@@ -124,8 +133,9 @@ Result<engine::Generated> GoOn(const RunOptions& options, const gguf::ModelFiles
   engine::Answering& answering = loaded.answerer->answering();
   Chat chat(answering, *loaded.prompt, loaded.request, /*system=*/"");
   SessionKeeper keeper = TRY(SessionKeeper::Make(files, options.model, answering, clock, console));
-  const std::string said = TRY(keeper.Load(options.session, chat, options.text_alone));
-  if (!options.quiet) console.Note(Harmless(said));
+  const LoadedSession loaded_session = TRY(keeper.Load(options.session, chat, options.text_alone));
+  if (!options.quiet) console.Note(Harmless(loaded_session.said));
+  TellDamage(loaded_session, console);
   return chat.Ask(asked.text, sinks);
 }
 
@@ -212,28 +222,31 @@ Result<ExitStatus> Converse(const RunOptions& options, const gguf::ModelFiles& f
   auto keeper = SessionKeeper::Make(files, options.model, answering, clock, console);
   if (!options.session.empty()) {
     if (!keeper.ok()) return keeper.error();
-    const std::string said = TRY(keeper->Load(options.session, chat, options.text_alone));
-    console.Print("{}\n", Harmless(said));
+    const LoadedSession session = TRY(keeper->Load(options.session, chat, options.text_alone));
+    console.Print("{}\n", Harmless(session.said));
+    TellDamage(session, console);
   }
   const auto with_keeper = [&](auto what) -> Result<std::string> {
     if (!keeper.ok()) return keeper.error();
     return what(*keeper);
   };
-  TRY(RunChatSession(chat, clock,
-                     {.history_path = HistoryPath(options),
-                      .quiet = options.quiet,
-                      .save =
-                          [&](const std::string& name) {
-                            return with_keeper(
-                                [&](SessionKeeper& kept) { return kept.Save(name, chat); });
-                          },
-                      .load =
-                          [&](const std::string& name) {
-                            return with_keeper([&](SessionKeeper& kept) {
-                              return kept.Load(name, chat, /*text_alone=*/true);
-                            });
-                          }},
-                     console));
+  TRY(RunChatSession(
+      chat, clock,
+      {.history_path = HistoryPath(options),
+       .quiet = options.quiet,
+       .save =
+           [&](const std::string& name) {
+             return with_keeper([&](SessionKeeper& kept) { return kept.Save(name, chat); });
+           },
+       .load =
+           [&](const std::string& name) {
+             return with_keeper([&](SessionKeeper& kept) -> Result<std::string> {
+               LoadedSession session = TRY(kept.Load(name, chat, /*text_alone=*/true));
+               TellDamage(session, console);
+               return std::move(session.said);
+             });
+           }},
+      console));
   TRY(loaded.answerer->Save());
   return kExitOk;
 }
@@ -243,9 +256,16 @@ Status TakeModelOf(RunOptions& options) {
   SystemClock clock;
   const disk::SessionFolder folder = TRY(UserSessions(clock));
   // A text says nothing of its model, and what is damaged is told of later.
-  if (const auto open = folder.Open(options.session); open.ok()) {
-    options.model.paths = {open->session.model.path};
+  const auto open = folder.Open(options.session);
+  if (!open.ok()) return Ok();
+  const disk::SessionModel& model = open->session.model;
+  std::error_code ignored;
+  if (!std::filesystem::exists(model.path, ignored)) {
+    return NotFound(fmt::format(
+        "the session {} was held with the model {}, in {}, which is not there: name the model, too",
+        options.session, Harmless(model.name), Harmless(model.path)));
   }
+  options.model.paths = {model.path};
   return Ok();
 }
 

@@ -42,9 +42,16 @@ void RunOptions::DeclareWithoutSession(CLI::App& app) {
   ids->excludes(text)->excludes(file)->type_name("FILE");
   CLI::Option* system_text = add("--system", system, "The system message");
   system_text->excludes(ids)->type_name("TEXT");
-  app.add_flag("--raw", raw, "Continue the text as it is, without the chat template")
-      ->group(kPromptGroup)
-      ->excludes(system_text);
+  CLI::Option* raw_flag =
+      app.add_flag("--raw", raw, "Continue the text as it is, without the chat template");
+  raw_flag->group(kPromptGroup)->excludes(system_text);
+  add("--think", think,
+      "How much the model thinks before it answers, where its template knows of that: off, high or "
+      "max")
+      ->check(CLI::IsMember({"off", "high", "max"}))
+      ->excludes(ids)
+      ->excludes(raw_flag)
+      ->type_name("MODE");
   app.add_flag("--text", text_alone,
                "Of a session held with another model: compute its text again with this one")
       ->group(kPromptGroup);
@@ -62,6 +69,13 @@ void RunOptions::DeclareWithoutSession(CLI::App& app) {
   app.add_flag("--json", json, "Print one JSON document at the end");
   app.add_flag("-q,--quiet", quiet, "No rates at the end");
   app.add_flag("--no-history", no_history, "Do not remember what was typed");
+}
+
+chat::Thinking RunOptions::Thinking() const {
+  return think == "off"    ? chat::Thinking::kOff
+         : think == "high" ? chat::Thinking::kHigh
+         : think == "max"  ? chat::Thinking::kMax
+                           : chat::Thinking::kAsItLikes;
 }
 
 Result<engine::Request> RunOptions::ForEngine(const text::Vocab* vocab, uint32_t vocab_size) const {

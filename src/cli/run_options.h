@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "chat/prompt.h"
 #include "cli/cluster_options.h"
 #include "cli/draft_options.h"
 #include "cli/model_options.h"
@@ -30,6 +31,7 @@ struct RunOptions {
   std::string ids_path;
   std::string system;
   bool raw = false;
+  std::string think;        // empty: as the model likes
   std::string session;      // a name or a path to go on from; empty: nothing was said yet
   bool text_alone = false;  // of the session
 
@@ -46,6 +48,7 @@ struct RunOptions {
   void Declare(CLI::App& app);
   // All but which session it is.
   void DeclareWithoutSession(CLI::App& app);
+  chat::Thinking Thinking() const;
   // The model's own tokens that end an answer included. The caller adds sequence and callbacks.
   Result<engine::Request> ForEngine(const text::Vocab* vocab, uint32_t vocab_size) const;
 };

@@ -79,7 +79,7 @@ ordered_json RunToJson(const RunReport& report) {
       {"first_token_s", Seconds(report.load_ns + times.waited_ns + times.prefill_ns)}};
   const engine::DraftCounts& drafts = counts.drafts;
   if (drafts.steps > 0) json["draft"] = DraftsToJson(drafts);
-  if (report.kv_cache != nullptr) json["kv_cache"] = KvCacheToJson(*report.kv_cache);
+  if (report.kv_cache) json["kv_cache"] = KvCacheToJson(*report.kv_cache);
   if (!report.inexact.empty()) json["inexact"] = report.inexact;
   for (const RowsFromNode& from : report.fetched) {
     json["fetched"].push_back(

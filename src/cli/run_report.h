@@ -6,15 +6,13 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/answerer.h"
+#include "disk/disk_pages.h"
 #include "engine/generate.h"
-
-namespace aster::disk {
-class DiskPages;
-}
 
 namespace aster::cli {
 
@@ -23,7 +21,7 @@ struct RunReport {
   uint64_t seed = 0;
   int64_t load_ns = 0;
   const engine::Generated* answer = nullptr;
-  disk::DiskPages* kv_cache = nullptr;  // or null
+  std::optional<disk::DiskPagesCounts> kv_cache;
   std::vector<RowsFromNode> fetched;
   HandedOver handed_over;
   std::string inexact;  // Answerer::inexact

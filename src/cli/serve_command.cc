@@ -44,6 +44,28 @@ struct Served {
   std::unique_ptr<serve::AnswerLoop> loop = {};
 };
 
+// Tokens of prompt and answer: what was asked for, as far as the model was trained for it and there
+// is memory.
+Result<uint32_t> ContextOf(const Served& served, const ServeOptions& options, Console& console) {
+  const uint32_t trained = served.answerer->answering().shape().context_length;
+  const uint32_t room = served.answerer->capacity_tokens();
+  if (room == 0) {
+    return InvalidArgument(fmt::format(
+        "{}: --kv-memory is too little to remember a single token; give more", served.name));
+  }
+  const uint32_t wanted = options.context == 0 ? trained : options.context;
+  if (wanted > trained) {
+    console.Note(fmt::format("{}: --ctx {} is more than it was trained for: {} tokens", served.name,
+                             wanted, trained));
+  }
+  const uint32_t limit = std::min(wanted, trained);
+  if (room < limit) {
+    console.Note(fmt::format("{}: there is memory (--kv-memory) for {} tokens of {}", served.name,
+                             room, limit));
+  }
+  return std::min(limit, room);
+}
+
 Status Load(Served& served, const ServeOptions& options, serve::Turns* turns, const Clock& clock,
             Console& console) {
   const model::Shape shape = TRY(model::ReadShape(served.files.metadata()));
@@ -62,16 +84,15 @@ Status Load(Served& served, const ServeOptions& options, serve::Turns* turns, co
                                       .is_kept = false},
                                      console));
   serve::AnswerLoopOptions loop{.max_queued = options.queue, .max_running = options.parallel};
-  if (options.cluster.wants_nodes()) {
-    loop.on_step = [answerer = served.answerer.get(), metrics = served.metrics.get()] {
-      metrics->SetHops(answerer->hops());
-    };
-    // What the nodes look like can be seen before anybody asks.
-    loop.on_step();
-  } else {
-    // Nodes look after their own cores; here, models share them.
-    loop.turns = turns;
-  }
+  loop.on_step = [answerer = served.answerer.get(), metrics = served.metrics.get()] {
+    metrics->SetHops(answerer->hops());
+    metrics->SetKv(answerer->kv());
+  };
+  // What memory and nodes look like can be seen before anybody asks.
+  loop.on_step();
+  // Nodes look after their own cores; here, models share them.
+  if (!options.cluster.wants_nodes()) loop.turns = turns;
+  served.defaults.context_limit = TRY(ContextOf(served, options, console));
   served.loop =
       std::make_unique<serve::AnswerLoop>(served.answerer->answering(), clock, std::move(loop));
   return Ok();
@@ -113,7 +134,6 @@ Result<std::vector<std::unique_ptr<Served>>> LoadAll(const ServeOptions& options
 serve::ServedModel ServedModelOf(const Served& served, const ServeOptions& options,
                                  serve::RequestCounts& requests, const Clock& clock) {
   const model::Shape& shape = served.answerer->answering().shape();
-  const uint32_t trained = shape.context_length;
   return {.aliases = served.aliases,
           .defaults = served.defaults,
           .context = {
@@ -125,7 +145,7 @@ serve::ServedModel ServedModelOf(const Served& served, const ServeOptions& optio
               .metrics = served.metrics.get(),
               .requests = &requests,
               .clock = &clock,
-              .context_limit = options.context == 0 ? trained : std::min(options.context, trained),
+              .context_limit = served.defaults.context_limit,
               .deadline_ns = static_cast<int64_t>(options.deadline_s) * kNsPerSecond,
               .draft = served.is_guessed_for ? options.draft.ForEngine() : engine::DraftOptions{},
               .logs_prompts = options.log_prompts,
@@ -139,6 +159,14 @@ void RunLoops(const std::vector<std::unique_ptr<Served>>& all) {
     others.emplace_back([loop = all[i]->loop.get()] { loop->Run(); });
   all.front()->loop->Run();
   for (std::thread& other : others) other.join();
+}
+
+// Whether files can be written there, before they are lost one by one.
+Status TryToWrite(const std::string& folder) {
+  TRY(MakeDirectories(folder));
+  // What is not committed goes away by itself.
+  static_cast<void>(TRY(AtomicFile::Create(folder + "/writable")));
+  return Ok();
 }
 
 Result<serve::HttpServerOptions> HttpOptions(const ServeOptions& options) {
@@ -162,7 +190,7 @@ Result<ExitStatus> Serve(const ServeOptions& options, const std::vector<ModelGro
                                         .cors_origin = options.cors,
                                         .created_s = clock.WallNs() / kNsPerSecond,
                                         .version = ASTER_VERSION};
-  if (!options.trace_folder.empty()) TRY(MakeDirectories(options.trace_folder).In("--trace-dir"));
+  if (!options.trace_folder.empty()) TRY(TryToWrite(options.trace_folder).In("--trace-dir"));
   serve::Turns turns;
   const auto all = TRY(LoadAll(options, groups, turns, clock, console));
   serve::RequestCounts requests;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -166,6 +167,18 @@ Result<std::vector<std::vector<std::string>>> AliasModels(const std::vector<std:
           fmt::format("--alias {}: there is no model {}", alias, alias.substr(at + 1)));
     }
     all[static_cast<size_t>(named - names.begin())].push_back(alias.substr(0, at));
+  }
+  // A name that is two models' would never be the second one's.
+  std::map<std::string, size_t> owners;
+  for (size_t i = 0; i < names.size(); ++i) owners[names[i]] = i;
+  for (size_t i = 0; i < all.size(); ++i) {
+    for (const std::string& alias : all[i]) {
+      const auto [owner, is_new] = owners.emplace(alias, i);
+      if (!is_new && owner->second != i) {
+        return InvalidArgument(fmt::format("--alias {}={}: {} is called so already", alias,
+                                           names[i], names[owner->second]));
+      }
+    }
   }
   return all;
 }

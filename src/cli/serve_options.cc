@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstdlib>
+#include <string_view>
 
 #include "base/files.h"
 #include "base/units.h"
@@ -27,6 +28,16 @@ bool IsLoopback(const std::string& host) {
 std::string KeyOfEnvironment() {
   const char* const key = std::getenv(kKeyVariable);
   return key == nullptr ? "" : key;
+}
+
+// "https://example.org:8080", "*", or nothing.
+bool IsOrigin(std::string_view text) {
+  if (text.empty() || text == "*" || text == "null") return true;
+  const size_t scheme = text.find("://");
+  if (scheme == 0 || scheme == std::string_view::npos) return false;
+  const std::string_view host = text.substr(scheme + 3);
+  return !host.empty() && text.find_first_of(" \t\r\n,*?#@") == std::string_view::npos &&
+         host.find('/') == std::string_view::npos;
 }
 
 // ASTER_SERVE_MAX_BODY for --max-body.
@@ -108,6 +119,12 @@ void ServeOptions::Declare(CLI::App& app) {
 Status ServeOptions::Check() const {
   if (tls_certificate.empty() != tls_key.empty())
     return InvalidArgument("--tls-cert and --tls-key belong together: give both");
+  if (TRY(BodyBytes()) == 0)
+    return InvalidArgument("--max-body 0: every request would be refused; give what one may take");
+  if (!IsOrigin(cors)) {
+    return InvalidArgument(fmt::format(
+        "--cors {}: give an origin as browsers say it (https://example.org), or *", cors));
+  }
   const bool has_key = !keys_path.empty() || !KeyOfEnvironment().empty();
   if (IsLoopback(host) || has_key || open) return Ok();
   return InvalidArgument(fmt::format(

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "base/units.h"
 #include "cli/commands.h"
@@ -68,9 +69,21 @@ Run DeclareSessionRemove(CLI::App& app) {
     SystemClock clock;
     disk::SessionFolder folder = TRY(UserSessions(clock));
     uint64_t bytes = 0;
-    for (const std::string& name : *names) bytes += TRY(folder.Remove(name));
-    console.Print("{} freed\n", FormatBytes(bytes));
-    return kExitOk;
+    std::optional<Error> failed;
+    for (const std::string& name : *names) {
+      const auto removed = folder.Remove(name);
+      if (removed.ok()) {
+        bytes += *removed;
+      } else if (!failed) {
+        failed = removed.error();
+      } else {
+        console.Complain("error", Harmless(removed.error().message()));
+      }
+    }
+    // What could be removed is, and that is told in any case.
+    if (bytes > 0 || !failed) console.Print("{} freed\n", FormatBytes(bytes));
+    TRY(console.Flush());
+    return failed ? Result<ExitStatus>(*std::move(failed)) : kExitOk;
   };
 }
 
@@ -93,15 +106,25 @@ Run DeclareSessionImport(CLI::App& app) {
   struct Options {
     std::string path;
     std::string name;
+    bool force = false;
   };
   auto options = std::make_shared<Options>();
   app.add_option("file", options->path, "The file")->required()->type_name("FILE");
   app.add_option("name", options->name, "The name that it is to have")
       ->required()
       ->type_name("NAME");
+  app.add_flag("--force", options->force, "Even where another session has that name: it goes");
   return [options](Console&) -> Result<ExitStatus> {
+    using IfThere = disk::SessionFolder::IfThere;
     SystemClock clock;
-    TRY(TRY(UserSessions(clock)).Import(options->path, options->name));
+    const Status imported = TRY(UserSessions(clock))
+                                .Import(options->path, options->name,
+                                        options->force ? IfThere::kReplace : IfThere::kRefuse);
+    if (!imported.ok() && imported.error().code() == Code::kAlreadyExists) {
+      return Error(Code::kAlreadyExists,
+                   imported.error().message() + "; give another name, or --force to replace it");
+    }
+    TRY(imported);
     return kExitOk;
   };
 }

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "base/files.h"
@@ -36,6 +38,13 @@ bool LooksLikeText(const std::string& path) {
   uint8_t first = 0;
   return start.ok() && start->ReadAt(0, 1, &first).ok() &&
          (first == '{' || first == ' ' || first == '\n');
+}
+
+// Whoever goes on from it may stand in another folder.
+std::string AbsolutePath(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  return error ? path : absolute.lexically_normal().string();
 }
 
 }  // namespace
@@ -74,7 +83,7 @@ Result<SessionKeeper> SessionKeeper::Make(const gguf::ModelFiles& files,
   const model::Shape& shape = answering.shape();
   const engine::LocalModelOptions engine = TRY(options.ForEngine());
   disk::SessionModel model{.name = ModelName(files),
-                           .path = options.paths.front(),
+                           .path = AbsolutePath(options.paths.front()),
                            .fingerprint = TRY(FingerprintOf(files, console)),
                            .vocab_size = shape.vocab_size,
                            .layout = {},
@@ -120,64 +129,90 @@ Result<std::string> SessionKeeper::Save(const std::string& name_or_path, Chat& c
 }
 
 // As /save wrote it before there were sessions, and as it writes files that end with .json.
-Result<std::string> SessionKeeper::LoadText(const std::string& path, Chat& chat) {
+Result<LoadedSession> SessionKeeper::LoadText(const std::string& path, Chat& chat) {
   const std::string text = TRY(ReadFile(path, kMaxTextBytes));
   chat.Restore(TRY(ReadConversation(text, model_.vocab_size).In(path)));
-  return std::string("Loaded what was said.");
+  return LoadedSession{.said = "Loaded what was said.", .damage = ""};
 }
 
-Result<std::string> SessionKeeper::Load(const std::string& name_or_path, Chat& chat,
-                                        bool text_alone) {
-  const std::string path = TRY(folder_.PathOf(name_or_path));
-  if (LooksLikeText(path)) return LoadText(path, chat);
-  const disk::OpenSession open = TRY(folder_.Open(name_or_path));
+Status SessionKeeper::CheckModel(const disk::OpenSession& open, bool text_alone) const {
   const disk::SessionModel& other = open.session.model;
-  const bool is_same = other.fingerprint == model_.fingerprint;
   if (other.vocab_size != model_.vocab_size) {
     return InvalidArgument(
         fmt::format("{}: held with {}, and this is {}: not even their vocabularies are the same",
-                    path, ShortName(other), ShortName(model_)));
+                    open.path, ShortName(other), ShortName(model_)));
   }
-  if (!is_same && !text_alone) {
+  if (other.fingerprint != model_.fingerprint && !text_alone) {
     return FailedPrecondition(
         fmt::format("{}: held with {}, and this is {}: what one remembers is of no use to the "
                     "other; load its text alone, or run it with its own model",
-                    path, ShortName(other), ShortName(model_)));
+                    open.path, ShortName(other), ShortName(model_)));
   }
-  Conversation conversation = ConversationOf(open.session);
-  for (const int32_t token : conversation.tokens) {
+  for (const int32_t token : open.session.tokens) {
     if (token < 0 || static_cast<uint32_t>(token) >= model_.vocab_size) {
-      return DataLoss(path + ": a token that this model does not have");
+      return DataLoss(open.path + ": a token that this model does not have");
     }
   }
+  return Ok();
+}
+
+Result<LoadedSession> SessionKeeper::Load(const std::string& name_or_path, Chat& chat,
+                                          bool text_alone) {
+  const std::string path = TRY(folder_.PathOf(name_or_path));
+  if (LooksLikeText(path)) return LoadText(path, chat);
+  const disk::OpenSession open = TRY(folder_.Open(name_or_path));
+  TRY(CheckModel(open, text_alone));
+  Conversation conversation = ConversationOf(open.session);
   const size_t turns = conversation.messages.size() / 2;
-  const size_t tokens = conversation.tokens.size();
-  chat.Restore(std::move(conversation));
-  std::string said =
-      fmt::format("Loaded: {} turn{}, {} tokens", turns, turns == 1 ? "" : "s", tokens);
-  if (!is_same) {
-    return said + fmt::format("; held with {}, so {} computes them again.", ShortName(other),
-                              ShortName(model_));
+  const std::string count = fmt::format("{} turn{}", turns, turns == 1 ? "" : "s");
+  LoadedSession loaded{.said = fmt::format("Loaded: {}", count), .damage = ""};
+  if (!open.has_tokens) {
+    // Without its tokens a text can only be written again by a chat template, from what was said.
+    const bool has_something = turns > 0 || !conversation.system.empty();
+    if (!has_something || !chat.prompt().has_template()) return *open.damage;
+    chat.Restore(std::move(conversation));
+    const std::string what = open.has_messages
+                                 ? std::string("all that was said is there, and is computed again")
+                                 : fmt::format("the first {} {} there, and what followed is lost",
+                                               count, turns == 1 ? "is" : "are");
+    loaded.damage = fmt::format("{}: {}", what, open.damage->message());
+    loaded.said += ".";
+    return loaded;
   }
-  return said + TRY(LoadRows(open, chat));
+  loaded.said += fmt::format(", {} tokens", conversation.tokens.size());
+  chat.Restore(std::move(conversation));
+  const disk::SessionModel& other = open.session.model;
+  if (other.fingerprint == model_.fingerprint) {
+    LoadRows(open, chat, loaded);
+  } else {
+    loaded.said += fmt::format("; held with {}, so {} computes them again", ShortName(other),
+                               ShortName(model_));
+  }
+  loaded.said += ".";
+  return loaded;
 }
 
 // What cannot be brought back is computed again; so nothing here is an error.
-Result<std::string> SessionKeeper::LoadRows(const disk::OpenSession& open, Chat& chat) {
+void SessionKeeper::LoadRows(const disk::OpenSession& open, Chat& chat, LoadedSession& loaded) {
+  constexpr std::string_view kAgain = "the rest is computed again";
   std::string why;
   if (open.session.model.layout != layout_.digest()) {
     why = fmt::format("they were remembered as {}, and here it is {}",
                       Harmless(open.session.model.layout_description), model_.layout_description);
   } else {
-    const Status loaded = folder_.LoadRows(open, layout_, [&](Bytes parcel) {
+    const Status rows = folder_.LoadRows(open, layout_, [&](Bytes parcel) {
       return answering_.ImportRows(chat.sequence(), parcel);
     });
-    if (!loaded.ok()) why = loaded.error().message();
+    if (!rows.ok()) loaded.damage = fmt::format("{}: {}", kAgain, rows.error().message());
   }
-  if (open.damage) why = open.damage->message();
-  std::string said = fmt::format(", {} of them remembered", chat.sequence().computed());
-  if (!why.empty()) said += fmt::format("; the rest is computed again: {}", why);
-  return said + ".";
+  const uint32_t computed = chat.sequence().computed();
+  if (open.damage) {
+    const bool is_all = computed + 1 >= open.session.tokens.size();
+    loaded.damage =
+        fmt::format("{}: {}", is_all ? "nothing of it is lost" : kAgain, open.damage->message());
+  }
+  loaded.said += fmt::format(", {} of them remembered", computed);
+  if (!why.empty()) loaded.said += fmt::format("; {}: {}", kAgain, why);
 }
 
 }  // namespace aster::cli

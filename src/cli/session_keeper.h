@@ -26,6 +26,12 @@ namespace aster::cli {
 // What a session is found by: a name in the user's folder, or a path.
 Result<disk::SessionFolder> UserSessions(Clock& clock);
 
+// What there is to say of a session that was loaded.
+struct LoadedSession {
+  std::string said;
+  std::string damage;  // what is lost, and why; nothing where all of it is there
+};
+
 // Belongs to the thread that computes; files, answering and clock outlive it.
 class SessionKeeper {
  public:
@@ -36,9 +42,9 @@ class SessionKeeper {
   // Says what was kept. A path that ends with .json gets what was said alone, as text.
   Result<std::string> Save(const std::string& name_or_path, Chat& chat);
   // Says how much of it need not be computed again, and why not more. An error leaves the
-  // conversation as it was. With another model: an error that names both, unless the text alone is
-  // wanted.
-  Result<std::string> Load(const std::string& name_or_path, Chat& chat, bool text_alone);
+  // conversation as it was: where nothing that was said can be read, too. With another model: an
+  // error that names both, unless the text alone is wanted.
+  Result<LoadedSession> Load(const std::string& name_or_path, Chat& chat, bool text_alone);
 
  private:
   SessionKeeper(engine::Answering& answering, disk::SessionModel model, kv::Layout layout,
@@ -49,8 +55,10 @@ class SessionKeeper {
         folder_(std::move(folder)),
         clock_(clock) {}
 
-  Result<std::string> LoadText(const std::string& path, Chat& chat);
-  Result<std::string> LoadRows(const disk::OpenSession& open, Chat& chat);
+  Result<LoadedSession> LoadText(const std::string& path, Chat& chat);
+  // An error where it was held with another model that cannot go on from it.
+  Status CheckModel(const disk::OpenSession& open, bool text_alone) const;
+  void LoadRows(const disk::OpenSession& open, Chat& chat, LoadedSession& loaded);
 
   engine::Answering& answering_;
   disk::SessionModel model_;

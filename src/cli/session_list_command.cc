@@ -29,24 +29,49 @@ struct Held {
   uint32_t layers = 0;
 };
 
-Held HeldBy(const disk::Session& session) {
+// A session, and which of its pages can be used.
+struct Examined {
+  disk::ListedSession listed;
+  std::vector<disk::SessionPage> whole;
+
+  const disk::Session& session() const { return listed.session; }
+};
+
+Examined Examine(const disk::SessionFolder& folder, disk::ListedSession listed,
+                 disk::SessionFolder::Look look) {
+  Examined examined{.listed = std::move(listed), .whole = {}};
+  if (examined.listed.error) return examined;
+  // By its path: whatever has that name since.
+  const auto open = folder.Open(examined.listed.path);
+  if (!open.ok()) return examined;
+  disk::WholePages whole = folder.FindWhole(*open, look);
+  examined.whole = std::move(whole.pages);
+  if (!examined.listed.damage) examined.listed.damage = std::move(whole.damage);
+  return examined;
+}
+
+Held HeldBy(const Examined& examined) {
   Held held;
   std::map<uint32_t, uint32_t> end_of;  // by first layer: how far its pages reach
-  for (const disk::SessionPage& page : session.pages) {
-    uint32_t& end = end_of[page.name.layers.begin];
-    end = std::max(end, page.name.end);
+  for (const disk::SessionPage& page : examined.session().pages) {
+    end_of[page.name.layers.begin] = 0;
     held.layers = std::max(held.layers, page.name.layers.end);
   }
+  for (const disk::SessionPage& page : examined.whole) {
+    uint32_t& end = end_of[page.name.layers.begin];
+    end = std::max(end, page.name.end);
+  }
   for (const auto& [layer, end] : end_of) {
-    held.positions = held.positions == 0 ? end : std::min(held.positions, end);
+    held.positions = layer == end_of.begin()->first ? end : std::min(held.positions, end);
   }
   return held;
 }
 
-ordered_json ToJson(const disk::ListedSession& listed) {
+ordered_json ToJson(const Examined& examined) {
+  const disk::ListedSession& listed = examined.listed;
   if (listed.error) return {{"name", listed.name}, {"error", listed.error->message()}};
   const disk::Session& session = listed.session;
-  const Held held = HeldBy(session);
+  const Held held = HeldBy(examined);
   ordered_json json = {{"name", listed.name},
                        {"path", listed.path},
                        {"model", session.model.name},
@@ -72,13 +97,13 @@ std::string Age(int64_t saved_ns, const Clock& clock) {
   return FormatDuration(std::max<int64_t>(clock.WallNs() - saved_ns, 0)) + " ago";
 }
 
-void PrintTable(const std::vector<disk::ListedSession>& sessions, const Clock& clock,
-                Console& console) {
+void PrintTable(const std::vector<Examined>& sessions, const Clock& clock, Console& console) {
   using Align = Table::Align;
   Table table({Align::kLeft, Align::kLeft, Align::kRight, Align::kRight, Align::kRight,
                Align::kRight, Align::kLeft});
   table.AddRow({"name", "model", "tokens", "turns", "own", "shared", "saved"});
-  for (const disk::ListedSession& listed : sessions) {
+  for (const Examined& examined : sessions) {
+    const disk::ListedSession& listed = examined.listed;
     if (listed.error) {
       table.AddRow({Harmless(listed.name), "cannot be read"});
       continue;
@@ -91,7 +116,8 @@ void PrintTable(const std::vector<disk::ListedSession>& sessions, const Clock& c
                   Age(session.saved_ns, clock) + (listed.damage ? ", damaged" : "")});
   }
   console.Write(table.Render(0));
-  for (const disk::ListedSession& listed : sessions) {
+  for (const Examined& examined : sessions) {
+    const disk::ListedSession& listed = examined.listed;
     if (listed.error) console.Complain("warning", Harmless(listed.error->message()));
     if (listed.damage) console.Complain("warning", Harmless(listed.damage->message()));
   }
@@ -99,10 +125,14 @@ void PrintTable(const std::vector<disk::ListedSession>& sessions, const Clock& c
 
 Result<ExitStatus> List(bool json, Console& console) {
   SystemClock clock;
-  const auto sessions = TRY(TRY(UserSessions(clock)).List());
+  const disk::SessionFolder folder = TRY(UserSessions(clock));
+  std::vector<Examined> sessions;
+  for (disk::ListedSession& listed : TRY(folder.List())) {
+    sessions.push_back(Examine(folder, std::move(listed), disk::SessionFolder::Look::kHeaders));
+  }
   if (json) {
     ordered_json all = ordered_json::array();
-    for (const disk::ListedSession& listed : sessions) all.push_back(ToJson(listed));
+    for (const Examined& examined : sessions) all.push_back(ToJson(examined));
     console.Write(Dump(all));
   } else if (sessions.empty()) {
     console.Print("no sessions; `aster session save` or /save in a conversation makes one\n");
@@ -132,8 +162,7 @@ std::string LastLines(const disk::Session& session) {
 }
 
 // By name from the folder, where it is told what others share; or a file.
-Result<disk::ListedSession> Find(const std::string& name, Clock& clock) {
-  const disk::SessionFolder folder = TRY(UserSessions(clock));
+Result<disk::ListedSession> Find(const disk::SessionFolder& folder, const std::string& name) {
   disk::OpenSession open = TRY(folder.Open(name));
   if (name.find('/') == std::string::npos) {
     for (disk::ListedSession& listed : TRY(folder.List())) {
@@ -150,10 +179,13 @@ Result<disk::ListedSession> Find(const std::string& name, Clock& clock) {
 
 Result<ExitStatus> Show(const std::string& name, bool json, Console& console) {
   SystemClock clock;
-  const disk::ListedSession listed = TRY(Find(name, clock));
+  const disk::SessionFolder folder = TRY(UserSessions(clock));
+  const Examined examined =
+      Examine(folder, TRY(Find(folder, name)), disk::SessionFolder::Look::kRows);
+  const disk::ListedSession& listed = examined.listed;
   const disk::Session& session = listed.session;
   if (json) {
-    ordered_json all = ToJson(listed);
+    ordered_json all = ToJson(examined);
     all["system"] = session.system;
     all["messages"] = ordered_json::array();
     for (const disk::SessionMessage& message : session.messages) {
@@ -162,7 +194,7 @@ Result<ExitStatus> Show(const std::string& name, bool json, Console& console) {
     console.Write(Dump(all));
     return listed.damage ? kExitInput : kExitOk;
   }
-  const Held held = HeldBy(session);
+  const Held held = HeldBy(examined);
   console.Print("name      {}\n", Harmless(listed.name));
   console.Print("file      {}\n", Harmless(listed.path));
   console.Print("model     {} ({})\n", Harmless(session.model.name),

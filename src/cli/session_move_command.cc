@@ -175,7 +175,9 @@ Result<ExitStatus> Move(const SessionMoveFlags& options, Console& console) {
   const node::NodeView view = TRY(FindNode(*cluster, options.node));
   const auto packed = TRY(Packed::Make(
       folder, options.name,
-      fmt::format("{}/.outgoing-{}", path.substr(0, path.rfind('/')), clock.WallNs())));
+      // Named as what is removed in time, should this process be killed before it has done so.
+      fmt::format("{}/.asterism-outgoing-{}.new", path.substr(0, path.rfind('/')),
+                  clock.WallNs())));
   {
     Progress progress(console, clock, "moving");
     TRY(node::AskAnywhere(cluster->identity(), view.member, [&](rpc::ControlClient& client) {

@@ -122,6 +122,11 @@ Result<model::Shape> ShapeOf(const SynthFlags& options) {
   Replace(shape.rope.base, options.rope_base);
   TRY(ReplaceExperts(options, shape));
   if (shape.is_latent()) {
+    if (options.feed_forward) {
+      return InvalidArgument(
+          "--ff: every layer of this architecture is of experts; "
+          "give --expert-ff");
+    }
     ReplaceLatent(options, shape);
   } else {
     shape.rope.dimensions = shape.head_dim;

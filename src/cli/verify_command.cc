@@ -8,6 +8,9 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "base/machine.h"
 #include "cli/cluster_options.h"
@@ -36,8 +39,10 @@ struct VerifyFlags {
   bool json = false;
 };
 
-void PrintJson(std::span<const engine::VerifiedWay> ways, size_t tokens, Console& console) {
+void PrintJson(std::span<const engine::VerifiedWay> ways, size_t tokens,
+               const std::vector<std::string>& left_out, Console& console) {
   nlohmann::ordered_json json = {{"equal", engine::AllEqual(ways)}, {"tokens", tokens}};
+  if (!left_out.empty()) json["left_out"] = left_out;
   for (const engine::VerifiedWay& way : ways) {
     json["ways"].push_back({{"name", way.name},
                             {"hash", way.hash.ToHex()},
@@ -46,23 +51,60 @@ void PrintJson(std::span<const engine::VerifiedWay> ways, size_t tokens, Console
   console.Print("{}\n", json.dump(2));
 }
 
+constexpr size_t kLeastTokens = 32;  // of a text that has a middle everywhere
+
+// What is not done with these nodes and this text, and why not.
+struct LeftOut {
+  std::string sessions;
+  std::string kills;
+
+  std::vector<std::string> ToLines() const {
+    std::vector<std::string> lines;
+    if (!sessions.empty()) lines.push_back("no session changes places: " + sessions);
+    if (!kills.empty()) lines.push_back("no node is killed: " + kills);
+    return lines;
+  }
+};
+
+LeftOut WhatIsLeftOut(const VerifyFlags& options, const NodeSession& nodes, size_t tokens) {
+  LeftOut left_out;
+  if (!nodes.Inexact().empty()) {
+    left_out.sessions = "rows do not travel as they are";
+  } else if (tokens < kLeastTokens) {
+    left_out.sessions = fmt::format("that takes {} tokens", kLeastTokens);
+  } else if (nodes.layer_count() < 2) {
+    left_out.sessions = "the model has one layer";
+  } else if (nodes.nodes().size() < 2) {
+    left_out.sessions = "that takes two nodes";
+  }
+  left_out.kills = left_out.sessions;
+  if (!left_out.kills.empty()) return left_out;
+  if (options.cluster.cluster) {
+    left_out.kills = "the cluster's are others' too; --local-nodes starts some for it";
+  } else if (nodes.other_count() < 2) {
+    left_out.kills = "that takes two nodes beside this command";
+  }
+  return left_out;
+}
+
 // Other nodes than these go on with what they have begun. Only nodes that this command has started
 // are killed, and others like them are started for it.
-Result<std::vector<engine::VerifiedWay>> VerifyBreaks(
-    const VerifyFlags& options, const gguf::ModelFiles& files, NodeSession& nodes,
-    std::span<const int32_t> ids, Clock& clock, const engine::VerifySink& sink, Console& console) {
-  constexpr size_t kLeastTokens = 32;  // of a text that has a middle everywhere
-  if (nodes.nodes().size() < 2 || nodes.layer_count() < 2 || ids.size() < kLeastTokens ||
-      !nodes.Inexact().empty()) {
-    return std::vector<engine::VerifiedWay>();
-  }
+Result<std::vector<engine::VerifiedWay>> VerifyBreaks(const VerifyFlags& options,
+                                                      const gguf::ModelFiles& files,
+                                                      NodeSession& nodes, const LeftOut& left_out,
+                                                      std::span<const int32_t> ids, Clock& clock,
+                                                      const engine::VerifySink& sink,
+                                                      Console& console) {
+  if (!left_out.sessions.empty()) return std::vector<engine::VerifiedWay>();
   engine::LocalModelOptions model = TRY(options.model.ForEngine());
   model.name = TRY(FingerprintOf(files, console));  // as nodes call what they remember
   FreshNodes start;
-  if (!options.cluster.cluster) {
+  if (left_out.kills.empty()) {
     start = [&]() {
       ClusterOptions cluster = options.cluster;
       cluster.trace_path.clear();  // of those that are not killed
+      cluster.split = "auto";      // they have plans of their own, without this process
+      cluster.decode.clear();
       return NodeSession::Start(files, options.model, cluster, console);
     };
   }
@@ -71,6 +113,26 @@ Result<std::vector<engine::VerifiedWay>> VerifyBreaks(
   const auto failing = TRY(VerifyFailures(start, ids, clock, sink, console));
   ways.insert(ways.end(), failing.begin(), failing.end());
   return ways;
+}
+
+// What nodes are for, once it is certain that they are there and can do what they are asked to.
+struct NodesToVerify {
+  std::unique_ptr<NodeSession> session;  // null: none are wanted
+  std::optional<route::Plan> asked;      // by name
+  LeftOut left_out;
+};
+
+Result<NodesToVerify> StartNodes(const VerifyFlags& options, const gguf::ModelFiles& files,
+                                 size_t tokens, Console& console) {
+  NodesToVerify nodes;
+  if (!options.cluster.wants_nodes()) return nodes;
+  nodes.session = TRY(NodeSession::Start(files, options.model, options.cluster, console));
+  if (options.cluster.split != "auto" || !options.cluster.decode.empty()) {
+    nodes.asked = TRY(nodes.session->Plan());
+  }
+  nodes.left_out = WhatIsLeftOut(options, *nodes.session, tokens);
+  for (const std::string& line : nodes.left_out.ToLines()) console.Complain("note", line);
+  return nodes;
 }
 
 Result<ExitStatus> Verify(const VerifyFlags& options, Console& console) {
@@ -83,6 +145,7 @@ Result<ExitStatus> Verify(const VerifyFlags& options, Console& console) {
       options.ids_path.empty()
           ? engine::RandomTokens(options.tokens, shape.vocab_size, /*stream=*/0)
           : TRY(ReadIds(options.ids_path));
+  const NodesToVerify nodes = TRY(StartNodes(options, files, ids.size(), console));
 
   engine::VerifyOptions verify;
   verify.model = TRY(options.model.ForEngine());
@@ -109,17 +172,17 @@ Result<ExitStatus> Verify(const VerifyFlags& options, Console& console) {
   auto ways = TRY(engine::Verify(files, ids, verify, clock, tell));
   const auto on_disk = TRY(VerifyOnDisk(files, ids, verify.model, clock, tell));
   ways.insert(ways.end(), on_disk.begin(), on_disk.end());
-  if (options.cluster.wants_nodes()) {
-    const auto nodes = TRY(NodeSession::Start(files, options.model, options.cluster, console));
-    const auto more = TRY(VerifyOnNodes(*nodes, ids, clock, tell, console));
+  if (nodes.session) {
+    const auto more = TRY(VerifyOnNodes(*nodes.session, nodes.asked, ids, clock, tell, console));
     ways.insert(ways.end(), more.begin(), more.end());
-    const auto failing = TRY(VerifyBreaks(options, files, *nodes, ids, clock, tell, console));
+    const auto failing = TRY(
+        VerifyBreaks(options, files, *nodes.session, nodes.left_out, ids, clock, tell, console));
     ways.insert(ways.end(), failing.begin(), failing.end());
-    TRY(nodes->SaveTrace());
+    TRY(nodes.session->SaveTrace());
   }
   const bool equal = engine::AllEqual(ways);
   if (options.json) {
-    PrintJson(ways, ids.size(), console);
+    PrintJson(ways, ids.size(), nodes.left_out.ToLines(), console);
   } else {
     console.Print("{} tokens, {} ways: {}\n", ids.size(), ways.size(),
                   equal ? console.Styled(Style::kGood, "all equal")
@@ -153,7 +216,8 @@ Run DeclareVerify(CLI::App& app) {
       "way. With --local-nodes or --cluster on nodes, too: others answer than read, sessions "
       "change "
       "places, and nodes that\n"
-      "were started for it are killed in the middle. The exit status is 1 if they are not all "
+      "were started for it are killed in the middle; --split and --decode add a plan to those that "
+      "it makes. The exit status is 1 if they are not all "
       "equal: that is a bug, please report it.");
   return [options](Console& console) -> Result<ExitStatus> {
     TRY(options->model.Find());

@@ -6,9 +6,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <string>
+#include <utility>
 
+#include "base/function_ref.h"
 #include "engine/logits.h"
 
 namespace aster::cli {
@@ -78,41 +81,83 @@ std::vector<route::Plan> HandOverPlans(std::span<const route::PlanNode> nodes,
   return plans;
 }
 
+// Computes a text by one plan after the other.
+class NodeWays {
+ public:
+  NodeWays(NodeSession& nodes, Tokens tokens, const Clock& clock, const engine::VerifySink& sink,
+           const Console& console)
+      : nodes_(nodes), tokens_(tokens), clock_(clock), sink_(sink), console_(console) {}
+
+  Status Open(const route::Plan& plan) {
+    split_ = route::SplitText(plan);
+    conductor_.reset();
+    conductor_ = TRY(nodes_.Open(plan, /*tokenizer=*/nullptr, /*max_running=*/8, console_));
+    return Ok();
+  }
+  Status InChunks() {
+    for (const size_t chunk : {engine::kDefaultChunk, size_t{40}}) {
+      TRY(Add(fmt::format("{} in chunks of {}", split_, chunk), [&]() -> Result<Hash128> {
+        engine::LogitsHash hash;
+        TRY(conductor_->LogitsOf(tokens_, chunk,
+                                 [&](std::span<const float> row) { return hash.Add(row); }));
+        return hash.Digest();
+      }));
+    }
+    return Ok();
+  }
+  Status BesideOthers() {
+    return Add(split_ + " beside others",
+               [&] { return engine::AnsweredBesideOthers(*conductor_, tokens_); });
+  }
+  Status InTurns() {
+    return Add(split_ + " in turns", [&] { return engine::AnsweredInTurns(*conductor_, tokens_); });
+  }
+  std::vector<engine::VerifiedWay> Take() { return std::move(ways_); }
+
+ private:
+  Status Add(std::string name, FunctionRef<Result<Hash128>()> compute) {
+    const int64_t start_ns = clock_.NowNs();
+    const Hash128 hash = TRY(compute().In(name));
+    ways_.push_back({std::move(name), hash, clock_.NowNs() - start_ns});
+    if (sink_) sink_(ways_.back());
+    return Ok();
+  }
+
+  NodeSession& nodes_;
+  const Tokens tokens_;
+  const Clock& clock_;
+  const engine::VerifySink& sink_;
+  const Console& console_;
+  std::string split_;
+  std::unique_ptr<route::Conductor> conductor_;
+  std::vector<engine::VerifiedWay> ways_;
+};
+
 }  // namespace
 
-Result<std::vector<engine::VerifiedWay>> VerifyOnNodes(NodeSession& nodes, Tokens tokens,
-                                                       const Clock& clock,
+Result<std::vector<engine::VerifiedWay>> VerifyOnNodes(NodeSession& nodes,
+                                                       const std::optional<route::Plan>& asked,
+                                                       Tokens tokens, const Clock& clock,
                                                        const engine::VerifySink& sink,
                                                        const Console& console) {
-  std::vector<engine::VerifiedWay> ways;
-  const auto add = [&](std::string name, Result<Hash128> hash, int64_t start_ns) -> Status {
-    ways.push_back({name, TRY(std::move(hash).In(name)), clock.NowNs() - start_ns});
-    if (sink) sink(ways.back());
-    return Ok();
-  };
+  NodeWays ways(nodes, tokens, clock, sink, console);
+  if (asked) {
+    TRY(ways.Open(*asked));
+    TRY(ways.InChunks());
+    TRY(ways.BesideOthers());
+    TRY(ways.InTurns());
+  }
   for (const route::Plan& plan : PlansFor(nodes.nodes(), nodes.layer_count())) {
-    const std::string split = route::SplitText(plan);
-    const auto conductor = TRY(nodes.Open(plan, /*tokenizer=*/nullptr, /*max_running=*/8, console));
-    for (const size_t chunk : {engine::kDefaultChunk, size_t{40}}) {
-      const int64_t start_ns = clock.NowNs();
-      engine::LogitsHash hash;
-      const Status done = conductor->LogitsOf(
-          tokens, chunk, [&](std::span<const float> row) { return hash.Add(row); });
-      TRY(add(fmt::format("{} in chunks of {}", split, chunk),
-              done.ok() ? Result<Hash128>(hash.Digest()) : done.error(), start_ns));
-    }
-    const int64_t start_ns = clock.NowNs();
-    TRY(add(split + " beside others", engine::AnsweredBesideOthers(*conductor, tokens), start_ns));
+    TRY(ways.Open(plan));
+    TRY(ways.InChunks());
+    TRY(ways.BesideOthers());
   }
   for (const route::Plan& plan : HandOverPlans(nodes.nodes(), nodes.layer_count())) {
-    const std::string split = route::SplitText(plan);
-    const auto conductor = TRY(nodes.Open(plan, /*tokenizer=*/nullptr, /*max_running=*/8, console));
-    int64_t start_ns = clock.NowNs();
-    TRY(add(split + " beside others", engine::AnsweredBesideOthers(*conductor, tokens), start_ns));
-    start_ns = clock.NowNs();
-    TRY(add(split + " in turns", engine::AnsweredInTurns(*conductor, tokens), start_ns));
+    TRY(ways.Open(plan));
+    TRY(ways.BesideOthers());
+    TRY(ways.InTurns());
   }
-  return ways;
+  return ways.Take();
 }
 
 }  // namespace aster::cli

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,15 +15,14 @@
 #include "cli/console.h"
 #include "cli/node_session.h"
 #include "engine/verify.h"
+#include "route/plan.h"
 
 namespace aster::cli {
 
 // Cuts the model between the nodes, in this order and in the reverse, with several slices on a
-// node, and with all of it on one that is not this process.
-Result<std::vector<engine::VerifiedWay>> VerifyOnNodes(NodeSession& nodes,
-                                                       std::span<const int32_t> tokens,
-                                                       const Clock& clock,
-                                                       const engine::VerifySink& sink,
-                                                       const Console& console);
+// node, and with all of it on one that is not this process; and, first, as `asked` for by name.
+Result<std::vector<engine::VerifiedWay>> VerifyOnNodes(
+    NodeSession& nodes, const std::optional<route::Plan>& asked, std::span<const int32_t> tokens,
+    const Clock& clock, const engine::VerifySink& sink, const Console& console);
 
 }  // namespace aster::cli

@@ -26,9 +26,17 @@ Result<Authority> MakeClusterAuthority(std::string_view cluster_name, int64_t wa
   return authority;
 }
 
+Status CheckNewNodeName(std::string_view name) {
+  constexpr std::array<std::string_view, 3> kWords = {"here", "front", "auto"};
+  TRY(CheckNodeName(name));
+  if (std::ranges::find(kWords, name) == kWords.end()) return Ok();
+  return InvalidArgument(fmt::format(
+      "\"{}\" cannot be a node's name: it is a word of its own in --split and --decode", name));
+}
+
 Result<std::string> CertifyNode(const Authority& authority, std::string_view request,
                                 std::string_view name, int64_t wall_s) {
-  TRY(CheckNodeName(name));
+  TRY(CheckNewNodeName(name));
   return net::Certify(authority.certificate, authority.key, request, name,
                       YearsFrom(wall_s, kNodeYears));
 }

@@ -33,6 +33,9 @@ inline constexpr int64_t kNodeYears = 10;
 inline constexpr int64_t kAuthorityYears = 20;
 
 Result<Authority> MakeClusterAuthority(std::string_view cluster_name, int64_t wall_s);
+// Of a node that comes in: as any node's, and none of the words that stand for something else where
+// commands name nodes.
+Status CheckNewNodeName(std::string_view name);
 // A certificate for whoever has the key of the request.
 Result<std::string> CertifyNode(const Authority& authority, std::string_view request,
                                 std::string_view name, int64_t wall_s);

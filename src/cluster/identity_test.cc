@@ -24,6 +24,14 @@ TEST(Identity, SaysWhoANodeIs) {
   EXPECT_NE(ann.node, made.NodeCalled("ann").node) << "a name is not who one is";
 }
 
+// Both names stood alone in their certificates once, which made the node's look self-signed.
+TEST(Identity, ANodeMayHaveItsClustersName) {
+  const TestAuthority made;
+  const Identity attic = made.NodeCalled("attic");
+  EXPECT_EQ(attic.name, attic.cluster_name);
+  EXPECT_TRUE(net::CheckCertificate(attic.ca_certificate, attic.certificate, kTestWallS).ok());
+}
+
 TEST(Identity, PartsThatDoNotBelongTogetherAreRefused) {
   const TestAuthority made;
   const TestAuthority other;
@@ -67,6 +75,11 @@ TEST(Identity, NamesAreCheckedAndTheRequestsOwnIsNotBelieved) {
     EXPECT_FALSE(MakeClusterAuthority(name, kTestWallS).ok()) << name;
   }
   EXPECT_FALSE(CertifyNode(made.authority, request, std::string(65, 'a'), kTestWallS).ok());
+  // Nobody could name them in a plan.
+  for (const std::string name : {"here", "front", "auto"}) {
+    EXPECT_FALSE(CertifyNode(made.authority, request, name, kTestWallS).ok()) << name;
+    EXPECT_TRUE(CertifyNode(made.authority, request, "store" + name, kTestWallS).ok()) << name;
+  }
   const std::string certificate = CertifyNode(made.authority, request, "bob", kTestWallS).value();
   EXPECT_EQ(net::DescribeCertificate(certificate)->name, "bob");
 }

@@ -37,7 +37,7 @@ std::string ReplyProof(const std::vector<uint8_t>& secret, const JoinRequest& re
 }  // namespace
 
 Result<Joining> Joining::Begin(const InviteCode& code, const std::string& name) {
-  TRY(CheckNodeName(name));
+  TRY(CheckNewNodeName(name));
   std::string key = TRY(net::MakePrivateKey());
   JoinRequest request;
   request.invitation = code.Id();

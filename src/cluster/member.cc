@@ -27,7 +27,7 @@ std::string Shown(std::string_view text) {
 
 Error BadAddress(std::string_view text, std::string_view why) {
   return InvalidArgument(fmt::format(
-      "\"{}\" is no address: {}; write HOST:PORT, as in 192.168.1.20:7340 or [fe80::1]:7340",
+      "\"{}\" is no address: {}; write HOST:PORT, as in 192.168.1.20:7424 or [fe80::1]:7424",
       Shown(text), why));
 }
 

@@ -285,7 +285,7 @@ void DiskPages::Write(const Waiting& waiting) {
   }
   if (bytes > options_.size_bytes) {
     MutexLock lock(mu_);
-    ++counts_.dropped_files;
+    ++counts_.oversized_files;
     return;
   }
   MakeRoom(bytes);

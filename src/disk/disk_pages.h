@@ -44,9 +44,10 @@ struct DiskPagesCounts {
   int64_t loading_ns = 0;
   uint64_t kept_files = 0;
   uint64_t kept_bytes = 0;
-  uint64_t dropped_files = 0;  // because the queue was full
-  uint64_t failed_files = 0;   // could not be written or read
-  uint64_t damaged_files = 0;  // found so, and removed
+  uint64_t dropped_files = 0;    // because the queue was full
+  uint64_t oversized_files = 0;  // not kept either: each is larger than the bound
+  uint64_t failed_files = 0;     // could not be written or read
+  uint64_t damaged_files = 0;    // found so, and removed
   uint64_t evicted_files = 0;
   std::string last_failure;  // what was said to the last one that failed or was damaged
   uint64_t file_count = 0;   // that this process knows of

@@ -293,6 +293,16 @@ TEST_F(DiskPagesTest, AQueueThatIsFullDropsPages) {
   EXPECT_EQ(store->counts().kept_files, 0u);
 }
 
+TEST_F(DiskPagesTest, PagesThatAreLargerThanTheBoundAreNoSlowDisk) {
+  const Layout layout = kv::PlainLayout();
+  const auto store = DiskPages::Open({.folder = folder(), .size_bytes = 100}, clock_).value();
+  Compute(layout, layout.all_layers(), Text(100), store.get());
+  ASSERT_TRUE(store->Flush(60 * kNsPerSecond));
+  EXPECT_EQ(store->counts().oversized_files, 6u);
+  EXPECT_EQ(store->counts().dropped_files, 0u);
+  EXPECT_EQ(store->counts().kept_files, 0u);
+}
+
 TEST_F(DiskPagesTest, MemoryThatIsFullTakesAsMuchAsFits) {
   const Layout layout = kv::PlainLayout();
   const auto tokens = Text(160);

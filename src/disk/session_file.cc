@@ -141,6 +141,8 @@ class Reader {
   }
   bool is_done() const { return is_done_; }
   uint32_t count() const { return count_; }
+  // Whether all that stands before this type of record has been read.
+  bool has_read(RecordType type) const { return last_type_ >= type; }
 
  private:
   Status Take(Session& session) {
@@ -199,7 +201,9 @@ class Reader {
         return Ok();
       }
       default:
-        if (TRY(in.Read<uint32_t>()) != count_) return DataLoss("records are missing");
+        if (TRY(in.Read<uint32_t>()) != count_ || !has_read(kTokens)) {
+          return DataLoss("records are missing");
+        }
         if (offset_ != file_.size_bytes()) return DataLoss("more follows than belongs to it");
         is_done_ = true;
         return Ok();
@@ -297,6 +301,8 @@ Result<ReadSession> ReadSessionFile(const InputFile& file) {
     read.damage = std::move(next).error();
     break;
   }
+  read.has_messages = reader.has_read(kMarked);
+  read.has_tokens = reader.has_read(kTokens);
   return read;
 }
 

@@ -88,6 +88,8 @@ struct ReadSession {
   // What is wrong with the rest of the file, with the byte; `session` is what precedes it. The
   // tokens of a text whose end is missing are not there.
   std::optional<Error> damage;
+  bool has_messages = false;  // all of them precede it
+  bool has_tokens = false;    // they do, too
 };
 
 // An error where not even the model is told: the file is no session, or damaged at its beginning,

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -166,6 +167,8 @@ Result<OpenSession> SessionFolder::Open(std::string_view name_or_path) const {
   ReadSession read = TRY(ReadSessionFile(*open.file));
   open.session = std::move(read.session);
   open.damage = std::move(read.damage);
+  open.has_messages = read.has_messages;
+  open.has_tokens = read.has_tokens;
   return open;
 }
 
@@ -179,6 +182,34 @@ Status SessionFolder::LoadRows(const OpenSession& open, const kv::Layout& layout
   return PutTogether(
       layout, open.session.tokens, open.session.pages,
       [&](const SessionPage& page) { return OpenPage(open, page); }, take);
+}
+
+// Behind a page that cannot be used none of the same layers can.
+WholePages SessionFolder::FindWhole(const OpenSession& open, Look look) const {
+  WholePages whole;
+  std::set<uint32_t> broken;  // by first layer
+  std::vector<SessionPage> pages = open.session.pages;
+  std::ranges::stable_sort(pages, {}, [](const SessionPage& page) { return page.name.begin; });
+  for (const SessionPage& page : pages) {
+    if (broken.contains(page.name.layers.begin)) continue;
+    const auto read = [&]() -> Status {
+      PageFile file = TRY(OpenPage(open, page));
+      if (look == Look::kHeaders) return Ok();
+      return file.Read([](uint32_t, uint32_t) { return true; },
+                       [](const kv::Block&) { return Ok(); });
+    };
+    Status status = read();
+    if (status.ok()) {
+      whole.pages.push_back(page);
+      continue;
+    }
+    broken.insert(page.name.layers.begin);
+    if (whole.damage) continue;
+    whole.damage = std::move(status).error().In(
+        fmt::format("what is remembered of {} from position {} on, layers {} to {}", open.path,
+                    page.name.begin, page.name.layers.begin, page.name.layers.end - 1));
+  }
+  return whole;
 }
 
 Result<std::vector<ListedSession>> SessionFolder::List() const {

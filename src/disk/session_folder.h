@@ -27,6 +27,14 @@ struct OpenSession {
   std::shared_ptr<const InputFile> file;
   Session session;
   std::optional<Error> damage;  // of the rest of the file; `session` is what precedes it
+  bool has_messages = false;    // all of them
+  bool has_tokens = false;
+};
+
+// What of a session's pages can be used.
+struct WholePages {
+  std::vector<SessionPage> pages;
+  std::optional<Error> damage;  // the first that is missing, or is not what it was
 };
 
 struct ListedSession {
@@ -56,6 +64,11 @@ class SessionFolder {
   Result<OpenSession> Open(std::string_view name_or_path) const;
   // What is remembered of it goes to `take`; what precedes an error has been taken.
   Status LoadRows(const OpenSession& open, const kv::Layout& layout, ParcelTaker take) const;
+
+  // Looks at the pages' files: all of their rows, or whether they are there and what they say
+  // they are.
+  enum class Look : uint8_t { kHeaders, kRows };
+  WholePages FindWhole(const OpenSession& open, Look look) const;
 
   // By name.
   Result<std::vector<ListedSession>> List() const;

@@ -251,6 +251,54 @@ TEST_F(SessionFolderTest, APageThatIsDamagedOrGoneCostsWhatFollows) {
   EXPECT_EQ(LoadWhole("kept", layout), 100u);
 }
 
+TEST_F(SessionFolderTest, WhatIsWholeIsFoundWithoutAModel) {
+  using Look = SessionFolder::Look;
+  const Layout layout = kv::PlainLayout();
+  ASSERT_TRUE(Save("kept", layout, Text(100)).ok());
+  const auto end_of = [&](Look look, std::string& why) {
+    const WholePages whole = sessions_.FindWhole(sessions_.Open("kept").value(), look);
+    why = whole.damage ? whole.damage->message() : "";
+    return whole.pages.empty() ? 0 : whole.pages.back().name.end;
+  };
+  std::string why;
+  EXPECT_EQ(end_of(Look::kRows, why), 100u);
+  EXPECT_EQ(why, "");
+  auto files = ListPageFiles(holder_.File("sessions/pages")).value();
+  std::ranges::sort(files, {}, [](const IndexedFile& file) { return file.name.begin; });
+  const std::string path = holder_.File("sessions/pages/") + files[3].name.ToText();
+  std::string bytes = ReadFile(path, kPlenty).value();
+  bytes.back() ^= 1;
+  ASSERT_TRUE(WriteFileAtomically(path, AsBytes(bytes)).ok());
+  EXPECT_EQ(end_of(Look::kRows, why), 48u);
+  EXPECT_THAT(why, testing::HasSubstr("from position 48 on"));
+  EXPECT_THAT(why, testing::HasSubstr("damaged at byte"));
+  EXPECT_EQ(end_of(Look::kHeaders, why), 100u);
+  std::filesystem::remove(path);
+  EXPECT_EQ(end_of(Look::kHeaders, why), 48u);
+  EXPECT_THAT(why, testing::HasSubstr("from position 48 on"));
+}
+
+// Up to where the damage is, all messages and all tokens are there, or they are not.
+TEST_F(SessionFolderTest, HowMuchOfTheTextIsThereIsTold) {
+  const std::string path = holder_.File("alone.session");
+  ASSERT_TRUE(Save(path, kv::PlainLayout(), Text(100)).ok());
+  const std::string whole = ReadFile(path, kPlenty).value();
+  bool had_messages = false, had_tokens = false, had_neither = false;
+  for (size_t size = 0; size < whole.size(); ++size) {
+    ASSERT_TRUE(WriteFileAtomically(path, AsBytes(whole.substr(0, size))).ok());
+    const auto open = sessions_.Open(path);
+    if (!open.ok()) continue;
+    ASSERT_TRUE(open->damage);
+    EXPECT_EQ(open->has_tokens, open->session.tokens == Text(100)) << size;
+    EXPECT_TRUE(!open->has_messages || open->session.messages.size() == 2) << size;
+    EXPECT_TRUE(!open->has_tokens || open->has_messages) << size;
+    had_messages |= open->has_messages && !open->has_tokens;
+    had_tokens |= open->has_tokens;
+    had_neither |= !open->has_messages;
+  }
+  EXPECT_TRUE(had_messages && had_tokens && had_neither);
+}
+
 TEST_F(SessionFolderTest, AFullDiskLeavesWhatWasThere) {
   const Layout layout = kv::PlainLayout();
   ASSERT_TRUE(Save("kept", layout, Text(40)).ok());

@@ -23,6 +23,17 @@ Hash128 NameOf(const gguf::ModelFiles& files) {
   return hasher.Digest();
 }
 
+// One for each stream of these layers.
+std::vector<size_t> PageSizes(const kv::Layout& layout, kv::LayerRange layers) {
+  std::vector<size_t> sizes;
+  for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
+    for (const kv::Stream& stream : layout.streams(layer)) {
+      sizes.push_back(stream.codec->page_bytes());
+    }
+  }
+  return sizes;
+}
+
 }  // namespace
 
 LocalModel::LocalModel(const LocalModelOptions& options, kernels::Isa isa)
@@ -42,6 +53,7 @@ Status LocalModel::Finish(const LocalModelOptions& options, const Hash128& name)
   memory_options_ = model::Narrowed(options.memory, shape());
   layout_ = TRY(model::MakeMemoryLayout(shape(), memory_options_, name_));
   forward_.emplace(*weights_, memory_options_, context_);
+  if (options.memory_now) pages_.TakeNow(PageSizes(*layout_, layers()));
   return Ok();
 }
 
@@ -49,6 +61,8 @@ Result<std::unique_ptr<LocalModel>> LocalModel::Load(const gguf::ModelFiles& fil
                                                      const LocalModelOptions& options,
                                                      const model::LoadProgress& progress) {
   CHECK_NOTE(options.page_store == nullptr || options.name, "a store needs the model's name");
+  // Where the content has a name, it has been read as a whole, and copies were compared.
+  if (!options.name) TRY(files.CompareCopies());
   auto model = TRY(Start(options));
   const model::Slice slice =
       options.slice ? *options.slice : model::Slice::Whole(TRY(model::ReadShape(files.metadata())));

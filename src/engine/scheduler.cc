@@ -46,7 +46,8 @@ uint64_t PageBytes(const LocalModel& model) {
   return model.layout().BytesFor(model.layers(), 1, 1);
 }
 
-// The longest text that the whole memory holds.
+}  // namespace
+
 uint32_t LongestThatFits(const LocalModel& model, uint32_t chunk) {
   uint32_t fits = 0;
   uint32_t too_long = kernels::kRopePositions + 1;
@@ -58,8 +59,6 @@ uint32_t LongestThatFits(const LocalModel& model, uint32_t chunk) {
   }
   return fits;
 }
-
-}  // namespace
 
 Scheduler::Scheduler(LocalModel& model, const text::Tokenizer* tokenizer, const Clock& clock,
                      SchedulerOptions options)

@@ -46,6 +46,10 @@ struct SchedulerCounters {
 
 class RunningRequest;
 
+// The longest text that the model's whole memory holds, prompts of which are computed so many
+// tokens at a time.
+uint32_t LongestThatFits(const LocalModel& model, uint32_t chunk);
+
 // The caller's thread computes, in Step, and calls everything else, too. Model, tokenizer, clock
 // and submitted sequences outlive it. Requests that are not finished when it is destroyed are
 // dropped without a word.

@@ -123,8 +123,16 @@ void FetchingSliceSource::Run(Fetch& fetch) {
   if (ensured.ok()) {
     fetch.fetched.emplace(std::move(ensured->files));
   } else {
-    fetch.fetched.emplace(std::move(ensured).error().In(
-        "no file here is the model, and fetching its weights from other nodes failed"));
+    // Whoever asks takes Unavailable for another node that cannot be reached: here is none.
+    const Error why = std::move(ensured).error();
+    const bool is_elsewhere = why.code() == Code::kUnavailable;
+    const char* const advice =
+        is_elsewhere ? "; start `aster node --model FILE` on a machine that has the file" : "";
+    fetch.fetched.emplace(
+        Error(is_elsewhere ? Code::kNotFound : why.code(),
+              fmt::format("no file here is the model, and fetching its weights from other nodes "
+                          "failed: {}{}",
+                          why.message(), advice)));
   }
   fetch.is_done.store(true, std::memory_order_release);
 }

@@ -109,6 +109,9 @@ TEST_F(FetchingSliceSourceTest, SaysWhyThereIsNone) {
   const Taken taken = Await(*loading);
   ASSERT_TRUE(taken && !taken->ok());
   EXPECT_THAT(taken->error().message(), HasSubstr("no node that is reachable has it"));
+  EXPECT_THAT(taken->error().message(), HasSubstr("start `aster node --model FILE`"));
+  // Not Unavailable: it is not this node's neighbour that cannot be reached.
+  EXPECT_EQ(taken->error().code(), Code::kNotFound);
 }
 
 TEST_F(FetchingSliceSourceTest, WhatDoesNotFitIsRefusedBeforeItTravels) {

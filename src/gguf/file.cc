@@ -11,6 +11,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/check.h"
 #include "base/checked.h"
 #include "base/utf8.h"
 
@@ -228,6 +229,7 @@ class FileParser {
       TRY(WithContext(ReadShapeAndPlace(tensor),
                       [&] { return "tensor " + NameText(tensor.name); }));
       file_.tensors_.push_back(tensor);
+      file_.listed_names_.push_back(tensor.name);
     }
     return Ok();
   }
@@ -369,6 +371,17 @@ Result<File> File::OpenPartial(std::vector<uint8_t> head, const std::string& dat
   file.by_name_.clear();
   TRY(FileParser(file, {}).IndexTensors());
   return file;
+}
+
+void File::Rename(std::string_view name, std::string new_name) {
+  CHECK(FindTensor(new_name) == nullptr);
+  const auto renamed = std::ranges::find(tensors_, name, &Tensor::name);
+  const auto listed = std::ranges::find(listed_names_, name);
+  new_names_.push_back(std::move(new_name));
+  if (listed != listed_names_.end()) *listed = new_names_.back();
+  if (renamed == tensors_.end()) return;
+  renamed->name = new_names_.back();
+  std::ranges::sort(by_name_, {}, [&](size_t i) { return tensors_[i].name; });
 }
 
 const Tensor* File::FindTensor(std::string_view name) const {

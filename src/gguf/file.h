@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -79,8 +80,14 @@ class File {
   const Metadata& metadata() const { return metadata_; }
   // In the file's order.
   std::span<const Tensor> tensors() const { return tensors_; }
+  // The names that the head lists, of tensors that OpenPartial left out as well.
+  std::span<const std::string_view> listed_names() const { return listed_names_; }
   // Null where there is no such tensor.
   const Tensor* FindTensor(std::string_view name) const;
+
+  // Calls the tensor of that name, if there is one, by another that is not in use: for who makes
+  // one model of several files, before anybody else reads.
+  void Rename(std::string_view name, std::string new_name);
 
  private:
   friend class FileParser;
@@ -97,6 +104,8 @@ class File {
   Metadata metadata_;
   std::vector<Tensor> tensors_;
   std::vector<size_t> by_name_;  // indices of tensors_, by ascending name
+  std::vector<std::string_view> listed_names_;
+  std::deque<std::string> new_names_;  // that tensors were given; stay where they are
 };
 
 }  // namespace aster::gguf

@@ -7,10 +7,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <numeric>
 #include <optional>
 #include <utility>
 
+#include "base/check.h"
+#include "base/mapped_file.h"
+#include "gguf/block_file.h"
 #include "gguf/model_keys.h"
 #include "gguf/split_name.h"
 
@@ -19,6 +23,8 @@ namespace {
 
 // A number of layers that no model comes near, and that is no burden to count up to.
 constexpr uint32_t kMaxLayers = 65536;
+// Of two copies of a tensor at a time; their pages are let go behind it.
+constexpr size_t kComparedBytes = size_t{4} << 20;
 
 // What a file says about the split that it is a part of.
 struct Split {
@@ -140,8 +146,9 @@ class Collector {
   size_t set_count_ = 0;
 };
 
-// One view of all files' keys, in the order in which the files first name them.
-Result<Metadata> MergedMetadata(std::span<const File> files) {
+// One view of all files' keys, in the order in which the files first name them. Those of a block
+// that guesses ahead are none of the model's.
+Result<Metadata> MergedMetadata(std::span<const File> files, std::span<const Holding> holdings) {
   if (files.size() == 1) return files[0].metadata();
   struct Located {
     const Value* value;
@@ -150,6 +157,7 @@ Result<Metadata> MergedMetadata(std::span<const File> files) {
   };
   std::vector<Located> located;
   for (size_t i = 0; i < files.size(); ++i) {
+    if (holdings[i] != Holding::kModel) continue;
     for (const Value& value : files[i].metadata()) located.push_back({&value, i, located.size()});
   }
   std::ranges::sort(located, {},
@@ -197,9 +205,14 @@ Result<ModelFiles> ModelFiles::JoinSets(std::vector<File> files,
                                         const std::vector<size_t>& set_of_file) {
   ModelFiles model;
   model.files_ = std::move(files);
-  model.metadata_ = TRY(MergedMetadata(model.files_));
+  const std::vector<Holding> holdings = HoldingsOf(model.files_, set_of_file);
+  model.metadata_ = TRY(MergedMetadata(model.files_, holdings));
   for (size_t i = 0; i < model.files_.size(); ++i) {
-    for (const Tensor& tensor : model.files_[i].tensors()) model.entries_.push_back({&tensor, i});
+    if (holdings[i] != Holding::kModel) TRY(CheckBlockKeys(model.files_[i], model.metadata_));
+    if (holdings[i] == Holding::kCompanion) NameAsInside(model.files_[i]);
+    for (const Tensor& tensor : model.files_[i].tensors()) {
+      if (IsOfBlock(holdings[i], tensor.name)) model.entries_.push_back({&tensor, i});
+    }
   }
   std::ranges::sort(model.entries_, {},
                     [](const Entry& e) { return std::pair(e.tensor->name, e.file_index); });
@@ -231,6 +244,26 @@ Status ModelFiles::SeparateRepeated(const std::vector<size_t>& set_of_file) {
     repeated_.push_back(entry);
   }
   entries_.resize(kept);
+  return Ok();
+}
+
+Status ModelFiles::CompareCopies() const {
+  for (const Entry& copy : repeated_) {
+    const Entry* const first = FindEntry(copy.tensor->name);
+    CHECK(first != nullptr);
+    const Tensor& a = *first->tensor;
+    const Tensor& b = *copy.tensor;
+    for (size_t at = 0; at < std::min(a.data.size(), b.data.size()); at += kComparedBytes) {
+      const size_t size = std::min({kComparedBytes, a.data.size() - at, b.data.size() - at});
+      const bool same = std::memcmp(a.data.data() + at, b.data.data() + at, size) == 0;
+      files_[first->file_index].mapped().DontNeed(a.offset + at, size);
+      files_[copy.file_index].mapped().DontNeed(b.offset + at, size);
+      if (same) continue;
+      return FailedPrecondition(fmt::format(
+          "{} and {} are not of one model: the tensor {} differs in its content",
+          files_[first->file_index].path(), files_[copy.file_index].path(), NameText(a.name)));
+    }
+  }
   return Ok();
 }
 

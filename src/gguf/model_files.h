@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 // The files of one model as one: a single file, the parts of a split model (give any of them, the
-// others are found), or slices (files that each hold only some layers, given together). Knows of
-// layers only that their tensors are called blk.N.*.
+// others are found), or slices (files that each hold only some layers, given together), with a
+// block that guesses ahead in a file of its own or without. Knows of layers only that their tensors
+// are called blk.N.*.
 #pragma once
 
 #include <span>
@@ -35,15 +36,19 @@ class ModelFiles {
   // In the order given, the parts of a split model in theirs.
   std::span<const File> files() const { return files_; }
 
-  // The keys of all files; where several files hold the same key, the first file's value. Keys that
-  // matter to the model are the same in all of them.
+  // The keys of all files but those of a block's; where several files hold the same key, the first
+  // file's value. Keys that matter to the model are the same in all of them.
   const Metadata& metadata() const { return metadata_; }
 
-  // Every tensor once, by ascending name. A tensor that several slices repeat is the first one's.
+  // Every tensor once, by ascending name. A tensor that several slices repeat is the first one's,
+  // and what a block's file repeats is the model's.
   std::span<const Entry> entries() const { return entries_; }
   // The other copies of tensors that several slices repeat: same name, type and shape, and, in an
   // honest model, content.
   std::span<const Entry> repeated() const { return repeated_; }
+
+  // Whether the content of copies is the same, which whoever computes has to know: reads them.
+  Status CompareCopies() const;
 
   // Null where no file holds it.
   const Entry* FindEntry(std::string_view name) const;

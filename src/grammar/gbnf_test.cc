@@ -60,6 +60,7 @@ TEST(Gbnf, WhatIsNone) {
   EXPECT_THAT(ErrorOf("root ::= other"), testing::HasSubstr("other"));
   EXPECT_THAT(ErrorOf("root ::= root \"x\""), testing::HasSubstr("begins with itself"));
   EXPECT_THAT(ErrorOf("root ::= (\"x\"*)*"), testing::HasSubstr("begins with itself"));
+  EXPECT_THAT(ErrorOf("root ::= \"x\" root"), testing::HasSubstr("ever ends"));
   EXPECT_THAT(ErrorOf("root ::= \"x"), testing::HasSubstr("line 1"));
   EXPECT_THAT(ErrorOf("a ::= \"x\"\na ::= \"y\""), testing::HasSubstr("line 2"));
   EXPECT_NE(ErrorOf("root ::= [z-a]"), "");

@@ -132,6 +132,19 @@ Element Grammar::Characters(std::vector<CodePointRange> ranges, bool is_negated)
   return Rule(AddRule(std::move(alternatives)));
 }
 
+Element Grammar::Include(const Grammar& other) {
+  const auto first = static_cast<RuleId>(rules_.size());
+  for (size_t i = 0; i < other.rules_.size(); ++i) AddRule();
+  for (RuleId rule = 0; rule < other.rules_.size(); ++rule) {
+    for (Sequence sequence : other.rules_[rule]) {
+      for (Element& element : sequence)
+        element = element.is_rule ? Rule(first + element.index) : Bytes(other.sets_[element.index]);
+      AddAlternative(first + rule, std::move(sequence));
+    }
+  }
+  return Rule(first);
+}
+
 Result<Element> Grammar::Repeat(const Sequence& sequence, uint32_t minimum, uint32_t maximum) {
   const bool is_bounded = maximum != kNoMaximum;
   if (minimum > kMaxRepeats || (is_bounded && maximum > kMaxRepeats)) {
@@ -160,16 +173,19 @@ Result<Element> Grammar::Repeat(const Sequence& sequence, uint32_t minimum, uint
   return Rule(AddRule({std::move(all)}));
 }
 
-// Rules that an empty text is one of.
-std::vector<bool> Grammar::NullableRules() const {
-  std::vector<bool> is_nullable(rules_.size(), false);
+// Rules that an empty text is one of; with bytes, that any text is one of.
+std::vector<bool> Grammar::RulesThatEnd(bool with_bytes) const {
+  std::vector<bool> ends(rules_.size(), false);
   std::vector<RuleId> found;
   const auto add = [&](RuleId rule) {
-    if (is_nullable[rule]) return;
-    is_nullable[rule] = true;
+    if (ends[rule]) return;
+    ends[rule] = true;
     found.push_back(rule);
   };
-  // Sequences of rules alone: how many of them are not known to be nullable yet.
+  const auto may_end = [&](const Element& element) {
+    return element.is_rule || (with_bytes && sets_[element.index].any());
+  };
+  // Sequences: how many of their rules are not known to end yet.
   struct Waiting {
     RuleId rule;
     size_t left;
@@ -178,10 +194,13 @@ std::vector<bool> Grammar::NullableRules() const {
   std::vector<std::vector<size_t>> users(rules_.size());  // of rules, in `waiting`
   for (RuleId rule = 0; rule < rules_.size(); ++rule) {
     for (const Sequence& sequence : rules_[rule]) {
-      if (sequence.empty()) add(rule);
-      if (sequence.empty() || !std::ranges::all_of(sequence, &Element::is_rule)) continue;
-      for (const Element& element : sequence) users[element.index].push_back(waiting.size());
-      waiting.push_back({.rule = rule, .left = sequence.size()});
+      if (!std::ranges::all_of(sequence, may_end)) continue;
+      const auto left = std::ranges::count_if(sequence, &Element::is_rule);
+      if (left == 0) add(rule);
+      for (const Element& element : sequence) {
+        if (element.is_rule) users[element.index].push_back(waiting.size());
+      }
+      waiting.push_back({.rule = rule, .left = static_cast<size_t>(left)});
     }
   }
   while (!found.empty()) {
@@ -191,12 +210,12 @@ std::vector<bool> Grammar::NullableRules() const {
       if (--waiting[user].left == 0) add(waiting[user].rule);
     }
   }
-  return is_nullable;
+  return ends;
 }
 
 // A rule that can come back to itself without a byte would be followed for ever.
 Status Grammar::CheckLeftRecursion() const {
-  const std::vector<bool> is_nullable = NullableRules();
+  const std::vector<bool> is_nullable = RulesThatEnd(/*with_bytes=*/false);
   // Kahn: rules are taken away whose first rules are all gone.
   std::vector<std::vector<RuleId>> users(rules_.size());
   std::vector<size_t> uses(rules_.size(), 0);
@@ -247,9 +266,16 @@ void Grammar::FindClasses() {
 Status Grammar::Finish() {
   if (is_too_large()) return InvalidArgument("the grammar is too large");
   TRY(CheckLeftRecursion());
+  const std::vector<bool> ends = RulesThatEnd(/*with_bytes=*/true);
+  if (!rules_.empty() && !ends[0]) return InvalidArgument("nothing of this form ever ends");
+  const auto may_end = [&](const Element& element) {
+    return element.is_rule ? ends[element.index] : sets_[element.index].any();
+  };
   for (const auto& alternatives : rules_) {
     std::vector<uint32_t>& starts = starts_.emplace_back();
     for (const Sequence& sequence : alternatives) {
+      // Whoever began this one could never come to an end.
+      if (!std::ranges::all_of(sequence, may_end)) continue;
       starts.push_back(static_cast<uint32_t>(elements_.size()));
       elements_.insert(elements_.end(), sequence.begin(), sequence.end());
       elements_.push_back({.is_rule = false, .index = kEnd});

@@ -55,13 +55,16 @@ class Grammar {
   Sequence Literal(std::string_view text);
   // One character of any of these ranges; or of none of them.
   Element Characters(std::vector<CodePointRange> ranges, bool is_negated = false);
+  // Another grammar, which is finished, as a part of this one.
+  Element Include(const Grammar& other);
   // `sequence` so many times.
   Result<Element> Repeat(const Sequence& sequence, uint32_t minimum, uint32_t maximum);
 
   // Whether there is too much already. What is added then is dropped, and Finish refuses the whole.
   bool is_too_large() const { return size_ > kMaxElements; }
 
-  // An error where a text could be read for ever without a byte, or where there is too much.
+  // An error where a text could be read for ever without a byte, where no text ever ends, or where
+  // there is too much. Alternatives that never end are left out.
   Status Finish();
 
   // After Finish: all sequences in a row, each ended by an element whose index is kEnd.
@@ -75,7 +78,7 @@ class Grammar {
   size_t class_count() const { return class_count_; }
 
  private:
-  std::vector<bool> NullableRules() const;
+  std::vector<bool> RulesThatEnd(bool with_bytes) const;
   Status CheckLeftRecursion() const;
   void FindClasses();
 

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -16,8 +16,10 @@
 
 #include "base/check.h"
 #include "grammar/json_rules.h"
+#include "grammar/matcher.h"
 #include "grammar/number_grammar.h"
 #include "grammar/pattern.h"
+#include "grammar/schema_alternatives.h"
 #include "grammar/schema_keywords.h"
 #include "grammar/schema_merge.h"
 
@@ -30,6 +32,8 @@ constexpr size_t kMaxSchemaDepth = 64;
 constexpr size_t kMaxRules = 100'000;
 // Characters of schemas that were merged, so that small ones cannot ask for endless work.
 constexpr size_t kMaxMerged = 8 << 20;
+// Grammars of what stands beside values, which are made only to look at these.
+constexpr size_t kMaxBesides = 64;
 
 // But for keywords that ask for nothing.
 bool HasOnly(const ordered_json& schema, std::string_view only) {
@@ -39,10 +43,24 @@ bool HasOnly(const ordered_json& schema, std::string_view only) {
   return true;
 }
 
+// Every text of the grammar is valid; so is the value, then.
+bool Takes(const Grammar& grammar, const ordered_json& value) {
+  Matcher matcher(grammar);
+  StateId state = matcher.start();
+  for (const char c : value.dump()) state = matcher.Next(state, static_cast<uint8_t>(c));
+  return !matcher.has_failed() && matcher.CanEnd(state);
+}
+
 class SchemaReader {
  public:
-  SchemaReader(const ordered_json& root, Grammar& grammar)
-      : root_(root), grammar_(grammar), json_(grammar) {}
+  // What grammars that are part of the same work have spent together.
+  struct Budget {
+    size_t merged = 0;   // characters
+    size_t besides = 0;  // grammars
+  };
+
+  SchemaReader(const ordered_json& root, Grammar& grammar, Budget& budget)
+      : root_(root), grammar_(grammar), json_(grammar), budget_(budget) {}
 
   Result<Element> Read(const ordered_json& schema, const std::string& at, size_t depth);
 
@@ -50,14 +68,16 @@ class SchemaReader {
   Error Refused(const std::string& at, std::string_view why) const {
     return Unimplemented(fmt::format("{}: {}", at, why));
   }
-  Result<const ordered_json*> Target(const ordered_json& reference, const std::string& at) const;
   Result<Element> ReadReference(const ordered_json& schema, const std::string& at, size_t depth);
   // Without references and allOf at its top.
   Result<ordered_json> Flat(const ordered_json& schema, const std::string& at, size_t depth);
   Result<Element> ReadMerged(const ordered_json& schema, const std::string& at, size_t depth);
   Result<Element> ReadAny(const ordered_json& schema, const char* key, const std::string& at,
                           size_t depth);
-  Result<Element> ReadValues(const ordered_json& schema, const std::string& at);
+  Result<Element> ReadValues(const ordered_json& schema, const std::string& at, size_t depth);
+  Result<std::shared_ptr<const Grammar>> GrammarBeside(const ordered_json& rest,
+                                                       const std::string& type,
+                                                       const std::string& at, size_t depth);
   Result<ordered_json> TypesOf(const ordered_json& schema, const std::string& at) const;
   Result<Element> ReadType(const std::string& type, const ordered_json& schema,
                            const std::string& at, size_t depth);
@@ -76,7 +96,7 @@ class SchemaReader {
   Grammar& grammar_;
   JsonRules json_;
   std::map<std::string, RuleId> references_;  // and what was merged, by its text
-  size_t merged_ = 0;                         // characters
+  Budget& budget_;
 };
 
 Status SchemaReader::CheckKeys(const ordered_json& schema, const std::set<std::string>& known,
@@ -92,44 +112,17 @@ Result<uint32_t> SchemaReader::Bound(const ordered_json& schema, const char* key
                                      const std::string& at) const {
   const auto found = schema.find(key);
   if (found == schema.end()) return absent;
-  if (!found->is_number_unsigned() || found->get<uint64_t>() > kMaxRepeats) {
+  // 2.0 is a whole number, too.
+  const double value = found->is_number() ? found->get<double>() : -1;
+  if (!(value >= 0 && value <= kMaxRepeats) || value != std::trunc(value)) {
     return Refused(at + "/" + key, fmt::format("give a whole number up to {}", kMaxRepeats));
   }
-  return found->get<uint32_t>();
-}
-
-// "#/$defs/a~1b/0".
-Result<const ordered_json*> SchemaReader::Target(const ordered_json& reference,
-                                                 const std::string& at) const {
-  if (!reference.is_string() || !reference.get_ref<const std::string&>().starts_with('#')) {
-    return Refused(at + "/$ref", "only references within the schema (#/…) are supported");
-  }
-  const auto& path = reference.get_ref<const std::string&>();
-  const ordered_json* target = &root_;
-  for (size_t begin = 1; begin < path.size();) {
-    const size_t end = std::min(path.find('/', begin + 1), path.size());
-    std::string key = path.substr(begin + 1, end - begin - 1);
-    begin = end;
-    for (const auto& [escape, character] : {std::pair("~1", "/"), std::pair("~0", "~")}) {
-      for (size_t i = key.find(escape); i != std::string::npos; i = key.find(escape, i + 1))
-        key.replace(i, 2, character);
-    }
-    size_t index = 0;
-    const auto number = std::from_chars(key.data(), key.data() + key.size(), index);
-    if (target->is_object() && target->contains(key)) {
-      target = &(*target)[key];
-    } else if (target->is_array() && number.ec == std::errc() && index < target->size()) {
-      target = &(*target)[index];
-    } else {
-      return Refused(at + "/$ref", path + " is not there");
-    }
-  }
-  return target;
+  return static_cast<uint32_t>(value);
 }
 
 Result<Element> SchemaReader::ReadReference(const ordered_json& schema, const std::string& at,
                                             size_t depth) {
-  const ordered_json& target = *TRY(Target(schema["$ref"], at));
+  const ordered_json& target = *TRY(TargetOf(schema["$ref"], root_, at));
   const auto path = schema["$ref"].get<std::string>();
   const auto known = references_.find(path);
   if (known != references_.end()) return Grammar::Rule(known->second);
@@ -147,7 +140,7 @@ Result<ordered_json> SchemaReader::Flat(const ordered_json& schema, const std::s
   if (!schema.is_object()) return schema;
   ordered_json all = true;
   if (schema.contains("$ref")) {
-    const ordered_json& target = *TRY(Target(schema["$ref"], at));
+    const ordered_json& target = *TRY(TargetOf(schema["$ref"], root_, at));
     all = TRY(Flat(target, schema["$ref"].get<std::string>(), depth + 1));
   }
   if (schema.contains("allOf")) {
@@ -163,8 +156,8 @@ Result<ordered_json> SchemaReader::Flat(const ordered_json& schema, const std::s
   own.erase("$ref");
   own.erase("allOf");
   if (!own.empty()) all = TRY(MergeSchemas(all, own, at));
-  merged_ += all.dump().size();
-  if (merged_ > kMaxMerged) return Refused(at, "there is too much to be merged");
+  budget_.merged += all.dump().size();
+  if (budget_.merged > kMaxMerged) return Refused(at, "there is too much to be merged");
   return all;
 }
 
@@ -196,11 +189,13 @@ Result<Element> SchemaReader::ReadAny(const ordered_json& schema, const char* ke
     if (!tells) {
       return Refused(
           at + "/oneOf",
-          "is supported where types or a constant member tell the alternatives apart; use anyOf");
+          "is supported where types, values or a member tell the alternatives apart; use anyOf");
     }
     // Without the member a value could be of all of them.
-    if (tells->starts_with('/'))
-      rest = TRY(MergeSchemas(rest, {{"required", {tells->substr(1)}}}, at));
+    if (!tells->empty()) {
+      const ordered_json needed = {{"required", ordered_json::array({*tells})}};
+      rest = TRY(MergeSchemas(rest, needed, at));
+    }
   }
   const bool has_rest = !HasOnly(rest, "");
   const RuleId rule = grammar_.AddRule();
@@ -213,9 +208,30 @@ Result<Element> SchemaReader::ReadAny(const ordered_json& schema, const char* ke
   return Grammar::Rule(rule);
 }
 
+// Of values of one type, with the keywords that stand beside them; null where none is left.
+Result<std::shared_ptr<const Grammar>> SchemaReader::GrammarBeside(const ordered_json& rest,
+                                                                   const std::string& type,
+                                                                   const std::string& at,
+                                                                   size_t depth) {
+  if (++budget_.besides > kMaxBesides) return Refused(at, "too much stands beside values");
+  ordered_json typed = rest;
+  typed["type"] = type;
+  auto alone = std::make_shared<Grammar>();
+  const RuleId root = alone->AddRule();
+  auto element = SchemaReader(root_, *alone, budget_).Read(typed, at, depth + 1);
+  if (!element.ok() && element.error().code() == Code::kInvalidArgument)
+    return std::shared_ptr<const Grammar>();
+  alone->AddAlternative(root, {TRY(std::move(element))});
+  const Status finished = alone->Finish();
+  if (!finished.ok() && finished.error().code() == Code::kInvalidArgument)
+    return std::shared_ptr<const Grammar>();
+  TRY(finished);
+  return std::shared_ptr<const Grammar>(std::move(alone));
+}
+
 // const and enum.
-Result<Element> SchemaReader::ReadValues(const ordered_json& schema, const std::string& at) {
-  TRY(CheckKeys(schema, {"const", "enum", "type"}, at));
+Result<Element> SchemaReader::ReadValues(const ordered_json& schema, const std::string& at,
+                                         size_t depth) {
   ordered_json list = ordered_json::array();
   if (schema.contains("const")) list.push_back(schema["const"]);
   if (schema.contains("enum")) {
@@ -227,10 +243,19 @@ Result<Element> SchemaReader::ReadValues(const ordered_json& schema, const std::
       list.clear();
     }
   }
+  ordered_json rest = schema;
+  for (const char* key : {"const", "enum", "type"}) rest.erase(key);
+  const bool has_rest = !HasOnly(rest, "");
+  std::map<std::string, std::shared_ptr<const Grammar>> besides;  // by type
   const RuleId rule = grammar_.AddRule();
   bool has_any = false;
   for (const ordered_json& value : list) {
     if (schema.contains("type") && !IsOfType(value, schema["type"])) continue;
+    if (has_rest) {
+      const std::string type = TypeOf(value);
+      if (!besides.contains(type)) besides[type] = TRY(GrammarBeside(rest, type, at, depth));
+      if (besides[type] == nullptr || !Takes(*besides[type], value)) continue;
+    }
     grammar_.AddAlternative(rule, grammar_.Literal(value.dump()));
     has_any = true;
   }
@@ -337,6 +362,11 @@ Result<Element> SchemaReader::ReadArray(const ordered_json& schema, const std::s
   if (!prefix.is_array()) return Refused(at + "/prefixItems", "give a list of schemas");
   // Items that must not be there need not be read.
   for (size_t i = 0; i < prefix.size() && i < maximum; ++i) {
+    // A list has to end before what cannot be.
+    if (prefix[i] == false) {
+      maximum = static_cast<uint32_t>(i);
+      break;
+    }
     first.push_back(TRY(Read(prefix[i], fmt::format("{}/prefixItems/{}", at, i), depth + 1)));
   }
   std::optional<Element> item = json_.value();
@@ -355,19 +385,14 @@ Result<Element> SchemaReader::ReadString(const ordered_json& schema, const std::
   const uint32_t minimum = TRY(Bound(schema, "minLength", 0, at));
   const uint32_t maximum = TRY(Bound(schema, "maxLength", kNoMaximum, at));
   if (maximum < minimum) return Refused(at + "/maxLength", "is below minLength");
-  std::optional<std::string> pattern;
-  std::string keyword = "pattern";
-  if (schema.contains("pattern")) {
-    if (!schema["pattern"].is_string()) return Refused(at + "/pattern", "give a text");
-    pattern = schema["pattern"].get<std::string>();
-  } else if (schema.contains("format") && schema["format"].is_string()) {
-    pattern = PatternOfFormat(schema["format"].get<std::string>());
-    keyword = "format";
-  }
+  const std::vector<std::string> patterns = TRY(PatternsOf(schema, at));
   Element characters = json_.string();
-  if (pattern) {
-    auto added = AddPattern(*pattern, {.minimum = minimum, .maximum = maximum}, grammar_);
-    if (!added.ok()) return Refused(at + "/" + keyword, added.error().message());
+  if (!patterns.empty()) {
+    auto added = AddPatterns(patterns, {.minimum = minimum, .maximum = maximum}, grammar_);
+    const char* const keyword = schema.contains("pattern") ? "pattern" : "format";
+    if (!added.ok())
+      return Error(added.error().code(),
+                   fmt::format("{}/{}: {}", at, keyword, added.error().message()));
     characters = *added;
   } else if (minimum > 0 || maximum != kNoMaximum) {
     characters = TRY(grammar_.Repeat({json_.character()}, minimum, maximum));
@@ -418,6 +443,9 @@ Result<ordered_json> SchemaReader::TypesOf(const ordered_json& schema,
       break;
     }
   }
+  if (schema.contains("format") && IsOfTexts(schema["format"]) &&
+      std::find(types.begin(), types.end(), "string") == types.end())
+    types.push_back("string");
   return types;
 }
 
@@ -435,8 +463,8 @@ Result<Element> SchemaReader::Read(const ordered_json& schema, const std::string
   for (const char* key : {"anyOf", "oneOf"}) {
     if (schema.contains(key)) return ReadAny(schema, key, at, depth);
   }
-  if (schema.contains("const") || schema.contains("enum")) return ReadValues(schema, at);
-  std::set<std::string> known = {"type"};
+  if (schema.contains("const") || schema.contains("enum")) return ReadValues(schema, at, depth);
+  std::set<std::string> known = {"type", "format"};
   for (const auto& [type, keywords] : KeywordsOfTypes())
     known.insert(keywords.begin(), keywords.end());
   TRY(CheckKeys(schema, known, at));
@@ -463,7 +491,8 @@ std::shared_ptr<const Grammar> JsonObjectGrammar() {
 }
 
 Result<Element> AddJsonSchema(const ordered_json& schema, Grammar& grammar) {
-  SchemaReader reader(schema, grammar);
+  SchemaReader::Budget budget;
+  SchemaReader reader(schema, grammar, budget);
   return reader.Read(schema, "#", 0);
 }
 

@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 
 #include "grammar/matcher.h"
 
@@ -196,13 +198,44 @@ TEST(JsonGrammar, PatternsAndFormats) {
   EXPECT_FALSE(Matches(kDate, R"("2026-11-31")"));
   EXPECT_FALSE(Matches(kDate, R"("yesterday")"));
   EXPECT_TRUE(Matches(R"({"type": "string", "format": "of the heart"})", R"("yesterday")"));
-  for (const auto& [format, text] :
-       {std::pair("uuid", "123e4567-e89b-12d3-a456-426614174000"), std::pair("ipv4", "192.168.0.1"),
-        std::pair("email", "a.b@example.org"), std::pair("date-time", "2026-01-02T03:04:05Z"),
-        std::pair("time", "23:59:59+01:00"), std::pair("hostname", "a-b.example")}) {
+  for (const auto& [format, text] : {std::pair("uuid", "123e4567-e89b-12d3-a456-426614174000"),
+                                     std::pair("ipv4", "192.168.0.1"),
+                                     std::pair("email", "a.b@example.org"),
+                                     std::pair("date-time", "2026-01-02T03:04:05Z"),
+                                     std::pair("time", "23:59:59+01:00"),
+                                     std::pair("hostname", "a-b.example"),
+                                     std::pair("duration", "P1Y2M3DT4H5M6S"),
+                                     std::pair("duration", "PT36H"),
+                                     std::pair("duration", "P2W"),
+                                     std::pair("ipv6", "2001:db8::8a2e:370:7334"),
+                                     std::pair("ipv6", "::1"),
+                                     std::pair("ipv6", "::"),
+                                     std::pair("ipv6", "1:2:3:4:5:6:7:8"),
+                                     std::pair("uri", "https://example.org:8080/a/b%20c?q=1#part"),
+                                     std::pair("uri", "urn:isbn:0451450523"),
+                                     std::pair("iri", "http://localhost/"),
+                                     std::pair("uri-template", "https://a.example/{id}{?q,r}"),
+                                     std::pair("json-pointer", "/a~1b/0"),
+                                     std::pair("relative-json-pointer", "1/a"),
+                                     std::pair("uuid", "123E4567-e89b-12d3-a456-426614174000")}) {
     const std::string schema = std::string(R"({"type": "string", "format": ")") + format + "\"}";
     EXPECT_TRUE(Matches(schema, std::string("\"") + text + "\"")) << format;
-    EXPECT_FALSE(Matches(schema, R"("what")") && std::string_view(format) != "hostname") << format;
+    const bool takes_words = std::set<std::string>{"hostname", "uri-template"}.contains(format);
+    EXPECT_EQ(Matches(schema, R"("what")"), takes_words) << format;
+  }
+  for (const std::string_view text : {"P", "PT", "P1H", "P1YT", "1D", "P1W1D"}) {
+    EXPECT_FALSE(Matches(R"({"format": "duration"})", '"' + std::string(text) + '"')) << text;
+  }
+  for (const std::string_view text : {"1:2:3:4:5:6:7", "1::2::3", ":::", "1:2:3:4:5:6:7:8:9",
+                                      "g::", "1:2:3:4:5:6:7::8", ":1:2:3:4:5:6:7:8"}) {
+    EXPECT_FALSE(Matches(R"({"format": "ipv6"})", '"' + std::string(text) + '"')) << text;
+  }
+  for (const std::string_view text :
+       {"", "a", "/a/b?c#d", "../x", "//host/x", "https://a.example"}) {
+    EXPECT_TRUE(Matches(R"({"format": "uri-reference"})", '"' + std::string(text) + '"')) << text;
+  }
+  for (const std::string_view text : {"a b", "%zz", "https://a b", "a:b c"}) {
+    EXPECT_FALSE(Matches(R"({"format": "uri-reference"})", '"' + std::string(text) + '"')) << text;
   }
 }
 
@@ -257,11 +290,158 @@ TEST(JsonGrammar, WhatAllAskFor) {
   EXPECT_FALSE(Matches(kTree, R"({"v": 1, "kids": [{"kids": []}]})"));
   EXPECT_THAT(ErrorOf(R"({"allOf": [{"type": "string"}, {"type": "null"}]})"),
               testing::HasSubstr("/type"));
-  EXPECT_THAT(ErrorOf(R"({"allOf": [{"type": "string", "pattern": "a"}, {"pattern": "b"}]})"),
-              testing::HasSubstr("/pattern"));
   EXPECT_THAT(ErrorOf(R"({"allOf": [{"properties": {"a": {}}, "additionalProperties": false},
                                     {"properties": {"b": {}}}]})"),
               testing::HasSubstr("additionalProperties"));
+}
+
+TEST(JsonGrammar, TextsThatAreOfSeveralThings) {
+  constexpr std::string_view kBoth =
+      R"({"allOf": [{"type": "string", "pattern": "^[a-m]+[0-9]?$"}, {"pattern": "^[h-z]{2}"}]})";
+  EXPECT_TRUE(Matches(kBoth, R"("hi7")"));
+  EXPECT_TRUE(Matches(kBoth, R"("khaki")"));
+  EXPECT_FALSE(Matches(kBoth, R"("ha")"));
+  EXPECT_FALSE(Matches(kBoth, R"("zz")"));
+  constexpr std::string_view kDay = R"({"type": "string", "pattern": "^2026-0", "format": "date"})";
+  EXPECT_TRUE(Matches(kDay, R"("2026-02-28")"));
+  EXPECT_FALSE(Matches(kDay, R"("2026-02-30")"));
+  EXPECT_FALSE(Matches(kDay, R"("2025-02-28")"));
+  EXPECT_THAT(ErrorOf(R"({"type": "string", "pattern": "^[a-z]{3}$", "format": "date"})"),
+              testing::HasSubstr("no text"));
+  EXPECT_THAT(ErrorOf(R"({"allOf": [{"type": "string", "format": "date"}, {"format": "email"}]})"),
+              testing::HasSubstr("/format"));
+  EXPECT_NE(ErrorOf(R"({"format": "date",
+                        "anyOf": [{"type": "string", "maxLength": 4}, {"type": "null"}]})"),
+            "");
+  constexpr std::string_view kEither =
+      R"({"format": "date", "anyOf": [{"type": "string", "minLength": 4}, {"type": "null"}]})";
+  EXPECT_TRUE(Matches(kEither, "null"));
+  EXPECT_FALSE(Matches(kEither, R"(", am.")"));
+  // Without a type, a format is of texts, but for those that nobody knows.
+  EXPECT_TRUE(Matches(R"({"format": "date"})", R"("2026-11-30")"));
+  EXPECT_FALSE(Matches(R"({"format": "date"})", "[1]"));
+  EXPECT_TRUE(Matches(R"({"format": "int32"})", "1"));
+  EXPECT_TRUE(Matches(R"({"type": "integer", "format": "int32"})", "1"));
+}
+
+TEST(JsonGrammar, WhatNeverEndsIsRefusedOrLeftOut) {
+  EXPECT_THAT(ErrorOf(R"({"type": "array", "items": {"$ref": "#"}, "minItems": 1})"),
+              testing::HasSubstr("ever ends"));
+  EXPECT_THAT(ErrorOf(R"({"type": "object", "properties": {"next": {"$ref": "#"}},
+                          "required": ["next"]})"),
+              testing::HasSubstr("ever ends"));
+  constexpr std::string_view kSome = R"({"anyOf": [{"$ref": "#/$defs/endless"}, {"const": 1}],
+    "$defs": {"endless": {"type": "array", "items": {"$ref": "#/$defs/endless"}, "minItems": 1}}})";
+  EXPECT_TRUE(Matches(kSome, "1"));
+  EXPECT_FALSE(Matches(kSome, "[[]]"));
+  constexpr std::string_view kList =
+      R"({"type": "object", "properties": {"next": {"$ref": "#"}}, "additionalProperties": false})";
+  EXPECT_TRUE(Matches(kList, R"({"next":{"next":{}}})"));
+}
+
+TEST(JsonGrammar, ValuesBesideOtherKeywords) {
+  EXPECT_THAT(ErrorOf(R"({"enum": ["x"], "format": "date"})"), testing::HasSubstr("no value"));
+  constexpr std::string_view kSome = R"({"enum": ["x", "2026-11-30", 5, 11, null, ["a"], ["a", 1]],
+    "format": "date", "minimum": 6, "minItems": 2})";
+  EXPECT_TRUE(Matches(kSome, R"("2026-11-30")"));
+  EXPECT_TRUE(Matches(kSome, "11"));
+  EXPECT_TRUE(Matches(kSome, "null"));
+  EXPECT_TRUE(Matches(kSome, R"(["a",1])"));
+  EXPECT_FALSE(Matches(kSome, R"("x")"));
+  EXPECT_FALSE(Matches(kSome, "5"));
+  EXPECT_FALSE(Matches(kSome, R"(["a"])"));
+  EXPECT_THAT(ErrorOf(R"({"enum": [1], "not": {}})"), testing::HasSubstr("not"));
+  // However much is asked beside values that are asked beside values.
+  std::string schema = R"({"$ref": "#/$defs/d0", "$defs": {)";
+  for (int i = 0; i < 40; ++i) {
+    const std::string next = R"({"$ref": "#/$defs/d)" + std::to_string(i + 1) + R"("})";
+    schema += "\"d" + std::to_string(i) + R"(": {"enum": [{}, []], "properties": {"a": )" + next +
+              R"(}, "items": )" + next + "}, ";
+  }
+  EXPECT_NE(ErrorOf(schema + R"("d40": {}}})"), "");
+}
+
+TEST(JsonGrammar, ItemsOfOneAndFirstItemsOfAnother) {
+  constexpr std::string_view kFirst = R"({"allOf": [{"type": "array",
+    "items": {"type": "integer", "minimum": 0, "maximum": 9}, "minItems": 2, "maxItems": 2},
+    {"prefixItems": [{"enum": ["z", 5]}]}]})";
+  EXPECT_TRUE(Matches(kFirst, "[5, 0]"));
+  EXPECT_FALSE(Matches(kFirst, R"(["z",0])"));
+  EXPECT_FALSE(Matches(kFirst, R"([5,"z"])"));
+  EXPECT_NE(ErrorOf(R"({"allOf": [{"type": "array", "prefixItems": [{"const": 1}]},
+                                  {"items": false}], "minItems": 1})"),
+            "");
+  constexpr std::string_view kNone =
+      R"({"allOf": [{"type": "array", "prefixItems": [{"const": 1}]}, {"items": false}]})";
+  EXPECT_TRUE(Matches(kNone, "[]"));
+  EXPECT_FALSE(Matches(kNone, "[1]"));
+  constexpr std::string_view kBothFirst = R"({"allOf": [
+    {"prefixItems": [{"type": "string"}], "items": {"type": "null"}},
+    {"prefixItems": [{"minLength": 2}, true, {"type": ["null", "array"]}]}]})";
+  EXPECT_TRUE(Matches(kBothFirst, R"(["ab", null, null, null])"));
+  EXPECT_FALSE(Matches(kBothFirst, R"(["a"])"));
+  EXPECT_FALSE(Matches(kBothFirst, R"(["ab", 1])"));
+  EXPECT_FALSE(Matches(kBothFirst, R"(["ab", null, []])"));
+}
+
+TEST(JsonGrammar, AlternativesThatExcludeEachOther) {
+  for (const std::string_view schema : {
+           R"({"oneOf": [{"const": "a", "description": "first"}, {"const": "b"}]})",
+           R"({"oneOf": [{"type": "string", "enum": ["a", "c"]}, {"const": "b"}]})",
+           R"({"oneOf": [{"type": "integer"}, {"type": "string"}]})",
+           R"({"oneOf": [{"type": ["string", "null"]}, {"type": "integer"}]})",
+           R"({"oneOf": [{"anyOf": [{"type": "string"}, {"type": "null"}]}, {"type": "array"}]})",
+           R"({"oneOf": [{"const": "b"}, {"type": "integer"}, {"enum": ["a"]}]})",
+       }) {
+    EXPECT_EQ(ErrorOf(schema), "") << schema;
+  }
+  EXPECT_TRUE(Matches(R"({"oneOf": [{"const": "a"}, {"const": "b"}]})", R"("b")"));
+  EXPECT_TRUE(Matches(R"({"oneOf": [{"type": "integer"}, {"type": "null"}]})", "null"));
+  constexpr std::string_view kTags = R"({"oneOf": [
+    {"type": "object", "properties": {"k": {"enum": ["a"]}, "n": {"type": "integer"}}},
+    {"type": "object", "properties": {"k": {"enum": ["b", "c"]}}}, {"type": "null"}]})";
+  EXPECT_TRUE(Matches(kTags, R"({"k": "c"})"));
+  EXPECT_TRUE(Matches(kTags, "null"));
+  EXPECT_FALSE(Matches(kTags, "{}"));
+  // As Rust's enumerations are written: each has a member that the others cannot have.
+  constexpr std::string_view kShapes = R"({"oneOf": [
+    {"type": "object", "properties": {"A": {"type": "integer"}}, "required": ["A"],
+     "additionalProperties": false},
+    {"type": "object", "properties": {"B": {"type": "null"}}, "required": ["B"],
+     "additionalProperties": false}, {"type": "string", "enum": ["C"]}]})";
+  EXPECT_TRUE(Matches(kShapes, R"({"A": 1})"));
+  EXPECT_TRUE(Matches(kShapes, R"({"B": null})"));
+  EXPECT_TRUE(Matches(kShapes, R"("C")"));
+  for (const std::string_view schema : {
+           R"({"oneOf": [{"const": 1}, {"const": 1.0}]})",
+           R"({"oneOf": [{"type": "integer"}, {"type": "number"}]})",
+           R"({"oneOf": [{"type": "integer"}, {"const": 3}]})",
+           R"({"oneOf": [{"type": "string"}, {"minimum": 3}]})",
+           R"({"oneOf": [{"enum": ["a", "b"]}, {"enum": ["b", "c"]}]})",
+           R"({"oneOf": [{"type": "object", "required": ["a"]},
+                         {"type": "object", "properties": {"b": {}}}]})",
+       }) {
+    EXPECT_THAT(ErrorOf(schema), testing::HasSubstr("oneOf")) << schema;
+  }
+}
+
+TEST(JsonGrammar, WaysToNameAPlace) {
+  for (const std::string_view reference : {"#/$defs/a%20b", "#here", "#/$defs/a b"}) {
+    const std::string schema = R"({"$ref": ")" + std::string(reference) +
+                               R"(", "$defs": {"a b": {"$anchor": "here", "type": "null"}}})";
+    EXPECT_TRUE(Matches(schema, "null")) << reference;
+    EXPECT_FALSE(Matches(schema, "1")) << reference;
+  }
+  for (const std::string_view reference : {"#X$defs/a", "#/$defs/a%2", "#there", "#/$defs/0x"}) {
+    const std::string schema =
+        R"({"$ref": ")" + std::string(reference) + R"(", "$defs": {"a": true, "0": true}})";
+    EXPECT_THAT(ErrorOf(schema), testing::HasSubstr("is not there")) << reference;
+  }
+  EXPECT_TRUE(Matches(R"({"type": "string", "minLength": 2.0, "nullable": true, "x-order": 1,
+                          "markdownDescription": "d", "contentEncoding": "base64"})",
+                      R"("ab")"));
+  EXPECT_NE(ErrorOf(R"({"type": "string", "minLength": 2.5})"), "");
+  EXPECT_NE(ErrorOf(R"({"type": "string", "minLength": -1})"), "");
 }
 
 // A member that tells alternatives apart has to be there.
@@ -308,6 +488,8 @@ TEST(JsonGrammar, WhatCannotBeKeptIsRefusedByName) {
   EXPECT_THAT(ErrorOf(R"({"$ref": "#/nowhere"})"), testing::HasSubstr("#/nowhere"));
   EXPECT_THAT(ErrorOf(R"({"oneOf": [{"minLength": 1}, {"maxLength": 3}]})"),
               testing::HasSubstr("oneOf"));
+  EXPECT_THAT(ErrorOf(R"({"type": "string", "format": "regex"})"),
+              testing::HasSubstr("#/format: regex is not supported"));
   EXPECT_THAT(ErrorOf(R"({"$ref": "#"})"), testing::HasSubstr("begins with itself"));
   EXPECT_THAT(ErrorOf(R"({"type": "string", "maxLength": 1000000000})"),
               testing::HasSubstr("maxLength"));

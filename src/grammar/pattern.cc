@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "grammar/pattern_parser.h"
 
 namespace aster::grammar {
@@ -28,6 +29,8 @@ struct Step {
   uint32_t characters;  // a set of them
   uint32_t to;
 };
+
+Ranges InBoth(const Ranges& a, const Ranges& b) { return Without(a, Without(a, b)); }
 
 // Reads a text character by character; some steps need none.
 class Machine {
@@ -48,6 +51,43 @@ class Machine {
     machine.end_ = machine.Build(node, 0);
     if (machine.states_.size() >= kMaxStates) return ResourceExhausted("the pattern is too large");
     return machine;
+  }
+
+  // Reads what both read.
+  static Result<Machine> Both(const Machine& a, const Machine& b) {
+    Machine both;
+    std::map<std::pair<uint32_t, uint32_t>, uint32_t> numbers = {{{0, 0}, both.AddState()}};
+    std::vector<std::pair<uint32_t, uint32_t>> left = {{0, 0}};
+    both.end_ = both.AddState();
+    std::map<std::pair<uint32_t, uint32_t>, uint32_t> sets;
+    size_t steps = 0;
+    while (!left.empty() && !both.is_full()) {
+      const auto pair = left.back();
+      left.pop_back();
+      const uint32_t from = numbers.at(pair);
+      const Closure of_a = a.ClosureOf(pair.first);
+      const Closure of_b = b.ClosureOf(pair.second);
+      if (of_a.can_end && of_b.can_end) both.states_[from].free.push_back(both.end_);
+      steps += of_a.steps.size() * of_b.steps.size();
+      if (steps > kMaxSteps) break;
+      for (const Step& one : of_a.steps) {
+        for (const Step& other : of_b.steps) {
+          const std::pair key = {one.characters, other.characters};
+          const auto [set, is_new] = sets.try_emplace(key, 0);
+          if (is_new) set->second = both.SetOf(InBoth(a.sets_[key.first], b.sets_[key.second]));
+          if (both.sets_[set->second].empty()) continue;
+          const std::pair next = {one.to, other.to};
+          if (!numbers.contains(next)) {
+            numbers[next] = both.AddState();
+            left.push_back(next);
+          }
+          both.states_[from].steps.push_back({set->second, numbers[next]});
+        }
+      }
+    }
+    if (!left.empty() || both.is_full() || steps > kMaxSteps)
+      return ResourceExhausted("too much is asked of one text");
+    return both;
   }
 
   const std::vector<Ranges>& sets() const { return sets_; }
@@ -271,8 +311,16 @@ Element JsonCharacter(const Ranges& ranges, Grammar& grammar) {
 }  // namespace
 
 Result<Element> AddPattern(std::string_view pattern, LengthRange length, Grammar& grammar) {
-  const PatternNode node = TRY(ParsePattern(pattern));
-  const Machine machine = TRY(Machine::Of(node));
+  const std::string one(pattern);
+  return AddPatterns({&one, 1}, length, grammar);
+}
+
+Result<Element> AddPatterns(std::span<const std::string> patterns, LengthRange length,
+                            Grammar& grammar) {
+  CHECK(!patterns.empty());
+  Machine machine = TRY(Machine::Of(TRY(ParsePattern(patterns.front()))));
+  for (const std::string& more : patterns.subspan(1))
+    machine = TRY(Machine::Both(machine, TRY(Machine::Of(TRY(ParsePattern(more))))));
   const std::vector<Place> places = TRY(Places(machine, length).Find());
   if (!places.front().is_alive) {
     return InvalidArgument("no text is of the pattern and as long as it has to be");

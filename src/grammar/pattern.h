@@ -7,6 +7,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -23,5 +25,8 @@ struct LengthRange {
 // Characters that JSON has to escape are escaped in one way, and no others. An error says what of
 // the pattern is not supported, or that no text is of it and so long.
 Result<Element> AddPattern(std::string_view pattern, LengthRange length, Grammar& grammar);
+// The texts that are of all of these; there is at least one.
+Result<Element> AddPatterns(std::span<const std::string> patterns, LengthRange length,
+                            Grammar& grammar);
 
 }  // namespace aster::grammar

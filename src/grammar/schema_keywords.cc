@@ -9,6 +9,10 @@
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "base/percent.h"
 
 namespace aster::grammar {
 namespace {
@@ -19,25 +23,94 @@ Error Refused(const std::string& at, std::string_view why) {
   return Unimplemented(fmt::format("{}: {}", at, why));
 }
 
-// Texts of formats that are regular; of others nothing is asked.
-const std::map<std::string, std::string>& Formats() {
-  static const std::string kDate =
+std::string Group(const std::string& pattern) { return "(?:" + pattern + ")"; }
+
+std::string DurationPattern() {
+  const std::string number = "[0-9]{1,9}";
+  const std::string minutes = number + "M" + Group(number + "S") + "?";
+  const std::string hours = number + "H" + Group(minutes) + "?";
+  const std::string time = "T" + Group(hours + "|" + minutes + "|" + number + "S");
+  const std::string months = number + "M" + Group(number + "D") + "?";
+  const std::string years = number + "Y" + Group(months) + "?";
+  const std::string date = Group(years + "|" + months + "|" + number + "D");
+  return "^P" + Group(date + Group(time) + "?|" + time + "|" + number + "W") + "$";
+}
+
+// All eight groups, or fewer and "::" where the rest are zero.
+std::string Ipv6Pattern() {
+  const std::string group = "[0-9a-fA-F]{1,4}";
+  std::string all = Group(group + ":") + "{7}" + group;
+  all += "|" + Group(group + ":") + "{1,7}:|:" + Group(":" + group) + "{1,7}|::";
+  for (int before = 1; before <= 6; ++before) {
+    all += fmt::format("|(?:{0}:){{{1}}}(?::{0}){{1,{2}}}", group, before, 7 - before);
+  }
+  return "^" + Group(all) + "$";
+}
+
+struct UriPatterns {
+  std::string whole;
+  std::string reference;
+};
+
+// RFC 3986 without what nobody writes: users' names, addresses of version 6, and paths without a
+// host but for a few schemes that are made of them.
+UriPatterns MakeUriPatterns() {
+  const std::string one = "(?:[A-Za-z0-9._~!$&'()*+,;=@-]|%[0-9A-Fa-f]{2})";
+  const std::string any = "(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})";
+  const std::string rest = "(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})";
+  const std::string tail = "(?:\\?" + rest + "*)?(?:#" + rest + "*)?";
+  const std::string label = "[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?";
+  const std::string host = label + "(?:\\." + label + ")*(?::[0-9]{1,5})?";
+  const std::string path = "(?:/" + any + "*)*";
+  const std::string uri = Group("[A-Za-z][A-Za-z0-9+.-]*://" + host + path +
+                                "|(?:urn|mailto|tel|data|news):" + any + "+") +
+                          tail;
+  const std::string relative =
+      Group("//" + host + path + "|/(?:" + any + "+" + path + ")?|" + one + "+" + path) + "?" +
+      tail;
+  return {.whole = "^" + uri + "$", .reference = "^(?:" + uri + "|" + relative + ")$"};
+}
+
+// Regular expressions whose texts are of the format; not every text of it is one of theirs.
+std::map<std::string, std::string> MakeFormats() {
+  const std::string date =
       "[0-9]{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|"
       "30)|02-(?:0[1-9]|1[0-9]|2[0-8]))";
-  static const std::string kTime =
+  const std::string time =
       "(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\\.[0-9]{1,9})?(?:Z|[+-](?:[01][0-9]|2[0-3]):"
       "[0-5][0-9])";
-  static const std::string kByte = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
-  static const std::string kHostPart = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
-  static const std::map<std::string, std::string> kFormats = {
-      {"date", "^" + kDate + "$"},
-      {"time", "^" + kTime + "$"},
-      {"date-time", "^" + kDate + "T" + kTime + "$"},
-      {"uuid", "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"},
-      {"ipv4", "^(?:" + kByte + "\\.){3}" + kByte + "$"},
-      {"hostname", "^" + kHostPart + "(?:\\." + kHostPart + "){0,3}$"},
-      {"email", "^[A-Za-z0-9_%+-]{1,32}(?:\\.[A-Za-z0-9_%+-]{1,31})?@" + kHostPart + "(?:\\." +
-                    kHostPart + "){1,3}$"}};
+  const std::string byte = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
+  const std::string label = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
+  const std::string host = "^" + label + "(?:\\." + label + "){0,3}$";
+  const std::string mail =
+      "^[A-Za-z0-9_%+-]{1,32}(?:\\.[A-Za-z0-9_%+-]{1,31})?@" + label + "(?:\\." + label + "){1,3}$";
+  const std::string step = "(?:[^/~]|~[01])";
+  const std::string pointer = "(?:/" + step + "*)*";
+  const UriPatterns uri = MakeUriPatterns();
+  return {{"date", "^" + date + "$"},
+          {"time", "^" + time + "$"},
+          {"date-time", "^" + date + "T" + time + "$"},
+          {"duration", DurationPattern()},
+          {"uuid", "^[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$"},
+          {"ipv4", "^(?:" + byte + "\\.){3}" + byte + "$"},
+          {"ipv6", Ipv6Pattern()},
+          {"hostname", host},
+          {"idn-hostname", host},
+          {"email", mail},
+          {"idn-email", mail},
+          {"uri", uri.whole},
+          {"iri", uri.whole},
+          {"uri-reference", uri.reference},
+          {"iri-reference", uri.reference},
+          {"uri-template",
+           "^(?:[A-Za-z0-9._~:/?#@!$&()*+,;=-]|%[0-9A-Fa-f]{2}|"
+           "\\{[+#./;?&]?[A-Za-z0-9_]+(?:,[A-Za-z0-9_]+)*\\})*$"},
+          {"json-pointer", "^" + pointer + "$"},
+          {"relative-json-pointer", "^(?:0|[1-9]{1,8}0?)(?:#|/" + step + "*" + pointer + ")$"}};
+}
+
+const std::map<std::string, std::string>& Formats() {
+  static const std::map<std::string, std::string> kFormats = MakeFormats();
   return kFormats;
 }
 
@@ -96,10 +169,38 @@ const std::map<std::string, std::set<std::string>>& KeywordsOfTypes() {
   return kKeywords;
 }
 
-std::optional<std::string> PatternOfFormat(const std::string& format) {
+Result<std::string> PatternOfFormat(const std::string& format) {
   const auto found = Formats().find(format);
-  if (found == Formats().end()) return std::nullopt;
-  return found->second;
+  if (found != Formats().end()) return found->second;
+  // How deep brackets stand within each other is nothing that a pattern could say.
+  if (format == "regex") return Unimplemented("regex is not supported");
+  return std::string();
+}
+
+bool IsOfTexts(const ordered_json& format) {
+  if (!format.is_string()) return true;
+  const auto pattern = PatternOfFormat(format.get<std::string>());
+  return !pattern.ok() || !pattern->empty();
+}
+
+Result<std::vector<std::string>> PatternsOf(const ordered_json& schema, const std::string& at) {
+  std::vector<std::string> patterns;
+  for (const char* key : {"pattern", "format"}) {
+    const ordered_json given = schema.value(key, ordered_json::array());
+    // Those of several schemas that were merged are a list.
+    for (const ordered_json& one : given.is_array() ? given : ordered_json::array({given})) {
+      if (!one.is_string()) return Refused(at + "/" + key, "give a text");
+      auto pattern = one.get<std::string>();
+      if (std::string_view(key) == "format") {
+        auto known = PatternOfFormat(pattern);
+        if (!known.ok()) return Refused(at + "/format", known.error().message());
+        pattern = *std::move(known);
+        if (pattern.empty()) continue;
+      }
+      patterns.push_back(std::move(pattern));
+    }
+  }
+  return patterns;
 }
 
 bool IsOfType(const ordered_json& value, const ordered_json& type) {
@@ -117,28 +218,65 @@ bool IsOfType(const ordered_json& value, const ordered_json& type) {
   return type == "number" && value.is_number();
 }
 
-std::optional<std::string> WhatTellsApart(const ordered_json& list) {
-  std::set<std::string> types;
-  const bool by_type = std::ranges::all_of(list, [&](const ordered_json& one) {
-    return one.is_object() && one.contains("type") && one["type"].is_string() &&
-           one["type"] != "integer" && types.insert(one["type"].get<std::string>()).second;
-  });
-  if (by_type) return "type";
-  if (!list.front().is_object()) return std::nullopt;
-  const ordered_json members = list.front().value("properties", ordered_json::object());
-  for (const auto& [key, value] : members.items()) {
-    std::set<std::string> constants;
-    const bool tells = std::ranges::all_of(list, [&](const ordered_json& one) {
-      if (!one.is_object() || !one.contains("properties")) return false;
-      const ordered_json& properties = one["properties"];
-      if (!properties.is_object() || !properties.contains(key) || !properties[key].is_object())
-        return false;
-      return properties[key].contains("const") &&
-             constants.insert(properties[key]["const"].dump()).second;
-    });
-    if (tells) return "/" + key;
+std::string TypeOf(const ordered_json& value) {
+  for (const char* type : {"object", "array", "string", "boolean", "null"}) {
+    if (IsOfType(value, type)) return type;
   }
-  return std::nullopt;
+  return "number";
+}
+
+namespace {
+
+// The schema that calls itself so, wherever it stands.
+const ordered_json* WithAnchor(const ordered_json& root, const std::string& name) {
+  std::vector<const ordered_json*> left = {&root};
+  while (!left.empty()) {
+    const ordered_json& at = *left.back();
+    left.pop_back();
+    if (at.is_object() && at.value("$anchor", ordered_json()) == name) return &at;
+    for (const ordered_json& inner : at) {
+      if (inner.is_structured()) left.push_back(&inner);
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Result<const ordered_json*> TargetOf(const ordered_json& reference, const ordered_json& root,
+                                     const std::string& at) {
+  if (!reference.is_string() || !reference.get_ref<const std::string&>().starts_with('#')) {
+    return Refused(at + "/$ref", "only references within the schema (#/…) are supported");
+  }
+  const auto& given = reference.get_ref<const std::string&>();
+  const std::string path = WithoutPercents(given.substr(1));
+  const auto is_lost = [&] { return Refused(at + "/$ref", given + " is not there"); };
+  if (!path.empty() && path[0] != '/') {
+    const ordered_json* const target = WithAnchor(root, path);
+    if (target == nullptr) return is_lost();
+    return target;
+  }
+  const ordered_json* target = &root;
+  for (size_t begin = 0; begin < path.size();) {
+    const size_t end = std::min(path.find('/', begin + 1), path.size());
+    std::string key = path.substr(begin + 1, end - begin - 1);
+    begin = end;
+    for (const auto& [escape, character] : {std::pair("~1", "/"), std::pair("~0", "~")}) {
+      for (size_t i = key.find(escape); i != std::string::npos; i = key.find(escape, i + 1))
+        key.replace(i, 2, character);
+    }
+    size_t index = 0;
+    const auto number = std::from_chars(key.data(), key.data() + key.size(), index);
+    if (target->is_object() && target->contains(key)) {
+      target = &(*target)[key];
+    } else if (target->is_array() && number.ec == std::errc() &&
+               number.ptr == key.data() + key.size() && index < target->size()) {
+      target = &(*target)[index];
+    } else {
+      return is_lost();
+    }
+  }
+  return target;
 }
 
 Result<std::optional<NumberRange>> NumberRangeOf(const ordered_json& schema, bool is_integer,

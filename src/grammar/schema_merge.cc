@@ -14,9 +14,14 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr std::string_view kAnnotations[] = {
-    "title",    "description", "default",     "examples",   "$schema",      "$id",
-    "$comment", "$defs",       "definitions", "deprecated", "readOnly",     "writeOnly",
-    "format",   "strict",      "$anchor",     "name",       "discriminator"};
+    "title", "description", "default", "examples", "$schema", "$id", "$comment", "$defs",
+    "definitions", "deprecated", "readOnly", "writeOnly", "strict", "$anchor", "name",
+    "discriminator",
+    // Of OpenAPI, editors and other writers of schemas; and what says how a text is to be read, but
+    // not what it has to be.
+    "nullable", "example", "externalDocs", "xml", "contentEncoding", "contentMediaType",
+    "contentSchema", "markdownDescription", "enumDescriptions", "markdownEnumDescriptions",
+    "enumNames", "deprecationMessage", "errorMessage", "propertyOrdering", "$vocabulary"};
 
 Error CannotMerge(const std::string& at, std::string_view why) {
   return Unimplemented(fmt::format("{}: {}", at, why));
@@ -76,6 +81,19 @@ Result<ordered_json> MergeValues(const std::string& key, const ordered_json& a,
     return common;
   }
   if (key == "items" || key == "additionalProperties") return Both(a, b);
+  if (key == "prefixItems" && a.is_array() && b.is_array() && a.size() == b.size()) {
+    ordered_json all = ordered_json::array();
+    for (size_t i = 0; i < a.size(); ++i) all.push_back(Both(a[i], b[i]));
+    return all;
+  }
+  // Lists of them are those that a text has to be of.
+  if (key == "pattern" || key == "format") {
+    ordered_json all = AsList(a);
+    for (const ordered_json& one : AsList(b)) {
+      if (!Holds(all, one)) all.push_back(one);
+    }
+    return all;
+  }
   if (a.is_number() && b.is_number()) {
     const bool a_is_less = a.get<double>() < b.get<double>();
     if (IsOneOf(key, {"minimum", "exclusiveMinimum", "minLength", "minItems"}))
@@ -102,10 +120,22 @@ Status CheckMembers(const ordered_json& a, const ordered_json& b, const std::str
   return Ok();
 }
 
+// What items are holds for those, too, that only the other one names: then both name as many.
+void NameItems(ordered_json& schema, const ordered_json& other) {
+  const auto others = other.find("prefixItems");
+  if (others == other.end() || !others->is_array()) return;
+  const auto items = schema.find("items");
+  const ordered_json each = items != schema.end() ? *items : ordered_json(true);
+  if (!schema.contains("prefixItems") && each == true) return;
+  ordered_json& own = schema["prefixItems"];
+  if (own.is_null()) own = ordered_json::array();
+  while (own.is_array() && own.size() < others->size()) own.push_back(each);
+}
+
 }  // namespace
 
 bool IsAnnotation(std::string_view key) {
-  return std::ranges::find(kAnnotations, key) != std::end(kAnnotations);
+  return key.starts_with("x-") || std::ranges::find(kAnnotations, key) != std::end(kAnnotations);
 }
 
 Result<ordered_json> MergeSchemas(const ordered_json& a, const ordered_json& b,
@@ -116,7 +146,10 @@ Result<ordered_json> MergeSchemas(const ordered_json& a, const ordered_json& b,
   TRY(CheckMembers(a, b, at));
   TRY(CheckMembers(b, a, at));
   ordered_json all = a;
-  for (const auto& [key, value] : b.items()) {
+  ordered_json more = b;
+  NameItems(all, b);
+  NameItems(more, a);
+  for (const auto& [key, value] : more.items()) {
     if (!all.contains(key)) {
       all[key] = value;
     } else if (IsOneOf(key, {"anyOf", "oneOf"}) && all[key] != value && all[key].is_array()) {

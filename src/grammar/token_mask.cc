@@ -22,6 +22,8 @@ constexpr size_t kMaxExits = 1 << 22;
 // What each token may cost beyond what was left: some milliseconds.
 constexpr uint64_t kWorkForToken = 1 << 16;
 
+constexpr char kMark = static_cast<char>(TokenTree::kControlByte);
+
 constexpr float kForbidden = -std::numeric_limits<float>::infinity();
 
 // Of 64 tokens: looks only at the fewer ones, those that are allowed or those that are not.
@@ -55,10 +57,20 @@ TokenTree::TokenTree(const text::Tokenizer& tokenizer, uint32_t vocab_size)
   std::vector<int32_t> ids;
   for (int32_t id = 0; id < vocab.size() && static_cast<uint32_t>(id) < vocab_size; ++id) {
     const text::TokenType type = vocab.types[static_cast<size_t>(id)];
+    if (type == text::TokenType::kControl) {
+      const std::string& name = vocab.tokens[static_cast<size_t>(id)];
+      if (name.empty() || name.size() + 2 > kMaxTokenBytes) continue;
+      controls_.push_back(kMark + name + kMark);
+      bytes_[static_cast<size_t>(id)] = controls_.back();
+      ids.push_back(id);
+      continue;
+    }
     const bool is_text = type == text::TokenType::kNormal ||
                          type == text::TokenType::kUserDefined || type == text::TokenType::kByte;
     const auto bytes = tokenizer.TokenBytes(id);
     if (!is_text || !bytes.ok() || bytes->empty() || bytes->size() > kMaxTokenBytes) continue;
+    // One that only begins a control token's spelling.
+    if (bytes->find(kMark) != std::string_view::npos) continue;
     bytes_[static_cast<size_t>(id)] = *bytes;
     ids.push_back(id);
   }
@@ -86,6 +98,20 @@ TokenTree::TokenTree(const text::Tokenizer& tokenizer, uint32_t vocab_size)
     last = bytes;
   }
   close_to(0);
+}
+
+std::string TokenTree::Spelled(std::string_view markup) const {
+  std::string spelled;
+  while (!markup.empty()) {
+    std::string_view longest;
+    for (const std::string_view control : controls_) {
+      const std::string_view name = control.substr(1, control.size() - 2);
+      if (control.size() > longest.size() && markup.starts_with(name)) longest = control;
+    }
+    spelled += longest.empty() ? markup.substr(0, 1) : longest;
+    markup.remove_prefix(longest.empty() ? 1 : longest.size() - 2);
+  }
+  return spelled;
 }
 
 MaskCache::MaskCache(std::shared_ptr<const Grammar> grammar, std::shared_ptr<const TokenTree> tree)
@@ -173,9 +199,8 @@ const MaskCache::Bits& MaskCache::AllowedIn(StateId state) {
   return allowed_.emplace(state, std::move(allowed)).first->second;
 }
 
-TokenMasks::TokenMasks(std::shared_ptr<MaskCache> cache, bool goes_on)
+TokenMasks::TokenMasks(std::shared_ptr<MaskCache> cache)
     : cache_(std::move(cache)),
-      goes_on_(goes_on),
       generation_(cache_->generation()),
       states_{cache_->matcher().start()} {}
 
@@ -205,7 +230,6 @@ void TokenMasks::Apply(std::span<const int32_t> answer, std::span<float> logits)
   cache_->BeginToken();
   const StateId state = Follow(answer);
   const bool can_end = state == kDead || cache_->matcher().CanEnd(state);
-  if (goes_on_ && can_end && !has_failed()) return;
   const TokenTree& tree = cache_->tree();
   std::vector<float> ends;
   for (const int32_t end : tree.end_tokens()) ends.push_back(logits[static_cast<size_t>(end)]);

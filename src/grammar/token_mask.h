@@ -7,8 +7,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -30,7 +32,8 @@ class TokenTree {
     uint32_t size = 1;         // nodes, this one and all below it, which follow it
   };
 
-  // Control tokens are left out, as are those without bytes; `vocab_size` is the model's.
+  // Tokens without bytes are left out; `vocab_size` is the model's. A control token is spelled in a
+  // way that no text is, so that only a grammar that names it allows it.
   TokenTree(const text::Tokenizer& tokenizer, uint32_t vocab_size);
 
   const std::vector<Node>& nodes() const { return nodes_; }
@@ -39,10 +42,16 @@ class TokenTree {
   uint32_t vocab_size() const { return static_cast<uint32_t>(bytes_.size()); }
   const std::vector<int32_t>& end_tokens() const { return end_tokens_; }
 
+  // No byte of UTF-8: it stands before and behind the name of a control token.
+  static constexpr uint8_t kControlByte = 0xFF;
+  // Markup with the control tokens in it spelled as the tree has them.
+  std::string Spelled(std::string_view markup) const;
+
  private:
   std::vector<Node> nodes_;              // in the order of a walk, without a root
   std::vector<int32_t> next_token_;      // [tokens]
   std::vector<std::string_view> bytes_;  // [tokens] of the tokenizer; empty where left out
+  std::deque<std::string> controls_;     // as they are spelled
   std::vector<int32_t> end_tokens_;
 };
 
@@ -90,11 +99,9 @@ class MaskCache {
 // Follows one answer. Not for concurrent use.
 class TokenMasks {
  public:
-  // Where the answer goes on, anything may follow a text of the grammar; otherwise only its end.
-  explicit TokenMasks(std::shared_ptr<MaskCache> cache, bool goes_on = false);
-  TokenMasks(std::shared_ptr<const Grammar> grammar, std::shared_ptr<const TokenTree> tree,
-             bool goes_on = false)
-      : TokenMasks(std::make_shared<MaskCache>(std::move(grammar), std::move(tree)), goes_on) {}
+  explicit TokenMasks(std::shared_ptr<MaskCache> cache);
+  TokenMasks(std::shared_ptr<const Grammar> grammar, std::shared_ptr<const TokenTree> tree)
+      : TokenMasks(std::make_shared<MaskCache>(std::move(grammar), std::move(tree))) {}
 
   // Forbids, in the logits of what follows `answer`, all that the grammar does not allow. A pure
   // function of the answer: it may grow, or go back and take another way. Everything is forbidden
@@ -108,7 +115,6 @@ class TokenMasks {
   StateId Follow(std::span<const int32_t> answer);
 
   const std::shared_ptr<MaskCache> cache_;
-  const bool goes_on_;
   uint64_t generation_ = 0;        // of the states
   std::vector<int32_t> followed_;  // tokens
   std::vector<StateId> states_;    // behind each of them, the start before

@@ -40,6 +40,7 @@ std::unique_ptr<text::Tokenizer> MakeTokenizer() {
                            "]}", "\",\"b\":"}) {
     add(word, text::TokenType::kNormal);
   }
+  add("<call>", text::TokenType::kControl);
   vocab.special.unk = 0;
   vocab.special.eos = 1;
   vocab.end_of_generation = {1};
@@ -91,6 +92,7 @@ TEST_F(TokenMask, MasksAreWhatEachTokenAloneWouldSay) {
         std::vector<int32_t> possible;
         for (int32_t id = 2; id < tokenizer_->vocab().size(); ++id) {
           const std::string_view bytes = tree_->BytesOf(id);
+          if (bytes.empty()) continue;
           EXPECT_EQ(allowed[static_cast<size_t>(id)], MayFollow(**grammar, text, bytes))
               << text << "|" << bytes;
           if (allowed[static_cast<size_t>(id)]) possible.push_back(id);
@@ -109,17 +111,45 @@ TEST_F(TokenMask, MasksAreWhatEachTokenAloneWouldSay) {
   }
 }
 
-TEST_F(TokenMask, WhatGoesOnIsFreeBehindTheGrammar) {
-  const auto grammar = JsonSchemaGrammar(ordered_json::parse(R"({"const": "a"})"));
-  ASSERT_TRUE(grammar.ok());
-  TokenMasks masks(*grammar, tree_, /*goes_on=*/true);
-  std::vector<int32_t> answer;
-  for (const int32_t byte : {2 + '"', 2 + 'a'}) {
-    EXPECT_EQ(std::ranges::count(Allowed(masks, answer), true), 1);
-    answer.push_back(byte);
+// Only what names a control token allows it, and nothing else that looks like it.
+TEST_F(TokenMask, ControlTokensAreAllowedWhereTheyAreNamed) {
+  const int32_t control = tokenizer_->vocab().size() - 1;
+  for (const bool is_named : {true, false}) {
+    auto grammar = std::make_shared<Grammar>();
+    const RuleId root = grammar->AddRule();
+    const std::string_view markup = "a<call>b";
+    const std::string text = is_named ? tree_->Spelled(markup) : std::string(markup);
+    grammar->AddAlternative(root, grammar->Literal(text));
+    ASSERT_TRUE(grammar->Finish().ok());
+    TokenMasks masks(grammar, tree_);
+    const std::vector<bool> allowed = Allowed(masks, {2 + 'a'});
+    EXPECT_EQ(std::ranges::count(allowed, true), 1);
+    EXPECT_TRUE(allowed[static_cast<size_t>(is_named ? control : 2 + '<')]);
+    if (is_named) {
+      EXPECT_TRUE(Allowed(masks, {2 + 'a', control})[2 + 'b']);
+    }
   }
-  answer.push_back(2 + '"');
-  EXPECT_EQ(std::ranges::count(Allowed(masks, answer), false), 0);
+  const auto json = JsonSchemaGrammar(ordered_json::parse(R"({"type": "string"})"));
+  ASSERT_TRUE(json.ok());
+  TokenMasks masks(*json, tree_);
+  const std::vector<bool> allowed = Allowed(masks, {2 + '"'});
+  EXPECT_FALSE(allowed[static_cast<size_t>(control)]);
+  EXPECT_FALSE(allowed[2 + TokenTree::kControlByte]);
+  EXPECT_EQ(tree_->Spelled("x</s>"), "x\xff</s>\xff");
+}
+
+TEST_F(TokenMask, AGrammarWithinAnother) {
+  const auto inner = ParseGbnf("root ::= \"(\" root? \")\"");
+  ASSERT_TRUE(inner.ok());
+  Grammar outer;
+  const RuleId root = outer.AddRule();
+  Sequence sequence = outer.Literal("x");
+  sequence.push_back(outer.Include(**inner));
+  outer.AddAlternative(root, sequence);
+  ASSERT_TRUE(outer.Finish().ok());
+  EXPECT_TRUE(MayFollow(outer, "x((", "))"));
+  EXPECT_FALSE(MayFollow(outer, "x((", ")))"));
+  EXPECT_FALSE(MayFollow(outer, "", "("));
 }
 
 // Every place of a long text has its own states: they are forgotten before they take all memory.
@@ -150,11 +180,9 @@ TEST_F(TokenMask, AGrammarThatCostsTooMuchForbidsEverything) {
   ASSERT_TRUE(grammar.ok());
   const auto cache = std::make_shared<MaskCache>(*grammar, tree_);
   EXPECT_FALSE(cache->has_failed());
-  for (const bool goes_on : {false, true}) {
-    TokenMasks masks(cache, goes_on);
-    EXPECT_EQ(std::ranges::count(Allowed(masks, {2 + 'a'}), true), 0);
-    EXPECT_TRUE(masks.has_failed());
-  }
+  TokenMasks masks(cache);
+  EXPECT_EQ(std::ranges::count(Allowed(masks, {2 + 'a'}), true), 0);
+  EXPECT_TRUE(masks.has_failed());
 }
 
 TEST_F(TokenMask, AnswersOfOneRequestShareWhatIsKnown) {

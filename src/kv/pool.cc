@@ -51,6 +51,22 @@ Result<PageRef> Pool::Allocate(size_t page_bytes) {
   return page;
 }
 
+void Pool::TakeNow(std::span<const size_t> page_bytes) {
+  std::vector<PageRef> taken;
+  bool is_any_left = true;
+  while (is_any_left) {
+    is_any_left = false;
+    for (const size_t bytes : page_bytes) {
+      if (usage_.held_bytes + AlignedPageBytes(bytes) > usage_.budget_bytes) continue;
+      Result<PageRef> page = Allocate(bytes);
+      if (!page.ok()) continue;  // the system has no more
+      std::memset(page->data(), 0, AlignedPageBytes(bytes));
+      taken.push_back(std::move(*page));
+      is_any_left = true;
+    }
+  }
+}
+
 PageRef Pool::Take(std::vector<Page*>& free_pages) {
   Page& page = *free_pages.back();
   free_pages.pop_back();

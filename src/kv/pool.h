@@ -12,6 +12,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -113,6 +114,10 @@ class Pool {
   // A page of zeros (AlignedPageBytes of them). Evicts cached pages if it must; ResourceExhausted,
   // with what is missing, if that does not help.
   Result<PageRef> Allocate(size_t page_bytes);
+
+  // Takes all memory of the budget from the system now, so that nobody waits for it later: in turns
+  // for pages of these sizes.
+  void TakeNow(std::span<const size_t> page_bytes);
 
   // Puts a full page into the index. If the same content is there already, `page` becomes a
   // reference to that, and its own memory is given up.

@@ -53,6 +53,18 @@ TEST(Pool, SaysWhatIsMissing) {
   EXPECT_TRUE(pool.Allocate(kPage).ok());
 }
 
+TEST(Pool, TakesItsWholeBudgetAtOnceWhereItIsToldTo) {
+  Pool pool(64 * kPage);
+  pool.TakeNow(std::vector<size_t>{kPage, 3 * kPage, kPage, 5});
+  EXPECT_EQ(pool.usage().held_bytes, 0u);
+  EXPECT_EQ(pool.usage().blank_bytes, 64 * kPage);
+  const PageRef page = pool.Allocate(3 * kPage).value();
+  EXPECT_TRUE(std::all_of(page.data(), page.data() + 3 * kPage, [](uint8_t b) { return b == 0; }));
+  EXPECT_EQ(pool.usage().held_bytes + pool.usage().blank_bytes, 64 * kPage);
+  const PageRef most = pool.Allocate(61 * kPage).value();
+  EXPECT_EQ(pool.usage().available_bytes(), 0u);
+}
+
 TEST(Pool, MemoryOfOneSizeServesAnother) {
   Pool pool(4 * kPage);
   volatile uint8_t* small_page = nullptr;

@@ -8,22 +8,11 @@
 #include <algorithm>
 
 #include "kernels/rope.h"
+#include "model/rope_spec.h"
 #include "quant/dequantize.h"
 
 namespace aster::model {
 namespace {
-
-kernels::RopeSpec RopeSpecOf(const Rope& rope) {
-  kernels::RopeSpec spec{.pairs = rope.dimensions / 2, .base = rope.base};
-  if (rope.scaling == RopeScaling::kNone) return spec;
-  spec.scaling = rope.scaling == RopeScaling::kLinear ? kernels::RopeScaling::kLinear
-                                                      : kernels::RopeScaling::kYarn;
-  spec.factor = rope.factor;
-  spec.original_context = rope.original_context;
-  spec.beta_fast = rope.beta_fast;
-  spec.beta_slow = rope.beta_slow;
-  return spec;
-}
 
 // Files of the Llama family have their query and key rows ordered so that neighbours turn together.
 kernels::RopeLayout RopeLayoutOf(Arch arch) {

@@ -188,6 +188,36 @@ TEST(DeepSeek4, GoingBackIsAShorterLength) {
   }
 }
 
+// Further than the slack, rows have slid out of windows: what is left is less than asked for, and
+// the tokens between are computed again.
+TEST(DeepSeek4, GoingBackFurtherBeginsAtAnEarlierLength) {
+  const Shape shape = SmallFlash();
+  const ModelFile model(shape, TensorType::kQ8_0);
+  Runner runner(model.files(), Slice::Whole(shape), 2, kernels::FastestIsa(), Narrowed({}, shape));
+  const auto tokens = RandomTokens(620, shape.vocab_size);
+  const auto wrong = RandomTokens(330, shape.vocab_size, 9);
+  const auto expected = runner.Logits(tokens, 620);
+  const auto run = [&](kv::PageTable& to, std::span<const int32_t> some) {
+    const Segment segment{.table = &to, .tokens = some, .wanted = Wanted::kAll};
+    const auto logits = runner.Run({&segment, 1}).value().logits;
+    return std::vector(logits.begin(), logits.end());
+  };
+  for (const uint32_t length : {131u, 300u, 517u}) {
+    for (const uint32_t back : {65u, 100u, 330u}) {
+      kv::PageTable table = runner.NewTable();
+      run(table, std::span(tokens).first(length));
+      run(table, std::span(wrong).first(back));
+      const uint32_t left = table.Truncate(length);
+      ASSERT_LE(left, length);
+      const auto logits = run(table, std::span(tokens).subspan(left));
+      EXPECT_TRUE(std::equal(logits.begin(), logits.end(),
+                             expected.begin() + left * size_t{shape.vocab_size}))
+          << back << " back to " << length << ", from " << left;
+      EXPECT_EQ(logits.size(), (620 - left) * size_t{shape.vocab_size});
+    }
+  }
+}
+
 TEST(DeepSeek4, CompanionsInABatchChangeNothing) {
   const Shape shape = TinyFlash();
   const ModelFile model(shape, TensorType::kQ4_K);

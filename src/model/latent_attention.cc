@@ -7,19 +7,13 @@
 #include <cmath>
 
 #include "kernels/rope.h"
+#include "model/rope_spec.h"
 
 namespace aster::model {
 namespace {
 
 std::vector<double> FrequenciesOf(const Rope& rope) {
-  kernels::RopeSpec spec{.pairs = rope.dimensions / 2, .base = rope.base};
-  if (rope.scaling == RopeScaling::kYarn) {
-    spec.scaling = kernels::RopeScaling::kYarn;
-    spec.factor = rope.factor;
-    spec.original_context = rope.original_context;
-    spec.beta_fast = rope.beta_fast;
-    spec.beta_slow = rope.beta_slow;
-  }
+  const kernels::RopeSpec spec = RopeSpecOf(rope);
   std::vector<double> frequencies(spec.pairs);
   if (spec.pairs > 0) kernels::RopeFrequencies(spec, nullptr, frequencies.data());
   return frequencies;

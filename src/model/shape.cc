@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "model/shape_deepseek4.h"
 #include "model/shape_keys.h"
@@ -57,11 +58,11 @@ Result<RopeScaling> ParseRopeScaling(const Keys& keys) {
 
 Result<Rope> ReadRope(const Keys& keys, const Shape& shape) {
   Rope rope;
-  rope.base = TRY(keys.PositiveOr("rope.freq_base", rope.base));
+  if (keys.Contains("rope.freq_base")) rope.base = TRY(keys.Above("rope.freq_base", 1.0f));
   rope.dimensions = TRY(keys.CountOr("rope.dimension_count", kMaxWidth, shape.head_dim));
   rope.scaling = TRY(ParseRopeScaling(keys));
   if (rope.scaling == RopeScaling::kNone) return rope;
-  rope.factor = TRY(keys.Positive("rope.scaling.factor"));
+  rope.factor = TRY(keys.Multiple("rope.scaling.factor"));
   rope.original_context =
       TRY(keys.CountOr("rope.scaling.original_context_length", UINT32_MAX, shape.context_length));
   if (rope.scaling == RopeScaling::kYarn) {
@@ -95,7 +96,7 @@ Status ReadAttention(const Keys& keys, Shape& shape) {
         fmt::format("keys of {} and values of {} numbers a head; only equal lengths are supported",
                     shape.head_dim, value_dim));
   }
-  shape.norm_epsilon = TRY(keys.Positive("attention.layer_norm_rms_epsilon"));
+  shape.norm_epsilon = TRY(keys.Fraction("attention.layer_norm_rms_epsilon"));
   shape.sliding_window = TRY(keys.OptionalCount("attention.sliding_window", UINT32_MAX));
   return Ok();
 }
@@ -127,6 +128,30 @@ Result<uint32_t> ReadVocabSize(const gguf::Metadata& metadata, const Keys& keys)
                     size == 0 ? "" : fmt::format(", {} says {}", keys.Full("vocab_size"), size)));
   }
   return static_cast<uint32_t>(listed);
+}
+
+bool CanTurn(const Rope& rope) {
+  const bool has_base = std::isfinite(rope.base) && rope.base > 1.0f;
+  if (rope.scaling == RopeScaling::kNone) return has_base;
+  return has_base && std::isfinite(rope.factor) && rope.factor >= 1.0f &&
+         rope.original_context > 0 && rope.beta_slow > 0.0f && rope.beta_fast >= rope.beta_slow;
+}
+
+Status CheckRope(const Shape& shape) {
+  if (shape.rope.dimensions > shape.head_dim || shape.rope.dimensions % 2 != 0) {
+    return DataLoss(fmt::format(
+        "{} rotary dimensions in a head of {}; an even number up to the head's is needed",
+        shape.rope.dimensions, shape.head_dim));
+  }
+  for (const Rope& rope : {shape.rope, shape.latent.rope}) {
+    if (CanTurn(rope)) continue;
+    return DataLoss(fmt::format(
+        "positions cannot turn by a base of {} (rope.freq_base), stretched {} times from {}, with "
+        "betas of {} and {}: a base above 1, a factor of at least 1 and a fast beta no less than "
+        "the slow one are needed",
+        rope.base, rope.factor, rope.original_context, rope.beta_fast, rope.beta_slow));
+  }
+  return Ok();
 }
 
 }  // namespace
@@ -197,10 +222,10 @@ Status CheckShape(const Shape& shape) {
     return DataLoss(fmt::format("{} heads of {} numbers are more than any model has",
                                 shape.head_count, shape.head_dim));
   }
-  if (shape.rope.dimensions > shape.head_dim || shape.rope.dimensions % 2 != 0) {
-    return DataLoss(fmt::format(
-        "{} rotary dimensions in a head of {}; an even number up to the head's is needed",
-        shape.rope.dimensions, shape.head_dim));
+  TRY(CheckRope(shape));
+  if (!(shape.norm_epsilon > 0.0f && shape.norm_epsilon < 1.0f)) {
+    return DataLoss(fmt::format("norms with an epsilon of {}; a positive number below 1 is needed",
+                                shape.norm_epsilon));
   }
   if (shape.experts.used > shape.experts.count) {
     return DataLoss(fmt::format("{} experts used of {}", shape.experts.used, shape.experts.count));

@@ -4,8 +4,10 @@
 #include "model/shape_deepseek4.h"
 
 #include <bit>
+#include <cmath>
 
 #include "kernels/latent.h"
+#include "kernels/rope.h"
 #include "kernels/stream_mix.h"
 
 namespace aster::model {
@@ -13,6 +15,8 @@ namespace {
 
 // sqrt(softplus(x)), as files number the functions of routers.
 constexpr uint64_t kSqrtSoftplus = 4;
+// Published models have 1.5 and 2.5.
+constexpr float kMaxExpertScale = 1000.0f;
 constexpr auto kMaxStreams = static_cast<uint32_t>(kernels::kMaxStreams);
 
 Error Expected(const Keys& keys, std::string_view key, std::string_view found,
@@ -53,7 +57,7 @@ Status ReadHeads(const Keys& keys, Shape& shape) {
                     fmt::format("{} as in {}", shape.head_dim, keys.Full("attention.key_length")));
   }
   TRY(ExpectNumber(keys, "attention.kv_lora_rank", shape.head_dim));
-  shape.norm_epsilon = TRY(keys.Positive("attention.layer_norm_rms_epsilon"));
+  shape.norm_epsilon = TRY(keys.Fraction("attention.layer_norm_rms_epsilon"));
   shape.sliding_window = TRY(keys.Count("attention.sliding_window", UINT32_MAX));
   return Ok();
 }
@@ -84,22 +88,44 @@ Status ReadLatent(const Keys& keys, Shape& shape) {
   return Ok();
 }
 
+// YaRN as it is here has no factor of magnitude, which files say by 1, or by what cancels the usual
+// one; and keeps all of the frequencies that it keeps.
+Status ExpectPlainYarn(const Keys& keys, const Rope& rope) {
+  constexpr float kClose = 1e-3f;
+  const float cancelling =
+      static_cast<float>(1.0 / kernels::YarnMagnitude(static_cast<double>(rope.factor)));
+  const float magnitude = TRY(keys.PositiveOr("rope.scaling.attn_factor", 1.0f));
+  if (std::abs(magnitude - 1.0f) > kClose && std::abs(magnitude - cancelling) > kClose) {
+    return Expected(keys, "rope.scaling.attn_factor", fmt::format("{}", magnitude),
+                    fmt::format("1 or {:.4f}", cancelling));
+  }
+  const float kept = TRY(keys.PositiveOr("rope.scaling.yarn_ext_factor", 1.0f));
+  if (kept != 1.0f)
+    return Expected(keys, "rope.scaling.yarn_ext_factor", fmt::format("{}", kept), "1");
+  return Ok();
+}
+
 // Layers without compressed rows turn by the plain base; the others by a base of their own,
 // stretched by YaRN without its factor of magnitude.
 Status ReadRopes(const Keys& keys, Shape& shape) {
   shape.rope.dimensions = TRY(keys.Count("rope.dimension_count", kMaxWidth));
-  shape.rope.base = TRY(keys.Positive("rope.freq_base"));
+  shape.rope.base = TRY(keys.Above("rope.freq_base", 1.0f));
   Rope& rope = shape.latent.rope;
   rope.dimensions = shape.rope.dimensions;
-  rope.base = TRY(keys.Positive("attention.compress_rope_freq_base"));
+  rope.base = TRY(keys.Above("attention.compress_rope_freq_base", 1.0f));
   const std::string scaling = TRY(keys.TextOr("rope.scaling.type", "yarn"));
   if (scaling != "yarn") return Expected(keys, "rope.scaling.type", scaling, "yarn");
   rope.scaling = RopeScaling::kYarn;
-  rope.factor = TRY(keys.Positive("rope.scaling.factor"));
+  rope.factor = TRY(keys.Multiple("rope.scaling.factor"));
   rope.original_context = TRY(keys.Count("rope.scaling.original_context_length", UINT32_MAX));
   rope.beta_fast = TRY(keys.PositiveOr("rope.scaling.yarn_beta_fast", rope.beta_fast));
   rope.beta_slow = TRY(keys.PositiveOr("rope.scaling.yarn_beta_slow", rope.beta_slow));
-  return Ok();
+  if (rope.beta_fast < rope.beta_slow) {
+    return Expected(keys, "rope.scaling.yarn_beta_fast", fmt::format("{}", rope.beta_fast),
+                    fmt::format("at least {} as in {}", rope.beta_slow,
+                                keys.Full("rope.scaling.yarn_beta_slow")));
+  }
+  return ExpectPlainYarn(keys, rope);
 }
 
 Status ReadExperts(const Keys& keys, Shape& shape) {
@@ -111,6 +137,10 @@ Status ReadExperts(const Keys& keys, Shape& shape) {
   if (experts.shared != 1)
     return Expected(keys, "expert_shared_count", fmt::format("{}", experts.shared), "1");
   experts.scale = TRY(keys.Positive("expert_weights_scale"));
+  if (experts.scale > kMaxExpertScale) {
+    return Expected(keys, "expert_weights_scale", fmt::format("{}", experts.scale),
+                    fmt::format("at most {}", kMaxExpertScale));
+  }
   if (!TRY(keys.Flag("expert_weights_norm")))
     return Expected(keys, "expert_weights_norm", "false", "true");
   TRY(ExpectNumber(keys, "expert_gating_func", kSqrtSoftplus));
@@ -133,6 +163,38 @@ Status ReadExperts(const Keys& keys, Shape& shape) {
   return Ok();
 }
 
+// What is too small or too large by itself: a sentence for each.
+Status CheckSizes(const Shape& shape) {
+  if (shape.tied_head) {
+    return Unimplemented(
+        "the head of this architecture is a tensor of its own, never the embedding");
+  }
+  if (shape.experts.used > kernels::kMaxTerms - 1) {
+    return Unimplemented(fmt::format("{} experts for a token; at most {} are supported",
+                                     shape.experts.used, kernels::kMaxTerms - 1));
+  }
+  if (shape.sliding_window < 2) {
+    return Unimplemented(
+        fmt::format("a window (attention.sliding_window) of {}; at least 2 positions are supported",
+                    shape.sliding_window));
+  }
+  if (uint64_t{shape.streams.count} * shape.embedding > kMaxWidth) {
+    return Unimplemented(fmt::format("{} streams of {} numbers; at most {} together are supported",
+                                     shape.streams.count, shape.embedding, kMaxWidth));
+  }
+  if (shape.latent.index_top == 0 || shape.streams.sinkhorn == 0) {
+    return DataLoss(fmt::format(
+        "an index that chooses {} rows and streams mixed in {} iterations; at least one is needed",
+        shape.latent.index_top, shape.streams.sinkhorn));
+  }
+  // Written so that what is no number is refused.
+  if (!(shape.experts.limit > 0.0f) || !(shape.experts.scale > 0.0f)) {
+    return DataLoss(fmt::format("experts limited to {} and scaled by {}; both have to be positive",
+                                shape.experts.limit, shape.experts.scale));
+  }
+  return Ok();
+}
+
 }  // namespace
 
 Status ReadDeepSeek4(const Keys& keys, Shape& shape) {
@@ -143,7 +205,13 @@ Status ReadDeepSeek4(const Keys& keys, Shape& shape) {
   TRY(ReadExperts(keys, shape));
   shape.streams.count = TRY(keys.Count("hyper_connection.count", kMaxStreams));
   shape.streams.sinkhorn = TRY(keys.Count("hyper_connection.sinkhorn_iterations", 1000));
-  shape.streams.epsilon = TRY(keys.Positive("hyper_connection.epsilon"));
+  shape.streams.epsilon = TRY(keys.Fraction("hyper_connection.epsilon"));
+  // Of what a layer hands to the next, or of what the head is given.
+  const uint64_t out = TRY(keys.NumberOrZero("embedding_length_out"));
+  if (out != 0 && out != shape.embedding && out != shape.hidden_width()) {
+    return Expected(keys, "embedding_length_out", fmt::format("{}", out),
+                    fmt::format("{} or {}", shape.embedding, shape.hidden_width()));
+  }
   return Ok();
 }
 
@@ -157,7 +225,6 @@ Status CheckDeepSeek4(const Shape& shape) {
         latent.ratios.size(), shape.layer_count, shape.kv_head_count, shape.streams.count,
         kMaxStreams));
   }
-  const uint64_t heads = uint64_t{shape.head_count} * shape.head_dim;
   if (latent.output_groups == 0 || shape.head_count % latent.output_groups != 0 ||
       uint64_t{latent.output_groups} * latent.output_rank > kMaxWidth) {
     return DataLoss(fmt::format("{} heads cannot be shared out among {} groups of rank {}",
@@ -179,15 +246,7 @@ Status CheckDeepSeek4(const Shape& shape) {
         "are supported",
         latent.index_heads, latent.index_dim, kernels::kMaxLatentDim));
   }
-  if (shape.experts.used > kernels::kMaxTerms - 1 || shape.sliding_window < 2 || heads == 0 ||
-      uint64_t{shape.hidden_width()} > kMaxWidth) {
-    return Unimplemented(fmt::format(
-        "{} experts for a token, a window of {} and streams of {} numbers; up to {} experts, a "
-        "window of at least 2 and {} numbers are supported",
-        shape.experts.used, shape.sliding_window, shape.hidden_width(), kernels::kMaxTerms - 1,
-        kMaxWidth));
-  }
-  return Ok();
+  return CheckSizes(shape);
 }
 
 void WriteDeepSeek4(const Shape& shape, gguf::MetadataBuilder& metadata) {

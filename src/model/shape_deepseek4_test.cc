@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <set>
 
 #include "kernels/pages.h"
@@ -97,6 +98,56 @@ TEST(DeepSeek4Shape, WhatCannotBeComputedIsRefused) {
   EXPECT_NE(refusal("nextn_predict_layers", uint32_t{7}), "");
   EXPECT_NE(refusal("leading_dense_block_count", uint32_t{1}), "");
   EXPECT_NE(refusal("hash_layer_count", uint32_t{70}), "");
+  EXPECT_NE(refusal("expert_weights_scale", 1e30f), "");
+  EXPECT_NE(refusal("attention.layer_norm_rms_epsilon", 1e38f), "");
+  EXPECT_NE(refusal("hyper_connection.epsilon", 1.0f), "");
+  EXPECT_NE(refusal("embedding_length_out", uint32_t{77}), "");
+  EXPECT_EQ(refusal("embedding_length_out", uint32_t{1024}), "");
+  EXPECT_EQ(refusal("attention.sliding_window", uint32_t{1}),
+            "a window (attention.sliding_window) of 1; at least 2 positions are supported");
+}
+
+// Tables of angles are made of bases above 1 only, and nothing but a file decides what they are.
+TEST(DeepSeek4Shape, RopesThatCannotTurnAreRefused) {
+  const auto refusal = [](const char* key, float value) {
+    gguf::MetadataBuilder metadata = MetadataOf(Tiny());
+    metadata.Set(fmt::format("deepseek4.{}", key), value);
+    const auto shape = ReadBack(metadata);
+    return shape.ok() ? std::string() : shape.error().message();
+  };
+  constexpr float kInfinite = std::numeric_limits<float>::infinity();
+  for (const char* key : {"rope.freq_base", "attention.compress_rope_freq_base"}) {
+    for (const float base : {1.0f, 0.5f, -3.0f, kInfinite})
+      EXPECT_NE(refusal(key, base).find(key), std::string::npos) << key << " " << base;
+  }
+  for (const float factor : {1e-30f, 0.5f, 1e38f})
+    EXPECT_NE(refusal("rope.scaling.factor", factor), "");
+  EXPECT_NE(refusal("rope.scaling.yarn_beta_fast", 0.5f), "");
+  EXPECT_NE(refusal("rope.scaling.yarn_ext_factor", 3.0f), "");
+  EXPECT_EQ(refusal("rope.scaling.yarn_ext_factor", 1.0f), "");
+  // Either says that cosines and sines are as they are.
+  EXPECT_EQ(refusal("rope.scaling.attn_factor", 1.0f), "");
+  EXPECT_EQ(refusal("rope.scaling.attn_factor", 0.78294f), "");
+  EXPECT_NE(refusal("rope.scaling.attn_factor", 2.0f), "");
+}
+
+TEST(DeepSeek4Shape, NumbersThatNoFileMayHoldAreNotWrittenEither) {
+  const auto refused = [](const auto& change) {
+    Shape shape = Tiny();
+    change(shape);
+    return !CheckShape(shape).ok();
+  };
+  constexpr float kNoNumber = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_FALSE(refused([](Shape&) {}));
+  EXPECT_TRUE(refused([](Shape& shape) { shape.rope.base = 1.0f; }));
+  EXPECT_TRUE(refused([](Shape& shape) { shape.latent.rope.base = kNoNumber; }));
+  EXPECT_TRUE(refused([](Shape& shape) { shape.latent.rope.factor = 0.0f; }));
+  EXPECT_TRUE(refused([](Shape& shape) { shape.norm_epsilon = kNoNumber; }));
+  EXPECT_TRUE(refused([](Shape& shape) { shape.latent.index_top = 0; }));
+  EXPECT_TRUE(refused([](Shape& shape) { shape.streams.sinkhorn = 0; }));
+  EXPECT_TRUE(refused([](Shape& shape) { shape.experts.limit = kNoNumber; }));
+  EXPECT_TRUE(refused([](Shape& shape) { shape.experts.scale = 0.0f; }));
+  EXPECT_TRUE(refused([](Shape& shape) { shape.tied_head = true; }));
 }
 
 uint64_t ParametersOf(const Shape& shape) {

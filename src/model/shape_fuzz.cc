@@ -6,11 +6,27 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "base/check.h"
 #include "gguf/file.h"
+#include "kernels/rope.h"
 #include "model/memory.h"
+#include "model/rope_spec.h"
 #include "model/shape.h"
+
+namespace {
+
+// No pair turns by more than a whole position at once, so that angles stay where sines are known.
+void CheckTurns(const aster::model::Rope& rope) {
+  constexpr uint32_t kMaxDimensions = 4096;  // more take longer, and say no more
+  if (rope.dimensions == 0 || rope.dimensions > kMaxDimensions) return;
+  std::vector<double> frequencies(rope.dimensions / 2);
+  aster::kernels::RopeFrequencies(aster::model::RopeSpecOf(rope), nullptr, frequencies.data());
+  for (const double frequency : frequencies) CHECK(frequency >= 0.0 && frequency < 1.0001);
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto file = aster::gguf::File::Parse({data, size});
@@ -22,6 +38,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   CHECK(aster::model::CheckShape(*shape).ok());
   CHECK(!aster::model::TensorsOf(*shape).empty());
+  CheckTurns(shape->rope);
+  CheckTurns(shape->latent.rope);
   const auto layout =
       aster::model::MakeMemoryLayout(*shape, aster::model::Narrowed({}, *shape), {1, 2});
   if (!layout.ok()) CHECK(!layout.error().message().empty());

@@ -68,6 +68,24 @@ class Keys {
     }
     return value;
   }
+  Result<float> Above(std::string_view key, float limit) const {
+    const float value = TRY(Positive(key));
+    if (value > limit) return value;
+    return DataLoss(fmt::format("{} is {}, a number above {} is needed", Full(key), value, limit));
+  }
+  // A positive number below 1.
+  Result<float> Fraction(std::string_view key) const {
+    const float value = TRY(Positive(key));
+    if (value < 1.0f) return value;
+    return DataLoss(fmt::format("{} is {}, a positive number below 1 is needed", Full(key), value));
+  }
+  // A number that is at least 1, and no larger than the widest model.
+  Result<float> Multiple(std::string_view key) const {
+    const float value = TRY(Positive(key));
+    if (value >= 1.0f && value <= static_cast<float>(kMaxWidth)) return value;
+    return DataLoss(
+        fmt::format("{} is {}, a number from 1 to {} is needed", Full(key), value, kMaxWidth));
+  }
   Result<float> PositiveOr(std::string_view key, float fallback) const {
     return Contains(key) ? Positive(key) : Result<float>(fallback);
   }

@@ -98,6 +98,9 @@ TEST(Shape, NumbersThatCannotBeAreRefused) {
   EXPECT_TRUE(refused("llama.attention.head_count_kv", uint32_t{3}));
   EXPECT_TRUE(refused("llama.attention.value_length", uint32_t{32}));
   EXPECT_TRUE(refused("llama.attention.layer_norm_rms_epsilon", 0.0f));
+  EXPECT_TRUE(refused("llama.attention.layer_norm_rms_epsilon", 1e38f));
+  EXPECT_TRUE(refused("llama.rope.freq_base", 1.0f));
+  EXPECT_TRUE(refused("llama.rope.freq_base", 0.5f));
   EXPECT_TRUE(refused("llama.rope.dimension_count", uint32_t{65}));
   EXPECT_TRUE(refused("llama.rope.scaling.type", "spiral"));
   EXPECT_TRUE(refused("llama.expert_count", uint32_t{8}));

@@ -88,6 +88,23 @@ void CheckTensors(const gguf::ModelFiles& files, const Shape& shape,
   std::move(unexpected).MoveTo(obstacles);
 }
 
+// The block that guesses ahead may be in a file of its own, of which the model's keys know nothing.
+Status FindNext(const gguf::ModelFiles& files, Shape& shape) {
+  if (!shape.is_latent()) return Ok();
+  const std::string inside = fmt::format("blk.{}.nextn.", shape.layer_count);
+  const bool is_inside = files.FindTensor(inside + "enorm.weight") != nullptr;
+  const bool is_apart = files.FindTensor("mtp.0.enorm.weight") != nullptr;
+  if (is_inside && is_apart) {
+    return InvalidArgument(fmt::format(
+        "the block that guesses ahead is there twice, as {}* and as mtp.0.*; leave the file with "
+        "mtp.0.* out",
+        inside));
+  }
+  if (is_inside || is_apart) shape.next_layers = 1;
+  shape.next_apart = is_apart;
+  return Ok();
+}
+
 }  // namespace
 
 const gguf::Tensor* FindTensor(const gguf::ModelFiles& files, const TensorSpec& spec) {
@@ -109,13 +126,15 @@ Support CheckSupport(const gguf::ModelFiles& files, const std::optional<Slice>& 
     support.obstacles.push_back(shape.error().message());
     return support;
   }
-  shape->tied_head = files.FindTensor("output.weight") == nullptr;
+  // No model of DeepSeek V4 answers through its embedding: one without a head has lost it.
+  shape->tied_head = !shape->is_latent() && files.FindTensor("output.weight") == nullptr;
   shape->rope_factors = files.FindTensor("rope_freqs.weight") != nullptr;
-  if (shape->is_latent() && files.FindTensor("mtp.0.enorm.weight") != nullptr) {
-    shape->next_layers = 1;
-    shape->next_apart = true;
-  }
+  const Status next = FindNext(files, *shape);
   support.shape = *shape;
+  if (!next.ok()) {
+    support.obstacles.push_back(next.error().message());
+    return support;
+  }
   CheckTensors(files, *shape, slice, support.obstacles);
   return support;
 }

@@ -77,9 +77,9 @@ std::vector<uint8_t> ExpertTable(const TensorSpec& spec, uint32_t expert_count, 
 }
 
 // The weights of one tensor, addressed by element.
-class Weights {
+class RandomWeights {
  public:
-  Weights(const TensorSpec& spec, uint64_t seed)
+  RandomWeights(const TensorSpec& spec, uint64_t seed)
       : spread_(SpreadOf(spec)),
         is_rope_factors_(spec.name == "rope_freqs.weight"),
         count_(spec.dims[0]),
@@ -156,7 +156,7 @@ class SynthWriter {
       return writer.Append(spec.name,
                            ExpertTable(spec, options_.shape.experts.count, options_.seed));
     }
-    const Weights weights(spec, options_.seed);
+    const RandomWeights weights(spec, options_.seed);
     const uint64_t row_elements = spec.dims[0];
     uint64_t row_count = 1;
     for (size_t i = 1; i < spec.dims.size(); ++i) row_count *= spec.dims[i];
@@ -174,7 +174,7 @@ class SynthWriter {
   }
 
   // Draws and quantises the rows that fit chunk_, from first_row on.
-  Status FillRows(const Weights& weights, gguf::TensorType type, uint64_t first_row,
+  Status FillRows(const RandomWeights& weights, gguf::TensorType type, uint64_t first_row,
                   uint64_t row_elements) {
     const uint64_t row_bytes = *gguf::RowBytes(type, row_elements);
     std::vector<Status> statuses(pool_.thread_count());

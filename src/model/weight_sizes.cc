@@ -10,11 +10,20 @@ namespace {
 
 using gguf::TensorType;
 
-constexpr std::array<PublishedMix, 3> kMixes = {{
+constexpr std::array<PublishedMix, 4> kMixes = {{
     {"IQ2_XXS+Q2_K", TensorType::kIQ2_XXS, TensorType::kQ2_K},
+    {"6 layers Q4_K", TensorType::kIQ2_XXS, TensorType::kQ2_K, /*q4_layers_at_end=*/6},
     {"MXFP4", TensorType::kMXFP4, TensorType::kMXFP4},
     {"Q4_K", TensorType::kQ4_K, TensorType::kQ4_K},
 }};
+
+TensorType TypeIn(const PublishedMix& mix, const Shape& shape, const TensorSpec& spec) {
+  const bool is_q4 = static_cast<uint32_t>(spec.layer) + mix.q4_layers_at_end >= shape.layer_count;
+  if (spec.name.ends_with("_down_exps.weight")) return is_q4 ? TensorType::kQ4_K : mix.contract;
+  if (spec.name.ends_with("_exps.weight")) return is_q4 ? TensorType::kQ4_K : mix.expand;
+  if (spec.is_fine || spec.name == "token_embd.weight") return TensorType::kF16;
+  return spec.is_matrix ? TensorType::kQ8_0 : TensorType::kF32;
+}
 
 }  // namespace
 
@@ -48,11 +57,19 @@ Result<WeightSizes> SizesOf(const Shape& shape, const TypeOfTensor& type_of) {
 
 std::span<const PublishedMix> PublishedMixes() { return kMixes; }
 
-TensorType TypeIn(const PublishedMix& mix, const TensorSpec& spec) {
-  if (spec.name.ends_with("_down_exps.weight")) return mix.contract;
-  if (spec.name.ends_with("_exps.weight")) return mix.expand;
-  if (spec.is_fine || spec.name == "token_embd.weight") return TensorType::kF16;
-  return spec.is_matrix ? TensorType::kQ8_0 : TensorType::kF32;
+Result<WeightSizes> SizesIn(const PublishedMix& mix, const Shape& shape) {
+  return SizesOf(shape, [&](const TensorSpec& spec) { return TypeIn(mix, shape, spec); });
+}
+
+Result<uint64_t> NextBlockBytes(Shape shape) {
+  const auto type_of = [](const TensorSpec& spec) {
+    if (spec.name.ends_with("_exps.weight")) return TensorType::kQ4_K;
+    return spec.is_matrix && !spec.is_fine ? TensorType::kQ8_0 : TensorType::kF32;
+  };
+  shape.next_layers = 0;
+  const uint64_t without = TRY(SizesOf(shape, type_of)).head;
+  shape.next_layers = 1;
+  return TRY(SizesOf(shape, type_of)).head - without;
 }
 
 }  // namespace aster::model

@@ -35,11 +35,15 @@ Result<WeightSizes> SizesOf(const Shape& shape, const TypeOfTensor& type_of);
 // In which types DeepSeek V4 is published: experts in few bits, the rest the same in all.
 struct PublishedMix {
   std::string_view name;
-  gguf::TensorType expand;    // of the experts' first two matrices
-  gguf::TensorType contract;  // of their last
+  gguf::TensorType expand;        // of the experts' first two matrices
+  gguf::TensorType contract;      // of their last
+  uint32_t q4_layers_at_end = 0;  // whose experts are Q4_K instead
 };
 
 std::span<const PublishedMix> PublishedMixes();
-gguf::TensorType TypeIn(const PublishedMix& mix, const TensorSpec& spec);
+Result<WeightSizes> SizesIn(const PublishedMix& mix, const Shape& shape);
+// The block that guesses ahead, as the file that it is published in has it. The shape is one that
+// may have such a block.
+Result<uint64_t> NextBlockBytes(Shape shape);
 
 }  // namespace aster::model

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstring>
 #include <map>
 
@@ -32,7 +33,7 @@ class Loader {
     weights.slice = slice;
     const bool guesses = slice.head && shape_.next_layers > 0;
     if (slice.embedding || guesses) weights.embedding = files_.FindTensor("token_embd.weight");
-    if (shape_.rope_factors) weights.rope_factors = TRY(Floats("rope_freqs.weight"));
+    if (shape_.rope_factors) weights.rope_factors = TRY(RopeFactors());
     for (uint32_t layer = slice.layer_begin; layer < slice.layer_end; ++layer) {
       weights.layers.push_back(TRY(Layer(layer)));
     }
@@ -269,8 +270,25 @@ class Loader {
     const gguf::Tensor& tensor = Find(name);
     std::vector<float> values(tensor.element_count);
     TRY(quant::Dequantize(tensor.type, tensor.data, values).In(name));
+    for (const float value : values) {
+      if (std::isfinite(value)) continue;
+      return DataLoss(fmt::format(
+          "{} holds {}, which is no number to compute with; the file is damaged, get it again",
+          name, value));
+    }
     Done(tensor);
     return values;
+  }
+
+  Result<std::vector<float>> RopeFactors() {
+    const std::string name = "rope_freqs.weight";
+    std::vector<float> factors = TRY(Floats(name));
+    for (const float factor : factors) {
+      if (factor > 0.0f) continue;
+      return DataLoss(
+          fmt::format("{} holds {}; frequencies are divided by positive numbers", name, factor));
+    }
+    return factors;
   }
 
   // The tensor has been read: its pages can go, so that a file and its packed copy never stand in

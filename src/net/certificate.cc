@@ -45,6 +45,18 @@ Status SetName(X509_NAME* name, std::string_view common_name) {
   return Ok();
 }
 
+// Whoever's certificate names itself as its issuer is taken for self-signed: an authority has a
+// part of its name that no node has, so that a node may be called like its cluster.
+Status MarkAuthority(X509_NAME* name) {
+  const std::string_view mark = "Asterism cluster";
+  if (X509_NAME_add_entry_by_txt(name, "O", MBSTRING_UTF8,
+                                 reinterpret_cast<const unsigned char*>(mark.data()),
+                                 static_cast<int>(mark.size()), -1, 0) != 1) {
+    return OpensslError(Code::kInternal, "the authority's name");
+  }
+  return Ok();
+}
+
 std::string NameOf(const X509_NAME* name) {
   const int index = X509_NAME_get_index_by_NID(name, NID_commonName, -1);
   if (index < 0) return "";
@@ -168,6 +180,7 @@ Result<std::string> MakeAuthority(std::string_view key_pem, std::string_view nam
   const KeyPtr key = TRY(ReadKey(key_pem, "the authority's key"));
   const CertificatePtr certificate = TRY(NewCertificate(key.get(), name, validity));
   X509* self = certificate.get();
+  TRY(MarkAuthority(X509_get_subject_name(self)));
   if (X509_set_issuer_name(self, X509_get_subject_name(self)) != 1) {
     return OpensslError(Code::kInternal, "cannot make a certificate");
   }
@@ -205,6 +218,13 @@ Result<std::string> Certify(std::string_view authority_pem, std::string_view aut
   const wire::NodeId node = TRY(NodeIdOf(key));
   const CertificatePtr certificate = TRY(NewCertificate(key, name, validity));
   X509* self = certificate.get();
+  // Of an authority that was made before authorities were marked.
+  if (X509_NAME_cmp(X509_get_subject_name(self), X509_get_subject_name(authority.get())) == 0) {
+    return InvalidArgument(fmt::format(
+        "the cluster itself is called {}, and its keys are too old for a node of that name: choose "
+        "another one with --name",
+        name));
+  }
   if (X509_set_issuer_name(self, X509_get_subject_name(authority.get())) != 1) {
     return OpensslError(Code::kInternal, "cannot make a certificate");
   }

@@ -5,8 +5,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
 
 #include <string>
+
+#include "net/openssl_ptr.h"
 
 namespace aster::net {
 namespace {
@@ -29,6 +33,40 @@ struct Node {
     return Certify(authority.certificate, authority.key, request, "ann", validity).value();
   }
 };
+
+// As authorities were before they were marked: their name is that of the cluster and nothing else.
+std::string Unmarked(const Authority& authority) {
+  const KeyPtr key = ReadKey(authority.key, "the key").value();
+  const CertificatePtr certificate = ReadCertificate(authority.certificate, "it").value();
+  X509_NAME* const name = X509_get_subject_name(certificate.get());
+  X509_NAME_ENTRY_free(
+      X509_NAME_delete_entry(name, X509_NAME_get_index_by_NID(name, NID_organizationName, -1)));
+  EXPECT_EQ(X509_NAME_entry_count(name), 1);
+  EXPECT_EQ(X509_set_issuer_name(certificate.get(), name), 1);
+  EXPECT_NE(X509_sign(certificate.get(), key.get(), EVP_sha256()), 0);
+  const BioPtr written(BIO_new(BIO_s_mem()));
+  EXPECT_EQ(PEM_write_bio_X509(written.get(), certificate.get()), 1);
+  char* data = nullptr;
+  const auto size = BIO_get_mem_data(written.get(), &data);
+  return {data, static_cast<size_t>(size)};
+}
+
+// Their names alone would make its certificate one that names itself as its issuer.
+TEST(Certificate, ANodeMayBeCalledLikeItsAuthority) {
+  Authority home;
+  const Node node;
+  const auto certify = [&](std::string_view name) {
+    return Certify(home.certificate, home.key, node.request, name, kValid);
+  };
+  EXPECT_TRUE(CheckCertificate(home.certificate, certify("home").value(), kNow).ok());
+  EXPECT_EQ(DescribeCertificate(home.certificate)->name, "home");
+  // An older authority is as good, but for this name, which it refuses before anything is joined.
+  home.certificate = Unmarked(home);
+  EXPECT_TRUE(CheckCertificate(home.certificate, certify("ann").value(), kNow).ok());
+  const auto refused = certify("home");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message(), HasSubstr("choose another one with --name"));
+}
 
 TEST(Certificate, ANodeIsVouchedForByItsAuthorityOnly) {
   const Authority home;

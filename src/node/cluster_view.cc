@@ -20,6 +20,9 @@ namespace {
 
 constexpr int64_t kEntryNs = 3 * kNsPerSecond;
 constexpr int64_t kAnswerNs = 3 * kNsPerSecond;
+// Of nodes that were lost a moment ago, while somebody waits for an answer: those that are well
+// take milliseconds.
+constexpr int64_t kDoubtedNs = 3 * kNsPerSecond / 2;
 constexpr size_t kMaxEntries = 16;
 
 // Runs fn(i) for every i at once.
@@ -40,7 +43,7 @@ Result<std::unique_ptr<ClusterView>> ClusterView::Connect(
   if (addresses.empty()) {
     return FailedPrecondition(
         "nobody said where a node of the cluster is: start `aster node` on this machine, or name "
-        "one with --cluster HOST:PORT");
+        "one that runs with --via HOST:PORT");
   }
   const size_t count = std::min(addresses.size(), kMaxEntries);
   std::vector<std::unique_ptr<rpc::ControlClient>> clients(count);
@@ -59,40 +62,58 @@ Result<std::unique_ptr<ClusterView>> ClusterView::Connect(
   for (size_t i = 0; i < count; ++i) {
     if (answers[i]->ok()) {
       // tidy: allow(ownership) make_unique does not reach a private constructor
-      return std::unique_ptr<ClusterView>(new ClusterView(
-          std::move(identity), std::move(clients[i]), std::move((*answers[i])->members)));
+      return std::unique_ptr<ClusterView>(new ClusterView(std::move(identity),
+                                                          std::move(clients[i]), addresses[i],
+                                                          std::move((*answers[i])->members)));
     }
-    reasons += fmt::format("\n  {}: {}", addresses[i], answers[i]->error().message());
+    const std::string& why = answers[i]->error().message();
+    const bool says_where = why.starts_with(addresses[i]);
+    reasons +=
+        fmt::format("\n  {}{}{}", says_where ? "" : addresses[i], says_where ? "" : ": ", why);
   }
   return Error(Code::kUnavailable,
                fmt::format("no node of the cluster {} answers:{}", identity.cluster_name, reasons));
 }
 
-Result<std::vector<Member>> ClusterView::Members() {
-  const auto told = entry_->Exchange({}, kEntryNs);
+Result<std::vector<Member>> ClusterView::Members(std::span<const cluster::NodeId> doubted) {
+  const auto is_entry = [&](const Member& member) {
+    return std::ranges::count(member.control_addresses, entry_address_) > 0;
+  };
+  const auto is_doubted = [&](const Member& member) {
+    return std::ranges::count(doubted, member.node) > 0;
+  };
+  const bool may_be_gone = std::ranges::any_of(
+      members_, [&](const Member& member) { return is_entry(member) && is_doubted(member); });
+  const auto told = entry_->Exchange({}, may_be_gone ? kDoubtedNs : kEntryNs);
   if (told.ok()) return told->members;
-  // Whom we asked so far may have gone: anybody else will do.
+  // Whom we asked so far may have gone: anybody else will do, or the same over a new connection.
+  const bool is_silent = told.error().code() == Code::kDeadlineExceeded;
   std::vector<std::string> others;
   for (const Member& member : members_) {
-    if (MayAnswer(member) && !member.control_addresses.empty())
+    const bool is_in_vain = is_entry(member) ? is_silent : is_doubted(member);
+    if (MayAnswer(member) && !is_in_vain && !member.control_addresses.empty())
       others.push_back(member.control_addresses.front());
   }
+  if (others.empty()) return told.error();
   std::unique_ptr<ClusterView> again = TRY(Connect(identity_, others));
   entry_ = std::move(again->entry_);
+  entry_address_ = std::move(again->entry_address_);
   return std::move(again->members_);
 }
 
-Result<std::vector<NodeView>> ClusterView::Look() {
-  members_ = TRY(Members());
+Result<std::vector<NodeView>> ClusterView::Look(std::span<const cluster::NodeId> doubted) {
+  members_ = TRY(Members(doubted));
   std::vector<NodeView> views(members_.size());
   Together(members_.size(), [&](size_t i) {
     NodeView& view = views[i];
     view.member = members_[i];
     if (!MayAnswer(view.member)) return;
+    const bool is_doubted = std::ranges::count(doubted, view.member.node) > 0;
+    const int64_t patience_ns = is_doubted ? kDoubtedNs : kAnswerNs;
     const auto asked =
         AskAnywhere(identity_, view.member, [&](rpc::ControlClient& client) -> Status {
-          view.description = TRY(client.Describe(kAnswerNs));
-          view.status = TRY(client.GetStatus(kAnswerNs));
+          view.description = TRY(client.Describe(patience_ns));
+          view.status = TRY(client.GetStatus(patience_ns));
           return Ok();
         });
     if (!asked.ok()) view.why = asked.error().message();

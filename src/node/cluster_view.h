@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,20 +37,24 @@ class ClusterView {
                                                       const std::vector<std::string>& addresses);
 
   // Asks every node that may be reached, all at once, and waits for the answers, a few seconds at
-  // most. Nodes that are dead or gone are listed and not asked.
-  Result<std::vector<NodeView>> Look();
+  // most; less for those that are doubted. Nodes that are dead or gone are listed and not asked.
+  Result<std::vector<NodeView>> Look(std::span<const cluster::NodeId> doubted = {});
 
   const cluster::Identity& identity() const { return identity_; }
 
  private:
   ClusterView(cluster::Identity identity, std::unique_ptr<rpc::ControlClient> entry,
-              std::vector<cluster::Member> members)
-      : identity_(std::move(identity)), entry_(std::move(entry)), members_(std::move(members)) {}
+              std::string entry_address, std::vector<cluster::Member> members)
+      : identity_(std::move(identity)),
+        entry_(std::move(entry)),
+        entry_address_(std::move(entry_address)),
+        members_(std::move(members)) {}
 
-  Result<std::vector<cluster::Member>> Members();
+  Result<std::vector<cluster::Member>> Members(std::span<const cluster::NodeId> doubted);
 
   const cluster::Identity identity_;
   std::unique_ptr<rpc::ControlClient> entry_;
+  std::string entry_address_;
   std::vector<cluster::Member> members_;  // as they were told last
 };
 

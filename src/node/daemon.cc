@@ -32,6 +32,7 @@ route::FileSliceOptions SliceOptions(const DaemonOptions& options) {
   return {.threads = options.threads,
           .memory_bytes = options.memory_bytes,
           .isa = {},
+          .kv_now = options.kv_now,
           .page_store = options.page_store,
           .page_parcels = options.page_parcels};
 }
@@ -82,11 +83,21 @@ Daemon::Daemon(const cluster::Home& home, cluster::Identity identity, DaemonOpti
 Result<std::unique_ptr<Daemon>> Daemon::Start(const cluster::Home& home, DaemonOptions options) {
   const SystemClock clock;
   cluster::Identity identity = TRY(home.LoadIdentity(clock.WallNs() / kNsPerSecond));
+  // Two of them would take turns at being this machine.
+  auto lock = FileLock::TryAcquire(home.folder() + ".node.lock", /*mode=*/0600);
+  if (!lock.ok() && lock.error().code() == Code::kUnavailable) {
+    return FailedPrecondition(fmt::format(
+        "{}: a node of this machine runs already, and one has one place in the cluster; end it "
+        "first, or give the second one settings of its own with ASTER_CONFIG",
+        home.folder()));
+  }
+  if (!lock.ok()) return lock.error();
   std::string folder = options.weights_folder.empty() ? TRY(fetch::TensorStore::DefaultFolder())
                                                       : options.weights_folder;
   std::unique_ptr<Daemon> daemon;
   // tidy: allow(ownership) make_unique does not reach a private constructor
   daemon.reset(new Daemon(home, std::move(identity), std::move(options), std::move(folder)));
+  daemon->lock_.emplace(*std::move(lock));
   {
     ThreadPool pool(daemon->options_.threads > 0 ? daemon->options_.threads : UsableCpuCount());
     TRY(daemon->OpenModels(pool));
@@ -125,7 +136,9 @@ Status Daemon::Listen() {
   MembershipOptions membership;
   membership.seeds = options_.join;
   membership.on_revoked = [this](const NodeId& node) {
-    if (network_) network_->Disconnect(node, Error(Code::kPermissionDenied, "it was revoked"));
+    if (!network_) return;
+    const std::string why = fmt::format("node {} was revoked", node.ToText());
+    network_->Disconnect(node, Error(Code::kPermissionDenied, why));
   };
   membership_ = std::make_unique<Membership>(home_, identity_, std::move(self),
                                              std::move(membership), clock_);
@@ -216,7 +229,7 @@ cluster::NodeStatus Daemon::GetStatus() const {
   for (const route::StageRouteStatus& stage : node_->Snapshot()) {
     status.slices.push_back(ToStatus(stage));
     status.slices.back().model = NameOfModel(stage.fingerprint);
-    status.memory_used_bytes += stage.packed_bytes + stage.kv_budget_bytes;
+    if (!stage.is_counted) status.memory_used_bytes += stage.packed_bytes + stage.kv_budget_bytes;
   }
   status.members = membership_->Members();
   const std::vector<net::PeerStatus> peers = network_->Peers();

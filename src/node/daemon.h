@@ -8,10 +8,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/files.h"
 #include "cluster/description.h"
 #include "cluster/home.h"
 #include "cluster/identity.h"
@@ -38,6 +40,7 @@ struct DaemonOptions {
   std::vector<std::string> join;  // HOST:PORT, where the cluster is
   uint64_t memory_bytes = 0;      // for slices; 0: 15/16 of the machine's
   size_t threads = 0;
+  bool kv_now = false;         // memory for what sequences remember is taken when a slice is loaded
   std::string weights_folder;  // for weights of other machines; empty: the user's cache
   std::function<void(uint64_t done_bytes, uint64_t total_bytes)> on_hashing;
   std::shared_ptr<kv::PageStore> page_store;      // below what sequences remember; or nothing
@@ -68,6 +71,7 @@ class Daemon {
   std::string NameOfModel(const Hash128& fingerprint) const;
 
   const cluster::Home& home_;
+  std::optional<FileLock> lock_;  // of being this machine's only one; released last
   const cluster::Identity identity_;
   const DaemonOptions options_;
   SystemClock clock_;

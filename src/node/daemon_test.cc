@@ -93,6 +93,20 @@ TEST_F(Daemons, RememberWhereOthersWere) {
   EXPECT_TRUE(Eventually([&] { return Alive(*lap) == 2 && Alive(*desk) == 2; }));
 }
 
+TEST_F(Daemons, AreOneOfAMachine) {
+  const auto desk_home = NewMachine("desk");
+  auto desk = Run(*desk_home);
+  DaemonOptions options;
+  options.listen = "127.0.0.1:0";
+  options.measure = false;
+  options.weights_folder = desk_home->folder() + "-weights";
+  const auto second = Daemon::Start(*desk_home, options);
+  ASSERT_FALSE(second.ok());
+  EXPECT_THAT(second.error().message(), HasSubstr("runs already"));
+  desk.reset();
+  EXPECT_TRUE(Daemon::Start(*desk_home, options).ok());
+}
+
 TEST_F(Daemons, ShowAFrontEndWhoIsThere) {
   const auto desk_home = NewMachine("desk"), lap_home = NewMachine("lap");
   const auto desk = Run(*desk_home);

@@ -51,7 +51,11 @@ Status Membership::Start() {
   TakeRevocations(TRY(home_.LoadRevocations(identity_.ca_certificate)));
   {
     const MutexLock lock(mu_);
-    for (const std::string& seed : options_.seeds) state_.AddSeed(seed);
+    for (const std::string& seed : options_.seeds) {
+      state_.AddSeed(seed);
+      // At once, and not when chance has it: a person waits for what comes of it.
+      if (queue_.size() < kMaxQueue) queue_.push_back({std::nullopt, {seed}});
+    }
     for (const cluster::RememberedPeer& peer : peers) {
       if (peer.node == identity_.node) continue;
       for (const std::string& address : peer.addresses) state_.AddSeed(address);
@@ -139,7 +143,24 @@ void Membership::TalkTo(const cluster::Contact& contact) {
   if (!last.ok()) {
     log::Debug("a node could not be talked to",
                {{"address", contact.addresses.back()}, {"why", last.error().message()}});
+    Complain(contact.addresses.back(), last.error());
   }
+}
+
+void Membership::Complain(const std::string& address, const Error& why) {
+  if (why.code() == Code::kPermissionDenied) {
+    const MutexLock lock(mu_);
+    if (std::exchange(is_shut_out_, true)) return;
+    log::Error("the cluster does not let this node in any more; to come back, join again",
+               {{"why", why.message()}});
+    return;
+  }
+  // What a person typed; nodes that were there some day may be off.
+  if (std::ranges::count(options_.seeds, address) == 0) return;
+  const MutexLock lock(mu_);
+  if (stopping_ || !told_.insert(address).second) return;
+  log::Warn("--join: no node of the cluster answers there; it is tried again and again",
+            {{"address", address}, {"why", why.message()}});
 }
 
 Status Membership::TalkAt(const cluster::Contact& contact, const std::string& address) {

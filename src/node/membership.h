@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -62,6 +63,8 @@ class Membership {
   void TickMain();
   void TalkMain();
   void TalkTo(const cluster::Contact& contact) EXCLUDES(mu_);
+  // What a person should know of a talk that failed, once.
+  void Complain(const std::string& address, const Error& why) EXCLUDES(mu_);
   Status TalkAt(const cluster::Contact& contact, const std::string& address) EXCLUDES(mu_);
   Result<std::shared_ptr<rpc::ControlClient>> ClientFor(const cluster::Contact& contact,
                                                         const std::string& address) EXCLUDES(mu_);
@@ -87,6 +90,8 @@ class Membership {
   // Connections to those who answered, to be used again.
   std::map<NodeAt, std::shared_ptr<rpc::ControlClient>> clients_ GUARDED_BY(mu_);
   uint64_t stored_version_ GUARDED_BY(mu_) = 0;
+  std::set<std::string> told_ GUARDED_BY(mu_);  // addresses of seeds where nobody answered
+  bool is_shut_out_ GUARDED_BY(mu_) = false;    // somebody said that this node was revoked
   bool stopping_ GUARDED_BY(mu_) = false;
   std::vector<std::thread> threads_;
 };

@@ -123,15 +123,22 @@ void Conductor::Cancel(engine::RequestId id) {
 Status Conductor::Open(const std::function<void(const OpenProgress&)>& on_progress,
                        const std::function<bool()>& is_cancelled) {
   if (!route_) OpenNew();
-  while (!route_->is_ready()) {
+  for (uint32_t replans = 0; !route_->is_ready();) {
     if (route_->state() == RouteClient::State::kBroken) {
-      Error why = route_->why();
+      const Error why = route_->why();
+      const std::vector<wire::NodeId> lost = route_->lost();
       if (options_.trace != nullptr) {
         options_.trace->CloseRoute(route_->id(), why.message(), network_.clock().NowNs());
       }
       route_.reset();
       memories_->route = 0;
-      return why;
+      if (!replanner_ || lost.empty() || ++replans > options_.max_open_replans) return why;
+      Plan plan = TRY(replanner_(plan_, lost, why));
+      TRY(CheckPlan(plan, model_.shape.layer_count));
+      plan_ = std::move(plan);
+      ++counters_.replans;
+      OpenNew();
+      continue;
     }
     if (is_cancelled && is_cancelled()) return Error(Code::kCancelled, "the route was not opened");
     if (on_progress) on_progress(route_->progress());
@@ -389,33 +396,6 @@ bool Conductor::TakesGuesses() const {
   });
 }
 
-// Who reads what is new, and where they begin.
-void Conductor::ChooseReaders(Live& live) {
-  const uint32_t read = HeldBy(live, ReadingPath());
-  live.read_ns = 0;
-  live.handed_bytes = 0;
-  live.reads_for_others = live.waits_for_rows = live.rows_due = live.catches_up = false;
-  live.sent = read;
-  if (!has_two_paths()) return;
-  const uint32_t decoded = HeldBy(live, DecodingPath());
-  live.sent = decoded;
-  if (live.sink != nullptr) {
-    // Logits of every row come from those who read, but for what begins behind their rows.
-    live.reads_for_others = live.sink_begin == 0 || decoded < live.sink_begin;
-    live.sent = live.reads_for_others ? read : decoded;
-    return;
-  }
-  const uint32_t left = live.length() - decoded;
-  if (left <= std::max(options_.direct_tokens, 1U)) return;
-  live.reads_for_others = live.rows_due = true;
-  // What is known on one side alone travels where that is more than a page; less is computed again.
-  live.waits_for_rows = decoded >= read + page_positions_;
-  if (live.waits_for_rows) HandOver(live, DecodingPath(), ReadingPath(), decoded, 1);
-  live.sent = live.waits_for_rows ? decoded : std::min(read, live.read_end());
-  const double bytes = HandOver(live, ReadingPath(), DecodingPath(), live.read_end(), 1);
-  live.handed_bytes = static_cast<uint64_t>(bytes);
-}
-
 void Conductor::StartRunning(Live& live) {
   if (AskOthers(live)) return;
   live.phase = Live::Phase::kRunning;
@@ -447,33 +427,6 @@ uint32_t Conductor::HeldBy(const Live& live, Path path) {
     least = std::min(least, held == live.holds.end() ? 0 : held->second);
   }
   return least;
-}
-
-double Conductor::HandOver(const Live& live, Path from, Path to, uint32_t end, uint32_t step) {
-  double bytes = 0;
-  for (uint32_t giver = from.begin; giver < from.end; ++giver) {
-    for (uint32_t taker = to.begin; taker < to.end; ++taker) {
-      const PlanStage& a = route_->stages()[giver];
-      const PlanStage& b = route_->stages()[taker];
-      const uint32_t layer_begin = std::max(a.slice.layer_begin, b.slice.layer_begin);
-      const uint32_t layer_end = std::min(a.slice.layer_end, b.slice.layer_end);
-      const uint32_t begin = std::min(live.holds.at(taker), end);
-      // A node's stages of the same layers remember together.
-      if (layer_begin >= layer_end || a.node.id == b.node.id || begin == end) continue;
-      route_->Send(a.node.id, wire::HandOver{.route = route_->id(),
-                                             .sequence = live.memory->id(),
-                                             .epoch = live.epoch,
-                                             .layer_begin = layer_begin,
-                                             .layer_end = layer_end,
-                                             .begin = begin,
-                                             .end = end,
-                                             .step = step,
-                                             .to = b.node.id,
-                                             .ticket = 0});
-      bytes += BytesPerPosition({layer_begin, layer_end}) * (end - begin);
-    }
-  }
-  return bytes;
 }
 
 // What a stage goes on with by itself ends. (What a Begin ends needs no word of its own.)

@@ -43,6 +43,8 @@ struct ConductorOptions {
   int64_t stall_ns = 300 * kNsPerSecond;    // work is under way, and nobody says anything
   uint32_t max_replans = 8;                 // in a row, without a token between them
   int64_t replan_wait_ns = 100 * kNsPerMs;  // before the second one, and twice that before the next
+  // Of routes that Open opens: others take over where nodes are lost on the way.
+  uint32_t max_open_replans = 0;
   // Nodes that may remember texts beside those of the route, asked for each text that is new here.
   std::function<std::vector<RowPeer>()> peers = nullptr;
   bool asks_others = true;                      // what is remembered, before it is computed
@@ -270,8 +272,18 @@ class Conductor final : public engine::Answering {
   bool GoesOnByItself(const Live& live) const;
   // The least that the stages of a path hold.
   static uint32_t HeldBy(const Live& live, Path path);
-  // Rows that stages of one path hold are wanted by those of the other; so many bytes of them.
-  double HandOver(const Live& live, Path from, Path to, uint32_t end, uint32_t step);
+  // Rows that a stage of one path holds and one of the other lacks.
+  struct Gift {
+    wire::NodeId from;
+    wire::HandOver wanted;
+    double bytes = 0;
+  };
+  std::vector<Gift> GiftsOf(const Live& live, Path from, Path to, uint32_t end,
+                            uint32_t step) const;
+  // All of them are wanted.
+  void HandOver(std::span<const Gift> gifts);
+  bool IsWorthSending(const Live& live, std::span<const Gift> gifts, uint32_t count) const;
+  void LearnRowRates(const Live& live);
   void CatchUp(Live& live);
   bool HasRows(Live& live);
   bool NeedsRowsOf(const Live& live, uint32_t stage) const;

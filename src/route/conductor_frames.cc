@@ -24,12 +24,6 @@ constexpr uint64_t kLastFrames = 1;
 
 // --- What goes.
 
-// Whether those who answer have got all that others have read.
-bool Conductor::HasRows(Live& live) {
-  if (live.rows_due && HeldBy(live, DecodingPath()) >= live.read_end()) live.rows_due = false;
-  return !live.rows_due;
-}
-
 // Where one stage has all layers it goes on by itself, token after token: nobody waits for the way
 // between. (What the caller edits or looks at comes here first.)
 bool Conductor::GoesOnByItself(const Live& live) const {
@@ -316,22 +310,9 @@ void Conductor::OnHolds(const wire::NodeId& from, const wire::Holds& holds) {
   live.holds[holds.stage] = is_ours ? holds.length : 0;
   if (is_beginning && live.holds.size() == route_->stages().size()) return StartRunning(live);
   if (is_fetching) return TakeFetched(live);
-  if (live.waits_for_rows && HeldBy(live, ReadingPath()) >= live.sent) live.waits_for_rows = false;
-}
-
-// Whether it cannot go on without rows that the stage gets from elsewhere.
-bool Conductor::NeedsRowsOf(const Live& live, uint32_t stage) const {
-  return has_two_paths() && (stage >= DecodingPath().begin ? live.rows_due : live.waits_for_rows);
-}
-
-// Those who read get the rows of the answer while it is made, for the turn after it.
-void Conductor::CatchUp(Live& live) {
-  if (std::exchange(live.catches_up, true)) return;
-  const Path readers = ReadingPath();
-  for (uint32_t stage = readers.begin; stage < readers.end && live.reads_for_others; ++stage) {
-    live.holds[stage] = std::max(live.holds[stage], live.read_end());
-  }
-  HandOver(live, DecodingPath(), ReadingPath(), kv::kMaxPositions, options_.catch_up_step);
+  if (!live.waits_for_rows || HeldBy(live, ReadingPath()) < live.sent) return;
+  live.waits_for_rows = false;
+  LearnRowRates(live);
 }
 
 size_t Conductor::RowsOf(const Flight& flight) const {

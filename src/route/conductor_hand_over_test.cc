@@ -184,6 +184,32 @@ TEST(HandOver, AWindowIsTheWindowHere) {
 }
 
 // Nobody sends a node what it has already.
+TEST(HandOver, OnlyWhatIsLackedIsSent) {
+  const std::vector<int32_t> tokens = model::RandomTokens(900, kVocab);
+  TestCluster cluster(3);
+  const auto conductor = cluster.Conduct("a=0:1,b=2:out decode c");
+  engine::Sequence sequence = conductor->NewSequence();
+  sequence.SetHistory(std::span(tokens).first(600));
+  Answer(*conductor, sequence, Asking(10, 1));
+  const uint64_t first = conductor->counters().handed_over_bytes;
+  ASSERT_EQ(first % 599, 0u);  // all but the last token
+  const uint64_t row_bytes = first / 599;
+  ASSERT_GT(row_bytes, 0u);
+  // The answer's rows are where it was made, but for those of its last token.
+  for (const int32_t token : std::span(tokens).subspan(600, 200)) sequence.Append(token);
+  Answer(*conductor, sequence, Asking(1, 2));
+  const uint64_t second = conductor->counters().handed_over_bytes;
+  EXPECT_EQ(second - first, (810 - 1 - 609) * row_bytes);
+  // Another text that begins alike lacks what is behind the full pages of the first.
+  engine::Sequence other = conductor->NewSequence();
+  other.SetHistory(std::span(tokens).first(600));
+  for (const int32_t token : std::span(tokens).first(100)) other.Append(token);
+  Answer(*conductor, other, Asking(1, 3));
+  const uint64_t third = conductor->counters().handed_over_bytes;
+  EXPECT_EQ(third - second, (700 - 1 - 512) * row_bytes);
+  EXPECT_EQ(conductor->counters().handed_over, 3u);
+}
+
 // The front end reads itself, in its own process, more than may be under way at once; and the text
 // returns to it where somebody else has answered.
 TEST(HandOver, AStageOfTheFrontEndGivesAndTakesMoreThanMayBeUnderWay) {

@@ -153,8 +153,14 @@ double Conductor::BytesPerPosition(kv::LayerRange layers) const {
 double Conductor::RowRateOf(const Live& live, const wire::NodeId& node) const {
   const auto seen = row_rates_.find(node);
   if (seen != row_rates_.end()) return seen->second;
-  const auto peer = live.search->peers.find(node);
-  return peer == live.search->peers.end() ? 0 : peer->second.bytes_per_s;
+  if (live.search) {
+    const auto peer = live.search->peers.find(node);
+    return peer == live.search->peers.end() ? 0 : peer->second.bytes_per_s;
+  }
+  for (const RowPeer& peer : options_.peers ? options_.peers() : std::vector<RowPeer>()) {
+    if (peer.node.id == node) return peer.bytes_per_s;
+  }
+  return 0;
 }
 
 // That computing so many tokens takes, in seconds; 0: not known.

@@ -3,6 +3,7 @@
 
 #include "route/conductor.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -122,6 +123,74 @@ TEST(Conductor, AMissingNodeIsNamedWithItsLayers) {
   EXPECT_EQ(generated.error().code(), Code::kUnavailable);
   EXPECT_NE(generated.error().message().find("layers 2 to 3 and the head"), std::string::npos)
       << generated.error().message();
+}
+
+TEST(Conductor, AnotherOneTakesOverWhileARouteIsOpened) {
+  TestCluster cluster(1);
+  cluster.Start();
+  TestModel::Get().Make(
+      {.layer_begin = 0, .layer_end = kTestLayers, .embedding = true, .head = true}, {});
+  const auto open = [&](uint32_t replans) {
+    ConductorOptions options;
+    options.max_open_replans = replans;
+    Conductor conductor(
+        cluster.front(), TestModel::Get().route_model(), nullptr,
+        ParseSplit("0:1,2:out", kTestLayers, TestNodes(2)).value(), options,
+        [](const Plan&, std::span<const wire::NodeId> lost, const Error&) -> Result<Plan> {
+          EXPECT_EQ(std::vector(lost.begin(), lost.end()), std::vector{TestNode(2)});
+          return ParseSplit("0:out", kTestLayers, TestNodes(1));
+        });
+    const Status opened = conductor.Open();
+    EXPECT_EQ(conductor.plan().stages.size(), opened.ok() ? 1u : 2u);
+    return opened.ok();
+  };
+  EXPECT_TRUE(open(1));
+  EXPECT_FALSE(open(0));
+}
+
+TEST(Conductor, WhoeverLacksTheModelIsTheOneThatIsLost) {
+  TestCluster cluster(2);
+  cluster.Start();
+  RouteModel model = TestModel::Get().route_model();
+  model.fingerprint.low ^= 1;
+  const Plan plan = ParseSplit("0:0,1:out", kTestLayers, TestNodes(2)).value();
+  RouteClient route(cluster.front(), model, plan, {}, /*id=*/77);
+  wire::RouteState state{.route = 77, .kind = wire::RouteState::Kind::kRefused};
+  state.why = NotFound(fmt::format("layers 0 to 0 on node {}: none", TestNode(1).ToText()));
+  route.Handle({net::Event::Kind::kMessage, TestNode(1), state, Ok()});
+  ASSERT_EQ(route.state(), RouteClient::State::kBroken);
+  EXPECT_EQ(route.lost(), std::vector{TestNode(1)});
+  EXPECT_EQ(route.why().message(),
+            fmt::format("layers 0 to 0 on node a ({}): none", TestNode(1).ToText()));
+}
+
+TEST(Conductor, OldNewsDoNotBreakANewRoute) {
+  TestCluster cluster(1);
+  cluster.Start();
+  RouteClient route(cluster.front(), TestModel::Get().route_model(),
+                    ParseSplit("0:out", kTestLayers, TestNodes(1)).value(), {}, /*id=*/78);
+  net::Event down{net::Event::Kind::kDown, TestNode(1), {}, Error(Code::kUnavailable, "gone")};
+  down.arrived_ns = 1;  // long before the route was
+  route.Handle(down);
+  EXPECT_NE(route.state(), RouteClient::State::kBroken);
+  down.arrived_ns = cluster.clock().NowNs();
+  route.Handle(down);
+  EXPECT_EQ(route.state(), RouteClient::State::kBroken);
+}
+
+TEST(Conductor, LayersOfTwoRoutesAreCountedOnce) {
+  TestCluster cluster(1);
+  const auto first = cluster.Conduct("0:out");
+  Conductor second(cluster.front(), TestModel::Get().route_model(), nullptr, first->plan());
+  ASSERT_TRUE(first->Open().ok());
+  ASSERT_TRUE(second.Open().ok());
+  std::vector<StageRouteStatus> stages = cluster.node(0).Snapshot();
+  for (int i = 0; i < 1000 && stages.size() < 2; ++i) {
+    cluster.clock().SleepFor(10 * kNsPerMs);
+    stages = cluster.node(0).Snapshot();
+  }
+  ASSERT_EQ(stages.size(), 2u);
+  EXPECT_EQ(stages[0].is_counted + stages[1].is_counted, 1);
 }
 
 TEST(Conductor, GoesOnElsewhereAndSaysTheSame) {

@@ -117,10 +117,11 @@ Result<SliceRoom> FindRoom(const gguf::ModelFiles& files, const SliceRequest& re
         LayersThatFit(files, *support.shape, request.slice, left - std::min(left, least_kv));
     return ResourceExhausted(fmt::format(
         "{} of weights and {} for keys and values do not fit into {} of memory, of which {} are "
-        "taken; {} of these {} layers would fit",
+        "taken; {} of these {} layers would fit{}",
         FormatBytes(weight_bytes), FormatBytes(least_kv), FormatBytes(limit),
         FormatBytes(request.used_bytes), fitting,
-        request.slice.layer_end - request.slice.layer_begin));
+        request.slice.layer_end - request.slice.layer_begin,
+        weight_bytes < left ? "; or ask for less with --kv-memory" : ""));
   }
   const uint64_t kv_bytes =
       request.kv_bytes > 0 ? request.kv_bytes
@@ -161,6 +162,7 @@ Result<std::unique_ptr<SliceLoading>> FileSliceSource::Start(const SliceRequest&
   options.memory = request.memory;
   options.name = request.memory_name;
   options.memory_bytes = room.kv_bytes;
+  options.memory_now = options_.kv_now;
   // What is named by anything but the model are rows that travelled inexactly: nobody who asks for
   // a text as it is finds them, so they are not worth a place.
   if (request.memory_name == request.fingerprint) options.page_store = options_.page_store;

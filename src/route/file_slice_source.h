@@ -23,6 +23,7 @@ struct FileSliceOptions {
   size_t threads = 0;         // of each slice; 0: as many as this machine runs at full speed
   uint64_t memory_bytes = 0;  // for all slices; 0: kDefaultMemoryShare of the machine's
   std::optional<kernels::Isa> isa = {};
+  bool kv_now = false;                                 // LocalModelOptions::memory_now
   std::shared_ptr<kv::PageStore> page_store = {};      // below every slice's memory; or nothing
   std::shared_ptr<kv::PageParcels> page_parcels = {};  // the same, for other machines; or nothing
 };

@@ -67,10 +67,12 @@ struct Conductor::Live {
   std::map<uint32_t, uint32_t> holds;  // what each stage holds, of those that have said so
   bool reads_for_others = false;       // other stages answer than read
   bool waits_for_rows = false;         // readers get from those what they lack
-  int64_t read_ns = 0;                 // when others had read it; 0: not yet
-  uint64_t handed_bytes = 0;           // of rows that whoever answers lacks
-  bool rows_due = false;               // those who answer do not have what was read yet
-  bool catches_up = false;             // readers get the rows of the answer
+  int64_t waits_since_ns = 0;
+  std::map<wire::NodeId, double> returning;  // bytes of it that nodes give
+  int64_t read_ns = 0;                       // when others had read it; 0: not yet
+  uint64_t handed_bytes = 0;                 // of rows that whoever answers lacks
+  bool rows_due = false;                     // those who answer do not have what was read yet
+  bool catches_up = false;                   // readers get the rows of the answer
   std::shared_ptr<const std::vector<int32_t>> stops;  // tokens that end the answer
   std::optional<kv::TokenHistory> history;            // of all tokens, once it was begun
   // What others remember of it, while they are asked and give it; nothing once that is over.

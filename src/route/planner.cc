@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -122,7 +123,8 @@ class Planning {
     for (size_t i = 0; i < nodes_.size(); ++i) {
       const double chunk = options_.chunk_tokens;
       problem_.nodes.push_back(
-          {.memory_bytes = nodes_[i].memory_bytes,
+          {.memory_bytes =
+               nodes_[i].memory_bytes - std::min(nodes_[i].memory_bytes, options_.reserved_bytes),
            .layer_s = chunk * std::max(load_.flops_per_layer, 1.0) / flops[i],
            .head_s = options_.all_logits ? chunk * load_.head_flops / flops[i] : 0,
            .byte_s = 1 / reads[i]});
@@ -156,6 +158,9 @@ class Planning {
   void Explain(SplitPlan& split) const;
   std::string ExplainPart(size_t index) const;
   std::string WhyLeftOut(size_t node) const;
+  std::string RoomOf(size_t node) const;
+  std::string Advice(uint64_t missing) const;
+  std::optional<uint64_t> ReserveThatFits() const;
   Error WhyNot() const;
 
   const std::span<const NodeAbility> nodes_;
@@ -199,9 +204,9 @@ std::string Planning::WhyLeftOut(size_t node) const {
   for (uint32_t i = 0; i < layer_count(); ++i) {
     least = std::min(least, problem_.bytes_before[i + 1] - problem_.bytes_before[i]);
   }
-  if (nodes_[node].memory_bytes < least) {
+  if (problem_.nodes[node].memory_bytes < least) {
     return fmt::format("{} is left out: a layer takes {} with its keys and values, and {} are free",
-                       name, FormatBytes(least), FormatBytes(nodes_[node].memory_bytes));
+                       name, FormatBytes(least), RoomOf(node));
   }
   if (answer_.parts.size() == layer_count()) {
     return fmt::format("{} is left out: there are only {} layers", name, layer_count());
@@ -242,6 +247,34 @@ void Planning::Explain(SplitPlan& split) const {
       fmt::format("predicted at {} tokens: {}", load_.context, fmt::join(rates, ", ")));
 }
 
+std::string Planning::RoomOf(size_t node) const {
+  const std::string bytes = FormatBytes(nodes_[node].memory_bytes);
+  if (options_.reserved_bytes == 0) return bytes;
+  return fmt::format("{}, of which {} are to be for keys and values", bytes,
+                     FormatBytes(options_.reserved_bytes));
+}
+
+// A power of two of MiB with which the model fits; nothing where weights alone are too much.
+std::optional<uint64_t> Planning::ReserveThatFits() const {
+  constexpr uint64_t kMiB = uint64_t{1} << 20;
+  PlannerOptions less = options_;
+  for (uint64_t bytes = std::bit_floor(options_.reserved_bytes); bytes >= kMiB; bytes /= 2) {
+    if (bytes == options_.reserved_bytes) continue;
+    less.reserved_bytes = bytes;
+    if (SearchSplit(Planning(nodes_, {}, load_, less).problem_)) return bytes;
+  }
+  return std::nullopt;
+}
+
+std::string Planning::Advice(uint64_t missing) const {
+  if (const std::optional<uint64_t> bytes = ReserveThatFits()) {
+    return fmt::format("--kv-memory {}MiB would do", *bytes >> 20);
+  }
+  if (missing == 0) return "some memory more on any of them would do";
+  return fmt::format("another {} would do: add a node, or remember fewer tokens",
+                     FormatBytes(SaturatedAdd(missing, load_.head_bytes)));
+}
+
 Error Planning::WhyNot() const {
   std::vector<std::string> rooms;
   uint32_t covered = 0;
@@ -249,15 +282,15 @@ Error Planning::WhyNot() const {
     // Where the layers before are held by others.
     const uint32_t fit = LayersThatFit(problem_, i, std::min(covered, layer_count() - 1));
     covered = std::min(covered + fit, layer_count());
-    rooms.push_back(fmt::format("{} has {} ({} layers)", nodes_[i].node.name,
-                                FormatBytes(nodes_[i].memory_bytes), fit));
+    rooms.push_back(fmt::format("{} has {} ({} layers)", nodes_[i].node.name, RoomOf(i), fit));
   }
   const uint64_t total =
       SaturatedAdd(problem_.bytes_before.back(), load_.embedding_bytes + load_.head_bytes);
-  const std::string whole =
-      fmt::format("the model takes {}, {} a layer with {} of keys and values", FormatBytes(total),
-                  FormatBytes(problem_.bytes_before.back() / layer_count()),
-                  FormatBytes(load_.kv_bytes_per_layer));
+  std::string whole = fmt::format("the model takes {}, {} a layer", FormatBytes(total),
+                                  FormatBytes(problem_.bytes_before.back() / layer_count()));
+  if (load_.kv_bytes_per_layer > 0) {
+    whole += fmt::format(" with {} of keys and values", FormatBytes(load_.kv_bytes_per_layer));
+  }
   if (options_.all_nodes && nodes_.size() > layer_count()) {
     return InvalidArgument(fmt::format("{} nodes cannot share {} layers: give fewer nodes",
                                        nodes_.size(), layer_count()));
@@ -267,17 +300,14 @@ Error Planning::WhyNot() const {
       const uint32_t middle = layer_count() > 1 ? 1 : 0;
       if (LayersThatFit(problem_, i, middle) > 0 || layer_count() == 1) continue;
       return ResourceExhausted(
-          fmt::format("not one layer fits into the {} of {}: leave it out, or give it more memory",
-                      FormatBytes(nodes_[i].memory_bytes), nodes_[i].node.name));
+          fmt::format("not one layer fits into the memory of {} ({}): leave it out, or give it "
+                      "more memory",
+                      nodes_[i].node.name, RoomOf(i)));
     }
   }
   const uint64_t missing = problem_.bytes_before.back() - problem_.bytes_before[covered];
-  const std::string advice =
-      missing == 0 ? "some memory more on any of them would do"
-                   : fmt::format("another {} would do: add a node, or remember fewer tokens",
-                                 FormatBytes(SaturatedAdd(missing, load_.head_bytes)));
-  return ResourceExhausted(
-      fmt::format("{}, and that does not fit: {}; {}", whole, fmt::join(rooms, ", "), advice));
+  return ResourceExhausted(fmt::format("{}, and that does not fit: {}; {}", whole,
+                                       fmt::join(rooms, ", "), Advice(missing)));
 }
 
 }  // namespace

@@ -59,6 +59,7 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
                          uint64_t kv_positions, uint32_t context);
 
 struct PlannerOptions {
+  uint64_t reserved_bytes = 0;  // of every node's memory, for what sequences remember
   bool all_nodes = false;       // else those that would only be in the way are left out
   uint32_t chunk_tokens = 256;  // that flow through the stages together
   bool all_logits = false;      // every token goes through the head, not the last of a prompt only

@@ -113,6 +113,21 @@ TEST(Planner, SaysWhatDoesNotFitAndWhatWould) {
   EXPECT_THAT(refused.error().message(), HasSubstr("add a node"));
 }
 
+TEST(Planner, SaysWhatIsReservedAndHowMuchWouldFit) {
+  const auto nodes = Nodes({1e12, 1e12}, 600 * kMiB);
+  const auto refused = PlanSplit(nodes, {}, Load(8), {.reserved_bytes = 1024 * kMiB});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message(),
+              HasSubstr("a has 600 MiB, of which 1.00 GiB are to be for keys and values (0 lay"));
+  EXPECT_THAT(refused.error().message(), HasSubstr("--kv-memory 64MiB would do"));
+  const auto planned = PlanSplit(nodes, {}, Load(8), {.reserved_bytes = 64 * kMiB});
+  ASSERT_TRUE(planned.ok());
+  EXPECT_THAT(Counts(*planned), ElementsAre(4, 4));
+  // Weights that are too much are so with any reserve.
+  EXPECT_THAT(PlanSplit(nodes, {}, Load(80), {.reserved_bytes = 64 * kMiB}).error().message(),
+              HasSubstr("add a node"));
+}
+
 TEST(Planner, ASlowLinkIsNotUsed) {
   const auto nodes = Nodes({1e12, 1e12, 1e12});
   std::vector<LinkAbility> links;

@@ -18,7 +18,8 @@ RouteClient::RouteClient(net::Network& network, const RouteModel& model, Plan pl
       stages_(plan_.AllStages()),
       id_(id),
       open_timeout_ns_(options.open_timeout_ns),
-      progress_ns_(network.clock().NowNs()) {
+      begin_ns_(network.clock().NowNs()),
+      progress_ns_(begin_ns_) {
   for (const PlanStage& stage : stages_) {
     if (states_.try_emplace(stage.node.id).second) nodes_.push_back(stage.node.id);
   }
@@ -93,15 +94,32 @@ Error RouteClient::LostLayers(const wire::NodeId& node, const Error& why) const 
     slices.push_back(DescribeSlice(stage.slice));
     if (!stage.node.name.empty()) name = fmt::format("{} ({})", stage.node.name, node.ToText());
   }
-  return {Code::kUnavailable,
-          fmt::format("{} are missing: node {} is not reachable: {}; start it again, or plan "
-                      "without it",
-                      fmt::join(slices, " and "), name, why.message())};
+  // Whoever was shut out, or shuts us out, is not helped by another start.
+  const std::string_view advice =
+      why.code() == Code::kPermissionDenied ? "" : "; start it again, or plan without it";
+  return {Code::kUnavailable, fmt::format("{} are missing: node {} is not reachable: {}{}",
+                                          fmt::join(slices, " and "), name, why.message(), advice)};
+}
+
+Error RouteClient::Named(Error error) const {
+  std::string text = error.message();
+  for (const wire::NodeId& node : nodes_) {
+    const auto stage =
+        std::ranges::find(stages_, node, [](const PlanStage& each) { return each.node.id; });
+    if (stage->node.name.empty()) continue;
+    const std::string id = fmt::format("node {}", node.ToText());
+    const std::string name = fmt::format("node {} ({})", stage->node.name, node.ToText());
+    for (size_t at = text.find(id); at != std::string::npos; at = text.find(id, at + name.size()))
+      text.replace(at, id.size(), name);
+  }
+  return {error.code(), std::move(text)};
 }
 
 void RouteClient::Handle(const net::Event& event) {
   if (state_ == State::kBroken) return;
   if (event.kind == net::Event::Kind::kDown && states_.contains(event.from)) {
+    // News that waited: the route was opened over a connection that was made since.
+    if (event.arrived_ns != 0 && event.arrived_ns < begin_ns_) return;
     lost_.push_back(event.from);
     return Break(LostLayers(event.from, event.why.ok() ? Error(Code::kUnavailable, "it went away")
                                                        : event.why.error()));
@@ -131,7 +149,12 @@ void RouteClient::OnState(const wire::NodeId& from, const wire::RouteState& stat
   switch (state.kind) {
     case wire::RouteState::Kind::kRefused: {
       const std::optional<wire::NodeId> behind = NodeBehind(from);
-      if (state.why.code() != Code::kUnavailable || !behind) return Break(state.why);
+      if (state.why.code() == Code::kNotFound) {
+        // It does not have the model, nor does it get it: others may.
+        lost_.push_back(from);
+        return Break(Named(state.why));
+      }
+      if (state.why.code() != Code::kUnavailable || !behind) return Break(Named(state.why));
       // It cannot reach the next one: whoever can reach both may still not plan so again.
       lost_.push_back(*behind);
       return Break(LostLayers(*behind, state.why));

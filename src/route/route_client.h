@@ -100,6 +100,8 @@ class RouteClient {
   // The node behind another one on the route; nothing if there are several, or none.
   std::optional<wire::NodeId> NodeBehind(const wire::NodeId& node) const;
   Error LostLayers(const wire::NodeId& node, const Error& why) const;
+  // With the names of nodes beside their ids.
+  Error Named(Error error) const;
 
   net::Network& network_;
   const Plan plan_;
@@ -108,6 +110,7 @@ class RouteClient {
   const int64_t open_timeout_ns_;
   std::vector<wire::NodeId> nodes_;
   std::map<wire::NodeId, NodeState> states_;
+  const int64_t begin_ns_;
   int64_t progress_ns_;  // when there was any
   State state_ = State::kOpening;
   Error why_{Code::kUnknown, ""};

@@ -181,11 +181,17 @@ Result<std::optional<StageMemory::Outgoing>> StageMemory::NextRows(wire::Sequenc
     if (have <= delivery.next) continue;
     const bool is_last = have == delivery.wanted.end || is_over;
     if (!is_last && have - delivery.next < delivery.wanted.step) continue;
+    // What returns behind an answer gives way to it: a step at a time, and the next one when that
+    // was taken; a page at a time where no step is waited for.
+    const bool is_behind = delivery.wanted.step > 1;
+    if (is_behind && delivery.under_way.size() >= kMostInBackground) continue;
     if (!under_way_->MayGo(delivery.wanted.to, !delivery.under_way.empty())) {
       held_back_.insert(id);
       continue;
     }
-    Result<Outgoing> rows = Export(sequence->table, delivery, have);
+    const bool in_steps = is_behind && !is_over;
+    const uint32_t end = in_steps ? std::min(have, delivery.next + delivery.wanted.step) : have;
+    Result<Outgoing> rows = Export(sequence->table, delivery, end);
     if (rows.ok()) return std::optional(*std::move(rows));
     sequence->deliveries.erase(sequence->deliveries.begin() + static_cast<ptrdiff_t>(i));
     return std::move(rows).error();

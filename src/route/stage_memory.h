@@ -27,6 +27,8 @@ namespace aster::route {
 
 inline constexpr size_t kMaxSequences = 4096;  // of a route, on a node
 inline constexpr size_t kMaxDeliveries = 256;  // of a sequence
+// Parcels under way of a delivery that is wanted in steps: of one that returns behind an answer.
+inline constexpr size_t kMostInBackground = 1;
 
 // Belongs to the thread that computes. The model outlives it.
 class StageMemory {

@@ -67,6 +67,16 @@ wire::HandOver Wanted(uint32_t begin, uint32_t end, uint64_t epoch, uint32_t ste
   return wanted;
 }
 
+wire::Took Taken(uint32_t end, uint64_t epoch) {
+  return {.route = kRoute,
+          .sequence = kSequence,
+          .epoch = epoch,
+          .ticket = 0,
+          .layer_begin = kAll.begin,
+          .layer_end = kAll.end,
+          .end = end};
+}
+
 std::vector<wire::Rows> AllRows(StageMemory& memory, bool is_over = true) {
   std::vector<wire::Rows> all;
   while (true) {
@@ -110,6 +120,36 @@ TEST_F(StageMemoryTest, RowsGoPageByPageAsTheyComeToBe) {
             giver_.memory->Find(kSequence)->table.history().HashAt(450));
 }
 
+// An answer's own messages wait behind one parcel at most, however slow the way is.
+TEST_F(StageMemoryTest, RowsThatReturnDuringAnAnswerWaitUntilThoseBeforeThemWereTaken) {
+  giver_.Begin(tokens_, 1);
+  taker_.Begin(tokens_, 1);
+  giver_.Compute(First(100));
+  taker_.Compute(First(100));
+  ASSERT_TRUE(giver_.memory->HandOver(Wanted(100, kv::kMaxPositions, 1, /*step=*/10)).ok());
+  giver_.Compute(std::span(tokens_).subspan(100, 10));
+  const std::vector<wire::Rows> first = AllRows(*giver_.memory, /*is_over=*/false);
+  ASSERT_EQ(first.size(), 1u);
+  for (size_t at = 110; at < 170; at += 10) {
+    giver_.Compute(std::span(tokens_).subspan(at, 10));
+    EXPECT_TRUE(AllRows(*giver_.memory, /*is_over=*/false).empty()) << at;
+  }
+  giver_.memory->Took(TestNode(2), *taker_.memory->Import(first[0]).value());
+  const std::vector<wire::Rows> second = AllRows(*giver_.memory, /*is_over=*/false);
+  ASSERT_EQ(second.size(), 1u);
+  EXPECT_TRUE(taker_.memory->Import(second[0]).value());
+  EXPECT_EQ(taker_.length(), 120u);
+  // Nor do they when it is over; but then no more is waited for, and pages go as they are.
+  EXPECT_TRUE(AllRows(*giver_.memory, /*is_over=*/true).empty());
+  giver_.memory->Took(TestNode(2), Taken(120, 1));
+  for (const uint32_t length : {128u, 170u}) {
+    const std::vector<wire::Rows> rows = AllRows(*giver_.memory, /*is_over=*/true);
+    ASSERT_EQ(rows.size(), 1u);
+    giver_.memory->Took(TestNode(2), *taker_.memory->Import(rows[0]).value());
+    EXPECT_EQ(taker_.length(), length);
+  }
+}
+
 TEST_F(StageMemoryTest, FewRowsWaitForMoreUntilNoMoreCome) {
   giver_.Begin(tokens_, 1);
   giver_.Compute(First(100));
@@ -118,6 +158,7 @@ TEST_F(StageMemoryTest, FewRowsWaitForMoreUntilNoMoreCome) {
   EXPECT_TRUE(AllRows(*giver_.memory, /*is_over=*/false).empty());
   giver_.Compute(std::span(tokens_).subspan(131, 1));
   EXPECT_FALSE(AllRows(*giver_.memory, /*is_over=*/false).empty());
+  giver_.memory->Took(TestNode(2), Taken(128, 1));
   giver_.Compute(std::span(tokens_).subspan(132, 3));
   EXPECT_TRUE(AllRows(*giver_.memory, /*is_over=*/false).empty());
   EXPECT_EQ(AllRows(*giver_.memory, /*is_over=*/true).size(), 1u);

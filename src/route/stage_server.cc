@@ -6,9 +6,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/check.h"
+#include "base/units.h"
 #include "kernels/arithmetic_version.h"
 #include "kernels/rope.h"
 #include "route/plan.h"
@@ -197,7 +199,7 @@ Result<std::shared_ptr<StageServer::HeldSlice>> StageServer::FindSlice(
     DropUnusedSlices(0);
     loading = start();
   }
-  if (!loading.ok()) return std::move(loading).error();
+  if (!loading.ok()) return WhyNotShared(request, std::move(loading).error());
   auto slice = std::make_shared<HeldSlice>();
   slice->request = request;
   slice->kv_encoding = open.kv_encoding;
@@ -205,6 +207,21 @@ Result<std::shared_ptr<StageServer::HeldSlice>> StageServer::FindSlice(
   slice->bytes = slice->loading->reserved_bytes();
   slices_.push_back(slice);
   return slice;
+}
+
+// What would have been no second copy.
+Error StageServer::WhyNotShared(const SliceRequest& request, Error why) const {
+  if (why.code() != Code::kResourceExhausted) return why;
+  for (const auto& slice : slices_) {
+    SliceRequest other = slice->request;
+    const uint64_t kv_bytes = std::exchange(other.kv_bytes, request.kv_bytes);
+    if (kv_bytes == 0 || !IsSameSlice(other, request)) continue;
+    return {why.code(),
+            fmt::format("{}; the same layers are held for others with {} for keys and values, and "
+                        "whoever asks for as much, with --kv-memory, shares them",
+                        why.message(), FormatBytes(kv_bytes))};
+  }
+  return why;
 }
 
 std::shared_ptr<StageServer::HeldMemory> StageServer::FindMemory(Route& route,
@@ -386,10 +403,12 @@ void StageServer::OnDown(const wire::NodeId& node, const Error& why) {
 
 std::vector<StageRouteStatus> StageServer::Snapshot() const {
   std::vector<StageRouteStatus> all;
+  std::set<const HeldSlice*> counted;
   for (const auto& [id, route] : routes_) {
     for (const auto& entry : route.stages) {
       StageRouteStatus status = entry->counters;
       status.is_ready = route.is_ready;
+      status.is_counted = !counted.insert(entry->held->slice.get()).second;
       status.queued_frames = entry->decodes.size() + entry->prefills.size();
       if (entry->stage) {
         const engine::LocalModel& model = entry->stage->memory().model();

@@ -56,6 +56,7 @@ struct StageRouteStatus {
   uint64_t packed_bytes = 0;
   uint64_t kv_held_bytes = 0;
   uint64_t kv_budget_bytes = 0;
+  bool is_counted = false;  // the same weights and memory are those of a stage before this one, too
 };
 
 // Belongs to one thread. Network and source outlive it.
@@ -159,6 +160,7 @@ class StageServer {
 
   Status CheckOpen(const wire::NodeId& from, const wire::OpenRoute& open) const;
   Result<std::shared_ptr<HeldSlice>> FindSlice(const wire::OpenRoute& open);
+  Error WhyNotShared(const SliceRequest& request, Error why) const;
   std::shared_ptr<HeldMemory> FindMemory(Route& route, std::shared_ptr<HeldSlice> slice);
   void DropUnusedSlices(int64_t unused_for_ns);
   void TickRoute(Route& route, int64_t now_ns);

@@ -11,8 +11,9 @@
 
 #include "base/log.h"
 #include "base/random.h"
-#include "chat/forced_call.h"
-#include "grammar/json_schema.h"
+#include "chat/conversation.h"
+#include "serve/call_grammar.h"
+#include "serve/tag_arguments.h"
 
 namespace aster::serve {
 namespace {
@@ -37,6 +38,10 @@ struct Answer::Run {
   bool has_ended_call = false;
   bool ends_early = false;  // all that is wanted has been said
   int64_t last_token_ns = 0;
+  std::vector<SpokenToken>
+      unsaid;              // whose text is not said yet, where log-probabilities are wanted
+  size_t said_bytes = 0;   // of the answer
+  size_t taken_bytes = 0;  // of tokens before those
 };
 
 Answer::Answer(const AnswerContext& context, Ask ask, std::shared_ptr<ReplyStream> stream,
@@ -88,53 +93,41 @@ Error TooCostly() {
   return InvalidArgument("the grammar or schema can be read in too many ways; make it simpler");
 }
 
-// Whether a grammar can be made of the schema; one that spoils the grammar it is a part of cannot.
-bool CanKeep(const ordered_json& schema) {
-  grammar::Grammar alone;
-  const grammar::RuleId root = alone.AddRule();
-  const auto arguments = grammar::AddJsonSchema(schema, alone);
-  if (!arguments.ok()) return false;
-  alone.AddAlternative(root, {*arguments});
-  return alone.Finish().ok();
+// Nobody should take for an answer what was to be a call.
+Problem NoCall() {
+  return {
+      .status = 500,
+      .message = "the model was to call a tool, and ended its answer without a call; try again"};
 }
 
-// Calls of the tool of that name, or of any where it is empty, as they go on behind what is forced.
-// Where a tool's schema asks for more than can be kept, its arguments are any object; where that is
-// too much for all of them together, `exact` is false.
-Result<std::shared_ptr<const grammar::Grammar>> CallGrammar(const Ask& ask, const std::string& name,
-                                                            const std::string& middle, bool exact) {
-  auto grammar = std::make_shared<grammar::Grammar>();
-  const grammar::RuleId root = grammar->AddRule();
-  const ordered_json any = {{"type", "object"}};
-  for (const ordered_json& tool : ask.tools) {
-    const ordered_json& function = tool["function"];
-    const auto& tool_name = function["name"].get_ref<const std::string&>();
-    if (!name.empty() && tool_name != name) continue;
-    grammar::Sequence call;
-    if (name.empty()) call = grammar->Literal(tool_name + middle);
-    const ordered_json& schema = function["parameters"];
-    call.push_back(TRY(grammar::AddJsonSchema(exact && CanKeep(schema) ? schema : any, *grammar)));
-    grammar->AddAlternative(root, std::move(call));
+// Templates that look at what tools need not have fail; those that do not are given what was sent.
+Result<std::string> RenderPrompt(const AnswerContext& context, const Ask& ask, bool offers) {
+  const ordered_json messages = chat::FittedMessages(context.dialect, ask.messages);
+  const ordered_json tools = offers ? ask.tools : ordered_json();
+  auto prompt = context.prompt->Render(messages, tools, ask.variables);
+  if (prompt.ok() || !offers) return prompt;
+  auto again = context.prompt->Render(messages, chat::FilledTools(tools), ask.variables);
+  return again.ok() ? std::move(again) : std::move(prompt);
+}
+
+// What the answer has to be, if the request says anything about it.
+Status FindForm(const AnswerContext& context, const Ask& ask, bool offers, Prompted& prompted) {
+  const CallWriting writing = {context.dialect, *context.tokens};
+  prompted.has_to_call =
+      offers && (ask.tool_choice == ToolChoice::kRequired || ask.tool_choice == ToolChoice::kNamed);
+  const bool has_form = ask.grammar != nullptr;
+  AnswerForm form{.begun = "", .rest = ask.grammar};
+  if (prompted.has_to_call) {
+    form = TRY(FormOfCalls(writing, ask));
+  } else if (offers && has_form) {
+    form = TRY(FormOrCalls(writing, ask));
+  } else if (offers && !ask.strict_tools.empty()) {
+    form = TRY(TextWithCalls(writing, ask, prompted.text));
   }
-  TRY(grammar->Finish());
-  return std::shared_ptr<const grammar::Grammar>(std::move(grammar));
-}
-
-// The answer begins with a call, and its arguments are what the tool wants.
-Status ForceCall(const AnswerContext& context, const Ask& ask, Prompted& prompted) {
-  std::string name = ask.tool_name;
-  // One tool that must be called is named.
-  if (name.empty() && ask.tools.size() == 1)
-    name = ask.tools[0]["function"]["name"].get<std::string>();
-  const chat::ForcedCallText forced =
-      TRY(chat::ForcedCall(*context.prompt, context.dialect, prompted.text, name));
-  prompted.forced = forced.opening;
-  // Control tokens are no text of a grammar.
-  if (!forced.has_json || forced.middle.find('<') != std::string::npos) return Ok();
-  auto grammar = CallGrammar(ask, name, forced.middle, /*exact=*/true);
-  if (!grammar.ok()) grammar = CallGrammar(ask, name, forced.middle, /*exact=*/false);
-  prompted.grammar = TRY(std::move(grammar));
-  prompted.goes_on = true;
+  if (prompted.has_to_call || has_form)
+    prompted.forced = chat::EndOfThoughts(context.dialect, prompted.text);
+  prompted.forced += form.begun;
+  prompted.grammar = std::move(form.rest);
   return Ok();
 }
 
@@ -149,16 +142,8 @@ Result<Prompted> MakePrompt(const AnswerContext& context, const Ask& ask) {
     return Unimplemented("tools: this model's chat template has no place for tools");
   }
   Prompted prompted;
-  prompted.text =
-      TRY(context.prompt->Render(ask.messages, offers ? ask.tools : ordered_json(), ask.variables));
-  const bool is_forced =
-      offers && (ask.tool_choice == ToolChoice::kRequired || ask.tool_choice == ToolChoice::kNamed);
-  if (is_forced) {
-    TRY(ForceCall(context, ask, prompted));
-  } else if (ask.grammar != nullptr) {
-    prompted.forced = chat::EndOfThoughts(context.dialect, prompted.text);
-    prompted.grammar = ask.grammar;
-  }
+  prompted.text = TRY(RenderPrompt(context, ask, offers));
+  TRY(FindForm(context, ask, offers, prompted));
   prompted.tokens = TRY(context.prompt->Encode(prompted.text + prompted.forced));
   return prompted;
 }
@@ -167,6 +152,12 @@ Result<Prompted> Answer::PromptOf(const RawPrompt& raw) const {
   Prompted prompted;
   prompted.tokens =
       raw.ids.empty() ? TRY(context_.prompt->EncodeRaw(raw.text, /*begins=*/true)) : raw.ids;
+  prompted.text = raw.text;
+  if (!raw.ids.empty() && context_.logs_prompts) {
+    // A model may have tokens without a text.
+    auto text = context_.prompt->tokenizer().Decode(raw.ids, {});
+    prompted.text = text.ok() ? *std::move(text) : text.error().message();
+  }
   prompted.grammar = ask_.grammar;
   return prompted;
 }
@@ -183,15 +174,18 @@ void Answer::FindTools() {
     return nullptr;
   };
   tools_.has_tool = [find](std::string_view name) { return find(name) != nullptr; };
-  tools_.is_string = [find](std::string_view name, std::string_view parameter) {
+  tools_.is_string = [find](std::string_view name, std::string_view parameter,
+                            std::string_view value) {
     const ordered_json* function = find(name);
     if (function == nullptr || !(*function)["parameters"].is_object()) return false;
     const ordered_json& parameters = (*function)["parameters"];
     const auto properties = parameters.find("properties");
     if (properties == parameters.end() || !properties->is_object()) return false;
     const auto found = properties->find(std::string(parameter));
-    return found != properties->end() && found->is_object() &&
-           found->value("type", ordered_json()) == "string";
+    if (found == properties->end() || !MayBe(*found, parameters, "string")) return false;
+    // Strings that look like other values are those, where they may be.
+    const auto json = ordered_json::parse(value, nullptr, /*allow_exceptions=*/false);
+    return !MayBe(*found, parameters, TypeOf(json));
   };
 }
 
@@ -222,8 +216,7 @@ Status Answer::Prepare() {
     }
     for (uint32_t choice = 0; choice < ask_.choices; ++choice) {
       auto run = std::make_unique<Run>();
-      if (prompt.grammar != nullptr)
-        run->masks = std::make_shared<grammar::TokenMasks>(cache, prompt.goes_on);
+      if (prompt.grammar != nullptr) run->masks = std::make_shared<grammar::TokenMasks>(cache);
       run->index = runs_.size();
       run->prompt = prompt;
       run->seed = ask_.sampling.seed + choice;
@@ -273,7 +266,7 @@ std::unique_ptr<Job> Answer::MakeJob(Run& run, const std::string& client) {
     self->last_said_ns_ = now_ns;
     self->writer_->KeepAlive();
   };
-  request.on_prefill = [self](uint64_t, uint64_t) { self->Begin(); };
+  request.on_prefill = [self](uint64_t done, uint64_t) { self->Begin(done); };
   request.on_token = [self, of](const engine::Delta& delta) { self->OnToken(*of, delta); };
   request.on_finish = [self, of](const engine::Finish& finish) { self->OnFinish(*of, finish); };
   return job;
@@ -284,7 +277,6 @@ void Answer::Start(const std::string& client) {
   if (!prepared.ok()) {
     Problem problem = ProblemOf(prepared.error());
     if (problem.status == 400) problem.param = ask_.raw.empty() ? "messages" : "prompt";
-    if (prepared.error().code() == Code::kOutOfRange) problem.code = "context_length_exceeded";
     return Fail(problem);
   }
   std::vector<std::unique_ptr<Job>> jobs;
@@ -295,10 +287,10 @@ void Answer::Start(const std::string& client) {
   if (!submitted.ok()) Fail(ProblemOf(submitted.error()));
 }
 
-void Answer::Begin() {
+void Answer::Begin(uint64_t cached) {
   if (std::exchange(has_begun_, true) || has_failed_) return;
   trace_.Mark(RequestTrace::kBegun, context_.clock->NowNs());
-  writer_->Begin(usage_.prompt);
+  writer_->Begin({.prompt = usage_.prompt, .cached = std::min(cached, usage_.prompt)});
   // What the answer had to begin with was never a token of it.
   for (const auto& run : runs_) {
     if (!run->prompt.forced.empty()) Say(*run, run->prompt.forced, false, {});
@@ -319,6 +311,10 @@ void Answer::Say(Run& run, std::string_view text, bool is_end, std::vector<Spoke
   } else {
     run.parser->Push(text, events);
     if (is_end) run.parser->Finish(events);
+  }
+  if (run.prompt.has_to_call) {
+    // All of it is calls: what comes out as text was cut off before it was one.
+    std::erase_if(events, [](const auto& event) { return event.kind == Kind::kContent; });
   }
   if (!ask_.parallel_calls) {
     // Only the first call is wanted.
@@ -344,7 +340,7 @@ void Answer::Say(Run& run, std::string_view text, bool is_end, std::vector<Spoke
 
 void Answer::OnToken(Run& run, const engine::Delta& delta) {
   if (has_failed_ || run.ends_early) return;
-  Begin();
+  Begin(0);
   const int64_t now_ns = context_.clock->NowNs();
   if (run.last_token_ns == 0) {
     context_.metrics->AddFirstToken(now_ns - start_ns_);
@@ -353,7 +349,6 @@ void Answer::OnToken(Run& run, const engine::Delta& delta) {
   }
   run.last_token_ns = now_ns;
   trace_.AddToken(run.index, now_ns);
-  std::vector<SpokenToken> tokens;
   const text::Tokenizer& tokenizer = context_.prompt->tokenizer();
   const bool ends = !ask_.ignores_end && tokenizer.vocab().IsEndOfGeneration(delta.choice.id);
   if (ask_.sampling.logprobs && !ends) {
@@ -365,10 +360,39 @@ void Answer::OnToken(Run& run, const engine::Delta& delta) {
     SpokenToken token{.bytes = bytes(delta.choice.id), .logprob = delta.choice.logprob};
     for (const engine::TokenLogprob& top : delta.choice.top)
       token.top.emplace_back(bytes(top.id), top.logprob);
-    tokens.push_back(std::move(token));
+    run.unsaid.push_back(std::move(token));
   }
-  Say(run, delta.text, false, std::move(tokens));
+  run.said_bytes += delta.text.size();
+  Say(run, delta.text, false, TakeSaid(run));
   if (run.is_thinking) ++usage_.thinking;
+}
+
+// Where an answer may still be cut at a stop string, tokens wait for their text.
+std::vector<SpokenToken> Answer::TakeSaid(Run& run) const {
+  size_t count = 0;
+  for (size_t bytes = run.taken_bytes; count < run.unsaid.size(); ++count) {
+    bytes += run.unsaid[count].bytes.size();
+    if (!ask_.stops.empty() && bytes > run.said_bytes) break;
+    run.taken_bytes = bytes;
+  }
+  const auto end = run.unsaid.begin() + static_cast<ptrdiff_t>(count);
+  std::vector<SpokenToken> said(std::make_move_iterator(run.unsaid.begin()),
+                                std::make_move_iterator(end));
+  run.unsaid.erase(run.unsaid.begin(), end);
+  return said;
+}
+
+// Of what a stop string has cut off, tokens that began before it stay.
+std::vector<SpokenToken> Answer::TakeLast(Run& run, const engine::Finish& finish) const {
+  run.said_bytes += finish.text.size();
+  std::vector<SpokenToken> last = TakeSaid(run);
+  for (SpokenToken& token : std::exchange(run.unsaid, {})) {
+    if (finish.reason == engine::FinishReason::kStopString && run.taken_bytes >= run.said_bytes)
+      break;
+    run.taken_bytes += token.bytes.size();
+    last.push_back(std::move(token));
+  }
+  return last;
 }
 
 void Answer::EndRun(Run& run, const engine::Finish& finish) {
@@ -396,8 +420,10 @@ void Answer::OnFinish(Run& run, const engine::Finish& finish) {
     if (!is_late()) problem = {.status = 503, .message = "the server is shutting down"};
     return Fail(problem);
   }
-  Begin();
-  if (!run.ends_early) Say(run, finish.text, true, {});
+  Begin(0);
+  if (!run.ends_early) Say(run, finish.text, true, TakeLast(run, finish));
+  const bool has_ended = finish.reason == engine::FinishReason::kStopToken;
+  if (run.prompt.has_to_call && has_ended && !run.has_calls) return Fail(NoCall());
   // The token that ends an answer counts, as everywhere.
   usage_.answer += finish.counts.generated;
   // Choices share their prompt, and it is paid for once.
@@ -411,6 +437,11 @@ void Answer::OnFinish(Run& run, const engine::Finish& finish) {
                          .drafted_tokens = drafts.drafted,
                          .accepted_tokens = drafts.accepted,
                          .answers = 1});
+  context_.metrics->AddPromptRate(finish.counts.prompt - finish.counts.cached,
+                                  finish.times.prefill_ns);
+  context_.metrics->AddAnswerRate(
+      finish.counts.generated - std::min<uint64_t>(1, finish.counts.generated),
+      finish.times.decode_ns);
   EndRun(run, finish);
   if (--runs_left_ == 0) writer_->Finish(usage_);
 }

@@ -42,11 +42,10 @@ struct AnswerContext {
 // The tokens of a conversation, and the text before the answer.
 struct Prompted {
   std::vector<int32_t> tokens;
-  std::string text;    // marked (chat/prompt.h)
-  std::string forced;  // what the answer has to begin with
-  // What it has to be behind that, or null; and whether anything may follow.
-  std::shared_ptr<const grammar::Grammar> grammar;
-  bool goes_on = false;
+  std::string text;                                 // marked (chat/prompt.h)
+  std::string forced;                               // what the answer has to begin with
+  std::shared_ptr<const grammar::Grammar> grammar;  // of what follows that, or null
+  bool has_to_call = false;
 };
 // An error, or a problem's, where the template or the model cannot have it.
 Result<Prompted> MakePrompt(const AnswerContext& context, const Ask& ask);
@@ -68,10 +67,13 @@ class Answer : public std::enable_shared_from_this<Answer> {
   Result<Prompted> PromptOf(const RawPrompt& raw) const;
   std::unique_ptr<Job> MakeJob(Run& run, const std::string& client);
   void FindTools();
-  void Begin();
+  // `cached` tokens of the first prompt were remembered, as far as is known.
+  void Begin(uint64_t cached);
   void OnToken(Run& run, const engine::Delta& delta);
   void OnFinish(Run& run, const engine::Finish& finish);
   void Say(Run& run, std::string_view text, bool is_end, std::vector<SpokenToken> tokens);
+  std::vector<SpokenToken> TakeSaid(Run& run) const;
+  std::vector<SpokenToken> TakeLast(Run& run, const engine::Finish& finish) const;
   void EndRun(Run& run, const engine::Finish& finish);
   void Fail(const Problem& problem);
   void SaveTrace() const;

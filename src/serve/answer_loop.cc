@@ -149,7 +149,9 @@ void AnswerLoop::Begin(std::unique_ptr<Job> job) {
   request.on_finish = [this, &begun](const engine::Finish& finish) { OnFinish(begun, finish); };
   auto id = answering_.Submit(std::move(request));
   if (!id.ok()) {
-    begun.job->on_refused(id.error());
+    // What does not fit into the whole memory never will.
+    const bool is_too_long = id.error().code() == Code::kResourceExhausted;
+    begun.job->on_refused(is_too_long ? OutOfRange(id.error().message()) : id.error());
     return;
   }
   begun.id = *id;

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <utility>
 
 namespace aster::serve {
@@ -29,6 +30,7 @@ class Slow final : public engine::Answering {
   const model::Shape& shape() const override { return shape_; }
   engine::Sequence NewSequence() override { return engine::Sequence(std::make_unique<NoMemory>()); }
   Result<engine::RequestId> Submit(engine::Request request) override {
+    if (refusal) return *refusal;
     running_.emplace_back(++last_, std::move(request));
     return last_;
   }
@@ -56,7 +58,8 @@ class Slow final : public engine::Answering {
   }
   Status ImportRows(engine::Sequence& /*sequence*/, Bytes /*parcel*/) override { return Ok(); }
 
-  std::function<void()> end;  // called in the last step
+  std::function<void()> end;     // called in the last step
+  std::optional<Error> refusal;  // of every request
 
  private:
   using Running = std::pair<engine::RequestId, engine::Request>;
@@ -112,6 +115,22 @@ TEST_F(AnswerLoopTest, WhoWaitsTooLongIsToldSo) {
   loop.Run();
   EXPECT_EQ(ends_[3], Code::kUnavailable);
   EXPECT_EQ(ends_.size(), 4U);
+}
+
+// What the whole memory has no room for is not to be tried again.
+TEST_F(AnswerLoopTest, WhatNeverFitsIsNoMatterOfTime) {
+  Slow answering(clock_, 1);
+  answering.refusal = ResourceExhausted("3 tokens fit");
+  AnswerLoop loop(answering, clock_, {});
+  auto jobs = Jobs(1);
+  jobs.front()->on_refused = [&](const Error& error) {
+    EXPECT_EQ(error.message(), "3 tokens fit");
+    ends_[0] = error.code();
+    loop.Stop(0);
+  };
+  ASSERT_TRUE(loop.Submit(std::move(jobs)).ok());
+  loop.Run();
+  EXPECT_EQ(ends_[0], Code::kOutOfRange);
 }
 
 TEST_F(AnswerLoopTest, PlacesThatAreFreeCount) {

@@ -92,9 +92,9 @@ class MessagesStream final : public ReplyWriter {
  public:
   explicit MessagesStream(ReplyFrame frame) : frame_(std::move(frame)) {}
 
-  void Begin(uint64_t prompt_tokens) override {
+  void Begin(const Usage& usage) override {
     ordered_json message = MessageHead(frame_);
-    message["usage"] = UsageJson({.prompt = prompt_tokens});
+    message["usage"] = UsageJson(usage);
     Send("message_start", {{"type", "message_start"}, {"message", std::move(message)}});
     Send("ping", {{"type", "ping"}});
   }
@@ -150,7 +150,7 @@ class MessagesStream final : public ReplyWriter {
     if (frame_.stream->status() == 0) {
       return SendProblem(*frame_.stream, problem, ProblemForm::kAnthropic);
     }
-    Send("error", ProblemJson(problem, ProblemForm::kAnthropic));
+    Send("error", ProblemJson(problem, ProblemForm::kAnthropic, frame_.stream->request_id()));
     frame_.stream->End();
   }
 

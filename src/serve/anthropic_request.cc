@@ -103,6 +103,16 @@ void ReadMessages(const Fields& fields, Ask& ask) {
   }
 }
 
+// Tools that Anthropic's models know without being told.
+std::string WhyNotOfType(const std::string& type) {
+  for (const char* client : {"bash_", "text_editor_", "computer_", "memory_"}) {
+    if (type.starts_with(client)) {
+      return type + ": this model does not know it; describe it as a custom tool with input_schema";
+    }
+  }
+  return type + ": the server runs no tools itself; give custom ones";
+}
+
 void ReadAnthropicTools(const Fields& fields, Ask& ask) {
   const ordered_json* tools = fields.Array("tools");
   if (tools == nullptr || tools->empty()) return;
@@ -114,8 +124,7 @@ void ReadAnthropicTools(const Fields& fields, Ask& ask) {
     if (!(*tools)[i].is_object()) return fields.Refuse(path, "give an object");
     const Fields tool((*tools)[i], fields.problem(), path + ".");
     const std::string type = tool.String("type").value_or("custom");
-    if (type != "custom")
-      return tool.Refuse("type", fmt::format("{}: the server runs no tools itself", type));
+    if (type != "custom") return tool.Refuse("type", WhyNotOfType(type));
     const auto name = tool.String("name");
     const ordered_json* schema = tool.Object("input_schema");
     if (!name || name->empty()) return tool.Refuse("name", "is missing");
@@ -123,6 +132,7 @@ void ReadAnthropicTools(const Fields& fields, Ask& ask) {
     ordered_json function = {{"name", *name}};
     if (const auto text = tool.String("description")) function["description"] = *text;
     function["parameters"] = *schema;
+    if (tool.Bool("strict").value_or(false)) ask.strict_tools.push_back(*name);
     ask.tools.push_back({{"type", "function"}, {"function", std::move(function)}});
   }
 }
@@ -161,6 +171,25 @@ void ReadThinking(const Fields& fields, Ask& ask) {
   SetThinking(ask, type != "disabled");
 }
 
+// How hard to think, of whoever thinks at all.
+void ReadOutputEffort(const Fields& fields, Ask& ask) {
+  const ordered_json* config = fields.Object("output_config");
+  if (config != nullptr)
+    ReadEffort(Fields(*config, fields.problem(), "output_config."), "effort", ask);
+}
+
+// The form of the answer, where it had its place first and where it has it now.
+void ReadOutputFormat(const Fields& fields, Ask& ask) {
+  const auto read = [&ask](const Fields& holder, const char* key) {
+    const ordered_json* format = holder.Object(key);
+    if (format == nullptr) return;
+    ReadFormat(Fields(*format, holder.problem(), holder.PathOf(key) + "."), nullptr, ask);
+  };
+  read(fields, "output_format");
+  const ordered_json* config = fields.Object("output_config");
+  if (config != nullptr) read(Fields(*config, fields.problem(), "output_config."), "format");
+}
+
 }  // namespace
 
 Ask ReadMessagesRequest(const ordered_json& body, const AskDefaults& defaults, bool only_counts,
@@ -176,7 +205,9 @@ Ask ReadMessagesRequest(const ordered_json& body, const AskDefaults& defaults, b
   ask.streams = fields.Bool("stream").value_or(false);
   ReadAnthropicTools(fields, ask);
   ReadAnthropicChoice(fields, ask);
+  ReadOutputEffort(fields, ask);
   ReadThinking(fields, ask);
+  ReadOutputFormat(fields, ask);
   if (const ordered_json* metadata = fields.Object("metadata")) {
     ask.user = Fields(*metadata, problem, "metadata.").String("user_id").value_or("");
   }

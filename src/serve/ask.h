@@ -32,6 +32,7 @@ struct Ask {
   ToolChoice tool_choice = ToolChoice::kAuto;
   std::string tool_name;  // for kNamed
   bool parallel_calls = true;
+  std::vector<std::string> strict_tools;  // by name: their calls have to be of their schemas
   // Or texts, each answered by itself.
   std::vector<RawPrompt> raw;
 
@@ -53,9 +54,11 @@ struct AskDefaults {
   engine::SamplingOptions sampling;
   uint64_t max_tokens = engine::kNoTokenLimit;
   uint32_t vocab_size = 0;
+  uint32_t context_limit = 0;  // tokens of prompt and answer
 };
 
 inline constexpr uint32_t kMaxChoices = 16;
 inline constexpr size_t kMaxTools = 512;
+inline constexpr uint32_t kMaxTopLogprobs = 20;
 
 }  // namespace aster::serve

@@ -82,6 +82,32 @@ constexpr Figure<HopsFigures> kRoutes[] = {
      &HopsFigures::replans},
     {"counter", "aster_fetched_bytes_total", "Of what nodes remembered for each other.",
      &HopsFigures::fetched_bytes},
+    {"counter", "aster_handed_over_total", "Prompts that other nodes read than answered.",
+     &HopsFigures::handed_over},
+    {"counter", "aster_handed_over_bytes_total", "Of what was remembered of them and travelled.",
+     &HopsFigures::handed_over_bytes},
+};
+
+constexpr Figure<KvFigures> kKv[] = {
+    {"gauge", "aster_kv_bytes", "Memory that conversations hold.", &KvFigures::held_bytes},
+    {"gauge", "aster_kv_cached_bytes", "Memory of what may be found again, unless it is needed.",
+     &KvFigures::cached_bytes},
+    {"gauge", "aster_kv_bytes_limit", "Memory that there is for both.", &KvFigures::limit_bytes},
+};
+
+struct Distribution {
+  const char* name;
+  const char* help;
+  Histogram ModelFigures::* value;
+};
+constexpr Distribution kDistributions[] = {
+    {"aster_first_token_seconds", "From the request to its first token.",
+     &ModelFigures::first_token},
+    {"aster_next_token_seconds", "Between two tokens of an answer.", &ModelFigures::next_token},
+    {"aster_prompt_tokens_per_second", "How fast prompts were read, but for what was remembered.",
+     &ModelFigures::prompt_rate},
+    {"aster_answer_tokens_per_second", "How fast answers were given, behind their first token.",
+     &ModelFigures::answer_rate},
 };
 
 std::string LabelOf(const ModelFigures& model) {
@@ -113,6 +139,31 @@ std::string HopsText(std::span<const ModelFigures> models) {
       text += fmt::format("{}{{{}}} {}\n", figure.name, LabelOf(model), model.hops.*figure.value);
     }
   }
+  const char* const kExposed = "aster_handed_over_exposed_seconds_total";
+  text += Head("counter", kExposed, "Time from when such prompts were read to their first token.");
+  for (const ModelFigures& model : models) {
+    if (model.hops.hops.empty()) continue;
+    text += fmt::format("{}{{{}}} {}\n", kExposed, LabelOf(model),
+                        static_cast<double>(model.hops.exposed_ns) / kNsPerS);
+  }
+  return text;
+}
+
+// Of models whose memory is known: that of nodes is in what nodes say of themselves.
+std::string KvText(std::span<const ModelFigures> models) {
+  std::string text;
+  const auto add = [&](const Figure<KvFigures>& figure, uint64_t KvFigures::* known) {
+    std::string lines;
+    for (const ModelFigures& model : models) {
+      if (model.kv.*known == 0) continue;
+      lines += fmt::format("{}{{{}}} {}\n", figure.name, LabelOf(model), model.kv.*figure.value);
+    }
+    if (!lines.empty()) text += Head(figure.kind, figure.name, figure.help) + lines;
+  };
+  for (const auto& figure : kKv) add(figure, &KvFigures::limit_bytes);
+  add({"gauge", "aster_kv_tokens_limit", "Tokens of one conversation that there is memory for.",
+       &KvFigures::limit_tokens},
+      &KvFigures::limit_tokens);
   return text;
 }
 
@@ -124,27 +175,27 @@ Totals& Totals::operator+=(const Totals& other) {
 }
 
 void Histogram::Add(double value) {
-  const auto bound = std::ranges::lower_bound(kBounds, value);
-  ++counts_[static_cast<size_t>(bound - kBounds.begin())];
+  const auto bound = std::ranges::lower_bound(*bounds_, value);
+  ++counts_[static_cast<size_t>(bound - bounds_->begin())];
   ++count_;
   sum_ += value;
 }
 
 double Histogram::Quantile(double part) const {
   uint64_t below = 0;
-  for (size_t i = 0; i < kBounds.size(); ++i) {
+  for (size_t i = 0; i < bounds_->size(); ++i) {
     below += counts_[i];
-    if (static_cast<double>(below) >= part * static_cast<double>(count_)) return kBounds[i];
+    if (static_cast<double>(below) >= part * static_cast<double>(count_)) return (*bounds_)[i];
   }
-  return kBounds.back();
+  return bounds_->back();
 }
 
 std::string Histogram::ToText(const std::string& name, const std::string& label) const {
   std::string text;
   uint64_t below = 0;
-  for (size_t i = 0; i < kBounds.size(); ++i) {
+  for (size_t i = 0; i < bounds_->size(); ++i) {
     below += counts_[i];
-    text += fmt::format("{}_bucket{{{},le=\"{}\"}} {}\n", name, label, kBounds[i], below);
+    text += fmt::format("{}_bucket{{{},le=\"{}\"}} {}\n", name, label, (*bounds_)[i], below);
   }
   return text + fmt::format(
                     "{0}_bucket{{{1},le=\"+Inf\"}} {2}\n{0}_sum{{{1}}} {3}\n"
@@ -172,6 +223,23 @@ void Metrics::SetHops(HopsFigures hops) {
   hops_ = std::move(hops);
 }
 
+void Metrics::SetKv(const KvFigures& kv) {
+  const MutexLock lock(mu_);
+  kv_ = kv;
+}
+
+void Metrics::AddPromptRate(uint64_t tokens, int64_t ns) {
+  if (tokens == 0 || ns <= 0) return;
+  const MutexLock lock(mu_);
+  prompt_rate_.Add(static_cast<double>(tokens) * kNsPerS / static_cast<double>(ns));
+}
+
+void Metrics::AddAnswerRate(uint64_t tokens, int64_t ns) {
+  if (tokens == 0 || ns <= 0) return;
+  const MutexLock lock(mu_);
+  answer_rate_.Add(static_cast<double>(tokens) * kNsPerS / static_cast<double>(ns));
+}
+
 Totals Metrics::totals() const {
   const MutexLock lock(mu_);
   return totals_;
@@ -190,6 +258,21 @@ Histogram Metrics::next_token() const {
 HopsFigures Metrics::hops() const {
   const MutexLock lock(mu_);
   return hops_;
+}
+
+KvFigures Metrics::kv() const {
+  const MutexLock lock(mu_);
+  return kv_;
+}
+
+Histogram Metrics::prompt_rate() const {
+  const MutexLock lock(mu_);
+  return prompt_rate_;
+}
+
+Histogram Metrics::answer_rate() const {
+  const MutexLock lock(mu_);
+  return answer_rate_;
 }
 
 void RequestCounts::Count(const std::string& path, int status) {
@@ -221,13 +304,12 @@ std::string ToPrometheus(const RequestCounts::Map& requests, uint64_t connection
     for (const ModelFigures& model : models)
       text += fmt::format("{}{{{}}} {}\n", figure.name, LabelOf(model), model.*figure.value);
   }
-  const char* const kFirst = "aster_first_token_seconds";
-  text += Head("histogram", kFirst, "From the request to its first token.");
-  for (const ModelFigures& model : models) text += model.first_token.ToText(kFirst, LabelOf(model));
-  const char* const kNext = "aster_next_token_seconds";
-  text += Head("histogram", kNext, "Between two tokens of an answer.");
-  for (const ModelFigures& model : models) text += model.next_token.ToText(kNext, LabelOf(model));
-  return text + HopsText(models);
+  for (const Distribution& one : kDistributions) {
+    text += Head("histogram", one.name, one.help);
+    for (const ModelFigures& model : models)
+      text += (model.*one.value).ToText(one.name, LabelOf(model));
+  }
+  return text + KvText(models) + HopsText(models);
 }
 
 }  // namespace aster::serve

@@ -10,6 +10,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -20,8 +21,13 @@ namespace aster::serve {
 // Counts of values below bounds that grow by the same factor.
 class Histogram {
  public:
-  static constexpr std::array<double, 12> kBounds = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
-                                                     0.5,   1,    2.5,   5,    15,  60};
+  using Bounds = std::array<double, 12>;
+  static constexpr Bounds kSeconds = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60};
+  static constexpr Bounds kTokensPerSecond = {1,   2.5, 5,   10,   25,   50,
+                                              100, 250, 500, 1000, 2500, 10000};
+
+  // The bounds are one of these.
+  explicit Histogram(const Bounds& bounds = kSeconds) : bounds_(&bounds) {}
   void Add(double value);
   // In Prometheus' form, cumulative; `label` tells it from others of the name.
   std::string ToText(const std::string& name, const std::string& label) const;
@@ -29,7 +35,8 @@ class Histogram {
   uint64_t count() const { return count_; }
 
  private:
-  std::array<uint64_t, kBounds.size() + 1> counts_ = {};
+  const Bounds* bounds_;
+  std::array<uint64_t, std::tuple_size_v<Bounds> + 1> counts_ = {};
   uint64_t count_ = 0;
   double sum_ = 0;
 };
@@ -63,6 +70,17 @@ struct HopsFigures {
   std::vector<HopFigures> hops = {};  // in the order of their layers
   uint64_t replans = 0;               // routes that took another one's place
   uint64_t fetched_bytes = 0;         // of what nodes remembered for each other
+  uint64_t handed_over = 0;           // prompts that others read than answered
+  uint64_t handed_over_bytes = 0;     // of what was remembered of them and had to travel
+  uint64_t exposed_ns = 0;            // from when they were read to their first token
+};
+
+// Memory for what conversations remember.
+struct KvFigures {
+  uint64_t held_bytes = 0;    // of those that are under way or kept
+  uint64_t cached_bytes = 0;  // that may be found again, as long as nobody else needs the memory
+  uint64_t limit_bytes = 0;   // of both; 0: it is on nodes that are not asked
+  uint64_t limit_tokens = 0;  // of one conversation, as far as memory goes; 0: not known
 };
 
 // What one model did. Safe for concurrent use.
@@ -72,18 +90,28 @@ class Metrics {
   void AddFirstToken(int64_t ns) EXCLUDES(mu_);
   void AddNextToken(int64_t ns) EXCLUDES(mu_);
   void SetHops(HopsFigures hops) EXCLUDES(mu_);
+  void SetKv(const KvFigures& kv) EXCLUDES(mu_);
+  // How fast a prompt was read, or an answer given; nothing where that took no time.
+  void AddPromptRate(uint64_t tokens, int64_t ns) EXCLUDES(mu_);
+  void AddAnswerRate(uint64_t tokens, int64_t ns) EXCLUDES(mu_);
 
   Totals totals() const EXCLUDES(mu_);
   Histogram first_token() const EXCLUDES(mu_);
   Histogram next_token() const EXCLUDES(mu_);
   HopsFigures hops() const EXCLUDES(mu_);
+  KvFigures kv() const EXCLUDES(mu_);
+  Histogram prompt_rate() const EXCLUDES(mu_);
+  Histogram answer_rate() const EXCLUDES(mu_);
 
  private:
   mutable Mutex mu_;
   Totals totals_ GUARDED_BY(mu_);
   Histogram first_token_ GUARDED_BY(mu_);  // seconds from the request to its first token
   Histogram next_token_ GUARDED_BY(mu_);   // seconds between two tokens
+  Histogram prompt_rate_ GUARDED_BY(mu_) = Histogram(Histogram::kTokensPerSecond);
+  Histogram answer_rate_ GUARDED_BY(mu_) = Histogram(Histogram::kTokensPerSecond);
   HopsFigures hops_ GUARDED_BY(mu_);
+  KvFigures kv_ GUARDED_BY(mu_);
 };
 
 // Requests by path and status. Safe for concurrent use.
@@ -104,9 +132,12 @@ struct ModelFigures {
   uint64_t queued = 0;
   uint64_t running = 0;
   Totals totals = {};
-  Histogram first_token = {};
-  Histogram next_token = {};
+  Histogram first_token = Histogram();
+  Histogram next_token = Histogram();
+  Histogram prompt_rate = Histogram(Histogram::kTokensPerSecond);
+  Histogram answer_rate = Histogram(Histogram::kTokensPerSecond);
   HopsFigures hops = {};
+  KvFigures kv = {};
 };
 
 // All of it as Prometheus reads it.

@@ -143,6 +143,54 @@ TEST(Metrics, EachHopHasAllOfItsTimes) {
   EXPECT_EQ(ValueOf(samples, "aster_hop_idle_seconds_total", labels), "0.75");
 }
 
+TEST(Metrics, MemoryIsThatWhichIsKnown) {
+  const ModelFigures models[] = {
+      {.model = "here",
+       .kv = {.held_bytes = 5, .cached_bytes = 7, .limit_bytes = 64, .limit_tokens = 9}},
+      {.model = "on nodes", .kv = {.limit_tokens = 11}},
+      {.model = "unknown"}};
+  const std::string text = ToPrometheus({}, 0, models);
+  const auto samples = SamplesOf(text);
+  EXPECT_EQ(ValueOf(samples, "aster_kv_bytes", {{"model", "here"}}), "5");
+  EXPECT_EQ(ValueOf(samples, "aster_kv_cached_bytes", {{"model", "here"}}), "7");
+  EXPECT_EQ(ValueOf(samples, "aster_kv_bytes_limit", {{"model", "here"}}), "64");
+  EXPECT_EQ(ValueOf(samples, "aster_kv_tokens_limit", {{"model", "here"}}), "9");
+  EXPECT_EQ(ValueOf(samples, "aster_kv_bytes", {{"model", "on nodes"}}), "nothing");
+  EXPECT_EQ(ValueOf(samples, "aster_kv_tokens_limit", {{"model", "on nodes"}}), "11");
+  EXPECT_EQ(ValueOf(samples, "aster_kv_tokens_limit", {{"model", "unknown"}}), "nothing");
+}
+
+TEST(Metrics, RatesAreCountedWhereThereAreAny) {
+  Metrics metrics;
+  metrics.AddPromptRate(600, 2'000'000'000);
+  metrics.AddAnswerRate(8, 1'000'000'000);
+  metrics.AddAnswerRate(0, 1'000'000'000);
+  metrics.AddAnswerRate(8, 0);
+  const ModelFigures model{
+      .model = "m", .prompt_rate = metrics.prompt_rate(), .answer_rate = metrics.answer_rate()};
+  const auto samples = SamplesOf(ToPrometheus({}, 0, {&model, 1}));
+  const auto bucket = [&](const char* name, const char* bound) {
+    return ValueOf(samples, name, {{"model", "m"}, {"le", bound}});
+  };
+  EXPECT_EQ(bucket("aster_prompt_tokens_per_second_bucket", "250"), "0");
+  EXPECT_EQ(bucket("aster_prompt_tokens_per_second_bucket", "500"), "1");
+  EXPECT_EQ(bucket("aster_answer_tokens_per_second_bucket", "5"), "0");
+  EXPECT_EQ(bucket("aster_answer_tokens_per_second_bucket", "10"), "1");
+  EXPECT_EQ(ValueOf(samples, "aster_answer_tokens_per_second_count", {{"model", "m"}}), "1");
+}
+
+TEST(Metrics, WhatHandingOverCost) {
+  ModelFigures model{.model = "m"};
+  model.hops = {.hops = {{.node = "n", .layers = "l"}},
+                .handed_over = 3,
+                .handed_over_bytes = 4096,
+                .exposed_ns = 1'500'000'000};
+  const auto samples = SamplesOf(ToPrometheus({}, 0, {&model, 1}));
+  EXPECT_EQ(ValueOf(samples, "aster_handed_over_total", {{"model", "m"}}), "3");
+  EXPECT_EQ(ValueOf(samples, "aster_handed_over_bytes_total", {{"model", "m"}}), "4096");
+  EXPECT_EQ(ValueOf(samples, "aster_handed_over_exposed_seconds_total", {{"model", "m"}}), "1.5");
+}
+
 TEST(Metrics, TotalsAddUp) {
   Metrics metrics;
   metrics.Add({.prompt_tokens = 5, .drafted_tokens = 4, .accepted_tokens = 3, .answers = 1});

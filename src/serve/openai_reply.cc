@@ -44,6 +44,12 @@ ordered_json BytesJson(const std::string& bytes) {
 }
 
 ordered_json ChatLogprobs(std::span<const SpokenToken> tokens) {
+  return {{"content", LogprobsJson(tokens)}, {"refusal", nullptr}};
+}
+
+}  // namespace
+
+ordered_json LogprobsJson(std::span<const SpokenToken> tokens) {
   const auto one = [](const std::string& bytes, float logprob) -> ordered_json {
     return {{"token", ToValidUtf8(bytes)}, {"logprob", logprob}, {"bytes", BytesJson(bytes)}};
   };
@@ -55,8 +61,10 @@ ordered_json ChatLogprobs(std::span<const SpokenToken> tokens) {
       json["top_logprobs"].push_back(one(bytes, logprob));
     content.push_back(std::move(json));
   }
-  return {{"content", std::move(content)}, {"refusal", nullptr}};
+  return content;
 }
+
+namespace {
 
 // Those that begin in the text: what tokens share counts once.
 size_t CharactersOf(std::string_view text) {
@@ -218,7 +226,7 @@ class ChatStream final : public Streaming {
   ChatStream(ReplyFrame frame, const Ask& ask)
       : Streaming(std::move(frame), ask, "chat.completion.chunk"), calls_(ask.choices, -1) {}
 
-  void Begin(uint64_t /*prompt_tokens*/) override {
+  void Begin(const Usage& /*usage*/) override {
     for (size_t i = 0; i < calls_.size(); ++i) {
       SendDelta(i, {{"role", "assistant"}, {"content", ""}}, {});
     }
@@ -279,7 +287,7 @@ class CompletionStream final : public Streaming {
         echoes_(std::move(echoes)),
         offsets_(choices) {}
 
-  void Begin(uint64_t /*prompt_tokens*/) override {
+  void Begin(const Usage& /*usage*/) override {
     for (size_t i = 0; i < echoes_.size(); ++i) {
       offsets_[i] = CharactersOf(echoes_[i]);
       SendText(i, echoes_[i], {}, nullptr);

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
 
 #include "serve/reply_writer.h"
 
@@ -14,5 +16,8 @@ std::unique_ptr<ReplyWriter> MakeChatWriter(ReplyFrame frame, const Ask& ask);
 // `echoes` is what comes before each choice's answer: texts, as many as choices, or none.
 std::unique_ptr<ReplyWriter> MakeCompletionWriter(ReplyFrame frame, const Ask& ask, size_t choices,
                                                   std::vector<std::string> echoes);
+
+// Tokens with their log-probabilities, and the likeliest others of each.
+nlohmann::ordered_json LogprobsJson(std::span<const SpokenToken> tokens);
 
 }  // namespace aster::serve

@@ -19,7 +19,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr uint32_t kMaxChatLogprobs = 20;
 constexpr size_t kMaxNameBytes = 256;
 constexpr double kForbidden = -100;  // what OpenAI calls a ban
 
@@ -54,11 +53,6 @@ void ReadStream(const Fields& fields, Ask& ask) {
 
 void ReadChoices(const Fields& fields, Ask& ask) {
   ask.choices = static_cast<uint32_t>(fields.Integer("n", 1, kMaxChoices).value_or(1));
-}
-
-void ReadMaxTokens(const Fields& fields, const char* key, Ask& ask) {
-  if (const auto most = fields.Integer(key, 1, INT64_MAX))
-    ask.max_tokens = static_cast<uint64_t>(*most);
 }
 
 // Calls in a history.
@@ -135,33 +129,19 @@ void ReadMessages(const Fields& fields, Ask& ask) {
   }
 }
 
-void ReadToolChoice(const Fields& fields, Ask& ask) {
-  const ordered_json* choice = fields.Find("tool_choice");
-  if (choice == nullptr) return;
-  const auto known = [&](const std::string& name) {
-    for (const ordered_json& tool : ask.tools) {
-      if (tool["function"]["name"] == name) return true;
-    }
-    return false;
-  };
-  if (*choice == "auto") return;
-  if (*choice == "none") {
-    ask.tool_choice = ToolChoice::kNone;
-  } else if (*choice == "required") {
-    ask.tool_choice = ToolChoice::kRequired;
-    if (ask.tools.is_null()) fields.Refuse("tool_choice", "there are no tools");
-  } else if (choice->is_object()) {
-    const Fields inner(*choice, fields.problem(), "tool_choice.");
-    const ordered_json* function = inner.Object("function");
-    const auto name =
-        function != nullptr
-            ? Fields(*function, fields.problem(), "tool_choice.function.").String("name")
-            : inner.String("name");
-    if (!name || !known(*name)) return fields.Refuse("tool_choice", "name one of the tools");
-    ask.tool_choice = ToolChoice::kNamed;
-    ask.tool_name = *name;
-  } else {
-    fields.Refuse("tool_choice", "give auto, none, required, or a function");
+// What older and other clients ask for, and would wait for in vain.
+void RefuseWhatIsNotDone(const Fields& fields) {
+  for (const char* key : {"functions", "function_call"}) {
+    if (fields.Find(key) != nullptr)
+      fields.Refuse(key, "is not supported any more; give tools and tool_choice");
+  }
+  if (fields.Find("web_search_options") != nullptr)
+    fields.Refuse("web_search_options", "this server does not search the web");
+  if (fields.Find("audio") != nullptr) fields.Refuse("audio", "this model writes texts");
+  const ordered_json* modalities = fields.Array("modalities");
+  if (modalities == nullptr) return;
+  for (const ordered_json& one : *modalities) {
+    if (one != "text") fields.Refuse("modalities", "this model writes texts, and nothing else");
   }
 }
 
@@ -169,9 +149,6 @@ void ReadResponseFormat(const Fields& fields, Ask& ask) {
   const ordered_json* format = fields.Object("response_format");
   if (format == nullptr) return;
   ReadFormat(Fields(*format, fields.problem(), "response_format."), "json_schema", ask);
-  if (ask.grammar != nullptr && !ask.tools.is_null() && ask.tool_choice != ToolChoice::kNone) {
-    fields.Refuse("response_format", "a form of answers and tools do not go together");
-  }
 }
 
 void ReadTemplateVariables(const Fields& fields, Ask& ask) {
@@ -187,7 +164,93 @@ void ReadTemplateVariables(const Fields& fields, Ask& ask) {
   }
 }
 
+// The names in a list of {"type": "function", "name"} or {…, "function": {"name"}}.
+std::optional<std::vector<std::string>> NamesOf(const Fields& fields) {
+  const ordered_json* list = fields.Array("tools");
+  if (list == nullptr) return std::nullopt;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < list->size(); ++i) {
+    const std::string path = fields.PathOf(fmt::format("tools[{}]", i));
+    const ordered_json& one = (*list)[i];
+    const ordered_json inner =
+        one.is_object() ? one.value("function", one) : ordered_json::object();
+    if (!inner.is_object() || !inner.value("name", ordered_json()).is_string()) {
+      fields.problem().Set(400, path, path + ": name one of the tools");
+      return std::nullopt;
+    }
+    names.push_back(inner["name"].get<std::string>());
+  }
+  return names;
+}
+
+bool IsATool(const Ask& ask, std::string_view name) {
+  return std::ranges::any_of(ask.tools, [&](const ordered_json& tool) {
+    return tool["function"]["name"].get_ref<const std::string&>() == name;
+  });
+}
+
+// Of all tools, these are left.
+void ReadAllowedTools(const Fields& choice, Ask& ask) {
+  // Newer dialects leave out the object around them.
+  const ordered_json* inside = choice.Object("allowed_tools");
+  const Fields fields =
+      inside == nullptr ? choice
+                        : Fields(*inside, choice.problem(), choice.PathOf("allowed_tools") + ".");
+  const std::string mode = fields.String("mode").value_or("auto");
+  if (mode != "auto" && mode != "required") return fields.Refuse("mode", "give auto or required");
+  const auto names = NamesOf(fields);
+  if (fields.problem().any()) return;
+  if (!names || names->empty()) return fields.Refuse("tools", "name at least one of the tools");
+  ordered_json allowed = ordered_json::array();
+  for (const std::string& name : *names) {
+    if (!IsATool(ask, name)) return fields.Refuse("tools", name + " is none of the tools");
+  }
+  for (const ordered_json& tool : ask.tools) {
+    const auto& name = tool["function"]["name"].get_ref<const std::string&>();
+    if (std::ranges::find(*names, name) != names->end()) allowed.push_back(tool);
+  }
+  ask.tools = std::move(allowed);
+  if (mode == "required") ask.tool_choice = ToolChoice::kRequired;
+}
+
 }  // namespace
+
+void ReadMaxTokens(const Fields& fields, const char* key, const AskDefaults& defaults, Ask& ask) {
+  const auto most = fields.Integer(key, 1, INT64_MAX);
+  if (!most) return;
+  ask.max_tokens = static_cast<uint64_t>(*most);
+  if (defaults.context_limit == 0 || ask.max_tokens <= defaults.context_limit) return;
+  const std::string path = fields.PathOf(key);
+  fields.problem().Set(400, path,
+                       fmt::format("{}: prompt and answer have to fit into {} tokens together",
+                                   path, defaults.context_limit),
+                       "context_length_exceeded");
+}
+
+void ReadToolChoice(const Fields& fields, Ask& ask) {
+  const ordered_json* choice = fields.Find("tool_choice");
+  if (choice == nullptr || *choice == "auto") return;
+  if (*choice == "none") {
+    ask.tool_choice = ToolChoice::kNone;
+  } else if (*choice == "required") {
+    ask.tool_choice = ToolChoice::kRequired;
+    if (ask.tools.is_null()) fields.Refuse("tool_choice", "there are no tools");
+  } else if (choice->is_object()) {
+    const Fields inner(*choice, fields.problem(), fields.PathOf("tool_choice") + ".");
+    if (inner.String("type") == "allowed_tools") return ReadAllowedTools(inner, ask);
+    const ordered_json* function = inner.Object("function");
+    const auto name =
+        function != nullptr
+            ? Fields(*function, fields.problem(), "tool_choice.function.").String("name")
+            : inner.String("name");
+    if (!name || !IsATool(ask, *name)) return fields.Refuse("tool_choice", "name one of the tools");
+    ask.tool_choice = ToolChoice::kNamed;
+    ask.tool_name = *name;
+  } else {
+    fields.Refuse("tool_choice",
+                  "give auto, none, required, a function, or allowed_tools with some of them");
+  }
+}
 
 void ReadFormat(const Fields& format, const char* schema_key, Ask& ask) {
   const auto type = format.String("type");
@@ -326,6 +389,7 @@ void ReadTools(const Fields& fields, Ask& ask) {
       return inner.Refuse("name", "is missing or too long");
     ordered_json written = {{"name", *name}};
     if (const auto text = inner.String("description")) written["description"] = *text;
+    if (inner.Bool("strict").value_or(false)) ask.strict_tools.push_back(*name);
     const ordered_json* parameters = inner.Object("parameters");
     written["parameters"] =
         parameters != nullptr
@@ -340,8 +404,8 @@ void ReadGrammar(const Fields& fields, Ask& ask) {
   if (!text) return;
   auto grammar = grammar::ParseGbnf(*text);
   if (!grammar.ok()) return fields.Refuse("grammar", grammar.error().message());
-  if (ask.grammar != nullptr || !ask.tools.is_null()) {
-    return fields.Refuse("grammar", "not together with tools or another form of answers");
+  if (ask.grammar != nullptr) {
+    return fields.Refuse("grammar", "not together with another form of answers");
   }
   ask.grammar = *std::move(grammar);
 }
@@ -351,8 +415,9 @@ Ask ReadChatRequest(const ordered_json& body, const AskDefaults& defaults, Probl
   Ask ask;
   ReadMessages(fields, ask);
   ReadSampling(fields, ask, defaults);
-  ReadMaxTokens(fields, "max_tokens", ask);
-  ReadMaxTokens(fields, "max_completion_tokens", ask);
+  ReadMaxTokens(fields, "max_tokens", defaults, ask);
+  ReadMaxTokens(fields, "max_completion_tokens", defaults, ask);
+  RefuseWhatIsNotDone(fields);
   ReadStops(fields, "stop", ask);
   ReadStream(fields, ask);
   ReadChoices(fields, ask);
@@ -364,7 +429,7 @@ Ask ReadChatRequest(const ordered_json& body, const AskDefaults& defaults, Probl
   ReadGrammar(fields, ask);
   ask.parallel_calls = fields.Bool("parallel_tool_calls").value_or(true);
   ask.sampling.logprobs = fields.Bool("logprobs").value_or(false);
-  if (const auto top = fields.Integer("top_logprobs", 0, kMaxChatLogprobs)) {
+  if (const auto top = fields.Integer("top_logprobs", 0, kMaxTopLogprobs)) {
     if (!ask.sampling.logprobs && *top > 0)
       fields.Refuse("top_logprobs", "needs logprobs to be true");
     ask.sampling.top_logprobs = static_cast<uint32_t>(*top);
@@ -409,7 +474,7 @@ Ask ReadCompletionRequest(const ordered_json& body, const AskDefaults& defaults,
   ReadSampling(fields, ask, defaults);
   // OpenAI's own default.
   ask.max_tokens = std::min<uint64_t>(16, defaults.max_tokens);
-  ReadMaxTokens(fields, "max_tokens", ask);
+  ReadMaxTokens(fields, "max_tokens", defaults, ask);
   ReadStops(fields, "stop", ask);
   ReadStream(fields, ask);
   ReadChoices(fields, ask);

@@ -36,6 +36,33 @@ int StatusOf(Code code) {
   }
 }
 
+// Reads JSON only to find where it goes wrong.
+class ErrorFinder final : public nlohmann::json_sax<ordered_json> {
+ public:
+  size_t position() const { return position_; }
+
+  bool null() override { return true; }
+  bool boolean(bool /*value*/) override { return true; }
+  bool number_integer(number_integer_t /*value*/) override { return true; }
+  bool number_unsigned(number_unsigned_t /*value*/) override { return true; }
+  bool number_float(number_float_t /*value*/, const string_t& /*text*/) override { return true; }
+  bool string(string_t& /*value*/) override { return true; }
+  bool binary(binary_t& /*value*/) override { return true; }
+  bool start_object(size_t /*size*/) override { return true; }
+  bool key(string_t& /*value*/) override { return true; }
+  bool end_object() override { return true; }
+  bool start_array(size_t /*size*/) override { return true; }
+  bool end_array() override { return true; }
+  bool parse_error(size_t position, const std::string& /*token*/,
+                   const nlohmann::detail::exception& /*error*/) override {
+    position_ = position;
+    return false;
+  }
+
+ private:
+  size_t position_ = 0;
+};
+
 }  // namespace
 
 void Problem::Set(int a_status, std::string_view a_param, std::string a_message,
@@ -48,7 +75,9 @@ void Problem::Set(int a_status, std::string_view a_param, std::string a_message,
 }
 
 Problem ProblemOf(const Error& error) {
-  return {.status = StatusOf(error.code()), .message = error.message()};
+  Problem problem{.status = StatusOf(error.code()), .message = error.message()};
+  if (error.code() == Code::kOutOfRange) problem.code = "context_length_exceeded";
+  return problem;
 }
 
 ordered_json ParseBody(std::string_view body, Problem& problem) {
@@ -62,7 +91,14 @@ ordered_json ParseBody(std::string_view body, Problem& problem) {
     return nullptr;
   }
   ordered_json json = ordered_json::parse(body, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) problem.Set(400, "", "the body is not JSON");
+  if (json.is_discarded()) {
+    ErrorFinder finder;
+    static_cast<void>(ordered_json::sax_parse(body, &finder));
+    problem.Set(400, "",
+                fmt::format("the body is not JSON, or has a number or character that there is "
+                            "none of (at byte {})",
+                            finder.position()));
+  }
   if (!json.is_discarded() && !json.is_object())
     problem.Set(400, "", "the body is not a JSON object");
   return problem.any() ? ordered_json() : json;
@@ -100,7 +136,9 @@ std::optional<int64_t> Fields::Integer(const char* key, int64_t low, int64_t hig
                      value->get<uint64_t>() <= static_cast<uint64_t>(INT64_MAX)) &&
                     value->get<int64_t>() >= low && value->get<int64_t>() <= high;
   if (!fits) {
-    Refuse(key, high == INT64_MAX ? fmt::format("give a whole number of at least {}", low)
+    Refuse(key, high == INT64_MAX ? fmt::format("give a whole number of at least {}, and of "
+                                                "at most 19 digits",
+                                                low)
                                   : fmt::format("give a whole number from {} to {}", low, high));
     return std::nullopt;
   }

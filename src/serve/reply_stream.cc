@@ -17,8 +17,10 @@ void ReplyStream::BeginLocked(int status, std::string_view content_type, const H
   is_in_pieces_ = length == nullptr;
   in_chunks_ = is_in_pieces_ && options_.in_chunks;
   keeps_alive_ = options_.keep_alive && (length != nullptr || in_chunks_);
-  output_ += fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nX-Request-Id: {}\r\n", status,
-                         ReasonOf(status), content_type, options_.request_id);
+  output_ +=
+      fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\n", status, ReasonOf(status), content_type);
+  // By the names that OpenAI's and Anthropic's programs look for.
+  output_ += fmt::format("X-Request-Id: {0}\r\nRequest-Id: {0}\r\n", options_.request_id);
   for (const HttpHeaders* list : {&options_.headers, &headers}) {
     for (const auto& [name, value] : *list) output_ += fmt::format("{}: {}\r\n", name, value);
   }

@@ -9,11 +9,15 @@
 
 namespace aster::serve {
 
+namespace {
+
 using nlohmann::ordered_json;
+using Kind = chat::ReplyEvent::Kind;
+
+}  // namespace
 
 void CollectingWriter::Say(size_t choice, std::span<const chat::ReplyEvent> events,
                            std::span<const SpokenToken> tokens) {
-  using Kind = chat::ReplyEvent::Kind;
   Said& said = said_[choice];
   said.tokens.insert(said.tokens.end(), tokens.begin(), tokens.end());
   for (const chat::ReplyEvent& event : events) {
@@ -54,7 +58,7 @@ std::string ServerEvent(std::string_view event, const ordered_json& json) {
   return name + "data: " + DumpJson(json) + "\n\n";
 }
 
-ordered_json ProblemJson(const Problem& problem, ProblemForm form) {
+ordered_json ProblemJson(const Problem& problem, ProblemForm form, const std::string& request_id) {
   const int status = problem.status;
   if (form == ProblemForm::kAnthropic) {
     const char* type = status == 401   ? "authentication_error"
@@ -65,7 +69,10 @@ ordered_json ProblemJson(const Problem& problem, ProblemForm form) {
                        : status == 503 ? "overloaded_error"
                        : status < 500  ? "invalid_request_error"
                                        : "api_error";
-    return {{"type", "error"}, {"error", {{"type", type}, {"message", problem.message}}}};
+    ordered_json json = {{"type", "error"},
+                         {"error", {{"type", type}, {"message", problem.message}}}};
+    if (!request_id.empty()) json["request_id"] = request_id;
+    return json;
   }
   const char* type = status == 401   ? "authentication_error"
                      : status == 429 ? "rate_limit_error"
@@ -85,7 +92,8 @@ void SendProblem(ReplyStream& stream, const Problem& problem, ProblemForm form) 
   HttpHeaders headers;
   if (problem.status == 429 || problem.status == 503) headers.emplace_back("Retry-After", "1");
   if (problem.status == 401) headers.emplace_back("WWW-Authenticate", "Bearer");
-  stream.Send(problem.status, "application/json", DumpJson(ProblemJson(problem, form)), headers);
+  stream.Send(problem.status, "application/json",
+              DumpJson(ProblemJson(problem, form, stream.request_id())), headers);
 }
 
 }  // namespace aster::serve

@@ -60,8 +60,9 @@ struct Said {
 class ReplyWriter {
  public:
   virtual ~ReplyWriter() = default;
-  // The prompts are known to be fine, and computing begins. `prompt_tokens` of all of them.
-  virtual void Begin(uint64_t prompt_tokens) = 0;
+  // The prompts are known to be fine, and computing begins: of all of them are known how many
+  // tokens there are, and of the first one how many were remembered.
+  virtual void Begin(const Usage& usage) = 0;
   virtual void Say(size_t choice, std::span<const chat::ReplyEvent> events,
                    std::span<const SpokenToken> tokens) = 0;
   virtual void EndChoice(size_t choice, EndReason reason, const std::string& stop_string) = 0;
@@ -84,7 +85,7 @@ class CollectingWriter : public ReplyWriter {
  public:
   CollectingWriter(ReplyFrame frame, size_t choices) : frame_(std::move(frame)), said_(choices) {}
 
-  void Begin(uint64_t /*prompt_tokens*/) override {}
+  void Begin(const Usage& /*usage*/) override {}
   void Say(size_t choice, std::span<const chat::ReplyEvent> events,
            std::span<const SpokenToken> tokens) override;
   void EndChoice(size_t choice, EndReason reason, const std::string& stop_string) override;
@@ -106,6 +107,7 @@ std::string ServerEvent(std::string_view event, const nlohmann::ordered_json& js
 // Sends the problem as a whole reply, in OpenAI's or in Anthropic's form.
 enum class ProblemForm : uint8_t { kOpenAi, kAnthropic };
 void SendProblem(ReplyStream& stream, const Problem& problem, ProblemForm form);
-nlohmann::ordered_json ProblemJson(const Problem& problem, ProblemForm form);
+nlohmann::ordered_json ProblemJson(const Problem& problem, ProblemForm form,
+                                   const std::string& request_id = "");
 
 }  // namespace aster::serve

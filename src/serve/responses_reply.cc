@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "serve/openai_reply.h"
 #include "serve/responses.h"
 
 namespace aster::serve {
@@ -14,12 +15,22 @@ namespace {
 using nlohmann::ordered_json;
 using Kind = chat::ReplyEvent::Kind;
 
-ordered_json TextPart(const std::string& text) {
-  return {{"type", "output_text"},
-          {"text", text},
-          {"annotations", ordered_json::array()},
-          {"logprobs", ordered_json::array()}};
-}
+// What is repeated of the request, and what stands there where it says nothing.
+constexpr std::pair<const char*, const char*> kRepeated[] = {
+    {"instructions", "null"},
+    {"max_output_tokens", "null"},
+    {"max_tool_calls", "null"},
+    {"metadata", "{}"},
+    {"parallel_tool_calls", "true"},
+    {"previous_response_id", "null"},
+    {"reasoning", R"({"effort": null, "summary": null})"},
+    {"temperature", "null"},
+    {"text", R"({"format": {"type": "text"}})"},
+    {"tool_choice", "\"auto\""},
+    {"tools", "[]"},
+    {"top_logprobs", "0"},
+    {"top_p", "null"},
+    {"user", "null"}};
 
 // One for both ways: a stream tells the same items while they grow that come at once in the end.
 class ResponsesWriter final : public ReplyWriter {
@@ -34,34 +45,35 @@ class ResponsesWriter final : public ReplyWriter {
                  {"incomplete_details", nullptr},
                  {"model", frame_.model},
                  {"output", ordered_json::array()}};
-    constexpr std::pair<const char*, const char*> kRepeated[] = {{"instructions", "null"},
-                                                                 {"max_output_tokens", "null"},
-                                                                 {"metadata", "{}"},
-                                                                 {"parallel_tool_calls", "true"},
-                                                                 {"previous_response_id", "null"},
-                                                                 {"temperature", "null"},
-                                                                 {"tool_choice", "\"auto\""},
-                                                                 {"tools", "[]"},
-                                                                 {"top_p", "null"}};
     for (const auto& [key, absent] : kRepeated) {
       const auto found = body.find(key);
-      response_[key] = found != body.end() ? *found : ordered_json::parse(absent);
+      const bool is_given = found != body.end() && !found->is_null();
+      response_[key] = is_given ? *found : ordered_json::parse(absent);
     }
+    // What is done whatever is asked: nothing is stored, nor cut out of long conversations.
+    response_["background"] = false;
+    response_["service_tier"] = "default";
+    response_["store"] = false;
+    response_["truncation"] = "disabled";
     response_["usage"] = nullptr;
   }
 
-  void Begin(uint64_t /*prompt_tokens*/) override {
+  void Begin(const Usage& /*usage*/) override {
     Send("response.created", {{"response", response_}});
     Send("response.in_progress", {{"response", response_}});
   }
 
   void Say(size_t /*choice*/, std::span<const chat::ReplyEvent> events,
-           std::span<const SpokenToken> /*tokens*/) override {
+           std::span<const SpokenToken> tokens) override {
+    // Tokens whose text is held back still come with what is said next.
+    waiting_.insert(waiting_.end(), tokens.begin(), tokens.end());
     for (const chat::ReplyEvent& event : events) {
+      // Only those of messages have a place.
+      if (event.kind != Kind::kContent) waiting_.clear();
       switch (event.kind) {
         case Kind::kContent:
           Open(Item::kMessage, "", "");
-          Grow("response.output_text.delta", event.text);
+          GrowMessage(event.text);
           break;
         case Kind::kThinking:
           Open(Item::kReasoning, "", "");
@@ -145,8 +157,11 @@ class ResponsesWriter final : public ReplyWriter {
     return json;
   }
   ordered_json Part() const {
-    return open_ == Item::kMessage ? TextPart(text_)
-                                   : ordered_json{{"type", "reasoning_text"}, {"text", text_}};
+    if (open_ == Item::kReasoning) return {{"type", "reasoning_text"}, {"text", text_}};
+    return {{"type", "output_text"},
+            {"text", text_},
+            {"annotations", ordered_json::array()},
+            {"logprobs", logprobs_}};
   }
 
   void Open(Item item, const std::string& name, const std::string& call_id) {
@@ -154,6 +169,7 @@ class ResponsesWriter final : public ReplyWriter {
     Close();
     open_ = item;
     text_.clear();
+    logprobs_ = ordered_json::array();
     const std::string id = fmt::format("{}_{}", frame_.id.substr(5), response_["output"].size());
     if (item == Item::kMessage) {
       item_ = {{"id", "msg_" + id},
@@ -184,15 +200,29 @@ class ResponsesWriter final : public ReplyWriter {
     Send(type, With(About(), "delta", text));
   }
 
+  void GrowMessage(const std::string& text) {
+    const ordered_json logprobs = LogprobsJson(std::exchange(waiting_, {}));
+    logprobs_.insert(logprobs_.end(), logprobs.begin(), logprobs.end());
+    text_ += text;
+    ordered_json fields = With(About(), "delta", text);
+    fields["logprobs"] = logprobs;
+    Send("response.output_text.delta", std::move(fields));
+  }
+
   void Close() {
     if (open_ == Item::kNone) return;
     if (open_ == Item::kCall) {
       item_["arguments"] = text_;
       Send("response.function_call_arguments.done", With(About(), "arguments", text_));
     } else {
-      const char* done =
-          open_ == Item::kMessage ? "response.output_text.done" : "response.reasoning_text.done";
-      Send(done, With(About(), "text", text_));
+      ordered_json done = With(About(), "text", text_);
+      if (open_ == Item::kMessage) {
+        for (ordered_json& one : LogprobsJson(std::exchange(waiting_, {})))
+          logprobs_.push_back(std::move(one));
+        done["logprobs"] = logprobs_;
+      }
+      Send(open_ == Item::kMessage ? "response.output_text.done" : "response.reasoning_text.done",
+           std::move(done));
       Send("response.content_part.done", With(About(), "part", Part()));
       item_["content"].push_back(Part());
     }
@@ -207,8 +237,10 @@ class ResponsesWriter final : public ReplyWriter {
   const bool streams_;
   ordered_json response_;
   Item open_ = Item::kNone;
-  ordered_json item_;  // the open one
-  std::string text_;   // of it
+  ordered_json item_;                              // the open one
+  std::string text_;                               // of it
+  ordered_json logprobs_ = ordered_json::array();  // of its tokens, where they are wanted
+  std::vector<SpokenToken> waiting_;               // those whose text is not said yet
   int sequence_ = 0;
   bool is_whole_ = true;
 };

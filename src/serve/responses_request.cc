@@ -93,23 +93,16 @@ void ReadInput(const Fields& fields, Ask& ask) {
   }
 }
 
-void ReadChoice(const Fields& fields, Ask& ask) {
-  const ordered_json* choice = fields.Find("tool_choice");
-  if (choice == nullptr || *choice == "auto") return;
-  if (*choice == "none") {
-    ask.tool_choice = ToolChoice::kNone;
-  } else if (*choice == "required" && !ask.tools.is_null()) {
-    ask.tool_choice = ToolChoice::kRequired;
-  } else if (choice->is_object() && choice->value("name", ordered_json()).is_string()) {
-    ask.tool_choice = ToolChoice::kNamed;
-    ask.tool_name = (*choice)["name"].get<std::string>();
-    const bool known = std::ranges::any_of(ask.tools, [&](const ordered_json& tool) {
-      return tool["function"]["name"] == ask.tool_name;
-    });
-    if (!known) fields.Refuse("tool_choice", "name one of the tools");
-  } else {
-    fields.Refuse("tool_choice", "give auto, none, required, or one of the tools");
+// As /v1/chat/completions has them in one field.
+void ReadLogprobs(const Fields& fields, Ask& ask) {
+  const auto top = fields.Integer("top_logprobs", 0, kMaxTopLogprobs);
+  const ordered_json* include = fields.Array("include");
+  ask.sampling.logprobs = top.value_or(0) > 0;
+  if (include != nullptr) {
+    ask.sampling.logprobs |= std::ranges::any_of(
+        *include, [](const ordered_json& one) { return one == "message.output_text.logprobs"; });
   }
+  ask.sampling.top_logprobs = static_cast<uint32_t>(top.value_or(0));
 }
 
 void ReadTextFormat(const Fields& fields, Ask& ask) {
@@ -118,9 +111,6 @@ void ReadTextFormat(const Fields& fields, Ask& ask) {
       text != nullptr ? Fields(*text, fields.problem(), "text.").Object("format") : nullptr;
   if (format == nullptr) return;
   ReadFormat(Fields(*format, fields.problem(), "text.format."), nullptr, ask);
-  if (ask.grammar != nullptr && !ask.tools.is_null() && ask.tool_choice != ToolChoice::kNone) {
-    fields.Refuse("text.format", "a form of answers and tools do not go together");
-  }
 }
 
 }  // namespace
@@ -130,12 +120,11 @@ Ask ReadResponsesRequest(const ordered_json& body, const AskDefaults& defaults, 
   Ask ask;
   ReadInput(fields, ask);
   ReadSampling(fields, ask, defaults);
-  if (const auto most = fields.Integer("max_output_tokens", 1, INT64_MAX)) {
-    ask.max_tokens = static_cast<uint64_t>(*most);
-  }
+  ReadMaxTokens(fields, "max_output_tokens", defaults, ask);
+  ReadLogprobs(fields, ask);
   ask.streams = fields.Bool("stream").value_or(false);
   ReadTools(fields, ask);
-  ReadChoice(fields, ask);
+  ReadToolChoice(fields, ask);
   ask.parallel_calls = fields.Bool("parallel_tool_calls").value_or(true);
   if (const ordered_json* reasoning = fields.Object("reasoning")) {
     ReadEffort(Fields(*reasoning, problem, "reasoning."), "effort", ask);

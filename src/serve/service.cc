@@ -3,6 +3,7 @@
 
 #include "serve/service.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +13,9 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/log.h"
+#include "base/percent.h"
 #include "base/random.h"
+#include "base/utf8.h"
 #include "serve/anthropic.h"
 #include "serve/openai_reply.h"
 #include "serve/openai_request.h"
@@ -60,6 +63,7 @@ const std::vector<Service::Route>& Service::Routes() {
       {"POST", "/v1/messages", &Service::Messages},
       {"POST", "/v1/messages/count_tokens", &Service::CountTokens},
       {"POST", "/v1/responses", &Service::Responses},
+      {"POST", "/v1/responses/input_tokens", &Service::InputTokens},
       {"GET", "/v1/models", &Service::Models},
       {"GET", "/v1/models/", &Service::OneModel},
       {"GET", "/v1/status", &Service::ShowStatus},
@@ -265,9 +269,28 @@ void Service::CountTokens(const HttpRequest& request, const std::shared_ptr<Repl
   if (model == nullptr) return Refuse(request, *stream, problem);
   const Ask ask = ReadMessagesRequest(body, model->defaults, /*only_counts=*/true, problem);
   if (problem.any()) return Refuse(request, *stream, problem);
-  const auto prompted = MakePrompt(model->context, ask);
-  if (!prompted.ok()) return Refuse(request, *stream, ProblemOf(prompted.error()));
-  SendJson(request, *stream, 200, {{"input_tokens", prompted->tokens.size()}});
+  const auto count = CountOf(request, *stream, *model, ask);
+  if (count) SendJson(request, *stream, 200, {{"input_tokens", *count}});
+}
+
+std::optional<uint64_t> Service::CountOf(const HttpRequest& request, ReplyStream& stream,
+                                         const ServedModel& model, const Ask& ask) {
+  const auto prompted = MakePrompt(model.context, ask);
+  if (prompted.ok()) return prompted->tokens.size();
+  Refuse(request, stream, ProblemOf(prompted.error()));
+  return std::nullopt;
+}
+
+void Service::InputTokens(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
+  Problem problem;
+  const ordered_json body = ParseBody(request.body, problem);
+  const ServedModel* const model = ModelOf(body, problem);
+  if (model == nullptr) return Refuse(request, *stream, problem);
+  const Ask ask = ReadResponsesRequest(body, model->defaults, problem);
+  if (problem.any()) return Refuse(request, *stream, problem);
+  const auto count = CountOf(request, *stream, *model, ask);
+  if (!count) return;
+  SendJson(request, *stream, 200, {{"object", "response.input_tokens"}, {"input_tokens", *count}});
 }
 
 void Service::Responses(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
@@ -286,7 +309,12 @@ ordered_json Service::ModelJson(const ServedModel& model) const {
           {"object", "model"},
           {"created", options_.created_s},
           {"owned_by", "asterism"},
-          {"context_length", model.context.context_limit}};
+          {"context_length", model.context.context_limit},
+          // As Anthropic's programs read it.
+          {"type", "model"},
+          {"display_name", model.context.model},
+          {"created_at", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
+                                     fmt::gmtime(static_cast<std::time_t>(options_.created_s)))}};
 }
 
 void Service::Models(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
@@ -310,7 +338,9 @@ void Service::Models(const HttpRequest& request, const std::shared_ptr<ReplyStre
 }
 
 void Service::OneModel(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
-  const std::string name = request.path.substr(std::string_view("/v1/models/").size());
+  // Names may have slashes, which programs escape.
+  const std::string name =
+      ToValidUtf8(WithoutPercents(request.path.substr(std::string_view("/v1/models/").size())));
   Problem problem;
   const ordered_json named = {{"model", name}};
   const ServedModel* const model = ModelOf(named, problem);
@@ -333,7 +363,10 @@ std::vector<ModelFigures> Service::Figures() const {
                    .totals = metrics.totals(),
                    .first_token = metrics.first_token(),
                    .next_token = metrics.next_token(),
-                   .hops = metrics.hops()});
+                   .prompt_rate = metrics.prompt_rate(),
+                   .answer_rate = metrics.answer_rate(),
+                   .hops = metrics.hops(),
+                   .kv = metrics.kv()});
   }
   return all;
 }
@@ -362,7 +395,25 @@ void Service::Prometheus(const HttpRequest& request, const std::shared_ptr<Reply
 
 namespace {
 
-ordered_json SecondsJson(const Histogram& histogram) {
+// Null where it is not known.
+ordered_json KnownJson(uint64_t value, uint64_t limit) {
+  return limit == 0 ? ordered_json() : ordered_json(value);
+}
+
+ordered_json KvJson(const KvFigures& kv) {
+  return {{"bytes", KnownJson(kv.held_bytes, kv.limit_bytes)},
+          {"cached_bytes", KnownJson(kv.cached_bytes, kv.limit_bytes)},
+          {"bytes_limit", KnownJson(kv.limit_bytes, kv.limit_bytes)},
+          {"tokens_limit", KnownJson(kv.limit_tokens, kv.limit_tokens)}};
+}
+
+ordered_json HandedOverJson(const HopsFigures& hops) {
+  return {{"prompts", hops.handed_over},
+          {"bytes", hops.handed_over_bytes},
+          {"exposed_ns", hops.exposed_ns}};
+}
+
+ordered_json QuantilesJson(const Histogram& histogram) {
   if (histogram.count() == 0) return nullptr;
   return {{"p50_at_most", histogram.Quantile(0.5)}, {"p99_at_most", histogram.Quantile(0.99)}};
 }
@@ -409,8 +460,12 @@ void Service::ShowStatus(const HttpRequest& request, const std::shared_ptr<Reply
     ordered_json json = ModelJson(options_.models[i]);
     json["now"] = {{"queued", model.queued}, {"running", model.running}};
     json["since_start"] = TotalsJson(model.totals);
-    json["first_token_seconds"] = SecondsJson(model.first_token);
-    json["next_token_seconds"] = SecondsJson(model.next_token);
+    json["first_token_seconds"] = QuantilesJson(model.first_token);
+    json["next_token_seconds"] = QuantilesJson(model.next_token);
+    json["prompt_tokens_per_second"] = QuantilesJson(model.prompt_rate);
+    json["answer_tokens_per_second"] = QuantilesJson(model.answer_rate);
+    json["kv"] = KvJson(model.kv);
+    json["handed_over"] = HandedOverJson(model.hops);
     json["hops"] = HopsJson(model.hops);
     models.push_back(std::move(json));
   }

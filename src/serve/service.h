@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,6 +63,9 @@ class Service {
   bool HasKey(const HttpRequest& request) const;
   // Null, and a problem, where there is none of the name that the body gives.
   const ServedModel* ModelOf(const nlohmann::ordered_json& body, Problem& problem) const;
+  // Tokens of a conversation, or a problem that has been told.
+  std::optional<uint64_t> CountOf(const HttpRequest& request, ReplyStream& stream,
+                                  const ServedModel& model, const Ask& ask);
   ReplyFrame FrameFor(const nlohmann::ordered_json& body, const ServedModel& model,
                       const char* prefix, const std::shared_ptr<ReplyStream>& stream) const;
   void StartAnswer(const ServedModel& model, const HttpRequest& request, Ask ask,
@@ -78,6 +82,7 @@ class Service {
   void Completions(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void Messages(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void CountTokens(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void InputTokens(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void Responses(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void Models(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void OneModel(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);

@@ -22,11 +22,13 @@ constexpr std::string_view kPrefix = "tokenizer.ggml.";
 
 std::string KeyOf(std::string_view name) { return fmt::format("{}{}", kPrefix, name); }
 
+bool MeansNone(std::string_view model) { return model == "none" || model == "no_vocab"; }
+
 Result<VocabKind> KindOf(std::string_view model) {
   if (model == "gpt2") return VocabKind::kByteLevelBpe;
   if (model == "llama") return VocabKind::kSentencePiece;
   if (model == "gemma4") return VocabKind::kSentencePieceBpe;
-  if (model == "none" || model == "no_vocab") {
+  if (MeansNone(model)) {
     return FailedPrecondition(
         fmt::format("the model has no tokenizer (tokenizer.ggml.model is \"{}\"); give it token "
                     "ids instead of text",
@@ -190,6 +192,11 @@ Status ReadStripping(const Metadata& metadata, Vocab& vocab) {
 }
 
 }  // namespace
+
+bool HasVocab(const Metadata& metadata) {
+  const auto model = metadata.Get<std::string>(KeyOf("model"));
+  return metadata.Contains(KeyOf("model")) && !(model.ok() && MeansNone(*model));
+}
 
 Result<Vocab> ReadVocab(const gguf::Metadata& metadata) {
   Vocab vocab;

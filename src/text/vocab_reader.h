@@ -10,6 +10,8 @@
 
 namespace aster::text {
 
+// Whether there is one at all.
+bool HasVocab(const gguf::Metadata& metadata);
 // Copies what it needs; the file may be closed then. Validated.
 Result<Vocab> ReadVocab(const gguf::Metadata& metadata);
 

@@ -32,7 +32,8 @@ class VocabReaderTest : public testing::Test {
     if (!vocab.merges.empty()) builder_.Set("tokenizer.ggml.merges", vocab.merges);
   }
 
-  Result<Vocab> Read() {
+  // As long as the builder is as it is.
+  Result<gguf::Metadata> Written() {
     std::vector<gguf::Value> values;
     for (const std::string& key : builder_.keys()) {
       const auto* encoded = builder_.Find(key);
@@ -40,7 +41,11 @@ class VocabReaderTest : public testing::Test {
       if (encoded->type == gguf::ValueType::kString) payload = payload.subspan(sizeof(uint64_t));
       values.emplace_back(key, encoded->type, payload);
     }
-    const gguf::Metadata metadata = TRY(gguf::Metadata::Of(std::move(values)));
+    return gguf::Metadata::Of(std::move(values));
+  }
+
+  Result<Vocab> Read() {
+    const gguf::Metadata metadata = TRY(Written());
     return ReadVocab(metadata);
   }
 
@@ -128,7 +133,9 @@ TEST_F(VocabReaderTest, NamesTheKindAndThePretokenizerItDoesNotKnow) {
   EXPECT_THAT(ComplaintOf(), HasSubstr("\"qwen99\""));
   builder_.Set("tokenizer.ggml.model", "t5");
   EXPECT_THAT(ComplaintOf(), HasSubstr("\"t5\""));
+  EXPECT_TRUE(HasVocab(Written().value()));
   builder_.Set("tokenizer.ggml.model", "none");
+  EXPECT_FALSE(HasVocab(Written().value()));
   EXPECT_THAT(ComplaintOf(), HasSubstr("no tokenizer"));
 }
 

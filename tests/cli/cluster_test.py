@@ -117,6 +117,14 @@ class Cluster(unittest.TestCase):
             for path in machine.folder.rglob("*"):
                 self.assertEqual(stat.S_IMODE(path.stat().st_mode) & 0o077, 0, path)
 
+    def test_a_machine_may_be_called_like_its_cluster(self):
+        desk = self.machine("desk")
+        desk.aster("init", "--name", "attic", "--node", "attic")
+        self.assertEqual(desk.show()["node"]["name"], "attic")
+        other = self.machine("other")
+        other.aster("init", "--name", "cellar", "--node", "desk")
+        self.assertEqual(self.joined(other, "cellar").show()["node"]["name"], "cellar")
+
     def test_what_is_printed_is_what_to_type(self):
         desk = self.founder()
         text = desk.aster("invite")

@@ -173,6 +173,24 @@ class Synth(Case):
         self.assertIn("on the wire", aster("plan", "--memory", "--preset", "pro-full").stdout.decode())
         aster("plan", "--memory", check=INPUT)
         aster("plan", "--memory", path, "--slices", 9, check=INPUT)
+        plan = json.loads(aster("plan", "--memory", path, "--split", "b=0:3,a=4:out", "--json").stdout)
+        self.assertEqual([item["layer_end"] for item in plan["slices"]], [4, 6])
+        aster("plan", "--memory", path, "--split", "0:3,5:out", check=INPUT)
+        aster("plan", "--memory", path, "--split", "0:3,4:out", "--machines", "1GiB", check=INPUT)
+        for context in (0, 2 ** 32 - 1):
+            aster("plan", "--memory", path, "--context", context, check=INPUT)
+
+    def test_a_plan_says_what_fits(self):
+        def fits(*machines):
+            plan = aster("plan", "--memory", "--preset", "flash-full", "--machines", ",".join(machines), "--json")
+            return json.loads(plan.stdout)["fits_with_tokens"]
+
+        self.assertEqual(set(fits("128GiB", "128GiB").values()), {1048576})
+        self.assertEqual({mix for mix, tokens in fits("64GiB", "48GiB").items() if tokens},
+                         {"IQ2_XXS+Q2_K", "6 layers Q4_K"})
+        self.assertEqual(set(fits("8GiB", "8GiB").values()), {0})
+        self.assertIn("does not fit", aster("plan", "--memory", "--preset", "pro-full", "--machines",
+                                            "256GiB,256GiB").stdout.decode())
 
     def test_what_cannot_be_made_is_refused_and_leaves_nothing(self):
         path = self.folder / "never.gguf"

@@ -1,17 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""DeepSeek V4 with its guessing block in a file of its own, named as the published ones are: mtp.0.*."""
+"""DeepSeek V4 with its guessing block in a file of its own, as both families of published files have it: mtp.0.*, and
+blk.N.nextn.* behind the model's last layer."""
 import json
-import pathlib
-import struct
-import sys
 import unittest
 
-from fixture import INPUT, ROOT, Case, aster
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "serve"))
-from slices import ALIGNMENT, Reader, write_slices  # noqa: E402
+from changed_model import ChangedModel
+from fixture import INPUT, ROOT, UNSUPPORTED, Case, aster
 
 STORY = ("-p", "Tell me a story.", "-n", 40, "--json")
 
@@ -34,63 +30,113 @@ def block_as_published(tensors, layers):
             yield "mtp.0." + own.replace("shared_head_norm", "norm"), dims, kind, content
 
 
-def write_model(path, reader, tensors):
-    infos, contents, count = b"", b"", 0
-    for name, dims, kind, content in tensors:
-        infos += struct.pack("<Q", len(name)) + name.encode()
-        infos += struct.pack(f"<I{len(dims)}QIQ", len(dims), *dims, kind, len(contents))
-        contents += content + bytes(-len(content) % ALIGNMENT)
-        count += 1
-    head = struct.pack("<4sIQQ", b"GGUF", 3, count, reader.key_count) + reader.keys + infos
-    path.write_bytes(head + bytes(-len(head) % ALIGNMENT) + contents)
+ARCH = "deepseek4."
 
 
 class Companion(Case):
-    """The block of a trained model, cut out of its file, and the same model without."""
+    """A trained model with its block inside, and the same model without, whose keys know nothing of a block."""
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.main, cls.block = cls.folder / "main.gguf", cls.folder / "block.gguf"
-        whole = ROOT / "models/quasar.gguf"
-        reader = Reader(whole)
-        inside = next(name.split("nextn.")[0] for name, *_ in reader.infos if "nextn." in name)
-        write_slices(whole, [(cls.main, lambda name: not name.startswith(inside))])
-        write_model(cls.block, reader, block_as_published(reader.tensors(), int(inside.split(".")[1])))
+        cls.inside = ROOT / "models/quasar.gguf"
+        whole = ChangedModel(cls.inside)
+        cls.layers = whole.number(ARCH + "block_count") - 1
+        cls.prefix = f"blk.{cls.layers}."
+        cls.main = cls.folder / "main.gguf"
+        whole.keep(lambda name: not name.startswith(cls.prefix)).drop_keys(ARCH + "nextn_predict_layers")
+        whole.set(ARCH + "block_count", "u32", cls.layers).write(cls.main)
+        cls.plain = cls.answer(cls.main, "--temp", 0)["ids"]
 
-    def answer(self, *arguments):
+    @staticmethod
+    def answer(*arguments):
         return json.loads(aster("run", *arguments, *STORY).stdout)
 
-    # How many are made is a matter of time; a block that was read wrongly is hardly ever right.
     def check_guesses(self, draft):
+        """How many are made is a matter of time; a block that was read wrongly is hardly ever right."""
         self.assertGreater(draft["accepted"], 0)
         self.assertGreater(2 * draft["accepted"], draft["drafted"])
 
+    def check(self, *files, options=()):
+        """It answers what the model alone does, and guesses well."""
+        for order in (files, files[::-1]):
+            guessed = self.answer(*order, "--temp", 0, "--draft", "mtp", "--draft-max", 1, *options)
+            self.assertEqual(guessed["ids"], self.plain, order)
+            self.check_guesses(guessed["draft"])
+
+    def apart(self):
+        """The block alone, named as in published files, with all keys of the model."""
+        block = ChangedModel(self.inside)
+        block.tensors = list(block_as_published(block.tensors, self.layers))
+        return block
+
+    def companion(self):
+        """One layer more than the model has, with copies of the model's embedding and head; the block's own head stands
+        under the name of the model's."""
+
+        def is_kept(name):
+            return name.startswith((self.prefix, "token_embd", "output")) and not name.startswith("output_hc_")
+
+        companion = ChangedModel(self.inside).keep(is_kept)
+        companion.rename(lambda name: name.replace(self.prefix + "nextn.hc_head_", "output_hc_"))
+        self.assertIn("output_hc_fn.weight", [name for name, *_ in companion.tensors])
+        width = companion.number(ARCH + "hyper_connection.count") * companion.number(ARCH + "embedding_length")
+        return companion.set(ARCH + "embedding_length_out", "u32", width)
+
+    def test_a_model_without_it_says_so(self):
+        run = aster("run", self.main, *STORY, "--draft", "mtp", check=INPUT)
+        self.assertIn(b"no block", run.stderr)
+
     def test_it_guesses_as_the_same_block_inside(self):
+        block = self.apart().write(self.folder / "block.gguf")
         for options in (("--temp", 0), ("--temp", 0.8, "--seed", 3)):
             inside = self.answer("quasar", *options, "--draft", "mtp")
-            apart = self.answer(self.main, self.block, *options, "--draft", "mtp", "--draft-max", 1)
+            apart = self.answer(self.main, block, *options, "--draft", "mtp", "--draft-max", 1)
             self.assertEqual(apart["ids"], inside["ids"])
             self.check_guesses(apart["draft"])
 
     def test_nodes_have_it_too(self):
-        plain = self.answer("quasar", "--temp", 0)
-        apart = self.answer(self.main, self.block, "--temp", 0, "--draft", "mtp", "--local-nodes", 2, "--split",
-                            "0:1,2:out", "--draft-max", 1)
-        self.assertEqual(apart["ids"], plain["ids"])
-        self.check_guesses(apart["draft"])
+        for block in (self.apart(), self.companion()):
+            path = block.write(self.folder / "for-nodes.gguf")
+            self.check(self.main, path, options=("--local-nodes", 2, "--split", "0:1,2:out"))
 
-    def test_beside_a_model_whose_keys_know_nothing_of_it(self):
-        shape = ("--preset", "flash-shape-tiny", "--type", "Q8_0", "--vocab", 512)
-        inside, main, block = (self.folder / f"small-{name}.gguf" for name in ("inside", "main", "block"))
-        aster("synth", inside, *shape)
-        aster("synth", main, *shape, "--no-next")
-        write_model(block, Reader(main), block_as_published(Reader(inside).tensors(), 6))
-        guessed = self.answer(main, block, "--temp", 0, "--draft", "mtp")
-        self.assertEqual(guessed["ids"], self.answer(main, "--temp", 0)["ids"])
-        self.assertGreater(guessed["draft"]["drafted"], 0)
-        run = aster("run", main, *STORY, "--draft", "mtp", check=INPUT)
-        self.assertIn(b"no block", run.stderr)
+    def test_with_the_keys_of_the_published_one(self):
+        block = self.apart().drop_keys(ARCH).drop_keys("tokenizer.")
+        block.set("general.architecture", "string", "deepseek4_mtp_support")
+        block.set(ARCH + "expert_count", "u64", ChangedModel(self.inside).number(ARCH + "expert_count"))
+        for key in ("mtp_layer_count", "nextn_predict_layers"):
+            block.set(ARCH + key, "u32", 1)
+        self.check(self.main, block.write(self.folder / "published.gguf"))
+
+    def test_with_another_context_than_the_model(self):
+        block = self.apart().set(ARCH + "context_length", "u32", 77)
+        self.check(self.main, block.write(self.folder / "short.gguf"))
+
+    def test_a_companion(self):
+        self.check(self.main, self.companion().write(self.folder / "companion.gguf"))
+
+    def test_a_companion_of_a_model_that_counts_the_block(self):
+        counting = ChangedModel(self.inside).keep(lambda name: not name.startswith(self.prefix))
+        files = counting.write(self.folder / "counting.gguf"), self.companion().write(self.folder / "beside.gguf")
+        self.check(*files)
+
+    def test_a_companion_whose_copies_are_not_the_models(self):
+        other = self.companion().fill("output_norm.weight", b"\0\0\x80\x3f")
+        self.check(self.main, other.write(self.folder / "other-norm.gguf"))
+
+    def test_of_another_model_they_are_refused(self):
+        block = self.apart().set(ARCH + "expert_count", "u32", 99)
+        run = aster("run", self.main, block.write(self.folder / "experts.gguf"), *STORY, check=INPUT)
+        self.assertIn(b"deepseek4.expert_count is 99 in it", run.stderr)
+
+    def test_inside_and_apart_at_once(self):
+        block = self.apart().write(self.folder / "twice.gguf")
+        run = aster("run", self.inside, block, *STORY, check=UNSUPPORTED)
+        self.assertIn(b"is there twice", run.stderr)
+
+    def test_alone_it_is_no_model(self):
+        companion = self.companion().write(self.folder / "alone.gguf")
+        self.assertIn(b"blk.0.", aster("run", companion, *STORY, check=UNSUPPORTED).stderr)
 
 
 class PlainRows(Case):

@@ -13,9 +13,9 @@ ASTER = os.environ.get("ASTER", str(ROOT / "build/release/bin/aster"))
 OK, NO, USAGE, INPUT, UNSUPPORTED, SYSTEM = range(6)
 
 
-def aster(*arguments, stdin=b"", check=OK, environment=None):
-    run = subprocess.run([ASTER, *map(str, arguments)], input=stdin, capture_output=True, timeout=120,
-                         env={**os.environ, **(environment or {})})
+def aster(*arguments, stdin=b"", check=OK, environment=None, cwd=None, timeout=120):
+    run = subprocess.run([ASTER, *map(str, arguments)], input=stdin, capture_output=True, timeout=timeout,
+                         env={**os.environ, **(environment or {})}, cwd=cwd)
     if check is not None and run.returncode != check:
         raise AssertionError(f"aster {arguments}: exit status {run.returncode}, not {check}\n{run.stderr.decode()}")
     return run

@@ -272,6 +272,22 @@ class Chat(Case):
         self.assertEqual(later.ask("two"), expected)
         self.assertRegex(later.ask("/stats"), r"last .* of them remembered")
 
+    def test_what_cannot_be_read_leaves_the_conversation_that_goes_on(self):
+        chat = self.converse("--raw", "-n", 5, "--temp", 0)
+        chat.ask("one " * 50)
+        chat.ask("/save broken")
+        path = self.folder / "data/asterism/sessions/broken.session"
+        content = bytearray(path.read_bytes())
+        # The last record before the pages: without its tokens nobody can go on from a text.
+        offset = 16
+        while content[offset] != 4:
+            offset += 24 + int.from_bytes(content[offset + 8:offset + 16], "little")
+        content[offset + 40] ^= 1
+        path.write_bytes(content)
+        length = self.tokens(chat)
+        self.assertIn("damaged at byte", chat.ask("/load broken"))
+        self.assertEqual(self.tokens(chat), length)
+
     def test_another_answer_is_another_draw(self):
         chat = self.converse("-n", 30, "--temp", 1.5, "--seed", 1)
         first = chat.ask("hello")

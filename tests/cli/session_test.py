@@ -78,6 +78,12 @@ class Cache(Home):
             together = self.answer(*options, "--local-nodes", nodes)
             self.assertEqual(together["ids"], alone["ids"])
             self.assertGreater(together["tokens"]["cached"], 0)
+            told = together["kv_cache"]
+            self.assertEqual(told["loaded_tokens"], together["tokens"]["cached"])
+            self.assertGreaterEqual(told["found_pages"], told["loaded_tokens"] // PAGE)
+            self.assertEqual(told["files"], len(list(cache.iterdir())))
+        said = self.run_here("run", *options, "-n", 2, "--local-nodes", 2).stderr
+        self.assertIn(b"tokens from the disk", said)
 
     def test_what_nodes_wrote_one_machine_finds(self):
         cache = self.home / "cache"
@@ -124,6 +130,16 @@ class Cache(Home):
         taken = sum(file.stat().st_size for file in cache.iterdir())
         self.assertGreater(taken, 1 << 18)
         self.assertLessEqual(taken, 1 << 20)
+
+    def test_a_bound_below_a_page_is_not_called_a_slow_disk(self):
+        options = (self.tiny, "--prompt-file", self.prompt, "--raw", "--kv-cache", self.home / "cache",
+                   "--kv-cache-size", "1KiB", "-n", 2)
+        said = self.run_here("run", *options).stderr
+        self.assertIn(b"larger than --kv-cache-size", said)
+        self.assertNotIn(b"too slow", said)
+        report = json.loads(self.run_here("run", *options, "--json").stdout)
+        self.assertGreater(report["kv_cache"]["oversized_files"], 0)
+        self.assertEqual(report["kv_cache"]["dropped_files"], 0)
 
     def test_a_disk_that_is_full_costs_nothing_but_the_cache(self):
         cache = self.home / "cache"
@@ -237,6 +253,118 @@ class Sessions(Home):
         for damaged in (b"", b"nonsense", whole[:30]):
             alone.write_bytes(damaged)
             self.run_here("run", "--session", alone, self.tiny, "-p", " x", check=INPUT)
+
+    def flip(self, path, where):
+        content = bytearray(path.read_bytes())
+        content[where] ^= 1
+        path.write_bytes(content)
+
+    def record_offsets(self, path):
+        """Of a session's records, by type: where their payloads begin."""
+        content, offset, found = path.read_bytes(), 16, {}
+        while offset < len(content):
+            kind = int.from_bytes(content[offset:offset + 4], "little")
+            found.setdefault(kind, offset + 24)
+            offset += 24 + int.from_bytes(content[offset + 8:offset + 16], "little")
+        return found
+
+    def test_a_text_that_is_damaged_is_never_answered_as_if_nothing_had_been_said(self):
+        self.save("trip", "--raw")
+        path = self.home / "data/asterism/sessions/trip.session"
+        whole = path.read_bytes()
+        ask = ("--raw", "-p", " x", "-n", 8, "--temp", 0, "-q")
+        expected = self.run_here("run", "--session", "trip", *ask).stdout
+        records = self.record_offsets(path)
+        self.assertEqual(sorted(records), [1, 3, 4, 5, 7])
+        for kind, offset in records.items():
+            path.write_bytes(whole)
+            self.flip(path, offset + {3: 0, 7: 0}.get(kind, 20))
+            run = self.run_here("run", self.tiny, "--session", "trip", *ask, check=None)
+            self.assertIn(b"damaged at byte", run.stderr, kind)
+            if kind < 5:
+                self.assertEqual((run.returncode, run.stdout), (INPUT, b""), kind)
+            else:  # rows are computed again, and -q does not hide that
+                self.assertEqual((run.returncode, run.stdout), (OK, expected), run.stderr)
+                self.assertIn(b"computed again" if kind == 5 else b"nothing of it is lost", run.stderr)
+
+    def test_turns_before_the_damage_stay_and_those_behind_it_are_told(self):
+        talk = self.home / "talk.json"
+        turns = [{"role": role, "content": f"{role} says {i}"} for i in range(3) for role in ("user", "assistant")]
+        words = json.loads(self.run_here("inspect", self.tiny, "--json").stdout)["shape"]["vocab_size"]
+        talk.write_text(json.dumps({"aster_conversation": 1, "vocab_size": words, "system": "", "messages": turns,
+                                    "text": "", "tokens": [1, 2, 3, 4, 5, 6, 7]}))
+        self.session("save", "talk", self.tiny, "--conversation", talk)
+        path = self.home / "data/asterism/sessions/talk.session"
+        whole = path.read_bytes()
+        records = self.record_offsets(path)
+        for kind, said in ((2, b"lost"), (4, b"all that was said is there")):
+            path.write_bytes(whole)
+            where = records[kind] if kind == 4 else whole.index(b"user says 1")
+            self.flip(path, where)
+            run = self.run_here("run", "--session", "talk", "-p", "x", "-n", 4, "--temp", 0, "-q", check=None)
+            self.assertIn(said, run.stderr, kind)
+            self.assertEqual(run.returncode, OK)
+        # Not even a turn.
+        path.write_bytes(whole)
+        self.flip(path, whole.index(b"user says 0"))
+        self.run_here("run", "--session", "talk", "-p", "x", "-n", 4, check=INPUT)
+
+    def test_show_and_list_look_at_the_pages(self):
+        self.save("kept", "--raw")
+        pages = sorted((self.home / "data/asterism/sessions/pages").iterdir(),
+                       key=lambda page: int(page.name.split("-")[2]))
+        content = pages[1].read_bytes()
+        self.flip(pages[1], len(content) // 2)
+        shown = self.run_here("session", "show", "kept", check=INPUT)
+        self.assertIn(b"128 of them remembered", shown.stdout)
+        self.assertIn(b"from position 128 on", shown.stderr)
+        self.assertIn(b"damaged at byte", shown.stderr)
+        pages[1].unlink()
+        shown = json.loads(self.run_here("session", "show", "kept", "--json", check=INPUT).stdout)
+        self.assertEqual(shown["remembered_tokens"], PAGE)
+        self.assertIn("from position 128 on", shown["damage"])
+        listed = self.run_here("session", "list")
+        self.assertIn(b"damaged", listed.stdout)
+        self.assertIn(b"from position 128 on", listed.stderr)
+        alone = self.home / "alone.session"
+        self.save(alone, "--raw")
+        self.flip(alone, alone.stat().st_size * 3 // 4)
+        self.assertIn(b"damaged at byte", self.run_here("session", "show", alone, check=INPUT).stderr)
+        # Where it can be computed again, it is; saved anew it is whole.
+        self.save("kept", "--raw")
+        self.session("show", "kept")
+
+    def test_a_model_is_found_again_from_another_folder(self):
+        model = self.home / "m.gguf"
+        shutil.copy(self.tiny, model)
+        self.run_here("session", "save", "rel", "m.gguf", "--prompt-file", self.prompt, "--raw", cwd=self.home)
+        self.assertEqual(self.list_json()[0]["model_path"], str(model))
+        self.answer("--session", "rel", "--raw", "-p", " x")
+        model.unlink()
+        gone = self.run_here("run", "--session", "rel", "--raw", "-p", " x", check=INPUT).stderr.decode()
+        self.assertRegex(gone, r"the session rel was held with .*m\.gguf, which is not there: name the model")
+        self.answer(self.tiny, "--session", "rel", "--raw", "-p", " x")
+
+    def test_import_replaces_nothing_unasked(self):
+        self.save("kept", "--raw")
+        carried = self.home / "carried.session"
+        self.session("export", "kept", carried)
+        self.prompt.write_text(TEXT + " more")
+        self.save("other", "--raw")
+        before = {listed["name"]: listed["tokens"] for listed in self.list_json()}
+        refused = self.run_here("session", "import", carried, "other", check=INPUT)
+        self.assertIn(b"--force", refused.stderr)
+        self.assertEqual({listed["name"]: listed["tokens"] for listed in self.list_json()}, before)
+        self.session("import", "--force", carried, "other")
+        self.assertEqual({listed["tokens"] for listed in self.list_json()}, {before["kept"]})
+
+    def test_rm_removes_what_there_is_and_tells_what_there_is_not(self):
+        self.save("kept", "--raw")
+        run = self.run_here("session", "rm", "missing", "kept", "lost", check=INPUT)
+        self.assertIn(b"freed", run.stdout)
+        for name in (b"missing", b"lost"):
+            self.assertIn(name, run.stderr)
+        self.assertEqual(self.list_json(), [])
 
     def test_another_model_is_refused_by_name_and_can_have_the_text(self):
         other = self.folder / "other.gguf"

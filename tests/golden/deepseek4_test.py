@@ -32,6 +32,7 @@ import ref  # noqa: E402
 # The configuration that the recorded logits are of.
 FULL = {"hd": 512, "rot": 64, "ihd": 128, "ih": 8, "swa": 128, "itopk": 32, "n_head": 8, "o_groups": 2, "o_rank": 64,
         "q_rank": 256, "yorig": 65536}
+TIE = 1e-3
 IDS = [int(text) for text in (TOOLS / "toks.txt").read_text().split()]
 
 
@@ -67,25 +68,30 @@ class Golden(unittest.TestCase):
         return np.fromfile(out, np.float32).reshape(len(ids), -1).astype(np.float64)
 
     def check(self, logits, wanted, median, most):
+        """Every position, also those where a row or an expert is chosen by a hair."""
         errors = errors_of(logits, wanted)
-        self.assertLess(np.median(errors), median)
-        # Where a row or an expert is chosen by a hair, floats may choose another than doubles did.
-        self.assertLess(np.quantile(errors, 0.95), most)
-        self.assertGreater((logits.argmax(1) == wanted.argmax(1)).mean(), 0.98)
         print(f"median {np.median(errors):.1e}, 95 % {np.quantile(errors, 0.95):.1e}, most {errors.max():.1e}")
+        self.assertLess(np.median(errors), median)
+        self.assertLess(errors.max(), most)
+        # The same token is the likeliest, unless two of them are as likely to a thousandth of how far logits spread.
+        best = np.sort(wanted, axis=1)[:, -2:]
+        decided = best[:, 1] - best[:, 0] > TIE * wanted.std()
+        self.assertGreater(decided.mean(), 0.97)
+        others = np.flatnonzero(decided & (logits.argmax(1) != wanted.argmax(1)))
+        self.assertEqual(others.tolist(), [])
 
     def test_recorded_logits_without_rounding(self):
         wanted = np.fromfile(TOOLS / "full-ik.logits.f32", np.float32).reshape(len(IDS), -1).astype(np.float64)
         with tempfile.TemporaryDirectory() as folder:
             logits = self.logits_of(folder, self.make(folder, FULL, rounded=False), IDS)
-        self.check(logits, wanted, 5e-5, 2e-4)
+        self.check(logits, wanted, 5e-5, 1e-4)
 
     def test_recorded_logits_of_rounded_rows(self):
         wanted = np.fromfile(TOOLS / "full-ds4.logits.f32", np.float32).reshape(len(IDS), -1).astype(np.float64)
         with tempfile.TemporaryDirectory() as folder:
             logits = self.logits_of(folder, self.make(folder, FULL, rounded=True), IDS)
         # A number that lies between two of the few that there are may be rounded either way.
-        self.check(logits, wanted, 2e-4, 2e-3)
+        self.check(logits, wanted, 1e-4, 2e-3)
 
     def compare(self, ids, **changes):
         """With what the other implementation computes now."""
@@ -93,7 +99,7 @@ class Golden(unittest.TestCase):
             path = self.make(folder, changes, rounded=False)
             logits = self.logits_of(folder, path, ids)
             wanted = ref.Ref(path, clamp="ds4").forward(ids)
-        self.check(logits, wanted, 5e-4, 5e-3)
+        self.check(logits, wanted, 3e-4, 1e-3)
 
     def test_a_shape_like_flash(self):
         self.compare(IDS)

@@ -1,10 +1,12 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
 """What README shows for curl, the SDKs (see clients_test.py for more of them) and editors, done as it stands there."""
+import importlib.util
 import json
 import re
 import shutil
 import subprocess
+import sys
 import unittest
 
 from server import NOVA, ROOT, Server, events_of
@@ -54,6 +56,39 @@ class Readme(unittest.TestCase):
                               (r'anthropic\.Anthropic\(base_url="([^"]+)"', "/v1/models")):
             base = self.path_of(re.search(pattern, self.text)[1])
             self.assertIn("nova", [model["id"] for model in self.server.get(base + path)["data"]])
+
+    def run_python(self, package, more):
+        """The README's line for the package, and what somebody would write behind it."""
+        if importlib.util.find_spec(package) is None:
+            self.skipTest(f"there is no {package} here")
+        line = next(line for line in self.text.splitlines() if line.startswith(f"{package}."))
+        program = (f"import {package}\nclient = "
+                   f"{line.replace('http://127.0.0.1:8080', self.address)}\n{more}\n")
+        run = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=300)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertTrue(run.stdout.strip())
+
+    def test_openai_for_python(self):
+        self.run_python("openai", """
+messages = [{"role": "user", "content": "Hello"}]
+assert "nova" in [model.id for model in client.models.list()]
+print(client.chat.completions.create(model="nova", messages=messages, max_tokens=8).choices[0].message.content)
+for chunk in client.chat.completions.create(model="nova", messages=messages, max_tokens=8, stream=True):
+    print(chunk.choices[0].delta.content)
+print(client.responses.create(model="nova", input="Hello", max_output_tokens=8).output_text)
+""")
+
+    def test_anthropic_for_python(self):
+        self.run_python("anthropic", """
+messages = [{"role": "user", "content": "Hello"}]
+assert client.models.list().data[0].type == "model"
+answer = client.messages.create(model="nova", messages=messages, max_tokens=8)
+assert answer._request_id
+print(answer.content[0].text)
+with client.messages.stream(model="nova", messages=messages, max_tokens=8) as stream:
+    print("".join(stream.text_stream))
+    assert stream.get_final_message().usage.output_tokens
+""")
 
     # --- the editor
 

@@ -44,9 +44,13 @@ class Reader:
         cursor = _Cursor(self.data)
         self.magic, self.version, tensor_count, self.key_count = cursor.take("4sIQQ")
         keys_begin = cursor.at
+        self.values = {}  # type and bytes of each key's value
         for _ in range(self.key_count):
-            cursor.string()
-            cursor.skip_value(cursor.take("I")[0])
+            key = cursor.string().decode()
+            (kind,) = cursor.take("I")
+            begin = cursor.at
+            cursor.skip_value(kind)
+            self.values[key] = kind, self.data[begin:cursor.at]
         self.keys = self.data[keys_begin:cursor.at]
         self.infos = []  # name, dimensions, type, what stands before the offset, offset
         for _ in range(tensor_count):
@@ -83,3 +87,21 @@ def write_slices(path, outputs):
             count += 1
         head = struct.pack("<4sIQQ", reader.magic, reader.version, count, reader.key_count) + reader.keys + infos
         output.write_bytes(head + bytes(-len(head) % ALIGNMENT) + content)
+
+
+def write_with_template(path, output, source):
+    """The same model with another chat template."""
+    reader = Reader(path)
+    cursor, keys = _Cursor(reader.keys), b""
+    for _ in range(reader.key_count):
+        begin = cursor.at
+        name = cursor.string()
+        cursor.skip_value(cursor.take("I")[0])
+        if name == b"tokenizer.chat_template":
+            text = source.encode()
+            keys += struct.pack("<Q", len(name)) + name + struct.pack("<IQ", STRING, len(text)) + text
+        else:
+            keys += reader.keys[begin:cursor.at]
+    infos = b"".join(info + struct.pack("<Q", offset) for _, _, _, info, offset in reader.infos)
+    head = struct.pack("<4sIQQ", reader.magic, reader.version, len(reader.infos), reader.key_count) + keys + infos
+    output.write_bytes(head + bytes(-len(head) % ALIGNMENT) + reader.data[reader.start:])

@@ -127,6 +127,18 @@ class Clusters(Case):
             self.assertLess(time.monotonic(), until, nodes)
             time.sleep(0.2)
 
+    def await_complaint(self, machine, text):
+        """What its node says on standard error, some time."""
+        os.set_blocking(machine.node.stderr.fileno(), False)
+        said = b""
+
+        def has_said():
+            nonlocal said
+            said += machine.node.stderr.read() or b""
+            return text.encode() in said
+
+        wait_for(has_said, text)
+
     def test_one_model_on_two_machines(self):
         desk, lap = self.two()
         alone = desk.aster("run", self.tiny, *PROMPT, "-n", 40)
@@ -352,6 +364,89 @@ class Clusters(Case):
             self.assertLess(time.monotonic(), until, said)
             time.sleep(0.5)
 
+    def test_a_node_that_lost_its_connection_is_as_good_as_ever(self):
+        valve = Valve()
+        self.addCleanup(valve.close)
+        place = pair_of_ports()
+        for port in (place, place + 1):
+            valve.open(port)
+        desk = self.machine("desk")
+        desk.aster("cluster", "init", "--name", "home", "--node", "desk")
+        desk.start_node(self.tiny, "--advertise", "127.0.0.2", listen=f"127.0.0.1:{place}")
+        # For so long a node is taken for one that was started again.
+        wait_for(lambda: json.loads(desk.aster("cluster", "status", "--json"))["nodes"][0]["uptime_ms"] > 20_000,
+                 "a node that is up for a while")
+        options = (self.tiny, *PROMPT, "-n", 1500, "--ignore-eos")
+        run = desk.start("run", *options, "--cluster")
+        begun = run.stdout.read(1)
+        valve.cut()
+        rest, complaint = run.communicate(timeout=DEADLINE_S)
+        self.assertEqual((run.returncode, begun + rest), (0, desk.aster("run", *options)), complaint.decode())
+        # What is heard of it when it goes on is not what it did while it stood still.
+        options = ("-n", 12, "--temp", 0, "-q")
+        alone = Conversation(self.tiny, self.folder, *options)
+        self.addCleanup(alone.stop)
+        chat = Conversation(self.tiny, self.folder, *options, "--cluster", environment=desk.environment)
+        self.addCleanup(chat.stop)
+        for each in (alone, chat):
+            each.until(READY)
+        self.assertEqual(chat.ask("hello"), alone.ask("hello"))
+        desk.node.send_signal(signal.SIGSTOP)
+        self.assertIn("layers 0 to", chat.ask("and then?"))
+        time.sleep(1)  # some of what was tried meanwhile is still waiting
+        desk.node.send_signal(signal.SIGCONT)
+        time.sleep(1)
+        self.assertEqual(chat.ask("and then?"), alone.ask("and then?"))
+
+    def test_layers_that_a_node_has_are_shared(self):
+        desk = self.machine("desk")
+        desk.aster("cluster", "init", "--name", "home", "--node", "desk")
+        desk.start_node(self.tiny, "--memory", "50MiB")
+        error = desk.aster("run", self.tiny, *PROMPT, "--cluster", check=SYSTEM)
+        self.assertIn("1.00 GiB are to be for keys and values", error)
+        self.assertIn("--kv-memory 32MiB would do", error)
+        share = ("--cluster", "--kv-memory", "40MiB")  # which do not fit twice
+        chat = Conversation(self.tiny, self.folder, "-n", 4, *share, environment=desk.environment)
+        self.addCleanup(chat.stop)
+        chat.until(READY)
+        self.assertNotIn("error", chat.ask("hello"))
+        self.assertEqual(desk.aster("run", self.tiny, *PROMPT, "-n", 9, *share),
+                         desk.aster("run", self.tiny, *PROMPT, "-n", 9))
+        less = ("--cluster", "--kv-memory", "39MiB", "--split", "desk")
+        error = desk.aster("run", self.tiny, *PROMPT, *less, check=SYSTEM)
+        self.assertIn("with 40.0 MiB for keys and values, and whoever asks for as much, with --kv-memory", error)
+
+    def test_whoever_has_no_file_is_the_one_that_is_blamed(self):
+        desk = self.machine("desk")
+        desk.aster("cluster", "init", "--name", "home", "--node", "desk")
+        desk.start_node()
+        lap = self.invited(desk, "lap")
+        lap.start_node("--join", desk.address)
+        self.await_members(desk, 2)
+        for split in ("lap=0:1,desk=2:out", "auto"):
+            error = desk.aster("run", self.tiny, *PROMPT, "--cluster", "--split", split, check=INPUT)
+            self.assertNotIn("not reachable", error)
+            self.assertRegex(error, r"node (lap|desk) \([0-9a-f]{8}\): no file here")
+            self.assertIn("start `aster node --model FILE`", error)
+
+    def test_what_a_node_is_told_wrongly(self):
+        desk = self.machine("desk")
+        desk.aster("cluster", "init", "--name", "home", "--node", "desk")
+        self.assertIn("--via HOST:PORT", desk.aster("run", self.tiny, *PROMPT, "--cluster", check=INPUT))
+        node = ("node", "--listen", "127.0.0.1:0")
+        for wrong, why in ((("--join", ":0"), "not the name or number of a host"), (("--join", "desk:0"), "port 0"),
+                           (("--memory", "0"), "computes nothing")):
+            self.assertIn(why, desk.aster(*node, *wrong, check=INPUT))
+        desk.start_node("--join", "127.0.0.1:1")
+        self.await_complaint(desk, "no node of the cluster answers there")
+        self.assertIn("runs already", desk.aster(*node, check=INPUT))
+        # Nothing was computed yet, and all is well.
+        lap = self.invited(desk, "lap")
+        lap.start_node("--join", desk.address)
+        self.await_members(desk, 2)
+        self.assertIn("desk → lap", status := desk.aster("cluster", "status", "--once").decode())
+        self.assertNotIn("down", status)
+
     def test_several_models_on_one_node(self):
         desk, lap = self.two()
         other = self.folder / "other.gguf"
@@ -373,14 +468,17 @@ class Clusters(Case):
         status, complaint = lap.stop_node()
         self.assertEqual(status, 0, complaint)
         self.await_members(desk, 1)
-        error = desk.aster("run", self.tiny, *PROMPT, "--cluster", "--split", "desk=0:1,lap=2:out", check=INPUT)
-        self.assertIn("lap", error)
+        error = desk.aster("run", self.tiny, *PROMPT, "--cluster", "--split", "desk=0:1,lap=2:out", check=SYSTEM)
+        self.assertIn("node lap does not answer (left)", error)
+        error = desk.aster("run", self.tiny, *PROMPT, "--cluster", "--split", "desk=0:1,attic=2:out", check=INPUT)
+        self.assertIn('no node is called "attic"', error)
 
     def test_a_machine_that_is_revoked(self):
         desk, lap = self.two()
         desk.aster("cluster", "revoke", "lap")
         self.await_members(desk, 1)
         lap.aster("run", self.tiny, *PROMPT, "--cluster", "--via", desk.address, check=SYSTEM)
+        self.await_complaint(lap, "does not let this node in any more")
         self.assertEqual(desk.aster("run", self.tiny, *PROMPT, "-n", 20, "--cluster"),
                          desk.aster("run", self.tiny, *PROMPT, "-n", 20))
 

@@ -11,7 +11,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from faults_test import Faulty  # noqa: E402
-from fixture import USAGE, aster  # noqa: E402
+from fixture import INPUT, USAGE, aster  # noqa: E402
 from processes import DEADLINE_S, children_of, cpu_seconds_of, wait_for  # noqa: E402
 
 READERS = "node-1=0:3,node-2=4:out"
@@ -39,7 +39,10 @@ class HandOver(Faulty):
                         ("--local-nodes", 2, "--prefill", READERS, "--decode", "front"),
                         ("--local-nodes", 3, "--prefill", READERS, "--decode", "node-3"),
                         ("--local-nodes", 2, "--prefill", "node-1", "--decode", "node-2"),
-                        ("--local-nodes", 1, "--prefill", "node-1:0-3,front:4-out", "--decode", "front")):
+                        ("--local-nodes", 1, "--prefill", "node-1:0-3,front:4-out", "--decode", "front"),
+                        ("--local-nodes", 1, "--prefill", "front=0:1, node-1=2:3,front=4:out", "--decode", "node-1"),
+                        ("--local-nodes", 1, "--prefill", "node-1", "--decode", " front"),
+                        ("--local-nodes", 1, "--prefill", "node-1", "--decode", "here=0:3,front=4:out")):
             self.expect_the_same(*options)
 
     def test_a_trace_shows_both_paths(self):
@@ -50,7 +53,11 @@ class HandOver(Faulty):
     def test_names_that_nobody_has(self):
         done = aster(*self.command, "--local-nodes", 2, "--decode", "laptop", check=None)
         self.assertNotEqual(done.returncode, 0)
-        self.assertIn(b'no node is called "laptop"; there are: node-1, node-2', done.stderr)
+        self.assertIn(b'--decode: no node is called "laptop"; there are: node-1, node-2; here (or front) is this',
+                      done.stderr)
+        for name in ("storefront", "somewhere", "frontal"):
+            done = aster(*self.command, "--local-nodes", 2, "--prefill", f"{name}=0:3,node-2=4:out", check=INPUT)
+            self.assertIn(f'--prefill: no node is called "{name}"; there are: node-1, node-2'.encode(), done.stderr)
         aster(*self.command, "--decode", "node-2", check=USAGE)
 
     def test_a_session_is_gone_on_from_elsewhere(self):

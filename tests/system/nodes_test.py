@@ -54,6 +54,29 @@ class Nodes(Case):
                          "by nodes, loaded by others"):
             self.assertIn("saved " + topology, names)
 
+    def test_verify_runs_the_plan_that_is_asked_for(self):
+        plan = ("--split", "node-2=0:0,node-1=1:out", "--decode", "here")
+        report = json.loads(aster("verify", self.tiny, "--local-nodes", 2, "--tokens", 60, "--json", *plan).stdout)
+        self.assertTrue(report["equal"])
+        names = [way["name"] for way in report["ways"]]
+        asked = [name for name in names if name.startswith("node-2=0:0,node-1=1:out decode here=0:out ")]
+        self.assertEqual(len(asked), 4, names)
+        self.assertTrue(any("is killed" in name for name in names))
+        self.assertNotIn("left_out", report)
+        for options, name in ((("--split", "garbage"), b"--split"), (("--decode", "nobody"), b"--decode")):
+            run = aster("verify", self.tiny, "--local-nodes", 2, "--tokens", 40, *options, check=INPUT)
+            self.assertIn(name, run.stderr)
+
+    def test_verify_says_what_it_leaves_out(self):
+        for options, why in ((("--local-nodes", 2, "--tokens", 20), "32 tokens"),
+                             (("--local-nodes", 1, "--tokens", 40), "two nodes")):
+            run = aster("verify", self.tiny, *options, "--json")
+            left_out = json.loads(run.stdout)["left_out"]
+            self.assertEqual(len(left_out), 2)
+            for line in left_out:
+                self.assertIn(why, line)
+                self.assertIn(line.encode(), run.stderr)
+
     def test_inexact_rows_are_close_but_not_the_same(self):
         exact = aster("verify", self.tiny, "--local-nodes", 2, "--tokens", 100, "--json")
         self.assertTrue(json.loads(exact.stdout)["equal"])

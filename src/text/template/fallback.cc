@@ -17,7 +17,8 @@ constexpr std::string_view kDeepSeek4 = R"jinja(
     {%- for part in content if part.type == 'text' -%}{{ part.text }}{%- endfor -%}
   {%- endif -%}
 {%- endmacro -%}
-{%- set thinking = enable_thinking is defined and enable_thinking -%}
+{%- set thinking = (thinking is defined and thinking)
+    or (enable_thinking is defined and enable_thinking) -%}
 {%- set effort = reasoning_effort if reasoning_effort is defined else '' -%}
 {%- set refreshed = effort_table is defined and effort_table == '0731' -%}
 {%- set state = namespace(last=-1, system='', in_turn=false, keeps=false, calls=[]) -%}

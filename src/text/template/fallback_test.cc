@@ -46,6 +46,8 @@ TEST(FallbackTemplate, ThinkingHasThreeModes) {
   EXPECT_EQ(rendered(""), "<｜User｜>Why?<｜Assistant｜></think>");
   EXPECT_EQ(rendered(R"("enable_thinking": true, "reasoning_effort": "high", )"),
             "<｜User｜>Why?<｜Assistant｜><think>");
+  EXPECT_EQ(rendered(R"("thinking": true, "reasoning_effort": "high", )"),
+            rendered(R"("enable_thinking": true, "reasoning_effort": "high", )"));
   const std::string most = rendered(R"("enable_thinking": true, "reasoning_effort": "max", )");
   EXPECT_THAT(most,
               StartsWith("Reasoning Effort: Absolute maximum with no shortcuts permitted.\n"));

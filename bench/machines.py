@@ -1,0 +1,102 @@
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""A cluster of two machines on this one: desk and lap, each with settings of its own and a core for its node."""
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+PATIENCE_S = 60  # for whatever does not compute
+
+
+def prompt_ids(count):
+    """Tokens that any vocabulary has."""
+    return [(7 * i * i + 13 * i + 5) % 1000 for i in range(count)]
+
+
+class Machine:
+    """A folder of settings, and a node that is pinned to a core."""
+
+    def __init__(self, aster, folder, name, core):
+        self.aster, self.folder, self.name, self.core, self.node = aster, folder / name, name, core, None
+        self.environment = os.environ | {variable: str(self.folder / part) for variable, part in (
+            ("ASTER_CONFIG", "config"), ("XDG_CACHE_HOME", "cache"), ("XDG_DATA_HOME", "data"))}
+
+    def begin(self, *words):
+        return subprocess.Popen([self.aster, *map(str, words)], env=self.environment, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True)
+
+    def end(self, run, patience_s=PATIENCE_S):
+        """What it printed."""
+        out, err = run.communicate(timeout=patience_s)
+        if run.returncode != 0:
+            sys.exit(f"{self.name}: {' '.join(run.args)}\n{err}")
+        return out
+
+    def run(self, *words, patience_s=PATIENCE_S):
+        return self.end(self.begin(*words), patience_s)
+
+    def start(self, *words):
+        """Its node's address."""
+        self.node = subprocess.Popen(["taskset", "-c", str(self.core), self.aster, "node", "--threads", "1", "--listen",
+                                      "127.0.0.1:0", *map(str, words)], env=self.environment, stdout=subprocess.PIPE,
+                                     text=True)
+        line = self.node.stdout.readline().split()
+        if not line:
+            sys.exit(f"{self.name}: its node did not start")
+        return line[-1]
+
+    def stop(self):
+        if self.node is not None:
+            self.node.send_signal(signal.SIGKILL)
+            self.node.wait()
+            self.node.stdout.close()
+            self.node = None
+
+
+class Pair:
+    """desk and lap, in one cluster. Their nodes start with what is given; lap's may have no file."""
+
+    def __init__(self, aster, folder):
+        cores = sorted(os.sched_getaffinity(0))
+        self.desk, self.lap = (Machine(aster, folder, name, cores[i % len(cores)])
+                               for i, name in enumerate(("desk", "lap")))
+        self.desk.run("cluster", "init", "--name", "bench", "--node", "desk")
+        address = self.desk.start()
+        code = json.loads(self.desk.run("cluster", "invite", "--json"))["code"]
+        self.lap.run("cluster", "join", code, address, "--name", "lap")
+        self.stop()
+
+    def start(self, desk, lap):
+        address = self.desk.start(*desk)
+        self.lap.start("--join", address, *lap)
+        until = time.monotonic() + PATIENCE_S
+        while time.monotonic() < until:
+            nodes = json.loads(self.desk.run("cluster", "status", "--json"))["nodes"]
+            if sum(node["answered"] for node in nodes) == 2:
+                return
+            time.sleep(0.2)
+        sys.exit("the nodes did not find each other")
+
+    def stop(self):
+        self.desk.stop()
+        self.lap.stop()
+
+
+@contextlib.contextmanager
+def pair(aster):
+    folder = pathlib.Path(tempfile.mkdtemp())
+    machines = None
+    try:
+        machines = Pair(aster, folder)
+        yield machines, folder
+    finally:
+        if machines is not None:
+            machines.stop()
+        shutil.rmtree(folder)

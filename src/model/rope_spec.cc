@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "model/rope_spec.h"
+
+namespace aster::model {
+
+kernels::RopeSpec RopeSpecOf(const Rope& rope) {
+  kernels::RopeSpec spec{.pairs = rope.dimensions / 2, .base = rope.base};
+  if (rope.scaling == RopeScaling::kNone) return spec;
+  spec.scaling = rope.scaling == RopeScaling::kLinear ? kernels::RopeScaling::kLinear
+                                                      : kernels::RopeScaling::kYarn;
+  spec.factor = rope.factor;
+  spec.original_context = rope.original_context;
+  spec.beta_fast = rope.beta_fast;
+  spec.beta_slow = rope.beta_slow;
+  return spec;
+}
+
+}  // namespace aster::model

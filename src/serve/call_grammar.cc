@@ -1,0 +1,352 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "serve/call_grammar.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/json_string.h"
+#include "grammar/free_text.h"
+#include "grammar/json_rules.h"
+#include "grammar/json_schema.h"
+#include "serve/tag_arguments.h"
+
+namespace aster::serve {
+namespace {
+
+using chat::kIdHere;
+using chat::kNumberHere;
+using grammar::Element;
+using grammar::Grammar;
+using grammar::Joined;
+using grammar::RuleId;
+using grammar::Sequence;
+using nlohmann::ordered_json;
+
+// What arguments have to be, where their tool is not strict.
+enum class Keep : uint8_t {
+  kAll,  // as the tool says, as far as that can be kept
+  kAny,  // any object
+};
+
+constexpr std::string_view kPythonTag = "<|python_tag|>";
+
+constexpr char kPlaceBytes[] = {kNumberHere, kIdHere};
+constexpr std::string_view kPlaces(kPlaceBytes, 2);
+
+const std::string& NameOf(const ordered_json& tool) {
+  return tool["function"]["name"].get_ref<const std::string&>();
+}
+
+// Arguments are an object, whatever else the schema says.
+ordered_json ObjectSchema(const ordered_json& schema) {
+  if (!schema.is_object()) return {{"type", "object"}};
+  ordered_json object = schema;
+  if (!object.contains("type")) object["type"] = "object";
+  return object;
+}
+
+// Whether a grammar can be made of the schema; one that spoils the grammar it is a part of cannot.
+bool CanKeep(const ordered_json& schema) {
+  if (schema["type"] != "object") return false;
+  Grammar alone;
+  const RuleId root = alone.AddRule();
+  const auto arguments = grammar::AddJsonSchema(schema, alone);
+  if (!arguments.ok()) return false;
+  alone.AddAlternative(root, {*arguments});
+  return alone.Finish().ok();
+}
+
+// The texts that a family's calls may begin with in the tokens of a model: as control tokens, and
+// spelled out, which reads the same.
+std::vector<std::string> MarksOf(const grammar::TokenTree& tokens, std::string_view mark) {
+  std::vector<std::string> marks = {std::string(mark)};
+  if (std::string spelled = tokens.Spelled(mark); spelled != mark)
+    marks.push_back(std::move(spelled));
+  return marks;
+}
+
+// Writes one grammar.
+class CallWriter {
+ public:
+  CallWriter(const CallWriting& writing, const Ask& ask, Keep keep)
+      : writing_(writing),
+        form_(*writing.dialect.calls),
+        ask_(ask),
+        keep_(keep),
+        root_(grammar_->AddRule()),
+        calls_(grammar_->AddRule()),
+        after_(grammar_->AddRule()) {}
+
+  // Calls of the tool of that name, or of any where it is empty.
+  Status AddCalls(const std::string& name) {
+    for (const ordered_json& tool : ask_.tools) {
+      if (!name.empty() && NameOf(tool) != name) continue;
+      Sequence call = grammar_->Literal(TRY(Written(NameOf(tool))));
+      const Element arguments = TRY(Arguments(tool["function"]));
+      if (!first_arguments_) first_arguments_ = arguments;
+      grammar_->AddAlternative(
+          calls_, Joined({std::move(call), Markup(form_.middle), {arguments, Rule(after_)}}));
+    }
+    grammar_->AddAlternative(after_, Markup(form_.close));
+    if (ask_.parallel_calls && !form_.next.empty())
+      grammar_->AddAlternative(after_, Joined({Markup(form_.next), {Rule(calls_)}}));
+    return Ok();
+  }
+
+  // A tool's name between the markup.
+  Result<std::string> Written(const std::string& name) const {
+    if (!form_.has_tags && form_.open.ends_with('"')) {
+      std::string json;
+      AppendJsonString(json, name);
+      return json.substr(1, json.size() - 2);
+    }
+    if (name.find_first_of(" \t\r\n{}\"<>") != std::string::npos) {
+      return InvalidArgument(
+          fmt::format("tools: this model cannot write the name {:?}; give it letters, digits, _ "
+                      "and -",
+                      name));
+    }
+    return name;
+  }
+
+  Sequence Markup(std::string_view markup) {
+    Sequence all;
+    while (!markup.empty()) {
+      const size_t size = std::min(markup.find_first_of(kPlaces), markup.size());
+      Sequence piece = grammar_->Literal(writing_.tokens.Spelled(markup.substr(0, size)));
+      all.insert(all.end(), piece.begin(), piece.end());
+      if (size == markup.size()) break;
+      AddPlace(markup[size], all);
+      markup.remove_prefix(size + 1);
+    }
+    return all;
+  }
+
+  Grammar& grammar() { return *grammar_; }
+  Sequence calls() { return Joined({Markup(form_.open), {Rule(calls_)}}); }
+  Element calls_from_name() const { return Rule(calls_); }
+  Element first_arguments() const { return *first_arguments_; }
+  Element after() const { return Rule(after_); }
+  void AddRoot(Sequence sequence) { grammar_->AddAlternative(root_, std::move(sequence)); }
+
+  Result<std::shared_ptr<const Grammar>> Take() && {
+    TRY(grammar_->Finish());
+    return std::shared_ptr<const Grammar>(std::move(grammar_));
+  }
+
+ private:
+  static Element Rule(RuleId rule) { return Grammar::Rule(rule); }
+
+  void AddPlace(char place, Sequence& all) {
+    if (place == kNumberHere) {
+      // Nobody counts further.
+      const Element digit = grammar_->Characters({{'0', '9'}});
+      const RuleId more = grammar_->AddRule({{}, {digit}});
+      all.insert(all.end(), {digit, Rule(more), Rule(more)});
+      return;
+    }
+    constexpr size_t kIdSize = 9;
+    const Element letter = grammar_->Characters({{'a', 'z'}, {'A', 'Z'}, {'0', '9'}});
+    all.insert(all.end(), kIdSize, letter);
+  }
+
+  Result<Element> Arguments(const ordered_json& function) {
+    const ordered_json schema = ObjectSchema(function["parameters"]);
+    const std::string& name = function["name"].get_ref<const std::string&>();
+    const bool is_strict = std::ranges::find(ask_.strict_tools, name) != ask_.strict_tools.end();
+    auto arguments = form_.has_tags ? Tags(schema, is_strict) : Json(schema, is_strict);
+    return std::move(arguments).In(fmt::format("tools: {} cannot be strict", name));
+  }
+
+  Result<Element> Json(const ordered_json& schema, bool is_strict) {
+    const bool keeps = is_strict || (keep_ == Keep::kAll && CanKeep(schema));
+    return grammar::AddJsonSchema(keeps ? schema : ordered_json{{"type", "object"}}, *grammar_);
+  }
+
+  Result<Element> Tags(const ordered_json& schema, bool is_strict) {
+    const TagRules rules = {.form = form_,
+                            .write = [this](std::string_view text) { return Markup(text); },
+                            .text = TextInTags(),
+                            .is_exact = is_strict};
+    const bool keeps = is_strict || keep_ == Keep::kAll;
+    Sequence sequence =
+        keeps ? TRY(TagArguments(schema, rules, *grammar_)) : AnyTagArguments(rules, *grammar_);
+    return Rule(grammar_->AddRule({std::move(sequence)}));
+  }
+
+  // Ends neither its tag nor the call.
+  Element TextInTags() {
+    if (text_) return *text_;
+    std::vector<std::string> marks = {form_.value_close.substr(form_.value_close.find('<'))};
+    const std::string& close = form_.close;
+    for (size_t tag = close.find("</"); tag != std::string::npos;) {
+      const size_t end = close.find('>', tag);
+      if (end == std::string::npos) break;
+      marks.push_back(close.substr(tag, end + 1 - tag));
+      tag = close.find("</", end);
+    }
+    grammar::ByteSet controls;
+    controls.set(grammar::TokenTree::kControlByte);
+    text_ = grammar::TextWithout(marks, controls, *grammar_);
+    return *text_;
+  }
+
+  const CallWriting& writing_;
+  const chat::CallForm& form_;
+  const Ask& ask_;
+  const Keep keep_;
+  std::shared_ptr<Grammar> grammar_ = std::make_shared<Grammar>();
+  const RuleId root_;
+  const RuleId calls_;  // from a name to the end of the turn
+  const RuleId after_;  // from the end of arguments
+  std::optional<Element> first_arguments_;
+  std::optional<Element> text_;
+};
+
+// Where all that the tools ask for is too much together, their arguments are any objects.
+template <typename Make>
+Result<AnswerForm> MakeForm(const CallWriting& writing, const Ask& ask, Keep most,
+                            const std::string& name, const Make& make) {
+  if (!writing.dialect.calls) {
+    return Unimplemented(
+        "tools: the calls of this model cannot be held to a form; use auto, "
+        "without strict");
+  }
+  const auto attempt = [&](Keep keep) -> Result<AnswerForm> {
+    CallWriter writer(writing, ask, keep);
+    TRY(writer.AddCalls(name));
+    AnswerForm form;
+    form.begun = make(writer);
+    form.rest = TRY(std::move(writer).Take());
+    return form;
+  };
+  auto form = attempt(most);
+  if (!form.ok() && most == Keep::kAll) form = attempt(Keep::kAny);
+  return form;
+}
+
+// Text in which no mark stands, and what the marks make of it.
+class FreeAnswer {
+ public:
+  FreeAnswer(const CallWriting& writing, CallWriter& writer) : writing_(writing), writer_(writer) {}
+
+  void Write(std::string_view prompt) {
+    const RuleId said = writer_.grammar().AddRule();
+    if (writing_.dialect.family == chat::Family::kLlama) {
+      WriteLlama(said);
+    } else {
+      const Element text = Without(chat::CallsOpen(writing_.dialect.family));
+      Add(said, {text});
+      Add(said, Joined({{text}, writer_.calls()}));
+    }
+    if (!IsThinkingBehind(writing_.dialect, prompt)) writer_.AddRoot({Grammar::Rule(said)});
+    if (!writing_.dialect.has_thinking) return;
+    // Calls in thoughts are thoughts.
+    const RuleId thoughts = writer_.grammar().AddRule();
+    const Element thought = Without(chat::kThinkClose);
+    Add(thoughts, {thought});
+    for (const std::string& close : MarksOf(writing_.tokens, chat::kThinkClose)) {
+      Add(thoughts, Joined({{thought}, writer_.grammar().Literal(close), {Grammar::Rule(said)}}));
+    }
+    if (IsThinkingBehind(writing_.dialect, prompt))
+      return writer_.AddRoot({Grammar::Rule(thoughts)});
+    for (const std::string& open : MarksOf(writing_.tokens, chat::kThinkOpen)) {
+      writer_.AddRoot(
+          Joined({{Space()}, writer_.grammar().Literal(open), {Grammar::Rule(thoughts)}}));
+    }
+  }
+
+ private:
+  void Add(RuleId rule, Sequence sequence) {
+    writer_.grammar().AddAlternative(rule, std::move(sequence));
+  }
+  Element Without(std::string_view mark) {
+    return grammar::TextWithout(MarksOf(writing_.tokens, mark), {}, writer_.grammar());
+  }
+  Element Space() {
+    const RuleId space = writer_.grammar().AddRule();
+    Add(space, {});
+    Add(space,
+        {writer_.grammar().Characters({{' ', ' '}, {'\t', '\t'}, {'\n', '\n'}, {'\r', '\r'}}),
+         Grammar::Rule(space)});
+    return Grammar::Rule(space);
+  }
+
+  // Its calls have no mark: an answer that begins with a brace is one.
+  void WriteLlama(RuleId said) {
+    grammar::ByteSet any;
+    any.set();
+    grammar::ByteSet first = any;
+    // Where its tag is no token, it begins so.
+    const bool is_token = writing_.tokens.Spelled(kPythonTag) != kPythonTag;
+    if (!is_token) first.reset('<');
+    for (const char byte : std::string_view("{ \t\n\r\xff"))
+      first.reset(static_cast<uint8_t>(byte));
+    const RuleId rest = writer_.grammar().AddRule();
+    Add(rest, {});
+    Add(rest, {writer_.grammar().Bytes(any), Grammar::Rule(rest)});
+    const Element space = Space();
+    Add(said, {space});
+    Add(said, {space, writer_.grammar().Bytes(first), Grammar::Rule(rest)});
+    Add(said, Joined({{space}, writer_.calls()}));
+  }
+
+  const CallWriting& writing_;
+  CallWriter& writer_;
+};
+
+}  // namespace
+
+Result<AnswerForm> FormOfCalls(const CallWriting& writing, const Ask& ask) {
+  // One tool that must be called is named.
+  const std::string name = ask.tool_choice == ToolChoice::kNamed ? ask.tool_name
+                           : ask.tools.size() == 1               ? NameOf(ask.tools[0])
+                                                                 : std::string();
+  return MakeForm(writing, ask, Keep::kAll, name, [&](CallWriter& writer) -> std::string {
+    const chat::CallForm& form = *writing.dialect.calls;
+    if (form.open.find_first_of(kPlaces) != std::string::npos) {
+      writer.AddRoot(writer.calls());
+      return "";
+    }
+    // What people write is never a control token.
+    const bool is_plain = writing.tokens.Spelled(name) == name;
+    const auto written = writer.Written(name);
+    if (name.empty() || !is_plain || !written.ok() ||
+        form.middle.find_first_of(kPlaces) != std::string::npos) {
+      writer.AddRoot({writer.calls_from_name()});
+      return form.open;
+    }
+    // A space belongs to the token that comes behind it.
+    const std::string begun = form.open + *written + form.middle;
+    const size_t size = begun.find_last_not_of(' ') + 1;
+    writer.AddRoot(Joined({writer.grammar().Literal(begun.substr(size)),
+                           {writer.first_arguments(), writer.after()}}));
+    return begun.substr(0, size);
+  });
+}
+
+Result<AnswerForm> FormOrCalls(const CallWriting& writing, const Ask& ask) {
+  return MakeForm(writing, ask, Keep::kAll, "", [&](CallWriter& writer) {
+    writer.AddRoot({writer.grammar().Include(*ask.grammar)});
+    writer.AddRoot(writer.calls());
+    return std::string();
+  });
+}
+
+Result<AnswerForm> TextWithCalls(const CallWriting& writing, const Ask& ask,
+                                 std::string_view prompt) {
+  return MakeForm(writing, ask, Keep::kAny, "", [&](CallWriter& writer) {
+    FreeAnswer(writing, writer).Write(prompt);
+    return std::string();
+  });
+}
+
+}  // namespace aster::serve

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What an answer with calls of tools has to be, as a grammar of all of it: names that are offered,
+// arguments as their tools want them, markup as the model's family writes it, and nothing else
+// around. Must not know HTTP, nor who asks.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "chat/dialect.h"
+#include "grammar/grammar.h"
+#include "grammar/token_mask.h"
+#include "serve/ask.h"
+
+namespace aster::serve {
+
+// How calls are written, and in which tokens.
+struct CallWriting {
+  const chat::Dialect& dialect;
+  const grammar::TokenTree& tokens;
+};
+
+struct AnswerForm {
+  std::string begun;  // how the answer begins, so that the model need not write it; may be empty
+  std::shared_ptr<const grammar::Grammar> rest;  // what it is behind that
+};
+
+// Calls, at least one: of the tool that the request names, or of any. A schema that asks for more
+// than can be kept becomes any object, unless its tool is strict.
+Result<AnswerForm> FormOfCalls(const CallWriting& writing, const Ask& ask);
+// An answer of the form that the request wants, or calls.
+Result<AnswerForm> FormOrCalls(const CallWriting& writing, const Ask& ask);
+// Anything, but calls that begin in it are as their tools want them. `prompt` is what it follows.
+Result<AnswerForm> TextWithCalls(const CallWriting& writing, const Ask& ask,
+                                 std::string_view prompt);
+
+}  // namespace aster::serve

@@ -1,0 +1,451 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "serve/call_grammar.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/check.h"
+#include "base/files.h"
+#include "base/random.h"
+#include "chat/reply_parser.h"
+#include "grammar/gbnf.h"
+#include "serve/tag_arguments.h"
+#include "text/template/fallback.h"
+
+namespace aster::serve {
+namespace {
+
+using nlohmann::ordered_json;
+using Kind = chat::ReplyEvent::Kind;
+
+constexpr std::string_view kEnd = "<end>";
+
+struct Known {
+  std::string name;
+  std::string source;
+};
+
+std::vector<Known> KnownTemplates() {
+  std::vector<Known> known;
+  known.push_back({"quasar", std::string(text::FallbackTemplate("deepseek4"))});
+  const std::filesystem::path folder = ASTER_SHARED_DIR "/data/templates";
+  if (std::filesystem::exists(folder)) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+      known.push_back({entry.path().stem(), ReadFile(entry.path(), 1 << 20).value()});
+  }
+  return known;
+}
+
+// All bytes, an end, and what models have as control tokens.
+std::unique_ptr<text::Tokenizer> MakeTokenizer(bool has_controls) {
+  text::Vocab vocab;
+  vocab.kind = text::VocabKind::kSentencePiece;
+  const auto add = [&](std::string token, text::TokenType type) {
+    vocab.tokens.push_back(std::move(token));
+    vocab.types.push_back(type);
+    vocab.scores.push_back(-static_cast<float>(vocab.tokens.size()));
+  };
+  add("<unk>", text::TokenType::kUnknown);
+  add(std::string(kEnd), text::TokenType::kControl);
+  for (int byte = 0; byte < 256; ++byte) {
+    constexpr std::string_view kHex = "0123456789ABCDEF";
+    std::string name = "<0x";
+    name += kHex[static_cast<size_t>(byte) / 16];
+    name += kHex[static_cast<size_t>(byte) % 16];
+    add(name + ">", text::TokenType::kByte);
+  }
+  if (has_controls) {
+    for (const char* control :
+         {"<tool_call>", "</tool_call>", "[TOOL_CALLS]", "[ARGS]", "<｜tool▁calls▁begin｜>",
+          "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>",
+          "｜DSML｜", "<|tool_calls_section_begin|>", "<|tool_call_begin|>", "<think>", "</think>",
+          "<|tool_call_argument_begin|>", "<|tool_call_end|>", "<|tool_calls_section_end|>",
+          "<|python_tag|>", "</arg_value>"}) {
+      add(control, text::TokenType::kControl);
+    }
+  }
+  vocab.special.unk = 0;
+  vocab.special.eos = 1;
+  vocab.end_of_generation = {1};
+  return text::Tokenizer::Make(std::move(vocab)).value();
+}
+
+Ask TwoTools() {
+  Ask ask;
+  ask.tools = ordered_json::parse(R"([
+    {"type": "function", "function": {"name": "add", "description": "d", "parameters": {
+      "type": "object", "properties": {
+        "a": {"type": "integer", "minimum": 0, "maximum": 99}, "b": {"enum": ["x", "y"]},
+        "c": {"type": "string"}, "d": {"type": ["string", "null"]}},
+      "required": ["a", "b", "c"], "additionalProperties": false}}},
+    {"type": "function", "function": {"name": "look_up", "description": "d", "parameters": {
+      "$defs": {"place": {"type": "array", "items": {"type": "boolean"}, "maxItems": 2}},
+      "type": "object", "properties": {"at": {"$ref": "#/$defs/place"}}, "required": ["at"]}}}])");
+  ask.tool_choice = ToolChoice::kRequired;
+  return ask;
+}
+
+// By hand, so that the grammar does not judge itself.
+bool IsValid(const std::string& name, const ordered_json& arguments) {
+  if (!arguments.is_object()) return false;
+  if (name == "look_up") {
+    return arguments.size() == 1 && arguments.contains("at") && arguments["at"].is_array() &&
+           arguments["at"].size() <= 2 &&
+           std::ranges::all_of(arguments["at"], [](const auto& one) { return one.is_boolean(); });
+  }
+  const auto known = [&](const std::string& key) {
+    return key == "a" || key == "b" || key == "c" || key == "d";
+  };
+  for (const auto& [key, value] : arguments.items()) {
+    if (!known(key)) return false;
+  }
+  return name == "add" && arguments.contains("a") && arguments["a"].is_number_integer() &&
+         arguments["a"] >= 0 && arguments["a"] <= 99 &&
+         (arguments.value("b", "") == "x" || arguments.value("b", "") == "y") &&
+         arguments.contains("c") && arguments["c"].is_string() &&
+         (!arguments.contains("d") || arguments["d"].is_string() || arguments["d"].is_null());
+}
+
+// Walks the grammar along a text: whether it may be, and whether it may end there.
+struct Verdict {
+  bool may_be = false;
+  bool may_end = false;
+};
+Verdict Judge(const AnswerForm& form, const std::string& text) {
+  grammar::Matcher matcher(*form.rest);
+  grammar::StateId state = matcher.start();
+  for (const char c : text) state = matcher.Next(state, static_cast<uint8_t>(c));
+  return {.may_be = state != grammar::kDead, .may_end = matcher.CanEnd(state)};
+}
+
+class CallGrammar : public testing::TestWithParam<bool> {
+ protected:
+  CallWriting Writing() const { return {.dialect = dialect_, .tokens = *tree_}; }
+
+  // Each family that there is a template of.
+  template <typename Test>
+  void ForEachFamily(const Test& test) {
+    const ordered_json base = {{"bos_token", "<bos>"}, {"eos_token", kEnd}};
+    size_t families = 0;
+    for (const auto& [name, source] : KnownTemplates()) {
+      SCOPED_TRACE(name);
+      const auto chat_template = text::ChatTemplate::Parse(source);
+      ASSERT_TRUE(chat_template.ok());
+      dialect_ = chat::FindDialect(source, *chat_template, base);
+      if (dialect_.family == chat::Family::kPlain) continue;
+      ++families;
+      ASSERT_TRUE(dialect_.calls.has_value());
+      test();
+    }
+    EXPECT_GE(families, 1U);
+  }
+
+  void Append(int32_t token, std::vector<int32_t>& answer, std::string& text,
+              std::string& spelled) const {
+    answer.push_back(token);
+    spelled += tree_->BytesOf(token);
+    text += token < 2 + 256 ? std::string(tree_->BytesOf(token))
+                            : tokenizer_->vocab().tokens[static_cast<size_t>(token)];
+  }
+  std::vector<int32_t> TokensOf(std::string_view spelled) const {
+    std::vector<int32_t> tokens;
+    while (!spelled.empty()) {
+      int32_t token = 2 + static_cast<uint8_t>(spelled.front());
+      for (int32_t id = 2 + 256; id < tokenizer_->vocab().size(); ++id) {
+        if (spelled.starts_with(tree_->BytesOf(id))) token = id;
+      }
+      spelled.remove_prefix(tree_->BytesOf(token).size());
+      tokens.push_back(token);
+    }
+    return tokens;
+  }
+
+  // What a model that knows nothing writes: any token that may be, the end as soon as it may be
+  // now and then. Nothing where it comes to no end.
+  std::optional<std::string> Write(const AnswerForm& form, uint64_t seed) const {
+    Random random(seed);
+    grammar::TokenMasks masks(form.rest, tree_);
+    std::vector<int32_t> answer;
+    std::string text = form.begun;
+    std::string spelled;  // without what is begun
+    for (int step = 0; step < 3000; ++step) {
+      std::vector<float> logits(tree_->vocab_size(), 1.0F);
+      masks.Apply(answer, logits);
+      if (logits[1] == 1.0F && random.NextBelow(2) == 0) return text;
+      // Nobody would ever end a tag byte by byte.
+      const std::string close = tree_->Spelled(dialect_.calls->value_close);
+      if (!close.empty() && random.NextBelow(6) == 0 && Judge(form, spelled + close).may_be) {
+        for (const int32_t token : TokensOf(close)) Append(token, answer, text, spelled);
+        continue;
+      }
+      std::vector<int32_t> ways;
+      // Few texts would ever end if all bytes were as likely.
+      const bool is_wild = random.NextBelow(8) == 0;
+      for (size_t id = 2; id < logits.size(); ++id) {
+        const bool is_rare = !is_wild && id < 2 + 256 && (id < 2 + ' ' || id > 2 + '~');
+        if (logits[id] == 1.0F && !is_rare) ways.push_back(static_cast<int32_t>(id));
+      }
+      for (size_t id = 2; ways.empty() && id < logits.size(); ++id) {
+        if (logits[id] == 1.0F) ways.push_back(static_cast<int32_t>(id));
+      }
+      if (ways.empty() && logits[1] == 1.0F) return text;
+      CHECK(!ways.empty());
+      int32_t next = ways[random.NextBelow(ways.size())];
+      for (const int32_t id : ways) {
+        const bool closes = id == 2 + '"' || id == 2 + '}' || id == 2 + ']';
+        if ((closes || id >= 2 + 256) && random.NextBelow(3) == 0) next = id;
+      }
+      Append(next, answer, text, spelled);
+    }
+    return std::nullopt;
+  }
+
+  struct Said {
+    std::string content;
+    std::string thoughts;
+    std::vector<std::pair<std::string, std::string>> calls;
+  };
+  Said Read(const Ask& ask, std::string_view text, std::string_view prompt = "") const {
+    const auto find = [&](std::string_view name) -> const ordered_json* {
+      for (const ordered_json& tool : ask.tools) {
+        if (tool["function"]["name"] == name) return &tool["function"]["parameters"];
+      }
+      return nullptr;
+    };
+    const chat::Tools tools = {
+        .has_tool = [&](std::string_view name) { return find(name) != nullptr; },
+        .is_string =
+            [&](std::string_view name, std::string_view key, std::string_view value) {
+              const ordered_json& schema = (*find(name))["properties"][std::string(key)];
+              return !MayBe(schema, *find(name), TypeOf(ordered_json::parse(value)));
+            }};
+    chat::ReplyParser parser(dialect_, prompt, &tools);
+    std::vector<chat::ReplyEvent> events;
+    parser.Push(text, events);
+    parser.Finish(events);
+    Said said;
+    for (const chat::ReplyEvent& event : events) {
+      if (event.kind == Kind::kContent) said.content += event.text;
+      if (event.kind == Kind::kThinking) said.thoughts += event.text;
+      if (event.kind == Kind::kCallBegin) said.calls.emplace_back(event.text, "");
+      if (event.kind == Kind::kArguments) said.calls.back().second += event.text;
+    }
+    return said;
+  }
+  void ExpectValidCalls(const Said& said, const std::string& text) const {
+    for (const auto& [name, arguments] : said.calls) {
+      const auto json = ordered_json::parse(arguments, nullptr, false);
+      EXPECT_TRUE(IsValid(name, json)) << name << " " << arguments << "\n" << text;
+    }
+  }
+
+  const std::unique_ptr<text::Tokenizer> tokenizer_ = MakeTokenizer(GetParam());
+  const std::shared_ptr<const grammar::TokenTree> tree_ = std::make_shared<grammar::TokenTree>(
+      *tokenizer_, static_cast<uint32_t>(tokenizer_->vocab().size()));
+  chat::Dialect dialect_;
+};
+INSTANTIATE_TEST_SUITE_P(Controls, CallGrammar, testing::Bool());
+
+TEST_P(CallGrammar, AnAnswerThatHasToCallIsCallsAndNothingElse) {
+  ForEachFamily([&] {
+    for (const std::string& named : {std::string(), std::string("add")}) {
+      for (const bool parallel : {true, false}) {
+        Ask ask = TwoTools();
+        ask.parallel_calls = parallel;
+        if (!named.empty()) {
+          ask.tool_choice = ToolChoice::kNamed;
+          ask.tool_name = named;
+        }
+        const auto form = FormOfCalls(Writing(), ask);
+        ASSERT_TRUE(form.ok()) << form.error().message();
+        size_t ended = 0;
+        for (uint64_t seed = 0; seed < 8; ++seed) {
+          const auto text = Write(*form, seed);
+          if (!text) continue;
+          ++ended;
+          const Said said = Read(ask, *text);
+          EXPECT_EQ(said.content, "") << *text;
+          ASSERT_GE(said.calls.size(), 1U) << *text;
+          if (!parallel) {
+            EXPECT_EQ(said.calls.size(), 1U) << *text;
+          }
+          if (!named.empty()) {
+            EXPECT_EQ(said.calls.front().first, named);
+          }
+          ExpectValidCalls(said, *text);
+        }
+        EXPECT_GE(ended, 6U);
+      }
+    }
+  });
+}
+
+TEST_P(CallGrammar, SeveralCallsWhereTheFamilyHasThem) {
+  ForEachFamily([&] {
+    const Ask ask = TwoTools();
+    const auto form = FormOfCalls(Writing(), ask);
+    ASSERT_TRUE(form.ok());
+    size_t most = 0;
+    for (uint64_t seed = 0; seed < 32; ++seed) {
+      const auto text = Write(*form, seed);
+      if (text) most = std::max(most, Read(ask, *text).calls.size());
+    }
+    EXPECT_EQ(most > 1, dialect_.family != chat::Family::kLlama);
+  });
+}
+
+// A name that a template's probe could have, one that needs escapes, and one that is a token.
+TEST_P(CallGrammar, OddNames) {
+  ForEachFamily([&] {
+    for (const char* name :
+         {"zqgiven", "zqnamea", "functions.add", "x", "<tool_call>", "a \"b\""}) {
+      Ask ask;
+      ask.tools = ordered_json::array();
+      ask.tools.push_back({{"type", "function"},
+                           {"function", {{"name", name}, {"parameters", {{"type", "object"}}}}}});
+      ask.tool_choice = ToolChoice::kRequired;
+      const auto form = FormOfCalls(Writing(), ask);
+      if (!form.ok()) {
+        EXPECT_THAT(form.error().message(), testing::HasSubstr("cannot write the name"));
+        EXPECT_TRUE(std::string_view(name).find_first_of("<\"") != std::string_view::npos);
+        continue;
+      }
+      const auto text = Write(*form, 1);
+      if (!text) continue;
+      const Said said = Read(ask, *text);
+      // What one template reads as a part of the markup.
+      const bool is_cut =
+          dialect_.family == chat::Family::kKimi && std::string_view(name) == "functions.add";
+      ASSERT_GE(said.calls.size(), 1U) << *text;
+      if (!is_cut) {
+        EXPECT_EQ(said.calls[0].first, name);
+      }
+    }
+  });
+}
+
+TEST_P(CallGrammar, AFormOrCalls) {
+  ForEachFamily([&] {
+    Ask ask = TwoTools();
+    ask.tool_choice = ToolChoice::kAuto;
+    ask.grammar = grammar::ParseGbnf("root ::= \"[\" [0-9] \"]\"").value();
+    const auto form = FormOrCalls(Writing(), ask);
+    ASSERT_TRUE(form.ok());
+    EXPECT_EQ(form->begun, "");
+    size_t answers = 0;
+    size_t calls = 0;
+    for (uint64_t seed = 0; seed < 16; ++seed) {
+      const auto text = Write(*form, seed);
+      if (!text) continue;
+      const Said said = Read(ask, *text);
+      ExpectValidCalls(said, *text);
+      if (said.calls.empty()) {
+        EXPECT_EQ(said.content.size(), 3U) << *text;
+      }
+      if (!said.calls.empty()) {
+        EXPECT_EQ(said.content, "");
+      }
+      ++(said.calls.empty() ? answers : calls);
+    }
+    EXPECT_GE(calls, 1U);
+    EXPECT_GE(answers + calls, 10U);
+  });
+}
+
+TEST_P(CallGrammar, InFreeTextOnlyCallsAreHeld) {
+  ForEachFamily([&] {
+    Ask ask = TwoTools();
+    ask.tool_choice = ToolChoice::kAuto;
+    ask.strict_tools = {"add"};
+    const auto form = TextWithCalls(Writing(), ask, "");
+    ASSERT_TRUE(form.ok()) << form.error().message();
+    EXPECT_TRUE(Judge(*form, "Some <words> are \xf0\x9f\x98\x80 enough.").may_end);
+    EXPECT_TRUE(Judge(*form, "").may_end);
+    Ask calls = ask;
+    calls.tool_choice = ToolChoice::kNamed;
+    calls.tool_name = "add";
+    const auto forced = FormOfCalls(Writing(), calls);
+    ASSERT_TRUE(forced.ok());
+    size_t ended = 0;
+    for (uint64_t seed = 0; seed < 4; ++seed) {
+      const auto text = Write(*forced, seed);
+      if (!text) continue;
+      ++ended;
+      const std::string before = dialect_.family == chat::Family::kLlama ? "" : "Let me see.";
+      EXPECT_TRUE(Judge(*form, before + tree_->Spelled(*text)).may_end) << *text;
+    }
+    EXPECT_GE(ended, 2U);
+    const std::string open = tree_->Spelled(dialect_.calls->open);
+    EXPECT_TRUE(Judge(*form, open + "add").may_be);
+    EXPECT_FALSE(Judge(*form, open + "multiply").may_be);
+    EXPECT_FALSE(Judge(*form, open).may_end);
+    if (!dialect_.has_thinking) return;
+    // Of thoughts nobody reads a call.
+    const std::string thought = tree_->Spelled("<think>");
+    EXPECT_TRUE(Judge(*form, thought + open + "multiply").may_end);
+    EXPECT_FALSE(Judge(*form, thought + tree_->Spelled("x</think>") + open + "multiply").may_be);
+    const auto behind = TextWithCalls(Writing(), ask, "x<think>\n");
+    ASSERT_TRUE(behind.ok());
+    EXPECT_TRUE(Judge(*behind, open + "multiply").may_end);
+    EXPECT_TRUE(Judge(*behind, tree_->Spelled("x</think>") + open + "add").may_be);
+  });
+}
+
+TEST_P(CallGrammar, WhatCannotBeKeptOfAStrictToolIsRefused) {
+  ForEachFamily([&] {
+    Ask ask = TwoTools();
+    ask.tool_choice = ToolChoice::kAuto;
+    ask.tools[1]["function"]["parameters"]["not"] = {{"type", "null"}};
+    EXPECT_TRUE(TextWithCalls(Writing(), ask, "").ok());
+    EXPECT_TRUE(FormOfCalls(Writing(), ask).ok());
+    ask.strict_tools = {"look_up"};
+    for (const auto& form : {TextWithCalls(Writing(), ask, ""), FormOfCalls(Writing(), ask)}) {
+      ASSERT_FALSE(form.ok());
+      EXPECT_THAT(form.error().message(), testing::HasSubstr("look_up cannot be strict"));
+    }
+  });
+}
+
+// A member with the name of a token, or of what stands for a place in markup, is neither.
+TEST_P(CallGrammar, OddMembers) {
+  ForEachFamily([&] {
+    Ask ask = TwoTools();
+    const ordered_json number = {{"const", 1}};
+    ask.tools = ordered_json::parse(
+        R"([{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}])");
+    ask.tools[0]["function"]["parameters"]["properties"] = {
+        {"｜DSML｜", number}, {"a\x01", number}, {"a b", number}, {"c", number}};
+    ask.tools[0]["function"]["parameters"]["required"] = {"｜DSML｜", "a\x01", "c"};
+    const auto form = FormOfCalls(Writing(), ask);
+    ASSERT_TRUE(form.ok()) << form.error().message();
+    size_t ended = 0;
+    for (uint64_t seed = 0; seed < 4; ++seed) {
+      const auto text = Write(*form, seed);
+      if (!text) continue;
+      ++ended;
+      const Said said = Read(ask, *text);
+      EXPECT_EQ(said.content, "");
+      ASSERT_GE(said.calls.size(), 1U) << *text;
+      const auto json = ordered_json::parse(said.calls[0].second, nullptr, false);
+      EXPECT_TRUE(json.is_object() && json.size() >= 3) << *text;
+    }
+    EXPECT_GE(ended, 3U);
+  });
+}
+
+TEST_P(CallGrammar, ModelsWithoutCalls) {
+  const Ask ask = TwoTools();
+  const auto form = FormOfCalls(Writing(), ask);
+  ASSERT_FALSE(form.ok());
+  EXPECT_EQ(form.error().code(), Code::kUnimplemented);
+}
+
+}  // namespace
+}  // namespace aster::serve

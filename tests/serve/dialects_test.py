@@ -1,0 +1,192 @@
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""What each dialect has besides answers: forms, log-probabilities, choice of tools, names, ids, counts, refusals."""
+import json
+import re
+import unittest
+
+from server import NOVA, Server
+
+HELLO = [{"role": "user", "content": "What is the capital of France?"}]
+PLACE = {"type": "object", "properties": {"name": {"type": "string", "maxLength": 20},
+                                          "day": {"type": "string", "format": "date"}},
+         "required": ["name", "day"], "additionalProperties": False}
+
+
+def tool(name):
+    return {"type": "function", "function": {"name": name, "parameters": {
+        "type": "object", "properties": {"n": {"enum": [1, 2]}}, "required": ["n"]}}}
+
+
+class Dialects(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server(NOVA, "--temp", 0, "--name", "org/nova", "--alias", "a b")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.stop()
+
+    def chat(self, expected=200, **fields):
+        return self.server.post("/v1/chat/completions", {"messages": HELLO, "max_tokens": 24, **fields}, expected)
+
+    def refused(self, path, field, **fields):
+        key = "input" if path == "/v1/responses" else "messages"
+        answer = self.server.post(path, {key: HELLO, **fields}, expected=400)
+        self.assertIn(field, answer["error"].get("param") or answer["error"]["message"])
+        return answer["error"]["message"]
+
+    # --- Anthropic
+
+    def test_messages_of_a_form(self):
+        form = {"type": "json_schema", "schema": PLACE}
+        for field in ({"output_config": {"format": form, "effort": "low"}}, {"output_format": form}):
+            for seed in range(2):
+                answer = self.server.post("/v1/messages", {"max_tokens": 200, "messages": HELLO, "temperature": 1,
+                                                           "seed": seed, **field})
+                value = json.loads(answer["content"][0]["text"])
+                self.assertEqual(set(value), {"name", "day"})
+                self.assertRegex(value["day"], r"^\d{4}-\d\d-\d\d$")
+        wrong = {"type": "json_schema", "schema": {"type": "array", "uniqueItems": True}}
+        self.refused("/v1/messages", "output_config.format.schema", max_tokens=9, output_config={"format": wrong})
+        self.refused("/v1/messages", "output_config.effort", max_tokens=9, output_config={"effort": "huge"})
+
+    def test_tools_that_other_models_know(self):
+        for kind, why in (("bash_20250124", "describe it"), ("web_search_20250305", "runs no tools")):
+            message = self.refused("/v1/messages", "tools[0].type", max_tokens=9,
+                                   tools=[{"type": kind, "name": "x"}])
+            self.assertIn(why, message)
+
+    def test_a_message_begins_with_what_was_remembered(self):
+        body = {"max_tokens": 4, "messages": [{"role": "user", "content": "A remembered question? " * 8}]}
+        self.server.post("/v1/messages", body)
+        events = self.server.stream("/v1/messages", body)
+        begun = next(data for name, data in events if name == "message_start")["message"]["usage"]
+        ended = next(data for name, data in events if name == "message_delta")["usage"]
+        self.assertGreater(begun["cache_read_input_tokens"], 0)
+        for key in ("input_tokens", "cache_read_input_tokens"):
+            self.assertEqual(begun[key], ended[key])
+
+    def test_ids_of_requests(self):
+        for name in ("X-Request-Id", "Request-Id"):
+            status, headers, body = self.server.request("POST", "/v1/messages", {"messages": HELLO},
+                                                        {"X-Request-Id": "mine-2"})
+            self.assertEqual((status, headers[name]), (400, "mine-2"))
+            self.assertEqual(json.loads(body)["request_id"], "mine-2")
+        self.assertNotIn("request_id", self.chat(400, messages=[]))
+
+    # --- models
+
+    def test_names_with_slashes(self):
+        for escaped, name in (("org/nova", "org/nova"), ("org%2Fnova", "org/nova"), ("a%20b", "a b")):
+            model = self.server.get("/v1/models/" + escaped)
+            self.assertEqual(model["id"], name)
+            self.assertEqual(model["type"], "model")
+            self.assertEqual(model["display_name"], "org/nova")
+            self.assertRegex(model["created_at"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        for missing in ("org%2", "org%ff", "%"):
+            self.server.get("/v1/models/" + missing, expected=404)
+
+    # --- responses
+
+    def test_log_probabilities_of_responses(self):
+        body = {"input": "What is the capital of France?", "max_output_tokens": 6, "top_logprobs": 2,
+                "include": ["message.output_text.logprobs"]}
+        part = self.server.post("/v1/responses", body)["output"][0]["content"][0]
+        self.assertEqual("".join(one["token"] for one in part["logprobs"]), part["text"])
+        for one in part["logprobs"]:
+            self.assertEqual(len(one["top_logprobs"]), 2)
+        events = self.server.stream("/v1/responses", body)
+        pieces = [data for name, data in events if name == "response.output_text.delta"]
+        self.assertEqual([one for data in pieces for one in data["logprobs"]], part["logprobs"])
+        done = next(data for name, data in events if name == "response.output_text.done")
+        self.assertEqual(done["logprobs"], part["logprobs"])
+        plain = self.server.post("/v1/responses", {**body, "top_logprobs": None, "include": None})
+        self.assertEqual(plain["output"][0]["content"][0]["logprobs"], [])
+        self.refused("/v1/responses", "top_logprobs", top_logprobs=21)
+
+    def test_a_response_says_how_it_was_made(self):
+        answer = self.server.post("/v1/responses", {"input": "Hello", "max_output_tokens": 2, "store": True,
+                                                    "reasoning": {"effort": "low"}})
+        self.assertEqual(answer["text"], {"format": {"type": "text"}})
+        self.assertEqual(answer["reasoning"], {"effort": "low"})
+        self.assertEqual((answer["truncation"], answer["store"], answer["service_tier"]),
+                         ("disabled", False, "default"))
+        counted = self.server.post("/v1/responses/input_tokens", {"input": "Hello"})
+        self.assertEqual(counted, {"object": "response.input_tokens", "input_tokens": answer["usage"]["input_tokens"]})
+
+    # --- tools
+
+    def test_some_of_the_tools_may_be_called(self):
+        tools = [tool("first"), tool("second"), tool("third")]
+        names = [{"type": "function", "function": {"name": "second"}}]
+        choice = {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": names}}
+        message = self.chat(tools=tools, tool_choice=choice, max_tokens=60)["choices"][0]["message"]
+        self.assertEqual({call["function"]["name"] for call in message["tool_calls"]}, {"second"})
+        newer = [{"type": "function", **one["function"]} for one in tools]
+        answer = self.server.post("/v1/responses", {
+            "input": HELLO, "tools": newer, "max_output_tokens": 60,
+            "tool_choice": {"type": "allowed_tools", "mode": "required",
+                            "tools": [{"type": "function", "name": "third"}]}})
+        self.assertEqual({item["name"] for item in answer["output"] if item["type"] == "function_call"}, {"third"})
+        wrong = {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [{"name": "fourth"}]}}
+        self.refused("/v1/chat/completions", "tool_choice.allowed_tools.tools", tools=tools, tool_choice=wrong)
+        self.assertIn("there are no tools", self.refused("/v1/responses", "tool_choice", tool_choice="required"))
+
+    def test_only_one_call(self):
+        for seed in range(3):
+            choice = self.chat(tools=[tool("first")], tool_choice="required", parallel_tool_calls=False,
+                               temperature=1.5, seed=seed, max_tokens=60)["choices"][0]
+            self.assertEqual(len(choice["message"]["tool_calls"]), 1)
+
+    # --- what is cut, and what is refused
+
+    def test_log_probabilities_end_where_the_text_is_cut(self):
+        whole = self.chat(logprobs=True)["choices"][0]
+        text = whole["message"]["content"]
+        for begin in (3, 7):
+            stop = text[begin:begin + 6]
+            body = {"stop": [stop], "logprobs": True}
+            cut = self.chat(**body)["choices"][0]
+            self.assertEqual(cut["message"]["content"], text[:text.index(stop)])
+            tokens = cut["logprobs"]["content"]
+            self.assertEqual(tokens, whole["logprobs"]["content"][:len(tokens)])
+            ends = [len("".join(one["token"] for one in tokens[:i + 1])) for i in range(len(tokens))]
+            # The last one may go on beyond the cut, but does not begin there.
+            self.assertTrue(all(end < text.index(stop) for end in ends[:-1]), (ends, text, stop))
+            self.assertGreaterEqual(ends[-1], text.index(stop))
+            events = self.server.stream("/v1/chat/completions", {"messages": HELLO, "max_tokens": 24, **body})
+            streamed = [one for _, chunk in events[:-1] for choice in chunk["choices"]
+                        for one in (choice.get("logprobs") or {}).get("content", [])]
+            self.assertEqual(streamed, tokens)
+
+    def test_what_would_be_waited_for_in_vain(self):
+        for fields, field in (({"functions": [{"name": "f"}]}, "functions"),
+                              ({"function_call": "auto"}, "function_call"),
+                              ({"modalities": ["text", "audio"]}, "modalities"), ({"audio": {"voice": "x"}}, "audio"),
+                              ({"web_search_options": {}}, "web_search_options")):
+            self.refused("/v1/chat/completions", field, **fields)
+        self.chat(modalities=["text"])
+
+    def test_an_answer_larger_than_the_context(self):
+        limit = self.server.get("/v1/models")["data"][0]["context_length"]
+        for path, field in (("/v1/chat/completions", "max_tokens"), ("/v1/chat/completions", "max_completion_tokens"),
+                            ("/v1/responses", "max_output_tokens")):
+            self.assertIn(str(limit), self.refused(path, field, **{field: limit + 1}))
+        wrong = self.chat(400, max_tokens=10_000_000)
+        self.assertEqual(wrong["error"]["code"], "context_length_exceeded")
+        # Up to the context it is a bound, that an answer may not come to; Anthropic's clients have to give one.
+        self.chat(max_tokens=limit, stop=["a"])
+        self.server.post("/v1/messages", {"messages": HELLO, "max_tokens": 10 * limit, "stop_sequences": ["a"]})
+
+    def test_where_a_body_goes_wrong(self):
+        for body, place in ((b'{"a": 1e999}', 11), (b'{"a": "\\ud83d"}', 14), (b'{"a": [1, }', 11), (b"", 1)):
+            status, _, answer = self.server.request("POST", "/v1/chat/completions", body)
+            self.assertEqual(status, 400)
+            found = re.search(r"at byte (\d+)", json.loads(answer)["error"]["message"])
+            self.assertTrue(found, answer)
+            self.assertLessEqual(abs(int(found[1]) - place), 1, (body, answer))
+
+
+if __name__ == "__main__":
+    unittest.main()

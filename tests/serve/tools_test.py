@@ -1,0 +1,251 @@
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""Tools and thoughts, with the chat templates of the families that people run: a model that knows none of them writes
+what each wants."""
+import json
+import os
+import pathlib
+import tempfile
+import unittest
+
+from server import NOVA, ROOT, Server
+from slices import write_with_template
+
+HELLO = [{"role": "user", "content": "What is 12 + 7?"}]
+TOOLS = [{"type": "function", "function": {
+    "name": "add", "description": "Adds.", "parameters": {
+        "type": "object", "properties": {"a": {"type": "integer", "minimum": 0, "maximum": 99},
+                                         "b": {"enum": ["x", "y"]}, "c": {"type": "string", "maxLength": 12}},
+        "required": ["a", "b", "c"], "additionalProperties": False}}},
+    # What is optional is left out.
+    {"type": "function", "function": {
+        "name": "look", "parameters": {"type": "object", "properties": {"far": {"type": "boolean"}},
+                                       "required": ["far"]}}}]
+TEMPLATES = pathlib.Path(os.environ.get("ASTER_SHARED_DIR", ROOT.parent / "shared")) / "data/templates"
+# Those that tell a model of tools, and whose calls are read.
+WITH_TOOLS = ("GLM-4.6", "Kimi-K2-Instruct", "NousResearch-Hermes-3-Llama-3.1-8B-tool_use", "Qwen-Qwen2.5-7B-Instruct",
+              "Qwen-Qwen3-0.6B", "deepseek-ai-DeepSeek-V4", "meta-llama-Llama-3.1-8B-Instruct",
+              "meta-llama-Llama-3.2-3B-Instruct", "mistralai-Mistral-Nemo-Instruct-2407")
+
+# Thinks where it is told to, and calls as its relatives do.
+THINKER = """{%- if tools %}<|system|>{{ tools | tojson }}{% endif -%}
+{%- for m in messages -%}<|{{ m.role }}|>
+{%- if m.reasoning_content %}<think>
+{{ m.reasoning_content }}
+</think>
+
+{% endif -%}{{ m.content }}
+{%- for c in m.tool_calls or [] %}<tool_call>
+{"name": "{{ c.function.name }}", "arguments": {{ c.function.arguments if c.function.arguments is string
+ else c.function.arguments | tojson }}}
+</tool_call>{% endfor -%}{{ eos_token }}{%- endfor -%}
+{%- if add_generation_prompt %}<|assistant|>{% if enable_thinking %}<think>{% endif %}{% endif -%}"""
+THOUGHT = r'root ::= "<think>\nI think.\n</think>\n\nParis."'
+
+
+class Models:
+    """Servers of nova, each as a model with another template."""
+
+    def __init__(self):
+        self.folder = tempfile.TemporaryDirectory()
+
+    def serve(self, source, *options):
+        path = pathlib.Path(self.folder.name) / "model.gguf"
+        write_with_template(NOVA, path, source)
+        return Server(path, *options)
+
+
+def is_valid(call):
+    arguments = json.loads(call["arguments"])
+    if call["name"] == "look":
+        return set(arguments) == {"far"} and isinstance(arguments["far"], bool)
+    return (call["name"] == "add" and set(arguments) == {"a", "b", "c"} and type(arguments["a"]) is int and
+            0 <= arguments["a"] <= 99 and arguments["b"] in ("x", "y") and isinstance(arguments["c"], str))
+
+
+class Templates(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if not TEMPLATES.is_dir():
+            raise unittest.SkipTest(f"no templates in {TEMPLATES}")
+        cls.models = Models()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.models.folder.cleanup()
+
+    def check_calls(self, server):
+        def ask(expected=200, **fields):
+            return server.post("/v1/chat/completions", {
+                "messages": HELLO, "tools": TOOLS, "max_tokens": 300, **fields}, expected)
+
+        named = {"type": "function", "function": {"name": "add"}}
+        for choice in ("required", named):
+            for seed in range(2):
+                answer = ask(tool_choice=choice, temperature=1.5, seed=seed,
+                             parallel_tool_calls=seed == 0)["choices"][0]
+                calls = [call["function"] for call in answer["message"].get("tool_calls") or []]
+                self.assertFalse(answer["message"].get("content"), answer)
+                # This model may write calls until there is no room for more: then the last one is cut off.
+                if answer["finish_reason"] == "length":
+                    calls = calls[:-1]
+                else:
+                    self.assertEqual(answer["finish_reason"], "tool_calls")
+                    self.assertTrue(calls, answer)
+                for call in calls:
+                    self.assertTrue(is_valid(call), call)
+                if seed == 1:
+                    self.assertLessEqual(len(calls), 1)
+                    self.assertEqual(answer["finish_reason"], "tool_calls")
+        form = {"type": "json_schema", "json_schema": {"name": "n", "schema": {
+            "type": "object", "properties": {"n": {"enum": [1, 2]}}, "required": ["n"]}}}
+        answer = ask(response_format=form, temperature=1)["choices"][0]
+        if answer["message"].get("tool_calls"):
+            self.assertFalse(answer["message"].get("content"))
+        else:
+            self.assertIn(json.loads(answer["message"]["content"]), ({"n": 1}, {"n": 2}))
+
+    def check_conversations(self, server):
+        call = {"id": "call_of_another_server", "type": "function",
+                "function": {"name": "add", "arguments": "{\"a\": 1, \"b\": \"x\", \"c\": \"\"}"}}
+        told = [{"role": "system", "content": "Be brief."}, *HELLO]
+        server.post("/v1/chat/completions", {"messages": told, "max_tokens": 1})
+        later = [*HELLO, {"role": "assistant", "content": "19"}, *told]
+        server.post("/v1/chat/completions", {"messages": later, "max_tokens": 1})
+        server.post("/v1/chat/completions", {
+            "messages": [*HELLO, {"role": "assistant", "content": "", "tool_calls": [call]},
+                         {"role": "tool", "tool_call_id": call["id"], "content": "19"}],
+            "tools": TOOLS, "max_tokens": 1})
+
+    def check_strict(self, server):
+        strict = json.loads(json.dumps(TOOLS))
+        strict[0]["function"]["strict"] = True
+        answer = server.post("/v1/chat/completions", {
+            "messages": HELLO, "tools": strict, "max_tokens": 60, "temperature": 0})["choices"][0]
+        for one in answer["message"].get("tool_calls") or []:
+            if answer["finish_reason"] == "tool_calls" and one["function"]["name"] == "add":
+                self.assertTrue(is_valid(one["function"]), one)
+        strict[0]["function"]["parameters"]["not"] = {}
+        refused = server.post("/v1/chat/completions", {"messages": HELLO, "tools": strict}, 400)
+        self.assertIn("add cannot be strict", refused["error"]["message"])
+
+    def test_each_template_with_tools(self):
+        for name in WITH_TOOLS:
+            with self.subTest(name):
+                server = self.models.serve((TEMPLATES / f"{name}.jinja").read_text())
+                try:
+                    self.check_calls(server)
+                    self.check_conversations(server)
+                    self.check_strict(server)
+                finally:
+                    server.stop()
+
+    def test_a_template_that_refuses_the_system(self):
+        server = self.models.serve((TEMPLATES / "google-gemma-2-2b-it.jinja").read_text())
+        try:
+            server.post("/v1/chat/completions", {
+                "messages": [{"role": "system", "content": "Be brief."}, *HELLO], "max_tokens": 1})
+            server.post("/v1/messages", {"system": "Be brief.", "messages": HELLO, "max_tokens": 1})
+        finally:
+            server.stop()
+
+
+class Quasar(unittest.TestCase):
+    """Its calls have a tag for each argument."""
+
+    def test_a_tool_that_has_to_be_called(self):
+        server = Server(ROOT / "models/quasar.gguf")
+        try:
+            for seed in range(3):
+                for choice in ("required", {"type": "function", "function": {"name": "add"}}):
+                    answer = server.post("/v1/chat/completions", {
+                        "messages": HELLO, "tools": TOOLS, "tool_choice": choice, "max_tokens": 400,
+                        "parallel_tool_calls": False, "temperature": 1, "seed": seed})["choices"][0]
+                    self.assertEqual(answer["finish_reason"], "tool_calls", answer)
+                    self.assertFalse(answer["message"].get("content"))
+                    self.assertTrue(is_valid(answer["message"]["tool_calls"][0]["function"]), answer)
+        finally:
+            server.stop()
+
+
+class Thoughts(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.models = Models()
+        cls.server = cls.models.serve(THINKER, "--temp", 0)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.stop()
+        cls.models.folder.cleanup()
+
+    def chat(self, **fields):
+        return {"messages": HELLO, "max_tokens": 64, **fields}
+
+    def test_calls_of_nobody_are_text(self):
+        call = r'root ::= "<tool_call>\n{\"name\": \"multiply\", \"arguments\": {}}\n</tool_call>"'
+        server = self.server
+        # A grammar may lead the model, as long as no tools hold it.
+        answer = server.post("/v1/chat/completions", self.chat(grammar=call))["choices"][0]
+        self.assertIn("multiply", answer["message"]["content"])
+        answer = server.post("/v1/chat/completions", self.chat(grammar=call, tools=TOOLS))["choices"][0]
+        if answer["message"].get("tool_calls"):
+            self.assertIn(answer["message"]["tool_calls"][0]["function"]["name"], ("add", "look"))
+        else:
+            self.assertIn("multiply", answer["message"]["content"])
+
+    def test_only_one_call_where_only_one_is_wanted(self):
+        body = self.chat(tools=TOOLS, tool_choice="required", parallel_tool_calls=False, temperature=2, max_tokens=300)
+        for seed in range(4):
+            answer = self.server.post("/v1/chat/completions", {**body, "seed": seed})["choices"][0]
+            self.assertEqual(answer["finish_reason"], "tool_calls")
+            self.assertEqual(len(answer["message"]["tool_calls"]), 1)
+            self.assertTrue(is_valid(answer["message"]["tool_calls"][0]["function"]))
+        tools = [{"name": one["function"]["name"], "input_schema": one["function"]["parameters"]} for one in TOOLS]
+        answer = self.server.post("/v1/messages", {
+            "messages": HELLO, "max_tokens": 300, "tools": tools,
+            "tool_choice": {"type": "any", "disable_parallel_tool_use": True}})
+        self.assertEqual([block["type"] for block in answer["content"]], ["tool_use"])
+        self.assertEqual(answer["stop_reason"], "tool_use")
+
+    def test_thoughts_stand_beside_the_answer(self):
+        body = self.chat(grammar=THOUGHT)
+        whole = self.server.post("/v1/chat/completions", body)["choices"][0]["message"]
+        self.assertEqual((whole["reasoning_content"], whole["content"]), ("I think.", "Paris."))
+        events = self.server.stream("/v1/chat/completions", body)
+        deltas = [choice["delta"] for _, chunk in events[:-1] for choice in chunk["choices"]]
+        for key, said in (("reasoning_content", "I think."), ("content", "Paris.")):
+            self.assertEqual("".join(delta.get(key) or "" for delta in deltas), said)
+
+    def test_thoughts_of_each_dialect(self):
+        # Thinking is left to the model, whose every thought is known.
+        body = self.chat(chat_template_kwargs={"enable_thinking": True}, temperature=0)
+        whole = self.server.post("/v1/chat/completions", body)["choices"][0]["message"]
+        self.assertTrue(whole["reasoning_content"])
+        events = self.server.stream("/v1/chat/completions", body)
+        deltas = [choice["delta"] for _, chunk in events[:-1] for choice in chunk["choices"]]
+        self.assertEqual("".join(delta.get("reasoning_content") or "" for delta in deltas),
+                         whole["reasoning_content"])
+        quiet = self.server.post("/v1/chat/completions", self.chat(reasoning_effort="none"))["choices"][0]["message"]
+        self.assertFalse(quiet.get("reasoning_content"))
+
+        body = {"messages": HELLO, "max_tokens": 64}
+        thinking = {"type": "enabled", "budget_tokens": 1024}
+        block = self.server.post("/v1/messages", {**body, "thinking": thinking})["content"][0]
+        self.assertEqual(block["type"], "thinking")
+        self.assertEqual(block["thinking"], whole["reasoning_content"])
+        self.assertIn("signature", block)
+        names = [name for name, event in self.server.stream("/v1/messages", {**body, "thinking": thinking})]
+        self.assertEqual(names[0], "message_start")
+        self.assertEqual(names[-1], "message_stop")
+        plain = self.server.post("/v1/messages", body)["content"]
+        self.assertNotIn("thinking", [block["type"] for block in plain])
+
+        body = {"input": "What is 12 + 7?", "max_output_tokens": 64, "reasoning": {"effort": "high"}}
+        item = self.server.post("/v1/responses", body)["output"][0]
+        self.assertEqual(item["type"], "reasoning")
+        self.assertEqual(item["content"][0]["text"], whole["reasoning_content"])
+
+
+if __name__ == "__main__":
+    unittest.main()

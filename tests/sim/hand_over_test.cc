@@ -1,0 +1,257 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What handing over costs, on a virtual clock: two machines read, a third one answers, a frame and
+// a token take a known time, and rows take theirs on the way. What is exposed does not depend on
+// the prompt's length, and what readers lack is sent or computed again, whichever takes less time.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "engine/answers_for_test.h"
+#include "route/conductor.h"
+#include "route/route_for_test.h"
+#include "sim_network.h"
+
+namespace aster::sim {
+namespace {
+
+constexpr int64_t kFrameNs = 100 * kNsPerMs;  // of a page, on a reader
+constexpr int64_t kTokenNs = 20 * kNsPerMs;   // of whoever answers
+constexpr uint32_t kPage = 128;
+constexpr double kRowBytes = route::kTestLayers * 2 * 64 * 2;  // keys and values of a token
+// Fast enough for rows to keep up with reading.
+constexpr double kPlenty = 10e6;  // bytes a second
+
+class Handing {
+ public:
+  struct Options {
+    double bytes_per_s = kPlenty;  // of rows, towards each machine
+    double told_bytes_per_s = 0;   // that the conductor believes; 0: as it is
+    uint32_t catch_up_step = 32;   // tokens
+    bool knows_rates = true;
+  };
+
+  explicit Handing(const Options& options)
+      : options_(options), random_(1), trace_(false), hub_(clock_, random_, trace_) {
+    const auto nodes = route::TestNodes(3);
+    route::Plan plan;
+    plan.stages = route::ParsePath("a=0:1,b=2:out", route::kTestLayers, nodes).value();
+    plan.decode = route::ParsePath("c", route::kTestLayers, nodes).value();
+    for (const route::PlanStage& stage : plan.AllStages()) {
+      Machine& machine = *machines_.emplace_back(std::make_unique<Machine>());
+      machine.cost_ns = machines_.size() == 3 ? kTokenNs : kFrameNs;
+      machine.network = std::make_unique<SimNetwork>(hub_, stage.node.id);
+      machine.server = std::make_unique<route::StageServer>(*machine.network, source_);
+      hub_.Add(stage.node.id,
+               [this, &machine](net::Event event) { Arrive(machine.coming, std::move(event)); });
+    }
+    front_ = std::make_unique<SimNetwork>(hub_, route::TestNode(99));
+    hub_.Add(front_->self(), [this](net::Event event) { Arrive(coming_, std::move(event)); });
+    route::ConductorOptions conducting;
+    conducting.id_seed = 1;
+    conducting.chunk_pages = 1;
+    conducting.asks_others = false;
+    conducting.catch_up_step = options.catch_up_step;
+    if (options.knows_rates) {
+      const double told =
+          options.told_bytes_per_s > 0 ? options.told_bytes_per_s : options.bytes_per_s;
+      conducting.prefill_tokens_per_s = kPage * 1e9 / kFrameNs;
+      conducting.peers = [nodes, told] {
+        std::vector<route::RowPeer> peers;
+        for (const route::PlanNode& node : nodes) peers.push_back({node, told});
+        return peers;
+      };
+    }
+    conductor_ = std::make_unique<route::Conductor>(*front_, route::TestModel::Get().route_model(),
+                                                    nullptr, plan, conducting);
+    sequence_.emplace(conductor_->NewSequence());
+  }
+  ~Handing() {
+    sequence_.reset();
+    conductor_.reset();
+  }
+
+  // Says so much more, and takes an answer; how long that takes.
+  int64_t Ask(size_t more, uint64_t answer) {
+    for (const int32_t token : model::RandomTokens(more, 298, ++asked_)) sequence_->Append(token);
+    engine::Request request;
+    request.sequence = &*sequence_;
+    request.max_tokens = answer;
+    request.context_limit = 10000;
+    bool is_over = false;
+    request.on_finish = [&](const engine::Finish& finish) {
+      CHECK(finish.status.ok());
+      is_over = true;
+    };
+    const int64_t start_ns = clock_.NowNs();
+    CHECK(conductor_->Submit(std::move(request)).ok());
+    while (!is_over) Step();
+    return clock_.NowNs() - start_ns;
+  }
+  const route::ConductorCounters& counters() const { return conductor_->counters(); }
+
+ private:
+  // By when they are here.
+  using Coming = std::map<std::pair<int64_t, uint64_t>, net::Event>;
+  struct Machine {
+    std::unique_ptr<SimNetwork> network;
+    std::unique_ptr<route::StageServer> server;
+    Coming coming;
+    std::vector<net::Event> inbox;
+    int64_t cost_ns = 0;  // of a frame
+    int64_t busy_until_ns = 0;
+  };
+
+  // Rows take their time on the way out of a machine, and all else waits behind them.
+  int64_t ArrivalOf(const net::Event& event) {
+    int64_t& free_ns = way_is_free_ns_[event.from];
+    free_ns = std::max(free_ns, clock_.NowNs());
+    const bool is_message = event.kind == net::Event::Kind::kMessage;
+    if (is_message && std::holds_alternative<wire::Rows>(event.message)) {
+      const auto bytes = static_cast<double>(std::get<wire::Rows>(event.message).parcel.size());
+      free_ns += static_cast<int64_t>(bytes * 1e9 / options_.bytes_per_s);
+    }
+    return free_ns;
+  }
+
+  void Arrive(Coming& coming, net::Event event) {
+    const int64_t due_ns = ArrivalOf(event);
+    coming.emplace(std::pair(due_ns, ++arrived_), std::move(event));
+  }
+  static int64_t NextOf(const Coming& coming) {
+    return coming.empty() ? kNeverNs : coming.begin()->first.first;
+  }
+  // What is here now.
+  std::vector<net::Event> TakeDue(Coming& coming) {
+    std::vector<net::Event> due;
+    while (NextOf(coming) <= clock_.NowNs()) {
+      due.push_back(std::move(coming.extract(coming.begin()).mapped()));
+    }
+    return due;
+  }
+
+  void Step() {
+    conductor_->Tick();
+    int64_t next_ns = std::min({hub_.next_ns(), conductor_->next_tick_ns(), NextOf(coming_)});
+    for (const auto& machine : machines_) {
+      next_ns = std::min(next_ns, NextOf(machine->coming));
+      if (machine->inbox.empty() && !machine->server->has_work()) continue;
+      next_ns = std::min(next_ns, machine->busy_until_ns);
+    }
+    clock_.AdvanceTo(std::max(next_ns, clock_.NowNs()));
+    while (hub_.next_ns() <= clock_.NowNs()) hub_.DeliverNext();
+    for (net::Event& event : TakeDue(coming_)) conductor_->Handle(std::move(event));
+    for (const auto& machine : machines_) Run(*machine);
+  }
+
+  void Run(Machine& machine) {
+    for (net::Event& event : TakeDue(machine.coming)) machine.inbox.push_back(std::move(event));
+    if (machine.busy_until_ns > clock_.NowNs()) return;
+    for (net::Event& event : std::exchange(machine.inbox, {})) {
+      machine.server->Handle(std::move(event));
+    }
+    machine.server->Tick();
+    if (!machine.server->has_work()) return;
+    hub_.SetSendDelay(machine.cost_ns);
+    machine.server->Compute();
+    hub_.SetSendDelay(0);
+    machine.busy_until_ns = clock_.NowNs() + machine.cost_ns;
+  }
+
+  const Options options_;
+  VirtualClock clock_;
+  Random random_;
+  Trace trace_;
+  SimHub hub_;
+  route::TestSliceSource source_;
+  std::vector<std::unique_ptr<Machine>> machines_;
+  std::unique_ptr<SimNetwork> front_;
+  std::unique_ptr<route::Conductor> conductor_;
+  std::optional<engine::Sequence> sequence_;
+  Coming coming_;                                   // to the front
+  std::map<wire::NodeId, int64_t> way_is_free_ns_;  // by whom it leads away from
+  uint64_t asked_ = 0;
+  uint64_t arrived_ = 0;
+};
+
+TEST(HandingOver, WhatIsExposedDoesNotGrowWithThePrompt) {
+  if (engine::kSlow) GTEST_SKIP() << "long prompts take too long in builds with sanitizers";
+  // From the last frame's end to the first token: its rows' way, a step, and messages.
+  const auto exposed_of = [](size_t frames) {
+    Handing handing({});
+    handing.Ask(frames * kPage + 1, 1);
+    CHECK(handing.counters().handed_over == 1);
+    return handing.counters().exposed_ns;
+  };
+  const int64_t few = exposed_of(2), many = exposed_of(48);
+  constexpr int64_t kMessagesNs = 40 * kNsPerMs;
+  const auto rows_ns = static_cast<int64_t>(kPage * kRowBytes * 1e9 / kPlenty);
+  EXPECT_GT(few, kTokenNs);
+  EXPECT_LT(few, kTokenNs + rows_ns + kMessagesNs);
+  EXPECT_LT(many, kTokenNs + rows_ns + kMessagesNs);
+}
+
+// Returning rows give way to the answer: on a way that is too slow for all of them, what it says
+// waits for a step of rows of each reader at most.
+TEST(HandingOver, AnAnswerDoesNotWaitForWhatReturns) {
+  constexpr double kSlow = 20e3;
+  const auto answer_of = [](double bytes_per_s) {
+    Handing handing({.bytes_per_s = bytes_per_s});
+    handing.Ask(40, 1);  // whoever answers reads it, too: nothing is handed over
+    return handing.Ask(10, 300);
+  };
+  const int64_t fast = answer_of(kPlenty), slow = answer_of(kSlow);
+  // All of them are 350 kB, or 17 s.
+  const auto steps_ns = static_cast<int64_t>(32 * kRowBytes * 1.1 * 1e9 / kSlow);
+  EXPECT_LT(slow, fast + steps_ns + 100 * kNsPerMs);
+}
+
+// An answer that did not return, and the next turn comes at once.
+class NextTurn {
+ public:
+  explicit NextTurn(double bytes_per_s, double told_bytes_per_s = 0, bool knows_rates = true)
+      : handing_({.bytes_per_s = bytes_per_s,
+                  .told_bytes_per_s = told_bytes_per_s,
+                  .catch_up_step = 10000,
+                  .knows_rates = knows_rates}) {
+    handing_.Ask(300, kAnswer);
+    const uint64_t before = handing_.counters().prefill_tokens;
+    duration_ns_ = handing_.Ask(kMore, 1);
+    read_ = handing_.counters().prefill_tokens - before;
+  }
+
+  int64_t duration_ns() const { return duration_ns_; }
+  bool computed_again() const { return read_ > kMore + kAnswer / 2; }
+
+ private:
+  static constexpr uint32_t kAnswer = 400;
+  static constexpr uint32_t kMore = 100;
+
+  Handing handing_;
+  int64_t duration_ns_ = 0;
+  uint64_t read_ = 0;
+};
+
+TEST(HandingOver, WhatReadersLackIsSentOrComputedAgainByWhatItTakes) {
+  // 400 rows are about 400 kB: 0.05 s, or 20 s.
+  constexpr double kFast = 8e6, kSlow = 20e3;
+  const NextTurn fast(kFast), slow(kSlow);
+  EXPECT_FALSE(fast.computed_again());
+  EXPECT_TRUE(slow.computed_again());
+  // The other choice, which a wrong rate leads to, takes longer.
+  const NextTurn misled_fast(kFast, kSlow), misled_slow(kSlow, kFast);
+  EXPECT_TRUE(misled_fast.computed_again());
+  EXPECT_FALSE(misled_slow.computed_again());
+  EXPECT_LT(fast.duration_ns(), misled_fast.duration_ns());
+  EXPECT_LT(slow.duration_ns(), misled_slow.duration_ns());
+  // Where no rate is known more than a page is sent.
+  EXPECT_FALSE(NextTurn(kFast, 0, /*knows_rates=*/false).computed_again());
+}
+
+}  // namespace
+}  // namespace aster::sim
