@@ -7,16 +7,18 @@
 
 Two nodes of a cluster, a core each, on this machine; the first has the model's file. In a round the second one reads
 the prompt (cold), the first one asks and gets what the second remembers (another node), asks again (memory), starts
-anew and finds it in its --kv-cache (disk, through the system's cache of pages). Before that it asks for some tokens
-more behind the prompt, as a next turn does. Medians of the rounds.
+anew and finds it in its --kv-cache (disk, through the system's cache of pages; when all of it has been written).
+Before that it asks for some tokens more behind the prompt, as a next turn does. Medians of the rounds.
 """
 import argparse
 import json
 import statistics
 import sys
+import time
 
-from machines import pair, prompt_ids
+from machines import PATIENCE_S, pair, prompt_ids
 
+PAGE = 128  # tokens
 TURN_TOKENS = 24
 TURN = f"{TURN_TOKENS} tokens behind it"
 
@@ -42,12 +44,17 @@ def one_round(options):
         fetched = ask("desk", "another node", prompt)
         again = ask("desk", "memory", prompt)
         ask("desk", TURN, prompt + prompt_ids(TURN_TOKENS))
+        until = time.monotonic() + PATIENCE_S
+        while len(list((folder / "rows").glob("*.rows"))) < again["tokens"]["cached"] // PAGE:
+            if time.monotonic() > until:
+                sys.exit("the disk takes too long to write what was read")
+            ask("desk", "once more", prompt)  # what found no room is offered again
         machines.stop()
         machines.start(cache, ())
         kept = ask("desk", "disk", prompt)
     if cold["tokens"]["cached"] != 0 or [each["node"] for each in fetched.get("fetched", [])] != ["lap"]:
         sys.exit(f"not what was to be measured: {cold['tokens']} {fetched.get('fetched')}")
-    if again["tokens"]["cached"] == 0 or kept["tokens"]["cached"] == 0 or "fetched" in again:
+    if again["tokens"]["cached"] == 0 or kept["tokens"]["cached"] < again["tokens"]["cached"] or "fetched" in again:
         sys.exit(f"not what was to be measured: {again['tokens']} {kept['tokens']}")
     took["bytes"] = fetched["fetched"][0]["bytes"]
     return took

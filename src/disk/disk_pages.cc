@@ -181,16 +181,17 @@ bool DiskPages::Has(const kv::PageSet& set) {
   return true;
 }
 
-void DiskPages::Keep(const kv::PageSet& set) {
+bool DiskPages::Keep(const kv::PageSet& set) {
   Waiting waiting;
   for (const kv::StoredPage& page : set.pages) waiting.bytes += page.codec->page_bytes();
   {
     MutexLock lock(mu_);
-    if (Has(set)) return;
-    if (queued_bytes_ + waiting.bytes > options_.queue_bytes) {
-      ++counts_.dropped_files;
-      return;
+    if (!Has(set) && queued_bytes_ + waiting.bytes > options_.queue_bytes) {
+      if (!set.was_refused) ++counts_.dropped_files;
+      return false;
     }
+    if (set.was_refused && counts_.dropped_files > 0) --counts_.dropped_files;
+    if (Has(set)) return true;
   }
   waiting.header = {
       .digest = set.layout->digest(),
@@ -210,6 +211,7 @@ void DiskPages::Keep(const kv::PageSet& set) {
   pending_.insert(NameOf(set));
   queue_.push_back(std::move(waiting));
   work_.NotifyOne();
+  return true;
 }
 
 bool DiskPages::Flush(int64_t timeout_ns) {

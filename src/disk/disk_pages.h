@@ -28,7 +28,7 @@ namespace aster::disk {
 struct DiskPagesOptions {
   std::string folder;  // made if it is missing
   uint64_t size_bytes = uint64_t{8} << 30;
-  // Pages in memory that wait to be written; what comes beyond that is not kept.
+  // Copies of pages that wait to be written; what comes beyond that is asked for again later.
   uint64_t queue_bytes = uint64_t{256} << 20;
   // How long the end of the process waits for what is still to be written.
   int64_t farewell_ns = 30 * kNsPerSecond;
@@ -44,7 +44,7 @@ struct DiskPagesCounts {
   int64_t loading_ns = 0;
   uint64_t kept_files = 0;
   uint64_t kept_bytes = 0;
-  uint64_t dropped_files = 0;    // because the queue was full
+  uint64_t dropped_files = 0;    // because the queue was full, and not kept since
   uint64_t oversized_files = 0;  // not kept either: each is larger than the bound
   uint64_t failed_files = 0;     // could not be written or read
   uint64_t damaged_files = 0;    // found so, and removed
@@ -68,7 +68,7 @@ class DiskPages final : public kv::PageStore, public kv::PageParcels {
   bool Contains(const kv::PageKey& key) override EXCLUDES(mu_);
   bool Load(const Hash128& prefix_at_end, std::span<const kv::StoredPage> pages) override
       EXCLUDES(mu_);
-  void Keep(const kv::PageSet& set) override EXCLUDES(mu_);
+  bool Keep(const kv::PageSet& set) override EXCLUDES(mu_);
 
   // For other machines.
   std::vector<kv::LayerRange> LayersOf(const Hash128& prefix_at_end) override EXCLUDES(mu_);

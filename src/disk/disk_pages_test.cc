@@ -283,6 +283,29 @@ TEST_F(DiskPagesTest, AFolderThatGoesAwayIsAsIfNothingWasThere) {
   EXPECT_GT(store->counts().failed_files, 0u);
 }
 
+TEST_F(DiskPagesTest, WhatAFullQueueHadNoRoomForIsKeptWhenItIsUsedAgain) {
+  const Layout layout = kv::PlainLayout();
+  uint64_t page_bytes = 0;
+  for (uint32_t layer = 0; layer < layout.all_layers().end; ++layer) {
+    for (const kv::Stream& stream : layout.streams(layer)) page_bytes += stream.codec->page_bytes();
+  }
+  const auto store =
+      DiskPages::Open({.folder = folder(), .size_bytes = kPlenty, .queue_bytes = page_bytes},
+                      clock_)
+          .value();
+  Pool pool(kPlenty, store.get());
+  const std::vector<int32_t> text = Text(100);
+  // Each uses memory's pages again, and the queue always has room for one.
+  for (uint32_t kept = 0; kept < 6; kept = FilesOf(folder()).size()) {
+    Twin twin(layout, pool, layout.all_layers());
+    twin.Adopt(text);
+    ASSERT_TRUE(twin.Compute(layout.all_layers(), {text.begin() + twin.length(), text.end()}));
+    ASSERT_TRUE(store->Flush(20 * kNsPerSecond));
+    ASSERT_GT(FilesOf(folder()).size(), kept);
+  }
+  EXPECT_EQ(store->counts().dropped_files, 0u);
+}
+
 TEST_F(DiskPagesTest, AQueueThatIsFullDropsPages) {
   const Layout layout = kv::PlainLayout();
   const auto store =

@@ -34,6 +34,7 @@ struct PageSet {
   Hash128 prefix_at_end;
   std::span<const int32_t> tokens;    // between the two
   std::span<const StoredPage> pages;  // by layer, then by stream
+  bool was_refused = false;           // when it was offered before
 };
 
 // Called by the thread that computes, which must not be kept waiting by anything but reading what
@@ -47,8 +48,9 @@ class PageStore {
   // Fills these pages, which were zeros; all of them have this prefix at their end. False where one
   // could not be had: it is no longer said to be there then, and the pages hold anything.
   virtual bool Load(const Hash128& prefix_at_end, std::span<const StoredPage> pages) = 0;
-  // Takes a copy. Kept a moment later, or not at all.
-  virtual void Keep(const PageSet& set) = 0;
+  // Takes a copy, kept a moment later or not at all; nothing is to be done where it has them. False
+  // where it cannot take more now: it is to be asked again.
+  virtual bool Keep(const PageSet& set) = 0;
 };
 
 }  // namespace aster::kv

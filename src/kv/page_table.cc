@@ -36,7 +36,7 @@ PageTable& PageTable::operator=(PageTable&& other) noexcept {
   std::swap(first_chain_, other.first_chain_);
   std::swap(chains_, other.chains_);
   std::swap(lengths_, other.lengths_);
-  std::swap(guessed_, other.guessed_);
+  std::swap(unkept_, other.unkept_);
   return *this;
 }
 
@@ -152,43 +152,57 @@ void PageTable::Advance(LayerRange layers, std::span<const int32_t> tokens, uint
     }
   }
   // Before anything slides out of a window. What was guessed before has proved right up to `begin`.
-  uint32_t unkept = begin;
-  if (guessed_ && guessed_->layers == layers) {
-    unkept = std::min(unkept, guessed_->begin);
-    guessed_.reset();
-  }
-  KeepFullPages(layers, unkept, end - guesses);
-  if (guesses > 0) guessed_ = {layers, end - guesses};
+  OfferFullPages(layers, begin, end - guesses);
   for (uint32_t layer = layers.begin; layer < layers.end; ++layer) SetLength(layer, end);
 }
 
-// Hands pages that have become full between these lengths to the store. Where some of them are not
-// there, the rest is of little use.
-void PageTable::KeepFullPages(LayerRange layers, uint32_t begin, uint32_t end) const {
-  PageStore* const store = pool_->store();
-  if (store == nullptr) return;
+// Hands the store pages that have become full between these lengths, and those that it has not got
+// before.
+void PageTable::OfferFullPages(LayerRange layers, uint32_t begin, uint32_t end) {
+  if (pool_->store() == nullptr) return;
+  if (unkept_ && unkept_->layers == layers) begin = std::min(begin, unkept_->begin);
   const uint32_t page_positions = layout_->page_positions();
-  std::vector<StoredPage> pages;
+  uint32_t unkept = end;
   for (uint32_t index = begin / page_positions; index < end / page_positions; ++index) {
-    pages.clear();
-    bool has_all = true;
-    for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
-      const std::span<const Stream> streams = layout_->streams(layer);
-      for (uint32_t s = 0; s < streams.size(); ++s) {
-        pages.push_back({layer, s, streams[s].codec, Chain(layer, s)[index].data()});
-        has_all = has_all && pages.back().data != nullptr;
-      }
-    }
-    if (!has_all) continue;
-    const uint32_t first = index * page_positions;
-    store->Keep({.layout = layout_,
-                 .layers = layers,
-                 .begin = first,
-                 .prefix_at_begin = history_.HashAt(first),
-                 .prefix_at_end = history_.HashAt(first + page_positions),
-                 .tokens = history_.tokens().subspan(first, page_positions),
-                 .pages = pages});
+    if (!Offer(layers, index)) unkept = std::min(unkept, index * page_positions);
   }
+  unkept_ = {layers, unkept};
+}
+
+// Whether the store needs not be asked again. Where some of the pages are not there, the rest is of
+// little use.
+bool PageTable::Offer(LayerRange layers, uint32_t index) {
+  std::vector<PageRef*> refs;
+  std::vector<StoredPage> pages;
+  bool is_taken = true;
+  bool was_refused = false;
+  for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
+    const std::span<const Stream> streams = layout_->streams(layer);
+    for (uint32_t s = 0; s < streams.size(); ++s) {
+      PageRef& page = Chain(layer, s)[index];
+      if (!page) return true;
+      refs.push_back(&page);
+      pages.push_back({layer, s, streams[s].codec, page.data()});
+      is_taken = is_taken && page.store_said() == StoreSaid::kYes;
+      was_refused = was_refused || page.store_said() == StoreSaid::kNotNow;
+    }
+  }
+  if (is_taken) return true;
+  const uint32_t first = index * layout_->page_positions();
+  const uint32_t end = first + layout_->page_positions();
+  is_taken =
+      pool_->store()->Keep({.layout = layout_,
+                            .layers = layers,
+                            .begin = first,
+                            .prefix_at_begin = history_.HashAt(first),
+                            .prefix_at_end = history_.HashAt(end),
+                            .tokens = history_.tokens().subspan(first, layout_->page_positions()),
+                            .pages = pages,
+                            .was_refused = was_refused});
+  for (PageRef* const page : refs) {
+    page->set_store_said(is_taken ? StoreSaid::kYes : StoreSaid::kNotNow);
+  }
+  return is_taken;
 }
 
 // Its rows up to there are complete, and history_ knows their tokens.
@@ -429,6 +443,8 @@ uint32_t PageTable::Adopt(std::span<const int32_t> tokens, AdoptFrom from) {
     }
   }
   for (Adopted& one : adopted) Chain(one.layer, one.stream)[one.index] = std::move(one.page);
+  // The store may have had no room for them.
+  unkept_ = {layers_, 0};
   for (uint32_t layer = layers_.begin; layer < layers_.end; ++layer) {
     if (Length(layer) < end) JumpTo(layer, end);
   }

@@ -134,10 +134,11 @@ class PageTable {
   uint32_t Gather(std::span<const Hash128> prefixes, std::vector<Adopted>& adopted) const;
   bool GatherIndex(uint32_t index, uint32_t end, const Hash128& prefix,
                    std::vector<Adopted>& adopted) const;
-  void KeepFullPages(LayerRange layers, uint32_t begin, uint32_t end) const;
+  void OfferFullPages(LayerRange layers, uint32_t begin, uint32_t end);
+  bool Offer(LayerRange layers, uint32_t index);
 
-  // Positions that were guessed, and that the store has not got.
-  struct Guessed {
+  // From there on the store was not offered pages, or had no room for some.
+  struct Unkept {
     LayerRange layers;
     uint32_t begin;
   };
@@ -149,7 +150,7 @@ class PageTable {
   std::vector<uint32_t> first_chain_;  // [layers]
   std::vector<PageChain> chains_;      // streams of the first layer, of the second…
   std::vector<uint32_t> lengths_;      // [layers] positions held
-  std::optional<Guessed> guessed_;     // in the newest step that had guesses
+  std::optional<Unkept> unkept_;
 };
 
 }  // namespace aster::kv

@@ -69,9 +69,19 @@ class CountingStore final : public PageStore {
   bool Load(const Hash128& /*prefix*/, std::span<const StoredPage> /*pages*/) override {
     return false;
   }
-  void Keep(const PageSet& set) override {
+  bool Keep(const PageSet& set) override {
+    if (room == 0) {
+      refused += set.was_refused ? 0 : 1;
+      return false;
+    }
+    --room;
+    refused -= set.was_refused ? 1 : 0;
     kept_.emplace_back(set.begin, std::vector<int32_t>(set.tokens.begin(), set.tokens.end()));
+    return true;
   }
+
+  uint32_t room = UINT32_MAX;  // for so many pages more
+  uint32_t refused = 0;        // and not kept since
   const std::vector<std::pair<uint32_t, std::vector<int32_t>>>& kept() const { return kept_; }
 
  private:
@@ -104,6 +114,53 @@ TEST(PageTable, GuessesReachTheStoreOnlyWhenTheyHaveProvedRight) {
   ASSERT_EQ(store.kept().size(), 2u);
   EXPECT_EQ(store.kept()[1].first, 16u);
   EXPECT_EQ(store.kept()[1].second, Tokens(16, tokens[16]));
+}
+
+TEST(PageTable, WhatTheStoreHadNoRoomForIsOfferedAgain) {
+  const Layout layout = PlainLayout();
+  CountingStore store;
+  Pool pool(kPlenty, &store);
+  const auto positions = [&] {
+    std::vector<uint32_t> begins;
+    for (const auto& [begin, tokens] : store.kept()) begins.push_back(begin);
+    return begins;
+  };
+  {
+    PageTable table(layout, pool, layout.all_layers());
+    const auto advance = [&](std::span<const int32_t> more) {
+      ASSERT_TRUE(table.Reserve(static_cast<uint32_t>(more.size())).ok());
+      table.Advance(more);
+    };
+    store.room = 1;
+    advance(Tokens(70));
+    EXPECT_EQ(positions(), (std::vector<uint32_t>{0}));
+    EXPECT_EQ(store.refused, 3u);
+    // With the next step, even where it fills no page; and only what is missing.
+    store.room = 1;
+    advance(Tokens(1));
+    EXPECT_EQ(positions(), (std::vector<uint32_t>{0, 16}));
+    EXPECT_EQ(store.refused, 2u);
+    // What is written anew after a rewind is something else.
+    ASSERT_EQ(table.Truncate(40), 40u);
+    advance(Tokens(1));
+    EXPECT_EQ(positions(), (std::vector<uint32_t>{0, 16}));
+  }
+  // Another sequence that begins alike.
+  store.room = UINT32_MAX;
+  PageTable other(layout, pool, layout.all_layers());
+  ASSERT_EQ(other.Adopt(Tokens(41)), 32u);
+  ASSERT_TRUE(other.Reserve(16).ok());
+  other.Advance(Tokens(16, 50));
+  EXPECT_EQ(positions(), (std::vector<uint32_t>{0, 16, 32}));
+  EXPECT_EQ(store.kept().back().second, Tokens(16, 50));
+  // The store that has all of it is not asked again.
+  store.room = 0;
+  store.refused = 0;
+  PageTable third(layout, pool, layout.all_layers());
+  ASSERT_EQ(third.Adopt(Tokens(41)), 32u);
+  ASSERT_TRUE(third.Reserve(1).ok());
+  third.Advance(Tokens(1));
+  EXPECT_EQ(store.refused, 0u);
 }
 
 TEST(PageTable, AdoptsTheLongestPrefixInWholePages) {

@@ -72,6 +72,7 @@ PageRef Pool::Take(std::vector<Page*>& free_pages) {
   free_pages.pop_back();
   usage_.held_bytes += page.size->page_bytes;
   page.references = 1;
+  page.store_said = StoreSaid::kNothing;
   return PageRef(&page);
 }
 
@@ -135,6 +136,7 @@ void Pool::Publish(PageRef& page, const PageKey& key) {
 }
 
 void Pool::Unpublish(const PageRef& page) {
+  page.page_->store_said = StoreSaid::kNothing;
   if (page.published()) ForgetKey(*page.page_);
 }
 

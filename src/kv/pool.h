@@ -42,6 +42,8 @@ struct PageKeyHash {
   }
 };
 
+enum class StoreSaid : uint8_t { kNothing, kNotNow, kYes };
+
 // A reference to a page of a pool, or to none. As long as it exists the page stays where it is. Not
 // for concurrent use: references are counted on the compute thread only.
 class PageRef {
@@ -61,6 +63,9 @@ class PageRef {
   bool shared() const;
   // Whether the index names it. It must not be written then, nor when shared.
   bool published() const;
+  // What the store said when it was offered this content.
+  StoreSaid store_said() const;
+  void set_store_said(StoreSaid said);
 
  private:
   friend class Pool;
@@ -77,6 +82,7 @@ struct Page {
   uint32_t block = 0;  // of its size
   uint32_t references = 0;
   bool published = false;
+  StoreSaid store_said = StoreSaid::kNothing;
   PageKey key;                           // if published
   std::list<Page*>::iterator cached_at;  // if published and not referred to
 };
@@ -154,6 +160,8 @@ class Pool {
 inline uint8_t* PageRef::data() const { return page_ == nullptr ? nullptr : page_->data; }
 inline bool PageRef::shared() const { return page_->references > 1; }
 inline bool PageRef::published() const { return page_->published; }
+inline StoreSaid PageRef::store_said() const { return page_->store_said; }
+inline void PageRef::set_store_said(StoreSaid said) { page_->store_said = said; }
 
 inline PageRef::PageRef(const PageRef& other) : page_(other.page_) {
   if (page_ != nullptr) ++page_->references;

@@ -237,7 +237,7 @@ void ParcelImport::MoveLengths(uint32_t complete) {
     }
   }
   if (table_.length() > before) {
-    table_.KeepFullPages(table_.layers_, before, table_.length());
+    table_.OfferFullPages(table_.layers_, before, table_.length());
   }
   table_.DropPages(header_.layers, 0);
   table_.history_.Truncate(*std::ranges::max_element(table_.lengths_));

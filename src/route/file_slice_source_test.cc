@@ -104,7 +104,10 @@ class CountingStore final : public kv::PageStore {
  public:
   bool Contains(const kv::PageKey&) override { return false; }
   bool Load(const Hash128&, std::span<const kv::StoredPage>) override { return false; }
-  void Keep(const kv::PageSet& set) override { kept += set.pages.size(); }
+  bool Keep(const kv::PageSet& set) override {
+    kept += set.pages.size();
+    return true;
+  }
 
   size_t kept = 0;
 };
