@@ -17,6 +17,7 @@
 #include "cli/model_options.h"
 #include "cli/model_text.h"
 #include "cli/node_session.h"
+#include "cli/open_model.h"
 #include "cli/progress.h"
 #include "disk/disk_pages.h"
 #include "engine/measure_answering.h"
@@ -114,7 +115,7 @@ Result<BenchReport> MeasureModel(const BenchFlags& options, Console& console) {
 // On nodes; what they are and how fast they could be at most is not known here.
 Result<BenchReport> MeasureNodes(const BenchFlags& options, Console& console) {
   const engine::MeasurePlan plan = PlanOf(options);
-  const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options.model.paths));
+  const gguf::ModelFiles files = TRY(OpenModel(options.model.paths, options.cluster));
   const model::Shape shape = TRY(model::ReadShape(files.metadata()));
   ModelOptions load = options.model;
   load.threads = plan.threads.front();
@@ -152,7 +153,7 @@ Result<BenchReport> MeasureNodes(const BenchFlags& options, Console& console) {
 
 // Only answers, with guesses and without.
 Result<ExitStatus> BenchDrafts(const BenchFlags& options, Console& console) {
-  const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options.model.paths));
+  const gguf::ModelFiles files = TRY(OpenModel(options.model.paths, options.cluster));
   const auto tokenizer = TRY(LoadTokenizer(files, options.model.paths.front(), console));
   const chat::ChatPrompt prompt = TRY(chat::ChatPrompt::Make(files.metadata(), *tokenizer));
   const SystemClock clock;

@@ -86,6 +86,15 @@ Status Console::Flush() {
   return Ok();
 }
 
+std::string Harmless(std::string_view text) {
+  std::string shown;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte >= ' ' && byte != 0x7f) || c == '\n' || c == '\t') shown.push_back(c);
+  }
+  return shown;
+}
+
 Result<std::string> ReadStream(std::FILE* stream, std::string_view name, size_t limit_bytes) {
   std::string text;
   std::array<char, 1 << 16> piece;

@@ -60,6 +60,9 @@ class Console {
   bool write_failed_ = false;
 };
 
+// What somebody else has written must not steer the terminal.
+std::string Harmless(std::string_view text);
+
 // Everything a stream still has. Refuses more than `limit_bytes`.
 Result<std::string> ReadStream(std::FILE* stream, std::string_view name, size_t limit_bytes);
 

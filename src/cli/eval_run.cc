@@ -17,6 +17,7 @@
 #include "cli/interrupt.h"
 #include "cli/model_identity.h"
 #include "cli/model_text.h"
+#include "cli/open_model.h"
 #include "cli/progress.h"
 #include "cli/seconds.h"
 #include "eval/asker.h"
@@ -90,7 +91,7 @@ class Evaluator {
   Result<Evaluation> Run(const std::string& path, const std::string& out_path) {
     evaluation_.model = path;
     evaluation_.wanted = chosen_.size();
-    const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(path));
+    const gguf::ModelFiles files = TRY(OpenModel({path}, options_.cluster));
     tokenizer_ = TRY(LoadTokenizer(files, path, console_));
     const model::Shape shape = TRY(model::ReadShape(files.metadata()));
     request_.sampling = TRY(options_.sampling.ForEngine(shape.vocab_size, /*default_seed=*/0));

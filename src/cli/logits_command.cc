@@ -11,6 +11,7 @@
 #include "cli/answerer.h"
 #include "cli/commands.h"
 #include "cli/model_options.h"
+#include "cli/open_model.h"
 #include "engine/logits.h"
 
 namespace aster::cli {
@@ -26,7 +27,7 @@ struct LogitsFlags {
 
 Result<ExitStatus> Logits(const LogitsFlags& options, Console& console) {
   const std::vector<int32_t> ids = TRY(ReadIds(options.ids_path));
-  const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options.model.paths));
+  const gguf::ModelFiles files = TRY(OpenModel(options.model.paths, options.cluster));
   const SystemClock clock;
   const auto answerer =
       TRY(OpenAnswerer(files, /*tokenizer=*/nullptr, clock,

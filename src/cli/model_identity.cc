@@ -20,6 +20,7 @@ constexpr uint64_t kWorthCaching = uint64_t{256} << 20;
 }  // namespace
 
 Result<Hash128> FingerprintOf(const gguf::ModelFiles& files, Console& console) {
+  if (files.fingerprint()) return *files.fingerprint();
   ThreadPool pool(UsableCpuCount());
   const SystemClock clock;
   Progress progress(console, clock, "hashing");
@@ -38,7 +39,7 @@ std::string ModelName(const gguf::ModelFiles& files) {
       name.ok() && !name->empty()) {
     return std::string(*name);
   }
-  return std::filesystem::path(files.files().front().mapped().path()).stem().string();
+  return std::filesystem::path(files.files().front().path()).stem().string();
 }
 
 }  // namespace aster::cli

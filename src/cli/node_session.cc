@@ -115,8 +115,15 @@ Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& 
                                                   .arithmetic = kernels::kArithmeticVersion,
                                                   .admit = nullptr}));
   session->TakeNodes();
-  if (NamesThisCommand(split) || NamesThisCommand(decode))
+  if (NamesThisCommand(split) || NamesThisCommand(decode)) {
+    if (files.fingerprint()) {
+      return FailedPrecondition(fmt::format(
+          "{} is no file on this machine, so this command cannot compute layers of it: leave {} "
+          "(or {}) to nodes, or copy the file",
+          Harmless(model.paths.front()), kOwnName, kFrontName));
+    }
     session->AddOwnStage(files, model.threads, TRY(model.kv_cache.Open()));
+  }
   return session;
 }
 

@@ -22,6 +22,7 @@
 #include "cli/commands.h"
 #include "cli/model_options.h"
 #include "cli/model_text.h"
+#include "cli/open_model.h"
 #include "cli/progress.h"
 #include "kernels/isa_choice.h"
 #include "text/vocab_reader.h"
@@ -156,7 +157,7 @@ class TextRun {
       : options_(options), console_(console) {}
 
   Result<ExitStatus> Compute() {
-    const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options_.model.paths));
+    const gguf::ModelFiles files = TRY(OpenModel(options_.model.paths, options_.cluster));
     const Chunks chunks = TRY(ReadChunks(options_, files, console_));
     std::optional<gguf::ModelFiles> second_files;
     TRY(Add(files));

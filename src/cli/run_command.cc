@@ -21,6 +21,7 @@
 #include "cli/chat_session.h"
 #include "cli/commands.h"
 #include "cli/model_text.h"
+#include "cli/open_model.h"
 #include "cli/progress.h"
 #include "cli/run_options.h"
 #include "cli/run_report.h"
@@ -251,7 +252,8 @@ Result<ExitStatus> Converse(const RunOptions& options, const gguf::ModelFiles& f
   return kExitOk;
 }
 
-// The model that a session was held with, where that is said in a way that still names a file.
+// The model that a session was held with, where that is said in a way that still names a file;
+// nodes may have the one of that name.
 Status TakeModelOf(RunOptions& options) {
   SystemClock clock;
   const disk::SessionFolder folder = TRY(UserSessions(clock));
@@ -260,7 +262,7 @@ Status TakeModelOf(RunOptions& options) {
   if (!open.ok()) return Ok();
   const disk::SessionModel& model = open->session.model;
   std::error_code ignored;
-  if (!std::filesystem::exists(model.path, ignored)) {
+  if (!options.cluster.cluster && !std::filesystem::exists(model.path, ignored)) {
     return NotFound(fmt::format(
         "the session {} was held with the model {}, in {}, which is not there: name the model, too",
         options.session, Harmless(model.name), Harmless(model.path)));
@@ -276,7 +278,7 @@ Result<ExitStatus> RunModel(RunOptions options, Console& console) {
   std::signal(SIGPIPE, SIG_DFL);
   if (!options.session.empty() && options.model.paths.empty()) TRY(TakeModelOf(options));
   TRY(options.model.Find());
-  const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options.model.paths));
+  const gguf::ModelFiles files = TRY(OpenModel(options.model.paths, options.cluster));
   const bool has_prompt =
       options.prompt || !options.prompt_path.empty() || !options.ids_path.empty();
   if (has_prompt || isatty(STDIN_FILENO) == 0) return AnswerOnce(options, files, console);

@@ -265,7 +265,7 @@ Run DeclareServe(CLI::App& app) {
     }
     TRY(options->Check());
     TRY(options->model.Find());
-    const std::vector<ModelGroup> groups = TRY(GroupModels(options->model.paths));
+    const std::vector<ModelGroup> groups = TRY(GroupModels(options->model.paths, options->cluster));
     return Serve(*options, groups, console);
   };
 }

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "cli/builtin_models.h"
+#include "cli/open_model.h"
 #include "gguf/split_name.h"
 #include "route/planner.h"
 
@@ -32,9 +33,13 @@ bool IsWhole(const gguf::ModelFiles& files) {
   return missing.ok() && missing->empty();
 }
 
-bool HoldsFile(const ModelGroup& group, const gguf::File& file) {
+// Whether the first of these files is one of the group's.
+bool HoldsFirst(const ModelGroup& group, const gguf::ModelFiles& files) {
+  if (files.fingerprint() || group.files.fingerprint()) {
+    return files.fingerprint() == group.files.fingerprint();
+  }
   return std::ranges::any_of(group.files.files(), [&](const gguf::File& one) {
-    return one.mapped().identity() == file.mapped().identity();
+    return one.mapped().identity() == files.files().front().mapped().identity();
   });
 }
 
@@ -79,13 +84,13 @@ Result<bool> JoinOne(std::vector<Candidate>& candidates, const ModelGroup& piece
   return true;
 }
 
-Result<std::vector<Candidate>> JoinPieces(const std::vector<std::string>& paths) {
+Result<std::vector<Candidate>> JoinPieces(const std::vector<std::string>& paths,
+                                          const ClusterOptions& cluster) {
   std::vector<Candidate> candidates;
   for (const std::string& path : paths) {
-    gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(path));
-    const bool is_known = std::ranges::any_of(candidates, [&](const Candidate& candidate) {
-      return HoldsFile(candidate.group, files.files().front());
-    });
+    gguf::ModelFiles files = TRY(OpenModel({path}, cluster));
+    const bool is_known = std::ranges::any_of(
+        candidates, [&](const Candidate& candidate) { return HoldsFirst(candidate.group, files); });
     if (is_known) continue;
     const bool is_whole = IsWhole(files);
     ModelGroup group{.paths = {path}, .files = std::move(files)};
@@ -97,8 +102,9 @@ Result<std::vector<Candidate>> JoinPieces(const std::vector<std::string>& paths)
 
 }  // namespace
 
-Result<std::vector<ModelGroup>> GroupModels(const std::vector<std::string>& paths) {
-  std::vector<Candidate> candidates = TRY(JoinPieces(paths));
+Result<std::vector<ModelGroup>> GroupModels(const std::vector<std::string>& paths,
+                                            const ClusterOptions& cluster) {
+  std::vector<Candidate> candidates = TRY(JoinPieces(paths, cluster));
   std::vector<ModelGroup> groups;
   if (candidates.size() == 1) {
     // Whoever runs it knows best whether that is enough.
@@ -192,7 +198,7 @@ Result<std::vector<bool>> WhoIsGuessedFor(const std::vector<ModelGroup>& groups,
     guesser = TRY(gguf::ModelFiles::Open(TRY(FindModel(draft.draft).In("--draft"))));
   Status first;
   for (size_t i = 0; i < groups.size(); ++i) {
-    if (guesser && HoldsFile(groups[i], guesser->files().front())) continue;
+    if (guesser && HoldsFirst(groups[i], *guesser)) continue;
     Status can = draft.CheckFor(groups[i].files);
     all[i] = can.ok();
     if (!can.ok() && first.ok()) first = std::move(can).error().In(groups[i].paths.front());

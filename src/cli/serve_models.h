@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/cluster_options.h"
 #include "cli/draft_options.h"
 #include "gguf/model_files.h"
 #include "model/memory.h"
@@ -25,7 +26,9 @@ struct ModelGroup {
 // that hold some of a model's layers are joined with those that say the same of all that matters,
 // and have the same name where they have one. An error says what is neither. Models stand in the
 // order of their first files.
-Result<std::vector<ModelGroup>> GroupModels(const std::vector<std::string>& paths);
+// On a cluster a name may be that of a model that only nodes have.
+Result<std::vector<ModelGroup>> GroupModels(const std::vector<std::string>& paths,
+                                            const ClusterOptions& cluster);
 
 // What each is called: as given, in their order, or like its first file. Different for all of them.
 Result<std::vector<std::string>> NameModels(const std::vector<ModelGroup>& groups,

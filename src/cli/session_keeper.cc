@@ -49,15 +49,6 @@ std::string AbsolutePath(const std::string& path) {
 
 }  // namespace
 
-std::string Harmless(std::string_view text) {
-  std::string shown;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte >= ' ' && byte != 0x7f) || c == '\n' || c == '\t') shown.push_back(c);
-  }
-  return shown;
-}
-
 Result<disk::SessionFolder> UserSessions(Clock& clock) {
   return disk::SessionFolder(TRY(disk::SessionFolder::DefaultFolder()), clock);
 }

@@ -70,7 +70,4 @@ class SessionKeeper {
 // What of a session is a conversation: turns that are whole.
 Conversation ConversationOf(const disk::Session& session);
 
-// What somebody else has written must not steer the terminal.
-std::string Harmless(std::string_view text);
-
 }  // namespace aster::cli

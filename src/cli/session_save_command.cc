@@ -12,6 +12,7 @@
 #include "cli/answerer.h"
 #include "cli/console.h"
 #include "cli/model_text.h"
+#include "cli/open_model.h"
 #include "cli/progress.h"
 #include "cli/session_commands.h"
 #include "cli/session_keeper.h"
@@ -72,7 +73,7 @@ Status Compute(engine::Answering& answering, Chat& chat, Console& console, const
 }
 
 Result<ExitStatus> Save(const SessionSaveFlags& options, Console& console) {
-  const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options.model.paths));
+  const gguf::ModelFiles files = TRY(OpenModel(options.model.paths, options.cluster));
   const model::Shape shape = TRY(model::ReadShape(files.metadata()));
   const auto tokenizer = TRY(LoadTokenizer(files, options.model.paths.front(), console));
   const ChatPrompt prompt = TRY(ChatPrompt::Make(files.metadata(), *tokenizer));

@@ -53,7 +53,7 @@ Result<rpc::FileManifest> ReadFileManifest(ByteReader& reader) {
 }
 
 Result<gguf::File> CheckFile(const rpc::FileManifest& file) {
-  gguf::File head = TRY(gguf::File::ParseHead(file.header, file.file_bytes));
+  gguf::File head = TRY(gguf::File::ParseHead(file.header, file.file_bytes, FileName(file.name)));
   if (head.data_offset() != file.header.size()) {
     return DataLoss(fmt::format("its head has {} bytes, and its data begins at byte {}",
                                 file.header.size(), head.data_offset()));
@@ -131,6 +131,7 @@ Result<gguf::ModelFiles> CheckManifest(const rpc::ModelManifest& manifest,
     return DataLoss(fmt::format("this is the model {}, and {} was asked for",
                                 ShortName(computed.model), ShortName(fingerprint)));
   }
+  files.SetFingerprint(fingerprint);
   return files;
 }
 

@@ -353,8 +353,10 @@ Result<File> File::ParseOwnHead(std::vector<uint8_t> head, uint64_t size_bytes, 
   return file;
 }
 
-Result<File> File::ParseHead(std::vector<uint8_t> head, uint64_t size_bytes) {
-  return ParseOwnHead(std::move(head), size_bytes, {});
+Result<File> File::ParseHead(std::vector<uint8_t> head, uint64_t size_bytes, std::string name) {
+  File file = TRY(ParseOwnHead(std::move(head), size_bytes, {}));
+  file.name_ = std::move(name);
+  return file;
 }
 
 Result<File> File::OpenPartial(std::vector<uint8_t> head, const std::string& data_path,

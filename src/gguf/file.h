@@ -55,16 +55,17 @@ class File {
   // The same from bytes in memory, which must outlive the File. (Only bytes that are themselves
   // aligned give aligned tensors.)
   static Result<File> Parse(Bytes bytes);
-  // From the head alone (all before the tensors' data) of a file of so many bytes. Tensors have
-  // their places, and no data.
-  static Result<File> ParseHead(std::vector<uint8_t> head, uint64_t size_bytes);
+  // From the head alone (all before the tensors' data) of a file of so many bytes, which has this
+  // name elsewhere. Tensors have their places, and no data.
+  static Result<File> ParseHead(std::vector<uint8_t> head, uint64_t size_bytes,
+                                std::string name = {});
   // The head, and a file that holds some of the data at the places that the head names. Tensors
   // that `is_there` denies (by their index) are left out, as if the file had none of them.
   static Result<File> OpenPartial(std::vector<uint8_t> head, const std::string& data_path,
                                   FunctionRef<bool(size_t tensor_index)> is_there);
 
   // Empty where the file was parsed from memory.
-  const std::string& path() const { return mapped_.path(); }
+  const std::string& path() const { return name_.empty() ? mapped_.path() : name_; }
   const MappedFile& mapped() const { return mapped_; }
 
   uint32_t version() const { return version_; }
@@ -95,6 +96,7 @@ class File {
   static Result<File> ParseOwnHead(std::vector<uint8_t> head, uint64_t size_bytes, Bytes data);
 
   MappedFile mapped_;
+  std::string name_;           // where there is no mapped_
   std::vector<uint8_t> head_;  // where it does not stand in mapped_
   Bytes bytes_;                // that begin with the head: of the whole file, or head_
   uint64_t size_bytes_ = 0;

@@ -7,11 +7,13 @@
 // are called blk.N.*.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/result.h"
 #include "gguf/file.h"
 #include "gguf/metadata.h"
@@ -32,6 +34,10 @@ class ModelFiles {
   static Result<ModelFiles> Open(const std::string& path) { return Open(std::vector{path}); }
   // Files that are open already: all there are, whatever their names.
   static Result<ModelFiles> Join(std::vector<File> files);
+
+  // Of files whose heads alone are here, from whoever has proved it: their data cannot be read.
+  void SetFingerprint(const Hash128& fingerprint) { fingerprint_ = fingerprint; }
+  const std::optional<Hash128>& fingerprint() const { return fingerprint_; }
 
   // In the order given, the parts of a split model in theirs.
   std::span<const File> files() const { return files_; }
@@ -65,6 +71,7 @@ class ModelFiles {
   Status SeparateRepeated(const std::vector<size_t>& set_of_file);
 
   std::vector<File> files_;
+  std::optional<Hash128> fingerprint_;
   Metadata metadata_;
   std::vector<Entry> entries_;
   std::vector<Entry> repeated_;

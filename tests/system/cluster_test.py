@@ -153,6 +153,28 @@ class Clusters(Case):
         self.assertTrue(report["equal"])
         self.assertTrue(any("lap" in way["name"] for way in report["ways"]))
 
+    def test_whoever_asks_needs_no_file(self):
+        desk, lap = self.two()
+        name = self.tiny.stem
+        alone = desk.aster("run", self.tiny, *PROMPT, "-n", 40)
+        # By its name, with the ending, or as the path that it has elsewhere.
+        for called in (name, f"{name}.gguf", f"/nowhere/{name}.gguf"):
+            self.assertEqual(lap.aster("run", called, *PROMPT, "-n", 40, "--cluster"), alone, called)
+        # A conversation that is kept, and goes on without naming its model.
+        words = self.folder / "said"
+        words.write_text("the rain in spain falls mainly in the plain " * 12)
+        lap.aster("session", "save", "told", name, "--prompt-file", words, "--raw", "--cluster", "-q")
+        more = ("-p", "the rain", "--raw", "--temp", 0, "-n", 16, "-q")
+        told = lap.aster("run", "--session", "told", *more, "--cluster")
+        self.assertEqual(told, desk.aster("run", self.tiny, "-p", words.read_text() + "the rain", *more[2:]))
+        for called, split, wanted in (("nobody", "auto", f"there is {name}"),
+                                      (name, "here", "cannot compute layers of it")):
+            complaint = lap.aster("run", called, *PROMPT, "--cluster", "--split", split, check=3)
+            self.assertIn(wanted, complaint)
+        desk.stop_node()
+        lap.stop_node()
+        self.assertIn(f"{name} is no file here", lap.aster("run", name, *PROMPT, "--cluster", check=5))
+
     def test_a_machine_that_goes_and_comes_back(self):
         desk, lap = self.two()
         options = (self.tiny, *PROMPT, "-n", 1500, "--ignore-eos")
