@@ -42,13 +42,13 @@ def one_round(options):
         machines.start(cache, ())
         cold = ask("lap", "cold", prompt)
         fetched = ask("desk", "another node", prompt)
-        again = ask("desk", "memory", prompt)
-        ask("desk", TURN, prompt + prompt_ids(TURN_TOKENS))
         until = time.monotonic() + PATIENCE_S
-        while len(list((folder / "rows").glob("*.rows"))) < again["tokens"]["cached"] // PAGE:
+        while len(list((folder / "rows").glob("*.rows"))) < (options.prompt - 1) // PAGE:
             if time.monotonic() > until:
                 sys.exit("the disk takes too long to write what was read")
             ask("desk", "once more", prompt)  # what found no room is offered again
+        again = ask("desk", "memory", prompt)
+        ask("desk", TURN, prompt + prompt_ids(TURN_TOKENS))
         machines.stop()
         machines.start(cache, ())
         kept = ask("desk", "disk", prompt)

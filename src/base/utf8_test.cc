@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "base/sanitized.h"
 
 namespace aster {
 namespace {
@@ -50,14 +51,16 @@ TEST(Utf8, AcceptsNothingElse) {
     return again == bytes.substr(0, step.size);
   };
   int valid_count = 0;
-  for (uint32_t word = 0; word < (1U << 24); ++word) {
+  constexpr uint32_t kStride = kSanitized ? 17 : 1;
+  for (uint32_t word = 0; word < (1U << 24); word += kStride) {
     const std::string bytes = {static_cast<char>(word >> 16), static_cast<char>(word >> 8),
                                static_cast<char>(word)};
     if (!agrees(bytes)) FAIL() << std::hex << word;
     const Utf8Step step = DecodeUtf8(bytes);
     valid_count += step.valid && step.size == 3 ? 1 : 0;
   }
-  EXPECT_EQ(valid_count, 0x10000 - 0x800 - 0x800);  // the surrogates, and what two bytes express
+  // Not the surrogates, nor what two bytes express.
+  if (kStride == 1) EXPECT_EQ(valid_count, 0x10000 - 0x800 - 0x800);
 }
 
 TEST(Utf8, RefusesTheKnownTraps) {

@@ -57,7 +57,7 @@ void ModelOptions::DeclareMemory(CLI::App& app) {
       ->type_name("N");
   app.add_option("--kv-sinks", kv_sinks, "With --kv-window: and the first so many")->type_name("N");
   app.add_flag("--kv-plain", kv_plain,
-               "Rows in 16 bits where the model was trained with fewer (DeepSeek V4); one machine");
+               "Rows in 16 bits where the model was trained with fewer (DeepSeek V4)");
   app.add_option("--kv-memory", kv_memory, "Memory for keys and values, such as 4GiB")
       ->type_name("SIZE");
   DeclareMemoryNow(app);

@@ -71,12 +71,6 @@ Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& 
                                                         const ModelOptions& model,
                                                         const ClusterOptions& cluster,
                                                         Console& console) {
-  if (model.kv_plain) {
-    return InvalidArgument(
-        "--kv-plain is for one machine: nodes remember rows as the model was trained; leave it "
-        "out, "
-        "or run without nodes");
-  }
   const engine::LocalModelOptions engine = TRY(model.ForEngine());
   route::RouteModel route_model{.shape = TRY(model::ReadShape(files.metadata())),
                                 .fingerprint = TRY(FingerprintOf(files, console))};

@@ -13,13 +13,14 @@
 #include <string>
 #include <vector>
 
+#include "base/sanitized.h"
 #include "cluster/membership_state.h"
 
 namespace aster::cluster {
 namespace {
 
 constexpr int64_t kStepNs = 100 * kNsPerMs;
-constexpr uint64_t kSeeds = 400;
+constexpr uint64_t kSeeds = kSanitized ? 100 : 400;
 
 class Simulation {
  public:

@@ -11,6 +11,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 
 #include "base/random.h"
 #include "disk/page_folder.h"
@@ -40,6 +41,13 @@ struct Topology {
   std::vector<LayerRange> ranges;
   uint32_t step = 0;
 };
+
+// Without waiting for the disk.
+void Overwrite(const std::string& path, std::string_view bytes) {
+  std::ofstream file(path, std::ios::binary);
+  file << bytes;
+  CHECK(file.flush());
+}
 
 class SessionFolderTest : public testing::Test {
  protected:
@@ -213,7 +221,7 @@ TEST_F(SessionFolderTest, DamageAnywhereIsSeenAndWhatPrecedesItIsUsed) {
       } else {
         bytes[at] ^= static_cast<char>(1 + random.NextBelow(255));
       }
-      ASSERT_TRUE(WriteFileAtomically(path, AsBytes(bytes)).ok());
+      Overwrite(path, bytes);
       const auto open = sessions_.Open(path);
       if (!open.ok()) continue;  // not even the model is told
       Status status = Ok();
@@ -240,7 +248,7 @@ TEST_F(SessionFolderTest, APageThatIsDamagedOrGoneCostsWhatFollows) {
     if (damaged == "gone") {
       std::filesystem::remove(path);
     } else {
-      ASSERT_TRUE(WriteFileAtomically(path, AsBytes(damaged)).ok());
+      Overwrite(path, damaged);
     }
     Status status = Ok();
     EXPECT_EQ(Load(sessions_.Open("kept").value(), layout, status), 48u);
@@ -268,7 +276,7 @@ TEST_F(SessionFolderTest, WhatIsWholeIsFoundWithoutAModel) {
   const std::string path = holder_.File("sessions/pages/") + files[3].name.ToText();
   std::string bytes = ReadFile(path, kPlenty).value();
   bytes.back() ^= 1;
-  ASSERT_TRUE(WriteFileAtomically(path, AsBytes(bytes)).ok());
+  Overwrite(path, bytes);
   EXPECT_EQ(end_of(Look::kRows, why), 48u);
   EXPECT_THAT(why, testing::HasSubstr("from position 48 on"));
   EXPECT_THAT(why, testing::HasSubstr("damaged at byte"));
@@ -285,7 +293,7 @@ TEST_F(SessionFolderTest, HowMuchOfTheTextIsThereIsTold) {
   const std::string whole = ReadFile(path, kPlenty).value();
   bool had_messages = false, had_tokens = false, had_neither = false;
   for (size_t size = 0; size < whole.size(); ++size) {
-    ASSERT_TRUE(WriteFileAtomically(path, AsBytes(whole.substr(0, size))).ok());
+    Overwrite(path, whole.substr(0, size));
     const auto open = sessions_.Open(path);
     if (!open.ok()) continue;
     ASSERT_TRUE(open->damage);
@@ -353,7 +361,7 @@ TEST_F(SessionFolderTest, ASessionThatCannotBeReadKeepsAllPages) {
   ASSERT_TRUE(Save("broken", layout, Text(100)).ok());
   const std::string path = holder_.File("sessions/broken.session");
   const std::string bytes = ReadFile(path, kPlenty).value();
-  ASSERT_TRUE(WriteFileAtomically(path, AsBytes(bytes.substr(0, bytes.size() - 100))).ok());
+  Overwrite(path, bytes.substr(0, bytes.size() - 100));
   ASSERT_TRUE(Save("other", layout, Text(100, 0)).ok());
   ASSERT_TRUE(sessions_.Remove("other").ok());
   EXPECT_EQ(PageFiles(), 14u);

@@ -15,6 +15,7 @@
 
 #include "base/check.h"
 #include "base/random.h"
+#include "base/sanitized.h"
 #include "engine/local_model.h"
 #include "engine/request.h"
 #include "engine/sampler.h"
@@ -24,15 +25,6 @@
 #include "text/vocab_reader.h"
 
 namespace aster::engine {
-
-// Sanitizers make kernels fifty times slower: there, texts are shorter.
-#if defined(__SANITIZE_ADDRESS__)
-inline constexpr bool kSlow = true;
-#elif defined(__has_feature)
-inline constexpr bool kSlow = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-inline constexpr bool kSlow = false;
-#endif
 
 // The weights and the vocabulary that all tests of a program share.
 class TinyModel {

@@ -38,7 +38,7 @@ class World {
     const uint32_t chunks[] = {1, 7, 64, 128, 300, 512};
     options_ = {.batch_tokens = chunks[Below(6)], .max_running = 1 + Below(6)};
     for (std::vector<int32_t>& shared : beginnings_) shared = Tokens(150);
-    for (uint64_t i = 2 + Below(kSlow ? 3 : 7); i > 0; --i) AddVisitor();
+    for (uint64_t i = 2 + Below(kSanitized ? 3 : 7); i > 0; --i) AddVisitor();
   }
 
   void Run() {
@@ -82,21 +82,21 @@ class World {
 
   void AddVisitor() {
     Visitor& visitor = *visitors_.emplace_back(std::make_unique<Visitor>());
-    visitor.prompt = Tokens(1 + Below(kSlow ? 20 : is_tight_ ? 100 : 180));
-    if (Chance(is_tight_ ? 4 : 2) && !kSlow) {
+    visitor.prompt = Tokens(1 + Below(kSanitized ? 20 : is_tight_ ? 100 : 180));
+    if (Chance(is_tight_ ? 4 : 2) && !kSanitized) {
       const auto& shared = beginnings_[Below(2)];
       visitor.prompt.insert(visitor.prompt.begin(), shared.begin(),
                             shared.begin() + 120 + Below(31));
     }
     Request& request = visitor.request;
-    request.max_tokens = 1 + Below(kSlow ? 5 : 25);
+    request.max_tokens = 1 + Below(kSanitized ? 5 : 25);
     request.sampling.temperature = Chance(3) ? 0 : 1;
     request.sampling.top_p = Chance(2) ? 1 : 0.9F;
     request.sampling.min_p = 0;
     request.sampling.seed = Below(100);
     if (Chance(3)) request.sampling.repetition_penalty = 1.3F;
     // Answers that outgrow what is free when they begin.
-    const bool is_long = is_tight_ && !kSlow && !Chance(3);
+    const bool is_long = is_tight_ && !kSanitized && !Chance(3);
     if (is_long) request.max_tokens += 225;
     if (Chance(4) && !is_long)
       request.context_limit = static_cast<uint32_t>(visitor.prompt.size()) + 1 + Below(5);
@@ -181,7 +181,7 @@ TEST(SchedulerProperty, EachIsAnsweredAsIfItWereAlone) {
   uint64_t cached = 0;
   uint64_t rows_checked = 0;
   DraftCounts drafts;
-  for (uint64_t seed = 0; seed < (kSlow ? 6 : 120); ++seed) {
+  for (uint64_t seed = 0; seed < (kSanitized ? 6 : 120); ++seed) {
     SCOPED_TRACE(seed);
     World world(seed);
     world.Run();
@@ -193,7 +193,7 @@ TEST(SchedulerProperty, EachIsAnsweredAsIfItWereAlone) {
     drafts += world.counters().drafts;
   }
   // Else it would say nothing about them.
-  if (kSlow) return;
+  if (kSanitized) return;
   EXPECT_GT(put_back, 10u);
   EXPECT_GT(replayed, 500u);
   EXPECT_GT(cached, 1000u);

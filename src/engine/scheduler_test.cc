@@ -97,8 +97,8 @@ TEST_F(SchedulerTest, ALongPromptHoldsUpNoAnswer) {
   Make(uint64_t{1} << 28, {.batch_tokens = 128});
   Asked& answer = Ask(Prompt(10), 40);
   ASSERT_TRUE(scheduler_->Step().ok());
-  Asked& first = Ask(Prompt(kSlow ? 300 : 1500, 2), 3);
-  Asked& second = Ask(Prompt(kSlow ? 300 : 1500, 3), 3);
+  Asked& first = Ask(Prompt(kSanitized ? 300 : 1500, 2), 3);
+  Asked& second = Ask(Prompt(kSanitized ? 300 : 1500, 3), 3);
   Asked& small = Ask(Prompt(20, 4), 1);
   for (size_t step = 2; step <= 5; ++step) {
     ASSERT_TRUE(scheduler_->Step().ok());
@@ -198,12 +198,12 @@ TEST_F(SchedulerTest, WhoDoesNotFitNowWaits) {
 TEST_F(SchedulerTest, TheYoungerGivesItsMemoryToTheOlder) {
   // Both fit with a page to spare each, but not with the answers that they give.
   Make(6 * kPageBytes);
-  Asked& older = Ask(Prompt(120, 1), kSlow ? 140 : 400);
-  Asked& younger = Ask(Prompt(120, 2), kSlow ? 140 : 400);
+  Asked& older = Ask(Prompt(120, 1), kSanitized ? 140 : 400);
+  Asked& younger = Ask(Prompt(120, 2), kSanitized ? 140 : 400);
   while (!older.listener.finished()) ASSERT_TRUE(scheduler_->Step().ok());
   older.sequence.Release();
   RunToEnd();
-  if (!kSlow) {
+  if (!kSanitized) {
     EXPECT_GE(scheduler_->counters().put_back, 1u);
     EXPECT_GT(younger.listener.finish().counts.replayed, 0u);
     EXPECT_EQ(older.listener.finish().counts.replayed, 0u);

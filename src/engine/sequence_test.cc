@@ -93,7 +93,7 @@ TEST(Sequence, ForksGoTheirOwnWays) {
 
 // Whatever is done to sequences that share a memory: their logits are those of their histories.
 TEST(Sequence, RandomLivesGiveTheBitsOfTheirHistories) {
-  for (uint64_t seed = 0; seed < (kSlow ? 4 : 30); ++seed) {
+  for (uint64_t seed = 0; seed < (kSanitized ? 4 : 30); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const auto below = [&](size_t bound) { return static_cast<size_t>(random.NextBelow(bound)); };
@@ -102,7 +102,7 @@ TEST(Sequence, RandomLivesGiveTheBitsOfTheirHistories) {
     const auto model = TinyModel::Get().Make(uint64_t{1} << 26, memory);
     std::vector<Sequence> sequences;
     for (int i = 0; i < 3; ++i) sequences.emplace_back(*model);
-    const size_t most = kSlow ? 40 : 400;
+    const size_t most = kSanitized ? 40 : 400;
     const auto common = model::RandomTokens(most, 300, seed);
     for (int step = 0; step < 40; ++step) {
       Sequence& sequence = sequences[below(3)];

@@ -5,20 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include "base/sanitized.h"
 #include "kernels/isa_choice.h"
 #include "model/runner_for_test.h"
 
 namespace aster::engine {
 namespace {
-
-// Sanitizers make kernels fifty times slower: there, texts of less than a page have to do.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kSlow = true;
-#elif defined(__has_feature)
-constexpr bool kSlow = __has_feature(address_sanitizer);
-#else
-constexpr bool kSlow = false;
-#endif
 
 std::vector<VerifiedWay> VerifyAll(const model::Shape& shape, std::span<const int32_t> tokens,
                                    const model::MemoryOptions& memory = {}) {
@@ -42,7 +34,8 @@ TEST(Verify, EveryWayOfEveryArchitectureGivesTheSameBits) {
   for (const model::Arch arch :
        {model::Arch::kLlama, model::Arch::kQwen2, model::Arch::kQwen3, model::Arch::kQwen3Moe}) {
     const model::Shape shape = model::SmallShape(arch);
-    const auto ways = VerifyAll(shape, model::RandomTokens(kSlow ? 30 : 140, shape.vocab_size));
+    const auto ways =
+        VerifyAll(shape, model::RandomTokens(kSanitized ? 30 : 140, shape.vocab_size));
     EXPECT_GE(ways.size(), 13u);
     for (const VerifiedWay& way : ways)
       EXPECT_EQ(way.hash, ways[0].hash) << model::ArchName(arch) << ": " << way.name;
@@ -51,8 +44,8 @@ TEST(Verify, EveryWayOfEveryArchitectureGivesTheSameBits) {
 
 TEST(Verify, AWindowChangesTheBitsInEveryWayAlike) {
   const model::Shape shape = model::SmallShape(model::Arch::kLlama);
-  const auto tokens = model::RandomTokens(kSlow ? 40 : 300, shape.vocab_size);
-  const auto windowed = VerifyAll(shape, tokens, {.window = kSlow ? 10u : 100u, .sinks = 4});
+  const auto tokens = model::RandomTokens(kSanitized ? 40 : 300, shape.vocab_size);
+  const auto windowed = VerifyAll(shape, tokens, {.window = kSanitized ? 10u : 100u, .sinks = 4});
   for (const VerifiedWay& way : windowed) EXPECT_EQ(way.hash, windowed[0].hash) << way.name;
   EXPECT_NE(windowed[0].hash, VerifyAll(shape, tokens)[0].hash);
 }

@@ -22,6 +22,8 @@ struct MemoryOptions {
   uint32_t sinks = 0;   // and the first of all
   // Where the model was trained with rows of few bits: rows of f16 all the same.
   bool plain_rows = false;
+
+  bool operator==(const MemoryOptions&) const = default;
 };
 
 // Streams of a layer whose rows are keys and values at once (DeepSeek V4), in the layout's order.

@@ -43,6 +43,7 @@ void RouteClient::Open(const RouteModel& model, const RouteOptions& options) {
   open.encoding = options.encoding;
   open.kv_encoding = options.kv_encoding;
   open.kv_type = static_cast<uint8_t>(options.memory.type);
+  if (options.memory.plain_rows) open.kv_type |= wire::OpenRoute::kPlainRows;
   open.kv_window = options.memory.window;
   open.kv_sinks = options.memory.sinks;
   open.kv_bytes = options.kv_bytes;

@@ -38,8 +38,11 @@ uint32_t PositionsThatFit(const engine::LocalModel& model) {
 
 bool IsSameSlice(const SliceRequest& a, const SliceRequest& b) {
   return a.fingerprint == b.fingerprint && a.memory_name == b.memory_name && a.slice == b.slice &&
-         a.memory.type == b.memory.type && a.memory.window == b.memory.window &&
-         a.memory.sinks == b.memory.sinks && a.kv_bytes == b.kv_bytes;
+         a.memory == b.memory && a.kv_bytes == b.kv_bytes;
+}
+
+uint8_t KvTypeNumber(const wire::OpenRoute& open) {
+  return open.kv_type & static_cast<uint8_t>(~wire::OpenRoute::kPlainRows);
 }
 
 // All layers of a node that overlap with those of the stage: they are held and remembered together.
@@ -153,7 +156,7 @@ Status StageServer::CheckOpen(const wire::NodeId& from, const wire::OpenRoute& o
         "everywhere",
         Self(), kernels::kArithmeticVersion, open.arithmetic));
   }
-  if (open.kv_type > static_cast<uint8_t>(kernels::KvType::kQ8)) {
+  if (KvTypeNumber(open) > static_cast<uint8_t>(kernels::KvType::kQ8)) {
     return InvalidArgument(fmt::format("no type of keys and values is number {}", open.kv_type));
   }
   if (open.kv_encoding == wire::RowEncoding::kBf16) {
@@ -182,9 +185,10 @@ Result<std::shared_ptr<StageServer::HeldSlice>> StageServer::FindSlice(
       .fingerprint = open.fingerprint,
       .memory_name = MemoryName(open.fingerprint, open.encoding, open.kv_encoding, open.stages),
       .slice = HeldFor(open),
-      .memory = {.type = static_cast<kernels::KvType>(open.kv_type),
+      .memory = {.type = static_cast<kernels::KvType>(KvTypeNumber(open)),
                  .window = open.kv_window,
-                 .sinks = open.kv_sinks},
+                 .sinks = open.kv_sinks,
+                 .plain_rows = (open.kv_type & wire::OpenRoute::kPlainRows) != 0},
       .kv_bytes = open.kv_bytes};
   for (const auto& slice : slices_) {
     if (IsSameSlice(slice->request, request)) return slice;

@@ -81,6 +81,10 @@ struct StageAddress {
 };
 
 struct OpenRoute {
+  // In kv_type: rows of f16 where the model was trained with fewer bits. A node that does not know
+  // it refuses the type.
+  static constexpr uint8_t kPlainRows = 0x80;
+
   RouteId route = 0;
   StageAddress conductor;  // without layers
   std::vector<StageAddress> stages;

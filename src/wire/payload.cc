@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "base/mutex.h"
+#include "base/sanitized.h"
 
 namespace aster::wire {
 namespace {
@@ -19,16 +20,8 @@ constexpr size_t kMostKeptBytes = size_t{96} << 20;
 constexpr size_t kSteps = 8;
 constexpr size_t kClasses = kSteps * 64;
 
-#if defined(__SANITIZE_ADDRESS__)
-#define ASTER_KEEPS_PAYLOADS 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define ASTER_KEEPS_PAYLOADS 0
-#endif
-#endif
-#ifndef ASTER_KEEPS_PAYLOADS
-#define ASTER_KEEPS_PAYLOADS 1  // else the sanitizer would not see who uses them too late
-#endif
+// Or a sanitizer would not see who uses them too late.
+constexpr bool kKeepsPayloads = !kSanitized;
 
 struct SizeClass {
   size_t index;
@@ -79,7 +72,7 @@ Kept& KeptPieces() {
 void* TakePayloadMemory(size_t size_bytes) {
   if (size_bytes < kLeastBytes) return std::allocator<std::byte>().allocate(size_bytes);
   const SizeClass size = ClassOf(size_bytes);
-  void* kept = ASTER_KEEPS_PAYLOADS ? KeptPieces().Take(size) : nullptr;
+  void* kept = kKeepsPayloads ? KeptPieces().Take(size) : nullptr;
   return kept != nullptr ? kept : std::allocator<std::byte>().allocate(size.size_bytes);
 }
 
@@ -87,7 +80,7 @@ void GivePayloadMemory(void* memory, size_t size_bytes) {
   SizeClass size{0, size_bytes};
   if (size_bytes >= kLeastBytes) {
     size = ClassOf(size_bytes);
-    if (ASTER_KEEPS_PAYLOADS && KeptPieces().Give(size, memory)) return;
+    if (kKeepsPayloads && KeptPieces().Give(size, memory)) return;
   }
   std::allocator<std::byte>().deallocate(static_cast<std::byte*>(memory), size.size_bytes);
 }

@@ -140,11 +140,20 @@ class Companion(Case):
 
 
 class PlainRows(Case):
-    def test_on_nodes_they_are_refused_rather_than_forgotten(self):
-        model = self.folder / "rounded.gguf"
+    def test_nodes_keep_them_as_one_machine_does(self):
+        model, ids = self.folder / "rounded.gguf", self.folder / "ids"
         aster("synth", model, "--preset", "flash-shape-tiny", "--type", "F32", "--vocab", 512)
-        run = aster("run", model, *STORY, "--kv-plain", "--local-nodes", 2, check=INPUT)
-        self.assertIn(b"--kv-plain", run.stderr)
+        ids.write_text(" ".join(str(i * i % 512) for i in range(200)))
+
+        def logits(*options):
+            out = self.folder / "logits"
+            aster("logits", model, "--ids", ids, "--out", out, *options)
+            return out.read_bytes()
+
+        plain = logits("--kv-plain")
+        self.assertNotEqual(plain, logits())
+        for nodes in (("--local-nodes", 2), ("--local-nodes", 2, "--prefill", "node-1", "--decode", "node-2")):
+            self.assertEqual(plain, logits("--kv-plain", *nodes), nodes)
 
 
 if __name__ == "__main__":
