@@ -60,7 +60,9 @@ TEST(Utf8, AcceptsNothingElse) {
     valid_count += step.valid && step.size == 3 ? 1 : 0;
   }
   // Not the surrogates, nor what two bytes express.
-  if (kStride == 1) EXPECT_EQ(valid_count, 0x10000 - 0x800 - 0x800);
+  if (kStride == 1) {
+    EXPECT_EQ(valid_count, 0x10000 - 0x800 - 0x800);
+  }
 }
 
 TEST(Utf8, RefusesTheKnownTraps) {
