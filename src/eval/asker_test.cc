@@ -9,6 +9,7 @@
 #include <map>
 
 #include "base/random.h"
+#include "base/sanitized.h"
 #include "engine/answers_for_test.h"
 #include "engine/scheduler.h"
 #include "kernels/isa_choice.h"
@@ -24,13 +25,13 @@ class AskerTest : public testing::Test {
   AskerTest() {
     Random random(3);
     for (size_t i = 0; i < 11; ++i) {
-      prompts_.push_back(model::RandomTokens(1 + random.NextBelow(engine::kSanitized ? 20 : 200),
+      prompts_.push_back(model::RandomTokens(1 + random.NextBelow(kSanitized ? 20 : 200),
                                              TinyModel::Get().vocab_size(), i));
     }
     // Two that begin alike share memory.
     prompts_[4] = prompts_[3];
     prompts_[4].push_back(7);
-    options_.request.max_tokens = engine::kSanitized ? 3 : 12;
+    options_.request.max_tokens = kSanitized ? 3 : 12;
     options_.request.stop_tokens = {5, 6, 7, 8, 9, 10, 11, 12};
   }
 
