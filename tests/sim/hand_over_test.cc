@@ -180,7 +180,7 @@ class Handing {
 };
 
 TEST(HandingOver, WhatIsExposedDoesNotGrowWithThePrompt) {
-  if (engine::kSlow) GTEST_SKIP() << "long prompts take too long in builds with sanitizers";
+  if (kSanitized) GTEST_SKIP() << "long prompts take too long in builds with sanitizers";
   // From the last frame's end to the first token: its rows' way, a step, and messages.
   const auto exposed_of = [](size_t frames) {
     Handing handing({});

@@ -182,7 +182,7 @@ class Line {
 double Ratio(int64_t a, int64_t b) { return static_cast<double>(a) / static_cast<double>(b); }
 
 TEST(Overlap, APromptGoesThroughAllStagesAtOnce) {
-  if (engine::kSlow) GTEST_SKIP() << "long prompts take too long in builds with sanitizers";
+  if (kSanitized) GTEST_SKIP() << "long prompts take too long in builds with sanitizers";
   // 64 frames, each of a page: all but the first and the last keep both busy.
   const int64_t alone = Line("0:out", 1).TimeOf(1, 8192, 1);
   const int64_t two = Line("0:1,2:out", 1).TimeOf(1, 8192, 1);
@@ -192,7 +192,7 @@ TEST(Overlap, APromptGoesThroughAllStagesAtOnce) {
 }
 
 TEST(Overlap, TheLastFramesOfAPromptAreShort) {
-  if (engine::kSlow) GTEST_SKIP() << "long prompts take too long in builds with sanitizers";
+  if (kSanitized) GTEST_SKIP() << "long prompts take too long in builds with sanitizers";
   // One stage has nobody to wait for; of two, the last two frames of two pages are cut.
   EXPECT_EQ(Line("0:out").FramesOf(8192), 32u);
   EXPECT_EQ(Line("0:1,2:out").FramesOf(8192), 30u + 4u);
@@ -226,7 +226,7 @@ TEST(Overlap, OneSequenceOnTwoMachinesIsAsFastAsOnOne) {
 }
 
 TEST(Overlap, AShortAnswerIsNotHeldUpByALongPrompt) {
-  if (engine::kSlow) GTEST_SKIP() << "long prompts take too long in builds with sanitizers";
+  if (kSanitized) GTEST_SKIP() << "long prompts take too long in builds with sanitizers";
   const int64_t prompt = Line("0:1,2:out").TimeOf(1, 4096, 1);
   const int64_t answer = Line("0:1,2:out").TimeOf(1, 10, 5);
   const auto both = Line("0:1,2:out").TimesOf({{4096, 1}, {10, 5}});
@@ -237,7 +237,7 @@ TEST(Overlap, AShortAnswerIsNotHeldUpByALongPrompt) {
 }
 
 TEST(Overlap, ACancelTakesEffectWithinAChunk) {
-  if (engine::kSlow) GTEST_SKIP() << "long prompts take too long in builds with sanitizers";
+  if (kSanitized) GTEST_SKIP() << "long prompts take too long in builds with sanitizers";
   const int64_t frame_ns = kLayerNs * route::kTestLayers / 2;
   for (const uint64_t tokens : {512, 1024, 2048}) {
     const auto after = Line("0:1,2:out").CancelAfter(8192, tokens);

@@ -12,7 +12,7 @@
 namespace aster::sim {
 
 SimOptions& Options() {
-  static SimOptions options{.seeds = engine::kSlow ? 40u : 2000u};
+  static SimOptions options{.seeds = kSanitized ? 40u : 2000u};
   return options;
 }
 
