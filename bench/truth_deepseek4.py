@@ -28,7 +28,7 @@ from gguf_f32 import Reader  # noqa: E402
 from truth import Distance  # noqa: E402
 import ref  # noqa: E402
 
-FLASH, PUBLISHED = "flash", ("--type", "Q8_0", "--tensor-type", "ffn_down_exps=Q2_K", "--tensor-type", "_exps=IQ2_XXS")
+FLASH, PUBLISHED = "flash", ("--type", "Q8_0", "--tensor-type", "ffn_down_exps=Q2_K", "--tensor-type", "*_exps=IQ2_XXS")
 # What each is of aster synth's preset flash-shape-tiny. With the preset's four heads of the index many ranks are
 # exactly zero, and engines choose others of them; with 32 heads, as with the 64 of the real shape, hardly any.
 HEADS = ("--index-heads", 32)

@@ -169,7 +169,7 @@ Result<Plan> PlanOf(const PlanFlags& options) {
     TRY(ReadFiles(options, plan));
   } else {
     plan.shape = TRY(model::ShapeOfPreset(options.preset));
-    for (const model::PublishedMix& mix : model::PublishedMixes())
+    for (const model::PublishedMix& mix : model::PublishedMixes(plan.shape))
       plan.variants.push_back({std::string(mix.name), TRY(model::SizesIn(mix, plan.shape))});
     if (plan.shape.is_latent() && plan.shape.next_layers == 0)
       plan.next_block_bytes = TRY(model::NextBlockBytes(plan.shape));

@@ -204,6 +204,7 @@ Result<ExitStatus> Serve(const ServeOptions& options, const std::vector<ModelGro
                          [&http] { return http == nullptr ? 0 : http->connection_count(); });
   http_options.takes_body = [&](const serve::HttpRequest& head) { return service.TakesBody(head); };
   http_options.describe = serve::Service::Describe;
+  http_options.on_refused = [&](std::string_view id, int status) { service.OnUnread(id, status); };
   const bool is_protected = http_options.tls != nullptr;
   serve::HttpServer server(
       std::move(http_options), clock,

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -189,12 +190,29 @@ void PrintSummary(const SynthFlags& options, const gguf::ModelFiles& files, Cons
                 FormatBytes(files.files().front().size_bytes()));
 }
 
+// One that matches nothing is a mistyped one.
+Status CheckOverrides(const quant::TypeRules& rules, const model::Shape& shape) {
+  const std::vector<model::TensorSpec> specs = model::TensorsOf(shape);
+  for (const quant::TypeOverride& entry : rules.overrides) {
+    const bool is_used = std::ranges::any_of(specs, [&](const model::TensorSpec& spec) {
+      return spec.is_matrix && entry.Matches(spec.name);
+    });
+    if (is_used) continue;
+    return InvalidArgument(fmt::format(
+        "--tensor-type: '{}' matches no matrix of this shape; it has to match whole parts of "
+        "names between dots, as '*_exps' does",
+        entry.pattern));
+  }
+  return Ok();
+}
+
 Result<ExitStatus> Synth(const SynthFlags& options, Console& console) {
   const model::Shape shape = TRY(ShapeOf(options));
   quant::TypeRules rules;
   rules.recipe = TRY(RecipeNamed(options.type));
   for (const std::string& text : options.overrides)
     rules.overrides.push_back(TRY(quant::TypeOverride::Parse(text)));
+  TRY(CheckOverrides(rules, shape));
   const quant::ModelTraits traits = TraitsOf(shape);
   const model::SynthOptions synth{
       .shape = shape,

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "base/bytes.h"
@@ -41,6 +42,10 @@ class Answering {
 
   // Whether there is nothing to do.
   virtual bool idle() const = 0;
+  // Asked before a request waits or fails for want of memory: lets go of a sequence that is kept
+  // for later, and says whether there was one.
+  virtual void OnShortage(std::function<bool()> /*let_go*/) {}
+
   // Goes on with all requests, for a moment (tens of milliseconds, unless a batch takes longer).
   // Fails only if it is called from a callback, or if nothing at all can be done any more: what
   // goes wrong with a request is told to that one.

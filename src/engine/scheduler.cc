@@ -200,7 +200,7 @@ void Scheduler::Admit() {
       request.Begin(clock_.NowNs());
       continue;
     }
-    if (ReleaseWaiting(request)) continue;
+    if (ReleaseUnused(request)) continue;
     if (!running_.empty()) return;
     request.End(
         FinishReason::kFailed,
@@ -288,8 +288,9 @@ void Scheduler::ReserveMemory() {
   }
 }
 
-// Those that wait can do without memory.
-bool Scheduler::ReleaseWaiting(const RunningRequest& needy) {
+// What is kept for later can do without memory, and those that wait can.
+bool Scheduler::ReleaseUnused(const RunningRequest& needy) {
+  if (let_go_ && let_go_()) return true;
   for (size_t i = waiting_.size(); i-- > 0;) {
     Sequence& sequence = waiting_[i]->sequence();
     if (waiting_[i].get() == &needy || sequence.computed() == 0) continue;
@@ -300,7 +301,7 @@ bool Scheduler::ReleaseWaiting(const RunningRequest& needy) {
 }
 
 bool Scheduler::FreeMemoryFor(const RunningRequest& needy) {
-  if (ReleaseWaiting(needy)) return true;
+  if (ReleaseUnused(needy)) return true;
   RunningRequest& youngest = *running_.back();
   if (youngest.id() <= needy.id()) return false;
   std::erase_if(shares_, [&](const Share& share) { return share.request == &youngest; });

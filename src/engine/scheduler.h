@@ -7,8 +7,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -67,6 +69,7 @@ class Scheduler final : public Answering {
   Result<RequestId> Submit(Request request) override;
   void Cancel(RequestId id) override;
   bool idle() const override { return waiting_.empty() && running_.empty(); }
+  void OnShortage(std::function<bool()> let_go) override { let_go_ = std::move(let_go); }
   // One batch.
   Status Step() override;
   Status LogitsOf(std::span<const int32_t> tokens, size_t chunk, LogitsSink sink) override;
@@ -100,7 +103,7 @@ class Scheduler final : public Answering {
   void PlanDecodes();
   void PlanPrefills();
   void ReserveMemory();
-  bool ReleaseWaiting(const RunningRequest& needy);
+  bool ReleaseUnused(const RunningRequest& needy);
   bool FreeMemoryFor(const RunningRequest& needy);
   void PutBack(RunningRequest& request);
   void RunBatch();
@@ -113,6 +116,7 @@ class Scheduler final : public Answering {
   const text::Tokenizer* const tokenizer_;
   const Clock& clock_;
   const SchedulerOptions options_;
+  std::function<bool()> let_go_;  // of what is kept for later; or null
 
   DraftTimesByKind draft_times_;  // by DraftKind
   Requests waiting_;              // the oldest first

@@ -228,6 +228,31 @@ TEST_F(SchedulerTest, MemoryThatNobodyFreesIsAnErrorAndNoWait) {
   EXPECT_EQ(again.listener.finish().reason, FinishReason::kLength);
 }
 
+TEST_F(SchedulerTest, WhatIsKeptForLaterGivesWay) {
+  Make(3 * kPageBytes);
+  Asked& first = Ask(Prompt(100, 1), 1);
+  Asked& second = Ask(Prompt(100, 2), 1);
+  RunToEnd();
+  std::vector<Sequence*> kept = {&first.sequence, &second.sequence};
+  scheduler_->OnShortage([&kept] {
+    if (kept.empty()) return false;
+    kept.back()->Release();
+    kept.pop_back();
+    return true;
+  });
+  // One of them is enough for a prompt, the other one goes as the answer grows.
+  Asked& asked = Ask(Prompt(200, 3), 1);
+  RunToEnd();
+  EXPECT_EQ(asked.listener.finish().reason, FinishReason::kLength);
+  EXPECT_EQ(kept.size(), 1u);
+  asked.sequence.Release();
+  Asked& longer = Ask(Prompt(120, 4), 150);
+  RunToEnd();
+  EXPECT_EQ(longer.listener.finish().reason, FinishReason::kLength);
+  EXPECT_EQ(longer.listener.answer(), AnswerAlone(longer.request, Prompt(120, 4)));
+  EXPECT_TRUE(kept.empty());
+}
+
 TEST_F(SchedulerTest, AnAnswerThatOutgrowsTheMemoryFailsWithWhatItHas) {
   Make(1 * kPageBytes);
   Asked& asked = Ask(Prompt(120), 100);

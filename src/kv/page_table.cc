@@ -164,9 +164,19 @@ void PageTable::OfferFullPages(LayerRange layers, uint32_t begin, uint32_t end) 
   const uint32_t page_positions = layout_->page_positions();
   uint32_t unkept = end;
   for (uint32_t index = begin / page_positions; index < end / page_positions; ++index) {
+    if (unkept < end && WasRefused(layers, index)) continue;
     if (!Offer(layers, index)) unkept = std::min(unkept, index * page_positions);
   }
   unkept_ = {layers, unkept};
+}
+
+bool PageTable::WasRefused(LayerRange layers, uint32_t index) const {
+  for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
+    if (layout_->streams(layer).empty()) continue;
+    const PageRef& page = Chain(layer, 0)[index];
+    return page && page.store_said() == StoreSaid::kNotNow;
+  }
+  return false;
 }
 
 // Whether the store needs not be asked again. Where some of the pages are not there, the rest is of

@@ -135,6 +135,7 @@ class PageTable {
   bool GatherIndex(uint32_t index, uint32_t end, const Hash128& prefix,
                    std::vector<Adopted>& adopted) const;
   void OfferFullPages(LayerRange layers, uint32_t begin, uint32_t end);
+  bool WasRefused(LayerRange layers, uint32_t index) const;
   bool Offer(LayerRange layers, uint32_t index);
 
   // From there on the store was not offered pages, or had no room for some.

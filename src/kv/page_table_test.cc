@@ -70,6 +70,7 @@ class CountingStore final : public PageStore {
     return false;
   }
   bool Keep(const PageSet& set) override {
+    ++asked;
     if (room == 0) {
       refused += set.was_refused ? 0 : 1;
       return false;
@@ -81,7 +82,8 @@ class CountingStore final : public PageStore {
   }
 
   uint32_t room = UINT32_MAX;  // for so many pages more
-  uint32_t refused = 0;        // and not kept since
+  uint32_t asked = 0;
+  uint32_t refused = 0;  // and not kept since
   const std::vector<std::pair<uint32_t, std::vector<int32_t>>>& kept() const { return kept_; }
 
  private:
@@ -135,11 +137,14 @@ TEST(PageTable, WhatTheStoreHadNoRoomForIsOfferedAgain) {
     advance(Tokens(70));
     EXPECT_EQ(positions(), (std::vector<uint32_t>{0}));
     EXPECT_EQ(store.refused, 3u);
-    // With the next step, even where it fills no page; and only what is missing.
+    // With the next step, even where it fills no page; and only what is missing, up to what there
+    // is no room for.
     store.room = 1;
+    store.asked = 0;
     advance(Tokens(1));
     EXPECT_EQ(positions(), (std::vector<uint32_t>{0, 16}));
     EXPECT_EQ(store.refused, 2u);
+    EXPECT_EQ(store.asked, 2u);
     // What is written anew after a rewind is something else.
     ASSERT_EQ(table.Truncate(40), 40u);
     advance(Tokens(1));

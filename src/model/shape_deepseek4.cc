@@ -217,13 +217,16 @@ Status ReadDeepSeek4(const Keys& keys, Shape& shape) {
 
 Status CheckDeepSeek4(const Shape& shape) {
   const Latent& latent = shape.latent;
-  if (latent.ratios.size() != shape.layer_count || shape.kv_head_count != 1 ||
-      shape.streams.count > kMaxStreams) {
-    return DataLoss(fmt::format(
-        "ratios for {} of {} layers, {} heads of keys and values and {} streams cannot be: all "
-        "layers, one and up to {} are needed",
-        latent.ratios.size(), shape.layer_count, shape.kv_head_count, shape.streams.count,
-        kMaxStreams));
+  if (latent.ratios.size() != shape.layer_count) {
+    return DataLoss(fmt::format("attention.compress_ratios is for {} layers, and there are {}",
+                                latent.ratios.size(), shape.layer_count));
+  }
+  if (shape.kv_head_count != 1) {
+    return DataLoss(fmt::format("attention.head_count_kv is {}, 1 is needed", shape.kv_head_count));
+  }
+  if (shape.streams.count > kMaxStreams) {
+    return DataLoss(fmt::format("hyper_connection.count is {}, at most {} can be computed",
+                                shape.streams.count, kMaxStreams));
   }
   if (latent.output_groups == 0 || shape.head_count % latent.output_groups != 0 ||
       uint64_t{latent.output_groups} * latent.output_rank > kMaxWidth) {

@@ -80,10 +80,10 @@ void CheckTensors(const gguf::ModelFiles& files, const Shape& shape,
   // says.
   Sentences unexpected;
   for (const gguf::ModelFiles::Entry& entry : files.entries()) {
-    if (!known.contains(entry.tensor->name)) {
-      unexpected.Add(
-          fmt::format("tensor {} has no place in this architecture", entry.tensor->name));
-    }
+    if (known.contains(entry.tensor->name)) continue;
+    const bool is_next = entry.tensor->name.find(".nextn.") != std::string_view::npos;
+    unexpected.Add(fmt::format("tensor {} has no place in this architecture{}", entry.tensor->name,
+                               is_next ? " without the key nextn_predict_layers" : ""));
   }
   std::move(unexpected).MoveTo(obstacles);
 }

@@ -10,11 +10,18 @@ namespace {
 
 using gguf::TensorType;
 
-constexpr std::array<PublishedMix, 4> kMixes = {{
-    {"IQ2_XXS+Q2_K", TensorType::kIQ2_XXS, TensorType::kQ2_K},
-    {"6 layers Q4_K", TensorType::kIQ2_XXS, TensorType::kQ2_K, /*q4_layers_at_end=*/6},
-    {"MXFP4", TensorType::kMXFP4, TensorType::kMXFP4},
-    {"Q4_K", TensorType::kQ4_K, TensorType::kQ4_K},
+constexpr uint32_t kFlashExperts = 256;
+
+constexpr std::array<PublishedMix, 4> kFlashMixes = {{
+    {"IQ2_XXS+Q2_K", TensorType::kIQ2_XXS, TensorType::kQ2_K, TensorType::kF16},
+    {"6 layers Q4_K", TensorType::kIQ2_XXS, TensorType::kQ2_K, TensorType::kF16,
+     /*q4_layers_at_end=*/6},
+    {"MXFP4", TensorType::kMXFP4, TensorType::kMXFP4, TensorType::kF16},
+    {"Q4_K", TensorType::kQ4_K, TensorType::kQ4_K, TensorType::kF16},
+}};
+constexpr std::array<PublishedMix, 2> kProMixes = {{
+    {"IQ2_XXS+Q2_K", TensorType::kIQ2_XXS, TensorType::kQ2_K, TensorType::kQ8_0},
+    {"Q4_K", TensorType::kQ4_K, TensorType::kQ4_K, TensorType::kQ8_0},
 }};
 
 TensorType TypeIn(const PublishedMix& mix, const Shape& shape, const TensorSpec& spec) {
@@ -22,6 +29,7 @@ TensorType TypeIn(const PublishedMix& mix, const Shape& shape, const TensorSpec&
   if (spec.name.ends_with("_down_exps.weight")) return is_q4 ? TensorType::kQ4_K : mix.contract;
   if (spec.name.ends_with("_exps.weight")) return is_q4 ? TensorType::kQ4_K : mix.expand;
   if (spec.is_fine || spec.name == "token_embd.weight") return TensorType::kF16;
+  if (spec.name.ends_with(".indexer.attn_q_b.weight")) return mix.index_query;
   return spec.is_matrix ? TensorType::kQ8_0 : TensorType::kF32;
 }
 
@@ -55,7 +63,10 @@ Result<WeightSizes> SizesOf(const Shape& shape, const TypeOfTensor& type_of) {
   return sizes;
 }
 
-std::span<const PublishedMix> PublishedMixes() { return kMixes; }
+std::span<const PublishedMix> PublishedMixes(const Shape& shape) {
+  if (shape.experts.count > kFlashExperts) return kProMixes;
+  return kFlashMixes;
+}
 
 Result<WeightSizes> SizesIn(const PublishedMix& mix, const Shape& shape) {
   return SizesOf(shape, [&](const TensorSpec& spec) { return TypeIn(mix, shape, spec); });

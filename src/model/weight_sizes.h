@@ -32,15 +32,17 @@ using TypeOfTensor = std::function<gguf::TensorType(const TensorSpec&)>;
 // An error where a tensor cannot be stored as its type.
 Result<WeightSizes> SizesOf(const Shape& shape, const TypeOfTensor& type_of);
 
-// In which types DeepSeek V4 is published: experts in few bits, the rest the same in all.
+// In which types DeepSeek V4 is published: experts in few bits, the rest nearly the same in all.
 struct PublishedMix {
   std::string_view name;
   gguf::TensorType expand;        // of the experts' first two matrices
   gguf::TensorType contract;      // of their last
+  gguf::TensorType index_query;   // of the matrix that makes what the index is asked
   uint32_t q4_layers_at_end = 0;  // whose experts are Q4_K instead
 };
 
-std::span<const PublishedMix> PublishedMixes();
+// Those of PRO, or of Flash and whatever is like it.
+std::span<const PublishedMix> PublishedMixes(const Shape& shape);
 Result<WeightSizes> SizesIn(const PublishedMix& mix, const Shape& shape);
 // The block that guesses ahead, as the file that it is published in has it. The shape is one that
 // may have such a block.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/log.h"
 #include "base/random.h"
 #include "engine/check_request.h"
 #include "kernels/rope.h"
@@ -135,8 +136,7 @@ Status Conductor::Open(const std::function<void(const OpenProgress&)>& on_progre
       if (!replanner_ || lost.empty() || ++replans > options_.max_open_replans) return why;
       Plan plan = TRY(replanner_(plan_, lost, why));
       TRY(CheckPlan(plan, model_.shape.layer_count));
-      plan_ = std::move(plan);
-      ++counters_.replans;
+      TakePlan(std::move(plan), why);
       OpenNew();
       continue;
     }
@@ -311,8 +311,17 @@ void Conductor::OnBroken() {
     former_[stage.node.id] = {.node = stage.node, .bytes_per_s = 0};
   }
   for (const wire::NodeId& node : lost) former_.erase(node);
-  plan_ = *std::move(plan);
+  TakePlan(*std::move(plan), why);
+}
+
+void Conductor::TakePlan(Plan plan, const Error& why) {
+  plan_ = std::move(plan);
   ++counters_.replans;
+  std::string nodes;
+  for (const PlanStage& stage : plan_.AllStages()) {
+    nodes += (nodes.empty() ? "" : ", ") + stage.node.name;
+  }
+  log::Info("other nodes go on", {{"nodes", nodes}, {"why", why.message()}});
 }
 
 void Conductor::FailAll(const Error& why) {

@@ -217,6 +217,7 @@ class Conductor final : public engine::Answering {
   void TickRoute();
   void OnBroken();
   void FailAll(const Error& why);
+  void TakePlan(Plan plan, const Error& why);
   void CheckStall();
   // What comes.
   void OnHolds(const wire::NodeId& from, const wire::Holds& holds);

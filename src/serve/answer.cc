@@ -54,7 +54,9 @@ Answer::Answer(const AnswerContext& context, Ask ask, std::shared_ptr<ReplyStrea
       writer_(std::move(writer)),
       last_said_ns_(start_ns_),
       trace_(!context.trace_folder.empty(), start_ns_) {
-  if (context.deadline_ns > 0) deadline_ns_ = start_ns_ + context.deadline_ns;
+  for (const int64_t most_ns : {context.deadline_ns, ask_.timeout_ns}) {
+    if (most_ns > 0) deadline_ns_ = std::min(deadline_ns_, start_ns_ + most_ns);
+  }
 }
 
 Answer::~Answer() {
@@ -133,18 +135,29 @@ Status FindForm(const AnswerContext& context, const Ask& ask, bool offers, Promp
 
 }  // namespace
 
-Result<Prompted> MakePrompt(const AnswerContext& context, const Ask& ask) {
+std::optional<Prompted> MakePrompt(const AnswerContext& context, const Ask& ask, Problem& problem) {
+  const auto refuse = [&](std::string_view field, const Error& error) {
+    problem = ProblemOf(error, field);
+    return std::nullopt;
+  };
   const bool offers = !ask.tools.is_null() && ask.tool_choice != ToolChoice::kNone;
   if (!context.prompt->has_template()) {
-    return Unimplemented("this model has no chat template; use /v1/completions");
+    return refuse(ask.prompt_field,
+                  Unimplemented("this model has no chat template; use /v1/completions"));
   }
   if (offers && !context.dialect.has_tools) {
-    return Unimplemented("tools: this model's chat template has no place for tools");
+    return refuse("tools",
+                  Unimplemented("tools: this model's chat template has no place for tools"));
   }
   Prompted prompted;
-  prompted.text = TRY(RenderPrompt(context, ask, offers));
-  TRY(FindForm(context, ask, offers, prompted));
-  prompted.tokens = TRY(context.prompt->Encode(prompted.text + prompted.forced));
+  auto text = RenderPrompt(context, ask, offers);
+  if (!text.ok()) return refuse(ask.prompt_field, text.error());
+  prompted.text = *std::move(text);
+  const Status formed = FindForm(context, ask, offers, prompted);
+  if (!formed.ok()) return refuse("tools", formed.error());
+  auto tokens = context.prompt->Encode(prompted.text + prompted.forced);
+  if (!tokens.ok()) return refuse(ask.prompt_field, tokens.error());
+  prompted.tokens = *std::move(tokens);
   return prompted;
 }
 
@@ -189,30 +202,47 @@ void Answer::FindTools() {
   };
 }
 
-Status Answer::Prepare() {
-  FindTools();
+// The prompts' tokens and forms; empty where there is a problem.
+std::vector<Prompted> Answer::MakePrompts(Problem& problem) const {
   std::vector<Prompted> prompts;
   if (ask_.raw.empty()) {
-    prompts.push_back(TRY(MakePrompt(context_, ask_)));
-  } else {
-    for (const RawPrompt& raw : ask_.raw) prompts.push_back(TRY(PromptOf(raw)));
+    auto prompt = MakePrompt(context_, ask_, problem);
+    if (prompt) prompts.push_back(*std::move(prompt));
   }
+  for (const RawPrompt& raw : ask_.raw) {
+    auto prompt = PromptOf(raw);
+    if (!prompt.ok()) problem = ProblemOf(prompt.error(), ask_.prompt_field);
+    if (problem.any()) return {};
+    prompts.push_back(*std::move(prompt));
+  }
+  for (const Prompted& prompt : prompts) {
+    const size_t count = prompt.tokens.size();
+    if (count > 0 && count < context_.context_limit) continue;
+    problem = ProblemOf(
+        count == 0 ? InvalidArgument("the prompt is empty: give some text to go on from")
+                   : OutOfRange(fmt::format(
+                         "the prompt has {} tokens, and prompt and answer have to fit into {}",
+                         count, context_.context_limit)),
+        ask_.prompt_field);
+    return {};
+  }
+  return prompts;
+}
+
+Problem Answer::Prepare() {
+  FindTools();
+  Problem problem;
+  const std::vector<Prompted> prompts = MakePrompts(problem);
   std::shared_ptr<grammar::MaskCache> cache;
-  for (Prompted& prompt : prompts) {
+  for (const Prompted& prompt : prompts) {
     usage_.prompt += prompt.tokens.size();
-    if (prompt.tokens.empty())
-      return InvalidArgument("the prompt is empty: give some text to go on from");
-    if (prompt.tokens.size() >= context_.context_limit) {
-      return OutOfRange(
-          fmt::format("the prompt has {} tokens, and prompt and answer have to fit into {}",
-                      prompt.tokens.size(), context_.context_limit));
-    }
     if (context_.logs_prompts) {
       log::Info("prompt", {{"id", stream_->request_id()}, {"text", prompt.text}});
     }
     if (prompt.grammar != nullptr && (cache == nullptr || cache->grammar() != prompt.grammar)) {
       cache = std::make_shared<grammar::MaskCache>(prompt.grammar, context_.tokens);
-      if (cache->has_failed()) return TooCostly();
+      if (cache->has_failed())
+        return ProblemOf(TooCostly(), ask_.grammar != nullptr ? ask_.grammar_field : "tools");
     }
     for (uint32_t choice = 0; choice < ask_.choices; ++choice) {
       auto run = std::make_unique<Run>();
@@ -228,7 +258,7 @@ Status Answer::Prepare() {
     }
   }
   runs_left_ = runs_.size();
-  return Ok();
+  return problem;
 }
 
 std::unique_ptr<Job> Answer::MakeJob(Run& run, const std::string& client) {
@@ -259,7 +289,9 @@ std::unique_ptr<Job> Answer::MakeJob(Run& run, const std::string& client) {
   job->is_gone = [self, of] {
     return self->has_failed_ || of->ends_early || self->stream_->is_gone();
   };
-  job->on_refused = [self](const Error& error) { self->Fail(ProblemOf(error)); };
+  job->on_refused = [self](const Error& error) {
+    self->Fail(ProblemOf(error, self->ask_.prompt_field));
+  };
   job->on_wait = [self] {
     const int64_t now_ns = self->context_.clock->NowNs();
     if (self->has_failed_ || now_ns - self->last_said_ns_ < kKeepAliveNs) return;
@@ -273,18 +305,13 @@ std::unique_ptr<Job> Answer::MakeJob(Run& run, const std::string& client) {
 }
 
 void Answer::Start(const std::string& client) {
-  const Status prepared = Prepare();
-  if (!prepared.ok()) {
-    Problem problem = ProblemOf(prepared.error());
-    if (problem.status == 400) problem.param = ask_.raw.empty() ? "messages" : "prompt";
-    return Fail(problem);
-  }
+  if (const Problem problem = Prepare(); problem.any()) return Fail(problem);
   std::vector<std::unique_ptr<Job>> jobs;
   for (const auto& run : runs_) jobs.push_back(MakeJob(*run, client));
   trace_.Mark(RequestTrace::kQueued, context_.clock->NowNs());
   // From here on the loop's thread tells the writer.
   const Status submitted = context_.loop->Submit(std::move(jobs));
-  if (!submitted.ok()) Fail(ProblemOf(submitted.error()));
+  if (!submitted.ok()) Fail(ProblemOf(submitted.error(), "n"));
 }
 
 void Answer::Begin(uint64_t cached) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "serve/answer_loop.h"
 #include "serve/ask.h"
 #include "serve/metrics.h"
+#include "serve/problem.h"
 #include "serve/reply_writer.h"
 #include "serve/request_trace.h"
 
@@ -47,8 +49,8 @@ struct Prompted {
   std::shared_ptr<const grammar::Grammar> grammar;  // of what follows that, or null
   bool has_to_call = false;
 };
-// An error, or a problem's, where the template or the model cannot have it.
-Result<Prompted> MakePrompt(const AnswerContext& context, const Ask& ask);
+// None, and a problem, where the template or the model cannot have it.
+std::optional<Prompted> MakePrompt(const AnswerContext& context, const Ask& ask, Problem& problem);
 
 // Called on a worker; prepared there, and told to the writer on the loop's thread.
 class Answer : public std::enable_shared_from_this<Answer> {
@@ -63,7 +65,8 @@ class Answer : public std::enable_shared_from_this<Answer> {
  private:
   struct Run;
 
-  Status Prepare();
+  Problem Prepare();
+  std::vector<Prompted> MakePrompts(Problem& problem) const;
   Result<Prompted> PromptOf(const RawPrompt& raw) const;
   std::unique_ptr<Job> MakeJob(Run& run, const std::string& client);
   void FindTools();

@@ -13,8 +13,8 @@
 namespace aster::serve {
 namespace {
 
-// Conversations that are kept whole, and tokens of all of them: more would take memory that running
-// ones need. (Full pages of the others are found again as long as their memory was not needed.)
+// Conversations that are kept whole, and tokens of all of them, until running ones need their
+// memory. (Full pages of the others are found again as long as their memory was not needed.)
 constexpr size_t kKeptSequences = 4;
 constexpr size_t kKeptTokens = 8192;
 constexpr size_t kFewRunning = 4;
@@ -41,9 +41,15 @@ struct AnswerLoop::Active {
 };
 
 AnswerLoop::AnswerLoop(engine::Answering& answering, const Clock& clock, AnswerLoopOptions options)
-    : answering_(answering), clock_(clock), options_(std::move(options)) {}
+    : answering_(answering), clock_(clock), options_(std::move(options)) {
+  answering_.OnShortage([this] {
+    if (kept_.empty()) return false;
+    kept_.pop_front();
+    return true;
+  });
+}
 
-AnswerLoop::~AnswerLoop() = default;
+AnswerLoop::~AnswerLoop() { answering_.OnShortage(nullptr); }
 
 Status AnswerLoop::Submit(std::vector<std::unique_ptr<Job>> jobs) {
   {

@@ -35,6 +35,7 @@ struct Ask {
   std::vector<std::string> strict_tools;  // by name: their calls have to be of their schemas
   // Or texts, each answered by itself.
   std::vector<RawPrompt> raw;
+  std::string prompt_field = "messages";  // the request's, that has either
 
   engine::SamplingOptions sampling;
   uint64_t max_tokens = engine::kNoTokenLimit;
@@ -42,11 +43,13 @@ struct Ask {
   bool ignores_end = false;
   uint32_t choices = 1;                             // answers to each prompt
   std::shared_ptr<const grammar::Grammar> grammar;  // that the answer is to be of, or null
+  std::string grammar_field;                        // the request's, that asks for it
 
   bool streams = false;
   bool wants_usage = false;  // at the end of a stream
   bool echo = false;         // the prompt comes before the answer
   std::string user;          // who asks, as the client says
+  int64_t timeout_ns = 0;    // how long the client waits; 0: as long as the server lets it
 };
 
 // What the server answers with where a client says nothing.

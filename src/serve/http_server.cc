@@ -338,6 +338,7 @@ void HttpServer::Refuse(Connection& connection, int status, std::string_view pro
                     waker_);
   reply.Send(status, "application/json",
              Describe(connection.parser.request().path, status, problem));
+  if (options_.on_refused) options_.on_refused(reply.request_id(), status);
   reply.TakeOutput(connection.output);
   connection.input.clear();
   connection.closes_when_sent = true;

@@ -51,6 +51,8 @@ struct HttpServerOptions {
   // The JSON that says what is wrong with a request for this path; null: in a form of its own.
   std::function<std::string(std::string_view path, int status, std::string_view message)> describe =
       nullptr;
+  // Told, on the loop's thread, of each request that never reached the handler; or null.
+  std::function<void(std::string_view request_id, int status)> on_refused = nullptr;
 };
 
 // Safe for concurrent use.

@@ -258,14 +258,19 @@ void ReadFormat(const Fields& format, const char* schema_key, Ask& ask) {
   if (*type == "text") return;
   if (*type == "json_object") {
     ask.grammar = grammar::JsonObjectGrammar();
+    ask.grammar_field = format.PathOf("type");
   } else if (*type == "json_schema") {
-    const ordered_json* holder = schema_key != nullptr ? format.Object(schema_key) : &format.json();
-    if (holder == nullptr) return format.Refuse(schema_key, "is missing");
-    const auto schema = holder->find("schema");
-    if (schema == holder->end()) return format.Refuse("schema", "is missing");
+    const ordered_json* inside = schema_key != nullptr ? format.Object(schema_key) : &format.json();
+    if (inside == nullptr) return format.Refuse(schema_key, "is missing");
+    const Fields holder(
+        *inside, format.problem(),
+        schema_key != nullptr ? format.PathOf(schema_key) + "." : format.PathOf(""));
+    const auto schema = inside->find("schema");
+    if (schema == inside->end()) return holder.Refuse("schema", "is missing");
     auto made = grammar::JsonSchemaGrammar(*schema);
-    if (!made.ok()) return format.Refuse("schema", made.error().message());
+    if (!made.ok()) return holder.Refuse("schema", made.error().message());
     ask.grammar = *std::move(made);
+    ask.grammar_field = holder.PathOf("schema");
   } else {
     return format.Refuse("type", "is none of text, json_object, json_schema");
   }
@@ -380,10 +385,10 @@ void ReadTools(const Fields& fields, Ask& ask) {
     const Fields tool((*tools)[i], fields.problem(), path + ".");
     if (tool.String("type") != "function") return tool.Refuse("type", "only function is supported");
     // Of the newer dialect the function's fields stand in the tool itself.
-    const ordered_json* function =
-        tool.Find("function") != nullptr ? tool.Object("function") : &tool.json();
+    const bool is_inside = tool.Find("function") != nullptr;
+    const ordered_json* function = is_inside ? tool.Object("function") : &tool.json();
     if (function == nullptr) return;
-    const Fields inner(*function, fields.problem(), path + ".function.");
+    const Fields inner(*function, fields.problem(), path + (is_inside ? ".function." : "."));
     const auto name = inner.String("name");
     if (!name || name->empty() || name->size() > kMaxNameBytes)
       return inner.Refuse("name", "is missing or too long");
@@ -408,6 +413,7 @@ void ReadGrammar(const Fields& fields, Ask& ask) {
     return fields.Refuse("grammar", "not together with another form of answers");
   }
   ask.grammar = *std::move(grammar);
+  ask.grammar_field = "grammar";
 }
 
 Ask ReadChatRequest(const ordered_json& body, const AskDefaults& defaults, Problem& problem) {
@@ -441,6 +447,7 @@ Ask ReadChatRequest(const ordered_json& body, const AskDefaults& defaults, Probl
 Ask ReadCompletionRequest(const ordered_json& body, const AskDefaults& defaults, Problem& problem) {
   const Fields fields(body, problem);
   Ask ask;
+  ask.prompt_field = "prompt";
   const ordered_json* prompt = fields.Find("prompt");
   const auto take_ids = [&](const ordered_json& list) {
     RawPrompt raw;

@@ -74,8 +74,9 @@ void Problem::Set(int a_status, std::string_view a_param, std::string a_message,
   code = a_code;
 }
 
-Problem ProblemOf(const Error& error) {
+Problem ProblemOf(const Error& error, std::string_view param) {
   Problem problem{.status = StatusOf(error.code()), .message = error.message()};
+  if (problem.status == 400) problem.param = param;
   if (error.code() == Code::kOutOfRange) problem.code = "context_length_exceeded";
   return problem;
 }

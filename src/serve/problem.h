@@ -27,8 +27,9 @@ struct Problem {
            std::string_view a_code = "");
 };
 
-// What an error of the engine means to a client.
-Problem ProblemOf(const Error& error);
+// What an error of the engine means to a client, who is to look at this field where the mistake is
+// his.
+Problem ProblemOf(const Error& error, std::string_view param = "");
 
 // The JSON object that `body` is; null, and a problem, where it is none. Depth and size are
 // bounded.

@@ -118,6 +118,7 @@ void ReadTextFormat(const Fields& fields, Ask& ask) {
 Ask ReadResponsesRequest(const ordered_json& body, const AskDefaults& defaults, Problem& problem) {
   const Fields fields(body, problem);
   Ask ask;
+  ask.prompt_field = "input";
   ReadInput(fields, ask);
   ReadSampling(fields, ask, defaults);
   ReadMaxTokens(fields, "max_output_tokens", defaults, ask);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -41,6 +42,23 @@ bool IsLoopbackOrigin(std::string_view origin) {
   }
   return false;
 }
+
+// Nanoseconds; 0 where the client says nothing.
+int64_t TimeoutOf(const HttpRequest& request, Problem& problem) {
+  constexpr double kMostSeconds = 1e6;
+  const std::string_view text = request.Header("x-request-timeout");
+  if (text.empty()) return 0;
+  double seconds = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  const bool is_all = parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
+  if (is_all && seconds > 0 && seconds <= kMostSeconds)
+    return static_cast<int64_t>(seconds * static_cast<double>(kNsPerSecond));
+  problem.Set(400, "", "X-Request-Timeout: give a number of seconds, above 0");
+  return 0;
+}
+
+// In counts and logs, of requests for nothing that is here.
+constexpr std::string_view kOtherRoute = "other";
 
 // A file, or a frame without an origin of its own, is a page that anybody may have made.
 bool IsOfPage(std::string_view origin) {
@@ -151,10 +169,14 @@ void Service::Handle(HttpRequest request, std::shared_ptr<ReplyStream> stream) {
   const Route* const found = FindRoute(request, problem);
   if (problem.any()) {
     // Counted and logged as what is known, so that nobody without a key can fill counts and logs.
-    const std::string_view route = found != nullptr ? found->path : "other";
+    const std::string_view route = found != nullptr ? found->path : kOtherRoute;
     return Refuse(route, FormOf(request.path), *stream, problem);
   }
   (this->*found->handler)(request, stream);
+}
+
+void Service::OnUnread(std::string_view request_id, int status) {
+  NoteRefused(kOtherRoute, request_id, status);
 }
 
 void Service::Refuse(const HttpRequest& request, ReplyStream& stream, const Problem& problem) {
@@ -164,8 +186,12 @@ void Service::Refuse(const HttpRequest& request, ReplyStream& stream, const Prob
 void Service::Refuse(std::string_view route, ProblemForm form, ReplyStream& stream,
                      const Problem& problem) {
   SendProblem(stream, problem, form);
-  requests_.Count(std::string(route), problem.status);
-  log::Info("refused", {{"id", stream.request_id()}, {"path", route}, {"status", problem.status}});
+  NoteRefused(route, stream.request_id(), problem.status);
+}
+
+void Service::NoteRefused(std::string_view route, std::string_view request_id, int status) {
+  requests_.Count(std::string(route), status);
+  log::Info("refused", {{"id", request_id}, {"path", route}, {"status", status}});
 }
 
 std::string Service::Describe(std::string_view path, int status, std::string_view message) {
@@ -212,6 +238,9 @@ ReplyFrame Service::FrameFor(const ordered_json& body, const ServedModel& model,
 void Service::StartAnswer(const ServedModel& model, const HttpRequest& request, Ask ask,
                           const std::shared_ptr<ReplyStream>& stream,
                           std::unique_ptr<ReplyWriter> writer) {
+  Problem problem;
+  ask.timeout_ns = TimeoutOf(request, problem);
+  if (problem.any()) return Refuse(request, *stream, problem);
   // Clients take turns by the key that they use, or by what they call themselves.
   std::string client(request.Header("authorization"));
   if (client.empty()) client = request.Header("x-api-key");
@@ -275,9 +304,10 @@ void Service::CountTokens(const HttpRequest& request, const std::shared_ptr<Repl
 
 std::optional<uint64_t> Service::CountOf(const HttpRequest& request, ReplyStream& stream,
                                          const ServedModel& model, const Ask& ask) {
-  const auto prompted = MakePrompt(model.context, ask);
-  if (prompted.ok()) return prompted->tokens.size();
-  Refuse(request, stream, ProblemOf(prompted.error()));
+  Problem problem;
+  const auto prompted = MakePrompt(model.context, ask, problem);
+  if (prompted) return prompted->tokens.size();
+  Refuse(request, stream, problem);
   return std::nullopt;
 }
 

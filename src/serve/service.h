@@ -47,6 +47,8 @@ class Service {
   void Handle(HttpRequest request, std::shared_ptr<ReplyStream> stream);
   // Whether a request with this head is one that is answered: nobody else's body is wanted.
   bool TakesBody(const HttpRequest& head) const;
+  // Notes a request that could not be read.
+  void OnUnread(std::string_view request_id, int status);
   // What is wrong with a request for this path, in the form of its dialect.
   static std::string Describe(std::string_view path, int status, std::string_view message);
   // Headers of every reply.
@@ -75,6 +77,7 @@ class Service {
   void Refuse(const HttpRequest& request, ReplyStream& stream, const Problem& problem);
   void Refuse(std::string_view route, ProblemForm form, ReplyStream& stream,
               const Problem& problem);
+  void NoteRefused(std::string_view route, std::string_view request_id, int status);
   nlohmann::ordered_json ModelJson(const ServedModel& model) const;
   std::vector<ModelFigures> Figures() const;
 

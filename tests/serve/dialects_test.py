@@ -36,6 +36,26 @@ class Dialects(unittest.TestCase):
         self.assertIn(field, answer["error"].get("param") or answer["error"]["message"])
         return answer["error"]["message"]
 
+    def test_a_problem_names_the_field_of_its_dialect(self):
+        def param(path, **fields):
+            return self.server.post(path, fields, expected=400)["error"].get("param")
+        wrong = {"type": "array", "uniqueItems": True}
+        tool = {"name": "f", "parameters": {"type": "object"}}
+        long = "word " * 9000
+        self.assertEqual(param("/v1/responses", input=long), "input")
+        self.assertEqual(param("/v1/completions", prompt=long), "prompt")
+        self.assertEqual(param("/v1/chat/completions", messages=[{"role": "user", "content": long}]), "messages")
+        self.assertEqual(param("/v1/chat/completions", messages=HELLO, response_format={
+            "type": "json_schema", "json_schema": {"schema": wrong}}), "response_format.json_schema.schema")
+        self.assertEqual(param("/v1/responses", input="x", text={"format": {"type": "json_schema", "schema": wrong}}),
+                         "text.format.schema")
+        self.assertEqual(param("/v1/responses", input="x", tools=[{"type": "function", **tool, "name": 7}]),
+                         "tools[0].name")
+        self.assertEqual(param("/v1/chat/completions", messages=HELLO, tools=[
+            {"type": "function", "function": {**tool, "name": ""}}]), "tools[0].function.name")
+        self.assertEqual(param("/v1/chat/completions", messages=HELLO, grammar="root ::= a\na ::= a a | \"x\" | \"\""),
+                         "grammar")
+
     # --- Anthropic
 
     def test_messages_of_a_form(self):

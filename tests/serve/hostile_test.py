@@ -12,7 +12,7 @@ import struct
 import time
 import unittest
 
-from server import NOVA, Server, events_of
+from server import NOVA, Server, events_of, metrics_of
 
 HELLO = {"messages": [{"role": "user", "content": "Tell me a long story about the sea."}]}
 
@@ -196,6 +196,23 @@ class Hostile(unittest.TestCase):
         self.assertEqual(self.server.request("GET", "/v1/models", headers={"Origin": "http://localhost.evil"})[0], 403)
         self.assertEqual(self.server.request("GET", "/v1/models", headers={"Origin": "http://localhost:3000"})[0], 200)
 
+    def test_a_client_says_how_long_it_waits(self):
+        endless = {**HELLO, "ignore_eos": True, "n": 16}
+        status, _, _ = self.server.request("POST", "/v1/chat/completions", endless, {"X-Request-Timeout": "0.2"})
+        self.assertEqual(status, 504)
+        for wrong in ("soon", "0", "-1", "1e99", "1s"):
+            self.server.post("/v1/chat/completions", HELLO, 400, {"X-Request-Timeout": wrong})
+        self.is_fine()
+
+    def test_what_could_not_be_read_is_counted(self):
+        before = metrics_of(self.server)
+        self.status_of(b"nonsense\r\n\r\n")
+        self.status_of(b"GET / HTTP/1.1\r\n" + b"a: " + b"x" * 40000 + b"\r\n\r\n")
+        after = metrics_of(self.server)
+        for status in (400, 431):
+            name = f'aster_http_requests_total{{path="other",status="{status}"}}'
+            self.assertEqual(after[name], before.get(name, 0) + 1)
+
 
 class Many(unittest.TestCase):
     def test_many_at_once_are_answered_as_alone(self):
@@ -301,10 +318,28 @@ class Many(unittest.TestCase):
         server.stop(expected=None)
 
     def test_a_request_may_not_take_for_ever(self):
+        endless = {**HELLO, "ignore_eos": True, "n": 16}
         server = Server(NOVA, "--deadline", 1)
         try:
-            status, _, _ = server.request("POST", "/v1/chat/completions", {**HELLO, "ignore_eos": True, "n": 16})
-            self.assertEqual(status, 504)
+            for headers in ({}, {"X-Request-Timeout": "600"}):
+                status, _, _ = server.request("POST", "/v1/chat/completions", endless, headers)
+                self.assertEqual(status, 504)
+        finally:
+            server.stop()
+
+    def test_conversations_that_are_kept_give_way(self):
+        """One after the other and together: more of them than the memory holds."""
+        server = Server(NOVA, "--kv-memory", "3MiB", "--temp", 0)
+        try:
+            def ask(i):
+                prompt = {"prompt": [(7 * i + 3 * j) % 250 for j in range(500)], "max_tokens": 4}
+                return server.post("/v1/completions", prompt)["choices"][0]["text"]
+            alone = [ask(i) for i in range(6)]
+            with concurrent.futures.ThreadPoolExecutor(6) as pool:
+                self.assertEqual(list(pool.map(ask, range(6))), alone)
+            for _ in range(2):
+                long = server.post("/v1/chat/completions", {**HELLO, "max_tokens": 700, "ignore_eos": True})
+                self.assertEqual(long["usage"]["completion_tokens"], 700)
         finally:
             server.stop()
 

@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Any body is something that can be asked for, within bounds, or a problem that can be told; in
+// every dialect.
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+
+#include "base/check.h"
+#include "base/utf8.h"
+#include "serve/anthropic.h"
+#include "serve/openai_request.h"
+#include "serve/responses.h"
+
+namespace {
+
+using aster::serve::Ask;
+using aster::serve::Problem;
+using nlohmann::ordered_json;
+
+constexpr aster::serve::AskDefaults kDefaults = {
+    .sampling = {}, .vocab_size = 512, .context_limit = 4096};
+
+void CheckAsk(const Ask& ask) {
+  CHECK(ask.choices >= 1 && ask.choices <= aster::serve::kMaxChoices);
+  CHECK(ask.max_tokens >= 1);
+  CHECK(ask.raw.empty() != ask.messages.empty());
+  for (const auto& raw : ask.raw) {
+    for (const int32_t id : raw.ids)
+      CHECK(id >= 0 && static_cast<uint32_t>(id) < kDefaults.vocab_size);
+  }
+  for (const ordered_json& message : ask.messages) CHECK(message["role"].is_string());
+  if (!ask.tools.is_null()) {
+    for (const ordered_json& tool : ask.tools) CHECK(tool["function"]["name"].is_string());
+  }
+  for (const auto& bias : ask.sampling.biases)
+    CHECK(bias.id >= 0 && static_cast<uint32_t>(bias.id) < kDefaults.vocab_size);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  Problem problem;
+  const ordered_json body = aster::serve::ParseBody(text, problem);
+  Ask ask;
+  if (!problem.any()) {
+    switch (data[0] % 5) {
+      case 0:
+        ask = ReadChatRequest(body, kDefaults, problem);
+        break;
+      case 1:
+        ask = ReadCompletionRequest(body, kDefaults, problem);
+        break;
+      case 2:
+        ask = ReadMessagesRequest(body, kDefaults, /*only_counts=*/false, problem);
+        break;
+      case 3:
+        ask = ReadMessagesRequest(body, kDefaults, /*only_counts=*/true, problem);
+        break;
+      default:
+        ask = ReadResponsesRequest(body, kDefaults, problem);
+        break;
+    }
+  }
+  if (!problem.any()) {
+    CheckAsk(ask);
+    return 0;
+  }
+  CHECK(problem.status >= 400 && !problem.message.empty());
+  CHECK(aster::IsValidUtf8(problem.message) && aster::IsValidUtf8(problem.param));
+  return 0;
+}
