@@ -19,7 +19,7 @@ struct FetchingSliceSource::Fetch {
   std::atomic<uint64_t> done_bytes = 0;
   std::atomic<uint64_t> total_bytes = 0;
   std::atomic<uint64_t> reserved_bytes = 0;
-  std::atomic<bool> is_told = false;  // the owner has seen reserved_bytes
+  std::atomic<bool> is_told = false;  // the owner knows what it takes
   std::atomic<bool> is_abandoned = false;
   std::atomic<bool> is_done = false;
   // Written by the thread before is_done, read by the owner after it.
@@ -60,7 +60,10 @@ class FetchingSliceSource::Loading final : public route::SliceLoading {
       loading_ = *std::move(started);
     }
     auto taken = loading_->Take();
-    if (taken && taken->ok()) is_taken_ = true;
+    if (taken && taken->ok()) {
+      is_taken_ = true;
+      fetch_->is_told.store(true);
+    }
     return taken;
   }
   bool CanGiveUp() const override { return !loading_; }
@@ -107,6 +110,7 @@ Result<std::unique_ptr<route::SliceLoading>> FetchingSliceSource::Start(
 }
 
 void FetchingSliceSource::Run(Fetch& fetch) {
+  Status room = Ok();
   EnsureRequest wanted{
       .fingerprint = fetch.request.fingerprint,
       .slice = fetch.request.slice,
@@ -118,10 +122,12 @@ void FetchingSliceSource::Run(Fetch& fetch) {
                        },
                    .stop = fetch.stop.get_token(),
                    .retry_pause_ns = options_.retry_pause_ns},
-      .check = [&](const gguf::ModelFiles& layout) { return Reserve(fetch, layout); }};
+      .check = [&](const gguf::ModelFiles& layout) { return room = Reserve(fetch, layout); }};
   Result<Ensured> ensured = store_.Ensure(wanted);
   if (ensured.ok()) {
     fetch.fetched.emplace(std::move(ensured->files));
+  } else if (!room.ok()) {
+    fetch.fetched.emplace(std::move(room).error());
   } else {
     // Whoever asks takes Unavailable for another node that cannot be reached: here is none.
     const Error why = std::move(ensured).error();

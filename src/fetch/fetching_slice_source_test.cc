@@ -122,6 +122,7 @@ TEST_F(FetchingSliceSourceTest, WhatDoesNotFitIsRefusedBeforeItTravels) {
   ASSERT_TRUE(taken && !taken->ok());
   EXPECT_EQ(taken->error().code(), Code::kResourceExhausted);
   EXPECT_THAT(taken->error().message(), HasSubstr("1 of these 2 layers would fit"));
+  EXPECT_THAT(taken->error().message(), testing::Not(HasSubstr("fetching")));
   EXPECT_EQ(peer->calls, 0);
 }
 

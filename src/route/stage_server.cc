@@ -193,17 +193,9 @@ Result<std::shared_ptr<StageServer::HeldSlice>> StageServer::FindSlice(
   for (const auto& slice : slices_) {
     if (IsSameSlice(slice->request, request)) return slice;
   }
-  const auto start = [&]() -> Result<std::unique_ptr<SliceLoading>> {
-    request.used_bytes = 0;
-    for (const auto& slice : slices_) request.used_bytes += slice->bytes;
-    return source_.Start(request);
-  };
-  Result<std::unique_ptr<SliceLoading>> loading = start();
-  if (!loading.ok() && loading.error().code() == Code::kResourceExhausted) {
-    DropUnusedSlices(0);
-    loading = start();
-  }
-  if (!loading.ok()) return WhyNotShared(request, std::move(loading).error());
+  Result<std::unique_ptr<SliceLoading>> loading = StartLoading(request);
+  if (!loading.ok()) loading = StartWithMoreRoom(request, std::move(loading).error());
+  if (!loading.ok()) return std::move(loading).error();
   auto slice = std::make_shared<HeldSlice>();
   slice->request = request;
   slice->kv_encoding = open.kv_encoding;
@@ -211,6 +203,24 @@ Result<std::shared_ptr<StageServer::HeldSlice>> StageServer::FindSlice(
   slice->bytes = slice->loading->reserved_bytes();
   slices_.push_back(slice);
   return slice;
+}
+
+// Beside all that is held.
+Result<std::unique_ptr<SliceLoading>> StageServer::StartLoading(SliceRequest& request) {
+  request.used_bytes = 0;
+  for (const auto& slice : slices_) request.used_bytes += slice->bytes;
+  return source_.Start(request);
+}
+
+// Once more without the slices that nobody uses, if there are any and memory was missing.
+Result<std::unique_ptr<SliceLoading>> StageServer::StartWithMoreRoom(SliceRequest& request,
+                                                                     Error why) {
+  const size_t held = slices_.size();
+  if (why.code() == Code::kResourceExhausted) DropUnusedSlices(0);
+  if (slices_.size() == held) return WhyNotShared(request, std::move(why));
+  auto loading = StartLoading(request);
+  if (!loading.ok()) return WhyNotShared(request, std::move(loading).error());
+  return loading;
 }
 
 // What would have been no second copy.
@@ -284,34 +294,52 @@ void StageServer::OnOpen(const wire::NodeId& from, wire::OpenRoute&& open) {
 
 void StageServer::Tick() {
   const int64_t now_ns = network_.clock().NowNs();
+  std::vector<std::pair<std::shared_ptr<HeldSlice>, Error>> failed;
   for (const auto& slice : slices_) {
     if (!slice->loading) continue;
-    auto taken = slice->loading->Take();
-    if (!taken) {
-      // One that is fetched learns only on its way how much it takes.
-      slice->bytes = slice->loading->reserved_bytes();
-      continue;
-    }
-    slice->loading.reset();
-    if (taken->ok()) {
-      slice->model = *std::move(*taken);
-      if (options_.proposers) slice->proposers = options_.proposers(*slice->model);
-      slice->bytes = slice->model->packed_bytes() + slice->model->memory().budget_bytes;
-      continue;
-    }
-    std::vector<wire::RouteId> broken;
-    for (const auto& [id, route] : routes_) {
-      const bool uses = std::ranges::any_of(
-          route.stages, [&](const auto& entry) { return entry->held->slice == slice; });
-      if (uses) broken.push_back(id);
-    }
-    for (const wire::RouteId id : broken) {
-      Break(id, Error(taken->error()).In(fmt::format("node {}", Self())));
-    }
+    Status taken = TakeLoaded(*slice);
+    if (!taken.ok()) failed.emplace_back(slice, std::move(taken).error());
   }
   std::erase_if(slices_, [](const auto& slice) { return !slice->model && !slice->loading; });
+  for (auto& [slice, why] : failed) OnFailedLoading(slice, std::move(why));
   for (auto& [id, route] : routes_) TickRoute(route, now_ns);
   DropUnusedSlices(options_.keep_slice_ns);
+}
+
+// An error if it never will be there.
+Status StageServer::TakeLoaded(HeldSlice& slice) {
+  auto taken = slice.loading->Take();
+  if (!taken) {
+    // One that is fetched learns only on its way how much it takes.
+    slice.bytes = slice.loading->reserved_bytes();
+    return Ok();
+  }
+  slice.loading.reset();
+  slice.model = TRY(*std::move(taken));
+  if (options_.proposers) slice.proposers = options_.proposers(*slice.model);
+  slice.bytes = slice.model->packed_bytes() + slice.model->memory().budget_bytes;
+  return Ok();
+}
+
+void StageServer::OnFailedLoading(const std::shared_ptr<HeldSlice>& slice, Error why) {
+  std::vector<wire::RouteId> users;
+  for (const auto& [id, route] : routes_) {
+    const bool uses = std::ranges::any_of(
+        route.stages, [&](const auto& entry) { return entry->held->slice == slice; });
+    if (uses) users.push_back(id);
+  }
+  if (users.empty()) return;
+  // One that is fetched learns only on its way that it does not fit, too.
+  auto again = StartWithMoreRoom(slice->request, std::move(why));
+  if (again.ok()) {
+    slice->loading = *std::move(again);
+    slice->bytes = slice->loading->reserved_bytes();
+    slices_.push_back(slice);
+    return;
+  }
+  for (const wire::RouteId id : users) {
+    Break(id, Error(again.error()).In(fmt::format("node {}", Self())));
+  }
 }
 
 void StageServer::TickRoute(Route& route, int64_t now_ns) {

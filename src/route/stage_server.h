@@ -160,9 +160,13 @@ class StageServer {
 
   Status CheckOpen(const wire::NodeId& from, const wire::OpenRoute& open) const;
   Result<std::shared_ptr<HeldSlice>> FindSlice(const wire::OpenRoute& open);
+  Result<std::unique_ptr<SliceLoading>> StartLoading(SliceRequest& request);
+  Result<std::unique_ptr<SliceLoading>> StartWithMoreRoom(SliceRequest& request, Error why);
   Error WhyNotShared(const SliceRequest& request, Error why) const;
   std::shared_ptr<HeldMemory> FindMemory(Route& route, std::shared_ptr<HeldSlice> slice);
   void DropUnusedSlices(int64_t unused_for_ns);
+  Status TakeLoaded(HeldSlice& slice);
+  void OnFailedLoading(const std::shared_ptr<HeldSlice>& slice, Error why);
   void TickRoute(Route& route, int64_t now_ns);
   QueuedWork NextWork(StageEntry& entry, bool& continues);
   void Run(Route& route, StageEntry& entry);

@@ -438,6 +438,22 @@ class Clusters(Case):
         error = desk.aster("run", self.tiny, *PROMPT, *less, check=SYSTEM)
         self.assertIn("with 40.0 MiB for keys and values, and whoever asks for as much, with --kv-memory", error)
 
+    def test_slices_that_nobody_uses_make_room(self):
+        desk, lap = self.two()
+        lap.stop_node()
+        # Twice as much for keys and values does not fit.
+        lap.start_node("--memory", "30MiB")
+        self.await_answer(desk, "lap")
+        options = (self.tiny, *PROMPT, "-n", 4, "--kv-memory", "20MiB")
+        alone = desk.aster("run", *options)
+        for first in (2, 3, 1):
+            split = f"desk=0:{first - 1},lap={first}:out"
+            self.assertEqual(desk.aster("run", *options, "--cluster", "--split", split), alone, split)
+        much = ("--cluster", "--kv-memory", "40MiB", "--split", "lap")
+        error = desk.aster("run", self.tiny, *PROMPT, *much, check=SYSTEM)
+        self.assertIn("do not fit into 30.0 MiB of memory", error)
+        self.assertNotIn("fetching", error)
+
     def test_whoever_has_no_file_is_the_one_that_is_blamed(self):
         desk = self.machine("desk")
         desk.aster("cluster", "init", "--name", "home", "--node", "desk")
