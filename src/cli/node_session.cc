@@ -322,7 +322,12 @@ Result<route::Plan> NodeSession::Replan(std::span<const wire::NodeId> lost, cons
                  fmt::format("no node is left to compute layers 0 to {}; of the last one: {}",
                              layer_count() - 1, why.message()));
   }
-  route::Plan plan = TRY(PlanByAbility());
+  auto planned = PlanByAbility();
+  if (!planned.ok()) {
+    return Error(why.code(), fmt::format("{}; whoever is left cannot take over: {}", why.message(),
+                                         planned.error().message()));
+  }
+  route::Plan plan = *std::move(planned);
   // Whoever decodes may be gone: then all of them answer together.
   if (!AddDecoders(plan).ok()) plan.decode.clear();
   return plan;

@@ -454,6 +454,25 @@ class Clusters(Case):
         self.assertIn("do not fit into 30.0 MiB of memory", error)
         self.assertNotIn("fetching", error)
 
+    def test_who_is_lost_is_said_where_the_rest_is_too_small(self):
+        desk = self.machine("desk")
+        desk.aster("cluster", "init", "--name", "home", "--node", "desk")
+        model = self.folder / "wide.gguf"
+        desk.aster("synth", model, "--layers", 4, "--embedding", 512, "--ff", 2048, "--type", "Q8_0")
+        small = (model, "--memory", f"{8 + model.stat().st_size * 3 // 4 // 2**20}MiB")
+        desk.start_node(*small)
+        lap = self.invited(desk, "lap")
+        lap.start_node("--join", desk.address, *small)
+        self.await_members(desk, 2)
+        run = desk.start("run", model, *PROMPT, "-n", 100000, "--ignore-eos", "--kv-memory", "8MiB",
+                         "--cluster", "--split", "desk=0:1,lap=2:out")
+        run.stdout.read(1)
+        lap.stop_node(signal.SIGKILL)
+        complaint = run.communicate(timeout=DEADLINE_S)[1].decode()
+        self.assertEqual(run.returncode, SYSTEM, complaint)
+        self.assertIn("layers 2 to 3 and the head are missing: node lap (", complaint)
+        self.assertIn("whoever is left cannot take over: the model takes", complaint)
+
     def test_whoever_has_no_file_is_the_one_that_is_blamed(self):
         desk = self.machine("desk")
         desk.aster("cluster", "init", "--name", "home", "--node", "desk")
