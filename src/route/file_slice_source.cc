@@ -64,18 +64,39 @@ class FileLoading final : public SliceLoading {
   std::thread thread_;
 };
 
-// The most layers, from where the slice begins, that fit beside what is taken.
-uint32_t LayersThatFit(const gguf::ModelFiles& files, const model::Shape& shape, model::Slice slice,
-                       uint64_t free_bytes) {
-  const uint32_t begin = slice.layer_begin;
-  uint32_t end = slice.layer_end;
-  while (end > begin) {
-    slice.layer_end = end;
-    slice.head = slice.head && end == shape.layer_count;
-    if (SliceBytes(files, shape, slice) <= free_bytes) break;
-    --end;
+// What is left of the slice where layers are taken from its end, or from its beginning, until it
+// fits. The head goes with the last layer, the embedding with the first.
+model::Slice Shortened(const gguf::ModelFiles& files, const model::Shape& shape, model::Slice slice,
+                       uint64_t free_bytes, bool from_end) {
+  while (slice.layer_begin < slice.layer_end && SliceBytes(files, shape, slice) > free_bytes) {
+    if (from_end) {
+      --slice.layer_end;
+      slice.head = false;
+    } else {
+      ++slice.layer_begin;
+      slice.embedding = false;
+    }
   }
-  return end - begin;
+  return slice;
+}
+
+// For people: what of the slice could be asked for instead. Somebody has to hold the embedding and
+// the head, so whoever was asked for one of them keeps it.
+std::string WhatFits(const gguf::ModelFiles& files, const model::Shape& shape,
+                     const model::Slice& slice, uint64_t free_bytes) {
+  const bool may_end_earlier = slice.embedding || !slice.head;
+  const bool may_begin_later = slice.head || !slice.embedding;
+  model::Slice most = slice;
+  most.layer_end = most.layer_begin;
+  for (const bool from_end : {true, false}) {
+    if (!(from_end ? may_end_earlier : may_begin_later)) continue;
+    const model::Slice left = Shortened(files, shape, slice, free_bytes, from_end);
+    if (left.layer_end - left.layer_begin > most.layer_end - most.layer_begin) most = left;
+  }
+  const uint32_t asked = slice.layer_end - slice.layer_begin;
+  const uint32_t fitting = most.layer_end - most.layer_begin;
+  if (fitting == 0) return fmt::format("none of these {} layers would fit", asked);
+  return fmt::format("{} of these {} layers would fit: {}", fitting, asked, DescribeSlice(most));
 }
 
 }  // namespace
@@ -113,14 +134,12 @@ Result<SliceRoom> FindRoom(const gguf::ModelFiles& files, const SliceRequest& re
   const uint64_t left = limit - std::min(limit, request.used_bytes);
   const uint64_t least_kv = request.kv_bytes > 0 ? request.kv_bytes : kLeastKvBytes;
   if (least_kv > left || weight_bytes > left - least_kv) {
-    const uint32_t fitting =
-        LayersThatFit(files, *support.shape, request.slice, left - std::min(left, least_kv));
+    const uint64_t free_bytes = left - std::min(left, least_kv);
     return ResourceExhausted(fmt::format(
         "{} of weights and {} for keys and values do not fit into {} of memory, of which {} are "
-        "taken; {} of these {} layers would fit{}",
+        "taken; {}{}",
         FormatBytes(weight_bytes), FormatBytes(least_kv), FormatBytes(limit),
-        FormatBytes(request.used_bytes), fitting,
-        request.slice.layer_end - request.slice.layer_begin,
+        FormatBytes(request.used_bytes), WhatFits(files, *support.shape, request.slice, free_bytes),
         weight_bytes < left ? "; or ask for less with --kv-memory" : ""));
   }
   const uint64_t kv_bytes =

@@ -54,12 +54,38 @@ TEST(FileSliceSource, SaysWhatFits) {
   const auto refused = source.Start(RequestOf(slice));
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code(), Code::kResourceExhausted);
-  EXPECT_NE(refused.error().message().find("2 of these 3 layers would fit"), std::string::npos)
+  EXPECT_NE(refused.error().message().find("2 of these 3 layers would fit: layers 0 to 1"),
+            std::string::npos)
       << refused.error().message();
   EXPECT_TRUE(source.Start(RequestOf({0, 2, true, false})).ok());
   SliceRequest beside = RequestOf({0, 2, true, false});
   beside.used_bytes = bytes;
   EXPECT_FALSE(source.Start(beside).ok());
+}
+
+// Whoever holds the last layers goes on holding the head: another one begins later, none ends
+// earlier.
+TEST(FileSliceSource, SaysWhatFitsBesideTheHead) {
+  const model::Slice fitting{2, kTestLayers, false, true};
+  const uint64_t bytes = SliceBytes(*Files(), TestModel::Get().shape(), fitting);
+  FileSliceSource source({.threads = 1, .memory_bytes = bytes + (uint64_t{1} << 20)});
+  source.Add(TestModel::kFingerprint, Files());
+  const auto refused = source.Start(RequestOf({1, kTestLayers, false, true}));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(
+      refused.error().message().find("2 of these 3 layers would fit: layers 2 to 3 and the head"),
+      std::string::npos)
+      << refused.error().message();
+  EXPECT_TRUE(source.Start(RequestOf(fitting)).ok());
+}
+
+TEST(FileSliceSource, SaysThatNothingFits) {
+  FileSliceSource source({.memory_bytes = uint64_t{1} << 20});
+  source.Add(TestModel::kFingerprint, Files());
+  const auto refused = source.Start(RequestOf({0, kTestLayers, true, true}));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message().find("none of these 4 layers would fit"), std::string::npos)
+      << refused.error().message();
 }
 
 // A file that holds the tensors of one slice, as a node with a small disk has it.
