@@ -55,11 +55,13 @@ constexpr size_t kLeastTokens = 32;  // of a text that has a middle everywhere
 
 // What is not done with these nodes and this text, and why not.
 struct LeftOut {
+  std::string cuts;
   std::string sessions;
   std::string kills;
 
   std::vector<std::string> ToLines() const {
     std::vector<std::string> lines;
+    if (!cuts.empty()) lines.push_back("not every split is computed: " + cuts);
     if (!sessions.empty()) lines.push_back("no session changes places: " + sessions);
     if (!kills.empty()) lines.push_back("no node is killed: " + kills);
     return lines;
@@ -68,6 +70,11 @@ struct LeftOut {
 
 LeftOut WhatIsLeftOut(const VerifyFlags& options, const NodeSession& nodes, size_t tokens) {
   LeftOut left_out;
+  const size_t cuts = CutsToVerify(nodes.layer_count()).size();
+  if (nodes.nodes().size() > 1 && cuts + 1 < nodes.layer_count()) {
+    left_out.cuts =
+        fmt::format("of {} places between layers, {} are cut", nodes.layer_count() - 1, cuts);
+  }
   if (!nodes.Inexact().empty()) {
     left_out.sessions = "rows do not travel as they are";
   } else if (tokens < kLeastTokens) {

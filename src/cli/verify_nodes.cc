@@ -17,8 +17,10 @@
 namespace aster::cli {
 namespace {
 
-// Of cuts between two nodes; each loads the model once more.
-constexpr uint32_t kMostCuts = 4;
+// Models of more layers are cut at some places only: each plan loads the model once more.
+constexpr uint32_t kLayersCutEverywhere = 16;
+// Between so many equal parts, behind the first layer and before the last.
+constexpr uint32_t kSpreadParts = 4;
 
 using Tokens = std::span<const int32_t>;
 
@@ -43,21 +45,28 @@ std::vector<uint32_t> EvenCuts(uint32_t layer_count, uint32_t count) {
   return cuts;
 }
 
+// Plans that together have each of these cuts, with as many in each as there are nodes for.
+std::vector<route::Plan> PlansWith(std::span<const uint32_t> cuts,
+                                   std::span<const route::PlanNode> nodes, uint32_t layer_count) {
+  std::vector<route::Plan> plans;
+  const size_t in_a_plan = nodes.size() - 1;
+  const size_t count = (cuts.size() + in_a_plan - 1) / in_a_plan;
+  for (size_t first = 0; first < count; ++first) {
+    std::vector<uint32_t> own;
+    for (size_t i = first; i < cuts.size(); i += count) own.push_back(cuts[i]);
+    plans.push_back(PlanOf(nodes, own, layer_count));
+  }
+  return plans;
+}
+
 std::vector<route::Plan> PlansFor(std::span<const route::PlanNode> nodes, uint32_t layer_count) {
   std::vector<route::Plan> plans;
   const std::vector<route::PlanNode> reversed(nodes.rbegin(), nodes.rend());
   plans.push_back(PlanOf(nodes.first(1), {}, layer_count));
   const auto in_use = static_cast<uint32_t>(std::min<size_t>(nodes.size(), layer_count));
   if (in_use < 2) return plans;
-  if (in_use == 2) {
-    std::set<uint32_t> cuts{1, layer_count - 1};
-    for (uint32_t i = 1; i < kMostCuts; ++i) {
-      cuts.insert(std::clamp(layer_count * i / kMostCuts, 1U, layer_count - 1));
-    }
-    for (const uint32_t cut : cuts) plans.push_back(PlanOf(nodes, {&cut, 1}, layer_count));
-  } else {
-    plans.push_back(PlanOf(nodes, EvenCuts(layer_count, in_use - 1), layer_count));
-  }
+  const auto with_cuts = PlansWith(CutsToVerify(layer_count), nodes, layer_count);
+  plans.insert(plans.end(), with_cuts.begin(), with_cuts.end());
   plans.push_back(PlanOf(reversed, EvenCuts(layer_count, in_use - 1), layer_count));
   if (layer_count >= 2 * in_use) {
     plans.push_back(PlanOf(nodes, EvenCuts(layer_count, 2 * in_use - 1), layer_count));
@@ -134,6 +143,17 @@ class NodeWays {
 };
 
 }  // namespace
+
+std::vector<uint32_t> CutsToVerify(uint32_t layer_count) {
+  std::set<uint32_t> cuts;
+  if (layer_count <= kLayersCutEverywhere) {
+    for (uint32_t cut = 1; cut < layer_count; ++cut) cuts.insert(cut);
+  } else {
+    cuts = {1, layer_count - 1};
+    for (uint32_t i = 1; i < kSpreadParts; ++i) cuts.insert(layer_count * i / kSpreadParts);
+  }
+  return {cuts.begin(), cuts.end()};
+}
 
 Result<std::vector<engine::VerifiedWay>> VerifyOnNodes(NodeSession& nodes,
                                                        const std::optional<route::Plan>& asked,

@@ -19,6 +19,10 @@
 
 namespace aster::cli {
 
+// Where a model of so many layers is cut: before which of them, ascending. Everywhere but in a
+// model of many layers.
+std::vector<uint32_t> CutsToVerify(uint32_t layer_count);
+
 // Cuts the model between the nodes, in this order and in the reverse, with several slices on a
 // node, and with all of it on one that is not this process; and, first, as `asked` for by name.
 Result<std::vector<engine::VerifiedWay>> VerifyOnNodes(

@@ -54,6 +54,22 @@ class Nodes(Case):
                          "by nodes, loaded by others"):
             self.assertIn("saved " + topology, names)
 
+    def test_verify_cuts_between_every_two_layers(self):
+        model = self.folder / "six.gguf"
+        aster("synth", model, "--layers", 6, "--type", "Q4_K")
+        report = json.loads(aster("verify", model, "--local-nodes", 2, "--tokens", 40, "--json").stdout)
+        names = " ".join(way["name"] for way in report["ways"])
+        for last in range(5):
+            self.assertIn(f"node-1=0:{last},node-2={last + 1}:out in chunks", names)
+        self.assertNotIn("left_out", report)
+
+    def test_verify_says_where_it_does_not_cut(self):
+        model = self.folder / "many.gguf"
+        aster("synth", model, "--layers", 17, "--embedding", 64, "--ff", 128)
+        report = json.loads(aster("verify", model, "--local-nodes", 2, "--tokens", 40, "--json").stdout)
+        self.assertTrue(report["equal"])
+        self.assertEqual(report["left_out"], ["not every split is computed: of 16 places between layers, 5 are cut"])
+
     def test_verify_runs_the_plan_that_is_asked_for(self):
         plan = ("--split", "node-2=0:0,node-1=1:out", "--decode", "here")
         report = json.loads(aster("verify", self.tiny, "--local-nodes", 2, "--tokens", 60, "--json", *plan).stdout)
