@@ -204,6 +204,12 @@ Result<KeptModel> TensorStore::Find(const Hash128& fingerprint) const {
                        TRY(model.Files([](std::string_view) { return true; })))};
 }
 
+std::string TensorStore::NameOf(const Hash128& fingerprint) const {
+  const Result<StoredModel> model = StoredModel::Open(FolderOf(fingerprint), fingerprint);
+  if (!model.ok()) return "";
+  return fs::path(model->manifest()->files.front().name).stem().string();
+}
+
 std::vector<Hash128> TensorStore::Fingerprints() const {
   std::vector<Hash128> fingerprints;
   std::error_code error;

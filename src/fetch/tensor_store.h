@@ -73,6 +73,8 @@ class TensorStore {
   // NotFound where nothing is known of that model. Reads the manifest and opens the files: keep
   // what it answers while it is used. What is fetched later is not in it.
   Result<KeptModel> Find(const Hash128& fingerprint) const;
+  // What the model's file is called where it came from; nothing where none of it is known.
+  std::string NameOf(const Hash128& fingerprint) const;
   // Of which something may be there.
   std::vector<Hash128> Fingerprints() const;
 

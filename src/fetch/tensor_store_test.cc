@@ -311,6 +311,17 @@ TEST_F(TensorStoreTest, ADiskThatIsTooSmallIsSeenBeforeWeightsTravel) {
   EXPECT_EQ(peer->calls, 0);
 }
 
+TEST_F(TensorStoreTest, KnowsWhatAModelIsCalledElsewhere) {
+  const auto peer = std::make_shared<FakePeer>("a");
+  peer->manifest = [] {
+    rpc::ModelManifest manifest = SourceModel::Get().manifest();
+    manifest.files.front().name = "large.gguf";
+    return manifest;
+  };
+  ASSERT_TRUE(store_.Ensure(RequestOf(kFirst, {peer})).ok());
+  EXPECT_EQ(store_.NameOf(SourceModel::Get().fingerprint()), "large");
+}
+
 TEST_F(TensorStoreTest, IsRefusedBeforeWeightsTravel) {
   const auto peer = std::make_shared<FakePeer>("a");
   EnsureRequest request = RequestOf(kFirst, {peer});

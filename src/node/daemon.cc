@@ -216,9 +216,15 @@ std::vector<std::shared_ptr<fetch::WeightPeer>> Daemon::PeersToFetchFrom() const
   return peers;
 }
 
+// Weights of other machines have come with a name; it is read from the disk once.
 std::string Daemon::NameOfModel(const Hash128& fingerprint) const {
-  const auto held = models_.Find(fingerprint);
-  return held ? held->description.name : "";
+  if (const auto held = models_.Find(fingerprint)) return held->description.name;
+  const MutexLock lock(names_mu_);
+  if (const auto known = fetched_names_.find(fingerprint); known != fetched_names_.end())
+    return known->second;
+  std::string name = store_.NameOf(fingerprint);
+  if (!name.empty()) fetched_names_[fingerprint] = name;
+  return name;
 }
 
 cluster::NodeStatus Daemon::GetStatus() const {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/mutex.h"
 #include "cluster/description.h"
 #include "cluster/home.h"
 #include "cluster/identity.h"
@@ -68,7 +70,7 @@ class Daemon {
   Status MeasureMachine(ThreadPool& pool);
   Status Listen();
   std::vector<std::shared_ptr<fetch::WeightPeer>> PeersToFetchFrom() const;
-  std::string NameOfModel(const Hash128& fingerprint) const;
+  std::string NameOfModel(const Hash128& fingerprint) const EXCLUDES(names_mu_);
 
   const cluster::Home& home_;
   std::optional<FileLock> lock_;  // of being this machine's only one; released last
@@ -89,6 +91,8 @@ class Daemon {
   std::unique_ptr<rpc::ControlServer> server_;
   std::unique_ptr<route::Node> node_;
   std::vector<std::string> control_addresses_;
+  mutable Mutex names_mu_;
+  mutable std::map<Hash128, std::string> fetched_names_ GUARDED_BY(names_mu_);
 };
 
 }  // namespace aster::node

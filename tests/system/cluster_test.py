@@ -153,6 +153,18 @@ class Clusters(Case):
         self.assertTrue(report["equal"])
         self.assertTrue(any("lap" in way["name"] for way in report["ways"]))
 
+    def test_what_is_fetched_has_a_name(self):
+        desk, lap = self.two()
+        chat = Conversation(self.tiny, self.folder, "-n", 4, "--cluster", "--split", "desk=0:1,lap=2:out",
+                            environment=desk.environment)
+        self.addCleanup(chat.stop)
+        chat.until(READY)
+        self.assertNotIn("error", chat.ask("hello"))
+        nodes = json.loads(lap.aster("cluster", "status", "--json"))["nodes"]
+        slices = {node["name"]: [(each["model"], each["layer_begin"], each["layer_end"]) for each in node["slices"]]
+                  for node in nodes}
+        self.assertEqual(slices, {"desk": [("tiny", 0, 2)], "lap": [("tiny", 2, 4)]})
+
     def test_whoever_asks_needs_no_file(self):
         desk, lap = self.two()
         name = self.tiny.stem
