@@ -173,8 +173,9 @@ Result<ExitStatus> Verify(const VerifyFlags& options, Console& console) {
   const auto tell = [&](const engine::VerifiedWay& way) {
     if (options.json) return;
     if (way.name == "whole") first = way.hash;
-    console.Print("  {}  {:<24}{}\n", way.hash.ToHex(), way.name,
-                  way.hash == first ? "" : console.Styled(Style::kBad, "differs"));
+    const bool differs = way.hash != first;
+    console.Print("  {}  {:<24}{}{}\n", way.hash.ToHex(), way.name, differs ? "  " : "",
+                  differs ? console.Styled(Style::kBad, "differs") : "");
   };
   auto ways = TRY(engine::Verify(files, ids, verify, clock, tell));
   const auto on_disk = TRY(VerifyOnDisk(files, ids, verify.model, clock, tell));
