@@ -54,12 +54,11 @@ Status CheckDiskSpace(const std::string& folder, uint64_t missing_bytes, uint64_
   const fs::space_info space = fs::space(folder, error);
   // Nobody knows: the write will tell.
   if (error) return Ok();
-  const uint64_t free_bytes = space.available - std::min(space.available, spare_bytes);
-  if (missing_bytes <= free_bytes) return Ok();
-  return ResourceExhausted(
-      fmt::format("{}: {} of weights are still to be fetched, and {} are free on this disk; make "
-                  "room, or set XDG_CACHE_HOME to a folder on a larger one",
-                  folder, FormatBytes(missing_bytes), FormatBytes(free_bytes)));
+  if (missing_bytes <= space.available - std::min(space.available, spare_bytes)) return Ok();
+  return ResourceExhausted(fmt::format(
+      "{}: {} of weights are still to be fetched, and {} are free on this disk, where {} are left "
+      "to others; make room, or set XDG_CACHE_HOME to a folder on a larger one",
+      folder, FormatBytes(missing_bytes), FormatBytes(space.available), FormatBytes(spare_bytes)));
 }
 
 // Changes as long as somebody writes.

@@ -307,7 +307,9 @@ TEST_F(TensorStoreTest, ADiskThatIsTooSmallIsSeenBeforeWeightsTravel) {
   const auto refused = modest.Ensure(RequestOf(kFirst, {peer}));
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code(), Code::kResourceExhausted);
-  EXPECT_THAT(refused.error().message(), HasSubstr("0 B are free on this disk; make room"));
+  EXPECT_THAT(refused.error().message(),
+              HasSubstr("free on this disk, where 1.00 EiB are left to others; make room"));
+  EXPECT_THAT(refused.error().message(), testing::Not(HasSubstr("0 B are free")));
   EXPECT_EQ(peer->calls, 0);
 }
 
