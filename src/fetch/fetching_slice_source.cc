@@ -136,8 +136,9 @@ void FetchingSliceSource::Run(Fetch& fetch) {
         is_elsewhere ? "; start `aster node --model FILE` on a machine that has the file" : "";
     fetch.fetched.emplace(
         Error(is_elsewhere ? Code::kNotFound : why.code(),
-              fmt::format("no file here is the model, and fetching its weights from other nodes "
-                          "failed: {}{}",
+              fmt::format("no file here is the model {} (there are: {}), and fetching its weights "
+                          "from other nodes failed: {}{}",
+                          fetch.request.fingerprint.ToHex().substr(0, 8), files_.Models(),
                           why.message(), advice)));
   }
   fetch.is_done.store(true, std::memory_order_release);

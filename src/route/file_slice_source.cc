@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <thread>
 #include <utility>
 
@@ -156,22 +157,30 @@ void FileSliceSource::Add(const Hash128& fingerprint,
   held_.push_back({fingerprint, std::move(files)});
 }
 
+std::string FileSliceSource::Models() const {
+  std::vector<std::string> models;
+  const MutexLock lock(mu_);
+  for (const Held& held : held_) {
+    const std::filesystem::path path = held.files->files().front().path();
+    models.push_back(
+        fmt::format("{} ({})", path.stem().string(), held.fingerprint.ToHex().substr(0, 8)));
+  }
+  return models.empty() ? "none" : fmt::format("{}", fmt::join(models, ", "));
+}
+
 Result<std::unique_ptr<SliceLoading>> FileSliceSource::Start(const SliceRequest& request) {
   std::shared_ptr<const gguf::ModelFiles> files;
-  std::vector<std::string> others;
   {
     MutexLock lock(mu_);
     for (const Held& held : held_) {
       if (held.fingerprint == request.fingerprint) files = held.files;
-      others.push_back(held.fingerprint.ToHex().substr(0, 8));
     }
   }
   if (files == nullptr) {
     return NotFound(fmt::format(
         "no file here is the model {}; there are: {}; start the node with --model and the same "
         "file",
-        request.fingerprint.ToHex().substr(0, 8),
-        others.empty() ? "none" : fmt::format("{}", fmt::join(others, ", "))));
+        request.fingerprint.ToHex().substr(0, 8), Models()));
   }
   const SliceRoom room = TRY(FindRoom(*files, request, options_.memory_bytes));
   engine::LocalModelOptions options;

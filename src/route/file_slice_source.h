@@ -51,6 +51,9 @@ class FileSliceSource final : public SliceSource {
   // Files of a model, which may hold only part of it.
   void Add(const Hash128& fingerprint, std::shared_ptr<const gguf::ModelFiles> files) EXCLUDES(mu_);
 
+  // Models of which there are files, for people: "nova (1234abcd), tiny (89abcdef)", or "none".
+  std::string Models() const EXCLUDES(mu_);
+
   Result<std::unique_ptr<SliceLoading>> Start(const SliceRequest& request) override EXCLUDES(mu_);
   kv::PageParcels* page_parcels() override { return options_.page_parcels.get(); }
 
@@ -61,7 +64,7 @@ class FileSliceSource final : public SliceSource {
   };
 
   const FileSliceOptions options_;
-  Mutex mu_;
+  mutable Mutex mu_;
   std::vector<Held> held_ GUARDED_BY(mu_);
 };
 

@@ -170,6 +170,8 @@ TEST(FileSliceSource, RefusesWhatItDoesNotHave) {
   SliceRequest other = RequestOf({0, 1, true, false});
   other.fingerprint.low ^= 1;
   EXPECT_EQ(source.Start(other).error().code(), Code::kNotFound);
+  EXPECT_NE(source.Start(other).error().message().find("there are: model ("), std::string::npos)
+      << source.Start(other).error().message();
 }
 
 }  // namespace

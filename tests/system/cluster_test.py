@@ -496,6 +496,7 @@ class Clusters(Case):
             error = desk.aster("run", self.tiny, *PROMPT, "--cluster", "--split", split, check=INPUT)
             self.assertNotIn("not reachable", error)
             self.assertRegex(error, r"node (lap|desk) \([0-9a-f]{8}\): no file here")
+            self.assertIn("(there are: none)", error)
             self.assertIn("start `aster node --model FILE`", error)
 
     def test_what_a_node_is_told_wrongly(self):
