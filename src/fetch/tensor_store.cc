@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -109,29 +110,23 @@ Result<FileLock> TensorStore::AwaitLock(const std::string& folder, const std::st
   }
 }
 
-Result<StoredModel> TensorStore::OpenOrFetchManifest(const EnsureRequest& request) {
-  const std::string folder = FolderOf(request.fingerprint);
-  Result<StoredModel> kept = StoredModel::Open(folder, request.fingerprint);
-  if (kept.ok()) return kept;
+Result<rpc::ModelManifest> TensorStore::FetchManifest(const EnsureRequest& request) {
   std::string reasons;
   for (const auto& peer : request.peers) {
     if (request.fetching.stop.stop_requested()) {
       return Error(Code::kCancelled, "fetching weights was stopped");
     }
-    const Result<rpc::ModelManifest> manifest = peer->FetchManifest(request.fingerprint);
+    Result<rpc::ModelManifest> manifest = peer->FetchManifest(request.fingerprint);
     Status checked = Ok();
-    if (!manifest.ok()) checked = manifest.error();
-    // What it calls itself is not looked at: what it says decides.
-    rpc::ModelManifest named;
-    if (checked.ok()) {
-      const auto layout = CheckManifest(*manifest, request.fingerprint);
-      if (!layout.ok()) checked = layout.error();
-      named = *manifest;
-      named.fingerprint = request.fingerprint;
+    if (!manifest.ok()) {
+      checked = manifest.error();
+    } else if (const auto layout = CheckManifest(*manifest, request.fingerprint); !layout.ok()) {
+      checked = layout.error();
     }
     if (checked.ok()) {
-      TRY(StoredModel::Keep(folder, named));
-      return StoredModel::Open(folder, request.fingerprint);
+      // What it calls itself is not looked at: what it says decides.
+      manifest->fingerprint = request.fingerprint;
+      return manifest;
     }
     reasons += fmt::format("; {}: {}", peer->name(), checked.error().message());
   }
@@ -139,6 +134,16 @@ Result<StoredModel> TensorStore::OpenOrFetchManifest(const EnsureRequest& reques
                fmt::format("nobody says what the model {} consists of{}",
                            request.fingerprint.ToHex().substr(0, 8),
                            reasons.empty() ? "; no node that is reachable has it" : reasons));
+}
+
+Result<StoredModel> TensorStore::OpenOrKeep(const EnsureRequest& request,
+                                            std::optional<rpc::ModelManifest> fetched) {
+  const std::string folder = FolderOf(request.fingerprint);
+  Result<StoredModel> kept = StoredModel::Open(folder, request.fingerprint);
+  if (kept.ok()) return kept;
+  if (!fetched) fetched = TRY(FetchManifest(request));
+  TRY(StoredModel::Keep(folder, *fetched));
+  return StoredModel::Open(folder, request.fingerprint);
 }
 
 Result<StoredModel> TensorStore::FetchMissing(const EnsureRequest& request, StoredModel model,
@@ -163,6 +168,7 @@ Result<StoredModel> TensorStore::FetchMissing(const EnsureRequest& request, Stor
 Result<Ensured> TensorStore::Ensure(const EnsureRequest& request) {
   const std::string folder = FolderOf(request.fingerprint);
   Ensured ensured;
+  std::optional<rpc::ModelManifest> manifest;
   // Whoever finds all that it needs waits for nobody.
   if (Result<StoredModel> kept = StoredModel::Open(folder, request.fingerprint); kept.ok()) {
     const std::vector<TensorPlace> places = TRY(PlacesOf(*kept, request.slice));
@@ -171,10 +177,13 @@ Result<Ensured> TensorStore::Ensure(const EnsureRequest& request) {
       ensured.files = TRY(FilesOf(*kept, places));
       return ensured;
     }
+  } else {
+    // Of a model that nobody has, nothing is left on the disk.
+    manifest = TRY(FetchManifest(request));
   }
   TRY(MakeDirectories(folder));
   const FileLock lock = TRY(AwaitLock(folder, request.fetching.stop));
-  StoredModel model = TRY(OpenOrFetchManifest(request));
+  StoredModel model = TRY(OpenOrKeep(request, std::move(manifest)));
   if (request.check) TRY(request.check(model.layout()));
   if (request.verify || !AllVerified(model, TRY(PlacesOf(model, request.slice)))) {
     model = TRY(FetchMissing(request, std::move(model), ensured));

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -81,7 +82,9 @@ class TensorStore {
  private:
   std::string FolderOf(const Hash128& fingerprint) const;
   Result<FileLock> AwaitLock(const std::string& folder, const std::stop_token& stop);
-  Result<StoredModel> OpenOrFetchManifest(const EnsureRequest& request);
+  Result<rpc::ModelManifest> FetchManifest(const EnsureRequest& request);
+  Result<StoredModel> OpenOrKeep(const EnsureRequest& request,
+                                 std::optional<rpc::ModelManifest> fetched);
   Result<StoredModel> FetchMissing(const EnsureRequest& request, StoredModel model,
                                    Ensured& ensured);
 

@@ -313,6 +313,14 @@ TEST_F(TensorStoreTest, ADiskThatIsTooSmallIsSeenBeforeWeightsTravel) {
   EXPECT_EQ(peer->calls, 0);
 }
 
+TEST_F(TensorStoreTest, NothingIsLeftOfAModelThatNobodyHas) {
+  const auto refused = store_.Ensure(RequestOf(kFirst, {}));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code(), Code::kUnavailable);
+  EXPECT_TRUE(store_.Fingerprints().empty());
+  EXPECT_EQ(store_.NameOf(SourceModel::Get().fingerprint()), "");
+}
+
 TEST_F(TensorStoreTest, KnowsWhatAModelIsCalledElsewhere) {
   const auto peer = std::make_shared<FakePeer>("a");
   peer->manifest = [] {

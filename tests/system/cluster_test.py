@@ -498,6 +498,7 @@ class Clusters(Case):
             self.assertRegex(error, r"node (lap|desk) \([0-9a-f]{8}\): no file here")
             self.assertIn("(there are: none)", error)
             self.assertIn("start `aster node --model FILE`", error)
+            self.assertEqual([*desk.folder.rglob("weights/*"), *lap.folder.rglob("weights/*")], [])
 
     def test_what_a_node_is_told_wrongly(self):
         desk = self.machine("desk")
