@@ -150,6 +150,7 @@ Status TellAnswer(const RunOptions& options, const Loaded& loaded, const engine:
                               .kv_cache = loaded.answerer->kv_cache(),
                               .fetched = loaded.answerer->fetched(),
                               .handed_over = loaded.answerer->handed_over(),
+                              .hops = loaded.answerer->hops().hops,
                               .inexact = loaded.answerer->inexact()};
     console.Print("{}\n",
                   RunToJson(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));

@@ -81,6 +81,16 @@ ordered_json RunToJson(const RunReport& report) {
   if (drafts.steps > 0) json["draft"] = DraftsToJson(drafts);
   if (report.kv_cache) json["kv_cache"] = KvCacheToJson(*report.kv_cache);
   if (!report.inexact.empty()) json["inexact"] = report.inexact;
+  for (const serve::HopFigures& hop : report.hops) {
+    json["hops"].push_back({{"node", hop.node},
+                            {"layers", hop.layers},
+                            {"frames", hop.frames},
+                            {"compute_s", Seconds(static_cast<int64_t>(hop.compute_ns))},
+                            {"wait_s", Seconds(static_cast<int64_t>(hop.queue_ns))},
+                            {"send_s", Seconds(static_cast<int64_t>(hop.send_ns))},
+                            {"idle_s", Seconds(static_cast<int64_t>(hop.idle_ns))},
+                            {"sent_bytes", hop.sent_bytes}});
+  }
   for (const RowsFromNode& from : report.fetched) {
     json["fetched"].push_back(
         {{"node", from.node}, {"tokens", from.tokens}, {"bytes", from.bytes}});

@@ -24,7 +24,8 @@ struct RunReport {
   std::optional<disk::DiskPagesCounts> kv_cache;
   std::vector<RowsFromNode> fetched;
   HandedOver handed_over;
-  std::string inexact;  // Answerer::inexact
+  std::vector<serve::HopFigures> hops;  // of the route as it is at the end
+  std::string inexact;                  // Answerer::inexact
 };
 
 nlohmann::ordered_json DraftsToJson(const engine::DraftCounts& counts);

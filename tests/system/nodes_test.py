@@ -25,6 +25,16 @@ class Nodes(Case):
         self.assertEqual(self.text("-n", 60, "--local-nodes", 2, "--split", "node-2=0:0,node-1=1:out"), alone)
         self.assertEqual(self.text("-n", 60, "--local-nodes", 1), alone)
 
+    def test_json_says_what_each_node_did(self):
+        ask = ("run", self.tiny, "-p", "the rain in", "--raw", "--temp", 0, "-n", 8, "--json")
+        hops = json.loads(aster(*ask, "--local-nodes", 2, "--split", "0:1,2:out").stdout)["hops"]
+        self.assertEqual([(hop["node"], hop["layers"]) for hop in hops],
+                         [("node-1", "layers 0 to 1"), ("node-2", "layers 2 to 3 and the head")])
+        for hop in hops:
+            self.assertGreaterEqual(hop["frames"], 8)
+            self.assertGreater(hop["compute_s"], 0)
+        self.assertNotIn("hops", json.loads(aster(*ask).stdout))
+
     def test_splits_that_make_no_sense(self):
         for split in ("0:1", "1:out", "0:9,10:out", "0:out,0:out", "x", "node-7=0:out", "0:1,1:out"):
             run = aster("run", self.tiny, "-p", "a", "--local-nodes", 2, "--split", split, check=INPUT)
