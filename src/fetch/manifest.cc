@@ -26,6 +26,13 @@ std::string ShortName(const Hash128& fingerprint) { return fingerprint.ToHex().s
 
 std::string FileName(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
+// What was given away need not stay in memory. Does nothing for a file in memory.
+void LetGo(const gguf::File& file, Bytes data) {
+  const Bytes mapped = file.mapped().bytes();
+  if (mapped.empty() || data.empty()) return;
+  file.mapped().DontNeed(static_cast<size_t>(data.data() - mapped.data()), data.size());
+}
+
 void WriteHash(ByteWriter& writer, const Hash128& hash) {
   writer.Write(hash.low);
   writer.Write(hash.high);
@@ -97,17 +104,24 @@ rpc::ModelManifest MakeManifest(const gguf::ModelFiles& files,
 
 Status ReadTensor(const gguf::ModelFiles& files, std::string_view tensor, uint64_t offset,
                   const rpc::ByteSink& sink) {
-  const gguf::Tensor* const found = files.FindTensor(tensor);
-  if (found == nullptr) {
+  const gguf::ModelFiles::Entry* const entry = files.FindEntry(tensor);
+  if (entry == nullptr) {
     return NotFound(fmt::format("the tensor {} is not here", gguf::NameText(tensor)));
   }
+  const gguf::Tensor* const found = entry->tensor;
   if (offset > found->data.size()) {
     return OutOfRange(fmt::format("byte {} of the tensor {} was asked for, which has {}", offset,
                                   gguf::NameText(tensor), found->data.size()));
   }
   for (Bytes left = found->data.subspan(offset); !left.empty();) {
     const Bytes piece = left.first(std::min(left.size(), kPieceBytes));
-    TRY(sink(piece));
+    const Status taken = sink(piece);
+    // With the piece before: only whole pages go.
+    const size_t begin = static_cast<size_t>(piece.data() - found->data.data());
+    const size_t before = std::min(begin, kPieceBytes);
+    LetGo(files.files()[entry->file_index],
+          found->data.subspan(begin - before, before + piece.size()));
+    TRY(taken);
     left = left.subspan(piece.size());
   }
   return Ok();
