@@ -33,6 +33,10 @@ struct HeldModel {
   bool head = false;
   uint64_t tensor_bytes = 0;  // of what is here
 
+  bool is_whole() const {
+    return embedding && head && layers.size() == 1 && layers.front() == LayerRange{0, layer_count};
+  }
+
   bool operator==(const HeldModel&) const = default;
 };
 

@@ -12,9 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/files.h"
 #include "fetch/manifest.h"
+#include "fetch/parts.h"
 #include "fetch/weight_peer.h"
 #include "gguf/fingerprint.h"
+#include "gguf/metadata_builder.h"
+#include "gguf/writer.h"
 #include "model/runner_for_test.h"
 #include "model/support.h"
 
@@ -97,6 +101,65 @@ class FakePeer : public WeightPeer {
  private:
   const std::string name_;
   const OnPiece on_piece_;
+};
+
+// Files that each hold some of the model's layers, in a folder of their own.
+class Halves {
+ public:
+  // [0, 2) with the embedding, and the others with the head.
+  const PartHere& low() const { return low_; }
+  const PartHere& high() const { return high_; }
+  // As `high`, with other numbers in it: the half of another model.
+  const PartHere& high_of_other() const { return other_; }
+  std::string LowPath() const { return folder_.File("low.gguf"); }
+
+  static bool IsLow(std::string_view name) {
+    return name.starts_with("blk.0.") || name.starts_with("blk.1.") || name.starts_with("token_");
+  }
+
+  PartHere Write(const std::string& name, bool is_low, uint8_t flip) const {
+    const gguf::ModelFiles& source = SourceModel::Get().files();
+    gguf::MetadataBuilder keys;
+    keys.CopyAll(source.metadata());
+    std::vector<gguf::TensorSpec> specs;
+    for (const auto& entry : source.entries()) {
+      if (IsLow(entry.tensor->name) == is_low) {
+        specs.push_back(gguf::TensorSpec::Like(*entry.tensor));
+      }
+    }
+    const std::string path = folder_.File(name + ".gguf");
+    {
+      auto writer = gguf::Writer::Create(path, keys, specs).value();
+      for (const gguf::TensorSpec& spec : specs) {
+        const Bytes data = source.FindTensor(spec.name)->data;
+        std::vector<uint8_t> changed(data.begin(), data.end());
+        changed[0] ^= flip;
+        CHECK(writer.Append(spec.name, changed).ok());
+      }
+      CHECK(writer.Finish().ok());
+    }
+    PartHere half;
+    half.files = std::make_shared<gguf::ModelFiles>(gguf::ModelFiles::Open(path).value());
+    ThreadPool pool(1);
+    half.fingerprint =
+        gguf::FingerprintModel(*half.files, pool, {.hashing = {}, .use_cache = false}).value();
+    half.part.manifest = MakeManifest(*half.files, half.fingerprint);
+    half.part.description = {
+        .fingerprint = half.fingerprint.model,
+        .name = name,
+        .architecture = "qwen2",
+        .layer_count = kModelLayers,
+        .layers = {is_low ? cluster::LayerRange{0, 2} : cluster::LayerRange{2, kModelLayers}},
+        .embedding = is_low,
+        .head = !is_low};
+    return half;
+  }
+
+ private:
+  const TemporaryDirectory folder_ = TemporaryDirectory::Create().value();
+  const PartHere low_ = Write("low", /*is_low=*/true, 0);
+  const PartHere high_ = Write("high", /*is_low=*/false, 0);
+  const PartHere other_ = Write("other", /*is_low=*/false, 1);
 };
 
 inline std::vector<std::shared_ptr<WeightPeer>> Peers(

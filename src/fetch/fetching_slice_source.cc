@@ -115,6 +115,7 @@ void FetchingSliceSource::Run(Fetch& fetch) {
       .fingerprint = fetch.request.fingerprint,
       .slice = fetch.request.slice,
       .peers = peers_with_(fetch.request.fingerprint),
+      .here = options_.parts_here ? options_.parts_here() : std::vector<PartHere>(),
       .fetching = {.progress =
                        [&fetch](uint64_t done, uint64_t total) {
                          fetch.done_bytes.store(done);

@@ -27,6 +27,8 @@ using PeersWith =
 
 struct FetchingOptions {
   route::FileSliceOptions loading = {};
+  // Files of this machine that hold only some layers. Called by threads that fetch.
+  std::function<std::vector<PartHere>()> parts_here = {};
   int64_t retry_pause_ns = FetchOptions{}.retry_pause_ns;
 };
 

@@ -9,6 +9,7 @@
 #include <atomic>
 
 #include "fetch/fetch_for_test.h"
+#include "fetch/part_peers.h"
 
 namespace aster::fetch {
 namespace {
@@ -101,6 +102,23 @@ TEST_F(FetchingSliceSourceTest, AFileHereIsBetter) {
   const Taken taken = Await(*source->Start(RequestOf(kFirst)).value());
   ASSERT_TRUE(taken && taken->ok());
   EXPECT_EQ(peer->calls, 0);
+}
+
+TEST_F(FetchingSliceSourceTest, AHalfHereIsComputedWith) {
+  const Halves halves;
+  const std::vector<PartHere> here = {halves.high()};
+  const auto peers = [&](const Hash128&) {
+    return PeersWithParts({}, {halves.low(), halves.high()}, nullptr);
+  };
+  FetchingSliceSource source(
+      files_, store_, peers,
+      {.loading = {.threads = 1}, .parts_here = [&] { return here; }, .retry_pause_ns = kNsPerMs});
+  const Taken taken = Await(*source.Start(RequestOf(kLast)).value());
+  ASSERT_TRUE(taken && taken->ok()) << taken->error().message();
+  const auto loading = source.Start(RequestOf(kFirst)).value();
+  const Taken elsewhere = Await(*loading);
+  ASSERT_TRUE(elsewhere && !elsewhere->ok());  // nobody sends it
+  EXPECT_THAT(elsewhere->error().message(), HasSubstr("nobody sends the tensor"));
 }
 
 TEST_F(FetchingSliceSourceTest, SaysWhyThereIsNone) {

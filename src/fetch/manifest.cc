@@ -77,6 +77,23 @@ Result<gguf::File> CheckFile(const rpc::FileManifest& file) {
   return head;
 }
 
+// With the fingerprint that follows from what the manifest says.
+Result<gguf::ModelFiles> ReadHeads(const rpc::ModelManifest& manifest) {
+  if (manifest.files.empty() || manifest.files.size() > gguf::kMaxSplitCount) {
+    return DataLoss(fmt::format("no model has {} files", manifest.files.size()));
+  }
+  std::vector<gguf::File> heads;
+  std::vector<std::vector<Hash128>> contents;
+  for (size_t i = 0; i < manifest.files.size(); ++i) {
+    heads.push_back(TRY(CheckFile(manifest.files[i])
+                            .In(fmt::format("file {} of {}", i + 1, manifest.files.size()))));
+    contents.push_back(manifest.files[i].contents);
+  }
+  gguf::ModelFiles files = TRY(gguf::ModelFiles::Join(std::move(heads)));
+  files.SetFingerprint(TRY(gguf::FingerprintOfContents(files, contents)).model);
+  return files;
+}
+
 }  // namespace
 
 rpc::ModelManifest MakeManifest(const gguf::ModelFiles& files,
@@ -129,24 +146,19 @@ Status ReadTensor(const gguf::ModelFiles& files, std::string_view tensor, uint64
 
 Result<gguf::ModelFiles> CheckManifest(const rpc::ModelManifest& manifest,
                                        const Hash128& fingerprint) {
-  if (manifest.files.empty() || manifest.files.size() > gguf::kMaxSplitCount) {
-    return DataLoss(fmt::format("no model has {} files", manifest.files.size()));
+  gguf::ModelFiles files = TRY(ReadHeads(manifest));
+  if (*files.fingerprint() == fingerprint) return files;
+  return DataLoss(fmt::format("this is the model {}, and {} was asked for",
+                              ShortName(*files.fingerprint()), ShortName(fingerprint)));
+}
+
+Result<rpc::ModelManifest> JoinManifests(std::span<const rpc::ModelManifest* const> parts) {
+  rpc::ModelManifest joined;
+  for (const rpc::ModelManifest* part : parts) {
+    joined.files.insert(joined.files.end(), part->files.begin(), part->files.end());
   }
-  std::vector<gguf::File> heads;
-  std::vector<std::vector<Hash128>> contents;
-  for (size_t i = 0; i < manifest.files.size(); ++i) {
-    heads.push_back(TRY(CheckFile(manifest.files[i])
-                            .In(fmt::format("file {} of {}", i + 1, manifest.files.size()))));
-    contents.push_back(manifest.files[i].contents);
-  }
-  gguf::ModelFiles files = TRY(gguf::ModelFiles::Join(std::move(heads)));
-  const gguf::Fingerprint computed = TRY(gguf::FingerprintOfContents(files, contents));
-  if (computed.model != fingerprint) {
-    return DataLoss(fmt::format("this is the model {}, and {} was asked for",
-                                ShortName(computed.model), ShortName(fingerprint)));
-  }
-  files.SetFingerprint(fingerprint);
-  return files;
+  joined.fingerprint = *TRY(ReadHeads(joined)).fingerprint();
+  return joined;
 }
 
 std::vector<uint8_t> FormatManifest(const rpc::ModelManifest& manifest) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -31,6 +32,10 @@ Status ReadTensor(const gguf::ModelFiles& files, std::string_view tensor, uint64
 // keys are those of the model, or this is an error. Answers the model's files without their data.
 Result<gguf::ModelFiles> CheckManifest(const rpc::ModelManifest& manifest,
                                        const Hash128& fingerprint);
+
+// Of files that hold some layers each, as of one model; an error says why they are not of one. Its
+// fingerprint is that of all of them together.
+Result<rpc::ModelManifest> JoinManifests(std::span<const rpc::ModelManifest* const> parts);
 
 std::vector<uint8_t> FormatManifest(const rpc::ModelManifest& manifest);
 Result<rpc::ModelManifest> ParseManifest(Bytes bytes);

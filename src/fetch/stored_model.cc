@@ -105,7 +105,7 @@ TensorPlace StoredModel::PlaceOf(const gguf::ModelFiles::Entry& entry) const {
           .content = manifest_->files[entry.file_index].contents[tensor_index]};
 }
 
-Result<gguf::ModelFiles> StoredModel::Files(
+Result<std::vector<gguf::File>> StoredModel::OpenFiles(
     FunctionRef<bool(std::string_view tensor)> wanted) const {
   std::vector<gguf::File> files;
   for (size_t i = 0; i < manifest_->files.size(); ++i) {
@@ -118,7 +118,7 @@ Result<gguf::ModelFiles> StoredModel::Files(
     files.push_back(
         TRY(gguf::File::OpenPartial(manifest_->files[i].header, DataPath(i), is_there)));
   }
-  return gguf::ModelFiles::Join(std::move(files));
+  return files;
 }
 
 }  // namespace aster::fetch

@@ -55,7 +55,11 @@ class StoredModel {
   std::string JournalPath() const { return folder_ + "/journal"; }
 
   // The model's files with those verified tensors that are wanted, and no others.
-  Result<gguf::ModelFiles> Files(FunctionRef<bool(std::string_view tensor)> wanted) const;
+  Result<std::vector<gguf::File>> OpenFiles(
+      FunctionRef<bool(std::string_view tensor)> wanted) const;
+  Result<gguf::ModelFiles> Files(FunctionRef<bool(std::string_view tensor)> wanted) const {
+    return gguf::ModelFiles::Join(TRY(OpenFiles(wanted)));
+  }
 
  private:
   StoredModel() = default;

@@ -73,12 +73,54 @@ int64_t LastChangeNs(const std::string& folder) {
   return last_ns;
 }
 
+// Whether the file here has these very bytes.
+bool Holds(const PartHere& here, const TensorPlace& place) {
+  const gguf::ModelFiles::Entry* const entry = here.files->FindEntry(place.name);
+  if (entry == nullptr || entry->tensor->data.size() != place.size) return false;
+  const auto index = static_cast<size_t>(entry - here.files->entries().data());
+  return here.fingerprint.contents[index] == place.content;
+}
+
+// The same files once more, as they were when they were hashed.
+Status OpenAgain(const gguf::ModelFiles& files, std::vector<gguf::File>& opened) {
+  for (const gguf::File& file : files.files()) {
+    opened.push_back(TRY(gguf::File::Open(file.path())));
+    if (opened.back().mapped().identity() == file.mapped().identity()) continue;
+    return Error(Code::kAborted,
+                 fmt::format("{}: the file changed since this node was started with it; start the "
+                             "node again",
+                             file.path()));
+  }
+  return Ok();
+}
+
+// What a slice needs, and where it is to come from.
+struct Needs {
+  std::vector<const PartHere*> here;   // that belong to the model and hold some of it
+  std::vector<TensorPlace> elsewhere;  // the other tensors, in the order in which they are met
+};
+
+Result<Needs> NeedsOf(const StoredModel& model, const EnsureRequest& request) {
+  Needs needs{.here = {}, .elsewhere = TRY(PlacesOf(model, request.slice))};
+  for (const PartHere& here : request.here) {
+    if (needs.elsewhere.empty() || !IsPartOf(here.part.manifest, *model.manifest())) continue;
+    const auto held = [&](const TensorPlace& place) { return Holds(here, place); };
+    if (std::erase_if(needs.elsewhere, held) > 0) needs.here.push_back(&here);
+  }
+  return needs;
+}
+
 Result<std::shared_ptr<const gguf::ModelFiles>> FilesOf(const StoredModel& model,
-                                                        std::span<const TensorPlace> places) {
+                                                        const Needs& needs) {
+  if (needs.elsewhere.empty() && needs.here.size() == 1) return needs.here.front()->files;
   std::set<std::string_view> names;
-  for (const TensorPlace& place : places) names.insert(place.name);
-  return std::make_shared<const gguf::ModelFiles>(
-      TRY(model.Files([&](std::string_view name) { return names.contains(name); })));
+  for (const TensorPlace& place : needs.elsewhere) names.insert(place.name);
+  const auto is_wanted = [&](std::string_view name) { return names.contains(name); };
+  std::vector<gguf::File> files;
+  // Where nothing was fetched, there are no files to open.
+  if (!names.empty()) files = TRY(model.OpenFiles(is_wanted));
+  for (const PartHere* here : needs.here) TRY(OpenAgain(*here->files, files));
+  return std::make_shared<const gguf::ModelFiles>(TRY(gguf::ModelFiles::Join(std::move(files))));
 }
 
 }  // namespace
@@ -146,9 +188,10 @@ Result<StoredModel> TensorStore::OpenOrKeep(const EnsureRequest& request,
   return StoredModel::Open(folder, request.fingerprint);
 }
 
-Result<StoredModel> TensorStore::FetchMissing(const EnsureRequest& request, StoredModel model,
+Result<StoredModel> TensorStore::FetchMissing(const EnsureRequest& request,
+                                              const StoredModel& model,
+                                              std::span<const TensorPlace> places,
                                               Ensured& ensured) {
-  const std::vector<TensorPlace> places = TRY(PlacesOf(model, request.slice));
   ModelWriter writer = TRY(ModelWriter::Open(model, options_.sync_bytes));
   uint64_t missing_bytes = 0;
   for (const TensorPlace& place : places) {
@@ -171,10 +214,10 @@ Result<Ensured> TensorStore::Ensure(const EnsureRequest& request) {
   std::optional<rpc::ModelManifest> manifest;
   // Whoever finds all that it needs waits for nobody.
   if (Result<StoredModel> kept = StoredModel::Open(folder, request.fingerprint); kept.ok()) {
-    const std::vector<TensorPlace> places = TRY(PlacesOf(*kept, request.slice));
+    const Needs needs = TRY(NeedsOf(*kept, request));
     if (request.check) TRY(request.check(kept->layout()));
-    if (!request.verify && AllVerified(*kept, places)) {
-      ensured.files = TRY(FilesOf(*kept, places));
+    if (!request.verify && AllVerified(*kept, needs.elsewhere)) {
+      ensured.files = TRY(FilesOf(*kept, needs));
       return ensured;
     }
   } else {
@@ -185,18 +228,25 @@ Result<Ensured> TensorStore::Ensure(const EnsureRequest& request) {
   const FileLock lock = TRY(AwaitLock(folder, request.fetching.stop));
   StoredModel model = TRY(OpenOrKeep(request, std::move(manifest)));
   if (request.check) TRY(request.check(model.layout()));
-  if (request.verify || !AllVerified(model, TRY(PlacesOf(model, request.slice)))) {
-    model = TRY(FetchMissing(request, std::move(model), ensured));
+  if (const Needs needs = TRY(NeedsOf(model, request));
+      !needs.elsewhere.empty() && (request.verify || !AllVerified(model, needs.elsewhere))) {
+    model = TRY(FetchMissing(request, model, needs.elsewhere, ensured));
   }
-  const std::vector<TensorPlace> places = TRY(PlacesOf(model, request.slice));
-  if (!AllVerified(model, places)) {
+  const Needs needs = TRY(NeedsOf(model, request));
+  if (!AllVerified(model, needs.elsewhere)) {
     return Error(Code::kAborted,
                  fmt::format("{}: somebody else changes these files; nothing may write here but "
                              "this program. Try again",
                              folder));
   }
-  ensured.files = TRY(FilesOf(model, places));
+  ensured.files = TRY(FilesOf(model, needs));
   return ensured;
+}
+
+std::shared_ptr<const rpc::ModelManifest> TensorStore::FindManifest(
+    const Hash128& fingerprint) const {
+  const auto model = StoredModel::Open(FolderOf(fingerprint), fingerprint);
+  return model.ok() ? model->manifest() : nullptr;
 }
 
 Result<KeptModel> TensorStore::Find(const Hash128& fingerprint) const {

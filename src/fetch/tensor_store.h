@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/result.h"
+#include "fetch/parts.h"
 #include "fetch/stored_model.h"
 #include "fetch/tensor_fetcher.h"
 #include "fetch/weight_peer.h"
@@ -29,6 +31,9 @@ struct EnsureRequest {
   Hash128 fingerprint;
   model::Slice slice;
   std::vector<std::shared_ptr<WeightPeer>> peers = {};  // the best first
+  // Files of this machine that hold some layers, perhaps of this model: what they have is not kept
+  // twice.
+  std::vector<PartHere> here = {};
   FetchOptions fetching = {};
   // Asked before anything but the manifest is fetched, with the model's files without their data.
   std::function<Status(const gguf::ModelFiles& layout)> check = {};
@@ -37,7 +42,7 @@ struct EnsureRequest {
 };
 
 struct Ensured {
-  // Holds the tensors of the slice, and no others.
+  // Holds the tensors of the slice; others only where they stand in files that are here anyway.
   std::shared_ptr<const gguf::ModelFiles> files;
   uint64_t received_bytes = 0;
   std::vector<std::string> notes = {};  // for people: who sent wrong bytes
@@ -76,6 +81,8 @@ class TensorStore {
   Result<KeptModel> Find(const Hash128& fingerprint) const;
   // What the model's file is called where it came from; nothing where none of it is known.
   std::string NameOf(const Hash128& fingerprint) const;
+  // What the model consists of, though none of it may be there; null where nobody has told yet.
+  std::shared_ptr<const rpc::ModelManifest> FindManifest(const Hash128& fingerprint) const;
   // Of which something may be there.
   std::vector<Hash128> Fingerprints() const;
 
@@ -85,8 +92,8 @@ class TensorStore {
   Result<rpc::ModelManifest> FetchManifest(const EnsureRequest& request);
   Result<StoredModel> OpenOrKeep(const EnsureRequest& request,
                                  std::optional<rpc::ModelManifest> fetched);
-  Result<StoredModel> FetchMissing(const EnsureRequest& request, StoredModel model,
-                                   Ensured& ensured);
+  Result<StoredModel> FetchMissing(const EnsureRequest& request, const StoredModel& model,
+                                   std::span<const TensorPlace> places, Ensured& ensured);
 
   const StoreOptions options_;
   Clock& clock_;

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "fetch/fetch_for_test.h"
+#include "fetch/part_peers.h"
 #include "gguf/model_for_test.h"
 
 namespace aster::fetch {
@@ -365,6 +366,70 @@ TEST_F(TensorStoreTest, SurvivesBeingKilledAnywhere) {
   const auto ensured = store_.Ensure(RequestOf(kWhole, {std::make_shared<FakePeer>("b")}));
   ExpectSlice(ensured, kWhole);
   EXPECT_LT(ensured->received_bytes, BytesIn(kWhole) / 2);
+}
+
+// Whether the files have what the slice needs, and the right bytes.
+bool HasSlice(const gguf::ModelFiles& files, const model::Slice& slice) {
+  return std::ranges::all_of(TensorsIn(slice), [&](const auto& item) {
+    const gguf::Tensor* tensor = files.FindTensor(item.first);
+    return tensor != nullptr && std::ranges::equal(tensor->data, item.second);
+  });
+}
+
+TEST_F(TensorStoreTest, WhatAFileHereHasIsNotFetched) {
+  const Halves halves;
+  const auto peer = std::make_shared<FakePeer>("a");
+  EnsureRequest request = RequestOf(kFirst, {peer});
+  request.here = {halves.high_of_other(), halves.low()};
+  const auto own = store_.Ensure(request);
+  ASSERT_TRUE(own.ok()) << own.error().message();
+  EXPECT_EQ(own->files, halves.low().files);
+  // The rest comes from others, and stands beside it.
+  request.slice = kWhole;
+  const auto whole = store_.Ensure(request);
+  ASSERT_TRUE(whole.ok()) << whole.error().message();
+  EXPECT_TRUE(HasSlice(*whole->files, kWhole));
+  EXPECT_EQ(whole->received_bytes, BytesIn(kWhole) - BytesIn(kFirst));
+  EXPECT_EQ(peer->sent_bytes, whole->received_bytes);
+  // All of it is here now, and once more from two files of this machine alone.
+  request.peers = {};
+  EXPECT_TRUE(store_.Ensure(request).ok());
+  request.here.push_back(halves.high());
+  const auto both = store_.Ensure(request);
+  ASSERT_TRUE(both.ok()) << both.error().message();
+  EXPECT_EQ(both->files->files().size(), 2u);
+  EXPECT_TRUE(HasSlice(*both->files, kWhole));
+}
+
+TEST_F(TensorStoreTest, HalvesAreEnoughWithoutAnybodyWhoHasTheWhole) {
+  const Halves halves;
+  EnsureRequest request =
+      RequestOf(kLast, PeersWithParts({}, {halves.low(), halves.high()}, nullptr));
+  request.here = {halves.low(), halves.high()};
+  const auto ensured = store_.Ensure(request);
+  ASSERT_TRUE(ensured.ok()) << ensured.error().message();
+  EXPECT_EQ(ensured->files, halves.high().files);
+  EXPECT_FALSE(store_.Find(SourceModel::Get().fingerprint()).ok());  // no weights
+  EXPECT_TRUE(store_.FindManifest(SourceModel::Get().fingerprint()));
+  EXPECT_FALSE(store_.FindManifest(Hash128{}));
+}
+
+TEST_F(TensorStoreTest, AHalfOfAnotherModelIsNotUsed) {
+  const Halves halves;
+  const auto peer = std::make_shared<FakePeer>("a");
+  EnsureRequest request = RequestOf(kLast, {peer});
+  request.here = {halves.high_of_other()};
+  ExpectSlice(store_.Ensure(request), kLast);
+  EXPECT_EQ(peer->sent_bytes, BytesIn(kLast));
+}
+
+TEST_F(TensorStoreTest, AFileHereThatChangedIsNotReadAgain) {
+  const Halves halves;
+  EnsureRequest request = RequestOf(kWhole, {std::make_shared<FakePeer>("a")});
+  request.here = {halves.low()};
+  ASSERT_TRUE(store_.Ensure(request).ok());
+  gguf::SetFileTime(halves.LowPath(), 1'000'000);
+  EXPECT_THAT(store_.Ensure(request).error().message(), HasSubstr("the file changed"));
 }
 
 }  // namespace

@@ -30,11 +30,12 @@ Result<rpc::Gossip> ControlAnswers::Exchange(const rpc::NodeId& /*from*/,
   return sources_.membership->Exchange(gossip);
 }
 
-// A file of this machine, or what it has fetched itself.
+// A file of this machine, or what it has fetched or put together itself.
 Result<rpc::ModelManifest> ControlAnswers::FetchManifest(const Hash128& fingerprint) {
   if (const auto held = sources_.models->Find(fingerprint))
     return fetch::MakeManifest(*held->files, held->fingerprint);
-  return *TRY(sources_.store->Find(fingerprint)).manifest;
+  if (const auto known = sources_.store->FindManifest(fingerprint)) return *known;
+  return NotFound(fmt::format("nothing here is of the model {}", fingerprint.ToHex().substr(0, 8)));
 }
 
 Status ControlAnswers::FetchTensor(const Hash128& fingerprint, std::string_view tensor,

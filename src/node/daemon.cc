@@ -166,7 +166,8 @@ Status Daemon::Listen() {
        .admit = [answers = answers_.get()](const NodeId& node) { return answers->Admit(node); }}));
   source_ = std::make_unique<fetch::FetchingSliceSource>(
       files_, store_, [this](const Hash128&) { return PeersToFetchFrom(); },
-      fetch::FetchingOptions{.loading = SliceOptions(options_)});
+      fetch::FetchingOptions{.loading = SliceOptions(options_),
+                             .parts_here = [this] { return models_.Parts(); }});
   node_ = std::make_unique<route::Node>(*network_, *source_,
                                         route::StageOptions{.proposers = draft::ProposersFor});
   node_->Start();
@@ -208,12 +209,14 @@ cluster::Description Daemon::Describe() const {
 
 // Everybody: who does not have it says so at once.
 std::vector<std::shared_ptr<fetch::WeightPeer>> Daemon::PeersToFetchFrom() const {
-  std::vector<std::shared_ptr<fetch::WeightPeer>> peers;
+  std::vector<std::shared_ptr<fetch::PartHolder>> peers;
   for (const cluster::Member& member : membership_->Members()) {
     if (member.node == identity_.node || member.state != cluster::MemberState::kAlive) continue;
     peers.push_back(std::make_shared<MemberPeer>(identity_, member));
   }
-  return peers;
+  return fetch::PeersWithParts(peers, models_.Parts(), [this](const Hash128& fingerprint) {
+    return store_.FindManifest(fingerprint);
+  });
 }
 
 // Weights of other machines have come with a name; it is read from the disk once.

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "fetch/manifest.h"
 #include "model/shape.h"
 #include "model/support.h"
 
@@ -70,8 +71,22 @@ std::shared_ptr<const HeldFiles> HeldModels::Find(const Hash128& fingerprint) co
 std::vector<cluster::HeldModel> HeldModels::Describe() const {
   const MutexLock lock(mu_);
   std::vector<cluster::HeldModel> descriptions;
+  descriptions.reserve(held_.size());
   for (const auto& held : held_) descriptions.push_back(held->description);
   return descriptions;
+}
+
+std::vector<fetch::PartHere> HeldModels::Parts() const {
+  const MutexLock lock(mu_);
+  std::vector<fetch::PartHere> parts;
+  for (const auto& held : held_) {
+    if (held->description.is_whole() || held->description.layers.empty()) continue;
+    parts.push_back({.part = {.description = held->description,
+                              .manifest = fetch::MakeManifest(*held->files, held->fingerprint)},
+                     .files = held->files,
+                     .fingerprint = held->fingerprint});
+  }
+  return parts;
 }
 
 }  // namespace aster::node

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "base/thread_pool.h"
 #include "cluster/description.h"
+#include "fetch/parts.h"
 #include "gguf/fingerprint.h"
 #include "gguf/model_files.h"
 
@@ -40,6 +41,8 @@ class HeldModels {
   // Null where no file here is of that model.
   std::shared_ptr<const HeldFiles> Find(const Hash128& fingerprint) const EXCLUDES(mu_);
   std::vector<cluster::HeldModel> Describe() const EXCLUDES(mu_);
+  // Those of which only some layers are here.
+  std::vector<fetch::PartHere> Parts() const EXCLUDES(mu_);
 
  private:
   mutable Mutex mu_;

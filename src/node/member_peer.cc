@@ -14,14 +14,20 @@ Result<rpc::ControlClient*> MemberPeer::Reach() {
   for (const std::string& address : member_.control_addresses) {
     auto client = TRY(rpc::ControlClient::Make(
         {.identity = identity_, .address = address, .expect = member_.node}));
-    const auto answer = client->Describe();
+    auto answer = client->Describe();
     if (answer.ok()) {
+      held_ = std::move(answer->models);
       client_ = std::move(client);
       return client_.get();
     }
     why = answer.error();
   }
   return why;
+}
+
+Result<std::vector<cluster::HeldModel>> MemberPeer::Held() {
+  TRY(Reach());
+  return held_;
 }
 
 Result<rpc::ModelManifest> MemberPeer::FetchManifest(const Hash128& fingerprint) {
