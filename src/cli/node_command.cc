@@ -24,6 +24,7 @@
 #include "disk/disk_pages.h"
 #include "disk/session_folder.h"
 #include "draft/proposers.h"
+#include "fetch/parts.h"
 #include "gguf/fingerprint.h"
 #include "kernels/arithmetic_version.h"
 #include "net/tcp_network.h"
@@ -127,8 +128,8 @@ std::string DescribeModels(const std::vector<cluster::HeldModel>& models) {
   if (models.empty()) return "no model files; what is needed is fetched from nodes that have it";
   std::string text;
   for (const cluster::HeldModel& model : models) {
-    text += fmt::format("{}{} ({} layers, {})", text.empty() ? "" : ", ", model.name,
-                        model.layer_count, FormatBytes(model.tensor_bytes));
+    text += fmt::format("{}{} ({}, {})", text.empty() ? "" : ", ", model.name,
+                        fetch::LayersText(model), FormatBytes(model.tensor_bytes));
   }
   return text;
 }

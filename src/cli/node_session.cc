@@ -9,6 +9,7 @@
 
 #include "base/units.h"
 #include "cli/model_identity.h"
+#include "cli/open_model.h"
 #include "cli/progress.h"
 #include "disk/disk_pages.h"
 #include "draft/proposers.h"
@@ -71,6 +72,7 @@ Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& 
                                                         const ModelOptions& model,
                                                         const ClusterOptions& cluster,
                                                         Console& console) {
+  TRY(CheckWhole(files, cluster));
   const engine::LocalModelOptions engine = TRY(model.ForEngine());
   route::RouteModel route_model{.shape = TRY(model::ReadShape(files.metadata())),
                                 .fingerprint = TRY(FingerprintOf(files, console))};
@@ -112,9 +114,9 @@ Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& 
   if (NamesThisCommand(split) || NamesThisCommand(decode)) {
     if (files.fingerprint()) {
       return FailedPrecondition(fmt::format(
-          "{} is no file on this machine, so this command cannot compute layers of it: leave {} "
+          "not all of {} is on this machine, so this command cannot compute layers of it: leave {} "
           "(or {}) to nodes, or copy the file",
-          Harmless(model.paths.front()), kOwnName, kFrontName));
+          Harmless(fmt::format("{}", fmt::join(model.paths, ", "))), kOwnName, kFrontName));
     }
     session->AddOwnStage(files, model.threads, TRY(model.kv_cache.Open()));
   }

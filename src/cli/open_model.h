@@ -17,13 +17,16 @@
 
 namespace aster::cli {
 
-// Its files; or, where the command runs on the cluster and the one that is named is none here, all
-// but the weights of the model of that name, from a node that has it.
+// Its files; or, where the command runs on the cluster and one that is named is none here, all but
+// the weights of the model that they make up with those which nodes call so.
 Result<gguf::ModelFiles> OpenModel(const std::vector<std::string>& paths,
                                    const ClusterOptions& cluster);
 
-// The whole model that nodes call so: by its file's name, with its ending or without. An error says
-// which there are.
+// Of files for the cluster: that nothing is missing, or what is, and which other files nodes have.
+Status CheckWhole(const gguf::ModelFiles& files, const ClusterOptions& cluster);
+
+// The model that nodes call so, or else the part of one: by its file's name, with its ending or
+// without. An error says which there are.
 Result<cluster::HeldModel> FindHeld(std::string_view name, std::span<const node::NodeView> nodes);
 
 }  // namespace aster::cli

@@ -40,12 +40,33 @@ TEST(FindHeld, TakesItsNameInEveryWayThatPeopleGiveIt) {
   for (const char* name : {"", "/", "big-1", ".gguf"}) EXPECT_FALSE(FindHeld(name, nodes).ok());
 }
 
+TEST(FindHeld, TakesAPart) {
+  const std::vector<node::NodeView> nodes = {Node({Held("low", 2, /*layers_here=*/3)})};
+  const auto found = FindHeld("low", nodes);
+  ASSERT_TRUE(found.ok()) << found.error().message();
+  EXPECT_FALSE(found->is_whole());
+}
+
+TEST(FindHeld, AWholeModelIsBetterThanAPartOfThatName) {
+  for (const bool is_part_first : {false, true}) {
+    const std::vector<node::NodeView> nodes = {Node({Held("some", 1, is_part_first ? 2 : 4)}),
+                                               Node({Held("some", 2, is_part_first ? 4 : 2)})};
+    const auto found = FindHeld("some", nodes);
+    ASSERT_TRUE(found.ok()) << found.error().message();
+    EXPECT_TRUE(found->is_whole());
+  }
+  const std::vector<node::NodeView> parts = {Node({Held("some", 1, 2)}),
+                                             Node({Held("some", 2, 3)})};
+  EXPECT_THAT(FindHeld("some", parts).error().message(), HasSubstr("different models"));
+}
+
 TEST(FindHeld, AnErrorSaysWhichThereAre) {
   const std::vector<node::NodeView> nodes = {
       Node({Held("some", 1), Held("a part", 2, /*layers_here=*/3)})};
-  const auto found = FindHeld("a part", nodes);
+  const auto found = FindHeld("nothing", nodes);
   ASSERT_FALSE(found.ok());
-  EXPECT_THAT(found.error().message(), HasSubstr("there is some"));
+  EXPECT_THAT(found.error().message(),
+              HasSubstr("there is a part (layers 0-2 of 4), some (4 layers)"));
   EXPECT_THAT(FindHeld("some", {}).error().message(), HasSubstr("aster node FILE"));
 }
 
