@@ -73,6 +73,28 @@ TEST(Sequence, TakesOverWhatOthersComputed) {
   EXPECT_EQ(first.computed(), 128u);
 }
 
+// As a question that is asked anew: what its window saw has slid out since.
+TEST(Sequence, GoingBackBehindAWindowGoesOnFromAPageBoundary) {
+  const model::MemoryOptions memory{.window = 60, .sinks = 4};
+  const auto model = TinyModel::Get().Make(uint64_t{1} << 26, memory);
+  const auto tokens = model::RandomTokens(700, 300, 1);
+  Sequence sequence(*model);
+  sequence.SetHistory(tokens);
+  Compute(sequence, 100);
+  const uint64_t held_bytes = sequence.table().HeldBytes();
+  sequence.SetHistory(std::span(tokens).first(500));
+  EXPECT_EQ(sequence.computed(), 384u);
+  EXPECT_EQ(Compute(sequence, 100), ComputeAfresh(std::span(tokens).first(500), memory));
+  EXPECT_LE(sequence.table().HeldBytes(), held_bytes);
+  // Another one that begins alike.
+  Sequence second(*model);
+  auto other = tokens;
+  other[300] ^= 1;
+  second.SetHistory(other);
+  EXPECT_EQ(second.computed(), 256u);
+  EXPECT_EQ(Compute(second, 100), ComputeAfresh(other, memory));
+}
+
 TEST(Sequence, ForksGoTheirOwnWays) {
   const auto model = TinyModel::Get().Make();
   const auto tokens = model::RandomTokens(150, 300, 1);

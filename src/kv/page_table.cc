@@ -245,8 +245,8 @@ void PageTable::JumpTo(uint32_t layer, uint32_t length) {
   SetLength(layer, length);
 }
 
-// What slides out of a window is forgotten, not cached: memory would fill up otherwise, and another
-// sequence can hardly use a page without those after it.
+// What slides out of a window stays in the pool's cache, the first to go: who rewinds, and who
+// begins alike, may go on from there.
 void PageTable::ReleaseSlidOut(uint32_t layer, uint32_t old_length) {
   const std::span<const Stream> streams = layout_->streams(layer);
   const uint32_t slack = layout_->slack();
@@ -257,9 +257,7 @@ void PageTable::ReleaseSlidOut(uint32_t layer, uint32_t old_length) {
     const uint32_t begin = streams[s].FirstNeeded(old_length - std::min(old_length, slack));
     const uint32_t end = streams[s].FirstNeeded(length - std::min(length, slack));
     for (uint32_t index = std::max(begin, streams[s].SinkPages()); index < end; ++index) {
-      if (!chain[index]) continue;
-      if (!chain[index].shared()) pool_->Unpublish(chain[index]);
-      chain[index] = {};
+      if (chain[index]) pool_->LetGo(chain[index]);
     }
   }
 }

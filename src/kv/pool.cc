@@ -72,6 +72,7 @@ PageRef Pool::Take(std::vector<Page*>& free_pages) {
   free_pages.pop_back();
   usage_.held_bytes += page.size->page_bytes;
   page.references = 1;
+  page.goes_first = false;
   page.store_said = StoreSaid::kNothing;
   return PageRef(&page);
 }
@@ -113,8 +114,9 @@ bool Pool::DropBlank() {
 }
 
 bool Pool::EvictOldest() {
-  if (cached_.empty()) return false;
-  Page& page = *cached_.front();
+  const std::list<Page*>& list = slid_out_.empty() ? cached_ : slid_out_;
+  if (list.empty()) return false;
+  Page& page = *list.front();
   Acquire(page);
   ForgetKey(page);
   PageRef released(&page);
@@ -135,6 +137,11 @@ void Pool::Publish(PageRef& page, const PageKey& key) {
   page.page_->key = key;
 }
 
+void Pool::LetGo(PageRef& page) {
+  if (!page.shared()) page.page_->goes_first = true;
+  page = {};
+}
+
 void Pool::Unpublish(const PageRef& page) {
   page.page_->store_said = StoreSaid::kNothing;
   if (page.published()) ForgetKey(*page.page_);
@@ -149,7 +156,8 @@ PageRef Pool::Find(const PageKey& key) {
 
 void Pool::Acquire(Page& page) {
   if (page.references++ > 0) return;
-  cached_.erase(page.cached_at);
+  ListOf(page).erase(page.cached_at);
+  page.goes_first = false;
   usage_.cached_bytes -= page.size->page_bytes;
   usage_.held_bytes += page.size->page_bytes;
 }
@@ -158,7 +166,8 @@ void Pool::Release(Page& page) {
   usage_.held_bytes -= page.size->page_bytes;
   if (page.published) {
     usage_.cached_bytes += page.size->page_bytes;
-    page.cached_at = cached_.insert(cached_.end(), &page);
+    std::list<Page*>& list = ListOf(page);
+    page.cached_at = list.insert(list.end(), &page);
   } else {
     usage_.blank_bytes += page.size->page_bytes;
     page.size->blank.push_back(&page);

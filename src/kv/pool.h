@@ -3,8 +3,8 @@
 
 // The memory that pages live in: a budget in bytes, reference counts, and an index of full pages by
 // what they contain. A published page that nobody refers to stays as long as its memory is not
-// needed for anything else; the one unused for longest goes first. Must not know streams, codecs or
-// sequences.
+// needed for anything else; what slid out of a window goes before the rest, and of either the one
+// unused for longest. Must not know streams, codecs or sequences.
 #pragma once
 
 #include <cstddef>
@@ -82,6 +82,7 @@ struct Page {
   uint32_t block = 0;  // of its size
   uint32_t references = 0;
   bool published = false;
+  bool goes_first = false;  // in which of the two lists it is, or will be
   StoreSaid store_said = StoreSaid::kNothing;
   PageKey key;                           // if published
   std::list<Page*>::iterator cached_at;  // if published and not referred to
@@ -128,6 +129,9 @@ class Pool {
   // Puts a full page into the index. If the same content is there already, `page` becomes a
   // reference to that, and its own memory is given up.
   void Publish(PageRef& page, const PageKey& key);
+  // Drops a reference to what slid out of a window. Where nobody else refers to the page it is
+  // among those whose memory is taken first.
+  void LetGo(PageRef& page);
   // Takes it out again: before it is written, or because nobody will look for it. Fine if it is not
   // there.
   void Unpublish(const PageRef& page);
@@ -142,6 +146,7 @@ class Pool {
  private:
   friend class PageRef;
 
+  std::list<Page*>& ListOf(const Page& page) { return page.goes_first ? slid_out_ : cached_; }
   PageRef Take(std::vector<Page*>& free_pages);
   void Acquire(Page& page);
   void Release(Page& page);
@@ -153,7 +158,9 @@ class Pool {
   PageStore* const store_;
   std::map<uint64_t, PageSize> sizes_;  // by page_bytes
   std::unordered_map<PageKey, Page*, PageKeyHash> index_;
-  std::list<Page*> cached_;  // published and referred to by nobody; unused for longest first
+  // Published and referred to by nobody; unused for longest first.
+  std::list<Page*> slid_out_;  // these go before the others
+  std::list<Page*> cached_;
   Usage usage_;
 };
 

@@ -114,6 +114,47 @@ TEST(Pool, KeepsPublishedPagesUntilMemoryIsNeeded) {
   EXPECT_FALSE(pool.Allocate(kPage).ok());
 }
 
+// Of either kind the one unused for longest goes first.
+TEST(Pool, WhatSlidOutOfAWindowGoesFirst) {
+  Pool pool(4 * kPage);
+  Published(pool, 1);
+  for (const uint64_t number : {2, 3, 4}) {
+    PageRef page = Published(pool, number);
+    pool.LetGo(page);
+    EXPECT_FALSE(page);
+  }
+  EXPECT_EQ(pool.usage().held_bytes, 0u);
+  EXPECT_EQ(pool.usage().cached_bytes, 4 * kPage);
+  {
+    const PageRef found = pool.Find(Key(2));  // used again, as any other
+  }
+  const PageRef fresh = pool.Allocate(kPage).value();
+  EXPECT_FALSE(pool.Contains(Key(3)));
+  const PageRef more = pool.Allocate(kPage).value();
+  EXPECT_FALSE(pool.Contains(Key(4)));
+  const PageRef third = pool.Allocate(kPage).value();
+  EXPECT_FALSE(pool.Contains(Key(1)));
+  EXPECT_TRUE(pool.Contains(Key(2)));
+  EXPECT_TRUE(pool.Allocate(kPage).ok());
+}
+
+TEST(Pool, WhatOthersReferToIsNotLetGo) {
+  Pool pool(4 * kPage);
+  {
+    PageRef page = Published(pool, 1);
+    const PageRef other = page;
+    pool.LetGo(page);
+    EXPECT_EQ(pool.usage().held_bytes, kPage);
+  }
+  {
+    PageRef page = Published(pool, 2);
+    pool.LetGo(page);
+  }
+  const PageRef fresh = pool.Allocate(3 * kPage).value();
+  EXPECT_TRUE(pool.Contains(Key(1)));
+  EXPECT_FALSE(pool.Contains(Key(2)));
+}
+
 TEST(Pool, TheSameContentIsKeptOnce) {
   Pool pool(4 * kPage);
   const PageRef first = Published(pool, 1);
