@@ -21,12 +21,31 @@ constexpr int64_t kScanShare = 50;
 constexpr uint64_t kEvictionShare = 16;
 // No wait of the writing thread is longer, whatever is forgotten to wake it.
 constexpr int64_t kLongestWaitNs = kNsPerSecond;
+
 PageFileName NameOf(const kv::PageSet& set) {
   return {.prefix_at_end = set.prefix_at_end,
           .prefix_at_begin = set.prefix_at_begin,
           .begin = set.begin,
           .end = set.begin + set.layout->page_positions(),
           .layers = set.layers};
+}
+
+// Whether fewer rows are wanted of it than not: then they are copied as plain rows, which the
+// writing thread makes of others.
+bool IsSparse(const kv::StoredPage& page) { return page.first_row > page.codec->page_rows() / 2; }
+
+uint64_t WaitingBytes(const kv::StoredPage& page) {
+  const kv::PageCodec& codec = *page.codec;
+  return IsSparse(page) ? (codec.page_rows() - page.first_row) * codec.row_bytes()
+                        : codec.page_bytes();
+}
+
+// Those that are wanted, of a page that lies at `data`.
+std::vector<uint8_t> PlainRows(const kv::StoredPage& page, const uint8_t* data) {
+  const uint32_t count = page.codec->page_rows() - page.first_row;
+  std::vector<uint8_t> rows(count * page.codec->row_bytes());
+  page.codec->ReadRows(data, page.first_row, count, rows.data());
+  return rows;
 }
 
 }  // namespace
@@ -145,13 +164,15 @@ Status DiskPages::LoadFrom(const PageFileName& name, std::span<const kv::StoredP
                 [&](const kv::Block& block) -> Status {
                   const size_t i = find(block.layer, block.stream);
                   const kv::PageCodec& codec = *pages[i].codec;
-                  // A whole page, from its first row.
-                  if (block.row_count != codec.page_rows() ||
-                      block.row_bytes != codec.row_bytes() ||
-                      block.first_row % codec.page_rows() != 0) {
+                  // To the end of the page, and no fewer than are wanted.
+                  const uint32_t wanted = pages[i].first_row;
+                  const uint32_t first = block.first_row % codec.page_rows();
+                  if (first > wanted || block.row_count != codec.page_rows() - first ||
+                      block.row_bytes != codec.row_bytes()) {
                     return DataLoss(name.ToText() + ": its rows are of another shape");
                   }
-                  codec.WriteRows(pages[i].data, 0, block.row_count, block.rows.data());
+                  codec.WriteRows(pages[i].data, wanted, codec.page_rows() - wanted,
+                                  block.rows.data() + (wanted - first) * codec.row_bytes());
                   is_loaded[i] = true;
                   bytes += block.rows.size();
                   return Ok();
@@ -183,7 +204,7 @@ bool DiskPages::Has(const kv::PageSet& set) {
 
 bool DiskPages::Keep(const kv::PageSet& set) {
   Waiting waiting;
-  for (const kv::StoredPage& page : set.pages) waiting.bytes += page.codec->page_bytes();
+  for (const kv::StoredPage& page : set.pages) waiting.bytes += WaitingBytes(page);
   {
     MutexLock lock(mu_);
     if (!Has(set) && queued_bytes_ + waiting.bytes > options_.queue_bytes) {
@@ -194,17 +215,25 @@ bool DiskPages::Keep(const kv::PageSet& set) {
     if (Has(set)) return true;
   }
   waiting.header = {
+      .version = kv::ParcelVersionFor(*set.layout),
       .digest = set.layout->digest(),
       .layers = set.layers,
       .begin = set.begin,
       .end = set.begin + set.layout->page_positions(),
+      .reach = set.begin + set.layout->page_positions(),
       .block_count = 0,
       .prefix_at_begin = set.prefix_at_begin,
       .prefix_at_end = set.prefix_at_end,
       .description = set.layout->Describe(set.layers).substr(0, kv::kMaxDescriptionBytes),
       .tokens = {set.tokens.begin(), set.tokens.end()}};
   for (const kv::StoredPage& page : set.pages) {
-    waiting.pages.push_back({page, {page.data, page.data + page.codec->page_bytes()}});
+    waiting.pages.push_back({page, {}});
+    std::vector<uint8_t>& data = waiting.pages.back().data;
+    if (IsSparse(page)) {
+      data = PlainRows(page, page.data);
+    } else {
+      data.assign(page.data, page.data + page.codec->page_bytes());
+    }
   }
   MutexLock lock(mu_);
   queued_bytes_ += waiting.bytes;
@@ -269,18 +298,19 @@ void DiskPages::Work() {
 void DiskPages::Write(const Waiting& waiting) {
   std::vector<std::vector<uint8_t>> rows;
   std::vector<kv::Block> blocks;
-  uint64_t bytes = kv::kHeaderStartBytes + waiting.header.description.size() +
+  uint64_t bytes = kv::kHeaderStartBytes + sizeof(waiting.header.reach) +
+                   waiting.header.description.size() +
                    waiting.header.tokens.size() * sizeof(int32_t) + sizeof(uint64_t);
   for (const Waiting::Page& page : waiting.pages) {
     const kv::PageCodec& codec = *page.page.codec;
     const uint32_t page_rows = codec.page_rows();
-    std::vector<uint8_t>& plain = rows.emplace_back(codec.row_bytes() * page_rows);
-    codec.ReadRows(page.data.data(), 0, page_rows, plain.data());
+    const std::vector<uint8_t>& plain =
+        rows.emplace_back(IsSparse(page.page) ? page.data : PlainRows(page.page, page.data.data()));
     const uint32_t stride = (waiting.header.end - waiting.header.begin) / page_rows;
     blocks.push_back({.layer = page.page.layer,
                       .stream = page.page.stream,
-                      .first_row = waiting.header.begin / stride,
-                      .row_count = page_rows,
+                      .first_row = waiting.header.begin / stride + page.page.first_row,
+                      .row_count = page_rows - page.page.first_row,
                       .row_bytes = static_cast<uint32_t>(codec.row_bytes()),
                       .rows = plain});
     bytes += kv::kBlockHeadBytes + plain.size();

@@ -85,8 +85,8 @@ class DiskPages final : public kv::PageStore, public kv::PageParcels {
   struct Waiting {
     kv::ParcelHeader header;
     struct Page {
-      kv::StoredPage page;  // its data is below
-      std::vector<uint8_t> data;
+      kv::StoredPage page;        // its data is below
+      std::vector<uint8_t> data;  // the page, or only its rows
     };
     std::vector<Page> pages;
     uint64_t bytes = 0;

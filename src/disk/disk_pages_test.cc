@@ -132,6 +132,140 @@ INSTANTIATE_TEST_SUITE_P(Layouts, DiskLives,
                                          Lives{"MixedTight", kv::MixedLayout, 50, 10'000}),
                          [](const auto& lives) { return std::string(lives.param.name); });
 
+// How many rows of each stream of a layer a file has; none where it leaves the stream out.
+std::vector<uint32_t> RowsIn(const std::string& folder, const PageFileName& name, uint32_t layer,
+                             size_t stream_count) {
+  std::vector<uint32_t> counts(stream_count);
+  PageFile file = PageFile::Open(folder, name).value();
+  CHECK(file.Read([&](uint32_t of, uint32_t) { return of == layer; },
+                  [&](const kv::Block& block) {
+                    counts[block.stream] += block.row_count;
+                    return Ok();
+                  })
+            .ok());
+  return counts;
+}
+
+// A file has what somebody needs who goes on behind it, and no more.
+TEST_F(DiskPagesTest, FilesHaveOnlyRowsThatAreReadLater) {
+  const Layout layout = kv::CompressedLayout();
+  const std::vector<int32_t> text = Text(200);
+  Compute(layout, layout.all_layers(), text, Open().get());
+  const std::vector<IndexedFile> files = FilesOf(folder());
+  EXPECT_EQ(files.size(), 12u);
+  for (const IndexedFile& file : files) {
+    EXPECT_EQ(RowsIn(folder(), file.name, 1, 3), (std::vector<uint32_t>{16, 4, 4}));
+    EXPECT_EQ(RowsIn(folder(), file.name, 2, 3), (std::vector<uint32_t>{16, 1, 0}));
+  }
+  const auto store = Open();
+  for (uint32_t length = 0; length < 200; ++length) {
+    EXPECT_EQ(
+        Compute(layout, layout.all_layers(), {text.begin(), text.begin() + length}, store.get()),
+        length / 16 * 16);
+  }
+  EXPECT_EQ(store->counts().damaged_files, 0u);
+}
+
+// What it needs to go on from the end of a file is more than windows of one page have.
+TEST_F(DiskPagesTest, WindowsOfMoreThanAPageAreThereFromTheirFirstRow) {
+  const Layout layout = kv::MakeLayout(16, 6, {{{.window = 40}}});
+  const std::vector<int32_t> text = Text(200);
+  Compute(layout, layout.all_layers(), text, Open().get());
+  const auto store = Open();
+  for (uint32_t length = 0; length < 200; ++length) {
+    EXPECT_EQ(
+        Compute(layout, layout.all_layers(), {text.begin(), text.begin() + length}, store.get()),
+        length / 16 * 16);
+  }
+}
+
+// Whole pages of all streams, as an earlier version of the program wrote them.
+void WriteWholePage(const std::string& folder, const Layout& layout,
+                    const std::vector<int32_t>& tokens, uint32_t begin) {
+  std::vector<Hash128> hashes = {layout.digest()};
+  for (const int32_t& token : tokens) {
+    hashes.push_back(kv::ExtendPrefixHash(hashes.back(), {&token, 1}));
+  }
+  const uint32_t end = begin + layout.page_positions();
+  std::vector<std::vector<uint8_t>> rows;
+  std::vector<kv::Block> blocks;
+  for (uint32_t layer = 0; layer < layout.layer_count(); ++layer) {
+    for (uint32_t s = 0; s < layout.streams(layer).size(); ++s) {
+      const kv::Stream& stream = layout.streams(layer)[s];
+      const size_t row_bytes = stream.codec->row_bytes();
+      std::vector<uint8_t>& all = rows.emplace_back();
+      for (uint32_t row = begin / stream.stride; row < end / stream.stride; ++row) {
+        const auto one = Twin::RowContent(hashes[(row + 1) * stream.stride], layer, s, row_bytes);
+        all.insert(all.end(), one.begin(), one.end());
+      }
+      blocks.push_back({.layer = layer,
+                        .stream = s,
+                        .first_row = begin / stream.stride,
+                        .row_count = layout.page_positions() / stream.stride,
+                        .row_bytes = static_cast<uint32_t>(row_bytes),
+                        .rows = {}});
+    }
+  }
+  for (size_t i = 0; i < blocks.size(); ++i) blocks[i].rows = rows[i];
+  const kv::ParcelHeader header = {.version = 1,
+                                   .digest = layout.digest(),
+                                   .layers = layout.all_layers(),
+                                   .begin = begin,
+                                   .end = end,
+                                   .prefix_at_begin = hashes[begin],
+                                   .prefix_at_end = hashes[end],
+                                   .description = "",
+                                   .tokens = {tokens.begin() + begin, tokens.begin() + end}};
+  CHECK(WritePageFile(folder, header, blocks).ok());
+}
+
+TEST_F(DiskPagesTest, FilesOfVersion1AreRead) {
+  const Layout layout = kv::CompressedLayout();
+  const std::vector<int32_t> text = Text(100);
+  Open();
+  for (uint32_t begin = 0; begin < 96; begin += 16) WriteWholePage(folder(), layout, text, begin);
+  const auto store = Open();
+  EXPECT_EQ(Compute(layout, layout.all_layers(), text, store.get()), 96u);
+  EXPECT_EQ(store->counts().damaged_files, 0u);
+  // Also as parcels, for other machines.
+  Hash128 prefix = layout.digest();
+  Pool pool(kPlenty);
+  Twin twin(layout, pool, layout.all_layers());
+  for (uint32_t begin = 0; begin < 96; begin += 16) {
+    prefix = kv::ExtendPrefixHash(prefix, std::span(text).subspan(begin, 16));
+    ASSERT_TRUE(
+        kv::ImportBytes(twin.table(), store->ReadParcel(prefix, layout.all_layers()).value()).ok());
+  }
+  twin.TakeLengths(text);
+  twin.Verify();
+  EXPECT_EQ(twin.length(), 96u);
+}
+
+// What one machine has on its disk another one takes as parcels.
+TEST_F(DiskPagesTest, FilesAreParcels) {
+  for (Layout (*make)() :
+       {kv::PlainLayout, kv::WindowLayout, kv::CompressedLayout, kv::MixedLayout}) {
+    const Layout layout = make();
+    const uint32_t page = layout.page_positions();
+    const std::vector<int32_t> text = Text(100);
+    const auto store = Open();
+    Compute(layout, layout.all_layers(), text, store.get());
+    for (const LayerRange layers : {layout.all_layers(), LayerRange{1, 2}}) {
+      Hash128 prefix = layout.digest();
+      Pool pool(kPlenty);
+      Twin twin(layout, pool, layers);
+      for (uint32_t begin = 0; begin + page <= 100; begin += page) {
+        prefix = kv::ExtendPrefixHash(prefix, std::span(text).subspan(begin, page));
+        const auto parcel = store->ReadParcel(prefix, layers).value();
+        ASSERT_TRUE(kv::ImportBytes(twin.table(), parcel).ok());
+        twin.TakeLengths(text);
+        twin.Verify();
+        EXPECT_EQ(twin.length(), begin + page);
+      }
+    }
+  }
+}
+
 TEST_F(DiskPagesTest, ALaterProcessFindsWhatAnEarlierOneComputed) {
   const Layout layout = kv::PlainLayout();
   const auto tokens = Text(200);

@@ -53,6 +53,10 @@ bool Precedes(const kv::Block& a, const kv::Block& b) {
   return std::tuple(a.layer, a.stream) < std::tuple(b.layer, b.stream);
 }
 
+bool IsOfTheSame(const kv::Block& a, const kv::Block& b) {
+  return a.layer == b.layer && a.stream == b.stream;
+}
+
 // Which sessions name a page.
 using Uses = std::unordered_map<PageFileName, uint32_t, NameHasher>;
 
@@ -122,8 +126,8 @@ Status SessionFolder::Finish(const std::string& path, const Session& session,
   return Ok();
 }
 
-// A page that is there stays, if it is whole. It may lack streams that had slid out of a window, or
-// have some that are out of this one's.
+// A page that is there stays, if it is whole. It may lack streams and rows that had slid out of a
+// window, or have some that are out of this one's.
 Result<SessionPage> SessionFolder::KeepPage(const kv::ParcelHeader& header,
                                             std::span<const kv::Block> blocks) {
   const PageFileName name = NameOf(header);
@@ -140,13 +144,17 @@ Result<SessionPage> SessionFolder::KeepPage(const kv::ParcelHeader& header,
     for (size_t i = 0; i < there.size(); ++i) there[i].rows = rows[i];
     const auto is_there = [&](const kv::Block& block) {
       return std::ranges::any_of(there, [&](const kv::Block& other) {
-        return other.layer == block.layer && other.stream == block.stream;
+        return IsOfTheSame(other, block) && other.first_row <= block.first_row;
       });
     };
     if (read.ok() && std::ranges::all_of(blocks, is_there)) {
       return SessionPage{.name = name, .bytes = file->size_bytes()};
     }
     std::erase_if(all, is_there);
+    std::erase_if(there, [&](const kv::Block& other) {
+      return std::ranges::any_of(all,
+                                 [&](const kv::Block& block) { return IsOfTheSame(other, block); });
+    });
     all.insert(all.end(), there.begin(), there.end());
     std::ranges::sort(all, Precedes);
   }

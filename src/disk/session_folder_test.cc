@@ -192,6 +192,42 @@ TEST_F(SessionFolderTest, SessionsOfModelsWithWindowsDoNotTakePagesFromEachOther
   }
 }
 
+// Who takes back the end of a text that was loaded goes on from there.
+TEST_F(SessionFolderTest, WhatWasLoadedCanBeTakenBackALittle) {
+  for (const auto make : {kv::WindowLayout, kv::CompressedLayout, kv::MixedLayout}) {
+    const Layout layout = make();
+    const auto tokens = Text(109);
+    ASSERT_TRUE(Save("kept", layout, tokens).ok());
+    const OpenSession open = sessions_.Open("kept").value();
+    for (uint32_t length = 0; length < 109; ++length) {
+      Pool pool(kPlenty);
+      Twin twin(layout, pool, layout.all_layers());
+      ASSERT_TRUE(sessions_
+                      .LoadRows(open, layout,
+                                [&](Bytes parcel) {
+                                  ByteReader reader(parcel);
+                                  return kv::Import(twin.table(), reader);
+                                })
+                      .ok());
+      twin.TakeLengths(tokens);
+      twin.Truncate(length);
+      twin.Verify();
+      EXPECT_TRUE(length < layout.ReachOf(109) || twin.length() == length) << length;
+      // Saved as it is now, it is there again.
+      if (twin.length() == 0) continue;
+      const std::vector<int32_t> rest(tokens.begin(), tokens.begin() + twin.length());
+      ASSERT_TRUE(sessions_
+                      .Save("rest", SessionOf(layout, rest), layout,
+                            [&](FunctionRef<Status(Bytes)> sink) {
+                              return kv::Export(twin.table(), layout.all_layers(), 0, twin.length(),
+                                                sink);
+                            })
+                      .ok());
+      EXPECT_EQ(LoadWhole("rest", layout), twin.length());
+    }
+  }
+}
+
 TEST_F(SessionFolderTest, AFileOnItsOwnGoesAnywhereAndBack) {
   const Layout layout = kv::CompressedLayout();
   ASSERT_TRUE(Save("kept", layout, Text(120)).ok());

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kv/prefix_hash.h"
+#include "kv/transfer.h"
 
 namespace aster::disk {
 namespace {
@@ -34,10 +35,12 @@ class PageCutter {
     if (!is_same) {
       TRY(Finish());
       const std::span<const int32_t> tokens = history_.tokens().subspan(begin, end - begin);
-      page_ = kv::ParcelHeader{.digest = parcel.digest,
+      page_ = kv::ParcelHeader{.version = kv::ParcelVersionFor(layout_),
+                               .digest = parcel.digest,
                                .layers = parcel.layers,
                                .begin = begin,
                                .end = end,
+                               .reach = end,
                                .block_count = 0,
                                .prefix_at_begin = history_.HashAt(begin),
                                .prefix_at_end = history_.HashAt(end),
@@ -187,31 +190,40 @@ class PageChain {
 
   struct Rows {
     uint32_t first_row = 0;
+    uint32_t row_count = 0;
     std::vector<uint8_t> bytes;
+
+    // Rows are needed up to the end: those before a gap are not.
+    void Add(const kv::Block& block) {
+      if (first_row + row_count != block.first_row) {
+        *this = {.first_row = block.first_row, .row_count = 0, .bytes = {}};
+      }
+      row_count += block.row_count;
+      bytes.insert(bytes.end(), block.rows.begin(), block.rows.end());
+    }
   };
   using Place = std::tuple<uint32_t, uint32_t, uint32_t>;  // page index, layer, stream
 
-  // The rows that are needed at the end of the last one of these files. On an error, `read_count`
-  // files were whole and had what was needed of them.
+  // The rows that may be needed at the end of the last one of these files. On an error,
+  // `read_count` files were whole and had what was needed of them.
   Status ReadNeeded(std::span<const SessionPage> pages, size_t& read_count) {
     needed_.clear();
-    const uint32_t end = pages.back().name.end;
+    const uint32_t reach = layout_.ReachOf(pages.back().name.end);
     for (const SessionPage& page : pages) {
       const std::string where = fmt::format("rows from position {}", page.name.begin);
       const uint32_t index = page.name.begin / layout_.page_positions();
       const auto wanted = [&](uint32_t layer, uint32_t stream) {
-        return page.name.layers.Contains({layer, layer + 1}) &&
-               stream < layout_.streams(layer).size() &&
-               layout_.streams(layer)[stream].Needs(index, end);
+        if (!page.name.layers.Contains({layer, layer + 1}) ||
+            stream >= layout_.streams(layer).size()) {
+          return false;
+        }
+        const kv::Stream& of = layout_.streams(layer)[stream];
+        return of.FirstRowNeeded(index, reach) < of.codec->page_rows();
       };
       PageFile file = TRY(open_(page).In(where));
       TRY(file.Read(wanted,
                     [&](const kv::Block& block) {
-                      Rows& rows = needed_
-                                       .try_emplace({index, block.layer, block.stream},
-                                                    Rows{block.first_row, {}})
-                                       .first->second;
-                      rows.bytes.insert(rows.bytes.end(), block.rows.begin(), block.rows.end());
+                      needed_[{index, block.layer, block.stream}].Add(block);
                       return Ok();
                     })
               .In(where));
@@ -220,35 +232,68 @@ class PageChain {
     return Ok();
   }
 
-  // Whether they are all that is needed is for whoever takes the parcel to say.
+  // As far back as the files go: a text that was rewound before it was saved has no more than its
+  // end needs.
   Status TakeNeeded(kv::LayerRange layers, uint32_t end) {
     const std::span<const int32_t> tokens = history_.tokens().first(end);
-    const kv::ParcelHeader header = {
+    kv::ParcelHeader header = {
+        .version = kv::ParcelVersionFor(layout_),
         .digest = layout_.digest(),
         .layers = layers,
         .begin = 0,
         .end = end,
-        .block_count = static_cast<uint32_t>(needed_.size()),
+        .reach = layout_.ReachOf(end),
+        .block_count = 0,
         .prefix_at_begin = layout_.digest(),
         .prefix_at_end = history_.HashAt(end),
         .description = layout_.Describe(layers).substr(0, kv::kMaxDescriptionBytes),
         .tokens = {tokens.begin(), tokens.end()}};
-    ByteWriter out;
-    kv::WriteHeader(header, out);
-    for (const auto& [place, rows] : needed_) {
-      const auto& [index, layer, stream] = place;
-      const size_t row_bytes = layout_.streams(layer)[stream].codec->row_bytes();
-      const kv::Block block = {.layer = layer,
-                               .stream = stream,
-                               .first_row = rows.first_row,
-                               .row_count = static_cast<uint32_t>(rows.bytes.size() / row_bytes),
-                               .row_bytes = static_cast<uint32_t>(row_bytes),
-                               .rows = rows.bytes};
-      kv::WriteBlockHead(block, header.prefix_at_end, out);
-      out.WriteBytes(block.rows);
+    ByteWriter blocks;
+    Status written = WriteBlocks(header, blocks);
+    if (!written.ok()) {
+      header.reach = end;
+      blocks = ByteWriter();
+      header.block_count = 0;
+      TRY(WriteBlocks(header, blocks));
     }
     needed_.clear();
+    ByteWriter out;
+    kv::WriteHeader(header, out);
+    out.WriteBytes(blocks.bytes());
     return take_(out.bytes());
+  }
+
+  // Those that a parcel with this header has, whose number becomes known by it.
+  Status WriteBlocks(kv::ParcelHeader& header, ByteWriter& out) const {
+    uint32_t count = 0;
+    TRY(kv::ForEachBlock(
+        layout_, header,
+        [&](uint32_t layer, uint32_t stream, uint32_t index, kv::RowRange range) -> Status {
+          const auto found = needed_.find({index, layer, stream});
+          const size_t row_bytes = layout_.streams(layer)[stream].codec->row_bytes();
+          if (found == needed_.end() || found->second.first_row > range.begin ||
+              found->second.bytes.size() <
+                  uint64_t{range.end - found->second.first_row} * row_bytes) {
+            return DataLoss(fmt::format("rows {} to {} of layer {}, stream {}, are missing",
+                                        range.begin, range.end, layer, stream));
+          }
+          const Rows& rows = found->second;
+          const kv::Block block = {
+              .layer = layer,
+              .stream = stream,
+              .first_row = range.begin,
+              .row_count = range.end - range.begin,
+              .row_bytes = static_cast<uint32_t>(row_bytes),
+              .rows = Bytes(rows.bytes)
+                          .subspan((range.begin - rows.first_row) * row_bytes,
+                                   uint64_t{range.end - range.begin} * row_bytes)};
+          kv::WriteBlockHead(block, header.prefix_at_end, out);
+          out.WriteBytes(block.rows);
+          ++count;
+          return Ok();
+        }));
+    header.block_count = count;
+    return Ok();
   }
 
   const kv::Layout& layout_;

@@ -34,6 +34,8 @@ ParcelHeader TakeHeader(const PageTable& table, std::span<const int32_t> tokens,
   header.layers = {TakeNear(in, 0), TakeNear(in, table.layers().end)};
   header.begin = Take<uint8_t>(in) % 64;
   header.end = header.begin + Take<uint8_t>(in) % 64;
+  header.version = flaw < 128 ? 2 : 1;
+  header.reach = header.end - std::min<uint32_t>(header.end, flaw / 16 % 8);
   for (uint32_t i = header.begin; i < header.end; ++i) {
     header.tokens.push_back(i < tokens.size() ? tokens[i] : Take<uint8_t>(in) % 2);
   }
@@ -61,11 +63,13 @@ std::vector<uint8_t> TakeParcel(const PageTable& table, std::span<const int32_t>
       const std::span<const Stream> streams = layout.streams(layer);
       for (uint32_t s = 0; s < streams.size(); ++s) {
         const PageCodec& codec = *streams[s].codec;
+        const uint32_t skipped =
+            header.version == 1 ? 0 : streams[s].FirstRowNeeded(index, header.reach);
         const uint32_t begin =
-            std::max(header.begin / streams[s].stride, index * codec.page_rows());
+            std::max(header.begin / streams[s].stride, index * codec.page_rows() + skipped);
         const uint32_t end =
             std::min(header.end / streams[s].stride, (index + 1) * codec.page_rows());
-        if (begin >= end || !streams[s].Needs(index, header.end)) continue;
+        if (begin >= end) continue;
         Block block = {.layer = TakeNear(in, layer),
                        .stream = TakeNear(in, s),
                        .first_row = TakeNear(in, begin),

@@ -13,7 +13,8 @@
 namespace aster::kv {
 namespace {
 
-// Part of every digest: raised when prefix hashes or parcels change their meaning.
+// Part of every digest: raised when prefix hashes change their meaning. Parcels have a version of
+// their own (parcel.h).
 constexpr uint32_t kDigestVersion = 1;
 constexpr size_t kMaxFormatBytes = 128;
 constexpr size_t kMaxRowBytes = size_t{1} << 24;  // sizes of parcels fit 64 bits with room to spare
@@ -40,13 +41,17 @@ Status CheckStream(const Stream& stream, uint32_t page_positions) {
     return InvalidArgument(
         fmt::format("its format is no plain name of up to {} characters", kMaxFormatBytes));
   }
-  // So the newest row is always in the window, and the last page always needed.
+  // So the newest row is always in the window.
   if (stream.window != 0 && stream.window <= stream.stride) {
     return InvalidArgument(fmt::format("a window of {} remembers nothing: more than {} is needed",
                                        stream.window, stream.stride));
   }
   if (stream.window == 0 && stream.sinks != 0) {
     return InvalidArgument("sinks are for windows; without one everything is kept");
+  }
+  if (stream.read_every == 0 || (stream.read_every > 1 && stream.read_every > stream.window)) {
+    return InvalidArgument(fmt::format("a window of {} that is read every {} positions",
+                                       stream.window, stream.read_every));
   }
   return Ok();
 }
@@ -75,15 +80,34 @@ uint32_t Stream::SinkPages() const {
   return static_cast<uint32_t>(DivideUp(sinks, page_positions()));
 }
 
+// The first position in the window of the first one at or after `length` that reads.
+uint32_t Stream::WindowBegin(uint32_t length) const {
+  const uint32_t read_end = (length / read_every + 1) * read_every;
+  return window == 0 || read_end < window ? 0 : read_end - window;
+}
+
 uint32_t Stream::FirstNeeded(uint32_t length) const {
-  // Page i ends at position (i + 1) * page_positions - 1; the window begins at length - window + 1.
-  if (window == 0 || length + 1 < window) return 0;
-  return (length + 1 - window) / page_positions();
+  return WindowBegin(length) / page_positions();
+}
+
+uint32_t Stream::FirstRowNeeded(uint32_t index, uint32_t length) const {
+  const uint32_t page_rows = codec->page_rows();
+  if (index < SinkPages()) return 0;
+  const uint64_t first = WindowBegin(length) / stride;
+  const uint64_t page_begin = uint64_t{index} * page_rows;
+  return first <= page_begin
+             ? 0
+             : static_cast<uint32_t>(std::min<uint64_t>(first - page_begin, page_rows));
 }
 
 bool Stream::Needs(uint32_t index, uint32_t length) const {
-  if (uint64_t{index} * codec->page_rows() >= length / stride) return false;  // no rows there yet
-  return index >= FirstNeeded(length) || index < SinkPages();
+  const uint32_t page_rows = codec->page_rows();
+  const uint32_t first = FirstRowNeeded(index, length);
+  return first < page_rows && uint64_t{index} * page_rows + first < length / stride;
+}
+
+uint32_t Layout::ReachOf(uint32_t length) const {
+  return std::max(length - std::min(length, slack_), length / page_positions_ * page_positions_);
 }
 
 Result<Layout> Layout::Create(const Hash128& model, uint32_t page_positions, uint32_t slack,
@@ -91,6 +115,7 @@ Result<Layout> Layout::Create(const Hash128& model, uint32_t page_positions, uin
   if (page_positions == 0 || page_positions > kMaxPositions) {
     return InvalidArgument(fmt::format("pages of {} positions are no pages", page_positions));
   }
+  bool has_windows = false;
   Hasher hasher;
   hasher.AddValue(kDigestVersion);
   hasher.AddValue(model.low);
@@ -106,11 +131,13 @@ Result<Layout> Layout::Create(const Hash128& model, uint32_t page_positions, uin
       hasher.AddValue(stream.stride);
       hasher.AddValue(stream.window);
       hasher.AddValue(stream.sinks);
+      has_windows = has_windows || stream.window > 0;
     }
   }
   Layout layout;
   layout.page_positions_ = page_positions;
   layout.slack_ = slack;
+  layout.has_windows_ = has_windows;
   layout.layers_ = std::move(layers);
   layout.model_ = model;
   layout.digest_ = hasher.Digest();

@@ -43,15 +43,23 @@ struct Stream {
   // everything.
   uint32_t window = 0;
   uint32_t sinks = 0;
+  // Only positions p read where p + 1 is a multiple of this: what waits until enough of it is there
+  // is not needed any more once it was read. Beyond 1 only with a window that is as long.
+  uint32_t read_every = 1;
 
   uint32_t page_positions() const { return codec->page_rows() * stride; }
   // Pages at the front that hold sinks.
   uint32_t SinkPages() const;
-  // The first page with rows in the window of position `length`, before which only sinks are
-  // needed.
+  // The first page with rows that computations from position `length` on read, but for sinks.
   uint32_t FirstNeeded(uint32_t length) const;
-  // Whether the computation of position `length` reads rows of page `index`.
+  // The first row, counted in page `index`, that computations from position `length` on read;
+  // page_rows() where they read none. All of a page with sinks counts as needed.
+  uint32_t FirstRowNeeded(uint32_t index, uint32_t length) const;
+  // Whether computations from position `length` on read rows of page `index` that precede it.
   bool Needs(uint32_t index, uint32_t length) const;
+
+ private:
+  uint32_t WindowBegin(uint32_t length) const;
 };
 
 // Constant after construction, so any number of threads may use it. Tables point to their layout:
@@ -69,6 +77,10 @@ class Layout {
   uint32_t slack() const { return slack_; }
   uint32_t layer_count() const { return static_cast<uint32_t>(layers_.size()); }
   LayerRange all_layers() const { return {0, layer_count()}; }
+  bool has_windows() const { return has_windows_; }
+  // How far rows that come from elsewhere should let a table of `length` positions go back: as far
+  // as the slack, but not behind the last page boundary, where others go on.
+  uint32_t ReachOf(uint32_t length) const;
   std::span<const Stream> streams(uint32_t layer) const { return layers_[layer]; }
 
   // Names the model and the layout: the hash of the empty token history (prefix_hash.h), and so
@@ -86,6 +98,7 @@ class Layout {
 
   uint32_t page_positions_ = 0;
   uint32_t slack_ = 0;
+  bool has_windows_ = false;
   std::vector<std::vector<Stream>> layers_;
   Hash128 model_;
   Hash128 digest_;

@@ -12,28 +12,54 @@
 namespace aster::kv {
 namespace {
 
-TEST(Layout, NeedsExactlyThePagesWithRowsThatAreRead) {
+// Which rows are needed, and so which pages, by the definition.
+void CheckNeeds(const StreamChoice& choice) {
+  const Layout layout = MakeLayout(8, 0, {{choice}});
+  const Stream& stream = layout.streams(0)[0];
+  const uint32_t page_rows = 8 / choice.stride;
+  for (uint32_t length = 0; length < 100; ++length) {
+    for (uint32_t index = 0; index < 14; ++index) {
+      uint32_t first = page_rows;
+      for (uint32_t row = page_rows; row-- > 0;) {
+        if (Twin::Reads(stream, index * page_rows + row, length)) first = row;
+      }
+      const auto where = [&] {
+        return testing::Message() << "stride " << choice.stride << " window " << choice.window
+                                  << " sinks " << choice.sinks << " every " << choice.read_every
+                                  << " length " << length << " page " << index;
+      };
+      ASSERT_EQ(stream.Needs(index, length), first < page_rows) << where();
+      if (first == page_rows) continue;
+      const bool has_sinks = index < stream.SinkPages();
+      ASSERT_EQ(stream.FirstRowNeeded(index, length), has_sinks ? 0 : first) << where();
+    }
+  }
+}
+
+TEST(Layout, NeedsExactlyTheRowsThatAreRead) {
   for (const uint32_t stride : {1u, 2u, 4u, 8u}) {
     for (const uint32_t window : {0u, stride + 1, 2 * stride, 17u, 40u}) {
       for (const uint32_t sinks : {0u, 1u, 8u, 21u}) {
-        if (window == 0 && sinks > 0) continue;
-        const Layout layout =
-            MakeLayout(8, 0, {{{.stride = stride, .window = window, .sinks = sinks}}});
-        const Stream& stream = layout.streams(0)[0];
-        for (uint32_t length = 0; length < 100; ++length) {
-          for (uint32_t index = 0; index < 14; ++index) {
-            bool read = false;
-            for (uint32_t row = 0; row < 8 / stride; ++row) {
-              read = read || Twin::Reads(stream, index * (8 / stride) + row, length);
-            }
-            ASSERT_EQ(stream.Needs(index, length), read)
-                << "stride " << stride << " window " << window << " sinks " << sinks << " length "
-                << length << " page " << index;
-          }
+        for (const uint32_t read_every : {1u, 4u, 8u, 16u}) {
+          if (window == 0 && sinks + read_every > 1) continue;
+          if (read_every > 1 && read_every > window) continue;
+          CheckNeeds(
+              {.stride = stride, .window = window, .sinks = sinks, .read_every = read_every});
         }
       }
     }
   }
+}
+
+// A table that went back by the slack goes on from there; behind a page's end, from that.
+TEST(Layout, RowsFromElsewhereReachBackToAPageBoundaryAtMost) {
+  const Layout layout = MakeLayout(16, 6, {{{.window = 24}}});
+  EXPECT_EQ(layout.ReachOf(0), 0u);
+  EXPECT_EQ(layout.ReachOf(5), 0u);
+  EXPECT_EQ(layout.ReachOf(16), 16u);
+  EXPECT_EQ(layout.ReachOf(20), 16u);
+  EXPECT_EQ(layout.ReachOf(31), 25u);
+  EXPECT_EQ(layout.ReachOf(32), 32u);
 }
 
 TEST(Layout, WindowsAreExactNearTheLastPosition) {
@@ -56,6 +82,11 @@ TEST(Layout, RefusesWhatDoesNotFitTogether) {
   EXPECT_EQ(code_of(32, {codec}),
             "a stream of layer 0: its codec has 16 rows in a page, 32 positions make 32");
   EXPECT_EQ(code_of(32, {codec, 2}), "");
+  EXPECT_EQ(code_of(16, {codec, 1, 8, 0, 4}), "");
+  EXPECT_EQ(code_of(16, {codec, 1, 8, 0, 9}),
+            "a stream of layer 0: a window of 8 that is read every 9 positions");
+  EXPECT_EQ(code_of(16, {codec, 1, 8, 0, 0}),
+            "a stream of layer 0: a window of 8 that is read every 0 positions");
   EXPECT_EQ(code_of(40, {codec, 3}),
             "a stream of layer 0: pages of 40 positions do not hold whole rows of 3");
   EXPECT_NE(code_of(16, {codec, 0}), "");

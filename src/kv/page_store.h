@@ -23,9 +23,11 @@ struct StoredPage {
   uint32_t stream = 0;
   std::shared_ptr<const PageCodec> codec;
   uint8_t* data = nullptr;  // as the codec has it; somebody else's
+  uint32_t first_row = 0;   // nobody needs those before it
 };
 
-// Full pages that belong together: those of all streams of some layers, of the same positions.
+// Full pages that belong together: those of some layers, of the same positions, of all streams of
+// which anything is needed at their end.
 struct PageSet {
   const Layout* layout = nullptr;
   LayerRange layers;
@@ -45,8 +47,9 @@ class PageStore {
 
   // Whether a page with that content can be loaded, as far as that is known without reading it.
   virtual bool Contains(const PageKey& key) = 0;
-  // Fills these pages, which were zeros; all of them have this prefix at their end. False where one
-  // could not be had: it is no longer said to be there then, and the pages hold anything.
+  // Fills these pages from their first rows on, which were zeros; all of them have this prefix at
+  // their end. False where one could not be had: it is no longer said to be there then, and the
+  // pages hold anything.
   virtual bool Load(const Hash128& prefix_at_end, std::span<const StoredPage> pages) = 0;
   // Takes a copy, kept a moment later or not at all; nothing is to be done where it has them. False
   // where it cannot take more now: it is to be asked again.

@@ -53,6 +53,12 @@ uint32_t PageTable::length(LayerRange layers) const {
   return *std::min_element(first, first + layers.size());
 }
 
+bool PageTable::Holds(uint32_t layer, uint32_t index, uint32_t stream, uint32_t row) const {
+  const PageRef& page = Chain(layer, stream)[index];
+  const uint32_t page_rows = layout_->streams(layer)[stream].codec->page_rows();
+  return page && index * page_rows + page.first_row() <= row;
+}
+
 Status PageTable::Reserve(LayerRange layers, uint32_t count) {
   CHECK(layers_.Contains(layers));
   const uint32_t begin = length(layers);
@@ -88,7 +94,7 @@ Status PageTable::Reserve(LayerRange layers, uint32_t count) {
   for (uint32_t index = first_page; index < end_page; ++index) {
     for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
       for (uint32_t s = 0; s < layout_->streams(layer).size(); ++s) {
-        TRY(MakeWritable(layer, s, index));
+        TRY(MakeWritable(layer, s, index, begin));
       }
     }
   }
@@ -111,21 +117,27 @@ uint64_t PageTable::MissingBytes(LayerRange layers, uint32_t first_page, uint32_
   return bytes;
 }
 
-// Afterwards the page is there, and nobody else sees what is written to it.
-Status PageTable::MakeWritable(uint32_t layer, uint32_t stream, uint32_t index) {
+// Afterwards the page is there, and nobody else sees what is written to it, from the row of
+// position `begin` on.
+Status PageTable::MakeWritable(uint32_t layer, uint32_t stream, uint32_t index, uint32_t begin) {
   PageChain& chain = Chain(layer, stream);
   if (index >= chain.size()) chain.resize(index + 1);
   PageRef& page = chain[index];
+  const uint32_t page_begin = index * layout_->page_positions();
+  const uint32_t first_written =
+      (std::max(begin, page_begin) - page_begin) / layout_->streams(layer)[stream].stride;
+  const uint32_t first_row = page ? std::min(page.first_row(), first_written) : first_written;
   if (page && !page.shared()) {
     // Its content will not be what the index says. To copy it instead would keep one more page for
     // others; but whoever rewinds writes here at once, and often.
     pool_->Unpublish(page);
-    return Ok();
+  } else {
+    const size_t page_bytes = layout_->streams(layer)[stream].codec->page_bytes();
+    PageRef fresh = TRY(pool_->Allocate(page_bytes));
+    if (page) std::memcpy(fresh.data(), page.data(), page_bytes);
+    page = std::move(fresh);
   }
-  const size_t page_bytes = layout_->streams(layer)[stream].codec->page_bytes();
-  PageRef fresh = TRY(pool_->Allocate(page_bytes));
-  if (page) std::memcpy(fresh.data(), page.data(), page_bytes);
-  page = std::move(fresh);
+  page.set_first_row(first_row);
   return Ok();
 }
 
@@ -189,15 +201,17 @@ bool PageTable::Offer(LayerRange layers, uint32_t index) {
   for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
     const std::span<const Stream> streams = layout_->streams(layer);
     for (uint32_t s = 0; s < streams.size(); ++s) {
+      const uint32_t first_row = FirstRowKept(streams[s], index);
+      if (first_row == streams[s].codec->page_rows()) continue;
       PageRef& page = Chain(layer, s)[index];
-      if (!page) return true;
+      if (!page || page.first_row() > first_row) return true;
       refs.push_back(&page);
-      pages.push_back({layer, s, streams[s].codec, page.data()});
+      pages.push_back({layer, s, streams[s].codec, page.data(), first_row});
       is_taken = is_taken && page.store_said() == StoreSaid::kYes;
       was_refused = was_refused || page.store_said() == StoreSaid::kNotNow;
     }
   }
-  if (is_taken) return true;
+  if (pages.empty() || is_taken) return true;
   const uint32_t first = index * layout_->page_positions();
   const uint32_t end = first + layout_->page_positions();
   is_taken =
@@ -215,6 +229,11 @@ bool PageTable::Offer(LayerRange layers, uint32_t index) {
   return is_taken;
 }
 
+// The first row of a full page that anybody needs who goes on at its end or later.
+uint32_t PageTable::FirstRowKept(const Stream& stream, uint32_t index) const {
+  return stream.FirstRowNeeded(index, (index + 1) * layout_->page_positions());
+}
+
 // Its rows up to there are complete, and history_ knows their tokens.
 void PageTable::SetLength(uint32_t layer, uint32_t length) {
   const uint32_t page_positions = layout_->page_positions();
@@ -222,16 +241,19 @@ void PageTable::SetLength(uint32_t layer, uint32_t length) {
   const uint32_t end_page = length / page_positions;
   for (uint32_t index = first_page; index < end_page; ++index) {
     const Hash128 prefix = history_.HashAt((index + 1) * page_positions);
-    for (uint32_t s = 0; s < layout_->streams(layer).size(); ++s) {
+    const std::span<const Stream> streams = layout_->streams(layer);
+    for (uint32_t s = 0; s < streams.size(); ++s) {
       PageRef& page = Chain(layer, s)[index];
-      if (page) pool_->Publish(page, {.prefix = prefix, .layer = layer, .stream = s});
+      if (page && FirstRowKept(streams[s], index) < streams[s].codec->page_rows()) {
+        pool_->Publish(page, {.prefix = prefix, .layer = layer, .stream = s});
+      }
     }
   }
   ReleaseSlidOut(layer, std::exchange(Length(layer), length));
 }
 
-// As SetLength, where only rows that a computation at `length` needs have been brought.
-void PageTable::JumpTo(uint32_t layer, uint32_t length) {
+// As SetLength, where only rows that computations from `reach` on need have been brought.
+void PageTable::JumpTo(uint32_t layer, uint32_t length, uint32_t reach) {
   const std::span<const Stream> streams = layout_->streams(layer);
   const uint32_t end_page = static_cast<uint32_t>(DivideUp(length, layout_->page_positions()));
   for (uint32_t s = 0; s < streams.size(); ++s) {
@@ -239,7 +261,9 @@ void PageTable::JumpTo(uint32_t layer, uint32_t length) {
     chain.resize(end_page);
     // They may have been begun, and miss rows.
     for (uint32_t index = Length(layer) / layout_->page_positions(); index < end_page; ++index) {
-      if (!streams[s].Needs(index, length)) chain[index] = {};
+      const bool is_needed =
+          streams[s].FirstRowNeeded(index, reach) < streams[s].codec->page_rows();
+      if (!is_needed) chain[index] = {};
     }
   }
   SetLength(layer, length);
@@ -283,7 +307,9 @@ void PageTable::DropPages(LayerRange layers, uint32_t keep_pages) {
 bool PageTable::IsComplete(const Stream& stream, const PageChain& chain, uint32_t length) const {
   const auto end_page = static_cast<uint32_t>(DivideUp(length, layout_->page_positions()));
   const auto has = [&](uint32_t index) {
-    return !stream.Needs(index, length) || (index < chain.size() && chain[index]);
+    return !stream.Needs(index, length) ||
+           (index < chain.size() && chain[index] &&
+            chain[index].first_row() <= stream.FirstRowNeeded(index, length));
   };
   for (uint32_t index = 0; index < std::min(stream.SinkPages(), end_page); ++index) {
     if (!has(index)) return false;
@@ -294,21 +320,20 @@ bool PageTable::IsComplete(const Stream& stream, const PageChain& chain, uint32_
   return true;
 }
 
-// The longest length, up to `at_most` and its own, that a layer's pages are enough to go on from.
+// `at_most`, or the longest page boundary before it that a layer's pages are enough to go on from.
 uint32_t PageTable::LongestExact(uint32_t layer, uint32_t at_most) const {
   const std::span<const Stream> streams = layout_->streams(layer);
-  uint32_t length = at_most;
-  for (uint32_t s = 0; s < streams.size();) {
-    const PageChain& chain = Chain(layer, s);
-    // Without a window nothing is ever released.
-    if (streams[s].window == 0 || IsComplete(streams[s], chain, length)) {
-      ++s;
-      continue;
+  const auto is_enough = [&](uint32_t length) {
+    for (uint32_t s = 0; s < streams.size(); ++s) {
+      // Without a window nothing is ever released.
+      if (streams[s].window != 0 && !IsComplete(streams[s], Chain(layer, s), length)) return false;
     }
-    const auto gap = std::ranges::find_if(chain, [](const PageRef& page) { return !page; });
-    length = static_cast<uint32_t>(gap - chain.begin()) * layout_->page_positions();
-    s = 0;  // the streams before may not be enough for that
-  }
+    return true;
+  };
+  const uint32_t page_positions = layout_->page_positions();
+  uint32_t length = at_most;
+  // The edges of pages are where others begin, and where rows that came from elsewhere end.
+  while (!is_enough(length)) length = (length - 1) / page_positions * page_positions;
   return length;
 }
 
@@ -329,14 +354,19 @@ uint32_t PageTable::Truncate(LayerRange layers, uint32_t length) {
   return this->length(layers);
 }
 
-// Whether the layer has that page whole.
-bool PageTable::HasOwn(uint32_t layer, uint32_t stream, uint32_t index) const {
-  const bool is_full = (index + 1) * layout_->page_positions() <= Length(layer);
-  return is_full && Chain(layer, stream)[index];
+// Whether the layer has all of that full page that a table of `end` positions needs.
+bool PageTable::HasOwn(uint32_t layer, uint32_t stream, uint32_t index, uint32_t end) const {
+  if ((index + 1) * layout_->page_positions() > Length(layer)) return false;
+  const PageRef& page = Chain(layer, stream)[index];
+  return page && page.first_row() <= layout_->streams(layer)[stream].FirstRowNeeded(index, end);
 }
 
-bool PageTable::CanAdopt(const PageKey& key, uint32_t index, AdoptFrom from) const {
-  if (HasOwn(key.layer, key.stream, index) || pool_->Contains(key)) return true;
+bool PageTable::CanAdopt(const PageKey& key, uint32_t index, uint32_t end, AdoptFrom from) const {
+  const Stream& stream = layout_->streams(key.layer)[key.stream];
+  if (HasOwn(key.layer, key.stream, index, end) ||
+      pool_->Contains(key, stream.FirstRowNeeded(index, end))) {
+    return true;
+  }
   return from == AdoptFrom::kStoreToo && pool_->store() != nullptr && pool_->store()->Contains(key);
 }
 
@@ -351,7 +381,8 @@ uint32_t PageTable::CountAdoptable(std::span<const int32_t> tokens, AdoptFrom fr
       const std::span<const Stream> streams = layout_->streams(layer);
       for (uint32_t s = 0; s < streams.size(); ++s) {
         const bool kept = streams[s].window == 0 || index < streams[s].SinkPages();
-        if (kept && !CanAdopt({prefix, layer, s}, index, from)) return false;
+        const uint32_t end = (index + 1) * page_positions;
+        if (kept && !CanAdopt({prefix, layer, s}, index, end, from)) return false;
       }
     }
     return true;
@@ -370,7 +401,7 @@ uint32_t PageTable::CountAdoptable(std::span<const int32_t> tokens, AdoptFrom fr
       if (streams[s].window == 0) continue;
       for (uint32_t index = pages; index > streams[s].FirstNeeded(pages * page_positions);) {
         --index;
-        if (CanAdopt({prefixes[index], layer, s}, index, from)) continue;
+        if (CanAdopt({prefixes[index], layer, s}, index, pages * page_positions, from)) continue;
         pages = index;
         break;
       }
@@ -390,16 +421,17 @@ bool PageTable::GatherIndex(uint32_t index, uint32_t end, const Hash128& prefix,
   for (uint32_t layer = layers_.begin; layer < layers_.end; ++layer) {
     const std::span<const Stream> streams = layout_->streams(layer);
     for (uint32_t s = 0; s < streams.size(); ++s) {
-      if (Length(layer) >= end || HasOwn(layer, s, index) || !streams[s].Needs(index, end)) {
+      if (Length(layer) >= end || !streams[s].Needs(index, end) || HasOwn(layer, s, index, end)) {
         continue;
       }
-      PageRef page = pool_->Find({prefix, layer, s});
+      PageRef page = pool_->Find({prefix, layer, s}, streams[s].FirstRowNeeded(index, end));
       if (!page) {
         if (pool_->store() == nullptr) return false;
         Result<PageRef> fresh = pool_->Allocate(streams[s].codec->page_bytes());
         if (!fresh.ok()) return false;
         page = *std::move(fresh);
-        missing.push_back({layer, s, streams[s].codec, page.data()});
+        page.set_first_row(FirstRowKept(streams[s], index));
+        missing.push_back({layer, s, streams[s].codec, page.data(), page.first_row()});
       }
       adopted.push_back({layer, s, index, std::move(page)});
     }
@@ -454,7 +486,7 @@ uint32_t PageTable::Adopt(std::span<const int32_t> tokens, AdoptFrom from) {
   // The store may have had no room for them.
   unkept_ = {layers_, 0};
   for (uint32_t layer = layers_.begin; layer < layers_.end; ++layer) {
-    if (Length(layer) < end) JumpTo(layer, end);
+    if (Length(layer) < end) JumpTo(layer, end, end);
   }
   return length();
 }

@@ -57,6 +57,8 @@ class PageTable {
   const uint8_t* Page(uint32_t layer, uint32_t index, uint32_t stream = 0) const {
     return Chain(layer, stream)[index].data();
   }
+  // Whether it has that row of the stream and all behind it, as far as they were computed.
+  bool Holds(uint32_t layer, uint32_t index, uint32_t stream, uint32_t row) const;
   // The same, to write rows at or after length(layers) and before what was reserved.
   uint8_t* WritablePage(uint32_t layer, uint32_t index, uint32_t stream = 0) {
     const PageRef& page = Chain(layer, stream)[index];
@@ -112,9 +114,10 @@ class PageTable {
   uint32_t Length(uint32_t layer) const { return lengths_[layer - layers_.begin]; }
 
   uint64_t MissingBytes(LayerRange layers, uint32_t first_page, uint32_t end_page) const;
-  Status MakeWritable(uint32_t layer, uint32_t stream, uint32_t index);
+  Status MakeWritable(uint32_t layer, uint32_t stream, uint32_t index, uint32_t begin);
+  uint32_t FirstRowKept(const Stream& stream, uint32_t index) const;
   void SetLength(uint32_t layer, uint32_t length);
-  void JumpTo(uint32_t layer, uint32_t length);
+  void JumpTo(uint32_t layer, uint32_t length, uint32_t reach);
   void ReleaseSlidOut(uint32_t layer, uint32_t old_length);
   void DropPages(LayerRange layers, uint32_t keep_pages);
   uint32_t LongestExact(uint32_t layer, uint32_t at_most) const;
@@ -127,8 +130,8 @@ class PageTable {
     PageRef page;
   };
 
-  bool HasOwn(uint32_t layer, uint32_t stream, uint32_t index) const;
-  bool CanAdopt(const PageKey& key, uint32_t index, AdoptFrom from) const;
+  bool HasOwn(uint32_t layer, uint32_t stream, uint32_t index, uint32_t end) const;
+  bool CanAdopt(const PageKey& key, uint32_t index, uint32_t end, AdoptFrom from) const;
   uint32_t CountAdoptable(std::span<const int32_t> tokens, AdoptFrom from,
                           std::vector<Hash128>& prefixes) const;
   uint32_t Gather(std::span<const Hash128> prefixes, std::vector<Adopted>& adopted) const;

@@ -379,6 +379,19 @@ TEST(PageTable, WhatSlidOutIsFoundAgain) {
   }
 }
 
+// What a compressor reads when a row is complete is of no use to whoever begins behind that row.
+TEST(PageTable, NobodyKeepsWhatNobodyCanUse) {
+  const Layout layout = MakeLayout(16, 0, {{{.window = 16, .read_every = 16}}});
+  Pool pool(kPlenty);
+  Twin twin = Computed(layout, pool, Tokens(200));
+  EXPECT_EQ(pool.usage().cached_bytes, 0u);
+  EXPECT_LE(pool.usage().held_bytes, kPageAlignment);
+  Twin other(layout, pool, layout.all_layers());
+  other.Adopt(Tokens(100));  // nothing is needed there
+  EXPECT_EQ(other.length(), 96u);
+  other.Verify();
+}
+
 // A node holds its own layers while rows of others arrive: each has its own length.
 TEST(PageTable, LayersAdvanceOnTheirOwn) {
   const Layout layout = PlainLayout();

@@ -52,13 +52,14 @@ Result<ParcelHeader> ReadFields(ByteReader& in) {
     return DataLoss("these are not the rows of a sequence: the first bytes are others");
   }
   const uint32_t version = TRY(in.Read<uint32_t>());
-  if (version != kParcelVersion) {
+  if (version == 0 || version > kParcelVersion) {
     return Unimplemented(
         fmt::format("rows written in version {} of the format; this program reads "
-                    "version {}",
+                    "versions up to {}",
                     version, kParcelVersion));
   }
   ParcelHeader header;
+  header.version = version;
   const uint32_t description_bytes = TRY(in.Read<uint32_t>());
   header.digest = TRY(ReadHash(in));
   header.layers.begin = TRY(in.Read<uint32_t>());
@@ -68,8 +69,10 @@ Result<ParcelHeader> ReadFields(ByteReader& in) {
   header.block_count = TRY(in.Read<uint32_t>());
   header.prefix_at_begin = TRY(ReadHash(in));
   header.prefix_at_end = TRY(ReadHash(in));
+  header.reach = version == 1 ? header.end : TRY(in.Read<uint32_t>());
   if (header.layers.begin >= header.layers.end || header.begin > header.end ||
-      header.end > kMaxPositions || description_bytes > kMaxDescriptionBytes) {
+      header.end > kMaxPositions || header.reach > header.end ||
+      description_bytes > kMaxDescriptionBytes) {
     return DataLoss("the header makes no sense");
   }
   header.description = AsText(TRY(in.ReadBytes(description_bytes)));
@@ -85,7 +88,7 @@ Result<ParcelHeader> ReadFields(ByteReader& in) {
 void WriteHeader(const ParcelHeader& header, ByteWriter& out) {
   ByteWriter checked;
   checked.Write(kParcelMagic);
-  checked.Write(kParcelVersion);
+  checked.Write(header.version);
   checked.Write(static_cast<uint32_t>(header.description.size()));
   WriteHash(header.digest, checked);
   checked.Write(header.layers.begin);
@@ -95,6 +98,7 @@ void WriteHeader(const ParcelHeader& header, ByteWriter& out) {
   checked.Write(header.block_count);
   WriteHash(header.prefix_at_begin, checked);
   WriteHash(header.prefix_at_end, checked);
+  if (header.version > 1) checked.Write(header.reach);
   checked.WriteBytes(AsBytes(header.description));
   checked.WriteBytes({reinterpret_cast<const uint8_t*>(header.tokens.data()),
                       header.tokens.size() * sizeof(int32_t)});
@@ -136,7 +140,8 @@ Result<Block> ReadBlock(ByteReader& in, const Hash128& prefix_at_end) {
 
 Result<uint64_t> HeaderBytes(Bytes start) {
   ByteReader in(start.first(std::min(start.size(), kHeaderStartBytes)));
-  TRY(in.Skip(sizeof(uint64_t) + sizeof(uint32_t)));  // magic, version
+  TRY(in.Skip(sizeof(uint64_t)));  // magic
+  const uint32_t version = TRY(in.Read<uint32_t>());
   const uint32_t description_bytes = TRY(in.Read<uint32_t>());
   TRY(in.Skip(sizeof(Hash128) + 2 * sizeof(uint32_t)));  // digest, layers
   const uint32_t begin = TRY(in.Read<uint32_t>());
@@ -144,8 +149,9 @@ Result<uint64_t> HeaderBytes(Bytes start) {
   if (description_bytes > kMaxDescriptionBytes || begin > end || end > kMaxPositions) {
     return DataLoss("the header makes no sense");
   }
-  return kHeaderStartBytes + description_bytes + uint64_t{end - begin} * sizeof(int32_t) +
-         sizeof(uint64_t);
+  const uint64_t reach_bytes = version > 1 ? sizeof(uint32_t) : 0;
+  return kHeaderStartBytes + reach_bytes + description_bytes +
+         uint64_t{end - begin} * sizeof(int32_t) + sizeof(uint64_t);
 }
 
 Result<uint64_t> BlockBytes(Bytes head) {

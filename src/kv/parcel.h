@@ -20,21 +20,29 @@
 namespace aster::kv {
 
 inline constexpr uint64_t kParcelMagic = 0x314b565245545341;  // "ASTERVK1", little-endian
-inline constexpr uint32_t kParcelVersion = 1;
+// Version 1 has no reach, and whole pages. It is still read, and written where there are no
+// windows.
+inline constexpr uint32_t kParcelVersion = 2;
 // Of the layout in words. Whoever reads it wants to show it to a person.
 inline constexpr uint32_t kMaxDescriptionBytes = 4096;
 
 struct ParcelHeader {
+  uint32_t version = kParcelVersion;
   Hash128 digest;  // of the layout
   LayerRange layers;
   uint32_t begin = 0;  // positions: the parcel takes a table from begin to end
   uint32_t end = 0;
+  // Of windowed streams it has the rows between that computations from here on read; at most end.
+  uint32_t reach = 0;
   uint32_t block_count = 0;
   Hash128 prefix_at_begin;
   Hash128 prefix_at_end;
   std::string description;      // of the layout
   std::vector<int32_t> tokens;  // [end - begin]
 };
+
+// The oldest version that can say it.
+inline uint32_t ParcelVersionFor(const Layout& layout) { return layout.has_windows() ? 2 : 1; }
 
 void WriteHeader(const ParcelHeader& header, ByteWriter& out);
 // Whatever it returns adds up: ranges in order, as many tokens as positions, the prefix hash at the
@@ -58,7 +66,7 @@ void WriteBlockHead(const Block& block, const Hash128& prefix_at_end, ByteWriter
 Result<Block> ReadBlock(ByteReader& in, const Hash128& prefix_at_end);
 
 // How long a header is, and a block, given their first kHeaderStartBytes and kBlockHeadBytes.
-inline constexpr size_t kHeaderStartBytes = 84;
+inline constexpr size_t kHeaderStartBytes = 84;  // of version 1; later ones are longer
 inline constexpr size_t kBlockHeadBytes = 28;
 // No page is nearly that large.
 inline constexpr uint64_t kMaxBlockBytes = uint64_t{1} << 30;

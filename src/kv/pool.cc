@@ -73,6 +73,7 @@ PageRef Pool::Take(std::vector<Page*>& free_pages) {
   usage_.held_bytes += page.size->page_bytes;
   page.references = 1;
   page.goes_first = false;
+  page.first_row = 0;
   page.store_said = StoreSaid::kNothing;
   return PageRef(&page);
 }
@@ -129,8 +130,13 @@ void Pool::Publish(PageRef& page, const PageKey& key) {
   if (!is_new) {
     if (entry->second == page.page_) return;
     Acquire(*entry->second);
-    page = PageRef(entry->second);
-    return;
+    PageRef other(entry->second);
+    if (other.first_row() <= page.first_row()) {
+      page = std::move(other);
+      return;
+    }
+    other.page_->published = false;
+    entry->second = page.page_;
   }
   if (page.page_->published) index_.erase(page.page_->key);
   page.page_->published = true;
@@ -147,9 +153,14 @@ void Pool::Unpublish(const PageRef& page) {
   if (page.published()) ForgetKey(*page.page_);
 }
 
-PageRef Pool::Find(const PageKey& key) {
+bool Pool::Contains(const PageKey& key, uint32_t first_row) const {
   const auto entry = index_.find(key);
-  if (entry == index_.end()) return {};
+  return entry != index_.end() && entry->second->first_row <= first_row;
+}
+
+PageRef Pool::Find(const PageKey& key, uint32_t first_row) {
+  const auto entry = index_.find(key);
+  if (entry == index_.end() || entry->second->first_row > first_row) return {};
   Acquire(*entry->second);
   return PageRef(entry->second);
 }

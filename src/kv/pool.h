@@ -66,6 +66,10 @@ class PageRef {
   // What the store said when it was offered this content.
   StoreSaid store_said() const;
   void set_store_said(StoreSaid said);
+  // The first row that is there. Those before it never were: a row that nobody needs any more is
+  // not brought from elsewhere.
+  uint32_t first_row() const;
+  void set_first_row(uint32_t row);
 
  private:
   friend class Pool;
@@ -84,6 +88,7 @@ struct Page {
   bool published = false;
   bool goes_first = false;  // in which of the two lists it is, or will be
   StoreSaid store_said = StoreSaid::kNothing;
+  uint32_t first_row = 0;
   PageKey key;                           // if published
   std::list<Page*>::iterator cached_at;  // if published and not referred to
 };
@@ -126,8 +131,9 @@ class Pool {
   // for pages of these sizes.
   void TakeNow(std::span<const size_t> page_bytes);
 
-  // Puts a full page into the index. If the same content is there already, `page` becomes a
-  // reference to that, and its own memory is given up.
+  // Puts a page into the index whose rows from first_row() on are there up to its end. If they are
+  // in the index already, `page` becomes a reference to that, and its own memory is given up; a
+  // page with fewer rows loses its name to it.
   void Publish(PageRef& page, const PageKey& key);
   // Drops a reference to what slid out of a window. Where nobody else refers to the page it is
   // among those whose memory is taken first.
@@ -136,9 +142,10 @@ class Pool {
   // there.
   void Unpublish(const PageRef& page);
 
-  // Whether a page with that content is there; a reference to it, or to none.
-  bool Contains(const PageKey& key) const { return index_.contains(key); }
-  PageRef Find(const PageKey& key);
+  // Whether a page with that content is there, from its row `first_row` on; a reference to it, or
+  // to none.
+  bool Contains(const PageKey& key, uint32_t first_row = 0) const;
+  PageRef Find(const PageKey& key, uint32_t first_row = 0);
 
   const Usage& usage() const { return usage_; }
   PageStore* store() const { return store_; }  // null: there is none
@@ -169,6 +176,9 @@ inline bool PageRef::shared() const { return page_->references > 1; }
 inline bool PageRef::published() const { return page_->published; }
 inline StoreSaid PageRef::store_said() const { return page_->store_said; }
 inline void PageRef::set_store_said(StoreSaid said) { page_->store_said = said; }
+
+inline uint32_t PageRef::first_row() const { return page_->first_row; }
+inline void PageRef::set_first_row(uint32_t row) { page_->first_row = row; }
 
 inline PageRef::PageRef(const PageRef& other) : page_(other.page_) {
   if (page_ != nullptr) ++page_->references;

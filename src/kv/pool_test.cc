@@ -155,6 +155,34 @@ TEST(Pool, WhatOthersReferToIsNotLetGo) {
   EXPECT_FALSE(pool.Contains(Key(2)));
 }
 
+// Rows that were never brought are not found; a page that has them takes the other's place.
+TEST(Pool, APageWithMoreRowsTakesTheName) {
+  Pool pool(4 * kPage);
+  PageRef few = pool.Allocate(kPage).value();
+  few.set_first_row(5);
+  pool.Publish(few, Key(1));
+  EXPECT_TRUE(pool.Contains(Key(1), 5));
+  EXPECT_FALSE(pool.Contains(Key(1), 4));
+  EXPECT_FALSE(pool.Find(Key(1), 4));
+  PageRef more = pool.Allocate(kPage).value();
+  more.set_first_row(2);
+  pool.Publish(more, Key(1));
+  EXPECT_NE(more.data(), few.data());
+  EXPECT_FALSE(few.published());
+  EXPECT_EQ(pool.Find(Key(1), 2).data(), more.data());
+  pool.Publish(few, Key(1));  // now it finds that
+  EXPECT_EQ(few.data(), more.data());
+  few = {};
+  more = {};
+  // Also where nobody refers to the one with fewer.
+  PageRef whole = pool.Allocate(kPage).value();
+  EXPECT_EQ(whole.first_row(), 0u);
+  pool.Publish(whole, Key(1));
+  EXPECT_EQ(pool.usage().cached_bytes, 0u);
+  EXPECT_EQ(pool.usage().held_bytes, kPage);
+  EXPECT_TRUE(pool.Contains(Key(1)));
+}
+
 TEST(Pool, TheSameContentIsKeptOnce) {
   Pool pool(4 * kPage);
   const PageRef first = Published(pool, 1);

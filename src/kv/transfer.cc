@@ -14,50 +14,31 @@
 namespace aster::kv {
 namespace {
 
-struct RowRange {
-  uint32_t begin = 0;
-  uint32_t end = 0;
-
-  bool empty() const { return begin >= end; }
-};
-
-// The rows of a page that a parcel from `begin` to `end` positions carries.
-RowRange RowsInParcel(const Stream& stream, uint32_t index, uint32_t begin, uint32_t end) {
-  if (!stream.Needs(index, end)) return {};
+// The rows of a page that a parcel carries.
+RowRange RowsInParcel(const Stream& stream, uint32_t index, const ParcelHeader& header) {
   const uint32_t page_rows = stream.codec->page_rows();
-  return {.begin = std::max(begin / stream.stride, index * page_rows),
-          .end = std::min(end / stream.stride, (index + 1) * page_rows)};
-}
-
-// Calls visit(layer, stream number, page index, rows) for every block of a parcel, in order, until
-// one fails. Pages ascend, so that what comes before damage is the history's beginning in all
-// layers.
-template <typename Visit>
-Status ForEachBlock(const Layout& layout, LayerRange layers, uint32_t begin, uint32_t end,
-                    const Visit& visit) {
-  const uint32_t page_positions = layout.page_positions();
-  for (uint32_t index = begin / page_positions; index < DivideUp(end, page_positions); ++index) {
-    for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
-      const std::span<const Stream> streams = layout.streams(layer);
-      for (uint32_t s = 0; s < streams.size(); ++s) {
-        const RowRange rows = RowsInParcel(streams[s], index, begin, end);
-        if (!rows.empty()) TRY(visit(layer, s, index, rows));
-      }
-    }
+  const uint32_t page_begin = index * page_rows;
+  uint32_t first = page_begin;
+  if (header.version == 1) {
+    Stream old = stream;
+    old.read_every = 1;
+    if (!old.Needs(index, header.end)) return {};
+  } else {
+    first += stream.FirstRowNeeded(index, header.reach);
   }
-  return Ok();
+  return {.begin = std::max(header.begin / stream.stride, first),
+          .end = std::min(header.end / stream.stride, page_begin + page_rows)};
 }
 
 // How many blocks there are; an error if the table does not have one of them.
-Result<uint32_t> CountBlocks(const PageTable& table, LayerRange layers, uint32_t begin,
-                             uint32_t end) {
+Result<uint32_t> CountBlocks(const PageTable& table, const ParcelHeader& header) {
   uint32_t count = 0;
-  TRY(ForEachBlock(table.layout(), layers, begin, end,
-                   [&](uint32_t layer, uint32_t s, uint32_t index, RowRange) -> Status {
-                     if (table.Page(layer, index, s) == nullptr) {
+  TRY(ForEachBlock(table.layout(), header,
+                   [&](uint32_t layer, uint32_t s, uint32_t index, RowRange rows) -> Status {
+                     if (!table.Holds(layer, index, s, rows.begin)) {
                        return FailedPrecondition(fmt::format(
                            "layer {} no longer holds position {}: its window has moved on", layer,
-                           index * table.layout().page_positions()));
+                           rows.begin * table.layout().streams(layer)[s].stride));
                      }
                      ++count;
                      return Ok();
@@ -65,7 +46,49 @@ Result<uint32_t> CountBlocks(const PageTable& table, LayerRange layers, uint32_t
   return count;
 }
 
+// As far back as the table can tell.
+Result<ParcelHeader> HeaderFor(const PageTable& table, LayerRange layers, uint32_t begin,
+                               uint32_t end) {
+  const Layout& layout = table.layout();
+  const std::span<const int32_t> tokens = table.history().tokens().subspan(begin, end - begin);
+  ParcelHeader header = {
+      .version = ParcelVersionFor(layout),
+      .digest = layout.digest(),
+      .layers = layers,
+      .begin = begin,
+      .end = end,
+      .reach = layout.ReachOf(end),
+      .block_count = 0,
+      .prefix_at_begin = table.history().HashAt(begin),
+      .prefix_at_end = table.history().HashAt(end),
+      .description = layout.Describe(layers).substr(0, kMaxDescriptionBytes),
+      .tokens = {tokens.begin(), tokens.end()},
+  };
+  Result<uint32_t> count = CountBlocks(table, header);
+  if (!count.ok()) {
+    header.reach = end;
+    count = CountBlocks(table, header);
+  }
+  header.block_count = TRY(std::move(count));
+  return header;
+}
+
 }  // namespace
+
+Status ForEachBlock(const Layout& layout, const ParcelHeader& header, BlockVisit visit) {
+  const uint32_t page_positions = layout.page_positions();
+  const uint32_t end_page = static_cast<uint32_t>(DivideUp(header.end, page_positions));
+  for (uint32_t index = header.begin / page_positions; index < end_page; ++index) {
+    for (uint32_t layer = header.layers.begin; layer < header.layers.end; ++layer) {
+      const std::span<const Stream> streams = layout.streams(layer);
+      for (uint32_t s = 0; s < streams.size(); ++s) {
+        const RowRange rows = RowsInParcel(streams[s], index, header);
+        if (!rows.empty()) TRY(visit(layer, s, index, rows));
+      }
+    }
+  }
+  return Ok();
+}
 
 Status Export(const PageTable& table, LayerRange layers, uint32_t begin, uint32_t end,
               ParcelSink sink) {
@@ -79,41 +102,29 @@ Status Export(const PageTable& table, LayerRange layers, uint32_t begin, uint32_
                                   table.length(layers)));
   }
   const Layout& layout = table.layout();
-  const std::span<const int32_t> tokens = table.history().tokens().subspan(begin, end - begin);
-  const ParcelHeader header = {
-      .digest = layout.digest(),
-      .layers = layers,
-      .begin = begin,
-      .end = end,
-      .block_count = TRY(CountBlocks(table, layers, begin, end)),
-      .prefix_at_begin = table.history().HashAt(begin),
-      .prefix_at_end = table.history().HashAt(end),
-      .description = layout.Describe(layers).substr(0, kMaxDescriptionBytes),
-      .tokens = {tokens.begin(), tokens.end()},
-  };
+  const ParcelHeader header = TRY(HeaderFor(table, layers, begin, end));
   ByteWriter head;
   WriteHeader(header, head);
   TRY(sink(head.bytes()));
   std::vector<uint8_t> plain_rows;
-  return ForEachBlock(layout, layers, begin, end,
-                      [&](uint32_t layer, uint32_t s, uint32_t index, RowRange rows) -> Status {
-                        const PageCodec& codec = *layout.streams(layer)[s].codec;
-                        Block block = {.layer = layer,
-                                       .stream = s,
-                                       .first_row = rows.begin,
-                                       .row_count = rows.end - rows.begin,
-                                       .row_bytes = static_cast<uint32_t>(codec.row_bytes()),
-                                       .rows = {}};
-                        plain_rows.resize(uint64_t{block.row_count} * block.row_bytes);
-                        codec.ReadRows(table.Page(layer, index, s),
-                                       rows.begin - index * codec.page_rows(), block.row_count,
-                                       plain_rows.data());
-                        block.rows = plain_rows;
-                        ByteWriter block_head;
-                        WriteBlockHead(block, header.prefix_at_end, block_head);
-                        TRY(sink(block_head.bytes()));
-                        return sink(block.rows);
-                      });
+  return ForEachBlock(
+      layout, header, [&](uint32_t layer, uint32_t s, uint32_t index, RowRange rows) -> Status {
+        const PageCodec& codec = *layout.streams(layer)[s].codec;
+        Block block = {.layer = layer,
+                       .stream = s,
+                       .first_row = rows.begin,
+                       .row_count = rows.end - rows.begin,
+                       .row_bytes = static_cast<uint32_t>(codec.row_bytes()),
+                       .rows = {}};
+        plain_rows.resize(uint64_t{block.row_count} * block.row_bytes);
+        codec.ReadRows(table.Page(layer, index, s), rows.begin - index * codec.page_rows(),
+                       block.row_count, plain_rows.data());
+        block.rows = plain_rows;
+        ByteWriter block_head;
+        WriteBlockHead(block, header.prefix_at_end, block_head);
+        TRY(sink(block_head.bytes()));
+        return sink(block.rows);
+      });
 }
 
 // Reads blocks into pages that no length covers yet; only then moves the lengths.
@@ -127,6 +138,7 @@ class ParcelImport {
  private:
   Status TakeBlock(uint32_t layer, uint32_t s, uint32_t index, RowRange rows, ByteReader& in);
   bool CanStopAt(uint32_t layer, uint32_t position) const;
+  void MarkCarried(uint32_t layer, uint32_t complete);
   void MoveLengths(uint32_t complete);
 
   PageTable& table_;
@@ -162,11 +174,10 @@ Status ParcelImport::Check() const {
         fmt::format("these rows are of another history: the token at position {} differs", common));
   }
   uint32_t block_count = 0;
-  TRY(ForEachBlock(layout, header_.layers, header_.begin, header_.end,
-                   [&](uint32_t, uint32_t, uint32_t, RowRange) {
-                     ++block_count;
-                     return Ok();
-                   }));
+  TRY(ForEachBlock(layout, header_, [&](uint32_t, uint32_t, uint32_t, RowRange) {
+    ++block_count;
+    return Ok();
+  }));
   if (block_count != header_.block_count) {
     return DataLoss(fmt::format("{} blocks of rows are announced, {} are needed",
                                 header_.block_count, block_count));
@@ -177,8 +188,7 @@ Status ParcelImport::Check() const {
 Status ParcelImport::ReadBlocks(ByteReader& in) {
   uint32_t index_reached = header_.begin / table_.layout().page_positions();
   const Status status = ForEachBlock(
-      table_.layout(), header_.layers, header_.begin, header_.end,
-      [&](uint32_t layer, uint32_t s, uint32_t index, RowRange rows) {
+      table_.layout(), header_, [&](uint32_t layer, uint32_t s, uint32_t index, RowRange rows) {
         index_reached = index;
         const uint32_t position = std::max(header_.begin, index * table_.layout().page_positions());
         return TakeBlock(layer, s, index, rows, in)
@@ -201,7 +211,7 @@ Status ParcelImport::TakeBlock(uint32_t layer, uint32_t s, uint32_t index, RowRa
   }
   const uint32_t first_new = std::max(rows.begin, table_.Length(layer) / stream.stride);
   if (first_new >= rows.end) return Ok();
-  TRY(table_.MakeWritable(layer, s, index));
+  TRY(table_.MakeWritable(layer, s, index, table_.Length(layer)));
   codec.WriteRows(table_.WritablePage(layer, index, s), first_new - index * codec.page_rows(),
                   rows.end - first_new,
                   block.rows.data() + uint64_t{first_new - rows.begin} * block.row_bytes);
@@ -209,17 +219,38 @@ Status ParcelImport::TakeBlock(uint32_t layer, uint32_t s, uint32_t index, RowRa
 }
 
 // Whether everything that a computation at `position` needs was carried: a parcel leaves out what
-// is out of the windows at its end.
+// is out of the windows at its reach.
 bool ParcelImport::CanStopAt(uint32_t layer, uint32_t position) const {
   const uint32_t page_positions = table_.layout().page_positions();
+  const uint32_t first_page = table_.Length(layer) / page_positions;
   for (const Stream& stream : table_.layout().streams(layer)) {
-    for (uint32_t index =
-             std::max(table_.Length(layer) / page_positions, stream.FirstNeeded(position));
-         index < position / page_positions; ++index) {
-      if (!stream.Needs(index, header_.end)) return false;
+    const uint32_t held = table_.Length(layer) / stream.stride;
+    for (uint32_t index = first_page; index < position / page_positions; ++index) {
+      const uint32_t page_begin = index * stream.codec->page_rows();
+      const uint32_t needed = page_begin + stream.FirstRowNeeded(index, position);
+      const uint32_t carried = page_begin + stream.FirstRowNeeded(index, header_.reach);
+      if (carried > std::max(needed, held)) return false;
     }
   }
   return true;
+}
+
+// Pages tell which rows they have, where some between those that were here and those that came were
+// left out.
+void ParcelImport::MarkCarried(uint32_t layer, uint32_t complete) {
+  const uint32_t page_positions = table_.layout().page_positions();
+  const std::span<const Stream> streams = table_.layout().streams(layer);
+  for (uint32_t s = 0; s < streams.size(); ++s) {
+    PageTable::PageChain& chain = table_.Chain(layer, s);
+    const uint32_t held = table_.Length(layer) / streams[s].stride;
+    const auto end_page =
+        static_cast<uint32_t>(std::min<uint64_t>(chain.size(), DivideUp(complete, page_positions)));
+    for (uint32_t index = table_.Length(layer) / page_positions; index < end_page; ++index) {
+      const uint32_t carried = streams[s].FirstRowNeeded(index, header_.reach);
+      const bool has_gap = index * streams[s].codec->page_rows() + carried > held;
+      if (chain[index] && has_gap) chain[index].set_first_row(carried);
+    }
+  }
 }
 
 // Blocks of all pages before position `complete` have been taken.
@@ -233,7 +264,8 @@ void ParcelImport::MoveLengths(uint32_t complete) {
   for (uint32_t layer = header_.layers.begin; layer < header_.layers.end; ++layer) {
     const bool longer = complete > table_.Length(layer);
     if (longer && (complete == header_.end || CanStopAt(layer, complete))) {
-      table_.JumpTo(layer, complete);
+      MarkCarried(layer, complete);
+      table_.JumpTo(layer, complete, std::min(header_.reach, complete));
     }
   }
   if (table_.length() > before) {

@@ -12,14 +12,30 @@
 #include "base/function_ref.h"
 #include "base/result.h"
 #include "kv/page_table.h"
+#include "kv/parcel.h"
 
 namespace aster::kv {
 
 // Takes the next bytes of a parcel.
 using ParcelSink = FunctionRef<Status(Bytes)>;
 
+// Rows of a stream, not of a page.
+struct RowRange {
+  uint32_t begin = 0;
+  uint32_t end = 0;
+
+  bool empty() const { return begin >= end; }
+};
+
+// Calls `visit` for every block of a parcel with that header, in order, until one fails. Pages
+// ascend, so that what comes before damage is the history's beginning in all layers.
+using BlockVisit =
+    FunctionRef<Status(uint32_t layer, uint32_t stream, uint32_t page_index, RowRange rows)>;
+Status ForEachBlock(const Layout& layout, const ParcelHeader& header, BlockVisit visit);
+
 // Writes the parcel that takes a table from `begin` to `end` positions: the tokens between, the
-// rows completed between, and of windowed streams only those that a computation at `end` needs.
+// rows completed between, and of windowed streams only those that a computation at `end` needs, or
+// one at Layout::ReachOf(end) where the table still has them.
 // Fails, having written nothing, where the layers do not hold that; fails with the sink.
 Status Export(const PageTable& table, LayerRange layers, uint32_t begin, uint32_t end,
               ParcelSink sink);

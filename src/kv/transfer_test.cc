@@ -171,7 +171,7 @@ TEST_F(Transfer, ExportSaysWhatIsNotThere) {
   EXPECT_EQ(refusal(all_, 9, 8), "positions 9 to 8 are wanted, up to 100 are here");
   EXPECT_EQ(refusal({0, 3}, 0, 1), "layers 0 to 3 are wanted, 0 to 2 are here");
   EXPECT_EQ(refusal({1, 1}, 0, 1), "layers 1 to 1 are wanted, 0 to 2 are here");
-  EXPECT_EQ(refusal(all_, 30, 80), "layer 0 no longer holds position 64: its window has moved on");
+  EXPECT_EQ(refusal(all_, 30, 80), "layer 0 no longer holds position 71: its window has moved on");
   EXPECT_TRUE(Take(Parcel(0, 100)).ok());
 }
 
@@ -272,6 +272,159 @@ TEST_F(Transfer, TooLittleMemoryIsSaidAndKeepsWhatFits) {
   target.TakeLengths(tokens_);
   target.Verify();
   EXPECT_EQ(target.length(), 32u);
+}
+
+uint64_t RowBytesIn(Bytes parcel, uint32_t stream) {
+  ByteReader in(parcel);
+  const ParcelHeader header = ReadHeader(in).value();
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < header.block_count; ++i) {
+    const Block block = ReadBlock(in, header.prefix_at_end).value();
+    if (block.stream == stream) bytes += block.rows.size();
+  }
+  return bytes;
+}
+
+// At the end of a page a compressor needs the inputs of half a row, or none at all.
+TEST_F(Transfer, CarriesOnlyRowsThatAreReadLater) {
+  Start(CompressedLayout(), 48);
+  EXPECT_EQ(RowBytesIn(ExportBytes(source_->table(), {1, 2}, 0, 48), 2), 4u * 16);
+  EXPECT_EQ(RowBytesIn(ExportBytes(source_->table(), {2, 3}, 0, 48), 2), 0u);
+  EXPECT_EQ(RowBytesIn(ExportBytes(source_->table(), {0, 1}, 0, 48), 0), 23u * 8);
+  // In the middle of a row as much as there is of it, and what a little before that needs.
+  source_->Compute(all_, Tokens(5));
+  EXPECT_EQ(RowBytesIn(ExportBytes(source_->table(), {2, 3}, 0, 53), 2), 5u * 8);
+  EXPECT_EQ(RowBytesIn(ExportBytes(source_->table(), {1, 2}, 0, 53), 2), 9u * 16);
+  EXPECT_EQ(RowBytesIn(ExportBytes(source_->table(), {1, 2}, 52, 53), 2), 16u);
+}
+
+// Of a text whose first `begin` positions were computed here, the rest of `parcel`, and then back.
+void CheckGoingBack(const Layout& layout, const std::vector<int32_t>& tokens, uint32_t begin,
+                    Bytes parcel, uint32_t length) {
+  const LayerRange all = layout.all_layers();
+  Pool pool(kPlenty);
+  Twin target(layout, pool, all);
+  ASSERT_TRUE(target.Compute(all, {tokens.begin(), tokens.begin() + begin}));
+  ASSERT_TRUE(ImportBytes(target.table(), parcel).ok());
+  target.TakeLengths(tokens);
+  const uint32_t reach = layout.ReachOf(target.length());
+  target.Truncate(length);
+  target.Verify();
+  EXPECT_TRUE(length < reach || target.length() == length) << tokens.size() << " to " << length;
+  // What is left can be passed on, and what is computed now is right.
+  Twin third(layout, pool, all);
+  const auto rest = ExportBytes(target.table(), all, 0, target.length());
+  ASSERT_TRUE(ImportBytes(third.table(), rest).ok());
+  third.TakeLengths(target.tokens());
+  third.Verify();
+  ASSERT_TRUE(target.Compute(all, Tokens(40)));
+  target.Verify();
+  target.Truncate(target.length() - 3);
+  target.Verify();
+}
+
+// To the last page boundary or by the slack, whichever is nearer, it is only a shorter length;
+// further back rows are missing, and that is known.
+TEST_F(Transfer, GoingBackBehindWhatArrivedIsExact) {
+  for (Layout (*make)() : {WindowLayout, CompressedLayout, MixedLayout}) {
+    for (const uint32_t end : {31u, 32u, 48u, 53u, 63u, 70u, 77u}) {
+      target_.reset();
+      source_.reset();
+      Start(make(), end);
+      for (const uint32_t begin : {0u, 16u, 29u}) {
+        const std::vector<uint8_t> parcel = Parcel(begin, end);
+        for (uint32_t length = 0; length <= end; ++length) {
+          CheckGoingBack(*layout_, tokens_, begin, parcel, length);
+        }
+      }
+    }
+  }
+}
+
+// A page that came with few rows does not take the place of a whole one, and is found only by those
+// whom it is enough for.
+TEST_F(Transfer, APageWithFewRowsIsFoundWhereItIsEnough) {
+  Start(CompressedLayout(), 70);
+  ASSERT_TRUE(Take(Parcel(0, 70)).ok());
+  for (uint32_t length = 0; length < 70; ++length) {
+    Twin other(*layout_, there_, all_);
+    other.Adopt({tokens_.begin(), tokens_.begin() + length});
+    EXPECT_EQ(other.length(), length < 64 ? 0u : 64u);
+    other.Verify();
+  }
+  Twin computed(*layout_, there_, all_);
+  ASSERT_TRUE(computed.Compute(all_, tokens_));
+  for (uint32_t length = 0; length < 70; ++length) {
+    Twin other(*layout_, there_, all_);
+    other.Adopt({tokens_.begin(), tokens_.begin() + length});
+    EXPECT_EQ(other.length(), length / 16 * 16);
+    other.Verify();
+  }
+}
+
+// As the program wrote them that knew no reach.
+std::vector<uint8_t> Version1(const Twin& twin, LayerRange layers, uint32_t begin, uint32_t end) {
+  const PageTable& table = twin.table();
+  const std::span<const int32_t> tokens = table.history().tokens();
+  ParcelHeader header = {
+      .version = 1,
+      .digest = table.layout().digest(),
+      .layers = layers,
+      .begin = begin,
+      .end = end,
+      .prefix_at_begin = table.history().HashAt(begin),
+      .prefix_at_end = table.history().HashAt(end),
+      .description = "",
+      .tokens = {tokens.begin() + begin, tokens.begin() + end},
+  };
+  ByteWriter blocks;
+  CHECK(ForEachBlock(table.layout(), header,
+                     [&](uint32_t layer, uint32_t s, uint32_t index, RowRange range) {
+                       const PageCodec& codec = *table.layout().streams(layer)[s].codec;
+                       std::vector<uint8_t> rows((range.end - range.begin) * codec.row_bytes());
+                       codec.ReadRows(table.Page(layer, index, s),
+                                      range.begin - index * codec.page_rows(),
+                                      range.end - range.begin, rows.data());
+                       const Block block = {.layer = layer,
+                                            .stream = s,
+                                            .first_row = range.begin,
+                                            .row_count = range.end - range.begin,
+                                            .row_bytes = static_cast<uint32_t>(codec.row_bytes()),
+                                            .rows = rows};
+                       WriteBlockHead(block, header.prefix_at_end, blocks);
+                       blocks.WriteBytes(rows);
+                       ++header.block_count;
+                       return Ok();
+                     })
+            .ok());
+  ByteWriter out;
+  WriteHeader(header, out);
+  out.WriteBytes(blocks.bytes());
+  return {out.bytes().begin(), out.bytes().end()};
+}
+
+TEST_F(Transfer, ParcelsOfVersion1AreRead) {
+  for (Layout (*make)() : {PlainLayout, WindowLayout, CompressedLayout, MixedLayout}) {
+    for (const uint32_t end : {15u, 16u, 17u, 21u}) {
+      target_.reset();
+      source_.reset();
+      Start(make(), end);
+      const std::vector<uint8_t> parcel = Version1(*source_, all_, 0, end);
+      ASSERT_TRUE(Take(parcel).ok());
+      EXPECT_EQ(target_->length(), end);
+      target_->Truncate(end - 1);
+      target_->Verify();
+      const LayerRange last = {all_.end - 1, all_.end};
+      target_.emplace(*layout_, there_, last);
+      ASSERT_TRUE(Take(CutParcel(parcel, last).value()).ok());
+      EXPECT_EQ(target_->length(), end);
+    }
+  }
+  // Where nothing is ever left out they still are what is written.
+  Start(PlainLayout(), 40);
+  const std::vector<uint8_t> parcel = Parcel(0, 40);
+  ByteReader in{Bytes(parcel)};
+  EXPECT_EQ(ReadHeader(in).value().version, 1u);
 }
 
 // One parcel after another in one buffer, as in a file.

@@ -59,6 +59,7 @@ struct StreamChoice {
   uint32_t stride = 1;
   uint32_t window = 0;
   uint32_t sinks = 0;
+  uint32_t read_every = 1;
   bool transposed = false;
 };
 
@@ -76,7 +77,7 @@ inline Layout MakeLayout(uint32_t page_positions, uint32_t slack,
       } else {
         codec = std::make_shared<PlainCodec>("bytes", c.row_bytes, page_rows);
       }
-      streams.push_back({std::move(codec), c.stride, c.window, c.sinks});
+      streams.push_back({std::move(codec), c.stride, c.window, c.sinks, c.read_every});
     }
   }
   Result<Layout> layout = Layout::Create({.low = model}, page_positions, slack, std::move(layers));
@@ -92,12 +93,13 @@ inline Layout WindowLayout() {
   return MakeLayout(8, 5, {{{.window = 20, .sinks = 3}}, {{.window = 20, .sinks = 3}}});
 }
 inline Layout CompressedLayout() {
-  return MakeLayout(16, 6,
-                    {{{.window = 24}},
-                     {{.window = 24},
-                      {.row_bytes = 5, .stride = 4, .transposed = true},
-                      {.row_bytes = 16, .window = 8}},
-                     {{.window = 24}, {.row_bytes = 5, .stride = 16}, {.window = 16}}});
+  return MakeLayout(
+      16, 6,
+      {{{.window = 24}},
+       {{.window = 24},
+        {.row_bytes = 5, .stride = 4, .transposed = true},
+        {.row_bytes = 16, .window = 8, .read_every = 4}},
+       {{.window = 24}, {.row_bytes = 5, .stride = 16}, {.window = 16, .read_every = 16}}});
 }
 // Streams of one layer, and layers, that do not forget together.
 inline Layout MixedLayout() {
@@ -206,12 +208,14 @@ class Twin {
     }
   }
 
-  // The rows that a computation at `length` reads, by the definition and one by one.
+  // The rows that computations from `length` on read, by the definition and one by one.
   static bool Reads(const Stream& stream, uint32_t row, int64_t length) {
     const int64_t last_position = int64_t{row + 1} * stream.stride - 1;
     if (last_position >= length) return false;
     if (stream.window == 0 || row * stream.stride < stream.sinks) return true;
-    return last_position > length - stream.window;
+    int64_t reader = length;
+    while ((reader + 1) % stream.read_every != 0) ++reader;
+    return last_position > reader - stream.window;
   }
 
   // The one possible content of the row that ends with this prefix.

@@ -8,7 +8,9 @@
 #include <cmath>
 #include <utility>
 
+#include "base/bytes.h"
 #include "base/hash.h"
+#include "kv/transfer.h"
 #include "model/forward.h"
 #include "model/reference_deepseek4_for_test.h"
 #include "model/runner_for_test.h"
@@ -214,6 +216,74 @@ TEST(DeepSeek4, GoingBackFurtherBeginsAtAnEarlierLength) {
                              expected.begin() + left * size_t{shape.vocab_size}))
           << back << " back to " << length << ", from " << left;
       EXPECT_EQ(logits.size(), (620 - left) * size_t{shape.vocab_size});
+    }
+  }
+}
+
+// What slid out of windows is still in memory where nobody needed that: a page at most is computed
+// again.
+TEST(DeepSeek4, GoingBackFurtherFindsAPageBoundary) {
+  for (const Shape& shape : {SmallFlash(), SmallPro()}) {
+    const ModelFile model(shape, TensorType::kQ8_0);
+    Runner runner(model.files(), Slice::Whole(shape), 2, kernels::FastestIsa(),
+                  Narrowed({}, shape));
+    const auto tokens = RandomTokens(620, shape.vocab_size);
+    const auto expected = runner.Logits(tokens, 30);  // all of it is in memory now
+    const auto run = [&](kv::PageTable& to, std::span<const int32_t> some) {
+      const Segment segment{.table = &to, .tokens = some, .wanted = Wanted::kAll};
+      const auto logits = runner.Run({&segment, 1}).value().logits;
+      return std::vector(logits.begin(), logits.end());
+    };
+    for (const uint32_t length : {128u, 131u, 300u, 517u}) {
+      kv::PageTable table = runner.NewTable();
+      table.Adopt(tokens);
+      EXPECT_EQ(table.length(), 512u);
+      run(table, std::span(tokens).subspan(512));
+      table.Truncate(length);
+      table.Adopt(std::span(tokens).first(length));
+      const uint32_t left = table.length();
+      EXPECT_GE(left, length / 128 * 128);
+      const auto logits = run(table, std::span(tokens).subspan(left));
+      EXPECT_TRUE(std::equal(logits.begin(), logits.end(),
+                             expected.begin() + left * size_t{shape.vocab_size}))
+          << "back to " << length << ", from " << left;
+      EXPECT_EQ(logits.size(), (620 - left) * size_t{shape.vocab_size});
+    }
+  }
+}
+
+// Rows that nobody reads any more do not travel; what is computed from the others, and after going
+// back behind them, is the same.
+TEST(DeepSeek4, WhatWasHandedOverComputesTheSame) {
+  const Shape shape = SmallPro();
+  const ModelFile model(shape, TensorType::kQ8_0);
+  Runner giver(model.files(), Slice::Whole(shape), 2, kernels::FastestIsa(), Narrowed({}, shape));
+  const auto tokens = RandomTokens(460, shape.vocab_size);
+  const auto expected = giver.Logits(tokens, 460);
+  for (const uint32_t length : {127u, 128u, 129u, 256u, 257u, 300u, 383u}) {
+    kv::PageTable from = giver.NewTable();
+    const Segment first{
+        .table = &from, .tokens = std::span(tokens).first(length), .wanted = Wanted::kNone};
+    ASSERT_TRUE(giver.Run({&first, 1}).ok());
+    std::vector<uint8_t> parcel;
+    ASSERT_TRUE(kv::Export(from, from.layers(), 0, length, [&](Bytes piece) {
+                  parcel.insert(parcel.end(), piece.begin(), piece.end());
+                  return Ok();
+                }).ok());
+    for (const uint32_t back : {0u, 1u, 5u, 64u}) {
+      Runner taker(model.files(), Slice::Whole(shape), 2, kernels::FastestIsa(),
+                   Narrowed({}, shape));
+      kv::PageTable table = taker.NewTable();
+      ByteReader in{Bytes(parcel)};
+      ASSERT_TRUE(kv::Import(table, in).ok());
+      const uint32_t left = table.Truncate(length - back);
+      EXPECT_TRUE(left == length - back || length - back < from.layout().ReachOf(length));
+      const Segment rest{
+          .table = &table, .tokens = std::span(tokens).subspan(left), .wanted = Wanted::kAll};
+      const auto logits = taker.Run({&rest, 1}).value().logits;
+      EXPECT_TRUE(std::equal(logits.begin(), logits.end(),
+                             expected.begin() + left * size_t{shape.vocab_size}))
+          << length << " handed over, " << back << " back, from " << left;
     }
   }
 }

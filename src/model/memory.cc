@@ -83,15 +83,16 @@ kv::Stream LatentStream(const kernels::LatentFormat& format, uint32_t stride, ui
   return {.codec = codec, .stride = stride, .window = window};
 }
 
-// Values and scores of one token, from which rows of `dim` numbers are compressed. What a row is
-// made of is remembered until it is certain that nobody goes back behind it.
+// Values and scores of one token, from which rows of `dim` numbers are compressed when the last
+// token of a row comes. What a row is made of is remembered until it is certain that nobody goes
+// back behind it.
 kv::Stream InputStream(uint32_t ratio, uint32_t dim) {
   const uint32_t columns = ratio == kShortRatio ? 2 * dim : dim;
   const auto codec =
       std::make_shared<kv::PlainCodec>(fmt::format("f32 2x{} to compress", columns),
                                        2 * columns * sizeof(float), kernels::kPagePositions);
   const uint32_t window = ratio == kShortRatio ? 2 * ratio : ratio;
-  return {.codec = codec, .stride = 1, .window = window};
+  return {.codec = codec, .stride = 1, .window = window, .read_every = ratio};
 }
 
 std::vector<kv::Stream> LatentStreams(const Shape& shape, const MemoryOptions& options,

@@ -23,9 +23,11 @@ constexpr kv::LayerRange kAll = {0, kTestLayers};
 // A node that remembers.
 struct Rememberer {
   explicit Rememberer(uint64_t kv_bytes = uint64_t{1} << 26,
-                      wire::RowEncoding kv_encoding = wire::RowEncoding::kF32) {
+                      wire::RowEncoding kv_encoding = wire::RowEncoding::kF32,
+                      const model::MemoryOptions& rows = {}) {
     engine::LocalModelOptions options;
     options.memory_bytes = kv_bytes;
+    options.memory = rows;
     options.name =
         MemoryName(TestModel::kFingerprint, wire::RowEncoding::kF32, kv_encoding, /*stages=*/{});
     model = TestModel::Get().Make({0, kTestLayers, true, true}, options);
@@ -262,6 +264,30 @@ std::vector<uint8_t> RowsHeld(Rememberer& rememberer, uint32_t begin, uint32_t e
       });
   EXPECT_TRUE(exported.ok());
   return bytes;
+}
+
+// With a window, too, an earlier turn is found at a page boundary; and each page that is handed
+// over is enough to go on from, with no row that nobody reads any more.
+TEST_F(StageMemoryTest, AWindowThatHasMovedOnIsFoundAgain) {
+  const model::MemoryOptions rows{.window = 60, .sinks = 4};
+  Rememberer giver(uint64_t{1} << 26, wire::RowEncoding::kF32, rows);
+  Rememberer taker(uint64_t{1} << 26, wire::RowEncoding::kF32, rows);
+  giver.Begin(tokens_, 1);
+  giver.Compute(First(130));
+  giver.Compute(std::span(tokens_).subspan(130, 260));
+  giver.Compute(std::span(tokens_).subspan(390));
+  const uint64_t held_bytes = giver.memory->Find(kSequence)->table.HeldBytes();
+  giver.Begin(First(300), 2);
+  EXPECT_EQ(giver.length(), 256u);
+  EXPECT_LE(giver.memory->Find(kSequence)->table.HeldBytes(), held_bytes);
+  giver.Compute(std::span(tokens_).subspan(256, 44));
+  giver.Begin(tokens_, 3);
+  taker.Begin(tokens_, 3);
+  ASSERT_TRUE(giver.memory->HandOver(Wanted(0, 450, 3)).ok());
+  const std::vector<wire::Rows> parcels = AllRows(*giver.memory);
+  for (const wire::Rows& one : parcels) ASSERT_TRUE(taker.memory->Import(one).value());
+  EXPECT_EQ(taker.length(), giver.length());
+  EXPECT_EQ(RowsHeld(taker, 0, taker.length()), RowsHeld(giver, 0, giver.length()));
 }
 
 // Whoever has computed rows keeps them, whatever comes back of them in fewer bits.
