@@ -184,9 +184,12 @@ void PageTable::OfferFullPages(LayerRange layers, uint32_t begin, uint32_t end) 
 
 bool PageTable::WasRefused(LayerRange layers, uint32_t index) const {
   for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
-    if (layout_->streams(layer).empty()) continue;
-    const PageRef& page = Chain(layer, 0)[index];
-    return page && page.store_said() == StoreSaid::kNotNow;
+    const std::span<const Stream> streams = layout_->streams(layer);
+    for (uint32_t s = 0; s < streams.size(); ++s) {
+      if (FirstRowKept(streams[s], index) == streams[s].codec->page_rows()) continue;
+      const PageRef& page = Chain(layer, s)[index];
+      return page && page.store_said() == StoreSaid::kNotNow;
+    }
   }
   return false;
 }

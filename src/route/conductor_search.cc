@@ -138,12 +138,17 @@ std::vector<RowWant> Conductor::WantsOf(const Live& live) const {
   return wants;
 }
 
+// Of rows that travel a page at a time: at its end not all of a window's are needed any more.
 double Conductor::BytesPerPosition(kv::LayerRange layers) const {
   double bytes = 0;
   for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
     for (const kv::Stream& stream : layout_->streams(layer)) {
+      const uint32_t page = stream.page_positions();
+      const uint32_t index = stream.SinkPages() + stream.window / page + 1;
+      const uint32_t rows =
+          stream.codec->page_rows() - stream.FirstRowNeeded(index, (index + 1) * page);
       const size_t row_bytes = RowBytesOnTheWay(options_.route.kv_encoding, stream);
-      bytes += static_cast<double>(row_bytes) / stream.stride;
+      bytes += static_cast<double>(row_bytes) * rows / page;
     }
   }
   return bytes;

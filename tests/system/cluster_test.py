@@ -5,24 +5,21 @@
 an answer that many compute, and what happens when one of them is gone."""
 import contextlib
 import json
-import os
 import pathlib
 import signal
 import socket
-import subprocess
 import sys
 import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
-from changed_model import ChangedModel  # noqa: E402
-from fixture import ASTER, INPUT, SYSTEM, Case  # noqa: E402
+from cluster_case import PROMPT, ClusterCase  # noqa: E402
+from fixture import INPUT, SYSTEM  # noqa: E402
 from processes import DEADLINE_S, memory_of, wait_for  # noqa: E402
 from run_test import PROMPT as READY_FOR_MORE, Conversation  # noqa: E402
 from valve import Valve  # noqa: E402
 
 READY = b"\x1b[?2004h" + READY_FOR_MORE
-PROMPT = ("-p", "the rain in", "--raw", "--temp", 0.8, "--seed", 3, "-q")
 
 
 def pair_of_ports():
@@ -35,110 +32,8 @@ def pair_of_ports():
             return first
 
 
-class Machine:
-    """What would be a computer: its own settings and caches, and perhaps a node that runs."""
-
-    def __init__(self, folder, name):
-        self.name = name
-        self.folder = pathlib.Path(folder) / name
-        self.node = None
-        self.address = None
-        self.environment = os.environ | {"ASTER_CONFIG": str(self.folder / "config"),
-                                         "XDG_CACHE_HOME": str(self.folder / "cache"),
-                                         "XDG_DATA_HOME": str(self.folder / "data")}
-
-    def start(self, *command):
-        return subprocess.Popen([str(part) for part in (ASTER, *command)], env=self.environment,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
-
-    def aster(self, *command, check=0):
-        run = self.start(*command)
-        try:
-            out, err = run.communicate(timeout=DEADLINE_S)
-        finally:
-            run.kill()
-        assert run.returncode == check, f"{command}: status {run.returncode}\n{out!r}\n{err.decode()}"
-        return out if check == 0 else err.decode()
-
-    def start_node(self, *options, listen="127.0.0.1:0"):
-        """Ready when it says where it is."""
-        self.node = self.start("node", "--listen", listen, "--threads", 1, *options)
-        words = self.node.stdout.readline().decode().split()
-        if not words:
-            raise AssertionError(f"{self.name}: {self.node.communicate(timeout=DEADLINE_S)[1].decode()}")
-        self.address = words[-1]
-
-    def stop_node(self, how=signal.SIGTERM):
-        if self.node is None:
-            return None
-        self.node.send_signal(how)
-        self.node.send_signal(signal.SIGCONT)
-        try:
-            _, complaint = self.node.communicate(timeout=DEADLINE_S)
-        finally:
-            self.node.kill()
-        status, self.node = self.node.returncode, None
-        return status, complaint.decode()
-
-
-class Clusters(Case):
+class Clusters(ClusterCase):
     """desk has the model's file and the authority; lap has no file."""
-
-    def setUp(self):
-        super().setUp()
-        self.machines = {}
-        self.addCleanup(lambda: [machine.stop_node(signal.SIGKILL) for machine in self.machines.values()])
-
-    def machine(self, name):
-        if name not in self.machines:
-            self.machines[name] = Machine(self.folder / self.id().rpartition(".")[2], name)
-        return self.machines[name]
-
-    def invited(self, desk, name):
-        """Another machine that has joined the cluster of desk."""
-        machine = self.machine(name)
-        code = json.loads(desk.aster("cluster", "invite", "--json"))["code"]
-        machine.aster("cluster", "join", code, desk.address, "--name", name)
-        return machine
-
-    def two(self):
-        desk = self.machine("desk")
-        desk.aster("cluster", "init", "--name", "home", "--node", "desk")
-        desk.start_node(self.tiny)
-        lap = self.invited(desk, "lap")
-        lap.start_node("--join", desk.address)
-        self.await_members(desk, 2)
-        return desk, lap
-
-    def await_members(self, machine, count):
-        until = time.monotonic() + DEADLINE_S
-        while True:
-            nodes = json.loads(machine.aster("cluster", "status", "--json"))["nodes"]
-            if sum(node["state"] == "alive" for node in nodes) == count:
-                return nodes
-            self.assertLess(time.monotonic(), until, nodes)
-            time.sleep(0.2)
-
-    def await_answer(self, machine, name):
-        until = time.monotonic() + DEADLINE_S
-        while True:
-            nodes = json.loads(machine.aster("cluster", "status", "--json"))["nodes"]
-            if any(node["name"] == name and node["answered"] for node in nodes):
-                return
-            self.assertLess(time.monotonic(), until, nodes)
-            time.sleep(0.2)
-
-    def await_complaint(self, machine, text):
-        """What its node says on standard error, some time."""
-        os.set_blocking(machine.node.stderr.fileno(), False)
-        said = b""
-
-        def has_said():
-            nonlocal said
-            said += machine.node.stderr.read() or b""
-            return text.encode() in said
-
-        wait_for(has_said, text)
 
     def test_one_model_on_two_machines(self):
         desk, lap = self.two()
@@ -501,82 +396,6 @@ class Clusters(Case):
         self.assertEqual(run.returncode, SYSTEM, complaint)
         self.assertIn("layers 2 to 3 and the head are missing: node lap (", complaint)
         self.assertIn("whoever is left cannot take over: the model takes", complaint)
-
-    def sliced(self, *options):
-        """A model of DeepSeek V4, and files as large ones are published: layers 0-2 and the embedding, and the rest."""
-        model = self.folder / f"whole{''.join(options)}.gguf"
-        halves = model.with_stem(model.stem + "-low"), model.with_stem(model.stem + "-high")
-        self.machine("desk").aster("synth", model, "--preset", "flash-shape-tiny", "--type", "Q8_0", "--vocab", 512,
-                                   *options)
-        for half, is_low in zip(halves, (True, False)):
-            ChangedModel(model).keep(lambda name, is_low=is_low: is_low == name.startswith(
-                ("blk.0.", "blk.1.", "blk.2.", "token_embd"))).write(half)
-        return model, *halves
-
-    def two_with(self, low, high):
-        desk = self.machine("desk")
-        desk.aster("cluster", "init", "--name", "home", "--node", "desk")
-        desk.start_node(low)
-        lap = self.invited(desk, "lap")
-        lap.start_node(high, "--join", desk.address)
-        self.await_members(desk, 2)
-        return desk, lap
-
-    @staticmethod
-    def kept_weights(machine):
-        return list((machine.folder / "cache").rglob("*.weights"))
-
-    def test_each_half_on_a_machine_of_its_own(self):
-        model, low, high = self.sliced("--no-next")  # which would take the embedding to the head, too
-        desk, lap = self.two_with(low, high)
-        alone = desk.aster("run", model, *PROMPT, "-n", 40)
-        split = ("--cluster", "--split", "desk=0:2,lap=3:out")
-        for machine, files in ((desk, (low, high)), (desk, (high, low)), (desk, (low, high.stem)),
-                               (lap, (low.stem, high)), (lap, (low.stem, high.stem)), (desk, (model,))):
-            self.assertEqual(machine.aster("run", *files, *PROMPT, "-n", 40, *split), alone, files)
-        # Each computes with its own file: nothing was fetched.
-        self.assertEqual(self.kept_weights(desk) + self.kept_weights(lap), [])
-        self.assertTrue(json.loads(desk.aster("verify", low, high, "--cluster", "--tokens", 100, "--json"))["equal"])
-        for complaint, files in (("has layers 3-5, output_norm.weight", (low,)), (f"have {high.stem} (layers", (low,)),
-                                 ("has layers 0-2, token_embd.weight", (high.stem,)),
-                                 (f"there is {high.stem} (layers 3-5 of 6), {low.stem} (layers 0-2 of 6)", ("nobody",)),
-                                 ("not all of", (low, high.stem, "--split", "here"))):
-            self.assertIn(complaint, desk.aster("run", *files, *PROMPT, "--cluster", check=INPUT))
-
-    def test_halves_that_are_cut_elsewhere_are_fetched_from_each_other(self):
-        model, low, high = self.sliced()
-        desk, lap = self.two_with(low, high)
-        guesses = ("--cluster", "--split", "desk=0:2,lap=3:out", "--draft", "mtp", "--json")
-        told = json.loads(desk.aster("run", low, high, *PROMPT, "-n", 40, *guesses))
-        self.assertEqual(told["ids"], json.loads(desk.aster("run", model, *PROMPT, "-n", 40, "--json"))["ids"])
-        self.assertGreater(told["draft"]["drafted"], 0)
-        shed = self.invited(desk, "shed")
-        shed.start_node("--join", desk.address)
-        self.await_members(desk, 3)
-        alone = desk.aster("run", model, *PROMPT, "-n", 40)
-        for split in ("desk=0:1,lap=2:out", "lap=0:out", "shed=0:3,desk=4:out", "auto"):
-            text = shed.aster("run", low.stem, high.stem, *PROMPT, "-n", 40, "--cluster", "--split", split)
-            self.assertEqual(text, alone, split)
-        # What is in its own file is not kept a second time.
-        self.assertLess(sum(path.stat().st_blocks * 512 for path in self.kept_weights(lap)), low.stat().st_size + 65536)
-        # A half that is known to belong to the model does so when the other one is gone.
-        desk.stop_node()
-        self.await_members(lap, 2)
-        text = lap.aster("run", low, high.stem, *PROMPT, "-n", 40, "--cluster", "--split", "shed=0:3,lap=4:out")
-        self.assertEqual(text, alone)
-
-    def test_a_half_of_another_model_is_not_computed_with(self):
-        _, low, high = self.sliced()
-        _, _, other = self.sliced("--seed", "9")
-        desk, _ = self.two_with(low, other)
-        split = ("--cluster", "--split", "desk=0:2,lap=3:out")
-        error = desk.aster("run", low, high, *PROMPT, *split, check=INPUT)
-        self.assertIn(f"it has {other.stem} (layers 3-5 of 6), and no part that anybody else has", error)
-        # Nor where a key or a tensor says that they are of two models.
-        changed = ChangedModel(high)
-        changed.set("deepseek4.rope.freq_base", "f32", 20000.0).write(high)
-        error = desk.aster("run", low.stem, high, *PROMPT, *split, check=INPUT)
-        self.assertIn("are not of one model: the key deepseek4.rope.freq_base is", error)
 
     def test_whoever_has_no_file_is_the_one_that_is_blamed(self):
         desk = self.machine("desk")

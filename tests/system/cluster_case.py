@@ -1,0 +1,122 @@
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""Machines of a cluster, each a folder of settings and processes on this one."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+from fixture import ASTER, Case  # noqa: E402
+from processes import DEADLINE_S, wait_for  # noqa: E402
+
+PROMPT = ("-p", "the rain in", "--raw", "--temp", 0.8, "--seed", 3, "-q")
+
+
+class Machine:
+    """What would be a computer: its own settings and caches, and perhaps a node that runs."""
+
+    def __init__(self, folder, name):
+        self.name = name
+        self.folder = pathlib.Path(folder) / name
+        self.node = None
+        self.address = None
+        self.environment = os.environ | {"ASTER_CONFIG": str(self.folder / "config"),
+                                         "XDG_CACHE_HOME": str(self.folder / "cache"),
+                                         "XDG_DATA_HOME": str(self.folder / "data")}
+
+    def start(self, *command):
+        return subprocess.Popen([str(part) for part in (ASTER, *command)], env=self.environment,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+
+    def aster(self, *command, check=0):
+        run = self.start(*command)
+        try:
+            out, err = run.communicate(timeout=DEADLINE_S)
+        finally:
+            run.kill()
+        assert run.returncode == check, f"{command}: status {run.returncode}\n{out!r}\n{err.decode()}"
+        return out if check == 0 else err.decode()
+
+    def start_node(self, *options, listen="127.0.0.1:0"):
+        """Ready when it says where it is."""
+        self.node = self.start("node", "--listen", listen, "--threads", 1, *options)
+        words = self.node.stdout.readline().decode().split()
+        if not words:
+            raise AssertionError(f"{self.name}: {self.node.communicate(timeout=DEADLINE_S)[1].decode()}")
+        self.address = words[-1]
+
+    def stop_node(self, how=signal.SIGTERM):
+        if self.node is None:
+            return None
+        self.node.send_signal(how)
+        self.node.send_signal(signal.SIGCONT)
+        try:
+            _, complaint = self.node.communicate(timeout=DEADLINE_S)
+        finally:
+            self.node.kill()
+        status, self.node = self.node.returncode, None
+        return status, complaint.decode()
+
+
+class ClusterCase(Case):
+    """desk has the model's file and the authority; others have none, unless they are given it."""
+
+    def setUp(self):
+        super().setUp()
+        self.machines = {}
+        self.addCleanup(lambda: [machine.stop_node(signal.SIGKILL) for machine in self.machines.values()])
+
+    def machine(self, name):
+        if name not in self.machines:
+            self.machines[name] = Machine(self.folder / self.id().rpartition(".")[2], name)
+        return self.machines[name]
+
+    def invited(self, desk, name):
+        """Another machine that has joined the cluster of desk."""
+        machine = self.machine(name)
+        code = json.loads(desk.aster("cluster", "invite", "--json"))["code"]
+        machine.aster("cluster", "join", code, desk.address, "--name", name)
+        return machine
+
+    def two(self):
+        desk = self.machine("desk")
+        desk.aster("cluster", "init", "--name", "home", "--node", "desk")
+        desk.start_node(self.tiny)
+        lap = self.invited(desk, "lap")
+        lap.start_node("--join", desk.address)
+        self.await_members(desk, 2)
+        return desk, lap
+
+    def await_members(self, machine, count):
+        until = time.monotonic() + DEADLINE_S
+        while True:
+            nodes = json.loads(machine.aster("cluster", "status", "--json"))["nodes"]
+            if sum(node["state"] == "alive" for node in nodes) == count:
+                return nodes
+            self.assertLess(time.monotonic(), until, nodes)
+            time.sleep(0.2)
+
+    def await_answer(self, machine, name):
+        until = time.monotonic() + DEADLINE_S
+        while True:
+            nodes = json.loads(machine.aster("cluster", "status", "--json"))["nodes"]
+            if any(node["name"] == name and node["answered"] for node in nodes):
+                return
+            self.assertLess(time.monotonic(), until, nodes)
+            time.sleep(0.2)
+
+    def await_complaint(self, machine, text):
+        """What its node says on standard error, some time."""
+        os.set_blocking(machine.node.stderr.fileno(), False)
+        said = b""
+
+        def has_said():
+            nonlocal said
+            said += machine.node.stderr.read() or b""
+            return text.encode() in said
+
+        wait_for(has_said, text)

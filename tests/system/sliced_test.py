@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""Models whose files each have some of the layers, on machines of which each has one of them."""
+import json
+import unittest
+
+from cluster_case import PROMPT, ClusterCase
+from changed_model import ChangedModel
+from fixture import INPUT
+
+
+class Sliced(ClusterCase):
+    def sliced(self, *options):
+        """A model of DeepSeek V4, and files as large ones are published: layers 0-2 and the embedding, and the rest."""
+        model = self.folder / f"whole{''.join(options)}.gguf"
+        halves = model.with_stem(model.stem + "-low"), model.with_stem(model.stem + "-high")
+        self.machine("desk").aster("synth", model, "--preset", "flash-shape-tiny", "--type", "Q8_0", "--vocab", 512,
+                                   *options)
+        for half, is_low in zip(halves, (True, False)):
+            ChangedModel(model).keep(lambda name, is_low=is_low: is_low == name.startswith(
+                ("blk.0.", "blk.1.", "blk.2.", "token_embd"))).write(half)
+        return model, *halves
+
+    def two_with(self, low, high):
+        desk = self.machine("desk")
+        desk.aster("cluster", "init", "--name", "home", "--node", "desk")
+        desk.start_node(low)
+        lap = self.invited(desk, "lap")
+        lap.start_node(high, "--join", desk.address)
+        self.await_members(desk, 2)
+        return desk, lap
+
+    @staticmethod
+    def kept_weights(machine):
+        return list((machine.folder / "cache").rglob("*.weights"))
+
+    def test_each_half_on_a_machine_of_its_own(self):
+        model, low, high = self.sliced("--no-next")  # which would take the embedding to the head, too
+        desk, lap = self.two_with(low, high)
+        alone = desk.aster("run", model, *PROMPT, "-n", 40)
+        split = ("--cluster", "--split", "desk=0:2,lap=3:out")
+        for machine, files in ((desk, (low, high)), (desk, (high, low)), (desk, (low, high.stem)),
+                               (lap, (low.stem, high)), (lap, (low.stem, high.stem)), (desk, (model,))):
+            self.assertEqual(machine.aster("run", *files, *PROMPT, "-n", 40, *split), alone, files)
+        # Each computes with its own file: nothing was fetched.
+        self.assertEqual(self.kept_weights(desk) + self.kept_weights(lap), [])
+        self.assertTrue(json.loads(desk.aster("verify", low, high, "--cluster", "--tokens", 100, "--json"))["equal"])
+        for complaint, files in (("has layers 3-5, output_norm.weight", (low,)), (f"have {high.stem} (layers", (low,)),
+                                 ("has layers 0-2, token_embd.weight", (high.stem,)),
+                                 (f"there is {high.stem} (layers 3-5 of 6), {low.stem} (layers 0-2 of 6)", ("nobody",)),
+                                 ("not all of", (low, high.stem, "--split", "here"))):
+            self.assertIn(complaint, desk.aster("run", *files, *PROMPT, "--cluster", check=INPUT))
+
+    def test_halves_that_are_cut_elsewhere_are_fetched_from_each_other(self):
+        model, low, high = self.sliced()
+        desk, lap = self.two_with(low, high)
+        guesses = ("--cluster", "--split", "desk=0:2,lap=3:out", "--draft", "mtp", "--json")
+        told = json.loads(desk.aster("run", low, high, *PROMPT, "-n", 40, *guesses))
+        self.assertEqual(told["ids"], json.loads(desk.aster("run", model, *PROMPT, "-n", 40, "--json"))["ids"])
+        self.assertGreater(told["draft"]["drafted"], 0)
+        shed = self.invited(desk, "shed")
+        shed.start_node("--join", desk.address)
+        self.await_members(desk, 3)
+        alone = desk.aster("run", model, *PROMPT, "-n", 40)
+        for split in ("desk=0:1,lap=2:out", "lap=0:out", "shed=0:3,desk=4:out", "auto"):
+            text = shed.aster("run", low.stem, high.stem, *PROMPT, "-n", 40, "--cluster", "--split", split)
+            self.assertEqual(text, alone, split)
+        # What is in its own file is not kept a second time.
+        self.assertLess(sum(path.stat().st_blocks * 512 for path in self.kept_weights(lap)), low.stat().st_size + 65536)
+        # A half that is known to belong to the model does so when the other one is gone.
+        desk.stop_node()
+        self.await_members(lap, 2)
+        text = lap.aster("run", low, high.stem, *PROMPT, "-n", 40, "--cluster", "--split", "shed=0:3,lap=4:out")
+        self.assertEqual(text, alone)
+
+    def test_a_half_of_another_model_is_not_computed_with(self):
+        _, low, high = self.sliced()
+        _, _, other = self.sliced("--seed", "9")
+        desk, _ = self.two_with(low, other)
+        split = ("--cluster", "--split", "desk=0:2,lap=3:out")
+        error = desk.aster("run", low, high, *PROMPT, *split, check=INPUT)
+        self.assertIn(f"it has {other.stem} (layers 3-5 of 6), and no part that anybody else has", error)
+        # Nor where a key or a tensor says that they are of two models.
+        changed = ChangedModel(high)
+        changed.set("deepseek4.rope.freq_base", "f32", 20000.0).write(high)
+        error = desk.aster("run", low.stem, high, *PROMPT, *split, check=INPUT)
+        self.assertIn("are not of one model: the key deepseek4.rope.freq_base is", error)
+
+
+if __name__ == "__main__":
+    unittest.main()
