@@ -28,7 +28,9 @@ from gguf_f32 import Reader  # noqa: E402
 from truth import Distance  # noqa: E402
 import ref  # noqa: E402
 
-FLASH, PUBLISHED = "flash", ("--type", "Q8_0", "--tensor-type", "ffn_down_exps=Q2_K", "--tensor-type", "*_exps=IQ2_XXS")
+FLASH = "flash"
+CONTRACTED = ("--type", "Q8_0", "--tensor-type", "ffn_down_exps=Q2_K")
+PUBLISHED = CONTRACTED + ("--tensor-type", "*_exps=IQ2_XXS")
 # What each is of aster synth's preset flash-shape-tiny. With the preset's four heads of the index many ranks are
 # exactly zero, and engines choose others of them; with 32 heads, as with the 64 of the real shape, hardly any.
 HEADS = ("--index-heads", 32)
@@ -57,6 +59,8 @@ CASES = [(name, "F32", ("--type", "F32"), False) for name in SHAPES if name not 
     (FLASH, "F16", ("--type", "F16"), False),
     (FLASH, "Q8_0", ("--type", "Q8_0"), False),
     (FLASH, "Q4_K", ("--type", "Q4_K"), False),
+    (FLASH, "Q8_0 and Q2_K", CONTRACTED, False),
+    ("pro", "Q8_0 and Q2_K", CONTRACTED, False),
     (FLASH, "as published", PUBLISHED, False),
     ("pro", "as published", PUBLISHED, False),
 ] + [(name, "F32", ("--type", "F32"), True) for name in ROUNDED]
