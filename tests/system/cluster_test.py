@@ -15,7 +15,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from cluster_case import PROMPT, ClusterCase  # noqa: E402
 from fixture import INPUT, SYSTEM  # noqa: E402
-from processes import DEADLINE_S, memory_of, wait_for  # noqa: E402
+from processes import DEADLINE_S, wait_for  # noqa: E402
 from run_test import PROMPT as READY_FOR_MORE, Conversation  # noqa: E402
 from valve import Valve  # noqa: E402
 
@@ -60,22 +60,6 @@ class Clusters(ClusterCase):
         slices = {node["name"]: [(each["model"], each["layer_begin"], each["layer_end"]) for each in node["slices"]]
                   for node in nodes}
         self.assertEqual(slices, {"desk": [("tiny", 0, 2)], "lap": [("tiny", 2, 4)]})
-
-    def test_whoever_gives_weights_lets_go_of_them(self):
-        desk = self.machine("desk")
-        desk.aster("cluster", "init", "--name", "home", "--node", "desk")
-        model = self.folder / "large.gguf"
-        desk.aster("synth", model, "--layers", 8, "--embedding", 1024, "--ff", 4096, "--type", "Q8_0")
-        desk.start_node(model)
-        lap = self.invited(desk, "lap")
-        lap.start_node("--join", desk.address)
-        self.await_members(desk, 2)
-        before = memory_of(desk.node.pid)["Pss"]
-        desk.aster("run", model, *PROMPT, "-n", 2, "--kv-memory", "16MiB", "--cluster", "--split", "lap")
-        given = model.stat().st_size
-        self.assertGreater(given, 100e6)
-        # Buffers of messages stay for a while.
-        self.assertLess(memory_of(desk.node.pid)["Pss"] - before, given / 4)
 
     def test_whoever_asks_needs_no_file(self):
         desk, lap = self.two()

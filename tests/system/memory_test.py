@@ -9,7 +9,8 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
-from fixture import ASTER, Case, aster  # noqa: E402
+from cluster_case import PROMPT, ClusterCase  # noqa: E402
+from fixture import ASTER, aster  # noqa: E402
 from processes import children_of, memory_of  # noqa: E402
 
 LAYERS = 12
@@ -18,7 +19,7 @@ LAYERS = 12
 MOST = 1.05
 
 
-class Memory(Case):
+class Memory(ClusterCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -58,6 +59,18 @@ class Memory(Case):
             # One layer is a small slice to hide what every process has.
             room = 8e6 if last == LAYERS - 2 else 0
             self.assertLess(second["Pss"], MOST * behind + room, f"layers from {last + 1}")
+
+    def test_whoever_gives_weights_lets_go_of_them(self):
+        desk = self.machine("desk")
+        desk.aster("cluster", "init", "--name", "home", "--node", "desk")
+        desk.start_node(self.model)
+        lap = self.invited(desk, "lap")
+        lap.start_node("--join", desk.address)
+        self.await_members(desk, 2)
+        before = memory_of(desk.node.pid)["Pss"]
+        desk.aster("run", self.model, *PROMPT, "-n", 2, "--kv-memory", "16MiB", "--cluster", "--split", "lap")
+        # Buffers of messages stay for a while.
+        self.assertLess(memory_of(desk.node.pid)["Pss"] - before, self.model.stat().st_size / 4)
 
 
 if __name__ == "__main__":
