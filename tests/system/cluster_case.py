@@ -82,12 +82,13 @@ class ClusterCase(Case):
         machine.aster("cluster", "join", code, desk.address, "--name", name)
         return machine
 
-    def two(self):
+    def two(self, model=None, *of_lap):
+        """Both up, with these files."""
         desk = self.machine("desk")
         desk.aster("cluster", "init", "--name", "home", "--node", "desk")
-        desk.start_node(self.tiny)
+        desk.start_node(model or self.tiny)
         lap = self.invited(desk, "lap")
-        lap.start_node("--join", desk.address)
+        lap.start_node(*of_lap, "--join", desk.address)
         self.await_members(desk, 2)
         return desk, lap
 

@@ -61,12 +61,7 @@ class Memory(ClusterCase):
             self.assertLess(second["Pss"], MOST * behind + room, f"layers from {last + 1}")
 
     def test_whoever_gives_weights_lets_go_of_them(self):
-        desk = self.machine("desk")
-        desk.aster("cluster", "init", "--name", "home", "--node", "desk")
-        desk.start_node(self.model)
-        lap = self.invited(desk, "lap")
-        lap.start_node("--join", desk.address)
-        self.await_members(desk, 2)
+        desk, _ = self.two(self.model)
         before = memory_of(desk.node.pid)["Pss"]
         desk.aster("run", self.model, *PROMPT, "-n", 2, "--kv-memory", "16MiB", "--cluster", "--split", "lap")
         # Buffers of messages stay for a while.

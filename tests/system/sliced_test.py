@@ -22,22 +22,13 @@ class Sliced(ClusterCase):
                 ("blk.0.", "blk.1.", "blk.2.", "token_embd"))).write(half)
         return model, *halves
 
-    def two_with(self, low, high):
-        desk = self.machine("desk")
-        desk.aster("cluster", "init", "--name", "home", "--node", "desk")
-        desk.start_node(low)
-        lap = self.invited(desk, "lap")
-        lap.start_node(high, "--join", desk.address)
-        self.await_members(desk, 2)
-        return desk, lap
-
     @staticmethod
     def kept_weights(machine):
         return list((machine.folder / "cache").rglob("*.weights"))
 
     def test_each_half_on_a_machine_of_its_own(self):
         model, low, high = self.sliced("--no-next")  # which would take the embedding to the head, too
-        desk, lap = self.two_with(low, high)
+        desk, lap = self.two(low, high)
         alone = desk.aster("run", model, *PROMPT, "-n", 40)
         split = ("--cluster", "--split", "desk=0:2,lap=3:out")
         for machine, files in ((desk, (low, high)), (desk, (high, low)), (desk, (low, high.stem)),
@@ -54,7 +45,7 @@ class Sliced(ClusterCase):
 
     def test_halves_that_are_cut_elsewhere_are_fetched_from_each_other(self):
         model, low, high = self.sliced()
-        desk, lap = self.two_with(low, high)
+        desk, lap = self.two(low, high)
         guesses = ("--cluster", "--split", "desk=0:2,lap=3:out", "--draft", "mtp", "--json")
         told = json.loads(desk.aster("run", low, high, *PROMPT, "-n", 40, *guesses))
         self.assertEqual(told["ids"], json.loads(desk.aster("run", model, *PROMPT, "-n", 40, "--json"))["ids"])
@@ -77,7 +68,7 @@ class Sliced(ClusterCase):
     def test_a_half_of_another_model_is_not_computed_with(self):
         _, low, high = self.sliced()
         _, _, other = self.sliced("--seed", "9")
-        desk, _ = self.two_with(low, other)
+        desk, _ = self.two(low, other)
         split = ("--cluster", "--split", "desk=0:2,lap=3:out")
         error = desk.aster("run", low, high, *PROMPT, *split, check=INPUT)
         self.assertIn(f"it has {other.stem} (layers 3-5 of 6), and no part that anybody else has", error)
