@@ -12,8 +12,8 @@ import pathlib
 import subprocess
 import tempfile
 
-SMALL = ("--embedding", 256, "--heads", 4, "--output-groups", 2, "--query-rank", 64, "--output-rank", 32, "--experts", 8,
-         "--experts-used", 2, "--expert-ff", 256, "--vocab", 1024)
+SMALL = ("--embedding", 256, "--heads", 4, "--output-groups", 2, "--query-rank", 64, "--output-rank", 32,
+         "--experts", 8, "--experts-used", 2, "--expert-ff", 256, "--vocab", 1024)
 PATIENCE_S = 600
 
 
@@ -37,7 +37,8 @@ def main():
         aster(*run, "--kv-cache", cache)
         on_disk = sum(path.stat().st_size for path in cache.rglob("*.rows"))
         loaded = json.loads(aster(*run, "--kv-cache", cache))["kv_cache"]["loaded_bytes"]
-    for what, count in (("page files", on_disk), ("read again", loaded), ("handed over by one of two readers", handed_over)):
+    told = {"page files": on_disk, "read again": loaded, "handed over by one of two readers": handed_over}
+    for what, count in told.items():
         print(f"{what:34} {count / options.prompt:10,.0f} bytes a token")
 
 
