@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include "base/large_pages.h"
 #include "base/units.h"
 
 namespace aster::compute {
@@ -13,15 +14,12 @@ namespace aster::compute {
 Result<Buffer> Buffer::Allocate(size_t bytes) {
   Buffer buffer;
   if (bytes == 0) return buffer;
-  void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED) {
+  uint8_t* const data = MapLargePages(bytes, /*reserved=*/true);
+  if (data == nullptr) {
     return ResourceExhausted(
         fmt::format("the system has no {} of memory left", FormatBytes(bytes)));
   }
-  // Fewer, larger pages: decoding streams through gigabytes, and every page it enters must be
-  // looked up.
-  madvise(data, bytes, MADV_HUGEPAGE);
-  buffer.data_ = static_cast<uint8_t*>(data);
+  buffer.data_ = data;
   buffer.bytes_ = bytes;
   return buffer;
 }

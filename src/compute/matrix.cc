@@ -6,9 +6,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <vector>
+#include <utility>
 
 #include "kernels/pack.h"
+#include "kernels/packed.h"
 #include "quant/widen.h"
 
 namespace aster::compute {
@@ -43,6 +44,16 @@ void PackWidened(TensorType from, TensorType to, const kernels::PackSource& sour
 size_t Matrix::panel_count() const { return kernels::PanelCount(rows_); }
 
 Result<Matrix> Matrix::Pack(const gguf::Tensor& tensor, size_t index, Context& context) {
+  std::vector<Matrix> one = TRY(PackSome(tensor, index, 1, context));
+  return std::move(one[0]);
+}
+
+Result<std::vector<Matrix>> Matrix::PackAll(const gguf::Tensor& tensor, Context& context) {
+  return PackSome(tensor, 0, tensor.dims[2], context);
+}
+
+Result<std::vector<Matrix>> Matrix::PackSome(const gguf::Tensor& tensor, size_t first, size_t count,
+                                             Context& context) {
   const gguf::TensorType file_type = quant::WidenedType(tensor.type).value_or(tensor.type);
   const auto type = kernels::WeightTypeOf(file_type);
   if (!type) {
@@ -50,32 +61,41 @@ Result<Matrix> Matrix::Pack(const gguf::Tensor& tensor, size_t index, Context& c
         fmt::format("{} is {}, which cannot be computed with; convert it with aster quantize",
                     tensor.name, gguf::TensorTypeName(tensor.type)));
   }
-  CHECK(index < tensor.dims[2] && tensor.dims[3] == 1);
-  Matrix matrix;
-  matrix.type_ = *type;
-  matrix.rows_ = tensor.dims[1];
-  matrix.columns_ = tensor.dims[0];
-  if (matrix.columns_ % kernels::ColumnMultiple(*type) != 0) {
+  CHECK(first + count <= tensor.dims[2] && tensor.dims[3] == 1);
+  Matrix like;
+  like.type_ = *type;
+  like.rows_ = tensor.dims[1];
+  like.columns_ = tensor.dims[0];
+  if (like.columns_ % kernels::ColumnMultiple(*type) != 0) {
     return DataLoss(fmt::format("{} has rows of {}, not a multiple of {}", tensor.name,
-                                matrix.columns_, kernels::ColumnMultiple(*type)));
+                                like.columns_, kernels::ColumnMultiple(*type)));
   }
-  const size_t panel_bytes = kernels::PanelBytes(*type, matrix.columns_);
-  matrix.packed_ = TRY(Buffer::Allocate(matrix.panel_count() * panel_bytes).In(tensor.name));
+  like.bytes_ = like.panel_count() * kernels::PanelBytes(*type, like.columns_);
+  constexpr size_t kAlignment = kernels::kPackedAlignment;
+  const size_t stride = (like.bytes_ + kAlignment - 1) / kAlignment * kAlignment;
+  auto memory = std::make_shared<Buffer>(
+      TRY(Buffer::Allocate((count - 1) * stride + like.bytes_).In(tensor.name)));
 
-  const size_t row_bytes = *gguf::RowBytes(tensor.type, matrix.columns_);
-  const kernels::PackSource source{.data = tensor.data.data() + index * matrix.rows_ * row_bytes,
-                                   .row_stride = row_bytes,
-                                   .rows = matrix.rows_,
-                                   .columns = matrix.columns_};
-  uint8_t* const packed = matrix.packed_.data();
-  context.pool.ParallelFor(matrix.panel_count(), [&](size_t begin, size_t end, size_t) {
-    if (file_type == tensor.type) {
-      kernels::PackPanels(*type, source, begin, end, packed);
-    } else {
-      PackWidened(tensor.type, file_type, source, begin, end, packed);
-    }
-  });
-  return matrix;
+  const size_t row_bytes = *gguf::RowBytes(tensor.type, like.columns_);
+  std::vector<Matrix> matrices(count, like);
+  for (size_t i = 0; i < count; ++i) {
+    const kernels::PackSource source{
+        .data = tensor.data.data() + (first + i) * like.rows_ * row_bytes,
+        .row_stride = row_bytes,
+        .rows = like.rows_,
+        .columns = like.columns_};
+    uint8_t* const packed = memory->data() + i * stride;
+    context.pool.ParallelFor(like.panel_count(), [&](size_t begin, size_t end, size_t) {
+      if (file_type == tensor.type) {
+        kernels::PackPanels(*type, source, begin, end, packed);
+      } else {
+        PackWidened(tensor.type, file_type, source, begin, end, packed);
+      }
+    });
+    matrices[i].packed_ = packed;
+    matrices[i].memory_ = memory;
+  }
+  return matrices;
 }
 
 }  // namespace aster::compute

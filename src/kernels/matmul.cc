@@ -9,6 +9,17 @@
 
 namespace aster::kernels {
 
+const size_t kStreamAhead = [] {
+  constexpr size_t kBytes = 4096;
+#if defined(__x86_64__)
+  // Measured on Zen 4: one stream is read at 0.9 of the machine's limit without a word, and at 0.7
+  // where lines are asked for a block at a time.
+  __builtin_cpu_init();
+  if (__builtin_cpu_is("amdfam19h")) return size_t{0};
+#endif
+  return kBytes;
+}();
+
 const MatmulTable& MatmulTableFor(Isa isa) {
   switch (isa) {
 #if defined(__x86_64__)

@@ -50,6 +50,8 @@ struct TileRows {
 // What a tile brings near while it goes through its weights: at every `step`th block, from block
 // `first` on, that which is `bytes` further.
 struct Ahead {
+  static constexpr size_t kNever = ~size_t{0};
+
   size_t bytes;
   size_t first;
   size_t step;
@@ -367,13 +369,13 @@ class Products {
         layout_(ActivationLayoutOf(Tile::kFormat, job.columns)),
         panel_blocks_((job.columns + Block::kColumns - 1) / Block::kColumns) {}
 
-  // Panel by panel, so that the weights are one stream from memory, of which about as much is asked
-  // for ahead of time as a core has under way at its full bandwidth.
+  // Panel by panel, so that the weights are one stream from memory.
   void FewRows(size_t begin, size_t end) const {
-    constexpr Ahead kAhead = {.bytes = 4096, .first = 0, .step = 1};
+    const Ahead ahead = {
+        .bytes = kStreamAhead, .first = kStreamAhead == 0 ? Ahead::kNever : 0, .step = 1};
     for (size_t panel = begin; panel < end; ++panel) {
       ForTilesOfRows(V::kFewRows, [&](size_t row, size_t rows) {
-        SomeRows<1, V::kFewRows>(panel, row, rows, kAhead);
+        SomeRows<1, V::kFewRows>(panel, row, rows, ahead);
       });
     }
   }

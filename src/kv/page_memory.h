@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Memory for pages, straight from the system: in large pieces, so that the processor can map it
-// with few entries (a third of the time to read far-flung pages is looking up addresses otherwise),
-// and given back page by page. Must not know what is in it.
+// Memory for pages, straight from the system: taken in large pieces (base/large_pages.h), and given
+// back page by page. Must not know what is in it.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +16,7 @@ namespace aster::kv {
 // A piece of zeroed memory. Takes no memory until it is touched. Not for concurrent use.
 class MemoryBlock {
  public:
-  static constexpr size_t kHugePageBytes = size_t{2} << 20;  // on x86 and ARM
-
-  // `bytes` is a multiple of the system's page. Blocks of a huge page and more begin at a multiple
-  // of it, and are mapped by huge pages where the system has them.
+  // `bytes` is a multiple of the system's page.
   static Result<MemoryBlock> Map(size_t bytes);
 
   MemoryBlock(MemoryBlock&& other) noexcept

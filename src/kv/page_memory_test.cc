@@ -8,14 +8,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/large_pages.h"
+
 namespace aster::kv {
 namespace {
 
-constexpr size_t kBytes = 2 * MemoryBlock::kHugePageBytes;
+constexpr size_t kBytes = 2 * kLargePageBytes;
 
 TEST(MemoryBlock, IsAlignedZeros) {
   const MemoryBlock block = MemoryBlock::Map(kBytes).value();
-  EXPECT_EQ(reinterpret_cast<uintptr_t>(block.data()) % MemoryBlock::kHugePageBytes, 0u);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(block.data()) % kLargePageBytes, 0u);
   EXPECT_EQ(std::count(block.data(), block.data() + kBytes, 0), static_cast<ptrdiff_t>(kBytes));
 }
 

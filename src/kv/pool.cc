@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/checked.h"
+#include "base/large_pages.h"
 #include "base/units.h"
 #include "kv/page_codec.h"
 
@@ -80,11 +81,10 @@ PageRef Pool::Take(std::vector<Page*>& free_pages) {
 
 Status Pool::MapBlock(PageSize& size) {
   // In huge pages, unless the whole budget is only a few of them.
-  const uint64_t wanted = std::max(
-      kPagesPerBlock * size.page_bytes,
-      std::min<uint64_t>(MemoryBlock::kHugePageBytes, usage_.budget_bytes / kPagesPerBlock));
-  const uint64_t unit =
-      wanted < MemoryBlock::kHugePageBytes ? kPageAlignment : MemoryBlock::kHugePageBytes;
+  const uint64_t wanted =
+      std::max(kPagesPerBlock * size.page_bytes,
+               std::min<uint64_t>(kLargePageBytes, usage_.budget_bytes / kPagesPerBlock));
+  const uint64_t unit = wanted < kLargePageBytes ? kPageAlignment : kLargePageBytes;
   const uint64_t bytes = DivideUp(wanted, unit) * unit;
   size.blocks.push_back(TRY(MemoryBlock::Map(bytes)));
   const size_t count = bytes / size.page_bytes;

@@ -8,7 +8,9 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <utility>
 
+#include "base/check.h"
 #include "model/description.h"
 #include "model/support.h"
 #include "quant/dequantize.h"
@@ -207,9 +209,7 @@ class Loader {
     gguf::Tensor groups = tensor;
     groups.dims[1] = shape_.latent.output_rank;
     groups.dims[2] = shape_.latent.output_groups;
-    std::vector<compute::Matrix> matrices;
-    for (size_t i = 0; i < shape_.latent.output_groups; ++i)
-      matrices.push_back(TRY(compute::Matrix::Pack(groups, i, context_)));
+    auto matrices = TRY(compute::Matrix::PackAll(groups, context_));
     Done(tensor);
     return matrices;
   }
@@ -250,9 +250,9 @@ class Loader {
   Status ExpertMatrices(const std::string& name, std::vector<ExpertWeights>& experts,
                         compute::Matrix ExpertWeights::* member) {
     const gguf::Tensor& tensor = Find(name);
-    for (size_t i = 0; i < experts.size(); ++i) {
-      experts[i].*member = TRY(compute::Matrix::Pack(tensor, i, context_));
-    }
+    auto matrices = TRY(compute::Matrix::PackAll(tensor, context_));
+    CHECK(matrices.size() == experts.size());
+    for (size_t i = 0; i < experts.size(); ++i) experts[i].*member = std::move(matrices[i]);
     Done(tensor);
     return Ok();
   }
