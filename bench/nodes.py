@@ -125,8 +125,11 @@ def main():
             rounds.append((one, {link: measure(options, options.nodes, link) for link in links}))
     report(links, rounds)
     if options.limit:
-        for verb, what in (("read", ("--prompt", options.prompt.split(",")[0], "--gen", 0)),
-                           ("write", ("--prompt", 0, "--gen", 4 * options.gen))):
+        prompt = options.prompt.split(",")[0]
+        for verb, tokens, what in (("read", int(prompt), ("--prompt", prompt, "--gen", 0)),
+                                   ("write", options.gen, ("--prompt", 0, "--gen", 4 * options.gen))):
+            if tokens == 0:
+                continue
             ratio = statistics.median(limit(options, what) for _ in range(options.rounds))
             print(f"Two programs at once, each with the whole model and a core of its own, {verb} {ratio:.2f} times as "
                   "much as one.")
