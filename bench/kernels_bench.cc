@@ -8,13 +8,16 @@
 // in bytes read. One instruction set per run: ASTER_ISA chooses, the fastest otherwise.
 
 #include <benchmark/benchmark.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <ctime>
 #include <string>
 #include <vector>
 
+#include "base/check.h"
 #include "base/float_mode.h"
+#include "base/large_pages.h"
 #include "kernels/isa_choice.h"
 #include "kernels/limits.h"
 #include "kernels/matmul_test_support.h"
@@ -132,6 +135,25 @@ void Read(const uint8_t* bytes, size_t size) {
 
 // --- Products.
 
+// Memory such as that of weights (compute/buffer.h): in pages of a few KiB, looking addresses up
+// can take as long as reading.
+class LargeBytes {
+ public:
+  explicit LargeBytes(size_t size) : data_(MapLargePages(size, /*reserved=*/true)), size_(size) {
+    CHECK(data_ != nullptr);
+  }
+  LargeBytes(const LargeBytes&) = delete;
+  LargeBytes& operator=(const LargeBytes&) = delete;
+  ~LargeBytes() { munmap(data_, size_); }
+
+  uint8_t* data() { return data_; }
+  const uint8_t* data() const { return data_; }
+
+ private:
+  uint8_t* data_;  // [size_]
+  size_t size_;
+};
+
 // A large matrix of copies of a small one: what the numbers are does not matter here.
 struct LargeMatrix {
   LargeMatrix(WeightType matrix_type, size_t row_count, size_t column_count)
@@ -164,7 +186,7 @@ struct LargeMatrix {
   size_t rows;
   size_t columns;
   size_t panel_bytes;
-  AlignedBytes packed;
+  LargeBytes packed;
 };
 
 // Far more than the caches hold.
@@ -255,7 +277,7 @@ void Pack(benchmark::State& state, WeightType type) {
                 file.data() + at);
   }
   const PackSource source = {file.data(), row_bytes, rows, kColumns};
-  AlignedBytes packed(PanelCount(rows) * PanelBytes(type, kColumns));
+  LargeBytes packed(PanelCount(rows) * PanelBytes(type, kColumns));
   const size_t turn = kTurnBytes / PanelBytes(type, kColumns);
   double reading = 0;
   double packing = 0;
