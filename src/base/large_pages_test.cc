@@ -22,10 +22,9 @@ TEST(LargePages, BeginAtTheirOwnMultiplesAndAreZeros) {
       if (bytes >= kLargePageBytes) {
         EXPECT_EQ(reinterpret_cast<uintptr_t>(data) % kLargePageBytes, 0U);
       }
-      for (const size_t at : {size_t{0}, bytes / 2, bytes - 1}) {
-        EXPECT_EQ(data[at], 0);
-        data[at] = 1;
-      }
+      const size_t places[] = {0, bytes / 2, bytes - 1};
+      for (const size_t at : places) EXPECT_EQ(data[at], 0);
+      for (const size_t at : places) data[at] = 1;
       EXPECT_EQ(munmap(data, bytes), 0);
     }
   }
