@@ -61,7 +61,7 @@ Result<std::vector<Matrix>> Matrix::PackSome(const gguf::Tensor& tensor, size_t 
         fmt::format("{} is {}, which cannot be computed with; convert it with aster quantize",
                     tensor.name, gguf::TensorTypeName(tensor.type)));
   }
-  CHECK(first + count <= tensor.dims[2] && tensor.dims[3] == 1);
+  CHECK(count > 0 && first + count <= tensor.dims[2] && tensor.dims[3] == 1);
   Matrix like;
   like.type_ = *type;
   like.rows_ = tensor.dims[1];
