@@ -18,6 +18,7 @@ import argparse
 import contextlib
 import json
 import os
+import pathlib
 import re
 import statistics
 import subprocess
@@ -66,6 +67,17 @@ def limit(options, what):
     return sum(rate(run) for run in together) / alone
 
 
+def turns(options):
+    """How fast a token's layers are that take turns on two cores, without nodes and links, against all on one core."""
+    program = pathlib.Path(options.aster).with_name("turns")
+    done = subprocess.run([program, options.model, str(options.gen), str(8 * options.rounds)],
+                          capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{program}: {done.stderr}")
+    rates = [[float(rate) for rate in line.split()] for line in done.stdout.splitlines()]
+    return statistics.median(two / one for one, two in rates)
+
+
 def report(links, rounds):
     """Medians, and of two nodes the ratio to one; of several sequences also the ratio to one sequence."""
     def median(of):
@@ -112,7 +124,7 @@ def main():
     parser.add_argument("--depth", default="0", help="tokens that stand before")
     parser.add_argument("--batch", default="1,2", help="sequences answered at once")
     parser.add_argument("--link", action="append", default=[], help="such as 1ms,1Gbit; repeatable")
-    parser.add_argument("--limit", action="store_true", help="also what the machine's memory has for two cores at once")
+    parser.add_argument("--limit", action="store_true", help="also what cores of this machine do at once, and by turns")
     parser.add_argument("--tbf", action="store_true", help="let the kernel limit the links' rates (as root)")
     parser.add_argument("--awake", action="store_true", help="let no core sleep while links are waited for")
     parser.add_argument("--rounds", type=int, default=3)
@@ -133,6 +145,8 @@ def main():
             ratio = statistics.median(limit(options, what) for _ in range(options.rounds))
             print(f"Two programs at once, each with the whole model and a core of its own, {verb} {ratio:.2f} times as "
                   "much as one.")
+        if options.gen:
+            print(f"One program, half of whose layers are on another core, writes at {turns(options):.2f} of its rate.")
 
 
 if __name__ == "__main__":

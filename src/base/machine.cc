@@ -4,6 +4,7 @@
 #include "base/machine.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -202,6 +203,12 @@ MemorySizes DetectMemory() {
 
 uint64_t PeakMemoryBytes() {
   return ParseMemoryLine(ReadKernelFile("/proc/self/status"), "VmHWM:").value_or(0);
+}
+
+void ReturnFreedMemory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
 }
 
 }  // namespace aster

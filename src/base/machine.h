@@ -39,6 +39,10 @@ MemorySizes DetectMemory();
 // The most memory that this process has had in use so far; zero where unknown.
 uint64_t PeakMemoryBytes();
 
+// Gives back to the system what this process has freed and its allocator keeps for later: after
+// something large that is rare.
+void ReturnFreedMemory();
+
 // The parsers behind these, for tests. Each answers nothing if the text is not understood or names
 // no limit.
 namespace machine_internal {

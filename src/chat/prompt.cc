@@ -156,19 +156,32 @@ nlohmann::ordered_json ChatPrompt::MarkedJson(const nlohmann::ordered_json& json
   return marked;
 }
 
-nlohmann::ordered_json ChatPrompt::CommonVariables() const {
+nlohmann::ordered_json ChatPrompt::CommonVariables(Thinking thinking) const {
   nlohmann::ordered_json variables = {{"bos_token", bos_text_}, {"eos_token", eos_text_}};
-  if (thinking_ == Thinking::kAsItLikes) return variables;
+  if (thinking == Thinking::kAsItLikes) return variables;
   // Templates have two names for it.
-  variables["enable_thinking"] = thinking_ != Thinking::kOff;
-  variables["thinking"] = thinking_ != Thinking::kOff;
-  if (thinking_ == Thinking::kHigh) variables["reasoning_effort"] = "high";
-  if (thinking_ == Thinking::kMax) variables["reasoning_effort"] = "max";
+  variables["enable_thinking"] = thinking != Thinking::kOff;
+  variables["thinking"] = thinking != Thinking::kOff;
+  if (thinking == Thinking::kHigh) variables["reasoning_effort"] = "high";
+  if (thinking == Thinking::kMax) variables["reasoning_effort"] = "max";
   return variables;
 }
 
+bool ChatPrompt::KnowsThinking() const {
+  if (!template_) return false;
+  const auto prompt = [this](Thinking thinking) {
+    nlohmann::ordered_json variables = CommonVariables(thinking);
+    variables["messages"].push_back({{"role", "user"}, {"content", "why?"}});
+    variables["add_generation_prompt"] = true;
+    return template_->Render(variables);
+  };
+  const Result<std::string> without = prompt(Thinking::kOff);
+  const Result<std::string> with = prompt(Thinking::kMax);
+  return without.ok() && with.ok() && *without != *with;
+}
+
 Dialect ChatPrompt::FindDialect() const {
-  return template_ ? chat::FindDialect(source_, *template_, CommonVariables()) : Dialect();
+  return template_ ? chat::FindDialect(source_, *template_, CommonVariables(thinking_)) : Dialect();
 }
 
 Result<std::string> ChatPrompt::Render(const nlohmann::ordered_json& messages,
@@ -179,7 +192,7 @@ Result<std::string> ChatPrompt::Render(const nlohmann::ordered_json& messages,
 Result<std::string> ChatPrompt::Render(const nlohmann::ordered_json& messages,
                                        const nlohmann::ordered_json& tools,
                                        const nlohmann::ordered_json& extra) const {
-  nlohmann::ordered_json variables = CommonVariables();
+  nlohmann::ordered_json variables = CommonVariables(thinking_);
   variables.update(extra);
   ArgumentTexts texts(messages);
   variables["messages"] = MarkedJson(texts.messages());

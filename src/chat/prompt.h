@@ -48,6 +48,7 @@ class ChatPrompt {
   void DropTemplate() { template_.reset(); }
   // Of templates that know of thinking; others look as before.
   void SetThinking(Thinking thinking) { thinking_ = thinking; }
+  bool KnowsThinking() const;
   const text::Tokenizer& tokenizer() const { return *tokenizer_; }
   // Renders a few conversations to see how the model writes calls and thoughts.
   Dialect FindDialect() const;
@@ -80,7 +81,7 @@ class ChatPrompt {
   explicit ChatPrompt(const text::Tokenizer& tokenizer) : tokenizer_(&tokenizer) {}
 
   std::optional<size_t> ControlAt(std::string_view text) const;
-  nlohmann::ordered_json CommonVariables() const;
+  nlohmann::ordered_json CommonVariables(Thinking thinking) const;
   nlohmann::ordered_json MarkedJson(const nlohmann::ordered_json& json) const;
   Result<std::vector<int32_t>> EncodePieces(std::string_view marked) const;
 

@@ -94,6 +94,9 @@ TEST_F(PromptTest, HowMuchIsThoughtStandsInThePrompt) {
   EXPECT_TRUE(prompts[1].ends_with("<think>"));
   EXPECT_TRUE(prompts[2].ends_with("<think>"));
   EXPECT_GT(prompts[2].size(), prompts[1].size());
+  EXPECT_TRUE(prompt.KnowsThinking());
+  prompt.DropTemplate();
+  EXPECT_FALSE(prompt.KnowsThinking());
 }
 
 }  // namespace

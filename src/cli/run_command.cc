@@ -33,6 +33,8 @@ namespace {
 
 constexpr const char* kNoTemplate =
     "this model carries no chat template: texts are continued as they are";
+constexpr const char* kNoThinking =
+    "--think changes nothing: prompts of this model do not say how much to think";
 
 // A model that is ready to answer, and what it needs for that.
 struct Loaded {
@@ -54,6 +56,9 @@ Result<Loaded> Load(const RunOptions& options, const gguf::ModelFiles& files, co
     loaded.tokenizer = TRY(LoadTokenizer(files, options.model.paths.front(), console));
     loaded.prompt = TRY(ChatPrompt::Make(files.metadata(), *loaded.tokenizer));
     loaded.prompt->SetThinking(options.Thinking());
+    if (!options.think.empty() && !loaded.prompt->KnowsThinking()) {
+      console.Complain("warning", kNoThinking);
+    }
   }
   const text::Vocab* vocab = loaded.tokenizer ? &loaded.tokenizer->vocab() : nullptr;
   loaded.request = TRY(options.ForEngine(vocab, shape.vocab_size));

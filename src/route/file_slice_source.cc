@@ -52,6 +52,7 @@ class FileLoading final : public SliceLoading {
       total_bytes_.store(total);
     });
     if (loaded.ok()) (*loaded)->Keep(files);
+    ReturnFreedMemory();  // of the messages, too, in which the weights came from another node
     loaded_.emplace(std::move(loaded));
     is_done_.store(true, std::memory_order_release);
   }

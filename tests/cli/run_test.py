@@ -54,6 +54,12 @@ class Once(Case):
             self.assertEqual(token, max(range(1024), key=lambda i: (row[i], -i)))
             history.append(str(token).encode())
 
+    def test_thinking_that_the_model_does_not_know_is_told(self):
+        plain = aster("run", self.tiny, "-p", "why", "-n", 4, "--temp", 0)
+        told = aster("run", self.tiny, "-p", "why", "-n", 4, "--temp", 0, "--think", "high")
+        self.assertEqual(told.stdout, plain.stdout)
+        self.assertIn(b"--think changes nothing", told.stderr)
+
     def test_the_prompt_comes_from_anywhere(self):
         file = self.folder / "prompt"
         file.write_text("what now")
