@@ -82,6 +82,12 @@ TEST_F(Daemons, FindEachOtherThroughOneThatBothKnow) {
     EXPECT_TRUE(Eventually([&] { return Alive(*each) == 3; })) << each->identity().name;
 }
 
+TEST_F(Daemons, AreFoundByTheirMachineOnceTheyRun) {
+  const auto desk_home = NewMachine("desk");
+  const auto desk = Run(*desk_home);
+  EXPECT_EQ(desk_home->LoadAddresses().value(), desk->control_addresses());
+}
+
 TEST_F(Daemons, RememberWhereOthersWere) {
   const auto desk_home = NewMachine("desk"), lap_home = NewMachine("lap");
   const auto desk = Run(*desk_home);

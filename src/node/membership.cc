@@ -62,6 +62,7 @@ Status Membership::Start() {
     }
     for (const std::string& seed : seeds) state_.AddSeed(seed);
   }
+  RememberPeers();  // before anybody is told that this node runs: a front end looks there
   try {
     threads_.emplace_back([this] { TickMain(); });
     for (size_t i = 0; i < kTalkers; ++i) threads_.emplace_back([this] { TalkMain(); });
