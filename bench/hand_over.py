@@ -21,7 +21,9 @@ every plan answers the request once, on nodes that have just been loaded; ratios
 A slow node gets only that part of its core's time: it is stopped and goes on again a hundred times a second. Behind
 rates and the time of the whole request stands what the formula of docs/hand-over.md says, from the times of the others:
 p/R + x + a/D. "Exposed" is the time from when a prompt was read to its first token, which is one frame's rows on their
-way, and a step; beside it the bytes that were handed over. With --awake no core sleeps while links are waited for.
+way, and a step; beside it the bytes that were handed over. "CPU" is processor time of all nodes and the front end from
+their start to their end, which a busy neighbour changes less than it changes times. With --awake no core sleeps while
+links are waited for.
 """
 import argparse
 import contextlib
@@ -29,6 +31,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import signal
 import statistics
 import subprocess
@@ -81,8 +84,14 @@ class Throttle(threading.Thread):
             return
 
 
+def children_cpu_s():
+    """Processor time of all children that have ended, and of theirs."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def request(options, model, plan, part, prompt, answer):
-    """What the program says of one request under a plan, in JSON."""
+    """What the program says of one request under a plan, in JSON, and the processor time that it took."""
     link, slow = part
     nodes, more = PLANS[plan] if plan != SECOND else PLANS["one node"]
     before = []
@@ -94,6 +103,7 @@ def request(options, model, plan, part, prompt, answer):
         command = [*before, options.aster, "run", model, "--ids", ids.name, "--ignore-eos", "-n", answer, "--temp", 0,
                    "--kv-memory", options.kv_memory, "--kv-now", "--json", "--threads", 1, "--local-nodes", nodes,
                    "--pin", *more, *(("--link", link) if link and nodes > 1 else ())]
+        before_s = children_cpu_s()
         run = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                text=True, start_new_session=True)
         throttles = []
@@ -115,13 +125,14 @@ def request(options, model, plan, part, prompt, answer):
                 throttle.join()
     if run.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}\n{err}")
-    return json.loads(out)
+    return json.loads(out), children_cpu_s() - before_s
 
 
 class Turn:
     """What one request took."""
 
-    def __init__(self, told, prompt, answer):
+    def __init__(self, told, cpu_s, prompt, answer):
+        self.cpu_s = cpu_s
         self.read_s, self.write_s = told["timings"]["prefill_s"], told["timings"]["decode_s"]
         self.step_s = self.write_s / max(answer - 1, 1)
         self.total_s = self.read_s + self.write_s
@@ -151,14 +162,15 @@ def report(part, prompt, answer, rounds):
     link, slow = part
     print(f"{prompt} tokens read, {answer} written, {link or 'loopback'}{''.join(', ' + each for each in slow)}: "
           f"{len(rounds)} rounds")
-    print(f"  {'':12} {'read/s':>8} {'written/s':>9} {'whole':>10} {'of one node':>11} {'formula':>10} {'exposed':>10} "
-          f"{'handed over':>12}")
+    print(f"  {'':12} {'read/s':>8} {'written/s':>9} {'whole':>10} {'of one node':>11} {'CPU':>8} {'formula':>10} "
+          f"{'exposed':>10} {'handed over':>12}")
     first = next(iter(rounds[0]))
     for plan in rounds[0]:
         line = (f"  {plan:12} {median(lambda turns: turns[plan].read_rate):8.1f} "
                 f"{median(lambda turns: turns[plan].write_rate):9.1f} "
                 f"{median(lambda turns: turns[plan].total_s):8.2f} s "
-                f"{median(lambda turns: turns[first].total_s / turns[plan].total_s):10.2f}×")
+                f"{median(lambda turns: turns[first].total_s / turns[plan].total_s):10.2f}× "
+                f"{median(lambda turns: turns[plan].cpu_s):6.1f} s")
         needed = {READS_AS.get(plan), SECOND if slow else "one node"}
         if plan in READS_AS and needed <= set(rounds[0]):
             line += f" {median(lambda turns: formula_s(turns, plan, part, prompt, answer)):8.2f} s"
@@ -214,7 +226,7 @@ def main():
                 plans = [*(options.plan or PLANS), *([SECOND] if part[1] else [])]
                 for prompt, answer, rounds in asked:
                     report(part, prompt, answer,
-                           [{plan: Turn(request(options, model, plan, part, prompt, answer), prompt, answer)
+                           [{plan: Turn(*request(options, model, plan, part, prompt, answer), prompt, answer)
                              for plan in plans} for _ in range(rounds)])
 
 
