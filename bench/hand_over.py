@@ -22,8 +22,7 @@ A slow node gets only that part of its core's time: it is stopped and goes on ag
 rates and the time of the whole request stands what the formula of docs/hand-over.md says, from the times of the others:
 p/R + x + a/D. "Exposed" is the time from when a prompt was read to its first token, which is one frame's rows on their
 way, and a step; beside it the bytes that were handed over. "CPU" is processor time of all nodes and the front end from
-their start to their end, which a busy neighbour changes less than it changes times. With --awake no core sleeps while
-links are waited for.
+their start to their end. With --awake no core sleeps while links are waited for.
 """
 import argparse
 import contextlib
