@@ -23,7 +23,7 @@
 #include "draft/ngram_proposer.h"
 #include "engine/generate.h"
 #include "gguf/model_files.h"
-#include "text/template/template.h"
+#include "jinja/template.h"
 #include "text/tokenizer.h"
 #include "text/vocab_reader.h"
 
@@ -59,7 +59,7 @@ class Model {
 
   Result<Tokens> Render(const std::string& prompt) const {
     const auto source = TRY(files_->metadata().Get<std::string_view>("tokenizer.chat_template"));
-    const auto chat = TRY(text::ChatTemplate::Parse(source));
+    const auto chat = TRY(jinja::ChatTemplate::Parse(source));
     const std::string text =
         TRY(chat.Render({{"messages", {{{"role", "user"}, {"content", prompt}}}},
                          {"add_generation_prompt", true}}));

@@ -14,9 +14,9 @@
 #include "kv/parcel.h"
 #include "kv/prefix_hash.h"
 #include "quant/half.h"
-#include "route/parcel_encoding.h"
+#include "stage/parcel_encoding.h"
 
-namespace aster::route {
+namespace aster::conduct {
 namespace {
 
 constexpr uint32_t kRows = 128;
@@ -65,16 +65,16 @@ std::vector<uint8_t> Page() {
 void Shrink(benchmark::State& state) {
   const std::vector<uint8_t> plain = Page();
   for (auto _ : state) {
-    benchmark::DoNotOptimize(ShrinkParcel(PageLayout(), kernels::FastestIsa(), plain));
+    benchmark::DoNotOptimize(stage::ShrinkParcel(PageLayout(), kernels::FastestIsa(), plain));
   }
   state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(plain.size()));
 }
 
 void Widen(benchmark::State& state) {
   const std::vector<uint8_t> plain = Page();
-  const auto small = ShrinkParcel(PageLayout(), kernels::FastestIsa(), plain).value();
+  const auto small = stage::ShrinkParcel(PageLayout(), kernels::FastestIsa(), plain).value();
   for (auto _ : state) {
-    benchmark::DoNotOptimize(WidenParcel(PageLayout(), kernels::FastestIsa(), small));
+    benchmark::DoNotOptimize(stage::WidenParcel(PageLayout(), kernels::FastestIsa(), small));
   }
   state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(plain.size()));
 }
@@ -83,6 +83,6 @@ BENCHMARK(Shrink);
 BENCHMARK(Widen);
 
 }  // namespace
-}  // namespace aster::route
+}  // namespace aster::conduct
 
 BENCHMARK_MAIN();

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "text/template/template.h"
+#include "jinja/template.h"
 
 namespace aster::chat {
 namespace {
@@ -22,7 +22,7 @@ struct Way {
 
 // Of a template that is given only the answer.
 std::optional<CallForm> Find(const std::string& source, const Way& way) {
-  const auto made = text::ChatTemplate::Parse(source);
+  const auto made = jinja::ChatTemplate::Parse(source);
   EXPECT_TRUE(made.ok());
   if (!made.ok()) return std::nullopt;
   const auto render = [&](const ordered_json& message) -> std::optional<std::string> {

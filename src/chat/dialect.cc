@@ -72,7 +72,7 @@ ordered_json MessageWithCall(const ordered_json& arguments) {
 
 class Probe {
  public:
-  Probe(const text::ChatTemplate& chat_template, const ordered_json& base)
+  Probe(const jinja::ChatTemplate& chat_template, const ordered_json& base)
       : template_(chat_template), base_(base) {}
 
   std::optional<std::string> Render(const ordered_json& answer, bool with_tools) const {
@@ -92,7 +92,7 @@ class Probe {
   std::string eos() const { return base_.value("eos_token", ""); }
 
  private:
-  const text::ChatTemplate& template_;
+  const jinja::ChatTemplate& template_;
   const ordered_json& base_;
 };
 
@@ -230,7 +230,7 @@ std::string EndOfThoughts(const Dialect& dialect, std::string_view prompt) {
   return dialect.think_close_lead + std::string(kThinkClose) + dialect.think_close_tail;
 }
 
-Dialect FindDialect(std::string_view source, const text::ChatTemplate& chat_template,
+Dialect FindDialect(std::string_view source, const jinja::ChatTemplate& chat_template,
                     const ordered_json& base) {
   Dialect dialect;
   dialect.family = FamilyOf(source);

@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "chat/call_form.h"
-#include "text/template/template.h"
+#include "jinja/template.h"
 
 namespace aster::chat {
 
@@ -69,7 +69,7 @@ bool IsThinkingBehind(const Dialect& dialect, std::string_view prompt);
 
 // `base` has the variables that every prompt has, such as bos_token. A template that cannot be
 // rendered with calls has the family that its text names, and takes no part in more.
-Dialect FindDialect(std::string_view source, const text::ChatTemplate& chat_template,
+Dialect FindDialect(std::string_view source, const jinja::ChatTemplate& chat_template,
                     const nlohmann::ordered_json& base);
 
 }  // namespace aster::chat

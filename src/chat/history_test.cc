@@ -12,8 +12,8 @@
 #include "base/files.h"
 #include "chat/dialect.h"
 #include "chat/reply_parser.h"
-#include "text/template/fallback.h"
-#include "text/template/template.h"
+#include "jinja/fallback.h"
+#include "jinja/template.h"
 
 namespace aster::chat {
 namespace {
@@ -29,7 +29,7 @@ struct Known {
 
 std::vector<Known> KnownTemplates() {
   std::vector<Known> known;
-  known.push_back({"quasar", std::string(text::FallbackTemplate("deepseek4"))});
+  known.push_back({"quasar", std::string(jinja::FallbackTemplate("deepseek4"))});
   const std::filesystem::path folder = ASTER_SHARED_DIR "/data/templates";
   if (std::filesystem::exists(folder)) {
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -46,7 +46,7 @@ ordered_json ToolList() {
 }
 
 // As a prompt with arguments that are texts is made.
-Result<std::string> Render(const text::ChatTemplate& chat_template, const ordered_json& messages,
+Result<std::string> Render(const jinja::ChatTemplate& chat_template, const ordered_json& messages,
                            bool generate) {
   ordered_json variables = kBase;
   variables["tools"] = ToolList();
@@ -89,7 +89,7 @@ TEST(History, WhatAModelWroteStandsInThePromptAgain) {
   size_t families = 0;
   for (const auto& [name, source] : KnownTemplates()) {
     SCOPED_TRACE(name);
-    const auto chat_template = text::ChatTemplate::Parse(source);
+    const auto chat_template = jinja::ChatTemplate::Parse(source);
     ASSERT_TRUE(chat_template.ok());
     const Dialect dialect = FindDialect(source, *chat_template, kBase);
     if (dialect.family == Family::kPlain) continue;

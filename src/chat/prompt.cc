@@ -12,7 +12,7 @@
 
 #include "base/utf8.h"
 #include "chat/history.h"
-#include "text/template/fallback.h"
+#include "jinja/fallback.h"
 
 namespace aster::chat {
 namespace {
@@ -65,7 +65,7 @@ std::string ChatTemplateSource(const gguf::Metadata& metadata) {
   const auto source = metadata.Get<std::string_view>("tokenizer.chat_template");
   if (source.ok()) return std::string(*source);
   const auto architecture = metadata.Get<std::string_view>("general.architecture");
-  return architecture.ok() ? std::string(text::FallbackTemplate(*architecture)) : "";
+  return architecture.ok() ? std::string(jinja::FallbackTemplate(*architecture)) : "";
 }
 
 Result<ChatPrompt> ChatPrompt::Make(const gguf::Metadata& metadata,
@@ -76,7 +76,7 @@ Result<ChatPrompt> ChatPrompt::Make(const gguf::Metadata& metadata,
   prompt.source_ = ChatTemplateSource(metadata);
   if (!prompt.source_.empty()) {
     prompt.template_ =
-        TRY(text::ChatTemplate::Parse(prompt.source_).In("the model's chat template"));
+        TRY(jinja::ChatTemplate::Parse(prompt.source_).In("the model's chat template"));
   }
   const text::Vocab& vocab = tokenizer.vocab();
   for (int32_t id = 0; id < vocab.size(); ++id) {

@@ -16,7 +16,7 @@
 #include "base/result.h"
 #include "chat/dialect.h"
 #include "gguf/metadata.h"
-#include "text/template/template.h"
+#include "jinja/template.h"
 #include "text/tokenizer.h"
 
 namespace aster::chat {
@@ -87,7 +87,7 @@ class ChatPrompt {
 
   const text::Tokenizer* tokenizer_;
   std::string source_;  // of the template
-  std::optional<text::ChatTemplate> template_;
+  std::optional<jinja::ChatTemplate> template_;
   Thinking thinking_ = Thinking::kAsItLikes;
   std::string bos_text_;
   std::string eos_text_;

@@ -53,7 +53,7 @@ class LocalAnswerer final : public Answerer {
 class RouteAnswerer final : public Answerer {
  public:
   RouteAnswerer(std::unique_ptr<NodeSession> nodes, std::unique_ptr<Drafts> drafts,
-                std::unique_ptr<route::Conductor> conductor)
+                std::unique_ptr<conduct::Conductor> conductor)
       : nodes_(std::move(nodes)), drafts_(std::move(drafts)), conductor_(std::move(conductor)) {}
 
   engine::Answering& answering() override { return *conductor_; }
@@ -74,14 +74,14 @@ class RouteAnswerer final : public Answerer {
     return all;
   }
   HandedOver handed_over() const override {
-    const route::ConductorCounters& counters = conductor_->counters();
+    const conduct::ConductorCounters& counters = conductor_->counters();
     return {.prompts = counters.handed_over,
             .bytes = counters.handed_over_bytes,
             .exposed_ns = counters.exposed_ns};
   }
   // Of the route as it is now: another one may have more, or less.
   uint32_t capacity_tokens() const override {
-    const route::RouteClient* const route = conductor_->route();
+    const conduct::RouteClient* const route = conductor_->route();
     if (route == nullptr || !route->is_ready()) return UINT32_MAX;
     return static_cast<uint32_t>(std::min<uint64_t>(route->kv_positions(), UINT32_MAX));
   }
@@ -97,11 +97,11 @@ class RouteAnswerer final : public Answerer {
         .handed_over = handed.prompts,
         .handed_over_bytes = handed.bytes,
         .exposed_ns = static_cast<uint64_t>(std::max<int64_t>(0, handed.exposed_ns))};
-    const std::vector<route::PlanStage> stages = conductor_->plan().AllStages();
-    const std::vector<route::HopTotals> totals = conductor_->hops();
+    const std::vector<plan::PlanStage> stages = conductor_->plan().AllStages();
+    const std::vector<conduct::HopTotals> totals = conductor_->hops();
     for (size_t i = 0; i < totals.size() && i < stages.size(); ++i) {
       figures.hops.push_back({.node = stages[i].node.name,
-                              .layers = route::DescribeSlice(stages[i].slice),
+                              .layers = plan::DescribeSlice(stages[i].slice),
                               .frames = totals[i].frames,
                               .queue_ns = totals[i].queue_ns,
                               .compute_ns = totals[i].compute_ns,
@@ -116,7 +116,7 @@ class RouteAnswerer final : public Answerer {
  private:
   std::unique_ptr<NodeSession> nodes_;
   std::unique_ptr<Drafts> drafts_;  // or null
-  std::unique_ptr<route::Conductor> conductor_;
+  std::unique_ptr<conduct::Conductor> conductor_;
 };
 
 }  // namespace
@@ -130,7 +130,7 @@ Result<std::unique_ptr<Answerer>> OpenAnswerer(const gguf::ModelFiles& files,
   }
   if (options.cluster->wants_nodes()) {
     auto nodes = TRY(NodeSession::Start(files, *options.model, *options.cluster, console));
-    const route::Plan plan = TRY(nodes->Plan());
+    const plan::Plan plan = TRY(nodes->Plan());
     engine::ProposerSource* const proposers =
         drafts == nullptr ? nullptr : &drafts->For(/*answers=*/nullptr);
     auto conductor = TRY(nodes->Open(plan, tokenizer, options.max_running, console, proposers));

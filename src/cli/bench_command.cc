@@ -134,7 +134,7 @@ Result<BenchReport> MeasureNodes(const BenchFlags& options, Console& console) {
                      .load_ns = clock.NowNs() - start_ns,
                      .repetitions = plan.repetitions,
                      .chunk = plan.chunk,
-                     .split = route::SplitText(conductor->plan()),
+                     .split = plan::SplitText(conductor->plan()),
                      .inexact = nodes->Inexact(),
                      .measured = {}};
   for (const gguf::File& file : files.files()) report.file_bytes += file.size_bytes();

@@ -10,7 +10,7 @@
 #include "cli/commands.h"
 #include "cli/inspect_report.h"
 #include "cli/model_identity.h"
-#include "text/template/template.h"
+#include "jinja/template.h"
 #include "text/tokenizer.h"
 #include "text/vocab_reader.h"
 
@@ -38,7 +38,7 @@ void CheckText(const gguf::ModelFiles& files, InspectReport& report) {
   }
   const auto source = files.metadata().Get<std::string_view>("tokenizer.chat_template");
   if (!source.ok()) return;
-  if (auto parsed = text::ChatTemplate::Parse(*source); !parsed.ok()) {
+  if (auto parsed = jinja::ChatTemplate::Parse(*source); !parsed.ok()) {
     report.template_problem = parsed.error().message();
   }
 }

@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "base/utf8.h"
 #include "cli/table.h"
-#include "text/template/fallback.h"
+#include "jinja/fallback.h"
 
 namespace aster::cli {
 namespace {
@@ -77,7 +77,7 @@ std::string TemplateLine(const InspectReport& report) {
   auto source = report.files->metadata().Get<std::string_view>("tokenizer.chat_template");
   if (!source.ok()) {
     const std::string arch = TextOr(report.files->metadata(), "general.architecture", "");
-    return text::FallbackTemplate(arch).empty() ? "none" : "none; the built-in one of " + arch;
+    return jinja::FallbackTemplate(arch).empty() ? "none" : "none; the built-in one of " + arch;
   }
   if (report.template_problem) return "cannot be used: " + ForDisplay(*report.template_problem);
   return fmt::format("{} of Jinja", FormatBytes(source->size()));

@@ -17,7 +17,7 @@
 #include "base/result.h"
 #include "net/credentials.h"
 #include "net/delaying_proxy.h"
-#include "route/plan.h"
+#include "plan/plan.h"
 
 namespace aster::cli {
 
@@ -51,7 +51,7 @@ class LocalNodes {
  public:
   static Result<LocalNodes> Start(const LocalNodesOptions& options);
 
-  const std::vector<route::PlanNode>& nodes() const { return nodes_; }
+  const std::vector<plan::PlanNode>& nodes() const { return nodes_; }
   // It ends at once, without a word, as if its machine was switched off.
   Status Kill(const wire::NodeId& node);
   // What each of them says of its --kv-cache, a line each; nothing of those that say nothing.
@@ -62,7 +62,7 @@ class LocalNodes {
  private:
   std::vector<ChildProcess> processes_;
   std::vector<std::unique_ptr<net::DelayingProxy>> links_;  // to each node, where one is wanted
-  std::vector<route::PlanNode> nodes_;
+  std::vector<plan::PlanNode> nodes_;
   net::Credentials credentials_;
 };
 

@@ -30,8 +30,8 @@
 #include "net/tcp_network.h"
 #include "node/addresses.h"
 #include "node/daemon.h"
-#include "route/file_slice_source.h"
-#include "route/node.h"
+#include "stage/file_slice_source.h"
+#include "stage/node.h"
 
 namespace aster::cli {
 namespace {
@@ -83,15 +83,15 @@ std::optional<std::string> ReadInputLine() {
   return std::nullopt;
 }
 
-Result<std::unique_ptr<route::FileSliceSource>> SourceOf(
+Result<std::unique_ptr<stage::FileSliceSource>> SourceOf(
     const NodeFlags& options, const std::shared_ptr<disk::DiskPages>& pages) {
-  route::FileSliceOptions slices;
+  stage::FileSliceOptions slices;
   slices.threads = options.model.threads;
   slices.memory_bytes = TRY(MemoryOf(options));
   slices.kv_now = options.model.kv_now;
   slices.page_store = pages;
   slices.page_parcels = pages;
-  auto source = std::make_unique<route::FileSliceSource>(slices);
+  auto source = std::make_unique<stage::FileSliceSource>(slices);
   auto files = std::make_shared<gguf::ModelFiles>(TRY(gguf::ModelFiles::Open(options.model.paths)));
   ThreadPool pool(UsableCpuCount());
   const gguf::Fingerprint fingerprint = TRY(gguf::FingerprintModel(*files, pool));
@@ -111,7 +111,7 @@ Result<ExitStatus> ServeLocally(const NodeFlags& options, Console& console) {
                                                    .name = invitation.name,
                                                    .arithmetic = kernels::kArithmeticVersion,
                                                    .admit = nullptr}));
-  route::Node node(*network, *source, {.proposers = draft::ProposersFor});
+  stage::Node node(*network, *source, {.proposers = draft::ProposersFor});
   node.Start();
   console.Write(LocalReply(network->addresses().front()));
   TRY(console.Flush());

@@ -15,7 +15,7 @@
 #include "cli/local_nodes.h"
 #include "cluster/home.h"
 #include "net/certificate.h"
-#include "route/file_slice_source.h"
+#include "stage/file_slice_source.h"
 
 namespace aster::cli {
 namespace {
@@ -29,9 +29,9 @@ class LocalPool final : public NodePool {
  public:
   explicit LocalPool(LocalNodes nodes) : local_(std::move(nodes)) {
     const uint64_t share = static_cast<uint64_t>(static_cast<double>(DetectMemory().total_bytes) *
-                                                 route::kDefaultMemoryShare) /
+                                                 stage::kDefaultMemoryShare) /
                            local_.nodes().size();
-    for (const route::PlanNode& node : local_.nodes())
+    for (const plan::PlanNode& node : local_.nodes())
       nodes_.push_back({.node = node, .memory_bytes = share});
   }
 
@@ -40,7 +40,7 @@ class LocalPool final : public NodePool {
   Status Kill(const wire::NodeId& node) override { return local_.Kill(node); }
   std::vector<std::string> KvCacheLines() override { return local_.KvCacheLines(); }
   Status Refresh(std::span<const wire::NodeId> lost, bool /*may_be_well*/) override {
-    std::erase_if(nodes_, [&](const route::NodeAbility& able) {
+    std::erase_if(nodes_, [&](const plan::NodeAbility& able) {
       return std::ranges::count(lost, able.node.id) > 0;
     });
     return Ok();

@@ -15,7 +15,7 @@
 #include "cli/model_options.h"
 #include "net/credentials.h"
 #include "node/cluster_view.h"
-#include "route/planner.h"
+#include "plan/planner.h"
 
 namespace aster::cli {
 
@@ -44,8 +44,8 @@ class NodePool {
   virtual ~NodePool() = default;
 
   // Those that may be given layers, and the ways between them as far as they were measured.
-  const std::vector<route::NodeAbility>& nodes() const { return nodes_; }
-  const std::vector<route::LinkAbility>& links() const { return links_; }
+  const std::vector<plan::NodeAbility>& nodes() const { return nodes_; }
+  const std::vector<plan::LinkAbility>& links() const { return links_; }
   const std::vector<AbsentNode>& absent() const { return absent_; }
   // Their bytes are not among what nodes have free.
   const std::vector<SharedSlice>& shared() const { return shared_; }
@@ -62,8 +62,8 @@ class NodePool {
   virtual Status Refresh(std::span<const wire::NodeId> lost, bool may_be_well) = 0;
 
  protected:
-  std::vector<route::NodeAbility> nodes_;
-  std::vector<route::LinkAbility> links_;
+  std::vector<plan::NodeAbility> nodes_;
+  std::vector<plan::LinkAbility> links_;
   std::vector<AbsentNode> absent_;
   std::vector<SharedSlice> shared_;
 };

@@ -11,12 +11,12 @@
 #include "cli/model_identity.h"
 #include "cli/open_model.h"
 #include "cli/progress.h"
+#include "conduct/chrome_trace.h"
 #include "disk/disk_pages.h"
 #include "draft/proposers.h"
 #include "model/support.h"
-#include "route/chrome_trace.h"
-#include "route/parcel_encoding.h"
-#include "route/row_encoding.h"
+#include "stage/parcel_encoding.h"
+#include "stage/row_encoding.h"
 
 namespace aster::cli {
 namespace {
@@ -74,23 +74,23 @@ Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& 
                                                         Console& console) {
   TRY(CheckWhole(files, cluster));
   const engine::LocalModelOptions engine = TRY(model.ForEngine());
-  route::RouteModel route_model{.shape = TRY(model::ReadShape(files.metadata())),
-                                .fingerprint = TRY(FingerprintOf(files, console))};
+  plan::RouteModel route_model{.shape = TRY(model::ReadShape(files.metadata())),
+                               .fingerprint = TRY(FingerprintOf(files, console))};
   // A block for guesses may be in a file of its own, of which the metadata say nothing.
   if (const model::Support support = model::CheckSupport(files); support.shape) {
     route_model.shape.next_layers = support.shape->next_layers;
   }
-  route::RouteOptions route;
-  route.encoding = TRY(route::ParseRowEncoding(cluster.rows));
-  route.kv_encoding = TRY(route::ParseParcelEncoding(cluster.remembered));
+  conduct::RouteOptions route;
+  route.encoding = TRY(stage::ParseRowEncoding(cluster.rows));
+  route.kv_encoding = TRY(stage::ParseParcelEncoding(cluster.remembered));
   route.memory = engine.memory;
   route.kv_bytes = engine.memory_bytes;
   // Where no row is of 16-bit numbers, none becomes another one on its way.
-  const kv::Layout layout = TRY(
-      route::LayoutOf(route_model.shape, route.memory, /*memory_name=*/route_model.fingerprint));
-  if (!route::ChangesRows(route.kv_encoding, layout)) route.kv_encoding = wire::RowEncoding::kF32;
+  const kv::Layout layout =
+      TRY(plan::LayoutOf(route_model.shape, route.memory, /*memory_name=*/route_model.fingerprint));
+  if (!stage::ChangesRows(route.kv_encoding, layout)) route.kv_encoding = wire::RowEncoding::kF32;
   // What sequences remember is reserved on every node, whatever its layers are.
-  route::ModelLoad load = TRY(route::LoadOf(files, route.memory, /*kv_positions=*/0, kContext));
+  plan::ModelLoad load = TRY(plan::LoadOf(files, route.memory, /*kv_positions=*/0, kContext));
   std::unique_ptr<NodeSession> session;
   const std::string split = WithOwnName(cluster.split), decode = WithOwnName(cluster.decode);
   session.reset(
@@ -125,12 +125,12 @@ Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& 
 
 std::string NodeSession::Inexact() const {
   std::string options;
-  if (!route::IsExact(route_.encoding)) {
-    options = fmt::format("--wire {}", route::RowEncodingName(route_.encoding));
+  if (!stage::IsExact(route_.encoding)) {
+    options = fmt::format("--wire {}", stage::RowEncodingName(route_.encoding));
   }
-  if (!route::IsExact(route_.kv_encoding)) {
+  if (!stage::IsExact(route_.kv_encoding)) {
     options += fmt::format("{}--kv-wire {}", options.empty() ? "" : ", ",
-                           route::RowEncodingName(route_.kv_encoding));
+                           stage::RowEncodingName(route_.kv_encoding));
   }
   return options;
 }
@@ -140,7 +140,7 @@ NodeSession::~NodeSession() { static_cast<void>(SaveTrace()); }
 Status NodeSession::SaveTrace() {
   if (!trace_file_) return Ok();
   AtomicFile file = *std::exchange(trace_file_, std::nullopt);
-  const std::string text = route::ToChromeTrace(trace_);
+  const std::string text = conduct::ToChromeTrace(trace_);
   TRY(file.Write({reinterpret_cast<const uint8_t*>(text.data()), text.size()}).In("--trace"));
   return file.Commit().In("--trace");
 }
@@ -149,7 +149,7 @@ void NodeSession::AddOwnStage(const gguf::ModelFiles& files, size_t threads,
                               const std::shared_ptr<disk::DiskPages>& pages) {
   own_pages_ = pages;
   own_source_ =
-      std::make_unique<route::FileSliceSource>(route::FileSliceOptions{.threads = threads,
+      std::make_unique<stage::FileSliceSource>(stage::FileSliceOptions{.threads = threads,
                                                                        .memory_bytes = 0,
                                                                        .isa = {},
                                                                        .page_store = pages,
@@ -157,8 +157,8 @@ void NodeSession::AddOwnStage(const gguf::ModelFiles& files, size_t threads,
   // The caller keeps the files for longer than the session.
   own_source_->Add(model_.fingerprint, std::shared_ptr<const gguf::ModelFiles>(
                                            std::shared_ptr<const gguf::ModelFiles>(), &files));
-  own_ = std::make_unique<route::StageServer>(
-      *network_, *own_source_, route::StageOptions{.proposers = draft::ProposersFor});
+  own_ = std::make_unique<stage::StageServer>(
+      *network_, *own_source_, stage::StageOptions{.proposers = draft::ProposersFor});
   nodes_.push_back({.id = network_->self(), .name = std::string(kOwnName), .addresses = {}});
 }
 
@@ -178,25 +178,25 @@ std::optional<disk::DiskPagesCounts> NodeSession::KvCache() const {
 
 void NodeSession::TakeNodes() {
   nodes_.clear();
-  for (const route::NodeAbility& able : pool_->nodes()) nodes_.push_back(able.node);
+  for (const plan::NodeAbility& able : pool_->nodes()) nodes_.push_back(able.node);
 }
 
-Result<route::Plan> NodeSession::Plan() {
+Result<plan::Plan> NodeSession::Plan() {
   reasons_.clear();
-  route::Plan plan;
+  plan::Plan plan;
   if (split_ == "auto") {
     plan = TRY(PlanByAbility());
   } else {
     plan.stages = TRY(ParsePath(split_).In(split_option_));
   }
   TRY(AddDecoders(plan));
-  if (split_ == "auto") auto_split_ = route::SplitText(plan);
+  if (split_ == "auto") auto_split_ = plan::SplitText(plan);
   return plan;
 }
 
 // Nodes that are not there are known all the same.
-Result<std::vector<route::PlanStage>> NodeSession::ParsePath(const std::string& text) const {
-  auto stages = route::ParsePath(text, layer_count(), nodes_);
+Result<std::vector<plan::PlanStage>> NodeSession::ParsePath(const std::string& text) const {
+  auto stages = plan::ParsePath(text, layer_count(), nodes_);
   if (stages.ok() || stages.error().code() != Code::kNotFound) return stages;
   for (const AbsentNode& node : pool_->absent()) {
     for (const std::string& name : {node.name, node.id.ToText()}) {
@@ -207,33 +207,33 @@ Result<std::vector<route::PlanStage>> NodeSession::ParsePath(const std::string& 
   return WithOwnWords(stages.error());
 }
 
-Status NodeSession::AddDecoders(route::Plan& plan) {
+Status NodeSession::AddDecoders(plan::Plan& plan) {
   if (decode_.empty()) return Ok();
   plan.decode = TRY(ParsePath(decode_).In("--decode"));
-  const auto is_same = [](const route::PlanStage& a, const route::PlanStage& b) {
+  const auto is_same = [](const plan::PlanStage& a, const plan::PlanStage& b) {
     return a.node.id == b.node.id && a.slice == b.slice;
   };
   // Who reads answers too: nothing is handed over.
   if (std::ranges::equal(plan.stages, plan.decode, is_same)) plan.decode.clear();
-  for (const route::PlanStage& stage : plan.decode) {
+  for (const plan::PlanStage& stage : plan.decode) {
     reasons_.push_back(fmt::format("{} answers what was read: {}", stage.node.name,
-                                   route::DescribeSlice(stage.slice)));
+                                   plan::DescribeSlice(stage.slice)));
   }
   return Ok();
 }
 
-Result<route::Plan> NodeSession::PlanByAbility() {
-  const route::PlannerOptions options{.reserved_bytes = route_.kv_bytes,
-                                      .all_nodes = pool_->wants_all()};
+Result<plan::Plan> NodeSession::PlanByAbility() {
+  const plan::PlannerOptions options{.reserved_bytes = route_.kv_bytes,
+                                     .all_nodes = pool_->wants_all()};
   // Layers that somebody else runs are shared, if just these are planned for.
   const std::vector<SharedSlice>& shared = pool_->shared();
-  std::vector<route::NodeAbility> nodes = pool_->nodes();
-  for (route::NodeAbility& able : nodes) {
+  std::vector<plan::NodeAbility> nodes = pool_->nodes();
+  for (plan::NodeAbility& able : nodes) {
     for (const SharedSlice& held : shared)
       able.memory_bytes += held.node == able.node.id ? held.bytes : 0;
   }
-  auto split = route::PlanSplit(nodes, pool_->links(), load_, options);
-  const auto is_shared = [&](const route::PlanStage& stage) {
+  auto split = plan::PlanSplit(nodes, pool_->links(), load_, options);
+  const auto is_shared = [&](const plan::PlanStage& stage) {
     const auto is_of_node = [&](const SharedSlice& held) { return held.node == stage.node.id; };
     return std::ranges::none_of(shared, is_of_node) ||
            std::ranges::any_of(shared, [&](const SharedSlice& held) {
@@ -241,7 +241,7 @@ Result<route::Plan> NodeSession::PlanByAbility() {
            });
   };
   if (split.ok() && !std::ranges::all_of(split->plan.stages, is_shared)) {
-    auto apart = route::PlanSplit(pool_->nodes(), pool_->links(), load_, options);
+    auto apart = plan::PlanSplit(pool_->nodes(), pool_->links(), load_, options);
     if (apart.ok()) split = std::move(apart);
   }
   if (!split.ok()) return std::move(split).error();
@@ -249,12 +249,12 @@ Result<route::Plan> NodeSession::PlanByAbility() {
   return std::move(split->plan);
 }
 
-Result<std::unique_ptr<route::Conductor>> NodeSession::Open(const route::Plan& plan,
-                                                            const text::Tokenizer* tokenizer,
-                                                            uint32_t max_running,
-                                                            const Console& console,
-                                                            engine::ProposerSource* proposers) {
-  route::ConductorOptions options;
+Result<std::unique_ptr<conduct::Conductor>> NodeSession::Open(const plan::Plan& plan,
+                                                              const text::Tokenizer* tokenizer,
+                                                              uint32_t max_running,
+                                                              const Console& console,
+                                                              engine::ProposerSource* proposers) {
+  conduct::ConductorOptions options;
   options.route = route_;
   options.max_running = max_running;
   options.trace = trace_file_ ? &trace_ : nullptr;
@@ -263,26 +263,26 @@ Result<std::unique_ptr<route::Conductor>> NodeSession::Open(const route::Plan& p
   options.proposers = proposers;
   // A split that somebody typed is opened or not; one of our own may be another one.
   constexpr uint32_t kOpenReplans = 3;
-  options.max_open_replans = route::SplitText(plan) == auto_split_ ? kOpenReplans : 0;
-  auto conductor = std::make_unique<route::Conductor>(
+  options.max_open_replans = plan::SplitText(plan) == auto_split_ ? kOpenReplans : 0;
+  auto conductor = std::make_unique<conduct::Conductor>(
       *network_, model_, tokenizer, plan, options,
-      [this](const route::Plan&, std::span<const wire::NodeId> lost, const Error& why) {
+      [this](const plan::Plan&, std::span<const wire::NodeId> lost, const Error& why) {
         return Replan(lost, why);
       },
       own_.get());
   const SystemClock clock;
   Progress progress(console, clock, "nodes are loading");
-  TRY(conductor->Open([&](const route::OpenProgress& opened) {
+  TRY(conductor->Open([&](const conduct::OpenProgress& opened) {
     progress.Update(opened.done_bytes, opened.total_bytes);
   }));
   return conductor;
 }
 
 // Who may remember what this command asks: all nodes, with the slowest of their ways.
-std::vector<route::RowPeer> NodeSession::Peers() const {
-  std::vector<route::RowPeer> peers;
-  for (const route::NodeAbility& able : pool_->nodes()) peers.push_back({.node = able.node});
-  for (const route::LinkAbility& link : pool_->links()) {
+std::vector<conduct::RowPeer> NodeSession::Peers() const {
+  std::vector<conduct::RowPeer> peers;
+  for (const plan::NodeAbility& able : pool_->nodes()) peers.push_back({.node = able.node});
+  for (const plan::LinkAbility& link : pool_->links()) {
     double& rate = peers[link.from].bytes_per_s;
     if (link.bytes_per_s > 0) rate = rate > 0 ? std::min(rate, link.bytes_per_s) : link.bytes_per_s;
   }
@@ -290,32 +290,32 @@ std::vector<route::RowPeer> NodeSession::Peers() const {
 }
 
 // Of prompts through whoever reads them, were they to share the layers as they can; 0: not known.
-double NodeSession::PlannedRate(const route::Plan& plan) const {
-  std::vector<route::NodeAbility> readers;
+double NodeSession::PlannedRate(const plan::Plan& plan) const {
+  std::vector<plan::NodeAbility> readers;
   std::vector<size_t> places(pool_->nodes().size(), SIZE_MAX);
   for (size_t i = 0; i < places.size(); ++i) {
-    const route::NodeAbility& able = pool_->nodes()[i];
+    const plan::NodeAbility& able = pool_->nodes()[i];
     const bool reads = std::ranges::any_of(
-        plan.stages, [&](const route::PlanStage& stage) { return stage.node.id == able.node.id; });
+        plan.stages, [&](const plan::PlanStage& stage) { return stage.node.id == able.node.id; });
     if (!reads) continue;
     places[i] = readers.size();
     readers.push_back(able);
     readers.back().memory_bytes = UINT64_MAX / 2;  // they have their layers already
   }
-  std::vector<route::LinkAbility> links;
-  for (route::LinkAbility link : pool_->links()) {
+  std::vector<plan::LinkAbility> links;
+  for (plan::LinkAbility link : pool_->links()) {
     if (places[link.from] == SIZE_MAX || places[link.to] == SIZE_MAX) continue;
     link.from = places[link.from];
     link.to = places[link.to];
     links.push_back(link);
   }
   if (readers.empty()) return 0;
-  const auto split = route::PlanSplit(readers, links, load_, {.all_nodes = true});
+  const auto split = plan::PlanSplit(readers, links, load_, {.all_nodes = true});
   return split.ok() ? split->prefill_tokens_per_s : 0;
 }
 
 // Whoever is left takes over.
-Result<route::Plan> NodeSession::Replan(std::span<const wire::NodeId> lost, const Error& why) {
+Result<plan::Plan> NodeSession::Replan(std::span<const wire::NodeId> lost, const Error& why) {
   // Connections that are lost are Unavailable; other errors come again.
   const Status found = pool_->Refresh(lost, why.code() == Code::kUnavailable);
   TakeNodes();
@@ -329,20 +329,20 @@ Result<route::Plan> NodeSession::Replan(std::span<const wire::NodeId> lost, cons
     return Error(why.code(), fmt::format("{}; whoever is left cannot take over: {}", why.message(),
                                          planned.error().message()));
   }
-  route::Plan plan = *std::move(planned);
+  plan::Plan plan = *std::move(planned);
   // Whoever decodes may be gone: then all of them answer together.
   if (!AddDecoders(plan).ok()) plan.decode.clear();
   return plan;
 }
 
-std::string DescribeHops(const route::Conductor& conductor) {
+std::string DescribeHops(const conduct::Conductor& conductor) {
   std::string lines;
-  const std::vector<route::HopTotals> hops = conductor.hops();
-  const std::vector<route::PlanStage> stages = conductor.plan().AllStages();
+  const std::vector<conduct::HopTotals> hops = conductor.hops();
+  const std::vector<plan::PlanStage> stages = conductor.plan().AllStages();
   for (size_t i = 0; i < hops.size(); ++i) {
-    const route::PlanStage& stage = stages[i];
+    const plan::PlanStage& stage = stages[i];
     lines += fmt::format("{}{}, {}: {} frames, computing {}, waiting {}, {} sent in {}, idle {}",
-                         i == 0 ? "" : "\n", stage.node.name, route::DescribeSlice(stage.slice),
+                         i == 0 ? "" : "\n", stage.node.name, plan::DescribeSlice(stage.slice),
                          hops[i].frames, FormatDuration(static_cast<int64_t>(hops[i].compute_ns)),
                          FormatDuration(static_cast<int64_t>(hops[i].queue_ns)),
                          FormatBytes(hops[i].bytes_out),
@@ -353,7 +353,7 @@ std::string DescribeHops(const route::Conductor& conductor) {
     lines += fmt::format("\n{} remembered {} tokens, {} came from there", from.name, from.tokens,
                          FormatBytes(from.bytes));
   }
-  const route::ConductorCounters& counters = conductor.counters();
+  const conduct::ConductorCounters& counters = conductor.counters();
   if (counters.handed_over > 0) {
     lines += fmt::format(
         "\nfirst token {} after a prompt was read, on average; {} of rows were handed over",

@@ -23,8 +23,8 @@
 #include "model/presets.h"
 #include "model/support.h"
 #include "model/weight_sizes.h"
-#include "route/file_slice_source.h"
-#include "route/plan.h"
+#include "plan/plan.h"
+#include "stage/file_slice_source.h"
 
 namespace aster::cli {
 namespace {
@@ -93,7 +93,7 @@ std::vector<model::Slice> CutByShares(const model::Shape& shape, const model::We
 
 // As --split of other commands, with any names.
 Result<std::vector<model::Slice>> ParseSlices(const std::string& split, uint32_t layer_count) {
-  std::vector<route::PlanNode> nodes;
+  std::vector<plan::PlanNode> nodes;
   for (const std::string& part : CLI::detail::split(split, ',')) {
     const size_t equals = part.find('=');
     const size_t index = nodes.size();
@@ -103,9 +103,9 @@ Result<std::vector<model::Slice>> ParseSlices(const std::string& split, uint32_t
                                  : CLI::detail::trim_copy(part.substr(0, equals)),
                      .addresses = {}});
   }
-  const route::Plan plan = TRY(route::ParseSplit(split, layer_count, nodes).In("--split"));
+  const plan::Plan plan = TRY(plan::ParseSplit(split, layer_count, nodes).In("--split"));
   std::vector<model::Slice> slices;
-  for (const route::PlanStage& stage : plan.stages) slices.push_back(stage.slice);
+  for (const plan::PlanStage& stage : plan.stages) slices.push_back(stage.slice);
   return slices;
 }
 
@@ -211,7 +211,7 @@ Result<Fit> FitOf(const Plan& plan, const Variant& variant) {
       const uint64_t needed =
           variant.sizes.Of(plan.slices[i]) + TRY(RememberedBytes(plan, plan.slices[i]))[c];
       const auto usable = static_cast<uint64_t>(static_cast<double>(plan.machine_bytes[i]) *
-                                                route::kDefaultMemoryShare);
+                                                stage::kDefaultMemoryShare);
       if (needed <= usable) continue;
       all = false;
       if (fit.needed_bytes == 0) {

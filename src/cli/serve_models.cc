@@ -14,7 +14,7 @@
 #include "cli/builtin_models.h"
 #include "cli/open_model.h"
 #include "gguf/split_name.h"
-#include "route/planner.h"
+#include "plan/planner.h"
 
 namespace aster::cli {
 namespace {
@@ -216,8 +216,8 @@ Result<std::vector<uint64_t>> ShareMemory(const std::vector<ModelGroup>& groups,
   std::vector<double> needs;
   double total = 0;
   for (const ModelGroup& group : groups) {
-    const route::ModelLoad load =
-        TRY(route::LoadOf(group.files, memory, kComparedTokens, kComparedTokens)
+    const plan::ModelLoad load =
+        TRY(plan::LoadOf(group.files, memory, kComparedTokens, kComparedTokens)
                 .In(group.paths.front()));
     needs.push_back(static_cast<double>(load.kv_bytes_per_layer) *
                     static_cast<double>(load.layers.size()));

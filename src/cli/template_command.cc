@@ -14,7 +14,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "gguf/model_files.h"
-#include "text/template/template.h"
+#include "jinja/template.h"
 
 namespace aster::cli {
 namespace {
@@ -47,13 +47,13 @@ Result<std::string> RenderModels(const std::string& path, const std::string& var
       json[key] = chat::SpecialTokenText(files.metadata(), name);
     }
   }
-  const auto parsed = TRY(text::ChatTemplate::Parse(source).In(path));
+  const auto parsed = TRY(jinja::ChatTemplate::Parse(source).In(path));
   return parsed.Render(json).In(path);
 }
 
 Result<std::string> RenderFile(const std::string& path, const std::string& variables) {
   const std::string source = TRY(ReadFile(path, kMaxTemplateBytes));
-  const auto parsed = TRY(text::ChatTemplate::Parse(source).In(path));
+  const auto parsed = TRY(jinja::ChatTemplate::Parse(source).In(path));
   return parsed.RenderJson(variables).In(path);
 }
 

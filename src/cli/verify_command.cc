@@ -125,7 +125,7 @@ Result<std::vector<engine::VerifiedWay>> VerifyBreaks(const VerifyFlags& options
 // What nodes are for, once it is certain that they are there and can do what they are asked to.
 struct NodesToVerify {
   std::unique_ptr<NodeSession> session;  // null: none are wanted
-  std::optional<route::Plan> asked;      // by name
+  std::optional<plan::Plan> asked;       // by name
   LeftOut left_out;
 };
 

@@ -12,7 +12,7 @@
 #include "disk/session_folder.h"
 #include "engine/logits.h"
 #include "engine/scheduler.h"
-#include "route/plan.h"
+#include "plan/plan.h"
 
 namespace aster::cli {
 namespace {
@@ -106,10 +106,10 @@ constexpr Accident kAccidents[] = {
 };
 
 // Half of the layers each, in this order; all of them are the second one's where it answers alone.
-route::Plan HalvesOf(const route::PlanNode& first, const route::PlanNode& second,
-                     uint32_t layer_count, bool second_answers) {
+plan::Plan HalvesOf(const plan::PlanNode& first, const plan::PlanNode& second, uint32_t layer_count,
+                    bool second_answers) {
   const uint32_t cut = layer_count / 2;
-  route::Plan plan;
+  plan::Plan plan;
   plan.stages = {{.node = first, .slice = {0, cut, true, false}},
                  {.node = second, .slice = {cut, layer_count, false, true}}};
   if (second_answers) plan.decode = {{.node = second, .slice = {0, layer_count, true, true}}};
@@ -138,9 +138,9 @@ class Ways {
 Result<Hash128> WithAccident(const FreshNodes& start, const Accident& accident, Tokens tokens,
                              const Console& console) {
   const auto nodes = TRY(start());
-  const route::PlanNode victim = nodes->nodes()[accident.victim];
-  const route::Plan plan = HalvesOf(nodes->nodes()[0], nodes->nodes()[1], nodes->layer_count(),
-                                    /*second_answers=*/true);
+  const plan::PlanNode victim = nodes->nodes()[accident.victim];
+  const plan::Plan plan = HalvesOf(nodes->nodes()[0], nodes->nodes()[1], nodes->layer_count(),
+                                   /*second_answers=*/true);
   const auto conductor = TRY(nodes->Open(plan, /*tokenizer=*/nullptr, /*max_running=*/8, console));
   Status killed = Ok();
   Disturbed disturbed(*conductor, accident.phase, [&] { killed = nodes->Kill(victim.id); });
@@ -211,8 +211,8 @@ Result<std::vector<engine::VerifiedWay>> VerifySessions(NodeSession& nodes, cons
   const auto local = TRY(engine::LocalModel::Load(files, model));
   engine::Scheduler here(*local, /*tokenizer=*/nullptr, clock);
   const auto open = [&](NodeSession& among, bool is_reversed) {
-    const route::PlanNode& first = among.nodes()[0];
-    const route::PlanNode& second = among.nodes()[1];
+    const plan::PlanNode& first = among.nodes()[0];
+    const plan::PlanNode& second = among.nodes()[1];
     return among.Open(is_reversed ? HalvesOf(second, first, among.layer_count(), false)
                                   : HalvesOf(first, second, among.layer_count(), true),
                       /*tokenizer=*/nullptr, /*max_running=*/8, console);

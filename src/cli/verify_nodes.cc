@@ -25,9 +25,9 @@ constexpr uint32_t kSpreadParts = 4;
 using Tokens = std::span<const int32_t>;
 
 // The layers between the cuts, on the nodes in turn.
-route::Plan PlanOf(std::span<const route::PlanNode> nodes, std::span<const uint32_t> cuts,
-                   uint32_t layer_count) {
-  route::Plan plan;
+plan::Plan PlanOf(std::span<const plan::PlanNode> nodes, std::span<const uint32_t> cuts,
+                  uint32_t layer_count) {
+  plan::Plan plan;
   for (size_t i = 0; i <= cuts.size(); ++i) {
     plan.stages.push_back({.node = nodes[i % nodes.size()],
                            .slice = {.layer_begin = i == 0 ? 0 : cuts[i - 1],
@@ -46,9 +46,9 @@ std::vector<uint32_t> EvenCuts(uint32_t layer_count, uint32_t count) {
 }
 
 // Plans that together have each of these cuts, with as many in each as there are nodes for.
-std::vector<route::Plan> PlansWith(std::span<const uint32_t> cuts,
-                                   std::span<const route::PlanNode> nodes, uint32_t layer_count) {
-  std::vector<route::Plan> plans;
+std::vector<plan::Plan> PlansWith(std::span<const uint32_t> cuts,
+                                  std::span<const plan::PlanNode> nodes, uint32_t layer_count) {
+  std::vector<plan::Plan> plans;
   const size_t in_a_plan = nodes.size() - 1;
   const size_t count = (cuts.size() + in_a_plan - 1) / in_a_plan;
   for (size_t first = 0; first < count; ++first) {
@@ -59,9 +59,9 @@ std::vector<route::Plan> PlansWith(std::span<const uint32_t> cuts,
   return plans;
 }
 
-std::vector<route::Plan> PlansFor(std::span<const route::PlanNode> nodes, uint32_t layer_count) {
-  std::vector<route::Plan> plans;
-  const std::vector<route::PlanNode> reversed(nodes.rbegin(), nodes.rend());
+std::vector<plan::Plan> PlansFor(std::span<const plan::PlanNode> nodes, uint32_t layer_count) {
+  std::vector<plan::Plan> plans;
+  const std::vector<plan::PlanNode> reversed(nodes.rbegin(), nodes.rend());
   plans.push_back(PlanOf(nodes.first(1), {}, layer_count));
   const auto in_use = static_cast<uint32_t>(std::min<size_t>(nodes.size(), layer_count));
   if (in_use < 2) return plans;
@@ -75,12 +75,11 @@ std::vector<route::Plan> PlansFor(std::span<const route::PlanNode> nodes, uint32
 }
 
 // Plans in which others answer than read: the last node, the first one, one that read nothing.
-std::vector<route::Plan> HandOverPlans(std::span<const route::PlanNode> nodes,
-                                       uint32_t layer_count) {
-  std::vector<route::Plan> plans;
+std::vector<plan::Plan> HandOverPlans(std::span<const plan::PlanNode> nodes, uint32_t layer_count) {
+  std::vector<plan::Plan> plans;
   const auto in_use = static_cast<uint32_t>(std::min<size_t>(nodes.size(), layer_count));
   if (in_use < 2) return plans;
-  const route::Plan split = PlanOf(nodes, EvenCuts(layer_count, in_use - 1), layer_count);
+  const plan::Plan split = PlanOf(nodes, EvenCuts(layer_count, in_use - 1), layer_count);
   for (const size_t decodes : {nodes.size() - 1, size_t{0}}) {
     plans.push_back(split);
     plans.back().decode = PlanOf(nodes.subspan(decodes, 1), {}, layer_count).stages;
@@ -97,8 +96,8 @@ class NodeWays {
            const Console& console)
       : nodes_(nodes), tokens_(tokens), clock_(clock), sink_(sink), console_(console) {}
 
-  Status Open(const route::Plan& plan) {
-    split_ = route::SplitText(plan);
+  Status Open(const plan::Plan& plan) {
+    split_ = plan::SplitText(plan);
     conductor_.reset();
     conductor_ = TRY(nodes_.Open(plan, /*tokenizer=*/nullptr, /*max_running=*/8, console_));
     return Ok();
@@ -138,7 +137,7 @@ class NodeWays {
   const engine::VerifySink& sink_;
   const Console& console_;
   std::string split_;
-  std::unique_ptr<route::Conductor> conductor_;
+  std::unique_ptr<conduct::Conductor> conductor_;
   std::vector<engine::VerifiedWay> ways_;
 };
 
@@ -156,7 +155,7 @@ std::vector<uint32_t> CutsToVerify(uint32_t layer_count) {
 }
 
 Result<std::vector<engine::VerifiedWay>> VerifyOnNodes(NodeSession& nodes,
-                                                       const std::optional<route::Plan>& asked,
+                                                       const std::optional<plan::Plan>& asked,
                                                        Tokens tokens, const Clock& clock,
                                                        const engine::VerifySink& sink,
                                                        const Console& console) {
@@ -167,12 +166,12 @@ Result<std::vector<engine::VerifiedWay>> VerifyOnNodes(NodeSession& nodes,
     TRY(ways.BesideOthers());
     TRY(ways.InTurns());
   }
-  for (const route::Plan& plan : PlansFor(nodes.nodes(), nodes.layer_count())) {
+  for (const plan::Plan& plan : PlansFor(nodes.nodes(), nodes.layer_count())) {
     TRY(ways.Open(plan));
     TRY(ways.InChunks());
     TRY(ways.BesideOthers());
   }
-  for (const route::Plan& plan : HandOverPlans(nodes.nodes(), nodes.layer_count())) {
+  for (const plan::Plan& plan : HandOverPlans(nodes.nodes(), nodes.layer_count())) {
     TRY(ways.Open(plan));
     TRY(ways.BesideOthers());
     TRY(ways.InTurns());

@@ -15,7 +15,7 @@
 #include "cli/console.h"
 #include "cli/node_session.h"
 #include "engine/verify.h"
-#include "route/plan.h"
+#include "plan/plan.h"
 
 namespace aster::cli {
 
@@ -26,7 +26,7 @@ std::vector<uint32_t> CutsToVerify(uint32_t layer_count);
 // Cuts the model between the nodes, in this order and in the reverse, with several slices on a
 // node, and with all of it on one that is not this process; and, first, as `asked` for by name.
 Result<std::vector<engine::VerifiedWay>> VerifyOnNodes(
-    NodeSession& nodes, const std::optional<route::Plan>& asked, std::span<const int32_t> tokens,
+    NodeSession& nodes, const std::optional<plan::Plan>& asked, std::span<const int32_t> tokens,
     const Clock& clock, const engine::VerifySink& sink, const Console& console);
 
 }  // namespace aster::cli

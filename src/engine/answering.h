@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // What answers requests: a model on this machine (scheduler.h), or one that several machines hold
-// together (route/conductor.h). Commands and servers need not know which. Must not know how either
-// of them does it.
+// together (conduct/conductor.h). Commands and servers need not know which. Must not know how
+// either of them does it.
 #pragma once
 
 #include <cstddef>

@@ -35,7 +35,7 @@ class Sequence {
  public:
   // Remembered by a model on this machine.
   explicit Sequence(LocalModel& model);
-  // Remembered by others (route::Conductor).
+  // Remembered by others (conduct::Conductor).
   explicit Sequence(std::unique_ptr<SequenceMemory> memory);
   Sequence(Sequence&&) noexcept = default;
   Sequence& operator=(Sequence&&) noexcept = default;

@@ -7,7 +7,7 @@
 
 #include "base/utf8.h"
 #include "eval/canonical_json.h"
-#include "text/template/unicode.h"
+#include "jinja/unicode.h"
 
 namespace aster::eval {
 namespace {
@@ -50,7 +50,7 @@ std::string PlainText(std::string_view text) {
   bool between = true;
   for (size_t offset = 0; offset < text.size();) {
     const size_t begin = offset;
-    if (text::jinja::IsSpace(text::jinja::DecodeNext(text, offset))) {
+    if (jinja::IsSpace(jinja::DecodeNext(text, offset))) {
       between = true;
       continue;
     }
@@ -59,7 +59,7 @@ std::string PlainText(std::string_view text) {
     words += text.substr(begin, offset - begin);
   }
   words.erase(words.find_last_not_of('.') + 1);
-  return text::jinja::ToLower(words);
+  return jinja::ToLower(words);
 }
 
 std::optional<std::string_view> FindAnswer(std::string_view reply, Extract extract) {

@@ -11,7 +11,7 @@
 #include <limits>
 #include <map>
 
-#include "text/template/unicode.h"
+#include "jinja/unicode.h"
 
 namespace aster::eval {
 namespace {
@@ -174,7 +174,7 @@ class Reader {
         text_ = before;
       }
     }
-    text::jinja::AppendCodePoint(text, code);
+    jinja::AppendCodePoint(text, code);
     return true;
   }
 

@@ -13,7 +13,7 @@
 namespace aster::fetch {
 
 struct FetchingSliceSource::Fetch {
-  route::SliceRequest request;
+  stage::SliceRequest request;
   std::vector<const Fetch*> told_before;  // that request.used_bytes counts already
   std::stop_source stop;
   std::atomic<uint64_t> done_bytes = 0;
@@ -27,9 +27,9 @@ struct FetchingSliceSource::Fetch {
 };
 
 // First the bytes that travel, then the same ones once more as they are loaded.
-class FetchingSliceSource::Loading final : public route::SliceLoading {
+class FetchingSliceSource::Loading final : public stage::SliceLoading {
  public:
-  Loading(std::shared_ptr<Fetch> fetch, route::FileSliceOptions options)
+  Loading(std::shared_ptr<Fetch> fetch, stage::FileSliceOptions options)
       : fetch_(std::move(fetch)), source_(std::move(options)) {}
   ~Loading() override {
     if (!is_taken_) fetch_->is_abandoned.store(true);
@@ -70,12 +70,12 @@ class FetchingSliceSource::Loading final : public route::SliceLoading {
 
  private:
   const std::shared_ptr<Fetch> fetch_;
-  route::FileSliceSource source_;  // with the fetched files alone
-  std::unique_ptr<route::SliceLoading> loading_;
+  stage::FileSliceSource source_;  // with the fetched files alone
+  std::unique_ptr<stage::SliceLoading> loading_;
   bool is_taken_ = false;  // so its memory is in use when this is gone
 };
 
-FetchingSliceSource::FetchingSliceSource(route::FileSliceSource& files, TensorStore& store,
+FetchingSliceSource::FetchingSliceSource(stage::FileSliceSource& files, TensorStore& store,
                                          PeersWith peers_with, FetchingOptions options)
     : files_(files),
       store_(store),
@@ -92,8 +92,8 @@ FetchingSliceSource::~FetchingSliceSource() {
   for (auto& [fetch, thread] : fetches) thread.join();
 }
 
-Result<std::unique_ptr<route::SliceLoading>> FetchingSliceSource::Start(
-    const route::SliceRequest& request) {
+Result<std::unique_ptr<stage::SliceLoading>> FetchingSliceSource::Start(
+    const stage::SliceRequest& request) {
   auto here = files_.Start(request);
   if (here.ok() || here.error().code() != Code::kNotFound) return here;
   Sweep();
@@ -147,7 +147,7 @@ void FetchingSliceSource::Run(Fetch& fetch) {
 
 Status FetchingSliceSource::Reserve(Fetch& fetch, const gguf::ModelFiles& layout) {
   const MutexLock lock(mu_);
-  route::SliceRequest request = fetch.request;
+  stage::SliceRequest request = fetch.request;
   // Whoever asked for this slice did not know of those that have learned since what they take.
   for (const auto& [other, thread] : fetches_) {
     const bool is_counted =
@@ -155,8 +155,8 @@ Status FetchingSliceSource::Reserve(Fetch& fetch, const gguf::ModelFiles& layout
     if (other.get() == &fetch || other->is_abandoned || is_counted) continue;
     request.used_bytes += other->reserved_bytes.load();
   }
-  const route::SliceRoom room =
-      TRY(route::FindRoom(layout, request, options_.loading.memory_bytes));
+  const stage::SliceRoom room =
+      TRY(stage::FindRoom(layout, request, options_.loading.memory_bytes));
   fetch.reserved_bytes.store(room.weight_bytes + room.kv_bytes);
   return Ok();
 }

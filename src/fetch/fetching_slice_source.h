@@ -15,8 +15,8 @@
 #include "base/mutex.h"
 #include "fetch/tensor_store.h"
 #include "fetch/weight_peer.h"
-#include "route/file_slice_source.h"
-#include "route/slice_source.h"
+#include "stage/file_slice_source.h"
+#include "stage/slice_source.h"
 
 namespace aster::fetch {
 
@@ -26,7 +26,7 @@ using PeersWith =
     std::function<std::vector<std::shared_ptr<WeightPeer>>(const Hash128& fingerprint)>;
 
 struct FetchingOptions {
-  route::FileSliceOptions loading = {};
+  stage::FileSliceOptions loading = {};
   // Files of this machine that hold only some layers. Called by threads that fetch.
   std::function<std::vector<PartHere>()> parts_here = {};
   int64_t retry_pause_ns = FetchOptions{}.retry_pause_ns;
@@ -34,10 +34,10 @@ struct FetchingOptions {
 
 // Safe for concurrent use. Giving up what it loads takes no time; its own end waits for peers that
 // are silent, as long as a call to one may be.
-class FetchingSliceSource final : public route::SliceSource {
+class FetchingSliceSource final : public stage::SliceSource {
  public:
   // All outlive it.
-  FetchingSliceSource(route::FileSliceSource& files, TensorStore& store, PeersWith peers_with,
+  FetchingSliceSource(stage::FileSliceSource& files, TensorStore& store, PeersWith peers_with,
                       FetchingOptions options = {});
   ~FetchingSliceSource() override;
   FetchingSliceSource(const FetchingSliceSource&) = delete;
@@ -45,7 +45,7 @@ class FetchingSliceSource final : public route::SliceSource {
 
   // A slice that is to be fetched is refused on its way, before its weights travel, where it does
   // not fit.
-  Result<std::unique_ptr<route::SliceLoading>> Start(const route::SliceRequest& request) override
+  Result<std::unique_ptr<stage::SliceLoading>> Start(const stage::SliceRequest& request) override
       EXCLUDES(mu_);
   kv::PageParcels* page_parcels() override { return files_.page_parcels(); }
 
@@ -60,7 +60,7 @@ class FetchingSliceSource final : public route::SliceSource {
   void Sweep() EXCLUDES(mu_);
 
   // Constant after construction.
-  route::FileSliceSource& files_;
+  stage::FileSliceSource& files_;
   TensorStore& store_;
   const PeersWith peers_with_;
   const FetchingOptions options_;

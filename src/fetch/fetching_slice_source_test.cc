@@ -21,7 +21,7 @@ constexpr model::Slice kFirst{0, 2, true, false};
 constexpr model::Slice kLast{2, kModelLayers, false, true};
 constexpr uint64_t kKvBytes = uint64_t{1} << 20;
 
-route::SliceRequest RequestOf(const model::Slice& slice) {
+stage::SliceRequest RequestOf(const model::Slice& slice) {
   return {.fingerprint = SourceModel::Get().fingerprint(),
           .memory_name = SourceModel::Get().fingerprint(),
           .slice = slice,
@@ -37,7 +37,7 @@ class FetchingSliceSourceTest : public testing::Test {
         FetchingOptions{.loading = {.threads = 1, .memory_bytes = memory_bytes},
                         .retry_pause_ns = kNsPerMs});
   }
-  Taken Await(route::SliceLoading& loading) {
+  Taken Await(stage::SliceLoading& loading) {
     Taken taken;
     const int64_t deadline_ns = clock_.NowNs() + 60 * kNsPerSecond;
     while (!(taken = loading.Take()) && clock_.NowNs() < deadline_ns) {
@@ -51,7 +51,7 @@ class FetchingSliceSourceTest : public testing::Test {
   TemporaryDirectory folder_ = TemporaryDirectory::Create().value();
   SystemClock clock_;
   TensorStore store_{{.folder = folder_.File("weights")}, clock_};
-  route::FileSliceSource files_{{.threads = 1}};
+  stage::FileSliceSource files_{{.threads = 1}};
 };
 
 TEST_F(FetchingSliceSourceTest, FetchesWhatNoFileHereHas) {

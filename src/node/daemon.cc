@@ -25,10 +25,10 @@ namespace {
 uint64_t MemoryForSlices(uint64_t asked_bytes) {
   if (asked_bytes > 0) return asked_bytes;
   return static_cast<uint64_t>(static_cast<double>(DetectMemory().total_bytes) *
-                               route::kDefaultMemoryShare);
+                               stage::kDefaultMemoryShare);
 }
 
-route::FileSliceOptions SliceOptions(const DaemonOptions& options) {
+stage::FileSliceOptions SliceOptions(const DaemonOptions& options) {
   return {.threads = options.threads,
           .memory_bytes = options.memory_bytes,
           .isa = {},
@@ -48,7 +48,7 @@ Result<std::vector<std::string>> AllReachable(const std::vector<std::string>& li
   return all;
 }
 
-cluster::SliceStatus ToStatus(const route::StageRouteStatus& stage) {
+cluster::SliceStatus ToStatus(const stage::StageRouteStatus& stage) {
   return {.route = stage.route,
           .model = {},
           .fingerprint = stage.fingerprint,
@@ -168,8 +168,8 @@ Status Daemon::Listen() {
       files_, store_, [this](const Hash128&) { return PeersToFetchFrom(); },
       fetch::FetchingOptions{.loading = SliceOptions(options_),
                              .parts_here = [this] { return models_.Parts(); }});
-  node_ = std::make_unique<route::Node>(*network_, *source_,
-                                        route::StageOptions{.proposers = draft::ProposersFor});
+  node_ = std::make_unique<stage::Node>(*network_, *source_,
+                                        stage::StageOptions{.proposers = draft::ProposersFor});
   node_->Start();
   links_ =
       std::make_unique<LinkMeter>(identity_, [this] { return membership_->Members(); }, clock_);
@@ -235,7 +235,7 @@ cluster::NodeStatus Daemon::GetStatus() const {
   status.node = identity_.node;
   status.name = identity_.name;
   status.uptime_ms = static_cast<uint64_t>((clock_.NowNs() - begin_ns_) / kNsPerMs);
-  for (const route::StageRouteStatus& stage : node_->Snapshot()) {
+  for (const stage::StageRouteStatus& stage : node_->Snapshot()) {
     status.slices.push_back(ToStatus(stage));
     status.slices.back().model = NameOfModel(stage.fingerprint);
     if (!stage.is_counted) status.memory_used_bytes += stage.packed_bytes + stage.kv_budget_bytes;

@@ -27,9 +27,9 @@
 #include "node/held_models.h"
 #include "node/link_meter.h"
 #include "node/membership.h"
-#include "route/file_slice_source.h"
-#include "route/node.h"
 #include "rpc/control_server.h"
+#include "stage/file_slice_source.h"
+#include "stage/node.h"
 
 namespace aster::node {
 
@@ -80,7 +80,7 @@ class Daemon {
   const int64_t begin_ns_ = clock_.NowNs();
   engine::MachineSpeed speed_;
   HeldModels models_;
-  route::FileSliceSource files_;
+  stage::FileSliceSource files_;
   fetch::TensorStore store_;
   std::unique_ptr<Membership> membership_;
   std::unique_ptr<LinkMeter> links_;
@@ -89,7 +89,7 @@ class Daemon {
   std::unique_ptr<net::TcpNetwork> network_;  // asks the answers whom to let in
   std::unique_ptr<fetch::FetchingSliceSource> source_;
   std::unique_ptr<rpc::ControlServer> server_;
-  std::unique_ptr<route::Node> node_;
+  std::unique_ptr<stage::Node> node_;
   std::vector<std::string> control_addresses_;
   mutable Mutex names_mu_;
   mutable std::map<Hash128, std::string> fetched_names_ GUARDED_BY(names_mu_);

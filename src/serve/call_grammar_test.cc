@@ -16,8 +16,8 @@
 #include "base/random.h"
 #include "chat/reply_parser.h"
 #include "grammar/gbnf.h"
+#include "jinja/fallback.h"
 #include "serve/tag_arguments.h"
-#include "text/template/fallback.h"
 
 namespace aster::serve {
 namespace {
@@ -34,7 +34,7 @@ struct Known {
 
 std::vector<Known> KnownTemplates() {
   std::vector<Known> known;
-  known.push_back({"quasar", std::string(text::FallbackTemplate("deepseek4"))});
+  known.push_back({"quasar", std::string(jinja::FallbackTemplate("deepseek4"))});
   const std::filesystem::path folder = ASTER_SHARED_DIR "/data/templates";
   if (std::filesystem::exists(folder)) {
     for (const auto& entry : std::filesystem::directory_iterator(folder))
@@ -136,7 +136,7 @@ class CallGrammar : public testing::TestWithParam<bool> {
     size_t families = 0;
     for (const auto& [name, source] : KnownTemplates()) {
       SCOPED_TRACE(name);
-      const auto chat_template = text::ChatTemplate::Parse(source);
+      const auto chat_template = jinja::ChatTemplate::Parse(source);
       ASSERT_TRUE(chat_template.ok());
       dialect_ = chat::FindDialect(source, *chat_template, base);
       if (dialect_.family == chat::Family::kPlain) continue;

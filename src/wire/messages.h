@@ -271,7 +271,7 @@ struct Rows {
   uint64_t epoch = 0;
   uint64_t ticket = 0;
   Payload parcel;  // kv/transfer.h
-  // Since protocol 4: not kF32: the parcel was made smaller (route/parcel_encoding.h).
+  // Since protocol 4: not kF32: the parcel was made smaller (stage/parcel_encoding.h).
   RowEncoding encoding = RowEncoding::kF32;
 };
 

@@ -12,10 +12,10 @@
 #include <optional>
 #include <utility>
 
+#include "conduct/conductor.h"
 #include "engine/answers_for_test.h"
-#include "route/conductor.h"
-#include "route/route_for_test.h"
 #include "sim_network.h"
+#include "stage/slice_source_for_test.h"
 
 namespace aster::sim {
 namespace {
@@ -23,7 +23,7 @@ namespace {
 constexpr int64_t kFrameNs = 100 * kNsPerMs;  // of a page, on a reader
 constexpr int64_t kTokenNs = 20 * kNsPerMs;   // of whoever answers
 constexpr uint32_t kPage = 128;
-constexpr double kRowBytes = route::kTestLayers * 2 * 64 * 2;  // keys and values of a token
+constexpr double kRowBytes = plan::kTestLayers * 2 * 64 * 2;  // keys and values of a token
 // Fast enough for rows to keep up with reading.
 constexpr double kPlenty = 10e6;  // bytes a second
 
@@ -38,21 +38,21 @@ class Handing {
 
   explicit Handing(const Options& options)
       : options_(options), random_(1), trace_(false), hub_(clock_, random_, trace_) {
-    const auto nodes = route::TestNodes(3);
-    route::Plan plan;
-    plan.stages = route::ParsePath("a=0:1,b=2:out", route::kTestLayers, nodes).value();
-    plan.decode = route::ParsePath("c", route::kTestLayers, nodes).value();
-    for (const route::PlanStage& stage : plan.AllStages()) {
+    const auto nodes = plan::TestNodes(3);
+    plan::Plan plan;
+    plan.stages = plan::ParsePath("a=0:1,b=2:out", plan::kTestLayers, nodes).value();
+    plan.decode = plan::ParsePath("c", plan::kTestLayers, nodes).value();
+    for (const plan::PlanStage& stage : plan.AllStages()) {
       Machine& machine = *machines_.emplace_back(std::make_unique<Machine>());
       machine.cost_ns = machines_.size() == 3 ? kTokenNs : kFrameNs;
       machine.network = std::make_unique<SimNetwork>(hub_, stage.node.id);
-      machine.server = std::make_unique<route::StageServer>(*machine.network, source_);
+      machine.server = std::make_unique<stage::StageServer>(*machine.network, source_);
       hub_.Add(stage.node.id,
                [this, &machine](net::Event event) { Arrive(machine.coming, std::move(event)); });
     }
-    front_ = std::make_unique<SimNetwork>(hub_, route::TestNode(99));
+    front_ = std::make_unique<SimNetwork>(hub_, plan::TestNode(99));
     hub_.Add(front_->self(), [this](net::Event event) { Arrive(coming_, std::move(event)); });
-    route::ConductorOptions conducting;
+    conduct::ConductorOptions conducting;
     conducting.id_seed = 1;
     conducting.chunk_pages = 1;
     conducting.asks_others = false;
@@ -62,13 +62,13 @@ class Handing {
           options.told_bytes_per_s > 0 ? options.told_bytes_per_s : options.bytes_per_s;
       conducting.prefill_tokens_per_s = kPage * 1e9 / kFrameNs;
       conducting.peers = [nodes, told] {
-        std::vector<route::RowPeer> peers;
-        for (const route::PlanNode& node : nodes) peers.push_back({node, told});
+        std::vector<conduct::RowPeer> peers;
+        for (const plan::PlanNode& node : nodes) peers.push_back({node, told});
         return peers;
       };
     }
-    conductor_ = std::make_unique<route::Conductor>(*front_, route::TestModel::Get().route_model(),
-                                                    nullptr, plan, conducting);
+    conductor_ = std::make_unique<conduct::Conductor>(*front_, plan::TestModel::Get().route_model(),
+                                                      nullptr, plan, conducting);
     sequence_.emplace(conductor_->NewSequence());
   }
   ~Handing() {
@@ -93,14 +93,14 @@ class Handing {
     while (!is_over) Step();
     return clock_.NowNs() - start_ns;
   }
-  const route::ConductorCounters& counters() const { return conductor_->counters(); }
+  const conduct::ConductorCounters& counters() const { return conductor_->counters(); }
 
  private:
   // By when they are here.
   using Coming = std::map<std::pair<int64_t, uint64_t>, net::Event>;
   struct Machine {
     std::unique_ptr<SimNetwork> network;
-    std::unique_ptr<route::StageServer> server;
+    std::unique_ptr<stage::StageServer> server;
     Coming coming;
     std::vector<net::Event> inbox;
     int64_t cost_ns = 0;  // of a frame
@@ -168,10 +168,10 @@ class Handing {
   Random random_;
   Trace trace_;
   SimHub hub_;
-  route::TestSliceSource source_;
+  stage::TestSliceSource source_;
   std::vector<std::unique_ptr<Machine>> machines_;
   std::unique_ptr<SimNetwork> front_;
-  std::unique_ptr<route::Conductor> conductor_;
+  std::unique_ptr<conduct::Conductor> conductor_;
   std::optional<engine::Sequence> sequence_;
   Coming coming_;                                   // to the front
   std::map<wire::NodeId, int64_t> way_is_free_ns_;  // by whom it leads away from

@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "conduct/conductor.h"
 #include "engine/answers_for_test.h"
-#include "route/conductor.h"
-#include "route/route_for_test.h"
 #include "sim_network.h"
+#include "stage/slice_source_for_test.h"
 
 namespace aster::sim {
 namespace {
@@ -21,7 +21,7 @@ constexpr int64_t kLayerNs = 50 * kNsPerMs;
 
 struct Machine {
   std::unique_ptr<SimNetwork> network;
-  std::unique_ptr<route::StageServer> server;
+  std::unique_ptr<stage::StageServer> server;
   std::vector<net::Event> inbox;
   int64_t cost_ns = 0;  // of a frame
   int64_t busy_until_ns = 0;
@@ -31,23 +31,22 @@ class Line {
  public:
   explicit Line(const std::string& split, uint32_t chunk_pages = 2)
       : random_(1), trace_(false), hub_(clock_, random_, trace_) {
-    const route::Plan plan =
-        route::ParseSplit(split, route::kTestLayers, route::TestNodes(4)).value();
-    for (const route::PlanStage& stage : plan.stages) {
+    const plan::Plan plan = plan::ParseSplit(split, plan::kTestLayers, plan::TestNodes(4)).value();
+    for (const plan::PlanStage& stage : plan.stages) {
       Machine& machine = *machines_.emplace_back(std::make_unique<Machine>());
       machine.cost_ns = kLayerNs * (stage.slice.layer_end - stage.slice.layer_begin);
       machine.network = std::make_unique<SimNetwork>(hub_, stage.node.id);
-      machine.server = std::make_unique<route::StageServer>(*machine.network, source_);
+      machine.server = std::make_unique<stage::StageServer>(*machine.network, source_);
       hub_.Add(stage.node.id,
                [&machine](net::Event event) { machine.inbox.push_back(std::move(event)); });
     }
-    front_ = std::make_unique<SimNetwork>(hub_, route::TestNode(99));
+    front_ = std::make_unique<SimNetwork>(hub_, plan::TestNode(99));
     hub_.Add(front_->self(), [this](net::Event event) { conductor_->Handle(std::move(event)); });
-    route::ConductorOptions options;
+    conduct::ConductorOptions options;
     options.id_seed = 1;
     options.chunk_pages = chunk_pages;
-    conductor_ = std::make_unique<route::Conductor>(*front_, route::TestModel::Get().route_model(),
-                                                    nullptr, plan, options);
+    conductor_ = std::make_unique<conduct::Conductor>(*front_, plan::TestModel::Get().route_model(),
+                                                      nullptr, plan, options);
   }
   ~Line() { conductor_.reset(); }
 
@@ -162,7 +161,7 @@ class Line {
 
   static uint64_t TokensOf(const Machine& machine) {
     uint64_t tokens = 0;
-    for (const route::StageRouteStatus& status : machine.server->Snapshot()) {
+    for (const stage::StageRouteStatus& status : machine.server->Snapshot()) {
       tokens += status.tokens;
     }
     return tokens;
@@ -173,10 +172,10 @@ class Line {
   Random random_;
   Trace trace_;
   SimHub hub_;
-  route::TestSliceSource source_;
+  stage::TestSliceSource source_;
   std::vector<std::unique_ptr<Machine>> machines_;
   std::unique_ptr<SimNetwork> front_;
-  std::unique_ptr<route::Conductor> conductor_;
+  std::unique_ptr<conduct::Conductor> conductor_;
 };
 
 double Ratio(int64_t a, int64_t b) { return static_cast<double>(a) / static_cast<double>(b); }
@@ -238,7 +237,7 @@ TEST(Overlap, AShortAnswerIsNotHeldUpByALongPrompt) {
 
 TEST(Overlap, ACancelTakesEffectWithinAChunk) {
   if (kSanitized) GTEST_SKIP() << "long prompts take too long in builds with sanitizers";
-  const int64_t frame_ns = kLayerNs * route::kTestLayers / 2;
+  const int64_t frame_ns = kLayerNs * plan::kTestLayers / 2;
   for (const uint64_t tokens : {512, 1024, 2048}) {
     const auto after = Line("0:1,2:out").CancelAfter(8192, tokens);
     // What had been begun goes on; of what waits or is on its way, nothing is computed.

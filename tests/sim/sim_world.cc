@@ -25,13 +25,13 @@ constexpr uint64_t kPageBytes = 128 * 64 * 2 * 2;  // of a layer: positions, num
 engine::LocalModel& WholeModel(const model::MemoryOptions& memory) {
   static std::map<uint32_t, std::unique_ptr<engine::LocalModel>> models;
   auto& whole = models[memory.window];
-  if (!whole) whole = route::TestModel::Get().MakeWhole(memory);
+  if (!whole) whole = plan::TestModel::Get().MakeWhole(memory);
   return *whole;
 }
 
 // The model, with a block for guesses as far as anybody can see: its stages ask the prophet.
-route::RouteModel GuessingModel() {
-  route::RouteModel model = route::TestModel::Get().route_model();
+plan::RouteModel GuessingModel() {
+  plan::RouteModel model = plan::TestModel::Get().route_model();
   model.shape.next_layers = 1;
   return model;
 }
@@ -51,7 +51,7 @@ World::World(uint64_t seed, bool keep_lines)
       source_(kv_bytes_, static_cast<int>(Below(3))) {
   for (uint64_t i = 0; i < 1 + Below(4); ++i) AddMachine(i + 1);
   for (int i = 0; i < 2; ++i) beginnings_.push_back(model::RandomTokens(250, kVocab, Below(1000)));
-  route::ConductorOptions options;
+  conduct::ConductorOptions options;
   options.route.memory = memory_;
   options.chunk_pages = 1 + Below(2);
   options.frames_per_stage = 1 + Below(3);
@@ -67,9 +67,9 @@ World::World(uint64_t seed, bool keep_lines)
   // Nodes that are on no route are asked, too, also while they are gone.
   if (seed % 2 == 0) {
     options.peers = [this] {
-      std::vector<route::RowPeer> peers;
+      std::vector<conduct::RowPeer> peers;
       for (const auto& machine : machines_) {
-        route::RowPeer& peer = peers.emplace_back();
+        conduct::RowPeer& peer = peers.emplace_back();
         peer.node.id = machine->id;
       }
       return peers;
@@ -86,7 +86,7 @@ World::~World() {
   for (const auto& machine : machines_) machine->server.reset();
 }
 
-void World::AddFront(bool is_small, const route::ConductorOptions& options) {
+void World::AddFront(bool is_small, const conduct::ConductorOptions& options) {
   const uint64_t number = is_small ? kSmallFront : kFront;
   Front& front = *fronts_.emplace_back(std::make_unique<Front>());
   front.is_small = is_small;
@@ -95,12 +95,12 @@ void World::AddFront(bool is_small, const route::ConductorOptions& options) {
            [&front](net::Event event) { front.conductor->Handle(std::move(event)); });
   std::vector<size_t> all(machines_.size());
   for (size_t i = 0; i < all.size(); ++i) all[i] = i;
-  route::ConductorOptions own = options;
+  conduct::ConductorOptions own = options;
   own.id_seed = number << 32;  // no route has another one's name
   if (is_small) own.route.kv_encoding = wire::RowEncoding::kQ8;
-  front.conductor = std::make_unique<route::Conductor>(
+  front.conductor = std::make_unique<conduct::Conductor>(
       *front.network, GuessingModel(), nullptr, RandomPlan(all), own,
-      [this](const route::Plan&, std::span<const wire::NodeId> lost, const Error&) {
+      [this](const plan::Plan&, std::span<const wire::NodeId> lost, const Error&) {
         return Replan(lost);
       });
 }
@@ -116,9 +116,9 @@ void World::AddMachine(uint64_t number) {
 void World::Boot(Machine& machine) {
   machine.returns_ns = kNeverNs;
   machine.inbox.clear();
-  machine.server = std::make_unique<route::StageServer>(
+  machine.server = std::make_unique<stage::StageServer>(
       *machine.network, source_,
-      route::StageOptions{.proposers = [this](engine::LocalModel&) { return prophet_.Another(); }});
+      stage::StageOptions{.proposers = [this](engine::LocalModel&) { return prophet_.Another(); }});
   hub_.Add(machine.id, [&machine](net::Event event) { machine.inbox.push_back(std::move(event)); });
 }
 
@@ -133,33 +133,33 @@ void World::Kill(size_t index, int64_t away_ns) {
 }
 
 // Any cuts, any order of nodes, some of them twice.
-std::vector<route::PlanStage> World::RandomPath(const std::vector<size_t>& among) {
-  std::vector<route::PlanStage> stages;
-  for (uint32_t begin = 0; begin < route::kTestLayers;) {
-    const uint32_t end = begin + 1 + Below(route::kTestLayers - begin);
+std::vector<plan::PlanStage> World::RandomPath(const std::vector<size_t>& among) {
+  std::vector<plan::PlanStage> stages;
+  for (uint32_t begin = 0; begin < plan::kTestLayers;) {
+    const uint32_t end = begin + 1 + Below(plan::kTestLayers - begin);
     const wire::NodeId id = machines_[among[Below(static_cast<uint32_t>(among.size()))]]->id;
     stages.push_back({.node = {.id = id, .name = fmt::format("n{}", id.value.low), .addresses = {}},
                       .slice = {.layer_begin = begin,
                                 .layer_end = end,
                                 .embedding = begin == 0,
-                                .head = end == route::kTestLayers}});
+                                .head = end == plan::kTestLayers}});
     begin = end;
   }
   return stages;
 }
 
 // In half of them others answer than read: mostly one with all layers.
-route::Plan World::RandomPlan(const std::vector<size_t>& among) {
-  route::Plan plan{.stages = RandomPath(among), .decode = {}};
+plan::Plan World::RandomPlan(const std::vector<size_t>& among) {
+  plan::Plan plan{.stages = RandomPath(among), .decode = {}};
   if (Chance(2)) return plan;
   plan.decode = RandomPath(among);
   if (Chance(4)) return plan;
   plan.decode.resize(1);
-  plan.decode[0].slice = {0, route::kTestLayers, true, true};
+  plan.decode[0].slice = {0, plan::kTestLayers, true, true};
   return plan;
 }
 
-Result<route::Plan> World::Replan(std::span<const wire::NodeId> lost) {
+Result<plan::Plan> World::Replan(std::span<const wire::NodeId> lost) {
   if (gives_up_ && Chance(4)) return Error(Code::kUnavailable, "nobody has layers 0 to 3");
   std::vector<size_t> among;
   for (size_t i = 0; i < machines_.size(); ++i) {
@@ -458,7 +458,7 @@ SimResult World::Run() {
   for (const auto& visitor : visitors_) Check(*visitor, result);
   if (mistakes_.empty()) ContinueFailed(result);
   for (const auto& front : fronts_) {
-    const route::ConductorCounters& counters = front->conductor->counters();
+    const conduct::ConductorCounters& counters = front->conductor->counters();
     result.replans += counters.replans;
     result.replayed += counters.replayed_tokens;
     result.put_back += counters.put_back;

@@ -16,13 +16,13 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "conduct/conductor.h"
 #include "engine/request.h"
 #include "engine/sequence.h"
-#include "route/conductor.h"
-#include "route/route_for_test.h"
-#include "route/stage_server.h"
 #include "sim_network.h"
 #include "sim_prophet.h"
+#include "stage/slice_source_for_test.h"
+#include "stage/stage_server.h"
 
 namespace aster::sim {
 
@@ -58,7 +58,7 @@ class World {
   struct Machine {
     wire::NodeId id;
     std::unique_ptr<SimNetwork> network;
-    std::unique_ptr<route::StageServer> server;  // null while it is gone
+    std::unique_ptr<stage::StageServer> server;  // null while it is gone
     std::vector<net::Event> inbox;
     int64_t busy_until_ns = 0;
     uint32_t slowness = 1;
@@ -68,7 +68,7 @@ class World {
   struct Front {
     bool is_small = false;  // what is remembered travels in fewer bits
     std::unique_ptr<SimNetwork> network;
-    std::unique_ptr<route::Conductor> conductor;
+    std::unique_ptr<conduct::Conductor> conductor;
   };
   struct Visitor {
     Front* front = nullptr;  // that is asked
@@ -95,14 +95,14 @@ class World {
   int64_t Milliseconds(uint32_t bound) { return int64_t{1 + Below(bound)} * kNsPerMs; }
 
   void AddMachine(uint64_t number);
-  void AddFront(bool is_small, const route::ConductorOptions& options);
+  void AddFront(bool is_small, const conduct::ConductorOptions& options);
   void AddVisitor();
   void AddTroubles();
   void Kill(size_t index, int64_t away_ns);
   void Boot(Machine& machine);
-  std::vector<route::PlanStage> RandomPath(const std::vector<size_t>& among);
-  route::Plan RandomPlan(const std::vector<size_t>& among);
-  Result<route::Plan> Replan(std::span<const wire::NodeId> lost);
+  std::vector<plan::PlanStage> RandomPath(const std::vector<size_t>& among);
+  plan::Plan RandomPlan(const std::vector<size_t>& among);
+  Result<plan::Plan> Replan(std::span<const wire::NodeId> lost);
   std::vector<int32_t> Expected(const Visitor& visitor);
 
   void RunUntilFinished();
@@ -125,7 +125,7 @@ class World {
   bool gives_up_;  // the replanner may find nobody
   model::MemoryOptions memory_;
   uint64_t kv_bytes_;
-  route::TestSliceSource source_;
+  stage::TestSliceSource source_;
   std::vector<std::unique_ptr<Machine>> machines_;
   std::vector<std::unique_ptr<Front>> fronts_;
   std::vector<std::unique_ptr<Visitor>> visitors_;

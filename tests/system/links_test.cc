@@ -12,15 +12,15 @@
 #include <utility>
 #include <vector>
 
+#include "conduct/conductor.h"
 #include "engine/answers_for_test.h"
 #include "engine/scheduler.h"
 #include "net/cluster_for_test.h"
 #include "net/delaying_proxy.h"
-#include "route/conductor.h"
-#include "route/node.h"
-#include "route/route_for_test.h"
+#include "stage/node.h"
+#include "stage/slice_source_for_test.h"
 
-namespace aster::route {
+namespace aster::conduct {
 namespace {
 
 constexpr int64_t kSilenceNs = 1500 * kNsPerMs;
@@ -46,7 +46,7 @@ class LinkedNode {
   }
 
   net::DelayingProxy& link() { return *link_; }
-  PlanNode plan_node() const {
+  plan::PlanNode plan_node() const {
     return {.id = network_->self(), .name = name_, .addresses = {link_->address()}};
   }
 
@@ -57,17 +57,17 @@ class LinkedNode {
       options.silence_ns = kSilenceNs;
       options.heartbeat_ns = kHeartbeatNs;
     });
-    node_ = std::make_unique<Node>(*network_, source_);
+    node_ = std::make_unique<stage::Node>(*network_, source_);
     node_->Start();
   }
 
   net::TestCluster& cluster_;
   const std::string name_;
   std::string address_;
-  TestSliceSource source_;
+  stage::TestSliceSource source_;
   std::unique_ptr<net::TcpNetwork> network_;
   std::unique_ptr<net::DelayingProxy> link_;
-  std::unique_ptr<Node> node_;
+  std::unique_ptr<stage::Node> node_;
 };
 
 class Links : public testing::Test {
@@ -76,7 +76,7 @@ class Links : public testing::Test {
   static constexpr uint64_t kAnswerTokens = 60;
 
   Links() {
-    TestModel& model = TestModel::Get();
+    plan::TestModel& model = plan::TestModel::Get();
     const auto whole = model.MakeWhole();
     SystemClock clock;
     engine::Scheduler scheduler(*whole, nullptr, clock);
@@ -125,10 +125,10 @@ class Links : public testing::Test {
   // The same answer as on one machine, although `callbacks` do what they do. `heal` is called when
   // the conductor has seen that the route is broken. Returns how many routes took another's place.
   uint64_t ExpectTheSame(const Callbacks& callbacks, const std::function<void()>& heal = nullptr) {
-    const std::vector<PlanNode> plan_nodes = {nodes_[0]->plan_node(), nodes_[1]->plan_node()};
-    const Plan plan = ParseSplit("0:1,2:out", kTestLayers, plan_nodes).value();
-    Conductor conductor(*front_, TestModel::Get().route_model(), nullptr, plan, {},
-                        [&](const Plan& broken, std::span<const wire::NodeId>, const Error&) {
+    const std::vector<plan::PlanNode> plan_nodes = {nodes_[0]->plan_node(), nodes_[1]->plan_node()};
+    const plan::Plan plan = plan::ParseSplit("0:1,2:out", plan::kTestLayers, plan_nodes).value();
+    Conductor conductor(*front_, plan::TestModel::Get().route_model(), nullptr, plan, {},
+                        [&](const plan::Plan& broken, std::span<const wire::NodeId>, const Error&) {
                           if (heal) heal();
                           return broken;
                         });
@@ -201,9 +201,9 @@ TEST_F(Links, ALinkThatBecomesSlowAndThenBreaks) {
 }
 
 TEST_F(Links, NobodyWhoCouldReplaceANode) {
-  const std::vector<PlanNode> plan_nodes = {nodes_[0]->plan_node(), nodes_[1]->plan_node()};
-  const Plan plan = ParseSplit("0:1,2:out", kTestLayers, plan_nodes).value();
-  Conductor conductor(*front_, TestModel::Get().route_model(), nullptr, plan);
+  const std::vector<plan::PlanNode> plan_nodes = {nodes_[0]->plan_node(), nodes_[1]->plan_node()};
+  const plan::Plan plan = plan::ParseSplit("0:1,2:out", plan::kTestLayers, plan_nodes).value();
+  Conductor conductor(*front_, plan::TestModel::Get().route_model(), nullptr, plan);
   engine::Sequence sequence = conductor.NewSequence();
   sequence.SetHistory(model::RandomTokens(100, 298));
   engine::Request request;
@@ -225,4 +225,4 @@ TEST_F(Links, NobodyWhoCouldReplaceANode) {
 }
 
 }  // namespace
-}  // namespace aster::route
+}  // namespace aster::conduct

@@ -10,18 +10,18 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "text/template/template.h"
+#include "jinja/template.h"
 
 namespace {
 
 using Json = nlohmann::ordered_json;
 
 aster::Result<std::string> Render(const Json& request) {
-  aster::text::RenderOptions options;
+  aster::jinja::RenderOptions options;
   if (request.contains("now")) options.now_unix_s = request["now"].get<int64_t>();
   options.allow_mutation = request.value("allow_mutation", true);
   const auto& source = request.at("template").get_ref<const std::string&>();
-  const auto parsed = TRY(aster::text::ChatTemplate::Parse(source));
+  const auto parsed = TRY(aster::jinja::ChatTemplate::Parse(source));
   if (request.contains("variables_text")) {
     return parsed.RenderJson(request["variables_text"].get_ref<const std::string&>(), options);
   }

@@ -11,8 +11,9 @@ MAX_FUNCTION_LINES = 70  # signature and closing brace included
 
 # Lowest first: a folder of src/ may include itself and the folders before it. The list in CMakeLists.txt has the same
 # order (folders that do not exist yet stand here only).
-MODULES = ["base", "gguf", "quant", "kernels", "compute", "text", "chat", "grammar", "kv", "model", "engine", "disk",
-           "wire", "net", "cluster", "rpc", "route", "fetch", "draft", "eval", "node", "ensemble", "serve", "cli"]
+MODULES = ["base", "gguf", "quant", "kernels", "compute", "text", "jinja", "chat", "grammar", "kv", "model", "engine",
+           "disk", "wire", "net", "cluster", "rpc", "plan", "stage", "conduct", "fetch", "draft", "eval", "node",
+           "ensemble", "serve", "cli"]
 
 # The folders of src/ in which a third-party header may be named; None: anywhere.
 THIRD_PARTY = [
@@ -21,9 +22,9 @@ THIRD_PARTY = [
     ("xxhash.h", ["base"]),
     ("xxh_x86dispatch.h", ["base"]),
     ("pcre2.h", ["text"]),
-    ("utf8proc.h", ["text"]),
-    ("nlohmann/json_fwd.hpp", ["text", "chat", "grammar", "model", "eval", "ensemble", "serve", "cli"]),
-    ("nlohmann/json.hpp", ["text", "chat", "grammar", "model", "eval", "ensemble", "serve", "cli"]),
+    ("utf8proc.h", ["text", "jinja"]),
+    ("nlohmann/json_fwd.hpp", ["text", "jinja", "chat", "grammar", "model", "eval", "ensemble", "serve", "cli"]),
+    ("nlohmann/json.hpp", ["text", "jinja", "chat", "grammar", "model", "eval", "ensemble", "serve", "cli"]),
     ("CLI/", ["cli"]),
     ("asio", ["net"]),
     ("openssl/", ["net", "cluster"]),

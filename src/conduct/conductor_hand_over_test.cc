@@ -1,0 +1,316 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Some nodes read prompts and others answer: the same bits as on one machine, whoever that is, in
+// whatever order texts grow, are taken back and are cut short.
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "base/random.h"
+#include "conduct/cluster_for_test.h"
+#include "engine/scheduler.h"
+#include "kv/parcel.h"
+
+namespace aster::conduct {
+namespace {
+
+constexpr int32_t kVocab = 298;
+
+// The same requests here and there.
+class Twins {
+ public:
+  Twins(engine::Answering& there, engine::Answering& here)
+      : there_(there),
+        here_(here),
+        there_sequence_(there.NewSequence()),
+        here_sequence_(here.NewSequence()) {}
+
+  void SetHistory(std::span<const int32_t> tokens) {
+    there_sequence_.SetHistory(tokens);
+    here_sequence_.SetHistory(tokens);
+  }
+  void Append(std::span<const int32_t> tokens) {
+    for (const int32_t token : tokens) {
+      there_sequence_.Append(token);
+      here_sequence_.Append(token);
+    }
+  }
+  void Rewind(uint32_t length) {
+    there_sequence_.Rewind(length);
+    here_sequence_.Rewind(length);
+  }
+  uint32_t length() const { return here_sequence_.length(); }
+  void Answer(const engine::Request& request) {
+    const std::vector<int32_t> expected = conduct::Answer(here_, here_sequence_, request);
+    EXPECT_EQ(conduct::Answer(there_, there_sequence_, request), expected);
+  }
+
+ private:
+  engine::Answering& there_;
+  engine::Answering& here_;
+  engine::Sequence there_sequence_;
+  engine::Sequence here_sequence_;
+};
+
+engine::Request Asking(uint64_t tokens, uint64_t seed) {
+  engine::Request request;
+  request.max_tokens = tokens;
+  request.sampling.temperature = 1;
+  request.sampling.seed = seed;
+  request.sampling.repetition_penalty = 1.1F;
+  request.sampling.penalty_window = 64;
+  return request;
+}
+
+class EveryHandOver : public testing::TestWithParam<std::string> {
+ protected:
+  const std::unique_ptr<engine::LocalModel> whole_ = plan::TestModel::Get().MakeWhole();
+  SystemClock clock_;
+  engine::Scheduler scheduler_{*whole_, nullptr, clock_};
+};
+
+TEST_P(EveryHandOver, GivesTheSameBits) {
+  const std::vector<int32_t> tokens = model::RandomTokens(700, kVocab);
+  TestCluster cluster(4);
+  const auto conductor = cluster.Conduct(GetParam());
+  ASSERT_TRUE(conductor->Open().ok());
+  EXPECT_EQ(LogitsHash(*conductor, tokens), LogitsHash(scheduler_, tokens));
+  Twins twins(*conductor, scheduler_);
+  twins.SetHistory(tokens);
+  twins.Answer(Asking(50, 1));
+  // The next turn, short and long; and back.
+  twins.Append(std::span(tokens).first(24));
+  twins.Answer(Asking(20, 2));
+  twins.Append(std::span(tokens).first(400));
+  twins.Answer(Asking(20, 3));
+  twins.Rewind(300);
+  twins.Append(std::span(tokens).subspan(17, 200));
+  twins.Answer(Asking(20, 4));
+  // What is held is not read again: all but the first text, and what was taken back.
+  EXPECT_GT(conductor->counters().cached_tokens, 1500u);
+  EXPECT_LT(conductor->counters().prefill_tokens, 700u + 24 + 400 + 200 + 700 + 300);
+}
+
+TEST_P(EveryHandOver, EditedLogitsAndLogitsOfARequest) {
+  const std::vector<int32_t> tokens = model::RandomTokens(300, kVocab);
+  TestCluster cluster(4);
+  const auto conductor = cluster.Conduct(GetParam());
+  engine::Request request = Asking(5, 1);
+  request.edit_logits = [](std::span<const int32_t> history, std::span<float> logits) {
+    logits[history.size() % kVocab] = std::numeric_limits<float>::max();
+  };
+  Twins twins(*conductor, scheduler_);
+  twins.SetHistory(tokens);
+  twins.Answer(request);
+}
+
+// Several at once: answers go on by themselves while prompts are read, and end when they are told.
+TEST_P(EveryHandOver, ManyAtOnceAndSomeCutShort) {
+  TestCluster cluster(4);
+  const auto conductor = cluster.Conduct(GetParam());
+  Random random(7);
+  struct Visitor {
+    engine::Sequence sequence;
+    std::vector<int32_t> answer;
+    bool is_cancelled = false;
+  };
+  std::vector<std::unique_ptr<Visitor>> visitors;
+  std::vector<std::vector<int32_t>> expected;
+  for (uint64_t i = 0; i < 12; ++i) {
+    const uint32_t length = 1 + static_cast<uint32_t>(random.NextBelow(500));
+    const std::vector<int32_t> tokens = model::RandomTokens(length, kVocab, i % 5);
+    engine::Request request = Asking(1 + random.NextBelow(60), i);
+    // Some tokens end it, which the model says now and then.
+    for (int32_t stop = 0; stop < static_cast<int32_t>(i); ++stop) {
+      request.stop_tokens.push_back(stop * 7 % kVocab);
+    }
+    engine::Sequence here = scheduler_.NewSequence();
+    here.SetHistory(tokens);
+    expected.push_back(Answer(scheduler_, here, request));
+    visitors.push_back(std::make_unique<Visitor>(Visitor{conductor->NewSequence(), {}}));
+    Visitor& visitor = *visitors.back();
+    visitor.sequence.SetHistory(tokens);
+    request.sequence = &visitor.sequence;
+    const bool is_cut = i % 4 == 3;
+    request.on_token = [&, is_cut](const engine::Delta& delta) {
+      visitor.answer.push_back(delta.choice.id);
+      if (!is_cut || visitor.answer.size() != 3) return;
+      visitor.is_cancelled = true;
+      conductor->Cancel(delta.id);
+    };
+    ASSERT_TRUE(conductor->Submit(std::move(request)).ok());
+    static_cast<void>(conductor->Step());
+  }
+  while (!conductor->idle()) ASSERT_TRUE(conductor->Step().ok());
+  for (size_t i = 0; i < visitors.size(); ++i) {
+    std::vector<int32_t> whole = expected[i];
+    if (visitors[i]->is_cancelled) whole.resize(3);
+    EXPECT_EQ(visitors[i]->answer, whole) << "visitor " << i;
+    // Whoever was cut short goes on from there.
+    if (!visitors[i]->is_cancelled) continue;
+    engine::Sequence here = scheduler_.NewSequence();
+    here.SetHistory(visitors[i]->sequence.tokens());
+    EXPECT_EQ(Answer(*conductor, visitors[i]->sequence, Asking(10, i)),
+              Answer(scheduler_, here, Asking(10, i)));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of4Layers, EveryHandOver,
+    testing::Values("a=0:1,b=2:out decode b", "a=0:1,b=2:out decode a", "a=0:1,b=2:out decode c",
+                    "a decode b", "a=0:0,b=1:2,c=3:out decode b", "a=0:0,b=1:2,c=3:out decode d",
+                    "a=0:1,b=2:out decode b=0:1,a=2:out", "a decode b=0:2,c=3:out",
+                    "a=0:2,b=3:out decode a=0:1,b=2:out", "a=0:1,b=2:out decode a=0:1,b=2:out"));
+
+TEST(HandOver, AWindowIsTheWindowHere) {
+  const model::MemoryOptions memory{.window = 128, .sinks = 4};
+  const auto whole = plan::TestModel::Get().MakeWhole(memory);
+  SystemClock clock;
+  engine::Scheduler scheduler(*whole, nullptr, clock);
+  TestCluster cluster(3);
+  ConductorOptions options;
+  options.route.memory = memory;
+  const auto conductor = cluster.Conduct("a=0:1,b=2:out decode c", options);
+  const std::vector<int32_t> tokens = model::RandomTokens(900, kVocab);
+  Twins twins(*conductor, scheduler);
+  twins.SetHistory(tokens);
+  twins.Answer(Asking(150, 1));
+  twins.Append(std::span(tokens).first(200));
+  twins.Answer(Asking(10, 2));
+  twins.Rewind(500);
+  twins.Append(std::span(tokens).first(10));
+  twins.Answer(Asking(10, 3));
+}
+
+// Nobody sends a node what it has already.
+TEST(HandOver, OnlyWhatIsLackedIsSent) {
+  const std::vector<int32_t> tokens = model::RandomTokens(900, kVocab);
+  TestCluster cluster(3);
+  const auto conductor = cluster.Conduct("a=0:1,b=2:out decode c");
+  engine::Sequence sequence = conductor->NewSequence();
+  sequence.SetHistory(std::span(tokens).first(600));
+  Answer(*conductor, sequence, Asking(10, 1));
+  const uint64_t first = conductor->counters().handed_over_bytes;
+  ASSERT_EQ(first % 599, 0u);  // all but the last token
+  const uint64_t row_bytes = first / 599;
+  ASSERT_GT(row_bytes, 0u);
+  // The answer's rows are where it was made, but for those of its last token.
+  for (const int32_t token : std::span(tokens).subspan(600, 200)) sequence.Append(token);
+  Answer(*conductor, sequence, Asking(1, 2));
+  const uint64_t second = conductor->counters().handed_over_bytes;
+  EXPECT_EQ(second - first, (810 - 1 - 609) * row_bytes);
+  // Another text that begins alike lacks what is behind the full pages of the first.
+  engine::Sequence other = conductor->NewSequence();
+  other.SetHistory(std::span(tokens).first(600));
+  for (const int32_t token : std::span(tokens).first(100)) other.Append(token);
+  Answer(*conductor, other, Asking(1, 3));
+  const uint64_t third = conductor->counters().handed_over_bytes;
+  EXPECT_EQ(third - second, (700 - 1 - 512) * row_bytes);
+  EXPECT_EQ(conductor->counters().handed_over, 3u);
+}
+
+// The front end reads itself, in its own process, more than may be under way at once; and the text
+// returns to it where somebody else has answered.
+TEST(HandOver, AStageOfTheFrontEndGivesAndTakesMoreThanMayBeUnderWay) {
+  const std::vector<int32_t> tokens = model::RandomTokens(900, kVocab);
+  const auto whole = plan::TestModel::Get().MakeWhole();
+  SystemClock clock;
+  engine::Scheduler scheduler(*whole, nullptr, clock);
+  TestCluster cluster(2);
+  plan::Plan plan = TestPlan("a=0:1,b=2:out decode b", 2);
+  plan.stages[0].node = {.id = cluster.front().self(), .name = "front", .addresses = {}};
+  for (const plan::PlanStage& stage : plan.AllStages())
+    plan::TestModel::Get().Make(stage.slice, {});
+  stage::TestSliceSource source;
+  stage::StageServer own(cluster.front(), source, {.under_way_bytes = 1});
+  cluster.Start();
+  // Who waits for ever fails, instead.
+  ConductorOptions options;
+  options.stall_ns = 30 * kNsPerSecond;
+  Conductor conductor(cluster.front(), plan::TestModel::Get().route_model(), nullptr, plan, options,
+                      nullptr, &own);
+  ASSERT_TRUE(conductor.Open().ok());
+  Twins twins(conductor, scheduler);
+  twins.SetHistory(tokens);
+  twins.Answer(Asking(8, 1));
+  EXPECT_EQ(conductor.counters().handed_over, 1u);
+  twins.Append(model::RandomTokens(700, kVocab, 2));
+  twins.Answer(Asking(8, 2));
+  EXPECT_EQ(conductor.counters().replans, 0u);
+}
+
+TEST(HandOver, AShortTurnReadsNoMoreThanItself) {
+  TestCluster cluster(3);
+  const auto conductor = cluster.Conduct("a=0:1,b=2:out decode c");
+  engine::Sequence sequence = conductor->NewSequence();
+  sequence.SetHistory(model::RandomTokens(1000, kVocab));
+  Answer(*conductor, sequence, Asking(40, 1));
+  const uint64_t before = conductor->counters().prefill_tokens;
+  for (const int32_t token : model::RandomTokens(24, kVocab)) sequence.Append(token);
+  Answer(*conductor, sequence, Asking(4, 2));
+  EXPECT_LE(conductor->counters().prefill_tokens - before, 25u);
+}
+
+// What is remembered leaves one topology and is gone on from in another; and on one machine.
+class RowsThatMove : public testing::TestWithParam<std::pair<std::string, std::string>> {};
+
+TEST_P(RowsThatMove, AreGoneOnFrom) {
+  const std::vector<int32_t> tokens = model::RandomTokens(600, kVocab);
+  const auto whole = plan::TestModel::Get().MakeWhole();
+  SystemClock clock;
+  engine::Scheduler scheduler(*whole, nullptr, clock);
+  TestCluster cluster(4);
+  TestCluster elsewhere(4);
+  const auto first = cluster.Conduct(GetParam().first);
+  const auto second = elsewhere.Conduct(GetParam().second);
+  engine::Sequence sequence = first->NewSequence();
+  sequence.SetHistory(tokens);
+  Answer(*first, sequence, Asking(30, 1));
+  const uint32_t end = sequence.computed();
+  ASSERT_EQ(end, 629u);
+
+  std::vector<uint8_t> bytes;
+  const Status exported = first->ExportRows(sequence, 0, end, [&](Bytes piece) {
+    bytes.insert(bytes.end(), piece.begin(), piece.end());
+    return Ok();
+  });
+  ASSERT_TRUE(exported.ok()) << exported.error().message();
+  EXPECT_FALSE(first->ExportRows(sequence, 0, end + 50, [](Bytes) { return Ok(); }).ok());
+
+  engine::Sequence moved = second->NewSequence();
+  moved.SetHistory(sequence.tokens());
+  engine::Sequence expected = scheduler.NewSequence();
+  expected.SetHistory(sequence.tokens());
+  // What was cut off on its way is refused, and does no harm.
+  EXPECT_FALSE(second->ImportRows(moved, Bytes(bytes).first(4000)).ok());
+  ByteReader reader(bytes);
+  while (!reader.at_end()) {
+    // One parcel after the other.
+    const Bytes rest = reader.ReadBytes(reader.left()).value();
+    ByteReader parcel(rest);
+    const kv::ParcelHeader header = kv::ReadHeader(parcel).value();
+    for (uint32_t i = 0; i < header.block_count; ++i) {
+      ASSERT_TRUE(kv::ReadBlock(parcel, header.prefix_at_end).ok());
+    }
+    const size_t size = rest.size() - parcel.left();
+    const Status imported = second->ImportRows(moved, rest.first(size));
+    ASSERT_TRUE(imported.ok()) << imported.error().message();
+    reader = ByteReader(rest.subspan(size));
+  }
+  EXPECT_EQ(moved.computed(), end);
+  moved.Append(7);
+  expected.Append(7);
+  EXPECT_EQ(Answer(*second, moved, Asking(20, 2)), Answer(scheduler, expected, Asking(20, 2)));
+  EXPECT_GE(second->counters().cached_tokens, end);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Topologies, RowsThatMove,
+    testing::Values(std::pair("0:out", "0:0,1:1,2:2,3:out"), std::pair("0:0,1:2,3:out", "0:out"),
+                    std::pair("a=0:1,b=2:out decode c", "0:1,2:out"),
+                    std::pair("0:1,2:out", "a=0:0,b=1:out decode b"),
+                    std::pair("a decode b", "b=0:2,c=3:out decode d=0:0,a=1:out")));
+
+}  // namespace
+}  // namespace aster::conduct

@@ -1,0 +1,325 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Rows that nodes remember go to whoever needs them: after layers have changed hands, from other
+// routes, and from nodes of none. What is computed again is counted, and what comes out is what one
+// machine says.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "conduct/cluster_for_test.h"
+#include "conduct/row_search.h"
+#include "engine/scheduler.h"
+
+namespace aster::conduct {
+namespace {
+
+constexpr int32_t kVocab = 298;
+constexpr uint32_t kPage = 128;
+
+engine::Request Asking(uint64_t tokens) {
+  engine::Request request;
+  request.max_tokens = tokens;
+  return request;
+}
+
+// Nobody is left behind because this machine is slow.
+ConductorOptions Patient() {
+  ConductorOptions options;
+  options.ask_ns = 60 * kNsPerSecond;
+  options.fetch_silence_ns = 60 * kNsPerSecond;
+  return options;
+}
+
+std::vector<int32_t> OnOneMachine(const std::vector<int32_t>& tokens, uint64_t count) {
+  const auto whole = plan::TestModel::Get().MakeWhole();
+  SystemClock clock;
+  engine::Scheduler scheduler(*whole, nullptr, clock);
+  engine::Sequence sequence = scheduler.NewSequence();
+  sequence.SetHistory(tokens);
+  return Answer(scheduler, sequence, Asking(count));
+}
+
+// A node is lost while an answer is given, and the plan after it is given.
+class Failover : public testing::Test {
+ protected:
+  // How many tokens were computed again of 900 that were read and a few that were answered.
+  uint64_t ComputedAgain(const std::string& before, size_t node, const std::string& after) {
+    TestCluster cluster(4);
+    for (const plan::PlanStage& stage : TestPlan(after, 4).AllStages()) {
+      plan::TestModel::Get().Make(stage.slice, {});
+    }
+    const auto conductor =
+        cluster.Conduct(before, Patient(),
+                        [&](const plan::Plan&, std::span<const wire::NodeId>,
+                            const Error&) -> Result<plan::Plan> { return TestPlan(after, 4); });
+    const std::vector<int32_t> tokens = model::RandomTokens(900, kVocab);
+    engine::Sequence sequence = conductor->NewSequence();
+    sequence.SetHistory(tokens);
+    engine::Request request = Asking(20);
+    // So that each token is chosen here, and none comes unasked.
+    request.edit_logits = [](std::span<const int32_t>, std::span<float>) {};
+    size_t seen = 0;
+    request.on_token = [&](const engine::Delta&) {
+      if (++seen != 5) return;
+      cluster.node(node).Stop();
+      cluster.hub().Cut(plan::TestNode(99), plan::TestNode(node + 1));
+    };
+    EXPECT_EQ(Answer(*conductor, sequence, std::move(request)), OnOneMachine(tokens, 20));
+    EXPECT_GE(conductor->counters().replans, 1u);
+    fetched_ = conductor->counters().fetched_tokens;
+    return conductor->counters().replayed_tokens;
+  }
+
+  uint64_t fetched_ = 0;
+};
+
+// Pages are handed on when they are full: 896 positions of those 904 at least.
+constexpr uint64_t kNothingButTheTail = 20 + 900 - 896;
+
+TEST_F(Failover, WhoeverAnsweredDiesAndTheReadersRowsGoToTheNext) {
+  EXPECT_LE(ComputedAgain("a=0:1,b=2:out decode c", 2, "a=0:1,b=2:out decode d"),
+            kNothingButTheTail);
+}
+
+TEST_F(Failover, WhoeverAnsweredDiesAndAReaderAnswersWithItsOwnRowsAndTheOthers) {
+  EXPECT_LE(ComputedAgain("a=0:1,b=2:out decode c", 2, "a=0:1,b=2:out decode a"),
+            kNothingButTheTail);
+  EXPECT_GE(fetched_, 896u);
+}
+
+TEST_F(Failover, WhoeverAnsweredDiesAndTheReadersShareOutTheLayersAnew) {
+  EXPECT_LE(ComputedAgain("a=0:1,b=2:out decode c", 2, "a=0:0,b=1:out"), kNothingButTheTail);
+  EXPECT_GE(fetched_, 896u);
+}
+
+TEST_F(Failover, AReaderDiesAndWhoeverAnsweredHandsItsLayersToAThird) {
+  EXPECT_LE(ComputedAgain("a=0:1,b=2:out decode c", 1, "a=0:1,d=2:out decode c"),
+            kNothingButTheTail);
+}
+
+TEST_F(Failover, AReaderDiesAndItsLayersGoBackFromWhoeverAnsweredToASplit) {
+  EXPECT_LE(ComputedAgain("a=0:1,b=2:out decode c", 1, "a=0:1,c=2:out"), kNothingButTheTail);
+}
+
+TEST_F(Failover, WhatNobodyHasIsComputedAgain) {
+  // b's layers are lost with it, and nobody else has them: all is computed again.
+  EXPECT_GE(ComputedAgain("a=0:1,b=2:out", 1, "a=0:1,c=2:out"), 900u);
+  EXPECT_EQ(fetched_, 0u);
+}
+
+// Another front end has asked the same of other nodes.
+class ClusterCache : public testing::Test {
+ protected:
+  std::vector<int32_t> tokens_ = model::RandomTokens(700, kVocab);
+
+  ConductorOptions WithPeers(size_t count) {
+    ConductorOptions options = Patient();
+    options.peers = [count] {
+      std::vector<RowPeer> peers;
+      for (const plan::PlanNode& node : plan::TestNodes(count)) peers.push_back({.node = node});
+      return peers;
+    };
+    return options;
+  }
+};
+
+TEST_F(ClusterCache, ANodeOfNoRouteGivesWhatItRemembers) {
+  TestCluster cluster(4);
+  {
+    const auto first = cluster.Conduct("d");
+    engine::Sequence sequence = first->NewSequence();
+    sequence.SetHistory(tokens_);
+    Answer(*first, sequence, Asking(4));
+  }
+  const plan::Plan plan = TestPlan("a=0:1,b=2:out", 4);
+  for (const plan::PlanStage& stage : plan.AllStages())
+    plan::TestModel::Get().Make(stage.slice, {});
+  Conductor second(cluster.front(), plan::TestModel::Get().route_model(), nullptr, plan,
+                   WithPeers(4));
+  engine::Sequence sequence = second.NewSequence();
+  sequence.SetHistory(tokens_);
+  EXPECT_EQ(Answer(second, sequence, Asking(8)), OnOneMachine(tokens_, 8));
+  EXPECT_EQ(second.counters().fetched_tokens, 640u);
+  EXPECT_EQ(second.counters().prefill_tokens, 60u);
+  ASSERT_EQ(second.fetched().size(), 1u);
+  EXPECT_EQ(second.fetched().begin()->second.name, "d");
+  EXPECT_GT(second.fetched().begin()->second.bytes, 0u);
+}
+
+TEST_F(ClusterCache, WindowsTravelToo) {
+  TestCluster cluster(4);
+  ConductorOptions options = WithPeers(4);
+  options.route.memory = {.window = 200, .sinks = 4};
+  const auto whole = plan::TestModel::Get().MakeWhole(options.route.memory);
+  SystemClock clock;
+  engine::Scheduler scheduler(*whole, nullptr, clock);
+  engine::Sequence here = scheduler.NewSequence();
+  here.SetHistory(tokens_);
+  const std::vector<int32_t> expected = Answer(scheduler, here, Asking(8));
+  {
+    const auto first = cluster.Conduct("d", options);
+    engine::Sequence sequence = first->NewSequence();
+    sequence.SetHistory(tokens_);
+    EXPECT_EQ(Answer(*first, sequence, Asking(8)), expected);
+  }
+  Conductor second(cluster.front(), plan::TestModel::Get().route_model(), nullptr,
+                   TestPlan("a=0:1,b=2:out", 4), options);
+  engine::Sequence sequence = second.NewSequence();
+  sequence.SetHistory(tokens_);
+  EXPECT_EQ(Answer(second, sequence, Asking(8)), expected);
+  EXPECT_GT(second.counters().fetched_tokens, 0u);
+  EXPECT_EQ(second.counters().fetches_given_up, 0u);
+}
+
+TEST_F(ClusterCache, WhatIsSlowerToFetchIsComputed) {
+  TestCluster cluster(4);
+  {
+    const auto first = cluster.Conduct("d");
+    engine::Sequence sequence = first->NewSequence();
+    sequence.SetHistory(tokens_);
+    Answer(*first, sequence, Asking(4));
+  }
+  ConductorOptions options = WithPeers(0);
+  options.prefill_tokens_per_s = 1e9;
+  options.peers = [] {
+    return std::vector<RowPeer>{{.node = plan::TestNodes(4)[3], .bytes_per_s = 1000}};
+  };
+  Conductor second(cluster.front(), plan::TestModel::Get().route_model(), nullptr,
+                   TestPlan("a=0:1,b=2:out", 4), options);
+  engine::Sequence sequence = second.NewSequence();
+  sequence.SetHistory(tokens_);
+  EXPECT_EQ(Answer(second, sequence, Asking(8)), OnOneMachine(tokens_, 8));
+  EXPECT_EQ(second.counters().fetched_tokens, 0u);
+  EXPECT_EQ(second.counters().prefill_tokens, 700u);
+}
+
+// Somebody who hears questions and answers them late, again and again.
+class LateAnswerer {
+ public:
+  LateAnswerer(std::unique_ptr<net::MemoryNetwork> network, int64_t late_ns)
+      : network_(std::move(network)), late_ns_(late_ns), thread_([this] { Main(); }) {}
+  ~LateAnswerer() {
+    is_over_ = true;
+    thread_.join();
+  }
+
+ private:
+  void Main() {
+    std::optional<std::pair<wire::NodeId, uint64_t>> asked;
+    int64_t answer_ns = 0;
+    while (!is_over_) {
+      const int64_t now_ns = network_->clock().NowNs();
+      if (auto event = network_->Receive(now_ns + 10 * kNsPerMs)) {
+        const auto* seek = std::get_if<wire::Seek>(&event->message);
+        if (event->kind != net::Event::Kind::kMessage || seek == nullptr || asked) continue;
+        asked = {event->from, seek->query};
+        answer_ns = now_ns + late_ns_;
+      }
+      if (!asked || network_->clock().NowNs() < answer_ns) continue;
+      const wire::Found found{.query = asked->second, .held = {}};
+      static_cast<void>(network_->Send(asked->first, found));  // it may be gone
+    }
+  }
+
+  const std::unique_ptr<net::MemoryNetwork> network_;
+  const int64_t late_ns_;
+  std::atomic<bool> is_over_ = false;
+  std::thread thread_;
+};
+
+// Another one has the text: that is fetched meanwhile, and what the late one says changes nothing.
+TEST_F(ClusterCache, WhoDoesNotAnswerIsNotWaitedFor) {
+  TestCluster cluster(4);
+  {
+    const auto first = cluster.Conduct("d");
+    engine::Sequence sequence = first->NewSequence();
+    sequence.SetHistory(tokens_);
+    Answer(*first, sequence, Asking(4));
+  }
+  ConductorOptions options = WithPeers(5);
+  options.ask_ns = 2 * kNsPerSecond;
+  LateAnswerer late(cluster.hub().Join(plan::TestNode(5)), options.ask_ns + 100 * kNsPerMs);
+  // So that it speaks while the others give.
+  cluster.hub().Delay(plan::TestNode(4), plan::TestNode(1), 400 * kNsPerMs);
+  Conductor second(cluster.front(), plan::TestModel::Get().route_model(), nullptr,
+                   TestPlan("a=0:1,b=2:out", 4), options);
+  engine::Sequence sequence = second.NewSequence();
+  sequence.SetHistory(tokens_);
+  EXPECT_EQ(Answer(second, sequence, Asking(8)), OnOneMachine(tokens_, 8));
+  EXPECT_EQ(second.counters().fetched_tokens, 640u);
+  EXPECT_EQ(second.counters().fetches_given_up, 0u);
+  EXPECT_EQ(second.counters().prefill_tokens, 60u);
+}
+
+// A node that does not know the question is not asked it, and answers as it always did.
+TEST_F(ClusterCache, AnOlderNodeIsOnTheRouteAndIsNotAsked) {
+  TestCluster cluster(4);
+  cluster.hub().LimitProtocol(plan::TestNode(2), wire::kHandOverProtocol);
+  ConductorOptions options = WithPeers(4);
+  const auto conductor = cluster.Conduct("a=0:1,b=2:out decode b", options);
+  engine::Sequence sequence = conductor->NewSequence();
+  sequence.SetHistory(tokens_);
+  engine::Request request = Asking(8);
+  // It goes on by itself, and could guess.
+  request.draft = {.kind = engine::DraftKind::kNgram, .most = 4};
+  EXPECT_EQ(Answer(*conductor, sequence, std::move(request)), OnOneMachine(tokens_, 8));
+  EXPECT_EQ(conductor->counters().replans, 0u);
+}
+
+TEST_F(ClusterCache, ANodeThatCannotBeOnARouteIsNamedWithBothVersions) {
+  TestCluster cluster(4);
+  cluster.hub().LimitProtocol(plan::TestNode(2), wire::kInstanceProtocol);
+  const auto conductor = cluster.Conduct("a=0:1,b=2:out", Patient());
+  const Status opened = conductor->Open();
+  ASSERT_FALSE(opened.ok());
+  EXPECT_NE(opened.error().message().find("speaks protocol 2, and routes need 3"),
+            std::string::npos)
+      << opened.error().message();
+}
+
+TEST(RowSearch, PrefersTheTakerThenTheSameThenTheFastest) {
+  const auto nodes = plan::TestNodes(4);
+  RowSearch search(1, 4);
+  for (const plan::PlanNode& node : nodes) search.Ask(node.id);
+  search.Take(nodes[0].id, {.query = 1, .held = {{0, 1, 512}}});
+  search.Take(nodes[1].id, {.query = 1, .held = {{0, 4, 384}, {7, 9, 1000}}});
+  search.Take(nodes[2].id, {.query = 1, .held = {{1, 4, 640}}});
+  search.Lose(nodes[3].id);
+  EXPECT_TRUE(search.silent().empty());
+  const std::vector<RowWant> wants = {{.node = nodes[0].id, .layers = {0, 2}, .held = 0},
+                                      {.node = nodes[3].id, .layers = {2, 4}, .held = 128}};
+  const auto rate = [&](const wire::NodeId& node) { return node == nodes[1].id ? 2e6 : 1e6; };
+  const auto bytes = [](kv::LayerRange layers) { return 100.0 * layers.size(); };
+  const RowChoice choice = search.Choose(wants, 896, rate, bytes);
+  EXPECT_EQ(choice.end, 512u);
+  ASSERT_EQ(choice.fetches.size(), 3u);
+  EXPECT_EQ(choice.fetches[0].from, nodes[0].id);
+  EXPECT_EQ(choice.fetches[1].from, nodes[2].id);
+  EXPECT_EQ(choice.fetches[1].layers, (kv::LayerRange{1, 2}));
+  EXPECT_EQ(choice.fetches[2].want, 1u);
+  EXPECT_EQ(choice.fetches[2].layers, (kv::LayerRange{2, 4}));
+  EXPECT_EQ(choice.bytes, 512u * 100 + 384 * 200);
+  EXPECT_DOUBLE_EQ(choice.seconds, (512 * 100 + 384 * 200) / 1e6);
+  EXPECT_EQ(search.Choose(wants, 384, rate, bytes).fetches[1].from, nodes[1].id);
+  EXPECT_EQ(search.Choose({}, 0, rate, bytes).fetches.size(), 0u);
+}
+
+// Nobody could give the last piece of a page.
+TEST(RowSearch, EndsWithAFullPage) {
+  RowSearch search(1, 4);
+  search.Take(plan::TestNode(1), {.query = 1, .held = {{0, 2, 512}}});
+  const std::vector<RowWant> wants = {{.node = plan::TestNode(2), .layers = {0, 2}, .held = 0},
+                                      {.node = plan::TestNode(3), .layers = {2, 4}, .held = 200}};
+  const auto rate = [](const wire::NodeId&) { return 0.0; };
+  const auto bytes = [](kv::LayerRange layers) { return 100.0 * layers.size(); };
+  const RowChoice choice = search.Choose(wants, 512, rate, bytes);
+  EXPECT_EQ(choice.end, kPage);
+  ASSERT_EQ(choice.fetches.size(), 1u);
+  EXPECT_EQ(choice.fetches[0].layers, (kv::LayerRange{0, 2}));
+}
+
+}  // namespace
+}  // namespace aster::conduct

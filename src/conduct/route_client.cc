@@ -1,0 +1,230 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "conduct/route_client.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace aster::conduct {
+
+RouteClient::RouteClient(net::Network& network, const plan::RouteModel& model, plan::Plan plan,
+                         const RouteOptions& options, wire::RouteId id)
+    : network_(network),
+      plan_(std::move(plan)),
+      stages_(plan_.AllStages()),
+      id_(id),
+      open_timeout_ns_(options.open_timeout_ns),
+      begin_ns_(network.clock().NowNs()),
+      progress_ns_(begin_ns_) {
+  for (const plan::PlanStage& stage : stages_) {
+    if (states_.try_emplace(stage.node.id).second) nodes_.push_back(stage.node.id);
+  }
+  Open(model, options);
+}
+
+RouteClient::~RouteClient() {
+  for (const wire::NodeId& node : nodes_) {
+    // Who cannot be told sees that we are gone.
+    static_cast<void>(network_.Send(node, wire::CloseRoute{.route = id_}));
+  }
+}
+
+void RouteClient::Open(const plan::RouteModel& model, const RouteOptions& options) {
+  wire::OpenRoute open;
+  open.route = id_;
+  open.conductor.node = network_.self();
+  open.conductor.addresses = options.own_addresses;
+  open.fingerprint = model.fingerprint;
+  open.arithmetic = model.arithmetic;
+  open.encoding = options.encoding;
+  open.kv_encoding = options.kv_encoding;
+  open.kv_type = static_cast<uint8_t>(options.memory.type);
+  if (options.memory.plain_rows) open.kv_type |= wire::OpenRoute::kPlainRows;
+  open.kv_window = options.memory.window;
+  open.kv_sinks = options.memory.sinks;
+  open.kv_bytes = options.kv_bytes;
+  open.decode_stages = static_cast<uint32_t>(plan_.decode.size());
+  for (const plan::PlanStage& stage : stages_) {
+    open.stages.push_back({.node = stage.node.id,
+                           .name = stage.node.name,
+                           .addresses = stage.node.addresses,
+                           .layer_begin = stage.slice.layer_begin,
+                           .layer_end = stage.slice.layer_end,
+                           .embedding = stage.slice.embedding,
+                           .head = stage.slice.head});
+    network_.Introduce(stage.node.id, stage.node.addresses);
+  }
+  for (uint32_t i = 0; i < stages_.size(); ++i) {
+    open.index = i;
+    Send(stages_[i].node.id, open);
+  }
+}
+
+void RouteClient::Send(const wire::NodeId& node, wire::Message message) {
+  if (state_ == State::kBroken) return;
+  Status sent = network_.Send(node, std::move(message));
+  if (sent.ok()) return;
+  lost_.push_back(node);
+  Break(LostLayers(node, sent.error()));
+}
+
+void RouteClient::SendToAll(const wire::Message& message) {
+  for (const wire::NodeId& node : nodes_) Send(node, message);
+}
+
+void RouteClient::SendWork(wire::Work work) {
+  const wire::NodeId& first = stages_[work.first_stage].node.id;
+  Send(first, std::move(work));
+}
+
+void RouteClient::Break(Error why) {
+  if (state_ == State::kBroken) return;
+  state_ = State::kBroken;
+  why_ = std::move(why);
+}
+
+Error RouteClient::LostLayers(const wire::NodeId& node, const Error& why) const {
+  std::vector<std::string> slices;
+  std::string name = node.ToText();
+  for (const plan::PlanStage& stage : stages_) {
+    if (stage.node.id != node) continue;
+    slices.push_back(plan::DescribeSlice(stage.slice));
+    if (!stage.node.name.empty()) name = fmt::format("{} ({})", stage.node.name, node.ToText());
+  }
+  // Whoever was shut out, or shuts us out, is not helped by another start.
+  const std::string_view advice =
+      why.code() == Code::kPermissionDenied ? "" : "; start it again, or plan without it";
+  return {Code::kUnavailable, fmt::format("{} are missing: node {} is not reachable: {}{}",
+                                          fmt::join(slices, " and "), name, why.message(), advice)};
+}
+
+Error RouteClient::Named(Error error) const {
+  std::string text = error.message();
+  for (const wire::NodeId& node : nodes_) {
+    const auto stage =
+        std::ranges::find(stages_, node, [](const plan::PlanStage& each) { return each.node.id; });
+    if (stage->node.name.empty()) continue;
+    const std::string id = fmt::format("node {}", node.ToText());
+    const std::string name = fmt::format("node {} ({})", stage->node.name, node.ToText());
+    for (size_t at = text.find(id); at != std::string::npos; at = text.find(id, at + name.size()))
+      text.replace(at, id.size(), name);
+  }
+  return {error.code(), std::move(text)};
+}
+
+void RouteClient::Handle(const net::Event& event) {
+  if (state_ == State::kBroken) return;
+  if (event.kind == net::Event::Kind::kDown && states_.contains(event.from)) {
+    // News that waited: the route was opened over a connection that was made since.
+    if (event.arrived_ns != 0 && event.arrived_ns < begin_ns_) return;
+    lost_.push_back(event.from);
+    return Break(LostLayers(event.from, event.why.ok() ? Error(Code::kUnavailable, "it went away")
+                                                       : event.why.error()));
+  }
+  if (states_.contains(event.from)) CheckProtocol(event.from);
+  if (event.kind != net::Event::Kind::kMessage || state_ == State::kBroken) return;
+  if (const auto* state = std::get_if<wire::RouteState>(&event.message)) {
+    OnState(event.from, *state);
+  }
+}
+
+// What a route cannot do without is known from the first word on.
+void RouteClient::CheckProtocol(const wire::NodeId& node) {
+  const uint16_t protocol = network_.ProtocolOf(node);
+  if (protocol >= wire::kHandOverProtocol) return;
+  lost_.push_back(node);
+  Break(FailedPrecondition(
+      fmt::format("node {} speaks protocol {}, and routes need {}: bring both to the same version "
+                  "of the program, or plan without it",
+                  node.ToText(), protocol, wire::kHandOverProtocol)));
+}
+
+void RouteClient::OnState(const wire::NodeId& from, const wire::RouteState& state) {
+  const auto found = states_.find(from);
+  if (state.route != id_ || found == states_.end()) return;
+  NodeState& node = found->second;
+  switch (state.kind) {
+    case wire::RouteState::Kind::kRefused: {
+      const std::optional<wire::NodeId> behind = NodeBehind(from);
+      if (state.why.code() == Code::kNotFound) {
+        // It does not have the model, nor does it get it: others may.
+        lost_.push_back(from);
+        return Break(Named(state.why));
+      }
+      if (state.why.code() != Code::kUnavailable || !behind) return Break(Named(state.why));
+      // It cannot reach the next one: whoever can reach both may still not plan so again.
+      lost_.push_back(*behind);
+      return Break(LostLayers(*behind, state.why));
+    }
+    case wire::RouteState::Kind::kLoading:
+      if (state.done_bytes > node.done_bytes || state.total_bytes != node.total_bytes) {
+        progress_ns_ = network_.clock().NowNs();
+      }
+      node.done_bytes = state.done_bytes;
+      node.total_bytes = state.total_bytes;
+      return;
+    case wire::RouteState::Kind::kReady:
+      progress_ns_ = network_.clock().NowNs();
+      node = {.is_ready = true,
+              .done_bytes = state.total_bytes,
+              .total_bytes = state.total_bytes,
+              .kv_positions = state.kv_positions};
+      break;
+  }
+  const bool all_ready =
+      std::ranges::all_of(states_, [](const auto& item) { return item.second.is_ready; });
+  if (all_ready) state_ = State::kReady;
+}
+
+std::optional<wire::NodeId> RouteClient::NodeBehind(const wire::NodeId& node) const {
+  std::optional<wire::NodeId> behind;
+  for (size_t i = 1; i < stages_.size(); ++i) {
+    const wire::NodeId& next = stages_[i].node.id;
+    if (i == decode_begin() || stages_[i - 1].node.id != node) continue;
+    if (next == node || next == behind) continue;
+    if (behind) return std::nullopt;
+    behind = next;
+  }
+  return behind;
+}
+
+void RouteClient::Tick() {
+  if (state_ != State::kOpening || network_.clock().NowNs() < next_tick_ns()) return;
+  std::vector<std::string> silent;
+  for (const plan::PlanStage& stage : stages_) {
+    if (!states_.at(stage.node.id).is_ready) {
+      silent.push_back(
+          fmt::format("{} on node {}", plan::DescribeSlice(stage.slice), stage.node.name));
+      lost_.push_back(stage.node.id);
+    }
+  }
+  Break(Error(Code::kDeadlineExceeded,
+              fmt::format("no progress for {} s while {} was made ready",
+                          open_timeout_ns_ / kNsPerSecond, fmt::join(silent, ", "))));
+}
+
+int64_t RouteClient::next_tick_ns() const {
+  return state_ == State::kOpening ? progress_ns_ + open_timeout_ns_ : kNeverNs;
+}
+
+OpenProgress RouteClient::progress() const {
+  OpenProgress progress{.nodes = nodes_.size()};
+  for (const auto& [id, node] : states_) {
+    progress.done_bytes += node.done_bytes;
+    progress.total_bytes += node.total_bytes;
+    progress.ready_nodes += node.is_ready ? 1 : 0;
+  }
+  return progress;
+}
+
+uint64_t RouteClient::kv_positions() const {
+  uint64_t positions = std::numeric_limits<uint64_t>::max();
+  for (const auto& [id, node] : states_) positions = std::min(positions, node.kv_positions);
+  return positions;
+}
+
+}  // namespace aster::conduct

@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// One route as its conductor sees it: opened on all its nodes, ready, or broken. A broken route is
+// never mended: another one takes its place. Must not know requests.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "net/network.h"
+#include "plan/plan.h"
+#include "plan/route_model.h"
+#include "wire/messages.h"
+
+namespace aster::conduct {
+
+struct RouteOptions {
+  wire::RowEncoding encoding = wire::RowEncoding::kF32;     // of rows between stages
+  wire::RowEncoding kv_encoding = wire::RowEncoding::kF32;  // of what is remembered; or kQ8
+  model::MemoryOptions memory;
+  uint64_t kv_bytes = 0;  // on every node, for what sequences remember; 0: as each node likes
+  std::vector<std::string> own_addresses;  // where nodes reach the conductor; they may be empty
+  int64_t open_timeout_ns = 60 * kNsPerSecond;  // without any progress
+};
+
+// Whether what comes out is what one machine computes, to the bit.
+constexpr bool IsExact(const RouteOptions& options) {
+  return options.encoding == wire::RowEncoding::kF32 &&
+         options.kv_encoding == wire::RowEncoding::kF32;
+}
+
+// Of all nodes together.
+struct OpenProgress {
+  uint64_t done_bytes = 0;
+  uint64_t total_bytes = 0;
+  size_t ready_nodes = 0;
+  size_t nodes = 0;
+};
+
+// Belongs to one thread. The network outlives it.
+class RouteClient {
+ public:
+  enum class State : uint8_t { kOpening, kReady, kBroken };
+
+  RouteClient(net::Network& network, const plan::RouteModel& model, plan::Plan plan,
+              const RouteOptions& options, wire::RouteId id);
+  // Closes the route.
+  ~RouteClient();
+  RouteClient(const RouteClient&) = delete;
+  RouteClient& operator=(const RouteClient&) = delete;
+
+  // Whether the event said something about this route.
+  void Handle(const net::Event& event);
+  void Tick();
+  int64_t next_tick_ns() const;
+
+  void Break(Error why);
+
+  State state() const { return state_; }
+  bool is_ready() const { return state_ == State::kReady; }
+  wire::RouteId id() const { return id_; }
+  const plan::Plan& plan() const { return plan_; }
+  // Of both paths: as routes number them.
+  const std::vector<plan::PlanStage>& stages() const { return stages_; }
+  // Stages from here on answer what those before have read; 0 where all do both.
+  uint32_t decode_begin() const {
+    return plan_.decode.empty() ? 0 : static_cast<uint32_t>(plan_.stages.size());
+  }
+  // Every node once.
+  const std::vector<wire::NodeId>& nodes() const { return nodes_; }
+  // Of kBroken.
+  const Error& why() const { return why_; }
+  const std::vector<wire::NodeId>& lost() const { return lost_; }
+  OpenProgress progress() const;
+  // That fit into the memory of every node, once ready.
+  uint64_t kv_positions() const;
+
+  void Send(const wire::NodeId& node, wire::Message message);
+  void SendToAll(const wire::Message& message);
+  // To the stage that it names as its first.
+  void SendWork(wire::Work work);
+
+ private:
+  struct NodeState {
+    bool is_ready = false;
+    uint64_t done_bytes = 0;
+    uint64_t total_bytes = 0;
+    uint64_t kv_positions = 0;
+  };
+
+  void Open(const plan::RouteModel& model, const RouteOptions& options);
+  void CheckProtocol(const wire::NodeId& node);
+  void OnState(const wire::NodeId& from, const wire::RouteState& state);
+  // The node behind another one on the route; nothing if there are several, or none.
+  std::optional<wire::NodeId> NodeBehind(const wire::NodeId& node) const;
+  Error LostLayers(const wire::NodeId& node, const Error& why) const;
+  // With the names of nodes beside their ids.
+  Error Named(Error error) const;
+
+  net::Network& network_;
+  const plan::Plan plan_;
+  const std::vector<plan::PlanStage> stages_;
+  const wire::RouteId id_;
+  const int64_t open_timeout_ns_;
+  std::vector<wire::NodeId> nodes_;
+  std::map<wire::NodeId, NodeState> states_;
+  const int64_t begin_ns_;
+  int64_t progress_ns_;  // when there was any
+  State state_ = State::kOpening;
+  Error why_{Code::kUnknown, ""};
+  std::vector<wire::NodeId> lost_;
+};
+
+}  // namespace aster::conduct

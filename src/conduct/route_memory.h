@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What a conductor believes that the stages of its route remember of a sequence. Only ever a
+// belief: stages say what they hold before anything is computed. Must not know messages.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/sequence.h"
+#include "wire/messages.h"
+
+namespace aster::conduct {
+
+class RouteMemory;
+
+// Shared by a conductor and its sequences, so that either may go first. Belongs to their thread.
+struct RouteMemories {
+  wire::RouteId route = 0;  // the one that is open; what others held is lost
+  wire::SequenceId last_id = 0;
+  std::vector<RouteMemory*> all;
+  std::vector<wire::SequenceId> forgotten;  // stages have not been told yet
+};
+
+class RouteMemory final : public engine::SequenceMemory {
+ public:
+  explicit RouteMemory(std::shared_ptr<RouteMemories> memories);
+  ~RouteMemory() override;
+  RouteMemory(const RouteMemory&) = delete;
+  RouteMemory& operator=(const RouteMemory&) = delete;
+
+  wire::SequenceId id() const { return id_; }
+
+  uint32_t length() const override { return route_ == memories_->route ? length_ : 0; }
+  // All stages hold so many positions.
+  void SetLength(uint32_t length);
+  // Nobody needs it: stages are told to forget it.
+  void Forget();
+
+  void Truncate(uint32_t length) override;
+  void Adopt(std::span<const int32_t> /*tokens*/) override {}  // stages do, when work begins
+  std::unique_ptr<engine::SequenceMemory> Fork() const override;
+
+ private:
+  const std::shared_ptr<RouteMemories> memories_;
+  const wire::SequenceId id_;
+  wire::RouteId route_ = 0;
+  uint32_t length_ = 0;
+};
+
+}  // namespace aster::conduct

@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What became of every frame of a conductor's routes, and when: written down as it happens, and put
+// on one time line afterwards. Clocks of machines differ, so nothing is said here but what the
+// conductor's own clock saw and how long stages say that they took. Must not know how it is shown.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "plan/plan.h"
+#include "wire/messages.h"
+
+namespace aster::conduct {
+
+struct TracedSegment {
+  wire::SequenceId sequence = 0;
+  uint32_t begin = 0;  // positions, half-open
+  uint32_t end = 0;
+};
+
+struct TracedFrame {
+  enum class Fate : uint8_t { kUnderWay, kDone, kRefused, kLost };
+
+  wire::RouteId route = 0;
+  uint64_t number = 0;
+  bool is_decode = false;
+  Fate fate = Fate::kUnderWay;
+  int64_t sent_ns = 0;
+  int64_t ended_ns = 0;  // its answer arrived, or nobody waits for it any more
+  std::vector<TracedSegment> segments;
+  std::vector<wire::Hop> hops;  // of kDone, by stage from the first that it went to
+  uint32_t first_stage = 0;
+};
+
+// One plan while it was in use.
+struct TracedRoute {
+  wire::RouteId id = 0;
+  plan::Plan plan;
+  std::vector<plan::PlanStage> stages;  // of both of its paths
+  int64_t opened_ns = 0;
+  int64_t ready_ns = 0;   // 0: never
+  int64_t closed_ns = 0;  // 0: it is open
+  std::string why;        // it was closed; empty: it is open
+};
+
+// A request while it waits, is begun, reads its prompt or answers.
+struct TracedPhase {
+  uint64_t request = 0;
+  const char* name = "";
+  int64_t begin_ns = 0;
+  int64_t end_ns = 0;  // 0: it goes on
+};
+
+// Belongs to the conductor's thread. Keeps so many frames and phases, and counts the others.
+class Trace {
+ public:
+  explicit Trace(size_t limit = size_t{1} << 18) : limit_(limit) {}
+
+  void OpenRoute(wire::RouteId id, const plan::Plan& plan, int64_t now_ns);
+  void RouteIsReady(wire::RouteId id, int64_t now_ns);
+  // Its frames that are under way are lost.
+  void CloseRoute(wire::RouteId id, const std::string& why, int64_t now_ns);
+
+  void Send(uint64_t frame, bool is_decode, std::vector<TracedSegment> segments, int64_t now_ns,
+            uint32_t first_stage = 0);
+  // The answer came back.
+  void Done(uint64_t frame, const std::vector<wire::Hop>& hops, int64_t now_ns);
+  // Nobody waits for it: it was refused, unless it was done.
+  void Land(uint64_t frame, int64_t now_ns);
+
+  // The request's phase ends, and one of this name begins; with nullptr none does.
+  void Phase(uint64_t request, const char* name, int64_t now_ns);
+
+  const std::vector<TracedRoute>& routes() const { return routes_; }
+  const std::vector<TracedFrame>& frames() const { return frames_; }  // as they were sent
+  const std::vector<TracedPhase>& phases() const { return phases_; }
+  uint64_t dropped() const { return dropped_; }
+
+ private:
+  TracedFrame* FrameUnderWay(uint64_t frame);
+
+  const size_t limit_;
+  std::vector<TracedRoute> routes_;
+  std::vector<TracedFrame> frames_;
+  std::vector<TracedPhase> phases_;
+  std::map<uint64_t, size_t> under_way_;      // frames by number: where they are in frames_
+  std::map<uint64_t, size_t> current_phase_;  // by request: where it is in phases_
+  uint64_t dropped_ = 0;
+};
+
+// A frame at a stage, on the conductor's clock.
+struct StageSpan {
+  size_t frame = 0;  // in Trace::frames()
+  uint32_t stage = 0;
+  int64_t arrived_ns = 0;
+  int64_t started_ns = 0;
+  int64_t ended_ns = 0;
+  int64_t delivered_ns = 0;  // at the next stage, or at the conductor
+};
+
+// Appends where a frame that is done was, as if it had been alone.
+void PlaceFrame(const TracedFrame& frame, size_t index, std::vector<StageSpan>& spans);
+
+// Where frames that are done were, ordered by when they were computed. How long each waited and was
+// computed is what its stages say, to the nanosecond; between the moments when the conductor sent
+// it and heard of it, the time that is left was spent on the way, and is shared out among its hops
+// by their bytes. A node computes one frame at a time: where that says otherwise, the later frame
+// moves. So a span is off by no more than its frame's whole time on the way.
+std::vector<StageSpan> PlaceFrames(const Trace& trace);
+
+// When a node could have computed and had nothing to.
+struct Bubble {
+  wire::NodeId node;
+  int64_t begin_ns = 0;
+  int64_t end_ns = 0;
+};
+
+// Between two frames of a node while any frame of its route was under way.
+std::vector<Bubble> FindBubbles(const Trace& trace, const std::vector<StageSpan>& spans);
+
+}  // namespace aster::conduct

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Parses expressions: what stands in {{ }} and in the tags of statements. Must not know statements.
+#pragma once
+
+#include <string_view>
+
+#include "jinja/ast.h"
+#include "jinja/token_stream.h"
+
+namespace aster::jinja {
+
+class ExpressionParser {
+ public:
+  explicit ExpressionParser(TokenStream& tokens) : tokens_(tokens) {}
+
+  // Where an expression list ends besides the ends of tags: before this name, if not empty.
+  struct TupleRules {
+    bool with_conditional = true;
+    bool in_parentheses = false;  // where nothing at all is an empty tuple
+    bool only_primaries = false;  // for targets of assignments
+    std::string_view end_name = {};
+  };
+
+  Result<NodePtr> ParseExpression(bool with_conditional = true);
+  // One expression, or a tuple if commas follow.
+  Result<NodePtr> ParseTuple(const TupleRules& rules);
+  // "| filter | filter" or, `inline`, "filter | filter". `input` may be absent, and if there are no
+  // filters comes back as it is.
+  Result<NodePtr> ParseFilters(NodePtr input, bool is_inline);
+  Result<NodePtr> ParseTarget(std::string_view end_name = {});
+
+  // Computes the height of a complete node, and refuses one that is too high.
+  Result<NodePtr> Finish(NodePtr node);
+
+  uint32_t literal_count() const { return literal_count_; }
+
+  // Counts nesting, which must be bounded because parsing recurses.
+  class Nesting {
+   public:
+    explicit Nesting(ExpressionParser& parser) : parser_(parser) { ++parser_.nesting_; }
+    Nesting(const Nesting&) = delete;
+    Nesting& operator=(const Nesting&) = delete;
+    ~Nesting() { --parser_.nesting_; }
+    Status Check() const;
+
+   private:
+    ExpressionParser& parser_;
+  };
+
+ private:
+  Result<NodePtr> ParseConditional();
+  Result<NodePtr> ParseOr();
+  Result<NodePtr> ParseAnd();
+  Result<NodePtr> ParseNot();
+  Result<NodePtr> ParseComparison();
+  Result<NodePtr> ParseSum();
+  Result<NodePtr> ParseConcat();
+  Result<NodePtr> ParseProduct();
+  Result<NodePtr> ParsePower();
+  Result<NodePtr> ParseUnary(bool with_filters);
+  Result<NodePtr> ParsePrimary();
+  Result<NodePtr> ParseName();
+  Result<NodePtr> ParseNumber();
+  Result<NodePtr> ParseString();
+  Result<NodePtr> ParseList();
+  Result<NodePtr> ParseDict();
+  Result<NodePtr> ParsePostfix(NodePtr node);
+  Result<NodePtr> ParseFiltersAndTests(NodePtr node);
+  Result<NodePtr> ParseMember(NodePtr object);
+  Result<NodePtr> ParseSubscript(NodePtr object);
+  Result<NodePtr> ParseCall(NodePtr callee);
+  Result<NodePtr> ParseTest(NodePtr input);
+  Result<std::string> ParseDottedName();
+  Result<CallArguments> ParseArguments();
+  Status ParseArgument(CallArguments& arguments, int line);
+  bool IsTupleEnd(std::string_view end_name) const;
+  NodePtr NewLiteral(int line, decltype(Literal::value) value);
+
+  TokenStream& tokens_;
+  uint32_t literal_count_ = 0;
+  int nesting_ = 0;
+};
+
+}  // namespace aster::jinja

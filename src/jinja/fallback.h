@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Chat templates for architectures whose published files often carry none. Must not know files.
+#pragma once
+
+#include <string_view>
+
+namespace aster::jinja {
+
+// The template for models of an architecture; empty where there is none. Variables beside the usual
+// ones: enable_thinking (false where not given), reasoning_effort ("max", or "high" where prompts
+// are those of July's refresh: effort_table = "0731"), response_format (a schema).
+std::string_view FallbackTemplate(std::string_view architecture);
+
+}  // namespace aster::jinja

@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "jinja/fallback.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "jinja/template.h"
+
+namespace aster::jinja {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+std::string Rendered(std::string_view variables) {
+  const auto parsed = ChatTemplate::Parse(FallbackTemplate("deepseek4"));
+  if (!parsed.ok()) return parsed.error().message();
+  const auto text = parsed->RenderJson(variables);
+  return text.ok() ? *text : text.error().message();
+}
+
+TEST(FallbackTemplate, OnlyForArchitecturesThatNeedOne) {
+  EXPECT_EQ(FallbackTemplate("llama"), "");
+  EXPECT_NE(FallbackTemplate("deepseek4"), "");
+}
+
+TEST(FallbackTemplate, QuestionsAndAnswers) {
+  EXPECT_EQ(Rendered(R"({"bos_token": "<B>", "add_generation_prompt": true, "messages": [
+                {"role": "system", "content": "Be kind."},
+                {"role": "system", "content": "Be brief."},
+                {"role": "user", "content": "Hello"},
+                {"role": "assistant", "content": "Hi!", "reasoning_content": "A greeting."},
+                {"role": "user", "content": [{"type": "text", "text": "And now?"}]}]})"),
+            "<B>Be kind.\n\nBe brief.<｜User｜>Hello<｜Assistant｜></think>Hi!"
+            "<｜end▁of▁sentence｜><｜User｜>And now?<｜Assistant｜></think>");
+}
+
+TEST(FallbackTemplate, ThinkingHasThreeModes) {
+  constexpr const char* kQuestion =
+      R"("add_generation_prompt": true, "messages": [{"role": "user", "content": "Why?"}]})";
+  const auto rendered = [&](const std::string& more) { return Rendered("{" + more + kQuestion); };
+  EXPECT_EQ(rendered(""), "<｜User｜>Why?<｜Assistant｜></think>");
+  EXPECT_EQ(rendered(R"("enable_thinking": true, "reasoning_effort": "high", )"),
+            "<｜User｜>Why?<｜Assistant｜><think>");
+  EXPECT_EQ(rendered(R"("thinking": true, "reasoning_effort": "high", )"),
+            rendered(R"("enable_thinking": true, "reasoning_effort": "high", )"));
+  const std::string most = rendered(R"("enable_thinking": true, "reasoning_effort": "max", )");
+  EXPECT_THAT(most,
+              StartsWith("Reasoning Effort: Absolute maximum with no shortcuts permitted.\n"));
+  EXPECT_THAT(most, HasSubstr("left unchecked.\n\n<｜User｜>Why?<｜Assistant｜><think>"));
+  EXPECT_THAT(rendered(R"("enable_thinking": true, "reasoning_effort": "max",
+                          "effort_table": "0731", )"),
+              StartsWith("Reasoning Effort: Beyond maximum — exhaustive, relentless"));
+  EXPECT_THAT(rendered(R"("enable_thinking": true, "reasoning_effort": "high",
+                          "effort_table": "0731", )"),
+              StartsWith("Reasoning Effort: Absolute maximum"));
+  EXPECT_EQ(rendered(R"("reasoning_effort": "max", )"), "<｜User｜>Why?<｜Assistant｜></think>");
+}
+
+TEST(FallbackTemplate, ToolsAreCalledAndAnswerInOrder) {
+  const std::string text = Rendered(R"({"add_generation_prompt": true, "enable_thinking": true,
+      "tools": [{"type": "function", "function": {"name": "add", "parameters": {}}}],
+      "messages": [
+        {"role": "user", "content": "1 + 2?"},
+        {"role": "assistant", "content": "Let me see.", "reasoning_content": "Sums.",
+         "tool_calls": [
+           {"id": "a", "function": {"name": "add", "arguments": {"x": 1, "unit": "one"}}},
+           {"id": "b", "function": {"name": "add", "arguments": {"list": [1, true]}}}]},
+        {"role": "tool", "tool_call_id": "b", "content": "second"},
+        {"role": "tool", "tool_call_id": "a", "content": "first"},
+        {"role": "user", "content": "Well?"}]})");
+  EXPECT_THAT(text, StartsWith("## Tools\n\nYou have access to a set of tools"));
+  EXPECT_THAT(text, HasSubstr("### Available Tool Schemas\n\n{\"name\": \"add\", "));
+  EXPECT_THAT(text, HasSubstr("invoke tool calls.\n<｜User｜>1 + 2?<｜Assistant｜><think>Sums."
+                              "</think>Let me see.\n\n<｜DSML｜tool_calls>\n"));
+  EXPECT_THAT(text, HasSubstr("<｜DSML｜invoke name=\"add\">\n"
+                              "<｜DSML｜parameter name=\"x\" string=\"false\">1"
+                              "</｜DSML｜parameter>\n"
+                              "<｜DSML｜parameter name=\"unit\" string=\"true\">one"
+                              "</｜DSML｜parameter>\n</｜DSML｜invoke>\n"));
+  EXPECT_THAT(text, HasSubstr("string=\"false\">[1, true]</｜DSML｜parameter>\n"
+                              "</｜DSML｜invoke>\n</｜DSML｜tool_calls><｜end▁of▁sentence｜>"
+                              "<｜User｜><tool_result>first</tool_result>\n\n"
+                              "<tool_result>second</tool_result>\n\nWell?<｜Assistant｜><think>"));
+}
+
+}  // namespace
+}  // namespace aster::jinja

@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Where the values of one rendering live: objects that count their references, with a tally of the
+// bytes they take, so that a template cannot exhaust memory. Whatever is left at the end (cycles,
+// above all) goes with the heap. Must not know what the objects are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+
+namespace aster::jinja {
+
+class Heap;
+
+// One thing on a heap. Made by Heap::New and held by Ref; used by one thread.
+class Object {
+ public:
+  Object() = default;
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+  virtual ~Object() = default;
+
+  // Lets go of every object it holds; nobody uses it afterwards.
+  virtual void DropReferences() {}
+
+  void AddReference() { ++references_; }
+  void RemoveReference();
+
+  // Tells the heap that this object has come to take so many bytes more (or fewer) than before.
+  void Grew(int64_t bytes);
+
+ private:
+  friend class Heap;
+
+  Heap* heap_ = nullptr;
+  Object* previous_ = nullptr;
+  Object* next_ = nullptr;
+  size_t bytes_ = 0;
+  uint32_t references_ = 0;
+};
+
+// A counted reference, never null unless default-made or moved from.
+template <typename T>
+class Ref {
+ public:
+  Ref() = default;
+  explicit Ref(T* object) : object_(object) {
+    if (object_ != nullptr) object_->AddReference();
+  }
+  Ref(const Ref& other) : Ref(other.object_) {}
+  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  template <typename U>
+    requires std::is_convertible_v<U*, T*>
+  Ref(const Ref<U>& other) : Ref(other.get()) {}  // NOLINT(google-explicit-constructor)
+  Ref& operator=(Ref other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Ref() {
+    if (object_ != nullptr) object_->RemoveReference();
+  }
+
+  T* get() const { return object_; }
+  T* operator->() const { return object_; }
+  T& operator*() const { return *object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  T* object_ = nullptr;
+};
+
+// Outlives every reference to what it made. Not for concurrent use.
+class Heap {
+ public:
+  Heap() = default;
+  Heap(const Heap&) = delete;
+  Heap& operator=(const Heap&) = delete;
+  ~Heap();
+
+  template <typename T, typename... Args>
+  Ref<T> New(Args&&... args) {
+    // tidy: allow(ownership) Ref counts the references, and Release deletes the last.
+    T* object = new T(std::forward<Args>(args)...);
+    Adopt(object, sizeof(T));
+    return Ref<T>(object);
+  }
+
+  size_t used_bytes() const { return used_bytes_; }
+
+ private:
+  friend class Object;
+
+  void Adopt(Object* object, size_t bytes);
+  void Release(Object* object);
+  void Unlink(Object* object);
+
+  Object* first_ = nullptr;
+  size_t used_bytes_ = 0;
+  // Objects without references, waiting to be deleted one after the other rather than each within
+  // its holder, so that a long chain does not exhaust the stack.
+  std::vector<Object*> released_;
+  bool releasing_ = false;
+  bool ending_ = false;
+};
+
+}  // namespace aster::jinja

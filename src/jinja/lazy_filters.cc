@@ -1,0 +1,351 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Filters that give their items one by one, when somebody asks. Templates can tell: such a result
+// has no length, can be gone through once, and its errors come late.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "jinja/access.h"
+#include "jinja/compare.h"
+#include "jinja/filters.h"
+#include "jinja/iterate.h"
+#include "jinja/text.h"
+#include "jinja/unicode.h"
+
+namespace aster::jinja {
+namespace {
+
+// A filter's value and arguments, kept until the first item is asked for.
+class LazyIterator : public Iterator {
+ public:
+  LazyIterator(Value source, Arguments arguments)
+      : source_(std::move(source)), arguments_(std::move(arguments)) {}
+
+  void DropReferences() override {
+    source_ = Value();
+    arguments_ = {};
+    iterator_ = {};
+  }
+
+  Result<Value> Next(Runtime& runtime) final {
+    if (done_) return Value();
+    Value item = TRY(NextOrStart(runtime));
+    if (item.is_missing()) {
+      done_ = true;
+      DropReferences();
+    }
+    return item;
+  }
+
+ protected:
+  // Whether there are no items, nor errors, where the source is not true: none, 0, undefined.
+  virtual bool IgnoresFalse() const { return false; }
+  // Once, before the first item.
+  virtual Status Start(Runtime& runtime) = 0;
+  // The next item of the result.
+  virtual Result<Value> Produce(Runtime& runtime) = 0;
+
+  const Value& source() const { return source_; }
+  const Arguments& arguments() const { return arguments_; }
+  Arguments& arguments() { return arguments_; }
+
+  Result<Value> NextOfSource(Runtime& runtime) {
+    TRY(runtime.Charge());
+    if (!iterator_) iterator_ = TRY(Iterate(runtime, source_));
+    return iterator_->Next(runtime);
+  }
+
+  Value Given(size_t index) const {
+    return index < arguments_.positional.size() ? arguments_.positional[index] : Value();
+  }
+
+ private:
+  Result<Value> NextOrStart(Runtime& runtime) {
+    if (!started_) {
+      started_ = true;
+      if (IgnoresFalse() && !IsTrue(source_)) return Value();
+      TRY(Start(runtime));
+    }
+    return Produce(runtime);
+  }
+
+  Value source_;
+  Arguments arguments_;
+  Ref<Iterator> iterator_;
+  bool started_ = false;
+  bool done_ = false;
+};
+
+// The argument of that name, which goes from the others; missing where there is none.
+Value TakeNamed(Arguments& arguments, std::string_view name) {
+  const auto it = std::ranges::find_if(
+      arguments.named, [name](const auto& argument) { return argument.first == name; });
+  if (it == arguments.named.end()) return Value();
+  Value value = std::move(it->second);
+  arguments.named.erase(it);
+  return value;
+}
+
+class MapIterator final : public LazyIterator {
+ public:
+  using LazyIterator::LazyIterator;
+  void DropReferences() override {
+    LazyIterator::DropReferences();
+    path_.DropReferences();
+    default_ = Value();
+  }
+
+ protected:
+  bool IgnoresFalse() const override { return true; }
+  Status Start(Runtime& runtime) override {
+    if (!arguments().positional.empty()) {
+      const Value name = arguments().positional[0];
+      filter_ = name.is_string() ? FindFilter(name.text()) : nullptr;
+      if (filter_ == nullptr) {
+        return TemplateError(fmt::format("No filter named {}.", TRY(ReprOf(runtime, name))));
+      }
+      arguments().positional.erase(arguments().positional.begin());
+      return Ok();
+    }
+    const Value attribute = TakeNamed(arguments(), "attribute");
+    if (attribute.is_missing()) return TemplateError("map requires a filter argument");
+    default_ = TakeNamed(arguments(), "default");
+    if (default_.is_none()) default_ = Value();
+    if (!arguments().named.empty()) {
+      return TemplateError(
+          fmt::format("Unexpected keyword argument '{}'", arguments().named[0].first));
+    }
+    path_ = TRY(AttributePath::From(runtime, attribute));
+    return Ok();
+  }
+
+  Result<Value> Produce(Runtime& runtime) override {
+    const Value item = TRY(NextOfSource(runtime));
+    if (item.is_missing()) return Value();
+    if (filter_ != nullptr) return Invoke(runtime, *filter_, item, arguments());
+    return path_.Get(runtime, item, default_);
+  }
+
+ private:
+  const Builtin* filter_ = nullptr;
+  AttributePath path_;
+  Value default_;
+};
+
+// select, reject, selectattr and rejectattr.
+class SelectIterator final : public LazyIterator {
+ public:
+  SelectIterator(Value source, Arguments arguments, bool keeps, bool by_attribute)
+      : LazyIterator(std::move(source), std::move(arguments)),
+        keeps_(keeps),
+        by_attribute_(by_attribute) {}
+  void DropReferences() override {
+    LazyIterator::DropReferences();
+    path_.DropReferences();
+  }
+
+ protected:
+  bool IgnoresFalse() const override { return true; }
+  Status Start(Runtime& runtime) override {
+    Values& given = arguments().positional;
+    if (by_attribute_) {
+      if (given.empty()) return TemplateError("Missing parameter for attribute name");
+      path_ = TRY(AttributePath::From(runtime, given[0]));
+      given.erase(given.begin());
+    }
+    if (given.empty()) return Ok();
+    const Value name = given[0];
+    test_ = name.is_string() ? FindTest(name.text()) : nullptr;
+    if (test_ == nullptr) {
+      return TemplateError(fmt::format("No test named {}.", TRY(ReprOf(runtime, name))));
+    }
+    given.erase(given.begin());
+    return Ok();
+  }
+
+  Result<Value> Produce(Runtime& runtime) override {
+    for (;;) {
+      Value item = TRY(NextOfSource(runtime));
+      if (item.is_missing()) return Value();
+      Value outcome = TRY(path_.Get(runtime, item));
+      if (test_ != nullptr) outcome = TRY(Invoke(runtime, *test_, outcome, arguments()));
+      if (IsTrue(outcome) == keeps_) return item;
+    }
+  }
+
+ private:
+  const bool keeps_;
+  const bool by_attribute_;
+  const Builtin* test_ = nullptr;  // the item's own truth where there is none
+  AttributePath path_;
+};
+
+// Rows of so many items.
+class BatchIterator final : public LazyIterator {
+ public:
+  using LazyIterator::LazyIterator;
+
+ protected:
+  Status Start(Runtime& /*runtime*/) override { return Ok(); }
+
+  Result<Value> Produce(Runtime& runtime) override {
+    const int64_t size = TRY(WantInt(Given(0)));
+    Values row;
+    if (!next_.is_missing()) row.push_back(std::move(next_));
+    next_ = Value();
+    for (;;) {
+      Value item = TRY(NextOfSource(runtime));
+      if (item.is_missing()) break;
+      if (static_cast<int64_t>(row.size()) == size) {
+        next_ = std::move(item);
+        return Value(runtime.NewList(std::move(row)));
+      }
+      row.push_back(std::move(item));
+    }
+    if (row.empty()) return Value();
+    const Value fill = Given(1);
+    if (!fill.is_missing() && !fill.is_none() && size > static_cast<int64_t>(row.size())) {
+      TRY(runtime.CheckBytes(std::min<uint64_t>(size, UINT32_MAX) * sizeof(Value)));
+      row.resize(size, fill);
+    }
+    return Value(runtime.NewList(std::move(row)));
+  }
+
+ private:
+  Value next_;  // the first item of the next row
+};
+
+// So many columns of about the same size.
+class SliceIterator final : public LazyIterator {
+ public:
+  using LazyIterator::LazyIterator;
+  void DropReferences() override {
+    LazyIterator::DropReferences();
+    items_.clear();
+  }
+
+ protected:
+  Status Start(Runtime& runtime) override {
+    items_ = TRY(ItemsOf(runtime, source()));
+    count_ = TRY(WantInt(Given(0)));
+    if (count_ == 0) return TemplateError("integer division or modulo by zero");
+    return Ok();
+  }
+
+  Result<Value> Produce(Runtime& runtime) override {
+    if (index_ >= count_) return Value();
+    TRY(runtime.Charge());
+    const auto size = static_cast<int64_t>(items_.size());
+    const int64_t extra = size % count_;  // so many columns have one item more
+    const int64_t begin = index_ * (size / count_) + std::min(index_, extra);
+    const int64_t end = begin + size / count_ + (index_ < extra ? 1 : 0);
+    Values column(items_.begin() + begin, items_.begin() + end);
+    const Value fill = Given(1);
+    if (!fill.is_missing() && !fill.is_none() && index_ >= extra) column.push_back(fill);
+    ++index_;
+    return Value(runtime.NewList(std::move(column)));
+  }
+
+ private:
+  Values items_;
+  int64_t count_ = 0;
+  int64_t index_ = 0;
+};
+
+class UniqueIterator final : public LazyIterator {
+ public:
+  using LazyIterator::LazyIterator;
+  void DropReferences() override {
+    LazyIterator::DropReferences();
+    path_.DropReferences();
+    seen_ = {};
+  }
+
+ protected:
+  Status Start(Runtime& runtime) override {
+    seen_ = runtime.NewDict();
+    path_ = TRY(AttributePath::From(runtime, Given(1)));
+    return Ok();
+  }
+
+  Result<Value> Produce(Runtime& runtime) override {
+    const bool case_sensitive = IsTrue(Given(0));
+    for (;;) {
+      Value item = TRY(NextOfSource(runtime));
+      if (item.is_missing()) return Value();
+      Value key = TRY(path_.Get(runtime, item));
+      if (key.is_string() && !case_sensitive) key = runtime.NewString(ToLower(key.text()));
+      DictKey encoded = TRY(KeyOf(runtime, key));
+      if (seen_->Find(encoded) != nullptr) continue;
+      seen_->Set(key, std::move(encoded), Value::None());
+      return item;
+    }
+  }
+
+ private:
+  AttributePath path_;
+  Ref<Dict> seen_;
+};
+
+class ItemsIterator final : public LazyIterator {
+ public:
+  using LazyIterator::LazyIterator;
+  void DropReferences() override {
+    LazyIterator::DropReferences();
+    items_ = {};
+  }
+
+ protected:
+  Status Start(Runtime& runtime) override {
+    if (source().is_undefined()) return Ok();
+    if (!source().Is(Kind::kDict)) {
+      return TemplateError("Can only get item pairs from a mapping.");
+    }
+    items_ = TRY(Iterate(
+        runtime, runtime.heap().New<DictView>(source().ref<Dict>(), DictView::Part::kItems)));
+    return Ok();
+  }
+
+  Result<Value> Produce(Runtime& runtime) override {
+    return items_ ? items_->Next(runtime) : Result<Value>(Value());
+  }
+
+ private:
+  Ref<Iterator> items_;
+};
+
+Result<Value> Map(const Call& call) {
+  return Value(call.runtime.heap().New<MapIterator>(call.self, call.given));
+}
+
+template <bool kKeeps, bool kByAttribute>
+Result<Value> Select(const Call& call) {
+  return Value(
+      call.runtime.heap().New<SelectIterator>(call.self, call.given, kKeeps, kByAttribute));
+}
+
+// For filters with parameters of their own: the bound arguments, in their order.
+template <typename T>
+Result<Value> Lazily(const Call& call) {
+  return Value(call.runtime.heap().New<T>(call.self, Arguments{call.args, {}}));
+}
+
+constexpr Builtin kLazyFilters[] = {
+    {"batch", "linecount fill_with?", Lazily<BatchIterator>},
+    {"items", "", Lazily<ItemsIterator>},
+    {"map", "...", Map},
+    {"reject", "...", Select<false, false>},
+    {"rejectattr", "...", Select<false, true>},
+    {"select", "...", Select<true, false>},
+    {"selectattr", "...", Select<true, true>},
+    {"slice", "slices fill_with?", Lazily<SliceIterator>},
+    {"unique", "case_sensitive? attribute?", Lazily<UniqueIterator>},
+};
+
+}  // namespace
+
+std::span<const Builtin> LazyFilters() { return kLazyFilters; }
+
+}  // namespace aster::jinja

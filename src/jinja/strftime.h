@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// A moment as text, by the letters of the C library's strftime in its plain locale.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace aster::jinja {
+
+// In local time. A letter that means nothing stays as it is.
+Result<std::string> FormatTime(std::string_view format, int64_t unix_s);
+
+}  // namespace aster::jinja

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What the string methods share with filters: stripping, splitting, replacing and justifying text
+// by code points.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jinja/runtime.h"
+
+namespace aster::jinja {
+
+enum class Side : uint8_t { kLeft, kRight, kBoth };
+
+// Without the characters of `characters` (white space where absent) at the ends.
+std::string_view Strip(std::string_view text, Side side,
+                       std::optional<std::string_view> characters = std::nullopt);
+
+// Python's splitlines(): \n is not the only character that ends a line.
+std::vector<std::string_view> SplitLines(std::string_view text, bool keep_ends = false);
+
+// At most `count` times; without limit where it is negative.
+Result<std::string> Replace(Runtime& runtime, std::string_view text, std::string_view from,
+                            std::string_view to, int64_t count);
+
+Result<std::string> Centered(Runtime& runtime, const String& text, int64_t width,
+                             std::string_view fill = " ");
+
+}  // namespace aster::jinja

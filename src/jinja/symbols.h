@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Which variable a name means, scope by scope. The rules are the original's, to the letter, because
+// templates depend on their corners: a name set anywhere in a scope belongs to that scope from its
+// beginning, where it starts as a copy of the outer one, or from what the template was given, or
+// unset. Must not know how templates are evaluated.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "jinja/statements.h"
+
+namespace aster::jinja {
+
+// A function while it is bound: hands out its slots.
+class FunctionScope {
+ public:
+  FunctionScope(FunctionScope* parent, FunctionInfo& info) : parent_(parent), info_(info) {}
+
+  uint32_t SlotOf(const std::string& identifier) {
+    const auto [it, is_new] = slots_.emplace(identifier, info_.slot_count);
+    if (is_new) ++info_.slot_count;
+    return it->second;
+  }
+  FunctionScope* parent() const { return parent_; }
+
+ private:
+  FunctionScope* const parent_;  // the function around; nullptr for the template itself
+  FunctionInfo& info_;
+  std::map<std::string, uint32_t> slots_;
+};
+
+// The names of one scope. Scopes at the same level of the same function share variables of the same
+// name, as they never live at the same time.
+class Symbols {
+ public:
+  // `parent` (which may be nullptr) and `function` outlive it.
+  Symbols(const Symbols* parent, FunctionScope& function)
+      : parent_(parent), function_(&function), level_(parent == nullptr ? 0 : parent->level_ + 1) {}
+
+  FunctionScope& function() const { return *function_; }
+
+  // Takes note of every name that the node uses in this scope. Scopes within it are not entered.
+  void Analyze(Node& node);
+  void AnalyzeAll(const Body& body);
+  // The target of a loop or of {% with %}, whose names are set on entry.
+  void AnalyzeParameters(Node& target);
+
+  void DeclareParameter(const std::string& name);
+  void Load(const std::string& name);
+  void Store(const std::string& name);
+
+  // From the function that runs in this scope. The name must have been analyzed.
+  VariableRef RefOf(const std::string& name) const;
+
+  // What to do on entry; on the way out, too, unless the scope ends with its function.
+  Scope MakeScope(bool ends_with_function) const;
+
+ private:
+  struct Found {
+    FunctionScope* function;
+    std::string identifier;
+  };
+  struct Origin {
+    enum class From : uint8_t { kParameter, kContext, kOuter, kNothing };
+    From from;
+    std::string name;  // for kContext
+    Found outer;       // for kOuter
+  };
+
+  // A branch of an if: notes what it adds, and sees the rest through `base`.
+  static Symbols Branch(const Symbols& base);
+
+  const std::string* OwnIdentifier(const std::string& name) const;
+  std::optional<Found> Find(const std::string& name) const;
+  std::optional<Found> FindOutside(const std::string& name) const {
+    return parent_ == nullptr ? std::nullopt : parent_->Find(name);
+  }
+  bool Stores(const std::string& name) const;
+  VariableRef RefTo(const Found& found) const;
+  void Define(const std::string& name, std::optional<Origin> origin);
+  void AnalyzeIf(If& node);
+  void MergeBranches(const std::vector<Symbols>& branches);
+
+  const Symbols* base_ = nullptr;  // of a branch
+  const Symbols* parent_;
+  FunctionScope* function_;
+  int level_;
+  std::map<std::string, std::string> identifiers_;  // by name
+  std::map<std::string, Origin> origins_;           // by identifier
+  std::set<std::string> stores_;
+};
+
+// Which of the names are used in the body before anything there sets them.
+std::set<std::string> FindUndeclared(const Body& body, std::set<std::string> names);
+
+}  // namespace aster::jinja

@@ -1,0 +1,245 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "plan/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+namespace aster::plan {
+namespace {
+
+// A correct split of that many layers, for messages.
+std::string ExampleOf(uint32_t layer_count) {
+  if (layer_count < 2) return "0:out";
+  const uint32_t half = layer_count / 2;
+  return fmt::format("0:{},{}:out", half - 1, half);
+}
+
+std::string LayersText(uint32_t begin, uint32_t end) {
+  return end - begin == 1 ? fmt::format("layer {}", begin)
+                          : fmt::format("layers {} to {}", begin, end - 1);
+}
+
+Error BadSplit(std::string_view what, uint32_t layer_count) {
+  return InvalidArgument(
+      fmt::format("{}; a split of {} layers reads {}", what, layer_count, ExampleOf(layer_count)));
+}
+
+std::string_view Trim(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+std::optional<uint32_t> ParseLayer(std::string_view text) {
+  uint32_t layer = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), layer);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return layer;
+}
+
+// "0:20", "21:out" or "5".
+Result<model::Slice> ParseLayers(std::string_view text, uint32_t layer_count) {
+  const size_t colon = text.find(':');
+  const std::string_view first = Trim(text.substr(0, colon));
+  const std::string_view last =
+      colon == std::string_view::npos ? first : Trim(text.substr(colon + 1));
+  const auto begin = ParseLayer(first);
+  const auto end = last == "out" ? std::optional(layer_count - 1) : ParseLayer(last);
+  if (!begin || !end) {
+    return BadSplit(fmt::format("\"{}\" is no range of layers", text), layer_count);
+  }
+  if (*begin >= layer_count || *end >= layer_count) {
+    return BadSplit(fmt::format("\"{}\" names layer {}; the model has layers 0 to {}", text,
+                                std::max(*begin, *end), layer_count - 1),
+                    layer_count);
+  }
+  if (*end < *begin) {
+    return BadSplit(fmt::format("\"{}\" ends before it begins", text), layer_count);
+  }
+  return model::Slice{.layer_begin = *begin,
+                      .layer_end = *end + 1,
+                      .embedding = *begin == 0,
+                      .head = *end + 1 == layer_count};
+}
+
+std::string NamesOf(std::span<const PlanNode> nodes) {
+  std::vector<std::string> names;
+  for (const PlanNode& node : nodes) names.push_back(node.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+Result<PlanNode> NodeNamed(std::string_view name, std::span<const PlanNode> nodes) {
+  const auto is_named = [&](const PlanNode& node) {
+    return node.name == name || node.id.ToText() == name;
+  };
+  const auto found = std::ranges::find_if(nodes, is_named);
+  if (found == nodes.end()) {
+    return NotFound(fmt::format("no node is called \"{}\"; there are: {}", name, NamesOf(nodes)));
+  }
+  if (std::ranges::count_if(nodes, is_named) > 1) {
+    return InvalidArgument(
+        fmt::format("several nodes are called \"{}\": name them by their ids", name));
+  }
+  return *found;
+}
+
+}  // namespace
+
+Result<Plan> ParseSplit(std::string_view text, uint32_t layer_count,
+                        std::span<const PlanNode> nodes) {
+  if (layer_count == 0) return InvalidArgument("a model without layers cannot be split");
+  Plan plan;
+  for (size_t index = 0; !text.empty(); ++index) {
+    const size_t comma = std::min(text.find(','), text.size());
+    std::string_view part = Trim(text.substr(0, comma));
+    // A comma at the end promises another part.
+    if (comma + 1 == text.size()) return BadSplit("the split ends in a comma", layer_count);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+    PlanStage stage;
+    if (const size_t equals = part.find('='); equals != std::string_view::npos) {
+      stage.node = TRY(NodeNamed(Trim(part.substr(0, equals)), nodes));
+      part = Trim(part.substr(equals + 1));
+    } else if (index < nodes.size()) {
+      stage.node = nodes[index];
+    } else {
+      return BadSplit(fmt::format("\"{}\" is part {} of the split, and there are {} nodes ({}): "
+                                  "name the node, as in {}={}",
+                                  part, index + 1, nodes.size(), NamesOf(nodes),
+                                  nodes.empty() ? "a" : nodes[0].name, part),
+                      layer_count);
+    }
+    stage.slice = TRY(ParseLayers(part, layer_count));
+    plan.stages.push_back(std::move(stage));
+  }
+  std::ranges::stable_sort(plan.stages, {},
+                           [](const PlanStage& stage) { return stage.slice.layer_begin; });
+  TRY(CheckPlan(plan, layer_count));
+  return plan;
+}
+
+Result<Plan> EvenSplit(uint32_t layer_count, std::span<const PlanNode> nodes) {
+  if (nodes.empty()) return InvalidArgument("there are no nodes to split the model over");
+  Plan plan;
+  const auto count = static_cast<uint32_t>(std::min<size_t>(nodes.size(), layer_count));
+  for (uint32_t i = 0; i < count; ++i) {
+    const auto at = [&](uint32_t part) {
+      return static_cast<uint32_t>(uint64_t{layer_count} * part / count);
+    };
+    plan.stages.push_back({.node = nodes[i],
+                           .slice = {.layer_begin = at(i),
+                                     .layer_end = at(i + 1),
+                                     .embedding = i == 0,
+                                     .head = i + 1 == count}});
+  }
+  TRY(CheckPlan(plan, layer_count));
+  return plan;
+}
+
+namespace {
+
+Status CheckPath(std::span<const PlanStage> stages, uint32_t layer_count) {
+  uint32_t next = 0;
+  for (const PlanStage& stage : stages) {
+    const model::Slice& slice = stage.slice;
+    if (slice.layer_begin >= slice.layer_end || slice.layer_end > layer_count) {
+      return BadSplit(fmt::format("layers {} to {} of a model of {}", slice.layer_begin,
+                                  slice.layer_end, layer_count),
+                      layer_count);
+    }
+    if (slice.layer_begin > next) {
+      return BadSplit(fmt::format("nobody has {}", LayersText(next, slice.layer_begin)),
+                      layer_count);
+    }
+    if (slice.layer_begin < next) {
+      return BadSplit(fmt::format("{} is given twice",
+                                  LayersText(slice.layer_begin, std::min(next, slice.layer_end))),
+                      layer_count);
+    }
+    next = slice.layer_end;
+    if (slice.embedding != (slice.layer_begin == 0) || slice.head != (next == layer_count)) {
+      return BadSplit("the embedding belongs to the first layer, and the head to the last",
+                      layer_count);
+    }
+  }
+  if (next < layer_count) {
+    return BadSplit(fmt::format("nobody has {}", LayersText(next, layer_count)), layer_count);
+  }
+  return Ok();
+}
+
+}  // namespace
+
+Status CheckPlan(const Plan& plan, uint32_t layer_count) {
+  TRY(CheckPath(plan.stages, layer_count));
+  return plan.decode.empty() ? Ok() : CheckPath(plan.decode, layer_count).In("who decodes");
+}
+
+std::vector<PlanStage> Plan::AllStages() const {
+  std::vector<PlanStage> all = stages;
+  all.insert(all.end(), decode.begin(), decode.end());
+  return all;
+}
+
+Result<std::vector<PlanStage>> ParsePath(std::string_view text, uint32_t layer_count,
+                                         std::span<const PlanNode> nodes) {
+  std::string split;
+  const auto is_name = [&](std::string_view name) {
+    return std::ranges::any_of(
+        nodes, [&](const PlanNode& node) { return node.name == name || node.id.ToText() == name; });
+  };
+  for (std::string_view rest = text; !rest.empty();) {
+    const size_t comma = std::min(rest.find(','), rest.size());
+    std::string part(Trim(rest.substr(0, comma)));
+    const bool goes_on = comma < rest.size();
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+    const size_t colon = part.find(':');
+    if (is_name(part)) {
+      part += "=0:out";
+    } else if (colon != std::string::npos && is_name(Trim(part.substr(0, colon)))) {
+      part[colon] = '=';
+      std::ranges::replace(part.begin() + static_cast<ptrdiff_t>(colon), part.end(), '-', ':');
+    } else if (part.find_first_not_of("0123456789:out ") != std::string::npos &&
+               part.find('=') == std::string::npos) {
+      return NotFound(fmt::format("no node is called \"{}\"; there are: {}", part.substr(0, colon),
+                                  NamesOf(nodes)));
+    }
+    split += part + (goes_on ? "," : "");
+  }
+  return std::move(TRY(ParseSplit(split, layer_count, nodes)).stages);
+}
+
+std::string DescribeSlice(const model::Slice& slice) {
+  return LayersText(slice.layer_begin, slice.layer_end) + (slice.head ? " and the head" : "");
+}
+
+std::string DescribePlan(const Plan& plan) {
+  std::vector<std::string> parts;
+  for (const PlanStage& stage : plan.stages) {
+    parts.push_back(fmt::format("{}: {}", stage.node.name, DescribeSlice(stage.slice)));
+  }
+  for (const PlanStage& stage : plan.decode) {
+    parts.push_back(fmt::format("{} decodes: {}", stage.node.name, DescribeSlice(stage.slice)));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+std::string SplitText(const Plan& plan) {
+  const auto text_of = [](std::span<const PlanStage> stages) {
+    std::vector<std::string> parts;
+    for (const PlanStage& stage : stages) {
+      const model::Slice& slice = stage.slice;
+      parts.push_back(fmt::format("{}={}:{}", stage.node.name, slice.layer_begin,
+                                  slice.head ? "out" : fmt::format("{}", slice.layer_end - 1)));
+    }
+    return fmt::format("{}", fmt::join(parts, ","));
+  };
+  return text_of(plan.stages) + (plan.decode.empty() ? "" : " decode " + text_of(plan.decode));
+}
+
+}  // namespace aster::plan

@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Which node computes which layers, and how people write that down. Layers are half-open here and
+// inclusive in what people type and read. Must not know how nodes are reached, nor what they can.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "model/slice.h"
+#include "wire/messages.h"
+
+namespace aster::plan {
+
+// A node as plans name it.
+struct PlanNode {
+  wire::NodeId id;
+  std::string name;                    // for people
+  std::vector<std::string> addresses;  // HOST:PORT, the best first
+};
+
+struct PlanStage {
+  PlanNode node;
+  model::Slice slice;
+};
+
+// In the order of their layers. A node may hold several of them.
+struct Plan {
+  std::vector<PlanStage> stages;
+  // All layers once more: whoever answers what `stages` have read. Empty: they do so themselves.
+  std::vector<PlanStage> decode;
+
+  // Both, one after the other: how routes number them.
+  std::vector<PlanStage> AllStages() const;
+};
+
+// "0:20,21:out": layers 0 to 20 on the first node, those from 21 and the output head on the second.
+// "b=0:20,a=21:out" names the nodes instead. Parts may be in any order. An error says which layers
+// are missing or doubled, and shows a split that works.
+Result<Plan> ParseSplit(std::string_view text, uint32_t layer_count,
+                        std::span<const PlanNode> nodes);
+
+// A path of a plan: as ParseSplit, or a node's name alone, which then has all layers. Names may
+// also stand as in "a:0-20,b:21-out".
+Result<std::vector<PlanStage>> ParsePath(std::string_view text, uint32_t layer_count,
+                                         std::span<const PlanNode> nodes);
+
+// Layers in as many parts as there are nodes, as equal as they can be.
+Result<Plan> EvenSplit(uint32_t layer_count, std::span<const PlanNode> nodes);
+
+// Whether the stages of each path hold every layer once, in order, the embedding first and the head
+// last.
+Status CheckPlan(const Plan& plan, uint32_t layer_count);
+
+// "a: layers 0 to 20; b: layers 21 to 35 and the head", and who decodes where others do.
+std::string DescribePlan(const Plan& plan);
+// "layers 21 to 35 and the head".
+std::string DescribeSlice(const model::Slice& slice);
+// As ParseSplit reads it: "a=0:20,b=21:out"; behind it " decode b=0:out" where others do.
+std::string SplitText(const Plan& plan);
+
+}  // namespace aster::plan

@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "plan/plan.h"
+
+#include <gtest/gtest.h>
+
+#include "plan/model_for_test.h"
+
+namespace aster::plan {
+namespace {
+
+std::string Parsed(std::string_view text, size_t nodes = 2, uint32_t layers = 36) {
+  const auto plan = ParseSplit(text, layers, TestNodes(nodes));
+  return plan.ok() ? SplitText(*plan) : plan.error().message();
+}
+
+TEST(Plan, IsInclusiveWhereItIsTyped) {
+  EXPECT_EQ(Parsed("0:20,21:out"), "a=0:20,b=21:out");
+  EXPECT_EQ(Parsed("0:20,21:35"), "a=0:20,b=21:out");
+  EXPECT_EQ(Parsed(" 0 : 20 , 21 : out "), "a=0:20,b=21:out");
+  EXPECT_EQ(Parsed("0,1:out"), "a=0:0,b=1:out");
+  EXPECT_EQ(Parsed("21:out,0:20"), "b=0:20,a=21:out");
+  EXPECT_EQ(Parsed("b=0:20,a=21:out"), "b=0:20,a=21:out");
+  EXPECT_EQ(Parsed("a=0:9,b=10:19,a=20:out"), "a=0:9,b=10:19,a=20:out");
+  EXPECT_EQ(Parsed("0:out", 1, 1), "a=0:out");
+}
+
+TEST(Plan, ErrorsNameTheGapTheOverlapAndASplitThatWorks) {
+  EXPECT_NE(Parsed("0:20,22:out").find("nobody has layer 21"), std::string::npos);
+  EXPECT_NE(Parsed("1:20,21:out").find("nobody has layer 0"), std::string::npos);
+  EXPECT_NE(Parsed("0:20,21:30").find("nobody has layers 31 to 35"), std::string::npos);
+  EXPECT_NE(Parsed("0:20,18:out").find("layers 18 to 20 is given twice"), std::string::npos);
+  EXPECT_NE(Parsed("0:20,21:40").find("layers 0 to 35"), std::string::npos);
+  for (const char* text :
+       {"", ",", "0:20,", "0:20,,21:out", "x", "0:", ":5", "5:3", "0:99999999999", "-1:5",
+        "0:20;21:out", "out:0", "out", "=0:out", "z=0:out"}) {
+    const auto plan = ParseSplit(text, 36, TestNodes(2));
+    ASSERT_FALSE(plan.ok()) << text;
+    if (std::string_view(text).find('=') != std::string_view::npos) continue;
+    EXPECT_NE(plan.error().message().find("0:17,18:out"), std::string::npos) << text;
+  }
+  EXPECT_NE(Parsed("0:9,10:19,20:out").find("there are 2 nodes"), std::string::npos);
+  EXPECT_NE(Parsed("z=0:out").find("there are: a, b"), std::string::npos);
+}
+
+TEST(Plan, ExamplesInErrorsWork) {
+  for (const uint32_t layers : {1u, 2u, 3u, 80u}) {
+    const auto plan = ParseSplit("1:0", layers, TestNodes(2));
+    ASSERT_FALSE(plan.ok());
+    const std::string& message = plan.error().message();
+    const std::string example = message.substr(message.rfind(' ') + 1);
+    EXPECT_TRUE(ParseSplit(example, layers, TestNodes(2)).ok()) << message;
+  }
+}
+
+TEST(Plan, SplitsEvenly) {
+  EXPECT_EQ(SplitText(EvenSplit(36, TestNodes(2)).value()), "a=0:17,b=18:out");
+  EXPECT_EQ(SplitText(EvenSplit(5, TestNodes(3)).value()), "a=0:0,b=1:2,c=3:out");
+  EXPECT_EQ(SplitText(EvenSplit(1, TestNodes(3)).value()), "a=0:out");
+  EXPECT_FALSE(EvenSplit(4, {}).ok());
+  EXPECT_EQ(DescribePlan(EvenSplit(4, TestNodes(2)).value()),
+            "a: layers 0 to 1; b: layers 2 to 3 and the head");
+}
+
+}  // namespace
+}  // namespace aster::plan

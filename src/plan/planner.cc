@@ -1,0 +1,377 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "plan/planner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "base/checked.h"
+#include "base/units.h"
+#include "model/support.h"
+#include "plan/split_search.h"
+
+namespace aster::plan {
+namespace {
+
+// A rate nobody measured: the model is divided as if all were alike, and nothing is predicted.
+constexpr double kAnyRate = 1e9;
+
+std::string Seconds(double seconds) {
+  return FormatDuration(static_cast<int64_t>(std::min(seconds, 1e9) * 1e9));
+}
+
+// What a tensor takes, and how much of it one token reads.
+ModelLoad::Layer TensorLoad(const gguf::ModelFiles& files, const model::Shape& shape,
+                            const model::TensorSpec& spec) {
+  const gguf::Tensor* const tensor = model::FindTensor(files, spec);
+  if (tensor == nullptr) return {};
+  const uint64_t bytes = gguf::TensorBytes(tensor->type, tensor->shape()).value();
+  const bool is_of_experts = spec.dims.size() == 3;
+  const double share =
+      is_of_experts ? static_cast<double>(shape.experts.used) / shape.experts.count : 1;
+  return {.bytes = bytes, .read_bytes = share * static_cast<double>(bytes)};
+}
+
+// Two operations for each weight that a token meets.
+double MatrixFlops(const model::Shape& shape, const model::TensorSpec& spec) {
+  if (spec.dims.size() < 2) return 0;
+  const double rows_and_columns =
+      static_cast<double>(spec.dims[0]) * static_cast<double>(spec.dims[1]);
+  return 2 * rows_and_columns * (spec.dims.size() == 3 ? shape.experts.used : 1);
+}
+
+// The median of the known ones for those that nobody knows; nothing where none is known.
+std::optional<double> FillUnknown(std::vector<double>& rates) {
+  std::vector<double> known;
+  for (double& rate : rates) {
+    if (!std::isfinite(rate) || rate <= 0) rate = 0;
+    if (rate > 0) known.push_back(rate);
+  }
+  std::ranges::sort(known);
+  const size_t count = known.size();
+  const double median = count == 0 ? kAnyRate : (known[(count - 1) / 2] + known[count / 2]) / 2;
+  for (double& rate : rates) {
+    if (rate == 0) rate = median;
+  }
+  return known.empty() ? std::nullopt : std::optional(median);
+}
+
+// Sums of bytes that nobody has stay sums that nobody has.
+uint64_t SaturatedAdd(uint64_t a, uint64_t b) {
+  constexpr uint64_t kMost = uint64_t{1} << 62;
+  return std::min(CheckedAdd(a, b).value_or(kMost), kMost);
+}
+
+class Planning {
+ public:
+  Planning(std::span<const NodeAbility> nodes, std::span<const LinkAbility> links,
+           const ModelLoad& load, const PlannerOptions& options)
+      : nodes_(nodes), load_(load), options_(options) {
+    problem_.all_nodes = options.all_nodes;
+    DescribeModel();
+    DescribeNodes();
+    DescribeLinks(links);
+  }
+
+  Result<SplitPlan> Run() {
+    const std::optional<SplitAnswer> answer = SearchSplit(problem_);
+    if (!answer) return WhyNot();
+    answer_ = *answer;
+    SplitPlan split;
+    for (const SplitAnswer::Part& part : answer_.parts) {
+      split.plan.stages.push_back({.node = nodes_[part.node].node, .slice = SliceOf(part)});
+    }
+    if (knows_flops_) split.prefill_tokens_per_s = options_.chunk_tokens / answer_.chunk_s;
+    if (knows_reads_) split.decode_tokens_per_s = 1 / (answer_.token_s + WayBack());
+    Explain(split);
+    return split;
+  }
+
+ private:
+  uint32_t layer_count() const { return problem_.layer_count(); }
+
+  void DescribeModel() {
+    problem_.bytes_before.push_back(0);
+    problem_.reads_before.push_back(0);
+    for (const ModelLoad::Layer& layer : load_.layers) {
+      const uint64_t bytes = SaturatedAdd(layer.bytes, load_.kv_bytes_per_layer);
+      problem_.bytes_before.push_back(SaturatedAdd(problem_.bytes_before.back(), bytes));
+      problem_.reads_before.push_back(problem_.reads_before.back() + layer.read_bytes +
+                                      load_.kv_read_bytes);
+    }
+    problem_.embedding_bytes = load_.embedding_bytes;
+    problem_.head_bytes = load_.head_bytes;
+    problem_.shared_bytes = load_.tied_head ? std::min(load_.embedding_bytes, load_.head_bytes) : 0;
+    problem_.head_reads = static_cast<double>(load_.head_bytes);
+  }
+
+  void DescribeNodes() {
+    std::vector<double> flops;
+    std::vector<double> reads;
+    for (const NodeAbility& node : nodes_) {
+      flops.push_back(node.multiply_flops_per_s);
+      reads.push_back(node.memory_bytes_per_s);
+    }
+    knows_flops_ = FillUnknown(flops).has_value();
+    knows_reads_ = FillUnknown(reads).has_value();
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      const double chunk = options_.chunk_tokens;
+      problem_.nodes.push_back(
+          {.memory_bytes =
+               nodes_[i].memory_bytes - std::min(nodes_[i].memory_bytes, options_.reserved_bytes),
+           .layer_s = chunk * std::max(load_.flops_per_layer, 1.0) / flops[i],
+           .head_s = options_.all_logits ? chunk * load_.head_flops / flops[i] : 0,
+           .byte_s = 1 / reads[i]});
+    }
+  }
+
+  void DescribeLinks(std::span<const LinkAbility> links) {
+    problem_.links.resize(nodes_.size() * nodes_.size());
+    for (const LinkAbility& link : links) {
+      if (link.from >= nodes_.size() || link.to >= nodes_.size()) continue;
+      const auto row_bytes = static_cast<double>(load_.row_bytes);
+      const double row_s = link.bytes_per_s > 0 ? row_bytes / link.bytes_per_s : 0;
+      problem_.links[link.from * nodes_.size() + link.to] = {
+          .chunk_s = row_s * options_.chunk_tokens,
+          .token_s = std::max(link.round_trip_s, 0.0) / 2 + row_s};
+    }
+  }
+
+  model::Slice SliceOf(const SplitAnswer::Part& part) const {
+    return {.layer_begin = part.begin,
+            .layer_end = part.end,
+            .embedding = part.begin == 0,
+            .head = part.end == layer_count()};
+  }
+
+  // From the head to the first stage, for the next token.
+  double WayBack() const {
+    return problem_.link(answer_.parts.back().node, answer_.parts.front().node).token_s;
+  }
+
+  void Explain(SplitPlan& split) const;
+  std::string ExplainPart(size_t index) const;
+  std::string WhyLeftOut(size_t node) const;
+  std::string RoomOf(size_t node) const;
+  std::string Advice(uint64_t missing) const;
+  std::optional<uint64_t> ReserveThatFits() const;
+  Error WhyNot() const;
+
+  const std::span<const NodeAbility> nodes_;
+  const ModelLoad& load_;
+  const PlannerOptions options_;
+  SplitProblem problem_;
+  SplitAnswer answer_;
+  bool knows_flops_ = false;
+  bool knows_reads_ = false;
+};
+
+std::string Planning::ExplainPart(size_t index) const {
+  const SplitAnswer::Part& part = answer_.parts[index];
+  const SplitProblem::Node& node = problem_.nodes[part.node];
+  const bool has_head = part.end == layer_count();
+  std::string line =
+      fmt::format("{}: {}", nodes_[part.node].node.name, DescribeSlice(SliceOf(part)));
+  if (knows_flops_) {
+    const double chunk_s = (part.end - part.begin) * node.layer_s + (has_head ? node.head_s : 0);
+    line += fmt::format(", {} a chunk of {} tokens", Seconds(chunk_s), options_.chunk_tokens);
+  }
+  if (knows_reads_) {
+    const double reads = problem_.reads_before[part.end] - problem_.reads_before[part.begin] +
+                         (has_head ? problem_.head_reads : 0);
+    line += fmt::format(", {} a token", Seconds(reads * node.byte_s));
+  }
+  if (index + 1 < answer_.parts.size()) {
+    const SplitProblem::Link& link = problem_.link(part.node, answer_.parts[index + 1].node);
+    if (link.token_s > 0) {
+      line += fmt::format("; to {}: {} a chunk, {} a token",
+                          nodes_[answer_.parts[index + 1].node].node.name, Seconds(link.chunk_s),
+                          Seconds(link.token_s));
+    }
+  }
+  return line;
+}
+
+std::string Planning::WhyLeftOut(size_t node) const {
+  const std::string& name = nodes_[node].node.name;
+  uint64_t least = std::numeric_limits<uint64_t>::max();
+  for (uint32_t i = 0; i < layer_count(); ++i) {
+    least = std::min(least, problem_.bytes_before[i + 1] - problem_.bytes_before[i]);
+  }
+  if (problem_.nodes[node].memory_bytes < least) {
+    return fmt::format("{} is left out: a layer takes {} with its keys and values, and {} are free",
+                       name, FormatBytes(least), RoomOf(node));
+  }
+  if (answer_.parts.size() == layer_count()) {
+    return fmt::format("{} is left out: there are only {} layers", name, layer_count());
+  }
+  return fmt::format("{} is left out: with it nothing would be faster", name);
+}
+
+void Planning::Explain(SplitPlan& split) const {
+  for (size_t i = 0; i < answer_.parts.size(); ++i) split.lines.push_back(ExplainPart(i));
+  std::vector<std::string> guessed;
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    const bool takes_part = std::ranges::any_of(
+        answer_.parts, [&](const SplitAnswer::Part& part) { return part.node == i; });
+    if (!takes_part) split.lines.push_back(WhyLeftOut(i));
+    const NodeAbility& node = nodes_[i];
+    const bool is_known = node.multiply_flops_per_s > 0 && node.memory_bytes_per_s > 0;
+    if (takes_part && !is_known) guessed.push_back(node.node.name);
+  }
+  if (!guessed.empty()) {
+    split.lines.push_back(
+        fmt::format("the speed of {} is not known, and taken for {}", fmt::join(guessed, ", "),
+                    knows_flops_ || knows_reads_ ? "the others' median" : "equal"));
+  }
+  const double layer_reads = problem_.reads_before.back() / layer_count();
+  if (layer_reads > 0) {
+    split.lines.push_back(
+        fmt::format("for a new token the head costs as much as {:.1f} layers{}",
+                    problem_.head_reads / layer_reads,
+                    options_.all_logits ? "" : "; of a prompt only the last token meets it"));
+  }
+  std::vector<std::string> rates;
+  if (knows_flops_) {
+    rates.push_back("prefill " + FormatRate(split.prefill_tokens_per_s, "tokens"));
+  }
+  if (knows_reads_) rates.push_back("decode " + FormatRate(split.decode_tokens_per_s, "tokens"));
+  if (rates.empty()) return;
+  split.lines.push_back(
+      fmt::format("predicted at {} tokens: {}", load_.context, fmt::join(rates, ", ")));
+}
+
+std::string Planning::RoomOf(size_t node) const {
+  const std::string bytes = FormatBytes(nodes_[node].memory_bytes);
+  if (options_.reserved_bytes == 0) return bytes;
+  return fmt::format("{}, of which {} are to be for keys and values", bytes,
+                     FormatBytes(options_.reserved_bytes));
+}
+
+// A power of two of MiB with which the model fits; nothing where weights alone are too much.
+std::optional<uint64_t> Planning::ReserveThatFits() const {
+  constexpr uint64_t kMiB = uint64_t{1} << 20;
+  PlannerOptions less = options_;
+  for (uint64_t bytes = std::bit_floor(options_.reserved_bytes); bytes >= kMiB; bytes /= 2) {
+    if (bytes == options_.reserved_bytes) continue;
+    less.reserved_bytes = bytes;
+    if (SearchSplit(Planning(nodes_, {}, load_, less).problem_)) return bytes;
+  }
+  return std::nullopt;
+}
+
+std::string Planning::Advice(uint64_t missing) const {
+  if (const std::optional<uint64_t> bytes = ReserveThatFits()) {
+    return fmt::format("--kv-memory {}MiB would do", *bytes >> 20);
+  }
+  if (missing == 0) return "some memory more on any of them would do";
+  return fmt::format("another {} would do: add a node, or remember fewer tokens",
+                     FormatBytes(SaturatedAdd(missing, load_.head_bytes)));
+}
+
+Error Planning::WhyNot() const {
+  std::vector<std::string> rooms;
+  uint32_t covered = 0;
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    // Where the layers before are held by others.
+    const uint32_t fit = LayersThatFit(problem_, i, std::min(covered, layer_count() - 1));
+    covered = std::min(covered + fit, layer_count());
+    rooms.push_back(fmt::format("{} has {} ({} layers)", nodes_[i].node.name, RoomOf(i), fit));
+  }
+  const uint64_t total =
+      SaturatedAdd(problem_.bytes_before.back(), load_.embedding_bytes + load_.head_bytes);
+  std::string whole = fmt::format("the model takes {}, {} a layer", FormatBytes(total),
+                                  FormatBytes(problem_.bytes_before.back() / layer_count()));
+  if (load_.kv_bytes_per_layer > 0) {
+    whole += fmt::format(" with {} of keys and values", FormatBytes(load_.kv_bytes_per_layer));
+  }
+  if (options_.all_nodes && nodes_.size() > layer_count()) {
+    return InvalidArgument(fmt::format("{} nodes cannot share {} layers: give fewer nodes",
+                                       nodes_.size(), layer_count()));
+  }
+  if (options_.all_nodes) {
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      const uint32_t middle = layer_count() > 1 ? 1 : 0;
+      if (LayersThatFit(problem_, i, middle) > 0 || layer_count() == 1) continue;
+      return ResourceExhausted(
+          fmt::format("not one layer fits into the memory of {} ({}): leave it out, or give it "
+                      "more memory",
+                      nodes_[i].node.name, RoomOf(i)));
+    }
+  }
+  const uint64_t missing = problem_.bytes_before.back() - problem_.bytes_before[covered];
+  return ResourceExhausted(fmt::format("{}, and that does not fit: {}; {}", whole,
+                                       fmt::join(rooms, ", "), Advice(missing)));
+}
+
+}  // namespace
+
+Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptions& memory,
+                         uint64_t kv_positions, uint32_t context) {
+  const model::Support support = model::CheckSupport(files);
+  if (!support.ok()) {
+    return FailedPrecondition(
+        fmt::format("the model cannot be planned for: {}", fmt::join(support.obstacles, "; ")));
+  }
+  const model::Shape& shape = *support.shape;
+  const model::MemoryOptions narrowed = model::Narrowed(memory, shape);
+  const kv::Layout layout = TRY(model::MakeMemoryLayout(shape, narrowed, Hash128{}));
+  ModelLoad load;
+  load.tied_head = shape.tied_head;
+  load.row_bytes = uint64_t{shape.hidden_width()} * sizeof(float);
+  load.context = context;
+  load.layers.resize(shape.layer_count);
+  double all_flops = 0;
+  for (const model::TensorSpec& spec : model::TensorsOf(shape)) {
+    const ModelLoad::Layer tensor = TensorLoad(files, shape, spec);
+    const bool is_head =
+        spec.part == model::Part::kHead || (shape.tied_head && spec.name == "token_embd.weight");
+    if (spec.part == model::Part::kEmbedding) load.embedding_bytes += tensor.bytes;
+    if (is_head) {
+      load.head_bytes += tensor.bytes;
+      load.head_flops += MatrixFlops(shape, spec);
+    }
+    if (spec.part != model::Part::kLayer) continue;
+    ModelLoad::Layer& layer = load.layers[static_cast<size_t>(spec.layer)];
+    layer.bytes += tensor.bytes;
+    layer.read_bytes += tensor.read_bytes;
+    all_flops += MatrixFlops(shape, spec);
+  }
+  const uint64_t window = uint64_t{narrowed.window} + narrowed.sinks;
+  const auto seen = static_cast<double>(narrowed.window > 0 ? std::min<uint64_t>(context, window)
+                                                            : uint64_t{context});
+  // A multiplication and an addition for each element of keys, and the same for values.
+  const double attention = 4 * seen * shape.head_count * shape.head_dim;
+  load.flops_per_layer = all_flops / shape.layer_count + attention;
+  const auto positions = static_cast<uint32_t>(
+      std::min<uint64_t>(kv_positions, std::numeric_limits<uint32_t>::max() / 2));
+  // Layers may remember differently: room for the one that takes most, time for the mean.
+  for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
+    for (const kv::Stream& stream : layout.streams(layer)) {
+      const uint64_t kept = uint64_t{stream.window} + stream.sinks;
+      const uint64_t read = stream.window > 0 ? std::min<uint64_t>(context, kept) : context;
+      load.kv_read_bytes += static_cast<double>(read / stream.stride) *
+                            static_cast<double>(stream.codec->row_bytes());
+    }
+    load.kv_bytes_per_layer =
+        std::max(load.kv_bytes_per_layer, layout.BytesFor({layer, layer + 1}, positions, 0));
+  }
+  load.kv_read_bytes /= shape.layer_count;
+  return load;
+}
+
+Result<SplitPlan> PlanSplit(std::span<const NodeAbility> nodes, std::span<const LinkAbility> links,
+                            const ModelLoad& load, const PlannerOptions& options) {
+  if (nodes.empty()) return InvalidArgument("there is no node to plan for: start one");
+  if (load.layers.empty()) return InvalidArgument("a model without layers cannot be split");
+  if (options.chunk_tokens == 0) return InvalidArgument("chunks of no tokens cannot be planned");
+  return Planning(nodes, links, load, options).Run();
+}
+
+}  // namespace aster::plan

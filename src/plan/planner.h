@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Splits a model among nodes by what they can do: prompts as fast as possible, then single tokens,
+// within everybody's memory. A pure function: what nodes can do was measured elsewhere. The reasons
+// are in docs/planner.md. Must not know how nodes are reached.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "gguf/model_files.h"
+#include "model/memory.h"
+#include "model/shape.h"
+#include "plan/plan.h"
+
+namespace aster::plan {
+
+// What is known of a node. A rate of 0 is not known.
+struct NodeAbility {
+  PlanNode node;
+  uint64_t memory_bytes = 0;  // free for slices
+  double multiply_flops_per_s = 0;
+  double memory_bytes_per_s = 0;
+};
+
+// What is known of the way from one node to another, by their places in the list of nodes.
+struct LinkAbility {
+  size_t from = 0;
+  size_t to = 0;
+  double round_trip_s = 0;
+  double bytes_per_s = 0;  // 0: not known
+};
+
+// What a model asks of whoever computes it.
+struct ModelLoad {
+  struct Layer {
+    uint64_t bytes = 0;     // of weights
+    double read_bytes = 0;  // of them for one token: a router picks few of the experts
+  };
+  std::vector<Layer> layers;
+  uint64_t embedding_bytes = 0;
+  uint64_t head_bytes = 0;
+  bool tied_head = false;           // the head is the embedding once more
+  uint64_t kv_bytes_per_layer = 0;  // of memory for what sequences remember
+  double flops_per_layer = 0;       // of one token, with its attention to `context` others
+  double head_flops = 0;
+  double kv_read_bytes = 0;  // of one layer, for one token after `context` others
+  uint64_t row_bytes = 0;    // between stages, of one token
+  uint32_t context = 0;
+};
+
+// Of files that need not hold their data. `kv_positions`: that all sequences together may remember.
+Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptions& memory,
+                         uint64_t kv_positions, uint32_t context);
+
+struct PlannerOptions {
+  uint64_t reserved_bytes = 0;  // of every node's memory, for what sequences remember
+  bool all_nodes = false;       // else those that would only be in the way are left out
+  uint32_t chunk_tokens = 256;  // that flow through the stages together
+  bool all_logits = false;      // every token goes through the head, not the last of a prompt only
+};
+
+struct SplitPlan {
+  Plan plan;
+  // Of long prompts, and of a single sequence; 0 where no speed of any node is known.
+  double prefill_tokens_per_s = 0;
+  double decode_tokens_per_s = 0;
+  // For people: who does what in which time, who is left out and why.
+  std::vector<std::string> lines;
+};
+
+// ResourceExhausted where the model does not fit, and what would.
+Result<SplitPlan> PlanSplit(std::span<const NodeAbility> nodes, std::span<const LinkAbility> links,
+                            const ModelLoad& load, const PlannerOptions& options = {});
+
+}  // namespace aster::plan

@@ -1,0 +1,198 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "plan/planner.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "plan/model_for_test.h"
+
+namespace aster::plan {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+ModelLoad Load(uint32_t layers) {
+  ModelLoad load;
+  load.layers.resize(layers, {100 * kMiB, 100.0 * kMiB});
+  load.embedding_bytes = 50 * kMiB;
+  load.head_bytes = 50 * kMiB;
+  load.flops_per_layer = 2e8;
+  load.head_flops = 1e9;
+  load.row_bytes = 16384;
+  load.context = 4096;
+  load.kv_bytes_per_layer = 10 * kMiB;
+  return load;
+}
+
+std::vector<NodeAbility> Nodes(std::vector<double> flops, uint64_t memory_bytes = 1000000 * kMiB) {
+  std::vector<NodeAbility> nodes;
+  const std::vector<PlanNode> names = TestNodes(flops.size());
+  for (size_t i = 0; i < flops.size(); ++i) {
+    nodes.push_back({.node = names[i],
+                     .memory_bytes = memory_bytes,
+                     .multiply_flops_per_s = flops[i],
+                     .memory_bytes_per_s = flops[i] / 100});
+  }
+  return nodes;
+}
+
+std::vector<uint32_t> Counts(const SplitPlan& split) {
+  std::vector<uint32_t> counts;
+  for (const PlanStage& stage : split.plan.stages) {
+    counts.push_back(stage.slice.layer_end - stage.slice.layer_begin);
+  }
+  return counts;
+}
+
+TEST(Planner, SharesBySpeed) {
+  const auto split = PlanSplit(Nodes({1e12, 3e12}), {}, Load(40)).value();
+  EXPECT_TRUE(CheckPlan(split.plan, 40).ok());
+  std::vector<uint32_t> counts = Counts(split);
+  std::ranges::sort(counts);
+  EXPECT_THAT(counts, ElementsAre(10, 30));
+  // 256 tokens through 10 layers of 2e8 operations at 1e12 in a second.
+  EXPECT_NEAR(split.prefill_tokens_per_s, 256 / (256 * 10 * 2e8 / 1e12), 1);
+  EXPECT_GT(split.decode_tokens_per_s, 0);
+}
+
+TEST(Planner, SaysWhatPeopleWantToKnow) {
+  auto nodes = Nodes({1e12, 1e12, 1e9});
+  nodes[1].multiply_flops_per_s = 0;
+  const auto split = PlanSplit(nodes, {}, Load(4)).value();
+  const std::string text = fmt::format("{}", fmt::join(split.lines, "\n"));
+  EXPECT_THAT(text, HasSubstr(" a chunk of 256 tokens, "));
+  EXPECT_THAT(text, HasSubstr("the speed of b is not known, and taken for the others' median"));
+  EXPECT_THAT(text, HasSubstr("the head costs as much as 0.5 layers"));
+  EXPECT_THAT(text, HasSubstr("predicted at 4096 tokens: prefill "));
+}
+
+TEST(Planner, LeavesOutWhoIsInTheWayUnlessAllMustTakePart) {
+  const auto nodes = Nodes({1e12, 1e9});
+  const auto split = PlanSplit(nodes, {}, Load(8)).value();
+  EXPECT_EQ(split.plan.stages.size(), 1);
+  EXPECT_THAT(split.lines, testing::Contains("b is left out: with it nothing would be faster"));
+  const auto all = PlanSplit(nodes, {}, Load(8), {.all_nodes = true}).value();
+  EXPECT_EQ(all.plan.stages.size(), 2);
+  EXPECT_LT(all.prefill_tokens_per_s, split.prefill_tokens_per_s);
+}
+
+TEST(Planner, NobodyKnowsHowFast) {
+  const auto split = PlanSplit(Nodes({0, 0}), {}, Load(10)).value();
+  EXPECT_THAT(Counts(split), ElementsAre(5, 5));
+  EXPECT_EQ(split.prefill_tokens_per_s, 0);
+  EXPECT_EQ(split.decode_tokens_per_s, 0);
+  EXPECT_THAT(fmt::format("{}", fmt::join(split.lines, "\n")), HasSubstr("taken for equal"));
+}
+
+TEST(Planner, MemoryComesFirst) {
+  auto nodes = Nodes({1e13, 1e12});
+  nodes[0].memory_bytes = 350 * kMiB;  // three layers with their keys and values, no embedding
+  const auto split = PlanSplit(nodes, {}, Load(10)).value();
+  ASSERT_EQ(split.plan.stages.size(), 2);
+  for (const PlanStage& stage : split.plan.stages) {
+    const uint32_t count = stage.slice.layer_end - stage.slice.layer_begin;
+    if (stage.node.name == "a") {
+      EXPECT_EQ(count, 2);
+    }
+  }
+}
+
+TEST(Planner, SaysWhatDoesNotFitAndWhatWould) {
+  const auto refused = PlanSplit(Nodes({1e12, 1e12}, 400 * kMiB), {}, Load(10));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code(), Code::kResourceExhausted);
+  EXPECT_THAT(refused.error().message(), HasSubstr("a has 400 MiB (3 layers), b has 400 MiB (3 l"));
+  EXPECT_THAT(refused.error().message(), HasSubstr("add a node"));
+}
+
+TEST(Planner, SaysWhatIsReservedAndHowMuchWouldFit) {
+  const auto nodes = Nodes({1e12, 1e12}, 600 * kMiB);
+  const auto refused = PlanSplit(nodes, {}, Load(8), {.reserved_bytes = 1024 * kMiB});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message(),
+              HasSubstr("a has 600 MiB, of which 1.00 GiB are to be for keys and values (0 lay"));
+  EXPECT_THAT(refused.error().message(), HasSubstr("--kv-memory 64MiB would do"));
+  const auto planned = PlanSplit(nodes, {}, Load(8), {.reserved_bytes = 64 * kMiB});
+  ASSERT_TRUE(planned.ok());
+  EXPECT_THAT(Counts(*planned), ElementsAre(4, 4));
+  // Weights that are too much are so with any reserve.
+  EXPECT_THAT(PlanSplit(nodes, {}, Load(80), {.reserved_bytes = 64 * kMiB}).error().message(),
+              HasSubstr("add a node"));
+}
+
+TEST(Planner, ASlowLinkIsNotUsed) {
+  const auto nodes = Nodes({1e12, 1e12, 1e12});
+  std::vector<LinkAbility> links;
+  for (size_t from = 0; from < 3; ++from) {
+    for (size_t to = 0; to < 3; ++to) {
+      const bool is_slow = from != to && (from == 2 || to == 2);
+      links.push_back({from, to, 0.001, is_slow ? 1e5 : 1e10});
+    }
+  }
+  const auto split = PlanSplit(nodes, links, Load(30)).value();
+  EXPECT_EQ(split.plan.stages.size(), 2);
+  for (const PlanStage& stage : split.plan.stages) EXPECT_NE(stage.node.name, "c");
+}
+
+TEST(Planner, AbsurdInputs) {
+  EXPECT_EQ(PlanSplit({}, {}, Load(3)).error().code(), Code::kInvalidArgument);
+  EXPECT_EQ(PlanSplit(Nodes({1}), {}, Load(0)).error().code(), Code::kInvalidArgument);
+  EXPECT_EQ(PlanSplit(Nodes({1}), {}, Load(1), {.chunk_tokens = 0}).error().code(),
+            Code::kInvalidArgument);
+  EXPECT_EQ(PlanSplit(Nodes({1, 1, 1}), {}, Load(1)).value().plan.stages.size(), 1);
+  EXPECT_THAT(PlanSplit(Nodes({1, 1, 1}), {}, Load(2), {.all_nodes = true}).error().message(),
+              HasSubstr("3 nodes cannot share 2 layers"));
+  EXPECT_FALSE(PlanSplit(Nodes({1, 1}, 0), {}, Load(2)).ok());
+  EXPECT_FALSE(PlanSplit(Nodes({1, 1}, 1), {}, Load(1)).ok());
+  auto strange = Nodes({-1, std::numeric_limits<double>::infinity(),
+                        std::numeric_limits<double>::quiet_NaN(), 1e-300});
+  EXPECT_TRUE(PlanSplit(strange, {}, Load(5)).ok());
+  auto huge = Load(3);
+  huge.layers[1].bytes = std::numeric_limits<uint64_t>::max();
+  EXPECT_FALSE(PlanSplit(Nodes({1, 1}), {}, huge).ok());
+  const std::vector<LinkAbility> nowhere = {{0, 7, 1, 1}, {9, 0, 1, 1}};
+  EXPECT_TRUE(PlanSplit(Nodes({1, 1}), nowhere, Load(2)).ok());
+}
+
+TEST(Planner, ManyNodesAndManyLayersTakeNoTime) {
+  std::vector<double> flops;
+  for (int i = 0; i < 40; ++i) flops.push_back(1e12 + 1e10 * i);
+  const auto split = PlanSplit(Nodes(flops), {}, Load(120)).value();
+  EXPECT_TRUE(CheckPlan(split.plan, 120).ok());
+  EXPECT_GT(split.prefill_tokens_per_s, 256 / (256 * 5 * 2e8 / 1e12));
+  EXPECT_TRUE(PlanSplit(Nodes({1e12, 2e12}), {}, Load(5000)).ok());
+}
+
+TEST(Planner, LoadOfAModel) {
+  const ModelLoad load = LoadOf(TestModel::Get().files(), {}, 1024, 100).value();
+  const model::Shape& shape = TestModel::Get().shape();
+  ASSERT_EQ(load.layers.size(), kTestLayers);
+  uint64_t bytes = load.embedding_bytes + (load.tied_head ? 0 : load.head_bytes);
+  for (const ModelLoad::Layer& layer : load.layers) bytes += layer.bytes;
+  EXPECT_EQ(load.tied_head, shape.tied_head);
+  uint64_t expected = 0;
+  for (const auto& entry : TestModel::Get().files().entries()) {
+    const bool is_norm_of_tied = load.tied_head && entry.tensor->name == "output_norm.weight";
+    if (!is_norm_of_tied) expected += entry.tensor->data.size();
+  }
+  EXPECT_EQ(bytes, expected);
+  // Queries, keys and values, output; gate, up and down; and attention to 100 others.
+  const double q = shape.head_count * shape.head_dim;
+  const double kv = shape.kv_head_count * shape.head_dim;
+  const double weights =
+      shape.embedding * (2 * q + 2 * kv) + 3.0 * shape.embedding * shape.feed_forward;
+  EXPECT_DOUBLE_EQ(load.flops_per_layer, 2 * weights + 4 * 100 * q);
+  EXPECT_EQ(load.kv_bytes_per_layer,
+            TestModel::Get().MakeWhole()->layout().BytesFor({0, 1}, 1024, 0));
+}
+
+}  // namespace
+}  // namespace aster::plan

@@ -1,0 +1,327 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "plan/split_search.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <ranges>
+#include <utility>
+
+#include "base/check.h"
+
+namespace aster::plan {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+// Times within this part of each other are the same: the better single token decides.
+constexpr double kSame = 1e-9;
+// More orders than six different nodes have are not tried one by one.
+constexpr size_t kMostOrders = 1957;
+// Cells of the table that finds the fastest token; beyond, any split of the best rate will do.
+constexpr uint64_t kMostCells = 50'000'000;
+
+bool IsLess(double a, double b) { return a < b * (1 - kSame); }
+
+// Nodes in one order, each with a part.
+class Chain {
+ public:
+  Chain(const SplitProblem& problem, std::span<const size_t> order)
+      : problem_(problem), order_(order), layers_(problem.layer_count()) {}
+
+  // Whether every part and every way between parts can be done within this time.
+  bool IsFeasible(double chunk_s) {
+    if (order_.size() > layers_) return false;
+    reached_.assign(order_.size() + 1, std::vector<bool>(layers_ + 1, false));
+    reached_[0][0] = true;
+    for (size_t stage = 0; stage < order_.size(); ++stage) {
+      if (stage > 0 && LinkBefore(stage).chunk_s > chunk_s) return false;
+      // Ends of [begin + 1, most]: those of later begins do not lie lower.
+      uint32_t marked = 0;
+      for (uint32_t begin = 0; begin < layers_; ++begin) {
+        if (!reached_[stage][begin]) continue;
+        const uint32_t most = MostEnd(stage, begin, chunk_s);
+        if (IsLast(stage)) {
+          if (most == layers_) reached_[stage + 1][layers_] = true;
+          continue;
+        }
+        for (uint32_t end = std::max(begin, marked) + 1; end <= most; ++end) {
+          reached_[stage + 1][end] = true;
+        }
+        marked = std::max(marked, most);
+      }
+    }
+    return reached_[order_.size()][layers_];
+  }
+
+  // The least time of which that is true.
+  double LeastChunk() {
+    std::vector<double> candidates;
+    for (size_t stage = 0; stage < order_.size(); ++stage) {
+      if (stage > 0) candidates.push_back(LinkBefore(stage).chunk_s);
+      const SplitProblem::Node& node = NodeAt(stage);
+      const double fixed_s = IsLast(stage) ? node.head_s : 0;
+      for (uint32_t count = 1; count <= layers_; ++count) {
+        candidates.push_back(fixed_s + count * node.layer_s);
+      }
+    }
+    std::ranges::sort(candidates);
+    const auto found = std::ranges::partition_point(
+        candidates, [&](double chunk_s) { return !IsFeasible(chunk_s); });
+    return found == candidates.end() ? kNever : *found;
+  }
+
+  // The fastest token of all splits within this time, which there are.
+  SplitAnswer FastestToken(double chunk_s) {
+    CHECK(IsFeasible(chunk_s));
+    const size_t stages = order_.size();
+    SplitAnswer answer{.parts = std::vector<SplitAnswer::Part>(stages)};
+    const bool is_small = uint64_t{layers_} * layers_ * stages <= kMostCells;
+    if (is_small) FillTokens(chunk_s);
+    uint32_t end = layers_;
+    for (size_t stage = stages; stage-- > 0;) {
+      const uint32_t begin = is_small ? best_begin_[stage][end] : AnyBegin(stage, end, chunk_s);
+      answer.parts[stage] = {.node = order_[stage], .begin = begin, .end = end};
+      answer.token_s += TokenTime(stage, begin, end);
+      answer.chunk_s = std::max(answer.chunk_s, ChunkTime(stage, end - begin));
+      if (stage > 0) answer.chunk_s = std::max(answer.chunk_s, LinkBefore(stage).chunk_s);
+      end = begin;
+    }
+    return answer;
+  }
+
+ private:
+  const SplitProblem::Node& NodeAt(size_t stage) const { return problem_.nodes[order_[stage]]; }
+  const SplitProblem::Link& LinkBefore(size_t stage) const {
+    return problem_.link(order_[stage - 1], order_[stage]);
+  }
+  bool IsLast(size_t stage) const { return stage + 1 == order_.size(); }
+
+  double ChunkTime(size_t stage, uint32_t count) const {
+    const SplitProblem::Node& node = NodeAt(stage);
+    return (IsLast(stage) ? node.head_s : 0) + count * node.layer_s;
+  }
+  double TokenTime(size_t stage, uint32_t begin, uint32_t end) const {
+    const double reads = problem_.reads_before[end] - problem_.reads_before[begin] +
+                         (IsLast(stage) ? problem_.head_reads : 0);
+    return reads * NodeAt(stage).byte_s + NodeAt(stage).extra_s +
+           (stage > 0 ? LinkBefore(stage).token_s : 0);
+  }
+
+  bool Fits(size_t stage, uint32_t begin, uint32_t end) const {
+    uint64_t bytes = problem_.bytes_before[end] - problem_.bytes_before[begin];
+    if (stage == 0) bytes += problem_.embedding_bytes;
+    if (IsLast(stage)) bytes += problem_.head_bytes;
+    if (stage == 0 && IsLast(stage)) bytes -= problem_.shared_bytes;
+    return bytes <= NodeAt(stage).memory_bytes;
+  }
+
+  bool IsWithin(size_t stage, uint32_t begin, uint32_t end, double chunk_s) const {
+    return ChunkTime(stage, end - begin) <= chunk_s && Fits(stage, begin, end);
+  }
+
+  // The last end of a part that begins there; `begin` itself where not a layer fits. The last stage
+  // must reach the end, others leave a layer to each that follows.
+  uint32_t MostEnd(size_t stage, uint32_t begin, double chunk_s) const {
+    const auto room = static_cast<uint32_t>(order_.size() - 1 - stage);
+    if (begin + room >= layers_) return begin;
+    const auto ends = std::views::iota(begin + 1, layers_ - room + 1);
+    const auto beyond = std::ranges::partition_point(
+        ends, [&](uint32_t end) { return IsWithin(stage, begin, end, chunk_s); });
+    return begin + static_cast<uint32_t>(beyond - ends.begin());
+  }
+
+  void FillTokens(double chunk_s) {
+    best_begin_.assign(order_.size(), std::vector<uint32_t>(layers_ + 1, 0));
+    std::vector<double> before(layers_ + 1, kNever);
+    before[0] = 0;
+    for (size_t stage = 0; stage < order_.size(); ++stage) {
+      std::vector<double> after(layers_ + 1, kNever);
+      for (uint32_t begin = 0; begin < layers_; ++begin) {
+        if (before[begin] == kNever) continue;
+        const uint32_t most = MostEnd(stage, begin, chunk_s);
+        for (uint32_t end = IsLast(stage) ? layers_ : begin + 1; end <= most; ++end) {
+          const double token_s = before[begin] + TokenTime(stage, begin, end);
+          if (token_s >= after[end]) continue;
+          after[end] = token_s;
+          best_begin_[stage][end] = begin;
+        }
+      }
+      before = std::move(after);
+    }
+  }
+
+  uint32_t AnyBegin(size_t stage, uint32_t end, double chunk_s) const {
+    uint32_t begin = end - 1;
+    while (!reached_[stage][begin] || !IsWithin(stage, begin, end, chunk_s)) {
+      CHECK(begin > 0);
+      --begin;
+    }
+    return begin;
+  }
+
+  const SplitProblem& problem_;
+  const std::span<const size_t> order_;
+  const uint32_t layers_;
+  std::vector<std::vector<bool>> reached_;         // [stages + 1][layers + 1]: ends of parts
+  std::vector<std::vector<uint32_t>> best_begin_;  // [stages][layers + 1]
+};
+
+// Keeps the best of all orders that are tried.
+class Best {
+ public:
+  explicit Best(const SplitProblem& problem) : problem_(problem) {}
+
+  void Try(std::span<const size_t> order) {
+    Chain chain(problem_, order);
+    if (!chain.IsFeasible(answer_ ? answer_->chunk_s * (1 + kSame) : kNever)) return;
+    const SplitAnswer answer = chain.FastestToken(chain.LeastChunk());
+    const bool is_better =
+        !answer_ || IsLess(answer.chunk_s, answer_->chunk_s) ||
+        (!IsLess(answer_->chunk_s, answer.chunk_s) && IsLess(answer.token_s, answer_->token_s));
+    if (is_better) answer_ = answer;
+  }
+
+  std::optional<SplitAnswer> Take() { return std::move(answer_); }
+
+ private:
+  const SplitProblem& problem_;
+  std::optional<SplitAnswer> answer_;
+};
+
+// Nodes that cannot be told apart have the same kind.
+std::vector<size_t> KindsOf(const SplitProblem& problem) {
+  const size_t count = problem.nodes.size();
+  const auto same = [&](size_t a, size_t b) {
+    if (problem.nodes[a] != problem.nodes[b]) return false;
+    if (problem.link(a, b) != problem.link(b, a)) return false;
+    for (size_t i = 0; i < count; ++i) {
+      if (i == a || i == b) continue;
+      if (problem.link(a, i) != problem.link(b, i)) return false;
+      if (problem.link(i, a) != problem.link(i, b)) return false;
+    }
+    return true;
+  };
+  std::vector<size_t> kinds(count);
+  for (size_t i = 0; i < count; ++i) {
+    kinds[i] = i;
+    for (size_t j = 0; j < i; ++j) {
+      if (kinds[j] == j && same(i, j)) {
+        kinds[i] = j;
+        break;
+      }
+    }
+  }
+  return kinds;
+}
+
+// Every order of every subset that is different from the others; false where there are too many.
+class Orders {
+ public:
+  Orders(const SplitProblem& problem, std::function<void(std::span<const size_t>)> visit)
+      : problem_(problem), kinds_(KindsOf(problem)), visit_(std::move(visit)) {}
+
+  bool Visit() { return Extend(); }
+
+ private:
+  bool Extend() {
+    const bool is_whole = order_.size() == problem_.nodes.size();
+    if (!order_.empty() && (is_whole || !problem_.all_nodes)) {
+      if (++count_ > kMostOrders) return false;
+      visit_(order_);
+    }
+    if (order_.size() == problem_.layer_count()) return true;
+    std::vector<bool> kind_used(problem_.nodes.size(), false);
+    for (size_t i = 0; i < problem_.nodes.size(); ++i) {
+      if (std::ranges::find(order_, i) != order_.end() || kind_used[kinds_[i]]) continue;
+      kind_used[kinds_[i]] = true;
+      order_.push_back(i);
+      const bool go_on = Extend();
+      order_.pop_back();
+      if (!go_on) return false;
+    }
+    return true;
+  }
+
+  const SplitProblem& problem_;
+  const std::vector<size_t> kinds_;
+  const std::function<void(std::span<const size_t>)> visit_;
+  std::vector<size_t> order_;
+  size_t count_ = 0;
+};
+
+// The same nodes, each next one the nearest of those that are left.
+std::vector<size_t> NearestOrder(const SplitProblem& problem, std::vector<size_t> left) {
+  std::vector<size_t> order = {left.front()};
+  left.erase(left.begin());
+  while (!left.empty()) {
+    const auto nearest = std::ranges::min_element(left, {}, [&](size_t i) {
+      const SplitProblem::Link& link = problem.link(order.back(), i);
+      return std::pair(link.chunk_s, link.token_s);
+    });
+    order.push_back(*nearest);
+    left.erase(nearest);
+  }
+  return order;
+}
+
+// The fastest nodes first, more and more of them, with different ones at the end where the head is.
+void TryGoodOrders(const SplitProblem& problem, Best& best) {
+  std::vector<size_t> by_speed(problem.nodes.size());
+  std::iota(by_speed.begin(), by_speed.end(), size_t{0});
+  std::ranges::stable_sort(by_speed, {}, [&](size_t i) { return problem.nodes[i].layer_s; });
+  const size_t most = std::min<size_t>(by_speed.size(), problem.layer_count());
+  for (size_t count = problem.all_nodes ? by_speed.size() : 1; count <= most; ++count) {
+    const std::vector<size_t> chosen(by_speed.begin(),
+                                     by_speed.begin() + static_cast<ptrdiff_t>(count));
+    best.Try(NearestOrder(problem, chosen));
+    const auto largest = std::ranges::max_element(
+        chosen, {}, [&](size_t i) { return problem.nodes[i].memory_bytes; });
+    for (const size_t last : {chosen.front(), chosen.back(), *largest}) {
+      std::vector<size_t> order = chosen;
+      std::erase(order, last);
+      order.push_back(last);
+      best.Try(order);
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<SplitAnswer> SplitInOrder(const SplitProblem& problem,
+                                        std::span<const size_t> order) {
+  Chain chain(problem, order);
+  if (order.empty() || !chain.IsFeasible(kNever)) return std::nullopt;
+  return chain.FastestToken(chain.LeastChunk());
+}
+
+std::optional<SplitAnswer> SearchSplit(const SplitProblem& problem) {
+  if (problem.nodes.empty() || problem.layer_count() == 0) return std::nullopt;
+  Best best(problem);
+  // Whether there are few enough is seen before any of them costs something.
+  if (Orders(problem, [](std::span<const size_t>) {}).Visit()) {
+    Orders(problem, [&](std::span<const size_t> order) { best.Try(order); }).Visit();
+  } else {
+    TryGoodOrders(problem, best);
+  }
+  return best.Take();
+}
+
+uint32_t LayersThatFit(const SplitProblem& problem, size_t node, uint32_t begin) {
+  uint64_t left = problem.nodes[node].memory_bytes;
+  if (begin == 0) left -= std::min(left, problem.embedding_bytes);
+  uint32_t end = begin;
+  while (end < problem.layer_count()) {
+    const bool is_last = end + 1 == problem.layer_count();
+    uint64_t bytes = problem.bytes_before[end + 1] - problem.bytes_before[begin];
+    if (is_last) bytes += problem.head_bytes;
+    if (is_last && begin == 0) bytes -= problem.shared_bytes;
+    if (bytes > left) break;
+    ++end;
+  }
+  return end - begin;
+}
+
+}  // namespace aster::plan

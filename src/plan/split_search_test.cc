@@ -1,0 +1,187 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "plan/split_search.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "base/random.h"
+
+namespace aster::plan {
+namespace {
+
+// Every split there is, one after the other.
+class BruteForce {
+ public:
+  explicit BruteForce(const SplitProblem& problem) : problem_(problem) {}
+
+  struct Found {
+    double chunk_s = 0;
+    double token_s = 0;
+  };
+
+  std::optional<Found> Best() {
+    Extend(0);
+    if (all_.empty()) return std::nullopt;
+    double chunk_s = all_.front().chunk_s;
+    for (const Found& found : all_) chunk_s = std::min(chunk_s, found.chunk_s);
+    std::optional<Found> best;
+    for (const Found& found : all_) {
+      if (found.chunk_s > chunk_s * (1 + 1e-9)) continue;
+      if (!best || found.token_s < best->token_s) best = found;
+    }
+    return best;
+  }
+
+  // What a split costs; nothing where it does not fit.
+  static std::optional<Found> Cost(const SplitProblem& problem,
+                                   const std::vector<SplitAnswer::Part>& parts) {
+    Found found;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const auto& [node, begin, end] = parts[i];
+      const bool has_head = end == problem.layer_count();
+      const SplitProblem::Node& able = problem.nodes[node];
+      uint64_t bytes = problem.bytes_before[end] - problem.bytes_before[begin];
+      if (begin == 0) bytes += problem.embedding_bytes;
+      if (has_head) bytes += problem.head_bytes;
+      if (begin == 0 && has_head) bytes -= problem.shared_bytes;
+      if (bytes > able.memory_bytes) return std::nullopt;
+      found.chunk_s =
+          std::max(found.chunk_s, (end - begin) * able.layer_s + (has_head ? able.head_s : 0));
+      found.token_s +=
+          able.extra_s + able.byte_s * (problem.reads_before[end] - problem.reads_before[begin] +
+                                        (has_head ? problem.head_reads : 0));
+      if (i == 0) continue;
+      found.chunk_s = std::max(found.chunk_s, problem.link(parts[i - 1].node, node).chunk_s);
+      found.token_s += problem.link(parts[i - 1].node, node).token_s;
+    }
+    return found;
+  }
+
+ private:
+  void Extend(uint32_t begin) {
+    if (begin == problem_.layer_count()) {
+      if (problem_.all_nodes && parts_.size() < problem_.nodes.size()) return;
+      if (const auto found = Cost(problem_, parts_)) all_.push_back(*found);
+      return;
+    }
+    for (size_t node = 0; node < problem_.nodes.size(); ++node) {
+      const bool is_used =
+          std::ranges::any_of(parts_, [&](const auto& part) { return part.node == node; });
+      if (is_used) continue;
+      for (uint32_t end = begin + 1; end <= problem_.layer_count(); ++end) {
+        parts_.push_back({node, begin, end});
+        Extend(end);
+        parts_.pop_back();
+      }
+    }
+  }
+
+  const SplitProblem& problem_;
+  std::vector<SplitAnswer::Part> parts_;
+  std::vector<Found> all_;
+};
+
+SplitProblem RandomProblem(Random& random) {
+  const size_t nodes = 1 + random.NextBelow(4);
+  const uint32_t layers = 1 + random.NextBelow(7);
+  // Few different numbers, so that many splits are equally good.
+  const auto some = [&](uint32_t below) { return static_cast<double>(random.NextBelow(below)); };
+  SplitProblem problem;
+  problem.bytes_before = {0};
+  problem.reads_before = {0};
+  for (uint32_t i = 0; i < layers; ++i) {
+    problem.bytes_before.push_back(problem.bytes_before.back() + 1 + random.NextBelow(4));
+    problem.reads_before.push_back(problem.reads_before.back() + 1 + some(3));
+  }
+  problem.embedding_bytes = random.NextBelow(4);
+  problem.head_bytes = random.NextBelow(4);
+  problem.shared_bytes =
+      random.NextBelow(2) * std::min(problem.embedding_bytes, problem.head_bytes);
+  problem.head_reads = some(4);
+  const bool alike = random.NextBelow(3) == 0;
+  for (size_t i = 0; i < nodes; ++i) {
+    problem.nodes.push_back({.memory_bytes = random.NextBelow(25),
+                             .layer_s = 1 + some(3),
+                             .head_s = some(3),
+                             .byte_s = 0.5 + some(3),
+                             .extra_s = some(2)});
+    if (alike) problem.nodes.back() = problem.nodes.front();
+  }
+  const bool has_links = random.NextBelow(2) == 0;
+  for (size_t i = 0; i < nodes * nodes; ++i) {
+    problem.links.push_back(has_links ? SplitProblem::Link{some(12), some(3)}
+                                      : SplitProblem::Link{});
+  }
+  problem.all_nodes = random.NextBelow(3) == 0;
+  return problem;
+}
+
+TEST(SplitSearch, FindsTheBestThereIs) {
+  Random random(7);
+  int solved = 0;
+  for (int round = 0; round < 3000; ++round) {
+    const SplitProblem problem = RandomProblem(random);
+    const auto expected = BruteForce(problem).Best();
+    const auto answer = SearchSplit(problem);
+    ASSERT_EQ(answer.has_value(), expected.has_value()) << "round " << round;
+    if (!answer) continue;
+    ++solved;
+    EXPECT_DOUBLE_EQ(answer->chunk_s, expected->chunk_s) << "round " << round;
+    EXPECT_DOUBLE_EQ(answer->token_s, expected->token_s) << "round " << round;
+    // And it is what it says.
+    const auto cost = BruteForce::Cost(problem, answer->parts);
+    ASSERT_TRUE(cost.has_value());
+    EXPECT_DOUBLE_EQ(cost->chunk_s, answer->chunk_s);
+    EXPECT_DOUBLE_EQ(cost->token_s, answer->token_s);
+    EXPECT_EQ(answer->parts.front().begin, 0);
+    EXPECT_EQ(answer->parts.back().end, problem.layer_count());
+    for (size_t i = 1; i < answer->parts.size(); ++i) {
+      EXPECT_EQ(answer->parts[i].begin, answer->parts[i - 1].end);
+    }
+  }
+  EXPECT_GT(solved, 1000);
+}
+
+// Where nodes are too many to try all orders, the answer is close to what all together could do.
+TEST(SplitSearch, ManyNodesShareWell) {
+  Random random(8);
+  for (int round = 0; round < 20; ++round) {
+    SplitProblem problem;
+    for (uint32_t i = 0; i <= 80; ++i) {
+      problem.bytes_before.push_back(i);
+      problem.reads_before.push_back(i);
+    }
+    double speed = 0;
+    for (int i = 0; i < 9; ++i) {
+      const double layer_s = 1 + random.NextBelow(100) * 0.01;
+      speed += 1 / layer_s;
+      problem.nodes.push_back({.memory_bytes = 100, .layer_s = layer_s, .byte_s = layer_s});
+    }
+    problem.links.resize(problem.nodes.size() * problem.nodes.size());
+    const auto answer = SearchSplit(problem);
+    ASSERT_TRUE(answer.has_value());
+    EXPECT_LT(answer->chunk_s, 1.25 * 80 / speed);
+  }
+}
+
+TEST(SplitSearch, LayersThatFitInMemory) {
+  SplitProblem problem{.bytes_before = {0, 10, 20, 30},
+                       .reads_before = {0, 1, 2, 3},
+                       .embedding_bytes = 5,
+                       .head_bytes = 5,
+                       .shared_bytes = 5,
+                       .nodes = {{.memory_bytes = 25}, {.memory_bytes = 35}},
+                       .links = std::vector<SplitProblem::Link>(4)};
+  EXPECT_EQ(LayersThatFit(problem, 0, 0), 2);
+  EXPECT_EQ(LayersThatFit(problem, 0, 1), 2);
+  EXPECT_EQ(LayersThatFit(problem, 1, 0), 3);
+  EXPECT_EQ(LayersThatFit(problem, 1, 3), 0);
+}
+
+}  // namespace
+}  // namespace aster::plan

@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "stage/export_rows.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kv/parcel.h"
+#include "kv/transfer.h"
+
+namespace aster::stage {
+namespace {
+
+// No less than the parcel of a page is, mostly: memory that grows is copied. Of a longer one much
+// may lie behind a window and not travel at all.
+size_t UsualBytes(const kv::PageTable& table, kv::LayerRange layers, uint32_t count) {
+  constexpr size_t kHeadBytes = 4096;
+  constexpr size_t kBlockHeadBytes = 64;
+  constexpr size_t kMostBytes = size_t{32} << 20;
+  const kv::Layout& layout = table.layout();
+  const size_t pages = count / layout.page_positions() + 2;
+  size_t bytes = kHeadBytes + size_t{count} * sizeof(int32_t);
+  for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
+    for (const kv::Stream& stream : layout.streams(layer)) {
+      bytes += (count / stream.stride + 1) * stream.codec->row_bytes() + pages * kBlockHeadBytes;
+    }
+  }
+  return std::min(bytes, kMostBytes);
+}
+
+}  // namespace
+
+Status ExportRows(const kv::PageTable& table, kv::LayerRange layers, uint32_t begin, uint32_t end,
+                  wire::Payload& parcel) {
+  parcel.clear();
+  if (begin <= end && table.layers().Contains(layers)) {
+    parcel.reserve(UsualBytes(table, layers, end - begin));
+  }
+  // Not insert(): with an allocator of one's own that is a loop over bytes.
+  return kv::Export(table, layers, begin, end, [&](Bytes bytes) {
+    const size_t size = parcel.size();
+    parcel.resize(size + bytes.size());
+    if (!bytes.empty()) std::memcpy(parcel.data() + size, bytes.data(), bytes.size());
+    return Ok();
+  });
+}
+
+}  // namespace aster::stage

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "stage/export_rows.h"
+
+#include <gtest/gtest.h>
+
+#include "kv/transfer.h"
+#include "kv/world_for_test.h"
+
+namespace aster::stage {
+namespace {
+
+TEST(ExportRows, AreTheParcelInThePlaceOfWhatWasThere) {
+  for (const kv::Layout& layout : {kv::PlainLayout(), kv::WindowLayout(), kv::CompressedLayout()}) {
+    kv::Pool pool(uint64_t{16} << 20);
+    kv::Twin twin(layout, pool, layout.all_layers());
+    std::vector<int32_t> tokens(100);
+    for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<int32_t>(i * 31 % 97);
+    ASSERT_TRUE(twin.Compute(layout.all_layers(), tokens));
+    wire::Payload parcel = {1, 2, 3};
+    for (const uint32_t begin : {0u, 16u, 99u, 100u}) {
+      std::vector<uint8_t> expected;
+      ASSERT_TRUE(kv::Export(twin.table(), layout.all_layers(), begin, 100, [&](Bytes bytes) {
+                    expected.insert(expected.end(), bytes.begin(), bytes.end());
+                    return Ok();
+                  }).ok());
+      ASSERT_TRUE(ExportRows(twin.table(), layout.all_layers(), begin, 100, parcel).ok());
+      EXPECT_EQ(std::vector<uint8_t>(parcel.begin(), parcel.end()), expected) << begin;
+    }
+    // What is not there is an error, and takes no memory.
+    EXPECT_FALSE(ExportRows(twin.table(), layout.all_layers(), 0, 101, parcel).ok());
+    EXPECT_FALSE(ExportRows(twin.table(), layout.all_layers(), 9, 8, parcel).ok());
+    EXPECT_FALSE(ExportRows(twin.table(), {0, 77}, 0, 9, parcel).ok());
+  }
+}
+
+}  // namespace
+}  // namespace aster::stage

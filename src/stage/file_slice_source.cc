@@ -1,0 +1,203 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "stage/file_slice_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <thread>
+#include <utility>
+
+#include "base/machine.h"
+#include "base/units.h"
+#include "model/support.h"
+#include "plan/plan.h"
+
+namespace aster::stage {
+namespace {
+
+// Memory for what sequences remember where nobody says how much: half of what is left, up to this.
+constexpr uint64_t kMostKvBytes = uint64_t{4} << 30;
+constexpr uint64_t kLeastKvBytes = uint64_t{16} << 20;
+
+class FileLoading final : public SliceLoading {
+ public:
+  FileLoading(std::shared_ptr<const gguf::ModelFiles> files, engine::LocalModelOptions options,
+              uint64_t weight_bytes)
+      : reserved_bytes_(weight_bytes + options.memory_bytes) {
+    total_bytes_ = weight_bytes;
+    thread_ = std::thread(
+        [this, files = std::move(files), options = std::move(options)] { Load(files, options); });
+  }
+  ~FileLoading() override { thread_.join(); }
+
+  Progress progress() const override {
+    return {.done_bytes = done_bytes_.load(), .total_bytes = total_bytes_.load()};
+  }
+  uint64_t reserved_bytes() const override { return reserved_bytes_; }
+
+  std::optional<Result<std::unique_ptr<engine::LocalModel>>> Take() override {
+    if (!is_done_.load(std::memory_order_acquire)) return std::nullopt;
+    return std::move(loaded_);
+  }
+
+ private:
+  void Load(const std::shared_ptr<const gguf::ModelFiles>& files,
+            const engine::LocalModelOptions& options) {
+    auto loaded = engine::LocalModel::Load(*files, options, [this](uint64_t done, uint64_t total) {
+      done_bytes_.store(done);
+      total_bytes_.store(total);
+    });
+    if (loaded.ok()) (*loaded)->Keep(files);
+    ReturnFreedMemory();  // of the messages, too, in which the weights came from another node
+    loaded_.emplace(std::move(loaded));
+    is_done_.store(true, std::memory_order_release);
+  }
+
+  const uint64_t reserved_bytes_;
+  std::atomic<uint64_t> done_bytes_ = 0;
+  std::atomic<uint64_t> total_bytes_ = 0;
+  std::atomic<bool> is_done_ = false;
+  // Written by the thread before is_done_, read by the owner after it.
+  std::optional<Result<std::unique_ptr<engine::LocalModel>>> loaded_;
+  std::thread thread_;
+};
+
+// What is left of the slice where layers are taken from its end, or from its beginning, until it
+// fits. The head goes with the last layer, the embedding with the first.
+model::Slice Shortened(const gguf::ModelFiles& files, const model::Shape& shape, model::Slice slice,
+                       uint64_t free_bytes, bool from_end) {
+  while (slice.layer_begin < slice.layer_end && SliceBytes(files, shape, slice) > free_bytes) {
+    if (from_end) {
+      --slice.layer_end;
+      slice.head = false;
+    } else {
+      ++slice.layer_begin;
+      slice.embedding = false;
+    }
+  }
+  return slice;
+}
+
+// For people: what of the slice could be asked for instead. Somebody has to hold the embedding and
+// the head, so whoever was asked for one of them keeps it.
+std::string WhatFits(const gguf::ModelFiles& files, const model::Shape& shape,
+                     const model::Slice& slice, uint64_t free_bytes) {
+  const bool may_end_earlier = slice.embedding || !slice.head;
+  const bool may_begin_later = slice.head || !slice.embedding;
+  model::Slice most = slice;
+  most.layer_end = most.layer_begin;
+  for (const bool from_end : {true, false}) {
+    if (!(from_end ? may_end_earlier : may_begin_later)) continue;
+    const model::Slice left = Shortened(files, shape, slice, free_bytes, from_end);
+    if (left.layer_end - left.layer_begin > most.layer_end - most.layer_begin) most = left;
+  }
+  const uint32_t asked = slice.layer_end - slice.layer_begin;
+  const uint32_t fitting = most.layer_end - most.layer_begin;
+  if (fitting == 0) return fmt::format("none of these {} layers would fit", asked);
+  return fmt::format("{} of these {} layers would fit: {}", fitting, asked,
+                     plan::DescribeSlice(most));
+}
+
+}  // namespace
+
+uint64_t SliceBytes(const gguf::ModelFiles& files, const model::Shape& shape,
+                    const model::Slice& slice) {
+  uint64_t bytes = 0;
+  for (const model::TensorSpec& spec : model::TensorsOf(shape)) {
+    if (!slice.Needs(shape, spec)) continue;
+    const gguf::Tensor* const tensor = model::FindTensor(files, spec);
+    if (tensor == nullptr) continue;
+    const Result<uint64_t> size = gguf::TensorBytes(tensor->type, tensor->shape());
+    if (size.ok()) bytes += *size;
+  }
+  return bytes;
+}
+
+Result<SliceRoom> FindRoom(const gguf::ModelFiles& files, const SliceRequest& request,
+                           uint64_t memory_bytes) {
+  const model::Support support = model::CheckSupport(files, request.slice);
+  if (!support.ok()) {
+    return FailedPrecondition(fmt::format("the file does not have what {} need: {}",
+                                          plan::DescribeSlice(request.slice),
+                                          fmt::join(support.obstacles, "; ")));
+  }
+  if (request.slice.layer_end > support.shape->layer_count) {
+    return InvalidArgument(fmt::format("{} of a model of {} layers",
+                                       plan::DescribeSlice(request.slice),
+                                       support.shape->layer_count));
+  }
+  const uint64_t weight_bytes = SliceBytes(files, *support.shape, request.slice);
+  const uint64_t limit =
+      memory_bytes > 0 ? memory_bytes
+                       : static_cast<uint64_t>(static_cast<double>(DetectMemory().total_bytes) *
+                                               kDefaultMemoryShare);
+  const uint64_t left = limit - std::min(limit, request.used_bytes);
+  const uint64_t least_kv = request.kv_bytes > 0 ? request.kv_bytes : kLeastKvBytes;
+  if (least_kv > left || weight_bytes > left - least_kv) {
+    const uint64_t free_bytes = left - std::min(left, least_kv);
+    return ResourceExhausted(fmt::format(
+        "{} of weights and {} for keys and values do not fit into {} of memory, of which {} are "
+        "taken; {}{}",
+        FormatBytes(weight_bytes), FormatBytes(least_kv), FormatBytes(limit),
+        FormatBytes(request.used_bytes), WhatFits(files, *support.shape, request.slice, free_bytes),
+        weight_bytes < left ? "; or ask for less with --kv-memory" : ""));
+  }
+  const uint64_t kv_bytes =
+      request.kv_bytes > 0 ? request.kv_bytes
+                           : std::clamp((left - weight_bytes) / 2, kLeastKvBytes, kMostKvBytes);
+  return SliceRoom{.weight_bytes = weight_bytes, .kv_bytes = kv_bytes};
+}
+
+FileSliceSource::FileSliceSource(FileSliceOptions options) : options_(std::move(options)) {}
+
+void FileSliceSource::Add(const Hash128& fingerprint,
+                          std::shared_ptr<const gguf::ModelFiles> files) {
+  MutexLock lock(mu_);
+  held_.push_back({fingerprint, std::move(files)});
+}
+
+std::string FileSliceSource::Models() const {
+  std::vector<std::string> models;
+  const MutexLock lock(mu_);
+  for (const Held& held : held_) {
+    const std::filesystem::path path = held.files->files().front().path();
+    models.push_back(
+        fmt::format("{} ({})", path.stem().string(), held.fingerprint.ToHex().substr(0, 8)));
+  }
+  return models.empty() ? "none" : fmt::format("{}", fmt::join(models, ", "));
+}
+
+Result<std::unique_ptr<SliceLoading>> FileSliceSource::Start(const SliceRequest& request) {
+  std::shared_ptr<const gguf::ModelFiles> files;
+  {
+    MutexLock lock(mu_);
+    for (const Held& held : held_) {
+      if (held.fingerprint == request.fingerprint) files = held.files;
+    }
+  }
+  if (files == nullptr) {
+    return NotFound(fmt::format(
+        "no file here is the model {}; there are: {}; start the node with --model and the same "
+        "file",
+        request.fingerprint.ToHex().substr(0, 8), Models()));
+  }
+  const SliceRoom room = TRY(FindRoom(*files, request, options_.memory_bytes));
+  engine::LocalModelOptions options;
+  options.threads = options_.threads;
+  options.isa = options_.isa;
+  options.slice = request.slice;
+  options.memory = request.memory;
+  options.name = request.memory_name;
+  options.memory_bytes = room.kv_bytes;
+  options.memory_now = options_.kv_now;
+  // What is named by anything but the model are rows that travelled inexactly: nobody who asks for
+  // a text as it is finds them, so they are not worth a place.
+  if (request.memory_name == request.fingerprint) options.page_store = options_.page_store;
+  return std::make_unique<FileLoading>(std::move(files), std::move(options), room.weight_bytes);
+}
+
+}  // namespace aster::stage

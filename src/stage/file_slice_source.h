@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Slices from model files of this machine, loaded on a thread of their own while others are being
+// computed with. Refuses what does not fit into memory, and says what would. Must not know routes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/mutex.h"
+#include "gguf/model_files.h"
+#include "stage/slice_source.h"
+
+namespace aster::stage {
+
+// Of the machine's memory; the rest is for everybody else.
+inline constexpr double kDefaultMemoryShare = 0.9375;
+
+struct FileSliceOptions {
+  size_t threads = 0;         // of each slice; 0: as many as this machine runs at full speed
+  uint64_t memory_bytes = 0;  // for all slices; 0: kDefaultMemoryShare of the machine's
+  std::optional<kernels::Isa> isa = {};
+  bool kv_now = false;                                 // LocalModelOptions::memory_now
+  std::shared_ptr<kv::PageStore> page_store = {};      // below every slice's memory; or nothing
+  std::shared_ptr<kv::PageParcels> page_parcels = {};  // the same, for other machines; or nothing
+};
+
+// What a slice's tensors take in memory, about: packed weights are as large as those of the file.
+uint64_t SliceBytes(const gguf::ModelFiles& files, const model::Shape& shape,
+                    const model::Slice& slice);
+
+// What a slice may take.
+struct SliceRoom {
+  uint64_t weight_bytes = 0;
+  uint64_t kv_bytes = 0;  // for what sequences remember
+};
+
+// Whether the slice can be computed by what these files say (they need not hold their data yet) and
+// fits into `memory_bytes` (0: as FileSliceOptions has it); else why not, and what would.
+Result<SliceRoom> FindRoom(const gguf::ModelFiles& files, const SliceRequest& request,
+                           uint64_t memory_bytes);
+
+// Safe for concurrent use. Outlives what it loads.
+class FileSliceSource final : public SliceSource {
+ public:
+  explicit FileSliceSource(FileSliceOptions options = {});
+
+  // Files of a model, which may hold only part of it.
+  void Add(const Hash128& fingerprint, std::shared_ptr<const gguf::ModelFiles> files) EXCLUDES(mu_);
+
+  // Models of which there are files, for people: "nova (1234abcd), tiny (89abcdef)", or "none".
+  std::string Models() const EXCLUDES(mu_);
+
+  Result<std::unique_ptr<SliceLoading>> Start(const SliceRequest& request) override EXCLUDES(mu_);
+  kv::PageParcels* page_parcels() override { return options_.page_parcels.get(); }
+
+ private:
+  struct Held {
+    Hash128 fingerprint;
+    std::shared_ptr<const gguf::ModelFiles> files;
+  };
+
+  const FileSliceOptions options_;
+  mutable Mutex mu_;
+  std::vector<Held> held_ GUARDED_BY(mu_);
+};
+
+}  // namespace aster::stage

@@ -1,0 +1,178 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "stage/file_slice_source.h"
+
+#include <gtest/gtest.h>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "gguf/writer.h"
+#include "kv/page_store.h"
+#include "plan/model_for_test.h"
+#include "plan/route_model.h"
+
+namespace aster::stage {
+namespace {
+
+std::shared_ptr<const gguf::ModelFiles> Files() {
+  // Lives as long as the program.
+  return {std::shared_ptr<void>(), &plan::TestModel::Get().files()};
+}
+
+SliceRequest RequestOf(const model::Slice& slice) {
+  return {.fingerprint = plan::TestModel::kFingerprint,
+          .memory_name = plan::TestModel::kFingerprint,
+          .slice = slice,
+          .kv_bytes = uint64_t{1} << 20};
+}
+
+TEST(FileSliceSource, LoadsASliceBesideWhoeverComputes) {
+  FileSliceSource source({.threads = 1});
+  source.Add(plan::TestModel::kFingerprint, Files());
+  auto loading = source.Start(RequestOf({1, 3, false, false})).value();
+  std::optional<Result<std::unique_ptr<engine::LocalModel>>> taken;
+  SystemClock clock;
+  const int64_t deadline_ns = clock.NowNs() + 60 * kNsPerSecond;
+  while (!(taken = loading->Take()) && clock.NowNs() < deadline_ns) clock.SleepFor(kNsPerMs);
+  ASSERT_TRUE(taken && taken->ok());
+  const engine::LocalModel& model = ***taken;
+  EXPECT_EQ(model.slice(), (model::Slice{1, 3, false, false}));
+  EXPECT_EQ(loading->progress().done_bytes, loading->progress().total_bytes);
+  // All machines name its pages alike.
+  engine::LocalModelOptions options;
+  options.name = plan::TestModel::kFingerprint;
+  EXPECT_EQ(model.layout().digest(),
+            plan::TestModel::Get().Make({0, 1, true, false}, options)->layout().digest());
+}
+
+TEST(FileSliceSource, SaysWhatFits) {
+  const model::Slice slice{0, 3, true, false};
+  const uint64_t bytes = SliceBytes(*Files(), plan::TestModel::Get().shape(), slice);
+  FileSliceSource source({.memory_bytes = bytes + (uint64_t{1} << 20) - 1});
+  source.Add(plan::TestModel::kFingerprint, Files());
+  const auto refused = source.Start(RequestOf(slice));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code(), Code::kResourceExhausted);
+  EXPECT_NE(refused.error().message().find("2 of these 3 layers would fit: layers 0 to 1"),
+            std::string::npos)
+      << refused.error().message();
+  EXPECT_TRUE(source.Start(RequestOf({0, 2, true, false})).ok());
+  SliceRequest beside = RequestOf({0, 2, true, false});
+  beside.used_bytes = bytes;
+  EXPECT_FALSE(source.Start(beside).ok());
+}
+
+// Whoever holds the last layers goes on holding the head: another one begins later, none ends
+// earlier.
+TEST(FileSliceSource, SaysWhatFitsBesideTheHead) {
+  const model::Slice fitting{2, plan::kTestLayers, false, true};
+  const uint64_t bytes = SliceBytes(*Files(), plan::TestModel::Get().shape(), fitting);
+  FileSliceSource source({.threads = 1, .memory_bytes = bytes + (uint64_t{1} << 20)});
+  source.Add(plan::TestModel::kFingerprint, Files());
+  const auto refused = source.Start(RequestOf({1, plan::kTestLayers, false, true}));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(
+      refused.error().message().find("2 of these 3 layers would fit: layers 2 to 3 and the head"),
+      std::string::npos)
+      << refused.error().message();
+  EXPECT_TRUE(source.Start(RequestOf(fitting)).ok());
+}
+
+TEST(FileSliceSource, SaysThatNothingFits) {
+  FileSliceSource source({.memory_bytes = uint64_t{1} << 20});
+  source.Add(plan::TestModel::kFingerprint, Files());
+  const auto refused = source.Start(RequestOf({0, plan::kTestLayers, true, true}));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message().find("none of these 4 layers would fit"), std::string::npos)
+      << refused.error().message();
+}
+
+// A file that holds the tensors of one slice, as a node with a small disk has it.
+void WriteSlice(const model::Slice& slice, const std::string& path) {
+  const gguf::ModelFiles& whole = *Files();
+  std::vector<gguf::TensorSpec> specs;
+  for (const model::TensorSpec& spec : model::TensorsOf(plan::TestModel::Get().shape())) {
+    if (!slice.Needs(plan::TestModel::Get().shape(), spec)) continue;
+    specs.push_back(gguf::TensorSpec::Like(*whole.FindTensor(spec.name)));
+  }
+  gguf::MetadataBuilder metadata;
+  metadata.CopyAll(whole.metadata());
+  auto writer = gguf::Writer::Create(path, metadata, specs).value();
+  for (const gguf::TensorSpec& spec : specs) {
+    ASSERT_TRUE(writer.Append(spec.name, whole.FindTensor(spec.name)->data).ok());
+  }
+  ASSERT_TRUE(writer.Finish().ok());
+}
+
+TEST(FileSliceSource, AFileNeedsOnlyTheTensorsOfItsSlice) {
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
+  const std::string path = folder.File("slice.gguf");
+  WriteSlice({1, 3, false, false}, path);
+  FileSliceSource source({.threads = 1});
+  source.Add(plan::TestModel::kFingerprint,
+             std::make_shared<gguf::ModelFiles>(gguf::ModelFiles::Open(path).value()));
+  auto loading = source.Start(RequestOf({1, 3, false, false}));
+  ASSERT_TRUE(loading.ok()) << loading.error().message();
+  std::optional<Result<std::unique_ptr<engine::LocalModel>>> taken;
+  SystemClock clock;
+  const int64_t deadline_ns = clock.NowNs() + 60 * kNsPerSecond;
+  while (!(taken = (*loading)->Take()) && clock.NowNs() < deadline_ns) clock.SleepFor(kNsPerMs);
+  ASSERT_TRUE(taken && taken->ok());
+  // One layer more is not there, nor is the head.
+  const auto more = source.Start(RequestOf({1, plan::kTestLayers, false, true}));
+  ASSERT_FALSE(more.ok());
+  EXPECT_NE(more.error().message().find("blk.3."), std::string::npos) << more.error().message();
+}
+
+// Counts what it is given.
+class CountingStore final : public kv::PageStore {
+ public:
+  bool Contains(const kv::PageKey&) override { return false; }
+  bool Load(const Hash128&, std::span<const kv::StoredPage>) override { return false; }
+  bool Keep(const kv::PageSet& set) override {
+    kept += set.pages.size();
+    return true;
+  }
+
+  size_t kept = 0;
+};
+
+TEST(FileSliceSource, RowsThatTravelledInexactlyAreNotKeptBelowMemory) {
+  const auto store = std::make_shared<CountingStore>();
+  FileSliceSource source({.threads = 1, .page_store = store});
+  source.Add(plan::TestModel::kFingerprint, Files());
+  const std::vector<int32_t> tokens = model::RandomTokens(300, 298);
+  SystemClock clock;
+  for (const auto encoding : {wire::RowEncoding::kQ8, wire::RowEncoding::kF32}) {
+    SliceRequest request = RequestOf({0, 1, true, false});
+    request.kv_bytes = uint64_t{1} << 24;
+    request.memory_name = plan::MemoryName(plan::TestModel::kFingerprint, wire::RowEncoding::kF32,
+                                           encoding, /*stages=*/{});
+    auto loading = source.Start(request).value();
+    std::optional<Result<std::unique_ptr<engine::LocalModel>>> taken;
+    const int64_t deadline_ns = clock.NowNs() + 60 * kNsPerSecond;
+    while (!(taken = loading->Take()) && clock.NowNs() < deadline_ns) clock.SleepFor(kNsPerMs);
+    ASSERT_TRUE(taken && taken->ok());
+    kv::PageTable table = (**taken)->NewTable();
+    const std::vector<model::Segment> segments = {{.table = &table, .tokens = tokens}};
+    ASSERT_TRUE((**taken)->Run(segments).ok());
+    EXPECT_EQ(store->kept > 0, encoding == wire::RowEncoding::kF32);
+  }
+}
+
+TEST(FileSliceSource, RefusesWhatItDoesNotHave) {
+  FileSliceSource source;
+  EXPECT_NE(source.Start(RequestOf({0, 1, true, false})).error().message().find("there are: none"),
+            std::string::npos);
+  source.Add(plan::TestModel::kFingerprint, Files());
+  EXPECT_FALSE(source.Start(RequestOf({0, plan::kTestLayers + 1, true, true})).ok());
+  SliceRequest other = RequestOf({0, 1, true, false});
+  other.fingerprint.low ^= 1;
+  EXPECT_EQ(source.Start(other).error().code(), Code::kNotFound);
+  EXPECT_NE(source.Start(other).error().message().find("there are: model ("), std::string::npos)
+      << source.Start(other).error().message();
+}
+
+}  // namespace
+}  // namespace aster::stage

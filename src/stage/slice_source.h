@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Where a node gets slices of models from: its own files, another node's, or what a test has ready.
+// Must not know routes or messages.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "base/hash.h"
+#include "base/result.h"
+#include "engine/local_model.h"
+#include "kv/page_parcels.h"
+#include "model/memory.h"
+#include "model/slice.h"
+
+namespace aster::stage {
+
+struct SliceRequest {
+  Hash128 fingerprint;  // of the model
+  Hash128 memory_name;  // what its pages are told apart by
+  model::Slice slice;
+  model::MemoryOptions memory = {};
+  uint64_t kv_bytes = 0;    // for what sequences remember; 0: as the source likes
+  uint64_t used_bytes = 0;  // that slices take already on this node
+};
+
+// A slice on its way. Used by one thread; destroying it gives up.
+class SliceLoading {
+ public:
+  virtual ~SliceLoading() = default;
+
+  struct Progress {
+    uint64_t done_bytes = 0;
+    uint64_t total_bytes = 0;
+  };
+  virtual Progress progress() const = 0;
+  // Memory that the slice takes, with what its sequences remember; zero where nobody knows yet.
+  virtual uint64_t reserved_bytes() const = 0;
+  // The slice, or why there is none, once that is known; nothing before. Never waits.
+  virtual std::optional<Result<std::unique_ptr<engine::LocalModel>>> Take() = 0;
+  // Whether destroying it now takes no time.
+  virtual bool CanGiveUp() const { return false; }
+};
+
+class SliceSource {
+ public:
+  virtual ~SliceSource() = default;
+
+  // Begins to load. Refuses what it does not have, and what does not fit. Never waits.
+  virtual Result<std::unique_ptr<SliceLoading>> Start(const SliceRequest& request) = 0;
+
+  // Below the memory of its slices, for others; null: there is nothing. As long as the source.
+  virtual kv::PageParcels* page_parcels() { return nullptr; }
+};
+
+}  // namespace aster::stage

@@ -1,0 +1,331 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "stage/stage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "kernels/rope.h"
+#include "kv/prefix_hash.h"
+#include "stage/row_encoding.h"
+
+namespace aster::stage {
+namespace {
+
+Error OutOfStep(std::string message) { return {Code::kAborted, std::move(message)}; }
+
+model::Wanted WantedOf(wire::Ask ask) {
+  switch (ask) {
+    case wire::Ask::kNothing:
+      return model::Wanted::kNone;
+    case wire::Ask::kToken:
+    case wire::Ask::kLastLogits:
+      return model::Wanted::kLast;
+    case wire::Ask::kAllLogits:
+      return model::Wanted::kAll;
+  }
+  return model::Wanted::kNone;
+}
+
+model::Wanted WantedOf(const wire::WorkSegment& segment) {
+  return segment.guesses > 0 ? model::Wanted::kAll : WantedOf(segment.ask);
+}
+
+size_t RowsAsked(const wire::WorkSegment& segment) {
+  const model::Wanted wanted = WantedOf(segment);
+  return wanted == model::Wanted::kAll ? segment.tokens.size()
+                                       : (wanted == model::Wanted::kLast ? 1 : 0);
+}
+
+}  // namespace
+
+wire::Holds Stage::HoldsOf(wire::SequenceId sequence) const {
+  return memory_.HoldsOf(sequence, index_, layers());
+}
+
+wire::Holds Stage::Refusal(const wire::WorkSegment& segment, Error why) const {
+  return memory_.HoldsOf(segment.sequence, index_, layers(), segment.attempt, std::move(why));
+}
+
+Status Stage::CheckFrame(const wire::Work& work) const {
+  size_t tokens = 0;
+  std::set<wire::SequenceId> sequences;
+  for (const wire::WorkSegment& segment : work.segments) {
+    tokens += segment.tokens.size();
+    if (segment.tokens.empty() || !sequences.insert(segment.sequence).second) {
+      return InvalidArgument("a frame of work with an empty segment, or a sequence twice");
+    }
+    // One token that is certain, and what may come behind it.
+    if (segment.guesses > 0 &&
+        (segment.tokens.size() != size_t{1} + segment.guesses || segment.ask != wire::Ask::kToken ||
+         segment.guesses > engine::kMostDrafts)) {
+      return InvalidArgument(fmt::format("a segment of {} tokens, of which {} are guesses",
+                                         segment.tokens.size(), segment.guesses));
+    }
+  }
+  if (work.segments.empty() || tokens > kMaxWorkTokens) {
+    return InvalidArgument(
+        fmt::format("a frame of work with {} tokens; 1 to {} are allowed", tokens, kMaxWorkTokens));
+  }
+  const size_t width = memory_.model().shape().hidden_width();
+  const size_t expected = part_.embedding ? 0 : EncodedBytes(encoding_, tokens, width);
+  if (work.encoding != encoding_ || work.rows.size() != expected) {
+    return InvalidArgument(fmt::format(
+        "a frame of {} tokens carries {} bytes of rows as {}; {} bytes as {} were agreed on",
+        tokens, work.rows.size(), RowEncodingName(work.encoding), expected,
+        RowEncodingName(encoding_)));
+  }
+  return Ok();
+}
+
+// The sequence, brought to where the segment begins and with room for it.
+Result<StageMemory::Sequence*> Stage::Prepare(const wire::WorkSegment& segment, bool continues) {
+  StageMemory::Sequence* const sequence = memory_.Find(segment.sequence);
+  if (sequence == nullptr) return OutOfStep("the sequence was never begun here, or is over");
+  uint64_t& newest = sequence->newest_attempt[index_];
+  if (continues ? segment.attempt != newest : segment.attempt <= newest) {
+    return OutOfStep("the work is older than what came");
+  }
+  newest = segment.attempt;
+  const auto vocab_size = static_cast<int64_t>(memory_.model().shape().vocab_size);
+  for (const int32_t token : segment.tokens) {
+    if (token < 0 || token >= vocab_size) {
+      return InvalidArgument(fmt::format("token {} of a vocabulary of {}", token, vocab_size));
+    }
+  }
+  kv::PageTable& table = sequence->table;
+  const uint32_t length = table.length(layers());
+  if (segment.begin > length) {
+    return OutOfStep(
+        fmt::format("work from position {}, and {} are remembered", segment.begin, length));
+  }
+  if (table.history().HashAt(segment.begin) != segment.before) {
+    return OutOfStep(fmt::format("the {} tokens before are others here", segment.begin));
+  }
+  if (kv::ExtendPrefixHash(segment.before, segment.tokens) != segment.after) {
+    return OutOfStep("the tokens are not the ones that the hash behind them names");
+  }
+  if (segment.begin < length && table.Truncate(layers(), segment.begin) < segment.begin) {
+    return OutOfStep(
+        fmt::format("what position {} needs has slid out of the window", segment.begin));
+  }
+  if (segment.begin + segment.tokens.size() > kernels::kRopePositions) {
+    return OutOfRange(fmt::format("positions below {} can be computed", kernels::kRopePositions));
+  }
+  // Nobody gives way to guesses: they get what is left. (The stages behind one that is sent them
+  // expect them, though.)
+  const auto count = static_cast<uint32_t>(segment.tokens.size());
+  TRY(table.Reserve(layers(), continues ? count - segment.guesses : count));
+  return sequence;
+}
+
+wire::WorkSegment Stage::Continuation(wire::SequenceId sequence, uint64_t attempt, int32_t token,
+                                      uint32_t most) const {
+  wire::WorkSegment segment;
+  segment.sequence = sequence;
+  segment.attempt = attempt;
+  segment.tokens = {token};
+  segment.ask = wire::Ask::kToken;
+  const StageMemory::Sequence* const state = memory_.Find(sequence);
+  if (state == nullptr) return segment;
+  segment.begin = state->table.length(layers());
+  segment.before = state->table.history().HashAt(segment.begin);
+  if (state->speculation != nullptr) {
+    const auto before = state->table.history().tokens().first(segment.begin);
+    std::vector<int32_t> text(before.begin(), before.end());
+    text.push_back(token);
+    const uint32_t room =
+        std::min({most, state->table.layout().slack(),
+                  static_cast<uint32_t>(kernels::kRopePositions) - 1 - segment.begin});
+    const auto guess = state->speculation->Guess(text, room);
+    segment.tokens.insert(segment.tokens.end(), guess.begin(), guess.end());
+    segment.guesses = static_cast<uint32_t>(guess.size());
+  }
+  segment.after = kv::ExtendPrefixHash(segment.before, segment.tokens);
+  return segment;
+}
+
+Result<StageOutput> Stage::Compute(wire::Work work, bool continues) {
+  TRY(CheckFrame(work));
+  const size_t width = memory_.model().shape().hidden_width();
+  if (!part_.embedding) {
+    size_t tokens = 0;
+    for (const wire::WorkSegment& segment : work.segments) tokens += segment.tokens.size();
+    rows_.resize(tokens * width);
+    DecodeRows(encoding_, work.rows, tokens, width, rows_.data());
+  }
+  StageOutput output;
+  if (part_.head) {
+    output.done.emplace().route = route_;
+  } else {
+    output.next.emplace();
+    output.next->route = route_;
+    output.next->encoding = encoding_;
+  }
+  std::vector<Share> shares;
+  size_t first_row = 0;
+  for (wire::WorkSegment& segment : work.segments) {
+    const float* const own = part_.embedding ? nullptr : rows_.data() + first_row * width;
+    first_row += segment.tokens.size();
+    Result<StageMemory::Sequence*> state = Prepare(segment, continues);
+    if (!state.ok()) {
+      output.refused.push_back(Refusal(segment, std::move(state).error()));
+      continue;
+    }
+    shares.push_back({.segment = std::move(segment), .state = *state, .hidden = own});
+  }
+  for (Share& share : shares) {
+    const auto count = static_cast<uint32_t>(share.segment.tokens.size());
+    if (!continues || share.segment.guesses == 0) continue;
+    if (share.state->table.Reserve(layers(), count).ok()) continue;
+    share.segment.tokens.resize(1);
+    share.segment.guesses = 0;
+  }
+  if (!Run(shares, 0, shares.size(), output).ok()) {
+    // Whoever it was that cannot be computed shall fail alone.
+    for (size_t i = 0; i < shares.size(); ++i) {
+      if (continues && shares[i].segment.guesses > 0) {
+        shares[i].segment.tokens.resize(1);
+        shares[i].segment.guesses = 0;
+      }
+      Status ran = Run(shares, i, i + 1, output);
+      if (ran.ok()) continue;
+      output.refused.push_back(Refusal(shares[i].segment, std::move(ran).error()));
+    }
+  }
+  if (output.done && output.done->answers.empty()) output.done.reset();
+  if (output.next && output.next->segments.empty()) output.next.reset();
+  return output;
+}
+
+// An error if nothing of them has been computed.
+Status Stage::Run(std::vector<Share>& shares, size_t begin, size_t end, StageOutput& output) {
+  if (begin == end) return Ok();
+  std::vector<model::Segment> segments;
+  for (size_t i = begin; i < end; ++i) {
+    segments.push_back({.table = &shares[i].state->table,
+                        .tokens = shares[i].segment.tokens,
+                        .hidden = shares[i].hidden,
+                        .wanted = part_.head ? WantedOf(shares[i].segment) : model::Wanted::kNone,
+                        .guesses = shares[i].segment.guesses});
+  }
+  const model::Output computed = TRY(memory_.model().Run(segments, part_));
+  for (size_t i = begin; i < end; ++i) output.tokens += shares[i].segment.tokens.size();
+  if (output.next) {
+    EncodeRows(encoding_, computed.hidden, memory_.model().shape().hidden_width(),
+               output.next->rows);
+    for (size_t i = begin; i < end; ++i) {
+      output.next->segments.push_back(std::move(shares[i].segment));
+    }
+    return Ok();
+  }
+  const size_t vocab_size = memory_.model().shape().vocab_size;
+  const size_t width = memory_.model().shape().hidden_width();
+  size_t row = 0, first = 0;
+  for (size_t i = begin; i < end; ++i) {
+    const Share& share = shares[i];
+    const size_t rows = RowsAsked(share.segment);
+    const auto logits = computed.logits.subspan(row * vocab_size, rows * vocab_size);
+    auto kept = static_cast<uint32_t>(share.segment.tokens.size());
+    if (share.segment.guesses > 0) {
+      kept = AnswerGuesses(share, logits, output);
+    } else {
+      Answer(share, logits, *output.done);
+      // A step without guesses, which says what one takes.
+      const bool is_decode = kept == 1 && share.segment.ask == wire::Ask::kToken;
+      if (is_decode && share.state->speculation != nullptr) share.state->speculation->Learn(0, 0);
+    }
+    if (share.state->speculation != nullptr) {
+      share.state->speculation->Follow(
+          share.state->table.history().tokens().first(share.segment.begin + kept),
+          share.segment.begin, computed.hidden.subspan(first * width, kept * width));
+      Offer(share, kept, engine::DraftShare(end - begin, i - begin), output);
+    }
+    row += rows;
+    first += share.segment.tokens.size();
+  }
+  return Ok();
+}
+
+// As many tokens as the guesses agree with, and one more; each in an answer of its own, as if it
+// had come by itself. How many rows are kept.
+uint32_t Stage::AnswerGuesses(const Share& share, std::span<const float> logits,
+                              StageOutput& output) {
+  const wire::WorkSegment& segment = share.segment;
+  const size_t vocab_size = memory_.model().shape().vocab_size;
+  uint32_t row = 0;
+  for (;; ++row) {
+    wire::Answer answer;
+    answer.sequence = segment.sequence;
+    answer.attempt = segment.attempt;
+    answer.end = segment.begin + 1 + row;
+    answer.is_guessed = row > 0;
+    if (row == 0) answer.drafted = segment.guesses;
+    Choose(share, answer.end, logits.subspan(row * vocab_size, vocab_size), answer);
+    const bool is_last = answer.has_failed || row == segment.guesses ||
+                         answer.token != segment.tokens[1 + row] ||
+                         memory_.StopsAt(segment.sequence, answer.token);
+    if (row > output.guessed.size()) output.guessed.emplace_back().route = route_;
+    (row == 0 ? *output.done : output.guessed[row - 1]).answers.push_back(std::move(answer));
+    if (is_last) break;
+  }
+  share.state->table.Truncate(layers(), segment.begin + 1 + row);
+  if (share.state->speculation != nullptr) share.state->speculation->Learn(segment.guesses, row);
+  return row + 1;
+}
+
+void Stage::Answer(const Share& share, std::span<const float> logits, wire::Done& done) {
+  const wire::WorkSegment& segment = share.segment;
+  wire::Answer answer;
+  answer.sequence = segment.sequence;
+  answer.attempt = segment.attempt;
+  answer.end = segment.begin + static_cast<uint32_t>(segment.tokens.size());
+  if (segment.ask == wire::Ask::kToken) {
+    Choose(share, share.state->table.length(layers()), logits, answer);
+  } else if (!logits.empty()) {
+    EncodeRows(wire::RowEncoding::kF32, logits, logits.size(), done.logits);
+  }
+  done.answers.push_back(std::move(answer));
+}
+
+// Where the next token has to be asked for, whoever asks is told what may come behind it: up to
+// `most` guesses.
+void Stage::Offer(const Share& share, uint32_t kept, uint32_t most, StageOutput& output) {
+  const wire::WorkSegment& segment = share.segment;
+  if (part_.embedding || segment.ask != wire::Ask::kToken) return;
+  const bool is_guessed = segment.guesses > 0 && kept > 1;
+  wire::Answer& answer = (is_guessed ? output.guessed[kept - 2] : *output.done).answers.back();
+  if (answer.has_failed || memory_.StopsAt(segment.sequence, answer.token)) return;
+  const auto before = share.state->table.history().tokens().first(answer.end);
+  std::vector<int32_t> text(before.begin(), before.end());
+  text.push_back(answer.token);
+  const auto guess =
+      share.state->speculation->Guess(text, std::min(share.state->table.layout().slack(), most));
+  answer.guesses.assign(guess.begin(), guess.end());
+}
+
+// The token at position `length`.
+void Stage::Choose(const Share& share, uint32_t length, std::span<const float> logits,
+                   wire::Answer& answer) {
+  StageMemory::Sequence& state = *share.state;
+  if (!state.sampler) {
+    state.sampler.emplace(state.sampling, memory_.model().shape().vocab_size,
+                          memory_.model().isa());
+  }
+  Result<engine::Choice> chosen =
+      state.sampler->Choose(logits, state.table.history().tokens().first(length));
+  if (!chosen.ok()) {
+    answer.has_failed = true;
+    answer.why = std::move(chosen).error();
+    return;
+  }
+  answer.token = chosen->id;
+  answer.logprob = chosen->logprob;
+  for (const engine::TokenLogprob& top : chosen->top) answer.top.push_back({top.id, top.logprob});
+}
+
+}  // namespace aster::stage

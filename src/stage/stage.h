@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// A part of a node's layers at work for one route, one frame at a time. Work that does not follow
+// what is remembered, by length and hash, is refused with what is. Must not know where work comes
+// from or goes to.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "model/slice.h"
+#include "stage/stage_memory.h"
+#include "wire/messages.h"
+
+namespace aster::stage {
+
+inline constexpr size_t kMaxWorkTokens = 65536;  // of all segments of a frame
+
+// What became of a frame.
+struct StageOutput {
+  std::vector<wire::Holds> refused;
+  std::optional<wire::Work> next;   // for the stage behind, if anything is left
+  std::optional<wire::Done> done;   // of a stage with the head
+  std::vector<wire::Done> guessed;  // behind it: tokens that were guessed rightly
+  uint64_t tokens = 0;              // computed
+};
+
+// Belongs to the thread that computes. The memory outlives it; other parts of the same layers may
+// share it.
+class Stage {
+ public:
+  // `index`: which stage of the route it is.
+  Stage(wire::RouteId route, wire::RowEncoding encoding, StageMemory& memory,
+        const model::Slice& part, uint32_t index)
+      : route_(route), encoding_(encoding), memory_(memory), part_(part), index_(index) {}
+
+  kv::LayerRange layers() const { return {part_.layer_begin, part_.layer_end}; }
+  const model::Slice& part() const { return part_; }
+  StageMemory& memory() const { return memory_; }
+
+  wire::Holds HoldsOf(wire::SequenceId sequence) const;
+  // Why a segment was not computed, and what is held.
+  wire::Holds Refusal(const wire::WorkSegment& segment, Error why) const;
+
+  // An error if the frame cannot be what a stage before this one sends. `continues`: it is of this
+  // stage's own making (Continuation).
+  Result<StageOutput> Compute(wire::Work work, bool continues = false);
+
+  // The next segment of an answer that goes on by itself; with up to `most` guesses, where somebody
+  // makes them.
+  wire::WorkSegment Continuation(wire::SequenceId sequence, uint64_t attempt, int32_t token,
+                                 uint32_t most) const;
+
+ private:
+  // A segment on its way through the layers.
+  struct Share {
+    wire::WorkSegment segment;
+    StageMemory::Sequence* state = nullptr;
+    const float* hidden = nullptr;  // [tokens, embedding], where the part has no embedding
+  };
+
+  Status CheckFrame(const wire::Work& work) const;
+  Result<StageMemory::Sequence*> Prepare(const wire::WorkSegment& segment, bool continues);
+  Status Run(std::vector<Share>& shares, size_t begin, size_t end, StageOutput& output);
+  void Answer(const Share& share, std::span<const float> logits, wire::Done& done);
+  uint32_t AnswerGuesses(const Share& share, std::span<const float> logits, StageOutput& output);
+  void Offer(const Share& share, uint32_t kept, uint32_t most, StageOutput& output);
+  void Choose(const Share& share, uint32_t length, std::span<const float> logits,
+              wire::Answer& answer);
+
+  const wire::RouteId route_;
+  const wire::RowEncoding encoding_;
+  StageMemory& memory_;
+  const model::Slice part_;
+  const uint32_t index_;
+  std::vector<float> rows_;  // [tokens of a frame, hidden_width]
+};
+
+}  // namespace aster::stage

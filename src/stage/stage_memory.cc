@@ -1,0 +1,274 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "stage/stage_memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/request.h"
+#include "kernels/rope.h"
+#include "kv/parcel.h"
+#include "kv/transfer.h"
+#include "stage/export_rows.h"
+#include "stage/parcel_encoding.h"
+
+namespace aster::stage {
+
+Result<engine::SamplingOptions> SamplingFromWire(const wire::Sampling& sampling,
+                                                 uint32_t vocab_size) {
+  engine::SamplingOptions options{.penalty_window = sampling.penalty_window,
+                                  .repetition_penalty = sampling.repetition_penalty,
+                                  .frequency_penalty = sampling.frequency_penalty,
+                                  .presence_penalty = sampling.presence_penalty,
+                                  .top_k = sampling.top_k,
+                                  .typical_p = sampling.typical_p,
+                                  .top_p = sampling.top_p,
+                                  .min_p = sampling.min_p,
+                                  .temperature = sampling.temperature,
+                                  .seed = sampling.seed,
+                                  .logprobs = sampling.logprobs,
+                                  .top_logprobs = sampling.top_logprobs};
+  for (const wire::TokenBias& bias : sampling.biases)
+    options.biases.push_back({bias.id, bias.bias});
+  TRY(engine::CheckSampling(options, vocab_size));
+  return options;
+}
+
+wire::Sampling SamplingToWire(const engine::SamplingOptions& options) {
+  wire::Sampling sampling{.penalty_window = options.penalty_window,
+                          .repetition_penalty = options.repetition_penalty,
+                          .frequency_penalty = options.frequency_penalty,
+                          .presence_penalty = options.presence_penalty,
+                          .biases = {},
+                          .top_k = options.top_k,
+                          .typical_p = options.typical_p,
+                          .top_p = options.top_p,
+                          .min_p = options.min_p,
+                          .temperature = options.temperature,
+                          .seed = options.seed,
+                          .logprobs = options.logprobs,
+                          .top_logprobs = options.top_logprobs};
+  for (const engine::TokenBias& bias : options.biases) {
+    sampling.biases.push_back({bias.id, bias.bias});
+  }
+  return sampling;
+}
+
+Status StageMemory::Begin(const wire::Begin& begin) {
+  const uint32_t vocab_size = model_.shape().vocab_size;
+  if (begin.tokens.size() >= kernels::kRopePositions) {
+    return OutOfRange(fmt::format("a history of {} tokens; at most {} can be computed",
+                                  begin.tokens.size(), kernels::kRopePositions));
+  }
+  for (const int32_t token : begin.tokens) {
+    if (token < 0 || static_cast<uint32_t>(token) >= vocab_size) {
+      return InvalidArgument(fmt::format("token {} of a vocabulary of {}", token, vocab_size));
+    }
+  }
+  engine::SamplingOptions sampling = TRY(SamplingFromWire(begin.sampling, vocab_size));
+  if (!sequences_.contains(begin.sequence) && sequences_.size() >= kMaxSequences) {
+    return ResourceExhausted(
+        fmt::format("{} sequences are remembered, and no more can be", sequences_.size()));
+  }
+  Sequence& sequence = sequences_.try_emplace(begin.sequence, model_.NewTable()).first->second;
+  sequence.epoch = begin.epoch;
+  sequence.speculation = SpeculationFor(begin, sampling);
+  sequence.sampling = std::move(sampling);
+  sequence.stop_tokens = begin.stop_tokens;
+  sequence.sampler.reset();
+  sequence.deliveries.clear();
+  kv::PageTable& table = sequence.table;
+  const uint32_t equal = table.history().CountEqual(0, begin.tokens);
+  if (equal < table.history().length()) table.Truncate(equal);
+  if (begin.tokens.size() > 1) {
+    table.Adopt(std::span(begin.tokens).first(begin.tokens.size() - 1));
+  }
+  return Ok();
+}
+
+// Whoever cannot guess leaves it: the answer is the same.
+std::unique_ptr<engine::Speculation> StageMemory::SpeculationFor(
+    const wire::Begin& begin, const engine::SamplingOptions& sampling) {
+  const auto kind = static_cast<engine::DraftKind>(begin.draft_kind);
+  const bool is_known = kind == engine::DraftKind::kNgram || kind == engine::DraftKind::kNextTokens;
+  const uint32_t most = std::min<uint32_t>(begin.draft_most, engine::kMostDrafts);
+  if (proposers_ == nullptr || !is_known || most == 0) return nullptr;
+  engine::Request request;
+  request.sampling = sampling;
+  request.draft = {.kind = kind, .most = most};
+  auto proposer = proposers_->Make(request);
+  if (!proposer.ok()) return nullptr;
+  return std::make_unique<engine::Speculation>(
+      *std::move(proposer), request.draft, model_.shape().vocab_size,
+      engine::DraftWatch{.clock = clock_, .times = &draft_times_});
+}
+
+StageMemory::Sequence* StageMemory::Find(wire::SequenceId sequence) {
+  const auto found = sequences_.find(sequence);
+  return found == sequences_.end() ? nullptr : &found->second;
+}
+
+bool StageMemory::StopsAt(wire::SequenceId sequence, int32_t token) {
+  const Sequence* const state = Find(sequence);
+  return state == nullptr || std::ranges::count(state->stop_tokens, token) > 0;
+}
+
+wire::Holds StageMemory::HoldsOf(wire::SequenceId sequence, uint32_t stage, kv::LayerRange layers,
+                                 uint64_t attempt, Error why) const {
+  wire::Holds holds;
+  holds.route = route_;
+  holds.sequence = sequence;
+  holds.attempt = attempt;
+  holds.why = std::move(why);
+  holds.stage = stage;
+  const auto found = sequences_.find(sequence);
+  if (found == sequences_.end()) {
+    holds.hash = model_.layout().digest();
+    return holds;
+  }
+  const kv::PageTable& table = found->second.table;
+  holds.length = table.length(layers);
+  holds.hash = table.history().HashAt(holds.length);
+  holds.epoch = found->second.epoch;
+  return holds;
+}
+
+Status StageMemory::HandOver(const wire::HandOver& wanted) {
+  Sequence* const sequence = Find(wanted.sequence);
+  if (sequence == nullptr || sequence->epoch != wanted.epoch) return Ok();  // it is late
+  const kv::LayerRange layers = {wanted.layer_begin, wanted.layer_end};
+  if (layers.begin >= layers.end || !sequence->table.layers().Contains(layers) ||
+      wanted.begin > wanted.end || wanted.step == 0) {
+    return InvalidArgument(fmt::format("rows {} to {} of layers {} to {} are wanted from here",
+                                       wanted.begin, wanted.end, layers.begin, layers.end));
+  }
+  std::erase_if(sequence->deliveries, [&](const Delivery& other) {
+    return other.wanted.to == wanted.to && other.wanted.ticket == wanted.ticket &&
+           other.layers() == layers;
+  });
+  if (sequence->deliveries.size() >= kMaxDeliveries) {
+    return ResourceExhausted("the rows of a sequence are wanted in too many places");
+  }
+  sequence->deliveries.push_back({.wanted = wanted, .next = wanted.begin, .under_way = {}});
+  return Ok();
+}
+
+void StageMemory::Took(const wire::NodeId& from, const wire::Took& took) {
+  Sequence* const sequence = Find(took.sequence);
+  if (sequence == nullptr || sequence->epoch != took.epoch) return;
+  std::erase_if(sequence->deliveries, [&](Delivery& delivery) {
+    if (delivery.wanted.to != from || delivery.wanted.ticket != took.ticket ||
+        delivery.layers() != kv::LayerRange{took.layer_begin, took.layer_end}) {
+      return false;
+    }
+    while (!delivery.under_way.empty() && delivery.under_way.front().first <= took.end) {
+      delivery.under_way.pop_front();
+    }
+    return took.end == 0;
+  });
+}
+
+Result<std::optional<StageMemory::Outgoing>> StageMemory::NextRows(wire::SequenceId id,
+                                                                   bool is_over) {
+  Sequence* const sequence = Find(id);
+  if (sequence == nullptr) return std::optional<Outgoing>();
+  for (size_t i = 0; i < sequence->deliveries.size(); ++i) {
+    Delivery& delivery = sequence->deliveries[i];
+    const uint32_t have = std::min(sequence->table.length(delivery.layers()), delivery.wanted.end);
+    if (have <= delivery.next) continue;
+    const bool is_last = have == delivery.wanted.end || is_over;
+    if (!is_last && have - delivery.next < delivery.wanted.step) continue;
+    // What returns behind an answer gives way to it: a step at a time, and the next one when that
+    // was taken; a page at a time where no step is waited for.
+    const bool is_behind = delivery.wanted.step > 1;
+    if (is_behind && delivery.under_way.size() >= kMostInBackground) continue;
+    if (!under_way_->MayGo(delivery.wanted.to, !delivery.under_way.empty())) {
+      held_back_.insert(id);
+      continue;
+    }
+    const bool in_steps = is_behind && !is_over;
+    const uint32_t end = in_steps ? std::min(have, delivery.next + delivery.wanted.step) : have;
+    Result<Outgoing> rows = Export(sequence->table, delivery, end);
+    if (rows.ok()) return std::optional(*std::move(rows));
+    sequence->deliveries.erase(sequence->deliveries.begin() + static_cast<ptrdiff_t>(i));
+    return std::move(rows).error();
+  }
+  std::erase_if(sequence->deliveries, [](const Delivery& delivery) {
+    return delivery.next >= delivery.wanted.end && delivery.under_way.empty();
+  });
+  return std::optional<Outgoing>();
+}
+
+// Up to the next page's end, so that what arrives can be used while the rest is on its way; or all
+// at once, where a window has left the pages between behind.
+Result<StageMemory::Outgoing> StageMemory::Export(const kv::PageTable& table, Delivery& delivery,
+                                                  uint32_t have) {
+  const uint32_t page_positions = table.layout().page_positions();
+  const uint32_t page_end = (delivery.next / page_positions + 1) * page_positions;
+  Outgoing outgoing{.to = delivery.wanted.to, .rows = {}};
+  wire::Payload& parcel = outgoing.rows.parcel;
+  const auto export_to = [&](uint32_t end) {
+    return ExportRows(table, delivery.layers(), delivery.next, end, parcel);
+  };
+  uint32_t end = std::min(page_end, have);
+  Status exported = export_to(end);
+  if (!exported.ok() && end < have) exported = export_to(end = have);
+  TRY(std::move(exported));
+  if (kv_encoding_ != wire::RowEncoding::kF32) {
+    parcel = TRY(ShrinkParcel(table.layout(), model_.isa(), parcel));
+    outgoing.rows.encoding = kv_encoding_;
+  }
+  delivery.next = end;
+  delivery.under_way.emplace_back(
+      end, RowsUnderWay::Share(under_way_, delivery.wanted.to, parcel.size()));
+  outgoing.rows.route = route_;
+  outgoing.rows.sequence = delivery.wanted.sequence;
+  outgoing.rows.epoch = delivery.wanted.epoch;
+  outgoing.rows.ticket = delivery.wanted.ticket;
+  return outgoing;
+}
+
+Result<kv::LayerRange> LayersOfParcel(Bytes parcel) {
+  ByteReader reader(parcel);
+  return TRY(kv::ReadHeader(reader)).layers;
+}
+
+wire::Took TookNothing(const wire::Rows& rows, kv::LayerRange layers) {
+  return {.route = rows.route,
+          .sequence = rows.sequence,
+          .epoch = rows.epoch,
+          .ticket = rows.ticket,
+          .layer_begin = layers.begin,
+          .layer_end = layers.end,
+          .end = 0};
+}
+
+Result<std::optional<wire::Took>> StageMemory::Import(const wire::Rows& rows) {
+  Sequence* const sequence = Find(rows.sequence);
+  if (sequence == nullptr || sequence->epoch != rows.epoch) return std::optional<wire::Took>();
+  Bytes parcel = rows.parcel;
+  wire::Payload widened;
+  if (rows.encoding != wire::RowEncoding::kF32) {
+    if (rows.encoding != kv_encoding_) {
+      return FailedPrecondition("rows that are not exact: nobody has asked for them so");
+    }
+    widened = TRY(WidenParcel(model_.layout(), model_.isa(), parcel));
+    parcel = widened;
+  }
+  ByteReader header_reader(parcel);
+  const kv::ParcelHeader header = TRY(kv::ReadHeader(header_reader));
+  ByteReader reader(parcel);
+  TRY(kv::Import(sequence->table, reader));
+  return std::optional(wire::Took{.route = route_,
+                                  .sequence = rows.sequence,
+                                  .epoch = rows.epoch,
+                                  .ticket = rows.ticket,
+                                  .layer_begin = header.layers.begin,
+                                  .layer_end = header.layers.end,
+                                  .end = header.end});
+}
+
+}  // namespace aster::stage

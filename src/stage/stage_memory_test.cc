@@ -1,0 +1,371 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Rows that come from elsewhere may be late, of another text, damaged, or meant for somebody who
+// has forgotten everything: they are used only where they continue what is held.
+
+#include "stage/stage_memory.h"
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "kv/transfer.h"
+#include "plan/model_for_test.h"
+#include "plan/route_model.h"
+
+namespace aster::stage {
+namespace {
+
+constexpr wire::RouteId kRoute = 5;
+constexpr wire::SequenceId kSequence = 1;
+constexpr kv::LayerRange kAll = {0, plan::kTestLayers};
+
+// A node that remembers.
+struct Rememberer {
+  explicit Rememberer(uint64_t kv_bytes = uint64_t{1} << 26,
+                      wire::RowEncoding kv_encoding = wire::RowEncoding::kF32,
+                      const model::MemoryOptions& rows = {}) {
+    engine::LocalModelOptions options;
+    options.memory_bytes = kv_bytes;
+    options.memory = rows;
+    options.name = plan::MemoryName(plan::TestModel::kFingerprint, wire::RowEncoding::kF32,
+                                    kv_encoding, /*stages=*/{});
+    model = plan::TestModel::Get().Make({0, plan::kTestLayers, true, true}, options);
+    memory.emplace(kRoute, *model, /*proposers=*/nullptr, kv_encoding);
+  }
+  void Begin(std::span<const int32_t> tokens, uint64_t epoch) {
+    wire::Begin begin;
+    begin.route = kRoute;
+    begin.sequence = kSequence;
+    begin.tokens.assign(tokens.begin(), tokens.end());
+    begin.epoch = epoch;
+    const Status begun = memory->Begin(begin);
+    ASSERT_TRUE(begun.ok()) << begun.error().message();
+  }
+  void Compute(std::span<const int32_t> tokens) {
+    const model::Segment segment{.table = &memory->Find(kSequence)->table,
+                                 .tokens = tokens,
+                                 .hidden = nullptr,
+                                 .wanted = model::Wanted::kNone};
+    ASSERT_TRUE(model->Run({&segment, 1}).ok());
+  }
+  uint32_t length() { return memory->Find(kSequence)->table.length(); }
+
+  std::unique_ptr<engine::LocalModel> model;
+  std::optional<StageMemory> memory;
+};
+
+wire::HandOver Wanted(uint32_t begin, uint32_t end, uint64_t epoch, uint32_t step = 1) {
+  wire::HandOver wanted;
+  wanted.route = kRoute;
+  wanted.sequence = kSequence;
+  wanted.epoch = epoch;
+  wanted.layer_begin = kAll.begin;
+  wanted.layer_end = kAll.end;
+  wanted.begin = begin;
+  wanted.end = end;
+  wanted.step = step;
+  wanted.to = plan::TestNode(2);
+  return wanted;
+}
+
+wire::Took Taken(uint32_t end, uint64_t epoch) {
+  return {.route = kRoute,
+          .sequence = kSequence,
+          .epoch = epoch,
+          .ticket = 0,
+          .layer_begin = kAll.begin,
+          .layer_end = kAll.end,
+          .end = end};
+}
+
+std::vector<wire::Rows> AllRows(StageMemory& memory, bool is_over = true) {
+  std::vector<wire::Rows> all;
+  while (true) {
+    auto next = memory.NextRows(kSequence, is_over);
+    EXPECT_TRUE(next.ok());
+    if (!next.ok() || !*next) return all;
+    EXPECT_EQ((*next)->to, plan::TestNode(2));
+    all.push_back((*next)->rows);
+  }
+}
+
+class StageMemoryTest : public testing::Test {
+ protected:
+  const std::vector<int32_t> tokens_ = model::RandomTokens(500, 298);
+  Rememberer giver_, taker_;
+
+  std::span<const int32_t> First(size_t count) const { return std::span(tokens_).first(count); }
+};
+
+TEST_F(StageMemoryTest, RowsGoPageByPageAsTheyComeToBe) {
+  giver_.Begin(tokens_, 1);
+  taker_.Begin(tokens_, 1);
+  ASSERT_TRUE(giver_.memory->HandOver(Wanted(0, 450, 1)).ok());
+  EXPECT_TRUE(AllRows(*giver_.memory).empty());
+  giver_.Compute(First(300));
+  const std::vector<wire::Rows> first = AllRows(*giver_.memory);
+  EXPECT_EQ(first.size(), 3u);  // two pages, and what there is of the third
+  for (const wire::Rows& rows : first) {
+    const auto took = taker_.memory->Import(rows).value();
+    ASSERT_TRUE(took);
+    giver_.memory->Took(plan::TestNode(2), *took);
+  }
+  EXPECT_EQ(taker_.length(), 300u);
+  giver_.Compute(std::span(tokens_).subspan(300, 200));
+  for (const wire::Rows& rows : AllRows(*giver_.memory)) {
+    ASSERT_TRUE(taker_.memory->Import(rows).value());
+  }
+  // Not one more than was wanted.
+  EXPECT_EQ(taker_.length(), 450u);
+  EXPECT_EQ(taker_.memory->HoldsOf(kSequence, 0, kAll).hash,
+            giver_.memory->Find(kSequence)->table.history().HashAt(450));
+}
+
+// An answer's own messages wait behind one parcel at most, however slow the way is.
+TEST_F(StageMemoryTest, RowsThatReturnDuringAnAnswerWaitUntilThoseBeforeThemWereTaken) {
+  giver_.Begin(tokens_, 1);
+  taker_.Begin(tokens_, 1);
+  giver_.Compute(First(100));
+  taker_.Compute(First(100));
+  ASSERT_TRUE(giver_.memory->HandOver(Wanted(100, kv::kMaxPositions, 1, /*step=*/10)).ok());
+  giver_.Compute(std::span(tokens_).subspan(100, 10));
+  const std::vector<wire::Rows> first = AllRows(*giver_.memory, /*is_over=*/false);
+  ASSERT_EQ(first.size(), 1u);
+  for (size_t at = 110; at < 170; at += 10) {
+    giver_.Compute(std::span(tokens_).subspan(at, 10));
+    EXPECT_TRUE(AllRows(*giver_.memory, /*is_over=*/false).empty()) << at;
+  }
+  giver_.memory->Took(plan::TestNode(2), *taker_.memory->Import(first[0]).value());
+  const std::vector<wire::Rows> second = AllRows(*giver_.memory, /*is_over=*/false);
+  ASSERT_EQ(second.size(), 1u);
+  EXPECT_TRUE(taker_.memory->Import(second[0]).value());
+  EXPECT_EQ(taker_.length(), 120u);
+  // Nor do they when it is over; but then no more is waited for, and pages go as they are.
+  EXPECT_TRUE(AllRows(*giver_.memory, /*is_over=*/true).empty());
+  giver_.memory->Took(plan::TestNode(2), Taken(120, 1));
+  for (const uint32_t length : {128u, 170u}) {
+    const std::vector<wire::Rows> rows = AllRows(*giver_.memory, /*is_over=*/true);
+    ASSERT_EQ(rows.size(), 1u);
+    giver_.memory->Took(plan::TestNode(2), *taker_.memory->Import(rows[0]).value());
+    EXPECT_EQ(taker_.length(), length);
+  }
+}
+
+TEST_F(StageMemoryTest, FewRowsWaitForMoreUntilNoMoreCome) {
+  giver_.Begin(tokens_, 1);
+  giver_.Compute(First(100));
+  ASSERT_TRUE(giver_.memory->HandOver(Wanted(100, kv::kMaxPositions, 1, /*step=*/32)).ok());
+  giver_.Compute(std::span(tokens_).subspan(100, 31));
+  EXPECT_TRUE(AllRows(*giver_.memory, /*is_over=*/false).empty());
+  giver_.Compute(std::span(tokens_).subspan(131, 1));
+  EXPECT_FALSE(AllRows(*giver_.memory, /*is_over=*/false).empty());
+  giver_.memory->Took(plan::TestNode(2), Taken(128, 1));
+  giver_.Compute(std::span(tokens_).subspan(132, 3));
+  EXPECT_TRUE(AllRows(*giver_.memory, /*is_over=*/false).empty());
+  EXPECT_EQ(AllRows(*giver_.memory, /*is_over=*/true).size(), 1u);
+}
+
+// Whoever comes back with nothing in memory gets nothing that it could take for a beginning.
+TEST_F(StageMemoryTest, ANodeThatHasForgottenTakesNoRowsIntoNothing) {
+  giver_.Begin(tokens_, 1);
+  taker_.Begin(tokens_, 1);
+  giver_.Compute(First(400));
+  ASSERT_TRUE(giver_.memory->HandOver(Wanted(0, 400, 1)).ok());
+  const std::vector<wire::Rows> rows = AllRows(*giver_.memory);
+  ASSERT_TRUE(taker_.memory->Import(rows[0]).value());
+  Rememberer restarted;
+  // Nobody has begun the text there.
+  EXPECT_FALSE(restarted.memory->Import(rows[1]).value().has_value());
+  EXPECT_EQ(restarted.memory->Find(kSequence), nullptr);
+  // It was begun, and nothing is held: rows from the middle are refused, and the reason is said.
+  restarted.Begin(tokens_, 1);
+  const auto refused = restarted.memory->Import(rows[1]);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message().find("those from 0 on are missing"), std::string::npos)
+      << refused.error().message();
+  EXPECT_EQ(restarted.length(), 0u);
+  for (const wire::Rows& each : rows) ASSERT_TRUE(restarted.memory->Import(each).value());
+  EXPECT_EQ(restarted.length(), 400u);
+}
+
+TEST_F(StageMemoryTest, RowsOfAnEarlierEpochAreNothing) {
+  giver_.Begin(tokens_, 1);
+  taker_.Begin(tokens_, 1);
+  giver_.Compute(First(200));
+  ASSERT_TRUE(giver_.memory->HandOver(Wanted(0, 200, 1)).ok());
+  const std::vector<wire::Rows> rows = AllRows(*giver_.memory);
+  taker_.Begin(tokens_, 2);
+  EXPECT_FALSE(taker_.memory->Import(rows[0]).value().has_value());
+  EXPECT_EQ(taker_.length(), 0u);
+  // Nor is an order of another epoch followed; and a Begin ends those before it.
+  ASSERT_TRUE(giver_.memory->HandOver(Wanted(0, 200, 7)).ok());
+  EXPECT_TRUE(AllRows(*giver_.memory).empty());
+  ASSERT_TRUE(giver_.memory->HandOver(Wanted(0, 200, 1)).ok());
+  giver_.Begin(tokens_, 2);
+  EXPECT_TRUE(AllRows(*giver_.memory).empty());
+}
+
+TEST_F(StageMemoryTest, RowsOfAnotherTextAreRefused) {
+  std::vector<int32_t> other = tokens_;
+  other[150] ^= 1;
+  giver_.Begin(tokens_, 1);
+  taker_.Begin(other, 1);
+  giver_.Compute(First(400));
+  taker_.Compute(std::span<const int32_t>(other).first(200));
+  ASSERT_TRUE(giver_.memory->HandOver(Wanted(200, 400, 1)).ok());
+  for (const wire::Rows& rows : AllRows(*giver_.memory)) {
+    EXPECT_FALSE(taker_.memory->Import(rows).ok());
+  }
+  EXPECT_EQ(taker_.length(), 200u);
+}
+
+TEST_F(StageMemoryTest, DamageIsSeen) {
+  giver_.Begin(tokens_, 1);
+  giver_.Compute(First(300));
+  ASSERT_TRUE(giver_.memory->HandOver(Wanted(0, 300, 1)).ok());
+  const std::vector<wire::Rows> rows = AllRows(*giver_.memory);
+  Random random(3);
+  for (int i = 0; i < 200; ++i) {
+    Rememberer taker;
+    taker.Begin(tokens_, 1);
+    wire::Rows damaged = rows[0];
+    const size_t at = random.NextBelow(damaged.parcel.size());
+    if (random.NextBelow(2) == 0) {
+      damaged.parcel.resize(at);
+    } else {
+      damaged.parcel[at] ^= static_cast<uint8_t>(1 + random.NextBelow(255));
+    }
+    // The layout in words, which the header carries for people, is the only part that may differ.
+    const auto took = taker.memory->Import(damaged);
+    EXPECT_EQ(taker.length(), took.ok() ? 128u : 0u);
+  }
+}
+
+TEST_F(StageMemoryTest, RowsThatAreNotExactAreRefused) {
+  giver_.Begin(tokens_, 1);
+  giver_.Compute(First(300));
+  ASSERT_TRUE(giver_.memory->HandOver(Wanted(0, 300, 1)).ok());
+  wire::Rows rows = AllRows(*giver_.memory).front();
+  rows.encoding = wire::RowEncoding::kQ8;
+  Rememberer taker;
+  taker.Begin(tokens_, 1);
+  EXPECT_FALSE(taker.memory->Import(rows).ok());
+  rows.encoding = wire::RowEncoding::kF32;
+  EXPECT_TRUE(taker.memory->Import(rows).ok());
+}
+
+std::vector<uint8_t> RowsHeld(Rememberer& rememberer, uint32_t begin, uint32_t end) {
+  std::vector<uint8_t> bytes;
+  const Status exported =
+      kv::Export(rememberer.memory->Find(kSequence)->table, kAll, begin, end, [&](Bytes piece) {
+        bytes.insert(bytes.end(), piece.begin(), piece.end());
+        return Ok();
+      });
+  EXPECT_TRUE(exported.ok());
+  return bytes;
+}
+
+// With a window, too, an earlier turn is found at a page boundary; and each page that is handed
+// over is enough to go on from, with no row that nobody reads any more.
+TEST_F(StageMemoryTest, AWindowThatHasMovedOnIsFoundAgain) {
+  const model::MemoryOptions rows{.window = 60, .sinks = 4};
+  Rememberer giver(uint64_t{1} << 26, wire::RowEncoding::kF32, rows);
+  Rememberer taker(uint64_t{1} << 26, wire::RowEncoding::kF32, rows);
+  giver.Begin(tokens_, 1);
+  giver.Compute(First(130));
+  giver.Compute(std::span(tokens_).subspan(130, 260));
+  giver.Compute(std::span(tokens_).subspan(390));
+  const uint64_t held_bytes = giver.memory->Find(kSequence)->table.HeldBytes();
+  giver.Begin(First(300), 2);
+  EXPECT_EQ(giver.length(), 256u);
+  EXPECT_LE(giver.memory->Find(kSequence)->table.HeldBytes(), held_bytes);
+  giver.Compute(std::span(tokens_).subspan(256, 44));
+  giver.Begin(tokens_, 3);
+  taker.Begin(tokens_, 3);
+  ASSERT_TRUE(giver.memory->HandOver(Wanted(0, 450, 3)).ok());
+  const std::vector<wire::Rows> parcels = AllRows(*giver.memory);
+  for (const wire::Rows& one : parcels) ASSERT_TRUE(taker.memory->Import(one).value());
+  EXPECT_EQ(taker.length(), giver.length());
+  EXPECT_EQ(RowsHeld(taker, 0, taker.length()), RowsHeld(giver, 0, giver.length()));
+}
+
+// Whoever has computed rows keeps them, whatever comes back of them in fewer bits.
+TEST_F(StageMemoryTest, RowsInFewerBitsDoNotTakeThePlaceOfThoseThatWereComputedHere) {
+  constexpr uint64_t kBytes = uint64_t{1} << 26;
+  Rememberer giver(kBytes, wire::RowEncoding::kQ8);
+  Rememberer taker(kBytes, wire::RowEncoding::kQ8);
+  giver.Begin(tokens_, 1);
+  taker.Begin(tokens_, 1);
+  giver.Compute(First(400));
+  taker.Compute(First(200));
+  const std::vector<uint8_t> before = RowsHeld(taker, 0, 200);
+  ASSERT_TRUE(giver.memory->HandOver(Wanted(0, 400, 1)).ok());
+  size_t small_bytes = 0;
+  for (const wire::Rows& rows : AllRows(*giver.memory)) {
+    EXPECT_EQ(rows.encoding, wire::RowEncoding::kQ8);
+    small_bytes += rows.parcel.size();
+    ASSERT_TRUE(taker.memory->Import(rows).value());
+  }
+  EXPECT_EQ(taker.length(), 400u);
+  EXPECT_EQ(RowsHeld(taker, 0, 200), before);
+  EXPECT_LT(small_bytes, RowsHeld(giver, 0, 400).size() * 6 / 10);
+  EXPECT_NE(RowsHeld(taker, 200, 400), RowsHeld(giver, 200, 400));
+}
+
+// The name that inexact rows have is another one, so that nothing that looks for a text finds them.
+TEST_F(StageMemoryTest, RowsThatTravelInFewerBitsAreOfAnotherLayout) {
+  Rememberer inexact(uint64_t{1} << 26, wire::RowEncoding::kQ8);
+  EXPECT_NE(inexact.model->layout().digest(), taker_.model->layout().digest());
+  inexact.Begin(tokens_, 1);
+  taker_.Begin(tokens_, 1);
+  inexact.Compute(First(300));
+  ASSERT_TRUE(inexact.memory->HandOver(Wanted(0, 300, 1)).ok());
+  for (wire::Rows rows : AllRows(*inexact.memory)) {
+    EXPECT_FALSE(taker_.memory->Import(rows).ok());
+    rows.encoding = wire::RowEncoding::kF32;
+    EXPECT_FALSE(taker_.memory->Import(rows).ok());
+  }
+  EXPECT_EQ(taker_.length(), 0u);
+}
+
+// Nothing waits for what nobody will take.
+TEST_F(StageMemoryTest, WhoTakesNothingIsSentNothingMore) {
+  const auto under_way = std::make_shared<RowsUnderWay>(1);
+  giver_.memory.emplace(kRoute, *giver_.model, nullptr, wire::RowEncoding::kF32, under_way);
+  giver_.Begin(tokens_, 1);
+  giver_.Compute(tokens_);
+  ASSERT_TRUE(giver_.memory->HandOver(Wanted(0, 500, 1)).ok());
+  const std::vector<wire::Rows> rows = AllRows(*giver_.memory);
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(giver_.memory->TakeHeldBack(), std::set<wire::SequenceId>{kSequence});
+  EXPECT_TRUE(giver_.memory->TakeHeldBack().empty());
+  EXPECT_FALSE(under_way->MayGo(plan::TestNode(2), true));
+  giver_.memory->Took(plan::TestNode(3), TookNothing(rows[0], kAll));
+  EXPECT_FALSE(under_way->MayGo(plan::TestNode(2), true)) << "that was somebody else";
+  giver_.memory->Took(plan::TestNode(2), TookNothing(rows[0], kAll));
+  EXPECT_TRUE(under_way->MayGo(plan::TestNode(2), true));
+  EXPECT_TRUE(giver_.memory->Find(kSequence)->deliveries.empty());
+  EXPECT_TRUE(AllRows(*giver_.memory).empty());
+}
+
+TEST_F(StageMemoryTest, OrdersThatMakeNoSenseAreRefused) {
+  giver_.Begin(tokens_, 1);
+  giver_.Compute(tokens_);
+  wire::HandOver wanted = Wanted(0, 500, 1);
+  ASSERT_TRUE(giver_.memory->HandOver(wanted).ok());
+  wanted.layer_end = 1;
+  ASSERT_TRUE(giver_.memory->HandOver(wanted).ok());
+  // Both at once; the same again takes the place of the first.
+  ASSERT_TRUE(giver_.memory->HandOver(wanted).ok());
+  EXPECT_EQ(giver_.memory->Find(kSequence)->deliveries.size(), 2u);
+  wanted.layer_end = plan::kTestLayers + 1;
+  EXPECT_FALSE(giver_.memory->HandOver(wanted).ok());
+  wanted = Wanted(9, 3, 1);
+  EXPECT_FALSE(giver_.memory->HandOver(wanted).ok());
+  wanted = Wanted(0, 500, 1, /*step=*/0);
+  EXPECT_FALSE(giver_.memory->HandOver(wanted).ok());
+}
+
+}  // namespace
+}  // namespace aster::stage

@@ -1,0 +1,459 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "stage/stage_server.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/check.h"
+#include "base/units.h"
+#include "kernels/arithmetic_version.h"
+#include "kernels/rope.h"
+#include "plan/plan.h"
+#include "plan/route_model.h"
+
+namespace aster::stage {
+namespace {
+
+constexpr int64_t kLoadPollNs = 5 * kNsPerMs;
+// Positions that are computed together at most, where memory for them is foreseen.
+constexpr uint32_t kForeseenChunk = 512;
+
+// The longest text that the slice's memory holds.
+uint32_t PositionsThatFit(const engine::LocalModel& model) {
+  uint32_t fits = 0;
+  uint32_t too_long = kernels::kRopePositions + 1;
+  while (too_long - fits > 1) {
+    const uint32_t length = fits + (too_long - fits) / 2;
+    const bool is_in = model.layout().BytesFor(model.layers(), length, kForeseenChunk) <=
+                       model.memory().budget_bytes;
+    (is_in ? fits : too_long) = length;
+  }
+  return fits;
+}
+
+bool IsSameSlice(const SliceRequest& a, const SliceRequest& b) {
+  return a.fingerprint == b.fingerprint && a.memory_name == b.memory_name && a.slice == b.slice &&
+         a.memory == b.memory && a.kv_bytes == b.kv_bytes;
+}
+
+uint8_t KvTypeNumber(const wire::OpenRoute& open) {
+  return open.kv_type & static_cast<uint8_t>(~wire::OpenRoute::kPlainRows);
+}
+
+// All layers of a node that overlap with those of the stage: they are held and remembered together.
+model::Slice HeldFor(const wire::OpenRoute& open) {
+  model::Slice held = plan::SliceOf(open.stages[open.index]);
+  for (bool has_grown = true; has_grown;) {
+    has_grown = false;
+    for (const wire::StageAddress& stage : open.stages) {
+      const model::Slice other = plan::SliceOf(stage);
+      const bool overlaps =
+          other.layer_begin < held.layer_end && held.layer_begin < other.layer_end;
+      if (stage.node != open.stages[open.index].node || !overlaps || held.Contains(other)) continue;
+      held = {.layer_begin = std::min(held.layer_begin, other.layer_begin),
+              .layer_end = std::max(held.layer_end, other.layer_end),
+              .embedding = held.embedding || other.embedding,
+              .head = held.head || other.head};
+      has_grown = true;
+    }
+  }
+  return held;
+}
+
+}  // namespace
+
+StageServer::StageServer(net::Network& network, SliceSource& source, StageOptions options)
+    : network_(network),
+      source_(source),
+      options_(std::move(options)),
+      under_way_(std::make_shared<RowsUnderWay>(options_.under_way_bytes)),
+      offers_(under_way_) {}
+
+StageServer::~StageServer() = default;
+
+void StageServer::Handle(const net::Event& event) { Handle(net::Event(event)); }
+
+void StageServer::Handle(net::Event&& event) {
+  switch (event.kind) {
+    case net::Event::Kind::kMessage:
+      return OnMessage(event.from, std::move(event.message),
+                       event.arrived_ns != 0 ? event.arrived_ns : network_.clock().NowNs());
+    case net::Event::Kind::kDown:
+      return OnDown(event.from, event.why.ok() ? Error(Code::kUnavailable, "") : event.why.error());
+    case net::Event::Kind::kUp:
+      return;
+  }
+}
+
+void StageServer::OnMessage(const wire::NodeId& from, wire::Message&& message, int64_t arrived_ns) {
+  if (auto* open = std::get_if<wire::OpenRoute>(&message)) {
+    OnOpen(from, std::move(*open));
+  } else if (auto* work = std::get_if<wire::Work>(&message)) {
+    OnWork(from, std::move(*work), arrived_ns);
+  } else if (const auto* begin = std::get_if<wire::Begin>(&message)) {
+    OnBegin(from, *begin);
+  } else if (const auto* end = std::get_if<wire::End>(&message)) {
+    OnEnd(from, *end);
+  } else if (const auto* rows = std::get_if<wire::Rows>(&message)) {
+    OnRows(from, *rows);
+  } else if (const auto* took = std::get_if<wire::Took>(&message)) {
+    OnTook(from, *took);
+  } else if (const auto* wanted = std::get_if<wire::HandOver>(&message)) {
+    OnHandOver(from, *wanted);
+  } else if (const auto* halt = std::get_if<wire::Halt>(&message)) {
+    OnHalt(from, *halt);
+  } else if (const auto* seek = std::get_if<wire::Seek>(&message)) {
+    OnSeek(from, *seek);
+  } else if (const auto* give = std::get_if<wire::Give>(&message)) {
+    OnGive(from, *give);
+  } else if (const auto* close = std::get_if<wire::CloseRoute>(&message)) {
+    OnClose(from, close->route);
+  } else if (const auto* state = std::get_if<wire::RouteState>(&message)) {
+    OnRouteState(from, *state);
+  }
+}
+
+void StageServer::Refuse(wire::RouteId route, const wire::NodeId& to, Error why) {
+  // If it cannot be told, it will see that we are down.
+  static_cast<void>(network_.Send(
+      to, wire::RouteState{
+              .route = route, .kind = wire::RouteState::Kind::kRefused, .why = std::move(why)}));
+}
+
+void StageServer::Break(wire::RouteId route, Error why) {
+  const auto found = routes_.find(route);
+  if (found == routes_.end()) return;
+  const wire::NodeId conductor = found->second.open.conductor.node;
+  Drop(route);
+  Refuse(route, conductor, std::move(why));
+}
+
+void StageServer::Drop(wire::RouteId route) {
+  routes_.erase(route);
+  const int64_t now_ns = network_.clock().NowNs();
+  for (const auto& slice : slices_) {
+    if (slice.use_count() == 1) slice->unused_since_ns = now_ns;
+  }
+}
+
+// --- Opening.
+
+Status StageServer::CheckOpen(const wire::NodeId& from, const wire::OpenRoute& open) const {
+  if (open.conductor.node != from) {
+    return InvalidArgument("a route is opened by its conductor, and by nobody else");
+  }
+  if (open.index >= open.stages.size() || open.stages[open.index].node != network_.self()) {
+    return InvalidArgument(fmt::format("stage {} of the route is not node {}", open.index, Self()));
+  }
+  if (open.arithmetic != kernels::kArithmeticVersion) {
+    return FailedPrecondition(fmt::format(
+        "node {} computes by arithmetic {}, and {} is asked for: run the same version of Asterism "
+        "everywhere",
+        Self(), kernels::kArithmeticVersion, open.arithmetic));
+  }
+  if (KvTypeNumber(open) > static_cast<uint8_t>(kernels::KvType::kQ8)) {
+    return InvalidArgument(fmt::format("no type of keys and values is number {}", open.kv_type));
+  }
+  if (open.kv_encoding == wire::RowEncoding::kBf16) {
+    return Unimplemented("what sequences remember travels exactly or in q8, and in no other way");
+  }
+  if (open.decode_stages >= open.stages.size()) {
+    return InvalidArgument(fmt::format("{} of {} stages only decode: nobody reads prompts",
+                                       open.decode_stages, open.stages.size()));
+  }
+  plan::Plan plan;
+  for (const wire::StageAddress& stage : open.stages) {
+    const bool decodes = plan.stages.size() + open.decode_stages >= open.stages.size();
+    (decodes ? plan.decode : plan.stages).push_back({{}, plan::SliceOf(stage)});
+  }
+  TRY(plan::CheckPlan(plan, open.stages.back().layer_end));
+  if (!routes_.contains(open.route) && routes_.size() >= options_.max_routes) {
+    return ResourceExhausted(
+        fmt::format("node {} serves {} routes already", Self(), routes_.size()));
+  }
+  return Ok();
+}
+
+Result<std::shared_ptr<StageServer::HeldSlice>> StageServer::FindSlice(
+    const wire::OpenRoute& open) {
+  SliceRequest request{.fingerprint = open.fingerprint,
+                       .memory_name = plan::MemoryName(open.fingerprint, open.encoding,
+                                                       open.kv_encoding, open.stages),
+                       .slice = HeldFor(open),
+                       .memory = {.type = static_cast<kernels::KvType>(KvTypeNumber(open)),
+                                  .window = open.kv_window,
+                                  .sinks = open.kv_sinks,
+                                  .plain_rows = (open.kv_type & wire::OpenRoute::kPlainRows) != 0},
+                       .kv_bytes = open.kv_bytes};
+  for (const auto& slice : slices_) {
+    if (IsSameSlice(slice->request, request)) return slice;
+  }
+  Result<std::unique_ptr<SliceLoading>> loading = StartLoading(request);
+  if (!loading.ok()) loading = StartWithMoreRoom(request, std::move(loading).error());
+  if (!loading.ok()) return std::move(loading).error();
+  auto slice = std::make_shared<HeldSlice>();
+  slice->request = request;
+  slice->kv_encoding = open.kv_encoding;
+  slice->loading = *std::move(loading);
+  slice->bytes = slice->loading->reserved_bytes();
+  slices_.push_back(slice);
+  return slice;
+}
+
+// Beside all that is held.
+Result<std::unique_ptr<SliceLoading>> StageServer::StartLoading(SliceRequest& request) {
+  request.used_bytes = 0;
+  for (const auto& slice : slices_) request.used_bytes += slice->bytes;
+  return source_.Start(request);
+}
+
+// Once more without the slices that nobody uses, if there are any and memory was missing.
+Result<std::unique_ptr<SliceLoading>> StageServer::StartWithMoreRoom(SliceRequest& request,
+                                                                     Error why) {
+  const size_t held = slices_.size();
+  if (why.code() == Code::kResourceExhausted) DropUnusedSlices(0);
+  if (slices_.size() == held) return WhyNotShared(request, std::move(why));
+  auto loading = StartLoading(request);
+  if (!loading.ok()) return WhyNotShared(request, std::move(loading).error());
+  return loading;
+}
+
+// What would have been no second copy.
+Error StageServer::WhyNotShared(const SliceRequest& request, Error why) const {
+  if (why.code() != Code::kResourceExhausted) return why;
+  for (const auto& slice : slices_) {
+    SliceRequest other = slice->request;
+    const uint64_t kv_bytes = std::exchange(other.kv_bytes, request.kv_bytes);
+    if (kv_bytes == 0 || !IsSameSlice(other, request)) continue;
+    return {why.code(),
+            fmt::format("{}; the same layers are held for others with {} for keys and values, and "
+                        "whoever asks for as much, with --kv-memory, shares them",
+                        why.message(), FormatBytes(kv_bytes))};
+  }
+  return why;
+}
+
+std::shared_ptr<StageServer::HeldMemory> StageServer::FindMemory(Route& route,
+                                                                 std::shared_ptr<HeldSlice> slice) {
+  for (const auto& held : route.memories) {
+    if (held->slice == slice) return held;
+  }
+  auto held = std::make_shared<HeldMemory>();
+  held->slice = std::move(slice);
+  route.memories.push_back(held);
+  return held;
+}
+
+void StageServer::OnOpen(const wire::NodeId& from, wire::OpenRoute&& open) {
+  const wire::RouteId id = open.route;
+  Status checked = CheckOpen(from, open);
+  if (!checked.ok()) return Refuse(id, from, std::move(checked).error());
+  const auto existing = routes_.find(id);
+  if (existing != routes_.end() && existing->second.open.conductor.node != from) {
+    return Refuse(id, from,
+                  Error(Code::kAlreadyExists, "another conductor has a route of that id"));
+  }
+  auto slice = FindSlice(open);
+  if (!slice.ok()) {
+    Drop(id);
+    return Refuse(
+        id, from,
+        std::move(slice).error().In(fmt::format(
+            "{} on node {}", plan::DescribeSlice(plan::SliceOf(open.stages[open.index])), Self())));
+  }
+  for (size_t i = 0; i < open.stages.size(); ++i) {
+    const wire::StageAddress& stage = open.stages[i];
+    // With a path of their own for answers, rows may go to any of them.
+    const bool is_wanted = open.decode_stages > 0 || i == open.index + 1;
+    if (is_wanted && stage.node != network_.self()) network_.Introduce(stage.node, stage.addresses);
+  }
+  Route& route = routes_[id];
+  if (std::ranges::any_of(route.stages,
+                          [&](const auto& entry) { return entry->index == open.index; })) {
+    return;  // said twice
+  }
+  auto entry = std::make_unique<StageEntry>();
+  entry->index = open.index;
+  entry->held = FindMemory(route, *std::move(slice));
+  entry->counters.route = id;
+  entry->counters.conductor = from;
+  entry->counters.fingerprint = open.fingerprint;
+  entry->counters.slice = plan::SliceOf(open.stages[open.index]);
+  route.stages.push_back(std::move(entry));
+  if (route.stages.size() == 1) {
+    route.expected = static_cast<size_t>(std::ranges::count(
+        open.stages, network_.self(), [](const wire::StageAddress& stage) { return stage.node; }));
+    route.open = std::move(open);
+  }
+  Tick();
+}
+
+void StageServer::Tick() {
+  const int64_t now_ns = network_.clock().NowNs();
+  std::vector<std::pair<std::shared_ptr<HeldSlice>, Error>> failed;
+  for (const auto& slice : slices_) {
+    if (!slice->loading) continue;
+    Status taken = TakeLoaded(*slice);
+    if (!taken.ok()) failed.emplace_back(slice, std::move(taken).error());
+  }
+  std::erase_if(slices_, [](const auto& slice) { return !slice->model && !slice->loading; });
+  for (auto& [slice, why] : failed) OnFailedLoading(slice, std::move(why));
+  for (auto& [id, route] : routes_) TickRoute(route, now_ns);
+  DropUnusedSlices(options_.keep_slice_ns);
+}
+
+// An error if it never will be there.
+Status StageServer::TakeLoaded(HeldSlice& slice) {
+  auto taken = slice.loading->Take();
+  if (!taken) {
+    // One that is fetched learns only on its way how much it takes.
+    slice.bytes = slice.loading->reserved_bytes();
+    return Ok();
+  }
+  slice.loading.reset();
+  slice.model = TRY(*std::move(taken));
+  if (options_.proposers) slice.proposers = options_.proposers(*slice.model);
+  slice.bytes = slice.model->packed_bytes() + slice.model->memory().budget_bytes;
+  return Ok();
+}
+
+void StageServer::OnFailedLoading(const std::shared_ptr<HeldSlice>& slice, Error why) {
+  std::vector<wire::RouteId> users;
+  for (const auto& [id, route] : routes_) {
+    const bool uses = std::ranges::any_of(
+        route.stages, [&](const auto& entry) { return entry->held->slice == slice; });
+    if (uses) users.push_back(id);
+  }
+  if (users.empty()) return;
+  // One that is fetched learns only on its way that it does not fit, too.
+  auto again = StartWithMoreRoom(slice->request, std::move(why));
+  if (again.ok()) {
+    slice->loading = *std::move(again);
+    slice->bytes = slice->loading->reserved_bytes();
+    slices_.push_back(slice);
+    return;
+  }
+  for (const wire::RouteId id : users) {
+    Break(id, Error(again.error()).In(fmt::format("node {}", Self())));
+  }
+}
+
+void StageServer::TickRoute(Route& route, int64_t now_ns) {
+  if (route.is_ready) return;
+  wire::RouteState state{.route = route.open.route};
+  bool is_ready = route.stages.size() == route.expected;
+  state.kv_positions = kernels::kRopePositions;
+  for (const auto& entry : route.stages) {
+    HeldSlice& slice = *entry->held->slice;
+    if (!slice.model) {
+      is_ready = false;
+      const SliceLoading::Progress progress = slice.loading->progress();
+      entry->counters.done_bytes = progress.done_bytes;
+      entry->counters.total_bytes = progress.total_bytes;
+    } else if (!entry->stage) {
+      entry->counters.done_bytes = entry->counters.total_bytes = slice.model->packed_bytes();
+      std::optional<StageMemory>& memory = entry->held->memory;
+      if (!memory) {
+        memory.emplace(route.open.route, *slice.model, slice.proposers.get(),
+                       route.open.kv_encoding, under_way_, &network_.clock());
+      }
+      entry->stage.emplace(route.open.route, route.open.encoding, *memory, entry->counters.slice,
+                           entry->index);
+    }
+    if (slice.model) {
+      state.kv_positions = std::min<uint64_t>(state.kv_positions, PositionsThatFit(*slice.model));
+    }
+    state.done_bytes += entry->counters.done_bytes;
+    state.total_bytes += entry->counters.total_bytes;
+  }
+  if (!is_ready && now_ns < route.reported_ns + options_.progress_ns) return;
+  route.reported_ns = now_ns;
+  route.is_ready = is_ready;
+  state.kind = is_ready ? wire::RouteState::Kind::kReady : wire::RouteState::Kind::kLoading;
+  if (!is_ready) state.kv_positions = 0;
+  static_cast<void>(network_.Send(route.open.conductor.node, std::move(state)));
+}
+
+void StageServer::DropUnusedSlices(int64_t unused_for_ns) {
+  const int64_t now_ns = network_.clock().NowNs();
+  std::erase_if(slices_, [&](const auto& slice) {
+    // One that is being loaded may not be stopped without waiting for it.
+    return slice.use_count() == 1 && (!slice->loading || slice->loading->CanGiveUp()) &&
+           now_ns - slice->unused_since_ns >= unused_for_ns;
+  });
+}
+
+int64_t StageServer::next_tick_ns() const {
+  const int64_t now_ns = network_.clock().NowNs();
+  int64_t next_ns = kNeverNs;
+  for (const auto& slice : slices_) {
+    if (slice->loading) next_ns = std::min(next_ns, now_ns + kLoadPollNs);
+    if (slice.use_count() == 1) {
+      next_ns = std::min(next_ns, slice->unused_since_ns + options_.keep_slice_ns);
+    }
+  }
+  return next_ns;
+}
+
+void StageServer::OnRouteState(const wire::NodeId& from, const wire::RouteState& state) {
+  const auto found = routes_.find(state.route);
+  if (found == routes_.end() || state.kind != wire::RouteState::Kind::kRefused) return;
+  // The stage behind one of ours does not know the route any more.
+  const bool is_next = std::ranges::any_of(found->second.stages, [&](const auto& entry) {
+    const wire::StageAddress* const behind = found->second.Behind(entry->index);
+    return behind != nullptr && behind->node == from;
+  });
+  if (is_next && from != network_.self()) Break(state.route, state.why);
+}
+
+void StageServer::OnDown(const wire::NodeId& node, const Error& why) {
+  offers_.Forget(node);
+  std::vector<wire::RouteId> orphaned, cut;
+  for (const auto& [id, route] : routes_) {
+    if (route.open.conductor.node == node) {
+      orphaned.push_back(id);
+      continue;
+    }
+    const bool is_next = std::ranges::any_of(route.stages, [&, &held = route](const auto& entry) {
+      const wire::StageAddress* const behind = held.Behind(entry->index);
+      return behind != nullptr && behind->node == node;
+    });
+    if (is_next) cut.push_back(id);
+  }
+  // A conductor that lost us opens another route; what was computed stays with the slice.
+  for (const wire::RouteId id : orphaned) Drop(id);
+  for (const wire::RouteId id : cut) {
+    Break(id, Error(Code::kUnavailable, fmt::format("node {} cannot reach node {}: {}", Self(),
+                                                    node.ToText(), why.message())));
+  }
+  SendHeldBack();
+}
+
+std::vector<StageRouteStatus> StageServer::Snapshot() const {
+  std::vector<StageRouteStatus> all;
+  std::set<const HeldSlice*> counted;
+  for (const auto& [id, route] : routes_) {
+    for (const auto& entry : route.stages) {
+      StageRouteStatus status = entry->counters;
+      status.is_ready = route.is_ready;
+      status.is_counted = !counted.insert(entry->held->slice.get()).second;
+      status.queued_frames = entry->decodes.size() + entry->prefills.size();
+      if (entry->stage) {
+        const engine::LocalModel& model = entry->stage->memory().model();
+        status.sequences = entry->stage->memory().sequence_count();
+        status.packed_bytes = model.packed_bytes();
+        status.kv_held_bytes = model.memory().held_bytes;
+        status.kv_budget_bytes = model.memory().budget_bytes;
+      }
+      all.push_back(status);
+    }
+  }
+  return all;
+}
+
+}  // namespace aster::stage

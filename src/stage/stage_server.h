@@ -1,0 +1,203 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What a node does for routes: loads slices, keeps their queues, computes one frame at a time and
+// sends the result on. A state machine without threads and sockets: whoever owns it hands it events
+// and calls Compute and Tick. Must not know who asks for texts.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/proposer.h"
+#include "net/network.h"
+#include "stage/row_offers.h"
+#include "stage/rows_under_way.h"
+#include "stage/slice_source.h"
+#include "stage/stage.h"
+#include "wire/messages.h"
+
+namespace aster::stage {
+
+struct StageOptions {
+  size_t max_routes = 64;
+  uint64_t max_queued_bytes = uint64_t{1} << 30;  // of work, for a route
+  size_t max_queued_frames = 1024;                // of work, for a route
+  int64_t keep_slice_ns = 60 * kNsPerSecond;      // that no route uses any more
+  int64_t progress_ns = 200 * kNsPerMs;           // between two reports of loading
+  uint64_t under_way_bytes = kMaxUnderWayBytes;   // of rows that one other node has not taken
+  // Who guesses ahead for answers that go on by themselves, on a model of this node; null: nobody.
+  std::function<std::unique_ptr<engine::ProposerSource>(engine::LocalModel&)> proposers = nullptr;
+};
+
+// For people, and for plans.
+struct StageRouteStatus {
+  wire::RouteId route = 0;
+  wire::NodeId conductor;
+  Hash128 fingerprint;  // of the model
+  model::Slice slice;
+  bool is_ready = false;
+  uint64_t done_bytes = 0;  // loaded
+  uint64_t total_bytes = 0;
+  size_t sequences = 0;
+  size_t queued_frames = 0;
+  uint64_t frames = 0;  // computed since it was opened
+  uint64_t tokens = 0;
+  uint64_t queue_ns = 0;  // that frames waited
+  uint64_t compute_ns = 0;
+  uint64_t bytes_out = 0;
+  uint64_t packed_bytes = 0;
+  uint64_t kv_held_bytes = 0;
+  uint64_t kv_budget_bytes = 0;
+  bool is_counted = false;  // the same weights and memory are those of a stage before this one, too
+};
+
+// Belongs to one thread. Network and source outlive it.
+class StageServer {
+ public:
+  StageServer(net::Network& network, SliceSource& source, StageOptions options = {});
+  ~StageServer();
+  StageServer(const StageServer&) = delete;
+  StageServer& operator=(const StageServer&) = delete;
+
+  // Takes what is meant for stages; anything else is left alone.
+  void Handle(const net::Event& event);
+  void Handle(net::Event&& event);
+
+  // Whether Compute has something to do.
+  bool has_work() const;
+  // Computes one frame and sends on what came of it.
+  void Compute();
+
+  // What time brings: slices that are loaded, reports, slices that nobody wants any more.
+  void Tick();
+  // When it has to be called next, of the network's clock; kNeverNs if events are enough.
+  int64_t next_tick_ns() const;
+
+  std::vector<StageRouteStatus> Snapshot() const;
+
+ private:
+  // Shared by routes that want the same; kept a while when none does.
+  struct HeldSlice {
+    SliceRequest request;
+    std::unique_ptr<SliceLoading> loading;  // until it is there
+    std::unique_ptr<engine::LocalModel> model;
+    std::unique_ptr<engine::ProposerSource> proposers;        // or null
+    wire::RowEncoding kv_encoding = wire::RowEncoding::kF32;  // of what its memory is named by
+    uint64_t bytes = 0;
+    int64_t unused_since_ns = 0;
+  };
+  struct QueuedWork {
+    wire::Work work;
+    int64_t arrived_ns = 0;
+    uint64_t bytes = 0;
+  };
+  // What a route remembers in a slice. Members in this order: it lives in the slice.
+  struct HeldMemory {
+    std::shared_ptr<HeldSlice> slice;
+    std::optional<StageMemory> memory;  // once the slice is there
+  };
+  // An answer that goes on by itself.
+  struct Generation {
+    uint64_t attempt = 0;
+    uint32_t more = 0;             // tokens that may still be asked for
+    std::optional<int32_t> token;  // the newest, once it was chosen: its turn has come
+    int64_t since_ns = 0;          // when that was
+  };
+  // One of a route's stages that are on this node.
+  struct StageEntry {
+    uint32_t index = 0;
+    std::shared_ptr<HeldMemory> held;
+    std::optional<Stage> stage;      // once the slice is there
+    std::deque<QueuedWork> decodes;  // one token a sequence
+    std::deque<QueuedWork> prefills;
+    std::map<wire::SequenceId, Generation> generations;
+    bool prefill_is_next = false;  // they take turns where both wait
+    bool decode_is_next = false;   // likewise what was sent and what goes on by itself
+    uint64_t queued_bytes = 0;
+    StageRouteStatus counters;
+
+    bool continues() const;  // whether some generation's turn has come
+    bool has_work() const { return !decodes.empty() || !prefills.empty() || continues(); }
+  };
+  struct Route {
+    wire::OpenRoute open;  // of the first stage that came
+    std::vector<std::shared_ptr<HeldMemory>> memories;
+    std::vector<std::unique_ptr<StageEntry>> stages;
+    size_t expected = 0;  // stages on this node
+    bool is_ready = false;
+    int64_t reported_ns = 0;
+
+    bool Decodes(uint32_t index) const { return index + open.decode_stages >= open.stages.size(); }
+    // The stage that gets what this one computes; null behind the last of either path.
+    const wire::StageAddress* Behind(uint32_t index) const;
+    // Who sends work to a stage.
+    const wire::NodeId& Before(uint32_t index) const;
+  };
+  using Routes = std::map<wire::RouteId, Route>;
+
+  void OnMessage(const wire::NodeId& from, wire::Message&& message, int64_t arrived_ns);
+  void OnOpen(const wire::NodeId& from, wire::OpenRoute&& open);
+  void OnBegin(const wire::NodeId& from, const wire::Begin& begin);
+  void OnEnd(const wire::NodeId& from, const wire::End& end);
+  void OnWork(const wire::NodeId& from, wire::Work&& work, int64_t arrived_ns);
+  void OnHandOver(const wire::NodeId& from, const wire::HandOver& wanted);
+  void OnRows(const wire::NodeId& from, const wire::Rows& rows);
+  void OnTook(const wire::NodeId& from, const wire::Took& took);
+  void OnHalt(const wire::NodeId& from, const wire::Halt& halt);
+  void OnSeek(const wire::NodeId& from, const wire::Seek& seek);
+  void OnGive(const wire::NodeId& from, const wire::Give& give);
+  void OnClose(const wire::NodeId& from, wire::RouteId route);
+  void OnRouteState(const wire::NodeId& from, const wire::RouteState& state);
+  void OnDown(const wire::NodeId& node, const Error& why);
+
+  Status CheckOpen(const wire::NodeId& from, const wire::OpenRoute& open) const;
+  Result<std::shared_ptr<HeldSlice>> FindSlice(const wire::OpenRoute& open);
+  Result<std::unique_ptr<SliceLoading>> StartLoading(SliceRequest& request);
+  Result<std::unique_ptr<SliceLoading>> StartWithMoreRoom(SliceRequest& request, Error why);
+  Error WhyNotShared(const SliceRequest& request, Error why) const;
+  std::shared_ptr<HeldMemory> FindMemory(Route& route, std::shared_ptr<HeldSlice> slice);
+  void DropUnusedSlices(int64_t unused_for_ns);
+  Status TakeLoaded(HeldSlice& slice);
+  void OnFailedLoading(const std::shared_ptr<HeldSlice>& slice, Error why);
+  void TickRoute(Route& route, int64_t now_ns);
+  QueuedWork NextWork(StageEntry& entry, bool& continues);
+  void Run(Route& route, StageEntry& entry);
+  void EndGeneration(Route& route, StageEntry& entry, wire::SequenceId sequence,
+                     uint64_t attempt = 0);
+  void GoOn(StageEntry& entry, const StageOutput& output);
+  void GoOn(StageEntry& entry, const wire::Done& done);
+  void TellOthers(const Route& route, const StageEntry& entry, wire::SequenceId sequence);
+  RowPlaces Places() const;
+  void SendOffers();
+  void SendHeldBack();
+  void SendRows(Route& route, StageMemory& memory, wire::SequenceId sequence);
+  void TellHolds(const Route& route, const StageMemory& memory, wire::SequenceId sequence,
+                 kv::LayerRange layers, const Error& why);
+  void SendOn(Route& route, StageEntry& entry, StageOutput&& output, wire::Hop hop,
+              std::vector<wire::Hop>&& hops);
+  void Refuse(wire::RouteId route, const wire::NodeId& to, Error why);
+  // The route cannot go on: its conductor is told.
+  void Break(wire::RouteId route, Error why);
+  void Drop(wire::RouteId route);
+  Route* RouteOfConductor(const wire::NodeId& from, wire::RouteId route);
+  std::string Self() const { return network_.self().ToText(); }
+
+  net::Network& network_;
+  SliceSource& source_;
+  const StageOptions options_;
+  std::vector<std::shared_ptr<HeldSlice>> slices_;
+  Routes routes_;
+  const std::shared_ptr<RowsUnderWay> under_way_;
+  RowOffers offers_;                 // whatever the routes are
+  wire::RouteId last_computed_ = 0;  // whose turn it was
+};
+
+}  // namespace aster::stage

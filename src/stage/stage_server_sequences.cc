@@ -1,0 +1,240 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What a stage server is told about sequences, and the rows that they remember.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "stage/stage_server.h"
+
+namespace aster::stage {
+namespace {
+
+bool IsOnRoute(const wire::OpenRoute& open, const wire::NodeId& node) {
+  return std::ranges::count(open.stages, node, &wire::StageAddress::node) > 0;
+}
+
+Error Nothing() { return {Code::kUnknown, ""}; }
+
+}  // namespace
+
+StageServer::Route* StageServer::RouteOfConductor(const wire::NodeId& from, wire::RouteId route) {
+  const auto found = routes_.find(route);
+  if (found == routes_.end() || !found->second.is_ready) {
+    Refuse(route, from,
+           FailedPrecondition(fmt::format("node {} has no such route: open it anew", Self())));
+    return nullptr;
+  }
+  // Others have no business here; they learn nothing.
+  return found->second.open.conductor.node == from ? &found->second : nullptr;
+}
+
+void StageServer::OnBegin(const wire::NodeId& from, const wire::Begin& begin) {
+  Route* const route = RouteOfConductor(from, begin.route);
+  if (route == nullptr) return;
+  for (const auto& entry : route->stages) EndGeneration(*route, *entry, begin.sequence);
+  for (const auto& held : route->memories) {
+    const Status begun = held->memory->Begin(begin);
+    for (const auto& entry : route->stages) {
+      if (entry->held != held) continue;
+      wire::Holds holds = entry->stage->HoldsOf(begin.sequence);
+      holds.epoch = begin.epoch;
+      if (!begun.ok()) holds.why = begun.error();
+      static_cast<void>(network_.Send(from, std::move(holds)));
+    }
+  }
+  SendHeldBack();
+}
+
+void StageServer::OnEnd(const wire::NodeId& from, const wire::End& end) {
+  const auto found = routes_.find(end.route);
+  if (found == routes_.end() || found->second.open.conductor.node != from) return;
+  if (!found->second.is_ready) return;
+  for (const auto& entry : found->second.stages) {
+    EndGeneration(found->second, *entry, end.sequence);
+  }
+  for (const auto& held : found->second.memories) held->memory->End(end.sequence);
+  SendHeldBack();
+}
+
+void StageServer::OnHandOver(const wire::NodeId& from, const wire::HandOver& wanted) {
+  Route* const route = RouteOfConductor(from, wanted.route);
+  if (route == nullptr) return;
+  if (wanted.to != from && !IsOnRoute(route->open, wanted.to)) return;
+  const kv::LayerRange layers = {wanted.layer_begin, wanted.layer_end};
+  for (const auto& held : route->memories) {
+    StageMemory& memory = *held->memory;
+    if (!memory.model().layers().Contains(layers)) continue;
+    const Status ordered = memory.HandOver(wanted);
+    if (!ordered.ok()) return TellHolds(*route, memory, wanted.sequence, layers, ordered.error());
+    return SendRows(*route, memory, wanted.sequence);
+  }
+}
+
+// --- What is remembered here, for anybody of the cluster.
+
+RowPlaces StageServer::Places() const {
+  RowPlaces places{.models = {}, .parcels = source_.page_parcels()};
+  for (const auto& slice : slices_) {
+    if (slice->model) places.models.push_back({slice->model.get(), slice->kv_encoding});
+  }
+  return places;
+}
+
+void StageServer::OnSeek(const wire::NodeId& from, const wire::Seek& seek) {
+  auto found = offers_.Seek(from, seek, Places(), network_.clock().NowNs());
+  if (found) static_cast<void>(network_.Send(from, *std::move(found)));
+}
+
+void StageServer::OnGive(const wire::NodeId& from, const wire::Give& give) {
+  // Nobody is dialed for who has not asked, or asks for what was never found here.
+  const bool is_taken = offers_.Give(from, give, network_.clock().NowNs());
+  const bool is_far = give.to.node != network_.self() && give.to.node != from;
+  if (is_taken && is_far) network_.Introduce(give.to.node, give.to.addresses);
+  SendOffers();
+}
+
+void StageServer::SendOffers() {
+  const RowPlaces places = Places();
+  while (auto outgoing = offers_.Next(places)) {
+    const wire::NodeId to = outgoing->to;
+    if (!network_.Send(to, std::move(outgoing->message)).ok()) offers_.Forget(to);
+  }
+}
+
+void StageServer::OnTook(const wire::NodeId& from, const wire::Took& took) {
+  offers_.Took(from, took);
+  const auto found = routes_.find(took.route);
+  if (found != routes_.end() && found->second.is_ready) {
+    for (const auto& held : found->second.memories) {
+      held->memory->Took(from, took);
+      SendRows(found->second, *held->memory, took.sequence);
+    }
+  }
+  SendHeldBack();
+}
+
+// What had to wait for its turn, once something that was under way is not any more.
+void StageServer::SendHeldBack() {
+  SendOffers();
+  for (auto& [id, route] : routes_) {
+    if (!route.is_ready) continue;
+    for (const auto& held : route.memories) {
+      for (const wire::SequenceId sequence : held->memory->TakeHeldBack()) {
+        SendRows(route, *held->memory, sequence);
+      }
+    }
+  }
+}
+
+void StageServer::OnRows(const wire::NodeId& from, const wire::Rows& rows) {
+  const auto found = routes_.find(rows.route);
+  if (found == routes_.end() || !found->second.is_ready) return;
+  Route& route = found->second;
+  // They may come from nodes that are not on the route: its number is drawn at random, and whoever
+  // knows it was told by the conductor. What the rows are is looked at anyway.
+  for (const auto& held : route.memories) {
+    StageMemory& memory = *held->memory;
+    const auto layers = LayersOfParcel(rows.parcel);
+    const bool is_here = layers.ok() && memory.model().layers().Contains(*layers);
+    if (layers.ok() && !is_here) continue;
+    auto took =
+        layers.ok() ? memory.Import(rows) : Result<std::optional<wire::Took>>(layers.error());
+    if (!took.ok()) {
+      // Whoever gives shall not wait for it to be taken, nor send what follows.
+      if (layers.ok()) static_cast<void>(network_.Send(from, TookNothing(rows, *layers)));
+      return TellHolds(route, memory, rows.sequence, is_here ? *layers : memory.model().layers(),
+                       took.error());
+    }
+    if (!*took) return;
+    TellHolds(route, memory, rows.sequence, *layers, Nothing());
+    // To a conductor, too: a stage of its own may have sent them under its name.
+    static_cast<void>(network_.Send(from, **took));
+    return SendRows(route, memory, rows.sequence);
+  }
+}
+
+// What all stages of these layers hold now, or why they hold no more.
+void StageServer::TellHolds(const Route& route, const StageMemory& memory,
+                            wire::SequenceId sequence, kv::LayerRange layers, const Error& why) {
+  for (const auto& entry : route.stages) {
+    const kv::LayerRange own = entry->stage->layers();
+    if (&entry->stage->memory() != &memory || own.begin >= layers.end || layers.begin >= own.end) {
+      continue;
+    }
+    wire::Holds holds = entry->stage->HoldsOf(sequence);
+    holds.why = why;
+    static_cast<void>(network_.Send(route.open.conductor.node, std::move(holds)));
+  }
+}
+
+// What others want of it and has come to be.
+void StageServer::SendRows(Route& route, StageMemory& memory, wire::SequenceId sequence) {
+  const bool is_over = std::ranges::none_of(route.stages, [&](const auto& entry) {
+    return &entry->stage->memory() == &memory && entry->generations.contains(sequence);
+  });
+  while (true) {
+    auto next = memory.NextRows(sequence, is_over);
+    if (!next.ok()) {
+      return TellHolds(route, memory, sequence, memory.model().layers(), next.error());
+    }
+    if (!*next) return;
+    const wire::NodeId to = (*next)->to;
+    // Who cannot be reached is down, which the conductor sees for itself.
+    if (!network_.Send(to, std::move((*next)->rows)).ok()) return;
+  }
+}
+
+void StageServer::OnHalt(const wire::NodeId& from, const wire::Halt& halt) {
+  Route* const route = RouteOfConductor(from, halt.route);
+  if (route == nullptr) return;
+  for (const auto& entry : route->stages) {
+    EndGeneration(*route, *entry, halt.sequence, halt.attempt);
+    SendRows(*route, entry->stage->memory(), halt.sequence);
+  }
+}
+
+// The conductor counts on an answer to each attempt, and gets a refusal for those that end here;
+// `attempt`: only that one, 0: any. One whose first token was not computed yet leaves the queue.
+void StageServer::EndGeneration(Route& route, StageEntry& entry, wire::SequenceId sequence,
+                                uint64_t attempt) {
+  std::vector<uint64_t> ended;
+  const auto is_meant = [&](uint64_t other) { return attempt == 0 || other == attempt; };
+  const auto found = entry.generations.find(sequence);
+  if (found != entry.generations.end() && is_meant(found->second.attempt)) {
+    ended.push_back(found->second.attempt);
+    entry.generations.erase(found);
+  }
+  for (std::deque<QueuedWork>* queue : {&entry.decodes, &entry.prefills}) {
+    for (QueuedWork& queued : *queue) {
+      std::erase_if(queued.work.segments, [&](const wire::WorkSegment& segment) {
+        const bool ends =
+            segment.sequence == sequence && segment.more > 0 && is_meant(segment.attempt);
+        if (ends) ended.push_back(segment.attempt);
+        return ends;
+      });
+    }
+    std::erase_if(*queue, [&](const QueuedWork& queued) {
+      const bool is_empty = queued.work.segments.empty();
+      if (is_empty) entry.queued_bytes -= queued.bytes;
+      return is_empty;
+    });
+  }
+  for (const uint64_t each : ended) {
+    wire::Holds holds = entry.stage->HoldsOf(sequence);
+    holds.attempt = each;
+    holds.why = Error(Code::kCancelled, "it was ended");
+    static_cast<void>(network_.Send(route.open.conductor.node, std::move(holds)));
+  }
+}
+
+void StageServer::OnClose(const wire::NodeId& from, wire::RouteId route) {
+  const auto found = routes_.find(route);
+  if (found != routes_.end() && found->second.open.conductor.node == from) Drop(route);
+  SendHeldBack();
+}
+
+}  // namespace aster::stage

@@ -1,0 +1,245 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The work of a stage server: its queues, what is computed next, and where it goes.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "stage/stage_server.h"
+
+namespace aster::stage {
+namespace {
+
+bool IsDecode(const wire::Work& work) {
+  return std::ranges::all_of(work.segments, [](const wire::WorkSegment& segment) {
+    return segment.tokens.size() == size_t{1} + segment.guesses;
+  });
+}
+
+bool HaveSequenceInCommon(const wire::Work& a, const wire::Work& b) {
+  return std::ranges::any_of(a.segments, [&](const wire::WorkSegment& segment) {
+    return std::ranges::count(b.segments, segment.sequence, &wire::WorkSegment::sequence) > 0;
+  });
+}
+
+uint64_t BytesOf(const wire::Work& work) {
+  uint64_t bytes = work.rows.size() + work.segments.size() * sizeof(wire::WorkSegment);
+  for (const wire::WorkSegment& segment : work.segments) bytes += segment.tokens.size() * 4;
+  return bytes;
+}
+
+}  // namespace
+
+void StageServer::OnWork(const wire::NodeId& from, wire::Work&& work, int64_t arrived_ns) {
+  const auto found = routes_.find(work.route);
+  if (found == routes_.end() || !found->second.is_ready) {
+    return Refuse(
+        work.route, from,
+        FailedPrecondition(fmt::format("node {} has no such route: open it anew", Self())));
+  }
+  Route& route = found->second;
+  // As many hops are behind it as there are stages before this one.
+  const uint64_t index = uint64_t{work.first_stage} + work.hops.size();
+  const auto place =
+      std::ranges::find_if(route.stages, [&](const auto& entry) { return entry->index == index; });
+  if (place == route.stages.end()) return;
+  const bool begins_here = route.Behind((*place)->index - 1) == nullptr;
+  if (begins_here != work.hops.empty() || route.Before((*place)->index) != from) {
+    return;  // nobody who has a say in it
+  }
+  StageEntry& entry = **place;
+  QueuedWork queued{.work = std::move(work), .arrived_ns = arrived_ns};
+  queued.bytes = BytesOf(queued.work);
+  if (entry.queued_bytes + queued.bytes > options_.max_queued_bytes ||
+      entry.decodes.size() + entry.prefills.size() >= options_.max_queued_frames) {
+    return Break(route.open.route,
+                 ResourceExhausted(fmt::format("node {} has {} bytes of work waiting, and more "
+                                               "comes than it computes",
+                                               Self(), entry.queued_bytes)));
+  }
+  entry.queued_bytes += queued.bytes;
+  // The last token of a prompt looks like an answer's, and must not overtake what comes before it.
+  const bool follows = std::ranges::any_of(entry.prefills, [&](const QueuedWork& earlier) {
+    return HaveSequenceInCommon(earlier.work, queued.work);
+  });
+  const bool is_decode = IsDecode(queued.work) && !follows;
+  (is_decode ? entry.decodes : entry.prefills).push_back(std::move(queued));
+}
+
+bool StageServer::has_work() const {
+  return std::ranges::any_of(routes_, [](const auto& item) {
+    return std::ranges::any_of(item.second.stages,
+                               [](const auto& entry) { return entry->has_work(); });
+  });
+}
+
+void StageServer::Compute() {
+  // Routes in turn, beginning behind the one that had the last.
+  auto place = routes_.upper_bound(last_computed_);
+  for (size_t i = 0; i < routes_.size(); ++i, ++place) {
+    if (place == routes_.end()) place = routes_.begin();
+    // The last stage first: what has come far is finished before more is begun.
+    StageEntry* chosen = nullptr;
+    for (const auto& entry : place->second.stages) {
+      if (entry->has_work() && (chosen == nullptr || entry->index > chosen->index)) {
+        chosen = entry.get();
+      }
+    }
+    if (chosen == nullptr) continue;
+    last_computed_ = place->first;
+    return Run(place->second, *chosen);
+  }
+}
+
+const wire::StageAddress* StageServer::Route::Behind(uint32_t index) const {
+  const auto next = static_cast<uint32_t>(index + 1);  // 0 behind "the one before the first"
+  const size_t decode_begin = open.stages.size() - open.decode_stages;
+  const bool begins = next == 0 || next == decode_begin;
+  return begins || next >= open.stages.size() ? nullptr : &open.stages[next];
+}
+
+const wire::NodeId& StageServer::Route::Before(uint32_t index) const {
+  const bool begins = Behind(index - 1) == nullptr;
+  return begins ? open.conductor.node : open.stages[index - 1].node;
+}
+
+bool StageServer::StageEntry::continues() const {
+  return std::ranges::any_of(generations,
+                             [](const auto& item) { return item.second.token.has_value(); });
+}
+
+// All answers that go on by themselves take their next step together.
+StageServer::QueuedWork StageServer::NextWork(StageEntry& entry, bool& continues) {
+  const bool waits = !entry.prefills.empty();
+  const bool decodes = !entry.decodes.empty() || entry.continues();
+  const bool is_prefill = waits && (!decodes || entry.prefill_is_next);
+  entry.prefill_is_next = !is_prefill;
+  continues = !is_prefill && entry.continues() && (entry.decodes.empty() || !entry.decode_is_next);
+  if (!continues) {
+    std::deque<QueuedWork>& queue = is_prefill ? entry.prefills : entry.decodes;
+    QueuedWork queued = std::move(queue.front());
+    queue.pop_front();
+    entry.queued_bytes -= queued.bytes;
+    if (!is_prefill) entry.decode_is_next = false;
+    return queued;
+  }
+  entry.decode_is_next = true;
+  QueuedWork queued{.work = {}, .arrived_ns = network_.clock().NowNs()};
+  queued.work.route = entry.counters.route;
+  const auto answers = static_cast<size_t>(std::ranges::count_if(
+      entry.generations, [](const auto& item) { return item.second.token.has_value(); }));
+  for (auto& [sequence, generation] : entry.generations) {
+    if (!generation.token) continue;
+    queued.arrived_ns = std::min(queued.arrived_ns, generation.since_ns);
+    const uint32_t guesses =
+        std::min(generation.more, engine::DraftShare(answers, queued.work.segments.size()));
+    queued.work.segments.push_back(
+        entry.stage->Continuation(sequence, generation.attempt, *generation.token, guesses));
+    generation.token.reset();
+  }
+  return queued;
+}
+
+void StageServer::Run(Route& route, StageEntry& entry) {
+  bool continues = false;
+  QueuedWork queued = NextWork(entry, continues);
+  std::vector<wire::SequenceId> sequences;
+  for (const wire::WorkSegment& segment : queued.work.segments) {
+    sequences.push_back(segment.sequence);
+    const bool can_go_on = entry.stage->part().embedding && entry.stage->part().head;
+    if (segment.more > 0 && segment.ask == wire::Ask::kToken && can_go_on) {
+      entry.generations[segment.sequence] = {
+          .attempt = segment.attempt, .more = segment.more, .token = {}, .since_ns = 0};
+    }
+  }
+  const int64_t start_ns = network_.clock().NowNs();
+  std::vector<wire::Hop> hops = std::move(queued.work.hops);
+  if (continues) queued.work.encoding = route.open.encoding;
+  Result<StageOutput> output = entry.stage->Compute(std::move(queued.work), continues);
+  if (!output.ok()) {
+    return Break(route.open.route, std::move(output).error().In(fmt::format("node {}", Self())));
+  }
+  const wire::Hop hop{.queue_ns = static_cast<uint64_t>(start_ns - queued.arrived_ns),
+                      .compute_ns = static_cast<uint64_t>(network_.clock().NowNs() - start_ns)};
+  GoOn(entry, *output);
+  const wire::RouteId id = route.open.route;
+  StageMemory& memory = entry.stage->memory();
+  SendOn(route, entry, *std::move(output), hop, std::move(hops));
+  if (!routes_.contains(id)) return;  // it broke
+  const bool reads = route.open.decode_stages > 0 && !route.Decodes(entry.index);
+  for (const wire::SequenceId sequence : sequences) {
+    // Whoever decodes here may have waited for these layers.
+    if (reads) TellOthers(route, entry, sequence);
+    SendRows(route, memory, sequence);
+  }
+}
+
+void StageServer::TellOthers(const Route& route, const StageEntry& entry,
+                             wire::SequenceId sequence) {
+  for (const auto& other : route.stages) {
+    if (other->held != entry.held || !route.Decodes(other->index)) continue;
+    static_cast<void>(network_.Send(route.open.conductor.node, other->stage->HoldsOf(sequence)));
+  }
+}
+
+// Whether answers that go on by themselves do so.
+void StageServer::GoOn(StageEntry& entry, const StageOutput& output) {
+  for (const wire::Holds& refused : output.refused) entry.generations.erase(refused.sequence);
+  if (output.done) GoOn(entry, *output.done);
+  for (const wire::Done& done : output.guessed) GoOn(entry, done);
+}
+
+void StageServer::GoOn(StageEntry& entry, const wire::Done& done) {
+  for (const wire::Answer& answer : done.answers) {
+    const auto found = entry.generations.find(answer.sequence);
+    if (found == entry.generations.end() || found->second.attempt != answer.attempt) continue;
+    Generation& generation = found->second;
+    if (answer.has_failed || generation.more == 0 ||
+        entry.stage->memory().StopsAt(answer.sequence, answer.token)) {
+      entry.generations.erase(found);
+      continue;
+    }
+    --generation.more;
+    generation.token = answer.token;
+    generation.since_ns = network_.clock().NowNs();
+  }
+}
+
+void StageServer::SendOn(Route& route, StageEntry& entry, StageOutput&& output, wire::Hop hop,
+                         std::vector<wire::Hop>&& hops) {
+  const wire::OpenRoute& open = route.open;
+  hop.bytes_out = output.next   ? output.next->rows.size()
+                  : output.done ? output.done->logits.size()
+                                : 0;
+  StageRouteStatus& counters = entry.counters;
+  ++counters.frames;
+  counters.tokens += output.tokens;
+  counters.queue_ns += hop.queue_ns;
+  counters.compute_ns += hop.compute_ns;
+  counters.bytes_out += hop.bytes_out;
+  hops.push_back(hop);
+  for (wire::Holds& holds : output.refused) {
+    static_cast<void>(network_.Send(open.conductor.node, std::move(holds)));
+  }
+  if (output.done) {
+    output.done->hops = std::move(hops);
+    static_cast<void>(network_.Send(open.conductor.node, *std::move(output.done)));
+    for (wire::Done& done : output.guessed) {
+      static_cast<void>(network_.Send(open.conductor.node, std::move(done)));
+    }
+  } else if (output.next) {
+    output.next->first_stage = entry.index + 1 - static_cast<uint32_t>(hops.size());
+    output.next->hops = std::move(hops);
+    const wire::NodeId next = route.Behind(entry.index)->node;
+    Status sent = network_.Send(next, *std::move(output.next));
+    if (!sent.ok()) {
+      Break(open.route,
+            std::move(sent).error().In(fmt::format("from node {} to {}", Self(), next.ToText())));
+    }
+  }
+}
+
+}  // namespace aster::stage
