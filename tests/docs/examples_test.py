@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: MIT
 """Runs every ```sh block of README.md and docs/ as a reader would, each file in a folder of its own.
 
-Blocks of other kinds (plain ``` fences) are not run: installation, output, pictures.
+A command that ends with `#=> TEXT` stands on one line, and has to print TEXT. Blocks of other kinds (plain ``` fences)
+are not run: installation, output, pictures.
 """
 import os
 import pathlib
@@ -16,6 +17,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ASTER = pathlib.Path(os.environ.get("ASTER", ROOT / "build/release/bin/aster"))
 SHELL_BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
+PROMISE = re.compile(r"^(.*\S)\s+#=> (.*\S)$")
 LINK = re.compile(r"\[[^\]]+\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 
 
@@ -23,20 +25,42 @@ def pages():
     return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
+def with_promises_kept(block):
+    """The block with what each promising command prints in a file of its own, and the promise for each file."""
+    lines, promises = [], {}
+    for line in block.splitlines():
+        match = PROMISE.match(line)
+        if match:
+            name = f"printed-{len(promises)}"
+            promises[name] = match
+            line = f"{{ {match[1]}\n}} > {name}"
+        lines.append(line)
+    return "\n".join(lines), promises
+
+
 class Examples(unittest.TestCase):
-    def test_every_shell_block_runs(self):
-        count = 0
+    def run_block(self, block, folder):
+        """Runs a block and holds what it prints against what it promises; the number of promises."""
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
+        environment.update(PATH=f"{ASTER.parent}:{os.environ['PATH']}", HOME=folder)
+        script, promises = with_promises_kept(block)
+        run = subprocess.run(["bash", "-euo", "pipefail", "-c", script], cwd=folder, env=environment,
+                             capture_output=True, errors="replace", timeout=120)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        for name, promise in promises.items():
+            self.assertIn(promise[2], pathlib.Path(folder, name).read_text(errors="replace"), promise[0])
+        return len(promises)
+
+    def test_every_shell_block_runs_and_prints_what_it_says(self):
+        blocks, promises = 0, 0
         for page in pages():
-            blocks = SHELL_BLOCK.findall(page.read_text())
             with tempfile.TemporaryDirectory() as folder:
-                environment = dict(os.environ, PATH=f"{ASTER.parent}:{os.environ['PATH']}", HOME=folder)
-                for block in blocks:
+                for block in SHELL_BLOCK.findall(page.read_text()):
                     with self.subTest(page=page.name, block=block):
-                        run = subprocess.run(["bash", "-euo", "pipefail", "-c", block], cwd=folder, env=environment,
-                                             capture_output=True, errors="replace", timeout=120)
-                        self.assertEqual(run.returncode, 0, run.stderr)
-                        count += 1
-        self.assertGreater(count, 0, "the documentation shows no example")
+                        promises += self.run_block(block, folder)
+                        blocks += 1
+        self.assertGreater(blocks, 0, "the documentation shows no example")
+        self.assertGreater(promises, 0, "no example says what it prints")
 
     def test_every_link_leads_somewhere(self):
         for page in pages():
