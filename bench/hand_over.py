@@ -19,10 +19,10 @@ every plan answers the request once, on nodes that have just been loaded; ratios
     second node  with a slow node, also what the other one does alone
 
 A slow node gets only that part of its core's time: it is stopped and goes on again a hundred times a second. Behind
-rates and the time of the whole request stands what the formula of docs/hand-over.md says, from the times of the others:
-p/R + x + a/D. "Exposed" is the time from when a prompt was read to its first token, which is one frame's rows on their
-way, and a step; beside it the bytes that were handed over. "CPU" is processor time of all nodes and the front end from
-their start to their end. With --awake no core sleeps while links are waited for.
+rates and the time of the whole request stands what the formula of docs/kv-transfer.md says, from the times of the
+others: p/R + x + a/D. "Exposed" is the time from the end of prefill to the first token, which is the transfer of one
+frame's KV rows, and a step; beside it the bytes of the KV transfer. "CPU" is processor time of all nodes and the front
+end from their start to their end. With --awake no core sleeps while links are waited for.
 """
 import argparse
 import contextlib
