@@ -18,11 +18,17 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 ASTER = pathlib.Path(os.environ.get("ASTER", ROOT / "build/release/bin/aster"))
 SHELL_BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PROMISE = re.compile(r"^(.*\S)\s+#=> (.*\S)$")
-LINK = re.compile(r"\[[^\]]+\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+LINK = re.compile(r"\[[^\]]+\]\(([^)#:\s]*)(?:#([^)]*))?\)")
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 
 
 def pages():
     return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def anchors_of(text):
+    """The names by which links find the headings of a page."""
+    return [re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in HEADING.findall(text)]
 
 
 def with_promises_kept(block):
@@ -64,9 +70,12 @@ class Examples(unittest.TestCase):
 
     def test_every_link_leads_somewhere(self):
         for page in pages():
-            for target in LINK.findall(page.read_text()):
-                with self.subTest(page=page.name, target=target):
-                    self.assertTrue((page.parent / target).exists())
+            for target, anchor in LINK.findall(page.read_text()):
+                with self.subTest(page=page.name, target=target, anchor=anchor):
+                    path = page.parent / target if target else page
+                    self.assertTrue(path.exists())
+                    if anchor:
+                        self.assertIn(anchor, anchors_of(path.read_text()))
 
 
 if __name__ == "__main__":
