@@ -5,12 +5,18 @@
 
 include(GoogleTest)
 
-# aster_module(NAME [COLD] [DEPS target…] [PRIVATE_DEPS target…] [TEST_DEPS target…])
+# aster_module(NAME [COLD] [DEEP] [DEPS target…] [PRIVATE_DEPS target…] [TEST_DEPS target…])
+# DEEP: the files of its sub-folders are parts of it too, except those in main/.
 # COLD: little time is spent there when it runs, and much when it is compiled, most of it on headers of others: several
 # files are compiled as one (in the debug build each by itself).
 function(aster_module name)
-  cmake_parse_arguments(arg "COLD" "" "DEPS;PRIVATE_DEPS;TEST_DEPS" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
+  cmake_parse_arguments(arg "COLD;DEEP" "" "DEPS;PRIVATE_DEPS;TEST_DEPS" ${ARGN})
+  if(arg_DEEP)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
+    list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/main/")
+  else()
+    file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
+  endif()
   set(tests ${sources})
   set(fuzzers ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")

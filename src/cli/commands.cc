@@ -7,7 +7,7 @@
 #include <csignal>
 
 #include "base/log.h"
-#include "cli/console.h"
+#include "cli/terminal/console.h"
 
 namespace aster::cli {
 namespace {

@@ -11,7 +11,7 @@
 
 namespace aster::cli {
 
-// One per command, each in a file of its own: <name>_command.cc.
+// One per command, each in a file of its own: */<name>_command.cc.
 Run DeclareBench(CLI::App& app);
 Run DeclareCluster(CLI::App& app);
 Run DeclareCompletion(CLI::App& app);

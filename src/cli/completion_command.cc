@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "cli/console.h"
+#include "cli/terminal/console.h"
 
 namespace aster::cli {
 namespace {

@@ -1,0 +1,276 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// aster bench: how fast a model runs here, beside what the machine could do at most.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/machine.h"
+#include "cli/bench/bench_drafts.h"
+#include "cli/bench/bench_report.h"
+#include "cli/commands.h"
+#include "cli/open/answerer.h"
+#include "cli/open/cluster_options.h"
+#include "cli/open/model_options.h"
+#include "cli/open/model_text.h"
+#include "cli/open/node_session.h"
+#include "cli/open/open_model.h"
+#include "cli/terminal/progress.h"
+#include "disk/disk_pages.h"
+#include "engine/measure_answering.h"
+#include "kernels/isa_choice.h"
+#include "model/memory.h"
+
+namespace aster::cli {
+namespace {
+
+// Above this a plan is a slip of the finger.
+constexpr uint32_t kMostTokens = 1 << 24;
+constexpr uint32_t kMostSequences = 4096;
+
+struct BenchFlags {
+  ModelOptions model;
+  ClusterOptions cluster;
+  engine::MeasurePlan plan = {.prompts = {512}};
+  std::vector<std::string> compare;  // two files
+  std::string against;               // a file to hold this run against
+  DraftFlags draft;
+  bool json = false;
+};
+
+std::string NameOf(const gguf::Metadata& metadata) {
+  const auto name = metadata.Get<std::string_view>("general.name");
+  return name.ok() ? std::string(*name) : "";
+}
+
+Result<ExitStatus> Compare(const BenchFlags& options, const std::vector<BenchRate>& first,
+                           const std::vector<BenchRate>& second, Console& console) {
+  const auto ratios = TRY(CompareRates(first, second));
+  if (options.json) {
+    console.Print("{}\n", RatiosToJson(ratios).dump(2));
+  } else {
+    PrintRatios(ratios, console);
+  }
+  return kExitOk;
+}
+
+Result<engine::MeasureReport> MeasureWithProgress(const engine::LocalModel& model,
+                                                  const engine::LocalModelOptions& options,
+                                                  const engine::MeasurePlan& plan,
+                                                  Console& console) {
+  const SystemClock clock;
+  Progress steps(console, clock, "", Progress::Unit::kSteps);
+  Progress fill(console, clock, "texts to go on from", Progress::Unit::kTokens);
+  return engine::Measure(
+      model, options, plan, clock,
+      {.on_step =
+           [&](const std::string& what, uint64_t done, uint64_t total) {
+             steps.SetLabel(what);
+             steps.Update(done, total);
+           },
+       .on_fill = [&](uint64_t done, uint64_t total) { fill.Update(done, total); }});
+}
+
+// Of several runs of one report, "--prompt 0" leaves prompts out as "--gen 0" does answers.
+engine::MeasurePlan PlanOf(const BenchFlags& options) {
+  engine::MeasurePlan plan = options.plan;
+  std::erase(plan.prompts, 0u);
+  return plan;
+}
+
+Result<BenchReport> MeasureModel(const BenchFlags& options, Console& console) {
+  const engine::MeasurePlan plan = PlanOf(options);
+  const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options.model.paths));
+  ModelOptions load = options.model;
+  load.threads = *std::max_element(plan.threads.begin(), plan.threads.end());
+  const SystemClock clock;
+  const int64_t start_ns = clock.NowNs();
+  const auto kv_cache = TRY(load.kv_cache.Open());
+  const auto model = TRY(LoadModel(files, load, console, {.store = kv_cache}));
+
+  BenchReport report{.model = options.model.paths.front(),
+                     .model_name = NameOf(files.metadata()),
+                     .architecture = std::string(model::ArchName(model->shape().arch)),
+                     .isa = std::string(kernels::IsaName(model->isa())),
+                     .kv_type = options.model.kv_type,
+                     .packed_bytes = model->packed_bytes(),
+                     .load_threads = load.threads,
+                     .load_ns = clock.NowNs() - start_ns,
+                     .load_peak_bytes = PeakMemoryBytes(),
+                     .repetitions = plan.repetitions,
+                     .chunk = plan.chunk,
+                     .measured = {}};
+  for (const gguf::File& file : files.files()) report.file_bytes += file.size_bytes();
+  engine::LocalModelOptions measured = TRY(load.ForEngine());
+  measured.page_store = kv_cache;
+  measured.memory_bytes = engine::MemoryFor(plan, model->layout(), model->layout().all_layers());
+  report.measured = TRY(MeasureWithProgress(*model, measured, plan, console));
+  report.peak_bytes = PeakMemoryBytes();
+  return report;
+}
+
+// On nodes; what they are and how fast they could be at most is not known here.
+Result<BenchReport> MeasureNodes(const BenchFlags& options, Console& console) {
+  const engine::MeasurePlan plan = PlanOf(options);
+  const gguf::ModelFiles files = TRY(OpenModel(options.model.paths, options.cluster));
+  const model::Shape shape = TRY(model::ReadShape(files.metadata()));
+  ModelOptions load = options.model;
+  load.threads = plan.threads.front();
+  const SystemClock clock;
+  const int64_t start_ns = clock.NowNs();
+  const auto nodes = TRY(NodeSession::Start(files, load, options.cluster, console));
+  const uint32_t widest = *std::max_element(plan.batches.begin(), plan.batches.end());
+  const auto conductor =
+      TRY(nodes->Open(TRY(nodes->Plan()), /*tokenizer=*/nullptr, widest, console));
+  BenchReport report{.model = options.model.paths.front(),
+                     .model_name = NameOf(files.metadata()),
+                     .architecture = std::string(model::ArchName(shape.arch)),
+                     .isa = "",
+                     .kv_type = options.model.kv_type,
+                     .load_threads = load.threads,
+                     .load_ns = clock.NowNs() - start_ns,
+                     .repetitions = plan.repetitions,
+                     .chunk = plan.chunk,
+                     .split = plan::SplitText(conductor->plan()),
+                     .inexact = nodes->Inexact(),
+                     .measured = {}};
+  for (const gguf::File& file : files.files()) report.file_bytes += file.size_bytes();
+  Progress steps(console, clock, "", Progress::Unit::kSteps);
+  report.measured.results = TRY(
+      engine::MeasureAnswering(*conductor, plan, load.threads,
+                               {.on_step =
+                                    [&](const std::string& what, uint64_t done, uint64_t total) {
+                                      steps.SetLabel(what);
+                                      steps.Update(done, total);
+                                    },
+                                .on_fill = nullptr}));
+  TRY(nodes->SaveTrace());
+  return report;
+}
+
+// Only answers, with guesses and without.
+Result<ExitStatus> BenchDrafts(const BenchFlags& options, Console& console) {
+  const gguf::ModelFiles files = TRY(OpenModel(options.model.paths, options.cluster));
+  const auto tokenizer = TRY(LoadTokenizer(files, options.model.paths.front(), console));
+  const chat::ChatPrompt prompt = TRY(chat::ChatPrompt::Make(files.metadata(), *tokenizer));
+  const SystemClock clock;
+  ModelOptions load = options.model;
+  load.threads = options.plan.threads.front();
+  const auto answerer = TRY(OpenAnswerer(
+      files, tokenizer.get(), clock,
+      {.model = &load, .cluster = &options.cluster, .draft = &options.draft, .max_running = 1},
+      console));
+  Progress steps(console, clock, "", Progress::Unit::kSteps);
+  const auto on_step = [&](const std::string& what, uint64_t done, uint64_t total) {
+    steps.SetLabel(what);
+    steps.Update(done, total);
+  };
+  const DraftRates rates = TRY(MeasureDrafts(
+      answerer->answering(), TRY(DraftPrompts(prompt)), tokenizer->vocab().end_of_generation,
+      options.draft.ForEngine(), options.plan.answer, options.plan.repetitions,
+      {.on_step = on_step, .on_fill = nullptr}));
+  if (!options.json) {
+    PrintDraftRates(rates, console);
+    return kExitOk;
+  }
+  nlohmann::ordered_json json = DraftRatesToJson(rates);
+  json["model"] = options.model.paths.front();
+  json["guesses"] = options.draft.draft;
+  json["most"] = options.draft.most;
+  json["threads"] = load.threads;
+  console.Print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  return kExitOk;
+}
+
+Result<ExitStatus> Bench(const BenchFlags& options, Console& console) {
+  if (!options.compare.empty()) {
+    return Compare(options, TRY(ReadRates(options.compare[0])), TRY(ReadRates(options.compare[1])),
+                   console);
+  }
+  if (options.draft.wanted()) return BenchDrafts(options, console);
+  // Before minutes are spent on measuring.
+  std::vector<BenchRate> earlier;
+  if (!options.against.empty()) earlier = TRY(ReadRates(options.against));
+  const BenchReport report = TRY(options.cluster.wants_nodes() ? MeasureNodes(options, console)
+                                                               : MeasureModel(options, console));
+  if (options.json) {
+    console.Print(
+        "{}\n", BenchToJson(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  } else {
+    PrintBench(report, console);
+  }
+  if (options.against.empty()) return kExitOk;
+  const auto ratios = TRY(CompareRates(earlier, RatesOf(report)));
+  console.Write(options.json ? "" : "\n");
+  if (!options.json) PrintRatios(ratios, console);
+  return kExitOk;
+}
+
+template <typename T>
+CLI::Option* AddList(CLI::App& app, const char* flag, std::vector<T>& values, const char* text,
+                     uint32_t least, uint32_t most) {
+  return app.add_option(flag, values, text)
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->take_all()
+      ->check(CLI::Range(least, most))
+      ->type_name("N,…");
+}
+
+}  // namespace
+
+Run DeclareBench(CLI::App& app) {
+  auto options = std::make_shared<BenchFlags>();
+  options->plan.threads = {UsableCpuCount()};
+  options->model.DeclareModel(app);
+  options->model.DeclareMemory(app);
+  options->model.kv_cache.Declare(app);
+  options->cluster.Declare(app);
+  options->draft.Declare(app);
+  app.remove_option(app.get_option("--kv-memory"));  // as much as the plan takes
+  engine::MeasurePlan& plan = options->plan;
+  AddList(app, "--prompt", plan.prompts, "Lengths of prompts; 0 for none", 0, kMostTokens);
+  app.add_option("--gen", plan.answer, "Length of each answer; 0 for none")
+      ->check(CLI::Range(0u, kMostTokens))
+      ->type_name("N");
+  AddList(app, "--depth", plan.depths, "Tokens that stand before", 0, kMostTokens);
+  AddList(app, "--threads", plan.threads, "Threads (all cores where not given)", 1,
+          ThreadPool::kMaxThreadCount);
+  AddList(app, "--batch", plan.batches, "Sequences that are answered at once", 1, kMostSequences);
+  app.add_option("--reps", plan.repetitions, "Repetitions, of which the median counts")
+      ->check(CLI::Range(1, 1000))
+      ->type_name("N");
+  app.add_option("--chunk", plan.chunk, "Tokens of a prompt that are computed together")
+      ->check(CLI::Range(1, 1 << 16))
+      ->type_name("N");
+  CLI::Option* json = app.add_flag("--json", options->json, "Print one JSON document");
+  CLI::Option* compare =
+      app.add_option("--compare", options->compare, "Measure nothing: ratios of two reports")
+          ->expected(2)
+          ->type_name("FIRST SECOND");
+  app.add_option("--against", options->against, "After measuring, ratios to an earlier report")
+      ->excludes(compare)
+      ->excludes(json)
+      ->type_name("FILE");
+  app.get_option("model")->excludes(compare);
+  app.footer(
+      "Prompts are held against the integer multiply-adds that this machine can do, answers "
+      "against the bytes of\n"
+      "weights, keys and values that it can read, both measured with the same threads. Sequences "
+      "that are answered at\n"
+      "once share the text that stands before.\n"
+      "  aster bench m.gguf --prompt 512,2048 --gen 128 --depth 0,4096 --threads 1,2 --json > "
+      "a.json\n"
+      "  aster bench m.gguf --gen 64 --prompt 0 --batch 1,8,32\n"
+      "  aster bench quasar --draft mtp     the same answers with guesses and without, in turns\n"
+      "  aster bench --compare a.json b.json");
+  return [options](Console& console) -> Result<ExitStatus> {
+    if (options->compare.empty()) TRY(options->model.Find());
+    return Bench(*options, console);
+  };
+}
+
+}  // namespace aster::cli

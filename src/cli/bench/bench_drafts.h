@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What guessing ahead is worth: the same answers with guesses and without, in turns. Must not know
+// who answers, nor who guesses.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <vector>
+
+#include "base/result.h"
+#include "chat/prompt.h"
+#include "cli/terminal/console.h"
+#include "engine/answering.h"
+#include "engine/measure.h"
+
+namespace aster::cli {
+
+struct DraftRates {
+  std::vector<double> plain_rates;  // tokens/s of each repetition, of answers behind their first
+  std::vector<double> draft_rates;  // tokens
+  std::vector<double> ratios;       // of each repetition, the second over the first
+  uint64_t tokens = 0;              // of the answers of one repetition
+  engine::DraftCounts counts;       // of all repetitions
+
+  double plain() const { return engine::Median(plain_rates); }
+  double draft() const { return engine::Median(draft_rates); }
+  double ratio() const { return engine::Median(ratios); }
+};
+
+// Short questions as people ask them, through the model's chat template where it has one.
+Result<std::vector<std::vector<int32_t>>> DraftPrompts(const chat::ChatPrompt& prompt);
+
+// Greedy answers of up to `max_tokens` to each prompt, which end where the model ends them. Who
+// answers first takes turns. An error where an answer is another one with guesses.
+Result<DraftRates> MeasureDrafts(engine::Answering& answering,
+                                 const std::vector<std::vector<int32_t>>& prompts,
+                                 const std::vector<int32_t>& stop_tokens,
+                                 const engine::DraftOptions& draft, uint64_t max_tokens,
+                                 uint32_t repetitions, const engine::MeasureProgress& progress);
+
+nlohmann::ordered_json DraftRatesToJson(const DraftRates& rates);
+void PrintDraftRates(const DraftRates& rates, Console& console);
+
+}  // namespace aster::cli

@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// aster cluster: who belongs together.
+#include <CLI/CLI.hpp>
+#include <map>
+#include <memory>
+
+#include "cli/cluster/cluster_commands.h"
+#include "cli/commands.h"
+
+namespace aster::cli {
+namespace {
+
+constexpr Command kClusterCommands[] = {
+    {"init", "Make a cluster, with this machine as its first node", DeclareClusterInit},
+    {"invite", "Let another machine in: prints the code to type there", DeclareClusterInvite},
+    {"join", "Join a cluster by a code", DeclareClusterJoin},
+    {"show", "Say which cluster this machine belongs to, and who else does", DeclareClusterShow},
+    {"status", "Show what its nodes do at the moment", DeclareClusterStatus},
+    {"revoke", "Trust a node no longer", DeclareClusterRevoke},
+    {"leave", "Forget the cluster on this machine", DeclareClusterLeave},
+};
+
+}  // namespace
+
+Run DeclareCluster(CLI::App& app) {
+  app.require_subcommand(1);
+  app.footer(
+      "Three machines in a minute:\n"
+      "  desktop$ aster cluster init && aster node big.gguf\n"
+      "  desktop$ aster cluster invite          in another terminal\n"
+      "  laptop$  aster cluster join K7QMP-2XRWD-9TJBH-4FNCE desktop && aster node\n"
+      "docs/cluster.md says who is trusted with what, and why.");
+  auto runs = std::make_shared<std::map<const CLI::App*, Run>>();
+  for (const Command& command : kClusterCommands) {
+    CLI::App* sub = app.add_subcommand(command.name, command.summary);
+    runs->emplace(sub, command.declare(*sub));
+  }
+  return
+      [runs, &app](Console& console) { return runs->at(app.get_subcommands().front())(console); };
+}
+
+}  // namespace aster::cli

@@ -1,0 +1,205 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// aster cluster invite: a code that lets one machine in, and, with --wait, who answers it.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "cli/cluster/cluster_commands.h"
+#include "cli/terminal/console.h"
+#include "cli/terminal/interrupt.h"
+#include "cluster/join.h"
+#include "node/addresses.h"
+#include "rpc/control_server.h"
+
+namespace aster::cli {
+namespace {
+
+constexpr int64_t kMostMinutes = 7 * 24 * 60;
+// Between two looks at what became of the invitation.
+constexpr int64_t kLookNs = 100 * kNsPerMs;
+// From letting a machine in to hanging up: its answer is still on the way.
+constexpr int64_t kLingerNs = 1 * kNsPerSecond;
+
+struct ClusterInviteFlags {
+  int64_t minutes = 10;
+  bool wait = false;
+  bool json = false;
+  std::string listen = "0.0.0.0";
+};
+
+// Answers requests to join, and nothing else.
+class Doorkeeper final : public rpc::ControlService {
+ public:
+  Doorkeeper(const cluster::Home& home, const Clock& clock) : admission_(home, clock) {}
+
+  Status Admit(const rpc::NodeId& /*from*/) override { return Nothing(); }
+  Result<cluster::JoinReply> Join(const cluster::JoinRequest& request) override {
+    return admission_.Admit(request);
+  }
+  Result<rpc::Gossip> Exchange(const rpc::NodeId& /*from*/, const rpc::Gossip& /*said*/) override {
+    return Nothing();
+  }
+  Result<cluster::Description> Describe() override { return Nothing(); }
+  Result<cluster::NodeStatus> GetStatus() override { return Nothing(); }
+  Result<rpc::ModelManifest> FetchManifest(const Hash128& /*fingerprint*/) override {
+    return Nothing();
+  }
+  Status FetchTensor(const Hash128& /*fingerprint*/, std::string_view /*tensor*/,
+                     uint64_t /*offset*/, const rpc::ByteSink& /*sink*/) override {
+    return Nothing();
+  }
+
+ private:
+  static Error Nothing() {
+    return {Code::kUnavailable, "no node runs here, but somebody who waits for a machine to join"};
+  }
+
+  cluster::Admission admission_;
+};
+
+// An invitation that is open, and who answers it.
+struct Open {
+  OwnCluster own;
+  cluster::InviteCode code;
+  int64_t end_wall_s = 0;
+  std::vector<std::string> addresses;  // where this machine can be reached, the best first
+  bool is_answered = false;            // by a node, or by this process
+};
+
+std::string WithoutUsualPort(const std::string& address) {
+  const Result<cluster::HostPort> parsed = cluster::ParseHostPort(address);
+  if (!parsed.ok() || parsed->port != node::kDefaultPort) return address;
+  return parsed->host;
+}
+
+std::string JoinCommand(const Open& open) {
+  return fmt::format("aster cluster join {} {}", open.code.ToText(),
+                     open.addresses.empty() ? "HOST" : WithoutUsualPort(open.addresses.front()));
+}
+
+void PrintJson(const Open& open, Console& console) {
+  const nlohmann::ordered_json json = {
+      {"code", open.code.ToText()},   {"id", open.code.Id()},
+      {"end_s", open.end_wall_s},     {"addresses", open.addresses},
+      {"answered", open.is_answered}, {"command", JoinCommand(open)}};
+  console.Write(json.dump(2) + "\n");
+}
+
+void PrintText(const Open& open, const ClusterInviteFlags& options, Console& console) {
+  console.Print("Within {} minute{}, one machine may join the cluster {}. Type there:\n\n",
+                options.minutes, options.minutes == 1 ? "" : "s", open.own.identity.cluster_name);
+  console.Print("    {}\n\n", console.Styled(Style::kBold, JoinCommand(open)));
+  if (open.addresses.size() > 1) {
+    std::string others;
+    for (size_t i = 1; i < open.addresses.size(); ++i)
+      others += (i > 1 ? ", " : "") + WithoutUsualPort(open.addresses[i]);
+    console.Print("This machine is also at {}.\n", others);
+  }
+  console.Print("Who has the code can join: give it to nobody else.\n");
+  if (!open.is_answered) {
+    console.Print(
+        "No node runs on this machine to answer. Start one with `aster node`, or use `aster "
+        "cluster invite --wait`.\n");
+  }
+}
+
+std::set<std::string> NamesOfOthers(const cluster::Home& home) {
+  std::set<std::string> names;
+  const auto peers = home.LoadPeers();
+  if (!peers.ok()) return names;
+  for (const cluster::RememberedPeer& peer : *peers) names.insert(peer.name);
+  return names;
+}
+
+// Who came, or that nobody did.
+Result<ExitStatus> Await(const Open& open, const std::set<std::string>& before, Console& console) {
+  SystemClock clock;
+  const InterruptGuard guard;
+  const cluster::Home& home = open.own.home;
+  while (home.FindInvitation(open.code.Id(), WallSeconds()).ok()) {
+    if (InterruptGuard::Interrupted()) {
+      TRY(home.TakeInvitation(open.code.Id(), WallSeconds()));
+      console.Note("the code is void");
+      return kExitInterrupted;
+    }
+    clock.SleepFor(kLookNs);
+  }
+  clock.SleepFor(kLingerNs);
+  for (const std::string& name : NamesOfOthers(home)) {
+    if (before.contains(name)) continue;
+    // Standard output has what to type, or a document.
+    console.Note(fmt::format("{} has joined the cluster {}", name, open.own.identity.cluster_name));
+    return kExitOk;
+  }
+  console.Complain("error", WallSeconds() >= open.end_wall_s
+                                ? "nobody has joined in time; the code is void"
+                                : "somebody tried wrong codes; this one is void");
+  return kExitNo;
+}
+
+Result<ExitStatus> Invite(const ClusterInviteFlags& options, Console& console) {
+  const SystemClock clock;
+  OwnCluster own = TRY(LoadOwnCluster());
+  TRY(own.home.LoadAuthority());
+  std::vector<std::string> addresses = RunningNodeAddresses(own);
+  const bool has_node = !addresses.empty();
+  Doorkeeper doorkeeper(own.home, clock);
+  std::unique_ptr<rpc::ControlServer> server;
+  if (!has_node) {
+    const std::string listen = TRY(node::ParseListen(options.listen).In("--listen")).control;
+    addresses = {listen};
+    if (options.wait) {
+      server = TRY(rpc::ControlServer::Start({own.identity, {listen}}, doorkeeper));
+      addresses = server->addresses();
+    }
+    addresses = TRY(node::ReachableAt(addresses.front(), ""));
+  }
+  const int64_t wall_s = WallSeconds();
+  const Open open{.own = std::move(own),
+                  .code = TRY(cluster::InviteCode::Draw()),
+                  .end_wall_s = wall_s + options.minutes * 60,
+                  .addresses = std::move(addresses),
+                  .is_answered = has_node || options.wait};
+  const std::set<std::string> before = NamesOfOthers(open.own.home);
+  TRY(open.own.home.AddInvitation(open.code, open.end_wall_s, wall_s));
+  if (options.json) {
+    PrintJson(open, console);
+  } else {
+    PrintText(open, options, console);
+  }
+  TRY(console.Flush());
+  if (!options.wait) return kExitOk;
+  return Await(open, before, console);
+}
+
+}  // namespace
+
+Run DeclareClusterInvite(CLI::App& app) {
+  auto options = std::make_shared<ClusterInviteFlags>();
+  app.add_option("--minutes", options->minutes, "How long the code can be used (10)")
+      ->check(CLI::Range(int64_t{1}, kMostMinutes))
+      ->type_name("N");
+  app.add_flag("--wait", options->wait,
+               "Stay until a machine has joined, and answer it where no node runs here");
+  app.add_option("--listen", options->listen,
+                 "With --wait, where no node runs here: where to listen (0.0.0.0:7424)")
+      ->type_name("HOST[:PORT]");
+  app.add_flag("--json", options->json, "Print one JSON document");
+  app.footer(
+      "On the machine where the cluster was made. The code is good for one machine, and void "
+      "after\n"
+      "five wrong attempts.\n"
+      "  aster cluster invite --wait\n"
+      "  aster cluster invite --minutes 60");
+  return [options](Console& console) { return Invite(*options, console); };
+}
+
+}  // namespace aster::cli

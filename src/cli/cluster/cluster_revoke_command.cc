@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// aster cluster revoke: a node that is trusted no longer, everywhere in the cluster.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "cli/cluster/cluster_commands.h"
+#include "cli/terminal/console.h"
+#include "cluster/word_lines.h"
+
+namespace aster::cli {
+namespace {
+
+constexpr size_t kDigits = 32;
+
+struct Chosen {
+  cluster::NodeId node;
+  std::string name;  // empty: not known
+};
+
+bool IsHex(std::string_view text) {
+  return std::ranges::all_of(
+      text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+// By name, by the beginning of an id, or by a whole id, of which nothing more needs to be known.
+Result<Chosen> Choose(const std::vector<cluster::RememberedPeer>& peers, const std::string& text) {
+  std::vector<Chosen> found;
+  for (const cluster::RememberedPeer& peer : peers) {
+    if (IsMeant(text, peer.name, peer.node)) found.push_back({peer.node, peer.name});
+  }
+  if (found.size() == 1) return found.front();
+  if (found.empty() && text.size() == kDigits && IsHex(text))
+    return Chosen{cluster::NodeId{TRY(cluster::ParseHash(text))}, ""};
+  std::string names;
+  for (const cluster::RememberedPeer& peer : peers)
+    names +=
+        fmt::format("{}{} ({})", names.empty() ? "" : ", ", peer.name, peer.node.value.ToHex());
+  if (found.empty()) {
+    return NotFound(fmt::format(
+        "{}: no node of that name or id is known here; {}. The 32 digits of an id are always taken",
+        text, names.empty() ? "there is no other" : "there are " + names));
+  }
+  return InvalidArgument(fmt::format("{}: there are several; name one by its id: {}", text, names));
+}
+
+Result<ExitStatus> Revoke(const std::string& text, Console& console) {
+  const OwnCluster own = TRY(LoadOwnCluster());
+  if (text == own.identity.name || text == own.identity.node.value.ToHex()) {
+    return InvalidArgument(fmt::format(
+        "{} is this machine; `aster cluster leave` ends its part in the cluster", text));
+  }
+  TRY(own.home.LoadAuthority());
+  std::vector<cluster::RememberedPeer> peers = TRY(own.home.LoadPeers());
+  std::erase_if(peers, [&](const auto& peer) { return peer.node == own.identity.node; });
+  const Chosen chosen = TRY(Choose(peers, text));
+  if (chosen.node == own.identity.node) return InvalidArgument(text + " is this machine");
+  TRY(own.home.Revoke(chosen.node, WallSeconds()).In(text));
+  // So that it is listed no longer, and its name is free.
+  TRY(own.home.StorePeers({}));
+  const std::string name = chosen.name.empty() ? "" : chosen.name + " ";
+  console.Print("Node {}({}) is revoked.\n", name, chosen.node.ToText());
+  if (RunningNodeAddresses(own).empty()) {
+    console.Print("Others hear of it as soon as `aster node` runs on this machine.\n");
+  } else {
+    console.Print("The node on this machine tells the others within seconds.\n");
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+Run DeclareClusterRevoke(CLI::App& app) {
+  auto text = std::make_shared<std::string>();
+  app.add_option("NODE", *text, "Its name, or its id, of which eight digits are enough")
+      ->required()
+      ->type_name("");
+  app.footer(
+      "On the machine where the cluster was made. There is no way back: a machine that is to be\n"
+      "trusted again joins again, with a key of its own.\n"
+      "  aster cluster revoke laptop");
+  return [text](Console& console) { return Revoke(*text, console); };
+}
+
+}  // namespace aster::cli

@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "cli/cluster/cluster_status.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "cli/terminal/interrupt.h"
+
+namespace aster::cli {
+namespace {
+
+// Where nobody says how wide lines may be.
+constexpr size_t kFileColumns = 160;
+constexpr size_t kTerminalColumns = 80;
+constexpr size_t kTerminalRows = 24;
+// How long Ctrl-C may go unheard.
+constexpr int64_t kNapNs = 50 * kNsPerMs;
+
+constexpr std::string_view kOtherScreen = "\x1b[?1049h\x1b[?25l";  // and no cursor
+constexpr std::string_view kOwnScreen = "\x1b[?25h\x1b[?1049l";
+constexpr std::string_view kFromTheTop = "\x1b[H";
+constexpr std::string_view kRestOfLine = "\x1b[K";
+constexpr std::string_view kRestOfScreen = "\x1b[J";
+
+struct ScreenSize {
+  size_t columns = kTerminalColumns;
+  size_t rows = kTerminalRows;
+};
+
+ScreenSize SizeOfScreen(std::FILE* stream) {
+  winsize size{};
+  if (ioctl(fileno(stream), TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0) {
+    return {};
+  }
+  return {.columns = size.ws_col, .rows = size.ws_row};
+}
+
+// False if somebody does not want to wait any more.
+bool Wait(Clock& clock, int64_t deadline_ns) {
+  while (!InterruptGuard::Interrupted() && clock.NowNs() < deadline_ns) {
+    clock.SleepFor(std::min(kNapNs, deadline_ns - clock.NowNs()));
+  }
+  return !InterruptGuard::Interrupted();
+}
+
+// Line by line over what was there, so that nothing flickers; what does not fit is left out.
+void Redraw(std::string_view text, const ScreenSize& size, Console& console) {
+  std::string screen(kFromTheTop);
+  for (size_t row = 0; row + 1 < size.rows && !text.empty(); ++row) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    screen += text.substr(0, end);
+    screen += kRestOfLine;
+    screen += "\r\n";
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  screen += kRestOfScreen;
+  console.Write(screen);
+}
+
+Result<ExitStatus> Watch(int64_t interval_ns, const ClusterSampler& look, Console& console) {
+  SystemClock clock;
+  std::optional<ClusterSample> earlier;
+  const InterruptGuard guard;
+  // What fails at once is told on the screen that everybody sees.
+  ClusterSample sample = TRY(look());
+  console.Write(kOtherScreen);
+  Status status;
+  for (bool goes_on = true; goes_on && status.ok();) {
+    const ScreenSize size = SizeOfScreen(console.out());
+    Redraw(ClusterStatusText(sample, earlier ? &*earlier : nullptr, size.columns), size, console);
+    status = console.Flush();
+    goes_on = Wait(clock, clock.NowNs() + interval_ns);
+    if (!goes_on || !status.ok()) break;
+    earlier = std::move(sample);
+    Result<ClusterSample> next = look();
+    if (next.ok()) {
+      sample = *std::move(next);
+    } else {
+      status = std::move(next).error();
+    }
+  }
+  console.Write(kOwnScreen);
+  TRY(console.Flush());
+  TRY(status);
+  return kExitOk;
+}
+
+}  // namespace
+
+void ClusterStatusOptions::Declare(CLI::App& app) {
+  app.add_flag("--once", once, "Show it once, even on a terminal");
+  app.add_flag("--json", json, "Print one JSON document");
+  app.add_option("--interval", interval, "Between two looks")->type_name("DURATION");
+}
+
+Result<ExitStatus> ShowClusterStatus(const ClusterStatusOptions& options,
+                                     const ClusterSampler& look, Console& console) {
+  const int64_t interval_ns = TRY(ParseDuration(options.interval).In("--interval"));
+  if (console.out_is_terminal() && !options.once && !options.json) {
+    return Watch(interval_ns, look, console);
+  }
+  SystemClock clock;
+  const InterruptGuard guard;
+  const ClusterSample earlier = TRY(look());
+  if (!Wait(clock, clock.NowNs() + interval_ns)) return kExitInterrupted;
+  const ClusterSample sample = TRY(look());
+  const size_t columns =
+      console.out_is_terminal() ? SizeOfScreen(console.out()).columns : kFileColumns;
+  console.Write(options.json ? ClusterStatusJson(sample, &earlier)
+                             : ClusterStatusText(sample, &earlier, columns));
+  return kExitOk;
+}
+
+}  // namespace aster::cli

@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The JSON of cluster_status_view.h, for scripts: plain numbers, names as they are.
+
+#include <nlohmann/json.hpp>
+
+#include "cli/cluster/cluster_rates.h"
+
+namespace aster::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json OrNull(const std::optional<double>& value) {
+  return value ? ordered_json(*value) : ordered_json(nullptr);
+}
+// Zero is what was not measured.
+ordered_json Measured(double value) {
+  return value > 0 ? ordered_json(value) : ordered_json(nullptr);
+}
+
+ordered_json SliceJson(const ClusterSample& sample, const ClusterSample* earlier,
+                       const node::NodeView& node, const cluster::SliceStatus& slice) {
+  const SliceRates rates = RatesOf(sample, earlier, node, slice);
+  // Routes are 64 bits, which not every reader of JSON keeps.
+  return {{"route", std::to_string(slice.route)},
+          {"model", slice.model},
+          {"fingerprint", slice.fingerprint.ToHex()},
+          {"layer_begin", slice.layers.begin},
+          {"layer_end", slice.layers.end},
+          {"embedding", slice.embedding},
+          {"head", slice.head},
+          {"ready", slice.is_ready},
+          {"done_bytes", slice.done_bytes},
+          {"total_bytes", slice.total_bytes},
+          {"weight_bytes", slice.weight_bytes},
+          {"kv_held_bytes", slice.kv_held_bytes},
+          {"kv_budget_bytes", slice.kv_budget_bytes},
+          {"sequences", slice.sequences},
+          {"queued_frames", slice.queued_frames},
+          {"frames", slice.frames},
+          {"tokens", slice.tokens},
+          {"queue_ns", slice.queue_ns},
+          {"compute_ns", slice.compute_ns},
+          {"bytes_out", slice.bytes_out},
+          {"tokens_per_s", OrNull(rates.tokens_per_s)},
+          {"busy", OrNull(rates.busy)}};
+}
+
+ordered_json LinkJson(const ClusterSample& sample, const ClusterSample* earlier,
+                      const node::NodeView& node, const cluster::LinkStatus& link) {
+  return {{"peer", link.peer.value.ToHex()},
+          {"up", link.is_up},
+          {"round_trip_ns",
+           link.round_trip_ns == 0 ? ordered_json(nullptr) : ordered_json(link.round_trip_ns)},
+          {"bytes_per_s", Measured(link.bytes_per_s)},
+          {"sent_bytes", link.sent_bytes},
+          {"received_bytes", link.received_bytes},
+          {"sent_bytes_per_s", OrNull(SentBytesPerSecond(sample, earlier, node, link))}};
+}
+
+ordered_json DescriptionJson(const cluster::Description& description) {
+  ordered_json models = ordered_json::array();
+  for (const cluster::HeldModel& model : description.models) {
+    ordered_json layers = ordered_json::array();
+    for (const cluster::LayerRange& range : model.layers)
+      layers.push_back({range.begin, range.end});
+    models.push_back({{"fingerprint", model.fingerprint.ToHex()},
+                      {"name", model.name},
+                      {"architecture", model.architecture},
+                      {"layer_count", model.layer_count},
+                      {"layers", layers},
+                      {"embedding", model.embedding},
+                      {"head", model.head},
+                      {"tensor_bytes", model.tensor_bytes}});
+  }
+  return {{"version", description.version},
+          {"arithmetic", description.arithmetic},
+          {"cores", description.core_count},
+          {"instruction_set", description.instruction_set},
+          {"memory_bytes", description.memory_bytes},
+          {"memory_total_bytes", description.memory_total_bytes},
+          {"multiply_flops_per_s", Measured(description.multiply_flops_per_s)},
+          {"memory_bytes_per_s", Measured(description.memory_bytes_per_s)},
+          {"models", models}};
+}
+
+ordered_json NodeJson(const ClusterSample& sample, const ClusterSample* earlier,
+                      const node::NodeView& node) {
+  ordered_json json = {{"node", node.member.node.value.ToHex()},
+                       {"name", node.description ? node.description->name : node.member.name},
+                       {"state", cluster::MemberStateName(node.member.state)},
+                       {"answered", node.status.has_value()}};
+  if (!node.why.empty()) json["why"] = node.why;
+  json["addresses"] = node.member.control_addresses;
+  if (node.description) json.update(DescriptionJson(*node.description));
+  if (!node.status) return json;
+  json["uptime_ms"] = node.status->uptime_ms;
+  json["memory_used_bytes"] = node.status->memory_used_bytes;
+  json["slices"] = ordered_json::array();
+  for (const cluster::SliceStatus& slice : node.status->slices) {
+    json["slices"].push_back(SliceJson(sample, earlier, node, slice));
+  }
+  json["links"] = ordered_json::array();
+  for (const cluster::LinkStatus& link : node.status->links) {
+    json["links"].push_back(LinkJson(sample, earlier, node, link));
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string ClusterStatusJson(const ClusterSample& sample, const ClusterSample* earlier) {
+  ordered_json nodes = ordered_json::array();
+  for (const node::NodeView& node : sample.nodes) nodes.push_back(NodeJson(sample, earlier, node));
+  const ordered_json json = {{"nodes", nodes}};
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace aster::cli

@@ -1,0 +1,298 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "cli/cluster/cluster_status_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/units.h"
+#include "base/utf8.h"
+#include "cli/cluster/cluster_rates.h"
+#include "cli/terminal/columns.h"
+
+namespace aster::cli {
+namespace {
+
+constexpr size_t kMostNameColumns = 20;
+constexpr size_t kBarColumns = 24;
+
+std::string Plural(uint64_t count, std::string_view one, std::string_view more) {
+  return fmt::format("{} {}", count, count == 1 ? one : more);
+}
+
+// What peers call themselves is theirs to choose: nothing of it moves the cursor.
+std::string NameOf(const node::NodeView& node) {
+  const std::string& name = node.description && !node.description->name.empty()
+                                ? node.description->name
+                                : node.member.name;
+  return name.empty() ? node.member.node.ToText() : ForDisplay(name);
+}
+
+// Inclusive, as people type and read them.
+std::string LayersText(const cluster::SliceStatus& slice) {
+  const auto [begin, end] = slice.layers;
+  std::string text = end <= begin       ? std::string("no layers")
+                     : end - begin == 1 ? fmt::format("layer {}", begin)
+                                        : fmt::format("layers {} to {}", begin, end - 1);
+  if (slice.head) text += " and the head";
+  return text;
+}
+
+// As machines are sold: "643 GFLOP/s", "1.80 TFLOP/s".
+std::string FlopRate(double flops_per_s) {
+  constexpr double kGiga = 1e9, kTera = 1e12, kMost = 1e18;
+  const double bounded = std::min(flops_per_s, kMost);
+  return bounded >= kTera ? fmt::format("{:.2f} TFLOP/s", bounded / kTera)
+                          : fmt::format("{:.0f} GFLOP/s", bounded / kGiga);
+}
+
+// A slice of a model on a node, with what it takes to show it.
+struct ShownSlice {
+  const node::NodeView* node = nullptr;
+  const cluster::SliceStatus* slice = nullptr;
+};
+
+class Text {
+ public:
+  Text(const ClusterSample& sample, const ClusterSample* earlier, size_t width)
+      : sample_(sample), earlier_(earlier), width_(width) {
+    for (const node::NodeView& node : sample.nodes) {
+      name_columns_ = std::max(name_columns_, ColumnsOf(NameOf(node)));
+    }
+    name_columns_ = std::min(name_columns_, kMostNameColumns);
+  }
+
+  std::string Write() && {
+    Summary();
+    Nodes();
+    Models();
+    Links();
+    return std::move(text_);
+  }
+
+ private:
+  void Line(std::string_view line) { text_ += CutToColumns(line, width_) + "\n"; }
+  std::string Name(const node::NodeView& node) const {
+    return FitToColumns(NameOf(node), name_columns_);
+  }
+
+  void Summary() {
+    size_t up = 0;
+    uint64_t cores = 0, bytes = 0;
+    for (const node::NodeView& node : sample_.nodes) {
+      if (!node.status) continue;
+      ++up;
+      if (!node.description) continue;
+      cores += node.description->core_count;
+      bytes += node.description->memory_bytes;
+    }
+    Line(fmt::format("{}, {} of them up; {}, {} for models",
+                     Plural(sample_.nodes.size(), "node", "nodes"), up,
+                     Plural(cores, "core", "cores"), FormatBytes(bytes)));
+  }
+
+  void Nodes() {
+    Line("");
+    Line("nodes");
+    for (const node::NodeView& node : sample_.nodes) {
+      std::string line =
+          fmt::format("  {}  {:<7}", Name(node), cluster::MemberStateName(node.member.state));
+      if (!node.status) {
+        Line(line + "  " + (node.why.empty() ? "did not answer" : ForDisplay(node.why)));
+        continue;
+      }
+      if (node.description) line += DescribeMachine(*node.description, *node.status);
+      line += "  up " + FormatDuration(static_cast<int64_t>(
+                            std::min<uint64_t>(node.status->uptime_ms, kMostMs) * 1'000'000));
+      Line(line);
+    }
+  }
+
+  static std::string DescribeMachine(const cluster::Description& machine,
+                                     const cluster::NodeStatus& status) {
+    std::string text =
+        fmt::format("  {:>9} {:<8}  {:>8} of {:<8}", Plural(machine.core_count, "core", "cores"),
+                    ForDisplay(machine.instruction_set), FormatBytes(status.memory_used_bytes),
+                    FormatBytes(machine.memory_bytes));
+    if (machine.multiply_flops_per_s > 0) {
+      text += fmt::format("  {:>12}", FlopRate(machine.multiply_flops_per_s));
+    }
+    if (machine.memory_bytes_per_s > 0) {
+      text += fmt::format("  {:>9}", FormatByteRate(std::min(machine.memory_bytes_per_s, 1e18)));
+    }
+    return text;
+  }
+
+  // By route, in the order of their layers.
+  std::map<uint64_t, std::vector<ShownSlice>> Routes() const {
+    std::map<uint64_t, std::vector<ShownSlice>> routes;
+    for (const node::NodeView& node : sample_.nodes) {
+      if (!node.status) continue;
+      for (const cluster::SliceStatus& slice : node.status->slices) {
+        routes[slice.route].push_back({&node, &slice});
+      }
+    }
+    for (auto& [route, slices] : routes) {
+      std::ranges::stable_sort(slices, {},
+                               [](const ShownSlice& shown) { return shown.slice->layers.begin; });
+    }
+    return routes;
+  }
+
+  // Of the model, if any node knows it; else as many as are held.
+  uint32_t LayerCount(const std::vector<ShownSlice>& slices) const {
+    uint32_t count = 1;
+    for (const ShownSlice& shown : slices) count = std::max(count, shown.slice->layers.end);
+    for (const node::NodeView& node : sample_.nodes) {
+      if (!node.description) continue;
+      for (const cluster::HeldModel& model : node.description->models) {
+        if (model.fingerprint != slices.front().slice->fingerprint) continue;
+        count = std::max(count, model.layer_count);
+      }
+    }
+    return count;
+  }
+
+  std::string ModelName(const cluster::SliceStatus& slice) const {
+    if (!slice.model.empty()) return ForDisplay(slice.model);
+    for (const node::NodeView& node : sample_.nodes) {
+      if (!node.description) continue;
+      for (const cluster::HeldModel& model : node.description->models) {
+        if (model.fingerprint == slice.fingerprint && !model.name.empty()) {
+          return ForDisplay(model.name);
+        }
+      }
+    }
+    return slice.fingerprint.ToHex().substr(0, 8);
+  }
+
+  // Which of the model's layers these are.
+  static std::string Bar(const cluster::SliceStatus& slice, uint32_t layer_count) {
+    std::string bar;
+    const size_t cells = std::min<size_t>(kBarColumns, layer_count);
+    for (size_t i = 0; i < cells; ++i) {
+      // Cells share the layers out; a cell shows its first.
+      const auto layer = static_cast<uint32_t>(uint64_t{i} * layer_count / cells);
+      const auto next = static_cast<uint32_t>((uint64_t{i} + 1) * layer_count / cells);
+      const bool is_held = slice.layers.begin < next && slice.layers.end > layer;
+      bar += !is_held ? "·" : slice.is_ready ? "█" : "▒";
+    }
+    return bar;
+  }
+
+  void Models() {
+    const auto routes = Routes();
+    if (routes.empty()) return;
+    Line("");
+    Line("models");
+    for (const auto& [route, slices] : routes) {
+      const uint32_t layer_count = LayerCount(slices);
+      uint32_t sequences = 0;
+      for (const ShownSlice& shown : slices)
+        sequences = std::max(sequences, shown.slice->sequences);
+      Line(fmt::format("  {}, {}; {}", ModelName(*slices.front().slice),
+                       Plural(layer_count, "layer", "layers"),
+                       Plural(sequences, "sequence", "sequences")));
+      for (const ShownSlice& shown : slices) {
+        Line(fmt::format("    {}  {}  {}", Name(*shown.node), Bar(*shown.slice, layer_count),
+                         DescribeSlice(shown)));
+      }
+    }
+  }
+
+  std::string DescribeSlice(const ShownSlice& shown) const {
+    const cluster::SliceStatus& slice = *shown.slice;
+    std::string text = LayersText(slice);
+    if (!slice.is_ready) {
+      const double part = slice.total_bytes == 0 ? 0
+                                                 : static_cast<double>(slice.done_bytes) /
+                                                       static_cast<double>(slice.total_bytes);
+      return text + fmt::format(", loading: {:.0f} % of {}", 100 * std::min(part, 1.0),
+                                FormatBytes(slice.total_bytes));
+    }
+    text += fmt::format(", {}", FormatBytes(slice.weight_bytes));
+    const SliceRates rates = RatesOf(sample_, earlier_, *shown.node, slice);
+    if (rates.tokens_per_s) text += ", " + FormatRate(*rates.tokens_per_s, "tokens");
+    if (rates.busy) text += fmt::format(", computing {:.0f} %", 100 * *rates.busy);
+    if (slice.queued_frames > 0) {
+      text += fmt::format(", {} waiting", Plural(slice.queued_frames, "frame", "frames"));
+    }
+    return text + fmt::format(", {} of {} remembered", FormatBytes(slice.kv_held_bytes),
+                              FormatBytes(slice.kv_budget_bytes));
+  }
+
+  std::string PeerName(const cluster::NodeId& peer) const {
+    for (const node::NodeView& node : sample_.nodes) {
+      if (node.member.node == peer) return NameOf(node);
+    }
+    return peer.ToText();
+  }
+
+  bool IsAlive(const cluster::NodeId& peer) const {
+    return std::ranges::any_of(sample_.nodes, [&](const node::NodeView& node) {
+      return node.member.node == peer && node.member.state == cluster::MemberState::kAlive;
+    });
+  }
+
+  // Nodes connect when there is something to compute: a link without a connection is idle, and down
+  // only where nobody is at its end.
+  void Links() {
+    bool has_any = false;
+    for (const node::NodeView& node : sample_.nodes) {
+      if (!node.status) continue;
+      for (const cluster::LinkStatus& link : node.status->links) {
+        if (!std::exchange(has_any, true)) {
+          Line("");
+          Line("links");
+        }
+        std::string line =
+            fmt::format("  {} → {}", Name(node), FitToColumns(PeerName(link.peer), name_columns_));
+        const bool is_measured = link.round_trip_ns > 0 || link.bytes_per_s > 0;
+        if (!link.is_up && !IsAlive(link.peer)) {
+          Line(line + "  down");
+          continue;
+        }
+        if (!link.is_up && !is_measured) {
+          Line(line + "  idle");
+          continue;
+        }
+        line += fmt::format("  {:>9}", link.round_trip_ns == 0
+                                           ? std::string("-")
+                                           : FormatDuration(static_cast<int64_t>(std::min<uint64_t>(
+                                                 link.round_trip_ns, INT64_MAX))));
+        line += fmt::format("  {:>10}", link.bytes_per_s > 0
+                                            ? FormatByteRate(std::min(link.bytes_per_s, 1e18))
+                                            : "-");
+        const auto sent = SentBytesPerSecond(sample_, earlier_, node, link);
+        if (!link.is_up) {
+          line += "  idle";
+        } else if (sent) {
+          line += "  sending " + FormatByteRate(*sent);
+        }
+        Line(line);
+      }
+    }
+  }
+
+  // Longer ones are nobody's: nanoseconds still fit into 63 bits.
+  static constexpr uint64_t kMostMs = INT64_MAX / 1'000'000;
+
+  const ClusterSample& sample_;
+  const ClusterSample* const earlier_;
+  const size_t width_;
+  size_t name_columns_ = 0;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string ClusterStatusText(const ClusterSample& sample, const ClusterSample* earlier,
+                              size_t width) {
+  return Text(sample, earlier, width).Write();
+}
+
+}  // namespace aster::cli

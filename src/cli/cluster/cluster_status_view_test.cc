@@ -1,0 +1,213 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "cli/cluster/cluster_status_view.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/utf8.h"
+#include "cli/terminal/columns.h"
+
+namespace aster::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr Hash128 kModel{0xabcdef, 0x123456};
+
+cluster::NodeId Node(uint64_t number) { return {Hash128{number, number << 56}}; }
+
+node::NodeView Seen(uint64_t number, const std::string& name) {
+  node::NodeView node;
+  node.member.node = Node(number);
+  node.member.name = name;
+  cluster::Description description;
+  description.node = Node(number);
+  description.name = name;
+  description.core_count = 8;
+  description.instruction_set = "avx512";
+  description.memory_bytes = uint64_t{30} << 30;
+  description.multiply_flops_per_s = 1.8e12;
+  description.memory_bytes_per_s = 24.3e9;
+  cluster::HeldModel held;
+  held.fingerprint = kModel;
+  held.name = "llama-1b";
+  held.layer_count = 36;
+  description.models.push_back(held);
+  node.description = description;
+  cluster::NodeStatus status;
+  status.node = Node(number);
+  status.uptime_ms = 3'700'000;
+  status.memory_used_bytes = uint64_t{12} << 30;
+  node.status = status;
+  return node;
+}
+
+cluster::SliceStatus Slice(uint32_t begin, uint32_t end, bool head) {
+  cluster::SliceStatus slice;
+  slice.route = UINT64_MAX - 5;
+  slice.fingerprint = kModel;
+  slice.layers = {begin, end};
+  slice.embedding = begin == 0;
+  slice.head = head;
+  slice.is_ready = true;
+  slice.weight_bytes = uint64_t{4} << 30;
+  slice.sequences = 3;
+  return slice;
+}
+
+// Two nodes that compute, and one that does not answer.
+ClusterSample TwoNodes() {
+  ClusterSample sample;
+  sample.taken_ns = 1'000'000'000;
+  sample.nodes = {Seen(1, "attic"), Seen(2, "屋根裏")};
+  sample.nodes[0].status->slices = {Slice(0, 21, false)};
+  sample.nodes[1].status->slices = {Slice(21, 36, true)};
+  cluster::LinkStatus link;
+  link.peer = Node(2);
+  link.is_up = true;
+  link.round_trip_ns = 210'000;
+  link.bytes_per_s = 1.2e9;
+  sample.nodes[0].status->links = {link};
+  node::NodeView lost;
+  lost.member.node = Node(3);
+  lost.member.name = "cellar";
+  lost.member.state = cluster::MemberState::kSuspect;
+  lost.why = "it does not answer within 5000 ms";
+  sample.nodes.push_back(lost);
+  return sample;
+}
+
+TEST(ClusterStatus, ShowsWhoDoesWhat) {
+  const std::string text = ClusterStatusText(TwoNodes(), nullptr, 200);
+  EXPECT_THAT(text, HasSubstr("3 nodes, 2 of them up; 16 cores, 60.0 GiB for models\n"));
+  EXPECT_THAT(text, HasSubstr("  attic   alive      8 cores avx512    12.0 GiB of 30.0 GiB"));
+  EXPECT_THAT(text, HasSubstr("  1.80 TFLOP/s  24.3 GB/s  up "));
+  EXPECT_THAT(text, HasSubstr("  cellar  suspect  it does not answer within 5000 ms\n"));
+  EXPECT_THAT(text, HasSubstr("  llama-1b, 36 layers; 3 sequences\n"));
+  EXPECT_THAT(text, HasSubstr("    attic   ██████████████··········  layers 0 to 20, 4.00 GiB"));
+  EXPECT_THAT(text,
+              HasSubstr("    屋根裏  ··············██████████  layers 21 to 35 and the head"));
+  EXPECT_THAT(text, HasSubstr("  attic  → 屋根裏     210 µs   1.20 GB/s\n"));
+  EXPECT_THAT(text, Not(HasSubstr("tokens/s")));  // of a single look nobody knows
+}
+
+TEST(ClusterStatus, ALinkThatNobodyUsesIsNotDown) {
+  ClusterSample sample = TwoNodes();
+  std::vector<cluster::LinkStatus>& links = sample.nodes[0].status->links;
+  links[0].is_up = false;
+  links.emplace_back().peer = Node(3);  // suspect
+  const std::string text = ClusterStatusText(sample, nullptr, 200);
+  EXPECT_THAT(text, HasSubstr("  attic  → 屋根裏     210 µs   1.20 GB/s  idle\n"));
+  EXPECT_THAT(text, HasSubstr("  attic  → cellar  down\n"));
+  links[0].round_trip_ns = 0;
+  links[0].bytes_per_s = 0;
+  EXPECT_THAT(ClusterStatusText(sample, nullptr, 200), HasSubstr("  attic  → 屋根裏  idle\n"));
+}
+
+TEST(ClusterStatus, RatesAreOfTheTimeBetweenTwoLooks) {
+  const ClusterSample earlier = TwoNodes();
+  ClusterSample sample = TwoNodes();
+  sample.taken_ns += 2'000'000'000;
+  cluster::SliceStatus& slice = sample.nodes[0].status->slices[0];
+  slice.tokens += 900;
+  slice.compute_ns += 1'500'000'000;
+  sample.nodes[0].status->links[0].sent_bytes += 8'000'000;
+  const std::string text = ClusterStatusText(sample, &earlier, 200);
+  EXPECT_THAT(text, HasSubstr("450 tokens/s, computing 75 %"));
+  EXPECT_THAT(text, HasSubstr("sending 4.00 MB/s"));
+  const auto json = nlohmann::json::parse(ClusterStatusJson(sample, &earlier));
+  EXPECT_EQ(json["nodes"][0]["slices"][0]["tokens_per_s"], 450.0);
+  EXPECT_EQ(json["nodes"][0]["slices"][0]["busy"], 0.75);
+  EXPECT_EQ(json["nodes"][0]["links"][0]["sent_bytes_per_s"], 4e6);
+  // A node that has begun anew counts from zero.
+  sample.nodes[0].status->slices[0].tokens = 3;
+  ClusterSample later = sample;
+  sample.nodes[0].status->slices[0].tokens = 900;
+  later.taken_ns += 1'000'000'000;
+  EXPECT_THAT(ClusterStatusText(later, &sample, 200), HasSubstr("attic   ██"));
+  EXPECT_TRUE(nlohmann::json::parse(
+                  ClusterStatusJson(later, &sample))["nodes"][0]["slices"][0]["tokens_per_s"]
+                  .is_null());
+  // As is one of which nothing was known.
+  EXPECT_THAT(ClusterStatusText(sample, &sample, 200), Not(HasSubstr("tokens/s")));
+}
+
+TEST(ClusterStatus, LoadingIsShownAsSuch) {
+  ClusterSample sample = TwoNodes();
+  cluster::SliceStatus& slice = sample.nodes[0].status->slices[0];
+  slice.is_ready = false;
+  slice.done_bytes = 1 << 20;
+  slice.total_bytes = 4 << 20;
+  const std::string text = ClusterStatusText(sample, nullptr, 200);
+  EXPECT_THAT(text,
+              HasSubstr("▒▒▒▒▒▒▒▒▒▒▒▒▒▒··········  layers 0 to 20, loading: 25 % of 4.00 MiB"));
+}
+
+TEST(ClusterStatus, EveryLineFitsWhateverTheWidth) {
+  ClusterSample sample = TwoNodes();
+  sample.nodes.push_back(Seen(4, "Dachstübchen-über-der-Küche-🦊🦊🦊"));
+  sample.nodes.back().status->slices = {Slice(5, 6, false), Slice(7, 7, false)};
+  for (size_t width = 0; width < 220; ++width) {
+    std::string_view text;
+    const std::string all = ClusterStatusText(sample, &sample, width);
+    ASSERT_TRUE(IsValidUtf8(all));
+    for (text = all; !text.empty();) {
+      const size_t end = text.find('\n');
+      ASSERT_NE(end, std::string_view::npos);
+      EXPECT_LE(ColumnsOf(text.substr(0, end)), width);
+      text.remove_prefix(end + 1);
+    }
+  }
+}
+
+TEST(ClusterStatus, NothingThatPeersSayMovesTheCursor) {
+  ClusterSample sample = TwoNodes();
+  const std::string evil = "\x1b[2J\r\n\xff\u202e";
+  sample.nodes[0].description->name = evil;
+  sample.nodes[0].description->instruction_set = evil;
+  sample.nodes[0].status->slices[0].model = evil;
+  sample.nodes[2].why = evil;
+  sample.nodes[2].member.name = evil;
+  const std::string text = ClusterStatusText(sample, nullptr, 300);
+  for (const char* bad : {"\x1b", "\r", "\u202e"}) EXPECT_THAT(text, Not(HasSubstr(bad)));
+  EXPECT_TRUE(nlohmann::json::accept(ClusterStatusJson(sample, nullptr)));
+}
+
+TEST(ClusterStatus, AbsurdNumbersAreShownSomehow) {
+  ClusterSample sample = TwoNodes();
+  cluster::SliceStatus& slice = sample.nodes[0].status->slices[0];
+  slice.layers = {UINT32_MAX - 1, UINT32_MAX};
+  slice.is_ready = false;
+  slice.done_bytes = UINT64_MAX;
+  slice.total_bytes = 1;
+  sample.nodes[0].status->uptime_ms = UINT64_MAX;
+  sample.nodes[0].status->links[0].round_trip_ns = UINT64_MAX;
+  sample.nodes[0].description->multiply_flops_per_s = 1e300;
+  sample.nodes[0].description->memory_bytes_per_s = -1;
+  EXPECT_THAT(ClusterStatusText(sample, nullptr, 200), HasSubstr("loading: 100 %"));
+  sample.nodes[1].status->slices[0].layers = {7, 3};
+  EXPECT_THAT(ClusterStatusText(sample, nullptr, 200), HasSubstr("no layers"));
+  EXPECT_THAT(ClusterStatusText({}, nullptr, 80), HasSubstr("0 nodes"));
+  EXPECT_TRUE(nlohmann::json::accept(ClusterStatusJson({}, nullptr)));
+}
+
+TEST(ClusterStatus, JsonNamesEverything) {
+  const auto json = nlohmann::json::parse(ClusterStatusJson(TwoNodes(), nullptr));
+  const auto& node = json["nodes"][1];
+  EXPECT_EQ(node["name"], "屋根裏");
+  EXPECT_EQ(node["state"], "alive");
+  EXPECT_EQ(node["models"][0]["layer_count"], 36);
+  EXPECT_EQ(node["slices"][0]["layer_begin"], 21);
+  EXPECT_EQ(node["slices"][0]["route"], std::to_string(UINT64_MAX - 5));
+  EXPECT_TRUE(node["slices"][0]["busy"].is_null());
+  EXPECT_FALSE(json["nodes"][2]["answered"]);
+  EXPECT_FALSE(json["nodes"][2].contains("slices"));
+}
+
+}  // namespace
+}  // namespace aster::cli

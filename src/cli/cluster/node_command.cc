@@ -1,0 +1,219 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// aster node: this machine computes slices of models for others.
+#include <fmt/format.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "base/machine.h"
+#include "base/units.h"
+#include "cli/commands.h"
+#include "cli/open/builtin_models.h"
+#include "cli/open/local_nodes.h"
+#include "cli/open/model_options.h"
+#include "cli/terminal/end_signals.h"
+#include "cli/terminal/progress.h"
+#include "cluster/home.h"
+#include "disk/disk_pages.h"
+#include "disk/session_folder.h"
+#include "draft/proposers.h"
+#include "fetch/parts.h"
+#include "gguf/fingerprint.h"
+#include "kernels/arithmetic_version.h"
+#include "net/tcp_network.h"
+#include "node/addresses.h"
+#include "node/daemon.h"
+#include "stage/file_slice_source.h"
+#include "stage/node.h"
+
+namespace aster::cli {
+namespace {
+
+struct NodeFlags {
+  ModelOptions model;
+  std::vector<std::string> models;
+  std::string listen = "0.0.0.0";
+  std::string advertise;
+  std::vector<std::string> join;
+  std::string memory;
+  bool local = false;
+};
+
+Result<uint64_t> MemoryOf(const NodeFlags& options) {
+  if (options.memory.empty()) return uint64_t{0};
+  const uint64_t bytes = TRY(ParseBytes(options.memory).In("--memory"));
+  if (bytes > 0) return bytes;
+  return InvalidArgument(
+      "--memory: a node without memory computes nothing; leave the option out for 15/16 of the "
+      "machine's");
+}
+
+// As `aster cluster join` reads them.
+Result<std::vector<std::string>> SeedsOf(const std::vector<std::string>& texts) {
+  std::vector<std::string> seeds;
+  for (const std::string& text : texts) {
+    const auto seed = TRY(cluster::ParseHostPort(text, node::kDefaultPort).In("--join"));
+    if (seed.port == 0) {
+      return InvalidArgument(
+          fmt::format("--join: \"{}\": nobody is at port 0; give the port at "
+                      "which the other node listens, or none for {}",
+                      text, node::kDefaultPort));
+    }
+    seeds.push_back(seed.ToText());
+  }
+  return seeds;
+}
+
+// The next line of standard input; nothing where it has ended.
+std::optional<std::string> ReadInputLine() {
+  constexpr size_t kMaxLineBytes = 4096;
+  std::string line;
+  char c = 0;
+  while (line.size() < kMaxLineBytes && read(STDIN_FILENO, &c, 1) == 1) {
+    if (c == '\n') return line;
+    line += c;
+  }
+  return std::nullopt;
+}
+
+Result<std::unique_ptr<stage::FileSliceSource>> SourceOf(
+    const NodeFlags& options, const std::shared_ptr<disk::DiskPages>& pages) {
+  stage::FileSliceOptions slices;
+  slices.threads = options.model.threads;
+  slices.memory_bytes = TRY(MemoryOf(options));
+  slices.kv_now = options.model.kv_now;
+  slices.page_store = pages;
+  slices.page_parcels = pages;
+  auto source = std::make_unique<stage::FileSliceSource>(slices);
+  auto files = std::make_shared<gguf::ModelFiles>(TRY(gguf::ModelFiles::Open(options.model.paths)));
+  ThreadPool pool(UsableCpuCount());
+  const gguf::Fingerprint fingerprint = TRY(gguf::FingerprintModel(*files, pool));
+  source->Add(fingerprint.model, std::move(files));
+  return source;
+}
+
+// A process that a command with --local-nodes has started; it ends when that does.
+Result<ExitStatus> ServeLocally(const NodeFlags& options, Console& console) {
+  const auto line = ReadInputLine();
+  if (!line) return InvalidArgument("--local is for processes that aster starts itself");
+  const LocalInvitation invitation = TRY(LocalInvitation::Parse(*line));
+  const std::shared_ptr<disk::DiskPages> pages = TRY(options.model.kv_cache.Open());
+  const auto source = TRY(SourceOf(options, pages));
+  const auto network = TRY(net::TcpNetwork::Start({.credentials = invitation.ForNetwork(),
+                                                   .listen = {"127.0.0.1:0"},
+                                                   .name = invitation.name,
+                                                   .arithmetic = kernels::kArithmeticVersion,
+                                                   .admit = nullptr}));
+  stage::Node node(*network, *source, {.proposers = draft::ProposersFor});
+  node.Start();
+  console.Write(LocalReply(network->addresses().front()));
+  TRY(console.Flush());
+  while (const auto question = ReadInputLine()) {
+    if (*question + "\n" != kKvCacheQuestion) continue;
+    console.Write(KvCacheToLine(pages.get()));
+    TRY(console.Flush());
+  }
+  node.Stop();
+  return kExitOk;
+}
+
+std::string DescribeModels(const std::vector<cluster::HeldModel>& models) {
+  if (models.empty()) return "no model files; what is needed is fetched from nodes that have it";
+  std::string text;
+  for (const cluster::HeldModel& model : models) {
+    text += fmt::format("{}{} ({}, {})", text.empty() ? "" : ", ", model.name,
+                        fetch::LayersText(model), FormatBytes(model.tensor_bytes));
+  }
+  return text;
+}
+
+Result<ExitStatus> Serve(const NodeFlags& options, Console& console) {
+  const EndSignals signals;
+  const cluster::Home home = TRY(cluster::Home::OfUser());
+  node::DaemonOptions daemon;
+  daemon.version = ASTER_VERSION;
+  if (!options.model.paths.empty()) daemon.models.push_back(options.model.paths);
+  for (const std::string& path : options.models) daemon.models.push_back({path});
+  daemon.listen = options.listen;
+  daemon.advertise = options.advertise;
+  daemon.join = TRY(SeedsOf(options.join));
+  daemon.memory_bytes = TRY(MemoryOf(options));
+  daemon.threads = options.model.threads;
+  daemon.kv_now = options.model.kv_now;
+  const std::shared_ptr<disk::DiskPages> pages = TRY(options.model.kv_cache.Open());
+  daemon.page_store = pages;
+  daemon.page_parcels = pages;
+  daemon.sessions_folder = TRY(disk::SessionFolder::DefaultFolder());
+  const SystemClock clock;
+  std::unique_ptr<node::Daemon> running;
+  {
+    Progress progress(console, clock, "hashing");
+    daemon.on_hashing = [&](uint64_t done, uint64_t total) { progress.Update(done, total); };
+    running = TRY(node::Daemon::Start(home, std::move(daemon)));
+  }
+  console.Print("node {} of the cluster {} is at {}\n", running->identity().name,
+                running->identity().cluster_name, fmt::join(running->control_addresses(), ", "));
+  console.Print("it has {}\n", DescribeModels(running->Describe().models));
+  TRY(console.Flush());
+  signals.Wait();
+  console.Note("saying goodbye");
+  return kExitOk;
+}
+
+}  // namespace
+
+Run DeclareNode(CLI::App& app) {
+  auto options = std::make_shared<NodeFlags>();
+  options->model.DeclareModel(app);
+  app.add_option(
+         "--model", options->models,
+         "A model of which this machine has the file: for its own slices, and for nodes that "
+         "have none. Repeatable")
+      ->allow_extra_args(false)
+      ->type_name("MODEL");
+  app.add_option(
+         "--listen", options->listen,
+         "Where to listen; the data plane takes the next port (0.0.0.0:7424 where not given)")
+      ->type_name("HOST[:PORT]");
+  app.add_option("--advertise", options->advertise,
+                 "The host that others are told, where this machine's addresses are not what they "
+                 "reach")
+      ->type_name("HOST");
+  app.add_option("--join", options->join,
+                 fmt::format("Where a node of the cluster is, at port {} unless given; repeatable",
+                             node::kDefaultPort))
+      ->allow_extra_args(false)
+      ->type_name("HOST[:PORT]");
+  options->model.DeclareThreads(app);
+  options->model.kv_cache.Declare(app);
+  options->model.DeclareMemoryNow(app);
+  app.add_option("--memory", options->memory,
+                 "For weights and what sequences remember, such as 6GiB (15/16 of the machine's "
+                 "where not given)")
+      ->type_name("SIZE");
+  app.add_flag("--local", options->local,
+               "Started by a command with --local-nodes, which says more on standard input");
+  app.footer(
+      "The machine must belong to a cluster: `aster cluster init` makes one, `aster cluster join` "
+      "joins one.\n"
+      "  aster node big.gguf\n"
+      "  aster node --listen 0.0.0.0:7424 --join desktop:7424");
+  return [options](Console& console) -> Result<ExitStatus> {
+    if (options->local) {
+      TRY(options->model.Find());
+      return ServeLocally(*options, console);
+    }
+    for (std::string& path : options->model.paths) path = TRY(FindModel(path));
+    for (std::string& path : options->models) path = TRY(FindModel(path));
+    return Serve(*options, console);
+  };
+}
+
+}  // namespace aster::cli

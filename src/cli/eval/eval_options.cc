@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "cli/eval/eval_options.h"
+
+#include <CLI/CLI.hpp>
+
+namespace aster::cli {
+namespace {
+
+constexpr uint32_t kMostAtOnce = 1024;
+
+// So that every run says the same, unless chance is asked for.
+constexpr float kGreedy = 0;
+
+}  // namespace
+
+void EvalOptions::Declare(CLI::App& app) {
+  sampling.options.temperature = kGreedy;
+  CLI::Option* models =
+      app.add_option("models", model.paths,
+                     "Models: GGUF files, first parts of split ones, or names of built-in models "
+                     "(nova where not given)")
+          ->type_name("MODEL");
+  app.add_option("--questions", questions_path,
+                 "The questions (where not given: those that come with the built-in models)")
+      ->type_name("FILE");
+  app.add_option("--categories", selection.categories, "Only questions of these")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->take_all()
+      ->type_name("NAME,…");
+  app.add_option("--limit", selection.limit, "Only so many, the same number of every category")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
+  app.add_option("--out", out_paths,
+                 "Where a line for each question goes; what is there is not asked again. With "
+                 "several models: one --out for each")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  app.add_option("--parallel", parallel, "Questions asked at once; changes no reply")
+      ->check(CLI::Range(1u, kMostAtOnce))
+      ->type_name("N");
+  app.add_option("-n,--tokens", max_tokens, "The most tokens of a reply")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 24))
+      ->type_name("N");
+  app.add_option("--ctx", context, "Tokens of question and reply (as trained where not given)")
+      ->type_name("N");
+  model.DeclareThreads(app);
+  model.DeclareMemory(app);
+  model.kv_cache.Declare(app);
+  cluster.Declare(app);
+  sampling.Declare(app);
+  draft.Declare(app);
+  CLI::Option* comparison =
+      app.add_option("--compare", compare,
+                     "Ask nothing: hold two files of --out against each other")
+          ->expected(2)
+          ->excludes(models)
+          ->type_name("FIRST SECOND");
+  app.add_flag("--verbose", verbose, "With --compare: show the replies that changed")
+      ->needs(comparison);
+  app.add_flag("--json", json, "Print one JSON document");
+  app.footer(
+      "Replies are greedy (--temp and others say otherwise) and compared exactly, but for case, "
+      "white space and full\n"
+      "stops at the end. Intervals are Wilson's, of 95 %; --compare counts the questions that only "
+      "one had right and\n"
+      "says how likely so uneven a split is by chance (McNemar's exact test).\n"
+      "  aster eval\n"
+      "  aster eval nova pulsar --limit 100\n"
+      "  aster eval m.gguf --questions my.jsonl --out m.jsonl --temp 0.7 --seed 1\n"
+      "  aster eval --compare f16.jsonl q4.jsonl --verbose");
+}
+
+}  // namespace aster::cli

@@ -1,0 +1,415 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// aster perplexity: how well a model foresees a text, and how far two models, or two files of
+// logits, differ.
+#include "engine/perplexity.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/files.h"
+#include "base/mapped_file.h"
+#include "base/units.h"
+#include "cli/commands.h"
+#include "cli/open/answerer.h"
+#include "cli/open/builtin_models.h"
+#include "cli/open/cluster_options.h"
+#include "cli/open/model_options.h"
+#include "cli/open/model_text.h"
+#include "cli/open/open_model.h"
+#include "cli/terminal/progress.h"
+#include "kernels/isa_choice.h"
+#include "text/vocab_reader.h"
+
+namespace aster::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct PerplexityFlags {
+  ModelOptions model;
+  ClusterOptions cluster;
+  std::string against;
+  std::string text_path;
+  std::string ids_path;
+  uint32_t context = 512;
+  uint64_t max_chunks = 0;  // 0: all
+  std::vector<std::string> logits;
+  uint32_t vocab_size = 0;
+  bool json = false;
+};
+
+// What is computed: a text in chunks of one length, each beginning like a text of its own.
+struct Chunks {
+  std::vector<int32_t> tokens;
+  uint32_t length = 0;
+  uint64_t count = 0;
+  // Of the tokens that are scored, as text. Nothing without a vocabulary, or where unknown tokens
+  // stand for bytes that nobody can tell.
+  std::optional<uint64_t> scored_bytes;
+
+  std::span<const int32_t> At(uint64_t index) const {
+    return std::span(tokens).subspan(index * length, length);
+  }
+};
+
+// The bytes that every chunk's second half stands for, its first token left out: that one is
+// foreseen by nobody who counts.
+std::optional<uint64_t> ScoredBytes(const Chunks& chunks, const text::Tokenizer& tokenizer) {
+  uint64_t bytes = 0;
+  for (uint64_t i = 0; i < chunks.count; ++i) {
+    for (const int32_t token : chunks.At(i).subspan(chunks.length / 2 + 1)) {
+      const auto token_bytes = tokenizer.TokenBytes(token);
+      if (!token_bytes.ok()) return std::nullopt;
+      const text::TokenType type = tokenizer.vocab().types[static_cast<size_t>(token)];
+      if (type == text::TokenType::kUnknown) return std::nullopt;
+      if (type != text::TokenType::kControl) bytes += token_bytes->size();
+    }
+  }
+  return bytes == 0 ? std::nullopt : std::optional(bytes);
+}
+
+Result<Chunks> ReadChunks(const PerplexityFlags& options, const gguf::ModelFiles& files,
+                          Console& console) {
+  Chunks chunks;
+  int32_t bos = text::kNoToken;
+  std::unique_ptr<text::Tokenizer> tokenizer;
+  if (options.ids_path.empty() || text::HasVocab(files.metadata())) {
+    tokenizer = TRY(LoadTokenizer(files, options.model.paths.front(), console));
+  }
+  if (!options.ids_path.empty()) {
+    chunks.tokens = TRY(ReadIds(options.ids_path));
+  } else {
+    const std::string text = TRY(ReadFile(options.text_path, text::kMaxTextBytes));
+    chunks.tokens = TRY(tokenizer->Encode(text, {.add_special = true}).In(options.text_path));
+    if (tokenizer->vocab().add_bos) bos = tokenizer->vocab().special.bos;
+  }
+  const std::string& path = options.ids_path.empty() ? options.text_path : options.ids_path;
+  if (chunks.tokens.size() < 4) {
+    return InvalidArgument(fmt::format("{}: {} tokens are too few to foresee one from another",
+                                       path, chunks.tokens.size()));
+  }
+  chunks.length = static_cast<uint32_t>(std::min<size_t>(options.context, chunks.tokens.size()));
+  chunks.count = chunks.tokens.size() / chunks.length;
+  if (options.max_chunks > 0) chunks.count = std::min(chunks.count, options.max_chunks);
+  for (uint64_t i = 0; i < chunks.count && bos != text::kNoToken; ++i) {
+    chunks.tokens[i * chunks.length] = bos;
+  }
+  if (tokenizer) chunks.scored_bytes = ScoredBytes(chunks, *tokenizer);
+  return chunks;
+}
+
+// Models of different vocabularies cut a text into different tokens, but all into the same bytes.
+double BitsPerByte(const engine::Perplexity& perplexity, double surprise, uint64_t bytes) {
+  const auto count = static_cast<double>(perplexity.count());
+  return surprise * count / std::log(2.0) / static_cast<double>(bytes);
+}
+
+ordered_json PerplexityJson(const engine::Perplexity& perplexity, std::optional<uint64_t> bytes) {
+  const engine::RunningMean& surprise = perplexity.surprise();
+  ordered_json json = {
+      {"perplexity", perplexity.value()}, {"perplexity_error", perplexity.error()},
+      {"mean_surprise", surprise.mean()}, {"mean_surprise_error", surprise.error()},
+      {"bits_per_byte", nullptr},         {"bits_per_byte_error", nullptr}};
+  if (bytes) {
+    json["bits_per_byte"] = BitsPerByte(perplexity, surprise.mean(), *bytes);
+    json["bits_per_byte_error"] = BitsPerByte(perplexity, surprise.error(), *bytes);
+  }
+  return json;
+}
+
+ordered_json DivergenceJson(const engine::DivergenceReport& report) {
+  return {{"rows", report.count},
+          {"mean", report.mean},
+          {"mean_error", report.mean_error},
+          {"median", report.median},
+          {"percentile_90", report.percentile_90},
+          {"percentile_99", report.percentile_99},
+          {"largest", report.largest},
+          {"same_top", report.same_top},
+          {"largest_logit_difference", report.largest_difference},
+          {"equal_rows", report.equal_rows}};
+}
+
+void PrintDivergence(const engine::DivergenceReport& report, Console& console) {
+  console.Print(
+      "KL divergence of the second from the first, in nats\n"
+      "  mean    {:.6g} ± {:.2g}\n  median  {:.6g}\n  90 %    {:.6g}\n  99 %    {:.6g}\n"
+      "  largest {:.6g}\n",
+      report.mean, report.mean_error, report.median, report.percentile_90, report.percentile_99,
+      report.largest);
+  console.Print("same likeliest token  {:.2f} %\nlargest difference of a logit  {:.6g}\n",
+                100 * report.same_top, report.largest_difference);
+  console.Print("rows  {}, of which {} are equal to the last bit\n", report.count,
+                report.equal_rows);
+}
+
+// The models, one or two, and what is gathered from them.
+class TextRun {
+ public:
+  TextRun(const PerplexityFlags& options, Console& console)
+      : options_(options), console_(console) {}
+
+  Result<ExitStatus> Compute() {
+    const gguf::ModelFiles files = TRY(OpenModel(options_.model.paths, options_.cluster));
+    const Chunks chunks = TRY(ReadChunks(options_, files, console_));
+    std::optional<gguf::ModelFiles> second_files;
+    TRY(Add(files));
+    if (!options_.against.empty()) {
+      second_files = TRY(gguf::ModelFiles::Open(options_.against));
+      TRY(Add(*second_files));
+    }
+    TRY(Check(chunks));
+    const int64_t start_ns = clock_.NowNs();
+    TRY(ComputeChunks(chunks));
+    const double seconds = static_cast<double>(clock_.NowNs() - start_ns) * 1e-9;
+    if (nodes_) TRY(nodes_->Save());
+    if (options_.json) {
+      PrintJson(chunks, seconds);
+    } else {
+      PrintText(chunks, seconds);
+    }
+    return kExitOk;
+  }
+
+ private:
+  Status Add(const gguf::ModelFiles& files) {
+    perplexities_.emplace_back(TRY(kernels::IsaFromEnvironment()));
+    if (options_.cluster.wants_nodes()) {
+      nodes_ =
+          TRY(OpenAnswerer(files, /*tokenizer=*/nullptr, clock_,
+                           {.model = &options_.model, .cluster = &options_.cluster}, console_));
+      shapes_.push_back(&nodes_->answering().shape());
+      return Ok();
+    }
+    owned_.push_back(TRY(LoadModel(files, options_.model, console_)));
+    models_.push_back(owned_.back().get());
+    shapes_.push_back(&models_.back()->shape());
+    return Ok();
+  }
+
+  Status Check(const Chunks& chunks) const {
+    const model::Shape& shape = *shapes_[0];
+    for (const model::Shape* other : shapes_) {
+      if (other->vocab_size != shape.vocab_size) {
+        return InvalidArgument(
+            fmt::format("{} tokens in one vocabulary and {} in the other: models can be compared "
+                        "where they speak of the same tokens",
+                        shape.vocab_size, other->vocab_size));
+      }
+      if (chunks.length > other->context_length) {
+        return InvalidArgument(fmt::format("--ctx {}: the model was trained for {} positions",
+                                           chunks.length, other->context_length));
+      }
+    }
+    for (const int32_t token : chunks.tokens) {
+      if (static_cast<uint32_t>(token) < shape.vocab_size) continue;
+      return InvalidArgument(
+          fmt::format("token {} is not in the vocabulary, which has {}", token, shape.vocab_size));
+    }
+    return Ok();
+  }
+
+  Status ComputeChunks(const Chunks& chunks) {
+    divergence_.emplace(TRY(kernels::IsaFromEnvironment()));
+    Progress progress(console_, clock_, "computing", Progress::Unit::kTokens);
+    const uint64_t total = chunks.count * chunks.length;
+    uint64_t done = 0;
+    for (uint64_t i = 0; i < chunks.count; ++i) {
+      const std::span<const int32_t> tokens = chunks.At(i);
+      const auto add = [&](size_t position, std::span<const std::span<const float>> rows) {
+        return AddRows(rows, tokens[position + 1]);
+      };
+      const auto show = [&](uint64_t count) { progress.Update(done += count, total); };
+      if (nodes_) {
+        TRY(ComputeOnNodes(tokens, add, show));
+      } else {
+        TRY(engine::ComputeRows(models_, tokens, chunks.length / 2, add, show));
+      }
+      progress.SetLabel(fmt::format("perplexity {:.4f}", perplexities_[0].value()));
+    }
+    return Ok();
+  }
+
+  // As engine::ComputeRows, from the logits of all positions.
+  Status ComputeOnNodes(std::span<const int32_t> tokens, engine::RowsSink sink,
+                        engine::TokensDone done) {
+    size_t position = 0;
+    return nodes_->answering().LogitsOf(
+        tokens, engine::kDefaultChunk, [&](std::span<const float> row) -> Status {
+          const size_t current = position++;
+          done(1);
+          if (current < tokens.size() / 2 || current + 1 == tokens.size()) return Ok();
+          return sink(current, {&row, 1});
+        });
+  }
+
+  Status AddRows(std::span<const std::span<const float>> rows, int32_t next) {
+    for (size_t m = 0; m < rows.size(); ++m) TRY(perplexities_[m].Add(rows[m], next));
+    if (rows.size() == 2) TRY(divergence_->Add(rows[0], rows[1]));
+    return Ok();
+  }
+
+  void PrintJson(const Chunks& chunks, double seconds) {
+    ordered_json json = {{"context", chunks.length},
+                         {"chunks", chunks.count},
+                         {"tokens", chunks.count * chunks.length},
+                         {"scored", perplexities_[0].count()},
+                         {"scored_bytes", nullptr}};
+    if (chunks.scored_bytes) json["scored_bytes"] = *chunks.scored_bytes;
+    json.update(PerplexityJson(perplexities_[0], chunks.scored_bytes));
+    if (perplexities_.size() == 2) {
+      json["second"] = PerplexityJson(perplexities_[1], chunks.scored_bytes);
+      json["divergence"] = DivergenceJson(divergence_->Report());
+    }
+    if (nodes_ != nullptr && !nodes_->inexact().empty()) json["inexact"] = nodes_->inexact();
+    json["seconds"] = seconds;
+    console_.Print("{}\n", json.dump(2));
+  }
+
+  void PrintText(const Chunks& chunks, double seconds) {
+    for (size_t m = 0; m < perplexities_.size(); ++m) {
+      console_.Print("perplexity  {:.4f} ± {:.4f}  {}\n", perplexities_[m].value(),
+                     perplexities_[m].error(),
+                     m == 0 ? options_.model.paths.front() : options_.against);
+      if (!chunks.scored_bytes) continue;
+      const engine::RunningMean& surprise = perplexities_[m].surprise();
+      console_.Print("bits per byte  {:.4f} ± {:.4f}\n",
+                     BitsPerByte(perplexities_[m], surprise.mean(), *chunks.scored_bytes),
+                     BitsPerByte(perplexities_[m], surprise.error(), *chunks.scored_bytes));
+    }
+    if (perplexities_.size() == 2) PrintDivergence(divergence_->Report(), console_);
+    const auto tokens = static_cast<double>(chunks.count * chunks.length);
+    console_.Print("{} tokens scored in {} chunks of {}; {}, {}\n", perplexities_[0].count(),
+                   chunks.count, chunks.length, FormatDuration(static_cast<int64_t>(seconds * 1e9)),
+                   FormatRate(tokens / std::max(seconds, 1e-9), "tokens"));
+  }
+
+  const PerplexityFlags& options_;
+  Console& console_;
+  const SystemClock clock_;
+  // Here, or on nodes.
+  std::vector<std::unique_ptr<engine::LocalModel>> owned_;
+  std::vector<engine::LocalModel*> models_;
+  std::unique_ptr<Answerer> nodes_;
+  std::vector<const model::Shape*> shapes_;       // of each model
+  std::vector<engine::Perplexity> perplexities_;  // of each model
+  std::optional<engine::Divergence> divergence_;
+};
+
+// How many logits a row has: told, or the vocabulary of the model that is told.
+Result<uint32_t> RowLength(const PerplexityFlags& options) {
+  if (options.vocab_size > 0) return options.vocab_size;
+  if (options.model.paths.empty()) {
+    return InvalidArgument(
+        "files of logits do not say how long their rows are: give --vocab N, or the model");
+  }
+  const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options.model.paths));
+  return TRY(model::ReadShape(files.metadata())).vocab_size;
+}
+
+Result<ExitStatus> CompareLogits(const PerplexityFlags& options, Console& console) {
+  const size_t length = TRY(RowLength(options));
+  const MappedFile first = TRY(MappedFile::Open(options.logits[0]));
+  const MappedFile second = TRY(MappedFile::Open(options.logits[1]));
+  const size_t row_bytes = length * sizeof(float);
+  const size_t bytes = first.bytes().size();
+  if (bytes != second.bytes().size() || bytes == 0 || bytes % row_bytes != 0) {
+    return InvalidArgument(
+        fmt::format("{} and {} bytes: both files must have as many rows of {} float32", bytes,
+                    second.bytes().size(), length));
+  }
+  engine::Divergence divergence(TRY(kernels::IsaFromEnvironment()));
+  const SystemClock clock;
+  Progress progress(console, clock, "comparing");
+  for (size_t offset = 0; offset < bytes; offset += row_bytes) {
+    const auto row = [&](const MappedFile& file) {
+      return std::span(reinterpret_cast<const float*>(file.bytes().data() + offset), length);
+    };
+    TRY(divergence.Add(row(first), row(second)).In(fmt::format("row {}", offset / row_bytes)));
+    progress.Update(offset, bytes);
+  }
+  if (options.json) {
+    const ordered_json json = {{"divergence", DivergenceJson(divergence.Report())}};
+    console.Print("{}\n", json.dump(2));
+  } else {
+    PrintDivergence(divergence.Report(), console);
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+Run DeclarePerplexity(CLI::App& app) {
+  auto options = std::make_shared<PerplexityFlags>();
+  options->model.Declare(app);
+  options->model.kv_cache.Declare(app);
+  options->cluster.Declare(app);
+  CLI::Option* text =
+      app.add_option("--file", options->text_path,
+                     "The text (where not given: stories that no built-in model was trained on)")
+          ->type_name("TEXT");
+  CLI::Option* ids = app.add_option("--ids", options->ids_path, "The text, as token ids")
+                         ->excludes(text)
+                         ->type_name("FILE");
+  app.add_option("--ctx", options->context, "Tokens of each chunk; its second half is scored")
+      ->check(CLI::Range(4, 1 << 24))
+      ->type_name("N");
+  app.add_option("--chunks", options->max_chunks, "Only so many chunks")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
+  app.add_option("--against", options->against, "A second model, which is held against the first")
+      ->type_name("MODEL2");
+  CLI::Option* logits =
+      app.add_option("--logits", options->logits, "Twice: files that `aster logits` wrote")
+          ->allow_extra_args(false)
+          ->excludes(text)
+          ->excludes(ids)
+          ->type_name("FILE");
+  app.add_option("--vocab", options->vocab_size, "With --logits: logits in a row, without a model")
+      ->needs(logits)
+      ->check(CLI::Range(1, 1 << 24))
+      ->type_name("N");
+  app.add_flag("--json", options->json, "Print one JSON document");
+  app.callback([=] {
+    if (!logits->empty() && options->logits.size() != 2) {
+      throw CLI::ValidationError("--logits", "give two files");
+    }
+    if (options->cluster.wants_nodes() && !(options->against.empty() && logits->empty())) {
+      throw CLI::ValidationError(
+          "--against and --logits compare on this machine; `aster logits` writes what nodes "
+          "compute");
+    }
+  });
+  app.footer(
+      "The text is cut into chunks, each computed as a text of its own (from the token that begins "
+      "texts, where the\n"
+      "model has one); the tokens of its second half are scored, so that each is foreseen from at "
+      "least half a chunk.\n"
+      "What is left after the last whole chunk is not looked at. Bits per byte compare models of "
+      "different vocabularies.\n"
+      "  aster perplexity nova\n"
+      "  aster perplexity m.gguf --file wiki.txt\n"
+      "  aster perplexity f16.gguf --against q4.gguf --file wiki.txt --ctx 1024 --json\n"
+      "  aster perplexity m.gguf --logits a.f32 --logits b.f32");
+  return [options](Console& console) -> Result<ExitStatus> {
+    if (!options->logits.empty()) {
+      if (!options->model.paths.empty()) TRY(options->model.Find());
+      return CompareLogits(*options, console);
+    }
+    TRY(options->model.Find());
+    if (!options->against.empty()) options->against = TRY(FindModel(options->against));
+    if (options->text_path.empty() && options->ids_path.empty()) {
+      options->text_path = TRY(FindBesideModels(kHeldOutText));
+    }
+    return TextRun(*options, console).Compute();
+  };
+}
+
+}  // namespace aster::cli

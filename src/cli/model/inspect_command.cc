@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// aster inspect: what a model file is, and whether Asterism can run it.
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/model/inspect_report.h"
+#include "cli/open/builtin_models.h"
+#include "cli/open/model_identity.h"
+#include "jinja/template.h"
+#include "text/tokenizer.h"
+#include "text/vocab_reader.h"
+
+namespace aster::cli {
+namespace {
+
+struct InspectFlags {
+  std::vector<std::string> paths;
+  bool tensors = false;
+  bool metadata = false;
+  bool fingerprint = false;
+  bool json = false;
+};
+
+Status CheckTokenizer(const gguf::Metadata& metadata) {
+  text::Vocab vocab = TRY(text::ReadVocab(metadata));
+  TRY(text::Tokenizer::Make(std::move(vocab)));
+  return Ok();
+}
+
+// Making the tokenizer and parsing the template is the surest way to know whether they can be used.
+void CheckText(const gguf::ModelFiles& files, InspectReport& report) {
+  if (Status tokenizer = CheckTokenizer(files.metadata()); !tokenizer.ok()) {
+    report.support.obstacles.push_back("tokenizer: " + tokenizer.error().message());
+  }
+  const auto source = files.metadata().Get<std::string_view>("tokenizer.chat_template");
+  if (!source.ok()) return;
+  if (auto parsed = jinja::ChatTemplate::Parse(*source); !parsed.ok()) {
+    report.template_problem = parsed.error().message();
+  }
+}
+
+Result<ExitStatus> Inspect(const InspectFlags& options, Console& console) {
+  const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options.paths));
+  InspectReport report{.files = &files,
+                       .description = model::Describe(files),
+                       .support = model::CheckSupport(files),
+                       .missing_parts = {},
+                       .template_problem = {},
+                       .fingerprint = {},
+                       .list_tensors = options.tensors,
+                       .list_metadata = options.metadata};
+  // Where the metadata does not even say how many layers there are, the obstacles tell.
+  if (auto missing = files.MissingParts(); missing.ok()) report.missing_parts = std::move(*missing);
+  CheckText(files, report);
+  if (options.fingerprint) report.fingerprint = TRY(FingerprintOf(files, console)).ToHex();
+  if (options.json) {
+    console.Print(
+        "{}\n", ReportToJson(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  } else {
+    PrintReport(report, console);
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+Run DeclareInspect(CLI::App& app) {
+  auto options = std::make_shared<InspectFlags>();
+  app.add_option(
+         "files", options->paths,
+         "A GGUF file; any part of a split model; several files that each hold some layers; or the "
+         "name of a built-in model (nova where not given)")
+      ->type_name("FILE");
+  app.add_flag("--tensors", options->tensors, "List every tensor");
+  app.add_flag("--metadata", options->metadata, "List every key");
+  app.add_flag("--fingerprint", options->fingerprint,
+               "Hash the content and print the model's fingerprint");
+  app.add_flag("--json", options->json, "Print one JSON document");
+  app.footer(
+      "Nothing but the file's head is read, so large files take no longer than small ones "
+      "(--fingerprint reads all).\n"
+      "The exit status is 0 also for models that cannot be run: look at \"supported\" in the "
+      "JSON.");
+  return [options](Console& console) -> Result<ExitStatus> {
+    if (options->paths.empty()) options->paths.emplace_back(kDefaultModel);
+    for (std::string& path : options->paths) path = TRY(FindModel(path));
+    return Inspect(*options, console);
+  };
+}
+
+}  // namespace aster::cli

@@ -1,0 +1,190 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include <nlohmann/json.hpp>
+
+#include "cli/model/inspect_report.h"
+
+namespace aster::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Longer arrays (token lists) are told by their size and their first elements.
+constexpr uint64_t kMaxArrayElements = 256;
+constexpr uint64_t kShownElements = 8;
+
+Json ValueToJson(const gguf::Value& value);
+
+Json ArrayToJson(const gguf::Array& array) {
+  Json elements = Json::array();
+  const bool whole = array.size() <= kMaxArrayElements;
+  for (const gguf::Value& element : array.First(whole ? array.size() : kShownElements)) {
+    elements.push_back(ValueToJson(element));
+  }
+  if (whole) return elements;
+  return {{"size", array.size()}, {"first", std::move(elements)}};
+}
+
+template <typename T>
+Json Number(const gguf::Value& value) {
+  const auto number = value.As<T>();
+  return number.ok() ? Json(*number) : Json();
+}
+
+Json ValueToJson(const gguf::Value& value) {
+  using gguf::ValueType;
+  switch (value.type()) {
+    case ValueType::kString:
+      return std::string(value.As<std::string_view>().value());
+    case ValueType::kArray:
+      return ArrayToJson(value.As<gguf::Array>().value());
+    case ValueType::kBool:
+      return Number<bool>(value);
+    case ValueType::kFloat32:
+    case ValueType::kFloat64:
+      return Number<double>(value);
+    case ValueType::kUint64:
+    case ValueType::kUint32:
+    case ValueType::kUint16:
+    case ValueType::kUint8:
+      return Number<uint64_t>(value);
+    default:
+      return Number<int64_t>(value);
+  }
+}
+
+Json MetadataToJson(const gguf::Metadata& metadata) {
+  Json json = Json::object();
+  for (const gguf::Value& value : metadata) json[std::string(value.key())] = ValueToJson(value);
+  return json;
+}
+
+Json TotalsToJson(const model::Totals& totals) {
+  Json json = {{"tensors", totals.tensor_count},
+               {"parameters", totals.parameter_count},
+               {"bytes", totals.bytes}};
+  if (totals.unknown_count > 0) json["tensors_of_unknown_size"] = totals.unknown_count;
+  return json;
+}
+
+Json MixToJson(const model::Mix& mix) {
+  Json json = TotalsToJson(mix.all);
+  json["types"] = Json::object();
+  for (const auto& [type, totals] : mix.by_type)
+    json["types"][gguf::TensorTypeName(type)] = TotalsToJson(totals);
+  return json;
+}
+
+Json PartsToJson(const model::Description& description) {
+  Json layers = Json::array();
+  for (const auto& [layer, mix] : description.layers) {
+    Json json = {{"layer", layer}};
+    json.update(MixToJson(mix));
+    layers.push_back(std::move(json));
+  }
+  return {{"embedding", MixToJson(description.embedding)},
+          {"layers", std::move(layers)},
+          {"head", MixToJson(description.head)},
+          {"other", MixToJson(description.other)}};
+}
+
+Json FilesToJson(const gguf::ModelFiles& files) {
+  Json json = Json::array();
+  for (const gguf::File& file : files.files()) {
+    json.push_back({{"path", file.path()},
+                    {"bytes", file.size_bytes()},
+                    {"version", file.version()},
+                    {"alignment", file.alignment()},
+                    {"tensors", file.tensors().size()}});
+  }
+  return json;
+}
+
+Json TensorsToJson(const gguf::ModelFiles& files) {
+  Json json = Json::array();
+  for (size_t i = 0; i < files.files().size(); ++i) {
+    for (const gguf::Tensor& tensor : files.files()[i].tensors()) {
+      json.push_back({{"name", tensor.name},
+                      {"type", gguf::TensorTypeName(tensor.type)},
+                      {"dims", std::vector<uint64_t>(tensor.shape().begin(), tensor.shape().end())},
+                      {"bytes", tensor.size_known ? Json(tensor.data.size()) : Json()},
+                      {"file", i},
+                      {"offset", tensor.offset}});
+    }
+  }
+  return json;
+}
+
+Json ShapeToJson(const model::Shape& shape) {
+  Json json = {{"embedding", shape.embedding},
+               {"heads", shape.head_count},
+               {"kv_heads", shape.kv_head_count},
+               {"head_dim", shape.head_dim},
+               {"feed_forward", shape.feed_forward},
+               {"vocab_size", shape.vocab_size},
+               {"norm_epsilon", shape.norm_epsilon},
+               {"rope_base", shape.rope.base},
+               {"rope_dimensions", shape.rope.dimensions},
+               {"tied_head", shape.tied_head}};
+  if (shape.experts.count > 0) {
+    json["experts"] = {{"count", shape.experts.count},
+                       {"used", shape.experts.used},
+                       {"feed_forward", shape.experts.feed_forward}};
+  }
+  if (shape.is_latent()) {
+    json["streams"] = shape.streams.count;
+    json["compress_ratios"] = shape.latent.ratios;
+    json["next_layers"] = shape.next_layers;
+  }
+  return json;
+}
+
+// A string of the metadata, or null.
+Json TextOf(const gguf::Metadata& metadata, std::string_view key) {
+  const auto text = metadata.Get<std::string>(key);
+  return text.ok() ? Json(*text) : Json();
+}
+
+Json NumberOrNull(const std::optional<uint64_t>& number) { return number ? Json(*number) : Json(); }
+
+Json TokenizerToJson(const gguf::Metadata& metadata) {
+  if (!metadata.Contains("tokenizer.ggml.model")) return nullptr;
+  Json json = {{"model", TextOf(metadata, "tokenizer.ggml.model")},
+               {"pre", TextOf(metadata, "tokenizer.ggml.pre")}};
+  const auto tokens = metadata.Get<gguf::Array>("tokenizer.ggml.tokens");
+  json["tokens"] = tokens.ok() ? tokens->size() : 0;
+  for (const char* id : {"bos", "eos"}) {
+    const auto value = metadata.Get<uint64_t>(fmt::format("tokenizer.ggml.{}_token_id", id));
+    json[fmt::format("{}_id", id)] = value.ok() ? Json(*value) : Json();
+  }
+  return json;
+}
+
+}  // namespace
+
+Json ReportToJson(const InspectReport& report) {
+  const gguf::Metadata& metadata = report.files->metadata();
+  Json json = {{"files", FilesToJson(*report.files)},
+               {"name", TextOf(metadata, "general.name")},
+               {"architecture", report.description.architecture},
+               {"layers", NumberOrNull(report.description.layer_count)},
+               {"supported", report.support.ok()},
+               {"obstacles", report.support.obstacles},
+               {"missing", report.missing_parts}};
+  json.update(TotalsToJson(report.description.whole.all));
+  json["bits_per_parameter"] = report.description.whole.all.BitsPerParameter();
+  json["types"] = MixToJson(report.description.whole)["types"];
+  json["parts"] = PartsToJson(report.description);
+  json["shape"] = report.support.shape ? ShapeToJson(*report.support.shape) : Json();
+  json["context_length"] = NumberOrNull(report.description.context_length);
+  json["tokenizer"] = TokenizerToJson(metadata);
+  json["chat_template"] = TextOf(metadata, "tokenizer.chat_template");
+  json["chat_template_problem"] = report.template_problem ? Json(*report.template_problem) : Json();
+  if (report.fingerprint) json["fingerprint"] = *report.fingerprint;
+  if (report.list_metadata) json["metadata"] = MetadataToJson(metadata);
+  if (report.list_tensors) json["tensor_list"] = TensorsToJson(*report.files);
+  return json;
+}
+
+}  // namespace aster::cli

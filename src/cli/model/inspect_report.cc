@@ -1,0 +1,202 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "cli/model/inspect_report.h"
+
+#include <algorithm>
+
+#include "base/units.h"
+#include "base/utf8.h"
+#include "cli/terminal/table.h"
+#include "jinja/fallback.h"
+
+namespace aster::cli {
+namespace {
+
+using gguf::TensorTypeName;
+using model::Mix;
+
+std::string TextOr(const gguf::Metadata& metadata, std::string_view key, std::string fallback) {
+  const gguf::Value* value = metadata.Find(key);
+  if (value == nullptr) return fallback;
+  auto text = value->As<std::string>();
+  return text.ok() ? ForDisplay(*text) : gguf::ToText(*value);
+}
+
+// "Q4_K 82 %, Q6_K 18 %" by bytes, the largest first.
+std::string MixText(const Mix& mix) {
+  std::vector<std::pair<uint64_t, gguf::TensorType>> shares;
+  shares.reserve(mix.by_type.size());
+  for (const auto& [type, totals] : mix.by_type) shares.emplace_back(totals.bytes, type);
+  std::sort(shares.rbegin(), shares.rend());
+  std::string text;
+  for (const auto& [bytes, type] : shares) {
+    const double percent =
+        mix.all.bytes == 0 ? 0.0 : 100.0 * static_cast<double>(bytes) / mix.all.bytes;
+    if (!text.empty()) text += ", ";
+    text += TensorTypeName(type);
+    if (shares.size() > 1) text += percent < 1.0 ? " <1 %" : fmt::format(" {:.0f} %", percent);
+  }
+  return text;
+}
+
+std::string ShapeLine(const model::Shape& shape) {
+  std::string line = fmt::format("embedding {}, {} heads of {}", shape.embedding, shape.head_count,
+                                 shape.head_dim);
+  if (shape.kv_head_count != shape.head_count)
+    line += fmt::format(" ({} for keys and values)", shape.kv_head_count);
+  if (shape.experts.count > 0) {
+    line += fmt::format(", {} experts of {} ({} used)", shape.experts.count,
+                        shape.experts.feed_forward, shape.experts.used);
+  } else {
+    line += fmt::format(", feed-forward {}", shape.feed_forward);
+  }
+  if (shape.is_latent()) {
+    const auto& ratios = shape.latent.ratios;
+    const auto compressed = shape.layer_count - std::ranges::count(ratios, 0u);
+    line += fmt::format(", {} streams, compressed rows in {} of {} layers", shape.streams.count,
+                        compressed, shape.layer_count);
+    if (shape.next_layers > 0) line += ", a block that guesses ahead";
+  }
+  return line +
+         fmt::format(", vocabulary {}{}", shape.vocab_size, shape.tied_head ? " (tied)" : "");
+}
+
+std::string TokenizerLine(const gguf::Metadata& metadata) {
+  if (!metadata.Contains("tokenizer.ggml.model")) return "none";
+  std::string line = TextOr(metadata, "tokenizer.ggml.model", "");
+  if (metadata.Contains("tokenizer.ggml.pre"))
+    line += " / " + TextOr(metadata, "tokenizer.ggml.pre", "");
+  if (auto tokens = metadata.Get<gguf::Array>("tokenizer.ggml.tokens"); tokens.ok()) {
+    line += fmt::format(", {} tokens", tokens->size());
+  }
+  return line;
+}
+
+std::string TemplateLine(const InspectReport& report) {
+  auto source = report.files->metadata().Get<std::string_view>("tokenizer.chat_template");
+  if (!source.ok()) {
+    const std::string arch = TextOr(report.files->metadata(), "general.architecture", "");
+    return jinja::FallbackTemplate(arch).empty() ? "none" : "none; the built-in one of " + arch;
+  }
+  if (report.template_problem) return "cannot be used: " + ForDisplay(*report.template_problem);
+  return fmt::format("{} of Jinja", FormatBytes(source->size()));
+}
+
+void PrintSummary(const InspectReport& report, Console& console) {
+  const gguf::Metadata& metadata = report.files->metadata();
+  const Mix& whole = report.description.whole;
+  const std::string arch = TextOr(metadata, "general.architecture", "unknown architecture");
+  const std::string name = TextOr(metadata, "general.name", "unnamed");
+  console.Print("{}  {}, {} parameters, {} layers\n", console.Styled(Style::kBold, name), arch,
+                FormatCount(whole.all.parameter_count), report.description.layers.size());
+
+  Table table({Table::Align::kLeft, Table::Align::kLeft});
+  for (const gguf::File& file : report.files->files()) {
+    table.AddRow({"file", fmt::format("{}  {}, {} tensors, GGUF v{}", ForDisplay(file.path()),
+                                      FormatBytes(file.size_bytes()), file.tensors().size(),
+                                      file.version())});
+  }
+  if (report.support.shape) {
+    table.AddRow({"shape", ShapeLine(*report.support.shape)});
+  }
+  if (const auto context = report.description.context_length) {
+    table.AddRow({"context", fmt::format("{} tokens", *context)});
+  }
+  table.AddRow({"types", fmt::format("{}  ({:.2f} bits per parameter)", MixText(whole),
+                                     whole.all.BitsPerParameter())});
+  table.AddRow({"tokenizer", TokenizerLine(metadata)});
+  table.AddRow({"template", TemplateLine(report)});
+  if (report.fingerprint) table.AddRow({"fingerprint", *report.fingerprint});
+  console.Write(table.Render(2));
+}
+
+void AddPart(Table& table, std::string name, const Mix& mix) {
+  if (mix.all.tensor_count == 0) return;
+  table.AddRow({std::move(name), fmt::format("{}", mix.all.tensor_count),
+                FormatCount(mix.all.parameter_count), FormatBytes(mix.all.bytes), MixText(mix)});
+}
+
+bool SameMix(const Mix& a, const Mix& b) {
+  return a.all.bytes == b.all.bytes && a.all.parameter_count == b.all.parameter_count &&
+         MixText(a) == MixText(b);
+}
+
+// Runs of layers that are alike make one line.
+void AddLayers(Table& table, const std::map<uint32_t, Mix>& layers) {
+  for (auto first = layers.begin(); first != layers.end();) {
+    auto last = first;
+    for (auto next = std::next(first); next != layers.end() && next->first == last->first + 1 &&
+                                       SameMix(next->second, first->second);
+         ++next) {
+      last = next;
+    }
+    const std::string name = first == last
+                                 ? fmt::format("layer {}", first->first)
+                                 : fmt::format("layers {}-{}, each", first->first, last->first);
+    AddPart(table, name, first->second);
+    first = std::next(last);
+  }
+}
+
+void PrintParts(const InspectReport& report, Console& console) {
+  using Align = Table::Align;
+  Table table({Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kLeft});
+  table.AddRow({console.Styled(Style::kDim, "part"), console.Styled(Style::kDim, "tensors"),
+                console.Styled(Style::kDim, "parameters"), console.Styled(Style::kDim, "size"),
+                console.Styled(Style::kDim, "types")});
+  AddPart(table, "embedding", report.description.embedding);
+  AddLayers(table, report.description.layers);
+  AddPart(table, "head", report.description.head);
+  AddPart(table, "other", report.description.other);
+  AddPart(table, "all", report.description.whole);
+  console.Print("\n{}", table.Render(2));
+}
+
+void PrintTensors(const gguf::ModelFiles& files, Console& console) {
+  using Align = Table::Align;
+  Table table({Align::kLeft, Align::kLeft, Align::kLeft, Align::kRight});
+  for (const gguf::File& file : files.files()) {
+    for (const gguf::Tensor& tensor : file.tensors()) {
+      table.AddRow({ForDisplay(tensor.name), TensorTypeName(tensor.type), gguf::ShapeText(tensor),
+                    tensor.size_known ? FormatBytes(tensor.data.size()) : "unknown size"});
+    }
+  }
+  console.Print("\n{}", table.Render(2));
+}
+
+void PrintMetadata(const gguf::Metadata& metadata, Console& console) {
+  Table table({Table::Align::kLeft, Table::Align::kLeft, Table::Align::kLeft});
+  for (const gguf::Value& value : metadata) {
+    table.AddRow({ForDisplay(value.key()), console.Styled(Style::kDim, value.TypeText()),
+                  ForDisplay(gguf::ToText(value))});
+  }
+  console.Print("\n{}", table.Render(2));
+}
+
+void PrintVerdict(const InspectReport& report, Console& console) {
+  console.Write("\n");
+  for (const std::string& part : report.missing_parts) {
+    console.Print("  {} {}\n", console.Styled(Style::kWarn, "not in these files:"), part);
+  }
+  if (report.support.ok()) {
+    console.Print("  {} its architecture, tensors, types and tokenizer\n",
+                  console.Styled(Style::kGood, "Asterism knows"));
+    return;
+  }
+  console.Print("  {}\n", console.Styled(Style::kBad, "Asterism cannot run it:"));
+  for (const std::string& obstacle : report.support.obstacles)
+    console.Print("  - {}\n", ForDisplay(obstacle));
+}
+
+}  // namespace
+
+void PrintReport(const InspectReport& report, Console& console) {
+  PrintSummary(report, console);
+  PrintParts(report, console);
+  if (report.list_metadata) PrintMetadata(report.files->metadata(), console);
+  if (report.list_tensors) PrintTensors(*report.files, console);
+  PrintVerdict(report, console);
+}
+
+}  // namespace aster::cli

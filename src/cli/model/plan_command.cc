@@ -1,0 +1,343 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// aster plan: what a model would take, before anybody has it: weights by slice, what a context
+// remembers, what goes over the wire, and whether some machines are enough for it.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <optional>
+#include <span>
+
+#include "base/units.h"
+#include "cli/commands.h"
+#include "cli/open/builtin_models.h"
+#include "cli/terminal/console.h"
+#include "cli/terminal/table.h"
+#include "gguf/model_files.h"
+#include "model/memory.h"
+#include "model/presets.h"
+#include "model/support.h"
+#include "model/weight_sizes.h"
+#include "plan/plan.h"
+#include "stage/file_slice_source.h"
+
+namespace aster::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct PlanFlags {
+  std::vector<std::string> models;
+  std::string preset;
+  std::optional<uint32_t> slices;
+  std::string split;
+  std::vector<std::string> machines;  // the memory of each
+  std::vector<uint32_t> contexts;
+  bool memory = false;
+  bool json = false;
+};
+
+// Weights in one mix of types.
+struct Variant {
+  std::string name;
+  model::WeightSizes sizes;
+};
+
+struct Plan {
+  model::Shape shape;
+  std::vector<Variant> variants;
+  std::vector<model::Slice> slices;
+  std::vector<uint64_t> machine_bytes;  // [slices], where machines were named
+  std::vector<uint32_t> contexts;
+  std::optional<uint64_t> next_block_bytes;  // published apart
+};
+
+// What a computation needs beside, for each slice: positions that are computed at once.
+constexpr uint32_t kChunk = 512;
+
+gguf::TensorType TypeInFile(const gguf::ModelFiles& files, const model::TensorSpec& spec) {
+  const gguf::Tensor* tensor = model::FindTensor(files, spec);
+  return tensor == nullptr ? gguf::TensorType::kF32 : tensor->type;
+}
+
+// Layers cut so that each slice has its share of the first variant's bytes, as far as a cut in
+// order allows.
+std::vector<model::Slice> CutByShares(const model::Shape& shape, const model::WeightSizes& sizes,
+                                      std::span<const double> shares) {
+  const auto count = static_cast<uint32_t>(shares.size());
+  auto bytes_left = static_cast<double>(sizes.Of(model::Slice::Whole(shape)));
+  double shares_left = std::accumulate(shares.begin(), shares.end(), 0.0);
+  std::vector<model::Slice> slices;
+  uint32_t begin = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    model::Slice slice{
+        .layer_begin = begin, .layer_end = begin, .embedding = i == 0, .head = i + 1 == count};
+    const double wanted = bytes_left * shares[i] / shares_left;
+    const uint32_t last = shape.layer_count - (count - i - 1);
+    const auto bytes = [&] { return static_cast<double>(sizes.Of(slice)); };
+    do {
+      ++slice.layer_end;
+    } while (slice.layer_end < last && (slice.head || bytes() < wanted));
+    bytes_left -= bytes();
+    shares_left -= shares[i];
+    begin = slice.layer_end;
+    slices.push_back(slice);
+  }
+  return slices;
+}
+
+// As --split of other commands, with any names.
+Result<std::vector<model::Slice>> ParseSlices(const std::string& split, uint32_t layer_count) {
+  std::vector<plan::PlanNode> nodes;
+  for (const std::string& part : CLI::detail::split(split, ',')) {
+    const size_t equals = part.find('=');
+    const size_t index = nodes.size();
+    nodes.push_back({.id = {{.low = index + 1}},
+                     .name = equals == std::string::npos
+                                 ? fmt::format("{}", index + 1)
+                                 : CLI::detail::trim_copy(part.substr(0, equals)),
+                     .addresses = {}});
+  }
+  const plan::Plan plan = TRY(plan::ParseSplit(split, layer_count, nodes).In("--split"));
+  std::vector<model::Slice> slices;
+  for (const plan::PlanStage& stage : plan.stages) slices.push_back(stage.slice);
+  return slices;
+}
+
+Status ChooseSlices(const PlanFlags& options, Plan& plan) {
+  const uint32_t layer_count = plan.shape.layer_count;
+  for (const std::string& memory : options.machines)
+    plan.machine_bytes.push_back(TRY(ParseBytes(memory).In("--machines")));
+  std::vector<double> shares(plan.machine_bytes.begin(), plan.machine_bytes.end());
+  if (shares.empty()) shares.assign(options.slices.value_or(std::min(2u, layer_count)), 1);
+  if (shares.empty() || shares.size() > layer_count) {
+    return InvalidArgument(fmt::format("{} slices of {} layers: give 1 to {}", shares.size(),
+                                       layer_count, layer_count));
+  }
+  if (std::ranges::find(shares, 0.0) != shares.end())
+    return InvalidArgument("--machines: a machine without memory can hold nothing");
+  plan.slices = options.split.empty() ? CutByShares(plan.shape, plan.variants.front().sizes, shares)
+                                      : TRY(ParseSlices(options.split, layer_count));
+  if (!plan.machine_bytes.empty() && plan.slices.size() != plan.machine_bytes.size()) {
+    return InvalidArgument(fmt::format("{} slices for {} machines: give each of them one",
+                                       plan.slices.size(), plan.machine_bytes.size()));
+  }
+  return Ok();
+}
+
+// Lengths of sequences, up to what the model was trained for.
+Status ChooseContexts(const PlanFlags& options, Plan& plan) {
+  plan.contexts = options.contexts;
+  if (!plan.contexts.empty()) {
+    for (const uint32_t context : plan.contexts) {
+      if (context > 0 && context <= plan.shape.context_length) continue;
+      return InvalidArgument(fmt::format("--context {}: the model was trained for 1 to {} tokens",
+                                         context, plan.shape.context_length));
+    }
+    return Ok();
+  }
+  for (const uint32_t context : {8192u, 32768u, 131072u, 1048576u})
+    if (context <= plan.shape.context_length) plan.contexts.push_back(context);
+  if (plan.contexts.empty()) plan.contexts.push_back(plan.shape.context_length);
+  return Ok();
+}
+
+Status ReadFiles(const PlanFlags& options, Plan& plan) {
+  std::vector<std::string> paths;
+  for (const std::string& model : options.models) paths.push_back(TRY(FindModel(model)));
+  const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(paths));
+  const model::Support support = model::CheckSupport(files);
+  if (!support.ok()) {
+    return Unimplemented(fmt::format("{} cannot be planned for: {}", fmt::join(paths, ", "),
+                                     fmt::join(support.obstacles, "; ")));
+  }
+  plan.shape = *support.shape;
+  const auto type_of = [&](const model::TensorSpec& spec) { return TypeInFile(files, spec); };
+  plan.variants.push_back(
+      {paths.size() == 1 ? "this file" : "these files", TRY(model::SizesOf(plan.shape, type_of))});
+  return Ok();
+}
+
+Result<Plan> PlanOf(const PlanFlags& options) {
+  Plan plan;
+  if (options.preset.empty()) {
+    TRY(ReadFiles(options, plan));
+  } else {
+    plan.shape = TRY(model::ShapeOfPreset(options.preset));
+    for (const model::PublishedMix& mix : model::PublishedMixes(plan.shape))
+      plan.variants.push_back({std::string(mix.name), TRY(model::SizesIn(mix, plan.shape))});
+    if (plan.shape.is_latent() && plan.shape.next_layers == 0)
+      plan.next_block_bytes = TRY(model::NextBlockBytes(plan.shape));
+  }
+  TRY(ChooseSlices(options, plan));
+  TRY(ChooseContexts(options, plan));
+  return plan;
+}
+
+// Of a sequence of each length.
+Result<std::vector<uint64_t>> RememberedBytes(const Plan& plan, const model::Slice& slice) {
+  const kv::Layout layout =
+      TRY(model::MakeMemoryLayout(plan.shape, model::Narrowed({}, plan.shape), Hash128{}));
+  std::vector<uint64_t> bytes;
+  for (const uint32_t context : plan.contexts)
+    bytes.push_back(layout.BytesFor({slice.layer_begin, slice.layer_end}, context, kChunk));
+  return bytes;
+}
+
+std::string SliceName(const model::Slice& slice) {
+  return fmt::format("layers {}-{}{}{}", slice.layer_begin, slice.layer_end - 1,
+                     slice.embedding ? ", embedding" : "", slice.head ? ", head" : "");
+}
+
+// Whether machines with so much memory hold the model, and how long a sequence may be then.
+struct Fit {
+  uint32_t context = 0;  // the longest of those asked for; 0: not even the shortest fits
+  // Where none does: which slice is too large, by the shortest.
+  size_t slice = 0;
+  uint64_t needed_bytes = 0;
+  uint64_t usable_bytes = 0;
+};
+
+Result<Fit> FitOf(const Plan& plan, const Variant& variant) {
+  Fit fit;
+  for (size_t c = 0; c < plan.contexts.size(); ++c) {
+    bool all = true;
+    for (size_t i = 0; i < plan.slices.size(); ++i) {
+      const uint64_t needed =
+          variant.sizes.Of(plan.slices[i]) + TRY(RememberedBytes(plan, plan.slices[i]))[c];
+      const auto usable = static_cast<uint64_t>(static_cast<double>(plan.machine_bytes[i]) *
+                                                stage::kDefaultMemoryShare);
+      if (needed <= usable) continue;
+      all = false;
+      if (fit.needed_bytes == 0) {
+        fit.slice = i;
+        fit.needed_bytes = needed;
+        fit.usable_bytes = usable;
+      }
+    }
+    if (all) fit.context = std::max(fit.context, plan.contexts[c]);
+  }
+  return fit;
+}
+
+Status PrintFits(const Plan& plan, Console& console) {
+  std::vector<std::string> machines;
+  for (const uint64_t bytes : plan.machine_bytes) machines.push_back(FormatBytes(bytes));
+  console.Print("\nOn machines of {}, of which 15/16 are used:\n", fmt::join(machines, ", "));
+  for (const Variant& variant : plan.variants) {
+    const Fit fit = TRY(FitOf(plan, variant));
+    console.Print(
+        "  {}: {}\n", variant.name,
+        fit.context > 0
+            ? fmt::format("fits, with {} tokens", fit.context)
+            : fmt::format("does not fit: {} take {} of {}", SliceName(plan.slices[fit.slice]),
+                          FormatBytes(fit.needed_bytes), FormatBytes(fit.usable_bytes)));
+  }
+  return Ok();
+}
+
+Status PrintTables(const Plan& plan, Console& console) {
+  using Align = Table::Align;
+  std::vector<Align> columns(1 + plan.variants.size() + plan.contexts.size(), Align::kRight);
+  columns.front() = Align::kLeft;
+  Table table(columns);
+  std::vector<std::string> head = {"slice"};
+  for (const Variant& variant : plan.variants) head.push_back(variant.name);
+  for (const uint32_t context : plan.contexts) head.push_back(fmt::format("{} tokens", context));
+  table.AddRow(head);
+  std::vector<model::Slice> rows = plan.slices;
+  if (rows.size() > 1) rows.push_back(model::Slice::Whole(plan.shape));
+  for (const model::Slice& slice : rows) {
+    std::vector<std::string> cells = {slice == model::Slice::Whole(plan.shape) ? "all"
+                                                                               : SliceName(slice)};
+    for (const Variant& variant : plan.variants)
+      cells.push_back(FormatBytes(variant.sizes.Of(slice)));
+    for (const uint64_t bytes : TRY(RememberedBytes(plan, slice)))
+      cells.push_back(FormatBytes(bytes));
+    table.AddRow(cells);
+  }
+  console.Print("Weights, and what sequences of some length remember:\n{}\n", table.Render(2));
+  console.Print("Between slices every token takes {} on the wire ({} numbers of 32 bits).\n",
+                FormatBytes(uint64_t{plan.shape.hidden_width()} * sizeof(float)),
+                plan.shape.hidden_width());
+  if (plan.next_block_bytes) {
+    console.Print(
+        "The block that guesses ahead (MTP) is published apart: {} more on the last machine.\n",
+        FormatBytes(*plan.next_block_bytes));
+  }
+  return plan.machine_bytes.empty() ? Ok() : PrintFits(plan, console);
+}
+
+Status PrintJson(const Plan& plan, Console& console) {
+  Json slices = Json::array();
+  for (const model::Slice& slice : plan.slices) {
+    Json weights, remembered;
+    for (const Variant& variant : plan.variants) weights[variant.name] = variant.sizes.Of(slice);
+    const auto bytes = TRY(RememberedBytes(plan, slice));
+    for (size_t i = 0; i < bytes.size(); ++i)
+      remembered[fmt::format("{}", plan.contexts[i])] = bytes[i];
+    slices.push_back({{"layer_begin", slice.layer_begin},
+                      {"layer_end", slice.layer_end},
+                      {"embedding", slice.embedding},
+                      {"head", slice.head},
+                      {"weight_bytes", weights},
+                      {"remembered_bytes", remembered}});
+  }
+  Json json = {{"wire_bytes_per_token", uint64_t{plan.shape.hidden_width()} * sizeof(float)},
+               {"slices", slices}};
+  if (plan.next_block_bytes) json["next_block_bytes"] = *plan.next_block_bytes;
+  if (!plan.machine_bytes.empty()) {
+    for (const Variant& variant : plan.variants)
+      json["fits_with_tokens"][variant.name] = TRY(FitOf(plan, variant)).context;
+  }
+  console.Print("{}\n", json.dump(2));
+  return Ok();
+}
+
+Result<ExitStatus> ShowPlan(const PlanFlags& options, Console& console) {
+  if (options.models.empty() == options.preset.empty())
+    return InvalidArgument("give a model, or --preset for a shape that nobody needs to have");
+  const Plan plan = TRY(PlanOf(options));
+  TRY(options.json ? PrintJson(plan, console) : PrintTables(plan, console));
+  return kExitOk;
+}
+
+}  // namespace
+
+Run DeclarePlan(CLI::App& app) {
+  auto options = std::make_shared<PlanFlags>();
+  app.add_option("model", options->models,
+                 "A GGUF file, several that make up a model, or the name of a built-in model")
+      ->type_name("MODEL");
+  app.add_option("--preset", options->preset,
+                 "A shape instead, in the types that it is published in: flash-full, pro-full, or "
+                 "another one of aster synth")
+      ->type_name("NAME");
+  app.add_flag("--memory", options->memory, "What it takes in memory (the only plan there is)");
+  auto* const slices = app.add_option("--slices", options->slices, "On so many machines alike");
+  slices->type_name("N");
+  auto* const machines =
+      app.add_option("--machines", options->machines,
+                     "On machines with so much memory, such as 128GiB,64GiB; says what fits");
+  machines->type_name("SIZE,...")->delimiter(',')->excludes(slices);
+  app.add_option("--split", options->split, "Layers of each, such as 0:20,21:out")
+      ->type_name("SPLIT")
+      ->excludes(slices);
+  app.add_option("--context", options->contexts, "Tokens that a sequence remembers")
+      ->type_name("N")
+      ->delimiter(',');
+  app.add_flag("--json", options->json, "Print one JSON document");
+  app.footer(
+      "Nothing is loaded.\n"
+      "  aster plan --memory --preset flash-full --machines 128GiB,128GiB\n"
+      "  aster plan --memory --preset pro-full --slices 4\n"
+      "  aster plan --memory m.gguf --split 0:20,21:out --context 32768,1048576");
+  return [options](Console& console) { return ShowPlan(*options, console); };
+}
+
+}  // namespace aster::cli

@@ -1,0 +1,321 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// aster synth: a model with random weights, for tests and benchmarks.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/machine.h"
+#include "base/units.h"
+#include "cli/commands.h"
+#include "cli/terminal/console.h"
+#include "cli/terminal/progress.h"
+#include "gguf/model_files.h"
+#include "model/description.h"
+#include "model/presets.h"
+#include "model/synth.h"
+#include "quant/recipe.h"
+
+namespace aster::cli {
+namespace {
+
+struct SynthFlags {
+  std::string path;
+  std::string preset;
+  std::string type = "Q8_0";
+  std::string name;
+  uint64_t seed = 1;
+  size_t threads = 0;
+  bool json = false;
+
+  // Where given, they replace the preset's.
+  std::optional<std::string> arch;
+  std::vector<std::string> overrides;
+  bool no_next = false;
+  bool plain_rows = false;
+  bool tied = false;
+  bool untied = false;
+  std::optional<uint32_t> layers, embedding, heads, kv_heads, head_dim, feed_forward, vocab,
+      context;
+  std::optional<uint32_t> experts, experts_used, expert_feed_forward;
+  std::optional<uint32_t> window, streams, query_rank, output_rank, output_groups, index_heads,
+      index_top, hash_layers;
+  std::vector<uint32_t> ratios;
+  std::optional<float> rope_base, expert_limit;
+};
+
+template <typename T>
+void Replace(T& value, const std::optional<T>& replacement) {
+  if (replacement) value = *replacement;
+}
+
+// What only some architectures have.
+Status ReplaceExperts(const SynthFlags& options, model::Shape& shape) {
+  const bool has_experts = shape.arch == model::Arch::kQwen3Moe || shape.is_latent();
+  if (!has_experts) shape.experts = {};
+  if (has_experts && shape.experts.count == 0) {
+    shape.experts = {.count = 8, .used = 2, .feed_forward = shape.feed_forward};
+  }
+  if (has_experts) {
+    Replace(shape.experts.count, options.experts);
+    Replace(shape.experts.used, options.experts_used);
+    Replace(shape.experts.feed_forward, options.expert_feed_forward);
+  } else if (options.experts || options.experts_used || options.expert_feed_forward) {
+    return InvalidArgument(
+        fmt::format("architecture {} has no experts; use --arch qwen3moe", ArchName(shape.arch)));
+  }
+  return Ok();
+}
+
+// The numbers that only a DeepSeek V4 has.
+void ReplaceLatent(const SynthFlags& options, model::Shape& shape) {
+  Replace(shape.sliding_window, options.window);
+  Replace(shape.streams.count, options.streams);
+  Replace(shape.latent.query_rank, options.query_rank);
+  Replace(shape.latent.output_rank, options.output_rank);
+  Replace(shape.latent.output_groups, options.output_groups);
+  Replace(shape.latent.index_heads, options.index_heads);
+  Replace(shape.latent.index_top, options.index_top);
+  Replace(shape.experts.hash_layers, options.hash_layers);
+  Replace(shape.experts.limit, options.expert_limit);
+  if (!options.ratios.empty()) shape.latent.ratios = options.ratios;
+  // Layers beyond those that are listed go on as the last two.
+  std::vector<uint32_t>& ratios = shape.latent.ratios;
+  while (ratios.size() < shape.layer_count)
+    ratios.push_back(ratios[ratios.size() - std::min<size_t>(2, ratios.size())]);
+  ratios.resize(shape.layer_count);
+  shape.experts.hash_layers = std::min(shape.experts.hash_layers, shape.layer_count);
+  if (options.no_next) shape.next_layers = 0;
+  shape.latent.rounded_rows = !options.plain_rows;
+}
+
+// The preset, or the one that shows the architecture where only that is given.
+std::string PresetOf(const SynthFlags& options) {
+  if (!options.preset.empty()) return options.preset;
+  return options.arch == ArchName(model::Arch::kDeepSeek4) ? "flash-shape-tiny" : "tiny";
+}
+
+Result<model::Shape> ShapeOf(const SynthFlags& options) {
+  model::Shape shape = TRY(model::ShapeOfPreset(PresetOf(options)));
+  if (options.arch) {
+    const model::Arch arch = TRY(model::ParseArch(*options.arch));
+    if (shape.is_latent() != (arch == model::Arch::kDeepSeek4)) {
+      return InvalidArgument(
+          fmt::format("preset {} is of architecture {}, which has little in common with {}",
+                      PresetOf(options), ArchName(shape.arch), *options.arch));
+    }
+    shape.arch = arch;
+  }
+  Replace(shape.layer_count, options.layers);
+  Replace(shape.embedding, options.embedding);
+  Replace(shape.head_count, options.heads);
+  Replace(shape.kv_head_count, options.kv_heads);
+  Replace(shape.head_dim, options.head_dim);
+  Replace(shape.feed_forward, options.feed_forward);
+  Replace(shape.vocab_size, options.vocab);
+  Replace(shape.context_length, options.context);
+  if (options.tied || options.untied) shape.tied_head = options.tied;
+  Replace(shape.rope.base, options.rope_base);
+  TRY(ReplaceExperts(options, shape));
+  if (shape.is_latent()) {
+    if (options.feed_forward) {
+      return InvalidArgument(
+          "--ff: every layer of this architecture is of experts; "
+          "give --expert-ff");
+    }
+    ReplaceLatent(options, shape);
+  } else {
+    shape.rope.dimensions = shape.head_dim;
+  }
+  if (shape.arch != model::Arch::kLlama) shape.rope_factors = false;
+  TRY(model::CheckShape(shape));
+  return shape;
+}
+
+Result<const quant::Recipe*> RecipeNamed(const std::string& name) {
+  const quant::Recipe* recipe = quant::FindRecipe(name);
+  if (recipe != nullptr) return recipe;
+  std::string names;
+  for (const quant::Recipe& known : quant::AllRecipes()) {
+    names += (names.empty() ? "" : ", ") + std::string(known.name);
+  }
+  return InvalidArgument(fmt::format("there is no type \"{}\"; there are {}", name, names));
+}
+
+quant::ModelTraits TraitsOf(const model::Shape& shape) {
+  return {.architecture = std::string(model::ArchName(shape.arch)),
+          .layer_count = shape.layer_count,
+          .query_groups = shape.head_count / shape.kv_head_count,
+          .expert_count = shape.experts.count,
+          .tied_head = shape.tied_head};
+}
+
+// As if the tensor stood in a file of floats that is to be quantised.
+gguf::TensorType TypeOf(const model::TensorSpec& spec, const quant::TypeRules& rules,
+                        const quant::ModelTraits& traits) {
+  gguf::Tensor tensor;
+  tensor.name = spec.name;
+  tensor.dim_count = static_cast<uint32_t>(spec.dims.size());
+  tensor.element_count = 1;
+  for (size_t i = 0; i < spec.dims.size(); ++i) {
+    tensor.dims[i] = spec.dims[i];
+    tensor.element_count *= spec.dims[i];
+  }
+  // As published files have it: what chooses or mixes has 16 bits.
+  if (spec.is_fine) {
+    return rules.recipe->name == "F32" ? gguf::TensorType::kF32 : gguf::TensorType::kF16;
+  }
+  if (!spec.is_matrix) return gguf::TensorType::kF32;
+  return quant::ChooseType(rules, traits, tensor).type;
+}
+
+void PrintSummary(const SynthFlags& options, const gguf::ModelFiles& files, Console& console) {
+  const model::Totals totals = model::Describe(files).whole.all;
+  if (options.json) {
+    const nlohmann::ordered_json json = {{"path", options.path},
+                                         {"seed", options.seed},
+                                         {"type", options.type},
+                                         {"parameters", totals.parameter_count},
+                                         {"bytes", files.files().front().size_bytes()}};
+    console.Print("{}\n", json.dump(2));
+    return;
+  }
+  console.Print("{}  {}, {} parameters, {}\n", options.path, options.type,
+                FormatCount(totals.parameter_count),
+                FormatBytes(files.files().front().size_bytes()));
+}
+
+// One that matches nothing is a mistyped one.
+Status CheckOverrides(const quant::TypeRules& rules, const model::Shape& shape) {
+  const std::vector<model::TensorSpec> specs = model::TensorsOf(shape);
+  for (const quant::TypeOverride& entry : rules.overrides) {
+    const bool is_used = std::ranges::any_of(specs, [&](const model::TensorSpec& spec) {
+      return spec.is_matrix && entry.Matches(spec.name);
+    });
+    if (is_used) continue;
+    return InvalidArgument(fmt::format(
+        "--tensor-type: '{}' matches no matrix of this shape; it has to match whole parts of "
+        "names between dots, as '*_exps' does",
+        entry.pattern));
+  }
+  return Ok();
+}
+
+Result<ExitStatus> Synth(const SynthFlags& options, Console& console) {
+  const model::Shape shape = TRY(ShapeOf(options));
+  quant::TypeRules rules;
+  rules.recipe = TRY(RecipeNamed(options.type));
+  for (const std::string& text : options.overrides)
+    rules.overrides.push_back(TRY(quant::TypeOverride::Parse(text)));
+  TRY(CheckOverrides(rules, shape));
+  const quant::ModelTraits traits = TraitsOf(shape);
+  const model::SynthOptions synth{
+      .shape = shape,
+      .name = options.name.empty() ? "synthetic " + PresetOf(options) : options.name,
+      .seed = options.seed,
+      .choose_type = [&](const model::TensorSpec& spec) { return TypeOf(spec, rules, traits); },
+      .file_type = rules.recipe->file_type};
+  ThreadPool pool(options.threads == 0 ? UsableCpuCount() : options.threads);
+  SystemClock clock;
+  Progress progress(console, clock, "writing " + options.path);
+  TRY(model::WriteSyntheticModel(synth, options.path, pool, [&](uint64_t done, uint64_t total) {
+    progress.Update(done, total);
+  }));
+  PrintSummary(options, TRY(gguf::ModelFiles::Open(options.path)), console);
+  return kExitOk;
+}
+
+void DeclareShape(CLI::App& app, SynthFlags& options) {
+  constexpr const char* kGroup = "Shape (each replaces the preset's)";
+  const auto add = [&](const char* flag, auto& value, const char* text) {
+    app.add_option(flag, value, text)->group(kGroup)->type_name("N");
+  };
+  app.add_option("--arch", options.arch, "Architecture: " + model::KnownArchs())
+      ->group(kGroup)
+      ->type_name("ARCH");
+  add("--layers", options.layers, "Layers");
+  add("--embedding", options.embedding, "Width of the hidden rows");
+  add("--heads", options.heads, "Attention heads");
+  add("--kv-heads", options.kv_heads, "Heads of keys and values");
+  add("--head-dim", options.head_dim, "Numbers in a head");
+  add("--ff", options.feed_forward, "Width of the feed-forward layers");
+  add("--vocab", options.vocab, "Tokens in the vocabulary");
+  add("--context", options.context, "Context length to write into the file");
+  add("--experts", options.experts, "Experts in a layer");
+  add("--experts-used", options.experts_used, "Experts used per token");
+  add("--expert-ff", options.expert_feed_forward, "Width of an expert");
+  add("--rope-base", options.rope_base, "Base of the rotary frequencies");
+  CLI::Option* tied =
+      app.add_flag("--tied", options.tied, "The output head is the token embedding")->group(kGroup);
+  app.add_flag("--untied", options.untied, "The output head has weights of its own")
+      ->group(kGroup)
+      ->excludes(tied);
+}
+
+void DeclareLatentShape(CLI::App& app, SynthFlags& options) {
+  constexpr const char* kGroup = "Shape of a deepseek4 (each replaces the preset's)";
+  const auto add = [&](const char* flag, auto& value, const char* text) {
+    return app.add_option(flag, value, text)->group(kGroup)->type_name("N");
+  };
+  app.add_flag("--no-next", options.no_next,
+               "Without the block that guesses the token after the next")
+      ->group(kGroup);
+  app.add_flag("--plain-rows", options.plain_rows,
+               "As if trained with rows of 16 bits, not of 8 and 4")
+      ->group(kGroup);
+  add("--ratios", options.ratios,
+      "Tokens in a compressed row, by layer (0: no such rows); further layers go on as the last "
+      "two")
+      ->delimiter(',')
+      ->check(CLI::IsMember({0u, model::kShortRatio, model::kLongRatio}))
+      ->type_name("N,N,...");
+  add("--window", options.window, "Tokens that are seen as they are, itself included");
+  add("--index-heads", options.index_heads, "Heads of the index that ranks compressed rows");
+  add("--index-top", options.index_top, "Compressed rows that a token sees where the ratio is 4");
+  add("--streams", options.streams, "Rows that the residual is");
+  add("--query-rank", options.query_rank, "Numbers between the two factors of queries");
+  add("--output-rank", options.output_rank, "The same of a group of outputs");
+  add("--output-groups", options.output_groups,
+      "Groups of heads that share a factor of the output");
+  add("--hash-layers", options.hash_layers, "First layers, whose experts a table picks by token");
+  add("--expert-limit", options.expert_limit, "What an expert's two halves are cut off at");
+}
+
+}  // namespace
+
+Run DeclareSynth(CLI::App& app) {
+  auto options = std::make_shared<SynthFlags>();
+  app.add_option("out", options->path, "The file to write")->required()->type_name("OUT");
+  std::string presets;
+  for (const model::Preset& preset : model::Presets()) {
+    presets += fmt::format("\n  {:<19}{}", preset.name, preset.summary);
+  }
+  app.add_option("--preset", options->preset, "A shape by name, see below")->type_name("NAME");
+  app.add_option("--type", options->type, "Type of the matrices, or a mix such as Q4_K_M")
+      ->type_name("TYPE");
+  app.add_option("--tensor-type", options->overrides,
+                 "PATTERN=TYPE for tensors of certain names, such as ffn_down=Q6_K; * and ? stand "
+                 "for any characters; may be given several times, the first that matches counts")
+      ->type_name("PATTERN=TYPE")
+      ->allow_extra_args(false);
+  app.add_option("--seed", options->seed, "Other weights for another seed")->type_name("N");
+  app.add_option("--name", options->name, "The name in the file")->type_name("TEXT");
+  app.add_option("--threads", options->threads, "Threads (all cores where not given)")
+      ->type_name("N");
+  app.add_flag("--json", options->json, "Print one JSON document");
+  DeclareShape(app, *options);
+  DeclareLatentShape(app, *options);
+  app.footer(
+      "Presets:" + presets +
+      "\n\nThe same options write the same bytes, on every machine. The model speaks nonsense.\n"
+      "  aster synth m.gguf --preset llama-1b --type Q4_K\n"
+      "  aster synth m.gguf --arch qwen3 --layers 2 --vocab 5000 --type F16");
+  return [options](Console& console) { return Synth(*options, console); };
+}
+
+}  // namespace aster::cli

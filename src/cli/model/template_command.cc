@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// aster template: the prompt that a chat template makes of a conversation.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "chat/prompt.h"
+#include "cli/commands.h"
+#include "cli/open/builtin_models.h"
+#include "cli/terminal/console.h"
+#include "gguf/model_files.h"
+#include "jinja/template.h"
+
+namespace aster::cli {
+namespace {
+
+// Far above any template and any conversation, and small enough to hold several times.
+constexpr size_t kMaxTemplateBytes = size_t{16} << 20;
+constexpr size_t kMaxVariablesBytes = size_t{256} << 20;
+
+struct TemplateFlags {
+  std::string template_path;
+  std::string variables_path;
+};
+
+bool IsModelFile(const std::string& path) {
+  const auto file = MappedFile::Open(path);
+  return file.ok() && AsText(file->bytes()).starts_with("GGUF");
+}
+
+// A model file brings its template, and its own first and last tokens where the variables do not
+// name others.
+Result<std::string> RenderModels(const std::string& path, const std::string& variables) {
+  const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(path));
+  const std::string source = chat::ChatTemplateSource(files.metadata());
+  if (source.empty()) return NotFound(fmt::format("{} carries no chat template", path));
+  auto json = nlohmann::ordered_json::parse(variables, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return InvalidArgument("the variables are not a JSON object");
+  for (const std::string_view name : {"bos", "eos"}) {
+    const std::string key = fmt::format("{}_token", name);
+    if (!json.contains(key)) {
+      json[key] = chat::SpecialTokenText(files.metadata(), name);
+    }
+  }
+  const auto parsed = TRY(jinja::ChatTemplate::Parse(source).In(path));
+  return parsed.Render(json).In(path);
+}
+
+Result<std::string> RenderFile(const std::string& path, const std::string& variables) {
+  const std::string source = TRY(ReadFile(path, kMaxTemplateBytes));
+  const auto parsed = TRY(jinja::ChatTemplate::Parse(source).In(path));
+  return parsed.RenderJson(variables).In(path);
+}
+
+Result<ExitStatus> Template(const TemplateFlags& options, Console& console) {
+  const std::string variables = TRY(ReadFile(options.variables_path, kMaxVariablesBytes));
+  const std::string path = TRY(FindModel(options.template_path));
+  console.Write(
+      TRY(IsModelFile(path) ? RenderModels(path, variables) : RenderFile(path, variables)));
+  return kExitOk;
+}
+
+}  // namespace
+
+Run DeclareTemplate(CLI::App& app) {
+  auto options = std::make_shared<TemplateFlags>();
+  app.add_option(
+         "template", options->template_path,
+         "A Jinja template, or a model that carries one: a file, or a built-in model's name")
+      ->required()
+      ->type_name("TEMPLATE.jinja");
+  app.add_option("variables", options->variables_path,
+                 "A JSON object: messages, tools, add_generation_prompt, bos_token, eos_token, "
+                 "anything else")
+      ->required()
+      ->type_name("VARIABLES.json");
+  app.footer(
+      "Prints the prompt and nothing else. A template that fails says in which line.\n"
+      "  echo '{\"messages\": [{\"role\": \"user\", \"content\": \"hi\"}], "
+      "\"add_generation_prompt\": true}' > chat.json\n"
+      "  aster template model.gguf chat.json");
+  return [options](Console& console) { return Template(*options, console); };
+}
+
+}  // namespace aster::cli

@@ -1,0 +1,149 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "cli/open/answerer.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "cli/open/node_session.h"
+#include "disk/disk_pages.h"
+#include "engine/scheduler.h"
+
+namespace aster::cli {
+namespace {
+
+class LocalAnswerer final : public Answerer {
+ public:
+  LocalAnswerer(std::unique_ptr<engine::LocalModel> model, std::unique_ptr<Drafts> drafts,
+                std::shared_ptr<disk::DiskPages> kv_cache, const text::Tokenizer* tokenizer,
+                const Clock& clock, engine::SchedulerOptions options)
+      : kv_cache_(std::move(kv_cache)), model_(std::move(model)), drafts_(std::move(drafts)) {
+    if (drafts_ != nullptr) options.proposers = &drafts_->For(model_.get());
+    capacity_tokens_ = engine::LongestThatFits(*model_, options.batch_tokens);
+    scheduler_.emplace(*model_, tokenizer, clock, options);
+  }
+
+  engine::Answering& answering() override { return *scheduler_; }
+  std::string DescribeWork() const override {
+    return kv_cache_ == nullptr ? "" : DescribeKvCache(CountsOf(*kv_cache_));
+  }
+  std::optional<disk::DiskPagesCounts> kv_cache() override {
+    if (kv_cache_ == nullptr) return std::nullopt;
+    return CountsOf(*kv_cache_);
+  }
+  uint32_t capacity_tokens() const override { return capacity_tokens_; }
+  serve::KvFigures kv() const override {
+    const kv::Pool::Usage& memory = model_->memory();
+    return {.held_bytes = memory.held_bytes,
+            .cached_bytes = memory.cached_bytes,
+            .limit_bytes = memory.budget_bytes,
+            .limit_tokens = capacity_tokens_};
+  }
+
+ private:
+  const std::shared_ptr<disk::DiskPages> kv_cache_;  // or null
+  std::unique_ptr<engine::LocalModel> model_;
+  std::unique_ptr<Drafts> drafts_;  // or null
+  uint32_t capacity_tokens_ = 0;
+  std::optional<engine::Scheduler> scheduler_;
+};
+
+class RouteAnswerer final : public Answerer {
+ public:
+  RouteAnswerer(std::unique_ptr<NodeSession> nodes, std::unique_ptr<Drafts> drafts,
+                std::unique_ptr<conduct::Conductor> conductor)
+      : nodes_(std::move(nodes)), drafts_(std::move(drafts)), conductor_(std::move(conductor)) {}
+
+  engine::Answering& answering() override { return *conductor_; }
+  std::string DescribeWork() const override {
+    std::string lines;
+    for (const std::string& reason : nodes_->reasons()) lines += reason + "\n";
+    if (const auto counts = nodes_->KvCache()) lines += DescribeKvCache(*counts) + "\n";
+    return lines + DescribeHops(*conductor_);
+  }
+  std::optional<disk::DiskPagesCounts> kv_cache() override { return nodes_->KvCache(); }
+  std::string inexact() const override { return nodes_->Inexact(); }
+  std::vector<RowsFromNode> fetched() const override {
+    std::vector<RowsFromNode> all;
+    for (const auto& [node, from] : conductor_->fetched()) {
+      all.push_back({.node = from.name, .tokens = from.tokens, .bytes = from.bytes});
+    }
+    std::ranges::sort(all, {}, &RowsFromNode::node);
+    return all;
+  }
+  HandedOver handed_over() const override {
+    const conduct::ConductorCounters& counters = conductor_->counters();
+    return {.prompts = counters.handed_over,
+            .bytes = counters.handed_over_bytes,
+            .exposed_ns = counters.exposed_ns};
+  }
+  // Of the route as it is now: another one may have more, or less.
+  uint32_t capacity_tokens() const override {
+    const conduct::RouteClient* const route = conductor_->route();
+    if (route == nullptr || !route->is_ready()) return UINT32_MAX;
+    return static_cast<uint32_t>(std::min<uint64_t>(route->kv_positions(), UINT32_MAX));
+  }
+  serve::KvFigures kv() const override {
+    const uint32_t tokens = capacity_tokens();
+    return {.limit_tokens = tokens == UINT32_MAX ? 0 : tokens};
+  }
+  serve::HopsFigures hops() const override {
+    const HandedOver handed = handed_over();
+    serve::HopsFigures figures{
+        .replans = conductor_->counters().replans,
+        .fetched_bytes = conductor_->counters().fetched_bytes,
+        .handed_over = handed.prompts,
+        .handed_over_bytes = handed.bytes,
+        .exposed_ns = static_cast<uint64_t>(std::max<int64_t>(0, handed.exposed_ns))};
+    const std::vector<plan::PlanStage> stages = conductor_->plan().AllStages();
+    const std::vector<conduct::HopTotals> totals = conductor_->hops();
+    for (size_t i = 0; i < totals.size() && i < stages.size(); ++i) {
+      figures.hops.push_back({.node = stages[i].node.name,
+                              .layers = plan::DescribeSlice(stages[i].slice),
+                              .frames = totals[i].frames,
+                              .queue_ns = totals[i].queue_ns,
+                              .compute_ns = totals[i].compute_ns,
+                              .send_ns = totals[i].send_ns,
+                              .idle_ns = totals[i].idle_ns,
+                              .sent_bytes = totals[i].bytes_out});
+    }
+    return figures;
+  }
+  Status Save() override { return nodes_->SaveTrace(); }
+
+ private:
+  std::unique_ptr<NodeSession> nodes_;
+  std::unique_ptr<Drafts> drafts_;  // or null
+  std::unique_ptr<conduct::Conductor> conductor_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Answerer>> OpenAnswerer(const gguf::ModelFiles& files,
+                                               const text::Tokenizer* tokenizer, const Clock& clock,
+                                               const AnswererOptions& options, Console& console) {
+  std::unique_ptr<Drafts> drafts;
+  if (options.draft != nullptr && options.draft->wanted()) {
+    drafts = TRY(Drafts::Load(*options.draft, files, *options.model, console));
+  }
+  if (options.cluster->wants_nodes()) {
+    auto nodes = TRY(NodeSession::Start(files, *options.model, *options.cluster, console));
+    const plan::Plan plan = TRY(nodes->Plan());
+    engine::ProposerSource* const proposers =
+        drafts == nullptr ? nullptr : &drafts->For(/*answers=*/nullptr);
+    auto conductor = TRY(nodes->Open(plan, tokenizer, options.max_running, console, proposers));
+    return std::unique_ptr<Answerer>(
+        std::make_unique<RouteAnswerer>(std::move(nodes), std::move(drafts), std::move(conductor)));
+  }
+  auto kv_cache = TRY(options.model->kv_cache.Open());
+  auto model = TRY(
+      LoadModel(files, *options.model, console, {.store = kv_cache, .is_kept = options.is_kept}));
+  return std::unique_ptr<Answerer>(std::make_unique<LocalAnswerer>(
+      std::move(model), std::move(drafts), std::move(kv_cache), tokenizer, clock,
+      engine::SchedulerOptions{.batch_tokens = options.batch_tokens,
+                               .max_running = options.max_running}));
+}
+
+}  // namespace aster::cli

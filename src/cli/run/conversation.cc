@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "cli/run/conversation.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace aster::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr int kFormatVersion = 1;
+constexpr size_t kMaxMessages = 1 << 20;
+
+Error Damaged(std::string_view what) {
+  return InvalidArgument(fmt::format("not a conversation that /save has written: {}", what));
+}
+
+Result<std::string> StringAt(const ordered_json& json, const char* key) {
+  const auto found = json.is_object() ? json.find(key) : json.end();
+  if (found == json.end() || !found->is_string()) {
+    return Damaged(fmt::format("\"{}\" is missing or no text", key));
+  }
+  return found->get<std::string>();
+}
+
+Result<std::vector<Message>> MessagesOf(const ordered_json& json) {
+  const auto found = json.find("messages");
+  if (found == json.end() || !found->is_array() || found->size() > kMaxMessages) {
+    return Damaged("\"messages\" is missing or no list");
+  }
+  std::vector<Message> messages;
+  for (const ordered_json& item : *found) {
+    messages.push_back({TRY(StringAt(item, "role")), TRY(StringAt(item, "content"))});
+    const char* expected = messages.size() % 2 == 1 ? "user" : "assistant";
+    if (messages.back().role != expected) return Damaged("user and assistant do not take turns");
+  }
+  if (messages.size() % 2 != 0) return Damaged("the last question has no answer");
+  return messages;
+}
+
+Result<std::vector<int32_t>> TokensOf(const ordered_json& json, uint32_t vocab_size) {
+  const auto found = json.find("tokens");
+  if (found == json.end() || !found->is_array()) {
+    return Damaged("\"tokens\" is missing or no list");
+  }
+  std::vector<int32_t> tokens;
+  for (const ordered_json& item : *found) {
+    if (!item.is_number_unsigned() || item.get<uint64_t>() >= vocab_size) {
+      return Damaged("a token that this model does not have");
+    }
+    tokens.push_back(item.get<int32_t>());
+  }
+  return tokens;
+}
+
+}  // namespace
+
+std::string WriteConversation(const Conversation& conversation) {
+  ordered_json messages = ordered_json::array();
+  for (const Message& message : conversation.messages) {
+    messages.push_back({{"role", message.role}, {"content", message.content}});
+  }
+  const ordered_json json = {
+      {"aster_conversation", kFormatVersion}, {"vocab_size", conversation.vocab_size},
+      {"system", conversation.system},        {"messages", std::move(messages)},
+      {"text", conversation.marked},          {"tokens", conversation.tokens}};
+  return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+Result<Conversation> ReadConversation(std::string_view text, uint32_t vocab_size) {
+  const auto json = ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const auto version = json.is_object() ? json.find("aster_conversation") : json.end();
+  if (version == json.end()) return Damaged("it does not say that it is one");
+  if (*version != kFormatVersion) return Unimplemented("a newer version has written it");
+  if (json.value("vocab_size", ordered_json()) != vocab_size) {
+    return InvalidArgument("a conversation with a model of another vocabulary");
+  }
+  return Conversation{.vocab_size = vocab_size,
+                      .system = TRY(StringAt(json, "system")),
+                      .messages = TRY(MessagesOf(json)),
+                      .marked = TRY(StringAt(json, "text")),
+                      .tokens = TRY(TokensOf(json, vocab_size))};
+}
+
+}  // namespace aster::cli

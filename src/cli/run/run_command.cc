@@ -1,0 +1,312 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// aster run: a model answers, once or in a conversation.
+#include "cli/run/run_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <system_error>
+
+#include "base/files.h"
+#include "cli/commands.h"
+#include "cli/open/answerer.h"
+#include "cli/open/model_text.h"
+#include "cli/open/open_model.h"
+#include "cli/run/chat.h"
+#include "cli/run/chat_session.h"
+#include "cli/run/run_options.h"
+#include "cli/run/run_report.h"
+#include "cli/session/session_keeper.h"
+#include "cli/terminal/progress.h"
+#include "text/vocab_reader.h"
+
+namespace aster::cli {
+namespace {
+
+constexpr const char* kNoTemplate =
+    "this model carries no chat template: texts are continued as they are";
+constexpr const char* kNoThinking =
+    "--think changes nothing: prompts of this model do not say how much to think";
+
+// A model that is ready to answer, and what it needs for that.
+struct Loaded {
+  std::unique_ptr<text::Tokenizer> tokenizer;  // null where only ids are asked for
+  std::optional<ChatPrompt> prompt;            // with the tokenizer
+  std::unique_ptr<Answerer> answerer;
+  engine::Request request;
+  int64_t load_ns = 0;
+};
+
+// What can be wrong with the options comes first: weights take their time.
+Result<Loaded> Load(const RunOptions& options, const gguf::ModelFiles& files, const Clock& clock,
+                    bool is_kept, Console& console) {
+  Loaded loaded;
+  const model::Shape shape = TRY(model::ReadShape(files.metadata()));
+  const bool needs_text =
+      options.ids_path.empty() || !options.stops.empty() || text::HasVocab(files.metadata());
+  if (needs_text) {
+    loaded.tokenizer = TRY(LoadTokenizer(files, options.model.paths.front(), console));
+    loaded.prompt = TRY(ChatPrompt::Make(files.metadata(), *loaded.tokenizer));
+    loaded.prompt->SetThinking(options.Thinking());
+    if (!options.think.empty() && !loaded.prompt->KnowsThinking()) {
+      console.Complain("warning", kNoThinking);
+    }
+  }
+  const text::Vocab* vocab = loaded.tokenizer ? &loaded.tokenizer->vocab() : nullptr;
+  loaded.request = TRY(options.ForEngine(vocab, shape.vocab_size));
+  const int64_t start_ns = clock.NowNs();
+  // Batches are small enough that whoever cancels is heard at once.
+  loaded.answerer = TRY(OpenAnswerer(files, loaded.tokenizer.get(), clock,
+                                     {.model = &options.model,
+                                      .cluster = &options.cluster,
+                                      .draft = &options.draft,
+                                      .batch_tokens = 256,
+                                      .max_running = 1,
+                                      .is_kept = is_kept},
+                                     console));
+  loaded.load_ns = clock.NowNs() - start_ns;
+  return loaded;
+}
+
+// The prompt as text, from where it was given.
+Result<std::string> ReadPrompt(const RunOptions& options) {
+  if (options.prompt) return *options.prompt;
+  if (!options.prompt_path.empty()) return ReadFile(options.prompt_path, text::kMaxTextBytes);
+  return ReadStream(stdin, "standard input", text::kMaxTextBytes);
+}
+
+Result<std::vector<int32_t>> TokensOf(const RunOptions& options, const Loaded& loaded,
+                                      const std::string& text) {
+  if (!options.raw && loaded.prompt->has_template()) {
+    std::vector<Message> messages;
+    if (!options.system.empty()) messages.push_back({"system", options.system});
+    messages.push_back({"user", text});
+    return loaded.prompt->Encode(TRY(loaded.prompt->Render(messages)));
+  }
+  return loaded.prompt->EncodeRaw(text, /*begins=*/true);
+}
+
+// What was asked, from where it was given; of ids there is no text.
+struct Asked {
+  std::string text;
+  std::vector<int32_t> ids;
+};
+
+Result<Asked> ReadAsked(const RunOptions& options) {
+  Asked asked;
+  if (!options.ids_path.empty()) {
+    asked.ids = TRY(ReadIds(options.ids_path));
+    return asked;
+  }
+  asked.text = TRY(ReadPrompt(options));
+  if (asked.text.empty()) {
+    return InvalidArgument("the prompt is empty: give some text to go on from");
+  }
+  return asked;
+}
+
+// Computes the answer, which is told as it comes.
+Result<engine::Generated> Generate(const RunOptions& options, const Asked& asked, Loaded& loaded,
+                                   const ChatSinks& sinks) {
+  engine::Answering& answering = loaded.answerer->answering();
+  engine::Sequence sequence = answering.NewSequence();
+  sequence.SetHistory(asked.ids.empty() ? TRY(TokensOf(options, loaded, asked.text)) : asked.ids);
+  engine::Request request = loaded.request;
+  request.sequence = &sequence;
+  request.on_prefill = sinks.on_prefill;
+  request.on_token = [&](const engine::Delta& delta) { sinks.on_text(delta.text); };
+  request.on_finish = [&](const engine::Finish& finish) { sinks.on_text(finish.text); };
+  return engine::Generate(answering, std::move(request));
+}
+
+// Also where nothing else is to be said: it is not the conversation that was kept.
+void TellDamage(const LoadedSession& session, Console& console) {
+  if (!session.damage.empty()) console.Complain("warning", Harmless(session.damage));
+}
+
+// The same as the next question of a conversation that was kept.
+Result<engine::Generated> GoOn(const RunOptions& options, const gguf::ModelFiles& files,
+                               const Asked& asked, Loaded& loaded, Clock& clock,
+                               const ChatSinks& sinks, Console& console) {
+  engine::Answering& answering = loaded.answerer->answering();
+  Chat chat(answering, *loaded.prompt, loaded.request, /*system=*/"");
+  SessionKeeper keeper = TRY(SessionKeeper::Make(files, options.model, answering, clock, console));
+  const LoadedSession loaded_session = TRY(keeper.Load(options.session, chat, options.text_alone));
+  if (!options.quiet) console.Note(Harmless(loaded_session.said));
+  TellDamage(loaded_session, console);
+  return chat.Ask(asked.text, sinks);
+}
+
+Status TellAnswer(const RunOptions& options, const Loaded& loaded, const engine::Generated& answer,
+                  Console& console) {
+  if (options.json) {
+    const RunReport report = {.model = options.model.paths.front(),
+                              .seed = loaded.request.sampling.seed,
+                              .load_ns = loaded.load_ns,
+                              .answer = &answer,
+                              .kv_cache = loaded.answerer->kv_cache(),
+                              .fetched = loaded.answerer->fetched(),
+                              .handed_over = loaded.answerer->handed_over(),
+                              .hops = loaded.answerer->hops().hops,
+                              .inexact = loaded.answerer->inexact()};
+    console.Print("{}\n",
+                  RunToJson(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    return Ok();
+  }
+  if (!answer.text.ends_with('\n')) console.Print("\n");
+  TRY(console.Flush());
+  if (options.quiet) return Ok();
+  console.Note(DescribeRates(answer.finish.counts, answer.finish.times) +
+               fmt::format("; ended by {}; seed {}", engine::FinishReasonName(answer.finish.reason),
+                           loaded.request.sampling.seed));
+  if (const std::string work = loaded.answerer->DescribeWork(); !work.empty()) console.Note(work);
+  return Ok();
+}
+
+Result<ExitStatus> AnswerOnce(const RunOptions& options, const gguf::ModelFiles& files,
+                              Console& console) {
+  const Asked asked = TRY(ReadAsked(options));
+  SystemClock clock;
+  Loaded loaded = TRY(Load(options, files, clock, !options.session.empty(), console));
+  if (asked.ids.empty()) {
+    if (options.raw) {
+      loaded.prompt->DropTemplate();
+    } else if (!loaded.prompt->has_template()) {
+      console.Complain("note", kNoTemplate);
+    }
+  }
+  std::optional<Progress> progress;
+  progress.emplace(console, clock, "reading", Progress::Unit::kTokens);
+  const ChatSinks sinks = {
+      .on_prefill = [&](uint64_t done, uint64_t total) { progress->Update(done, total); },
+      .on_text =
+          [&](std::string_view more) {
+            progress.reset();
+            if (options.json || more.empty()) return;
+            console.Write(more);
+            // A failure is told at the end.
+            static_cast<void>(console.Flush());
+          },
+      .is_cancelled = nullptr};
+  const engine::Generated answer =
+      TRY(options.session.empty() ? Generate(options, asked, loaded, sinks)
+                                  : GoOn(options, files, asked, loaded, clock, sinks, console));
+  const Status saved = loaded.answerer->Save();  // the answer is told in any case
+  TRY(TellAnswer(options, loaded, answer, console));
+  TRY(saved);
+  return kExitOk;
+}
+
+// Where earlier entries are kept; nowhere if this user has no place for them.
+std::string HistoryPath(const RunOptions& options) {
+  if (options.no_history) return "";
+  const auto folder = DataDirectory();
+  if (!folder.ok() || !MakeDirectories(*folder).ok()) return "";
+  return *folder + "/history";
+}
+
+Result<ExitStatus> Converse(const RunOptions& options, const gguf::ModelFiles& files,
+                            Console& console) {
+  SystemClock clock;
+  Loaded loaded = TRY(Load(options, files, clock, /*is_kept=*/true, console));
+  ChatPrompt& prompt = *loaded.prompt;
+  if (options.raw) {
+    prompt.DropTemplate();
+  } else if (!prompt.has_template()) {
+    console.Complain("note", kNoTemplate);
+  }
+  engine::Answering& answering = loaded.answerer->answering();
+  Chat chat(answering, prompt, std::move(loaded.request), options.system);
+  // Who has no place to keep conversations can still have one.
+  auto keeper = SessionKeeper::Make(files, options.model, answering, clock, console);
+  if (!options.session.empty()) {
+    if (!keeper.ok()) return keeper.error();
+    const LoadedSession session = TRY(keeper->Load(options.session, chat, options.text_alone));
+    console.Print("{}\n", Harmless(session.said));
+    TellDamage(session, console);
+  }
+  const auto with_keeper = [&](auto what) -> Result<std::string> {
+    if (!keeper.ok()) return keeper.error();
+    return what(*keeper);
+  };
+  TRY(RunChatSession(
+      chat, clock,
+      {.history_path = HistoryPath(options),
+       .quiet = options.quiet,
+       .save =
+           [&](const std::string& name) {
+             return with_keeper([&](SessionKeeper& kept) { return kept.Save(name, chat); });
+           },
+       .load =
+           [&](const std::string& name) {
+             return with_keeper([&](SessionKeeper& kept) -> Result<std::string> {
+               LoadedSession session = TRY(kept.Load(name, chat, /*text_alone=*/true));
+               TellDamage(session, console);
+               return std::move(session.said);
+             });
+           }},
+      console));
+  TRY(loaded.answerer->Save());
+  return kExitOk;
+}
+
+// The model that a session was held with, where that is said in a way that still names a file;
+// nodes may have the one of that name.
+Status TakeModelOf(RunOptions& options) {
+  SystemClock clock;
+  const disk::SessionFolder folder = TRY(UserSessions(clock));
+  // A text says nothing of its model, and what is damaged is told of later.
+  const auto open = folder.Open(options.session);
+  if (!open.ok()) return Ok();
+  const disk::SessionModel& model = open->session.model;
+  std::error_code ignored;
+  if (!options.cluster.cluster && !std::filesystem::exists(model.path, ignored)) {
+    return NotFound(fmt::format(
+        "the session {} was held with the model {}, in {}, which is not there: name the model, too",
+        options.session, Harmless(model.name), Harmless(model.path)));
+  }
+  options.model.paths = {model.path};
+  return Ok();
+}
+
+}  // namespace
+
+Result<ExitStatus> RunModel(RunOptions options, Console& console) {
+  // A reader that has had enough ends this program without a word, as it does any other.
+  std::signal(SIGPIPE, SIG_DFL);
+  if (!options.session.empty() && options.model.paths.empty()) TRY(TakeModelOf(options));
+  TRY(options.model.Find());
+  const gguf::ModelFiles files = TRY(OpenModel(options.model.paths, options.cluster));
+  const bool has_prompt =
+      options.prompt || !options.prompt_path.empty() || !options.ids_path.empty();
+  if (has_prompt || isatty(STDIN_FILENO) == 0) return AnswerOnce(options, files, console);
+  if (options.json)
+    return InvalidArgument("--json needs a prompt: give -p, or one on standard input");
+  return Converse(options, files, console);
+}
+
+Run DeclareRun(CLI::App& app) {
+  auto options = std::make_shared<RunOptions>();
+  options->Declare(app);
+  app.footer(
+      "Without a prompt, at a terminal: a conversation; /help there says more. Otherwise one "
+      "answer "
+      "to the prompt, which\n"
+      "is a user's message where the model has a chat template, or a text to go on from (--raw, or "
+      "no template).\n"
+      "  aster run\n"
+      "  aster run m.gguf -p 'Why is the sky blue?' -n 200 --temp 0.7\n"
+      "  aster run m.gguf -p 'Once upon a time' -n 64 --temp 0 --raw --json\n"
+      "  aster run m.gguf --system 'Answer in French.' < question.txt");
+  return [options](Console& console) { return RunModel(*options, console); };
+}
+
+}  // namespace aster::cli

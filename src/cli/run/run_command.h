@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What `aster run` does, for other commands that end in it. Must not know their options.
+#pragma once
+
+#include "base/result.h"
+#include "cli/command.h"
+#include "cli/run/run_options.h"
+
+namespace aster::cli {
+
+// One answer where there is a prompt, or else a conversation. Without a model's name the session's
+// own is taken, or the built-in default.
+Result<ExitStatus> RunModel(RunOptions options, Console& console);
+
+}  // namespace aster::cli

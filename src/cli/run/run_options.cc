@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "cli/run/run_options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "base/random.h"
+#include "engine/stops.h"
+
+namespace aster::cli {
+namespace {
+
+constexpr const char* kPromptGroup = "Prompt";
+
+}  // namespace
+
+void RunOptions::Declare(CLI::App& app) {
+  DeclareWithoutSession(app);
+  app.add_option("--session", session,
+                 "Go on from a conversation that was kept: a name (aster session list), or a file")
+      ->group(kPromptGroup)
+      ->type_name("NAME")
+      ->excludes(app.get_option("--ids"))
+      ->excludes(app.get_option("--system"));
+}
+
+void RunOptions::DeclareWithoutSession(CLI::App& app) {
+  model.Declare(app);
+  model.kv_cache.Declare(app);
+  cluster.Declare(app);
+  const auto add = [&](const char* flag, auto& value, const char* text) {
+    return app.add_option(flag, value, text)->group(kPromptGroup);
+  };
+  CLI::Option* text = add("-p,--prompt", prompt, "What to answer or to continue");
+  text->type_name("TEXT");
+  CLI::Option* file = add("--prompt-file", prompt_path, "The same, from a file");
+  file->excludes(text)->type_name("FILE");
+  CLI::Option* ids = add("--ids", ids_path, "What to continue, as token ids; no token is added");
+  ids->excludes(text)->excludes(file)->type_name("FILE");
+  CLI::Option* system_text = add("--system", system, "The system message");
+  system_text->excludes(ids)->type_name("TEXT");
+  CLI::Option* raw_flag =
+      app.add_flag("--raw", raw, "Continue the text as it is, without the chat template");
+  raw_flag->group(kPromptGroup)->excludes(system_text);
+  add("--think", think,
+      "How much the model thinks before it answers, where its template knows of that: off, high or "
+      "max")
+      ->check(CLI::IsMember({"off", "high", "max"}))
+      ->excludes(ids)
+      ->excludes(raw_flag)
+      ->type_name("MODE");
+  app.add_flag("--text", text_alone,
+               "Of a session held with another model: compute its text again with this one")
+      ->group(kPromptGroup);
+  app.add_option("-n,--tokens", max_tokens, "The most tokens to answer with")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
+  app.add_option("--ctx", context, "Tokens of prompt and answer (as trained where not given)")
+      ->type_name("N");
+  app.add_option("--stop", stops, "Text that ends the answer. Repeatable")
+      ->allow_extra_args(false)
+      ->type_name("TEXT");
+  app.add_flag("--ignore-eos", ignore_eos, "Go on after the tokens that end an answer");
+  sampling.Declare(app);
+  draft.Declare(app);
+  app.add_flag("--json", json, "Print one JSON document at the end");
+  app.add_flag("-q,--quiet", quiet, "No rates at the end");
+  app.add_flag("--no-history", no_history, "Do not remember what was typed");
+}
+
+chat::Thinking RunOptions::Thinking() const {
+  return think == "off"    ? chat::Thinking::kOff
+         : think == "high" ? chat::Thinking::kHigh
+         : think == "max"  ? chat::Thinking::kMax
+                           : chat::Thinking::kAsItLikes;
+}
+
+Result<engine::Request> RunOptions::ForEngine(const text::Vocab* vocab, uint32_t vocab_size) const {
+  engine::Request request;
+  // A seed of our own survives programs that read JSON numbers as floats.
+  request.sampling = TRY(sampling.ForEngine(vocab_size, SystemSeed() >> 11));
+  TRY(engine::CheckStopStrings(stops));
+  request.stop_strings = stops;
+  if (max_tokens) request.max_tokens = *max_tokens;
+  request.context_limit = context;
+  request.draft = draft.ForEngine();
+  if (vocab != nullptr && !ignore_eos) request.stop_tokens = vocab->end_of_generation;
+  return request;
+}
+
+}  // namespace aster::cli

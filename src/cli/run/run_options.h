@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The options of `aster run`, and what they ask of the engine. Must not know how an answer is made
+// or shown.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "chat/prompt.h"
+#include "cli/open/cluster_options.h"
+#include "cli/open/draft_options.h"
+#include "cli/open/model_options.h"
+#include "cli/options/sampling_options.h"
+#include "engine/request.h"
+#include "text/vocab.h"
+
+namespace aster::cli {
+
+struct RunOptions {
+  ModelOptions model;
+  ClusterOptions cluster;
+  DraftFlags draft;
+
+  std::optional<std::string> prompt;
+  std::string prompt_path;
+  std::string ids_path;
+  std::string system;
+  bool raw = false;
+  std::string think;        // empty: as the model likes
+  std::string session;      // a name or a path to go on from; empty: nothing was said yet
+  bool text_alone = false;  // of the session
+
+  std::optional<uint64_t> max_tokens;
+  uint32_t context = 0;  // 0: what the model was trained for
+  SamplingFlags sampling;
+  std::vector<std::string> stops;
+  bool ignore_eos = false;
+
+  bool json = false;
+  bool quiet = false;
+  bool no_history = false;
+
+  void Declare(CLI::App& app);
+  // All but which session it is.
+  void DeclareWithoutSession(CLI::App& app);
+  chat::Thinking Thinking() const;
+  // The model's own tokens that end an answer included. The caller adds sequence and callbacks.
+  Result<engine::Request> ForEngine(const text::Vocab* vocab, uint32_t vocab_size) const;
+};
+
+}  // namespace aster::cli

@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "cli/run/run_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/units.h"
+#include "cli/open/draft_options.h"
+#include "cli/open/kv_cache.h"
+#include "cli/terminal/seconds.h"
+
+namespace aster::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+// Tokens that the times stand for: those computed of the prompts, and all of the answers but their
+// first tokens, which the prompts gave.
+uint64_t Prefilled(const engine::RequestCounts& counts) { return counts.prompt - counts.cached; }
+uint64_t Decoded(const engine::RequestCounts& counts, uint64_t answers) {
+  return counts.generated > answers ? counts.generated - answers : 0;
+}
+
+const char* ReasonName(engine::FinishReason reason) {
+  switch (reason) {
+    case engine::FinishReason::kStopToken:
+      return "stop_token";
+    case engine::FinishReason::kStopString:
+      return "stop_string";
+    case engine::FinishReason::kLength:
+      return "length";
+    case engine::FinishReason::kContext:
+      return "context";
+    case engine::FinishReason::kCancelled:
+      return "cancelled";
+    case engine::FinishReason::kFailed:
+      return "failed";
+  }
+  return "";
+}
+
+}  // namespace
+
+ordered_json DraftsToJson(const engine::DraftCounts& counts) {
+  const auto steps = static_cast<double>(std::max<uint64_t>(counts.steps, 1));
+  return {{"drafted", counts.drafted},
+          {"accepted", counts.accepted},
+          {"steps", counts.steps},
+          {"tokens_per_step", 1 + static_cast<double>(counts.accepted) / steps}};
+}
+
+ordered_json RunToJson(const RunReport& report) {
+  const engine::Generated& answer = *report.answer;
+  const engine::RequestCounts& counts = answer.finish.counts;
+  const engine::RequestTimes& times = answer.finish.times;
+  ordered_json json = {{"model", report.model},
+                       {"ids", answer.tokens},
+                       {"text", answer.text},
+                       {"finish_reason", ReasonName(answer.finish.reason)}};
+  if (answer.finish.reason == engine::FinishReason::kStopToken) {
+    json["stop_token"] = answer.finish.stop_token;
+  }
+  if (answer.finish.reason == engine::FinishReason::kStopString) {
+    json["stop_string"] = answer.finish.stop_string;
+  }
+  json["seed"] = report.seed;
+  json["tokens"] = {
+      {"prompt", counts.prompt}, {"cached", counts.cached}, {"generated", counts.generated}};
+  json["timings"] = {
+      {"load_s", Seconds(report.load_ns)},
+      {"prefill_s", Seconds(times.prefill_ns)},
+      {"decode_s", Seconds(times.decode_ns)},
+      {"prefill_tokens_per_s", PerSecond(Prefilled(counts), times.prefill_ns)},
+      {"decode_tokens_per_s", PerSecond(Decoded(counts, /*answers=*/1), times.decode_ns)},
+      {"first_token_s", Seconds(report.load_ns + times.waited_ns + times.prefill_ns)}};
+  const engine::DraftCounts& drafts = counts.drafts;
+  if (drafts.steps > 0) json["draft"] = DraftsToJson(drafts);
+  if (report.kv_cache) json["kv_cache"] = KvCacheToJson(*report.kv_cache);
+  if (!report.inexact.empty()) json["inexact"] = report.inexact;
+  for (const serve::HopFigures& hop : report.hops) {
+    json["hops"].push_back({{"node", hop.node},
+                            {"layers", hop.layers},
+                            {"frames", hop.frames},
+                            {"compute_s", Seconds(static_cast<int64_t>(hop.compute_ns))},
+                            {"wait_s", Seconds(static_cast<int64_t>(hop.queue_ns))},
+                            {"send_s", Seconds(static_cast<int64_t>(hop.send_ns))},
+                            {"idle_s", Seconds(static_cast<int64_t>(hop.idle_ns))},
+                            {"sent_bytes", hop.sent_bytes}});
+  }
+  for (const RowsFromNode& from : report.fetched) {
+    json["fetched"].push_back(
+        {{"node", from.node}, {"tokens", from.tokens}, {"bytes", from.bytes}});
+  }
+  if (const HandedOver& handed = report.handed_over; handed.prompts > 0) {
+    json["handed_over"] = {{"bytes", handed.bytes}, {"exposed_s", Seconds(handed.exposed_ns)}};
+  }
+  return json;
+}
+
+std::string DescribeRates(const engine::RequestCounts& counts, const engine::RequestTimes& times,
+                          uint64_t answers) {
+  std::string text = fmt::format("prompt {} tokens", counts.prompt);
+  if (counts.cached > 0) text += fmt::format(", {} of them remembered", counts.cached);
+  if (times.prefill_ns > 0) {
+    text += ", " + FormatRate(PerSecond(Prefilled(counts), times.prefill_ns), "tokens");
+  }
+  text += fmt::format("; answer {} tokens", counts.generated);
+  if (times.decode_ns > 0) {
+    text += ", " + FormatRate(PerSecond(Decoded(counts, answers), times.decode_ns), "tokens");
+  }
+  if (const std::string drafts = DescribeDrafts(counts.drafts); !drafts.empty()) {
+    text += "; " + drafts;
+  }
+  return text;
+}
+
+}  // namespace aster::cli

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What `aster run` says about an answer when it is finished, to people and to scripts. Must not
+// know how it was made.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/open/answerer.h"
+#include "disk/disk_pages.h"
+#include "engine/generate.h"
+
+namespace aster::cli {
+
+struct RunReport {
+  std::string model;  // the path, as given
+  uint64_t seed = 0;
+  int64_t load_ns = 0;
+  const engine::Generated* answer = nullptr;
+  std::optional<disk::DiskPagesCounts> kv_cache;
+  std::vector<RowsFromNode> fetched;
+  HandedOver handed_over;
+  std::vector<serve::HopFigures> hops;  // of the route as it is at the end
+  std::string inexact;                  // Answerer::inexact
+};
+
+nlohmann::ordered_json DraftsToJson(const engine::DraftCounts& counts);
+nlohmann::ordered_json RunToJson(const RunReport& report);
+
+// "prompt 12 tokens, 345 tokens/s; answer 34 tokens, 20.1 tokens/s": nothing of what did not
+// happen.
+std::string DescribeRates(const engine::RequestCounts& counts, const engine::RequestTimes& times,
+                          uint64_t answers = 1);
+
+}  // namespace aster::cli

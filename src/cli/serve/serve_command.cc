@@ -1,0 +1,274 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// aster serve: models behind the HTTP dialects that people's tools speak.
+#include <fmt/format.h>
+#include <pthread.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <csignal>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "base/files.h"
+#include "cli/commands.h"
+#include "cli/open/answerer.h"
+#include "cli/open/model_text.h"
+#include "cli/options/sampling_options.h"
+#include "cli/serve/serve_models.h"
+#include "cli/serve/serve_options.h"
+#include "cli/terminal/end_signals.h"
+#include "net/tls.h"
+#include "serve/http_server.h"
+#include "serve/service.h"
+
+namespace aster::cli {
+namespace {
+
+// One model, ready to answer.
+struct Served {
+  const gguf::ModelFiles& files;
+  ModelOptions options;  // with its own part of the memory
+  std::string name;
+  std::vector<std::string> aliases;
+  bool is_guessed_for = false;
+  std::unique_ptr<text::Tokenizer> tokenizer = {};
+  std::optional<chat::ChatPrompt> prompt = {};
+  serve::AskDefaults defaults = {};
+  std::unique_ptr<Answerer> answerer = {};
+  std::unique_ptr<serve::Metrics> metrics = std::make_unique<serve::Metrics>();
+  std::unique_ptr<serve::AnswerLoop> loop = {};
+};
+
+// Tokens of prompt and answer: what was asked for, as far as the model was trained for it and there
+// is memory.
+Result<uint32_t> ContextOf(const Served& served, const ServeOptions& options, Console& console) {
+  const uint32_t trained = served.answerer->answering().shape().context_length;
+  const uint32_t room = served.answerer->capacity_tokens();
+  if (room == 0) {
+    return InvalidArgument(fmt::format(
+        "{}: --kv-memory is too little to remember a single token; give more", served.name));
+  }
+  const uint32_t wanted = options.context == 0 ? trained : options.context;
+  if (wanted > trained) {
+    console.Note(fmt::format("{}: --ctx {} is more than it was trained for: {} tokens", served.name,
+                             wanted, trained));
+  }
+  const uint32_t limit = std::min(wanted, trained);
+  if (room < limit) {
+    console.Note(fmt::format("{}: there is memory (--kv-memory) for {} tokens of {}", served.name,
+                             room, limit));
+  }
+  return std::min(limit, room);
+}
+
+Status Load(Served& served, const ServeOptions& options, serve::Turns* turns, const Clock& clock,
+            Console& console) {
+  const model::Shape shape = TRY(model::ReadShape(served.files.metadata()));
+  served.tokenizer = TRY(LoadTokenizer(served.files, served.options.paths.front(), console));
+  served.prompt = TRY(chat::ChatPrompt::Make(served.files.metadata(), *served.tokenizer));
+  served.defaults.sampling = TRY(options.sampling.ForEngine(shape.vocab_size, 0));
+  served.defaults.vocab_size = shape.vocab_size;
+  if (options.max_tokens > 0) served.defaults.max_tokens = options.max_tokens;
+  // Batches are small enough that whoever goes away is noticed soon.
+  served.answerer = TRY(OpenAnswerer(served.files, served.tokenizer.get(), clock,
+                                     {.model = &served.options,
+                                      .cluster = &options.cluster,
+                                      .draft = served.is_guessed_for ? &options.draft : nullptr,
+                                      .batch_tokens = 256,
+                                      .max_running = options.parallel,
+                                      .is_kept = false},
+                                     console));
+  serve::AnswerLoopOptions loop{.max_queued = options.queue, .max_running = options.parallel};
+  loop.on_step = [answerer = served.answerer.get(), metrics = served.metrics.get()] {
+    metrics->SetHops(answerer->hops());
+    metrics->SetKv(answerer->kv());
+  };
+  // What memory and nodes look like can be seen before anybody asks.
+  loop.on_step();
+  // Nodes look after their own cores; here, models share them.
+  if (!options.cluster.wants_nodes()) loop.turns = turns;
+  served.defaults.context_limit = TRY(ContextOf(served, options, console));
+  served.loop =
+      std::make_unique<serve::AnswerLoop>(served.answerer->answering(), clock, std::move(loop));
+  return Ok();
+}
+
+Result<std::vector<std::unique_ptr<Served>>> LoadAll(const ServeOptions& options,
+                                                     const std::vector<ModelGroup>& groups,
+                                                     serve::Turns& turns, const Clock& clock,
+                                                     Console& console) {
+  const std::vector<std::string> names = TRY(NameModels(groups, options.names));
+  const auto aliases = TRY(AliasModels(names, options.aliases));
+  const std::vector<bool> guessed = TRY(WhoIsGuessedFor(groups, options.draft));
+  std::vector<uint64_t> memory;
+  if (groups.size() > 1) {
+    if (!options.cluster.trace_path.empty())
+      return InvalidArgument("--trace is of one model: serve one, or use --trace-dir");
+    const engine::LocalModelOptions engine = TRY(options.model.ForEngine());
+    memory = TRY(ShareMemory(groups, engine.memory, engine.memory_bytes));
+  }
+  std::vector<std::unique_ptr<Served>> all;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    ModelOptions of_model = options.model;
+    of_model.paths = groups[i].paths;
+    if (groups.size() > 1) of_model.kv_memory = fmt::format("{}", memory[i]);
+    all.push_back(std::make_unique<Served>(Served{.files = groups[i].files,
+                                                  .options = std::move(of_model),
+                                                  .name = names[i],
+                                                  .aliases = aliases[i],
+                                                  .is_guessed_for = guessed[i]}));
+    if (options.draft.wanted() && !guessed[i]) {
+      console.Note(
+          fmt::format("{}: --draft {} cannot guess for it", names[i], options.draft.draft));
+    }
+    TRY(Load(*all.back(), options, groups.size() > 1 ? &turns : nullptr, clock, console));
+  }
+  return all;
+}
+
+serve::ServedModel ServedModelOf(const Served& served, const ServeOptions& options,
+                                 serve::RequestCounts& requests, const Clock& clock) {
+  const model::Shape& shape = served.answerer->answering().shape();
+  return {.aliases = served.aliases,
+          .defaults = served.defaults,
+          .context = {
+              .model = served.name,
+              .prompt = &*served.prompt,
+              .dialect = served.prompt->FindDialect(),
+              .tokens = std::make_shared<grammar::TokenTree>(*served.tokenizer, shape.vocab_size),
+              .loop = served.loop.get(),
+              .metrics = served.metrics.get(),
+              .requests = &requests,
+              .clock = &clock,
+              .context_limit = served.defaults.context_limit,
+              .deadline_ns = static_cast<int64_t>(options.deadline_s) * kNsPerSecond,
+              .draft = served.is_guessed_for ? options.draft.ForEngine() : engine::DraftOptions{},
+              .logs_prompts = options.log_prompts,
+              .trace_folder = options.trace_folder}};
+}
+
+// Until all of them have come to their end. Each has a thread of its own.
+void RunLoops(const std::vector<std::unique_ptr<Served>>& all) {
+  std::vector<std::thread> others;
+  for (size_t i = 1; i < all.size(); ++i)
+    others.emplace_back([loop = all[i]->loop.get()] { loop->Run(); });
+  all.front()->loop->Run();
+  for (std::thread& other : others) other.join();
+}
+
+// Whether files can be written there, before they are lost one by one.
+Status TryToWrite(const std::string& folder) {
+  TRY(MakeDirectories(folder));
+  // What is not committed goes away by itself.
+  static_cast<void>(TRY(AtomicFile::Create(folder + "/writable")));
+  return Ok();
+}
+
+Result<serve::HttpServerOptions> HttpOptions(const ServeOptions& options) {
+  serve::HttpServerOptions http;
+  http.listen = options.Listen();
+  http.limits.body_bytes = TRY(options.BodyBytes());
+  http.headers = serve::Service::HeadersFor(options.cors);
+  if (!options.tls_certificate.empty())
+    http.tls = TRY(net::TlsContext::MakeForClients(options.tls_certificate, options.tls_key));
+  return http;
+}
+
+Result<ExitStatus> Serve(const ServeOptions& options, const std::vector<ModelGroup>& groups,
+                         Console& console) {
+  const SystemClock clock;
+  EndSignals signals;
+  // What can be wrong is found before models are loaded.
+  serve::HttpServerOptions http_options = TRY(HttpOptions(options));
+  serve::ServiceOptions service_options{.models = {},
+                                        .keys = TRY(options.Keys()),
+                                        .cors_origin = options.cors,
+                                        .created_s = clock.WallNs() / kNsPerSecond,
+                                        .version = ASTER_VERSION};
+  if (!options.trace_folder.empty()) TRY(TryToWrite(options.trace_folder).In("--trace-dir"));
+  serve::Turns turns;
+  const auto all = TRY(LoadAll(options, groups, turns, clock, console));
+  serve::RequestCounts requests;
+  std::string names;
+  for (const auto& served : all) {
+    service_options.models.push_back(ServedModelOf(*served, options, requests, clock));
+    names += (names.empty() ? "" : ", ") + served->name;
+  }
+  serve::HttpServer* http = nullptr;
+  serve::Service service(std::move(service_options), requests, clock,
+                         [&http] { return http == nullptr ? 0 : http->connection_count(); });
+  http_options.takes_body = [&](const serve::HttpRequest& head) { return service.TakesBody(head); };
+  http_options.describe = serve::Service::Describe;
+  http_options.on_refused = [&](std::string_view id, int status) { service.OnUnread(id, status); };
+  const bool is_protected = http_options.tls != nullptr;
+  serve::HttpServer server(
+      std::move(http_options), clock,
+      [&](serve::HttpRequest request, std::shared_ptr<serve::ReplyStream> stream) {
+        service.Handle(std::move(request), std::move(stream));
+      });
+  http = &server;
+  TRY(server.Start());
+  console.Print("{} {} served at {}://{}\n", names, all.size() == 1 ? "is" : "are",
+                is_protected ? "https" : "http", server.address());
+  TRY(console.Flush());
+  signals.Watch([&](bool again) {
+    // No new requests; what is being answered comes to its end, unless somebody is impatient.
+    server.StopListening();
+    const int64_t grace_ns = again ? 0 : static_cast<int64_t>(options.grace_s) * kNsPerSecond;
+    for (const auto& served : all) served->loop->Stop(grace_ns);
+  });
+  RunLoops(all);
+  // What was answered last is on its way.
+  const int64_t end_ns = clock.NowNs() + 2 * kNsPerSecond;
+  SystemClock waiting;
+  while (server.busy_count() > 0 && clock.NowNs() < end_ns) waiting.SleepFor(10 * kNsPerMs);
+  signals.Unwatch();
+  for (const auto& served : all) TRY(served->answerer->Save());
+  console.Note("goodbye");
+  return kExitOk;
+}
+
+}  // namespace
+
+namespace {
+
+// As --config takes them: what is given, and defaults as comments.
+std::string DescribeOptions(CLI::App& app) {
+  const std::string given = "\n" + app.config_to_str(/*default_also=*/false);
+  for (CLI::Option* option : app.get_options()) option->capture_default_str();
+  const std::string all = app.config_to_str(/*default_also=*/true);
+  std::string lines;
+  for (size_t begin = 0; begin < all.size();) {
+    const size_t end = std::min(all.find('\n', begin), all.size());
+    const std::string_view line = std::string_view(all).substr(begin, end - begin);
+    begin = end + 1;
+    const bool is_empty = line.empty() || line.ends_with("=\"\"") || line.ends_with("=\"[]\"");
+    const bool is_given = given.find(fmt::format("\n{}\n", line)) != std::string::npos;
+    if (!is_empty) lines += fmt::format("{}{}\n", is_given ? "" : "# ", line);
+  }
+  return lines;
+}
+
+}  // namespace
+
+Run DeclareServe(CLI::App& app) {
+  auto options = std::make_shared<ServeOptions>();
+  options->Declare(app);
+  return [options, &app](Console& console) -> Result<ExitStatus> {
+    if (options->print_config) {
+      console.Print("[serve]\n{}", DescribeOptions(app));
+      return kExitOk;
+    }
+    TRY(options->Check());
+    TRY(options->model.Find());
+    const std::vector<ModelGroup> groups = TRY(GroupModels(options->model.paths, options->cluster));
+    return Serve(*options, groups, console);
+  };
+}
+
+}  // namespace aster::cli

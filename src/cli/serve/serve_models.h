@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The models that one server is given: which files belong to one, what each is called, and how much
+// it may remember. Must not know how they are served.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/open/cluster_options.h"
+#include "cli/open/draft_options.h"
+#include "gguf/model_files.h"
+#include "model/memory.h"
+
+namespace aster::cli {
+
+struct ModelGroup {
+  std::vector<std::string> paths;
+  gguf::ModelFiles files;
+};
+
+// A file that is a whole model (or a split whose parts are all there) is a model of its own. Files
+// that hold some of a model's layers are joined with those that say the same of all that matters,
+// and have the same name where they have one. An error says what is neither. Models stand in the
+// order of their first files.
+// On a cluster a name may be that of a model that only nodes have.
+Result<std::vector<ModelGroup>> GroupModels(const std::vector<std::string>& paths,
+                                            const ClusterOptions& cluster);
+
+// What each is called: as given, in their order, or like its first file. Different for all of them.
+Result<std::vector<std::string>> NameModels(const std::vector<ModelGroup>& groups,
+                                            const std::vector<std::string>& names);
+
+// Adds ALIAS to the first model's and ALIAS=NAME to those of the one of that name: [models].
+Result<std::vector<std::vector<std::string>>> AliasModels(const std::vector<std::string>& names,
+                                                          const std::vector<std::string>& aliases);
+
+// For which of them somebody guesses ahead: [models]. One that cannot be guessed so, or is the one
+// that guesses, is answered without; an error where that is all of them.
+Result<std::vector<bool>> WhoIsGuessedFor(const std::vector<ModelGroup>& groups,
+                                          const DraftFlags& draft);
+
+// Memory for what is remembered, in bytes: all of them can remember equally many tokens.
+Result<std::vector<uint64_t>> ShareMemory(const std::vector<ModelGroup>& groups,
+                                          const model::MemoryOptions& memory, uint64_t bytes);
+
+}  // namespace aster::cli

@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "cli/serve/serve_options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+
+#include "base/files.h"
+#include "base/units.h"
+#include "net/socket.h"
+
+namespace aster::cli {
+namespace {
+
+constexpr const char* kServerGroup = "Server";
+constexpr const char* kKeyVariable = "ASTER_API_KEY";
+constexpr size_t kMaxKeysBytes = 1 << 20;
+
+bool IsLoopback(const std::string& host) {
+  return host == "localhost" || host == "::1" || host == "[::1]" || host.starts_with("127.");
+}
+
+std::string KeyOfEnvironment() {
+  const char* const key = std::getenv(kKeyVariable);
+  return key == nullptr ? "" : key;
+}
+
+// "https://example.org:8080", "*", or nothing.
+bool IsOrigin(std::string_view text) {
+  if (text.empty() || text == "*" || text == "null") return true;
+  const size_t scheme = text.find("://");
+  if (scheme == 0 || scheme == std::string_view::npos) return false;
+  const std::string_view host = text.substr(scheme + 3);
+  return !host.empty() && text.find_first_of(" \t\r\n,*?#@") == std::string_view::npos &&
+         host.find('/') == std::string_view::npos;
+}
+
+// ASTER_SERVE_MAX_BODY for --max-body.
+std::string VariableFor(std::string_view option) {
+  std::string name = "ASTER_SERVE_";
+  for (const char c : option) {
+    name += c == '-' ? '_' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  }
+  return name;
+}
+
+// 64 digits; what follows them on a line is a note.
+Result<net::Sha256Digest> ParseDigest(std::string_view line) {
+  net::Sha256Digest digest{};
+  const std::string_view digits = line.substr(0, line.find_first_of(" \t\r"));
+  if (digits.size() != 2 * digest.size())
+    return InvalidArgument("give the SHA-256 of a key in 64 hex digits");
+  for (size_t i = 0; i < digest.size(); ++i) {
+    const char* const begin = digits.data() + 2 * i;
+    const auto parsed = std::from_chars(begin, begin + 2, digest[i], 16);
+    if (parsed.ec != std::errc() || parsed.ptr != begin + 2)
+      return InvalidArgument("a digit that is not hex");
+  }
+  return digest;
+}
+
+}  // namespace
+
+void ServeOptions::Declare(CLI::App& app) {
+  model.Declare(app);
+  model.kv_cache.Declare(app);
+  cluster.Declare(app);
+  const auto add = [&](const char* flag, auto& value, const char* text, const char* type) {
+    return app.add_option(flag, value, text)->group(kServerGroup)->type_name(type);
+  };
+  add("--host", host, "Where to listen; beyond this machine only with a key, or with --open",
+      "HOST");
+  add("--port", port, "On which port; 0 for any that is free", "PORT")->check(CLI::Range(0, 65535));
+  add("--name", names,
+      "What the model is called (its file's name where not given); repeatable, in "
+      "the order of the models",
+      "NAME")
+      ->allow_extra_args(false);
+  add("--alias", aliases,
+      "Another name for the first model, or ALIAS=NAME for that of another "
+      "one; * for all names. Repeatable",
+      "ALIAS")
+      ->allow_extra_args(false);
+  add("--keys", keys_path, "API keys: the SHA-256 of one in hex on each line", "FILE");
+  app.add_flag("--open", open, "Let other machines ask without a key")->group(kServerGroup);
+  add("--cors", cors, "The origin of web pages that may ask; * for all", "ORIGIN");
+  add("--ctx", context, "Tokens of prompt and answer (as trained where not given)", "N");
+  add("-n,--tokens", max_tokens, "The most tokens of an answer where the client says nothing", "N");
+  add("--parallel", parallel, "Answers that are computed at once", "N")->check(CLI::Range(1, 1024));
+  add("--queue", queue, "Requests that may wait; more are told to come again", "N")
+      ->check(CLI::Range(1, 1 << 20));
+  add("--deadline", deadline_s, "The longest that a request may take; 0 for any time", "SECONDS");
+  add("--grace", grace_s, "How long answers may still take when the server is ended", "SECONDS");
+  add("--max-body", body, "The largest request", "SIZE");
+  add("--tls-cert", tls_certificate,
+      "Speak HTTPS, with this certificate (PEM, the chain behind it)", "FILE");
+  add("--tls-key", tls_key, "The certificate's private key (PEM)", "FILE");
+  add("--trace-dir", trace_folder, "Write when each request did what into a file of its own here",
+      "FOLDER");
+  app.add_flag("--log-prompts", log_prompts, "Log what people ask (with --log-level info)")
+      ->group(kServerGroup);
+  sampling.Declare(app);
+  draft.Declare(app);
+  // What the command line leaves open may stand in the environment.
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_lnames().empty() || option->get_lnames().front() == "help") continue;
+    option->envname(VariableFor(option->get_lnames().front()));
+  }
+  app.add_flag("--print-config", print_config, "Print what all options are, as --config takes it")
+      ->configurable(false)
+      ->group(kServerGroup);
+}
+
+Status ServeOptions::Check() const {
+  if (tls_certificate.empty() != tls_key.empty())
+    return InvalidArgument("--tls-cert and --tls-key belong together: give both");
+  if (TRY(BodyBytes()) == 0)
+    return InvalidArgument("--max-body 0: every request would be refused; give what one may take");
+  if (!IsOrigin(cors)) {
+    return InvalidArgument(fmt::format(
+        "--cors {}: give an origin as browsers say it (https://example.org), or *", cors));
+  }
+  const bool has_key = !keys_path.empty() || !KeyOfEnvironment().empty();
+  if (IsLoopback(host) || has_key || open) return Ok();
+  return InvalidArgument(fmt::format(
+      "--host {}: other machines could ask without a key; give --keys or {}, or --open to let them",
+      host, kKeyVariable));
+}
+
+Result<std::vector<net::Sha256Digest>> ServeOptions::Keys() const {
+  std::vector<net::Sha256Digest> keys;
+  if (const std::string key = KeyOfEnvironment(); !key.empty()) {
+    keys.push_back(net::Sha256Of({reinterpret_cast<const uint8_t*>(key.data()), key.size()}));
+  }
+  if (keys_path.empty()) return keys;
+  const std::string text = TRY(ReadFile(keys_path, kMaxKeysBytes));
+  size_t number = 0;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = std::string_view(text).substr(begin, end - begin);
+    begin = end + 1;
+    ++number;
+    if (line.empty() || line.starts_with('#')) continue;
+    keys.push_back(TRY(ParseDigest(line).In(fmt::format("{}: line {}", keys_path, number))));
+  }
+  if (keys.empty()) return InvalidArgument(keys_path + ": there are no keys in it");
+  return keys;
+}
+
+std::string ServeOptions::Listen() const {
+  const bool is_bare_v6 = host.find(':') != std::string::npos && !host.starts_with('[');
+  return is_bare_v6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
+}
+
+Result<size_t> ServeOptions::BodyBytes() const {
+  return static_cast<size_t>(TRY(ParseBytes(body).In("--max-body")));
+}
+
+}  // namespace aster::cli

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The options of `aster serve`. Must not know how requests are answered.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/open/cluster_options.h"
+#include "cli/open/draft_options.h"
+#include "cli/open/model_options.h"
+#include "cli/options/sampling_options.h"
+#include "net/certificate.h"
+
+namespace aster::cli {
+
+struct ServeOptions {
+  ModelOptions model;
+  ClusterOptions cluster;
+  SamplingFlags sampling;
+  DraftFlags draft;
+
+  std::string host = "127.0.0.1";
+  uint32_t port = 8080;
+  std::vector<std::string> names;  // of the models, in their order; missing: their files'
+  std::vector<std::string> aliases;
+  std::string keys_path;  // a file with a SHA-256 in hex on each line
+  bool open = false;      // to other machines without a key
+  std::string cors;
+
+  uint32_t context = 0;     // 0: what the model was trained for
+  uint64_t max_tokens = 0;  // where a client says nothing; 0: up to the context
+  uint32_t parallel = 64;
+  size_t queue = 256;
+  uint32_t deadline_s = 0;  // 0: none
+  uint32_t grace_s = 30;
+  std::string body = "16MiB";
+  bool log_prompts = false;
+  std::string trace_folder;     // empty: none
+  std::string tls_certificate;  // files in PEM; both or none
+  std::string tls_key;
+  bool print_config = false;
+
+  void Declare(CLI::App& app);
+  // What contradicts itself, or would let everybody in.
+  Status Check() const;
+  // From the file and from ASTER_API_KEY.
+  Result<std::vector<net::Sha256Digest>> Keys() const;
+  std::string Listen() const;  // HOST:PORT
+  Result<size_t> BodyBytes() const;
+};
+
+}  // namespace aster::cli

@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// aster session: conversations that are kept with what a model remembers of them.
+#include <CLI/CLI.hpp>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "base/units.h"
+#include "cli/commands.h"
+#include "cli/run/run_command.h"
+#include "cli/session/session_commands.h"
+#include "cli/session/session_keeper.h"
+#include "cli/terminal/console.h"
+
+namespace aster::cli {
+namespace {
+
+constexpr Command kSessionCommands[] = {
+    {"save", "Compute a text or a conversation once, and keep what is remembered of it",
+     DeclareSessionSave},
+    {"load", "Go on from a session, without computing it again", DeclareSessionLoad},
+    {"list", "Say which sessions there are", DeclareSessionList},
+    {"show", "Say what is in one", DeclareSessionShow},
+    {"rm", "Remove sessions, and the pages that no other one has", DeclareSessionRemove},
+    {"export", "Write a session as one file that needs nothing else", DeclareSessionExport},
+    {"import", "Take such a file into the folder", DeclareSessionImport},
+    {"move", "Give a session to another machine of the cluster", DeclareSessionMove},
+};
+
+constexpr const char* kNameText = "Its name, or a path with a slash in it";
+
+}  // namespace
+
+Run DeclareSession(CLI::App& app) {
+  app.require_subcommand(1);
+  app.footer(
+      "  aster session save rules qwen.gguf --prompt-file rules.txt\n"
+      "  aster session load rules\n"
+      "  aster run --session rules -p 'May I keep a goat?'\n"
+      "In a conversation, /save NAME and /load NAME do the same. docs/sessions.md says what is "
+      "kept where.");
+  auto runs = std::make_shared<std::map<const CLI::App*, Run>>();
+  for (const Command& command : kSessionCommands) {
+    CLI::App* sub = app.add_subcommand(command.name, command.summary);
+    runs->emplace(sub, command.declare(*sub));
+  }
+  return
+      [runs, &app](Console& console) { return runs->at(app.get_subcommands().front())(console); };
+}
+
+Run DeclareSessionLoad(CLI::App& app) {
+  auto options = std::make_shared<RunOptions>();
+  app.add_option("name", options->session, kNameText)->required()->type_name("NAME");
+  options->DeclareWithoutSession(app);
+  app.footer(
+      "Without a model's name, the one that the session was held with is taken. With a prompt (-p, "
+      "--prompt-file or\n"
+      "standard input) it is answered, as `aster run --session NAME` does; else the conversation "
+      "goes on.");
+  return [options](Console& console) { return RunModel(*options, console); };
+}
+
+Run DeclareSessionRemove(CLI::App& app) {
+  auto names = std::make_shared<std::vector<std::string>>();
+  app.add_option("names", *names, "Their names")->required()->type_name("NAME");
+  return [names](Console& console) -> Result<ExitStatus> {
+    SystemClock clock;
+    disk::SessionFolder folder = TRY(UserSessions(clock));
+    uint64_t bytes = 0;
+    std::optional<Error> failed;
+    for (const std::string& name : *names) {
+      const auto removed = folder.Remove(name);
+      if (removed.ok()) {
+        bytes += *removed;
+      } else if (!failed) {
+        failed = removed.error();
+      } else {
+        console.Complain("error", Harmless(removed.error().message()));
+      }
+    }
+    // What could be removed is, and that is told in any case.
+    if (bytes > 0 || !failed) console.Print("{} freed\n", FormatBytes(bytes));
+    TRY(console.Flush());
+    return failed ? Result<ExitStatus>(*std::move(failed)) : kExitOk;
+  };
+}
+
+Run DeclareSessionExport(CLI::App& app) {
+  struct Options {
+    std::string name;
+    std::string path;
+  };
+  auto options = std::make_shared<Options>();
+  app.add_option("name", options->name, "Its name")->required()->type_name("NAME");
+  app.add_option("file", options->path, "Where to write it")->required()->type_name("FILE");
+  return [options](Console&) -> Result<ExitStatus> {
+    SystemClock clock;
+    TRY(TRY(UserSessions(clock)).Export(options->name, options->path));
+    return kExitOk;
+  };
+}
+
+Run DeclareSessionImport(CLI::App& app) {
+  struct Options {
+    std::string path;
+    std::string name;
+    bool force = false;
+  };
+  auto options = std::make_shared<Options>();
+  app.add_option("file", options->path, "The file")->required()->type_name("FILE");
+  app.add_option("name", options->name, "The name that it is to have")
+      ->required()
+      ->type_name("NAME");
+  app.add_flag("--force", options->force, "Even where another session has that name: it goes");
+  return [options](Console&) -> Result<ExitStatus> {
+    using IfThere = disk::SessionFolder::IfThere;
+    SystemClock clock;
+    const Status imported = TRY(UserSessions(clock))
+                                .Import(options->path, options->name,
+                                        options->force ? IfThere::kReplace : IfThere::kRefuse);
+    if (!imported.ok() && imported.error().code() == Code::kAlreadyExists) {
+      return Error(Code::kAlreadyExists,
+                   imported.error().message() + "; give another name, or --force to replace it");
+    }
+    TRY(imported);
+    return kExitOk;
+  };
+}
+
+}  // namespace aster::cli

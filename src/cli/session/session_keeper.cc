@@ -1,0 +1,209 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "cli/session/session_keeper.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "base/files.h"
+#include "cli/open/model_identity.h"
+#include "cli/run/conversation.h"
+#include "kv/transfer.h"
+#include "model/memory.h"
+
+namespace aster::cli {
+namespace {
+
+constexpr size_t kMaxTextBytes = size_t{256} << 20;
+constexpr std::string_view kTextEnding = ".json";
+
+std::string ShortName(const disk::SessionModel& model) {
+  return fmt::format("{} ({})", Harmless(model.name), model.fingerprint.ToHex().substr(0, 8));
+}
+
+// How many tokens, from the first, the sequence remembers of the conversation.
+uint32_t Remembered(const Chat& chat, const Conversation& conversation) {
+  const std::vector<int32_t>& computed = chat.sequence().tokens();
+  const auto [own, other] = std::ranges::mismatch(computed, conversation.tokens);
+  return std::min(static_cast<uint32_t>(own - computed.begin()), chat.sequence().computed());
+}
+
+bool LooksLikeText(const std::string& path) {
+  const auto start = disk::InputFile::Open(path);
+  uint8_t first = 0;
+  return start.ok() && start->ReadAt(0, 1, &first).ok() &&
+         (first == '{' || first == ' ' || first == '\n');
+}
+
+// Whoever goes on from it may stand in another folder.
+std::string AbsolutePath(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  return error ? path : absolute.lexically_normal().string();
+}
+
+}  // namespace
+
+Result<disk::SessionFolder> UserSessions(Clock& clock) {
+  return disk::SessionFolder(TRY(disk::SessionFolder::DefaultFolder()), clock);
+}
+
+Conversation ConversationOf(const disk::Session& session) {
+  Conversation conversation{.vocab_size = session.model.vocab_size,
+                            .system = session.system,
+                            .messages = {},
+                            .marked = session.marked,
+                            .tokens = session.tokens};
+  for (const disk::SessionMessage& message : session.messages) {
+    const char* expected = conversation.messages.size() % 2 == 0 ? "user" : "assistant";
+    if (message.role != expected) break;
+    conversation.messages.push_back({message.role, message.content});
+  }
+  if (conversation.messages.size() % 2 != 0) conversation.messages.pop_back();
+  return conversation;
+}
+
+Result<SessionKeeper> SessionKeeper::Make(const gguf::ModelFiles& files,
+                                          const ModelOptions& options, engine::Answering& answering,
+                                          Clock& clock, Console& console) {
+  const model::Shape& shape = answering.shape();
+  const engine::LocalModelOptions engine = TRY(options.ForEngine());
+  disk::SessionModel model{.name = ModelName(files),
+                           .path = AbsolutePath(options.paths.front()),
+                           .fingerprint = TRY(FingerprintOf(files, console)),
+                           .vocab_size = shape.vocab_size,
+                           .layout = {},
+                           .layout_description = {}};
+  kv::Layout layout =
+      TRY(model::MakeMemoryLayout(shape, model::Narrowed(engine.memory, shape), model.fingerprint));
+  model.layout = layout.digest();
+  model.layout_description = layout.Describe(layout.all_layers());
+  return SessionKeeper(answering, std::move(model), std::move(layout), TRY(UserSessions(clock)),
+                       clock);
+}
+
+Result<std::string> SessionKeeper::Save(const std::string& name_or_path, Chat& chat) {
+  const Conversation conversation = chat.conversation();
+  if (name_or_path.ends_with(kTextEnding) && name_or_path.find('/') != std::string::npos) {
+    TRY(WriteFileAtomically(name_or_path, AsBytes(WriteConversation(conversation))));
+    return std::string("Saved what was said.");
+  }
+  disk::Session session{.model = model_,
+                        .saved_ns = clock_.WallNs(),
+                        .system = conversation.system,
+                        .messages = {},
+                        .marked = conversation.marked,
+                        .tokens = conversation.tokens,
+                        .pages = {}};
+  for (const Message& message : conversation.messages) {
+    session.messages.push_back({message.role, message.content});
+  }
+  const uint32_t end = Remembered(chat, conversation);
+  std::string without;
+  TRY(folder_.Save(name_or_path, session, layout_, [&](kv::ParcelSink sink) -> Status {
+    if (end == 0) return Ok();
+    Status exported = answering_.ExportRows(chat.sequence(), 0, end, sink);
+    // The text is worth keeping in any case.
+    if (exported.ok() || exported.error().code() != Code::kUnimplemented) return exported;
+    without = exported.error().message();
+    return Ok();
+  }));
+  std::string said = fmt::format("Saved: {} tokens, {} of them with what is remembered of them.",
+                                 conversation.tokens.size(), without.empty() ? end : 0);
+  if (!without.empty()) said += fmt::format(" ({})", without);
+  return said;
+}
+
+// As /save wrote it before there were sessions, and as it writes files that end with .json.
+Result<LoadedSession> SessionKeeper::LoadText(const std::string& path, Chat& chat) {
+  const std::string text = TRY(ReadFile(path, kMaxTextBytes));
+  chat.Restore(TRY(ReadConversation(text, model_.vocab_size).In(path)));
+  return LoadedSession{.said = "Loaded what was said.", .damage = ""};
+}
+
+Status SessionKeeper::CheckModel(const disk::OpenSession& open, bool text_alone) const {
+  const disk::SessionModel& other = open.session.model;
+  if (other.vocab_size != model_.vocab_size) {
+    return InvalidArgument(
+        fmt::format("{}: held with {}, and this is {}: not even their vocabularies are the same",
+                    open.path, ShortName(other), ShortName(model_)));
+  }
+  if (other.fingerprint != model_.fingerprint && !text_alone) {
+    return FailedPrecondition(
+        fmt::format("{}: held with {}, and this is {}: what one remembers is of no use to the "
+                    "other; load its text alone, or run it with its own model",
+                    open.path, ShortName(other), ShortName(model_)));
+  }
+  for (const int32_t token : open.session.tokens) {
+    if (token < 0 || static_cast<uint32_t>(token) >= model_.vocab_size) {
+      return DataLoss(open.path + ": a token that this model does not have");
+    }
+  }
+  return Ok();
+}
+
+Result<LoadedSession> SessionKeeper::Load(const std::string& name_or_path, Chat& chat,
+                                          bool text_alone) {
+  const std::string path = TRY(folder_.PathOf(name_or_path));
+  if (LooksLikeText(path)) return LoadText(path, chat);
+  const disk::OpenSession open = TRY(folder_.Open(name_or_path));
+  TRY(CheckModel(open, text_alone));
+  Conversation conversation = ConversationOf(open.session);
+  const size_t turns = conversation.messages.size() / 2;
+  const std::string count = fmt::format("{} turn{}", turns, turns == 1 ? "" : "s");
+  LoadedSession loaded{.said = fmt::format("Loaded: {}", count), .damage = ""};
+  if (!open.has_tokens) {
+    // Without its tokens a text can only be written again by a chat template, from what was said.
+    const bool has_something = turns > 0 || !conversation.system.empty();
+    if (!has_something || !chat.prompt().has_template()) return *open.damage;
+    chat.Restore(std::move(conversation));
+    const std::string what = open.has_messages
+                                 ? std::string("all that was said is there, and is computed again")
+                                 : fmt::format("the first {} {} there, and what followed is lost",
+                                               count, turns == 1 ? "is" : "are");
+    loaded.damage = fmt::format("{}: {}", what, open.damage->message());
+    loaded.said += ".";
+    return loaded;
+  }
+  loaded.said += fmt::format(", {} tokens", conversation.tokens.size());
+  chat.Restore(std::move(conversation));
+  const disk::SessionModel& other = open.session.model;
+  if (other.fingerprint == model_.fingerprint) {
+    LoadRows(open, chat, loaded);
+  } else {
+    loaded.said += fmt::format("; held with {}, so {} computes them again", ShortName(other),
+                               ShortName(model_));
+  }
+  loaded.said += ".";
+  return loaded;
+}
+
+// What cannot be brought back is computed again; so nothing here is an error.
+void SessionKeeper::LoadRows(const disk::OpenSession& open, Chat& chat, LoadedSession& loaded) {
+  constexpr std::string_view kAgain = "the rest is computed again";
+  std::string why;
+  if (open.session.model.layout != layout_.digest()) {
+    why = fmt::format("they were remembered as {}, and here it is {}",
+                      Harmless(open.session.model.layout_description), model_.layout_description);
+  } else {
+    const Status rows = folder_.LoadRows(open, layout_, [&](Bytes parcel) {
+      return answering_.ImportRows(chat.sequence(), parcel);
+    });
+    if (!rows.ok()) loaded.damage = fmt::format("{}: {}", kAgain, rows.error().message());
+  }
+  const uint32_t computed = chat.sequence().computed();
+  if (open.damage) {
+    const bool is_all = computed + 1 >= open.session.tokens.size();
+    loaded.damage =
+        fmt::format("{}: {}", is_all ? "nothing of it is lost" : kAgain, open.damage->message());
+  }
+  loaded.said += fmt::format(", {} of them remembered", computed);
+  if (!why.empty()) loaded.said += fmt::format("; {}: {}", kAgain, why);
+}
+
+}  // namespace aster::cli

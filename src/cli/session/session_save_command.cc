@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// aster session save: computes a text or a conversation, and keeps what is remembered of it.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "base/files.h"
+#include "cli/open/answerer.h"
+#include "cli/open/model_text.h"
+#include "cli/open/open_model.h"
+#include "cli/session/session_commands.h"
+#include "cli/session/session_keeper.h"
+#include "cli/terminal/console.h"
+#include "cli/terminal/progress.h"
+#include "engine/generate.h"
+
+namespace aster::cli {
+namespace {
+
+constexpr size_t kMaxFileBytes = size_t{256} << 20;
+
+struct SessionSaveFlags {
+  std::string name;
+  ModelOptions model;
+  ClusterOptions cluster;
+  std::string prompt_path;
+  std::string conversation_path;
+  bool raw = false;
+  bool quiet = false;
+};
+
+// The tokens that every prompt begins with that goes on from here, whatever is asked next.
+Result<std::vector<int32_t>> TokensBefore(const ChatPrompt& prompt, std::vector<Message> messages) {
+  messages.push_back({"user", "a"});
+  const std::vector<int32_t> one = TRY(prompt.Encode(TRY(prompt.Render(messages))));
+  messages.back().content = "1 b";
+  const std::vector<int32_t> other = TRY(prompt.Encode(TRY(prompt.Render(messages))));
+  const auto [end, ignored] = std::ranges::mismatch(one, other);
+  return std::vector<int32_t>(one.begin(), end);
+}
+
+// What is to be kept, not yet computed.
+Result<Conversation> ConversationToKeep(const SessionSaveFlags& options, const ChatPrompt& prompt,
+                                        uint32_t vocab_size) {
+  Conversation conversation{
+      .vocab_size = vocab_size, .system = "", .messages = {}, .marked = "", .tokens = {}};
+  if (!options.conversation_path.empty()) {
+    const std::string& path = options.conversation_path;
+    return ReadConversation(TRY(ReadFile(path, kMaxFileBytes)), vocab_size).In(path);
+  }
+  const std::string text = TRY(ReadFile(options.prompt_path, text::kMaxTextBytes));
+  if (options.raw || !prompt.has_template()) {
+    conversation.tokens = TRY(prompt.EncodeRaw(text, /*begins=*/true));
+    return conversation;
+  }
+  conversation.system = text;
+  conversation.tokens = TRY(TokensBefore(prompt, {{"system", text}}));
+  return conversation;
+}
+
+Status Compute(engine::Answering& answering, Chat& chat, Console& console, const Clock& clock) {
+  Progress progress(console, clock, "reading", Progress::Unit::kTokens);
+  engine::Request request;
+  request.sequence = &chat.sequence();
+  request.max_tokens = 0;
+  request.on_prefill = [&](uint64_t done, uint64_t total) { progress.Update(done, total); };
+  TRY(engine::Generate(answering, std::move(request)));
+  return Ok();
+}
+
+Result<ExitStatus> Save(const SessionSaveFlags& options, Console& console) {
+  const gguf::ModelFiles files = TRY(OpenModel(options.model.paths, options.cluster));
+  const model::Shape shape = TRY(model::ReadShape(files.metadata()));
+  const auto tokenizer = TRY(LoadTokenizer(files, options.model.paths.front(), console));
+  const ChatPrompt prompt = TRY(ChatPrompt::Make(files.metadata(), *tokenizer));
+  Conversation conversation = TRY(ConversationToKeep(options, prompt, shape.vocab_size));
+  if (conversation.tokens.empty()) return InvalidArgument("there is no text to keep");
+  SystemClock clock;
+  const auto answerer = TRY(OpenAnswerer(
+      files, tokenizer.get(), clock,
+      {.model = &options.model, .cluster = &options.cluster, .max_running = 1, .is_kept = true},
+      console));
+  engine::Answering& answering = answerer->answering();
+  SessionKeeper keeper = TRY(SessionKeeper::Make(files, options.model, answering, clock, console));
+  Chat chat(answering, prompt, engine::Request{}, /*system=*/"");
+  chat.Restore(std::move(conversation));
+  TRY(Compute(answering, chat, console, clock));
+  const std::string said = TRY(keeper.Save(options.name, chat));
+  TRY(answerer->Save());
+  if (!options.quiet) console.Print("{}\n", Harmless(said));
+  return kExitOk;
+}
+
+}  // namespace
+
+Run DeclareSessionSave(CLI::App& app) {
+  auto options = std::make_shared<SessionSaveFlags>();
+  app.add_option("name", options->name, "A name, or a path with a slash in it")
+      ->required()
+      ->type_name("NAME");
+  options->model.Declare(app);
+  options->model.kv_cache.Declare(app);
+  options->cluster.Declare(app);
+  CLI::Option* file =
+      app.add_option("--prompt-file", options->prompt_path,
+                     "What the conversation is about: the system message of a model with a chat "
+                     "template, or else (and with --raw) a text to go on from")
+          ->type_name("FILE");
+  CLI::Option* conversation = app.add_option("--conversation", options->conversation_path,
+                                             "A conversation as /save NAME.json has written it")
+                                  ->excludes(file)
+                                  ->type_name("FILE");
+  app.add_flag("--raw", options->raw, "The text as it is, without the chat template")
+      ->excludes(conversation);
+  app.add_flag("-q,--quiet", options->quiet, "Say nothing of what was kept");
+  app.callback([file, conversation] {
+    if (file->empty() && conversation->empty()) {
+      throw CLI::RequiredError("--prompt-file or --conversation");
+    }
+  });
+  return [options](Console& console) -> Result<ExitStatus> {
+    TRY(options->model.Find());
+    return Save(*options, console);
+  };
+}
+
+}  // namespace aster::cli

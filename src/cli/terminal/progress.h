@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// How far something is, shown on a terminal. Must not know what is being done.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/clock.h"
+#include "cli/terminal/console.h"
+
+namespace aster::cli {
+
+// One line on standard error: how far, how fast, how long still; nothing at all where standard
+// error is not a terminal. The line is wiped at the end. One thread at a time may call Update.
+class Progress {
+ public:
+  enum class Unit : uint8_t { kBytes, kTokens, kSteps };
+
+  Progress(const Console& console, const Clock& clock, std::string label, Unit unit = Unit::kBytes);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void Update(uint64_t done, uint64_t total);
+  // What is being done now, where that changes on the way.
+  void SetLabel(std::string label) { label_ = std::move(label); }
+
+ private:
+  const Console& console_;
+  const Clock& clock_;
+  const Unit unit_;
+  std::string label_;
+  const int64_t start_ns_;
+  int64_t drawn_ns_ = 0;  // when the line was last drawn; 0 before the first time
+};
+
+}  // namespace aster::cli

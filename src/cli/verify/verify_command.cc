@@ -1,0 +1,236 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// aster verify: one text computed in every way there is; the logits must be the same to the last
+// bit.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/machine.h"
+#include "cli/commands.h"
+#include "cli/open/cluster_options.h"
+#include "cli/open/draft_options.h"
+#include "cli/open/model_identity.h"
+#include "cli/open/model_options.h"
+#include "cli/open/node_session.h"
+#include "cli/verify/verify_disk.h"
+#include "cli/verify/verify_failures.h"
+#include "cli/verify/verify_nodes.h"
+#include "engine/measure.h"
+#include "engine/verify.h"
+#include "kernels/isa_choice.h"
+
+namespace aster::cli {
+namespace {
+
+struct VerifyFlags {
+  ModelOptions model;
+  ClusterOptions cluster;
+  DraftFlags draft;
+  std::string ids_path;
+  size_t tokens = 200;
+  bool reference = false;
+  bool json = false;
+};
+
+void PrintJson(std::span<const engine::VerifiedWay> ways, size_t tokens,
+               const std::vector<std::string>& left_out, Console& console) {
+  nlohmann::ordered_json json = {{"equal", engine::AllEqual(ways)}, {"tokens", tokens}};
+  if (!left_out.empty()) json["left_out"] = left_out;
+  for (const engine::VerifiedWay& way : ways) {
+    json["ways"].push_back({{"name", way.name},
+                            {"hash", way.hash.ToHex()},
+                            {"seconds", static_cast<double>(way.duration_ns) * 1e-9}});
+  }
+  console.Print("{}\n", json.dump(2));
+}
+
+constexpr size_t kLeastTokens = 32;  // of a text that has a middle everywhere
+
+// What is not done with these nodes and this text, and why not.
+struct LeftOut {
+  std::string cuts;
+  std::string sessions;
+  std::string kills;
+
+  std::vector<std::string> ToLines() const {
+    std::vector<std::string> lines;
+    if (!cuts.empty()) lines.push_back("not every split is computed: " + cuts);
+    if (!sessions.empty()) lines.push_back("no session changes places: " + sessions);
+    if (!kills.empty()) lines.push_back("no node is killed: " + kills);
+    return lines;
+  }
+};
+
+LeftOut WhatIsLeftOut(const VerifyFlags& options, const NodeSession& nodes, size_t tokens) {
+  LeftOut left_out;
+  const size_t cuts = CutsToVerify(nodes.layer_count()).size();
+  if (nodes.nodes().size() > 1 && cuts + 1 < nodes.layer_count()) {
+    left_out.cuts =
+        fmt::format("of {} places between layers, {} are cut", nodes.layer_count() - 1, cuts);
+  }
+  if (!nodes.Inexact().empty()) {
+    left_out.sessions = "rows do not travel as they are";
+  } else if (tokens < kLeastTokens) {
+    left_out.sessions = fmt::format("that takes {} tokens", kLeastTokens);
+  } else if (nodes.layer_count() < 2) {
+    left_out.sessions = "the model has one layer";
+  } else if (nodes.nodes().size() < 2) {
+    left_out.sessions = "that takes two nodes";
+  }
+  left_out.kills = left_out.sessions;
+  if (!left_out.kills.empty()) return left_out;
+  if (options.cluster.cluster) {
+    left_out.kills = "the cluster's are others' too; --local-nodes starts some for it";
+  } else if (nodes.other_count() < 2) {
+    left_out.kills = "that takes two nodes beside this command";
+  }
+  return left_out;
+}
+
+// Other nodes than these go on with what they have begun. Only nodes that this command has started
+// are killed, and others like them are started for it.
+Result<std::vector<engine::VerifiedWay>> VerifyBreaks(const VerifyFlags& options,
+                                                      const gguf::ModelFiles& files,
+                                                      NodeSession& nodes, const LeftOut& left_out,
+                                                      std::span<const int32_t> ids, Clock& clock,
+                                                      const engine::VerifySink& sink,
+                                                      Console& console) {
+  if (!left_out.sessions.empty()) return std::vector<engine::VerifiedWay>();
+  engine::LocalModelOptions model = TRY(options.model.ForEngine());
+  model.name = TRY(FingerprintOf(files, console));  // as nodes call what they remember
+  FreshNodes start;
+  if (left_out.kills.empty()) {
+    start = [&]() {
+      ClusterOptions cluster = options.cluster;
+      cluster.trace_path.clear();  // of those that are not killed
+      cluster.split = "auto";      // they have plans of their own, without this process
+      cluster.decode.clear();
+      return NodeSession::Start(files, options.model, cluster, console);
+    };
+  }
+  auto ways = TRY(VerifySessions(nodes, start, files, model, ids, clock, sink, console));
+  if (!start) return ways;
+  const auto failing = TRY(VerifyFailures(start, ids, clock, sink, console));
+  ways.insert(ways.end(), failing.begin(), failing.end());
+  return ways;
+}
+
+// What nodes are for, once it is certain that they are there and can do what they are asked to.
+struct NodesToVerify {
+  std::unique_ptr<NodeSession> session;  // null: none are wanted
+  std::optional<plan::Plan> asked;       // by name
+  LeftOut left_out;
+};
+
+Result<NodesToVerify> StartNodes(const VerifyFlags& options, const gguf::ModelFiles& files,
+                                 size_t tokens, Console& console) {
+  NodesToVerify nodes;
+  if (!options.cluster.wants_nodes()) return nodes;
+  nodes.session = TRY(NodeSession::Start(files, options.model, options.cluster, console));
+  if (options.cluster.split != "auto" || !options.cluster.decode.empty()) {
+    nodes.asked = TRY(nodes.session->Plan());
+  }
+  nodes.left_out = WhatIsLeftOut(options, *nodes.session, tokens);
+  for (const std::string& line : nodes.left_out.ToLines()) console.Complain("note", line);
+  return nodes;
+}
+
+Result<ExitStatus> Verify(const VerifyFlags& options, Console& console) {
+  if (options.cluster.remembered != "exact") {
+    return InvalidArgument("--kv-wire: verify compares bits, and rows in fewer bits have others");
+  }
+  const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options.model.paths));
+  const model::Shape shape = TRY(model::ReadShape(files.metadata()));
+  const std::vector<int32_t> ids =
+      options.ids_path.empty()
+          ? engine::RandomTokens(options.tokens, shape.vocab_size, /*stream=*/0)
+          : TRY(ReadIds(options.ids_path));
+  const NodesToVerify nodes = TRY(StartNodes(options, files, ids.size(), console));
+
+  engine::VerifyOptions verify;
+  verify.model = TRY(options.model.ForEngine());
+  verify.threads = {1, 2, UsableCpuCount() + 1};
+  for (const kernels::Isa isa : kernels::AvailableIsas()) {
+    if (isa != kernels::Isa::kRef || options.reference) verify.isas.push_back(isa);
+  }
+  std::unique_ptr<Drafts> drafts;
+  if (options.draft.wanted()) {
+    drafts = TRY(Drafts::Load(options.draft, files, options.model, console));
+    verify.draft = options.draft.ForEngine();
+    verify.proposers = [&](engine::LocalModel& model) -> engine::ProposerSource& {
+      return drafts->For(&model);
+    };
+  }
+  Hash128 first;
+  SystemClock clock;
+  const auto tell = [&](const engine::VerifiedWay& way) {
+    if (options.json) return;
+    if (way.name == "whole") first = way.hash;
+    const bool differs = way.hash != first;
+    console.Print("  {}  {:<24}{}{}\n", way.hash.ToHex(), way.name, differs ? "  " : "",
+                  differs ? console.Styled(Style::kBad, "differs") : "");
+  };
+  auto ways = TRY(engine::Verify(files, ids, verify, clock, tell));
+  const auto on_disk = TRY(VerifyOnDisk(files, ids, verify.model, clock, tell));
+  ways.insert(ways.end(), on_disk.begin(), on_disk.end());
+  if (nodes.session) {
+    const auto more = TRY(VerifyOnNodes(*nodes.session, nodes.asked, ids, clock, tell, console));
+    ways.insert(ways.end(), more.begin(), more.end());
+    const auto failing = TRY(
+        VerifyBreaks(options, files, *nodes.session, nodes.left_out, ids, clock, tell, console));
+    ways.insert(ways.end(), failing.begin(), failing.end());
+    TRY(nodes.session->SaveTrace());
+  }
+  const bool equal = engine::AllEqual(ways);
+  if (options.json) {
+    PrintJson(ways, ids.size(), nodes.left_out.ToLines(), console);
+  } else {
+    console.Print("{} tokens, {} ways: {}\n", ids.size(), ways.size(),
+                  equal ? console.Styled(Style::kGood, "all equal")
+                        : console.Styled(Style::kBad, "NOT equal"));
+  }
+  return equal ? kExitOk : kExitNo;
+}
+
+}  // namespace
+
+Run DeclareVerify(CLI::App& app) {
+  auto options = std::make_shared<VerifyFlags>();
+  options->model.Declare(app);
+  options->cluster.Declare(app);
+  options->draft.Declare(app);
+  CLI::Option* ids =
+      app.add_option("--ids", options->ids_path, "The text, as token ids")->type_name("FILE");
+  app.add_option("--tokens", options->tokens, "Length of a random text, where no ids are given")
+      ->check(CLI::Range(2, 1 << 20))
+      ->excludes(ids)
+      ->type_name("N");
+  app.add_flag("--reference", options->reference,
+               "Also with the plain C++ kernels, which take their time");
+  app.add_flag("--json", options->json, "Print one JSON document");
+  app.footer(
+      "Computes the logits of every position in chunks, on other threads, with other instruction "
+      "sets, beside other\n"
+      "texts, with guesses (--draft says whose), after going back, handed over to another memory, "
+      "in slices and from the disk, and "
+      "prints one hash for each\n"
+      "way. With --local-nodes or --cluster on nodes, too: others answer than read, sessions "
+      "change "
+      "places, and nodes that\n"
+      "were started for it are killed in the middle; --split and --decode add a plan to those that "
+      "it makes. The exit status is 1 if they are not all "
+      "equal: that is a bug, please report it.");
+  return [options](Console& console) -> Result<ExitStatus> {
+    TRY(options->model.Find());
+    return Verify(*options, console);
+  };
+}
+
+}  // namespace aster::cli

@@ -1,0 +1,236 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "cli/verify/verify_failures.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/files.h"
+#include "disk/session_folder.h"
+#include "engine/logits.h"
+#include "engine/scheduler.h"
+#include "plan/plan.h"
+
+namespace aster::cli {
+namespace {
+
+using engine::Answering;
+using engine::LogitsHash;
+using Tokens = std::span<const int32_t>;
+
+enum class Phase : uint8_t { kReading, kHandingOver, kAnswering, kCatchingUp };
+
+// So many rows at a time, so that there is a middle.
+constexpr size_t kFrame = 16;
+// Steps from a request until rows are on their way: its nodes say what they hold, then they read.
+constexpr int kStepsToRows = 3;
+
+// Passes everything on to another one, and lets something happen in the middle of a phase.
+class Disturbed final : public Answering {
+ public:
+  Disturbed(Answering& other, Phase phase, std::function<void()> happens)
+      : other_(other), phase_(phase), happens_(std::move(happens)) {}
+
+  bool has_happened() const { return happens_ == nullptr; }
+
+  const model::Shape& shape() const override { return other_.shape(); }
+  engine::Sequence NewSequence() override { return other_.NewSequence(); }
+  Result<engine::RequestId> Submit(engine::Request request) override {
+    steps_ = 0;
+    // Of the first answer; it is in the middle of the second half of the text.
+    if (phase_ == Phase::kAnswering && request.edit_logits) {
+      request.edit_logits = [this, edit = std::move(request.edit_logits), rows = uint64_t{0},
+                             middle = request.max_tokens / 2](Tokens history,
+                                                              std::span<float> logits) mutable {
+        if (rows++ == middle) Happen();
+        edit(history, logits);
+      };
+    }
+    if (phase_ == Phase::kCatchingUp) {
+      request.on_finish = [this, told = std::move(request.on_finish)](const engine::Finish& end) {
+        Happen();
+        if (told) told(end);
+      };
+    }
+    return other_.Submit(std::move(request));
+  }
+  void Cancel(engine::RequestId id) override { other_.Cancel(id); }
+  bool idle() const override { return other_.idle(); }
+  Status Step() override {
+    if (phase_ == Phase::kHandingOver && ++steps_ == kStepsToRows) Happen();
+    return other_.Step();
+  }
+  Status LogitsOf(Tokens tokens, size_t chunk, engine::LogitsSink sink) override {
+    if (phase_ != Phase::kReading) return other_.LogitsOf(tokens, chunk, sink);
+    size_t row = 0;
+    return other_.LogitsOf(tokens, std::min(chunk, kFrame), [&](std::span<const float> logits) {
+      if (row++ == tokens.size() / 3) Happen();
+      return sink(logits);
+    });
+  }
+  Status ExportRows(engine::Sequence& sequence, uint32_t begin, uint32_t end,
+                    kv::ParcelSink sink) override {
+    return other_.ExportRows(sequence, begin, end, sink);
+  }
+  Status ImportRows(engine::Sequence& sequence, Bytes parcel) override {
+    return other_.ImportRows(sequence, parcel);
+  }
+
+ private:
+  void Happen() {
+    if (const auto happens = std::exchange(happens_, nullptr)) happens();
+  }
+
+  Answering& other_;
+  const Phase phase_;
+  std::function<void()> happens_;  // until it has
+  int steps_ = 0;                  // since the last request
+};
+
+struct Accident {
+  const char* name;
+  Phase phase;
+  size_t victim;  // 0: the first of both who read; 1: the second, who answers
+};
+
+constexpr Accident kAccidents[] = {
+    {"a reader is killed while it reads", Phase::kReading, 0},
+    {"who answers is killed while it reads", Phase::kReading, 1},
+    {"a reader is killed while it hands over", Phase::kHandingOver, 0},
+    {"who answers is killed while it is handed over", Phase::kHandingOver, 1},
+    {"who answers is killed while it answers", Phase::kAnswering, 1},
+    {"a reader is killed while the answer returns", Phase::kCatchingUp, 0},
+};
+
+// Half of the layers each, in this order; all of them are the second one's where it answers alone.
+plan::Plan HalvesOf(const plan::PlanNode& first, const plan::PlanNode& second, uint32_t layer_count,
+                    bool second_answers) {
+  const uint32_t cut = layer_count / 2;
+  plan::Plan plan;
+  plan.stages = {{.node = first, .slice = {0, cut, true, false}},
+                 {.node = second, .slice = {cut, layer_count, false, true}}};
+  if (second_answers) plan.decode = {{.node = second, .slice = {0, layer_count, true, true}}};
+  return plan;
+}
+
+class Ways {
+ public:
+  Ways(const Clock& clock, const engine::VerifySink& sink) : clock_(clock), sink_(sink) {}
+
+  Status Try(std::string name, FunctionRef<Result<Hash128>()> compute) {
+    const int64_t start_ns = clock_.NowNs();
+    const Hash128 hash = TRY(compute().In(name));
+    ways_.push_back({std::move(name), hash, clock_.NowNs() - start_ns});
+    if (sink_) sink_(ways_.back());
+    return Ok();
+  }
+  std::vector<engine::VerifiedWay> Take() { return std::move(ways_); }
+
+ private:
+  const Clock& clock_;
+  const engine::VerifySink& sink_;
+  std::vector<engine::VerifiedWay> ways_;
+};
+
+Result<Hash128> WithAccident(const FreshNodes& start, const Accident& accident, Tokens tokens,
+                             const Console& console) {
+  const auto nodes = TRY(start());
+  const plan::PlanNode victim = nodes->nodes()[accident.victim];
+  const plan::Plan plan = HalvesOf(nodes->nodes()[0], nodes->nodes()[1], nodes->layer_count(),
+                                   /*second_answers=*/true);
+  const auto conductor = TRY(nodes->Open(plan, /*tokenizer=*/nullptr, /*max_running=*/8, console));
+  Status killed = Ok();
+  Disturbed disturbed(*conductor, accident.phase, [&] { killed = nodes->Kill(victim.id); });
+  const Hash128 hash = TRY(engine::AnsweredInTurns(disturbed, tokens));
+  TRY(std::move(killed));
+  if (!disturbed.has_happened())
+    return FailedPrecondition("the text is too short for anything to happen");
+  if (conductor->counters().replans == 0)
+    return FailedPrecondition("nobody missed the node that was killed");
+  return hash;
+}
+
+// The first half is read by one and saved; another one loads it, and is given the second half as
+// its answer.
+Result<Hash128> SavedAndLoaded(Answering& from, Answering& to, const kv::Layout& layout,
+                               disk::SessionFolder& sessions, Tokens tokens) {
+  const Tokens half = tokens.first(tokens.size() / 2);
+  LogitsHash hash;
+  size_t row = 1;  // the last one's is the answer's first
+  TRY(from.LogitsOf(half, engine::kDefaultChunk, [&](std::span<const float> logits) {
+    return row++ < half.size() ? hash.Add(logits) : Ok();
+  }));
+  engine::Sequence said = from.NewSequence();
+  said.SetHistory(half);
+  Status status = FailedPrecondition("the request never ended");
+  TRY(from.Submit({.sequence = &said, .max_tokens = 0, .on_finish = [&](const auto& finish) {
+                     status = finish.status;
+                   }}));
+  while (!from.idle()) TRY(from.Step());
+  TRY(std::move(status));
+  disk::Session session;
+  session.tokens.assign(half.begin(), half.end());
+  TRY(sessions.Save("session", session, layout, [&](kv::ParcelSink sink) {
+    return from.ExportRows(said, 0, said.computed(), sink);
+  }));
+  engine::Sequence heard = to.NewSequence();
+  heard.SetHistory(half);
+  heard.Release();
+  TRY(sessions.LoadRows(TRY(sessions.Open("session")), layout,
+                        [&](Bytes parcel) { return to.ImportRows(heard, parcel); }));
+  if (heard.computed() + 1 < half.size()) return DataLoss("not all of it was there again");
+  TRY(engine::AnswerWith(to, heard, tokens, tokens.size(), {}, hash));
+  return hash.Digest();
+}
+
+}  // namespace
+
+Result<std::vector<engine::VerifiedWay>> VerifyFailures(const FreshNodes& start, Tokens tokens,
+                                                        const Clock& clock,
+                                                        const engine::VerifySink& sink,
+                                                        const Console& console) {
+  Ways ways(clock, sink);
+  for (const Accident& accident : kAccidents) {
+    TRY(ways.Try(accident.name, [&] { return WithAccident(start, accident, tokens, console); }));
+  }
+  return ways.Take();
+}
+
+Result<std::vector<engine::VerifiedWay>> VerifySessions(NodeSession& nodes, const FreshNodes& start,
+                                                        const gguf::ModelFiles& files,
+                                                        const engine::LocalModelOptions& model,
+                                                        Tokens tokens, Clock& clock,
+                                                        const engine::VerifySink& sink,
+                                                        const Console& console) {
+  Ways ways(clock, sink);
+  const TemporaryDirectory folder = TRY(TemporaryDirectory::Create());
+  disk::SessionFolder sessions(folder.File("sessions"), clock);
+  const auto local = TRY(engine::LocalModel::Load(files, model));
+  engine::Scheduler here(*local, /*tokenizer=*/nullptr, clock);
+  const auto open = [&](NodeSession& among, bool is_reversed) {
+    const plan::PlanNode& first = among.nodes()[0];
+    const plan::PlanNode& second = among.nodes()[1];
+    return among.Open(is_reversed ? HalvesOf(second, first, among.layer_count(), false)
+                                  : HalvesOf(first, second, among.layer_count(), true),
+                      /*tokenizer=*/nullptr, /*max_running=*/8, console);
+  };
+  const auto there = TRY(open(nodes, /*is_reversed=*/false));
+  TRY(ways.Try("saved by nodes, loaded by one machine",
+               [&] { return SavedAndLoaded(*there, here, local->layout(), sessions, tokens); }));
+  // Nodes that remember nothing yet, where there are any; they end before the next ones start.
+  const auto loaded_by_nodes = [&](const char* name, Answering& from) -> Status {
+    std::unique_ptr<NodeSession> fresh;
+    if (start) fresh = TRY(start());
+    const auto others = TRY(open(fresh ? *fresh : nodes, /*is_reversed=*/true));
+    return ways.Try(
+        name, [&] { return SavedAndLoaded(from, *others, local->layout(), sessions, tokens); });
+  };
+  TRY(loaded_by_nodes("saved by one machine, loaded by nodes", here));
+  if (start) TRY(loaded_by_nodes("saved by nodes, loaded by others", *there));
+  return ways.Take();
+}
+
+}  // namespace aster::cli

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The ways of computing a text on nodes that are killed while they do it, and on other ones than
+// began it, for `aster verify`. Must not know how they are shown.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "cli/open/node_session.h"
+#include "cli/terminal/console.h"
+#include "engine/local_model.h"
+#include "engine/verify.h"
+#include "gguf/model_files.h"
+
+namespace aster::cli {
+
+// Two nodes at least that have just been started, and may be killed.
+using FreshNodes = std::function<Result<std::unique_ptr<NodeSession>>()>;
+
+// One of two nodes, which read a text together and of which one answers, is killed: while they
+// read, while rows are handed over, while it is answered, while rows of the answer return.
+Result<std::vector<engine::VerifiedWay>> VerifyFailures(const FreshNodes& start,
+                                                        std::span<const int32_t> tokens,
+                                                        const Clock& clock,
+                                                        const engine::VerifySink& sink,
+                                                        const Console& console);
+
+// Half of the text is saved as a session by nodes and gone on with by this process alone, the other
+// way round, and, where others can be started, by those with other layers each.
+Result<std::vector<engine::VerifiedWay>> VerifySessions(
+    NodeSession& nodes, const FreshNodes& start, const gguf::ModelFiles& files,
+    const engine::LocalModelOptions& model, std::span<const int32_t> tokens, Clock& clock,
+    const engine::VerifySink& sink, const Console& console);
+
+}  // namespace aster::cli

@@ -1,0 +1,182 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "cli/verify/verify_nodes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/function_ref.h"
+#include "engine/logits.h"
+
+namespace aster::cli {
+namespace {
+
+// Models of more layers are cut at some places only: each plan loads the model once more.
+constexpr uint32_t kLayersCutEverywhere = 16;
+// Between so many equal parts, behind the first layer and before the last.
+constexpr uint32_t kSpreadParts = 4;
+
+using Tokens = std::span<const int32_t>;
+
+// The layers between the cuts, on the nodes in turn.
+plan::Plan PlanOf(std::span<const plan::PlanNode> nodes, std::span<const uint32_t> cuts,
+                  uint32_t layer_count) {
+  plan::Plan plan;
+  for (size_t i = 0; i <= cuts.size(); ++i) {
+    plan.stages.push_back({.node = nodes[i % nodes.size()],
+                           .slice = {.layer_begin = i == 0 ? 0 : cuts[i - 1],
+                                     .layer_end = i == cuts.size() ? layer_count : cuts[i],
+                                     .embedding = i == 0,
+                                     .head = i == cuts.size()}});
+  }
+  return plan;
+}
+
+// So many cuts, at equal distances.
+std::vector<uint32_t> EvenCuts(uint32_t layer_count, uint32_t count) {
+  std::vector<uint32_t> cuts;
+  for (uint32_t i = 1; i <= count; ++i) cuts.push_back(layer_count * i / (count + 1));
+  return cuts;
+}
+
+// Plans that together have each of these cuts, with as many in each as there are nodes for.
+std::vector<plan::Plan> PlansWith(std::span<const uint32_t> cuts,
+                                  std::span<const plan::PlanNode> nodes, uint32_t layer_count) {
+  std::vector<plan::Plan> plans;
+  const size_t in_a_plan = nodes.size() - 1;
+  const size_t count = (cuts.size() + in_a_plan - 1) / in_a_plan;
+  for (size_t first = 0; first < count; ++first) {
+    std::vector<uint32_t> own;
+    for (size_t i = first; i < cuts.size(); i += count) own.push_back(cuts[i]);
+    plans.push_back(PlanOf(nodes, own, layer_count));
+  }
+  return plans;
+}
+
+std::vector<plan::Plan> PlansFor(std::span<const plan::PlanNode> nodes, uint32_t layer_count) {
+  std::vector<plan::Plan> plans;
+  const std::vector<plan::PlanNode> reversed(nodes.rbegin(), nodes.rend());
+  plans.push_back(PlanOf(nodes.first(1), {}, layer_count));
+  const auto in_use = static_cast<uint32_t>(std::min<size_t>(nodes.size(), layer_count));
+  if (in_use < 2) return plans;
+  const auto with_cuts = PlansWith(CutsToVerify(layer_count), nodes, layer_count);
+  plans.insert(plans.end(), with_cuts.begin(), with_cuts.end());
+  plans.push_back(PlanOf(reversed, EvenCuts(layer_count, in_use - 1), layer_count));
+  if (layer_count >= 2 * in_use) {
+    plans.push_back(PlanOf(nodes, EvenCuts(layer_count, 2 * in_use - 1), layer_count));
+  }
+  return plans;
+}
+
+// Plans in which others answer than read: the last node, the first one, one that read nothing.
+std::vector<plan::Plan> HandOverPlans(std::span<const plan::PlanNode> nodes, uint32_t layer_count) {
+  std::vector<plan::Plan> plans;
+  const auto in_use = static_cast<uint32_t>(std::min<size_t>(nodes.size(), layer_count));
+  if (in_use < 2) return plans;
+  const plan::Plan split = PlanOf(nodes, EvenCuts(layer_count, in_use - 1), layer_count);
+  for (const size_t decodes : {nodes.size() - 1, size_t{0}}) {
+    plans.push_back(split);
+    plans.back().decode = PlanOf(nodes.subspan(decodes, 1), {}, layer_count).stages;
+  }
+  plans.push_back(PlanOf(nodes.first(1), {}, layer_count));
+  plans.back().decode = PlanOf(nodes.subspan(1, 1), {}, layer_count).stages;
+  return plans;
+}
+
+// Computes a text by one plan after the other.
+class NodeWays {
+ public:
+  NodeWays(NodeSession& nodes, Tokens tokens, const Clock& clock, const engine::VerifySink& sink,
+           const Console& console)
+      : nodes_(nodes), tokens_(tokens), clock_(clock), sink_(sink), console_(console) {}
+
+  Status Open(const plan::Plan& plan) {
+    split_ = plan::SplitText(plan);
+    conductor_.reset();
+    conductor_ = TRY(nodes_.Open(plan, /*tokenizer=*/nullptr, /*max_running=*/8, console_));
+    return Ok();
+  }
+  Status InChunks() {
+    for (const size_t chunk : {engine::kDefaultChunk, size_t{40}}) {
+      TRY(Add(fmt::format("{} in chunks of {}", split_, chunk), [&]() -> Result<Hash128> {
+        engine::LogitsHash hash;
+        TRY(conductor_->LogitsOf(tokens_, chunk,
+                                 [&](std::span<const float> row) { return hash.Add(row); }));
+        return hash.Digest();
+      }));
+    }
+    return Ok();
+  }
+  Status BesideOthers() {
+    return Add(split_ + " beside others",
+               [&] { return engine::AnsweredBesideOthers(*conductor_, tokens_); });
+  }
+  Status InTurns() {
+    return Add(split_ + " in turns", [&] { return engine::AnsweredInTurns(*conductor_, tokens_); });
+  }
+  std::vector<engine::VerifiedWay> Take() { return std::move(ways_); }
+
+ private:
+  Status Add(std::string name, FunctionRef<Result<Hash128>()> compute) {
+    const int64_t start_ns = clock_.NowNs();
+    const Hash128 hash = TRY(compute().In(name));
+    ways_.push_back({std::move(name), hash, clock_.NowNs() - start_ns});
+    if (sink_) sink_(ways_.back());
+    return Ok();
+  }
+
+  NodeSession& nodes_;
+  const Tokens tokens_;
+  const Clock& clock_;
+  const engine::VerifySink& sink_;
+  const Console& console_;
+  std::string split_;
+  std::unique_ptr<conduct::Conductor> conductor_;
+  std::vector<engine::VerifiedWay> ways_;
+};
+
+}  // namespace
+
+std::vector<uint32_t> CutsToVerify(uint32_t layer_count) {
+  std::set<uint32_t> cuts;
+  if (layer_count <= kLayersCutEverywhere) {
+    for (uint32_t cut = 1; cut < layer_count; ++cut) cuts.insert(cut);
+  } else {
+    cuts = {1, layer_count - 1};
+    for (uint32_t i = 1; i < kSpreadParts; ++i) cuts.insert(layer_count * i / kSpreadParts);
+  }
+  return {cuts.begin(), cuts.end()};
+}
+
+Result<std::vector<engine::VerifiedWay>> VerifyOnNodes(NodeSession& nodes,
+                                                       const std::optional<plan::Plan>& asked,
+                                                       Tokens tokens, const Clock& clock,
+                                                       const engine::VerifySink& sink,
+                                                       const Console& console) {
+  NodeWays ways(nodes, tokens, clock, sink, console);
+  if (asked) {
+    TRY(ways.Open(*asked));
+    TRY(ways.InChunks());
+    TRY(ways.BesideOthers());
+    TRY(ways.InTurns());
+  }
+  for (const plan::Plan& plan : PlansFor(nodes.nodes(), nodes.layer_count())) {
+    TRY(ways.Open(plan));
+    TRY(ways.InChunks());
+    TRY(ways.BesideOthers());
+  }
+  for (const plan::Plan& plan : HandOverPlans(nodes.nodes(), nodes.layer_count())) {
+    TRY(ways.Open(plan));
+    TRY(ways.BesideOthers());
+    TRY(ways.InTurns());
+  }
+  return ways.Take();
+}
+
+}  // namespace aster::cli

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The ways of computing a text on several nodes, for `aster verify`. Must not know how they are
+// shown.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "cli/open/node_session.h"
+#include "cli/terminal/console.h"
+#include "engine/verify.h"
+#include "plan/plan.h"
+
+namespace aster::cli {
+
+// Where a model of so many layers is cut: before which of them, ascending. Everywhere but in a
+// model of many layers.
+std::vector<uint32_t> CutsToVerify(uint32_t layer_count);
+
+// Cuts the model between the nodes, in this order and in the reverse, with several slices on a
+// node, and with all of it on one that is not this process; and, first, as `asked` for by name.
+Result<std::vector<engine::VerifiedWay>> VerifyOnNodes(
+    NodeSession& nodes, const std::optional<plan::Plan>& asked, std::span<const int32_t> tokens,
+    const Clock& clock, const engine::VerifySink& sink, const Console& console);
+
+}  // namespace aster::cli
