@@ -58,6 +58,15 @@ class WholeFiles(unittest.TestCase):
         self.assertEqual(found("tests/a.py", "# " + "x" * 118 + "\n"), [])
         self.assertEqual(found("tests/a.py", "# " + "x" * 119 + "\n"), [(1, "columns")])
 
+    def test_columns_of_pages(self):
+        def lines_of(text, path="docs/a.md"):
+            return [line for _, line, rule, _ in rules.findings_of(source.File(path, text), set()) if rule == "columns"]
+
+        wide = "word " * 25 + "\n"
+        self.assertEqual(lines_of("é" * 120 + "\n" + wide[:-1].rstrip() + "\n"), [2])
+        self.assertEqual(lines_of("| " + wide + "    " + wide + "```\n" + wide + "```\n- " + wide), [6])
+        self.assertEqual(lines_of(wide, "tests/a.json"), [])
+
     def test_whitespace(self):
         self.assertEqual(found("src/base/a.cc", "int a; \n"), [(1, "whitespace")])
         self.assertEqual(found("src/base/a.cc", "\tint a;\n"), [(1, "whitespace")])

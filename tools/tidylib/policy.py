@@ -5,7 +5,7 @@
 import re
 
 MAX_COLUMNS = 100  # of C++
-MAX_SCRIPT_COLUMNS = 120
+MAX_SCRIPT_COLUMNS = 120  # and of documentation, but for tables and code
 MAX_FILE_LINES = 600
 MAX_FUNCTION_LINES = 70  # signature and closing brace included
 

@@ -55,6 +55,25 @@ def check_columns(file, _):
             yield number, f"is {len(line)} columns wide; break it at {limit}"
 
 
+def prose(file):
+    """(number, line) of a Markdown page without code blocks and tables."""
+    fenced = False
+    for number, line in enumerate(file.lines, 1):
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+        elif not fenced and not line.startswith(("|", "    ")):
+            yield number, line
+
+
+@rule("columns", "text")
+def check_prose_columns(file, _):
+    if not file.path.endswith(".md"):
+        return
+    for number, line in prose(file):
+        if len(line) > MAX_SCRIPT_COLUMNS:
+            yield number, f"is {len(line)} columns wide; wrap it at {MAX_SCRIPT_COLUMNS}"
+
+
 @rule("file-length", "c++", "python")
 def check_file_length(file, _):
     if len(file.lines) > MAX_FILE_LINES:
