@@ -22,7 +22,7 @@ from serve import Server, prompts
 
 
 def ask(server, messages, tokens):
-    """What is said, the prompt's tokens, how many of them were remembered, and seconds to the first piece."""
+    """The answer, the prompt's tokens, how many of them were cached, and seconds to the first piece."""
     body = {"messages": messages, "max_tokens": tokens, "temperature": 0, "stream": True,
             "stream_options": {"include_usage": True}}
     connection = http.client.HTTPConnection(server.host, server.port, timeout=3600)

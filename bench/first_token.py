@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""How long a long prompt's first token takes: when nobody knows it, from another node, from memory and from the disk.
+"""Time to first token (TTFT) of a long prompt: computed, and with its KV cache from another node, memory and disk.
 
     bench/first_token.py --aster build/release/bin/aster model.gguf --prompt 16384
 
 Two nodes of a cluster, a core each, on this machine; the first has the model's file. In a round the second one reads
-the prompt (cold), the first one asks and gets what the second remembers (another node), asks again (memory), starts
+the prompt (cold), the first one asks and gets the second one's KV rows (another node), asks again (memory), starts
 anew and finds it in its --kv-cache (disk, through the system's cache of pages; when all of it has been written).
 Before that it asks for some tokens more behind the prompt, as a next turn does. Medians of the rounds.
 """

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""What it brings that some nodes read and another one answers: times of whole requests under different plans.
+"""Prefill/decode disaggregation: times of whole requests under different plans.
 
     bench/hand_over.py --aster build/release/bin/aster model.gguf --pair 2048:64 --pair 8192:256
     sudo bench/hand_over.py --aster build/release/bin/aster llama-1b.gguf qwen3-0.6b.gguf --pair 2048:64 \\
@@ -12,17 +12,17 @@ Nodes are processes with a core each, connected by loopback; each link and each 
 own, with the pairs of --elsewhere where that is given. PROMPT:ANSWER may be followed by how many rounds. In a round
 every plan answers the request once, on nodes that have just been loaded; ratios are medians of those within a round:
 
-    one node     reads and answers alone
+    one node     prefills and decodes alone
     pooled       two nodes have half of the layers each, for everything
-    hand-over    both read, the second answers alone
-    offload      the first reads alone, the second answers alone
+    hand-over    both prefill, the second decodes alone
+    offload      the first prefills alone, the second decodes alone
     second node  with a slow node, also what the other one does alone
 
 A slow node gets only that part of its core's time: it is stopped and goes on again a hundred times a second. Behind
 rates and the time of the whole request stands what the formula of docs/kv-transfer.md says, from the times of the
 others: p/R + x + a/D. "Exposed" is the time from the end of prefill to the first token, which is the transfer of one
 frame's KV rows, and a step; beside it the bytes of the KV transfer. "CPU" is processor time of all nodes and the front
-end from their start to their end. With --awake no core sleeps while links are waited for.
+end from their start to their end. With --awake no core sleeps while a link is awaited.
 """
 import argparse
 import contextlib
@@ -52,7 +52,7 @@ PLANS = {
     "offload": (2, ("--prefill", "node-1", "--decode", "node-2")),
 }
 SECOND = "second node"
-# Whose rate of reading a plan should have; the second node answers.
+# The plan whose prefill rate a plan should have; the second node decodes.
 READS_AS = {"hand-over": "pooled", "offload": "one node"}
 FRAME_TOKENS = 256
 
@@ -161,8 +161,8 @@ def report(part, prompt, answer, rounds):
     link, slow = part
     print(f"{prompt} tokens read, {answer} written, {link or 'loopback'}{''.join(', ' + each for each in slow)}: "
           f"{len(rounds)} rounds")
-    print(f"  {'':12} {'read/s':>8} {'written/s':>9} {'whole':>10} {'of one node':>11} {'CPU':>8} {'formula':>10} "
-          f"{'exposed':>10} {'handed over':>12}")
+    print(f"  {'':12} {'prefill':>8} {'decode':>9} {'whole':>10} {'of one node':>11} {'CPU':>8} {'formula':>10} "
+          f"{'exposed':>10} {'KV transfer':>12}")
     first = next(iter(rounds[0]))
     for plan in rounds[0]:
         line = (f"  {plan:12} {median(lambda turns: turns[plan].read_rate):8.1f} "
@@ -181,7 +181,7 @@ def report(part, prompt, answer, rounds):
         print(line)
     for plan, reader in READS_AS.items():
         writer = SECOND if slow else "one node"
-        for what, other, rate in (("reads", reader, "read_rate"), ("answers", writer, "write_rate")):
+        for what, other, rate in (("prefill", reader, "read_rate"), ("decode", writer, "write_rate")):
             if plan in rounds[0] and other in rounds[0]:
                 ratios = sorted(getattr(turns[plan], rate) / getattr(turns[other], rate) for turns in rounds)
                 print(f"  {plan} {what} at {statistics.median(ratios):.3f} of {other} ({ratios[0]:.3f} to "
@@ -208,7 +208,7 @@ def main():
     parser.add_argument("--slow", action="append", default=[], metavar="NODE=PART",
                         help="such as node-1=0.5; repeatable")
     parser.add_argument("--no-loopback", action="store_true", help="only links and slow nodes")
-    parser.add_argument("--awake", action="store_true", help="let no core sleep while links are waited for")
+    parser.add_argument("--awake", action="store_true", help="let no core sleep while a link is awaited")
     parser.add_argument("--kv-memory", default="1GiB", help="of each node, taken before it begins")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--patience", type=float, default=1800, help="seconds for one request")

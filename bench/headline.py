@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""What the project began with, told with its numbers: two machines read a long prompt together, one of them answers
-it alone at its own speed, the next turn costs what is new in it, and neither a machine's end nor anything else changes
+"""Prefill/decode disaggregation, with its numbers: two machines prefill a long prompt together, one of them decodes
+alone at its own rate, the next turn costs what is new in it, and neither a machine's end nor anything else changes
 a token.
 
     bench/headline.py --aster build/release/bin/aster                        # the built-in model
@@ -46,12 +46,12 @@ class Scenario:
 
 def describe(told):
     timings = told["timings"]
-    words = (f"{timings['prefill_tokens_per_s']:8.1f} read/s {timings['decode_tokens_per_s']:8.1f} written/s, in all "
+    words = (f"{timings['prefill_tokens_per_s']:8.1f} prefill/s {timings['decode_tokens_per_s']:8.1f} decode/s, in all "
              f"{timings['prefill_s'] + timings['decode_s']:.2f} s")
     handed = told.get("handed_over")
     if handed:
-        words += (f"; {handed['bytes'] / 1e6:.1f} MB were handed over meanwhile, the first token came "
-                  f"{1e3 * handed['exposed_s']:.0f} ms after the prompt was read")
+        words += (f"; {handed['bytes'] / 1e6:.1f} MB of KV transfer meanwhile, the first token came "
+                  f"{1e3 * handed['exposed_s']:.0f} ms after the end of prefill")
     return words
 
 
@@ -60,9 +60,9 @@ def tell(scenario):
     plans = {
         "lap alone": ("--split", "lap=0:out"),
         "both, for everything": ("--split", scenario.both),
-        "both read, lap answers": ("--prefill", scenario.both, "--decode", "lap"),
-        "both read, whoever asks answers": ("--prefill", scenario.both, "--decode", "front"),
-        "desk reads, lap answers": ("--prefill", "desk", "--decode", "lap"),
+        "both prefill, lap decodes": ("--prefill", scenario.both, "--decode", "lap"),
+        "both prefill, the front end decodes": ("--prefill", scenario.both, "--decode", "front"),
+        "desk prefills, lap decodes": ("--prefill", "desk", "--decode", "lap"),
     }
     told, expected = {}, None
     for name, plan in plans.items():
@@ -70,15 +70,15 @@ def tell(scenario):
         told[name] = scenario.ask(scenario.prompt, answer, *plan)
         expected = expected or told[name]["ids"]
         assert told[name]["ids"] == expected, f"{name}: not the answer of one machine"
-        print(f"{name:32} {describe(told[name])}")
+        print(f"{name:36} {describe(told[name])}")
 
-    plan = plans["both read, lap answers"]
+    plan = plans["both prefill, lap decodes"]
     scenario.start_nodes()
     first = scenario.ask(scenario.prompt, answer, *plan)
     turn = scenario.prompt + first["ids"] + prompt_ids(TURN_TOKENS)
     second = scenario.ask(turn, answer, *plan)
     print(f"a turn of {TURN_TOKENS} tokens behind {len(turn) - TURN_TOKENS}: {second['tokens']['cached']} were "
-          f"remembered, read in {1e3 * second['timings']['prefill_s']:.0f} ms")
+          f"cached, prefill in {1e3 * second['timings']['prefill_s']:.0f} ms")
 
     scenario.start_nodes()
     began = time.monotonic()
@@ -89,7 +89,7 @@ def tell(scenario):
     assert run.wait(scenario.options.patience) == 0, run.stderr.read()
     assert text.rstrip("\n") == first["text"].rstrip("\n"), f"lap was killed: {text!r} is not {first['text']!r}"
     took = time.monotonic() - began
-    print(f"{'lap is killed while it answers':32} the same answer, in all {took:.2f} s with loading")
+    print(f"{'lap is killed in decode':36} the same answer, in all {took:.2f} s with loading")
     print(f"Every answer had the same {len(expected)} tokens.")
 
 

@@ -37,9 +37,9 @@ def main():
         aster(*run, "--kv-cache", cache)
         on_disk = sum(path.stat().st_size for path in cache.rglob("*.rows"))
         loaded = json.loads(aster(*run, "--kv-cache", cache))["kv_cache"]["loaded_bytes"]
-    told = {"page files": on_disk, "read again": loaded, "handed over by one of two readers": handed_over}
+    told = {"page files": on_disk, "read again": loaded, "KV transfer from one of two prefill nodes": handed_over}
     for what, count in told.items():
-        print(f"{what:34} {count / options.prompt:10,.0f} bytes a token")
+        print(f"{what:42} {count / options.prompt:10,.0f} bytes a token")
 
 
 if __name__ == "__main__":

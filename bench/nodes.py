@@ -126,7 +126,7 @@ def main():
     parser.add_argument("--link", action="append", default=[], help="such as 1ms,1Gbit; repeatable")
     parser.add_argument("--limit", action="store_true", help="also what cores of this machine do at once, and by turns")
     parser.add_argument("--tbf", action="store_true", help="let the kernel limit the links' rates (as root)")
-    parser.add_argument("--awake", action="store_true", help="let no core sleep while links are waited for")
+    parser.add_argument("--awake", action="store_true", help="let no core sleep while a link is awaited")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     links = ["", *options.link]

@@ -7,7 +7,8 @@
 
 For each number of streams the servers are measured in turn, several rounds; only one of them runs at a time. Of each
 round: the time to the first token and between tokens (medians and 99 in 100), and tokens of all streams per second.
-What is printed is the median of the rounds. Prompts differ in length and in words, so that no server remembers any.
+What is printed is the median of the rounds. Prompts differ in length and in words, so that no server
+has one in its KV cache.
 """
 import argparse
 import http.client
@@ -29,7 +30,7 @@ WORDS = ("river stone light wind door seven morning green paper under walk windo
 
 
 class Server:
-    """A process that answers OpenAI's dialect, until `stop`."""
+    """A process that serves OpenAI's API, until `stop`."""
 
     def __init__(self, command, address=None):
         self.log = tempfile.TemporaryFile()
@@ -83,10 +84,10 @@ def free_port():
 
 def start(kind, arguments, streams):
     per_stream = arguments.prompt_words * 4 + arguments.tokens + 64
-    if kind in ("aster", "guesses"):
+    if kind in ("aster", "drafts"):
         return Server([arguments.aster, "serve", arguments.model, "--port", 0, "--threads", arguments.threads,
                        "--parallel", streams, "--ctx", per_stream,
-                       *(["--draft", arguments.draft] if kind == "guesses" else [])])
+                       *(["--draft", arguments.draft] if kind == "drafts" else [])])
     port = free_port()
     return Server([arguments.llama_server, "-m", arguments.model, "--host", "127.0.0.1", "--port", port, "-t",
                    arguments.threads, "-tb", arguments.threads, "-np", streams, "-c", per_stream * streams,
@@ -159,7 +160,7 @@ def main():
     parser.add_argument("--aster", default=os.environ.get("ASTER", root / "build/release/bin/aster"))
     parser.add_argument("--model", default=root / "models/nova.gguf")
     parser.add_argument("--llama-server", help="llama.cpp's server, to be measured beside it")
-    parser.add_argument("--draft", help="also measure aster with --draft, as `guesses`")
+    parser.add_argument("--draft", help="also measure aster with --draft, as `drafts`")
     parser.add_argument("--streams", default="1,4,16,64")
     parser.add_argument("--tokens", type=int, default=64, help="of each answer")
     parser.add_argument("--prompt-words", type=int, default=64, help="of each prompt, more or less")
@@ -167,7 +168,7 @@ def main():
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--json", help="also write everything that was measured here")
     arguments = parser.parse_args()
-    kinds = ["aster"] + (["guesses"] if arguments.draft else []) + (["llama.cpp"] if arguments.llama_server else [])
+    kinds = ["aster"] + (["drafts"] if arguments.draft else []) + (["llama.cpp"] if arguments.llama_server else [])
     everything = []
     print(f"{'streams':>7}  {'server':<10}{'first p50':>11}{'p99':>9}{'next p50':>11}{'p99':>9}{'tokens/s':>10}"
           f"{'slow/fast':>11}")

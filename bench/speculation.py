@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""What guessing ahead is worth: rates of the same answers with guesses and without, in turns, of one process each.
+"""Speculative decoding: rates of the same answers with and without draft tokens, in turns, of one process each.
 
     bench/speculation.py build/release/bin/aster --threads 1 --reps 5
     bench/speculation.py build/release/bin/aster quasar:mtp:3 big.gguf:small.gguf:4
 
-A case is MODEL:WHO:MOST, the options --draft and --draft-max of `aster bench`. Every repetition answers six short
+A case is MODEL:DRAFTER:MOST, the options --draft and --draft-max of `aster bench`. Every repetition answers six short
 questions twice; ratios are of a repetition's two rates, and the median is told with the least and the most.
 """
 import argparse
@@ -30,12 +30,12 @@ def measure(options, case):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("aster")
-    parser.add_argument("cases", nargs="*", default=CASES, metavar="MODEL:WHO:MOST")
+    parser.add_argument("cases", nargs="*", default=CASES, metavar="MODEL:DRAFTER:MOST")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--reps", type=int, default=5)
     parser.add_argument("--gen", type=int, default=128)
     options = parser.parse_args()
-    print(f"{'model':<10}{'guesses':<10}{'most':>5}{'right':>9}{'tokens/step':>13}{'plain':>10}{'guessed':>10}"
+    print(f"{'model':<10}{'drafter':<10}{'most':>5}{'accepted':>9}{'tokens/step':>13}{'plain':>10}{'drafted':>10}"
           f"{'ratio':>8}")
     for case in options.cases or CASES:
         model, who, most = case.rsplit(":", 2)

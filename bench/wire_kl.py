@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
 """What it costs to let rows travel between nodes in fewer bits (--wire): the divergence (KL) of the distributions of
-the next token from the exact ones, and how often the likeliest token is the same. With --kv the same of what is
-remembered (--kv-wire): one node reads the first half of the text and hands its rows to another one, which goes on;
+the next token from the exact ones, and how often the most likely token is the same. With --kv the same of KV
+rows (--kv-wire): a prefill node computes the first half of the text, and the decode node goes on from its rows;
 what is compared is the second half.
 
     bench/wire_kl.py --aster build/release/bin/aster --text models/held-out.txt --nodes 2,3 nova
