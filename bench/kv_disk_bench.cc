@@ -263,8 +263,8 @@ void BM_Session(benchmark::State& state) {
     const OpenSession open = sessions.Open("kept").value();
     CHECK(sessions
               .LoadRows(open, rows.layout(),
-                        [&](Bytes parcel) {
-                          ByteReader reader(parcel);
+                        [&](Bytes chunk) {
+                          ByteReader reader(chunk);
                           return kv::Import(back, reader);
                         })
               .ok());
@@ -305,7 +305,7 @@ class FirstToken {
     engine::LocalModelOptions local;
     local.memory_bytes = kMemoryBytes;
     local.page_store = store_;
-    if (where != kMemory) model_ = engine::LocalModel::Share(*first_, local).value();
+    if (where != kMemory) model_ = engine::LocalModel::ShareWeights(*first_, local).value();
     if (where == kDisk && !is_cold) Forget(holder_.File("pages"));
     engine::Scheduler scheduler(*model_, /*tokenizer=*/nullptr, clock_);
     engine::Sequence sequence = scheduler.NewSequence();

@@ -30,12 +30,13 @@ bool IsForStages(const wire::Message& message) {
          std::holds_alternative<wire::Begin>(message) ||
          std::holds_alternative<wire::End>(message) ||
          std::holds_alternative<wire::Work>(message) ||
-         std::holds_alternative<wire::HandOver>(message) ||
-         std::holds_alternative<wire::Took>(message) ||
+         std::holds_alternative<wire::SendKv>(message) ||
+         std::holds_alternative<wire::KvTaken>(message) ||
          std::holds_alternative<wire::Halt>(message) ||
-         std::holds_alternative<wire::Seek>(message) ||
-         std::holds_alternative<wire::Give>(message) ||
-         (std::holds_alternative<wire::Rows>(message) && std::get<wire::Rows>(message).ticket == 0);
+         std::holds_alternative<wire::FindKv>(message) ||
+         std::holds_alternative<wire::FetchKv>(message) ||
+         (std::holds_alternative<wire::KvRows>(message) &&
+          std::get<wire::KvRows>(message).ticket == 0);
 }
 
 }  // namespace
@@ -193,10 +194,10 @@ void Conductor::Handle(net::Event event) {
     OnHolds(event.from, *holds);
   } else if (const auto* done = std::get_if<wire::Done>(&event.message)) {
     OnDone(event.from, *done, event.arrived_ns);
-  } else if (const auto* rows = std::get_if<wire::Rows>(&event.message)) {
-    OnRows(event.from, *rows);
-  } else if (const auto* found = std::get_if<wire::Found>(&event.message)) {
-    OnFound(event.from, *found);
+  } else if (const auto* rows = std::get_if<wire::KvRows>(&event.message)) {
+    OnKvRows(event.from, *rows);
+  } else if (const auto* found = std::get_if<wire::FoundKv>(&event.message)) {
+    OnFoundKv(event.from, *found);
   }
 }
 
@@ -292,7 +293,7 @@ void Conductor::OnBroken() {
     live->in_flight = 0;
     live->request.turns() = {};
     live->search.reset();
-    live->has_asked = false;
+    live->has_searched = false;
     TracePhase(*live, "waiting");
   }
   waiting_.insert(waiting_.end(), std::make_move_iterator(running_.begin()),
@@ -387,7 +388,7 @@ void Conductor::BeginRequest(Live& live) {
   // Elsewhere only the stage with the head can guess, by the block beside it; and not where each
   // token is chosen here.
   const bool has_guesser = GoesOnByItself(live) || draft.kind == engine::DraftKind::kNextTokens;
-  if (!has_guesser || live.request.request().edit_logits || !TakesGuesses()) draft = {.most = 0};
+  if (!has_guesser || live.request.request().edit_logits || !TakesDrafts()) draft = {.most = 0};
   route_->SendToAll(wire::Begin{.route = route_->id(),
                                 .sequence = live.memory->id(),
                                 .tokens = live.request.sequence().tokens(),
@@ -399,14 +400,14 @@ void Conductor::BeginRequest(Live& live) {
 }
 
 // Whether all stages know what guesses are.
-bool Conductor::TakesGuesses() const {
+bool Conductor::TakesDrafts() const {
   return std::ranges::all_of(route_->nodes(), [this](const wire::NodeId& node) {
-    return network_.ProtocolOf(node) >= wire::kGuessProtocol;
+    return network_.ProtocolOf(node) >= wire::kDraftProtocol;
   });
 }
 
 void Conductor::StartRunning(Live& live) {
-  if (AskOthers(live)) return;
+  if (StartSearch(live)) return;
   live.phase = Live::Phase::kRunning;
   ChooseReaders(live);
   uint32_t length = std::min(live.sent, live.length());

@@ -17,9 +17,9 @@
 
 #include "base/function_ref.h"
 #include "base/result.h"
+#include "conduct/prefix_search.h"
 #include "conduct/route_client.h"
 #include "conduct/route_memory.h"
-#include "conduct/row_search.h"
 #include "conduct/trace.h"
 #include "engine/answering.h"
 #include "engine/running_request.h"
@@ -39,15 +39,15 @@ struct ConductorOptions {
   uint32_t max_running = 64;      // requests
   // Prompts of so many new tokens are read by whoever decodes, where others read longer ones.
   uint32_t direct_tokens = 64;
-  uint32_t catch_up_step = 32;              // tokens of an answer that are worth a message
+  uint32_t kv_sync_step = 32;               // tokens of an answer that are worth a message
   int64_t stall_ns = 300 * kNsPerSecond;    // work is under way, and nobody says anything
   uint32_t max_replans = 8;                 // in a row, without a token between them
   int64_t replan_wait_ns = 100 * kNsPerMs;  // before the second one, and twice that before the next
   // Of routes that Open opens: others take over where nodes are lost on the way.
   uint32_t max_open_replans = 0;
   // Nodes that may remember texts beside those of the route, asked for each text that is new here.
-  std::function<std::vector<RowPeer>()> peers = nullptr;
-  bool asks_others = true;                      // what is remembered, before it is computed
+  std::function<std::vector<KvPeer>()> peers = nullptr;
+  bool searches_peers = true;                   // what is remembered, before it is computed
   double prefill_tokens_per_s = 0;              // as it was planned; 0: not known
   int64_t ask_ns = 500 * kNsPerMs;              // who has not answered then is not waited for
   int64_t fetch_silence_ns = 5 * kNsPerSecond;  // without any rows: computed instead
@@ -85,15 +85,15 @@ struct ConductorCounters {
   uint64_t decode_tokens = 0;
   uint64_t cached_tokens = 0;
   uint64_t replayed_tokens = 0;
-  uint64_t refused = 0;         // segments that a stage did not compute
-  uint64_t put_back = 0;        // times that a request gave its memory to older ones
-  uint64_t replans = 0;         // routes that took another one's place
-  uint64_t handed_over = 0;     // prompts that others read than answer
-  uint64_t fetched_tokens = 0;  // of what is cached: others gave what they remembered
+  uint64_t refused = 0;              // segments that a stage did not compute
+  uint64_t put_back = 0;             // times that a request gave its memory to older ones
+  uint64_t replans = 0;              // routes that took another one's place
+  uint64_t transferred_prompts = 0;  // prompts that others read than answer
+  uint64_t fetched_tokens = 0;       // of what is cached: others gave what they remembered
   uint64_t fetched_bytes = 0;
   uint64_t fetches_given_up = 0;
   int64_t exposed_ns = 0;          // of these: from when they were read to their first token
-  uint64_t handed_over_bytes = 0;  // of rows that those who answer lacked
+  uint64_t transferred_bytes = 0;  // of rows that those who answer lacked
 };
 
 // What one node gave of what it remembered, since the conductor was made.
@@ -128,8 +128,8 @@ class Conductor final : public engine::Answering {
   Status Step() override;
   Status LogitsOf(std::span<const int32_t> tokens, size_t chunk, engine::LogitsSink sink) override;
   Status ExportRows(engine::Sequence& sequence, uint32_t begin, uint32_t end,
-                    kv::ParcelSink sink) override;
-  Status ImportRows(engine::Sequence& sequence, Bytes parcel) override;
+                    kv::KvChunkSink sink) override;
+  Status ImportRows(engine::Sequence& sequence, Bytes chunk) override;
 
   // For loops that own the network; Step is made of these.
   void Handle(net::Event event);
@@ -153,14 +153,14 @@ class Conductor final : public engine::Answering {
     Live* live = nullptr;  // null: nobody waits for it any more
     uint32_t begin = 0;
     uint32_t end = 0;
-    wire::Ask ask = wire::Ask::kNothing;
+    wire::Wanted wanted = wire::Wanted::kNothing;
     uint64_t frame = 0;
     uint32_t more = 0;  // tokens that may follow without being asked for
     bool is_halted = false;
     uint32_t first_stage = 0;
     std::shared_ptr<const std::vector<int32_t>> stops;  // tokens behind which none follow
     // Tokens that were sent behind it, of which those that are right will be answered too.
-    std::vector<int32_t> guesses = {};
+    std::vector<int32_t> drafts = {};
     uint32_t accepted = 0;  // of them
   };
   struct FrameInFlight {
@@ -184,13 +184,13 @@ class Conductor final : public engine::Answering {
     kv::TokenHistory history;
     std::map<uint32_t, uint32_t> holds;  // by stage
     uint64_t ticket = 0;
-    const kv::ParcelSink* sink = nullptr;    // where rows go
+    const kv::KvChunkSink* sink = nullptr;   // where rows go
     std::map<uint32_t, uint32_t> due;        // by first layer: up to which position
     std::map<uint32_t, uint32_t> holds_due;  // by stage: how often it will say what it holds
     Status why;
   };
   // What a request computes in a frame.
-  struct Share {
+  struct FrameItem {
     Live* live;
     uint32_t count;
   };
@@ -210,7 +210,7 @@ class Conductor final : public engine::Answering {
   Status BeginMove(const engine::Sequence& sequence, const RouteMemory& memory);
   Status MoveUntil(FunctionRef<bool()> is_done);
   Path HoldersOf(const Move& move) const;
-  void OnRows(const wire::NodeId& from, const wire::Rows& rows);
+  void OnKvRows(const wire::NodeId& from, const wire::KvRows& rows);
   bool TakeHoldsOfMove(const wire::NodeId& from, const wire::Holds& holds);
   // The route.
   void OpenNew();
@@ -223,16 +223,17 @@ class Conductor final : public engine::Answering {
   void OnHolds(const wire::NodeId& from, const wire::Holds& holds);
   void OnDone(const wire::NodeId& from, const wire::Done& done, int64_t arrived_ns);
   Status CheckDone(const wire::Done& done) const;
-  void TakeAnswer(const Flight& flight, const wire::Answer& answer, std::span<const float> logits);
-  void TakeToken(Live& live, const Flight& flight, const wire::Answer& answer,
+  void TakeAnswer(const Flight& flight, const wire::SegmentResult& answer,
+                  std::span<const float> logits);
+  void TakeToken(Live& live, const Flight& flight, const wire::SegmentResult& answer,
                  std::span<const float> logits);
   void TakeRows(Live& live, const Flight& flight, std::span<const float> logits);
   void CountHops(const wire::Done& done, int64_t arrived_ns);
   // Of the trace, if one is kept.
   void TracePhase(const Live& live, const char* name);
   Flight Land(uint64_t attempt);
-  void CountDrafts(const Flight& flight, const wire::Answer& answer, bool goes_on);
-  bool GoesOn(const wire::Answer& answer) const;
+  void CountDrafts(const Flight& flight, const wire::SegmentResult& answer, bool goes_on);
+  bool GoesOn(const wire::SegmentResult& answer) const;
   void Follow(uint64_t attempt);
   void EnterFrame(uint64_t number, const FrameInFlight& frame);
   void LeaveFrame(uint64_t number);
@@ -245,14 +246,14 @@ class Conductor final : public engine::Answering {
   void StartRunning(Live& live);
   void ChooseReaders(Live& live);
   // What others remember of it.
-  bool AskOthers(Live& live);
-  std::vector<RowPeer> WhoMayRemember() const;
-  void OnFound(const wire::NodeId& from, const wire::Found& found);
+  bool StartSearch(Live& live);
+  std::vector<KvPeer> PeersToAsk() const;
+  void OnFoundKv(const wire::NodeId& from, const wire::FoundKv& found);
   void OnGone(const wire::NodeId& node);
-  static bool GivesTo(const Live& live, const wire::NodeId& node);
-  void ChooseRows(Live& live);
-  std::vector<RowWant> WantsOf(const Live& live) const;
-  void Fetch(Live& live, RowChoice choice);
+  static bool IsSource(const Live& live, const wire::NodeId& node);
+  void ChooseSources(Live& live);
+  std::vector<KvWant> WantsOf(const Live& live) const;
+  void Fetch(Live& live, KvSources sources);
   void TakeFetched(Live& live);
   void GiveUpFetching(Live& live);
   void CountFetched(const Live& live);
@@ -260,32 +261,33 @@ class Conductor final : public engine::Answering {
   int64_t NextTickOf(const Live& live) const;
   void TickSearches();
   double BytesPerPosition(kv::LayerRange layers) const;
-  double RowRateOf(const Live& live, const wire::NodeId& node) const;
+  double KvRateOf(const Live& live, const wire::NodeId& node) const;
   double SecondsToCompute(uint32_t count) const;
   // Both paths; the same where there is only one.
   Path ReadingPath() const;
   Path DecodingPath() const;
   bool has_two_paths() const { return route_->decode_begin() > 0; }
   Result<std::unique_ptr<engine::Speculation>> SpeculationFor(const engine::Request& request);
-  bool TakesGuesses() const;
-  std::vector<int32_t> GuessesFor(Live& live, wire::Ask ask, uint32_t most) const;
+  bool TakesDrafts() const;
+  std::vector<int32_t> DraftsFor(Live& live, wire::Wanted wanted, uint32_t most) const;
   // Whether its tokens come without being asked for one by one.
   bool GoesOnByItself(const Live& live) const;
   // The least that the stages of a path hold.
   static uint32_t HeldBy(const Live& live, Path path);
   // Rows that a stage of one path holds and one of the other lacks.
-  struct Gift {
+  struct KvTransferOrder {
     wire::NodeId from;
-    wire::HandOver wanted;
+    wire::SendKv message;
     double bytes = 0;
   };
-  std::vector<Gift> GiftsOf(const Live& live, Path from, Path to, uint32_t end,
-                            uint32_t step) const;
+  std::vector<KvTransferOrder> OrdersOf(const Live& live, Path from, Path to, uint32_t end,
+                                        uint32_t step) const;
   // All of them are wanted.
-  void HandOver(std::span<const Gift> gifts);
-  bool IsWorthSending(const Live& live, std::span<const Gift> gifts, uint32_t count) const;
-  void LearnRowRates(const Live& live);
-  void CatchUp(Live& live);
+  void OrderTransfers(std::span<const KvTransferOrder> orders);
+  bool IsWorthSending(const Live& live, std::span<const KvTransferOrder> orders,
+                      uint32_t count) const;
+  void LearnKvRates(const Live& live);
+  void SyncKv(Live& live);
   bool HasRows(Live& live);
   bool NeedsRowsOf(const Live& live, uint32_t stage) const;
   void Halt(Live& live);
@@ -298,9 +300,9 @@ class Conductor final : public engine::Answering {
   // What goes.
   void SendDecodes();
   void SendPrefills();
-  uint32_t PagesOfFrame(std::span<const Share> shares, Path path) const;
-  std::vector<Share> PlanPrefill(Path path);
-  void SendFrame(std::span<const Share> shares, bool is_decode, Path path);
+  uint32_t PagesOfFrame(std::span<const FrameItem> items, Path path) const;
+  std::vector<FrameItem> PlanPrefill(Path path);
+  void SendFrame(std::span<const FrameItem> items, bool is_decode, Path path);
 
   net::Network& network_;
   const plan::RouteModel model_;
@@ -331,9 +333,9 @@ class Conductor final : public engine::Answering {
   uint64_t last_ticket_ = 0;
   std::optional<Move> move_;
   std::optional<kv::Layout> layout_;               // of the route's rows
-  std::map<wire::NodeId, RowPeer> former_;         // of plans before this one, that were not lost
+  std::map<wire::NodeId, KvPeer> former_;          // of plans before this one, that were not lost
   std::map<wire::NodeId, int64_t> slow_until_ns_;  // they did not answer, and are not asked
-  std::map<wire::NodeId, double> row_rates_;       // bytes per second, as they were seen
+  std::map<wire::NodeId, double> kv_rates_;        // bytes per second, as they were seen
   std::map<wire::NodeId, FetchedFrom> fetched_;
   double prefill_rate_ = 0;  // tokens per second, as it was seen
   uint64_t last_query_ = 0;

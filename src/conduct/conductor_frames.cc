@@ -58,11 +58,12 @@ Result<std::unique_ptr<engine::Speculation>> Conductor::SpeculationFor(
 }
 
 // What is sent beside the next token, for the last stage to check.
-std::vector<int32_t> Conductor::GuessesFor(Live& live, wire::Ask ask, uint32_t most) const {
+std::vector<int32_t> Conductor::DraftsFor(Live& live, wire::Wanted wanted, uint32_t most) const {
   engine::Speculation* const speculation = live.request.speculation();
   // Rows that prove wrong must not be handed over.
-  const bool hands_over = has_two_paths() && DecodingPath().size() > 1;
-  if (ask != wire::Ask::kToken || hands_over || !live.takes_guesses || !TakesGuesses()) return {};
+  const bool is_disaggregated = has_two_paths() && DecodingPath().size() > 1;
+  if (wanted != wire::Wanted::kToken || is_disaggregated || !live.takes_drafts || !TakesDrafts())
+    return {};
   const uint32_t room = std::min(live.request.DraftRoom(), most);
   if (speculation == nullptr) {
     if (live.offered_at != live.length()) return {};
@@ -77,15 +78,15 @@ std::vector<int32_t> Conductor::GuessesFor(Live& live, wire::Ask ask, uint32_t m
 // stages, and each is as small as that allows.
 void Conductor::SendDecodes() {
   const Path path = DecodingPath();
-  std::vector<Share> ready;
+  std::vector<FrameItem> ready;
   size_t decoding = 0;
   for (const auto& live : running_) {
     if (!live->is_ready_to_decode() || live->waits_for_rows || !HasRows(*live)) continue;
     if (has_two_paths() && live->sink != nullptr) {
-      SendFrame(std::array{Share{live.get(), 1}}, /*is_decode=*/true,
+      SendFrame(std::array{FrameItem{live.get(), 1}}, /*is_decode=*/true,
                 live->reads_for_others ? ReadingPath() : path);
     } else if (GoesOnByItself(*live)) {
-      SendFrame(std::array{Share{live.get(), 1}}, /*is_decode=*/true, path);
+      SendFrame(std::array{FrameItem{live.get(), 1}}, /*is_decode=*/true, path);
     } else {
       ready.push_back({live.get(), 1});
     }
@@ -107,113 +108,114 @@ void Conductor::SendPrefills() {
   for (const Path path : paths) {
     const size_t window = path.size() * options_.frames_per_stage;
     while (prefill_frames_[path.begin] < window) {
-      const std::vector<Share> shares = PlanPrefill(path);
-      if (shares.empty()) break;
-      SendFrame(shares, /*is_decode=*/false, path);
+      const std::vector<FrameItem> items = PlanPrefill(path);
+      if (items.empty()) break;
+      SendFrame(items, /*is_decode=*/false, path);
     }
   }
 }
 
 // Frames are short where few are left: of F frames through S stages a stage has something to do for
 // F of F + S - 1 turns, and the last turns are the longest, as they look back the furthest.
-uint32_t Conductor::PagesOfFrame(std::span<const Share> shares, Path path) const {
+uint32_t Conductor::PagesOfFrame(std::span<const FrameItem> items, Path path) const {
   const size_t stages = path.size();
   if (stages == 1) return options_.chunk_pages;
   uint64_t left = 0;
-  for (const Share& share : shares) left += share.live->read_end() - share.live->sent;
+  for (const FrameItem& item : items) left += item.live->read_end() - item.live->sent;
   const uint64_t full = uint64_t{options_.chunk_pages} * page_positions_;
   return left > kLastFrames * stages * full ? options_.chunk_pages : 1;
 }
 
 // Pages in turn, beginning behind the one who had the last page before, so that long prompts and
 // short ones come forward alike.
-std::vector<Conductor::Share> Conductor::PlanPrefill(Path path) {
+std::vector<Conductor::FrameItem> Conductor::PlanPrefill(Path path) {
   const bool is_reading = path.begin == ReadingPath().begin;
-  std::vector<Share> shares;
+  std::vector<FrameItem> items;
   for (const auto& live : running_) {
     const bool is_of_path = !has_two_paths() || live->reads_for_others == is_reading;
     if (live->has_prefill() && is_of_path && !live->waits_for_rows) {
-      shares.push_back({live.get(), 0});
+      items.push_back({live.get(), 0});
     }
   }
-  std::ranges::rotate(shares, std::ranges::find_if(shares, [this](const Share& share) {
-                        return share.live->request.id() > last_prefilled_;
+  std::ranges::rotate(items, std::ranges::find_if(items, [this](const FrameItem& item) {
+                        return item.live->request.id() > last_prefilled_;
                       }));
-  uint32_t budget = PagesOfFrame(shares, path) * page_positions_;
+  uint32_t budget = PagesOfFrame(items, path) * page_positions_;
   for (bool has_grown = true; has_grown && budget > 0;) {
     has_grown = false;
-    for (Share& share : shares) {
-      const uint32_t begin = share.live->sent + share.count;
-      const uint32_t left = share.live->read_end() - begin;
+    for (FrameItem& item : items) {
+      const uint32_t begin = item.live->sent + item.count;
+      const uint32_t left = item.live->read_end() - begin;
       uint32_t count = std::min(left, page_positions_ - begin % page_positions_);
-      if (share.live->sink != nullptr) {
-        count = std::min(count, share.live->sink_chunk - share.count);
+      if (item.live->sink != nullptr) {
+        count = std::min(count, item.live->sink_chunk - item.count);
       }
       if (count == 0 || count > budget) continue;
-      share.count += count;
+      item.count += count;
       budget -= count;
       has_grown = true;
-      last_prefilled_ = share.live->request.id();
+      last_prefilled_ = item.live->request.id();
     }
   }
-  std::erase_if(shares, [](const Share& share) { return share.count == 0; });
-  return shares;
+  std::erase_if(items, [](const FrameItem& item) { return item.count == 0; });
+  return items;
 }
 
-void Conductor::SendFrame(std::span<const Share> shares, bool is_decode, Path path) {
+void Conductor::SendFrame(std::span<const FrameItem> items, bool is_decode, Path path) {
   const uint64_t frame = ++last_frame_;
   std::vector<TracedSegment> traced;
   wire::Work work;
   work.route = route_->id();
   work.encoding = options_.route.encoding;
   work.first_stage = path.begin;
-  for (const Share& share : shares) {
-    Live& live = *share.live;
+  for (const FrameItem& item : items) {
+    Live& live = *item.live;
     const uint32_t begin = live.sent;
-    const uint32_t end = begin + share.count;
-    wire::Ask ask = wire::Ask::kNothing;
+    const uint32_t end = begin + item.count;
+    wire::Wanted wanted = wire::Wanted::kNothing;
     if (live.sink != nullptr) {
-      ask = wire::Ask::kAllLogits;
+      wanted = wire::Wanted::kAllLogits;
     } else if (end == live.length() && live.wants_token()) {
-      ask = live.request.request().edit_logits ? wire::Ask::kLastLogits : wire::Ask::kToken;
+      wanted =
+          live.request.request().edit_logits ? wire::Wanted::kLastLogits : wire::Wanted::kToken;
     }
     uint32_t more = 0;
-    if (ask == wire::Ask::kToken && GoesOnByItself(live)) more = live.TokensToFollow();
-    std::vector<int32_t> guesses;
+    if (wanted == wire::Wanted::kToken && GoesOnByItself(live)) more = live.TokensToFollow();
+    std::vector<int32_t> drafts;
     if (is_decode && more == 0) {
-      const auto index = static_cast<size_t>(&share - shares.data());
-      guesses = GuessesFor(live, ask, engine::DraftShare(shares.size(), index));
+      const auto index = static_cast<size_t>(&item - items.data());
+      drafts = DraftsFor(live, wanted, engine::DraftShare(items.size(), index));
     }
     const std::vector<int32_t>& history = live.request.sequence().tokens();
     std::vector<int32_t> tokens(history.begin() + begin, history.begin() + end);
-    tokens.insert(tokens.end(), guesses.begin(), guesses.end());
+    tokens.insert(tokens.end(), drafts.begin(), drafts.end());
     const uint64_t attempt = ++last_attempt_;
     work.segments.push_back({.sequence = live.memory->id(),
                              .attempt = attempt,
                              .begin = begin,
                              .tokens = std::move(tokens),
                              .before = live.history->HashAt(begin),
-                             .after = kv::ExtendPrefixHash(live.history->HashAt(end), guesses),
-                             .ask = ask,
+                             .after = kv::ExtendPrefixHash(live.history->HashAt(end), drafts),
+                             .wanted = wanted,
                              .more = more,
-                             .guesses = static_cast<uint32_t>(guesses.size())});
+                             .draft_count = static_cast<uint32_t>(drafts.size())});
     flights_[attempt] = {.live = &live,
                          .begin = begin,
                          .end = end,
-                         .ask = ask,
+                         .wanted = wanted,
                          .frame = frame,
                          .more = more,
                          .is_halted = false,
                          .first_stage = path.begin,
                          .stops = live.stops,
-                         .guesses = std::move(guesses)};
-    const bool answers = ask == wire::Ask::kToken || ask == wire::Ask::kLastLogits;
-    if (answers && has_two_paths()) CatchUp(live);
+                         .drafts = std::move(drafts)};
+    const bool answers = wanted == wire::Wanted::kToken || wanted == wire::Wanted::kLastLogits;
+    if (answers && has_two_paths()) SyncKv(live);
     live.sent = end;
     if (options_.trace != nullptr) traced.push_back({live.memory->id(), begin, end});
     ++live.in_flight;
   }
-  EnterFrame(frame, {.open = shares.size(),
+  EnterFrame(frame, {.open = items.size(),
                      .is_decode = is_decode,
                      .first_stage = path.begin,
                      .sent_ns = network_.clock().NowNs()});
@@ -281,9 +283,9 @@ void Conductor::OnHolds(const wire::NodeId& from, const wire::Holds& holds) {
     if (!flights_.contains(holds.attempt)) return;
     const Flight flight = Land(holds.attempt);
     if (flight.live == nullptr) return;
-    if (flight.guesses.empty()) return Refused(*flight.live, holds.why);
+    if (flight.drafts.empty()) return Refused(*flight.live, holds.why);
     // Nobody gives way to guesses: it is asked again without.
-    flight.live->takes_guesses = false;
+    flight.live->takes_drafts = false;
     ++counters_.refused;
     return BeginRequest(*flight.live);
   }
@@ -312,17 +314,17 @@ void Conductor::OnHolds(const wire::NodeId& from, const wire::Holds& holds) {
   if (is_fetching) return TakeFetched(live);
   if (!live.waits_for_rows || HeldBy(live, ReadingPath()) < live.sent) return;
   live.waits_for_rows = false;
-  LearnRowRates(live);
+  LearnKvRates(live);
 }
 
 size_t Conductor::RowsOf(const Flight& flight) const {
-  switch (flight.ask) {
-    case wire::Ask::kNothing:
-    case wire::Ask::kToken:
+  switch (flight.wanted) {
+    case wire::Wanted::kNothing:
+    case wire::Wanted::kToken:
       return 0;
-    case wire::Ask::kLastLogits:
+    case wire::Wanted::kLastLogits:
       return 1;
-    case wire::Ask::kAllLogits:
+    case wire::Wanted::kAllLogits:
       return flight.end - flight.begin;
   }
   return 0;
@@ -332,7 +334,7 @@ size_t Conductor::RowsOf(const Flight& flight) const {
 Status Conductor::CheckDone(const wire::Done& done) const {
   size_t rows = 0;
   std::vector<uint64_t> seen;
-  for (const wire::Answer& answer : done.answers) {
+  for (const wire::SegmentResult& answer : done.results) {
     const auto found = flights_.find(answer.attempt);
     if (found == flights_.end() || std::ranges::count(seen, answer.attempt) > 0) {
       return DataLoss(fmt::format("an answer to work {} that nobody asked for", answer.attempt));
@@ -343,7 +345,7 @@ Status Conductor::CheckDone(const wire::Done& done) const {
     const bool has_token =
         answer.token >= 0 && static_cast<uint32_t>(answer.token) < model_.shape.vocab_size;
     if (answer.end != flight.end ||
-        (flight.ask == wire::Ask::kToken && !answer.has_failed && !has_token)) {
+        (flight.wanted == wire::Wanted::kToken && !answer.has_failed && !has_token)) {
       return DataLoss(fmt::format("work up to position {} was answered by token {} at {}",
                                   flight.end, answer.token, answer.end));
     }
@@ -368,7 +370,7 @@ void Conductor::OnDone(const wire::NodeId& from, const wire::Done& done, int64_t
   }
   CountHops(done, arrived_ns != 0 ? arrived_ns : heard_ns_);
   const auto* logits = reinterpret_cast<const float*>(done.logits.data());
-  for (const wire::Answer& answer : done.answers) {
+  for (const wire::SegmentResult& answer : done.results) {
     const bool goes_on = GoesOn(answer);
     const Flight flight = goes_on ? flights_.at(answer.attempt) : Land(answer.attempt);
     if (flight.live != nullptr) CountDrafts(flight, answer, goes_on);
@@ -381,7 +383,7 @@ void Conductor::OnDone(const wire::NodeId& from, const wire::Done& done, int64_t
 
 // What became of guesses: of those that were made here, when the last of them is known, and of a
 // stage's own as it tells.
-void Conductor::CountDrafts(const Flight& flight, const wire::Answer& answer, bool goes_on) {
+void Conductor::CountDrafts(const Flight& flight, const wire::SegmentResult& answer, bool goes_on) {
   Live& live = *flight.live;
   if (live.request.generated() == 0 ||
       live.request.request().draft.kind == engine::DraftKind::kNone) {
@@ -390,31 +392,31 @@ void Conductor::CountDrafts(const Flight& flight, const wire::Answer& answer, bo
   engine::Speculation* const speculation = live.request.speculation();
   if (speculation == nullptr || GoesOnByItself(live)) {
     live.request.CountDrafts({.drafted = answer.drafted,
-                              .accepted = answer.is_guessed ? uint64_t{1} : 0,
-                              .steps = answer.is_guessed ? uint64_t{0} : 1});
+                              .accepted = answer.is_accepted ? uint64_t{1} : 0,
+                              .steps = answer.is_accepted ? uint64_t{0} : 1});
   } else if (!goes_on) {
-    speculation->Learn(static_cast<uint32_t>(flight.guesses.size()), flight.accepted);
+    speculation->Learn(static_cast<uint32_t>(flight.drafts.size()), flight.accepted);
   }
 }
 
 // Whether a stage goes on behind it without being asked.
-bool Conductor::GoesOn(const wire::Answer& answer) const {
+bool Conductor::GoesOn(const wire::SegmentResult& answer) const {
   const Flight& flight = flights_.at(answer.attempt);
-  const bool is_guessed =
-      flight.accepted < flight.guesses.size() && flight.guesses[flight.accepted] == answer.token;
-  if ((flight.more == 0 && !is_guessed) || answer.has_failed) return false;
+  const bool is_accepted =
+      flight.accepted < flight.drafts.size() && flight.drafts[flight.accepted] == answer.token;
+  if ((flight.more == 0 && !is_accepted) || answer.has_failed) return false;
   if (flight.stops == nullptr) return true;
   return std::ranges::count(*flight.stops, answer.token) == 0;
 }
 
 void Conductor::CountHops(const wire::Done& done, int64_t arrived_ns) {
-  if (options_.trace != nullptr && !done.answers.empty()) {
+  if (options_.trace != nullptr && !done.results.empty()) {
     // All of its answers are of one frame.
-    const auto flight = flights_.find(done.answers.front().attempt);
+    const auto flight = flights_.find(done.results.front().attempt);
     if (flight != flights_.end()) options_.trace->Done(flight->second.frame, done.hops, arrived_ns);
   }
-  if (done.answers.empty()) return;
-  const Flight& flight = flights_.at(done.answers.front().attempt);
+  if (done.results.empty()) return;
+  const Flight& flight = flights_.at(done.results.front().attempt);
   const uint32_t first = flight.first_stage;
   for (size_t i = 0; i < done.hops.size() && first + i < hops_.size(); ++i) {
     HopTotals& totals = hops_[first + i];
@@ -453,7 +455,7 @@ std::vector<HopTotals> Conductor::hops() const {
   return hops;
 }
 
-void Conductor::TakeAnswer(const Flight& flight, const wire::Answer& answer,
+void Conductor::TakeAnswer(const Flight& flight, const wire::SegmentResult& answer,
                            std::span<const float> logits) {
   Live& live = *flight.live;
   if (live.request.cancelled()) return;  // by another one's callback, a moment ago
@@ -468,7 +470,7 @@ void Conductor::TakeAnswer(const Flight& flight, const wire::Answer& answer,
   const bool is_read = live.reads_for_others && flight.end == live.read_end();
   if (is_read && live.request.generated() == 0) live.read_ns = network_.clock().NowNs();
   if (live.sink != nullptr) TakeRows(live, flight, logits);
-  if (flight.ask == wire::Ask::kToken || flight.ask == wire::Ask::kLastLogits) {
+  if (flight.wanted == wire::Wanted::kToken || flight.wanted == wire::Wanted::kLastLogits) {
     return TakeToken(live, flight, answer, logits);
   }
   if (!live.sink_status.ok()) return Fail(live, live.sink_status.error());
@@ -477,11 +479,11 @@ void Conductor::TakeAnswer(const Flight& flight, const wire::Answer& answer,
   Remove(live);
 }
 
-void Conductor::TakeToken(Live& live, const Flight& flight, const wire::Answer& answer,
+void Conductor::TakeToken(Live& live, const Flight& flight, const wire::SegmentResult& answer,
                           std::span<const float> logits) {
   const int64_t now_ns = network_.clock().NowNs();
   bool is_last;
-  if (flight.ask == wire::Ask::kLastLogits) {
+  if (flight.wanted == wire::Wanted::kLastLogits) {
     is_last = live.request.TakeLogits(logits, now_ns);
   } else if (answer.has_failed) {
     is_last = live.request.TakeChoice(answer.why, now_ns);
@@ -491,9 +493,9 @@ void Conductor::TakeToken(Live& live, const Flight& flight, const wire::Answer& 
     is_last = live.request.TakeChoice(std::move(choice), now_ns);
   }
   if (const int64_t read_ns = std::exchange(live.read_ns, 0); read_ns != 0) {
-    ++counters_.handed_over;
+    ++counters_.transferred_prompts;
     counters_.exposed_ns += now_ns - read_ns;
-    counters_.handed_over_bytes += live.handed_bytes;
+    counters_.transferred_bytes += live.transfer_bytes;
   }
   if (is_last) return Remove(live);
   constexpr uint32_t kWorthMeasuring = 128;
@@ -502,10 +504,10 @@ void Conductor::TakeToken(Live& live, const Flight& flight, const wire::Answer& 
     prefill_rate_ = computed * 1e9 / static_cast<double>(now_ns - live.started_ns);
   }
   live.history->Append(std::span(live.request.sequence().tokens()).last(1));
-  const bool are_tokens = std::ranges::all_of(answer.guesses, [this](int32_t guess) {
+  const bool are_tokens = std::ranges::all_of(answer.drafts, [this](int32_t guess) {
     return guess >= 0 && static_cast<uint32_t>(guess) < model_.shape.vocab_size;
   });
-  live.offered = are_tokens ? answer.guesses : std::vector<int32_t>();
+  live.offered = are_tokens ? answer.drafts : std::vector<int32_t>();
   live.offered_at = live.length();
   if (live.request.generated() == 1) TracePhase(live, "answering");
 }

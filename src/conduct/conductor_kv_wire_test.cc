@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "conduct/cluster_for_test.h"
-#include "conduct/row_search.h"
+#include "conduct/prefix_search.h"
 #include "engine/scheduler.h"
 
 namespace aster::conduct {
@@ -62,7 +62,7 @@ class KvWire : public testing::Test {
 };
 
 // Behind the middle the logits are of whoever answers, with rows of those who read.
-TEST_F(KvWire, LogitsBehindTheHandOverAreCloseAndNotTheSame) {
+TEST_F(KvWire, LogitsBehindTheTransferAreCloseAndNotTheSame) {
   const std::vector<float> exact = LogitsOf(scheduler_, tokens_);
   for (const char* plan : {"a decode b", "a=0:1,b=2:out decode c", "a decode b=0:1,c=2:out"}) {
     TestCluster cluster(3);
@@ -117,7 +117,7 @@ TEST_F(KvWire, WhoeverAsksForItGetsWhatOthersRemember) {
   small.reset();
   ConductorOptions options = Small();
   options.peers = [] {
-    std::vector<RowPeer> peers;
+    std::vector<KvPeer> peers;
     for (plan::PlanNode& node : plan::TestNodes(3)) peers.push_back({.node = node});
     return peers;
   };

@@ -10,7 +10,7 @@
 
 #include "conduct/conductor.h"
 #include "conduct/live_request.h"
-#include "kv/parcel.h"
+#include "kv/chunk.h"
 #include "stage/stage_memory.h"
 
 namespace aster::conduct {
@@ -105,7 +105,7 @@ Conductor::Path Conductor::HoldersOf(const Move& move) const {
 }
 
 Status Conductor::ExportRows(engine::Sequence& sequence, uint32_t begin, uint32_t end,
-                             kv::ParcelSink sink) {
+                             kv::KvChunkSink sink) {
   if (!IsExact(options_.route)) return RowsAreNotExact();
   const RouteMemory& memory = *TRY(MemoryToMove(sequence));
   TRY(BeginMove(sequence, memory));
@@ -120,16 +120,16 @@ Status Conductor::ExportRows(engine::Sequence& sequence, uint32_t begin, uint32_
   for (uint32_t stage = path.begin; stage < path.end && begin < end; ++stage) {
     const plan::PlanStage& holder = route_->stages()[stage];
     move_->due[holder.slice.layer_begin] = end;
-    route_->Send(holder.node.id, wire::HandOver{.route = route_->id(),
-                                                .sequence = memory.id(),
-                                                .epoch = move_->epoch,
-                                                .layer_begin = holder.slice.layer_begin,
-                                                .layer_end = holder.slice.layer_end,
-                                                .begin = begin,
-                                                .end = end,
-                                                .step = 1,
-                                                .to = network_.self(),
-                                                .ticket = move_->ticket});
+    route_->Send(holder.node.id, wire::SendKv{.route = route_->id(),
+                                              .sequence = memory.id(),
+                                              .epoch = move_->epoch,
+                                              .layer_begin = holder.slice.layer_begin,
+                                              .layer_end = holder.slice.layer_end,
+                                              .begin = begin,
+                                              .end = end,
+                                              .step = 1,
+                                              .to = network_.self(),
+                                              .ticket = move_->ticket});
   }
   const Status moved = MoveUntil([this] { return move_->due.empty(); });
   if (move_) move_->sink = nullptr;
@@ -138,29 +138,29 @@ Status Conductor::ExportRows(engine::Sequence& sequence, uint32_t begin, uint32_
 }
 
 // Of the sequence that is being moved.
-void Conductor::OnRows(const wire::NodeId& from, const wire::Rows& rows) {
+void Conductor::OnKvRows(const wire::NodeId& from, const wire::KvRows& rows) {
   if (!move_ || move_->sink == nullptr || rows.ticket != move_->ticket ||
       rows.epoch != move_->epoch || !move_->why.ok()) {
     // Nobody wants them any more, which whoever gives them has to know.
-    const auto layers = stage::LayersOfParcel(rows.parcel);
-    if (layers.ok()) static_cast<void>(network_.Send(from, stage::TookNothing(rows, *layers)));
+    const auto layers = stage::LayersOfKvChunk(rows.chunk);
+    if (layers.ok()) static_cast<void>(network_.Send(from, stage::TakenNothing(rows, *layers)));
     return;
   }
   heard_ns_ = network_.clock().NowNs();
   const auto take = [&]() -> Status {
-    ByteReader reader(rows.parcel);
-    const kv::ParcelHeader header = TRY(kv::ReadHeader(reader));
+    ByteReader reader(rows.chunk);
+    const kv::KvChunkHeader header = TRY(kv::ReadHeader(reader));
     const auto due = move_->due.find(header.layers.begin);
     if (due == move_->due.end()) return DataLoss("rows came that nobody asked for");
-    TRY((*move_->sink)(rows.parcel));
+    TRY((*move_->sink)(rows.chunk));
     if (header.end >= due->second) move_->due.erase(due);
-    route_->Send(from, wire::Took{.route = rows.route,
-                                  .sequence = rows.sequence,
-                                  .epoch = rows.epoch,
-                                  .ticket = rows.ticket,
-                                  .layer_begin = header.layers.begin,
-                                  .layer_end = header.layers.end,
-                                  .end = header.end});
+    route_->Send(from, wire::KvTaken{.route = rows.route,
+                                     .sequence = rows.sequence,
+                                     .epoch = rows.epoch,
+                                     .ticket = rows.ticket,
+                                     .layer_begin = header.layers.begin,
+                                     .layer_end = header.layers.end,
+                                     .end = header.end});
     return Ok();
   };
   move_->why = take();
@@ -183,11 +183,11 @@ bool Conductor::TakeHoldsOfMove(const wire::NodeId& from, const wire::Holds& hol
   return true;
 }
 
-Status Conductor::ImportRows(engine::Sequence& sequence, Bytes parcel) {
+Status Conductor::ImportRows(engine::Sequence& sequence, Bytes chunk) {
   if (!IsExact(options_.route)) return RowsAreNotExact();
   RouteMemory& memory = *TRY(MemoryToMove(sequence));
-  ByteReader reader(parcel);
-  const kv::ParcelHeader header = TRY(kv::ReadHeader(reader));
+  ByteReader reader(chunk);
+  const kv::KvChunkHeader header = TRY(kv::ReadHeader(reader));
   const std::span<const int32_t> tokens = sequence.tokens();
   if (header.end > tokens.size() ||
       !std::ranges::equal(header.tokens, tokens.subspan(header.begin, header.end - header.begin))) {
@@ -195,29 +195,29 @@ Status Conductor::ImportRows(engine::Sequence& sequence, Bytes parcel) {
   }
   TRY(BeginMove(sequence, memory));
   for (uint32_t stage = 0; stage < route_->stages().size(); ++stage) {
-    const plan::PlanStage& taker = route_->stages()[stage];
-    const kv::LayerRange layers = {std::max(taker.slice.layer_begin, header.layers.begin),
-                                   std::min(taker.slice.layer_end, header.layers.end)};
+    const plan::PlanStage& target = route_->stages()[stage];
+    const kv::LayerRange layers = {std::max(target.slice.layer_begin, header.layers.begin),
+                                   std::min(target.slice.layer_end, header.layers.end)};
     if (layers.begin >= layers.end || move_->holds.at(stage) >= header.end) continue;
-    const std::vector<uint8_t> part = TRY(kv::CutParcel(parcel, layers));
-    route_->Send(taker.node.id, wire::Rows{.route = route_->id(),
-                                           .sequence = memory.id(),
-                                           .epoch = move_->epoch,
-                                           .ticket = 0,
-                                           .parcel = {part.begin(), part.end()}});
+    const std::vector<uint8_t> part = TRY(kv::CutKvChunk(chunk, layers));
+    route_->Send(target.node.id, wire::KvRows{.route = route_->id(),
+                                              .sequence = memory.id(),
+                                              .epoch = move_->epoch,
+                                              .ticket = 0,
+                                              .chunk = {part.begin(), part.end()}});
     // Each stage of the node that has any of these layers says what it holds then.
     for (uint32_t other = 0; other < route_->stages().size(); ++other) {
       const plan::PlanStage& beside = route_->stages()[other];
       const bool overlaps =
           beside.slice.layer_begin < layers.end && layers.begin < beside.slice.layer_end;
-      if (beside.node.id == taker.node.id && overlaps) ++move_->holds_due[other];
+      if (beside.node.id == target.node.id && overlaps) ++move_->holds_due[other];
     }
   }
   // Several are under way, so that nobody waits for the way and back of each. Who sends a text's
   // last page waits for all of them.
   const bool is_last = tokens.size() - header.end < page_positions_;
   const uint64_t most =
-      is_last ? 0 : stage::kMaxUnderWayBytes / std::max<uint64_t>(parcel.size(), 1);
+      is_last ? 0 : stage::kMaxInFlightBytes / std::max<uint64_t>(chunk.size(), 1);
   const Status moved = MoveUntil([&] {
     return std::ranges::all_of(move_->holds_due,
                                [&](const auto& due) { return due.second <= most; });

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "conduct/cluster_for_test.h"
-#include "conduct/row_search.h"
+#include "conduct/prefix_search.h"
 #include "engine/scheduler.h"
 
 namespace aster::conduct {
@@ -118,7 +118,7 @@ class ClusterCache : public testing::Test {
   ConductorOptions WithPeers(size_t count) {
     ConductorOptions options = Patient();
     options.peers = [count] {
-      std::vector<RowPeer> peers;
+      std::vector<KvPeer> peers;
       for (const plan::PlanNode& node : plan::TestNodes(count)) peers.push_back({.node = node});
       return peers;
     };
@@ -185,7 +185,7 @@ TEST_F(ClusterCache, WhatIsSlowerToFetchIsComputed) {
   ConductorOptions options = WithPeers(0);
   options.prefill_tokens_per_s = 1e9;
   options.peers = [] {
-    return std::vector<RowPeer>{{.node = plan::TestNodes(4)[3], .bytes_per_s = 1000}};
+    return std::vector<KvPeer>{{.node = plan::TestNodes(4)[3], .bytes_per_s = 1000}};
   };
   Conductor second(cluster.front(), plan::TestModel::Get().route_model(), nullptr,
                    TestPlan("a=0:1,b=2:out", 4), options);
@@ -213,13 +213,13 @@ class LateAnswerer {
     while (!is_over_) {
       const int64_t now_ns = network_->clock().NowNs();
       if (auto event = network_->Receive(now_ns + 10 * kNsPerMs)) {
-        const auto* seek = std::get_if<wire::Seek>(&event->message);
+        const auto* seek = std::get_if<wire::FindKv>(&event->message);
         if (event->kind != net::Event::Kind::kMessage || seek == nullptr || asked) continue;
         asked = {event->from, seek->query};
         answer_ns = now_ns + late_ns_;
       }
       if (!asked || network_->clock().NowNs() < answer_ns) continue;
-      const wire::Found found{.query = asked->second, .held = {}};
+      const wire::FoundKv found{.query = asked->second, .held = {}};
       static_cast<void>(network_->Send(asked->first, found));  // it may be gone
     }
   }
@@ -257,7 +257,7 @@ TEST_F(ClusterCache, WhoDoesNotAnswerIsNotWaitedFor) {
 // A node that does not know the question is not asked it, and answers as it always did.
 TEST_F(ClusterCache, AnOlderNodeIsOnTheRouteAndIsNotAsked) {
   TestCluster cluster(4);
-  cluster.hub().LimitProtocol(plan::TestNode(2), wire::kHandOverProtocol);
+  cluster.hub().LimitProtocol(plan::TestNode(2), wire::kKvTransferProtocol);
   ConductorOptions options = WithPeers(4);
   const auto conductor = cluster.Conduct("a=0:1,b=2:out decode b", options);
   engine::Sequence sequence = conductor->NewSequence();
@@ -280,45 +280,45 @@ TEST_F(ClusterCache, ANodeThatCannotBeOnARouteIsNamedWithBothVersions) {
       << opened.error().message();
 }
 
-TEST(RowSearch, PrefersTheTakerThenTheSameThenTheFastest) {
+TEST(PrefixSearch, PrefersTheTakerThenTheSameThenTheFastest) {
   const auto nodes = plan::TestNodes(4);
-  RowSearch search(1, 4);
+  PrefixSearch search(1, 4);
   for (const plan::PlanNode& node : nodes) search.Ask(node.id);
   search.Take(nodes[0].id, {.query = 1, .held = {{0, 1, 512}}});
   search.Take(nodes[1].id, {.query = 1, .held = {{0, 4, 384}, {7, 9, 1000}}});
   search.Take(nodes[2].id, {.query = 1, .held = {{1, 4, 640}}});
   search.Lose(nodes[3].id);
   EXPECT_TRUE(search.silent().empty());
-  const std::vector<RowWant> wants = {{.node = nodes[0].id, .layers = {0, 2}, .held = 0},
-                                      {.node = nodes[3].id, .layers = {2, 4}, .held = 128}};
+  const std::vector<KvWant> wants = {{.node = nodes[0].id, .layers = {0, 2}, .held = 0},
+                                     {.node = nodes[3].id, .layers = {2, 4}, .held = 128}};
   const auto rate = [&](const wire::NodeId& node) { return node == nodes[1].id ? 2e6 : 1e6; };
   const auto bytes = [](kv::LayerRange layers) { return 100.0 * layers.size(); };
-  const RowChoice choice = search.Choose(wants, 896, rate, bytes);
-  EXPECT_EQ(choice.end, 512u);
-  ASSERT_EQ(choice.fetches.size(), 3u);
-  EXPECT_EQ(choice.fetches[0].from, nodes[0].id);
-  EXPECT_EQ(choice.fetches[1].from, nodes[2].id);
-  EXPECT_EQ(choice.fetches[1].layers, (kv::LayerRange{1, 2}));
-  EXPECT_EQ(choice.fetches[2].want, 1u);
-  EXPECT_EQ(choice.fetches[2].layers, (kv::LayerRange{2, 4}));
-  EXPECT_EQ(choice.bytes, 512u * 100 + 384 * 200);
-  EXPECT_DOUBLE_EQ(choice.seconds, (512 * 100 + 384 * 200) / 1e6);
+  const KvSources sources = search.Choose(wants, 896, rate, bytes);
+  EXPECT_EQ(sources.end, 512u);
+  ASSERT_EQ(sources.fetches.size(), 3u);
+  EXPECT_EQ(sources.fetches[0].from, nodes[0].id);
+  EXPECT_EQ(sources.fetches[1].from, nodes[2].id);
+  EXPECT_EQ(sources.fetches[1].layers, (kv::LayerRange{1, 2}));
+  EXPECT_EQ(sources.fetches[2].want, 1u);
+  EXPECT_EQ(sources.fetches[2].layers, (kv::LayerRange{2, 4}));
+  EXPECT_EQ(sources.bytes, 512u * 100 + 384 * 200);
+  EXPECT_DOUBLE_EQ(sources.seconds, (512 * 100 + 384 * 200) / 1e6);
   EXPECT_EQ(search.Choose(wants, 384, rate, bytes).fetches[1].from, nodes[1].id);
   EXPECT_EQ(search.Choose({}, 0, rate, bytes).fetches.size(), 0u);
 }
 
 // Nobody could give the last piece of a page.
-TEST(RowSearch, EndsWithAFullPage) {
-  RowSearch search(1, 4);
+TEST(PrefixSearch, EndsWithAFullPage) {
+  PrefixSearch search(1, 4);
   search.Take(plan::TestNode(1), {.query = 1, .held = {{0, 2, 512}}});
-  const std::vector<RowWant> wants = {{.node = plan::TestNode(2), .layers = {0, 2}, .held = 0},
-                                      {.node = plan::TestNode(3), .layers = {2, 4}, .held = 200}};
+  const std::vector<KvWant> wants = {{.node = plan::TestNode(2), .layers = {0, 2}, .held = 0},
+                                     {.node = plan::TestNode(3), .layers = {2, 4}, .held = 200}};
   const auto rate = [](const wire::NodeId&) { return 0.0; };
   const auto bytes = [](kv::LayerRange layers) { return 100.0 * layers.size(); };
-  const RowChoice choice = search.Choose(wants, 512, rate, bytes);
-  EXPECT_EQ(choice.end, kPage);
-  ASSERT_EQ(choice.fetches.size(), 1u);
-  EXPECT_EQ(choice.fetches[0].layers, (kv::LayerRange{0, 2}));
+  const KvSources sources = search.Choose(wants, 512, rate, bytes);
+  EXPECT_EQ(sources.end, kPage);
+  ASSERT_EQ(sources.fetches.size(), 1u);
+  EXPECT_EQ(sources.fetches[0].layers, (kv::LayerRange{0, 2}));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "conduct/conductor.h"
-#include "conduct/row_search.h"
+#include "conduct/prefix_search.h"
 #include "engine/running_request.h"
 #include "kv/prefix_hash.h"
 
@@ -23,7 +23,7 @@ struct Conductor::Live {
   enum class Phase : uint8_t {
     kWaiting,
     kBeginning,  // stages are asked what they hold
-    kAsking,     // others are
+    kSearching,  // others are
     kFetching,   // they give it
     kRunning,
   };
@@ -70,26 +70,26 @@ struct Conductor::Live {
   int64_t waits_since_ns = 0;
   std::map<wire::NodeId, double> returning;  // bytes of it that nodes give
   int64_t read_ns = 0;                       // when others had read it; 0: not yet
-  uint64_t handed_bytes = 0;                 // of rows that whoever answers lacks
+  uint64_t transfer_bytes = 0;               // of rows that whoever answers lacks
   bool rows_due = false;                     // those who answer do not have what was read yet
-  bool catches_up = false;                   // readers get the rows of the answer
+  bool syncs_kv = false;                     // readers get the rows of the answer
   std::shared_ptr<const std::vector<int32_t>> stops;  // tokens that end the answer
   std::optional<kv::TokenHistory> history;            // of all tokens, once it was begun
   // What others remember of it, while they are asked and give it; nothing once that is over.
   struct Search {
     explicit Search(uint64_t query, uint32_t layer_count) : rows(query, layer_count) {}
 
-    RowSearch rows;
+    PrefixSearch rows;
     uint32_t goal = 0;  // positions
     uint32_t held = 0;  // before it began
-    RowChoice choice;
-    std::map<wire::NodeId, RowPeer> peers;
+    KvSources sources;
+    std::map<wire::NodeId, KvPeer> peers;
     int64_t begun_ns = 0;
     int64_t heard_ns = 0;
   };
   std::unique_ptr<Search> search;
-  bool has_asked = false;  // others, on this route
-  int64_t started_ns = 0;  // when it began to run, as far as it had to be computed
+  bool has_searched = false;  // others, on this route
+  int64_t started_ns = 0;     // when it began to run, as far as it had to be computed
   uint32_t started_at = 0;
   uint32_t sent = 0;      // tokens that stages have or will have
   size_t in_flight = 0;   // segments
@@ -97,7 +97,7 @@ struct Conductor::Live {
   // What the last stage guesses behind the newest token, and how long the history is then.
   std::vector<int32_t> offered;
   uint32_t offered_at = 0;
-  bool takes_guesses = true;  // until a stage had no room for them
+  bool takes_drafts = true;  // until a stage had no room for them
 };
 
 }  // namespace aster::conduct

@@ -135,12 +135,12 @@ void RouteClient::Handle(const net::Event& event) {
 // What a route cannot do without is known from the first word on.
 void RouteClient::CheckProtocol(const wire::NodeId& node) {
   const uint16_t protocol = network_.ProtocolOf(node);
-  if (protocol >= wire::kHandOverProtocol) return;
+  if (protocol >= wire::kKvTransferProtocol) return;
   lost_.push_back(node);
   Break(FailedPrecondition(
       fmt::format("node {} speaks protocol {}, and routes need {}: bring both to the same version "
                   "of the program, or plan without it",
-                  node.ToText(), protocol, wire::kHandOverProtocol)));
+                  node.ToText(), protocol, wire::kKvTransferProtocol)));
 }
 
 void RouteClient::OnState(const wire::NodeId& from, const wire::RouteState& state) {

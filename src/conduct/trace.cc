@@ -119,12 +119,12 @@ void PlaceFrame(const TracedFrame& frame, size_t index, std::vector<StageSpan>& 
   }
   const auto on_the_way_ns =
       std::max<int64_t>(0, frame.ended_ns - frame.sent_ns - static_cast<int64_t>(busy_ns));
-  const auto share_ns = [&](uint64_t hop_bytes) {
+  const auto part_ns = [&](uint64_t hop_bytes) {
     return static_cast<int64_t>(static_cast<double>(on_the_way_ns) *
                                 static_cast<double>(hop_bytes + kHopBytes) /
                                 static_cast<double>(bytes));
   };
-  int64_t now_ns = frame.sent_ns + share_ns(TokenBytes(frame));
+  int64_t now_ns = frame.sent_ns + part_ns(TokenBytes(frame));
   for (uint32_t stage = 0; stage < frame.hops.size(); ++stage) {
     const wire::Hop& hop = frame.hops[stage];
     StageSpan span{.frame = index, .stage = frame.first_stage + stage, .arrived_ns = now_ns};
@@ -132,7 +132,7 @@ void PlaceFrame(const TracedFrame& frame, size_t index, std::vector<StageSpan>& 
     span.ended_ns = span.started_ns + static_cast<int64_t>(hop.compute_ns);
     const bool is_last = stage + 1 == frame.hops.size();
     now_ns =
-        is_last ? std::max(span.ended_ns, frame.ended_ns) : span.ended_ns + share_ns(hop.bytes_out);
+        is_last ? std::max(span.ended_ns, frame.ended_ns) : span.ended_ns + part_ns(hop.bytes_out);
     span.delivered_ns = now_ns;
     spans.push_back(span);
   }

@@ -97,8 +97,8 @@ std::vector<kv::LayerRange> DiskPages::LayersOf(const Hash128& prefix_at_end) {
   return layers;
 }
 
-Result<std::vector<uint8_t>> DiskPages::ReadParcel(const Hash128& prefix_at_end,
-                                                   kv::LayerRange layers) {
+Result<std::vector<uint8_t>> DiskPages::ReadChunk(const Hash128& prefix_at_end,
+                                                  kv::LayerRange layers) {
   std::optional<PageFileName> name;
   {
     MutexLock lock(mu_);
@@ -107,18 +107,18 @@ Result<std::vector<uint8_t>> DiskPages::ReadParcel(const Hash128& prefix_at_end,
   if (!name || !name->layers.Contains(layers)) return NotFound("the page is not there any more");
   const auto read = [&]() -> Result<std::vector<uint8_t>> {
     const PageFile file = TRY(PageFile::Open(options_.folder, *name));
-    return kv::CutParcel(TRY(file.ReadAll()), layers);
+    return kv::CutKvChunk(TRY(file.ReadAll()), layers);
   };
-  Result<std::vector<uint8_t>> parcel = read();
-  if (!parcel.ok()) {
-    GiveUp(*name, parcel.error());
-    return parcel;
+  Result<std::vector<uint8_t>> chunk = read();
+  if (!chunk.ok()) {
+    GiveUp(*name, chunk.error());
+    return chunk;
   }
   MutexLock lock(mu_);
   index_.Touch(*name, clock_.WallNs());
   used_.push_back(*name);
   work_.NotifyOne();
-  return parcel;
+  return chunk;
 }
 
 bool DiskPages::Load(const Hash128& prefix_at_end, std::span<const kv::StoredPage> pages) {
@@ -215,7 +215,7 @@ bool DiskPages::Keep(const kv::PageSet& set) {
     if (Has(set)) return true;
   }
   waiting.header = {
-      .version = kv::ParcelVersionFor(*set.layout),
+      .version = kv::KvChunkVersionFor(*set.layout),
       .digest = set.layout->digest(),
       .layers = set.layers,
       .begin = set.begin,

@@ -19,9 +19,9 @@
 #include "base/mutex.h"
 #include "base/result.h"
 #include "disk/page_index.h"
-#include "kv/page_parcels.h"
+#include "kv/chunk.h"
+#include "kv/page_chunks.h"
 #include "kv/page_store.h"
-#include "kv/parcel.h"
 
 namespace aster::disk {
 
@@ -57,7 +57,7 @@ struct DiskPagesCounts {
 
 // Contains, Load and Keep belong to one thread at a time, as kv::PageStore says; the rest is safe
 // for concurrent use. A thread of its own writes.
-class DiskPages final : public kv::PageStore, public kv::PageParcels {
+class DiskPages final : public kv::PageStore, public kv::PageChunks {
  public:
   // An error only if the folder cannot be made or read. The clock outlives it.
   static Result<std::unique_ptr<DiskPages>> Open(DiskPagesOptions options, Clock& clock);
@@ -72,8 +72,8 @@ class DiskPages final : public kv::PageStore, public kv::PageParcels {
 
   // For other machines.
   std::vector<kv::LayerRange> LayersOf(const Hash128& prefix_at_end) override EXCLUDES(mu_);
-  Result<std::vector<uint8_t>> ReadParcel(const Hash128& prefix_at_end,
-                                          kv::LayerRange layers) override EXCLUDES(mu_);
+  Result<std::vector<uint8_t>> ReadChunk(const Hash128& prefix_at_end,
+                                         kv::LayerRange layers) override EXCLUDES(mu_);
 
   // Waits until everything that was kept until now is written or given up; false where that takes
   // longer.
@@ -83,7 +83,7 @@ class DiskPages final : public kv::PageStore, public kv::PageParcels {
  private:
   // A set that waits to be written.
   struct Waiting {
-    kv::ParcelHeader header;
+    kv::KvChunkHeader header;
     struct Page {
       kv::StoredPage page;        // its data is below
       std::vector<uint8_t> data;  // the page, or only its rows

@@ -207,15 +207,15 @@ void WriteWholePage(const std::string& folder, const Layout& layout,
     }
   }
   for (size_t i = 0; i < blocks.size(); ++i) blocks[i].rows = rows[i];
-  const kv::ParcelHeader header = {.version = 1,
-                                   .digest = layout.digest(),
-                                   .layers = layout.all_layers(),
-                                   .begin = begin,
-                                   .end = end,
-                                   .prefix_at_begin = hashes[begin],
-                                   .prefix_at_end = hashes[end],
-                                   .description = "",
-                                   .tokens = {tokens.begin() + begin, tokens.begin() + end}};
+  const kv::KvChunkHeader header = {.version = 1,
+                                    .digest = layout.digest(),
+                                    .layers = layout.all_layers(),
+                                    .begin = begin,
+                                    .end = end,
+                                    .prefix_at_begin = hashes[begin],
+                                    .prefix_at_end = hashes[end],
+                                    .description = "",
+                                    .tokens = {tokens.begin() + begin, tokens.begin() + end}};
   CHECK(WritePageFile(folder, header, blocks).ok());
 }
 
@@ -227,22 +227,22 @@ TEST_F(DiskPagesTest, FilesOfVersion1AreRead) {
   const auto store = Open();
   EXPECT_EQ(Compute(layout, layout.all_layers(), text, store.get()), 96u);
   EXPECT_EQ(store->counts().damaged_files, 0u);
-  // Also as parcels, for other machines.
+  // Also as KV chunks, for other machines.
   Hash128 prefix = layout.digest();
   Pool pool(kPlenty);
   Twin twin(layout, pool, layout.all_layers());
   for (uint32_t begin = 0; begin < 96; begin += 16) {
     prefix = kv::ExtendPrefixHash(prefix, std::span(text).subspan(begin, 16));
     ASSERT_TRUE(
-        kv::ImportBytes(twin.table(), store->ReadParcel(prefix, layout.all_layers()).value()).ok());
+        kv::ImportBytes(twin.table(), store->ReadChunk(prefix, layout.all_layers()).value()).ok());
   }
   twin.TakeLengths(text);
   twin.Verify();
   EXPECT_EQ(twin.length(), 96u);
 }
 
-// What one machine has on its disk another one takes as parcels.
-TEST_F(DiskPagesTest, FilesAreParcels) {
+// What one machine has on its disk another one takes as KV chunks.
+TEST_F(DiskPagesTest, FilesAreKvChunks) {
   for (Layout (*make)() :
        {kv::PlainLayout, kv::WindowLayout, kv::CompressedLayout, kv::MixedLayout}) {
     const Layout layout = make();
@@ -256,8 +256,8 @@ TEST_F(DiskPagesTest, FilesAreParcels) {
       Twin twin(layout, pool, layers);
       for (uint32_t begin = 0; begin + page <= 100; begin += page) {
         prefix = kv::ExtendPrefixHash(prefix, std::span(text).subspan(begin, page));
-        const auto parcel = store->ReadParcel(prefix, layers).value();
-        ASSERT_TRUE(kv::ImportBytes(twin.table(), parcel).ok());
+        const auto chunk = store->ReadChunk(prefix, layers).value();
+        ASSERT_TRUE(kv::ImportBytes(twin.table(), chunk).ok());
         twin.TakeLengths(text);
         twin.Verify();
         EXPECT_EQ(twin.length(), begin + page);

@@ -17,7 +17,7 @@ constexpr uint32_t kOwnerOnly = 0600;
 
 }  // namespace
 
-PageFileName NameOf(const kv::ParcelHeader& header) {
+PageFileName NameOf(const kv::KvChunkHeader& header) {
   return {.prefix_at_end = header.prefix_at_end,
           .prefix_at_begin = header.prefix_at_begin,
           .begin = header.begin,
@@ -25,7 +25,7 @@ PageFileName NameOf(const kv::ParcelHeader& header) {
           .layers = header.layers};
 }
 
-std::vector<uint8_t> MakePageFile(kv::ParcelHeader header, std::span<const kv::Block> blocks) {
+std::vector<uint8_t> MakePageFile(kv::KvChunkHeader header, std::span<const kv::Block> blocks) {
   header.block_count = static_cast<uint32_t>(blocks.size());
   ByteWriter out;
   kv::WriteHeader(header, out);
@@ -36,7 +36,7 @@ std::vector<uint8_t> MakePageFile(kv::ParcelHeader header, std::span<const kv::B
   return std::move(out).Release();
 }
 
-Result<uint64_t> WritePageFile(const std::string& folder, const kv::ParcelHeader& header,
+Result<uint64_t> WritePageFile(const std::string& folder, const kv::KvChunkHeader& header,
                                std::span<const kv::Block> blocks) {
   const std::vector<uint8_t> bytes = MakePageFile(header, blocks);
   AtomicFile file = TRY(AtomicFile::Create(folder + "/" + NameOf(header).ToText(), kOwnerOnly));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A file with the rows of one page of positions, in a range of layers: a parcel (kv/parcel.h) that
+// A file with the rows of one page of positions, in a range of layers: a KV chunk (kv/chunk.h) that
 // may leave out streams. It appears under its name when it is whole. Nothing in it is believed:
 // its header must say what its name says, and every block carries a checksum. Must not know who
 // wants the rows, nor the other files of its folder.
@@ -18,18 +18,18 @@
 #include "base/result.h"
 #include "disk/input_file.h"
 #include "disk/page_file_name.h"
-#include "kv/parcel.h"
+#include "kv/chunk.h"
 
 namespace aster::disk {
 
-PageFileName NameOf(const kv::ParcelHeader& header);
+PageFileName NameOf(const kv::KvChunkHeader& header);
 
 // The bytes of a page file. The blocks ascend by layer, then by stream. The header's block count is
 // set here.
-std::vector<uint8_t> MakePageFile(kv::ParcelHeader header, std::span<const kv::Block> blocks);
+std::vector<uint8_t> MakePageFile(kv::KvChunkHeader header, std::span<const kv::Block> blocks);
 // Returns the file's size. Survives the end of the process at once, a power cut a little later:
 // then it may be damaged.
-Result<uint64_t> WritePageFile(const std::string& folder, const kv::ParcelHeader& header,
+Result<uint64_t> WritePageFile(const std::string& folder, const kv::KvChunkHeader& header,
                                std::span<const kv::Block> blocks);
 
 // An open page file. Not for concurrent use.
@@ -41,7 +41,7 @@ class PageFile {
   static Result<PageFile> OpenWithin(const InputFile& file, uint64_t offset, uint64_t bytes,
                                      const PageFileName& name);
 
-  const kv::ParcelHeader& header() const { return header_; }
+  const kv::KvChunkHeader& header() const { return header_; }
   uint64_t size_bytes() const { return end_ - begin_; }
 
   // Reads blocks, in their order: only the rows of those that are wanted, checked. The rows are in
@@ -61,7 +61,7 @@ class PageFile {
   std::shared_ptr<const InputFile> file_;
   uint64_t begin_;  // in the file
   uint64_t end_;
-  kv::ParcelHeader header_;
+  kv::KvChunkHeader header_;
   uint64_t blocks_begin_ = 0;    // in the file
   std::vector<uint8_t> buffer_;  // a block and the next one's head
 };

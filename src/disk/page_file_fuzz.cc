@@ -36,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     disk::Read(bytes, disk::NameOf(*header));
   }
   if (size < 8) return 0;
-  kv::ParcelHeader header;
+  kv::KvChunkHeader header;
   header.digest = {.low = 1};
   header.layers = {0, 2};
   header.end = 4;

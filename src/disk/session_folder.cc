@@ -95,7 +95,7 @@ Status SessionFolder::Save(std::string_view name_or_path, const Session& session
     SessionWriter writer = TRY(SessionWriter::Create(path));
     TRY(writer.Begin(session));
     TRY(CutIntoPages(layout, session.tokens, rows,
-                     [&](const kv::ParcelHeader& header, std::span<const kv::Block> blocks) {
+                     [&](const kv::KvChunkHeader& header, std::span<const kv::Block> blocks) {
                        return writer.AddPageFile(NameOf(header), MakePageFile(header, blocks));
                      }));
     return writer.Commit();
@@ -106,7 +106,7 @@ Status SessionFolder::Save(std::string_view name_or_path, const Session& session
   std::vector<SessionPage> pages;
   TRY(CutIntoPages(
       layout, session.tokens, rows,
-      [&](const kv::ParcelHeader& header, std::span<const kv::Block> blocks) -> Status {
+      [&](const kv::KvChunkHeader& header, std::span<const kv::Block> blocks) -> Status {
         pages.push_back(TRY(KeepPage(header, blocks)));
         return Ok();
       }));
@@ -128,7 +128,7 @@ Status SessionFolder::Finish(const std::string& path, const Session& session,
 
 // A page that is there stays, if it is whole. It may lack streams and rows that had slid out of a
 // window, or have some that are out of this one's.
-Result<SessionPage> SessionFolder::KeepPage(const kv::ParcelHeader& header,
+Result<SessionPage> SessionFolder::KeepPage(const kv::KvChunkHeader& header,
                                             std::span<const kv::Block> blocks) {
   const PageFileName name = NameOf(header);
   std::vector<kv::Block> all(blocks.begin(), blocks.end());
@@ -186,7 +186,7 @@ Result<PageFile> SessionFolder::OpenPage(const OpenSession& open, const SessionP
 }
 
 Status SessionFolder::LoadRows(const OpenSession& open, const kv::Layout& layout,
-                               ParcelTaker take) const {
+                               KvChunkTaker take) const {
   return PutTogether(
       layout, open.session.tokens, open.session.pages,
       [&](const SessionPage& page) { return OpenPage(open, page); }, take);

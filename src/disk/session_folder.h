@@ -63,7 +63,7 @@ class SessionFolder {
               RowsSource rows);
   Result<OpenSession> Open(std::string_view name_or_path) const;
   // What is remembered of it goes to `take`; what precedes an error has been taken.
-  Status LoadRows(const OpenSession& open, const kv::Layout& layout, ParcelTaker take) const;
+  Status LoadRows(const OpenSession& open, const kv::Layout& layout, KvChunkTaker take) const;
 
   // Looks at the pages' files: all of their rows, or whether they are there and what they say
   // they are.
@@ -91,7 +91,7 @@ class SessionFolder {
   std::string PagesFolder() const { return folder_ + "/pages"; }
   Result<FileLock> Lock();
   Result<PageFile> OpenPage(const OpenSession& open, const SessionPage& page) const;
-  Result<SessionPage> KeepPage(const kv::ParcelHeader& header, std::span<const kv::Block> blocks);
+  Result<SessionPage> KeepPage(const kv::KvChunkHeader& header, std::span<const kv::Block> blocks);
   Status Finish(const std::string& path, const Session& session,
                 std::span<const SessionPage> pages);
   uint64_t RemoveUnused();

@@ -92,8 +92,8 @@ class SessionFolderTest : public testing::Test {
   uint32_t Load(const OpenSession& open, const Layout& layout, Status& status) {
     Pool pool(kPlenty);
     Twin twin(layout, pool, layout.all_layers());
-    status = sessions_.LoadRows(open, layout, [&](Bytes parcel) {
-      ByteReader reader(parcel);
+    status = sessions_.LoadRows(open, layout, [&](Bytes chunk) {
+      ByteReader reader(chunk);
       Status imported = kv::Import(twin.table(), reader);
       twin.TakeLengths(open.session.tokens);
       return imported;
@@ -204,8 +204,8 @@ TEST_F(SessionFolderTest, WhatWasLoadedCanBeTakenBackALittle) {
       Twin twin(layout, pool, layout.all_layers());
       ASSERT_TRUE(sessions_
                       .LoadRows(open, layout,
-                                [&](Bytes parcel) {
-                                  ByteReader reader(parcel);
+                                [&](Bytes chunk) {
+                                  ByteReader reader(chunk);
                                   return kv::Import(twin.table(), reader);
                                 })
                       .ok());

@@ -25,27 +25,27 @@ class PageCutter {
     history_.Append(tokens);
   }
 
-  Status Add(const kv::ParcelHeader& parcel, const kv::Block& block) {
-    const uint32_t index = TRY(IndexOf(parcel, block));
+  Status Add(const kv::KvChunkHeader& chunk, const kv::Block& block) {
+    const uint32_t index = TRY(IndexOf(chunk, block));
     const uint32_t page_positions = layout_.page_positions();
-    const uint32_t begin = std::max(parcel.begin, index * page_positions);
-    const uint32_t end = std::min(parcel.end, (index + 1) * page_positions);
+    const uint32_t begin = std::max(chunk.begin, index * page_positions);
+    const uint32_t end = std::min(chunk.end, (index + 1) * page_positions);
     const bool is_same =
-        page_ && page_->layers == parcel.layers && page_->begin == begin && page_->end == end;
+        page_ && page_->layers == chunk.layers && page_->begin == begin && page_->end == end;
     if (!is_same) {
       TRY(Finish());
       const std::span<const int32_t> tokens = history_.tokens().subspan(begin, end - begin);
-      page_ = kv::ParcelHeader{.version = kv::ParcelVersionFor(layout_),
-                               .digest = parcel.digest,
-                               .layers = parcel.layers,
-                               .begin = begin,
-                               .end = end,
-                               .reach = end,
-                               .block_count = 0,
-                               .prefix_at_begin = history_.HashAt(begin),
-                               .prefix_at_end = history_.HashAt(end),
-                               .description = parcel.description,
-                               .tokens = {tokens.begin(), tokens.end()}};
+      page_ = kv::KvChunkHeader{.version = kv::KvChunkVersionFor(layout_),
+                                .digest = chunk.digest,
+                                .layers = chunk.layers,
+                                .begin = begin,
+                                .end = end,
+                                .reach = end,
+                                .block_count = 0,
+                                .prefix_at_begin = history_.HashAt(begin),
+                                .prefix_at_end = history_.HashAt(end),
+                                .description = chunk.description,
+                                .tokens = {tokens.begin(), tokens.end()}};
     }
     rows_.emplace_back(block.rows.begin(), block.rows.end());
     blocks_.push_back(block);
@@ -65,12 +65,12 @@ class PageCutter {
 
  private:
   // Of the block's page.
-  Result<uint32_t> IndexOf(const kv::ParcelHeader& parcel, const kv::Block& block) const {
-    if (parcel.digest != layout_.digest()) {
+  Result<uint32_t> IndexOf(const kv::KvChunkHeader& chunk, const kv::Block& block) const {
+    if (chunk.digest != layout_.digest()) {
       return FailedPrecondition(
-          fmt::format("these rows are of another model or layout: {}", parcel.description));
+          fmt::format("these rows are of another model or layout: {}", chunk.description));
     }
-    if (parcel.end > history_.length() || history_.HashAt(parcel.end) != parcel.prefix_at_end) {
+    if (chunk.end > history_.length() || history_.HashAt(chunk.end) != chunk.prefix_at_end) {
       return FailedPrecondition("these rows are of another text");
     }
     if (!layout_.all_layers().Contains({block.layer, block.layer + 1}) ||
@@ -82,7 +82,7 @@ class PageCutter {
     const uint32_t offset = block.first_row % codec.page_rows();
     if (block.row_bytes != codec.row_bytes() || block.row_count == 0 ||
         block.row_count > codec.page_rows() - offset ||
-        uint64_t{index} * layout_.page_positions() >= parcel.end) {
+        uint64_t{index} * layout_.page_positions() >= chunk.end) {
       return DataLoss("rows that are not of one page");
     }
     return index;
@@ -91,7 +91,7 @@ class PageCutter {
   const kv::Layout& layout_;
   kv::TokenHistory history_;
   PageTaker take_;
-  std::optional<kv::ParcelHeader> page_;
+  std::optional<kv::KvChunkHeader> page_;
   std::vector<kv::Block> blocks_;
   std::vector<std::vector<uint8_t>> rows_;  // of the blocks
 };
@@ -100,7 +100,7 @@ class PageCutter {
 class PageChain {
  public:
   PageChain(const kv::Layout& layout, const kv::TokenHistory& history, PageOpener open,
-            ParcelTaker take)
+            KvChunkTaker take)
       : layout_(layout), history_(history), open_(open), take_(take) {}
 
   Status Take(std::span<const SessionPage> pages) {
@@ -145,7 +145,7 @@ class PageChain {
     return false;
   }
 
-  // Where nothing slides out of a window, every page file is a parcel.
+  // Where nothing slides out of a window, every page file is a KV chunk.
   Status TakeOneByOne(std::span<const SessionPage> pages) {
     for (const SessionPage& page : pages) {
       const std::string where = fmt::format("rows from position {}", page.name.begin);
@@ -168,7 +168,7 @@ class PageChain {
     return std::move(failed).In(where);
   }
 
-  // One parcel of everything that a computation at the end reads.
+  // One KV chunk of everything that a computation at the end reads.
   Status TakeTogether(std::span<const SessionPage> pages) {
     Status damage = Ok();
     while (!pages.empty()) {
@@ -236,8 +236,8 @@ class PageChain {
   // end needs.
   Status TakeNeeded(kv::LayerRange layers, uint32_t end) {
     const std::span<const int32_t> tokens = history_.tokens().first(end);
-    kv::ParcelHeader header = {
-        .version = kv::ParcelVersionFor(layout_),
+    kv::KvChunkHeader header = {
+        .version = kv::KvChunkVersionFor(layout_),
         .digest = layout_.digest(),
         .layers = layers,
         .begin = 0,
@@ -263,8 +263,8 @@ class PageChain {
     return take_(out.bytes());
   }
 
-  // Those that a parcel with this header has, whose number becomes known by it.
-  Status WriteBlocks(kv::ParcelHeader& header, ByteWriter& out) const {
+  // Those that a KV chunk with this header has, whose number becomes known by it.
+  Status WriteBlocks(kv::KvChunkHeader& header, ByteWriter& out) const {
     uint32_t count = 0;
     TRY(kv::ForEachBlock(
         layout_, header,
@@ -299,7 +299,7 @@ class PageChain {
   const kv::Layout& layout_;
   const kv::TokenHistory& history_;
   PageOpener open_;
-  ParcelTaker take_;
+  KvChunkTaker take_;
   std::map<Place, Rows> needed_;
 };
 
@@ -308,10 +308,10 @@ class PageChain {
 Status CutIntoPages(const kv::Layout& layout, std::span<const int32_t> tokens, RowsSource source,
                     PageTaker take) {
   PageCutter cutter(layout, tokens, take);
-  kv::ParcelStream stream;
+  kv::KvChunkStream stream;
   TRY(source([&](Bytes piece) {
-    return stream.Take(piece, [&](const kv::ParcelHeader& parcel, const kv::Block& block) {
-      return cutter.Add(parcel, block);
+    return stream.Take(piece, [&](const kv::KvChunkHeader& chunk, const kv::Block& block) {
+      return cutter.Add(chunk, block);
     });
   }));
   TRY(stream.Finish());
@@ -319,7 +319,7 @@ Status CutIntoPages(const kv::Layout& layout, std::span<const int32_t> tokens, R
 }
 
 Status PutTogether(const kv::Layout& layout, std::span<const int32_t> tokens,
-                   std::span<const SessionPage> pages, PageOpener open, ParcelTaker take) {
+                   std::span<const SessionPage> pages, PageOpener open, KvChunkTaker take) {
   kv::TokenHistory history(layout.digest());
   history.Append(tokens);
   std::map<std::tuple<uint32_t, uint32_t>, std::vector<SessionPage>> by_layers;

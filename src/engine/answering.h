@@ -55,16 +55,16 @@ class Answering {
   // each token.
   virtual Status LogitsOf(std::span<const int32_t> tokens, size_t chunk, LogitsSink sink) = 0;
 
-  // What is remembered of a sequence leaves: parcels one after another, each of some range of
+  // What is remembered of a sequence leaves: KV chunks one after another, each of some range of
   // layers and handed over whole or in pieces, that together take all layers from `begin` to `end`
   // positions. Of a sequence that no request has; at most its computed() positions. May wait for
   // other machines.
   virtual Status ExportRows(Sequence& sequence, uint32_t begin, uint32_t end,
-                            kv::ParcelSink sink) = 0;
-  // And comes back: one whole parcel, which continues what the sequence remembers in the parcel's
-  // layers. Its tokens must be those that already stand in the sequence's history, pending
-  // (SetHistory). A damaged parcel (DataLoss) leaves what precedes the damage.
-  virtual Status ImportRows(Sequence& sequence, Bytes parcel) = 0;
+                            kv::KvChunkSink sink) = 0;
+  // And comes back: one whole KV chunk, which continues what the sequence remembers in the KV
+  // chunk's layers. Its tokens must be those that already stand in the sequence's history, pending
+  // (SetHistory). A damaged KV chunk (DataLoss) leaves what precedes the damage.
+  virtual Status ImportRows(Sequence& sequence, Bytes chunk) = 0;
 };
 
 }  // namespace aster::engine

@@ -41,7 +41,7 @@ class TinyModel {
     options.threads = 1;
     options.memory = memory;
     options.memory_bytes = memory_bytes;
-    return LocalModel::Share(*model_, options).value();
+    return LocalModel::ShareWeights(*model_, options).value();
   }
   const text::Tokenizer& tokenizer() const { return *tokenizer_; }
   const gguf::ModelFiles& files() const { return file_.files(); }

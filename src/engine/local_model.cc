@@ -72,8 +72,8 @@ Result<std::unique_ptr<LocalModel>> LocalModel::Load(const gguf::ModelFiles& fil
   return model;
 }
 
-Result<std::unique_ptr<LocalModel>> LocalModel::Share(const LocalModel& other,
-                                                      const LocalModelOptions& options) {
+Result<std::unique_ptr<LocalModel>> LocalModel::ShareWeights(const LocalModel& other,
+                                                             const LocalModelOptions& options) {
   auto model = TRY(Start(options));
   model->weights_ = other.weights_;
   model->files_ = other.files_;

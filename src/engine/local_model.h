@@ -50,8 +50,8 @@ class LocalModel {
   void Keep(std::shared_ptr<const gguf::ModelFiles> files) { files_ = std::move(files); }
   // The same weights once more, on other threads, another instruction set or with another memory:
   // for measuring and comparing.
-  static Result<std::unique_ptr<LocalModel>> Share(const LocalModel& other,
-                                                   const LocalModelOptions& options);
+  static Result<std::unique_ptr<LocalModel>> ShareWeights(const LocalModel& other,
+                                                          const LocalModelOptions& options);
 
   const model::Shape& shape() const { return weights_->shape; }
   const model::Slice& slice() const { return weights_->slice; }

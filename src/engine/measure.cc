@@ -79,7 +79,7 @@ class Measurer {
       LocalModelOptions varied = options;
       varied.threads = threads;
       variants_.push_back({.threads = threads,
-                           .model = TRY(LocalModel::Share(model, varied)),
+                           .model = TRY(LocalModel::ShareWeights(model, varied)),
                            .limit_pool = std::make_unique<ThreadPool>(threads),
                            .bases = {},
                            .limits = {}});
@@ -166,10 +166,10 @@ class Measurer {
   }
 
   Status ShareDepth(const Variant& from, const kv::PageTable& table, uint32_t depth) {
-    std::vector<uint8_t> parcel;
+    std::vector<uint8_t> chunk;
     if (depth > 0 && variants_.size() > 1) {
       TRY(kv::Export(table, table.layers(), 0, depth, [&](Bytes bytes) {
-        parcel.insert(parcel.end(), bytes.begin(), bytes.end());
+        chunk.insert(chunk.end(), bytes.begin(), bytes.end());
         return Ok();
       }));
     }
@@ -179,7 +179,7 @@ class Measurer {
         if (&variant == &from) {
           variant.bases[i] = table.Fork();
         } else if (depth > 0) {
-          ByteReader reader{Bytes(parcel)};
+          ByteReader reader{Bytes(chunk)};
           TRY(kv::Import(variant.bases[i], reader));
         }
       }

@@ -12,7 +12,7 @@
 #include "engine/check_request.h"
 #include "engine/running_request.h"
 #include "kernels/rope.h"
-#include "kv/parcel.h"
+#include "kv/chunk.h"
 #include "kv/transfer.h"
 
 namespace aster::engine {
@@ -141,7 +141,7 @@ Status Scheduler::Step() {
   ++counters_.steps;
   FinishCancelled();
   Admit();
-  shares_.clear();
+  items_.clear();
   PlanDecodes();
   PlanPrefills();
   ReserveMemory();
@@ -216,64 +216,64 @@ void Scheduler::Admit() {
 void Scheduler::PlanDecodes() {
   for (const auto& request : running_) {
     if (request->pending_count() > 1) request->Adopt(kv::AdoptFrom::kStoreToo);
-    if (request->pending_count() == 1) shares_.push_back({.request = request.get(), .count = 1});
+    if (request->pending_count() == 1) items_.push_back({.request = request.get(), .count = 1});
   }
-  for (size_t i = 0; i < shares_.size(); ++i) {
-    RunningRequest& request = *shares_[i].request;
+  for (size_t i = 0; i < items_.size(); ++i) {
+    RunningRequest& request = *items_[i].request;
     if (request.speculation() == nullptr) continue;
     // Rows that prove wrong must be gone without anything else having to be computed again.
     const uint32_t room =
-        std::min({request.DraftRoom(), model_.layout().slack(), DraftShare(shares_.size(), i)});
+        std::min({request.DraftRoom(), model_.layout().slack(), DraftShare(items_.size(), i)});
     const auto guess = request.speculation()->Guess(request.sequence().tokens(), room);
-    shares_[i].drafts.assign(guess.begin(), guess.end());
+    items_[i].drafts.assign(guess.begin(), guess.end());
   }
 }
 
 // Pages in turn, beginning behind the one who had the last page before, so that long prompts and
 // short ones come forward alike.
 void Scheduler::PlanPrefills() {
-  const size_t first_share = shares_.size();
+  const size_t first_item = items_.size();
   for (const auto& request : running_) {
-    if (request->pending_count() > 1) shares_.push_back({.request = request.get(), .count = 0});
+    if (request->pending_count() > 1) items_.push_back({.request = request.get(), .count = 0});
   }
-  const std::span<Share> prefills = std::span(shares_).subspan(first_share);
-  std::ranges::rotate(prefills, std::ranges::find_if(prefills, [this](const Share& share) {
-                        return share.request->id() > last_prefilled_;
+  const std::span<BatchItem> prefills = std::span(items_).subspan(first_item);
+  std::ranges::rotate(prefills, std::ranges::find_if(prefills, [this](const BatchItem& item) {
+                        return item.request->id() > last_prefilled_;
                       }));
   const uint32_t page = model_.layout().page_positions();
   uint32_t budget = options_.batch_tokens;
   for (bool has_grown = true; has_grown && budget > 0;) {
     has_grown = false;
-    for (Share& share : prefills) {
-      const uint32_t begin = share.request->sequence().computed() + share.count;
-      const uint32_t left = share.request->pending_count() - share.count;
+    for (BatchItem& item : prefills) {
+      const uint32_t begin = item.request->sequence().computed() + item.count;
+      const uint32_t left = item.request->pending_count() - item.count;
       uint32_t count = std::min(left, page - begin % page);
       // A budget of less than a page has to be enough.
       if (budget < count && budget == options_.batch_tokens) count = budget;
       if (count == 0 || count > budget) continue;
-      share.count += count;
+      item.count += count;
       budget -= count;
       has_grown = true;
-      last_prefilled_ = share.request->id();
+      last_prefilled_ = item.request->id();
     }
   }
-  std::erase_if(shares_, [](const Share& share) { return share.count == 0; });
+  std::erase_if(items_, [](const BatchItem& item) { return item.count == 0; });
 }
 
 // Older requests are served first and never give way to younger ones, so that the oldest of all
 // always comes to its end.
 void Scheduler::ReserveMemory() {
-  std::ranges::sort(shares_, {}, [](const Share& share) { return share.request->id(); });
-  for (size_t i = 0; i < shares_.size();) {
-    RunningRequest& request = *shares_[i].request;
-    Status reserved = request.sequence().table().Reserve(shares_[i].count);
+  std::ranges::sort(items_, {}, [](const BatchItem& item) { return item.request->id(); });
+  for (size_t i = 0; i < items_.size();) {
+    RunningRequest& request = *items_[i].request;
+    Status reserved = request.sequence().table().Reserve(items_[i].count);
     if (reserved.ok()) {
       ++i;
       continue;
     }
     const bool is_full = reserved.error().code() == Code::kResourceExhausted;
     if (is_full && FreeMemoryFor(request)) continue;
-    shares_.erase(shares_.begin() + static_cast<std::ptrdiff_t>(i));
+    items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(i));
     if (is_full && running_.size() > 1) {
       PutBack(request);
       continue;
@@ -282,9 +282,9 @@ void Scheduler::ReserveMemory() {
     Remove(request);
   }
   // Nobody gives way to guesses: they get what is left.
-  for (Share& share : shares_) {
-    if (share.drafts.empty()) continue;
-    if (!share.request->sequence().table().Reserve(share.row_count()).ok()) share.drafts.clear();
+  for (BatchItem& item : items_) {
+    if (item.drafts.empty()) continue;
+    if (!item.request->sequence().table().Reserve(item.row_count()).ok()) item.drafts.clear();
   }
 }
 
@@ -304,7 +304,7 @@ bool Scheduler::FreeMemoryFor(const RunningRequest& needy) {
   if (ReleaseUnused(needy)) return true;
   RunningRequest& youngest = *running_.back();
   if (youngest.id() <= needy.id()) return false;
-  std::erase_if(shares_, [&](const Share& share) { return share.request == &youngest; });
+  std::erase_if(items_, [&](const BatchItem& item) { return item.request == &youngest; });
   PutBack(youngest);
   return true;
 }
@@ -319,50 +319,50 @@ void Scheduler::PutBack(RunningRequest& request) {
 
 void Scheduler::RunBatch() {
   // The shares are finished one by one while they are told; callbacks do not change this list.
-  if (shares_.empty() || RunShares(0, shares_.size()).ok()) return;
+  if (items_.empty() || RunItems(0, items_.size()).ok()) return;
   // Whoever it was that could not be computed shall fail alone, and not for a guess.
-  for (size_t i = 0; i < shares_.size(); ++i) {
-    shares_[i].drafts.clear();
-    Status ran = RunShares(i, i + 1);
+  for (size_t i = 0; i < items_.size(); ++i) {
+    items_[i].drafts.clear();
+    Status ran = RunItems(i, i + 1);
     if (ran.ok()) continue;
-    shares_[i].request->End(FinishReason::kFailed, std::move(ran));
-    Remove(*shares_[i].request);
+    items_[i].request->End(FinishReason::kFailed, std::move(ran));
+    Remove(*items_[i].request);
   }
 }
 
 // An error if nothing of them has been computed.
-Status Scheduler::RunShares(size_t begin, size_t end) {
+Status Scheduler::RunItems(size_t begin, size_t end) {
   std::vector<model::Segment> segments;
   for (size_t i = begin; i < end; ++i) {
-    Share& share = shares_[i];
-    RunningRequest& request = *share.request;
-    std::span<const int32_t> tokens = request.sequence().pending().first(share.count);
+    BatchItem& item = items_[i];
+    RunningRequest& request = *item.request;
+    std::span<const int32_t> tokens = request.sequence().pending().first(item.count);
     auto wanted = model::Wanted::kNone;
-    if (!share.drafts.empty()) {
-      share.tokens.assign(tokens.begin(), tokens.end());
-      share.tokens.insert(share.tokens.end(), share.drafts.begin(), share.drafts.end());
-      tokens = share.tokens;
+    if (!item.drafts.empty()) {
+      item.tokens.assign(tokens.begin(), tokens.end());
+      item.tokens.insert(item.tokens.end(), item.drafts.begin(), item.drafts.end());
+      tokens = item.tokens;
       wanted = model::Wanted::kAll;
-    } else if (share.count == request.pending_count() && request.wants_token()) {
+    } else if (item.count == request.pending_count() && request.wants_token()) {
       wanted = model::Wanted::kLast;
     }
     segments.push_back({.table = &request.sequence().table(),
                         .tokens = tokens,
                         .hidden = nullptr,
                         .wanted = wanted,
-                        .guesses = static_cast<uint32_t>(share.drafts.size())});
+                        .guesses = static_cast<uint32_t>(item.drafts.size())});
   }
   const model::Output output = TRY(model_.Run(segments));
   const size_t vocab_size = model_.shape().vocab_size;
   const size_t width = model_.shape().hidden_width();
   size_t row = 0, wanted_row = 0;
   for (size_t i = begin; i < end; ++i) {
-    const size_t rows = shares_[i].row_count();
+    const size_t rows = items_[i].row_count();
     const model::Wanted wanted = segments[i - begin].wanted;
     const size_t wanted_rows = wanted == model::Wanted::kAll    ? rows
                                : wanted == model::Wanted::kLast ? 1
                                                                 : 0;
-    TakeRows(shares_[i], output.hidden.subspan(row * width, rows * width),
+    TakeRows(items_[i], output.hidden.subspan(row * width, rows * width),
              output.logits.subspan(wanted_row * vocab_size, wanted_rows * vocab_size));
     row += rows;
     wanted_row += wanted_rows;
@@ -372,16 +372,16 @@ Status Scheduler::RunShares(size_t begin, size_t end) {
 
 // What was computed for a share: chooses as many tokens as the guesses agree with, and one more.
 // Logits of no rows: there is nothing to choose yet.
-void Scheduler::TakeRows(const Share& share, std::span<const float> hidden,
+void Scheduler::TakeRows(const BatchItem& item, std::span<const float> hidden,
                          std::span<const float> logits) {
-  RunningRequest& request = *share.request;
+  RunningRequest& request = *item.request;
   Sequence& sequence = request.sequence();
   const size_t vocab_size = model_.shape().vocab_size;
-  const auto drafted = static_cast<uint32_t>(share.drafts.size());
+  const auto drafted = static_cast<uint32_t>(item.drafts.size());
   const bool is_decode = request.generated() > 0;
-  const uint32_t begin = sequence.computed() - share.row_count();
-  const uint32_t first = begin + share.count;  // the position that is chosen first
-  if (drafted == 0) request.Advance(share.count);
+  const uint32_t begin = sequence.computed() - item.row_count();
+  const uint32_t first = begin + item.count;  // the position that is chosen first
+  if (drafted == 0) request.Advance(item.count);
   uint32_t accepted = 0;
   bool has_ended = false;
   // It may have been cancelled by another one's callback, a moment ago, or by its own.
@@ -390,17 +390,17 @@ void Scheduler::TakeRows(const Share& share, std::span<const float> hidden,
     NoteTurn(request, now_ns);
     has_ended = request.TakeLogits(logits.subspan(accepted * vocab_size, vocab_size), now_ns);
     const bool goes_on = !has_ended && !request.cancelled() && accepted < drafted;
-    if (!goes_on || sequence.tokens().back() != share.drafts[accepted]) break;
+    if (!goes_on || sequence.tokens().back() != item.drafts[accepted]) break;
     ++accepted;
   }
   if (drafted > 0) {
     sequence.TakeBack(first + accepted);
-    request.Advance(share.count + accepted);
+    request.Advance(item.count + accepted);
   }
-  (is_decode ? counters_.decode_tokens : counters_.prefill_tokens) += share.count + accepted;
+  (is_decode ? counters_.decode_tokens : counters_.prefill_tokens) += item.count + accepted;
   if (Speculation* const speculation = request.speculation()) {
     if (is_decode) speculation->Learn(drafted, accepted);
-    const size_t kept = (share.count + accepted) * model_.shape().hidden_width();
+    const size_t kept = (item.count + accepted) * model_.shape().hidden_width();
     speculation->Follow(sequence.tokens(), begin, hidden.first(kept));
   }
   if (logits.empty() && request.pending_count() == 0) {
@@ -426,22 +426,22 @@ Status Scheduler::LogitsOf(std::span<const int32_t> tokens, size_t chunk, Logits
 }
 
 Status Scheduler::ExportRows(Sequence& sequence, uint32_t begin, uint32_t end,
-                             kv::ParcelSink sink) {
+                             kv::KvChunkSink sink) {
   TRY(CheckIdle(sequence));
   return kv::Export(sequence.table(), model_.layers(), begin, end, sink);
 }
 
-Status Scheduler::ImportRows(Sequence& sequence, Bytes parcel) {
+Status Scheduler::ImportRows(Sequence& sequence, Bytes chunk) {
   TRY(CheckIdle(sequence));
   // The table would take tokens that are not the sequence's.
-  ByteReader reader(parcel);
-  const kv::ParcelHeader header = TRY(kv::ReadHeader(reader));
+  ByteReader reader(chunk);
+  const kv::KvChunkHeader header = TRY(kv::ReadHeader(reader));
   const std::span<const int32_t> tokens = sequence.tokens();
   if (header.end > tokens.size() ||
       !std::ranges::equal(header.tokens, tokens.subspan(header.begin, header.end - header.begin))) {
     return FailedPrecondition("these rows are of another text than the sequence's");
   }
-  reader = ByteReader(parcel);
+  reader = ByteReader(chunk);
   return kv::Import(sequence.table(), reader);
 }
 

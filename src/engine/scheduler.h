@@ -73,8 +73,9 @@ class Scheduler final : public Answering {
   // One batch.
   Status Step() override;
   Status LogitsOf(std::span<const int32_t> tokens, size_t chunk, LogitsSink sink) override;
-  Status ExportRows(Sequence& sequence, uint32_t begin, uint32_t end, kv::ParcelSink sink) override;
-  Status ImportRows(Sequence& sequence, Bytes parcel) override;
+  Status ExportRows(Sequence& sequence, uint32_t begin, uint32_t end,
+                    kv::KvChunkSink sink) override;
+  Status ImportRows(Sequence& sequence, Bytes chunk) override;
 
   size_t waiting_count() const { return waiting_.size(); }
   size_t running_count() const { return running_.size(); }
@@ -84,7 +85,7 @@ class Scheduler final : public Answering {
   using Requests = std::vector<std::unique_ptr<RunningRequest>>;
 
   // What a request computes in a step.
-  struct Share {
+  struct BatchItem {
     RunningRequest* request;
     uint32_t count;                    // of its pending tokens
     std::vector<int32_t> drafts = {};  // guesses that are computed behind them
@@ -107,8 +108,9 @@ class Scheduler final : public Answering {
   bool FreeMemoryFor(const RunningRequest& needy);
   void PutBack(RunningRequest& request);
   void RunBatch();
-  Status RunShares(size_t begin, size_t end);
-  void TakeRows(const Share& share, std::span<const float> hidden, std::span<const float> logits);
+  Status RunItems(size_t begin, size_t end);
+  void TakeRows(const BatchItem& item, std::span<const float> hidden,
+                std::span<const float> logits);
   void NoteTurn(RunningRequest& request, int64_t now_ns);
   void Remove(RunningRequest& request);
 
@@ -121,7 +123,7 @@ class Scheduler final : public Answering {
   DraftTimesByKind draft_times_;  // by DraftKind
   Requests waiting_;              // the oldest first
   Requests running_;              // the oldest first
-  std::vector<Share> shares_;
+  std::vector<BatchItem> items_;
   RequestId next_id_ = 1;
   RequestId last_prefilled_ = 0;  // whose turn it was
   bool stepping_ = false;

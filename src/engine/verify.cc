@@ -73,17 +73,17 @@ Result<Hash128> InCompany(LocalModel& model, Tokens tokens) {
 
 // Half the text, then what is remembered goes as bytes to another memory, which computes the second
 // half.
-Result<Hash128> HandedOver(LocalModel& model, Tokens tokens) {
+Result<Hash128> Transferred(LocalModel& model, Tokens tokens) {
   const size_t half = tokens.size() / 2;
   kv::PageTable from = model.NewTable(), to = model.NewTable();
   LogitsHash hash;
   TRY(Add(hash, model, from, tokens.first(half), kDefaultChunk));
-  std::vector<uint8_t> parcel;
+  std::vector<uint8_t> chunk;
   TRY(kv::Export(from, from.layers(), 0, static_cast<uint32_t>(half), [&](Bytes bytes) {
-    parcel.insert(parcel.end(), bytes.begin(), bytes.end());
+    chunk.insert(chunk.end(), bytes.begin(), bytes.end());
     return Ok();
   }));
-  ByteReader reader{Bytes(parcel)};
+  ByteReader reader{Bytes(chunk)};
   TRY(kv::Import(to, reader));
   TRY(Add(hash, model, to, tokens.subspan(half), kDefaultChunk));
   return hash.Digest();
@@ -181,7 +181,7 @@ class Verifier {
     }
     TRY(Try("after going back", [&] { return GoingBack(*model, tokens_); }));
     TRY(Try("in company", [&] { return InCompany(*model, tokens_); }));
-    TRY(Try("handed over", [&] { return HandedOver(*model, tokens_); }));
+    TRY(Try("handed over", [&] { return Transferred(*model, tokens_); }));
     Scheduler scheduler(*model, /*tokenizer=*/nullptr, clock_, {.batch_tokens = 128});
     TRY(Try("answered beside others", [&] { return AnsweredBesideOthers(scheduler, tokens_); }));
     TRY(Try("answered in turns", [&] { return AnsweredInTurns(scheduler, tokens_); }));
@@ -220,7 +220,7 @@ class Verifier {
   Status TryThreads(const LocalModel& model, size_t threads) {
     LocalModelOptions varied = options_.model;
     varied.threads = threads;
-    const auto variant = TRY(LocalModel::Share(model, varied));
+    const auto variant = TRY(LocalModel::ShareWeights(model, varied));
     return Try(fmt::format("{} thread{}", threads, threads == 1 ? "" : "s"),
                [&] { return InChunks(*variant, tokens_, kDefaultChunk); });
   }
@@ -228,7 +228,7 @@ class Verifier {
   Status TryIsa(const LocalModel& model, kernels::Isa isa) {
     LocalModelOptions varied = options_.model;
     varied.isa = isa;
-    const auto variant = TRY(LocalModel::Share(model, varied));
+    const auto variant = TRY(LocalModel::ShareWeights(model, varied));
     return Try(fmt::format("with {}", kernels::IsaName(isa)),
                [&] { return InChunks(*variant, tokens_, kDefaultChunk); });
   }

@@ -47,7 +47,7 @@ class FetchingSliceSource final : public stage::SliceSource {
   // not fit.
   Result<std::unique_ptr<stage::SliceLoading>> Start(const stage::SliceRequest& request) override
       EXCLUDES(mu_);
-  kv::PageParcels* page_parcels() override { return files_.page_parcels(); }
+  kv::PageChunks* page_chunks() override { return files_.page_chunks(); }
 
  private:
   class Loading;

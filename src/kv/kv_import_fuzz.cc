@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Parcels that nobody vouches for, into a table that holds something already. Checksums would stop
-// nearly all of them at the door, so the bytes say what a parcel claims of itself, and the
-// checksums are made to fit; or, if the first byte is odd, they are the parcel as it stands.
+// KV chunks that nobody vouches for, into a table that holds something already. Checksums would
+// stop nearly all of them at the door, so the bytes say what a KV chunk claims of itself, and the
+// checksums are made to fit; or, if the first byte is odd, they are the KV chunk as it stands.
 #include <span>
 
-#include "kv/parcel.h"
+#include "kv/chunk.h"
 #include "kv/world_for_test.h"
 
 namespace aster::kv {
@@ -26,8 +26,8 @@ uint32_t TakeNear(ByteReader& in, uint32_t right) {
   return byte < 250 ? byte % 64 : Take<uint32_t>(in);
 }
 
-ParcelHeader TakeHeader(const PageTable& table, std::span<const int32_t> tokens, ByteReader& in) {
-  ParcelHeader header;
+KvChunkHeader TakeHeader(const PageTable& table, std::span<const int32_t> tokens, ByteReader& in) {
+  KvChunkHeader header;
   header.digest = table.layout().digest();
   const auto flaw = Take<uint8_t>(in);
   if (flaw == 1) header.digest.low ^= 1;
@@ -50,10 +50,10 @@ ParcelHeader TakeHeader(const PageTable& table, std::span<const int32_t> tokens,
   return header;
 }
 
-// The blocks of a right parcel, each perhaps changed.
-std::vector<uint8_t> TakeParcel(const PageTable& table, std::span<const int32_t> tokens,
-                                ByteReader& in) {
-  ParcelHeader header = TakeHeader(table, tokens, in);
+// The blocks of a right KV chunk, each perhaps changed.
+std::vector<uint8_t> TakeKvChunk(const PageTable& table, std::span<const int32_t> tokens,
+                                 ByteReader& in) {
+  KvChunkHeader header = TakeHeader(table, tokens, in);
   const Layout& layout = table.layout();
   ByteWriter blocks;
   for (uint32_t index = header.begin / layout.page_positions();
@@ -87,10 +87,10 @@ std::vector<uint8_t> TakeParcel(const PageTable& table, std::span<const int32_t>
     }
   }
   header.block_count = TakeNear(in, header.block_count);
-  ByteWriter parcel;
-  WriteHeader(header, parcel);
-  parcel.WriteBytes(blocks.bytes());
-  return {parcel.bytes().begin(), parcel.bytes().end()};
+  ByteWriter chunk;
+  WriteHeader(header, chunk);
+  chunk.WriteBytes(blocks.bytes());
+  return {chunk.bytes().begin(), chunk.bytes().end()};
 }
 
 void Run(const Layout& layout, ByteReader& in) {
@@ -103,8 +103,8 @@ void Run(const Layout& layout, ByteReader& in) {
     const uint32_t before = table.length();
     const std::vector<int32_t> tokens(table.history().tokens().begin(),
                                       table.history().tokens().end());
-    const std::vector<uint8_t> parcel = TakeParcel(table, tokens, in);
-    ByteReader reader(parcel);
+    const std::vector<uint8_t> chunk = TakeKvChunk(table, tokens, in);
+    ByteReader reader(chunk);
     const Status status = Import(table, reader);
     CHECK(table.length() >= before && table.length() <= table.history().length());
     CHECK(table.history().CountEqual(0, tokens) == tokens.size());
@@ -129,8 +129,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   // In two pieces, and as a whole.
-  aster::kv::ParcelStream stream;
-  const auto ignore = [](const aster::kv::ParcelHeader&, const aster::kv::Block&) {
+  aster::kv::KvChunkStream stream;
+  const auto ignore = [](const aster::kv::KvChunkHeader&, const aster::kv::Block&) {
     return aster::Ok();
   };
   const aster::Bytes bytes = aster::Bytes(data, size).subspan(1);
@@ -138,7 +138,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       stream.Take(bytes.subspan(bytes.size() / 2), ignore).ok()) {
     static_cast<void>(stream.Finish());
   }
-  static_cast<void>(aster::kv::CutParcel(bytes, {0, 1}));
+  static_cast<void>(aster::kv::CutKvChunk(bytes, {0, 1}));
   aster::kv::Pool pool(40 * aster::kv::kPageAlignment);
   aster::kv::PageTable table(layout, pool, layout.all_layers());
   const aster::Status status = aster::kv::Import(table, in);

@@ -13,11 +13,12 @@
 namespace aster::kv {
 namespace {
 
-// Part of every digest: raised when prefix hashes change their meaning. Parcels have a version of
-// their own (parcel.h).
+// Part of every digest: raised when prefix hashes change their meaning. KV chunks have a version of
+// their own (chunk.h).
 constexpr uint32_t kDigestVersion = 1;
 constexpr size_t kMaxFormatBytes = 128;
-constexpr size_t kMaxRowBytes = size_t{1} << 24;  // sizes of parcels fit 64 bits with room to spare
+constexpr size_t kMaxRowBytes = size_t{1}
+                                << 24;  // sizes of KV chunks fit 64 bits with room to spare
 
 Status CheckStream(const Stream& stream, uint32_t page_positions) {
   if (stream.codec == nullptr) return InvalidArgument("it has no codec");

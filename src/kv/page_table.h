@@ -99,7 +99,7 @@ class PageTable {
   uint64_t HeldBytes() const;
 
  private:
-  friend class ParcelImport;  // transfer.cc: writes rows into layers one page at a time
+  friend class KvChunkImport;  // transfer.cc: writes rows into layers one page at a time
   using PageChain = std::vector<PageRef>;  // by page index; none where not needed any more
 
   PageTable(const PageTable&) = default;

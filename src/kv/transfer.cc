@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "base/checked.h"
-#include "kv/parcel.h"
+#include "kv/chunk.h"
 
 namespace aster::kv {
 namespace {
 
-// The rows of a page that a parcel carries.
-RowRange RowsInParcel(const Stream& stream, uint32_t index, const ParcelHeader& header) {
+// The rows of a page that a KV chunk carries.
+RowRange RowsInKvChunk(const Stream& stream, uint32_t index, const KvChunkHeader& header) {
   const uint32_t page_rows = stream.codec->page_rows();
   const uint32_t page_begin = index * page_rows;
   uint32_t first = page_begin;
@@ -31,7 +31,7 @@ RowRange RowsInParcel(const Stream& stream, uint32_t index, const ParcelHeader& 
 }
 
 // How many blocks there are; an error if the table does not have one of them.
-Result<uint32_t> CountBlocks(const PageTable& table, const ParcelHeader& header) {
+Result<uint32_t> CountBlocks(const PageTable& table, const KvChunkHeader& header) {
   uint32_t count = 0;
   TRY(ForEachBlock(table.layout(), header,
                    [&](uint32_t layer, uint32_t s, uint32_t index, RowRange rows) -> Status {
@@ -47,12 +47,12 @@ Result<uint32_t> CountBlocks(const PageTable& table, const ParcelHeader& header)
 }
 
 // As far back as the table can tell.
-Result<ParcelHeader> HeaderFor(const PageTable& table, LayerRange layers, uint32_t begin,
-                               uint32_t end) {
+Result<KvChunkHeader> HeaderFor(const PageTable& table, LayerRange layers, uint32_t begin,
+                                uint32_t end) {
   const Layout& layout = table.layout();
   const std::span<const int32_t> tokens = table.history().tokens().subspan(begin, end - begin);
-  ParcelHeader header = {
-      .version = ParcelVersionFor(layout),
+  KvChunkHeader header = {
+      .version = KvChunkVersionFor(layout),
       .digest = layout.digest(),
       .layers = layers,
       .begin = begin,
@@ -75,14 +75,14 @@ Result<ParcelHeader> HeaderFor(const PageTable& table, LayerRange layers, uint32
 
 }  // namespace
 
-Status ForEachBlock(const Layout& layout, const ParcelHeader& header, BlockVisit visit) {
+Status ForEachBlock(const Layout& layout, const KvChunkHeader& header, BlockVisit visit) {
   const uint32_t page_positions = layout.page_positions();
   const uint32_t end_page = static_cast<uint32_t>(DivideUp(header.end, page_positions));
   for (uint32_t index = header.begin / page_positions; index < end_page; ++index) {
     for (uint32_t layer = header.layers.begin; layer < header.layers.end; ++layer) {
       const std::span<const Stream> streams = layout.streams(layer);
       for (uint32_t s = 0; s < streams.size(); ++s) {
-        const RowRange rows = RowsInParcel(streams[s], index, header);
+        const RowRange rows = RowsInKvChunk(streams[s], index, header);
         if (!rows.empty()) TRY(visit(layer, s, index, rows));
       }
     }
@@ -91,7 +91,7 @@ Status ForEachBlock(const Layout& layout, const ParcelHeader& header, BlockVisit
 }
 
 Status Export(const PageTable& table, LayerRange layers, uint32_t begin, uint32_t end,
-              ParcelSink sink) {
+              KvChunkSink sink) {
   if (layers.begin >= layers.end || !table.layers().Contains(layers)) {
     return InvalidArgument(fmt::format("layers {} to {} are wanted, {} to {} are here",
                                        layers.begin, layers.end, table.layers().begin,
@@ -102,7 +102,7 @@ Status Export(const PageTable& table, LayerRange layers, uint32_t begin, uint32_
                                   table.length(layers)));
   }
   const Layout& layout = table.layout();
-  const ParcelHeader header = TRY(HeaderFor(table, layers, begin, end));
+  const KvChunkHeader header = TRY(HeaderFor(table, layers, begin, end));
   ByteWriter head;
   WriteHeader(header, head);
   TRY(sink(head.bytes()));
@@ -128,9 +128,9 @@ Status Export(const PageTable& table, LayerRange layers, uint32_t begin, uint32_
 }
 
 // Reads blocks into pages that no length covers yet; only then moves the lengths.
-class ParcelImport {
+class KvChunkImport {
  public:
-  ParcelImport(PageTable& table, const ParcelHeader& header) : table_(table), header_(header) {}
+  KvChunkImport(PageTable& table, const KvChunkHeader& header) : table_(table), header_(header) {}
 
   Status Check() const;
   Status ReadBlocks(ByteReader& in);
@@ -142,10 +142,10 @@ class ParcelImport {
   void MoveLengths(uint32_t complete);
 
   PageTable& table_;
-  const ParcelHeader& header_;
+  const KvChunkHeader& header_;
 };
 
-Status ParcelImport::Check() const {
+Status KvChunkImport::Check() const {
   const Layout& layout = table_.layout();
   if (header_.digest != layout.digest()) {
     return FailedPrecondition(
@@ -185,7 +185,7 @@ Status ParcelImport::Check() const {
   return Ok();
 }
 
-Status ParcelImport::ReadBlocks(ByteReader& in) {
+Status KvChunkImport::ReadBlocks(ByteReader& in) {
   uint32_t index_reached = header_.begin / table_.layout().page_positions();
   const Status status = ForEachBlock(
       table_.layout(), header_, [&](uint32_t layer, uint32_t s, uint32_t index, RowRange rows) {
@@ -198,8 +198,8 @@ Status ParcelImport::ReadBlocks(ByteReader& in) {
   return status;
 }
 
-Status ParcelImport::TakeBlock(uint32_t layer, uint32_t s, uint32_t index, RowRange rows,
-                               ByteReader& in) {
+Status KvChunkImport::TakeBlock(uint32_t layer, uint32_t s, uint32_t index, RowRange rows,
+                                ByteReader& in) {
   const Stream& stream = table_.layout().streams(layer)[s];
   const PageCodec& codec = *stream.codec;
   const Block block = TRY(ReadBlock(in, header_.prefix_at_end));
@@ -218,9 +218,9 @@ Status ParcelImport::TakeBlock(uint32_t layer, uint32_t s, uint32_t index, RowRa
   return Ok();
 }
 
-// Whether everything that a computation at `position` needs was carried: a parcel leaves out what
+// Whether everything that a computation at `position` needs was carried: a KV chunk leaves out what
 // is out of the windows at its reach.
-bool ParcelImport::CanStopAt(uint32_t layer, uint32_t position) const {
+bool KvChunkImport::CanStopAt(uint32_t layer, uint32_t position) const {
   const uint32_t page_positions = table_.layout().page_positions();
   const uint32_t first_page = table_.Length(layer) / page_positions;
   for (const Stream& stream : table_.layout().streams(layer)) {
@@ -237,7 +237,7 @@ bool ParcelImport::CanStopAt(uint32_t layer, uint32_t position) const {
 
 // Pages tell which rows they have, where some between those that were here and those that came were
 // left out.
-void ParcelImport::MarkCarried(uint32_t layer, uint32_t complete) {
+void KvChunkImport::MarkCarried(uint32_t layer, uint32_t complete) {
   const uint32_t page_positions = table_.layout().page_positions();
   const std::span<const Stream> streams = table_.layout().streams(layer);
   for (uint32_t s = 0; s < streams.size(); ++s) {
@@ -254,7 +254,7 @@ void ParcelImport::MarkCarried(uint32_t layer, uint32_t complete) {
 }
 
 // Blocks of all pages before position `complete` have been taken.
-void ParcelImport::MoveLengths(uint32_t complete) {
+void KvChunkImport::MoveLengths(uint32_t complete) {
   const uint32_t known = table_.history_.length();
   const uint32_t before = table_.length();
   if (complete > known) {
@@ -275,11 +275,11 @@ void ParcelImport::MoveLengths(uint32_t complete) {
   table_.history_.Truncate(*std::ranges::max_element(table_.lengths_));
 }
 
-Status Import(PageTable& table, ByteReader& parcel) {
-  const ParcelHeader header = TRY(ReadHeader(parcel));
-  ParcelImport import(table, header);
+Status Import(PageTable& table, ByteReader& chunk) {
+  const KvChunkHeader header = TRY(ReadHeader(chunk));
+  KvChunkImport import(table, header);
   TRY(import.Check());
-  return import.ReadBlocks(parcel);
+  return import.ReadBlocks(chunk);
 }
 
 }  // namespace aster::kv

@@ -8,7 +8,7 @@
 
 #include <optional>
 
-#include "kv/parcel.h"
+#include "kv/chunk.h"
 #include "kv/world_for_test.h"
 
 namespace aster::kv {
@@ -24,11 +24,11 @@ std::vector<int32_t> Tokens(size_t count) {
   return tokens;
 }
 
-// Whether a parcel of a stream of them ends there.
-bool ParcelEndsAt(Bytes stream, size_t offset) {
+// Whether a KV chunk of a stream of them ends there.
+bool KvChunkEndsAt(Bytes stream, size_t offset) {
   ByteReader in(stream);
   while (!in.at_end() && in.offset() < offset) {
-    const ParcelHeader header = ReadHeader(in).value();
+    const KvChunkHeader header = ReadHeader(in).value();
     for (uint32_t i = 0; i < header.block_count; ++i) {
       CHECK(ReadBlock(in, header.prefix_at_end).ok());
     }
@@ -47,7 +47,7 @@ class Transfer : public testing::Test {
     tokens_ = Tokens(length);
     CHECK(source_->Compute(all_, tokens_));
   }
-  std::vector<uint8_t> Parcel(uint32_t begin, uint32_t end) {
+  std::vector<uint8_t> KvChunk(uint32_t begin, uint32_t end) {
     return ExportBytes(source_->table(), all_, begin, end);
   }
   Status Take(Bytes bytes) {
@@ -82,10 +82,10 @@ TEST_F(Transfer, WhatArrivesIsWhatLeft) {
       ASSERT_TRUE(past.Compute(all_, {tokens_.begin(), tokens_.begin() + cut}));
       ASSERT_TRUE(Take(ExportBytes(past.table(), all_, 0, cut)).ok());
       EXPECT_EQ(target_->length(), cut);
-      ASSERT_TRUE(Take(Parcel(cut, 77)).ok());
+      ASSERT_TRUE(Take(KvChunk(cut, 77)).ok());
       EXPECT_EQ(target_->length(), 77u);
-      // Bit for bit: a parcel of it all is the same parcel.
-      EXPECT_EQ(ExportBytes(target_->table(), all_, 60, 77), Parcel(60, 77));
+      // Bit for bit: a KV chunk of it all is the same KV chunk.
+      EXPECT_EQ(ExportBytes(target_->table(), all_, 60, 77), KvChunk(60, 77));
       ASSERT_TRUE(target_->Compute(all_, {1, 2, 3}));
       target_->Verify();
     }
@@ -107,21 +107,21 @@ TEST_F(Transfer, LayersArriveOneByOne) {
 
 TEST_F(Transfer, TakesOnlyWhatIsNew) {
   Start(PlainLayout(), 70);
-  ASSERT_TRUE(Take(Parcel(0, 50)).ok());
+  ASSERT_TRUE(Take(KvChunk(0, 50)).ok());
   const Twin fork(*target_);
-  ASSERT_TRUE(Take(Parcel(10, 70)).ok());
+  ASSERT_TRUE(Take(KvChunk(10, 70)).ok());
   EXPECT_EQ(target_->table().Page(0, 2), fork.table().Page(0, 2));
   EXPECT_NE(target_->table().Page(0, 3), fork.table().Page(0, 3));
   EXPECT_EQ(target_->length(), 70u);
-  ASSERT_TRUE(Take(Parcel(0, 20)).ok());
+  ASSERT_TRUE(Take(KvChunk(0, 20)).ok());
   EXPECT_EQ(target_->length(), 70u);
-  ASSERT_TRUE(Take(Parcel(70, 70)).ok());
+  ASSERT_TRUE(Take(KvChunk(70, 70)).ok());
 }
 
 // Full pages that arrived are as good as computed ones: others adopt them.
 TEST_F(Transfer, ArrivedPagesArePublished) {
   Start(CompressedLayout(), 70);
-  ASSERT_TRUE(Take(Parcel(0, 70)).ok());
+  ASSERT_TRUE(Take(KvChunk(0, 70)).ok());
   Twin other(*layout_, there_, all_);
   other.Adopt(tokens_);
   EXPECT_EQ(other.length(), 64u);
@@ -130,8 +130,9 @@ TEST_F(Transfer, ArrivedPagesArePublished) {
 
 TEST_F(Transfer, RefusesWhatDoesNotContinueTheHistory) {
   Start(PlainLayout(), 70);
-  ASSERT_TRUE(Take(Parcel(0, 40)).ok());
-  EXPECT_EQ(Refusal(Parcel(41, 70)), "the rows begin at position 41, those from 40 on are missing");
+  ASSERT_TRUE(Take(KvChunk(0, 40)).ok());
+  EXPECT_EQ(Refusal(KvChunk(41, 70)),
+            "the rows begin at position 41, those from 40 on are missing");
   Twin other(*layout_, here_, all_);
   std::vector<int32_t> tokens = tokens_;
   tokens[20] = 7;
@@ -155,7 +156,7 @@ TEST_F(Transfer, RefusesOtherModelsAndLayers) {
             "1: bytes); here is model 00000000, pages of 16; layer 0: bytes, transposed; layers 1 "
             "to 2: bytes");
   target_.emplace(*layout_, there_, LayerRange{1, 3});
-  EXPECT_EQ(Refusal(Parcel(0, 20)), "these rows are of layers 0 to 3; here are 1 to 3");
+  EXPECT_EQ(Refusal(KvChunk(0, 20)), "these rows are of layers 0 to 3; here are 1 to 3");
 }
 
 TEST_F(Transfer, ExportSaysWhatIsNotThere) {
@@ -172,7 +173,7 @@ TEST_F(Transfer, ExportSaysWhatIsNotThere) {
   EXPECT_EQ(refusal({0, 3}, 0, 1), "layers 0 to 3 are wanted, 0 to 2 are here");
   EXPECT_EQ(refusal({1, 1}, 0, 1), "layers 1 to 1 are wanted, 0 to 2 are here");
   EXPECT_EQ(refusal(all_, 30, 80), "layer 0 no longer holds position 71: its window has moved on");
-  EXPECT_TRUE(Take(Parcel(0, 100)).ok());
+  EXPECT_TRUE(Take(KvChunk(0, 100)).ok());
 }
 
 TEST_F(Transfer, ASinkThatFailsEndsTheExport) {
@@ -189,7 +190,7 @@ TEST_F(Transfer, ASinkThatFailsEndsTheExport) {
 // before it is kept.
 TEST_F(Transfer, DamageIsFoundWhereverItIs) {
   Start(PlainLayout(), 40);
-  const std::vector<uint8_t> whole = Parcel(0, 40);
+  const std::vector<uint8_t> whole = KvChunk(0, 40);
   uint32_t kept[3] = {};
   for (size_t at = 0; at < 2 * whole.size(); ++at) {
     std::vector<uint8_t> bytes = whole;
@@ -221,12 +222,12 @@ TEST_F(Transfer, RowsOfAnotherHistoryAreNotTaken) {
   tokens[3] = 7;
   Twin other(*layout_, here_, all_);
   ASSERT_TRUE(other.Compute(all_, tokens));
-  std::vector<uint8_t> parcel = Parcel(0, 16);
+  std::vector<uint8_t> chunk = KvChunk(0, 16);
   const std::vector<uint8_t> foreign = ExportBytes(other.table(), all_, 0, 16);
   constexpr size_t kBlockBytes = 5 * 4 + 8 + 16 * 8;
-  ASSERT_EQ(parcel.size(), foreign.size());
-  std::copy(foreign.end() - kBlockBytes, foreign.end(), parcel.end() - kBlockBytes);
-  EXPECT_EQ(Refusal(parcel), "rows from position 0, layer 0: its checksum is another");
+  ASSERT_EQ(chunk.size(), foreign.size());
+  std::copy(foreign.end() - kBlockBytes, foreign.end(), chunk.end() - kBlockBytes);
+  EXPECT_EQ(Refusal(chunk), "rows from position 0, layer 0: its checksum is another");
 }
 
 // With windows, rows before the damage are of use only if they are enough to go on from.
@@ -238,14 +239,14 @@ TEST_F(Transfer, DamageNeverLeavesAWindowWithHoles) {
     for (const uint32_t begin : {0u, 21u, 75u}) {
       Twin past(*layout_, here_, all_);
       ASSERT_TRUE(past.Compute(all_, {tokens_.begin(), tokens_.begin() + begin}));
-      const std::vector<uint8_t> past_parcel = ExportBytes(past.table(), all_, 0, begin);
-      const std::vector<uint8_t> parcel = Parcel(begin, 90);
-      for (size_t size = 0; size < parcel.size(); size += 3) {
+      const std::vector<uint8_t> past_chunk = ExportBytes(past.table(), all_, 0, begin);
+      const std::vector<uint8_t> chunk = KvChunk(begin, 90);
+      for (size_t size = 0; size < chunk.size(); size += 3) {
         target_.emplace(*layout_, there_, all_);
-        ASSERT_TRUE(Take(past_parcel).ok());
-        ASSERT_FALSE(Take(Bytes(parcel).first(size)).ok());
+        ASSERT_TRUE(Take(past_chunk).ok());
+        ASSERT_FALSE(Take(Bytes(chunk).first(size)).ok());
         EXPECT_GE(target_->length(), begin);
-        ASSERT_TRUE(Take(parcel).ok());
+        ASSERT_TRUE(Take(chunk).ok());
         EXPECT_EQ(target_->length(), 90u);
       }
     }
@@ -256,8 +257,8 @@ TEST_F(Transfer, DamageNeverLeavesAWindowWithHoles) {
 // out.
 TEST_F(Transfer, DamageAtTheEndKeepsTheWindowBeforeIt) {
   Start(WindowLayout(), 90);
-  const std::vector<uint8_t> parcel = Parcel(0, 90);
-  ASSERT_FALSE(Take(Bytes(parcel).first(parcel.size() - 1)).ok());
+  const std::vector<uint8_t> chunk = KvChunk(0, 90);
+  ASSERT_FALSE(Take(Bytes(chunk).first(chunk.size() - 1)).ok());
   EXPECT_EQ(target_->length(), 88u);
 }
 
@@ -265,7 +266,7 @@ TEST_F(Transfer, TooLittleMemoryIsSaidAndKeepsWhatFits) {
   Start(PlainLayout(), 70);
   Pool small(7 * kPageAlignment);
   Twin target(*layout_, small, all_);
-  const Status status = ImportBytes(target.table(), Parcel(0, 70));
+  const Status status = ImportBytes(target.table(), KvChunk(0, 70));
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code(), Code::kResourceExhausted);
   EXPECT_THAT(status.error().message(), HasSubstr("rows from position 32, layer 1: "));
@@ -274,9 +275,9 @@ TEST_F(Transfer, TooLittleMemoryIsSaidAndKeepsWhatFits) {
   EXPECT_EQ(target.length(), 32u);
 }
 
-uint64_t RowBytesIn(Bytes parcel, uint32_t stream) {
-  ByteReader in(parcel);
-  const ParcelHeader header = ReadHeader(in).value();
+uint64_t RowBytesIn(Bytes chunk, uint32_t stream) {
+  ByteReader in(chunk);
+  const KvChunkHeader header = ReadHeader(in).value();
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < header.block_count; ++i) {
     const Block block = ReadBlock(in, header.prefix_at_end).value();
@@ -298,14 +299,14 @@ TEST_F(Transfer, CarriesOnlyRowsThatAreReadLater) {
   EXPECT_EQ(RowBytesIn(ExportBytes(source_->table(), {1, 2}, 52, 53), 2), 16u);
 }
 
-// Of a text whose first `begin` positions were computed here, the rest of `parcel`, and then back.
+// Of a text whose first `begin` positions were computed here, the rest of `chunk`, and then back.
 void CheckGoingBack(const Layout& layout, const std::vector<int32_t>& tokens, uint32_t begin,
-                    Bytes parcel, uint32_t length) {
+                    Bytes chunk, uint32_t length) {
   const LayerRange all = layout.all_layers();
   Pool pool(kPlenty);
   Twin target(layout, pool, all);
   ASSERT_TRUE(target.Compute(all, {tokens.begin(), tokens.begin() + begin}));
-  ASSERT_TRUE(ImportBytes(target.table(), parcel).ok());
+  ASSERT_TRUE(ImportBytes(target.table(), chunk).ok());
   target.TakeLengths(tokens);
   const uint32_t reach = layout.ReachOf(target.length());
   target.Truncate(length);
@@ -332,9 +333,9 @@ TEST_F(Transfer, GoingBackBehindWhatArrivedIsExact) {
       source_.reset();
       Start(make(), end);
       for (const uint32_t begin : {0u, 16u, 29u}) {
-        const std::vector<uint8_t> parcel = Parcel(begin, end);
+        const std::vector<uint8_t> chunk = KvChunk(begin, end);
         for (uint32_t length = 0; length <= end; ++length) {
-          CheckGoingBack(*layout_, tokens_, begin, parcel, length);
+          CheckGoingBack(*layout_, tokens_, begin, chunk, length);
         }
       }
     }
@@ -345,7 +346,7 @@ TEST_F(Transfer, GoingBackBehindWhatArrivedIsExact) {
 // whom it is enough for.
 TEST_F(Transfer, APageWithFewRowsIsFoundWhereItIsEnough) {
   Start(CompressedLayout(), 70);
-  ASSERT_TRUE(Take(Parcel(0, 70)).ok());
+  ASSERT_TRUE(Take(KvChunk(0, 70)).ok());
   for (uint32_t length = 0; length < 70; ++length) {
     Twin other(*layout_, there_, all_);
     other.Adopt({tokens_.begin(), tokens_.begin() + length});
@@ -366,7 +367,7 @@ TEST_F(Transfer, APageWithFewRowsIsFoundWhereItIsEnough) {
 std::vector<uint8_t> Version1(const Twin& twin, LayerRange layers, uint32_t begin, uint32_t end) {
   const PageTable& table = twin.table();
   const std::span<const int32_t> tokens = table.history().tokens();
-  ParcelHeader header = {
+  KvChunkHeader header = {
       .version = 1,
       .digest = table.layout().digest(),
       .layers = layers,
@@ -403,35 +404,35 @@ std::vector<uint8_t> Version1(const Twin& twin, LayerRange layers, uint32_t begi
   return {out.bytes().begin(), out.bytes().end()};
 }
 
-TEST_F(Transfer, ParcelsOfVersion1AreRead) {
+TEST_F(Transfer, KvChunksOfVersion1AreRead) {
   for (Layout (*make)() : {PlainLayout, WindowLayout, CompressedLayout, MixedLayout}) {
     for (const uint32_t end : {15u, 16u, 17u, 21u}) {
       target_.reset();
       source_.reset();
       Start(make(), end);
-      const std::vector<uint8_t> parcel = Version1(*source_, all_, 0, end);
-      ASSERT_TRUE(Take(parcel).ok());
+      const std::vector<uint8_t> chunk = Version1(*source_, all_, 0, end);
+      ASSERT_TRUE(Take(chunk).ok());
       EXPECT_EQ(target_->length(), end);
       target_->Truncate(end - 1);
       target_->Verify();
       const LayerRange last = {all_.end - 1, all_.end};
       target_.emplace(*layout_, there_, last);
-      ASSERT_TRUE(Take(CutParcel(parcel, last).value()).ok());
+      ASSERT_TRUE(Take(CutKvChunk(chunk, last).value()).ok());
       EXPECT_EQ(target_->length(), end);
     }
   }
   // Where nothing is ever left out they still are what is written.
   Start(PlainLayout(), 40);
-  const std::vector<uint8_t> parcel = Parcel(0, 40);
-  ByteReader in{Bytes(parcel)};
+  const std::vector<uint8_t> chunk = KvChunk(0, 40);
+  ByteReader in{Bytes(chunk)};
   EXPECT_EQ(ReadHeader(in).value().version, 1u);
 }
 
-// One parcel after another in one buffer, as in a file.
-TEST_F(Transfer, ParcelsFollowEachOther) {
+// One KV chunk after another in one buffer, as in a file.
+TEST_F(Transfer, KvChunksFollowEachOther) {
   Start(PlainLayout(), 70);
-  std::vector<uint8_t> bytes = Parcel(0, 33);
-  const std::vector<uint8_t> rest = Parcel(33, 70);
+  std::vector<uint8_t> bytes = KvChunk(0, 33);
+  const std::vector<uint8_t> rest = KvChunk(33, 70);
   bytes.insert(bytes.end(), rest.begin(), rest.end());
   ByteReader reader(bytes);
   ASSERT_TRUE(Import(target_->table(), reader).ok());
@@ -441,42 +442,42 @@ TEST_F(Transfer, ParcelsFollowEachOther) {
   target_->Verify();
 }
 
-TEST_F(Transfer, APartOfAParcelIsAParcel) {
+TEST_F(Transfer, APartOfAKvChunkIsAKvChunk) {
   Start(MixedLayout(), 61);
-  const std::vector<uint8_t> parcel = Parcel(0, 61);
+  const std::vector<uint8_t> chunk = KvChunk(0, 61);
   for (const LayerRange layers : {LayerRange{1, 3}, LayerRange{0, 1}}) {
-    const std::vector<uint8_t> part = CutParcel(parcel, layers).value();
-    EXPECT_LT(part.size(), parcel.size());
+    const std::vector<uint8_t> part = CutKvChunk(chunk, layers).value();
+    EXPECT_LT(part.size(), chunk.size());
     ASSERT_TRUE(Take(part).ok());
     EXPECT_EQ(target_->table().length(layers), 61u);
   }
   EXPECT_EQ(target_->length(), 61u);
-  EXPECT_FALSE(CutParcel(parcel, {2, 4}).ok());
-  EXPECT_FALSE(CutParcel(parcel, {1, 1}).ok());
-  EXPECT_FALSE(CutParcel(Bytes(parcel).first(parcel.size() / 2), {0, 2}).ok());
+  EXPECT_FALSE(CutKvChunk(chunk, {2, 4}).ok());
+  EXPECT_FALSE(CutKvChunk(chunk, {1, 1}).ok());
+  EXPECT_FALSE(CutKvChunk(Bytes(chunk).first(chunk.size() / 2), {0, 2}).ok());
 }
 
-TEST_F(Transfer, ParcelsMayComeInPiecesOfAnySize) {
+TEST_F(Transfer, KvChunksMayComeInPiecesOfAnySize) {
   Start(CompressedLayout(), 77);
   std::vector<uint8_t> stream;
   for (uint32_t layer = 0; layer < 3; ++layer) {
-    const auto parcel = ExportBytes(source_->table(), {layer, layer + 1}, 0, 77);
-    stream.insert(stream.end(), parcel.begin(), parcel.end());
+    const auto chunk = ExportBytes(source_->table(), {layer, layer + 1}, 0, 77);
+    stream.insert(stream.end(), chunk.begin(), chunk.end());
   }
   size_t whole_blocks = 0;
   for (const size_t step : {stream.size(), size_t{1}, size_t{29}, size_t{4096}}) {
-    ParcelStream in;
+    KvChunkStream in;
     size_t blocks = 0;
     for (size_t begin = 0; begin < stream.size(); begin += step) {
       const Bytes piece = Bytes(stream).subspan(begin, std::min(step, stream.size() - begin));
-      ASSERT_TRUE(in.Take(piece, [&](const ParcelHeader& header, const Block& block) {
+      ASSERT_TRUE(in.Take(piece, [&](const KvChunkHeader& header, const Block& block) {
                       EXPECT_EQ(header.end, 77u);
                       EXPECT_TRUE(header.layers.Contains({block.layer, block.layer + 1}));
                       ++blocks;
                       return Ok();
                     }).ok());
       EXPECT_EQ(in.Finish().ok(),
-                begin + step >= stream.size() || ParcelEndsAt(stream, begin + step));
+                begin + step >= stream.size() || KvChunkEndsAt(stream, begin + step));
     }
     if (whole_blocks == 0) whole_blocks = blocks;
     EXPECT_EQ(blocks, whole_blocks);
@@ -484,14 +485,14 @@ TEST_F(Transfer, ParcelsMayComeInPiecesOfAnySize) {
   EXPECT_GT(whole_blocks, 10u);
 }
 
-TEST_F(Transfer, AStreamOfParcelsThatIsDamagedIsSeenToBe) {
+TEST_F(Transfer, AStreamOfKvChunksThatIsDamagedIsSeenToBe) {
   Start(PlainLayout(), 40);
-  const std::vector<uint8_t> parcel = Parcel(0, 40);
-  for (size_t at = 0; at < parcel.size(); ++at) {
-    std::vector<uint8_t> damaged = parcel;
+  const std::vector<uint8_t> chunk = KvChunk(0, 40);
+  for (size_t at = 0; at < chunk.size(); ++at) {
+    std::vector<uint8_t> damaged = chunk;
     damaged[at] ^= 1;
-    ParcelStream in;
-    const Status taken = in.Take(damaged, [](const ParcelHeader&, const Block&) { return Ok(); });
+    KvChunkStream in;
+    const Status taken = in.Take(damaged, [](const KvChunkHeader&, const Block&) { return Ok(); });
     EXPECT_FALSE(taken.ok() && in.Finish().ok()) << at;
   }
 }

@@ -254,7 +254,7 @@ TEST(DeepSeek4, GoingBackFurtherFindsAPageBoundary) {
 
 // Rows that nobody reads any more do not travel; what is computed from the others, and after going
 // back behind them, is the same.
-TEST(DeepSeek4, WhatWasHandedOverComputesTheSame) {
+TEST(DeepSeek4, ATransferredCacheComputesTheSame) {
   const Shape shape = SmallPro();
   const ModelFile model(shape, TensorType::kQ8_0);
   Runner giver(model.files(), Slice::Whole(shape), 2, kernels::FastestIsa(), Narrowed({}, shape));
@@ -265,16 +265,16 @@ TEST(DeepSeek4, WhatWasHandedOverComputesTheSame) {
     const Segment first{
         .table = &from, .tokens = std::span(tokens).first(length), .wanted = Wanted::kNone};
     ASSERT_TRUE(giver.Run({&first, 1}).ok());
-    std::vector<uint8_t> parcel;
+    std::vector<uint8_t> chunk;
     ASSERT_TRUE(kv::Export(from, from.layers(), 0, length, [&](Bytes piece) {
-                  parcel.insert(parcel.end(), piece.begin(), piece.end());
+                  chunk.insert(chunk.end(), piece.begin(), piece.end());
                   return Ok();
                 }).ok());
     for (const uint32_t back : {0u, 1u, 5u, 64u}) {
       Runner taker(model.files(), Slice::Whole(shape), 2, kernels::FastestIsa(),
                    Narrowed({}, shape));
       kv::PageTable table = taker.NewTable();
-      ByteReader in{Bytes(parcel)};
+      ByteReader in{Bytes(chunk)};
       ASSERT_TRUE(kv::Import(table, in).ok());
       const uint32_t left = table.Truncate(length - back);
       EXPECT_TRUE(left == length - back || length - back < from.layout().ReachOf(length));

@@ -119,14 +119,14 @@ TEST_F(OutboxTest, MessagesMoveBehindWhatWaitsElsewhere) {
 }
 
 TEST_F(OutboxTest, WhatTheOtherSideDoesNotSpeakIsRefused) {
-  const auto seek = [] { return wire::Encode(wire::Seek{.digest = {}, .tokens = {1}}); };
+  const auto seek = [] { return wire::Encode(wire::FindKv{.digest = {}, .tokens = {1}}); };
   Outbox other(clock_, 10'000), third(clock_, 10'000);
   ASSERT_TRUE(outbox_.Push(seek()).ok()) << "nobody knows yet";
   EXPECT_THAT(outbox_.Open(1 << 20, 1 << 20, 3).error().message(),
               HasSubstr("needs protocol 4, and the other side speaks 3"));
   outbox_.Drop();
   const Status refused = outbox_.Push(seek());
-  EXPECT_THAT(refused.error().message(), HasSubstr("a Seek needs protocol 4"));
+  EXPECT_THAT(refused.error().message(), HasSubstr("a FindKv needs protocol 4"));
   EXPECT_NE(refused.error().code(), Code::kResourceExhausted) << "which would be a full queue";
   EXPECT_TRUE(outbox_.Push(Numbered(4)).ok());
   EXPECT_EQ(outbox_.protocol(), 3);

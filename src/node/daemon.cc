@@ -34,7 +34,7 @@ stage::FileSliceOptions SliceOptions(const DaemonOptions& options) {
           .isa = {},
           .kv_now = options.kv_now,
           .page_store = options.page_store,
-          .page_parcels = options.page_parcels};
+          .page_chunks = options.page_chunks};
 }
 
 Result<std::vector<std::string>> AllReachable(const std::vector<std::string>& listening,

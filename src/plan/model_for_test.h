@@ -37,7 +37,7 @@ class TestModel {
                                            engine::LocalModelOptions options) {
     options.threads = 1;
     options.slice = slice;
-    return engine::LocalModel::Share(Packed(slice), options).value();
+    return engine::LocalModel::ShareWeights(Packed(slice), options).value();
   }
   std::unique_ptr<engine::LocalModel> MakeWhole(model::MemoryOptions memory = {}) {
     engine::LocalModelOptions options;

@@ -53,10 +53,10 @@ class Slow final : public engine::Answering {
     return Ok();
   }
   Status ExportRows(engine::Sequence& /*sequence*/, uint32_t /*begin*/, uint32_t /*end*/,
-                    kv::ParcelSink /*sink*/) override {
+                    kv::KvChunkSink /*sink*/) override {
     return Ok();
   }
-  Status ImportRows(engine::Sequence& /*sequence*/, Bytes /*parcel*/) override { return Ok(); }
+  Status ImportRows(engine::Sequence& /*sequence*/, Bytes /*KV chunk*/) override { return Ok(); }
 
   std::function<void()> end;     // called in the last step
   std::optional<Error> refusal;  // of every request

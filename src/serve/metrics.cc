@@ -83,9 +83,9 @@ constexpr Figure<HopsFigures> kRoutes[] = {
     {"counter", "aster_fetched_bytes_total", "Of what nodes remembered for each other.",
      &HopsFigures::fetched_bytes},
     {"counter", "aster_handed_over_total", "Prompts that other nodes read than answered.",
-     &HopsFigures::handed_over},
+     &HopsFigures::transferred_prompts},
     {"counter", "aster_handed_over_bytes_total", "Of what was remembered of them and travelled.",
-     &HopsFigures::handed_over_bytes},
+     &HopsFigures::transferred_bytes},
 };
 
 constexpr Figure<KvFigures> kKv[] = {

@@ -70,8 +70,8 @@ struct HopsFigures {
   std::vector<HopFigures> hops = {};  // in the order of their layers
   uint64_t replans = 0;               // routes that took another one's place
   uint64_t fetched_bytes = 0;         // of what nodes remembered for each other
-  uint64_t handed_over = 0;           // prompts that others read than answered
-  uint64_t handed_over_bytes = 0;     // of what was remembered of them and had to travel
+  uint64_t transferred_prompts = 0;   // prompts that others read than answered
+  uint64_t transferred_bytes = 0;     // of what was remembered of them and had to travel
   uint64_t exposed_ns = 0;            // from when they were read to their first token
 };
 

@@ -182,8 +182,8 @@ TEST(Metrics, RatesAreCountedWhereThereAreAny) {
 TEST(Metrics, WhatHandingOverCost) {
   ModelFigures model{.model = "m"};
   model.hops = {.hops = {{.node = "n", .layers = "l"}},
-                .handed_over = 3,
-                .handed_over_bytes = 4096,
+                .transferred_prompts = 3,
+                .transferred_bytes = 4096,
                 .exposed_ns = 1'500'000'000};
   const auto samples = SamplesOf(ToPrometheus({}, 0, {&model, 1}));
   EXPECT_EQ(ValueOf(samples, "aster_handed_over_total", {{"model", "m"}}), "3");

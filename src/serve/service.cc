@@ -437,9 +437,9 @@ ordered_json KvJson(const KvFigures& kv) {
           {"tokens_limit", KnownJson(kv.limit_tokens, kv.limit_tokens)}};
 }
 
-ordered_json HandedOverJson(const HopsFigures& hops) {
-  return {{"prompts", hops.handed_over},
-          {"bytes", hops.handed_over_bytes},
+ordered_json KvTransfersJson(const HopsFigures& hops) {
+  return {{"prompts", hops.transferred_prompts},
+          {"bytes", hops.transferred_bytes},
           {"exposed_ns", hops.exposed_ns}};
 }
 
@@ -495,7 +495,7 @@ void Service::ShowStatus(const HttpRequest& request, const std::shared_ptr<Reply
     json["prompt_tokens_per_second"] = QuantilesJson(model.prompt_rate);
     json["answer_tokens_per_second"] = QuantilesJson(model.answer_rate);
     json["kv"] = KvJson(model.kv);
-    json["handed_over"] = HandedOverJson(model.hops);
+    json["handed_over"] = KvTransfersJson(model.hops);
     json["hops"] = HopsJson(model.hops);
     models.push_back(std::move(json));
   }

@@ -23,9 +23,9 @@ struct FileSliceOptions {
   size_t threads = 0;         // of each slice; 0: as many as this machine runs at full speed
   uint64_t memory_bytes = 0;  // for all slices; 0: kDefaultMemoryShare of the machine's
   std::optional<kernels::Isa> isa = {};
-  bool kv_now = false;                                 // LocalModelOptions::memory_now
-  std::shared_ptr<kv::PageStore> page_store = {};      // below every slice's memory; or nothing
-  std::shared_ptr<kv::PageParcels> page_parcels = {};  // the same, for other machines; or nothing
+  bool kv_now = false;                               // LocalModelOptions::memory_now
+  std::shared_ptr<kv::PageStore> page_store = {};    // below every slice's memory; or nothing
+  std::shared_ptr<kv::PageChunks> page_chunks = {};  // the same, for other machines; or nothing
 };
 
 // What a slice's tensors take in memory, about: packed weights are as large as those of the file.
@@ -55,7 +55,7 @@ class FileSliceSource final : public SliceSource {
   std::string Models() const EXCLUDES(mu_);
 
   Result<std::unique_ptr<SliceLoading>> Start(const SliceRequest& request) override EXCLUDES(mu_);
-  kv::PageParcels* page_parcels() override { return options_.page_parcels.get(); }
+  kv::PageChunks* page_chunks() override { return options_.page_chunks.get(); }
 
  private:
   struct Held {

@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "base/result.h"
 #include "engine/local_model.h"
-#include "kv/page_parcels.h"
+#include "kv/page_chunks.h"
 #include "model/memory.h"
 #include "model/slice.h"
 
@@ -53,7 +53,7 @@ class SliceSource {
   virtual Result<std::unique_ptr<SliceLoading>> Start(const SliceRequest& request) = 0;
 
   // Below the memory of its slices, for others; null: there is nothing. As long as the source.
-  virtual kv::PageParcels* page_parcels() { return nullptr; }
+  virtual kv::PageChunks* page_chunks() { return nullptr; }
 };
 
 }  // namespace aster::stage

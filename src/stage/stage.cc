@@ -18,21 +18,21 @@ namespace {
 
 Error OutOfStep(std::string message) { return {Code::kAborted, std::move(message)}; }
 
-model::Wanted WantedOf(wire::Ask ask) {
-  switch (ask) {
-    case wire::Ask::kNothing:
+model::Wanted WantedOf(wire::Wanted wanted) {
+  switch (wanted) {
+    case wire::Wanted::kNothing:
       return model::Wanted::kNone;
-    case wire::Ask::kToken:
-    case wire::Ask::kLastLogits:
+    case wire::Wanted::kToken:
+    case wire::Wanted::kLastLogits:
       return model::Wanted::kLast;
-    case wire::Ask::kAllLogits:
+    case wire::Wanted::kAllLogits:
       return model::Wanted::kAll;
   }
   return model::Wanted::kNone;
 }
 
 model::Wanted WantedOf(const wire::WorkSegment& segment) {
-  return segment.guesses > 0 ? model::Wanted::kAll : WantedOf(segment.ask);
+  return segment.draft_count > 0 ? model::Wanted::kAll : WantedOf(segment.wanted);
 }
 
 size_t RowsAsked(const wire::WorkSegment& segment) {
@@ -60,11 +60,11 @@ Status Stage::CheckFrame(const wire::Work& work) const {
       return InvalidArgument("a frame of work with an empty segment, or a sequence twice");
     }
     // One token that is certain, and what may come behind it.
-    if (segment.guesses > 0 &&
-        (segment.tokens.size() != size_t{1} + segment.guesses || segment.ask != wire::Ask::kToken ||
-         segment.guesses > engine::kMostDrafts)) {
+    if (segment.draft_count > 0 &&
+        (segment.tokens.size() != size_t{1} + segment.draft_count ||
+         segment.wanted != wire::Wanted::kToken || segment.draft_count > engine::kMostDrafts)) {
       return InvalidArgument(fmt::format("a segment of {} tokens, of which {} are guesses",
-                                         segment.tokens.size(), segment.guesses));
+                                         segment.tokens.size(), segment.draft_count));
     }
   }
   if (work.segments.empty() || tokens > kMaxWorkTokens) {
@@ -119,7 +119,7 @@ Result<StageMemory::Sequence*> Stage::Prepare(const wire::WorkSegment& segment, 
   // Nobody gives way to guesses: they get what is left. (The stages behind one that is sent them
   // expect them, though.)
   const auto count = static_cast<uint32_t>(segment.tokens.size());
-  TRY(table.Reserve(layers(), continues ? count - segment.guesses : count));
+  TRY(table.Reserve(layers(), continues ? count - segment.draft_count : count));
   return sequence;
 }
 
@@ -129,7 +129,7 @@ wire::WorkSegment Stage::Continuation(wire::SequenceId sequence, uint64_t attemp
   segment.sequence = sequence;
   segment.attempt = attempt;
   segment.tokens = {token};
-  segment.ask = wire::Ask::kToken;
+  segment.wanted = wire::Wanted::kToken;
   const StageMemory::Sequence* const state = memory_.Find(sequence);
   if (state == nullptr) return segment;
   segment.begin = state->table.length(layers());
@@ -143,7 +143,7 @@ wire::WorkSegment Stage::Continuation(wire::SequenceId sequence, uint64_t attemp
                   static_cast<uint32_t>(kernels::kRopePositions) - 1 - segment.begin});
     const auto guess = state->speculation->Guess(text, room);
     segment.tokens.insert(segment.tokens.end(), guess.begin(), guess.end());
-    segment.guesses = static_cast<uint32_t>(guess.size());
+    segment.draft_count = static_cast<uint32_t>(guess.size());
   }
   segment.after = kv::ExtendPrefixHash(segment.before, segment.tokens);
   return segment;
@@ -166,7 +166,7 @@ Result<StageOutput> Stage::Compute(wire::Work work, bool continues) {
     output.next->route = route_;
     output.next->encoding = encoding_;
   }
-  std::vector<Share> shares;
+  std::vector<BatchItem> items;
   size_t first_row = 0;
   for (wire::WorkSegment& segment : work.segments) {
     const float* const own = part_.embedding ? nullptr : rows_.data() + first_row * width;
@@ -176,50 +176,50 @@ Result<StageOutput> Stage::Compute(wire::Work work, bool continues) {
       output.refused.push_back(Refusal(segment, std::move(state).error()));
       continue;
     }
-    shares.push_back({.segment = std::move(segment), .state = *state, .hidden = own});
+    items.push_back({.segment = std::move(segment), .state = *state, .hidden = own});
   }
-  for (Share& share : shares) {
-    const auto count = static_cast<uint32_t>(share.segment.tokens.size());
-    if (!continues || share.segment.guesses == 0) continue;
-    if (share.state->table.Reserve(layers(), count).ok()) continue;
-    share.segment.tokens.resize(1);
-    share.segment.guesses = 0;
+  for (BatchItem& item : items) {
+    const auto count = static_cast<uint32_t>(item.segment.tokens.size());
+    if (!continues || item.segment.draft_count == 0) continue;
+    if (item.state->table.Reserve(layers(), count).ok()) continue;
+    item.segment.tokens.resize(1);
+    item.segment.draft_count = 0;
   }
-  if (!Run(shares, 0, shares.size(), output).ok()) {
+  if (!Run(items, 0, items.size(), output).ok()) {
     // Whoever it was that cannot be computed shall fail alone.
-    for (size_t i = 0; i < shares.size(); ++i) {
-      if (continues && shares[i].segment.guesses > 0) {
-        shares[i].segment.tokens.resize(1);
-        shares[i].segment.guesses = 0;
+    for (size_t i = 0; i < items.size(); ++i) {
+      if (continues && items[i].segment.draft_count > 0) {
+        items[i].segment.tokens.resize(1);
+        items[i].segment.draft_count = 0;
       }
-      Status ran = Run(shares, i, i + 1, output);
+      Status ran = Run(items, i, i + 1, output);
       if (ran.ok()) continue;
-      output.refused.push_back(Refusal(shares[i].segment, std::move(ran).error()));
+      output.refused.push_back(Refusal(items[i].segment, std::move(ran).error()));
     }
   }
-  if (output.done && output.done->answers.empty()) output.done.reset();
+  if (output.done && output.done->results.empty()) output.done.reset();
   if (output.next && output.next->segments.empty()) output.next.reset();
   return output;
 }
 
 // An error if nothing of them has been computed.
-Status Stage::Run(std::vector<Share>& shares, size_t begin, size_t end, StageOutput& output) {
+Status Stage::Run(std::vector<BatchItem>& items, size_t begin, size_t end, StageOutput& output) {
   if (begin == end) return Ok();
   std::vector<model::Segment> segments;
   for (size_t i = begin; i < end; ++i) {
-    segments.push_back({.table = &shares[i].state->table,
-                        .tokens = shares[i].segment.tokens,
-                        .hidden = shares[i].hidden,
-                        .wanted = part_.head ? WantedOf(shares[i].segment) : model::Wanted::kNone,
-                        .guesses = shares[i].segment.guesses});
+    segments.push_back({.table = &items[i].state->table,
+                        .tokens = items[i].segment.tokens,
+                        .hidden = items[i].hidden,
+                        .wanted = part_.head ? WantedOf(items[i].segment) : model::Wanted::kNone,
+                        .guesses = items[i].segment.draft_count});
   }
   const model::Output computed = TRY(memory_.model().Run(segments, part_));
-  for (size_t i = begin; i < end; ++i) output.tokens += shares[i].segment.tokens.size();
+  for (size_t i = begin; i < end; ++i) output.tokens += items[i].segment.tokens.size();
   if (output.next) {
     EncodeRows(encoding_, computed.hidden, memory_.model().shape().hidden_width(),
                output.next->rows);
     for (size_t i = begin; i < end; ++i) {
-      output.next->segments.push_back(std::move(shares[i].segment));
+      output.next->segments.push_back(std::move(items[i].segment));
     }
     return Ok();
   }
@@ -227,91 +227,92 @@ Status Stage::Run(std::vector<Share>& shares, size_t begin, size_t end, StageOut
   const size_t width = memory_.model().shape().hidden_width();
   size_t row = 0, first = 0;
   for (size_t i = begin; i < end; ++i) {
-    const Share& share = shares[i];
-    const size_t rows = RowsAsked(share.segment);
+    const BatchItem& item = items[i];
+    const size_t rows = RowsAsked(item.segment);
     const auto logits = computed.logits.subspan(row * vocab_size, rows * vocab_size);
-    auto kept = static_cast<uint32_t>(share.segment.tokens.size());
-    if (share.segment.guesses > 0) {
-      kept = AnswerGuesses(share, logits, output);
+    auto kept = static_cast<uint32_t>(item.segment.tokens.size());
+    if (item.segment.draft_count > 0) {
+      kept = AcceptDrafts(item, logits, output);
     } else {
-      Answer(share, logits, *output.done);
+      Answer(item, logits, *output.done);
       // A step without guesses, which says what one takes.
-      const bool is_decode = kept == 1 && share.segment.ask == wire::Ask::kToken;
-      if (is_decode && share.state->speculation != nullptr) share.state->speculation->Learn(0, 0);
+      const bool is_decode = kept == 1 && item.segment.wanted == wire::Wanted::kToken;
+      if (is_decode && item.state->speculation != nullptr) item.state->speculation->Learn(0, 0);
     }
-    if (share.state->speculation != nullptr) {
-      share.state->speculation->Follow(
-          share.state->table.history().tokens().first(share.segment.begin + kept),
-          share.segment.begin, computed.hidden.subspan(first * width, kept * width));
-      Offer(share, kept, engine::DraftShare(end - begin, i - begin), output);
+    if (item.state->speculation != nullptr) {
+      item.state->speculation->Follow(
+          item.state->table.history().tokens().first(item.segment.begin + kept), item.segment.begin,
+          computed.hidden.subspan(first * width, kept * width));
+      Offer(item, kept, engine::DraftShare(end - begin, i - begin), output);
     }
     row += rows;
-    first += share.segment.tokens.size();
+    first += item.segment.tokens.size();
   }
   return Ok();
 }
 
 // As many tokens as the guesses agree with, and one more; each in an answer of its own, as if it
 // had come by itself. How many rows are kept.
-uint32_t Stage::AnswerGuesses(const Share& share, std::span<const float> logits,
-                              StageOutput& output) {
-  const wire::WorkSegment& segment = share.segment;
+uint32_t Stage::AcceptDrafts(const BatchItem& item, std::span<const float> logits,
+                             StageOutput& output) {
+  const wire::WorkSegment& segment = item.segment;
   const size_t vocab_size = memory_.model().shape().vocab_size;
   uint32_t row = 0;
   for (;; ++row) {
-    wire::Answer answer;
+    wire::SegmentResult answer;
     answer.sequence = segment.sequence;
     answer.attempt = segment.attempt;
     answer.end = segment.begin + 1 + row;
-    answer.is_guessed = row > 0;
-    if (row == 0) answer.drafted = segment.guesses;
-    Choose(share, answer.end, logits.subspan(row * vocab_size, vocab_size), answer);
-    const bool is_last = answer.has_failed || row == segment.guesses ||
+    answer.is_accepted = row > 0;
+    if (row == 0) answer.drafted = segment.draft_count;
+    Choose(item, answer.end, logits.subspan(row * vocab_size, vocab_size), answer);
+    const bool is_last = answer.has_failed || row == segment.draft_count ||
                          answer.token != segment.tokens[1 + row] ||
                          memory_.StopsAt(segment.sequence, answer.token);
-    if (row > output.guessed.size()) output.guessed.emplace_back().route = route_;
-    (row == 0 ? *output.done : output.guessed[row - 1]).answers.push_back(std::move(answer));
+    if (row > output.accepted.size()) output.accepted.emplace_back().route = route_;
+    (row == 0 ? *output.done : output.accepted[row - 1]).results.push_back(std::move(answer));
     if (is_last) break;
   }
-  share.state->table.Truncate(layers(), segment.begin + 1 + row);
-  if (share.state->speculation != nullptr) share.state->speculation->Learn(segment.guesses, row);
+  item.state->table.Truncate(layers(), segment.begin + 1 + row);
+  if (item.state->speculation != nullptr) item.state->speculation->Learn(segment.draft_count, row);
   return row + 1;
 }
 
-void Stage::Answer(const Share& share, std::span<const float> logits, wire::Done& done) {
-  const wire::WorkSegment& segment = share.segment;
-  wire::Answer answer;
+void Stage::Answer(const BatchItem& item, std::span<const float> logits, wire::Done& done) {
+  const wire::WorkSegment& segment = item.segment;
+  wire::SegmentResult answer;
   answer.sequence = segment.sequence;
   answer.attempt = segment.attempt;
   answer.end = segment.begin + static_cast<uint32_t>(segment.tokens.size());
-  if (segment.ask == wire::Ask::kToken) {
-    Choose(share, share.state->table.length(layers()), logits, answer);
+  if (segment.wanted == wire::Wanted::kToken) {
+    Choose(item, item.state->table.length(layers()), logits, answer);
   } else if (!logits.empty()) {
     EncodeRows(wire::RowEncoding::kF32, logits, logits.size(), done.logits);
   }
-  done.answers.push_back(std::move(answer));
+  done.results.push_back(std::move(answer));
 }
 
 // Where the next token has to be asked for, whoever asks is told what may come behind it: up to
 // `most` guesses.
-void Stage::Offer(const Share& share, uint32_t kept, uint32_t most, StageOutput& output) {
-  const wire::WorkSegment& segment = share.segment;
-  if (part_.embedding || segment.ask != wire::Ask::kToken) return;
-  const bool is_guessed = segment.guesses > 0 && kept > 1;
-  wire::Answer& answer = (is_guessed ? output.guessed[kept - 2] : *output.done).answers.back();
+void Stage::Offer(const BatchItem& item, uint32_t kept, uint32_t most, StageOutput& output) {
+  const wire::WorkSegment& segment = item.segment;
+  if (part_.embedding || segment.wanted != wire::Wanted::kToken) return;
+  const bool is_accepted = segment.draft_count > 0 && kept > 1;
+  wire::SegmentResult& answer =
+      (is_accepted ? output.accepted[kept - 2] : *output.done).results.back();
   if (answer.has_failed || memory_.StopsAt(segment.sequence, answer.token)) return;
-  const auto before = share.state->table.history().tokens().first(answer.end);
+  const auto before = item.state->table.history().tokens().first(answer.end);
   std::vector<int32_t> text(before.begin(), before.end());
   text.push_back(answer.token);
   const auto guess =
-      share.state->speculation->Guess(text, std::min(share.state->table.layout().slack(), most));
-  answer.guesses.assign(guess.begin(), guess.end());
+      item.state->speculation->Guess(text, std::min(item.state->table.layout().slack(), most));
+  answer.drafts.assign(guess.begin(), guess.end());
 }
 
 // The token at position `length`.
-void Stage::Choose(const Share& share, uint32_t length, std::span<const float> logits,
-                   wire::Answer& answer) {
-  StageMemory::Sequence& state = *share.state;
+void Stage::Choose(const BatchItem& item, uint32_t length, std::span<const float> logits,
+                   wire::SegmentResult& answer) {
+  StageMemory::Sequence& state = *item.state;
   if (!state.sampler) {
     state.sampler.emplace(state.sampling, memory_.model().shape().vocab_size,
                           memory_.model().isa());

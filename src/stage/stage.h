@@ -22,10 +22,10 @@ inline constexpr size_t kMaxWorkTokens = 65536;  // of all segments of a frame
 // What became of a frame.
 struct StageOutput {
   std::vector<wire::Holds> refused;
-  std::optional<wire::Work> next;   // for the stage behind, if anything is left
-  std::optional<wire::Done> done;   // of a stage with the head
-  std::vector<wire::Done> guessed;  // behind it: tokens that were guessed rightly
-  uint64_t tokens = 0;              // computed
+  std::optional<wire::Work> next;    // for the stage behind, if anything is left
+  std::optional<wire::Done> done;    // of a stage with the head
+  std::vector<wire::Done> accepted;  // behind it: tokens that were guessed rightly
+  uint64_t tokens = 0;               // computed
 };
 
 // Belongs to the thread that computes. The memory outlives it; other parts of the same layers may
@@ -56,7 +56,7 @@ class Stage {
 
  private:
   // A segment on its way through the layers.
-  struct Share {
+  struct BatchItem {
     wire::WorkSegment segment;
     StageMemory::Sequence* state = nullptr;
     const float* hidden = nullptr;  // [tokens, embedding], where the part has no embedding
@@ -64,12 +64,12 @@ class Stage {
 
   Status CheckFrame(const wire::Work& work) const;
   Result<StageMemory::Sequence*> Prepare(const wire::WorkSegment& segment, bool continues);
-  Status Run(std::vector<Share>& shares, size_t begin, size_t end, StageOutput& output);
-  void Answer(const Share& share, std::span<const float> logits, wire::Done& done);
-  uint32_t AnswerGuesses(const Share& share, std::span<const float> logits, StageOutput& output);
-  void Offer(const Share& share, uint32_t kept, uint32_t most, StageOutput& output);
-  void Choose(const Share& share, uint32_t length, std::span<const float> logits,
-              wire::Answer& answer);
+  Status Run(std::vector<BatchItem>& items, size_t begin, size_t end, StageOutput& output);
+  void Answer(const BatchItem& item, std::span<const float> logits, wire::Done& done);
+  uint32_t AcceptDrafts(const BatchItem& item, std::span<const float> logits, StageOutput& output);
+  void Offer(const BatchItem& item, uint32_t kept, uint32_t most, StageOutput& output);
+  void Choose(const BatchItem& item, uint32_t length, std::span<const float> logits,
+              wire::SegmentResult& answer);
 
   const wire::RouteId route_;
   const wire::RowEncoding encoding_;

@@ -10,10 +10,10 @@
 
 #include "engine/request.h"
 #include "kernels/rope.h"
-#include "kv/parcel.h"
+#include "kv/chunk.h"
 #include "kv/transfer.h"
-#include "stage/export_rows.h"
-#include "stage/parcel_encoding.h"
+#include "stage/export_kv_chunk.h"
+#include "stage/kv_chunk_encoding.h"
 
 namespace aster::stage {
 
@@ -79,7 +79,7 @@ Status StageMemory::Begin(const wire::Begin& begin) {
   sequence.sampling = std::move(sampling);
   sequence.stop_tokens = begin.stop_tokens;
   sequence.sampler.reset();
-  sequence.deliveries.clear();
+  sequence.kv_sends.clear();
   kv::PageTable& table = sequence.table;
   const uint32_t equal = table.history().CountEqual(0, begin.tokens);
   if (equal < table.history().length()) table.Truncate(equal);
@@ -136,107 +136,107 @@ wire::Holds StageMemory::HoldsOf(wire::SequenceId sequence, uint32_t stage, kv::
   return holds;
 }
 
-Status StageMemory::HandOver(const wire::HandOver& wanted) {
-  Sequence* const sequence = Find(wanted.sequence);
-  if (sequence == nullptr || sequence->epoch != wanted.epoch) return Ok();  // it is late
-  const kv::LayerRange layers = {wanted.layer_begin, wanted.layer_end};
+Status StageMemory::SendKv(const wire::SendKv& order) {
+  Sequence* const sequence = Find(order.sequence);
+  if (sequence == nullptr || sequence->epoch != order.epoch) return Ok();  // it is late
+  const kv::LayerRange layers = {order.layer_begin, order.layer_end};
   if (layers.begin >= layers.end || !sequence->table.layers().Contains(layers) ||
-      wanted.begin > wanted.end || wanted.step == 0) {
+      order.begin > order.end || order.step == 0) {
     return InvalidArgument(fmt::format("rows {} to {} of layers {} to {} are wanted from here",
-                                       wanted.begin, wanted.end, layers.begin, layers.end));
+                                       order.begin, order.end, layers.begin, layers.end));
   }
-  std::erase_if(sequence->deliveries, [&](const Delivery& other) {
-    return other.wanted.to == wanted.to && other.wanted.ticket == wanted.ticket &&
+  std::erase_if(sequence->kv_sends, [&](const KvSend& other) {
+    return other.order.to == order.to && other.order.ticket == order.ticket &&
            other.layers() == layers;
   });
-  if (sequence->deliveries.size() >= kMaxDeliveries) {
+  if (sequence->kv_sends.size() >= kMaxKvSends) {
     return ResourceExhausted("the rows of a sequence are wanted in too many places");
   }
-  sequence->deliveries.push_back({.wanted = wanted, .next = wanted.begin, .under_way = {}});
+  sequence->kv_sends.push_back({.order = order, .next = order.begin, .in_flight = {}});
   return Ok();
 }
 
-void StageMemory::Took(const wire::NodeId& from, const wire::Took& took) {
-  Sequence* const sequence = Find(took.sequence);
-  if (sequence == nullptr || sequence->epoch != took.epoch) return;
-  std::erase_if(sequence->deliveries, [&](Delivery& delivery) {
-    if (delivery.wanted.to != from || delivery.wanted.ticket != took.ticket ||
-        delivery.layers() != kv::LayerRange{took.layer_begin, took.layer_end}) {
+void StageMemory::OnKvTaken(const wire::NodeId& from, const wire::KvTaken& taken) {
+  Sequence* const sequence = Find(taken.sequence);
+  if (sequence == nullptr || sequence->epoch != taken.epoch) return;
+  std::erase_if(sequence->kv_sends, [&](KvSend& kv_send) {
+    if (kv_send.order.to != from || kv_send.order.ticket != taken.ticket ||
+        kv_send.layers() != kv::LayerRange{taken.layer_begin, taken.layer_end}) {
       return false;
     }
-    while (!delivery.under_way.empty() && delivery.under_way.front().first <= took.end) {
-      delivery.under_way.pop_front();
+    while (!kv_send.in_flight.empty() && kv_send.in_flight.front().first <= taken.end) {
+      kv_send.in_flight.pop_front();
     }
-    return took.end == 0;
+    return taken.end == 0;
   });
 }
 
-Result<std::optional<StageMemory::Outgoing>> StageMemory::NextRows(wire::SequenceId id,
+Result<std::optional<StageMemory::OutgoingKv>> StageMemory::NextKv(wire::SequenceId id,
                                                                    bool is_over) {
   Sequence* const sequence = Find(id);
-  if (sequence == nullptr) return std::optional<Outgoing>();
-  for (size_t i = 0; i < sequence->deliveries.size(); ++i) {
-    Delivery& delivery = sequence->deliveries[i];
-    const uint32_t have = std::min(sequence->table.length(delivery.layers()), delivery.wanted.end);
-    if (have <= delivery.next) continue;
-    const bool is_last = have == delivery.wanted.end || is_over;
-    if (!is_last && have - delivery.next < delivery.wanted.step) continue;
+  if (sequence == nullptr) return std::optional<OutgoingKv>();
+  for (size_t i = 0; i < sequence->kv_sends.size(); ++i) {
+    KvSend& kv_send = sequence->kv_sends[i];
+    const uint32_t have = std::min(sequence->table.length(kv_send.layers()), kv_send.order.end);
+    if (have <= kv_send.next) continue;
+    const bool is_last = have == kv_send.order.end || is_over;
+    if (!is_last && have - kv_send.next < kv_send.order.step) continue;
     // What returns behind an answer gives way to it: a step at a time, and the next one when that
     // was taken; a page at a time where no step is waited for.
-    const bool is_behind = delivery.wanted.step > 1;
-    if (is_behind && delivery.under_way.size() >= kMostInBackground) continue;
-    if (!under_way_->MayGo(delivery.wanted.to, !delivery.under_way.empty())) {
+    const bool is_behind = kv_send.order.step > 1;
+    if (is_behind && kv_send.in_flight.size() >= kMostInBackground) continue;
+    if (!in_flight_->MaySend(kv_send.order.to, !kv_send.in_flight.empty())) {
       held_back_.insert(id);
       continue;
     }
     const bool in_steps = is_behind && !is_over;
-    const uint32_t end = in_steps ? std::min(have, delivery.next + delivery.wanted.step) : have;
-    Result<Outgoing> rows = Export(sequence->table, delivery, end);
+    const uint32_t end = in_steps ? std::min(have, kv_send.next + kv_send.order.step) : have;
+    Result<OutgoingKv> rows = Export(sequence->table, kv_send, end);
     if (rows.ok()) return std::optional(*std::move(rows));
-    sequence->deliveries.erase(sequence->deliveries.begin() + static_cast<ptrdiff_t>(i));
+    sequence->kv_sends.erase(sequence->kv_sends.begin() + static_cast<ptrdiff_t>(i));
     return std::move(rows).error();
   }
-  std::erase_if(sequence->deliveries, [](const Delivery& delivery) {
-    return delivery.next >= delivery.wanted.end && delivery.under_way.empty();
+  std::erase_if(sequence->kv_sends, [](const KvSend& kv_send) {
+    return kv_send.next >= kv_send.order.end && kv_send.in_flight.empty();
   });
-  return std::optional<Outgoing>();
+  return std::optional<OutgoingKv>();
 }
 
 // Up to the next page's end, so that what arrives can be used while the rest is on its way; or all
 // at once, where a window has left the pages between behind.
-Result<StageMemory::Outgoing> StageMemory::Export(const kv::PageTable& table, Delivery& delivery,
-                                                  uint32_t have) {
+Result<StageMemory::OutgoingKv> StageMemory::Export(const kv::PageTable& table, KvSend& kv_send,
+                                                    uint32_t have) {
   const uint32_t page_positions = table.layout().page_positions();
-  const uint32_t page_end = (delivery.next / page_positions + 1) * page_positions;
-  Outgoing outgoing{.to = delivery.wanted.to, .rows = {}};
-  wire::Payload& parcel = outgoing.rows.parcel;
+  const uint32_t page_end = (kv_send.next / page_positions + 1) * page_positions;
+  OutgoingKv outgoing{.to = kv_send.order.to, .rows = {}};
+  wire::Payload& chunk = outgoing.rows.chunk;
   const auto export_to = [&](uint32_t end) {
-    return ExportRows(table, delivery.layers(), delivery.next, end, parcel);
+    return ExportKvChunk(table, kv_send.layers(), kv_send.next, end, chunk);
   };
   uint32_t end = std::min(page_end, have);
   Status exported = export_to(end);
   if (!exported.ok() && end < have) exported = export_to(end = have);
   TRY(std::move(exported));
   if (kv_encoding_ != wire::RowEncoding::kF32) {
-    parcel = TRY(ShrinkParcel(table.layout(), model_.isa(), parcel));
+    chunk = TRY(CompressKvChunk(table.layout(), model_.isa(), chunk));
     outgoing.rows.encoding = kv_encoding_;
   }
-  delivery.next = end;
-  delivery.under_way.emplace_back(
-      end, RowsUnderWay::Share(under_way_, delivery.wanted.to, parcel.size()));
+  kv_send.next = end;
+  kv_send.in_flight.emplace_back(
+      end, KvInFlight::InFlightBytes(in_flight_, kv_send.order.to, chunk.size()));
   outgoing.rows.route = route_;
-  outgoing.rows.sequence = delivery.wanted.sequence;
-  outgoing.rows.epoch = delivery.wanted.epoch;
-  outgoing.rows.ticket = delivery.wanted.ticket;
+  outgoing.rows.sequence = kv_send.order.sequence;
+  outgoing.rows.epoch = kv_send.order.epoch;
+  outgoing.rows.ticket = kv_send.order.ticket;
   return outgoing;
 }
 
-Result<kv::LayerRange> LayersOfParcel(Bytes parcel) {
-  ByteReader reader(parcel);
+Result<kv::LayerRange> LayersOfKvChunk(Bytes chunk) {
+  ByteReader reader(chunk);
   return TRY(kv::ReadHeader(reader)).layers;
 }
 
-wire::Took TookNothing(const wire::Rows& rows, kv::LayerRange layers) {
+wire::KvTaken TakenNothing(const wire::KvRows& rows, kv::LayerRange layers) {
   return {.route = rows.route,
           .sequence = rows.sequence,
           .epoch = rows.epoch,
@@ -246,29 +246,29 @@ wire::Took TookNothing(const wire::Rows& rows, kv::LayerRange layers) {
           .end = 0};
 }
 
-Result<std::optional<wire::Took>> StageMemory::Import(const wire::Rows& rows) {
+Result<std::optional<wire::KvTaken>> StageMemory::Import(const wire::KvRows& rows) {
   Sequence* const sequence = Find(rows.sequence);
-  if (sequence == nullptr || sequence->epoch != rows.epoch) return std::optional<wire::Took>();
-  Bytes parcel = rows.parcel;
+  if (sequence == nullptr || sequence->epoch != rows.epoch) return std::optional<wire::KvTaken>();
+  Bytes chunk = rows.chunk;
   wire::Payload widened;
   if (rows.encoding != wire::RowEncoding::kF32) {
     if (rows.encoding != kv_encoding_) {
       return FailedPrecondition("rows that are not exact: nobody has asked for them so");
     }
-    widened = TRY(WidenParcel(model_.layout(), model_.isa(), parcel));
-    parcel = widened;
+    widened = TRY(DecompressKvChunk(model_.layout(), model_.isa(), chunk));
+    chunk = widened;
   }
-  ByteReader header_reader(parcel);
-  const kv::ParcelHeader header = TRY(kv::ReadHeader(header_reader));
-  ByteReader reader(parcel);
+  ByteReader header_reader(chunk);
+  const kv::KvChunkHeader header = TRY(kv::ReadHeader(header_reader));
+  ByteReader reader(chunk);
   TRY(kv::Import(sequence->table, reader));
-  return std::optional(wire::Took{.route = route_,
-                                  .sequence = rows.sequence,
-                                  .epoch = rows.epoch,
-                                  .ticket = rows.ticket,
-                                  .layer_begin = header.layers.begin,
-                                  .layer_end = header.layers.end,
-                                  .end = header.end});
+  return std::optional(wire::KvTaken{.route = route_,
+                                     .sequence = rows.sequence,
+                                     .epoch = rows.epoch,
+                                     .ticket = rows.ticket,
+                                     .layer_begin = header.layers.begin,
+                                     .layer_end = header.layers.end,
+                                     .end = header.end});
 }
 
 }  // namespace aster::stage

@@ -20,26 +20,27 @@
 #include "engine/local_model.h"
 #include "engine/sampler.h"
 #include "engine/speculation.h"
-#include "stage/rows_under_way.h"
+#include "stage/kv_in_flight.h"
 #include "wire/messages.h"
 
 namespace aster::stage {
 
 inline constexpr size_t kMaxSequences = 4096;  // of a route, on a node
-inline constexpr size_t kMaxDeliveries = 256;  // of a sequence
-// Parcels under way of a delivery that is wanted in steps: of one that returns behind an answer.
+inline constexpr size_t kMaxKvSends = 256;     // of a sequence
+// KV chunks under way of a delivery that is wanted in steps: of one that returns behind an answer.
 inline constexpr size_t kMostInBackground = 1;
 
 // Belongs to the thread that computes. The model outlives it.
 class StageMemory {
  public:
   // Rows that are wanted elsewhere, and how far they have gone.
-  struct Delivery {
-    wire::HandOver wanted;
+  struct KvSend {
+    wire::SendKv order;
     uint32_t next = 0;
-    std::deque<std::pair<uint32_t, RowsUnderWay::Share>> under_way;  // by the ends of what was sent
+    std::deque<std::pair<uint32_t, KvInFlight::InFlightBytes>>
+        in_flight;  // by the ends of what was sent
 
-    kv::LayerRange layers() const { return {wanted.layer_begin, wanted.layer_end}; }
+    kv::LayerRange layers() const { return {order.layer_begin, order.layer_end}; }
   };
   struct Sequence {
     explicit Sequence(kv::PageTable empty) : table(std::move(empty)) {}
@@ -51,12 +52,12 @@ class StageMemory {
     std::optional<engine::Sampler> sampler;            // with the head, once it was needed
     std::unique_ptr<engine::Speculation> speculation;  // null: nobody guesses here
     std::map<uint32_t, uint64_t> newest_attempt;       // by stage
-    std::deque<Delivery> deliveries;
+    std::deque<KvSend> kv_sends;
   };
-  // A parcel for another node.
-  struct Outgoing {
+  // A KV chunk for another node.
+  struct OutgoingKv {
     wire::NodeId to;
-    wire::Rows rows;
+    wire::KvRows rows;
   };
 
   // `proposers` (or null) guess for answers that go on by themselves here. Rows travel in
@@ -66,13 +67,13 @@ class StageMemory {
   StageMemory(wire::RouteId route, engine::LocalModel& model,
               engine::ProposerSource* proposers = nullptr,
               wire::RowEncoding kv_encoding = wire::RowEncoding::kF32,
-              std::shared_ptr<RowsUnderWay> under_way = std::make_shared<RowsUnderWay>(),
+              std::shared_ptr<KvInFlight> in_flight = std::make_shared<KvInFlight>(),
               const Clock* clock = nullptr)
       : route_(route),
         model_(model),
         proposers_(proposers),
         kv_encoding_(kv_encoding),
-        under_way_(std::move(under_way)),
+        in_flight_(std::move(in_flight)),
         clock_(clock) {}
 
   // Takes over what is remembered along the tokens; ends what was under way.
@@ -88,18 +89,18 @@ class StageMemory {
                       uint64_t attempt = 0, Error why = {Code::kUnknown, ""}) const;
 
   // Rows are wanted: NextRows brings them. An error if they can never be.
-  Status HandOver(const wire::HandOver& wanted);
+  Status SendKv(const wire::SendKv& order);
   // Somebody has taken rows that NextRows brought, or (up to 0) takes none of them.
-  void Took(const wire::NodeId& from, const wire::Took& took);
+  void OnKvTaken(const wire::NodeId& from, const wire::KvTaken& taken);
   // What is to be sent now, if anything is; call it until nothing is. `is_over`: no more rows are
   // computed for a while, so that few are worth sending too.
-  Result<std::optional<Outgoing>> NextRows(wire::SequenceId sequence, bool is_over);
+  Result<std::optional<OutgoingKv>> NextKv(wire::SequenceId sequence, bool is_over);
   // For which sequences NextRows held something back, since this was asked last.
   std::set<wire::SequenceId> TakeHeldBack() { return std::exchange(held_back_, {}); }
 
   // Rows from elsewhere. What is to be said to whoever sent them; nothing where they are of an
   // earlier epoch, or of a sequence that nobody wants any more.
-  Result<std::optional<wire::Took>> Import(const wire::Rows& rows);
+  Result<std::optional<wire::KvTaken>> Import(const wire::KvRows& rows);
 
   engine::LocalModel& model() const { return model_; }
   size_t sequence_count() const { return sequences_.size(); }
@@ -107,24 +108,24 @@ class StageMemory {
  private:
   std::unique_ptr<engine::Speculation> SpeculationFor(const wire::Begin& begin,
                                                       const engine::SamplingOptions& sampling);
-  Result<Outgoing> Export(const kv::PageTable& table, Delivery& delivery, uint32_t have);
+  Result<OutgoingKv> Export(const kv::PageTable& table, KvSend& kv_send, uint32_t have);
 
   const wire::RouteId route_;
   engine::LocalModel& model_;
   engine::ProposerSource* const proposers_;
   const wire::RowEncoding kv_encoding_;
-  const std::shared_ptr<RowsUnderWay> under_way_;
+  const std::shared_ptr<KvInFlight> in_flight_;
   const Clock* const clock_;              // or null
   engine::DraftTimesByKind draft_times_;  // by DraftKind
   std::set<wire::SequenceId> held_back_;
   std::map<wire::SequenceId, Sequence> sequences_;
 };
 
-// Of which layers a parcel's rows are. An error where it is none.
-Result<kv::LayerRange> LayersOfParcel(Bytes parcel);
+// Of which layers a KV chunk's rows are. An error where it is none.
+Result<kv::LayerRange> LayersOfKvChunk(Bytes chunk);
 
 // That nothing of these rows, nor of any behind them, is taken.
-wire::Took TookNothing(const wire::Rows& rows, kv::LayerRange layers);
+wire::KvTaken TakenNothing(const wire::KvRows& rows, kv::LayerRange layers);
 
 // As wire::Sampling says it. An error where the options make no sense.
 Result<engine::SamplingOptions> SamplingFromWire(const wire::Sampling& sampling,

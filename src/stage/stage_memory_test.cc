@@ -55,21 +55,21 @@ struct Rememberer {
   std::optional<StageMemory> memory;
 };
 
-wire::HandOver Wanted(uint32_t begin, uint32_t end, uint64_t epoch, uint32_t step = 1) {
-  wire::HandOver wanted;
-  wanted.route = kRoute;
-  wanted.sequence = kSequence;
-  wanted.epoch = epoch;
-  wanted.layer_begin = kAll.begin;
-  wanted.layer_end = kAll.end;
-  wanted.begin = begin;
-  wanted.end = end;
-  wanted.step = step;
-  wanted.to = plan::TestNode(2);
-  return wanted;
+wire::SendKv Wanted(uint32_t begin, uint32_t end, uint64_t epoch, uint32_t step = 1) {
+  wire::SendKv order;
+  order.route = kRoute;
+  order.sequence = kSequence;
+  order.epoch = epoch;
+  order.layer_begin = kAll.begin;
+  order.layer_end = kAll.end;
+  order.begin = begin;
+  order.end = end;
+  order.step = step;
+  order.to = plan::TestNode(2);
+  return order;
 }
 
-wire::Took Taken(uint32_t end, uint64_t epoch) {
+wire::KvTaken Taken(uint32_t end, uint64_t epoch) {
   return {.route = kRoute,
           .sequence = kSequence,
           .epoch = epoch,
@@ -79,10 +79,10 @@ wire::Took Taken(uint32_t end, uint64_t epoch) {
           .end = end};
 }
 
-std::vector<wire::Rows> AllRows(StageMemory& memory, bool is_over = true) {
-  std::vector<wire::Rows> all;
+std::vector<wire::KvRows> AllRows(StageMemory& memory, bool is_over = true) {
+  std::vector<wire::KvRows> all;
   while (true) {
-    auto next = memory.NextRows(kSequence, is_over);
+    auto next = memory.NextKv(kSequence, is_over);
     EXPECT_TRUE(next.ok());
     if (!next.ok() || !*next) return all;
     EXPECT_EQ((*next)->to, plan::TestNode(2));
@@ -101,19 +101,19 @@ class StageMemoryTest : public testing::Test {
 TEST_F(StageMemoryTest, RowsGoPageByPageAsTheyComeToBe) {
   giver_.Begin(tokens_, 1);
   taker_.Begin(tokens_, 1);
-  ASSERT_TRUE(giver_.memory->HandOver(Wanted(0, 450, 1)).ok());
+  ASSERT_TRUE(giver_.memory->SendKv(Wanted(0, 450, 1)).ok());
   EXPECT_TRUE(AllRows(*giver_.memory).empty());
   giver_.Compute(First(300));
-  const std::vector<wire::Rows> first = AllRows(*giver_.memory);
+  const std::vector<wire::KvRows> first = AllRows(*giver_.memory);
   EXPECT_EQ(first.size(), 3u);  // two pages, and what there is of the third
-  for (const wire::Rows& rows : first) {
-    const auto took = taker_.memory->Import(rows).value();
-    ASSERT_TRUE(took);
-    giver_.memory->Took(plan::TestNode(2), *took);
+  for (const wire::KvRows& rows : first) {
+    const auto taken = taker_.memory->Import(rows).value();
+    ASSERT_TRUE(taken);
+    giver_.memory->OnKvTaken(plan::TestNode(2), *taken);
   }
   EXPECT_EQ(taker_.length(), 300u);
   giver_.Compute(std::span(tokens_).subspan(300, 200));
-  for (const wire::Rows& rows : AllRows(*giver_.memory)) {
+  for (const wire::KvRows& rows : AllRows(*giver_.memory)) {
     ASSERT_TRUE(taker_.memory->Import(rows).value());
   }
   // Not one more than was wanted.
@@ -122,32 +122,32 @@ TEST_F(StageMemoryTest, RowsGoPageByPageAsTheyComeToBe) {
             giver_.memory->Find(kSequence)->table.history().HashAt(450));
 }
 
-// An answer's own messages wait behind one parcel at most, however slow the way is.
+// An answer's own messages wait behind one KV chunk at most, however slow the way is.
 TEST_F(StageMemoryTest, RowsThatReturnDuringAnAnswerWaitUntilThoseBeforeThemWereTaken) {
   giver_.Begin(tokens_, 1);
   taker_.Begin(tokens_, 1);
   giver_.Compute(First(100));
   taker_.Compute(First(100));
-  ASSERT_TRUE(giver_.memory->HandOver(Wanted(100, kv::kMaxPositions, 1, /*step=*/10)).ok());
+  ASSERT_TRUE(giver_.memory->SendKv(Wanted(100, kv::kMaxPositions, 1, /*step=*/10)).ok());
   giver_.Compute(std::span(tokens_).subspan(100, 10));
-  const std::vector<wire::Rows> first = AllRows(*giver_.memory, /*is_over=*/false);
+  const std::vector<wire::KvRows> first = AllRows(*giver_.memory, /*is_over=*/false);
   ASSERT_EQ(first.size(), 1u);
   for (size_t at = 110; at < 170; at += 10) {
     giver_.Compute(std::span(tokens_).subspan(at, 10));
     EXPECT_TRUE(AllRows(*giver_.memory, /*is_over=*/false).empty()) << at;
   }
-  giver_.memory->Took(plan::TestNode(2), *taker_.memory->Import(first[0]).value());
-  const std::vector<wire::Rows> second = AllRows(*giver_.memory, /*is_over=*/false);
+  giver_.memory->OnKvTaken(plan::TestNode(2), *taker_.memory->Import(first[0]).value());
+  const std::vector<wire::KvRows> second = AllRows(*giver_.memory, /*is_over=*/false);
   ASSERT_EQ(second.size(), 1u);
   EXPECT_TRUE(taker_.memory->Import(second[0]).value());
   EXPECT_EQ(taker_.length(), 120u);
   // Nor do they when it is over; but then no more is waited for, and pages go as they are.
   EXPECT_TRUE(AllRows(*giver_.memory, /*is_over=*/true).empty());
-  giver_.memory->Took(plan::TestNode(2), Taken(120, 1));
+  giver_.memory->OnKvTaken(plan::TestNode(2), Taken(120, 1));
   for (const uint32_t length : {128u, 170u}) {
-    const std::vector<wire::Rows> rows = AllRows(*giver_.memory, /*is_over=*/true);
+    const std::vector<wire::KvRows> rows = AllRows(*giver_.memory, /*is_over=*/true);
     ASSERT_EQ(rows.size(), 1u);
-    giver_.memory->Took(plan::TestNode(2), *taker_.memory->Import(rows[0]).value());
+    giver_.memory->OnKvTaken(plan::TestNode(2), *taker_.memory->Import(rows[0]).value());
     EXPECT_EQ(taker_.length(), length);
   }
 }
@@ -155,12 +155,12 @@ TEST_F(StageMemoryTest, RowsThatReturnDuringAnAnswerWaitUntilThoseBeforeThemWere
 TEST_F(StageMemoryTest, FewRowsWaitForMoreUntilNoMoreCome) {
   giver_.Begin(tokens_, 1);
   giver_.Compute(First(100));
-  ASSERT_TRUE(giver_.memory->HandOver(Wanted(100, kv::kMaxPositions, 1, /*step=*/32)).ok());
+  ASSERT_TRUE(giver_.memory->SendKv(Wanted(100, kv::kMaxPositions, 1, /*step=*/32)).ok());
   giver_.Compute(std::span(tokens_).subspan(100, 31));
   EXPECT_TRUE(AllRows(*giver_.memory, /*is_over=*/false).empty());
   giver_.Compute(std::span(tokens_).subspan(131, 1));
   EXPECT_FALSE(AllRows(*giver_.memory, /*is_over=*/false).empty());
-  giver_.memory->Took(plan::TestNode(2), Taken(128, 1));
+  giver_.memory->OnKvTaken(plan::TestNode(2), Taken(128, 1));
   giver_.Compute(std::span(tokens_).subspan(132, 3));
   EXPECT_TRUE(AllRows(*giver_.memory, /*is_over=*/false).empty());
   EXPECT_EQ(AllRows(*giver_.memory, /*is_over=*/true).size(), 1u);
@@ -171,8 +171,8 @@ TEST_F(StageMemoryTest, ANodeThatHasForgottenTakesNoRowsIntoNothing) {
   giver_.Begin(tokens_, 1);
   taker_.Begin(tokens_, 1);
   giver_.Compute(First(400));
-  ASSERT_TRUE(giver_.memory->HandOver(Wanted(0, 400, 1)).ok());
-  const std::vector<wire::Rows> rows = AllRows(*giver_.memory);
+  ASSERT_TRUE(giver_.memory->SendKv(Wanted(0, 400, 1)).ok());
+  const std::vector<wire::KvRows> rows = AllRows(*giver_.memory);
   ASSERT_TRUE(taker_.memory->Import(rows[0]).value());
   Rememberer restarted;
   // Nobody has begun the text there.
@@ -185,7 +185,7 @@ TEST_F(StageMemoryTest, ANodeThatHasForgottenTakesNoRowsIntoNothing) {
   EXPECT_NE(refused.error().message().find("those from 0 on are missing"), std::string::npos)
       << refused.error().message();
   EXPECT_EQ(restarted.length(), 0u);
-  for (const wire::Rows& each : rows) ASSERT_TRUE(restarted.memory->Import(each).value());
+  for (const wire::KvRows& each : rows) ASSERT_TRUE(restarted.memory->Import(each).value());
   EXPECT_EQ(restarted.length(), 400u);
 }
 
@@ -193,15 +193,15 @@ TEST_F(StageMemoryTest, RowsOfAnEarlierEpochAreNothing) {
   giver_.Begin(tokens_, 1);
   taker_.Begin(tokens_, 1);
   giver_.Compute(First(200));
-  ASSERT_TRUE(giver_.memory->HandOver(Wanted(0, 200, 1)).ok());
-  const std::vector<wire::Rows> rows = AllRows(*giver_.memory);
+  ASSERT_TRUE(giver_.memory->SendKv(Wanted(0, 200, 1)).ok());
+  const std::vector<wire::KvRows> rows = AllRows(*giver_.memory);
   taker_.Begin(tokens_, 2);
   EXPECT_FALSE(taker_.memory->Import(rows[0]).value().has_value());
   EXPECT_EQ(taker_.length(), 0u);
   // Nor is an order of another epoch followed; and a Begin ends those before it.
-  ASSERT_TRUE(giver_.memory->HandOver(Wanted(0, 200, 7)).ok());
+  ASSERT_TRUE(giver_.memory->SendKv(Wanted(0, 200, 7)).ok());
   EXPECT_TRUE(AllRows(*giver_.memory).empty());
-  ASSERT_TRUE(giver_.memory->HandOver(Wanted(0, 200, 1)).ok());
+  ASSERT_TRUE(giver_.memory->SendKv(Wanted(0, 200, 1)).ok());
   giver_.Begin(tokens_, 2);
   EXPECT_TRUE(AllRows(*giver_.memory).empty());
 }
@@ -213,8 +213,8 @@ TEST_F(StageMemoryTest, RowsOfAnotherTextAreRefused) {
   taker_.Begin(other, 1);
   giver_.Compute(First(400));
   taker_.Compute(std::span<const int32_t>(other).first(200));
-  ASSERT_TRUE(giver_.memory->HandOver(Wanted(200, 400, 1)).ok());
-  for (const wire::Rows& rows : AllRows(*giver_.memory)) {
+  ASSERT_TRUE(giver_.memory->SendKv(Wanted(200, 400, 1)).ok());
+  for (const wire::KvRows& rows : AllRows(*giver_.memory)) {
     EXPECT_FALSE(taker_.memory->Import(rows).ok());
   }
   EXPECT_EQ(taker_.length(), 200u);
@@ -223,30 +223,30 @@ TEST_F(StageMemoryTest, RowsOfAnotherTextAreRefused) {
 TEST_F(StageMemoryTest, DamageIsSeen) {
   giver_.Begin(tokens_, 1);
   giver_.Compute(First(300));
-  ASSERT_TRUE(giver_.memory->HandOver(Wanted(0, 300, 1)).ok());
-  const std::vector<wire::Rows> rows = AllRows(*giver_.memory);
+  ASSERT_TRUE(giver_.memory->SendKv(Wanted(0, 300, 1)).ok());
+  const std::vector<wire::KvRows> rows = AllRows(*giver_.memory);
   Random random(3);
   for (int i = 0; i < 200; ++i) {
     Rememberer taker;
     taker.Begin(tokens_, 1);
-    wire::Rows damaged = rows[0];
-    const size_t at = random.NextBelow(damaged.parcel.size());
+    wire::KvRows damaged = rows[0];
+    const size_t at = random.NextBelow(damaged.chunk.size());
     if (random.NextBelow(2) == 0) {
-      damaged.parcel.resize(at);
+      damaged.chunk.resize(at);
     } else {
-      damaged.parcel[at] ^= static_cast<uint8_t>(1 + random.NextBelow(255));
+      damaged.chunk[at] ^= static_cast<uint8_t>(1 + random.NextBelow(255));
     }
     // The layout in words, which the header carries for people, is the only part that may differ.
-    const auto took = taker.memory->Import(damaged);
-    EXPECT_EQ(taker.length(), took.ok() ? 128u : 0u);
+    const auto taken = taker.memory->Import(damaged);
+    EXPECT_EQ(taker.length(), taken.ok() ? 128u : 0u);
   }
 }
 
 TEST_F(StageMemoryTest, RowsThatAreNotExactAreRefused) {
   giver_.Begin(tokens_, 1);
   giver_.Compute(First(300));
-  ASSERT_TRUE(giver_.memory->HandOver(Wanted(0, 300, 1)).ok());
-  wire::Rows rows = AllRows(*giver_.memory).front();
+  ASSERT_TRUE(giver_.memory->SendKv(Wanted(0, 300, 1)).ok());
+  wire::KvRows rows = AllRows(*giver_.memory).front();
   rows.encoding = wire::RowEncoding::kQ8;
   Rememberer taker;
   taker.Begin(tokens_, 1);
@@ -283,9 +283,9 @@ TEST_F(StageMemoryTest, AWindowThatHasMovedOnIsFoundAgain) {
   giver.Compute(std::span(tokens_).subspan(256, 44));
   giver.Begin(tokens_, 3);
   taker.Begin(tokens_, 3);
-  ASSERT_TRUE(giver.memory->HandOver(Wanted(0, 450, 3)).ok());
-  const std::vector<wire::Rows> parcels = AllRows(*giver.memory);
-  for (const wire::Rows& one : parcels) ASSERT_TRUE(taker.memory->Import(one).value());
+  ASSERT_TRUE(giver.memory->SendKv(Wanted(0, 450, 3)).ok());
+  const std::vector<wire::KvRows> chunks = AllRows(*giver.memory);
+  for (const wire::KvRows& one : chunks) ASSERT_TRUE(taker.memory->Import(one).value());
   EXPECT_EQ(taker.length(), giver.length());
   EXPECT_EQ(RowsHeld(taker, 0, taker.length()), RowsHeld(giver, 0, giver.length()));
 }
@@ -300,11 +300,11 @@ TEST_F(StageMemoryTest, RowsInFewerBitsDoNotTakeThePlaceOfThoseThatWereComputedH
   giver.Compute(First(400));
   taker.Compute(First(200));
   const std::vector<uint8_t> before = RowsHeld(taker, 0, 200);
-  ASSERT_TRUE(giver.memory->HandOver(Wanted(0, 400, 1)).ok());
+  ASSERT_TRUE(giver.memory->SendKv(Wanted(0, 400, 1)).ok());
   size_t small_bytes = 0;
-  for (const wire::Rows& rows : AllRows(*giver.memory)) {
+  for (const wire::KvRows& rows : AllRows(*giver.memory)) {
     EXPECT_EQ(rows.encoding, wire::RowEncoding::kQ8);
-    small_bytes += rows.parcel.size();
+    small_bytes += rows.chunk.size();
     ASSERT_TRUE(taker.memory->Import(rows).value());
   }
   EXPECT_EQ(taker.length(), 400u);
@@ -320,8 +320,8 @@ TEST_F(StageMemoryTest, RowsThatTravelInFewerBitsAreOfAnotherLayout) {
   inexact.Begin(tokens_, 1);
   taker_.Begin(tokens_, 1);
   inexact.Compute(First(300));
-  ASSERT_TRUE(inexact.memory->HandOver(Wanted(0, 300, 1)).ok());
-  for (wire::Rows rows : AllRows(*inexact.memory)) {
+  ASSERT_TRUE(inexact.memory->SendKv(Wanted(0, 300, 1)).ok());
+  for (wire::KvRows rows : AllRows(*inexact.memory)) {
     EXPECT_FALSE(taker_.memory->Import(rows).ok());
     rows.encoding = wire::RowEncoding::kF32;
     EXPECT_FALSE(taker_.memory->Import(rows).ok());
@@ -331,40 +331,40 @@ TEST_F(StageMemoryTest, RowsThatTravelInFewerBitsAreOfAnotherLayout) {
 
 // Nothing waits for what nobody will take.
 TEST_F(StageMemoryTest, WhoTakesNothingIsSentNothingMore) {
-  const auto under_way = std::make_shared<RowsUnderWay>(1);
-  giver_.memory.emplace(kRoute, *giver_.model, nullptr, wire::RowEncoding::kF32, under_way);
+  const auto in_flight = std::make_shared<KvInFlight>(1);
+  giver_.memory.emplace(kRoute, *giver_.model, nullptr, wire::RowEncoding::kF32, in_flight);
   giver_.Begin(tokens_, 1);
   giver_.Compute(tokens_);
-  ASSERT_TRUE(giver_.memory->HandOver(Wanted(0, 500, 1)).ok());
-  const std::vector<wire::Rows> rows = AllRows(*giver_.memory);
+  ASSERT_TRUE(giver_.memory->SendKv(Wanted(0, 500, 1)).ok());
+  const std::vector<wire::KvRows> rows = AllRows(*giver_.memory);
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(giver_.memory->TakeHeldBack(), std::set<wire::SequenceId>{kSequence});
   EXPECT_TRUE(giver_.memory->TakeHeldBack().empty());
-  EXPECT_FALSE(under_way->MayGo(plan::TestNode(2), true));
-  giver_.memory->Took(plan::TestNode(3), TookNothing(rows[0], kAll));
-  EXPECT_FALSE(under_way->MayGo(plan::TestNode(2), true)) << "that was somebody else";
-  giver_.memory->Took(plan::TestNode(2), TookNothing(rows[0], kAll));
-  EXPECT_TRUE(under_way->MayGo(plan::TestNode(2), true));
-  EXPECT_TRUE(giver_.memory->Find(kSequence)->deliveries.empty());
+  EXPECT_FALSE(in_flight->MaySend(plan::TestNode(2), true));
+  giver_.memory->OnKvTaken(plan::TestNode(3), TakenNothing(rows[0], kAll));
+  EXPECT_FALSE(in_flight->MaySend(plan::TestNode(2), true)) << "that was somebody else";
+  giver_.memory->OnKvTaken(plan::TestNode(2), TakenNothing(rows[0], kAll));
+  EXPECT_TRUE(in_flight->MaySend(plan::TestNode(2), true));
+  EXPECT_TRUE(giver_.memory->Find(kSequence)->kv_sends.empty());
   EXPECT_TRUE(AllRows(*giver_.memory).empty());
 }
 
 TEST_F(StageMemoryTest, OrdersThatMakeNoSenseAreRefused) {
   giver_.Begin(tokens_, 1);
   giver_.Compute(tokens_);
-  wire::HandOver wanted = Wanted(0, 500, 1);
-  ASSERT_TRUE(giver_.memory->HandOver(wanted).ok());
-  wanted.layer_end = 1;
-  ASSERT_TRUE(giver_.memory->HandOver(wanted).ok());
+  wire::SendKv order = Wanted(0, 500, 1);
+  ASSERT_TRUE(giver_.memory->SendKv(order).ok());
+  order.layer_end = 1;
+  ASSERT_TRUE(giver_.memory->SendKv(order).ok());
   // Both at once; the same again takes the place of the first.
-  ASSERT_TRUE(giver_.memory->HandOver(wanted).ok());
-  EXPECT_EQ(giver_.memory->Find(kSequence)->deliveries.size(), 2u);
-  wanted.layer_end = plan::kTestLayers + 1;
-  EXPECT_FALSE(giver_.memory->HandOver(wanted).ok());
-  wanted = Wanted(9, 3, 1);
-  EXPECT_FALSE(giver_.memory->HandOver(wanted).ok());
-  wanted = Wanted(0, 500, 1, /*step=*/0);
-  EXPECT_FALSE(giver_.memory->HandOver(wanted).ok());
+  ASSERT_TRUE(giver_.memory->SendKv(order).ok());
+  EXPECT_EQ(giver_.memory->Find(kSequence)->kv_sends.size(), 2u);
+  order.layer_end = plan::kTestLayers + 1;
+  EXPECT_FALSE(giver_.memory->SendKv(order).ok());
+  order = Wanted(9, 3, 1);
+  EXPECT_FALSE(giver_.memory->SendKv(order).ok());
+  order = Wanted(0, 500, 1, /*step=*/0);
+  EXPECT_FALSE(giver_.memory->SendKv(order).ok());
 }
 
 }  // namespace

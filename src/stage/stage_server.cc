@@ -71,8 +71,8 @@ StageServer::StageServer(net::Network& network, SliceSource& source, StageOption
     : network_(network),
       source_(source),
       options_(std::move(options)),
-      under_way_(std::make_shared<RowsUnderWay>(options_.under_way_bytes)),
-      offers_(under_way_) {}
+      in_flight_(std::make_shared<KvInFlight>(options_.in_flight_bytes)),
+      kv_server_(in_flight_) {}
 
 StageServer::~StageServer() = default;
 
@@ -99,18 +99,18 @@ void StageServer::OnMessage(const wire::NodeId& from, wire::Message&& message, i
     OnBegin(from, *begin);
   } else if (const auto* end = std::get_if<wire::End>(&message)) {
     OnEnd(from, *end);
-  } else if (const auto* rows = std::get_if<wire::Rows>(&message)) {
-    OnRows(from, *rows);
-  } else if (const auto* took = std::get_if<wire::Took>(&message)) {
-    OnTook(from, *took);
-  } else if (const auto* wanted = std::get_if<wire::HandOver>(&message)) {
-    OnHandOver(from, *wanted);
+  } else if (const auto* rows = std::get_if<wire::KvRows>(&message)) {
+    OnKvRows(from, *rows);
+  } else if (const auto* taken = std::get_if<wire::KvTaken>(&message)) {
+    OnKvTaken(from, *taken);
+  } else if (const auto* wanted = std::get_if<wire::SendKv>(&message)) {
+    OnSendKv(from, *wanted);
   } else if (const auto* halt = std::get_if<wire::Halt>(&message)) {
     OnHalt(from, *halt);
-  } else if (const auto* seek = std::get_if<wire::Seek>(&message)) {
-    OnSeek(from, *seek);
-  } else if (const auto* give = std::get_if<wire::Give>(&message)) {
-    OnGive(from, *give);
+  } else if (const auto* find = std::get_if<wire::FindKv>(&message)) {
+    OnFindKv(from, *find);
+  } else if (const auto* order = std::get_if<wire::FetchKv>(&message)) {
+    OnFetchKv(from, *order);
   } else if (const auto* close = std::get_if<wire::CloseRoute>(&message)) {
     OnClose(from, close->route);
   } else if (const auto* state = std::get_if<wire::RouteState>(&message)) {
@@ -360,7 +360,7 @@ void StageServer::TickRoute(Route& route, int64_t now_ns) {
       std::optional<StageMemory>& memory = entry->held->memory;
       if (!memory) {
         memory.emplace(route.open.route, *slice.model, slice.proposers.get(),
-                       route.open.kv_encoding, under_way_, &network_.clock());
+                       route.open.kv_encoding, in_flight_, &network_.clock());
       }
       entry->stage.emplace(route.open.route, route.open.encoding, *memory, entry->counters.slice,
                            entry->index);
@@ -412,7 +412,7 @@ void StageServer::OnRouteState(const wire::NodeId& from, const wire::RouteState&
 }
 
 void StageServer::OnDown(const wire::NodeId& node, const Error& why) {
-  offers_.Forget(node);
+  kv_server_.Forget(node);
   std::vector<wire::RouteId> orphaned, cut;
   for (const auto& [id, route] : routes_) {
     if (route.open.conductor.node == node) {

@@ -18,8 +18,8 @@
 #include "base/result.h"
 #include "engine/proposer.h"
 #include "net/network.h"
-#include "stage/row_offers.h"
-#include "stage/rows_under_way.h"
+#include "stage/kv_in_flight.h"
+#include "stage/kv_server.h"
 #include "stage/slice_source.h"
 #include "stage/stage.h"
 #include "wire/messages.h"
@@ -32,7 +32,7 @@ struct StageOptions {
   size_t max_queued_frames = 1024;                // of work, for a route
   int64_t keep_slice_ns = 60 * kNsPerSecond;      // that no route uses any more
   int64_t progress_ns = 200 * kNsPerMs;           // between two reports of loading
-  uint64_t under_way_bytes = kMaxUnderWayBytes;   // of rows that one other node has not taken
+  uint64_t in_flight_bytes = kMaxInFlightBytes;   // of rows that one other node has not taken
   // Who guesses ahead for answers that go on by themselves, on a model of this node; null: nobody.
   std::function<std::unique_ptr<engine::ProposerSource>(engine::LocalModel&)> proposers = nullptr;
 };
@@ -148,12 +148,12 @@ class StageServer {
   void OnBegin(const wire::NodeId& from, const wire::Begin& begin);
   void OnEnd(const wire::NodeId& from, const wire::End& end);
   void OnWork(const wire::NodeId& from, wire::Work&& work, int64_t arrived_ns);
-  void OnHandOver(const wire::NodeId& from, const wire::HandOver& wanted);
-  void OnRows(const wire::NodeId& from, const wire::Rows& rows);
-  void OnTook(const wire::NodeId& from, const wire::Took& took);
+  void OnSendKv(const wire::NodeId& from, const wire::SendKv& order);
+  void OnKvRows(const wire::NodeId& from, const wire::KvRows& rows);
+  void OnKvTaken(const wire::NodeId& from, const wire::KvTaken& taken);
   void OnHalt(const wire::NodeId& from, const wire::Halt& halt);
-  void OnSeek(const wire::NodeId& from, const wire::Seek& seek);
-  void OnGive(const wire::NodeId& from, const wire::Give& give);
+  void OnFindKv(const wire::NodeId& from, const wire::FindKv& find);
+  void OnFetchKv(const wire::NodeId& from, const wire::FetchKv& order);
   void OnClose(const wire::NodeId& from, wire::RouteId route);
   void OnRouteState(const wire::NodeId& from, const wire::RouteState& state);
   void OnDown(const wire::NodeId& node, const Error& why);
@@ -175,8 +175,8 @@ class StageServer {
   void GoOn(StageEntry& entry, const StageOutput& output);
   void GoOn(StageEntry& entry, const wire::Done& done);
   void TellOthers(const Route& route, const StageEntry& entry, wire::SequenceId sequence);
-  RowPlaces Places() const;
-  void SendOffers();
+  KvPlaces Places() const;
+  void ServeKv();
   void SendHeldBack();
   void SendRows(Route& route, StageMemory& memory, wire::SequenceId sequence);
   void TellHolds(const Route& route, const StageMemory& memory, wire::SequenceId sequence,
@@ -195,8 +195,8 @@ class StageServer {
   const StageOptions options_;
   std::vector<std::shared_ptr<HeldSlice>> slices_;
   Routes routes_;
-  const std::shared_ptr<RowsUnderWay> under_way_;
-  RowOffers offers_;                 // whatever the routes are
+  const std::shared_ptr<KvInFlight> in_flight_;
+  KvServer kv_server_;               // whatever the routes are
   wire::RouteId last_computed_ = 0;  // whose turn it was
 };
 

@@ -60,58 +60,58 @@ void StageServer::OnEnd(const wire::NodeId& from, const wire::End& end) {
   SendHeldBack();
 }
 
-void StageServer::OnHandOver(const wire::NodeId& from, const wire::HandOver& wanted) {
-  Route* const route = RouteOfConductor(from, wanted.route);
+void StageServer::OnSendKv(const wire::NodeId& from, const wire::SendKv& order) {
+  Route* const route = RouteOfConductor(from, order.route);
   if (route == nullptr) return;
-  if (wanted.to != from && !IsOnRoute(route->open, wanted.to)) return;
-  const kv::LayerRange layers = {wanted.layer_begin, wanted.layer_end};
+  if (order.to != from && !IsOnRoute(route->open, order.to)) return;
+  const kv::LayerRange layers = {order.layer_begin, order.layer_end};
   for (const auto& held : route->memories) {
     StageMemory& memory = *held->memory;
     if (!memory.model().layers().Contains(layers)) continue;
-    const Status ordered = memory.HandOver(wanted);
-    if (!ordered.ok()) return TellHolds(*route, memory, wanted.sequence, layers, ordered.error());
-    return SendRows(*route, memory, wanted.sequence);
+    const Status ordered = memory.SendKv(order);
+    if (!ordered.ok()) return TellHolds(*route, memory, order.sequence, layers, ordered.error());
+    return SendRows(*route, memory, order.sequence);
   }
 }
 
 // --- What is remembered here, for anybody of the cluster.
 
-RowPlaces StageServer::Places() const {
-  RowPlaces places{.models = {}, .parcels = source_.page_parcels()};
+KvPlaces StageServer::Places() const {
+  KvPlaces places{.models = {}, .chunks = source_.page_chunks()};
   for (const auto& slice : slices_) {
     if (slice->model) places.models.push_back({slice->model.get(), slice->kv_encoding});
   }
   return places;
 }
 
-void StageServer::OnSeek(const wire::NodeId& from, const wire::Seek& seek) {
-  auto found = offers_.Seek(from, seek, Places(), network_.clock().NowNs());
+void StageServer::OnFindKv(const wire::NodeId& from, const wire::FindKv& find) {
+  auto found = kv_server_.FindKv(from, find, Places(), network_.clock().NowNs());
   if (found) static_cast<void>(network_.Send(from, *std::move(found)));
 }
 
-void StageServer::OnGive(const wire::NodeId& from, const wire::Give& give) {
+void StageServer::OnFetchKv(const wire::NodeId& from, const wire::FetchKv& order) {
   // Nobody is dialed for who has not asked, or asks for what was never found here.
-  const bool is_taken = offers_.Give(from, give, network_.clock().NowNs());
-  const bool is_far = give.to.node != network_.self() && give.to.node != from;
-  if (is_taken && is_far) network_.Introduce(give.to.node, give.to.addresses);
-  SendOffers();
+  const bool is_taken = kv_server_.FetchKv(from, order, network_.clock().NowNs());
+  const bool is_far = order.to.node != network_.self() && order.to.node != from;
+  if (is_taken && is_far) network_.Introduce(order.to.node, order.to.addresses);
+  ServeKv();
 }
 
-void StageServer::SendOffers() {
-  const RowPlaces places = Places();
-  while (auto outgoing = offers_.Next(places)) {
+void StageServer::ServeKv() {
+  const KvPlaces places = Places();
+  while (auto outgoing = kv_server_.Next(places)) {
     const wire::NodeId to = outgoing->to;
-    if (!network_.Send(to, std::move(outgoing->message)).ok()) offers_.Forget(to);
+    if (!network_.Send(to, std::move(outgoing->message)).ok()) kv_server_.Forget(to);
   }
 }
 
-void StageServer::OnTook(const wire::NodeId& from, const wire::Took& took) {
-  offers_.Took(from, took);
-  const auto found = routes_.find(took.route);
+void StageServer::OnKvTaken(const wire::NodeId& from, const wire::KvTaken& taken) {
+  kv_server_.OnKvTaken(from, taken);
+  const auto found = routes_.find(taken.route);
   if (found != routes_.end() && found->second.is_ready) {
     for (const auto& held : found->second.memories) {
-      held->memory->Took(from, took);
-      SendRows(found->second, *held->memory, took.sequence);
+      held->memory->OnKvTaken(from, taken);
+      SendRows(found->second, *held->memory, taken.sequence);
     }
   }
   SendHeldBack();
@@ -119,7 +119,7 @@ void StageServer::OnTook(const wire::NodeId& from, const wire::Took& took) {
 
 // What had to wait for its turn, once something that was under way is not any more.
 void StageServer::SendHeldBack() {
-  SendOffers();
+  ServeKv();
   for (auto& [id, route] : routes_) {
     if (!route.is_ready) continue;
     for (const auto& held : route.memories) {
@@ -130,7 +130,7 @@ void StageServer::SendHeldBack() {
   }
 }
 
-void StageServer::OnRows(const wire::NodeId& from, const wire::Rows& rows) {
+void StageServer::OnKvRows(const wire::NodeId& from, const wire::KvRows& rows) {
   const auto found = routes_.find(rows.route);
   if (found == routes_.end() || !found->second.is_ready) return;
   Route& route = found->second;
@@ -138,21 +138,21 @@ void StageServer::OnRows(const wire::NodeId& from, const wire::Rows& rows) {
   // knows it was told by the conductor. What the rows are is looked at anyway.
   for (const auto& held : route.memories) {
     StageMemory& memory = *held->memory;
-    const auto layers = LayersOfParcel(rows.parcel);
+    const auto layers = LayersOfKvChunk(rows.chunk);
     const bool is_here = layers.ok() && memory.model().layers().Contains(*layers);
     if (layers.ok() && !is_here) continue;
-    auto took =
-        layers.ok() ? memory.Import(rows) : Result<std::optional<wire::Took>>(layers.error());
-    if (!took.ok()) {
+    auto taken =
+        layers.ok() ? memory.Import(rows) : Result<std::optional<wire::KvTaken>>(layers.error());
+    if (!taken.ok()) {
       // Whoever gives shall not wait for it to be taken, nor send what follows.
-      if (layers.ok()) static_cast<void>(network_.Send(from, TookNothing(rows, *layers)));
+      if (layers.ok()) static_cast<void>(network_.Send(from, TakenNothing(rows, *layers)));
       return TellHolds(route, memory, rows.sequence, is_here ? *layers : memory.model().layers(),
-                       took.error());
+                       taken.error());
     }
-    if (!*took) return;
+    if (!*taken) return;
     TellHolds(route, memory, rows.sequence, *layers, Nothing());
     // To a conductor, too: a stage of its own may have sent them under its name.
-    static_cast<void>(network_.Send(from, **took));
+    static_cast<void>(network_.Send(from, **taken));
     return SendRows(route, memory, rows.sequence);
   }
 }
@@ -177,7 +177,7 @@ void StageServer::SendRows(Route& route, StageMemory& memory, wire::SequenceId s
     return &entry->stage->memory() == &memory && entry->generations.contains(sequence);
   });
   while (true) {
-    auto next = memory.NextRows(sequence, is_over);
+    auto next = memory.NextKv(sequence, is_over);
     if (!next.ok()) {
       return TellHolds(route, memory, sequence, memory.model().layers(), next.error());
     }

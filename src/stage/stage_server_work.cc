@@ -15,7 +15,7 @@ namespace {
 
 bool IsDecode(const wire::Work& work) {
   return std::ranges::all_of(work.segments, [](const wire::WorkSegment& segment) {
-    return segment.tokens.size() == size_t{1} + segment.guesses;
+    return segment.tokens.size() == size_t{1} + segment.draft_count;
   });
 }
 
@@ -150,7 +150,7 @@ void StageServer::Run(Route& route, StageEntry& entry) {
   for (const wire::WorkSegment& segment : queued.work.segments) {
     sequences.push_back(segment.sequence);
     const bool can_go_on = entry.stage->part().embedding && entry.stage->part().head;
-    if (segment.more > 0 && segment.ask == wire::Ask::kToken && can_go_on) {
+    if (segment.more > 0 && segment.wanted == wire::Wanted::kToken && can_go_on) {
       entry.generations[segment.sequence] = {
           .attempt = segment.attempt, .more = segment.more, .token = {}, .since_ns = 0};
     }
@@ -189,11 +189,11 @@ void StageServer::TellOthers(const Route& route, const StageEntry& entry,
 void StageServer::GoOn(StageEntry& entry, const StageOutput& output) {
   for (const wire::Holds& refused : output.refused) entry.generations.erase(refused.sequence);
   if (output.done) GoOn(entry, *output.done);
-  for (const wire::Done& done : output.guessed) GoOn(entry, done);
+  for (const wire::Done& done : output.accepted) GoOn(entry, done);
 }
 
 void StageServer::GoOn(StageEntry& entry, const wire::Done& done) {
-  for (const wire::Answer& answer : done.answers) {
+  for (const wire::SegmentResult& answer : done.results) {
     const auto found = entry.generations.find(answer.sequence);
     if (found == entry.generations.end() || found->second.attempt != answer.attempt) continue;
     Generation& generation = found->second;
@@ -227,7 +227,7 @@ void StageServer::SendOn(Route& route, StageEntry& entry, StageOutput&& output, 
   if (output.done) {
     output.done->hops = std::move(hops);
     static_cast<void>(network_.Send(open.conductor.node, *std::move(output.done)));
-    for (wire::Done& done : output.guessed) {
+    for (wire::Done& done : output.accepted) {
       static_cast<void>(network_.Send(open.conductor.node, std::move(done)));
     }
   } else if (output.next) {

@@ -54,7 +54,7 @@ class StageTest : public testing::Test {
     return begin;
   }
   // Honest work on tokens [begin, end).
-  wire::Work WorkOf(uint32_t begin, uint32_t end, wire::Ask ask = wire::Ask::kToken) {
+  wire::Work WorkOf(uint32_t begin, uint32_t end, wire::Wanted wanted = wire::Wanted::kToken) {
     kv::TokenHistory history(first_->layout().digest());
     history.Append(tokens_);
     wire::Work work;
@@ -66,7 +66,7 @@ class StageTest : public testing::Test {
     segment.tokens.assign(tokens_.begin() + begin, tokens_.begin() + end);
     segment.before = history.HashAt(begin);
     segment.after = history.HashAt(end);
-    segment.ask = ask;
+    segment.wanted = wanted;
     work.segments.push_back(std::move(segment));
     return work;
   }
@@ -93,9 +93,9 @@ TEST_F(StageTest, RowsGoOnAndATokenComesBack) {
   EXPECT_EQ(output.next->rows.size(), 200 * 128 * sizeof(float));
   output = last.Compute(*std::move(output.next)).value();
   ASSERT_TRUE(output.done && !output.next);
-  ASSERT_EQ(output.done->answers.size(), 1u);
-  EXPECT_EQ(output.done->answers[0].end, 200u);
-  EXPECT_GE(output.done->answers[0].token, 0);
+  ASSERT_EQ(output.done->results.size(), 1u);
+  EXPECT_EQ(output.done->results[0].end, 200u);
+  EXPECT_GE(output.done->results[0].token, 0);
   EXPECT_TRUE(output.done->logits.empty());
 }
 
@@ -163,15 +163,15 @@ TEST_F(StageTest, GuessesAreAnsweredAsFarAsTheyAgree) {
     segment.tokens.insert(segment.tokens.end(), guesses.begin(), guesses.end());
     segment.before = history.HashAt(segment.begin);
     segment.after = kv::ExtendPrefixHash(history.HashAt(end), guesses);
-    segment.guesses = static_cast<uint32_t>(guesses.size());
+    segment.draft_count = static_cast<uint32_t>(guesses.size());
     StageOutput output = first.Compute(std::move(work)).value();
     output = last.Compute(*std::move(output.next)).value();
-    std::vector<int32_t> tokens = {output.done->answers.at(0).token};
-    EXPECT_EQ(output.done->answers[0].drafted, guesses.size());
-    for (const wire::Done& done : output.guessed) {
-      EXPECT_TRUE(done.answers.at(0).is_guessed && done.answers[0].drafted == 0);
-      EXPECT_EQ(done.answers[0].end, end + tokens.size());
-      tokens.push_back(done.answers[0].token);
+    std::vector<int32_t> tokens = {output.done->results.at(0).token};
+    EXPECT_EQ(output.done->results[0].drafted, guesses.size());
+    for (const wire::Done& done : output.accepted) {
+      EXPECT_TRUE(done.results.at(0).is_accepted && done.results[0].drafted == 0);
+      EXPECT_EQ(done.results[0].end, end + tokens.size());
+      tokens.push_back(done.results[0].token);
     }
     text.insert(text.end(), tokens.begin(), tokens.end());
     return tokens;
@@ -192,7 +192,7 @@ TEST_F(StageTest, GuessesAreAnsweredAsFarAsTheyAgree) {
   EXPECT_EQ(answer({}), (std::vector<int32_t>{plain[5]}));
   // A frame that no conductor sends.
   wire::Work strange = WorkOf(0, 3);
-  strange.segments[0].guesses = 1;
+  strange.segments[0].draft_count = 1;
   EXPECT_NE(WhyRefused(first, strange).find("of which 1 are guesses"), std::string::npos);
 }
 
@@ -205,7 +205,7 @@ TEST_F(StageTest, RowsThatAreNoNumbersFailAloneAndCleanly) {
   work.rows.assign(bytes, bytes + rows.size() * sizeof(float));
   const auto output = last.Compute(std::move(work)).value();
   ASSERT_TRUE(output.done);
-  EXPECT_TRUE(output.done->answers[0].has_failed);
+  EXPECT_TRUE(output.done->results[0].has_failed);
 }
 
 TEST_F(StageTest, BeginTakesOverWhatIsEqual) {

@@ -20,7 +20,7 @@ constexpr uint64_t kEventBytes = 1024;
 Payload* PayloadOf(Message& message) {
   if (auto* work = std::get_if<Work>(&message)) return &work->rows;
   if (auto* done = std::get_if<Done>(&message)) return &done->logits;
-  if (auto* rows = std::get_if<Rows>(&message)) return &rows->parcel;
+  if (auto* rows = std::get_if<KvRows>(&message)) return &rows->chunk;
   return nullptr;
 }
 
@@ -63,50 +63,50 @@ Result<Message> DecodeBody(FrameType type, uint16_t version, Bytes body) {
       return DecodeAs<Work>(body, version);
     case FrameType::kDone:
       return DecodeAs<Done>(body, version);
-    case FrameType::kHandOver:
-      return DecodeAs<HandOver>(body, version);
-    case FrameType::kRows:
-      return DecodeAs<Rows>(body, version);
-    case FrameType::kTook:
-      return DecodeAs<Took>(body, version);
+    case FrameType::kSendKv:
+      return DecodeAs<SendKv>(body, version);
+    case FrameType::kKvRows:
+      return DecodeAs<KvRows>(body, version);
+    case FrameType::kKvTaken:
+      return DecodeAs<KvTaken>(body, version);
     case FrameType::kHalt:
       return DecodeAs<Halt>(body, version);
-    case FrameType::kSeek:
-      return DecodeAs<Seek>(body, version);
-    case FrameType::kFound:
-      return DecodeAs<Found>(body, version);
-    case FrameType::kGive:
-      return DecodeAs<Give>(body, version);
+    case FrameType::kFindKv:
+      return DecodeAs<FindKv>(body, version);
+    case FrameType::kFoundKv:
+      return DecodeAs<FoundKv>(body, version);
+    case FrameType::kFetchKv:
+      return DecodeAs<FetchKv>(body, version);
   }
   return Unimplemented(fmt::format("a frame of type {}", static_cast<int>(type)));
 }
 
 // Whether it says anything that protocol 5 brought.
-bool NeedsGuesses(const Message& message) {
+bool NeedsDrafts(const Message& message) {
   if (const auto* begin = std::get_if<Begin>(&message)) return begin->draft_kind != 0;
   if (const auto* work = std::get_if<Work>(&message)) {
     return std::ranges::any_of(work->segments,
-                               [](const WorkSegment& segment) { return segment.guesses != 0; });
+                               [](const WorkSegment& segment) { return segment.draft_count != 0; });
   }
   if (const auto* done = std::get_if<Done>(&message)) {
-    return std::ranges::any_of(done->answers, [](const Answer& answer) {
-      return answer.drafted != 0 || answer.is_guessed || !answer.guesses.empty();
+    return std::ranges::any_of(done->results, [](const SegmentResult& answer) {
+      return answer.drafted != 0 || answer.is_accepted || !answer.drafts.empty();
     });
   }
   return false;
 }
 
 // Whether it says anything that protocol 4 brought.
-bool NeedsSeek(const Message& message) {
+bool NeedsFindKv(const Message& message) {
   if (const auto* open = std::get_if<OpenRoute>(&message)) {
     return open->kv_encoding != RowEncoding::kF32;
   }
-  if (const auto* rows = std::get_if<Rows>(&message)) return rows->encoding != RowEncoding::kF32;
-  return TypeOf(message) >= FrameType::kSeek;
+  if (const auto* rows = std::get_if<KvRows>(&message)) return rows->encoding != RowEncoding::kF32;
+  return TypeOf(message) >= FrameType::kFindKv;
 }
 
 // Whether it says anything that protocol 3 brought.
-bool NeedsHandOver(const Message& message) {
+bool NeedsKvTransfer(const Message& message) {
   if (const auto* open = std::get_if<OpenRoute>(&message)) return open->decode_stages != 0;
   if (const auto* begin = std::get_if<Begin>(&message)) {
     return begin->epoch != 0 || !begin->stop_tokens.empty();
@@ -119,7 +119,7 @@ bool NeedsHandOver(const Message& message) {
            std::ranges::any_of(work->segments,
                                [](const WorkSegment& segment) { return segment.more != 0; });
   }
-  return TypeOf(message) >= FrameType::kHandOver;
+  return TypeOf(message) >= FrameType::kSendKv;
 }
 
 }  // namespace
@@ -129,8 +129,8 @@ FrameType TypeOf(const Message& message) {
       FrameType::kHello, FrameType::kGoodbye,   FrameType::kCredit,     FrameType::kPing,
       FrameType::kPong,  FrameType::kOpenRoute, FrameType::kRouteState, FrameType::kCloseRoute,
       FrameType::kBegin, FrameType::kHolds,     FrameType::kEnd,        FrameType::kWork,
-      FrameType::kDone,  FrameType::kHandOver,  FrameType::kRows,       FrameType::kTook,
-      FrameType::kHalt,  FrameType::kSeek,      FrameType::kFound,      FrameType::kGive};
+      FrameType::kDone,  FrameType::kSendKv,    FrameType::kKvRows,     FrameType::kKvTaken,
+      FrameType::kHalt,  FrameType::kFindKv,    FrameType::kFoundKv,    FrameType::kFetchKv};
   static_assert(std::size(kTypes) == std::variant_size_v<Message>);
   return kTypes[message.index()];
 }
@@ -163,20 +163,20 @@ std::string_view NameOf(FrameType type) {
       return "Work";
     case FrameType::kDone:
       return "Done";
-    case FrameType::kHandOver:
-      return "HandOver";
-    case FrameType::kRows:
-      return "Rows";
-    case FrameType::kTook:
-      return "Took";
+    case FrameType::kSendKv:
+      return "SendKv";
+    case FrameType::kKvRows:
+      return "KvRows";
+    case FrameType::kKvTaken:
+      return "KvTaken";
     case FrameType::kHalt:
       return "Halt";
-    case FrameType::kSeek:
-      return "Seek";
-    case FrameType::kFound:
-      return "Found";
-    case FrameType::kGive:
-      return "Give";
+    case FrameType::kFindKv:
+      return "FindKv";
+    case FrameType::kFoundKv:
+      return "FoundKv";
+    case FrameType::kFetchKv:
+      return "FetchKv";
   }
   return "unknown";
 }
@@ -184,9 +184,9 @@ std::string_view NameOf(FrameType type) {
 uint16_t VersionOf(const Message& message) {
   const auto* hello = std::get_if<Hello>(&message);
   if (hello != nullptr && !hello->instance.empty()) return kInstanceProtocol;
-  if (NeedsGuesses(message)) return kGuessProtocol;
-  if (NeedsSeek(message)) return kSeekProtocol;
-  return NeedsHandOver(message) ? kHandOverProtocol : kOldestProtocol;
+  if (NeedsDrafts(message)) return kDraftProtocol;
+  if (NeedsFindKv(message)) return kFindKvProtocol;
+  return NeedsKvTransfer(message) ? kKvTransferProtocol : kOldestProtocol;
 }
 
 Frame Encode(Message&& message, const EncodeOptions& options) {

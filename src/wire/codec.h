@@ -25,7 +25,7 @@ constexpr size_t kMaxInstanceBytes = 64;
 constexpr size_t kMaxAddresses = 16;
 constexpr size_t kMaxStages = 4096;
 constexpr size_t kMaxHeldRanges = 4096;
-constexpr size_t kMaxGuesses = 64;
+constexpr size_t kMaxDrafts = 64;
 
 // The oldest protocol that can say all of this message.
 uint16_t VersionOf(const Message& message);

@@ -17,8 +17,8 @@ constexpr FrameType kTypes[] = {
     FrameType::kHello, FrameType::kGoodbye,   FrameType::kCredit,     FrameType::kPing,
     FrameType::kPong,  FrameType::kOpenRoute, FrameType::kRouteState, FrameType::kCloseRoute,
     FrameType::kBegin, FrameType::kHolds,     FrameType::kEnd,        FrameType::kWork,
-    FrameType::kDone,  FrameType::kHandOver,  FrameType::kRows,       FrameType::kTook,
-    FrameType::kHalt,  FrameType::kSeek,      FrameType::kFound,      FrameType::kGive};
+    FrameType::kDone,  FrameType::kSendKv,    FrameType::kKvRows,     FrameType::kKvTaken,
+    FrameType::kHalt,  FrameType::kFindKv,    FrameType::kFoundKv,    FrameType::kFetchKv};
 
 void Run(FrameType type, uint16_t version, Bytes body) {
   const FrameHeader header = MakeHeader(type, version, body, {}, false);

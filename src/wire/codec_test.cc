@@ -191,30 +191,30 @@ TEST(Codec, EveryFrameBearsTheOldestVersionThatCanSayIt) {
   for (size_t kind = 0; kind < kKinds; ++kind) {
     const Frame frame = Encode(SampleMessage(kind, random, 3, 1));
     const uint16_t oldest = kind < MessageKinds(1)   ? 1
-                            : kind < MessageKinds(3) ? kHandOverProtocol
-                                                     : kSeekProtocol;
+                            : kind < MessageKinds(3) ? kKvTransferProtocol
+                                                     : kFindKvProtocol;
     EXPECT_EQ(ParseHeader(HeadOf(frame), {})->version, oldest) << NameOf(frame.type);
   }
   for (const Message& message : LaterMessages()) {
-    EXPECT_EQ(ParseHeader(HeadOf(Encode(Message(message))), {})->version, kHandOverProtocol);
+    EXPECT_EQ(ParseHeader(HeadOf(Encode(Message(message))), {})->version, kKvTransferProtocol);
   }
   OpenRoute open;
   open.kv_encoding = RowEncoding::kQ8;
-  Rows rows;
+  KvRows rows;
   rows.encoding = RowEncoding::kQ8;
   for (const Message& message : {Message(open), Message(rows)}) {
-    EXPECT_EQ(ParseHeader(HeadOf(Encode(Message(message))), {})->version, kSeekProtocol);
+    EXPECT_EQ(ParseHeader(HeadOf(Encode(Message(message))), {})->version, kFindKvProtocol);
   }
   Begin begin;
   begin.draft_kind = 1;
   Work work;
   work.segments.resize(2);
-  work.segments[1].guesses = 1;
+  work.segments[1].draft_count = 1;
   Done done;
-  done.answers.resize(2);
-  done.answers[1].is_guessed = true;
+  done.results.resize(2);
+  done.results[1].is_accepted = true;
   for (const Message& message : {Message(begin), Message(work), Message(done)}) {
-    EXPECT_EQ(ParseHeader(HeadOf(Encode(Message(message))), {})->version, kGuessProtocol);
+    EXPECT_EQ(ParseHeader(HeadOf(Encode(Message(message))), {})->version, kDraftProtocol);
   }
   Hello hello;
   hello.instance.assign(16, 5);

@@ -215,14 +215,14 @@ void Fields(C& c, WorkSegment& m) {
   c.Array(m.tokens);
   Fields(c, m.before);
   Fields(c, m.after);
-  c.Choice(m.ask, Ask::kAllLogits);
-  if (c.version() >= kHandOverProtocol) c.Value(m.more);
-  if (c.version() >= kGuessProtocol) c.Value(m.guesses);
+  c.Choice(m.wanted, Wanted::kAllLogits);
+  if (c.version() >= kKvTransferProtocol) c.Value(m.more);
+  if (c.version() >= kDraftProtocol) c.Value(m.draft_count);
 }
 constexpr size_t kLeastSegmentBytes = 8 + 8 + 4 + 4 + 16 + 16 + 1;
 
 template <typename C>
-void Fields(C& c, Answer& m) {
+void Fields(C& c, SegmentResult& m) {
   c.Value(m.sequence);
   c.Value(m.attempt);
   c.Value(m.end);
@@ -231,16 +231,16 @@ void Fields(C& c, Answer& m) {
   c.Array(m.top);
   Fields(c, m.why);
   c.Flag(m.has_failed);
-  if (c.version() < kGuessProtocol) return;
+  if (c.version() < kDraftProtocol) return;
   c.Value(m.drafted);
-  c.Flag(m.is_guessed);
-  c.Array(m.guesses, kMaxGuesses);
+  c.Flag(m.is_accepted);
+  c.Array(m.drafts, kMaxDrafts);
 }
-constexpr size_t kLeastAnswerBytes = 8 + 8 + 4 + 4 + 4 + 4 + (1 + 2) + 1;
+constexpr size_t kLeastResultBytes = 8 + 8 + 4 + 4 + 4 + 4 + (1 + 2) + 1;
 
 // Those that are sent as they stand in memory.
 static_assert(sizeof(TokenBias) == 8 && sizeof(LogitOf) == 8 && sizeof(Hop) == 24 &&
-              sizeof(HeldRows) == 12);
+              sizeof(HeldKv) == 12);
 
 // --- The messages.
 
@@ -291,8 +291,8 @@ void Fields(C& c, OpenRoute& m) {
   c.Value(m.kv_window);
   c.Value(m.kv_sinks);
   c.Value(m.kv_bytes);
-  if (c.version() >= kHandOverProtocol) c.Value(m.decode_stages);
-  if (c.version() >= kSeekProtocol) c.Choice(m.kv_encoding, RowEncoding::kQ8);
+  if (c.version() >= kKvTransferProtocol) c.Value(m.decode_stages);
+  if (c.version() >= kFindKvProtocol) c.Choice(m.kv_encoding, RowEncoding::kQ8);
 }
 
 template <typename C>
@@ -316,10 +316,10 @@ void Fields(C& c, Begin& m) {
   c.Value(m.sequence);
   c.Array(m.tokens);
   Fields(c, m.sampling);
-  if (c.version() < kHandOverProtocol) return;
+  if (c.version() < kKvTransferProtocol) return;
   c.Value(m.epoch);
   c.Array(m.stop_tokens);
-  if (c.version() < kGuessProtocol) return;
+  if (c.version() < kDraftProtocol) return;
   c.Value(m.draft_kind);
   c.Value(m.draft_most);
 }
@@ -332,7 +332,7 @@ void Fields(C& c, Holds& m) {
   c.Value(m.length);
   Fields(c, m.hash);
   Fields(c, m.why);
-  if (c.version() < kHandOverProtocol) return;
+  if (c.version() < kKvTransferProtocol) return;
   c.Value(m.stage);
   c.Value(m.epoch);
 }
@@ -350,19 +350,19 @@ void Fields(C& c, Work& m) {
          [](C& each, WorkSegment& segment) { Fields(each, segment); });
   c.Choice(m.encoding, RowEncoding::kQ8);
   c.Array(m.hops);
-  if (c.version() >= kHandOverProtocol) c.Value(m.first_stage);
+  if (c.version() >= kKvTransferProtocol) c.Value(m.first_stage);
 }
 
 template <typename C>
 void Fields(C& c, Done& m) {
   c.Value(m.route);
-  c.List(m.answers, UINT32_MAX, kLeastAnswerBytes,
-         [](C& each, Answer& answer) { Fields(each, answer); });
+  c.List(m.results, UINT32_MAX, kLeastResultBytes,
+         [](C& each, SegmentResult& answer) { Fields(each, answer); });
   c.Array(m.hops);
 }
 
 template <typename C>
-void Fields(C& c, HandOver& m) {
+void Fields(C& c, SendKv& m) {
   c.Value(m.route);
   c.Value(m.sequence);
   c.Value(m.epoch);
@@ -376,16 +376,16 @@ void Fields(C& c, HandOver& m) {
 }
 
 template <typename C>
-void Fields(C& c, Rows& m) {
+void Fields(C& c, KvRows& m) {
   c.Value(m.route);
   c.Value(m.sequence);
   c.Value(m.epoch);
   c.Value(m.ticket);
-  if (c.version() >= kSeekProtocol) c.Choice(m.encoding, RowEncoding::kQ8);
+  if (c.version() >= kFindKvProtocol) c.Choice(m.encoding, RowEncoding::kQ8);
 }
 
 template <typename C>
-void Fields(C& c, Took& m) {
+void Fields(C& c, KvTaken& m) {
   c.Value(m.route);
   c.Value(m.sequence);
   c.Value(m.epoch);
@@ -403,7 +403,7 @@ void Fields(C& c, Halt& m) {
 }
 
 template <typename C>
-void Fields(C& c, Seek& m) {
+void Fields(C& c, FindKv& m) {
   c.Value(m.query);
   Fields(c, m.digest);
   c.Value(m.layer_count);
@@ -411,13 +411,13 @@ void Fields(C& c, Seek& m) {
 }
 
 template <typename C>
-void Fields(C& c, Found& m) {
+void Fields(C& c, FoundKv& m) {
   c.Value(m.query);
   c.Array(m.held, kMaxHeldRanges);
 }
 
 template <typename C>
-void Fields(C& c, Give& m) {
+void Fields(C& c, FetchKv& m) {
   c.Value(m.query);
   c.Value(m.route);
   c.Value(m.sequence);

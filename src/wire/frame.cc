@@ -19,9 +19,9 @@ constexpr size_t kFieldBytes = 24;
 constexpr uint8_t kHasPayloadChecksum = 1;
 
 bool IsKnown(uint8_t type, uint16_t version) {
-  const FrameType last = version < kHandOverProtocol ? FrameType::kDone
-                         : version < kSeekProtocol   ? FrameType::kHalt
-                                                     : FrameType::kGive;
+  const FrameType last = version < kKvTransferProtocol ? FrameType::kDone
+                         : version < kFindKvProtocol   ? FrameType::kHalt
+                                                       : FrameType::kFetchKv;
   return (type >= static_cast<uint8_t>(FrameType::kHello) &&
           type <= static_cast<uint8_t>(FrameType::kPong)) ||
          (type >= static_cast<uint8_t>(FrameType::kOpenRoute) &&
@@ -34,7 +34,7 @@ bool IsOfEveryVersion(FrameType type) {
 }
 
 bool MayHavePayload(FrameType type) {
-  return type == FrameType::kWork || type == FrameType::kDone || type == FrameType::kRows;
+  return type == FrameType::kWork || type == FrameType::kDone || type == FrameType::kKvRows;
 }
 
 std::array<uint8_t, kFieldBytes> FieldsOf(const FrameHeader& header) {

@@ -23,11 +23,11 @@ constexpr uint16_t kNewestProtocol = 5;
 // Hello may name an instance.
 constexpr uint16_t kInstanceProtocol = 2;
 // What sequences remember travels, and stages go on by themselves.
-constexpr uint16_t kHandOverProtocol = 3;
+constexpr uint16_t kKvTransferProtocol = 3;
 // Nodes tell each other what they remember, beside all routes.
-constexpr uint16_t kSeekProtocol = 4;
+constexpr uint16_t kFindKvProtocol = 4;
 // Guesses are checked on the way.
-constexpr uint16_t kGuessProtocol = 5;
+constexpr uint16_t kDraftProtocol = 5;
 
 constexpr uint32_t kFrameMagic = 0x46545341;  // "ASTF"
 constexpr size_t kHeaderBytes = 40;
@@ -50,13 +50,13 @@ enum class FrameType : uint8_t {
   kWork = 22,
   kDone = 23,
   // About what sequences remember.
-  kHandOver = 24,
-  kRows = 25,
-  kTook = 26,
+  kSendKv = 24,
+  kKvRows = 25,
+  kKvTaken = 26,
   kHalt = 27,
-  kSeek = 28,
-  kFound = 29,
-  kGive = 30,
+  kFindKv = 28,
+  kFoundKv = 29,
+  kFetchKv = 30,
 };
 
 // Whether frames of this type take credit; those about the connection itself do not.

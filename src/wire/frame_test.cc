@@ -61,7 +61,7 @@ TEST(FrameHeader, UnknownTypesAndVersionsAreRefused) {
     EXPECT_THAT(RefusalOf(bytes), HasSubstr("which protocol 1 does not have"));
   }
   // Nor does one that has it say it in the words of one that has not.
-  bytes = Written(MakeHeader(FrameType::kHalt, kHandOverProtocol, {}, {}, false));
+  bytes = Written(MakeHeader(FrameType::kHalt, kKvTransferProtocol, {}, {}, false));
   EXPECT_EQ(RefusalOf(bytes), "");
   FrameHeader header = WorkHeader();
   for (int version : {0, kNewestProtocol + 1, 65535}) {

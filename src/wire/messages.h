@@ -181,7 +181,7 @@ struct End {
 
 // --- Work. From the conductor to the first stage, from stage to stage, from the last one back.
 
-enum class Ask : uint8_t { kNothing, kToken, kLastLogits, kAllLogits };
+enum class Wanted : uint8_t { kNothing, kToken, kLastLogits, kAllLogits };
 
 struct WorkSegment {
   SequenceId sequence = 0;
@@ -192,12 +192,12 @@ struct WorkSegment {
   std::vector<int32_t> tokens;
   Hash128 before;  // of the tokens before `begin`
   Hash128 after;   // of all
-  Ask ask = Ask::kNothing;
+  Wanted wanted = Wanted::kNothing;
   // Since protocol 3, to a stage that has all layers: so many tokens more may follow the one that
   // is asked for, each told as it comes, without being asked.
   uint32_t more = 0;
   // Since protocol 5: so many of the last tokens are guesses, to be answered as far as they agree.
-  uint32_t guesses = 0;
+  uint32_t draft_count = 0;
 };
 
 // What a stage spent on a frame, in nanoseconds.
@@ -223,7 +223,7 @@ struct LogitOf {
 };
 
 // What the head says about a segment.
-struct Answer {
+struct SegmentResult {
   SequenceId sequence = 0;
   uint64_t attempt = 0;
   uint32_t end = 0;    // the position behind the segment
@@ -233,16 +233,16 @@ struct Answer {
   Error why{Code::kUnknown, ""};  // with has_failed: why there is no token
   bool has_failed = false;
   // Since protocol 5.
-  uint32_t drafted = 0;          // guesses that were checked to get it and those behind it
-  bool is_guessed = false;       // it came of a guess that was right, and of no step of its own
-  std::vector<int32_t> guesses;  // what the stage guesses behind the token
+  uint32_t drafted = 0;         // guesses that were checked to get it and those behind it
+  bool is_accepted = false;     // it came of a guess that was right, and of no step of its own
+  std::vector<int32_t> drafts;  // what the stage guesses behind the token
 };
 
 // Back to the conductor, one for each Work that reached the end of the route; and one more, without
 // hops, for each guess in it that was right.
 struct Done {
   RouteId route = 0;
-  std::vector<Answer> answers;
+  std::vector<SegmentResult> results;
   std::vector<Hop> hops;
   Payload logits;  // float32, [asked rows, vocab_size] in the order of the answers
 };
@@ -251,7 +251,7 @@ struct Done {
 
 // From the conductor: these rows are wanted there, as they come to be. Takes the place of an
 // earlier one for the same rows; a Begin of the sequence ends it.
-struct HandOver {
+struct SendKv {
   RouteId route = 0;
   SequenceId sequence = 0;
   uint64_t epoch = 0;
@@ -265,18 +265,18 @@ struct HandOver {
 };
 
 // From whoever holds them; or from the conductor, who has them from elsewhere.
-struct Rows {
+struct KvRows {
   RouteId route = 0;
   SequenceId sequence = 0;
   uint64_t epoch = 0;
   uint64_t ticket = 0;
-  Payload parcel;  // kv/transfer.h
-  // Since protocol 4: not kF32: the parcel was made smaller (stage/parcel_encoding.h).
+  Payload chunk;  // kv/transfer.h
+  // Since protocol 4: not kF32: the KV chunk was made smaller (stage/kv_chunk_encoding.h).
   RowEncoding encoding = RowEncoding::kF32;
 };
 
 // Back to whoever sent them: more may come.
-struct Took {
+struct KvTaken {
   RouteId route = 0;
   SequenceId sequence = 0;
   uint64_t epoch = 0;
@@ -298,7 +298,7 @@ struct Halt {
 
 // To any node: what is there of this text? Answered with Found. Without tokens: nobody asks for
 // more of it.
-struct Seek {
+struct FindKv {
   uint64_t query = 0;  // of whoever asks
   Hash128 digest;      // of the layout: names the model, too
   uint32_t layer_count = 0;
@@ -306,20 +306,20 @@ struct Seek {
 };
 
 // Rows of the first `length` positions in some layers.
-struct HeldRows {
+struct HeldKv {
   uint32_t layer_begin = 0;
   uint32_t layer_end = 0;
   uint32_t length = 0;
 };
 
 // Once more, with less, when something is wanted that is not there any more.
-struct Found {
+struct FoundKv {
   uint64_t query = 0;
-  std::vector<HeldRows> held;
+  std::vector<HeldKv> held;
 };
 
 // From whoever asked, for a sequence of a route of its own: these rows are wanted there, as Rows.
-struct Give {
+struct FetchKv {
   uint64_t query = 0;
   RouteId route = 0;
   SequenceId sequence = 0;
@@ -333,6 +333,6 @@ struct Give {
 
 using Message =
     std::variant<Hello, Goodbye, Credit, Ping, Pong, OpenRoute, RouteState, CloseRoute, Begin,
-                 Holds, End, Work, Done, HandOver, Rows, Took, Halt, Seek, Found, Give>;
+                 Holds, End, Work, Done, SendKv, KvRows, KvTaken, Halt, FindKv, FoundKv, FetchKv>;
 
 }  // namespace aster::wire

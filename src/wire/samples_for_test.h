@@ -32,34 +32,34 @@ auto Parts(M& m) {
     return std::tie(a);
   } else if constexpr (std::is_same_v<T, Hash128> || std::is_same_v<T, TokenBias> ||
                        std::is_same_v<T, LogitOf> || std::is_same_v<T, End> ||
-                       std::is_same_v<T, Found>) {
+                       std::is_same_v<T, FoundKv>) {
     auto& [a, b] = m;
     return std::tie(a, b);
   } else if constexpr (std::is_same_v<T, Hop> || std::is_same_v<T, Halt> ||
-                       std::is_same_v<T, HeldRows>) {
+                       std::is_same_v<T, HeldKv>) {
     auto& [a, b, c] = m;
     return std::tie(a, b, c);
-  } else if constexpr (std::is_same_v<T, Done> || std::is_same_v<T, Seek>) {
+  } else if constexpr (std::is_same_v<T, Done> || std::is_same_v<T, FindKv>) {
     auto& [a, b, c, d] = m;
     return std::tie(a, b, c, d);
   } else if constexpr (std::is_same_v<T, RouteState> || std::is_same_v<T, Work> ||
-                       std::is_same_v<T, Rows>) {
+                       std::is_same_v<T, KvRows>) {
     auto& [a, b, c, d, e, f] = m;
     return std::tie(a, b, c, d, e, f);
-  } else if constexpr (std::is_same_v<T, StageAddress> || std::is_same_v<T, Took>) {
+  } else if constexpr (std::is_same_v<T, StageAddress> || std::is_same_v<T, KvTaken>) {
     auto& [a, b, c, d, e, f, g] = m;
     return std::tie(a, b, c, d, e, f, g);
   } else if constexpr (std::is_same_v<T, Holds> || std::is_same_v<T, Begin>) {
     auto& [a, b, c, d, e, f, g, h] = m;
     return std::tie(a, b, c, d, e, f, g, h);
-  } else if constexpr (std::is_same_v<T, Hello> || std::is_same_v<T, Give> ||
+  } else if constexpr (std::is_same_v<T, Hello> || std::is_same_v<T, FetchKv> ||
                        std::is_same_v<T, WorkSegment>) {
     auto& [a, b, c, d, e, f, g, h, i] = m;
     return std::tie(a, b, c, d, e, f, g, h, i);
-  } else if constexpr (std::is_same_v<T, Answer>) {
+  } else if constexpr (std::is_same_v<T, SegmentResult>) {
     auto& [a, b, c, d, e, f, g, h, i, j, k] = m;
     return std::tie(a, b, c, d, e, f, g, h, i, j, k);
-  } else if constexpr (std::is_same_v<T, HandOver>) {
+  } else if constexpr (std::is_same_v<T, SendKv>) {
     auto& [a, b, c, d, e, f, g, h, i, j] = m;
     return std::tie(a, b, c, d, e, f, g, h, i, j);
   } else if constexpr (std::is_same_v<T, OpenRoute>) {
@@ -106,14 +106,14 @@ template <typename T>
 constexpr size_t PartsSince(uint16_t version) {
   constexpr size_t kAll = std::tuple_size_v<decltype(Parts(std::declval<T&>()))>;
   if (version < kInstanceProtocol && std::is_same_v<T, Hello>) return kAll - 1;
-  if (version >= kGuessProtocol) return kAll;
-  if (std::is_same_v<T, Answer>) return kAll - 3;
-  if (std::is_same_v<T, Begin>) return version < kHandOverProtocol ? kAll - 4 : kAll - 2;
-  if (std::is_same_v<T, WorkSegment>) return version < kHandOverProtocol ? kAll - 2 : kAll - 1;
-  if (version >= kSeekProtocol) return kAll;
-  if (std::is_same_v<T, OpenRoute>) return version < kHandOverProtocol ? kAll - 2 : kAll - 1;
-  if (std::is_same_v<T, Rows>) return kAll - 1;
-  if (version >= kHandOverProtocol) return kAll;
+  if (version >= kDraftProtocol) return kAll;
+  if (std::is_same_v<T, SegmentResult>) return kAll - 3;
+  if (std::is_same_v<T, Begin>) return version < kKvTransferProtocol ? kAll - 4 : kAll - 2;
+  if (std::is_same_v<T, WorkSegment>) return version < kKvTransferProtocol ? kAll - 2 : kAll - 1;
+  if (version >= kFindKvProtocol) return kAll;
+  if (std::is_same_v<T, OpenRoute>) return version < kKvTransferProtocol ? kAll - 2 : kAll - 1;
+  if (std::is_same_v<T, KvRows>) return kAll - 1;
+  if (version >= kKvTransferProtocol) return kAll;
   if (std::is_same_v<T, Holds>) return kAll - 2;
   if (std::is_same_v<T, Work>) return kAll - 1;
   return kAll;
@@ -129,7 +129,7 @@ void Fill(Random& random, uint64_t most, uint16_t version, T& value) {
     value = random.NextNormal();
   } else if constexpr (std::is_same_v<T, RowEncoding> || std::is_same_v<T, RouteState::Kind>) {
     value = static_cast<T>(random.NextBelow(3));
-  } else if constexpr (std::is_same_v<T, Ask>) {
+  } else if constexpr (std::is_same_v<T, Wanted>) {
     value = static_cast<T>(random.NextBelow(4));
   } else if constexpr (std::is_arithmetic_v<T>) {
     value = static_cast<T>(random.NextU64());
@@ -154,7 +154,7 @@ void Fill(Random& random, uint64_t most, uint16_t version, T& value) {
 // Kinds of messages, in the variant's order.
 inline size_t MessageKinds(uint16_t version) {
   constexpr size_t kAll = std::variant_size_v<Message>;
-  return version < kHandOverProtocol ? kAll - 7 : version < kSeekProtocol ? kAll - 3 : kAll;
+  return version < kKvTransferProtocol ? kAll - 7 : version < kFindKvProtocol ? kAll - 3 : kAll;
 }
 
 // The message of the given index into the variant, as a version of the protocol can say it.

@@ -30,7 +30,7 @@ std::string Describe(const wire::Message& message) {
     text += fmt::format(" {}#{} {} {}", holds->sequence, holds->attempt, holds->length,
                         holds->why.message());
   } else if (const auto* done = std::get_if<wire::Done>(&message)) {
-    for (const wire::Answer& answer : done->answers) {
+    for (const wire::SegmentResult& answer : done->results) {
       text += fmt::format(" {}#{} to {}: {}", answer.sequence, answer.attempt, answer.end,
                           answer.token);
     }

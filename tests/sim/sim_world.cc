@@ -61,15 +61,15 @@ World::World(uint64_t seed, bool keep_lines)
   options.max_replans = 30;
   options.proposers = &prophet_;
   options.direct_tokens = Below(80);
-  options.catch_up_step = 1 + Below(20);
+  options.kv_sync_step = 1 + Below(20);
   options.ask_ns = 50 * kNsPerMs;
   options.fetch_silence_ns = kNsPerSecond;
   // Nodes that are on no route are asked, too, also while they are gone.
   if (seed % 2 == 0) {
     options.peers = [this] {
-      std::vector<conduct::RowPeer> peers;
+      std::vector<conduct::KvPeer> peers;
       for (const auto& machine : machines_) {
-        conduct::RowPeer& peer = peers.emplace_back();
+        conduct::KvPeer& peer = peers.emplace_back();
         peer.node.id = machine->id;
       }
       return peers;

@@ -90,7 +90,7 @@ Result<std::unique_ptr<stage::FileSliceSource>> SourceOf(
   slices.memory_bytes = TRY(MemoryOf(options));
   slices.kv_now = options.model.kv_now;
   slices.page_store = pages;
-  slices.page_parcels = pages;
+  slices.page_chunks = pages;
   auto source = std::make_unique<stage::FileSliceSource>(slices);
   auto files = std::make_shared<gguf::ModelFiles>(TRY(gguf::ModelFiles::Open(options.model.paths)));
   ThreadPool pool(UsableCpuCount());
@@ -149,7 +149,7 @@ Result<ExitStatus> Serve(const NodeFlags& options, Console& console) {
   daemon.kv_now = options.model.kv_now;
   const std::shared_ptr<disk::DiskPages> pages = TRY(options.model.kv_cache.Open());
   daemon.page_store = pages;
-  daemon.page_parcels = pages;
+  daemon.page_chunks = pages;
   daemon.sessions_folder = TRY(disk::SessionFolder::DefaultFolder());
   const SystemClock clock;
   std::unique_ptr<node::Daemon> running;

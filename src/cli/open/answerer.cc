@@ -73,10 +73,10 @@ class RouteAnswerer final : public Answerer {
     std::ranges::sort(all, {}, &RowsFromNode::node);
     return all;
   }
-  HandedOver handed_over() const override {
+  KvTransfers kv_transfers() const override {
     const conduct::ConductorCounters& counters = conductor_->counters();
-    return {.prompts = counters.handed_over,
-            .bytes = counters.handed_over_bytes,
+    return {.prompts = counters.transferred_prompts,
+            .bytes = counters.transferred_bytes,
             .exposed_ns = counters.exposed_ns};
   }
   // Of the route as it is now: another one may have more, or less.
@@ -90,12 +90,12 @@ class RouteAnswerer final : public Answerer {
     return {.limit_tokens = tokens == UINT32_MAX ? 0 : tokens};
   }
   serve::HopsFigures hops() const override {
-    const HandedOver handed = handed_over();
+    const KvTransfers handed = kv_transfers();
     serve::HopsFigures figures{
         .replans = conductor_->counters().replans,
         .fetched_bytes = conductor_->counters().fetched_bytes,
-        .handed_over = handed.prompts,
-        .handed_over_bytes = handed.bytes,
+        .transferred_prompts = handed.prompts,
+        .transferred_bytes = handed.bytes,
         .exposed_ns = static_cast<uint64_t>(std::max<int64_t>(0, handed.exposed_ns))};
     const std::vector<plan::PlanStage> stages = conductor_->plan().AllStages();
     const std::vector<conduct::HopTotals> totals = conductor_->hops();

@@ -33,7 +33,7 @@ struct RowsFromNode {
 };
 
 // Prompts that others read than answered.
-struct HandedOver {
+struct KvTransfers {
   uint64_t prompts = 0;
   uint64_t bytes = 0;      // of rows that those who answered lacked
   int64_t exposed_ns = 0;  // from when they were read to their first token
@@ -69,7 +69,7 @@ class Answerer {
   virtual serve::HopsFigures hops() const { return {}; }
   // Nodes that remembered what was asked, in the order of their names.
   virtual std::vector<RowsFromNode> fetched() const { return {}; }
-  virtual HandedOver handed_over() const { return {}; }
+  virtual KvTransfers kv_transfers() const { return {}; }
   // At the end: what the options ask to be kept of it.
   virtual Status Save() { return Ok(); }
 };

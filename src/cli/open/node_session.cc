@@ -15,7 +15,7 @@
 #include "disk/disk_pages.h"
 #include "draft/proposers.h"
 #include "model/support.h"
-#include "stage/parcel_encoding.h"
+#include "stage/kv_chunk_encoding.h"
 #include "stage/row_encoding.h"
 
 namespace aster::cli {
@@ -82,7 +82,7 @@ Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& 
   }
   conduct::RouteOptions route;
   route.encoding = TRY(stage::ParseRowEncoding(cluster.rows));
-  route.kv_encoding = TRY(stage::ParseParcelEncoding(cluster.remembered));
+  route.kv_encoding = TRY(stage::ParseKvChunkEncoding(cluster.remembered));
   route.memory = engine.memory;
   route.kv_bytes = engine.memory_bytes;
   // Where no row is of 16-bit numbers, none becomes another one on its way.
@@ -148,12 +148,8 @@ Status NodeSession::SaveTrace() {
 void NodeSession::AddOwnStage(const gguf::ModelFiles& files, size_t threads,
                               const std::shared_ptr<disk::DiskPages>& pages) {
   own_pages_ = pages;
-  own_source_ =
-      std::make_unique<stage::FileSliceSource>(stage::FileSliceOptions{.threads = threads,
-                                                                       .memory_bytes = 0,
-                                                                       .isa = {},
-                                                                       .page_store = pages,
-                                                                       .page_parcels = pages});
+  own_source_ = std::make_unique<stage::FileSliceSource>(stage::FileSliceOptions{
+      .threads = threads, .memory_bytes = 0, .isa = {}, .page_store = pages, .page_chunks = pages});
   // The caller keeps the files for longer than the session.
   own_source_->Add(model_.fingerprint, std::shared_ptr<const gguf::ModelFiles>(
                                            std::shared_ptr<const gguf::ModelFiles>(), &files));
@@ -279,8 +275,8 @@ Result<std::unique_ptr<conduct::Conductor>> NodeSession::Open(const plan::Plan& 
 }
 
 // Who may remember what this command asks: all nodes, with the slowest of their ways.
-std::vector<conduct::RowPeer> NodeSession::Peers() const {
-  std::vector<conduct::RowPeer> peers;
+std::vector<conduct::KvPeer> NodeSession::Peers() const {
+  std::vector<conduct::KvPeer> peers;
   for (const plan::NodeAbility& able : pool_->nodes()) peers.push_back({.node = able.node});
   for (const plan::LinkAbility& link : pool_->links()) {
     double& rate = peers[link.from].bytes_per_s;
@@ -354,11 +350,11 @@ std::string DescribeHops(const conduct::Conductor& conductor) {
                          FormatBytes(from.bytes));
   }
   const conduct::ConductorCounters& counters = conductor.counters();
-  if (counters.handed_over > 0) {
+  if (counters.transferred_prompts > 0) {
     lines += fmt::format(
         "\nfirst token {} after a prompt was read, on average; {} of rows were handed over",
-        FormatDuration(counters.exposed_ns / static_cast<int64_t>(counters.handed_over)),
-        FormatBytes(counters.handed_over_bytes));
+        FormatDuration(counters.exposed_ns / static_cast<int64_t>(counters.transferred_prompts)),
+        FormatBytes(counters.transferred_bytes));
   }
   return lines;
 }

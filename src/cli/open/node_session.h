@@ -84,7 +84,7 @@ class NodeSession {
   void AddOwnStage(const gguf::ModelFiles& files, size_t threads,
                    const std::shared_ptr<disk::DiskPages>& pages);
   void TakeNodes();
-  std::vector<conduct::RowPeer> Peers() const;
+  std::vector<conduct::KvPeer> Peers() const;
   double PlannedRate(const plan::Plan& plan) const;
   Result<plan::Plan> PlanByAbility();
   Result<std::vector<plan::PlanStage>> ParsePath(const std::string& text) const;

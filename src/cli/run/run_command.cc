@@ -154,7 +154,7 @@ Status TellAnswer(const RunOptions& options, const Loaded& loaded, const engine:
                               .answer = &answer,
                               .kv_cache = loaded.answerer->kv_cache(),
                               .fetched = loaded.answerer->fetched(),
-                              .handed_over = loaded.answerer->handed_over(),
+                              .kv_transfers = loaded.answerer->kv_transfers(),
                               .hops = loaded.answerer->hops().hops,
                               .inexact = loaded.answerer->inexact()};
     console.Print("{}\n",

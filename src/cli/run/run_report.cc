@@ -95,7 +95,7 @@ ordered_json RunToJson(const RunReport& report) {
     json["fetched"].push_back(
         {{"node", from.node}, {"tokens", from.tokens}, {"bytes", from.bytes}});
   }
-  if (const HandedOver& handed = report.handed_over; handed.prompts > 0) {
+  if (const KvTransfers& handed = report.kv_transfers; handed.prompts > 0) {
     json["handed_over"] = {{"bytes", handed.bytes}, {"exposed_s", Seconds(handed.exposed_ns)}};
   }
   return json;

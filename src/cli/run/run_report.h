@@ -23,7 +23,7 @@ struct RunReport {
   const engine::Generated* answer = nullptr;
   std::optional<disk::DiskPagesCounts> kv_cache;
   std::vector<RowsFromNode> fetched;
-  HandedOver handed_over;
+  KvTransfers kv_transfers;
   std::vector<serve::HopFigures> hops;  // of the route as it is at the end
   std::string inexact;                  // Answerer::inexact
 };

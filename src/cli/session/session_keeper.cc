@@ -105,7 +105,7 @@ Result<std::string> SessionKeeper::Save(const std::string& name_or_path, Chat& c
   }
   const uint32_t end = Remembered(chat, conversation);
   std::string without;
-  TRY(folder_.Save(name_or_path, session, layout_, [&](kv::ParcelSink sink) -> Status {
+  TRY(folder_.Save(name_or_path, session, layout_, [&](kv::KvChunkSink sink) -> Status {
     if (end == 0) return Ok();
     Status exported = answering_.ExportRows(chat.sequence(), 0, end, sink);
     // The text is worth keeping in any case.
@@ -191,9 +191,8 @@ void SessionKeeper::LoadRows(const disk::OpenSession& open, Chat& chat, LoadedSe
     why = fmt::format("they were remembered as {}, and here it is {}",
                       Harmless(open.session.model.layout_description), model_.layout_description);
   } else {
-    const Status rows = folder_.LoadRows(open, layout_, [&](Bytes parcel) {
-      return answering_.ImportRows(chat.sequence(), parcel);
-    });
+    const Status rows = folder_.LoadRows(
+        open, layout_, [&](Bytes chunk) { return answering_.ImportRows(chat.sequence(), chunk); });
     if (!rows.ok()) loaded.damage = fmt::format("{}: {}", kAgain, rows.error().message());
   }
   const uint32_t computed = chat.sequence().computed();

@@ -57,15 +57,15 @@ class DiskVerifier {
       return Error(Code::kDeadlineExceeded, "the disk is too slow to compare what it remembers");
     }
     // An empty memory over the same store.
-    const auto second = TRY(LocalModel::Share(*first, options));
+    const auto second = TRY(LocalModel::ShareWeights(*first, options));
     TRY(Try("from the disk", [&]() -> Result<Hash128> {
       kv::PageTable adopting = second->NewTable();
       adopting.Adopt(tokens_.first(tokens_.size() - 1));
       return Rest(*second, adopting, tokens_, logits_);
     }));
     options.page_store = nullptr;
-    const auto third = TRY(LocalModel::Share(*first, options));
-    const auto fourth = TRY(LocalModel::Share(*first, options));
+    const auto third = TRY(LocalModel::ShareWeights(*first, options));
+    const auto fourth = TRY(LocalModel::ShareWeights(*first, options));
     disk::SessionFolder sessions(folder.File("sessions"), clock_);
     TRY(Try("saved and loaded",
             [&] { return SavedAndLoaded(*third, *fourth, sessions, "session"); }));
@@ -95,7 +95,7 @@ class DiskVerifier {
                               [](std::span<const float>) { return Ok(); }));
     disk::Session session;
     session.tokens.assign(half.begin(), half.end());
-    TRY(sessions.Save(name, session, from.layout(), [&](kv::ParcelSink sink) {
+    TRY(sessions.Save(name, session, from.layout(), [&](kv::KvChunkSink sink) {
       return saving.ExportRows(said, 0, said.computed(), sink);
     }));
     engine::Scheduler loading(to, /*tokenizer=*/nullptr, clock_);
@@ -103,7 +103,7 @@ class DiskVerifier {
     heard.SetHistory(half);
     heard.Release();  // what an earlier way left
     TRY(sessions.LoadRows(TRY(sessions.Open(name)), to.layout(),
-                          [&](Bytes parcel) { return loading.ImportRows(heard, parcel); }));
+                          [&](Bytes chunk) { return loading.ImportRows(heard, chunk); }));
     if (heard.computed() != half.size()) return DataLoss("not all of it was there again");
     return Rest(to, heard.table(), tokens_, logits_);
   }

@@ -72,11 +72,11 @@ class Disturbed final : public Answering {
     });
   }
   Status ExportRows(engine::Sequence& sequence, uint32_t begin, uint32_t end,
-                    kv::ParcelSink sink) override {
+                    kv::KvChunkSink sink) override {
     return other_.ExportRows(sequence, begin, end, sink);
   }
-  Status ImportRows(engine::Sequence& sequence, Bytes parcel) override {
-    return other_.ImportRows(sequence, parcel);
+  Status ImportRows(engine::Sequence& sequence, Bytes chunk) override {
+    return other_.ImportRows(sequence, chunk);
   }
 
  private:
@@ -173,14 +173,14 @@ Result<Hash128> SavedAndLoaded(Answering& from, Answering& to, const kv::Layout&
   TRY(std::move(status));
   disk::Session session;
   session.tokens.assign(half.begin(), half.end());
-  TRY(sessions.Save("session", session, layout, [&](kv::ParcelSink sink) {
+  TRY(sessions.Save("session", session, layout, [&](kv::KvChunkSink sink) {
     return from.ExportRows(said, 0, said.computed(), sink);
   }));
   engine::Sequence heard = to.NewSequence();
   heard.SetHistory(half);
   heard.Release();
   TRY(sessions.LoadRows(TRY(sessions.Open("session")), layout,
-                        [&](Bytes parcel) { return to.ImportRows(heard, parcel); }));
+                        [&](Bytes chunk) { return to.ImportRows(heard, chunk); }));
   if (heard.computed() + 1 < half.size()) return DataLoss("not all of it was there again");
   TRY(engine::AnswerWith(to, heard, tokens, tokens.size(), {}, hash));
   return hash.Digest();

@@ -75,7 +75,8 @@ std::vector<plan::Plan> PlansFor(std::span<const plan::PlanNode> nodes, uint32_t
 }
 
 // Plans in which others answer than read: the last node, the first one, one that read nothing.
-std::vector<plan::Plan> HandOverPlans(std::span<const plan::PlanNode> nodes, uint32_t layer_count) {
+std::vector<plan::Plan> DisaggregatedPlans(std::span<const plan::PlanNode> nodes,
+                                           uint32_t layer_count) {
   std::vector<plan::Plan> plans;
   const auto in_use = static_cast<uint32_t>(std::min<size_t>(nodes.size(), layer_count));
   if (in_use < 2) return plans;
@@ -171,7 +172,7 @@ Result<std::vector<engine::VerifiedWay>> VerifyOnNodes(NodeSession& nodes,
     TRY(ways.InChunks());
     TRY(ways.BesideOthers());
   }
-  for (const plan::Plan& plan : HandOverPlans(nodes.nodes(), nodes.layer_count())) {
+  for (const plan::Plan& plan : DisaggregatedPlans(nodes.nodes(), nodes.layer_count())) {
     TRY(ways.Open(plan));
     TRY(ways.BesideOthers());
     TRY(ways.InTurns());

@@ -11,10 +11,10 @@
 
 #include "base/random.h"
 #include "kernels/isa_choice.h"
-#include "kv/parcel.h"
+#include "kv/chunk.h"
 #include "kv/prefix_hash.h"
 #include "quant/half.h"
-#include "stage/parcel_encoding.h"
+#include "stage/kv_chunk_encoding.h"
 
 namespace aster::conduct {
 namespace {
@@ -39,15 +39,15 @@ std::vector<uint8_t> Page() {
   FillNormal(1, 0, 0, values);
   std::vector<uint16_t> halves;
   for (const float value : values) halves.push_back(quant::FloatToHalf(value));
-  kv::ParcelHeader header;
+  kv::KvChunkHeader header;
   header.digest = header.prefix_at_begin = PageLayout().digest();
   header.layers = {0, kLayers};
   header.end = kRows;
   header.block_count = kLayers;
   header.tokens.assign(kRows, 7);
   header.prefix_at_end = kv::ExtendPrefixHash(header.prefix_at_begin, header.tokens);
-  ByteWriter parcel;
-  kv::WriteHeader(header, parcel);
+  ByteWriter chunk;
+  kv::WriteHeader(header, chunk);
   for (uint32_t layer = 0; layer < kLayers; ++layer) {
     const kv::Block block{
         .layer = layer,
@@ -56,25 +56,25 @@ std::vector<uint8_t> Page() {
         .row_count = kRows,
         .row_bytes = kWidth * 2,
         .rows = {reinterpret_cast<const uint8_t*>(halves.data()), halves.size() * 2}};
-    kv::WriteBlockHead(block, header.prefix_at_end, parcel);
-    parcel.WriteBytes(block.rows);
+    kv::WriteBlockHead(block, header.prefix_at_end, chunk);
+    chunk.WriteBytes(block.rows);
   }
-  return std::move(parcel).Release();
+  return std::move(chunk).Release();
 }
 
 void Shrink(benchmark::State& state) {
   const std::vector<uint8_t> plain = Page();
   for (auto _ : state) {
-    benchmark::DoNotOptimize(stage::ShrinkParcel(PageLayout(), kernels::FastestIsa(), plain));
+    benchmark::DoNotOptimize(stage::CompressKvChunk(PageLayout(), kernels::FastestIsa(), plain));
   }
   state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(plain.size()));
 }
 
 void Widen(benchmark::State& state) {
   const std::vector<uint8_t> plain = Page();
-  const auto small = stage::ShrinkParcel(PageLayout(), kernels::FastestIsa(), plain).value();
+  const auto small = stage::CompressKvChunk(PageLayout(), kernels::FastestIsa(), plain).value();
   for (auto _ : state) {
-    benchmark::DoNotOptimize(stage::WidenParcel(PageLayout(), kernels::FastestIsa(), small));
+    benchmark::DoNotOptimize(stage::DecompressKvChunk(PageLayout(), kernels::FastestIsa(), small));
   }
   state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(plain.size()));
 }

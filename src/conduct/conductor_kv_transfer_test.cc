@@ -10,7 +10,7 @@
 #include "base/random.h"
 #include "conduct/cluster_for_test.h"
 #include "engine/scheduler.h"
-#include "kv/parcel.h"
+#include "kv/chunk.h"
 
 namespace aster::conduct {
 namespace {
@@ -63,14 +63,14 @@ engine::Request Asking(uint64_t tokens, uint64_t seed) {
   return request;
 }
 
-class EveryHandOver : public testing::TestWithParam<std::string> {
+class EveryKvTransfer : public testing::TestWithParam<std::string> {
  protected:
   const std::unique_ptr<engine::LocalModel> whole_ = plan::TestModel::Get().MakeWhole();
   SystemClock clock_;
   engine::Scheduler scheduler_{*whole_, nullptr, clock_};
 };
 
-TEST_P(EveryHandOver, GivesTheSameBits) {
+TEST_P(EveryKvTransfer, GivesTheSameBits) {
   const std::vector<int32_t> tokens = model::RandomTokens(700, kVocab);
   TestCluster cluster(4);
   const auto conductor = cluster.Conduct(GetParam());
@@ -92,7 +92,7 @@ TEST_P(EveryHandOver, GivesTheSameBits) {
   EXPECT_LT(conductor->counters().prefill_tokens, 700u + 24 + 400 + 200 + 700 + 300);
 }
 
-TEST_P(EveryHandOver, EditedLogitsAndLogitsOfARequest) {
+TEST_P(EveryKvTransfer, EditedLogitsAndLogitsOfARequest) {
   const std::vector<int32_t> tokens = model::RandomTokens(300, kVocab);
   TestCluster cluster(4);
   const auto conductor = cluster.Conduct(GetParam());
@@ -106,7 +106,7 @@ TEST_P(EveryHandOver, EditedLogitsAndLogitsOfARequest) {
 }
 
 // Several at once: answers go on by themselves while prompts are read, and end when they are told.
-TEST_P(EveryHandOver, ManyAtOnceAndSomeCutShort) {
+TEST_P(EveryKvTransfer, ManyAtOnceAndSomeCutShort) {
   TestCluster cluster(4);
   const auto conductor = cluster.Conduct(GetParam());
   Random random(7);
@@ -157,13 +157,13 @@ TEST_P(EveryHandOver, ManyAtOnceAndSomeCutShort) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Of4Layers, EveryHandOver,
+    Of4Layers, EveryKvTransfer,
     testing::Values("a=0:1,b=2:out decode b", "a=0:1,b=2:out decode a", "a=0:1,b=2:out decode c",
                     "a decode b", "a=0:0,b=1:2,c=3:out decode b", "a=0:0,b=1:2,c=3:out decode d",
                     "a=0:1,b=2:out decode b=0:1,a=2:out", "a decode b=0:2,c=3:out",
                     "a=0:2,b=3:out decode a=0:1,b=2:out", "a=0:1,b=2:out decode a=0:1,b=2:out"));
 
-TEST(HandOver, AWindowIsTheWindowHere) {
+TEST(KvTransfer, AWindowIsTheWindowHere) {
   const model::MemoryOptions memory{.window = 128, .sinks = 4};
   const auto whole = plan::TestModel::Get().MakeWhole(memory);
   SystemClock clock;
@@ -184,35 +184,35 @@ TEST(HandOver, AWindowIsTheWindowHere) {
 }
 
 // Nobody sends a node what it has already.
-TEST(HandOver, OnlyWhatIsLackedIsSent) {
+TEST(KvTransfer, OnlyWhatIsLackedIsSent) {
   const std::vector<int32_t> tokens = model::RandomTokens(900, kVocab);
   TestCluster cluster(3);
   const auto conductor = cluster.Conduct("a=0:1,b=2:out decode c");
   engine::Sequence sequence = conductor->NewSequence();
   sequence.SetHistory(std::span(tokens).first(600));
   Answer(*conductor, sequence, Asking(10, 1));
-  const uint64_t first = conductor->counters().handed_over_bytes;
+  const uint64_t first = conductor->counters().transferred_bytes;
   ASSERT_EQ(first % 599, 0u);  // all but the last token
   const uint64_t row_bytes = first / 599;
   ASSERT_GT(row_bytes, 0u);
   // The answer's rows are where it was made, but for those of its last token.
   for (const int32_t token : std::span(tokens).subspan(600, 200)) sequence.Append(token);
   Answer(*conductor, sequence, Asking(1, 2));
-  const uint64_t second = conductor->counters().handed_over_bytes;
+  const uint64_t second = conductor->counters().transferred_bytes;
   EXPECT_EQ(second - first, (810 - 1 - 609) * row_bytes);
   // Another text that begins alike lacks what is behind the full pages of the first.
   engine::Sequence other = conductor->NewSequence();
   other.SetHistory(std::span(tokens).first(600));
   for (const int32_t token : std::span(tokens).first(100)) other.Append(token);
   Answer(*conductor, other, Asking(1, 3));
-  const uint64_t third = conductor->counters().handed_over_bytes;
+  const uint64_t third = conductor->counters().transferred_bytes;
   EXPECT_EQ(third - second, (700 - 1 - 512) * row_bytes);
-  EXPECT_EQ(conductor->counters().handed_over, 3u);
+  EXPECT_EQ(conductor->counters().transferred_prompts, 3u);
 }
 
 // The front end reads itself, in its own process, more than may be under way at once; and the text
 // returns to it where somebody else has answered.
-TEST(HandOver, AStageOfTheFrontEndGivesAndTakesMoreThanMayBeUnderWay) {
+TEST(KvTransfer, AStageOfTheFrontEndGivesAndTakesMoreThanMayBeUnderWay) {
   const std::vector<int32_t> tokens = model::RandomTokens(900, kVocab);
   const auto whole = plan::TestModel::Get().MakeWhole();
   SystemClock clock;
@@ -223,7 +223,7 @@ TEST(HandOver, AStageOfTheFrontEndGivesAndTakesMoreThanMayBeUnderWay) {
   for (const plan::PlanStage& stage : plan.AllStages())
     plan::TestModel::Get().Make(stage.slice, {});
   stage::TestSliceSource source;
-  stage::StageServer own(cluster.front(), source, {.under_way_bytes = 1});
+  stage::StageServer own(cluster.front(), source, {.in_flight_bytes = 1});
   cluster.Start();
   // Who waits for ever fails, instead.
   ConductorOptions options;
@@ -234,13 +234,13 @@ TEST(HandOver, AStageOfTheFrontEndGivesAndTakesMoreThanMayBeUnderWay) {
   Twins twins(conductor, scheduler);
   twins.SetHistory(tokens);
   twins.Answer(Asking(8, 1));
-  EXPECT_EQ(conductor.counters().handed_over, 1u);
+  EXPECT_EQ(conductor.counters().transferred_prompts, 1u);
   twins.Append(model::RandomTokens(700, kVocab, 2));
   twins.Answer(Asking(8, 2));
   EXPECT_EQ(conductor.counters().replans, 0u);
 }
 
-TEST(HandOver, AShortTurnReadsNoMoreThanItself) {
+TEST(KvTransfer, AShortTurnReadsNoMoreThanItself) {
   TestCluster cluster(3);
   const auto conductor = cluster.Conduct("a=0:1,b=2:out decode c");
   engine::Sequence sequence = conductor->NewSequence();
@@ -286,14 +286,14 @@ TEST_P(RowsThatMove, AreGoneOnFrom) {
   EXPECT_FALSE(second->ImportRows(moved, Bytes(bytes).first(4000)).ok());
   ByteReader reader(bytes);
   while (!reader.at_end()) {
-    // One parcel after the other.
+    // One KV chunk after the other.
     const Bytes rest = reader.ReadBytes(reader.left()).value();
-    ByteReader parcel(rest);
-    const kv::ParcelHeader header = kv::ReadHeader(parcel).value();
+    ByteReader chunk(rest);
+    const kv::KvChunkHeader header = kv::ReadHeader(chunk).value();
     for (uint32_t i = 0; i < header.block_count; ++i) {
-      ASSERT_TRUE(kv::ReadBlock(parcel, header.prefix_at_end).ok());
+      ASSERT_TRUE(kv::ReadBlock(chunk, header.prefix_at_end).ok());
     }
-    const size_t size = rest.size() - parcel.left();
+    const size_t size = rest.size() - chunk.left();
     const Status imported = second->ImportRows(moved, rest.first(size));
     ASSERT_TRUE(imported.ok()) << imported.error().message();
     reader = ByteReader(rest.subspan(size));

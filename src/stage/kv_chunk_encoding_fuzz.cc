@@ -1,17 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Parcels in fewer bits that nobody vouches for. Checksums would stop nearly all of them at the
-// door, so the input says what a parcel claims of itself, and the checksums are made to fit; or, if
-// its first byte is odd, it is the parcel as it stands.
+// KV chunks in fewer bits that nobody vouches for. Checksums would stop nearly all of them at the
+// door, so the input says what a KV chunk claims of itself, and the checksums are made to fit; or,
+// if its first byte is odd, it is the KV chunk as it stands.
 #include <memory>
 #include <vector>
 
 #include "base/check.h"
 #include "kernels/isa_choice.h"
-#include "kv/parcel.h"
+#include "kv/chunk.h"
 #include "kv/prefix_hash.h"
-#include "stage/parcel_encoding.h"
+#include "stage/kv_chunk_encoding.h"
 
 namespace aster::stage {
 namespace {
@@ -37,23 +37,23 @@ T Take(ByteReader& in) {
 }
 
 // What follows is widened, and what could be widened keeps its size when it is made small again.
-void CheckParcel(Bytes parcel) {
+void CheckKvChunk(Bytes chunk) {
   const kv::Layout& layout = FuzzLayout();
-  const Result<wire::Payload> wide = WidenParcel(layout, kernels::Isa::kRef, parcel);
+  const Result<wire::Payload> wide = DecompressKvChunk(layout, kernels::Isa::kRef, chunk);
   if (!wide.ok()) {
     CHECK(!wide.error().message().empty());
     return;
   }
-  CHECK(wide->size() <= 2 * parcel.size());
-  CHECK(WidenParcel(layout, kernels::FastestIsa(), parcel).value() == *wide);
-  const wire::Payload small = ShrinkParcel(layout, kernels::Isa::kRef, *wide).value();
-  CHECK(small.size() == parcel.size());
-  CHECK(ShrinkParcel(layout, kernels::FastestIsa(), *wide).value() == small);
+  CHECK(wide->size() <= 2 * chunk.size());
+  CHECK(DecompressKvChunk(layout, kernels::FastestIsa(), chunk).value() == *wide);
+  const wire::Payload small = CompressKvChunk(layout, kernels::Isa::kRef, *wide).value();
+  CHECK(small.size() == chunk.size());
+  CHECK(CompressKvChunk(layout, kernels::FastestIsa(), *wide).value() == small);
 }
 
-std::vector<uint8_t> TakeParcel(ByteReader& in) {
+std::vector<uint8_t> TakeKvChunk(ByteReader& in) {
   const kv::Layout& layout = FuzzLayout();
-  kv::ParcelHeader header;
+  kv::KvChunkHeader header;
   header.digest = header.prefix_at_begin = layout.digest();
   if (Take<uint8_t>(in) == 1) header.digest.low ^= 1;
   header.layers = {0, 3};
@@ -71,7 +71,7 @@ std::vector<uint8_t> TakeParcel(ByteReader& in) {
     const auto flaw = Take<uint8_t>(in);
     block.row_bytes = flaw % 16 == 1 || !is_there
                           ? flaw
-                          : static_cast<uint32_t>(RowBytesOnTheWay(
+                          : static_cast<uint32_t>(EncodedRowBytes(
                                 wire::RowEncoding::kQ8, layout.streams(block.layer)[block.stream]));
     std::vector<uint8_t> rows(uint64_t{block.row_count} * block.row_bytes);
     for (uint8_t& byte : rows) byte = Take<uint8_t>(in);
@@ -81,10 +81,10 @@ std::vector<uint8_t> TakeParcel(ByteReader& in) {
     ++header.block_count;
   }
   if (Take<uint8_t>(in) == 1) header.block_count = Take<uint32_t>(in);
-  ByteWriter parcel;
-  kv::WriteHeader(header, parcel);
-  parcel.WriteBytes(blocks.bytes());
-  return std::move(parcel).Release();
+  ByteWriter chunk;
+  kv::WriteHeader(header, chunk);
+  chunk.WriteBytes(blocks.bytes());
+  return std::move(chunk).Release();
 }
 
 }  // namespace
@@ -94,10 +94,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const aster::Bytes bytes = aster::Bytes(data, size).subspan(1);
   if (data[0] % 2 == 1) {
-    aster::stage::CheckParcel(bytes);
+    aster::stage::CheckKvChunk(bytes);
     return 0;
   }
   aster::ByteReader in(bytes);
-  aster::stage::CheckParcel(aster::stage::TakeParcel(in));
+  aster::stage::CheckKvChunk(aster::stage::TakeKvChunk(in));
   return 0;
 }

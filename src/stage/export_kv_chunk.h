@@ -15,7 +15,7 @@
 namespace aster::stage {
 
 // kv::Export into a payload, in the place of what was there.
-Status ExportRows(const kv::PageTable& table, kv::LayerRange layers, uint32_t begin, uint32_t end,
-                  wire::Payload& parcel);
+Status ExportKvChunk(const kv::PageTable& table, kv::LayerRange layers, uint32_t begin,
+                     uint32_t end, wire::Payload& chunk);
 
 }  // namespace aster::stage

@@ -1,18 +1,18 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "stage/export_rows.h"
+#include "stage/export_kv_chunk.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "kv/parcel.h"
+#include "kv/chunk.h"
 #include "kv/transfer.h"
 
 namespace aster::stage {
 namespace {
 
-// No less than the parcel of a page is, mostly: memory that grows is copied. Of a longer one much
+// No less than the KV chunk of a page is, mostly: memory that grows is copied. Of a longer one much
 // may lie behind a window and not travel at all.
 size_t UsualBytes(const kv::PageTable& table, kv::LayerRange layers, uint32_t count) {
   constexpr size_t kHeadBytes = 4096;
@@ -31,17 +31,17 @@ size_t UsualBytes(const kv::PageTable& table, kv::LayerRange layers, uint32_t co
 
 }  // namespace
 
-Status ExportRows(const kv::PageTable& table, kv::LayerRange layers, uint32_t begin, uint32_t end,
-                  wire::Payload& parcel) {
-  parcel.clear();
+Status ExportKvChunk(const kv::PageTable& table, kv::LayerRange layers, uint32_t begin,
+                     uint32_t end, wire::Payload& chunk) {
+  chunk.clear();
   if (begin <= end && table.layers().Contains(layers)) {
-    parcel.reserve(UsualBytes(table, layers, end - begin));
+    chunk.reserve(UsualBytes(table, layers, end - begin));
   }
   // Not insert(): with an allocator of one's own that is a loop over bytes.
   return kv::Export(table, layers, begin, end, [&](Bytes bytes) {
-    const size_t size = parcel.size();
-    parcel.resize(size + bytes.size());
-    if (!bytes.empty()) std::memcpy(parcel.data() + size, bytes.data(), bytes.size());
+    const size_t size = chunk.size();
+    chunk.resize(size + bytes.size());
+    if (!bytes.empty()) std::memcpy(chunk.data() + size, bytes.data(), bytes.size());
     return Ok();
   });
 }

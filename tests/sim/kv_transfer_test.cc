@@ -32,7 +32,7 @@ class Handing {
   struct Options {
     double bytes_per_s = kPlenty;  // of rows, towards each machine
     double told_bytes_per_s = 0;   // that the conductor believes; 0: as it is
-    uint32_t catch_up_step = 32;   // tokens
+    uint32_t kv_sync_step = 32;    // tokens
     bool knows_rates = true;
   };
 
@@ -55,14 +55,14 @@ class Handing {
     conduct::ConductorOptions conducting;
     conducting.id_seed = 1;
     conducting.chunk_pages = 1;
-    conducting.asks_others = false;
-    conducting.catch_up_step = options.catch_up_step;
+    conducting.searches_peers = false;
+    conducting.kv_sync_step = options.kv_sync_step;
     if (options.knows_rates) {
       const double told =
           options.told_bytes_per_s > 0 ? options.told_bytes_per_s : options.bytes_per_s;
       conducting.prefill_tokens_per_s = kPage * 1e9 / kFrameNs;
       conducting.peers = [nodes, told] {
-        std::vector<conduct::RowPeer> peers;
+        std::vector<conduct::KvPeer> peers;
         for (const plan::PlanNode& node : nodes) peers.push_back({node, told});
         return peers;
       };
@@ -112,8 +112,8 @@ class Handing {
     int64_t& free_ns = way_is_free_ns_[event.from];
     free_ns = std::max(free_ns, clock_.NowNs());
     const bool is_message = event.kind == net::Event::Kind::kMessage;
-    if (is_message && std::holds_alternative<wire::Rows>(event.message)) {
-      const auto bytes = static_cast<double>(std::get<wire::Rows>(event.message).parcel.size());
+    if (is_message && std::holds_alternative<wire::KvRows>(event.message)) {
+      const auto bytes = static_cast<double>(std::get<wire::KvRows>(event.message).chunk.size());
       free_ns += static_cast<int64_t>(bytes * 1e9 / options_.bytes_per_s);
     }
     return free_ns;
@@ -185,7 +185,7 @@ TEST(HandingOver, WhatIsExposedDoesNotGrowWithThePrompt) {
   const auto exposed_of = [](size_t frames) {
     Handing handing({});
     handing.Ask(frames * kPage + 1, 1);
-    CHECK(handing.counters().handed_over == 1);
+    CHECK(handing.counters().transferred_prompts == 1);
     return handing.counters().exposed_ns;
   };
   const int64_t few = exposed_of(2), many = exposed_of(48);
@@ -217,7 +217,7 @@ class NextTurn {
   explicit NextTurn(double bytes_per_s, double told_bytes_per_s = 0, bool knows_rates = true)
       : handing_({.bytes_per_s = bytes_per_s,
                   .told_bytes_per_s = told_bytes_per_s,
-                  .catch_up_step = 10000,
+                  .kv_sync_step = 10000,
                   .knows_rates = knows_rates}) {
     handing_.Ask(300, kAnswer);
     const uint64_t before = handing_.counters().prefill_tokens;

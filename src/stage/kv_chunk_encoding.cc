@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "stage/parcel_encoding.h"
+#include "stage/kv_chunk_encoding.h"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 #include "base/checked.h"
 #include "base/float_mode.h"
 #include "kernels/ops.h"
-#include "kv/parcel.h"
+#include "kv/chunk.h"
 
 namespace aster::stage {
 namespace {
@@ -133,19 +133,19 @@ Status Convert(const kv::Layout& layout, const kernels::OpsTable& ops, bool wide
   return Ok();
 }
 
-Result<wire::Payload> ConvertParcel(const kv::Layout& layout, kernels::Isa isa, bool widens,
-                                    Bytes parcel) {
+Result<wire::Payload> ConvertKvChunk(const kv::Layout& layout, kernels::Isa isa, bool widens,
+                                     Bytes chunk) {
   const ComputeFloatMode mode;
   const kernels::OpsTable& ops = kernels::Ops(isa);
-  ByteReader in(parcel);
-  const kv::ParcelHeader header = TRY(kv::ReadHeader(in));
+  ByteReader in(chunk);
+  const kv::KvChunkHeader header = TRY(kv::ReadHeader(in));
   if (header.digest != layout.digest()) {
     return FailedPrecondition(
         fmt::format("these rows are of another model or layout ({})", header.description));
   }
   wire::Payload out;
-  out.reserve(widens ? 2 * parcel.size() : parcel.size());
-  out.insert(out.end(), parcel.begin(), parcel.begin() + static_cast<ptrdiff_t>(in.offset()));
+  out.reserve(widens ? 2 * chunk.size() : chunk.size());
+  out.insert(out.end(), chunk.begin(), chunk.begin() + static_cast<ptrdiff_t>(in.offset()));
   for (uint32_t i = 0; i < header.block_count; ++i) {
     const kv::Block block = TRY(kv::ReadBlock(in, header.prefix_at_end));
     TRY(Convert(layout, ops, widens, block, header.prefix_at_end, out));
@@ -156,7 +156,7 @@ Result<wire::Payload> ConvertParcel(const kv::Layout& layout, kernels::Isa isa, 
 
 }  // namespace
 
-Result<RowEncoding> ParseParcelEncoding(std::string_view name) {
+Result<RowEncoding> ParseKvChunkEncoding(std::string_view name) {
   if (name == "exact") return RowEncoding::kF32;
   if (name == "q8") return RowEncoding::kQ8;
   return InvalidArgument(
@@ -174,19 +174,19 @@ bool ChangesRows(RowEncoding encoding, const kv::Layout& layout) {
   return false;
 }
 
-size_t RowBytesOnTheWay(RowEncoding encoding, const kv::Stream& stream) {
+size_t EncodedRowBytes(RowEncoding encoding, const kv::Stream& stream) {
   const size_t bytes = stream.codec->row_bytes();
   if (encoding == RowEncoding::kF32 || NumbersOf(stream) == Numbers::kOther) return bytes;
   const size_t count = bytes / sizeof(uint16_t);
   return count + DivideUp(count, kGroup) * sizeof(uint16_t);
 }
 
-Result<wire::Payload> ShrinkParcel(const kv::Layout& layout, kernels::Isa isa, Bytes parcel) {
-  return ConvertParcel(layout, isa, /*widens=*/false, parcel);
+Result<wire::Payload> CompressKvChunk(const kv::Layout& layout, kernels::Isa isa, Bytes chunk) {
+  return ConvertKvChunk(layout, isa, /*widens=*/false, chunk);
 }
 
-Result<wire::Payload> WidenParcel(const kv::Layout& layout, kernels::Isa isa, Bytes parcel) {
-  return ConvertParcel(layout, isa, /*widens=*/true, parcel);
+Result<wire::Payload> DecompressKvChunk(const kv::Layout& layout, kernels::Isa isa, Bytes chunk) {
+  return ConvertKvChunk(layout, isa, /*widens=*/true, chunk);
 }
 
 }  // namespace aster::stage

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "conduct/row_search.h"
+#include "conduct/prefix_search.h"
 
 #include <algorithm>
 
@@ -12,11 +12,11 @@ namespace aster::conduct {
 
 using RateOf = std::function<double(const wire::NodeId&)>;
 
-void RowSearch::Take(const wire::NodeId& node, const wire::Found& found) {
+void PrefixSearch::Take(const wire::NodeId& node, const wire::FoundKv& found) {
   silent_.erase(node);
   std::vector<uint32_t>& lengths = lengths_[node];
   lengths.assign(layer_count_, 0);
-  for (const wire::HeldRows& held : found.held) {
+  for (const wire::HeldKv& held : found.held) {
     for (uint32_t layer = held.layer_begin; layer < std::min(held.layer_end, layer_count_);
          ++layer) {
       lengths[layer] = held.length;
@@ -24,12 +24,12 @@ void RowSearch::Take(const wire::NodeId& node, const wire::Found& found) {
   }
 }
 
-void RowSearch::Lose(const wire::NodeId& node) {
+void PrefixSearch::Lose(const wire::NodeId& node) {
   silent_.erase(node);
   lengths_.erase(node);
 }
 
-std::vector<wire::NodeId> RowSearch::answered() const {
+std::vector<wire::NodeId> PrefixSearch::answered() const {
   std::vector<wire::NodeId> nodes;
   for (const auto& [node, lengths] : lengths_) {
     if (*std::ranges::max_element(lengths) > 0) nodes.push_back(node);
@@ -37,19 +37,19 @@ std::vector<wire::NodeId> RowSearch::answered() const {
   return nodes;
 }
 
-uint32_t RowSearch::MostOf(uint32_t layer) const {
+uint32_t PrefixSearch::MostOf(uint32_t layer) const {
   uint32_t most = 0;
   for (const auto& [node, lengths] : lengths_) most = std::max(most, lengths[layer]);
   return most;
 }
 
-wire::NodeId RowSearch::GiverOf(uint32_t layer, uint32_t length, const wire::NodeId& taker,
-                                const wire::NodeId* before, const RateOf& rate_of) const {
+wire::NodeId PrefixSearch::SourceOf(uint32_t layer, uint32_t length, const wire::NodeId& target,
+                                    const wire::NodeId* before, const RateOf& rate_of) const {
   const auto has = [&](const wire::NodeId& node) {
     const auto found = lengths_.find(node);
     return found != lengths_.end() && found->second[layer] >= length;
   };
-  if (has(taker)) return taker;
+  if (has(target)) return target;
   if (before != nullptr && has(*before)) return *before;
   const wire::NodeId* best = nullptr;
   for (const auto& [node, lengths] : lengths_) {
@@ -60,45 +60,45 @@ wire::NodeId RowSearch::GiverOf(uint32_t layer, uint32_t length, const wire::Nod
   return *best;
 }
 
-RowChoice RowSearch::Choose(std::span<const RowWant> wants, uint32_t goal, const RateOf& rate_of,
-                            const std::function<double(kv::LayerRange)>& bytes_of) const {
-  RowChoice choice{.end = goal, .fetches = {}};
+KvSources PrefixSearch::Choose(std::span<const KvWant> wants, uint32_t goal, const RateOf& rate_of,
+                               const std::function<double(kv::LayerRange)>& bytes_of) const {
+  KvSources sources{.end = goal, .fetches = {}};
   uint32_t held = goal;
-  for (const RowWant& want : wants) {
+  for (const KvWant& want : wants) {
     held = std::min(held, want.held);
     for (uint32_t layer = want.layers.begin; layer < want.layers.end; ++layer) {
-      choice.end = std::min(choice.end, std::max(want.held, MostOf(layer)));
+      sources.end = std::min(sources.end, std::max(want.held, MostOf(layer)));
     }
   }
   // Rows are given by full pages; a stage's own text may end within one.
-  choice.end = choice.end / kernels::kPagePositions * kernels::kPagePositions;
-  if (choice.end <= held) return {};
+  sources.end = sources.end / kernels::kPagePositions * kernels::kPagePositions;
+  if (sources.end <= held) return {};
   std::map<wire::NodeId, double> leaving;  // bytes
   for (size_t i = 0; i < wants.size(); ++i) {
-    const RowWant& want = wants[i];
-    if (want.held >= choice.end) continue;
-    const size_t first = choice.fetches.size();
+    const KvWant& want = wants[i];
+    if (want.held >= sources.end) continue;
+    const size_t first = sources.fetches.size();
     for (uint32_t layer = want.layers.begin; layer < want.layers.end; ++layer) {
-      const bool goes_on = choice.fetches.size() > first;
-      const wire::NodeId before = goes_on ? choice.fetches.back().from : wire::NodeId{};
-      const wire::NodeId giver =
-          GiverOf(layer, choice.end, want.node, goes_on ? &before : nullptr, rate_of);
-      if (!goes_on || before != giver) {
-        choice.fetches.push_back({.from = giver, .want = i, .layers = {layer, layer}});
+      const bool goes_on = sources.fetches.size() > first;
+      const wire::NodeId before = goes_on ? sources.fetches.back().from : wire::NodeId{};
+      const wire::NodeId source =
+          SourceOf(layer, sources.end, want.node, goes_on ? &before : nullptr, rate_of);
+      if (!goes_on || before != source) {
+        sources.fetches.push_back({.from = source, .want = i, .layers = {layer, layer}});
       }
-      choice.fetches.back().layers.end = layer + 1;
-      if (giver == want.node) continue;
-      const double bytes = bytes_of({layer, layer + 1}) * (choice.end - want.held);
-      leaving[giver] += bytes;
-      choice.bytes += static_cast<uint64_t>(bytes);
+      sources.fetches.back().layers.end = layer + 1;
+      if (source == want.node) continue;
+      const double bytes = bytes_of({layer, layer + 1}) * (sources.end - want.held);
+      leaving[source] += bytes;
+      sources.bytes += static_cast<uint64_t>(bytes);
     }
   }
   // Givers give at the same time; a way is as fast as its giver's.
   for (const auto& [node, bytes] : leaving) {
     const double rate = rate_of(node);
-    if (rate > 0) choice.seconds = std::max(choice.seconds, bytes / rate);
+    if (rate > 0) sources.seconds = std::max(sources.seconds, bytes / rate);
   }
-  return choice;
+  return sources;
 }
 
 }  // namespace aster::conduct

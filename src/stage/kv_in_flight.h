@@ -16,41 +16,41 @@
 namespace aster::stage {
 
 // Of rows that one node has not taken yet.
-inline constexpr uint64_t kMaxUnderWayBytes = uint64_t{32} << 20;
+inline constexpr uint64_t kMaxInFlightBytes = uint64_t{32} << 20;
 
 // Belongs to the thread that computes.
-class RowsUnderWay {
+class KvInFlight {
  public:
   // Bytes that were sent; they count until it is destroyed.
-  class Share {
+  class InFlightBytes {
    public:
-    Share(std::shared_ptr<RowsUnderWay> all, const wire::NodeId& to, uint64_t bytes)
+    InFlightBytes(std::shared_ptr<KvInFlight> all, const wire::NodeId& to, uint64_t bytes)
         : all_(std::move(all)), to_(to), bytes_(bytes) {
       all_->bytes_[to_] += bytes_;
     }
-    Share(Share&& other) noexcept = default;  // leaves it without `all_`
-    Share& operator=(Share&& other) noexcept {
+    InFlightBytes(InFlightBytes&& other) noexcept = default;  // leaves it without `all_`
+    InFlightBytes& operator=(InFlightBytes&& other) noexcept {
       std::swap(all_, other.all_);
       std::swap(to_, other.to_);
       std::swap(bytes_, other.bytes_);
       return *this;
     }
-    ~Share() {
+    ~InFlightBytes() {
       if (all_) all_->bytes_[to_] -= bytes_;
     }
 
    private:
-    std::shared_ptr<RowsUnderWay> all_;
+    std::shared_ptr<KvInFlight> all_;
     wire::NodeId to_;
     uint64_t bytes_;
   };
 
-  explicit RowsUnderWay(uint64_t most_bytes = kMaxUnderWayBytes) : most_bytes_(most_bytes) {}
+  explicit KvInFlight(uint64_t most_bytes = kMaxInFlightBytes) : most_bytes_(most_bytes) {}
 
-  // Whether more may be sent there. Whoever has nothing under way yet may send one parcel beside
+  // Whether more may be sent there. Whoever has nothing under way yet may send one KV chunk beside
   // those of others, so that nobody waits for the end of a long text; but for so many only that a
   // queue holds them all.
-  bool MayGo(const wire::NodeId& to, bool has_some) const {
+  bool MaySend(const wire::NodeId& to, bool has_some) const {
     const auto found = bytes_.find(to);
     const uint64_t bytes = found == bytes_.end() ? 0 : found->second;
     return bytes < most_bytes_ || (!has_some && bytes < kSparingly * most_bytes_);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "stage/parcel_encoding.h"
+#include "stage/kv_chunk_encoding.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 
 #include "base/random.h"
 #include "kernels/isa_choice.h"
-#include "kv/parcel.h"
+#include "kv/chunk.h"
 #include "kv/prefix_hash.h"
 #include "model/memory.h"
 #include "model/runner_for_test.h"
@@ -32,9 +32,9 @@ kv::Layout LayoutOfRows(const std::string& format, size_t row_bytes) {
   return kv::Layout::Create(Hash128{1, 2}, kPage, 0, {{stream}}).value();
 }
 
-// One parcel of one block.
-wire::Payload ParcelOf(const kv::Layout& layout, kv::Block block) {
-  kv::ParcelHeader header;
+// One KV chunk of one block.
+wire::Payload KvChunkOf(const kv::Layout& layout, kv::Block block) {
+  kv::KvChunkHeader header;
   header.digest = header.prefix_at_begin = layout.digest();
   header.layers = {0, 1};
   header.end = kRows;
@@ -42,11 +42,11 @@ wire::Payload ParcelOf(const kv::Layout& layout, kv::Block block) {
   header.tokens.assign(kRows, 7);
   header.prefix_at_end = kv::ExtendPrefixHash(header.prefix_at_begin, header.tokens);
   header.description = "test";
-  ByteWriter parcel;
-  kv::WriteHeader(header, parcel);
-  kv::WriteBlockHead(block, header.prefix_at_end, parcel);
-  parcel.WriteBytes(block.rows);
-  return {parcel.bytes().begin(), parcel.bytes().end()};
+  ByteWriter chunk;
+  kv::WriteHeader(header, chunk);
+  kv::WriteBlockHead(block, header.prefix_at_end, chunk);
+  chunk.WriteBytes(block.rows);
+  return {chunk.bytes().begin(), chunk.bytes().end()};
 }
 
 kv::Block BlockOf(Bytes rows) {
@@ -58,9 +58,9 @@ kv::Block BlockOf(Bytes rows) {
           .rows = rows};
 }
 
-kv::Block OnlyBlock(Bytes parcel) {
-  ByteReader in(parcel);
-  const kv::ParcelHeader header = kv::ReadHeader(in).value();
+kv::Block OnlyBlock(Bytes chunk) {
+  ByteReader in(chunk);
+  const kv::KvChunkHeader header = kv::ReadHeader(in).value();
   const kv::Block block = kv::ReadBlock(in, header.prefix_at_end).value();
   EXPECT_TRUE(in.at_end());
   return block;
@@ -78,10 +78,10 @@ std::vector<uint16_t> ThereAndBack(const std::string& format, const std::vector<
   const size_t row_bytes = halves.size() / kRows * sizeof(uint16_t);
   const kv::Layout layout = LayoutOfRows(format, row_bytes);
   const std::vector<uint8_t> rows = BytesOf(halves);
-  const wire::Payload plain = ParcelOf(layout, BlockOf(rows));
-  const wire::Payload small = ShrinkParcel(layout, isa, plain).value();
-  EXPECT_EQ(OnlyBlock(small).row_bytes, RowBytesOnTheWay(RowEncoding::kQ8, layout.streams(0)[0]));
-  const wire::Payload back = WidenParcel(layout, isa, small).value();
+  const wire::Payload plain = KvChunkOf(layout, BlockOf(rows));
+  const wire::Payload small = CompressKvChunk(layout, isa, plain).value();
+  EXPECT_EQ(OnlyBlock(small).row_bytes, EncodedRowBytes(RowEncoding::kQ8, layout.streams(0)[0]));
+  const wire::Payload back = DecompressKvChunk(layout, isa, small).value();
   EXPECT_EQ(back.size(), plain.size());
   std::vector<uint16_t> found(halves.size());
   std::memcpy(found.data(), OnlyBlock(back).rows.data(), row_bytes * kRows);
@@ -95,7 +95,7 @@ std::vector<float> SomeNumbers(size_t width) {
   return values;
 }
 
-TEST(ParcelEncoding, ErrorsAreBoundedByTheLargestOfTheirGroup) {
+TEST(KvChunkEncoding, ErrorsAreBoundedByTheLargestOfTheirGroup) {
   for (const size_t width : {1, 2, 31, 32, 33, 80, 512}) {
     const std::vector<float> values = SomeNumbers(width);
     std::vector<uint16_t> halves, bfloats;
@@ -119,7 +119,7 @@ TEST(ParcelEncoding, ErrorsAreBoundedByTheLargestOfTheirGroup) {
   }
 }
 
-TEST(ParcelEncoding, EveryInstructionSetMakesTheSameOfIt) {
+TEST(KvChunkEncoding, EveryInstructionSetMakesTheSameOfIt) {
   for (const size_t width : {33, 256}) {
     std::vector<uint16_t> halves;
     for (const float value : SomeNumbers(width)) halves.push_back(quant::FloatToHalf(value));
@@ -127,18 +127,18 @@ TEST(ParcelEncoding, EveryInstructionSetMakesTheSameOfIt) {
     halves[70] = 0x0001;  // the smallest there is
     const kv::Layout layout = LayoutOfRows("f16 test", width * 2);
     const std::vector<uint8_t> rows = BytesOf(halves);
-    const wire::Payload plain = ParcelOf(layout, BlockOf(rows));
-    const wire::Payload small = ShrinkParcel(layout, kernels::Isa::kRef, plain).value();
-    const wire::Payload back = WidenParcel(layout, kernels::Isa::kRef, small).value();
+    const wire::Payload plain = KvChunkOf(layout, BlockOf(rows));
+    const wire::Payload small = CompressKvChunk(layout, kernels::Isa::kRef, plain).value();
+    const wire::Payload back = DecompressKvChunk(layout, kernels::Isa::kRef, small).value();
     for (const kernels::Isa isa : kernels::AvailableIsas()) {
-      EXPECT_EQ(ShrinkParcel(layout, isa, plain).value(), small) << kernels::IsaName(isa);
-      EXPECT_EQ(WidenParcel(layout, isa, small).value(), back) << kernels::IsaName(isa);
+      EXPECT_EQ(CompressKvChunk(layout, isa, plain).value(), small) << kernels::IsaName(isa);
+      EXPECT_EQ(DecompressKvChunk(layout, isa, small).value(), back) << kernels::IsaName(isa);
     }
   }
 }
 
 // 65504 is 127 steps of a scale that was rounded up: 65532, which f16 would call infinite.
-TEST(ParcelEncoding, TheLargestNumberStaysFinite) {
+TEST(KvChunkEncoding, TheLargestNumberStaysFinite) {
   std::vector<uint16_t> halves(64 * kRows, quant::FloatToHalf(65504));
   halves[3] = quant::FloatToHalf(-65504);
   const std::vector<uint16_t> back = ThereAndBack("f16 test", halves);
@@ -146,7 +146,7 @@ TEST(ParcelEncoding, TheLargestNumberStaysFinite) {
   EXPECT_EQ(quant::HalfToFloat(back[3]), -65504);
 }
 
-TEST(ParcelEncoding, WhatIsNoNumberSpoilsItsGroupAndNoOther) {
+TEST(KvChunkEncoding, WhatIsNoNumberSpoilsItsGroupAndNoOther) {
   std::vector<uint16_t> halves(64 * kRows, quant::FloatToHalf(1));
   halves[5] = 0x7e00;
   const std::vector<uint16_t> back = ThereAndBack("f16 test", halves);
@@ -155,19 +155,19 @@ TEST(ParcelEncoding, WhatIsNoNumberSpoilsItsGroupAndNoOther) {
   EXPECT_EQ(quant::HalfToFloat(back[64]), 1);
 }
 
-TEST(ParcelEncoding, RowsOfAnythingElseTravelAsTheyAre) {
+TEST(KvChunkEncoding, RowsOfAnythingElseTravelAsTheyAre) {
   for (const char* format : {"q8 2x64 keys and values", "f8 512 rows", "f32 2x64 to compress"}) {
     const kv::Layout layout = LayoutOfRows(format, 64);
     EXPECT_FALSE(ChangesRows(RowEncoding::kQ8, layout));
-    EXPECT_EQ(RowBytesOnTheWay(RowEncoding::kQ8, layout.streams(0)[0]), 64u);
+    EXPECT_EQ(EncodedRowBytes(RowEncoding::kQ8, layout.streams(0)[0]), 64u);
     const std::vector<uint8_t> rows(64 * kRows, 0x5a);
-    const wire::Payload plain = ParcelOf(layout, BlockOf(rows));
-    EXPECT_EQ(ShrinkParcel(layout, kernels::Isa::kRef, plain).value(), plain);
-    EXPECT_EQ(WidenParcel(layout, kernels::Isa::kRef, plain).value(), plain);
+    const wire::Payload plain = KvChunkOf(layout, BlockOf(rows));
+    EXPECT_EQ(CompressKvChunk(layout, kernels::Isa::kRef, plain).value(), plain);
+    EXPECT_EQ(DecompressKvChunk(layout, kernels::Isa::kRef, plain).value(), plain);
   }
 }
 
-TEST(ParcelEncoding, ModelsSayWhichRowsTheyHave) {
+TEST(KvChunkEncoding, ModelsSayWhichRowsTheyHave) {
   const model::Shape shape = model::SmallShape(model::Arch::kLlama);
   const auto changes = [&](kernels::KvType type, RowEncoding encoding) {
     return ChangesRows(encoding,
@@ -179,17 +179,17 @@ TEST(ParcelEncoding, ModelsSayWhichRowsTheyHave) {
   EXPECT_FALSE(changes(kernels::KvType::kF16, RowEncoding::kF32));
 }
 
-class HostileParcels : public testing::Test {
+class HostileKvChunks : public testing::Test {
  protected:
   const kv::Layout layout_ = LayoutOfRows("f16 test", 128);
   const std::vector<uint8_t> rows_ = std::vector<uint8_t>(68 * kRows, 0x11);
 
   Result<wire::Payload> Widen(const kv::Block& block) {
-    return WidenParcel(layout_, kernels::Isa::kRef, ParcelOf(layout_, block));
+    return DecompressKvChunk(layout_, kernels::Isa::kRef, KvChunkOf(layout_, block));
   }
 };
 
-TEST_F(HostileParcels, RowsOfAnotherSizeAreRefused) {
+TEST_F(HostileKvChunks, RowsOfAnotherSizeAreRefused) {
   EXPECT_TRUE(Widen(BlockOf(rows_)).ok());
   EXPECT_FALSE(Widen(BlockOf(Bytes(rows_).first(67 * kRows))).ok());
   EXPECT_FALSE(Widen(BlockOf({})).ok());
@@ -197,7 +197,7 @@ TEST_F(HostileParcels, RowsOfAnotherSizeAreRefused) {
   EXPECT_FALSE(Widen(BlockOf(std::vector<uint8_t>(128 * kRows))).ok());
 }
 
-TEST_F(HostileParcels, LayersAndStreamsThatAreNoneAreRefused) {
+TEST_F(HostileKvChunks, LayersAndStreamsThatAreNoneAreRefused) {
   kv::Block block = BlockOf(rows_);
   block.layer = 1;
   EXPECT_FALSE(Widen(block).ok());
@@ -206,23 +206,23 @@ TEST_F(HostileParcels, LayersAndStreamsThatAreNoneAreRefused) {
   EXPECT_FALSE(Widen(block).ok());
 }
 
-TEST_F(HostileParcels, DamageAndOtherLayoutsAreRefused) {
-  const wire::Payload small = ParcelOf(layout_, BlockOf(rows_));
-  EXPECT_FALSE(WidenParcel(LayoutOfRows("bf16 test", 128), kernels::Isa::kRef, small).ok());
+TEST_F(HostileKvChunks, DamageAndOtherLayoutsAreRefused) {
+  const wire::Payload small = KvChunkOf(layout_, BlockOf(rows_));
+  EXPECT_FALSE(DecompressKvChunk(LayoutOfRows("bf16 test", 128), kernels::Isa::kRef, small).ok());
   wire::Payload longer = small;
   longer.push_back(0);
-  EXPECT_FALSE(WidenParcel(layout_, kernels::Isa::kRef, longer).ok());
+  EXPECT_FALSE(DecompressKvChunk(layout_, kernels::Isa::kRef, longer).ok());
   for (size_t size = 0; size < small.size(); size += 13) {
-    EXPECT_FALSE(WidenParcel(layout_, kernels::Isa::kRef, Bytes(small).first(size)).ok());
+    EXPECT_FALSE(DecompressKvChunk(layout_, kernels::Isa::kRef, Bytes(small).first(size)).ok());
   }
   for (size_t at = 0; at < small.size(); at += 7) {
     wire::Payload damaged = small;
     damaged[at] ^= 0x40;
-    EXPECT_FALSE(WidenParcel(layout_, kernels::Isa::kRef, damaged).ok()) << at;
+    EXPECT_FALSE(DecompressKvChunk(layout_, kernels::Isa::kRef, damaged).ok()) << at;
   }
 }
 
-TEST_F(HostileParcels, ScalesThatAreNoNumbersDoNoHarm) {
+TEST_F(HostileKvChunks, ScalesThatAreNoNumbersDoNoHarm) {
   std::vector<uint8_t> rows = rows_;
   for (size_t row = 0; row < kRows; ++row) {
     // Infinite, and none at all; the numbers are -128.
@@ -234,10 +234,10 @@ TEST_F(HostileParcels, ScalesThatAreNoNumbersDoNoHarm) {
   EXPECT_EQ(OnlyBlock(back).row_bytes, 128u);
 }
 
-TEST(ParcelEncoding, NamesAreRead) {
-  EXPECT_EQ(ParseParcelEncoding("exact").value(), RowEncoding::kF32);
-  EXPECT_EQ(ParseParcelEncoding("q8").value(), RowEncoding::kQ8);
-  EXPECT_FALSE(ParseParcelEncoding("bf16").ok());
+TEST(KvChunkEncoding, NamesAreRead) {
+  EXPECT_EQ(ParseKvChunkEncoding("exact").value(), RowEncoding::kF32);
+  EXPECT_EQ(ParseKvChunkEncoding("q8").value(), RowEncoding::kQ8);
+  EXPECT_FALSE(ParseKvChunkEncoding("bf16").ok());
 }
 
 }  // namespace

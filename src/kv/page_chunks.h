@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Full pages that a place outside of memory can give away as parcels (parcel.h), to whoever knows
+// Full pages that a place outside of memory can give away as KV chunks (chunk.h), to whoever knows
 // the prefix: without a model, and without memory for them. Must not know sequences, nor where the
 // place is.
 #pragma once
@@ -16,17 +16,17 @@
 namespace aster::kv {
 
 // Outlives whoever points to it. Called by one thread at a time.
-class PageParcels {
+class PageChunks {
  public:
-  virtual ~PageParcels() = default;
+  virtual ~PageChunks() = default;
 
   // The layers in which the page that ends with this prefix is there, as far as that is known
   // without reading it.
   virtual std::vector<LayerRange> LayersOf(const Hash128& prefix_at_end) = 0;
-  // A parcel from the page's beginning to its end, of these layers, which are within one of those
+  // A KV chunk from the page's beginning to its end, of these layers, which are within one of those
   // ranges. An error where it could not be had; it is no longer said to be there then.
-  virtual Result<std::vector<uint8_t>> ReadParcel(const Hash128& prefix_at_end,
-                                                  LayerRange layers) = 0;
+  virtual Result<std::vector<uint8_t>> ReadChunk(const Hash128& prefix_at_end,
+                                                 LayerRange layers) = 0;
 };
 
 }  // namespace aster::kv

@@ -25,8 +25,8 @@ constexpr double kLeastMeasuredBytes = 1 << 20;
 void Conductor::ChooseReaders(Live& live) {
   const uint32_t read = HeldBy(live, ReadingPath());
   live.read_ns = 0;
-  live.handed_bytes = 0;
-  live.reads_for_others = live.waits_for_rows = live.rows_due = live.catches_up = false;
+  live.transfer_bytes = 0;
+  live.reads_for_others = live.waits_for_rows = live.rows_due = live.syncs_kv = false;
   live.sent = read;
   if (!has_two_paths()) return;
   const uint32_t decoded = HeldBy(live, DecodingPath());
@@ -41,32 +41,32 @@ void Conductor::ChooseReaders(Live& live) {
   if (left <= std::max(options_.direct_tokens, 1U)) return;
   live.reads_for_others = live.rows_due = true;
   if (decoded > read) {
-    const auto gifts = GiftsOf(live, DecodingPath(), ReadingPath(), decoded, 1);
-    live.waits_for_rows = IsWorthSending(live, gifts, decoded - read);
-    if (live.waits_for_rows) HandOver(gifts);
+    const auto orders = OrdersOf(live, DecodingPath(), ReadingPath(), decoded, 1);
+    live.waits_for_rows = IsWorthSending(live, orders, decoded - read);
+    if (live.waits_for_rows) OrderTransfers(orders);
     live.waits_since_ns = network_.clock().NowNs();
     live.returning.clear();
-    for (const Gift& gift : gifts) live.returning[gift.from] += gift.bytes;
+    for (const KvTransferOrder& order : orders) live.returning[order.from] += order.bytes;
   }
   live.sent = live.waits_for_rows ? decoded : std::min(read, live.read_end());
-  const auto gifts = GiftsOf(live, ReadingPath(), DecodingPath(), live.read_end(), 1);
-  HandOver(gifts);
+  const auto orders = OrdersOf(live, ReadingPath(), DecodingPath(), live.read_end(), 1);
+  OrderTransfers(orders);
   double bytes = 0;
-  for (const Gift& gift : gifts) bytes += gift.bytes;
-  live.handed_bytes = static_cast<uint64_t>(bytes);
+  for (const KvTransferOrder& order : orders) bytes += order.bytes;
+  live.transfer_bytes = static_cast<uint64_t>(bytes);
 }
 
 // Whether readers get the rows of so many tokens sooner than they compute them. Where that is not
 // known, a page and more is worth a message.
-bool Conductor::IsWorthSending(const Live& live, std::span<const Gift> gifts,
+bool Conductor::IsWorthSending(const Live& live, std::span<const KvTransferOrder> orders,
                                uint32_t count) const {
   // Givers give at the same time; a way is as fast as its giver's.
   std::map<wire::NodeId, double> leaving;
-  for (const Gift& gift : gifts) leaving[gift.from] += gift.bytes;
+  for (const KvTransferOrder& order : orders) leaving[order.from] += order.bytes;
   double sending_s = 0;
   bool is_known = !leaving.empty();
   for (const auto& [node, bytes] : leaving) {
-    const double rate = RowRateOf(live, node);
+    const double rate = KvRateOf(live, node);
     is_known = is_known && rate > 0;
     if (rate > 0) sending_s = std::max(sending_s, bytes / rate);
   }
@@ -76,11 +76,11 @@ bool Conductor::IsWorthSending(const Live& live, std::span<const Gift> gifts,
 }
 
 // Readers have got what they waited for.
-void Conductor::LearnRowRates(const Live& live) {
+void Conductor::LearnKvRates(const Live& live) {
   const int64_t waited_ns = network_.clock().NowNs() - live.waits_since_ns;
   for (const auto& [node, bytes] : live.returning) {
     if (bytes < kLeastMeasuredBytes || waited_ns <= 0) continue;
-    row_rates_[node] = bytes * kNsPerSecond / static_cast<double>(waited_ns);
+    kv_rates_[node] = bytes * kNsPerSecond / static_cast<double>(waited_ns);
   }
 }
 
@@ -96,46 +96,47 @@ bool Conductor::NeedsRowsOf(const Live& live, uint32_t stage) const {
 }
 
 // Those who read get the rows of the answer while it is made, for the turn after it.
-void Conductor::CatchUp(Live& live) {
-  if (std::exchange(live.catches_up, true)) return;
+void Conductor::SyncKv(Live& live) {
+  if (std::exchange(live.syncs_kv, true)) return;
   const Path readers = ReadingPath();
   for (uint32_t stage = readers.begin; stage < readers.end && live.reads_for_others; ++stage) {
     live.holds[stage] = std::max(live.holds[stage], live.read_end());
   }
-  HandOver(GiftsOf(live, DecodingPath(), ReadingPath(), kv::kMaxPositions, options_.catch_up_step));
+  OrderTransfers(
+      OrdersOf(live, DecodingPath(), ReadingPath(), kv::kMaxPositions, options_.kv_sync_step));
 }
 
-std::vector<Conductor::Gift> Conductor::GiftsOf(const Live& live, Path from, Path to, uint32_t end,
-                                                uint32_t step) const {
-  std::vector<Gift> gifts;
-  for (uint32_t giver = from.begin; giver < from.end; ++giver) {
-    for (uint32_t taker = to.begin; taker < to.end; ++taker) {
-      const plan::PlanStage& a = route_->stages()[giver];
-      const plan::PlanStage& b = route_->stages()[taker];
+std::vector<Conductor::KvTransferOrder> Conductor::OrdersOf(const Live& live, Path from, Path to,
+                                                            uint32_t end, uint32_t step) const {
+  std::vector<KvTransferOrder> orders;
+  for (uint32_t source = from.begin; source < from.end; ++source) {
+    for (uint32_t target = to.begin; target < to.end; ++target) {
+      const plan::PlanStage& a = route_->stages()[source];
+      const plan::PlanStage& b = route_->stages()[target];
       const uint32_t layer_begin = std::max(a.slice.layer_begin, b.slice.layer_begin);
       const uint32_t layer_end = std::min(a.slice.layer_end, b.slice.layer_end);
-      const uint32_t begin = std::min(live.holds.at(taker), end);
+      const uint32_t begin = std::min(live.holds.at(target), end);
       // A node's stages of the same layers remember together.
       if (layer_begin >= layer_end || a.node.id == b.node.id || begin == end) continue;
-      gifts.push_back({.from = a.node.id,
-                       .wanted = {.route = route_->id(),
-                                  .sequence = live.memory->id(),
-                                  .epoch = live.epoch,
-                                  .layer_begin = layer_begin,
-                                  .layer_end = layer_end,
-                                  .begin = begin,
-                                  .end = end,
-                                  .step = step,
-                                  .to = b.node.id,
-                                  .ticket = 0},
-                       .bytes = BytesPerPosition({layer_begin, layer_end}) * (end - begin)});
+      orders.push_back({.from = a.node.id,
+                        .message = {.route = route_->id(),
+                                    .sequence = live.memory->id(),
+                                    .epoch = live.epoch,
+                                    .layer_begin = layer_begin,
+                                    .layer_end = layer_end,
+                                    .begin = begin,
+                                    .end = end,
+                                    .step = step,
+                                    .to = b.node.id,
+                                    .ticket = 0},
+                        .bytes = BytesPerPosition({layer_begin, layer_end}) * (end - begin)});
     }
   }
-  return gifts;
+  return orders;
 }
 
-void Conductor::HandOver(std::span<const Gift> gifts) {
-  for (const Gift& gift : gifts) route_->Send(gift.from, gift.wanted);
+void Conductor::OrderTransfers(std::span<const KvTransferOrder> orders) {
+  for (const KvTransferOrder& order : orders) route_->Send(order.from, order.message);
 }
 
 }  // namespace aster::conduct

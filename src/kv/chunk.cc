@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "kv/parcel.h"
+#include "kv/chunk.h"
 
 #include <fmt/format.h>
 
@@ -47,18 +47,18 @@ bool IsPlainText(std::string_view text) {
 }
 
 // The fields, each on its own in bounds; not yet whether they agree with each other.
-Result<ParcelHeader> ReadFields(ByteReader& in) {
-  if (TRY(in.Read<uint64_t>()) != kParcelMagic) {
+Result<KvChunkHeader> ReadFields(ByteReader& in) {
+  if (TRY(in.Read<uint64_t>()) != kKvChunkMagic) {
     return DataLoss("these are not the rows of a sequence: the first bytes are others");
   }
   const uint32_t version = TRY(in.Read<uint32_t>());
-  if (version == 0 || version > kParcelVersion) {
+  if (version == 0 || version > kKvChunkVersion) {
     return Unimplemented(
         fmt::format("rows written in version {} of the format; this program reads "
                     "versions up to {}",
-                    version, kParcelVersion));
+                    version, kKvChunkVersion));
   }
-  ParcelHeader header;
+  KvChunkHeader header;
   header.version = version;
   const uint32_t description_bytes = TRY(in.Read<uint32_t>());
   header.digest = TRY(ReadHash(in));
@@ -85,9 +85,9 @@ Result<ParcelHeader> ReadFields(ByteReader& in) {
 
 }  // namespace
 
-void WriteHeader(const ParcelHeader& header, ByteWriter& out) {
+void WriteHeader(const KvChunkHeader& header, ByteWriter& out) {
   ByteWriter checked;
-  checked.Write(kParcelMagic);
+  checked.Write(kKvChunkMagic);
   checked.Write(header.version);
   checked.Write(static_cast<uint32_t>(header.description.size()));
   WriteHash(header.digest, checked);
@@ -106,9 +106,9 @@ void WriteHeader(const ParcelHeader& header, ByteWriter& out) {
   out.Write(Hash64Of(checked.bytes()));
 }
 
-Result<ParcelHeader> ReadHeader(ByteReader& in) {
+Result<KvChunkHeader> ReadHeader(ByteReader& in) {
   ByteReader start = in;
-  ParcelHeader header = TRY(ReadFields(in).In("header"));
+  KvChunkHeader header = TRY(ReadFields(in).In("header"));
   const Bytes checked = TRY(start.ReadBytes(in.offset() - start.offset()));
   if (TRY(in.Read<uint64_t>()) != Hash64Of(checked)) {
     return DataLoss("header: its checksum is another");
@@ -164,11 +164,11 @@ Result<uint64_t> BlockBytes(Bytes head) {
   return kBlockHeadBytes + bytes;
 }
 
-Result<std::vector<uint8_t>> CutParcel(Bytes parcel, LayerRange layers) {
-  ByteReader in(parcel);
-  ParcelHeader header = TRY(ReadHeader(in));
+Result<std::vector<uint8_t>> CutKvChunk(Bytes chunk, LayerRange layers) {
+  ByteReader in(chunk);
+  KvChunkHeader header = TRY(ReadHeader(in));
   if (layers.begin >= layers.end || !header.layers.Contains(layers)) {
-    return InvalidArgument(fmt::format("layers {} to {} of a parcel of {} to {}", layers.begin,
+    return InvalidArgument(fmt::format("layers {} to {} of a KV chunk of {} to {}", layers.begin,
                                        layers.end, header.layers.begin, header.layers.end));
   }
   ByteWriter blocks;
@@ -177,7 +177,7 @@ Result<std::vector<uint8_t>> CutParcel(Bytes parcel, LayerRange layers) {
     const size_t begin = in.offset();
     const Block block = TRY(ReadBlock(in, header.prefix_at_end));
     if (block.layer < layers.begin || block.layer >= layers.end) continue;
-    blocks.WriteBytes(parcel.subspan(begin, in.offset() - begin));
+    blocks.WriteBytes(chunk.subspan(begin, in.offset() - begin));
     ++block_count;
   }
   header.layers = layers;
@@ -188,7 +188,7 @@ Result<std::vector<uint8_t>> CutParcel(Bytes parcel, LayerRange layers) {
   return std::move(out).Release();
 }
 
-Status ParcelStream::Take(Bytes piece, Sink sink) {
+Status KvChunkStream::Take(Bytes piece, Sink sink) {
   buffer_.insert(buffer_.end(), piece.begin(), piece.end());
   size_t offset = 0;
   for (;;) {
@@ -213,9 +213,9 @@ Status ParcelStream::Take(Bytes piece, Sink sink) {
   return Ok();
 }
 
-Status ParcelStream::Finish() const {
+Status KvChunkStream::Finish() const {
   if (buffer_.empty() && !header_) return Ok();
-  return DataLoss("the rows end in the middle of a parcel");
+  return DataLoss("the rows end in the middle of a KV chunk");
 }
 
 }  // namespace aster::kv

@@ -17,47 +17,47 @@
 #include <vector>
 
 #include "engine/local_model.h"
-#include "kv/page_parcels.h"
-#include "stage/rows_under_way.h"
+#include "kv/page_chunks.h"
+#include "stage/kv_in_flight.h"
 #include "wire/messages.h"
 
 namespace aster::stage {
 
 // Where rows may be, at this moment.
-struct RowPlaces {
+struct KvPlaces {
   struct Memory {
     engine::LocalModel* model;
     wire::RowEncoding encoding;  // in which its rows travel
   };
   std::vector<Memory> models;
-  kv::PageParcels* parcels = nullptr;  // or nothing
+  kv::PageChunks* chunks = nullptr;  // or nothing
 };
 
 // Belongs to the thread that computes.
-class RowOffers {
+class KvServer {
  public:
   // `under_way` is shared by all that send rows from this node.
-  explicit RowOffers(std::shared_ptr<RowsUnderWay> under_way = std::make_shared<RowsUnderWay>())
-      : under_way_(std::move(under_way)) {}
+  explicit KvServer(std::shared_ptr<KvInFlight> in_flight = std::make_shared<KvInFlight>())
+      : in_flight_(std::move(in_flight)) {}
 
-  struct Outgoing {
+  struct OutgoingKv {
     wire::NodeId to;
     wire::Message message;  // Rows, or Found where they are not there any more
   };
 
   // What is there of a text; nothing is said to a question that only ends another one.
-  std::optional<wire::Found> Seek(const wire::NodeId& from, const wire::Seek& seek,
-                                  const RowPlaces& places, int64_t now_ns);
+  std::optional<wire::FoundKv> FindKv(const wire::NodeId& from, const wire::FindKv& find,
+                                      const KvPlaces& places, int64_t now_ns);
   // Rows are wanted elsewhere: Next brings them. False where that makes no sense, or not any more:
   // then Next brings an empty Found.
-  bool Give(const wire::NodeId& from, const wire::Give& give, int64_t now_ns);
+  bool FetchKv(const wire::NodeId& from, const wire::FetchKv& order, int64_t now_ns);
   // Somebody has taken rows: more may follow.
-  void Took(const wire::NodeId& from, const wire::Took& took);
+  void OnKvTaken(const wire::NodeId& from, const wire::KvTaken& taken);
   // The node is gone: it does not ask any more, and whoever wanted rows to go there is told.
   void Forget(const wire::NodeId& node);
 
   // What is to be sent now, if anything is; call it until nothing is.
-  std::optional<Outgoing> Next(const RowPlaces& places);
+  std::optional<OutgoingKv> Next(const KvPlaces& places);
 
  private:
   using QueryKey = std::pair<wire::NodeId, uint64_t>;
@@ -66,26 +66,26 @@ class RowOffers {
     std::vector<int32_t> tokens;
     int64_t used_ns = 0;
   };
-  struct UnderWay {
-    wire::Took until;  // this is said of it
-    RowsUnderWay::Share share;
+  struct Sent {
+    wire::KvTaken until;  // this is said of it
+    KvInFlight::InFlightBytes bytes;
   };
-  struct Giving {
+  struct Fetch {
     wire::NodeId from;
-    wire::Give give;
+    wire::FetchKv order;
     uint32_t next = 0;
-    std::deque<wire::Rows> ready;
-    std::deque<UnderWay> under_way;
+    std::deque<wire::KvRows> ready;
+    std::deque<Sent> in_flight;
   };
 
   void DropOld(const wire::NodeId& from, size_t token_count, int64_t now_ns);
-  Status Prepare(Giving& giving, const Query& query, const RowPlaces& places);
-  std::optional<Outgoing> NextOf(Giving& giving, const RowPlaces& places);
+  Status Prepare(Fetch& fetch, const Query& query, const KvPlaces& places);
+  std::optional<OutgoingKv> NextOf(Fetch& fetch, const KvPlaces& places);
 
-  const std::shared_ptr<RowsUnderWay> under_way_;
+  const std::shared_ptr<KvInFlight> in_flight_;
   std::map<QueryKey, Query> queries_;
-  std::deque<Giving> givings_;
-  std::deque<Outgoing> refusals_;
+  std::deque<Fetch> fetches_;
+  std::deque<OutgoingKv> refusals_;
 };
 
 }  // namespace aster::stage

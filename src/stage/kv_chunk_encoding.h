@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Parcels of what sequences remember (kv/parcel.h), made smaller on their way between nodes: a row
+// KV chunks of what sequences remember (kv/chunk.h), made smaller on their way between nodes: a row
 // of 16-bit numbers becomes bytes, and an f16 scale for every 32 of them, by the rule of the
 // kernels (OpsTable::to_q8), so that every machine makes the same of it. All other rows travel as
 // they are. What comes out is close to what went in, and not the same. Must not know who sends what
@@ -21,20 +21,20 @@
 namespace aster::stage {
 
 // "exact" or "q8".
-Result<wire::RowEncoding> ParseParcelEncoding(std::string_view name);
+Result<wire::RowEncoding> ParseKvChunkEncoding(std::string_view name);
 
 // Whether rows of the layout become others on their way: it has streams of 16-bit numbers.
 bool ChangesRows(wire::RowEncoding encoding, const kv::Layout& layout);
 
 // Of a row of the stream, on its way.
-size_t RowBytesOnTheWay(wire::RowEncoding encoding, const kv::Stream& stream);
+size_t EncodedRowBytes(wire::RowEncoding encoding, const kv::Stream& stream);
 
-// A parcel of the layout with its rows as bytes. The header stays as it is; blocks have checksums
+// A KV chunk of the layout with its rows as bytes. The header stays as it is; blocks have checksums
 // of what they hold now.
-Result<wire::Payload> ShrinkParcel(const kv::Layout& layout, kernels::Isa isa, Bytes parcel);
+Result<wire::Payload> CompressKvChunk(const kv::Layout& layout, kernels::Isa isa, Bytes chunk);
 
-// The parcel whose rows are those of a smaller one, which nobody vouches for. An error where it is
-// damaged, of another layout, or its rows have not the size that they would have.
-Result<wire::Payload> WidenParcel(const kv::Layout& layout, kernels::Isa isa, Bytes parcel);
+// The KV chunk whose rows are those of a smaller one, which nobody vouches for. An error where it
+// is damaged, of another layout, or its rows have not the size that they would have.
+Result<wire::Payload> DecompressKvChunk(const kv::Layout& layout, kernels::Isa isa, Bytes chunk);
 
 }  // namespace aster::stage
