@@ -59,40 +59,44 @@ constexpr Figure<ModelFigures> kNow[] = {
     {"gauge", "aster_running", "Answers under way.", &ModelFigures::running},
 };
 
-constexpr Figure<HopFigures> kHops[] = {
-    {"counter", "aster_hop_frames_total", "Frames that a node has computed.", &HopFigures::frames},
+constexpr Figure<open::HopFigures> kHops[] = {
+    {"counter", "aster_hop_frames_total", "Frames that a node has computed.",
+     &open::HopFigures::frames},
     {"counter", "aster_hop_sent_bytes_total", "Bytes that a node has sent on.",
-     &HopFigures::sent_bytes},
+     &open::HopFigures::sent_bytes},
 };
 
 // In seconds.
-constexpr Figure<HopFigures> kHopTimes[] = {
+constexpr Figure<open::HopFigures> kHopTimes[] = {
     {"counter", "aster_hop_queue_seconds_total", "Time that frames waited at a node.",
-     &HopFigures::queue_ns},
+     &open::HopFigures::queue_ns},
     {"counter", "aster_hop_compute_seconds_total", "Time that a node computed.",
-     &HopFigures::compute_ns},
+     &open::HopFigures::compute_ns},
     {"counter", "aster_hop_send_seconds_total",
-     "Time that frames were on the way from a node to the next, or back.", &HopFigures::send_ns},
+     "Time that frames were on the way from a node to the next, or back.",
+     &open::HopFigures::send_ns},
     {"counter", "aster_hop_idle_seconds_total",
-     "Time that frames were under way and a node computed none of them.", &HopFigures::idle_ns},
+     "Time that frames were under way and a node computed none of them.",
+     &open::HopFigures::idle_ns},
 };
 
-constexpr Figure<HopsFigures> kRoutes[] = {
+constexpr Figure<open::HopsFigures> kRoutes[] = {
     {"counter", "aster_replans_total", "Routes that took another one's place.",
-     &HopsFigures::replans},
+     &open::HopsFigures::replans},
     {"counter", "aster_fetched_bytes_total", "Of what nodes remembered for each other.",
-     &HopsFigures::fetched_bytes},
+     &open::HopsFigures::fetched_bytes},
     {"counter", "aster_handed_over_total", "Prompts that other nodes read than answered.",
-     &HopsFigures::transferred_prompts},
+     &open::HopsFigures::transferred_prompts},
     {"counter", "aster_handed_over_bytes_total", "Of what was remembered of them and travelled.",
-     &HopsFigures::transferred_bytes},
+     &open::HopsFigures::transferred_bytes},
 };
 
-constexpr Figure<KvFigures> kKv[] = {
-    {"gauge", "aster_kv_bytes", "Memory that conversations hold.", &KvFigures::held_bytes},
+constexpr Figure<open::KvFigures> kKv[] = {
+    {"gauge", "aster_kv_bytes", "Memory that conversations hold.", &open::KvFigures::held_bytes},
     {"gauge", "aster_kv_cached_bytes", "Memory of what may be found again, unless it is needed.",
-     &KvFigures::cached_bytes},
-    {"gauge", "aster_kv_bytes_limit", "Memory that there is for both.", &KvFigures::limit_bytes},
+     &open::KvFigures::cached_bytes},
+    {"gauge", "aster_kv_bytes_limit", "Memory that there is for both.",
+     &open::KvFigures::limit_bytes},
 };
 
 struct Distribution {
@@ -118,11 +122,11 @@ std::string HopsText(std::span<const ModelFigures> models) {
   if (std::ranges::all_of(models, [](const auto& model) { return model.hops.hops.empty(); }))
     return "";
   std::string text;
-  const auto add = [&](const Figure<HopFigures>& figure, bool is_time) {
+  const auto add = [&](const Figure<open::HopFigures>& figure, bool is_time) {
     text += Head(figure.kind, figure.name, figure.help);
     for (const ModelFigures& model : models) {
       for (size_t i = 0; i < model.hops.hops.size(); ++i) {
-        const HopFigures& hop = model.hops.hops[i];
+        const open::HopFigures& hop = model.hops.hops[i];
         const double value = static_cast<double>(hop.*figure.value);
         text +=
             fmt::format("{}{{{},hop=\"{}\",node={},layers={}}} {}\n", figure.name, LabelOf(model),
@@ -152,7 +156,7 @@ std::string HopsText(std::span<const ModelFigures> models) {
 // Of models whose memory is known: that of nodes is in what nodes say of themselves.
 std::string KvText(std::span<const ModelFigures> models) {
   std::string text;
-  const auto add = [&](const Figure<KvFigures>& figure, uint64_t KvFigures::* known) {
+  const auto add = [&](const Figure<open::KvFigures>& figure, uint64_t open::KvFigures::* known) {
     std::string lines;
     for (const ModelFigures& model : models) {
       if (model.kv.*known == 0) continue;
@@ -160,10 +164,10 @@ std::string KvText(std::span<const ModelFigures> models) {
     }
     if (!lines.empty()) text += Head(figure.kind, figure.name, figure.help) + lines;
   };
-  for (const auto& figure : kKv) add(figure, &KvFigures::limit_bytes);
+  for (const auto& figure : kKv) add(figure, &open::KvFigures::limit_bytes);
   add({"gauge", "aster_kv_tokens_limit", "Tokens of one conversation that there is memory for.",
-       &KvFigures::limit_tokens},
-      &KvFigures::limit_tokens);
+       &open::KvFigures::limit_tokens},
+      &open::KvFigures::limit_tokens);
   return text;
 }
 
@@ -218,12 +222,12 @@ void Metrics::AddNextToken(int64_t ns) {
   next_token_.Add(static_cast<double>(ns) / kNsPerS);
 }
 
-void Metrics::SetHops(HopsFigures hops) {
+void Metrics::SetHops(open::HopsFigures hops) {
   const MutexLock lock(mu_);
   hops_ = std::move(hops);
 }
 
-void Metrics::SetKv(const KvFigures& kv) {
+void Metrics::SetKv(const open::KvFigures& kv) {
   const MutexLock lock(mu_);
   kv_ = kv;
 }
@@ -255,12 +259,12 @@ Histogram Metrics::next_token() const {
   return next_token_;
 }
 
-HopsFigures Metrics::hops() const {
+open::HopsFigures Metrics::hops() const {
   const MutexLock lock(mu_);
   return hops_;
 }
 
-KvFigures Metrics::kv() const {
+open::KvFigures Metrics::kv() const {
   const MutexLock lock(mu_);
   return kv_;
 }

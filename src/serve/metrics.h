@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "open/figures.h"
 
 namespace aster::serve {
 
@@ -54,43 +55,14 @@ struct Totals {
   Totals& operator+=(const Totals& other);
 };
 
-// What one node has spent on its part of a model since the route through it was opened.
-struct HopFigures {
-  std::string node = {};
-  std::string layers = {};  // "layers 0-11"
-  uint64_t frames = 0;
-  uint64_t queue_ns = 0;    // frames waited there
-  uint64_t compute_ns = 0;  // and were computed
-  uint64_t send_ns = 0;     // and were on the way to the next node, or back
-  uint64_t idle_ns = 0;     // frames were under way, and none of them was computed there
-  uint64_t sent_bytes = 0;
-};
-// And all the nodes of a model together.
-struct HopsFigures {
-  std::vector<HopFigures> hops = {};  // in the order of their layers
-  uint64_t replans = 0;               // routes that took another one's place
-  uint64_t fetched_bytes = 0;         // of what nodes remembered for each other
-  uint64_t transferred_prompts = 0;   // prompts that others read than answered
-  uint64_t transferred_bytes = 0;     // of what was remembered of them and had to travel
-  uint64_t exposed_ns = 0;            // from when they were read to their first token
-};
-
-// Memory for what conversations remember.
-struct KvFigures {
-  uint64_t held_bytes = 0;    // of those that are under way or kept
-  uint64_t cached_bytes = 0;  // that may be found again, as long as nobody else needs the memory
-  uint64_t limit_bytes = 0;   // of both; 0: it is on nodes that are not asked
-  uint64_t limit_tokens = 0;  // of one conversation, as far as memory goes; 0: not known
-};
-
 // What one model did. Safe for concurrent use.
 class Metrics {
  public:
   void Add(const Totals& more) EXCLUDES(mu_);
   void AddFirstToken(int64_t ns) EXCLUDES(mu_);
   void AddNextToken(int64_t ns) EXCLUDES(mu_);
-  void SetHops(HopsFigures hops) EXCLUDES(mu_);
-  void SetKv(const KvFigures& kv) EXCLUDES(mu_);
+  void SetHops(open::HopsFigures hops) EXCLUDES(mu_);
+  void SetKv(const open::KvFigures& kv) EXCLUDES(mu_);
   // How fast a prompt was read, or an answer given; nothing where that took no time.
   void AddPromptRate(uint64_t tokens, int64_t ns) EXCLUDES(mu_);
   void AddAnswerRate(uint64_t tokens, int64_t ns) EXCLUDES(mu_);
@@ -98,8 +70,8 @@ class Metrics {
   Totals totals() const EXCLUDES(mu_);
   Histogram first_token() const EXCLUDES(mu_);
   Histogram next_token() const EXCLUDES(mu_);
-  HopsFigures hops() const EXCLUDES(mu_);
-  KvFigures kv() const EXCLUDES(mu_);
+  open::HopsFigures hops() const EXCLUDES(mu_);
+  open::KvFigures kv() const EXCLUDES(mu_);
   Histogram prompt_rate() const EXCLUDES(mu_);
   Histogram answer_rate() const EXCLUDES(mu_);
 
@@ -110,8 +82,8 @@ class Metrics {
   Histogram next_token_ GUARDED_BY(mu_);   // seconds between two tokens
   Histogram prompt_rate_ GUARDED_BY(mu_) = Histogram(Histogram::kTokensPerSecond);
   Histogram answer_rate_ GUARDED_BY(mu_) = Histogram(Histogram::kTokensPerSecond);
-  HopsFigures hops_ GUARDED_BY(mu_);
-  KvFigures kv_ GUARDED_BY(mu_);
+  open::HopsFigures hops_ GUARDED_BY(mu_);
+  open::KvFigures kv_ GUARDED_BY(mu_);
 };
 
 // Requests by path and status. Safe for concurrent use.
@@ -136,8 +108,8 @@ struct ModelFigures {
   Histogram next_token = Histogram();
   Histogram prompt_rate = Histogram(Histogram::kTokensPerSecond);
   Histogram answer_rate = Histogram(Histogram::kTokensPerSecond);
-  HopsFigures hops = {};
-  KvFigures kv = {};
+  open::HopsFigures hops = {};
+  open::KvFigures kv = {};
 };
 
 // All of it as Prometheus reads it.

@@ -430,14 +430,14 @@ ordered_json KnownJson(uint64_t value, uint64_t limit) {
   return limit == 0 ? ordered_json() : ordered_json(value);
 }
 
-ordered_json KvJson(const KvFigures& kv) {
+ordered_json KvJson(const open::KvFigures& kv) {
   return {{"bytes", KnownJson(kv.held_bytes, kv.limit_bytes)},
           {"cached_bytes", KnownJson(kv.cached_bytes, kv.limit_bytes)},
           {"bytes_limit", KnownJson(kv.limit_bytes, kv.limit_bytes)},
           {"tokens_limit", KnownJson(kv.limit_tokens, kv.limit_tokens)}};
 }
 
-ordered_json KvTransfersJson(const HopsFigures& hops) {
+ordered_json KvTransfersJson(const open::HopsFigures& hops) {
   return {{"prompts", hops.transferred_prompts},
           {"bytes", hops.transferred_bytes},
           {"exposed_ns", hops.exposed_ns}};
@@ -459,9 +459,9 @@ ordered_json TotalsJson(const Totals& totals) {
           {"failed", totals.failed}};
 }
 
-ordered_json HopsJson(const HopsFigures& figures) {
+ordered_json HopsJson(const open::HopsFigures& figures) {
   ordered_json hops = ordered_json::array();
-  for (const HopFigures& hop : figures.hops) {
+  for (const open::HopFigures& hop : figures.hops) {
     hops.push_back({{"node", hop.node},
                     {"layers", hop.layers},
                     {"frames", hop.frames},

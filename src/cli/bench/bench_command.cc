@@ -12,17 +12,19 @@
 #include "cli/bench/bench_drafts.h"
 #include "cli/bench/bench_report.h"
 #include "cli/commands.h"
-#include "cli/open/answerer.h"
-#include "cli/open/cluster_options.h"
-#include "cli/open/model_options.h"
-#include "cli/open/model_text.h"
-#include "cli/open/node_session.h"
-#include "cli/open/open_model.h"
+#include "cli/options/cluster_options.h"
+#include "cli/options/draft_options.h"
+#include "cli/options/model_options.h"
 #include "cli/terminal/progress.h"
 #include "disk/disk_pages.h"
 #include "engine/measure_answering.h"
 #include "kernels/isa_choice.h"
 #include "model/memory.h"
+#include "open/load_model.h"
+#include "open/load_tokenizer.h"
+#include "open/model_files.h"
+#include "open/node_session.h"
+#include "open/open_model.h"
 
 namespace aster::cli {
 namespace {
@@ -32,12 +34,12 @@ constexpr uint32_t kMostTokens = 1 << 24;
 constexpr uint32_t kMostSequences = 4096;
 
 struct BenchFlags {
-  ModelOptions model;
-  ClusterOptions cluster;
+  open::ModelOptions model;
+  open::ClusterOptions cluster;
   engine::MeasurePlan plan = {.prompts = {512}};
   std::vector<std::string> compare;  // two files
   std::string against;               // a file to hold this run against
-  DraftFlags draft;
+  open::DraftOptions draft;
   bool json = false;
 };
 
@@ -84,12 +86,12 @@ engine::MeasurePlan PlanOf(const BenchFlags& options) {
 Result<BenchReport> MeasureModel(const BenchFlags& options, Console& console) {
   const engine::MeasurePlan plan = PlanOf(options);
   const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options.model.paths));
-  ModelOptions load = options.model;
+  open::ModelOptions load = options.model;
   load.threads = *std::max_element(plan.threads.begin(), plan.threads.end());
   const SystemClock clock;
   const int64_t start_ns = clock.NowNs();
   const auto kv_cache = TRY(load.kv_cache.Open());
-  const auto model = TRY(LoadModel(files, load, console, {.store = kv_cache}));
+  const auto model = TRY(open::LoadModel(files, load, console, {.store = kv_cache}));
 
   BenchReport report{.model = options.model.paths.front(),
                      .model_name = NameOf(files.metadata()),
@@ -115,13 +117,13 @@ Result<BenchReport> MeasureModel(const BenchFlags& options, Console& console) {
 // On nodes; what they are and how fast they could be at most is not known here.
 Result<BenchReport> MeasureNodes(const BenchFlags& options, Console& console) {
   const engine::MeasurePlan plan = PlanOf(options);
-  const gguf::ModelFiles files = TRY(OpenModel(options.model.paths, options.cluster));
+  const gguf::ModelFiles files = TRY(open::OpenModelFiles(options.model.paths, options.cluster));
   const model::Shape shape = TRY(model::ReadShape(files.metadata()));
-  ModelOptions load = options.model;
+  open::ModelOptions load = options.model;
   load.threads = plan.threads.front();
   const SystemClock clock;
   const int64_t start_ns = clock.NowNs();
-  const auto nodes = TRY(NodeSession::Start(files, load, options.cluster, console));
+  const auto nodes = TRY(open::NodeSession::Start(files, load, options.cluster, console));
   const uint32_t widest = *std::max_element(plan.batches.begin(), plan.batches.end());
   const auto conductor =
       TRY(nodes->Open(TRY(nodes->Plan()), /*tokenizer=*/nullptr, widest, console));
@@ -153,13 +155,13 @@ Result<BenchReport> MeasureNodes(const BenchFlags& options, Console& console) {
 
 // Only answers, with guesses and without.
 Result<ExitStatus> BenchDrafts(const BenchFlags& options, Console& console) {
-  const gguf::ModelFiles files = TRY(OpenModel(options.model.paths, options.cluster));
-  const auto tokenizer = TRY(LoadTokenizer(files, options.model.paths.front(), console));
+  const gguf::ModelFiles files = TRY(open::OpenModelFiles(options.model.paths, options.cluster));
+  const auto tokenizer = TRY(open::LoadTokenizer(files, options.model.paths.front(), console));
   const chat::ChatPrompt prompt = TRY(chat::ChatPrompt::Make(files.metadata(), *tokenizer));
   const SystemClock clock;
-  ModelOptions load = options.model;
+  open::ModelOptions load = options.model;
   load.threads = options.plan.threads.front();
-  const auto answerer = TRY(OpenAnswerer(
+  const auto answerer = TRY(open::OpenModel(
       files, tokenizer.get(), clock,
       {.model = &load, .cluster = &options.cluster, .draft = &options.draft, .max_running = 1},
       console));
@@ -225,11 +227,11 @@ CLI::Option* AddList(CLI::App& app, const char* flag, std::vector<T>& values, co
 Run DeclareBench(CLI::App& app) {
   auto options = std::make_shared<BenchFlags>();
   options->plan.threads = {UsableCpuCount()};
-  options->model.DeclareModel(app);
-  options->model.DeclareMemory(app);
-  options->model.kv_cache.Declare(app);
-  options->cluster.Declare(app);
-  options->draft.Declare(app);
+  DeclareModel(app, options->model);
+  DeclareMemory(app, options->model);
+  DeclareKvCacheOptions(app, options->model.kv_cache);
+  DeclareClusterOptions(app, options->cluster);
+  DeclareDraftOptions(app, options->draft);
   app.remove_option(app.get_option("--kv-memory"));  // as much as the plan takes
   engine::MeasurePlan& plan = options->plan;
   AddList(app, "--prompt", plan.prompts, "Lengths of prompts; 0 for none", 0, kMostTokens);

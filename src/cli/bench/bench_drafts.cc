@@ -9,11 +9,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/units.h"
-#include "cli/open/draft_options.h"
 #include "cli/run/run_report.h"
 #include "cli/terminal/seconds.h"
 #include "cli/terminal/table.h"
 #include "engine/generate.h"
+#include "open/drafts.h"
 
 namespace aster::cli {
 namespace {
@@ -131,7 +131,7 @@ void PrintDraftRates(const DraftRates& rates, Console& console) {
   table.AddRow({"ratio", fmt::format("{:.2f}", rates.ratio())});
   console.Write(table.Render(/*indent=*/0));
   console.Print("{} tokens of answers, {} times; {}\n", rates.tokens, rates.ratios.size(),
-                DescribeDrafts(rates.counts));
+                open::DescribeDrafts(rates.counts));
 }
 
 }  // namespace aster::cli

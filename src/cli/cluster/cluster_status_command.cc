@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "cli/cluster/cluster_commands.h"
 #include "cli/cluster/cluster_status.h"
-#include "cli/open/node_pool.h"
+#include "open/node_pool.h"
 
 namespace aster::cli {
 namespace {
@@ -21,7 +21,7 @@ struct ClusterStatusFlags {
 };
 
 Result<ExitStatus> ShowStatus(const ClusterStatusFlags& options, Console& console) {
-  const auto view = TRY(ViewOfCluster(options.via));
+  const auto view = TRY(open::ViewOfCluster(options.via));
   const SystemClock clock;
   const ClusterSampler look = [&]() -> Result<ClusterSample> {
     return ClusterSample{.taken_ns = clock.NowNs(), .nodes = TRY(view->Look())};

@@ -15,9 +15,7 @@
 #include "base/machine.h"
 #include "base/units.h"
 #include "cli/commands.h"
-#include "cli/open/builtin_models.h"
-#include "cli/open/local_nodes.h"
-#include "cli/open/model_options.h"
+#include "cli/options/model_options.h"
 #include "cli/terminal/end_signals.h"
 #include "cli/terminal/progress.h"
 #include "cluster/home.h"
@@ -30,6 +28,8 @@
 #include "net/tcp_network.h"
 #include "node/addresses.h"
 #include "node/daemon.h"
+#include "open/builtin_models.h"
+#include "open/local_nodes.h"
 #include "stage/file_slice_source.h"
 #include "stage/node.h"
 
@@ -37,7 +37,7 @@ namespace aster::cli {
 namespace {
 
 struct NodeFlags {
-  ModelOptions model;
+  open::ModelOptions model;
   std::vector<std::string> models;
   std::string listen = "0.0.0.0";
   std::string advertise;
@@ -103,7 +103,7 @@ Result<std::unique_ptr<stage::FileSliceSource>> SourceOf(
 Result<ExitStatus> ServeLocally(const NodeFlags& options, Console& console) {
   const auto line = ReadInputLine();
   if (!line) return InvalidArgument("--local is for processes that aster starts itself");
-  const LocalInvitation invitation = TRY(LocalInvitation::Parse(*line));
+  const open::LocalInvitation invitation = TRY(open::LocalInvitation::Parse(*line));
   const std::shared_ptr<disk::DiskPages> pages = TRY(options.model.kv_cache.Open());
   const auto source = TRY(SourceOf(options, pages));
   const auto network = TRY(net::TcpNetwork::Start({.credentials = invitation.ForNetwork(),
@@ -113,11 +113,11 @@ Result<ExitStatus> ServeLocally(const NodeFlags& options, Console& console) {
                                                    .admit = nullptr}));
   stage::Node node(*network, *source, {.proposers = draft::ProposersFor});
   node.Start();
-  console.Write(LocalReply(network->addresses().front()));
+  console.Write(open::LocalReply(network->addresses().front()));
   TRY(console.Flush());
   while (const auto question = ReadInputLine()) {
-    if (*question + "\n" != kKvCacheQuestion) continue;
-    console.Write(KvCacheToLine(pages.get()));
+    if (*question + "\n" != open::kKvCacheQuestion) continue;
+    console.Write(open::KvCacheToLine(pages.get()));
     TRY(console.Flush());
   }
   node.Stop();
@@ -171,7 +171,7 @@ Result<ExitStatus> Serve(const NodeFlags& options, Console& console) {
 
 Run DeclareNode(CLI::App& app) {
   auto options = std::make_shared<NodeFlags>();
-  options->model.DeclareModel(app);
+  DeclareModel(app, options->model);
   app.add_option(
          "--model", options->models,
          "A model of which this machine has the file: for its own slices, and for nodes that "
@@ -191,9 +191,9 @@ Run DeclareNode(CLI::App& app) {
                              node::kDefaultPort))
       ->allow_extra_args(false)
       ->type_name("HOST[:PORT]");
-  options->model.DeclareThreads(app);
-  options->model.kv_cache.Declare(app);
-  options->model.DeclareMemoryNow(app);
+  DeclareThreads(app, options->model);
+  DeclareKvCacheOptions(app, options->model.kv_cache);
+  DeclareMemoryNow(app, options->model);
   app.add_option("--memory", options->memory,
                  "For weights and what sequences remember, such as 6GiB (15/16 of the machine's "
                  "where not given)")
@@ -210,8 +210,8 @@ Run DeclareNode(CLI::App& app) {
       TRY(options->model.Find());
       return ServeLocally(*options, console);
     }
-    for (std::string& path : options->model.paths) path = TRY(FindModel(path));
-    for (std::string& path : options->models) path = TRY(FindModel(path));
+    for (std::string& path : options->model.paths) path = TRY(open::FindModel(path));
+    for (std::string& path : options->models) path = TRY(open::FindModel(path));
     return Serve(*options, console);
   };
 }

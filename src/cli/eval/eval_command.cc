@@ -13,8 +13,8 @@
 #include "cli/eval/eval_options.h"
 #include "cli/eval/eval_report.h"
 #include "cli/eval/eval_run.h"
-#include "cli/open/builtin_models.h"
 #include "eval/result_file.h"
+#include "open/builtin_models.h"
 
 namespace aster::cli {
 namespace {
@@ -42,8 +42,9 @@ Result<ExitStatus> CompareFiles(const EvalOptions& options, Console& console) {
 }
 
 Result<ExitStatus> EvaluateModels(const EvalOptions& options, Console& console) {
-  const std::string path = options.questions_path.empty() ? TRY(FindBesideModels(kQuestionsFile))
-                                                          : options.questions_path;
+  const std::string path = options.questions_path.empty()
+                               ? TRY(open::FindBesideModels(open::kQuestionsFile))
+                               : options.questions_path;
   const std::string text = TRY(ReadFile(path, eval::kMaxQuestionBytes));
   const eval::QuestionSet set = TRY(eval::ParseQuestions(text).In(path));
   const std::vector<size_t> chosen = TRY(eval::Select(set, options.selection).In(path));

@@ -4,6 +4,9 @@
 #include "cli/eval/eval_options.h"
 
 #include <CLI/CLI.hpp>
+#include "cli/options/cluster_options.h"
+#include "cli/options/draft_options.h"
+#include "cli/options/model_options.h"
 
 namespace aster::cli {
 namespace {
@@ -46,12 +49,12 @@ void EvalOptions::Declare(CLI::App& app) {
       ->type_name("N");
   app.add_option("--ctx", context, "Tokens of question and reply (as trained where not given)")
       ->type_name("N");
-  model.DeclareThreads(app);
-  model.DeclareMemory(app);
-  model.kv_cache.Declare(app);
-  cluster.Declare(app);
+  DeclareThreads(app, model);
+  DeclareMemory(app, model);
+  DeclareKvCacheOptions(app, model.kv_cache);
+  DeclareClusterOptions(app, cluster);
   sampling.Declare(app);
-  draft.Declare(app);
+  DeclareDraftOptions(app, draft);
   CLI::Option* comparison =
       app.add_option("--compare", compare,
                      "Ask nothing: hold two files of --out against each other")

@@ -8,18 +8,18 @@
 #include <string>
 #include <vector>
 
-#include "cli/open/cluster_options.h"
-#include "cli/open/draft_options.h"
-#include "cli/open/model_options.h"
 #include "cli/options/sampling_options.h"
 #include "eval/questions.h"
+#include "open/cluster_options.h"
+#include "open/drafts.h"
+#include "open/model_options.h"
 
 namespace aster::cli {
 
 struct EvalOptions {
-  ModelOptions model;  // every path is a model of its own
-  ClusterOptions cluster;
-  DraftFlags draft;
+  open::ModelOptions model;  // every path is a model of its own
+  open::ClusterOptions cluster;
+  open::DraftOptions draft;
   std::string questions_path;
   eval::Selection selection;
   std::vector<std::string> out_paths;  // none, or one for each model

@@ -10,11 +10,11 @@
 
 #include "base/units.h"
 #include "base/utf8.h"
-#include "cli/open/draft_options.h"
 #include "cli/run/run_report.h"
 #include "cli/terminal/table.h"
 #include "engine/request.h"
 #include "eval/statistics.h"
+#include "open/drafts.h"
 
 namespace aster::cli {
 namespace {
@@ -77,7 +77,7 @@ void PrintNotes(const Evaluation& evaluation, Console& console) {
   if (evaluation.seconds > 0) {
     text += "; " + FormatDuration(static_cast<int64_t>(evaluation.seconds * 1e9));
   }
-  if (const std::string drafts = DescribeDrafts(evaluation.drafts); !drafts.empty()) {
+  if (const std::string drafts = open::DescribeDrafts(evaluation.drafts); !drafts.empty()) {
     text += "; " + drafts;
   }
   console.Print("{}\n", text);

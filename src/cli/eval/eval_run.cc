@@ -13,16 +13,16 @@
 
 #include "base/utf8.h"
 #include "chat/prompt.h"
-#include "cli/open/answerer.h"
-#include "cli/open/model_identity.h"
-#include "cli/open/model_text.h"
-#include "cli/open/open_model.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/seconds.h"
 #include "eval/asker.h"
 #include "eval/result_file.h"
 #include "eval/score.h"
+#include "open/load_tokenizer.h"
+#include "open/model_files.h"
+#include "open/model_identity.h"
+#include "open/open_model.h"
 
 namespace aster::cli {
 namespace {
@@ -91,8 +91,8 @@ class Evaluator {
   Result<Evaluation> Run(const std::string& path, const std::string& out_path) {
     evaluation_.model = path;
     evaluation_.wanted = chosen_.size();
-    const gguf::ModelFiles files = TRY(OpenModel({path}, options_.cluster));
-    tokenizer_ = TRY(LoadTokenizer(files, path, console_));
+    const gguf::ModelFiles files = TRY(open::OpenModelFiles({path}, options_.cluster));
+    tokenizer_ = TRY(open::LoadTokenizer(files, path, console_));
     const model::Shape shape = TRY(model::ReadShape(files.metadata()));
     request_.sampling = TRY(options_.sampling.ForEngine(shape.vocab_size, /*default_seed=*/0));
     request_.max_tokens = options_.max_tokens;
@@ -112,7 +112,7 @@ class Evaluator {
   Status OpenResults(const gguf::ModelFiles& files, const std::string& path,
                      const std::string& out_path) {
     evaluation_.header = {.model = std::filesystem::path(path).filename().string(),
-                          .fingerprint = TRY(FingerprintOf(files, console_)).ToHex(),
+                          .fingerprint = TRY(open::FingerprintOf(files, console_)).ToHex(),
                           .questions = set_.hash.ToHex(),
                           .settings = SettingsOf(options_, request_.sampling, evaluation_.context)};
     for (size_t i = 0; i < chosen_.size(); ++i) place_.emplace(IdOf(i), i);
@@ -157,12 +157,12 @@ class Evaluator {
 
   Status Ask(const gguf::ModelFiles& files) {
     const SystemClock clock;
-    const auto answerer = TRY(OpenAnswerer(files, tokenizer_.get(), clock,
-                                           {.model = &options_.model,
-                                            .cluster = &options_.cluster,
-                                            .draft = &options_.draft,
-                                            .max_running = options_.parallel},
-                                           console_));
+    const auto answerer = TRY(open::OpenModel(files, tokenizer_.get(), clock,
+                                              {.model = &options_.model,
+                                               .cluster = &options_.cluster,
+                                               .draft = &options_.draft,
+                                               .max_running = options_.parallel},
+                                              console_));
     const InterruptGuard guard;
     Progress progress(console_, clock, "", Progress::Unit::kTokens);
     const int64_t start_ns = clock.NowNs();

@@ -9,17 +9,19 @@
 
 #include "base/files.h"
 #include "cli/commands.h"
-#include "cli/open/answerer.h"
-#include "cli/open/model_options.h"
-#include "cli/open/open_model.h"
+#include "cli/options/cluster_options.h"
+#include "cli/options/model_options.h"
+#include "cli/options/token_ids.h"
 #include "engine/logits.h"
+#include "open/model_files.h"
+#include "open/open_model.h"
 
 namespace aster::cli {
 namespace {
 
 struct LogitsFlags {
-  ModelOptions model;
-  ClusterOptions cluster;
+  open::ModelOptions model;
+  open::ClusterOptions cluster;
   std::string ids_path;
   std::string out_path;
   size_t chunk = engine::kDefaultChunk;
@@ -27,11 +29,11 @@ struct LogitsFlags {
 
 Result<ExitStatus> Logits(const LogitsFlags& options, Console& console) {
   const std::vector<int32_t> ids = TRY(ReadIds(options.ids_path));
-  const gguf::ModelFiles files = TRY(OpenModel(options.model.paths, options.cluster));
+  const gguf::ModelFiles files = TRY(open::OpenModelFiles(options.model.paths, options.cluster));
   const SystemClock clock;
   const auto answerer =
-      TRY(OpenAnswerer(files, /*tokenizer=*/nullptr, clock,
-                       {.model = &options.model, .cluster = &options.cluster}, console));
+      TRY(open::OpenModel(files, /*tokenizer=*/nullptr, clock,
+                          {.model = &options.model, .cluster = &options.cluster}, console));
   engine::Answering& answering = answerer->answering();
   AtomicFile out = TRY(AtomicFile::Create(options.out_path));
   TRY(answering.LogitsOf(ids, options.chunk, [&](std::span<const float> row) {
@@ -49,8 +51,8 @@ Result<ExitStatus> Logits(const LogitsFlags& options, Console& console) {
 
 Run DeclareLogits(CLI::App& app) {
   auto options = std::make_shared<LogitsFlags>();
-  options->model.Declare(app);
-  options->cluster.Declare(app);
+  DeclareModelOptions(app, options->model);
+  DeclareClusterOptions(app, options->cluster);
   app.add_option("--ids", options->ids_path, "Token ids, separated by spaces or lines")
       ->required()
       ->type_name("FILE");

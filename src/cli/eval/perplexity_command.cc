@@ -17,14 +17,16 @@
 #include "base/mapped_file.h"
 #include "base/units.h"
 #include "cli/commands.h"
-#include "cli/open/answerer.h"
-#include "cli/open/builtin_models.h"
-#include "cli/open/cluster_options.h"
-#include "cli/open/model_options.h"
-#include "cli/open/model_text.h"
-#include "cli/open/open_model.h"
+#include "cli/options/cluster_options.h"
+#include "cli/options/model_options.h"
+#include "cli/options/token_ids.h"
 #include "cli/terminal/progress.h"
 #include "kernels/isa_choice.h"
+#include "open/builtin_models.h"
+#include "open/load_model.h"
+#include "open/load_tokenizer.h"
+#include "open/model_files.h"
+#include "open/open_model.h"
 #include "text/vocab_reader.h"
 
 namespace aster::cli {
@@ -33,8 +35,8 @@ namespace {
 using nlohmann::ordered_json;
 
 struct PerplexityFlags {
-  ModelOptions model;
-  ClusterOptions cluster;
+  open::ModelOptions model;
+  open::ClusterOptions cluster;
   std::string against;
   std::string text_path;
   std::string ids_path;
@@ -81,7 +83,7 @@ Result<Chunks> ReadChunks(const PerplexityFlags& options, const gguf::ModelFiles
   int32_t bos = text::kNoToken;
   std::unique_ptr<text::Tokenizer> tokenizer;
   if (options.ids_path.empty() || text::HasVocab(files.metadata())) {
-    tokenizer = TRY(LoadTokenizer(files, options.model.paths.front(), console));
+    tokenizer = TRY(open::LoadTokenizer(files, options.model.paths.front(), console));
   }
   if (!options.ids_path.empty()) {
     chunks.tokens = TRY(ReadIds(options.ids_path));
@@ -157,7 +159,8 @@ class TextRun {
       : options_(options), console_(console) {}
 
   Result<ExitStatus> Compute() {
-    const gguf::ModelFiles files = TRY(OpenModel(options_.model.paths, options_.cluster));
+    const gguf::ModelFiles files =
+        TRY(open::OpenModelFiles(options_.model.paths, options_.cluster));
     const Chunks chunks = TRY(ReadChunks(options_, files, console_));
     std::optional<gguf::ModelFiles> second_files;
     TRY(Add(files));
@@ -183,12 +186,12 @@ class TextRun {
     perplexities_.emplace_back(TRY(kernels::IsaFromEnvironment()));
     if (options_.cluster.wants_nodes()) {
       nodes_ =
-          TRY(OpenAnswerer(files, /*tokenizer=*/nullptr, clock_,
-                           {.model = &options_.model, .cluster = &options_.cluster}, console_));
+          TRY(open::OpenModel(files, /*tokenizer=*/nullptr, clock_,
+                              {.model = &options_.model, .cluster = &options_.cluster}, console_));
       shapes_.push_back(&nodes_->answering().shape());
       return Ok();
     }
-    owned_.push_back(TRY(LoadModel(files, options_.model, console_)));
+    owned_.push_back(TRY(open::LoadModel(files, options_.model, console_)));
     models_.push_back(owned_.back().get());
     shapes_.push_back(&models_.back()->shape());
     return Ok();
@@ -297,7 +300,7 @@ class TextRun {
   // Here, or on nodes.
   std::vector<std::unique_ptr<engine::LocalModel>> owned_;
   std::vector<engine::LocalModel*> models_;
-  std::unique_ptr<Answerer> nodes_;
+  std::unique_ptr<open::OpenedModel> nodes_;
   std::vector<const model::Shape*> shapes_;       // of each model
   std::vector<engine::Perplexity> perplexities_;  // of each model
   std::optional<engine::Divergence> divergence_;
@@ -348,9 +351,9 @@ Result<ExitStatus> CompareLogits(const PerplexityFlags& options, Console& consol
 
 Run DeclarePerplexity(CLI::App& app) {
   auto options = std::make_shared<PerplexityFlags>();
-  options->model.Declare(app);
-  options->model.kv_cache.Declare(app);
-  options->cluster.Declare(app);
+  DeclareModelOptions(app, options->model);
+  DeclareKvCacheOptions(app, options->model.kv_cache);
+  DeclareClusterOptions(app, options->cluster);
   CLI::Option* text =
       app.add_option("--file", options->text_path,
                      "The text (where not given: stories that no built-in model was trained on)")
@@ -404,9 +407,9 @@ Run DeclarePerplexity(CLI::App& app) {
       return CompareLogits(*options, console);
     }
     TRY(options->model.Find());
-    if (!options->against.empty()) options->against = TRY(FindModel(options->against));
+    if (!options->against.empty()) options->against = TRY(open::FindModel(options->against));
     if (options->text_path.empty() && options->ids_path.empty()) {
-      options->text_path = TRY(FindBesideModels(kHeldOutText));
+      options->text_path = TRY(open::FindBesideModels(open::kHeldOutText));
     }
     return TextRun(*options, console).Compute();
   };

@@ -8,9 +8,9 @@
 
 #include "cli/commands.h"
 #include "cli/model/inspect_report.h"
-#include "cli/open/builtin_models.h"
-#include "cli/open/model_identity.h"
 #include "jinja/template.h"
+#include "open/builtin_models.h"
+#include "open/model_identity.h"
 #include "text/tokenizer.h"
 #include "text/vocab_reader.h"
 
@@ -56,7 +56,7 @@ Result<ExitStatus> Inspect(const InspectFlags& options, Console& console) {
   // Where the metadata does not even say how many layers there are, the obstacles tell.
   if (auto missing = files.MissingParts(); missing.ok()) report.missing_parts = std::move(*missing);
   CheckText(files, report);
-  if (options.fingerprint) report.fingerprint = TRY(FingerprintOf(files, console)).ToHex();
+  if (options.fingerprint) report.fingerprint = TRY(open::FingerprintOf(files, console)).ToHex();
   if (options.json) {
     console.Print(
         "{}\n", ReportToJson(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
@@ -86,8 +86,8 @@ Run DeclareInspect(CLI::App& app) {
       "The exit status is 0 also for models that cannot be run: look at \"supported\" in the "
       "JSON.");
   return [options](Console& console) -> Result<ExitStatus> {
-    if (options->paths.empty()) options->paths.emplace_back(kDefaultModel);
-    for (std::string& path : options->paths) path = TRY(FindModel(path));
+    if (options->paths.empty()) options->paths.emplace_back(open::kDefaultModel);
+    for (std::string& path : options->paths) path = TRY(open::FindModel(path));
     return Inspect(*options, console);
   };
 }

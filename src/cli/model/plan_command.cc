@@ -15,7 +15,6 @@
 
 #include "base/units.h"
 #include "cli/commands.h"
-#include "cli/open/builtin_models.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/table.h"
 #include "gguf/model_files.h"
@@ -23,6 +22,7 @@
 #include "model/presets.h"
 #include "model/support.h"
 #include "model/weight_sizes.h"
+#include "open/builtin_models.h"
 #include "plan/plan.h"
 #include "stage/file_slice_source.h"
 
@@ -149,7 +149,7 @@ Status ChooseContexts(const PlanFlags& options, Plan& plan) {
 
 Status ReadFiles(const PlanFlags& options, Plan& plan) {
   std::vector<std::string> paths;
-  for (const std::string& model : options.models) paths.push_back(TRY(FindModel(model)));
+  for (const std::string& model : options.models) paths.push_back(TRY(open::FindModel(model)));
   const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(paths));
   const model::Support support = model::CheckSupport(files);
   if (!support.ok()) {

@@ -12,9 +12,9 @@
 #include "base/units.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
-#include "cli/open/builtin_models.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/table.h"
+#include "open/builtin_models.h"
 #include "quant/quantize_file.h"
 
 namespace aster::cli {
@@ -195,7 +195,7 @@ Result<QuantizeReport> Write(const QuantizeFlags& options, const gguf::ModelFile
 Result<ExitStatus> Quantize(const QuantizeFlags& options, Console& console) {
   const quant::TypeRules rules = TRY(RulesOf(options));
   std::vector<std::string> inputs(options.paths.begin(), options.paths.end() - 1);
-  for (std::string& path : inputs) path = TRY(FindModel(path));
+  for (std::string& path : inputs) path = TRY(open::FindModel(path));
   const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(inputs));
   std::optional<quant::ImportanceMatrix> importance;
   if (!options.importance_path.empty()) {

@@ -11,10 +11,10 @@
 #include "base/files.h"
 #include "chat/prompt.h"
 #include "cli/commands.h"
-#include "cli/open/builtin_models.h"
 #include "cli/terminal/console.h"
 #include "gguf/model_files.h"
 #include "jinja/template.h"
+#include "open/builtin_models.h"
 
 namespace aster::cli {
 namespace {
@@ -59,7 +59,7 @@ Result<std::string> RenderFile(const std::string& path, const std::string& varia
 
 Result<ExitStatus> Template(const TemplateFlags& options, Console& console) {
   const std::string variables = TRY(ReadFile(options.variables_path, kMaxVariablesBytes));
-  const std::string path = TRY(FindModel(options.template_path));
+  const std::string path = TRY(open::FindModel(options.template_path));
   console.Write(
       TRY(IsModelFile(path) ? RenderModels(path, variables) : RenderFile(path, variables)));
   return kExitOk;

@@ -10,11 +10,11 @@
 
 #include "base/utf8.h"
 #include "cli/commands.h"
-#include "cli/open/builtin_models.h"
-#include "cli/open/model_text.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/table.h"
 #include "gguf/model_files.h"
+#include "open/builtin_models.h"
+#include "open/load_tokenizer.h"
 #include "text/tokenizer.h"
 
 namespace aster::cli {
@@ -24,7 +24,7 @@ using text::TokenId;
 using text::Tokenizer;
 
 struct TokenizeFlags {
-  std::string model{kDefaultModel};
+  std::string model{open::kDefaultModel};
   bool ids = false;
   bool json = false;
   bool decode = false;
@@ -33,8 +33,8 @@ struct TokenizeFlags {
 };
 
 Result<std::unique_ptr<Tokenizer>> OpenTokenizer(const std::string& path, Console& console) {
-  const std::string file = TRY(FindModel(path));
-  return LoadTokenizer(TRY(gguf::ModelFiles::Open(file)), file, console);
+  const std::string file = TRY(open::FindModel(path));
+  return open::LoadTokenizer(TRY(gguf::ModelFiles::Open(file)), file, console);
 }
 
 // Ids as this command prints them, and as people paste them: whole numbers with white space, commas

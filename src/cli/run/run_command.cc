@@ -17,15 +17,16 @@
 
 #include "base/files.h"
 #include "cli/commands.h"
-#include "cli/open/answerer.h"
-#include "cli/open/model_text.h"
-#include "cli/open/open_model.h"
+#include "cli/options/token_ids.h"
 #include "cli/run/chat.h"
 #include "cli/run/chat_session.h"
 #include "cli/run/run_options.h"
 #include "cli/run/run_report.h"
 #include "cli/session/session_keeper.h"
 #include "cli/terminal/progress.h"
+#include "open/load_tokenizer.h"
+#include "open/model_files.h"
+#include "open/open_model.h"
 #include "text/vocab_reader.h"
 
 namespace aster::cli {
@@ -40,7 +41,7 @@ constexpr const char* kNoThinking =
 struct Loaded {
   std::unique_ptr<text::Tokenizer> tokenizer;  // null where only ids are asked for
   std::optional<ChatPrompt> prompt;            // with the tokenizer
-  std::unique_ptr<Answerer> answerer;
+  std::unique_ptr<open::OpenedModel> answerer;
   engine::Request request;
   int64_t load_ns = 0;
 };
@@ -53,7 +54,7 @@ Result<Loaded> Load(const RunOptions& options, const gguf::ModelFiles& files, co
   const bool needs_text =
       options.ids_path.empty() || !options.stops.empty() || text::HasVocab(files.metadata());
   if (needs_text) {
-    loaded.tokenizer = TRY(LoadTokenizer(files, options.model.paths.front(), console));
+    loaded.tokenizer = TRY(open::LoadTokenizer(files, options.model.paths.front(), console));
     loaded.prompt = TRY(ChatPrompt::Make(files.metadata(), *loaded.tokenizer));
     loaded.prompt->SetThinking(options.Thinking());
     if (!options.think.empty() && !loaded.prompt->KnowsThinking()) {
@@ -64,14 +65,14 @@ Result<Loaded> Load(const RunOptions& options, const gguf::ModelFiles& files, co
   loaded.request = TRY(options.ForEngine(vocab, shape.vocab_size));
   const int64_t start_ns = clock.NowNs();
   // Batches are small enough that whoever cancels is heard at once.
-  loaded.answerer = TRY(OpenAnswerer(files, loaded.tokenizer.get(), clock,
-                                     {.model = &options.model,
-                                      .cluster = &options.cluster,
-                                      .draft = &options.draft,
-                                      .batch_tokens = 256,
-                                      .max_running = 1,
-                                      .is_kept = is_kept},
-                                     console));
+  loaded.answerer = TRY(open::OpenModel(files, loaded.tokenizer.get(), clock,
+                                        {.model = &options.model,
+                                         .cluster = &options.cluster,
+                                         .draft = &options.draft,
+                                         .batch_tokens = 256,
+                                         .max_running = 1,
+                                         .is_kept = is_kept},
+                                        console));
   loaded.load_ns = clock.NowNs() - start_ns;
   return loaded;
 }
@@ -284,7 +285,7 @@ Result<ExitStatus> RunModel(RunOptions options, Console& console) {
   std::signal(SIGPIPE, SIG_DFL);
   if (!options.session.empty() && options.model.paths.empty()) TRY(TakeModelOf(options));
   TRY(options.model.Find());
-  const gguf::ModelFiles files = TRY(OpenModel(options.model.paths, options.cluster));
+  const gguf::ModelFiles files = TRY(open::OpenModelFiles(options.model.paths, options.cluster));
   const bool has_prompt =
       options.prompt || !options.prompt_path.empty() || !options.ids_path.empty();
   if (has_prompt || isatty(STDIN_FILENO) == 0) return AnswerOnce(options, files, console);

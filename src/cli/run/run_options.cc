@@ -8,6 +8,9 @@
 #include <CLI/CLI.hpp>
 
 #include "base/random.h"
+#include "cli/options/cluster_options.h"
+#include "cli/options/draft_options.h"
+#include "cli/options/model_options.h"
 #include "engine/stops.h"
 
 namespace aster::cli {
@@ -28,9 +31,9 @@ void RunOptions::Declare(CLI::App& app) {
 }
 
 void RunOptions::DeclareWithoutSession(CLI::App& app) {
-  model.Declare(app);
-  model.kv_cache.Declare(app);
-  cluster.Declare(app);
+  DeclareModelOptions(app, model);
+  DeclareKvCacheOptions(app, model.kv_cache);
+  DeclareClusterOptions(app, cluster);
   const auto add = [&](const char* flag, auto& value, const char* text) {
     return app.add_option(flag, value, text)->group(kPromptGroup);
   };
@@ -65,7 +68,7 @@ void RunOptions::DeclareWithoutSession(CLI::App& app) {
       ->type_name("TEXT");
   app.add_flag("--ignore-eos", ignore_eos, "Go on after the tokens that end an answer");
   sampling.Declare(app);
-  draft.Declare(app);
+  DeclareDraftOptions(app, draft);
   app.add_flag("--json", json, "Print one JSON document at the end");
   app.add_flag("-q,--quiet", quiet, "No rates at the end");
   app.add_flag("--no-history", no_history, "Do not remember what was typed");

@@ -12,19 +12,19 @@
 
 #include "base/result.h"
 #include "chat/prompt.h"
-#include "cli/open/cluster_options.h"
-#include "cli/open/draft_options.h"
-#include "cli/open/model_options.h"
 #include "cli/options/sampling_options.h"
 #include "engine/request.h"
+#include "open/cluster_options.h"
+#include "open/drafts.h"
+#include "open/model_options.h"
 #include "text/vocab.h"
 
 namespace aster::cli {
 
 struct RunOptions {
-  ModelOptions model;
-  ClusterOptions cluster;
-  DraftFlags draft;
+  open::ModelOptions model;
+  open::ClusterOptions cluster;
+  open::DraftOptions draft;
 
   std::optional<std::string> prompt;
   std::string prompt_path;

@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/units.h"
-#include "cli/open/draft_options.h"
-#include "cli/open/kv_cache.h"
 #include "cli/terminal/seconds.h"
+#include "open/drafts.h"
+#include "open/kv_cache.h"
 
 namespace aster::cli {
 namespace {
@@ -79,9 +79,9 @@ ordered_json RunToJson(const RunReport& report) {
       {"first_token_s", Seconds(report.load_ns + times.waited_ns + times.prefill_ns)}};
   const engine::DraftCounts& drafts = counts.drafts;
   if (drafts.steps > 0) json["draft"] = DraftsToJson(drafts);
-  if (report.kv_cache) json["kv_cache"] = KvCacheToJson(*report.kv_cache);
+  if (report.kv_cache) json["kv_cache"] = open::KvCacheToJson(*report.kv_cache);
   if (!report.inexact.empty()) json["inexact"] = report.inexact;
-  for (const serve::HopFigures& hop : report.hops) {
+  for (const open::HopFigures& hop : report.hops) {
     json["hops"].push_back({{"node", hop.node},
                             {"layers", hop.layers},
                             {"frames", hop.frames},
@@ -91,11 +91,11 @@ ordered_json RunToJson(const RunReport& report) {
                             {"idle_s", Seconds(static_cast<int64_t>(hop.idle_ns))},
                             {"sent_bytes", hop.sent_bytes}});
   }
-  for (const RowsFromNode& from : report.fetched) {
+  for (const open::RowsFromNode& from : report.fetched) {
     json["fetched"].push_back(
         {{"node", from.node}, {"tokens", from.tokens}, {"bytes", from.bytes}});
   }
-  if (const KvTransfers& handed = report.kv_transfers; handed.prompts > 0) {
+  if (const open::KvTransfers& handed = report.kv_transfers; handed.prompts > 0) {
     json["handed_over"] = {{"bytes", handed.bytes}, {"exposed_s", Seconds(handed.exposed_ns)}};
   }
   return json;
@@ -112,7 +112,7 @@ std::string DescribeRates(const engine::RequestCounts& counts, const engine::Req
   if (times.decode_ns > 0) {
     text += ", " + FormatRate(PerSecond(Decoded(counts, answers), times.decode_ns), "tokens");
   }
-  if (const std::string drafts = DescribeDrafts(counts.drafts); !drafts.empty()) {
+  if (const std::string drafts = open::DescribeDrafts(counts.drafts); !drafts.empty()) {
     text += "; " + drafts;
   }
   return text;

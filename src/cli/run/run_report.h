@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/open/answerer.h"
 #include "disk/disk_pages.h"
 #include "engine/generate.h"
+#include "open/open_model.h"
 
 namespace aster::cli {
 
@@ -22,10 +22,10 @@ struct RunReport {
   int64_t load_ns = 0;
   const engine::Generated* answer = nullptr;
   std::optional<disk::DiskPagesCounts> kv_cache;
-  std::vector<RowsFromNode> fetched;
-  KvTransfers kv_transfers;
-  std::vector<serve::HopFigures> hops;  // of the route as it is at the end
-  std::string inexact;                  // Answerer::inexact
+  std::vector<open::RowsFromNode> fetched;
+  open::KvTransfers kv_transfers;
+  std::vector<open::HopFigures> hops;  // of the route as it is at the end
+  std::string inexact;                 // Answerer::inexact
 };
 
 nlohmann::ordered_json DraftsToJson(const engine::DraftCounts& counts);

@@ -16,13 +16,13 @@
 
 #include "base/files.h"
 #include "cli/commands.h"
-#include "cli/open/answerer.h"
-#include "cli/open/model_text.h"
 #include "cli/options/sampling_options.h"
 #include "cli/serve/serve_models.h"
 #include "cli/serve/serve_options.h"
 #include "cli/terminal/end_signals.h"
 #include "net/tls.h"
+#include "open/load_tokenizer.h"
+#include "open/open_model.h"
 #include "serve/http_server.h"
 #include "serve/service.h"
 
@@ -32,14 +32,14 @@ namespace {
 // One model, ready to answer.
 struct Served {
   const gguf::ModelFiles& files;
-  ModelOptions options;  // with its own part of the memory
+  open::ModelOptions options;  // with its own part of the memory
   std::string name;
   std::vector<std::string> aliases;
   bool is_guessed_for = false;
   std::unique_ptr<text::Tokenizer> tokenizer = {};
   std::optional<chat::ChatPrompt> prompt = {};
   serve::AskDefaults defaults = {};
-  std::unique_ptr<Answerer> answerer = {};
+  std::unique_ptr<open::OpenedModel> answerer = {};
   std::unique_ptr<serve::Metrics> metrics = std::make_unique<serve::Metrics>();
   std::unique_ptr<serve::AnswerLoop> loop = {};
 };
@@ -69,20 +69,20 @@ Result<uint32_t> ContextOf(const Served& served, const ServeOptions& options, Co
 Status Load(Served& served, const ServeOptions& options, serve::Turns* turns, const Clock& clock,
             Console& console) {
   const model::Shape shape = TRY(model::ReadShape(served.files.metadata()));
-  served.tokenizer = TRY(LoadTokenizer(served.files, served.options.paths.front(), console));
+  served.tokenizer = TRY(open::LoadTokenizer(served.files, served.options.paths.front(), console));
   served.prompt = TRY(chat::ChatPrompt::Make(served.files.metadata(), *served.tokenizer));
   served.defaults.sampling = TRY(options.sampling.ForEngine(shape.vocab_size, 0));
   served.defaults.vocab_size = shape.vocab_size;
   if (options.max_tokens > 0) served.defaults.max_tokens = options.max_tokens;
   // Batches are small enough that whoever goes away is noticed soon.
-  served.answerer = TRY(OpenAnswerer(served.files, served.tokenizer.get(), clock,
-                                     {.model = &served.options,
-                                      .cluster = &options.cluster,
-                                      .draft = served.is_guessed_for ? &options.draft : nullptr,
-                                      .batch_tokens = 256,
-                                      .max_running = options.parallel,
-                                      .is_kept = false},
-                                     console));
+  served.answerer = TRY(open::OpenModel(served.files, served.tokenizer.get(), clock,
+                                        {.model = &served.options,
+                                         .cluster = &options.cluster,
+                                         .draft = served.is_guessed_for ? &options.draft : nullptr,
+                                         .batch_tokens = 256,
+                                         .max_running = options.parallel,
+                                         .is_kept = false},
+                                        console));
   serve::AnswerLoopOptions loop{.max_queued = options.queue, .max_running = options.parallel};
   loop.on_step = [answerer = served.answerer.get(), metrics = served.metrics.get()] {
     metrics->SetHops(answerer->hops());
@@ -114,7 +114,7 @@ Result<std::vector<std::unique_ptr<Served>>> LoadAll(const ServeOptions& options
   }
   std::vector<std::unique_ptr<Served>> all;
   for (size_t i = 0; i < groups.size(); ++i) {
-    ModelOptions of_model = options.model;
+    open::ModelOptions of_model = options.model;
     of_model.paths = groups[i].paths;
     if (groups.size() > 1) of_model.kv_memory = fmt::format("{}", memory[i]);
     all.push_back(std::make_unique<Served>(Served{.files = groups[i].files,

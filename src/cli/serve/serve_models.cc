@@ -11,9 +11,9 @@
 #include <optional>
 #include <utility>
 
-#include "cli/open/builtin_models.h"
-#include "cli/open/open_model.h"
 #include "gguf/split_name.h"
+#include "open/builtin_models.h"
+#include "open/model_files.h"
 #include "plan/planner.h"
 
 namespace aster::cli {
@@ -85,10 +85,10 @@ Result<bool> JoinOne(std::vector<Candidate>& candidates, const ModelGroup& piece
 }
 
 Result<std::vector<Candidate>> JoinPieces(const std::vector<std::string>& paths,
-                                          const ClusterOptions& cluster) {
+                                          const open::ClusterOptions& cluster) {
   std::vector<Candidate> candidates;
   for (const std::string& path : paths) {
-    gguf::ModelFiles files = TRY(OpenModel({path}, cluster));
+    gguf::ModelFiles files = TRY(open::OpenModelFiles({path}, cluster));
     const bool is_known = std::ranges::any_of(
         candidates, [&](const Candidate& candidate) { return HoldsFirst(candidate.group, files); });
     if (is_known) continue;
@@ -103,7 +103,7 @@ Result<std::vector<Candidate>> JoinPieces(const std::vector<std::string>& paths,
 }  // namespace
 
 Result<std::vector<ModelGroup>> GroupModels(const std::vector<std::string>& paths,
-                                            const ClusterOptions& cluster) {
+                                            const open::ClusterOptions& cluster) {
   std::vector<Candidate> candidates = TRY(JoinPieces(paths, cluster));
   std::vector<ModelGroup> groups;
   if (candidates.size() == 1) {
@@ -190,12 +190,12 @@ Result<std::vector<std::vector<std::string>>> AliasModels(const std::vector<std:
 }
 
 Result<std::vector<bool>> WhoIsGuessedFor(const std::vector<ModelGroup>& groups,
-                                          const DraftFlags& draft) {
+                                          const open::DraftOptions& draft) {
   std::vector<bool> all(groups.size(), false);
   if (!draft.wanted()) return all;
   std::optional<gguf::ModelFiles> guesser;
   if (draft.ForEngine().kind == engine::DraftKind::kModel && groups.size() > 1)
-    guesser = TRY(gguf::ModelFiles::Open(TRY(FindModel(draft.draft).In("--draft"))));
+    guesser = TRY(gguf::ModelFiles::Open(TRY(open::FindModel(draft.draft).In("--draft"))));
   Status first;
   for (size_t i = 0; i < groups.size(); ++i) {
     if (guesser && HoldsFirst(groups[i], *guesser)) continue;

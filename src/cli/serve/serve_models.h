@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/open/cluster_options.h"
-#include "cli/open/draft_options.h"
 #include "gguf/model_files.h"
 #include "model/memory.h"
+#include "open/cluster_options.h"
+#include "open/drafts.h"
 
 namespace aster::cli {
 
@@ -28,7 +28,7 @@ struct ModelGroup {
 // order of their first files.
 // On a cluster a name may be that of a model that only nodes have.
 Result<std::vector<ModelGroup>> GroupModels(const std::vector<std::string>& paths,
-                                            const ClusterOptions& cluster);
+                                            const open::ClusterOptions& cluster);
 
 // What each is called: as given, in their order, or like its first file. Different for all of them.
 Result<std::vector<std::string>> NameModels(const std::vector<ModelGroup>& groups,
@@ -41,7 +41,7 @@ Result<std::vector<std::vector<std::string>>> AliasModels(const std::vector<std:
 // For which of them somebody guesses ahead: [models]. One that cannot be guessed so, or is the one
 // that guesses, is answered without; an error where that is all of them.
 Result<std::vector<bool>> WhoIsGuessedFor(const std::vector<ModelGroup>& groups,
-                                          const DraftFlags& draft);
+                                          const open::DraftOptions& draft);
 
 // Memory for what is remembered, in bytes: all of them can remember equally many tokens.
 Result<std::vector<uint64_t>> ShareMemory(const std::vector<ModelGroup>& groups,

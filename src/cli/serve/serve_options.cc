@@ -12,6 +12,9 @@
 
 #include "base/files.h"
 #include "base/units.h"
+#include "cli/options/cluster_options.h"
+#include "cli/options/draft_options.h"
+#include "cli/options/model_options.h"
 #include "net/socket.h"
 
 namespace aster::cli {
@@ -67,9 +70,9 @@ Result<net::Sha256Digest> ParseDigest(std::string_view line) {
 }  // namespace
 
 void ServeOptions::Declare(CLI::App& app) {
-  model.Declare(app);
-  model.kv_cache.Declare(app);
-  cluster.Declare(app);
+  DeclareModelOptions(app, model);
+  DeclareKvCacheOptions(app, model.kv_cache);
+  DeclareClusterOptions(app, cluster);
   const auto add = [&](const char* flag, auto& value, const char* text, const char* type) {
     return app.add_option(flag, value, text)->group(kServerGroup)->type_name(type);
   };
@@ -105,7 +108,7 @@ void ServeOptions::Declare(CLI::App& app) {
   app.add_flag("--log-prompts", log_prompts, "Log what people ask (with --log-level info)")
       ->group(kServerGroup);
   sampling.Declare(app);
-  draft.Declare(app);
+  DeclareDraftOptions(app, draft);
   // What the command line leaves open may stand in the environment.
   for (CLI::Option* option : app.get_options()) {
     if (option->get_lnames().empty() || option->get_lnames().front() == "help") continue;

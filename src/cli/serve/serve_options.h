@@ -10,19 +10,19 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/open/cluster_options.h"
-#include "cli/open/draft_options.h"
-#include "cli/open/model_options.h"
 #include "cli/options/sampling_options.h"
 #include "net/certificate.h"
+#include "open/cluster_options.h"
+#include "open/drafts.h"
+#include "open/model_options.h"
 
 namespace aster::cli {
 
 struct ServeOptions {
-  ModelOptions model;
-  ClusterOptions cluster;
+  open::ModelOptions model;
+  open::ClusterOptions cluster;
   SamplingFlags sampling;
-  DraftFlags draft;
+  open::DraftOptions draft;
 
   std::string host = "127.0.0.1";
   uint32_t port = 8080;

@@ -11,10 +11,10 @@
 #include <utility>
 
 #include "base/files.h"
-#include "cli/open/model_identity.h"
 #include "cli/run/conversation.h"
 #include "kv/transfer.h"
 #include "model/memory.h"
+#include "open/model_identity.h"
 
 namespace aster::cli {
 namespace {
@@ -69,13 +69,14 @@ Conversation ConversationOf(const disk::Session& session) {
 }
 
 Result<SessionKeeper> SessionKeeper::Make(const gguf::ModelFiles& files,
-                                          const ModelOptions& options, engine::Answering& answering,
-                                          Clock& clock, Console& console) {
+                                          const open::ModelOptions& options,
+                                          engine::Answering& answering, Clock& clock,
+                                          Console& console) {
   const model::Shape& shape = answering.shape();
   const engine::LocalModelOptions engine = TRY(options.ForEngine());
-  disk::SessionModel model{.name = ModelName(files),
+  disk::SessionModel model{.name = open::ModelName(files),
                            .path = AbsolutePath(options.paths.front()),
-                           .fingerprint = TRY(FingerprintOf(files, console)),
+                           .fingerprint = TRY(open::FingerprintOf(files, console)),
                            .vocab_size = shape.vocab_size,
                            .layout = {},
                            .layout_description = {}};

@@ -13,13 +13,13 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "cli/open/model_options.h"
 #include "cli/run/chat.h"
 #include "cli/terminal/console.h"
 #include "disk/session_folder.h"
 #include "engine/answering.h"
 #include "gguf/model_files.h"
 #include "kv/layout.h"
+#include "open/model_options.h"
 
 namespace aster::cli {
 
@@ -36,8 +36,9 @@ struct LoadedSession {
 class SessionKeeper {
  public:
   // The answering must go by the model's fingerprint (LoadFor::is_kept).
-  static Result<SessionKeeper> Make(const gguf::ModelFiles& files, const ModelOptions& options,
-                                    engine::Answering& answering, Clock& clock, Console& console);
+  static Result<SessionKeeper> Make(const gguf::ModelFiles& files,
+                                    const open::ModelOptions& options, engine::Answering& answering,
+                                    Clock& clock, Console& console);
 
   // Says what was kept. A path that ends with .json gets what was said alone, as text.
   Result<std::string> Save(const std::string& name_or_path, Chat& chat);

@@ -13,13 +13,13 @@
 #include "base/random.h"
 #include "base/units.h"
 #include "cli/cluster/cluster_commands.h"
-#include "cli/open/node_pool.h"
 #include "cli/session/session_commands.h"
 #include "cli/session/session_keeper.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/progress.h"
 #include "disk/input_file.h"
 #include "node/ask.h"
+#include "open/node_pool.h"
 #include "rpc/limits.h"
 
 namespace aster::cli {
@@ -171,7 +171,7 @@ Result<ExitStatus> Move(const SessionMoveFlags& options, Console& console) {
   }
   TRY(folder.PathOf(as).In("--as"));
   const disk::OpenSession source = TRY(folder.Open(options.name));
-  const auto cluster = TRY(ViewOfCluster(options.via));
+  const auto cluster = TRY(open::ViewOfCluster(options.via));
   const node::NodeView view = TRY(FindNode(*cluster, options.node));
   const auto packed = TRY(Packed::Make(
       folder, options.name,

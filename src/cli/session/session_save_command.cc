@@ -9,14 +9,16 @@
 #include <memory>
 
 #include "base/files.h"
-#include "cli/open/answerer.h"
-#include "cli/open/model_text.h"
-#include "cli/open/open_model.h"
+#include "cli/options/cluster_options.h"
+#include "cli/options/model_options.h"
 #include "cli/session/session_commands.h"
 #include "cli/session/session_keeper.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/progress.h"
 #include "engine/generate.h"
+#include "open/load_tokenizer.h"
+#include "open/model_files.h"
+#include "open/open_model.h"
 
 namespace aster::cli {
 namespace {
@@ -25,8 +27,8 @@ constexpr size_t kMaxFileBytes = size_t{256} << 20;
 
 struct SessionSaveFlags {
   std::string name;
-  ModelOptions model;
-  ClusterOptions cluster;
+  open::ModelOptions model;
+  open::ClusterOptions cluster;
   std::string prompt_path;
   std::string conversation_path;
   bool raw = false;
@@ -73,14 +75,14 @@ Status Compute(engine::Answering& answering, Chat& chat, Console& console, const
 }
 
 Result<ExitStatus> Save(const SessionSaveFlags& options, Console& console) {
-  const gguf::ModelFiles files = TRY(OpenModel(options.model.paths, options.cluster));
+  const gguf::ModelFiles files = TRY(open::OpenModelFiles(options.model.paths, options.cluster));
   const model::Shape shape = TRY(model::ReadShape(files.metadata()));
-  const auto tokenizer = TRY(LoadTokenizer(files, options.model.paths.front(), console));
+  const auto tokenizer = TRY(open::LoadTokenizer(files, options.model.paths.front(), console));
   const ChatPrompt prompt = TRY(ChatPrompt::Make(files.metadata(), *tokenizer));
   Conversation conversation = TRY(ConversationToKeep(options, prompt, shape.vocab_size));
   if (conversation.tokens.empty()) return InvalidArgument("there is no text to keep");
   SystemClock clock;
-  const auto answerer = TRY(OpenAnswerer(
+  const auto answerer = TRY(open::OpenModel(
       files, tokenizer.get(), clock,
       {.model = &options.model, .cluster = &options.cluster, .max_running = 1, .is_kept = true},
       console));
@@ -102,9 +104,9 @@ Run DeclareSessionSave(CLI::App& app) {
   app.add_option("name", options->name, "A name, or a path with a slash in it")
       ->required()
       ->type_name("NAME");
-  options->model.Declare(app);
-  options->model.kv_cache.Declare(app);
-  options->cluster.Declare(app);
+  DeclareModelOptions(app, options->model);
+  DeclareKvCacheOptions(app, options->model.kv_cache);
+  DeclareClusterOptions(app, options->cluster);
   CLI::Option* file =
       app.add_option("--prompt-file", options->prompt_path,
                      "What the conversation is about: the system message of a model with a chat "

@@ -9,6 +9,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <utility>
+
+#include "base/clock.h"
+#include "cli/terminal/progress.h"
 
 namespace aster::cli {
 namespace {
@@ -69,6 +74,17 @@ void Console::Complain(std::string_view kind, std::string_view message) {
   const std::string line =
       fmt::format("aster: {} {}\n", Paint(err_color_, style, fmt::format("{}:", kind)), message);
   std::fwrite(line.data(), 1, line.size(), err_);
+}
+
+open::StepProgress Console::StartProgress(std::string label) {
+  struct Step {
+    Step(const Console& console, std::string label) : progress(console, clock, std::move(label)) {}
+    SystemClock clock;
+    Progress progress;
+  };
+  return [step = std::make_shared<Step>(*this, std::move(label))](uint64_t done, uint64_t total) {
+    step->progress.Update(done, total);
+  };
 }
 
 void Console::Note(std::string_view message) {

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "open/reporter.h"
 
 namespace aster::cli {
 
@@ -20,7 +21,7 @@ namespace aster::cli {
 enum class Style { kPlain, kBold, kDim, kGood, kWarn, kBad, kAccent };
 
 // Not for concurrent use.
-class Console {
+class Console final : public open::Reporter {
  public:
   // Colour follows the terminal, the NO_COLOR convention and `--color`.
   enum class Color { kAuto, kAlways, kNever };
@@ -34,7 +35,9 @@ class Console {
   // To standard output, byte for byte.
   void Write(std::string_view text);
   // A line to standard error, after `aster: `.
-  void Complain(std::string_view kind, std::string_view message);
+  void Complain(std::string_view kind, std::string_view message) override;
+  // A line on standard error as progress.h draws it.
+  open::StepProgress StartProgress(std::string label) override;
 
   // A line to standard error that nobody needs to act on; dim where there are colours.
   void Note(std::string_view message);

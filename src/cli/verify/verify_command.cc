@@ -14,25 +14,27 @@
 
 #include "base/machine.h"
 #include "cli/commands.h"
-#include "cli/open/cluster_options.h"
-#include "cli/open/draft_options.h"
-#include "cli/open/model_identity.h"
-#include "cli/open/model_options.h"
-#include "cli/open/node_session.h"
+#include "cli/options/cluster_options.h"
+#include "cli/options/draft_options.h"
+#include "cli/options/model_options.h"
+#include "cli/options/token_ids.h"
 #include "cli/verify/verify_disk.h"
 #include "cli/verify/verify_failures.h"
 #include "cli/verify/verify_nodes.h"
 #include "engine/measure.h"
 #include "engine/verify.h"
 #include "kernels/isa_choice.h"
+#include "open/drafts.h"
+#include "open/model_identity.h"
+#include "open/node_session.h"
 
 namespace aster::cli {
 namespace {
 
 struct VerifyFlags {
-  ModelOptions model;
-  ClusterOptions cluster;
-  DraftFlags draft;
+  open::ModelOptions model;
+  open::ClusterOptions cluster;
+  open::DraftOptions draft;
   std::string ids_path;
   size_t tokens = 200;
   bool reference = false;
@@ -68,7 +70,7 @@ struct LeftOut {
   }
 };
 
-LeftOut WhatIsLeftOut(const VerifyFlags& options, const NodeSession& nodes, size_t tokens) {
+LeftOut WhatIsLeftOut(const VerifyFlags& options, const open::NodeSession& nodes, size_t tokens) {
   LeftOut left_out;
   const size_t cuts = CutsToVerify(nodes.layer_count()).size();
   if (nodes.nodes().size() > 1 && cuts + 1 < nodes.layer_count()) {
@@ -96,23 +98,21 @@ LeftOut WhatIsLeftOut(const VerifyFlags& options, const NodeSession& nodes, size
 
 // Other nodes than these go on with what they have begun. Only nodes that this command has started
 // are killed, and others like them are started for it.
-Result<std::vector<engine::VerifiedWay>> VerifyBreaks(const VerifyFlags& options,
-                                                      const gguf::ModelFiles& files,
-                                                      NodeSession& nodes, const LeftOut& left_out,
-                                                      std::span<const int32_t> ids, Clock& clock,
-                                                      const engine::VerifySink& sink,
-                                                      Console& console) {
+Result<std::vector<engine::VerifiedWay>> VerifyBreaks(
+    const VerifyFlags& options, const gguf::ModelFiles& files, open::NodeSession& nodes,
+    const LeftOut& left_out, std::span<const int32_t> ids, Clock& clock,
+    const engine::VerifySink& sink, Console& console) {
   if (!left_out.sessions.empty()) return std::vector<engine::VerifiedWay>();
   engine::LocalModelOptions model = TRY(options.model.ForEngine());
-  model.name = TRY(FingerprintOf(files, console));  // as nodes call what they remember
+  model.name = TRY(open::FingerprintOf(files, console));  // as nodes call what they remember
   FreshNodes start;
   if (left_out.kills.empty()) {
     start = [&]() {
-      ClusterOptions cluster = options.cluster;
+      open::ClusterOptions cluster = options.cluster;
       cluster.trace_path.clear();  // of those that are not killed
       cluster.split = "auto";      // they have plans of their own, without this process
       cluster.decode.clear();
-      return NodeSession::Start(files, options.model, cluster, console);
+      return open::NodeSession::Start(files, options.model, cluster, console);
     };
   }
   auto ways = TRY(VerifySessions(nodes, start, files, model, ids, clock, sink, console));
@@ -124,8 +124,8 @@ Result<std::vector<engine::VerifiedWay>> VerifyBreaks(const VerifyFlags& options
 
 // What nodes are for, once it is certain that they are there and can do what they are asked to.
 struct NodesToVerify {
-  std::unique_ptr<NodeSession> session;  // null: none are wanted
-  std::optional<plan::Plan> asked;       // by name
+  std::unique_ptr<open::NodeSession> session;  // null: none are wanted
+  std::optional<plan::Plan> asked;             // by name
   LeftOut left_out;
 };
 
@@ -133,7 +133,7 @@ Result<NodesToVerify> StartNodes(const VerifyFlags& options, const gguf::ModelFi
                                  size_t tokens, Console& console) {
   NodesToVerify nodes;
   if (!options.cluster.wants_nodes()) return nodes;
-  nodes.session = TRY(NodeSession::Start(files, options.model, options.cluster, console));
+  nodes.session = TRY(open::NodeSession::Start(files, options.model, options.cluster, console));
   if (options.cluster.split != "auto" || !options.cluster.decode.empty()) {
     nodes.asked = TRY(nodes.session->Plan());
   }
@@ -160,9 +160,9 @@ Result<ExitStatus> Verify(const VerifyFlags& options, Console& console) {
   for (const kernels::Isa isa : kernels::AvailableIsas()) {
     if (isa != kernels::Isa::kRef || options.reference) verify.isas.push_back(isa);
   }
-  std::unique_ptr<Drafts> drafts;
+  std::unique_ptr<open::Drafts> drafts;
   if (options.draft.wanted()) {
-    drafts = TRY(Drafts::Load(options.draft, files, options.model, console));
+    drafts = TRY(open::Drafts::Load(options.draft, files, options.model, console));
     verify.draft = options.draft.ForEngine();
     verify.proposers = [&](engine::LocalModel& model) -> engine::ProposerSource& {
       return drafts->For(&model);
@@ -203,9 +203,9 @@ Result<ExitStatus> Verify(const VerifyFlags& options, Console& console) {
 
 Run DeclareVerify(CLI::App& app) {
   auto options = std::make_shared<VerifyFlags>();
-  options->model.Declare(app);
-  options->cluster.Declare(app);
-  options->draft.Declare(app);
+  DeclareModelOptions(app, options->model);
+  DeclareClusterOptions(app, options->cluster);
+  DeclareDraftOptions(app, options->draft);
   CLI::Option* ids =
       app.add_option("--ids", options->ids_path, "The text, as token ids")->type_name("FILE");
   app.add_option("--tokens", options->tokens, "Length of a random text, where no ids are given")

@@ -136,7 +136,7 @@ class Ways {
 };
 
 Result<Hash128> WithAccident(const FreshNodes& start, const Accident& accident, Tokens tokens,
-                             const Console& console) {
+                             Console& console) {
   const auto nodes = TRY(start());
   const plan::PlanNode victim = nodes->nodes()[accident.victim];
   const plan::Plan plan = HalvesOf(nodes->nodes()[0], nodes->nodes()[1], nodes->layer_count(),
@@ -191,7 +191,7 @@ Result<Hash128> SavedAndLoaded(Answering& from, Answering& to, const kv::Layout&
 Result<std::vector<engine::VerifiedWay>> VerifyFailures(const FreshNodes& start, Tokens tokens,
                                                         const Clock& clock,
                                                         const engine::VerifySink& sink,
-                                                        const Console& console) {
+                                                        Console& console) {
   Ways ways(clock, sink);
   for (const Accident& accident : kAccidents) {
     TRY(ways.Try(accident.name, [&] { return WithAccident(start, accident, tokens, console); }));
@@ -199,18 +199,16 @@ Result<std::vector<engine::VerifiedWay>> VerifyFailures(const FreshNodes& start,
   return ways.Take();
 }
 
-Result<std::vector<engine::VerifiedWay>> VerifySessions(NodeSession& nodes, const FreshNodes& start,
-                                                        const gguf::ModelFiles& files,
-                                                        const engine::LocalModelOptions& model,
-                                                        Tokens tokens, Clock& clock,
-                                                        const engine::VerifySink& sink,
-                                                        const Console& console) {
+Result<std::vector<engine::VerifiedWay>> VerifySessions(
+    open::NodeSession& nodes, const FreshNodes& start, const gguf::ModelFiles& files,
+    const engine::LocalModelOptions& model, Tokens tokens, Clock& clock,
+    const engine::VerifySink& sink, Console& console) {
   Ways ways(clock, sink);
   const TemporaryDirectory folder = TRY(TemporaryDirectory::Create());
   disk::SessionFolder sessions(folder.File("sessions"), clock);
   const auto local = TRY(engine::LocalModel::Load(files, model));
   engine::Scheduler here(*local, /*tokenizer=*/nullptr, clock);
-  const auto open = [&](NodeSession& among, bool is_reversed) {
+  const auto open = [&](open::NodeSession& among, bool is_reversed) {
     const plan::PlanNode& first = among.nodes()[0];
     const plan::PlanNode& second = among.nodes()[1];
     return among.Open(is_reversed ? HalvesOf(second, first, among.layer_count(), false)
@@ -222,7 +220,7 @@ Result<std::vector<engine::VerifiedWay>> VerifySessions(NodeSession& nodes, cons
                [&] { return SavedAndLoaded(*there, here, local->layout(), sessions, tokens); }));
   // Nodes that remember nothing yet, where there are any; they end before the next ones start.
   const auto loaded_by_nodes = [&](const char* name, Answering& from) -> Status {
-    std::unique_ptr<NodeSession> fresh;
+    std::unique_ptr<open::NodeSession> fresh;
     if (start) fresh = TRY(start());
     const auto others = TRY(open(fresh ? *fresh : nodes, /*is_reversed=*/true));
     return ways.Try(

@@ -13,16 +13,16 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "cli/open/node_session.h"
 #include "cli/terminal/console.h"
 #include "engine/local_model.h"
 #include "engine/verify.h"
 #include "gguf/model_files.h"
+#include "open/node_session.h"
 
 namespace aster::cli {
 
 // Two nodes at least that have just been started, and may be killed.
-using FreshNodes = std::function<Result<std::unique_ptr<NodeSession>>()>;
+using FreshNodes = std::function<Result<std::unique_ptr<open::NodeSession>>()>;
 
 // One of two nodes, which read a text together and of which one answers, is killed: while they
 // read, while rows are handed over, while it is answered, while rows of the answer return.
@@ -30,13 +30,13 @@ Result<std::vector<engine::VerifiedWay>> VerifyFailures(const FreshNodes& start,
                                                         std::span<const int32_t> tokens,
                                                         const Clock& clock,
                                                         const engine::VerifySink& sink,
-                                                        const Console& console);
+                                                        Console& console);
 
 // Half of the text is saved as a session by nodes and gone on with by this process alone, the other
 // way round, and, where others can be started, by those with other layers each.
 Result<std::vector<engine::VerifiedWay>> VerifySessions(
-    NodeSession& nodes, const FreshNodes& start, const gguf::ModelFiles& files,
+    open::NodeSession& nodes, const FreshNodes& start, const gguf::ModelFiles& files,
     const engine::LocalModelOptions& model, std::span<const int32_t> tokens, Clock& clock,
-    const engine::VerifySink& sink, const Console& console);
+    const engine::VerifySink& sink, Console& console);
 
 }  // namespace aster::cli

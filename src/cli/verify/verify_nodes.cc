@@ -93,8 +93,8 @@ std::vector<plan::Plan> DisaggregatedPlans(std::span<const plan::PlanNode> nodes
 // Computes a text by one plan after the other.
 class NodeWays {
  public:
-  NodeWays(NodeSession& nodes, Tokens tokens, const Clock& clock, const engine::VerifySink& sink,
-           const Console& console)
+  NodeWays(open::NodeSession& nodes, Tokens tokens, const Clock& clock,
+           const engine::VerifySink& sink, Console& console)
       : nodes_(nodes), tokens_(tokens), clock_(clock), sink_(sink), console_(console) {}
 
   Status Open(const plan::Plan& plan) {
@@ -132,11 +132,11 @@ class NodeWays {
     return Ok();
   }
 
-  NodeSession& nodes_;
+  open::NodeSession& nodes_;
   const Tokens tokens_;
   const Clock& clock_;
   const engine::VerifySink& sink_;
-  const Console& console_;
+  Console& console_;
   std::string split_;
   std::unique_ptr<conduct::Conductor> conductor_;
   std::vector<engine::VerifiedWay> ways_;
@@ -155,11 +155,11 @@ std::vector<uint32_t> CutsToVerify(uint32_t layer_count) {
   return {cuts.begin(), cuts.end()};
 }
 
-Result<std::vector<engine::VerifiedWay>> VerifyOnNodes(NodeSession& nodes,
+Result<std::vector<engine::VerifiedWay>> VerifyOnNodes(open::NodeSession& nodes,
                                                        const std::optional<plan::Plan>& asked,
                                                        Tokens tokens, const Clock& clock,
                                                        const engine::VerifySink& sink,
-                                                       const Console& console) {
+                                                       Console& console) {
   NodeWays ways(nodes, tokens, clock, sink, console);
   if (asked) {
     TRY(ways.Open(*asked));

@@ -12,9 +12,9 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "cli/open/node_session.h"
 #include "cli/terminal/console.h"
 #include "engine/verify.h"
+#include "open/node_session.h"
 #include "plan/plan.h"
 
 namespace aster::cli {
@@ -25,8 +25,11 @@ std::vector<uint32_t> CutsToVerify(uint32_t layer_count);
 
 // Cuts the model between the nodes, in this order and in the reverse, with several slices on a
 // node, and with all of it on one that is not this process; and, first, as `asked` for by name.
-Result<std::vector<engine::VerifiedWay>> VerifyOnNodes(
-    NodeSession& nodes, const std::optional<plan::Plan>& asked, std::span<const int32_t> tokens,
-    const Clock& clock, const engine::VerifySink& sink, const Console& console);
+Result<std::vector<engine::VerifiedWay>> VerifyOnNodes(open::NodeSession& nodes,
+                                                       const std::optional<plan::Plan>& asked,
+                                                       std::span<const int32_t> tokens,
+                                                       const Clock& clock,
+                                                       const engine::VerifySink& sink,
+                                                       Console& console);
 
 }  // namespace aster::cli

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Whether and how a model is spread over several machines, as a person says it. Must not know how
+// they are reached, nor the command line.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace aster::open {
+
+struct ClusterOptions {
+  size_t local_nodes = 0;  // processes on this machine; 0: none
+  bool pinned = false;
+  std::string link;              // between local nodes, such as 1ms,1Gbit; empty: loopback
+  bool cluster = false;          // the nodes of this machine's cluster
+  std::vector<std::string> via;  // HOST:PORT of nodes that know the others; none: as remembered
+  std::string split = "auto";
+  std::string split_option = "--split";  // as it was called
+  std::string decode;  // who answers what others have read; empty: they do so themselves
+  std::string rows = "f32";
+  std::string remembered = "exact";  // how what sequences remember travels
+  std::string trace_path;            // empty: none is kept
+
+  bool wants_nodes() const { return local_nodes > 0 || cluster; }
+};
+
+}  // namespace aster::open

@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "open/drafts.h"
+
+#include <fmt/format.h>
+
+#include "draft/model_proposer.h"
+#include "model/support.h"
+#include "open/builtin_models.h"
+#include "open/load_model.h"
+#include "text/vocab_reader.h"
+
+namespace aster::open {
+namespace {
+
+// Token ids mean the same to both. What has no vocabulary can only be counted.
+Status CheckVocabulary(const gguf::ModelFiles& answers, const gguf::ModelFiles& drafts) {
+  if (text::HasVocab(answers.metadata()) && text::HasVocab(drafts.metadata())) {
+    return draft::CheckSameVocabulary(TRY(text::ReadVocab(answers.metadata())),
+                                      TRY(text::ReadVocab(drafts.metadata())));
+  }
+  const uint32_t mine = TRY(model::ReadShape(answers.metadata())).vocab_size;
+  const uint32_t other = TRY(model::ReadShape(drafts.metadata())).vocab_size;
+  if (mine == other) return Ok();
+  return InvalidArgument(fmt::format(
+      "it has {} tokens and the model that answers {}: a draft model has to have the same "
+      "vocabulary",
+      other, mine));
+}
+
+}  // namespace
+
+engine::DraftOptions DraftOptions::ForEngine() const {
+  const auto kind = draft.empty()      ? engine::DraftKind::kNone
+                    : draft == "mtp"   ? engine::DraftKind::kNextTokens
+                    : draft == "ngram" ? engine::DraftKind::kNgram
+                                       : engine::DraftKind::kModel;
+  return {.kind = kind, .most = most};
+}
+
+Status DraftOptions::CheckFor(const gguf::ModelFiles& files) const {
+  const engine::DraftKind kind = ForEngine().kind;
+  if (kind == engine::DraftKind::kNextTokens) {
+    const model::Support support = model::CheckSupport(files);
+    if (support.shape && support.shape->next_layers > 0) return Ok();
+    return FailedPrecondition(
+        "--draft mtp: it has no block that guesses the tokens behind the next");
+  }
+  if (kind != engine::DraftKind::kModel) return Ok();
+  const std::string path = TRY(FindModel(draft).In("--draft"));
+  return CheckVocabulary(files, TRY(gguf::ModelFiles::Open(path).In("--draft")))
+      .In(fmt::format("--draft {}", path));
+}
+
+Result<std::unique_ptr<Drafts>> Drafts::Load(const DraftOptions& flags,
+                                             const gguf::ModelFiles& files,
+                                             const ModelOptions& model, Reporter& reporter) {
+  auto drafts = std::make_unique<Drafts>();
+  if (flags.ForEngine().kind != engine::DraftKind::kModel) return drafts;
+  const std::string path = TRY(FindModel(flags.draft).In("--draft"));
+  const std::string where = fmt::format("--draft {}", path);
+  drafts->files_ =
+      std::make_unique<gguf::ModelFiles>(TRY(gguf::ModelFiles::Open(path).In("--draft")));
+  TRY(CheckVocabulary(files, *drafts->files_).In(where));
+  ModelOptions own = model;
+  own.kv_cache = {};
+  // The window, if any, is the other model's.
+  own.kv_window = 0;
+  own.kv_sinks = 0;
+  drafts->model_ = TRY(LoadModel(*drafts->files_, own, reporter).In(where));
+  return drafts;
+}
+
+engine::ProposerSource& Drafts::For(engine::LocalModel* answers) {
+  proposers_ = std::make_unique<draft::Proposers>(answers, model_.get());
+  return *proposers_;
+}
+
+std::string DescribeDrafts(const engine::DraftCounts& counts) {
+  if (counts.steps == 0) return "";
+  const auto steps = static_cast<double>(counts.steps);
+  const auto accepted = static_cast<double>(counts.accepted);
+  std::string text = "guesses: ";
+  text += counts.drafted == 0
+              ? "none"
+              : fmt::format("{:.1f} % of {} right",
+                            100 * accepted / static_cast<double>(counts.drafted), counts.drafted);
+  return text + fmt::format(", {:.2f} tokens a step", 1 + accepted / steps);
+}
+
+}  // namespace aster::open

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What an open model's memory and nodes have done, in plain numbers. Must not know who shows them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace aster::open {
+
+// What one node has spent on its part of a model since the route through it was opened.
+struct HopFigures {
+  std::string node = {};
+  std::string layers = {};  // "layers 0-11"
+  uint64_t frames = 0;
+  uint64_t queue_ns = 0;    // frames waited there
+  uint64_t compute_ns = 0;  // and were computed
+  uint64_t send_ns = 0;     // and were on the way to the next node, or back
+  uint64_t idle_ns = 0;     // frames were under way, and none of them was computed there
+  uint64_t sent_bytes = 0;
+};
+// And all the nodes of a model together.
+struct HopsFigures {
+  std::vector<HopFigures> hops = {};  // in the order of their layers
+  uint64_t replans = 0;               // routes that took another one's place
+  uint64_t fetched_bytes = 0;         // of what nodes remembered for each other
+  uint64_t transferred_prompts = 0;   // prompts that others read than answered
+  uint64_t transferred_bytes = 0;     // of what was remembered of them and had to travel
+  uint64_t exposed_ns = 0;            // from when they were read to their first token
+};
+
+// Memory for what conversations remember.
+struct KvFigures {
+  uint64_t held_bytes = 0;    // of those that are under way or kept
+  uint64_t cached_bytes = 0;  // that may be found again, as long as nobody else needs the memory
+  uint64_t limit_bytes = 0;   // of both; 0: it is on nodes that are not asked
+  uint64_t limit_tokens = 0;  // of one conversation, as far as memory goes; 0: not known
+};
+
+}  // namespace aster::open

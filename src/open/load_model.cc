@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "open/load_model.h"
+
+#include <utility>
+
+#include "disk/disk_pages.h"
+#include "open/model_identity.h"
+
+namespace aster::open {
+
+Result<std::unique_ptr<engine::LocalModel>> LoadModel(const gguf::ModelFiles& files,
+                                                      const ModelOptions& options,
+                                                      Reporter& reporter, const LoadFor& load_for) {
+  engine::LocalModelOptions engine = TRY(options.ForEngine());
+  engine.page_store = load_for.store;
+  if (engine.page_store == nullptr) engine.page_store = TRY(options.kv_cache.Open());
+  if (engine.page_store != nullptr || load_for.is_kept) {
+    engine.name = TRY(FingerprintOf(files, reporter));
+  }
+  return engine::LocalModel::Load(files, engine, reporter.StartProgress("loading"));
+}
+
+}  // namespace aster::open

@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Loads a model into this process. Must not know what is done with it.
+#pragma once
+
+#include <memory>
+
+#include "base/result.h"
+#include "engine/local_model.h"
+#include "gguf/model_files.h"
+#include "kv/page_store.h"
+#include "open/model_options.h"
+#include "open/reporter.h"
+
+namespace aster::open {
+
+// With a store below its memory, or where what it remembers is to be kept, the model goes by the
+// name that it has on every machine; finding that reads its files once more.
+struct LoadFor {
+  std::shared_ptr<kv::PageStore> store = {};
+  bool is_kept = false;
+};
+Result<std::unique_ptr<engine::LocalModel>> LoadModel(const gguf::ModelFiles& files,
+                                                      const ModelOptions& options,
+                                                      Reporter& reporter,
+                                                      const LoadFor& load_for = {});
+
+}  // namespace aster::open

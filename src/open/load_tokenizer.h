@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What a model file says about text: its tokenizer and its chat template. Must not know what a
+// command does with them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "gguf/model_files.h"
+#include "open/reporter.h"
+#include "text/tokenizer.h"
+
+namespace aster::open {
+
+// Notes about odd vocabularies go to the reporter. Errors say which file.
+Result<std::unique_ptr<text::Tokenizer>> LoadTokenizer(const gguf::ModelFiles& files,
+                                                       std::string_view path, Reporter& reporter);
+
+}  // namespace aster::open

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "open/model_identity.h"
+
+#include <filesystem>
+
+#include "base/machine.h"
+#include "base/thread_pool.h"
+#include "gguf/fingerprint.h"
+
+namespace aster::open {
+namespace {
+
+// Small models are hashed faster than a file of hashes is worth beside them.
+constexpr uint64_t kWorthCaching = uint64_t{256} << 20;
+
+}  // namespace
+
+Result<Hash128> FingerprintOf(const gguf::ModelFiles& files, Reporter& reporter) {
+  if (files.fingerprint()) return *files.fingerprint();
+  ThreadPool pool(UsableCpuCount());
+  gguf::FingerprintOptions options;
+  options.hashing.progress = reporter.StartProgress("hashing");
+  uint64_t bytes = 0;
+  for (const gguf::File& file : files.files()) bytes += file.size_bytes();
+  options.use_cache = bytes >= kWorthCaching;
+  const gguf::Fingerprint fingerprint = TRY(gguf::FingerprintModel(files, pool, options));
+  for (const std::string& warning : fingerprint.warnings) reporter.Complain("warning", warning);
+  return fingerprint.model;
+}
+
+std::string ModelName(const gguf::ModelFiles& files) {
+  if (const auto name = files.metadata().Get<std::string_view>("general.name");
+      name.ok() && !name->empty()) {
+    return std::string(*name);
+  }
+  return std::filesystem::path(files.files().front().path()).stem().string();
+}
+
+}  // namespace aster::open

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "open/model_options.h"
+
+#include "base/units.h"
+#include "open/builtin_models.h"
+
+namespace aster::open {
+
+Status ModelOptions::Find() {
+  if (paths.empty()) paths.emplace_back(kDefaultModel);
+  for (std::string& path : paths) path = TRY(FindModel(path));
+  return Ok();
+}
+
+Result<engine::LocalModelOptions> ModelOptions::ForEngine() const {
+  engine::LocalModelOptions options;
+  options.threads = threads;
+  options.memory.type = kv_type == "f16"    ? kernels::KvType::kF16
+                        : kv_type == "bf16" ? kernels::KvType::kBf16
+                                            : kernels::KvType::kQ8;
+  if (kv_sinks > 0 && kv_window == 0) {
+    return InvalidArgument("--kv-sinks says what is seen beside a window: give --kv-window too");
+  }
+  options.memory.window = kv_window;
+  options.memory.sinks = kv_sinks;
+  options.memory.plain_rows = kv_plain;
+  options.memory_bytes = TRY(ParseBytes(kv_memory).In("--kv-memory"));
+  options.memory_now = kv_now;
+  return options;
+}
+
+}  // namespace aster::open

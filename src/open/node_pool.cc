@@ -1,0 +1,210 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "open/node_pool.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/machine.h"
+#include "cluster/home.h"
+#include "net/certificate.h"
+#include "open/local_nodes.h"
+#include "stage/file_slice_source.h"
+
+namespace aster::open {
+namespace {
+
+// Of a node that is up for less time it is taken that it was started again.
+constexpr uint64_t kJustStartedMs = 20'000;
+// A node that answers has only lost its connection, but not twice in so short a time.
+constexpr int64_t kForgivenNs = 30 * kNsPerSecond;
+
+class LocalPool final : public NodePool {
+ public:
+  explicit LocalPool(LocalNodes nodes) : local_(std::move(nodes)) {
+    const uint64_t share = static_cast<uint64_t>(static_cast<double>(DetectMemory().total_bytes) *
+                                                 stage::kDefaultMemoryShare) /
+                           local_.nodes().size();
+    for (const plan::PlanNode& node : local_.nodes())
+      nodes_.push_back({.node = node, .memory_bytes = share});
+  }
+
+  bool wants_all() const override { return true; }
+  net::Credentials Credentials() const override { return local_.credentials(); }
+  Status Kill(const wire::NodeId& node) override { return local_.Kill(node); }
+  std::vector<std::string> KvCacheLines() override { return local_.KvCacheLines(); }
+  Status Refresh(std::span<const wire::NodeId> lost, bool /*may_be_well*/) override {
+    std::erase_if(nodes_, [&](const plan::NodeAbility& able) {
+      return std::ranges::count(lost, able.node.id) > 0;
+    });
+    return Ok();
+  }
+
+ private:
+  LocalNodes local_;
+};
+
+class ClusterPool final : public NodePool {
+ public:
+  ClusterPool(std::unique_ptr<node::ClusterView> view, net::Credentials credentials,
+              const WantedSlices& wanted)
+      : view_(std::move(view)), credentials_(std::move(credentials)), wanted_(wanted) {}
+
+  bool wants_all() const override { return false; }
+  net::Credentials Credentials() const override { return credentials_; }
+
+  Status Refresh(std::span<const wire::NodeId> lost, bool may_be_well) override {
+    nodes_.clear();
+    links_.clear();
+    absent_.clear();
+    shared_.clear();
+    std::vector<node::NodeView> views = TRY(view_->Look(lost));
+    std::erase_if(views, [&](const node::NodeView& view) {
+      std::string why = WhyAbsent(view);
+      if (why.empty() && std::ranges::count(lost, view.member.node) > 0 &&
+          !IsWellAgain(view, may_be_well)) {
+        why = "has just failed";
+      }
+      if (why.empty()) return false;
+      absent_.push_back({view.member.node, view.member.name, std::move(why)});
+      return true;
+    });
+    for (const node::NodeView& view : views) AddNode(view);
+    for (const node::NodeView& view : views) AddLinks(view);
+    return Ok();
+  }
+
+ private:
+  static std::string WhyAbsent(const node::NodeView& view) {
+    if (view.description && view.status) {
+      return view.member.data_addresses.empty() ? "does not say where it can be reached" : "";
+    }
+    if (!view.why.empty()) return fmt::format("does not answer: {}", view.why);
+    return fmt::format("does not answer ({})", cluster::MemberStateName(view.member.state));
+  }
+
+  // Of a node that was lost and answers.
+  bool IsWellAgain(const node::NodeView& view, bool may_be_well) {
+    if (!may_be_well) return false;
+    if (view.status->uptime_ms < kJustStartedMs) return true;
+    const int64_t now_ns = clock_.NowNs();
+    const auto forgiven = forgiven_ns_.find(view.member.node);
+    if (forgiven != forgiven_ns_.end() && now_ns - forgiven->second < kForgivenNs) return false;
+    forgiven_ns_[view.member.node] = now_ns;
+    return true;
+  }
+
+  void AddNode(const node::NodeView& view) {
+    const cluster::Description& what = *view.description;
+    nodes_.push_back({.node = {.id = view.member.node,
+                               .name = view.member.name,
+                               .addresses = view.member.data_addresses},
+                      .memory_bytes = what.memory_bytes -
+                                      std::min(what.memory_bytes, view.status->memory_used_bytes),
+                      .multiply_flops_per_s = what.multiply_flops_per_s,
+                      .memory_bytes_per_s = what.memory_bytes_per_s});
+    for (const cluster::SliceStatus& held : view.status->slices) {
+      const SharedSlice shared{.node = view.member.node,
+                               .slice = {.layer_begin = held.layers.begin,
+                                         .layer_end = held.layers.end,
+                                         .embedding = held.embedding,
+                                         .head = held.head},
+                               .bytes = held.weight_bytes + held.kv_budget_bytes};
+      const bool is_known = std::ranges::any_of(shared_, [&](const SharedSlice& other) {
+        return other.node == shared.node && other.slice == shared.slice;
+      });
+      const bool is_wanted = held.is_ready && held.fingerprint == wanted_.fingerprint &&
+                             held.kv_budget_bytes == wanted_.kv_bytes;
+      if (is_wanted && !is_known) shared_.push_back(shared);
+    }
+  }
+
+  void AddLinks(const node::NodeView& view) {
+    constexpr double kNsPerS = 1e9;
+    const std::optional<size_t> from = PlaceOf(view.member.node);
+    for (const cluster::LinkStatus& link : view.status->links) {
+      const std::optional<size_t> to = PlaceOf(link.peer);
+      if (!from || !to || link.round_trip_ns == 0) continue;
+      links_.push_back({.from = *from,
+                        .to = *to,
+                        .round_trip_s = static_cast<double>(link.round_trip_ns) / kNsPerS,
+                        .bytes_per_s = link.bytes_per_s});
+    }
+  }
+
+  std::optional<size_t> PlaceOf(const wire::NodeId& node) const {
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      if (nodes_[i].node.id == node) return i;
+    }
+    return std::nullopt;
+  }
+
+  const std::unique_ptr<node::ClusterView> view_;
+  const net::Credentials credentials_;
+  const WantedSlices wanted_;
+  const SystemClock clock_;
+  std::map<wire::NodeId, int64_t> forgiven_ns_;  // when
+};
+
+Result<std::unique_ptr<NodePool>> StartLocally(const ModelOptions& model,
+                                               const ClusterOptions& cluster) {
+  // As many threads as there are cores, all nodes together.
+  const size_t threads = model.threads > 0
+                             ? model.threads
+                             : std::max<size_t>(1, UsableCpuCount() / cluster.local_nodes);
+  LocalNodesOptions options{
+      .count = cluster.local_nodes, .node_arguments = model.paths, .pinned = cluster.pinned};
+  options.node_arguments.insert(options.node_arguments.end(),
+                                {"--threads", std::to_string(threads)});
+  if (model.kv_now) options.node_arguments.emplace_back("--kv-now");
+  const std::vector<std::string> kv_cache = model.kv_cache.Arguments();
+  options.node_arguments.insert(options.node_arguments.end(), kv_cache.begin(), kv_cache.end());
+  if (!cluster.link.empty()) options.link = TRY(ParseLink(cluster.link).In("--link"));
+  return std::unique_ptr<NodePool>(std::make_unique<LocalPool>(TRY(LocalNodes::Start(options))));
+}
+
+Result<std::unique_ptr<NodePool>> FindCluster(const std::vector<std::string>& via,
+                                              const WantedSlices& wanted) {
+  std::unique_ptr<node::ClusterView> view = TRY(ViewOfCluster(via));
+  // A front end is not the machine's node, which has the same certificate and may run beside it.
+  net::Credentials credentials;
+  credentials.authority = view->identity().ca_certificate;
+  credentials.certificate = view->identity().certificate;
+  credentials.key = view->identity().key;
+  credentials.instance = TRY(net::RandomSecret(net::kInstanceBytes));
+  auto pool = std::make_unique<ClusterPool>(std::move(view), std::move(credentials), wanted);
+  TRY(pool->Refresh({}, /*may_be_well=*/true));
+  if (!pool->nodes().empty()) return std::unique_ptr<NodePool>(std::move(pool));
+  return Error(Code::kUnavailable,
+               "no node of the cluster can compute now: start `aster node` on one; `aster cluster "
+               "status` shows who is there");
+}
+
+}  // namespace
+
+Status NodePool::Kill(const wire::NodeId& /*node*/) {
+  return FailedPrecondition("only nodes that a command has started itself are killed by it");
+}
+
+Result<std::unique_ptr<node::ClusterView>> ViewOfCluster(const std::vector<std::string>& via) {
+  const SystemClock clock;
+  const cluster::Home home = TRY(cluster::Home::OfUser());
+  cluster::Identity identity = TRY(home.LoadIdentity(clock.WallNs() / kNsPerSecond));
+  std::vector<std::string> addresses = via;
+  if (addresses.empty()) addresses = TRY(home.LoadAddresses());
+  return node::ClusterView::Connect(std::move(identity), addresses);
+}
+
+Result<std::unique_ptr<NodePool>> OpenNodePool(const ModelOptions& model,
+                                               const ClusterOptions& cluster,
+                                               const WantedSlices& wanted) {
+  return cluster.cluster ? FindCluster(cluster.via, wanted) : StartLocally(model, cluster);
+}
+
+}  // namespace aster::open

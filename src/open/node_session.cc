@@ -1,0 +1,360 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "open/node_session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+#include "conduct/chrome_trace.h"
+#include "disk/disk_pages.h"
+#include "draft/proposers.h"
+#include "model/support.h"
+#include "open/model_files.h"
+#include "open/model_identity.h"
+#include "stage/kv_chunk_encoding.h"
+#include "stage/row_encoding.h"
+
+namespace aster::open {
+namespace {
+
+// How a split names the command itself.
+constexpr std::string_view kOwnName = "here";
+constexpr std::string_view kFrontName = "front";
+
+// Whose layers a part of a split says: "a" of "a=0:20", "a:0-20" or "a"; without blanks around it.
+std::string_view NameOfPart(std::string_view part) {
+  part = part.substr(0, part.find_first_of("=:"));
+  const size_t begin = std::min(part.find_first_not_of(' '), part.size());
+  return part.substr(begin, part.find_last_not_of(' ') + 1 - begin);
+}
+
+// "front" is another word for it, wherever a node's name may stand.
+std::string WithOwnName(std::string_view split) {
+  std::string renamed;
+  for (size_t begin = 0; begin <= split.size();) {
+    const size_t end = std::min(split.find(',', begin), split.size());
+    std::string part(split.substr(begin, end - begin));
+    if (const std::string_view name = NameOfPart(part); name == kFrontName) {
+      part.replace(static_cast<size_t>(name.data() - part.data()), name.size(), kOwnName);
+    }
+    renamed += (begin == 0 ? "" : ",") + part;
+    begin = end + 1;
+  }
+  return renamed;
+}
+
+bool NamesThisCommand(std::string_view split) {
+  for (size_t begin = 0; begin <= split.size();) {
+    const size_t end = std::min(split.find(',', begin), split.size());
+    if (NameOfPart(split.substr(begin, end - begin)) == kOwnName) return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
+// Where a name is unknown, there is one that is in no list of nodes.
+Error WithOwnWords(Error error) {
+  if (error.code() != Code::kNotFound) return error;
+  return {error.code(), fmt::format("{}; {} (or {}) is this command itself", error.message(),
+                                    kOwnName, kFrontName)};
+}
+
+// Tokens before the one that a plan is made for.
+constexpr uint32_t kContext = 4096;
+
+}  // namespace
+
+Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& files,
+                                                        const ModelOptions& model,
+                                                        const ClusterOptions& cluster,
+                                                        Reporter& reporter) {
+  TRY(CheckWhole(files, cluster));
+  const engine::LocalModelOptions engine = TRY(model.ForEngine());
+  plan::RouteModel route_model{.shape = TRY(model::ReadShape(files.metadata())),
+                               .fingerprint = TRY(FingerprintOf(files, reporter))};
+  // A block for guesses may be in a file of its own, of which the metadata say nothing.
+  if (const model::Support support = model::CheckSupport(files); support.shape) {
+    route_model.shape.next_layers = support.shape->next_layers;
+  }
+  conduct::RouteOptions route;
+  route.encoding = TRY(stage::ParseRowEncoding(cluster.rows));
+  route.kv_encoding = TRY(stage::ParseKvChunkEncoding(cluster.remembered));
+  route.memory = engine.memory;
+  route.kv_bytes = engine.memory_bytes;
+  // Where no row is of 16-bit numbers, none becomes another one on its way.
+  const kv::Layout layout =
+      TRY(plan::LayoutOf(route_model.shape, route.memory, /*memory_name=*/route_model.fingerprint));
+  if (!stage::ChangesRows(route.kv_encoding, layout)) route.kv_encoding = wire::RowEncoding::kF32;
+  // What sequences remember is reserved on every node, whatever its layers are.
+  plan::ModelLoad load = TRY(plan::LoadOf(files, route.memory, /*kv_positions=*/0, kContext));
+  std::unique_ptr<NodeSession> session;
+  const std::string split = WithOwnName(cluster.split), decode = WithOwnName(cluster.decode);
+  session.reset(
+      // tidy: allow(ownership) make_unique does not reach a private constructor
+      new NodeSession(std::move(route_model), route, std::move(load), cluster, split, decode,
+                      !model.kv_cache.folder.empty()));
+  if (const std::string why = session->Inexact(); !why.empty()) {
+    reporter.Complain("note", fmt::format("not to the bit what one machine computes: {}", why));
+  }
+  if (!cluster.trace_path.empty())
+    session->trace_file_ = TRY(AtomicFile::Create(cluster.trace_path).In("--trace"));
+  session->pool_ = TRY(OpenNodePool(
+      model, cluster,
+      {.fingerprint = session->model_.fingerprint, .kv_bytes = session->route_.kv_bytes}));
+  session->network_ = TRY(net::TcpNetwork::Start({.credentials = session->pool_->Credentials(),
+                                                  .listen = {},
+                                                  .name = "front end",
+                                                  .arithmetic = kernels::kArithmeticVersion,
+                                                  .admit = nullptr}));
+  session->TakeNodes();
+  if (NamesThisCommand(split) || NamesThisCommand(decode)) {
+    if (files.fingerprint()) {
+      return FailedPrecondition(fmt::format(
+          "not all of {} is on this machine, so this command cannot compute layers of it: leave {} "
+          "(or {}) to nodes, or copy the file",
+          ForDisplay(fmt::format("{}", fmt::join(model.paths, ", "))), kOwnName, kFrontName));
+    }
+    session->AddOwnStage(files, model.threads, TRY(model.kv_cache.Open()));
+  }
+  return session;
+}
+
+std::string NodeSession::Inexact() const {
+  std::string options;
+  if (!stage::IsExact(route_.encoding)) {
+    options = fmt::format("--wire {}", stage::RowEncodingName(route_.encoding));
+  }
+  if (!stage::IsExact(route_.kv_encoding)) {
+    options += fmt::format("{}--kv-wire {}", options.empty() ? "" : ", ",
+                           stage::RowEncodingName(route_.kv_encoding));
+  }
+  return options;
+}
+
+NodeSession::~NodeSession() { static_cast<void>(SaveTrace()); }
+
+Status NodeSession::SaveTrace() {
+  if (!trace_file_) return Ok();
+  AtomicFile file = *std::exchange(trace_file_, std::nullopt);
+  const std::string text = conduct::ToChromeTrace(trace_);
+  TRY(file.Write({reinterpret_cast<const uint8_t*>(text.data()), text.size()}).In("--trace"));
+  return file.Commit().In("--trace");
+}
+
+void NodeSession::AddOwnStage(const gguf::ModelFiles& files, size_t threads,
+                              const std::shared_ptr<disk::DiskPages>& pages) {
+  own_pages_ = pages;
+  own_source_ = std::make_unique<stage::FileSliceSource>(stage::FileSliceOptions{
+      .threads = threads, .memory_bytes = 0, .isa = {}, .page_store = pages, .page_chunks = pages});
+  // The caller keeps the files for longer than the session.
+  own_source_->Add(model_.fingerprint, std::shared_ptr<const gguf::ModelFiles>(
+                                           std::shared_ptr<const gguf::ModelFiles>(), &files));
+  own_ = std::make_unique<stage::StageServer>(
+      *network_, *own_source_, stage::StageOptions{.proposers = draft::ProposersFor});
+  nodes_.push_back({.id = network_->self(), .name = std::string(kOwnName), .addresses = {}});
+}
+
+std::optional<disk::DiskPagesCounts> NodeSession::KvCache() const {
+  if (!has_kv_cache_) return std::nullopt;
+  std::optional<disk::DiskPagesCounts> all;
+  const auto add = [&](const disk::DiskPagesCounts& counts) {
+    if (!all) all.emplace();
+    AddKvCache(counts, *all);
+  };
+  if (own_pages_) add(CountsOf(*own_pages_));
+  for (const std::string& line : pool_->KvCacheLines()) {
+    if (const auto counts = ParseKvCacheLine(line)) add(*counts);
+  }
+  return all;
+}
+
+void NodeSession::TakeNodes() {
+  nodes_.clear();
+  for (const plan::NodeAbility& able : pool_->nodes()) nodes_.push_back(able.node);
+}
+
+Result<plan::Plan> NodeSession::Plan() {
+  reasons_.clear();
+  plan::Plan plan;
+  if (split_ == "auto") {
+    plan = TRY(PlanByAbility());
+  } else {
+    plan.stages = TRY(ParsePath(split_).In(split_option_));
+  }
+  TRY(AddDecoders(plan));
+  if (split_ == "auto") auto_split_ = plan::SplitText(plan);
+  return plan;
+}
+
+// Nodes that are not there are known all the same.
+Result<std::vector<plan::PlanStage>> NodeSession::ParsePath(const std::string& text) const {
+  auto stages = plan::ParsePath(text, layer_count(), nodes_);
+  if (stages.ok() || stages.error().code() != Code::kNotFound) return stages;
+  for (const AbsentNode& node : pool_->absent()) {
+    for (const std::string& name : {node.name, node.id.ToText()}) {
+      if (stages.error().message().find(fmt::format("\"{}\"", name)) == std::string::npos) continue;
+      return Error(Code::kUnavailable, fmt::format("node {} {}", node.name, node.why));
+    }
+  }
+  return WithOwnWords(stages.error());
+}
+
+Status NodeSession::AddDecoders(plan::Plan& plan) {
+  if (decode_.empty()) return Ok();
+  plan.decode = TRY(ParsePath(decode_).In("--decode"));
+  const auto is_same = [](const plan::PlanStage& a, const plan::PlanStage& b) {
+    return a.node.id == b.node.id && a.slice == b.slice;
+  };
+  // Who reads answers too: nothing is handed over.
+  if (std::ranges::equal(plan.stages, plan.decode, is_same)) plan.decode.clear();
+  for (const plan::PlanStage& stage : plan.decode) {
+    reasons_.push_back(fmt::format("{} answers what was read: {}", stage.node.name,
+                                   plan::DescribeSlice(stage.slice)));
+  }
+  return Ok();
+}
+
+Result<plan::Plan> NodeSession::PlanByAbility() {
+  const plan::PlannerOptions options{.reserved_bytes = route_.kv_bytes,
+                                     .all_nodes = pool_->wants_all()};
+  // Layers that somebody else runs are shared, if just these are planned for.
+  const std::vector<SharedSlice>& shared = pool_->shared();
+  std::vector<plan::NodeAbility> nodes = pool_->nodes();
+  for (plan::NodeAbility& able : nodes) {
+    for (const SharedSlice& held : shared)
+      able.memory_bytes += held.node == able.node.id ? held.bytes : 0;
+  }
+  auto split = plan::PlanSplit(nodes, pool_->links(), load_, options);
+  const auto is_shared = [&](const plan::PlanStage& stage) {
+    const auto is_of_node = [&](const SharedSlice& held) { return held.node == stage.node.id; };
+    return std::ranges::none_of(shared, is_of_node) ||
+           std::ranges::any_of(shared, [&](const SharedSlice& held) {
+             return is_of_node(held) && held.slice == stage.slice;
+           });
+  };
+  if (split.ok() && !std::ranges::all_of(split->plan.stages, is_shared)) {
+    auto apart = plan::PlanSplit(pool_->nodes(), pool_->links(), load_, options);
+    if (apart.ok()) split = std::move(apart);
+  }
+  if (!split.ok()) return std::move(split).error();
+  reasons_ = std::move(split->lines);
+  return std::move(split->plan);
+}
+
+Result<std::unique_ptr<conduct::Conductor>> NodeSession::Open(const plan::Plan& plan,
+                                                              const text::Tokenizer* tokenizer,
+                                                              uint32_t max_running,
+                                                              Reporter& reporter,
+                                                              engine::ProposerSource* proposers) {
+  conduct::ConductorOptions options;
+  options.route = route_;
+  options.max_running = max_running;
+  options.trace = trace_file_ ? &trace_ : nullptr;
+  options.peers = [this] { return Peers(); };
+  options.prefill_tokens_per_s = PlannedRate(plan);
+  options.proposers = proposers;
+  // A split that somebody typed is opened or not; one of our own may be another one.
+  constexpr uint32_t kOpenReplans = 3;
+  options.max_open_replans = plan::SplitText(plan) == auto_split_ ? kOpenReplans : 0;
+  auto conductor = std::make_unique<conduct::Conductor>(
+      *network_, model_, tokenizer, plan, options,
+      [this](const plan::Plan&, std::span<const wire::NodeId> lost, const Error& why) {
+        return Replan(lost, why);
+      },
+      own_.get());
+  const StepProgress progress = reporter.StartProgress("nodes are loading");
+  TRY(conductor->Open([&](const conduct::OpenProgress& opened) {
+    progress(opened.done_bytes, opened.total_bytes);
+  }));
+  return conductor;
+}
+
+// Who may remember what this command asks: all nodes, with the slowest of their ways.
+std::vector<conduct::KvPeer> NodeSession::Peers() const {
+  std::vector<conduct::KvPeer> peers;
+  for (const plan::NodeAbility& able : pool_->nodes()) peers.push_back({.node = able.node});
+  for (const plan::LinkAbility& link : pool_->links()) {
+    double& rate = peers[link.from].bytes_per_s;
+    if (link.bytes_per_s > 0) rate = rate > 0 ? std::min(rate, link.bytes_per_s) : link.bytes_per_s;
+  }
+  return peers;
+}
+
+// Of prompts through whoever reads them, were they to share the layers as they can; 0: not known.
+double NodeSession::PlannedRate(const plan::Plan& plan) const {
+  std::vector<plan::NodeAbility> readers;
+  std::vector<size_t> places(pool_->nodes().size(), SIZE_MAX);
+  for (size_t i = 0; i < places.size(); ++i) {
+    const plan::NodeAbility& able = pool_->nodes()[i];
+    const bool reads = std::ranges::any_of(
+        plan.stages, [&](const plan::PlanStage& stage) { return stage.node.id == able.node.id; });
+    if (!reads) continue;
+    places[i] = readers.size();
+    readers.push_back(able);
+    readers.back().memory_bytes = UINT64_MAX / 2;  // they have their layers already
+  }
+  std::vector<plan::LinkAbility> links;
+  for (plan::LinkAbility link : pool_->links()) {
+    if (places[link.from] == SIZE_MAX || places[link.to] == SIZE_MAX) continue;
+    link.from = places[link.from];
+    link.to = places[link.to];
+    links.push_back(link);
+  }
+  if (readers.empty()) return 0;
+  const auto split = plan::PlanSplit(readers, links, load_, {.all_nodes = true});
+  return split.ok() ? split->prefill_tokens_per_s : 0;
+}
+
+// Whoever is left takes over.
+Result<plan::Plan> NodeSession::Replan(std::span<const wire::NodeId> lost, const Error& why) {
+  // Connections that are lost are Unavailable; other errors come again.
+  const Status found = pool_->Refresh(lost, why.code() == Code::kUnavailable);
+  TakeNodes();
+  if (!found.ok() || nodes_.empty()) {
+    return Error(Code::kUnavailable,
+                 fmt::format("no node is left to compute layers 0 to {}; of the last one: {}",
+                             layer_count() - 1, why.message()));
+  }
+  auto planned = PlanByAbility();
+  if (!planned.ok()) {
+    return Error(why.code(), fmt::format("{}; whoever is left cannot take over: {}", why.message(),
+                                         planned.error().message()));
+  }
+  plan::Plan plan = *std::move(planned);
+  // Whoever decodes may be gone: then all of them answer together.
+  if (!AddDecoders(plan).ok()) plan.decode.clear();
+  return plan;
+}
+
+std::string DescribeHops(const conduct::Conductor& conductor) {
+  std::string lines;
+  const std::vector<conduct::HopTotals> hops = conductor.hops();
+  const std::vector<plan::PlanStage> stages = conductor.plan().AllStages();
+  for (size_t i = 0; i < hops.size(); ++i) {
+    const plan::PlanStage& stage = stages[i];
+    lines += fmt::format("{}{}, {}: {} frames, computing {}, waiting {}, {} sent in {}, idle {}",
+                         i == 0 ? "" : "\n", stage.node.name, plan::DescribeSlice(stage.slice),
+                         hops[i].frames, FormatDuration(static_cast<int64_t>(hops[i].compute_ns)),
+                         FormatDuration(static_cast<int64_t>(hops[i].queue_ns)),
+                         FormatBytes(hops[i].bytes_out),
+                         FormatDuration(static_cast<int64_t>(hops[i].send_ns)),
+                         FormatDuration(static_cast<int64_t>(hops[i].idle_ns)));
+  }
+  for (const auto& [node, from] : conductor.fetched()) {
+    lines += fmt::format("\n{} remembered {} tokens, {} came from there", from.name, from.tokens,
+                         FormatBytes(from.bytes));
+  }
+  const conduct::ConductorCounters& counters = conductor.counters();
+  if (counters.transferred_prompts > 0) {
+    lines += fmt::format(
+        "\nfirst token {} after a prompt was read, on average; {} of rows were handed over",
+        FormatDuration(counters.exposed_ns / static_cast<int64_t>(counters.transferred_prompts)),
+        FormatBytes(counters.transferred_bytes));
+  }
+  return lines;
+}
+
+}  // namespace aster::open

@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The nodes that a command may use, and this process's place among them. Must not know what is
+// computed.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/result.h"
+#include "conduct/conductor.h"
+#include "conduct/trace.h"
+#include "disk/disk_pages.h"
+#include "gguf/model_files.h"
+#include "net/tcp_network.h"
+#include "open/cluster_options.h"
+#include "open/model_options.h"
+#include "open/node_pool.h"
+#include "open/reporter.h"
+#include "plan/plan.h"
+#include "stage/file_slice_source.h"
+#include "stage/stage_server.h"
+#include "text/tokenizer.h"
+
+namespace aster::open {
+
+class NodeSession {
+ public:
+  // Starts or finds the nodes, and reads the model's files as far as nodes tell it by.
+  static Result<std::unique_ptr<NodeSession>> Start(const gguf::ModelFiles& files,
+                                                    const ModelOptions& model,
+                                                    const ClusterOptions& cluster,
+                                                    Reporter& reporter);
+  // A trace that nobody saved is saved, if that is possible.
+  ~NodeSession();
+  NodeSession(const NodeSession&) = delete;
+  NodeSession& operator=(const NodeSession&) = delete;
+
+  // That may be given layers.
+  const std::vector<plan::PlanNode>& nodes() const { return nodes_; }
+  uint32_t layer_count() const { return model_.shape.layer_count; }
+  // Of these, nodes of their own.
+  size_t other_count() const { return pool_->nodes().size(); }
+  // Of --kv-cache, in this process and in those that it has started; nothing without.
+  std::optional<disk::DiskPagesCounts> KvCache() const;
+  // Of nodes that were started for this: one ends at once, without a word.
+  Status Kill(const wire::NodeId& node) { return pool_->Kill(node); }
+  // Options that make it compute other bits than one machine does; nothing where none does.
+  std::string Inexact() const;
+  // That the options ask for.
+  Result<plan::Plan> Plan();
+  // Why the last plan is as it is, in lines for people; nothing where they wanted it so.
+  const std::vector<std::string>& reasons() const { return reasons_; }
+
+  // A conductor whose route is open. The session, the tokenizer (or null) and whoever guesses
+  // ahead here (or null) outlive it.
+  Result<std::unique_ptr<conduct::Conductor>> Open(const plan::Plan& plan,
+                                                   const text::Tokenizer* tokenizer,
+                                                   uint32_t max_running, Reporter& reporter,
+                                                   engine::ProposerSource* proposers = nullptr);
+
+  // Where the options ask for a trace: what its conductors did until now becomes the file.
+  Status SaveTrace();
+
+ private:
+  NodeSession(plan::RouteModel model, conduct::RouteOptions route, plan::ModelLoad load,
+              const ClusterOptions& cluster, std::string split, std::string decode,
+              bool has_kv_cache)
+      : model_(std::move(model)),
+        route_(std::move(route)),
+        load_(std::move(load)),
+        split_(std::move(split)),
+        split_option_(cluster.split_option),
+        decode_(std::move(decode)),
+        has_kv_cache_(has_kv_cache) {}
+
+  void AddOwnStage(const gguf::ModelFiles& files, size_t threads,
+                   const std::shared_ptr<disk::DiskPages>& pages);
+  void TakeNodes();
+  std::vector<conduct::KvPeer> Peers() const;
+  double PlannedRate(const plan::Plan& plan) const;
+  Result<plan::Plan> PlanByAbility();
+  Result<std::vector<plan::PlanStage>> ParsePath(const std::string& text) const;
+  // Who answers what others have read, where the options say so.
+  Status AddDecoders(plan::Plan& plan);
+  Result<plan::Plan> Replan(std::span<const wire::NodeId> lost, const Error& why);
+
+  const plan::RouteModel model_;
+  const conduct::RouteOptions route_;
+  const plan::ModelLoad load_;
+  const std::string split_;
+  const std::string split_option_;  // as people have called it
+  const std::string decode_;
+  const bool has_kv_cache_;
+  std::unique_ptr<NodePool> pool_;
+  std::vector<plan::PlanNode> nodes_;  // the pool's, and this process where the split names it
+  std::vector<std::string> reasons_;
+  std::string auto_split_;  // that was planned by what nodes can do, and may be planned anew
+  std::unique_ptr<net::TcpNetwork> network_;
+  std::shared_ptr<disk::DiskPages> own_pages_;  // or null
+  std::unique_ptr<stage::FileSliceSource> own_source_;
+  std::unique_ptr<stage::StageServer> own_;  // where the split names this command itself
+  conduct::Trace trace_;
+  std::optional<AtomicFile> trace_file_;  // until it is saved, where one is wanted
+};
+
+// What each stage has spent, a line each.
+std::string DescribeHops(const conduct::Conductor& conductor);
+
+}  // namespace aster::open

@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "open/open_model.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "disk/disk_pages.h"
+#include "engine/scheduler.h"
+#include "open/load_model.h"
+#include "open/node_session.h"
+
+namespace aster::open {
+namespace {
+
+class LocalAnswerer final : public OpenedModel {
+ public:
+  LocalAnswerer(std::unique_ptr<engine::LocalModel> model, std::unique_ptr<Drafts> drafts,
+                std::shared_ptr<disk::DiskPages> kv_cache, const text::Tokenizer* tokenizer,
+                const Clock& clock, engine::SchedulerOptions options)
+      : kv_cache_(std::move(kv_cache)), model_(std::move(model)), drafts_(std::move(drafts)) {
+    if (drafts_ != nullptr) options.proposers = &drafts_->For(model_.get());
+    capacity_tokens_ = engine::LongestThatFits(*model_, options.batch_tokens);
+    scheduler_.emplace(*model_, tokenizer, clock, options);
+  }
+
+  engine::Answering& answering() override { return *scheduler_; }
+  std::string DescribeWork() const override {
+    return kv_cache_ == nullptr ? "" : DescribeKvCache(CountsOf(*kv_cache_));
+  }
+  std::optional<disk::DiskPagesCounts> kv_cache() override {
+    if (kv_cache_ == nullptr) return std::nullopt;
+    return CountsOf(*kv_cache_);
+  }
+  uint32_t capacity_tokens() const override { return capacity_tokens_; }
+  KvFigures kv() const override {
+    const kv::Pool::Usage& memory = model_->memory();
+    return {.held_bytes = memory.held_bytes,
+            .cached_bytes = memory.cached_bytes,
+            .limit_bytes = memory.budget_bytes,
+            .limit_tokens = capacity_tokens_};
+  }
+
+ private:
+  const std::shared_ptr<disk::DiskPages> kv_cache_;  // or null
+  std::unique_ptr<engine::LocalModel> model_;
+  std::unique_ptr<Drafts> drafts_;  // or null
+  uint32_t capacity_tokens_ = 0;
+  std::optional<engine::Scheduler> scheduler_;
+};
+
+class RouteAnswerer final : public OpenedModel {
+ public:
+  RouteAnswerer(std::unique_ptr<NodeSession> nodes, std::unique_ptr<Drafts> drafts,
+                std::unique_ptr<conduct::Conductor> conductor)
+      : nodes_(std::move(nodes)), drafts_(std::move(drafts)), conductor_(std::move(conductor)) {}
+
+  engine::Answering& answering() override { return *conductor_; }
+  std::string DescribeWork() const override {
+    std::string lines;
+    for (const std::string& reason : nodes_->reasons()) lines += reason + "\n";
+    if (const auto counts = nodes_->KvCache()) lines += DescribeKvCache(*counts) + "\n";
+    return lines + DescribeHops(*conductor_);
+  }
+  std::optional<disk::DiskPagesCounts> kv_cache() override { return nodes_->KvCache(); }
+  std::string inexact() const override { return nodes_->Inexact(); }
+  std::vector<RowsFromNode> fetched() const override {
+    std::vector<RowsFromNode> all;
+    for (const auto& [node, from] : conductor_->fetched()) {
+      all.push_back({.node = from.name, .tokens = from.tokens, .bytes = from.bytes});
+    }
+    std::ranges::sort(all, {}, &RowsFromNode::node);
+    return all;
+  }
+  KvTransfers kv_transfers() const override {
+    const conduct::ConductorCounters& counters = conductor_->counters();
+    return {.prompts = counters.transferred_prompts,
+            .bytes = counters.transferred_bytes,
+            .exposed_ns = counters.exposed_ns};
+  }
+  // Of the route as it is now: another one may have more, or less.
+  uint32_t capacity_tokens() const override {
+    const conduct::RouteClient* const route = conductor_->route();
+    if (route == nullptr || !route->is_ready()) return UINT32_MAX;
+    return static_cast<uint32_t>(std::min<uint64_t>(route->kv_positions(), UINT32_MAX));
+  }
+  KvFigures kv() const override {
+    const uint32_t tokens = capacity_tokens();
+    return {.limit_tokens = tokens == UINT32_MAX ? 0 : tokens};
+  }
+  HopsFigures hops() const override {
+    const KvTransfers handed = kv_transfers();
+    HopsFigures figures{
+        .replans = conductor_->counters().replans,
+        .fetched_bytes = conductor_->counters().fetched_bytes,
+        .transferred_prompts = handed.prompts,
+        .transferred_bytes = handed.bytes,
+        .exposed_ns = static_cast<uint64_t>(std::max<int64_t>(0, handed.exposed_ns))};
+    const std::vector<plan::PlanStage> stages = conductor_->plan().AllStages();
+    const std::vector<conduct::HopTotals> totals = conductor_->hops();
+    for (size_t i = 0; i < totals.size() && i < stages.size(); ++i) {
+      figures.hops.push_back({.node = stages[i].node.name,
+                              .layers = plan::DescribeSlice(stages[i].slice),
+                              .frames = totals[i].frames,
+                              .queue_ns = totals[i].queue_ns,
+                              .compute_ns = totals[i].compute_ns,
+                              .send_ns = totals[i].send_ns,
+                              .idle_ns = totals[i].idle_ns,
+                              .sent_bytes = totals[i].bytes_out});
+    }
+    return figures;
+  }
+  Status Save() override { return nodes_->SaveTrace(); }
+
+ private:
+  std::unique_ptr<NodeSession> nodes_;
+  std::unique_ptr<Drafts> drafts_;  // or null
+  std::unique_ptr<conduct::Conductor> conductor_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<OpenedModel>> OpenModel(const gguf::ModelFiles& files,
+                                               const text::Tokenizer* tokenizer, const Clock& clock,
+                                               const OpenOptions& options, Reporter& reporter) {
+  std::unique_ptr<Drafts> drafts;
+  if (options.draft != nullptr && options.draft->wanted()) {
+    drafts = TRY(Drafts::Load(*options.draft, files, *options.model, reporter));
+  }
+  if (options.cluster->wants_nodes()) {
+    auto nodes = TRY(NodeSession::Start(files, *options.model, *options.cluster, reporter));
+    const plan::Plan plan = TRY(nodes->Plan());
+    engine::ProposerSource* const proposers =
+        drafts == nullptr ? nullptr : &drafts->For(/*answers=*/nullptr);
+    auto conductor = TRY(nodes->Open(plan, tokenizer, options.max_running, reporter, proposers));
+    return std::unique_ptr<OpenedModel>(
+        std::make_unique<RouteAnswerer>(std::move(nodes), std::move(drafts), std::move(conductor)));
+  }
+  auto kv_cache = TRY(options.model->kv_cache.Open());
+  auto model = TRY(
+      LoadModel(files, *options.model, reporter, {.store = kv_cache, .is_kept = options.is_kept}));
+  return std::unique_ptr<OpenedModel>(std::make_unique<LocalAnswerer>(
+      std::move(model), std::move(drafts), std::move(kv_cache), tokenizer, clock,
+      engine::SchedulerOptions{.batch_tokens = options.batch_tokens,
+                               .max_running = options.max_running}));
+}
+
+}  // namespace aster::open

@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Who answers for a command: a model that this process has loaded, or several nodes. Must not know
+// what is asked.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "disk/disk_pages.h"
+#include "engine/answering.h"
+#include "gguf/model_files.h"
+#include "open/cluster_options.h"
+#include "open/drafts.h"
+#include "open/figures.h"
+#include "open/model_options.h"
+#include "open/reporter.h"
+#include "text/tokenizer.h"
+
+namespace aster::open {
+
+// What a node has given of what it remembered, instead of its being computed.
+struct RowsFromNode {
+  std::string node;
+  uint64_t tokens = 0;
+  uint64_t bytes = 0;
+};
+
+// Prompts that others read than answered.
+struct KvTransfers {
+  uint64_t prompts = 0;
+  uint64_t bytes = 0;      // of rows that those who answered lacked
+  int64_t exposed_ns = 0;  // from when they were read to their first token
+};
+
+struct OpenOptions {
+  const ModelOptions* model = nullptr;
+  const ClusterOptions* cluster = nullptr;
+  const DraftOptions* draft = nullptr;  // null: nobody guesses ahead
+  uint32_t batch_tokens = 512;          // of prompts that this process computes in a step
+  uint32_t max_running = 64;
+  bool is_kept = false;  // what is remembered is to outlive the command
+};
+
+class OpenedModel {
+ public:
+  virtual ~OpenedModel() = default;
+
+  virtual engine::Answering& answering() = 0;
+  // What each node spent, and what a cache on the disk was good for, in lines for people; nothing
+  // where there is neither.
+  virtual std::string DescribeWork() const { return ""; }
+  // Of pages on the disk that this process and those that it has started read and write; nothing
+  // where there are none.
+  virtual std::optional<disk::DiskPagesCounts> kv_cache() { return std::nullopt; }
+  // Options that make it answer other bits than one machine does; nothing where none does.
+  virtual std::string inexact() const { return ""; }
+  // Tokens of one conversation that there is memory for; 0 where not one page fits.
+  virtual uint32_t capacity_tokens() const = 0;
+  // Its memory, as far as it is known here. On the answering's thread.
+  virtual KvFigures kv() const = 0;
+  // What the nodes have spent; nothing where there are none. On the answering's thread.
+  virtual HopsFigures hops() const { return {}; }
+  // Nodes that remembered what was asked, in the order of their names.
+  virtual std::vector<RowsFromNode> fetched() const { return {}; }
+  virtual KvTransfers kv_transfers() const { return {}; }
+  // At the end: what the options ask to be kept of it.
+  virtual Status Save() { return Ok(); }
+};
+
+// Files, tokenizer (or null) and clock outlive it. The reporter is told how far it is.
+Result<std::unique_ptr<OpenedModel>> OpenModel(const gguf::ModelFiles& files,
+                                               const text::Tokenizer* tokenizer, const Clock& clock,
+                                               const OpenOptions& options, Reporter& reporter);
+
+}  // namespace aster::open
