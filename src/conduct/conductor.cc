@@ -9,51 +9,35 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/log.h"
 #include "base/random.h"
-#include "conduct/live_request.h"
-#include "engine/check_request.h"
-#include "kernels/rope.h"
+#include "stage/stage_memory.h"
 
 namespace aster::conduct {
 namespace {
 
-// As many events as a step takes before it looks after other things.
+// Events that a step takes before it sees to other things.
 constexpr int kEventsPerStep = 256;
-// Work that was refused so often without a token between is not tried again.
-constexpr uint32_t kMaxRefusals = 8;
-constexpr uint32_t kMaxBackoff = 8;
-
-bool IsForStages(const wire::Message& message) {
-  return std::holds_alternative<wire::OpenRoute>(message) ||
-         std::holds_alternative<wire::CloseRoute>(message) ||
-         std::holds_alternative<wire::Begin>(message) ||
-         std::holds_alternative<wire::End>(message) ||
-         std::holds_alternative<wire::Work>(message) ||
-         std::holds_alternative<wire::SendKv>(message) ||
-         std::holds_alternative<wire::KvTaken>(message) ||
-         std::holds_alternative<wire::Halt>(message) ||
-         std::holds_alternative<wire::FindKv>(message) ||
-         std::holds_alternative<wire::FetchKv>(message) ||
-         (std::holds_alternative<wire::KvRows>(message) &&
-          std::get<wire::KvRows>(message).ticket == 0);
-}
 
 }  // namespace
 
 Conductor::Conductor(net::Network& network, const plan::RouteModel& model,
                      const text::Tokenizer* tokenizer, plan::Plan plan, ConductorOptions options,
-                     Replanner replanner, stage::StageServer* own)
+                     Replanner replanner, stage::LocalStages* local)
     : network_(network),
       model_(model),
       tokenizer_(tokenizer),
-      plan_(std::move(plan)),
       options_(std::move(options)),
-      replanner_(std::move(replanner)),
-      own_(own),
+      local_(local),
       memories_(std::make_shared<RouteMemories>()),
-      page_positions_(kernels::kPagePositions),
-      next_route_(options_.id_seed == 0 ? SystemSeed() : options_.id_seed) {
+      costs_(options_.route.kv_encoding, options_.prefill_tokens_per_s, options_.peers),
+      peers_(options_.peers),
+      drafts_(model_.shape, options_.proposers, network.clock()),
+      schedule_(
+          {.chunk_pages = options_.chunk_pages, .frames_per_stage = options_.frames_per_stage}),
+      queue_(options_.max_running),
+      plans_(std::move(plan), model.shape.layer_count, std::move(replanner),
+             {.max_failures = options_.max_replans, .wait_ns = options_.replan_wait_ns}),
+      last_route_(options_.id_seed == 0 ? SystemSeed() : options_.id_seed) {
   CHECK(options_.chunk_pages > 0 && options_.frames_per_stage > 0 && options_.max_running > 0);
 }
 
@@ -61,104 +45,19 @@ Conductor::~Conductor() {
   // Sequences outlive their requests here.
   memories_->route = 0;
   if (options_.trace != nullptr && route_) {
-    options_.trace->CloseRoute(route_->id(), "it is not needed any more", network_.clock().NowNs());
-  }
-}
-
-engine::Sequence Conductor::NewSequence() {
-  return engine::Sequence(std::make_unique<RouteMemory>(memories_));
-}
-
-RouteMemory* Conductor::MemoryOf(engine::Sequence& sequence) const {
-  const engine::SequenceMemory* const wanted = &sequence.memory();
-  const auto found = std::ranges::find(memories_->all, wanted);
-  return found == memories_->all.end() ? nullptr : *found;
-}
-
-Result<engine::RequestId> Conductor::Submit(engine::Request request) {
-  return SubmitWith(std::move(request), {});
-}
-
-Result<engine::RequestId> Conductor::SubmitWith(engine::Request request, WantedLogits logits) {
-  CHECK(request.sequence != nullptr);
-  RouteMemory* const memory = MemoryOf(*request.sequence);
-  if (memory == nullptr) return InvalidArgument("the sequence belongs to another model");
-  for (const Lives* lives : {&waiting_, &running_}) {
-    for (const auto& other : *lives) {
-      if (&other->request.sequence() != request.sequence) continue;
-      return FailedPrecondition(
-          fmt::format("request {} has the sequence and is not finished", other->request.id()));
-    }
-  }
-  TRY(engine::CheckRequest(model_.shape, tokenizer_, request));
-  const uint32_t length = request.sequence->length();
-  if (route_ && route_->is_ready() && length > route_->kv_positions()) {
-    return ResourceExhausted(
-        fmt::format("to remember a prompt of {} tokens takes more memory than its nodes have: {} "
-                    "tokens fit",
-                    length, route_->kv_positions()));
-  }
-  auto speculation = TRY(SpeculationFor(request));
-  const engine::RequestId id = next_id_++;
-  ++counters_.submitted;
-  if (idle()) failures_ = 0;
-  waiting_.push_back(std::make_unique<Live>(id, std::move(request), tokenizer_, model_.shape,
-                                            memory, network_.clock().NowNs()));
-  waiting_.back()->request.Speculate(std::move(speculation));
-  waiting_.back()->sink = logits.sink;
-  waiting_.back()->sink_chunk = logits.chunk;
-  waiting_.back()->sink_begin = waiting_.back()->rows_told = logits.begin;
-  TracePhase(*waiting_.back(), "waiting");
-  return id;
-}
-
-void Conductor::Cancel(engine::RequestId id) {
-  for (Lives* lives : {&waiting_, &running_}) {
-    for (const auto& live : *lives) {
-      if (live->request.id() == id) live->request.Cancel();
-    }
+    options_.trace->CloseRoute(route_->client.id(), "it is not needed any more", NowNs());
   }
 }
 
 // --- Steps.
 
-Status Conductor::Open(const std::function<void(const OpenProgress&)>& on_progress,
-                       const std::function<bool()>& is_cancelled) {
-  if (!route_) OpenNew();
-  for (uint32_t replans = 0; !route_->is_ready();) {
-    if (route_->state() == RouteClient::State::kBroken) {
-      const Error why = route_->why();
-      const std::vector<wire::NodeId> lost = route_->lost();
-      if (options_.trace != nullptr) {
-        options_.trace->CloseRoute(route_->id(), why.message(), network_.clock().NowNs());
-      }
-      route_.reset();
-      memories_->route = 0;
-      if (!replanner_ || lost.empty() || ++replans > options_.max_open_replans) return why;
-      plan::Plan plan = TRY(replanner_(plan_, lost, why));
-      TRY(plan::CheckPlan(plan, model_.shape.layer_count));
-      TakePlan(std::move(plan), why);
-      OpenNew();
-      continue;
-    }
-    if (is_cancelled && is_cancelled()) return Error(Code::kCancelled, "the route was not opened");
-    if (on_progress) on_progress(route_->progress());
-    if (own_ != nullptr) own_->Tick();
-    auto event = network_.Receive(network_.clock().NowNs() + kStepNs);
-    if (event) Handle(*std::move(event));
-    route_->Tick();
-  }
-  if (on_progress) on_progress(route_->progress());
-  return Ok();
-}
-
 Status Conductor::Step() {
-  if (stepping_) return FailedPrecondition("a callback cannot begin the next step");
-  stepping_ = true;
+  if (is_stepping_) return FailedPrecondition("a callback cannot begin the next step");
+  is_stepping_ = true;
   Tick();
-  int64_t deadline_ns = std::min(network_.clock().NowNs() + kStepNs, next_tick_ns());
-  if (own_ != nullptr && own_->has_work()) {
-    own_->Compute();
+  int64_t deadline_ns = std::min(NowNs() + kStepNs, next_tick_ns());
+  if (local_ != nullptr && local_->has_work()) {
+    local_->Compute();
     deadline_ns = 0;
   }
   if (!idle()) {
@@ -166,384 +65,233 @@ Status Conductor::Step() {
       std::optional<net::Event> event = network_.Receive(deadline_ns);
       if (!event) break;
       Handle(*std::move(event));
-      deadline_ns = 0;  // what else is there already
+      deadline_ns = 0;  // the first event is waited for, and no other
     }
   }
   Tick();
-  stepping_ = false;
+  is_stepping_ = false;
   return Ok();
 }
 
-void Conductor::Handle(net::Event event) {
-  if (own_ != nullptr) {
-    if (event.kind == net::Event::Kind::kMessage && IsForStages(event.message)) {
-      return own_->Handle(std::move(event));
-    }
-    own_->Handle(event);
-  }
-  if (!route_) return;
-  const bool was_ready = route_->is_ready();
-  route_->Handle(event);
-  if (options_.trace != nullptr && !was_ready && route_->is_ready()) {
-    options_.trace->RouteIsReady(route_->id(), network_.clock().NowNs());
-  }
-  if (!route_->is_ready()) return;
-  if (event.kind == net::Event::Kind::kDown) OnGone(event.from);
-  if (event.kind != net::Event::Kind::kMessage) return;
-  if (const auto* holds = std::get_if<wire::Holds>(&event.message)) {
-    OnHolds(event.from, *holds);
-  } else if (const auto* done = std::get_if<wire::Done>(&event.message)) {
-    OnDone(event.from, *done, event.arrived_ns);
-  } else if (const auto* rows = std::get_if<wire::KvRows>(&event.message)) {
-    OnKvRows(event.from, *rows);
-  } else if (const auto* found = std::get_if<wire::FoundKv>(&event.message)) {
-    OnFoundKv(event.from, *found);
-  }
-}
-
 void Conductor::Tick() {
-  if (own_ != nullptr) own_->Tick();
+  if (local_ != nullptr) local_->Tick();
+  // What has ended must not be computed any more.
   FinishCancelled();
   TickRoute();
-  if (!route_ || !route_->is_ready()) return;
+  if (!is_ready()) return;
+  // Stages free what no sequence needs before they are asked for more.
   SendForgotten();
-  Admit();
-  TickSearches();
-  SendDecodes();
-  SendPrefills();
+  while (LiveRequest* const live = queue_.Admit()) Begin(*live);
+  for (const auto& live : queue_.running()) Follow(*live, route_->search.Tick(*live));
+  SendFrames();
   CheckStall();
-  if (route_->state() == RouteClient::State::kBroken) OnBroken();
+  if (route_->client.state() == RouteClient::State::kBroken) OnBroken();
 }
 
 int64_t Conductor::next_tick_ns() const {
-  int64_t next_ns = own_ == nullptr ? kNeverNs : own_->next_tick_ns();
-  if (route_) next_ns = std::min(next_ns, route_->next_tick_ns());
-  if (!route_ && !waiting_.empty()) next_ns = std::min(next_ns, reopen_ns_);
-  if (!running_.empty()) next_ns = std::min(next_ns, heard_ns_ + options_.stall_ns);
-  for (const auto& live : running_) next_ns = std::min(next_ns, NextTickOf(*live));
+  int64_t next_ns = local_ == nullptr ? kNeverNs : local_->next_tick_ns();
+  if (!route_) {
+    return queue_.waiting().empty() ? next_ns : std::min(next_ns, plans_.open_at_ns());
+  }
+  next_ns = std::min(next_ns, route_->client.next_tick_ns());
+  if (!queue_.running().empty()) next_ns = std::min(next_ns, heard_ns_ + options_.stall_ns);
+  for (const auto& live : queue_.running()) {
+    next_ns = std::min(next_ns, route_->search.NextTickNs(*live));
+  }
   return next_ns;
 }
 
-// --- The route.
+// --- What goes.
 
-void Conductor::OpenNew() {
-  const wire::RouteId id = ++next_route_;
-  route_ = std::make_unique<RouteClient>(network_, model_, plan_, options_.route, id);
-  memories_->route = id;
-  memories_->forgotten.clear();
-  hops_.assign(route_->stages().size(), {});
-  worked_ns_ = 0;
-  std::vector<wire::StageAddress> cuts;
-  for (const plan::PlanStage& stage : route_->stages()) {
-    cuts.emplace_back().layer_end = stage.slice.layer_end;
+void Conductor::SendFrames() {
+  for (const auto& live : queue_.running()) route_->transfer.Advance(*live);
+  // Decode goes before prefill: a token is short, and a user waits for it.
+  for (const Frame& frame : schedule_.Decodes(queue_.running(), route_->pipeline.decodes())) {
+    SendFrame(frame);
   }
-  auto layout = plan::LayoutOf(model_.shape, options_.route.memory,
-                               plan::MemoryName(model_.fingerprint, options_.route.encoding,
-                                                options_.route.kv_encoding, cuts));
-  if (layout.ok()) {
-    layout_ = *std::move(layout);
-    digest_ = layout_->digest();
-  } else {
-    route_->Break(layout.error());
-  }
-  heard_ns_ = network_.clock().NowNs();
-  if (options_.trace != nullptr) options_.trace->OpenRoute(id, plan_, heard_ns_);
-}
-
-void Conductor::TickRoute() {
-  const int64_t now_ns = network_.clock().NowNs();
-  if (!route_ && !waiting_.empty() && now_ns >= reopen_ns_) OpenNew();
-  if (!route_) return;
-  route_->Tick();
-  if (route_->state() == RouteClient::State::kBroken) OnBroken();
-}
-
-void Conductor::CheckStall() {
-  const int64_t now_ns = network_.clock().NowNs();
-  // Work, an answer to Begin, or rows on their way.
-  const bool is_awaited = std::ranges::any_of(running_, [](const auto& live) {
-    return live->in_flight > 0 || live->phase == Live::Phase::kBeginning || live->waits_for_rows ||
-           live->is_ready_to_decode();
-  });
-  if (flights_.empty() && !is_awaited) heard_ns_ = now_ns;
-  if (now_ns - heard_ns_ < options_.stall_ns) return;
-  route_->Break(Error(Code::kDeadlineExceeded,
-                      fmt::format("work is under way, and no node has said anything for {} s",
-                                  options_.stall_ns / kNsPerSecond)));
-}
-
-// Requests keep their tokens, and go on where the next route is ready.
-void Conductor::OnBroken() {
-  const Error why = route_->why();
-  const std::vector<wire::NodeId> lost = route_->lost();
-  if (options_.trace != nullptr) {
-    options_.trace->CloseRoute(route_->id(), why.message(), network_.clock().NowNs());
-  }
-  route_.reset();
-  memories_->route = 0;
-  memories_->forgotten.clear();
-  flights_.clear();
-  frames_.clear();
-  decode_frames_ = 0;
-  prefill_frames_.clear();
-  move_.reset();
-  is_tight_ = false;
-  for (auto& live : running_) {
-    live->phase = Live::Phase::kWaiting;
-    live->in_flight = 0;
-    live->request.turns() = {};
-    live->search.reset();
-    live->has_searched = false;
-    TracePhase(*live, "waiting");
-  }
-  waiting_.insert(waiting_.end(), std::make_move_iterator(running_.begin()),
-                  std::make_move_iterator(running_.end()));
-  running_.clear();
-  std::ranges::sort(waiting_, {}, [](const auto& live) { return live->request.id(); });
-  const uint32_t backoff = std::min(failures_, kMaxBackoff);
-  reopen_ns_ =
-      network_.clock().NowNs() + (failures_ == 0 ? 0 : options_.replan_wait_ns << (backoff - 1));
-  if (waiting_.empty()) return;
-  if (!replanner_ || ++failures_ > options_.max_replans) return FailAll(why);
-  Result<plan::Plan> plan = replanner_(plan_, lost, why);
-  Status checked = plan.ok() ? plan::CheckPlan(*plan, model_.shape.layer_count) : plan.error();
-  if (!checked.ok()) return FailAll(std::move(checked).error());
-  for (const plan::PlanStage& stage : plan_.AllStages()) {
-    former_[stage.node.id] = {.node = stage.node, .bytes_per_s = 0};
-  }
-  for (const wire::NodeId& node : lost) former_.erase(node);
-  TakePlan(*std::move(plan), why);
-}
-
-void Conductor::TakePlan(plan::Plan plan, const Error& why) {
-  plan_ = std::move(plan);
-  ++counters_.replans;
-  std::string nodes;
-  for (const plan::PlanStage& stage : plan_.AllStages()) {
-    nodes += (nodes.empty() ? "" : ", ") + stage.node.name;
-  }
-  log::Info("other nodes go on", {{"nodes", nodes}, {"why", why.message()}});
-}
-
-void Conductor::FailAll(const Error& why) {
-  Lives failing = std::move(waiting_);
-  waiting_.clear();
-  for (auto& live : failing) {
-    TracePhase(*live, nullptr);
-    // Callbacks may submit: what is told now is not among those any more.
-    live->request.End(engine::FinishReason::kFailed, why);
-    ++counters_.finished;
-    live->request.TellFinish(network_.clock().NowNs());
-  }
-}
-
-// --- Requests.
-
-void Conductor::FinishCancelled() {
-  // Callbacks may submit and cancel, so every look is a new one.
-  const auto find = [this]() -> Live* {
-    for (Lives* lives : {&running_, &waiting_}) {
-      for (const auto& live : *lives) {
-        if (live->request.cancelled()) return live.get();
-      }
+  std::vector<Path> paths{route_->client.prefill_path()};
+  if (route_->client.has_decode_path()) paths.push_back(route_->client.decode_path());
+  for (const Path path : paths) {
+    while (const std::optional<Frame> frame = schedule_.NextPrefill(
+               queue_.running(), path, route_->pipeline.prefill_frames(path))) {
+      SendFrame(*frame);
     }
-    return nullptr;
-  };
-  while (Live* live = find()) {
-    live->request.End(engine::FinishReason::kCancelled);
-    Remove(*live);
   }
 }
 
-void Conductor::SendForgotten() {
-  for (const wire::SequenceId id : std::exchange(memories_->forgotten, {})) {
-    route_->SendToAll(wire::End{.route = route_->id(), .sequence = id});
+void Conductor::SendFrame(const Frame& frame) {
+  for (const FrameItem& item : frame.items) {
+    const wire::Wanted wanted = item.live->WantedBehind(item.live->sent + item.count);
+    const bool is_token = wanted == wire::Wanted::kToken || wanted == wire::Wanted::kLastLogits;
+    if (is_token) route_->transfer.StartDecode(*item.live);
+  }
+  route_->pipeline.Send(frame);
+}
+
+// --- What comes.
+
+void Conductor::Handle(net::Event event) {
+  if (local_ != nullptr) {
+    if (event.kind == net::Event::Kind::kMessage && stage::IsForStages(event.message)) {
+      return local_->Handle(std::move(event));
+    }
+    local_->Handle(event);
+  }
+  if (!route_) return;
+  const bool was_ready = is_ready();
+  route_->client.Handle(event);
+  if (options_.trace != nullptr && !was_ready && is_ready()) {
+    options_.trace->RouteIsReady(route_->client.id(), NowNs());
+  }
+  if (!is_ready()) return;
+  if (event.kind == net::Event::Kind::kDown) {
+    for (const auto& live : queue_.running()) {
+      Follow(*live, route_->search.OnDown(*live, event.from));
+    }
+  } else if (event.kind == net::Event::Kind::kMessage) {
+    OnMessage(event.from, event.message, event.arrived_ns);
   }
 }
 
-void Conductor::Admit() {
-  while (!waiting_.empty() && running_.size() < options_.max_running) {
-    // Whoever was put back waits until somebody has ended.
-    if (is_tight_ && !running_.empty()) return;
-    Live& live = *waiting_.front();
-    const auto place = std::ranges::upper_bound(
-        running_, live.request.id(), {}, [](const auto& other) { return other->request.id(); });
-    running_.insert(place, std::move(waiting_.front()));
-    waiting_.erase(waiting_.begin());
-    BeginRequest(live);
+void Conductor::OnMessage(const wire::NodeId& from, const wire::Message& message,
+                          int64_t arrived_ns) {
+  if (const auto* holds = std::get_if<wire::Holds>(&message)) {
+    OnHolds(from, *holds);
+  } else if (const auto* done = std::get_if<wire::Done>(&message)) {
+    OnDone(from, *done, arrived_ns);
+  } else if (const auto* rows = std::get_if<wire::KvRows>(&message)) {
+    OnKvRows(from, *rows);
+  } else if (const auto* found = std::get_if<wire::FoundKv>(&message)) {
+    const auto [live, next] = route_->search.OnFoundKv(from, *found);
+    if (live != nullptr) Follow(*live, next);
   }
 }
 
-void Conductor::BeginRequest(Live& live) {
-  Void(live);
-  live.phase = Live::Phase::kBeginning;
-  TracePhase(live, "asking what is remembered");
-  if (move_ && move_->sequence == live.memory->id()) move_.reset();
-  EndSearch(live);
-  live.holds.clear();
-  live.epoch = ++last_epoch_;
-  live.history.emplace(digest_);
-  live.history->Append(live.request.sequence().tokens());
-  engine::DraftOptions draft = live.request.request().draft;
-  // Elsewhere only the stage with the head can guess, by the block beside it; and not where each
-  // token is chosen here.
-  const bool has_guesser = GoesOnByItself(live) || draft.kind == engine::DraftKind::kNextTokens;
-  if (!has_guesser || live.request.request().edit_logits || !TakesDrafts()) draft = {.most = 0};
-  route_->SendToAll(wire::Begin{.route = route_->id(),
-                                .sequence = live.memory->id(),
-                                .tokens = live.request.sequence().tokens(),
-                                .sampling = stage::SamplingToWire(live.request.request().sampling),
-                                .epoch = live.epoch,
-                                .stop_tokens = live.request.request().stop_tokens,
-                                .draft_kind = static_cast<uint8_t>(draft.kind),
-                                .draft_most = static_cast<uint8_t>(draft.most)});
-}
-
-// Whether all stages know what guesses are.
-bool Conductor::TakesDrafts() const {
-  return std::ranges::all_of(route_->nodes(), [this](const wire::NodeId& node) {
-    return network_.ProtocolOf(node) >= wire::kDraftProtocol;
+void Conductor::OnHolds(const wire::NodeId& from, const wire::Holds& holds) {
+  if (holds.route != route_->client.id()) return;
+  heard_ns_ = NowNs();
+  if (route_->sequence && route_->sequence->OnHolds(from, holds)) return;
+  if (holds.attempt != 0) return OnRefusal(holds);
+  LiveRequest* const live = queue_.Find([&](const LiveRequest& other) {
+    return other.memory->id() == holds.sequence && other.epoch == holds.epoch &&
+           other.phase != RequestPhase::kWaiting;
   });
-}
-
-void Conductor::StartRunning(Live& live) {
-  if (StartSearch(live)) return;
-  live.phase = Live::Phase::kRunning;
-  ChooseReaders(live);
-  uint32_t length = std::min(live.sent, live.length());
-  if (live.sink != nullptr) length = std::min(length, live.rows_told);
-  live.memory->SetLength(length);
-  live.request.Begin(network_.clock().NowNs());
-  live.request.Adopt();  // counts what stages held
-  live.sent = live.request.sequence().computed();
-  live.started_ns = network_.clock().NowNs();
-  live.started_at = live.sent;
-  TracePhase(live, live.is_ready_to_decode() ? "answering" : "reading");
-}
-
-Conductor::Path Conductor::ReadingPath() const {
-  const auto all = static_cast<uint32_t>(route_->stages().size());
-  return {.begin = 0, .end = has_two_paths() ? route_->decode_begin() : all};
-}
-
-Conductor::Path Conductor::DecodingPath() const {
-  return {.begin = route_->decode_begin(), .end = static_cast<uint32_t>(route_->stages().size())};
-}
-
-uint32_t Conductor::HeldBy(const Live& live, Path path) {
-  uint32_t least = live.length();
-  for (uint32_t stage = path.begin; stage < path.end; ++stage) {
-    const auto held = live.holds.find(stage);
-    least = std::min(least, held == live.holds.end() ? 0 : held->second);
-  }
-  return least;
-}
-
-// What a stage goes on with by itself ends. (What a Begin ends needs no word of its own.)
-void Conductor::Halt(Live& live) {
-  for (auto& [attempt, flight] : flights_) {
-    if (flight.live != &live || flight.is_halted) continue;
-    // What was guessed rightly is told in any case.
-    if (flight.accepted > 0) flight.is_halted = true;
-    if (flight.more == 0) continue;
-    flight.is_halted = true;
-    route_->Send(
-        route_->stages().back().node.id,
-        wire::Halt{.route = route_->id(), .sequence = live.memory->id(), .attempt = attempt});
+  if (live == nullptr || !route_->client.IsStageOf(from, holds.stage)) return;
+  if (!holds.why.message().empty()) return OnLack(*live, holds);
+  live->TakeHolds(holds);
+  switch (live->phase) {
+    case RequestPhase::kBeginning:
+      if (live->holds.size() == route_->client.stages().size()) OnBegun(*live);
+      return;
+    case RequestPhase::kFetching:
+      return Follow(*live, route_->search.OnHolds(*live));
+    case RequestPhase::kSyncing:
+      return route_->transfer.OnHolds(*live);
+    default:
+      return;  // the next tick looks at it
   }
 }
 
-// Its segments that are under way do not count any more.
-void Conductor::Void(Live& live) {
-  for (auto& [attempt, flight] : flights_) {
-    if (flight.live == &live) flight.live = nullptr;
-  }
-  live.in_flight = 0;
-}
-
-// A stage did not compute what it was sent: all are asked again what they hold.
-void Conductor::Refused(Live& live, const Error& why) {
+// A stage did not compute a segment.
+void Conductor::OnRefusal(const wire::Holds& holds) {
+  const std::optional<Segment> segment = route_->pipeline.Refuse(holds.attempt);
+  if (!segment || segment->live == nullptr) return;
+  if (segment->drafts.empty()) return Refuse(*segment->live, holds.why);
+  // Draft tokens must not take memory from other requests: it is asked again without.
+  segment->live->drafting = LiveRequest::Drafting::kNoMemory;
   ++counters_.refused;
-  if (why.code() == Code::kResourceExhausted) return MakeRoom(live, why);
-  if (++live.refusals > kMaxRefusals) return Fail(live, why);
-  BeginRequest(live);
+  Begin(*segment->live);
 }
 
-// Older requests never give way to younger ones, so that the oldest of all comes to its end.
-void Conductor::MakeRoom(Live& live, const Error& why) {
-  bool has_forgotten = false;
-  for (RouteMemory* memory : memories_->all) {
-    const bool is_used =
-        std::ranges::any_of(running_, [&](const auto& other) { return other->memory == memory; });
-    if (is_used || memory->length() == 0) continue;
-    memory->Forget();
-    has_forgotten = true;
+// A stage cannot hold rows that it was sent, or a text that was begun.
+void Conductor::OnLack(LiveRequest& live, const wire::Holds& holds) {
+  if (live.phase == RequestPhase::kFetching) return Follow(live, route_->search.GiveUp(live));
+  const bool is_beginning = live.phase == RequestPhase::kBeginning;
+  // Without rows that are for the turn after this one, the request goes on.
+  if (!is_beginning && !route_->transfer.IsAwaitedBy(live, holds.stage)) return;
+  if (holds.why.code() == Code::kResourceExhausted) return MakeRoom(live, holds.why);
+  return is_beginning ? Fail(live, holds.why) : Refuse(live, holds.why);
+}
+
+void Conductor::OnDone(const wire::NodeId& from, const wire::Done& done, int64_t arrived_ns) {
+  if (done.route != route_->client.id() || !route_->client.IsEndOfPath(from)) return;
+  heard_ns_ = NowNs();
+  Status checked = route_->pipeline.Check(done);
+  if (!checked.ok()) {
+    return route_->client.Break(
+        std::move(checked).error().In(fmt::format("node {}", from.ToText())));
   }
-  if (!has_forgotten && running_.size() == 1) return Fail(live, why);
-  if (!has_forgotten) {
-    Live& youngest = *running_.back();
-    const bool is_self = &youngest == &live;
-    PutBack(youngest);
-    if (is_self) return;
+  const auto take = [this](const Segment& segment, const wire::SegmentResult& result,
+                           std::span<const float> logits) { TakeResult(segment, result, logits); };
+  route_->pipeline.Take(done, arrived_ns != 0 ? arrived_ns : heard_ns_, take);
+}
+
+void Conductor::OnKvRows(const wire::NodeId& from, const wire::KvRows& rows) {
+  if (route_->sequence && route_->sequence->OnKvRows(from, rows)) {
+    heard_ns_ = NowNs();
+    return;
   }
-  SendForgotten();
-  BeginRequest(live);
+  // The node stops sending where nothing is taken.
+  const auto layers = stage::LayersOfKvChunk(rows.chunk);
+  if (layers.ok()) static_cast<void>(network_.Send(from, stage::TakenNothing(rows, *layers)));
 }
 
-void Conductor::PutBack(Live& live) {
-  ++counters_.put_back;
-  is_tight_ = true;
-  Void(live);
-  EndSearch(live);
-  live.phase = Live::Phase::kWaiting;
-  live.memory->Forget();
-  live.request.turns() = {};
-  TracePhase(live, "waiting");
-  const auto place =
-      std::ranges::find_if(running_, [&](const auto& other) { return other.get() == &live; });
-  const auto into = std::ranges::upper_bound(waiting_, live.request.id(), {},
-                                             [](const auto& other) { return other->request.id(); });
-  waiting_.insert(into, std::move(*place));
-  running_.erase(place);
-}
-
-void Conductor::Fail(Live& live, Error why) {
-  live.request.End(engine::FinishReason::kFailed, std::move(why));
+// The stages have computed a segment.
+void Conductor::TakeResult(const Segment& segment, const wire::SegmentResult& result,
+                           std::span<const float> logits) {
+  LiveRequest& live = *segment.live;
+  if (live.request.cancelled()) return;  // by another request's callback, a moment ago
+  // A segment before this one was refused, and the refusal is on its way.
+  if (segment.begin != live.memory->length()) return;
+  live.memory->SetLength(segment.end);
+  live.refusals = 0;
+  plans_.ForgetFailures();
+  const uint32_t count = segment.end - segment.begin;
+  const bool is_prompt = live.request.generated() == 0;
+  (is_prompt ? counters_.prefill_tokens : counters_.decode_tokens) += count;
+  live.request.Advance(count);
+  const bool is_prefilled = live.is_disaggregated() && segment.end == live.prefill_end();
+  if (is_prompt && is_prefilled) live.transfer.prefilled_ns = NowNs();
+  if (live.logits.is_wanted()) live.logits.Take(segment.begin, logits, model_.shape.vocab_size);
+  const bool is_token =
+      segment.wanted == wire::Wanted::kToken || segment.wanted == wire::Wanted::kLastLogits;
+  if (is_token) return TakeToken(segment, result, logits);
+  // Without a token the request ends behind its last one.
+  if (!live.logits.status().ok()) return Fail(live, live.logits.status().error());
+  if (live.request.pending_count() > 0) return;
+  live.request.End(engine::FinishReason::kLength);
   Remove(live);
 }
 
-void Conductor::TracePhase(const Live& live, const char* name) {
-  if (options_.trace == nullptr) return;
-  options_.trace->Phase(live.request.id(), name, network_.clock().NowNs());
-}
-
-// Lets go of a request that has ended, and tells it so.
-void Conductor::Remove(Live& live) {
-  // What is under way is not computed for nobody. An answer that goes on by itself is halted, and
-  // what is remembered of it stays.
-  if (route_) Halt(live);
-  const bool is_reading = std::ranges::any_of(flights_, [&](const auto& item) {
-    return item.second.live == &live && !item.second.is_halted;
-  });
-  const bool is_begun = live.phase == Live::Phase::kRunning || live.phase == Live::Phase::kWaiting;
-  if (is_reading || !is_begun) live.memory->Forget();
-  if (route_) EndSearch(live);
-  Void(live);
-  std::unique_ptr<Live> gone;
-  for (Lives* lives : {&running_, &waiting_}) {
-    const auto place =
-        std::ranges::find_if(*lives, [&](const auto& other) { return other.get() == &live; });
-    if (place == lives->end()) continue;
-    gone = std::move(*place);
-    lives->erase(place);
-    break;
+void Conductor::TakeToken(const Segment& segment, const wire::SegmentResult& result,
+                          std::span<const float> logits) {
+  LiveRequest& live = *segment.live;
+  const int64_t now_ns = NowNs();
+  // The token is chosen here where the caller edits logits, and by the stage with the head
+  // elsewhere.
+  bool is_last;
+  if (segment.wanted == wire::Wanted::kLastLogits) {
+    is_last = live.request.TakeLogits(logits, now_ns);
+  } else if (result.has_failed) {
+    is_last = live.request.TakeChoice(result.why, now_ns);
+  } else {
+    engine::Choice choice{.id = result.token, .logprob = result.logprob};
+    for (const wire::LogitOf& top : result.top) choice.top.push_back({top.id, top.logprob});
+    is_last = live.request.TakeChoice(std::move(choice), now_ns);
   }
-  is_tight_ = false;
-  TracePhase(live, nullptr);
-  ++counters_.finished;
-  counters_.cached_tokens += gone->request.counts().cached;
-  counters_.replayed_tokens += gone->request.counts().replayed;
-  gone->request.TellFinish(network_.clock().NowNs());
+  if (const int64_t prefilled_ns = std::exchange(live.transfer.prefilled_ns, 0)) {
+    ++counters_.transferred_prompts;
+    counters_.exposed_ns += now_ns - prefilled_ns;
+    counters_.transferred_bytes += live.transfer.prompt_bytes;
+  }
+  if (is_last) return Remove(live);
+  live.history->Append(std::span(live.request.sequence().tokens()).last(1));
+  drafts_.TakeStageDrafts(live, result.drafts);
+  if (live.request.generated() > 1) return;
+  // The first token says how long the prompt took.
+  const uint32_t prompt = live.length() - 1;
+  costs_.LearnPrefill(prompt - std::min(prompt, live.started_at), now_ns - live.started_ns);
+  TracePhase(live, "decode");
 }
 
 }  // namespace aster::conduct

@@ -1,103 +1,123 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A request of a conductor, and how far its stages are with it. Must not know other requests.
+// A request of a conductor, and how far the stages of its route are with it. Must not know other
+// requests, nor messages.
 #pragma once
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
-#include <utility>
 #include <vector>
 
-#include "conduct/conductor.h"
-#include "conduct/prefix_search.h"
+#include "conduct/logits_collector.h"
+#include "conduct/path.h"
+#include "conduct/route_memory.h"
 #include "engine/running_request.h"
+#include "kernels/isa.h"
 #include "kv/prefix_hash.h"
+#include "text/tokenizer.h"
+#include "wire/messages.h"
 
 namespace aster::conduct {
 
-struct Conductor::Live {
-  enum class Phase : uint8_t {
-    kWaiting,
-    kBeginning,  // stages are asked what they hold
-    kSearching,  // others are
-    kFetching,   // they give it
-    kRunning,
-  };
+// What a request waits for. It passes through them in this order, and may leave some out. It is
+// back at kWaiting when it is preempted or its route breaks, at kBeginning when a stage refused a
+// segment.
+enum class RequestPhase : uint8_t {
+  kWaiting,      // for its turn, in the queue
+  kBeginning,    // for every stage to say how much of its text it holds
+  kSearching,    // for other nodes to say so
+  kFetching,     // for the KV rows that these send
+  kSyncing,      // for rows that the decode path sends the prefill path
+  kPrefill,      // for the prefill path to compute its prompt, and for the decode path to have it
+  kTransferred,  // the decode path has all of its prompt but the last token
+  kDecode,       // for the next token, which was asked for
+};
 
-  Live(engine::RequestId id, engine::Request asked, const text::Tokenizer* tokenizer,
-       const model::Shape& shape, RouteMemory* remembered, int64_t now_ns)
-      : request(id, std::move(asked), tokenizer, shape.vocab_size, kernels::FastestIsa(), now_ns),
-        memory(remembered),
-        stops(std::make_shared<const std::vector<int32_t>>(request.request().stop_tokens)) {}
+// Rows of a request that go between the two paths of its route.
+struct TransferState {
+  int64_t sync_began_ns = 0;
+  std::map<wire::NodeId, double> sync_bytes;  // of kSyncing, by the node that sends them
+  uint64_t prompt_bytes = 0;                  // of its prompt, that the decode path lacked
+  int64_t prefilled_ns = 0;                   // when its prompt was computed; 0: not yet
+};
+
+// Tokens that the stage with the head drafted behind the newest one.
+struct StageDrafts {
+  std::vector<int32_t> tokens;
+  uint32_t length = 0;  // of the history that they continue
+};
+
+struct LiveRequest {
+  // Whether draft tokens are sent along. Once a stage had no memory for them none are: a request
+  // must not take memory from others for what may be wrong.
+  enum class Drafting : uint8_t { kAllowed, kNoMemory };
+
+  LiveRequest(engine::RequestId id, engine::Request asked, const text::Tokenizer* tokenizer,
+              uint32_t vocab_size, kernels::Isa isa, RouteMemory* kept, int64_t now_ns);
 
   uint32_t length() const { return request.sequence().length(); }
   bool wants_token() const { return request.request().max_tokens > request.generated(); }
-  // Its next token needs one more, and nothing is under way.
-  bool is_ready_to_decode() const {
-    return phase == Phase::kRunning && in_flight == 0 && sent + 1 == length();
+  // Whether frames may be made of it.
+  bool is_running() const { return phase >= RequestPhase::kSyncing; }
+  // Whether the nodes that compute its prompt are not those that decode.
+  bool is_disaggregated() const { return prefill_path != decode_path; }
+  // Up to where the prefill path computes it: the last token is the decode path's, which chooses
+  // the next one.
+  uint32_t prefill_end() const {
+    return length() - (is_disaggregated() && !logits.is_wanted() ? 1 : 0);
   }
-  // How many may come after the next one.
-  uint32_t TokensToFollow() const {
-    const uint64_t by_count = request.request().max_tokens - request.generated();
-    const uint64_t by_context = request.request().context_limit - length();
-    const uint64_t left = std::min(by_count, by_context);
-    return static_cast<uint32_t>(std::min<uint64_t>(std::max<uint64_t>(left, 1) - 1, UINT32_MAX));
-  }
-  // Up to where its prompt is read: where others answer it, they compute the last token.
-  uint32_t read_end() const { return length() - (reads_for_others && sink == nullptr ? 1 : 0); }
+  // Whether all but its last token is computed, and nothing of it is in flight.
+  bool lacks_last_token() const { return is_running() && in_flight == 0 && sent + 1 == length(); }
   bool has_prefill() const {
-    return phase == Phase::kRunning && sent < read_end() && !is_ready_to_decode();
+    return phase == RequestPhase::kPrefill && sent < prefill_end() && !lacks_last_token();
   }
+  // Whether rows of its prompt are on their way to the decode path.
+  bool awaits_transfer() const {
+    const bool is_early = phase == RequestPhase::kSyncing || phase == RequestPhase::kPrefill;
+    return is_disaggregated() && !logits.is_wanted() && is_early;
+  }
+  // Whether the next token may be asked for.
+  bool is_ready_to_decode() const { return lacks_last_token() && !awaits_transfer(); }
+  // Whether a stage that has all layers of the path decodes it token after token without being
+  // asked for each. (What the caller edits, and a draft model of its own, comes in between.)
+  bool IsContinuedBy(Path path) const;
+  // What a segment that ends there asks for.
+  wire::Wanted WantedBehind(uint32_t end) const;
+  // Tokens that may come behind the next one.
+  uint32_t TokensBehindNext() const;
+
+  // The least that the stages of a path hold of it, as far as they have said so.
+  uint32_t HeldBy(Path path) const;
+  // A stage says how much it holds; of another history, that is nothing.
+  void TakeHolds(const wire::Holds& message);
+
+  // Its route is gone, or its memory: it begins anew when its turn comes.
+  void Suspend();
 
   engine::RunningRequest request;
   RouteMemory* const memory;
-  // Where the logits of all rows go, at most so many rows at a time; else null.
-  engine::LogitsSink* sink = nullptr;
-  uint32_t sink_chunk = 0;
-  uint32_t sink_begin = 0;  // the first row that is wanted
-  uint32_t rows_told = 0;   // up to where the sink has them
-  Status sink_status;
+  const std::shared_ptr<const std::vector<int32_t>> stops;  // tokens that end the answer
+  LogitsCollector logits;                                   // of every token, where they are wanted
 
-  Phase phase = Phase::kWaiting;
-  uint64_t epoch = 0;                  // of its Begin
-  std::map<uint32_t, uint32_t> holds;  // what each stage holds, of those that have said so
-  bool reads_for_others = false;       // other stages answer than read
-  bool waits_for_rows = false;         // readers get from those what they lack
-  int64_t waits_since_ns = 0;
-  std::map<wire::NodeId, double> returning;  // bytes of it that nodes give
-  int64_t read_ns = 0;                       // when others had read it; 0: not yet
-  uint64_t transfer_bytes = 0;               // of rows that whoever answers lacks
-  bool rows_due = false;                     // those who answer do not have what was read yet
-  bool syncs_kv = false;                     // readers get the rows of the answer
-  std::shared_ptr<const std::vector<int32_t>> stops;  // tokens that end the answer
-  std::optional<kv::TokenHistory> history;            // of all tokens, once it was begun
-  // What others remember of it, while they are asked and give it; nothing once that is over.
-  struct Search {
-    explicit Search(uint64_t query, uint32_t layer_count) : rows(query, layer_count) {}
-
-    PrefixSearch rows;
-    uint32_t goal = 0;  // positions
-    uint32_t held = 0;  // before it began
-    KvSources sources;
-    std::map<wire::NodeId, KvPeer> peers;
-    int64_t begun_ns = 0;
-    int64_t heard_ns = 0;
-  };
-  std::unique_ptr<Search> search;
-  bool has_searched = false;  // others, on this route
-  int64_t started_ns = 0;     // when it began to run, as far as it had to be computed
-  uint32_t started_at = 0;
-  uint32_t sent = 0;      // tokens that stages have or will have
-  size_t in_flight = 0;   // segments
-  uint32_t refusals = 0;  // since something was computed
-  // What the last stage guesses behind the newest token, and how long the history is then.
-  std::vector<int32_t> offered;
-  uint32_t offered_at = 0;
-  bool takes_drafts = true;  // until a stage had no room for them
+  RequestPhase phase = RequestPhase::kWaiting;
+  Path prefill_path;
+  Path decode_path;
+  uint64_t epoch = 0;                       // of its Begin
+  std::optional<kv::TokenHistory> history;  // of all tokens, once it was begun
+  std::map<uint32_t, uint32_t> holds;       // positions by stage, of those that have said so
+  uint32_t sent = 0;                        // tokens that stages have or will have
+  size_t in_flight = 0;                     // segments
+  wire::RouteId searched_route = 0;         // on which other nodes were asked for its text
+  uint32_t refusals = 0;                    // since something was computed
+  int64_t started_ns = 0;                   // when it began to run in this epoch
+  uint32_t started_at = 0;                  // tokens that were computed then
+  TransferState transfer;
+  StageDrafts stage_drafts;
+  Drafting drafting = Drafting::kAllowed;
 };
 
 }  // namespace aster::conduct

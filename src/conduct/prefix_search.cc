@@ -4,101 +4,280 @@
 #include "conduct/prefix_search.h"
 
 #include <algorithm>
+#include <set>
 
-#include "base/check.h"
 #include "kernels/pages.h"
 
 namespace aster::conduct {
+namespace {
 
-using RateOf = std::function<double(const wire::NodeId&)>;
+constexpr uint32_t kPage = kernels::kPagePositions;
+constexpr double kNs = 1e9;
+// Nodes are waited for at most so long, and for at most such a part of what computing takes, where
+// that is more than options say.
+constexpr int64_t kLongestAskNs = 2 * kNsPerSecond;
+constexpr double kAskPart = 0.1;
+// Fetching is given up when it takes so many times as long as computing would have.
+constexpr double kPatience = 2;
+constexpr int64_t kLeastPatienceNs = kNsPerSecond;
 
-void PrefixSearch::Take(const wire::NodeId& node, const wire::FoundKv& found) {
-  silent_.erase(node);
-  std::vector<uint32_t>& lengths = lengths_[node];
-  lengths.assign(layer_count_, 0);
-  for (const wire::HeldKv& held : found.held) {
-    for (uint32_t layer = held.layer_begin; layer < std::min(held.layer_end, layer_count_);
-         ++layer) {
-      lengths[layer] = held.length;
-    }
+wire::StageAddress AddressOf(const plan::PlanNode& node) {
+  wire::StageAddress address;
+  address.node = node.id;
+  address.name = node.name;
+  address.addresses = node.addresses;
+  return address;
+}
+
+}  // namespace
+
+// --- Asking.
+
+PrefixSearch::Next PrefixSearch::Start(LiveRequest& live) {
+  const bool is_late = live.searched_route == at_.route.id();
+  if (is_late || !options_.is_enabled || live.logits.is_wanted() || live.length() == 0) {
+    return Next::kRun;
+  }
+  live.searched_route = at_.route.id();
+  // The last token is computed in any case, and rows are fetched by whole pages.
+  const uint32_t goal = (live.length() - 1) / kPage * kPage;
+  const uint32_t decoded = live.HeldBy(at_.route.decode_path());
+  if (goal < std::max(live.HeldBy(at_.route.prefill_path()), decoded) + kPage) return Next::kRun;
+  std::vector<KvPeer> peers = at_.peers.ToAsk(at_.route.stages(), NowNs());
+  // A node that is alone has looked already.
+  if (peers.size() < 2) return Next::kRun;
+  const uint64_t query = ++at_.numbers.query;
+  Search& search =
+      searches_
+          .emplace(live.request.id(), Search{.live = &live,
+                                             .holdings = {query, at_.route.layout().layer_count()},
+                                             .peers = {},
+                                             .goal = goal,
+                                             .held = decoded,
+                                             .sources = {},
+                                             .begun_ns = NowNs(),
+                                             .heard_ns = NowNs()})
+          .first->second;
+  Ask(search, std::move(peers));
+  if (search.holdings.silent().empty()) {
+    searches_.erase(live.request.id());
+    return Next::kRun;
+  }
+  live.phase = RequestPhase::kSearching;
+  return Next::kWait;
+}
+
+void PrefixSearch::Ask(Search& search, std::vector<KvPeer> peers) {
+  const auto& nodes = at_.route.nodes();
+  for (KvPeer& peer : peers) {
+    const wire::NodeId id = peer.node.id;
+    const bool is_new = std::ranges::count(nodes, id) == 0 && id != at_.network.self();
+    if (is_new) at_.network.Introduce(id, peer.node.addresses);
+    // A node that cannot be asked is not waited for.
+    if (!at_.network.Send(id, Query(search, search.goal)).ok()) continue;
+    search.holdings.Ask(id);
+    search.peers[id] = std::move(peer);
   }
 }
 
-void PrefixSearch::Lose(const wire::NodeId& node) {
-  silent_.erase(node);
-  lengths_.erase(node);
+// Without tokens: the query is over.
+wire::FindKv PrefixSearch::Query(const Search& search, uint32_t length) const {
+  const std::vector<int32_t>& tokens = search.live->request.sequence().tokens();
+  return {.query = search.holdings.query(),
+          .digest = at_.route.layout().digest(),
+          .layer_count = at_.route.layout().layer_count(),
+          .tokens = {tokens.begin(), tokens.begin() + length}};
 }
 
-std::vector<wire::NodeId> PrefixSearch::answered() const {
-  std::vector<wire::NodeId> nodes;
-  for (const auto& [node, lengths] : lengths_) {
-    if (*std::ranges::max_element(lengths) > 0) nodes.push_back(node);
+std::pair<LiveRequest*, PrefixSearch::Next> PrefixSearch::OnFoundKv(const wire::NodeId& from,
+                                                                    const wire::FoundKv& found) {
+  const auto place = std::ranges::find_if(searches_, [&](const auto& item) {
+    return item.second.holdings.query() == found.query && item.second.peers.contains(from);
+  });
+  if (place == searches_.end()) return {nullptr, Next::kWait};
+  Search& search = place->second;
+  LiveRequest* const live = search.live;
+  if (live->phase == RequestPhase::kFetching) {
+    // A source does not hold any more what it said. Others only answer late.
+    return {live, IsSource(search, from) ? GiveUp(search) : Next::kWait};
   }
-  return nodes;
+  search.holdings.Take(from, found);
+  return {live, search.holdings.silent().empty() ? Choose(search) : Next::kWait};
 }
 
-uint32_t PrefixSearch::MostOf(uint32_t layer) const {
-  uint32_t most = 0;
-  for (const auto& [node, lengths] : lengths_) most = std::max(most, lengths[layer]);
-  return most;
+PrefixSearch::Next PrefixSearch::OnDown(LiveRequest& live, const wire::NodeId& node) {
+  Search* const search = Find(live);
+  if (search == nullptr) return Next::kWait;
+  search->holdings.Lose(node);
+  if (live.phase == RequestPhase::kFetching) {
+    return IsSource(*search, node) ? GiveUp(*search) : Next::kWait;
+  }
+  return search->holdings.silent().empty() ? Choose(*search) : Next::kWait;
 }
 
-wire::NodeId PrefixSearch::SourceOf(uint32_t layer, uint32_t length, const wire::NodeId& target,
-                                    const wire::NodeId* before, const RateOf& rate_of) const {
-  const auto has = [&](const wire::NodeId& node) {
-    const auto found = lengths_.find(node);
-    return found != lengths_.end() && found->second[layer] >= length;
+// --- Fetching.
+
+// All have answered, or are not waited for: what is fetched in less time than it takes to compute
+// it is fetched; so is what is fetched in a time that is not known.
+PrefixSearch::Next PrefixSearch::Choose(Search& search) {
+  const auto rate_of = [&](const wire::NodeId& node) {
+    const auto peer = search.peers.find(node);
+    return peer == search.peers.end() ? 0 : at_.costs.BytesPerSecond(peer->second);
   };
-  if (has(target)) return target;
-  if (before != nullptr && has(*before)) return *before;
-  const wire::NodeId* best = nullptr;
-  for (const auto& [node, lengths] : lengths_) {
-    if (!has(node)) continue;
-    if (best == nullptr || rate_of(node) > rate_of(*best)) best = &node;
-  }
-  CHECK(best != nullptr);
-  return *best;
+  search.sources = search.holdings.Choose(
+      WantsOf(*search.live), search.goal, rate_of,
+      [&](kv::LayerRange of) { return at_.costs.BytesPerPosition(at_.route.layout(), of); });
+  const KvSources& sources = search.sources;
+  const bool is_enough = sources.end >= search.held + kPage;
+  const double computing_s = is_enough ? at_.costs.SecondsToCompute(sources.end - search.held) : 0;
+  const bool is_slower = sources.seconds > 0 && computing_s > 0 && sources.seconds > computing_s;
+  if (is_enough && !is_slower) return Fetch(search);
+  End(*search.live);
+  return Next::kRun;
 }
 
-KvSources PrefixSearch::Choose(std::span<const KvWant> wants, uint32_t goal, const RateOf& rate_of,
-                               const std::function<double(kv::LayerRange)>& bytes_of) const {
-  KvSources sources{.end = goal, .fetches = {}};
-  uint32_t held = goal;
-  for (const KvWant& want : wants) {
-    held = std::min(held, want.held);
-    for (uint32_t layer = want.layers.begin; layer < want.layers.end; ++layer) {
-      sources.end = std::min(sources.end, std::max(want.held, MostOf(layer)));
+// Stages of the decode path; the prefill path gets from these what it lacks.
+std::vector<KvWant> PrefixSearch::WantsOf(const LiveRequest& live) const {
+  std::vector<KvWant> wants;
+  const Path path = at_.route.decode_path();
+  for (uint32_t stage = path.begin; stage < path.end; ++stage) {
+    const plan::PlanStage& target = at_.route.stages()[stage];
+    wants.push_back({.node = target.node.id,
+                     .layers = {target.slice.layer_begin, target.slice.layer_end},
+                     .held = live.holds.at(stage)});
+  }
+  return wants;
+}
+
+PrefixSearch::Next PrefixSearch::Fetch(Search& search) {
+  LiveRequest& live = *search.live;
+  live.phase = RequestPhase::kFetching;
+  search.begun_ns = search.heard_ns = NowNs();
+  const std::vector<KvWant> wants = WantsOf(live);
+  for (const KvFetch& fetch : search.sources.fetches) {
+    const uint32_t stage = at_.route.decode_path().begin + static_cast<uint32_t>(fetch.want);
+    // From the start of the page in which the stage's rows end: what is on a disk is sent by whole
+    // pages, and rows that a stage holds already do no harm.
+    const uint32_t begin = wants[fetch.want].held / kPage * kPage;
+    const Status sent = at_.network.Send(
+        fetch.from, wire::FetchKv{.query = search.holdings.query(),
+                                  .route = at_.route.id(),
+                                  .sequence = live.memory->id(),
+                                  .epoch = live.epoch,
+                                  .layer_begin = fetch.layers.begin,
+                                  .layer_end = fetch.layers.end,
+                                  .begin = begin,
+                                  .end = search.sources.end,
+                                  .to = AddressOf(at_.route.stages()[stage].node)});
+    if (!sent.ok()) return GiveUp(search);
+  }
+  return Next::kFetch;
+}
+
+PrefixSearch::Next PrefixSearch::OnHolds(LiveRequest& live) {
+  Search* const search = Find(live);
+  if (search == nullptr) return Next::kWait;
+  search->heard_ns = NowNs();
+  if (live.HeldBy(at_.route.decode_path()) < search->sources.end) return Next::kWait;
+  Count(*search);
+  End(live);
+  return Next::kRun;
+}
+
+void PrefixSearch::Count(const Search& search) {
+  const uint32_t count = search.live->HeldBy(at_.route.decode_path()) - search.held;
+  const std::vector<KvWant> wants = WantsOf(*search.live);
+  BytesByNode bytes;
+  for (const KvFetch& fetch : search.sources.fetches) {
+    // What a node has in other slices of its own is not sent anywhere.
+    const bool is_own = fetch.from == wants[fetch.want].node;
+    bytes[fetch.from] +=
+        is_own ? 0 : at_.costs.BytesPerPosition(at_.route.layout(), fetch.layers) * count;
+  }
+  at_.counters.fetched_tokens += count;
+  for (const auto& [node, sent] : bytes) {
+    FetchedFrom& from = at_.fetched[node];
+    from.name = search.peers.at(node).node.name;
+    from.tokens += count;
+    from.bytes += static_cast<uint64_t>(sent);
+    at_.counters.fetched_bytes += static_cast<uint64_t>(sent);
+    at_.costs.LearnTransfer(node, sent, search.heard_ns - search.begun_ns);
+  }
+}
+
+PrefixSearch::Next PrefixSearch::GiveUp(LiveRequest& live) {
+  Search* const search = Find(live);
+  return search == nullptr ? Next::kBegin : GiveUp(*search);
+}
+
+// What has come stays.
+PrefixSearch::Next PrefixSearch::GiveUp(Search& search) {
+  ++at_.counters.fetches_given_up;
+  if (search.live->HeldBy(at_.route.decode_path()) > search.held) Count(search);
+  End(*search.live);
+  return Next::kBegin;
+}
+
+void PrefixSearch::End(const LiveRequest& live) {
+  const auto ended = searches_.extract(live.request.id());
+  if (ended.empty()) return;
+  for (const wire::NodeId& node : ended.mapped().holdings.answered()) {
+    // A node that cannot be told forgets the query after a while.
+    static_cast<void>(at_.network.Send(node, Query(ended.mapped(), 0)));
+  }
+}
+
+// --- Time.
+
+int64_t PrefixSearch::NextTickNs(const LiveRequest& live) const {
+  const Search* const search = Find(live);
+  if (search == nullptr) return kNeverNs;
+  return live.phase == RequestPhase::kSearching ? AskedUntilNs(*search) : FetchedUntilNs(*search);
+}
+
+int64_t PrefixSearch::AskedUntilNs(const Search& search) const {
+  const double part_ns = at_.costs.SecondsToCompute(search.goal - search.held) * kAskPart * kNs;
+  const int64_t longest_ns = std::max(options_.ask_ns, kLongestAskNs);
+  return search.begun_ns + std::clamp(static_cast<int64_t>(std::min(part_ns, kNs * 1e3)),
+                                      options_.ask_ns, longest_ns);
+}
+
+int64_t PrefixSearch::FetchedUntilNs(const Search& search) const {
+  const int64_t silent_ns = search.heard_ns + options_.fetch_silence_ns;
+  const double computing_s = at_.costs.SecondsToCompute(search.sources.end - search.held);
+  if (computing_s <= 0) return silent_ns;
+  const auto patience_ns = static_cast<int64_t>(std::min(computing_s, 1e6) * kPatience * kNs);
+  return std::min(silent_ns, search.begun_ns + std::max(patience_ns, kLeastPatienceNs));
+}
+
+PrefixSearch::Next PrefixSearch::Tick(LiveRequest& live) {
+  if (NextTickNs(live) > NowNs()) return Next::kWait;
+  Search& search = *Find(live);
+  if (live.phase == RequestPhase::kSearching) {
+    // Those that have not answered are not waited for.
+    const std::set<wire::NodeId> silent = search.holdings.silent();
+    for (const wire::NodeId& node : silent) {
+      at_.peers.AddSlow(node, NowNs());
+      search.holdings.Lose(node);
     }
+    return Choose(search);
   }
-  // Rows are given by full pages; a stage's own text may end within one.
-  sources.end = sources.end / kernels::kPagePositions * kernels::kPagePositions;
-  if (sources.end <= held) return {};
-  std::map<wire::NodeId, double> leaving;  // bytes
-  for (size_t i = 0; i < wants.size(); ++i) {
-    const KvWant& want = wants[i];
-    if (want.held >= sources.end) continue;
-    const size_t first = sources.fetches.size();
-    for (uint32_t layer = want.layers.begin; layer < want.layers.end; ++layer) {
-      const bool goes_on = sources.fetches.size() > first;
-      const wire::NodeId before = goes_on ? sources.fetches.back().from : wire::NodeId{};
-      const wire::NodeId source =
-          SourceOf(layer, sources.end, want.node, goes_on ? &before : nullptr, rate_of);
-      if (!goes_on || before != source) {
-        sources.fetches.push_back({.from = source, .want = i, .layers = {layer, layer}});
-      }
-      sources.fetches.back().layers.end = layer + 1;
-      if (source == want.node) continue;
-      const double bytes = bytes_of({layer, layer + 1}) * (sources.end - want.held);
-      leaving[source] += bytes;
-      sources.bytes += static_cast<uint64_t>(bytes);
-    }
-  }
-  // Givers give at the same time; a way is as fast as its giver's.
-  for (const auto& [node, bytes] : leaving) {
-    const double rate = rate_of(node);
-    if (rate > 0) sources.seconds = std::max(sources.seconds, bytes / rate);
-  }
-  return sources;
+  for (const KvFetch& fetch : search.sources.fetches) at_.peers.AddSlow(fetch.from, NowNs());
+  return GiveUp(search);
+}
+
+PrefixSearch::Search* PrefixSearch::Find(const LiveRequest& live) {
+  const auto place = searches_.find(live.request.id());
+  return place == searches_.end() ? nullptr : &place->second;
+}
+
+const PrefixSearch::Search* PrefixSearch::Find(const LiveRequest& live) const {
+  const auto place = searches_.find(live.request.id());
+  return place == searches_.end() ? nullptr : &place->second;
+}
+
+bool PrefixSearch::IsSource(const Search& search, const wire::NodeId& node) const {
+  return std::ranges::count(search.sources.fetches, node, &KvFetch::from) > 0;
 }
 
 }  // namespace aster::conduct

@@ -1,82 +1,104 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Who remembers what of a text, and what to fetch from whom: whatever the stages that are to
-// compute lack, if fetching it takes less time than computing it. Must not know messages' ways.
+// What other nodes hold of a request's text, asked for before the text is computed: nodes whose
+// layers have changed, nodes of other routes and of none. Whatever goes wrong with a search costs a
+// moment, and the text is computed. Must not know frames.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
-#include <set>
-#include <span>
+#include <utility>
 #include <vector>
 
-#include "kv/layout.h"
-#include "plan/plan.h"
+#include "conduct/counters.h"
+#include "conduct/kv_costs.h"
+#include "conduct/kv_holdings.h"
+#include "conduct/kv_peers.h"
+#include "conduct/live_request.h"
+#include "conduct/route_client.h"
+#include "net/network.h"
 #include "wire/messages.h"
 
 namespace aster::conduct {
 
-// A node that may remember texts: of a route, or of none. Rates that are 0 are not known.
-struct KvPeer {
-  plan::PlanNode node;
-  double bytes_per_s = 0;  // on its way to others
+struct PrefixSearchOptions {
+  bool is_enabled = true;
+  int64_t ask_ns = 500 * kNsPerMs;              // that answers are waited for
+  int64_t fetch_silence_ns = 5 * kNsPerSecond;  // without any rows: these are computed instead
 };
 
-// What a stage has, and would like to have more of.
-struct KvWant {
-  wire::NodeId node;
-  kv::LayerRange layers;
-  uint32_t held = 0;  // positions
-};
+// What nodes held of texts and sent, since the conductor was made.
+using FetchedByNode = std::map<wire::NodeId, FetchedFrom>;
 
-// Rows of some layers of the stage at `want` go to it, from the position that it holds.
-struct KvFetch {
-  wire::NodeId from;
-  size_t want = 0;
-  kv::LayerRange layers;
-};
-
-struct KvSources {
-  uint32_t end = 0;  // all of them hold so many positions then
-  std::vector<KvFetch> fetches;
-  uint64_t bytes = 0;
-  double seconds = 0;  // that fetching takes; 0: not known
-};
-
-// Of one request. Not for concurrent use.
+// Of all requests on one route. All that it is given outlives it.
 class PrefixSearch {
  public:
-  PrefixSearch(uint64_t query, uint32_t layer_count) : query_(query), layer_count_(layer_count) {}
+  // What follows for a request.
+  enum class Next : uint8_t {
+    kWait,   // for what was asked for before
+    kFetch,  // for rows that nodes were asked for just now
+    kRun,    // nothing: what is lacking is computed
+    kBegin,  // for stages to say anew what they hold: rows that come late are of another epoch
+  };
+  struct Context {
+    net::Network& network;
+    RouteClient& route;
+    KvPeers& peers;
+    KvCosts& costs;
+    Numbers& numbers;
+    ConductorCounters& counters;
+    FetchedByNode& fetched;
+  };
 
-  uint64_t query() const { return query_; }
+  PrefixSearch(const Context& context, const PrefixSearchOptions& options)
+      : at_(context), options_(options) {}
 
-  // The node was asked, has answered, or will not.
-  void Ask(const wire::NodeId& node) { silent_.insert(node); }
-  void Take(const wire::NodeId& node, const wire::FoundKv& found);
-  void Lose(const wire::NodeId& node);
-  const std::set<wire::NodeId>& silent() const { return silent_; }
-  // Those who have been asked for anything and may be told that it is over.
-  std::vector<wire::NodeId> answered() const;
-
-  // Up to `goal` positions at most. Nothing where nobody has more than is held. The rate is that of
-  // a node towards others (0: not known); bytes_of says what a position of these layers takes.
-  KvSources Choose(std::span<const KvWant> wants, uint32_t goal,
-                   const std::function<double(const wire::NodeId&)>& rate_of,
-                   const std::function<double(kv::LayerRange)>& bytes_of) const;
+  // Stages have said what they hold. kWait where other nodes were asked, too: once on a route, and
+  // where a page or more is lacking. The request is kSearching then.
+  Next Start(LiveRequest& live);
+  // A node says what it holds; of which request, or null.
+  std::pair<LiveRequest*, Next> OnFoundKv(const wire::NodeId& from, const wire::FoundKv& found);
+  // It cannot be reached any more.
+  Next OnDown(LiveRequest& live, const wire::NodeId& node);
+  // A stage holds more of a request that is kFetching.
+  Next OnHolds(LiveRequest& live);
+  // Rows for a request that is kFetching find no memory.
+  Next GiveUp(LiveRequest& live);
+  Next Tick(LiveRequest& live);
+  int64_t NextTickNs(const LiveRequest& live) const;
+  // There is none for the request any more. Nodes that hold rows for it are told.
+  void End(const LiveRequest& live);
 
  private:
-  uint32_t MostOf(uint32_t layer) const;
-  // Who gives the rows of a layer: itself, who gives those of the layer before, or the fastest.
-  wire::NodeId SourceOf(uint32_t layer, uint32_t length, const wire::NodeId& target,
-                        const wire::NodeId* before,
-                        const std::function<double(const wire::NodeId&)>& rate_of) const;
+  struct Search {
+    LiveRequest* live;
+    KvHoldings holdings;
+    std::map<wire::NodeId, KvPeer> peers;  // that were asked
+    uint32_t goal = 0;                     // positions
+    uint32_t held = 0;                     // by the decode path, before
+    KvSources sources;                     // of kFetching
+    int64_t begun_ns = 0;                  // its phase
+    int64_t heard_ns = 0;
+  };
 
-  const uint64_t query_;
-  const uint32_t layer_count_;
-  std::set<wire::NodeId> silent_;
-  std::map<wire::NodeId, std::vector<uint32_t>> lengths_;  // by layer
+  Search* Find(const LiveRequest& live);
+  const Search* Find(const LiveRequest& live) const;
+  void Ask(Search& search, std::vector<KvPeer> peers);
+  Next Choose(Search& search);
+  Next Fetch(Search& search);
+  Next GiveUp(Search& search);
+  void Count(const Search& search);
+  bool IsSource(const Search& search, const wire::NodeId& node) const;
+  std::vector<KvWant> WantsOf(const LiveRequest& live) const;
+  wire::FindKv Query(const Search& search, uint32_t length) const;
+  int64_t AskedUntilNs(const Search& search) const;
+  int64_t FetchedUntilNs(const Search& search) const;
+  int64_t NowNs() const { return at_.network.clock().NowNs(); }
+
+  const Context at_;
+  const PrefixSearchOptions options_;
+  std::map<engine::RequestId, Search> searches_;
 };
 
 }  // namespace aster::conduct

@@ -24,6 +24,12 @@ RouteClient::RouteClient(net::Network& network, const plan::RouteModel& model, p
     if (states_.try_emplace(stage.node.id).second) nodes_.push_back(stage.node.id);
   }
   Open(model, options);
+  auto layout = MakeLayout(model, options);
+  if (layout.ok()) {
+    layout_ = *std::move(layout);
+  } else {
+    Break(layout.error());
+  }
 }
 
 RouteClient::~RouteClient() {
@@ -62,6 +68,24 @@ void RouteClient::Open(const plan::RouteModel& model, const RouteOptions& option
     open.index = i;
     Send(stages_[i].node.id, open);
   }
+}
+
+// Named by all that rows depend on: where hidden states were encoded on their way, too.
+Result<kv::Layout> RouteClient::MakeLayout(const plan::RouteModel& model,
+                                           const RouteOptions& options) const {
+  std::vector<wire::StageAddress> cuts;
+  for (const plan::PlanStage& stage : stages_) {
+    cuts.emplace_back().layer_end = stage.slice.layer_end;
+  }
+  return plan::LayoutOf(
+      model.shape, options.memory,
+      plan::MemoryName(model.fingerprint, options.encoding, options.kv_encoding, cuts));
+}
+
+bool RouteClient::TakesDrafts() const {
+  return std::ranges::all_of(nodes_, [this](const wire::NodeId& node) {
+    return network_.ProtocolOf(node) >= wire::kDraftProtocol;
+  });
 }
 
 void RouteClient::Send(const wire::NodeId& node, wire::Message message) {
@@ -184,7 +208,7 @@ std::optional<wire::NodeId> RouteClient::NodeBehind(const wire::NodeId& node) co
   std::optional<wire::NodeId> behind;
   for (size_t i = 1; i < stages_.size(); ++i) {
     const wire::NodeId& next = stages_[i].node.id;
-    if (i == decode_begin() || stages_[i - 1].node.id != node) continue;
+    if (i == decode_path().begin || stages_[i - 1].node.id != node) continue;
     if (next == node || next == behind) continue;
     if (behind) return std::nullopt;
     behind = next;

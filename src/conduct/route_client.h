@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "conduct/path.h"
+#include "kv/layout.h"
 #include "net/network.h"
 #include "plan/plan.h"
 #include "plan/route_model.h"
@@ -68,10 +70,29 @@ class RouteClient {
   const plan::Plan& plan() const { return plan_; }
   // Of both paths: as routes number them.
   const std::vector<plan::PlanStage>& stages() const { return stages_; }
-  // Stages from here on answer what those before have read; 0 where all do both.
-  uint32_t decode_begin() const {
-    return plan_.decode.empty() ? 0 : static_cast<uint32_t>(plan_.stages.size());
+  // Whether other stages decode than compute prompts.
+  bool has_decode_path() const { return !plan_.decode.empty(); }
+  // The stages that compute prompts, and those that decode: the same without a decode path.
+  Path prefill_path() const {
+    const std::vector<plan::PlanStage>& path = has_decode_path() ? plan_.stages : stages_;
+    return {.begin = 0, .end = static_cast<uint32_t>(path.size())};
   }
+  Path decode_path() const {
+    return {.begin = has_decode_path() ? prefill_path().end : 0,
+            .end = static_cast<uint32_t>(stages_.size())};
+  }
+  // Whether the route has this stage, and it is the node's.
+  bool IsStageOf(const wire::NodeId& node, uint32_t stage) const {
+    return stage < stages_.size() && stages_[stage].node.id == node;
+  }
+  // Whether the last stage of either path is the node's.
+  bool IsEndOfPath(const wire::NodeId& node) const {
+    return IsStageOf(node, prefill_path().end - 1) || IsStageOf(node, decode_path().end - 1);
+  }
+  // Of the KV rows that all stages hold together. Not of a route that was broken from the start.
+  const kv::Layout& layout() const { return *layout_; }
+  // Whether all stages know draft tokens.
+  bool TakesDrafts() const;
   // Every node once.
   const std::vector<wire::NodeId>& nodes() const { return nodes_; }
   // Of kBroken.
@@ -95,6 +116,7 @@ class RouteClient {
   };
 
   void Open(const plan::RouteModel& model, const RouteOptions& options);
+  Result<kv::Layout> MakeLayout(const plan::RouteModel& model, const RouteOptions& options) const;
   void CheckProtocol(const wire::NodeId& node);
   void OnState(const wire::NodeId& from, const wire::RouteState& state);
   // The node behind another one on the route; nothing if there are several, or none.
@@ -109,6 +131,7 @@ class RouteClient {
   const wire::RouteId id_;
   const int64_t open_timeout_ns_;
   std::vector<wire::NodeId> nodes_;
+  std::optional<kv::Layout> layout_;
   std::map<wire::NodeId, NodeState> states_;
   const int64_t begin_ns_;
   int64_t progress_ns_;  // when there was any

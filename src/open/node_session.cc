@@ -11,6 +11,7 @@
 #include "conduct/chrome_trace.h"
 #include "disk/disk_pages.h"
 #include "draft/proposers.h"
+#include "kernels/isa_choice.h"
 #include "model/support.h"
 #include "open/model_files.h"
 #include "open/model_identity.h"
@@ -251,6 +252,7 @@ Result<std::unique_ptr<conduct::Conductor>> NodeSession::Open(const plan::Plan& 
                                                               engine::ProposerSource* proposers) {
   conduct::ConductorOptions options;
   options.route = route_;
+  options.isa = TRY(kernels::IsaFromEnvironment());
   options.max_running = max_running;
   options.trace = trace_file_ ? &trace_ : nullptr;
   options.peers = [this] { return Peers(); };

@@ -76,9 +76,7 @@ StageServer::StageServer(net::Network& network, SliceSource& source, StageOption
 
 StageServer::~StageServer() = default;
 
-void StageServer::Handle(const net::Event& event) { Handle(net::Event(event)); }
-
-void StageServer::Handle(net::Event&& event) {
+void StageServer::Handle(net::Event event) {
   switch (event.kind) {
     case net::Event::Kind::kMessage:
       return OnMessage(event.from, std::move(event.message),

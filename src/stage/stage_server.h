@@ -20,6 +20,7 @@
 #include "net/network.h"
 #include "stage/kv_in_flight.h"
 #include "stage/kv_server.h"
+#include "stage/local_stages.h"
 #include "stage/slice_source.h"
 #include "stage/stage.h"
 #include "wire/messages.h"
@@ -60,26 +61,18 @@ struct StageRouteStatus {
 };
 
 // Belongs to one thread. Network and source outlive it.
-class StageServer {
+class StageServer final : public LocalStages {
  public:
   StageServer(net::Network& network, SliceSource& source, StageOptions options = {});
-  ~StageServer();
+  ~StageServer() override;
   StageServer(const StageServer&) = delete;
   StageServer& operator=(const StageServer&) = delete;
 
-  // Takes what is meant for stages; anything else is left alone.
-  void Handle(const net::Event& event);
-  void Handle(net::Event&& event);
-
-  // Whether Compute has something to do.
-  bool has_work() const;
-  // Computes one frame and sends on what came of it.
-  void Compute();
-
-  // What time brings: slices that are loaded, reports, slices that nobody wants any more.
-  void Tick();
-  // When it has to be called next, of the network's clock; kNeverNs if events are enough.
-  int64_t next_tick_ns() const;
+  void Handle(net::Event event) override;
+  bool has_work() const override;
+  void Compute() override;
+  void Tick() override;
+  int64_t next_tick_ns() const override;
 
   std::vector<StageRouteStatus> Snapshot() const;
 

@@ -13,6 +13,7 @@
 #include "engine/answers_for_test.h"
 #include "sim_network.h"
 #include "stage/slice_source_for_test.h"
+#include "stage/stage_server.h"
 
 namespace aster::sim {
 namespace {

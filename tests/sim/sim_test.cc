@@ -30,7 +30,7 @@ TEST(Sim, EverySeedEndsWithTheTokensOfOneMachineOrACleanError) {
     all.small_alike += result.small_alike;
     all.replans += result.replans;
     all.replayed += result.replayed;
-    all.put_back += result.put_back;
+    all.preempted += result.preempted;
     all.fetched += result.fetched;
     all.small_fetched += result.small_fetched;
     all.given_up += result.given_up;
@@ -38,11 +38,12 @@ TEST(Sim, EverySeedEndsWithTheTokensOfOneMachineOrACleanError) {
   }
   fmt::print(
       "{} seeds: {} answered, {} cancelled, {} failed cleanly, {} of them continued; {} "
-      "replans, {} tokens replayed, {} put back, {} tokens fetched, {} fetches given up; "
-      "{} of {} guesses right; with rows in fewer bits {} answered, {} of them alike, {} tokens "
+      "replans, {} tokens replayed, {} preempted, {} tokens fetched, {} fetches given up; "
+      "{} of {} draft tokens accepted; with rows in fewer bits {} answered, {} of them alike, {} "
+      "tokens "
       "fetched\n",
       options.seeds, all.answered, all.cancelled, all.failed, all.continued, all.replans,
-      all.replayed, all.put_back, all.fetched, all.given_up, all.drafts.accepted,
+      all.replayed, all.preempted, all.fetched, all.given_up, all.drafts.accepted,
       all.drafts.drafted, all.small_answered, all.small_alike, all.small_fetched);
   if (options.seeds < 300) return;
   // Else it would say nothing about them.
@@ -50,7 +51,7 @@ TEST(Sim, EverySeedEndsWithTheTokensOfOneMachineOrACleanError) {
   EXPECT_GT(all.cancelled, options.seeds / 50);
   EXPECT_GT(all.continued, options.seeds / 100);
   EXPECT_GT(all.replans, options.seeds / 3);
-  EXPECT_GT(all.put_back, 0u);
+  EXPECT_GT(all.preempted, 0u);
   EXPECT_GT(all.fetched, options.seeds);
   EXPECT_GT(all.small_answered, options.seeds / 10);
   EXPECT_GT(all.small_fetched, options.seeds / 10);

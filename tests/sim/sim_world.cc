@@ -461,7 +461,7 @@ SimResult World::Run() {
     const conduct::ConductorCounters& counters = front->conductor->counters();
     result.replans += counters.replans;
     result.replayed += counters.replayed_tokens;
-    result.put_back += counters.put_back;
+    result.preempted += counters.preempted;
     result.fetched += counters.fetched_tokens;
     if (front->is_small) result.small_fetched += counters.fetched_tokens;
     result.given_up += counters.fetches_given_up;

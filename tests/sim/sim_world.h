@@ -39,7 +39,7 @@ struct SimResult {
   size_t small_alike = 0;     // and what one machine says
   uint64_t replans = 0;
   uint64_t replayed = 0;
-  uint64_t put_back = 0;
+  uint64_t preempted = 0;
   uint64_t fetched = 0;        // tokens that others remembered
   uint64_t small_fetched = 0;  // of them, in fewer bits
   uint64_t given_up = 0;       // fetches

@@ -1,0 +1,212 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The life of a conductor's requests, from one phase to the next (conduct/live_request.h).
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "conduct/conductor.h"
+#include "engine/check_request.h"
+#include "stage/stage_memory.h"
+
+namespace aster::conduct {
+namespace {
+
+// A request whose work was refused so often without a token between fails.
+constexpr uint32_t kMaxRefusals = 8;
+
+}  // namespace
+
+// --- Its beginning.
+
+Result<engine::RequestId> Conductor::Submit(engine::Request request) {
+  return SubmitWith(std::move(request), {});
+}
+
+Result<engine::RequestId> Conductor::SubmitWith(engine::Request request, LogitsCollector logits) {
+  CHECK(request.sequence != nullptr);
+  RouteMemory* const memory = TRY(IdleMemoryOf(*request.sequence));
+  TRY(engine::CheckRequest(model_.shape, tokenizer_, request));
+  const uint32_t length = request.sequence->length();
+  if (is_ready() && length > route_->client.kv_positions()) {
+    return ResourceExhausted(
+        fmt::format("a prompt of {} tokens does not fit into the KV cache of the nodes: {} tokens "
+                    "fit; give them more with --kv-memory",
+                    length, route_->client.kv_positions()));
+  }
+  auto speculation = TRY(drafts_.SpeculationFor(request));
+  if (idle()) plans_.ForgetFailures();
+  auto live = std::make_unique<LiveRequest>(++last_request_, std::move(request), tokenizer_,
+                                            model_.shape.vocab_size, options_.isa, memory, NowNs());
+  live->request.Speculate(std::move(speculation));
+  live->logits = std::move(logits);
+  ++counters_.submitted;
+  TracePhase(*live, "waiting");
+  queue_.Add(std::move(live));
+  return last_request_;
+}
+
+// kBeginning: all stages are told its text, and take over what they hold of it. What they say about
+// an earlier epoch does not count from now on.
+void Conductor::Begin(LiveRequest& live) {
+  live.phase = RequestPhase::kBeginning;
+  TracePhase(live, "asking stages what they hold");
+  // Nothing of it is in flight in the new epoch.
+  route_->pipeline.Abandon(live);
+  route_->search.End(live);
+  const wire::SequenceId sequence = live.memory->id();
+  if (route_->sequence && route_->sequence->sequence() == sequence) route_->sequence.reset();
+  live.holds.clear();
+  live.epoch = ++numbers_.epoch;
+  live.history.emplace(route_->client.layout().digest());
+  live.history->Append(live.request.sequence().tokens());
+  const engine::DraftOptions draft = RouteDrafts::AtHead(live, route_->client);
+  const engine::Request& request = live.request.request();
+  route_->client.SendToAll(wire::Begin{.route = route_->client.id(),
+                                       .sequence = sequence,
+                                       .tokens = live.request.sequence().tokens(),
+                                       .sampling = stage::SamplingToWire(request.sampling),
+                                       .epoch = live.epoch,
+                                       .stop_tokens = request.stop_tokens,
+                                       .draft_kind = static_cast<uint8_t>(draft.kind),
+                                       .draft_most = static_cast<uint8_t>(draft.most)});
+}
+
+// All stages have said what they hold.
+void Conductor::OnBegun(LiveRequest& live) {
+  const PrefixSearch::Next next = route_->search.Start(live);
+  if (next == PrefixSearch::Next::kWait) TracePhase(live, "asking other nodes what they hold");
+  Follow(live, next);
+}
+
+void Conductor::Follow(LiveRequest& live, PrefixSearch::Next next) {
+  switch (next) {
+    case PrefixSearch::Next::kWait:
+      return;
+    case PrefixSearch::Next::kFetch:
+      return TracePhase(live, "fetching KV rows");
+    case PrefixSearch::Next::kRun:
+      return Run(live);
+    case PrefixSearch::Next::kBegin:
+      return Begin(live);
+  }
+}
+
+// kSyncing or kPrefill: what is lacking is computed, or sent between the paths.
+void Conductor::Run(LiveRequest& live) {
+  route_->transfer.Start(live);
+  uint32_t length = std::min(live.sent, live.length());
+  // Rows whose logits are still wanted are computed again, whatever stages hold.
+  if (live.logits.is_wanted()) length = std::min(length, live.logits.next());
+  live.memory->SetLength(length);
+  live.request.Begin(NowNs());
+  live.request.Adopt();  // counts what stages hold
+  live.sent = live.request.sequence().computed();
+  live.started_ns = NowNs();
+  live.started_at = live.sent;
+  TracePhase(live, live.lacks_last_token() ? "decode" : "prefill");
+}
+
+// --- What goes wrong.
+
+// A stage did not compute what it was sent. All are asked again what they hold.
+void Conductor::Refuse(LiveRequest& live, const Error& why) {
+  ++counters_.refused;
+  if (why.code() == Code::kResourceExhausted) return MakeRoom(live, why);
+  if (++live.refusals > kMaxRefusals) return Fail(live, why);
+  Begin(live);
+}
+
+// A stage has no memory for the request: sequences that no request has are evicted first, then the
+// youngest request is preempted. One that is alone fails.
+void Conductor::MakeRoom(LiveRequest& live, const Error& why) {
+  if (!ForgetUnused()) {
+    LiveRequest& youngest = *queue_.running().back();
+    if (queue_.running().size() == 1) return Fail(live, why);
+    Preempt(youngest);
+    if (&youngest == &live) return;
+  }
+  SendForgotten();
+  Begin(live);
+}
+
+// Whether any sequence was forgotten that no running request has.
+bool Conductor::ForgetUnused() {
+  bool has_forgotten = false;
+  for (RouteMemory* memory : memories_->all) {
+    const bool is_used = std::ranges::any_of(
+        queue_.running(), [&](const auto& other) { return other->memory == memory; });
+    if (is_used || memory->length() == 0) continue;
+    memory->Forget();
+    has_forgotten = true;
+  }
+  return has_forgotten;
+}
+
+void Conductor::Preempt(LiveRequest& live) {
+  ++counters_.preempted;
+  route_->pipeline.Abandon(live);
+  route_->search.End(live);
+  live.memory->Forget();
+  queue_.Preempt(live);
+  TracePhase(live, "waiting");
+}
+
+void Conductor::SendForgotten() {
+  for (const wire::SequenceId id : std::exchange(memories_->forgotten, {})) {
+    route_->client.SendToAll(wire::End{.route = route_->client.id(), .sequence = id});
+  }
+}
+
+// --- Its end.
+
+void Conductor::Cancel(engine::RequestId id) {
+  LiveRequest* const live =
+      queue_.Find([&](const LiveRequest& other) { return other.request.id() == id; });
+  if (live != nullptr) live->request.Cancel();
+}
+
+void Conductor::FinishCancelled() {
+  const auto is_cancelled = [](const LiveRequest& live) { return live.request.cancelled(); };
+  // Callbacks may submit and cancel, so each search begins anew.
+  while (LiveRequest* const live = queue_.Find(is_cancelled)) {
+    live->request.End(engine::FinishReason::kCancelled);
+    Remove(*live);
+  }
+}
+
+void Conductor::Fail(LiveRequest& live, Error why) {
+  live.request.End(engine::FinishReason::kFailed, std::move(why));
+  Remove(live);
+}
+
+// The request has ended: nothing more of it is computed, and its callback is told.
+void Conductor::Remove(LiveRequest& live) {
+  // What stages hold of an answer that they were halted in stays good, and so does what they hold
+  // of a request that waits. What they still compute makes their KV cache longer than is known
+  // here.
+  if (route_) route_->pipeline.Halt(live);
+  const bool is_computing = route_ && route_->pipeline.IsComputing(live);
+  const bool is_known = live.is_running() || live.phase == RequestPhase::kWaiting;
+  if (is_computing || !is_known) live.memory->Forget();
+  if (route_) {
+    route_->search.End(live);
+    route_->pipeline.Abandon(live);
+  }
+  const std::unique_ptr<LiveRequest> removed = queue_.Remove(live);
+  TracePhase(*removed, nullptr);
+  ++counters_.finished;
+  counters_.cached_tokens += removed->request.counts().cached;
+  counters_.replayed_tokens += removed->request.counts().replayed;
+  removed->request.TellFinish(NowNs());
+}
+
+void Conductor::TracePhase(const LiveRequest& live, const char* name) {
+  if (options_.trace == nullptr) return;
+  options_.trace->Phase(live.request.id(), name, NowNs());
+}
+
+}  // namespace aster::conduct

@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The route of a conductor: opened, watched, and replaced when it breaks.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "conduct/conductor.h"
+
+namespace aster::conduct {
+
+Conductor::OpenedRoute::OpenedRoute(Conductor& conductor, wire::RouteId id)
+    : client(conductor.network_, conductor.model_, conductor.plan(), conductor.options_.route, id),
+      pipeline({.route = client,
+                .clock = conductor.network_.clock(),
+                .drafts = conductor.drafts_,
+                .times = conductor.times_,
+                .numbers = conductor.numbers_,
+                .counters = conductor.counters_,
+                .trace = conductor.options_.trace,
+                .encoding = conductor.options_.route.encoding,
+                .vocab_size = conductor.model_.shape.vocab_size}),
+      transfer(client, conductor.costs_, conductor.network_.clock(),
+               {.direct_tokens = conductor.options_.direct_tokens,
+                .sync_step = conductor.options_.kv_sync_step}),
+      search({.network = conductor.network_,
+              .route = client,
+              .peers = conductor.peers_,
+              .costs = conductor.costs_,
+              .numbers = conductor.numbers_,
+              .counters = conductor.counters_,
+              .fetched = conductor.fetched_},
+             {.is_enabled = conductor.options_.searches_peers,
+              .ask_ns = conductor.options_.ask_ns,
+              .fetch_silence_ns = conductor.options_.fetch_silence_ns}) {}
+
+void Conductor::OpenRoute() {
+  const wire::RouteId id = ++last_route_;
+  route_ = std::make_unique<OpenedRoute>(*this, id);
+  memories_->route = id;
+  memories_->forgotten.clear();
+  times_.Reset(route_->client.stages().size());
+  heard_ns_ = NowNs();
+  if (options_.trace != nullptr) options_.trace->OpenRoute(id, plan(), heard_ns_);
+}
+
+void Conductor::CloseRoute(const Error& why) {
+  if (options_.trace != nullptr) {
+    options_.trace->CloseRoute(route_->client.id(), why.message(), NowNs());
+  }
+  times_.End(NowNs());
+  route_.reset();
+  // What its nodes hold of any sequence belongs to no route any more.
+  memories_->route = 0;
+  memories_->forgotten.clear();
+}
+
+Status Conductor::Open(const std::function<void(const OpenProgress&)>& on_progress,
+                       const std::function<bool()>& is_cancelled) {
+  if (!route_) OpenRoute();
+  for (uint32_t replans = 0; !is_ready();) {
+    RouteClient& client = route_->client;
+    if (client.state() == RouteClient::State::kBroken) {
+      // Other nodes take over where some were lost on the way, as often as is allowed.
+      const Error why = client.why();
+      const std::vector<wire::NodeId> lost = client.lost();
+      CloseRoute(why);
+      if (lost.empty() || ++replans > options_.max_open_replans) return why;
+      TRY(plans_.Replace(lost, why));
+      counters_.replans = plans_.count();
+      OpenRoute();
+      continue;
+    }
+    if (is_cancelled && is_cancelled()) return Error(Code::kCancelled, "the route was not opened");
+    if (on_progress) on_progress(client.progress());
+    if (local_ != nullptr) local_->Tick();
+    auto event = network_.Receive(NowNs() + kStepNs);
+    if (event) Handle(*std::move(event));
+    client.Tick();
+  }
+  if (on_progress) on_progress(route_->client.progress());
+  return Ok();
+}
+
+void Conductor::TickRoute() {
+  if (!route_ && !queue_.waiting().empty() && NowNs() >= plans_.open_at_ns()) OpenRoute();
+  if (!route_) return;
+  route_->client.Tick();
+  if (route_->client.state() == RouteClient::State::kBroken) OnBroken();
+}
+
+// A route is broken when nodes are to answer, and none of them says anything for long.
+void Conductor::CheckStall() {
+  const bool is_awaited = std::ranges::any_of(queue_.running(), [](const auto& live) {
+    return live->in_flight > 0 || live->phase == RequestPhase::kBeginning ||
+           live->phase == RequestPhase::kSyncing || live->lacks_last_token();
+  });
+  if (route_->pipeline.empty() && !is_awaited) heard_ns_ = NowNs();
+  if (NowNs() - heard_ns_ < options_.stall_ns) return;
+  route_->client.Break(
+      Error(Code::kDeadlineExceeded,
+            fmt::format("the route is stalled: no node that has work has answered for {} s",
+                        options_.stall_ns / kNsPerSecond)));
+}
+
+// Requests keep their tokens, and go on where the next route is ready.
+void Conductor::OnBroken() {
+  const Error why = route_->client.why();
+  const std::vector<wire::NodeId> lost = route_->client.lost();
+  CloseRoute(why);
+  for (const auto& live : queue_.running()) TracePhase(*live, "waiting");
+  queue_.SuspendAll();
+  plans_.OnBroken(NowNs());
+  if (queue_.empty()) return;
+  // The nodes that are left keep what they hold for a while, whatever the next plan is.
+  const plan::Plan broken = plan();
+  const Status replaced = plans_.ReplaceFailed(lost, why);
+  if (!replaced.ok()) return FailWaiting(replaced.error());
+  counters_.replans = plans_.count();
+  peers_.AddFormer(broken, lost);
+}
+
+void Conductor::FailWaiting(const Error& why) {
+  // Callbacks may submit: requests that they submit do not fail.
+  for (const auto& live : queue_.RemoveWaiting()) {
+    TracePhase(*live, nullptr);
+    live->request.End(engine::FinishReason::kFailed, why);
+    ++counters_.finished;
+    live->request.TellFinish(NowNs());
+  }
+}
+
+}  // namespace aster::conduct

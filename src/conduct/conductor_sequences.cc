@@ -1,0 +1,162 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What a conductor does with sequences that no request has: logits of texts that are there already,
+// and KV rows that leave the nodes and come back.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "conduct/conductor.h"
+#include "kernels/rope.h"
+#include "kv/chunk.h"
+#include "stage/kv_in_flight.h"
+
+namespace aster::conduct {
+namespace {
+
+// Of the logits that a frame brings back.
+constexpr uint64_t kMaxLogitsBytes = uint64_t{16} << 20;
+
+// Sessions and the disk hold exact rows, for any request that comes later.
+Error RowsAreNotExact() {
+  return {Code::kUnimplemented,
+          "the nodes' KV rows were sent in fewer bits (--wire, --kv-wire), and only exact ones are "
+          "kept: leave out these options"};
+}
+
+}  // namespace
+
+engine::Sequence Conductor::NewSequence() {
+  return engine::Sequence(std::make_unique<RouteMemory>(memories_));
+}
+
+RouteMemory* Conductor::MemoryOf(engine::Sequence& sequence) const {
+  const engine::SequenceMemory* const wanted = &sequence.memory();
+  const auto found = std::ranges::find(memories_->all, wanted);
+  return found == memories_->all.end() ? nullptr : *found;
+}
+
+Result<RouteMemory*> Conductor::IdleMemoryOf(engine::Sequence& sequence) const {
+  RouteMemory* const memory = MemoryOf(sequence);
+  if (memory == nullptr) return InvalidArgument("the sequence belongs to another model");
+  if (const LiveRequest* const live = queue_.FindByMemory(memory)) {
+    return FailedPrecondition(
+        fmt::format("request {} has the sequence and is not finished", live->request.id()));
+  }
+  return memory;
+}
+
+// --- Logits.
+
+// Computes what is pending of the sequence, and nothing behind it.
+Status Conductor::Compute(engine::Sequence& sequence, LogitsCollector logits) {
+  Status status = FailedPrecondition("the text was not computed");
+  TRY(SubmitWith({.sequence = &sequence,
+                  .max_tokens = 0,
+                  .context_limit = kernels::kRopePositions,
+                  .on_finish = [&](const engine::Finish& finish) { status = finish.status; }},
+                 std::move(logits)));
+  while (!idle()) TRY(Step());
+  return status;
+}
+
+Status Conductor::LogitsOf(std::span<const int32_t> tokens, size_t chunk, engine::LogitsSink sink) {
+  engine::Sequence sequence = NewSequence();
+  const uint64_t row_bytes = uint64_t{model_.shape.vocab_size} * sizeof(float);
+  const auto rows = static_cast<uint32_t>(
+      std::clamp<uint64_t>(kMaxLogitsBytes / row_bytes, 1, std::max(chunk, size_t{1})));
+  // What sending KV rows in fewer bits makes of them only the decode path sees. So the prefill path
+  // computes logits of the first half, then the half is transferred (as of any prompt that asks for
+  // no logits), and logits of the rest come from the decode path.
+  const bool shows_rows =
+      options_.route.kv_encoding != wire::RowEncoding::kF32 && !plan().decode.empty();
+  uint32_t begin = 0;
+  if (const size_t middle = tokens.size() / 2; shows_rows && middle > 0) {
+    sequence.SetHistory(tokens.first(middle));
+    TRY(Compute(sequence, LogitsCollector(sink, rows, 0)));
+    TRY(Compute(sequence, {}));
+    begin = static_cast<uint32_t>(middle);
+  }
+  sequence.Append(tokens.subspan(sequence.length()));
+  return Compute(sequence, LogitsCollector(sink, rows, begin));
+}
+
+// --- KV rows.
+
+// Goes on until `is_done`, the route breaks, or its nodes are silent.
+Status Conductor::TransferUntil(FunctionRef<bool()> is_done) {
+  const wire::RouteId route = route_->client.id();
+  heard_ns_ = NowNs();
+  while (!is_done()) {
+    Tick();
+    if (!route_ || route_->client.id() != route || !route_->sequence) {
+      return Error(Code::kUnavailable, "a node failed while KV rows were sent: try again");
+    }
+    if (!route_->sequence->status().ok()) break;
+    if (NowNs() - heard_ns_ >= options_.stall_ns) {
+      return Error(Code::kDeadlineExceeded,
+                   fmt::format("the transfer of KV rows is stalled: no node has answered for {} s",
+                               options_.stall_ns / kNsPerSecond));
+    }
+    int64_t deadline_ns = NowNs() + kStepNs;
+    if (local_ != nullptr && local_->has_work()) {
+      local_->Compute();
+      deadline_ns = 0;
+    }
+    if (auto event = network_.Receive(deadline_ns)) Handle(*std::move(event));
+  }
+  return route_->sequence->status();
+}
+
+// All stages say what they hold of the sequence, unless that is known.
+Status Conductor::StartTransfer(const engine::Sequence& sequence, const RouteMemory& memory) {
+  if (!is_ready()) TRY(Open());
+  auto& transfer = route_->sequence;
+  if (!transfer || !transfer->IsFor(memory.id(), sequence.tokens())) {
+    transfer.emplace(network_, route_->client, numbers_, memory.id(), sequence.tokens());
+  }
+  return TransferUntil([this] { return route_->sequence->has_begun(); });
+}
+
+Status Conductor::ExportRows(engine::Sequence& sequence, uint32_t begin, uint32_t end,
+                             kv::KvChunkSink sink) {
+  if (!IsExact(options_.route)) return RowsAreNotExact();
+  TRY(StartTransfer(sequence, *TRY(IdleMemoryOf(sequence))));
+  TRY(route_->sequence->StartExport(begin, end, sink));
+  const Status sent = TransferUntil([this] { return route_->sequence->is_exported(); });
+  if (!route_ || !route_->sequence) return sent;
+  route_->sequence->EndExport();
+  if (!sent.ok()) route_->sequence.reset();
+  return sent;
+}
+
+Status Conductor::ImportRows(engine::Sequence& sequence, Bytes chunk) {
+  if (!IsExact(options_.route)) return RowsAreNotExact();
+  RouteMemory& memory = *TRY(IdleMemoryOf(sequence));
+  ByteReader reader(chunk);
+  const kv::KvChunkHeader header = TRY(kv::ReadHeader(reader));
+  const std::span<const int32_t> tokens = sequence.tokens();
+  if (header.end > tokens.size() ||
+      !std::ranges::equal(header.tokens, tokens.subspan(header.begin, header.end - header.begin))) {
+    return FailedPrecondition("these KV rows are of another text than the sequence's");
+  }
+  TRY(StartTransfer(sequence, memory));
+  TRY(route_->sequence->Import(chunk, header));
+  // Several chunks are in flight, so that no chunk waits for the way and back of the one before.
+  // The text's last page waits for all of them.
+  const bool is_last = tokens.size() - header.end < kernels::kPagePositions;
+  const uint64_t in_flight =
+      is_last ? 0 : stage::kMaxInFlightBytes / std::max<uint64_t>(chunk.size(), 1);
+  const Status sent = TransferUntil([&] { return route_->sequence->IsImported(in_flight); });
+  if (!sent.ok()) {
+    if (route_) route_->sequence.reset();
+    return sent;
+  }
+  memory.SetLength(route_->sequence->held());
+  return Ok();
+}
+
+}  // namespace aster::conduct

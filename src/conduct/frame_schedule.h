@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Which tokens of which requests go into the next frame, so that all stages have something to do
+// and no request waits for another one's prompt. Must not know messages.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "conduct/live_request.h"
+#include "conduct/path.h"
+
+namespace aster::conduct {
+
+// So many tokens of a request, behind those that were sent.
+struct FrameItem {
+  LiveRequest* live = nullptr;
+  uint32_t count = 0;
+};
+
+struct Frame {
+  std::vector<FrameItem> items;
+  bool is_decode = false;
+  Path path;
+};
+
+struct FrameScheduleOptions {
+  uint32_t chunk_pages = 2;       // of prompts, in a frame
+  uint32_t frames_per_stage = 2;  // of prompts, in flight
+};
+
+class FrameSchedule {
+ public:
+  using Requests = std::span<const std::unique_ptr<LiveRequest>>;
+  // Frames of decode, and their segments.
+  struct DecodesInFlight {
+    size_t frames = 0;
+    size_t segments = 0;
+  };
+
+  explicit FrameSchedule(const FrameScheduleOptions& options) : options_(options) {}
+
+  // Of all requests that are ready to decode, as far as there is room for more frames.
+  std::vector<Frame> Decodes(Requests running, DecodesInFlight in_flight) const;
+  // Prompts of the requests that are computed by this path, where so many of its frames are in
+  // flight; nothing where that is enough, or none has a prompt.
+  std::optional<Frame> NextPrefill(Requests running, Path path, size_t in_flight);
+
+ private:
+  uint32_t TokensOfFrame(const Frame& frame) const;
+  bool AddPage(FrameItem& item, uint32_t& budget);
+
+  const FrameScheduleOptions options_;
+  engine::RequestId last_prefilled_ = 0;  // which had the last page
+};
+
+}  // namespace aster::conduct

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "conduct/frame_schedule.h"
+
+#include <gmock/gmock.h>
+
+#include "conduct/parts_for_test.h"
+
+namespace aster::conduct {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+
+constexpr Path kTwoStages{0, 2};
+constexpr Path kDecodeStage{2, 3};
+
+// By request: how many tokens.
+std::vector<std::pair<engine::RequestId, uint32_t>> Items(const std::optional<Frame>& frame) {
+  std::vector<std::pair<engine::RequestId, uint32_t>> items;
+  if (!frame) return items;
+  for (const FrameItem& item : frame->items) {
+    items.emplace_back(item.live->request.id(), item.count);
+  }
+  return items;
+}
+
+class FrameScheduleTest : public testing::Test {
+ protected:
+  LiveRequest& Add(size_t prompt, Path prefill = kTwoStages, Path decode = kTwoStages) {
+    LiveRequest& live = *running_.emplace_back(requests_.Make(prompt));
+    live.phase = RequestPhase::kPrefill;
+    live.prefill_path = prefill;
+    live.decode_path = decode;
+    return live;
+  }
+  LiveRequest& AddReady(Path decode = kTwoStages) {
+    LiveRequest& live = Add(10, decode, decode);
+    live.sent = 9;
+    return live;
+  }
+  // As a pipeline does that sends it.
+  std::optional<Frame> NextPrefill(Path path = kTwoStages, size_t in_flight = 0) {
+    const auto frame = schedule_.NextPrefill(running_, path, in_flight);
+    if (!frame) return frame;
+    for (const FrameItem& item : frame->items) {
+      item.live->sent += item.count;
+      ++item.live->in_flight;
+    }
+    return frame;
+  }
+
+  TestRequests requests_;
+  std::vector<std::unique_ptr<LiveRequest>> running_;
+  FrameSchedule schedule_{{.chunk_pages = 2, .frames_per_stage = 2}};
+};
+
+TEST_F(FrameScheduleTest, PromptsAreCutAtPagesAndIntoSinglePagesNearTheirEnd) {
+  Add(1000).sent = 100;
+  // Up to the page's end, and a page more.
+  EXPECT_THAT(Items(NextPrefill()), ElementsAre(Pair(1, 28 + 128)));
+  EXPECT_THAT(Items(NextPrefill()), ElementsAre(Pair(1, 256)));
+  // 488 tokens are left: less than a frame for each of the two stages.
+  EXPECT_THAT(Items(NextPrefill()), ElementsAre(Pair(1, 128)));
+  EXPECT_THAT(Items(NextPrefill()), ElementsAre(Pair(1, 128)));
+  EXPECT_THAT(Items(NextPrefill()), ElementsAre(Pair(1, 128)));
+  EXPECT_THAT(Items(NextPrefill()), ElementsAre(Pair(1, 104)));
+  EXPECT_EQ(NextPrefill(), std::nullopt);
+}
+
+TEST_F(FrameScheduleTest, PromptsTakeTurns) {
+  Add(2000);
+  Add(2000);
+  Add(30);
+  EXPECT_THAT(Items(NextPrefill()), ElementsAre(Pair(1, 128), Pair(2, 128)));
+  EXPECT_THAT(Items(NextPrefill()), ElementsAre(Pair(3, 30), Pair(1, 128)));
+  EXPECT_THAT(Items(NextPrefill()), ElementsAre(Pair(2, 128), Pair(1, 128)));
+}
+
+TEST_F(FrameScheduleTest, AsManyPromptFramesAsStagesCanWorkOn) {
+  Add(5000);
+  EXPECT_NE(NextPrefill(kTwoStages, 3), std::nullopt);
+  EXPECT_EQ(NextPrefill(kTwoStages, 4), std::nullopt);
+}
+
+TEST_F(FrameScheduleTest, EachPathHasPromptsOfItsOwn) {
+  Add(300, kTwoStages, kDecodeStage);
+  Add(40, kDecodeStage, kDecodeStage);
+  EXPECT_THAT(Items(NextPrefill(kDecodeStage)), ElementsAre(Pair(2, 40)));
+  // The last token is the decode path's.
+  EXPECT_THAT(Items(NextPrefill()), ElementsAre(Pair(1, 128)));
+  EXPECT_THAT(Items(NextPrefill()), ElementsAre(Pair(1, 128)));
+  EXPECT_THAT(Items(NextPrefill()), ElementsAre(Pair(1, 43)));
+}
+
+TEST_F(FrameScheduleTest, NothingIsComputedOfARequestThatWaitsForRows) {
+  Add(300, kTwoStages, kDecodeStage).phase = RequestPhase::kSyncing;
+  EXPECT_EQ(NextPrefill(), std::nullopt);
+  // Computed, and its rows have not arrived.
+  LiveRequest& live = Add(300, kTwoStages, kDecodeStage);
+  live.sent = 299;
+  EXPECT_THAT(schedule_.Decodes(running_, {}), IsEmpty());
+  live.phase = RequestPhase::kTransferred;
+  EXPECT_THAT(Items(schedule_.Decodes(running_, {}).at(0)), ElementsAre(Pair(2, 1)));
+}
+
+TEST_F(FrameScheduleTest, DecodesAreSharedOutAmongStages) {
+  for (int i = 0; i < 5; ++i) AddReady();
+  const auto frames = schedule_.Decodes(running_, {});
+  ASSERT_EQ(frames.size(), 2u);
+  EXPECT_THAT(Items(frames[0]), ElementsAre(Pair(1, 1), Pair(2, 1), Pair(3, 1)));
+  EXPECT_THAT(Items(frames[1]), ElementsAre(Pair(4, 1), Pair(5, 1)));
+  // Those that are in flight count: eight on two stages make groups of four.
+  const auto behind = schedule_.Decodes(running_, {.frames = 1, .segments = 3});
+  ASSERT_EQ(behind.size(), 1u);
+  EXPECT_EQ(behind[0].items.size(), 4u);
+  EXPECT_THAT(schedule_.Decodes(running_, {.frames = 2, .segments = 8}), IsEmpty());
+}
+
+TEST_F(FrameScheduleTest, WhereOneStageDecodesEachRequestHasAFrameOfItsOwn) {
+  AddReady(kDecodeStage);
+  AddReady(kDecodeStage);
+  EXPECT_EQ(schedule_.Decodes(running_, {.frames = 7, .segments = 7}).size(), 2u);
+}
+
+}  // namespace
+}  // namespace aster::conduct

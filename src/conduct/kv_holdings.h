@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What each node holds of one text, and from which nodes stages fetch the KV rows that they lack.
+// Must not know messages' ways.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "kv/layout.h"
+#include "plan/plan.h"
+#include "wire/messages.h"
+
+namespace aster::conduct {
+
+// A node that may hold KV rows: of a route, or of none.
+struct KvPeer {
+  plan::PlanNode node;
+  double bytes_per_s = 0;  // towards other nodes; 0: not known
+};
+
+// What a stage has, and would like to have more of.
+struct KvWant {
+  wire::NodeId node;
+  kv::LayerRange layers;
+  uint32_t held = 0;  // positions
+};
+
+// Rows of some layers for the stage at index `want`, from the position on that it holds.
+struct KvFetch {
+  wire::NodeId from;
+  size_t want = 0;
+  kv::LayerRange layers;
+};
+
+struct KvSources {
+  uint32_t end = 0;  // positions that all stages hold then
+  std::vector<KvFetch> fetches;
+  uint64_t bytes = 0;  // between nodes
+  double seconds = 0;  // that fetching takes; 0: not known
+};
+
+// Of one query. Not for concurrent use.
+class KvHoldings {
+ public:
+  KvHoldings(uint64_t query, uint32_t layer_count) : query_(query), layer_count_(layer_count) {}
+
+  uint64_t query() const { return query_; }
+
+  // The node was asked, has answered, or will not.
+  void Ask(const wire::NodeId& node) { silent_.insert(node); }
+  void Take(const wire::NodeId& node, const wire::FoundKv& found);
+  void Lose(const wire::NodeId& node);
+  const std::set<wire::NodeId>& silent() const { return silent_; }
+  // Nodes that hold anything, and keep the query until they are told that it is over.
+  std::vector<wire::NodeId> answered() const;
+
+  // How far all stages can get, at most to position `goal`, and from where; nothing where no node
+  // holds more than they do. `rate_of` says what a node sends (bytes per second; 0: not known),
+  // `bytes_of` what a position of these layers takes.
+  KvSources Choose(std::span<const KvWant> wants, uint32_t goal,
+                   const std::function<double(const wire::NodeId&)>& rate_of,
+                   const std::function<double(kv::LayerRange)>& bytes_of) const;
+
+ private:
+  uint32_t MostOf(uint32_t layer) const;
+  // The node that sends the rows of a layer: `target` itself, or the one that sends those of the
+  // layer before (`before`; null: none), or the fastest.
+  wire::NodeId SourceOf(uint32_t layer, uint32_t length, const wire::NodeId& target,
+                        const wire::NodeId* before,
+                        const std::function<double(const wire::NodeId&)>& rate_of) const;
+
+  const uint64_t query_;
+  const uint32_t layer_count_;
+  std::set<wire::NodeId> silent_;
+  std::map<wire::NodeId, std::vector<uint32_t>> lengths_;  // by layer
+};
+
+}  // namespace aster::conduct

@@ -1,0 +1,155 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "conduct/kv_transfer.h"
+
+#include <algorithm>
+
+#include "kernels/pages.h"
+#include "kv/layout.h"
+
+namespace aster::conduct {
+namespace {
+
+// For an order to arrive and for the rows to be acknowledged: delays of links are not known here.
+constexpr double kOrderingS = 0.01;
+
+BytesByNode SumByNode(std::span<const KvTransferOrder> orders) {
+  BytesByNode bytes;
+  for (const KvTransferOrder& order : orders) bytes[order.from] += order.bytes;
+  return bytes;
+}
+
+}  // namespace
+
+void KvTransfer::Start(LiveRequest& live) {
+  live.phase = RequestPhase::kPrefill;
+  live.transfer = {};
+  live.decode_path = route_.decode_path();
+  live.prefill_path = route_.prefill_path();
+  const uint32_t prefilled = live.HeldBy(live.prefill_path);
+  const uint32_t decoded = live.HeldBy(live.decode_path);
+  // Without a choice of paths the prompt begins where all stages hold it.
+  live.sent = prefilled;
+  if (!route_.has_decode_path()) return;
+  // The decode path computes what is too short for a transfer to pay, and logits of rows that
+  // follow rows it was sent, which show what a transfer has made of these.
+  const bool is_short =
+      live.length() - decoded <= std::max(options_.direct_tokens, 1U) && !live.logits.is_wanted();
+  const bool shows_rows =
+      live.logits.is_wanted() && live.logits.begin() > 0 && decoded >= live.logits.begin();
+  if (is_short || shows_rows) {
+    live.prefill_path = live.decode_path;
+    live.sent = decoded;
+  }
+  if (!live.is_disaggregated() || live.logits.is_wanted()) return;
+  // The prefill path may lack what the decode path holds: the end of the answer before, say.
+  if (decoded > prefilled) Sync(live);
+  const bool is_syncing = live.phase == RequestPhase::kSyncing;
+  live.sent = is_syncing ? decoded : std::min(prefilled, live.prefill_end());
+  // Rows of the prompt go to the decode path as they are computed.
+  const auto orders = OrdersOf(live, live.prefill_path, live.decode_path, live.prefill_end(), 1);
+  Send(orders);
+  double bytes = 0;
+  for (const KvTransferOrder& order : orders) bytes += order.bytes;
+  live.transfer.prompt_bytes = static_cast<uint64_t>(bytes);
+}
+
+// Rows that only the decode path holds are sent to the prefill path, where that takes less time
+// than computing them again.
+void KvTransfer::Sync(LiveRequest& live) {
+  const uint32_t prefilled = live.HeldBy(live.prefill_path);
+  const uint32_t decoded = live.HeldBy(live.decode_path);
+  const auto orders = OrdersOf(live, live.decode_path, live.prefill_path, decoded, 1);
+  if (!IsWorthSending(orders, decoded - prefilled)) return;
+  Send(orders);
+  live.phase = RequestPhase::kSyncing;
+  live.transfer.sync_began_ns = clock_.NowNs();
+  live.transfer.sync_bytes = SumByNode(orders);
+}
+
+void KvTransfer::OnHolds(LiveRequest& live) {
+  if (live.phase != RequestPhase::kSyncing || live.HeldBy(live.prefill_path) < live.sent) return;
+  live.phase = RequestPhase::kPrefill;
+  const int64_t duration_ns = clock_.NowNs() - live.transfer.sync_began_ns;
+  for (const auto& [node, bytes] : live.transfer.sync_bytes) {
+    costs_.LearnTransfer(node, bytes, duration_ns);
+  }
+}
+
+void KvTransfer::Advance(LiveRequest& live) const {
+  const bool is_computed = live.phase == RequestPhase::kPrefill && live.lacks_last_token();
+  if (!is_computed || !live.awaits_transfer()) return;
+  if (live.HeldBy(live.decode_path) < live.prefill_end()) return;
+  live.phase = RequestPhase::kTransferred;
+}
+
+void KvTransfer::StartDecode(LiveRequest& live) {
+  const bool is_first = live.phase != RequestPhase::kDecode;
+  live.phase = RequestPhase::kDecode;
+  if (!is_first || !route_.has_decode_path()) return;
+  // What the prefill path has computed of it, it has not said.
+  const Path prefill = route_.prefill_path();
+  for (uint32_t stage = prefill.begin; stage < prefill.end && live.is_disaggregated(); ++stage) {
+    live.holds[stage] = std::max(live.holds[stage], live.prefill_end());
+  }
+  Send(OrdersOf(live, live.decode_path, prefill, kv::kMaxPositions, options_.sync_step));
+}
+
+bool KvTransfer::IsAwaitedBy(const LiveRequest& live, uint32_t stage) const {
+  if (!route_.has_decode_path()) return false;
+  const bool is_decoding = stage >= route_.decode_path().begin;
+  return is_decoding ? live.awaits_transfer() : live.phase == RequestPhase::kSyncing;
+}
+
+// Where a rate is not known, rows of a page and more are worth a message.
+bool KvTransfer::IsWorthSending(std::span<const KvTransferOrder> orders, uint32_t count) const {
+  // Nodes send at the same time, each at its own rate.
+  double sending_s = 0;
+  bool is_known = !orders.empty();
+  for (const auto& [node, bytes] : SumByNode(orders)) {
+    const double rate = costs_.BytesPerSecond(node);
+    is_known = is_known && rate > 0;
+    if (rate > 0) sending_s = std::max(sending_s, bytes / rate);
+  }
+  const double computing_s = costs_.SecondsToCompute(count);
+  if (!is_known || computing_s <= 0) return count >= kernels::kPagePositions;
+  return sending_s + kOrderingS < computing_s;
+}
+
+// Every two stages that have layers in common, one of each path. Up to position `end`, whatever the
+// receiving stage holds is left out.
+std::vector<KvTransferOrder> KvTransfer::OrdersOf(const LiveRequest& live, Path from, Path to,
+                                                  uint32_t end, uint32_t step) const {
+  std::vector<KvTransferOrder> orders;
+  for (uint32_t source = from.begin; source < from.end; ++source) {
+    for (uint32_t target = to.begin; target < to.end; ++target) {
+      const plan::PlanStage& a = route_.stages()[source];
+      const plan::PlanStage& b = route_.stages()[target];
+      const kv::LayerRange layers = {std::max(a.slice.layer_begin, b.slice.layer_begin),
+                                     std::min(a.slice.layer_end, b.slice.layer_end)};
+      const uint32_t begin = std::min(live.holds.at(target), end);
+      // A node's stages of the same layers share one KV cache.
+      if (layers.begin >= layers.end || a.node.id == b.node.id || begin == end) continue;
+      orders.push_back({.from = a.node.id,
+                        .message = {.route = route_.id(),
+                                    .sequence = live.memory->id(),
+                                    .epoch = live.epoch,
+                                    .layer_begin = layers.begin,
+                                    .layer_end = layers.end,
+                                    .begin = begin,
+                                    .end = end,
+                                    .step = step,
+                                    .to = b.node.id,
+                                    .ticket = 0},
+                        .bytes = costs_.BytesPerPosition(route_.layout(), layers) * (end - begin)});
+    }
+  }
+  return orders;
+}
+
+void KvTransfer::Send(std::span<const KvTransferOrder> orders) {
+  for (const KvTransferOrder& order : orders) route_.Send(order.from, order.message);
+}
+
+}  // namespace aster::conduct

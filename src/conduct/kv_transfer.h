@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// KV rows of requests between the prefill path and the decode path of a route: which path computes
+// a prompt, which rows are sent where, and when a request may go on. Conductors order transfers;
+// the nodes send rows to each other. Must not know frames, nor what nodes off the route hold.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/clock.h"
+#include "conduct/kv_costs.h"
+#include "conduct/live_request.h"
+#include "conduct/route_client.h"
+#include "wire/messages.h"
+
+namespace aster::conduct {
+
+struct KvTransferOptions {
+  uint32_t direct_tokens = 64;  // prompts of at most so many new ones are the decode path's own
+  uint32_t sync_step = 32;      // tokens of an answer that are worth a message
+};
+
+// Rows that a stage of one path holds and one of the other lacks.
+struct KvTransferOrder {
+  wire::NodeId from;
+  wire::SendKv message;
+  double bytes = 0;
+};
+
+// Of one route, which outlives it, as do the costs. Where the route has one path nothing is sent.
+class KvTransfer {
+ public:
+  KvTransfer(RouteClient& route, KvCosts& costs, const Clock& clock,
+             const KvTransferOptions& options)
+      : route_(route), costs_(costs), clock_(clock), options_(options) {}
+
+  // All stages have said what they hold: chooses the paths of the request and where its prompt
+  // begins, and orders the transfers that this takes. Its phase is kSyncing or kPrefill then.
+  void Start(LiveRequest& live);
+  // A stage holds more of a request in kSyncing: kPrefill once the prefill path has what it lacked.
+  void OnHolds(LiveRequest& live);
+  // kTransferred where the prompt is computed and the decode path has it.
+  void Advance(LiveRequest& live) const;
+  // A segment that asks for the next token is about to be sent: kDecode. The first time the prefill
+  // path is sent the new rows, for the turn after this one, while the answer is made.
+  void StartDecode(LiveRequest& live);
+
+  // Whether the request cannot go on without rows that the stage gets from another one.
+  bool IsAwaitedBy(const LiveRequest& live, uint32_t stage) const;
+
+ private:
+  void Sync(LiveRequest& live);
+  std::vector<KvTransferOrder> OrdersOf(const LiveRequest& live, Path from, Path to, uint32_t end,
+                                        uint32_t step) const;
+  bool IsWorthSending(std::span<const KvTransferOrder> orders, uint32_t count) const;
+  void Send(std::span<const KvTransferOrder> orders);
+
+  RouteClient& route_;
+  KvCosts& costs_;
+  const Clock& clock_;
+  const KvTransferOptions options_;
+};
+
+}  // namespace aster::conduct

@@ -1,0 +1,262 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "conduct/pipeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/check.h"
+
+namespace aster::conduct {
+
+size_t Segment::logits_rows() const {
+  switch (wanted) {
+    case wire::Wanted::kNothing:
+    case wire::Wanted::kToken:
+      return 0;
+    case wire::Wanted::kLastLogits:
+      return 1;
+    case wire::Wanted::kAllLogits:
+      return end - begin;
+  }
+  return 0;
+}
+
+// --- What goes.
+
+void Pipeline::Send(const Frame& frame) {
+  wire::Work work;
+  work.route = at_.route.id();
+  work.encoding = at_.encoding;
+  work.first_stage = frame.path.begin;
+  std::vector<TracedSegment> traced;
+  ++at_.numbers.frame;
+  for (size_t i = 0; i < frame.items.size(); ++i) {
+    const wire::WorkSegment& segment = work.segments.emplace_back(Launch(frame, i));
+    traced.push_back({segment.sequence, segment.begin, frame.items[i].live->sent});
+  }
+  EnterFrame({.open = frame.items.size(),
+              .is_decode = frame.is_decode,
+              .path = frame.path,
+              .sent_ns = at_.clock.NowNs()},
+             std::move(traced));
+  at_.route.SendWork(std::move(work));
+}
+
+// The next tokens of a request become a segment of the newest frame.
+wire::WorkSegment Pipeline::Launch(const Frame& frame, size_t index) {
+  LiveRequest& live = *frame.items[index].live;
+  const uint32_t begin = live.sent;
+  const uint32_t end = begin + frame.items[index].count;
+  const wire::Wanted wanted = live.WantedBehind(end);
+  // What may be answered behind the next token: where one stage decodes, whatever it comes to
+  // without being asked; elsewhere the draft tokens that are sent along.
+  const bool is_continued = wanted == wire::Wanted::kToken && live.IsContinuedBy(live.decode_path);
+  const uint32_t more = is_continued ? live.TokensBehindNext() : 0;
+  std::vector<int32_t> drafts;
+  if (frame.is_decode && more == 0) {
+    const uint32_t most = engine::DraftShare(frame.items.size(), index);
+    drafts = at_.drafts.For(live, at_.route, wanted, most);
+  }
+  const std::vector<int32_t>& history = live.request.sequence().tokens();
+  std::vector<int32_t> tokens(history.begin() + begin, history.begin() + end);
+  tokens.insert(tokens.end(), drafts.begin(), drafts.end());
+  const uint64_t attempt = ++at_.numbers.attempt;
+  wire::WorkSegment message{.sequence = live.memory->id(),
+                            .attempt = attempt,
+                            .begin = begin,
+                            .tokens = std::move(tokens),
+                            .before = live.history->HashAt(begin),
+                            .after = kv::ExtendPrefixHash(live.history->HashAt(end), drafts),
+                            .wanted = wanted,
+                            .more = more,
+                            .draft_count = static_cast<uint32_t>(drafts.size())};
+  segments_[attempt] = {.live = &live,
+                        .frame = at_.numbers.frame,
+                        .path = frame.path,
+                        .begin = begin,
+                        .end = end,
+                        .wanted = wanted,
+                        .more = more,
+                        .is_halted = false,
+                        .stops = live.stops,
+                        .drafts = std::move(drafts),
+                        .accepted = 0};
+  live.sent = end;
+  ++live.in_flight;
+  return message;
+}
+
+// The newest number is the frame's.
+void Pipeline::EnterFrame(const FrameInFlight& frame, std::vector<TracedSegment> traced) {
+  if (frames_.empty()) at_.times.Begin(at_.clock.NowNs());
+  frames_[at_.numbers.frame] = frame;
+  ++at_.counters.frames;
+  if (at_.trace == nullptr || traced.empty()) return;
+  at_.trace->Send(at_.numbers.frame, frame.is_decode, std::move(traced), at_.clock.NowNs(),
+                  frame.path.begin);
+}
+
+// One of its segments is not in flight any more.
+void Pipeline::LeaveFrame(uint64_t number) {
+  const auto frame = frames_.find(number);
+  if (--frame->second.open > 0) return;
+  if (at_.trace != nullptr) at_.trace->Land(number, at_.clock.NowNs());
+  frames_.erase(frame);
+  if (frames_.empty()) at_.times.End(at_.clock.NowNs());
+}
+
+// --- What comes.
+
+Status Pipeline::Check(const wire::Done& done) const {
+  size_t rows = 0;
+  std::set<uint64_t> seen;
+  for (const wire::SegmentResult& result : done.results) {
+    const auto found = segments_.find(result.attempt);
+    if (found == segments_.end() || !seen.insert(result.attempt).second) {
+      return DataLoss(
+          fmt::format("it answered segment {}, which is not in flight", result.attempt));
+    }
+    const Segment& segment = found->second;
+    rows += segment.logits_rows();
+    const bool needs_token = segment.wanted == wire::Wanted::kToken && !result.has_failed;
+    const bool has_token =
+        result.token >= 0 && static_cast<uint32_t>(result.token) < at_.vocab_size;
+    if (result.end != segment.end || (needs_token && !has_token)) {
+      return DataLoss(
+          fmt::format("it answered a segment that ends at position {} with token {} at {}",
+                      segment.end, result.token, result.end));
+    }
+  }
+  const size_t bytes = rows * at_.vocab_size * sizeof(float);
+  if (done.logits.size() != bytes) {
+    return DataLoss(fmt::format("it sent {} bytes of logits, and {} were asked for",
+                                done.logits.size(), bytes));
+  }
+  return Ok();
+}
+
+void Pipeline::Take(const wire::Done& done, int64_t arrived_ns, SegmentSink sink) {
+  CountHops(done, arrived_ns);
+  const auto* logits = reinterpret_cast<const float*>(done.logits.data());
+  for (const wire::SegmentResult& result : done.results) {
+    // What the result is about: the segment as it was before it went on.
+    const bool is_continued = IsContinued(result);
+    const Segment segment = is_continued ? segments_.at(result.attempt) : Land(result.attempt);
+    if (segment.live != nullptr) {
+      RouteDrafts::Count(*segment.live, result,
+                         {.drafted = static_cast<uint32_t>(segment.drafts.size()),
+                          .accepted = segment.accepted,
+                          .continues = is_continued});
+    }
+    // Its next token is in flight before anything is done about this one.
+    if (is_continued) Continue(result.attempt);
+    const size_t count = segment.logits_rows() * at_.vocab_size;
+    if (segment.live != nullptr) sink(segment, result, {logits, count});
+    logits += count;
+  }
+}
+
+std::optional<Segment> Pipeline::Refuse(uint64_t attempt) {
+  if (!segments_.contains(attempt)) return std::nullopt;
+  return Land(attempt);
+}
+
+Segment Pipeline::Land(uint64_t attempt) {
+  const auto found = segments_.find(attempt);
+  CHECK(found != segments_.end());
+  Segment segment = std::move(found->second);
+  segments_.erase(found);
+  LeaveFrame(segment.frame);
+  if (segment.live != nullptr) --segment.live->in_flight;
+  return segment;
+}
+
+// Whether another token follows without being asked for: the stage decodes by itself, or the token
+// is the draft token that was sent behind the segment.
+bool Pipeline::IsContinued(const wire::SegmentResult& result) const {
+  const Segment& segment = segments_.at(result.attempt);
+  const bool is_draft =
+      segment.accepted < segment.drafts.size() && segment.drafts[segment.accepted] == result.token;
+  if ((segment.more == 0 && !is_draft) || result.has_failed) return false;
+  return std::ranges::count(*segment.stops, result.token) == 0;
+}
+
+// The segment is the token that was just answered, from now on, in a frame of its own.
+void Pipeline::Continue(uint64_t attempt) {
+  Segment& segment = segments_.at(attempt);
+  if (segment.more > 0) {
+    --segment.more;
+  } else {
+    ++segment.accepted;
+  }
+  segment.begin = segment.end++;
+  if (segment.live != nullptr) segment.live->sent = segment.end;
+  LeaveFrame(segment.frame);
+  segment.frame = ++at_.numbers.frame;
+  std::vector<TracedSegment> traced;
+  if (segment.live != nullptr) {
+    traced.push_back({segment.live->memory->id(), segment.begin, segment.end});
+  }
+  EnterFrame({.open = 1, .is_decode = true, .path = segment.path, .sent_ns = 0}, std::move(traced));
+}
+
+// All results of a message are of one frame.
+void Pipeline::CountHops(const wire::Done& done, int64_t arrived_ns) {
+  if (done.results.empty()) return;
+  const Segment& segment = segments_.at(done.results.front().attempt);
+  if (at_.trace != nullptr) at_.trace->Done(segment.frame, done.hops, arrived_ns);
+  // A frame that comes back in several messages took its time once.
+  const int64_t sent_ns = std::exchange(frames_.at(segment.frame).sent_ns, 0);
+  at_.times.Add(segment.path.begin, done.hops, sent_ns, arrived_ns);
+}
+
+// --- Requests that end.
+
+void Pipeline::Halt(const LiveRequest& live) {
+  for (auto& [attempt, segment] : segments_) {
+    if (segment.live != &live || segment.is_halted) continue;
+    // Tokens behind accepted drafts are told in any case.
+    if (segment.accepted > 0) segment.is_halted = true;
+    if (segment.more == 0) continue;
+    segment.is_halted = true;
+    at_.route.Send(
+        at_.route.stages().back().node.id,
+        wire::Halt{.route = at_.route.id(), .sequence = live.memory->id(), .attempt = attempt});
+  }
+}
+
+bool Pipeline::IsComputing(const LiveRequest& live) const {
+  return std::ranges::any_of(segments_, [&](const auto& item) {
+    return item.second.live == &live && !item.second.is_halted;
+  });
+}
+
+void Pipeline::Abandon(LiveRequest& live) {
+  for (auto& [attempt, segment] : segments_) {
+    if (segment.live == &live) segment.live = nullptr;
+  }
+  live.in_flight = 0;
+}
+
+FrameSchedule::DecodesInFlight Pipeline::decodes() const {
+  FrameSchedule::DecodesInFlight decodes;
+  for (const auto& [number, frame] : frames_) {
+    if (!frame.is_decode) continue;
+    ++decodes.frames;
+    decodes.segments += frame.open;
+  }
+  return decodes;
+}
+
+size_t Pipeline::prefill_frames(Path path) const {
+  return static_cast<size_t>(std::ranges::count_if(frames_, [&](const auto& item) {
+    return !item.second.is_decode && item.second.path == path;
+  }));
+}
+
+}  // namespace aster::conduct

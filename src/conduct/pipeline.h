@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Frames in flight on a route: makes messages of them, and finds for each answer the segment that
+// it is about. A request may have any number of segments in flight, in any frames. Must not know
+// which frames are worth sending, nor what becomes of an answer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/function_ref.h"
+#include "base/result.h"
+#include "conduct/counters.h"
+#include "conduct/frame_schedule.h"
+#include "conduct/live_request.h"
+#include "conduct/route_client.h"
+#include "conduct/route_drafts.h"
+#include "conduct/stage_times.h"
+#include "conduct/trace.h"
+#include "wire/messages.h"
+
+namespace aster::conduct {
+
+// Tokens of a request that the stages of a path have.
+struct Segment {
+  LiveRequest* live = nullptr;  // null: no request waits for it any more
+  uint64_t frame = 0;
+  Path path;
+  uint32_t begin = 0;
+  uint32_t end = 0;
+  wire::Wanted wanted = wire::Wanted::kNothing;
+  // Tokens that may follow it, each computed by the stage without being asked for.
+  uint32_t more = 0;
+  bool is_halted = false;                             // none of them is wanted any more
+  std::shared_ptr<const std::vector<int32_t>> stops;  // behind which none follows
+  // Draft tokens that were sent behind it; as many as are right are answered, too.
+  std::vector<int32_t> drafts;
+  uint32_t accepted = 0;
+
+  // Of logits that its answer brings.
+  size_t logits_rows() const;
+};
+
+// What the stages say about a segment. Logits: [rows, vocab_size].
+using SegmentSink =
+    FunctionRef<void(const Segment&, const wire::SegmentResult&, std::span<const float> logits)>;
+
+// Of one route. All that it is given outlives it, as do requests with segments in flight (Abandon).
+class Pipeline {
+ public:
+  struct Context {
+    RouteClient& route;
+    const Clock& clock;
+    const RouteDrafts& drafts;
+    StageTimes& times;
+    Numbers& numbers;
+    ConductorCounters& counters;
+    Trace* trace;  // or null
+    wire::RowEncoding encoding;
+    uint32_t vocab_size;
+  };
+
+  explicit Pipeline(const Context& context) : at_(context) {}
+
+  void Send(const Frame& frame);
+
+  // Whether it answers what was asked.
+  Status Check(const wire::Done& done) const;
+  // Of a message that was checked. A request that ends in the sink has abandoned its segments.
+  void Take(const wire::Done& done, int64_t arrived_ns, SegmentSink sink);
+  // A stage did not compute a segment, which is not in flight any more. Nothing if it was not.
+  std::optional<Segment> Refuse(uint64_t attempt);
+
+  // A stage that decodes the request by itself goes on no longer.
+  void Halt(const LiveRequest& live);
+  // Whether stages compute anything of it but what was halted.
+  bool IsComputing(const LiveRequest& live) const;
+  // Whatever stages still say about its segments is of no use.
+  void Abandon(LiveRequest& live);
+
+  bool empty() const { return segments_.empty(); }
+  FrameSchedule::DecodesInFlight decodes() const;
+  size_t prefill_frames(Path path) const;
+
+ private:
+  struct FrameInFlight {
+    size_t open = 0;  // segments
+    bool is_decode = false;
+    Path path;
+    int64_t sent_ns = 0;  // 0: the stage went on by itself
+  };
+
+  wire::WorkSegment Launch(const Frame& frame, size_t index);
+  Segment Land(uint64_t attempt);
+  bool IsContinued(const wire::SegmentResult& result) const;
+  void Continue(uint64_t attempt);
+  void EnterFrame(const FrameInFlight& frame, std::vector<TracedSegment> traced);
+  void LeaveFrame(uint64_t number);
+  void CountHops(const wire::Done& done, int64_t arrived_ns);
+
+  const Context at_;
+  std::map<uint64_t, Segment> segments_;      // by attempt
+  std::map<uint64_t, FrameInFlight> frames_;  // by number
+};
+
+}  // namespace aster::conduct

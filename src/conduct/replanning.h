@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Which plan a conductor's route follows: another one after each failure, sooner or later, and none
+// where too many fail in a row. Must not know routes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "base/result.h"
+#include "plan/plan.h"
+
+namespace aster::conduct {
+
+// Another plan for a route that broke, given the nodes that were lost; or an error that says what
+// is missing. May return the same plan, where nodes are expected back.
+using Replanner = std::function<Result<plan::Plan>(
+    const plan::Plan& broken, std::span<const wire::NodeId> lost, const Error& why)>;
+
+class Replanning {
+ public:
+  struct Options {
+    uint32_t max_failures = 8;  // in a row
+    int64_t wait_ns = 0;  // before the route after the second failure, twice that after the next
+  };
+
+  // The replanner may be null: a plan that fails is the last one.
+  Replanning(plan::Plan plan, uint32_t layer_count, Replanner replanner, const Options& options);
+
+  const plan::Plan& plan() const { return plan_; }
+  uint64_t count() const { return count_; }  // of plans that took another one's place
+  // When the next route may be opened.
+  int64_t open_at_ns() const { return open_at_ns_; }
+
+  // The route broke: the next one is not opened at once where the one before broke as well.
+  void OnBroken(int64_t now_ns);
+  // Takes another plan, or says why there is none.
+  Status Replace(std::span<const wire::NodeId> lost, const Error& why);
+  // Likewise, after a failure in a row of them; `why` where there were too many.
+  Status ReplaceFailed(std::span<const wire::NodeId> lost, const Error& why);
+  // Something was computed, or nothing is to be any more: no failure is in a row with those before.
+  void ForgetFailures() { failures_ = 0; }
+
+ private:
+  plan::Plan plan_;
+  const uint32_t layer_count_;
+  const Replanner replanner_;
+  const Options options_;
+  uint32_t failures_ = 0;  // in a row
+  uint64_t count_ = 0;
+  int64_t open_at_ns_ = 0;
+};
+
+}  // namespace aster::conduct

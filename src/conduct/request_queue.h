@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Requests of a conductor: those that wait and those that run, which of them is admitted next, and
+// which of them is preempted. Older requests come first and are never preempted for younger ones,
+// so that the oldest of all comes to its end. Must not know routes.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "base/function_ref.h"
+#include "conduct/live_request.h"
+
+namespace aster::conduct {
+
+// Belongs to one thread. Requests stay where they are in memory until they are removed.
+class RequestQueue {
+ public:
+  using Requests = std::vector<std::unique_ptr<LiveRequest>>;
+
+  explicit RequestQueue(size_t max_running) : max_running_(max_running) {}
+
+  // It waits, behind all others.
+  void Add(std::unique_ptr<LiveRequest> live);
+  // The oldest that waits runs from now on. Null where none may: none waits, as many as may run do,
+  // or one was preempted and none has ended since (it would take the same memory again).
+  LiveRequest* Admit();
+  // It runs, and waits from now on.
+  void Preempt(LiveRequest& live);
+  // All that run wait from now on, as their route broke.
+  void SuspendAll();
+  // It has ended.
+  std::unique_ptr<LiveRequest> Remove(LiveRequest& live);
+  // All that wait, as none of them can be answered.
+  Requests RemoveWaiting();
+
+  bool empty() const { return waiting_.empty() && running_.empty(); }
+  // The oldest first.
+  const Requests& waiting() const { return waiting_; }
+  const Requests& running() const { return running_; }
+
+  // The first for which it is true, of those that run before those that wait; or null.
+  LiveRequest* Find(FunctionRef<bool(const LiveRequest&)> is_it) const;
+  // Who has the sequence with this memory; or null.
+  LiveRequest* FindByMemory(const RouteMemory* memory) const;
+
+ private:
+  const size_t max_running_;
+  Requests waiting_;
+  Requests running_;
+  bool is_tight_ = false;  // a request was preempted, and none has ended since
+};
+
+}  // namespace aster::conduct

@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "conduct/route_drafts.h"
+
+#include <gmock/gmock.h>
+
+#include "conduct/parts_for_test.h"
+
+namespace aster::conduct {
+namespace {
+
+using engine::DraftKind;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// Drafts the tokens 0, 1, 2…
+class FixedProposers final : public engine::ProposerSource {
+ public:
+  Result<std::unique_ptr<engine::Proposer>> Make(const engine::Request&) override {
+    return std::make_unique<Fixed>();
+  }
+
+ private:
+  class Fixed final : public engine::Proposer {
+   public:
+    Status Propose(std::span<const int32_t>, uint32_t most, std::vector<int32_t>& tokens) override {
+      for (uint32_t i = 0; i < most; ++i) tokens.push_back(static_cast<int32_t>(i));
+      return Ok();
+    }
+  };
+};
+
+class RouteDraftsTest : public testing::Test {
+ protected:
+  void Open(const std::string& split) {
+    route_ = ReadyRoute(network_, split);
+    live_->decode_path = route_->decode_path();
+  }
+  LiveRequest& Make(DraftKind kind) {
+    engine::Request request;
+    request.draft = {.kind = kind, .most = 4};
+    live_ = requests_.Make(10, request);
+    return *live_;
+  }
+  std::vector<int32_t> For(uint32_t most = 8) {
+    return drafts_.For(*live_, *route_, wire::Wanted::kToken, most);
+  }
+
+  RecordingNetwork network_;
+  TestRequests requests_;
+  std::unique_ptr<LiveRequest> live_;
+  std::unique_ptr<RouteClient> route_;
+  const model::Shape shape_ = plan::TestModel::Get().shape();
+  FixedProposers proposers_;
+  RouteDrafts drafts_{shape_, &proposers_, network_.virtual_clock};
+};
+
+TEST_F(RouteDraftsTest, WhatDraftsWhere) {
+  Make(DraftKind::kNgram);
+  Open("a");
+  EXPECT_EQ(RouteDrafts::AtHead(*live_, *route_).most, 4u);
+  Open("a=0:1,b=2:out");
+  EXPECT_EQ(RouteDrafts::AtHead(*live_, *route_).most, 0u);
+  // The block beside the head drafts wherever the head is.
+  Make(DraftKind::kNextTokens);
+  EXPECT_EQ(RouteDrafts::AtHead(*live_, *route_).most, 4u);
+}
+
+TEST_F(RouteDraftsTest, WhatCannotDraftIsSaid) {
+  const auto why = [&](DraftKind kind, engine::ProposerSource* proposers) -> std::string {
+    RouteDrafts drafts(shape_, proposers, network_.virtual_clock);
+    const auto made = drafts.SpeculationFor(Make(kind).request.request());
+    return made.ok() ? (*made ? "here" : "") : made.error().message();
+  };
+  EXPECT_EQ(why(DraftKind::kNone, &proposers_), "");
+  EXPECT_EQ(why(DraftKind::kNgram, nullptr), "");
+  EXPECT_EQ(why(DraftKind::kNgram, &proposers_), "here");
+  EXPECT_EQ(why(DraftKind::kModel, &proposers_), "here");
+  EXPECT_THAT(why(DraftKind::kModel, nullptr), HasSubstr("no draft model"));
+  EXPECT_THAT(why(DraftKind::kNextTokens, &proposers_), HasSubstr("has no block"));
+}
+
+TEST_F(RouteDraftsTest, DraftTokensOfAStageAreSentBackBehindTheTokenThatTheyFollow) {
+  LiveRequest& live = Make(DraftKind::kNextTokens);
+  Open("a=0:1,b=2:out");
+  TakeFirstToken(live, 3);
+  drafts_.TakeStageDrafts(live, {5, 6, 7});
+  EXPECT_THAT(For(2), ElementsAre(5, 6));
+  drafts_.TakeStageDrafts(live, {5, static_cast<int32_t>(shape_.vocab_size)});
+  EXPECT_THAT(For(), IsEmpty());  // not tokens of this model
+  drafts_.TakeStageDrafts(live, {5, 6, 7});
+  live.request.sequence().Append(9);
+  EXPECT_THAT(For(), IsEmpty());  // of an older history
+}
+
+TEST_F(RouteDraftsTest, NoDraftTokensWhereTheyCouldDoHarm) {
+  LiveRequest& live = Make(DraftKind::kNextTokens);
+  Open("a=0:1,b=2:out");
+  TakeFirstToken(live, 3);
+  const auto are_sent = [&] {
+    drafts_.TakeStageDrafts(live, {5});
+    return !For().empty();
+  };
+  EXPECT_TRUE(are_sent());
+  live.drafting = LiveRequest::Drafting::kNoMemory;
+  EXPECT_FALSE(are_sent());
+  live.drafting = LiveRequest::Drafting::kAllowed;
+  // Several stages decode, and their rows are sent to the prefill path.
+  Open("a=0:1,b=2:out decode c=0:1,d=2:out");
+  EXPECT_FALSE(are_sent());
+}
+
+TEST_F(RouteDraftsTest, ADrafterHereLearnsWhenTheLastDraftTokenIsKnown) {
+  LiveRequest& live = Make(DraftKind::kNgram);
+  Open("a=0:1,b=2:out");
+  live.request.Speculate(drafts_.SpeculationFor(live.request.request()).value());
+  TakeFirstToken(live, 3);
+  const size_t count = For().size();
+  ASSERT_GT(count, 0u);
+  const auto drafted = static_cast<uint32_t>(count);
+  RouteDrafts::Count(live, {}, {.drafted = drafted, .accepted = 0, .continues = true});
+  EXPECT_EQ(live.request.speculation()->counts().drafted, 0u);
+  RouteDrafts::Count(live, {}, {.drafted = drafted, .accepted = 1, .continues = false});
+  EXPECT_EQ(live.request.speculation()->counts().drafted, count);
+  EXPECT_EQ(live.request.speculation()->counts().accepted, 1u);
+}
+
+}  // namespace
+}  // namespace aster::conduct

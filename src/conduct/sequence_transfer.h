@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// KV rows of a sequence that no request has, from the nodes of a route to the conductor and back:
+// what sessions are saved from and loaded into. A state machine: its owner sees to it that messages
+// come, and waits until it is done. Must not know requests.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "conduct/counters.h"
+#include "conduct/path.h"
+#include "conduct/route_client.h"
+#include "kv/prefix_hash.h"
+#include "kv/transfer.h"
+#include "net/network.h"
+#include "wire/messages.h"
+
+namespace aster::conduct {
+
+// Of one sequence with one history, on one route. Network, route and numbers outlive it.
+class SequenceTransfer {
+ public:
+  // Asks all stages what they hold of it.
+  SequenceTransfer(net::Network& network, RouteClient& route, Numbers& numbers,
+                   wire::SequenceId sequence, std::span<const int32_t> tokens);
+
+  // Whether it is about this sequence, with this history, and nothing has gone wrong.
+  bool IsFor(wire::SequenceId sequence, std::span<const int32_t> tokens) const;
+  wire::SequenceId sequence() const { return sequence_; }
+  bool has_begun() const { return holds_.size() == route_.stages().size(); }
+  // Of the first thing that went wrong.
+  const Status& status() const { return status_; }
+
+  // Once it has begun: has rows sent here. They go to the sink as they come, until all are there.
+  Status StartExport(uint32_t begin, uint32_t end, kv::KvChunkSink sink);
+  bool is_exported() const { return export_->due.empty(); }
+  void EndExport() { export_.reset(); }
+
+  // Once it has begun: sends the rows of a chunk to the stages that lack them. Its rows have
+  // arrived when at most `in_flight` chunks of each stage are not acknowledged.
+  Status Import(Bytes chunk, const kv::KvChunkHeader& header);
+  bool IsImported(uint64_t in_flight) const;
+  // The least that stages of the decode path hold.
+  uint32_t held() const { return HeldBy(route_.decode_path()); }
+
+  // Whether the message was about this sequence.
+  bool OnHolds(const wire::NodeId& from, const wire::Holds& holds);
+  // Whether the rows were wanted.
+  bool OnKvRows(const wire::NodeId& from, const wire::KvRows& rows);
+
+ private:
+  struct Export {
+    kv::KvChunkSink sink;
+    uint64_t ticket = 0;
+    std::map<uint32_t, uint32_t> due;  // by first layer: up to which position
+  };
+
+  uint32_t HeldBy(Path path) const;
+  Status TakeRows(const wire::NodeId& from, const wire::KvRows& rows);
+
+  net::Network& network_;
+  RouteClient& route_;
+  Numbers& numbers_;
+  const wire::SequenceId sequence_;
+  const uint64_t epoch_;
+  kv::TokenHistory history_;
+  std::map<uint32_t, uint32_t> holds_;    // positions, by stage
+  std::map<uint32_t, uint32_t> unheard_;  // by stage: chunks that it has not acknowledged
+  std::optional<Export> export_;
+  Status status_;
+};
+
+}  // namespace aster::conduct

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// How long each stage of a route computes, waits, sends and is idle, as frames come back. Must not
+// know requests.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "wire/messages.h"
+
+namespace aster::conduct {
+
+// Of one stage since the route was opened.
+struct HopTotals {
+  uint64_t frames = 0;
+  uint64_t queue_ns = 0;
+  uint64_t compute_ns = 0;
+  uint64_t bytes_out = 0;
+  uint64_t send_ns = 0;  // to the next stage, or back; about (conduct/trace.h)
+  uint64_t idle_ns = 0;  // frames were in flight on the route, and it computed none of them
+};
+
+class StageTimes {
+ public:
+  // Another route is opened, of so many stages.
+  void Reset(size_t stages);
+
+  // From now on frames are in flight; none is any more, or the route is closed.
+  void Begin(int64_t now_ns) { busy_since_ns_ = now_ns; }
+  void End(int64_t now_ns);
+  // A frame went through the stages from `first_stage` on, and they say what it took. Times of 0
+  // are not known: it was not sent, or its answer has no time of arrival.
+  void Add(uint32_t first_stage, std::span<const wire::Hop> hops, int64_t sent_ns,
+           int64_t arrived_ns);
+
+  std::vector<HopTotals> Totals(int64_t now_ns) const;
+
+ private:
+  static constexpr int64_t kNotBusy = -1;
+
+  std::vector<HopTotals> totals_;  // without idle_ns
+  int64_t busy_ns_ = 0;            // in which frames were in flight, until none was
+  int64_t busy_since_ns_ = kNotBusy;
+};
+
+}  // namespace aster::conduct

@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The stages of this very process, as a conductor sees them that shares a network and a thread with
+// them. Must not know what they are made of.
+#pragma once
+
+#include <cstdint>
+
+#include "net/network.h"
+#include "wire/messages.h"
+
+namespace aster::stage {
+
+// Belongs to one thread.
+class LocalStages {
+ public:
+  virtual ~LocalStages() = default;
+
+  // Takes what is meant for stages; anything else is left alone.
+  virtual void Handle(net::Event event) = 0;
+
+  // Whether Compute has something to do.
+  virtual bool has_work() const = 0;
+  // Computes one frame and sends on what came of it.
+  virtual void Compute() = 0;
+
+  // What time brings: slices that are loaded, reports, slices that no route uses any more.
+  virtual void Tick() = 0;
+  // When it has to be called next, of the network's clock; kNeverNs if events are enough.
+  virtual int64_t next_tick_ns() const = 0;
+};
+
+// Whether a message is for the stages of a node, and not for its conductor.
+bool IsForStages(const wire::Message& message);
+
+}  // namespace aster::stage
