@@ -87,7 +87,9 @@ ordered_json FilledTools(ordered_json tools) {
     if (!object.contains("description")) object["description"] = "";
   };
   for (ordered_json& tool : tools) {
-    ordered_json& function = tool["function"];
+    const auto found = tool.is_object() ? tool.find("function") : tool.end();
+    if (found == tool.end() || !found->is_object()) continue;
+    ordered_json& function = *found;
     describe(function);
     ordered_json& parameters = function["parameters"];
     if (!parameters.is_object()) parameters = {{"type", "object"}};

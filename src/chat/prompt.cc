@@ -50,6 +50,11 @@ void Append(std::vector<int32_t>& ids, const std::vector<int32_t>& more) {
 
 }  // namespace
 
+void AddThinking(bool thinks, nlohmann::ordered_json& variables) {
+  variables["enable_thinking"] = thinks;
+  variables["thinking"] = thinks;
+}
+
 std::string SpecialTokenText(const gguf::Metadata& metadata, std::string_view role) {
   const auto id = metadata.Get<uint64_t>(fmt::format("tokenizer.ggml.{}_token_id", role));
   const auto tokens = metadata.Get<gguf::Array>("tokenizer.ggml.tokens");
@@ -159,9 +164,7 @@ nlohmann::ordered_json ChatPrompt::MarkedJson(const nlohmann::ordered_json& json
 nlohmann::ordered_json ChatPrompt::CommonVariables(Thinking thinking) const {
   nlohmann::ordered_json variables = {{"bos_token", bos_text_}, {"eos_token", eos_text_}};
   if (thinking == Thinking::kAsItLikes) return variables;
-  // Templates have two names for it.
-  variables["enable_thinking"] = thinking != Thinking::kOff;
-  variables["thinking"] = thinking != Thinking::kOff;
+  AddThinking(thinking != Thinking::kOff, variables);
   if (thinking == Thinking::kHigh) variables["reasoning_effort"] = "high";
   if (thinking == Thinking::kMax) variables["reasoning_effort"] = "max";
   return variables;

@@ -29,6 +29,8 @@ struct Message {
 
 // How much a model thinks before it answers.
 enum class Thinking : uint8_t { kAsItLikes, kOff, kHigh, kMax };
+// Whether it does at all, in all the names that templates have for it.
+void AddThinking(bool thinks, nlohmann::ordered_json& variables);
 
 // The text of a token that the metadata names by id, such as "bos"; nothing where it does not.
 std::string SpecialTokenText(const gguf::Metadata& metadata, std::string_view role);

@@ -7,28 +7,71 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "base/check.h"
+#include "respond/response.h"
 
 namespace aster::eval {
 namespace {
 
 // A place for one prompt at a time.
-struct Slot {
-  explicit Slot(engine::Sequence of) : sequence(std::move(of)) {}
+class Slot final : public respond::Listener {
+ public:
+  explicit Slot(engine::Sequence sequence) : sequence_(std::move(sequence)) {}
 
-  engine::Sequence sequence;
-  size_t index = 0;  // of its prompt
-  engine::RequestId id = 0;
-  Reply reply;
-  Status status;
-  bool busy = false;
-  bool finished = false;  // and not told yet
+  Status Submit(engine::Answering& answering, const AskOptions& options,
+                const respond::Prompt& prompt, size_t index) {
+    index_ = index;
+    reply_ = {};
+    // What this prompt shares with the one before stays in memory.
+    sequence_.SetHistory(prompt.tokens);
+    response_ =
+        std::make_unique<respond::Response>(options.model, options.settings, prompt,
+                                            TRY(respond::MakeMasks(options.model, prompt)), *this);
+    engine::Request request = response_->MakeRequest();
+    request.sequence = &sequence_;
+    id_ = TRY(answering.Submit(std::move(request)).In(fmt::format("prompt {}", index)));
+    busy_ = true;
+    return Ok();
+  }
+  void Cancel(engine::Answering& answering) const {
+    if (busy_) answering.Cancel(id_);
+  }
+  // Once, where the reply has come to its end.
+  Status Tell(const AskOptions& options) {
+    if (!finished_) return Ok();
+    finished_ = busy_ = false;
+    TRY(std::move(status_).In(fmt::format("prompt {}", index_)));
+    return options.on_reply(index_, reply_);
+  }
+  bool busy() const { return busy_; }
+
+ private:
+  void OnPiece(const respond::Piece& piece) override { reply_.text += piece.text; }
+  void OnEnd(const respond::End& end) override {
+    OnPiece(end.last);
+    reply_.reason = end.finish.reason;
+    reply_.counts = end.finish.counts;
+    reply_.times = end.finish.times;
+    status_ = end.status;
+    finished_ = true;
+  }
+
+  engine::Sequence sequence_;
+  std::unique_ptr<respond::Response> response_;
+  size_t index_ = 0;  // of its prompt
+  engine::RequestId id_ = 0;
+  Reply reply_;
+  Status status_;
+  bool busy_ = false;
+  bool finished_ = false;  // and not told yet
 };
 
 class Asker {
  public:
-  Asker(engine::Answering& answering, std::span<const std::vector<int32_t>> prompts,
+  Asker(engine::Answering& answering, std::span<const respond::Prompt> prompts,
         const AskOptions& options)
       : answering_(answering), prompts_(prompts), options_(options) {
     const size_t count = std::min<size_t>(options.parallel, prompts.size());
@@ -46,55 +89,26 @@ class Asker {
     for (;;) {
       if (options_.is_cancelled && options_.is_cancelled()) return Cancel();
       for (const auto& slot : slots_) {
-        if (!slot->busy && next_ < prompts_.size()) TRY(Submit(*slot));
+        if (slot->busy() || next_ >= prompts_.size()) continue;
+        const size_t index = next_++;
+        TRY(slot->Submit(answering_, options_, prompts_[index], index));
       }
       if (answering_.idle()) return Ok();
       TRY(answering_.Step());
-      for (const auto& slot : slots_) {
-        if (slot->finished) TRY(Tell(*slot));
-      }
+      for (const auto& slot : slots_) TRY(slot->Tell(options_));
       if (options_.on_step) options_.on_step();
     }
   }
 
  private:
-  Status Submit(Slot& slot) {
-    slot.index = next_++;
-    slot.reply = {};
-    // What this prompt shares with the one before stays in memory.
-    slot.sequence.SetHistory(prompts_[slot.index]);
-    engine::Request request = options_.request;
-    request.sequence = &slot.sequence;
-    request.on_token = [&slot](const engine::Delta& delta) { slot.reply.text += delta.text; };
-    request.on_finish = [&slot](const engine::Finish& finish) {
-      slot.reply.text += finish.text;
-      slot.reply.reason = finish.reason;
-      slot.reply.counts = finish.counts;
-      slot.reply.times = finish.times;
-      slot.status = finish.status;
-      slot.finished = true;
-    };
-    slot.id = TRY(answering_.Submit(std::move(request)).In(fmt::format("prompt {}", slot.index)));
-    slot.busy = true;
-    return Ok();
-  }
-
-  Status Tell(Slot& slot) {
-    slot.finished = slot.busy = false;
-    TRY(std::move(slot.status).In(fmt::format("prompt {}", slot.index)));
-    return options_.on_reply(slot.index, slot.reply);
-  }
-
   Status Cancel() {
-    for (const auto& slot : slots_) {
-      if (slot->busy) answering_.Cancel(slot->id);
-    }
+    for (const auto& slot : slots_) slot->Cancel(answering_);
     while (!answering_.idle()) TRY(answering_.Step());
     return Ok();
   }
 
   engine::Answering& answering_;
-  const std::span<const std::vector<int32_t>> prompts_;
+  const std::span<const respond::Prompt> prompts_;
   const AskOptions& options_;
   std::vector<std::unique_ptr<Slot>> slots_;
   size_t next_ = 0;
@@ -102,7 +116,7 @@ class Asker {
 
 }  // namespace
 
-Status AskAll(engine::Answering& answering, std::span<const std::vector<int32_t>> prompts,
+Status AskAll(engine::Answering& answering, std::span<const respond::Prompt> prompts,
               const AskOptions& options) {
   CHECK(options.parallel > 0 && options.on_reply);
   return Asker(answering, prompts, options).Run();

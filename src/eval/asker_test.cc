@@ -25,21 +25,25 @@ class AskerTest : public testing::Test {
   AskerTest() {
     Random random(3);
     for (size_t i = 0; i < 11; ++i) {
-      prompts_.push_back(model::RandomTokens(1 + random.NextBelow(kSanitized ? 20 : 200),
-                                             TinyModel::Get().vocab_size(), i));
+      prompts_.push_back(
+          respond::RawPrompt(model::RandomTokens(1 + random.NextBelow(kSanitized ? 20 : 200),
+                                                 TinyModel::Get().vocab_size(), i),
+                             /*form=*/nullptr));
     }
     // Two that begin alike share memory.
     prompts_[4] = prompts_[3];
-    prompts_[4].push_back(7);
-    options_.request.max_tokens = kSanitized ? 3 : 12;
-    options_.request.stop_tokens = {5, 6, 7, 8, 9, 10, 11, 12};
+    prompts_[4].tokens.push_back(7);
+    options_.model.tokenizer = &TinyModel::Get().tokenizer();
+    options_.settings.max_tokens = kSanitized ? 3 : 12;
+    // So that some end before others.
+    options_.settings.stops = {"e", "t", "\n"};
   }
 
   std::map<size_t, std::string> Ask(engine::LocalModel& model, uint32_t parallel) {
     std::map<size_t, std::string> replies;
     options_.parallel = parallel;
     options_.on_reply = [&](size_t index, const Reply& reply) {
-      EXPECT_EQ(reply.counts.prompt, prompts_[index].size());
+      EXPECT_EQ(reply.counts.prompt, prompts_[index].tokens.size());
       EXPECT_TRUE(replies.emplace(index, reply.text).second);
       return Ok();
     };
@@ -49,15 +53,23 @@ class AskerTest : public testing::Test {
     return replies;
   }
 
+  engine::Request AloneRequest() const {
+    engine::Request request;
+    request.max_tokens = options_.settings.max_tokens;
+    request.stop_strings = options_.settings.stops;
+    request.stop_tokens = TinyModel::Get().tokenizer().vocab().end_of_generation;
+    return request;
+  }
+
   SystemClock clock_;
-  std::vector<std::vector<int32_t>> prompts_;
+  std::vector<respond::Prompt> prompts_;
   AskOptions options_;
 };
 
 TEST_F(AskerTest, RepliesDoNotDependOnHowManyAreAskedAtOnce) {
   std::map<size_t, std::string> expected;
   for (size_t i = 0; i < prompts_.size(); ++i) {
-    expected[i] = engine::AnswerAlone(options_.request, prompts_[i]).text;
+    expected[i] = engine::AnswerAlone(AloneRequest(), prompts_[i].tokens).text;
   }
   for (const uint32_t parallel : {1, 3, 8, 40}) {
     const auto model = TinyModel::Get().Make();
@@ -74,12 +86,12 @@ TEST_F(AskerTest, RepliesDoNotDependOnMemory) {
 }
 
 TEST_F(AskerTest, WithChanceTheSeedDecides) {
-  options_.request.sampling.seed = 11;
+  options_.settings.sampling.seed = 11;
   const auto model = TinyModel::Get().Make();
   const auto expected = Ask(*model, 1);
   const auto other = TinyModel::Get().Make();
   EXPECT_EQ(Ask(*other, 5), expected);
-  options_.request.sampling.seed = 12;
+  options_.settings.sampling.seed = 12;
   EXPECT_NE(Ask(*other, 5), expected);
 }
 
@@ -109,7 +121,7 @@ TEST_F(AskerTest, AnErrorOfTheListenerEndsIt) {
 TEST_F(AskerTest, APromptThatCannotBeAnsweredIsNamed) {
   const auto model = TinyModel::Get().Make();
   engine::Scheduler scheduler(*model, &TinyModel::Get().tokenizer(), clock_);
-  prompts_[2].clear();
+  prompts_[2].tokens.clear();
   options_.on_reply = [&](size_t, const Reply&) { return Ok(); };
   const Status asked = AskAll(scheduler, prompts_, options_);
   EXPECT_THAT(asked.error().message(), testing::HasSubstr("prompt 2"));

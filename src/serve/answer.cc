@@ -6,42 +6,77 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/log.h"
-#include "base/random.h"
-#include "chat/conversation.h"
-#include "serve/call_grammar.h"
-#include "serve/tag_arguments.h"
+#include "respond/response.h"
 
 namespace aster::serve {
 namespace {
 
-using nlohmann::ordered_json;
-using Kind = chat::ReplyEvent::Kind;
-
-// Somebody who waits is told that often that work goes on.
+// A client that waits is told that often that work goes on.
 constexpr int64_t kKeepAliveNs = 5 * kNsPerSecond;
+
+respond::Settings SettingsOf(const AnswerContext& context, const Ask& ask, uint64_t seed) {
+  respond::Settings settings = ask;
+  settings.sampling.seed = seed;
+  settings.context_limit = context.context_limit;
+  settings.draft = context.draft;
+  return settings;
+}
 
 }  // namespace
 
-// One choice.
-struct Answer::Run {
-  size_t index = 0;
-  Prompted prompt;
-  uint64_t seed = 0;
-  std::shared_ptr<grammar::TokenMasks> masks;  // of the grammar, if there is one
-  std::unique_ptr<chat::ReplyParser> parser;
-  bool is_thinking = false;
-  bool has_calls = false;
-  bool has_ended_call = false;
-  bool ends_early = false;  // all that is wanted has been said
-  int64_t last_token_ns = 0;
-  std::vector<SpokenToken>
-      unsaid;              // whose text is not said yet, where log-probabilities are wanted
-  size_t said_bytes = 0;   // of the answer
-  size_t taken_bytes = 0;  // of tokens before those
+std::optional<respond::Prompt> PromptOf(const AnswerContext& context, const Ask& ask,
+                                        Problem& problem) {
+  if (!context.model.prompt->has_template()) {
+    problem = ProblemOf(Unimplemented("this model has no chat template; use /v1/completions"),
+                        ask.prompt_field);
+    return std::nullopt;
+  }
+  respond::Part part = respond::Part::kMessages;
+  auto prompt = respond::MakePrompt(context.model, ask, &part);
+  if (prompt.ok()) return *std::move(prompt);
+  problem = ProblemOf(prompt.error(), part == respond::Part::kTools ? "tools" : ask.prompt_field);
+  return std::nullopt;
+}
+
+// One of the answers to a prompt.
+class Answer::Choice final : public respond::Listener {
+ public:
+  Choice(Answer& answer, size_t index, const respond::Prompt& prompt,
+         const std::shared_ptr<grammar::MaskCache>& masks, uint64_t seed)
+      : answer_(answer),
+        index_(index),
+        prompt_(prompt),
+        response_(answer.context_.model, SettingsOf(answer.context_, answer.ask_, seed), prompt,
+                  masks, *this) {}
+
+  void OnPrefill(uint64_t done, uint64_t /*total*/) override { answer_.Begin(done); }
+  void OnToken(const engine::Delta& /*delta*/) override {
+    if (answer_.has_failed_) return;
+    answer_.Begin(0);
+    const int64_t now_ns = answer_.context_.clock->NowNs();
+    if (last_token_ns_ == 0) {
+      answer_.context_.metrics->AddFirstToken(now_ns - answer_.start_ns_);
+    } else {
+      answer_.context_.metrics->AddNextToken(now_ns - last_token_ns_);
+    }
+    last_token_ns_ = now_ns;
+    answer_.trace_.AddToken(index_, now_ns);
+  }
+  void OnPiece(const respond::Piece& piece) override { answer_.Say(index_, piece); }
+  void OnEnd(const respond::End& end) override { answer_.EndChoice(index_, end); }
+
+  const respond::Prompt& prompt() const { return prompt_; }
+  respond::Response& response() { return response_; }
+
+ private:
+  Answer& answer_;
+  const size_t index_;
+  const respond::Prompt& prompt_;
+  respond::Response response_;
+  int64_t last_token_ns_ = 0;
 };
 
 Answer::Answer(const AnswerContext& context, Ask ask, std::shared_ptr<ReplyStream> stream,
@@ -79,7 +114,7 @@ void Answer::SaveTrace() const {
   const Status saved = trace_.Save(context_.trace_folder,
                                    {.id = stream_->request_id(),
                                     .path = endpoint_,
-                                    .model = context_.model,
+                                    .model = context_.name,
                                     .status = stream_->status(),
                                     .is_gone = stream_->is_gone(),
                                     .prompt_tokens = usage_.prompt,
@@ -89,388 +124,161 @@ void Answer::SaveTrace() const {
   if (!saved.ok()) log::Warn("a trace is lost", {{"error", saved.error().message()}});
 }
 
-namespace {
-
-Error TooCostly() {
-  return InvalidArgument("the grammar or schema can be read in too many ways; make it simpler");
+Result<respond::Prompt> Answer::PromptOfText(const RawPrompt& raw) const {
+  std::vector<int32_t> tokens = raw.ids;
+  if (tokens.empty()) tokens = TRY(context_.model.prompt->EncodeRaw(raw.text, /*begins=*/true));
+  respond::Prompt prompt = respond::RawPrompt(std::move(tokens), ask_.form);
+  prompt.text = raw.text;
+  return prompt;
 }
 
-// Nobody should take for an answer what was to be a call.
-Problem NoCall() {
-  return {
-      .status = 500,
-      .message = "the model was to call a tool, and ended its answer without a call; try again"};
-}
-
-// Templates that look at what tools need not have fail; those that do not are given what was sent.
-Result<std::string> RenderPrompt(const AnswerContext& context, const Ask& ask, bool offers) {
-  const ordered_json messages = chat::FittedMessages(context.dialect, ask.messages);
-  const ordered_json tools = offers ? ask.tools : ordered_json();
-  auto prompt = context.prompt->Render(messages, tools, ask.variables);
-  if (prompt.ok() || !offers) return prompt;
-  auto again = context.prompt->Render(messages, chat::FilledTools(tools), ask.variables);
-  return again.ok() ? std::move(again) : std::move(prompt);
-}
-
-// What the answer has to be, if the request says anything about it.
-Status FindForm(const AnswerContext& context, const Ask& ask, bool offers, Prompted& prompted) {
-  const CallWriting writing = {context.dialect, *context.tokens};
-  prompted.has_to_call =
-      offers && (ask.tool_choice == ToolChoice::kRequired || ask.tool_choice == ToolChoice::kNamed);
-  const bool has_form = ask.grammar != nullptr;
-  AnswerForm form{.begun = "", .rest = ask.grammar};
-  if (prompted.has_to_call) {
-    form = TRY(FormOfCalls(writing, ask));
-  } else if (offers && has_form) {
-    form = TRY(FormOrCalls(writing, ask));
-  } else if (offers && !ask.strict_tools.empty()) {
-    form = TRY(TextWithCalls(writing, ask, prompted.text));
-  }
-  if (prompted.has_to_call || has_form)
-    prompted.forced = chat::EndOfThoughts(context.dialect, prompted.text);
-  prompted.forced += form.begun;
-  prompted.grammar = std::move(form.rest);
-  return Ok();
-}
-
-}  // namespace
-
-std::optional<Prompted> MakePrompt(const AnswerContext& context, const Ask& ask, Problem& problem) {
-  const auto refuse = [&](std::string_view field, const Error& error) {
-    problem = ProblemOf(error, field);
-    return std::nullopt;
-  };
-  const bool offers = !ask.tools.is_null() && ask.tool_choice != ToolChoice::kNone;
-  if (!context.prompt->has_template()) {
-    return refuse(ask.prompt_field,
-                  Unimplemented("this model has no chat template; use /v1/completions"));
-  }
-  if (offers && !context.dialect.has_tools) {
-    return refuse("tools",
-                  Unimplemented("tools: this model's chat template has no place for tools"));
-  }
-  Prompted prompted;
-  auto text = RenderPrompt(context, ask, offers);
-  if (!text.ok()) return refuse(ask.prompt_field, text.error());
-  prompted.text = *std::move(text);
-  const Status formed = FindForm(context, ask, offers, prompted);
-  if (!formed.ok()) return refuse("tools", formed.error());
-  auto tokens = context.prompt->Encode(prompted.text + prompted.forced);
-  if (!tokens.ok()) return refuse(ask.prompt_field, tokens.error());
-  prompted.tokens = *std::move(tokens);
-  return prompted;
-}
-
-Result<Prompted> Answer::PromptOf(const RawPrompt& raw) const {
-  Prompted prompted;
-  prompted.tokens =
-      raw.ids.empty() ? TRY(context_.prompt->EncodeRaw(raw.text, /*begins=*/true)) : raw.ids;
-  prompted.text = raw.text;
-  if (!raw.ids.empty() && context_.logs_prompts) {
-    // A model may have tokens without a text.
-    auto text = context_.prompt->tokenizer().Decode(raw.ids, {});
-    prompted.text = text.ok() ? *std::move(text) : text.error().message();
-  }
-  prompted.grammar = ask_.grammar;
-  return prompted;
-}
-
-void Answer::FindTools() {
-  offers_tools_ =
-      ask_.raw.empty() && !ask_.tools.is_null() && ask_.tool_choice != ToolChoice::kNone;
-  if (!offers_tools_) return;
-  const auto find = [this](std::string_view name) -> const ordered_json* {
-    for (const ordered_json& tool : ask_.tools) {
-      const ordered_json& function = tool["function"];
-      if (function["name"].get_ref<const std::string&>() == name) return &function;
-    }
-    return nullptr;
-  };
-  tools_.has_tool = [find](std::string_view name) { return find(name) != nullptr; };
-  tools_.is_string = [find](std::string_view name, std::string_view parameter,
-                            std::string_view value) {
-    const ordered_json* function = find(name);
-    if (function == nullptr || !(*function)["parameters"].is_object()) return false;
-    const ordered_json& parameters = (*function)["parameters"];
-    const auto properties = parameters.find("properties");
-    if (properties == parameters.end() || !properties->is_object()) return false;
-    const auto found = properties->find(std::string(parameter));
-    if (found == properties->end() || !MayBe(*found, parameters, "string")) return false;
-    // Strings that look like other values are those, where they may be.
-    const auto json = ordered_json::parse(value, nullptr, /*allow_exceptions=*/false);
-    return !MayBe(*found, parameters, TypeOf(json));
-  };
-}
-
-// The prompts' tokens and forms; empty where there is a problem.
-std::vector<Prompted> Answer::MakePrompts(Problem& problem) const {
-  std::vector<Prompted> prompts;
+Problem Answer::MakePrompts() {
+  Problem problem;
   if (ask_.raw.empty()) {
-    auto prompt = MakePrompt(context_, ask_, problem);
-    if (prompt) prompts.push_back(*std::move(prompt));
+    auto prompt = PromptOf(context_, ask_, problem);
+    if (prompt) prompts_.push_back(*std::move(prompt));
   }
   for (const RawPrompt& raw : ask_.raw) {
-    auto prompt = PromptOf(raw);
-    if (!prompt.ok()) problem = ProblemOf(prompt.error(), ask_.prompt_field);
-    if (problem.any()) return {};
-    prompts.push_back(*std::move(prompt));
+    auto prompt = PromptOfText(raw);
+    if (!prompt.ok()) return ProblemOf(prompt.error(), ask_.prompt_field);
+    prompts_.push_back(*std::move(prompt));
   }
-  for (const Prompted& prompt : prompts) {
-    const size_t count = prompt.tokens.size();
-    if (count > 0 && count < context_.context_limit) continue;
-    problem = ProblemOf(
-        count == 0 ? InvalidArgument("the prompt is empty: give some text to go on from")
-                   : OutOfRange(fmt::format(
-                         "the prompt has {} tokens, and prompt and answer have to fit into {}",
-                         count, context_.context_limit)),
-        ask_.prompt_field);
-    return {};
+  for (const respond::Prompt& prompt : prompts_) {
+    if (!problem.any()) problem = CheckLength(prompt);
   }
-  return prompts;
-}
-
-Problem Answer::Prepare() {
-  FindTools();
-  Problem problem;
-  const std::vector<Prompted> prompts = MakePrompts(problem);
-  std::shared_ptr<grammar::MaskCache> cache;
-  for (const Prompted& prompt : prompts) {
-    usage_.prompt += prompt.tokens.size();
-    if (context_.logs_prompts) {
-      log::Info("prompt", {{"id", stream_->request_id()}, {"text", prompt.text}});
-    }
-    if (prompt.grammar != nullptr && (cache == nullptr || cache->grammar() != prompt.grammar)) {
-      cache = std::make_shared<grammar::MaskCache>(prompt.grammar, context_.tokens);
-      if (cache->has_failed())
-        return ProblemOf(TooCostly(), ask_.grammar != nullptr ? ask_.grammar_field : "tools");
-    }
-    for (uint32_t choice = 0; choice < ask_.choices; ++choice) {
-      auto run = std::make_unique<Run>();
-      if (prompt.grammar != nullptr) run->masks = std::make_shared<grammar::TokenMasks>(cache);
-      run->index = runs_.size();
-      run->prompt = prompt;
-      run->seed = ask_.sampling.seed + choice;
-      if (ask_.raw.empty()) {
-        run->parser = std::make_unique<chat::ReplyParser>(context_.dialect, prompt.text,
-                                                          offers_tools_ ? &tools_ : nullptr);
-      }
-      runs_.push_back(std::move(run));
-    }
-  }
-  runs_left_ = runs_.size();
   return problem;
 }
 
-std::unique_ptr<Job> Answer::MakeJob(Run& run, const std::string& client) {
+Problem Answer::CheckLength(const respond::Prompt& prompt) const {
+  const size_t count = prompt.tokens.size();
+  if (count > 0 && count < context_.context_limit) return {};
+  return ProblemOf(count == 0
+                       ? InvalidArgument("the prompt is empty: give some text to go on from")
+                       : OutOfRange(fmt::format(
+                             "the prompt has {} tokens, and prompt and answer have to fit into {}",
+                             count, context_.context_limit)),
+                   ask_.prompt_field);
+}
+
+// For the log. A model may have tokens without a text.
+std::string Answer::TextOf(const respond::Prompt& prompt) const {
+  if (!prompt.text.empty()) return prompt.text;
+  auto text = context_.model.tokenizer->Decode(prompt.tokens, {});
+  return text.ok() ? *std::move(text) : text.error().message();
+}
+
+Problem Answer::Prepare() {
+  if (Problem problem = MakePrompts(); problem.any()) return problem;
+  std::shared_ptr<grammar::MaskCache> masks;
+  for (const respond::Prompt& prompt : prompts_) {
+    usage_.prompt += prompt.tokens.size();
+    if (context_.logs_prompts) {
+      log::Info("prompt", {{"id", stream_->request_id()}, {"text", TextOf(prompt)}});
+    }
+    // Prompts of one grammar share what is known of it.
+    if (masks == nullptr || masks->grammar() != prompt.grammar) {
+      auto made = respond::MakeMasks(context_.model, prompt);
+      if (!made.ok())
+        return ProblemOf(made.error(), ask_.form != nullptr ? ask_.form_field : "tools");
+      masks = *std::move(made);
+    }
+    for (uint32_t choice = 0; choice < ask_.choices; ++choice) {
+      choices_.push_back(std::make_unique<Choice>(*this, choices_.size(), prompt, masks,
+                                                  ask_.sampling.seed + choice));
+    }
+  }
+  choices_left_ = choices_.size();
+  return {};
+}
+
+std::unique_ptr<Job> Answer::MakeJob(Choice& choice, const std::string& client) {
+  const auto self = shared_from_this();
   auto job = std::make_unique<Job>();
   job->client = client;
-  job->prompt = std::move(run.prompt.tokens);
+  job->prompt = choice.prompt().tokens;
   job->deadline_ns = deadline_ns_;
-  engine::Request& request = job->request;
-  request.sampling = ask_.sampling;
-  request.sampling.seed = run.seed;
-  request.max_tokens = ask_.max_tokens;
-  request.stop_strings = ask_.stops;
-  request.context_limit = context_.context_limit;
-  request.draft = context_.draft;
-  if (!ask_.ignores_end) {
-    request.stop_tokens = context_.prompt->tokenizer().vocab().end_of_generation;
-  }
-  // Markup of calls and thoughts is made of control tokens.
-  request.show_control = run.parser != nullptr && (offers_tools_ || context_.dialect.has_thinking);
-  if (run.masks != nullptr) {
-    request.edit_logits = [masks = run.masks, begin = job->prompt.size()](
-                              std::span<const int32_t> history, std::span<float> logits) {
-      masks->Apply(history.subspan(begin), logits);
-    };
-  }
-  const auto self = shared_from_this();
-  Run* const of = &run;
-  job->is_gone = [self, of] {
-    return self->has_failed_ || of->ends_early || self->stream_->is_gone();
+  job->request = choice.response().MakeRequest(self);
+  job->is_gone = [self, response = &choice.response()] {
+    return self->has_failed_ || response->is_complete() || self->stream_->is_gone();
   };
   job->on_refused = [self](const Error& error) {
     self->Fail(ProblemOf(error, self->ask_.prompt_field));
   };
-  job->on_wait = [self] {
-    const int64_t now_ns = self->context_.clock->NowNs();
-    if (self->has_failed_ || now_ns - self->last_said_ns_ < kKeepAliveNs) return;
-    self->last_said_ns_ = now_ns;
-    self->writer_->KeepAlive();
-  };
-  request.on_prefill = [self](uint64_t done, uint64_t) { self->Begin(done); };
-  request.on_token = [self, of](const engine::Delta& delta) { self->OnToken(*of, delta); };
-  request.on_finish = [self, of](const engine::Finish& finish) { self->OnFinish(*of, finish); };
+  job->on_wait = [self] { self->KeepAlive(); };
   return job;
 }
 
 void Answer::Start(const std::string& client) {
   if (const Problem problem = Prepare(); problem.any()) return Fail(problem);
   std::vector<std::unique_ptr<Job>> jobs;
-  for (const auto& run : runs_) jobs.push_back(MakeJob(*run, client));
+  for (const auto& choice : choices_) jobs.push_back(MakeJob(*choice, client));
   trace_.Mark(RequestTrace::kQueued, context_.clock->NowNs());
   // From here on the loop's thread tells the writer.
   const Status submitted = context_.loop->Submit(std::move(jobs));
   if (!submitted.ok()) Fail(ProblemOf(submitted.error(), "n"));
 }
 
+// `cached` tokens of the first prompt were in the KV cache, as far as is known.
 void Answer::Begin(uint64_t cached) {
   if (std::exchange(has_begun_, true) || has_failed_) return;
   trace_.Mark(RequestTrace::kBegun, context_.clock->NowNs());
   writer_->Begin({.prompt = usage_.prompt, .cached = std::min(cached, usage_.prompt)});
-  // What the answer had to begin with was never a token of it.
-  for (const auto& run : runs_) {
-    if (!run->prompt.forced.empty()) Say(*run, run->prompt.forced, false, {});
-  }
+  for (const auto& choice : choices_) choice->response().Begin();
 }
 
-std::string Answer::NewCallId() const {
-  // Mistral's templates want nine letters or digits, and others anything.
-  const std::string digits = fmt::format("{:016x}{:016x}", SystemSeed(), SystemSeed());
-  return context_.dialect.family == chat::Family::kMistral ? digits.substr(0, 9)
-                                                           : "call_" + digits.substr(0, 24);
-}
-
-void Answer::Say(Run& run, std::string_view text, bool is_end, std::vector<SpokenToken> tokens) {
-  std::vector<chat::ReplyEvent> events;
-  if (run.parser == nullptr) {
-    chat::AddEvent(events, {.kind = Kind::kContent, .text = std::string(text)});
-  } else {
-    run.parser->Push(text, events);
-    if (is_end) run.parser->Finish(events);
-  }
-  if (run.prompt.has_to_call) {
-    // All of it is calls: what comes out as text was cut off before it was one.
-    std::erase_if(events, [](const auto& event) { return event.kind == Kind::kContent; });
-  }
-  if (!ask_.parallel_calls) {
-    // Only the first call is wanted.
-    const auto first_end = std::ranges::find(events, Kind::kCallEnd, &chat::ReplyEvent::kind);
-    if (run.has_ended_call) events.clear();
-    if (first_end != events.end() && !run.has_ended_call) {
-      events.erase(first_end + 1, events.end());
-      run.ends_early = true;
-    }
-  }
-  for (chat::ReplyEvent& event : events) {
-    run.is_thinking = event.kind == Kind::kThinking;
-    if (event.kind == Kind::kCallEnd) run.has_ended_call = true;
-    if (event.kind != Kind::kCallBegin) continue;
-    run.has_calls = true;
-    if (event.id.empty() || context_.dialect.family != chat::Family::kMistral)
-      event.id = NewCallId();
-  }
-  if (events.empty() && tokens.empty()) return;
+void Answer::Say(size_t choice, const respond::Piece& piece) {
+  if (has_failed_ || (piece.events.empty() && piece.tokens.empty())) return;
   last_said_ns_ = context_.clock->NowNs();
-  writer_->Say(run.index, events, tokens);
+  writer_->Say(choice, piece.events, piece.tokens);
 }
 
-void Answer::OnToken(Run& run, const engine::Delta& delta) {
-  if (has_failed_ || run.ends_early) return;
-  Begin(0);
+void Answer::KeepAlive() {
   const int64_t now_ns = context_.clock->NowNs();
-  if (run.last_token_ns == 0) {
-    context_.metrics->AddFirstToken(now_ns - start_ns_);
-  } else {
-    context_.metrics->AddNextToken(now_ns - run.last_token_ns);
-  }
-  run.last_token_ns = now_ns;
-  trace_.AddToken(run.index, now_ns);
-  const text::Tokenizer& tokenizer = context_.prompt->tokenizer();
-  const bool ends = !ask_.ignores_end && tokenizer.vocab().IsEndOfGeneration(delta.choice.id);
-  if (ask_.sampling.logprobs && !ends) {
-    // Models may have more tokens than their vocabulary has texts.
-    const auto bytes = [&](int32_t id) {
-      const auto found = tokenizer.TokenBytes(id);
-      return found.ok() ? std::string(*found) : std::string();
-    };
-    SpokenToken token{.bytes = bytes(delta.choice.id), .logprob = delta.choice.logprob};
-    for (const engine::TokenLogprob& top : delta.choice.top)
-      token.top.emplace_back(bytes(top.id), top.logprob);
-    run.unsaid.push_back(std::move(token));
-  }
-  run.said_bytes += delta.text.size();
-  Say(run, delta.text, false, TakeSaid(run));
-  if (run.is_thinking) ++usage_.thinking;
+  if (has_failed_ || now_ns - last_said_ns_ < kKeepAliveNs) return;
+  last_said_ns_ = now_ns;
+  writer_->KeepAlive();
 }
 
-// Where an answer may still be cut at a stop string, tokens wait for their text.
-std::vector<SpokenToken> Answer::TakeSaid(Run& run) const {
-  size_t count = 0;
-  for (size_t bytes = run.taken_bytes; count < run.unsaid.size(); ++count) {
-    bytes += run.unsaid[count].bytes.size();
-    if (!ask_.stops.empty() && bytes > run.said_bytes) break;
-    run.taken_bytes = bytes;
-  }
-  const auto end = run.unsaid.begin() + static_cast<ptrdiff_t>(count);
-  std::vector<SpokenToken> said(std::make_move_iterator(run.unsaid.begin()),
-                                std::make_move_iterator(end));
-  run.unsaid.erase(run.unsaid.begin(), end);
-  return said;
-}
-
-// Of what a stop string has cut off, tokens that began before it stay.
-std::vector<SpokenToken> Answer::TakeLast(Run& run, const engine::Finish& finish) const {
-  run.said_bytes += finish.text.size();
-  std::vector<SpokenToken> last = TakeSaid(run);
-  for (SpokenToken& token : std::exchange(run.unsaid, {})) {
-    if (finish.reason == engine::FinishReason::kStopString && run.taken_bytes >= run.said_bytes)
-      break;
-    run.taken_bytes += token.bytes.size();
-    last.push_back(std::move(token));
-  }
-  return last;
-}
-
-void Answer::EndRun(Run& run, const engine::Finish& finish) {
-  using engine::FinishReason;
-  EndReason reason = EndReason::kStop;
-  if (finish.reason == FinishReason::kLength || finish.reason == FinishReason::kContext) {
-    reason = EndReason::kLength;
-  } else if (run.has_calls) {
-    reason = EndReason::kCalls;
-  } else if (finish.reason == FinishReason::kStopString) {
-    reason = EndReason::kStopString;
-  }
-  writer_->EndChoice(run.index, reason, finish.stop_string);
-}
-
-void Answer::OnFinish(Run& run, const engine::Finish& finish) {
+void Answer::EndChoice(size_t choice, const respond::End& end) {
   if (has_failed_) return;
-  if (run.masks != nullptr && run.masks->has_failed()) return Fail(ProblemOf(TooCostly()));
-  if (finish.reason == engine::FinishReason::kFailed) {
-    context_.metrics->Add({.failed = 1});
-    return Fail(ProblemOf(finish.status.error()));
+  if (end.is_cancelled) {
+    return Fail(is_late() ? Problem{.status = 504, .message = "the answer took too long"}
+                          : Problem{.status = 503, .message = "the server is shutting down"});
   }
-  if (finish.reason == engine::FinishReason::kCancelled && !run.ends_early) {
-    Problem problem{.status = 504, .message = "the answer took too long"};
-    if (!is_late()) problem = {.status = 503, .message = "the server is shutting down"};
-    return Fail(problem);
+  // What has failed before it began gets a status of its own.
+  if (end.status.ok()) Begin(0);
+  Say(choice, end.last);
+  Count(choice, end);
+  if (!end.status.ok()) return Fail(ProblemOf(end.status.error()));
+  writer_->EndChoice(choice, end.reason, end.finish.stop_string);
+  if (--choices_left_ == 0) writer_->Finish(usage_);
+}
+
+void Answer::Count(size_t choice, const respond::End& end) {
+  if (!end.status.ok()) {
+    // A grammar that costs too much is the client's failure.
+    const bool is_ours = end.status.error().code() != Code::kInvalidArgument;
+    if (is_ours && end.finish.reason == engine::FinishReason::kFailed)
+      context_.metrics->Add({.failed = 1});
+    return;
   }
-  Begin(0);
-  if (!run.ends_early) Say(run, finish.text, true, TakeLast(run, finish));
-  const bool has_ended = finish.reason == engine::FinishReason::kStopToken;
-  if (run.prompt.has_to_call && has_ended && !run.has_calls) return Fail(NoCall());
-  // The token that ends an answer counts, as everywhere.
-  usage_.answer += finish.counts.generated;
+  const Usage& usage = end.usage;
+  usage_.answer += usage.answer;
+  usage_.thinking += usage.thinking;
+  usage_.drafted += usage.drafted;
+  usage_.accepted += usage.accepted;
   // Choices share their prompt, and it is paid for once.
-  if (run.index % ask_.choices == 0) usage_.cached += finish.counts.cached;
-  const engine::DraftCounts& drafts = finish.counts.drafts;
-  usage_.drafted += drafts.drafted;
-  usage_.accepted += drafts.accepted;
-  context_.metrics->Add({.prompt_tokens = finish.counts.prompt,
-                         .cached_tokens = finish.counts.cached,
-                         .answer_tokens = finish.counts.generated,
-                         .drafted_tokens = drafts.drafted,
-                         .accepted_tokens = drafts.accepted,
+  if (choice % ask_.choices == 0) usage_.cached += usage.cached;
+  context_.metrics->Add({.prompt_tokens = usage.prompt,
+                         .cached_tokens = usage.cached,
+                         .answer_tokens = usage.answer,
+                         .drafted_tokens = usage.drafted,
+                         .accepted_tokens = usage.accepted,
                          .answers = 1});
-  context_.metrics->AddPromptRate(finish.counts.prompt - finish.counts.cached,
-                                  finish.times.prefill_ns);
-  context_.metrics->AddAnswerRate(
-      finish.counts.generated - std::min<uint64_t>(1, finish.counts.generated),
-      finish.times.decode_ns);
-  EndRun(run, finish);
-  if (--runs_left_ == 0) writer_->Finish(usage_);
+  const engine::RequestTimes& times = end.finish.times;
+  context_.metrics->AddPromptRate(usage.prompt - usage.cached, times.prefill_ns);
+  context_.metrics->AddAnswerRate(usage.answer - std::min<uint64_t>(1, usage.answer),
+                                  times.decode_ns);
 }
 
 void Answer::Fail(const Problem& problem) {

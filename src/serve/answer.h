@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// One request on its way: from what is asked to prompts, and from tokens to what a writer is told.
-// Must not know dialects of servers.
+// One request of a client on its way: its prompts and choices become jobs of the loop, and what
+// their responses say goes to a writer, to the metrics and to a trace. Must not know dialects of
+// servers, nor how a response is made.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +13,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "chat/prompt.h"
-#include "chat/reply_parser.h"
-#include "grammar/token_mask.h"
+#include "respond/prompt.h"
 #include "serve/answer_loop.h"
 #include "serve/ask.h"
 #include "serve/metrics.h"
@@ -26,10 +25,8 @@ namespace aster::serve {
 
 // What all answers of a model share; outlives them.
 struct AnswerContext {
-  std::string model;  // its name
-  const chat::ChatPrompt* prompt = nullptr;
-  chat::Dialect dialect;
-  std::shared_ptr<const grammar::TokenTree> tokens;
+  std::string name;  // the model's
+  respond::Model model;
   AnswerLoop* loop = nullptr;
   Metrics* metrics = nullptr;
   RequestCounts* requests = nullptr;
@@ -41,16 +38,10 @@ struct AnswerContext {
   std::string trace_folder = {};  // one file for each request; empty: none
 };
 
-// The tokens of a conversation, and the text before the answer.
-struct Prompted {
-  std::vector<int32_t> tokens;
-  std::string text;                                 // marked (chat/prompt.h)
-  std::string forced;                               // what the answer has to begin with
-  std::shared_ptr<const grammar::Grammar> grammar;  // of what follows that, or null
-  bool has_to_call = false;
-};
-// None, and a problem, where the template or the model cannot have it.
-std::optional<Prompted> MakePrompt(const AnswerContext& context, const Ask& ask, Problem& problem);
+// The prompt of a conversation. None, and a problem, where the template or the model cannot have
+// it.
+std::optional<respond::Prompt> PromptOf(const AnswerContext& context, const Ask& ask,
+                                        Problem& problem);
 
 // Called on a worker; prepared there, and told to the writer on the loop's thread.
 class Answer : public std::enable_shared_from_this<Answer> {
@@ -59,28 +50,25 @@ class Answer : public std::enable_shared_from_this<Answer> {
          std::unique_ptr<ReplyWriter> writer, std::string endpoint);
   ~Answer();
 
-  // Says by itself what is wrong.
+  // A problem goes to the writer.
   void Start(const std::string& client);
 
  private:
-  struct Run;
+  class Choice;
 
   Problem Prepare();
-  std::vector<Prompted> MakePrompts(Problem& problem) const;
-  Result<Prompted> PromptOf(const RawPrompt& raw) const;
-  std::unique_ptr<Job> MakeJob(Run& run, const std::string& client);
-  void FindTools();
-  // `cached` tokens of the first prompt were remembered, as far as is known.
+  Problem MakePrompts();
+  Result<respond::Prompt> PromptOfText(const RawPrompt& raw) const;
+  Problem CheckLength(const respond::Prompt& prompt) const;
+  std::string TextOf(const respond::Prompt& prompt) const;
+  std::unique_ptr<Job> MakeJob(Choice& choice, const std::string& client);
   void Begin(uint64_t cached);
-  void OnToken(Run& run, const engine::Delta& delta);
-  void OnFinish(Run& run, const engine::Finish& finish);
-  void Say(Run& run, std::string_view text, bool is_end, std::vector<SpokenToken> tokens);
-  std::vector<SpokenToken> TakeSaid(Run& run) const;
-  std::vector<SpokenToken> TakeLast(Run& run, const engine::Finish& finish) const;
-  void EndRun(Run& run, const engine::Finish& finish);
+  void Say(size_t choice, const respond::Piece& piece);
+  void EndChoice(size_t choice, const respond::End& end);
+  void Count(size_t choice, const respond::End& end);
+  void KeepAlive();
   void Fail(const Problem& problem);
   void SaveTrace() const;
-  std::string NewCallId() const;
   bool is_late() const { return context_.clock->NowNs() >= deadline_ns_; }
 
   // Constant after Start.
@@ -90,13 +78,12 @@ class Answer : public std::enable_shared_from_this<Answer> {
   const std::string endpoint_;
   int64_t start_ns_ = 0;
   int64_t deadline_ns_ = kNeverNs;
-  chat::Tools tools_;
-  bool offers_tools_ = false;
+  std::vector<respond::Prompt> prompts_;
 
   // Of the loop's thread, after Start.
   const std::unique_ptr<ReplyWriter> writer_;
-  std::vector<std::unique_ptr<Run>> runs_;
-  size_t runs_left_ = 0;
+  std::vector<std::unique_ptr<Choice>> choices_;  // of all prompts, in their order
+  size_t choices_left_ = 0;
   Usage usage_;
   int64_t last_said_ns_ = 0;
   RequestTrace trace_;

@@ -147,7 +147,7 @@ void ReadAnthropicChoice(const Fields& fields, Ask& ask) {
     ask.tool_choice = ToolChoice::kNone;
   } else if (type == "any" || type == "tool") {
     if (ask.tools.is_null()) return inner.Refuse("type", "there are no tools");
-    ask.tool_choice = type == "any" ? ToolChoice::kRequired : ToolChoice::kNamed;
+    ask.tool_choice = type == "any" ? ToolChoice::kRequired : respond::ToolChoice::kNamed;
     ask.tool_name = inner.String("name").value_or("");
     const bool known = std::ranges::any_of(ask.tools, [&](const ordered_json& tool) {
       return tool["function"]["name"] == ask.tool_name;
@@ -160,7 +160,7 @@ void ReadAnthropicChoice(const Fields& fields, Ask& ask) {
 
 void ReadThinking(const Fields& fields, Ask& ask) {
   const ordered_json* thinking = fields.Object("thinking");
-  if (thinking == nullptr) return SetThinking(ask, false);
+  if (thinking == nullptr) return SetThinking(false, ask);
   const Fields inner(*thinking, fields.problem(), "thinking.");
   const std::string type = inner.String("type").value_or("");
   if (type != "enabled" && type != "disabled" && type != "adaptive") {
@@ -168,7 +168,7 @@ void ReadThinking(const Fields& fields, Ask& ask) {
   }
   // Models do not know budgets; the field is accepted so that clients need not know that.
   static_cast<void>(inner.Integer("budget_tokens", 1, INT64_MAX));
-  SetThinking(ask, type != "disabled");
+  SetThinking(type != "disabled", ask);
 }
 
 // How hard to think, of whoever thinks at all.

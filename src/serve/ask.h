@@ -5,18 +5,14 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <nlohmann/json.hpp>  // tidy: allow(third-party) all who read requests read JSON
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "engine/request.h"
-#include "grammar/grammar.h"
+#include "respond/conversation.h"
 
 namespace aster::serve {
 
-enum class ToolChoice : uint8_t { kAuto, kNone, kRequired, kNamed };
+using respond::ToolChoice;
 
 // A text to go on from, as it is.
 struct RawPrompt {
@@ -24,26 +20,12 @@ struct RawPrompt {
   std::vector<int32_t> ids;  // instead, if there are any
 };
 
-struct Ask {
-  // A conversation, as chat templates take it; arguments of calls are texts.
-  nlohmann::ordered_json messages = nlohmann::ordered_json::array();
-  nlohmann::ordered_json tools;  // in OpenAI's form; null where there are none
-  nlohmann::ordered_json variables = nlohmann::ordered_json::object();  // more for the template
-  ToolChoice tool_choice = ToolChoice::kAuto;
-  std::string tool_name;  // for kNamed
-  bool parallel_calls = true;
-  std::vector<std::string> strict_tools;  // by name: their calls have to be of their schemas
-  // Or texts, each answered by itself.
+struct Ask : respond::Conversation, respond::Settings {
+  // Instead of messages: texts, each answered by itself.
   std::vector<RawPrompt> raw;
   std::string prompt_field = "messages";  // the request's, that has either
-
-  engine::SamplingOptions sampling;
-  uint64_t max_tokens = engine::kNoTokenLimit;
-  std::vector<std::string> stops;
-  bool ignores_end = false;
-  uint32_t choices = 1;                             // answers to each prompt
-  std::shared_ptr<const grammar::Grammar> grammar;  // that the answer is to be of, or null
-  std::string grammar_field;                        // the request's, that asks for it
+  uint32_t choices = 1;                   // answers to each prompt
+  std::string form_field;                 // the request's, that asks for the form
 
   bool streams = false;
   bool wants_usage = false;  // at the end of a stream

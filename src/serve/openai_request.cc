@@ -153,7 +153,7 @@ void ReadResponseFormat(const Fields& fields, Ask& ask) {
 
 void ReadTemplateVariables(const Fields& fields, Ask& ask) {
   ReadEffort(fields, "reasoning_effort", ask);
-  if (const auto thinks = fields.Bool("enable_thinking")) SetThinking(ask, *thinks);
+  if (const auto thinks = fields.Bool("enable_thinking")) SetThinking(*thinks, ask);
   const ordered_json* more = fields.Object("chat_template_kwargs");
   if (more == nullptr) return;
   for (const auto& [key, value] : more->items()) {
@@ -257,8 +257,8 @@ void ReadFormat(const Fields& format, const char* schema_key, Ask& ask) {
   if (!type) return format.Refuse("type", "is missing");
   if (*type == "text") return;
   if (*type == "json_object") {
-    ask.grammar = grammar::JsonObjectGrammar();
-    ask.grammar_field = format.PathOf("type");
+    ask.form = grammar::JsonObjectGrammar();
+    ask.form_field = format.PathOf("type");
   } else if (*type == "json_schema") {
     const ordered_json* inside = schema_key != nullptr ? format.Object(schema_key) : &format.json();
     if (inside == nullptr) return format.Refuse(schema_key, "is missing");
@@ -269,18 +269,13 @@ void ReadFormat(const Fields& format, const char* schema_key, Ask& ask) {
     if (schema == inside->end()) return holder.Refuse("schema", "is missing");
     auto made = grammar::JsonSchemaGrammar(*schema);
     if (!made.ok()) return holder.Refuse("schema", made.error().message());
-    ask.grammar = *std::move(made);
-    ask.grammar_field = holder.PathOf("schema");
+    ask.form = *std::move(made);
+    ask.form_field = holder.PathOf("schema");
   } else {
     return format.Refuse("type", "is none of text, json_object, json_schema");
   }
   // What is to be of a form is all of the answer.
-  SetThinking(ask, false);
-}
-
-void SetThinking(Ask& ask, bool thinks) {
-  ask.variables["enable_thinking"] = thinks;
-  ask.variables["thinking"] = thinks;
+  SetThinking(false, ask);
 }
 
 void ReadEffort(const Fields& fields, const char* key, Ask& ask) {
@@ -292,7 +287,7 @@ void ReadEffort(const Fields& fields, const char* key, Ask& ask) {
     return fields.Refuse(key, fmt::format("is none of {}", fmt::join(kEfforts, ", ")));
   }
   const bool thinks = *effort != "none" && *effort != "minimal";
-  SetThinking(ask, thinks);
+  SetThinking(thinks, ask);
   if (thinks) ask.variables["reasoning_effort"] = *effort;
 }
 
@@ -409,11 +404,11 @@ void ReadGrammar(const Fields& fields, Ask& ask) {
   if (!text) return;
   auto grammar = grammar::ParseGbnf(*text);
   if (!grammar.ok()) return fields.Refuse("grammar", grammar.error().message());
-  if (ask.grammar != nullptr) {
+  if (ask.form != nullptr) {
     return fields.Refuse("grammar", "not together with another form of answers");
   }
-  ask.grammar = *std::move(grammar);
-  ask.grammar_field = "grammar";
+  ask.form = *std::move(grammar);
+  ask.form_field = "grammar";
 }
 
 Ask ReadChatRequest(const ordered_json& body, const AskDefaults& defaults, Problem& problem) {

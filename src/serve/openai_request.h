@@ -35,8 +35,6 @@ void ReadToolChoice(const Fields& fields, Ask& ask);
 void ReadFormat(const Fields& format, const char* schema_key, Ask& ask);
 // A grammar in GBNF, as some servers take it.
 void ReadGrammar(const Fields& fields, Ask& ask);
-// Whether the model is to think, in all the names that templates have for it.
-void SetThinking(Ask& ask, bool thinks);
 void ReadEffort(const Fields& fields, const char* key, Ask& ask);
 
 }  // namespace aster::serve

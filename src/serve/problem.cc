@@ -81,6 +81,12 @@ Problem ProblemOf(const Error& error, std::string_view param) {
   return problem;
 }
 
+size_t FindJsonError(std::string_view text) {
+  ErrorFinder finder;
+  static_cast<void>(ordered_json::sax_parse(text, &finder));
+  return finder.position();
+}
+
 ordered_json ParseBody(std::string_view body, Problem& problem) {
   if (!IsValidUtf8(body)) {
     problem.Set(400, "", fmt::format("the body is not UTF-8 (at byte {})", ValidUtf8Prefix(body)));
@@ -93,12 +99,10 @@ ordered_json ParseBody(std::string_view body, Problem& problem) {
   }
   ordered_json json = ordered_json::parse(body, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded()) {
-    ErrorFinder finder;
-    static_cast<void>(ordered_json::sax_parse(body, &finder));
     problem.Set(400, "",
                 fmt::format("the body is not JSON, or has a number or character that there is "
                             "none of (at byte {})",
-                            finder.position()));
+                            FindJsonError(body)));
   }
   if (!json.is_discarded() && !json.is_object())
     problem.Set(400, "", "the body is not a JSON object");

@@ -12,32 +12,12 @@ namespace aster::serve {
 namespace {
 
 using nlohmann::ordered_json;
-using Kind = chat::ReplyEvent::Kind;
 
 }  // namespace
 
 void CollectingWriter::Say(size_t choice, std::span<const chat::ReplyEvent> events,
                            std::span<const SpokenToken> tokens) {
-  Said& said = said_[choice];
-  said.tokens.insert(said.tokens.end(), tokens.begin(), tokens.end());
-  for (const chat::ReplyEvent& event : events) {
-    switch (event.kind) {
-      case Kind::kContent:
-        said.content += event.text;
-        break;
-      case Kind::kThinking:
-        said.thinking += event.text;
-        break;
-      case Kind::kCallBegin:
-        said.calls.push_back({.id = event.id, .name = event.text, .arguments = ""});
-        break;
-      case Kind::kArguments:
-        said.calls.back().arguments += event.text;
-        break;
-      case Kind::kCallEnd:
-        break;
-    }
-  }
+  said_[choice].Add(events, tokens);
 }
 
 void CollectingWriter::EndChoice(size_t choice, EndReason reason, const std::string& stop_string) {

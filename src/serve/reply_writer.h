@@ -13,46 +13,22 @@
 #include <vector>
 
 #include "chat/reply_parser.h"
+#include "respond/reply.h"
 #include "serve/ask.h"
 #include "serve/problem.h"
 #include "serve/reply_stream.h"
 
 namespace aster::serve {
 
-// A token of the answer with its log-probability, and the likeliest others.
-struct SpokenToken {
-  std::string bytes;
-  float logprob = 0;
-  std::vector<std::pair<std::string, float>> top = {};  // bytes and logprob
-};
-
-enum class EndReason : uint8_t { kStop, kStopString, kLength, kCalls };
-
-struct Usage {
-  uint64_t prompt = 0;    // tokens
-  uint64_t cached = 0;    // of the prompt
-  uint64_t answer = 0;    // of all choices
-  uint64_t thinking = 0;  // of them, about as many as were thoughts
-  uint64_t drafted = 0;   // guesses of what comes next that were checked
-  uint64_t accepted = 0;  // of them, that were right
-
-  uint64_t rejected() const { return drafted < accepted ? 0 : drafted - accepted; }
-};
-
-struct Call {
-  std::string id;
-  std::string name;
-  std::string arguments;  // JSON
-};
+using respond::Call;
+using respond::EndReason;
+using respond::SpokenToken;
+using respond::Usage;
 
 // What one choice has come to.
-struct Said {
-  std::string content;
-  std::string thinking;
-  std::vector<Call> calls;
-  std::vector<SpokenToken> tokens;  // where log-probabilities are wanted
+struct Said : respond::Reply {
   EndReason reason = EndReason::kStop;
-  std::string stop_string;
+  std::string stop_string = {};
 };
 
 // Called by one thread at a time, in this order: anything of Say, EndChoice for each choice,

@@ -210,7 +210,7 @@ const ServedModel* Service::ModelOf(const ordered_json& body, Problem& problem) 
   if (problem.any()) return nullptr;
   if (!name) return &options_.models.front();
   for (const ServedModel& model : options_.models) {
-    if (model.context.model == *name) return &model;
+    if (model.context.name == *name) return &model;
   }
   for (const ServedModel& model : options_.models) {
     if (std::ranges::find(model.aliases, *name) != model.aliases.end()) return &model;
@@ -218,7 +218,7 @@ const ServedModel* Service::ModelOf(const ordered_json& body, Problem& problem) 
   std::string names;
   for (const ServedModel& model : options_.models) {
     if (std::ranges::find(model.aliases, "*") != model.aliases.end()) return &model;
-    names += (names.empty() ? "" : ", ") + model.context.model;
+    names += (names.empty() ? "" : ", ") + model.context.name;
   }
   problem.Set(404, "model", fmt::format("there is no model {} here; there is {}", *name, names),
               "model_not_found");
@@ -231,7 +231,7 @@ ReplyFrame Service::FrameFor(const ordered_json& body, const ServedModel& model,
   const bool is_named = name != body.end() && name->is_string();
   return {.stream = stream,
           .id = fmt::format("{}{:016x}{:016x}", prefix, SystemSeed(), SystemSeed()),
-          .model = is_named ? name->get<std::string>() : model.context.model,
+          .model = is_named ? name->get<std::string>() : model.context.name,
           .created_s = clock_.WallNs() / kNsPerSecond};
 }
 
@@ -270,7 +270,7 @@ void Service::Completions(const HttpRequest& request, const std::shared_ptr<Repl
   std::vector<std::string> echoes;
   for (const RawPrompt& raw : ask.raw) {
     if (!ask.echo) break;
-    const auto decoded = model->context.prompt->tokenizer().Decode(raw.ids, {});
+    const auto decoded = model->context.model.tokenizer->Decode(raw.ids, {});
     if (!decoded.ok()) return Refuse(request, *stream, ProblemOf(decoded.error()));
     const std::string text = raw.ids.empty() ? raw.text : *decoded;
     echoes.insert(echoes.end(), ask.choices, text);
@@ -305,8 +305,8 @@ void Service::CountTokens(const HttpRequest& request, const std::shared_ptr<Repl
 std::optional<uint64_t> Service::CountOf(const HttpRequest& request, ReplyStream& stream,
                                          const ServedModel& model, const Ask& ask) {
   Problem problem;
-  const auto prompted = MakePrompt(model.context, ask, problem);
-  if (prompted) return prompted->tokens.size();
+  const auto prompt = PromptOf(model.context, ask, problem);
+  if (prompt) return prompt->tokens.size();
   Refuse(request, stream, problem);
   return std::nullopt;
 }
@@ -335,14 +335,14 @@ void Service::Responses(const HttpRequest& request, const std::shared_ptr<ReplyS
 }
 
 ordered_json Service::ModelJson(const ServedModel& model) const {
-  return {{"id", model.context.model},
+  return {{"id", model.context.name},
           {"object", "model"},
           {"created", options_.created_s},
           {"owned_by", "asterism"},
           {"context_length", model.context.context_limit},
           // As Anthropic's programs read it.
           {"type", "model"},
-          {"display_name", model.context.model},
+          {"display_name", model.context.name},
           {"created_at", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
                                      fmt::gmtime(static_cast<std::time_t>(options_.created_s)))}};
 }
@@ -387,7 +387,7 @@ std::vector<ModelFigures> Service::Figures() const {
   for (const ServedModel& model : options_.models) {
     const AnswerLoopState state = model.context.loop->state();
     const Metrics& metrics = *model.context.metrics;
-    all.push_back({.model = model.context.model,
+    all.push_back({.model = model.context.name,
                    .queued = state.queued,
                    .running = state.running,
                    .totals = metrics.totals(),

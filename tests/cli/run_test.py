@@ -13,9 +13,11 @@ import termios
 import time
 import unittest
 
-from fixture import ASTER, INPUT, OK, USAGE, Case, aster
+from fixture import ASTER, INPUT, OK, ROOT, UNSUPPORTED, USAGE, Case, aster
 
 PROMPT = b"> "
+NOVA = ROOT / "models/nova.gguf"
+QUASAR = ROOT / "models/quasar.gguf"
 DEADLINE_S = 60
 
 
@@ -146,6 +148,90 @@ class Once(Case):
                         ("-p", "x", "--raw", "--system", "y"), ("-p",)):
             aster("run", self.tiny, *options, check=USAGE)
         aster("run", "--nonsense", check=USAGE)
+
+
+TOOLS = [{"type": "function", "function": {
+    "name": "add", "description": "Adds two numbers.", "parameters": {
+        "type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["a", "b"]}}}]
+# As nova's family writes it. The grammar leads the model, which knows nothing of this tool.
+CALL = r'''root ::= "<tool_call>\n{\"name\": \"add\", \"arguments\": {\"a\": 1, \"b\": 2}}\n</tool_call>"'''
+SCHEMA = {"type": "object", "properties": {"size": {"type": "integer", "maximum": 99},
+                                           "kind": {"enum": ["city", "land"]}},
+          "required": ["size", "kind"], "additionalProperties": False}
+
+
+class Forms(Case):
+    """Answers of a form, and calls of tools, by a model that knows neither."""
+
+    def file(self, name, content):
+        path = self.folder / name
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        return path
+
+    def run_json(self, *options):
+        return json.loads(aster("run", NOVA, "-p", "What is 1 + 2?", "--temp", 0, *options, "--json").stdout)
+
+    def test_an_answer_matches_its_schema(self):
+        schema = self.file("schema.json", SCHEMA)
+        for model, options in ((NOVA, ()), (NOVA, ("--raw",)), (self.tiny, ())):
+            run = aster("run", model, "-p", "Which?", "--json-schema", schema, "--seed", 3, "-n", 200, *options)
+            answer = json.loads(run.stdout)
+            self.assertEqual(set(answer), {"size", "kind"})
+            self.assertIsInstance(answer["size"], int)
+            self.assertIn(answer["kind"], ("city", "land"))
+
+    def test_an_answer_follows_its_grammar(self):
+        grammar = self.file("grammar.gbnf", 'root ::= ("yes" | "no") "!"{2}\n')
+        run = aster("run", NOVA, "-p", "Is it so?", "--grammar", grammar)
+        self.assertIn(run.stdout, (b"yes!!\n", b"no!!\n"))
+        ids = self.file("ids", "40 41 42")
+        self.assertIn(aster("run", NOVA, "--ids", ids, "--grammar", grammar).stdout, (b"yes!!\n", b"no!!\n"))
+
+    def test_calls_are_lines_of_json(self):
+        # A model that knows tools calls the one that it was taught for this question.
+        tools = self.file("tools.json", TOOLS)
+        plain = aster("run", NOVA, "-p", "hello", "-n", 8, "--temp", 0, "--tools", tools)
+        self.assertTrue(plain.stdout.endswith(b"\n"))
+        grammar = self.file("call.gbnf", CALL)
+        run = aster("run", NOVA, "-p", "What is 1 + 2?", "--tools", tools, "--grammar", grammar, "--temp", 0)
+        call = json.loads(run.stdout)
+        self.assertEqual((call["name"], set(call["arguments"])), ("add", {"a", "b"}))
+        self.assertTrue(call["id"])
+        report = self.run_json("--tools", tools, "--grammar", grammar)
+        self.assertEqual(report["tool_calls"][0]["name"], "add")
+        self.assertEqual(report["content"], "")
+        self.assertIn("<tool_call>", report["text"])
+        # Without tools it is text.
+        text = self.run_json("--grammar", grammar)
+        self.assertIn("<tool_call>", text["text"])
+        self.assertNotIn("tool_calls", text)
+
+    def test_what_is_wrong_with_a_file_is_said(self):
+        cases = [("--json-schema", "{\n \"type\": objekt}", "line 2, column 10: not JSON"),
+                 ("--json-schema", {"type": "array", "uniqueItems": True}, "#/uniqueItems"),
+                 ("--grammar", 'root ::= x\n', "x"), ("--grammar", 'root ::= "a"\nmore ::= ("b" | ]\n', "line 2"),
+                 ("--tools", "[", "not JSON"), ("--tools", {}, "give a list"), ("--tools", [], "no tools"),
+                 ("--tools", [{"type": "web"}], "tools[0].type: only function is supported"),
+                 ("--tools", [{"type": "function", "function": {}}], "tools[0].function.name")]
+        for option, content, said in cases:
+            with self.subTest(option=option, said=said):
+                path = self.file("wrong", content)
+                run = aster("run", NOVA, "-p", "x", option, path, check=None)
+                self.assertIn(run.returncode, (INPUT, UNSUPPORTED), run.stderr)
+                self.assertEqual(run.stdout, b"")
+                self.assertIn(str(path), run.stderr.decode())
+                self.assertIn(said, run.stderr.decode())
+        for option in ("--json-schema", "--grammar", "--tools"):
+            run = aster("run", NOVA, "-p", "x", option, self.folder / "none", check=INPUT)
+            self.assertIn(b"none", run.stderr)
+        schema = self.file("schema.json", SCHEMA)
+        tools = self.file("tools.json", TOOLS)
+        aster("run", NOVA, "-p", "x", "--json-schema", schema, "--grammar", schema, check=USAGE)
+        aster("run", NOVA, "-p", "x", "--raw", "--tools", tools, check=USAGE)
+        run = aster("run", QUASAR, "-p", "x", "--think", "high", "--json-schema", schema, check=INPUT)
+        self.assertIn(b"leave out one", run.stderr)
+        run = aster("run", self.tiny, "-p", "x", "--tools", tools, check=UNSUPPORTED)
+        self.assertIn(b"tools", run.stderr)
 
 
 class Conversation:
@@ -363,6 +449,26 @@ class Chat(Case):
         private.type("\x04")
         private.end()
         self.assertNotIn("secret", history.read_text())
+
+    def test_the_person_is_the_tool(self):
+        (self.folder / "tools.json").write_text(json.dumps(TOOLS))
+        (self.folder / "call.gbnf").write_text(CALL)
+        chat = Conversation(NOVA, self.folder, "--tools", self.folder / "tools.json", "--grammar",
+                            self.folder / "call.gbnf", "--temp", 0)
+        self.addCleanup(chat.stop)
+        chat.until(b"\x1b[?2004h" + PROMPT)
+        chat.type("What is 1 + 2?\n")
+        shown = chat.until(b"\x1b[?2004hadd" + PROMPT)
+        self.assertRegex(shown, r'add \{"a": \d+, "b": \d+\}')
+        self.assertIn("type what the tool answers", shown)
+        chat.type("3\n")
+        shown = chat.until(b"\x1b[?2004hadd" + PROMPT)  # it calls again
+        self.assertNotIn("type what the tool answers", shown)
+        chat.type("\x03")
+        self.assertIn("Taken back", chat.until(b"\x1b[?2004h" + PROMPT))
+        self.assertIn("messages  0", chat.ask("/stats"))
+        chat.type("\x04")
+        self.assertEqual(chat.end(), OK)
 
     def test_json_needs_a_prompt(self):
         chat = Conversation(self.tiny, self.folder, "--json")

@@ -12,8 +12,8 @@ MAX_FUNCTION_LINES = 70  # signature and closing brace included
 # Lowest first: a folder of src/ may include itself and the folders before it. The list in CMakeLists.txt has the same
 # order (folders that do not exist yet stand here only).
 MODULES = ["base", "gguf", "quant", "kernels", "compute", "text", "jinja", "chat", "grammar", "kv", "model", "engine",
-           "disk", "wire", "net", "cluster", "rpc", "plan", "stage", "conduct", "fetch", "draft", "eval", "node",
-           "open", "ensemble", "serve", "cli"]
+           "disk", "wire", "net", "cluster", "rpc", "plan", "stage", "conduct", "fetch", "draft", "respond", "eval",
+           "node", "open", "ensemble", "serve", "cli"]
 
 # The folders of src/ in which a third-party header may be named; None: anywhere.
 THIRD_PARTY = [
@@ -23,10 +23,10 @@ THIRD_PARTY = [
     ("xxh_x86dispatch.h", ["base"]),
     ("pcre2.h", ["text"]),
     ("utf8proc.h", ["text", "jinja"]),
-    ("nlohmann/json_fwd.hpp", ["text", "jinja", "chat", "grammar", "model", "eval", "open", "ensemble", "serve",
-                              "cli"]),
-    ("nlohmann/json.hpp", ["text", "jinja", "chat", "grammar", "model", "eval", "open", "ensemble", "serve",
-                              "cli"]),
+    ("nlohmann/json_fwd.hpp", ["text", "jinja", "chat", "grammar", "model", "respond", "eval", "open", "ensemble",
+                               "serve", "cli"]),
+    ("nlohmann/json.hpp", ["text", "jinja", "chat", "grammar", "model", "respond", "eval", "open", "ensemble",
+                           "serve", "cli"]),
     ("CLI/", ["cli"]),
     ("asio", ["net"]),
     ("openssl/", ["net", "cluster"]),

@@ -94,13 +94,12 @@ class Evaluator {
     const gguf::ModelFiles files = TRY(open::OpenModelFiles({path}, options_.cluster));
     tokenizer_ = TRY(open::LoadTokenizer(files, path, console_));
     const model::Shape shape = TRY(model::ReadShape(files.metadata()));
-    request_.sampling = TRY(options_.sampling.ForEngine(shape.vocab_size, /*default_seed=*/0));
-    request_.max_tokens = options_.max_tokens;
-    request_.draft = options_.draft.ForEngine();
-    request_.stop_tokens = tokenizer_->vocab().end_of_generation;
+    settings_.sampling = TRY(options_.sampling.ForEngine(shape.vocab_size, /*default_seed=*/0));
+    settings_.max_tokens = options_.max_tokens;
+    settings_.draft = options_.draft.ForEngine();
     evaluation_.context = options_.context == 0 ? shape.context_length
                                                 : std::min(options_.context, shape.context_length);
-    request_.context_limit = evaluation_.context;
+    settings_.context_limit = evaluation_.context;
     TRY(OpenResults(files, path, out_path));
     TRY(Prepare(files).In(path));
     if (!prompts_.empty()) TRY(Ask(files));
@@ -111,10 +110,11 @@ class Evaluator {
  private:
   Status OpenResults(const gguf::ModelFiles& files, const std::string& path,
                      const std::string& out_path) {
-    evaluation_.header = {.model = std::filesystem::path(path).filename().string(),
-                          .fingerprint = TRY(open::FingerprintOf(files, console_)).ToHex(),
-                          .questions = set_.hash.ToHex(),
-                          .settings = SettingsOf(options_, request_.sampling, evaluation_.context)};
+    evaluation_.header = {
+        .model = std::filesystem::path(path).filename().string(),
+        .fingerprint = TRY(open::FingerprintOf(files, console_)).ToHex(),
+        .questions = set_.hash.ToHex(),
+        .settings = SettingsOf(options_, settings_.sampling, evaluation_.context)};
     for (size_t i = 0; i < chosen_.size(); ++i) place_.emplace(IdOf(i), i);
     if (out_path.empty()) return Ok();
     file_ = TRY(eval::ResultFile::Open(out_path, evaluation_.header));
@@ -129,30 +129,41 @@ class Evaluator {
 
   // Makes a prompt of each question that is still to be asked.
   Status Prepare(const gguf::ModelFiles& files) {
-    const chat::ChatPrompt chat = TRY(chat::ChatPrompt::Make(files.metadata(), *tokenizer_));
-    if (!chat.has_template()) {
+    chat_ = TRY(chat::ChatPrompt::Make(files.metadata(), *tokenizer_));
+    if (!chat_->has_template()) {
       return FailedPrecondition(
-          "this model carries no chat template, so nobody can tell how it is asked");
+          "this model has no chat template, which says how it is asked; evaluate one that has");
     }
+    model_ = respond::ModelOf(*chat_);
     std::vector<bool> is_there(chosen_.size());
     for (const QuestionResult& result : evaluation_.results) is_there[place_.at(result.id)] = true;
     for (size_t i = 0; i < chosen_.size(); ++i) {
       if (is_there[i]) continue;
       const Question& question = set_.questions[chosen_[i]];
-      std::vector<int32_t> tokens =
-          TRY(chat.Encode(TRY(chat.Render(question.messages, question.tools).In(question.id))));
-      if (tokens.size() < evaluation_.context) {
-        total_tokens_ += tokens.size();
-        prompts_.push_back(std::move(tokens));
+      respond::Prompt prompt = TRY(PromptOf(question).In(question.id));
+      if (prompt.tokens.size() < evaluation_.context) {
+        total_tokens_ += prompt.tokens.size();
+        prompts_.push_back(std::move(prompt));
         question_of_prompt_.push_back(chosen_[i]);
         continue;
       }
       TRY(Take({.id = question.id,
                 .category = question.category,
-                .prompt_tokens = tokens.size(),
+                .prompt_tokens = prompt.tokens.size(),
                 .skipped = true}));
     }
     return Ok();
+  }
+
+  Result<respond::Prompt> PromptOf(const Question& question) const {
+    respond::Conversation conversation;
+    conversation.messages = question.messages;
+    // A template that has no place for tools leaves them out.
+    if (model_.dialect.has_tools) conversation.tools = question.tools;
+    respond::Prompt prompt = TRY(respond::MakePrompt(model_, conversation));
+    // What is judged is the text as the model writes it, calls and reasoning included.
+    prompt.is_raw = true;
+    return prompt;
   }
 
   Status Ask(const gguf::ModelFiles& files) {
@@ -166,10 +177,11 @@ class Evaluator {
     const InterruptGuard guard;
     Progress progress(console_, clock, "", Progress::Unit::kTokens);
     const int64_t start_ns = clock.NowNs();
-    eval::AskOptions ask{.parallel = options_.parallel, .request = request_, .on_reply = {}};
+    eval::AskOptions ask{
+        .parallel = options_.parallel, .model = model_, .settings = settings_, .on_reply = {}};
     uint64_t done_tokens = 0;
     ask.on_reply = [&](size_t index, const eval::Reply& reply) {
-      done_tokens += prompts_[index].size();
+      done_tokens += prompts_[index].tokens.size();
       evaluation_.drafts += reply.counts.drafts;
       return Take(ResultOf(set_.questions[question_of_prompt_[index]], reply));
     };
@@ -206,10 +218,12 @@ class Evaluator {
   Console& console_;
   Evaluation evaluation_;
   std::unique_ptr<text::Tokenizer> tokenizer_;
-  engine::Request request_;
+  std::optional<chat::ChatPrompt> chat_;
+  respond::Model model_;
+  respond::Settings settings_;
   std::optional<eval::ResultFile> file_;
   std::unordered_map<std::string_view, size_t> place_;  // of an id, in chosen_
-  std::vector<std::vector<int32_t>> prompts_;
+  std::vector<respond::Prompt> prompts_;
   std::vector<size_t> question_of_prompt_;
   uint64_t total_tokens_ = 0;  // of the prompts
   eval::Tally tally_;

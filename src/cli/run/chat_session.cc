@@ -5,13 +5,14 @@
 
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/units.h"
+#include "cli/run/reply_printer.h"
 #include "cli/run/run_report.h"
 #include "cli/session/session_keeper.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/line_editor.h"
-#include "cli/terminal/progress.h"
 
 namespace aster::cli {
 namespace {
@@ -43,7 +44,8 @@ std::string_view Trimmed(std::string_view text) {
 
 class Session {
  public:
-  Session(Chat& chat, const Clock& clock, const ChatSessionOptions& options, Console& console)
+  Session(respond::Chat& chat, const Clock& clock, const ChatSessionOptions& options,
+          Console& console)
       : chat_(chat),
         clock_(clock),
         options_(options),
@@ -54,34 +56,41 @@ class Session {
     console_.Print("Type what you want to say; /help lists what else there is, Ctrl-D leaves.\n");
     while (!leaving_) {
       TRY(console_.Flush());
-      const auto entry = ReadEntry();
-      if (!entry) continue;
+      if (!chat_.open_calls().empty()) {
+        GiveResults();
+        continue;
+      }
+      const auto entry = ReadEntry("> ");
+      if (!entry) {
+        if (!leaving_) console_.Print("(Ctrl-D leaves)\n");
+        continue;
+      }
       const std::string_view text = Trimmed(*entry);
       if (text.empty()) continue;
       editor_.Remember(*entry);
       if (text.starts_with('/')) {
         RunCommand(text);
       } else {
-        Show([&](const ChatSinks& sinks) { return chat_.Ask(*entry, sinks); });
+        Show([&](ReplyPrinter& printer, const IsCancelled& is_cancelled) {
+          return chat_.Ask(*entry, printer, is_cancelled);
+        });
       }
     }
     return console_.Flush();
   }
 
  private:
-  using Answer = FunctionRef<Result<engine::Generated>(const ChatSinks&)>;
+  using IsCancelled = respond::Chat::IsCancelled;
+  using Answer = FunctionRef<Result<respond::Answered>(ReplyPrinter&, const IsCancelled&)>;
 
-  // One line, or several that belong together; nothing where there is nothing to answer.
-  std::optional<std::string> ReadEntry() {
+  // One line, or several that belong together; nothing where Ctrl-C or Ctrl-D ended it.
+  std::optional<std::string> ReadEntry(const std::string& prompt) {
     std::string entry;
     bool in_block = false;
     for (bool first = true;; first = false) {
       InterruptGuard::Clear();
-      LineInput input = editor_.Read(first ? "> " : ". ");
-      if (input.kind == LineInput::Kind::kInterrupted) {
-        if (first) console_.Print("(Ctrl-D leaves)\n");
-        return std::nullopt;
-      }
+      LineInput input = editor_.Read(first ? prompt : ". ");
+      if (input.kind == LineInput::Kind::kInterrupted) return std::nullopt;
       if (input.kind == LineInput::Kind::kEnd) {
         leaving_ = true;
         console_.Print("\n");
@@ -102,6 +111,26 @@ class Session {
     }
   }
 
+  // The person is the tool: types what each of the calls gives, and the model goes on.
+  void GiveResults() {
+    if (!std::exchange(has_explained_, true)) {
+      console_.Print("{}\n", console_.Styled(Style::kDim,
+                                             "(type what the tool answers; Ctrl-C takes the "
+                                             "question back)"));
+    }
+    std::vector<std::string> results;
+    for (const respond::Call& call : chat_.open_calls()) {
+      const auto result = ReadEntry(fmt::format("{}> ", Harmless(call.name)));
+      if (!result) break;
+      results.push_back(*result);
+    }
+    if (leaving_) return;
+    if (results.size() < chat_.open_calls().size()) return Tell(chat_.Undo(), "Taken back.");
+    Show([&](ReplyPrinter& printer, const IsCancelled& is_cancelled) {
+      return chat_.GiveResults(results, printer, is_cancelled);
+    });
+  }
+
   void RunCommand(std::string_view text) {
     const size_t space = text.find_first_of(" \t\n");
     const std::string_view name = text.substr(0, space);
@@ -119,7 +148,9 @@ class Session {
     } else if (name == "/undo") {
       Tell(chat_.Undo(), "Taken back.");
     } else if (name == "/regenerate") {
-      Show([&](const ChatSinks& sinks) { return chat_.Regenerate(sinks); });
+      Show([&](ReplyPrinter& printer, const IsCancelled& is_cancelled) {
+        return chat_.Regenerate(printer, is_cancelled);
+      });
     } else if (name == "/stats") {
       PrintStats();
     } else if (name == "/save" || name == "/load") {
@@ -154,34 +185,24 @@ class Session {
   // Makes an answer and shows it as it comes.
   void Show(Answer answer) {
     InterruptGuard::Clear();
-    std::optional<Progress> progress;
-    progress.emplace(console_, clock_, "reading", Progress::Unit::kTokens);
-    bool at_line_begin = true;
-    const ChatSinks sinks = {
-        .on_prefill = [&](uint64_t done, uint64_t total) { progress->Update(done, total); },
-        .on_text =
-            [&](std::string_view text) {
-              progress.reset();
-              if (text.empty()) return;
-              console_.Write(Harmless(text));
-              if (!console_.Flush().ok()) InterruptGuard::Interrupt();
-              at_line_begin = text.ends_with('\n');
-            },
-        .is_cancelled = InterruptGuard::Interrupted};
-    const Result<engine::Generated> generated = answer(sinks);
-    progress.reset();
-    if (!at_line_begin) console_.Print("\n");
-    if (!generated.ok()) {
-      console_.Complain("error", generated.error().message());
+    ReplyPrinter printer(console_, clock_,
+                         {.is_harmless = true, .shows_parts = options_.shows_parts});
+    const auto answered =
+        answer(printer, [&] { return InterruptGuard::Interrupted() || printer.has_failed(); });
+    printer.Clear();
+    if (printer.has_written() && !printer.ends_line()) console_.Print("\n");
+    if (!answered.ok()) {
+      console_.Complain("error", answered.error().message());
       return;
     }
-    const engine::FinishReason reason = generated->finish.reason;
+    const engine::Finish& finish = answered->generated.finish;
+    const engine::FinishReason reason = finish.reason;
     if (reason == engine::FinishReason::kCancelled) {
       console_.Print("{}\n", console_.Styled(Style::kDim, "(stopped)"));
     } else if (reason == engine::FinishReason::kContext) {
       console_.Complain("note", "the context is full; /reset begins anew, /undo takes back a turn");
     }
-    last_ = generated->finish;
+    last_ = finish;
   }
 
   void PrintStats() {
@@ -192,30 +213,31 @@ class Session {
       console_.Print(", {} of memory", FormatBytes(sequence.table().HeldBytes()));
     }
     console_.Print("\n");
-    console_.Print("messages  {}\n", chat_.messages().size());
+    console_.Print("messages  {}\n", chat_.message_count());
     if (last_) console_.Print("last      {}\n", DescribeRates(last_->counts, last_->times));
-    const ChatTotals& totals = chat_.totals();
+    const respond::ChatTotals& totals = chat_.totals();
     if (totals.answers > 0) {
       console_.Print("together  {}\n", DescribeRates(totals.counts, totals.times, totals.answers));
     }
   }
 
-  Chat& chat_;
+  respond::Chat& chat_;
   const Clock& clock_;
   const ChatSessionOptions& options_;
   Console& console_;
   LineEditor editor_;
   bool leaving_ = false;
+  bool has_explained_ = false;  // what to do about calls
   std::optional<engine::Finish> last_;
 };
 
 }  // namespace
 
-Status RunChatSession(Chat& chat, const Clock& clock, const ChatSessionOptions& options,
+Status RunChatSession(respond::Chat& chat, const Clock& clock, const ChatSessionOptions& options,
                       Console& console) {
   const InterruptGuard guard;
   TRY(Session(chat, clock, options, console).Run());
-  const ChatTotals& totals = chat.totals();
+  const respond::ChatTotals& totals = chat.totals();
   if (!options.quiet && totals.answers > 0) {
     console.Note(DescribeRates(totals.counts, totals.times, totals.answers));
   }

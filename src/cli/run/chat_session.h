@@ -10,8 +10,8 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "cli/run/chat.h"
 #include "cli/terminal/console.h"
+#include "respond/chat.h"
 
 namespace aster::cli {
 
@@ -21,12 +21,13 @@ using ChatKeeper = std::function<Result<std::string>(const std::string& name)>;
 struct ChatSessionOptions {
   std::string history_path;  // of what was typed; empty: not kept
   bool quiet = false;        // no rates at the end
+  bool shows_parts = false;  // ReplyPrinter's
   ChatKeeper save;
   ChatKeeper load;
 };
 
 // Until the person leaves. An error is the console's; those of answers are shown and gone on from.
-Status RunChatSession(Chat& chat, const Clock& clock, const ChatSessionOptions& options,
+Status RunChatSession(respond::Chat& chat, const Clock& clock, const ChatSessionOptions& options,
                       Console& console);
 
 }  // namespace aster::cli

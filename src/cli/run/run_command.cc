@@ -18,15 +18,15 @@
 #include "base/files.h"
 #include "cli/commands.h"
 #include "cli/options/token_ids.h"
-#include "cli/run/chat.h"
 #include "cli/run/chat_session.h"
+#include "cli/run/reply_printer.h"
 #include "cli/run/run_options.h"
 #include "cli/run/run_report.h"
 #include "cli/session/session_keeper.h"
-#include "cli/terminal/progress.h"
 #include "open/load_tokenizer.h"
 #include "open/model_files.h"
 #include "open/open_model.h"
+#include "respond/chat.h"
 #include "text/vocab_reader.h"
 
 namespace aster::cli {
@@ -34,37 +34,58 @@ namespace {
 
 constexpr const char* kNoTemplate =
     "this model carries no chat template: texts are continued as they are";
+constexpr const char* kNoToolsWithoutTemplate =
+    "--tools: this model has no chat template, which says how tools are called; use one that has";
 constexpr const char* kNoThinking =
     "--think changes nothing: prompts of this model do not say how much to think";
 
 // A model that is ready to answer, and what it needs for that.
 struct Loaded {
   std::unique_ptr<text::Tokenizer> tokenizer;  // null where only ids are asked for
-  std::optional<ChatPrompt> prompt;            // with the tokenizer
+  std::unique_ptr<chat::ChatPrompt> prompt;    // with the tokenizer
+  respond::Model model;
   std::unique_ptr<open::OpenedModel> answerer;
-  engine::Request request;
+  respond::Settings settings;
+  respond::Conversation base;  // what every turn has beside its messages
   int64_t load_ns = 0;
 };
+
+// What the model's file says about texts, and whether that serves for what is asked.
+Status LoadText(const RunOptions& options, const gguf::ModelFiles& files, uint32_t vocab_size,
+                Loaded& loaded, Console& console) {
+  loaded.tokenizer = TRY(open::LoadTokenizer(files, options.model.paths.front(), console));
+  loaded.prompt = std::make_unique<chat::ChatPrompt>(
+      TRY(chat::ChatPrompt::Make(files.metadata(), *loaded.tokenizer)));
+  chat::ChatPrompt& prompt = *loaded.prompt;
+  prompt.SetThinking(options.Thinking());
+  if (!options.think.empty() && !prompt.KnowsThinking()) console.Complain("warning", kNoThinking);
+  if (options.raw) prompt.DropTemplate();
+  const bool has_tools = loaded.base.offers_tools();
+  if (has_tools && !prompt.has_template()) return Unimplemented(kNoToolsWithoutTemplate);
+  if (!options.raw && options.ids_path.empty() && !prompt.has_template())
+    console.Complain("note", kNoTemplate);
+  loaded.model = options.has_form() || has_tools ? respond::ModelWithForms(prompt, vocab_size)
+                                                 : respond::ModelOf(prompt);
+  if (!has_tools) return Ok();
+  // Tools that the model cannot have are refused before its weights are read.
+  respond::Conversation question = loaded.base;
+  question.messages.push_back({{"role", "user"}, {"content", "a"}});
+  TRY(respond::RenderPrompt(loaded.model, question));
+  return Ok();
+}
 
 // What can be wrong with the options comes first: weights take their time.
 Result<Loaded> Load(const RunOptions& options, const gguf::ModelFiles& files, const Clock& clock,
                     bool is_kept, Console& console) {
   Loaded loaded;
   const model::Shape shape = TRY(model::ReadShape(files.metadata()));
-  const bool needs_text =
-      options.ids_path.empty() || !options.stops.empty() || text::HasVocab(files.metadata());
-  if (needs_text) {
-    loaded.tokenizer = TRY(open::LoadTokenizer(files, options.model.paths.front(), console));
-    loaded.prompt = TRY(ChatPrompt::Make(files.metadata(), *loaded.tokenizer));
-    loaded.prompt->SetThinking(options.Thinking());
-    if (!options.think.empty() && !loaded.prompt->KnowsThinking()) {
-      console.Complain("warning", kNoThinking);
-    }
-  }
-  const text::Vocab* vocab = loaded.tokenizer ? &loaded.tokenizer->vocab() : nullptr;
-  loaded.request = TRY(options.ForEngine(vocab, shape.vocab_size));
+  loaded.base = TRY(options.Base());
+  loaded.settings = TRY(options.Settings(shape.vocab_size));
+  const bool needs_text = options.ids_path.empty() || !options.stops.empty() ||
+                          options.has_form() || text::HasVocab(files.metadata());
+  if (needs_text) TRY(LoadText(options, files, shape.vocab_size, loaded, console));
   const int64_t start_ns = clock.NowNs();
-  // Batches are small enough that whoever cancels is heard at once.
+  // Batches are small enough that Ctrl-C is noticed at once.
   loaded.answerer = TRY(open::OpenModel(files, loaded.tokenizer.get(), clock,
                                         {.model = &options.model,
                                          .cluster = &options.cluster,
@@ -82,17 +103,6 @@ Result<std::string> ReadPrompt(const RunOptions& options) {
   if (options.prompt) return *options.prompt;
   if (!options.prompt_path.empty()) return ReadFile(options.prompt_path, text::kMaxTextBytes);
   return ReadStream(stdin, "standard input", text::kMaxTextBytes);
-}
-
-Result<std::vector<int32_t>> TokensOf(const RunOptions& options, const Loaded& loaded,
-                                      const std::string& text) {
-  if (!options.raw && loaded.prompt->has_template()) {
-    std::vector<Message> messages;
-    if (!options.system.empty()) messages.push_back({"system", options.system});
-    messages.push_back({"user", text});
-    return loaded.prompt->Encode(TRY(loaded.prompt->Render(messages)));
-  }
-  return loaded.prompt->EncodeRaw(text, /*begins=*/true);
 }
 
 // What was asked, from where it was given; of ids there is no text.
@@ -114,45 +124,41 @@ Result<Asked> ReadAsked(const RunOptions& options) {
   return asked;
 }
 
-// Computes the answer, which is told as it comes.
-Result<engine::Generated> Generate(const RunOptions& options, const Asked& asked, Loaded& loaded,
-                                   const ChatSinks& sinks) {
-  engine::Answering& answering = loaded.answerer->answering();
-  engine::Sequence sequence = answering.NewSequence();
-  sequence.SetHistory(asked.ids.empty() ? TRY(TokensOf(options, loaded, asked.text)) : asked.ids);
-  engine::Request request = loaded.request;
-  request.sequence = &sequence;
-  request.on_prefill = sinks.on_prefill;
-  request.on_token = [&](const engine::Delta& delta) { sinks.on_text(delta.text); };
-  request.on_finish = [&](const engine::Finish& finish) { sinks.on_text(finish.text); };
-  return engine::Generate(answering, std::move(request));
-}
-
 // Also where nothing else is to be said: it is not the conversation that was kept.
 void TellDamage(const LoadedSession& session, Console& console) {
   if (!session.damage.empty()) console.Complain("warning", Harmless(session.damage));
 }
 
-// The same as the next question of a conversation that was kept.
-Result<engine::Generated> GoOn(const RunOptions& options, const gguf::ModelFiles& files,
-                               const Asked& asked, Loaded& loaded, Clock& clock,
-                               const ChatSinks& sinks, Console& console) {
+// The answer, shown as it is made: to ids, or to the next question of a conversation, which is a
+// session's or a new one.
+Result<respond::Answered> AnswerTo(const RunOptions& options, const gguf::ModelFiles& files,
+                                   const Asked& asked, Loaded& loaded, Clock& clock,
+                                   ReplyPrinter& printer, Console& console) {
   engine::Answering& answering = loaded.answerer->answering();
-  Chat chat(answering, *loaded.prompt, loaded.request, /*system=*/"");
-  SessionKeeper keeper = TRY(SessionKeeper::Make(files, options.model, answering, clock, console));
-  const LoadedSession loaded_session = TRY(keeper.Load(options.session, chat, options.text_alone));
-  if (!options.quiet) console.Note(Harmless(loaded_session.said));
-  TellDamage(loaded_session, console);
-  return chat.Ask(asked.text, sinks);
+  if (!asked.ids.empty()) {
+    engine::Sequence sequence = answering.NewSequence();
+    return respond::Run(answering, sequence, loaded.model, loaded.settings,
+                        respond::RawPrompt(asked.ids, loaded.base.form), printer);
+  }
+  respond::Chat chat(answering, loaded.model, loaded.settings, loaded.base, options.system);
+  if (!options.session.empty()) {
+    SessionKeeper keeper =
+        TRY(SessionKeeper::Make(files, options.model, answering, clock, console));
+    const LoadedSession session = TRY(keeper.Load(options.session, chat, options.text_alone));
+    if (!options.quiet) console.Note(Harmless(session.said));
+    TellDamage(session, console);
+  }
+  return chat.Ask(asked.text, printer);
 }
 
-Status TellAnswer(const RunOptions& options, const Loaded& loaded, const engine::Generated& answer,
-                  Console& console) {
+Status TellAnswer(const RunOptions& options, const Loaded& loaded,
+                  const respond::Answered& answered, Console& console) {
+  const engine::Finish& finish = answered.generated.finish;
   if (options.json) {
     const RunReport report = {.model = options.model.paths.front(),
-                              .seed = loaded.request.sampling.seed,
+                              .seed = loaded.settings.sampling.seed,
                               .load_ns = loaded.load_ns,
-                              .answer = &answer,
+                              .answered = &answered,
                               .kv_cache = loaded.answerer->kv_cache(),
                               .fetched = loaded.answerer->fetched(),
                               .kv_transfers = loaded.answerer->kv_transfers(),
@@ -162,14 +168,17 @@ Status TellAnswer(const RunOptions& options, const Loaded& loaded, const engine:
                   RunToJson(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     return Ok();
   }
-  if (!answer.text.ends_with('\n')) console.Print("\n");
   TRY(console.Flush());
   if (options.quiet) return Ok();
-  console.Note(DescribeRates(answer.finish.counts, answer.finish.times) +
-               fmt::format("; ended by {}; seed {}", engine::FinishReasonName(answer.finish.reason),
-                           loaded.request.sampling.seed));
+  console.Note(DescribeRates(finish.counts, finish.times) +
+               fmt::format("; ended by {}; seed {}", engine::FinishReasonName(finish.reason),
+                           loaded.settings.sampling.seed));
   if (const std::string work = loaded.answerer->DescribeWork(); !work.empty()) console.Note(work);
   return Ok();
+}
+
+bool ShowsParts(const RunOptions& options) {
+  return options.has_form() || !options.tools_path.empty();
 }
 
 Result<ExitStatus> AnswerOnce(const RunOptions& options, const gguf::ModelFiles& files,
@@ -177,31 +186,13 @@ Result<ExitStatus> AnswerOnce(const RunOptions& options, const gguf::ModelFiles&
   const Asked asked = TRY(ReadAsked(options));
   SystemClock clock;
   Loaded loaded = TRY(Load(options, files, clock, !options.session.empty(), console));
-  if (asked.ids.empty()) {
-    if (options.raw) {
-      loaded.prompt->DropTemplate();
-    } else if (!loaded.prompt->has_template()) {
-      console.Complain("note", kNoTemplate);
-    }
-  }
-  std::optional<Progress> progress;
-  progress.emplace(console, clock, "reading", Progress::Unit::kTokens);
-  const ChatSinks sinks = {
-      .on_prefill = [&](uint64_t done, uint64_t total) { progress->Update(done, total); },
-      .on_text =
-          [&](std::string_view more) {
-            progress.reset();
-            if (options.json || more.empty()) return;
-            console.Write(more);
-            // A failure is told at the end.
-            static_cast<void>(console.Flush());
-          },
-      .is_cancelled = nullptr};
-  const engine::Generated answer =
-      TRY(options.session.empty() ? Generate(options, asked, loaded, sinks)
-                                  : GoOn(options, files, asked, loaded, clock, sinks, console));
+  ReplyPrinter printer(console, clock,
+                       {.is_silent = options.json, .shows_parts = ShowsParts(options)});
+  const respond::Answered answered =
+      TRY(AnswerTo(options, files, asked, loaded, clock, printer, console));
+  if (!options.json && !printer.ends_line()) console.Print("\n");
   const Status saved = loaded.answerer->Save();  // the answer is told in any case
-  TRY(TellAnswer(options, loaded, answer, console));
+  TRY(TellAnswer(options, loaded, answered, console));
   TRY(saved);
   return kExitOk;
 }
@@ -218,15 +209,9 @@ Result<ExitStatus> Converse(const RunOptions& options, const gguf::ModelFiles& f
                             Console& console) {
   SystemClock clock;
   Loaded loaded = TRY(Load(options, files, clock, /*is_kept=*/true, console));
-  ChatPrompt& prompt = *loaded.prompt;
-  if (options.raw) {
-    prompt.DropTemplate();
-  } else if (!prompt.has_template()) {
-    console.Complain("note", kNoTemplate);
-  }
   engine::Answering& answering = loaded.answerer->answering();
-  Chat chat(answering, prompt, std::move(loaded.request), options.system);
-  // Who has no place to keep conversations can still have one.
+  respond::Chat chat(answering, loaded.model, loaded.settings, loaded.base, options.system);
+  // A conversation works without a folder to keep it in.
   auto keeper = SessionKeeper::Make(files, options.model, answering, clock, console);
   if (!options.session.empty()) {
     if (!keeper.ok()) return keeper.error();
@@ -242,6 +227,7 @@ Result<ExitStatus> Converse(const RunOptions& options, const gguf::ModelFiles& f
       chat, clock,
       {.history_path = HistoryPath(options),
        .quiet = options.quiet,
+       .shows_parts = ShowsParts(options),
        .save =
            [&](const std::string& name) {
              return with_keeper([&](SessionKeeper& kept) { return kept.Save(name, chat); });
@@ -306,7 +292,9 @@ Run DeclareRun(CLI::App& app) {
       "  aster run\n"
       "  aster run m.gguf -p 'Why is the sky blue?' -n 200 --temp 0.7\n"
       "  aster run m.gguf -p 'Once upon a time' -n 64 --temp 0 --raw --json\n"
-      "  aster run m.gguf --system 'Answer in French.' < question.txt");
+      "  aster run m.gguf --system 'Answer in French.' < question.txt\n"
+      "  aster run m.gguf -p 'What is 17 * 23?' --tools tools.json\n"
+      "  aster run m.gguf -p 'Name a city.' --json-schema city.json");
   return [options](Console& console) { return RunModel(*options, console); };
 }
 

@@ -11,6 +11,7 @@
 #include "cli/options/cluster_options.h"
 #include "cli/options/draft_options.h"
 #include "cli/options/model_options.h"
+#include "cli/run/form_files.h"
 #include "engine/stops.h"
 
 namespace aster::cli {
@@ -55,6 +56,16 @@ void RunOptions::DeclareWithoutSession(CLI::App& app) {
       ->excludes(ids)
       ->excludes(raw_flag)
       ->type_name("MODE");
+  CLI::Option* grammar =
+      add("--grammar", grammar_path, "The form of the answer, as a grammar in GBNF");
+  grammar->type_name("FILE");
+  add("--json-schema", schema_path, "The form of the answer, as a JSON schema")
+      ->excludes(grammar)
+      ->type_name("FILE");
+  add("--tools", tools_path, "Tools that the model may call, as a JSON list in OpenAI's form")
+      ->excludes(ids)
+      ->excludes(raw_flag)
+      ->type_name("FILE");
   app.add_flag("--text", text_alone,
                "Of a session held with another model: compute its text again with this one")
       ->group(kPromptGroup);
@@ -81,17 +92,34 @@ chat::Thinking RunOptions::Thinking() const {
                            : chat::Thinking::kAsItLikes;
 }
 
-Result<engine::Request> RunOptions::ForEngine(const text::Vocab* vocab, uint32_t vocab_size) const {
-  engine::Request request;
+Result<respond::Settings> RunOptions::Settings(uint32_t vocab_size) const {
+  respond::Settings settings;
   // A seed of our own survives programs that read JSON numbers as floats.
-  request.sampling = TRY(sampling.ForEngine(vocab_size, SystemSeed() >> 11));
+  settings.sampling = TRY(sampling.ForEngine(vocab_size, SystemSeed() >> 11));
   TRY(engine::CheckStopStrings(stops));
-  request.stop_strings = stops;
-  if (max_tokens) request.max_tokens = *max_tokens;
-  request.context_limit = context;
-  request.draft = draft.ForEngine();
-  if (vocab != nullptr && !ignore_eos) request.stop_tokens = vocab->end_of_generation;
-  return request;
+  settings.stops = stops;
+  if (max_tokens) settings.max_tokens = *max_tokens;
+  settings.ignores_end = ignore_eos;
+  settings.context_limit = context;
+  settings.draft = draft.ForEngine();
+  return settings;
+}
+
+Result<respond::Conversation> RunOptions::Base() const {
+  respond::Conversation base;
+  if (has_form() && (think == "high" || think == "max")) {
+    return InvalidArgument(fmt::format(
+        "--think {}: an answer of a form (--json-schema, --grammar) comes without reasoning before "
+        "it; leave out one of the two",
+        think));
+  }
+  if (!grammar_path.empty()) base.form = TRY(ReadGrammarFile(grammar_path));
+  if (!schema_path.empty()) {
+    base.form = TRY(ReadSchemaFile(schema_path));
+    respond::SetThinking(false, base);
+  }
+  if (!tools_path.empty()) TRY(ReadToolsFile(tools_path, base));
+  return base;
 }
 
 }  // namespace aster::cli

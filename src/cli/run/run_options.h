@@ -13,11 +13,10 @@
 #include "base/result.h"
 #include "chat/prompt.h"
 #include "cli/options/sampling_options.h"
-#include "engine/request.h"
 #include "open/cluster_options.h"
 #include "open/drafts.h"
 #include "open/model_options.h"
-#include "text/vocab.h"
+#include "respond/conversation.h"
 
 namespace aster::cli {
 
@@ -32,6 +31,9 @@ struct RunOptions {
   std::string system;
   bool raw = false;
   std::string think;        // empty: as the model likes
+  std::string schema_path;  // of the answer's form; empty: none
+  std::string grammar_path;
+  std::string tools_path;
   std::string session;      // a name or a path to go on from; empty: nothing was said yet
   bool text_alone = false;  // of the session
 
@@ -49,8 +51,10 @@ struct RunOptions {
   // All but which session it is.
   void DeclareWithoutSession(CLI::App& app);
   chat::Thinking Thinking() const;
-  // The model's own tokens that end an answer included. The caller adds sequence and callbacks.
-  Result<engine::Request> ForEngine(const text::Vocab* vocab, uint32_t vocab_size) const;
+  bool has_form() const { return !schema_path.empty() || !grammar_path.empty(); }
+  Result<respond::Settings> Settings(uint32_t vocab_size) const;
+  // What every turn has beside its messages: the form of answers, tools. Reads their files.
+  Result<respond::Conversation> Base() const;
 };
 
 }  // namespace aster::cli

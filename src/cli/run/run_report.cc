@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/units.h"
 #include "cli/terminal/seconds.h"
@@ -53,14 +54,29 @@ ordered_json DraftsToJson(const engine::DraftCounts& counts) {
           {"tokens_per_step", 1 + static_cast<double>(counts.accepted) / steps}};
 }
 
+ordered_json CallToJson(const respond::Call& call) {
+  ordered_json arguments = ordered_json::parse(call.arguments, nullptr, /*allow_exceptions=*/false);
+  // A call that was cut short has no more than its beginning.
+  if (arguments.is_discarded()) arguments = call.arguments;
+  return {{"id", call.id}, {"name", call.name}, {"arguments", std::move(arguments)}};
+}
+
+std::string DumpLine(const ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
 ordered_json RunToJson(const RunReport& report) {
-  const engine::Generated& answer = *report.answer;
+  const engine::Generated& answer = report.answered->generated;
+  const respond::Reply& reply = report.answered->reply;
   const engine::RequestCounts& counts = answer.finish.counts;
   const engine::RequestTimes& times = answer.finish.times;
   ordered_json json = {{"model", report.model},
                        {"ids", answer.tokens},
                        {"text", answer.text},
                        {"finish_reason", ReasonName(answer.finish.reason)}};
+  if (!reply.thinking.empty() || !reply.calls.empty()) json["content"] = reply.content;
+  if (!reply.thinking.empty()) json["reasoning"] = reply.thinking;
+  for (const respond::Call& call : reply.calls) json["tool_calls"].push_back(CallToJson(call));
   if (answer.finish.reason == engine::FinishReason::kStopToken) {
     json["stop_token"] = answer.finish.stop_token;
   }

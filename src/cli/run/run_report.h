@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "disk/disk_pages.h"
-#include "engine/generate.h"
+#include "engine/request.h"
 #include "open/open_model.h"
+#include "respond/run.h"
 
 namespace aster::cli {
 
@@ -20,7 +21,7 @@ struct RunReport {
   std::string model;  // the path, as given
   uint64_t seed = 0;
   int64_t load_ns = 0;
-  const engine::Generated* answer = nullptr;
+  const respond::Answered* answered = nullptr;
   std::optional<disk::DiskPagesCounts> kv_cache;
   std::vector<open::RowsFromNode> fetched;
   open::KvTransfers kv_transfers;
@@ -29,6 +30,10 @@ struct RunReport {
 };
 
 nlohmann::ordered_json DraftsToJson(const engine::DraftCounts& counts);
+// Of a call: id, name, arguments (an object, or the text that is none).
+nlohmann::ordered_json CallToJson(const respond::Call& call);
+// One line; bytes that are no characters become U+FFFD.
+std::string DumpLine(const nlohmann::ordered_json& json);
 nlohmann::ordered_json RunToJson(const RunReport& report);
 
 // "prompt 12 tokens, 345 tokens/s; answer 34 tokens, 20.1 tokens/s": nothing of what did not

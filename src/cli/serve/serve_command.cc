@@ -137,10 +137,8 @@ serve::ServedModel ServedModelOf(const Served& served, const ServeOptions& optio
   return {.aliases = served.aliases,
           .defaults = served.defaults,
           .context = {
-              .model = served.name,
-              .prompt = &*served.prompt,
-              .dialect = served.prompt->FindDialect(),
-              .tokens = std::make_shared<grammar::TokenTree>(*served.tokenizer, shape.vocab_size),
+              .name = served.name,
+              .model = respond::ModelWithForms(*served.prompt, shape.vocab_size),
               .loop = served.loop.get(),
               .metrics = served.metrics.get(),
               .requests = &requests,

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "base/files.h"
-#include "cli/run/conversation.h"
 #include "kv/transfer.h"
 #include "model/memory.h"
 #include "open/model_identity.h"
@@ -26,10 +25,10 @@ std::string ShortName(const disk::SessionModel& model) {
   return fmt::format("{} ({})", Harmless(model.name), model.fingerprint.ToHex().substr(0, 8));
 }
 
-// How many tokens, from the first, the sequence remembers of the conversation.
-uint32_t Remembered(const Chat& chat, const Conversation& conversation) {
+// How many tokens, from the first, the sequence remembers of the transcript.
+uint32_t Remembered(const respond::Chat& chat, const respond::Transcript& transcript) {
   const std::vector<int32_t>& computed = chat.sequence().tokens();
-  const auto [own, other] = std::ranges::mismatch(computed, conversation.tokens);
+  const auto [own, other] = std::ranges::mismatch(computed, transcript.tokens);
   return std::min(static_cast<uint32_t>(own - computed.begin()), chat.sequence().computed());
 }
 
@@ -53,19 +52,16 @@ Result<disk::SessionFolder> UserSessions(Clock& clock) {
   return disk::SessionFolder(TRY(disk::SessionFolder::DefaultFolder()), clock);
 }
 
-Conversation ConversationOf(const disk::Session& session) {
-  Conversation conversation{.vocab_size = session.model.vocab_size,
-                            .system = session.system,
-                            .messages = {},
-                            .marked = session.marked,
-                            .tokens = session.tokens};
-  for (const disk::SessionMessage& message : session.messages) {
-    const char* expected = conversation.messages.size() % 2 == 0 ? "user" : "assistant";
-    if (message.role != expected) break;
-    conversation.messages.push_back({message.role, message.content});
-  }
-  if (conversation.messages.size() % 2 != 0) conversation.messages.pop_back();
-  return conversation;
+respond::Transcript TranscriptOf(const disk::Session& session) {
+  respond::Transcript transcript{.vocab_size = session.model.vocab_size,
+                                 .system = session.system,
+                                 .messages = {},
+                                 .marked = session.marked,
+                                 .tokens = session.tokens};
+  for (const disk::SessionMessage& message : session.messages)
+    transcript.messages.push_back({message.role, message.content});
+  transcript.messages.resize(respond::WholeMessages(transcript.messages));
+  return transcript;
 }
 
 Result<SessionKeeper> SessionKeeper::Make(const gguf::ModelFiles& files,
@@ -88,23 +84,23 @@ Result<SessionKeeper> SessionKeeper::Make(const gguf::ModelFiles& files,
                        clock);
 }
 
-Result<std::string> SessionKeeper::Save(const std::string& name_or_path, Chat& chat) {
-  const Conversation conversation = chat.conversation();
+Result<std::string> SessionKeeper::Save(const std::string& name_or_path, respond::Chat& chat) {
+  const respond::Transcript transcript = chat.transcript();
   if (name_or_path.ends_with(kTextEnding) && name_or_path.find('/') != std::string::npos) {
-    TRY(WriteFileAtomically(name_or_path, AsBytes(WriteConversation(conversation))));
+    TRY(WriteFileAtomically(name_or_path, AsBytes(respond::WriteTranscript(transcript))));
     return std::string("Saved what was said.");
   }
   disk::Session session{.model = model_,
                         .saved_ns = clock_.WallNs(),
-                        .system = conversation.system,
+                        .system = transcript.system,
                         .messages = {},
-                        .marked = conversation.marked,
-                        .tokens = conversation.tokens,
+                        .marked = transcript.marked,
+                        .tokens = transcript.tokens,
                         .pages = {}};
-  for (const Message& message : conversation.messages) {
+  for (const chat::Message& message : transcript.messages) {
     session.messages.push_back({message.role, message.content});
   }
-  const uint32_t end = Remembered(chat, conversation);
+  const uint32_t end = Remembered(chat, transcript);
   std::string without;
   TRY(folder_.Save(name_or_path, session, layout_, [&](kv::KvChunkSink sink) -> Status {
     if (end == 0) return Ok();
@@ -115,15 +111,15 @@ Result<std::string> SessionKeeper::Save(const std::string& name_or_path, Chat& c
     return Ok();
   }));
   std::string said = fmt::format("Saved: {} tokens, {} of them with what is remembered of them.",
-                                 conversation.tokens.size(), without.empty() ? end : 0);
+                                 transcript.tokens.size(), without.empty() ? end : 0);
   if (!without.empty()) said += fmt::format(" ({})", without);
   return said;
 }
 
 // As /save wrote it before there were sessions, and as it writes files that end with .json.
-Result<LoadedSession> SessionKeeper::LoadText(const std::string& path, Chat& chat) {
+Result<LoadedSession> SessionKeeper::LoadText(const std::string& path, respond::Chat& chat) {
   const std::string text = TRY(ReadFile(path, kMaxTextBytes));
-  chat.Restore(TRY(ReadConversation(text, model_.vocab_size).In(path)));
+  chat.Restore(TRY(respond::ReadTranscript(text, model_.vocab_size).In(path)));
   return LoadedSession{.said = "Loaded what was said.", .damage = ""};
 }
 
@@ -148,21 +144,21 @@ Status SessionKeeper::CheckModel(const disk::OpenSession& open, bool text_alone)
   return Ok();
 }
 
-Result<LoadedSession> SessionKeeper::Load(const std::string& name_or_path, Chat& chat,
+Result<LoadedSession> SessionKeeper::Load(const std::string& name_or_path, respond::Chat& chat,
                                           bool text_alone) {
   const std::string path = TRY(folder_.PathOf(name_or_path));
   if (LooksLikeText(path)) return LoadText(path, chat);
   const disk::OpenSession open = TRY(folder_.Open(name_or_path));
   TRY(CheckModel(open, text_alone));
-  Conversation conversation = ConversationOf(open.session);
-  const size_t turns = conversation.messages.size() / 2;
+  respond::Transcript transcript = TranscriptOf(open.session);
+  const auto turns = std::ranges::count(transcript.messages, "user", &chat::Message::role);
   const std::string count = fmt::format("{} turn{}", turns, turns == 1 ? "" : "s");
   LoadedSession loaded{.said = fmt::format("Loaded: {}", count), .damage = ""};
   if (!open.has_tokens) {
     // Without its tokens a text can only be written again by a chat template, from what was said.
-    const bool has_something = turns > 0 || !conversation.system.empty();
-    if (!has_something || !chat.prompt().has_template()) return *open.damage;
-    chat.Restore(std::move(conversation));
+    const bool has_something = turns > 0 || !transcript.system.empty();
+    if (!has_something || !chat.has_template()) return *open.damage;
+    chat.Restore(std::move(transcript));
     const std::string what = open.has_messages
                                  ? std::string("all that was said is there, and is computed again")
                                  : fmt::format("the first {} {} there, and what followed is lost",
@@ -171,8 +167,8 @@ Result<LoadedSession> SessionKeeper::Load(const std::string& name_or_path, Chat&
     loaded.said += ".";
     return loaded;
   }
-  loaded.said += fmt::format(", {} tokens", conversation.tokens.size());
-  chat.Restore(std::move(conversation));
+  loaded.said += fmt::format(", {} tokens", transcript.tokens.size());
+  chat.Restore(std::move(transcript));
   const disk::SessionModel& other = open.session.model;
   if (other.fingerprint == model_.fingerprint) {
     LoadRows(open, chat, loaded);
@@ -185,7 +181,8 @@ Result<LoadedSession> SessionKeeper::Load(const std::string& name_or_path, Chat&
 }
 
 // What cannot be brought back is computed again; so nothing here is an error.
-void SessionKeeper::LoadRows(const disk::OpenSession& open, Chat& chat, LoadedSession& loaded) {
+void SessionKeeper::LoadRows(const disk::OpenSession& open, respond::Chat& chat,
+                             LoadedSession& loaded) {
   constexpr std::string_view kAgain = "the rest is computed again";
   std::string why;
   if (open.session.model.layout != layout_.digest()) {

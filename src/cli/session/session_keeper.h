@@ -13,13 +13,13 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "cli/run/chat.h"
 #include "cli/terminal/console.h"
 #include "disk/session_folder.h"
 #include "engine/answering.h"
 #include "gguf/model_files.h"
 #include "kv/layout.h"
 #include "open/model_options.h"
+#include "respond/chat.h"
 
 namespace aster::cli {
 
@@ -41,11 +41,11 @@ class SessionKeeper {
                                     Clock& clock, Console& console);
 
   // Says what was kept. A path that ends with .json gets what was said alone, as text.
-  Result<std::string> Save(const std::string& name_or_path, Chat& chat);
+  Result<std::string> Save(const std::string& name_or_path, respond::Chat& chat);
   // Says how much of it need not be computed again, and why not more. An error leaves the
   // conversation as it was: where nothing that was said can be read, too. With another model: an
   // error that names both, unless the text alone is wanted.
-  Result<LoadedSession> Load(const std::string& name_or_path, Chat& chat, bool text_alone);
+  Result<LoadedSession> Load(const std::string& name_or_path, respond::Chat& chat, bool text_alone);
 
  private:
   SessionKeeper(engine::Answering& answering, disk::SessionModel model, kv::Layout layout,
@@ -56,10 +56,10 @@ class SessionKeeper {
         folder_(std::move(folder)),
         clock_(clock) {}
 
-  Result<LoadedSession> LoadText(const std::string& path, Chat& chat);
+  Result<LoadedSession> LoadText(const std::string& path, respond::Chat& chat);
   // An error where it was held with another model that cannot go on from it.
   Status CheckModel(const disk::OpenSession& open, bool text_alone) const;
-  void LoadRows(const disk::OpenSession& open, Chat& chat, LoadedSession& loaded);
+  void LoadRows(const disk::OpenSession& open, respond::Chat& chat, LoadedSession& loaded);
 
   engine::Answering& answering_;
   disk::SessionModel model_;
@@ -69,6 +69,6 @@ class SessionKeeper {
 };
 
 // What of a session is a conversation: turns that are whole.
-Conversation ConversationOf(const disk::Session& session);
+respond::Transcript TranscriptOf(const disk::Session& session);
 
 }  // namespace aster::cli

@@ -7,6 +7,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/files.h"
 #include "cli/options/cluster_options.h"
@@ -19,6 +21,7 @@
 #include "open/load_tokenizer.h"
 #include "open/model_files.h"
 #include "open/open_model.h"
+#include "respond/chat.h"
 
 namespace aster::cli {
 namespace {
@@ -35,36 +38,42 @@ struct SessionSaveFlags {
   bool quiet = false;
 };
 
-// The tokens that every prompt begins with that goes on from here, whatever is asked next.
-Result<std::vector<int32_t>> TokensBefore(const ChatPrompt& prompt, std::vector<Message> messages) {
-  messages.push_back({"user", "a"});
-  const std::vector<int32_t> one = TRY(prompt.Encode(TRY(prompt.Render(messages))));
-  messages.back().content = "1 b";
-  const std::vector<int32_t> other = TRY(prompt.Encode(TRY(prompt.Render(messages))));
+Result<std::vector<int32_t>> TokensOf(const respond::Model& model, const std::string& system,
+                                      const std::string& question) {
+  respond::Conversation conversation;
+  conversation.messages = {{{"role", "system"}, {"content", system}},
+                           {{"role", "user"}, {"content", question}}};
+  return TRY(respond::MakePrompt(model, conversation)).tokens;
+}
+
+// The tokens that every prompt with this system message begins with, whatever the question is.
+Result<std::vector<int32_t>> TokensBefore(const respond::Model& model, const std::string& system) {
+  const std::vector<int32_t> one = TRY(TokensOf(model, system, "a"));
+  const std::vector<int32_t> other = TRY(TokensOf(model, system, "1 b"));
   const auto [end, ignored] = std::ranges::mismatch(one, other);
   return std::vector<int32_t>(one.begin(), end);
 }
 
 // What is to be kept, not yet computed.
-Result<Conversation> ConversationToKeep(const SessionSaveFlags& options, const ChatPrompt& prompt,
-                                        uint32_t vocab_size) {
-  Conversation conversation{
-      .vocab_size = vocab_size, .system = "", .messages = {}, .marked = "", .tokens = {}};
+Result<respond::Transcript> TranscriptToKeep(const SessionSaveFlags& options,
+                                             const respond::Model& model, uint32_t vocab_size) {
+  respond::Transcript transcript{.vocab_size = vocab_size};
   if (!options.conversation_path.empty()) {
     const std::string& path = options.conversation_path;
-    return ReadConversation(TRY(ReadFile(path, kMaxFileBytes)), vocab_size).In(path);
+    return respond::ReadTranscript(TRY(ReadFile(path, kMaxFileBytes)), vocab_size).In(path);
   }
   const std::string text = TRY(ReadFile(options.prompt_path, text::kMaxTextBytes));
-  if (options.raw || !prompt.has_template()) {
-    conversation.tokens = TRY(prompt.EncodeRaw(text, /*begins=*/true));
-    return conversation;
+  if (options.raw || !model.prompt->has_template()) {
+    transcript.tokens = TRY(model.prompt->EncodeRaw(text, /*begins=*/true));
+    return transcript;
   }
-  conversation.system = text;
-  conversation.tokens = TRY(TokensBefore(prompt, {{"system", text}}));
-  return conversation;
+  transcript.system = text;
+  transcript.tokens = TRY(TokensBefore(model, text));
+  return transcript;
 }
 
-Status Compute(engine::Answering& answering, Chat& chat, Console& console, const Clock& clock) {
+Status Compute(engine::Answering& answering, respond::Chat& chat, Console& console,
+               const Clock& clock) {
   Progress progress(console, clock, "reading", Progress::Unit::kTokens);
   engine::Request request;
   request.sequence = &chat.sequence();
@@ -78,9 +87,10 @@ Result<ExitStatus> Save(const SessionSaveFlags& options, Console& console) {
   const gguf::ModelFiles files = TRY(open::OpenModelFiles(options.model.paths, options.cluster));
   const model::Shape shape = TRY(model::ReadShape(files.metadata()));
   const auto tokenizer = TRY(open::LoadTokenizer(files, options.model.paths.front(), console));
-  const ChatPrompt prompt = TRY(ChatPrompt::Make(files.metadata(), *tokenizer));
-  Conversation conversation = TRY(ConversationToKeep(options, prompt, shape.vocab_size));
-  if (conversation.tokens.empty()) return InvalidArgument("there is no text to keep");
+  const chat::ChatPrompt prompt = TRY(chat::ChatPrompt::Make(files.metadata(), *tokenizer));
+  const respond::Model model = respond::ModelOf(prompt);
+  respond::Transcript transcript = TRY(TranscriptToKeep(options, model, shape.vocab_size));
+  if (transcript.tokens.empty()) return InvalidArgument("there is no text to keep");
   SystemClock clock;
   const auto answerer = TRY(open::OpenModel(
       files, tokenizer.get(), clock,
@@ -88,8 +98,8 @@ Result<ExitStatus> Save(const SessionSaveFlags& options, Console& console) {
       console));
   engine::Answering& answering = answerer->answering();
   SessionKeeper keeper = TRY(SessionKeeper::Make(files, options.model, answering, clock, console));
-  Chat chat(answering, prompt, engine::Request{}, /*system=*/"");
-  chat.Restore(std::move(conversation));
+  respond::Chat chat(answering, model, /*settings=*/{}, /*base=*/{}, /*system=*/"");
+  chat.Restore(std::move(transcript));
   TRY(Compute(answering, chat, console, clock));
   const std::string said = TRY(keeper.Save(options.name, chat));
   TRY(answerer->Save());

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "serve/tag_arguments.h"
+#include "respond/tag_arguments.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "grammar/json_rules.h"
 #include "grammar/json_schema.h"
 
-namespace aster::serve {
+namespace aster::respond {
 namespace {
 
 using grammar::Element;
@@ -273,4 +273,4 @@ Sequence AnyTagArguments(const TagRules& rules, Grammar& grammar) {
   return {Grammar::Rule(all)};
 }
 
-}  // namespace aster::serve
+}  // namespace aster::respond

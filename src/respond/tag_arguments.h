@@ -14,7 +14,7 @@
 #include "chat/call_form.h"
 #include "grammar/grammar.h"
 
-namespace aster::serve {
+namespace aster::respond {
 
 // Whether values under the schema, which is a part of `root`, may be of that type, by JSON's names
 // and "integer"; where it does not say, they may.
@@ -35,4 +35,4 @@ Result<grammar::Sequence> TagArguments(const nlohmann::ordered_json& schema, con
 // Any arguments.
 grammar::Sequence AnyTagArguments(const TagRules& rules, grammar::Grammar& grammar);
 
-}  // namespace aster::serve
+}  // namespace aster::respond

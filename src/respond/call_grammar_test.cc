@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "serve/call_grammar.h"
+#include "respond/call_grammar.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,15 +17,14 @@
 #include "chat/reply_parser.h"
 #include "grammar/gbnf.h"
 #include "jinja/fallback.h"
-#include "serve/tag_arguments.h"
+#include "respond/model_for_test.h"
+#include "respond/offered_tools.h"
+#include "respond/reply.h"
 
-namespace aster::serve {
+namespace aster::respond {
 namespace {
 
 using nlohmann::ordered_json;
-using Kind = chat::ReplyEvent::Kind;
-
-constexpr std::string_view kEnd = "<end>";
 
 struct Known {
   std::string name;
@@ -43,42 +42,8 @@ std::vector<Known> KnownTemplates() {
   return known;
 }
 
-// All bytes, an end, and what models have as control tokens.
-std::unique_ptr<text::Tokenizer> MakeTokenizer(bool has_controls) {
-  text::Vocab vocab;
-  vocab.kind = text::VocabKind::kSentencePiece;
-  const auto add = [&](std::string token, text::TokenType type) {
-    vocab.tokens.push_back(std::move(token));
-    vocab.types.push_back(type);
-    vocab.scores.push_back(-static_cast<float>(vocab.tokens.size()));
-  };
-  add("<unk>", text::TokenType::kUnknown);
-  add(std::string(kEnd), text::TokenType::kControl);
-  for (int byte = 0; byte < 256; ++byte) {
-    constexpr std::string_view kHex = "0123456789ABCDEF";
-    std::string name = "<0x";
-    name += kHex[static_cast<size_t>(byte) / 16];
-    name += kHex[static_cast<size_t>(byte) % 16];
-    add(name + ">", text::TokenType::kByte);
-  }
-  if (has_controls) {
-    for (const char* control :
-         {"<tool_call>", "</tool_call>", "[TOOL_CALLS]", "[ARGS]", "<｜tool▁calls▁begin｜>",
-          "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>",
-          "｜DSML｜", "<|tool_calls_section_begin|>", "<|tool_call_begin|>", "<think>", "</think>",
-          "<|tool_call_argument_begin|>", "<|tool_call_end|>", "<|tool_calls_section_end|>",
-          "<|python_tag|>", "</arg_value>"}) {
-      add(control, text::TokenType::kControl);
-    }
-  }
-  vocab.special.unk = 0;
-  vocab.special.eos = 1;
-  vocab.end_of_generation = {1};
-  return text::Tokenizer::Make(std::move(vocab)).value();
-}
-
-Ask TwoTools() {
-  Ask ask;
+Conversation TwoTools() {
+  Conversation ask;
   ask.tools = ordered_json::parse(R"([
     {"type": "function", "function": {"name": "add", "description": "d", "parameters": {
       "type": "object", "properties": {
@@ -118,7 +83,7 @@ struct Verdict {
   bool may_be = false;
   bool may_end = false;
 };
-Verdict Judge(const AnswerForm& form, const std::string& text) {
+Verdict Judge(const ResponseForm& form, const std::string& text) {
   grammar::Matcher matcher(*form.rest);
   grammar::StateId state = matcher.start();
   for (const char c : text) state = matcher.Next(state, static_cast<uint8_t>(c));
@@ -132,7 +97,7 @@ class CallGrammar : public testing::TestWithParam<bool> {
   // Each family that there is a template of.
   template <typename Test>
   void ForEachFamily(const Test& test) {
-    const ordered_json base = {{"bos_token", "<bos>"}, {"eos_token", kEnd}};
+    const ordered_json base = {{"bos_token", "<bos>"}, {"eos_token", kEndText}};
     size_t families = 0;
     for (const auto& [name, source] : KnownTemplates()) {
       SCOPED_TRACE(name);
@@ -169,7 +134,7 @@ class CallGrammar : public testing::TestWithParam<bool> {
 
   // What a model that knows nothing writes: any token that may be, the end as soon as it may be
   // now and then. Nothing where it comes to no end.
-  std::optional<std::string> Write(const AnswerForm& form, uint64_t seed) const {
+  std::optional<std::string> Write(const ResponseForm& form, uint64_t seed) const {
     Random random(seed);
     grammar::TokenMasks masks(form.rest, tree_);
     std::vector<int32_t> answer;
@@ -207,46 +172,24 @@ class CallGrammar : public testing::TestWithParam<bool> {
     return std::nullopt;
   }
 
-  struct Said {
-    std::string content;
-    std::string thoughts;
-    std::vector<std::pair<std::string, std::string>> calls;
-  };
-  Said Read(const Ask& ask, std::string_view text, std::string_view prompt = "") const {
-    const auto find = [&](std::string_view name) -> const ordered_json* {
-      for (const ordered_json& tool : ask.tools) {
-        if (tool["function"]["name"] == name) return &tool["function"]["parameters"];
-      }
-      return nullptr;
-    };
-    const chat::Tools tools = {
-        .has_tool = [&](std::string_view name) { return find(name) != nullptr; },
-        .is_string =
-            [&](std::string_view name, std::string_view key, std::string_view value) {
-              const ordered_json& schema = (*find(name))["properties"][std::string(key)];
-              return !MayBe(schema, *find(name), TypeOf(ordered_json::parse(value)));
-            }};
-    chat::ReplyParser parser(dialect_, prompt, &tools);
+  Reply Read(const Conversation& ask, std::string_view text, std::string_view prompt = "") const {
+    const auto tools = OfferedTools(ask.tools);
+    chat::ReplyParser parser(dialect_, prompt, tools.get());
     std::vector<chat::ReplyEvent> events;
     parser.Push(text, events);
     parser.Finish(events);
-    Said said;
-    for (const chat::ReplyEvent& event : events) {
-      if (event.kind == Kind::kContent) said.content += event.text;
-      if (event.kind == Kind::kThinking) said.thoughts += event.text;
-      if (event.kind == Kind::kCallBegin) said.calls.emplace_back(event.text, "");
-      if (event.kind == Kind::kArguments) said.calls.back().second += event.text;
-    }
-    return said;
+    Reply reply;
+    reply.Add(events);
+    return reply;
   }
-  void ExpectValidCalls(const Said& said, const std::string& text) const {
-    for (const auto& [name, arguments] : said.calls) {
-      const auto json = ordered_json::parse(arguments, nullptr, false);
-      EXPECT_TRUE(IsValid(name, json)) << name << " " << arguments << "\n" << text;
+  void ExpectValidCalls(const Reply& said, const std::string& text) const {
+    for (const Call& call : said.calls) {
+      const auto json = ordered_json::parse(call.arguments, nullptr, false);
+      EXPECT_TRUE(IsValid(call.name, json)) << call.name << " " << call.arguments << "\n" << text;
     }
   }
 
-  const std::unique_ptr<text::Tokenizer> tokenizer_ = MakeTokenizer(GetParam());
+  const std::unique_ptr<text::Tokenizer> tokenizer_ = MakeByteTokenizer(GetParam());
   const std::shared_ptr<const grammar::TokenTree> tree_ = std::make_shared<grammar::TokenTree>(
       *tokenizer_, static_cast<uint32_t>(tokenizer_->vocab().size()));
   chat::Dialect dialect_;
@@ -257,7 +200,7 @@ TEST_P(CallGrammar, AnAnswerThatHasToCallIsCallsAndNothingElse) {
   ForEachFamily([&] {
     for (const std::string& named : {std::string(), std::string("add")}) {
       for (const bool parallel : {true, false}) {
-        Ask ask = TwoTools();
+        Conversation ask = TwoTools();
         ask.parallel_calls = parallel;
         if (!named.empty()) {
           ask.tool_choice = ToolChoice::kNamed;
@@ -270,14 +213,14 @@ TEST_P(CallGrammar, AnAnswerThatHasToCallIsCallsAndNothingElse) {
           const auto text = Write(*form, seed);
           if (!text) continue;
           ++ended;
-          const Said said = Read(ask, *text);
+          const Reply said = Read(ask, *text);
           EXPECT_EQ(said.content, "") << *text;
           ASSERT_GE(said.calls.size(), 1U) << *text;
           if (!parallel) {
             EXPECT_EQ(said.calls.size(), 1U) << *text;
           }
           if (!named.empty()) {
-            EXPECT_EQ(said.calls.front().first, named);
+            EXPECT_EQ(said.calls.front().name, named);
           }
           ExpectValidCalls(said, *text);
         }
@@ -289,7 +232,7 @@ TEST_P(CallGrammar, AnAnswerThatHasToCallIsCallsAndNothingElse) {
 
 TEST_P(CallGrammar, SeveralCallsWhereTheFamilyHasThem) {
   ForEachFamily([&] {
-    const Ask ask = TwoTools();
+    const Conversation ask = TwoTools();
     const auto form = FormOfCalls(Writing(), ask);
     ASSERT_TRUE(form.ok());
     size_t most = 0;
@@ -306,7 +249,7 @@ TEST_P(CallGrammar, OddNames) {
   ForEachFamily([&] {
     for (const char* name :
          {"zqgiven", "zqnamea", "functions.add", "x", "<tool_call>", "a \"b\""}) {
-      Ask ask;
+      Conversation ask;
       ask.tools = ordered_json::array();
       ask.tools.push_back({{"type", "function"},
                            {"function", {{"name", name}, {"parameters", {{"type", "object"}}}}}});
@@ -319,13 +262,13 @@ TEST_P(CallGrammar, OddNames) {
       }
       const auto text = Write(*form, 1);
       if (!text) continue;
-      const Said said = Read(ask, *text);
+      const Reply said = Read(ask, *text);
       // What one template reads as a part of the markup.
       const bool is_cut =
           dialect_.family == chat::Family::kKimi && std::string_view(name) == "functions.add";
       ASSERT_GE(said.calls.size(), 1U) << *text;
       if (!is_cut) {
-        EXPECT_EQ(said.calls[0].first, name);
+        EXPECT_EQ(said.calls[0].name, name);
       }
     }
   });
@@ -333,9 +276,9 @@ TEST_P(CallGrammar, OddNames) {
 
 TEST_P(CallGrammar, AFormOrCalls) {
   ForEachFamily([&] {
-    Ask ask = TwoTools();
+    Conversation ask = TwoTools();
     ask.tool_choice = ToolChoice::kAuto;
-    ask.grammar = grammar::ParseGbnf("root ::= \"[\" [0-9] \"]\"").value();
+    ask.form = grammar::ParseGbnf("root ::= \"[\" [0-9] \"]\"").value();
     const auto form = FormOrCalls(Writing(), ask);
     ASSERT_TRUE(form.ok());
     EXPECT_EQ(form->begun, "");
@@ -344,7 +287,7 @@ TEST_P(CallGrammar, AFormOrCalls) {
     for (uint64_t seed = 0; seed < 16; ++seed) {
       const auto text = Write(*form, seed);
       if (!text) continue;
-      const Said said = Read(ask, *text);
+      const Reply said = Read(ask, *text);
       ExpectValidCalls(said, *text);
       if (said.calls.empty()) {
         EXPECT_EQ(said.content.size(), 3U) << *text;
@@ -361,14 +304,14 @@ TEST_P(CallGrammar, AFormOrCalls) {
 
 TEST_P(CallGrammar, InFreeTextOnlyCallsAreHeld) {
   ForEachFamily([&] {
-    Ask ask = TwoTools();
+    Conversation ask = TwoTools();
     ask.tool_choice = ToolChoice::kAuto;
     ask.strict_tools = {"add"};
     const auto form = TextWithCalls(Writing(), ask, "");
     ASSERT_TRUE(form.ok()) << form.error().message();
     EXPECT_TRUE(Judge(*form, "Some <words> are \xf0\x9f\x98\x80 enough.").may_end);
     EXPECT_TRUE(Judge(*form, "").may_end);
-    Ask calls = ask;
+    Conversation calls = ask;
     calls.tool_choice = ToolChoice::kNamed;
     calls.tool_name = "add";
     const auto forced = FormOfCalls(Writing(), calls);
@@ -400,7 +343,7 @@ TEST_P(CallGrammar, InFreeTextOnlyCallsAreHeld) {
 
 TEST_P(CallGrammar, WhatCannotBeKeptOfAStrictToolIsRefused) {
   ForEachFamily([&] {
-    Ask ask = TwoTools();
+    Conversation ask = TwoTools();
     ask.tool_choice = ToolChoice::kAuto;
     ask.tools[1]["function"]["parameters"]["not"] = {{"type", "null"}};
     EXPECT_TRUE(TextWithCalls(Writing(), ask, "").ok());
@@ -416,7 +359,7 @@ TEST_P(CallGrammar, WhatCannotBeKeptOfAStrictToolIsRefused) {
 // A member with the name of a token, or of what stands for a place in markup, is neither.
 TEST_P(CallGrammar, OddMembers) {
   ForEachFamily([&] {
-    Ask ask = TwoTools();
+    Conversation ask = TwoTools();
     const ordered_json number = {{"const", 1}};
     ask.tools = ordered_json::parse(
         R"([{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}])");
@@ -430,10 +373,10 @@ TEST_P(CallGrammar, OddMembers) {
       const auto text = Write(*form, seed);
       if (!text) continue;
       ++ended;
-      const Said said = Read(ask, *text);
+      const Reply said = Read(ask, *text);
       EXPECT_EQ(said.content, "");
       ASSERT_GE(said.calls.size(), 1U) << *text;
-      const auto json = ordered_json::parse(said.calls[0].second, nullptr, false);
+      const auto json = ordered_json::parse(said.calls[0].arguments, nullptr, false);
       EXPECT_TRUE(json.is_object() && json.size() >= 3) << *text;
     }
     EXPECT_GE(ended, 3U);
@@ -441,11 +384,11 @@ TEST_P(CallGrammar, OddMembers) {
 }
 
 TEST_P(CallGrammar, ModelsWithoutCalls) {
-  const Ask ask = TwoTools();
+  const Conversation ask = TwoTools();
   const auto form = FormOfCalls(Writing(), ask);
   ASSERT_FALSE(form.ok());
   EXPECT_EQ(form.error().code(), Code::kUnimplemented);
 }
 
 }  // namespace
-}  // namespace aster::serve
+}  // namespace aster::respond

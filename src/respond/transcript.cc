@@ -1,15 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "cli/run/conversation.h"
+#include "respond/transcript.h"
 
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
-namespace aster::cli {
+namespace aster::respond {
 namespace {
 
+using chat::Message;
 using nlohmann::ordered_json;
 
 constexpr int kFormatVersion = 1;
@@ -35,11 +36,11 @@ Result<std::vector<Message>> MessagesOf(const ordered_json& json) {
   std::vector<Message> messages;
   for (const ordered_json& item : *found) {
     messages.push_back({TRY(StringAt(item, "role")), TRY(StringAt(item, "content"))});
-    const char* expected = messages.size() % 2 == 1 ? "user" : "assistant";
-    if (messages.back().role != expected) return Damaged("user and assistant do not take turns");
   }
-  if (messages.size() % 2 != 0) return Damaged("the last question has no answer");
-  return messages;
+  const size_t whole = WholeMessages(messages);
+  if (whole == messages.size()) return messages;
+  return Damaged(fmt::format("message {} of {} is no part of a question and its answer", whole,
+                             messages.size()));
 }
 
 Result<std::vector<int32_t>> TokensOf(const ordered_json& json, uint32_t vocab_size) {
@@ -57,21 +58,40 @@ Result<std::vector<int32_t>> TokensOf(const ordered_json& json, uint32_t vocab_s
   return tokens;
 }
 
+// Whether a message of that role may stand behind one of another, or at the beginning (empty).
+bool MayFollow(std::string_view role, std::string_view before) {
+  if (role == "user") return before.empty() || before == "assistant";
+  if (role == "assistant") return before == "user" || before == "tool";
+  return role == "tool" && (before == "assistant" || before == "tool");
+}
+
 }  // namespace
 
-std::string WriteConversation(const Conversation& conversation) {
+size_t WholeMessages(std::span<const Message> messages) {
+  size_t whole = 0;
+  std::string_view before;
+  for (size_t i = 0; i < messages.size() && MayFollow(messages[i].role, before); ++i) {
+    before = messages[i].role;
+    if (before == "assistant") whole = i + 1;
+  }
+  return whole;
+}
+
+std::string WriteTranscript(const Transcript& transcript) {
   ordered_json messages = ordered_json::array();
-  for (const Message& message : conversation.messages) {
+  for (const Message& message : transcript.messages) {
     messages.push_back({{"role", message.role}, {"content", message.content}});
   }
-  const ordered_json json = {
-      {"aster_conversation", kFormatVersion}, {"vocab_size", conversation.vocab_size},
-      {"system", conversation.system},        {"messages", std::move(messages)},
-      {"text", conversation.marked},          {"tokens", conversation.tokens}};
+  const ordered_json json = {{"aster_conversation", kFormatVersion},
+                             {"vocab_size", transcript.vocab_size},
+                             {"system", transcript.system},
+                             {"messages", std::move(messages)},
+                             {"text", transcript.marked},
+                             {"tokens", transcript.tokens}};
   return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-Result<Conversation> ReadConversation(std::string_view text, uint32_t vocab_size) {
+Result<Transcript> ReadTranscript(std::string_view text, uint32_t vocab_size) {
   const auto json = ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
   const auto version = json.is_object() ? json.find("aster_conversation") : json.end();
   if (version == json.end()) return Damaged("it does not say that it is one");
@@ -79,11 +99,11 @@ Result<Conversation> ReadConversation(std::string_view text, uint32_t vocab_size
   if (json.value("vocab_size", ordered_json()) != vocab_size) {
     return InvalidArgument("a conversation with a model of another vocabulary");
   }
-  return Conversation{.vocab_size = vocab_size,
-                      .system = TRY(StringAt(json, "system")),
-                      .messages = TRY(MessagesOf(json)),
-                      .marked = TRY(StringAt(json, "text")),
-                      .tokens = TRY(TokensOf(json, vocab_size))};
+  return Transcript{.vocab_size = vocab_size,
+                    .system = TRY(StringAt(json, "system")),
+                    .messages = TRY(MessagesOf(json)),
+                    .marked = TRY(StringAt(json, "text")),
+                    .tokens = TRY(TokensOf(json, vocab_size))};
 }
 
-}  // namespace aster::cli
+}  // namespace aster::respond

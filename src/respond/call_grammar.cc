@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "serve/call_grammar.h"
+#include "respond/call_grammar.h"
 
 #include <fmt/format.h>
 
@@ -16,9 +16,9 @@
 #include "grammar/free_text.h"
 #include "grammar/json_rules.h"
 #include "grammar/json_schema.h"
-#include "serve/tag_arguments.h"
+#include "respond/tag_arguments.h"
 
-namespace aster::serve {
+namespace aster::respond {
 namespace {
 
 using chat::kIdHere;
@@ -76,10 +76,10 @@ std::vector<std::string> MarksOf(const grammar::TokenTree& tokens, std::string_v
 // Writes one grammar.
 class CallWriter {
  public:
-  CallWriter(const CallWriting& writing, const Ask& ask, Keep keep)
+  CallWriter(const CallWriting& writing, const Conversation& conversation, Keep keep)
       : writing_(writing),
         form_(*writing.dialect.calls),
-        ask_(ask),
+        conversation_(conversation),
         keep_(keep),
         root_(grammar_->AddRule()),
         calls_(grammar_->AddRule()),
@@ -87,7 +87,7 @@ class CallWriter {
 
   // Calls of the tool of that name, or of any where it is empty.
   Status AddCalls(const std::string& name) {
-    for (const ordered_json& tool : ask_.tools) {
+    for (const ordered_json& tool : conversation_.tools) {
       if (!name.empty() && NameOf(tool) != name) continue;
       Sequence call = grammar_->Literal(TRY(Written(NameOf(tool))));
       const Element arguments = TRY(Arguments(tool["function"]));
@@ -96,7 +96,7 @@ class CallWriter {
           calls_, Joined({std::move(call), Markup(form_.middle), {arguments, Rule(after_)}}));
     }
     grammar_->AddAlternative(after_, Markup(form_.close));
-    if (ask_.parallel_calls && !form_.next.empty())
+    if (conversation_.parallel_calls && !form_.next.empty())
       grammar_->AddAlternative(after_, Joined({Markup(form_.next), {Rule(calls_)}}));
     return Ok();
   }
@@ -161,7 +161,8 @@ class CallWriter {
   Result<Element> Arguments(const ordered_json& function) {
     const ordered_json schema = ObjectSchema(function["parameters"]);
     const std::string& name = function["name"].get_ref<const std::string&>();
-    const bool is_strict = std::ranges::find(ask_.strict_tools, name) != ask_.strict_tools.end();
+    const bool is_strict =
+        std::ranges::find(conversation_.strict_tools, name) != conversation_.strict_tools.end();
     auto arguments = form_.has_tags ? Tags(schema, is_strict) : Json(schema, is_strict);
     return std::move(arguments).In(fmt::format("tools: {} cannot be strict", name));
   }
@@ -201,7 +202,7 @@ class CallWriter {
 
   const CallWriting& writing_;
   const chat::CallForm& form_;
-  const Ask& ask_;
+  const Conversation& conversation_;
   const Keep keep_;
   std::shared_ptr<Grammar> grammar_ = std::make_shared<Grammar>();
   const RuleId root_;
@@ -213,17 +214,17 @@ class CallWriter {
 
 // Where all that the tools ask for is too much together, their arguments are any objects.
 template <typename Make>
-Result<AnswerForm> MakeForm(const CallWriting& writing, const Ask& ask, Keep most,
-                            const std::string& name, const Make& make) {
+Result<ResponseForm> MakeForm(const CallWriting& writing, const Conversation& conversation,
+                              Keep most, const std::string& name, const Make& make) {
   if (!writing.dialect.calls) {
     return Unimplemented(
         "tools: the calls of this model cannot be held to a form; use auto, "
         "without strict");
   }
-  const auto attempt = [&](Keep keep) -> Result<AnswerForm> {
-    CallWriter writer(writing, ask, keep);
+  const auto attempt = [&](Keep keep) -> Result<ResponseForm> {
+    CallWriter writer(writing, conversation, keep);
     TRY(writer.AddCalls(name));
-    AnswerForm form;
+    ResponseForm form;
     form.begun = make(writer);
     form.rest = TRY(std::move(writer).Take());
     return form;
@@ -305,12 +306,12 @@ class FreeAnswer {
 
 }  // namespace
 
-Result<AnswerForm> FormOfCalls(const CallWriting& writing, const Ask& ask) {
+Result<ResponseForm> FormOfCalls(const CallWriting& writing, const Conversation& conversation) {
   // One tool that must be called is named.
-  const std::string name = ask.tool_choice == ToolChoice::kNamed ? ask.tool_name
-                           : ask.tools.size() == 1               ? NameOf(ask.tools[0])
-                                                                 : std::string();
-  return MakeForm(writing, ask, Keep::kAll, name, [&](CallWriter& writer) -> std::string {
+  const std::string name = conversation.tool_choice == ToolChoice::kNamed ? conversation.tool_name
+                           : conversation.tools.size() == 1 ? NameOf(conversation.tools[0])
+                                                            : std::string();
+  return MakeForm(writing, conversation, Keep::kAll, name, [&](CallWriter& writer) -> std::string {
     const chat::CallForm& form = *writing.dialect.calls;
     if (form.open.find_first_of(kPlaces) != std::string::npos) {
       writer.AddRoot(writer.calls());
@@ -333,20 +334,20 @@ Result<AnswerForm> FormOfCalls(const CallWriting& writing, const Ask& ask) {
   });
 }
 
-Result<AnswerForm> FormOrCalls(const CallWriting& writing, const Ask& ask) {
-  return MakeForm(writing, ask, Keep::kAll, "", [&](CallWriter& writer) {
-    writer.AddRoot({writer.grammar().Include(*ask.grammar)});
+Result<ResponseForm> FormOrCalls(const CallWriting& writing, const Conversation& conversation) {
+  return MakeForm(writing, conversation, Keep::kAll, "", [&](CallWriter& writer) {
+    writer.AddRoot({writer.grammar().Include(*conversation.form)});
     writer.AddRoot(writer.calls());
     return std::string();
   });
 }
 
-Result<AnswerForm> TextWithCalls(const CallWriting& writing, const Ask& ask,
-                                 std::string_view prompt) {
-  return MakeForm(writing, ask, Keep::kAny, "", [&](CallWriter& writer) {
+Result<ResponseForm> TextWithCalls(const CallWriting& writing, const Conversation& conversation,
+                                   std::string_view prompt) {
+  return MakeForm(writing, conversation, Keep::kAny, "", [&](CallWriter& writer) {
     FreeAnswer(writing, writer).Write(prompt);
     return std::string();
   });
 }
 
-}  // namespace aster::serve
+}  // namespace aster::respond

@@ -14,9 +14,9 @@
 #include "chat/dialect.h"
 #include "grammar/grammar.h"
 #include "grammar/token_mask.h"
-#include "serve/ask.h"
+#include "respond/conversation.h"
 
-namespace aster::serve {
+namespace aster::respond {
 
 // How calls are written, and in which tokens.
 struct CallWriting {
@@ -24,18 +24,18 @@ struct CallWriting {
   const grammar::TokenTree& tokens;
 };
 
-struct AnswerForm {
+struct ResponseForm {
   std::string begun;  // how the answer begins, so that the model need not write it; may be empty
   std::shared_ptr<const grammar::Grammar> rest;  // what it is behind that
 };
 
 // Calls, at least one: of the tool that the request names, or of any. A schema that asks for more
 // than can be kept becomes any object, unless its tool is strict.
-Result<AnswerForm> FormOfCalls(const CallWriting& writing, const Ask& ask);
+Result<ResponseForm> FormOfCalls(const CallWriting& writing, const Conversation& conversation);
 // An answer of the form that the request wants, or calls.
-Result<AnswerForm> FormOrCalls(const CallWriting& writing, const Ask& ask);
+Result<ResponseForm> FormOrCalls(const CallWriting& writing, const Conversation& conversation);
 // Anything, but calls that begin in it are as their tools want them. `prompt` is what it follows.
-Result<AnswerForm> TextWithCalls(const CallWriting& writing, const Ask& ask,
-                                 std::string_view prompt);
+Result<ResponseForm> TextWithCalls(const CallWriting& writing, const Conversation& conversation,
+                                   std::string_view prompt);
 
-}  // namespace aster::serve
+}  // namespace aster::respond

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Shows a response while it is made: how far its prompt is, text as it comes, reasoning dim, calls
+// of tools each on a line. Must not know what is asked, nor how it is answered.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "base/clock.h"
+#include "cli/terminal/console.h"
+#include "cli/terminal/progress.h"
+#include "respond/reply.h"
+
+namespace aster::cli {
+
+// For one response. Console and clock outlive it.
+class ReplyPrinter final : public respond::Listener {
+ public:
+  struct Options {
+    bool is_silent = false;    // shows only how far the prompt is
+    bool is_harmless = false;  // what the model writes must not steer the terminal
+    // Takes calls and reasoning apart where there are no colours, too; otherwise all is shown as
+    // the model writes it.
+    bool shows_parts = false;
+  };
+  ReplyPrinter(Console& console, const Clock& clock, Options options);
+
+  void OnPrefill(uint64_t done, uint64_t total) override;
+  void OnToken(const engine::Delta& delta) override;
+  void OnPiece(const respond::Piece& piece) override;
+  void OnEnd(const respond::End& end) override;
+
+  // Wipes what says how far the prompt is.
+  void Clear() { progress_.reset(); }
+  bool has_written() const { return has_written_; }
+  bool ends_line() const { return ends_line_; }
+  // Whether standard output has failed.
+  bool has_failed() const { return has_failed_; }
+
+ private:
+  void Write(std::string_view text, Style style = Style::kPlain);
+  void Show(const chat::ReplyEvent& event);
+  void ShowCall(const chat::ReplyEvent& event);
+  void LeaveReasoning();
+
+  Console& console_;
+  const Options options_;
+  std::optional<Progress> progress_;
+  bool is_reasoning_ = false;
+  respond::Reply call_;  // the one that is being made
+  bool has_written_ = false;
+  bool ends_line_ = false;
+  bool has_failed_ = false;
+};
+
+}  // namespace aster::cli

@@ -1,0 +1,271 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "respond/chat.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/check.h"
+#include "chat/reply_parser.h"
+#include "respond/offered_tools.h"
+
+namespace aster::respond {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json CallsJson(const std::vector<Call>& calls) {
+  ordered_json list = ordered_json::array();
+  for (const Call& call : calls) {
+    list.push_back({{"id", call.id},
+                    {"type", "function"},
+                    {"function", {{"name", call.name}, {"arguments", call.arguments}}}});
+  }
+  return list;
+}
+
+// As a template takes an answer. Text alone is given as the model wrote it.
+ordered_json AnswerJson(const std::string& text, const Reply& reply) {
+  if (reply.thinking.empty() && reply.calls.empty())
+    return {{"role", "assistant"}, {"content", text}};
+  ordered_json json = {{"role", "assistant"}, {"content", reply.content}};
+  if (!reply.thinking.empty()) json["reasoning_content"] = reply.thinking;
+  if (!reply.calls.empty()) json["tool_calls"] = CallsJson(reply.calls);
+  return json;
+}
+
+// What an answer says that was kept as text; its calls have ids of this chat.
+Reply ReplyOf(const Model& model, const chat::Tools* tools, const std::string& text) {
+  chat::ReplyParser parser(model.dialect, /*prompt=*/"", tools);
+  std::vector<chat::ReplyEvent> events;
+  parser.Push(text, events);
+  parser.Finish(events);
+  Reply reply;
+  reply.Add(events);
+  for (size_t i = 0; i < reply.calls.size(); ++i) {
+    if (reply.calls[i].id.empty()) reply.calls[i].id = fmt::format("call_{}", i);
+  }
+  return reply;
+}
+
+}  // namespace
+
+Chat::Chat(engine::Answering& answering, const Model& model, Settings settings, Conversation base,
+           std::string system)
+    : answering_(answering),
+      model_(model),
+      settings_(std::move(settings)),
+      base_(std::move(base)),
+      system_(std::move(system)),
+      sequence_(answering.NewSequence()) {}
+
+uint32_t Chat::context_limit() const {
+  return settings_.context_limit == 0 ? answering_.shape().context_length : settings_.context_limit;
+}
+
+Result<Prompt> Chat::MakeTurn() const {
+  // Without a template, what is typed goes on where the model stopped.
+  if (!has_template()) {
+    const std::string& text = messages_.back().said.content;
+    std::vector<int32_t> tokens = said_.tokens;
+    const std::vector<int32_t> more =
+        TRY(model_.prompt->EncodeRaw(text, /*begins=*/tokens.empty()));
+    tokens.insert(tokens.end(), more.begin(), more.end());
+    return RawPrompt(std::move(tokens), base_.form);
+  }
+  Conversation conversation = base_;
+  if (!system_.empty()) conversation.messages.push_back({{"role", "system"}, {"content", system_}});
+  for (const Turn& turn : messages_) conversation.messages.push_back(turn.shown);
+  Prompt prompt = TRY(RenderPrompt(model_, conversation));
+  // The answers' own tokens are kept: what the model wrote is what it goes on from.
+  const std::string whole = prompt.text + prompt.forced;
+  if (!said_.marked.empty() && whole.starts_with(said_.marked)) {
+    const std::string_view rest = std::string_view(whole).substr(said_.marked.size());
+    if (const auto next = TRY(model_.prompt->EncodeNext(rest))) {
+      prompt.tokens = said_.tokens;
+      prompt.tokens.insert(prompt.tokens.end(), next->begin(), next->end());
+      return prompt;
+    }
+  }
+  prompt.tokens = TRY(model_.prompt->Encode(whole));
+  return prompt;
+}
+
+Result<Answered> Chat::Answer(Listener& listener, const IsCancelled& is_cancelled) {
+  const Prompt prompt = TRY(MakeTurn());
+  if (prompt.tokens.empty()) return InvalidArgument("there is nothing to answer");
+  Settings settings = settings_;
+  settings.sampling.seed += extra_seed_;
+  Answered answered =
+      TRY(Run(answering_, sequence_, model_, settings, prompt, listener, is_cancelled));
+  Remember(prompt, answered);
+  AddToTotals(answered.generated.finish);
+  return answered;
+}
+
+void Chat::Remember(const Prompt& prompt, const Answered& answered) {
+  const engine::Generated& generated = answered.generated;
+  AddAnswer(generated.text, answered.reply);
+  said_.tokens = sequence_.tokens();
+  // A token that ends the answer is the template's to write; a text that ends it has left tokens
+  // that are no part of it.
+  const engine::FinishReason reason = generated.finish.reason;
+  if (reason == engine::FinishReason::kStopToken) said_.tokens.pop_back();
+  said_.marked.clear();
+  if (prompt.is_raw || reason == engine::FinishReason::kStopString) return;
+  // The template writes the markup of calls and reasoning itself, with its control tokens.
+  const bool is_plain = answered.reply.thinking.empty() && answered.reply.calls.empty();
+  said_.marked = prompt.text + prompt.forced +
+                 (is_plain ? model_.prompt->Marked(generated.text) : generated.text);
+}
+
+void Chat::AddAnswer(const std::string& text, const Reply& reply) {
+  messages_.push_back({.said = {"assistant", text}, .shown = AnswerJson(text, reply)});
+  open_calls_ = reply.calls;
+}
+
+void Chat::AddToTotals(const engine::Finish& finish) {
+  ++totals_.answers;
+  totals_.counts.prompt += finish.counts.prompt;
+  totals_.counts.cached += finish.counts.cached;
+  totals_.counts.generated += finish.counts.generated;
+  totals_.counts.drafts += finish.counts.drafts;
+  totals_.times.prefill_ns += finish.times.prefill_ns;
+  totals_.times.decode_ns += finish.times.decode_ns;
+}
+
+Result<Answered> Chat::AnswerTo(std::vector<Turn> turns, Listener& listener,
+                                const IsCancelled& is_cancelled) {
+  const size_t before = messages_.size();
+  messages_.insert(messages_.end(), std::make_move_iterator(turns.begin()),
+                   std::make_move_iterator(turns.end()));
+  extra_seed_ = 0;
+  earlier_.push_back(said_);
+  auto answered = Answer(listener, is_cancelled);
+  if (!answered.ok()) {
+    messages_.resize(before);
+    earlier_.pop_back();
+  }
+  return answered;
+}
+
+Chat::Turn Chat::QuestionOf(const std::string& text) {
+  return {.said = {"user", text}, .shown = {{"role", "user"}, {"content", text}}};
+}
+
+Chat::Turn Chat::ResultOf(const Call& call, const std::string& result) {
+  return {
+      .said = {"tool", result},
+      .shown = {
+          {"role", "tool"}, {"tool_call_id", call.id}, {"name", call.name}, {"content", result}}};
+}
+
+Result<Answered> Chat::Ask(const std::string& text, Listener& listener,
+                           const IsCancelled& is_cancelled) {
+  return AnswerTo({QuestionOf(text)}, listener, is_cancelled);
+}
+
+Result<Answered> Chat::GiveResults(const std::vector<std::string>& results, Listener& listener,
+                                   const IsCancelled& is_cancelled) {
+  CHECK(!results.empty() && results.size() == open_calls_.size());
+  std::vector<Turn> turns;
+  for (size_t i = 0; i < results.size(); ++i) turns.push_back(ResultOf(open_calls_[i], results[i]));
+  return AnswerTo(std::move(turns), listener, is_cancelled);
+}
+
+// Forgets what the last answers and their prompts stand for, where that can be told.
+bool Chat::GoBack(size_t answers) {
+  if (earlier_.size() >= answers) {
+    said_ = std::move(earlier_[earlier_.size() - answers]);
+    earlier_.resize(earlier_.size() - answers);
+    return true;
+  }
+  // Asked before the conversation was loaded: the template can write it once more.
+  if (!has_template()) return false;
+  said_ = {};
+  earlier_.clear();
+  return true;
+}
+
+Result<Answered> Chat::Regenerate(Listener& listener, const IsCancelled& is_cancelled) {
+  if (messages_.empty()) return FailedPrecondition("there is no answer yet");
+  const Said said = said_;
+  const std::vector<Said> earlier = earlier_;
+  if (!GoBack(1)) {
+    return FailedPrecondition("the last question was asked before the conversation was loaded");
+  }
+  const std::vector<Call> calls = std::exchange(open_calls_, {});
+  const Turn last = messages_.back();
+  messages_.pop_back();
+  earlier_.push_back(said_);
+  ++extra_seed_;
+  auto answered = Answer(listener, is_cancelled);
+  if (!answered.ok()) {
+    messages_.push_back(last);
+    open_calls_ = calls;
+    said_ = said;
+    earlier_ = earlier;
+  }
+  return answered;
+}
+
+Status Chat::Undo() {
+  const auto question = std::find_if(messages_.rbegin(), messages_.rend(),
+                                     [](const Turn& turn) { return turn.said.role == "user"; });
+  if (question == messages_.rend()) return FailedPrecondition("there is nothing to take back");
+  const auto answers = std::count_if(
+      messages_.rbegin(), question, [](const Turn& turn) { return turn.said.role == "assistant"; });
+  if (!GoBack(static_cast<size_t>(answers))) {
+    return FailedPrecondition("the last question was asked before the conversation was loaded");
+  }
+  messages_.erase(std::prev(question.base()), messages_.end());
+  open_calls_.clear();
+  extra_seed_ = 0;
+  sequence_.SetHistory(said_.tokens);
+  return Ok();
+}
+
+void Chat::Reset() { Restore({.system = system_}); }
+
+void Chat::SetSystem(std::string text) { Restore({.system = std::move(text)}); }
+
+Transcript Chat::transcript() const {
+  Transcript transcript{.vocab_size = answering_.shape().vocab_size,
+                        .system = system_,
+                        .messages = {},
+                        .marked = said_.marked,
+                        .tokens = said_.tokens};
+  for (const Turn& turn : messages_) transcript.messages.push_back(turn.said);
+  return transcript;
+}
+
+// Answers are read again, so that templates get their reasoning and calls apart.
+void Chat::Restore(Transcript transcript) {
+  system_ = std::move(transcript.system);
+  messages_.clear();
+  open_calls_.clear();
+  const auto tools = base_.offers_tools() ? OfferedTools(base_.tools) : nullptr;
+  std::vector<Call> waiting;  // calls whose results come next
+  for (chat::Message& message : transcript.messages) {
+    if (message.role == "assistant") {
+      AddAnswer(message.content, ReplyOf(model_, tools.get(), message.content));
+      waiting.assign(open_calls_.rbegin(), open_calls_.rend());
+    } else if (message.role == "tool") {
+      const Call call = waiting.empty() ? Call() : waiting.back();
+      if (!waiting.empty()) waiting.pop_back();
+      messages_.push_back(ResultOf(call, message.content));
+    } else {
+      messages_.push_back(QuestionOf(message.content));
+    }
+  }
+  earlier_.clear();
+  said_ = {std::move(transcript.marked), std::move(transcript.tokens)};
+  extra_seed_ = 0;
+  sequence_.SetHistory(said_.tokens);
+}
+
+}  // namespace aster::respond

@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// A conversation that is held with a model: what was said, and the sequence whose KV cache has it,
+// so that only what is new in each turn is computed. Must not know terminals or files.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "chat/prompt.h"
+#include "engine/answering.h"
+#include "engine/sequence.h"
+#include "respond/conversation.h"
+#include "respond/run.h"
+#include "respond/transcript.h"
+
+namespace aster::respond {
+
+struct ChatTotals {
+  uint64_t answers = 0;
+  engine::RequestCounts counts;
+  engine::RequestTimes times;
+};
+
+// Everything it is made of outlives it. Belongs to the thread that computes.
+class Chat {
+ public:
+  // `base` has what all turns have beside their messages: tools, form, reasoning.
+  Chat(engine::Answering& answering, const Model& model, Settings settings, Conversation base,
+       std::string system);
+
+  using IsCancelled = std::function<bool()>;  // null: never
+
+  // An error leaves the conversation as it was. A cancelled answer stays as far as it came.
+  Result<Answered> Ask(const std::string& text, Listener& listener,
+                       const IsCancelled& is_cancelled = nullptr);
+  // Goes on behind the open calls: a result for each, in their order.
+  Result<Answered> GiveResults(const std::vector<std::string>& results, Listener& listener,
+                               const IsCancelled& is_cancelled = nullptr);
+  // The last answer once more, with another draw; FailedPrecondition where there is none.
+  Result<Answered> Regenerate(Listener& listener, const IsCancelled& is_cancelled = nullptr);
+  // Takes back the last question and all that followed; FailedPrecondition where there is none.
+  Status Undo();
+  void Reset();
+  // Another system message, and nothing said yet.
+  void SetSystem(std::string text);
+
+  // Calls in the last answer: the model waits for their results.
+  const std::vector<Call>& open_calls() const { return open_calls_; }
+
+  // What was said, and the tokens that it stands for; and that again, instead of what was said. The
+  // tokens must be of the same vocabulary.
+  Transcript transcript() const;
+  void Restore(Transcript transcript);
+
+  size_t message_count() const { return messages_.size(); }
+  const engine::Sequence& sequence() const { return sequence_; }
+  // For rows to be taken from or given to; its history stays.
+  engine::Sequence& sequence() { return sequence_; }
+  bool has_template() const { return model_.prompt->has_template(); }
+  uint32_t context_limit() const;
+  const ChatTotals& totals() const { return totals_; }
+
+ private:
+  // One of user, assistant or tool.
+  struct Turn {
+    chat::Message said;            // as it was typed, or as the model wrote it
+    nlohmann::ordered_json shown;  // as chat templates take it
+  };
+  // The last prompt and its answer, up to what ended it.
+  struct Said {
+    std::string marked;  // empty where the answer's tokens do not stand for its text alone
+    std::vector<int32_t> tokens;
+  };
+
+  Result<Prompt> MakeTurn() const;
+  Result<Answered> Answer(Listener& listener, const IsCancelled& is_cancelled);
+  Result<Answered> AnswerTo(std::vector<Turn> turns, Listener& listener,
+                            const IsCancelled& is_cancelled);
+  void Remember(const Prompt& prompt, const Answered& answered);
+  void AddAnswer(const std::string& text, const Reply& reply);
+  static Turn QuestionOf(const std::string& text);
+  static Turn ResultOf(const Call& call, const std::string& result);
+  bool GoBack(size_t answers);
+  void AddToTotals(const engine::Finish& finish);
+
+  engine::Answering& answering_;
+  const Model& model_;
+  const Settings settings_;
+  const Conversation base_;
+  std::string system_;
+  std::vector<Turn> messages_;  // without the system message
+  std::vector<Call> open_calls_;
+  uint64_t extra_seed_ = 0;  // so that an answer asked for again is another
+
+  engine::Sequence sequence_;
+  Said said_;
+  std::vector<Said> earlier_;  // before each answer, as far as this chat has made them
+  ChatTotals totals_;
+};
+
+}  // namespace aster::respond

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What a model is to respond to, and how: messages, tools, the form of the response, reasoning,
+// sampling, limits. Must not know where a conversation comes from, nor how a response is made.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>  // tidy: allow(third-party) messages and tools are JSON values
+#include <string>
+#include <vector>
+
+#include "engine/request.h"
+#include "grammar/grammar.h"
+
+namespace aster::respond {
+
+enum class ToolChoice : uint8_t { kAuto, kNone, kRequired, kNamed };
+
+struct Conversation {
+  // As chat templates take them; the arguments of calls are texts.
+  nlohmann::ordered_json messages = nlohmann::ordered_json::array();
+  nlohmann::ordered_json tools;  // in OpenAI's form; null where there are none
+  // More that the template may name, such as what decides about reasoning (SetThinking).
+  nlohmann::ordered_json variables = nlohmann::ordered_json::object();
+  ToolChoice tool_choice = ToolChoice::kAuto;
+  std::string tool_name;  // for kNamed
+  bool parallel_calls = true;
+  std::vector<std::string> strict_tools;         // by name: their calls must match their schemas
+  std::shared_ptr<const grammar::Grammar> form;  // of the response; null: free text
+
+  bool offers_tools() const { return !tools.is_null() && tool_choice != ToolChoice::kNone; }
+};
+
+// Whether the model reasons before it answers, in all the names that templates have for it.
+void SetThinking(bool thinks, Conversation& conversation);
+
+struct Settings {
+  engine::SamplingOptions sampling;
+  uint64_t max_tokens = engine::kNoTokenLimit;
+  std::vector<std::string> stops;
+  bool ignores_end = false;    // goes on after the tokens that end an answer
+  uint32_t context_limit = 0;  // tokens of prompt and response; 0: what the model was trained for
+  engine::DraftOptions draft = {};
+};
+
+}  // namespace aster::respond

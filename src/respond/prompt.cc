@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "respond/prompt.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "chat/conversation.h"
+#include "respond/call_grammar.h"
+#include "respond/offered_tools.h"
+
+namespace aster::respond {
+namespace {
+
+using nlohmann::ordered_json;
+
+Status CheckTemplate(const Model& model) {
+  if (model.prompt->has_template()) return Ok();
+  return Unimplemented("this model has no chat template: give it a text to go on from");
+}
+
+Status CheckTools(const Model& model, const Conversation& conversation) {
+  if (!conversation.offers_tools() || model.dialect.has_tools) return Ok();
+  return Unimplemented("tools: this model's chat template has no place for tools");
+}
+
+// A template may need optional fields of tools: it is rendered again with them filled in where it
+// fails on the tools as they were sent.
+Result<std::string> Render(const Model& model, const Conversation& conversation) {
+  const bool offers = conversation.offers_tools();
+  const ordered_json messages = chat::FittedMessages(model.dialect, conversation.messages);
+  const ordered_json tools = offers ? conversation.tools : ordered_json();
+  auto prompt = model.prompt->Render(messages, tools, conversation.variables);
+  if (prompt.ok() || !offers) return prompt;
+  auto again = model.prompt->Render(messages, chat::FilledTools(tools), conversation.variables);
+  return again.ok() ? std::move(again) : std::move(prompt);
+}
+
+// What the response has to be, if the conversation says anything about it.
+Status AddForm(const Model& model, const Conversation& conversation, Prompt& prompt) {
+  const bool offers = conversation.offers_tools();
+  const bool has_form = conversation.form != nullptr;
+  const ToolChoice choice = conversation.tool_choice;
+  prompt.has_to_call = offers && (choice == ToolChoice::kRequired || choice == ToolChoice::kNamed);
+  ResponseForm form{.begun = "", .rest = conversation.form};
+  if (prompt.has_to_call) {
+    form = TRY(FormOfCalls({model.dialect, *model.tokens}, conversation));
+  } else if (offers && has_form) {
+    form = TRY(FormOrCalls({model.dialect, *model.tokens}, conversation));
+  } else if (offers && !conversation.strict_tools.empty()) {
+    form = TRY(TextWithCalls({model.dialect, *model.tokens}, conversation, prompt.text));
+  }
+  // The form is all of the response: reasoning that the prompt has begun ends here.
+  if (prompt.has_to_call || has_form)
+    prompt.forced = chat::EndOfThoughts(model.dialect, prompt.text);
+  prompt.forced += form.begun;
+  prompt.grammar = std::move(form.rest);
+  return Ok();
+}
+
+}  // namespace
+
+Model ModelOf(const chat::ChatPrompt& prompt) {
+  return {.tokenizer = &prompt.tokenizer(), .prompt = &prompt, .dialect = prompt.FindDialect()};
+}
+
+Model ModelWithForms(const chat::ChatPrompt& prompt, uint32_t vocab_size) {
+  Model model = ModelOf(prompt);
+  model.tokens = std::make_shared<grammar::TokenTree>(prompt.tokenizer(), vocab_size);
+  return model;
+}
+
+Result<Prompt> RenderPrompt(const Model& model, const Conversation& conversation, Part* part) {
+  Part ignored = Part::kMessages;
+  Part& at = part == nullptr ? ignored : *part;
+  Prompt prompt;
+  at = Part::kMessages;
+  TRY(CheckTemplate(model));
+  at = Part::kTools;
+  TRY(CheckTools(model, conversation));
+  at = Part::kMessages;
+  prompt.text = TRY(Render(model, conversation));
+  at = Part::kTools;
+  TRY(AddForm(model, conversation, prompt));
+  if (conversation.offers_tools()) prompt.tools = OfferedTools(conversation.tools);
+  prompt.one_call = !conversation.parallel_calls;
+  return prompt;
+}
+
+Result<Prompt> MakePrompt(const Model& model, const Conversation& conversation, Part* part) {
+  Prompt prompt = TRY(RenderPrompt(model, conversation, part));
+  if (part != nullptr) *part = Part::kMessages;
+  prompt.tokens = TRY(model.prompt->Encode(prompt.text + prompt.forced));
+  return prompt;
+}
+
+Prompt RawPrompt(std::vector<int32_t> tokens, std::shared_ptr<const grammar::Grammar> form) {
+  Prompt prompt;
+  prompt.tokens = std::move(tokens);
+  prompt.grammar = std::move(form);
+  prompt.is_raw = true;
+  return prompt;
+}
+
+Result<std::shared_ptr<grammar::MaskCache>> MakeMasks(const Model& model, const Prompt& prompt) {
+  std::shared_ptr<grammar::MaskCache> masks;
+  if (prompt.grammar == nullptr) return masks;
+  masks = std::make_shared<grammar::MaskCache>(prompt.grammar, model.tokens);
+  if (masks->has_failed()) return TooCostly();
+  return masks;
+}
+
+Error TooCostly() {
+  return InvalidArgument("the grammar or schema can be read in too many ways; make it simpler");
+}
+
+}  // namespace aster::respond

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What a response says, in pieces as they come and put together: text, reasoning, calls of tools,
+// log-probabilities. Must not know how a response is made, nor how it is shown.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "chat/reply_parser.h"
+#include "engine/request.h"
+
+namespace aster::respond {
+
+// A token of the response with its log-probability, and the most likely others.
+struct SpokenToken {
+  std::string bytes;
+  float logprob = 0;
+  std::vector<std::pair<std::string, float>> top = {};  // bytes and logprob
+};
+
+enum class EndReason : uint8_t { kStop, kStopString, kLength, kCalls };
+
+struct Usage {
+  uint64_t prompt = 0;    // tokens
+  uint64_t cached = 0;    // of the prompt
+  uint64_t answer = 0;    // of the response; the one that ends it counts
+  uint64_t thinking = 0;  // of them, about as many as were reasoning
+  uint64_t drafted = 0;   // draft tokens that were checked
+  uint64_t accepted = 0;  // of them
+
+  uint64_t rejected() const { return drafted < accepted ? 0 : drafted - accepted; }
+};
+
+// What one step adds. Calls' events have ids.
+struct Piece {
+  std::string_view text = {};  // as the model writes it
+  std::span<const chat::ReplyEvent> events = {};
+  std::span<const SpokenToken> tokens = {};  // where log-probabilities are wanted
+};
+
+struct End {
+  const engine::Finish& finish;
+  EndReason reason = EndReason::kStop;
+  bool is_cancelled = false;
+  Usage usage = {};
+  Piece last = {};     // what was held back until now
+  Status status = {};  // an error: there is no response, whatever was said before
+};
+
+// Called by one thread, in this order: any of OnPrefill, OnToken and OnPiece, then OnEnd, once.
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  // Tokens of the prompt that are computed, first those that were cached.
+  virtual void OnPrefill(uint64_t /*done*/, uint64_t /*total*/) {}
+  // A token has been chosen; what it says comes behind it, now or later.
+  virtual void OnToken(const engine::Delta& /*delta*/) {}
+  virtual void OnPiece(const Piece& piece) = 0;
+  virtual void OnEnd(const End& end) = 0;
+};
+
+struct Call {
+  std::string id;
+  std::string name;
+  std::string arguments;  // JSON
+};
+
+// What a response has come to.
+struct Reply {
+  std::string content;
+  std::string thinking;
+  std::vector<Call> calls;
+  std::vector<SpokenToken> tokens;  // where log-probabilities are wanted
+
+  void Add(std::span<const chat::ReplyEvent> events, std::span<const SpokenToken> more = {});
+};
+
+}  // namespace aster::respond

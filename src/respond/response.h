@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// One response on its way: from a prompt to a request of an engine, and from the engine's tokens to
+// what a listener is told. Whatever answers (commands, servers, ensembles) answers through it. Must
+// not know HTTP, dialects of servers, the terminal, nor which engine computes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chat/reply_parser.h"
+#include "engine/request.h"
+#include "grammar/token_mask.h"
+#include "respond/conversation.h"
+#include "respond/prompt.h"
+#include "respond/reply.h"
+
+namespace aster::respond {
+
+// Used by one thread at a time.
+class Response {
+ public:
+  // Model, prompt and listener outlive it. `masks` are the prompt's (MakeMasks), or null.
+  Response(const Model& model, Settings settings, const Prompt& prompt,
+           const std::shared_ptr<grammar::MaskCache>& masks, Listener& listener);
+
+  // For a sequence whose history is the prompt's tokens. This outlives the request; `owner` (or
+  // null) lives as long as that.
+  engine::Request MakeRequest(std::shared_ptr<const void> owner = nullptr);
+
+  // Says what the response has to begin with, unless that is done: the prompt is known to be fine.
+  void Begin();
+  // All that is wanted has been said: the request may be cancelled, and ends as if by itself.
+  bool is_complete() const { return is_complete_; }
+
+ private:
+  void OnToken(const engine::Delta& delta);
+  void OnFinish(const engine::Finish& finish);
+  Status StatusOf(const engine::Finish& finish) const;
+  EndReason ReasonOf(const engine::Finish& finish) const;
+  Usage UsageOf(const engine::Finish& finish) const;
+
+  std::vector<chat::ReplyEvent> Read(std::string_view text, bool is_end);
+  void KeepWanted(std::vector<chat::ReplyEvent>& events);
+  void Follow(std::vector<chat::ReplyEvent>& events);
+  std::string NewCallId() const;
+
+  void AddUnsaid(const engine::Choice& choice);
+  std::vector<SpokenToken> TakeSaid();
+  std::vector<SpokenToken> TakeLast(const engine::Finish& finish);
+
+  // Constant after construction.
+  const Model& model_;
+  const Settings settings_;
+  const Prompt& prompt_;
+  const std::shared_ptr<grammar::TokenMasks> masks_;  // null: free text
+  Listener& listener_;
+
+  std::unique_ptr<chat::ReplyParser> parser_;  // null: the prompt is raw
+  bool has_begun_ = false;
+  bool is_thinking_ = false;
+  bool has_calls_ = false;
+  bool has_ended_call_ = false;
+  bool is_complete_ = false;
+  uint64_t thinking_tokens_ = 0;
+  std::vector<SpokenToken> unsaid_;  // whose text is not said yet
+  size_t said_bytes_ = 0;            // of the response
+  size_t taken_bytes_ = 0;           // of tokens before the unsaid
+};
+
+}  // namespace aster::respond

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// One response from its prompt to its end, on the thread of the caller, who has nothing else to do.
+// Must not know where the prompt comes from.
+#pragma once
+
+#include <functional>
+
+#include "base/result.h"
+#include "engine/answering.h"
+#include "engine/generate.h"
+#include "engine/sequence.h"
+#include "respond/response.h"
+
+namespace aster::respond {
+
+struct Answered {
+  engine::Generated generated;  // tokens and text, as the model wrote them
+  Reply reply;
+};
+
+// The sequence gets the prompt and what is generated as its history. `is_cancelled` (null: never)
+// is called before every step. A cancelled response stays as far as it came; an error where it is
+// refused or fails.
+Result<Answered> Run(engine::Answering& answering, engine::Sequence& sequence, const Model& model,
+                     const Settings& settings, const Prompt& prompt, Listener& listener,
+                     const std::function<bool()>& is_cancelled = nullptr);
+
+}  // namespace aster::respond

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// A chat as it is kept: what was said, and the tokens that it stands for; and its form as a text.
+// Must not know models, files, nor how answers are made.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "chat/prompt.h"
+
+namespace aster::respond {
+
+struct Transcript {
+  uint32_t vocab_size = 0;  // of the model that it was held with
+  std::string system = {};
+  // Of user and assistant in turns; between two of the assistant, results of the calls in the
+  // first ("tool"). The assistant's are as the model wrote them.
+  std::vector<chat::Message> messages = {};
+  std::string marked = {};  // the text that the tokens stand for; empty: for no text alone
+  std::vector<int32_t> tokens = {};
+
+  bool operator==(const Transcript&) const = default;
+};
+
+// How many of the messages, from the first, are turns that are whole.
+size_t WholeMessages(std::span<const chat::Message> messages);
+
+std::string WriteTranscript(const Transcript& transcript);
+// Of any text. A chat with another vocabulary is refused.
+Result<Transcript> ReadTranscript(std::string_view text, uint32_t vocab_size);
+
+}  // namespace aster::respond
