@@ -11,9 +11,9 @@ MAX_FUNCTION_LINES = 70  # signature and closing brace included
 
 # Lowest first: a folder of src/ may include itself and the folders before it. The list in CMakeLists.txt has the same
 # order (folders that do not exist yet stand here only).
-MODULES = ["base", "gguf", "quant", "kernels", "compute", "text", "jinja", "chat", "grammar", "kv", "model", "engine",
-           "disk", "wire", "net", "cluster", "rpc", "plan", "stage", "conduct", "fetch", "draft", "respond", "eval",
-           "node", "open", "ensemble", "serve", "cli"]
+MODULES = ["base", "gguf", "quant", "kernels", "compute", "vulkan", "text", "jinja", "chat", "grammar", "kv", "model",
+           "engine", "disk", "wire", "net", "cluster", "rpc", "plan", "stage", "conduct", "fetch", "draft", "respond",
+           "eval", "node", "open", "ensemble", "serve", "cli"]
 
 # The folders of src/ in which a third-party header may be named; None: anywhere.
 THIRD_PARTY = [
@@ -28,6 +28,7 @@ THIRD_PARTY = [
     ("nlohmann/json.hpp", ["text", "jinja", "chat", "grammar", "model", "respond", "eval", "open", "ensemble",
                            "serve", "cli"]),
     ("CLI/", ["cli"]),
+    ("vulkan/", ["vulkan"]),
     ("asio", ["net"]),
     ("openssl/", ["net", "cluster"]),
     ("aster/cluster/v1/", ["rpc"]),

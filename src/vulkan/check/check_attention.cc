@@ -1,0 +1,279 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "vulkan/check/check_attention.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kernels/attention.h"
+#include "vulkan/kernels/attention.h"
+
+namespace aster::vulkan {
+namespace {
+
+using kernels::kAttentionRef;
+using kernels::KvType;
+using kernels::PageLayout;
+
+constexpr uint32_t kPagePositions = kernels::kPagePositions;
+constexpr const char* kTypeNames[] = {"f16", "bf16", "q8"};
+
+struct alignas(64) Line {
+  uint8_t bytes[64];
+};
+
+// Pages of one sequence, all heads of a page together, with bytes of no meaning in them.
+class Pages {
+ public:
+  Pages(const PageLayout& layout, uint32_t kv_heads, uint32_t page_count, uint64_t seed)
+      : layout_(layout), kv_heads_(kv_heads), lines_(page_count * kv_heads * layout.bytes / 64) {
+    const std::vector<uint32_t> words = CheckWords(lines_.size() * 16, seed);
+    std::memcpy(lines_.data(), words.data(), lines_.size() * 64);
+  }
+
+  uint32_t page_bytes() const { return kv_heads_ * static_cast<uint32_t>(layout_.bytes); }
+  uint8_t* head(uint32_t page, uint32_t kv_head) {
+    return lines_[0].bytes + page * page_bytes() + kv_head * layout_.bytes;
+  }
+  std::span<const Line> lines() const { return lines_; }
+
+  // The reference's: rows of floats [rows][kv_heads][dim] at `position`.
+  void Write(uint32_t position, uint32_t rows, const float* keys, const float* values) {
+    const auto key_stride = static_cast<size_t>(layout_.key_dim) * kv_heads_;
+    const auto value_stride = static_cast<size_t>(layout_.value_dim) * kv_heads_;
+    for (uint32_t row = 0; row < rows; ++row) {
+      const uint32_t at = position + row;
+      for (uint32_t head_index = 0; head_index < kv_heads_; ++head_index)
+        kAttentionRef.write_rows(layout_, static_cast<int>(at % kPagePositions), 1,
+                                 keys + row * key_stride + head_index * layout_.key_dim, key_stride,
+                                 values + row * value_stride + head_index * layout_.value_dim,
+                                 value_stride, head(at / kPagePositions, head_index));
+    }
+  }
+
+ private:
+  const PageLayout& layout_;
+  uint32_t kv_heads_;
+  std::vector<Line> lines_;
+};
+
+// One attention call: its inputs, and what the reference makes of them.
+struct Attention {
+  Attention(KvType type, const AttentionSize& s, CheckValues values, uint64_t seed)
+      : size(s),
+        layout(kernels::MakePageLayout(type, s.key_dim, s.value_dim)),
+        positions(s.position + s.tokens),
+        page_count(DivideRoundingUp(positions, kPagePositions)),
+        pages(layout, s.kv_heads, page_count, seed),
+        all_heads(s.heads * s.kv_heads),
+        factor(kernels::QueryFactor(0.7f)) {
+    const size_t rows = size_t{positions} * s.kv_heads;
+    pages.Write(0, positions,
+                CheckFloats(rows * static_cast<size_t>(s.key_dim), values, seed + 1).data(),
+                CheckFloats(rows * static_cast<size_t>(s.value_dim), values, seed + 2).data());
+    queries = CheckFloats(size_t{s.tokens} * all_heads * static_cast<size_t>(s.key_dim),
+                          CheckValues::kOrdinary, seed + 3);
+    if (s.sinks) sinks = CheckFloats(all_heads, CheckValues::kOrdinary, seed + 4);
+    for (uint32_t token = 0; token < s.tokens; ++token)
+      visible.push_back(kernels::VisibleTo(s.position + token, s.window, s.window_sinks));
+  }
+
+  std::vector<float> Reference();
+  bool IsSeen(uint32_t page) const;
+  std::vector<AttentionBlock> Blocks(uint32_t pages_together) const;
+
+  const AttentionSize& size;
+  const PageLayout layout;
+  const uint32_t positions;
+  const uint32_t page_count;
+  Pages pages;
+  const uint32_t all_heads;
+  const float factor;
+  std::vector<float> queries;                 // [tokens][all_heads][key_dim]
+  std::vector<float> sinks;                   // [all_heads], or none
+  std::vector<kernels::VisibleRows> visible;  // [tokens]
+};
+
+std::vector<float> Attention::Reference() {
+  const auto value_dim = static_cast<size_t>(size.value_dim);
+  const auto key_dim = static_cast<size_t>(size.key_dim);
+  std::vector<float> out(size_t{size.tokens} * all_heads * value_dim);
+  const size_t rows = size_t{size.tokens} * size.heads;
+  std::vector<float> prepared(kernels::QueryFloats(rows, size.key_dim));
+  std::vector<kernels::VisibleRows> seen;
+  for (size_t row = 0; row < rows; ++row) seen.push_back(visible[row / size.heads]);
+  std::vector<float> max(rows), sum(rows), state_values(rows * layout.value_stride);
+  const kernels::AttentionState state{max.data(), sum.data(), state_values.data()};
+  for (uint32_t kv_head = 0; kv_head < size.kv_heads; ++kv_head) {
+    std::vector<const uint8_t*> heads;
+    for (uint32_t page = 0; page < page_count; ++page) heads.push_back(pages.head(page, kv_head));
+    kAttentionRef.prepare_queries(layout, queries.data() + kv_head * size.heads * key_dim,
+                                  {rows, size.heads, all_heads * key_dim, key_dim}, factor,
+                                  prepared.data());
+    kernels::ResetAttention(layout, rows, state);
+    kAttentionRef.attend({&layout, heads.data(), page_count, 0, prepared.data(), seen.data(), rows},
+                         state);
+    kAttentionRef.finish(layout, state,
+                         sinks.empty() ? nullptr : sinks.data() + kv_head * size.heads,
+                         {rows, size.heads, all_heads * value_dim, value_dim},
+                         out.data() + kv_head * size.heads * value_dim);
+  }
+  return out;
+}
+
+bool Attention::IsSeen(uint32_t page) const {
+  const int64_t first = int64_t{page} * kPagePositions;
+  return std::any_of(visible.begin(), visible.end(), [&](const kernels::VisibleRows& rows) {
+    return rows.sink_end > first || (rows.begin < first + kPagePositions && rows.end > first);
+  });
+}
+
+// Results stand as they do for blocks with all of the pages.
+std::vector<AttentionBlock> Attention::Blocks(uint32_t pages_together) const {
+  std::vector<AttentionBlock> blocks;
+  const uint32_t rows = size.tokens * size.heads;
+  const uint32_t most = AttentionBlockRows(layout);
+  uint32_t result = 0;
+  for (uint32_t row = 0; row < rows; row += most) {
+    const uint32_t count = std::min(most, rows - row);
+    for (uint32_t page = 0; page < page_count; page += pages_together) {
+      const uint32_t together = std::min(pages_together, page_count - page);
+      blocks.push_back({row, count, page, together, page, result});
+      result += together * size.kv_heads * count;
+    }
+  }
+  return blocks;
+}
+
+// What the device needs of it.
+struct AttentionBuffers {
+  Buffer pages;
+  Buffer table;
+  Buffer visible;
+  Buffer queries;
+  Buffer sinks;
+  Buffer blocks;  // with all pages
+  Buffer parts;   // with two
+  Buffer page_results;
+  Buffer out;
+};
+
+Result<AttentionBuffers> Upload(Workbench& bench, const Attention& attention) {
+  AttentionBuffers buffers;
+  buffers.pages = TRY(bench.Put(attention.pages.lines()));
+  std::vector<uint64_t> table;
+  for (uint32_t page = 0; page < attention.page_count; ++page) {
+    const uint64_t address =
+        buffers.pages.address() + uint64_t{page} * attention.pages.page_bytes();
+    table.push_back(attention.IsSeen(page) ? address : 0);
+  }
+  std::vector<VisiblePositions> visible;
+  for (const kernels::VisibleRows& rows : attention.visible)
+    visible.push_back({static_cast<uint32_t>(rows.sink_end), static_cast<uint32_t>(rows.begin),
+                       static_cast<uint32_t>(rows.end)});
+  buffers.table = TRY(bench.Put(table));
+  buffers.visible = TRY(bench.Put(visible));
+  buffers.queries = TRY(bench.Put(attention.queries));
+  buffers.sinks = TRY(bench.Put(attention.sinks));
+  buffers.blocks = TRY(bench.Put(attention.Blocks(attention.page_count)));
+  buffers.parts = TRY(bench.Put(attention.Blocks(2)));
+  const uint64_t results = uint64_t{attention.page_count} * attention.size.tokens *
+                           attention.all_heads * AttentionResultFloats(attention.layout);
+  buffers.page_results = TRY(bench.Room(results * sizeof(float)));
+  buffers.out = TRY(bench.Room(uint64_t{attention.size.tokens} * attention.all_heads *
+                               static_cast<uint64_t>(attention.size.value_dim) * sizeof(float)));
+  return buffers;
+}
+
+AttentionJob JobOf(const Attention& attention, const AttentionBuffers& buffers) {
+  const auto key_dim = static_cast<uint32_t>(attention.size.key_dim);
+  const auto value_dim = static_cast<uint32_t>(attention.size.value_dim);
+  return {.layout = &attention.layout,
+          .page_table = buffers.table.address(),
+          .blocks = buffers.blocks.address(),
+          .block_count = static_cast<uint32_t>(attention.Blocks(attention.page_count).size()),
+          .visible = buffers.visible.address(),
+          .queries = buffers.queries.address(),
+          .token_stride = attention.all_heads * key_dim,
+          .head_stride = key_dim,
+          .heads = attention.size.heads,
+          .kv_heads = attention.size.kv_heads,
+          .factor = attention.factor,
+          .sinks = attention.sinks.empty() ? 0 : buffers.sinks.address(),
+          .result = buffers.out.address(),
+          .out_token_stride = attention.all_heads * value_dim,
+          .out_head_stride = value_dim};
+}
+
+}  // namespace
+
+Status CheckAttention(Workbench& bench, KvType type, const AttentionSize& size, CheckValues values,
+                      uint64_t seed) {
+  Attention attention(type, size, values, seed);
+  const std::vector<float> want = attention.Reference();
+  const AttentionBuffers buffers = TRY(Upload(bench, attention));
+  const AttentionJob job = JobOf(attention, buffers);
+  AttentionJob parts = job;
+  parts.blocks = buffers.parts.address();
+  parts.block_count = static_cast<uint32_t>(attention.Blocks(2).size());
+  parts.result = buffers.page_results.address();
+  TRY(bench.Run([&](Commands& commands) -> Status {
+    if (!size.split) return RecordAttend(bench.kernels(), commands, job);
+    TRY(RecordAttendPages(bench.kernels(), commands, parts));
+    commands.Barrier();
+    return RecordMergePages(bench.kernels(), commands, job, buffers.page_results.address());
+  }));
+  return CompareFloats(fmt::format("attention to {} pages{}", kTypeNames[static_cast<size_t>(type)],
+                                   size.split ? ", merged afterwards" : ""),
+                       want, ContentOf<float>(buffers.out, want.size()));
+}
+
+Status CheckWriteRows(Workbench& bench, KvType type, const WriteRowsSize& size, CheckValues values,
+                      uint64_t seed) {
+  const PageLayout layout = kernels::MakePageLayout(type, size.key_dim, size.value_dim);
+  const uint32_t page_count =
+      DivideRoundingUp(size.position % kPagePositions + size.rows, kPagePositions);
+  const auto key_stride = size.kv_heads * static_cast<uint32_t>(size.key_dim);
+  const auto value_stride = size.kv_heads * static_cast<uint32_t>(size.value_dim);
+  std::vector<uint64_t> table;
+  std::vector<WriteSpan> spans;
+  std::vector<Pages> sequences;
+  std::vector<Buffer> buffers;
+  const std::vector<float> keys = CheckFloats(2 * size.rows * key_stride, values, seed + 1);
+  const std::vector<float> row_values = CheckFloats(2 * size.rows * value_stride, values, seed + 2);
+  for (uint32_t span = 0; span < 2; ++span) {
+    Pages& pages = sequences.emplace_back(layout, size.kv_heads, page_count, seed + 3 + span);
+    const Buffer& buffer = buffers.emplace_back(TRY(bench.Put(pages.lines())));
+    const uint32_t first_row = span * size.rows;
+    spans.push_back({first_row, size.rows, size.position, static_cast<uint32_t>(table.size())});
+    for (uint32_t page = 0; page < page_count; ++page)
+      table.push_back(buffer.address() + uint64_t{page} * pages.page_bytes());
+    pages.Write(size.position % kPagePositions, size.rows, keys.data() + first_row * key_stride,
+                row_values.data() + first_row * value_stride);
+  }
+  const Buffer table_buffer = TRY(bench.Put(table));
+  const Buffer span_buffer = TRY(bench.Put(spans));
+  const Buffer key_buffer = TRY(bench.Put(keys));
+  const Buffer value_buffer = TRY(bench.Put(row_values));
+  TRY(bench.Run([&](Commands& commands) {
+    return RecordWriteRows(bench.kernels(), commands,
+                           {.layout = &layout,
+                            .page_table = table_buffer.address(),
+                            .spans = span_buffer.address(),
+                            .span_count = 2,
+                            .longest_span = size.rows,
+                            .kv_heads = size.kv_heads,
+                            .keys = key_buffer.address(),
+                            .key_stride = key_stride,
+                            .values = value_buffer.address(),
+                            .value_stride = value_stride});
+  }));
+  for (size_t span = 0; span < 2; ++span)
+    TRY(CompareBytes(fmt::format("rows written to {} pages", kTypeNames[static_cast<size_t>(type)]),
+                     sequences[span].lines(), buffers[span]));
+  return Ok();
+}
+
+}  // namespace aster::vulkan

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Attention over pages and the writing of pages on a device against the reference. Must not know
+// which sizes are worth checking.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "kernels/pages.h"
+#include "vulkan/check/workbench.h"
+
+namespace aster::vulkan {
+
+struct AttentionSize {
+  int key_dim;
+  int value_dim;
+  uint32_t heads;  // queries of a key/value head
+  uint32_t kv_heads;
+  uint32_t tokens;
+  uint32_t position;  // of the first token
+  uint32_t window = 0;
+  uint32_t window_sinks = 0;  // positions at the start that stay visible
+  bool sinks = false;         // logits of one more weight a head
+  bool split = false;         // pages by themselves, merged afterwards
+};
+Status CheckAttention(Workbench& bench, kernels::KvType type, const AttentionSize& size,
+                      CheckValues values, uint64_t seed);
+
+// Two spans of rows, into pages that hold something already.
+struct WriteRowsSize {
+  int key_dim;
+  int value_dim;
+  uint32_t kv_heads;
+  uint32_t position;
+  uint32_t rows;
+};
+Status CheckWriteRows(Workbench& bench, kernels::KvType type, const WriteRowsSize& size,
+                      CheckValues values, uint64_t seed);
+
+}  // namespace aster::vulkan

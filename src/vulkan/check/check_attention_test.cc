@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "vulkan/check/check_attention.h"
+
+#include "vulkan/check/check_test_support.h"
+
+namespace aster::vulkan {
+namespace {
+
+using kernels::KvType;
+
+class PagesTest : public KernelTest, public testing::WithParamInterface<KvType> {
+ protected:
+  void Check(AttentionSize size, uint64_t seed) {
+    for (const bool split : {false, true}) {
+      size.split = split;
+      EXPECT_OK(CheckAttention(bench(), GetParam(), size, CheckValues::kOrdinary, seed));
+    }
+  }
+};
+
+TEST_P(PagesTest, OneTokenSeesAllBeforeIt) {
+  for (const uint32_t position : {0u, 1u, 127u, 128u, 129u, 511u, 700u}) {
+    Check({.key_dim = 64,
+           .value_dim = 64,
+           .heads = 4,
+           .kv_heads = 2,
+           .tokens = 1,
+           .position = position},
+          position);
+  }
+}
+
+// More rows than a block has, and pages that some of them see and others do not.
+TEST_P(PagesTest, ManyTokens) {
+  Check({.key_dim = 32, .value_dim = 32, .heads = 3, .kv_heads = 2, .tokens = 150, .position = 60},
+        1);
+}
+
+TEST_P(PagesTest, WindowsAndSinks) {
+  AttentionSize size = {.key_dim = 32,
+                        .value_dim = 32,
+                        .heads = 2,
+                        .kv_heads = 1,
+                        .tokens = 5,
+                        .position = 900,
+                        .window = 100};
+  Check(size, 2);
+  size.window_sinks = 4;
+  Check(size, 3);
+  size.window_sinks = 130;
+  size.sinks = true;
+  Check(size, 4);
+}
+
+// Odd ones, ones that fill no group of 32, and ones that leave room for fewer rows.
+TEST_P(PagesTest, EveryDimension) {
+  for (const int dim : {1, 5, 33, 80, 128, 192, 256, 1024}) {
+    Check(
+        {.key_dim = dim, .value_dim = dim, .heads = 5, .kv_heads = 1, .tokens = 2, .position = 130},
+        static_cast<uint64_t>(dim));
+  }
+  Check({.key_dim = 192, .value_dim = 128, .heads = 2, .kv_heads = 2, .tokens = 2, .position = 3},
+        5);
+}
+
+TEST_P(PagesTest, KeysAndValuesOfAnySize) {
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    EXPECT_OK(CheckAttention(
+        bench(), GetParam(),
+        {.key_dim = 16, .value_dim = 16, .heads = 1, .kv_heads = 2, .tokens = 4, .position = 200},
+        CheckValues::kHostile, seed));
+  }
+}
+
+TEST_P(PagesTest, RowsAreWrittenAnywhere) {
+  for (const uint32_t position : {0u, 1u, 2u, 3u, 100u, 126u, 127u, 1000u}) {
+    for (const uint32_t rows : {1u, 2u, 3u, 5u, 140u}) {
+      for (const CheckValues values : {CheckValues::kOrdinary, CheckValues::kHostile})
+        ASSERT_OK(CheckWriteRows(bench(), GetParam(), {40, 40, 2, position, rows}, values,
+                                 position + rows));
+    }
+  }
+}
+
+TEST_P(PagesTest, RowsOfEveryDimensionAreWritten) {
+  for (const int dim : {1, 2, 5, 31, 33, 64, 80, 192, 1024})
+    ASSERT_OK(CheckWriteRows(bench(), GetParam(), {dim, dim, 1, 125, 6}, CheckValues::kHostile,
+                             static_cast<uint64_t>(dim)));
+  ASSERT_OK(CheckWriteRows(bench(), GetParam(), {192, 128, 2, 0, 3}, CheckValues::kOrdinary, 1));
+}
+
+std::string NameOfType(const testing::TestParamInfo<KvType>& info) {
+  constexpr const char* kNames[] = {"F16", "BF16", "Q8"};
+  return kNames[static_cast<size_t>(info.param)];
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, PagesTest,
+                         testing::Values(KvType::kF16, KvType::kBf16, KvType::kQ8), NameOfType);
+
+}  // namespace
+}  // namespace aster::vulkan

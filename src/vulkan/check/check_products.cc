@@ -1,0 +1,213 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "vulkan/check/check_products.h"
+
+#include <fmt/format.h>
+
+#include "gguf/types.h"
+#include "kernels/activation_layout.h"
+#include "kernels/activations.h"
+#include "kernels/matmul_table.h"
+#include "kernels/pack.h"
+#include "kernels/packed.h"
+#include "quant/half.h"
+#include "vulkan/kernels/products.h"
+
+namespace aster::vulkan {
+namespace {
+
+using kernels::ActivationFormat;
+using kernels::WeightType;
+
+constexpr const char* kFormatNames[] = {"F32", "BF16", "int8 per 32", "int8 per 256"};
+
+const char* NameOf(ActivationFormat format) { return kFormatNames[static_cast<size_t>(format)]; }
+
+// Memory for words, at a multiple of 64.
+class AlignedWords {
+ public:
+  explicit AlignedWords(size_t bytes) : storage_((bytes + 63) / 64 + 1), bytes_(bytes) {}
+  uint8_t* data() { return storage_[0].bytes; }
+  std::span<const uint8_t> span() const { return {storage_[0].bytes, bytes_}; }
+
+ private:
+  struct alignas(64) Line {
+    uint8_t bytes[64];
+  };
+  std::vector<Line> storage_;
+  size_t bytes_;
+};
+
+AlignedWords Prepared(ActivationFormat format, const std::vector<float>& values, uint32_t columns) {
+  const size_t rows = values.size() / columns;
+  AlignedWords prepared(kernels::ActivationBytes(format, rows, columns));
+  kernels::PrepareActivations(kernels::Isa::kRef, format, {values.data(), columns, rows, columns},
+                              0, rows, prepared.data());
+  return prepared;
+}
+
+// A factor of modest size as a half; now and then a small one, or zero.
+uint16_t ScaleHalf(Random& random, CheckValues values) {
+  if (values == CheckValues::kHostile && random.NextBelow(16) == 0)
+    return static_cast<uint16_t>(random.NextU32() & 0x83ff);
+  return quant::FloatToHalf(0.01f * (0.5f + random.NextFloat()));
+}
+
+void SetScales(uint16_t (&scales)[kernels::kPanelRows], Random& random, CheckValues values) {
+  for (uint16_t& scale : scales) scale = ScaleHalf(random, values);
+}
+
+void SetScales(kernels::PackedF32& block, Random& random, CheckValues values) {
+  for (float& value : block.values) {
+    value = random.NextNormal();
+    if (values == CheckValues::kHostile && random.NextBelow(64) == 0) value *= 0x1p-130f;
+  }
+}
+void SetScales(kernels::PackedF16& block, Random& random, CheckValues values) {
+  for (auto& column : block.values) SetScales(column, random, values);
+}
+void SetScales(kernels::PackedBF16& block, Random& random, CheckValues) {
+  for (auto& pair : block.pairs) {
+    for (auto& row : pair) {
+      for (uint16_t& value : row) value = quant::FloatToBfloat16(random.NextNormal());
+    }
+  }
+}
+void SetScales(kernels::PackedMXFP4& block, Random& random, CheckValues values) {
+  for (auto& group : block.exponents) {
+    for (uint8_t& exponent : group) {
+      const bool odd = values == CheckValues::kHostile && random.NextBelow(8) == 0;
+      exponent = static_cast<uint8_t>(odd ? random.NextBelow(4) : 110 + random.NextBelow(20));
+    }
+  }
+}
+template <typename Block>
+  requires requires(Block& block) { block.scales[0][0] = uint16_t{}; } &&
+           (!requires(Block& block) { block.scale[0]; })
+void SetScales(Block& block, Random& random, CheckValues values) {
+  for (auto& scales : block.scales) SetScales(scales, random, values);
+}
+// The super-blocks.
+template <typename Block>
+  requires requires(Block& block) { block.scale[0]; }
+void SetScales(Block& block, Random& random, CheckValues values) {
+  SetScales(block.scale, random, values);
+  if constexpr (requires { block.min_scale[0]; }) SetScales(block.min_scale, random, values);
+}
+
+// Any bits, but for scales.
+template <typename Block>
+void FillPacked(std::span<uint8_t> packed, Random& random, CheckValues values) {
+  for (size_t at = 0; at + sizeof(Block) <= packed.size(); at += sizeof(Block)) {
+    Block block;
+    auto* bytes = reinterpret_cast<uint8_t*>(&block);
+    for (size_t i = 0; i < sizeof(block); ++i) bytes[i] = static_cast<uint8_t>(random.NextU32());
+    SetScales(block, random, values);
+    std::memcpy(packed.data() + at, &block, sizeof(block));
+  }
+}
+
+using FillFunction = void (*)(std::span<uint8_t>, Random&, CheckValues);
+constexpr FillFunction kFills[kernels::kWeightTypeCount] = {
+    FillPacked<kernels::PackedF32>,     FillPacked<kernels::PackedF16>,
+    FillPacked<kernels::PackedBF16>,    FillPacked<kernels::PackedQ8_0>,
+    FillPacked<kernels::PackedQ4_0>,    FillPacked<kernels::PackedMXFP4>,
+    FillPacked<kernels::PackedQ2_K>,    FillPacked<kernels::PackedQ4_K>,
+    FillPacked<kernels::PackedQ5_K>,    FillPacked<kernels::PackedQ6_K>,
+    FillPacked<kernels::PackedIQ2_XXS>,
+};
+
+AlignedWords Weights(WeightType type, const ProductSize& size, CheckValues values, uint64_t seed) {
+  AlignedWords packed(kernels::PanelCount(size.outputs) * kernels::PanelBytes(type, size.columns));
+  Random random(seed, 4);
+  kFills[static_cast<size_t>(type)]({packed.data(), packed.span().size()}, random, values);
+  return packed;
+}
+
+}  // namespace
+
+Status CheckPrepare(Workbench& bench, ActivationFormat format, uint32_t rows, uint32_t columns,
+                    CheckValues values, uint64_t seed) {
+  const std::vector<float> floats = CheckFloats(size_t{rows} * columns, values, seed);
+  const AlignedWords want = Prepared(format, floats, columns);
+  const Buffer in = TRY(bench.Put(floats));
+  const Buffer out = TRY(bench.Room(want.span().size()));
+  TRY(bench.Run([&](Commands& commands) {
+    return RecordPrepare(bench.kernels(), commands,
+                         {.format = format,
+                          .rows_in = in.address(),
+                          .stride = columns,
+                          .rows = rows,
+                          .columns = columns,
+                          .prepared = out.address()});
+  }));
+  return CompareBytes(fmt::format("activations as {}", NameOf(format)), want.span(), out);
+}
+
+Status CheckGatherPrepared(Workbench& bench, ActivationFormat format, uint32_t rows,
+                           uint32_t to_rows, uint32_t columns, uint64_t seed) {
+  const AlignedWords from =
+      Prepared(format, CheckFloats(size_t{rows} * columns, CheckValues::kOrdinary, seed), columns);
+  std::vector<uint32_t> indices = CheckWords(to_rows, seed);
+  for (uint32_t& index : indices) index %= rows;
+  AlignedWords want(kernels::ActivationBytes(format, to_rows, columns));
+  kernels::GatherActivations(format, {from.span().data(), rows, columns}, indices, want.data());
+  const Buffer in = TRY(bench.Put(from.span()));
+  const Buffer chosen = TRY(bench.Put(indices));
+  const Buffer out = TRY(bench.Room(want.span().size()));
+  TRY(bench.Run([&](Commands& commands) {
+    return RecordGatherPrepared(bench.kernels(), commands,
+                                {.format = format,
+                                 .from = in.address(),
+                                 .from_rows = rows,
+                                 .columns = columns,
+                                 .indices = chosen.address(),
+                                 .to_rows = to_rows,
+                                 .to = out.address()});
+  }));
+  return CompareBytes(fmt::format("gathered activations as {}", NameOf(format)), want.span(), out);
+}
+
+Status CheckProduct(Workbench& bench, WeightType type, const ProductSize& size, CheckValues values,
+                    uint64_t seed) {
+  const ActivationFormat format = kernels::ActivationFormatFor(type);
+  const AlignedWords weights = Weights(type, size, values, seed);
+  const AlignedWords rows = Prepared(
+      format, CheckFloats(size_t{size.activation_rows} * size.columns, values, seed), size.columns);
+  std::vector<float> want(size_t{size.rows} * size.outputs);
+  const kernels::MatmulJob job{.weights = weights.span().data(),
+                               .rows = size.outputs,
+                               .columns = size.columns,
+                               .activations = rows.span().data(),
+                               .activation_rows = size.activation_rows,
+                               .first_row = size.first_row,
+                               .batch = size.rows,
+                               .out = want.data(),
+                               .out_stride = size.outputs,
+                               .to_rows = nullptr};
+  kernels::kMatmulRef.products[static_cast<size_t>(type)](job, 0,
+                                                          kernels::PanelCount(size.outputs));
+  const Buffer weight_buffer = TRY(bench.Put(weights.span()));
+  const Buffer row_buffer = TRY(bench.Put(rows.span()));
+  const Buffer out = TRY(bench.Room(want.size() * sizeof(float)));
+  TRY(bench.Run([&](Commands& commands) {
+    return RecordProduct(bench.kernels(), commands,
+                         {.type = type,
+                          .weights = weight_buffer.address(),
+                          .outputs = size.outputs,
+                          .columns = size.columns,
+                          .activations = row_buffer.address(),
+                          .activation_rows = size.activation_rows,
+                          .first_row = size.first_row,
+                          .rows = size.rows,
+                          .result = out.address(),
+                          .out_stride = size.outputs});
+  }));
+  return CompareFloats(
+      fmt::format("product with {}, {} {}", gguf::TensorTypeName(kernels::TensorTypeOf(type)),
+                  size.rows, size.rows == 1 ? "row" : "rows"),
+      want, ContentOf<float>(out, want.size()));
+}
+
+}  // namespace aster::vulkan

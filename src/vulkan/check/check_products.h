@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Prepared activations and products of a device against the reference. Must not know which sizes
+// are worth checking.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "kernels/weight_type.h"
+#include "vulkan/check/workbench.h"
+
+namespace aster::vulkan {
+
+Status CheckPrepare(Workbench& bench, kernels::ActivationFormat format, uint32_t rows,
+                    uint32_t columns, CheckValues values, uint64_t seed);
+
+// `to_rows` rows out of `rows`.
+Status CheckGatherPrepared(Workbench& bench, kernels::ActivationFormat format, uint32_t rows,
+                           uint32_t to_rows, uint32_t columns, uint64_t seed);
+
+struct ProductSize {
+  uint32_t outputs;
+  uint32_t columns;
+  uint32_t activation_rows;
+  uint32_t first_row;
+  uint32_t rows;
+};
+Status CheckProduct(Workbench& bench, kernels::WeightType type, const ProductSize& size,
+                    CheckValues values, uint64_t seed);
+
+}  // namespace aster::vulkan

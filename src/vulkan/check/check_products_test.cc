@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "vulkan/check/check_products.h"
+
+#include "kernels/pack.h"
+#include "vulkan/check/check_test_support.h"
+
+namespace aster::vulkan {
+namespace {
+
+using kernels::ActivationFormat;
+using kernels::WeightType;
+
+constexpr CheckValues kBothValues[] = {CheckValues::kOrdinary, CheckValues::kHostile};
+
+class PrepareTest : public KernelTest, public testing::WithParamInterface<ActivationFormat> {};
+
+// Groups of rows that are whole and not, pieces that are whole and not.
+TEST_P(PrepareTest, RowsHaveTheReferencesBytes) {
+  for (const uint32_t columns : {1u, 31u, 33u, 64u, 96u, 256u, 1000u, 1280u}) {
+    if (GetParam() == ActivationFormat::kInt8Per256 && columns % 256 != 0) continue;
+    for (const uint32_t rows : {1u, 15u, 16u, 17u, 35u}) {
+      for (const CheckValues values : kBothValues)
+        ASSERT_OK(CheckPrepare(bench(), GetParam(), rows, columns, values, columns + rows));
+    }
+  }
+}
+
+TEST_P(PrepareTest, GatheredRowsHaveTheReferencesBytes) {
+  for (const uint32_t rows : {1u, 17u, 40u}) {
+    for (const uint32_t to_rows : {1u, 16u, 37u})
+      ASSERT_OK(CheckGatherPrepared(bench(), GetParam(), rows, to_rows, 768, rows));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, PrepareTest,
+                         testing::Values(ActivationFormat::kF32, ActivationFormat::kBF16,
+                                         ActivationFormat::kInt8Per32,
+                                         ActivationFormat::kInt8Per256));
+
+class ProductTest : public KernelTest, public testing::WithParamInterface<WeightType> {
+ protected:
+  // The least columns that the type has, once, a few and many times; 8 units and one more.
+  std::vector<uint32_t> Columns() const {
+    const auto least = static_cast<uint32_t>(kernels::ColumnMultiple(GetParam()));
+    if (least == 1) return {1, 2, 31, 33, 70};
+    return {least, 3 * least, 8 * least, 9 * least};
+  }
+  void CheckEverySize(const std::vector<uint32_t>& row_counts) {
+    for (const uint32_t columns : Columns()) {
+      for (const uint32_t outputs : {1u, 16u, 75u}) {
+        for (const uint32_t rows : row_counts) {
+          const ProductSize size{outputs, columns, rows + 2, 1, rows};
+          for (const CheckValues values : kBothValues)
+            ASSERT_OK(CheckProduct(bench(), GetParam(), size, values, columns + rows))
+                << outputs << " outputs, " << columns << " columns";
+        }
+      }
+    }
+  }
+};
+
+TEST_P(ProductTest, FewRowsHaveTheReferencesBits) { CheckEverySize({1, 2, 3, 5, 8}); }
+
+TEST_P(ProductTest, ManyRowsHaveTheReferencesBits) { CheckEverySize({9, 32, 45}); }
+
+// Whatever stands beside it in the batch.
+TEST_P(ProductTest, EveryPlaceInABatch) {
+  const auto columns = static_cast<uint32_t>(2 * kernels::ColumnMultiple(GetParam()));
+  for (uint32_t first = 0; first < 34; ++first) {
+    ASSERT_OK(
+        CheckProduct(bench(), GetParam(), {17, columns, 34, first, 1}, CheckValues::kOrdinary, 7));
+    ASSERT_OK(CheckProduct(bench(), GetParam(), {17, columns, 34, first, 34 - first},
+                           CheckValues::kOrdinary, 7));
+  }
+}
+
+// The instruction for dot products, where the device has it, quick or not.
+TEST_P(ProductTest, DotProductsByInstruction) {
+  if (!device().traits().dot_products) GTEST_SKIP() << "the device has none";
+  Arithmetic arithmetic = kernels().arithmetic();
+  arithmetic.dot_products = true;
+  Open(arithmetic);
+  const auto columns = static_cast<uint32_t>(9 * kernels::ColumnMultiple(GetParam()));
+  for (const uint32_t rows : {1u, 8u, 33u})
+    ASSERT_OK(CheckProduct(bench(), GetParam(), {75, columns, rows, 0, rows},
+                           CheckValues::kOrdinary, rows));
+}
+
+std::string NameOfType(const testing::TestParamInfo<WeightType>& info) {
+  return std::string(gguf::TensorTypeName(kernels::TensorTypeOf(info.param)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, ProductTest,
+                         testing::Values(WeightType::kF32, WeightType::kF16, WeightType::kBF16,
+                                         WeightType::kQ8_0, WeightType::kQ4_0, WeightType::kMXFP4,
+                                         WeightType::kQ2_K, WeightType::kQ4_K, WeightType::kQ5_K,
+                                         WeightType::kQ6_K, WeightType::kIQ2_XXS),
+                         NameOfType);
+
+}  // namespace
+}  // namespace aster::vulkan

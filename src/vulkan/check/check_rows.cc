@@ -1,0 +1,337 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "vulkan/check/check_rows.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace aster::vulkan {
+namespace {
+
+using kernels::kOpsRef;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+constexpr const char* kOperationNames[] = {"exp",
+                                           "sigmoid",
+                                           "silu",
+                                           "softplus",
+                                           "root of softplus",
+                                           "scaling",
+                                           "addition of rows",
+                                           "multiplication of rows",
+                                           "scaled addition",
+                                           "swiglu"};
+constexpr const char* kConversionNames[] = {
+    "conversion of rows to half", "conversion of rows to bfloat16", "conversion of rows from half",
+    "conversion of rows from bfloat16"};
+
+std::vector<float> ReferenceOf(ElementOperation operation, const std::vector<float>& a,
+                               const std::vector<float>& b, float factor) {
+  const size_t count = a.size();
+  std::vector<float> y = b;
+  switch (operation) {
+    case ElementOperation::kExp:
+      kOpsRef.exp(a.data(), count, y.data());
+      break;
+    case ElementOperation::kSigmoid:
+      kOpsRef.sigmoid(a.data(), count, y.data());
+      break;
+    case ElementOperation::kSilu:
+      kOpsRef.silu(a.data(), count, y.data());
+      break;
+    case ElementOperation::kSoftplus:
+      kOpsRef.softplus(a.data(), count, y.data());
+      break;
+    case ElementOperation::kSqrtSoftplus:
+      kOpsRef.sqrt_softplus(a.data(), count, y.data());
+      break;
+    case ElementOperation::kScale:
+      kOpsRef.scale(a.data(), count, factor, y.data());
+      break;
+    case ElementOperation::kAdd:
+      kOpsRef.add(a.data(), b.data(), count, y.data());
+      break;
+    case ElementOperation::kMultiply:
+      kOpsRef.multiply(a.data(), b.data(), count, y.data());
+      break;
+    case ElementOperation::kAddScaled:
+      kOpsRef.add_scaled(a.data(), count, factor, y.data());
+      break;
+    case ElementOperation::kSwiglu:
+      kOpsRef.swiglu(a.data(), b.data(), count, factor, y.data());
+      break;
+  }
+  return y;
+}
+
+Status CompareRows(std::string_view what, const std::vector<float>& want, const Buffer& got) {
+  return CompareFloats(what, want, ContentOf<float>(got, want.size()));
+}
+
+}  // namespace
+
+Status CheckElements(Workbench& bench, ElementOperation operation, uint32_t count,
+                     CheckValues values, uint64_t seed) {
+  // The second operand begins again twice.
+  const uint32_t b_count = DivideRoundingUp(count, 3);
+  std::vector<float> a = CheckFloats(count, values, seed);
+  for (float& x : a) x *= 8.0f;
+  const std::vector<float> part = CheckFloats(b_count, values, seed + 1);
+  std::vector<float> b(count);
+  for (uint32_t i = 0; i < count; ++i) b[i] = part[i % b_count];
+  const float factor = operation == ElementOperation::kSwiglu && seed % 2 == 0 ? kInfinity : 3.3f;
+  const std::vector<float> want = ReferenceOf(operation, a, b, factor);
+  const Buffer a_buffer = TRY(bench.Put(a));
+  const Buffer b_buffer = TRY(bench.Put(part));
+  const Buffer out = TRY(bench.Room(uint64_t{count} * 4));
+  TRY(bench.Run([&](Commands& commands) {
+    return RecordElements(bench.kernels(), commands,
+                          {.operation = operation,
+                           .a = a_buffer.address(),
+                           .b = b_buffer.address(),
+                           .b_count = b_count,
+                           .y = out.address(),
+                           .count = count,
+                           .factor = factor});
+  }));
+  return CompareRows(kOperationNames[static_cast<size_t>(operation)], want, out);
+}
+
+Status CheckConversion(Workbench& bench, Conversion conversion, uint32_t count, uint64_t seed) {
+  const bool widens = conversion == Conversion::kFromF16 || conversion == Conversion::kFromBf16;
+  const uint32_t words = DivideRoundingUp(count, 2);
+  const std::vector<uint32_t> in = CheckWords(widens ? words : count, seed);
+  std::vector<uint32_t> want(widens ? count : words);
+  const auto* floats = reinterpret_cast<const float*>(in.data());
+  const auto* halves = reinterpret_cast<const uint16_t*>(in.data());
+  auto* floats_out = reinterpret_cast<float*>(want.data());
+  auto* halves_out = reinterpret_cast<uint16_t*>(want.data());
+  switch (conversion) {
+    case Conversion::kToF16:
+      kOpsRef.to_f16(floats, count, halves_out);
+      break;
+    case Conversion::kToBf16:
+      kOpsRef.to_bf16(floats, count, halves_out);
+      break;
+    case Conversion::kFromF16:
+      kOpsRef.from_f16(halves, count, floats_out);
+      break;
+    case Conversion::kFromBf16:
+      kOpsRef.from_bf16(halves, count, floats_out);
+      break;
+  }
+  const Buffer x = TRY(bench.Put(in));
+  const Buffer y = TRY(bench.Room(want.size() * 4));
+  TRY(bench.Run([&](Commands& commands) {
+    return RecordConversion(bench.kernels(), commands, conversion, x.address(), count, y.address());
+  }));
+  return CompareWords(kConversionNames[static_cast<size_t>(conversion)], want,
+                      ContentOf<uint32_t>(y, want.size()));
+}
+
+Status CheckFixedSums(Workbench& bench, uint32_t terms, uint32_t count, CheckValues values,
+                      uint64_t seed) {
+  const std::vector<float> y = CheckFloats(size_t{terms} * count, values, seed);
+  const std::vector<float> weights = CheckFloats(terms, CheckValues::kOrdinary, seed + 1);
+  std::vector<int64_t> sums(count);
+  std::vector<float> want(count);
+  for (uint32_t k = 0; k < terms; ++k)
+    kOpsRef.fixed_accumulate(sums.data(), y.data() + size_t{k} * count, count, weights[k]);
+  std::vector<int64_t> twice = sums;
+  kOpsRef.fixed_add(twice.data(), sums.data(), count);
+  kOpsRef.fixed_finish(twice.data(), count, want.data());
+  const Buffer y_buffer = TRY(bench.Put(y));
+  const Buffer sum_buffer = TRY(bench.Put(std::vector<int64_t>(count)));
+  const Buffer more_buffer = TRY(bench.Put(sums));
+  const Buffer out = TRY(bench.Room(uint64_t{count} * 4));
+  TRY(bench.Run([&](Commands& commands) -> Status {
+    for (uint32_t k = 0; k < terms; ++k) {
+      TRY(RecordFixedAccumulate(bench.kernels(), commands, sum_buffer.address(),
+                                y_buffer.address() + uint64_t{k} * count * 4, count, weights[k]));
+      commands.Barrier();
+    }
+    TRY(RecordFixedAdd(bench.kernels(), commands, sum_buffer.address(), more_buffer.address(),
+                       count));
+    commands.Barrier();
+    return RecordFixedFinish(bench.kernels(), commands, sum_buffer.address(), count, out.address());
+  }));
+  TRY(CompareBytes("sums in fixed point", std::span<const int64_t>(twice), sum_buffer));
+  return CompareRows("sums in fixed point as floats", want, out);
+}
+
+Status CheckWeightedSum(Workbench& bench, uint32_t rows, uint32_t terms, uint32_t width,
+                        uint64_t seed) {
+  const uint32_t places = rows * terms;
+  const std::vector<float> y = CheckFloats(size_t{places} * width, CheckValues::kOrdinary, seed);
+  const std::vector<float> weights = CheckFloats(places, CheckValues::kOrdinary, seed + 1);
+  std::vector<uint32_t> chosen = CheckWords(places, seed);
+  for (uint32_t& place : chosen) place %= places;
+  std::vector<float> want(size_t{rows} * width);
+  for (uint32_t row = 0; row < rows; ++row) {
+    std::vector<int64_t> sums(width);
+    for (uint32_t k = row * terms; k < (row + 1) * terms; ++k)
+      kOpsRef.fixed_accumulate(sums.data(), y.data() + size_t{chosen[k]} * width, width,
+                               weights[k]);
+    kOpsRef.fixed_finish(sums.data(), width, want.data() + size_t{row} * width);
+  }
+  const Buffer y_buffer = TRY(bench.Put(y));
+  const Buffer place_buffer = TRY(bench.Put(chosen));
+  const Buffer weight_buffer = TRY(bench.Put(weights));
+  const Buffer out = TRY(bench.Room(want.size() * 4));
+  TRY(bench.Run([&](Commands& commands) {
+    return RecordWeightedSum(bench.kernels(), commands,
+                             {.terms = y_buffer.address(),
+                              .places = place_buffer.address(),
+                              .weights = weight_buffer.address(),
+                              .rows = rows,
+                              .width = width,
+                              .terms_of_row = terms,
+                              .result = out.address()});
+  }));
+  return CompareRows("weighted sum of rows", want, out);
+}
+
+Status CheckRmsNorm(Workbench& bench, uint32_t rows, uint32_t count, bool weighted,
+                    CheckValues values, uint64_t seed) {
+  const uint32_t stride = count + 5;
+  const std::vector<float> x = CheckFloats(size_t{rows} * stride, values, seed);
+  const std::vector<float> weight = CheckFloats(count, CheckValues::kOrdinary, seed + 1);
+  constexpr float kEpsilon = 1e-6f;
+  std::vector<float> want(size_t{rows} * count);
+  kOpsRef.rms_norm(x.data(), stride, rows, count, weighted ? weight.data() : nullptr, kEpsilon,
+                   want.data(), count);
+  const Buffer in = TRY(bench.Put(x));
+  const Buffer weight_buffer = TRY(bench.Put(weight));
+  const Buffer out = TRY(bench.Room(want.size() * 4));
+  TRY(bench.Run([&](Commands& commands) {
+    return RecordRmsNorm(bench.kernels(), commands,
+                         {.x = in.address(),
+                          .x_stride = stride,
+                          .rows = rows,
+                          .count = count,
+                          .weight = weighted ? weight_buffer.address() : 0,
+                          .epsilon = kEpsilon,
+                          .y = out.address(),
+                          .y_stride = count});
+  }));
+  return CompareRows("RMS norm", want, out);
+}
+
+Status CheckSoftmax(Workbench& bench, uint32_t rows, uint32_t count, CheckValues values,
+                    uint64_t seed) {
+  std::vector<float> x = CheckFloats(size_t{rows} * count, values, seed);
+  // One row of which nothing is left.
+  if (values == CheckValues::kHostile) std::fill_n(x.begin(), count, -kInfinity);
+  std::vector<float> want(x.size());
+  for (uint32_t row = 0; row < rows; ++row)
+    kOpsRef.softmax(x.data() + size_t{row} * count, count, want.data() + size_t{row} * count);
+  const Buffer in_place = TRY(bench.Put(x));
+  TRY(bench.Run([&](Commands& commands) {
+    return RecordSoftmax(bench.kernels(), commands,
+                         {.x = in_place.address(),
+                          .rows = rows,
+                          .count = count,
+                          .stride = count,
+                          .y = in_place.address()});
+  }));
+  return CompareRows("softmax", want, in_place);
+}
+
+Status CheckArgmax(Workbench& bench, uint32_t rows, uint32_t count, CheckValues values,
+                   uint64_t seed) {
+  std::vector<float> x = CheckFloats(size_t{rows} * count, values, seed);
+  // Few different numbers, so that the largest is there more than once; and a row of nothing.
+  for (float& value : x) value = static_cast<float>(static_cast<int>(value * 2.0f));
+  if (values == CheckValues::kHostile) std::fill_n(x.begin(), count, -kInfinity);
+  std::vector<uint32_t> want(rows);
+  for (uint32_t row = 0; row < rows; ++row)
+    want[row] = static_cast<uint32_t>(kOpsRef.argmax(x.data() + size_t{row} * count, count));
+  const Buffer in = TRY(bench.Put(x));
+  const Buffer out = TRY(bench.Room(uint64_t{rows} * 4));
+  TRY(bench.Run([&](Commands& commands) {
+    return RecordArgmax(bench.kernels(), commands,
+                        {.x = in.address(),
+                         .rows = rows,
+                         .count = count,
+                         .stride = count,
+                         .indices = out.address()});
+  }));
+  return CompareWords("argmax", want, ContentOf<uint32_t>(out, rows));
+}
+
+Status CheckRope(Workbench& bench, kernels::RopeLayout layout, bool inverse, uint32_t tokens,
+                 uint32_t heads, uint32_t pairs, uint64_t seed) {
+  const uint32_t stride = 2 * pairs + 3;
+  std::vector<float> x = CheckFloats(size_t{tokens} * heads * stride, CheckValues::kHostile, seed);
+  const std::vector<float> cosines =
+      CheckFloats(size_t{tokens} * pairs, CheckValues::kOrdinary, seed + 1);
+  const std::vector<float> sines =
+      CheckFloats(size_t{tokens} * pairs, CheckValues::kOrdinary, seed + 2);
+  const Buffer in_place = TRY(bench.Put(x));
+  const Buffer cosine_buffer = TRY(bench.Put(cosines));
+  const Buffer sine_buffer = TRY(bench.Put(sines));
+  for (uint32_t token = 0; token < tokens; ++token)
+    kOpsRef.rope(x.data() + size_t{token} * heads * stride, stride, heads, pairs,
+                 cosines.data() + size_t{token} * pairs, sines.data() + size_t{token} * pairs,
+                 layout, inverse);
+  TRY(bench.Run([&](Commands& commands) {
+    return RecordRope(bench.kernels(), commands,
+                      {.x = in_place.address(),
+                       .stride = stride,
+                       .rows = tokens * heads,
+                       .rows_of_token = heads,
+                       .pairs = pairs,
+                       .cosines = cosine_buffer.address(),
+                       .sines = sine_buffer.address(),
+                       .layout = layout,
+                       .inverse = inverse});
+  }));
+  return CompareRows("rope", x, in_place);
+}
+
+Status CheckHadamard(Workbench& bench, uint32_t rows, uint32_t count, uint64_t seed) {
+  std::vector<float> x = CheckFloats(size_t{rows} * count, CheckValues::kOrdinary, seed);
+  const Buffer in_place = TRY(bench.Put(x));
+  kOpsRef.hadamard(x.data(), count, rows, count);
+  TRY(bench.Run([&](Commands& commands) {
+    return RecordHadamard(bench.kernels(), commands, in_place.address(), count, rows, count);
+  }));
+  return CompareRows("Hadamard transform", x, in_place);
+}
+
+Status CheckGatherRows(Workbench& bench, TableType type, uint32_t rows, uint32_t width,
+                       uint64_t seed) {
+  constexpr uint32_t kTableRows = 37;
+  const uint32_t numbers = kTableRows * width;
+  const std::vector<uint32_t> table =
+      CheckWords(type == TableType::kF32 ? numbers : numbers / 2, seed);
+  std::vector<float> all(numbers);
+  const auto* halves = reinterpret_cast<const uint16_t*>(table.data());
+  if (type == TableType::kF16) kOpsRef.from_f16(halves, numbers, all.data());
+  if (type == TableType::kBf16) kOpsRef.from_bf16(halves, numbers, all.data());
+  if (type == TableType::kF32) std::memcpy(all.data(), table.data(), numbers * sizeof(float));
+  std::vector<uint32_t> indices = CheckWords(rows, seed + 1);
+  std::vector<float> want;
+  for (uint32_t& index : indices) {
+    index %= kTableRows;
+    const auto first = all.begin() + static_cast<ptrdiff_t>(index * width);
+    want.insert(want.end(), first, first + static_cast<ptrdiff_t>(width));
+  }
+  const Buffer table_buffer = TRY(bench.Put(table));
+  const Buffer index_buffer = TRY(bench.Put(indices));
+  const Buffer out = TRY(bench.Room(want.size() * 4));
+  TRY(bench.Run([&](Commands& commands) {
+    return RecordGatherRows(bench.kernels(), commands,
+                            {.type = type,
+                             .table = table_buffer.address(),
+                             .indices = index_buffer.address(),
+                             .rows = rows,
+                             .width = width,
+                             .result = out.address()});
+  }));
+  return CompareRows("rows of a table", want, out);
+}
+
+}  // namespace aster::vulkan

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Operations on elements and rows of a device against the reference. Must not know which sizes are
+// worth checking.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "kernels/ops.h"
+#include "vulkan/check/workbench.h"
+#include "vulkan/kernels/elements.h"
+#include "vulkan/kernels/rows.h"
+
+namespace aster::vulkan {
+
+Status CheckElements(Workbench& bench, ElementOperation operation, uint32_t count,
+                     CheckValues values, uint64_t seed);
+Status CheckConversion(Workbench& bench, Conversion conversion, uint32_t count, uint64_t seed);
+Status CheckFixedSums(Workbench& bench, uint32_t terms, uint32_t count, CheckValues values,
+                      uint64_t seed);
+Status CheckWeightedSum(Workbench& bench, uint32_t rows, uint32_t terms, uint32_t width,
+                        uint64_t seed);
+
+Status CheckRmsNorm(Workbench& bench, uint32_t rows, uint32_t count, bool weighted,
+                    CheckValues values, uint64_t seed);
+Status CheckSoftmax(Workbench& bench, uint32_t rows, uint32_t count, CheckValues values,
+                    uint64_t seed);
+Status CheckArgmax(Workbench& bench, uint32_t rows, uint32_t count, CheckValues values,
+                   uint64_t seed);
+Status CheckRope(Workbench& bench, kernels::RopeLayout layout, bool inverse, uint32_t tokens,
+                 uint32_t heads, uint32_t pairs, uint64_t seed);
+Status CheckHadamard(Workbench& bench, uint32_t rows, uint32_t count, uint64_t seed);
+Status CheckGatherRows(Workbench& bench, TableType type, uint32_t rows, uint32_t width,
+                       uint64_t seed);
+
+}  // namespace aster::vulkan

@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "vulkan/check/self_check.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "vulkan/check/check_arithmetic.h"
+#include "vulkan/check/check_attention.h"
+#include "vulkan/check/check_products.h"
+#include "vulkan/check/check_rows.h"
+
+namespace aster::vulkan {
+namespace {
+
+using kernels::ActivationFormat;
+using kernels::KvType;
+using kernels::WeightType;
+
+constexpr uint64_t kSeed = 20260101;
+constexpr uint32_t kInputsOfAKind = 2048;
+
+constexpr CheckValues kBothValues[] = {CheckValues::kOrdinary, CheckValues::kHostile};
+
+// What a check of the device says becomes a reason not to use it; that it could not be asked stays
+// what it is.
+Error WhyRefused(const Device& device, const Error& error) {
+  if (error.code() != Code::kDataLoss) return error;
+  return FailedPrecondition(
+      fmt::format("{} computes other bits than the processor and is not used: {} (driver {}); "
+                  "update the driver",
+                  device.traits().name, error.message(), device.traits().driver));
+}
+
+Status CheckPrepared(Workbench& bench) {
+  for (int format = 0; format < kernels::kActivationFormatCount; ++format) {
+    const auto type = static_cast<ActivationFormat>(format);
+    for (const CheckValues values : kBothValues)
+      TRY(CheckPrepare(bench, type, 19, type == ActivationFormat::kInt8Per256 ? 768 : 840, values,
+                       kSeed));
+    TRY(CheckGatherPrepared(bench, type, 19, 21, 768, kSeed));
+  }
+  return Ok();
+}
+
+// Few rows and many, of every type, with outputs and columns that fill no workgroup.
+Status CheckProducts(Workbench& bench) {
+  constexpr ProductSize kFew = {
+      .outputs = 75, .columns = 2560, .activation_rows = 19, .first_row = 15, .rows = 3};
+  constexpr ProductSize kMany = {
+      .outputs = 85, .columns = 768, .activation_rows = 40, .first_row = 1, .rows = 37};
+  for (int type = 0; type < kernels::kWeightTypeCount; ++type) {
+    for (const CheckValues values : kBothValues) {
+      TRY(CheckProduct(bench, static_cast<WeightType>(type), kFew, values, kSeed));
+      TRY(CheckProduct(bench, static_cast<WeightType>(type), kMany, values, kSeed + 1));
+    }
+  }
+  return Ok();
+}
+
+Status CheckElementOperations(Workbench& bench) {
+  constexpr auto kLast = static_cast<int>(ElementOperation::kSwiglu);
+  for (int operation = 0; operation <= kLast; ++operation) {
+    for (const CheckValues values : kBothValues)
+      TRY(CheckElements(bench, static_cast<ElementOperation>(operation), 4097, values, kSeed));
+  }
+  for (int conversion = 0; conversion <= static_cast<int>(Conversion::kFromBf16); ++conversion)
+    TRY(CheckConversion(bench, static_cast<Conversion>(conversion), 4097, kSeed));
+  for (const CheckValues values : kBothValues) TRY(CheckFixedSums(bench, 5, 1031, values, kSeed));
+  return CheckWeightedSum(bench, 3, 8, 257, kSeed);
+}
+
+Status CheckRowOperations(Workbench& bench) {
+  for (const CheckValues values : kBothValues) {
+    TRY(CheckRmsNorm(bench, 5, 1003, values == CheckValues::kOrdinary, values, kSeed));
+    TRY(CheckSoftmax(bench, 3, 261, values, kSeed));
+    TRY(CheckArgmax(bench, 3, 3001, values, kSeed));
+  }
+  for (const bool inverse : {false, true}) {
+    TRY(CheckRope(bench, kernels::RopeLayout::kAdjacent, inverse, 3, 2, 33, kSeed));
+    TRY(CheckRope(bench, kernels::RopeLayout::kHalves, inverse, 3, 2, 33, kSeed));
+  }
+  TRY(CheckHadamard(bench, 3, 128, kSeed));
+  for (const TableType type : {TableType::kF32, TableType::kF16, TableType::kBf16})
+    TRY(CheckGatherRows(bench, type, 5, 130, kSeed));
+  return Ok();
+}
+
+Status CheckPages(Workbench& bench) {
+  for (const KvType type : {KvType::kF16, KvType::kBf16, KvType::kQ8}) {
+    AttentionSize size = {.key_dim = 80,
+                          .value_dim = 80,
+                          .heads = 3,
+                          .kv_heads = 2,
+                          .tokens = 4,
+                          .position = 389,
+                          .window = 200,
+                          .window_sinks = 4,
+                          .sinks = true};
+    TRY(CheckAttention(bench, type, size, CheckValues::kOrdinary, kSeed));
+    size.window = 0;
+    size.sinks = false;
+    size.split = true;
+    TRY(CheckAttention(bench, type, size, CheckValues::kOrdinary, kSeed + 1));
+    for (const CheckValues values : kBothValues)
+      TRY(CheckWriteRows(
+          bench, type, {.key_dim = 80, .value_dim = 80, .kv_heads = 2, .position = 125, .rows = 6},
+          values, kSeed));
+  }
+  return Ok();
+}
+
+Status CheckAll(Workbench& bench) {
+  TRY(CheckPrepared(bench));
+  TRY(CheckProducts(bench));
+  TRY(CheckElementOperations(bench));
+  TRY(CheckRowOperations(bench));
+  return CheckPages(bench);
+}
+
+// Kernels of this arithmetic whose float operations have passed.
+Status TryArithmetic(Device& device, const ShaderSource& source, const Arithmetic& arithmetic) {
+  const auto kernels = TRY(Kernels::Create(device, source, arithmetic));
+  Workbench bench(*kernels);
+  return CheckArithmetic(bench, kInputsOfAKind, kSeed);
+}
+
+}  // namespace
+
+std::vector<Arithmetic> CandidateArithmetics(const DeviceTraits& traits) {
+  std::vector<Arithmetic> candidates;
+  for (const bool native_fma : {true, false}) {
+    Arithmetic arithmetic{.native_fma = native_fma, .dot_products = traits.fast_dot_products};
+    if (traits.flushes_denormals) {
+      arithmetic.flush_by_mode = true;
+      candidates.push_back(arithmetic);
+      arithmetic.flush_by_mode = false;
+    }
+    candidates.push_back(arithmetic);
+    arithmetic.flush_in_shader = true;
+    candidates.push_back(arithmetic);
+  }
+  return candidates;
+}
+
+Result<Arithmetic> ChooseArithmetic(Device& device, const ShaderSource& source) {
+  Error why = FailedPrecondition("no way to compute was tried");
+  for (const Arithmetic& arithmetic : CandidateArithmetics(device.traits())) {
+    const Status status = TryArithmetic(device, source, arithmetic);
+    if (status.ok()) return arithmetic;
+    if (status.error().code() != Code::kDataLoss) return status.error();
+    why = status.error();
+  }
+  return WhyRefused(device, why);
+}
+
+Status CheckKernels(Kernels& kernels) {
+  Workbench bench(kernels);
+  const Status status = CheckAll(bench);
+  if (!status.ok()) return WhyRefused(kernels.device(), status.error());
+  return Ok();
+}
+
+Result<std::unique_ptr<Kernels>> OpenCheckedKernels(Device& device, const ShaderSource& source) {
+  const Arithmetic arithmetic = TRY(ChooseArithmetic(device, source));
+  std::unique_ptr<Kernels> kernels = TRY(Kernels::Create(device, source, arithmetic));
+  TRY(CheckKernels(*kernels));
+  return kernels;
+}
+
+}  // namespace aster::vulkan

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Whether a device computes the reference's bits, asked of the real kernels every time a program
+// starts to use it: drivers change, and a wrong bit would go unnoticed. One differing bit and the
+// device is not used. Must not know models.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "vulkan/driver/pipelines.h"
+#include "vulkan/kernels/kernels.h"
+
+namespace aster::vulkan {
+
+// The ways to compute that may suit the device, the fastest first: with its own fma or one made of
+// integers; with denormals flushed by an execution mode, by the device unasked, or in the shader.
+std::vector<Arithmetic> CandidateArithmetics(const DeviceTraits& traits);
+
+// The first candidate whose float operations have the reference's bits. FailedPrecondition where
+// there is none; the error names the operation that the last one got wrong, and the driver.
+Result<Arithmetic> ChooseArithmetic(Device& device, const ShaderSource& source);
+
+// Every kernel against the reference. The error names the kernel, and the driver.
+Status CheckKernels(Kernels& kernels);
+
+// Kernels that have passed all of it.
+Result<std::unique_ptr<Kernels>> OpenCheckedKernels(Device& device, const ShaderSource& source);
+
+}  // namespace aster::vulkan

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// A list of work for a device: recorded once, run as often as wanted. Must not know what the
+// shaders compute.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/result.h"
+#include "vulkan/driver/buffer.h"
+#include "vulkan/driver/device.h"
+#include "vulkan/driver/pipelines.h"
+
+namespace aster::vulkan {
+
+struct GroupCount {
+  uint32_t x = 1;
+  uint32_t y = 1;
+  uint32_t z = 1;
+};
+
+// Not for concurrent use. What is recorded after a Barrier sees what was written before it; between
+// two barriers everything may run at the same time. Outlived by its device.
+class Commands {
+ public:
+  static Result<Commands> Create(Device& device);
+  Commands(Commands&& other) noexcept { *this = std::move(other); }
+  Commands& operator=(Commands&& other) noexcept;
+  ~Commands();
+
+  // Forgets what was recorded, which has finished.
+  Status Begin();
+  void Dispatch(const Pipeline& pipeline, std::span<const uint8_t> push, GroupCount groups);
+  void Copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset,
+            uint64_t bytes);
+  void Barrier();
+  // Makes everything visible to the host.
+  Status End();
+
+  // Runs what was recorded, and waits for it.
+  Status Run(int64_t timeout_ns);
+
+  VkCommandBuffer handle() const { return commands_; }
+  Device& device() { return *device_; }
+
+ private:
+  Commands() = default;
+
+  Device* device_ = nullptr;
+  VkCommandPool pool_ = VK_NULL_HANDLE;
+  VkCommandBuffer commands_ = VK_NULL_HANDLE;
+};
+
+}  // namespace aster::vulkan

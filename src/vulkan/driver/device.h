@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// A device that is open: its queue, what its memory is good for, and whether it still answers. Must
+// not know shaders or what is computed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "base/result.h"
+#include "vulkan/driver/functions.h"
+#include "vulkan/driver/instance.h"
+#include "vulkan/driver/traits.h"
+
+namespace aster::vulkan {
+
+// One thread at a time. Outlives its buffers, pipelines and commands.
+class Device {
+ public:
+  // FailedPrecondition, with the reason, where the device does not meet the requirements.
+  static Result<std::unique_ptr<Device>> Open(std::shared_ptr<const Instance> instance,
+                                              VkPhysicalDevice physical);
+  // Waits for the work under way.
+  ~Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  const DeviceTraits& traits() const { return traits_; }
+  const DeviceFunctions& functions() const { return functions_; }
+  VkDevice handle() const { return device_; }
+
+  // Memory that can still be allocated on the device, as far as the driver says.
+  uint64_t AvailableBytes() const;
+
+  // Turns a result code into a Status that names the device, and remembers when it was lost.
+  Status Check(VkResult result, std::string_view doing);
+  // Once a call said so, no more work can be done: every submission fails at once.
+  bool lost() const { return lost_; }
+
+  // Starts `commands`, which must not change until they have finished. Submissions run one after
+  // the other. Returns a number to wait for.
+  Result<uint64_t> Submit(VkCommandBuffer commands);
+  // DeadlineExceeded where the submission has not finished by then.
+  Status Wait(uint64_t submission, int64_t timeout_ns);
+  // Before something is freed: waits, without a deadline, for what nobody has waited for. A lost
+  // device does not keep it waiting.
+  void Settle();
+
+ private:
+  Device(std::shared_ptr<const Instance> instance, VkPhysicalDevice physical, DeviceTraits traits);
+
+  Status Start();
+  Status MakeDevice();
+
+  const std::shared_ptr<const Instance> instance_;
+  const VkPhysicalDevice physical_;
+  const DeviceTraits traits_;
+  DeviceFunctions functions_;  // constant after construction, as the handles below
+
+  VkDevice device_ = VK_NULL_HANDLE;
+  VkQueue queue_ = VK_NULL_HANDLE;
+  VkSemaphore finished_ = VK_NULL_HANDLE;  // counts submissions
+  uint64_t submitted_ = 0;
+  uint64_t awaited_ = 0;  // submissions up to this one have finished
+  bool lost_ = false;
+};
+
+}  // namespace aster::vulkan

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Vulkan's functions as tables of pointers. The loader library is opened while the program runs, so
+// a machine without one needs nothing. Tests put pointers of their own into the tables by
+// a Library whose lookup returns them. The only header that includes Vulkan's; must not know what
+// the functions are used for.
+#pragma once
+
+#ifndef VK_NO_PROTOTYPES
+#define VK_NO_PROTOTYPES
+#endif
+#include <vulkan/vulkan.h>
+
+#include "base/result.h"
+
+namespace aster::vulkan {
+
+// Where every other function is found.
+struct Library {
+  PFN_vkGetInstanceProcAddr get_instance_proc_addr = nullptr;
+
+  // NotFound where the system has no Vulkan. The library stays in memory for the program's life:
+  // drivers leave threads and destructors behind.
+  static Result<Library> Open();
+};
+
+#define ASTER_VULKAN_GLOBAL_FUNCTIONS(X)  \
+  X(CreateInstance)                       \
+  X(EnumerateInstanceExtensionProperties) \
+  X(EnumerateInstanceLayerProperties)     \
+  X(EnumerateInstanceVersion)
+
+#define ASTER_VULKAN_INSTANCE_FUNCTIONS(X) \
+  X(CreateDevice)                          \
+  X(DestroyInstance)                       \
+  X(EnumerateDeviceExtensionProperties)    \
+  X(EnumeratePhysicalDevices)              \
+  X(GetDeviceProcAddr)                     \
+  X(GetPhysicalDeviceFeatures2)            \
+  X(GetPhysicalDeviceMemoryProperties2)    \
+  X(GetPhysicalDeviceProperties2)          \
+  X(GetPhysicalDeviceQueueFamilyProperties)
+
+#define ASTER_VULKAN_DEVICE_FUNCTIONS(X) \
+  X(AllocateCommandBuffers)              \
+  X(AllocateMemory)                      \
+  X(BeginCommandBuffer)                  \
+  X(BindBufferMemory)                    \
+  X(CmdBindPipeline)                     \
+  X(CmdCopyBuffer)                       \
+  X(CmdDispatch)                         \
+  X(CmdPipelineBarrier)                  \
+  X(CmdPushConstants)                    \
+  X(CreateBuffer)                        \
+  X(CreateCommandPool)                   \
+  X(CreateComputePipelines)              \
+  X(CreatePipelineLayout)                \
+  X(CreateSemaphore)                     \
+  X(CreateShaderModule)                  \
+  X(DestroyBuffer)                       \
+  X(DestroyCommandPool)                  \
+  X(DestroyDevice)                       \
+  X(DestroyPipeline)                     \
+  X(DestroyPipelineLayout)               \
+  X(DestroySemaphore)                    \
+  X(DestroyShaderModule)                 \
+  X(DeviceWaitIdle)                      \
+  X(EndCommandBuffer)                    \
+  X(FreeMemory)                          \
+  X(GetBufferDeviceAddress)              \
+  X(GetBufferMemoryRequirements)         \
+  X(GetDeviceQueue)                      \
+  X(MapMemory)                           \
+  X(QueueSubmit)                         \
+  X(ResetCommandBuffer)                  \
+  X(WaitSemaphores)
+
+#define ASTER_VULKAN_MEMBER(name) PFN_vk##name name = nullptr;
+struct GlobalFunctions {
+  ASTER_VULKAN_GLOBAL_FUNCTIONS(ASTER_VULKAN_MEMBER)
+};
+struct InstanceFunctions {
+  ASTER_VULKAN_INSTANCE_FUNCTIONS(ASTER_VULKAN_MEMBER)
+  // Of VK_EXT_debug_utils; null without validation.
+  PFN_vkCreateDebugUtilsMessengerEXT CreateDebugUtilsMessengerEXT = nullptr;
+  PFN_vkDestroyDebugUtilsMessengerEXT DestroyDebugUtilsMessengerEXT = nullptr;
+};
+struct DeviceFunctions {
+  ASTER_VULKAN_DEVICE_FUNCTIONS(ASTER_VULKAN_MEMBER)
+};
+#undef ASTER_VULKAN_MEMBER
+
+// An error names the function that the driver lacks.
+Result<GlobalFunctions> LoadGlobalFunctions(const Library& library);
+Result<InstanceFunctions> LoadInstanceFunctions(const Library& library, VkInstance instance);
+Result<DeviceFunctions> LoadDeviceFunctions(const InstanceFunctions& instance, VkDevice device);
+
+}  // namespace aster::vulkan

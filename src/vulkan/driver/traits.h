@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What a physical device says about itself, and whether that is enough to compute on. Plain data,
+// so that tests make up devices that do not exist. Must not know logical devices or kernels.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "vulkan/driver/functions.h"
+
+namespace aster::vulkan {
+
+// Bytes of shared memory that the shaders count on.
+inline constexpr uint32_t kSharedMemoryBytes = 32 * 1024;
+// Bytes of push constants: the least that Vulkan promises.
+inline constexpr uint32_t kPushConstantBytes = 128;
+// Invocations of a workgroup that the shaders use: twice what Vulkan promises at least.
+inline constexpr uint32_t kWorkgroupInvocations = 256;
+
+struct MemoryType {
+  uint32_t index;
+  uint32_t heap;
+  VkMemoryPropertyFlags flags;
+};
+
+struct DeviceTraits {
+  std::string name;
+  std::string driver;  // name and version, as the driver gives them
+  VkPhysicalDeviceType type = VK_PHYSICAL_DEVICE_TYPE_OTHER;
+  uint32_t api_version = 0;
+  std::optional<uint32_t> queue_family;  // the first that computes
+
+  // Required.
+  bool rounds_to_even = false;         // execution mode RoundingModeRTE for 32 bits
+  bool keeps_special_values = false;   // execution mode SignedZeroInfNanPreserve for 32 bits
+  bool buffer_device_address = false;  // buffers are reached by their addresses
+  bool timeline_semaphore = false;
+  uint32_t shared_memory_bytes = 0;
+  uint32_t push_constant_bytes = 0;
+  uint32_t workgroup_invocations = 0;
+
+  // Optional.
+  bool flushes_denormals = false;  // execution mode DenormFlushToZero for 32 bits
+  bool shader_int16 = false;
+  bool shader_float16 = false;
+  bool dot_products = false;       // of four signed bytes, by an instruction …
+  bool fast_dot_products = false;  // … that is quicker than four products
+  bool cooperative_matrix = false;
+  bool memory_budget = false;
+  bool portability_subset = false;  // has to be enabled where it is listed
+
+  uint64_t max_allocation_bytes = 0;
+  uint64_t device_heap_bytes = 0;  // of the heaps that are local to the device
+  std::vector<MemoryType> memory_types;
+
+  // Whether the host and the device share their memory.
+  bool unified() const {
+    return type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU || type == VK_PHYSICAL_DEVICE_TYPE_CPU;
+  }
+};
+
+Result<DeviceTraits> ReadTraits(const InstanceFunctions& functions, VkPhysicalDevice device);
+
+// The first requirement that the device does not meet, as "it has no …"; nothing where it meets
+// them all.
+std::optional<std::string> WhyUnfit(const DeviceTraits& traits);
+
+// Bytes of device memory that can be allocated now: the driver's budget where it gives one, else
+// all of the heaps.
+uint64_t AvailableBytes(const InstanceFunctions& functions, VkPhysicalDevice device,
+                        const DeviceTraits& traits);
+
+}  // namespace aster::vulkan

@@ -1,0 +1,178 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "vulkan/kernels/attention.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <string>
+
+#include "base/check.h"
+
+namespace aster::vulkan {
+namespace {
+
+using kernels::KvType;
+using kernels::PageLayout;
+
+constexpr std::array<const char*, 3> kTypeNames = {"f16", "bf16", "q8"};  // by KvType
+
+constexpr uint32_t kInvocations = 128;  // of attend.comp
+// It keeps the queries in shared memory and the values in registers.
+constexpr uint32_t kMostBlockRows = 8;
+constexpr uint32_t kMostQueryFloats = 4096;
+constexpr uint32_t kMostValuesOfInvocation = 16;
+
+// PageShape of page.glsl.
+struct PageShape {
+  explicit PageShape(const PageLayout& layout)
+      : key_dim(static_cast<uint32_t>(layout.key_dim)),
+        value_dim(static_cast<uint32_t>(layout.value_dim)),
+        value_stride(static_cast<uint32_t>(layout.value_stride)),
+        key_block_bytes(static_cast<uint32_t>(layout.key_block_bytes)),
+        key_scales_offset(static_cast<uint32_t>(layout.key_scales_offset)),
+        values_offset(static_cast<uint32_t>(layout.values_offset)),
+        value_scales_offset(static_cast<uint32_t>(layout.value_scales_offset)) {}
+
+  uint32_t key_dim;
+  uint32_t value_dim;
+  uint32_t value_stride;
+  uint32_t key_block_bytes;
+  uint32_t key_scales_offset;
+  uint32_t values_offset;
+  uint32_t value_scales_offset;
+};
+
+struct AttendPush {
+  Address page_table;
+  Address blocks;
+  Address visible;
+  Address queries;
+  Address sinks;
+  Address result;
+  uint32_t heads;
+  uint32_t token_stride;
+  uint32_t head_stride;
+  float factor;
+  uint32_t head_page_bytes;
+  uint32_t has_sinks;
+  uint32_t out_token_stride;
+  uint32_t out_head_stride;
+  PageShape shape;
+};
+
+struct MergePush {
+  Address blocks;
+  Address page_results;
+  Address sinks;
+  Address result;
+  uint32_t heads;
+  uint32_t value_dim;
+  uint32_t value_stride;
+  uint32_t has_sinks;
+  uint32_t out_token_stride;
+  uint32_t out_head_stride;
+};
+
+struct WritePush {
+  Address page_table;
+  Address spans;
+  Address keys;
+  Address values;
+  uint32_t key_stride;
+  uint32_t value_stride;
+  uint32_t head_page_bytes;
+  PageShape shape;
+};
+
+std::string ShaderOf(const char* name, KvType type) {
+  return std::string(name) + kTypeNames[static_cast<size_t>(type)];
+}
+
+uint32_t ValuesOfInvocation(const PageLayout& layout) {
+  return DivideRoundingUp(static_cast<uint32_t>(layout.value_dim), kInvocations);
+}
+
+Status RecordAttention(Kernels& kernels, Commands& commands, const AttentionJob& job, bool split) {
+  CHECK(job.block_count <= kRowGroups);
+  const PageLayout& layout = *job.layout;
+  const AttendPush push{job.page_table,
+                        job.blocks,
+                        job.visible,
+                        job.queries,
+                        job.sinks,
+                        job.result,
+                        job.heads,
+                        job.token_stride,
+                        job.head_stride,
+                        job.factor,
+                        static_cast<uint32_t>(layout.bytes),
+                        job.sinks != 0 ? 1u : 0u,
+                        job.out_token_stride,
+                        job.out_head_stride,
+                        PageShape(layout)};
+  return kernels.Record(commands, ShaderOf("attend_", layout.type),
+                        {AttentionBlockRows(layout), static_cast<uint32_t>(layout.key_dim),
+                         ValuesOfInvocation(layout), split ? 1u : 0u},
+                        push, {.x = job.block_count, .y = job.kv_heads});
+}
+
+}  // namespace
+
+uint32_t AttentionBlockRows(const PageLayout& layout) {
+  const uint32_t rows =
+      std::min({kMostBlockRows, kMostQueryFloats / static_cast<uint32_t>(layout.key_dim),
+                kMostValuesOfInvocation / ValuesOfInvocation(layout)});
+  return std::bit_floor(rows);
+}
+
+uint32_t AttentionResultFloats(const PageLayout& layout) {
+  return 2 + static_cast<uint32_t>(layout.value_stride);
+}
+
+Status RecordAttend(Kernels& kernels, Commands& commands, const AttentionJob& job) {
+  return RecordAttention(kernels, commands, job, false);
+}
+
+Status RecordAttendPages(Kernels& kernels, Commands& commands, const AttentionJob& job) {
+  return RecordAttention(kernels, commands, job, true);
+}
+
+Status RecordMergePages(Kernels& kernels, Commands& commands, const AttentionJob& job,
+                        Address page_results) {
+  const PageLayout& layout = *job.layout;
+  const MergePush push{job.blocks,
+                       page_results,
+                       job.sinks,
+                       job.result,
+                       job.heads,
+                       static_cast<uint32_t>(layout.value_dim),
+                       static_cast<uint32_t>(layout.value_stride),
+                       job.sinks != 0 ? 1u : 0u,
+                       job.out_token_stride,
+                       job.out_head_stride};
+  return kernels.Record(commands, "merge_pages", {}, push,
+                        {.x = job.block_count, .y = job.kv_heads, .z = AttentionBlockRows(layout)});
+}
+
+Status RecordWriteRows(Kernels& kernels, Commands& commands, const WriteRowsJob& job) {
+  CHECK(job.span_count <= kRowGroups && job.longest_span > 0);
+  const PageLayout& layout = *job.layout;
+  const WritePush push{job.page_table,
+                       job.spans,
+                       job.keys,
+                       job.values,
+                       job.key_stride,
+                       job.value_stride,
+                       static_cast<uint32_t>(layout.bytes),
+                       PageShape(layout)};
+  // The positions that share a word, and a workgroup.
+  const uint32_t together = layout.type == KvType::kQ8 ? 4 : 2;
+  return kernels.Record(commands, ShaderOf("write_rows_", layout.type), {}, push,
+                        {.x = DivideRoundingUp(job.longest_span - 1, together) + 1,
+                         .y = job.kv_heads,
+                         .z = job.span_count});
+}
+
+}  // namespace aster::vulkan

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Attention over pages of keys and values on a device: the bits of kernels/attention.h, for all
+// key/value heads and any number of sequences at once. Pages have the bytes of kernels/pages.h; the
+// heads of one page stand one after the other. Must not know models or owners of pages.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "kernels/pages.h"
+#include "vulkan/kernels/kernels.h"
+
+namespace aster::vulkan {
+
+// Some rows of one sequence and the pages that they attend to; what `blocks` holds. Row r is that
+// of token r / heads and of query head r % heads of those that share a key/value head.
+struct AttentionBlock {
+  uint32_t first_row;
+  uint32_t rows;        // 1 to AttentionBlockRows()
+  uint32_t first_page;  // its number: it holds positions from first_page * 128
+  uint32_t pages;
+  uint32_t table;   // entry of the first page in the page table
+  uint32_t result;  // of RecordAttendPages: where the results of the first page start
+};
+
+// What a token sees: positions [0, sink_end) and [begin, end).
+struct VisiblePositions {
+  uint32_t sink_end;
+  uint32_t begin;
+  uint32_t end;
+};
+
+// The most rows of a block.
+uint32_t AttentionBlockRows(const kernels::PageLayout& layout);
+
+struct AttentionJob {
+  const kernels::PageLayout* layout;  // of one head
+  Address page_table;                 // uint64 addresses; zero where no row sees the page
+  Address blocks;                     // [block_count] AttentionBlock
+  uint32_t block_count;               // up to kRowGroups
+  Address visible;                    // [tokens] VisiblePositions
+  Address queries;                    // [tokens], token_stride apart, of heads head_stride apart
+  uint32_t token_stride;
+  uint32_t head_stride;
+  uint32_t heads;     // queries of a key/value head
+  uint32_t kv_heads;  // the first has the first `heads` queries, and so on
+  float factor;       // of queries: kernels::QueryFactor
+  Address sinks = 0;  // [heads of all] logits, or none
+  Address result;     // rows of value_dim floats, placed as the queries with strides of their own
+  uint32_t out_token_stride;
+  uint32_t out_head_stride;
+};
+
+// Blocks with all of their pages, merged in ascending order and finished.
+Status RecordAttend(Kernels& kernels, Commands& commands, const AttentionJob& job);
+
+// The same in two steps, for few rows and many pages: blocks with some of their pages each, whose
+// results go to job.result, and then, after a barrier, blocks with all of them. A result is
+// AttentionResultFloats(); those of a block's page stand one after the other by key/value head and
+// row, and the next page's follow.
+Status RecordAttendPages(Kernels& kernels, Commands& commands, const AttentionJob& job);
+Status RecordMergePages(Kernels& kernels, Commands& commands, const AttentionJob& job,
+                        Address page_results);
+uint32_t AttentionResultFloats(const kernels::PageLayout& layout);
+
+// Some tokens of one sequence, one position after the other; what `spans` holds.
+struct WriteSpan {
+  uint32_t first_row;
+  uint32_t rows;
+  uint32_t position;  // of the first
+  uint32_t table;     // entry of its page in the page table; the next pages follow
+};
+
+struct WriteRowsJob {
+  const kernels::PageLayout* layout;
+  Address page_table;
+  Address spans;          // [span_count] WriteSpan; no page is in two of them
+  uint32_t span_count;    // up to kRowGroups
+  uint32_t longest_span;  // rows
+  uint32_t kv_heads;
+  Address keys;         // [rows], key_stride apart, of heads one after the other
+  uint32_t key_stride;  // floats
+  Address values;
+  uint32_t value_stride;
+};
+Status RecordWriteRows(Kernels& kernels, Commands& commands, const WriteRowsJob& job);
+
+}  // namespace aster::vulkan

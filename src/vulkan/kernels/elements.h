@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Operations on each element by itself, and sums in fixed point: what kernels/ops.h has of these.
+// Must not know what rows are for. An output may be the very same memory as an input.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "vulkan/kernels/kernels.h"
+
+namespace aster::vulkan {
+
+// elementwise.comp has the same numbers.
+enum class ElementOperation : uint8_t {
+  // Of a.
+  kExp,
+  kSigmoid,
+  kSilu,
+  kSoftplus,
+  kSqrtSoftplus,
+  kScale,  // a * factor
+  // Of a and b.
+  kAdd,
+  kMultiply,
+  kAddScaled,  // b + a * factor
+  kSwiglu,     // silu(min(a, factor)) * b within ± factor
+};
+
+struct ElementJob {
+  ElementOperation operation;
+  Address a;
+  Address b = 0;         // where the operation has one
+  uint32_t b_count = 1;  // b begins again after this many: `count`, or a bias's length
+  Address y;
+  uint32_t count;
+  float factor = 0.0f;
+};
+Status RecordElements(Kernels& kernels, Commands& commands, const ElementJob& job);
+
+// convert.comp has the same numbers.
+enum class Conversion : uint8_t { kToF16, kToBf16, kFromF16, kFromBf16 };
+
+// `count` numbers; those of 16 bits stand two in a word, a last one with zeros beside it.
+Status RecordConversion(Kernels& kernels, Commands& commands, Conversion conversion, Address x,
+                        uint32_t count, Address y);
+
+// sums[count] of int64: OpsTable::fixed_accumulate, fixed_add and fixed_finish.
+Status RecordFixedAccumulate(Kernels& kernels, Commands& commands, Address sums, Address y,
+                             uint32_t count, float weight);
+Status RecordFixedAdd(Kernels& kernels, Commands& commands, Address sums, Address more,
+                      uint32_t count);
+Status RecordFixedFinish(Kernels& kernels, Commands& commands, Address sums, uint32_t count,
+                         Address y);
+
+// For every row, the sum in fixed point over its terms of terms[place] * weight: the outputs of a
+// token's experts.
+struct WeightedSumJob {
+  Address terms;    // [..][width] floats
+  Address places;   // [rows][terms_of_row] uint32: rows of `terms`
+  Address weights;  // [rows][terms_of_row] floats
+  uint32_t rows;
+  uint32_t width;
+  uint32_t terms_of_row;  // at most 63
+  Address result;         // [rows][width] floats
+};
+Status RecordWeightedSum(Kernels& kernels, Commands& commands, const WeightedSumJob& job);
+
+}  // namespace aster::vulkan

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What every kernel of a device needs: its pipelines and its tables. A kernel is recorded into
+// Commands by a function of this folder; all of them give the bits of src/kernels/ref. Must not
+// know models.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string_view>
+
+#include "base/result.h"
+#include "vulkan/driver/buffer.h"
+#include "vulkan/driver/commands.h"
+#include "vulkan/driver/pipelines.h"
+
+namespace aster::vulkan {
+
+// A place in device memory. Rows start at multiples of four bytes, packed weights at multiples of
+// Buffer::kAlignment.
+using Address = uint64_t;
+
+// Workgroups in one dimension: no device has fewer. row_groups.glsl has the same number.
+inline constexpr uint32_t kRowGroups = 65535;
+
+// Not for concurrent use. Outlived by its device.
+class Kernels {
+ public:
+  static Result<std::unique_ptr<Kernels>> Create(Device& device, ShaderSource source,
+                                                 Arithmetic arithmetic);
+
+  Device& device() { return pipelines_.device(); }
+  const Arithmetic& arithmetic() const { return pipelines_.arithmetic(); }
+
+  // The points of IQ2_XXS, eight bytes each.
+  Address grid() const { return tables_.address(); }
+
+  // Records one dispatch; `push` is what the shader's push constants are.
+  template <typename Push>
+  Status Record(Commands& commands, std::string_view shader,
+                std::initializer_list<uint32_t> constants, const Push& push, GroupCount groups) {
+    static_assert(sizeof(push) <= kPushConstantBytes);
+    const Pipeline pipeline = TRY(pipelines_.Get(shader, constants));
+    commands.Dispatch(pipeline, {reinterpret_cast<const uint8_t*>(&push), sizeof(push)}, groups);
+    return Ok();
+  }
+
+ private:
+  Kernels(Device& device, ShaderSource source, Arithmetic arithmetic)
+      : pipelines_(device, std::move(source), arithmetic) {}
+
+  Pipelines pipelines_;
+  Buffer tables_;
+};
+
+// Workgroups of `size` invocations for `count` elements; shaders go on where they are too few.
+GroupCount GroupsForElements(uint64_t count, uint32_t size);
+// One workgroup a row, for shaders with row_groups.glsl.
+GroupCount GroupsForRows(uint32_t rows);
+
+inline constexpr uint32_t DivideRoundingUp(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
+
+}  // namespace aster::vulkan

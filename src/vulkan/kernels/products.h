@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Activations prepared on a device, and products of packed weights with them: the bytes and bits of
+// kernels/activations.h and kernels/matmul.h. Must not know what matrices are for.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "kernels/weight_type.h"
+#include "vulkan/kernels/kernels.h"
+
+namespace aster::vulkan {
+
+struct PrepareJob {
+  kernels::ActivationFormat format;
+  Address rows_in;   // floats
+  uint32_t stride;   // floats from row to row
+  uint32_t rows;     // up to kRowGroups
+  uint32_t columns;  // for kInt8Per256 a multiple of 256
+  Address prepared;  // ActivationBytes()
+};
+Status RecordPrepare(Kernels& kernels, Commands& commands, const PrepareJob& job);
+
+// Row i of `to` becomes row indices[i] of `from`; as kernels::GatherActivations.
+struct GatherPreparedJob {
+  kernels::ActivationFormat format;
+  Address from;
+  uint32_t from_rows;  // prepared together
+  uint32_t columns;
+  Address indices;  // [to_rows] uint32, each below from_rows
+  uint32_t to_rows;
+  Address to;
+};
+Status RecordGatherPrepared(Kernels& kernels, Commands& commands, const GatherPreparedJob& job);
+
+// As kernels::MatmulJob.
+struct ProductJob {
+  kernels::WeightType type;
+  Address weights;   // packed (kernels/pack.h)
+  uint32_t outputs;  // rows of the matrix
+  uint32_t columns;
+  Address activations;       // prepared
+  uint32_t activation_rows;  // how many rows were prepared together
+  uint32_t first_row;        // the first of those to multiply
+  uint32_t rows;             // how many
+  Address result;            // [rows][out_stride] floats
+  uint32_t out_stride;
+};
+Status RecordProduct(Kernels& kernels, Commands& commands, const ProductJob& job);
+
+}  // namespace aster::vulkan

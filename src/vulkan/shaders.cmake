@@ -1,0 +1,86 @@
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+# Every shader of the program: compiled to SPIR-V and carried in the library as arrays of words.
+
+set(shader_folder "${CMAKE_CURRENT_SOURCE_DIR}/shaders")
+set(shader_output "${CMAKE_CURRENT_BINARY_DIR}/shaders")
+file(MAKE_DIRECTORY "${shader_output}")
+set(shader_names "")
+set(shader_words "")
+
+# aster_shader(NAME SOURCE [DEFINITION…]): shaders/SOURCE.comp with -D for every definition, found as NAME.
+function(aster_shader name source)
+  set(input "${shader_folder}/${source}.comp")
+  set(output "${shader_output}/${name}.inc")
+  list(TRANSFORM ARGN PREPEND "-D" OUTPUT_VARIABLE definitions)
+  add_custom_command(OUTPUT "${output}"
+    COMMAND "${GLSLC}" --target-env=vulkan1.2 -Werror -mfmt=num ${definitions}
+      -MD -MF "${output}.d" -MT "${output}" "${input}" -o "${output}"
+    DEPENDS "${input}" DEPFILE "${output}.d" VERBATIM)
+  set(shader_names ${shader_names} ${name} PARENT_SCOPE)
+  set(shader_words ${shader_words} "${output}" PARENT_SCOPE)
+endfunction()
+
+aster_shader(arithmetic arithmetic)
+
+# Numbers and names of weight types are those of weights.glsl. Products come with and without the instruction for dot
+# products of bytes.
+set(weight_types q8_0 q4_0 mxfp4 q2_k q4_k q5_k q6_k iq2_xxs)
+foreach(type ${weight_types})
+  list(FIND weight_types ${type} number)
+  foreach(source product_few product_many)
+    aster_shader(${source}_${type} ${source} WEIGHTS=${number})
+    aster_shader(${source}_${type}_dot ${source} WEIGHTS=${number} DOT_PRODUCT)
+  endforeach()
+endforeach()
+aster_shader(product_f32 product_floats WEIGHTS=0)
+aster_shader(product_f16 product_floats WEIGHTS=1)
+aster_shader(product_bf16 product_floats WEIGHTS=2)
+
+# KvType of src/kernels/pages.h.
+aster_shader(attend_f16 attend KV_TYPE=0)
+aster_shader(attend_bf16 attend KV_TYPE=1)
+aster_shader(attend_q8 attend KV_TYPE=2)
+aster_shader(write_rows_f16 write_rows KV_TYPE=0)
+aster_shader(write_rows_bf16 write_rows KV_TYPE=1)
+
+foreach(name prepare_per_32 prepare_per_256 prepare_floats gather_prepared elementwise rms_norm softmax argmax rope
+    hadamard convert fixed weighted_sum gather_rows merge_pages write_rows_q8)
+  aster_shader(${name} ${name})
+endforeach()
+
+# One source that holds them all.
+set(arrays "")
+set(table "")
+foreach(name ${shader_names})
+  string(APPEND arrays "const uint32_t k_${name}[] = {\n#include \"${shader_output}/${name}.inc\"\n};\n")
+  string(APPEND table "    {\"${name}\", k_${name}},\n")
+endforeach()
+file(CONFIGURE OUTPUT "${shader_output}/shaders.cc" CONTENT [[
+#include "vulkan/driver/shaders.h"
+
+namespace aster::vulkan {
+namespace {
+
+@arrays@
+struct Shader {
+  std::string_view name;
+  std::span<const uint32_t> words;
+};
+const Shader kShaders[] = {
+@table@};
+
+}  // namespace
+
+std::span<const uint32_t> BuiltInShader(std::string_view name) {
+  for (const Shader& shader : kShaders) {
+    if (shader.name == name) return shader.words;
+  }
+  return {};
+}
+
+}  // namespace aster::vulkan
+]] @ONLY)
+target_sources(aster_vulkan PRIVATE "${shader_output}/shaders.cc" ${shader_words})
+set_source_files_properties("${shader_output}/shaders.cc" PROPERTIES
+  SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON OBJECT_DEPENDS "${shader_words}")

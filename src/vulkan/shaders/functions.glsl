@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The functions of src/kernels/ref/math.h, step by step. After exact.glsl.
+
+const float kRoundingShift = 12582912.0;  // 1.5 * 2^23
+#define LOG2_E FLOAT(0x3fb8aa3bu)
+
+// e^x; zero where that is below 2^-126.
+float exp_of(float x) {
+  if (is_nan(x)) return x;
+  if (x < FLOAT(0xc2aeac4fu)) return 0.0;
+  if (x > FLOAT(0x42b17217u)) return INFINITY;
+  const float shifted = fused(x, LOG2_E, kRoundingShift);
+  const float n = sub(shifted, kRoundingShift);
+  float r = fused(-n, FLOAT(0x3f317200u), x);
+  r = fused(-n, FLOAT(0x35bfbe8eu), r);
+  float p = FLOAT(0x3ab563a6u);
+  p = fused(p, r, FLOAT(0x3c091ef0u));
+  p = fused(p, r, FLOAT(0x3d2aac2cu));
+  p = fused(p, r, FLOAT(0x3e2aaa46u));
+  p = fused(p, r, FLOAT(0x3efffffeu));
+  p = fused(p, r, 1.0);
+  p = fused(p, r, 1.0);
+  return FLOAT(BITS(p) + (BITS(shifted) << 23));
+}
+
+// 2^x, for x <= 0; zero where that is below 2^-126.
+float exp2_of(float x) {
+  if (is_nan(x)) return x;
+  if (x < -126.0) return 0.0;
+  const float shifted = add(x, kRoundingShift);
+  const float r = sub(x, sub(shifted, kRoundingShift));
+  const float r2 = mul(r, r);
+  float p = fused(FLOAT(0x39205945u), r2, fused(FLOAT(0x3ab00f59u), r, FLOAT(0x3c1d9550u)));
+  p = fused(p, r2, fused(FLOAT(0x3d635671u), r, FLOAT(0x3e75fdf3u)));
+  p = fused(p, r2, fused(FLOAT(0x3f317219u), r, 1.0));
+  return mul(p, FLOAT(0x3f800000u + (BITS(shifted) << 23)));
+}
+
+float sigmoid_of(float x) { return divide(1.0, add(1.0, exp_of(-x))); }
+float silu_of(float x) { return divide(x, add(1.0, exp_of(-x))); }
+
+float softplus_of(float x) {
+  const float u = exp_of(-abs(x));
+  const float s = divide(u, add(2.0, u));
+  const float s2 = mul(s, s);
+  float q = FLOAT(0x3e784856u);
+  q = fused(q, s2, FLOAT(0x3e5b956cu));
+  q = fused(q, s2, FLOAT(0x3e92828au));
+  q = fused(q, s2, FLOAT(0x3ecccb6cu));
+  q = fused(q, s2, FLOAT(0x3f2aaaacu));
+  const float log1p_u = fused(mul(s2, s), q, add(s, s));
+  return add(flushed(x) > 0.0 ? x : 0.0, log1p_u);
+}
+float sqrt_softplus_of(float x) { return root(softplus_of(x)); }
+
+float swiglu_of(float gate, float up, float limit) {
+  const float g = limit < gate ? limit : gate;
+  const float u = limit < up ? limit : up;
+  return mul(silu_of(g), u < -limit ? -limit : u);
+}

@@ -1,0 +1,244 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// How packed weights (src/kernels/packed.h) are read, one weight type a compilation (WEIGHTS). A
+// product takes its columns in units: what one float step of the reference is. A unit has groups
+// with an integer scale each, a group has quads, which are four signed bytes. After exact.glsl,
+// conversions.glsl, rows.glsl and the push constants, which have `weights`.
+//
+//   kUnitColumns, kGroups (of a unit), kQuads (of a group)
+//   Unit unit_of(panel, unit)              where a unit stands
+//   load_group(unit, group, lane, quads)   the quads of one of the panel's sixteen rows
+//   group_scale(unit, group, lane)         and, with MINS, group_minimum
+//   unit_scale(unit, lane, activation)     the float scale of the unit, times the activations'
+//   START_WORD                             the word of a row that a dot product starts from
+
+struct Unit {
+  uint at;     // the packed block, in words
+  uint half_;  // which of its two groups of 32 columns, for types with a scale for each
+};
+
+#define Q8_0 0
+#define Q4_0 1
+#define MXFP4 2
+#define Q2_K 3
+#define Q4_K 4
+#define Q5_K 5
+#define Q6_K 6
+#define IQ2_XXS 7
+
+#if WEIGHTS <= MXFP4
+#define PER_32
+#else
+#define PER_256
+#endif
+#if WEIGHTS == Q2_K || WEIGHTS == Q4_K || WEIGHTS == Q5_K
+#define MINS
+#endif
+
+uint word_at(uint index) { return push.weights.at[index]; }
+// Number `index` of the halves that start at a word.
+float half_at(uint word, uint index) {
+  return from_half(word_at(word + index / 2u) >> (index & 1u) * 16u & 0xffffu);
+}
+uint byte_at(uint word, uint index) {
+  return word_at(word + index / 4u) >> (index & 3u) * 8u & 255u;
+}
+// Subtracts `offset` from each of four bytes that are below 128.
+uint offset_bytes(uint bytes, uint offset) {
+  return ((bytes | 0x80808080u) - offset * 0x01010101u) ^ 0x80808080u;
+}
+
+#ifdef PER_32
+const uint kUnitColumns = 32u;
+const uint kGroups = 1u;
+const uint kQuads = 8u;
+#if WEIGHTS == Q8_0
+const uint kBlockWords = 272u;
+#elif WEIGHTS == Q4_0
+const uint kBlockWords = 144u;
+#define START_WORD kPer32Start8
+#else
+const uint kBlockWords = 136u;
+#endif
+Unit unit_of(uint panel, uint unit) {
+  const uint blocks = (push.columns + 63u) / 64u;
+  return Unit((panel * blocks + unit / 2u) * kBlockWords, unit & 1u);
+}
+int group_scale(Unit unit, uint group, uint lane) { return 1; }
+#else
+const uint kUnitColumns = 256u;
+#if WEIGHTS == Q2_K || WEIGHTS == Q6_K
+const uint kGroups = 16u;
+#else
+const uint kGroups = 8u;
+#endif
+const uint kQuads = 64u / kGroups;
+#if WEIGHTS == Q2_K
+const uint kBlockWords = 336u;
+#elif WEIGHTS == Q4_K
+const uint kBlockWords = 592u;
+#elif WEIGHTS == Q5_K
+const uint kBlockWords = 720u;
+#elif WEIGHTS == Q6_K
+const uint kBlockWords = 848u;
+#else
+const uint kBlockWords = 264u;
+#endif
+Unit unit_of(uint panel, uint unit) {
+  return Unit((panel * (push.columns / 256u) + unit) * kBlockWords, 0u);
+}
+// What two neighbouring groups have of a lane, of pairs that start at a word.
+uint pair_byte(uint word, uint group, uint lane) {
+  return byte_at(word, group / 2u * 32u + lane * 2u + (group & 1u));
+}
+#endif
+
+#if WEIGHTS == Q8_0
+void load_group(Unit unit, uint group, uint lane, out uint quads[kQuads]) {
+  const uint first = unit.at + 16u + unit.half_ * 128u + lane;
+  for (uint t = 0u; t < kQuads; ++t) quads[t] = word_at(first + t * 16u) ^ 0x80808080u;
+}
+float unit_scale(Unit unit, uint lane, float activation) {
+  return mul(half_at(unit.at + unit.half_ * 8u, lane), activation);
+}
+
+#elif WEIGHTS == Q4_0
+void load_group(Unit unit, uint group, uint lane, out uint quads[kQuads]) {
+  const uint first = unit.at + 16u + unit.half_ * 64u + lane;
+  for (uint t = 0u; t < 4u; ++t) {
+    const uint both = word_at(first + t * 16u);
+    quads[t] = both & 0x0f0f0f0fu;
+    quads[t + 4u] = both >> 4 & 0x0f0f0f0fu;
+  }
+}
+float unit_scale(Unit unit, uint lane, float activation) {
+  return mul(half_at(unit.at + unit.half_ * 8u, lane), activation);
+}
+
+#elif WEIGHTS == MXFP4
+// Four numbers of four bits, in the low halves of bytes: a sign and one of 0, 1, 2, 3, 4, 6, 8, 12.
+uint signed_fours(uint codes) {
+  uint bytes = 0u;
+  for (uint i = 0u; i < 32u; i += 8u) {
+    const uint code = codes >> i;
+    const uint magnitude = 0xc8643210u >> (code & 7u) * 4u & 15u;
+    bytes |= ((code & 8u) != 0u ? -magnitude & 255u : magnitude) << i;
+  }
+  return bytes;
+}
+void load_group(Unit unit, uint group, uint lane, out uint quads[kQuads]) {
+  const uint first = unit.at + 8u + unit.half_ * 64u + lane;
+  for (uint t = 0u; t < 4u; ++t) {
+    const uint both = word_at(first + t * 16u);
+    quads[t] = signed_fours(both & 0x0f0f0f0fu);
+    quads[t + 4u] = signed_fours(both >> 4 & 0x0f0f0f0fu);
+  }
+}
+// Half of 2^(exponent - 127), as weights are doubled; zero where that is denormal.
+float unit_scale(Unit unit, uint lane, float activation) {
+  const uint exponent = byte_at(unit.at + unit.half_ * 4u, lane);
+  return mul(exponent < 2u ? 0.0 : FLOAT((exponent - 1u) << 23), activation);
+}
+
+#elif WEIGHTS == Q2_K
+void load_group(Unit unit, uint group, uint lane, out uint quads[kQuads]) {
+  const uint all = word_at(unit.at + 80u + group * 16u + lane);
+  for (uint t = 0u; t < kQuads; ++t) quads[t] = all >> 2u * t & 0x03030303u;
+}
+int group_scale(Unit unit, uint group, uint lane) {
+  return int(pair_byte(unit.at + 16u, group, lane) & 15u);
+}
+int group_minimum(Unit unit, uint group, uint lane) {
+  return int(pair_byte(unit.at + 16u, group, lane) >> 4);
+}
+
+#elif WEIGHTS == Q4_K
+void load_group(Unit unit, uint group, uint lane, out uint quads[kQuads]) {
+  const uint first = unit.at + 80u + group * 64u + lane;
+  for (uint t = 0u; t < 4u; ++t) {
+    const uint both = word_at(first + t * 16u);
+    quads[t] = both & 0x0f0f0f0fu;
+    quads[t + 4u] = both >> 4 & 0x0f0f0f0fu;
+  }
+}
+
+#elif WEIGHTS == Q5_K
+void load_group(Unit unit, uint group, uint lane, out uint quads[kQuads]) {
+  const uint first = unit.at + 80u + group * 80u + lane;
+  const uint high = word_at(first + 64u);
+  for (uint t = 0u; t < 4u; ++t) {
+    const uint both = word_at(first + t * 16u);
+    quads[t] = both & 0x0f0f0f0fu | (high >> t & 0x01010101u) << 4;
+    quads[t + 4u] = both >> 4 & 0x0f0f0f0fu | (high >> (t + 4u) & 0x01010101u) << 4;
+  }
+}
+
+#elif WEIGHTS == Q6_K
+void load_group(Unit unit, uint group, uint lane, out uint quads[kQuads]) {
+  const uint first = unit.at + 80u + group * 48u + lane;
+  const uint high = word_at(first + 32u);
+  for (uint t = 0u; t < 2u; ++t) {
+    const uint both = word_at(first + t * 16u);
+    const uint low = both & 0x0f0f0f0fu | (high >> 2u * t & 0x03030303u) << 4;
+    const uint upper = both >> 4 & 0x0f0f0f0fu | (high >> (2u * t + 4u) & 0x03030303u) << 4;
+    quads[t] = offset_bytes(low, 32u);
+    quads[t + 2u] = offset_bytes(upper, 32u);
+  }
+}
+int group_scale(Unit unit, uint group, uint lane) {
+  return bitfieldExtract(int(pair_byte(unit.at + 16u, group, lane)), 0, 8);
+}
+
+#elif WEIGHTS == IQ2_XXS
+// Bit `t` of each byte of `signs` moved to its lowest, as a sign of four bytes of 0 to 127.
+uint negated(uint bytes, uint negative) {
+  const uint ones = negative * 255u;
+  return (bytes ^ ones) + negative;  // no byte is zero, so none carries
+}
+// Quad t is half t % 2 of point t / 2; its sign of byte i is bit 4 * (t % 2) + 3 - t / 2 there. The
+// upper four bits of the last byte are the scale, in place of signs that make each point's even.
+void load_group(Unit unit, uint group, uint lane, out uint quads[kQuads]) {
+  const uint first = unit.at + 8u + group * 32u + lane;
+  const uint signs_and_scale = word_at(first), points = word_at(first + 16u);
+  for (uint t = 0u; t < kQuads; ++t) {
+    const uint point = t / 2u;
+    const uint bit = 4u * (t & 1u) + 3u - point;
+    uint negative = signs_and_scale >> bit & 0x01010101u;
+    if ((t & 1u) != 0u) {
+      const uint others = signs_and_scale >> (3u - point) & 0x01010101u;
+      const uint odd = uint(bitCount(others) + bitCount(negative & 0x00ffffffu)) & 1u;
+      negative = negative & 0x00ffffffu | odd << 24;
+    }
+    quads[t] = negated(push.grid.at[(points >> 8u * point & 255u) * 2u + (t & 1u)], negative);
+  }
+}
+int group_scale(Unit unit, uint group, uint lane) {
+  return int(2u * (word_at(unit.at + 8u + group * 32u + lane) >> 28) + 1u);
+}
+#endif
+
+#if WEIGHTS == Q4_K || WEIGHTS == Q5_K
+int group_scale(Unit unit, uint group, uint lane) {
+  return int(pair_byte(unit.at + 16u, group, lane));
+}
+int group_minimum(Unit unit, uint group, uint lane) {
+  return int(pair_byte(unit.at + 48u, group, lane));
+}
+#endif
+
+#ifdef PER_256
+float unit_scale(Unit unit, uint lane, float activation) {
+  const float scale = mul(half_at(unit.at, lane), activation);
+#if WEIGHTS == IQ2_XXS
+  return mul(scale, 0.125);
+#else
+  return scale;
+#endif
+}
+#endif
+#ifdef MINS
+float unit_min_scale(Unit unit, uint lane, float activation) {
+  return mul(half_at(unit.at + 8u, lane), activation);
+}
+#endif

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Where rows of keys and values go, for write_rows.comp and write_rows_q8.comp. A span is some
+// tokens of one sequence, one after the other; a workgroup has some neighbouring positions of one
+// span (x and z) and key/value head (y). After page.glsl.
+layout(push_constant) uniform Push {
+  Words page_table;  // addresses of pages of all heads
+  Words spans;       // [spans][4]: first row, rows, first position, entry of its page in the table
+  Floats keys;       // [rows][key_stride]
+  Floats values;     // [rows][value_stride]
+  uint key_stride;
+  uint value_stride;
+  uint head_page_bytes;  // from one head of a page to the next
+  PageShape shape;
+} push;
+
+struct Span {
+  uint first_row;
+  uint rows;
+  uint position;
+  uint table;
+};
+Span span_of_group() {
+  const uint at = 4u * gl_WorkGroupID.z;
+  return Span(push.spans.at[at], push.spans.at[at + 1u], push.spans.at[at + 2u],
+              push.spans.at[at + 3u]);
+}
+
+// The first of this workgroup's positions, which come in groups of `together`.
+uint first_position(uint together) {
+  return (span_of_group().position / together + gl_WorkGroupID.x) * together;
+}
+bool is_written(uint position) {
+  const Span span = span_of_group();
+  return position >= span.position && position < span.position + span.rows;
+}
+// The span's nearest row where the position is not written.
+uint row_of(uint position) {
+  const Span span = span_of_group();
+  const uint end = span.position + span.rows;
+  return span.first_row + clamp(position, span.position, end - 1u) - span.position;
+}
+uint key_row(uint position) {
+  return row_of(position) * push.key_stride + gl_WorkGroupID.y * push.shape.key_dim;
+}
+uint value_row(uint position) {
+  return row_of(position) * push.value_stride + gl_WorkGroupID.y * push.shape.value_dim;
+}
+
+// The page of this workgroup's head that holds a position.
+WordsOut page_of(uint position) {
+  const Span span = span_of_group();
+  const uint pages = position / kPagePositions - span.position / kPagePositions;
+  const uint entry = 2u * (span.table + pages);
+  uint carry;
+  const uint low =
+      uaddCarry(push.page_table.at[entry], gl_WorkGroupID.y * push.head_page_bytes, carry);
+  return WordsOut(uvec2(low, push.page_table.at[entry + 1u] + carry));
+}
