@@ -61,11 +61,14 @@ class Pages {
 
 // One attention call: its inputs, and what the reference makes of them.
 struct Attention {
-  Attention(KvType type, const AttentionSize& s, CheckValues values, uint64_t seed)
+  Attention(const Arithmetic& arithmetic, KvType type, const AttentionSize& s, CheckValues values,
+            uint64_t seed)
       : size(s),
         layout(kernels::MakePageLayout(type, s.key_dim, s.value_dim)),
         positions(s.position + s.tokens),
         page_count(DivideRoundingUp(positions, kPagePositions)),
+        block_rows(s.largest_blocks ? MostAttentionBlockRows(layout)
+                                    : AttentionBlockRows(layout, arithmetic)),
         pages(layout, s.kv_heads, page_count, seed),
         all_heads(s.heads * s.kv_heads),
         factor(kernels::QueryFactor(0.7f)) {
@@ -88,6 +91,7 @@ struct Attention {
   const PageLayout layout;
   const uint32_t positions;
   const uint32_t page_count;
+  const uint32_t block_rows;
   Pages pages;
   const uint32_t all_heads;
   const float factor;
@@ -134,10 +138,9 @@ bool Attention::IsSeen(uint32_t page) const {
 std::vector<AttentionBlock> Attention::Blocks(uint32_t pages_together) const {
   std::vector<AttentionBlock> blocks;
   const uint32_t rows = size.tokens * size.heads;
-  const uint32_t most = AttentionBlockRows(layout);
   uint32_t result = 0;
-  for (uint32_t row = 0; row < rows; row += most) {
-    const uint32_t count = std::min(most, rows - row);
+  for (uint32_t row = 0; row < rows; row += block_rows) {
+    const uint32_t count = std::min(block_rows, rows - row);
     for (uint32_t page = 0; page < page_count; page += pages_together) {
       const uint32_t together = std::min(pages_together, page_count - page);
       blocks.push_back({row, count, page, together, page, result});
@@ -194,6 +197,7 @@ AttentionJob JobOf(const Attention& attention, const AttentionBuffers& buffers) 
           .page_table = buffers.table.address(),
           .blocks = buffers.blocks.address(),
           .block_count = static_cast<uint32_t>(attention.Blocks(attention.page_count).size()),
+          .block_rows = attention.block_rows,
           .visible = buffers.visible.address(),
           .queries = buffers.queries.address(),
           .token_stride = attention.all_heads * key_dim,
@@ -211,7 +215,7 @@ AttentionJob JobOf(const Attention& attention, const AttentionBuffers& buffers) 
 
 Status CheckAttention(Workbench& bench, KvType type, const AttentionSize& size, CheckValues values,
                       uint64_t seed) {
-  Attention attention(type, size, values, seed);
+  Attention attention(bench.kernels().arithmetic(), type, size, values, seed);
   const std::vector<float> want = attention.Reference();
   const AttentionBuffers buffers = TRY(Upload(bench, attention));
   const AttentionJob job = JobOf(attention, buffers);

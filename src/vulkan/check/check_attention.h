@@ -21,9 +21,10 @@ struct AttentionSize {
   uint32_t tokens;
   uint32_t position;  // of the first token
   uint32_t window = 0;
-  uint32_t window_sinks = 0;  // positions at the start that stay visible
-  bool sinks = false;         // logits of one more weight a head
-  bool split = false;         // pages by themselves, merged afterwards
+  uint32_t window_sinks = 0;    // positions at the start that stay visible
+  bool sinks = false;           // logits of one more weight a head
+  bool split = false;           // pages by themselves, merged afterwards
+  bool largest_blocks = false;  // of rows, whatever suits the device
 };
 Status CheckAttention(Workbench& bench, kernels::KvType type, const AttentionSize& size,
                       CheckValues values, uint64_t seed);

@@ -45,11 +45,11 @@ class ProductTest : public KernelTest, public testing::WithParamInterface<Weight
   std::vector<uint32_t> Columns() const {
     const auto least = static_cast<uint32_t>(kernels::ColumnMultiple(GetParam()));
     if (least == 1) return {1, 2, 31, 33, 70};
-    return {least, 3 * least, 8 * least, 9 * least};
+    return {3 * least, 9 * least};
   }
   void CheckEverySize(const std::vector<uint32_t>& row_counts) {
     for (const uint32_t columns : Columns()) {
-      for (const uint32_t outputs : {1u, 16u, 75u}) {
+      for (const uint32_t outputs : {1u, 75u}) {
         for (const uint32_t rows : row_counts) {
           const ProductSize size{outputs, columns, rows + 2, 1, rows};
           for (const CheckValues values : kBothValues)
@@ -68,7 +68,7 @@ TEST_P(ProductTest, ManyRowsHaveTheReferencesBits) { CheckEverySize({9, 32, 45})
 // Whatever stands beside it in the batch.
 TEST_P(ProductTest, EveryPlaceInABatch) {
   const auto columns = static_cast<uint32_t>(2 * kernels::ColumnMultiple(GetParam()));
-  for (uint32_t first = 0; first < 34; ++first) {
+  for (uint32_t first = 0; first < 34; first += 3) {
     ASSERT_OK(
         CheckProduct(bench(), GetParam(), {17, columns, 34, first, 1}, CheckValues::kOrdinary, 7));
     ASSERT_OK(CheckProduct(bench(), GetParam(), {17, columns, 34, first, 34 - first},

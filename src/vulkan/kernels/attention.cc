@@ -21,6 +21,7 @@ constexpr std::array<const char*, 3> kTypeNames = {"f16", "bf16", "q8"};  // by 
 constexpr uint32_t kInvocations = 128;  // of attend.comp
 // It keeps the queries in shared memory and the values in registers.
 constexpr uint32_t kMostBlockRows = 8;
+constexpr uint32_t kEmulatedBlockRows = 2;
 constexpr uint32_t kMostQueryFloats = 4096;
 constexpr uint32_t kMostValuesOfInvocation = 16;
 
@@ -95,8 +96,9 @@ uint32_t ValuesOfInvocation(const PageLayout& layout) {
 }
 
 Status RecordAttention(Kernels& kernels, Commands& commands, const AttentionJob& job, bool split) {
-  CHECK(job.block_count <= kRowGroups);
   const PageLayout& layout = *job.layout;
+  CHECK(job.block_count <= kRowGroups);
+  CHECK(std::has_single_bit(job.block_rows) && job.block_rows <= MostAttentionBlockRows(layout));
   const AttendPush push{job.page_table,
                         job.blocks,
                         job.visible,
@@ -113,18 +115,23 @@ Status RecordAttention(Kernels& kernels, Commands& commands, const AttentionJob&
                         job.out_head_stride,
                         PageShape(layout)};
   return kernels.Record(commands, ShaderOf("attend_", layout.type),
-                        {AttentionBlockRows(layout), static_cast<uint32_t>(layout.key_dim),
+                        {job.block_rows, static_cast<uint32_t>(layout.key_dim),
                          ValuesOfInvocation(layout), split ? 1u : 0u},
                         push, {.x = job.block_count, .y = job.kv_heads});
 }
 
 }  // namespace
 
-uint32_t AttentionBlockRows(const PageLayout& layout) {
+uint32_t MostAttentionBlockRows(const PageLayout& layout) {
   const uint32_t rows =
       std::min({kMostBlockRows, kMostQueryFloats / static_cast<uint32_t>(layout.key_dim),
                 kMostValuesOfInvocation / ValuesOfInvocation(layout)});
   return std::bit_floor(rows);
+}
+
+uint32_t AttentionBlockRows(const PageLayout& layout, const Arithmetic& arithmetic) {
+  const uint32_t most = MostAttentionBlockRows(layout);
+  return arithmetic.native_fma ? most : std::min(most, kEmulatedBlockRows);
 }
 
 uint32_t AttentionResultFloats(const PageLayout& layout) {
@@ -153,7 +160,7 @@ Status RecordMergePages(Kernels& kernels, Commands& commands, const AttentionJob
                        job.out_token_stride,
                        job.out_head_stride};
   return kernels.Record(commands, "merge_pages", {}, push,
-                        {.x = job.block_count, .y = job.kv_heads, .z = AttentionBlockRows(layout)});
+                        {.x = job.block_count, .y = job.kv_heads, .z = job.block_rows});
 }
 
 Status RecordWriteRows(Kernels& kernels, Commands& commands, const WriteRowsJob& job) {

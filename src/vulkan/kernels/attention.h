@@ -18,7 +18,7 @@ namespace aster::vulkan {
 // of token r / heads and of query head r % heads of those that share a key/value head.
 struct AttentionBlock {
   uint32_t first_row;
-  uint32_t rows;        // 1 to AttentionBlockRows()
+  uint32_t rows;        // 1 to AttentionJob::block_rows
   uint32_t first_page;  // its number: it holds positions from first_page * 128
   uint32_t pages;
   uint32_t table;   // entry of the first page in the page table
@@ -32,14 +32,18 @@ struct VisiblePositions {
   uint32_t end;
 };
 
-// The most rows of a block.
-uint32_t AttentionBlockRows(const kernels::PageLayout& layout);
+// The rows that a block of this device should have: a power of two. Fewer where an fma is made of
+// integers, since a driver compiles every one by itself.
+uint32_t AttentionBlockRows(const kernels::PageLayout& layout, const Arithmetic& arithmetic);
+// No block has more.
+uint32_t MostAttentionBlockRows(const kernels::PageLayout& layout);
 
 struct AttentionJob {
   const kernels::PageLayout* layout;  // of one head
   Address page_table;                 // uint64 addresses; zero where no row sees the page
   Address blocks;                     // [block_count] AttentionBlock
   uint32_t block_count;               // up to kRowGroups
+  uint32_t block_rows;                // a power of two: the most rows of a block
   Address visible;                    // [tokens] VisiblePositions
   Address queries;                    // [tokens], token_stride apart, of heads head_stride apart
   uint32_t token_stride;
