@@ -70,12 +70,17 @@ class LocalModel {
 
   // What a new sequence remembers: nothing yet. The model outlives it.
   kv::PageTable NewTable();
+  // A batch as a job, and a job from begin to end (model/forward.h).
+  Result<model::ForwardJob> Begin(std::span<const model::Segment> segments) {
+    return forward_->Begin(segments);
+  }
   Result<model::Output> Run(std::span<const model::Segment> segments) {
     return forward_->Run(segments);
   }
-  // Only a part of the slice (model/forward.h).
-  Result<model::Output> Run(std::span<const model::Segment> segments, const model::Slice& part) {
-    return forward_->Run(segments, part);
+  // Only a part of the slice.
+  Result<model::ForwardJob> Begin(std::span<const model::Segment> segments,
+                                  const model::Slice& part) {
+    return forward_->Begin(segments, part);
   }
 
  private:

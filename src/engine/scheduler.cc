@@ -352,7 +352,8 @@ Status Scheduler::RunItems(size_t begin, size_t end) {
                         .wanted = wanted,
                         .guesses = static_cast<uint32_t>(item.drafts.size())});
   }
-  const model::Output output = TRY(model_.Run(segments));
+  model::ForwardJob job = TRY(model_.Begin(segments));
+  const model::Output output = TRY(job.Finish());
   const size_t vocab_size = model_.shape().vocab_size;
   const size_t width = model_.shape().hidden_width();
   size_t row = 0, wanted_row = 0;

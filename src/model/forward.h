@@ -5,99 +5,87 @@
 // together. What a row gives does not depend on what else is in the batch, on how its sequence was
 // cut, or on how many threads there are. Must not know why tokens are computed, nor where the other
 // slices are.
+//
+// A batch is a job: its thread calls Advance until it is done, and may compute another job while
+// one waits. Jobs of different sequences may be under way together; the layers of one sequence are
+// one job's at a time.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
-#include "compute/buffer.h"
 #include "compute/context.h"
-#include "compute/product.h"
-#include "kv/page_table.h"
-#include "model/attend.h"
-#include "model/feed_forward.h"
-#include "model/latent_attention.h"
-#include "model/memory.h"
-#include "model/stream_mixer.h"
-#include "model/weights.h"
+#include "model/forward_pass.h"
+#include "model/segment.h"
 
 namespace aster::model {
 
-// Which rows of a segment the head is asked about.
-enum class Wanted : uint8_t { kNone, kLast, kAll };
+class Forward;
 
-// The next tokens of one sequence.
-struct Segment {
-  kv::PageTable* table;             // of the slice's layers; the tokens follow what it holds
-  std::span<const int32_t> tokens;  // at least one
-  const float* hidden = nullptr;    // [tokens, hidden_width], for a slice without the embedding
-  Wanted wanted = Wanted::kLast;    // for a slice with the head
-  uint32_t guesses = 0;             // of the tokens, at their end, that may prove wrong
+// A batch under way. Tables (and hidden rows, until the first Advance has returned) outlive it; the
+// tables are changed by nothing else until it is done or gone. A job that is dropped before it is
+// done changes no table.
+class ForwardJob {
+ public:
+  ForwardJob(ForwardJob&& other) noexcept = default;
+  ForwardJob& operator=(ForwardJob&& other) noexcept;
+  ~ForwardJob();
+
+  // Computes until the job is done or has to wait for something. After an error it is over: no
+  // table has advanced.
+  Result<Progress> Advance() { return pass_->Advance(); }
+  // Computes to the end, waiting where it must.
+  Result<Output> Finish();
+  // Of a job that is done, as long as it is there.
+  const Output& output() const { return pass_->output(); }
+
+ private:
+  friend class Forward;
+  ForwardJob(Forward& forward, std::unique_ptr<ForwardPass> pass)
+      : forward_(&forward), pass_(std::move(pass)) {}
+
+  Forward* forward_;
+  std::unique_ptr<ForwardPass> pass_;  // null once moved from
 };
 
-// Rows of all segments, one after the other; valid until the next run.
-struct Output {
-  std::span<const float> hidden;  // [rows, hidden_width], behind the last layer
-  std::span<const float> logits;  // [wanted rows, vocab_size], of a slice with the head
-};
-
-// Keeps its scratch memory from batch to batch. Not for concurrent use. Weights outlive it.
+// Keeps the memory of jobs that are gone for those that come. Belongs to one thread, like its jobs,
+// which it outlives. Weights outlive it.
 class Forward {
  public:
   // `head` [vocab_size, embedding] where it is not the weights' own.
   Forward(const Weights& weights, const MemoryOptions& memory, compute::Context& context,
           const compute::Matrix* head = nullptr);
+  Forward(const Forward&) = delete;
+  Forward& operator=(const Forward&) = delete;
 
-  // Computes the segments (of different sequences) and advances their tables. On failure no table
-  // has changed.
-  Result<Output> Run(std::span<const Segment> segments) { return Run(segments, weights_.slice); }
+  // A job that computes the segments (of different sequences) and advances their tables. On failure
+  // no table has changed.
+  Result<ForwardJob> Begin(std::span<const Segment> segments) {
+    return Begin(segments, shared_.weights.slice);
+  }
   // Only some of the layers, with the embedding and the head only where `part` has them: as if
   // there were no others. Of the tables, too, only these layers matter and change.
+  Result<ForwardJob> Begin(std::span<const Segment> segments, const Slice& part);
+
+  // A job from begin to end; what it gives is valid until the next call of Run.
+  Result<Output> Run(std::span<const Segment> segments) {
+    return Run(segments, shared_.weights.slice);
+  }
   Result<Output> Run(std::span<const Segment> segments, const Slice& part);
 
  private:
-  Status CheckSegments(std::span<const Segment> segments, const Slice& part) const;
-  Status Plan(std::span<const Segment> segments, kv::LayerRange layers);
-  Status Embed(std::span<const Segment> segments);
-  Status MakeAngles();
-  Status RunLayer(uint32_t layer, const LayerWeights& weights);
-  Status RunAttention(uint32_t layer, const LayerWeights& weights);
-  Status RunMixedLayer(uint32_t layer, const LayerWeights& weights);
-  void FinishHeads(const LayerWeights& weights);
-  Status RunHead(std::span<const Segment> segments, Output& output);
-  void Normalise(const float* rows, size_t row_count, const std::vector<float>& weight, float* out);
-  void AddToRows(const float* more);
+  friend class ForwardJob;
 
-  const Weights& weights_;
-  const compute::Matrix& head_;
-  const Shape& shape_;
+  const PassWeights shared_;
+  const MemoryOptions memory_;
   compute::Context& context_;
-  Attend attend_;
-  std::optional<LatentAttention> latent_;  // instead, where the architecture has it
-  StreamMixer mixer_;                      // where the residual has several streams
-  FeedForward feed_forward_;
-  std::vector<double> frequencies_;  // [rope.dimensions / 2]
-  double magnitude_ = 1.0;           // of cosines and sines
-
-  size_t row_count_ = 0;
-  std::vector<AttendSpan> spans_;
-  std::vector<int64_t> positions_;  // [rows]
-  std::vector<int32_t> tokens_;     // [rows]
-  compute::Buffer rows_;            // [rows, hidden_width], the residual
-  compute::Buffer wanted_;          // [wanted rows, hidden_width]
-  compute::Buffer normed_;          // [rows, embedding]
-  compute::Buffer more_;            // [rows, embedding], to be added to rows_
-  compute::Buffer queries_;         // [rows, head_count * head_dim]
-  compute::Buffer keys_;            // [rows, kv_head_count * head_dim]
-  compute::Buffer values_;          // the same
-  compute::Buffer attended_;        // [rows, head_count * head_dim]
-  compute::Buffer cosines_;         // [rows, rope.dimensions / 2]
-  compute::Buffer sines_;           // the same
-  compute::Buffer logits_;          // [wanted rows, vocab_size]
-  compute::PreparedRows prepared_;
+  std::vector<std::unique_ptr<ForwardPass>> free_;  // the one used last at the end
+  std::optional<ForwardJob> last_;                  // of Run
 };
 
 }  // namespace aster::model

@@ -201,5 +201,50 @@ TEST(Forward, TokensThatAreNoneAreRefused) {
   EXPECT_EQ(table.length(), 0u);
 }
 
+// Jobs of different sequences, begun in one order and finished in another: each gives what it gives
+// alone, and keeps it while the others are there.
+TEST(Forward, SeveralJobsMayBeUnderWay) {
+  const Shape shape = SmallShape(Arch::kQwen3Moe);
+  const ModelFile model(shape, TensorType::kQ8_0);
+  Runner runner(model.files(), Slice::Whole(shape));
+  const auto tokens = RandomTokens(90, shape.vocab_size);
+  const std::vector<float> expected = runner.Logits(tokens, 90);
+
+  std::vector<kv::PageTable> tables;
+  for (int i = 0; i < 3; ++i) tables.push_back(runner.NewTable());
+  std::vector<ForwardJob> jobs;
+  for (int i = 0; i < 3; ++i) {
+    // The caller's tokens are gone before the job computes.
+    const std::vector<int32_t> own(tokens.begin(), tokens.begin() + 30 * (i + 1));
+    const Segment segment{.table = &tables[i], .tokens = own, .wanted = Wanted::kAll};
+    jobs.push_back(runner.forward().Begin({&segment, 1}).value());
+  }
+  for (const int i : {2, 0, 1}) {
+    EXPECT_EQ(tables[i].length(), 0U);
+    EXPECT_EQ(jobs[i].Advance().value(), Progress::kDone);
+    EXPECT_EQ(tables[i].length(), 30U * (i + 1));
+  }
+  for (int i = 0; i < 3; ++i) {
+    const auto logits = jobs[i].output().logits;
+    ASSERT_EQ(logits.size(), size_t{30} * (i + 1) * shape.vocab_size);
+    EXPECT_TRUE(std::ranges::equal(logits, std::span(expected).first(logits.size()))) << i;
+  }
+}
+
+TEST(Forward, AJobThatIsDroppedChangesNothing) {
+  const Shape shape = SmallShape(Arch::kLlama);
+  const ModelFile model(shape, TensorType::kQ8_0);
+  Runner runner(model.files(), Slice::Whole(shape));
+  const auto tokens = RandomTokens(140, shape.vocab_size);
+  kv::PageTable table = runner.NewTable();
+  const Segment segment{.table = &table, .tokens = tokens, .wanted = Wanted::kAll};
+  {
+    const ForwardJob job = runner.forward().Begin({&segment, 1}).value();
+  }
+  EXPECT_EQ(table.length(), 0U);
+  const std::vector<float> expected = runner.Logits(tokens, 70);
+  EXPECT_TRUE(std::ranges::equal(runner.Run({&segment, 1}).value().logits, expected));
+}
+
 }  // namespace
 }  // namespace aster::model

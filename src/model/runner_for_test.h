@@ -100,6 +100,7 @@ class Runner {
   const Shape& shape() const { return weights_.shape; }
   const Weights& weights() const { return weights_; }
   compute::Context& context() { return context_; }
+  Forward& forward() { return forward_; }
   kv::PageTable NewTable() {
     return {layout_, pages_, {weights_.slice.layer_begin, weights_.slice.layer_end}};
   }

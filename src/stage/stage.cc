@@ -150,7 +150,30 @@ wire::WorkSegment Stage::Continuation(wire::SequenceId sequence, uint64_t attemp
 }
 
 Result<StageOutput> Stage::Compute(wire::Work work, bool continues) {
+  TRY(Begin(std::move(work), continues));
+  while (Advance() == model::Progress::kWaiting) {
+  }
+  return TakeOutput();
+}
+
+Status Stage::Begin(wire::Work work, bool continues) {
   TRY(CheckFrame(work));
+  frame_ = Frame();
+  frame_.continues = continues;
+  if (part_.head) {
+    frame_.output.done.emplace().route = route_;
+  } else {
+    frame_.output.next.emplace();
+    frame_.output.next->route = route_;
+    frame_.output.next->encoding = encoding_;
+  }
+  TakeSegments(std::move(work));
+  frame_.end = frame_.items.size();
+  return Ok();
+}
+
+// Sequences are brought to where their segments begin; those that cannot be are refused.
+void Stage::TakeSegments(wire::Work work) {
   const size_t width = memory_.model().shape().hidden_width();
   if (!part_.embedding) {
     size_t tokens = 0;
@@ -158,76 +181,115 @@ Result<StageOutput> Stage::Compute(wire::Work work, bool continues) {
     rows_.resize(tokens * width);
     DecodeRows(encoding_, work.rows, tokens, width, rows_.data());
   }
-  StageOutput output;
-  if (part_.head) {
-    output.done.emplace().route = route_;
-  } else {
-    output.next.emplace();
-    output.next->route = route_;
-    output.next->encoding = encoding_;
-  }
-  std::vector<BatchItem> items;
+  std::vector<BatchItem>& items = frame_.items;
   size_t first_row = 0;
   for (wire::WorkSegment& segment : work.segments) {
     const float* const own = part_.embedding ? nullptr : rows_.data() + first_row * width;
     first_row += segment.tokens.size();
-    Result<StageMemory::Sequence*> state = Prepare(segment, continues);
+    Result<StageMemory::Sequence*> state = Prepare(segment, frame_.continues);
     if (!state.ok()) {
-      output.refused.push_back(Refusal(segment, std::move(state).error()));
+      frame_.output.refused.push_back(Refusal(segment, std::move(state).error()));
       continue;
     }
     items.push_back({.segment = std::move(segment), .state = *state, .hidden = own});
   }
+  // Draft tokens get the memory that is left once every sequence has room for its own token.
   for (BatchItem& item : items) {
     const auto count = static_cast<uint32_t>(item.segment.tokens.size());
-    if (!continues || item.segment.draft_count == 0) continue;
-    if (item.state->table.Reserve(layers(), count).ok()) continue;
-    item.segment.tokens.resize(1);
-    item.segment.draft_count = 0;
+    if (!frame_.continues || item.segment.draft_count == 0) continue;
+    if (!item.state->table.Reserve(layers(), count).ok()) item.DropDrafts();
   }
-  if (!Run(items, 0, items.size(), output).ok()) {
-    // Whoever it was that cannot be computed shall fail alone.
-    for (size_t i = 0; i < items.size(); ++i) {
-      if (continues && items[i].segment.draft_count > 0) {
-        items[i].segment.tokens.resize(1);
-        items[i].segment.draft_count = 0;
-      }
-      Status ran = Run(items, i, i + 1, output);
-      if (ran.ok()) continue;
-      output.refused.push_back(Refusal(items[i].segment, std::move(ran).error()));
+}
+
+model::Progress Stage::Advance() {
+  while (frame_.begin < frame_.items.size()) {
+    Result<model::Progress> progress = AdvanceJob();
+    if (progress.ok() && *progress == model::Progress::kWaiting) return *progress;
+    if (!progress.ok() && frame_.is_together) {
+      ComputeEachAlone();
+      continue;
     }
+    if (progress.ok()) {
+      FinishJob(frame_.job->output());
+    } else {
+      frame_.output.refused.push_back(
+          Refusal(frame_.items[frame_.begin].segment, std::move(progress).error()));
+    }
+    frame_.job.reset();
+    frame_.begin = frame_.end;
+    frame_.end = frame_.begin + 1;
   }
+  return model::Progress::kDone;
+}
+
+Result<model::Progress> Stage::AdvanceJob() {
+  if (!frame_.job) TRY(BeginJob());
+  return frame_.job->Advance();
+}
+
+Status Stage::BeginJob() {
+  std::vector<model::Segment> segments;
+  for (size_t i = frame_.begin; i < frame_.end; ++i) {
+    const BatchItem& item = frame_.items[i];
+    segments.push_back({.table = &item.state->table,
+                        .tokens = item.segment.tokens,
+                        .hidden = item.hidden,
+                        .wanted = part_.head ? WantedOf(item.segment) : model::Wanted::kNone,
+                        .guesses = item.segment.draft_count});
+  }
+  frame_.job = TRY(memory_.model().Begin(segments, part_));
+  return Ok();
+}
+
+// After all of them together failed: so that only what cannot be computed fails.
+void Stage::ComputeEachAlone() {
+  frame_.job.reset();
+  frame_.is_together = false;
+  frame_.end = frame_.begin + 1;
+  if (!frame_.continues) return;
+  for (BatchItem& item : frame_.items) item.DropDrafts();
+}
+
+void Stage::BatchItem::DropDrafts() {
+  segment.tokens.resize(segment.tokens.size() - segment.draft_count);
+  segment.draft_count = 0;
+}
+
+StageOutput Stage::TakeOutput() {
+  StageOutput output = std::move(frame_.output);
+  frame_ = Frame();
   if (output.done && output.done->results.empty()) output.done.reset();
   if (output.next && output.next->segments.empty()) output.next.reset();
   return output;
 }
 
-// An error if nothing of them has been computed.
-Status Stage::Run(std::vector<BatchItem>& items, size_t begin, size_t end, StageOutput& output) {
-  if (begin == end) return Ok();
-  std::vector<model::Segment> segments;
-  for (size_t i = begin; i < end; ++i) {
-    segments.push_back({.table = &items[i].state->table,
-                        .tokens = items[i].segment.tokens,
-                        .hidden = items[i].hidden,
-                        .wanted = part_.head ? WantedOf(items[i].segment) : model::Wanted::kNone,
-                        .guesses = items[i].segment.draft_count});
+void Stage::FinishJob(const model::Output& computed) {
+  for (size_t i = frame_.begin; i < frame_.end; ++i) {
+    frame_.output.tokens += frame_.items[i].segment.tokens.size();
   }
-  const model::Output computed = TRY(memory_.model().Run(segments, part_));
-  for (size_t i = begin; i < end; ++i) output.tokens += items[i].segment.tokens.size();
-  if (output.next) {
-    EncodeRows(encoding_, computed.hidden, memory_.model().shape().hidden_width(),
-               output.next->rows);
-    for (size_t i = begin; i < end; ++i) {
-      output.next->segments.push_back(std::move(items[i].segment));
-    }
-    return Ok();
+  if (part_.head) {
+    AnswerAll(computed);
+  } else {
+    PassOn(computed);
   }
+}
+
+// To the stage behind.
+void Stage::PassOn(const model::Output& computed) {
+  wire::Work& next = *frame_.output.next;
+  EncodeRows(encoding_, computed.hidden, memory_.model().shape().hidden_width(), next.rows);
+  for (size_t i = frame_.begin; i < frame_.end; ++i) {
+    next.segments.push_back(std::move(frame_.items[i].segment));
+  }
+}
+
+void Stage::AnswerAll(const model::Output& computed) {
+  StageOutput& output = frame_.output;
   const size_t vocab_size = memory_.model().shape().vocab_size;
   const size_t width = memory_.model().shape().hidden_width();
   size_t row = 0, first = 0;
-  for (size_t i = begin; i < end; ++i) {
-    const BatchItem& item = items[i];
+  for (size_t i = frame_.begin; i < frame_.end; ++i) {
+    const BatchItem& item = frame_.items[i];
     const size_t rows = RowsAsked(item.segment);
     const auto logits = computed.logits.subspan(row * vocab_size, rows * vocab_size);
     auto kept = static_cast<uint32_t>(item.segment.tokens.size());
@@ -235,7 +297,7 @@ Status Stage::Run(std::vector<BatchItem>& items, size_t begin, size_t end, Stage
       kept = AcceptDrafts(item, logits, output);
     } else {
       Answer(item, logits, *output.done);
-      // A step without guesses, which says what one takes.
+      // A step without draft tokens, which says what one takes.
       const bool is_decode = kept == 1 && item.segment.wanted == wire::Wanted::kToken;
       if (is_decode && item.state->speculation != nullptr) item.state->speculation->Learn(0, 0);
     }
@@ -243,12 +305,12 @@ Status Stage::Run(std::vector<BatchItem>& items, size_t begin, size_t end, Stage
       item.state->speculation->Follow(
           item.state->table.history().tokens().first(item.segment.begin + kept), item.segment.begin,
           computed.hidden.subspan(first * width, kept * width));
-      Offer(item, kept, engine::DraftShare(end - begin, i - begin), output);
+      const size_t count = frame_.end - frame_.begin;
+      Offer(item, kept, engine::DraftShare(count, i - frame_.begin), output);
     }
     row += rows;
     first += item.segment.tokens.size();
   }
-  return Ok();
 }
 
 // As many tokens as the guesses agree with, and one more; each in an answer of its own, as if it

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/forward.h"
 #include "model/slice.h"
 #include "stage/stage_memory.h"
 #include "wire/messages.h"
@@ -45,8 +46,15 @@ class Stage {
   // Why a segment was not computed, and what is held.
   wire::Holds Refusal(const wire::WorkSegment& segment, Error why) const;
 
-  // An error if the frame cannot be what a stage before this one sends. `continues`: it is of this
-  // stage's own making (Continuation).
+  // Takes in a frame, one at a time. An error if it cannot be what a stage before this one sends.
+  // `continues`: it is of this stage's own making (Continuation). Its sequences stay as they are
+  // until it is done.
+  Status Begin(wire::Work work, bool continues = false);
+  // Computes until the frame is done or has to wait for something.
+  model::Progress Advance();
+  // Of the frame that is done.
+  StageOutput TakeOutput();
+  // A frame from begin to end, waiting where it must.
   Result<StageOutput> Compute(wire::Work work, bool continues = false);
 
   // The next segment of an answer that goes on by itself; with up to `most` guesses, where somebody
@@ -59,12 +67,31 @@ class Stage {
   struct BatchItem {
     wire::WorkSegment segment;
     StageMemory::Sequence* state = nullptr;
-    const float* hidden = nullptr;  // [tokens, embedding], where the part has no embedding
+    const float* hidden = nullptr;  // [tokens, hidden_width], where the part has no embedding
+
+    void DropDrafts();
+  };
+  // A frame under way.
+  struct Frame {
+    bool continues = false;
+    std::vector<BatchItem> items;
+    // All items are computed in one job; if that fails, each in its own.
+    bool is_together = true;
+    size_t begin = 0;  // items before it are done
+    size_t end = 0;    // those from `begin` on are in the job
+    std::optional<model::ForwardJob> job;
+    StageOutput output;
   };
 
   Status CheckFrame(const wire::Work& work) const;
   Result<StageMemory::Sequence*> Prepare(const wire::WorkSegment& segment, bool continues);
-  Status Run(std::vector<BatchItem>& items, size_t begin, size_t end, StageOutput& output);
+  void TakeSegments(wire::Work work);
+  Result<model::Progress> AdvanceJob();
+  Status BeginJob();
+  void ComputeEachAlone();
+  void FinishJob(const model::Output& computed);
+  void PassOn(const model::Output& computed);
+  void AnswerAll(const model::Output& computed);
   void Answer(const BatchItem& item, std::span<const float> logits, wire::Done& done);
   uint32_t AcceptDrafts(const BatchItem& item, std::span<const float> logits, StageOutput& output);
   void Offer(const BatchItem& item, uint32_t kept, uint32_t most, StageOutput& output);
@@ -77,6 +104,7 @@ class Stage {
   const model::Slice part_;
   const uint32_t index_;
   std::vector<float> rows_;  // [tokens of a frame, hidden_width]
+  Frame frame_;
 };
 
 }  // namespace aster::stage

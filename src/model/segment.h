@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What goes into a forward pass and what comes out of it. Must not know how it is computed.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "kv/page_table.h"
+
+namespace aster::model {
+
+// Which rows of a segment the head is asked about.
+enum class Wanted : uint8_t { kNone, kLast, kAll };
+
+// The next tokens of one sequence.
+struct Segment {
+  kv::PageTable* table;             // of the slice's layers; the tokens follow what it holds
+  std::span<const int32_t> tokens;  // at least one
+  const float* hidden = nullptr;    // [tokens, hidden_width], for a slice without the embedding
+  Wanted wanted = Wanted::kLast;    // for a slice with the head
+  uint32_t guesses = 0;             // of the tokens, at their end, that may prove wrong
+};
+
+// Rows of all segments, one after the other.
+struct Output {
+  std::span<const float> hidden;  // [rows, hidden_width], behind the last layer
+  std::span<const float> logits;  // [wanted rows, vocab_size], of a slice with the head
+};
+
+// How far a forward pass has come.
+enum class Progress : uint8_t {
+  kWaiting,  // for a device or a machine: its thread may compute something else meanwhile
+  kDone,
+};
+
+}  // namespace aster::model
