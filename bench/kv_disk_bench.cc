@@ -261,13 +261,9 @@ void BM_Session(benchmark::State& state) {
     kv::Pool fresh(kMemoryBytes);
     kv::PageTable back(rows.layout(), fresh, rows.layout().all_layers());
     const OpenSession open = sessions.Open("kept").value();
-    CHECK(sessions
-              .LoadRows(open, rows.layout(),
-                        [&](Bytes chunk) {
-                          ByteReader reader(chunk);
-                          return kv::Import(back, reader);
-                        })
-              .ok());
+    CHECK(
+        sessions.LoadRows(open, rows.layout(), [&](Bytes chunk) { return kv::Import(back, chunk); })
+            .ok());
     CHECK(back.length() == tokens.size());
   }
   SetRate(state, rows.RowBytes(tokens.size()));

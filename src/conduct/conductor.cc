@@ -227,13 +227,14 @@ void Conductor::OnDone(const wire::NodeId& from, const wire::Done& done, int64_t
 }
 
 void Conductor::OnKvRows(const wire::NodeId& from, const wire::KvRows& rows) {
-  if (route_->sequence && route_->sequence->OnKvRows(from, rows)) {
+  const Result<kv::KvChunk> chunk = kv::ParseKvChunk(rows.chunk);
+  if (route_->sequence && route_->sequence->OnKvRows(from, rows, chunk)) {
     heard_ns_ = NowNs();
     return;
   }
-  // The node stops sending where nothing is taken.
-  const auto layers = stage::LayersOfKvChunk(rows.chunk);
-  if (layers.ok()) static_cast<void>(network_.Send(from, stage::TakenNothing(rows, *layers)));
+  // Of a transfer that is over: the sender is told to send no more of it.
+  if (!chunk.ok()) return;
+  static_cast<void>(network_.Send(from, stage::RefusalOf(rows, chunk->header.layers)));
 }
 
 // The stages have computed a segment.

@@ -136,15 +136,15 @@ Status Conductor::ExportRows(engine::Sequence& sequence, uint32_t begin, uint32_
 Status Conductor::ImportRows(engine::Sequence& sequence, Bytes chunk) {
   if (!IsExact(options_.route)) return RowsAreNotExact();
   RouteMemory& memory = *TRY(IdleMemoryOf(sequence));
-  ByteReader reader(chunk);
-  const kv::KvChunkHeader header = TRY(kv::ReadHeader(reader));
+  const kv::KvChunk parsed = TRY(kv::ParseKvChunk(chunk));
+  const kv::KvChunkHeader& header = parsed.header;
   const std::span<const int32_t> tokens = sequence.tokens();
   if (header.end > tokens.size() ||
       !std::ranges::equal(header.tokens, tokens.subspan(header.begin, header.end - header.begin))) {
     return FailedPrecondition("these KV rows are of another text than the sequence's");
   }
   TRY(StartTransfer(sequence, memory));
-  TRY(route_->sequence->Import(chunk, header));
+  TRY(route_->sequence->Import(parsed));
   // Several chunks are in flight, so that no chunk waits for the way and back of the one before.
   // The text's last page waits for all of them.
   const bool is_last = tokens.size() - header.end < kernels::kPagePositions;

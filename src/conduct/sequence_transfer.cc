@@ -93,16 +93,18 @@ Status SequenceTransfer::StartExport(uint32_t begin, uint32_t end, kv::KvChunkSi
   return Ok();
 }
 
-bool SequenceTransfer::OnKvRows(const wire::NodeId& from, const wire::KvRows& rows) {
+bool SequenceTransfer::OnKvRows(const wire::NodeId& from, const wire::KvRows& rows,
+                                const Result<kv::KvChunk>& chunk) {
   const bool is_wanted = export_ && rows.ticket == export_->ticket && rows.epoch == epoch_;
   if (!is_wanted || !status_.ok()) return false;
-  status_ = TakeRows(from, rows);
+  status_ = TakeRows(from, rows, chunk);
   return true;
 }
 
-Status SequenceTransfer::TakeRows(const wire::NodeId& from, const wire::KvRows& rows) {
-  ByteReader reader(rows.chunk);
-  const kv::KvChunkHeader header = TRY(kv::ReadHeader(reader));
+Status SequenceTransfer::TakeRows(const wire::NodeId& from, const wire::KvRows& rows,
+                                  const Result<kv::KvChunk>& chunk) {
+  if (!chunk.ok()) return chunk.error();
+  const kv::KvChunkHeader& header = chunk->header;
   const auto due = export_->due.find(header.layers.begin);
   if (due == export_->due.end()) {
     return DataLoss(
@@ -124,7 +126,8 @@ Status SequenceTransfer::TakeRows(const wire::NodeId& from, const wire::KvRows& 
 
 // --- To the nodes.
 
-Status SequenceTransfer::Import(Bytes chunk, const kv::KvChunkHeader& header) {
+Status SequenceTransfer::Import(const kv::KvChunk& chunk) {
+  const kv::KvChunkHeader& header = chunk.header;
   for (uint32_t stage = 0; stage < route_.stages().size(); ++stage) {
     const plan::PlanStage& target = route_.stages()[stage];
     const kv::LayerRange layers = Common(target.slice, header.layers);

@@ -44,15 +44,16 @@ class SequenceTransfer {
 
   // Once it has begun: sends the rows of a chunk to the stages that lack them. Its rows have
   // arrived when at most `in_flight` chunks of each stage are not acknowledged.
-  Status Import(Bytes chunk, const kv::KvChunkHeader& header);
+  Status Import(const kv::KvChunk& chunk);
   bool IsImported(uint64_t in_flight) const;
   // The least that stages of the decode path hold.
   uint32_t held() const { return HeldBy(route_.decode_path()); }
 
   // Whether the message was about this sequence.
   bool OnHolds(const wire::NodeId& from, const wire::Holds& holds);
-  // Whether the rows were wanted.
-  bool OnKvRows(const wire::NodeId& from, const wire::KvRows& rows);
+  // Whether the rows were wanted. `chunk` is theirs.
+  bool OnKvRows(const wire::NodeId& from, const wire::KvRows& rows,
+                const Result<kv::KvChunk>& chunk);
 
  private:
   struct Export {
@@ -62,7 +63,8 @@ class SequenceTransfer {
   };
 
   uint32_t HeldBy(Path path) const;
-  Status TakeRows(const wire::NodeId& from, const wire::KvRows& rows);
+  Status TakeRows(const wire::NodeId& from, const wire::KvRows& rows,
+                  const Result<kv::KvChunk>& chunk);
 
   net::Network& network_;
   RouteClient& route_;

@@ -107,7 +107,8 @@ Result<std::vector<uint8_t>> DiskPages::ReadChunk(const Hash128& prefix_at_end,
   if (!name || !name->layers.Contains(layers)) return NotFound("the page is not there any more");
   const auto read = [&]() -> Result<std::vector<uint8_t>> {
     const PageFile file = TRY(PageFile::Open(options_.folder, *name));
-    return kv::CutKvChunk(TRY(file.ReadAll()), layers);
+    const std::vector<uint8_t> whole = TRY(file.ReadAll());
+    return kv::CutKvChunk(TRY(kv::ParseKvChunk(whole)), layers);
   };
   Result<std::vector<uint8_t>> chunk = read();
   if (!chunk.ok()) {

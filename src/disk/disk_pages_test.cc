@@ -234,7 +234,7 @@ TEST_F(DiskPagesTest, FilesOfVersion1AreRead) {
   for (uint32_t begin = 0; begin < 96; begin += 16) {
     prefix = kv::ExtendPrefixHash(prefix, std::span(text).subspan(begin, 16));
     ASSERT_TRUE(
-        kv::ImportBytes(twin.table(), store->ReadChunk(prefix, layout.all_layers()).value()).ok());
+        kv::Import(twin.table(), store->ReadChunk(prefix, layout.all_layers()).value()).ok());
   }
   twin.TakeLengths(text);
   twin.Verify();
@@ -257,7 +257,7 @@ TEST_F(DiskPagesTest, FilesAreKvChunks) {
       for (uint32_t begin = 0; begin + page <= 100; begin += page) {
         prefix = kv::ExtendPrefixHash(prefix, std::span(text).subspan(begin, page));
         const auto chunk = store->ReadChunk(prefix, layers).value();
-        ASSERT_TRUE(kv::ImportBytes(twin.table(), chunk).ok());
+        ASSERT_TRUE(kv::Import(twin.table(), chunk).ok());
         twin.TakeLengths(text);
         twin.Verify();
         EXPECT_EQ(twin.length(), begin + page);

@@ -93,8 +93,7 @@ class SessionFolderTest : public testing::Test {
     Pool pool(kPlenty);
     Twin twin(layout, pool, layout.all_layers());
     status = sessions_.LoadRows(open, layout, [&](Bytes chunk) {
-      ByteReader reader(chunk);
-      Status imported = kv::Import(twin.table(), reader);
+      Status imported = kv::Import(twin.table(), chunk);
       twin.TakeLengths(open.session.tokens);
       return imported;
     });
@@ -202,13 +201,10 @@ TEST_F(SessionFolderTest, WhatWasLoadedCanBeTakenBackALittle) {
     for (uint32_t length = 0; length < 109; ++length) {
       Pool pool(kPlenty);
       Twin twin(layout, pool, layout.all_layers());
-      ASSERT_TRUE(sessions_
-                      .LoadRows(open, layout,
-                                [&](Bytes chunk) {
-                                  ByteReader reader(chunk);
-                                  return kv::Import(twin.table(), reader);
-                                })
-                      .ok());
+      ASSERT_TRUE(
+          sessions_
+              .LoadRows(open, layout, [&](Bytes chunk) { return kv::Import(twin.table(), chunk); })
+              .ok());
       twin.TakeLengths(tokens);
       twin.Truncate(length);
       twin.Verify();

@@ -179,8 +179,7 @@ class Measurer {
         if (&variant == &from) {
           variant.bases[i] = table.Fork();
         } else if (depth > 0) {
-          ByteReader reader{Bytes(chunk)};
-          TRY(kv::Import(variant.bases[i], reader));
+          TRY(kv::Import(variant.bases[i], chunk));
         }
       }
     }

@@ -435,15 +435,14 @@ Status Scheduler::ExportRows(Sequence& sequence, uint32_t begin, uint32_t end,
 Status Scheduler::ImportRows(Sequence& sequence, Bytes chunk) {
   TRY(CheckIdle(sequence));
   // The table would take tokens that are not the sequence's.
-  ByteReader reader(chunk);
-  const kv::KvChunkHeader header = TRY(kv::ReadHeader(reader));
+  const kv::KvChunk parsed = TRY(kv::ParseKvChunk(chunk));
+  const kv::KvChunkHeader& header = parsed.header;
   const std::span<const int32_t> tokens = sequence.tokens();
   if (header.end > tokens.size() ||
       !std::ranges::equal(header.tokens, tokens.subspan(header.begin, header.end - header.begin))) {
     return FailedPrecondition("these rows are of another text than the sequence's");
   }
-  reader = ByteReader(chunk);
-  return kv::Import(sequence.table(), reader);
+  return kv::Import(sequence.table(), parsed);
 }
 
 }  // namespace aster::engine

@@ -83,8 +83,7 @@ Result<Hash128> Transferred(LocalModel& model, Tokens tokens) {
     chunk.insert(chunk.end(), bytes.begin(), bytes.end());
     return Ok();
   }));
-  ByteReader reader{Bytes(chunk)};
-  TRY(kv::Import(to, reader));
+  TRY(kv::Import(to, chunk));
   TRY(Add(hash, model, to, tokens.subspan(half), kDefaultChunk));
   return hash.Digest();
 }

@@ -41,21 +41,20 @@ uint64_t ChecksumOf(const Block& block, const Hash128& prefix_at_end) {
   return Hash64Of(block.rows, Hash64Of(about.bytes()));
 }
 
-// What messages show to a person must not do things to a terminal.
+// Error messages show the description: no control characters reach a terminal.
 bool IsPlainText(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
 }
 
-// The fields, each on its own in bounds; not yet whether they agree with each other.
+// Each field by itself is in bounds; whether they agree with each other is not checked yet.
 Result<KvChunkHeader> ReadFields(ByteReader& in) {
   if (TRY(in.Read<uint64_t>()) != kKvChunkMagic) {
-    return DataLoss("these are not the rows of a sequence: the first bytes are others");
+    return DataLoss("not a KV chunk: the first bytes are not its magic number");
   }
   const uint32_t version = TRY(in.Read<uint32_t>());
   if (version == 0 || version > kKvChunkVersion) {
     return Unimplemented(
-        fmt::format("rows written in version {} of the format; this program reads "
-                    "versions up to {}",
+        fmt::format("KV rows in version {} of the format; this program reads versions up to {}",
                     version, kKvChunkVersion));
   }
   KvChunkHeader header;
@@ -70,10 +69,11 @@ Result<KvChunkHeader> ReadFields(ByteReader& in) {
   header.prefix_at_begin = TRY(ReadHash(in));
   header.prefix_at_end = TRY(ReadHash(in));
   header.reach = version == 1 ? header.end : TRY(in.Read<uint32_t>());
+  // Before anything is sized by them.
   if (header.layers.begin >= header.layers.end || header.begin > header.end ||
       header.end > kMaxPositions || header.reach > header.end ||
       description_bytes > kMaxDescriptionBytes) {
-    return DataLoss("the header makes no sense");
+    return DataLoss("layers, positions or lengths are out of range");
   }
   header.description = AsText(TRY(in.ReadBytes(description_bytes)));
   const uint32_t token_count = header.end - header.begin;
@@ -86,7 +86,7 @@ Result<KvChunkHeader> ReadFields(ByteReader& in) {
 }  // namespace
 
 void WriteHeader(const KvChunkHeader& header, ByteWriter& out) {
-  ByteWriter checked;
+  ByteWriter checked;  // all that the checksum at its end covers
   checked.Write(kKvChunkMagic);
   checked.Write(header.version);
   checked.Write(static_cast<uint32_t>(header.description.size()));
@@ -111,11 +111,11 @@ Result<KvChunkHeader> ReadHeader(ByteReader& in) {
   KvChunkHeader header = TRY(ReadFields(in).In("header"));
   const Bytes checked = TRY(start.ReadBytes(in.offset() - start.offset()));
   if (TRY(in.Read<uint64_t>()) != Hash64Of(checked)) {
-    return DataLoss("header: its checksum is another");
+    return DataLoss("header: its checksum does not match");
   }
   if (!IsPlainText(header.description) ||
       ExtendPrefixHash(header.prefix_at_begin, header.tokens) != header.prefix_at_end) {
-    return DataLoss("header: tokens and hashes do not agree");
+    return DataLoss("header: its hashes are not those of its tokens");
   }
   return header;
 }
@@ -123,6 +123,14 @@ Result<KvChunkHeader> ReadHeader(ByteReader& in) {
 void WriteBlockHead(const Block& block, const Hash128& prefix_at_end, ByteWriter& out) {
   WriteIdentity(block, out);
   out.Write(ChecksumOf(block, prefix_at_end));
+}
+
+Result<KvChunk> ParseKvChunk(Bytes chunk) {
+  ByteReader in(chunk);
+  KvChunkHeader header = TRY(ReadHeader(in));
+  return KvChunk{.header = std::move(header),
+                 .head = chunk.first(in.offset()),
+                 .blocks = chunk.subspan(in.offset())};
 }
 
 Result<Block> ReadBlock(ByteReader& in, const Hash128& prefix_at_end) {
@@ -134,7 +142,7 @@ Result<Block> ReadBlock(ByteReader& in, const Hash128& prefix_at_end) {
   block.row_bytes = TRY(in.Read<uint32_t>());
   const uint64_t checksum = TRY(in.Read<uint64_t>());
   block.rows = TRY(in.ReadBytes(uint64_t{block.row_count} * block.row_bytes));
-  if (ChecksumOf(block, prefix_at_end) != checksum) return DataLoss("its checksum is another");
+  if (ChecksumOf(block, prefix_at_end) != checksum) return DataLoss("its checksum does not match");
   return block;
 }
 
@@ -147,7 +155,7 @@ Result<uint64_t> HeaderBytes(Bytes start) {
   const uint32_t begin = TRY(in.Read<uint32_t>());
   const uint32_t end = TRY(in.Read<uint32_t>());
   if (description_bytes > kMaxDescriptionBytes || begin > end || end > kMaxPositions) {
-    return DataLoss("the header makes no sense");
+    return DataLoss("positions or lengths in the header are out of range");
   }
   const uint64_t reach_bytes = version > 1 ? sizeof(uint32_t) : 0;
   return kHeaderStartBytes + reach_bytes + description_bytes +
@@ -160,24 +168,26 @@ Result<uint64_t> BlockBytes(Bytes head) {
   const uint32_t row_count = TRY(in.Read<uint32_t>());
   const uint32_t row_bytes = TRY(in.Read<uint32_t>());
   const uint64_t bytes = uint64_t{row_count} * row_bytes;
-  if (bytes > kMaxBlockBytes) return DataLoss("a block of rows that is too large to be one");
+  if (bytes > kMaxBlockBytes) return DataLoss(fmt::format("a block of {} bytes of rows", bytes));
   return kBlockHeadBytes + bytes;
 }
 
-Result<std::vector<uint8_t>> CutKvChunk(Bytes chunk, LayerRange layers) {
-  ByteReader in(chunk);
-  KvChunkHeader header = TRY(ReadHeader(in));
+Result<std::vector<uint8_t>> CutKvChunk(const KvChunk& chunk, LayerRange layers) {
+  KvChunkHeader header = chunk.header;
   if (layers.begin >= layers.end || !header.layers.Contains(layers)) {
     return InvalidArgument(fmt::format("layers {} to {} of a KV chunk of {} to {}", layers.begin,
                                        layers.end, header.layers.begin, header.layers.end));
   }
+  // Blocks of these layers are copied as they stand: of the header their checksums cover only the
+  // prefix hash, which stays.
+  ByteReader in(chunk.blocks);
   ByteWriter blocks;
   uint32_t block_count = 0;
   for (uint32_t i = 0; i < header.block_count; ++i) {
     const size_t begin = in.offset();
     const Block block = TRY(ReadBlock(in, header.prefix_at_end));
     if (block.layer < layers.begin || block.layer >= layers.end) continue;
-    blocks.WriteBytes(chunk.subspan(begin, in.offset() - begin));
+    blocks.WriteBytes(chunk.blocks.subspan(begin, in.offset() - begin));
     ++block_count;
   }
   header.layers = layers;
@@ -192,6 +202,7 @@ Status KvChunkStream::Take(Bytes piece, Sink sink) {
   buffer_.insert(buffer_.end(), piece.begin(), piece.end());
   size_t offset = 0;
   for (;;) {
+    // How long the next header or block is, as soon as its first bytes are there; then all of it.
     const Bytes rest = Bytes(buffer_).subspan(offset);
     const size_t start_bytes = header_ ? kBlockHeadBytes : kHeaderStartBytes;
     if (rest.size() < start_bytes) break;
@@ -207,6 +218,7 @@ Status KvChunkStream::Take(Bytes piece, Sink sink) {
       --blocks_left_;
     }
     offset += bytes;
+    // Behind the last block the next chunk begins.
     if (blocks_left_ == 0) header_.reset();
   }
   buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(offset));

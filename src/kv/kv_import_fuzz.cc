@@ -104,8 +104,7 @@ void Run(const Layout& layout, ByteReader& in) {
     const std::vector<int32_t> tokens(table.history().tokens().begin(),
                                       table.history().tokens().end());
     const std::vector<uint8_t> chunk = TakeKvChunk(table, tokens, in);
-    ByteReader reader(chunk);
-    const Status status = Import(table, reader);
+    const Status status = Import(table, chunk);
     CHECK(table.length() >= before && table.length() <= table.history().length());
     CHECK(table.history().CountEqual(0, tokens) == tokens.size());
     CHECK(status.ok() || !status.error().message().empty());
@@ -138,10 +137,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       stream.Take(bytes.subspan(bytes.size() / 2), ignore).ok()) {
     static_cast<void>(stream.Finish());
   }
-  static_cast<void>(aster::kv::CutKvChunk(bytes, {0, 1}));
+  if (const auto chunk = aster::kv::ParseKvChunk(bytes); chunk.ok()) {
+    static_cast<void>(aster::kv::CutKvChunk(*chunk, {0, 1}));
+  }
   aster::kv::Pool pool(40 * aster::kv::kPageAlignment);
   aster::kv::PageTable table(layout, pool, layout.all_layers());
-  const aster::Status status = aster::kv::Import(table, in);
+  const aster::Status status = aster::kv::Import(table, bytes);
   CHECK(status.ok() || !status.error().message().empty());
   return 0;
 }

@@ -14,12 +14,14 @@
 namespace aster::kv {
 namespace {
 
-// The rows of a page that a KV chunk carries.
+// The rows of a page that a KV chunk carries: those completed between its two ends, and of a stream
+// with a sliding window only those that computations from `reach` on read.
 RowRange RowsInKvChunk(const Stream& stream, uint32_t index, const KvChunkHeader& header) {
   const uint32_t page_rows = stream.codec->page_rows();
   const uint32_t page_begin = index * page_rows;
   uint32_t first = page_begin;
   if (header.version == 1) {
+    // Version 1 carries whole pages, as if every row were read at every position.
     Stream old = stream;
     old.read_every = 1;
     if (!old.Needs(index, header.end)) return {};
@@ -30,7 +32,7 @@ RowRange RowsInKvChunk(const Stream& stream, uint32_t index, const KvChunkHeader
           .end = std::min(header.end / stream.stride, page_begin + page_rows)};
 }
 
-// How many blocks there are; an error if the table does not have one of them.
+// The number of blocks; an error if the table does not have one of them.
 Result<uint32_t> CountBlocks(const PageTable& table, const KvChunkHeader& header) {
   uint32_t count = 0;
   TRY(ForEachBlock(table.layout(), header,
@@ -46,7 +48,7 @@ Result<uint32_t> CountBlocks(const PageTable& table, const KvChunkHeader& header
   return count;
 }
 
-// As far back as the table can tell.
+// The header of a chunk that reaches as far back as the table still has rows.
 Result<KvChunkHeader> HeaderFor(const PageTable& table, LayerRange layers, uint32_t begin,
                                 uint32_t end) {
   const Layout& layout = table.layout();
@@ -64,6 +66,8 @@ Result<KvChunkHeader> HeaderFor(const PageTable& table, LayerRange layers, uint3
       .description = layout.Describe(layers).substr(0, kMaxDescriptionBytes),
       .tokens = {tokens.begin(), tokens.end()},
   };
+  // Where the table has gone back before and lacks rows of the window at the reach, the chunk is
+  // good for computations at its end only.
   Result<uint32_t> count = CountBlocks(table, header);
   if (!count.ok()) {
     header.reach = end;
@@ -101,6 +105,8 @@ Status Export(const PageTable& table, LayerRange layers, uint32_t begin, uint32_
     return OutOfRange(fmt::format("positions {} to {} are wanted, up to {} are here", begin, end,
                                   table.length(layers)));
   }
+  // The header says how many blocks follow, so all of them are known to be there before the first
+  // byte is written.
   const Layout& layout = table.layout();
   const KvChunkHeader header = TRY(HeaderFor(table, layers, begin, end));
   ByteWriter head;
@@ -116,6 +122,7 @@ Status Export(const PageTable& table, LayerRange layers, uint32_t begin, uint32_
                        .row_count = rows.end - rows.begin,
                        .row_bytes = static_cast<uint32_t>(codec.row_bytes()),
                        .rows = {}};
+        // A page's own format stays inside the table: a chunk has plain rows.
         plain_rows.resize(uint64_t{block.row_count} * block.row_bytes);
         codec.ReadRows(table.Page(layer, index, s), rows.begin - index * codec.page_rows(),
                        block.row_count, plain_rows.data());
@@ -127,7 +134,8 @@ Status Export(const PageTable& table, LayerRange layers, uint32_t begin, uint32_
       });
 }
 
-// Reads blocks into pages that no length covers yet; only then moves the lengths.
+// Reads blocks into pages behind the table's lengths, where no computation reads them yet, and
+// moves the lengths only when all blocks of a page are there.
 class KvChunkImport {
  public:
   KvChunkImport(PageTable& table, const KvChunkHeader& header) : table_(table), header_(header) {}
@@ -145,6 +153,7 @@ class KvChunkImport {
   const KvChunkHeader& header_;
 };
 
+// Nothing in the header is believed: each thing that it claims is compared with the table.
 Status KvChunkImport::Check() const {
   const Layout& layout = table_.layout();
   if (header_.digest != layout.digest()) {
@@ -162,6 +171,8 @@ Status KvChunkImport::Check() const {
     return OutOfRange(fmt::format("the rows begin at position {}, those from {} on are missing",
                                   header_.begin, length));
   }
+  // The same history: before the chunk by its hash, and within it by the tokens themselves, as far
+  // as the table has them.
   const TokenHistory& history = table_.history();
   if (history.HashAt(header_.begin) != header_.prefix_at_begin) {
     return FailedPrecondition(
@@ -173,6 +184,7 @@ Status KvChunkImport::Check() const {
     return FailedPrecondition(
         fmt::format("these rows are of another history: the token at position {} differs", common));
   }
+  // As many blocks as its layers and positions need, in their order.
   uint32_t block_count = 0;
   TRY(ForEachBlock(layout, header_, [&](uint32_t, uint32_t, uint32_t, RowRange) {
     ++block_count;
@@ -186,6 +198,7 @@ Status KvChunkImport::Check() const {
 }
 
 Status KvChunkImport::ReadBlocks(ByteReader& in) {
+  // The page that is being read when a block fails: all pages before it are whole.
   uint32_t index_reached = header_.begin / table_.layout().page_positions();
   const Status status = ForEachBlock(
       table_.layout(), header_, [&](uint32_t layer, uint32_t s, uint32_t index, RowRange rows) {
@@ -194,6 +207,7 @@ Status KvChunkImport::ReadBlocks(ByteReader& in) {
         return TakeBlock(layer, s, index, rows, in)
             .In(fmt::format("rows from position {}, layer {}", position, layer));
       });
+  // Rows before the damage stay: less has to be computed or sent again.
   MoveLengths(status.ok() ? header_.end : index_reached * table_.layout().page_positions());
   return status;
 }
@@ -205,10 +219,11 @@ Status KvChunkImport::TakeBlock(uint32_t layer, uint32_t s, uint32_t index, RowR
   const Block block = TRY(ReadBlock(in, header_.prefix_at_end));
   if (block.layer != layer || block.stream != s || block.first_row != rows.begin ||
       block.row_count != rows.end - rows.begin || block.row_bytes != codec.row_bytes()) {
-    return DataLoss(
-        fmt::format("layer {}, stream {}, {} rows from {} of {} bytes stand there instead",
-                    block.layer, block.stream, block.row_count, block.first_row, block.row_bytes));
+    return DataLoss(fmt::format("found layer {}, stream {}, {} rows from {} of {} bytes instead",
+                                block.layer, block.stream, block.row_count, block.first_row,
+                                block.row_bytes));
   }
+  // Rows that the table has stay as they are: another sequence may share their page.
   const uint32_t first_new = std::max(rows.begin, table_.Length(layer) / stream.stride);
   if (first_new >= rows.end) return Ok();
   TRY(table_.MakeWritable(layer, s, index, table_.Length(layer)));
@@ -218,8 +233,8 @@ Status KvChunkImport::TakeBlock(uint32_t layer, uint32_t s, uint32_t index, RowR
   return Ok();
 }
 
-// Whether everything that a computation at `position` needs was carried: a KV chunk leaves out what
-// is out of the windows at its reach.
+// Whether the chunk carried everything that a computation at `position` needs: it leaves out the
+// rows that are outside the sliding windows at its reach.
 bool KvChunkImport::CanStopAt(uint32_t layer, uint32_t position) const {
   const uint32_t page_positions = table_.layout().page_positions();
   const uint32_t first_page = table_.Length(layer) / page_positions;
@@ -235,8 +250,8 @@ bool KvChunkImport::CanStopAt(uint32_t layer, uint32_t position) const {
   return true;
 }
 
-// Pages tell which rows they have, where some between those that were here and those that came were
-// left out.
+// Where the chunk left out rows between those that the table had and those that came, each page
+// records its first row, so that Truncate does not go back to rows that are not there.
 void KvChunkImport::MarkCarried(uint32_t layer, uint32_t complete) {
   const uint32_t page_positions = table_.layout().page_positions();
   const std::span<const Stream> streams = table_.layout().streams(layer);
@@ -253,14 +268,16 @@ void KvChunkImport::MarkCarried(uint32_t layer, uint32_t complete) {
   }
 }
 
-// Blocks of all pages before position `complete` have been taken.
+// Blocks of all pages before position `complete` are in their pages.
 void KvChunkImport::MoveLengths(uint32_t complete) {
+  // The history first: lengths may not exceed it.
   const uint32_t known = table_.history_.length();
   const uint32_t before = table_.length();
   if (complete > known) {
     table_.history_.Append(
         std::span(header_.tokens).subspan(known - header_.begin, complete - known));
   }
+  // Each layer by itself, as far as a computation can continue from there.
   for (uint32_t layer = header_.layers.begin; layer < header_.layers.end; ++layer) {
     const bool longer = complete > table_.Length(layer);
     if (longer && (complete == header_.end || CanStopAt(layer, complete))) {
@@ -268,18 +285,22 @@ void KvChunkImport::MoveLengths(uint32_t complete) {
       table_.JumpTo(layer, complete, std::min(header_.reach, complete));
     }
   }
+  // Full pages of all layers can be found by other sequences now.
   if (table_.length() > before) {
     table_.OfferFullPages(table_.layers_, before, table_.length());
   }
+  // Pages and tokens that no length covers (the rest of a damaged chunk) go.
   table_.DropPages(header_.layers, 0);
   table_.history_.Truncate(*std::ranges::max_element(table_.lengths_));
 }
 
-Status Import(PageTable& table, ByteReader& chunk) {
-  const KvChunkHeader header = TRY(ReadHeader(chunk));
-  KvChunkImport import(table, header);
+Status Import(PageTable& table, const KvChunk& chunk) {
+  KvChunkImport import(table, chunk.header);
   TRY(import.Check());
-  return import.ReadBlocks(chunk);
+  ByteReader blocks(chunk.blocks);
+  return import.ReadBlocks(blocks);
 }
+
+Status Import(PageTable& table, Bytes chunk) { return Import(table, TRY(ParseKvChunk(chunk))); }
 
 }  // namespace aster::kv

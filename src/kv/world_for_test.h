@@ -285,13 +285,6 @@ inline std::vector<uint8_t> ExportBytes(const PageTable& table, LayerRange layer
   return bytes;
 }
 
-inline Status ImportBytes(PageTable& table, Bytes bytes) {
-  ByteReader reader(bytes);
-  TRY(Import(table, reader));
-  CHECK(reader.at_end());
-  return Ok();
-}
-
 // Random life of several sequences in one pool and, for transfers, of one more in another pool.
 // Choices come from `choose`, whose answer to `bound` is below it.
 template <typename Choose>
@@ -400,7 +393,7 @@ class World {
     const bool damage = choose_(4) == 0;
     if (damage) bytes[choose_(bytes.size())] ^= static_cast<uint8_t>(1 + choose_(255));
     const uint32_t before = target.table().length(layers);
-    const Status status = ImportBytes(target.table(), bytes);
+    const Status status = Import(target.table(), bytes);
     if (status.ok()) {
       CHECK(!damage);
       CHECK(target.table().length(layers) >= to);

@@ -274,8 +274,7 @@ TEST(DeepSeek4, ATransferredCacheComputesTheSame) {
       Runner taker(model.files(), Slice::Whole(shape), 2, kernels::FastestIsa(),
                    Narrowed({}, shape));
       kv::PageTable table = taker.NewTable();
-      ByteReader in{Bytes(chunk)};
-      ASSERT_TRUE(kv::Import(table, in).ok());
+      ASSERT_TRUE(kv::Import(table, chunk).ok());
       const uint32_t left = table.Truncate(length - back);
       EXPECT_TRUE(left == length - back || length - back < from.layout().ReachOf(length));
       const Segment rest{

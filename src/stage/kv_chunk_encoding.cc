@@ -13,7 +13,6 @@
 #include "base/checked.h"
 #include "base/float_mode.h"
 #include "kernels/ops.h"
-#include "kv/chunk.h"
 
 namespace aster::stage {
 namespace {
@@ -26,7 +25,7 @@ constexpr float kLargestHalf = 65504;
 
 enum class Numbers { kOther, kF16, kBf16 };
 
-// Formats are words that two machines agree on (kv/page_codec.h), and begin with the type.
+// By the format's name, which begins with the type (kv/page_codec.h).
 Numbers NumbersOf(const kv::Stream& stream) {
   const std::string_view format = stream.codec->format();
   if (stream.codec->row_bytes() % sizeof(uint16_t) != 0) return Numbers::kOther;
@@ -35,7 +34,7 @@ Numbers NumbersOf(const kv::Stream& stream) {
   return Numbers::kOther;
 }
 
-// Rows of one stream, there and back.
+// Compresses and decompresses rows of one stream.
 class RowConverter {
  public:
   RowConverter(const kernels::OpsTable& ops, Numbers numbers, size_t count)
@@ -49,7 +48,7 @@ class RowConverter {
   size_t plain_bytes() const { return halves_.size() * sizeof(uint16_t); }
   size_t small_bytes() const { return quants_.size() + scales_.size() * sizeof(uint16_t); }
 
-  void Shrink(const uint8_t* plain, uint8_t* small) {
+  void Compress(const uint8_t* plain, uint8_t* small) {
     std::memcpy(halves_.data(), plain, plain_bytes());
     (numbers_ == Numbers::kF16 ? ops_.from_f16 : ops_.from_bf16)(halves_.data(), halves_.size(),
                                                                  floats_.data());
@@ -58,13 +57,12 @@ class RowConverter {
     std::memcpy(small + quants_.size(), scales_.data(), scales_.size() * sizeof(uint16_t));
   }
 
-  void Widen(const uint8_t* small, uint8_t* plain) {
+  void Decompress(const uint8_t* small, uint8_t* plain) {
     std::memcpy(quants_.data(), small, quants_.size());
     std::memcpy(scales_.data(), small + quants_.size(), scales_.size() * sizeof(uint16_t));
     ops_.from_q8(quants_.data(), scales_.data(), floats_.size(), floats_.data());
     if (numbers_ == Numbers::kF16) {
-      // The largest of a group may be rounded up to what f16 cannot say. What is no number stays
-      // none.
+      // The largest of a group may be rounded up beyond the range of f16. NaN stays NaN.
       for (float& value : floats_) value = std::min(std::max(value, -kLargestHalf), kLargestHalf);
       ops_.to_f16(floats_.data(), floats_.size(), halves_.data());
     } else {
@@ -85,14 +83,17 @@ class RowConverter {
 Result<const kv::Stream*> StreamOf(const kv::Layout& layout, const kv::Block& block) {
   if (block.layer >= layout.layer_count() || block.stream >= layout.streams(block.layer).size()) {
     return DataLoss(
-        fmt::format("rows of layer {}, stream {}, which are none", block.layer, block.stream));
+        fmt::format("rows of layer {}, stream {}, which do not exist", block.layer, block.stream));
   }
   return &layout.streams(block.layer)[block.stream];
 }
 
-// The block with its rows in their other form.
-Status Convert(const kv::Layout& layout, const kernels::OpsTable& ops, bool widens,
+enum class Direction { kCompress, kDecompress };
+
+// Appends the block with its rows converted.
+Status Convert(const kv::Layout& layout, const kernels::OpsTable& ops, Direction direction,
                const kv::Block& block, const Hash128& prefix_at_end, wire::Payload& out) {
+  const bool compresses = direction == Direction::kCompress;
   const kv::Stream& stream = *TRY(StreamOf(layout, block));
   const Numbers numbers = NumbersOf(stream);
   kv::Block converted = block;
@@ -105,26 +106,26 @@ Status Convert(const kv::Layout& layout, const kernels::OpsTable& ops, bool wide
     }
   } else {
     RowConverter converter(ops, numbers, stream.codec->row_bytes() / sizeof(uint16_t));
-    const size_t from = widens ? converter.small_bytes() : converter.plain_bytes();
-    const size_t to = widens ? converter.plain_bytes() : converter.small_bytes();
+    const size_t from = compresses ? converter.plain_bytes() : converter.small_bytes();
+    const size_t to = compresses ? converter.small_bytes() : converter.plain_bytes();
     if (block.row_bytes != from) {
-      return DataLoss(fmt::format("rows of {} bytes in layer {}, where they have {}",
+      return DataLoss(fmt::format("rows of {} bytes in layer {}, where {} bytes were expected",
                                   block.row_bytes, block.layer, from));
     }
-    // Not more than twice what is there: no announced number is believed.
+    // At most twice the bytes that are there: a row count is not believed, its rows have come.
     out.resize(rows_begin + uint64_t{block.row_count} * to);
     for (uint32_t row = 0; row < block.row_count; ++row) {
       const uint8_t* const source = block.rows.data() + row * from;
       uint8_t* const target = out.data() + rows_begin + row * to;
-      if (widens) {
-        converter.Widen(source, target);
+      if (compresses) {
+        converter.Compress(source, target);
       } else {
-        converter.Shrink(source, target);
+        converter.Decompress(source, target);
       }
     }
     converted.row_bytes = static_cast<uint32_t>(to);
   }
-  // The head's checksum is of the rows as they stand now.
+  // The head is written last: its checksum is of the converted rows.
   converted.rows = Bytes(out).subspan(rows_begin);
   ByteWriter head;
   kv::WriteBlockHead(converted, prefix_at_end, head);
@@ -133,22 +134,24 @@ Status Convert(const kv::Layout& layout, const kernels::OpsTable& ops, bool wide
   return Ok();
 }
 
-Result<wire::Payload> ConvertKvChunk(const kv::Layout& layout, kernels::Isa isa, bool widens,
-                                     Bytes chunk) {
+Result<wire::Payload> ConvertKvChunk(const kv::Layout& layout, kernels::Isa isa,
+                                     Direction direction, const kv::KvChunk& chunk) {
   const ComputeFloatMode mode;
   const kernels::OpsTable& ops = kernels::Ops(isa);
-  ByteReader in(chunk);
-  const kv::KvChunkHeader header = TRY(kv::ReadHeader(in));
+  const kv::KvChunkHeader& header = chunk.header;
   if (header.digest != layout.digest()) {
     return FailedPrecondition(
         fmt::format("these rows are of another model or layout ({})", header.description));
   }
+  const size_t bytes = chunk.head.size() + chunk.blocks.size();
   wire::Payload out;
-  out.reserve(widens ? 2 * chunk.size() : chunk.size());
-  out.insert(out.end(), chunk.begin(), chunk.begin() + static_cast<ptrdiff_t>(in.offset()));
+  out.reserve(direction == Direction::kCompress ? bytes : 2 * bytes);
+  // The header is the same: it says nothing of the size of rows.
+  out.insert(out.end(), chunk.head.begin(), chunk.head.end());
+  ByteReader in(chunk.blocks);
   for (uint32_t i = 0; i < header.block_count; ++i) {
     const kv::Block block = TRY(kv::ReadBlock(in, header.prefix_at_end));
-    TRY(Convert(layout, ops, widens, block, header.prefix_at_end, out));
+    TRY(Convert(layout, ops, direction, block, header.prefix_at_end, out));
   }
   if (!in.at_end()) return DataLoss(fmt::format("{} bytes behind the last row", in.left()));
   return out;
@@ -160,7 +163,7 @@ Result<RowEncoding> ParseKvChunkEncoding(std::string_view name) {
   if (name == "exact") return RowEncoding::kF32;
   if (name == "q8") return RowEncoding::kQ8;
   return InvalidArgument(
-      fmt::format("\"{}\" is no way for what is remembered to travel: exact and q8 are", name));
+      fmt::format("\"{}\" is no encoding of KV transfers: exact and q8 are", name));
 }
 
 bool ChangesRows(RowEncoding encoding, const kv::Layout& layout) {
@@ -181,12 +184,14 @@ size_t EncodedRowBytes(RowEncoding encoding, const kv::Stream& stream) {
   return count + DivideUp(count, kGroup) * sizeof(uint16_t);
 }
 
-Result<wire::Payload> CompressKvChunk(const kv::Layout& layout, kernels::Isa isa, Bytes chunk) {
-  return ConvertKvChunk(layout, isa, /*widens=*/false, chunk);
+Result<wire::Payload> CompressKvChunk(const kv::Layout& layout, kernels::Isa isa,
+                                      const kv::KvChunk& chunk) {
+  return ConvertKvChunk(layout, isa, Direction::kCompress, chunk);
 }
 
-Result<wire::Payload> DecompressKvChunk(const kv::Layout& layout, kernels::Isa isa, Bytes chunk) {
-  return ConvertKvChunk(layout, isa, /*widens=*/true, chunk);
+Result<wire::Payload> DecompressKvChunk(const kv::Layout& layout, kernels::Isa isa,
+                                        const kv::KvChunk& chunk) {
+  return ConvertKvChunk(layout, isa, Direction::kDecompress, chunk);
 }
 
 }  // namespace aster::stage

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// KV chunks of what sequences remember (kv/chunk.h), made smaller on their way between nodes: a row
-// of 16-bit numbers becomes bytes, and an f16 scale for every 32 of them, by the rule of the
-// kernels (OpsTable::to_q8), so that every machine makes the same of it. All other rows travel as
-// they are. What comes out is close to what went in, and not the same. Must not know who sends what
-// to whom, nor what is done with it.
+// KV chunks (kv/chunk.h) compressed for their way between nodes: a row of 16-bit numbers becomes
+// bytes, and an f16 scale for every 32 of them, by the rule of the kernels (OpsTable::to_q8), so
+// that every machine computes the same bytes. Rows of other formats travel as they are.
+// Decompressed rows are close to the original ones, not equal. Must not know who sends chunks to
+// whom, nor what is done with them.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "kernels/isa.h"
+#include "kv/chunk.h"
 #include "kv/layout.h"
 #include "wire/messages.h"
 #include "wire/payload.h"
@@ -23,18 +24,21 @@ namespace aster::stage {
 // "exact" or "q8".
 Result<wire::RowEncoding> ParseKvChunkEncoding(std::string_view name);
 
-// Whether rows of the layout become others on their way: it has streams of 16-bit numbers.
+// Whether the encoding changes rows of the layout: it has streams of 16-bit numbers.
 bool ChangesRows(wire::RowEncoding encoding, const kv::Layout& layout);
 
-// Of a row of the stream, on its way.
+// Of a row of the stream in this encoding.
 size_t EncodedRowBytes(wire::RowEncoding encoding, const kv::Stream& stream);
 
-// A KV chunk of the layout with its rows as bytes. The header stays as it is; blocks have checksums
-// of what they hold now.
-Result<wire::Payload> CompressKvChunk(const kv::Layout& layout, kernels::Isa isa, Bytes chunk);
+// The bytes of the chunk with its rows compressed. The header stays as it is; the blocks' checksums
+// are of their new rows.
+Result<wire::Payload> CompressKvChunk(const kv::Layout& layout, kernels::Isa isa,
+                                      const kv::KvChunk& chunk);
 
-// The KV chunk whose rows are those of a smaller one, which nobody vouches for. An error where it
-// is damaged, of another layout, or its rows have not the size that they would have.
-Result<wire::Payload> DecompressKvChunk(const kv::Layout& layout, kernels::Isa isa, Bytes chunk);
+// The bytes of the chunk that a compressed one stands for, which comes from another node: an error
+// where it is damaged, of another layout, or has rows of a size that is not that of compressed
+// ones.
+Result<wire::Payload> DecompressKvChunk(const kv::Layout& layout, kernels::Isa isa,
+                                        const kv::KvChunk& chunk);
 
 }  // namespace aster::stage

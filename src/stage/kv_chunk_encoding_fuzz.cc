@@ -9,7 +9,6 @@
 
 #include "base/check.h"
 #include "kernels/isa_choice.h"
-#include "kv/chunk.h"
 #include "kv/prefix_hash.h"
 #include "stage/kv_chunk_encoding.h"
 
@@ -36,19 +35,22 @@ T Take(ByteReader& in) {
   return value.ok() ? *value : T{0};
 }
 
-// What follows is widened, and what could be widened keeps its size when it is made small again.
-void CheckKvChunk(Bytes chunk) {
+// A chunk that can be decompressed has its size again when it is compressed once more.
+void CheckKvChunk(Bytes bytes) {
   const kv::Layout& layout = FuzzLayout();
-  const Result<wire::Payload> wide = DecompressKvChunk(layout, kernels::Isa::kRef, chunk);
+  const Result<kv::KvChunk> chunk = kv::ParseKvChunk(bytes);
+  if (!chunk.ok()) return;
+  const Result<wire::Payload> wide = DecompressKvChunk(layout, kernels::Isa::kRef, *chunk);
   if (!wide.ok()) {
     CHECK(!wide.error().message().empty());
     return;
   }
-  CHECK(wide->size() <= 2 * chunk.size());
-  CHECK(DecompressKvChunk(layout, kernels::FastestIsa(), chunk).value() == *wide);
-  const wire::Payload small = CompressKvChunk(layout, kernels::Isa::kRef, *wide).value();
-  CHECK(small.size() == chunk.size());
-  CHECK(CompressKvChunk(layout, kernels::FastestIsa(), *wide).value() == small);
+  CHECK(wide->size() <= 2 * bytes.size());
+  CHECK(DecompressKvChunk(layout, kernels::FastestIsa(), *chunk).value() == *wide);
+  const kv::KvChunk plain = kv::ParseKvChunk(*wide).value();
+  const wire::Payload small = CompressKvChunk(layout, kernels::Isa::kRef, plain).value();
+  CHECK(small.size() == bytes.size());
+  CHECK(CompressKvChunk(layout, kernels::FastestIsa(), plain).value() == small);
 }
 
 std::vector<uint8_t> TakeKvChunk(ByteReader& in) {

@@ -13,7 +13,6 @@
 
 #include "base/random.h"
 #include "kernels/isa_choice.h"
-#include "kv/chunk.h"
 #include "kv/prefix_hash.h"
 #include "model/memory.h"
 #include "model/runner_for_test.h"
@@ -58,12 +57,20 @@ kv::Block BlockOf(Bytes rows) {
           .rows = rows};
 }
 
-kv::Block OnlyBlock(Bytes chunk) {
-  ByteReader in(chunk);
-  const kv::KvChunkHeader header = kv::ReadHeader(in).value();
-  const kv::Block block = kv::ReadBlock(in, header.prefix_at_end).value();
+kv::Block OnlyBlock(Bytes bytes) {
+  const kv::KvChunk chunk = kv::ParseKvChunk(bytes).value();
+  ByteReader in(chunk.blocks);
+  const kv::Block block = kv::ReadBlock(in, chunk.header.prefix_at_end).value();
   EXPECT_TRUE(in.at_end());
   return block;
+}
+
+Result<wire::Payload> Compress(const kv::Layout& layout, kernels::Isa isa, Bytes chunk) {
+  return CompressKvChunk(layout, isa, TRY(kv::ParseKvChunk(chunk)));
+}
+
+Result<wire::Payload> Decompress(const kv::Layout& layout, kernels::Isa isa, Bytes chunk) {
+  return DecompressKvChunk(layout, isa, TRY(kv::ParseKvChunk(chunk)));
 }
 
 std::vector<uint8_t> BytesOf(const std::vector<uint16_t>& halves) {
@@ -79,9 +86,9 @@ std::vector<uint16_t> ThereAndBack(const std::string& format, const std::vector<
   const kv::Layout layout = LayoutOfRows(format, row_bytes);
   const std::vector<uint8_t> rows = BytesOf(halves);
   const wire::Payload plain = KvChunkOf(layout, BlockOf(rows));
-  const wire::Payload small = CompressKvChunk(layout, isa, plain).value();
+  const wire::Payload small = Compress(layout, isa, plain).value();
   EXPECT_EQ(OnlyBlock(small).row_bytes, EncodedRowBytes(RowEncoding::kQ8, layout.streams(0)[0]));
-  const wire::Payload back = DecompressKvChunk(layout, isa, small).value();
+  const wire::Payload back = Decompress(layout, isa, small).value();
   EXPECT_EQ(back.size(), plain.size());
   std::vector<uint16_t> found(halves.size());
   std::memcpy(found.data(), OnlyBlock(back).rows.data(), row_bytes * kRows);
@@ -128,11 +135,11 @@ TEST(KvChunkEncoding, EveryInstructionSetMakesTheSameOfIt) {
     const kv::Layout layout = LayoutOfRows("f16 test", width * 2);
     const std::vector<uint8_t> rows = BytesOf(halves);
     const wire::Payload plain = KvChunkOf(layout, BlockOf(rows));
-    const wire::Payload small = CompressKvChunk(layout, kernels::Isa::kRef, plain).value();
-    const wire::Payload back = DecompressKvChunk(layout, kernels::Isa::kRef, small).value();
+    const wire::Payload small = Compress(layout, kernels::Isa::kRef, plain).value();
+    const wire::Payload back = Decompress(layout, kernels::Isa::kRef, small).value();
     for (const kernels::Isa isa : kernels::AvailableIsas()) {
-      EXPECT_EQ(CompressKvChunk(layout, isa, plain).value(), small) << kernels::IsaName(isa);
-      EXPECT_EQ(DecompressKvChunk(layout, isa, small).value(), back) << kernels::IsaName(isa);
+      EXPECT_EQ(Compress(layout, isa, plain).value(), small) << kernels::IsaName(isa);
+      EXPECT_EQ(Decompress(layout, isa, small).value(), back) << kernels::IsaName(isa);
     }
   }
 }
@@ -162,8 +169,8 @@ TEST(KvChunkEncoding, RowsOfAnythingElseTravelAsTheyAre) {
     EXPECT_EQ(EncodedRowBytes(RowEncoding::kQ8, layout.streams(0)[0]), 64u);
     const std::vector<uint8_t> rows(64 * kRows, 0x5a);
     const wire::Payload plain = KvChunkOf(layout, BlockOf(rows));
-    EXPECT_EQ(CompressKvChunk(layout, kernels::Isa::kRef, plain).value(), plain);
-    EXPECT_EQ(DecompressKvChunk(layout, kernels::Isa::kRef, plain).value(), plain);
+    EXPECT_EQ(Compress(layout, kernels::Isa::kRef, plain).value(), plain);
+    EXPECT_EQ(Decompress(layout, kernels::Isa::kRef, plain).value(), plain);
   }
 }
 
@@ -184,41 +191,41 @@ class HostileKvChunks : public testing::Test {
   const kv::Layout layout_ = LayoutOfRows("f16 test", 128);
   const std::vector<uint8_t> rows_ = std::vector<uint8_t>(68 * kRows, 0x11);
 
-  Result<wire::Payload> Widen(const kv::Block& block) {
-    return DecompressKvChunk(layout_, kernels::Isa::kRef, KvChunkOf(layout_, block));
+  Result<wire::Payload> Decompressed(const kv::Block& block) {
+    return Decompress(layout_, kernels::Isa::kRef, KvChunkOf(layout_, block));
   }
 };
 
 TEST_F(HostileKvChunks, RowsOfAnotherSizeAreRefused) {
-  EXPECT_TRUE(Widen(BlockOf(rows_)).ok());
-  EXPECT_FALSE(Widen(BlockOf(Bytes(rows_).first(67 * kRows))).ok());
-  EXPECT_FALSE(Widen(BlockOf({})).ok());
+  EXPECT_TRUE(Decompressed(BlockOf(rows_)).ok());
+  EXPECT_FALSE(Decompressed(BlockOf(Bytes(rows_).first(67 * kRows))).ok());
+  EXPECT_FALSE(Decompressed(BlockOf({})).ok());
   // Plain rows that are said to be small ones.
-  EXPECT_FALSE(Widen(BlockOf(std::vector<uint8_t>(128 * kRows))).ok());
+  EXPECT_FALSE(Decompressed(BlockOf(std::vector<uint8_t>(128 * kRows))).ok());
 }
 
 TEST_F(HostileKvChunks, LayersAndStreamsThatAreNoneAreRefused) {
   kv::Block block = BlockOf(rows_);
   block.layer = 1;
-  EXPECT_FALSE(Widen(block).ok());
+  EXPECT_FALSE(Decompressed(block).ok());
   block.layer = 0;
   block.stream = 1;
-  EXPECT_FALSE(Widen(block).ok());
+  EXPECT_FALSE(Decompressed(block).ok());
 }
 
 TEST_F(HostileKvChunks, DamageAndOtherLayoutsAreRefused) {
   const wire::Payload small = KvChunkOf(layout_, BlockOf(rows_));
-  EXPECT_FALSE(DecompressKvChunk(LayoutOfRows("bf16 test", 128), kernels::Isa::kRef, small).ok());
+  EXPECT_FALSE(Decompress(LayoutOfRows("bf16 test", 128), kernels::Isa::kRef, small).ok());
   wire::Payload longer = small;
   longer.push_back(0);
-  EXPECT_FALSE(DecompressKvChunk(layout_, kernels::Isa::kRef, longer).ok());
+  EXPECT_FALSE(Decompress(layout_, kernels::Isa::kRef, longer).ok());
   for (size_t size = 0; size < small.size(); size += 13) {
-    EXPECT_FALSE(DecompressKvChunk(layout_, kernels::Isa::kRef, Bytes(small).first(size)).ok());
+    EXPECT_FALSE(Decompress(layout_, kernels::Isa::kRef, Bytes(small).first(size)).ok());
   }
   for (size_t at = 0; at < small.size(); at += 7) {
     wire::Payload damaged = small;
     damaged[at] ^= 0x40;
-    EXPECT_FALSE(DecompressKvChunk(layout_, kernels::Isa::kRef, damaged).ok()) << at;
+    EXPECT_FALSE(Decompress(layout_, kernels::Isa::kRef, damaged).ok()) << at;
   }
 }
 
@@ -230,7 +237,7 @@ TEST_F(HostileKvChunks, ScalesThatAreNoNumbersDoNoHarm) {
     std::memset(&rows[row * 68], 0x80, 64);
     std::memcpy(&rows[row * 68 + 64], scales, sizeof(scales));
   }
-  const wire::Payload back = Widen(BlockOf(rows)).value();
+  const wire::Payload back = Decompressed(BlockOf(rows)).value();
   EXPECT_EQ(OnlyBlock(back).row_bytes, 128u);
 }
 

@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "kernels/rope.h"
-#include "kv/chunk.h"
 #include "kv/prefix_hash.h"
 #include "model/memory.h"
 #include "stage/export_kv_chunk.h"
@@ -17,22 +16,22 @@
 namespace aster::stage {
 namespace {
 
-constexpr size_t kMaxQueries = 1024;  // of all who ask
-// A conductor asks once for each request that it runs (ConductorOptions::max_running), and asks
-// anew before it hears of its last question's end.
+constexpr size_t kMaxQueries = 1024;  // of all nodes
+// A conductor has one query for each request that it runs (ConductorOptions::max_running), and may
+// send the next one before it ends the last.
 constexpr size_t kMaxQueriesOfOne = 128;
-// Long texts, all of them together.
 constexpr size_t kMaxQueriedTokens = size_t{16} << 20;
 constexpr size_t kMaxRefusals = 1024;
 constexpr size_t kMaxFetches = 256;
 constexpr uint32_t kMaxLayers = 4096;
-constexpr int64_t kForgottenNs = 60 * kNsPerSecond;  // since anybody spoke of it
+constexpr int64_t kForgottenNs = 60 * kNsPerSecond;  // since a query was last used
 constexpr uint32_t kPage = kernels::kPagePositions;
 
 using Tokens = std::span<const int32_t>;
 
-// How many positions each layer has in these slices' memory, and then below it.
+// How many positions of the prefix each layer has here.
 std::vector<uint32_t> LengthsOf(const wire::FindKv& find, const KvPlaces& places) {
+  // In memory: what a new sequence of the slice would adopt.
   std::vector<uint32_t> lengths(find.layer_count);
   for (const auto& [model, encoding] : places.models) {
     const kv::LayerRange layers = model->layers();
@@ -43,6 +42,7 @@ std::vector<uint32_t> LengthsOf(const wire::FindKv& find, const KvPlaces& places
       lengths[layer] = std::max(lengths[layer], length);
     }
   }
+  // Below memory page by page, each continuing what its layers have so far.
   if (places.chunks == nullptr) return lengths;
   Hash128 prefix = find.digest;
   for (uint32_t begin = 0; begin + kPage <= find.tokens.size(); begin += kPage) {
@@ -58,11 +58,12 @@ std::vector<uint32_t> LengthsOf(const wire::FindKv& find, const KvPlaces& places
 }
 
 struct Read {
+  kv::LayerRange layers;
   wire::Payload chunk;
   wire::RowEncoding encoding = wire::RowEncoding::kF32;
 };
 
-// The rows of [begin, end) in layers from `layers.begin` on, as many of them as one place has.
+// The rows of [begin, end) in layers from `layers.begin` on, in as many of them as one place has.
 Result<Read> ReadFrom(const KvPlaces& places, const Hash128& digest, Tokens tokens, uint32_t begin,
                       kv::LayerRange layers) {
   const auto end = static_cast<uint32_t>(tokens.size());
@@ -71,26 +72,30 @@ Result<Read> ReadFrom(const KvPlaces& places, const Hash128& digest, Tokens toke
     if (model->layout().digest() != digest || !held.Contains({layers.begin, layers.begin + 1})) {
       continue;
     }
+    // The table holds the pages while they are exported, and lets them go with this call.
     kv::PageTable table = model->NewTable();
     if (table.Adopt(tokens, kv::AdoptFrom::kMemory) < end) continue;
-    wire::Payload chunk;
-    const Status exported =
-        ExportKvChunk(table, {layers.begin, std::min(layers.end, held.end)}, begin, end, chunk);
-    if (!exported.ok()) continue;
-    if (encoding == wire::RowEncoding::kF32) return Read{.chunk = std::move(chunk)};
-    return Read{.chunk = TRY(CompressKvChunk(model->layout(), model->isa(), chunk)),
-                .encoding = encoding};
+    Read read{.layers = {layers.begin, std::min(layers.end, held.end)},
+              .chunk = {},
+              .encoding = encoding};
+    if (!ExportKvChunk(table, read.layers, begin, end, read.chunk).ok()) continue;
+    if (encoding != wire::RowEncoding::kF32) {
+      const kv::KvChunk plain = TRY(kv::ParseKvChunk(read.chunk));
+      read.chunk = TRY(CompressKvChunk(model->layout(), model->isa(), plain));
+    }
+    return read;
   }
-  // What is on a disk is exact.
+  // Below memory there are exact rows of whole pages.
   if (places.chunks != nullptr && begin % kPage == 0 && end == begin + kPage) {
     const Hash128 prefix = kv::ExtendPrefixHash(digest, tokens);
     for (const kv::LayerRange held : places.chunks->LayersOf(prefix)) {
       if (!held.Contains({layers.begin, layers.begin + 1})) continue;
-      auto chunk = places.chunks->ReadChunk(prefix, {layers.begin, std::min(layers.end, held.end)});
-      if (chunk.ok()) return Read{.chunk = {chunk->begin(), chunk->end()}};
+      const kv::LayerRange part = {layers.begin, std::min(layers.end, held.end)};
+      const auto chunk = places.chunks->ReadChunk(prefix, part);
+      if (chunk.ok()) return Read{.layers = part, .chunk = {chunk->begin(), chunk->end()}};
     }
   }
-  return NotFound("the rows are not here any more");
+  return NotFound("the rows were evicted");
 }
 
 }  // namespace
@@ -98,7 +103,8 @@ Result<Read> ReadFrom(const KvPlaces& places, const Hash128& digest, Tokens toke
 std::optional<wire::FoundKv> KvServer::FindKv(const wire::NodeId& from, const wire::FindKv& find,
                                               const KvPlaces& places, int64_t now_ns) {
   const QueryKey key{from, find.query};
-  // Whoever begins anew counts anew: what is given belongs to the question that was asked.
+  // A conductor that was restarted counts its queries from 1 again: fetches of an earlier query of
+  // this number end with it.
   queries_.erase(key);
   std::erase_if(fetches_, [&](const Fetch& fetch) {
     return fetch.from == from && fetch.order.query == find.query;
@@ -109,6 +115,7 @@ std::optional<wire::FoundKv> KvServer::FindKv(const wire::NodeId& from, const wi
       find.layer_count > kMaxLayers) {
     return found;
   }
+  // Neighbouring layers of the same length make one range.
   const std::vector<uint32_t> lengths = LengthsOf(find, places);
   for (uint32_t layer = 0; layer < find.layer_count; ++layer) {
     if (lengths[layer] == 0) continue;
@@ -117,20 +124,21 @@ std::optional<wire::FoundKv> KvServer::FindKv(const wire::NodeId& from, const wi
     if (!goes_on) found.held.push_back({layer, layer, lengths[layer]});
     found.held.back().layer_end = layer + 1;
   }
+  // Only a query that found something can be followed by a fetch.
   if (found.held.empty()) return found;
-  DropOld(from, find.tokens.size(), now_ns);
+  DropOldQueries(from, find.tokens.size(), now_ns);
   queries_[key] = {.digest = find.digest, .tokens = find.tokens, .used_ns = now_ns};
   return found;
 }
 
-// So that there is room for one more, and nobody takes it all.
-void KvServer::DropOld(const wire::NodeId& from, size_t token_count, int64_t now_ns) {
+// Makes room for one more query of that many tokens; no node can take all of it.
+void KvServer::DropOldQueries(const wire::NodeId& from, size_t token_count, int64_t now_ns) {
   std::erase_if(queries_,
                 [&](const auto& item) { return now_ns - item.second.used_ns >= kForgottenNs; });
-  const auto drop_oldest = [&](const auto& is_meant) {
+  const auto drop_oldest = [&](const auto& may_go) {
     auto oldest = queries_.end();
     for (auto query = queries_.begin(); query != queries_.end(); ++query) {
-      if (!is_meant(query->first)) continue;
+      if (!may_go(query->first)) continue;
       if (oldest == queries_.end() || query->second.used_ns < oldest->second.used_ns) {
         oldest = query;
       }
@@ -139,18 +147,18 @@ void KvServer::DropOld(const wire::NodeId& from, size_t token_count, int64_t now
     queries_.erase(oldest);
     return true;
   };
-  const auto is_his = [&](const QueryKey& key) { return key.first == from; };
+  const auto is_of_node = [&](const QueryKey& key) { return key.first == from; };
   const auto count =
-      std::ranges::count_if(queries_, [&](const auto& item) { return is_his(item.first); });
-  if (static_cast<size_t>(count) >= kMaxQueriesOfOne) drop_oldest(is_his);
-  const auto anybodys = [](const QueryKey&) { return true; };
-  if (queries_.size() >= kMaxQueries) drop_oldest(anybodys);
+      std::ranges::count_if(queries_, [&](const auto& item) { return is_of_node(item.first); });
+  if (static_cast<size_t>(count) >= kMaxQueriesOfOne) drop_oldest(is_of_node);
+  const auto is_any = [](const QueryKey&) { return true; };
+  if (queries_.size() >= kMaxQueries) drop_oldest(is_any);
   const auto tokens = [this] {
     size_t sum = 0;
     for (const auto& [key, query] : queries_) sum += query.tokens.size();
     return sum;
   };
-  while (tokens() + token_count > kMaxQueriedTokens && drop_oldest(anybodys)) {
+  while (tokens() + token_count > kMaxQueriedTokens && drop_oldest(is_any)) {
   }
 }
 
@@ -159,7 +167,7 @@ bool KvServer::FetchKv(const wire::NodeId& from, const wire::FetchKv& order, int
   if (query == queries_.end() || fetches_.size() >= kMaxFetches || order.begin >= order.end ||
       order.end > query->second.tokens.size() || order.layer_begin >= order.layer_end ||
       order.layer_end > kMaxLayers) {
-    // Who waits for it would wait for its deadline otherwise, and think this node slow.
+    // Without a reply the conductor would wait for its deadline, and take this node for slow.
     if (refusals_.size() < kMaxRefusals) {
       refusals_.push_back({from, wire::FoundKv{.query = order.query, .held = {}}});
     }
@@ -177,10 +185,8 @@ void KvServer::OnKvTaken(const wire::NodeId& from, const wire::KvTaken& taken) {
         fetch.order.sequence != taken.sequence || fetch.order.epoch != taken.epoch) {
       continue;
     }
-    std::erase_if(fetch.in_flight, [&](const Sent& sent) {
-      return sent.until.layer_begin == taken.layer_begin &&
-             sent.until.layer_end == taken.layer_end && sent.until.end == taken.end;
-    });
+    const Part part{.layers = {taken.layer_begin, taken.layer_end}, .end = taken.end};
+    std::erase_if(fetch.in_flight, [&](const Sent& sent) { return sent.part == part; });
   }
 }
 
@@ -188,6 +194,7 @@ void KvServer::Forget(const wire::NodeId& node) {
   std::erase_if(queries_, [&](const auto& item) { return item.first.first == node; });
   std::erase_if(refusals_, [&](const OutgoingKv& refusal) { return refusal.to == node; });
   std::erase_if(fetches_, [&](const Fetch& fetch) {
+    // The order came from the node, or its rows were to go there.
     const bool is_lost = fetch.from == node || fetch.order.to.node == node;
     if (is_lost && fetch.from != node) {
       refusals_.push_back({fetch.from, wire::FoundKv{.query = fetch.order.query, .held = {}}});
@@ -202,12 +209,14 @@ std::optional<KvServer::OutgoingKv> KvServer::Next(const KvPlaces& places) {
     refusals_.pop_front();
     return refusal;
   }
+  // The oldest fetch first. One stays until its last rows were taken: until then they count as in
+  // flight.
   for (size_t i = 0; i < fetches_.size();) {
     auto outgoing = NextOf(fetches_[i], places);
     const bool is_over = fetches_[i].next >= fetches_[i].order.end && fetches_[i].ready.empty();
-    const bool is_given = is_over && fetches_[i].in_flight.empty();
+    const bool is_done = is_over && fetches_[i].in_flight.empty();
     const bool has_failed = outgoing && std::holds_alternative<wire::FoundKv>(outgoing->message);
-    if (is_given || has_failed) {
+    if (is_done || has_failed) {
       fetches_.erase(fetches_.begin() + static_cast<ptrdiff_t>(i));
     } else if (!outgoing) {
       ++i;
@@ -229,40 +238,32 @@ std::optional<KvServer::OutgoingKv> KvServer::NextOf(Fetch& fetch, const KvPlace
       return OutgoingKv{fetch.from, wire::FoundKv{.query = fetch.order.query, .held = {}}};
     }
   }
-  wire::KvRows rows = std::move(fetch.ready.front());
+  Ready next = std::move(fetch.ready.front());
   fetch.ready.pop_front();
-  ByteReader reader(rows.chunk);
-  const kv::KvChunkHeader header = kv::ReadHeader(reader).value();
-  fetch.in_flight.push_back({.until = {.route = rows.route,
-                                       .sequence = rows.sequence,
-                                       .epoch = rows.epoch,
-                                       .ticket = 0,
-                                       .layer_begin = header.layers.begin,
-                                       .layer_end = header.layers.end,
-                                       .end = header.end},
-                             .bytes = {in_flight_, fetch.order.to.node, rows.chunk.size()}});
-  return OutgoingKv{fetch.order.to.node, std::move(rows)};
+  fetch.in_flight.push_back(
+      {.part = next.part, .bytes = {in_flight_, fetch.order.to.node, next.rows.chunk.size()}});
+  return OutgoingKv{fetch.order.to.node, std::move(next.rows)};
 }
 
-// The next page in all of its layers; or all that is left, where a window has left the pages
-// between behind.
+// Reads the next page in all layers of the order; or all that is left, where pages between are
+// outside a sliding window and were freed.
 Status KvServer::Prepare(Fetch& fetch, const Query& query, const KvPlaces& places) {
   const wire::FetchKv& order = fetch.order;
-  if (order.end > query.tokens.size()) return NotFound("another text was asked about since");
+  if (order.end > query.tokens.size()) return NotFound("the query is of another text now");
   const auto prepare = [&](uint32_t end) -> Status {
     fetch.ready.clear();
+    // One place may have only some of the layers: the next one begins behind them.
     for (kv::LayerRange left = {order.layer_begin, order.layer_end}; left.begin < left.end;) {
       Read from =
           TRY(ReadFrom(places, query.digest, Tokens(query.tokens).first(end), fetch.next, left));
-      const kv::LayerRange read = TRY(LayersOfKvChunk(from.chunk));
-      fetch.ready.push_back({.route = order.route,
-                             .sequence = order.sequence,
-                             .epoch = order.epoch,
-                             .ticket = 0,
-                             .chunk = std::move(from.chunk),
-                             .encoding = from.encoding});
-      if (read.end <= left.begin) return DataLoss("a KV chunk of other layers");
-      left.begin = read.end;
+      left.begin = from.layers.end;
+      fetch.ready.push_back({.part = {.layers = from.layers, .end = end},
+                             .rows = {.route = order.route,
+                                      .sequence = order.sequence,
+                                      .epoch = order.epoch,
+                                      .ticket = 0,
+                                      .chunk = std::move(from.chunk),
+                                      .encoding = from.encoding}});
     }
     fetch.next = end;
     return Ok();

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a node remembers, whatever route it was computed for, told to whoever asks and given to
-// whom they name: rows of full pages, from its slices' memory and from what is below it. Holds on
-// to nothing meanwhile: what is gone when its turn comes is not given, and that is said. Must not
-// know routes, nor how messages travel.
+// Serves this node's KV cache to other nodes, whatever routes it was computed for: says which rows
+// of a prefix it has, and sends those that are fetched, a page at a time, from the memory of its
+// slices and from the tier below. It pins nothing meanwhile: rows that were evicted before their
+// turn came are answered with an empty FoundKv. Must not know routes, nor how messages travel.
 #pragma once
 
 #include <cstdint>
@@ -23,40 +23,41 @@
 
 namespace aster::stage {
 
-// Where rows may be, at this moment.
+// Where the node's KV rows are, as long as one call lasts.
 struct KvPlaces {
   struct Memory {
     engine::LocalModel* model;
-    wire::RowEncoding encoding;  // in which its rows travel
+    wire::RowEncoding encoding;  // of the KV chunks that its rows travel in
   };
   std::vector<Memory> models;
-  kv::PageChunks* chunks = nullptr;  // or nothing
+  kv::PageChunks* chunks = nullptr;  // below memory, or null
 };
 
 // Belongs to the thread that computes.
 class KvServer {
  public:
-  // `under_way` is shared by all that send rows from this node.
+  // `in_flight` is shared by all that send rows from this node.
   explicit KvServer(std::shared_ptr<KvInFlight> in_flight = std::make_shared<KvInFlight>())
       : in_flight_(std::move(in_flight)) {}
 
   struct OutgoingKv {
     wire::NodeId to;
-    wire::Message message;  // Rows, or Found where they are not there any more
+    wire::Message message;  // KvRows, or FoundKv where they are not there any more
   };
 
-  // What is there of a text; nothing is said to a question that only ends another one.
+  // Which rows of a prefix are here. A query without tokens ends an earlier one and has no reply.
   std::optional<wire::FoundKv> FindKv(const wire::NodeId& from, const wire::FindKv& find,
                                       const KvPlaces& places, int64_t now_ns);
-  // Rows are wanted elsewhere: Next brings them. False where that makes no sense, or not any more:
-  // then Next brings an empty Found.
+  // An order to send rows, which Next returns from now on. False for rows that no query of this
+  // node asked about, or while too many fetches are served: then Next returns an empty FoundKv.
   bool FetchKv(const wire::NodeId& from, const wire::FetchKv& order, int64_t now_ns);
-  // Somebody has taken rows: more may follow.
+  // A node has taken rows: more may follow.
   void OnKvTaken(const wire::NodeId& from, const wire::KvTaken& taken);
-  // The node is gone: it does not ask any more, and whoever wanted rows to go there is told.
+  // The node is down: its queries and fetches end, and nodes that ordered rows for it get an empty
+  // FoundKv.
   void Forget(const wire::NodeId& node);
 
-  // What is to be sent now, if anything is; call it until nothing is.
+  // The next message that may be sent now; call it until there is none.
   std::optional<OutgoingKv> Next(const KvPlaces& places);
 
  private:
@@ -66,26 +67,38 @@ class KvServer {
     std::vector<int32_t> tokens;
     int64_t used_ns = 0;
   };
+  // Rows of some layers up to a position.
+  struct Part {
+    kv::LayerRange layers;
+    uint32_t end = 0;
+
+    bool operator==(const Part&) const = default;
+  };
+  struct Ready {
+    Part part;
+    wire::KvRows rows;
+  };
   struct Sent {
-    wire::KvTaken until;  // this is said of it
+    Part part;
     KvInFlight::InFlightBytes bytes;
   };
+  // A fetch that is being served.
   struct Fetch {
     wire::NodeId from;
     wire::FetchKv order;
-    uint32_t next = 0;
-    std::deque<wire::KvRows> ready;
+    uint32_t next = 0;        // the first position that was not read yet
+    std::deque<Ready> ready;  // read and not sent
     std::deque<Sent> in_flight;
   };
 
-  void DropOld(const wire::NodeId& from, size_t token_count, int64_t now_ns);
-  Status Prepare(Fetch& fetch, const Query& query, const KvPlaces& places);
+  void DropOldQueries(const wire::NodeId& from, size_t token_count, int64_t now_ns);
+  static Status Prepare(Fetch& fetch, const Query& query, const KvPlaces& places);
   std::optional<OutgoingKv> NextOf(Fetch& fetch, const KvPlaces& places);
 
   const std::shared_ptr<KvInFlight> in_flight_;
   std::map<QueryKey, Query> queries_;
   std::deque<Fetch> fetches_;
-  std::deque<OutgoingKv> refusals_;
+  std::deque<OutgoingKv> refusals_;  // empty FoundKv
 };
 
 }  // namespace aster::stage

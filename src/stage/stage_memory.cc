@@ -63,6 +63,7 @@ Status StageMemory::Begin(const wire::Begin& begin) {
     return OutOfRange(fmt::format("a history of {} tokens; at most {} can be computed",
                                   begin.tokens.size(), kernels::kRopePositions));
   }
+  // Tokens index the embedding: none may be outside of it.
   for (const int32_t token : begin.tokens) {
     if (token < 0 || static_cast<uint32_t>(token) >= vocab_size) {
       return InvalidArgument(fmt::format("token {} of a vocabulary of {}", token, vocab_size));
@@ -71,8 +72,9 @@ Status StageMemory::Begin(const wire::Begin& begin) {
   engine::SamplingOptions sampling = TRY(SamplingFromWire(begin.sampling, vocab_size));
   if (!sequences_.contains(begin.sequence) && sequences_.size() >= kMaxSequences) {
     return ResourceExhausted(
-        fmt::format("{} sequences are remembered, and no more can be", sequences_.size()));
+        fmt::format("{} sequences are held, which is the most for a route", sequences_.size()));
   }
+  // Everything that belonged to the epoch before ends, transfers among it.
   Sequence& sequence = sequences_.try_emplace(begin.sequence, model_.NewTable()).first->second;
   sequence.epoch = begin.epoch;
   sequence.speculation = SpeculationFor(begin, sampling);
@@ -80,6 +82,8 @@ Status StageMemory::Begin(const wire::Begin& begin) {
   sequence.stop_tokens = begin.stop_tokens;
   sequence.sampler.reset();
   sequence.kv_sends.clear();
+  // Rows along the new tokens stay; where the cache has more of them, they are adopted. The last
+  // token is left to be computed: its logits are wanted.
   kv::PageTable& table = sequence.table;
   const uint32_t equal = table.history().CountEqual(0, begin.tokens);
   if (equal < table.history().length()) table.Truncate(equal);
@@ -89,7 +93,7 @@ Status StageMemory::Begin(const wire::Begin& begin) {
   return Ok();
 }
 
-// Whoever cannot guess leaves it: the answer is the same.
+// Null where nothing here can draft in that way: the answer is the same without.
 std::unique_ptr<engine::Speculation> StageMemory::SpeculationFor(
     const wire::Begin& begin, const engine::SamplingOptions& sampling) {
   const auto kind = static_cast<engine::DraftKind>(begin.draft_kind);
@@ -138,19 +142,24 @@ wire::Holds StageMemory::HoldsOf(wire::SequenceId sequence, uint32_t stage, kv::
 
 Status StageMemory::SendKv(const wire::SendKv& order) {
   Sequence* const sequence = Find(order.sequence);
-  if (sequence == nullptr || sequence->epoch != order.epoch) return Ok();  // it is late
+  // Late: the epoch that it belongs to has ended.
+  if (sequence == nullptr || sequence->epoch != order.epoch) return Ok();
   const kv::LayerRange layers = {order.layer_begin, order.layer_end};
   if (layers.begin >= layers.end || !sequence->table.layers().Contains(layers) ||
       order.begin > order.end || order.step == 0) {
-    return InvalidArgument(fmt::format("rows {} to {} of layers {} to {} are wanted from here",
-                                       order.begin, order.end, layers.begin, layers.end));
+    return InvalidArgument(fmt::format(
+        "an order to send rows {} to {} of layers {} to {}, of which this node has {} to {}",
+        order.begin, order.end, layers.begin, layers.end, sequence->table.layers().begin,
+        sequence->table.layers().end));
   }
+  // A later order for the same rows takes the place of an earlier one.
   std::erase_if(sequence->kv_sends, [&](const KvSend& other) {
     return other.order.to == order.to && other.order.ticket == order.ticket &&
            other.layers() == layers;
   });
   if (sequence->kv_sends.size() >= kMaxKvSends) {
-    return ResourceExhausted("the rows of a sequence are wanted in too many places");
+    return ResourceExhausted(
+        fmt::format("{} KV transfers of one sequence, and no more are allowed", kMaxKvSends));
   }
   sequence->kv_sends.push_back({.order = order, .next = order.begin, .in_flight = {}});
   return Ok();
@@ -164,10 +173,10 @@ void StageMemory::OnKvTaken(const wire::NodeId& from, const wire::KvTaken& taken
         kv_send.layers() != kv::LayerRange{taken.layer_begin, taken.layer_end}) {
       return false;
     }
-    while (!kv_send.in_flight.empty() && kv_send.in_flight.front().first <= taken.end) {
+    while (!kv_send.in_flight.empty() && kv_send.in_flight.front().end <= taken.end) {
       kv_send.in_flight.pop_front();
     }
-    return taken.end == 0;
+    return taken.end == 0;  // refused: the transfer ends
   });
 }
 
@@ -177,22 +186,25 @@ Result<std::optional<StageMemory::OutgoingKv>> StageMemory::NextKv(wire::Sequenc
   if (sequence == nullptr) return std::optional<OutgoingKv>();
   for (size_t i = 0; i < sequence->kv_sends.size(); ++i) {
     KvSend& kv_send = sequence->kv_sends[i];
+    // Rows that were computed and not sent: a step of them, or fewer where no more are coming.
     const uint32_t have = std::min(sequence->table.length(kv_send.layers()), kv_send.order.end);
     if (have <= kv_send.next) continue;
     const bool is_last = have == kv_send.order.end || is_over;
     if (!is_last && have - kv_send.next < kv_send.order.step) continue;
-    // What returns behind an answer gives way to it: a step at a time, and the next one when that
-    // was taken; a page at a time where no step is waited for.
-    const bool is_behind = kv_send.order.step > 1;
-    if (is_behind && kv_send.in_flight.size() >= kMostInBackground) continue;
+    // KV sync (the only transfer in steps) must not delay the answer: one step is in flight at a
+    // time. Behind the answer's end it goes on by pages, like any other.
+    const bool is_sync = kv_send.order.step > 1;
+    if (is_sync && kv_send.in_flight.size() >= kMostInBackground) continue;
+    // TakeHeldBack names the sequence, for the moment when the receiver has taken something.
     if (!in_flight_->MaySend(kv_send.order.to, !kv_send.in_flight.empty())) {
       held_back_.insert(id);
       continue;
     }
-    const bool in_steps = is_behind && !is_over;
+    const bool in_steps = is_sync && !is_over;
     const uint32_t end = in_steps ? std::min(have, kv_send.next + kv_send.order.step) : have;
     Result<OutgoingKv> rows = Export(sequence->table, kv_send, end);
     if (rows.ok()) return std::optional(*std::move(rows));
+    // Rows that a window has freed never come again: the transfer ends, and the conductor is told.
     sequence->kv_sends.erase(sequence->kv_sends.begin() + static_cast<ptrdiff_t>(i));
     return std::move(rows).error();
   }
@@ -202,8 +214,8 @@ Result<std::optional<StageMemory::OutgoingKv>> StageMemory::NextKv(wire::Sequenc
   return std::optional<OutgoingKv>();
 }
 
-// Up to the next page's end, so that what arrives can be used while the rest is on its way; or all
-// at once, where a window has left the pages between behind.
+// Up to the next page's end, so that the receiver can use rows while the rest is in flight; or all
+// at once, where pages between are outside a sliding window and were freed.
 Result<StageMemory::OutgoingKv> StageMemory::Export(const kv::PageTable& table, KvSend& kv_send,
                                                     uint32_t have) {
   const uint32_t page_positions = table.layout().page_positions();
@@ -218,12 +230,11 @@ Result<StageMemory::OutgoingKv> StageMemory::Export(const kv::PageTable& table, 
   if (!exported.ok() && end < have) exported = export_to(end = have);
   TRY(std::move(exported));
   if (kv_encoding_ != wire::RowEncoding::kF32) {
-    chunk = TRY(CompressKvChunk(table.layout(), model_.isa(), chunk));
+    chunk = TRY(CompressKvChunk(table.layout(), model_.isa(), TRY(kv::ParseKvChunk(chunk))));
     outgoing.rows.encoding = kv_encoding_;
   }
   kv_send.next = end;
-  kv_send.in_flight.emplace_back(
-      end, KvInFlight::InFlightBytes(in_flight_, kv_send.order.to, chunk.size()));
+  kv_send.in_flight.push_back({.end = end, .bytes = {in_flight_, kv_send.order.to, chunk.size()}});
   outgoing.rows.route = route_;
   outgoing.rows.sequence = kv_send.order.sequence;
   outgoing.rows.epoch = kv_send.order.epoch;
@@ -231,12 +242,7 @@ Result<StageMemory::OutgoingKv> StageMemory::Export(const kv::PageTable& table, 
   return outgoing;
 }
 
-Result<kv::LayerRange> LayersOfKvChunk(Bytes chunk) {
-  ByteReader reader(chunk);
-  return TRY(kv::ReadHeader(reader)).layers;
-}
-
-wire::KvTaken TakenNothing(const wire::KvRows& rows, kv::LayerRange layers) {
+wire::KvTaken RefusalOf(const wire::KvRows& rows, kv::LayerRange layers) {
   return {.route = rows.route,
           .sequence = rows.sequence,
           .epoch = rows.epoch,
@@ -246,29 +252,28 @@ wire::KvTaken TakenNothing(const wire::KvRows& rows, kv::LayerRange layers) {
           .end = 0};
 }
 
-Result<std::optional<wire::KvTaken>> StageMemory::Import(const wire::KvRows& rows) {
+Result<std::optional<wire::KvTaken>> StageMemory::ImportKv(const wire::KvRows& rows,
+                                                           kv::KvChunk chunk) {
   Sequence* const sequence = Find(rows.sequence);
   if (sequence == nullptr || sequence->epoch != rows.epoch) return std::optional<wire::KvTaken>();
-  Bytes chunk = rows.chunk;
-  wire::Payload widened;
+  wire::Payload plain;
   if (rows.encoding != wire::RowEncoding::kF32) {
+    // Inexact rows enter only a memory that is named by their encoding.
     if (rows.encoding != kv_encoding_) {
-      return FailedPrecondition("rows that are not exact: nobody has asked for them so");
+      return FailedPrecondition("rows that are not exact, on a route whose KV transfers are exact");
     }
-    widened = TRY(DecompressKvChunk(model_.layout(), model_.isa(), chunk));
-    chunk = widened;
+    // Only the blocks are others: the header, which was parsed already, stays.
+    plain = TRY(DecompressKvChunk(model_.layout(), model_.isa(), chunk));
+    chunk.blocks = Bytes(plain).subspan(chunk.head.size());
   }
-  ByteReader header_reader(chunk);
-  const kv::KvChunkHeader header = TRY(kv::ReadHeader(header_reader));
-  ByteReader reader(chunk);
-  TRY(kv::Import(sequence->table, reader));
+  TRY(kv::Import(sequence->table, chunk));
   return std::optional(wire::KvTaken{.route = route_,
                                      .sequence = rows.sequence,
                                      .epoch = rows.epoch,
                                      .ticket = rows.ticket,
-                                     .layer_begin = header.layers.begin,
-                                     .layer_end = header.layers.end,
-                                     .end = header.end});
+                                     .layer_begin = chunk.header.layers.begin,
+                                     .layer_end = chunk.header.layers.end,
+                                     .end = chunk.header.end});
 }
 
 }  // namespace aster::stage

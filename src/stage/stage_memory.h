@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a node remembers of a route's sequences in the layers that it holds for it: rows that were
-// computed here, rows that came from elsewhere, and rows that are wanted elsewhere. Nothing that is
-// said about a sequence is believed: what does not follow what is held, by epoch, length and hash,
-// is refused. Must not know frames of work, nor how messages travel.
+// The KV cache of a route's sequences in the layers that a node holds for it: rows that were
+// computed here, rows that came from other nodes, and rows that other nodes are to get. No message
+// about a sequence is believed: what does not continue the rows held, by epoch, length and hash, is
+// refused. Must not know frames of work, nor how messages travel.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,7 @@
 #include "engine/local_model.h"
 #include "engine/sampler.h"
 #include "engine/speculation.h"
+#include "kv/chunk.h"
 #include "stage/kv_in_flight.h"
 #include "wire/messages.h"
 
@@ -27,18 +28,21 @@ namespace aster::stage {
 
 inline constexpr size_t kMaxSequences = 4096;  // of a route, on a node
 inline constexpr size_t kMaxKvSends = 256;     // of a sequence
-// KV chunks under way of a delivery that is wanted in steps: of one that returns behind an answer.
+// KV chunks in flight of a transfer in steps, which is KV sync behind an answer.
 inline constexpr size_t kMostInBackground = 1;
 
 // Belongs to the thread that computes. The model outlives it.
 class StageMemory {
  public:
-  // Rows that are wanted elsewhere, and how far they have gone.
+  // A KV transfer to another node: its order, and how far it is.
   struct KvSend {
+    struct Sent {
+      uint32_t end = 0;  // position
+      KvInFlight::InFlightBytes bytes;
+    };
     wire::SendKv order;
-    uint32_t next = 0;
-    std::deque<std::pair<uint32_t, KvInFlight::InFlightBytes>>
-        in_flight;  // by the ends of what was sent
+    uint32_t next = 0;           // the first position that was not sent
+    std::deque<Sent> in_flight;  // by `end`
 
     kv::LayerRange layers() const { return {order.layer_begin, order.layer_end}; }
   };
@@ -49,8 +53,8 @@ class StageMemory {
     uint64_t epoch = 0;
     engine::SamplingOptions sampling;
     std::vector<int32_t> stop_tokens;
-    std::optional<engine::Sampler> sampler;            // with the head, once it was needed
-    std::unique_ptr<engine::Speculation> speculation;  // null: nobody guesses here
+    std::optional<engine::Sampler> sampler;            // with the head, from its first token on
+    std::unique_ptr<engine::Speculation> speculation;  // null: without draft tokens
     std::map<uint32_t, uint64_t> newest_attempt;       // by stage
     std::deque<KvSend> kv_sends;
   };
@@ -60,10 +64,10 @@ class StageMemory {
     wire::KvRows rows;
   };
 
-  // `proposers` (or null) guess for answers that go on by themselves here. Rows travel in
-  // `kv_encoding`; where it changes them, the model's memory is named by that (MemoryName).
-  // `under_way` is shared by all that send rows from this node. With a clock, which outlives it,
-  // guesses are made where they save time.
+  // `proposers` (or null) draft for sequences that decode here without being asked token by token.
+  // Rows travel in `kv_encoding`; where it changes them, the model's memory is named by that
+  // (MemoryName). `in_flight` is shared by all that send rows from this node. With a clock, which
+  // outlives it, tokens are drafted where that saves time.
   StageMemory(wire::RouteId route, engine::LocalModel& model,
               engine::ProposerSource* proposers = nullptr,
               wire::RowEncoding kv_encoding = wire::RowEncoding::kF32,
@@ -76,31 +80,32 @@ class StageMemory {
         in_flight_(std::move(in_flight)),
         clock_(clock) {}
 
-  // Takes over what is remembered along the tokens; ends what was under way.
+  // A new epoch: keeps and adopts the cached rows along the tokens, and ends the epoch before.
   Status Begin(const wire::Begin& begin);
   void End(wire::SequenceId sequence) { sequences_.erase(sequence); }
   // Null where it was never begun, or is over.
   Sequence* Find(wire::SequenceId sequence);
-  // Whether the token ends what a stage goes on with by itself.
+  // Whether the token ends an answer that the stage decodes without being asked token by token.
   bool StopsAt(wire::SequenceId sequence, int32_t token);
 
-  // What these layers hold, as a stage says it; `why` is empty where nothing went wrong.
+  // What these layers hold, as a message of the stage; `why` is empty where nothing went wrong.
   wire::Holds HoldsOf(wire::SequenceId sequence, uint32_t stage, kv::LayerRange layers,
                       uint64_t attempt = 0, Error why = {Code::kUnknown, ""}) const;
 
-  // Rows are wanted: NextRows brings them. An error if they can never be.
+  // Begins a KV transfer, whose rows NextKv returns. An error if these layers can never have them.
   Status SendKv(const wire::SendKv& order);
-  // Somebody has taken rows that NextRows brought, or (up to 0) takes none of them.
+  // A node has taken rows that NextKv returned, or (up to 0) refuses them and all behind them.
   void OnKvTaken(const wire::NodeId& from, const wire::KvTaken& taken);
-  // What is to be sent now, if anything is; call it until nothing is. `is_over`: no more rows are
-  // computed for a while, so that few are worth sending too.
+  // The next rows that may be sent now; call it until there are none. `is_over`: no more rows are
+  // computed for a while, so that fewer than a step are sent too.
   Result<std::optional<OutgoingKv>> NextKv(wire::SequenceId sequence, bool is_over);
-  // For which sequences NextRows held something back, since this was asked last.
+  // Sequences of which NextKv held rows back because too many bytes were in flight, since this was
+  // called last.
   std::set<wire::SequenceId> TakeHeldBack() { return std::exchange(held_back_, {}); }
 
-  // Rows from elsewhere. What is to be said to whoever sent them; nothing where they are of an
-  // earlier epoch, or of a sequence that nobody wants any more.
-  Result<std::optional<wire::KvTaken>> Import(const wire::KvRows& rows);
+  // Rows from another node, with the parsed form of `rows.chunk`. The reply to the sender; nothing
+  // where the rows are of an earlier epoch or of a sequence that is over.
+  Result<std::optional<wire::KvTaken>> ImportKv(const wire::KvRows& rows, kv::KvChunk chunk);
 
   engine::LocalModel& model() const { return model_; }
   size_t sequence_count() const { return sequences_.size(); }
@@ -121,11 +126,8 @@ class StageMemory {
   std::map<wire::SequenceId, Sequence> sequences_;
 };
 
-// Of which layers a KV chunk's rows are. An error where it is none.
-Result<kv::LayerRange> LayersOfKvChunk(Bytes chunk);
-
-// That nothing of these rows, nor of any behind them, is taken.
-wire::KvTaken TakenNothing(const wire::KvRows& rows, kv::LayerRange layers);
+// The reply that refuses these rows and all behind them.
+wire::KvTaken RefusalOf(const wire::KvRows& rows, kv::LayerRange layers);
 
 // As wire::Sampling says it. An error where the options make no sense.
 Result<engine::SamplingOptions> SamplingFromWire(const wire::Sampling& sampling,

@@ -49,6 +49,9 @@ struct Rememberer {
                                  .wanted = model::Wanted::kNone};
     ASSERT_TRUE(model->Run({&segment, 1}).ok());
   }
+  Result<std::optional<wire::KvTaken>> Import(const wire::KvRows& rows) {
+    return memory->ImportKv(rows, TRY(kv::ParseKvChunk(rows.chunk)));
+  }
   uint32_t length() { return memory->Find(kSequence)->table.length(); }
 
   std::unique_ptr<engine::LocalModel> model;
@@ -107,14 +110,14 @@ TEST_F(StageMemoryTest, RowsGoPageByPageAsTheyComeToBe) {
   const std::vector<wire::KvRows> first = AllRows(*giver_.memory);
   EXPECT_EQ(first.size(), 3u);  // two pages, and what there is of the third
   for (const wire::KvRows& rows : first) {
-    const auto taken = taker_.memory->Import(rows).value();
+    const auto taken = taker_.Import(rows).value();
     ASSERT_TRUE(taken);
     giver_.memory->OnKvTaken(plan::TestNode(2), *taken);
   }
   EXPECT_EQ(taker_.length(), 300u);
   giver_.Compute(std::span(tokens_).subspan(300, 200));
   for (const wire::KvRows& rows : AllRows(*giver_.memory)) {
-    ASSERT_TRUE(taker_.memory->Import(rows).value());
+    ASSERT_TRUE(taker_.Import(rows).value());
   }
   // Not one more than was wanted.
   EXPECT_EQ(taker_.length(), 450u);
@@ -136,10 +139,10 @@ TEST_F(StageMemoryTest, RowsThatReturnDuringAnAnswerWaitUntilThoseBeforeThemWere
     giver_.Compute(std::span(tokens_).subspan(at, 10));
     EXPECT_TRUE(AllRows(*giver_.memory, /*is_over=*/false).empty()) << at;
   }
-  giver_.memory->OnKvTaken(plan::TestNode(2), *taker_.memory->Import(first[0]).value());
+  giver_.memory->OnKvTaken(plan::TestNode(2), *taker_.Import(first[0]).value());
   const std::vector<wire::KvRows> second = AllRows(*giver_.memory, /*is_over=*/false);
   ASSERT_EQ(second.size(), 1u);
-  EXPECT_TRUE(taker_.memory->Import(second[0]).value());
+  EXPECT_TRUE(taker_.Import(second[0]).value());
   EXPECT_EQ(taker_.length(), 120u);
   // Nor do they when it is over; but then no more is waited for, and pages go as they are.
   EXPECT_TRUE(AllRows(*giver_.memory, /*is_over=*/true).empty());
@@ -147,7 +150,7 @@ TEST_F(StageMemoryTest, RowsThatReturnDuringAnAnswerWaitUntilThoseBeforeThemWere
   for (const uint32_t length : {128u, 170u}) {
     const std::vector<wire::KvRows> rows = AllRows(*giver_.memory, /*is_over=*/true);
     ASSERT_EQ(rows.size(), 1u);
-    giver_.memory->OnKvTaken(plan::TestNode(2), *taker_.memory->Import(rows[0]).value());
+    giver_.memory->OnKvTaken(plan::TestNode(2), *taker_.Import(rows[0]).value());
     EXPECT_EQ(taker_.length(), length);
   }
 }
@@ -173,19 +176,19 @@ TEST_F(StageMemoryTest, ANodeThatHasForgottenTakesNoRowsIntoNothing) {
   giver_.Compute(First(400));
   ASSERT_TRUE(giver_.memory->SendKv(Wanted(0, 400, 1)).ok());
   const std::vector<wire::KvRows> rows = AllRows(*giver_.memory);
-  ASSERT_TRUE(taker_.memory->Import(rows[0]).value());
+  ASSERT_TRUE(taker_.Import(rows[0]).value());
   Rememberer restarted;
   // Nobody has begun the text there.
-  EXPECT_FALSE(restarted.memory->Import(rows[1]).value().has_value());
+  EXPECT_FALSE(restarted.Import(rows[1]).value().has_value());
   EXPECT_EQ(restarted.memory->Find(kSequence), nullptr);
   // It was begun, and nothing is held: rows from the middle are refused, and the reason is said.
   restarted.Begin(tokens_, 1);
-  const auto refused = restarted.memory->Import(rows[1]);
+  const auto refused = restarted.Import(rows[1]);
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message().find("those from 0 on are missing"), std::string::npos)
       << refused.error().message();
   EXPECT_EQ(restarted.length(), 0u);
-  for (const wire::KvRows& each : rows) ASSERT_TRUE(restarted.memory->Import(each).value());
+  for (const wire::KvRows& each : rows) ASSERT_TRUE(restarted.Import(each).value());
   EXPECT_EQ(restarted.length(), 400u);
 }
 
@@ -196,7 +199,7 @@ TEST_F(StageMemoryTest, RowsOfAnEarlierEpochAreNothing) {
   ASSERT_TRUE(giver_.memory->SendKv(Wanted(0, 200, 1)).ok());
   const std::vector<wire::KvRows> rows = AllRows(*giver_.memory);
   taker_.Begin(tokens_, 2);
-  EXPECT_FALSE(taker_.memory->Import(rows[0]).value().has_value());
+  EXPECT_FALSE(taker_.Import(rows[0]).value().has_value());
   EXPECT_EQ(taker_.length(), 0u);
   // Nor is an order of another epoch followed; and a Begin ends those before it.
   ASSERT_TRUE(giver_.memory->SendKv(Wanted(0, 200, 7)).ok());
@@ -215,7 +218,7 @@ TEST_F(StageMemoryTest, RowsOfAnotherTextAreRefused) {
   taker_.Compute(std::span<const int32_t>(other).first(200));
   ASSERT_TRUE(giver_.memory->SendKv(Wanted(200, 400, 1)).ok());
   for (const wire::KvRows& rows : AllRows(*giver_.memory)) {
-    EXPECT_FALSE(taker_.memory->Import(rows).ok());
+    EXPECT_FALSE(taker_.Import(rows).ok());
   }
   EXPECT_EQ(taker_.length(), 200u);
 }
@@ -237,7 +240,7 @@ TEST_F(StageMemoryTest, DamageIsSeen) {
       damaged.chunk[at] ^= static_cast<uint8_t>(1 + random.NextBelow(255));
     }
     // The layout in words, which the header carries for people, is the only part that may differ.
-    const auto taken = taker.memory->Import(damaged);
+    const auto taken = taker.Import(damaged);
     EXPECT_EQ(taker.length(), taken.ok() ? 128u : 0u);
   }
 }
@@ -250,9 +253,9 @@ TEST_F(StageMemoryTest, RowsThatAreNotExactAreRefused) {
   rows.encoding = wire::RowEncoding::kQ8;
   Rememberer taker;
   taker.Begin(tokens_, 1);
-  EXPECT_FALSE(taker.memory->Import(rows).ok());
+  EXPECT_FALSE(taker.Import(rows).ok());
   rows.encoding = wire::RowEncoding::kF32;
-  EXPECT_TRUE(taker.memory->Import(rows).ok());
+  EXPECT_TRUE(taker.Import(rows).ok());
 }
 
 std::vector<uint8_t> RowsHeld(Rememberer& rememberer, uint32_t begin, uint32_t end) {
@@ -285,7 +288,7 @@ TEST_F(StageMemoryTest, AWindowThatHasMovedOnIsFoundAgain) {
   taker.Begin(tokens_, 3);
   ASSERT_TRUE(giver.memory->SendKv(Wanted(0, 450, 3)).ok());
   const std::vector<wire::KvRows> chunks = AllRows(*giver.memory);
-  for (const wire::KvRows& one : chunks) ASSERT_TRUE(taker.memory->Import(one).value());
+  for (const wire::KvRows& one : chunks) ASSERT_TRUE(taker.Import(one).value());
   EXPECT_EQ(taker.length(), giver.length());
   EXPECT_EQ(RowsHeld(taker, 0, taker.length()), RowsHeld(giver, 0, giver.length()));
 }
@@ -305,7 +308,7 @@ TEST_F(StageMemoryTest, RowsInFewerBitsDoNotTakeThePlaceOfThoseThatWereComputedH
   for (const wire::KvRows& rows : AllRows(*giver.memory)) {
     EXPECT_EQ(rows.encoding, wire::RowEncoding::kQ8);
     small_bytes += rows.chunk.size();
-    ASSERT_TRUE(taker.memory->Import(rows).value());
+    ASSERT_TRUE(taker.Import(rows).value());
   }
   EXPECT_EQ(taker.length(), 400u);
   EXPECT_EQ(RowsHeld(taker, 0, 200), before);
@@ -322,9 +325,9 @@ TEST_F(StageMemoryTest, RowsThatTravelInFewerBitsAreOfAnotherLayout) {
   inexact.Compute(First(300));
   ASSERT_TRUE(inexact.memory->SendKv(Wanted(0, 300, 1)).ok());
   for (wire::KvRows rows : AllRows(*inexact.memory)) {
-    EXPECT_FALSE(taker_.memory->Import(rows).ok());
+    EXPECT_FALSE(taker_.Import(rows).ok());
     rows.encoding = wire::RowEncoding::kF32;
-    EXPECT_FALSE(taker_.memory->Import(rows).ok());
+    EXPECT_FALSE(taker_.Import(rows).ok());
   }
   EXPECT_EQ(taker_.length(), 0u);
 }
@@ -341,9 +344,9 @@ TEST_F(StageMemoryTest, WhoTakesNothingIsSentNothingMore) {
   EXPECT_EQ(giver_.memory->TakeHeldBack(), std::set<wire::SequenceId>{kSequence});
   EXPECT_TRUE(giver_.memory->TakeHeldBack().empty());
   EXPECT_FALSE(in_flight->MaySend(plan::TestNode(2), true));
-  giver_.memory->OnKvTaken(plan::TestNode(3), TakenNothing(rows[0], kAll));
+  giver_.memory->OnKvTaken(plan::TestNode(3), RefusalOf(rows[0], kAll));
   EXPECT_FALSE(in_flight->MaySend(plan::TestNode(2), true)) << "that was somebody else";
-  giver_.memory->OnKvTaken(plan::TestNode(2), TakenNothing(rows[0], kAll));
+  giver_.memory->OnKvTaken(plan::TestNode(2), RefusalOf(rows[0], kAll));
   EXPECT_TRUE(in_flight->MaySend(plan::TestNode(2), true));
   EXPECT_TRUE(giver_.memory->Find(kSequence)->kv_sends.empty());
   EXPECT_TRUE(AllRows(*giver_.memory).empty());

@@ -134,27 +134,31 @@ void StageServer::OnKvRows(const wire::NodeId& from, const wire::KvRows& rows) {
   const auto found = routes_.find(rows.route);
   if (found == routes_.end() || !found->second.is_ready) return;
   Route& route = found->second;
-  // They may come from nodes that are not on the route: its number is drawn at random, and whoever
-  // knows it was told by the conductor. What the rows are is looked at anyway.
-  for (const auto& held : route.memories) {
-    StageMemory& memory = *held->memory;
-    const auto layers = LayersOfKvChunk(rows.chunk);
-    const bool is_here = layers.ok() && memory.model().layers().Contains(*layers);
-    if (layers.ok() && !is_here) continue;
-    auto taken =
-        layers.ok() ? memory.Import(rows) : Result<std::optional<wire::KvTaken>>(layers.error());
-    if (!taken.ok()) {
-      // Whoever gives shall not wait for it to be taken, nor send what follows.
-      if (layers.ok()) static_cast<void>(network_.Send(from, TakenNothing(rows, *layers)));
-      return TellHolds(route, memory, rows.sequence, is_here ? *layers : memory.model().layers(),
-                       taken.error());
-    }
-    if (!*taken) return;
-    TellHolds(route, memory, rows.sequence, *layers, Nothing());
-    // To a conductor, too: a stage of its own may have sent them under its name.
-    static_cast<void>(network_.Send(from, **taken));
-    return SendRows(route, memory, rows.sequence);
+  // The sender need not be on the route: a route's number is drawn at random, and a node that knows
+  // it was told by the conductor. The rows themselves are checked in any case.
+  Result<kv::KvChunk> chunk = kv::ParseKvChunk(rows.chunk);
+  if (!chunk.ok()) {
+    StageMemory& first = *route.memories.front()->memory;
+    return TellHolds(route, first, rows.sequence, first.model().layers(), chunk.error());
   }
+  const kv::LayerRange layers = chunk->header.layers;
+  const auto held = std::ranges::find_if(route.memories, [&](const auto& each) {
+    return each->memory->model().layers().Contains(layers);
+  });
+  if (held == route.memories.end()) return;
+  StageMemory& memory = *(*held)->memory;
+  const auto taken = memory.ImportKv(rows, *std::move(chunk));
+  if (!taken.ok()) {
+    // The sender neither waits for these rows to be taken nor sends those behind them.
+    static_cast<void>(network_.Send(from, RefusalOf(rows, layers)));
+    return TellHolds(route, memory, rows.sequence, layers, taken.error());
+  }
+  if (!*taken) return;
+  TellHolds(route, memory, rows.sequence, layers, Nothing());
+  // Also where the sender is a conductor: a stage on its node may have sent them in its name.
+  static_cast<void>(network_.Send(from, **taken));
+  // Rows that came complete layers of which rows are on order elsewhere.
+  SendRows(route, memory, rows.sequence);
 }
 
 // What all stages of these layers hold now, or why they hold no more.
