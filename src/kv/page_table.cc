@@ -66,6 +66,8 @@ Status PageTable::Reserve(LayerRange layers, uint32_t count) {
     return InvalidArgument(fmt::format("{} positions after {}: a sequence has at most {}", count,
                                        begin, kMaxPositions));
   }
+  // Layers that are longer go back to `begin`: possible only where their windows at `begin` are
+  // still complete. All checks come before any change, so that a refused call changes nothing.
   for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
     if (Length(layer) == begin) continue;
     const uint32_t exact = LongestExact(layer, begin);
@@ -78,19 +80,21 @@ Status PageTable::Reserve(LayerRange layers, uint32_t count) {
   const uint32_t first_page = begin / layout_->page_positions();
   const auto end_page =
       static_cast<uint32_t>(DivideUp(uint64_t{begin} + count, layout_->page_positions()));
+  // Pages that are new, and copies of those that other tables share.
   const uint64_t missing_bytes = MissingBytes(layers, first_page, end_page);
   const uint64_t available_bytes = pool_->usage().available_bytes();
   if (missing_bytes > available_bytes) {
-    return ResourceExhausted(fmt::format(
-        "{} are needed to remember {} more positions after {}, and {} of {} are free: allow more "
-        "memory for keys and values",
-        FormatBytes(missing_bytes), count, begin, FormatBytes(available_bytes),
-        FormatBytes(pool_->usage().budget_bytes)));
+    return ResourceExhausted(
+        fmt::format("the KV cache needs {} for {} more positions after {}, and {} of {} are free: "
+                    "allow more memory",
+                    FormatBytes(missing_bytes), count, begin, FormatBytes(available_bytes),
+                    FormatBytes(pool_->usage().budget_bytes)));
   }
+  // From here on the table changes: first everything behind `begin` goes.
   for (uint32_t layer = layers.begin; layer < layers.end; ++layer) Length(layer) = begin;
   history_.Truncate(*std::ranges::max_element(lengths_));
   DropPages(layers, end_page);
-  // Page after page, so that those of one time lie together.
+  // Page index by page index, so that pages that are read together lie together in memory.
   for (uint32_t index = first_page; index < end_page; ++index) {
     for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
       for (uint32_t s = 0; s < layout_->streams(layer).size(); ++s) {
@@ -117,8 +121,8 @@ uint64_t PageTable::MissingBytes(LayerRange layers, uint32_t first_page, uint32_
   return bytes;
 }
 
-// Afterwards the page is there, and nobody else sees what is written to it, from the row of
-// position `begin` on.
+// Afterwards the page is there and may be written from the row of position `begin` on: no other
+// table refers to it, and the pool's index does not name it.
 Status PageTable::MakeWritable(uint32_t layer, uint32_t stream, uint32_t index, uint32_t begin) {
   PageChain& chain = Chain(layer, stream);
   if (index >= chain.size()) chain.resize(index + 1);
@@ -128,11 +132,12 @@ Status PageTable::MakeWritable(uint32_t layer, uint32_t stream, uint32_t index, 
       (std::max(begin, page_begin) - page_begin) / layout_->streams(layer)[stream].stride;
   const uint32_t first_row = page ? std::min(page.first_row(), first_written) : first_written;
   if (page && !page.shared()) {
-    // Its content will not be what the index says. To copy it instead would keep one more page for
-    // others; but whoever rewinds writes here at once, and often.
+    // Its content is about to differ from its key. A copy would keep one more page for other
+    // sequences, but tables that are rewound write here at once, and often.
     pool_->Unpublish(page);
   } else {
     const size_t page_bytes = layout_->streams(layer)[stream].codec->page_bytes();
+    // Copy on write: rows before `begin` are this sequence's, too.
     PageRef fresh = TRY(pool_->Allocate(page_bytes));
     if (page) std::memcpy(fresh.data(), page.data(), page_bytes);
     page = std::move(fresh);
@@ -141,11 +146,13 @@ Status PageTable::MakeWritable(uint32_t layer, uint32_t stream, uint32_t index, 
   return Ok();
 }
 
-void PageTable::Advance(LayerRange layers, std::span<const int32_t> tokens, uint32_t guesses) {
-  CHECK(layers_.Contains(layers) && guesses <= tokens.size());
+void PageTable::Advance(LayerRange layers, std::span<const int32_t> tokens, uint32_t drafts) {
+  CHECK(layers_.Contains(layers) && drafts <= tokens.size());
   const uint32_t begin = length(layers);
   CHECK(tokens.size() <= kMaxPositions - begin);
   const auto end = begin + static_cast<uint32_t>(tokens.size());
+  // Other layers may have gone further along other tokens: they go back to where these agree, so
+  // that one history is true of all layers.
   const uint32_t common = begin + history_.CountEqual(begin, tokens);
   if (common < end) {
     for (uint32_t layer = layers_.begin; layer < layers_.end; ++layer) {
@@ -163,17 +170,20 @@ void PageTable::Advance(LayerRange layers, std::span<const int32_t> tokens, uint
                  "Advance without Reserve");
     }
   }
-  // Before anything slides out of a window. What was guessed before has proved right up to `begin`.
-  OfferFullPages(layers, begin, end - guesses);
+  // Full pages go to the store before SetLength releases those outside a window. Draft tokens are
+  // not offered: they may be rejected. Those before `begin` were accepted.
+  OfferFullPages(layers, begin, end - drafts);
   for (uint32_t layer = layers.begin; layer < layers.end; ++layer) SetLength(layer, end);
 }
 
-// Hands the store pages that have become full between these lengths, and those that it has not got
-// before.
+// Offers the store the pages that have become full between these lengths, and those that it had no
+// room for before.
 void PageTable::OfferFullPages(LayerRange layers, uint32_t begin, uint32_t end) {
   if (pool_->store() == nullptr) return;
   if (unkept_ && unkept_->layers == layers) begin = std::min(begin, unkept_->begin);
   const uint32_t page_positions = layout_->page_positions();
+  // Behind the first page that is refused now, pages that were refused before are not offered: the
+  // store has no room, and would only be asked once more.
   uint32_t unkept = end;
   for (uint32_t index = begin / page_positions; index < end / page_positions; ++index) {
     if (unkept < end && WasRefused(layers, index)) continue;
@@ -194,11 +204,12 @@ bool PageTable::WasRefused(LayerRange layers, uint32_t index) const {
   return false;
 }
 
-// Whether the store needs not be asked again. Where some of the pages are not there, the rest is of
-// little use.
+// Offers the pages of one index. False if the store should be asked again later. Where the table
+// does not have all of them, they are not offered: the rest alone cannot be adopted.
 bool PageTable::Offer(LayerRange layers, uint32_t index) {
   std::vector<PageRef*> refs;
   std::vector<StoredPage> pages;
+  // All rows that an adopting table needs, of every stream.
   bool is_taken = true;
   bool was_refused = false;
   for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
@@ -232,12 +243,13 @@ bool PageTable::Offer(LayerRange layers, uint32_t index) {
   return is_taken;
 }
 
-// The first row of a full page that anybody needs who goes on at its end or later.
+// The first row of a full page that a computation at its end or later needs.
 uint32_t PageTable::FirstRowKept(const Stream& stream, uint32_t index) const {
   return stream.FirstRowNeeded(index, (index + 1) * layout_->page_positions());
 }
 
-// Its rows up to there are complete, and history_ knows their tokens.
+// The layer's rows up to `length` are complete, and history_ has their tokens: full pages can be
+// found by other tables now, and those outside a window go.
 void PageTable::SetLength(uint32_t layer, uint32_t length) {
   const uint32_t page_positions = layout_->page_positions();
   const uint32_t first_page = Length(layer) / page_positions;
@@ -255,14 +267,14 @@ void PageTable::SetLength(uint32_t layer, uint32_t length) {
   ReleaseSlidOut(layer, std::exchange(Length(layer), length));
 }
 
-// As SetLength, where only rows that computations from `reach` on need have been brought.
+// As SetLength, where the pages have only the rows that computations from `reach` on need.
 void PageTable::JumpTo(uint32_t layer, uint32_t length, uint32_t reach) {
   const std::span<const Stream> streams = layout_->streams(layer);
   const uint32_t end_page = static_cast<uint32_t>(DivideUp(length, layout_->page_positions()));
   for (uint32_t s = 0; s < streams.size(); ++s) {
     PageChain& chain = Chain(layer, s);
     chain.resize(end_page);
-    // They may have been begun, and miss rows.
+    // A page that was begun here before misses rows: it goes where it is not needed.
     for (uint32_t index = Length(layer) / layout_->page_positions(); index < end_page; ++index) {
       const bool is_needed =
           streams[s].FirstRowNeeded(index, reach) < streams[s].codec->page_rows();
@@ -272,15 +284,15 @@ void PageTable::JumpTo(uint32_t layer, uint32_t length, uint32_t reach) {
   SetLength(layer, length);
 }
 
-// What slides out of a window stays in the pool's cache, the first to go: who rewinds, and who
-// begins alike, may go on from there.
+// Pages that leave a sliding window stay in the pool's cache, the first to be evicted: a sequence
+// that is rewound, or that begins alike, may continue from there.
 void PageTable::ReleaseSlidOut(uint32_t layer, uint32_t old_length) {
   const std::span<const Stream> streams = layout_->streams(layer);
   const uint32_t slack = layout_->slack();
   const uint32_t length = Length(layer);
   for (uint32_t s = 0; s < streams.size(); ++s) {
     PageChain& chain = Chain(layer, s);
-    // Before that, all but the sinks has been released already.
+    // Pages before `begin`, but for the attention sinks, were released at earlier lengths.
     const uint32_t begin = streams[s].FirstNeeded(old_length - std::min(old_length, slack));
     const uint32_t end = streams[s].FirstNeeded(length - std::min(length, slack));
     for (uint32_t index = std::max(begin, streams[s].SinkPages()); index < end; ++index) {
@@ -289,9 +301,9 @@ void PageTable::ReleaseSlidOut(uint32_t layer, uint32_t old_length) {
   }
 }
 
-// Keeps the pages up to the layers' lengths, and at least `keep_pages`. Last pages go first: they
-// become the oldest in the pool's cache, and a history is forgotten from its end, because its
-// beginning is of use without the end and not the other way round.
+// Keeps the pages up to the layers' lengths, and at least `keep_pages`. Last pages go first and so
+// become the oldest in the pool's cache: a history is evicted from its end, because its beginning
+// is of use without the end and not the other way round.
 void PageTable::DropPages(LayerRange layers, uint32_t keep_pages) {
   size_t longest = 0;
   for (const PageChain& chain : chains_) longest = std::max(longest, chain.size());
@@ -306,7 +318,7 @@ void PageTable::DropPages(LayerRange layers, uint32_t keep_pages) {
   }
 }
 
-// Whether the pages are enough to go on from `length`.
+// Whether the chain has every row that a computation at `length` needs.
 bool PageTable::IsComplete(const Stream& stream, const PageChain& chain, uint32_t length) const {
   const auto end_page = static_cast<uint32_t>(DivideUp(length, layout_->page_positions()));
   const auto has = [&](uint32_t index) {
@@ -323,19 +335,19 @@ bool PageTable::IsComplete(const Stream& stream, const PageChain& chain, uint32_
   return true;
 }
 
-// `at_most`, or the longest page boundary before it that a layer's pages are enough to go on from.
+// `at_most`, or the last page boundary before it at which a computation can continue in the layer.
 uint32_t PageTable::LongestExact(uint32_t layer, uint32_t at_most) const {
   const std::span<const Stream> streams = layout_->streams(layer);
   const auto is_enough = [&](uint32_t length) {
     for (uint32_t s = 0; s < streams.size(); ++s) {
-      // Without a window nothing is ever released.
+      // Streams without a window keep all pages.
       if (streams[s].window != 0 && !IsComplete(streams[s], Chain(layer, s), length)) return false;
     }
     return true;
   };
   const uint32_t page_positions = layout_->page_positions();
   uint32_t length = at_most;
-  // The edges of pages are where others begin, and where rows that came from elsewhere end.
+  // Only page boundaries: adopted pages and imported rows begin and end there.
   while (!is_enough(length)) length = (length - 1) / page_positions * page_positions;
   return length;
 }
@@ -347,7 +359,7 @@ uint32_t PageTable::Truncate(LayerRange layers, uint32_t length) {
     ++layer;
     if (exact == length) continue;
     length = exact;
-    layer = layers.begin;  // the layers before must go there too
+    layer = layers.begin;  // all layers end at one length: those before go back as well
   }
   for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
     Length(layer) = std::min(Length(layer), length);
@@ -357,7 +369,7 @@ uint32_t PageTable::Truncate(LayerRange layers, uint32_t length) {
   return this->length(layers);
 }
 
-// Whether the layer has all of that full page that a table of `end` positions needs.
+// Whether the table itself has the rows of that full page that a computation at `end` needs.
 bool PageTable::HasOwn(uint32_t layer, uint32_t stream, uint32_t index, uint32_t end) const {
   if ((index + 1) * layout_->page_positions() > Length(layer)) return false;
   const PageRef& page = Chain(layer, stream)[index];
@@ -373,11 +385,12 @@ bool PageTable::CanAdopt(const PageKey& key, uint32_t index, uint32_t end, Adopt
   return from == AdoptFrom::kStoreToo && pool_->store() != nullptr && pool_->store()->Contains(key);
 }
 
-// To how many pages the table can grow along `tokens`; the prefix hashes at their ends.
+// The number of pages to which the table can grow along `tokens`, and the prefix hashes at their
+// ends.
 uint32_t PageTable::CountAdoptable(std::span<const int32_t> tokens, AdoptFrom from,
                                    std::vector<Hash128>& prefixes) const {
   const uint32_t page_positions = layout_->page_positions();
-  // Up to the first page that is missing where everything is kept.
+  // Forward: up to the first page that is missing in a stream without a window (or in its sinks).
   Hash128 prefix = layout_->digest();
   const auto has_kept = [&](uint32_t index) {
     for (uint32_t layer = layers_.begin; layer < layers_.end; ++layer) {
@@ -395,7 +408,8 @@ uint32_t PageTable::CountAdoptable(std::span<const int32_t> tokens, AdoptFrom fr
     if (!has_kept(index)) break;
     prefixes.push_back(prefix);
   }
-  // Back to where every window is there.
+  // Backward: to the last end at which the windows of all streams are complete. A shorter end has
+  // other windows, so the search starts again with the first layer.
   auto pages = static_cast<uint32_t>(prefixes.size());
   for (uint32_t layer = layers_.begin; layer < layers_.end;) {
     const uint32_t before = pages;
@@ -415,8 +429,8 @@ uint32_t PageTable::CountAdoptable(std::span<const int32_t> tokens, AdoptFrom fr
   return pages;
 }
 
-// The pages of one index that a table of `end` positions needs and does not have: from the pool,
-// and from its store into memory. False where one cannot be had.
+// Adds the pages of one index that a table of `end` positions needs and does not have: from the
+// pool, or from its store into new pages. False where one is missing.
 bool PageTable::GatherIndex(uint32_t index, uint32_t end, const Hash128& prefix,
                             std::vector<Adopted>& adopted) const {
   std::vector<StoredPage> missing;
@@ -439,6 +453,8 @@ bool PageTable::GatherIndex(uint32_t index, uint32_t end, const Hash128& prefix,
       adopted.push_back({layer, s, index, std::move(page)});
     }
   }
+  // Of one index all pages are loaded at once, as they lie in one file. They can be found by other
+  // tables from then on.
   if (missing.empty()) return true;
   if (!pool_->store()->Load(prefix, missing)) return false;
   for (size_t i = first; i < adopted.size(); ++i) {
@@ -447,7 +463,7 @@ bool PageTable::GatherIndex(uint32_t index, uint32_t end, const Hash128& prefix,
   return true;
 }
 
-// As many pages as there are prefixes, unless one of them cannot be had: then those before it.
+// The number of pages that were gathered: all, or those before the first that is missing.
 uint32_t PageTable::Gather(std::span<const Hash128> prefixes, std::vector<Adopted>& adopted) const {
   const auto pages = static_cast<uint32_t>(prefixes.size());
   const uint32_t end = pages * layout_->page_positions();
@@ -463,19 +479,20 @@ uint32_t PageTable::Adopt(std::span<const int32_t> tokens, AdoptFrom from) {
   const uint32_t page_positions = layout_->page_positions();
   std::vector<Adopted> adopted;
   uint32_t end = 0;
-  // A page that proves to be missing makes the history shorter, and then other pages are needed
-  // where there are windows.
+  // Finds the longest prefix whose pages seem to be there, and gathers them. One that proves to be
+  // missing (a damaged file) makes the prefix shorter, where windows need other pages: once more.
   for (uint32_t pages = 0, gathered = 0;;) {
     std::vector<Hash128> prefixes;
     pages = CountAdoptable(tokens, from, prefixes);
     end = pages * page_positions;
     if (end <= length()) return length();
-    // The last ones first: a history is forgotten from its end.
+    // Pages of the attempt before, the last first: a history is evicted from its end.
     while (!adopted.empty()) adopted.pop_back();
     gathered = Gather(prefixes, adopted);
     if (gathered == pages) break;
     tokens = tokens.first(gathered * page_positions);
   }
+  // Nothing can fail from here on: the history, then the pages, then the lengths.
   if (end > history_.length()) {
     history_.Append(tokens.subspan(history_.length(), end - history_.length()));
   }
@@ -486,7 +503,7 @@ uint32_t PageTable::Adopt(std::span<const int32_t> tokens, AdoptFrom from) {
     }
   }
   for (Adopted& one : adopted) Chain(one.layer, one.stream)[one.index] = std::move(one.page);
-  // The store may have had no room for them.
+  // Pages that came from memory may never have reached the store: they are offered next time.
   unkept_ = {layers_, 0};
   for (uint32_t layer = layers_.begin; layer < layers_.end; ++layer) {
     if (Length(layer) < end) JumpTo(layer, end, end);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What one sequence remembers in a range of layers: its token history and, for every stream, pages
+// The KV cache of one sequence in a range of layers: its token history and, for every stream, pages
 // of rows by absolute position. Must not know how rows are computed, nor other machines.
 //
 // A computation goes: Reserve(layers, count); write rows through WritablePage and read rows through
@@ -25,7 +25,7 @@ namespace aster::kv {
 // Where pages may come from.
 enum class AdoptFrom : uint8_t {
   kMemory,    // the pool: costs nothing
-  kStoreToo,  // and what is below it: takes the time to read it, and memory
+  kStoreToo,  // and from the store below it, which takes time to read and memory
 };
 
 // Belongs to the thread that computes, like its pool; layout and pool outlive it. (Other threads
@@ -44,7 +44,7 @@ class PageTable {
   LayerRange layers() const { return layers_; }
 
   // How many positions all of these layers hold: where their computation goes on. Layers may be at
-  // different lengths while rows computed elsewhere arrive (transfer.h).
+  // different lengths while rows from other nodes arrive (transfer.h).
   uint32_t length() const { return length(layers_); }
   uint32_t length(LayerRange layers) const;
   // Of the first length() tokens.
@@ -75,9 +75,9 @@ class PageTable {
 
   // The rows of `tokens` have been computed, in all of these layers, after length(layers). Layers
   // outside the range that are ahead with other tokens lose those. Full pages are published; pages
-  // out of every window are released. The last `guesses` of the tokens may prove wrong: the store
+  // out of every window are released. The last `drafts` of the tokens may be rejected: the store
   // gets pages with these when the next tokens follow them.
-  void Advance(LayerRange layers, std::span<const int32_t> tokens, uint32_t guesses = 0);
+  void Advance(LayerRange layers, std::span<const int32_t> tokens, uint32_t drafts = 0);
   void Advance(std::span<const int32_t> tokens) { Advance(layers_, tokens); }
 
   // Forgets everything at and after `length` in all layers, and returns the new length(): less than

@@ -17,7 +17,7 @@
 namespace aster::kv {
 namespace {
 
-// Pages are mapped by the dozen at least, so that their memory comes in few large pieces.
+// Pages that are mapped together at least, so that their memory comes in few large pieces.
 constexpr size_t kPagesPerBlock = 16;
 
 }  // namespace
@@ -32,6 +32,8 @@ Result<PageRef> Pool::Allocate(size_t page_bytes) {
   const uint64_t bytes = AlignedPageBytes(page_bytes);
   PageSize& size = sizes_[bytes];
   size.page_bytes = bytes;
+  // A blank page of this size; else, within the budget, memory that was never used; else room is
+  // made by dropping blank pages of any size and then evicting the oldest cached page.
   while (size.blank.empty()) {
     const uint64_t taken = usage_.held_bytes + usage_.cached_bytes + usage_.blank_bytes;
     if (taken + bytes <= usage_.budget_bytes) {
@@ -39,20 +41,21 @@ Result<PageRef> Pool::Allocate(size_t page_bytes) {
       return Take(size.bare);
     }
     if (!DropBlank() && !EvictOldest()) {
-      return ResourceExhausted(
-          fmt::format("{} are needed for keys and values, {} of {} are free: allow more memory",
-                      FormatBytes(bytes), FormatBytes(usage_.available_bytes()),
-                      FormatBytes(usage_.budget_bytes)));
+      return ResourceExhausted(fmt::format(
+          "the KV cache needs {}, and {} of {} are free: allow more memory", FormatBytes(bytes),
+          FormatBytes(usage_.available_bytes()), FormatBytes(usage_.budget_bytes)));
     }
   }
   usage_.blank_bytes -= bytes;
   PageRef page = Take(size.blank);
-  // What another sequence left must not get into sums, not even times zero: it might be infinite.
+  // Rows of another sequence must not enter sums, not even times zero: they might be infinite.
   std::memset(page.data(), 0, bytes);
   return page;
 }
 
 void Pool::TakeNow(std::span<const size_t> page_bytes) {
+  // Held until the budget is used up, written so that the system really maps them, and then
+  // released all at once.
   std::vector<PageRef> taken;
   bool is_any_left = true;
   while (is_any_left) {
@@ -115,8 +118,10 @@ bool Pool::DropBlank() {
 }
 
 bool Pool::EvictOldest() {
+  // Pages outside a sliding window before all others.
   const std::list<Page*>& list = slid_out_.empty() ? cached_ : slid_out_;
   if (list.empty()) return false;
+  // Without its key the page becomes blank when the reference ends.
   Page& page = *list.front();
   Acquire(page);
   ForgetKey(page);
@@ -129,6 +134,8 @@ void Pool::Publish(PageRef& page, const PageKey& key) {
   const auto [entry, is_new] = index_.try_emplace(key, page.page_);
   if (!is_new) {
     if (entry->second == page.page_) return;
+    // The same rows are there already, computed for another sequence: whichever page reaches
+    // further back stays, so that equal prefixes share their memory.
     Acquire(*entry->second);
     PageRef other(entry->second);
     if (other.first_row() <= page.first_row()) {
@@ -165,6 +172,8 @@ PageRef Pool::Find(const PageKey& key, uint32_t first_row) {
   return PageRef(entry->second);
 }
 
+// The first reference takes a page out of the cache; the last one (Release) puts it there if it has
+// a key, or makes it blank.
 void Pool::Acquire(Page& page) {
   if (page.references++ > 0) return;
   ListOf(page).erase(page.cached_at);

@@ -12,8 +12,8 @@
 namespace aster::stage {
 namespace {
 
-// No less than the KV chunk of a page is, mostly: memory that grows is copied. Of a longer one much
-// may lie behind a window and not travel at all.
+// A capacity that is enough for most KV chunks of a page: memory that grows is copied. A longer
+// chunk may leave out most of its rows, outside a sliding window.
 size_t UsualBytes(const kv::PageTable& table, kv::LayerRange layers, uint32_t count) {
   constexpr size_t kHeadBytes = 4096;
   constexpr size_t kBlockHeadBytes = 64;
@@ -37,7 +37,7 @@ Status ExportKvChunk(const kv::PageTable& table, kv::LayerRange layers, uint32_t
   if (begin <= end && table.layers().Contains(layers)) {
     chunk.reserve(UsualBytes(table, layers, end - begin));
   }
-  // Not insert(): with an allocator of one's own that is a loop over bytes.
+  // Not insert(), which with the payload's allocator is a loop over bytes.
   return kv::Export(table, layers, begin, end, [&](Bytes bytes) {
     const size_t size = chunk.size();
     chunk.resize(size + bytes.size());

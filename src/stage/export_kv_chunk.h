@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Rows become the payload of a message, each copied once: the thread that computes does it. Must
-// not know who wants them.
+// KV rows become the payload of a message, each copied once, on the thread that computes. Must not
+// know where they go.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace aster::stage {
 
-// kv::Export into a payload, in the place of what was there.
+// kv::Export into a payload, whose earlier content it replaces.
 Status ExportKvChunk(const kv::PageTable& table, kv::LayerRange layers, uint32_t begin,
                      uint32_t end, wire::Payload& chunk);
 

@@ -19,7 +19,7 @@
 namespace aster::stage {
 namespace {
 
-// Memory for what sequences remember where nobody says how much: half of what is left, up to this.
+// Of the KV cache where its size is not given: half of the memory that is left, within these.
 constexpr uint64_t kMostKvBytes = uint64_t{4} << 30;
 constexpr uint64_t kLeastKvBytes = uint64_t{16} << 20;
 
@@ -52,7 +52,7 @@ class FileLoading final : public SliceLoading {
       total_bytes_.store(total);
     });
     if (loaded.ok()) (*loaded)->Keep(files);
-    ReturnFreedMemory();  // of the messages, too, in which the weights came from another node
+    ReturnFreedMemory();  // also of messages in which weights came from another node
     loaded_.emplace(std::move(loaded));
     is_done_.store(true, std::memory_order_release);
   }
@@ -66,8 +66,8 @@ class FileLoading final : public SliceLoading {
   std::thread thread_;
 };
 
-// What is left of the slice where layers are taken from its end, or from its beginning, until it
-// fits. The head goes with the last layer, the embedding with the first.
+// The slice without as many layers at its end, or at its beginning, as it takes to fit. The head
+// goes with the last layer, the embedding with the first.
 model::Slice Shortened(const gguf::ModelFiles& files, const model::Shape& shape, model::Slice slice,
                        uint64_t free_bytes, bool from_end) {
   while (slice.layer_begin < slice.layer_end && SliceBytes(files, shape, slice) > free_bytes) {
@@ -82,8 +82,8 @@ model::Slice Shortened(const gguf::ModelFiles& files, const model::Shape& shape,
   return slice;
 }
 
-// For people: what of the slice could be asked for instead. Somebody has to hold the embedding and
-// the head, so whoever was asked for one of them keeps it.
+// For an error message: which part of the slice would fit. Some node has to hold the embedding and
+// the head, so a slice with one of them keeps it.
 std::string WhatFits(const gguf::ModelFiles& files, const model::Shape& shape,
                      const model::Slice& slice, uint64_t free_bytes) {
   const bool may_end_earlier = slice.embedding || !slice.head;
@@ -130,6 +130,7 @@ Result<SliceRoom> FindRoom(const gguf::ModelFiles& files, const SliceRequest& re
                                        plan::DescribeSlice(request.slice),
                                        support.shape->layer_count));
   }
+  // What is left beside the other slices has to hold the weights and the least useful KV cache.
   const uint64_t weight_bytes = SliceBytes(files, *support.shape, request.slice);
   const uint64_t limit =
       memory_bytes > 0 ? memory_bytes
@@ -140,8 +141,8 @@ Result<SliceRoom> FindRoom(const gguf::ModelFiles& files, const SliceRequest& re
   if (least_kv > left || weight_bytes > left - least_kv) {
     const uint64_t free_bytes = left - std::min(left, least_kv);
     return ResourceExhausted(fmt::format(
-        "{} of weights and {} for keys and values do not fit into {} of memory, of which {} are "
-        "taken; {}{}",
+        "{} of weights and {} of KV cache do not fit into {} of memory, of which {} are taken; "
+        "{}{}",
         FormatBytes(weight_bytes), FormatBytes(least_kv), FormatBytes(limit),
         FormatBytes(request.used_bytes), WhatFits(files, *support.shape, request.slice, free_bytes),
         weight_bytes < left ? "; or ask for less with --kv-memory" : ""));
@@ -194,8 +195,8 @@ Result<std::unique_ptr<SliceLoading>> FileSliceSource::Start(const SliceRequest&
   options.name = request.memory_name;
   options.memory_bytes = room.kv_bytes;
   options.memory_now = options_.kv_now;
-  // What is named by anything but the model are rows that travelled inexactly: nobody who asks for
-  // a text as it is finds them, so they are not worth a place.
+  // A memory that is not named by the model alone has rows that travelled inexactly: a request that
+  // wants exact rows does not find them, so they are not worth a place on disk.
   if (request.memory_name == request.fingerprint) options.page_store = options_.page_store;
   return std::make_unique<FileLoading>(std::move(files), std::move(options), room.weight_bytes);
 }

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Slices from model files of this machine, loaded on a thread of their own while others are being
-// computed with. Refuses what does not fit into memory, and says what would. Must not know routes.
+// Slices from model files of this machine, each loaded on a thread of its own while other slices
+// compute. Refuses a slice that does not fit into memory, and says what would. Must not know
+// routes.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@
 
 namespace aster::stage {
 
-// Of the machine's memory; the rest is for everybody else.
+// Of the machine's memory; the rest is for the system and other programs.
 inline constexpr double kDefaultMemoryShare = 0.9375;
 
 struct FileSliceOptions {
@@ -24,22 +25,23 @@ struct FileSliceOptions {
   uint64_t memory_bytes = 0;  // for all slices; 0: kDefaultMemoryShare of the machine's
   std::optional<kernels::Isa> isa = {};
   bool kv_now = false;                               // LocalModelOptions::memory_now
-  std::shared_ptr<kv::PageStore> page_store = {};    // below every slice's memory; or nothing
-  std::shared_ptr<kv::PageChunks> page_chunks = {};  // the same, for other machines; or nothing
+  std::shared_ptr<kv::PageStore> page_store = {};    // below every slice's KV cache, or null
+  std::shared_ptr<kv::PageChunks> page_chunks = {};  // the same, for other nodes; or null
 };
 
-// What a slice's tensors take in memory, about: packed weights are as large as those of the file.
+// About the memory that a slice's tensors take: packed weights are as large as those of the file.
 uint64_t SliceBytes(const gguf::ModelFiles& files, const model::Shape& shape,
                     const model::Slice& slice);
 
-// What a slice may take.
+// The memory that a slice may take.
 struct SliceRoom {
   uint64_t weight_bytes = 0;
-  uint64_t kv_bytes = 0;  // for what sequences remember
+  uint64_t kv_bytes = 0;  // of the KV cache
 };
 
 // Whether the slice can be computed by what these files say (they need not hold their data yet) and
-// fits into `memory_bytes` (0: as FileSliceOptions has it); else why not, and what would.
+// fits into `memory_bytes` (0: as in FileSliceOptions); else an error that says why not, and what
+// would.
 Result<SliceRoom> FindRoom(const gguf::ModelFiles& files, const SliceRequest& request,
                            uint64_t memory_bytes);
 

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How many bytes of rows are on their way from this node to each other one, whatever they are for,
-// so that no queue grows with the number of texts that are wanted in one place. Must not know what
-// rows are.
+// Bounds the bytes of KV rows in flight from this node to each other one, over all transfers, so
+// that no queue grows with the number of sequences. Must not know what rows are.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@
 
 namespace aster::stage {
 
-// Of rows that one node has not taken yet.
+// Of rows that were sent to one node and not taken yet.
 inline constexpr uint64_t kMaxInFlightBytes = uint64_t{32} << 20;
 
 // Belongs to the thread that computes.
@@ -47,20 +46,20 @@ class KvInFlight {
 
   explicit KvInFlight(uint64_t most_bytes = kMaxInFlightBytes) : most_bytes_(most_bytes) {}
 
-  // Whether more may be sent there. Whoever has nothing under way yet may send one KV chunk beside
-  // those of others, so that nobody waits for the end of a long text; but for so many only that a
-  // queue holds them all.
+  // Whether a transfer may send more to that node. One that has nothing in flight yet (`has_some`)
+  // may send a KV chunk beside the others', so that it does not wait for the end of a long
+  // transfer; up to a limit, so that queues stay bounded.
   bool MaySend(const wire::NodeId& to, bool has_some) const {
     const auto found = bytes_.find(to);
     const uint64_t bytes = found == bytes_.end() ? 0 : found->second;
-    return bytes < most_bytes_ || (!has_some && bytes < kSparingly * most_bytes_);
+    return bytes < most_bytes_ || (!has_some && bytes < kFirstChunkFactor * most_bytes_);
   }
 
  private:
-  static constexpr uint64_t kSparingly = 8;
+  static constexpr uint64_t kFirstChunkFactor = 8;
 
   const uint64_t most_bytes_;
-  std::map<wire::NodeId, uint64_t> bytes_;  // zero for some
+  std::map<wire::NodeId, uint64_t> bytes_;  // may be zero
 };
 
 }  // namespace aster::stage

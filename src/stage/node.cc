@@ -41,7 +41,7 @@ void Node::Main() {
   const Clock& clock = network_.clock();
   int64_t snapshot_ns = clock.NowNs();
   while (!stopping_) {
-    // All that has come, then one frame, so that what is urgent overtakes what is long.
+    // All events that have come, then one frame, so that decodes overtake long prefills.
     const int64_t now_ns = clock.NowNs();
     int64_t deadline_ns =
         server.has_work() ? now_ns : std::min(now_ns + kIdleNs, server.next_tick_ns());
@@ -49,7 +49,7 @@ void Node::Main() {
       std::optional<net::Event> event = network_.Receive(deadline_ns);
       if (!event) break;
       server.Handle(*std::move(event));
-      deadline_ns = 0;  // what else is there already
+      deadline_ns = 0;  // only events that are there already
     }
     server.Tick();
     if (server.has_work()) server.Compute();

@@ -22,7 +22,7 @@ namespace aster::stage {
 // Start and Stop belong to one thread; Snapshot is safe for concurrent use.
 class Node {
  public:
-  // Both outlive it. Nobody else receives from the network.
+  // Both outlive it. No other thread receives from the network.
   Node(net::Network& network, SliceSource& source, StageOptions options = {});
   ~Node();
   Node(const Node&) = delete;

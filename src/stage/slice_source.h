@@ -20,14 +20,14 @@ namespace aster::stage {
 
 struct SliceRequest {
   Hash128 fingerprint;  // of the model
-  Hash128 memory_name;  // what its pages are told apart by
+  Hash128 memory_name;  // names its KV cache: only rows of equal name are shared
   model::Slice slice;
   model::MemoryOptions memory = {};
-  uint64_t kv_bytes = 0;    // for what sequences remember; 0: as the source likes
-  uint64_t used_bytes = 0;  // that slices take already on this node
+  uint64_t kv_bytes = 0;    // of the KV cache; 0: the source chooses
+  uint64_t used_bytes = 0;  // by other slices on this node
 };
 
-// A slice on its way. Used by one thread; destroying it gives up.
+// A slice that is loading. Used by one thread; destroying it gives up.
 class SliceLoading {
  public:
   virtual ~SliceLoading() = default;
@@ -37,9 +37,9 @@ class SliceLoading {
     uint64_t total_bytes = 0;
   };
   virtual Progress progress() const = 0;
-  // Memory that the slice takes, with what its sequences remember; zero where nobody knows yet.
+  // Memory that the slice takes, with its KV cache; zero while that is not known.
   virtual uint64_t reserved_bytes() const = 0;
-  // The slice, or why there is none, once that is known; nothing before. Never waits.
+  // The slice, or why it cannot be loaded, once that is known; nothing before. Never waits.
   virtual std::optional<Result<std::unique_ptr<engine::LocalModel>>> Take() = 0;
   // Whether destroying it now takes no time.
   virtual bool CanGiveUp() const { return false; }
@@ -49,10 +49,11 @@ class SliceSource {
  public:
   virtual ~SliceSource() = default;
 
-  // Begins to load. Refuses what it does not have, and what does not fit. Never waits.
+  // Begins to load. Refuses models that it does not have and slices that do not fit. Never waits.
   virtual Result<std::unique_ptr<SliceLoading>> Start(const SliceRequest& request) = 0;
 
-  // Below the memory of its slices, for others; null: there is nothing. As long as the source.
+  // KV pages below the memory of its slices, for other nodes; null: none. Lives as long as the
+  // source.
   virtual kv::PageChunks* page_chunks() { return nullptr; }
 };
 

@@ -59,11 +59,11 @@ Status Stage::CheckFrame(const wire::Work& work) const {
     if (segment.tokens.empty() || !sequences.insert(segment.sequence).second) {
       return InvalidArgument("a frame of work with an empty segment, or a sequence twice");
     }
-    // One token that is certain, and what may come behind it.
+    // One chosen token and the draft tokens behind it.
     if (segment.draft_count > 0 &&
         (segment.tokens.size() != size_t{1} + segment.draft_count ||
          segment.wanted != wire::Wanted::kToken || segment.draft_count > engine::kMostDrafts)) {
-      return InvalidArgument(fmt::format("a segment of {} tokens, of which {} are guesses",
+      return InvalidArgument(fmt::format("a segment of {} tokens, of which {} are drafts",
                                          segment.tokens.size(), segment.draft_count));
     }
   }
@@ -82,13 +82,15 @@ Status Stage::CheckFrame(const wire::Work& work) const {
   return Ok();
 }
 
-// The sequence, brought to where the segment begins and with room for it.
+// The sequence, brought to where the segment begins and with room for it. Work that does not
+// continue the rows held here is refused: the conductor sends what is missing, or begins anew.
 Result<StageMemory::Sequence*> Stage::Prepare(const wire::WorkSegment& segment, bool continues) {
   StageMemory::Sequence* const sequence = memory_.Find(segment.sequence);
   if (sequence == nullptr) return OutOfStep("the sequence was never begun here, or is over");
+  // Work of an attempt that was given up may still arrive.
   uint64_t& newest = sequence->newest_attempt[index_];
   if (continues ? segment.attempt != newest : segment.attempt <= newest) {
-    return OutOfStep("the work is older than what came");
+    return OutOfStep("work of an earlier attempt");
   }
   newest = segment.attempt;
   const auto vocab_size = static_cast<int64_t>(memory_.model().shape().vocab_size);
@@ -97,18 +99,21 @@ Result<StageMemory::Sequence*> Stage::Prepare(const wire::WorkSegment& segment, 
       return InvalidArgument(fmt::format("token {} of a vocabulary of {}", token, vocab_size));
     }
   }
+  // The same history: before the segment by the hash of these rows, within it by that of its
+  // tokens.
   kv::PageTable& table = sequence->table;
   const uint32_t length = table.length(layers());
   if (segment.begin > length) {
     return OutOfStep(
-        fmt::format("work from position {}, and {} are remembered", segment.begin, length));
+        fmt::format("work from position {}, and the KV cache ends at {}", segment.begin, length));
   }
   if (table.history().HashAt(segment.begin) != segment.before) {
-    return OutOfStep(fmt::format("the {} tokens before are others here", segment.begin));
+    return OutOfStep(fmt::format("the {} tokens before differ from those here", segment.begin));
   }
   if (kv::ExtendPrefixHash(segment.before, segment.tokens) != segment.after) {
-    return OutOfStep("the tokens are not the ones that the hash behind them names");
+    return OutOfStep("the tokens do not have the hash behind them");
   }
+  // Rows behind it (of rejected draft tokens, or of an attempt that was given up) go.
   if (segment.begin < length && table.Truncate(layers(), segment.begin) < segment.begin) {
     return OutOfStep(
         fmt::format("what position {} needs has slid out of the window", segment.begin));
@@ -116,8 +121,8 @@ Result<StageMemory::Sequence*> Stage::Prepare(const wire::WorkSegment& segment, 
   if (segment.begin + segment.tokens.size() > kernels::kRopePositions) {
     return OutOfRange(fmt::format("positions below {} can be computed", kernels::kRopePositions));
   }
-  // Nobody gives way to guesses: they get what is left. (The stages behind one that is sent them
-  // expect them, though.)
+  // No sequence is preempted for draft tokens of this stage's own: Compute gives them what memory
+  // is left. Those that were sent here have to be computed, as the stages behind expect their rows.
   const auto count = static_cast<uint32_t>(segment.tokens.size());
   TRY(table.Reserve(layers(), continues ? count - segment.draft_count : count));
   return sequence;
@@ -134,6 +139,7 @@ wire::WorkSegment Stage::Continuation(wire::SequenceId sequence, uint64_t attemp
   if (state == nullptr) return segment;
   segment.begin = state->table.length(layers());
   segment.before = state->table.history().HashAt(segment.begin);
+  // Draft tokens behind it, as many as the table could take back.
   if (state->speculation != nullptr) {
     const auto before = state->table.history().tokens().first(segment.begin);
     std::vector<int32_t> text(before.begin(), before.end());
@@ -141,9 +147,9 @@ wire::WorkSegment Stage::Continuation(wire::SequenceId sequence, uint64_t attemp
     const uint32_t room =
         std::min({most, state->table.layout().slack(),
                   static_cast<uint32_t>(kernels::kRopePositions) - 1 - segment.begin});
-    const auto guess = state->speculation->Guess(text, room);
-    segment.tokens.insert(segment.tokens.end(), guess.begin(), guess.end());
-    segment.draft_count = static_cast<uint32_t>(guess.size());
+    const auto drafts = state->speculation->Guess(text, room);
+    segment.tokens.insert(segment.tokens.end(), drafts.begin(), drafts.end());
+    segment.draft_count = static_cast<uint32_t>(drafts.size());
   }
   segment.after = kv::ExtendPrefixHash(segment.before, segment.tokens);
   return segment;
@@ -160,6 +166,7 @@ Status Stage::Begin(wire::Work work, bool continues) {
   TRY(CheckFrame(work));
   frame_ = Frame();
   frame_.continues = continues;
+  // Results for the conductor from the stage with the head, else work for the stage behind.
   if (part_.head) {
     frame_.output.done.emplace().route = route_;
   } else {
@@ -175,6 +182,7 @@ Status Stage::Begin(wire::Work work, bool continues) {
 // Sequences are brought to where their segments begin; those that cannot be are refused.
 void Stage::TakeSegments(wire::Work work) {
   const size_t width = memory_.model().shape().hidden_width();
+  // Activations of the stage before, unless this one has the embedding.
   if (!part_.embedding) {
     size_t tokens = 0;
     for (const wire::WorkSegment& segment : work.segments) tokens += segment.tokens.size();
@@ -313,8 +321,9 @@ void Stage::AnswerAll(const model::Output& computed) {
   }
 }
 
-// As many tokens as the guesses agree with, and one more; each in an answer of its own, as if it
-// had come by itself. How many rows are kept.
+// Chooses a token behind the segment's first one, and behind each draft token that was accepted:
+// each has a result of its own, as if it had been computed by itself. Returns how many rows are
+// kept.
 uint32_t Stage::AcceptDrafts(const BatchItem& item, std::span<const float> logits,
                              StageOutput& output) {
   const wire::WorkSegment& segment = item.segment;
@@ -331,10 +340,12 @@ uint32_t Stage::AcceptDrafts(const BatchItem& item, std::span<const float> logit
     const bool is_last = answer.has_failed || row == segment.draft_count ||
                          answer.token != segment.tokens[1 + row] ||
                          memory_.StopsAt(segment.sequence, answer.token);
+    // The first result goes with the frame's; each accepted draft token has a message of its own.
     if (row > output.accepted.size()) output.accepted.emplace_back().route = route_;
     (row == 0 ? *output.done : output.accepted[row - 1]).results.push_back(std::move(answer));
     if (is_last) break;
   }
+  // Rows of rejected draft tokens go.
   item.state->table.Truncate(layers(), segment.begin + 1 + row);
   if (item.state->speculation != nullptr) item.state->speculation->Learn(segment.draft_count, row);
   return row + 1;
@@ -354,8 +365,8 @@ void Stage::Answer(const BatchItem& item, std::span<const float> logits, wire::D
   done.results.push_back(std::move(answer));
 }
 
-// Where the next token has to be asked for, whoever asks is told what may come behind it: up to
-// `most` guesses.
+// Where the conductor asks for each token, it gets up to `most` draft tokens behind the newest one,
+// to send with the next segment.
 void Stage::Offer(const BatchItem& item, uint32_t kept, uint32_t most, StageOutput& output) {
   const wire::WorkSegment& segment = item.segment;
   if (part_.embedding || segment.wanted != wire::Wanted::kToken) return;
@@ -366,12 +377,12 @@ void Stage::Offer(const BatchItem& item, uint32_t kept, uint32_t most, StageOutp
   const auto before = item.state->table.history().tokens().first(answer.end);
   std::vector<int32_t> text(before.begin(), before.end());
   text.push_back(answer.token);
-  const auto guess =
+  const auto drafts =
       item.state->speculation->Guess(text, std::min(item.state->table.layout().slack(), most));
-  answer.drafts.assign(guess.begin(), guess.end());
+  answer.drafts.assign(drafts.begin(), drafts.end());
 }
 
-// The token at position `length`.
+// Chooses the token at position `length`.
 void Stage::Choose(const BatchItem& item, uint32_t length, std::span<const float> logits,
                    wire::SegmentResult& answer) {
   StageMemory::Sequence& state = *item.state;

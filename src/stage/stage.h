@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A part of a node's layers at work for one route, one frame at a time. Work that does not follow
-// what is remembered, by length and hash, is refused with what is. Must not know where work comes
-// from or goes to.
+// A part of a node's layers at work for one route, one frame at a time. Work that does not continue
+// the KV cache, by length and hash, is refused, with what the cache holds. Must not know where work
+// comes from or goes to.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,12 @@ namespace aster::stage {
 
 inline constexpr size_t kMaxWorkTokens = 65536;  // of all segments of a frame
 
-// What became of a frame.
+// The result of a frame.
 struct StageOutput {
   std::vector<wire::Holds> refused;
-  std::optional<wire::Work> next;    // for the stage behind, if anything is left
+  std::optional<wire::Work> next;    // for the stage behind, if a segment was computed
   std::optional<wire::Done> done;    // of a stage with the head
-  std::vector<wire::Done> accepted;  // behind it: tokens that were guessed rightly
+  std::vector<wire::Done> accepted;  // behind it, one for each accepted draft token
   uint64_t tokens = 0;               // computed
 };
 
@@ -57,8 +57,8 @@ class Stage {
   // A frame from begin to end, waiting where it must.
   Result<StageOutput> Compute(wire::Work work, bool continues = false);
 
-  // The next segment of an answer that goes on by itself; with up to `most` guesses, where somebody
-  // makes them.
+  // The next segment of a sequence that the stage decodes by itself, with up to `most` draft
+  // tokens.
   wire::WorkSegment Continuation(wire::SequenceId sequence, uint64_t attempt, int32_t token,
                                  uint32_t most) const;
 

@@ -20,7 +20,7 @@ namespace aster::stage {
 namespace {
 
 constexpr int64_t kLoadPollNs = 5 * kNsPerMs;
-// Positions that are computed together at most, where memory for them is foreseen.
+// Positions of a frame for which memory is planned.
 constexpr uint32_t kForeseenChunk = 512;
 
 // The longest text that the slice's memory holds.
@@ -45,7 +45,8 @@ uint8_t KvTypeNumber(const wire::OpenRoute& open) {
   return open.kv_type & static_cast<uint8_t>(~wire::OpenRoute::kPlainRows);
 }
 
-// All layers of a node that overlap with those of the stage: they are held and remembered together.
+// All layers of a node that overlap with those of the stage, directly or through others: they share
+// their weights and KV cache.
 model::Slice HeldFor(const wire::OpenRoute& open) {
   model::Slice held = plan::SliceOf(open.stages[open.index]);
   for (bool has_grown = true; has_grown;) {
@@ -117,7 +118,7 @@ void StageServer::OnMessage(const wire::NodeId& from, wire::Message&& message, i
 }
 
 void StageServer::Refuse(wire::RouteId route, const wire::NodeId& to, Error why) {
-  // If it cannot be told, it will see that we are down.
+  // If the message cannot be sent, the conductor sees that this node is down.
   static_cast<void>(network_.Send(
       to, wire::RouteState{
               .route = route, .kind = wire::RouteState::Kind::kRefused, .why = std::move(why)}));
@@ -127,11 +128,13 @@ void StageServer::Break(wire::RouteId route, Error why) {
   const auto found = routes_.find(route);
   if (found == routes_.end()) return;
   const wire::NodeId conductor = found->second.open.conductor.node;
+  // First, as the reply may be handled here, by a conductor on this node.
   Drop(route);
   Refuse(route, conductor, std::move(why));
 }
 
 void StageServer::Drop(wire::RouteId route) {
+  // Slices stay a while with their KV cache, for the route that replaces this one.
   routes_.erase(route);
   const int64_t now_ns = network_.clock().NowNs();
   for (const auto& slice : slices_) {
@@ -143,7 +146,7 @@ void StageServer::Drop(wire::RouteId route) {
 
 Status StageServer::CheckOpen(const wire::NodeId& from, const wire::OpenRoute& open) const {
   if (open.conductor.node != from) {
-    return InvalidArgument("a route is opened by its conductor, and by nobody else");
+    return InvalidArgument("only a route's conductor may open it");
   }
   if (open.index >= open.stages.size() || open.stages[open.index].node != network_.self()) {
     return InvalidArgument(fmt::format("stage {} of the route is not node {}", open.index, Self()));
@@ -155,15 +158,17 @@ Status StageServer::CheckOpen(const wire::NodeId& from, const wire::OpenRoute& o
         Self(), kernels::kArithmeticVersion, open.arithmetic));
   }
   if (KvTypeNumber(open) > static_cast<uint8_t>(kernels::KvType::kQ8)) {
-    return InvalidArgument(fmt::format("no type of keys and values is number {}", open.kv_type));
+    return InvalidArgument(
+        fmt::format("a KV type of number {}, which does not exist", open.kv_type));
   }
   if (open.kv_encoding == wire::RowEncoding::kBf16) {
-    return Unimplemented("what sequences remember travels exactly or in q8, and in no other way");
+    return Unimplemented("the encoding of KV transfers is bf16: exact and q8 are possible");
   }
   if (open.decode_stages >= open.stages.size()) {
-    return InvalidArgument(fmt::format("{} of {} stages only decode: nobody reads prompts",
+    return InvalidArgument(fmt::format("{} of {} stages only decode: none is left for prefill",
                                        open.decode_stages, open.stages.size()));
   }
+  // Both paths have each layer once, in order, with the embedding first and the head last.
   plan::Plan plan;
   for (const wire::StageAddress& stage : open.stages) {
     const bool decodes = plan.stages.size() + open.decode_stages >= open.stages.size();
@@ -188,6 +193,7 @@ Result<std::shared_ptr<StageServer::HeldSlice>> StageServer::FindSlice(
                                   .sinks = open.kv_sinks,
                                   .plain_rows = (open.kv_type & wire::OpenRoute::kPlainRows) != 0},
                        .kv_bytes = open.kv_bytes};
+  // Routes that need the same layers with the same kind of KV cache share a slice.
   for (const auto& slice : slices_) {
     if (IsSameSlice(slice->request, request)) return slice;
   }
@@ -203,14 +209,14 @@ Result<std::shared_ptr<StageServer::HeldSlice>> StageServer::FindSlice(
   return slice;
 }
 
-// Beside all that is held.
+// In the memory that is left beside all slices.
 Result<std::unique_ptr<SliceLoading>> StageServer::StartLoading(SliceRequest& request) {
   request.used_bytes = 0;
   for (const auto& slice : slices_) request.used_bytes += slice->bytes;
   return source_.Start(request);
 }
 
-// Once more without the slices that nobody uses, if there are any and memory was missing.
+// Once more without the slices that no route uses, if memory was missing and there are any.
 Result<std::unique_ptr<SliceLoading>> StageServer::StartWithMoreRoom(SliceRequest& request,
                                                                      Error why) {
   const size_t held = slices_.size();
@@ -221,7 +227,8 @@ Result<std::unique_ptr<SliceLoading>> StageServer::StartWithMoreRoom(SliceReques
   return loading;
 }
 
-// What would have been no second copy.
+// Adds to an error of missing memory which other request would have shared a slice that is held:
+// the same layers with another size of KV cache are a second copy.
 Error StageServer::WhyNotShared(const SliceRequest& request, Error why) const {
   if (why.code() != Code::kResourceExhausted) return why;
   for (const auto& slice : slices_) {
@@ -229,8 +236,8 @@ Error StageServer::WhyNotShared(const SliceRequest& request, Error why) const {
     const uint64_t kv_bytes = std::exchange(other.kv_bytes, request.kv_bytes);
     if (kv_bytes == 0 || !IsSameSlice(other, request)) continue;
     return {why.code(),
-            fmt::format("{}; the same layers are held for others with {} for keys and values, and "
-                        "whoever asks for as much, with --kv-memory, shares them",
+            fmt::format("{}; the same layers are held for another route with a KV cache of {}: ask "
+                        "for the same size with --kv-memory to share them",
                         why.message(), FormatBytes(kv_bytes))};
   }
   return why;
@@ -256,6 +263,7 @@ void StageServer::OnOpen(const wire::NodeId& from, wire::OpenRoute&& open) {
     return Refuse(id, from,
                   Error(Code::kAlreadyExists, "another conductor has a route of that id"));
   }
+  // Loads the slice, or shares one that is there.
   auto slice = FindSlice(open);
   if (!slice.ok()) {
     Drop(id);
@@ -264,16 +272,18 @@ void StageServer::OnOpen(const wire::NodeId& from, wire::OpenRoute&& open) {
         std::move(slice).error().In(fmt::format(
             "{} on node {}", plan::DescribeSlice(plan::SliceOf(open.stages[open.index])), Self())));
   }
+  // Introduces the nodes that this one will send to: the stage behind, and with a decode path all
+  // others, as KV transfers may go to any of them.
   for (size_t i = 0; i < open.stages.size(); ++i) {
     const wire::StageAddress& stage = open.stages[i];
-    // With a path of their own for answers, rows may go to any of them.
     const bool is_wanted = open.decode_stages > 0 || i == open.index + 1;
     if (is_wanted && stage.node != network_.self()) network_.Introduce(stage.node, stage.addresses);
   }
+  // One message comes for each stage on this node. The route is ready when all of them are here.
   Route& route = routes_[id];
   if (std::ranges::any_of(route.stages,
                           [&](const auto& entry) { return entry->index == open.index; })) {
-    return;  // said twice
+    return;  // a repeated message
   }
   auto entry = std::make_unique<StageEntry>();
   entry->index = open.index;
@@ -292,6 +302,8 @@ void StageServer::OnOpen(const wire::NodeId& from, wire::OpenRoute&& open) {
 }
 
 void StageServer::Tick() {
+  // Takes slices that are loaded. One that failed leaves the list first, so that its memory counts
+  // as free when OnFailedLoading tries again.
   const int64_t now_ns = network_.clock().NowNs();
   std::vector<std::pair<std::shared_ptr<HeldSlice>, Error>> failed;
   for (const auto& slice : slices_) {
@@ -305,11 +317,11 @@ void StageServer::Tick() {
   DropUnusedSlices(options_.keep_slice_ns);
 }
 
-// An error if it never will be there.
+// Ok also while it is still loading; an error if that has failed.
 Status StageServer::TakeLoaded(HeldSlice& slice) {
   auto taken = slice.loading->Take();
   if (!taken) {
-    // One that is fetched learns only on its way how much it takes.
+    // A slice that is fetched from other nodes knows its size only after a while.
     slice.bytes = slice.loading->reserved_bytes();
     return Ok();
   }
@@ -328,7 +340,7 @@ void StageServer::OnFailedLoading(const std::shared_ptr<HeldSlice>& slice, Error
     if (uses) users.push_back(id);
   }
   if (users.empty()) return;
-  // One that is fetched learns only on its way that it does not fit, too.
+  // A slice that is fetched may find that it does not fit after a while: unused slices make room.
   auto again = StartWithMoreRoom(slice->request, std::move(why));
   if (again.ok()) {
     slice->loading = *std::move(again);
@@ -343,6 +355,7 @@ void StageServer::OnFailedLoading(const std::shared_ptr<HeldSlice>& slice, Error
 
 void StageServer::TickRoute(Route& route, int64_t now_ns) {
   if (route.is_ready) return;
+  // Sums the progress of all stages, and makes those whose slice is there.
   wire::RouteState state{.route = route.open.route};
   bool is_ready = route.stages.size() == route.expected;
   state.kv_positions = kernels::kRopePositions;
@@ -355,6 +368,7 @@ void StageServer::TickRoute(Route& route, int64_t now_ns) {
       entry->counters.total_bytes = progress.total_bytes;
     } else if (!entry->stage) {
       entry->counters.done_bytes = entry->counters.total_bytes = slice.model->packed_bytes();
+      // Stages of one slice share its KV cache, and the state of its sequences.
       std::optional<StageMemory>& memory = entry->held->memory;
       if (!memory) {
         memory.emplace(route.open.route, *slice.model, slice.proposers.get(),
@@ -369,6 +383,7 @@ void StageServer::TickRoute(Route& route, int64_t now_ns) {
     state.done_bytes += entry->counters.done_bytes;
     state.total_bytes += entry->counters.total_bytes;
   }
+  // Ready is said at once, progress from time to time.
   if (!is_ready && now_ns < route.reported_ns + options_.progress_ns) return;
   route.reported_ns = now_ns;
   route.is_ready = is_ready;
@@ -380,7 +395,7 @@ void StageServer::TickRoute(Route& route, int64_t now_ns) {
 void StageServer::DropUnusedSlices(int64_t unused_for_ns) {
   const int64_t now_ns = network_.clock().NowNs();
   std::erase_if(slices_, [&](const auto& slice) {
-    // One that is being loaded may not be stopped without waiting for it.
+    // Stopping one that is loading may take as long as loading it.
     return slice.use_count() == 1 && (!slice->loading || slice->loading->CanGiveUp()) &&
            now_ns - slice->unused_since_ns >= unused_for_ns;
   });
@@ -401,7 +416,7 @@ int64_t StageServer::next_tick_ns() const {
 void StageServer::OnRouteState(const wire::NodeId& from, const wire::RouteState& state) {
   const auto found = routes_.find(state.route);
   if (found == routes_.end() || state.kind != wire::RouteState::Kind::kRefused) return;
-  // The stage behind one of ours does not know the route any more.
+  // Only the stage behind one of this node's can break the route in this way.
   const bool is_next = std::ranges::any_of(found->second.stages, [&](const auto& entry) {
     const wire::StageAddress* const behind = found->second.Behind(entry->index);
     return behind != nullptr && behind->node == from;
@@ -411,6 +426,7 @@ void StageServer::OnRouteState(const wire::NodeId& from, const wire::RouteState&
 
 void StageServer::OnDown(const wire::NodeId& node, const Error& why) {
   kv_server_.Forget(node);
+  // Routes whose conductor is down, and those where the stage behind one of this node's is.
   std::vector<wire::RouteId> orphaned, cut;
   for (const auto& [id, route] : routes_) {
     if (route.open.conductor.node == node) {
@@ -423,7 +439,7 @@ void StageServer::OnDown(const wire::NodeId& node, const Error& why) {
     });
     if (is_next) cut.push_back(id);
   }
-  // A conductor that lost us opens another route; what was computed stays with the slice.
+  // The conductor opens another route. The KV cache stays with the slice, and is found again.
   for (const wire::RouteId id : orphaned) Drop(id);
   for (const wire::RouteId id : cut) {
     Break(id, Error(Code::kUnavailable, fmt::format("node {} cannot reach node {}: {}", Self(),

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a node does for routes: loads slices, keeps their queues, computes one frame at a time and
-// sends the result on. A state machine without threads and sockets: whoever owns it hands it events
-// and calls Compute and Tick. Must not know who asks for texts.
+// A node's part of routes: loads slices, keeps their queues, computes one frame at a time and sends
+// the result on. A state machine without threads and sockets: its owner passes events to it and
+// calls Compute and Tick. Must not know requests and their clients.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct StageOptions {
   int64_t keep_slice_ns = 60 * kNsPerSecond;      // that no route uses any more
   int64_t progress_ns = 200 * kNsPerMs;           // between two reports of loading
   uint64_t in_flight_bytes = kMaxInFlightBytes;   // of rows that one other node has not taken
-  // Who guesses ahead for answers that go on by themselves, on a model of this node; null: nobody.
+  // Makes the proposers that draft tokens for a model of this node; null: none.
   std::function<std::unique_ptr<engine::ProposerSource>(engine::LocalModel&)> proposers = nullptr;
 };
 
@@ -57,7 +57,7 @@ struct StageRouteStatus {
   uint64_t packed_bytes = 0;
   uint64_t kv_held_bytes = 0;
   uint64_t kv_budget_bytes = 0;
-  bool is_counted = false;  // the same weights and memory are those of a stage before this one, too
+  bool is_counted = false;  // its weights and KV cache are those of a stage before in the list
 };
 
 // Belongs to one thread. Network and source outlive it.
@@ -77,13 +77,13 @@ class StageServer final : public LocalStages {
   std::vector<StageRouteStatus> Snapshot() const;
 
  private:
-  // Shared by routes that want the same; kept a while when none does.
+  // Shared by the routes that need it; kept a while when none does.
   struct HeldSlice {
     SliceRequest request;
-    std::unique_ptr<SliceLoading> loading;  // until it is there
+    std::unique_ptr<SliceLoading> loading;  // until it is loaded
     std::unique_ptr<engine::LocalModel> model;
     std::unique_ptr<engine::ProposerSource> proposers;        // or null
-    wire::RowEncoding kv_encoding = wire::RowEncoding::kF32;  // of what its memory is named by
+    wire::RowEncoding kv_encoding = wire::RowEncoding::kF32;  // that its memory is named by
     uint64_t bytes = 0;
     int64_t unused_since_ns = 0;
   };
@@ -92,32 +92,32 @@ class StageServer final : public LocalStages {
     int64_t arrived_ns = 0;
     uint64_t bytes = 0;
   };
-  // What a route remembers in a slice. Members in this order: it lives in the slice.
+  // The KV cache of a route in a slice. Members in this order: it lives in the slice.
   struct HeldMemory {
     std::shared_ptr<HeldSlice> slice;
-    std::optional<StageMemory> memory;  // once the slice is there
+    std::optional<StageMemory> memory;  // once the slice is loaded
   };
-  // An answer that goes on by itself.
+  // A sequence that the stage decodes by itself, without the conductor asking for each token.
   struct Generation {
     uint64_t attempt = 0;
-    uint32_t more = 0;             // tokens that may still be asked for
-    std::optional<int32_t> token;  // the newest, once it was chosen: its turn has come
-    int64_t since_ns = 0;          // when that was
+    uint32_t more = 0;             // tokens that may follow
+    std::optional<int32_t> token;  // the newest, from when it was chosen until it is computed
+    int64_t since_ns = 0;          // when it was chosen
   };
   // One of a route's stages that are on this node.
   struct StageEntry {
     uint32_t index = 0;
     std::shared_ptr<HeldMemory> held;
-    std::optional<Stage> stage;      // once the slice is there
+    std::optional<Stage> stage;      // once the slice is loaded
     std::deque<QueuedWork> decodes;  // one token a sequence
     std::deque<QueuedWork> prefills;
     std::map<wire::SequenceId, Generation> generations;
-    bool prefill_is_next = false;  // they take turns where both wait
-    bool decode_is_next = false;   // likewise what was sent and what goes on by itself
+    bool prefill_is_next = false;  // prefills and decodes take turns where both wait
+    bool decode_is_next = false;   // decodes that were sent and generations, likewise
     uint64_t queued_bytes = 0;
     StageRouteStatus counters;
 
-    bool continues() const;  // whether some generation's turn has come
+    bool continues() const;  // whether a generation has a token to compute
     bool has_work() const { return !decodes.empty() || !prefills.empty() || continues(); }
   };
   struct Route {
@@ -129,9 +129,9 @@ class StageServer final : public LocalStages {
     int64_t reported_ns = 0;
 
     bool Decodes(uint32_t index) const { return index + open.decode_stages >= open.stages.size(); }
-    // The stage that gets what this one computes; null behind the last of either path.
+    // The stage that gets the result of this one; null behind the last of either path.
     const wire::StageAddress* Behind(uint32_t index) const;
-    // Who sends work to a stage.
+    // The node that sends work to a stage.
     const wire::NodeId& Before(uint32_t index) const;
   };
   using Routes = std::map<wire::RouteId, Route>;
@@ -177,7 +177,7 @@ class StageServer final : public LocalStages {
   void SendOn(Route& route, StageEntry& entry, StageOutput&& output, wire::Hop hop,
               std::vector<wire::Hop>&& hops);
   void Refuse(wire::RouteId route, const wire::NodeId& to, Error why);
-  // The route cannot go on: its conductor is told.
+  // The route cannot continue: its conductor is told.
   void Break(wire::RouteId route, Error why);
   void Drop(wire::RouteId route);
   Route* RouteOfConductor(const wire::NodeId& from, wire::RouteId route);
@@ -189,8 +189,8 @@ class StageServer final : public LocalStages {
   std::vector<std::shared_ptr<HeldSlice>> slices_;
   Routes routes_;
   const std::shared_ptr<KvInFlight> in_flight_;
-  KvServer kv_server_;               // whatever the routes are
-  wire::RouteId last_computed_ = 0;  // whose turn it was
+  KvServer kv_server_;
+  wire::RouteId last_computed_ = 0;  // the route whose turn it was
 };
 
 }  // namespace aster::stage

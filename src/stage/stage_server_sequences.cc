@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a stage server is told about sequences, and the rows that they remember.
+// Messages about sequences (Begin, End, Halt) and KV transfers of a stage server.
 
 #include <fmt/format.h>
 
@@ -28,14 +28,16 @@ StageServer::Route* StageServer::RouteOfConductor(const wire::NodeId& from, wire
            FailedPrecondition(fmt::format("node {} has no such route: open it anew", Self())));
     return nullptr;
   }
-  // Others have no business here; they learn nothing.
+  // Only its own conductor speaks for a route; another node gets no reply.
   return found->second.open.conductor.node == from ? &found->second : nullptr;
 }
 
 void StageServer::OnBegin(const wire::NodeId& from, const wire::Begin& begin) {
   Route* const route = RouteOfConductor(from, begin.route);
   if (route == nullptr) return;
+  // Work of the epoch before is refused first: the conductor counts its replies.
   for (const auto& entry : route->stages) EndGeneration(*route, *entry, begin.sequence);
+  // Each stage says what it holds of the tokens, or why it holds none of them.
   for (const auto& held : route->memories) {
     const Status begun = held->memory->Begin(begin);
     for (const auto& entry : route->stages) {
@@ -46,6 +48,7 @@ void StageServer::OnBegin(const wire::NodeId& from, const wire::Begin& begin) {
       static_cast<void>(network_.Send(from, std::move(holds)));
     }
   }
+  // Transfers of the epoch before ended: their bytes in flight leave room for others.
   SendHeldBack();
 }
 
@@ -74,7 +77,7 @@ void StageServer::OnSendKv(const wire::NodeId& from, const wire::SendKv& order) 
   }
 }
 
-// --- What is remembered here, for anybody of the cluster.
+// --- This node's KV cache, for every node of the cluster.
 
 KvPlaces StageServer::Places() const {
   KvPlaces places{.models = {}, .chunks = source_.page_chunks()};
@@ -90,7 +93,8 @@ void StageServer::OnFindKv(const wire::NodeId& from, const wire::FindKv& find) {
 }
 
 void StageServer::OnFetchKv(const wire::NodeId& from, const wire::FetchKv& order) {
-  // Nobody is dialed for who has not asked, or asks for what was never found here.
+  // The receiver is dialed only for an order that follows a query of its sender: no node can make
+  // this one open connections.
   const bool is_taken = kv_server_.FetchKv(from, order, network_.clock().NowNs());
   const bool is_far = order.to.node != network_.self() && order.to.node != from;
   if (is_taken && is_far) network_.Introduce(order.to.node, order.to.addresses);
@@ -106,6 +110,7 @@ void StageServer::ServeKv() {
 }
 
 void StageServer::OnKvTaken(const wire::NodeId& from, const wire::KvTaken& taken) {
+  // The rows may belong to a fetch or to a transfer of a route: each knows its own.
   kv_server_.OnKvTaken(from, taken);
   const auto found = routes_.find(taken.route);
   if (found != routes_.end() && found->second.is_ready) {
@@ -117,7 +122,7 @@ void StageServer::OnKvTaken(const wire::NodeId& from, const wire::KvTaken& taken
   SendHeldBack();
 }
 
-// What had to wait for its turn, once something that was under way is not any more.
+// Rows that waited because too many bytes were in flight. Called whenever some no longer are.
 void StageServer::SendHeldBack() {
   ServeKv();
   for (auto& [id, route] : routes_) {
@@ -161,7 +166,7 @@ void StageServer::OnKvRows(const wire::NodeId& from, const wire::KvRows& rows) {
   SendRows(route, memory, rows.sequence);
 }
 
-// What all stages of these layers hold now, or why they hold no more.
+// Tells the conductor what each stage of these layers holds now, and why it holds no more.
 void StageServer::TellHolds(const Route& route, const StageMemory& memory,
                             wire::SequenceId sequence, kv::LayerRange layers, const Error& why) {
   for (const auto& entry : route.stages) {
@@ -175,8 +180,10 @@ void StageServer::TellHolds(const Route& route, const StageMemory& memory,
   }
 }
 
-// What others want of it and has come to be.
+// Sends what the transfers of a sequence may send now. Called whenever rows were computed, came or
+// were taken.
 void StageServer::SendRows(Route& route, StageMemory& memory, wire::SequenceId sequence) {
+  // While a stage decodes the sequence by itself, more rows are coming.
   const bool is_over = std::ranges::none_of(route.stages, [&](const auto& entry) {
     return &entry->stage->memory() == &memory && entry->generations.contains(sequence);
   });
@@ -187,7 +194,7 @@ void StageServer::SendRows(Route& route, StageMemory& memory, wire::SequenceId s
     }
     if (!*next) return;
     const wire::NodeId to = (*next)->to;
-    // Who cannot be reached is down, which the conductor sees for itself.
+    // A node that cannot be reached is down, which the conductor sees for itself.
     if (!network_.Send(to, std::move((*next)->rows)).ok()) return;
   }
 }
@@ -195,16 +202,18 @@ void StageServer::SendRows(Route& route, StageMemory& memory, wire::SequenceId s
 void StageServer::OnHalt(const wire::NodeId& from, const wire::Halt& halt) {
   Route* const route = RouteOfConductor(from, halt.route);
   if (route == nullptr) return;
+  // KV sync sends its last rows now, fewer than a step.
   for (const auto& entry : route->stages) {
     EndGeneration(*route, *entry, halt.sequence, halt.attempt);
     SendRows(*route, entry->stage->memory(), halt.sequence);
   }
 }
 
-// The conductor counts on an answer to each attempt, and gets a refusal for those that end here;
-// `attempt`: only that one, 0: any. One whose first token was not computed yet leaves the queue.
+// Ends what a stage decodes of the sequence by itself; `attempt`: only that one, 0: any. The
+// conductor counts on a reply to each attempt, so it gets a refusal for each one that ends here.
 void StageServer::EndGeneration(Route& route, StageEntry& entry, wire::SequenceId sequence,
                                 uint64_t attempt) {
+  // One that has begun to decode.
   std::vector<uint64_t> ended;
   const auto is_meant = [&](uint64_t other) { return attempt == 0 || other == attempt; };
   const auto found = entry.generations.find(sequence);
@@ -212,6 +221,7 @@ void StageServer::EndGeneration(Route& route, StageEntry& entry, wire::SequenceI
     ended.push_back(found->second.attempt);
     entry.generations.erase(found);
   }
+  // One whose first token was not computed yet leaves the queue.
   for (std::deque<QueuedWork>* queue : {&entry.decodes, &entry.prefills}) {
     for (QueuedWork& queued : *queue) {
       std::erase_if(queued.work.segments, [&](const wire::WorkSegment& segment) {
@@ -230,7 +240,7 @@ void StageServer::EndGeneration(Route& route, StageEntry& entry, wire::SequenceI
   for (const uint64_t each : ended) {
     wire::Holds holds = entry.stage->HoldsOf(sequence);
     holds.attempt = each;
-    holds.why = Error(Code::kCancelled, "it was ended");
+    holds.why = Error(Code::kCancelled, "decoding was ended");
     static_cast<void>(network_.Send(route.open.conductor.node, std::move(holds)));
   }
 }

@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The work of a stage server: its queues, what is computed next, and where it goes.
+// The work of a stage server: its queues, which frame is computed next, and where the result goes.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "base/units.h"
 #include "stage/stage_server.h"
 
 namespace aster::stage {
@@ -40,28 +41,29 @@ void StageServer::OnWork(const wire::NodeId& from, wire::Work&& work, int64_t ar
         work.route, from,
         FailedPrecondition(fmt::format("node {} has no such route: open it anew", Self())));
   }
+  // Which stage here it is for: it has one hop of each stage before that one.
   Route& route = found->second;
-  // As many hops are behind it as there are stages before this one.
   const uint64_t index = uint64_t{work.first_stage} + work.hops.size();
   const auto place =
       std::ranges::find_if(route.stages, [&](const auto& entry) { return entry->index == index; });
   if (place == route.stages.end()) return;
+  // Only the conductor sends to the first stage of a path, and only the stage before to any other.
   const bool begins_here = route.Behind((*place)->index - 1) == nullptr;
-  if (begins_here != work.hops.empty() || route.Before((*place)->index) != from) {
-    return;  // nobody who has a say in it
-  }
+  if (begins_here != work.hops.empty() || route.Before((*place)->index) != from) return;
   StageEntry& entry = **place;
   QueuedWork queued{.work = std::move(work), .arrived_ns = arrived_ns};
   queued.bytes = BytesOf(queued.work);
+  // Queues are bounded: a conductor that sends more than is computed loses the route.
   if (entry.queued_bytes + queued.bytes > options_.max_queued_bytes ||
       entry.decodes.size() + entry.prefills.size() >= options_.max_queued_frames) {
     return Break(route.open.route,
-                 ResourceExhausted(fmt::format("node {} has {} bytes of work waiting, and more "
-                                               "comes than it computes",
-                                               Self(), entry.queued_bytes)));
+                 ResourceExhausted(fmt::format(
+                     "node {} has {} of work in its queue, and gets more than it computes", Self(),
+                     FormatBytes(entry.queued_bytes))));
   }
   entry.queued_bytes += queued.bytes;
-  // The last token of a prompt looks like an answer's, and must not overtake what comes before it.
+  // Decodes overtake prefills. The last token of a prompt looks like a decode, and must not
+  // overtake the prefill of the same sequence.
   const bool follows = std::ranges::any_of(entry.prefills, [&](const QueuedWork& earlier) {
     return HaveSequenceInCommon(earlier.work, queued.work);
   });
@@ -77,11 +79,11 @@ bool StageServer::has_work() const {
 }
 
 void StageServer::Compute() {
-  // Routes in turn, beginning behind the one that had the last.
+  // Routes take turns, beginning behind the one that was computed last.
   auto place = routes_.upper_bound(last_computed_);
   for (size_t i = 0; i < routes_.size(); ++i, ++place) {
     if (place == routes_.end()) place = routes_.begin();
-    // The last stage first: what has come far is finished before more is begun.
+    // The last stage first: frames that have come far are finished before others begin.
     StageEntry* chosen = nullptr;
     for (const auto& entry : place->second.stages) {
       if (entry->has_work() && (chosen == nullptr || entry->index > chosen->index)) {
@@ -111,7 +113,8 @@ bool StageServer::StageEntry::continues() const {
                              [](const auto& item) { return item.second.token.has_value(); });
 }
 
-// All answers that go on by themselves take their next step together.
+// The next frame of a stage. Prefills and decodes take turns where both wait, and so do decodes
+// that were sent and those that the stage continues by itself (`continues`).
 StageServer::QueuedWork StageServer::NextWork(StageEntry& entry, bool& continues) {
   const bool waits = !entry.prefills.empty();
   const bool decodes = !entry.decodes.empty() || entry.continues();
@@ -126,6 +129,7 @@ StageServer::QueuedWork StageServer::NextWork(StageEntry& entry, bool& continues
     if (!is_prefill) entry.decode_is_next = false;
     return queued;
   }
+  // All sequences that it decodes by itself take their next step in one frame.
   entry.decode_is_next = true;
   QueuedWork queued{.work = {}, .arrived_ns = network_.clock().NowNs()};
   queued.work.route = entry.counters.route;
@@ -134,16 +138,18 @@ StageServer::QueuedWork StageServer::NextWork(StageEntry& entry, bool& continues
   for (auto& [sequence, generation] : entry.generations) {
     if (!generation.token) continue;
     queued.arrived_ns = std::min(queued.arrived_ns, generation.since_ns);
-    const uint32_t guesses =
+    const uint32_t most_drafts =
         std::min(generation.more, engine::DraftShare(answers, queued.work.segments.size()));
     queued.work.segments.push_back(
-        entry.stage->Continuation(sequence, generation.attempt, *generation.token, guesses));
+        entry.stage->Continuation(sequence, generation.attempt, *generation.token, most_drafts));
     generation.token.reset();
   }
   return queued;
 }
 
 void StageServer::Run(Route& route, StageEntry& entry) {
+  // Segments after which the stage is to decode by itself begin a generation. That is known before
+  // they are computed, as GoOn continues it with their token.
   bool continues = false;
   QueuedWork queued = NextWork(entry, continues);
   std::vector<wire::SequenceId> sequences;
@@ -155,6 +161,7 @@ void StageServer::Run(Route& route, StageEntry& entry) {
           .attempt = segment.attempt, .more = segment.more, .token = {}, .since_ns = 0};
     }
   }
+  // Only a frame as a whole can break the route; segments that cannot be computed are refused.
   const int64_t start_ns = network_.clock().NowNs();
   std::vector<wire::Hop> hops = std::move(queued.work.hops);
   if (continues) queued.work.encoding = route.open.encoding;
@@ -164,15 +171,17 @@ void StageServer::Run(Route& route, StageEntry& entry) {
   }
   const wire::Hop hop{.queue_ns = static_cast<uint64_t>(start_ns - queued.arrived_ns),
                       .compute_ns = static_cast<uint64_t>(network_.clock().NowNs() - start_ns)};
+  // Before SendOn moves the tokens away, which generations continue.
   GoOn(entry, *output);
   const wire::RouteId id = route.open.route;
   StageMemory& memory = entry.stage->memory();
   SendOn(route, entry, *std::move(output), hop, std::move(hops));
-  if (!routes_.contains(id)) return;  // it broke
-  const bool reads = route.open.decode_stages > 0 && !route.Decodes(entry.index);
+  if (!routes_.contains(id)) return;  // SendOn broke it: `route` and `entry` are gone
+  // New rows leave for nodes that have ordered them, while the next frame is computed.
+  const bool prefills = route.open.decode_stages > 0 && !route.Decodes(entry.index);
   for (const wire::SequenceId sequence : sequences) {
-    // Whoever decodes here may have waited for these layers.
-    if (reads) TellOthers(route, entry, sequence);
+    // A decode stage on this node shares the rows of a prefill stage, and has them now.
+    if (prefills) TellOthers(route, entry, sequence);
     SendRows(route, memory, sequence);
   }
 }
@@ -185,7 +194,7 @@ void StageServer::TellOthers(const Route& route, const StageEntry& entry,
   }
 }
 
-// Whether answers that go on by themselves do so.
+// Sequences that the stage decodes by itself continue with their new tokens, or end.
 void StageServer::GoOn(StageEntry& entry, const StageOutput& output) {
   for (const wire::Holds& refused : output.refused) entry.generations.erase(refused.sequence);
   if (output.done) GoOn(entry, *output.done);
@@ -224,6 +233,8 @@ void StageServer::SendOn(Route& route, StageEntry& entry, StageOutput&& output, 
   for (wire::Holds& holds : output.refused) {
     static_cast<void>(network_.Send(open.conductor.node, std::move(holds)));
   }
+  // From the last stage of a path to the conductor: one message with the hops, and one more for
+  // each accepted draft token.
   if (output.done) {
     output.done->hops = std::move(hops);
     static_cast<void>(network_.Send(open.conductor.node, *std::move(output.done)));
@@ -231,6 +242,7 @@ void StageServer::SendOn(Route& route, StageEntry& entry, StageOutput&& output, 
       static_cast<void>(network_.Send(open.conductor.node, std::move(done)));
     }
   } else if (output.next) {
+    // From any other one to the stage behind it. Without that the route is of no use.
     output.next->first_stage = entry.index + 1 - static_cast<uint32_t>(hops.size());
     output.next->hops = std::move(hops);
     const wire::NodeId next = route.Behind(entry.index)->node;

@@ -103,7 +103,7 @@ TEST_F(StageTest, OnlyWhatFollowsIsComputed) {
   Whole stage(*first_);
   EXPECT_NE(WhyRefused(stage, WorkOf(0, 10)).find("never begun"), std::string::npos);
   static_cast<void>(stage.Begin(BeginOf(tokens_)));
-  EXPECT_NE(WhyRefused(stage, WorkOf(10, 20)).find("0 are remembered"), std::string::npos);
+  EXPECT_NE(WhyRefused(stage, WorkOf(10, 20)).find("the KV cache ends at 0"), std::string::npos);
   EXPECT_EQ(WhyRefused(stage, WorkOf(0, 20)), "");
   // The same place, another history.
   wire::Work other = WorkOf(20, 30);
@@ -193,7 +193,7 @@ TEST_F(StageTest, GuessesAreAnsweredAsFarAsTheyAgree) {
   // A frame that no conductor sends.
   wire::Work strange = WorkOf(0, 3);
   strange.segments[0].draft_count = 1;
-  EXPECT_NE(WhyRefused(first, strange).find("of which 1 are guesses"), std::string::npos);
+  EXPECT_NE(WhyRefused(first, strange).find("of which 1 are drafts"), std::string::npos);
 }
 
 TEST_F(StageTest, RowsThatAreNoNumbersFailAloneAndCleanly) {

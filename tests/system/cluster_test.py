@@ -344,7 +344,7 @@ class Clusters(ClusterCase):
                          desk.aster("run", self.tiny, *PROMPT, "-n", 9))
         less = ("--cluster", "--kv-memory", "39MiB", "--split", "desk")
         error = desk.aster("run", self.tiny, *PROMPT, *less, check=SYSTEM)
-        self.assertIn("with 40.0 MiB for keys and values, and whoever asks for as much, with --kv-memory", error)
+        self.assertIn("with a KV cache of 40.0 MiB: ask for the same size with --kv-memory", error)
 
     def test_slices_that_nobody_uses_make_room(self):
         desk, lap = self.two()
