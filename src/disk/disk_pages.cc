@@ -13,13 +13,13 @@
 namespace aster::disk {
 namespace {
 
-// What other processes have written is looked for this often at most, and no more than this share
-// of the time.
+// The folder is scanned for files of other processes no more often than this, and for no more than
+// one part in kScanShare of the time.
 constexpr int64_t kScanIntervalNs = kNsPerSecond;
 constexpr int64_t kScanShare = 50;
-// Eviction frees this share of the bound at once: it looks at all files.
+// Eviction frees this part of the bound at once: it looks at all files.
 constexpr uint64_t kEvictionShare = 16;
-// No wait of the writing thread is longer, whatever is forgotten to wake it.
+// The longest wait of the writing thread, even if it was not woken.
 constexpr int64_t kLongestWaitNs = kNsPerSecond;
 
 PageFileName NameOf(const kv::PageSet& set) {
@@ -30,8 +30,8 @@ PageFileName NameOf(const kv::PageSet& set) {
           .layers = set.layers};
 }
 
-// Whether fewer rows are wanted of it than not: then they are copied as plain rows, which the
-// writing thread makes of others.
+// Whether less than half of its rows are needed: those are copied as plain rows at once. Other
+// pages are copied as they are, and the writing thread makes plain rows of them.
 bool IsSparse(const kv::StoredPage& page) { return page.first_row > page.codec->page_rows() / 2; }
 
 uint64_t WaitingBytes(const kv::StoredPage& page) {
@@ -40,7 +40,7 @@ uint64_t WaitingBytes(const kv::StoredPage& page) {
                         : codec.page_bytes();
 }
 
-// Those that are wanted, of a page that lies at `data`.
+// The rows that are needed, of a page that lies at `data`.
 std::vector<uint8_t> PlainRows(const kv::StoredPage& page, const uint8_t* data) {
   const uint32_t count = page.codec->page_rows() - page.first_row;
   std::vector<uint8_t> rows(count * page.codec->row_bytes());
@@ -104,7 +104,8 @@ Result<std::vector<uint8_t>> DiskPages::ReadChunk(const Hash128& prefix_at_end,
     MutexLock lock(mu_);
     name = index_.Find(prefix_at_end, layers.begin);
   }
-  if (!name || !name->layers.Contains(layers)) return NotFound("the page is not there any more");
+  if (!name || !name->layers.Contains(layers)) return NotFound("the page was evicted");
+  // Without the lock: the thread that computes must not wait for the disk.
   const auto read = [&]() -> Result<std::vector<uint8_t>> {
     const PageFile file = TRY(PageFile::Open(options_.folder, *name));
     const std::vector<uint8_t> whole = TRY(file.ReadAll());
@@ -115,6 +116,7 @@ Result<std::vector<uint8_t>> DiskPages::ReadChunk(const Hash128& prefix_at_end,
     GiveUp(*name, chunk.error());
     return chunk;
   }
+  // Used now; the writing thread marks the file, for other processes and later runs.
   MutexLock lock(mu_);
   index_.Touch(*name, clock_.WallNs());
   used_.push_back(*name);
@@ -123,6 +125,7 @@ Result<std::vector<uint8_t>> DiskPages::ReadChunk(const Hash128& prefix_at_end,
 }
 
 bool DiskPages::Load(const Hash128& prefix_at_end, std::span<const kv::StoredPage> pages) {
+  // Files may hold different ranges of layers: each is read once, for all pages that it has.
   const int64_t start_ns = clock_.NowNs();
   std::vector<bool> is_loaded(pages.size());
   for (size_t i = 0; i < pages.size(); ++i) {
@@ -165,7 +168,7 @@ Status DiskPages::LoadFrom(const PageFileName& name, std::span<const kv::StoredP
                 [&](const kv::Block& block) -> Status {
                   const size_t i = find(block.layer, block.stream);
                   const kv::PageCodec& codec = *pages[i].codec;
-                  // To the end of the page, and no fewer than are wanted.
+                  // The block has rows up to the page's end, and at least the needed ones.
                   const uint32_t wanted = pages[i].first_row;
                   const uint32_t first = block.first_row % codec.page_rows();
                   if (first > wanted || block.row_count != codec.page_rows() - first ||
@@ -183,13 +186,13 @@ Status DiskPages::LoadFrom(const PageFileName& name, std::span<const kv::StoredP
   return Ok();
 }
 
-// The file is of no use: nobody is to be told of it again.
+// The file cannot be used: it leaves the index, and the folder where it is damaged.
 void DiskPages::GiveUp(const PageFileName& name, const Error& why) {
   const bool is_damaged = why.code() == Code::kDataLoss;
   if (is_damaged) RemovePageFile(options_.folder, name);
   MutexLock lock(mu_);
   index_.Remove(name);
-  // Others may have evicted it; that is no failure.
+  // Another process may have evicted it: no failure.
   if (why.code() == Code::kNotFound) return;
   ++(is_damaged ? counts_.damaged_files : counts_.failed_files);
   counts_.last_failure = why.message();
@@ -215,6 +218,7 @@ bool DiskPages::Keep(const kv::PageSet& set) {
     if (set.was_refused && counts_.dropped_files > 0) --counts_.dropped_files;
     if (Has(set)) return true;
   }
+  // Copied without the lock, on the thread that computes: the pages may change when this returns.
   waiting.header = {
       .version = kv::KvChunkVersionFor(*set.layout),
       .digest = set.layout->digest(),
@@ -263,7 +267,7 @@ DiskPagesCounts DiskPages::counts() const {
   return counts;
 }
 
-// The writing thread. What is still in the queue at the end is given up.
+// The writing thread. Pages that are in the queue when the program ends are not written.
 void DiskPages::Work() {
   for (;;) {
     Waiting waiting;
@@ -285,6 +289,7 @@ void DiskPages::Work() {
         queue_.pop_front();
       }
     }
+    // The disk is used without the lock.
     const int64_t now_ns = clock_.WallNs();
     for (const PageFileName& name : used) MarkUsed(options_.folder, name, now_ns);
     if (wants_scan) Scan();
@@ -297,6 +302,7 @@ void DiskPages::Work() {
 }
 
 void DiskPages::Write(const Waiting& waiting) {
+  // Plain rows as blocks; their size is known before anything is written.
   std::vector<std::vector<uint8_t>> rows;
   std::vector<kv::Block> blocks;
   uint64_t bytes = kv::kHeaderStartBytes + sizeof(waiting.header.reach) +
@@ -334,14 +340,14 @@ void DiskPages::Write(const Waiting& waiting) {
   index_.Add({.name = NameOf(waiting.header), .bytes = *written, .used_ns = clock_.WallNs()});
 }
 
-// So that a file of so many bytes fits.
+// Evicts the files that were not used for longest until one of `bytes` fits.
 void DiskPages::MakeRoom(uint64_t bytes) {
   const uint64_t limit = options_.size_bytes - std::min(options_.size_bytes, bytes);
   {
     MutexLock lock(mu_);
     if (index_.total_bytes() <= limit) return;
   }
-  // Others write and evict, too.
+  // Other processes write and evict as well: the folder decides, not the index.
   Scan();
   std::vector<PageFileName> oldest;
   {
@@ -357,7 +363,7 @@ void DiskPages::MakeRoom(uint64_t bytes) {
   }
 }
 
-// Makes the index what the folder has.
+// Makes the index anew from the folder.
 void DiskPages::Scan() {
   const int64_t start_ns = clock_.NowNs();
   const auto files = ListPageFiles(options_.folder);

@@ -14,7 +14,7 @@
 namespace aster::fetch {
 namespace {
 
-// All peers are asked so many times in vain before that is the answer.
+// Rounds over all peers without progress before fetching fails.
 constexpr int kIdleRounds = 3;
 constexpr size_t kReadBytes = size_t{1} << 20;
 constexpr int64_t kStopPollNs = 20 * kNsPerMs;
@@ -46,9 +46,10 @@ Status TensorFetcher::Fetch(std::span<const TensorPlace> places) {
 }
 
 Status TensorFetcher::FetchOne(const TensorPlace& place) {
+  // Fetches until the hash is right. That ends: after a wrong one the bytes on disk go, from the
+  // second time on the tensor comes from one peer at a time, and a peer that sent a wrong one is
+  // not asked again.
   bool alone = false;
-  // Ends: a tensor that is wrong loses what was on the disk, is fetched from single peers from then
-  // on, and each of those that fails is not asked again.
   for (;;) {
     Course course{.place = place};
     TRY(HashPrefix(course));
@@ -64,6 +65,7 @@ Status TensorFetcher::FetchOne(const TensorPlace& place) {
   }
 }
 
+// Hashes the bytes that an earlier run has fetched, which fetching continues.
 Status TensorFetcher::HashPrefix(Course& course) {
   const uint64_t there = writer_.StateOf(course.place).bytes;
   course.had_prefix = there > 0;
@@ -86,7 +88,8 @@ Status TensorFetcher::FetchRest(Course& course, bool alone) {
     uint64_t gained = 0;
     TRY(AskEveryone(course, alone, gained));
     if (writer_.StateOf(course.place).bytes == course.place.size) break;
-    // A peer that sends a byte a call would be asked for ever.
+    // Less than kLeastBytes is no progress: a peer that sends a byte a call would be asked for
+    // ever.
     const bool is_progress = !alone && gained >= std::min(missing, kLeastBytes);
     idle_rounds = is_progress ? 0 : idle_rounds + 1;
     const bool nobody_left = std::ranges::all_of(peers_, &Peer::is_liar);
@@ -97,6 +100,8 @@ Status TensorFetcher::FetchRest(Course& course, bool alone) {
 }
 
 Status TensorFetcher::AskEveryone(Course& course, bool alone, uint64_t& gained_bytes) {
+  // Beginning with the peer that sent the last tensor. Each continues where the one before ended;
+  // or, `alone`, begins anew, so that a wrong hash is that peer's.
   for (size_t i = 0; i < peers_.size(); ++i) {
     const size_t index = (preferred_ + i) % peers_.size();
     if (peers_[index].is_liar) continue;
@@ -126,6 +131,8 @@ Status TensorFetcher::Ask(Course& course, size_t peer_index) {
   std::optional<Error> own_error;
   int64_t window_ns = clock_.NowNs();
   uint64_t window_bytes = 0;
+  // Takes the bytes as they come: to the disk, into the hash, and against the least rate. An error
+  // of this node's own disk is told apart from those of the peer.
   const auto take = [&](Bytes piece) -> Status {
     if (options_.stop.stop_requested()) {
       return Error(Code::kCancelled, "fetching weights was stopped");
@@ -166,6 +173,8 @@ Status TensorFetcher::Ask(Course& course, size_t peer_index) {
   return Ok();
 }
 
+// Finds the source of wrong bytes: the only peer that sent any, or this disk where none did. Of
+// several it is not known which.
 void TensorFetcher::Blame(const Course& course) {
   const std::string name = gguf::NameText(course.place.name);
   if (course.senders.size() == 1 && !course.had_prefix) {

@@ -16,9 +16,9 @@
 namespace aster::net {
 namespace {
 
-// Of one connection at a time, so that others have their turn.
+// Of one connection in a step, so that others have their turn.
 constexpr uint64_t kReadBytesPerStep = uint64_t{8} << 20;
-// How long the last words may take.
+// How long a Goodbye may take.
 constexpr int64_t kGoodbyeNs = 1 * kNsPerSecond;
 
 }  // namespace
@@ -78,6 +78,7 @@ int64_t Connection::deadline_ns() const {
   }
 }
 
+// Each state goes on as far as the socket lets it; an error ends the connection.
 Status Connection::Step(bool is_readable, bool is_writable) {
   const int64_t now_ns = clock_.NowNs();
   if (state_ == State::kClosing) {
@@ -93,6 +94,8 @@ Status Connection::Step(bool is_readable, bool is_writable) {
   return Ok();
 }
 
+// kConnecting until TCP has connected, kSecuring until TLS has shown both certificates, then
+// kGreeting: the side that dialed says Hello first.
 Status Connection::Open(bool is_writable) {
   if (state_ == State::kConnecting) {
     if (!is_writable) return Ok();
@@ -104,11 +107,12 @@ Status Connection::Open(bool is_writable) {
   outbox_->Attach(stream_.get());
   is_attached_ = true;
   state_ = State::kGreeting;
-  has_more_ = true;  // what came with the last bytes that protect the stream
+  has_more_ = true;  // frames may have come with the last bytes of the handshake
   if (is_dialed()) TRY(outbox_->PushControl(MakeHello(options_.self)));
   return Ok();
 }
 
+// All frames that have come, up to kReadBytesPerStep; then other connections have their turn.
 Status Connection::ReadFrames() {
   const uint64_t before_bytes = reader_.read_bytes();
   has_more_ = false;
@@ -140,6 +144,8 @@ Status Connection::Handle(FrameReader::Arrived arrived) {
   return HandleMessage(std::move(message), arrived.header);
 }
 
+// Nothing that a Hello claims counts before CheckHello and the owner have accepted it. Only then
+// its limits hold, and frames of other types are read.
 Status Connection::HandleHello(const wire::Hello& hello) {
   const std::optional<wire::NodeId> proven = tls_ != nullptr ? tls_->peer() : std::nullopt;
   const uint16_t protocol = TRY(CheckHello(options_.self, hello, proven, expected_));
@@ -168,6 +174,8 @@ Status Connection::HandleMessage(wire::Message message, const wire::FrameHeader&
     if (stamp_ns > 0 && stamp_ns <= now_ns) round_trip_ns_ = now_ns - stamp_ns;
     return Ok();
   }
+  // A message for the owner. It counts against this side's credit until it was consumed, so that a
+  // peer that ignores the limit is cut off before it fills the memory.
   if (!wire::TakesCredit(header.type)) return DataLoss("a second Hello");
   const uint64_t cost = wire::CostOf(header.frame_bytes());
   const uint64_t window_bytes = options_.self.credit_bytes;
@@ -180,6 +188,7 @@ Status Connection::HandleMessage(wire::Message message, const wire::FrameHeader&
   return Ok();
 }
 
+// What is due by the clock: the ends of waits, credit for what was consumed, and heartbeats.
 Status Connection::KeepTime(int64_t now_ns) {
   if (state_ != State::kUp) {
     if (now_ns < started_ns_ + options_.handshake_ns) return Ok();
@@ -200,8 +209,8 @@ Status Connection::KeepTime(int64_t now_ns) {
     untold_bytes_ -= consumed;
     TRY(outbox_->PushControl(wire::Credit{consumed}));
   }
-  // Both sides say something at least so often, whatever they hear: a large frame that takes long
-  // in one direction keeps nobody from hearing the other.
+  // Each side sends something at least once in heartbeat_ns, whatever it receives: a large frame
+  // that takes long in one direction must not look like silence in the other.
   const bool is_quiet = now_ns - outbox_->last_sent_ns() >= options_.heartbeat_ns;
   if (is_quiet && now_ns - last_ping_ns_ >= options_.heartbeat_ns) {
     last_ping_ns_ = now_ns;
@@ -214,7 +223,7 @@ void Connection::Close(const Error& why) {
   if (state_ == State::kClosing || state_ == State::kClosed) return;
   outbox_->Drop();
   if (is_attached_) {
-    // If even that cannot be said, nothing can.
+    // Where even that cannot be sent, nothing can.
     const Status said = outbox_->PushControl(wire::Goodbye{why});
     if (!said.ok()) has_said_all_ = true;
   }
@@ -224,8 +233,8 @@ void Connection::Close(const Error& why) {
 }
 
 void Connection::StepClosing(int64_t now_ns) {
-  // Who closes with bytes unread throws away what it said last: read until the other side is
-  // through.
+  // A socket that is closed with unread bytes discards what it sent last: after the Goodbye, this
+  // side reads until the other one has closed.
   if (is_attached_ && !has_said_all_) {
     if (!outbox_->Flush().ok()) {
       state_ = State::kClosed;

@@ -183,7 +183,7 @@ Status MemoryHub::Send(const NodeId& self, const NodeId& to, wire::Message messa
     Node& own = nodes_.at(self);
     if (!own.up.contains(to) && !own.introduced.contains(to)) {
       return FailedPrecondition(
-          fmt::format("nobody said where node {} is: introduce it first", to.ToText()));
+          fmt::format("the address of node {} is not known: introduce it first", to.ToText()));
     }
     // What cannot be delivered is told by kDown, as on a wire.
     if (!Connect(self, to)) return Ok();

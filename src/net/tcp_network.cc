@@ -19,18 +19,19 @@ using wire::NodeId;
 
 namespace {
 
-// What leaves from the thread that sends: more would keep it from its work for longer than waking
-// the loop takes.
+// The most that leaves from the thread that sends: more would keep it from its work for longer than
+// waking the loop takes.
 constexpr uint64_t kDirectBytes = 256 << 10;
 constexpr int64_t kFirstPauseNs = 100 * kNsPerMs;
 constexpr int64_t kLongestPauseNs = 2 * kNsPerSecond;
 constexpr int64_t kNoteNs = 500 * kNsPerMs;
-// A loop that was away for longer (a machine that slept) does not count it as others' silence.
+// A loop that did not run for longer (its machine slept) does not count that as silence of its
+// peers.
 constexpr int64_t kPauseNs = 2 * kNsPerSecond;
 // Enough for every node of a cluster to say goodbye at once.
 constexpr size_t kMaxClosing = 64;
 
-// Of what a node sends to itself, which has no frame.
+// Of a message that a node sends to itself, which has no frame.
 uint64_t CostOf(const wire::Message& message) {
   uint64_t bytes = 0;
   if (const auto* work = std::get_if<wire::Work>(&message)) bytes = work->rows.size();
@@ -110,7 +111,7 @@ Status TcpNetwork::OpenListeners() {
   return Ok();
 }
 
-// --- What others ask for.
+// --- Calls from other threads. They leave requests for the loop, and wake it.
 
 void TcpNetwork::Dial(Peer& peer, const NodeId& node) {
   peer.outbox = std::make_shared<Outbox>(clock_, options_.max_queue_bytes);
@@ -134,8 +135,9 @@ Status TcpNetwork::PushTo(const NodeId& to, wire::Frame frame, std::shared_ptr<O
   const auto found = peers_.find(to);
   if (found == peers_.end() || (!found->second.incoming && found->second.addresses.empty())) {
     return FailedPrecondition(
-        fmt::format("nobody said where node {} is: introduce it first", to.ToText()));
+        fmt::format("the address of node {} is not known: introduce it first", to.ToText()));
   }
+  // The connection that the other side opened will do, unless this side has dialed or is dialing.
   Peer& peer = found->second;
   if (!peer.outbox) peer.outbox = peer.incoming;
   if (!peer.outbox) Dial(peer, to);
@@ -143,12 +145,14 @@ Status TcpNetwork::PushTo(const NodeId& to, wire::Frame frame, std::shared_ptr<O
   Status pushed = peer.outbox->Push(std::move(frame));
   if (pushed.ok()) return Ok();
   Error why = std::move(pushed).error().In(fmt::format("node {}", to.ToText()));
-  // Whoever takes nothing is down; what it cannot take does it no harm.
+  // A full queue: the peer takes nothing, and counts as down. Any other refusal (of a message that
+  // its protocol does not have) leaves the connection as it is.
   if (why.code() == Code::kResourceExhausted) requests_.push_back({Request::Kind::kBreak, to, why});
   return why;
 }
 
 Status TcpNetwork::Send(const NodeId& to, wire::Message message) {
+  // To itself, without a frame; bounded like any other queue.
   if (to == self()) {
     if (events_.waiting_cost() > options_.max_queue_bytes) {
       return ResourceExhausted("this node does not take what it sends to itself");
@@ -157,6 +161,7 @@ Status TcpNetwork::Send(const NodeId& to, wire::Message message) {
     events_.Push({Event::Kind::kMessage, to, std::move(message), Ok()}, cost, nullptr);
     return Ok();
   }
+  // Small frames leave from this thread, if the socket takes them; the loop moves the rest.
   wire::Frame frame = wire::Encode(std::move(message), {.checksum_payload = tls_ == nullptr});
   std::shared_ptr<Outbox> outbox;
   Status pushed = PushTo(to, std::move(frame), outbox);
@@ -174,6 +179,7 @@ uint16_t TcpNetwork::ProtocolOf(const NodeId& node) const {
 std::optional<Event> TcpNetwork::Receive(int64_t deadline_ns) {
   std::optional<EventQueue::Taken> taken = events_.Take(deadline_ns);
   if (!taken) return std::nullopt;
+  // Enough was consumed that the loop has to tell the sender.
   if (taken->consumed_bytes >= Connection::UntoldBytes(options_.credit_bytes)) waker_->Wake();
   return std::move(taken->event);
 }
@@ -223,8 +229,8 @@ void TcpNetwork::OnMessage(Connection& connection, wire::Message message, uint64
   }
 }
 
-// A step of a connection that is not up. Where it comes up and brings messages at once, they wait
-// until that is told.
+// A step of a connection that is not up. Messages that come in the same step as its Hello are held
+// back until TellUp: the event kUp precedes them.
 Status TcpNetwork::StepGreeting(Connection& connection, const std::map<int, short>& ready) {
   is_greeting_ = true;
   Status status = StepConnection(connection, ready);
@@ -270,6 +276,8 @@ int64_t TcpNetwork::NextDeadline() {
   return deadline_ns;
 }
 
+// The loop of the one thread that owns all connections: waits until a socket, a request or a
+// deadline needs it, then steps every connection.
 void TcpNetwork::Run() {
   int64_t last_ns = clock_.NowNs();
   while (!is_stopping_.load()) {
@@ -284,6 +292,7 @@ void TcpNetwork::Run() {
          static_cast<int>(std::min<int64_t>((wait_ns + kNsPerMs - 1) / kNsPerMs, 1000)));
     waker_->Reset();
 
+    // Peers may have sent all the time while this machine slept: their silence begins anew.
     const int64_t now_ns = clock_.NowNs();
     if (now_ns - last_ns > kPauseNs) {
       for (Connection* connection : Everybody()) connection->Forgive(now_ns - last_ns);
@@ -307,7 +316,7 @@ void TcpNetwork::AcceptAll(const Socket& listener) {
   for (size_t i = 0; i < options_.max_strangers; ++i) {
     Result<Socket> accepted = Accept(listener);
     if (!accepted.ok()) {
-      // Out of descriptors, most likely: strangers go first.
+      // Most likely no descriptor is left: connections without a Hello are closed first.
       log::Warn("cannot take a connection", {{"why", accepted.error().message()}});
       if (!strangers_.empty()) strangers_.pop_front();
       return;
@@ -325,6 +334,8 @@ void TcpNetwork::AcceptAll(const Socket& listener) {
       if (!stream.ok()) continue;
       connection->Start(std::move(*stream));
     }
+    // Connections that have not said Hello are few, the oldest go first: nodes of the cluster
+    // always get through to say theirs.
     if (strangers_.size() >= options_.max_strangers) strangers_.pop_front();
     strangers_.push_back(std::move(connection));
   }
@@ -336,6 +347,7 @@ void TcpNetwork::TakeRequests() {
     MutexLock lock(mu_);
     requests.swap(requests_);
     for (const Request& request : requests) {
+      // Under the lock, as it reads addresses and outboxes. Names are resolved on another thread.
       if (request.kind != Request::Kind::kDial || outgoing_.contains(request.node)) continue;
       const Peer& peer = peers_.at(request.node);
       if (!peer.outbox) continue;
@@ -346,6 +358,7 @@ void TcpNetwork::TakeRequests() {
       outgoing_.emplace(request.node, std::move(outgoing));
     }
   }
+  // Without the lock, which Break takes.
   for (const Request& request : requests) {
     if (request.kind == Request::Kind::kBreak) Break(request.node, *request.why);
     if (request.kind == Request::Kind::kEnd) End(request.node, *request.why);
@@ -398,12 +411,12 @@ void TcpNetwork::StepOutgoing(const NodeId& node, Outgoing& outgoing,
   }
   const Error why = Error(status.error()).In(connection.where());
   if (was_up) return Break(node, why);
-  // Another of its addresses may be better: what waits is kept for it.
+  // It failed before it was up: messages are kept for the node's next address.
   outgoing.reasons += (outgoing.reasons.empty() ? "" : "; ") + why.message();
   {
     MutexLock lock(mu_);
     auto next = std::make_shared<Outbox>(clock_, options_.max_queue_bytes);
-    // Nobody has said yet what the next address takes.
+    // Cannot fail: limits are known only after a Hello.
     CHECK(outgoing.outbox->MoveMessagesTo(*next).ok());
     outgoing.outbox = peers_.at(node).outbox = std::move(next);
   }
@@ -411,6 +424,7 @@ void TcpNetwork::StepOutgoing(const NodeId& node, Outgoing& outgoing,
 }
 
 Status TcpNetwork::StepDial(const NodeId& node, Outgoing& outgoing) {
+  // Names first become endpoints; then each is tried in turn, after the pause of earlier failures.
   if (outgoing.resolution) {
     std::optional<Result<std::vector<Endpoint>>> found = outgoing.resolution->Take();
     if (!found) return Ok();
@@ -459,6 +473,7 @@ void TcpNetwork::StepStrangers(const std::map<int, short>& ready) {
       ++place;
       continue;
     }
+    // It has failed, or its node is known now.
     std::unique_ptr<Connection> owned = std::move(*place);
     place = strangers_.erase(place);
     if (!status.ok()) {
@@ -467,9 +482,12 @@ void TcpNetwork::StepStrangers(const std::map<int, short>& ready) {
       LetGo(std::move(owned), status.error());
       continue;
     }
+    // A node has one connection to this one: a second means that the first is dead, even if nothing
+    // has shown it yet.
     const NodeId node = owned->peer();
     if (incoming_.contains(node)) {
-      Break(node, Error(Code::kAborted, "it connected again: it was restarted, or lost us"));
+      Break(node,
+            Error(Code::kAborted, "it connected again: restarted, or the connection was lost"));
     }
     MutexLock lock(mu_);
     Peer& peer = peers_[node];
@@ -486,6 +504,7 @@ void TcpNetwork::StepClosing(const std::map<int, short>& ready) {
   }
 }
 
+// Closes it in its own time: its Goodbye has to leave, and to be read.
 void TcpNetwork::LetGo(std::unique_ptr<Connection> connection, const Error& why) {
   connection->Close(why);
   if (connection->state() == Connection::State::kClosed) return;
@@ -501,7 +520,7 @@ void TcpNetwork::DialFailed(const NodeId& node, const Error& why) {
     MutexLock lock(mu_);
     Peer& peer = peers_.at(node);
     if (peer.incoming) {
-      // It reached us, so that is the way back too.
+      // The node has reached this one: messages take that connection.
       const Status moved = outgoing_.at(node).outbox->MoveMessagesTo(*peer.incoming);
       if (!moved.ok()) requests_.push_back({Request::Kind::kBreak, node, moved.error()});
       peer.outbox = peer.incoming;
@@ -513,6 +532,8 @@ void TcpNetwork::DialFailed(const NodeId& node, const Error& why) {
   Break(node, why);
 }
 
+// Ends both connections with a node, and tells so once. Messages in its queues are lost, which
+// kDown says.
 void TcpNetwork::Break(const NodeId& node, const Error& why) {
   const auto outgoing = outgoing_.find(node);
   if (outgoing != outgoing_.end()) {
@@ -537,6 +558,7 @@ void TcpNetwork::Break(const NodeId& node, const Error& why) {
   events_.Push({Event::Kind::kDown, node, {}, Error(why).In(who)}, 0, nullptr);
 }
 
+// Breaks the node of a machine and all front ends there, which share its certificate.
 void TcpNetwork::End(const NodeId& machine, const Error& why) {
   std::vector<NodeId> nodes = {machine};
   {
@@ -572,7 +594,7 @@ void TcpNetwork::NoteStatus() {
 void TcpNetwork::SayGoodbye() {
   const Error why(Code::kUnavailable, "this node stops");
   for (Connection* connection : Everybody()) connection->Close(why);
-  // What the sockets take now is said; nobody waits for more.
+  // Only what the sockets take at once: the end of the program does not wait for peers.
 }
 
 }  // namespace aster::net

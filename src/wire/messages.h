@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What nodes say to each other on the data plane, as plain values. How they become bytes is in
-// codec.h. Must not know sockets, nor what anybody does with a message.
+// The messages of the data plane between nodes, as plain values. How they become bytes is in
+// codec.h. Must not know sockets, nor what nodes do with a message.
 #pragma once
 
 #include <compare>
@@ -26,8 +26,8 @@ struct NodeId {
   std::string ToText() const { return value.ToHex().substr(0, 8); }
 };
 
-// One plan and the weights and memory that were made ready for it, on all its nodes. Drawn at
-// random: a plan that replaces another one has another id.
+// One plan, with the weights and KV cache that its nodes hold for it. Drawn at random: a plan that
+// replaces another one has another id.
 using RouteId = uint64_t;
 // Of the conductor that opened the route; one history of tokens.
 using SequenceId = uint64_t;
@@ -35,28 +35,28 @@ using SequenceId = uint64_t;
 // How rows of activations travel. Everything but kF32 changes them.
 enum class RowEncoding : uint8_t { kF32, kBf16, kQ8 };
 
-// --- The first words on a connection, in both directions.
+// --- The first message on a connection, in both directions.
 
 struct Hello {
   uint16_t oldest_protocol = 0;  // spoken by the sender
   uint16_t newest_protocol = 0;
-  uint32_t arithmetic = 0;  // the version of what bits come out
+  uint32_t arithmetic = 0;  // its version: equal versions compute equal bits
   NodeId node;
   std::string name;               // for people
-  uint64_t max_frame_bytes = 0;   // that the sender takes
-  uint64_t credit_bytes = 0;      // that may be under way to the sender
-  std::vector<uint8_t> password;  // on connections without certificates: proves that it may
+  uint64_t max_frame_bytes = 0;   // that the sender receives
+  uint64_t credit_bytes = 0;      // that may be in flight to the sender
+  std::vector<uint8_t> password;  // of connections without certificates
   // Of a front end, which shares its machine's certificate with the node there: random bytes, of
   // which its own NodeId follows (net::InstanceOf). Empty: the node itself. Since protocol 2.
   std::vector<uint8_t> instance;
 };
 
-// The last word on a connection: why.
+// The last message on a connection: why it ends.
 struct Goodbye {
   Error why{Code::kUnknown, ""};
 };
 
-// The receiver has consumed so many bytes more: as many may follow.
+// The receiver has consumed that many bytes more: as many may follow.
 struct Credit {
   uint64_t bytes = 0;
 };
@@ -95,15 +95,15 @@ struct OpenRoute {
   uint8_t kv_type = 0;
   uint32_t kv_window = 0;
   uint32_t kv_sinks = 0;
-  uint64_t kv_bytes = 0;  // of memory for what sequences remember; 0: as the node likes
-  // Since protocol 3: so many of the last stages hold all layers once more, and answer what the
-  // stages before them have read. 0: the same stages do both.
+  uint64_t kv_bytes = 0;  // of the KV cache; 0: the node chooses
+  // Since protocol 3: that many of the last stages hold all layers once more, and decode after the
+  // stages before them have computed the prompt. 0: the same stages do both.
   uint32_t decode_stages = 0;
-  // Since protocol 4: how what sequences remember travels between its stages. Likewise.
+  // Since protocol 4: of KV transfers between its stages.
   RowEncoding kv_encoding = RowEncoding::kF32;
 };
 
-// What a stage has to say about a route: again and again while it loads, then ready or refused.
+// From a stage: again and again while it loads, then ready or refused.
 struct RouteState {
   enum class Kind : uint8_t { kLoading, kReady, kRefused };
   RouteId route = 0;
@@ -142,29 +142,30 @@ struct Sampling {
   uint32_t top_logprobs = 0;
 };
 
-// An answer begins: this is the history, take over what you remember of it. Answered with Holds.
+// A sequence begins a new epoch with this history. The stage keeps and adopts cached rows along it,
+// and replies with Holds.
 struct Begin {
   RouteId route = 0;
   SequenceId sequence = 0;
   std::vector<int32_t> tokens;
   Sampling sampling;  // for the stage with the head
-  // Since protocol 3. Grows with every Begin of a sequence: what is said of it names the one that
-  // it follows, so that what is late is told apart.
+  // Since protocol 3. Grows with every Begin of a sequence. Messages name the epoch that they
+  // belong to: those of an earlier one are late.
   uint64_t epoch = 0;
-  std::vector<int32_t> stop_tokens;  // end an answer that a stage goes on with by itself
-  // Since protocol 5: who guesses ahead at the stage with the head (engine::DraftKind; 0: nobody),
-  // and how far.
+  std::vector<int32_t> stop_tokens;  // end a sequence that a stage decodes by itself
+  // Since protocol 5: the drafter at the stage with the head (engine::DraftKind; 0: none), and the
+  // most draft tokens.
   uint8_t draft_kind = 0;
   uint8_t draft_most = 0;
 };
 
-// The stage's memory of a sequence: so many positions, and the hash of their tokens. Sent again
-// when rows from elsewhere have made it longer, and when work cannot be done because it does not
-// follow what is held, with the reason.
+// What a stage holds of a sequence: the number of positions, and the hash of their tokens. Sent in
+// reply to Begin, when rows from another node have made it longer, and with the reason when work is
+// refused because it does not continue the rows held.
 struct Holds {
   RouteId route = 0;
   SequenceId sequence = 0;
-  uint64_t attempt = 0;  // of the work that was refused; 0: in answer to Begin, or to Rows
+  uint64_t attempt = 0;  // of the work that was refused; 0: in reply to Begin or KvRows
   uint32_t length = 0;
   Hash128 hash;
   Error why{Code::kUnknown, ""};
@@ -173,7 +174,7 @@ struct Holds {
   uint64_t epoch = 0;  // of the Begin before
 };
 
-// The sequence is over, or is to be forgotten.
+// The sequence is over: the stage drops its state.
 struct End {
   RouteId route = 0;
   SequenceId sequence = 0;
@@ -181,26 +182,28 @@ struct End {
 
 // --- Work. From the conductor to the first stage, from stage to stage, from the last one back.
 
+// The output of a segment that the conductor wants from the stage with the head.
 enum class Wanted : uint8_t { kNothing, kToken, kLastLogits, kAllLogits };
 
 struct WorkSegment {
   SequenceId sequence = 0;
-  // Grows with every segment that the conductor sends of a sequence; answers name it, so that what
-  // comes late is told apart.
+  // Grows with every segment that the conductor sends of a sequence. Results name it: those of an
+  // earlier one are late.
   uint64_t attempt = 0;
-  uint32_t begin = 0;  // position of the first token; whatever a stage holds behind it is dropped
+  uint32_t begin =
+      0;  // position of the first token; a stage drops the rows that it holds behind it
   std::vector<int32_t> tokens;
   Hash128 before;  // of the tokens before `begin`
   Hash128 after;   // of all
   Wanted wanted = Wanted::kNothing;
-  // Since protocol 3, to a stage that has all layers: so many tokens more may follow the one that
-  // is asked for, each told as it comes, without being asked.
+  // Since protocol 3, to a stage that has all layers: it may decode that many tokens more by
+  // itself, and sends each as it is chosen.
   uint32_t more = 0;
-  // Since protocol 5: so many of the last tokens are guesses, to be answered as far as they agree.
+  // Since protocol 5: that many of the last tokens are draft tokens.
   uint32_t draft_count = 0;
 };
 
-// What a stage spent on a frame, in nanoseconds.
+// Times that a frame took at a stage.
 struct Hop {
   uint64_t queue_ns = 0;
   uint64_t compute_ns = 0;
@@ -222,34 +225,34 @@ struct LogitOf {
   float logprob = 0;
 };
 
-// What the head says about a segment.
+// From the stage with the head, of one segment.
 struct SegmentResult {
   SequenceId sequence = 0;
   uint64_t attempt = 0;
   uint32_t end = 0;    // the position behind the segment
-  int32_t token = -1;  // the one that follows, if it was asked for
+  int32_t token = -1;  // the one that follows, if it was wanted
   float logprob = 0;
   std::vector<LogitOf> top;
   Error why{Code::kUnknown, ""};  // with has_failed: why there is no token
   bool has_failed = false;
   // Since protocol 5.
-  uint32_t drafted = 0;         // guesses that were checked to get it and those behind it
-  bool is_accepted = false;     // it came of a guess that was right, and of no step of its own
-  std::vector<int32_t> drafts;  // what the stage guesses behind the token
+  uint32_t drafted = 0;         // draft tokens that were checked to get it and those behind it
+  bool is_accepted = false;     // it was an accepted draft token, without a step of its own
+  std::vector<int32_t> drafts;  // draft tokens that the stage proposes behind the token
 };
 
 // Back to the conductor, one for each Work that reached the end of the route; and one more, without
-// hops, for each guess in it that was right.
+// hops, for each accepted draft token in it.
 struct Done {
   RouteId route = 0;
   std::vector<SegmentResult> results;
   std::vector<Hop> hops;
-  Payload logits;  // float32, [asked rows, vocab_size] in the order of the answers
+  Payload logits;  // float32, [wanted rows, vocab_size] in the order of the results
 };
 
-// --- What sequences remember, on its way to other nodes. Since protocol 3.
+// --- KV transfer. Since protocol 3.
 
-// From the conductor: these rows are wanted there, as they come to be. Takes the place of an
+// The conductor's order to send these rows to a node, as they are computed. Takes the place of an
 // earlier one for the same rows; a Begin of the sequence ends it.
 struct SendKv {
   RouteId route = 0;
@@ -257,25 +260,26 @@ struct SendKv {
   uint64_t epoch = 0;
   uint32_t layer_begin = 0;
   uint32_t layer_end = 0;
-  uint32_t begin = 0;   // positions: what the other side holds
-  uint32_t end = 0;     // as long as there are fewer the rest is awaited
-  uint32_t step = 1;    // positions that are worth a message, before the end
+  uint32_t begin = 0;   // positions: the receiver holds those before
+  uint32_t end = 0;     // the transfer ends there
+  uint32_t step = 1;    // the least positions of a message, except at the end
   NodeId to;            // of the route, or its conductor
   uint64_t ticket = 0;  // of a conductor that collects rows; 0: for the stages there
 };
 
-// From whoever holds them; or from the conductor, who has them from elsewhere.
+// From the node that holds them, or from a conductor that has them from a session.
 struct KvRows {
   RouteId route = 0;
   SequenceId sequence = 0;
   uint64_t epoch = 0;
   uint64_t ticket = 0;
   Payload chunk;  // kv/transfer.h
-  // Since protocol 4: not kF32: the KV chunk was made smaller (stage/kv_chunk_encoding.h).
+  // Since protocol 4. Not kF32: the KV chunk is compressed (stage/kv_chunk_encoding.h).
   RowEncoding encoding = RowEncoding::kF32;
 };
 
-// Back to whoever sent them: more may come.
+// Back to the sender: the rows were taken, and more may come. Up to 0: they are refused, with all
+// behind them.
 struct KvTaken {
   RouteId route = 0;
   SequenceId sequence = 0;
@@ -286,20 +290,20 @@ struct KvTaken {
   uint32_t end = 0;  // position behind the rows
 };
 
-// From the conductor: what a stage goes on with by itself shall end. What it has under way is
-// refused then.
+// From the conductor: the stage ends decoding the sequence by itself, and refuses what it has not
+// computed.
 struct Halt {
   RouteId route = 0;
   SequenceId sequence = 0;
   uint64_t attempt = 0;
 };
 
-// --- What nodes remember, whatever their routes are. Since protocol 4.
+// --- Prefix search over the KV caches of all nodes, whatever their routes are. Since protocol 4.
 
-// To any node: what is there of this text? Answered with Found. Without tokens: nobody asks for
-// more of it.
+// To any node: which rows of this prefix are there? The reply is FoundKv. Without tokens: the query
+// is over.
 struct FindKv {
-  uint64_t query = 0;  // of whoever asks
+  uint64_t query = 0;  // numbered by the sender
   Hash128 digest;      // of the layout: names the model, too
   uint32_t layer_count = 0;
   std::vector<int32_t> tokens;
@@ -312,13 +316,14 @@ struct HeldKv {
   uint32_t length = 0;
 };
 
-// Once more, with less, when something is wanted that is not there any more.
+// Sent once more, empty, when rows are fetched that were evicted meanwhile.
 struct FoundKv {
   uint64_t query = 0;
   std::vector<HeldKv> held;
 };
 
-// From whoever asked, for a sequence of a route of its own: these rows are wanted there, as Rows.
+// From the sender of a query, for a sequence of its own route: send these rows to that node, as
+// KvRows.
 struct FetchKv {
   uint64_t query = 0;
   RouteId route = 0;
