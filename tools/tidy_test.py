@@ -94,6 +94,39 @@ class WholeFiles(unittest.TestCase):
         self.assertEqual(found("src/gguf/big_for_test.cc", "", ["src/gguf/big_for_test.h"]), [])
 
 
+class Words(unittest.TestCase):
+    def lines_of(self, path, text):
+        findings = rules.findings_of(source.File(path, text), set())
+        return sorted({line for _, line, rule, _ in findings if rule == "words"})
+
+    def test_strings(self):
+        for text in ("whoever asks", "Nobody is there", "{} tokens remembered", "with guesses", "rows are handed over",
+                     "it gives way", "the youngest is put back", "among so many", "told to come again",
+                     "Who answers, alone", "frames under way", "a node that stands still"):
+            self.assertEqual(found("src/cli/a.cc", f'Say("{text}");\n'), [(1, "words")], text)
+        for text in ("the KV cache", "remembered_tokens", "a guess", "nobodyknows", "hand-off", "on its way"):
+            self.assertEqual(found("src/cli/a.cc", f'Say("{text}");\n'), [], text)
+
+    def test_a_string_may_be_broken(self):
+        self.assertEqual(found("src/cli/a.cc", 'Say(\n    "is told to come "\n    "again");\n'), [(2, "words")])
+        self.assertEqual(found("src/cli/a.cc", 'Say("come ", "again");\n'), [])
+
+    def test_comments_code_and_tests_do_not_count(self):
+        self.assertEqual(found("src/cli/a.cc", "int nobody;  // whoever reads this\n"), [])
+        self.assertEqual(found("src/cli/a_test.cc", 'Say("nobody");\n', ["src/cli/a.h"]), [])
+        self.assertEqual(found("bench/a.cc", 'Say("nobody");\n'), [])
+
+    def test_an_exception(self):
+        self.assertEqual(found("src/cli/a.cc", 'Say("nobody");  // tidy: allow(words) a name that people type\n'), [])
+
+    def test_pages(self):
+        self.assertEqual(self.lines_of("docs/a.md", "One.\nThe rows are\nremembered by whoever\nasks.\n"), [3])
+        self.assertEqual(self.lines_of("docs/a.md", "Shown by `ANodeNobodyKnows`: nobody can tell a broken one.\n"), [])
+        self.assertEqual(self.lines_of("packaging/a.1", ".TP\nAmong so many.\n"), [2])
+        self.assertEqual(self.lines_of("docs/glossary.md", "not: whoever\n"), [])
+        self.assertEqual(self.lines_of("tests/a.json", '{"a": "whoever"}\n'), [])
+
+
 class Includes(unittest.TestCase):
     def test_direction(self):
         paths = ["src/base/b.h", "src/text/t.h", "src/gguf/g.h"]

@@ -109,6 +109,25 @@ BANS = [
         "use std::make_unique or a container", outside("bench/")),
 ]
 
+# Words that texts for people do not use: help, errors and log lines (string literals of src/), README and docs. What
+# to write instead is in docs/glossary.md, the one page that may name them.
+WORDS = [(re.compile(pattern, re.IGNORECASE), advice) for pattern, advice in [
+    (r"\bwho(?:m)?ever\b|\bsomebody\b|\bnobody\b(?! can tell a broken)",
+     "name the node, client, process or person"),
+    (r"\bremember(?:s|ed|ing)?\b", "write of the KV cache, KV rows, cached tokens; or of what is kept or known"),
+    (r"\bguess(?:es|ed|ing)\b|\bguess ahead\b|\bforesee[sn]?\b",
+     "write of draft tokens, a drafter, speculative decoding; a model predicts"),
+    (r"\bhand(?:s|ed|ing)?[- ]over\b|\bcatch(?:es|ing)? up\b", "write of KV transfer, KV sync"),
+    (r"\bwho (?:reads?|answers?|decodes)\b|\bwhat was read\b", "write of prefill nodes and the decode node"),
+    (r"\bput back\b|\bg(?:ives?|ave|iving) way\b", "write preempted, evicted, freed, refused"),
+    (r"\bst(?:ands?|ood) still\b|\bh[au]ng(?:s|ing)? up\b", "write stalled, disconnected"),
+    (r"\bunder way\b", "write in flight, running"),
+    (r"\bassembly line\b", "write pipeline parallel"),
+    (r"\bcome again\b", "write refused with 429"),
+    (r"\blikeliest\b|\bso many\b|\bwhat is left\b", "name the number or the thing: the N most likely tokens"),
+]]
+WORDS_PAGE = "docs/glossary.md"
+
 LEFTOVERS = re.compile(r"\b(?:TODO|FIXME|XXX|HACK|WIP)\b|\b[Ss]tub(?:s|bed)?\b")
 # Somebody's own folders; written so that this file does not find itself.
 FOREIGN = re.compile(r"(?<![\w.}])/(?:work|root)" + r"/\w|(?<![\w.}])/home/" + r"[a-z]\w*")

@@ -7,8 +7,9 @@ import re
 
 from tidylib.policy import (BANS, BENCHMARK_HEADERS, EXCEPTION, FOREIGN, LEFTOVERS, MAX_COLUMNS, MAX_FILE_LINES,
                             MAX_FUNCTION_LINES, MAX_SCRIPT_COLUMNS, MODULES, SPDX, SYSTEM_HEADERS, TEST_HEADERS,
-                            THIRD_PARTY, VECTOR_HEADERS, WHOLE_FILE_LINES, WHOLE_FILE_RULES, in_library)
-from tidylib.source import functions, line_of, read_tree
+                            THIRD_PARTY, VECTOR_HEADERS, WHOLE_FILE_LINES, WHOLE_FILE_RULES, WORDS, WORDS_PAGE,
+                            in_library)
+from tidylib.source import functions, line_of, read_tree, strings
 
 RULES = []
 
@@ -107,6 +108,25 @@ def check_foreign(file, _):
         match = FOREIGN.search(line)
         if match:
             yield number, f"'{match[0]}' is somebody's own folder; use a path that everybody has"
+
+
+def texts_of(file):
+    """(line, text) of what people read in a file: C++'s strings, or the lines of a page without its code spans."""
+    if file.kind == "c++":
+        if in_library(file):
+            yield from strings(file.text)
+    elif file.path.endswith((".md", ".1")) and file.path != WORDS_PAGE:
+        yield 1, re.sub(r"`[^`]*`", lambda match: re.sub(r"[^\n]", " ", match[0]), file.text)
+
+
+@rule("words", "c++", "text")
+def check_words(file, _):
+    for first, text in texts_of(file):
+        flat = text.replace("\n", " ")
+        for pattern, advice in WORDS:
+            for match in pattern.finditer(flat):
+                line = first if file.kind == "c++" else line_of(text, match.start())
+                yield line, f"'{match[0]}': {advice} (docs/glossary.md)"
 
 
 @rule("include-direction", "c++")

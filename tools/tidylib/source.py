@@ -7,7 +7,7 @@ import re
 
 SKIPPED_FOLDERS = {"build", ".git", "node_modules", "__pycache__", "corpus", ".cache"}
 KINDS = {".h": "c++", ".cc": "c++", ".inc": "c++", ".py": "python", ".cmake": "cmake", ".sh": "shell", ".md": "text",
-         ".json": "text", ".proto": "text"}
+         ".json": "text", ".proto": "text", ".1": "text"}
 
 
 def blank(text):
@@ -35,6 +35,24 @@ def code_only(text):
         return blank(match[0])
 
     return CPP_TOKENS.sub(replaced, text)
+
+
+def strings(text):
+    """(line, characters) of each string of C++, literals that follow each other joined, as they stand in the source."""
+    end, line, parts = 0, 0, []
+    for match in CPP_TOKENS.finditer(text):
+        literal = match["raw"] or match["string"]
+        if not literal:
+            continue
+        if parts and text[end:match.start()].strip():
+            yield line, "".join(parts)
+            parts = []
+        if not parts:
+            line = line_of(text, match.start())
+        parts.append(literal[literal.index('"') + 1:-1])
+        end = match.end()
+    if parts:
+        yield line, "".join(parts)
 
 
 class File:
