@@ -129,7 +129,7 @@ Status ChildProcess::WriteInput(std::string_view text) {
     if (count >= 0) {
       text.remove_prefix(static_cast<size_t>(count));
     } else if (errno != EINTR) {
-      written = SystemError(errno, "the standard input of a program that was started");
+      written = SystemError(errno, "the standard input of a started program");
     }
   }
   sigaction(SIGPIPE, &before, nullptr);
@@ -150,19 +150,19 @@ Result<std::string> ChildProcess::ReadLine(int64_t timeout_ns) {
       return line;
     }
     if (read_.size() > kMaxLineBytes) {
-      return Error(Code::kDataLoss, "a program that was started writes a line without end");
+      return Error(Code::kDataLoss, "a started program writes a line without end");
     }
     const int64_t left_ns = std::max<int64_t>(deadline_ns - clock.NowNs(), 0);
     pollfd waiting{.fd = output_, .events = POLLIN, .revents = 0};
     const int ready = poll(&waiting, 1, static_cast<int>((left_ns + 999'999) / 1'000'000));
     if (ready < 0 && errno == EINTR) continue;
     if (ready == 0) {
-      return Error(Code::kDeadlineExceeded, "a program that was started says nothing");
+      return Error(Code::kDeadlineExceeded, "a started program writes nothing");
     }
     std::array<char, 4096> piece;
     const ssize_t count = read(output_, piece.data(), piece.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return OutOfRange("a program that was started has closed its output");
+    if (count <= 0) return OutOfRange("a started program has closed its output");
     read_.append(piece.data(), static_cast<size_t>(count));
   }
 }

@@ -102,8 +102,7 @@ Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
     }
     filled += static_cast<size_t>(got);
   }
-  return ResourceExhausted(
-      fmt::format("{}: longer than {} bytes, the most that is read of it", path, max_bytes));
+  return ResourceExhausted(fmt::format("{}: longer than {} bytes, the limit", path, max_bytes));
 }
 
 Result<std::string> FileToReplace(const std::string& path) {

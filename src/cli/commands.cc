@@ -13,9 +13,9 @@ namespace aster::cli {
 namespace {
 
 constexpr std::string_view kFooter =
-    "Every command explains itself: aster COMMAND --help\n"
-    "Exit status: 0 done; 1 the answer is no; 2 wrong usage; 3 bad input; 4 not supported;\n"
-    "             5 the machine refused; 70 a mistake in aster itself; 130 Ctrl-C.";
+    "Options of a command: aster COMMAND --help\n"
+    "Exit status: 0 done; 1 a check failed; 2 wrong usage; 3 bad input; 4 not supported;\n"
+    "             5 refused by the system; 70 a bug in aster; 130 Ctrl-C.";
 
 struct GlobalOptions {
   std::string color = "auto";
@@ -24,14 +24,13 @@ struct GlobalOptions {
 };
 
 void DeclareGlobalOptions(CLI::App& app, GlobalOptions& options) {
-  app.add_option("--color", options.color, "Colours: auto means on a terminal")
+  app.add_option("--color", options.color, "Colours; auto: on a terminal only")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->type_name("WHEN");
-  app.add_option("--log-level", options.log_level, "Least important message to log")
+  app.add_option("--log-level", options.log_level, "Lowest level of log messages")
       ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}))
       ->type_name("LEVEL");
-  app.add_option("--log-format", options.log_format,
-                 "Log lines for people (text) or programs (json)")
+  app.add_option("--log-format", options.log_format, "Format of log lines")
       ->check(CLI::IsMember({"text", "json"}))
       ->type_name("FORMAT");
 }
@@ -53,27 +52,25 @@ int RunChosen(const Run& run, const GlobalOptions& options) {
 }
 
 constexpr Command kCommands[] = {
-    {"run", "Let a model answer, once or in a conversation", DeclareRun},
-    {"serve", "Answer programs, in the HTTP dialects that they speak", DeclareServe},
-    {"session", "Keep conversations, and go on from them", DeclareSession},
-    {"node", "Compute slices of models for other machines", DeclareNode},
-    {"cluster", "Say which machines belong together", DeclareCluster},
-    {"inspect", "Say what a model file is, and whether aster can run it", DeclareInspect},
+    {"run", "Run a model: one answer, or a conversation", DeclareRun},
+    {"serve", "Serve models over HTTP, with OpenAI's and Anthropic's APIs", DeclareServe},
+    {"session", "Save, load, move and list sessions (conversations with their KV cache)",
+     DeclareSession},
+    {"node", "Run a node: compute layers for the machines of a cluster", DeclareNode},
+    {"cluster", "Make, join and show a cluster of machines", DeclareCluster},
+    {"inspect", "Show what is in a model file, and whether aster can run it", DeclareInspect},
     {"synth", "Write a model with random weights, for tests and benchmarks", DeclareSynth},
-    {"plan", "Say what a model would take, by slice, before anybody has it", DeclarePlan},
-    {"quantize", "Write a model with its weights in fewer bits", DeclareQuantize},
-    {"template", "Show the prompt that a chat template makes of a conversation", DeclareTemplate},
-    {"bench", "Measure how fast a model runs here, beside the machine's limits", DeclareBench},
-    {"perplexity", "Measure how well a model foresees a text, or how far two differ",
-     DeclarePerplexity},
-    {"eval", "Ask models questions and count right answers, or compare two such counts",
+    {"plan", "Print the memory that a model's weights and KV cache need, by slice", DeclarePlan},
+    {"quantize", "Quantise a model", DeclareQuantize},
+    {"template", "Render a chat template", DeclareTemplate},
+    {"bench", "Measure prefill and decode rates beside the machine's roofline", DeclareBench},
+    {"perplexity", "Measure perplexity, or the KL divergence of two models", DeclarePerplexity},
+    {"eval", "Measure how many questions a model answers right, or compare two results",
      DeclareEval},
     {"verify", "Compute one text in every way there is and compare the bits", DeclareVerify},
-    {"logits", "Write the logits behind every token of a text", DeclareLogits},
-    {"tokenize", "Show what a model makes of a text, or turn tokens back into text",
-     DeclareTokenize},
-    {"completion", "Print the shell script that completes aster's commands and options",
-     DeclareCompletion},
+    {"logits", "Write the logits of every position of a text", DeclareLogits},
+    {"tokenize", "Tokenize a text, or decode tokens", DeclareTokenize},
+    {"completion", "Print a shell completion script", DeclareCompletion},
 };
 
 }  // namespace
@@ -102,8 +99,7 @@ int Main(int argc, char** argv) {
   // A file that must not grow further is like a disk that is full: an error, and not the end.
   std::signal(SIGXFSZ, SIG_IGN);
   CLI::App app(
-      "Asterism makes a few ordinary machines behave like one good machine for running large "
-      "language models.",
+      "Asterism runs a large language model on several ordinary machines as if they were one.",
       "aster");
   app.footer(std::string(kFooter));
   app.set_version_flag("--version", "aster " ASTER_VERSION);
@@ -115,7 +111,7 @@ int Main(int argc, char** argv) {
   DeclareGlobalOptions(app, options);
   // A mistyped key is an error, in the tables of commands too.
   app.allow_config_extras(CLI::config_extras_mode::error);
-  app.set_config("--config", "", "Options from a TOML file, with a table for each command")
+  app.set_config("--config", "", "TOML file of options, with a table for each command")
       ->type_name("FILE");
   std::map<const CLI::App*, Run> runs;
   for (const Command& command : AllCommands()) {

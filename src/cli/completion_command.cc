@@ -168,7 +168,7 @@ std::string FishScript(const CLI::App& root) {
 
 Run DeclareCompletion(CLI::App& app) {
   auto shell = std::make_shared<std::string>();
-  app.add_option("shell", *shell, "The shell to write for: bash, zsh or fish")
+  app.add_option("shell", *shell, "Shell: bash, zsh or fish")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}))
       ->type_name("SHELL");

@@ -284,8 +284,8 @@ Result<Identity> Home::LoadIdentity(int64_t wall_s) const {
 Result<Authority> Home::LoadAuthority() const {
   if (!HasAuthority()) {
     return NotFound(
-        "the authority of the cluster is not on this machine but on the one where the cluster was "
-        "made; do this there");
+        "the authority of the cluster is on the machine where the cluster was made; run the "
+        "command there");
   }
   return Authority{.certificate = TRY(ReadFile(File("ca.pem"), kMaxPemBytes)),
                    .key = TRY(ReadFile(File("ca.key"), kMaxPemBytes))};

@@ -31,7 +31,7 @@ Status CheckNewNodeName(std::string_view name) {
   TRY(CheckNodeName(name));
   if (std::ranges::find(kWords, name) == kWords.end()) return Ok();
   return InvalidArgument(fmt::format(
-      "\"{}\" cannot be a node's name: it is a word of its own in --split and --decode", name));
+      "\"{}\" cannot be a node's name: --split and --decode use it for themselves", name));
 }
 
 Result<std::string> CertifyNode(const Authority& authority, std::string_view request,

@@ -51,8 +51,8 @@ Result<Identity> Joining::Finish(const JoinReply& reply, int64_t wall_s) const {
   const std::string proof = ReplyProof(code_.Secret(), request_, reply);
   if (!net::EqualSecrets(AsBytes(proof), AsBytes(reply.proof))) {
     return Error(Code::kPermissionDenied,
-                 "whoever answered does not know the code: this is not the machine that made the "
-                 "invitation, or somebody stands in between; nothing was joined");
+                 "the machine that answered does not know the code: it is not the one that made "
+                 "the invitation, or a third machine stands in between; nothing was joined");
   }
   TRY(Revocations::Parse(reply.revocations, reply.ca_certificate));
   Identity identity =
@@ -110,7 +110,7 @@ void Admission::Remember(const RememberedPeer& peer) const {
   // Its name is taken from now on, though nobody has seen it yet. It is in all the same.
   const Status stored = home_.StorePeers({peer});
   if (!stored.ok()) {
-    log::Warn("who joined could not be noted",
+    log::Warn("the machine that joined could not be recorded",
               {{"node", peer.name}, {"why", stored.error().message()}});
   }
 }

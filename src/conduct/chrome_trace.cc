@@ -108,7 +108,7 @@ const char* NameOf(const TracedFrame& frame) { return frame.is_decode ? "answer"
 const char* FateName(TracedFrame::Fate fate) {
   switch (fate) {
     case TracedFrame::Fate::kUnderWay:
-      return "under way";
+      return "in flight";
     case TracedFrame::Fate::kDone:
       return "done";
     case TracedFrame::Fate::kRefused:

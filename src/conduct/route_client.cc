@@ -146,8 +146,8 @@ void RouteClient::Handle(const net::Event& event) {
     // News that waited: the route was opened over a connection that was made since.
     if (event.arrived_ns != 0 && event.arrived_ns < begin_ns_) return;
     lost_.push_back(event.from);
-    return Break(LostLayers(event.from, event.why.ok() ? Error(Code::kUnavailable, "it went away")
-                                                       : event.why.error()));
+    return Break(LostLayers(
+        event.from, event.why.ok() ? Error(Code::kUnavailable, "it failed") : event.why.error()));
   }
   if (states_.contains(event.from)) CheckProtocol(event.from);
   if (event.kind != net::Event::Kind::kMessage || state_ == State::kBroken) return;

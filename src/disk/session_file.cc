@@ -124,7 +124,7 @@ class Reader {
       return Unimplemented(fmt::format("{}: a session of version {}; this program reads version {}",
                                        file_.path(), version, kSessionVersion));
     }
-    if (TRY(in.Read<uint32_t>()) != 0) return file_.Damaged(12, "not what stands there");
+    if (TRY(in.Read<uint32_t>()) != 0) return file_.Damaged(12, "differs from its checksum");
     offset_ = kPreambleBytes;
     return Ok();
   }

@@ -214,7 +214,7 @@ WholePages SessionFolder::FindWhole(const OpenSession& open, Look look) const {
     broken.insert(page.name.layers.begin);
     if (whole.damage) continue;
     whole.damage = std::move(status).error().In(
-        fmt::format("what is remembered of {} from position {} on, layers {} to {}", open.path,
+        fmt::format("KV rows of {} from position {} on, layers {} to {}", open.path,
                     page.name.begin, page.name.layers.begin, page.name.layers.end - 1));
   }
   return whole;

@@ -71,16 +71,15 @@ std::unique_ptr<engine::Proposer> NewModelProposer(engine::LocalModel& model,
 
 Status CheckSameVocabulary(const text::Vocab& answers, const text::Vocab& drafts) {
   if (answers.tokens.size() != drafts.tokens.size()) {
-    return InvalidArgument(fmt::format(
-        "the model that drafts has {} tokens and the one that answers {}: a draft model has to "
-        "have the same vocabulary",
-        drafts.tokens.size(), answers.tokens.size()));
+    return InvalidArgument(
+        fmt::format("the draft model has {} tokens and the answering model {}: a draft model needs "
+                    "the same vocabulary",
+                    drafts.tokens.size(), answers.tokens.size()));
   }
   const auto [mine, other] = std::ranges::mismatch(answers.tokens, drafts.tokens);
   if (mine == answers.tokens.end()) return Ok();
   return InvalidArgument(fmt::format(
-      "token {} is another one in the model that drafts: a draft model has to have the same "
-      "vocabulary",
+      "token {} is another one in the draft model: a draft model needs the same vocabulary",
       mine - answers.tokens.begin()));
 }
 

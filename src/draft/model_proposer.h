@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Guesses by a smaller model on this machine, which reads the same text. It draws as the answer
-// does, with the same chance at the same position. Must not know who checks the guesses.
+// A drafter by a draft model: a smaller model on this machine, which computes the same text. It
+// draws as the answer does, with the same randomness at the same position. Must not know who checks
+// the draft tokens.
 #pragma once
 
 #include <memory>

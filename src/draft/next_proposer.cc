@@ -121,8 +121,7 @@ NextBlock::NextBlock(engine::LocalModel& model, kv::Layout layout)
 Result<std::unique_ptr<NextBlock>> NextBlock::Make(engine::LocalModel& model) {
   if (model.weights().next == nullptr) {
     return FailedPrecondition(
-        "this model has no block that guesses the tokens behind the next: draft with ngram, or "
-        "with a smaller model");
+        "this model has no MTP block: draft with ngram, or with a smaller model");
   }
   kv::Layout layout =
       TRY(model::MakeNextLayout(model.shape(), model.memory_options(), model.name()));

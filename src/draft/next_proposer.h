@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Guesses by the block that a model has for it (model/next_tokens.h). Must not know who checks
-// them, nor how a model comes by its rows.
+// A drafter by multi-token prediction (MTP): the block that a model has for it
+// (model/next_tokens.h). Must not know who checks draft tokens, nor how a model comes by its rows.
 //
 // The block sees only its window, so of a prompt nothing but the last rows is kept, and none of
 // those that were remembered already need be computed again: where rows are missing its memory

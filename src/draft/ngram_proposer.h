@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Guesses how a text goes on from what it says already: where its last few tokens stood before,
-// what followed then follows again. Costs nothing next to a model. Must not know models or text.
+// A drafter by n-gram lookup in the text itself: where its last few tokens stood before, the tokens
+// that followed then are proposed again. Costs nothing next to a model. Must not know models or
+// text.
 #pragma once
 
 #include <array>

@@ -53,7 +53,7 @@ Result<std::unique_ptr<engine::Proposer>> Proposers::Make(const engine::Request&
     case engine::DraftKind::kNone:
       break;
   }
-  return FailedPrecondition("nobody here can make such guesses: ask for others, or for none");
+  return FailedPrecondition("no drafter of that kind is here: choose another one, or none");
 }
 
 std::unique_ptr<engine::ProposerSource> ProposersFor(engine::LocalModel& answers) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// All who can guess for answers on this machine: made as requests ask for them. Must not know
-// requests' lives.
+// All drafters for answers on this machine: made as requests ask for them. Must not know requests'
+// lives.
 #pragma once
 
 #include <memory>

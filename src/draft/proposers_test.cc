@@ -127,7 +127,7 @@ TEST_F(Guessing, WhatCannotBeHadIsRefused) {
   const model::ModelFile plain(model::SmallShape(model::Arch::kLlama), gguf::TensorType::kQ8_0);
   const auto other = Load(plain);
   request.draft.kind = DraftKind::kNextTokens;
-  EXPECT_THAT(Proposers(other.get()).Make(request).error().message(), HasSubstr("no block"));
+  EXPECT_THAT(Proposers(other.get()).Make(request).error().message(), HasSubstr("no MTP block"));
 }
 
 TEST(Vocabulary, HasToBeTheSame) {

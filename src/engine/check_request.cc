@@ -15,7 +15,7 @@ namespace {
 Status CheckPrompt(const model::Shape& shape, const Request& request) {
   const std::vector<int32_t>& prompt = request.sequence->tokens();
   if (prompt.empty()) {
-    return InvalidArgument("the prompt is empty: there must be a token to go on from");
+    return InvalidArgument("the prompt is empty: at least one token is needed");
   }
   for (size_t i = 0; i < prompt.size(); ++i) {
     if (prompt[i] < 0 || static_cast<uint32_t>(prompt[i]) >= shape.vocab_size) {
@@ -29,10 +29,10 @@ Status CheckPrompt(const model::Shape& shape, const Request& request) {
                                        request.context_limit, kernels::kRopePositions));
   }
   if (prompt.size() + (request.max_tokens > 0 ? 1 : 0) > request.context_limit) {
-    return OutOfRange(fmt::format(
-        "the prompt has {} tokens and the context {}: nothing is left for an answer; shorten the "
-        "prompt, or allow a longer context",
-        prompt.size(), request.context_limit));
+    return OutOfRange(
+        fmt::format("the prompt has {} tokens and the context {}: no room for an answer; shorten "
+                    "the prompt, or allow a longer context",
+                    prompt.size(), request.context_limit));
   }
   return Ok();
 }
@@ -40,7 +40,7 @@ Status CheckPrompt(const model::Shape& shape, const Request& request) {
 Status CheckDraft(const DraftOptions& draft) {
   if (draft.kind == DraftKind::kNone || (draft.most >= 1 && draft.most <= kMostDrafts)) return Ok();
   return InvalidArgument(
-      fmt::format("{} guesses at once; 1 to {} can be checked", draft.most, kMostDrafts));
+      fmt::format("{} draft tokens in a step; 1 to {} can be checked", draft.most, kMostDrafts));
 }
 
 }  // namespace

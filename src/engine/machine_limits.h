@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How fast this machine can read memory and multiply small integers, measured: what the rates of a
-// model are held against. Must not know models.
+// The roofline of this machine, measured: memory bandwidth, and the peak of small integer products.
+// Rates of a model are compared with it. Must not know models.
 #pragma once
 
 #include <cstdint>

@@ -147,7 +147,7 @@ class Measurer {
     std::sort(ascending.begin(), ascending.end());
     const uint32_t deepest = ascending.back();
     const std::vector<int32_t> text = RandomTokens(deepest, vocab_size_, /*stream=*/0);
-    Announce("texts to go on from");
+    Announce("KV cache before the measured tokens");
     for (Variant& variant : variants_) {
       for (size_t i = 0; i < plan_.depths.size(); ++i) {
         variant.bases.push_back(variant.model->NewTable());

@@ -46,7 +46,7 @@ double RunningMean::error() const {
 Result<double> LogProbabilities::Total(std::span<const float> logits) {
   const float largest = logits[ops_.argmax(logits.data(), logits.size())];
   if (!std::isfinite(largest)) {
-    return DataLoss("logits that are no numbers: nothing can be said about them");
+    return DataLoss("logits that are not numbers");
   }
   exponentials_.resize(logits.size());
   for (size_t i = 0; i < logits.size(); ++i) exponentials_[i] = logits[i] - largest;
@@ -54,7 +54,7 @@ Result<double> LogProbabilities::Total(std::span<const float> logits) {
   double sum = 0;
   for (const float value : exponentials_) sum += value;
   if (!std::isfinite(sum)) {
-    return DataLoss("logits that are no numbers: nothing can be said about them");
+    return DataLoss("logits that are not numbers");
   }
   scale_ = 1 / sum;
   return largest + std::log(sum);

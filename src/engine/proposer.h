@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Who guesses how a text goes on. Guesses are only ever checked: whatever is proposed, the answer
-// is the one that would have come without. Must not know who checks them.
+// A drafter of speculative decoding: proposes draft tokens, how a text goes on. They are only ever
+// checked: whatever is proposed, the answer is the one that would have come without. Must not know
+// who checks them.
 #pragma once
 
 #include <cstdint>

@@ -51,14 +51,13 @@ Status CheckLogits(std::span<const float> logits) {
   if (broken == 0) return Ok();
   const auto first = std::ranges::find_if(logits, IsBroken);
   return DataLoss(
-      fmt::format("{} of {} logits are no numbers, the first that of token {} ({}): the model's "
-                  "file is damaged, "
-                  "or its numbers outgrow the arithmetic",
+      fmt::format("{} of {} logits are not numbers, the first that of token {} ({}): the model's "
+                  "file is damaged, or its numbers overflow",
                   broken, logits.size(), first - logits.begin(), *first));
 }
 
 Error NothingPossible() {
-  return FailedPrecondition("every token is impossible: biases and other rules forbid them all");
+  return FailedPrecondition("every token is forbidden by biases and other rules");
 }
 
 // The least whole number that is no less than `fraction` of the total; at least 1.
@@ -113,7 +112,7 @@ Status CheckSampling(const SamplingOptions& options, uint32_t vocab_size) {
   constexpr float kMaxTemperature = 100;
   if (options.temperature != 0) {
     TRY(CheckRange("temperature", options.temperature, kLeastTemperature, kMaxTemperature)
-            .In("0 always takes the likeliest token"));
+            .In("0 always takes the most likely token"));
   }
   if (options.top_p == 0) return InvalidArgument("top_p is 0; it must be above 0, up to 1");
   if (options.typical_p == 0) return InvalidArgument("typical_p is 0; it must be above 0, up to 1");

@@ -73,8 +73,9 @@ Status Scheduler::CheckMemory(const Request& request) const {
   const uint64_t needed = model_.layout().BytesFor(model_.layers(), length, options_.batch_tokens);
   if (needed > model_.memory().budget_bytes) {
     return ResourceExhausted(fmt::format(
-        "to remember a prompt of {} tokens takes {} bytes, and there are {}: {} tokens fit", length,
-        needed, model_.memory().budget_bytes, LongestThatFits(model_, options_.batch_tokens)));
+        "the KV cache of a prompt of {} tokens takes {} bytes, and there are {}: {} tokens fit",
+        length, needed, model_.memory().budget_bytes,
+        LongestThatFits(model_, options_.batch_tokens)));
   }
   return Ok();
 }
@@ -120,7 +121,7 @@ Result<RequestId> Scheduler::Submit(Request request) {
 Result<std::unique_ptr<Speculation>> Scheduler::SpeculationFor(const Request& request) {
   if (request.draft.kind == DraftKind::kNone) return std::unique_ptr<Speculation>();
   if (options_.proposers == nullptr) {
-    return FailedPrecondition("nobody is there who could guess ahead: ask for an answer without");
+    return FailedPrecondition("no drafter is available: ask for an answer without drafts");
   }
   return std::make_unique<Speculation>(TRY(options_.proposers->Make(request)), request.draft,
                                        shape().vocab_size,
@@ -205,8 +206,7 @@ void Scheduler::Admit() {
     request.End(
         FinishReason::kFailed,
         ResourceExhausted(fmt::format(
-            "{} bytes of memory are missing to compute {} tokens: sequences that nobody "
-            "runs hold {} of {}",
+            "{} bytes of KV cache are missing to compute {} tokens: idle sequences hold {} of {}",
             MissingBytes(model_, request.sequence(), options_.batch_tokens),
             request.pending_count(), model_.memory().held_bytes, model_.memory().budget_bytes)));
     Remove(request);

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Answers many requests on one model at once: every step computes the next token of each answer
-// and, beside them, pieces of waiting prompts. What a request is answered does not depend on the
+// Continuous batching: answers many requests on one model at once. Every step computes the next
+// token of each answer and, beside them, pieces of waiting prompts (chunked prefill). Where memory
+// runs out the youngest request is preempted. What a request is answered does not depend on the
 // others. Must not know threads, networks or other machines.
 #pragma once
 

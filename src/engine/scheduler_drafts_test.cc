@@ -80,11 +80,11 @@ TEST_F(SchedulerDrafts, WhatCannotBeHadIsRefused) {
   Request request = Foreseen(4);
   for (const uint32_t most : {0u, kMostDrafts + 1}) {
     request.draft.most = most;
-    EXPECT_THAT(scheduler_.Submit(request).error().message(), HasSubstr("guesses at once"));
+    EXPECT_THAT(scheduler_.Submit(request).error().message(), HasSubstr("draft tokens in a step"));
   }
   request.draft.most = 1;
   Scheduler alone(*model_, nullptr, clock_);
-  EXPECT_THAT(alone.Submit(request).error().message(), HasSubstr("nobody is there"));
+  EXPECT_THAT(alone.Submit(request).error().message(), HasSubstr("no drafter is available"));
 }
 
 // Two have a page each, the third is free: the younger's next token needs it, and so would the

@@ -221,7 +221,7 @@ TEST_F(SchedulerTest, MemoryThatNobodyFreesIsAnErrorAndNoWait) {
   RunToEnd();
   EXPECT_EQ(asked.listener.finish().reason, FinishReason::kFailed);
   EXPECT_EQ(asked.listener.finish().status.error().code(), Code::kResourceExhausted);
-  EXPECT_THAT(asked.listener.finish().status.error().message(), HasSubstr("nobody runs"));
+  EXPECT_THAT(asked.listener.finish().status.error().message(), HasSubstr("idle sequences"));
   holder.sequence.Release();
   Asked& again = Ask(Prompt(200, 2), 1);
   RunToEnd();

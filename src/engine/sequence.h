@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A history of tokens and what is remembered of it, on this machine or elsewhere. The history may
-// run ahead: tokens that are not computed yet are pending, and whoever runs the sequence computes
-// them. Must not know why tokens are there.
+// A history of tokens and its KV cache, on this machine or elsewhere. The history may run ahead:
+// tokens that are not computed yet are pending, and the runner of the sequence computes them. Must
+// not know why tokens are there.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The guesses for one answer: asks a proposer for as many as have been worth it lately, by how
-// often they were right and by the time that steps with them take, and counts what became of them.
-// Must not know who computes.
+// Speculative decoding of one answer: asks a drafter for as many draft tokens as have been worth it
+// lately, by the acceptance rate and by the time that steps with them take, and counts the accepted
+// ones. Must not know who computes.
 #pragma once
 
 #include <cstdint>

@@ -178,14 +178,14 @@ class Verifier {
       TRY(Try(fmt::format("in chunks of {}", chunk),
               [&] { return InChunks(*model, tokens_, chunk); }));
     }
-    TRY(Try("after going back", [&] { return GoingBack(*model, tokens_); }));
-    TRY(Try("in company", [&] { return InCompany(*model, tokens_); }));
-    TRY(Try("handed over", [&] { return Transferred(*model, tokens_); }));
+    TRY(Try("after a rewind", [&] { return GoingBack(*model, tokens_); }));
+    TRY(Try("beside other texts", [&] { return InCompany(*model, tokens_); }));
+    TRY(Try("after a KV transfer", [&] { return Transferred(*model, tokens_); }));
     Scheduler scheduler(*model, /*tokenizer=*/nullptr, clock_, {.batch_tokens = 128});
     TRY(Try("answered beside others", [&] { return AnsweredBesideOthers(scheduler, tokens_); }));
     TRY(Try("answered in turns", [&] { return AnsweredInTurns(scheduler, tokens_); }));
     Knowing knowing(tokens_);
-    TRY(TryDrafts("with guesses", *model, knowing, {.kind = DraftKind::kModel, .most = 6}));
+    TRY(TryDrafts("with draft tokens", *model, knowing, {.kind = DraftKind::kModel, .most = 6}));
     if (options_.proposers) {
       TRY(TryDrafts("with --draft", *model, options_.proposers(*model), options_.draft));
     }

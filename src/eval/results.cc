@@ -113,10 +113,10 @@ Result<QuestionResult> ParseResult(std::string_view line) {
 }
 
 Error Differs(std::string_view what, std::string_view theirs, std::string_view ours) {
-  return FailedPrecondition(fmt::format(
-      "was begun with {} {}, and this run has {}: give another --out file, or what that "
-      "run was given",
-      what, ForDisplay(theirs), ForDisplay(ours)));
+  return FailedPrecondition(
+      fmt::format("was begun with {} {}, and this run has {}: give another --out file, or the "
+                  "options of that run",
+                  what, ForDisplay(theirs), ForDisplay(ours)));
 }
 
 std::string_view SettingOf(const ResultHeader& header, const std::string& name) {
@@ -193,7 +193,7 @@ Result<Results> ParseResults(std::string_view text) {
     }
     results.whole_bytes += size + 1;
   }
-  if (results.whole_bytes == 0) return DataLoss("has no whole line: not even what was asked");
+  if (results.whole_bytes == 0) return DataLoss("has no whole line");
   return results;
 }
 

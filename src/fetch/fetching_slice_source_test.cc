@@ -118,7 +118,7 @@ TEST_F(FetchingSliceSourceTest, AHalfHereIsComputedWith) {
   const auto loading = source.Start(RequestOf(kFirst)).value();
   const Taken elsewhere = Await(*loading);
   ASSERT_TRUE(elsewhere && !elsewhere->ok());  // nobody sends it
-  EXPECT_THAT(elsewhere->error().message(), HasSubstr("nobody sends the tensor"));
+  EXPECT_THAT(elsewhere->error().message(), HasSubstr("no node sends the tensor"));
 }
 
 TEST_F(FetchingSliceSourceTest, SaysWhyThereIsNone) {
@@ -126,7 +126,7 @@ TEST_F(FetchingSliceSourceTest, SaysWhyThereIsNone) {
   const auto loading = source->Start(RequestOf(kFirst)).value();
   const Taken taken = Await(*loading);
   ASSERT_TRUE(taken && !taken->ok());
-  EXPECT_THAT(taken->error().message(), HasSubstr("no node that is reachable has it"));
+  EXPECT_THAT(taken->error().message(), HasSubstr("no reachable node has it"));
   EXPECT_THAT(taken->error().message(), HasSubstr("start `aster node --model FILE`"));
   // Not Unavailable: it is not this node's neighbour that cannot be reached.
   EXPECT_EQ(taken->error().code(), Code::kNotFound);

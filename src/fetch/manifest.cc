@@ -72,7 +72,7 @@ Result<gguf::File> CheckFile(const rpc::FileManifest& file) {
   for (const gguf::Tensor& tensor : head.tensors()) {
     if (tensor.size_known) continue;
     return Unimplemented(
-        fmt::format("nobody here knows the size of the tensor {}", gguf::NameText(tensor.name)));
+        fmt::format("the size of the tensor {} is not known here", gguf::NameText(tensor.name)));
   }
   return head;
 }

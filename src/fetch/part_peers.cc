@@ -125,7 +125,7 @@ class PartPeer final : public WeightPeer {
     const std::string held = parts_->Describe(index_);
     if (held.empty()) return manifest;
     return NotFound(
-        fmt::format("it has {}, and no part that anybody else has makes this model of it", held));
+        fmt::format("it has {}, and no part of another node completes it to this model", held));
   }
 
   Status FetchTensor(const Hash128& fingerprint, std::string_view tensor, uint64_t offset,

@@ -202,7 +202,7 @@ Error TensorFetcher::NobodyHas(const TensorPlace& place) const {
   }
   return {
       Code::kUnavailable,
-      fmt::format("nobody sends the tensor {} of the model {}{}. What was fetched is kept: try "
+      fmt::format("no node sends the tensor {} of the model {}{}. Fetched tensors are kept: try "
                   "again when a node that has the model is reachable",
                   gguf::NameText(place.name), model_.manifest()->fingerprint.ToHex().substr(0, 8),
                   reasons.empty() ? "; no node has it" : reasons)};
@@ -210,7 +210,7 @@ Error TensorFetcher::NobodyHas(const TensorPlace& place) const {
 
 Status TensorFetcher::CheckStop() const {
   if (!options_.stop.stop_requested()) return Ok();
-  return Error(Code::kCancelled, "fetching weights was stopped; what was fetched is kept");
+  return Error(Code::kCancelled, "fetching weights was stopped; fetched tensors are kept");
 }
 
 Status TensorFetcher::Pause() {

@@ -57,8 +57,8 @@ Status CheckDiskSpace(const std::string& folder, uint64_t missing_bytes, uint64_
   if (error) return Ok();
   if (missing_bytes <= space.available - std::min(space.available, spare_bytes)) return Ok();
   return ResourceExhausted(fmt::format(
-      "{}: {} of weights are still to be fetched, and {} are free on this disk, where {} are left "
-      "to others; make room, or set XDG_CACHE_HOME to a folder on a larger one",
+      "{}: {} of weights are still to be fetched, and {} are free on this disk, where {} are kept "
+      "free for others; make room, or set XDG_CACHE_HOME to a folder on a larger one",
       folder, FormatBytes(missing_bytes), FormatBytes(space.available), FormatBytes(spare_bytes)));
 }
 
@@ -145,10 +145,9 @@ Result<FileLock> TensorStore::AwaitLock(const std::string& folder, const std::st
       moved_ns = now_ns;
     }
     if (now_ns - moved_ns < options_.lock_patience_ns) continue;
-    return Error(Code::kUnavailable,
-                 fmt::format("{}: another program is fetching this model and has not got on for "
-                             "{} s; end it, or try again later",
-                             folder, options_.lock_patience_ns / kNsPerSecond));
+    return Error(Code::kUnavailable, fmt::format("{}: another program is fetching this model and "
+                                                 "has stalled for {} s; end it, or try again later",
+                                                 folder, options_.lock_patience_ns / kNsPerSecond));
   }
 }
 
@@ -173,9 +172,9 @@ Result<rpc::ModelManifest> TensorStore::FetchManifest(const EnsureRequest& reque
     reasons += fmt::format("; {}: {}", peer->name(), checked.error().message());
   }
   return Error(Code::kUnavailable,
-               fmt::format("nobody says what the model {} consists of{}",
+               fmt::format("no node has a manifest of the model {}{}",
                            request.fingerprint.ToHex().substr(0, 8),
-                           reasons.empty() ? "; no node that is reachable has it" : reasons));
+                           reasons.empty() ? "; no reachable node has it" : reasons));
 }
 
 Result<StoredModel> TensorStore::OpenOrKeep(const EnsureRequest& request,
@@ -234,10 +233,10 @@ Result<Ensured> TensorStore::Ensure(const EnsureRequest& request) {
   }
   const Needs needs = TRY(NeedsOf(model, request));
   if (!AllVerified(model, needs.elsewhere)) {
-    return Error(Code::kAborted,
-                 fmt::format("{}: somebody else changes these files; nothing may write here but "
-                             "this program. Try again",
-                             folder));
+    return Error(
+        Code::kAborted,
+        fmt::format("{}: another program changes these files; only aster may write here. Try again",
+                    folder));
   }
   ensured.files = TRY(FilesOf(model, needs));
   return ensured;

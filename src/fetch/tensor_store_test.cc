@@ -309,7 +309,7 @@ TEST_F(TensorStoreTest, ADiskThatIsTooSmallIsSeenBeforeWeightsTravel) {
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code(), Code::kResourceExhausted);
   EXPECT_THAT(refused.error().message(),
-              HasSubstr("free on this disk, where 1.00 EiB are left to others; make room"));
+              HasSubstr("free on this disk, where 1.00 EiB are kept free for others; make room"));
   EXPECT_THAT(refused.error().message(), testing::Not(HasSubstr("0 B are free")));
   EXPECT_EQ(peer->calls, 0);
 }

@@ -103,10 +103,10 @@ Status CheckBlockKeys(const File& block, const Metadata& model) {
     const auto wanted_number = wanted->As<uint64_t>();
     // Numbers by layer are compared by the tensors' shapes.
     if (!own_number.ok() || !wanted_number.ok() || *own_number == *wanted_number) continue;
-    return FailedPrecondition(fmt::format(
-        "{}: this block that guesses ahead is of another model: the key {} is {} in it, and {} in "
-        "the model; leave it out, or give the one that belongs to the model",
-        block.path(), key, *own_number, *wanted_number));
+    return FailedPrecondition(
+        fmt::format("{}: this MTP block is of another model: the key {} is {} in it, and {} in the "
+                    "model; leave it out, or give the model's own",
+                    block.path(), key, *own_number, *wanted_number));
   }
   return Ok();
 }

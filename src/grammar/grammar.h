@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A context-free grammar over bytes: what an answer has to be. Must not know tokens, nor where
-// grammars come from.
+// A context-free grammar over bytes, the form of a structured output. Must not know tokens, nor
+// where grammars come from.
 #pragma once
 
 #include <array>

@@ -120,7 +120,7 @@ Result<std::optional<NumberBound>> NumberAt(const ordered_json& schema, const ch
   const auto found = schema.find(key);
   if (found == schema.end()) return std::optional<NumberBound>();
   const auto value = found->is_number() ? ParseDecimal(found->dump()) : std::nullopt;
-  if (!value) return Refused(at + "/" + key, "give a number of not so many digits");
+  if (!value) return Refused(at + "/" + key, "give a number of fewer digits");
   const bool is_excluded =
       exclusive_key == nullptr || (schema.contains(exclusive_key) && schema[exclusive_key] == true);
   return std::optional(NumberBound{.value = *value, .is_excluded = is_excluded});

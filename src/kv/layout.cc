@@ -44,11 +44,11 @@ Status CheckStream(const Stream& stream, uint32_t page_positions) {
   }
   // So the newest row is always in the window.
   if (stream.window != 0 && stream.window <= stream.stride) {
-    return InvalidArgument(fmt::format("a window of {} remembers nothing: more than {} is needed",
+    return InvalidArgument(fmt::format("a window of {} keeps nothing: more than {} is needed",
                                        stream.window, stream.stride));
   }
   if (stream.window == 0 && stream.sinks != 0) {
-    return InvalidArgument("sinks are for windows; without one everything is kept");
+    return InvalidArgument("sinks need a sliding window");
   }
   if (stream.read_every == 0 || (stream.read_every > 1 && stream.read_every > stream.window)) {
     return InvalidArgument(fmt::format("a window of {} that is read every {} positions",

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Which streams of rows each layer of a model remembers, and which of their rows a computation
-// still needs. Everything else in kv/ is generic over this. Must not know what rows mean, nor any
-// sequence.
+// Which streams of KV rows each layer of a model has, and which of their rows a computation still
+// needs: a sliding window, attention sinks, or all. Everything else in kv/ is generic over this.
+// Must not know what rows mean, nor any sequence.
 #pragma once
 
 #include <cstdint>

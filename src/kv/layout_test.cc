@@ -93,9 +93,9 @@ TEST(Layout, RefusesWhatDoesNotFitTogether) {
   EXPECT_NE(code_of(0, {codec}), "");
   EXPECT_NE(code_of(std::numeric_limits<uint32_t>::max(), {codec}), "");
   EXPECT_EQ(code_of(16, {codec, 1, 1}),
-            "a stream of layer 0: a window of 1 remembers nothing: more than 1 is needed");
+            "a stream of layer 0: a window of 1 keeps nothing: more than 1 is needed");
   EXPECT_EQ(code_of(32, {codec, 2, 2}),
-            "a stream of layer 0: a window of 2 remembers nothing: more than 2 is needed");
+            "a stream of layer 0: a window of 2 keeps nothing: more than 2 is needed");
   EXPECT_NE(code_of(16, {codec, 1, 0, 4}), "");
   EXPECT_NE(code_of(16, {std::make_shared<PlainCodec>("", 8, 16)}), "");
   EXPECT_NE(code_of(16, {std::make_shared<PlainCodec>("\x1b[2J", 8, 16)}), "");

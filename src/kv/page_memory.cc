@@ -16,8 +16,8 @@ namespace aster::kv {
 Result<MemoryBlock> MemoryBlock::Map(size_t bytes) {
   uint8_t* const data = MapLargePages(bytes, /*reserved=*/false);
   if (data == nullptr) {
-    return SystemError(
-        errno, fmt::format("the system has no {} bytes of memory for keys and values", bytes));
+    return SystemError(errno,
+                       fmt::format("the system has no {} bytes of memory for the KV cache", bytes));
   }
   return MemoryBlock(data, bytes);
 }

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The memory that pages live in: a budget in bytes, reference counts, and an index of full pages by
-// what they contain. A published page that nobody refers to stays as long as its memory is not
-// needed for anything else; what slid out of a window goes before the rest, and of either the one
-// unused for longest. Must not know streams, codecs or sequences.
+// The memory of the KV cache: a budget in bytes for pages, reference counts, and an index of full
+// pages by their contents (prefix caching). A published page that no sequence refers to stays until
+// its memory is needed; then it is evicted: pages that slid out of a window first, and of either
+// kind the least recently used. Must not know streams, codecs or sequences.
 #pragma once
 
 #include <cstddef>

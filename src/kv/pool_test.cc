@@ -49,7 +49,7 @@ TEST(Pool, SaysWhatIsMissing) {
   EXPECT_EQ(b.error().code(), Code::kResourceExhausted);
   EXPECT_EQ(
       b.error().message(),
-      "8.00 KiB are needed for keys and values, 4.00 KiB of 12.0 KiB are free: allow more memory");
+      "8.00 KiB are needed for the KV cache, 4.00 KiB of 12.0 KiB are free: allow more memory");
   EXPECT_TRUE(pool.Allocate(kPage).ok());
 }
 

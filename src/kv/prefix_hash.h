@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The rolling hash that names every prefix of a token history (docs/kv.md), and a history that
-// knows the hash at each of its positions. Must not know pages.
+// The rolling hash that names every prefix of a token history (docs/kv.md), by which prefix caching
+// finds pages, and a history that knows the hash at each of its positions. Must not know pages.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Attention of a batch over what its sequences remember: writes the new keys and values into their
-// pages and lets every row see its past, on all threads. Must not know weights or norms.
+// Attention of a batch over the KV caches of its sequences: writes the new keys and values into
+// their pages and lets every row see its past, on all threads. Must not know weights or norms.
 #pragma once
 
 #include <cstdint>

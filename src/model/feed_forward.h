@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The feed-forward half of a layer: one dense network, or the experts that a router picks for each
-// row, the rows of one expert computed together. Must not know attention.
+// The feed-forward half of a layer: one dense network, or a mixture of experts (MoE), of which a
+// router picks some for each row; the rows of one expert are computed together. Must not know
+// attention.
 #pragma once
 
 #include <cstdint>

@@ -111,14 +111,14 @@ std::vector<kv::Stream> LatentStreams(const Shape& shape, const MemoryOptions& o
 Result<kv::Layout> MakeLatentLayout(const Shape& shape, const MemoryOptions& options,
                                     const Hash128& fingerprint) {
   if (options.type != kernels::KvType::kF16) {
-    return Unimplemented(fmt::format(
-        "rows of {}: this architecture remembers what it was trained with; leave --kv-type out",
-        TypeName(options.type)));
+    return Unimplemented(
+        fmt::format("rows of {}: this architecture has its own KV rows; leave --kv-type out",
+                    TypeName(options.type)));
   }
   if (options.window != shape.sliding_window || options.sinks != 0) {
     return Unimplemented(
         fmt::format("a window of {} and {} sinks: this architecture has its own window of {}, and "
-                    "sees the rest compressed; leave --kv-window out",
+                    "compresses the rest; leave --kv-window out",
                     options.window, options.sinks, shape.sliding_window));
   }
   std::vector<std::vector<kv::Stream>> layers;

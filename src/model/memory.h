@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a model of a known architecture remembers of a sequence: the layout of its keys and values
-// in pages, made of the kernels' own. Must not know sequences.
+// The KV cache of a model of a known architecture: the layout of its keys and values in pages, made
+// of the kernels' own. Must not know sequences.
 #pragma once
 
 #include <cstdint>

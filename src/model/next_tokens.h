@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Guesses of the tokens behind the next, by the block that some models have for it: it joins a
-// token with the streams behind the one before, and is one layer and a head. Must not know what
-// becomes of its guesses.
+// Multi-token prediction (MTP): draft tokens behind the next, by the block that some models have
+// for it. It joins a token with the streams behind the one before, and is one layer and a head.
+// Must not know what becomes of its draft tokens.
 //
 // Its own layer remembers a row for each pair: pair i is token i + 1 with the streams behind token
 // i, at position i. A token may be guessed from without all pairs before it; the guess gets worse.

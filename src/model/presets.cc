@@ -137,7 +137,7 @@ Shape TinyFlashShape() {
 
 const std::array<Preset, 8>& AllPresets() {
   static const std::array<Preset, 8> presets = {{
-      {"tiny", "a Llama of 4 layers that is made in a moment", kTiny},
+      {"tiny", "a small Llama of 4 layers", kTiny},
       {"llama-1b", "the shape of a Llama of 1.2 B parameters", kLlama1b},
       {"qwen3-0.6b", "the shape of a Qwen3 of 0.6 B parameters", kQwen3},
       {"qwen3-moe-small", "a mixture of 32 experts, 4 of them used, in 0.7 B parameters",

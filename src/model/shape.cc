@@ -145,11 +145,11 @@ Status CheckRope(const Shape& shape) {
   }
   for (const Rope& rope : {shape.rope, shape.latent.rope}) {
     if (CanTurn(rope)) continue;
-    return DataLoss(fmt::format(
-        "positions cannot turn by a base of {} (rope.freq_base), stretched {} times from {}, with "
-        "betas of {} and {}: a base above 1, a factor of at least 1 and a fast beta no less than "
-        "the slow one are needed",
-        rope.base, rope.factor, rope.original_context, rope.beta_fast, rope.beta_slow));
+    return DataLoss(
+        fmt::format("positions cannot rotate by a base of {} (rope.freq_base), stretched {} times "
+                    "from {}, with betas of {} and {}: a base above 1, a factor of at least 1 and "
+                    "a fast beta no less than the slow one are needed",
+                    rope.base, rope.factor, rope.original_context, rope.beta_fast, rope.beta_slow));
   }
   return Ok();
 }

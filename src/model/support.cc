@@ -96,8 +96,7 @@ Status FindNext(const gguf::ModelFiles& files, Shape& shape) {
   const bool is_apart = files.FindTensor("mtp.0.enorm.weight") != nullptr;
   if (is_inside && is_apart) {
     return InvalidArgument(fmt::format(
-        "the block that guesses ahead is there twice, as {}* and as mtp.0.*; leave the file with "
-        "mtp.0.* out",
+        "the MTP block is there twice, as {}* and as mtp.0.*; leave the file with mtp.0.* out",
         inside));
   }
   if (is_inside || is_apart) shape.next_layers = 1;

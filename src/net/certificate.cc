@@ -84,7 +84,7 @@ Status AddExtension(X509* certificate, X509* issuer, int nid, const std::string&
 Result<CertificatePtr> NewCertificate(EVP_PKEY* key, std::string_view name,
                                       const Validity& validity) {
   if (validity.begin_s >= validity.end_s) {
-    return InvalidArgument("a certificate that ends before it begins");
+    return InvalidArgument("a certificate that expires before it begins");
   }
   CertificatePtr certificate(X509_new());
   if (certificate == nullptr) return OpensslError(Code::kResourceExhausted, "a certificate");
@@ -301,7 +301,7 @@ Status CheckCertificate(std::string_view authority_pem, std::string_view certifi
   const int reason = X509_STORE_CTX_get_error(context.get());
   TakeOpensslErrors();
   return Error(Code::kUnauthenticated,
-               fmt::format("the certificate of '{}' is not good for the cluster of '{}': {}",
+               fmt::format("the certificate of '{}' is not valid for the cluster of '{}': {}",
                            NameOf(X509_get_subject_name(certificate.get())),
                            NameOf(X509_get_subject_name(authority.get())),
                            X509_verify_cert_error_string(reason)));

@@ -48,7 +48,7 @@ void MemoryHub::Leave(const NodeId& self) {
   MutexLock lock(mu_);
   const std::set<NodeId> peers = nodes_.at(self).up;
   for (const NodeId& peer : peers) {
-    Disconnect(self, peer, Unavailable(fmt::format("node {} has gone", self.ToText())));
+    Disconnect(self, peer, Unavailable(fmt::format("node {} was closed", self.ToText())));
   }
   nodes_.erase(self);
 }
@@ -194,7 +194,7 @@ Status MemoryHub::Send(const NodeId& self, const NodeId& to, wire::Message messa
     if (arrival.event.from == self) queued_bytes += arrival.bytes;
   }
   if (queued_bytes > max_queue_bytes_ && queued_bytes > bytes) {
-    Error full = ResourceExhausted(fmt::format("node {} takes nothing: {} bytes wait for it",
+    Error full = ResourceExhausted(fmt::format("node {} reads nothing: {} bytes wait for it",
                                                to.ToText(), queued_bytes - bytes));
     if (to != self) Disconnect(self, to, full);
     return full;

@@ -154,7 +154,7 @@ TEST_F(MemoryNetworkTest, AFullQueueTakesTheNodeDown) {
   }
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(count, 10);
-  EXPECT_THAT(status.error().message(), HasSubstr("takes nothing"));
+  EXPECT_THAT(status.error().message(), HasSubstr("reads nothing"));
   EXPECT_EQ(Next(*ann_)->kind, Event::Kind::kDown);
 }
 

@@ -34,7 +34,7 @@ Status Outbox::Push(wire::Frame frame) {
   TRY(CheckFrame(frame));
   if (queued_bytes_ > 0 && bytes > max_queue_bytes_ - std::min(max_queue_bytes_, queued_bytes_)) {
     return ResourceExhausted(
-        fmt::format("{} bytes wait for it and it takes nothing", queued_bytes_));
+        fmt::format("{} bytes wait for it and it reads nothing", queued_bytes_));
   }
   queued_bytes_ += bytes;
   messages_.push_back(std::move(frame));
@@ -47,7 +47,7 @@ Status Outbox::PushControl(wire::Message message) {
   wire::Frame frame = wire::Encode(std::move(message));
   MutexLock lock(queue_mu_);
   if (control_.size() >= kMostControl) {
-    return ResourceExhausted("it asks and does not take the answers");
+    return ResourceExhausted("it sends requests and does not read the answers");
   }
   control_.push_back(std::move(frame));
   return Ok();
@@ -100,7 +100,7 @@ void Outbox::Drop() {
 Status Outbox::AddCredit(uint64_t bytes) {
   MutexLock lock(queue_mu_);
   if (bytes > under_way_) {
-    return DataLoss(fmt::format("it claims to have consumed {} bytes, where {} were under way",
+    return DataLoss(fmt::format("it claims to have consumed {} bytes, where {} were in flight",
                                 bytes, under_way_));
   }
   under_way_ -= bytes;

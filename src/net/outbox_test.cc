@@ -94,12 +94,12 @@ TEST_F(OutboxTest, CreditHoldsBackAndLetsGo) {
   ASSERT_TRUE(outbox_.Flush().ok());
   EXPECT_THAT(Sent(), ElementsAre(0, 1, 2));
   ASSERT_TRUE(outbox_.AddCredit(2 * cost).ok());
-  EXPECT_THAT(outbox_.AddCredit(1).error().message(), HasSubstr("where 0 were under way"));
+  EXPECT_THAT(outbox_.AddCredit(1).error().message(), HasSubstr("where 0 were in flight"));
 }
 
 TEST_F(OutboxTest, FullIsAnErrorAndSoIsTooLarge) {
   ASSERT_TRUE(outbox_.Push(Numbered(1, 50'000)).ok()) << "one of any size";
-  EXPECT_THAT(outbox_.Push(Numbered(2)).error().message(), HasSubstr("takes nothing"));
+  EXPECT_THAT(outbox_.Push(Numbered(2)).error().message(), HasSubstr("reads nothing"));
   EXPECT_THAT(outbox_.Open(1 << 20, 40'000).error().message(), HasSubstr("takes 40000"));
   outbox_.Drop();
   EXPECT_THAT(outbox_.Push(Numbered(3, 50'000)).error().message(), HasSubstr("takes 40000"));

@@ -189,7 +189,7 @@ Status FinishConnect(int descriptor) {
   if (getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &failure, &size) != 0) failure = errno;
   if (failure == 0) return Ok();
   if (failure == ECONNREFUSED) {
-    return Error(Code::kUnavailable, "nobody listens there: is the node running?");
+    return Error(Code::kUnavailable, "no program listens there: is the node running?");
   }
   return SocketError(failure, "connecting");
 }

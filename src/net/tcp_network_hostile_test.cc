@@ -104,7 +104,7 @@ TEST_F(HostileTest, FramesReplayedBeforeHello) {
         wire::Message(wire::Ping{1}), wire::Message(wire::Credit{1})}) {
     HostilePeer eve(address());
     eve.Say(message);
-    EXPECT_THAT(eve.Farewell(), HasSubstr("before it said who it is"));
+    EXPECT_THAT(eve.Farewell(), HasSubstr("before Hello"));
   }
   EXPECT_FALSE(ann_->Receive(ann_->clock().NowNs())) << "nothing of that came through";
   ExpectStillGood();
@@ -216,7 +216,7 @@ TEST_F(HostileTest, ManyQuestionsAndNoEarForTheAnswers) {
   std::vector<uint8_t> many;
   for (int i = 0; i < 1000; ++i) many.insert(many.end(), ping.head.begin(), ping.head.end());
   for (int i = 0; i < 400; ++i) eve.SendBytes(many);
-  EXPECT_THAT(DownReason(), HasSubstr("does not take the answers"));
+  EXPECT_THAT(DownReason(), HasSubstr("does not read the answers"));
 }
 
 TEST(Deadlines, WhoDoesNotSayHelloInTimeIsHungUpOn) {

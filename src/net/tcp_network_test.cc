@@ -111,7 +111,7 @@ TEST_P(TcpNetworkTest, ANodeThatGoesIsDownAndMayComeBack) {
   ASSERT_TRUE(ann->Send(bob_id, wire::CloseRoute{1}).ok());
   const Event again = Next(*ann);
   ASSERT_EQ(again.kind, Event::Kind::kDown);
-  EXPECT_THAT(again.why.error().message(), HasSubstr("nobody listens there"));
+  EXPECT_THAT(again.why.error().message(), HasSubstr("no program listens there"));
 
   bob = cluster_.Start("bob", [&](TcpOptions& options) { options.listen = addresses; });
   ASSERT_TRUE(ann->Send(bob_id, wire::CloseRoute{2}).ok());
@@ -196,7 +196,7 @@ TEST_P(TcpNetworkTest, AReaderThatStopsHoldsTheSenderBack) {
   // Its credit, at most, and what the queue holds.
   EXPECT_LE(sent, 53);
   EXPECT_GE(sent, 41);
-  EXPECT_THAT(status.error().message(), HasSubstr("takes nothing"));
+  EXPECT_THAT(status.error().message(), HasSubstr("reads nothing"));
   const Event down = Next(*ann);
   EXPECT_EQ(down.kind, Event::Kind::kDown);
 }

@@ -21,8 +21,7 @@ namespace aster::node {
 template <typename Ask>
 auto AskAnywhere(const cluster::Identity& identity, const cluster::Member& member, const Ask& ask)
     -> decltype(ask(std::declval<rpc::ControlClient&>())) {
-  Error why(Code::kUnavailable,
-            fmt::format("node {} does not say where it can be reached", member.name));
+  Error why(Code::kUnavailable, fmt::format("node {} has no address", member.name));
   for (const std::string& address : member.control_addresses) {
     const auto client =
         rpc::ControlClient::Make({.identity = identity, .address = address, .expect = member.node});

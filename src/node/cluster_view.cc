@@ -42,7 +42,7 @@ Result<std::unique_ptr<ClusterView>> ClusterView::Connect(
     cluster::Identity identity, const std::vector<std::string>& addresses) {
   if (addresses.empty()) {
     return FailedPrecondition(
-        "nobody said where a node of the cluster is: start `aster node` on this machine, or name "
+        "no address of a node of the cluster is known: start `aster node` on this machine, or name "
         "one that runs with --via HOST:PORT");
   }
   const size_t count = std::min(addresses.size(), kMaxEntries);

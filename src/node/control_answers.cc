@@ -17,7 +17,7 @@ ControlAnswers::ControlAnswers(AnswerSources sources)
 Status ControlAnswers::Admit(const rpc::NodeId& from) {
   if (!sources_.membership->IsRevoked(from)) return Ok();
   return Error(Code::kPermissionDenied,
-               fmt::format("node {} was revoked: it does not belong to this cluster any more",
+               fmt::format("node {} was revoked: it is not a member of this cluster any more",
                            from.ToText()));
 }
 
@@ -35,7 +35,8 @@ Result<rpc::ModelManifest> ControlAnswers::FetchManifest(const Hash128& fingerpr
   if (const auto held = sources_.models->Find(fingerprint))
     return fetch::MakeManifest(*held->files, held->fingerprint);
   if (const auto known = sources_.store->FindManifest(fingerprint)) return *known;
-  return NotFound(fmt::format("nothing here is of the model {}", fingerprint.ToHex().substr(0, 8)));
+  return NotFound(
+      fmt::format("no file here belongs to the model {}", fingerprint.ToHex().substr(0, 8)));
 }
 
 Status ControlAnswers::FetchTensor(const Hash128& fingerprint, std::string_view tensor,

@@ -86,10 +86,10 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(const cluster::Home& home, DaemonO
   // Two of them would take turns at being this machine.
   auto lock = FileLock::TryAcquire(home.folder() + ".node.lock", /*mode=*/0600);
   if (!lock.ok() && lock.error().code() == Code::kUnavailable) {
-    return FailedPrecondition(fmt::format(
-        "{}: a node of this machine runs already, and one has one place in the cluster; end it "
-        "first, or give the second one settings of its own with ASTER_CONFIG",
-        home.folder()));
+    return FailedPrecondition(
+        fmt::format("{}: a node of this machine runs already; end it first, or give the second one "
+                    "settings of its own with ASTER_CONFIG",
+                    home.folder()));
   }
   if (!lock.ok()) return lock.error();
   std::string folder = options.weights_folder.empty() ? TRY(fetch::TensorStore::DefaultFolder())

@@ -9,8 +9,7 @@ namespace aster::node {
 
 Result<rpc::ControlClient*> MemberPeer::Reach() {
   if (client_) return client_.get();
-  Error why(Code::kUnavailable,
-            fmt::format("node {} does not say where it can be reached", member_.name));
+  Error why(Code::kUnavailable, fmt::format("node {} has no address", member_.name));
   for (const std::string& address : member_.control_addresses) {
     auto client = TRY(rpc::ControlClient::Make(
         {.identity = identity_, .address = address, .expect = member_.node}));

@@ -142,7 +142,7 @@ void Membership::TalkTo(const cluster::Contact& contact) {
     if (last.ok()) return;
   }
   if (!last.ok()) {
-    log::Debug("a node could not be talked to",
+    log::Debug("a node could not be reached",
                {{"address", contact.addresses.back()}, {"why", last.error().message()}});
     Complain(contact.addresses.back(), last.error());
   }
@@ -152,15 +152,14 @@ void Membership::Complain(const std::string& address, const Error& why) {
   if (why.code() == Code::kPermissionDenied) {
     const MutexLock lock(mu_);
     if (std::exchange(is_shut_out_, true)) return;
-    log::Error("the cluster does not let this node in any more; to come back, join again",
-               {{"why", why.message()}});
+    log::Error("this node was revoked; to return, join again", {{"why", why.message()}});
     return;
   }
   // What a person typed; nodes that were there some day may be off.
   if (std::ranges::count(options_.seeds, address) == 0) return;
   const MutexLock lock(mu_);
   if (stopping_ || !told_.insert(address).second) return;
-  log::Warn("--join: no node of the cluster answers there; it is tried again and again",
+  log::Warn("--join: no node of the cluster answers there; retrying",
             {{"address", address}, {"why", why.message()}});
 }
 
@@ -225,13 +224,13 @@ void Membership::Take(const rpc::Gossip& gossip) {
     if (list.ok()) {
       TakeRevocations(*list);
     } else {
-      log::Warn("a list of revoked nodes was not believed", {{"why", list.error().message()}});
+      log::Warn("a list of revoked nodes was refused", {{"why", list.error().message()}});
     }
   }
   const MutexLock lock(mu_);
   const Status merged = state_.Merge(gossip.members, clock_.NowNs());
   if (!merged.ok())
-    log::Warn("a record of a node was not believed", {{"why", merged.error().message()}});
+    log::Warn("a record of a node was refused", {{"why", merged.error().message()}});
 }
 
 void Membership::TakeRevocations(const cluster::Revocations& list) {
@@ -247,7 +246,8 @@ void Membership::TakeRevocations(const cluster::Revocations& list) {
   }
   const auto stored = home_.StoreRevocations(list, identity_.ca_certificate);
   if (!stored.ok()) {
-    log::Error("the list of revoked nodes could not be kept", {{"why", stored.error().message()}});
+    log::Error("the list of revoked nodes could not be written",
+               {{"why", stored.error().message()}});
   }
   if (!options_.on_revoked) return;
   for (const NodeId& node : revoked) options_.on_revoked(node);
@@ -269,7 +269,8 @@ void Membership::RememberPeers() {
     peers = PeersToRemember();
   }
   if (const Status stored = home_.StorePeers(peers); !stored.ok())
-    log::Warn("where other nodes are could not be kept", {{"why", stored.error().message()}});
+    log::Warn("the addresses of other nodes could not be written",
+              {{"why", stored.error().message()}});
 }
 
 std::vector<cluster::RememberedPeer> Membership::PeersToRemember() const {

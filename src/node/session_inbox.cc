@@ -89,7 +89,7 @@ bool IsHopeless(Code code) {
 // A name is never a path: it becomes a file in the folder of sessions, and nowhere else.
 Status SessionInbox::CheckName(const rpc::SessionPart& part) const {
   if (part.name.find('/') != std::string::npos) {
-    return InvalidArgument("a session that moves has a name without a slash there; give one: --as");
+    return InvalidArgument("a session to move needs a name without a slash there; give one: --as");
   }
   return folder_.PathOf(part.name).ok() ? Ok() : Status(folder_.PathOf(part.name).error());
 }
@@ -138,11 +138,11 @@ Status SessionInbox::MakeRoom(const rpc::SessionPart& part) {
   std::error_code error;
   const fs::space_info space = fs::space(path_, error);
   if (!error && space.available < needed_bytes) {
-    return ResourceExhausted(fmt::format(
-        "there is no space for it: {} are needed for a session of {}, and {} are free in {}; make "
-        "room there, or move it elsewhere",
-        FormatBytes(needed_bytes), FormatBytes(part.total_bytes), FormatBytes(space.available),
-        path_));
+    return ResourceExhausted(
+        fmt::format("no space for it: {} are needed for a session of {}, and {} are free in {}; "
+                    "make room there, or move it elsewhere",
+                    FormatBytes(needed_bytes), FormatBytes(part.total_bytes),
+                    FormatBytes(space.available), path_));
   }
   return Ok();
 }
@@ -228,7 +228,7 @@ Result<rpc::SessionReceipt> SessionInbox::Finish(const std::string& path,
                                                  const rpc::SessionPart& part, Incoming& incoming) {
   const auto import = [&]() -> Status {
     if (TRY(HashOfFile(path)) != part.content) {
-      return DataLoss("what came is not what was sent; move it again");
+      return DataLoss("the received bytes differ from the sent ones; move it again");
     }
     return folder_.Import(path, part.name, disk::SessionFolder::IfThere::kRefuse);
   };

@@ -24,9 +24,8 @@ Status CheckVocabulary(const gguf::ModelFiles& answers, const gguf::ModelFiles& 
   const uint32_t other = TRY(model::ReadShape(drafts.metadata())).vocab_size;
   if (mine == other) return Ok();
   return InvalidArgument(fmt::format(
-      "it has {} tokens and the model that answers {}: a draft model has to have the same "
-      "vocabulary",
-      other, mine));
+      "it has {} tokens and the answering model {}: a draft model needs the same vocabulary", other,
+      mine));
 }
 
 }  // namespace
@@ -45,7 +44,7 @@ Status DraftOptions::CheckFor(const gguf::ModelFiles& files) const {
     const model::Support support = model::CheckSupport(files);
     if (support.shape && support.shape->next_layers > 0) return Ok();
     return FailedPrecondition(
-        "--draft mtp: it has no block that guesses the tokens behind the next");
+        "--draft mtp: the model has no MTP block; use ngram, or a smaller model");
   }
   if (kind != engine::DraftKind::kModel) return Ok();
   const std::string path = TRY(FindModel(draft).In("--draft"));
@@ -81,10 +80,10 @@ std::string DescribeDrafts(const engine::DraftCounts& counts) {
   if (counts.steps == 0) return "";
   const auto steps = static_cast<double>(counts.steps);
   const auto accepted = static_cast<double>(counts.accepted);
-  std::string text = "guesses: ";
+  std::string text = "drafts: ";
   text += counts.drafted == 0
               ? "none"
-              : fmt::format("{:.1f} % of {} right",
+              : fmt::format("{:.1f} % of {} draft tokens accepted",
                             100 * accepted / static_cast<double>(counts.drafted), counts.drafted);
   return text + fmt::format(", {:.2f} tokens a step", 1 + accepted / steps);
 }

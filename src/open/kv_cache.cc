@@ -53,15 +53,15 @@ std::string DescribeKvCache(const disk::DiskPagesCounts& counts) {
                     FormatByteRate(static_cast<double>(counts.loaded_bytes) * 1e9 /
                                    static_cast<double>(std::max<int64_t>(counts.loading_ns, 1))));
   }
-  text += fmt::format("; {} pages kept ({}); {} of {} taken", counts.kept_files,
+  text += fmt::format("; {} pages written ({}); {} of {} used", counts.kept_files,
                       FormatBytes(counts.kept_bytes), FormatBytes(counts.total_bytes),
                       FormatBytes(counts.size_bytes));
   const auto add = [&](uint64_t count, std::string_view what) {
     if (count > 0) text += fmt::format("; {} {}", count, what);
   };
-  add(counts.evicted_files, "gave way");
-  add(counts.dropped_files, "not kept, the disk was too slow");
-  add(counts.oversized_files, "not kept, each is larger than --kv-cache-size");
+  add(counts.evicted_files, "evicted");
+  add(counts.dropped_files, "not written, the disk was too slow");
+  add(counts.oversized_files, "not written, each is larger than --kv-cache-size");
   add(counts.damaged_files, "damaged");
   add(counts.failed_files, "not written or read");
   if (!counts.last_failure.empty()) text += " (" + counts.last_failure + ")";

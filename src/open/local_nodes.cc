@@ -45,7 +45,7 @@ Result<std::string> OwnPath() {
 }
 
 Error BadLine() {
-  return InvalidArgument("not what a command with --local-nodes says to the nodes that it starts");
+  return InvalidArgument("not the input that a command with --local-nodes writes to its nodes");
 }
 
 }  // namespace
@@ -110,7 +110,7 @@ Result<net::LinkOptions> ParseLink(std::string_view text) {
   }
   const std::string_view number = rate.substr(0, rate.size() - kBit.size());
   link.rate_bytes_per_s = TRY(ParseBytes(std::string(number) + "B")) / 8;
-  if (link.rate_bytes_per_s == 0) return InvalidArgument("a link of no bits takes for ever");
+  if (link.rate_bytes_per_s == 0) return InvalidArgument("a link needs a rate above 0");
   return link;
 }
 
@@ -156,7 +156,7 @@ Result<LocalNodes> LocalNodes::Start(const LocalNodesOptions& options) {
     if (!line.ok()) {
       const auto ended = local.processes_[i].Ended();
       return Error(Code::kUnavailable,
-                   fmt::format("{} did not start ({}); what it says is above", local.nodes_[i].name,
+                   fmt::format("{} did not start ({}); its output is above", local.nodes_[i].name,
                                ended ? *ended : line.error().message()));
     }
     std::string address = TRY(ParseLocalReply(*line));

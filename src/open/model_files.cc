@@ -107,10 +107,10 @@ Result<cluster::HeldModel> FindHeld(std::string_view name, std::span<const node:
       if (held.name != wanted || (found && found->is_whole() && !held.is_whole())) continue;
       const bool is_better = found && held.is_whole() && !found->is_whole();
       if (found && !is_better && found->fingerprint != held.fingerprint) {
-        return FailedPrecondition(fmt::format(
-            "nodes of the cluster call different models {}: rename the files, or copy here the one "
-            "that is meant",
-            ForDisplay(wanted)));
+        return FailedPrecondition(
+            fmt::format("nodes of the cluster have different models called {}: rename the files, "
+                        "or copy the right one here",
+                        ForDisplay(wanted)));
       }
       found = held;
     }

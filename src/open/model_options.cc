@@ -21,7 +21,7 @@ Result<engine::LocalModelOptions> ModelOptions::ForEngine() const {
                         : kv_type == "bf16" ? kernels::KvType::kBf16
                                             : kernels::KvType::kQ8;
   if (kv_sinks > 0 && kv_window == 0) {
-    return InvalidArgument("--kv-sinks says what is seen beside a window: give --kv-window too");
+    return InvalidArgument("--kv-sinks needs a sliding window: give --kv-window too");
   }
   options.memory.window = kv_window;
   options.memory.sinks = kv_sinks;

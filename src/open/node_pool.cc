@@ -83,7 +83,7 @@ class ClusterPool final : public NodePool {
  private:
   static std::string WhyAbsent(const node::NodeView& view) {
     if (view.description && view.status) {
-      return view.member.data_addresses.empty() ? "does not say where it can be reached" : "";
+      return view.member.data_addresses.empty() ? "has no address" : "";
     }
     if (!view.why.empty()) return fmt::format("does not answer: {}", view.why);
     return fmt::format("does not answer ({})", cluster::MemberStateName(view.member.state));
@@ -183,13 +183,13 @@ Result<std::unique_ptr<NodePool>> FindCluster(const std::vector<std::string>& vi
   if (!pool->nodes().empty()) return std::unique_ptr<NodePool>(std::move(pool));
   return Error(Code::kUnavailable,
                "no node of the cluster can compute now: start `aster node` on one; `aster cluster "
-               "status` shows who is there");
+               "status` lists the nodes");
 }
 
 }  // namespace
 
 Status NodePool::Kill(const wire::NodeId& /*node*/) {
-  return FailedPrecondition("only nodes that a command has started itself are killed by it");
+  return FailedPrecondition("a command can only kill nodes that it has started");
 }
 
 Result<std::unique_ptr<node::ClusterView>> ViewOfCluster(const std::vector<std::string>& via) {

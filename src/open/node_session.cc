@@ -98,7 +98,7 @@ Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& 
       new NodeSession(std::move(route_model), route, std::move(load), cluster, split, decode,
                       !model.kv_cache.folder.empty()));
   if (const std::string why = session->Inexact(); !why.empty()) {
-    reporter.Complain("note", fmt::format("not to the bit what one machine computes: {}", why));
+    reporter.Complain("note", fmt::format("results may differ from one machine's: {}", why));
   }
   if (!cluster.trace_path.empty())
     session->trace_file_ = TRY(AtomicFile::Create(cluster.trace_path).In("--trace"));
@@ -114,8 +114,8 @@ Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& 
   if (NamesThisCommand(split) || NamesThisCommand(decode)) {
     if (files.fingerprint()) {
       return FailedPrecondition(fmt::format(
-          "not all of {} is on this machine, so this command cannot compute layers of it: leave {} "
-          "(or {}) to nodes, or copy the file",
+          "not all of {} is on this machine, so this command cannot compute layers of it: give {} "
+          "(or {}) no layers, or copy the file",
           ForDisplay(fmt::format("{}", fmt::join(model.paths, ", "))), kOwnName, kFrontName));
     }
     session->AddOwnStage(files, model.threads, TRY(model.kv_cache.Open()));
@@ -212,8 +212,8 @@ Status NodeSession::AddDecoders(plan::Plan& plan) {
   // Who reads answers too: nothing is handed over.
   if (std::ranges::equal(plan.stages, plan.decode, is_same)) plan.decode.clear();
   for (const plan::PlanStage& stage : plan.decode) {
-    reasons_.push_back(fmt::format("{} answers what was read: {}", stage.node.name,
-                                   plan::DescribeSlice(stage.slice)));
+    reasons_.push_back(
+        fmt::format("{} decodes: {}", stage.node.name, plan::DescribeSlice(stage.slice)));
   }
   return Ok();
 }
@@ -317,12 +317,12 @@ Result<plan::Plan> NodeSession::Replan(std::span<const wire::NodeId> lost, const
   TakeNodes();
   if (!found.ok() || nodes_.empty()) {
     return Error(Code::kUnavailable,
-                 fmt::format("no node is left to compute layers 0 to {}; of the last one: {}",
+                 fmt::format("no node can compute layers 0 to {}; the last one failed: {}",
                              layer_count() - 1, why.message()));
   }
   auto planned = PlanByAbility();
   if (!planned.ok()) {
-    return Error(why.code(), fmt::format("{}; whoever is left cannot take over: {}", why.message(),
+    return Error(why.code(), fmt::format("{}; the other nodes cannot take over: {}", why.message(),
                                          planned.error().message()));
   }
   plan::Plan plan = *std::move(planned);
@@ -346,13 +346,16 @@ std::string DescribeHops(const conduct::Conductor& conductor) {
                          FormatDuration(static_cast<int64_t>(hops[i].idle_ns)));
   }
   for (const auto& [node, from] : conductor.fetched()) {
-    lines += fmt::format("\n{} remembered {} tokens, {} came from there", from.name, from.tokens,
-                         FormatBytes(from.bytes));
+    lines += fmt::format(
+        "\n"
+        "{} had {} tokens in its KV cache; {} transferred",
+        from.name, from.tokens, FormatBytes(from.bytes));
   }
   const conduct::ConductorCounters& counters = conductor.counters();
   if (counters.transferred_prompts > 0) {
     lines += fmt::format(
-        "\nfirst token {} after a prompt was read, on average; {} of rows were handed over",
+        "\n"
+        "first token {} after the end of prefill, on average; KV transfer of {}",
         FormatDuration(counters.exposed_ns / static_cast<int64_t>(counters.transferred_prompts)),
         FormatBytes(counters.transferred_bytes));
   }

@@ -153,7 +153,7 @@ Status CheckPath(std::span<const PlanStage> stages, uint32_t layer_count) {
                       layer_count);
     }
     if (slice.layer_begin > next) {
-      return BadSplit(fmt::format("nobody has {}", LayersText(next, slice.layer_begin)),
+      return BadSplit(fmt::format("no node has {}", LayersText(next, slice.layer_begin)),
                       layer_count);
     }
     if (slice.layer_begin < next) {
@@ -168,7 +168,7 @@ Status CheckPath(std::span<const PlanStage> stages, uint32_t layer_count) {
     }
   }
   if (next < layer_count) {
-    return BadSplit(fmt::format("nobody has {}", LayersText(next, layer_count)), layer_count);
+    return BadSplit(fmt::format("no node has {}", LayersText(next, layer_count)), layer_count);
   }
   return Ok();
 }
@@ -177,7 +177,7 @@ Status CheckPath(std::span<const PlanStage> stages, uint32_t layer_count) {
 
 Status CheckPlan(const Plan& plan, uint32_t layer_count) {
   TRY(CheckPath(plan.stages, layer_count));
-  return plan.decode.empty() ? Ok() : CheckPath(plan.decode, layer_count).In("who decodes");
+  return plan.decode.empty() ? Ok() : CheckPath(plan.decode, layer_count).In("the decode nodes");
 }
 
 std::vector<PlanStage> Plan::AllStages() const {

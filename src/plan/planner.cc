@@ -205,8 +205,8 @@ std::string Planning::WhyLeftOut(size_t node) const {
     least = std::min(least, problem_.bytes_before[i + 1] - problem_.bytes_before[i]);
   }
   if (problem_.nodes[node].memory_bytes < least) {
-    return fmt::format("{} is left out: a layer takes {} with its keys and values, and {} are free",
-                       name, FormatBytes(least), RoomOf(node));
+    return fmt::format("{} is left out: a layer takes {} with its KV cache, and {} are free", name,
+                       FormatBytes(least), RoomOf(node));
   }
   if (answer_.parts.size() == layer_count()) {
     return fmt::format("{} is left out: there are only {} layers", name, layer_count());
@@ -250,7 +250,7 @@ void Planning::Explain(SplitPlan& split) const {
 std::string Planning::RoomOf(size_t node) const {
   const std::string bytes = FormatBytes(nodes_[node].memory_bytes);
   if (options_.reserved_bytes == 0) return bytes;
-  return fmt::format("{}, of which {} are to be for keys and values", bytes,
+  return fmt::format("{}, of which {} are for the KV cache", bytes,
                      FormatBytes(options_.reserved_bytes));
 }
 
@@ -271,7 +271,7 @@ std::string Planning::Advice(uint64_t missing) const {
     return fmt::format("--kv-memory {}MiB would do", *bytes >> 20);
   }
   if (missing == 0) return "some memory more on any of them would do";
-  return fmt::format("another {} would do: add a node, or remember fewer tokens",
+  return fmt::format("another {} would do: add a node, or allow a shorter context",
                      FormatBytes(SaturatedAdd(missing, load_.head_bytes)));
 }
 
@@ -289,7 +289,7 @@ Error Planning::WhyNot() const {
   std::string whole = fmt::format("the model takes {}, {} a layer", FormatBytes(total),
                                   FormatBytes(problem_.bytes_before.back() / layer_count()));
   if (load_.kv_bytes_per_layer > 0) {
-    whole += fmt::format(" with {} of keys and values", FormatBytes(load_.kv_bytes_per_layer));
+    whole += fmt::format(" with {} of KV cache", FormatBytes(load_.kv_bytes_per_layer));
   }
   if (options_.all_nodes && nodes_.size() > layer_count()) {
     return InvalidArgument(fmt::format("{} nodes cannot share {} layers: give fewer nodes",

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Splits a model among nodes by what they can do: prompts as fast as possible, then single tokens,
-// within everybody's memory. A pure function: what nodes can do was measured elsewhere. The reasons
-// are in docs/planner.md. Must not know how nodes are reached.
+// Splits a model among nodes (pipeline parallel) by what they can do: the best prefill rate first,
+// then the fastest token, within the memory of each node. A pure function: rates were measured
+// elsewhere. The reasons are in docs/planner.md. Must not know how nodes are reached.
 #pragma once
 
 #include <cstddef>

@@ -118,7 +118,7 @@ TEST(Planner, SaysWhatIsReservedAndHowMuchWouldFit) {
   const auto refused = PlanSplit(nodes, {}, Load(8), {.reserved_bytes = 1024 * kMiB});
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message(),
-              HasSubstr("a has 600 MiB, of which 1.00 GiB are to be for keys and values (0 lay"));
+              HasSubstr("a has 600 MiB, of which 1.00 GiB are for the KV cache (0 lay"));
   EXPECT_THAT(refused.error().message(), HasSubstr("--kv-memory 64MiB would do"));
   const auto planned = PlanSplit(nodes, {}, Load(8), {.reserved_bytes = 64 * kMiB});
   ASSERT_TRUE(planned.ok());

@@ -44,7 +44,7 @@ class CallSlots {
       return Slot(*this, node);
     }
     return ResourceExhausted(is_stranger ? "too many machines join at this moment; try again"
-                                         : "this node has too many calls under way; try again");
+                                         : "this node has too many calls in flight; try again");
   }
 
  private:

@@ -235,11 +235,11 @@ Error ClientChannel::ExplainUnavailable(const Error& error) const {
   };
   std::string_view advice;
   if (says("Connection refused")) {
-    advice = "nobody listens there: is aster node running on that machine?";
+    advice = "no program listens there: is aster node running on that machine?";
   } else if (const std::optional<Error> refusal = check_->refusal()) {
     return Error(*refusal).In(address_);
   } else if (says("handshake")) {
-    advice = "whoever listens there is no node: is it the control plane's port?";
+    advice = "the program there is no node: is it the control plane's port?";
   }
   if (!advice.empty()) return {error.code(), fmt::format("{}: {}", address_, advice)};
   return {error.code(), fmt::format("{}: {}", address_, error.message())};

@@ -72,7 +72,7 @@ TEST_F(Client, SaysThatNobodyListens) {
   const auto client = MakeClient(laptop_, address);
   const Error error = client->Describe(kPatienceNs).error();
   EXPECT_EQ(error.code(), Code::kUnavailable);
-  EXPECT_THAT(error.message(), AllOf(HasSubstr(address), HasSubstr("nobody listens there")));
+  EXPECT_THAT(error.message(), AllOf(HasSubstr(address), HasSubstr("no program listens there")));
 }
 
 TEST_F(Client, SaysThatNobodyAnswers) {

@@ -38,7 +38,7 @@ Result<std::optional<NodeId>> CallerOf(const grpc::AuthContext& context) {
 
 Error Unauthenticated() {
   return {Code::kUnauthenticated,
-          "no certificate of this cluster was shown: join it first, with aster cluster join"};
+          "no certificate of this cluster: join it first, with aster cluster join"};
 }
 
 // Decides about each call before anything but its name was read: who shows no certificate may call

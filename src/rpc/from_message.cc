@@ -24,7 +24,7 @@ Status CheckSize(uint64_t size, uint64_t limit, std::string_view what) {
 Result<std::string> Shown(const std::string& text, std::string_view what) {
   TRY(CheckSize(text.size(), kMaxTextBytes, "bytes").In(what));
   if (ForDisplay(text) != text)
-    return InvalidArgument(fmt::format("{}: a character that cannot be shown", what));
+    return InvalidArgument(fmt::format("{}: a character that cannot be printed", what));
   return text;
 }
 

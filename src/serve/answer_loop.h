@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Hands the requests of many clients to one Answering: bounded, in turn between clients, and let go
-// as soon as nobody waits for the answer. Keeps the sequences of the last few conversations, so
-// that their next turn computes only what is new. Must not know HTTP, nor what is asked.
+// Hands the requests of many clients to one Answering: a bounded queue, in turn between clients; a
+// request is cancelled as soon as its client is gone. Keeps the sequences of the last few
+// conversations, so that their next turn computes only its new tokens. Must not know HTTP, nor what
+// is asked.
 #pragma once
 
 #include <cstddef>

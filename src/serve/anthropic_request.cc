@@ -99,7 +99,7 @@ void ReadMessages(const Fields& fields, Ask& ask) {
   if (fields.problem().any()) return;
   if (ask.messages.back()["role"] == "assistant") {
     fields.Refuse("messages",
-                  "the last message has to be the user's: answers cannot be begun for the model");
+                  "the last message has to be the user's: prefilled answers are not supported");
   }
 }
 

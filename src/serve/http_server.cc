@@ -109,7 +109,7 @@ void HttpServer::LimitConnections() {
   if (limit.rlim_cur >= wanted) return;
   const size_t others = std::min<size_t>(kOtherDescriptors, limit.rlim_cur / 2);
   max_connections_ = std::max<size_t>(1, limit.rlim_cur - others);
-  log::Warn("fewer connections than could be",
+  log::Warn("fewer connections than possible",
             {{"most", max_connections_}, {"open_files", static_cast<size_t>(limit.rlim_cur)}});
 }
 
@@ -133,7 +133,7 @@ void HttpServer::WorkerLoop() {
       // What a library throws after all costs one request, and not the others.
       log::Error("a request could not be handled",
                  {{"id", reply->request_id()}, {"what", error.what()}});
-      reply->Send(500, "application/json", Describe(path, 500, "a mistake in the server"));
+      reply->Send(500, "application/json", Describe(path, 500, "a bug in the server"));
     }
   }
 }

@@ -42,12 +42,12 @@ struct Figure {
 
 constexpr Figure<Totals> kTotals[] = {
     {"counter", "aster_prompt_tokens_total", "Tokens of prompts.", &Totals::prompt_tokens},
-    {"counter", "aster_cached_tokens_total", "Of them, remembered already.",
+    {"counter", "aster_cached_tokens_total", "Tokens of prompts that were in the KV cache.",
      &Totals::cached_tokens},
     {"counter", "aster_answer_tokens_total", "Tokens of answers.", &Totals::answer_tokens},
-    {"counter", "aster_draft_tokens_total", "Guesses of what comes next that were checked.",
+    {"counter", "aster_draft_tokens_total", "Draft tokens that were checked.",
      &Totals::drafted_tokens},
-    {"counter", "aster_draft_accepted_total", "Of them, those that were right.",
+    {"counter", "aster_draft_accepted_total", "Draft tokens that were accepted.",
      &Totals::accepted_tokens},
     {"counter", "aster_answers_total", "Answers that came to their end.", &Totals::answers},
     {"counter", "aster_abandoned_total", "Answers whose client was gone.", &Totals::abandoned},
@@ -55,14 +55,14 @@ constexpr Figure<Totals> kTotals[] = {
 };
 
 constexpr Figure<ModelFigures> kNow[] = {
-    {"gauge", "aster_queued", "Answers that wait to be begun.", &ModelFigures::queued},
-    {"gauge", "aster_running", "Answers under way.", &ModelFigures::running},
+    {"gauge", "aster_queued", "Requests that wait.", &ModelFigures::queued},
+    {"gauge", "aster_running", "Answers that are being computed.", &ModelFigures::running},
 };
 
 constexpr Figure<open::HopFigures> kHops[] = {
     {"counter", "aster_hop_frames_total", "Frames that a node has computed.",
      &open::HopFigures::frames},
-    {"counter", "aster_hop_sent_bytes_total", "Bytes that a node has sent on.",
+    {"counter", "aster_hop_sent_bytes_total", "Bytes that a node has sent.",
      &open::HopFigures::sent_bytes},
 };
 
@@ -73,30 +73,30 @@ constexpr Figure<open::HopFigures> kHopTimes[] = {
     {"counter", "aster_hop_compute_seconds_total", "Time that a node computed.",
      &open::HopFigures::compute_ns},
     {"counter", "aster_hop_send_seconds_total",
-     "Time that frames were on the way from a node to the next, or back.",
-     &open::HopFigures::send_ns},
+     "Time of frames in transfer from a node to the next, or back.", &open::HopFigures::send_ns},
     {"counter", "aster_hop_idle_seconds_total",
-     "Time that frames were under way and a node computed none of them.",
-     &open::HopFigures::idle_ns},
+     "Time in which frames were in flight and a node was idle.", &open::HopFigures::idle_ns},
 };
 
 constexpr Figure<open::HopsFigures> kRoutes[] = {
-    {"counter", "aster_replans_total", "Routes that took another one's place.",
+    {"counter", "aster_replans_total", "Routes that replaced a failed one.",
      &open::HopsFigures::replans},
-    {"counter", "aster_fetched_bytes_total", "Of what nodes remembered for each other.",
+    {"counter", "aster_fetched_bytes_total", "KV rows fetched from other nodes by prefix search.",
      &open::HopsFigures::fetched_bytes},
-    {"counter", "aster_handed_over_total", "Prompts that other nodes read than answered.",
+    {"counter", "aster_handed_over_total",
+     "Prompts with a KV transfer from prefill nodes to the decode node.",
      &open::HopsFigures::transferred_prompts},
-    {"counter", "aster_handed_over_bytes_total", "Of what was remembered of them and travelled.",
+    {"counter", "aster_handed_over_bytes_total",
+     "KV rows transferred from prefill nodes to the decode node.",
      &open::HopsFigures::transferred_bytes},
 };
 
 constexpr Figure<open::KvFigures> kKv[] = {
-    {"gauge", "aster_kv_bytes", "Memory that conversations hold.", &open::KvFigures::held_bytes},
-    {"gauge", "aster_kv_cached_bytes", "Memory of what may be found again, unless it is needed.",
+    {"gauge", "aster_kv_bytes", "KV cache that conversations use.", &open::KvFigures::held_bytes},
+    {"gauge", "aster_kv_cached_bytes",
+     "KV cache of pages that no conversation uses, until they are evicted.",
      &open::KvFigures::cached_bytes},
-    {"gauge", "aster_kv_bytes_limit", "Memory that there is for both.",
-     &open::KvFigures::limit_bytes},
+    {"gauge", "aster_kv_bytes_limit", "Memory limit of both.", &open::KvFigures::limit_bytes},
 };
 
 struct Distribution {
@@ -105,12 +105,11 @@ struct Distribution {
   Histogram ModelFigures::* value;
 };
 constexpr Distribution kDistributions[] = {
-    {"aster_first_token_seconds", "From the request to its first token.",
-     &ModelFigures::first_token},
-    {"aster_next_token_seconds", "Between two tokens of an answer.", &ModelFigures::next_token},
-    {"aster_prompt_tokens_per_second", "How fast prompts were read, but for what was remembered.",
+    {"aster_first_token_seconds", "Time to first token (TTFT).", &ModelFigures::first_token},
+    {"aster_next_token_seconds", "Inter-token latency.", &ModelFigures::next_token},
+    {"aster_prompt_tokens_per_second", "Prefill rate, without cached tokens.",
      &ModelFigures::prompt_rate},
-    {"aster_answer_tokens_per_second", "How fast answers were given, behind their first token.",
+    {"aster_answer_tokens_per_second", "Decode rate, after the first token.",
      &ModelFigures::answer_rate},
 };
 
@@ -144,7 +143,8 @@ std::string HopsText(std::span<const ModelFigures> models) {
     }
   }
   const char* const kExposed = "aster_handed_over_exposed_seconds_total";
-  text += Head("counter", kExposed, "Time from when such prompts were read to their first token.");
+  text +=
+      Head("counter", kExposed, "Time from the end of prefill to the first token of such prompts.");
   for (const ModelFigures& model : models) {
     if (model.hops.hops.empty()) continue;
     text += fmt::format("{}{{{}}} {}\n", kExposed, LabelOf(model),
@@ -165,7 +165,8 @@ std::string KvText(std::span<const ModelFigures> models) {
     if (!lines.empty()) text += Head(figure.kind, figure.name, figure.help) + lines;
   };
   for (const auto& figure : kKv) add(figure, &open::KvFigures::limit_bytes);
-  add({"gauge", "aster_kv_tokens_limit", "Tokens of one conversation that there is memory for.",
+  add({"gauge", "aster_kv_tokens_limit",
+       "Tokens of one conversation that the KV cache has room for.",
        &open::KvFigures::limit_tokens},
       &open::KvFigures::limit_tokens);
   return text;

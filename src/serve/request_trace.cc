@@ -53,7 +53,7 @@ std::string RequestTrace::ToJson(const TracedRequest& request, int64_t end_ns) c
   };
   const Phase phases[] = {{"preparing", start_ns_},
                           {"waiting", moments_[kQueued]},
-                          {"reading the prompt", moments_[kBegun]},
+                          {"prefill", moments_[kBegun]},
                           {"answering", first_ns}};
   for (size_t i = 0; i < std::size(phases); ++i) {
     if (phases[i].begin_ns == 0) continue;

@@ -30,7 +30,7 @@ TEST(RequestTrace, PhasesAndTokens) {
   EXPECT_EQ(tokens, 2);
   EXPECT_EQ(spans["preparing"], std::pair(0.0, 2.0));
   EXPECT_EQ(spans["waiting"], std::pair(2.0, 3.0));
-  EXPECT_EQ(spans["reading the prompt"], std::pair(5.0, 4.0));
+  EXPECT_EQ(spans["prefill"], std::pair(5.0, 4.0));
   EXPECT_EQ(spans["answering"], std::pair(9.0, 5.0));
 }
 

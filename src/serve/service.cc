@@ -126,8 +126,11 @@ bool Service::IsAllowed(const HttpRequest& request, Problem& problem) const {
   const std::string_view origin = request.Header("origin");
   if (IsOfPage(origin) && options_.cors_origin != "*" && options_.cors_origin != origin &&
       !IsLoopbackOrigin(origin)) {
-    problem.Set(403, "",
-                fmt::format("web pages of {} may not ask; start with --cors to let them", origin));
+    problem.Set(
+        403, "",
+        fmt::format(
+            "web pages of {} may not send requests; start the server with --cors to allow them",
+            origin));
     return false;
   }
   if (options_.keys.empty() || HasKey(request)) return true;

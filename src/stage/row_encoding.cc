@@ -69,7 +69,7 @@ Result<RowEncoding> ParseRowEncoding(std::string_view name) {
     if (name == RowEncodingName(encoding)) return encoding;
   }
   return InvalidArgument(
-      fmt::format("\"{}\" is no encoding of rows: f32 (exact), bf16 and q8 are", name));
+      fmt::format("\"{}\" is no encoding of hidden states: f32 (exact), bf16 and q8 are", name));
 }
 
 size_t EncodedBytes(RowEncoding encoding, size_t rows, size_t width) {

@@ -116,7 +116,7 @@ Result<StageMemory::Sequence*> Stage::Prepare(const wire::WorkSegment& segment, 
   // Rows behind it (of rejected draft tokens, or of an attempt that was given up) go.
   if (segment.begin < length && table.Truncate(layers(), segment.begin) < segment.begin) {
     return OutOfStep(
-        fmt::format("what position {} needs has slid out of the window", segment.begin));
+        fmt::format("rows that position {} needs have slid out of the window", segment.begin));
   }
   if (segment.begin + segment.tokens.size() > kernels::kRopePositions) {
     return OutOfRange(fmt::format("positions below {} can be computed", kernels::kRopePositions));

@@ -40,7 +40,7 @@ class Input {
 };
 
 Vocab ReadVocabulary(Input& input) {
-  constexpr std::string_view kPretokenizers[] = {"gpt-2", "llama-bpe", "deepseek-v3", "nobody's"};
+  constexpr std::string_view kPretokenizers[] = {"gpt-2", "llama-bpe", "deepseek-v3", "unheard-of"};
   Vocab vocab;
   vocab.kind = static_cast<VocabKind>(input.Byte() % 3);
   vocab.pretokenizer = kPretokenizers[input.Byte() % std::size(kPretokenizers)];

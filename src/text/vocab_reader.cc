@@ -146,7 +146,7 @@ Status ReadPretokenizer(const Metadata& metadata, Vocab& vocab) {
     return Ok();
   }
   return InvalidArgument(fmt::format(
-      "tokenizer.ggml.pre is missing, so that nobody can say how the tokenizer cuts words; "
+      "tokenizer.ggml.pre is missing, and without it the tokenizer's patterns are not known; "
       "convert the model again with a newer converter, which sets it to one of: {}",
       PretokenizerNames()));
 }

@@ -199,7 +199,7 @@ Frame Encode(Message&& message, const EncodeOptions& options) {
   frame.head = std::move(writer).Take();
   if (Payload* payload = PayloadOf(message)) frame.payload = std::move(*payload);
   const Bytes body = Bytes(frame.head).subspan(kHeaderBytes);
-  CHECK_NOTE(body.size() <= UINT32_MAX, "a message that no peer takes; cut it up");
+  CHECK_NOTE(body.size() <= UINT32_MAX, "a message that is too large for any peer; split it");
   WriteHeader(MakeHeader(frame.type, version, body, frame.payload, options.checksum_payload),
               frame.head.data());
   return frame;

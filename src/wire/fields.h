@@ -86,7 +86,7 @@ class BodyReader {
   void Flag(bool& value) {
     uint8_t byte = 0;
     Value(byte);
-    if (byte > 1) return Fail(DataLoss(fmt::format("{} where 0 or 1 stands", byte)));
+    if (byte > 1) return Fail(DataLoss(fmt::format("{} instead of 0 or 1", byte)));
     value = byte == 1;
   }
   template <typename E>

@@ -105,8 +105,7 @@ Result<FrameHeader> ParseHeader(Bytes bytes, const Limits& limits) {
                     header.version, kOldestProtocol, kNewestProtocol));
   }
   if (limits.hello_only && !IsOfEveryVersion(header.type)) {
-    return Error(Code::kUnauthenticated,
-                 fmt::format("a frame of type {} before it said who it is", type));
+    return Error(Code::kUnauthenticated, fmt::format("a frame of type {} before Hello", type));
   }
   const uint8_t flags = bytes[7];
   header.body_bytes = get(8, static_cast<uint32_t*>(nullptr));
@@ -117,7 +116,7 @@ Result<FrameHeader> ParseHeader(Bytes bytes, const Limits& limits) {
   header.has_payload_checksum = flags == kHasPayloadChecksum;
   if (flags > kHasPayloadChecksum || nothing != 0 ||
       (!header.has_payload_checksum && header.payload_checksum != 0)) {
-    return DataLoss("a frame's header with bits that mean nothing");
+    return DataLoss("a frame's header with unknown bits");
   }
   TRY(CheckLengths(header, limits));
   return header;

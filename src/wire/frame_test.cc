@@ -93,7 +93,7 @@ TEST(FrameHeader, LengthsAreHeldAgainstTheLimits) {
 
 TEST(FrameHeader, BeforeTheHandshakeOnlyGreetingsAreTaken) {
   const Limits limits{.hello_only = true};
-  EXPECT_THAT(RefusalOf(Written(WorkHeader()), limits), HasSubstr("before it said who it is"));
+  EXPECT_THAT(RefusalOf(Written(WorkHeader()), limits), HasSubstr("before Hello"));
   FrameHeader header = MakeHeader(FrameType::kHello, 1, {}, {}, false);
   EXPECT_EQ(RefusalOf(Written(header), limits), "");
   header.body_bytes = kMaxGreetingBytes;
@@ -113,7 +113,7 @@ TEST(FrameHeader, BitsWithoutMeaningAreRefused) {
   for (size_t offset : {7, 12, 13, 14, 15}) {
     HeaderBytes bytes = Written(WorkHeader());
     bytes[offset] ^= 0x80;
-    EXPECT_THAT(RefusalOf(bytes), HasSubstr("bits that mean nothing"));
+    EXPECT_THAT(RefusalOf(bytes), HasSubstr("unknown bits"));
   }
 }
 

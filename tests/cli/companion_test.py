@@ -85,7 +85,7 @@ class Companion(Case):
 
     def test_a_model_without_it_says_so(self):
         run = aster("run", self.main, *STORY, "--draft", "mtp", check=INPUT)
-        self.assertIn(b"no block", run.stderr)
+        self.assertIn(b"no MTP block", run.stderr)
 
     def test_it_guesses_as_the_same_block_inside(self):
         block = self.apart().write(self.folder / "block.gguf")

@@ -51,7 +51,7 @@ class EveryWay(DeepSeek4):
 
     def test_a_long_text_is_the_same(self):
         ways = self.check(self.model, 640)
-        for way in ("in chunks of 1", "after going back", "handed over", "cut at layer 3", "from the disk",
+        for way in ("in chunks of 1", "after a rewind", "after a KV transfer", "cut at layer 3", "from the disk",
                     "saved and loaded", "sharing a prefix"):
             self.assertIn(way, ways)
 

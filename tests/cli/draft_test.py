@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""--draft: whoever guesses ahead, alone or on nodes, the answer is the one without guesses."""
+"""--draft: whoever guesses ahead, alone or on nodes, the answer is the one without drafts."""
 import json
 import unittest
 
@@ -45,11 +45,11 @@ class Drafts(Case):
 
     def test_what_cannot_guess_is_refused(self):
         run = aster("run", "nova", *STORY, "--draft", "mtp", check=INPUT)
-        self.assertIn(b"no block", run.stderr)
+        self.assertIn(b"no MTP block", run.stderr)
         run = aster("run", "nova", *STORY, "--draft", "pulsar", check=INPUT)
         self.assertIn(b"same vocabulary", run.stderr)
         run = aster("run", "nova", *STORY, "--draft", "mtp", "--local-nodes", 2, check=INPUT)
-        self.assertIn(b"no block", run.stderr)
+        self.assertIn(b"no MTP block", run.stderr)
         aster("run", "nova", *STORY, "--draft", "no-such-model", check=INPUT)
         aster("run", "nova", *STORY, "--draft", "ngram", "--draft-max", 0, check=USAGE)
 
@@ -57,7 +57,7 @@ class Drafts(Case):
         report = json.loads(aster("verify", "quasar", "--tokens", 200, "--draft", "mtp", "--json").stdout)
         self.assertTrue(report["equal"])
         self.assertEqual(len([way for way in report["ways"] if "--draft" in way["name"]]), 2)
-        self.assertGreaterEqual(len([way for way in report["ways"] if "guesses" in way["name"]]), 2)
+        self.assertGreaterEqual(len([way for way in report["ways"] if "draft tokens" in way["name"]]), 2)
 
     def test_a_bench_tells_both_rates(self):
         report = json.loads(aster("bench", "nova", "--draft", "comet", "--gen", 20, "--reps", 2, "--json").stdout)
@@ -65,7 +65,7 @@ class Drafts(Case):
         self.assertEqual(len(report["ratios"]), 2)
         self.assertGreater(report["plain_tokens_per_s"], 0)
         self.assertGreater(report["draft_tokens_per_s"], 0)
-        self.assertIn(b"without guesses", aster("bench", "nova", "--draft", "ngram", "--gen", 8, "--reps", 1).stdout)
+        self.assertIn(b"without drafts", aster("bench", "nova", "--draft", "ngram", "--gen", 8, "--reps", 1).stdout)
 
     def test_an_evaluation_has_the_same_replies(self):
         replies = []

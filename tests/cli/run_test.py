@@ -310,7 +310,7 @@ class Chat(Case):
         chat.ask("and then?")
         stats = chat.ask("/stats")
         self.assertIn("messages  4", stats)
-        self.assertRegex(stats, r"last .* of them remembered")
+        self.assertRegex(stats, r"last .* of them cached")
         chat.type("\x04")
         self.assertEqual(chat.end(), OK)
 
@@ -359,10 +359,10 @@ class Chat(Case):
         length = self.tokens(chat)
         expected = chat.ask("two")
         later = self.converse("-n", 5, "--temp", 0)
-        self.assertRegex(later.ask("/load here to stay"), r"Loaded: 1 turn, \d+ tokens, \d+ of them remembered")
+        self.assertRegex(later.ask("/load here to stay"), r"Loaded: 1 turn, \d+ tokens, \d+ of them cached")
         self.assertGreaterEqual(self.tokens(later), length - 1)
         self.assertEqual(later.ask("two"), expected)
-        self.assertRegex(later.ask("/stats"), r"last .* of them remembered")
+        self.assertRegex(later.ask("/stats"), r"last .* of them cached")
 
     def test_what_cannot_be_read_leaves_the_conversation_that_goes_on(self):
         chat = self.converse("--raw", "-n", 5, "--temp", 0)

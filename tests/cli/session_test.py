@@ -219,7 +219,7 @@ class Sessions(Home):
         self.save()
         self.assertRegex(self.session("list"), r"kept .*ago")
         shown = self.session("show", "kept")
-        self.assertIn("remembered by", shown)
+        self.assertIn("of them with KV rows of", shown)
         self.assertEqual(json.loads(self.session("show", "kept", "--json"))["system"], TEXT)
         self.session("show", "nobody", check=INPUT)
 
@@ -285,7 +285,7 @@ class Sessions(Home):
                 self.assertEqual((run.returncode, run.stdout), (INPUT, b""), kind)
             else:  # rows are computed again, and -q does not hide that
                 self.assertEqual((run.returncode, run.stdout), (OK, expected), run.stderr)
-                self.assertIn(b"computed again" if kind == 5 else b"nothing of it is lost", run.stderr)
+                self.assertIn(b"computed again" if kind == 5 else b"all messages are there", run.stderr)
 
     def test_turns_before_the_damage_stay_and_those_behind_it_are_told(self):
         talk = self.home / "talk.json"
@@ -297,7 +297,7 @@ class Sessions(Home):
         path = self.home / "data/asterism/sessions/talk.session"
         whole = path.read_bytes()
         records = self.record_offsets(path)
-        for kind, said in ((2, b"lost"), (4, b"all that was said is there")):
+        for kind, said in ((2, b"lost"), (4, b"the whole text is there")):
             path.write_bytes(whole)
             where = records[kind] if kind == 4 else whole.index(b"user says 1")
             self.flip(path, where)
@@ -316,7 +316,7 @@ class Sessions(Home):
         content = pages[1].read_bytes()
         self.flip(pages[1], len(content) // 2)
         shown = self.run_here("session", "show", "kept", check=INPUT)
-        self.assertIn(b"128 of them remembered", shown.stdout)
+        self.assertIn(b"128 of them with KV rows", shown.stdout)
         self.assertIn(b"from position 128 on", shown.stderr)
         self.assertIn(b"damaged at byte", shown.stderr)
         pages[1].unlink()
@@ -342,7 +342,7 @@ class Sessions(Home):
         self.answer("--session", "rel", "--raw", "-p", " x")
         model.unlink()
         gone = self.run_here("run", "--session", "rel", "--raw", "-p", " x", check=INPUT).stderr.decode()
-        self.assertRegex(gone, r"the session rel was held with .*m\.gguf, which is not there: name the model")
+        self.assertRegex(gone, r"the session rel belongs to the model .*m\.gguf does not exist: name the model")
         self.answer(self.tiny, "--session", "rel", "--raw", "-p", " x")
 
     def test_import_replaces_nothing_unasked(self):
@@ -372,7 +372,7 @@ class Sessions(Home):
             aster("synth", other, "--type", "Q8_0", "--seed", 7)
         self.save("kept", "--raw")
         refused = self.run_here("run", other, "--session", "kept", "-p", " x", check=INPUT).stderr.decode()
-        self.assertRegex(refused, r"held with .*\([0-9a-f]{8}\), and this is .*\([0-9a-f]{8}\)")
+        self.assertRegex(refused, r"a session of .*\([0-9a-f]{8}\), and this is .*\([0-9a-f]{8}\)")
         taken = self.answer(other, "--session", "kept", "--text", "--raw", "-p", " x")
         self.assertEqual(taken["ids"], self.answer(other, "-p", TEXT + " x", "--raw")["ids"])
         self.assertEqual(taken["tokens"]["cached"], 0)

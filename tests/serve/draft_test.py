@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""aster serve --draft: whoever guesses ahead, and wherever, every dialect says what it says without guesses."""
+"""aster serve --draft: whoever guesses ahead, and wherever, every dialect says what it says without drafts."""
 import concurrent.futures
 import json
 import subprocess
@@ -159,7 +159,7 @@ class Drafts(unittest.TestCase):
             self.assertIn("nova", guessed.stop())
 
     def test_what_cannot_guess_is_refused(self):
-        for who, why in (("mtp", "no block"), ("pulsar", "same vocabulary"), ("no-such-model", "--draft")):
+        for who, why in (("mtp", "no MTP block"), ("pulsar", "same vocabulary"), ("no-such-model", "--draft")):
             run = subprocess.run([ASTER, "serve", NOVA, "--port", "0", "--draft", who], capture_output=True, timeout=60)
             self.assertNotEqual(run.returncode, 0)
             self.assertIn(why, run.stderr.decode())

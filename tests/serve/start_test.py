@@ -49,8 +49,8 @@ class Memory(unittest.TestCase):
             self.assertEqual(answer["choices"][0]["finish_reason"], "length")
         finally:
             notes = server.stop()
-        self.assertIn("--ctx 1000000 is more than it was trained for", notes)
-        self.assertIn(f"memory (--kv-memory) for {limit} tokens", notes)
+        self.assertIn("--ctx 1000000 is above the model's context", notes)
+        self.assertIn(f"the KV cache (--kv-memory) has room for {limit} tokens", notes)
 
     def test_figures_of_memory_and_rates(self):
         server = Server(NOVA)

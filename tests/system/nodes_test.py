@@ -57,11 +57,11 @@ class Nodes(Case):
         self.assertGreaterEqual(len(on_nodes), 3)
         self.assertEqual(len({way["hash"] for way in report["ways"]}), 1)
         names = [way["name"] for way in report["ways"]]
-        for phase in ("while it reads", "while it hands over", "while it is handed over", "while it answers",
-                      "while the answer returns"):
+        for phase in ("in prefill", "in KV transfer", "in decode",
+                      "in KV sync"):
             self.assertTrue(any("is killed " + phase in name for name in names), phase)
         for topology in ("by nodes, loaded by one machine", "by one machine, loaded by nodes",
-                         "by nodes, loaded by others"):
+                         "by nodes, loaded by other nodes"):
             self.assertIn("saved " + topology, names)
 
     def test_verify_cuts_between_every_two_layers(self):

@@ -65,7 +65,7 @@ Result<engine::MeasureReport> MeasureWithProgress(const engine::LocalModel& mode
                                                   Console& console) {
   const SystemClock clock;
   Progress steps(console, clock, "", Progress::Unit::kSteps);
-  Progress fill(console, clock, "texts to go on from", Progress::Unit::kTokens);
+  Progress fill(console, clock, "KV cache before the measured tokens", Progress::Unit::kTokens);
   return engine::Measure(
       model, options, plan, clock,
       {.on_step =
@@ -180,7 +180,7 @@ Result<ExitStatus> BenchDrafts(const BenchFlags& options, Console& console) {
   }
   nlohmann::ordered_json json = DraftRatesToJson(rates);
   json["model"] = options.model.paths.front();
-  json["guesses"] = options.draft.draft;
+  json["guesses"] = options.draft.draft;  // tidy: allow(words) a key that scripts read
   json["most"] = options.draft.most;
   json["threads"] = load.threads;
   console.Print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
@@ -234,40 +234,39 @@ Run DeclareBench(CLI::App& app) {
   DeclareDraftOptions(app, options->draft);
   app.remove_option(app.get_option("--kv-memory"));  // as much as the plan takes
   engine::MeasurePlan& plan = options->plan;
-  AddList(app, "--prompt", plan.prompts, "Lengths of prompts; 0 for none", 0, kMostTokens);
-  app.add_option("--gen", plan.answer, "Length of each answer; 0 for none")
+  AddList(app, "--prompt", plan.prompts, "Prompt lengths in tokens; 0 for none", 0, kMostTokens);
+  app.add_option("--gen", plan.answer, "Length of each answer in tokens; 0 for none")
       ->check(CLI::Range(0u, kMostTokens))
       ->type_name("N");
-  AddList(app, "--depth", plan.depths, "Tokens that stand before", 0, kMostTokens);
-  AddList(app, "--threads", plan.threads, "Threads (all cores where not given)", 1,
+  AddList(app, "--depth", plan.depths, "Tokens in the KV cache before", 0, kMostTokens);
+  AddList(app, "--threads", plan.threads, "Threads (default: all cores)", 1,
           ThreadPool::kMaxThreadCount);
-  AddList(app, "--batch", plan.batches, "Sequences that are answered at once", 1, kMostSequences);
-  app.add_option("--reps", plan.repetitions, "Repetitions, of which the median counts")
+  AddList(app, "--batch", plan.batches, "Sequences decoded at once", 1, kMostSequences);
+  app.add_option("--reps", plan.repetitions, "Repetitions; the median counts")
       ->check(CLI::Range(1, 1000))
       ->type_name("N");
-  app.add_option("--chunk", plan.chunk, "Tokens of a prompt that are computed together")
+  app.add_option("--chunk", plan.chunk, "Tokens of a prompt computed together")
       ->check(CLI::Range(1, 1 << 16))
       ->type_name("N");
   CLI::Option* json = app.add_flag("--json", options->json, "Print one JSON document");
   CLI::Option* compare =
-      app.add_option("--compare", options->compare, "Measure nothing: ratios of two reports")
+      app.add_option("--compare", options->compare, "Ratios of two reports, without measuring")
           ->expected(2)
           ->type_name("FIRST SECOND");
-  app.add_option("--against", options->against, "After measuring, ratios to an earlier report")
+  app.add_option("--against", options->against, "Ratios to an earlier report, after measuring")
       ->excludes(compare)
       ->excludes(json)
       ->type_name("FILE");
   app.get_option("model")->excludes(compare);
   app.footer(
-      "Prompts are held against the integer multiply-adds that this machine can do, answers "
-      "against the bytes of\n"
-      "weights, keys and values that it can read, both measured with the same threads. Sequences "
-      "that are answered at\n"
-      "once share the text that stands before.\n"
+      "The roofline is measured with the same threads: integer multiply-adds for prefill, memory "
+      "bandwidth (bytes of\n"
+      "weights and KV rows) for decode. Sequences of a batch share the tokens before.\n"
       "  aster bench m.gguf --prompt 512,2048 --gen 128 --depth 0,4096 --threads 1,2 --json > "
       "a.json\n"
       "  aster bench m.gguf --gen 64 --prompt 0 --batch 1,8,32\n"
-      "  aster bench quasar --draft mtp     the same answers with guesses and without, in turns\n"
+      "  aster bench quasar --draft mtp     the same answers with and without draft tokens, in "
+      "turns\n"
       "  aster bench --compare a.json b.json");
   return [options](Console& console) -> Result<ExitStatus> {
     if (options->compare.empty()) TRY(options->model.Find());

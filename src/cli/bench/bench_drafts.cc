@@ -89,7 +89,7 @@ Result<DraftRates> MeasureDrafts(engine::Answering& answering,
     Pass plain, guessed;
     for (size_t i = 0; i < prompts.size(); ++i) {
       if (progress.on_step) {
-        progress.on_step("answers with guesses and without", repetition * prompts.size() + i,
+        progress.on_step("answers with and without draft tokens", repetition * prompts.size() + i,
                          steps);
       }
       const bool plain_first = (repetition + i) % 2 == 0;
@@ -97,11 +97,11 @@ Result<DraftRates> MeasureDrafts(engine::Answering& answering,
       const auto second = TRY(answer(prompts[i], plain_first, plain_first ? guessed : plain));
       if (first != second) {
         return Error(Code::kInternal,
-                     "an answer is another one with guesses: this is a bug, please report it");
+                     "an answer differs with draft tokens: this is a bug, please report it");
       }
     }
     if (plain.behind_first == 0) {
-      return InvalidArgument("answers of one token leave nothing to guess: ask for more (--gen)");
+      return InvalidArgument("answers of one token leave nothing to draft: give more (--gen)");
     }
     rates.tokens = plain.tokens;
     rates.counts += guessed.counts;
@@ -126,8 +126,8 @@ nlohmann::ordered_json DraftRatesToJson(const DraftRates& rates) {
 void PrintDraftRates(const DraftRates& rates, Console& console) {
   using enum Table::Align;
   Table table({kLeft, kRight});
-  table.AddRow({"without guesses", FormatRate(rates.plain(), "tokens")});
-  table.AddRow({"with guesses", FormatRate(rates.draft(), "tokens")});
+  table.AddRow({"without drafts", FormatRate(rates.plain(), "tokens")});
+  table.AddRow({"with draft tokens", FormatRate(rates.draft(), "tokens")});
   table.AddRow({"ratio", fmt::format("{:.2f}", rates.ratio())});
   console.Write(table.Render(/*indent=*/0));
   console.Print("{} tokens of answers, {} times; {}\n", rates.tokens, rates.ratios.size(),

@@ -159,13 +159,14 @@ void PrintHead(const BenchReport& report, Console& console) {
 void PrintBench(const BenchReport& report, Console& console) {
   PrintHead(report, console);
   for (const engine::MeasuredThreads& measured : report.measured.threads) {
-    console.Print("limits of {} thread{}: reads {}, {:.3g} T multiply-adds/s ({})\n",
-                  measured.threads, measured.threads == 1 ? "" : "s",
-                  FormatByteRate(measured.limits.read_bytes_per_s),
-                  measured.limits.multiply_adds_per_s * 1e-12, measured.limits.dot_instruction);
+    console.Print(
+        "roofline of {} thread{}: memory bandwidth {}, peak {:.3g} T multiply-adds/s ({})\n",
+        measured.threads, measured.threads == 1 ? "" : "s",
+        FormatByteRate(measured.limits.read_bytes_per_s),
+        measured.limits.multiply_adds_per_s * 1e-12, measured.limits.dot_instruction);
   }
   Table table({kLeft, kRight, kRight, kRight, kRight, kRight, kRight, kRight});
-  table.AddRow(Joined(kCaseTitles, {"tokens/s", "spread", "of the limit"}));
+  table.AddRow(Joined(kCaseTitles, {"tokens/s", "spread", "of roofline"}));
   for (const Measurement& result : report.measured.results) {
     const auto [least, most] =
         std::minmax_element(result.durations_ns.begin(), result.durations_ns.end());

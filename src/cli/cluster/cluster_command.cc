@@ -14,12 +14,12 @@ namespace {
 
 constexpr Command kClusterCommands[] = {
     {"init", "Make a cluster, with this machine as its first node", DeclareClusterInit},
-    {"invite", "Let another machine in: prints the code to type there", DeclareClusterInvite},
-    {"join", "Join a cluster by a code", DeclareClusterJoin},
-    {"show", "Say which cluster this machine belongs to, and who else does", DeclareClusterShow},
-    {"status", "Show what its nodes do at the moment", DeclareClusterStatus},
-    {"revoke", "Trust a node no longer", DeclareClusterRevoke},
-    {"leave", "Forget the cluster on this machine", DeclareClusterLeave},
+    {"invite", "Print a code by which another machine may join", DeclareClusterInvite},
+    {"join", "Join a cluster with a code", DeclareClusterJoin},
+    {"show", "Print this machine's cluster and its other nodes", DeclareClusterShow},
+    {"status", "Show layers, memory, links and rates of the nodes", DeclareClusterStatus},
+    {"revoke", "Revoke a node", DeclareClusterRevoke},
+    {"leave", "Leave the cluster", DeclareClusterLeave},
 };
 
 }  // namespace
@@ -31,7 +31,7 @@ Run DeclareCluster(CLI::App& app) {
       "  desktop$ aster cluster init && aster node big.gguf\n"
       "  desktop$ aster cluster invite          in another terminal\n"
       "  laptop$  aster cluster join K7QMP-2XRWD-9TJBH-4FNCE desktop && aster node\n"
-      "docs/cluster.md says who is trusted with what, and why.");
+      "docs/cluster.md describes trust and keys.");
   auto runs = std::make_shared<std::map<const CLI::App*, Run>>();
   for (const Command& command : kClusterCommands) {
     CLI::App* sub = app.add_subcommand(command.name, command.summary);

@@ -37,8 +37,10 @@ Result<ExitStatus> Init(const InitOptions& options, Console& console) {
   console.Print("The cluster {} is made. This machine is its first node, {} ({}).\n",
                 identity.cluster_name, identity.name, identity.node.ToText());
   console.Print("Its keys are in {}.\n", home.folder());
-  console.Print("Whoever has ca.key can let machines in: keep a copy where nobody else comes.\n\n");
-  console.Print("aster cluster invite    lets another machine in\n");
+  console.Print(
+      "With ca.key, any machine can be made a member of the cluster: keep a copy in a safe place.\n"
+      "\n");
+  console.Print("aster cluster invite    prints a code for another machine\n");
   console.Print("aster node              makes this one compute for the cluster\n");
   return kExitOk;
 }
@@ -51,8 +53,8 @@ Result<ExitStatus> Leave(bool force, Console& console) {
     return identity.error();
   if (home.HasAuthority() && !force) {
     return FailedPrecondition(
-        fmt::format("{}: the authority of the cluster is here; without it no machine can be let "
-                    "in or revoked any more. --force forgets it all the same",
+        fmt::format("{}: the authority of the cluster is here; without it no machine can join or "
+                    "be revoked any more. --force removes it all the same",
                     home.folder()));
   }
   if (identity.ok() && !RunningNodeAddresses({home, *identity}).empty())
@@ -62,11 +64,13 @@ Result<ExitStatus> Leave(bool force, Console& console) {
     console.Print("Forgotten.\n");
     return kExitOk;
   }
-  console.Print("This machine does not belong to the cluster {} any more: its keys are removed.\n",
+  console.Print("This machine has left the cluster {}: its keys are removed.\n",
                 identity->cluster_name);
   if (!force) {
     console.Print(
-        "Copies of them would still be trusted. Where the cluster was made, this ends that:\n\n"
+        "Copies of them would still be trusted. To revoke them, run on the machine where the "
+        "cluster was made:\n"
+        "\n"
         "    aster cluster revoke {}\n",
         identity->name);
   }
@@ -77,11 +81,11 @@ Result<ExitStatus> Leave(bool force, Console& console) {
 
 Run DeclareClusterInit(CLI::App& app) {
   auto options = std::make_shared<InitOptions>();
-  app.add_option("--name", options->name, "What the cluster is called (home)")->type_name("NAME");
-  app.add_option("--node", options->node, "What this machine is called (its host name)")
+  app.add_option("--name", options->name, "Name of the cluster (default: home)")->type_name("NAME");
+  app.add_option("--node", options->node, "Name of this machine (default: its host name)")
       ->type_name("NAME");
   app.add_flag("--force", options->force,
-               "Where this machine belongs to a cluster: put that aside, under another name");
+               "Even if this machine belongs to a cluster; its folder is renamed");
   app.footer(
       "Makes the cluster's keys in the folder of this user's configuration, or $ASTER_CONFIG.\n"
       "  aster cluster init\n"
@@ -91,9 +95,9 @@ Run DeclareClusterInit(CLI::App& app) {
 
 Run DeclareClusterLeave(CLI::App& app) {
   auto force = std::make_shared<bool>(false);
-  app.add_flag("--force", *force, "Even where the cluster's authority is, which is lost then");
+  app.add_flag("--force", *force, "Even if the cluster's authority is here, which is then lost");
   app.footer(
-      "Removes this machine's keys. Other machines keep theirs, and go on.\n"
+      "Removes this machine's keys. Other machines keep theirs.\n"
       "  aster cluster leave");
   return [force](Console& console) { return Leave(*force, console); };
 }

@@ -59,7 +59,8 @@ class Doorkeeper final : public rpc::ControlService {
 
  private:
   static Error Nothing() {
-    return {Code::kUnavailable, "no node runs here, but somebody who waits for a machine to join"};
+    return {Code::kUnavailable,
+            "no node runs here, but a command that waits for a machine to join"};
   }
 
   cluster::Admission admission_;
@@ -94,8 +95,10 @@ void PrintJson(const Open& open, Console& console) {
 }
 
 void PrintText(const Open& open, const ClusterInviteFlags& options, Console& console) {
-  console.Print("Within {} minute{}, one machine may join the cluster {}. Type there:\n\n",
-                options.minutes, options.minutes == 1 ? "" : "s", open.own.identity.cluster_name);
+  console.Print(
+      "Within {} minute{}, one machine may join the cluster {}. Run there:\n"
+      "\n",
+      options.minutes, options.minutes == 1 ? "" : "s", open.own.identity.cluster_name);
   console.Print("    {}\n\n", console.Styled(Style::kBold, JoinCommand(open)));
   if (open.addresses.size() > 1) {
     std::string others;
@@ -103,7 +106,7 @@ void PrintText(const Open& open, const ClusterInviteFlags& options, Console& con
       others += (i > 1 ? ", " : "") + WithoutUsualPort(open.addresses[i]);
     console.Print("This machine is also at {}.\n", others);
   }
-  console.Print("Who has the code can join: give it to nobody else.\n");
+  console.Print("Any machine with the code can join: keep it secret.\n");
   if (!open.is_answered) {
     console.Print(
         "No node runs on this machine to answer. Start one with `aster node`, or use `aster "
@@ -140,8 +143,8 @@ Result<ExitStatus> Await(const Open& open, const std::set<std::string>& before, 
     return kExitOk;
   }
   console.Complain("error", WallSeconds() >= open.end_wall_s
-                                ? "nobody has joined in time; the code is void"
-                                : "somebody tried wrong codes; this one is void");
+                                ? "no machine has joined in time; the code is void"
+                                : "wrong codes were tried; this one is void");
   return kExitNo;
 }
 
@@ -184,13 +187,13 @@ Result<ExitStatus> Invite(const ClusterInviteFlags& options, Console& console) {
 
 Run DeclareClusterInvite(CLI::App& app) {
   auto options = std::make_shared<ClusterInviteFlags>();
-  app.add_option("--minutes", options->minutes, "How long the code can be used (10)")
+  app.add_option("--minutes", options->minutes, "Minutes for which the code is valid (default: 10)")
       ->check(CLI::Range(int64_t{1}, kMostMinutes))
       ->type_name("N");
   app.add_flag("--wait", options->wait,
-               "Stay until a machine has joined, and answer it where no node runs here");
+               "Wait until a machine has joined, and answer it if no node runs here");
   app.add_option("--listen", options->listen,
-                 "With --wait, where no node runs here: where to listen (0.0.0.0:7424)")
+                 "With --wait, if no node runs here: address to listen on (default: 0.0.0.0:7424)")
       ->type_name("HOST[:PORT]");
   app.add_flag("--json", options->json, "Print one JSON document");
   app.footer(

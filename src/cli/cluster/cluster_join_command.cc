@@ -56,12 +56,12 @@ Result<ExitStatus> Join(const ClusterJoinFlags& options, Console& console) {
   const int64_t wall_s = WallSeconds();
   const cluster::Identity identity = TRY(joining.Finish(*reply, wall_s).In(address));
   TRY(home.Create(identity, std::nullopt, reply->revocations, options.force, wall_s)
-          .In("the code is used up; ask for another one when this is mended"));
+          .In("the code is used up; ask for another one when this is repaired"));
   TRY(home.AddSeed(address));
   console.Print("This machine is now the node {} ({}) of the cluster {}.\n\n", identity.name,
                 identity.node.ToText(), identity.cluster_name);
   console.Print("aster node              makes it compute for the cluster\n");
-  console.Print("aster cluster show      says who belongs to it\n");
+  console.Print("aster cluster show      lists its nodes\n");
   return kExitOk;
 }
 
@@ -69,20 +69,21 @@ Result<ExitStatus> Join(const ClusterJoinFlags& options, Console& console) {
 
 Run DeclareClusterJoin(CLI::App& app) {
   auto options = std::make_shared<ClusterJoinFlags>();
-  app.add_option("CODE", options->code, "What `aster cluster invite` printed on the other machine")
+  app.add_option("CODE", options->code,
+                 "Code that `aster cluster invite` printed on the other machine")
       ->required()
       ->type_name("");
   app.add_option(
          "HOST", options->host,
-         fmt::format("The other machine, and its port unless that is {}", node::kDefaultPort))
+         fmt::format("The other machine, with its port if that is not {}", node::kDefaultPort))
       ->required()
       ->type_name("");
-  app.add_option("--name", options->name, "What this machine is called (its host name)")
+  app.add_option("--name", options->name, "Name of this machine (default: its host name)")
       ->type_name("NAME");
   app.add_flag("--force", options->force,
-               "Where this machine belongs to a cluster: put that aside, under another name");
+               "Even if this machine belongs to a cluster; its folder is renamed");
   app.footer(
-      "The code proves both machines to each other; it goes over the network in no form.\n"
+      "The code proves both machines to each other, and is not sent over the network in any form.\n"
       "  aster cluster join K7QMP-2XRWD-9TJBH-4FNCE desktop\n"
       "  aster cluster join K7QMP-2XRWD-9TJBH-4FNCE 192.168.0.7:7424 --name laptop");
   return [options](Console& console) { return Join(*options, console); };

@@ -52,8 +52,8 @@ Result<Chosen> Choose(const std::vector<cluster::RememberedPeer>& peers, const s
 Result<ExitStatus> Revoke(const std::string& text, Console& console) {
   const OwnCluster own = TRY(LoadOwnCluster());
   if (text == own.identity.name || text == own.identity.node.value.ToHex()) {
-    return InvalidArgument(fmt::format(
-        "{} is this machine; `aster cluster leave` ends its part in the cluster", text));
+    return InvalidArgument(
+        fmt::format("{} is this machine; `aster cluster leave` leaves the cluster", text));
   }
   TRY(own.home.LoadAuthority());
   std::vector<cluster::RememberedPeer> peers = TRY(own.home.LoadPeers());
@@ -66,9 +66,9 @@ Result<ExitStatus> Revoke(const std::string& text, Console& console) {
   const std::string name = chosen.name.empty() ? "" : chosen.name + " ";
   console.Print("Node {}({}) is revoked.\n", name, chosen.node.ToText());
   if (RunningNodeAddresses(own).empty()) {
-    console.Print("Others hear of it as soon as `aster node` runs on this machine.\n");
+    console.Print("Other nodes are told when `aster node` runs on this machine.\n");
   } else {
-    console.Print("The node on this machine tells the others within seconds.\n");
+    console.Print("The node on this machine tells the other nodes within seconds.\n");
   }
   return kExitOk;
 }
@@ -77,12 +77,12 @@ Result<ExitStatus> Revoke(const std::string& text, Console& console) {
 
 Run DeclareClusterRevoke(CLI::App& app) {
   auto text = std::make_shared<std::string>();
-  app.add_option("NODE", *text, "Its name, or its id, of which eight digits are enough")
+  app.add_option("NODE", *text, "Name or id of the node; eight digits of the id are enough")
       ->required()
       ->type_name("");
   app.footer(
-      "On the machine where the cluster was made. There is no way back: a machine that is to be\n"
-      "trusted again joins again, with a key of its own.\n"
+      "On the machine where the cluster was made. A revocation is final: the machine can only join "
+      "again, with a new key.\n"
       "  aster cluster revoke laptop");
   return [text](Console& console) { return Revoke(*text, console); };
 }

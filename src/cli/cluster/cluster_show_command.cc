@@ -87,7 +87,7 @@ std::string ToText(const Known& known, Console& console) {
       console.Styled(Style::kBold, identity.cluster_name),
       console.Styled(Style::kBold, identity.name), identity.node.value.ToHex(),
       DayOf(known.certificate.validity.end_s),
-      known.own.home.HasAuthority() ? "on this machine: it lets others in, and revokes them"
+      known.own.home.HasAuthority() ? "on this machine: it invites and revokes"
                                     : "on another machine",
       known.own.home.folder());
   if (known.invitations > 0)
@@ -98,7 +98,11 @@ std::string ToText(const Known& known, Console& console) {
                   peer.addresses.empty() ? "not seen yet"
                                          : fmt::format("{}", fmt::join(peer.addresses, ", "))});
   }
-  if (!known.peers.empty()) text += "\nothers, and where they were last seen\n" + table.Render(2);
+  if (!known.peers.empty())
+    text +=
+        "\n"
+        "other nodes, and where they were last seen\n" +
+        table.Render(2);
   if (known.peers.empty() && !known.seeds.empty())
     text += fmt::format("joined at  {}\n", known.seeds.front());
   if (!known.revoked.nodes().empty()) text += "\nrevoked\n";
@@ -113,7 +117,7 @@ Run DeclareClusterShow(CLI::App& app) {
   auto json = std::make_shared<bool>(false);
   app.add_flag("--json", *json, "Print one JSON document");
   app.footer(
-      "Reads this machine's files and asks nobody; `aster cluster status` asks the nodes.\n"
+      "Reads only this machine's files; `aster cluster status` asks the nodes.\n"
       "  aster cluster show\n"
       "  aster cluster show --json");
   return [json](Console& console) -> Result<ExitStatus> {

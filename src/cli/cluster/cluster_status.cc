@@ -95,9 +95,9 @@ Result<ExitStatus> Watch(int64_t interval_ns, const ClusterSampler& look, Consol
 }  // namespace
 
 void ClusterStatusOptions::Declare(CLI::App& app) {
-  app.add_flag("--once", once, "Show it once, even on a terminal");
+  app.add_flag("--once", once, "Print once, even on a terminal");
   app.add_flag("--json", json, "Print one JSON document");
-  app.add_option("--interval", interval, "Between two looks")->type_name("DURATION");
+  app.add_option("--interval", interval, "Interval between two updates")->type_name("DURATION");
 }
 
 Result<ExitStatus> ShowClusterStatus(const ClusterStatusOptions& options,

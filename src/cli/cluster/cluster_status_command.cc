@@ -35,8 +35,8 @@ Run DeclareClusterStatus(CLI::App& app) {
   auto options = std::make_shared<ClusterStatusFlags>();
   options->show.Declare(app);
   app.add_option("--via", options->via,
-                 "A node that knows the others (those that are remembered where not given). "
-                 "Repeatable")
+                 "Address of a node that knows the others (default: the nodes that were seen "
+                 "before). Repeatable")
       ->type_name("HOST:PORT");
   return [options](Console& console) { return ShowStatus(*options, console); };
 }

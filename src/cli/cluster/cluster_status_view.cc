@@ -221,7 +221,7 @@ class Text {
     if (slice.queued_frames > 0) {
       text += fmt::format(", {} waiting", Plural(slice.queued_frames, "frame", "frames"));
     }
-    return text + fmt::format(", {} of {} remembered", FormatBytes(slice.kv_held_bytes),
+    return text + fmt::format(", KV cache {} of {}", FormatBytes(slice.kv_held_bytes),
                               FormatBytes(slice.kv_budget_bytes));
   }
 

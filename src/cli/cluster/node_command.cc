@@ -51,8 +51,8 @@ Result<uint64_t> MemoryOf(const NodeFlags& options) {
   const uint64_t bytes = TRY(ParseBytes(options.memory).In("--memory"));
   if (bytes > 0) return bytes;
   return InvalidArgument(
-      "--memory: a node without memory computes nothing; leave the option out for 15/16 of the "
-      "machine's");
+      "--memory: a node without memory computes nothing; give more (default: 15/16 of the "
+      "machine's)");
 }
 
 // As `aster cluster join` reads them.
@@ -62,8 +62,8 @@ Result<std::vector<std::string>> SeedsOf(const std::vector<std::string>& texts) 
     const auto seed = TRY(cluster::ParseHostPort(text, node::kDefaultPort).In("--join"));
     if (seed.port == 0) {
       return InvalidArgument(
-          fmt::format("--join: \"{}\": nobody is at port 0; give the port at "
-                      "which the other node listens, or none for {}",
+          fmt::format("--join: \"{}\": port 0 cannot be reached; give the port at which the other "
+                      "node listens, or none for {}",
                       text, node::kDefaultPort));
     }
     seeds.push_back(seed.ToText());
@@ -125,7 +125,7 @@ Result<ExitStatus> ServeLocally(const NodeFlags& options, Console& console) {
 }
 
 std::string DescribeModels(const std::vector<cluster::HeldModel>& models) {
-  if (models.empty()) return "no model files; what is needed is fetched from nodes that have it";
+  if (models.empty()) return "no model files; weights are fetched from nodes that have them";
   std::string text;
   for (const cluster::HeldModel& model : models) {
     text += fmt::format("{}{} ({}, {})", text.empty() ? "" : ", ", model.name,
@@ -163,7 +163,7 @@ Result<ExitStatus> Serve(const NodeFlags& options, Console& console) {
   console.Print("it has {}\n", DescribeModels(running->Describe().models));
   TRY(console.Flush());
   signals.Wait();
-  console.Note("saying goodbye");
+  console.Note("shutting down");
   return kExitOk;
 }
 
@@ -174,32 +174,31 @@ Run DeclareNode(CLI::App& app) {
   DeclareModel(app, options->model);
   app.add_option(
          "--model", options->models,
-         "A model of which this machine has the file: for its own slices, and for nodes that "
-         "have none. Repeatable")
+         "Model file on this machine, for its own slices and for nodes without it. Repeatable")
       ->allow_extra_args(false)
       ->type_name("MODEL");
-  app.add_option(
-         "--listen", options->listen,
-         "Where to listen; the data plane takes the next port (0.0.0.0:7424 where not given)")
+  app.add_option("--listen", options->listen,
+                 "Address to listen on; the data plane takes the next port (default: 0.0.0.0:7424)")
       ->type_name("HOST[:PORT]");
-  app.add_option("--advertise", options->advertise,
-                 "The host that others are told, where this machine's addresses are not what they "
-                 "reach")
+  app.add_option(
+         "--advertise", options->advertise,
+         "Host name for other nodes, if they cannot reach this machine by its own addresses")
       ->type_name("HOST");
   app.add_option("--join", options->join,
-                 fmt::format("Where a node of the cluster is, at port {} unless given; repeatable",
+                 fmt::format("Address of a node of the cluster (default port: {}). Repeatable",
                              node::kDefaultPort))
       ->allow_extra_args(false)
       ->type_name("HOST[:PORT]");
   DeclareThreads(app, options->model);
   DeclareKvCacheOptions(app, options->model.kv_cache);
   DeclareMemoryNow(app, options->model);
-  app.add_option("--memory", options->memory,
-                 "For weights and what sequences remember, such as 6GiB (15/16 of the machine's "
-                 "where not given)")
+  app.add_option(
+         "--memory", options->memory,
+         "Memory for weights and the KV cache, such as 6GiB (default: 15/16 of the machine's)")
       ->type_name("SIZE");
-  app.add_flag("--local", options->local,
-               "Started by a command with --local-nodes, which says more on standard input");
+  app.add_flag(
+      "--local", options->local,
+      "Internal: started by a command with --local-nodes, which writes to its standard input");
   app.footer(
       "The machine must belong to a cluster: `aster cluster init` makes one, `aster cluster join` "
       "joins one.\n"

@@ -20,34 +20,34 @@ constexpr float kGreedy = 0;
 
 void EvalOptions::Declare(CLI::App& app) {
   sampling.options.temperature = kGreedy;
-  CLI::Option* models =
-      app.add_option("models", model.paths,
-                     "Models: GGUF files, first parts of split ones, or names of built-in models "
-                     "(nova where not given)")
-          ->type_name("MODEL");
+  CLI::Option* models = app.add_option("models", model.paths,
+                                       "Models: GGUF files, first parts of split ones, or names of "
+                                       "built-in models (default: nova)")
+                            ->type_name("MODEL");
   app.add_option("--questions", questions_path,
-                 "The questions (where not given: those that come with the built-in models)")
+                 "File of questions (default: those of the built-in models)")
       ->type_name("FILE");
-  app.add_option("--categories", selection.categories, "Only questions of these")
+  app.add_option("--categories", selection.categories, "Categories to ask (default: all)")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->take_all()
       ->type_name("NAME,…");
-  app.add_option("--limit", selection.limit, "Only so many, the same number of every category")
+  app.add_option("--limit", selection.limit, "Number of questions, evenly from all categories")
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
   app.add_option("--out", out_paths,
-                 "Where a line for each question goes; what is there is not asked again. With "
-                 "several models: one --out for each")
+                 "File of results, a line for each question; questions with a result are not asked "
+                 "again. With several models: one --out for each")
       ->allow_extra_args(false)
       ->type_name("FILE");
   app.add_option("--parallel", parallel, "Questions asked at once; changes no reply")
       ->check(CLI::Range(1u, kMostAtOnce))
       ->type_name("N");
-  app.add_option("-n,--tokens", max_tokens, "The most tokens of a reply")
+  app.add_option("-n,--tokens", max_tokens, "Limit of a reply in tokens")
       ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 24))
       ->type_name("N");
-  app.add_option("--ctx", context, "Tokens of question and reply (as trained where not given)")
+  app.add_option("--ctx", context,
+                 "Context length in tokens, for question and reply (default: as trained)")
       ->type_name("N");
   DeclareThreads(app, model);
   DeclareMemory(app, model);
@@ -56,8 +56,7 @@ void EvalOptions::Declare(CLI::App& app) {
   sampling.Declare(app);
   DeclareDraftOptions(app, draft);
   CLI::Option* comparison =
-      app.add_option("--compare", compare,
-                     "Ask nothing: hold two files of --out against each other")
+      app.add_option("--compare", compare, "Two files of --out to compare, without asking")
           ->expected(2)
           ->excludes(models)
           ->type_name("FIRST SECOND");
@@ -65,11 +64,11 @@ void EvalOptions::Declare(CLI::App& app) {
       ->needs(comparison);
   app.add_flag("--json", json, "Print one JSON document");
   app.footer(
-      "Replies are greedy (--temp and others say otherwise) and compared exactly, but for case, "
+      "Replies are greedy unless --temp and others are given, and compared exactly, but for case, "
       "white space and full\n"
       "stops at the end. Intervals are Wilson's, of 95 %; --compare counts the questions that only "
       "one had right and\n"
-      "says how likely so uneven a split is by chance (McNemar's exact test).\n"
+      "prints the probability of so uneven a split by chance (McNemar's exact test).\n"
       "  aster eval\n"
       "  aster eval nova pulsar --limit 100\n"
       "  aster eval m.gguf --questions my.jsonl --out m.jsonl --temp 0.7 --seed 1\n"

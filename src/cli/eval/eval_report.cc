@@ -83,8 +83,7 @@ void PrintNotes(const Evaluation& evaluation, Console& console) {
   console.Print("{}\n", text);
   if (all.skipped > 0) {
     console.Print(
-        "  {} questions were skipped: longer than the context of {} tokens; they count "
-        "neither as right nor as wrong\n",
+        "  {} questions were skipped: longer than the context of {} tokens; they do not count\n",
         all.skipped, evaluation.context);
   }
   if (cut > 0) console.Print("  {} replies were cut off at the limit of --tokens\n", cut);

@@ -57,7 +57,7 @@ Run DeclareLogits(CLI::App& app) {
       ->required()
       ->type_name("FILE");
   app.add_option("--out", options->out_path,
-                 "Where to write float32, one row of the vocabulary per position")
+                 "File to write: float32, one row of the vocabulary per position")
       ->required()
       ->type_name("FILE");
   app.add_option("--chunk", options->chunk, "Positions computed together; changes no bit")

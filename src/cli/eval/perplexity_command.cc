@@ -94,7 +94,7 @@ Result<Chunks> ReadChunks(const PerplexityFlags& options, const gguf::ModelFiles
   }
   const std::string& path = options.ids_path.empty() ? options.text_path : options.ids_path;
   if (chunks.tokens.size() < 4) {
-    return InvalidArgument(fmt::format("{}: {} tokens are too few to foresee one from another",
+    return InvalidArgument(fmt::format("{}: {} tokens are too few to predict one from another",
                                        path, chunks.tokens.size()));
   }
   chunks.length = static_cast<uint32_t>(std::min<size_t>(options.context, chunks.tokens.size()));
@@ -146,8 +146,10 @@ void PrintDivergence(const engine::DivergenceReport& report, Console& console) {
       "  largest {:.6g}\n",
       report.mean, report.mean_error, report.median, report.percentile_90, report.percentile_99,
       report.largest);
-  console.Print("same likeliest token  {:.2f} %\nlargest difference of a logit  {:.6g}\n",
-                100 * report.same_top, report.largest_difference);
+  console.Print(
+      "same most likely token  {:.2f} %\n"
+      "largest difference of a logit  {:.6g}\n",
+      100 * report.same_top, report.largest_difference);
   console.Print("rows  {}, of which {} are equal to the last bit\n", report.count,
                 report.equal_rows);
 }
@@ -203,7 +205,7 @@ class TextRun {
       if (other->vocab_size != shape.vocab_size) {
         return InvalidArgument(
             fmt::format("{} tokens in one vocabulary and {} in the other: models can be compared "
-                        "where they speak of the same tokens",
+                        "only with the same vocabulary",
                         shape.vocab_size, other->vocab_size));
       }
       if (chunks.length > other->context_length) {
@@ -356,26 +358,28 @@ Run DeclarePerplexity(CLI::App& app) {
   DeclareClusterOptions(app, options->cluster);
   CLI::Option* text =
       app.add_option("--file", options->text_path,
-                     "The text (where not given: stories that no built-in model was trained on)")
+                     "Text file (default: stories that no built-in model was trained on)")
           ->type_name("TEXT");
-  CLI::Option* ids = app.add_option("--ids", options->ids_path, "The text, as token ids")
+  CLI::Option* ids = app.add_option("--ids", options->ids_path, "File of token ids")
                          ->excludes(text)
                          ->type_name("FILE");
-  app.add_option("--ctx", options->context, "Tokens of each chunk; its second half is scored")
+  app.add_option("--ctx", options->context,
+                 "Length of each chunk in tokens; its second half is scored")
       ->check(CLI::Range(4, 1 << 24))
       ->type_name("N");
-  app.add_option("--chunks", options->max_chunks, "Only so many chunks")
+  app.add_option("--chunks", options->max_chunks, "Number of chunks (default: all)")
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
-  app.add_option("--against", options->against, "A second model, which is held against the first")
+  app.add_option("--against", options->against, "Second model, to compare with the first")
       ->type_name("MODEL2");
   CLI::Option* logits =
-      app.add_option("--logits", options->logits, "Twice: files that `aster logits` wrote")
+      app.add_option("--logits", options->logits, "File of `aster logits`; give two")
           ->allow_extra_args(false)
           ->excludes(text)
           ->excludes(ids)
           ->type_name("FILE");
-  app.add_option("--vocab", options->vocab_size, "With --logits: logits in a row, without a model")
+  app.add_option("--vocab", options->vocab_size,
+                 "With --logits and without a model: logits in a row")
       ->needs(logits)
       ->check(CLI::Range(1, 1 << 24))
       ->type_name("N");
@@ -386,17 +390,17 @@ Run DeclarePerplexity(CLI::App& app) {
     }
     if (options->cluster.wants_nodes() && !(options->against.empty() && logits->empty())) {
       throw CLI::ValidationError(
-          "--against and --logits compare on this machine; `aster logits` writes what nodes "
-          "compute");
+          "--against and --logits compare on this machine; `aster logits` writes the logits of "
+          "nodes");
     }
   });
   app.footer(
       "The text is cut into chunks, each computed as a text of its own (from the token that begins "
       "texts, where the\n"
-      "model has one); the tokens of its second half are scored, so that each is foreseen from at "
+      "model has one); the tokens of its second half are scored, so that each is predicted from at "
       "least half a chunk.\n"
-      "What is left after the last whole chunk is not looked at. Bits per byte compare models of "
-      "different vocabularies.\n"
+      "Tokens after the last whole chunk are ignored. Bits per byte compare models of different "
+      "vocabularies.\n"
       "  aster perplexity nova\n"
       "  aster perplexity m.gguf --file wiki.txt\n"
       "  aster perplexity f16.gguf --against q4.gguf --file wiki.txt --ctx 1024 --json\n"

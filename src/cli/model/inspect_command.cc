@@ -70,10 +70,9 @@ Result<ExitStatus> Inspect(const InspectFlags& options, Console& console) {
 
 Run DeclareInspect(CLI::App& app) {
   auto options = std::make_shared<InspectFlags>();
-  app.add_option(
-         "files", options->paths,
-         "A GGUF file; any part of a split model; several files that each hold some layers; or the "
-         "name of a built-in model (nova where not given)")
+  app.add_option("files", options->paths,
+                 "A GGUF file; any part of a split model; several files that each hold some "
+                 "layers; or the name of a built-in model (default: nova)")
       ->type_name("FILE");
   app.add_flag("--tensors", options->tensors, "List every tensor");
   app.add_flag("--metadata", options->metadata, "List every key");
@@ -81,10 +80,9 @@ Run DeclareInspect(CLI::App& app) {
                "Hash the content and print the model's fingerprint");
   app.add_flag("--json", options->json, "Print one JSON document");
   app.footer(
-      "Nothing but the file's head is read, so large files take no longer than small ones "
-      "(--fingerprint reads all).\n"
-      "The exit status is 0 also for models that cannot be run: look at \"supported\" in the "
-      "JSON.");
+      "Only the file's head is read, so large files take no longer than small ones (--fingerprint "
+      "reads all).\n"
+      "The exit status is 0 also for models that cannot be run: see \"supported\" in the JSON.");
   return [options](Console& console) -> Result<ExitStatus> {
     if (options->paths.empty()) options->paths.emplace_back(open::kDefaultModel);
     for (std::string& path : options->paths) path = TRY(open::FindModel(path));

@@ -56,7 +56,7 @@ std::string ShapeLine(const model::Shape& shape) {
     const auto compressed = shape.layer_count - std::ranges::count(ratios, 0u);
     line += fmt::format(", {} streams, compressed rows in {} of {} layers", shape.streams.count,
                         compressed, shape.layer_count);
-    if (shape.next_layers > 0) line += ", a block that guesses ahead";
+    if (shape.next_layers > 0) line += ", an MTP block";
   }
   return line +
          fmt::format(", vocabulary {}{}", shape.vocab_size, shape.tied_head ? " (tied)" : "");

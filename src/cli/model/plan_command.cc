@@ -261,14 +261,16 @@ Status PrintTables(const Plan& plan, Console& console) {
       cells.push_back(FormatBytes(bytes));
     table.AddRow(cells);
   }
-  console.Print("Weights, and what sequences of some length remember:\n{}\n", table.Render(2));
+  console.Print(
+      "Weights, and KV cache by context length:\n"
+      "{}\n",
+      table.Render(2));
   console.Print("Between slices every token takes {} on the wire ({} numbers of 32 bits).\n",
                 FormatBytes(uint64_t{plan.shape.hidden_width()} * sizeof(float)),
                 plan.shape.hidden_width());
   if (plan.next_block_bytes) {
-    console.Print(
-        "The block that guesses ahead (MTP) is published apart: {} more on the last machine.\n",
-        FormatBytes(*plan.next_block_bytes));
+    console.Print("The MTP block is published apart: {} more on the last machine.\n",
+                  FormatBytes(*plan.next_block_bytes));
   }
   return plan.machine_bytes.empty() ? Ok() : PrintFits(plan, console);
 }
@@ -301,7 +303,7 @@ Status PrintJson(const Plan& plan, Console& console) {
 
 Result<ExitStatus> ShowPlan(const PlanFlags& options, Console& console) {
   if (options.models.empty() == options.preset.empty())
-    return InvalidArgument("give a model, or --preset for a shape that nobody needs to have");
+    return InvalidArgument("give a model, or --preset for the shape of one");
   const Plan plan = TRY(PlanOf(options));
   TRY(options.json ? PrintJson(plan, console) : PrintTables(plan, console));
   return kExitOk;
@@ -315,20 +317,20 @@ Run DeclarePlan(CLI::App& app) {
                  "A GGUF file, several that make up a model, or the name of a built-in model")
       ->type_name("MODEL");
   app.add_option("--preset", options->preset,
-                 "A shape instead, in the types that it is published in: flash-full, pro-full, or "
-                 "another one of aster synth")
+                 "A shape instead of a model, in the types that it is published in: flash-full, "
+                 "pro-full, or another one of aster synth")
       ->type_name("NAME");
-  app.add_flag("--memory", options->memory, "What it takes in memory (the only plan there is)");
-  auto* const slices = app.add_option("--slices", options->slices, "On so many machines alike");
+  app.add_flag("--memory", options->memory, "Memory of the slices (the only kind of plan)");
+  auto* const slices = app.add_option("--slices", options->slices, "Number of equal machines");
   slices->type_name("N");
   auto* const machines =
       app.add_option("--machines", options->machines,
-                     "On machines with so much memory, such as 128GiB,64GiB; says what fits");
+                     "Memory of each machine, such as 128GiB,64GiB; prints whether the model fits");
   machines->type_name("SIZE,...")->delimiter(',')->excludes(slices);
-  app.add_option("--split", options->split, "Layers of each, such as 0:20,21:out")
+  app.add_option("--split", options->split, "Layers of each machine, such as 0:20,21:out")
       ->type_name("SPLIT")
       ->excludes(slices);
-  app.add_option("--context", options->contexts, "Tokens that a sequence remembers")
+  app.add_option("--context", options->contexts, "Context lengths in tokens")
       ->type_name("N")
       ->delimiter(',');
   app.add_flag("--json", options->json, "Print one JSON document");

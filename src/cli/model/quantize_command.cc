@@ -224,13 +224,15 @@ std::string Footer() {
   for (const quant::Recipe& recipe : quant::AllRecipes()) {
     types += fmt::format("\n  {:<10}{}", recipe.name, recipe.summary);
   }
-  return "Types, with the bits that a weight takes:" + types +
-         "\n\nNames with _S, _M or _L, Q2_K and IQ2_XXS are mixes: tensors that suffer most get "
-         "more "
+  return "Types, with their bits per weight:" + types +
+         "\n"
+         "\n"
+         "Names with _S, _M or _L, Q2_K and IQ2_XXS are mixes: the most sensitive tensors get more "
          "bits.\n"
-         "Norms, biases and routers stay in F32. Where rows are not whole blocks of a type, the\n"
-         "nearest type with smaller blocks takes its place, and the summary says so.\n"
-         "The error is the root mean square difference, relative to the weights.\n\n"
+         "Norms, biases and routers stay in F32. If rows are not whole blocks of a type, the\n"
+         "nearest type with smaller blocks is used, and the summary says so.\n"
+         "The error is the root mean square difference, relative to the weights.\n"
+         "\n"
          "  aster quantize model-f16.gguf model.gguf --type Q4_K_M\n"
          "  aster quantize model.gguf small.gguf --type IQ2_XXS --imatrix model.imatrix\n"
          "  aster quantize model.gguf out.gguf --type Q4_K --tensor-type 'blk.*.attn_v=Q8_0'\n"
@@ -242,26 +244,25 @@ std::string Footer() {
 Run DeclareQuantize(CLI::App& app) {
   auto options = std::make_shared<QuantizeFlags>();
   app.add_option("files", options->paths,
-                 "The model (one file, any part of a split one, or slices), then the file to write")
+                 "Model (one file, any part of a split one, or slices), then the file to write")
       ->required()
       ->expected(2, -1)
       ->type_name("IN... OUT");
-  app.add_option("--type", options->type, "What the weights become, see below")
+  app.add_option("--type", options->type, "Type of the weights, see below")
       ->required()
       ->type_name("TYPE");
   app.add_option("--imatrix", options->importance_path,
-                 "Importance matrix (GGUF or .dat): which columns matter most")
+                 "Importance matrix (GGUF or .dat): weights of the columns")
       ->type_name("FILE");
   app.add_option("--tensor-type", options->overrides,
                  "PATTERN=TYPE for tensors of certain names, such as ffn_down=Q6_K; * and ? stand "
-                 "for any characters; may be given several times, the first that matches counts")
+                 "for any characters. Repeatable; the first match counts")
       ->type_name("PATTERN=TYPE")
       ->allow_extra_args(false);
-  app.add_flag("--keep-output", options->keep_output, "Leave output.weight as it is");
-  app.add_flag("--pure", options->pure, "No mix: TYPE for every matrix, the output too");
-  app.add_flag("--dry-run", options->dry_run, "Only say what would be done, and the sizes");
-  app.add_option("--threads", options->threads, "Threads (all cores where not given)")
-      ->type_name("N");
+  app.add_flag("--keep-output", options->keep_output, "Keep output.weight as it is");
+  app.add_flag("--pure", options->pure, "TYPE for every matrix, the output too, instead of a mix");
+  app.add_flag("--dry-run", options->dry_run, "Print types and sizes, and write nothing");
+  app.add_option("--threads", options->threads, "Threads (default: all cores)")->type_name("N");
   app.add_flag("--json", options->json, "Print one JSON document");
   app.footer(Footer());
   return [options](Console& console) { return Quantize(*options, console); };

@@ -125,8 +125,7 @@ Result<model::Shape> ShapeOf(const SynthFlags& options) {
   if (shape.is_latent()) {
     if (options.feed_forward) {
       return InvalidArgument(
-          "--ff: every layer of this architecture is of experts; "
-          "give --expert-ff");
+          "--ff: this architecture has experts in every layer; give --expert-ff");
     }
     ReplaceLatent(options, shape);
   } else {
@@ -242,7 +241,7 @@ void DeclareShape(CLI::App& app, SynthFlags& options) {
   add("--embedding", options.embedding, "Width of the hidden rows");
   add("--heads", options.heads, "Attention heads");
   add("--kv-heads", options.kv_heads, "Heads of keys and values");
-  add("--head-dim", options.head_dim, "Numbers in a head");
+  add("--head-dim", options.head_dim, "Head size");
   add("--ff", options.feed_forward, "Width of the feed-forward layers");
   add("--vocab", options.vocab, "Tokens in the vocabulary");
   add("--context", options.context, "Context length to write into the file");
@@ -262,57 +261,58 @@ void DeclareLatentShape(CLI::App& app, SynthFlags& options) {
   const auto add = [&](const char* flag, auto& value, const char* text) {
     return app.add_option(flag, value, text)->group(kGroup)->type_name("N");
   };
-  app.add_flag("--no-next", options.no_next,
-               "Without the block that guesses the token after the next")
-      ->group(kGroup);
+  app.add_flag("--no-next", options.no_next, "Without the MTP block")->group(kGroup);
   app.add_flag("--plain-rows", options.plain_rows,
-               "As if trained with rows of 16 bits, not of 8 and 4")
+               "KV rows as if trained in 16 bits, instead of 8 and 4")
       ->group(kGroup);
   add("--ratios", options.ratios,
-      "Tokens in a compressed row, by layer (0: no such rows); further layers go on as the last "
+      "Tokens per compressed KV row, by layer (0: no such rows); further layers repeat the last "
       "two")
       ->delimiter(',')
       ->check(CLI::IsMember({0u, model::kShortRatio, model::kLongRatio}))
       ->type_name("N,N,...");
-  add("--window", options.window, "Tokens that are seen as they are, itself included");
+  add("--window", options.window, "Sliding window in tokens, the current one included");
   add("--index-heads", options.index_heads, "Heads of the index that ranks compressed rows");
-  add("--index-top", options.index_top, "Compressed rows that a token sees where the ratio is 4");
-  add("--streams", options.streams, "Rows that the residual is");
-  add("--query-rank", options.query_rank, "Numbers between the two factors of queries");
-  add("--output-rank", options.output_rank, "The same of a group of outputs");
+  add("--index-top", options.index_top,
+      "Compressed rows that the index selects where the ratio is 4");
+  add("--streams", options.streams, "Residual streams");
+  add("--query-rank", options.query_rank, "Rank of the query projection");
+  add("--output-rank", options.output_rank, "Rank of the output projection of a group");
   add("--output-groups", options.output_groups,
-      "Groups of heads that share a factor of the output");
-  add("--hash-layers", options.hash_layers, "First layers, whose experts a table picks by token");
-  add("--expert-limit", options.expert_limit, "What an expert's two halves are cut off at");
+      "Groups of heads with an output projection of their own");
+  add("--hash-layers", options.hash_layers,
+      "First layers whose experts come from a table by token");
+  add("--expert-limit", options.expert_limit, "Clamp of an expert's gate and up projections");
 }
 
 }  // namespace
 
 Run DeclareSynth(CLI::App& app) {
   auto options = std::make_shared<SynthFlags>();
-  app.add_option("out", options->path, "The file to write")->required()->type_name("OUT");
+  app.add_option("out", options->path, "File to write")->required()->type_name("OUT");
   std::string presets;
   for (const model::Preset& preset : model::Presets()) {
     presets += fmt::format("\n  {:<19}{}", preset.name, preset.summary);
   }
-  app.add_option("--preset", options->preset, "A shape by name, see below")->type_name("NAME");
+  app.add_option("--preset", options->preset, "Shape by name, see below")->type_name("NAME");
   app.add_option("--type", options->type, "Type of the matrices, or a mix such as Q4_K_M")
       ->type_name("TYPE");
   app.add_option("--tensor-type", options->overrides,
                  "PATTERN=TYPE for tensors of certain names, such as ffn_down=Q6_K; * and ? stand "
-                 "for any characters; may be given several times, the first that matches counts")
+                 "for any characters. Repeatable; the first match counts")
       ->type_name("PATTERN=TYPE")
       ->allow_extra_args(false);
-  app.add_option("--seed", options->seed, "Other weights for another seed")->type_name("N");
-  app.add_option("--name", options->name, "The name in the file")->type_name("TEXT");
-  app.add_option("--threads", options->threads, "Threads (all cores where not given)")
-      ->type_name("N");
+  app.add_option("--seed", options->seed, "Seed of the weights")->type_name("N");
+  app.add_option("--name", options->name, "Model name in the file")->type_name("TEXT");
+  app.add_option("--threads", options->threads, "Threads (default: all cores)")->type_name("N");
   app.add_flag("--json", options->json, "Print one JSON document");
   DeclareShape(app, *options);
   DeclareLatentShape(app, *options);
   app.footer(
       "Presets:" + presets +
-      "\n\nThe same options write the same bytes, on every machine. The model speaks nonsense.\n"
+      "\n"
+      "\n"
+      "The same options write the same bytes, on every machine. The model's texts make no sense.\n"
       "  aster synth m.gguf --preset llama-1b --type Q4_K\n"
       "  aster synth m.gguf --arch qwen3 --layers 2 --vocab 5000 --type F16");
   return [options](Console& console) { return Synth(*options, console); };

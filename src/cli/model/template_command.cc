@@ -38,7 +38,7 @@ bool IsModelFile(const std::string& path) {
 Result<std::string> RenderModels(const std::string& path, const std::string& variables) {
   const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(path));
   const std::string source = chat::ChatTemplateSource(files.metadata());
-  if (source.empty()) return NotFound(fmt::format("{} carries no chat template", path));
+  if (source.empty()) return NotFound(fmt::format("{} has no chat template", path));
   auto json = nlohmann::ordered_json::parse(variables, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return InvalidArgument("the variables are not a JSON object");
   for (const std::string_view name : {"bos", "eos"}) {
@@ -69,18 +69,17 @@ Result<ExitStatus> Template(const TemplateFlags& options, Console& console) {
 
 Run DeclareTemplate(CLI::App& app) {
   auto options = std::make_shared<TemplateFlags>();
-  app.add_option(
-         "template", options->template_path,
-         "A Jinja template, or a model that carries one: a file, or a built-in model's name")
+  app.add_option("template", options->template_path,
+                 "Jinja template, or a model with one: a file, or a built-in model's name")
       ->required()
       ->type_name("TEMPLATE.jinja");
   app.add_option("variables", options->variables_path,
-                 "A JSON object: messages, tools, add_generation_prompt, bos_token, eos_token, "
-                 "anything else")
+                 "JSON object of variables: messages, tools, add_generation_prompt, bos_token, "
+                 "eos_token and others")
       ->required()
       ->type_name("VARIABLES.json");
   app.footer(
-      "Prints the prompt and nothing else. A template that fails says in which line.\n"
+      "Prints only the prompt. An error names the line of the template.\n"
       "  echo '{\"messages\": [{\"role\": \"user\", \"content\": \"hi\"}], "
       "\"add_generation_prompt\": true}' > chat.json\n"
       "  aster template model.gguf chat.json");

@@ -173,21 +173,20 @@ Result<ExitStatus> Tokenize(const TokenizeFlags& options, Console& console) {
 Run DeclareTokenize(CLI::App& app) {
   auto options = std::make_shared<TokenizeFlags>();
   app.add_option("model", options->model,
-                 "A GGUF file with a tokenizer, or the name of a built-in model (nova where not "
-                 "given)")
+                 "GGUF file with a tokenizer, or the name of a built-in model (default: nova)")
       ->type_name("MODEL");
-  auto* ids = app.add_flag("--ids", options->ids, "Print the ids only, on one line");
+  auto* ids = app.add_flag("--ids", options->ids, "Print only the ids, on one line");
   auto* json = app.add_flag("--json", options->json, "Print one JSON document");
   auto* decode =
-      app.add_flag("--decode", options->decode, "Turn ids on standard input into their bytes");
+      app.add_flag("--decode", options->decode, "Decode ids from standard input into bytes");
   json->excludes(ids);
   decode->excludes(ids)->excludes(json);
   app.add_flag("--no-bos", options->no_bos,
-               "Add no token before the text nor behind it (with --decode: remove none)");
+               "Add no special token before or after the text (with --decode: remove none)");
   app.add_flag("--no-special", options->no_special,
-               "Take special tokens in the text for text (with --decode: leave them out)");
+               "Treat special tokens in the text as text (with --decode: leave them out)");
   app.footer(
-      "The text is read from standard input, byte for byte: a newline at its end counts.\n"
+      "Reads the text from standard input, byte for byte: a newline at its end counts.\n"
       "  printf 'Hello there' | aster tokenize model.gguf\n"
       "  printf 'Hello there' | aster tokenize model.gguf --ids | aster tokenize model.gguf "
       "--decode");

@@ -9,33 +9,31 @@ namespace aster::cli {
 
 void DeclareClusterOptions(CLI::App& app, open::ClusterOptions& options) {
   constexpr size_t kMostLocalNodes = 16;
-  CLI::Option* nodes =
-      app.add_option("--local-nodes", options.local_nodes,
-                     "Run on so many nodes on this machine, started for this command")
-          ->check(CLI::Range(size_t{1}, kMostLocalNodes))
-          ->type_name("N");
-  app.add_flag("--pin", options.pinned, "With --local-nodes: each on a core of its own")
+  CLI::Option* nodes = app.add_option("--local-nodes", options.local_nodes,
+                                      "Number of nodes on this machine, started for this command")
+                           ->check(CLI::Range(size_t{1}, kMostLocalNodes))
+                           ->type_name("N");
+  app.add_flag("--pin", options.pinned, "With --local-nodes: pin each node to a core of its own")
       ->needs(nodes);
   app.add_option("--link", options.link,
-                 "With --local-nodes: as if a network was between them, such as 1ms,1Gbit: how "
-                 "long a byte takes one way, and how many bits pass in a second")
+                 "With --local-nodes: simulated link between the nodes, such as 1ms,1Gbit: latency "
+                 "one way, and bits per second")
       ->needs(nodes)
       ->type_name("DELAY,RATE");
   CLI::Option* whole =
       app.add_flag("--cluster", options.cluster, "Run on the nodes of this machine's cluster")
           ->excludes(nodes);
-  app.add_option(
-         "--via", options.via,
-         "With --cluster: a node that knows the others (those that are remembered where not "
-         "given). Repeatable")
+  app.add_option("--via", options.via,
+                 "With --cluster: address of a node that knows the others (default: the nodes that "
+                 "were seen before). Repeatable")
       ->needs(whole)
       ->allow_extra_args(false)
       ->type_name("HOST:PORT");
   CLI::Option* layers =
       app.add_option("--split", options.split,
-                     "Layers of the nodes, such as 0:20,21:out, or desktop=0:20,laptop=21:out, "
-                     "where here (or front) is this command itself and a name alone means all "
-                     "layers; auto: by what each can do")
+                     "Layers of each node (pipeline parallel), such as 0:20,21:out, or "
+                     "desktop=0:20,laptop=21:out; here (or front) is this command itself, a name "
+                     "alone has all layers; auto: by measured speed and memory")
           ->type_name("SPLIT");
   app.add_option_function<std::string>(
          "--prefill",
@@ -43,24 +41,25 @@ void DeclareClusterOptions(CLI::App& app, open::ClusterOptions& options) {
            options.split = text;
            options.split_option = "--prefill";
          },
-         "Another name for --split, beside --decode")
+         "Layers of the prefill nodes: another name for --split, beside --decode")
       ->excludes(layers)
       ->type_name("SPLIT");
   app.add_option("--decode", options.decode,
-                 "Who answers, alone and at full speed, what the nodes of --split have read: a "
-                 "node with all layers, here (or front), or a split of its own")
+                 "Decode node, behind the prefill nodes of --split (prefill/decode "
+                 "disaggregation): a node with all layers, here (or front), or a split of its own")
       ->type_name("SPLIT");
   app.add_option("--wire", options.rows,
-                 "How rows travel between nodes: f32 is exact, bf16 and q8 are smaller and are not")
+                 "Number format of hidden states between nodes: f32 is exact, bf16 and q8 are "
+                 "smaller and not exact")
       ->check(CLI::IsMember({"f32", "bf16", "q8"}))
       ->type_name("TYPE");
   app.add_option("--kv-wire", options.remembered,
-                 "How keys and values travel between nodes: exact, or in the 8 bits of q8, which "
-                 "takes half the time and is not")
+                 "Number format of KV transfers between nodes: exact, or q8, which takes half the "
+                 "bytes and is not exact")
       ->check(CLI::IsMember({"exact", "q8"}))
       ->type_name("TYPE");
   app.add_option("--trace", options.trace_path,
-                 "Write what every node did and when, for ui.perfetto.dev or chrome://tracing")
+                 "Trace file of all nodes, for ui.perfetto.dev or chrome://tracing")
       ->type_name("FILE");
   app.parse_complete_callback([&options] {
     const bool is_plain = options.split == "auto" && options.decode.empty() &&
@@ -68,8 +67,8 @@ void DeclareClusterOptions(CLI::App& app, open::ClusterOptions& options) {
                           options.trace_path.empty();
     if (options.wants_nodes() || is_plain) return;
     throw CLI::ValidationError(
-        "--split, --decode, --wire, --kv-wire and --trace are for several nodes: give --cluster "
-        "or --local-nodes N, too");
+        "--split, --decode, --wire, --kv-wire and --trace need nodes: give --cluster or "
+        "--local-nodes N, too");
   });
 }
 

@@ -10,13 +10,14 @@
 namespace aster::cli {
 
 void DeclareDraftOptions(CLI::App& app, open::DraftOptions& options) {
-  constexpr const char* kGroup = "Guessing ahead";
-  app.add_option("--draft", options.draft,
-                 "Who guesses ahead: mtp (the model's own block), ngram (the text so far), or a "
-                 "smaller model of the same vocabulary. Changes no answer")
+  constexpr const char* kGroup = "Speculative decoding";
+  app.add_option(
+         "--draft", options.draft,
+         "Drafter of speculative decoding: mtp (the model's own block), ngram (n-gram lookup in "
+         "the text), or a smaller model of the same vocabulary. Changes no answer")
       ->group(kGroup)
-      ->type_name("WHO");
-  app.add_option("--draft-max", options.most, "The most guesses that are checked at once")
+      ->type_name("DRAFTER");
+  app.add_option("--draft-max", options.most, "Draft tokens checked in one step, at most")
       ->group(kGroup)
       ->check(CLI::Range(1u, engine::kMostDrafts))
       ->type_name("N");

@@ -17,47 +17,47 @@ void DeclareModelOptions(CLI::App& app, open::ModelOptions& options) {
 
 void DeclareModel(CLI::App& app, open::ModelOptions& options) {
   app.add_option("model", options.paths,
-                 "A GGUF file, any part of a split model, files that each hold some layers, or the "
-                 "name of a built-in model (nova where not given)")
+                 "GGUF file, any part of a split model, files that each hold some layers, or the "
+                 "name of a built-in model (default: nova)")
       ->type_name("MODEL");
 }
 
 void DeclareThreads(CLI::App& app, open::ModelOptions& options) {
-  app.add_option("--threads", options.threads, "Threads (all cores where not given)")
+  app.add_option("--threads", options.threads, "Threads (default: all cores)")
       ->check(CLI::Range(size_t{0}, ThreadPool::kMaxThreadCount))
       ->type_name("N");
 }
 
 void DeclareMemory(CLI::App& app, open::ModelOptions& options) {
-  app.add_option("--kv-type", options.kv_type, "Numbers of remembered keys and values")
+  app.add_option("--kv-type", options.kv_type, "Number format of the KV cache")
       ->check(CLI::IsMember({"f16", "bf16", "q8"}))
       ->type_name("TYPE");
   app.add_option("--kv-window", options.kv_window,
-                 "A token sees only so many positions before it, itself included")
+                 "Sliding window of attention in tokens, the current one included")
       ->type_name("N");
-  app.add_option("--kv-sinks", options.kv_sinks, "With --kv-window: and the first so many")
+  app.add_option("--kv-sinks", options.kv_sinks,
+                 "With --kv-window: attention sinks, tokens at the beginning that stay visible")
       ->type_name("N");
   app.add_flag("--kv-plain", options.kv_plain,
-               "Rows in 16 bits where the model was trained with fewer (DeepSeek V4)");
-  app.add_option("--kv-memory", options.kv_memory, "Memory for keys and values, such as 4GiB")
+               "KV rows in 16 bits even if the model was trained with fewer (DeepSeek V4)");
+  app.add_option("--kv-memory", options.kv_memory, "Memory for the KV cache, such as 4GiB")
       ->type_name("SIZE");
   DeclareMemoryNow(app, options);
 }
 
 void DeclareMemoryNow(CLI::App& app, open::ModelOptions& options) {
   app.add_flag("--kv-now", options.kv_now,
-               "Take that memory when the model is loaded, not bit by bit: for machines whose new "
-               "memory comes slowly, as in some virtual ones");
+               "Allocate the whole KV cache when the model is loaded: for machines with slow page "
+               "faults, such as some virtual ones");
 }
 
 void DeclareKvCacheOptions(CLI::App& app, open::KvCacheOptions& options) {
   CLI::Option* where =
       app.add_option(
              "--kv-cache", options.folder,
-             "Keep keys and values in this folder, and take what is there: for prompts that "
-             "begin alike, now and later")
+             "Folder of the KV cache on disk, for prompts with the same beginning, now and later")
           ->type_name("DIR");
-  app.add_option("--kv-cache-size", options.size, "The most that the folder may take (8GiB)")
+  app.add_option("--kv-cache-size", options.size, "Size limit of that folder (default: 8GiB)")
       ->needs(where)
       ->type_name("SIZE");
 }

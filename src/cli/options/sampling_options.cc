@@ -22,7 +22,7 @@ Result<engine::TokenBias> ParseBias(const std::string& text) {
     if (value.ec == std::errc() && value.ptr == end) return bias;
   }
   return InvalidArgument(fmt::format(
-      "--logit-bias {}: give a token id and what is added to its logit, such as 13=-2.5 or 13=-inf",
+      "--logit-bias {}: give a token id and a bias of its logit, such as 13=-2.5 or 13=-inf",
       text));
 }
 
@@ -32,22 +32,27 @@ void SamplingFlags::Declare(CLI::App& app) {
   const auto add = [&](const char* flag, auto& value, const char* text) {
     return app.add_option(flag, value, text)->group(kSamplingGroup)->type_name("X");
   };
-  add("--temp", options.temperature, "Temperature; 0 takes the likeliest");
-  add("--top-k", options.top_k, "Among the likeliest so many; 0 for all")->type_name("N");
-  add("--top-p", options.top_p, "Among the likeliest that make up so much; 1 for all");
-  add("--min-p", options.min_p, "Among those at least so likely beside the likeliest; 0 for all");
-  add("--typical", options.typical_p, "Among the most typical that make up so much; 1 for all");
+  add("--temp", options.temperature, "Temperature; 0: always the most likely token");
+  add("--top-k", options.top_k, "Sample from the N most likely tokens; 0: all")->type_name("N");
+  add("--top-p", options.top_p,
+      "Sample from the most likely tokens with probability X together; 1: all");
+  add("--min-p", options.min_p,
+      "Sample from tokens with at least X times the probability of the most likely one; 0: all");
+  add("--typical", options.typical_p,
+      "Sample from the most typical tokens with probability X together; 1: all");
   add("--repeat-penalty", options.repetition_penalty,
-      "Divides the logits of tokens that were there; 1 for none");
-  add("--presence-penalty", options.presence_penalty, "Subtracted once if a token was there");
+      "Divisor of the logits of tokens in the text; 1: none");
+  add("--presence-penalty", options.presence_penalty,
+      "Subtracted once from the logits of tokens in the text");
   add("--frequency-penalty", options.frequency_penalty,
-      "Subtracted for every time that a token was there");
-  add("--penalty-window", options.penalty_window, "Tokens that penalties look back at; 0 for all")
+      "Subtracted from the logits of tokens in the text for each occurrence");
+  add("--penalty-window", options.penalty_window,
+      "Tokens at the end of the text that penalties count; 0: all")
       ->type_name("N");
-  add("--logit-bias", biases, "Added to a token's logit; -inf forbids it. Repeatable")
+  add("--logit-bias", biases, "Bias of a token's logit; -inf forbids the token. Repeatable")
       ->allow_extra_args(false)
       ->type_name("ID=X");
-  add("--seed", seed, "The same seed, the same answer")
+  add("--seed", seed, "Seed; the same seed gives the same answer")
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
 }

@@ -19,20 +19,17 @@ namespace {
 
 constexpr std::string_view kHelp =
     "  /help            this list\n"
-    "  /reset           forget what was said\n"
-    "  /system [TEXT]   another system message (none without TEXT), and forget what was said\n"
+    "  /reset           begin a new conversation\n"
+    "  /system [TEXT]   begin a new conversation with this system message (none without TEXT)\n"
     "  /undo            take back the last question and its answer\n"
     "  /regenerate      answer the last question again\n"
-    "  /save NAME       keep the conversation, and what is remembered of it; a NAME with a slash "
-    "is "
-    "a\n"
-    "                   file's, and one that also ends with .json gets the text alone\n"
+    "  /save NAME       save the conversation with its KV cache; a NAME with a slash is a file's,\n"
+    "                   and one that also ends with .json gets the text alone\n"
     "  /load NAME       go on from there\n"
     "  /stats           tokens, context and rates\n"
     "  /quit            leave; so does Ctrl-D\n"
     "Ctrl-C stops an answer. A line that ends with \\ goes on in the next; \"\"\" begins and ends "
-    "an "
-    "entry of several lines.\n";
+    "an entry of several lines.\n";
 constexpr std::string_view kBlockMark = "\"\"\"";
 
 std::string_view Trimmed(std::string_view text) {
@@ -53,7 +50,7 @@ class Session {
         editor_(console.out_is_terminal() ? console.out() : console.err(), options.history_path) {}
 
   Status Run() {
-    console_.Print("Type what you want to say; /help lists what else there is, Ctrl-D leaves.\n");
+    console_.Print("Type a message; /help lists commands, Ctrl-D leaves.\n");
     while (!leaving_) {
       TRY(console_.Flush());
       if (!chat_.open_calls().empty()) {
@@ -141,12 +138,12 @@ class Session {
       leaving_ = true;
     } else if (name == "/reset") {
       chat_.Reset();
-      console_.Print("Nothing was said.\n");
+      console_.Print("The conversation is empty.\n");
     } else if (name == "/system") {
       chat_.SetSystem(argument);
       console_.Print("{}\n", argument.empty() ? "No system message." : "A new conversation.");
     } else if (name == "/undo") {
-      Tell(chat_.Undo(), "Taken back.");
+      Tell(chat_.Undo(), "Removed the last turn.");
     } else if (name == "/regenerate") {
       Show([&](ReplyPrinter& printer, const IsCancelled& is_cancelled) {
         return chat_.Regenerate(printer, is_cancelled);
@@ -200,7 +197,8 @@ class Session {
     if (reason == engine::FinishReason::kCancelled) {
       console_.Print("{}\n", console_.Styled(Style::kDim, "(stopped)"));
     } else if (reason == engine::FinishReason::kContext) {
-      console_.Complain("note", "the context is full; /reset begins anew, /undo takes back a turn");
+      console_.Complain(
+          "note", "the context is full; /reset begins a new conversation, /undo removes a turn");
     }
     last_ = finish;
   }

@@ -37,7 +37,7 @@ constexpr const char* kNoTemplate =
 constexpr const char* kNoToolsWithoutTemplate =
     "--tools: this model has no chat template, which says how tools are called; use one that has";
 constexpr const char* kNoThinking =
-    "--think changes nothing: prompts of this model do not say how much to think";
+    "--think changes nothing: this model's chat template has no reasoning effort";
 
 // A model that is ready to answer, and what it needs for that.
 struct Loaded {
@@ -119,7 +119,7 @@ Result<Asked> ReadAsked(const RunOptions& options) {
   }
   asked.text = TRY(ReadPrompt(options));
   if (asked.text.empty()) {
-    return InvalidArgument("the prompt is empty: give some text to go on from");
+    return InvalidArgument("the prompt is empty: give some text");
   }
   return asked;
 }
@@ -257,7 +257,7 @@ Status TakeModelOf(RunOptions& options) {
   std::error_code ignored;
   if (!options.cluster.cluster && !std::filesystem::exists(model.path, ignored)) {
     return NotFound(fmt::format(
-        "the session {} was held with the model {}, in {}, which is not there: name the model, too",
+        "the session {} belongs to the model {}, whose file {} does not exist: name the model, too",
         options.session, Harmless(model.name), Harmless(model.path)));
   }
   options.model.paths = {model.path};
@@ -285,10 +285,9 @@ Run DeclareRun(CLI::App& app) {
   options->Declare(app);
   app.footer(
       "Without a prompt, at a terminal: a conversation; /help there says more. Otherwise one "
-      "answer "
-      "to the prompt, which\n"
-      "is a user's message where the model has a chat template, or a text to go on from (--raw, or "
-      "no template).\n"
+      "answer to the prompt, which\n"
+      "is a user's message if the model has a chat template, or a text to continue (--raw, or no "
+      "template).\n"
       "  aster run\n"
       "  aster run m.gguf -p 'Why is the sky blue?' -n 200 --temp 0.7\n"
       "  aster run m.gguf -p 'Once upon a time' -n 64 --temp 0 --raw --json\n"

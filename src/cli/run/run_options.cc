@@ -24,7 +24,7 @@ constexpr const char* kPromptGroup = "Prompt";
 void RunOptions::Declare(CLI::App& app) {
   DeclareWithoutSession(app);
   app.add_option("--session", session,
-                 "Go on from a conversation that was kept: a name (aster session list), or a file")
+                 "Session to continue: a name (aster session list), or a file")
       ->group(kPromptGroup)
       ->type_name("NAME")
       ->excludes(app.get_option("--ids"))
@@ -38,20 +38,19 @@ void RunOptions::DeclareWithoutSession(CLI::App& app) {
   const auto add = [&](const char* flag, auto& value, const char* text) {
     return app.add_option(flag, value, text)->group(kPromptGroup);
   };
-  CLI::Option* text = add("-p,--prompt", prompt, "What to answer or to continue");
+  CLI::Option* text = add("-p,--prompt", prompt, "Text to answer or to continue");
   text->type_name("TEXT");
-  CLI::Option* file = add("--prompt-file", prompt_path, "The same, from a file");
+  CLI::Option* file =
+      add("--prompt-file", prompt_path, "File with the text to answer or to continue");
   file->excludes(text)->type_name("FILE");
-  CLI::Option* ids = add("--ids", ids_path, "What to continue, as token ids; no token is added");
+  CLI::Option* ids = add("--ids", ids_path, "File of token ids to continue; no token is added");
   ids->excludes(text)->excludes(file)->type_name("FILE");
-  CLI::Option* system_text = add("--system", system, "The system message");
+  CLI::Option* system_text = add("--system", system, "System message");
   system_text->excludes(ids)->type_name("TEXT");
   CLI::Option* raw_flag =
       app.add_flag("--raw", raw, "Continue the text as it is, without the chat template");
   raw_flag->group(kPromptGroup)->excludes(system_text);
-  add("--think", think,
-      "How much the model thinks before it answers, where its template knows of that: off, high or "
-      "max")
+  add("--think", think, "Reasoning effort, if the model's chat template has one: off, high or max")
       ->check(CLI::IsMember({"off", "high", "max"}))
       ->excludes(ids)
       ->excludes(raw_flag)
@@ -67,22 +66,23 @@ void RunOptions::DeclareWithoutSession(CLI::App& app) {
       ->excludes(raw_flag)
       ->type_name("FILE");
   app.add_flag("--text", text_alone,
-               "Of a session held with another model: compute its text again with this one")
+               "Compute the text of another model's session again with this one")
       ->group(kPromptGroup);
-  app.add_option("-n,--tokens", max_tokens, "The most tokens to answer with")
+  app.add_option("-n,--tokens", max_tokens, "Limit of the answer in tokens")
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
-  app.add_option("--ctx", context, "Tokens of prompt and answer (as trained where not given)")
+  app.add_option("--ctx", context,
+                 "Context length in tokens, for prompt and answer (default: as trained)")
       ->type_name("N");
   app.add_option("--stop", stops, "Text that ends the answer. Repeatable")
       ->allow_extra_args(false)
       ->type_name("TEXT");
-  app.add_flag("--ignore-eos", ignore_eos, "Go on after the tokens that end an answer");
+  app.add_flag("--ignore-eos", ignore_eos, "Continue after tokens that end an answer");
   sampling.Declare(app);
   DeclareDraftOptions(app, draft);
   app.add_flag("--json", json, "Print one JSON document at the end");
-  app.add_flag("-q,--quiet", quiet, "No rates at the end");
-  app.add_flag("--no-history", no_history, "Do not remember what was typed");
+  app.add_flag("-q,--quiet", quiet, "Do not print rates at the end");
+  app.add_flag("--no-history", no_history, "Do not save typed lines");
 }
 
 chat::Thinking RunOptions::Thinking() const {

@@ -120,7 +120,7 @@ ordered_json RunToJson(const RunReport& report) {
 std::string DescribeRates(const engine::RequestCounts& counts, const engine::RequestTimes& times,
                           uint64_t answers) {
   std::string text = fmt::format("prompt {} tokens", counts.prompt);
-  if (counts.cached > 0) text += fmt::format(", {} of them remembered", counts.cached);
+  if (counts.cached > 0) text += fmt::format(", {} of them cached", counts.cached);
   if (times.prefill_ns > 0) {
     text += ", " + FormatRate(PerSecond(Prefilled(counts), times.prefill_ns), "tokens");
   }

@@ -50,18 +50,18 @@ Result<uint32_t> ContextOf(const Served& served, const ServeOptions& options, Co
   const uint32_t trained = served.answerer->answering().shape().context_length;
   const uint32_t room = served.answerer->capacity_tokens();
   if (room == 0) {
-    return InvalidArgument(fmt::format(
-        "{}: --kv-memory is too little to remember a single token; give more", served.name));
+    return InvalidArgument(
+        fmt::format("{}: --kv-memory is too small for a single token; give more", served.name));
   }
   const uint32_t wanted = options.context == 0 ? trained : options.context;
   if (wanted > trained) {
-    console.Note(fmt::format("{}: --ctx {} is more than it was trained for: {} tokens", served.name,
+    console.Note(fmt::format("{}: --ctx {} is above the model's context of {} tokens", served.name,
                              wanted, trained));
   }
   const uint32_t limit = std::min(wanted, trained);
   if (room < limit) {
-    console.Note(fmt::format("{}: there is memory (--kv-memory) for {} tokens of {}", served.name,
-                             room, limit));
+    console.Note(fmt::format("{}: the KV cache (--kv-memory) has room for {} tokens of {}",
+                             served.name, room, limit));
   }
   return std::min(limit, room);
 }
@@ -108,7 +108,7 @@ Result<std::vector<std::unique_ptr<Served>>> LoadAll(const ServeOptions& options
   std::vector<uint64_t> memory;
   if (groups.size() > 1) {
     if (!options.cluster.trace_path.empty())
-      return InvalidArgument("--trace is of one model: serve one, or use --trace-dir");
+      return InvalidArgument("--trace needs a single model: serve one, or use --trace-dir");
     const engine::LocalModelOptions engine = TRY(options.model.ForEngine());
     memory = TRY(ShareMemory(groups, engine.memory, engine.memory_bytes));
   }
@@ -124,7 +124,7 @@ Result<std::vector<std::unique_ptr<Served>>> LoadAll(const ServeOptions& options
                                                   .is_guessed_for = guessed[i]}));
     if (options.draft.wanted() && !guessed[i]) {
       console.Note(
-          fmt::format("{}: --draft {} cannot guess for it", names[i], options.draft.draft));
+          fmt::format("{}: --draft {} cannot draft for this model", names[i], options.draft.draft));
     }
     TRY(Load(*all.back(), options, groups.size() > 1 ? &turns : nullptr, clock, console));
   }

@@ -153,7 +153,7 @@ Result<std::vector<std::string>> NameModels(const std::vector<ModelGroup>& group
       continue;
     }
     return InvalidArgument(fmt::format(
-        "two models would be called {}: give each a --name, in the order of the models", all[i]));
+        "two models have the name {}: give each a --name, in the order of the models", all[i]));
   }
   return all;
 }
@@ -206,7 +206,7 @@ Result<std::vector<bool>> WhoIsGuessedFor(const std::vector<ModelGroup>& groups,
   if (std::ranges::count(all, true) == 0) {
     if (!first.ok()) return first.error();
     return InvalidArgument(
-        fmt::format("--draft {}: a model does not guess for itself", draft.draft));
+        fmt::format("--draft {}: a model cannot be its own draft model", draft.draft));
   }
   return all;
 }

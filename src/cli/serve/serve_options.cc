@@ -76,36 +76,32 @@ void ServeOptions::Declare(CLI::App& app) {
   const auto add = [&](const char* flag, auto& value, const char* text, const char* type) {
     return app.add_option(flag, value, text)->group(kServerGroup)->type_name(type);
   };
-  add("--host", host, "Where to listen; beyond this machine only with a key, or with --open",
-      "HOST");
-  add("--port", port, "On which port; 0 for any that is free", "PORT")->check(CLI::Range(0, 65535));
+  add("--host", host,
+      "Address to listen on; other than this machine only with a key, or with --open", "HOST");
+  add("--port", port, "Port; 0: any free one", "PORT")->check(CLI::Range(0, 65535));
   add("--name", names,
-      "What the model is called (its file's name where not given); repeatable, in "
-      "the order of the models",
+      "Name of the model (default: its file's name). Repeatable, in the order of the models",
       "NAME")
       ->allow_extra_args(false);
   add("--alias", aliases,
-      "Another name for the first model, or ALIAS=NAME for that of another "
-      "one; * for all names. Repeatable",
-      "ALIAS")
+      "Alias of the first model, or ALIAS=NAME for another one; *: all names. Repeatable", "ALIAS")
       ->allow_extra_args(false);
-  add("--keys", keys_path, "API keys: the SHA-256 of one in hex on each line", "FILE");
-  app.add_flag("--open", open, "Let other machines ask without a key")->group(kServerGroup);
-  add("--cors", cors, "The origin of web pages that may ask; * for all", "ORIGIN");
-  add("--ctx", context, "Tokens of prompt and answer (as trained where not given)", "N");
-  add("-n,--tokens", max_tokens, "The most tokens of an answer where the client says nothing", "N");
-  add("--parallel", parallel, "Answers that are computed at once", "N")->check(CLI::Range(1, 1024));
-  add("--queue", queue, "Requests that may wait; more are told to come again", "N")
-      ->check(CLI::Range(1, 1 << 20));
-  add("--deadline", deadline_s, "The longest that a request may take; 0 for any time", "SECONDS");
-  add("--grace", grace_s, "How long answers may still take when the server is ended", "SECONDS");
-  add("--max-body", body, "The largest request", "SIZE");
-  add("--tls-cert", tls_certificate,
-      "Speak HTTPS, with this certificate (PEM, the chain behind it)", "FILE");
-  add("--tls-key", tls_key, "The certificate's private key (PEM)", "FILE");
-  add("--trace-dir", trace_folder, "Write when each request did what into a file of its own here",
-      "FOLDER");
-  app.add_flag("--log-prompts", log_prompts, "Log what people ask (with --log-level info)")
+  add("--keys", keys_path, "File of API keys: the SHA-256 of a key in hex on each line", "FILE");
+  app.add_flag("--open", open, "Allow requests from other machines without a key")
+      ->group(kServerGroup);
+  add("--cors", cors, "Origin of web pages that may send requests; *: all", "ORIGIN");
+  add("--ctx", context, "Context length in tokens, for prompt and answer (default: as trained)",
+      "N");
+  add("-n,--tokens", max_tokens, "Limit of an answer in tokens, unless the client gives one", "N");
+  add("--parallel", parallel, "Answers computed at once", "N")->check(CLI::Range(1, 1024));
+  add("--queue", queue, "Requests that may wait; more get 429", "N")->check(CLI::Range(1, 1 << 20));
+  add("--deadline", deadline_s, "Time limit of a request; 0: none", "SECONDS");
+  add("--grace", grace_s, "Time for running answers at shutdown", "SECONDS");
+  add("--max-body", body, "Size limit of a request body", "SIZE");
+  add("--tls-cert", tls_certificate, "Certificate for HTTPS (PEM, the chain behind it)", "FILE");
+  add("--tls-key", tls_key, "Private key of the certificate (PEM)", "FILE");
+  add("--trace-dir", trace_folder, "Folder of traces, a file for each request", "FOLDER");
+  app.add_flag("--log-prompts", log_prompts, "Log prompts (with --log-level info)")
       ->group(kServerGroup);
   sampling.Declare(app);
   DeclareDraftOptions(app, draft);
@@ -114,25 +110,27 @@ void ServeOptions::Declare(CLI::App& app) {
     if (option->get_lnames().empty() || option->get_lnames().front() == "help") continue;
     option->envname(VariableFor(option->get_lnames().front()));
   }
-  app.add_flag("--print-config", print_config, "Print what all options are, as --config takes it")
+  app.add_flag("--print-config", print_config, "Print all options as a file for --config")
       ->configurable(false)
       ->group(kServerGroup);
 }
 
 Status ServeOptions::Check() const {
   if (tls_certificate.empty() != tls_key.empty())
-    return InvalidArgument("--tls-cert and --tls-key belong together: give both");
+    return InvalidArgument("--tls-cert and --tls-key need each other: give both");
   if (TRY(BodyBytes()) == 0)
-    return InvalidArgument("--max-body 0: every request would be refused; give what one may take");
+    return InvalidArgument(
+        "--max-body 0: every request would be refused; give the size of the largest one");
   if (!IsOrigin(cors)) {
     return InvalidArgument(fmt::format(
-        "--cors {}: give an origin as browsers say it (https://example.org), or *", cors));
+        "--cors {}: give an origin as browsers send it (https://example.org), or *", cors));
   }
   const bool has_key = !keys_path.empty() || !KeyOfEnvironment().empty();
   if (IsLoopback(host) || has_key || open) return Ok();
-  return InvalidArgument(fmt::format(
-      "--host {}: other machines could ask without a key; give --keys or {}, or --open to let them",
-      host, kKeyVariable));
+  return InvalidArgument(
+      fmt::format("--host {}: other machines could send requests without a key; give --keys or {}, "
+                  "or --open to allow them",
+                  host, kKeyVariable));
 }
 
 Result<std::vector<net::Sha256Digest>> ServeOptions::Keys() const {

@@ -18,18 +18,18 @@ namespace aster::cli {
 namespace {
 
 constexpr Command kSessionCommands[] = {
-    {"save", "Compute a text or a conversation once, and keep what is remembered of it",
+    {"save", "Compute a text or a conversation once, and save it with its KV cache",
      DeclareSessionSave},
-    {"load", "Go on from a session, without computing it again", DeclareSessionLoad},
-    {"list", "Say which sessions there are", DeclareSessionList},
-    {"show", "Say what is in one", DeclareSessionShow},
-    {"rm", "Remove sessions, and the pages that no other one has", DeclareSessionRemove},
-    {"export", "Write a session as one file that needs nothing else", DeclareSessionExport},
-    {"import", "Take such a file into the folder", DeclareSessionImport},
-    {"move", "Give a session to another machine of the cluster", DeclareSessionMove},
+    {"load", "Continue a session, without computing it again", DeclareSessionLoad},
+    {"list", "List sessions", DeclareSessionList},
+    {"show", "Show a session", DeclareSessionShow},
+    {"rm", "Remove sessions, with the pages that no other one has", DeclareSessionRemove},
+    {"export", "Write a session as one self-contained file", DeclareSessionExport},
+    {"import", "Import such a file into the folder", DeclareSessionImport},
+    {"move", "Move a session to another machine of the cluster", DeclareSessionMove},
 };
 
-constexpr const char* kNameText = "Its name, or a path with a slash in it";
+constexpr const char* kNameText = "Name of the session, or a path with a slash";
 
 }  // namespace
 
@@ -39,8 +39,8 @@ Run DeclareSession(CLI::App& app) {
       "  aster session save rules qwen.gguf --prompt-file rules.txt\n"
       "  aster session load rules\n"
       "  aster run --session rules -p 'May I keep a goat?'\n"
-      "In a conversation, /save NAME and /load NAME do the same. docs/sessions.md says what is "
-      "kept where.");
+      "In a conversation, /save NAME and /load NAME do the same. docs/sessions.md describes the "
+      "files.");
   auto runs = std::make_shared<std::map<const CLI::App*, Run>>();
   for (const Command& command : kSessionCommands) {
     CLI::App* sub = app.add_subcommand(command.name, command.summary);
@@ -55,16 +55,15 @@ Run DeclareSessionLoad(CLI::App& app) {
   app.add_option("name", options->session, kNameText)->required()->type_name("NAME");
   options->DeclareWithoutSession(app);
   app.footer(
-      "Without a model's name, the one that the session was held with is taken. With a prompt (-p, "
-      "--prompt-file or\n"
-      "standard input) it is answered, as `aster run --session NAME` does; else the conversation "
-      "goes on.");
+      "The default model is the session's own. A prompt (-p, --prompt-file or standard input) is "
+      "answered, as with\n"
+      "`aster run --session NAME`; without one the conversation goes on.");
   return [options](Console& console) { return RunModel(*options, console); };
 }
 
 Run DeclareSessionRemove(CLI::App& app) {
   auto names = std::make_shared<std::vector<std::string>>();
-  app.add_option("names", *names, "Their names")->required()->type_name("NAME");
+  app.add_option("names", *names, "Names of the sessions")->required()->type_name("NAME");
   return [names](Console& console) -> Result<ExitStatus> {
     SystemClock clock;
     disk::SessionFolder folder = TRY(UserSessions(clock));
@@ -93,8 +92,8 @@ Run DeclareSessionExport(CLI::App& app) {
     std::string path;
   };
   auto options = std::make_shared<Options>();
-  app.add_option("name", options->name, "Its name")->required()->type_name("NAME");
-  app.add_option("file", options->path, "Where to write it")->required()->type_name("FILE");
+  app.add_option("name", options->name, "Name of the session")->required()->type_name("NAME");
+  app.add_option("file", options->path, "File to write")->required()->type_name("FILE");
   return [options](Console&) -> Result<ExitStatus> {
     SystemClock clock;
     TRY(TRY(UserSessions(clock)).Export(options->name, options->path));
@@ -109,11 +108,9 @@ Run DeclareSessionImport(CLI::App& app) {
     bool force = false;
   };
   auto options = std::make_shared<Options>();
-  app.add_option("file", options->path, "The file")->required()->type_name("FILE");
-  app.add_option("name", options->name, "The name that it is to have")
-      ->required()
-      ->type_name("NAME");
-  app.add_flag("--force", options->force, "Even where another session has that name: it goes");
+  app.add_option("file", options->path, "File to import")->required()->type_name("FILE");
+  app.add_option("name", options->name, "Name of the session")->required()->type_name("NAME");
+  app.add_flag("--force", options->force, "Replace a session of that name");
   return [options](Console&) -> Result<ExitStatus> {
     using IfThere = disk::SessionFolder::IfThere;
     SystemClock clock;

@@ -127,13 +127,13 @@ Status SessionKeeper::CheckModel(const disk::OpenSession& open, bool text_alone)
   const disk::SessionModel& other = open.session.model;
   if (other.vocab_size != model_.vocab_size) {
     return InvalidArgument(
-        fmt::format("{}: held with {}, and this is {}: not even their vocabularies are the same",
-                    open.path, ShortName(other), ShortName(model_)));
+        fmt::format("{}: a session of {}, and this is {}: their vocabularies differ", open.path,
+                    ShortName(other), ShortName(model_)));
   }
   if (other.fingerprint != model_.fingerprint && !text_alone) {
     return FailedPrecondition(
-        fmt::format("{}: held with {}, and this is {}: what one remembers is of no use to the "
-                    "other; load its text alone, or run it with its own model",
+        fmt::format("{}: a session of {}, and this is {}: a KV cache is of one model; load the "
+                    "text alone (--text), or run it with its own model",
                     open.path, ShortName(other), ShortName(model_)));
   }
   for (const int32_t token : open.session.tokens) {
@@ -160,7 +160,7 @@ Result<LoadedSession> SessionKeeper::Load(const std::string& name_or_path, respo
     if (!has_something || !chat.has_template()) return *open.damage;
     chat.Restore(std::move(transcript));
     const std::string what = open.has_messages
-                                 ? std::string("all that was said is there, and is computed again")
+                                 ? std::string("the whole text is there, and is computed again")
                                  : fmt::format("the first {} {} there, and what followed is lost",
                                                count, turns == 1 ? "is" : "are");
     loaded.damage = fmt::format("{}: {}", what, open.damage->message());
@@ -173,8 +173,8 @@ Result<LoadedSession> SessionKeeper::Load(const std::string& name_or_path, respo
   if (other.fingerprint == model_.fingerprint) {
     LoadRows(open, chat, loaded);
   } else {
-    loaded.said += fmt::format("; held with {}, so {} computes them again", ShortName(other),
-                               ShortName(model_));
+    loaded.said +=
+        fmt::format("; of {}, so {} computes them again", ShortName(other), ShortName(model_));
   }
   loaded.said += ".";
   return loaded;
@@ -186,7 +186,7 @@ void SessionKeeper::LoadRows(const disk::OpenSession& open, respond::Chat& chat,
   constexpr std::string_view kAgain = "the rest is computed again";
   std::string why;
   if (open.session.model.layout != layout_.digest()) {
-    why = fmt::format("they were remembered as {}, and here it is {}",
+    why = fmt::format("their KV rows are {}, and here they are {}",
                       Harmless(open.session.model.layout_description), model_.layout_description);
   } else {
     const Status rows = folder_.LoadRows(
@@ -197,9 +197,9 @@ void SessionKeeper::LoadRows(const disk::OpenSession& open, respond::Chat& chat,
   if (open.damage) {
     const bool is_all = computed + 1 >= open.session.tokens.size();
     loaded.damage =
-        fmt::format("{}: {}", is_all ? "nothing of it is lost" : kAgain, open.damage->message());
+        fmt::format("{}: {}", is_all ? "all messages are there" : kAgain, open.damage->message());
   }
-  loaded.said += fmt::format(", {} of them remembered", computed);
+  loaded.said += fmt::format(", {} of them cached", computed);
   if (!why.empty()) loaded.said += fmt::format("; {}: {}", kAgain, why);
 }
 

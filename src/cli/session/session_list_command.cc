@@ -200,7 +200,7 @@ Result<ExitStatus> Show(const std::string& name, bool json, Console& console) {
   console.Print("model     {} ({})\n", Harmless(session.model.name),
                 session.model.fingerprint.ToHex());
   console.Print("rows      {}\n", Harmless(session.model.layout_description));
-  console.Print("tokens    {}, {} of them remembered by {} layers\n", session.tokens.size(),
+  console.Print("tokens    {}, {} of them with KV rows of {} layers\n", session.tokens.size(),
                 held.positions, held.layers);
   console.Print("turns     {}\n", session.messages.size() / 2);
   console.Print("bytes     {} of its own, {} shared with other sessions\n",
@@ -226,10 +226,10 @@ Run DeclareSessionShow(CLI::App& app) {
     bool json = false;
   };
   auto options = std::make_shared<Options>();
-  app.add_option("name", options->name, "Its name, or a path with a slash in it")
+  app.add_option("name", options->name, "Name of the session, or a path with a slash")
       ->required()
       ->type_name("NAME");
-  app.add_flag("--json", options->json, "Print one JSON document, with all that was said");
+  app.add_flag("--json", options->json, "Print one JSON document, with all messages");
   return [options](Console& console) { return Show(options->name, options->json, console); };
 }
 

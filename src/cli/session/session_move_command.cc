@@ -140,15 +140,15 @@ Status Send(const Packed& packed, const std::string& name, rpc::ControlClient& c
     if (receipt->is_kept && receipt->transfer == packed.transfer()) return Ok();
     if (receipt->is_kept) {
       return Error(Code::kFailedPrecondition,
-                   "it says that it has the session, and not that this command has brought it; "
-                   "nothing was removed here (look with `aster session show` there, and bring both "
-                   "machines to the same version of the program)");
+                   "it has a session of that name, and does not confirm that this command brought "
+                   "it; nothing was removed here (check with `aster session show` there, and bring "
+                   "both machines to the same version of the program)");
     }
     const bool begins_anew = receipt->received_bytes < offset;
     if (receipt->received_bytes > part.total_bytes ||
         (receipt->received_bytes <= offset && ++failures >= kMaxFailures) ||
         (begins_anew && ++restarts > kMaxRestarts)) {
-      return DataLoss("the node does not take what comes next: move the session again");
+      return DataLoss("the node refuses the next part: move the session again");
     }
     if (receipt->received_bytes > offset) failures = 0;
     offset = receipt->received_bytes;
@@ -159,15 +159,15 @@ Status Send(const Packed& packed, const std::string& name, rpc::ControlClient& c
 Result<ExitStatus> Move(const SessionMoveFlags& options, Console& console) {
   if (options.name.find('/') != std::string::npos) {
     return InvalidArgument(
-        "a session's name is needed: a file is moved as any file, and `aster session import` takes "
-        "it there");
+        "a session's name is needed: copy a file as any file, and import it there with `aster "
+        "session import`");
   }
   SystemClock clock;
   disk::SessionFolder folder = TRY(UserSessions(clock));
   const std::string path = TRY(folder.PathOf(options.name));
   const std::string as = options.as.empty() ? options.name : options.as;
   if (as.find('/') != std::string::npos) {
-    return InvalidArgument("--as: a session that moves has a name without a slash there");
+    return InvalidArgument("--as: give a name without a slash");
   }
   TRY(folder.PathOf(as).In("--as"));
   const disk::OpenSession source = TRY(folder.Open(options.name));
@@ -202,17 +202,17 @@ Result<ExitStatus> Move(const SessionMoveFlags& options, Console& console) {
 
 Run DeclareSessionMove(CLI::App& app) {
   auto options = std::make_shared<SessionMoveFlags>();
-  app.add_option("name", options->name, "Its name")->required()->type_name("NAME");
-  app.add_option("node", options->node, "The node, by name or by eight digits of its id")
+  app.add_option("name", options->name, "Name of the session")->required()->type_name("NAME");
+  app.add_option("node", options->node, "Name of the node, or eight digits of its id")
       ->required()
       ->type_name("NODE");
-  app.add_option("--as", options->as, "The name that it is to have there")->type_name("NAME");
-  app.add_flag("--keep", options->keep, "Leave it here, too");
-  app.add_option("--via", options->via, "A node to ask, where none was remembered")
+  app.add_option("--as", options->as, "Name of the session there")->type_name("NAME");
+  app.add_flag("--keep", options->keep, "Keep it here, too");
+  app.add_option("--via", options->via, "Address of a node that knows the others")
       ->type_name("HOST:PORT");
   app.footer(
-      "It is removed here when that machine has all of it. What was interrupted goes on where it "
-      "was.\n"
+      "It is removed here when that machine has all of it. An interrupted move continues where it "
+      "stopped.\n"
       "  aster session move rules attic");
   return [options](Console& console) { return Move(*options, console); };
 }

@@ -111,24 +111,23 @@ Result<ExitStatus> Save(const SessionSaveFlags& options, Console& console) {
 
 Run DeclareSessionSave(CLI::App& app) {
   auto options = std::make_shared<SessionSaveFlags>();
-  app.add_option("name", options->name, "A name, or a path with a slash in it")
+  app.add_option("name", options->name, "Name of the session, or a path with a slash")
       ->required()
       ->type_name("NAME");
   DeclareModelOptions(app, options->model);
   DeclareKvCacheOptions(app, options->model.kv_cache);
   DeclareClusterOptions(app, options->cluster);
-  CLI::Option* file =
-      app.add_option("--prompt-file", options->prompt_path,
-                     "What the conversation is about: the system message of a model with a chat "
-                     "template, or else (and with --raw) a text to go on from")
-          ->type_name("FILE");
+  CLI::Option* file = app.add_option("--prompt-file", options->prompt_path,
+                                     "File with the system message, for a model with a chat "
+                                     "template, or else (and with --raw) with a text to continue")
+                          ->type_name("FILE");
   CLI::Option* conversation = app.add_option("--conversation", options->conversation_path,
-                                             "A conversation as /save NAME.json has written it")
+                                             "Conversation that /save NAME.json has written")
                                   ->excludes(file)
                                   ->type_name("FILE");
-  app.add_flag("--raw", options->raw, "The text as it is, without the chat template")
+  app.add_flag("--raw", options->raw, "Take the text as it is, without the chat template")
       ->excludes(conversation);
-  app.add_flag("-q,--quiet", options->quiet, "Say nothing of what was kept");
+  app.add_flag("-q,--quiet", options->quiet, "Print nothing");
   app.callback([file, conversation] {
     if (file->empty() && conversation->empty()) {
       throw CLI::RequiredError("--prompt-file or --conversation");

@@ -64,7 +64,7 @@ struct LeftOut {
   std::vector<std::string> ToLines() const {
     std::vector<std::string> lines;
     if (!cuts.empty()) lines.push_back("not every split is computed: " + cuts);
-    if (!sessions.empty()) lines.push_back("no session changes places: " + sessions);
+    if (!sessions.empty()) lines.push_back("no session is moved: " + sessions);
     if (!kills.empty()) lines.push_back("no node is killed: " + kills);
     return lines;
   }
@@ -78,7 +78,7 @@ LeftOut WhatIsLeftOut(const VerifyFlags& options, const open::NodeSession& nodes
         fmt::format("of {} places between layers, {} are cut", nodes.layer_count() - 1, cuts);
   }
   if (!nodes.Inexact().empty()) {
-    left_out.sessions = "rows do not travel as they are";
+    left_out.sessions = "hidden states are not sent exactly";
   } else if (tokens < kLeastTokens) {
     left_out.sessions = fmt::format("that takes {} tokens", kLeastTokens);
   } else if (nodes.layer_count() < 2) {
@@ -89,7 +89,7 @@ LeftOut WhatIsLeftOut(const VerifyFlags& options, const open::NodeSession& nodes
   left_out.kills = left_out.sessions;
   if (!left_out.kills.empty()) return left_out;
   if (options.cluster.cluster) {
-    left_out.kills = "the cluster's are others' too; --local-nodes starts some for it";
+    left_out.kills = "nodes of a cluster serve others, too; --local-nodes starts some for it";
   } else if (nodes.other_count() < 2) {
     left_out.kills = "that takes two nodes beside this command";
   }
@@ -144,7 +144,7 @@ Result<NodesToVerify> StartNodes(const VerifyFlags& options, const gguf::ModelFi
 
 Result<ExitStatus> Verify(const VerifyFlags& options, Console& console) {
   if (options.cluster.remembered != "exact") {
-    return InvalidArgument("--kv-wire: verify compares bits, and rows in fewer bits have others");
+    return InvalidArgument("--kv-wire: verify compares bits, and fewer bits are not exact");
   }
   const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options.model.paths));
   const model::Shape shape = TRY(model::ReadShape(files.metadata()));
@@ -207,26 +207,24 @@ Run DeclareVerify(CLI::App& app) {
   DeclareClusterOptions(app, options->cluster);
   DeclareDraftOptions(app, options->draft);
   CLI::Option* ids =
-      app.add_option("--ids", options->ids_path, "The text, as token ids")->type_name("FILE");
-  app.add_option("--tokens", options->tokens, "Length of a random text, where no ids are given")
+      app.add_option("--ids", options->ids_path, "File of token ids")->type_name("FILE");
+  app.add_option("--tokens", options->tokens, "Length of a random text in tokens, without --ids")
       ->check(CLI::Range(2, 1 << 20))
       ->excludes(ids)
       ->type_name("N");
   app.add_flag("--reference", options->reference,
-               "Also with the plain C++ kernels, which take their time");
+               "Also with the plain C++ kernels, which are slow");
   app.add_flag("--json", options->json, "Print one JSON document");
   app.footer(
       "Computes the logits of every position in chunks, on other threads, with other instruction "
       "sets, beside other\n"
-      "texts, with guesses (--draft says whose), after going back, handed over to another memory, "
-      "in slices and from the disk, and "
-      "prints one hash for each\n"
-      "way. With --local-nodes or --cluster on nodes, too: others answer than read, sessions "
-      "change "
-      "places, and nodes that\n"
-      "were started for it are killed in the middle; --split and --decode add a plan to those that "
-      "it makes. The exit status is 1 if they are not all "
-      "equal: that is a bug, please report it.");
+      "texts, with draft tokens (--draft names the drafter), after a rewind, after a KV transfer, "
+      "in slices and from disk, and\n"
+      "prints one hash for each way. With --local-nodes or --cluster on nodes, too: with prefill "
+      "nodes and a decode node, with\n"
+      "sessions that move, and with nodes that are killed (only --local-nodes); --split and "
+      "--decode add a plan.\n"
+      "The exit status is 1 if the hashes differ: that is a bug, please report it.");
   return [options](Console& console) -> Result<ExitStatus> {
     TRY(options->model.Find());
     return Verify(*options, console);

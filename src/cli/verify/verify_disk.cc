@@ -54,7 +54,7 @@ class DiskVerifier {
                                 return Ok();
                               }));
     if (!pages->Flush(kPatienceNs)) {
-      return Error(Code::kDeadlineExceeded, "the disk is too slow to compare what it remembers");
+      return Error(Code::kDeadlineExceeded, "the disk is too slow to compare its KV rows");
     }
     // An empty memory over the same store.
     const auto second = TRY(LocalModel::ShareWeights(*first, options));
@@ -104,7 +104,7 @@ class DiskVerifier {
     heard.Release();  // what an earlier way left
     TRY(sessions.LoadRows(TRY(sessions.Open(name)), to.layout(),
                           [&](Bytes chunk) { return loading.ImportRows(heard, chunk); }));
-    if (heard.computed() != half.size()) return DataLoss("not all of it was there again");
+    if (heard.computed() != half.size()) return DataLoss("not all of its KV rows were found again");
     return Rest(to, heard.table(), tokens_, logits_);
   }
 

@@ -97,12 +97,12 @@ struct Accident {
 };
 
 constexpr Accident kAccidents[] = {
-    {"a reader is killed while it reads", Phase::kReading, 0},
-    {"who answers is killed while it reads", Phase::kReading, 1},
-    {"a reader is killed while it hands over", Phase::kHandingOver, 0},
-    {"who answers is killed while it is handed over", Phase::kHandingOver, 1},
-    {"who answers is killed while it answers", Phase::kAnswering, 1},
-    {"a reader is killed while the answer returns", Phase::kCatchingUp, 0},
+    {"a prefill node is killed in prefill", Phase::kReading, 0},
+    {"the decode node is killed in prefill", Phase::kReading, 1},
+    {"a prefill node is killed in KV transfer", Phase::kHandingOver, 0},
+    {"the decode node is killed in KV transfer", Phase::kHandingOver, 1},
+    {"the decode node is killed in decode", Phase::kAnswering, 1},
+    {"a prefill node is killed in KV sync", Phase::kCatchingUp, 0},
 };
 
 // Half of the layers each, in this order; all of them are the second one's where it answers alone.
@@ -149,7 +149,7 @@ Result<Hash128> WithAccident(const FreshNodes& start, const Accident& accident, 
   if (!disturbed.has_happened())
     return FailedPrecondition("the text is too short for anything to happen");
   if (conductor->counters().replans == 0)
-    return FailedPrecondition("nobody missed the node that was killed");
+    return FailedPrecondition("no route used the node that was killed");
   return hash;
 }
 
@@ -181,7 +181,8 @@ Result<Hash128> SavedAndLoaded(Answering& from, Answering& to, const kv::Layout&
   heard.Release();
   TRY(sessions.LoadRows(TRY(sessions.Open("session")), layout,
                         [&](Bytes chunk) { return to.ImportRows(heard, chunk); }));
-  if (heard.computed() + 1 < half.size()) return DataLoss("not all of it was there again");
+  if (heard.computed() + 1 < half.size())
+    return DataLoss("not all of its KV rows were found again");
   TRY(engine::AnswerWith(to, heard, tokens, tokens.size(), {}, hash));
   return hash.Digest();
 }
@@ -227,7 +228,7 @@ Result<std::vector<engine::VerifiedWay>> VerifySessions(
         name, [&] { return SavedAndLoaded(from, *others, local->layout(), sessions, tokens); });
   };
   TRY(loaded_by_nodes("saved by one machine, loaded by nodes", here));
-  if (start) TRY(loaded_by_nodes("saved by nodes, loaded by others", *there));
+  if (start) TRY(loaded_by_nodes("saved by nodes, loaded by other nodes", *there));
   return ways.Take();
 }
 
