@@ -12,10 +12,20 @@
 namespace aster {
 namespace {
 
-bool NeedsEscape(char c) { return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\'; }
+bool NeedsEscape(char c, JsonCharset charset) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte < 0x20 || c == '"' || c == '\\' || (charset == JsonCharset::kAscii && byte >= 0x7F);
+}
 
-std::string EscapeOf(char c) {
-  switch (c) {
+// A character beyond 16 bits takes two escapes.
+std::string NumericEscape(uint32_t code_point) {
+  if (code_point < 0x10000) return fmt::format("\\u{:04x}", code_point);
+  const uint32_t rest = code_point - 0x10000;
+  return fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + (rest >> 10), 0xDC00 + (rest & 0x3FF));
+}
+
+std::string EscapeOf(uint32_t code_point) {
+  switch (code_point) {
     case '"':
       return "\\\"";
     case '\\':
@@ -31,13 +41,13 @@ std::string EscapeOf(char c) {
     case '\f':
       return "\\f";
     default:
-      return fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
+      return NumericEscape(code_point);
   }
 }
 
 }  // namespace
 
-void AppendJsonString(std::string& out, std::string_view text) {
+void AppendJsonString(std::string& out, std::string_view text, JsonCharset charset) {
   std::string cleaned;
   if (!IsValidUtf8(text)) {
     cleaned = ToValidUtf8(text);
@@ -45,11 +55,14 @@ void AppendJsonString(std::string& out, std::string_view text) {
   }
   out += '"';
   while (!text.empty()) {
-    const auto* special = std::find_if(text.begin(), text.end(), NeedsEscape);
-    const auto plain_size = static_cast<size_t>(special - text.begin());
-    out += text.substr(0, plain_size);
-    if (special != text.end()) out += EscapeOf(*special);
-    text.remove_prefix(std::min(plain_size + 1, text.size()));
+    const auto* special = std::find_if(text.begin(), text.end(),
+                                       [charset](char c) { return NeedsEscape(c, charset); });
+    out += text.substr(0, static_cast<size_t>(special - text.begin()));
+    text.remove_prefix(static_cast<size_t>(special - text.begin()));
+    if (text.empty()) break;
+    const Utf8Step step = DecodeUtf8(text);
+    out += EscapeOf(step.code_point);
+    text.remove_prefix(step.size);
   }
   out += '"';
 }

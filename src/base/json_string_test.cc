@@ -26,6 +26,12 @@ TEST(JsonString, QuotesAndEscapes) {
   EXPECT_EQ(Quoted("\"\""), R"("\"\"")");
 }
 
+TEST(JsonString, AsAsciiEverythingElseIsEscaped) {
+  std::string out;
+  AppendJsonString(out, "a\n\x7f\u00e9\u20ac\U0001F389\"", JsonCharset::kAscii);
+  EXPECT_EQ(out, R"("a\n\u007f\u00e9\u20ac\ud83c\udf89\"")");
+}
+
 TEST(JsonString, BytesThatAreNoTextAreReplaced) {
   EXPECT_EQ(Quoted("a\xFF\"b\xC3"), "\"a\uFFFD\\\"b\uFFFD\"");
 }

@@ -11,7 +11,7 @@
 #include <limits>
 #include <map>
 
-#include "jinja/unicode.h"
+#include "base/utf8.h"
 
 namespace aster::eval {
 namespace {
@@ -58,6 +58,16 @@ std::string CanonicalFloat(double value) {
   // Whole numbers look as integers do, with all digits.
   if (value == std::floor(value)) return fmt::format("{:.0f}", value);
   return fmt::format("{}", value);
+}
+
+// Half of a pair that stands alone, for which UTF-8 has no form, becomes three bytes that no other
+// text has.
+void AppendCharacter(std::string& text, char32_t code) {
+  if (code < 0xD800 || code >= 0xE000) return AppendUtf8(text, code);
+  for (const uint32_t byte :
+       {0xE0 | (code >> 12), 0x80 | ((code >> 6) & 0x3F), 0x80 | (code & 0x3F)}) {
+    text += static_cast<char>(byte);
+  }
 }
 
 // Appends to `out` what it reads. Every function returns whether there was what it reads.
@@ -174,7 +184,7 @@ class Reader {
         text_ = before;
       }
     }
-    jinja::AppendCodePoint(text, code);
+    AppendCharacter(text, code);
     return true;
   }
 

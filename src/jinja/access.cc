@@ -18,38 +18,6 @@
 namespace aster::jinja {
 namespace {
 
-// Attributes that are neither methods nor items.
-Value PropertyOf(const Value& value, std::string_view name) {
-  switch (value.kind()) {
-    case Kind::kBool:
-    case Kind::kInt:
-      if (name == "real" || name == "numerator") return Value::Int(value.int_value());
-      if (name == "imag") return Value::Int(0);
-      if (name == "denominator") return Value::Int(1);
-      break;
-    case Kind::kFloat:
-      if (name == "real") return value;
-      if (name == "imag") return Value::Float(0);
-      break;
-    case Kind::kRange:
-      if (name == "start") return Value::Int(value.as<Range>().start);
-      if (name == "stop") return Value::Int(value.as<Range>().stop);
-      if (name == "step") return Value::Int(value.as<Range>().step);
-      break;
-    case Kind::kTuple:
-      if (!value.as<Tuple>().is_group) break;
-      if (name == "grouper") return value.as<Tuple>().items[0];
-      if (name == "list") return value.as<Tuple>().items[1];
-      break;
-    case Kind::kCycler:
-      if (name == "current") return value.as<Cycler>().items[value.as<Cycler>().position];
-      break;
-    default:
-      break;
-  }
-  return {};
-}
-
 // Where an index counted from either end leads, if it leads anywhere.
 std::optional<size_t> PositionOf(int64_t index, size_t size) {
   const auto length = static_cast<int64_t>(size);
@@ -87,12 +55,12 @@ Result<Value> OwnItemOf(Runtime& runtime, const Value& value, const Value& key) 
       const std::optional<size_t> position = PositionOf(key.int_value(), string.CodePoints());
       if (!position) return Value();
       if (string.is_ascii()) {
-        return Value(runtime.NewString(string.text.substr(*position, 1), string.is_markup));
+        return Value(runtime.NewString(string.text.substr(*position, 1)));
       }
       const size_t begin = OffsetOfCodePoint(string.text, *position);
       size_t end = begin;
       DecodeNext(string.text, end);
-      return Value(runtime.NewString(string.text.substr(begin, end - begin), string.is_markup));
+      return Value(runtime.NewString(string.text.substr(begin, end - begin)));
     }
     default:
       return Value();
@@ -163,15 +131,6 @@ std::string SlicedText(const String& string, const SliceBounds& bounds) {
   return Encode(sliced);
 }
 
-// Where a range is after so many steps, even behind its end.
-std::optional<int64_t> InRange(const Range& range, int64_t index) {
-  int64_t offset = 0;
-  int64_t value = 0;
-  if (__builtin_mul_overflow(index, range.step, &offset)) return std::nullopt;
-  if (__builtin_add_overflow(range.start, offset, &value)) return std::nullopt;
-  return value;
-}
-
 bool IsAllDigits(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
@@ -185,19 +144,14 @@ Result<Value> OwnAttributeOf(Runtime& runtime, const Value& value, std::string_v
     if (attribute == nullptr) return Value();
     return name.starts_with('_') ? runtime.UnsafeAttribute(value, name) : *attribute;
   }
-  if (value.Is(Kind::kMacro) || value.Is(Kind::kLoop) || value.Is(Kind::kIterator)) {
-    return value.special().Attribute(runtime, name);
-  }
+  if (value.Is(Kind::kLoop)) return value.special().Attribute(runtime, name);
   if (const Builtin* method = FindMethod(value.kind(), name)) {
     if (IsRefusedMutation(value.kind(), name) && !runtime.options().allow_mutation) {
       return runtime.UnsafeAttribute(value, name);
     }
     return Value(runtime.heap().New<Function>(*method, value));
   }
-  if (name.starts_with("__") && name.ends_with("__") && !value.Is(Kind::kDict)) {
-    return runtime.UnsafeAttribute(value, name);
-  }
-  return PropertyOf(value, name);
+  return Value();
 }
 
 Result<Value> AttributeOf(Runtime& runtime, const Value& value, std::string_view name) {
@@ -230,16 +184,6 @@ Result<Value> SliceOf(Runtime& runtime, const Value& value, const Value& start, 
       break;
     case Kind::kDict:
       return TemplateError("unhashable type: 'slice'");
-    case Kind::kRange: {
-      const Range& range = value.as<Range>();
-      const SliceBounds bounds = TRY(BoundsOf(start, stop, step, range.size()));
-      const auto first = InRange(range, bounds.start);
-      const auto end = InRange(range, bounds.stop);
-      int64_t step_by = 0;
-      const bool too_large = __builtin_mul_overflow(bounds.step, range.step, &step_by);
-      if (!first || !end || too_large) return IntegerTooLarge();
-      return Value(runtime.heap().New<Range>(*first, *end, step_by));
-    }
     default:
       return TemplateError(fmt::format("'{}' object is not subscriptable", TypeName(value)));
   }
@@ -248,7 +192,7 @@ Result<Value> SliceOf(Runtime& runtime, const Value& value, const Value& start, 
   TRY(runtime.ChargeBytes(size));
   if (value.is_string()) {
     const String& string = value.as<String>();
-    return Value(runtime.NewString(SlicedText(string, bounds), string.is_markup));
+    return Value(runtime.NewString(SlicedText(string, bounds)));
   }
   if (value.Is(Kind::kList)) {
     return Value(runtime.NewList(SlicedItems(value.as<List>().items, bounds)));
@@ -261,8 +205,7 @@ AttributePath AttributePath::FromText(Runtime& runtime, std::string_view text) {
   for (;;) {
     const size_t dot = text.find('.');
     const std::string_view part = text.substr(0, dot);
-    const std::optional<Value> index =
-        IsAllDigits(part) ? ParseInt(runtime, part, 10) : std::nullopt;
+    const std::optional<Value> index = IsAllDigits(part) ? ParseInt(runtime, part) : std::nullopt;
     path.parts_.push_back(index ? *index : Value(runtime.NewString(std::string(part))));
     if (dot == std::string_view::npos) return path;
     text.remove_prefix(dot + 1);

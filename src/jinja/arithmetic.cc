@@ -5,18 +5,15 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 
-#include "jinja/format.h"
-#include "jinja/markup.h"
 #include "jinja/number_text.h"
 
 namespace aster::jinja {
 namespace {
 
 std::string_view SignOf(Operator op) {
-  constexpr std::string_view kSigns[] = {"+", "-", "*", "/", "//", "%", "** or pow()"};
+  constexpr std::string_view kSigns[] = {"+", "-", "*", "/", "//", "%"};
   return kSigns[static_cast<size_t>(op)];
 }
 
@@ -56,36 +53,6 @@ Result<Value> RemainderOfInts(int64_t a, int64_t b) {
   return Value::Int(remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder);
 }
 
-Result<Value> PowerOfFloats(double base, double exponent) {
-  if (base == 0 && exponent < 0) {
-    return TemplateError("0.0 cannot be raised to a negative power");
-  }
-  const bool is_complex = base < 0 && std::isfinite(base) && std::isfinite(exponent) &&
-                          exponent != std::trunc(exponent);
-  if (is_complex) return TemplateError("a negative number to a broken power is not a real number");
-  const double power = std::pow(base, exponent);
-  if (std::isinf(power) && std::isfinite(base) && std::isfinite(exponent)) {
-    return TemplateError("the power is too large for a float");
-  }
-  return Value::Float(power);
-}
-
-Result<Value> PowerOfInts(int64_t base, int64_t exponent) {
-  if (exponent < 0) {
-    return PowerOfFloats(static_cast<double>(base), static_cast<double>(exponent));
-  }
-  int64_t result = 1;
-  while (exponent > 0) {
-    if ((exponent & 1) != 0 && __builtin_mul_overflow(result, base, &result)) {
-      return IntegerTooLarge();
-    }
-    exponent >>= 1;
-    // The square is needed only if bits are left; 0, 1 and -1 never overflow.
-    if (exponent > 0 && __builtin_mul_overflow(base, base, &base)) return IntegerTooLarge();
-  }
-  return Value::Int(result);
-}
-
 Result<Value> CombineInts(Operator op, int64_t a, int64_t b) {
   int64_t result = 0;
   bool overflowed = false;
@@ -106,8 +73,6 @@ Result<Value> CombineInts(Operator op, int64_t a, int64_t b) {
       return FloorDivideInts(a, b);
     case Operator::kRemainder:
       return RemainderOfInts(a, b);
-    case Operator::kPower:
-      return PowerOfInts(a, b);
   }
   return Value();
 }
@@ -144,8 +109,6 @@ Result<Value> CombineFloats(Operator op, double a, double b) {
       return Value::Float(FloorDivideFloats(a, b));
     case Operator::kRemainder:
       return Value::Float(RemainderOfFloats(a, b));
-    case Operator::kPower:
-      return PowerOfFloats(a, b);
   }
   return Value();
 }
@@ -165,7 +128,7 @@ Result<Value> Repeat(Runtime& runtime, const Value& sequence, int64_t count) {
     if (size > 0) {
       for (uint64_t i = 0; i < times; ++i) repeated += sequence.text();
     }
-    return Value(runtime.NewString(std::move(repeated), sequence.as<String>().is_markup));
+    return Value(runtime.NewString(std::move(repeated)));
   }
   const Values& items =
       sequence.Is(Kind::kList) ? sequence.as<List>().items : sequence.as<Tuple>().items;
@@ -182,7 +145,7 @@ Result<Value> Repeat(Runtime& runtime, const Value& sequence, int64_t count) {
 Result<Value> AddSequences(Runtime& runtime, const Value& a, const Value& b) {
   if (a.is_string()) {
     TRY(runtime.CheckBytes(a.text().size() + b.text().size()));
-    return JoinStrings(runtime, a.as<String>(), b.as<String>());
+    return Value(runtime.NewString(a.as<String>().text + b.as<String>().text));
   }
   const bool is_list = a.Is(Kind::kList);
   const Values& head = is_list ? a.as<List>().items : a.as<Tuple>().items;
@@ -196,12 +159,6 @@ Result<Value> AddSequences(Runtime& runtime, const Value& a, const Value& b) {
 
 }  // namespace
 
-Value JoinStrings(Runtime& runtime, const String& a, const String& b) {
-  if (a.is_markup == b.is_markup) return runtime.NewString(a.text + b.text, a.is_markup);
-  if (a.is_markup) return runtime.NewString(a.text + EscapeHtml(b.text), true);
-  return runtime.NewString(EscapeHtml(a.text) + b.text, true);
-}
-
 Result<Value> Combine(Runtime& runtime, Operator op, const Value& a, const Value& b) {
   if (a.is_integral() && b.is_integral()) return CombineInts(op, a.int_value(), b.int_value());
   if (a.is_number() && b.is_number()) return CombineFloats(op, a.as_float(), b.as_float());
@@ -214,7 +171,9 @@ Result<Value> Combine(Runtime& runtime, Operator op, const Value& a, const Value
     if (a_repeats && b.is_integral()) return Repeat(runtime, a, b.int_value());
     if (b_repeats && a.is_integral()) return Repeat(runtime, b, a.int_value());
   }
-  if (op == Operator::kRemainder && a.is_string()) return FormatPercent(runtime, a.as<String>(), b);
+  if (op == Operator::kRemainder && a.is_string()) {
+    return Unimplemented("formatting with % is not supported; use ~ or format()");
+  }
   return Unsupported(op, a, b);
 }
 

@@ -1,29 +1,18 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The operators + - * / // % **, with Python's meaning for numbers, strings, lists and tuples.
+// The operators + - * / // %, with Python's meaning for numbers, strings, lists and tuples.
 #pragma once
 
 #include "jinja/runtime.h"
 
 namespace aster::jinja {
 
-enum class Operator : uint8_t {
-  kAdd,
-  kSubtract,
-  kMultiply,
-  kDivide,
-  kFloorDivide,
-  kRemainder,
-  kPower
-};
+enum class Operator : uint8_t { kAdd, kSubtract, kMultiply, kDivide, kFloorDivide, kRemainder };
 
 Result<Value> Combine(Runtime& runtime, Operator op, const Value& a, const Value& b);
 Result<Value> Negate(const Value& value);
 // Unary plus: numbers as they are, bools as ints.
 Result<Value> Affirm(const Value& value);
-
-// a + b of strings, where joining to marked-up text escapes the other.
-Value JoinStrings(Runtime& runtime, const String& a, const String& b);
 
 }  // namespace aster::jinja

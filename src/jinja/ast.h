@@ -49,13 +49,10 @@ enum class NodeKind : uint8_t {
   kSet,
   kSetBlock,
   kMacro,
-  kCallBlock,
+  kGeneration,
   kFilterBlock,
-  kWith,
-  kBlock,
   kBreak,
   kContinue,
-  kDo,
 };
 
 struct Node {
@@ -103,11 +100,7 @@ struct Scope {
 
 struct Literal final : Node {
   explicit Literal(int node_line) : Node(NodeKind::kLiteral, node_line) {}
-  // A BigInt holds its digits.
-  struct BigDigits {
-    std::string digits;
-  };
-  std::variant<std::nullptr_t, bool, int64_t, double, std::string, BigDigits> value = nullptr;
+  std::variant<std::nullptr_t, bool, int64_t, double, std::string> value = nullptr;
   uint32_t index = 0;  // among the template's literals
 };
 
@@ -268,13 +261,9 @@ struct CallArguments {
   void Visit(Node::Visitor visit) {
     for (const NodePtr& argument : positional) visit(*argument);
     for (const auto& [name, argument] : named) visit(*argument);
-    if (star) visit(*star);
-    if (double_star) visit(*double_star);
   }
   Body positional;
   std::vector<std::pair<std::string, NodePtr>> named;
-  NodePtr star;         // *arguments, may be absent
-  NodePtr double_star;  // **arguments, may be absent
 };
 
 struct CallNode final : Node {
@@ -298,7 +287,7 @@ struct Application final : Node {
   NodePtr input;  // absent where a filter applies to a block
   const std::string name;
   CallArguments arguments;
-  const Builtin* builtin = nullptr;  // absent where the name is unknown, which matters only if used
+  const Builtin* builtin = nullptr;  // never absent once parsed
 };
 
 }  // namespace aster::jinja

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "jinja/compare.h"
+
 namespace aster::jinja {
 namespace {
 
@@ -63,6 +65,15 @@ Result<Values> Bind(const Builtin& builtin, const Arguments& given) {
 
 }  // namespace
 
+Value Arguments::TakeNamed(std::string_view name) {
+  const auto it =
+      std::ranges::find_if(named, [name](const auto& argument) { return argument.first == name; });
+  if (it == named.end()) return {};
+  Value value = std::move(it->second);
+  named.erase(it);
+  return value;
+}
+
 Result<Value> Invoke(Runtime& runtime, const Builtin& builtin, const Value& self,
                      const Arguments& given) {
   TRY(runtime.ChargeBytes(self.is_string() ? self.text().size() : 0));
@@ -85,5 +96,7 @@ Result<int64_t> WantInt(const Value& value) {
   return TemplateError(
       fmt::format("'{}' object cannot be interpreted as an integer", TypeName(value)));
 }
+
+bool FlagOf(const Value& value) { return !value.is_missing() && IsTrue(value); }
 
 }  // namespace aster::jinja

@@ -17,6 +17,9 @@ namespace aster::jinja {
 
 // What a call gives.
 struct Arguments {
+  // The argument of that name, which goes from the others; missing where there is none.
+  Value TakeNamed(std::string_view name);
+
   Values positional;
   std::vector<std::pair<std::string, Value>> named;
 };
@@ -46,5 +49,7 @@ Result<Value> Invoke(Runtime& runtime, const Builtin& builtin, const Value& self
 // Arguments as the types that parameters want, or an error that says what came instead.
 Result<std::string_view> WantString(const Value& value, std::string_view what);
 Result<int64_t> WantInt(const Value& value);
+// Whether the value is given and true.
+bool FlagOf(const Value& value);
 
 }  // namespace aster::jinja

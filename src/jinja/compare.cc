@@ -204,11 +204,6 @@ Result<bool> Equal(Runtime& runtime, const Value& a, const Value& b) {
       return EqualDicts(runtime, a.as<Dict>(), b.as<Dict>());
     case Kind::kRange:
       return EqualRanges(a.as<Range>(), b.as<Range>());
-    case Kind::kFunction: {
-      const Function& f = a.as<Function>();
-      const Function& g = b.as<Function>();
-      return &f.builtin == &g.builtin && Identical(f.self, g.self);
-    }
     case Kind::kDictView: {
       const DictView& view = a.as<DictView>();
       const DictView& other = b.as<DictView>();

@@ -4,14 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 
 #include "jinja/compare.h"
 #include "jinja/iterate.h"
 #include "jinja/methods.h"
-#include "jinja/number_text.h"
-#include "jinja/sort.h"
 #include "jinja/text.h"
 
 namespace aster::jinja {
@@ -75,21 +71,7 @@ Result<size_t> FindItem(const Call& call, const Values& items, int64_t start, in
   return items.size();
 }
 
-Result<Value> ListRemove(const Call& call) {
-  Values& items = ItemsOfList(call);
-  const size_t position = TRY(FindItem(call, items, 0, INT64_MAX));
-  if (position == items.size()) return TemplateError("list.remove(x): x not in list");
-  items.erase(items.begin() + static_cast<ptrdiff_t>(position));
-  call.self.as<List>().Grew(-static_cast<int64_t>(sizeof(Value)));
-  return Value::None();
-}
-
-Result<Value> ListClear(const Call& call) {
-  const Values dying = std::move(ItemsOfList(call));
-  ItemsOfList(call).clear();
-  call.self.as<List>().Grew(-static_cast<int64_t>(sizeof(Value) * dying.size()));
-  return Value::None();
-}
+Result<Value> ListCopy(const Call& call) { return Value(call.runtime.NewList(ItemsOfList(call))); }
 
 Result<Value> ListReverse(const Call& call) {
   TRY(call.runtime.Charge(ItemsOfList(call).size() / 16));
@@ -97,25 +79,8 @@ Result<Value> ListReverse(const Call& call) {
   return Value::None();
 }
 
-Result<Value> ListSort(const Call& call) {
-  if (!call[0].is_missing() && !call[0].is_none()) {
-    return Unimplemented("list.sort(key=…); use the filter sort");
-  }
-  std::vector<Keyed> entries;
-  for (const Value& item : ItemsOfList(call)) entries.push_back({item, item});
-  TRY(SortByKey(call.runtime, entries, IsTrue(call[1])));
-  std::ranges::transform(entries, ItemsOfList(call).begin(), &Keyed::item);
-  return Value::None();
-}
-
-Result<Value> ListCopy(const Call& call) { return Value(call.runtime.NewList(ItemsOfList(call))); }
-
-const Values& ItemsOfEither(const Call& call) {
-  return call.self.Is(Kind::kList) ? call.self.as<List>().items : call.self.as<Tuple>().items;
-}
-
-Result<Value> SequenceIndex(const Call& call) {
-  const Values& items = ItemsOfEither(call);
+Result<Value> ListIndex(const Call& call) {
+  const Values& items = ItemsOfList(call);
   const int64_t start = call[1].is_missing() ? 0 : TRY(WantInt(call[1]));
   const int64_t stop = call[2].is_missing() ? INT64_MAX : TRY(WantInt(call[2]));
   const size_t position = TRY(FindItem(call, items, start, stop));
@@ -125,9 +90,9 @@ Result<Value> SequenceIndex(const Call& call) {
   return Value::Int(static_cast<int64_t>(position));
 }
 
-Result<Value> SequenceCount(const Call& call) {
+Result<Value> ListCount(const Call& call) {
   int64_t count = 0;
-  for (const Value& item : ItemsOfEither(call)) {
+  for (const Value& item : ItemsOfList(call)) {
     TRY(call.runtime.Charge());
     if (TRY(Equal(call.runtime, item, call[0]))) ++count;
   }
@@ -176,14 +141,6 @@ Result<Value> DictPop(const Call& call) {
   return TemplateError(fmt::format("KeyError: {}", TRY(ReprOf(call.runtime, call[0]))));
 }
 
-Result<Value> DictPopItem(const Call& call) {
-  if (DictOf(call).size() == 0) return TemplateError("popitem(): dictionary is empty");
-  TRY(call.runtime.Charge(DictOf(call).size() / 4));
-  const Value key = DictOf(call).entries().back().key;
-  Value value = *DictOf(call).Remove(TRY(KeyOf(call.runtime, key)));
-  return Value(call.runtime.NewTuple({key, std::move(value)}));
-}
-
 Result<Value> DictSetDefault(const Call& call) {
   DictKey key = TRY(KeyOf(call.runtime, call[0]));
   if (const Value* value = DictOf(call).Find(key)) return *value;
@@ -197,84 +154,26 @@ Result<Value> DictUpdate(const Call& call) {
   return Value::None();
 }
 
-Result<Value> DictClear(const Call& call) {
-  DictOf(call).Clear();
-  return Value::None();
-}
-
-Result<Value> FloatIsInteger(const Call& call) {
-  const double value = call.self.float_value();
-  return Value::Bool(std::isfinite(value) && value == std::trunc(value));
-}
-
-Result<Value> IntBitLength(const Call& call) {
-  const int64_t value = call.self.int_value();
-  const uint64_t magnitude =
-      value < 0 ? ~static_cast<uint64_t>(value) + 1 : static_cast<uint64_t>(value);
-  return Value::Int(std::bit_width(magnitude));
-}
-
-Result<Value> NumberConjugate(const Call& call) {
-  return call.self.is_integral() ? Value::Int(call.self.int_value()) : call.self;
-}
-
-Result<Value> CyclerNext(const Call& call) {
-  Cycler& cycler = call.self.as<Cycler>();
-  const Value current = cycler.items[cycler.position];
-  cycler.position = (cycler.position + 1) % cycler.items.size();
-  return current;
-}
-
-Result<Value> CyclerReset(const Call& call) {
-  call.self.as<Cycler>().position = 0;
-  return Value::None();
-}
-
 constexpr Builtin kListMethods[] = {
     {"append", "/object", ListAppend},
-    {"clear", "", ListClear},
     {"copy", "", ListCopy},
-    {"count", "/value", SequenceCount},
+    {"count", "/value", ListCount},
     {"extend", "/iterable", ListExtend},
-    {"index", "/value start? stop?", SequenceIndex},
+    {"index", "/value start? stop?", ListIndex},
     {"insert", "/index object", ListInsert},
     {"pop", "/index?", ListPop},
-    {"remove", "/value", ListRemove},
     {"reverse", "", ListReverse},
-    {"sort", "key? reverse?", ListSort},
-};
-
-constexpr Builtin kTupleMethods[] = {
-    {"count", "/value", SequenceCount},
-    {"index", "/value start? stop?", SequenceIndex},
 };
 
 constexpr Builtin kDictMethods[] = {
-    {"clear", "", DictClear},
     {"copy", "", DictCopy},
     {"get", "/key default?", DictGet},
     {"items", "", DictItems},
     {"keys", "", DictKeys},
     {"pop", "/key default?", DictPop},
-    {"popitem", "", DictPopItem},
     {"setdefault", "/key default?", DictSetDefault},
     {"update", "...", DictUpdate},
     {"values", "", DictValues},
-};
-
-constexpr Builtin kIntMethods[] = {
-    {"bit_length", "", IntBitLength},
-    {"conjugate", "", NumberConjugate},
-};
-
-constexpr Builtin kFloatMethods[] = {
-    {"conjugate", "", NumberConjugate},
-    {"is_integer", "", FloatIsInteger},
-};
-
-constexpr Builtin kCyclerMethods[] = {
-    {"next", "", CyclerNext},
-    {"reset", "", CyclerReset},
 };
 
 }  // namespace
@@ -303,10 +202,6 @@ Status UpdateDict(Runtime& runtime, Dict& dict, const Arguments& arguments) {
 }
 
 std::span<const Builtin> ListMethods() { return kListMethods; }
-std::span<const Builtin> TupleMethods() { return kTupleMethods; }
 std::span<const Builtin> DictMethods() { return kDictMethods; }
-std::span<const Builtin> IntMethods() { return kIntMethods; }
-std::span<const Builtin> FloatMethods() { return kFloatMethods; }
-std::span<const Builtin> CyclerMethods() { return kCyclerMethods; }
 
 }  // namespace aster::jinja

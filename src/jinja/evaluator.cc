@@ -14,8 +14,7 @@
 namespace aster::jinja {
 
 Result<std::string> Evaluator::Run() {
-  root_ = TRY(NewActivation(template_.function, {}));
-  activation_ = root_;
+  activation_ = TRY(NewActivation(template_.function, {}));
   std::string output;
   output_ = &output;
   TRY(Enter(template_.scope));
@@ -40,10 +39,6 @@ Value& Evaluator::Variable(VariableRef ref) {
 }
 
 Value Evaluator::Resolve(const std::string& name) {
-  // For blocks, which have no other way to the top level's variables.
-  for (const auto& [variable, slot] : template_.top_level) {
-    if (variable == name && !root_->slots[slot].is_missing()) return root_->slots[slot];
-  }
   if (const Value* variable = variables_->Find(name)) return *variable;
   const Builtin* global = FindGlobal(name);
   if (global == nullptr) return {};
@@ -141,9 +136,6 @@ Result<Evaluator::Flow> Evaluator::RunStatement(const Node& node) {
       TRY(value.is_string() ? Write(value.text()) : Write(TRY(StrOf(runtime_, value))));
       break;
     }
-    case NodeKind::kDo:
-      TRY(Evaluate(*static_cast<const Print&>(node).value));
-      break;
     case NodeKind::kIf:
       return RunIf(static_cast<const If&>(node));
     case NodeKind::kFor:
@@ -158,19 +150,14 @@ Result<Evaluator::Flow> Evaluator::RunStatement(const Node& node) {
       return RunSetBlock(static_cast<const SetBlock&>(node));
     case NodeKind::kMacro: {
       const auto& macro = static_cast<const Macro&>(node);
-      Variable(macro.target) = runtime_.heap().New<MacroValue>(macro.code, activation_);
+      Variable(macro.target) = runtime_.heap().New<MacroValue>(macro, activation_);
       break;
     }
-    case NodeKind::kCallBlock:
-      TRY(RunCallBlock(static_cast<const CallBlock&>(node)));
+    case NodeKind::kGeneration:
+      TRY(RunGeneration(static_cast<const Generation&>(node)));
       break;
     case NodeKind::kFilterBlock:
       return RunFilterBlock(static_cast<const FilterBlock&>(node));
-    case NodeKind::kWith:
-      return RunWith(static_cast<const With&>(node));
-    case NodeKind::kBlock:
-      TRY(RunBlock(static_cast<const Block&>(node)));
-      break;
     case NodeKind::kBreak:
       return Flow::kBreak;
     case NodeKind::kContinue:
@@ -194,6 +181,7 @@ Result<Evaluator::Flow> Evaluator::RunSetBlock(const SetBlock& node) {
   TRY(Enter(node.scope));
   Value captured;
   {
+    // A break or continue within drops what was written.
     Capture capture(*this);
     const Flow flow = TRY(RunBody(node.body));
     if (flow != Flow::kNormal) return flow;
@@ -224,26 +212,8 @@ Result<Evaluator::Flow> Evaluator::RunFilterBlock(const FilterBlock& node) {
   return Flow::kNormal;
 }
 
-Result<Evaluator::Flow> Evaluator::RunWith(const With& node) {
-  // Values are those from outside, even of names that are set here.
-  TRY(Enter(node.scope));
-  for (size_t i = 0; i < node.targets.size(); ++i) {
-    TRY(Assign(*node.targets[i], TRY(Evaluate(*node.values[i]))));
-  }
-  const Flow flow = TRY(RunBody(node.body));
-  Leave(node.scope);
-  return flow;
-}
-
-Status Evaluator::RunCallBlock(const CallBlock& node) {
-  const Value block = runtime_.heap().New<MacroValue>(node.code, activation_);
-  const Value text = node.call ? TRY(EvaluateCall(static_cast<const CallNode&>(*node.call), &block))
-                               : TRY(CallMacro(block.as<MacroValue>(), {}));
-  return Write(TRY(StrOf(runtime_, text)));
-}
-
-Status Evaluator::RunBlock(const Block& node) {
-  const Switched switched(*this, TRY(NewActivation(node.function, {})));
+Status Evaluator::RunGeneration(const Generation& node) {
+  const Switched switched(*this, TRY(NewActivation(node.function, activation_)));
   TRY(Enter(node.scope));
   TRY(RunBody(node.body));
   return Ok();

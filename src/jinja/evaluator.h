@@ -13,18 +13,16 @@
 
 namespace aster::jinja {
 
-// A macro, or the block that a {% call %} passes on, with the variables around it.
+// A macro with the variables around it.
 class MacroValue final : public Special {
  public:
   static constexpr Kind kKind = Kind::kMacro;
-  MacroValue(const MacroCode& macro_code, Ref<Activation> around)
-      : code(macro_code), closure(std::move(around)) {}
+  MacroValue(const Macro& node, Ref<Activation> around) : macro(node), closure(std::move(around)) {}
   void DropReferences() override { closure = {}; }
 
   std::string Repr() const override;
-  Result<Value> Attribute(Runtime& runtime, std::string_view name) override;
 
-  const MacroCode& code;
+  const Macro& macro;
   Ref<Activation> closure;
 };
 
@@ -60,14 +58,9 @@ class Evaluator {
   Result<Flow> RunIf(const If& node);
   Result<Flow> RunSetBlock(const SetBlock& node);
   Result<Flow> RunFilterBlock(const FilterBlock& node);
-  Result<Flow> RunWith(const With& node);
   Result<Flow> RunFor(const For& node);
-  Result<Flow> RunLoop(const For& node, const Value& iterable, int64_t depth);
   Result<Flow> RunLoopBody(const For& node, Iterator* items, LoopValue* loop);
-  Result<std::string> RunRecursiveLoop(const For& node, const Value& iterable, int64_t depth,
-                                       const Ref<Activation>& closure);
-  Status RunCallBlock(const CallBlock& node);
-  Status RunBlock(const Block& node);
+  Status RunGeneration(const Generation& node);
   Status Write(std::string_view text);
 
   // Variables.
@@ -96,18 +89,17 @@ class Evaluator {
   Result<Value> EvaluateApplication(const Application& node, const Value* input);
 
   // Calls.
-  Result<Value> EvaluateCall(const CallNode& node, const Value* caller);
+  Result<Value> EvaluateCall(const CallNode& node);
   Result<Arguments> EvaluateArguments(const CallArguments& arguments);
   Result<Value> Call(const Value& callee, Arguments arguments);
-  Result<Value> CallMacro(const MacroValue& macro, Arguments arguments);
-  Status BindParameters(const MacroCode& code, Arguments& arguments);
-  Status FillDefaults(const MacroCode& code);
+  Result<Value> CallMacro(const MacroValue& value, Arguments arguments);
+  Status BindParameters(const Macro& macro, Arguments& arguments);
+  Status FillDefaults(const Macro& macro);
 
   const Template& template_;
   Runtime& runtime_;
   const Ref<Dict> variables_;
-  Values literals_;  // missing until first used
-  Ref<Activation> root_;
+  Values literals_;             // missing until first used
   Ref<Activation> activation_;  // of the function that runs
   std::string* output_ = nullptr;
   size_t output_bytes_ = 0;  // in all the outputs that are being written

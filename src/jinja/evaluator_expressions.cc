@@ -70,7 +70,7 @@ Result<Value> Evaluator::EvaluateNode(const Node& node) {
     case NodeKind::kSlice:
       return EvaluateSlice(static_cast<const Slice&>(node));
     case NodeKind::kCall:
-      return EvaluateCall(static_cast<const CallNode&>(node), nullptr);
+      return EvaluateCall(static_cast<const CallNode&>(node));
     case NodeKind::kFilter:
     case NodeKind::kTest:
       return EvaluateApplication(static_cast<const Application&>(node), nullptr);
@@ -86,11 +86,7 @@ Value Evaluator::EvaluateLiteral(const Literal& node) {
   if (const double* value = std::get_if<double>(&node.value)) return Value::Float(*value);
   Value& made = literals_[node.index];
   if (!made.is_missing()) return made;
-  if (const auto* text = std::get_if<std::string>(&node.value)) {
-    made = runtime_.NewString(*text);
-  } else {
-    made = runtime_.heap().New<BigInt>(std::get<Literal::BigDigits>(node.value).digits);
-  }
+  made = runtime_.NewString(std::get<std::string>(node.value));
   return made;
 }
 
@@ -179,10 +175,6 @@ Result<Value> Evaluator::EvaluateSlice(const Slice& node) {
 }
 
 Result<Value> Evaluator::EvaluateApplication(const Application& node, const Value* input) {
-  if (node.builtin == nullptr) {
-    return TemplateError(fmt::format(
-        "No {} named '{}' found.", node.kind == NodeKind::kFilter ? "filter" : "test", node.name));
-  }
   // The first filter of a chain on a block takes the block's text.
   Value value;
   if (node.input == nullptr) {

@@ -57,33 +57,13 @@ class TestedIterator final : public Iterator {
 
 Result<Evaluator::Flow> Evaluator::RunFor(const For& node) {
   const Value iterable = TRY(Evaluate(*node.iterable));
-  if (!node.is_recursive) return RunLoop(node, iterable, 0);
-  TRY(Write(TRY(RunRecursiveLoop(node, iterable, 0, activation_))));
-  return Flow::kNormal;
-}
-
-Result<std::string> Evaluator::RunRecursiveLoop(const For& node, const Value& iterable,
-                                                int64_t depth, const Ref<Activation>& closure) {
-  const Switched switched(*this, TRY(NewActivation(node.recursive_function, closure)));
-  Capture capture(*this);
-  TRY(RunLoop(node, iterable, depth));
-  return capture.Take();
-}
-
-Result<Evaluator::Flow> Evaluator::RunLoop(const For& node, const Value& iterable, int64_t depth) {
   Ref<Iterator> items = TRY(Iterate(runtime_, iterable));
   if (node.test) {
-    const Ref<Activation> around = node.is_recursive ? activation_->parent : activation_;
-    items = runtime_.heap().New<TestedIterator>(*this, node, items,
-                                                TRY(NewActivation(node.test_function, around)));
+    items = runtime_.heap().New<TestedIterator>(
+        *this, node, items, TRY(NewActivation(node.test_function, activation_)));
   }
   if (!node.has_loop_variable) return RunLoopBody(node, items.get(), nullptr);
-  const Ref<LoopValue> loop =
-      runtime_.heap().New<LoopValue>(items, node.test ? Value() : iterable, depth);
-  if (node.is_recursive) {
-    loop->recursive = &node;
-    loop->closure = activation_->parent;
-  }
+  const Ref<LoopValue> loop = runtime_.heap().New<LoopValue>(items, node.test ? Value() : iterable);
   return RunLoopBody(node, items.get(), loop.get());
 }
 
@@ -94,6 +74,7 @@ Result<Evaluator::Flow> Evaluator::RunLoopBody(const For& node, Iterator* items,
     const Value item = loop != nullptr ? TRY(loop->Next(runtime_)) : TRY(items->Next(runtime_));
     if (item.is_missing()) break;
     TRY(runtime_.Charge());
+    // The target and `loop` are set before the body's own names, which may start as copies of them.
     TRY(Assign(*node.target, item));
     if (loop != nullptr) Variable(node.loop_variable) = Ref<LoopValue>(loop);
     TRY(Enter(node.scope));

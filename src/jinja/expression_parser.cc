@@ -10,6 +10,7 @@
 
 #include "jinja/filters.h"
 #include "jinja/number_text.h"
+#include "jinja/unsupported.h"
 
 namespace aster::jinja {
 namespace {
@@ -43,6 +44,11 @@ std::optional<Operator> ProductOf(const Token& token) {
   if (token.IsOperator("//")) return Operator::kFloorDivide;
   if (token.IsOperator("%")) return Operator::kRemainder;
   return std::nullopt;
+}
+
+bool IsText(const Node& node) {
+  return node.kind == NodeKind::kLiteral &&
+         std::holds_alternative<std::string>(static_cast<const Literal&>(node).value);
 }
 
 // Makes what was parsed the target of an assignment, if it can be one.
@@ -208,26 +214,17 @@ Result<NodePtr> ExpressionParser::ParseConcat() {
 }
 
 Result<NodePtr> ExpressionParser::ParseProduct() {
-  NodePtr node = TRY(ParsePower());
+  NodePtr node = TRY(ParseUnary(true));
   while (const std::optional<Operator> op = ProductOf(tokens_.current())) {
     const int line = tokens_.line();
     tokens_.Skip();
-    NodePtr right = TRY(ParsePower());
+    if (op == Operator::kRemainder && IsText(*node)) {
+      return NotSupportedAt(line, "formatting with '%' is");
+    }
+    NodePtr right = TRY(ParseUnary(true));
     node = TRY(Finish(std::make_unique<Binary>(*op, std::move(node), std::move(right), line)));
   }
-  return node;
-}
-
-// From the left, unlike Python's own: 2 ** 3 ** 2 is 64.
-Result<NodePtr> ExpressionParser::ParsePower() {
-  NodePtr node = TRY(ParseUnary(true));
-  while (tokens_.IsOperator("**")) {
-    const int line = tokens_.line();
-    tokens_.Skip();
-    NodePtr right = TRY(ParseUnary(true));
-    node = TRY(Finish(
-        std::make_unique<Binary>(Operator::kPower, std::move(node), std::move(right), line)));
-  }
+  if (tokens_.IsOperator("**")) return NotSupportedAt(tokens_.line(), "operator", "**");
   return node;
 }
 
@@ -285,19 +282,11 @@ Result<NodePtr> ExpressionParser::ParseNumber() {
   if (token.Is(TokenKind::kFloat)) {
     return NewLiteral(token.line, ParseFloat(token.text).value_or(0));
   }
-  std::string_view digits = token.text;
-  int base = 10;
-  if (digits.size() > 1 && digits[0] == '0') {
-    const char letter = static_cast<char>(digits[1] | 0x20);
-    base = letter == 'x' ? 16 : letter == 'o' ? 8 : letter == 'b' ? 2 : 10;
-    if (base != 10) digits.remove_prefix(2);
-  }
   int64_t value = 0;
   const auto [stop, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
-  if (error == std::errc()) return NewLiteral(token.line, value);
-  if (base != 10) return ErrorAt(token.line, IntegerTooLarge().message());
-  return NewLiteral(token.line, Literal::BigDigits{token.text});
+      std::from_chars(token.text.data(), token.text.data() + token.text.size(), value);
+  if (error != std::errc()) return ErrorAt(token.line, IntegerTooLarge().message());
+  return NewLiteral(token.line, value);
 }
 
 // Strings in a row are one.

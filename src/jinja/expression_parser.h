@@ -58,7 +58,6 @@ class ExpressionParser {
   Result<NodePtr> ParseSum();
   Result<NodePtr> ParseConcat();
   Result<NodePtr> ParseProduct();
-  Result<NodePtr> ParsePower();
   Result<NodePtr> ParseUnary(bool with_filters);
   Result<NodePtr> ParsePrimary();
   Result<NodePtr> ParseName();

@@ -9,8 +9,8 @@
 namespace aster::jinja {
 
 const Builtin* FindFilter(std::string_view name) {
-  static const Registry registry({TextFilters(), LayoutFilters(), NumberFilters(),
-                                  SequenceFilters(), OrderFilters(), LazyFilters(), JsonFilters()});
+  static const Registry registry({TextFilters(), NumberFilters(), SequenceFilters(), OrderFilters(),
+                                  LazyFilters(), JsonFilters()});
   return registry.Find(name);
 }
 

@@ -16,24 +16,11 @@ namespace aster::jinja {
 const Builtin* FindFilter(std::string_view name);
 const Builtin* FindTest(std::string_view name);
 
-// The value as a string: itself, marked up or not, if it is one.
+// The value as a string: itself if it is one.
 Result<Ref<String>> SoftString(Runtime& runtime, const Value& value);
-
-// textwrap.wrap() of one line.
-struct WrapStyle {
-  int64_t width = 79;
-  bool break_long_words = true;
-  bool break_on_hyphens = true;
-};
-Result<std::vector<std::string>> WrapLine(Runtime& runtime, std::string_view line,
-                                          const WrapStyle& style);
-
-// pprint.pformat(value).
-Result<std::string> PrettyRepr(Runtime& runtime, const Value& value);
 
 // The tables, by file.
 std::span<const Builtin> TextFilters();
-std::span<const Builtin> LayoutFilters();
 std::span<const Builtin> NumberFilters();
 std::span<const Builtin> SequenceFilters();
 std::span<const Builtin> OrderFilters();

@@ -41,19 +41,6 @@ Result<Value> MakeNamespace(const Call& call) {
   return Value(call.runtime.heap().New<Namespace>(attributes));
 }
 
-Result<Value> MakeCycler(const Call& call) {
-  if (!call.given.named.empty()) return TemplateError("cycler() takes no keyword arguments");
-  if (call.given.positional.empty()) {
-    return TemplateError("at least one item has to be provided");
-  }
-  return Value(call.runtime.heap().New<Cycler>(call.given.positional));
-}
-
-Result<Value> MakeJoiner(const Call& call) {
-  Value separator = call[0].is_missing() ? Value(call.runtime.NewString(", ")) : call[0];
-  return Value(call.runtime.heap().New<Joiner>(std::move(separator)));
-}
-
 Result<Value> RaiseException(const Call& call) {
   return FailedPrecondition(TRY(StrOf(call.runtime, call[0])));
 }
@@ -66,15 +53,8 @@ Result<Value> StrftimeNow(const Call& call) {
   return Value(call.runtime.NewString(TRY(FormatTime(format, now_s))));
 }
 
-Result<Value> Lipsum(const Call& /*call*/) {
-  return Unimplemented("lipsum() is not supported: a prompt must not depend on chance");
-}
-
 constexpr Builtin kGlobals[] = {
-    {"cycler", "...", MakeCycler},
     {"dict", "...", MakeDict},
-    {"joiner", "sep?", MakeJoiner},
-    {"lipsum", "...", Lipsum},
     {"namespace", "...", MakeNamespace},
     {"raise_exception", "message", RaiseException},
     {"range", "/start stop? step?", MakeRange},

@@ -55,7 +55,7 @@ void Heap::Release(Object* object) {
     released_.pop_back();
     Unlink(dead);
     used_bytes_ -= dead->bytes_;
-    // tidy: allow(ownership) New made it, and nobody refers to it any more.
+    // tidy: allow(ownership) New made it, and no reference is left.
     delete dead;
   }
   releasing_ = false;

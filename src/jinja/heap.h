@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // Where the values of one rendering live: objects that count their references, with a tally of the
-// bytes they take, so that a template cannot exhaust memory. Whatever is left at the end (cycles,
-// above all) goes with the heap. Must not know what the objects are.
+// bytes they take, so that a template cannot exhaust memory. Objects left at the end, such as
+// cycles, are deleted with the heap. Must not know what the objects are.
 #pragma once
 
 #include <cstddef>
@@ -25,13 +25,13 @@ class Object {
   Object& operator=(const Object&) = delete;
   virtual ~Object() = default;
 
-  // Lets go of every object it holds; nobody uses it afterwards.
+  // Drops its references to other objects. Not used afterwards.
   virtual void DropReferences() {}
 
   void AddReference() { ++references_; }
   void RemoveReference();
 
-  // Tells the heap that this object has come to take so many bytes more (or fewer) than before.
+  // Tells the heap that this object takes `bytes` more than before (fewer where negative).
   void Grew(int64_t bytes);
 
  private:

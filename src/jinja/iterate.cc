@@ -50,8 +50,8 @@ class StringIterator final : public Iterator {
 
 class DictIterator final : public Iterator {
  public:
-  DictIterator(Ref<Dict> dict, DictView::Part part, bool backwards)
-      : dict_(std::move(dict)), part_(part), size_(dict_->size()), backwards_(backwards) {}
+  DictIterator(Ref<Dict> dict, DictView::Part part)
+      : dict_(std::move(dict)), part_(part), size_(dict_->size()) {}
   void DropReferences() override { dict_ = {}; }
 
   Result<Value> Next(Runtime& runtime) override {
@@ -59,9 +59,7 @@ class DictIterator final : public Iterator {
       return TemplateError("dictionary changed size during iteration");
     }
     if (index_ >= size_) return Value();
-    const size_t position = backwards_ ? size_ - 1 - index_ : index_;
-    ++index_;
-    const Dict::Entry& entry = dict_->entries()[position];
+    const Dict::Entry& entry = dict_->entries()[index_++];
     if (part_ == DictView::Part::kKeys) return entry.key;
     if (part_ == DictView::Part::kValues) return entry.value;
     return Value(runtime.NewTuple({entry.key, entry.value}));
@@ -71,27 +69,21 @@ class DictIterator final : public Iterator {
   Ref<Dict> dict_;
   const DictView::Part part_;
   const size_t size_;
-  const bool backwards_;
   size_t index_ = 0;
 };
 
 class RangeIterator final : public Iterator {
  public:
-  RangeIterator(Ref<Range> range, bool backwards)
-      : range_(std::move(range)), size_(range_->size()), backwards_(backwards) {}
+  explicit RangeIterator(Ref<Range> range) : range_(std::move(range)), size_(range_->size()) {}
   void DropReferences() override { range_ = {}; }
 
   Result<Value> Next(Runtime& /*runtime*/) override {
-    if (index_ >= size_) return Value();
-    const uint64_t position = backwards_ ? size_ - 1 - index_ : index_;
-    ++index_;
-    return Value::Int(range_->at(position));
+    return index_ < size_ ? Value::Int(range_->at(index_++)) : Value();
   }
 
  private:
   Ref<Range> range_;
   const uint64_t size_;
-  const bool backwards_;
   uint64_t index_ = 0;
 };
 
@@ -151,13 +143,13 @@ Result<Ref<Iterator>> Iterate(Runtime& runtime, const Value& value) {
     case Kind::kTuple:
       return Ref<Iterator>(heap.New<SequenceIterator>(value));
     case Kind::kDict:
-      return Ref<Iterator>(heap.New<DictIterator>(value.ref<Dict>(), DictView::Part::kKeys, false));
+      return Ref<Iterator>(heap.New<DictIterator>(value.ref<Dict>(), DictView::Part::kKeys));
     case Kind::kDictView: {
       const DictView& view = value.as<DictView>();
-      return Ref<Iterator>(heap.New<DictIterator>(view.dict, view.part, false));
+      return Ref<Iterator>(heap.New<DictIterator>(view.dict, view.part));
     }
     case Kind::kRange:
-      return Ref<Iterator>(heap.New<RangeIterator>(value.ref<Range>(), false));
+      return Ref<Iterator>(heap.New<RangeIterator>(value.ref<Range>()));
     case Kind::kIterator:
       return value.ref<Iterator>();
     default:
@@ -170,22 +162,17 @@ Result<Value> IterateBackwards(Runtime& runtime, const Value& value) {
   switch (value.kind()) {
     case Kind::kUndefined:
       return Value(heap.New<EmptyIterator>());
-    case Kind::kString: {
-      // Rare enough to be done in one go.
-      Values items = TRY(ItemsOf(runtime, value));
-      return Value(heap.New<BackwardsIterator>(runtime.NewList(std::move(items))));
-    }
     case Kind::kList:
     case Kind::kTuple:
       return Value(heap.New<BackwardsIterator>(value));
+    case Kind::kString:
     case Kind::kDict:
-      return Value(heap.New<DictIterator>(value.ref<Dict>(), DictView::Part::kKeys, true));
-    case Kind::kDictView: {
-      const DictView& view = value.as<DictView>();
-      return Value(heap.New<DictIterator>(view.dict, view.part, true));
+    case Kind::kDictView:
+    case Kind::kRange: {
+      // Rare enough to collect the items first.
+      Values items = TRY(ItemsOf(runtime, value));
+      return Value(heap.New<BackwardsIterator>(runtime.NewList(std::move(items))));
     }
-    case Kind::kRange:
-      return Value(heap.New<RangeIterator>(value.ref<Range>(), true));
     default:
       return Value();
   }

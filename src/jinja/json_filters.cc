@@ -15,8 +15,8 @@ bool IsGiven(const Value& value) { return !value.is_missing() && !value.is_none(
 
 Result<JsonStyle> StyleOf(const Call& call) {
   JsonStyle style;
-  style.ensure_ascii = !call[0].is_missing() && IsTrue(call[0]);
-  style.sort_keys = !call[3].is_missing() && IsTrue(call[3]);
+  style.ensure_ascii = FlagOf(call[0]);
+  style.sort_keys = FlagOf(call[3]);
   if (IsGiven(call[1])) {
     style.item_separator = ",";
     if (call[1].is_string()) {

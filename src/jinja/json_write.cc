@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/json_string.h"
 #include "jinja/json.h"
 #include "jinja/sort.h"
 #include "jinja/text.h"
-#include "jinja/unicode.h"
 
 namespace aster::jinja {
 namespace {
@@ -18,57 +18,6 @@ std::string FloatText(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
   return ReprOfFloat(value);
-}
-
-void AppendUnit(std::string& text, uint32_t unit) { text += fmt::format("\\u{:04x}", unit); }
-
-// What the character becomes within quotes, or nothing where it stays as it is.
-std::string_view ShortEscape(char c) {
-  switch (c) {
-    case '"':
-      return "\\\"";
-    case '\\':
-      return "\\\\";
-    case '\n':
-      return "\\n";
-    case '\r':
-      return "\\r";
-    case '\t':
-      return "\\t";
-    case '\f':
-      return "\\f";
-    case '\b':
-      return "\\b";
-    default:
-      return {};
-  }
-}
-
-std::string Quoted(std::string_view text, bool ensure_ascii) {
-  std::string quoted = "\"";
-  quoted.reserve(text.size() + 2);
-  for (size_t offset = 0; offset < text.size();) {
-    const size_t begin = offset;
-    const char32_t c = DecodeNext(text, offset);
-    if (c < 0x80) {
-      const std::string_view escape = ShortEscape(static_cast<char>(c));
-      if (!escape.empty()) {
-        quoted += escape;
-      } else if (c < 0x20 || (c == 0x7F && ensure_ascii)) {
-        AppendUnit(quoted, c);
-      } else {
-        quoted += static_cast<char>(c);
-      }
-    } else if (!ensure_ascii || c >= kBadByte) {
-      quoted += text.substr(begin, offset - begin);
-    } else if (c < 0x10000) {
-      AppendUnit(quoted, c);
-    } else {
-      AppendUnit(quoted, 0xD800 + ((c - 0x10000) >> 10));
-      AppendUnit(quoted, 0xDC00 + ((c - 0x10000) & 0x3FF));
-    }
-  }
-  return quoted += '"';
 }
 
 class JsonWriter {
@@ -80,7 +29,7 @@ class JsonWriter {
     switch (value.kind()) {
       case Kind::kString:
         TRY(runtime_.CheckBytes(value.text().size()));
-        builder_.Append(Quoted(value.text(), style_.ensure_ascii));
+        AppendQuoted(value.text());
         return Ok();
       case Kind::kNone:
         builder_.Append("null");
@@ -109,6 +58,12 @@ class JsonWriter {
   Result<std::string> Take() { return builder_.Take(); }
 
  private:
+  void AppendQuoted(std::string_view text) {
+    std::string quoted;
+    AppendJsonString(quoted, text, style_.ensure_ascii ? JsonCharset::kAscii : JsonCharset::kUtf8);
+    builder_.Append(quoted);
+  }
+
   void NewLine() {
     if (!style_.indent) return;
     builder_.Append('\n');
@@ -153,7 +108,7 @@ class JsonWriter {
       if (i > 0) builder_.Append(style_.item_separator);
       NewLine();
       TRY(runtime_.Charge());
-      builder_.Append(Quoted(TRY(KeyText(entries[i].key)), style_.ensure_ascii));
+      AppendQuoted(TRY(KeyText(entries[i].key)));
       builder_.Append(style_.key_separator);
       TRY(Write(entries[i].item));
     }

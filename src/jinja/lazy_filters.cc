@@ -1,11 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Filters that give their items one by one, when somebody asks. Templates can tell: such a result
-// has no length, can be gone through once, and its errors come late.
+// Filters that compute each item when it is asked for. Templates can tell: such a result has no
+// length, can be gone through once, and its errors come late.
 #include <fmt/format.h>
-
-#include <algorithm>
 
 #include "jinja/access.h"
 #include "jinja/compare.h"
@@ -78,16 +76,6 @@ class LazyIterator : public Iterator {
   bool done_ = false;
 };
 
-// The argument of that name, which goes from the others; missing where there is none.
-Value TakeNamed(Arguments& arguments, std::string_view name) {
-  const auto it = std::ranges::find_if(
-      arguments.named, [name](const auto& argument) { return argument.first == name; });
-  if (it == arguments.named.end()) return Value();
-  Value value = std::move(it->second);
-  arguments.named.erase(it);
-  return value;
-}
-
 class MapIterator final : public LazyIterator {
  public:
   using LazyIterator::LazyIterator;
@@ -109,9 +97,9 @@ class MapIterator final : public LazyIterator {
       arguments().positional.erase(arguments().positional.begin());
       return Ok();
     }
-    const Value attribute = TakeNamed(arguments(), "attribute");
+    const Value attribute = arguments().TakeNamed("attribute");
     if (attribute.is_missing()) return TemplateError("map requires a filter argument");
-    default_ = TakeNamed(arguments(), "default");
+    default_ = arguments().TakeNamed("default");
     if (default_.is_none()) default_ = Value();
     if (!arguments().named.empty()) {
       return TemplateError(
@@ -180,78 +168,6 @@ class SelectIterator final : public LazyIterator {
   const bool by_attribute_;
   const Builtin* test_ = nullptr;  // the item's own truth where there is none
   AttributePath path_;
-};
-
-// Rows of so many items.
-class BatchIterator final : public LazyIterator {
- public:
-  using LazyIterator::LazyIterator;
-
- protected:
-  Status Start(Runtime& /*runtime*/) override { return Ok(); }
-
-  Result<Value> Produce(Runtime& runtime) override {
-    const int64_t size = TRY(WantInt(Given(0)));
-    Values row;
-    if (!next_.is_missing()) row.push_back(std::move(next_));
-    next_ = Value();
-    for (;;) {
-      Value item = TRY(NextOfSource(runtime));
-      if (item.is_missing()) break;
-      if (static_cast<int64_t>(row.size()) == size) {
-        next_ = std::move(item);
-        return Value(runtime.NewList(std::move(row)));
-      }
-      row.push_back(std::move(item));
-    }
-    if (row.empty()) return Value();
-    const Value fill = Given(1);
-    if (!fill.is_missing() && !fill.is_none() && size > static_cast<int64_t>(row.size())) {
-      TRY(runtime.CheckBytes(std::min<uint64_t>(size, UINT32_MAX) * sizeof(Value)));
-      row.resize(size, fill);
-    }
-    return Value(runtime.NewList(std::move(row)));
-  }
-
- private:
-  Value next_;  // the first item of the next row
-};
-
-// So many columns of about the same size.
-class SliceIterator final : public LazyIterator {
- public:
-  using LazyIterator::LazyIterator;
-  void DropReferences() override {
-    LazyIterator::DropReferences();
-    items_.clear();
-  }
-
- protected:
-  Status Start(Runtime& runtime) override {
-    items_ = TRY(ItemsOf(runtime, source()));
-    count_ = TRY(WantInt(Given(0)));
-    if (count_ == 0) return TemplateError("integer division or modulo by zero");
-    return Ok();
-  }
-
-  Result<Value> Produce(Runtime& runtime) override {
-    if (index_ >= count_) return Value();
-    TRY(runtime.Charge());
-    const auto size = static_cast<int64_t>(items_.size());
-    const int64_t extra = size % count_;  // so many columns have one item more
-    const int64_t begin = index_ * (size / count_) + std::min(index_, extra);
-    const int64_t end = begin + size / count_ + (index_ < extra ? 1 : 0);
-    Values column(items_.begin() + begin, items_.begin() + end);
-    const Value fill = Given(1);
-    if (!fill.is_missing() && !fill.is_none() && index_ >= extra) column.push_back(fill);
-    ++index_;
-    return Value(runtime.NewList(std::move(column)));
-  }
-
- private:
-  Values items_;
-  int64_t count_ = 0;
-  int64_t index_ = 0;
 };
 
 class UniqueIterator final : public LazyIterator {
@@ -333,14 +249,12 @@ Result<Value> Lazily(const Call& call) {
 }
 
 constexpr Builtin kLazyFilters[] = {
-    {"batch", "linecount fill_with?", Lazily<BatchIterator>},
     {"items", "", Lazily<ItemsIterator>},
     {"map", "...", Map},
     {"reject", "...", Select<false, false>},
     {"rejectattr", "...", Select<false, true>},
     {"select", "...", Select<true, false>},
     {"selectattr", "...", Select<true, true>},
-    {"slice", "slices fill_with?", Lazily<SliceIterator>},
     {"unique", "case_sensitive? attribute?", Lazily<UniqueIterator>},
 };
 

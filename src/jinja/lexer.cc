@@ -207,19 +207,15 @@ class Lexer {
     if (IsAsciiDigit(source_[position_])) return LexNumber();
     size_t next = position_;
     const char32_t c = DecodeNext(source_, next);
-    if (IsWord(c)) return LexName();
+    if (IsNameStart(c)) return LexName();
     if (c == '"' || c == '\'') {
       if (const size_t end = EndOfString(position_)) return LexString(end);
     }
     return LexOperator(open, c);
   }
 
-  // Digits with single underscores between them.
-  size_t EndOfDigits(size_t position, bool (*is_digit)(char)) const {
-    while (is_digit(CharAt(position)) ||
-           (CharAt(position) == '_' && is_digit(CharAt(position + 1)))) {
-      ++position;
-    }
+  size_t EndOfDigits(size_t position) const {
+    while (IsAsciiDigit(CharAt(position))) ++position;
     return position;
   }
 
@@ -227,60 +223,35 @@ class Lexer {
     if ((CharAt(position) | 0x20) != 'e') return position;
     size_t digits = position + 1;
     if (CharAt(digits) == '+' || CharAt(digits) == '-') ++digits;
-    return IsAsciiDigit(CharAt(digits)) ? EndOfDigits(digits, IsAsciiDigit) : position;
+    return IsAsciiDigit(CharAt(digits)) ? EndOfDigits(digits) : position;
   }
 
   Status LexNumber() {
     const bool after_point = position_ > 0 && source_[position_ - 1] == '.';
-    const size_t whole = EndOfDigits(position_, IsAsciiDigit);
+    const size_t whole = EndOfDigits(position_);
     if (!after_point) {
       size_t end = whole;
       if (CharAt(end) == '.' && IsAsciiDigit(CharAt(end + 1))) {
-        end = EndOfDigits(end + 1, IsAsciiDigit);
+        end = EndOfDigits(end + 1);
       }
       end = EndOfExponent(end);
       if (end > whole) return AddNumber(TokenKind::kFloat, end);
     }
-    return AddNumber(TokenKind::kInteger, EndOfInteger(whole));
-  }
-
-  // Other than zero, a number does not begin with the digit 0 unless a letter names its base.
-  size_t EndOfInteger(size_t decimal_end) const {
-    if (source_[position_] != '0') return decimal_end;
-    auto is_binary = [](char c) { return c == '0' || c == '1'; };
-    auto is_octal = [](char c) { return c >= '0' && c <= '7'; };
-    auto is_hex = [](char c) {
-      return IsAsciiDigit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
-    };
-    auto is_zero = [](char c) { return c == '0'; };
-    const char base = static_cast<char>(CharAt(position_ + 1) | 0x20);
-    const size_t digits = position_ + 2;
-    const size_t end = base == 'b'   ? EndOfDigits(digits, is_binary)
-                       : base == 'o' ? EndOfDigits(digits, is_octal)
-                       : base == 'x' ? EndOfDigits(digits, is_hex)
-                                     : digits;
-    return end > digits ? end : EndOfDigits(position_, is_zero);
+    return AddNumber(TokenKind::kInteger, whole);
   }
 
   Status AddNumber(TokenKind kind, size_t end) {
-    std::string text = source_.substr(position_, end - position_);
-    std::erase(text, '_');
-    Add(kind, std::move(text));
+    Add(kind, source_.substr(position_, end - position_));
     MoveTo(end);
     return Ok();
   }
 
   Status LexName() {
     size_t end = position_;
-    bool is_identifier = true;
-    while (end < source_.size()) {
-      size_t next = end;
-      const char32_t c = DecodeNext(source_, next);
-      if (!IsWord(c) && !IsNameContinue(c)) break;
-      is_identifier = is_identifier && (end == position_ ? IsNameStart(c) : IsNameContinue(c));
+    for (size_t next = end; next < source_.size();) {
+      if (!IsNameContinue(DecodeNext(source_, next))) break;
       end = next;
     }
-    if (!is_identifier) return ErrorAt(line_, "Invalid character in identifier");
     Add(TokenKind::kName, source_.substr(position_, end - position_));
     MoveTo(end);
     return Ok();
@@ -315,7 +286,7 @@ class Lexer {
     const auto* op = std::ranges::find_if(kOperators, [this](auto text) { return IsAt(text); });
     if (op == std::end(kOperators)) {
       std::string shown;
-      AppendCodePoint(shown, c);
+      AppendUtf8(shown, c);
       return ErrorAt(line_, fmt::format("unexpected char '{}'", shown));
     }
     if (*op == "(" || *op == "[" || *op == "{") {

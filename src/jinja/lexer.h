@@ -31,8 +31,7 @@ enum class TokenKind : uint8_t {
 struct Token {
   TokenKind kind = TokenKind::kEnd;
   int line = 1;
-  // The data, name, operator or number as written (without underscores), or the string it stands
-  // for.
+  // The data, name, operator or number as written, or the text that a string stands for.
   std::string text;
 
   bool Is(TokenKind wanted) const { return kind == wanted; }

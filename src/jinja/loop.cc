@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "jinja/compare.h"
+#include "jinja/builtin.h"
 
 namespace aster::jinja {
 
@@ -15,27 +15,15 @@ Result<Value> LoopCycle(const Call& call) {
   return call.given.positional[index % call.given.positional.size()];
 }
 
-Result<Value> LoopChanged(const Call& call) {
-  LoopValue& loop = call.self.as<LoopValue>();
-  const Value values = call.runtime.NewTuple(call.given.positional);
-  if (!loop.last_changed_.is_missing() && TRY(Equal(call.runtime, loop.last_changed_, values))) {
-    return Value::Bool(false);
-  }
-  loop.last_changed_ = values;
-  return Value::Bool(true);
-}
-
 namespace {
 
 constexpr Builtin kCycle = {"cycle", "...", LoopCycle};
-constexpr Builtin kChanged = {"changed", "...", LoopChanged};
 
 }  // namespace
 
 void LoopValue::DropReferences() {
   items_ = {};
-  closure = {};
-  iterable_ = before_ = current_ = after_ = last_changed_ = Value();
+  iterable_ = before_ = current_ = after_ = Value();
 }
 
 std::string LoopValue::Repr() const {
@@ -79,8 +67,6 @@ Result<Value> LoopValue::Attribute(Runtime& runtime, std::string_view name) {
   if (name == "length") return Value::Int(TRY(Length(runtime)));
   if (name == "revindex0") return Value::Int(TRY(Length(runtime)) - index_ - 1);
   if (name == "revindex") return Value::Int(TRY(Length(runtime)) - index_);
-  if (name == "depth0") return Value::Int(depth_);
-  if (name == "depth") return Value::Int(depth_ + 1);
   if (name == "previtem") {
     return index_ == 0 ? runtime.UndefinedBecause("there is no previous item") : before_;
   }
@@ -88,10 +74,8 @@ Result<Value> LoopValue::Attribute(Runtime& runtime, std::string_view name) {
     Value next = TRY(Peek(runtime));
     return next.is_missing() ? runtime.UndefinedBecause("there is no next item") : next;
   }
-  const bool is_method = name == "cycle" || name == "changed";
-  if (!is_method) return Value();
-  return Value(runtime.heap().New<Function>(name == "cycle" ? kCycle : kChanged,
-                                            Value(Ref<LoopValue>(this))));
+  if (name != "cycle") return Value();
+  return Value(runtime.heap().New<Function>(kCycle, Value(Ref<LoopValue>(this))));
 }
 
 }  // namespace aster::jinja

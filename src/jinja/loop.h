@@ -30,8 +30,8 @@ class LoopValue final : public Special {
  public:
   static constexpr Kind kKind = Kind::kLoop;
   // `iterable` is what `items` goes through, missing where that has no length of its own.
-  LoopValue(Ref<Iterator> items, Value iterable, int64_t depth)
-      : items_(std::move(items)), iterable_(std::move(iterable)), depth_(depth) {}
+  LoopValue(Ref<Iterator> items, Value iterable)
+      : items_(std::move(items)), iterable_(std::move(iterable)) {}
   void DropReferences() override;
 
   std::string Repr() const override;
@@ -40,28 +40,19 @@ class LoopValue final : public Special {
   // Moves on to the next item; missing at the end.
   Result<Value> Next(Runtime& runtime);
 
-  int64_t depth() const { return depth_; }
-
-  // What it takes to call a recursive loop again: absent for others.
-  const For* recursive = nullptr;
-  Ref<Activation> closure;
-
  private:
   friend Result<Value> LoopCycle(const Call& call);
-  friend Result<Value> LoopChanged(const Call& call);
 
   Result<Value> Peek(Runtime& runtime);
   Result<int64_t> Length(Runtime& runtime);
 
   Ref<Iterator> items_;
   Value iterable_;
-  const int64_t depth_;  // of recursion, from 0
   int64_t index_ = -1;
   std::optional<int64_t> length_;
   Value before_;
   Value current_;
-  Value after_;         // an item taken early, missing otherwise
-  Value last_changed_;  // a tuple
+  Value after_;  // an item taken early, missing otherwise
 };
 
 }  // namespace aster::jinja

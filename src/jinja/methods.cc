@@ -13,32 +13,15 @@ namespace aster::jinja {
 const Builtin* FindMethod(Kind kind, std::string_view name) {
   switch (kind) {
     case Kind::kString: {
-      static const Registry registry({StringTextMethods(), StringSearchMethods()});
+      static const Registry registry({StringMethods()});
       return registry.Find(name);
     }
     case Kind::kList: {
       static const Registry registry({ListMethods()});
       return registry.Find(name);
     }
-    case Kind::kTuple: {
-      static const Registry registry({TupleMethods()});
-      return registry.Find(name);
-    }
     case Kind::kDict: {
       static const Registry registry({DictMethods()});
-      return registry.Find(name);
-    }
-    case Kind::kBool:
-    case Kind::kInt: {
-      static const Registry registry({IntMethods()});
-      return registry.Find(name);
-    }
-    case Kind::kFloat: {
-      static const Registry registry({FloatMethods()});
-      return registry.Find(name);
-    }
-    case Kind::kCycler: {
-      static const Registry registry({CyclerMethods()});
       return registry.Find(name);
     }
     default:
@@ -47,9 +30,8 @@ const Builtin* FindMethod(Kind kind, std::string_view name) {
 }
 
 bool IsRefusedMutation(Kind kind, std::string_view name) {
-  constexpr std::string_view kOfLists[] = {"append", "reverse", "insert",
-                                           "sort",   "extend",  "remove"};
-  constexpr std::string_view kOfDicts[] = {"clear", "pop", "popitem", "setdefault", "update"};
+  constexpr std::string_view kOfLists[] = {"append", "extend", "insert", "reverse"};
+  constexpr std::string_view kOfDicts[] = {"pop", "setdefault", "update"};
   if (kind == Kind::kList) return std::ranges::find(kOfLists, name) != std::end(kOfLists);
   if (kind == Kind::kDict) return std::ranges::find(kOfDicts, name) != std::end(kOfDicts);
   return false;

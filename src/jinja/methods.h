@@ -21,13 +21,8 @@ bool IsRefusedMutation(Kind kind, std::string_view name);
 Status UpdateDict(Runtime& runtime, Dict& dict, const Arguments& arguments);
 
 // The tables, by file.
-std::span<const Builtin> StringTextMethods();
-std::span<const Builtin> StringSearchMethods();
+std::span<const Builtin> StringMethods();
 std::span<const Builtin> ListMethods();
-std::span<const Builtin> TupleMethods();
 std::span<const Builtin> DictMethods();
-std::span<const Builtin> IntMethods();
-std::span<const Builtin> FloatMethods();
-std::span<const Builtin> CyclerMethods();
 
 }  // namespace aster::jinja

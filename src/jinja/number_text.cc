@@ -5,110 +5,58 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
-#include "jinja/number_format.h"
-#include "jinja/unicode.h"
+#include "jinja/string_methods.h"
 
 namespace aster::jinja {
 namespace {
 
-std::string_view Stripped(std::string_view text) {
-  while (!text.empty()) {
-    size_t offset = 0;
-    if (!IsSpace(DecodeNext(text, offset))) break;
-    text.remove_prefix(offset);
-  }
-  while (!text.empty()) {
-    size_t offset = text.size();
-    if (!IsSpace(DecodePrevious(text, offset))) break;
-    text.remove_suffix(text.size() - offset);
-  }
-  return text;
-}
+bool IsAsciiDigit(char c) { return c >= '0' && c <= '9'; }
 
-// The value of a digit, up to 35; 36 for what is none.
-int DigitOf(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'z') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'Z') return c - 'A' + 10;
-  return 36;
-}
-
-// Takes 0x, 0o or 0b off, where `base` agrees, and settles base 0.
-void TakePrefix(std::string_view& text, int64_t& base) {
-  int64_t named = 0;
-  if (text.size() > 1 && text[0] == '0') {
-    const char letter = static_cast<char>(text[1] | 0x20);
-    named = letter == 'x' ? 16 : letter == 'o' ? 8 : letter == 'b' ? 2 : 0;
+// Nothing if an underscore stands elsewhere than between digits.
+std::optional<std::string> WithoutUnderscores(std::string_view text) {
+  std::string plain;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool between_digits =
+        i > 0 && i + 1 < text.size() && IsAsciiDigit(text[i - 1]) && IsAsciiDigit(text[i + 1]);
+    if (text[i] == '_' && !between_digits) return std::nullopt;
+    if (text[i] != '_') plain += text[i];
   }
-  if (named != 0 && (base == 0 || base == named)) {
-    base = named;
-    text.remove_prefix(2);
-    if (text.starts_with('_')) text.remove_prefix(1);
-  } else if (base == 0) {
-    base = 10;
-    // A leading zero means nothing there but zero itself.
-    if (text.starts_with('0') && text.find_first_not_of("0_") != std::string_view::npos) text = {};
-  }
-}
-
-// The digits without underscores; nothing if an underscore stands elsewhere than between digits.
-std::optional<std::string> DigitsOf(std::string_view text, int64_t base) {
-  std::string digits;
-  bool after_digit = false;
-  for (const char c : text) {
-    if (c == '_' && after_digit) {
-      after_digit = false;
-      continue;
-    }
-    if (DigitOf(c) >= base) return std::nullopt;
-    digits += c;
-    after_digit = true;
-  }
-  if (!after_digit) return std::nullopt;
-  return digits;
+  return plain;
 }
 
 }  // namespace
 
 Error IntegerTooLarge() { return TemplateError("an integer beyond 64 bits; use a float"); }
 
-std::optional<Value> ParseInt(Runtime& runtime, std::string_view text, int64_t base) {
-  if (base != 0 && (base < 2 || base > 36)) return std::nullopt;
-  text = Stripped(text);
+std::optional<Value> ParseInt(Runtime& runtime, std::string_view text) {
+  text = Strip(text, Side::kBoth);
   const bool is_negative = text.starts_with('-');
   if (is_negative || text.starts_with('+')) text.remove_prefix(1);
-  TakePrefix(text, base);
-  std::optional<std::string> digits = DigitsOf(text, base);
-  if (!digits) return std::nullopt;
+  std::optional<std::string> digits = WithoutUnderscores(text);
+  if (!digits || digits->empty() || !std::ranges::all_of(*digits, IsAsciiDigit)) {
+    return std::nullopt;
+  }
   digits->erase(0, std::min(digits->find_first_not_of('0'), digits->size() - 1));
   if (is_negative) digits->insert(0, "-");
   int64_t value = 0;
   const char* end = digits->data() + digits->size();
-  const auto [stop, error] = std::from_chars(digits->data(), end, value, static_cast<int>(base));
-  if (error == std::errc() && stop == end) return Value::Int(value);
-  if (base != 10) return std::nullopt;
+  if (std::from_chars(digits->data(), end, value).ec == std::errc()) return Value::Int(value);
   return Value(runtime.heap().New<BigInt>(std::move(*digits)));
 }
 
 std::optional<double> ParseFloat(std::string_view text) {
-  text = Stripped(text);
+  text = Strip(text, Side::kBoth);
   if (text.starts_with('+')) {
     text.remove_prefix(1);
     if (text.starts_with('-')) return std::nullopt;
   }
-  std::string plain;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '_') {
-      const bool between_digits =
-          i > 0 && i + 1 < text.size() && DigitOf(text[i - 1]) < 10 && DigitOf(text[i + 1]) < 10;
-      if (!between_digits) return std::nullopt;
-      continue;
-    }
-    plain += text[i];
-  }
+  const std::optional<std::string> stripped = WithoutUnderscores(text);
+  if (!stripped) return std::nullopt;
+  const std::string& plain = *stripped;
   // from_chars also takes "nan(...)", which Python does not.
   if (plain.find('(') != std::string::npos) return std::nullopt;
   double value = 0;
@@ -135,17 +83,13 @@ Result<Value> Truncated(double value) {
 }
 
 double Rounded(double value, int64_t digits) {
-  if (!std::isfinite(value) || digits > 323) return value;
-  if (digits < -308) return std::copysign(0.0, value);
-  if (digits >= 0) {
-    const std::string text = FloatDigits(value, 'f', digits, false).value();
-    double magnitude = std::abs(value);
-    std::from_chars(text.data(), text.data() + text.size(), magnitude);
-    return std::copysign(magnitude, value);
-  }
-  // Before the point: round the exact decimal digits of the whole number to even.
-  const double power = std::pow(10.0, static_cast<double>(-digits));
-  return std::nearbyint(value / power) * power;
+  // No float has more digits than this that are not zero.
+  constexpr int64_t kMostDigits = 323;
+  if (!std::isfinite(value) || digits > kMostDigits) return value;
+  const std::string text = fmt::format("{:.{}f}", value, digits);
+  double rounded = value;
+  std::from_chars(text.data(), text.data() + text.size(), rounded);
+  return rounded;
 }
 
 }  // namespace aster::jinja

@@ -11,10 +11,11 @@
 
 namespace aster::jinja {
 
-// The number that Python's int(text, base) reads, or nothing.
-std::optional<Value> ParseInt(Runtime& runtime, std::string_view text, int64_t base);
+// The number that Python's int(text) reads, or nothing.
+std::optional<Value> ParseInt(Runtime& runtime, std::string_view text);
 std::optional<double> ParseFloat(std::string_view text);
-// round(value, digits) of a float: to the nearest, to even where the exact value stands between.
+// round(value, digits) of a float, not to tens or hundreds: to the nearest, to even where the exact
+// value stands between.
 double Rounded(double value, int64_t digits);
 // int(value) of a float: an error for infinities, NaN and what is beyond 64 bits.
 Result<Value> Truncated(double value);

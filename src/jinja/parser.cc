@@ -10,6 +10,7 @@
 
 #include "jinja/expression_parser.h"
 #include "jinja/token_stream.h"
+#include "jinja/unsupported.h"
 
 namespace aster::jinja {
 namespace {
@@ -63,7 +64,7 @@ class StatementParser {
         body.push_back(std::make_unique<Text>(token.text, token.line));
       } else if (token.Is(TokenKind::kVariableBegin)) {
         NodePtr value = TRY(expressions_.ParseTuple({}));
-        TRY(Add(body, std::make_unique<Print>(NodeKind::kPrint, std::move(value), token.line)));
+        TRY(Add(body, std::make_unique<Print>(std::move(value), token.line)));
         TRY(tokens_.Expect(TokenKind::kVariableEnd));
       } else {
         if (tokens_.Is(TokenKind::kName) &&
@@ -110,21 +111,14 @@ class StatementParser {
   Status ParseStatement(Body& out) {
     static constexpr Tag kTags[] = {
         {"break", &StatementParser::ParseJump},
-        {"block", &StatementParser::ParseBlock},
-        {"call", &StatementParser::ParseCallBlock},
         {"continue", &StatementParser::ParseJump},
-        {"do", &StatementParser::ParseDo},
         {"filter", &StatementParser::ParseFilterBlock},
         {"for", &StatementParser::ParseFor},
         {"generation", &StatementParser::ParseGeneration},
         {"if", &StatementParser::ParseIf},
         {"macro", &StatementParser::ParseMacro},
-        {"print", &StatementParser::ParsePrint},
         {"set", &StatementParser::ParseSet},
-        {"with", &StatementParser::ParseWith},
     };
-    static constexpr std::string_view kUnsupported[] = {"autoescape", "extends", "from", "import",
-                                                        "include"};
     if (!tokens_.Is(TokenKind::kName)) return tokens_.Fail("tag name expected");
     const std::string name = tokens_.current().text;
     const auto* tag = std::ranges::find(kTags, name, &Tag::name);
@@ -134,11 +128,7 @@ class StatementParser {
       open_.pop_back();
       return Ok();
     }
-    if (std::ranges::find(kUnsupported, name) != std::end(kUnsupported)) {
-      return Unimplemented(fmt::format(
-          "line {}: the tag '{}' is not supported: a chat template stands alone and is no HTML",
-          tokens_.line(), name));
-    }
+    if (IsUnsupportedTag(name)) return NotSupportedAt(tokens_.line(), "tag", name);
     return UnknownTag(name);
   }
 
@@ -146,24 +136,6 @@ class StatementParser {
     const NodeKind kind = tokens_.IsName("break") ? NodeKind::kBreak : NodeKind::kContinue;
     out.push_back(std::make_unique<Jump>(kind, tokens_.line()));
     tokens_.Skip();
-    return Ok();
-  }
-
-  Status ParseDo(Body& out) {
-    const int line = tokens_.line();
-    tokens_.Skip();
-    NodePtr value = TRY(expressions_.ParseTuple({}));
-    return Add(out, std::make_unique<Print>(NodeKind::kDo, std::move(value), line));
-  }
-
-  Status ParsePrint(Body& out) {
-    const int line = tokens_.line();
-    tokens_.Skip();
-    for (bool is_first = true; !tokens_.Is(TokenKind::kBlockEnd); is_first = false) {
-      if (!is_first) TRY(tokens_.ExpectOperator(","));
-      NodePtr value = TRY(expressions_.ParseExpression());
-      TRY(Add(out, std::make_unique<Print>(NodeKind::kPrint, std::move(value), line)));
-    }
     return Ok();
   }
 
@@ -203,7 +175,7 @@ class StatementParser {
       loop->test = TRY(expressions_.ParseExpression());
       loop->test_target = CopyOfTarget(*loop->target);
     }
-    loop->is_recursive = tokens_.SkipName("recursive");
+    if (tokens_.IsName("recursive")) return NotSupportedAt(tokens_.line(), "a recursive loop is");
     loop->body = TRY(ParseBlockBody({"endfor", "else"}, false));
     const bool has_else = tokens_.IsName("else");
     tokens_.Skip();
@@ -233,36 +205,23 @@ class StatementParser {
     return Ok();
   }
 
-  Status ParseWith(Body& out) {
-    auto with = std::make_unique<With>(tokens_.line());
-    tokens_.Skip();
-    while (!tokens_.Is(TokenKind::kBlockEnd)) {
-      if (!with->targets.empty()) TRY(tokens_.ExpectOperator(","));
-      with->targets.push_back(TRY(expressions_.ParseTarget()));
-      TRY(tokens_.ExpectOperator("="));
-      with->values.push_back(TRY(expressions_.ParseExpression()));
-    }
-    with->body = TRY(ParseBlockBody({"endwith"}, true));
-    return Add(out, std::move(with));
-  }
-
-  Status ParseSignature(MacroCode& code) {
+  Status ParseSignature(Macro& macro) {
     TRY(tokens_.ExpectOperator("("));
     while (!tokens_.IsOperator(")")) {
-      if (!code.parameters.empty()) TRY(tokens_.ExpectOperator(","));
+      if (!macro.parameters.empty()) TRY(tokens_.ExpectOperator(","));
       const Token name = TRY(tokens_.Expect(TokenKind::kName));
       if (tokens_.SkipOperator("=")) {
-        code.defaults.push_back(TRY(expressions_.ParseExpression()));
-      } else if (!code.defaults.empty()) {
+        macro.defaults.push_back(TRY(expressions_.ParseExpression()));
+      } else if (!macro.defaults.empty()) {
         return tokens_.Fail("non-default argument follows default argument");
       }
-      if (code.parameters.size() == kMostParameters) return tokens_.Fail("too many parameters");
-      for (const NodePtr& other : code.parameters) {
+      if (macro.parameters.size() == kMostParameters) return tokens_.Fail("too many parameters");
+      for (const NodePtr& other : macro.parameters) {
         if (static_cast<const Name&>(*other).name == name.text) {
           return tokens_.Fail(fmt::format("duplicate argument '{}'", name.text));
         }
       }
-      code.parameters.push_back(
+      macro.parameters.push_back(
           std::make_unique<Name>(name.text, Name::Use::kParameter, name.line));
     }
     return tokens_.ExpectOperator(")");
@@ -271,26 +230,16 @@ class StatementParser {
   Status ParseMacro(Body& out) {
     auto macro = std::make_unique<Macro>(tokens_.line());
     tokens_.Skip();
-    macro->code.name = TRY(tokens_.Expect(TokenKind::kName)).text;
-    TRY(ParseSignature(macro->code));
-    macro->code.body = TRY(ParseBlockBody({"endmacro"}, true));
+    macro->name = TRY(tokens_.Expect(TokenKind::kName)).text;
+    TRY(ParseSignature(*macro));
+    macro->body = TRY(ParseBlockBody({"endmacro"}, true));
     return Add(out, std::move(macro));
   }
 
-  Status ParseCallBlock(Body& out) {
-    auto block = std::make_unique<CallBlock>(tokens_.line());
-    tokens_.Skip();
-    if (tokens_.IsOperator("(")) TRY(ParseSignature(block->code));
-    block->call = TRY(expressions_.ParseExpression());
-    if (block->call->kind != NodeKind::kCall) return ErrorAt(block->line, "expected call");
-    block->code.body = TRY(ParseBlockBody({"endcall"}, true));
-    return Add(out, std::move(block));
-  }
-
   Status ParseGeneration(Body& out) {
-    auto block = std::make_unique<CallBlock>(tokens_.line());
+    auto block = std::make_unique<Generation>(tokens_.line());
     tokens_.Skip();
-    block->code.body = TRY(ParseBlockBody({"endgeneration"}, true));
+    block->body = TRY(ParseBlockBody({"endgeneration"}, true));
     return Add(out, std::move(block));
   }
 
@@ -299,19 +248,6 @@ class StatementParser {
     tokens_.Skip();
     block->filter = TRY(expressions_.ParseFilters(nullptr, true));
     block->body = TRY(ParseBlockBody({"endfilter"}, true));
-    return Add(out, std::move(block));
-  }
-
-  Status ParseBlock(Body& out) {
-    auto block = std::make_unique<Block>(tokens_.line());
-    tokens_.Skip();
-    block->name = TRY(tokens_.Expect(TokenKind::kName)).text;
-    if (tokens_.IsName("scoped") || tokens_.IsName("required")) {
-      return Unimplemented(fmt::format("line {}: a block cannot be '{}': there is no inheritance",
-                                       tokens_.line(), tokens_.current().text));
-    }
-    block->body = TRY(ParseBlockBody({"endblock"}, true));
-    tokens_.SkipName(block->name);
     return Add(out, std::move(block));
   }
 

@@ -9,11 +9,55 @@
 
 #include "jinja/expression_parser.h"
 #include "jinja/filters.h"
+#include "jinja/format.h"
+#include "jinja/strftime.h"
+#include "jinja/unsupported.h"
 
 namespace aster::jinja {
 namespace {
 
 constexpr size_t kMostNamedArguments = 255;
+
+bool IsName(const Node& node, std::string_view name) {
+  return node.kind == NodeKind::kName && static_cast<const Name&>(node).name == name;
+}
+
+// The text of a string that stands in the template, or nullptr.
+const std::string* TextOf(const Node& node) {
+  if (node.kind != NodeKind::kLiteral) return nullptr;
+  return std::get_if<std::string>(&static_cast<const Literal&>(node).value);
+}
+
+// map('name') and select('name') find a filter and a test of that name.
+Status CheckNamedBuiltin(const Application& filter) {
+  const bool by_attribute = filter.name == "selectattr" || filter.name == "rejectattr";
+  const bool takes_test = by_attribute || filter.name == "select" || filter.name == "reject";
+  if (!takes_test && filter.name != "map") return Ok();
+  const Body& given = filter.arguments.positional;
+  const size_t index = by_attribute ? 1 : 0;
+  const std::string* name = index < given.size() ? TextOf(*given[index]) : nullptr;
+  if (name == nullptr || (takes_test ? FindTest(*name) : FindFilter(*name)) != nullptr) return Ok();
+  return NotSupportedAt(filter.line, takes_test ? "test" : "filter", *name);
+}
+
+// Refuses what is known to fail before the template runs.
+Status CheckCall(const CallNode& call) {
+  const Node& callee = *call.callee;
+  if (IsName(callee, "loop")) return NotSupportedAt(call.line, "a recursive loop is");
+  if (callee.kind == NodeKind::kName) {
+    const std::string& name = static_cast<const Name&>(callee).name;
+    if (IsUnsupportedFunction(name)) return NotSupportedAt(call.line, "function", name);
+    const std::string* text = name == "strftime_now" && call.arguments.positional.size() == 1
+                                  ? TextOf(*call.arguments.positional[0])
+                                  : nullptr;
+    return text == nullptr ? Ok() : CheckTimeFormat(*text).In(fmt::format("line {}", call.line));
+  }
+  if (callee.kind != NodeKind::kAttribute) return Ok();
+  const auto& method = static_cast<const Attribute&>(callee);
+  if (IsUnsupportedMethod(method.name)) return NotSupportedAt(call.line, "method", method.name);
+  const std::string* text = method.name == "format" ? TextOf(*method.object) : nullptr;
+  return text == nullptr ? Ok() : CheckFormat(*text).In(fmt::format("line {}", call.line));
+}
 
 }  // namespace
 
@@ -51,6 +95,9 @@ Result<NodePtr> ExpressionParser::ParseMember(NodePtr object) {
   const Token member = tokens_.current();
   tokens_.Skip();
   if (member.Is(TokenKind::kName)) {
+    if (IsName(*object, "loop") && IsUnsupportedOfLoop(member.text)) {
+      return NotSupportedAt(line, "attribute", "loop." + member.text);
+    }
     return Finish(std::make_unique<Attribute>(std::move(object), member.text, line));
   }
   int64_t index = 0;
@@ -94,6 +141,7 @@ Result<NodePtr> ExpressionParser::ParseCall(NodePtr callee) {
   auto call = std::make_unique<CallNode>(tokens_.line());
   call->callee = std::move(callee);
   call->arguments = TRY(ParseArguments());
+  TRY(CheckCall(*call));
   return Finish(std::move(call));
 }
 
@@ -113,15 +161,10 @@ Result<CallArguments> ExpressionParser::ParseArguments() {
 }
 
 Status ExpressionParser::ParseArgument(CallArguments& arguments, int line) {
-  const Error misplaced = ErrorAt(line, "invalid syntax for function call expression");
-  if (tokens_.SkipOperator("*")) {
-    if (arguments.star || arguments.double_star) return misplaced;
-    arguments.star = TRY(ParseExpression());
-  } else if (tokens_.SkipOperator("**")) {
-    if (arguments.double_star) return misplaced;
-    arguments.double_star = TRY(ParseExpression());
-  } else if (tokens_.Is(TokenKind::kName) && tokens_.next().IsOperator("=")) {
-    if (arguments.double_star) return misplaced;
+  if (tokens_.IsOperator("*") || tokens_.IsOperator("**")) {
+    return NotSupportedAt(tokens_.line(), "an argument with * or ** is");
+  }
+  if (tokens_.Is(TokenKind::kName) && tokens_.next().IsOperator("=")) {
     const std::string name = tokens_.current().text;
     tokens_.Skip(2);
     if (arguments.named.size() == kMostNamedArguments) {
@@ -132,7 +175,9 @@ Status ExpressionParser::ParseArgument(CallArguments& arguments, int line) {
     }
     arguments.named.emplace_back(name, TRY(ParseExpression()));
   } else {
-    if (arguments.star || arguments.double_star || !arguments.named.empty()) return misplaced;
+    if (!arguments.named.empty()) {
+      return ErrorAt(line, "invalid syntax for function call expression");
+    }
     arguments.positional.push_back(TRY(ParseExpression()));
   }
   return Ok();
@@ -153,7 +198,9 @@ Result<NodePtr> ExpressionParser::ParseFilters(NodePtr input, bool is_inline) {
     auto filter = std::make_unique<Application>(NodeKind::kFilter, TRY(ParseDottedName()), line);
     filter->input = std::move(node);
     filter->builtin = FindFilter(filter->name);
+    if (filter->builtin == nullptr) return NotSupportedAt(line, "filter", filter->name);
     if (tokens_.IsOperator("(")) filter->arguments = TRY(ParseArguments());
+    TRY(CheckNamedBuiltin(*filter));
     node = TRY(Finish(std::move(filter)));
   }
   return node;
@@ -166,6 +213,7 @@ Result<NodePtr> ExpressionParser::ParseTest(NodePtr input) {
   auto test = std::make_unique<Application>(NodeKind::kTest, TRY(ParseDottedName()), line);
   test->input = std::move(input);
   test->builtin = FindTest(test->name);
+  if (test->builtin == nullptr) return NotSupportedAt(line, "test", test->name);
   const bool has_argument = tokens_.Is(TokenKind::kName) || tokens_.Is(TokenKind::kString) ||
                             tokens_.Is(TokenKind::kInteger) || tokens_.Is(TokenKind::kFloat) ||
                             tokens_.IsOperator("[") || tokens_.IsOperator("{");

@@ -37,8 +37,6 @@ const KindNames& NamesOf(Kind kind) {
       ASTER_PLAIN_KIND("builtin_function_or_method"),
       ASTER_KIND_NAMES("Macro", "jinja2.runtime.Macro object"),
       ASTER_KIND_NAMES("LoopContext", "jinja2.runtime.LoopContext object"),
-      ASTER_KIND_NAMES("Cycler", "jinja2.utils.Cycler object"),
-      ASTER_KIND_NAMES("Joiner", "jinja2.utils.Joiner object"),
   };
   return kNames[static_cast<size_t>(kind)];
 }
@@ -48,9 +46,9 @@ const KindNames& NamesOf(Kind kind) {
 
 }  // namespace
 
-Ref<String> Runtime::NewString(std::string text, bool is_markup) {
+Ref<String> Runtime::NewString(std::string text) {
   const auto bytes = static_cast<int64_t>(text.size());
-  Ref<String> string = heap_.New<String>(std::move(text), is_markup);
+  Ref<String> string = heap_.New<String>(std::move(text));
   string->Grew(bytes);
   return string;
 }
@@ -62,9 +60,9 @@ Ref<List> Runtime::NewList(Values items) {
   return list;
 }
 
-Ref<Tuple> Runtime::NewTuple(Values items, bool is_group) {
+Ref<Tuple> Runtime::NewTuple(Values items) {
   const auto bytes = static_cast<int64_t>(items.size() * sizeof(Value));
-  Ref<Tuple> tuple = heap_.New<Tuple>(std::move(items), is_group);
+  Ref<Tuple> tuple = heap_.New<Tuple>(std::move(items));
   tuple->Grew(bytes);
   return tuple;
 }

@@ -31,9 +31,9 @@ class Runtime {
     if (heap_.used_bytes() > options_.limits.max_memory_bytes) return OutOfMemory();
     return Ok();
   }
-  // For looking at so many bytes.
+  // For looking at `bytes` of text.
   Status ChargeBytes(uint64_t bytes) { return Charge(bytes / 64); }
-  // Refuses to build something of so many bytes if that is more than a template may hold.
+  // Refuses to build something of `bytes` if that is more than a template may hold.
   Status CheckBytes(uint64_t bytes) {
     if (bytes > options_.limits.max_memory_bytes) return OutOfMemory();
     return Charge(bytes / 64);
@@ -41,9 +41,9 @@ class Runtime {
 
   Error OutOfMemory() const;
 
-  Ref<String> NewString(std::string text, bool is_markup = false);
+  Ref<String> NewString(std::string text);
   Ref<List> NewList(Values items = {});
-  Ref<Tuple> NewTuple(Values items, bool is_group = false);
+  Ref<Tuple> NewTuple(Values items);
   Ref<Dict> NewDict() { return heap_.New<Dict>(); }
 
   // Undefined because of what the hint, a constant, says.

@@ -39,12 +39,8 @@ Result<Value> Last(const Call& call) {
   return call.runtime.UndefinedBecause("No last item, sequence was empty.");
 }
 
-Result<Value> Random(const Call& /*call*/) {
-  return Unimplemented("the filter random is not supported: a prompt must not depend on chance");
-}
-
 Result<Value> Default(const Call& call) {
-  const bool also_false = !call[1].is_missing() && IsTrue(call[1]);
+  const bool also_false = FlagOf(call[1]);
   if (!call.self.is_undefined() && !(also_false && !IsTrue(call.self))) return call.self;
   return call[0].is_missing() ? Value(call.runtime.NewString("")) : call[0];
 }
@@ -72,7 +68,7 @@ Result<Value> Reverse(const Call& call) {
   if (call.self.is_string()) {
     std::u32string code_points = Decode(call.self.text());
     code_points.assign(code_points.rbegin(), code_points.rend());
-    return Value(runtime.NewString(Encode(code_points), call.self.as<String>().is_markup));
+    return Value(runtime.NewString(Encode(code_points)));
   }
   if (!IsIterable(call.self)) return TemplateError("argument must be iterable");
   Value backwards = TRY(IterateBackwards(runtime, call.self));
@@ -95,15 +91,7 @@ Result<Value> Sum(const Call& call) {
   }
 }
 
-Result<Value> Attribute(const Call& call) {
-  const std::string_view name = TRY(WantString(call[0], "the attribute's name"));
-  Value attribute = TRY(OwnAttributeOf(call.runtime, call.self, name));
-  if (!attribute.is_missing()) return attribute;
-  return call.runtime.UndefinedAttribute(call.self, name);
-}
-
 constexpr Builtin kSequenceFilters[] = {
-    {"attr", "name", Attribute},
     {"count", "", Length},
     {"d", "default_value? boolean?", Default},
     {"default", "default_value? boolean?", Default},
@@ -112,7 +100,6 @@ constexpr Builtin kSequenceFilters[] = {
     {"last", "", Last},
     {"length", "", Length},
     {"list", "", ToListFilter},
-    {"random", "...", Random},
     {"reverse", "", Reverse},
     {"sum", "attribute? start?", Sum},
 };

@@ -16,10 +16,10 @@ struct Text final : Node {
   const std::string text;
 };
 
-// {{ value }} or {% do value %}.
+// {{ value }}
 struct Print final : Node {
-  Print(NodeKind node_kind, NodePtr shown, int node_line)
-      : Node(node_kind, node_line), value(std::move(shown)) {}
+  Print(NodePtr shown, int node_line)
+      : Node(NodeKind::kPrint, node_line), value(std::move(shown)) {}
   void VisitChildren(Visitor visit) override { visit(*value); }
   const NodePtr value;
 };
@@ -48,7 +48,6 @@ struct For final : Node {
   Body else_body;
   NodePtr test;         // may be absent
   NodePtr test_target;  // the target once more, for the test runs apart from the body
-  bool is_recursive = false;
 
   // Bound:
   bool has_loop_variable = false;
@@ -57,7 +56,6 @@ struct For final : Node {
   Scope test_scope;
   Scope else_scope;
   FunctionInfo test_function;
-  FunctionInfo recursive_function;  // if is_recursive
 };
 
 struct If final : Node {
@@ -97,43 +95,31 @@ struct SetBlock final : Node {
   Scope scope;
 };
 
-// The parameters and the body of a macro, or of what {% call %} passes on.
-struct MacroCode {
-  void Visit(Node::Visitor visit) {
+struct Macro final : Node {
+  explicit Macro(int node_line) : Node(NodeKind::kMacro, node_line) {}
+  void VisitChildren(Visitor visit) override {
     VisitAll(parameters, visit);
     VisitAll(defaults, visit);
     VisitAll(body, visit);
   }
-  std::string name;  // empty for {% call %}
-  Body parameters;   // of type Name
-  Body defaults;     // of the last so many parameters
+  std::string name;
+  Body parameters;  // of type Name
+  Body defaults;    // of the last parameters, as many as there are defaults
   Body body;
 
-  // Bound: which of the special parameters the body asks for, and where they go.
-  std::optional<VariableRef> caller;
-  std::optional<VariableRef> kwargs;
-  std::optional<VariableRef> varargs;
-  bool has_explicit_caller = false;
+  // Bound:
+  VariableRef target;
   Scope scope;
   FunctionInfo function;
 };
 
-struct Macro final : Node {
-  explicit Macro(int node_line) : Node(NodeKind::kMacro, node_line) {}
-  void VisitChildren(Visitor visit) override { code.Visit(visit); }
-  MacroCode code;
-  VariableRef target;
-};
-
-// {% call macro() %} or, without a call, {% generation %}.
-struct CallBlock final : Node {
-  explicit CallBlock(int node_line) : Node(NodeKind::kCallBlock, node_line) {}
-  void VisitChildren(Visitor visit) override {
-    if (call) visit(*call);
-    code.Visit(visit);
-  }
-  NodePtr call;  // of type CallNode, may be absent
-  MacroCode code;
+// {% generation %}: marks what the model has said. What it sets ends with it.
+struct Generation final : Node {
+  explicit Generation(int node_line) : Node(NodeKind::kGeneration, node_line) {}
+  void VisitChildren(Visitor visit) override { VisitAll(body, visit); }
+  Body body;
+  Scope scope;
+  FunctionInfo function;
 };
 
 struct FilterBlock final : Node {
@@ -147,29 +133,6 @@ struct FilterBlock final : Node {
   Scope scope;
 };
 
-struct With final : Node {
-  explicit With(int node_line) : Node(NodeKind::kWith, node_line) {}
-  void VisitChildren(Visitor visit) override {
-    VisitAll(targets, visit);
-    VisitAll(values, visit);
-    VisitAll(body, visit);
-  }
-  Body targets;
-  Body values;
-  Body body;
-  Scope scope;
-};
-
-// {% block name %}: there is no inheritance, so it is rendered where it stands.
-struct Block final : Node {
-  explicit Block(int node_line) : Node(NodeKind::kBlock, node_line) {}
-  void VisitChildren(Visitor visit) override { VisitAll(body, visit); }
-  std::string name;
-  Body body;
-  Scope scope;
-  FunctionInfo function;
-};
-
 // {% break %} or {% continue %}.
 struct Jump final : Node {
   using Node::Node;
@@ -181,8 +144,6 @@ struct Template {
   uint32_t literal_count = 0;
   Scope scope;
   FunctionInfo function;
-  // Variables that the template's top level sets, by which blocks find them.
-  std::vector<std::pair<std::string, uint32_t>> top_level;
 };
 
 }  // namespace aster::jinja

@@ -12,7 +12,9 @@
 
 namespace aster::jinja {
 
-// In local time. A letter that means nothing stays as it is.
+// In local time.
 Result<std::string> FormatTime(std::string_view format, int64_t unix_s);
+// Refuses a format that FormatTime() does not support.
+Status CheckTimeFormat(std::string_view format);
 
 }  // namespace aster::jinja

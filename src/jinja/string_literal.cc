@@ -13,6 +13,7 @@
 namespace aster::jinja {
 namespace {
 
+constexpr char32_t kLastCodePoint = 0x10FFFF;
 constexpr bool IsHighSurrogate(char32_t c) { return c >= 0xD800 && c < 0xDC00; }
 constexpr bool IsLowSurrogate(char32_t c) { return c >= 0xDC00 && c < 0xE000; }
 
@@ -74,24 +75,15 @@ class Unescaper {
     } else if (letter == '\n') {
       rest_.remove_prefix(1);
     } else if (letter >= '0' && letter <= '7') {
-      AppendCodePoint(text_, TakeOctal());
+      return Unimplemented("characters by octal number are not supported; use \\x");
     } else if (HexDigitsAfter(letter) > 0) {
       return AppendHex();
     } else if (letter == 'N') {
       return Unimplemented("characters by name, \\N{...}, are not supported; use \\u");
     } else {
-      KeepBackslash();
+      text_ += '\\';
     }
     return Ok();
-  }
-
-  char32_t TakeOctal() {
-    char32_t c = 0;
-    for (int i = 0; i < 3 && !rest_.empty() && rest_[0] >= '0' && rest_[0] <= '7'; ++i) {
-      c = c * 8 + static_cast<char32_t>(rest_[0] - '0');
-      rest_.remove_prefix(1);
-    }
-    return c;
   }
 
   Result<char32_t> TakeHex() {
@@ -102,7 +94,7 @@ class Unescaper {
     const bool complete = digits.size() == HexDigitsAfter(letter) && error == std::errc() &&
                           stop == digits.data() + digits.size();
     if (!complete) return InvalidArgument(fmt::format("truncated \\{} escape", letter));
-    if (c >= kBadByte) return InvalidArgument("illegal Unicode character");
+    if (c > kLastCodePoint) return InvalidArgument("illegal Unicode character");
     rest_.remove_prefix(1 + digits.size());
     return c;
   }
@@ -118,24 +110,11 @@ class Unescaper {
     } else if (IsHighSurrogate(c) || IsLowSurrogate(c)) {
       return LoneSurrogate();
     }
-    AppendCodePoint(text_, c);
+    AppendUtf8(text_, c);
     return Ok();
   }
 
   static Error LoneSurrogate() { return InvalidArgument("half of a surrogate pair in a string"); }
-
-  // The original spells characters beyond ASCII out before it looks for escapes, so that a
-  // backslash before one leaves it spelled out.
-  void KeepBackslash() {
-    text_ += '\\';
-    if (static_cast<unsigned char>(rest_[0]) < 0x80) return;
-    size_t size = 0;
-    const auto c = static_cast<uint32_t>(DecodeNext(rest_, size));
-    text_ += c < 0x100     ? fmt::format("x{:02x}", c)
-             : c < 0x10000 ? fmt::format("u{:04x}", c)
-                           : fmt::format("U{:08x}", c);
-    rest_.remove_prefix(size);
-  }
 
   std::string_view rest_;
   std::string text_;

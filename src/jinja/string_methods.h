@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What the string methods share with filters: stripping, splitting, replacing and justifying text
-// by code points.
+// What the string methods share with filters: stripping, splitting and replacing text by code
+// points.
 #pragma once
 
 #include <optional>
@@ -26,8 +26,5 @@ std::vector<std::string_view> SplitLines(std::string_view text, bool keep_ends =
 // At most `count` times; without limit where it is negative.
 Result<std::string> Replace(Runtime& runtime, std::string_view text, std::string_view from,
                             std::string_view to, int64_t count);
-
-Result<std::string> Centered(Runtime& runtime, const String& text, int64_t width,
-                             std::string_view fill = " ");
 
 }  // namespace aster::jinja

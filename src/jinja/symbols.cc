@@ -15,7 +15,6 @@ class UndeclaredFinder {
   explicit UndeclaredFinder(std::set<std::string> names) : names_(std::move(names)) {}
 
   void Visit(Node& node) {
-    if (node.kind == NodeKind::kBlock) return;
     if (node.kind == NodeKind::kName) {
       const auto& name = static_cast<const Name&>(node);
       if (name.use != Name::Use::kLoad) {
@@ -142,7 +141,7 @@ void Symbols::Analyze(Node& node) {
     case NodeKind::kIf:
       return AnalyzeIf(static_cast<If&>(node));
     case NodeKind::kMacro:
-      return Store(static_cast<const Macro&>(node).code.name);
+      return Store(static_cast<const Macro&>(node).name);
     case NodeKind::kSet:
       Analyze(*static_cast<const Set&>(node).value);
       return Analyze(*static_cast<const Set&>(node).target);
@@ -150,14 +149,9 @@ void Symbols::Analyze(Node& node) {
       return Analyze(*static_cast<const SetBlock&>(node).target);
     case NodeKind::kFor:
       return Analyze(*static_cast<const For&>(node).iterable);
-    case NodeKind::kCallBlock:
-      if (const NodePtr& call = static_cast<const CallBlock&>(node).call) Analyze(*call);
-      return;
     case NodeKind::kFilterBlock:
       return Analyze(*static_cast<const FilterBlock&>(node).filter);
-    case NodeKind::kWith:
-      return AnalyzeAll(static_cast<const With&>(node).values);
-    case NodeKind::kBlock:
+    case NodeKind::kGeneration:
       return;
     default:
       node.VisitChildren([this](Node& child) { Analyze(child); });
@@ -180,6 +174,7 @@ void Symbols::MergeBranches(const std::vector<Symbols>& branches) {
       if (!Stores(name)) ++branch_counts[name];
     }
   }
+  // The scope takes over what the branches found.
   for (const Symbols& branch : branches) {
     for (const auto& [name, identifier] : branch.identifiers_) identifiers_[name] = identifier;
     for (const auto& [identifier, origin] : branch.origins_) origins_[identifier] = origin;

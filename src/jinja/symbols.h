@@ -48,7 +48,7 @@ class Symbols {
   // Takes note of every name that the node uses in this scope. Scopes within it are not entered.
   void Analyze(Node& node);
   void AnalyzeAll(const Body& body);
-  // The target of a loop or of {% with %}, whose names are set on entry.
+  // The target of a loop, whose names are set on entry.
   void AnalyzeParameters(Node& target);
 
   void DeclareParameter(const std::string& name);

@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
 #include "jinja/binder.h"
 #include "jinja/evaluator.h"
 #include "jinja/json.h"
 #include "jinja/parser.h"
-#include "jinja/unicode.h"
 
 namespace aster::jinja {
 namespace {
@@ -18,12 +18,11 @@ namespace {
 // moment.
 constexpr size_t kMaxSourceBytes = size_t{1} << 20;
 
-Result<std::string> RenderValue(const jinja::Template& bound, jinja::Runtime& runtime,
-                                const jinja::Value& variables) {
-  if (!variables.Is(jinja::Kind::kDict)) {
+Result<std::string> RenderValue(const Template& bound, Runtime& runtime, const Value& variables) {
+  if (!variables.Is(Kind::kDict)) {
     return InvalidArgument("the template's variables must be a JSON object");
   }
-  jinja::Evaluator evaluator(bound, runtime, variables.ref<jinja::Dict>());
+  Evaluator evaluator(bound, runtime, variables.ref<Dict>());
   Result<std::string> text = evaluator.Run();
   if (text.ok()) return text;
   return Error(text.error().code(),
@@ -33,7 +32,7 @@ Result<std::string> RenderValue(const jinja::Template& bound, jinja::Runtime& ru
 }  // namespace
 
 struct ChatTemplate::State {
-  jinja::Template bound;
+  Template bound;
 };
 
 ChatTemplate::ChatTemplate(std::shared_ptr<const State> state) : state_(std::move(state)) {}
@@ -48,23 +47,23 @@ Result<ChatTemplate> ChatTemplate::Parse(std::string_view source) {
     return InvalidArgument(fmt::format("the template is larger than {} KiB; is it a template?",
                                        kMaxSourceBytes >> 10));
   }
-  if (!jinja::IsValidUtf8(source)) return InvalidArgument("the template is not valid UTF-8");
+  if (!IsValidUtf8(source)) return InvalidArgument("the template is not valid UTF-8");
   auto state = std::make_shared<State>();
-  state->bound = TRY(jinja::ParseTemplate(source));
-  TRY(jinja::Bind(state->bound));
+  state->bound = TRY(ParseTemplate(source));
+  TRY(Bind(state->bound));
   return ChatTemplate(std::move(state));
 }
 
 Result<std::string> ChatTemplate::Render(const nlohmann::ordered_json& variables,
                                          const RenderOptions& options) const {
-  jinja::Runtime runtime(options);
-  return RenderValue(state_->bound, runtime, TRY(jinja::FromJson(runtime, variables)));
+  Runtime runtime(options);
+  return RenderValue(state_->bound, runtime, TRY(FromJson(runtime, variables)));
 }
 
 Result<std::string> ChatTemplate::RenderJson(std::string_view variables,
                                              const RenderOptions& options) const {
-  jinja::Runtime runtime(options);
-  const jinja::Value value = TRY(jinja::ParseJson(runtime, variables).In("the variables"));
+  Runtime runtime(options);
+  const Value value = TRY(ParseJson(runtime, variables).In("the variables"));
   return RenderValue(state_->bound, runtime, value);
 }
 

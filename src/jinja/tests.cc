@@ -2,14 +2,10 @@
 // SPDX-License-Identifier: MIT
 
 // What stands after `is`: defined, none, string, divisibleby and the others.
-#include <fmt/format.h>
-
 #include "jinja/arithmetic.h"
 #include "jinja/compare.h"
 #include "jinja/filters.h"
 #include "jinja/iterate.h"
-#include "jinja/text.h"
-#include "jinja/unicode.h"
 
 namespace aster::jinja {
 namespace {
@@ -30,7 +26,6 @@ bool IsFloat(const Value& value) { return value.Is(Kind::kFloat); }
 bool IsNumber(const Value& value) { return value.is_number() || value.Is(Kind::kBigInt); }
 bool IsString(const Value& value) { return value.is_string(); }
 bool IsMapping(const Value& value) { return value.Is(Kind::kDict); }
-bool IsEscaped(const Value& value) { return value.is_string() && value.as<String>().is_markup; }
 
 // A dict is one too, as it has a length and items.
 bool IsSequence(const Value& value) { return HasLength(value) && !value.Is(Kind::kDictView); }
@@ -42,7 +37,6 @@ bool IsCallable(const Value& value) {
     case Kind::kFunction:
     case Kind::kMacro:
     case Kind::kLoop:
-    case Kind::kJoiner:
     case Kind::kUndefined:
       return true;
     default:
@@ -60,18 +54,6 @@ Result<Value> IsOdd(const Call& call) { return HasRemainder(call, Value::Int(2),
 Result<Value> IsEven(const Call& call) { return HasRemainder(call, Value::Int(2), 0); }
 Result<Value> IsDivisibleBy(const Call& call) { return HasRemainder(call, call[0], 0); }
 
-template <bool (*kIs)(char32_t), bool (*kIsOther)(char32_t)>
-Result<Value> HasCase(const Call& call) {
-  const std::string text = TRY(StrOf(call.runtime, call.self));
-  bool found = false;
-  for (size_t offset = 0; offset < text.size();) {
-    const char32_t c = DecodeNext(text, offset);
-    if (kIsOther(c) || IsTitle(c)) return Value::Bool(false);
-    found = found || kIs(c);
-  }
-  return Value::Bool(found);
-}
-
 template <bool kEqual>
 Result<Value> IsEqual(const Call& call) {
   return Value::Bool(TRY(Equal(call.runtime, call.self, call[0])) == kEqual);
@@ -88,14 +70,6 @@ Result<Value> IsIn(const Call& call) {
 
 Result<Value> IsSameAs(const Call& call) { return Value::Bool(Identical(call.self, call[0])); }
 
-template <const Builtin* (*kFind)(std::string_view)>
-Result<Value> IsKnown(const Call& call) {
-  if (!IsHashable(call.self)) {
-    return TemplateError(fmt::format("unhashable type: '{}'", TypeName(call.self)));
-  }
-  return Value::Bool(call.self.is_string() && kFind(call.self.text()) != nullptr);
-}
-
 constexpr Builtin kTests[] = {
     {"!=", "/other", IsEqual<false>},
     {"<", "/other", IsOrdered<Order::kLess>},
@@ -109,10 +83,8 @@ constexpr Builtin kTests[] = {
     {"divisibleby", "num", IsDivisibleBy},
     {"eq", "/other", IsEqual<true>},
     {"equalto", "/other", IsEqual<true>},
-    {"escaped", "", Is<IsEscaped>},
     {"even", "", IsEven},
     {"false", "", Is<IsFalseTest>},
-    {"filter", "", IsKnown<FindFilter>},
     {"float", "", Is<IsFloat>},
     {"ge", "/other", IsOrdered<Order::kGreaterOrEqual>},
     {"greaterthan", "/other", IsOrdered<Order::kGreater>},
@@ -122,7 +94,6 @@ constexpr Builtin kTests[] = {
     {"iterable", "", Is<IsIterableTest>},
     {"le", "/other", IsOrdered<Order::kLessOrEqual>},
     {"lessthan", "/other", IsOrdered<Order::kLess>},
-    {"lower", "", HasCase<IsLower, IsUpper>},
     {"lt", "/other", IsOrdered<Order::kLess>},
     {"mapping", "", Is<IsMapping>},
     {"ne", "/other", IsEqual<false>},
@@ -132,10 +103,8 @@ constexpr Builtin kTests[] = {
     {"sameas", "other", IsSameAs},
     {"sequence", "", Is<IsSequence>},
     {"string", "", Is<IsString>},
-    {"test", "", IsKnown<FindTest>},
     {"true", "", Is<IsTrueTest>},
     {"undefined", "", Is<IsUndefined>},
-    {"upper", "", HasCase<IsUpper, IsLower>},
 };
 
 }  // namespace

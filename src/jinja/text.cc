@@ -31,8 +31,8 @@ void AppendEscaped(std::string& repr, char32_t c, char quote) {
   if (c == static_cast<unsigned char>(quote) || c == '\\') {
     repr += '\\';
     repr += static_cast<char>(c);
-  } else if (IsPrintable(c) || c >= kBadByte) {
-    AppendCodePoint(repr, c);
+  } else if (IsPrintable(c)) {
+    AppendUtf8(repr, c);
   } else if (c < 0x100) {
     repr += fmt::format("\\x{:02x}", static_cast<uint32_t>(c));
   } else if (c < 0x10000) {
@@ -155,12 +155,10 @@ Status AppendRepr(Runtime& runtime, TextBuilder& builder, const Value& value) {
     case Kind::kBigInt:
       builder.Append(value.as<BigInt>().digits);
       return Ok();
-    case Kind::kString: {
+    case Kind::kString:
       TRY(runtime.CheckBytes(value.text().size()));
-      const std::string repr = ReprOfString(value.text());
-      builder.Append(value.as<String>().is_markup ? "Markup(" + repr + ")" : repr);
+      builder.Append(ReprOfString(value.text()));
       return Ok();
-    }
     default:
       return AppendReprOfObject(runtime, builder, value);
   }

@@ -1,16 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Filters from text to text: case, escaping, replacing, formatting.
-#include <fmt/format.h>
-
-#include <algorithm>
+// Filters from text to text: case, white space, replacing, indenting.
 
 #include "jinja/compare.h"
 #include "jinja/filters.h"
-#include "jinja/format.h"
-#include "jinja/iterate.h"
-#include "jinja/markup.h"
 #include "jinja/string_methods.h"
 #include "jinja/text.h"
 #include "jinja/unicode.h"
@@ -22,7 +16,7 @@ template <std::string (*kChange)(std::string_view)>
 Result<Value> ChangeText(const Call& call) {
   const Ref<String> text = TRY(SoftString(call.runtime, call.self));
   TRY(call.runtime.CheckBytes(text->text.size() * 3));
-  return Value(call.runtime.NewString(kChange(text->text), text->is_markup));
+  return Value(call.runtime.NewString(kChange(text->text)));
 }
 
 // Unlike the string method, this keeps apostrophes within a word and starts words at brackets.
@@ -49,29 +43,8 @@ std::string Title(std::string_view text) {
   return title;
 }
 
-Result<Value> Escape(const Call& call) {
-  if (call.self.is_string() && call.self.as<String>().is_markup) return call.self;
-  const std::string text = TRY(StrOf(call.runtime, call.self));
-  TRY(call.runtime.CheckBytes(text.size() * 5));
-  return Value(call.runtime.NewString(EscapeHtml(text), true));
-}
-
-Result<Value> ForceEscape(const Call& call) {
-  const std::string text = TRY(StrOf(call.runtime, call.self));
-  TRY(call.runtime.CheckBytes(text.size() * 5));
-  return Value(call.runtime.NewString(EscapeHtml(text), true));
-}
-
-Result<Value> Safe(const Call& call) {
-  return Value(call.runtime.NewString(TRY(StrOf(call.runtime, call.self)), true));
-}
-
 Result<Value> ToStringFilter(const Call& call) {
   return Value(TRY(SoftString(call.runtime, call.self)));
-}
-
-Result<Value> StripTagsFilter(const Call& call) {
-  return Value(call.runtime.NewString(StripTags(TRY(StrOf(call.runtime, call.self)))));
 }
 
 Result<Value> Trim(const Call& call) {
@@ -82,7 +55,7 @@ Result<Value> Trim(const Call& call) {
   } else {
     stripped = Strip(text->text, Side::kBoth, TRY(WantString(call[0], "the characters to trim")));
   }
-  return Value(call.runtime.NewString(std::string(stripped), text->is_markup));
+  return Value(call.runtime.NewString(std::string(stripped)));
 }
 
 Result<Value> ReplaceFilter(const Call& call) {
@@ -93,114 +66,43 @@ Result<Value> ReplaceFilter(const Call& call) {
   return Value(call.runtime.NewString(TRY(Replace(call.runtime, text, from, to, count))));
 }
 
-Result<Value> FormatFilter(const Call& call) {
-  if (!call.given.positional.empty() && !call.given.named.empty()) {
-    return TemplateError("can't handle positional and keyword arguments at the same time");
-  }
-  const Ref<String> format = TRY(SoftString(call.runtime, call.self));
-  if (call.given.named.empty()) {
-    return FormatPercent(call.runtime, *format, call.runtime.NewTuple(call.given.positional));
-  }
-  const Ref<Dict> names = call.runtime.NewDict();
-  for (const auto& [name, value] : call.given.named) {
-    names->Set(call.runtime.NewString(name), value);
-  }
-  return FormatPercent(call.runtime, *format, names);
+Result<std::string> IndentionOf(Runtime& runtime, const Value& width) {
+  if (width.is_string()) return std::string(width.text());
+  const int64_t spaces = width.is_missing() ? 4 : TRY(WantInt(width));
+  if (spaces <= 0) return std::string();
+  TRY(runtime.CheckBytes(static_cast<uint64_t>(spaces)));
+  return std::string(static_cast<size_t>(spaces), ' ');
 }
 
-std::string PercentEncoded(std::string_view text, bool for_query) {
-  std::string encoded;
-  for (const char c : text) {
-    const bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-                          (c >= 'A' && c <= 'Z') ||
-                          std::string_view("_.-~").find(c) != std::string_view::npos;
-    if (is_plain || (c == '/' && !for_query)) {
-      encoded += c;
-    } else if (c == ' ' && for_query) {
-      encoded += '+';
-    } else {
-      encoded += fmt::format("%{:02X}", static_cast<uint8_t>(c));
-    }
+Result<Value> Indent(const Call& call) {
+  const std::string_view text = TRY(WantString(call.self, "the text to indent"));
+  const std::string indention = TRY(IndentionOf(call.runtime, call[0]));
+  const bool first = FlagOf(call[1]);
+  const bool blank = FlagOf(call[2]);
+  TextBuilder builder(call.runtime);
+  // With a line break at the end, an empty last line is a line too.
+  const std::string broken = std::string(text) + "\n";
+  bool is_first = true;
+  for (const std::string_view line : SplitLines(broken)) {
+    if (!is_first) builder.Append('\n');
+    if (is_first ? first : blank || !line.empty()) builder.Append(indention);
+    builder.Append(line);
+    is_first = false;
   }
-  return encoded;
+  return Value(call.runtime.NewString(TRY(builder.Take())));
 }
 
-Result<Value> UrlEncode(const Call& call) {
-  Runtime& runtime = call.runtime;
-  if (call.self.is_string() || !IsIterable(call.self)) {
-    const std::string text = TRY(StrOf(runtime, call.self));
-    TRY(runtime.CheckBytes(text.size() * 3));
-    return Value(runtime.NewString(PercentEncoded(text, false)));
-  }
-  Value pairs = call.self;
-  if (call.self.Is(Kind::kDict)) {
-    pairs = runtime.heap().New<DictView>(call.self.ref<Dict>(), DictView::Part::kItems);
-  }
-  TextBuilder builder(runtime);
-  for (const Value& item : TRY(ItemsOf(runtime, pairs))) {
-    const Values pair = TRY(ItemsOf(runtime, item));
-    if (pair.size() != 2) return TemplateError("urlencode wants pairs of a key and a value");
-    if (!builder.text().empty()) builder.Append('&');
-    builder.Append(PercentEncoded(TRY(StrOf(runtime, pair[0])), true));
-    builder.Append('=');
-    builder.Append(PercentEncoded(TRY(StrOf(runtime, pair[1])), true));
-  }
-  return Value(runtime.NewString(TRY(builder.Take())));
-}
-
-Result<Value> WordCount(const Call& call) {
-  const Ref<String> string = TRY(SoftString(call.runtime, call.self));
-  int64_t count = 0;
-  bool in_word = false;
-  for (size_t offset = 0; offset < string->text.size();) {
-    const bool is_word = IsWord(DecodeNext(string->text, offset));
-    if (is_word && !in_word) ++count;
-    in_word = is_word;
-  }
-  return Value::Int(count);
-}
-
-Result<Value> XmlAttributes(const Call& call) {
-  if (!call.self.Is(Kind::kDict)) return TemplateError("xmlattr wants a dict");
-  Runtime& runtime = call.runtime;
-  TextBuilder builder(runtime);
-  const bool autospace = call[0].is_missing() || IsTrue(call[0]);
-  for (const Dict::Entry& entry : call.self.as<Dict>().entries()) {
-    if (entry.value.is_none() || entry.value.is_undefined()) continue;
-    const std::string_view key = TRY(WantString(entry.key, "the attribute's name"));
-    if (key.find_first_of(" \t\n\r\f\v/>=") != std::string_view::npos) {
-      return TemplateError(fmt::format("Invalid character in attribute name: '{}'", key));
-    }
-    const bool is_safe = entry.value.is_string() && entry.value.as<String>().is_markup;
-    const std::string text = TRY(StrOf(runtime, entry.value));
-    if (!builder.text().empty() || autospace) builder.Append(' ');
-    builder.Append(fmt::format("{}=\"{}\"", EscapeHtml(key), is_safe ? text : EscapeHtml(text)));
-  }
-  return Value(runtime.NewString(TRY(builder.Take())));
-}
-
-Result<Value> Urlize(const Call& /*call*/) {
-  return Unimplemented("the filter urlize makes HTML and is not supported");
-}
-
+// Nothing is escaped anywhere, so that `safe` is only another name for `string`.
 constexpr Builtin kTextFilters[] = {
     {"capitalize", "", ChangeText<ToCapitalized>},
-    {"e", "", Escape},
-    {"escape", "", Escape},
-    {"forceescape", "", ForceEscape},
-    {"format", "...", FormatFilter},
+    {"indent", "width? first? blank?", Indent},
     {"lower", "", ChangeText<ToLower>},
     {"replace", "old new count?", ReplaceFilter},
-    {"safe", "", Safe},
+    {"safe", "", ToStringFilter},
     {"string", "", ToStringFilter},
-    {"striptags", "", StripTagsFilter},
     {"title", "", ChangeText<Title>},
     {"trim", "chars?", Trim},
     {"upper", "", ChangeText<ToUpper>},
-    {"urlencode", "", UrlEncode},
-    {"urlize", "...", Urlize},
-    {"wordcount", "", WordCount},
-    {"xmlattr", "autospace?", XmlAttributes},
 };
 
 }  // namespace

@@ -25,36 +25,12 @@ constexpr CodePointRange kOtherDigits[] = {
     {0x24FF, 0x24FF},   {0x2776, 0x277E},   {0x2780, 0x2788},   {0x278A, 0x2792},
     {0x10A40, 0x10A43}, {0x10E60, 0x10E68}, {0x11052, 0x1105A}, {0x1F100, 0x1F10A}};
 
-// Ideographs that are numbers; every other number says so by its category.
-constexpr char32_t kNumericIdeographs[] = {
-    0x3405,  0x3483,  0x382A,  0x3B4D,  0x4E00,  0x4E03,  0x4E07,  0x4E09,  0x4E5D,
-    0x4E8C,  0x4E94,  0x4E96,  0x4EBF,  0x4EC0,  0x4EDF,  0x4EE8,  0x4F0D,  0x4F70,
-    0x5104,  0x5146,  0x5169,  0x516B,  0x516D,  0x5341,  0x5343,  0x5344,  0x5345,
-    0x534C,  0x53C1,  0x53C2,  0x53C3,  0x53C4,  0x56DB,  0x58F1,  0x58F9,  0x5E7A,
-    0x5EFE,  0x5EFF,  0x5F0C,  0x5F0D,  0x5F0E,  0x5F10,  0x62FE,  0x634C,  0x67D2,
-    0x6F06,  0x7396,  0x767E,  0x8086,  0x842C,  0x8CAE,  0x8CB3,  0x8D30,  0x9621,
-    0x9646,  0x964C,  0x9678,  0x96F6,  0xF96B,  0xF973,  0xF978,  0xF9B2,  0xF9D1,
-    0xF9D3,  0xF9FD,  0x20001, 0x20064, 0x200E2, 0x20121, 0x2092A, 0x20983, 0x2098C,
-    0x2099C, 0x20AEA, 0x20AFD, 0x20B19, 0x22390, 0x22998, 0x23B1B, 0x2626D, 0x2F890};
-
 utf8proc_category_t CategoryOf(char32_t c) {
-  return c >= kBadByte ? UTF8PROC_CATEGORY_CN : utf8proc_category(static_cast<utf8proc_int32_t>(c));
-}
-
-bool IsContinuation(char byte) { return (static_cast<uint8_t>(byte) & 0xC0) == 0x80; }
-
-// The number of bytes that a lead byte announces; 0 for a byte that cannot lead.
-size_t SequenceSize(uint8_t lead) {
-  if (lead < 0x80) return 1;
-  if (lead < 0xC2) return 0;
-  if (lead < 0xE0) return 2;
-  if (lead < 0xF0) return 3;
-  return lead < 0xF5 ? 4 : 0;
+  return utf8proc_category(static_cast<utf8proc_int32_t>(c));
 }
 
 // What the code point becomes when case is folded, one or more code points.
 std::u32string FoldOf(char32_t c) {
-  if (c >= kBadByte) return std::u32string(1, c);
   utf8proc_int32_t folded[8];
   int boundary_class = 0;
   const utf8proc_ssize_t size =
@@ -64,40 +40,39 @@ std::u32string FoldOf(char32_t c) {
   return std::u32string(folded, folded + std::min<size_t>(size, std::size(folded)));
 }
 
-char32_t SimpleUpper(char32_t c) {
-  return c >= kBadByte ? c : utf8proc_toupper(static_cast<utf8proc_int32_t>(c));
-}
-char32_t SimpleTitle(char32_t c) {
-  return c >= kBadByte ? c : utf8proc_totitle(static_cast<utf8proc_int32_t>(c));
-}
+char32_t SimpleUpper(char32_t c) { return utf8proc_toupper(static_cast<utf8proc_int32_t>(c)); }
+char32_t SimpleTitle(char32_t c) { return utf8proc_totitle(static_cast<utf8proc_int32_t>(c)); }
+
+bool IsUpper(char32_t c) { return utf8proc_isupper(static_cast<utf8proc_int32_t>(c)) != 0; }
+bool IsLower(char32_t c) { return utf8proc_islower(static_cast<utf8proc_int32_t>(c)) != 0; }
+bool IsTitle(char32_t c) { return CategoryOf(c) == UTF8PROC_CATEGORY_LT; }
 
 // A letter whose capital is several letters folds to the same several letters in lower case, so the
 // capital can be had from the fold. (Capitals that fold to several letters are capitals already.)
 void AppendUpper(std::string& text, char32_t c) {
-  if (c < 0x80 || CategoryOf(c) == UTF8PROC_CATEGORY_LU)
-    return AppendCodePoint(text, SimpleUpper(c));
+  if (c < 0x80 || CategoryOf(c) == UTF8PROC_CATEGORY_LU) return AppendUtf8(text, SimpleUpper(c));
   const std::u32string fold = FoldOf(c);
-  if (fold.size() == 1) return AppendCodePoint(text, SimpleUpper(c));
-  for (const char32_t folded : fold) AppendCodePoint(text, SimpleUpper(folded));
+  if (fold.size() == 1) return AppendUtf8(text, SimpleUpper(c));
+  for (const char32_t folded : fold) AppendUtf8(text, SimpleUpper(folded));
 }
 
 void AppendTitle(std::string& text, char32_t c) {
   const bool is_capital = IsUpper(c) || IsTitle(c);
   if (c < 0x80 || is_capital || SimpleTitle(c) != c) {
     // U+00DF is the one letter with a capital of its own that titles do not use.
-    if (c != 0xDF) return AppendCodePoint(text, SimpleTitle(c));
+    if (c != 0xDF) return AppendUtf8(text, SimpleTitle(c));
   }
   const std::u32string fold = FoldOf(c);
-  if (fold.size() == 1 || is_capital) return AppendCodePoint(text, c);
+  if (fold.size() == 1 || is_capital) return AppendUtf8(text, c);
   bool capital_done = false;
   for (const char32_t folded : fold) {
     constexpr char32_t kIota = 0x3B9;
     constexpr char32_t kIotaSubscript = 0x345;
     if (!capital_done) {
-      AppendCodePoint(text, SimpleTitle(folded));
+      AppendUtf8(text, SimpleTitle(folded));
       capital_done = SimpleTitle(folded) != folded;
     } else {
-      AppendCodePoint(text, folded == kIota ? kIotaSubscript : folded);
+      AppendUtf8(text, folded == kIota ? kIotaSubscript : folded);
     }
   }
 }
@@ -143,77 +118,33 @@ void AppendLower(std::string& lower, std::string_view text, char32_t c, size_t b
   constexpr char32_t kCapitalSigma = 0x3A3;
   constexpr char32_t kDottedCapitalI = 0x130;
   if (c == kCapitalSigma) {
-    return AppendCodePoint(lower, IsFinalSigma(text, begin, end) ? 0x3C2 : 0x3C3);
+    return AppendUtf8(lower, IsFinalSigma(text, begin, end) ? 0x3C2 : 0x3C3);
   }
   if (c == kDottedCapitalI) {
     lower += "i\xCC\x87";
     return;
   }
-  AppendCodePoint(lower, c >= kBadByte ? c : utf8proc_tolower(static_cast<utf8proc_int32_t>(c)));
+  AppendUtf8(lower, utf8proc_tolower(static_cast<utf8proc_int32_t>(c)));
 }
 
 }  // namespace
 
 char32_t DecodeNext(std::string_view text, size_t& offset) {
-  const auto lead = static_cast<uint8_t>(text[offset]);
-  const size_t size = SequenceSize(lead);
-  if (size == 1) {
-    ++offset;
-    return lead;
-  }
-  if (size == 0 || text.size() - offset < size) {
-    ++offset;
-    return kBadByte + lead;
-  }
-  char32_t c = lead & (0xFF >> (size + 1));
-  for (size_t i = 1; i < size; ++i) {
-    if (!IsContinuation(text[offset + i])) {
-      ++offset;
-      return kBadByte + lead;
-    }
-    c = (c << 6) | (static_cast<uint8_t>(text[offset + i]) & 0x3F);
-  }
-  const bool is_overlong = (size == 3 && c < 0x800) || (size == 4 && c < 0x10000);
-  const bool is_surrogate = c >= 0xD800 && c < 0xE000;
-  if (is_overlong || is_surrogate || c > 0x10FFFF) {
-    ++offset;
-    return kBadByte + lead;
-  }
-  offset += size;
-  return c;
+  const Utf8Step step = DecodeUtf8(text.substr(offset));
+  offset += step.size;
+  return step.code_point;
 }
 
 char32_t DecodePrevious(std::string_view text, size_t& offset) {
-  for (size_t size = 1; size <= 4 && size <= offset; ++size) {
-    size_t end = offset - size;
-    if (IsContinuation(text[end])) continue;
-    const char32_t c = DecodeNext(text, end);
-    if (end != offset) break;
+  constexpr size_t kLongest = 4;
+  for (size_t size = 1; size <= std::min(kLongest, offset); ++size) {
+    const Utf8Step step = DecodeUtf8(text.substr(offset - size, size));
+    if (!step.valid || step.size != size) continue;
     offset -= size;
-    return c;
+    return step.code_point;
   }
   --offset;
-  return kBadByte + static_cast<uint8_t>(text[offset]);
-}
-
-void AppendCodePoint(std::string& text, char32_t c) {
-  if (c < 0x80) {
-    text += static_cast<char>(c);
-  } else if (c < 0x800) {
-    text += static_cast<char>(0xC0 | (c >> 6));
-    text += static_cast<char>(0x80 | (c & 0x3F));
-  } else if (c < 0x10000) {
-    text += static_cast<char>(0xE0 | (c >> 12));
-    text += static_cast<char>(0x80 | ((c >> 6) & 0x3F));
-    text += static_cast<char>(0x80 | (c & 0x3F));
-  } else if (c < kBadByte) {
-    text += static_cast<char>(0xF0 | (c >> 18));
-    text += static_cast<char>(0x80 | ((c >> 12) & 0x3F));
-    text += static_cast<char>(0x80 | ((c >> 6) & 0x3F));
-    text += static_cast<char>(0x80 | (c & 0x3F));
-  } else {
-    text += static_cast<char>(c - kBadByte);
-  }
+  return kReplacementCharacter;
 }
 
 std::u32string Decode(std::string_view text) {
@@ -226,19 +157,8 @@ std::u32string Decode(std::string_view text) {
 std::string Encode(std::u32string_view code_points) {
   std::string text;
   text.reserve(code_points.size());
-  for (const char32_t c : code_points) AppendCodePoint(text, c);
+  for (const char32_t c : code_points) AppendUtf8(text, c);
   return text;
-}
-
-bool IsAscii(std::string_view text) {
-  return std::ranges::all_of(text, [](char c) { return static_cast<uint8_t>(c) < 0x80; });
-}
-
-bool IsValidUtf8(std::string_view text) {
-  for (size_t offset = 0; offset < text.size();) {
-    if (DecodeNext(text, offset) >= kBadByte) return false;
-  }
-  return true;
 }
 
 size_t CountCodePoints(std::string_view text) {
@@ -263,27 +183,16 @@ bool IsLetter(char32_t c) {
   return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
 }
 
-bool IsDecimal(char32_t c) { return CategoryOf(c) == UTF8PROC_CATEGORY_ND; }
-
 bool IsDigit(char32_t c) {
-  if (IsDecimal(c)) return true;
+  if (CategoryOf(c) == UTF8PROC_CATEGORY_ND) return true;
   return std::ranges::any_of(
       kOtherDigits, [c](const auto& range) { return c >= range.first && c <= range.last; });
 }
 
-bool IsNumeric(char32_t c) {
+bool IsNumber(char32_t c) {
   const utf8proc_category_t category = CategoryOf(c);
-  if (category >= UTF8PROC_CATEGORY_ND && category <= UTF8PROC_CATEGORY_NO) return true;
-  return std::ranges::binary_search(kNumericIdeographs, c);
+  return category >= UTF8PROC_CATEGORY_ND && category <= UTF8PROC_CATEGORY_NO;
 }
-
-bool IsUpper(char32_t c) {
-  return c < kBadByte && utf8proc_isupper(static_cast<utf8proc_int32_t>(c)) != 0;
-}
-bool IsLower(char32_t c) {
-  return c < kBadByte && utf8proc_islower(static_cast<utf8proc_int32_t>(c)) != 0;
-}
-bool IsTitle(char32_t c) { return CategoryOf(c) == UTF8PROC_CATEGORY_LT; }
 
 bool IsPrintable(char32_t c) {
   if (c == ' ') return true;
@@ -301,8 +210,6 @@ bool IsPrintable(char32_t c) {
       return true;
   }
 }
-
-bool IsWord(char32_t c) { return c == '_' || IsLetter(c) || IsNumeric(c); }
 
 bool IsNameStart(char32_t c) {
   return c == '_' || IsLetter(c) || CategoryOf(c) == UTF8PROC_CATEGORY_NL;
@@ -363,30 +270,6 @@ std::string ToCapitalized(std::string_view text) {
     }
   }
   return capitalized;
-}
-
-std::string SwapCase(std::string_view text) {
-  std::string swapped;
-  swapped.reserve(text.size());
-  for (size_t offset = 0; offset < text.size();) {
-    const size_t begin = offset;
-    const char32_t c = DecodeNext(text, offset);
-    if (IsUpper(c)) {
-      AppendLower(swapped, text, c, begin, offset);
-    } else if (IsLower(c)) {
-      AppendUpper(swapped, c);
-    } else {
-      AppendCodePoint(swapped, c);
-    }
-  }
-  return swapped;
-}
-
-std::string CaseFold(std::string_view text) {
-  std::string folded;
-  folded.reserve(text.size());
-  for (size_t offset = 0; offset < text.size();) folded += Encode(FoldOf(DecodeNext(text, offset)));
-  return folded;
 }
 
 }  // namespace aster::jinja

@@ -43,8 +43,6 @@ enum class Kind : uint8_t {
   kFunction,
   kMacro,
   kLoop,
-  kCycler,
-  kJoiner,
 };
 
 class Value {
@@ -136,7 +134,7 @@ class Special : public Object {
   virtual Result<Value> Attribute(Runtime& runtime, std::string_view name);
 };
 
-// What stands where nothing was found; it says why when somebody relies on it.
+// What stands where nothing was found; it says why when a template relies on it.
 class Undefined final : public Object {
  public:
   static constexpr Kind kKind = Kind::kUndefined;
@@ -163,13 +161,12 @@ class BigInt final : public Object {
 class String final : public Object {
  public:
   static constexpr Kind kKind = Kind::kString;
-  String(std::string content, bool marked_up) : text(std::move(content)), is_markup(marked_up) {}
+  explicit String(std::string content) : text(std::move(content)) {}
 
   size_t CodePoints() const;
   bool is_ascii() const { return CodePoints() == text.size(); }
 
   const std::string text;
-  const bool is_markup;  // marked as safe HTML: what is joined to it gets escaped
 
  private:
   mutable std::optional<size_t> code_points_;
@@ -186,11 +183,9 @@ class List final : public Object {
 class Tuple final : public Object {
  public:
   static constexpr Kind kKind = Kind::kTuple;
-  explicit Tuple(Values values, bool of_group = false)
-      : items(std::move(values)), is_group(of_group) {}
+  explicit Tuple(Values values) : items(std::move(values)) {}
   void DropReferences() override { items.clear(); }
-  Values items;         // constant after construction
-  const bool is_group;  // made by the filter groupby: (grouper, list) by name too
+  Values items;  // constant after construction
 };
 
 // A key of a dict, in a form in which equal keys have equal bytes: 1, 1.0 and true are one key.
@@ -276,24 +271,6 @@ class Function final : public Object {
   void DropReferences() override { self = Value(); }
   const Builtin& builtin;
   Value self;  // missing for a global
-};
-
-class Cycler final : public Object {
- public:
-  static constexpr Kind kKind = Kind::kCycler;
-  explicit Cycler(Values values) : items(std::move(values)) {}
-  void DropReferences() override { items.clear(); }
-  Values items;  // never empty
-  size_t position = 0;
-};
-
-class Joiner final : public Object {
- public:
-  static constexpr Kind kKind = Kind::kJoiner;
-  explicit Joiner(Value text) : separator(std::move(text)) {}
-  void DropReferences() override { separator = Value(); }
-  Value separator;
-  bool used = false;
 };
 
 inline Special& Value::special() const {

@@ -36,7 +36,7 @@ class MergeTable {
     uint64_t key = kFree;
     Merge merge;
   };
-  // The pair of kNoSymbol with itself, which nobody adds.
+  // The pair of kNoSymbol with itself, which is never added.
   static constexpr uint64_t kFree = UINT64_MAX;
 
   static uint64_t KeyOf(Symbol left, Symbol right) { return uint64_t{left} << 32 | right; }

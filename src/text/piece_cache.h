@@ -27,7 +27,7 @@ class PieceCache {
 
   PieceCache() : entries_(kEntries) {}
 
-  // What the piece was encoded to, if it is remembered; valid until the next call of Remember. The
+  // What the piece was encoded to, if the cache holds it; valid until the next call of Insert. The
   // size of a piece is 1 to kMaxPieceBytes.
   std::optional<std::span<const TokenId>> Find(std::string_view piece) const {
     const Key key = KeyOf(piece);
@@ -36,7 +36,7 @@ class PieceCache {
     return std::span(entry->ids).first(entry->id_count);
   }
 
-  void Remember(std::string_view piece, std::span<const TokenId> ids) {
+  void Insert(std::string_view piece, std::span<const TokenId> ids) {
     if (ids.size() > kMaxIds) return;
     const Key key = KeyOf(piece);
     Entry* entry = &entries_[FirstOf(key)];

@@ -33,7 +33,7 @@ struct Pretokenizer {
   bool adds_bos = false;
 };
 
-// Null where nobody knows the name.
+// Null where the name is unknown.
 const Pretokenizer* FindPretokenizer(std::string_view name);
 // All names, separated by commas, in alphabetical order.
 std::string PretokenizerNames();

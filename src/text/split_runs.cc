@@ -138,8 +138,8 @@ void NewlineRuns(const Piece& piece, PieceSink sink) {
 }
 
 void TrailingSpace(const Piece& piece, PieceSink sink) {
-  // Forwards, so that nobody needs to decode backwards: the pattern itself would take the square of
-  // a long run of spaces.
+  // Forwards, because decoding backwards is not needed then: the pattern itself would take the
+  // square of a long run of spaces.
   size_t space_begin = piece.begin();
   for (size_t position = piece.begin(); position < piece.end();) {
     const Character character = piece.At(position);

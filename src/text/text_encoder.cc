@@ -184,7 +184,7 @@ void TextEncoder::EncodePiece(std::string_view piece, EncodeScratch& scratch,
   }
   const size_t before = ids.size();
   EncodeNewPiece(piece, scratch, ids);
-  scratch.cache.Remember(piece, std::span(ids).subspan(before));
+  scratch.cache.Insert(piece, std::span(ids).subspan(before));
 }
 
 }  // namespace aster::text

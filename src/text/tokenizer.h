@@ -60,7 +60,7 @@ class Tokenizer {
   // Bytes that are lost in encoding.
   const std::bitset<256>& missing_bytes() const { return encoder_->model().missing_bytes(); }
 
-  // Without its merges, which nobody needs any more.
+  // Without its merges, which the encoder has taken.
   const Vocab& vocab() const { return vocab_; }
 
  private:
@@ -105,7 +105,7 @@ class StreamDecoder {
 
   // Appends what can be shown now.
   Status Push(TokenId id, std::string& out);
-  // Appends what is left: the beginning of a character that never became whole.
+  // Appends the bytes of a character that never became whole.
   void Finish(std::string& out);
 
  private:

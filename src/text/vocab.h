@@ -36,9 +36,10 @@ constexpr bool IsMatchedInText(TokenType type) {
 }
 
 enum class VocabKind : uint8_t {
-  kByteLevelBpe,      // "gpt2": merges of bytes within the pieces of a pre-tokenizer
-  kSentencePiece,     // "llama": merges of characters by score, bytes for what is left
-  kSentencePieceBpe,  // "gemma4": merges of characters by rank, bytes for what is left
+  kByteLevelBpe,   // "gpt2": merges of bytes within the pieces of a pre-tokenizer
+  kSentencePiece,  // "llama": merges of characters by score, bytes for characters without a token
+  kSentencePieceBpe,  // "gemma4": merges of characters by rank, bytes for characters without a
+                      // token
 };
 
 // Tokens with a role; kNoToken where a vocabulary has none.

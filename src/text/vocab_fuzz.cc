@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Vocabularies that nobody would make: those that are not refused encode and decode, whatever their
+// Malformed vocabularies: those that are not refused encode and decode, whatever their
 // tokens and merges say.
 
 #include <algorithm>

@@ -97,7 +97,7 @@ struct SpecialKey {
 };
 
 // Sets `id` from the first of the keys that is there. An id out of range is a slip that real files
-// have for tokens nobody uses; it counts as missing.
+// have for tokens that are never used; it counts as missing.
 Status ReadTokenId(const Metadata& metadata, const SpecialKey& names, TokenId& id, Vocab& vocab) {
   for (const std::string_view name : {names.name, names.old_name}) {
     if (name.empty()) continue;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Model files that nobody would make, as far as their tokenizer goes.
+// Tokenizers of malformed model files.
 
 #include <cstdint>
 

@@ -123,7 +123,7 @@ class RoleFinder {
     if (!is_message_end) vocab_.end_of_generation.push_back(id);
   }
 
-  // Some files do not mark such tokens, and whoever writes a text could then end the turn.
+  // Some files do not mark such tokens; a user's text could then end the turn.
   void MakeControl(TokenId id) {
     if (id == kNoToken) return;
     TokenType& type = vocab_.types[static_cast<size_t>(id)];

@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The string methods that look for text within text: finding, counting, splitting, replacing,
-// stripping.
+#include "jinja/string_methods.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "jinja/compare.h"
-#include "jinja/markup.h"
+#include "jinja/format.h"
+#include "jinja/iterate.h"
 #include "jinja/methods.h"
-#include "jinja/string_methods.h"
 #include "jinja/text_search.h"
 #include "jinja/unicode.h"
 
@@ -19,14 +19,14 @@ namespace {
 
 const String& StringOf(const Call& call) { return call.self.as<String>(); }
 
-Value Like(const Call& call, std::string_view text) {
-  return call.runtime.NewString(std::string(text), StringOf(call).is_markup);
+Value NewText(Runtime& runtime, std::string_view text) {
+  return runtime.NewString(std::string(text));
 }
 
-Value ListLike(const Call& call, const std::vector<std::string_view>& pieces) {
+Value ListOfTexts(const Call& call, const std::vector<std::string_view>& pieces) {
   Values items;
   items.reserve(pieces.size());
-  for (const std::string_view piece : pieces) items.push_back(Like(call, piece));
+  for (const std::string_view piece : pieces) items.push_back(NewText(call.runtime, piece));
   return call.runtime.NewList(std::move(items));
 }
 
@@ -73,9 +73,8 @@ Result<Value> Find(const Call& call) {
   return Value::Int(TRY(Locate(call, kFromRight)));
 }
 
-template <bool kFromRight>
 Result<Value> Index(const Call& call) {
-  const int64_t index = TRY(Locate(call, kFromRight));
+  const int64_t index = TRY(Locate(call, false));
   if (index < 0) return TemplateError("substring not found");
   return Value::Int(index);
 }
@@ -110,9 +109,10 @@ Result<Value> HasAffix(const Call& call) {
 
 template <Side kSide>
 Result<Value> StripMethod(const Call& call) {
-  if (call[0].is_missing() || call[0].is_none()) return Like(call, Strip(call.self.text(), kSide));
-  return Like(call,
-              Strip(call.self.text(), kSide, TRY(WantString(call[0], "the characters to strip"))));
+  if (call[0].is_missing() || call[0].is_none())
+    return NewText(call.runtime, Strip(call.self.text(), kSide));
+  return NewText(call.runtime, Strip(call.self.text(), kSide,
+                                     TRY(WantString(call[0], "the characters to strip"))));
 }
 
 template <bool kSuffix>
@@ -121,7 +121,7 @@ Result<Value> RemoveAffix(const Call& call) {
   const std::string_view affix = TRY(WantString(call[0], "the prefix or suffix"));
   if (kSuffix && text.ends_with(affix)) text.remove_suffix(affix.size());
   if (!kSuffix && text.starts_with(affix)) text.remove_prefix(affix.size());
-  return Like(call, text);
+  return NewText(call.runtime, text);
 }
 
 template <bool kFromRight>
@@ -133,22 +133,21 @@ Result<Value> Partition(const Call& call) {
   const bool found = offset != std::string_view::npos;
   std::string_view before = found ? text.substr(0, offset) : kFromRight ? "" : text;
   std::string_view after = found ? text.substr(offset + separator.size()) : kFromRight ? text : "";
-  return Value(call.runtime.NewTuple(
-      {Like(call, before), Like(call, found ? separator : ""), Like(call, after)}));
+  return Value(call.runtime.NewTuple({NewText(call.runtime, before),
+                                      NewText(call.runtime, found ? separator : ""),
+                                      NewText(call.runtime, after)}));
 }
 
 Result<Value> ReplaceMethod(const Call& call) {
   const std::string_view from = TRY(WantString(call[0], "what to replace"));
   const std::string_view to = TRY(WantString(call[1], "the replacement"));
   const int64_t count = call[2].is_missing() ? -1 : TRY(WantInt(call[2]));
-  const bool escapes = StringOf(call).is_markup && !call[1].as<String>().is_markup;
-  const std::string replacement = escapes ? EscapeHtml(to) : std::string(to);
-  return Like(call, TRY(Replace(call.runtime, call.self.text(), from, replacement, count)));
+  return NewText(call.runtime, TRY(Replace(call.runtime, call.self.text(), from, to, count)));
 }
 
 Result<Value> SplitLinesMethod(const Call& call) {
-  const bool keep_ends = !call[0].is_missing() && IsTrue(call[0]);
-  return ListLike(call, SplitLines(call.self.text(), keep_ends));
+  const bool keep_ends = FlagOf(call[0]);
+  return ListOfTexts(call, SplitLines(call.self.text(), keep_ends));
 }
 
 // At runs of white space, of which none counts at the ends.
@@ -228,27 +227,76 @@ Result<Value> Split(const Call& call) {
   // A view and a string for every piece: many pieces take more than the text itself.
   TRY(call.runtime.CheckBytes(text.size()));
   if (call[0].is_missing() || call[0].is_none()) {
-    return ListLike(call,
-                    kFromRight ? SplitAtSpaceFromRight(text, limit) : SplitAtSpace(text, limit));
+    return ListOfTexts(call,
+                       kFromRight ? SplitAtSpaceFromRight(text, limit) : SplitAtSpace(text, limit));
   }
   const std::string_view separator = TRY(WantString(call[0], "the separator"));
   if (separator.empty()) return TemplateError("empty separator");
-  return ListLike(call, kFromRight ? SplitAtFromRight(text, separator, limit)
-                                   : SplitAt(text, separator, limit));
+  return ListOfTexts(call, kFromRight ? SplitAtFromRight(text, separator, limit)
+                                      : SplitAt(text, separator, limit));
 }
 
-constexpr Builtin kStringSearchMethods[] = {
+template <std::string (*kChange)(std::string_view)>
+Result<Value> Change(const Call& call) {
+  // Case mappings may make text up to three times longer.
+  TRY(call.runtime.CheckBytes(StringOf(call).text.size() * 3));
+  return NewText(call.runtime, kChange(StringOf(call).text));
+}
+
+// Whether there are characters and all of them are such.
+template <bool (*kIs)(char32_t)>
+Result<Value> IsAll(const Call& call) {
+  const std::string& text = StringOf(call).text;
+  for (size_t offset = 0; offset < text.size();) {
+    if (!kIs(DecodeNext(text, offset))) return Value::Bool(false);
+  }
+  return Value::Bool(!text.empty());
+}
+
+bool IsLetterOrNumber(char32_t c) { return IsLetter(c) || IsNumber(c); }
+
+Result<Value> Join(const Call& call) {
+  const String& separator = StringOf(call);
+  const Ref<Iterator> iterator = TRY(Iterate(call.runtime, call[0]));
+  TextBuilder builder(call.runtime);
+  for (int64_t index = 0;; ++index) {
+    const Value item = TRY(iterator->Next(call.runtime));
+    if (item.is_missing()) break;
+    TRY(call.runtime.Charge());
+    if (!item.is_string()) {
+      return TemplateError(
+          fmt::format("sequence item {}: expected str instance, {} found", index, TypeName(item)));
+    }
+    if (index > 0) builder.Append(separator.text);
+    builder.Append(item.text());
+    if (builder.overflowed()) break;
+  }
+  return NewText(call.runtime, TRY(builder.Take()));
+}
+
+Result<Value> FormatMethod(const Call& call) {
+  return NewText(call.runtime, TRY(Format(call.runtime, StringOf(call).text, call.given)));
+}
+
+constexpr Builtin kStringMethods[] = {
+    {"capitalize", "", Change<ToCapitalized>},
     {"count", "/sub start? end?", Count},
     {"endswith", "/suffix start? end?", HasAffix<true>},
     {"find", "/sub start? end?", Find<false>},
-    {"index", "/sub start? end?", Index<false>},
+    {"format", "...", FormatMethod},
+    {"index", "/sub start? end?", Index},
+    {"isalnum", "", IsAll<IsLetterOrNumber>},
+    {"isalpha", "", IsAll<IsLetter>},
+    {"isdigit", "", IsAll<IsDigit>},
+    {"isspace", "", IsAll<IsSpace>},
+    {"join", "/iterable", Join},
+    {"lower", "", Change<ToLower>},
     {"lstrip", "/chars?", StripMethod<Side::kLeft>},
     {"partition", "/sep", Partition<false>},
     {"removeprefix", "/prefix", RemoveAffix<false>},
     {"removesuffix", "/suffix", RemoveAffix<true>},
     {"replace", "/old new count?", ReplaceMethod},
     {"rfind", "/sub start? end?", Find<true>},
-    {"rindex", "/sub start? end?", Index<true>},
     {"rpartition", "/sep", Partition<true>},
     {"rsplit", "sep? maxsplit?", Split<true>},
     {"rstrip", "/chars?", StripMethod<Side::kRight>},
@@ -256,6 +304,8 @@ constexpr Builtin kStringSearchMethods[] = {
     {"splitlines", "keepends?", SplitLinesMethod},
     {"startswith", "/prefix start? end?", HasAffix<false>},
     {"strip", "/chars?", StripMethod<Side::kBoth>},
+    {"title", "", Change<ToTitle>},
+    {"upper", "", Change<ToUpper>},
 };
 
 bool EndsLine(char32_t c) {
@@ -330,6 +380,6 @@ Result<std::string> Replace(Runtime& runtime, std::string_view text, std::string
   return builder.Take();
 }
 
-std::span<const Builtin> StringSearchMethods() { return kStringSearchMethods; }
+std::span<const Builtin> StringMethods() { return kStringMethods; }
 
 }  // namespace aster::jinja
