@@ -7,8 +7,9 @@ include(GoogleTest)
 
 # aster_module(NAME [COLD] [DEEP] [DEPS target…] [PRIVATE_DEPS target…] [TEST_DEPS target…])
 # DEEP: the files of its sub-folders are parts of it too, except those in main/.
-# COLD: little time is spent there when it runs, and much when it is compiled, most of it on headers of others: several
-# files are compiled as one (in the debug build each by itself).
+# Several files are compiled as one, because most of the time goes into headers of others; in the debug build each by
+# itself, so that a file which forgets to include what it uses is found.
+# COLD: little time is spent there when it runs, so that it is optimised little.
 function(aster_module name)
   cmake_parse_arguments(arg "COLD;DEEP" "" "DEPS;PRIVATE_DEPS;TEST_DEPS" ${ARGN})
   if(arg_DEEP)
@@ -33,7 +34,7 @@ function(aster_module name)
   if(arg_COLD)
     target_compile_options(aster_${name} PRIVATE ${cold})
   endif()
-  if(ASTER_SANITIZE OR (arg_COLD AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug"))
+  if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
     set_target_properties(aster_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   endif()
 
@@ -55,8 +56,7 @@ function(aster_module name)
       set_source_files_properties(${tests} PROPERTIES COMPILE_OPTIONS -O1 SKIP_PRECOMPILE_HEADERS ON)
       target_precompile_headers(${name}_test PRIVATE "${CMAKE_SOURCE_DIR}/cmake/precompiled_test.h")
     endif()
-    gtest_discover_tests(${name}_test TEST_PREFIX "${name}/" DISCOVERY_MODE PRE_TEST
-      PROPERTIES LABELS unit TIMEOUT 300)
+    aster_unit_tests(${name})
   endif()
 
   if(ASTER_FUZZERS)
@@ -64,6 +64,24 @@ function(aster_module name)
       aster_fuzzer(${source} aster_${name})
     endforeach()
   endif()
+endfunction()
+
+# Each test by itself; but where a program takes long to start (with sanitizers, and in qemu), a few runs of it share the
+# tests: NAME/1_of_4 and so on. The output of a run that fails names the test.
+function(aster_unit_tests name)
+  if(NOT ASTER_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
+    gtest_discover_tests(${name}_test TEST_PREFIX "${name}/" DISCOVERY_MODE PRE_TEST
+      PROPERTIES LABELS unit TIMEOUT 300)
+    return()
+  endif()
+  set(runs 4)
+  foreach(run RANGE 1 ${runs})
+    math(EXPR index "${run} - 1")
+    set(test "${name}/${run}_of_${runs}")
+    add_test(NAME ${test} COMMAND ${name}_test ${ASTER_CROSS_FILTER_${name}})
+    set_tests_properties(${test} PROPERTIES LABELS unit TIMEOUT 1500
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${runs};GTEST_SHARD_INDEX=${index}")
+  endforeach()
 endfunction()
 
 # A fuzzer runs a fixed number of executions as a test; run it by hand for as long as you like.

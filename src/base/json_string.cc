@@ -24,7 +24,7 @@ std::string NumericEscape(uint32_t code_point) {
   return fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + (rest >> 10), 0xDC00 + (rest & 0x3FF));
 }
 
-std::string EscapeOf(uint32_t code_point) {
+std::string JsonEscapeOf(uint32_t code_point) {
   switch (code_point) {
     case '"':
       return "\\\"";
@@ -61,7 +61,7 @@ void AppendJsonString(std::string& out, std::string_view text, JsonCharset chars
     text.remove_prefix(static_cast<size_t>(special - text.begin()));
     if (text.empty()) break;
     const Utf8Step step = DecodeUtf8(text);
-    out += EscapeOf(step.code_point);
+    out += JsonEscapeOf(step.code_point);
     text.remove_prefix(step.size);
   }
   out += '"';

@@ -14,14 +14,14 @@
 namespace aster::jinja {
 namespace {
 
-bool IsAsciiDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsDecimalDigit(char c) { return c >= '0' && c <= '9'; }
 
 // Nothing if an underscore stands elsewhere than between digits.
 std::optional<std::string> WithoutUnderscores(std::string_view text) {
   std::string plain;
   for (size_t i = 0; i < text.size(); ++i) {
     const bool between_digits =
-        i > 0 && i + 1 < text.size() && IsAsciiDigit(text[i - 1]) && IsAsciiDigit(text[i + 1]);
+        i > 0 && i + 1 < text.size() && IsDecimalDigit(text[i - 1]) && IsDecimalDigit(text[i + 1]);
     if (text[i] == '_' && !between_digits) return std::nullopt;
     if (text[i] != '_') plain += text[i];
   }
@@ -37,7 +37,7 @@ std::optional<Value> ParseInt(Runtime& runtime, std::string_view text) {
   const bool is_negative = text.starts_with('-');
   if (is_negative || text.starts_with('+')) text.remove_prefix(1);
   std::optional<std::string> digits = WithoutUnderscores(text);
-  if (!digits || digits->empty() || !std::ranges::all_of(*digits, IsAsciiDigit)) {
+  if (!digits || digits->empty() || !std::ranges::all_of(*digits, IsDecimalDigit)) {
     return std::nullopt;
   }
   digits->erase(0, std::min(digits->find_first_not_of('0'), digits->size() - 1));

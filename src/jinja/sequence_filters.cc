@@ -45,7 +45,7 @@ Result<Value> Default(const Call& call) {
   return call[0].is_missing() ? Value(call.runtime.NewString("")) : call[0];
 }
 
-Result<Value> Join(const Call& call) {
+Result<Value> JoinFilter(const Call& call) {
   Runtime& runtime = call.runtime;
   const std::string separator = call[0].is_missing() ? "" : TRY(StrOf(runtime, call[0]));
   const AttributePath path = TRY(AttributePath::From(runtime, call[1]));
@@ -96,7 +96,7 @@ constexpr Builtin kSequenceFilters[] = {
     {"d", "default_value? boolean?", Default},
     {"default", "default_value? boolean?", Default},
     {"first", "", First},
-    {"join", "d? attribute?", Join},
+    {"join", "d? attribute?", JoinFilter},
     {"last", "", Last},
     {"length", "", Length},
     {"list", "", ToListFilter},

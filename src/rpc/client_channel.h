@@ -14,6 +14,7 @@
 #include "base/mutex.h"
 #include "net/socket.h"
 #include "rpc/control_client.h"
+#include "rpc/grpc_threads.h"
 
 namespace grpc {
 class Channel;
@@ -66,6 +67,7 @@ class ClientChannel {
   std::shared_ptr<grpc::Channel> NewChannel(const std::string& target) const;
   Error ExplainUnavailable(const Error& error) const;
 
+  const GrpcThreads threads_;  // first: ends after everything else
   const SystemClock clock_;
   const std::string address_;
   const net::HostPort host_port_;

@@ -20,6 +20,7 @@
 #include "rpc/call_slots.h"
 #include "rpc/from_message.h"
 #include "rpc/grpc_support.h"
+#include "rpc/grpc_threads.h"
 #include "rpc/limits.h"
 #include "rpc/to_message.h"
 
@@ -208,6 +209,7 @@ class GrpcServer final : public ControlServer {
  private:
   static std::vector<std::string> ListenAll(grpc::ServerBuilder& builder);
 
+  const GrpcThreads threads_;  // first: ends after everything else
   ControlService& service_;
   ClusterCalls calls_;
   std::vector<std::string> addresses_;

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "rpc/grpc_threads.h"
+
+#include <grpc/grpc.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "base/log.h"
+
+namespace aster::rpc {
+namespace {
+
+std::atomic<int> grpc_users = 0;
+
+// Connections that close give up their hold on gRPC in its own threads, soon after the object that
+// owned them is gone; the last of them ends the threads.
+void WaitForTheEndOfGrpc() {
+  constexpr auto kStep = std::chrono::milliseconds(1);
+  constexpr int kMostSteps = 10'000;
+  for (int step = 0; step < kMostSteps; ++step) {
+    if (grpc_is_initialized() == 0 || grpc_users > 0) return;
+    std::this_thread::sleep_for(kStep);
+  }
+  log::Warn("gRPC's threads do not end; going on without them");
+}
+
+}  // namespace
+
+GrpcThreads::GrpcThreads() {
+  ++grpc_users;
+  grpc_init();
+}
+
+GrpcThreads::~GrpcThreads() {
+  const bool is_last = --grpc_users == 0;
+  // Ends the threads here and now where nothing of gRPC's own is left, unlike grpc_shutdown().
+  grpc_shutdown_blocking();
+  if (is_last) WaitForTheEndOfGrpc();
+}
+
+}  // namespace aster::rpc
