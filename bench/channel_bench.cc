@@ -24,6 +24,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "crypto/secrets.h"
 #include "net/certificate.h"
 #include "net/socket.h"
 #include "net/tcp_network.h"
@@ -138,7 +139,7 @@ class Channel {
                 .value();
       }
     } else {
-      ann.credentials.password = bob.credentials.password = net::RandomSecret(32).value();
+      ann.credentials.password = bob.credentials.password = crypto::RandomSecret(32).value();
       ann.credentials.node = {{1, 1}};
       bob.credentials.node = {{2, 2}};
     }

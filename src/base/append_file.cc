@@ -70,4 +70,9 @@ Status AppendFile::Append(std::string_view text) {
   return Ok();
 }
 
+Status AppendFile::Sync() {
+  if (fsync(descriptor_) != 0) return SystemError(errno, path_);
+  return Ok();
+}
+
 }  // namespace aster

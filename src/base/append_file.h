@@ -28,6 +28,8 @@ class AppendFile {
   Status CutAt(uint64_t size_bytes);
   // All of `text`, or none of it where the disk is full.
   Status Append(std::string_view text);
+  // Waits until the disk has all of it.
+  Status Sync();
 
  private:
   AppendFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}

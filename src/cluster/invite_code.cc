@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "cluster/word_lines.h"
+#include "crypto/secrets.h"
+#include "crypto/sha256.h"
 
 namespace aster::cluster {
 namespace {
@@ -23,12 +25,12 @@ char Canonical(char c) {
   return c == 'U' ? 'V' : c;
 }
 
-net::Sha256Digest DigestOf(std::string_view purpose, std::string_view symbols) {
-  return net::Sha256Of(AsBytes(fmt::format("{}:{}", purpose, symbols)));
+crypto::Sha256Digest DigestOf(std::string_view purpose, std::string_view symbols) {
+  return crypto::Sha256Of(AsBytes(fmt::format("{}:{}", purpose, symbols)));
 }
 
 std::string Checksum(std::string_view secret_symbols) {
-  const net::Sha256Digest digest = DigestOf("asterism code checksum", secret_symbols);
+  const crypto::Sha256Digest digest = DigestOf("asterism code checksum", secret_symbols);
   return {kAlphabet[digest[0] % 32], kAlphabet[digest[1] % 32]};
 }
 
@@ -36,7 +38,8 @@ std::string Checksum(std::string_view secret_symbols) {
 
 Result<InviteCode> InviteCode::Draw() {
   std::string symbols;
-  for (const uint8_t byte : TRY(net::RandomSecret(kSecretSymbols))) symbols += kAlphabet[byte % 32];
+  for (const uint8_t byte : TRY(crypto::RandomSecret(kSecretSymbols)))
+    symbols += kAlphabet[byte % 32];
   return InviteCode(symbols + Checksum(symbols));
 }
 
@@ -74,7 +77,7 @@ std::string InviteCode::Id() const {
 }
 
 std::vector<uint8_t> InviteCode::Secret() const {
-  const net::Sha256Digest digest = DigestOf("asterism code secret", symbols_);
+  const crypto::Sha256Digest digest = DigestOf("asterism code secret", symbols_);
   return {digest.begin(), digest.end()};
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 #include "cluster/invite_code.h"
+#include "crypto/sha256.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -98,7 +99,7 @@ TEST(InviteCode, NeitherIdNorSecretTellTheOther) {
   const InviteCode code = InviteCode::Draw().value();
   EXPECT_EQ(code.Id().size(), 16U);
   EXPECT_EQ(code.Secret().size(), 32U);
-  const net::Sha256Digest of_id = net::Sha256Of(AsBytes(code.Id()));
+  const crypto::Sha256Digest of_id = crypto::Sha256Of(AsBytes(code.Id()));
   EXPECT_NE(code.Secret(), std::vector<uint8_t>(of_id.begin(), of_id.end()));
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "cluster/signature.h"
+#include "crypto/secrets.h"
 
 namespace aster::cluster {
 namespace {
@@ -49,7 +50,7 @@ Result<Joining> Joining::Begin(const InviteCode& code, const std::string& name) 
 
 Result<Identity> Joining::Finish(const JoinReply& reply, int64_t wall_s) const {
   const std::string proof = ReplyProof(code_.Secret(), request_, reply);
-  if (!net::EqualSecrets(AsBytes(proof), AsBytes(reply.proof))) {
+  if (!crypto::EqualSecrets(AsBytes(proof), AsBytes(reply.proof))) {
     return Error(Code::kPermissionDenied,
                  "the machine that answered does not know the code: it is not the one that made "
                  "the invitation, or a third machine stands in between; nothing was joined");
@@ -76,7 +77,7 @@ Result<JoinReply> Admission::Admit(const JoinRequest& request) {
   const Invitation invitation = TRY(
       home_.ProveInvitation(request.invitation, wall_s, [&](const std::vector<uint8_t>& secret) {
         const std::string proof = RequestProof(secret, request);
-        return net::EqualSecrets(AsBytes(proof), AsBytes(request.proof));
+        return crypto::EqualSecrets(AsBytes(proof), AsBytes(request.proof));
       }));
   TRY(CheckNodeName(request.name));
   const Revocations revocations = TRY(home_.LoadRevocations(authority.certificate));

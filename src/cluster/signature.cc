@@ -6,6 +6,7 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
+#include "crypto/sha256.h"
 #include "net/openssl_ptr.h"
 
 namespace aster::cluster {
@@ -45,13 +46,13 @@ Status CheckSignature(std::string_view certificate_pem, Bytes bytes, Bytes signa
   return Error(Code::kPermissionDenied, "the signature is not by this cluster's authority");
 }
 
-net::Sha256Digest ProofOf(Bytes secret, std::span<const std::string_view> parts) {
+crypto::Sha256Digest ProofOf(Bytes secret, std::span<const std::string_view> parts) {
   ByteWriter message;
   for (const std::string_view part : parts) {
     message.Write<uint64_t>(part.size());
     message.WriteBytes(AsBytes(part));
   }
-  net::Sha256Digest digest{};
+  crypto::Sha256Digest digest{};
   unsigned int size = digest.size();
   CHECK(HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()), message.bytes().data(),
              message.size(), digest.data(), &size) != nullptr);

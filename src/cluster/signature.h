@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "crypto/sha256.h"
 #include "net/certificate.h"
 
 namespace aster::cluster {
@@ -22,6 +23,6 @@ Status CheckSignature(std::string_view certificate_pem, Bytes bytes, Bytes signa
 
 // HMAC-SHA256 over the parts, each with its length, so that what belongs to one part cannot be
 // taken for another's.
-net::Sha256Digest ProofOf(Bytes secret, std::span<const std::string_view> parts);
+crypto::Sha256Digest ProofOf(Bytes secret, std::span<const std::string_view> parts);
 
 }  // namespace aster::cluster

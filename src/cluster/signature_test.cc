@@ -8,6 +8,7 @@
 #include <array>
 
 #include "cluster/home_for_test.h"
+#include "crypto/sha256.h"
 
 namespace aster::cluster {
 namespace {
@@ -39,7 +40,7 @@ TEST(Proof, DependsOnTheSecretAndOnWhereEachPartEnds) {
   const auto proof = [](const std::vector<uint8_t>& by, const Parts& parts) {
     return ProofOf(by, parts);
   };
-  const net::Sha256Digest digest = proof(secret, {"ab", "c"});
+  const crypto::Sha256Digest digest = proof(secret, {"ab", "c"});
   EXPECT_EQ(digest, proof(secret, {"ab", "c"}));
   EXPECT_NE(digest, proof(other, {"ab", "c"}));
   for (const Parts& parts :

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "crypto/secrets.h"
 #include "net/node_id.h"
 #include "net/openssl_ptr.h"
 
@@ -88,7 +89,7 @@ Result<CertificatePtr> NewCertificate(EVP_PKEY* key, std::string_view name,
   }
   CertificatePtr certificate(X509_new());
   if (certificate == nullptr) return OpensslError(Code::kResourceExhausted, "a certificate");
-  const std::vector<uint8_t> serial = TRY(RandomSecret(16));
+  const std::vector<uint8_t> serial = TRY(crypto::RandomSecret(16));
   ASN1_INTEGER* number = X509_get_serialNumber(certificate.get());
   BIGNUM* big = BN_bin2bn(serial.data(), static_cast<int>(serial.size() - 1), nullptr);
   const bool is_numbered = big != nullptr && BN_to_ASN1_INTEGER(big, number) != nullptr;
@@ -143,24 +144,6 @@ Result<Validity> ValidityOf(const X509* certificate) {
 }
 
 }  // namespace
-
-Sha256Digest Sha256Of(Bytes bytes) {
-  Sha256Digest digest;
-  SHA256(bytes.data(), bytes.size(), digest.data());
-  return digest;
-}
-
-bool EqualSecrets(Bytes a, Bytes b) {
-  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
-}
-
-Result<std::vector<uint8_t>> RandomSecret(size_t size) {
-  std::vector<uint8_t> bytes(size);
-  if (RAND_bytes(bytes.data(), static_cast<int>(size)) != 1) {
-    return OpensslError(Code::kUnavailable, "the system gives no random numbers");
-  }
-  return bytes;
-}
 
 Result<std::string> MakePrivateKey() {
   const KeyPtr key(EVP_EC_gen("P-256"));
@@ -242,12 +225,12 @@ Result<wire::NodeId> NodeIdOf(EVP_PKEY* key) {
   unsigned char* der = nullptr;
   const int size = key == nullptr ? -1 : i2d_PUBKEY(key, &der);
   if (size <= 0) return OpensslError(Code::kInvalidArgument, "a public key that cannot be read");
-  const Sha256Digest digest = Sha256Of({der, static_cast<size_t>(size)});
+  const crypto::Sha256Digest digest = crypto::Sha256Of({der, static_cast<size_t>(size)});
   OPENSSL_free(der);
   return NodeIdOfDigest(digest);
 }
 
-wire::NodeId NodeIdOfDigest(const Sha256Digest& digest) {
+wire::NodeId NodeIdOfDigest(const crypto::Sha256Digest& digest) {
   wire::NodeId node;
   for (int i = 0; i < 8; ++i) {
     node.value.high = node.value.high << 8 | digest[i];

@@ -13,18 +13,13 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "crypto/sha256.h"
 #include "wire/messages.h"
 
 namespace aster::net {
 
-using Sha256Digest = std::array<uint8_t, 32>;
-Sha256Digest Sha256Of(Bytes bytes);
 // The first 16 bytes: ToHex() gives the digest's first 32 digits.
-wire::NodeId NodeIdOfDigest(const Sha256Digest& digest);
-// In a time that says nothing about where they differ.
-bool EqualSecrets(Bytes a, Bytes b);
-// Bytes that nobody can guess.
-Result<std::vector<uint8_t>> RandomSecret(size_t size);
+wire::NodeId NodeIdOfDigest(const crypto::Sha256Digest& digest);
 
 // A new private key on the curve P-256.
 Result<std::string> MakePrivateKey();
@@ -59,7 +54,7 @@ struct CertificateInfo {
   wire::NodeId node;
   Validity validity;
   bool is_authority = false;
-  Sha256Digest sha256{};  // of the certificate in DER
+  crypto::Sha256Digest sha256{};  // of the certificate in DER
 };
 Result<CertificateInfo> DescribeCertificate(std::string_view certificate_pem);
 

@@ -150,15 +150,5 @@ TEST(Certificate, WhatIsNotPemIsAnError) {
   EXPECT_FALSE(MakeRequest(key, std::string(65, 'n')).ok());
 }
 
-TEST(Secrets, AreComparedWhole) {
-  const std::vector<uint8_t> a = RandomSecret(32).value();
-  std::vector<uint8_t> b = a;
-  EXPECT_TRUE(EqualSecrets(a, b));
-  b[31] ^= 1;
-  EXPECT_FALSE(EqualSecrets(a, b));
-  EXPECT_FALSE(EqualSecrets(a, Bytes(a).first(31)));
-  EXPECT_NE(a, RandomSecret(32).value());
-}
-
 }  // namespace
 }  // namespace aster::net

@@ -13,6 +13,7 @@
 
 #include "base/check.h"
 #include "base/random.h"
+#include "crypto/secrets.h"
 #include "net/certificate.h"
 #include "net/tcp_network.h"
 
@@ -92,7 +93,7 @@ class TestCluster {
                            SystemClock().WallNs() / kNsPerSecond + 3600};
   std::string authority_key_;
   std::string authority_;
-  const std::vector<uint8_t> password_ = RandomSecret(32).value();
+  const std::vector<uint8_t> password_ = crypto::RandomSecret(32).value();
   std::map<std::string, Credentials> credentials_;
 };
 

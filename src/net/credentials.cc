@@ -3,6 +3,7 @@
 
 #include "net/credentials.h"
 
+#include "crypto/sha256.h"
 #include "net/certificate.h"
 
 namespace aster::net {
@@ -16,7 +17,7 @@ wire::NodeId InstanceOf(const wire::NodeId& machine, Bytes instance) {
     }
   }
   bytes.insert(bytes.end(), instance.begin(), instance.end());
-  return NodeIdOfDigest(Sha256Of(bytes));
+  return NodeIdOfDigest(crypto::Sha256Of(bytes));
 }
 
 }  // namespace aster::net

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "crypto/secrets.h"
 #include "net/certificate.h"
 #include "wire/frame.h"
 
@@ -39,7 +40,7 @@ Status CheckIdentity(const Introduction& self, const wire::Hello& hello,
                      const std::optional<wire::NodeId>& proven,
                      const std::optional<wire::NodeId>& expected) {
   TRY(CheckName(self, hello, proven));
-  if (!proven && !EqualSecrets(hello.password, self.password)) {
+  if (!proven && !crypto::EqualSecrets(hello.password, self.password)) {
     return Error(Code::kUnauthenticated,
                  "wrong password: only nodes that were started together talk to each other");
   }

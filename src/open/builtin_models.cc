@@ -10,6 +10,9 @@
 #include <filesystem>
 #include <system_error>
 
+#include "pull/library.h"
+#include "pull/source.h"
+
 namespace aster::open {
 namespace {
 
@@ -60,7 +63,17 @@ Result<std::string> FindModelIn(const std::string& name, std::span<const std::st
   return NotThere(file, folders, "or give the path of a model file");
 }
 
-Result<std::string> FindModel(const std::string& name) { return FindModelIn(name, ModelFolders()); }
+Result<std::string> FindModel(const std::string& name) {
+  std::string path = TRY(FindModelIn(name, ModelFolders()));
+  if (path != name || IsThere(path)) return path;
+  if (const auto folder = pull::LibraryFolder(); folder.ok()) {
+    if (const auto pulled = pull::FindInLibrary(*folder, name); pulled.ok())
+      return pulled->paths.front();
+  }
+  if (!pull::LooksLikeSource(name)) return path;
+  return NotFound(
+      fmt::format("{}: is not on this machine; download it: aster pull {}", name, name));
+}
 
 Result<std::string> FindBesideModelsIn(std::string_view file,
                                        std::span<const std::string> folders) {

@@ -26,8 +26,9 @@ std::span<const std::string_view> BuiltinModels();
 // source tree that the program was built from.
 std::vector<std::string> ModelFolders();
 
-// The path of what people call a model: a file, or the name of a built-in model that is no file
-// here. Other names are taken for paths. An error names the places looked at.
+// The path of what people call a model: a file, or the name of a built-in or pulled model
+// (pull/library.h) where no file here has it. Other names are taken for paths. An error names the
+// places looked at, or the command that pulls the model.
 Result<std::string> FindModel(const std::string& name);
 Result<std::string> FindModelIn(const std::string& name, std::span<const std::string> folders);
 

@@ -15,6 +15,7 @@
 
 #include "base/machine.h"
 #include "base/units.h"
+#include "crypto/secrets.h"
 #include "net/certificate.h"
 #include "open/kv_cache.h"
 
@@ -27,7 +28,7 @@ constexpr int64_t kStartNs = 20'000'000'000;
 constexpr size_t kPasswordBytes = 32;
 
 Result<wire::NodeId> RandomNode() {
-  const std::vector<uint8_t> bytes = TRY(net::RandomSecret(sizeof(Hash128)));
+  const std::vector<uint8_t> bytes = TRY(crypto::RandomSecret(sizeof(Hash128)));
   wire::NodeId node;
   std::memcpy(&node.value.low, bytes.data(), sizeof(node.value.low));
   std::memcpy(&node.value.high, bytes.data() + sizeof(node.value.low), sizeof(node.value.high));
@@ -134,7 +135,7 @@ std::vector<std::string> LocalNodes::KvCacheLines() {
 
 Result<LocalNodes> LocalNodes::Start(const LocalNodesOptions& options) {
   LocalNodes local;
-  local.credentials_.password = TRY(net::RandomSecret(kPasswordBytes));
+  local.credentials_.password = TRY(crypto::RandomSecret(kPasswordBytes));
   local.credentials_.node = TRY(RandomNode());
   const std::string program = TRY(OwnPath());
   const std::vector<int> cpus = UsableCpus();

@@ -144,7 +144,12 @@ Result<gguf::ModelFiles> OpenModelFiles(const std::vector<std::string>& paths,
     const bool is_name = cluster.cluster && !std::filesystem::exists(path, ignored);
     (is_name ? names : here).push_back(path);
   }
-  return names.empty() ? gguf::ModelFiles::Open(paths) : FromCluster(here, names, cluster);
+  if (!names.empty()) return FromCluster(here, names, cluster);
+  auto files = gguf::ModelFiles::Open(paths);
+  if (files.ok() || files.error().code() != Code::kNotFound) return files;
+  return NotFound(
+      fmt::format("{}; `aster list` shows the models of this machine, `aster pull` downloads one",
+                  files.error().message()));
 }
 
 }  // namespace aster::open

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/machine.h"
 #include "cluster/home.h"
+#include "crypto/secrets.h"
 #include "net/certificate.h"
 #include "open/local_nodes.h"
 #include "stage/file_slice_source.h"
@@ -177,7 +178,7 @@ Result<std::unique_ptr<NodePool>> FindCluster(const std::vector<std::string>& vi
   credentials.authority = view->identity().ca_certificate;
   credentials.certificate = view->identity().certificate;
   credentials.key = view->identity().key;
-  credentials.instance = TRY(net::RandomSecret(net::kInstanceBytes));
+  credentials.instance = TRY(crypto::RandomSecret(net::kInstanceBytes));
   auto pool = std::make_unique<ClusterPool>(std::move(view), std::move(credentials), wanted);
   TRY(pool->Refresh({}, /*may_be_well=*/true));
   if (!pool->nodes().empty()) return std::unique_ptr<NodePool>(std::move(pool));

@@ -17,6 +17,7 @@
 #include "base/percent.h"
 #include "base/random.h"
 #include "base/utf8.h"
+#include "crypto/sha256.h"
 #include "serve/anthropic.h"
 #include "serve/openai_reply.h"
 #include "serve/openai_request.h"
@@ -114,11 +115,11 @@ bool Service::HasKey(const HttpRequest& request) const {
   if (bearer.size() > 7 && (bearer.starts_with("Bearer ") || bearer.starts_with("bearer "))) {
     key = bearer.substr(7);
   }
-  const net::Sha256Digest digest =
-      net::Sha256Of({reinterpret_cast<const uint8_t*>(key.data()), key.size()});
+  const crypto::Sha256Digest digest =
+      crypto::Sha256Of({reinterpret_cast<const uint8_t*>(key.data()), key.size()});
   // All are looked at, so that time says nothing about them.
   bool found = false;
-  for (const net::Sha256Digest& known : options_.keys) found |= known == digest;
+  for (const crypto::Sha256Digest& known : options_.keys) found |= known == digest;
   return found;
 }
 

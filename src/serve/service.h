@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "crypto/sha256.h"
 #include "net/certificate.h"
 #include "serve/answer.h"
 #include "serve/answer_loop.h"
@@ -30,9 +31,9 @@ struct ServedModel {
 };
 
 struct ServiceOptions {
-  std::vector<ServedModel> models;      // the first is whose no other is named
-  std::vector<net::Sha256Digest> keys;  // of API keys; none: anybody may ask
-  std::string cors_origin;              // a web page of this origin may ask; empty: none
+  std::vector<ServedModel> models;         // the first is whose no other is named
+  std::vector<crypto::Sha256Digest> keys;  // of API keys; none: anybody may ask
+  std::string cors_origin;                 // a web page of this origin may ask; empty: none
   int64_t created_s = 0;
   std::string version;
 };

@@ -8,7 +8,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "serve"))
 from slices import ALIGNMENT, ARRAY, STRING, Reader  # noqa: E402
 
-LAYOUTS = {"u32": (4, "I"), "i32": (5, "i"), "f32": (6, "f"), "u64": (10, "Q")}
+LAYOUTS = {"u16": (2, "H"), "u32": (4, "I"), "i32": (5, "i"), "f32": (6, "f"), "u64": (10, "Q")}
 
 
 class ChangedModel:

@@ -11,9 +11,9 @@ MAX_FUNCTION_LINES = 70  # signature and closing brace included
 
 # Lowest first: a folder of src/ may include itself and the folders before it. The list in CMakeLists.txt has the same
 # order (folders that do not exist yet stand here only).
-MODULES = ["base", "gguf", "quant", "kernels", "compute", "vulkan", "text", "jinja", "chat", "grammar", "kv", "model",
-           "engine", "disk", "wire", "net", "cluster", "rpc", "plan", "stage", "conduct", "fetch", "draft", "respond",
-           "eval", "node", "open", "ensemble", "serve", "cli"]
+MODULES = ["base", "crypto", "gguf", "pull", "quant", "kernels", "compute", "vulkan", "text", "jinja", "chat",
+           "grammar", "kv", "model", "engine", "disk", "wire", "net", "cluster", "rpc", "plan", "stage", "conduct",
+           "fetch", "draft", "respond", "eval", "node", "open", "ensemble", "serve", "cli"]
 
 # The folders of src/ in which a third-party header may be named; None: anywhere.
 THIRD_PARTY = [
@@ -23,14 +23,15 @@ THIRD_PARTY = [
     ("xxh_x86dispatch.h", ["base"]),
     ("pcre2.h", ["text"]),
     ("utf8proc.h", ["text", "jinja"]),
-    ("nlohmann/json_fwd.hpp", ["text", "jinja", "chat", "grammar", "model", "respond", "eval", "open", "ensemble",
+    ("nlohmann/json_fwd.hpp", ["pull", "text", "jinja", "chat", "grammar", "model", "respond", "eval", "open", "ensemble",
                                "serve", "cli"]),
-    ("nlohmann/json.hpp", ["text", "jinja", "chat", "grammar", "model", "respond", "eval", "open", "ensemble",
+    ("nlohmann/json.hpp", ["pull", "text", "jinja", "chat", "grammar", "model", "respond", "eval", "open", "ensemble",
                            "serve", "cli"]),
+    ("curl/", ["pull"]),
     ("CLI/", ["cli"]),
     ("vulkan/", ["vulkan"]),
     ("asio", ["net"]),
-    ("openssl/", ["net", "cluster"]),
+    ("openssl/", ["crypto", "net", "cluster"]),
     ("aster/cluster/v1/", ["rpc"]),
     ("grpc/", ["rpc"]),
     ("grpcpp/", ["rpc"]),

@@ -15,6 +15,7 @@
 #include "cli/options/cluster_options.h"
 #include "cli/options/draft_options.h"
 #include "cli/options/model_options.h"
+#include "crypto/sha256.h"
 #include "net/socket.h"
 
 namespace aster::cli {
@@ -53,8 +54,8 @@ std::string VariableFor(std::string_view option) {
 }
 
 // 64 digits; what follows them on a line is a note.
-Result<net::Sha256Digest> ParseDigest(std::string_view line) {
-  net::Sha256Digest digest{};
+Result<crypto::Sha256Digest> ParseDigest(std::string_view line) {
+  crypto::Sha256Digest digest{};
   const std::string_view digits = line.substr(0, line.find_first_of(" \t\r"));
   if (digits.size() != 2 * digest.size())
     return InvalidArgument("give the SHA-256 of a key in 64 hex digits");
@@ -133,10 +134,10 @@ Status ServeOptions::Check() const {
                   host, kKeyVariable));
 }
 
-Result<std::vector<net::Sha256Digest>> ServeOptions::Keys() const {
-  std::vector<net::Sha256Digest> keys;
+Result<std::vector<crypto::Sha256Digest>> ServeOptions::Keys() const {
+  std::vector<crypto::Sha256Digest> keys;
   if (const std::string key = KeyOfEnvironment(); !key.empty()) {
-    keys.push_back(net::Sha256Of({reinterpret_cast<const uint8_t*>(key.data()), key.size()}));
+    keys.push_back(crypto::Sha256Of({reinterpret_cast<const uint8_t*>(key.data()), key.size()}));
   }
   if (keys_path.empty()) return keys;
   const std::string text = TRY(ReadFile(keys_path, kMaxKeysBytes));

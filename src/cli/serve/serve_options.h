@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "cli/options/sampling_options.h"
+#include "crypto/sha256.h"
 #include "net/certificate.h"
 #include "open/cluster_options.h"
 #include "open/drafts.h"
@@ -49,7 +50,7 @@ struct ServeOptions {
   // What contradicts itself, or would let everybody in.
   Status Check() const;
   // From the file and from ASTER_API_KEY.
-  Result<std::vector<net::Sha256Digest>> Keys() const;
+  Result<std::vector<crypto::Sha256Digest>> Keys() const;
   std::string Listen() const;  // HOST:PORT
   Result<size_t> BodyBytes() const;
 };

@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// aster list and aster rm: the models that are on this machine's disk.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/units.h"
+#include "cli/commands.h"
+#include "cli/terminal/console.h"
+#include "cli/terminal/table.h"
+#include "gguf/model_files.h"
+#include "model/description.h"
+#include "pull/library.h"
+
+namespace aster::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+// "llama 1.24B Q4_K_M", or what keeps it from being read.
+std::string KindOf(const pull::LibraryModel& model) {
+  if (model.is_partial) return "download not finished: pull it again to go on";
+  const auto files = gguf::ModelFiles::Open(model.paths);
+  if (!files.ok()) return "damaged: " + files.error().message();
+  const model::Description description = model::Describe(*files);
+  const auto& by_type = description.whole.by_type;
+  const auto most =
+      std::ranges::max_element(by_type, {}, [](const auto& entry) { return entry.second.bytes; });
+  return fmt::format("{} {} {}", description.architecture,
+                     FormatCount(description.whole.all.parameter_count),
+                     most == by_type.end() ? "" : gguf::TensorTypeName(most->first));
+}
+
+ordered_json ToJson(const pull::LibraryModel& model) {
+  return {{"name", model.name},     {"bytes", model.size_bytes},   {"kind", KindOf(model)},
+          {"source", model.source}, {"partial", model.is_partial}, {"paths", model.paths}};
+}
+
+Result<ExitStatus> List(bool json, Console& console) {
+  const std::string folder = TRY(pull::LibraryFolder());
+  const auto models = pull::ListLibrary(folder);
+  if (json) {
+    ordered_json all = {{"folder", folder}, {"models", ordered_json::array()}};
+    for (const auto& model : models) all["models"].push_back(ToJson(model));
+    console.Print("{}\n", all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    return kExitOk;
+  }
+  if (models.empty()) {
+    console.Note("no model was pulled yet: aster pull hf:ORG/REPO");
+    return kExitOk;
+  }
+  Table table(
+      {Table::Align::kLeft, Table::Align::kRight, Table::Align::kLeft, Table::Align::kLeft});
+  for (const auto& model : models) {
+    table.AddRow({Harmless(model.name), FormatBytes(model.size_bytes), Harmless(KindOf(model)),
+                  Harmless(model.source)});
+  }
+  console.Write(table.Render(0));
+  return kExitOk;
+}
+
+// By its name; an unfinished download too, which nothing else finds.
+Result<pull::LibraryModel> FindToRemove(const std::string& folder, const std::string& name) {
+  for (const auto& model : pull::ListLibrary(folder)) {
+    if (model.name == name) return model;
+  }
+  return pull::FindInLibrary(folder, name);
+}
+
+Result<ExitStatus> Remove(const std::string& name, Console& console) {
+  const auto model = TRY(FindToRemove(TRY(pull::LibraryFolder()), name));
+  TRY(pull::RemoveFromLibrary(model));
+  console.Note(fmt::format("removed {}, {}", Harmless(model.name), FormatBytes(model.size_bytes)));
+  return kExitOk;
+}
+
+}  // namespace
+
+Run DeclareList(CLI::App& app) {
+  auto json = std::make_shared<bool>(false);
+  app.add_flag("--json", *json, "Print one JSON document");
+  return [json](Console& console) { return List(*json, console); };
+}
+
+Run DeclareRemove(CLI::App& app) {
+  auto name = std::make_shared<std::string>();
+  app.add_option("name", *name, "Name or source of a model, as 'aster list' shows it")
+      ->required()
+      ->type_name("NAME");
+  return [name](Console& console) { return Remove(*name, console); };
+}
+
+}  // namespace aster::cli

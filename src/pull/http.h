@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// One HTTP request for a file or a list: what a download needs of a client, so that tests can
+// answer in its place. Must not know models.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/function_ref.h"
+#include "base/result.h"
+
+namespace aster::pull {
+
+struct HttpRequest {
+  std::string url;
+  std::string bearer = "";    // a token for the url's own host; empty: none. Never in an error.
+  uint64_t begin = 0;         // the first byte that is wanted
+  std::string if_range = "";  // with begin: only of the version with this tag, else all of it
+};
+
+// What stands before a reply's body, of the last reply where others led on to it.
+struct HttpHead {
+  int status = 0;
+  std::optional<uint64_t> length;       // of the body
+  std::optional<uint64_t> range_begin;  // of a 206
+  std::optional<uint64_t> total;        // of the whole file, where a 206 or 416 says it
+  std::string tag;                      // ETag, with its quotes; empty: none, or a weak one
+  std::optional<uint32_t> retry_after_s;
+  std::string next_url;  // of a list in pages: the next one
+};
+
+class HttpClient {
+ public:
+  virtual ~HttpClient() = default;
+
+  // Takes the head, then the body piece by piece; an error of either ends the transfer and is
+  // returned. Unavailable where the connection fails, breaks or stalls: worth trying again.
+  virtual Result<HttpHead> Get(const HttpRequest& request,
+                               FunctionRef<Status(const HttpHead&)> take_head,
+                               FunctionRef<Status(Bytes)> take_body) = 0;
+};
+
+// A client on libcurl: follows redirects without taking the token to another host or from https to
+// http, uses the proxies of the environment. A transfer ends where is_cancelled says so.
+std::unique_ptr<HttpClient> MakeHttpClient(std::function<bool()> is_cancelled);
+
+}  // namespace aster::pull

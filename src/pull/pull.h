@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Getting a model: its files are found, downloaded, checked and put into a folder. Must not know
+// the command line.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "pull/http.h"
+#include "pull/hub.h"
+#include "pull/source.h"
+
+namespace aster::pull {
+
+struct PullOptions {
+  std::string folder;  // made where it is missing
+  Hub hub = {};
+  // Of a file: bytes that are here, of all; 0 where that is not known.
+  std::function<void(const std::string& file, uint64_t done, uint64_t total)> on_progress = nullptr;
+  std::function<void(const std::string&)> on_note = nullptr;
+};
+
+struct Pulled {
+  std::vector<std::string> paths;  // the parts in their order
+  uint64_t size_bytes = 0;
+  bool was_here = false;  // nothing had to be downloaded
+};
+
+Result<Pulled> Pull(HttpClient& http, const Source& source, Clock& clock,
+                    const PullOptions& options);
+
+}  // namespace aster::pull
