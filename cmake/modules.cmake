@@ -66,8 +66,8 @@ function(aster_module name)
   endif()
 endfunction()
 
-# Each test by itself; but where a program takes long to start (with sanitizers, and in qemu), a few runs of it share the
-# tests: NAME/1_of_4 and so on. The output of a run that fails names the test.
+# Each test by itself; but where a program takes long to start (with sanitizers, and in qemu), a few runs of it share
+# the tests: NAME/1_of_4 and so on. The output of a run that fails names the test.
 function(aster_unit_tests name)
   if(NOT ASTER_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
     gtest_discover_tests(${name}_test TEST_PREFIX "${name}/" DISCOVERY_MODE PRE_TEST

@@ -64,9 +64,9 @@ class ListTest : public testing::Test {
 
 TEST_F(ListTest, HasSizesAndDigests) {
   const std::string digest(64, 'a');
-  http_.files[kList].content =
-      R"([{"type":"directory","path":"x"},{"type":"file","path":"m-Q8_0.gguf","size":12,"lfs":{"oid":")" +
-      digest + R"(","size":12}}])";
+  http_.files[kList].content = R"([{"type":"directory","path":"x"},)"
+                               R"({"type":"file","path":"m-Q8_0.gguf","size":12,"lfs":{"oid":")" +
+                               digest + R"(","size":12}}])";
   EXPECT_THAT(List().value(),
               ElementsAre(RemoteFile{.url = "https://hub/o/m/resolve/main/m-Q8_0.gguf",
                                      .name = "m-Q8_0.gguf",

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <thread>
 
+#include "base/clock.h"
 #include "base/log.h"
 
 namespace aster::rpc {
@@ -19,11 +20,11 @@ std::atomic<int> grpc_users = 0;
 // Connections that close give up their hold on gRPC in its own threads, soon after the object that
 // owned them is gone; the last of them ends the threads.
 void WaitForTheEndOfGrpc() {
-  constexpr auto kStep = std::chrono::milliseconds(1);
+  SystemClock clock;
   constexpr int kMostSteps = 10'000;
   for (int step = 0; step < kMostSteps; ++step) {
     if (grpc_is_initialized() == 0 || grpc_users > 0) return;
-    std::this_thread::sleep_for(kStep);
+    clock.SleepFor(kNsPerMs);
   }
   log::Warn("gRPC's threads do not end; going on without them");
 }

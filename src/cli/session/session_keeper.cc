@@ -110,7 +110,7 @@ Result<std::string> SessionKeeper::Save(const std::string& name_or_path, respond
     without = exported.error().message();
     return Ok();
   }));
-  std::string said = fmt::format("Saved: {} tokens, {} of them with what is remembered of them.",
+  std::string said = fmt::format("Saved: {} tokens, {} of them with their KV rows.",
                                  transcript.tokens.size(), without.empty() ? end : 0);
   if (!without.empty()) said += fmt::format(" ({})", without);
   return said;
