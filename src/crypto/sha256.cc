@@ -24,7 +24,7 @@ std::string ToHex(const Sha256Digest& digest) {
 
 struct Sha256::State {
   struct Free {
-    void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
+    void operator()(EVP_MD_CTX* ended) const { EVP_MD_CTX_free(ended); }
   };
   std::unique_ptr<EVP_MD_CTX, Free> context{EVP_MD_CTX_new()};
 };
