@@ -227,12 +227,12 @@ void Conductor::OnDone(const wire::NodeId& from, const wire::Done& done, int64_t
 }
 
 void Conductor::OnKvRows(const wire::NodeId& from, const wire::KvRows& rows) {
-  const Result<kv::KvChunk> chunk = kv::ParseKvChunk(rows.chunk);
-  if (route_->sequence && route_->sequence->OnKvRows(from, rows, chunk)) {
+  if (route_->sequence && route_->sequence->OnKvRows(from, rows)) {
     heard_ns_ = NowNs();
     return;
   }
-  // Of a transfer that is over: the sender is told to send no more of it.
+  // The node stops sending where nothing is taken.
+  const auto chunk = kv::ParseKvChunk(rows.chunk);
   if (!chunk.ok()) return;
   static_cast<void>(network_.Send(from, stage::RefusalOf(rows, chunk->header.layers)));
 }

@@ -93,18 +93,16 @@ Status SequenceTransfer::StartExport(uint32_t begin, uint32_t end, kv::KvChunkSi
   return Ok();
 }
 
-bool SequenceTransfer::OnKvRows(const wire::NodeId& from, const wire::KvRows& rows,
-                                const Result<kv::KvChunk>& chunk) {
+bool SequenceTransfer::OnKvRows(const wire::NodeId& from, const wire::KvRows& rows) {
   const bool is_wanted = export_ && rows.ticket == export_->ticket && rows.epoch == epoch_;
   if (!is_wanted || !status_.ok()) return false;
-  status_ = TakeRows(from, rows, chunk);
+  status_ = TakeRows(from, rows);
   return true;
 }
 
-Status SequenceTransfer::TakeRows(const wire::NodeId& from, const wire::KvRows& rows,
-                                  const Result<kv::KvChunk>& chunk) {
-  if (!chunk.ok()) return chunk.error();
-  const kv::KvChunkHeader& header = chunk->header;
+Status SequenceTransfer::TakeRows(const wire::NodeId& from, const wire::KvRows& rows) {
+  const kv::KvChunk chunk = TRY(kv::ParseKvChunk(rows.chunk));
+  const kv::KvChunkHeader& header = chunk.header;
   const auto due = export_->due.find(header.layers.begin);
   if (due == export_->due.end()) {
     return DataLoss(

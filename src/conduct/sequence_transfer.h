@@ -51,9 +51,8 @@ class SequenceTransfer {
 
   // Whether the message was about this sequence.
   bool OnHolds(const wire::NodeId& from, const wire::Holds& holds);
-  // Whether the rows were wanted. `chunk` is theirs.
-  bool OnKvRows(const wire::NodeId& from, const wire::KvRows& rows,
-                const Result<kv::KvChunk>& chunk);
+  // Whether the rows were wanted.
+  bool OnKvRows(const wire::NodeId& from, const wire::KvRows& rows);
 
  private:
   struct Export {
@@ -63,8 +62,7 @@ class SequenceTransfer {
   };
 
   uint32_t HeldBy(Path path) const;
-  Status TakeRows(const wire::NodeId& from, const wire::KvRows& rows,
-                  const Result<kv::KvChunk>& chunk);
+  Status TakeRows(const wire::NodeId& from, const wire::KvRows& rows);
 
   net::Network& network_;
   RouteClient& route_;
