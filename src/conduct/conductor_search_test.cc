@@ -16,7 +16,6 @@ namespace aster::conduct {
 namespace {
 
 constexpr int32_t kVocab = 298;
-constexpr uint32_t kPage = 128;
 
 engine::Request Asking(uint64_t tokens) {
   engine::Request request;

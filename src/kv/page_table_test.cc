@@ -253,8 +253,8 @@ TEST(PageTable, ReserveFailsWithoutChangeAndSaysWhatIsMissing) {
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code(), Code::kResourceExhausted);
   EXPECT_EQ(status.error().message(),
-            "16.0 KiB are needed for 30 more positions after 40, and 0 B of 24.0 KiB are "
-            "free: allow more memory for the KV cache");
+            "the KV cache needs 16.0 KiB for 30 more positions after 40, and 0 B of 24.0 KiB are "
+            "free: allow more memory");
   twin.Verify();
   EXPECT_TRUE(twin.Compute(layout.all_layers(), Tokens(8)));
   twin.Verify();

@@ -47,9 +47,8 @@ TEST(Pool, SaysWhatIsMissing) {
   const Result<PageRef> b = pool.Allocate(2 * kPage);
   ASSERT_FALSE(b.ok());
   EXPECT_EQ(b.error().code(), Code::kResourceExhausted);
-  EXPECT_EQ(
-      b.error().message(),
-      "8.00 KiB are needed for the KV cache, 4.00 KiB of 12.0 KiB are free: allow more memory");
+  EXPECT_EQ(b.error().message(),
+            "the KV cache needs 8.00 KiB, and 4.00 KiB of 12.0 KiB are free: allow more memory");
   EXPECT_TRUE(pool.Allocate(kPage).ok());
 }
 
