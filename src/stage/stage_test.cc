@@ -108,14 +108,14 @@ TEST_F(StageTest, OnlyWhatFollowsIsComputed) {
   // The same place, another history.
   wire::Work other = WorkOf(20, 30);
   other.segments[0].before.low ^= 1;
-  EXPECT_NE(WhyRefused(stage, other).find("20 tokens before are others"), std::string::npos);
+  EXPECT_NE(WhyRefused(stage, other).find("20 tokens before differ"), std::string::npos);
   // Tokens that are not the ones they are said to be.
   wire::Work changed = WorkOf(20, 30);
   changed.segments[0].tokens[3] ^= 1;
-  EXPECT_NE(WhyRefused(stage, changed).find("not the ones"), std::string::npos);
+  EXPECT_NE(WhyRefused(stage, changed).find("do not have the hash"), std::string::npos);
   wire::Work old = WorkOf(20, 30);
   old.segments[0].attempt = 1;
-  EXPECT_NE(WhyRefused(stage, old).find("older"), std::string::npos);
+  EXPECT_NE(WhyRefused(stage, old).find("earlier attempt"), std::string::npos);
   wire::Work strange = WorkOf(20, 30);
   strange.segments[0].tokens[0] = 300;
   EXPECT_NE(WhyRefused(stage, strange).find("token 300"), std::string::npos);
