@@ -90,9 +90,8 @@ TEST_F(StageServerTest, ASliceInUseStays) {
   Settle(*other);
   ASSERT_EQ(other->state(), RouteClient::State::kBroken);
   EXPECT_NE(other->why().message().find("there is no room beside others"), std::string::npos);
-  EXPECT_NE(
-      other->why().message().find("the same layers are loaded for other routes with 16.0 MiB"),
-      std::string::npos)
+  EXPECT_NE(other->why().message().find("held for another route with a KV cache of 16.0 MiB"),
+            std::string::npos)
       << other->why().message();
   EXPECT_EQ(route->state(), RouteClient::State::kReady);
 }
