@@ -189,7 +189,8 @@ class PullTest(Case):
         self.assertFalse((self.folder / "m.gguf").exists())
         self.run_aster("pull", "hf:org/m")
         self.put("/page.gguf", b"<html>not a model</html>")
-        self.assertIn(b"web page, not a model", self.run_aster("pull", f"{self.hub.address}/page.gguf", check=INPUT).stderr)
+        refused = self.run_aster("pull", f"{self.hub.address}/page.gguf", check=INPUT)
+        self.assertIn(b"web page, not a model", refused.stderr)
 
     def test_the_token_stays_with_its_host_and_out_of_sight(self):
         self.put_repository(m=self.content)
