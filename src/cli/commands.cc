@@ -72,6 +72,8 @@ constexpr Command kCommands[] = {
      DeclareEval},
     {"verify", "Compute one text in every way there is and compare the bits", DeclareVerify},
     {"logits", "Write the logits of every position of a text", DeclareLogits},
+    {"devices", "List the GPUs of this machine, and what the self-check found of each",
+     DeclareDevices},
     {"tokenize", "Tokenize a text, or decode tokens", DeclareTokenize},
     {"completion", "Print a shell completion script", DeclareCompletion},
 };

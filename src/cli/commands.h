@@ -15,6 +15,7 @@ namespace aster::cli {
 Run DeclareBench(CLI::App& app);
 Run DeclareCluster(CLI::App& app);
 Run DeclareCompletion(CLI::App& app);
+Run DeclareDevices(CLI::App& app);
 Run DeclareEval(CLI::App& app);
 Run DeclareInspect(CLI::App& app);
 Run DeclareList(CLI::App& app);

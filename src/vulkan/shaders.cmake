@@ -7,18 +7,21 @@ set(shader_output "${CMAKE_CURRENT_BINARY_DIR}/shaders")
 file(MAKE_DIRECTORY "${shader_output}")
 set(shader_names "")
 set(shader_words "")
+set(shader_lines "")  # name, source and definitions of each
 
 # aster_shader(NAME SOURCE [DEFINITION…]): shaders/SOURCE.comp with -D for every definition, found as NAME.
 function(aster_shader name source)
   set(input "${shader_folder}/${source}.comp")
   set(output "${shader_output}/${name}.inc")
   list(TRANSFORM ARGN PREPEND "-D" OUTPUT_VARIABLE definitions)
+  list(JOIN ARGN " " plain_definitions)
   add_custom_command(OUTPUT "${output}"
     COMMAND "${GLSLC}" --target-env=vulkan1.2 -Werror -mfmt=num ${definitions}
       -MD -MF "${output}.d" -MT "${output}" "${input}" -o "${output}"
     DEPENDS "${input}" DEPFILE "${output}.d" VERBATIM)
   set(shader_names ${shader_names} ${name} PARENT_SCOPE)
   set(shader_words ${shader_words} "${output}" PARENT_SCOPE)
+  set(shader_lines ${shader_lines} "${name} ${source} ${plain_definitions}" PARENT_SCOPE)
 endfunction()
 
 aster_shader(arithmetic arithmetic)
@@ -84,3 +87,19 @@ std::span<const uint32_t> BuiltInShader(std::string_view name) {
 target_sources(aster_vulkan PRIVATE "${shader_output}/shaders.cc" ${shader_words})
 set_source_files_properties("${shader_output}/shaders.cc" PROPERTIES
   SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON OBJECT_DEPENDS "${shader_words}")
+
+# Shaders with a mistake each, for the test of the self-check.
+if(ASTER_TESTS)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  list(JOIN shader_lines "\n" shader_lines)
+  file(CONFIGURE OUTPUT "${shader_output}/shaders.txt" CONTENT "${shader_lines}\n" @ONLY)
+  set(mutations "${CMAKE_CURRENT_SOURCE_DIR}/check/mutations.py")
+  file(GLOB shader_sources CONFIGURE_DEPENDS "${shader_folder}/*")
+  add_custom_command(OUTPUT "${shader_output}/mutated_shaders.cc"
+    COMMAND Python3::Interpreter "${mutations}" "${GLSLC}" "${shader_folder}" "${shader_output}/shaders.txt"
+      "${shader_output}/mutated_shaders.cc"
+    DEPENDS "${mutations}" "${shader_output}/shaders.txt" ${shader_sources} VERBATIM)
+  target_sources(vulkan_test PRIVATE "${shader_output}/mutated_shaders.cc")
+  set_source_files_properties("${shader_output}/mutated_shaders.cc" PROPERTIES
+    SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
+endif()

@@ -7,6 +7,8 @@
 
 #include <utility>
 
+#include "gguf/types.h"
+#include "kernels/pack.h"
 #include "vulkan/check/check_arithmetic.h"
 #include "vulkan/check/check_attention.h"
 #include "vulkan/check/check_products.h"
@@ -45,17 +47,15 @@ Status CheckPrepared(Workbench& bench) {
   return Ok();
 }
 
-// Few rows and many, of every type, with outputs and columns that fill no workgroup.
-Status CheckProducts(Workbench& bench) {
+// Few rows and many, with outputs and columns that fill no workgroup.
+Status CheckProducts(Workbench& bench, WeightType type) {
   constexpr ProductSize kFew = {
       .outputs = 75, .columns = 2560, .activation_rows = 19, .first_row = 15, .rows = 3};
   constexpr ProductSize kMany = {
       .outputs = 85, .columns = 768, .activation_rows = 40, .first_row = 1, .rows = 37};
-  for (int type = 0; type < kernels::kWeightTypeCount; ++type) {
-    for (const CheckValues values : kBothValues) {
-      TRY(CheckProduct(bench, static_cast<WeightType>(type), kFew, values, kSeed));
-      TRY(CheckProduct(bench, static_cast<WeightType>(type), kMany, values, kSeed + 1));
-    }
+  for (const CheckValues values : kBothValues) {
+    TRY(CheckProduct(bench, type, kFew, values, kSeed));
+    TRY(CheckProduct(bench, type, kMany, values, kSeed + 1));
   }
   return Ok();
 }
@@ -88,36 +88,27 @@ Status CheckRowOperations(Workbench& bench) {
   return Ok();
 }
 
-Status CheckPages(Workbench& bench) {
-  for (const KvType type : {KvType::kF16, KvType::kBf16, KvType::kQ8}) {
-    AttentionSize size = {.key_dim = 80,
-                          .value_dim = 80,
-                          .heads = 3,
-                          .kv_heads = 2,
-                          .tokens = 4,
-                          .position = 389,
-                          .window = 200,
-                          .window_sinks = 4,
-                          .sinks = true};
-    TRY(CheckAttention(bench, type, size, CheckValues::kOrdinary, kSeed));
-    size.window = 0;
-    size.sinks = false;
-    size.split = true;
-    TRY(CheckAttention(bench, type, size, CheckValues::kOrdinary, kSeed + 1));
-    for (const CheckValues values : kBothValues)
-      TRY(CheckWriteRows(
-          bench, type, {.key_dim = 80, .value_dim = 80, .kv_heads = 2, .position = 125, .rows = 6},
-          values, kSeed));
-  }
+// Merged on the way and afterwards, with and without a window and sinks; and written.
+Status CheckPages(Workbench& bench, KvType type) {
+  AttentionSize size = {.key_dim = 80,
+                        .value_dim = 80,
+                        .heads = 3,
+                        .kv_heads = 2,
+                        .tokens = 4,
+                        .position = 389,
+                        .window = 200,
+                        .window_sinks = 4,
+                        .sinks = true};
+  TRY(CheckAttention(bench, type, size, CheckValues::kOrdinary, kSeed));
+  size.window = 0;
+  size.sinks = false;
+  size.split = true;
+  TRY(CheckAttention(bench, type, size, CheckValues::kOrdinary, kSeed + 1));
+  for (const CheckValues values : kBothValues)
+    TRY(CheckWriteRows(bench, type,
+                       {.key_dim = 80, .value_dim = 80, .kv_heads = 2, .position = 125, .rows = 6},
+                       values, kSeed));
   return Ok();
-}
-
-Status CheckAll(Workbench& bench) {
-  TRY(CheckPrepared(bench));
-  TRY(CheckProducts(bench));
-  TRY(CheckElementOperations(bench));
-  TRY(CheckRowOperations(bench));
-  return CheckPages(bench);
 }
 
 // Kernels of this arithmetic whose float operations have passed.
@@ -156,10 +147,29 @@ Result<Arithmetic> ChooseArithmetic(Device& device, const ShaderSource& source) 
   return WhyRefused(device, why);
 }
 
+std::vector<KernelCheck> KernelChecks() {
+  std::vector<KernelCheck> checks = {{"activations", CheckPrepared}};
+  for (int i = 0; i < kernels::kWeightTypeCount; ++i) {
+    const auto type = static_cast<WeightType>(i);
+    checks.push_back(
+        {fmt::format("products with {}", gguf::TensorTypeName(kernels::TensorTypeOf(type))),
+         [type](Workbench& bench) { return CheckProducts(bench, type); }});
+  }
+  checks.push_back({"elements", CheckElementOperations});
+  checks.push_back({"rows", CheckRowOperations});
+  for (const auto& [name, type] :
+       {std::pair("pages of f16", KvType::kF16), std::pair("pages of bf16", KvType::kBf16),
+        std::pair("pages of q8", KvType::kQ8)})
+    checks.push_back({name, [type = type](Workbench& bench) { return CheckPages(bench, type); }});
+  return checks;
+}
+
 Status CheckKernels(Kernels& kernels) {
   Workbench bench(kernels);
-  const Status status = CheckAll(bench);
-  if (!status.ok()) return WhyRefused(kernels.device(), status.error());
+  for (const KernelCheck& check : KernelChecks()) {
+    const Status status = check.run(bench);
+    if (!status.ok()) return WhyRefused(kernels.device(), status.error());
+  }
   return Ok();
 }
 

@@ -6,10 +6,13 @@
 // device is not used. Must not know models.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "vulkan/check/workbench.h"
 #include "vulkan/driver/pipelines.h"
 #include "vulkan/kernels/kernels.h"
 
@@ -22,6 +25,13 @@ std::vector<Arithmetic> CandidateArithmetics(const DeviceTraits& traits);
 // The first candidate whose float operations have the reference's bits. FailedPrecondition where
 // there is none; the error names the operation that the last one got wrong, and the driver.
 Result<Arithmetic> ChooseArithmetic(Device& device, const ShaderSource& source);
+
+// What is checked of the kernels, in this order.
+struct KernelCheck {
+  std::string name;
+  std::function<Status(Workbench&)> run;
+};
+std::vector<KernelCheck> KernelChecks();
 
 // Every kernel against the reference. The error names the kernel, and the driver.
 Status CheckKernels(Kernels& kernels);

@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "vulkan/devices.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "vulkan/check/self_check.h"
+#include "vulkan/driver/device.h"
+#include "vulkan/driver/instance.h"
+#include "vulkan/driver/shaders.h"
+
+namespace aster::vulkan {
+namespace {
+
+std::string KindOf(VkPhysicalDeviceType type) {
+  switch (type) {
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
+      return "discrete";
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
+      return "integrated";
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
+      return "virtual";
+    case VK_PHYSICAL_DEVICE_TYPE_CPU:
+      return "processor";
+    default:
+      return "other";
+  }
+}
+
+DeviceInfo InfoOf(const DeviceTraits& traits, uint32_t index) {
+  DeviceInfo info{};
+  info.index = index;
+  info.name = traits.name;
+  info.driver = traits.driver;
+  info.kind = KindOf(traits.type);
+  info.unified = traits.unified();
+  info.memory_bytes = traits.device_heap_bytes;
+  info.halves = traits.shader_float16;
+  info.matrices = traits.cooperative_matrix;
+  return info;
+}
+
+// Opens the device and checks all of its kernels. Fills in what was found, up to where it stopped.
+Status CheckDevice(const std::shared_ptr<Instance>& instance, VkPhysicalDevice physical,
+                   DeviceInfo& info) {
+  const auto device = TRY(Device::Open(instance, physical));
+  const auto kernels = TRY(OpenCheckedKernels(*device, BuiltInShader));
+  const Arithmetic& arithmetic = kernels->arithmetic();
+  info.native_fma = arithmetic.native_fma;
+  info.flushes_denormals = !arithmetic.flush_in_shader;
+  info.dot_products = arithmetic.dot_products;
+  return Ok();
+}
+
+// Why a device that computes right is not used all the same; nothing where it is.
+std::optional<std::string> WhyNotChosen(const DeviceInfo& info, const GpuChoice& choice,
+                                        std::optional<uint32_t> used) {
+  switch (choice.kind) {
+    case GpuChoice::Kind::kOff:
+      return "ASTER_GPU=off";
+    case GpuChoice::Kind::kIndex:
+      if (info.index == choice.index) return std::nullopt;
+      return fmt::format("ASTER_GPU={} names another", choice.index);
+    case GpuChoice::Kind::kAuto:
+      break;
+  }
+  if (info.kind == "processor")
+    return fmt::format(
+        "it computes on the processor, slower than Asterism does; ASTER_GPU={} uses "
+        "it all the same",
+        info.index);
+  if (used) return fmt::format("device {} is used; ASTER_GPU={} uses this one", *used, info.index);
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<std::vector<DeviceInfo>> ListDevices(const GpuChoice& choice) {
+  const auto instance = TRY(Instance::Create(TRY(Library::Open())));
+  std::vector<DeviceInfo> devices;
+  std::optional<uint32_t> used;
+  for (const VkPhysicalDevice physical : TRY(instance->PhysicalDevices())) {
+    const DeviceTraits traits = TRY(ReadTraits(instance->functions(), physical));
+    DeviceInfo info = InfoOf(traits, static_cast<uint32_t>(devices.size()));
+    info.available_bytes = AvailableBytes(instance->functions(), physical, traits);
+    const Status status = CheckDevice(instance, physical, info);
+    if (!status.ok()) {
+      info.why_not_used = status.error().message();
+    } else if (auto why = WhyNotChosen(info, choice, used)) {
+      info.why_not_used = std::move(*why);
+    } else {
+      used = info.index;
+    }
+    devices.push_back(std::move(info));
+  }
+  return devices;
+}
+
+}  // namespace aster::vulkan

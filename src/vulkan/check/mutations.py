@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""Shaders with a mistake in each, for the test that the self-check finds every one.
+
+  mutations.py GLSLC SHADER_FOLDER SHADER_LIST OUTPUT
+
+Copies the shaders, makes one replacement, compiles the shader that it is about, and writes all of them as one C++
+source. SHADER_LIST has a line for each shader of the program: its name, its source, its definitions."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+# What is wrong, which shader, which check must find it, which file, what stands there (once), what stands there then.
+MUTATIONS = [
+    ("AFlushIsMissing", "arithmetic", "arithmetic", "exact.glsl", "return flushed(product);", "return product;"),
+    ("ALostBitIsForgotten", "arithmetic", "arithmetic", "exact.glsl",
+     "return uvec2(high >> n, (low >> n | high << (32u - n)) | (lost != 0u ? 1u : 0u));",
+     "return uvec2(high >> n, low >> n | high << (32u - n));"),
+    ("TiesGoAway", "arithmetic", "arithmetic", "exact.glsl", "(rest == kSign && (mantissa & 1u) != 0u)",
+     "rest == kSign"),
+    ("RoundingIsTowardsZero", "arithmetic", "arithmetic", "exact.glsl",
+     "if (rest > kSign || (rest == kSign && (mantissa & 1u) != 0u)) ++mantissa;", ""),
+    ("ADivisionIsTruncated", "arithmetic", "arithmetic", "exact.glsl", "const uint twice = uint(remainder) << 1;",
+     "const uint twice = 0u;"),
+    ("ARootIsTruncated", "arithmetic", "arithmetic", "exact.glsl", "if (uint(remainder) > s) ++s;", ""),
+    ("HalvesRoundUp", "arithmetic", "arithmetic", "conversions.glsl", "0xfffu +", "0x1000u +"),
+    ("Bfloat16RoundsUp", "arithmetic", "arithmetic", "conversions.glsl", "0x7fffu +", "0x8000u +"),
+
+    ("AScaleHasAnotherDivisor", "prepare_per_32", "activations", "prepare.glsl", "divide(FLOAT(largest), 127.0)",
+     "divide(FLOAT(largest), 128.0)"),
+    ("QuantsAreTruncated", "prepare_per_256", "activations", "prepare.glsl", "roundEven(", "trunc("),
+    ("SmallGroupsAreKept", "prepare_per_32", "activations", "prepare.glsl", "0x08800000u", "0x07800000u"),
+    ("AStartIsOffByOne", "prepare_per_32", "activations", "prepare_per_32.comp", "-128 * sums[t]", "-127 * sums[t]"),
+    ("ASumLacksItsSecondHalf", "prepare_per_256", "activations", "prepare_per_256.comp",
+     "sums[4u * t] + sums[4u * t + 1u]", "sums[4u * t]"),
+    ("Bfloat16IsCutOff", "prepare_floats", "activations", "prepare_floats.comp",
+     "to_bfloat16(value_at(row, 2u * word + 1u)) << 16", "BITS(value_at(row, 2u * word + 1u)) & 0xffff0000u"),
+    ("AGatheredWordIsElsewhere", "gather_prepared", "activations", "gather_prepared.comp",
+     "push.to.at[to.words + word * to.group_rows]", "push.to.at[to.words + word]"),
+
+    ("AProductIsRoundedTwice", "product_few_q8_0", "products with Q8_0", "product_few.comp",
+     "acc = fused(dots[i][slot][lane], scales[i][slot][lane], acc);",
+     "acc = add(acc, mul(dots[i][slot][lane], scales[i][slot][lane]));"),
+    ("UnitsComeBackwards", "product_few_q4_k", "products with Q4_K", "product_few.comp",
+     "for (uint i = 0u; i < min(kUnits, units - first); ++i) {",
+     "for (uint n = min(kUnits, units - first); n > 0u; --n) { const uint i = n - 1u;"),
+    ("TheLastUnitsAreDropped", "product_few_q4_k", "products with Q4_K", "product_few.comp",
+     "(push.columns + 63u) / 64u * 64u / kUnitColumns", "push.columns / kUnitColumns / kUnits * kUnits"),
+    ("TheLastRowIsAnother", "product_many_q8_0", "products with Q8_0", "product_many.comp",
+     "min(gl_WorkGroupID.y * kRows + i, push.rows - 1u)", "min(gl_WorkGroupID.y * kRows + i, push.rows - 2u)"),
+    ("MinimaAreAdded", "product_many_q4_k", "products with Q4_K", "product_many.comp", "fused(-float(lows[p][j])",
+     "fused(float(lows[p][j])"),
+    ("AWeightHasAnotherOffset", "product_few_q8_0", "products with Q8_0", "weights.glsl",
+     "word_at(first + t * 16u) ^ 0x80808080u", "word_at(first + t * 16u) ^ 0x80808081u"),
+    ("AStartIsThatOfAnotherType", "product_few_q4_0", "products with Q4_0", "weights.glsl",
+     "#define START_WORD kPer32Start8", "#define START_WORD kPer32Start128"),
+    ("ATableIsWrong", "product_many_mxfp4", "products with MXFP4", "weights.glsl", "0xc8643210u", "0xc8653210u"),
+    ("AMinimumIsTheScale", "product_few_q2_k", "products with Q2_K", "weights.glsl", "group, lane) >> 4)",
+     "group, lane) & 15u)"),
+    ("AFifthBitIsItsNeighbours", "product_many_q5_k", "products with Q5_K", "weights.glsl",
+     "(high >> (t + 4u) & 0x01010101u)", "(high >> (t + 3u) & 0x01010101u)"),
+    ("AnOffsetIsOffByOne", "product_few_q6_k", "products with Q6_K", "weights.glsl", "offset_bytes(low, 32u)",
+     "offset_bytes(low, 31u)"),
+    ("AGroupScaleHasNoSign", "product_many_q6_k", "products with Q6_K", "weights.glsl",
+     "bitfieldExtract(int(pair_byte(unit.at + 16u, group, lane)), 0, 8)",
+     "int(pair_byte(unit.at + 16u, group, lane))"),
+    ("ASignIsNotEven", "product_few_iq2_xxs", "products with IQ2_XXS", "weights.glsl", "bitCount(others)",
+     "bitCount(negative)"),
+    ("AChainIsRoundedTwice", "product_f32", "products with F32", "product_floats.comp",
+     "acc[r] = fused(weight, FLOAT(push.activations.at[at]), acc[r]);",
+     "acc[r] = add(acc[r], mul(weight, FLOAT(push.activations.at[at])));"),
+    ("AHalfIsItsNeighbour", "product_f16", "products with F16", "product_floats.comp", "(lane & 1u) * 16u",
+     "(~lane & 1u) * 16u"),
+    ("ChainsAreJoinedInAnotherOrder", "product_bf16", "products with BF16", "product_floats.comp",
+     "add(acc[r], add(even[r], odd[r]))", "add(add(acc[r], even[r]), odd[r])"),
+
+    ("AConstantOfExpIsWrong", "elementwise", "elements", "functions.glsl", "0x3c091ef0u", "0x3c091ef1u"),
+    ("AConstantOfSoftplusIsWrong", "elementwise", "elements", "functions.glsl", "0x3e92828au", "0x3e92829au"),
+    ("SiluIsAProduct", "elementwise", "elements", "functions.glsl",
+     "float silu_of(float x) { return divide(x, add(1.0, exp_of(-x))); }",
+     "float silu_of(float x) { return mul(x, sigmoid_of(x)); }"),
+    ("ALimitIsForgotten", "elementwise", "elements", "functions.glsl", "limit < up ? limit : up", "up"),
+    ("TheLastElementIsDropped", "elementwise", "elements", "elementwise.comp", "i < push.count; i += step_",
+     "i + 1u < push.count; i += step_"),
+    ("HalvesChangePlaces", "convert", "elements", "convert.comp",
+     "narrow(2u * word) | narrow(2u * word + 1u) << 16", "narrow(2u * word + 1u) | narrow(2u * word) << 16"),
+    ("FixedPointIsTruncated", "fixed", "elements", "fixed.glsl",
+     "const bool up = tie ? (whole.x & 1u) != 0u : rest_high >= kSign;", "const bool up = false;"),
+    ("ATermIsDropped", "weighted_sum", "elements", "weighted_sum.comp", "k < (row + 1u) * push.terms_of_row",
+     "k + 1u < (row + 1u) * push.terms_of_row"),
+
+    ("ANormHasTheDevicesRoot", "rms_norm", "rows", "rms_norm.comp",
+     "divide(1.0, root(add(mean, push.epsilon)))", "inversesqrt(add(mean, push.epsilon))"),
+    ("ANormHasOneLane", "rms_norm", "rows", "rms_norm.comp",
+     "for (uint i = t; i < push.count; i += kLanes)", "for (uint i = t * push.count; i < push.count; ++i)"),
+    ("ASoftmaxHasNoMaximum", "softmax", "rows", "softmax.comp",
+     "lanes[0][0] == MINUS_INFINITY ? 0.0 : lanes[0][0]", "0.0"),
+    ("ATreeJoinsTooFew", "softmax", "rows", "lanes.glsl", "half_ > 0u;", "half_ > 1u;"),
+    ("TheHighestIndexWins", "argmax", "rows", "argmax.comp", "at < index", "at > index"),
+    ("ATurnIsRoundedOtherwise", "rope", "rows", "rope.comp", "fused(v, -sine, mul(u, cosine))",
+     "fused(u, cosine, -mul(v, sine))"),
+    ("AnInverseTurnIsForward", "rope", "rows", "rope.comp", "? -push.sines.at[angle] :", "? push.sines.at[angle] :"),
+    ("ADifferenceIsReversed", "hadamard", "rows", "hadamard.comp", "sub(a, b)", "sub(b, a)"),
+    ("ARowIsItsNeighbour", "gather_rows", "rows", "gather_rows.comp", "push.indices.at[n / push.width]",
+     "(push.indices.at[n / push.width] ^ 1u)"),
+
+    ("AConstantOfExp2IsWrong", "attend_f16", "pages of f16", "functions.glsl", "0x3e75fdf3u", "0x3e75fdf2u"),
+    ("AWindowIsShorter", "attend_f16", "pages of f16", "attend.comp", "position >= range.y", "position > range.y"),
+    ("AWindowSinkIsDropped", "attend_bf16", "pages of bf16", "attend.comp", "return position < range.x ||",
+     "return position + 1u < range.x ||"),
+    ("WhatIsNotSeenCounts", "attend_f16", "pages of f16", "attend.comp",
+     "if (!sees(r, first_position + p)) continue;", ""),
+    ("AScaleIsAppliedLate", "attend_q8", "pages of q8", "attend.comp",
+     "fused(mul(weights[r][p], scale), value, values[r])", "fused(weights[r][p], mul(scale, value), values[r])"),
+    ("AWeightIsNotRounded", "attend_bf16", "pages of bf16", "attend.comp",
+     "weights[r][t] = from_bfloat16(to_bfloat16(weight));", "weights[r][t] = weight;"),
+    ("ScoresAreJoinedInAnotherOrder", "attend_bf16", "pages of bf16", "attend.comp",
+     "add(scores[r], add(even[r], odd[r]))", "add(add(scores[r], even[r]), odd[r])"),
+    ("ASinkIsRoundedTwice", "attend_q8", "pages of q8", "attention.glsl",
+     "fused(sum, factor, exp2_of(sub(sink, base)))", "add(mul(sum, factor), exp2_of(sub(sink, base)))"),
+    ("PagesAreMergedBackwards", "merge_pages", "pages of f16", "merge_pages.comp",
+     "result_at(block, i, gl_NumWorkGroups.y", "result_at(block, block.pages - 1u - i, gl_NumWorkGroups.y"),
+    ("APageIsDropped", "merge_pages", "pages of f16", "merge_pages.comp", "i < block.pages; ++i",
+     "i + 1u < block.pages; ++i"),
+    ("ANeighbourIsOverwritten", "write_rows_f16", "pages of f16", "write_rows.comp",
+     "(is_written(even) ? 0xffffu : 0u)", "0xffffu"),
+    ("AValueIsAnotherPositions", "write_rows_bf16", "pages of bf16", "write_rows.comp", "value_bits(even + 1u, d));",
+     "value_bits(even, d));"),
+    ("AGroupHasAnotherDivisor", "write_rows_q8", "pages of q8", "write_rows_q8.comp",
+     "divide(FLOAT(largest[i]), 127.0)", "divide(FLOAT(largest[i]), 128.0)"),
+]
+
+
+def shaders_of(path):
+    """Name → (source, definitions)."""
+    with open(path, encoding="utf-8") as file:
+        lines = [line.split() for line in file if line.strip()]
+    return {words[0]: (words[1], words[2:]) for words in lines}
+
+
+def mutated(folder, mutation):
+    """Makes the replacement in the copy of the shaders."""
+    name, _, _, file_name, before, after = mutation
+    path = os.path.join(folder, file_name)
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    if text.count(before) != 1:
+        sys.exit(f"mutations.py: {name}: '{before}' stands {text.count(before)} times in {file_name}, not once")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text.replace(before, after))
+
+
+def compiled(glslc, folder, source, definitions):
+    """The words of the shader, as text."""
+    command = [glslc, "--target-env=vulkan1.2", "-mfmt=num", *("-D" + one for one in definitions),
+               os.path.join(folder, source + ".comp"), "-o", "-"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def main(arguments):
+    glslc, shader_folder, shader_list, output = arguments
+    shaders = shaders_of(shader_list)
+    arrays, table = [], []
+    for mutation in MUTATIONS:
+        name, shader, check = mutation[:3]
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = os.path.join(temporary, "shaders")
+            shutil.copytree(shader_folder, folder)
+            mutated(folder, mutation)
+            words = compiled(glslc, folder, *shaders[shader])
+        arrays.append(f"const uint32_t k{name}[] = {{\n{words}\n}};\n")
+        table.append(f'    {{"{name}", "{shader}", "{check}", k{name}}},\n')
+    with open(output, "w", encoding="utf-8") as file:
+        file.write('#include "vulkan/check/mutations_test_support.h"\n\nnamespace aster::vulkan {\nnamespace {\n' +
+                   "".join(arrays) + "const Mutation kMutations[] = {\n" + "".join(table) +
+                   "};\n}  // namespace\n\nstd::span<const Mutation> Mutations() { return kMutations; }\n"
+                   "}  // namespace aster::vulkan\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "vulkan/check/self_check.h"
+
+#include <algorithm>
+
+#include "vulkan/check/check_arithmetic.h"
+#include "vulkan/check/check_test_support.h"
+#include "vulkan/check/mutations_test_support.h"
+
+namespace aster::vulkan {
+namespace {
+
+class SelfCheckTest : public KernelTest {};
+
+TEST_F(SelfCheckTest, ADeviceThatComputesTheReferencesBitsPasses) {
+  const auto checked = OpenCheckedKernels(device(), BuiltInShader);
+  ASSERT_TRUE(checked.ok()) << checked.error().message();
+  EXPECT_EQ((*checked)->arithmetic(), kernels().arithmetic());
+}
+
+// What was not chosen, though it comes before what was: those ways compute other bits here.
+TEST_F(SelfCheckTest, EveryEarlierCandidateFails) {
+  for (const Arithmetic& candidate : CandidateArithmetics(device().traits())) {
+    Arithmetic chosen = ChooseArithmetic(device(), BuiltInShader).value();
+    if (candidate == chosen) return;
+    Open(candidate);
+    const Status status = CheckArithmetic(bench(), 2048, 1);
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().code(), Code::kDataLoss);
+  }
+  FAIL() << "the arithmetic that was chosen is no candidate";
+}
+
+TEST(SelfCheck, CandidatesComeFastestFirst) {
+  DeviceTraits traits;
+  traits.flushes_denormals = true;
+  const auto candidates = CandidateArithmetics(traits);
+  ASSERT_EQ(candidates.size(), 6u);
+  EXPECT_EQ(candidates.front(), (Arithmetic{.native_fma = true, .flush_by_mode = true}));
+  EXPECT_EQ(candidates.back(), (Arithmetic{.flush_in_shader = true}));
+  traits.flushes_denormals = false;
+  traits.fast_dot_products = true;
+  EXPECT_EQ(CandidateArithmetics(traits).front(),
+            (Arithmetic{.native_fma = true, .dot_products = true}));
+  EXPECT_EQ(CandidateArithmetics(traits).size(), 4u);
+}
+
+class MutationTest : public DeviceTest, public testing::WithParamInterface<Mutation> {};
+
+// The shader with the mistake in place of the right one.
+ShaderSource SourceWith(const Mutation& mutation) {
+  return [mutation](std::string_view name) {
+    return name == mutation.shader ? mutation.words : BuiltInShader(name);
+  };
+}
+
+Status RunCheck(Device& device, const Mutation& mutation) {
+  const ShaderSource source = SourceWith(mutation);
+  if (mutation.check == "arithmetic") {
+    const auto chosen = ChooseArithmetic(device, source);
+    return chosen.ok() ? Ok() : Status(chosen.error());
+  }
+  const auto kernels =
+      TRY(Kernels::Create(device, source, TRY(ChooseArithmetic(device, BuiltInShader))));
+  Workbench bench(*kernels);
+  for (const KernelCheck& check : KernelChecks()) {
+    if (check.name == mutation.check) return check.run(bench);
+  }
+  return NotFound("no check of that name");
+}
+
+TEST_P(MutationTest, IsFound) {
+  const Status status = RunCheck(device(), GetParam());
+  ASSERT_FALSE(status.ok()) << "the self-check takes this shader for right";
+  const bool refused = GetParam().check == "arithmetic";
+  EXPECT_EQ(status.error().code(), refused ? Code::kFailedPrecondition : Code::kDataLoss)
+      << status.error().message();
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, MutationTest, testing::ValuesIn(Mutations()),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// All of it, as a program does it: the device is refused, and the error names the operation and the
+// driver.
+TEST_F(SelfCheckTest, ARefusalNamesTheOperationAndTheDriver) {
+  const auto mutations = Mutations();
+  const auto found = std::find_if(mutations.begin(), mutations.end(), [](const Mutation& mutation) {
+    return mutation.shader == "prepare_per_32";
+  });
+  ASSERT_NE(found, mutations.end());
+  const auto opened = OpenCheckedKernels(device(), SourceWith(*found));
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.error().code(), Code::kFailedPrecondition);
+  EXPECT_NE(opened.error().message().find("activations as int8 per 32"), std::string::npos);
+  EXPECT_NE(opened.error().message().find(device().traits().driver), std::string::npos);
+}
+
+}  // namespace
+}  // namespace aster::vulkan

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The GPUs of this machine, and what is known of each: for `aster devices`. The same in a program
+// that was built without GPU support, which says so. Must not know Vulkan's names.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "vulkan/choice.h"
+
+namespace aster::vulkan {
+
+struct DeviceInfo {
+  uint32_t index;      // what ASTER_GPU calls it
+  std::string name;    // as its driver gives it
+  std::string driver;  // name and version
+  std::string kind;    // "discrete", "integrated", "virtual", "processor" or "other"
+  bool unified;        // whether it shares the host's memory
+  uint64_t memory_bytes;
+  uint64_t available_bytes;  // that can be allocated now
+
+  // What the self-check found; false where it did not come so far.
+  bool native_fma = false;         // else it is made of integer operations
+  bool flushes_denormals = false;  // by itself or by a mode; else the shaders do
+  bool dot_products = false;       // of bytes, by a quick instruction
+  // What the driver says.
+  bool halves = false;    // floats of 16 bits in shaders
+  bool matrices = false;  // cooperative matrices
+
+  std::string why_not_used;  // empty for the one that is used
+};
+
+// Every device, in the order of their numbers, each checked; with the choice that says which one is
+// used. Unimplemented in a program without GPU support, NotFound on a machine without Vulkan.
+Result<std::vector<DeviceInfo>> ListDevices(const GpuChoice& choice);
+
+}  // namespace aster::vulkan
