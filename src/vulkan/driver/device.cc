@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/float_mode.h"
 #include "vulkan/driver/errors.h"
 
 namespace aster::vulkan {
@@ -28,6 +29,7 @@ Device::Device(std::shared_ptr<const Instance> instance, VkPhysicalDevice physic
     : instance_(std::move(instance)), physical_(physical), traits_(std::move(traits)) {}
 
 Status Device::Start() {
+  const ExactFloatMode mode;  // a driver's threads keep the mode of the thread that starts them
   TRY(MakeDevice());
   functions_.GetDeviceQueue(device_, *traits_.queue_family, 0, &queue_);
   VkSemaphoreTypeCreateInfo type{};
@@ -91,6 +93,7 @@ Status Device::Check(VkResult result, std::string_view doing) {
 }
 
 Result<uint64_t> Device::Submit(VkCommandBuffer commands) {
+  const ExactFloatMode mode;  // drivers on the processor may compute here
   constexpr const char* kDoing = "starting work";
   if (lost_) TRY(Check(VK_ERROR_DEVICE_LOST, kDoing));
   const uint64_t number = submitted_ + 1;

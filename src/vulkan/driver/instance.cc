@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/float_mode.h"
 #include "vulkan/driver/errors.h"
 
 namespace aster::vulkan {
@@ -55,6 +56,7 @@ Result<std::shared_ptr<Instance>> Instance::Create(const Library& library,
 }
 
 Status Instance::Start(const Library& library) {
+  const ExactFloatMode mode;  // a driver's threads keep the mode of the thread that starts them
   const GlobalFunctions global = TRY(LoadGlobalFunctions(library));
   VkApplicationInfo application{};
   application.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/float_mode.h"
 
 namespace aster::vulkan {
 
@@ -41,6 +42,7 @@ Status Pipelines::MakeLayout() {
 
 Result<VkPipeline> Pipelines::Make(std::string_view shader,
                                    const std::vector<uint32_t>& constants) {
+  const ExactFloatMode mode;  // a driver's compiler computes constants in advance
   const std::span<const uint32_t> source = source_(shader);
   CHECK_NOTE(!source.empty(), shader);
   const std::vector<uint32_t> words =
