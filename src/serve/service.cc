@@ -253,24 +253,49 @@ void Service::StartAnswer(const ServedModel& model, const HttpRequest& request, 
       ->Start(client);
 }
 
-void Service::Chat(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
+struct Service::Parsed {
+  ordered_json body;
+  const ServedModel* model;  // not null
+  Ask ask;
+};
+
+std::optional<Service::Parsed> Service::Parse(const HttpRequest& request, ReplyStream& stream,
+                                              AskReader read) {
   Problem problem;
-  const ordered_json body = ParseBody(request.body, problem);
-  const ServedModel* const model = ModelOf(body, problem);
-  if (model == nullptr) return Refuse(request, *stream, problem);
-  Ask ask = ReadChatRequest(body, model->defaults, problem);
-  if (problem.any()) return Refuse(request, *stream, problem);
+  Parsed parsed{.body = ParseBody(request.body, problem), .model = nullptr, .ask = {}};
+  parsed.model = ModelOf(parsed.body, problem);
+  if (parsed.model != nullptr) {
+    parsed.ask = read(parsed.body, parsed.model->defaults, problem);
+    if (!problem.any()) return parsed;
+  }
+  Refuse(request, stream, problem);
+  return std::nullopt;
+}
+
+namespace {
+
+Ask ReadMessages(const ordered_json& body, const AskDefaults& defaults, Problem& problem) {
+  return ReadMessagesRequest(body, defaults, /*only_counts=*/false, problem);
+}
+
+Ask ReadCountedMessages(const ordered_json& body, const AskDefaults& defaults, Problem& problem) {
+  return ReadMessagesRequest(body, defaults, /*only_counts=*/true, problem);
+}
+
+}  // namespace
+
+void Service::Chat(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
+  auto parsed = Parse(request, *stream, ReadChatRequest);
+  if (!parsed) return;
+  auto& [body, model, ask] = *parsed;
   auto writer = MakeChatWriter(FrameFor(body, *model, "chatcmpl-", stream), ask);
   StartAnswer(*model, request, std::move(ask), stream, std::move(writer));
 }
 
 void Service::Completions(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
-  Problem problem;
-  const ordered_json body = ParseBody(request.body, problem);
-  const ServedModel* const model = ModelOf(body, problem);
-  if (model == nullptr) return Refuse(request, *stream, problem);
-  Ask ask = ReadCompletionRequest(body, model->defaults, problem);
-  if (problem.any()) return Refuse(request, *stream, problem);
+  auto parsed = Parse(request, *stream, ReadCompletionRequest);
+  if (!parsed) return;
+  auto& [body, model, ask] = *parsed;
   std::vector<std::string> echoes;
   for (const RawPrompt& raw : ask.raw) {
     if (!ask.echo) break;
@@ -285,23 +310,17 @@ void Service::Completions(const HttpRequest& request, const std::shared_ptr<Repl
 }
 
 void Service::Messages(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
-  Problem problem;
-  const ordered_json body = ParseBody(request.body, problem);
-  const ServedModel* const model = ModelOf(body, problem);
-  if (model == nullptr) return Refuse(request, *stream, problem);
-  Ask ask = ReadMessagesRequest(body, model->defaults, /*only_counts=*/false, problem);
-  if (problem.any()) return Refuse(request, *stream, problem);
+  auto parsed = Parse(request, *stream, ReadMessages);
+  if (!parsed) return;
+  auto& [body, model, ask] = *parsed;
   auto writer = MakeMessagesWriter(FrameFor(body, *model, "msg_", stream), ask);
   StartAnswer(*model, request, std::move(ask), stream, std::move(writer));
 }
 
 void Service::CountTokens(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
-  Problem problem;
-  const ordered_json body = ParseBody(request.body, problem);
-  const ServedModel* const model = ModelOf(body, problem);
-  if (model == nullptr) return Refuse(request, *stream, problem);
-  const Ask ask = ReadMessagesRequest(body, model->defaults, /*only_counts=*/true, problem);
-  if (problem.any()) return Refuse(request, *stream, problem);
+  auto parsed = Parse(request, *stream, ReadCountedMessages);
+  if (!parsed) return;
+  auto& [body, model, ask] = *parsed;
   const auto count = CountOf(request, *stream, *model, ask);
   if (count) SendJson(request, *stream, 200, {{"input_tokens", *count}});
 }
@@ -316,24 +335,18 @@ std::optional<uint64_t> Service::CountOf(const HttpRequest& request, ReplyStream
 }
 
 void Service::InputTokens(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
-  Problem problem;
-  const ordered_json body = ParseBody(request.body, problem);
-  const ServedModel* const model = ModelOf(body, problem);
-  if (model == nullptr) return Refuse(request, *stream, problem);
-  const Ask ask = ReadResponsesRequest(body, model->defaults, problem);
-  if (problem.any()) return Refuse(request, *stream, problem);
+  auto parsed = Parse(request, *stream, ReadResponsesRequest);
+  if (!parsed) return;
+  auto& [body, model, ask] = *parsed;
   const auto count = CountOf(request, *stream, *model, ask);
   if (!count) return;
   SendJson(request, *stream, 200, {{"object", "response.input_tokens"}, {"input_tokens", *count}});
 }
 
 void Service::Responses(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
-  Problem problem;
-  const ordered_json body = ParseBody(request.body, problem);
-  const ServedModel* const model = ModelOf(body, problem);
-  if (model == nullptr) return Refuse(request, *stream, problem);
-  Ask ask = ReadResponsesRequest(body, model->defaults, problem);
-  if (problem.any()) return Refuse(request, *stream, problem);
+  auto parsed = Parse(request, *stream, ReadResponsesRequest);
+  if (!parsed) return;
+  auto& [body, model, ask] = *parsed;
   auto writer = MakeResponsesWriter(FrameFor(body, *model, "resp_", stream), ask, body);
   StartAnswer(*model, request, std::move(ask), stream, std::move(writer));
 }

@@ -66,6 +66,11 @@ class Service {
   bool HasKey(const HttpRequest& request) const;
   // Null, and a problem, where there is none of the name that the body gives.
   const ServedModel* ModelOf(const nlohmann::ordered_json& body, Problem& problem) const;
+  // The body of a request, read by one API; nothing where it was refused.
+  struct Parsed;
+  using AskReader = Ask (*)(const nlohmann::ordered_json& body, const AskDefaults& defaults,
+                            Problem& problem);
+  std::optional<Parsed> Parse(const HttpRequest& request, ReplyStream& stream, AskReader read);
   // Tokens of a conversation, or a problem that has been told.
   std::optional<uint64_t> CountOf(const HttpRequest& request, ReplyStream& stream,
                                   const ServedModel& model, const Ask& ask);
