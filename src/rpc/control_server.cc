@@ -164,7 +164,7 @@ class ClusterCalls final : public v1::Cluster::Service {
   static Status Write(grpc::ServerWriter<Message>& writer, const Message& message) {
     // Waits for the caller to take it, until the call's deadline at most.
     if (writer.Write(message)) return Ok();
-    return Error(Code::kCancelled, "the caller is gone, or its deadline has passed");
+    return Error(Code::kCancelled, "the caller has disconnected, or its deadline has passed");
   }
 
   template <typename Do>

@@ -379,7 +379,7 @@ class Clusters(ClusterCase):
         complaint = run.communicate(timeout=DEADLINE_S)[1].decode()
         self.assertEqual(run.returncode, SYSTEM, complaint)
         self.assertIn("layers 2 to 3 and the head are missing: node lap (", complaint)
-        self.assertIn("whoever is left cannot take over: the model takes", complaint)
+        self.assertIn("the remaining nodes cannot take over: the model takes", complaint)
 
     def test_whoever_has_no_file_is_the_one_that_is_blamed(self):
         desk = self.machine("desk")
