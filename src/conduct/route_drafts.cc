@@ -17,8 +17,7 @@ Result<std::unique_ptr<engine::Speculation>> RouteDrafts::SpeculationFor(
     case engine::DraftKind::kNextTokens:
       if (shape_.next_layers > 0) return none;
       return FailedPrecondition(
-          "this model has no block that drafts the tokens behind the next: draft with ngram, or "
-          "with a smaller model");
+          "this model has no MTP block: draft with ngram, or with a smaller model");
     case engine::DraftKind::kNgram:
       if (proposers_ == nullptr) return none;
       break;

@@ -23,7 +23,9 @@ TEST(Devices, AreListedOrTheReasonIsGiven) {
     EXPECT_GT(info.memory_bytes, 0u);
     EXPECT_LE(info.available_bytes, info.memory_bytes);
     used += info.why_not_used.empty() ? 1 : 0;
-    if (info.kind == "processor") EXPECT_FALSE(info.why_not_used.empty());
+    if (info.kind == "processor") {
+      EXPECT_FALSE(info.why_not_used.empty());
+    }
   }
   EXPECT_LE(used, 1);
 }

@@ -333,7 +333,7 @@ class Clusters(ClusterCase):
         desk.aster("cluster", "init", "--name", "home", "--node", "desk")
         desk.start_node(self.tiny, "--memory", "50MiB")
         error = desk.aster("run", self.tiny, *PROMPT, "--cluster", check=SYSTEM)
-        self.assertIn("1.00 GiB are to be for keys and values", error)
+        self.assertIn("1.00 GiB are for the KV cache", error)
         self.assertIn("--kv-memory 32MiB would do", error)
         share = ("--cluster", "--kv-memory", "40MiB")  # which do not fit twice
         chat = Conversation(self.tiny, self.folder, "-n", 4, *share, environment=desk.environment)
@@ -379,7 +379,7 @@ class Clusters(ClusterCase):
         complaint = run.communicate(timeout=DEADLINE_S)[1].decode()
         self.assertEqual(run.returncode, SYSTEM, complaint)
         self.assertIn("layers 2 to 3 and the head are missing: node lap (", complaint)
-        self.assertIn("the remaining nodes cannot take over: the model takes", complaint)
+        self.assertIn("the other nodes cannot take over: the model takes", complaint)
 
     def test_whoever_has_no_file_is_the_one_that_is_blamed(self):
         desk = self.machine("desk")
@@ -445,7 +445,7 @@ class Clusters(ClusterCase):
         desk.aster("cluster", "revoke", "lap")
         self.await_members(desk, 1)
         lap.aster("run", self.tiny, *PROMPT, "--cluster", "--via", desk.address, check=SYSTEM)
-        self.await_complaint(lap, "does not let this node in any more")
+        self.await_complaint(lap, "this node was revoked")
         self.assertEqual(desk.aster("run", self.tiny, *PROMPT, "-n", 20, "--cluster"),
                          desk.aster("run", self.tiny, *PROMPT, "-n", 20))
 

@@ -75,7 +75,7 @@ class HandOver(Faulty):
         home = {"XDG_DATA_HOME": str(self.folder / "data")}
         two = ("--local-nodes", 2, "--prefill", READERS, "--decode", "node-2", "--kv-wire", "q8")
         said = aster("session", "save", "small", self.model, "--prompt-file", self.words, *two, environment=home).stdout
-        self.assertIn(b", 0 of them with what is remembered of them. (", said)
+        self.assertIn(b", 0 of them with their KV rows. (", said)
         asked = ("-p", "and then it", "--raw", "--temp", 0, "-n", 5, "--ignore-eos", "-q")
         exact = aster("run", self.model, "--session", "small", *asked, environment=home)
         aster("session", "save", "exact", self.model, "--prompt-file", self.words, environment=home)
