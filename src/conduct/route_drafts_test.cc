@@ -79,7 +79,7 @@ TEST_F(RouteDraftsTest, WhatCannotDraftIsSaid) {
   EXPECT_EQ(why(DraftKind::kNgram, &proposers_), "here");
   EXPECT_EQ(why(DraftKind::kModel, &proposers_), "here");
   EXPECT_THAT(why(DraftKind::kModel, nullptr), HasSubstr("no draft model"));
-  EXPECT_THAT(why(DraftKind::kNextTokens, &proposers_), HasSubstr("has no block"));
+  EXPECT_THAT(why(DraftKind::kNextTokens, &proposers_), HasSubstr("no MTP block"));
 }
 
 TEST_F(RouteDraftsTest, DraftTokensOfAStageAreSentBackBehindTheTokenThatTheyFollow) {
