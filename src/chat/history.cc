@@ -81,7 +81,7 @@ bool ArgumentTexts::AllStandIn(std::string_view prompt) const {
   return places.size() == texts_.size() && std::ranges::find(stands, false) == stands.end();
 }
 
-std::string ArgumentTexts::PutBack(std::string_view prompt,
+std::string ArgumentTexts::Restore(std::string_view prompt,
                                    const std::function<std::string(std::string_view)>& mark) const {
   std::string whole;
   size_t begin = 0;  // of what has not been written yet

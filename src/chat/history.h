@@ -32,7 +32,7 @@ class ArgumentTexts {
   // Whether each word stands in the prompt once: then the template has not looked into them.
   bool AllStandIn(std::string_view prompt) const;
   // The prompt with what they stand for, as `mark` changes it; quotes around a word go.
-  std::string PutBack(std::string_view prompt,
+  std::string Restore(std::string_view prompt,
                       const std::function<std::string(std::string_view)>& mark) const;
 
  private:

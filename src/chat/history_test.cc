@@ -55,7 +55,7 @@ Result<std::string> Render(const jinja::ChatTemplate& chat_template, const order
   variables["messages"] = texts.messages();
   const auto prompt = chat_template.Render(variables);
   if (prompt.ok() && texts.AllStandIn(*prompt)) {
-    return texts.PutBack(*prompt, [](std::string_view text) { return std::string(text); });
+    return texts.Restore(*prompt, [](std::string_view text) { return std::string(text); });
   }
   variables["messages"] = TRY(WithArgumentObjects(messages));
   return chat_template.Render(variables);
@@ -156,7 +156,7 @@ TEST(History, ManyArgumentsStandWhereTheyStood) {
   EXPECT_FALSE(texts.AllStandIn(prompt + prompt));
   EXPECT_FALSE(texts.AllStandIn(prompt.substr(0, prompt.size() / 2)));
   const std::string back =
-      texts.PutBack(prompt, [](std::string_view text) { return std::string(text); });
+      texts.Restore(prompt, [](std::string_view text) { return std::string(text); });
   size_t at = 0;
   for (const std::string& one : arguments) {
     at = back.find("\"arguments\":" + one + "}", at);
@@ -178,7 +178,7 @@ TEST(History, WordsNeverMeetWhatPeopleWrite) {
   const std::string prompt = texts.messages().dump();
   ASSERT_TRUE(texts.AllStandIn(prompt));
   const std::string back =
-      texts.PutBack(prompt, [](std::string_view text) { return "[" + std::string(text) + "]"; });
+      texts.Restore(prompt, [](std::string_view text) { return "[" + std::string(text) + "]"; });
   EXPECT_THAT(back, testing::HasSubstr("[{}]"));
   EXPECT_THAT(back, testing::HasSubstr("[{\"a\": \"zqargumentsq0z\"}]"));
   EXPECT_THAT(back, testing::HasSubstr("\"zqarguments0z\""));

@@ -204,7 +204,7 @@ Result<std::string> ChatPrompt::Render(const nlohmann::ordered_json& messages,
   if (!texts.empty()) {
     auto prompt = template_->Render(variables);
     if (prompt.ok() && texts.AllStandIn(*prompt)) {
-      return texts.PutBack(*prompt, [&](std::string_view text) { return Marked(text); });
+      return texts.Restore(*prompt, [&](std::string_view text) { return Marked(text); });
     }
     variables["messages"] = MarkedJson(TRY(WithArgumentObjects(messages)));
   }

@@ -80,9 +80,9 @@ class TestCluster {
   std::unique_ptr<net::MemoryNetwork> front_;
 };
 
-inline Hash128 LogitsHash(engine::Answering& answering, std::span<const int32_t> tokens) {
+inline Hash128 LogitsHash(engine::Generator& generator, std::span<const int32_t> tokens) {
   Hasher hasher;
-  const Status status = answering.LogitsOf(tokens, 64, [&](std::span<const float> row) {
+  const Status status = generator.LogitsOf(tokens, 64, [&](std::span<const float> row) {
     hasher.Add({reinterpret_cast<const uint8_t*>(row.data()), row.size_bytes()});
     return Ok();
   });
@@ -90,10 +90,10 @@ inline Hash128 LogitsHash(engine::Answering& answering, std::span<const int32_t>
   return hasher.Digest();
 }
 
-inline std::vector<int32_t> Answer(engine::Answering& answering, engine::Sequence& sequence,
+inline std::vector<int32_t> Answer(engine::Generator& generator, engine::Sequence& sequence,
                                    engine::Request request) {
   request.sequence = &sequence;
-  auto generated = engine::Generate(answering, std::move(request));
+  auto generated = engine::Generate(generator, std::move(request));
   EXPECT_TRUE(generated.ok()) << (generated.ok() ? "" : generated.error().message());
   return generated.ok() ? generated->tokens : std::vector<int32_t>();
 }

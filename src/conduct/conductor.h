@@ -34,7 +34,7 @@
 #include "conduct/sequence_transfer.h"
 #include "conduct/stage_times.h"
 #include "conduct/trace.h"
-#include "engine/answering.h"
+#include "engine/generator.h"
 #include "kernels/isa_choice.h"
 #include "net/network.h"
 #include "plan/plan.h"
@@ -73,7 +73,7 @@ inline constexpr int64_t kStepNs = 20 * kNsPerMs;
 
 // The caller's thread does everything. Network, tokenizer and local stages outlive it; sequences
 // may outlive it, too. Requests that are not finished when it is destroyed end without a callback.
-class Conductor final : public engine::Answering {
+class Conductor final : public engine::Generator {
  public:
   // Without a replanner, requests fail when a node does. `local` are the stages of this very
   // process, if it is part of the route: they share the network and are computed in Step.

@@ -20,7 +20,7 @@ constexpr int32_t kVocab = 298;
 // The same requests here and there.
 class Twins {
  public:
-  Twins(engine::Answering& there, engine::Answering& here)
+  Twins(engine::Generator& there, engine::Generator& here)
       : there_(there),
         here_(here),
         there_sequence_(there.NewSequence()),
@@ -47,8 +47,8 @@ class Twins {
   }
 
  private:
-  engine::Answering& there_;
-  engine::Answering& here_;
+  engine::Generator& there_;
+  engine::Generator& here_;
   engine::Sequence there_sequence_;
   engine::Sequence here_sequence_;
 };

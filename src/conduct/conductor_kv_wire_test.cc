@@ -28,9 +28,9 @@ engine::Request Asking(uint64_t tokens) {
   return request;
 }
 
-std::vector<float> LogitsOf(engine::Answering& answering, std::span<const int32_t> tokens) {
+std::vector<float> LogitsOf(engine::Generator& generator, std::span<const int32_t> tokens) {
   std::vector<float> logits;
-  const Status status = answering.LogitsOf(tokens, 64, [&](std::span<const float> row) {
+  const Status status = generator.LogitsOf(tokens, 64, [&](std::span<const float> row) {
     logits.insert(logits.end(), row.begin(), row.end());
     return Ok();
   });
@@ -54,10 +54,10 @@ class KvWire : public testing::Test {
     return std::make_unique<Conductor>(cluster_.front(), plan::TestModel::Get().route_model(),
                                        nullptr, stages, options);
   }
-  std::vector<int32_t> Told(engine::Answering& answering, uint64_t count) {
-    engine::Sequence sequence = answering.NewSequence();
+  std::vector<int32_t> Told(engine::Generator& generator, uint64_t count) {
+    engine::Sequence sequence = generator.NewSequence();
     sequence.SetHistory(tokens_);
-    return Answer(answering, sequence, Asking(count));
+    return Answer(generator, sequence, Asking(count));
   }
 };
 

@@ -195,11 +195,11 @@ TEST_F(ClusterCache, WhatIsSlowerToFetchIsComputed) {
 }
 
 // Somebody who hears questions and answers them late, again and again.
-class LateAnswerer {
+class LatePeer {
  public:
-  LateAnswerer(std::unique_ptr<net::MemoryNetwork> network, int64_t late_ns)
+  LatePeer(std::unique_ptr<net::MemoryNetwork> network, int64_t late_ns)
       : network_(std::move(network)), late_ns_(late_ns), thread_([this] { Main(); }) {}
-  ~LateAnswerer() {
+  ~LatePeer() {
     is_over_ = true;
     thread_.join();
   }
@@ -239,7 +239,7 @@ TEST_F(ClusterCache, WhoDoesNotAnswerIsNotWaitedFor) {
   }
   ConductorOptions options = WithPeers(5);
   options.ask_ns = 2 * kNsPerSecond;
-  LateAnswerer late(cluster.hub().Join(plan::TestNode(5)), options.ask_ns + 100 * kNsPerMs);
+  LatePeer late(cluster.hub().Join(plan::TestNode(5)), options.ask_ns + 100 * kNsPerMs);
   // So that it speaks while the others give.
   cluster.hub().Delay(plan::TestNode(4), plan::TestNode(1), 400 * kNsPerMs);
   Conductor second(cluster.front(), plan::TestModel::Get().route_model(), nullptr,

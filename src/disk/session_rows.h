@@ -19,7 +19,7 @@
 
 namespace aster::disk {
 
-// Writes KV chunks into a sink (engine::Answering::ExportRows does).
+// Writes KV chunks into a sink (engine::Generator::ExportRows does).
 using RowsSource = FunctionRef<Status(FunctionRef<Status(Bytes)>)>;
 // Keeps the rows of one page.
 using PageTaker =
@@ -31,7 +31,7 @@ Status CutIntoPages(const kv::Layout& layout, std::span<const int32_t> tokens, R
                     PageTaker take);
 
 using PageOpener = FunctionRef<Result<PageFile>(const SessionPage&)>;
-// Takes a KV chunk (engine::Answering::ImportRows does).
+// Takes a KV chunk (engine::Generator::ImportRows does).
 using KvChunkTaker = FunctionRef<Status(Bytes chunk)>;
 
 // Makes KV chunks of page files, as far as they are whole and follow each other; what precedes an

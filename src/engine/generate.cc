@@ -9,7 +9,7 @@
 
 namespace aster::engine {
 
-Result<Generated> Generate(Answering& answering, Request request,
+Result<Generated> Generate(Generator& generator, Request request,
                            const std::function<bool()>& is_cancelled) {
   Generated generated;
   request.on_token = [&generated, on_token = std::move(request.on_token)](const Delta& delta) {
@@ -22,10 +22,10 @@ Result<Generated> Generate(Answering& answering, Request request,
     generated.finish = finish;
     if (on_finish) on_finish(finish);
   };
-  const RequestId id = TRY(answering.Submit(std::move(request)));
-  while (!answering.idle()) {
-    if (is_cancelled && is_cancelled()) answering.Cancel(id);
-    TRY(answering.Step());
+  const RequestId id = TRY(generator.Submit(std::move(request)));
+  while (!generator.idle()) {
+    if (is_cancelled && is_cancelled()) generator.Cancel(id);
+    TRY(generator.Step());
   }
   TRY(std::move(generated.finish.status));
   return generated;

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "engine/answering.h"
+#include "engine/generator.h"
 #include "engine/request.h"
 #include "text/tokenizer.h"
 
@@ -25,7 +25,7 @@ struct Generated {
 
 // Answers `request`, and calls what it names. `is_cancelled` (null: never) is asked before every
 // step. An error if the request is refused or fails.
-Result<Generated> Generate(Answering& answering, Request request,
+Result<Generated> Generate(Generator& generator, Request request,
                            const std::function<bool()>& is_cancelled = nullptr);
 // The same with a scheduler of its own; `batch_tokens` of the prompt are computed between two
 // questions.

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What an Answering is asked for, and what it tells. Must not know how it is done.
+// What a Generator is asked for, and what it tells. Must not know how it is done.
 #pragma once
 
 #include <cstdint>
@@ -66,7 +66,7 @@ struct Finish {
   RequestTimes times = {};
 };
 
-// Callbacks come from Answering::Step. They may submit and cancel, but not step, and they do not
+// Callbacks come from Generator::Step. They may submit and cancel, but not step, and they do not
 // throw. None comes for a request that Submit refused.
 struct Request {
   // Its history is the prompt; at least one token. Lent until the request is finished: nobody else

@@ -275,7 +275,7 @@ void Scheduler::ReserveMemory() {
     if (is_full && FreeMemoryFor(request)) continue;
     items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(i));
     if (is_full && running_.size() > 1) {
-      PutBack(request);
+      Preempt(request);
       continue;
     }
     request.End(FinishReason::kFailed, std::move(reserved));
@@ -305,13 +305,13 @@ bool Scheduler::FreeMemoryFor(const RunningRequest& needy) {
   RunningRequest& youngest = *running_.back();
   if (youngest.id() <= needy.id()) return false;
   std::erase_if(items_, [&](const BatchItem& item) { return item.request == &youngest; });
-  PutBack(youngest);
+  Preempt(youngest);
   return true;
 }
 
 // Its tokens are kept. What it computes again are the same bits.
-void Scheduler::PutBack(RunningRequest& request) {
-  ++counters_.put_back;
+void Scheduler::Preempt(RunningRequest& request) {
+  ++counters_.preempted;
   request.sequence().Release();
   request.turns() = {};
   Insert(TakeOut(request, running_), waiting_);

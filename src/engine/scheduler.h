@@ -16,8 +16,8 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "engine/answering.h"
 #include "engine/draft_times.h"
+#include "engine/generator.h"
 #include "engine/local_model.h"
 #include "engine/request.h"
 #include "text/tokenizer.h"
@@ -40,7 +40,7 @@ struct SchedulerCounters {
   uint64_t cached_tokens = 0;    // of prompts, not computed because they were remembered
   uint64_t decode_tokens = 0;    // computed behind them
   uint64_t replayed_tokens = 0;  // of both: computed before, and put back
-  uint64_t put_back = 0;         // times that a request gave its memory to older ones
+  uint64_t preempted = 0;        // times that a request gave its memory to older ones
   DraftCounts drafts = {};       // of all requests
   // The longest that an answer which had begun waited for its next token, while it was running.
   uint64_t longest_wait_steps = 0;  // 1: every step had one
@@ -56,7 +56,7 @@ uint32_t LongestThatFits(const LocalModel& model, uint32_t chunk);
 // The caller's thread computes, in Step, and calls everything else, too. Model, tokenizer, clock
 // and submitted sequences outlive it. Requests that are not finished when it is destroyed are
 // dropped without a word.
-class Scheduler final : public Answering {
+class Scheduler final : public Generator {
  public:
   // Without a tokenizer there are tokens, but no texts and no stop strings.
   Scheduler(LocalModel& model, const text::Tokenizer* tokenizer, const Clock& clock,
@@ -107,7 +107,7 @@ class Scheduler final : public Answering {
   void ReserveMemory();
   bool ReleaseUnused(const RunningRequest& needy);
   bool FreeMemoryFor(const RunningRequest& needy);
-  void PutBack(RunningRequest& request);
+  void Preempt(RunningRequest& request);
   void RunBatch();
   Status RunItems(size_t begin, size_t end);
   void TakeRows(const BatchItem& item, std::span<const float> hidden,

@@ -111,7 +111,7 @@ TEST_F(SchedulerDrafts, NobodyGivesWayToGuessesOfAnOlderRequest) {
   // Both are read, and both choose their second token.
   for (int step = 0; step < 2; ++step) ASSERT_TRUE(scheduler.Step().ok());
   EXPECT_EQ(younger.length(), 130u);
-  EXPECT_EQ(scheduler.counters().put_back, 0u);
+  EXPECT_EQ(scheduler.counters().preempted, 0u);
 }
 
 // What is certain fills a step: guesses beside it would take from others.

@@ -176,7 +176,7 @@ class World {
 };
 
 TEST(SchedulerProperty, EachIsAnsweredAsIfItWereAlone) {
-  uint64_t put_back = 0;
+  uint64_t preempted = 0;
   uint64_t replayed = 0;
   uint64_t cached = 0;
   uint64_t rows_checked = 0;
@@ -186,7 +186,7 @@ TEST(SchedulerProperty, EachIsAnsweredAsIfItWereAlone) {
     World world(seed);
     world.Run();
     if (testing::Test::HasFailure()) return;
-    put_back += world.counters().put_back;
+    preempted += world.counters().preempted;
     replayed += world.counters().replayed_tokens;
     cached += world.counters().cached_tokens;
     rows_checked += world.rows_checked();
@@ -194,7 +194,7 @@ TEST(SchedulerProperty, EachIsAnsweredAsIfItWereAlone) {
   }
   // Else it would say nothing about them.
   if (kSanitized) return;
-  EXPECT_GT(put_back, 10u);
+  EXPECT_GT(preempted, 10u);
   EXPECT_GT(replayed, 500u);
   EXPECT_GT(cached, 1000u);
   EXPECT_GT(rows_checked, 100u);

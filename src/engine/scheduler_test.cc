@@ -204,7 +204,7 @@ TEST_F(SchedulerTest, TheYoungerGivesItsMemoryToTheOlder) {
   older.sequence.Release();
   RunToEnd();
   if (!kSanitized) {
-    EXPECT_GE(scheduler_->counters().put_back, 1u);
+    EXPECT_GE(scheduler_->counters().preempted, 1u);
     EXPECT_GT(younger.listener.finish().counts.replayed, 0u);
     EXPECT_EQ(older.listener.finish().counts.replayed, 0u);
   }

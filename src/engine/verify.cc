@@ -249,18 +249,18 @@ class Verifier {
 
 // The first half as a prompt; the second is what is chosen, since nothing else is allowed. Two
 // other texts are answered beside it, one of them from the beginning.
-Result<Hash128> AnsweredBesideOthers(Answering& answering, Tokens tokens,
+Result<Hash128> AnsweredBesideOthers(Generator& generator, Tokens tokens,
                                      const DraftOptions& draft) {
   const size_t half = (tokens.size() + 1) / 2;
   LogitsHash hash;
   if (half > 1) {
-    TRY(answering.LogitsOf(tokens.first(half - 1), kDefaultChunk,
+    TRY(generator.LogitsOf(tokens.first(half - 1), kDefaultChunk,
                            [&](std::span<const float> row) { return hash.Add(row); }));
   }
   const std::vector<int32_t> other(tokens.rbegin(), tokens.rend());
-  Sequence first = answering.NewSequence();
-  Sequence mine = answering.NewSequence();
-  Sequence last = answering.NewSequence();
+  Sequence first = generator.NewSequence();
+  Sequence mine = generator.NewSequence();
+  Sequence last = generator.NewSequence();
   first.SetHistory(Tokens(other).first(half));
   mine.SetHistory(tokens.first(half));
   last.SetHistory(Tokens(other).subspan(1));
@@ -274,23 +274,23 @@ Result<Hash128> AnsweredBesideOthers(Answering& answering, Tokens tokens,
     std::fill(logits.begin(), logits.end(), -std::numeric_limits<float>::infinity());
     logits[next] = 0;
   };
-  TRY(answering.Submit(
+  TRY(generator.Submit(
       {.sequence = &first, .draft = draft, .max_tokens = count, .context_limit = limit}));
-  TRY(answering.Step());
-  TRY(answering.Submit({.sequence = &mine,
+  TRY(generator.Step());
+  TRY(generator.Submit({.sequence = &mine,
                         .edit_logits = allow_next,
                         .draft = draft,
                         .max_tokens = count,
                         .context_limit = limit,
                         .on_finish = [&](const Finish& finish) { status = finish.status; }}));
-  TRY(answering.Submit(
+  TRY(generator.Submit(
       {.sequence = &last, .draft = draft, .max_tokens = count, .context_limit = limit}));
-  while (!answering.idle()) TRY(answering.Step());
+  while (!generator.idle()) TRY(generator.Step());
   TRY(std::move(status));
   return hash.Digest();
 }
 
-Status AnswerWith(Answering& answering, Sequence& sequence, Tokens tokens, size_t end,
+Status AnswerWith(Generator& generator, Sequence& sequence, Tokens tokens, size_t end,
                   const DraftOptions& draft, LogitsHash& hash) {
   const size_t begin = sequence.length();
   Status status = FailedPrecondition("the request never ended");
@@ -301,46 +301,46 @@ Status AnswerWith(Answering& answering, Sequence& sequence, Tokens tokens, size_
     std::fill(logits.begin(), logits.end(), -std::numeric_limits<float>::infinity());
     logits[next] = 0;
   };
-  TRY(answering.Submit({.sequence = &sequence,
+  TRY(generator.Submit({.sequence = &sequence,
                         .edit_logits = allow_next,
                         .draft = draft,
                         .max_tokens = end - begin + 1,
                         .context_limit = static_cast<uint32_t>(2 * tokens.size()),
                         .on_finish = [&](const Finish& finish) { status = finish.status; }}));
-  while (!answering.idle()) TRY(answering.Step());
+  while (!generator.idle()) TRY(generator.Step());
   return status;
 }
 
 namespace {
 
 // The logits behind tokens [begin, end), of a text of its own.
-Status HashRows(Answering& answering, Tokens tokens, size_t begin, size_t end, LogitsHash& hash) {
+Status HashRows(Generator& generator, Tokens tokens, size_t begin, size_t end, LogitsHash& hash) {
   size_t row = 0;
   if (begin == end) return Ok();
-  return answering.LogitsOf(tokens.first(end), kDefaultChunk, [&](std::span<const float> logits) {
+  return generator.LogitsOf(tokens.first(end), kDefaultChunk, [&](std::span<const float> logits) {
     return row++ < begin ? Ok() : hash.Add(logits);
   });
 }
 
 }  // namespace
 
-Result<Hash128> AnsweredInTurns(Answering& answering, Tokens tokens, const DraftOptions& draft) {
+Result<Hash128> AnsweredInTurns(Generator& generator, Tokens tokens, const DraftOptions& draft) {
   // Two thirds of each turn are asked, one third is answered.
   const size_t size = tokens.size();
   const size_t asked = std::max<size_t>(size / 3, 1), said = std::max<size_t>(size / 2, 1);
   const size_t asked_again = std::max<size_t>(size * 5 / 6, 1);
   LogitsHash hash;
-  Sequence sequence = answering.NewSequence();
-  TRY(HashRows(answering, tokens, 0, asked - 1, hash));
+  Sequence sequence = generator.NewSequence();
+  TRY(HashRows(generator, tokens, 0, asked - 1, hash));
   sequence.SetHistory(tokens.first(asked));
-  TRY(AnswerWith(answering, sequence, tokens, said, draft, hash));
+  TRY(AnswerWith(generator, sequence, tokens, said, draft, hash));
   // The token behind the answer was chosen and never computed.
   if (said + 1 < asked_again) {
-    TRY(HashRows(answering, tokens, said, asked_again - 1, hash));
+    TRY(HashRows(generator, tokens, said, asked_again - 1, hash));
     sequence.SetHistory(tokens.first(asked_again));
-    TRY(AnswerWith(answering, sequence, tokens, size, draft, hash));
+    TRY(AnswerWith(generator, sequence, tokens, size, draft, hash));
   } else {
-    TRY(HashRows(answering, tokens, said, size, hash));
+    TRY(HashRows(generator, tokens, said, size, hash));
   }
   return hash.Digest();
 }

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/result.h"
-#include "engine/answering.h"
+#include "engine/generator.h"
 #include "engine/local_model.h"
 #include "engine/logits.h"
 
@@ -50,17 +50,17 @@ Result<std::vector<VerifiedWay>> Verify(const gguf::ModelFiles& files,
 // One of the ways, for whoever answers: the hash of the logits of every position of a text that is
 // the first half of a prompt and the second half of an answer, beside others; all
 // of them with such guesses.
-Result<Hash128> AnsweredBesideOthers(Answering& answering, std::span<const int32_t> tokens,
+Result<Hash128> AnsweredBesideOthers(Generator& generator, std::span<const int32_t> tokens,
                                      const DraftOptions& draft = {});
 
 // Likewise of a text in two turns of one sequence, the second of which goes on from what the first
 // left behind.
-Result<Hash128> AnsweredInTurns(Answering& answering, std::span<const int32_t> tokens,
+Result<Hash128> AnsweredInTurns(Generator& generator, std::span<const int32_t> tokens,
                                 const DraftOptions& draft = {});
 
 // An answer that is tokens [sequence.length(), end), whatever the model would rather say. Its
 // logits are hashed: those of the rows from sequence.length() - 1 to end - 1.
-Status AnswerWith(Answering& answering, Sequence& sequence, std::span<const int32_t> tokens,
+Status AnswerWith(Generator& generator, Sequence& sequence, std::span<const int32_t> tokens,
                   size_t end, const DraftOptions& draft, LogitsHash& hash);
 
 bool AllEqual(std::span<const VerifiedWay> ways);

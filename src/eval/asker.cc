@@ -21,7 +21,7 @@ class Slot final : public respond::Listener {
  public:
   explicit Slot(engine::Sequence sequence) : sequence_(std::move(sequence)) {}
 
-  Status Submit(engine::Answering& answering, const AskOptions& options,
+  Status Submit(engine::Generator& generator, const AskOptions& options,
                 const respond::Prompt& prompt, size_t index) {
     index_ = index;
     reply_ = {};
@@ -32,12 +32,12 @@ class Slot final : public respond::Listener {
                                             TRY(respond::MakeMasks(options.model, prompt)), *this);
     engine::Request request = response_->MakeRequest();
     request.sequence = &sequence_;
-    id_ = TRY(answering.Submit(std::move(request)).In(fmt::format("prompt {}", index)));
+    id_ = TRY(generator.Submit(std::move(request)).In(fmt::format("prompt {}", index)));
     busy_ = true;
     return Ok();
   }
-  void Cancel(engine::Answering& answering) const {
-    if (busy_) answering.Cancel(id_);
+  void Cancel(engine::Generator& generator) const {
+    if (busy_) generator.Cancel(id_);
   }
   // Once, where the reply has come to its end.
   Status Tell(const AskOptions& options) {
@@ -71,12 +71,12 @@ class Slot final : public respond::Listener {
 
 class Asker {
  public:
-  Asker(engine::Answering& answering, std::span<const respond::Prompt> prompts,
+  Asker(engine::Generator& generator, std::span<const respond::Prompt> prompts,
         const AskOptions& options)
-      : answering_(answering), prompts_(prompts), options_(options) {
+      : generator_(generator), prompts_(prompts), options_(options) {
     const size_t count = std::min<size_t>(options.parallel, prompts.size());
     for (size_t i = 0; i < count; ++i) {
-      slots_.push_back(std::make_unique<Slot>(answering.NewSequence()));
+      slots_.push_back(std::make_unique<Slot>(generator.NewSequence()));
     }
   }
 
@@ -91,10 +91,10 @@ class Asker {
       for (const auto& slot : slots_) {
         if (slot->busy() || next_ >= prompts_.size()) continue;
         const size_t index = next_++;
-        TRY(slot->Submit(answering_, options_, prompts_[index], index));
+        TRY(slot->Submit(generator_, options_, prompts_[index], index));
       }
-      if (answering_.idle()) return Ok();
-      TRY(answering_.Step());
+      if (generator_.idle()) return Ok();
+      TRY(generator_.Step());
       for (const auto& slot : slots_) TRY(slot->Tell(options_));
       if (options_.on_step) options_.on_step();
     }
@@ -102,12 +102,12 @@ class Asker {
 
  private:
   Status Cancel() {
-    for (const auto& slot : slots_) slot->Cancel(answering_);
-    while (!answering_.idle()) TRY(answering_.Step());
+    for (const auto& slot : slots_) slot->Cancel(generator_);
+    while (!generator_.idle()) TRY(generator_.Step());
     return Ok();
   }
 
-  engine::Answering& answering_;
+  engine::Generator& generator_;
   const std::span<const respond::Prompt> prompts_;
   const AskOptions& options_;
   std::vector<std::unique_ptr<Slot>> slots_;
@@ -116,10 +116,10 @@ class Asker {
 
 }  // namespace
 
-Status AskAll(engine::Answering& answering, std::span<const respond::Prompt> prompts,
+Status AskAll(engine::Generator& generator, std::span<const respond::Prompt> prompts,
               const AskOptions& options) {
   CHECK(options.parallel > 0 && options.on_reply);
-  return Asker(answering, prompts, options).Run();
+  return Asker(generator, prompts, options).Run();
 }
 
 }  // namespace aster::eval

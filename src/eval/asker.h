@@ -11,7 +11,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "engine/answering.h"
+#include "engine/generator.h"
 #include "engine/request.h"
 #include "respond/conversation.h"
 #include "respond/prompt.h"
@@ -38,9 +38,9 @@ struct AskOptions {
   std::function<void()> on_step = nullptr;
 };
 
-// Prompts have at least one token each, and fewer than the context holds. The answering has no
+// Prompts have at least one token each, and fewer than the context holds. The generator has no
 // other requests meanwhile. An error names the prompt that is refused or fails, by its index.
-Status AskAll(engine::Answering& answering, std::span<const respond::Prompt> prompts,
+Status AskAll(engine::Generator& generator, std::span<const respond::Prompt> prompts,
               const AskOptions& options);
 
 }  // namespace aster::eval

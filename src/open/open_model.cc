@@ -15,18 +15,18 @@
 namespace aster::open {
 namespace {
 
-class LocalAnswerer final : public OpenedModel {
+class OpenedLocalModel final : public OpenedModel {
  public:
-  LocalAnswerer(std::unique_ptr<engine::LocalModel> model, std::unique_ptr<Drafts> drafts,
-                std::shared_ptr<disk::DiskPages> kv_cache, const text::Tokenizer* tokenizer,
-                const Clock& clock, engine::SchedulerOptions options)
+  OpenedLocalModel(std::unique_ptr<engine::LocalModel> model, std::unique_ptr<Drafts> drafts,
+                   std::shared_ptr<disk::DiskPages> kv_cache, const text::Tokenizer* tokenizer,
+                   const Clock& clock, engine::SchedulerOptions options)
       : kv_cache_(std::move(kv_cache)), model_(std::move(model)), drafts_(std::move(drafts)) {
     if (drafts_ != nullptr) options.proposers = &drafts_->For(model_.get());
     capacity_tokens_ = engine::LongestThatFits(*model_, options.batch_tokens);
     scheduler_.emplace(*model_, tokenizer, clock, options);
   }
 
-  engine::Answering& answering() override { return *scheduler_; }
+  engine::Generator& generator() override { return *scheduler_; }
   std::string DescribeWork() const override {
     return kv_cache_ == nullptr ? "" : DescribeKvCache(CountsOf(*kv_cache_));
   }
@@ -51,13 +51,13 @@ class LocalAnswerer final : public OpenedModel {
   std::optional<engine::Scheduler> scheduler_;
 };
 
-class RouteAnswerer final : public OpenedModel {
+class OpenedRoute final : public OpenedModel {
  public:
-  RouteAnswerer(std::unique_ptr<NodeSession> nodes, std::unique_ptr<Drafts> drafts,
-                std::unique_ptr<conduct::Conductor> conductor)
+  OpenedRoute(std::unique_ptr<NodeSession> nodes, std::unique_ptr<Drafts> drafts,
+              std::unique_ptr<conduct::Conductor> conductor)
       : nodes_(std::move(nodes)), drafts_(std::move(drafts)), conductor_(std::move(conductor)) {}
 
-  engine::Answering& answering() override { return *conductor_; }
+  engine::Generator& generator() override { return *conductor_; }
   std::string DescribeWork() const override {
     std::string lines;
     for (const std::string& reason : nodes_->reasons()) lines += reason + "\n";
@@ -136,12 +136,12 @@ Result<std::unique_ptr<OpenedModel>> OpenModel(const gguf::ModelFiles& files,
         drafts == nullptr ? nullptr : &drafts->For(/*answers=*/nullptr);
     auto conductor = TRY(nodes->Open(plan, tokenizer, options.max_running, reporter, proposers));
     return std::unique_ptr<OpenedModel>(
-        std::make_unique<RouteAnswerer>(std::move(nodes), std::move(drafts), std::move(conductor)));
+        std::make_unique<OpenedRoute>(std::move(nodes), std::move(drafts), std::move(conductor)));
   }
   auto kv_cache = TRY(options.model->kv_cache.Open());
   auto model = TRY(
       LoadModel(files, *options.model, reporter, {.store = kv_cache, .is_kept = options.is_kept}));
-  return std::unique_ptr<OpenedModel>(std::make_unique<LocalAnswerer>(
+  return std::unique_ptr<OpenedModel>(std::make_unique<OpenedLocalModel>(
       std::move(model), std::move(drafts), std::move(kv_cache), tokenizer, clock,
       engine::SchedulerOptions{.batch_tokens = options.batch_tokens,
                                .max_running = options.max_running}));

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "disk/disk_pages.h"
-#include "engine/answering.h"
+#include "engine/generator.h"
 #include "gguf/model_files.h"
 #include "open/cluster_options.h"
 #include "open/drafts.h"
@@ -52,7 +52,7 @@ class OpenedModel {
  public:
   virtual ~OpenedModel() = default;
 
-  virtual engine::Answering& answering() = 0;
+  virtual engine::Generator& generator() = 0;
   // What each node spent, and what a cache on the disk was good for, in lines for people; nothing
   // where there is neither.
   virtual std::string DescribeWork() const { return ""; }
@@ -63,9 +63,9 @@ class OpenedModel {
   virtual std::string inexact() const { return ""; }
   // Tokens of one conversation that there is memory for; 0 where not one page fits.
   virtual uint32_t capacity_tokens() const = 0;
-  // Its memory, as far as it is known here. On the answering's thread.
+  // Its memory, as far as it is known here. On the generator's thread.
   virtual KvFigures kv() const = 0;
-  // What the nodes have spent; nothing where there are none. On the answering's thread.
+  // What the nodes have spent; nothing where there are none. On the generator's thread.
   virtual HopsFigures hops() const { return {}; }
   // Nodes that remembered what was asked, in the order of their names.
   virtual std::vector<RowsFromNode> fetched() const { return {}; }

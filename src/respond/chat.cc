@@ -54,17 +54,17 @@ Reply ReplyOf(const Model& model, const chat::Tools* tools, const std::string& t
 
 }  // namespace
 
-Chat::Chat(engine::Answering& answering, const Model& model, Settings settings, Conversation base,
+Chat::Chat(engine::Generator& generator, const Model& model, Settings settings, Conversation base,
            std::string system)
-    : answering_(answering),
+    : generator_(generator),
       model_(model),
       settings_(std::move(settings)),
       base_(std::move(base)),
       system_(std::move(system)),
-      sequence_(answering.NewSequence()) {}
+      sequence_(generator.NewSequence()) {}
 
 uint32_t Chat::context_limit() const {
-  return settings_.context_limit == 0 ? answering_.shape().context_length : settings_.context_limit;
+  return settings_.context_limit == 0 ? generator_.shape().context_length : settings_.context_limit;
 }
 
 Result<Prompt> Chat::MakeTurn() const {
@@ -101,7 +101,7 @@ Result<Answered> Chat::Answer(Listener& listener, const IsCancelled& is_cancelle
   Settings settings = settings_;
   settings.sampling.seed += extra_seed_;
   Answered answered =
-      TRY(Run(answering_, sequence_, model_, settings, prompt, listener, is_cancelled));
+      TRY(Run(generator_, sequence_, model_, settings, prompt, listener, is_cancelled));
   Remember(prompt, answered);
   AddToTotals(answered.generated.finish);
   return answered;
@@ -234,7 +234,7 @@ void Chat::Reset() { Restore({.system = system_}); }
 void Chat::SetSystem(std::string text) { Restore({.system = std::move(text)}); }
 
 Transcript Chat::transcript() const {
-  Transcript transcript{.vocab_size = answering_.shape().vocab_size,
+  Transcript transcript{.vocab_size = generator_.shape().vocab_size,
                         .system = system_,
                         .messages = {},
                         .marked = said_.marked,

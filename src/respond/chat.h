@@ -13,7 +13,7 @@
 
 #include "base/result.h"
 #include "chat/prompt.h"
-#include "engine/answering.h"
+#include "engine/generator.h"
 #include "engine/sequence.h"
 #include "respond/conversation.h"
 #include "respond/run.h"
@@ -31,7 +31,7 @@ struct ChatTotals {
 class Chat {
  public:
   // `base` has what all turns have beside their messages: tools, form, reasoning.
-  Chat(engine::Answering& answering, const Model& model, Settings settings, Conversation base,
+  Chat(engine::Generator& generator, const Model& model, Settings settings, Conversation base,
        std::string system);
 
   using IsCancelled = std::function<bool()>;  // null: never
@@ -89,7 +89,7 @@ class Chat {
   bool GoBack(size_t answers);
   void AddToTotals(const engine::Finish& finish);
 
-  engine::Answering& answering_;
+  engine::Generator& generator_;
   const Model& model_;
   const Settings settings_;
   const Conversation base_;

@@ -30,7 +30,7 @@ class NoMemory final : public engine::SequenceMemory {
 };
 
 // Answers each request with the next of the texts, a byte a token, and then with an end.
-class Scripted final : public engine::Answering {
+class Scripted final : public engine::Generator {
  public:
   explicit Scripted(const text::Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
 

@@ -34,7 +34,7 @@ class Collector final : public Listener {
 
 }  // namespace
 
-Result<Answered> Run(engine::Answering& answering, engine::Sequence& sequence, const Model& model,
+Result<Answered> Run(engine::Generator& generator, engine::Sequence& sequence, const Model& model,
                      const Settings& settings, const Prompt& prompt, Listener& listener,
                      const std::function<bool()>& is_cancelled) {
   Collector collector(listener);
@@ -42,7 +42,7 @@ Result<Answered> Run(engine::Answering& answering, engine::Sequence& sequence, c
   sequence.SetHistory(prompt.tokens);
   engine::Request request = response.MakeRequest();
   request.sequence = &sequence;
-  auto generated = engine::Generate(answering, std::move(request), [&] {
+  auto generated = engine::Generate(generator, std::move(request), [&] {
     return response.is_complete() || (is_cancelled && is_cancelled());
   });
   // It knows better than the engine why there is no response.

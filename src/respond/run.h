@@ -8,8 +8,8 @@
 #include <functional>
 
 #include "base/result.h"
-#include "engine/answering.h"
 #include "engine/generate.h"
+#include "engine/generator.h"
 #include "engine/sequence.h"
 #include "respond/response.h"
 
@@ -23,7 +23,7 @@ struct Answered {
 // The sequence gets the prompt and what is generated as its history. `is_cancelled` (null: never)
 // is called before every step. A cancelled response stays as far as it came; an error where it is
 // refused or fails.
-Result<Answered> Run(engine::Answering& answering, engine::Sequence& sequence, const Model& model,
+Result<Answered> Run(engine::Generator& generator, engine::Sequence& sequence, const Model& model,
                      const Settings& settings, const Prompt& prompt, Listener& listener,
                      const std::function<bool()>& is_cancelled = nullptr);
 

@@ -40,16 +40,16 @@ struct AnswerLoop::Active {
   bool is_over = false;
 };
 
-AnswerLoop::AnswerLoop(engine::Answering& answering, const Clock& clock, AnswerLoopOptions options)
-    : answering_(answering), clock_(clock), options_(std::move(options)) {
-  answering_.OnShortage([this] {
+AnswerLoop::AnswerLoop(engine::Generator& generator, const Clock& clock, AnswerLoopOptions options)
+    : generator_(generator), clock_(clock), options_(std::move(options)) {
+  generator_.OnShortage([this] {
     if (kept_.empty()) return false;
     kept_.pop_front();
     return true;
   });
 }
 
-AnswerLoop::~AnswerLoop() { answering_.OnShortage(nullptr); }
+AnswerLoop::~AnswerLoop() { generator_.OnShortage(nullptr); }
 
 Status AnswerLoop::Submit(std::vector<std::unique_ptr<Job>> jobs) {
   {
@@ -124,7 +124,7 @@ engine::Sequence AnswerLoop::SequenceFor(const std::vector<int32_t>& prompt) {
     // full pages are found again anyway.
     const bool is_much = active_.size() >= kFewRunning || prompt.size() > kShortPrompt;
     if (is_much) kept_.clear();
-    return answering_.NewSequence();
+    return generator_.NewSequence();
   }
   engine::Sequence sequence = std::move(*best);
   kept_.erase(best);
@@ -153,7 +153,7 @@ void AnswerLoop::Begin(std::unique_ptr<Job> job) {
   engine::Request request = begun.job->request;
   request.sequence = &begun.sequence;
   request.on_finish = [this, &begun](const engine::Finish& finish) { OnFinish(begun, finish); };
-  auto id = answering_.Submit(std::move(request));
+  auto id = generator_.Submit(std::move(request));
   if (!id.ok()) {
     // What does not fit into the whole memory never will.
     const bool is_too_long = id.error().code() == Code::kResourceExhausted;
@@ -195,7 +195,7 @@ void AnswerLoop::LetGo() {
   for (const auto& job : late) job->on_refused(TooLate());
   for (const auto& active : active_) {
     if (active->is_over) continue;
-    if (active->job->is_gone() || now_ns >= active->job->deadline_ns) answering_.Cancel(active->id);
+    if (active->job->is_gone() || now_ns >= active->job->deadline_ns) generator_.Cancel(active->id);
   }
 }
 
@@ -225,7 +225,7 @@ void AnswerLoop::FailAll(const Error& error) {
   }
   for (auto& active : active_) {
     if (!active->is_over) active->job->on_refused(error);
-    // The answering may still know it.
+    // The generator may still know it.
     lost_.push_back(std::move(active->sequence));
   }
   active_.clear();
@@ -247,10 +247,10 @@ void AnswerLoop::Run() {
   while (AwaitWork()) {
     BeginWaiting();
     LetGo();
-    if (!answering_.idle()) {
+    if (!generator_.idle()) {
       const Status stepped = [this] {
         const Turn turn(options_.turns);
-        return answering_.Step();
+        return generator_.Step();
       }();
       if (options_.on_step) options_.on_step();
       if (!stepped.ok()) {
@@ -264,8 +264,8 @@ void AnswerLoop::Run() {
     std::erase_if(active_, [](const auto& active) { return active->is_over; });
     Tell();
   }
-  for (const auto& active : active_) answering_.Cancel(active->id);
-  if (!active_.empty()) static_cast<void>(answering_.Step());
+  for (const auto& active : active_) generator_.Cancel(active->id);
+  if (!active_.empty()) static_cast<void>(generator_.Step());
   FailAll(Error(Code::kUnavailable, "the server has shut down"));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Hands the requests of many clients to one Answering: a bounded queue, in turn between clients; a
+// Hands the requests of many clients to one Generator: a bounded queue, in turn between clients; a
 // request is cancelled as soon as its client is gone. Keeps the sequences of the last few
 // conversations, so that their next turn computes only its new tokens. Must not know HTTP, nor what
 // is asked.
@@ -20,7 +20,7 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "base/result.h"
-#include "engine/answering.h"
+#include "engine/generator.h"
 #include "serve/turns.h"
 
 namespace aster::serve {
@@ -54,11 +54,11 @@ struct AnswerLoopState {
   bool is_ending = false;
 };
 
-// Run belongs to one thread, which is the Answering's; the rest is safe for concurrent use.
+// Run belongs to one thread, which is the Generator's; the rest is safe for concurrent use.
 class AnswerLoop {
  public:
   // Both outlive it.
-  AnswerLoop(engine::Answering& answering, const Clock& clock, AnswerLoopOptions options);
+  AnswerLoop(engine::Generator& generator, const Clock& clock, AnswerLoopOptions options);
   ~AnswerLoop();
 
   // All of them or none; ResourceExhausted where too many wait, Unavailable where it ends.
@@ -84,7 +84,7 @@ class AnswerLoop {
   engine::Sequence SequenceFor(const std::vector<int32_t>& prompt);
   void Keep(engine::Sequence sequence);
 
-  engine::Answering& answering_;
+  engine::Generator& generator_;
   const Clock& clock_;
   const AnswerLoopOptions options_;
 

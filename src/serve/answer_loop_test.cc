@@ -23,7 +23,7 @@ class NoMemory final : public engine::SequenceMemory {
 };
 
 // Never finishes a request but by cancelling it; each step takes a second.
-class Slow final : public engine::Answering {
+class Slow final : public engine::Generator {
  public:
   Slow(VirtualClock& clock, int steps) : clock_(clock), steps_left_(steps) {}
 
@@ -101,9 +101,9 @@ class AnswerLoopTest : public testing::Test {
 
 // The first runs for ever; a deadline holds for those behind it all the same.
 TEST_F(AnswerLoopTest, WhoWaitsTooLongIsToldSo) {
-  Slow answering(clock_, 10);
-  AnswerLoop loop(answering, clock_, {.max_queued = 8, .max_running = 1});
-  answering.end = [&] {
+  Slow generator(clock_, 10);
+  AnswerLoop loop(generator, clock_, {.max_queued = 8, .max_running = 1});
+  generator.end = [&] {
     EXPECT_THAT(ends_, testing::ElementsAre(testing::Pair(1, Code::kDeadlineExceeded),
                                             testing::Pair(2, Code::kDeadlineExceeded)));
     EXPECT_EQ(loop.state().queued, 1U);
@@ -119,9 +119,9 @@ TEST_F(AnswerLoopTest, WhoWaitsTooLongIsToldSo) {
 
 // What the whole memory has no room for is not to be tried again.
 TEST_F(AnswerLoopTest, WhatNeverFitsIsNoMatterOfTime) {
-  Slow answering(clock_, 1);
-  answering.refusal = ResourceExhausted("3 tokens fit");
-  AnswerLoop loop(answering, clock_, {});
+  Slow generator(clock_, 1);
+  generator.refusal = ResourceExhausted("3 tokens fit");
+  AnswerLoop loop(generator, clock_, {});
   auto jobs = Jobs(1);
   jobs.front()->on_refused = [&](const Error& error) {
     EXPECT_EQ(error.message(), "3 tokens fit");
@@ -134,8 +134,8 @@ TEST_F(AnswerLoopTest, WhatNeverFitsIsNoMatterOfTime) {
 }
 
 TEST_F(AnswerLoopTest, PlacesThatAreFreeCount) {
-  Slow answering(clock_, 2);
-  AnswerLoop loop(answering, clock_, {.max_queued = 2, .max_running = 4});
+  Slow generator(clock_, 2);
+  AnswerLoop loop(generator, clock_, {.max_queued = 2, .max_running = 4});
   // What can never be is not to be tried again.
   const Status never = loop.Submit(Jobs(7));
   ASSERT_FALSE(never.ok());
@@ -144,7 +144,7 @@ TEST_F(AnswerLoopTest, PlacesThatAreFreeCount) {
   const Status full = loop.Submit(Jobs(1));
   ASSERT_FALSE(full.ok());
   EXPECT_EQ(full.error().code(), Code::kResourceExhausted);
-  answering.end = [&] {
+  generator.end = [&] {
     EXPECT_EQ(loop.state().running, 4U);
     EXPECT_EQ(loop.state().queued, 2U);
     EXPECT_FALSE(loop.Submit(Jobs(1)).ok());

@@ -101,7 +101,7 @@ class Links : public testing::Test {
     std::function<void(size_t token)> on_token = nullptr;
   };
 
-  std::vector<int32_t> Answer(engine::Answering& answering, engine::Sequence& sequence,
+  std::vector<int32_t> Answer(engine::Generator& generator, engine::Sequence& sequence,
                               const Callbacks& callbacks) {
     sequence.SetHistory(model::RandomTokens(kPromptTokens, 298));
     engine::Request request;
@@ -117,7 +117,7 @@ class Links : public testing::Test {
     request.on_token = [&](const engine::Delta&) {
       if (callbacks.on_token) callbacks.on_token(++tokens);
     };
-    auto generated = engine::Generate(answering, std::move(request));
+    auto generated = engine::Generate(generator, std::move(request));
     EXPECT_TRUE(generated.ok()) << (generated.ok() ? "" : generated.error().message());
     return generated.ok() ? generated->tokens : std::vector<int32_t>();
   }

@@ -17,7 +17,7 @@
 #include "cli/options/model_options.h"
 #include "cli/terminal/progress.h"
 #include "disk/disk_pages.h"
-#include "engine/measure_answering.h"
+#include "engine/measure_generator.h"
 #include "kernels/isa_choice.h"
 #include "model/memory.h"
 #include "open/load_model.h"
@@ -142,7 +142,7 @@ Result<BenchReport> MeasureNodes(const BenchFlags& options, Console& console) {
   for (const gguf::File& file : files.files()) report.file_bytes += file.size_bytes();
   Progress steps(console, clock, "", Progress::Unit::kSteps);
   report.measured.results = TRY(
-      engine::MeasureAnswering(*conductor, plan, load.threads,
+      engine::MeasureGenerator(*conductor, plan, load.threads,
                                {.on_step =
                                     [&](const std::string& what, uint64_t done, uint64_t total) {
                                       steps.SetLabel(what);
@@ -161,7 +161,7 @@ Result<ExitStatus> BenchDrafts(const BenchFlags& options, Console& console) {
   const SystemClock clock;
   open::ModelOptions load = options.model;
   load.threads = options.plan.threads.front();
-  const auto answerer = TRY(open::OpenModel(
+  const auto opened = TRY(open::OpenModel(
       files, tokenizer.get(), clock,
       {.model = &load, .cluster = &options.cluster, .draft = &options.draft, .max_running = 1},
       console));
@@ -171,7 +171,7 @@ Result<ExitStatus> BenchDrafts(const BenchFlags& options, Console& console) {
     steps.Update(done, total);
   };
   const DraftRates rates = TRY(MeasureDrafts(
-      answerer->answering(), TRY(DraftPrompts(prompt)), tokenizer->vocab().end_of_generation,
+      opened->generator(), TRY(DraftPrompts(prompt)), tokenizer->vocab().end_of_generation,
       options.draft.ForEngine(), options.plan.answer, options.plan.repetitions,
       {.on_step = on_step, .on_fill = nullptr}));
   if (!options.json) {

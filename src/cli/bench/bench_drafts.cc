@@ -68,18 +68,18 @@ Result<std::vector<std::vector<int32_t>>> DraftPrompts(const chat::ChatPrompt& p
   return prompts;
 }
 
-Result<DraftRates> MeasureDrafts(engine::Answering& answering,
+Result<DraftRates> MeasureDrafts(engine::Generator& generator,
                                  const std::vector<std::vector<int32_t>>& prompts,
                                  const std::vector<int32_t>& stop_tokens,
                                  const engine::DraftOptions& draft, uint64_t max_tokens,
                                  uint32_t repetitions, const engine::MeasureProgress& progress) {
   const auto answer = [&](const std::vector<int32_t>& prompt, bool drafts,
                           Pass& pass) -> Result<std::vector<int32_t>> {
-    engine::Sequence sequence = answering.NewSequence();
+    engine::Sequence sequence = generator.NewSequence();
     sequence.SetHistory(prompt);
     engine::Request request = RequestFor(sequence, stop_tokens, max_tokens);
     if (drafts) request.draft = draft;
-    engine::Generated generated = TRY(engine::Generate(answering, std::move(request)));
+    engine::Generated generated = TRY(engine::Generate(generator, std::move(request)));
     pass.Add(generated.finish);
     return std::move(generated.tokens);
   };

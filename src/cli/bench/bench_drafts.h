@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "chat/prompt.h"
 #include "cli/terminal/console.h"
-#include "engine/answering.h"
+#include "engine/generator.h"
 #include "engine/measure.h"
 
 namespace aster::cli {
@@ -34,7 +34,7 @@ Result<std::vector<std::vector<int32_t>>> DraftPrompts(const chat::ChatPrompt& p
 
 // Greedy answers of up to `max_tokens` to each prompt, which end where the model ends them. Who
 // answers first takes turns. An error where an answer is another one with guesses.
-Result<DraftRates> MeasureDrafts(engine::Answering& answering,
+Result<DraftRates> MeasureDrafts(engine::Generator& generator,
                                  const std::vector<std::vector<int32_t>>& prompts,
                                  const std::vector<int32_t>& stop_tokens,
                                  const engine::DraftOptions& draft, uint64_t max_tokens,

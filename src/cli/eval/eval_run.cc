@@ -168,12 +168,12 @@ class Evaluator {
 
   Status Ask(const gguf::ModelFiles& files) {
     const SystemClock clock;
-    const auto answerer = TRY(open::OpenModel(files, tokenizer_.get(), clock,
-                                              {.model = &options_.model,
-                                               .cluster = &options_.cluster,
-                                               .draft = &options_.draft,
-                                               .max_running = options_.parallel},
-                                              console_));
+    const auto opened = TRY(open::OpenModel(files, tokenizer_.get(), clock,
+                                            {.model = &options_.model,
+                                             .cluster = &options_.cluster,
+                                             .draft = &options_.draft,
+                                             .max_running = options_.parallel},
+                                            console_));
     const InterruptGuard guard;
     Progress progress(console_, clock, "", Progress::Unit::kTokens);
     const int64_t start_ns = clock.NowNs();
@@ -192,8 +192,8 @@ class Evaluator {
                                     100 * tally_.rate()));
       progress.Update(done_tokens, total_tokens_);
     };
-    TRY(eval::AskAll(answerer->answering(), prompts_, ask));
-    TRY(answerer->Save());
+    TRY(eval::AskAll(opened->generator(), prompts_, ask));
+    TRY(opened->Save());
     evaluation_.seconds = Seconds(clock.NowNs() - start_ns);
     return Ok();
   }

@@ -31,19 +31,19 @@ Result<ExitStatus> Logits(const LogitsFlags& options, Console& console) {
   const std::vector<int32_t> ids = TRY(ReadIds(options.ids_path));
   const gguf::ModelFiles files = TRY(open::OpenModelFiles(options.model.paths, options.cluster));
   const SystemClock clock;
-  const auto answerer =
+  const auto opened =
       TRY(open::OpenModel(files, /*tokenizer=*/nullptr, clock,
                           {.model = &options.model, .cluster = &options.cluster}, console));
-  engine::Answering& answering = answerer->answering();
+  engine::Generator& generator = opened->generator();
   AtomicFile out = TRY(AtomicFile::Create(options.out_path));
-  TRY(answering.LogitsOf(ids, options.chunk, [&](std::span<const float> row) {
+  TRY(generator.LogitsOf(ids, options.chunk, [&](std::span<const float> row) {
     return out.Write({reinterpret_cast<const uint8_t*>(row.data()), row.size_bytes()});
   }));
   TRY(out.Commit());
-  TRY(answerer->Save());
-  const std::string why = answerer->inexact();
+  TRY(opened->Save());
+  const std::string why = opened->inexact();
   console.Print("{}  {} x {} float32{}{}\n", options.out_path, ids.size(),
-                answering.shape().vocab_size, why.empty() ? "" : ", not exact: ", why);
+                generator.shape().vocab_size, why.empty() ? "" : ", not exact: ", why);
   return kExitOk;
 }
 

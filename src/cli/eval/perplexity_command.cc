@@ -190,7 +190,7 @@ class TextRun {
       nodes_ =
           TRY(open::OpenModel(files, /*tokenizer=*/nullptr, clock_,
                               {.model = &options_.model, .cluster = &options_.cluster}, console_));
-      shapes_.push_back(&nodes_->answering().shape());
+      shapes_.push_back(&nodes_->generator().shape());
       return Ok();
     }
     owned_.push_back(TRY(open::LoadModel(files, options_.model, console_)));
@@ -246,7 +246,7 @@ class TextRun {
   Status ComputeOnNodes(std::span<const int32_t> tokens, engine::RowsSink sink,
                         engine::TokensDone done) {
     size_t position = 0;
-    return nodes_->answering().LogitsOf(
+    return nodes_->generator().LogitsOf(
         tokens, engine::kDefaultChunk, [&](std::span<const float> row) -> Status {
           const size_t current = position++;
           done(1);

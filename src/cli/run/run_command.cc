@@ -44,7 +44,7 @@ struct Loaded {
   std::unique_ptr<text::Tokenizer> tokenizer;  // null where only ids are asked for
   std::unique_ptr<chat::ChatPrompt> prompt;    // with the tokenizer
   respond::Model model;
-  std::unique_ptr<open::OpenedModel> answerer;
+  std::unique_ptr<open::OpenedModel> opened;
   respond::Settings settings;
   respond::Conversation base;  // what every turn has beside its messages
   int64_t load_ns = 0;
@@ -86,14 +86,14 @@ Result<Loaded> Load(const RunOptions& options, const gguf::ModelFiles& files, co
   if (needs_text) TRY(LoadText(options, files, shape.vocab_size, loaded, console));
   const int64_t start_ns = clock.NowNs();
   // Batches are small enough that Ctrl-C is noticed at once.
-  loaded.answerer = TRY(open::OpenModel(files, loaded.tokenizer.get(), clock,
-                                        {.model = &options.model,
-                                         .cluster = &options.cluster,
-                                         .draft = &options.draft,
-                                         .batch_tokens = 256,
-                                         .max_running = 1,
-                                         .is_kept = is_kept},
-                                        console));
+  loaded.opened = TRY(open::OpenModel(files, loaded.tokenizer.get(), clock,
+                                      {.model = &options.model,
+                                       .cluster = &options.cluster,
+                                       .draft = &options.draft,
+                                       .batch_tokens = 256,
+                                       .max_running = 1,
+                                       .is_kept = is_kept},
+                                      console));
   loaded.load_ns = clock.NowNs() - start_ns;
   return loaded;
 }
@@ -134,16 +134,16 @@ void TellDamage(const LoadedSession& session, Console& console) {
 Result<respond::Answered> AnswerTo(const RunOptions& options, const gguf::ModelFiles& files,
                                    const Asked& asked, Loaded& loaded, Clock& clock,
                                    ReplyPrinter& printer, Console& console) {
-  engine::Answering& answering = loaded.answerer->answering();
+  engine::Generator& generator = loaded.opened->generator();
   if (!asked.ids.empty()) {
-    engine::Sequence sequence = answering.NewSequence();
-    return respond::Run(answering, sequence, loaded.model, loaded.settings,
+    engine::Sequence sequence = generator.NewSequence();
+    return respond::Run(generator, sequence, loaded.model, loaded.settings,
                         respond::RawPrompt(asked.ids, loaded.base.form), printer);
   }
-  respond::Chat chat(answering, loaded.model, loaded.settings, loaded.base, options.system);
+  respond::Chat chat(generator, loaded.model, loaded.settings, loaded.base, options.system);
   if (!options.session.empty()) {
     SessionKeeper keeper =
-        TRY(SessionKeeper::Make(files, options.model, answering, clock, console));
+        TRY(SessionKeeper::Make(files, options.model, generator, clock, console));
     const LoadedSession session = TRY(keeper.Load(options.session, chat, options.text_alone));
     if (!options.quiet) console.Note(Harmless(session.said));
     TellDamage(session, console);
@@ -159,11 +159,11 @@ Status TellAnswer(const RunOptions& options, const Loaded& loaded,
                               .seed = loaded.settings.sampling.seed,
                               .load_ns = loaded.load_ns,
                               .answered = &answered,
-                              .kv_cache = loaded.answerer->kv_cache(),
-                              .fetched = loaded.answerer->fetched(),
-                              .kv_transfers = loaded.answerer->kv_transfers(),
-                              .hops = loaded.answerer->hops().hops,
-                              .inexact = loaded.answerer->inexact()};
+                              .kv_cache = loaded.opened->kv_cache(),
+                              .fetched = loaded.opened->fetched(),
+                              .kv_transfers = loaded.opened->kv_transfers(),
+                              .hops = loaded.opened->hops().hops,
+                              .inexact = loaded.opened->inexact()};
     console.Print("{}\n",
                   RunToJson(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     return Ok();
@@ -173,7 +173,7 @@ Status TellAnswer(const RunOptions& options, const Loaded& loaded,
   console.Note(DescribeRates(finish.counts, finish.times) +
                fmt::format("; ended by {}; seed {}", engine::FinishReasonName(finish.reason),
                            loaded.settings.sampling.seed));
-  if (const std::string work = loaded.answerer->DescribeWork(); !work.empty()) console.Note(work);
+  if (const std::string work = loaded.opened->DescribeWork(); !work.empty()) console.Note(work);
   return Ok();
 }
 
@@ -191,7 +191,7 @@ Result<ExitStatus> AnswerOnce(const RunOptions& options, const gguf::ModelFiles&
   const respond::Answered answered =
       TRY(AnswerTo(options, files, asked, loaded, clock, printer, console));
   if (!options.json && !printer.ends_line()) console.Print("\n");
-  const Status saved = loaded.answerer->Save();  // the answer is told in any case
+  const Status saved = loaded.opened->Save();  // the answer is told in any case
   TRY(TellAnswer(options, loaded, answered, console));
   TRY(saved);
   return kExitOk;
@@ -209,10 +209,10 @@ Result<ExitStatus> Converse(const RunOptions& options, const gguf::ModelFiles& f
                             Console& console) {
   SystemClock clock;
   Loaded loaded = TRY(Load(options, files, clock, /*is_kept=*/true, console));
-  engine::Answering& answering = loaded.answerer->answering();
-  respond::Chat chat(answering, loaded.model, loaded.settings, loaded.base, options.system);
+  engine::Generator& generator = loaded.opened->generator();
+  respond::Chat chat(generator, loaded.model, loaded.settings, loaded.base, options.system);
   // A conversation works without a folder to keep it in.
-  auto keeper = SessionKeeper::Make(files, options.model, answering, clock, console);
+  auto keeper = SessionKeeper::Make(files, options.model, generator, clock, console);
   if (!options.session.empty()) {
     if (!keeper.ok()) return keeper.error();
     const LoadedSession session = TRY(keeper->Load(options.session, chat, options.text_alone));
@@ -241,7 +241,7 @@ Result<ExitStatus> Converse(const RunOptions& options, const gguf::ModelFiles& f
              });
            }},
       console));
-  TRY(loaded.answerer->Save());
+  TRY(loaded.opened->Save());
   return kExitOk;
 }
 

@@ -26,7 +26,7 @@ struct RunReport {
   std::vector<open::RowsFromNode> fetched;
   open::KvTransfers kv_transfers;
   std::vector<open::HopFigures> hops;  // of the route as it is at the end
-  std::string inexact;                 // Answerer::inexact
+  std::string inexact;                 // OpenedModel::inexact
 };
 
 nlohmann::ordered_json DraftsToJson(const engine::DraftCounts& counts);

@@ -39,7 +39,7 @@ struct Served {
   std::unique_ptr<text::Tokenizer> tokenizer = {};
   std::optional<chat::ChatPrompt> prompt = {};
   serve::AskDefaults defaults = {};
-  std::unique_ptr<open::OpenedModel> answerer = {};
+  std::unique_ptr<open::OpenedModel> opened = {};
   std::unique_ptr<serve::Metrics> metrics = std::make_unique<serve::Metrics>();
   std::unique_ptr<serve::AnswerLoop> loop = {};
 };
@@ -47,8 +47,8 @@ struct Served {
 // Tokens of prompt and answer: what was asked for, as far as the model was trained for it and there
 // is memory.
 Result<uint32_t> ContextOf(const Served& served, const ServeOptions& options, Console& console) {
-  const uint32_t trained = served.answerer->answering().shape().context_length;
-  const uint32_t room = served.answerer->capacity_tokens();
+  const uint32_t trained = served.opened->generator().shape().context_length;
+  const uint32_t room = served.opened->capacity_tokens();
   if (room == 0) {
     return InvalidArgument(
         fmt::format("{}: --kv-memory is too small for a single token; give more", served.name));
@@ -75,18 +75,18 @@ Status Load(Served& served, const ServeOptions& options, serve::Turns* turns, co
   served.defaults.vocab_size = shape.vocab_size;
   if (options.max_tokens > 0) served.defaults.max_tokens = options.max_tokens;
   // Batches are small enough that whoever goes away is noticed soon.
-  served.answerer = TRY(open::OpenModel(served.files, served.tokenizer.get(), clock,
-                                        {.model = &served.options,
-                                         .cluster = &options.cluster,
-                                         .draft = served.is_guessed_for ? &options.draft : nullptr,
-                                         .batch_tokens = 256,
-                                         .max_running = options.parallel,
-                                         .is_kept = false},
-                                        console));
+  served.opened = TRY(open::OpenModel(served.files, served.tokenizer.get(), clock,
+                                      {.model = &served.options,
+                                       .cluster = &options.cluster,
+                                       .draft = served.is_guessed_for ? &options.draft : nullptr,
+                                       .batch_tokens = 256,
+                                       .max_running = options.parallel,
+                                       .is_kept = false},
+                                      console));
   serve::AnswerLoopOptions loop{.max_queued = options.queue, .max_running = options.parallel};
-  loop.on_step = [answerer = served.answerer.get(), metrics = served.metrics.get()] {
-    metrics->SetHops(answerer->hops());
-    metrics->SetKv(answerer->kv());
+  loop.on_step = [opened = served.opened.get(), metrics = served.metrics.get()] {
+    metrics->SetHops(opened->hops());
+    metrics->SetKv(opened->kv());
   };
   // What memory and nodes look like can be seen before anybody asks.
   loop.on_step();
@@ -94,7 +94,7 @@ Status Load(Served& served, const ServeOptions& options, serve::Turns* turns, co
   if (!options.cluster.wants_nodes()) loop.turns = turns;
   served.defaults.context_limit = TRY(ContextOf(served, options, console));
   served.loop =
-      std::make_unique<serve::AnswerLoop>(served.answerer->answering(), clock, std::move(loop));
+      std::make_unique<serve::AnswerLoop>(served.opened->generator(), clock, std::move(loop));
   return Ok();
 }
 
@@ -133,7 +133,7 @@ Result<std::vector<std::unique_ptr<Served>>> LoadAll(const ServeOptions& options
 
 serve::ServedModel ServedModelOf(const Served& served, const ServeOptions& options,
                                  serve::RequestCounts& requests, const Clock& clock) {
-  const model::Shape& shape = served.answerer->answering().shape();
+  const model::Shape& shape = served.opened->generator().shape();
   return {.aliases = served.aliases,
           .defaults = served.defaults,
           .context = {
@@ -226,7 +226,7 @@ Result<ExitStatus> Serve(const ServeOptions& options, const std::vector<ModelGro
   SystemClock waiting;
   while (server.busy_count() > 0 && clock.NowNs() < end_ns) waiting.SleepFor(10 * kNsPerMs);
   signals.Unwatch();
-  for (const auto& served : all) TRY(served->answerer->Save());
+  for (const auto& served : all) TRY(served->opened->Save());
   console.Note("goodbye");
   return kExitOk;
 }

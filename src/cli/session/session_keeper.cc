@@ -66,9 +66,9 @@ respond::Transcript TranscriptOf(const disk::Session& session) {
 
 Result<SessionKeeper> SessionKeeper::Make(const gguf::ModelFiles& files,
                                           const open::ModelOptions& options,
-                                          engine::Answering& answering, Clock& clock,
+                                          engine::Generator& generator, Clock& clock,
                                           Console& console) {
-  const model::Shape& shape = answering.shape();
+  const model::Shape& shape = generator.shape();
   const engine::LocalModelOptions engine = TRY(options.ForEngine());
   disk::SessionModel model{.name = open::ModelName(files),
                            .path = AbsolutePath(options.paths.front()),
@@ -80,7 +80,7 @@ Result<SessionKeeper> SessionKeeper::Make(const gguf::ModelFiles& files,
       TRY(model::MakeMemoryLayout(shape, model::Narrowed(engine.memory, shape), model.fingerprint));
   model.layout = layout.digest();
   model.layout_description = layout.Describe(layout.all_layers());
-  return SessionKeeper(answering, std::move(model), std::move(layout), TRY(UserSessions(clock)),
+  return SessionKeeper(generator, std::move(model), std::move(layout), TRY(UserSessions(clock)),
                        clock);
 }
 
@@ -104,7 +104,7 @@ Result<std::string> SessionKeeper::Save(const std::string& name_or_path, respond
   std::string without;
   TRY(folder_.Save(name_or_path, session, layout_, [&](kv::KvChunkSink sink) -> Status {
     if (end == 0) return Ok();
-    Status exported = answering_.ExportRows(chat.sequence(), 0, end, sink);
+    Status exported = generator_.ExportRows(chat.sequence(), 0, end, sink);
     // The text is worth keeping in any case.
     if (exported.ok() || exported.error().code() != Code::kUnimplemented) return exported;
     without = exported.error().message();
@@ -190,7 +190,7 @@ void SessionKeeper::LoadRows(const disk::OpenSession& open, respond::Chat& chat,
                       Harmless(open.session.model.layout_description), model_.layout_description);
   } else {
     const Status rows = folder_.LoadRows(
-        open, layout_, [&](Bytes chunk) { return answering_.ImportRows(chat.sequence(), chunk); });
+        open, layout_, [&](Bytes chunk) { return generator_.ImportRows(chat.sequence(), chunk); });
     if (!rows.ok()) loaded.damage = fmt::format("{}: {}", kAgain, rows.error().message());
   }
   const uint32_t computed = chat.sequence().computed();

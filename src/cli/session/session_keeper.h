@@ -15,7 +15,7 @@
 #include "base/result.h"
 #include "cli/terminal/console.h"
 #include "disk/session_folder.h"
-#include "engine/answering.h"
+#include "engine/generator.h"
 #include "gguf/model_files.h"
 #include "kv/layout.h"
 #include "open/model_options.h"
@@ -32,12 +32,12 @@ struct LoadedSession {
   std::string damage;  // what is lost, and why; nothing where all of it is there
 };
 
-// Belongs to the thread that computes; files, answering and clock outlive it.
+// Belongs to the thread that computes; files, generator and clock outlive it.
 class SessionKeeper {
  public:
-  // The answering must go by the model's fingerprint (LoadFor::is_kept).
+  // The generator must go by the model's fingerprint (LoadFor::is_kept).
   static Result<SessionKeeper> Make(const gguf::ModelFiles& files,
-                                    const open::ModelOptions& options, engine::Answering& answering,
+                                    const open::ModelOptions& options, engine::Generator& generator,
                                     Clock& clock, Console& console);
 
   // Says what was kept. A path that ends with .json gets what was said alone, as text.
@@ -48,9 +48,9 @@ class SessionKeeper {
   Result<LoadedSession> Load(const std::string& name_or_path, respond::Chat& chat, bool text_alone);
 
  private:
-  SessionKeeper(engine::Answering& answering, disk::SessionModel model, kv::Layout layout,
+  SessionKeeper(engine::Generator& generator, disk::SessionModel model, kv::Layout layout,
                 disk::SessionFolder folder, Clock& clock)
-      : answering_(answering),
+      : generator_(generator),
         model_(std::move(model)),
         layout_(std::move(layout)),
         folder_(std::move(folder)),
@@ -61,7 +61,7 @@ class SessionKeeper {
   Status CheckModel(const disk::OpenSession& open, bool text_alone) const;
   void LoadRows(const disk::OpenSession& open, respond::Chat& chat, LoadedSession& loaded);
 
-  engine::Answering& answering_;
+  engine::Generator& generator_;
   disk::SessionModel model_;
   kv::Layout layout_;
   disk::SessionFolder folder_;

@@ -72,14 +72,14 @@ Result<respond::Transcript> TranscriptToKeep(const SessionSaveFlags& options,
   return transcript;
 }
 
-Status Compute(engine::Answering& answering, respond::Chat& chat, Console& console,
+Status Compute(engine::Generator& generator, respond::Chat& chat, Console& console,
                const Clock& clock) {
   Progress progress(console, clock, "reading", Progress::Unit::kTokens);
   engine::Request request;
   request.sequence = &chat.sequence();
   request.max_tokens = 0;
   request.on_prefill = [&](uint64_t done, uint64_t total) { progress.Update(done, total); };
-  TRY(engine::Generate(answering, std::move(request)));
+  TRY(engine::Generate(generator, std::move(request)));
   return Ok();
 }
 
@@ -92,17 +92,17 @@ Result<ExitStatus> Save(const SessionSaveFlags& options, Console& console) {
   respond::Transcript transcript = TRY(TranscriptToKeep(options, model, shape.vocab_size));
   if (transcript.tokens.empty()) return InvalidArgument("there is no text to keep");
   SystemClock clock;
-  const auto answerer = TRY(open::OpenModel(
+  const auto opened = TRY(open::OpenModel(
       files, tokenizer.get(), clock,
       {.model = &options.model, .cluster = &options.cluster, .max_running = 1, .is_kept = true},
       console));
-  engine::Answering& answering = answerer->answering();
-  SessionKeeper keeper = TRY(SessionKeeper::Make(files, options.model, answering, clock, console));
-  respond::Chat chat(answering, model, /*settings=*/{}, /*base=*/{}, /*system=*/"");
+  engine::Generator& generator = opened->generator();
+  SessionKeeper keeper = TRY(SessionKeeper::Make(files, options.model, generator, clock, console));
+  respond::Chat chat(generator, model, /*settings=*/{}, /*base=*/{}, /*system=*/"");
   chat.Restore(std::move(transcript));
-  TRY(Compute(answering, chat, console, clock));
+  TRY(Compute(generator, chat, console, clock));
   const std::string said = TRY(keeper.Save(options.name, chat));
-  TRY(answerer->Save());
+  TRY(opened->Save());
   if (!options.quiet) console.Print("{}\n", Harmless(said));
   return kExitOk;
 }

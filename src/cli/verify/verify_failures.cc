@@ -17,11 +17,11 @@
 namespace aster::cli {
 namespace {
 
-using engine::Answering;
+using engine::Generator;
 using engine::LogitsHash;
 using Tokens = std::span<const int32_t>;
 
-enum class Phase : uint8_t { kReading, kHandingOver, kAnswering, kCatchingUp };
+enum class Phase : uint8_t { kPrefill, kTransfer, kDecode, kSync };
 
 // So many rows at a time, so that there is a middle.
 constexpr size_t kFrame = 16;
@@ -29,9 +29,9 @@ constexpr size_t kFrame = 16;
 constexpr int kStepsToRows = 3;
 
 // Passes everything on to another one, and lets something happen in the middle of a phase.
-class Disturbed final : public Answering {
+class Disturbed final : public Generator {
  public:
-  Disturbed(Answering& other, Phase phase, std::function<void()> happens)
+  Disturbed(Generator& other, Phase phase, std::function<void()> happens)
       : other_(other), phase_(phase), happens_(std::move(happens)) {}
 
   bool has_happened() const { return happens_ == nullptr; }
@@ -41,7 +41,7 @@ class Disturbed final : public Answering {
   Result<engine::RequestId> Submit(engine::Request request) override {
     steps_ = 0;
     // Of the first answer; it is in the middle of the second half of the text.
-    if (phase_ == Phase::kAnswering && request.edit_logits) {
+    if (phase_ == Phase::kDecode && request.edit_logits) {
       request.edit_logits = [this, edit = std::move(request.edit_logits), rows = uint64_t{0},
                              middle = request.max_tokens / 2](Tokens history,
                                                               std::span<float> logits) mutable {
@@ -49,7 +49,7 @@ class Disturbed final : public Answering {
         edit(history, logits);
       };
     }
-    if (phase_ == Phase::kCatchingUp) {
+    if (phase_ == Phase::kSync) {
       request.on_finish = [this, told = std::move(request.on_finish)](const engine::Finish& end) {
         Happen();
         if (told) told(end);
@@ -60,11 +60,11 @@ class Disturbed final : public Answering {
   void Cancel(engine::RequestId id) override { other_.Cancel(id); }
   bool idle() const override { return other_.idle(); }
   Status Step() override {
-    if (phase_ == Phase::kHandingOver && ++steps_ == kStepsToRows) Happen();
+    if (phase_ == Phase::kTransfer && ++steps_ == kStepsToRows) Happen();
     return other_.Step();
   }
   Status LogitsOf(Tokens tokens, size_t chunk, engine::LogitsSink sink) override {
-    if (phase_ != Phase::kReading) return other_.LogitsOf(tokens, chunk, sink);
+    if (phase_ != Phase::kPrefill) return other_.LogitsOf(tokens, chunk, sink);
     size_t row = 0;
     return other_.LogitsOf(tokens, std::min(chunk, kFrame), [&](std::span<const float> logits) {
       if (row++ == tokens.size() / 3) Happen();
@@ -84,7 +84,7 @@ class Disturbed final : public Answering {
     if (const auto happens = std::exchange(happens_, nullptr)) happens();
   }
 
-  Answering& other_;
+  Generator& other_;
   const Phase phase_;
   std::function<void()> happens_;  // until it has
   int steps_ = 0;                  // since the last request
@@ -97,12 +97,12 @@ struct Accident {
 };
 
 constexpr Accident kAccidents[] = {
-    {"a prefill node is killed in prefill", Phase::kReading, 0},
-    {"the decode node is killed in prefill", Phase::kReading, 1},
-    {"a prefill node is killed in KV transfer", Phase::kHandingOver, 0},
-    {"the decode node is killed in KV transfer", Phase::kHandingOver, 1},
-    {"the decode node is killed in decode", Phase::kAnswering, 1},
-    {"a prefill node is killed in KV sync", Phase::kCatchingUp, 0},
+    {"a prefill node is killed in prefill", Phase::kPrefill, 0},
+    {"the decode node is killed in prefill", Phase::kPrefill, 1},
+    {"a prefill node is killed in KV transfer", Phase::kTransfer, 0},
+    {"the decode node is killed in KV transfer", Phase::kTransfer, 1},
+    {"the decode node is killed in decode", Phase::kDecode, 1},
+    {"a prefill node is killed in KV sync", Phase::kSync, 0},
 };
 
 // Half of the layers each, in this order; all of them are the second one's where it answers alone.
@@ -155,7 +155,7 @@ Result<Hash128> WithAccident(const FreshNodes& start, const Accident& accident, 
 
 // The first half is read by one and saved; another one loads it, and is given the second half as
 // its answer.
-Result<Hash128> SavedAndLoaded(Answering& from, Answering& to, const kv::Layout& layout,
+Result<Hash128> SavedAndLoaded(Generator& from, Generator& to, const kv::Layout& layout,
                                disk::SessionFolder& sessions, Tokens tokens) {
   const Tokens half = tokens.first(tokens.size() / 2);
   LogitsHash hash;
@@ -220,7 +220,7 @@ Result<std::vector<engine::VerifiedWay>> VerifySessions(
   TRY(ways.Try("saved by nodes, loaded by one machine",
                [&] { return SavedAndLoaded(*there, here, local->layout(), sessions, tokens); }));
   // Nodes that remember nothing yet, where there are any; they end before the next ones start.
-  const auto loaded_by_nodes = [&](const char* name, Answering& from) -> Status {
+  const auto loaded_by_nodes = [&](const char* name, Generator& from) -> Status {
     std::unique_ptr<open::NodeSession> fresh;
     if (start) fresh = TRY(start());
     const auto others = TRY(open(fresh ? *fresh : nodes, /*is_reversed=*/true));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "engine/measure_answering.h"
+#include "engine/measure_generator.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,13 +14,13 @@ namespace {
 
 using ::testing::SizeIs;
 
-TEST(MeasureAnsweringTest, EveryCaseIsAskedInEveryRepetition) {
+TEST(MeasureGeneratorTest, EveryCaseIsAskedInEveryRepetition) {
   const auto model = TinyModel::Get().Make();
   const SystemClock clock;
   Scheduler scheduler(*model, /*tokenizer=*/nullptr, clock);
   const MeasurePlan plan{
       .prompts = {5, 200}, .answer = 3, .depths = {256, 0}, .batches = {1, 4}, .repetitions = 2};
-  const auto results = MeasureAnswering(scheduler, plan, /*threads=*/7, {}).value();
+  const auto results = MeasureGenerator(scheduler, plan, /*threads=*/7, {}).value();
   ASSERT_THAT(results, SizeIs(2 * (2 + 2)));
   for (const Measurement& result : results) {
     EXPECT_EQ(result.what.threads, 7u);
@@ -32,19 +32,19 @@ TEST(MeasureAnsweringTest, EveryCaseIsAskedInEveryRepetition) {
   EXPECT_EQ(scheduler.counters().prefill_tokens, 256 + 1 + 2 * 2 * behind);
 }
 
-TEST(MeasureAnsweringTest, NothingToMeasureIsAnError) {
+TEST(MeasureGeneratorTest, NothingToMeasureIsAnError) {
   const auto model = TinyModel::Get().Make();
   const SystemClock clock;
   Scheduler scheduler(*model, /*tokenizer=*/nullptr, clock);
-  EXPECT_FALSE(MeasureAnswering(scheduler, {.prompts = {}, .answer = 0}, 1, {}).ok());
-  EXPECT_FALSE(MeasureAnswering(scheduler, {.prompts = {5}, .repetitions = 0}, 1, {}).ok());
+  EXPECT_FALSE(MeasureGenerator(scheduler, {.prompts = {}, .answer = 0}, 1, {}).ok());
+  EXPECT_FALSE(MeasureGenerator(scheduler, {.prompts = {5}, .repetitions = 0}, 1, {}).ok());
 }
 
-TEST(MeasureAnsweringTest, WhatIsRefusedIsTold) {
+TEST(MeasureGeneratorTest, WhatIsRefusedIsTold) {
   const auto model = TinyModel::Get().Make(/*memory_bytes=*/1 << 16);
   const SystemClock clock;
   Scheduler scheduler(*model, /*tokenizer=*/nullptr, clock);
-  EXPECT_FALSE(MeasureAnswering(scheduler, {.prompts = {5000}}, 1, {}).ok());
+  EXPECT_FALSE(MeasureGenerator(scheduler, {.prompts = {5000}}, 1, {}).ok());
 }
 }  // namespace
 }  // namespace aster::engine

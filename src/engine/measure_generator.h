@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "base/result.h"
-#include "engine/answering.h"
+#include "engine/generator.h"
 #include "engine/measure.h"
 
 namespace aster::engine {
 
 // The plan's threads and chunk mean nothing here; `threads` is only what is reported.
-Result<std::vector<Measurement>> MeasureAnswering(Answering& answering, const MeasurePlan& plan,
+Result<std::vector<Measurement>> MeasureGenerator(Generator& generator, const MeasurePlan& plan,
                                                   size_t threads, const MeasureProgress& progress);
 
 }  // namespace aster::engine

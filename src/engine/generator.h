@@ -24,9 +24,9 @@ namespace aster::engine {
 
 // The caller's thread does everything, in Step, and calls everything else too. Submitted sequences
 // outlive it, or end before.
-class Answering {
+class Generator {
  public:
-  virtual ~Answering() = default;
+  virtual ~Generator() = default;
 
   virtual const model::Shape& shape() const = 0;
 

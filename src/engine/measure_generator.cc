@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "engine/measure_answering.h"
+#include "engine/measure_generator.h"
 
 #include <fmt/format.h>
 
@@ -14,8 +14,8 @@ namespace {
 // One way of asking, many times.
 class Asker {
  public:
-  explicit Asker(Answering& answering)
-      : answering_(answering), vocab_size_(answering.shape().vocab_size) {}
+  explicit Asker(Generator& generator)
+      : generator_(generator), vocab_size_(generator.shape().vocab_size) {}
 
   // Makes whoever answers remember the text before the first token.
   Status Fill(uint32_t depth) {
@@ -59,7 +59,7 @@ class Asker {
                                      uint64_t max_tokens) {
     std::vector<Sequence> sequences;
     for (const std::vector<int32_t>& prompt : prompts) {
-      sequences.push_back(answering_.NewSequence());
+      sequences.push_back(generator_.NewSequence());
       sequences.back().SetHistory(prompt);
     }
     std::vector<Finish> ends;
@@ -67,18 +67,18 @@ class Asker {
     likeliest.temperature = 0;
     for (Sequence& sequence : sequences) {
       const auto limit = static_cast<uint32_t>(sequence.length() + max_tokens + 1);
-      TRY(answering_.Submit({.sequence = &sequence,
+      TRY(generator_.Submit({.sequence = &sequence,
                              .sampling = likeliest,
                              .max_tokens = max_tokens,
                              .context_limit = limit,
                              .on_finish = [&](const Finish& end) { ends.push_back(end); }}));
     }
-    while (!answering_.idle()) TRY(answering_.Step());
+    while (!generator_.idle()) TRY(generator_.Step());
     for (Finish& end : ends) TRY(std::move(end.status));
     return ends;
   }
 
-  Answering& answering_;
+  Generator& generator_;
   const uint32_t vocab_size_;
 };
 
@@ -98,13 +98,13 @@ std::vector<Measurement> CasesOf(const MeasurePlan& plan, size_t threads) {
 
 }  // namespace
 
-Result<std::vector<Measurement>> MeasureAnswering(Answering& answering, const MeasurePlan& plan,
+Result<std::vector<Measurement>> MeasureGenerator(Generator& generator, const MeasurePlan& plan,
                                                   size_t threads, const MeasureProgress& progress) {
   std::vector<Measurement> results = CasesOf(plan, threads);
   if (results.empty() || plan.repetitions == 0) {
     return InvalidArgument("nothing to measure: give prompts or answers, and depths");
   }
-  Asker asker(answering);
+  Asker asker(generator);
   for (const uint32_t depth : plan.depths) TRY(asker.Fill(depth));
   const uint64_t steps = plan.repetitions * results.size();
   uint64_t step = 0;
