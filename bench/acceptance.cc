@@ -33,7 +33,7 @@ namespace {
 using nlohmann::ordered_json;
 using Tokens = std::vector<int32_t>;
 
-constexpr uint32_t kLongestGuess = 8;
+constexpr uint32_t kLongestDraft = 8;
 constexpr size_t kMaxPromptBytes = size_t{1} << 24;
 
 struct Prompt {
@@ -88,15 +88,15 @@ class Model {
 // What a loop would have seen.
 struct Counts {
   uint64_t steps = 0;     // of the target model
-  uint64_t guesses = 0;   // steps with one
-  uint64_t guessed = 0;   // tokens
+  uint64_t drafts = 0;    // steps with one
+  uint64_t drafted = 0;   // tokens
   uint64_t accepted = 0;  // of them
   uint64_t tokens = 0;    // of answers
 
   void operator+=(const Counts& other) {
     steps += other.steps;
-    guesses += other.guesses;
-    guessed += other.guessed;
+    drafts += other.drafts;
+    drafted += other.drafted;
     accepted += other.accepted;
     tokens += other.tokens;
   }
@@ -108,44 +108,44 @@ double Ratio(uint64_t part, uint64_t whole) {
 
 // Guesses for the text behind each token of the answer: [answer's tokens]. Empty where there is
 // none.
-using Guesses = std::vector<Tokens>;
+using Drafts = std::vector<Tokens>;
 
-Guesses NgramGuesses(const Prompt& prompt) {
-  draft::NgramProposer proposer({.max_tokens = kLongestGuess});
+Drafts NgramDrafts(const Prompt& prompt) {
+  draft::NgramProposer proposer({.max_tokens = kLongestDraft});
   proposer.Append(prompt.tokens);
-  Guesses guesses;
+  Drafts drafts;
   for (const int32_t token : prompt.answer) {
-    const auto guess = proposer.Propose();
-    guesses.emplace_back(guess.begin(), guess.end());
+    const auto proposed = proposer.Propose();
+    drafts.emplace_back(proposed.begin(), proposed.end());
     proposer.Append(token);
   }
-  return guesses;
+  return drafts;
 }
 
-Result<Guesses> ModelGuesses(Model& model, const Prompt& prompt) {
-  Guesses guesses;
+Result<Drafts> ModelDrafts(Model& model, const Prompt& prompt) {
+  Drafts drafts;
   Tokens text = prompt.tokens;
   for (const int32_t token : prompt.answer) {
-    guesses.push_back(TRY(model.Answer(text, kLongestGuess)));
+    drafts.push_back(TRY(model.Answer(text, kLongestDraft)));
     text.push_back(token);
   }
-  return guesses;
+  return drafts;
 }
 
 // A loop that guesses up to `length` tokens at every step. The target's own choice follows whatever
 // was accepted.
-Counts Speculate(const Prompt& prompt, const Guesses& guesses, size_t length) {
+Counts Speculate(const Prompt& prompt, const Drafts& drafts, size_t length) {
   Counts counts{.tokens = prompt.answer.size()};
   for (size_t at = 0; at < prompt.answer.size();) {
-    const size_t guessed = std::min(length, guesses[at].size());
+    const size_t drafted = std::min(length, drafts[at].size());
     size_t accepted = 0;
-    while (accepted < guessed && at + accepted < prompt.answer.size() &&
-           guesses[at][accepted] == prompt.answer[at + accepted]) {
+    while (accepted < drafted && at + accepted < prompt.answer.size() &&
+           drafts[at][accepted] == prompt.answer[at + accepted]) {
       ++accepted;
     }
     ++counts.steps;
-    counts.guesses += guessed > 0 ? 1 : 0;
-    counts.guessed += guessed;
+    counts.drafts += drafted > 0 ? 1 : 0;
+    counts.drafted += drafted;
     counts.accepted += accepted;
     at += accepted + 1;
   }
@@ -159,11 +159,11 @@ struct Table {
   std::string name;  // who guesses
   std::map<std::string, ByLength> kinds;
 
-  void Add(const Prompt& prompt, const Guesses& guesses) {
+  void Add(const Prompt& prompt, const Drafts& drafts) {
     for (const std::string& kind : {prompt.kind, std::string("all")}) {
       ByLength& rows = kinds[kind];
-      rows.resize(kLongestGuess);
-      for (size_t k = 1; k <= kLongestGuess; ++k) rows[k - 1] += Speculate(prompt, guesses, k);
+      rows.resize(kLongestDraft);
+      for (size_t k = 1; k <= kLongestDraft; ++k) rows[k - 1] += Speculate(prompt, drafts, k);
     }
   }
 };
@@ -197,12 +197,12 @@ ordered_json ToJson(const std::vector<Table>& tables) {
                         {"length", k},
                         {"tokens", counts.tokens},
                         {"steps", counts.steps},
-                        {"guesses", counts.guesses},
-                        {"guessed", counts.guessed},
+                        {"guesses", counts.drafts},
+                        {"guessed", counts.drafted},
                         {"accepted", counts.accepted},
-                        {"steps_with_guess", Ratio(counts.guesses, counts.steps)},
-                        {"accepted_per_guess", Ratio(counts.accepted, counts.guesses)},
-                        {"acceptance", Ratio(counts.accepted, counts.guessed)},
+                        {"steps_with_guess", Ratio(counts.drafts, counts.steps)},
+                        {"accepted_per_guess", Ratio(counts.accepted, counts.drafts)},
+                        {"acceptance", Ratio(counts.accepted, counts.drafted)},
                         {"tokens_per_step", Ratio(counts.tokens, counts.steps)}});
       }
     }
@@ -211,15 +211,15 @@ ordered_json ToJson(const std::vector<Table>& tables) {
 }
 
 void Print(const std::vector<Table>& tables) {
-  fmt::print("{:<8}{:<11}{:>7}{:>8}{:>8}{:>12}{:>14}{:>12}{:>13}\n", "guesser", "kind", "length",
+  fmt::print("{:<8}{:<11}{:>7}{:>8}{:>8}{:>12}{:>14}{:>12}{:>13}\n", "drafter", "kind", "length",
              "tokens", "steps", "with guess", "per guess", "acceptance", "tokens/step");
   for (const Table& table : tables) {
     for (const auto& [kind, rows] : table.kinds) {
       for (size_t k = 1; k <= rows.size(); ++k) {
         const Counts& c = rows[k - 1];
         fmt::print("{:<8}{:<11}{:>7}{:>8}{:>8}{:>10.1f} %{:>14.2f}{:>10.1f} %{:>13.2f}\n",
-                   table.name, kind, k, c.tokens, c.steps, 100 * Ratio(c.guesses, c.steps),
-                   Ratio(c.accepted, c.guesses), 100 * Ratio(c.accepted, c.guessed),
+                   table.name, kind, k, c.tokens, c.steps, 100 * Ratio(c.drafts, c.steps),
+                   Ratio(c.accepted, c.drafts), 100 * Ratio(c.accepted, c.drafted),
                    Ratio(c.tokens, c.steps));
       }
     }
@@ -246,8 +246,8 @@ Status Measure(const Options& options) {
   tables[0].name = "n-gram";
   if (draft) tables[1].name = "model";
   for (const Prompt& prompt : prompts) {
-    tables[0].Add(prompt, NgramGuesses(prompt));
-    if (draft) tables[1].Add(prompt, TRY(ModelGuesses(*draft, prompt)));
+    tables[0].Add(prompt, NgramDrafts(prompt));
+    if (draft) tables[1].Add(prompt, TRY(ModelDrafts(*draft, prompt)));
   }
   if (options.json) {
     fmt::print("{}\n", ToJson(tables).dump(2));
@@ -259,9 +259,9 @@ Status Measure(const Options& options) {
 
 int Main(int argc, char** argv) {
   Options options;
-  CLI::App app("How many guessed tokens a model would accept.");
+  CLI::App app("How many draft tokens a model would accept.");
   app.add_option("target", options.target, "The model that answers")->required();
-  app.add_option("--draft", options.draft, "A model that guesses, of the same vocabulary");
+  app.add_option("--draft", options.draft, "Draft model, of the same vocabulary");
   app.add_option("--prompts", options.prompts, "JSON lines with kind and prompt");
   app.add_option("-n", options.longest, "The most tokens of an answer");
   app.add_flag("--json", options.json, "Print one JSON document");

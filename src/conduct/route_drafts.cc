@@ -49,7 +49,7 @@ std::vector<int32_t> RouteDrafts::For(LiveRequest& live, const RouteClient& rout
   if (wanted != wire::Wanted::kToken || are_rows_sent || !is_allowed) return {};
   const uint32_t room = std::min(live.request.DraftRoom(), most);
   if (engine::Speculation* const speculation = live.request.speculation()) {
-    const auto drafts = speculation->Guess(live.request.sequence().tokens(), room);
+    const auto drafts = speculation->Propose(live.request.sequence().tokens(), room);
     return {drafts.begin(), drafts.end()};
   }
   StageDrafts& drafts = live.stage_drafts;

@@ -23,14 +23,14 @@ class ModelProposer final : public engine::Proposer {
         sampler_(sampling, model.shape().vocab_size, model.isa()) {}
 
   Status Propose(std::span<const int32_t> history, uint32_t most,
-                 std::vector<int32_t>& guess) override {
+                 std::vector<int32_t>& drafts) override {
     // A text longer than this model was trained for is beyond it.
     if (history.size() + most > model_.shape().context_length) return Ok();
     sequence_.SetHistory(history);
     if (sequence_.pending().size() > kChunk) return ReadOn();
-    while (guess.size() < most) {
+    while (drafts.size() < most) {
       const int32_t token = TRY(ChooseNext());
-      guess.push_back(token);
+      drafts.push_back(token);
       sequence_.Append(token);
     }
     return Ok();

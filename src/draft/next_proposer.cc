@@ -57,17 +57,17 @@ class NextProposer final : public engine::Proposer {
   }
 
   Status Propose(std::span<const int32_t> history, uint32_t most,
-                 std::vector<int32_t>& guess) override {
+                 std::vector<int32_t>& drafts) override {
     // One row is behind the token before the last.
     if (rows_.empty() || rows_end_ + 1 != history.size()) return Ok();
-    Status done = TryPropose(history, most, guess);
+    Status done = TryPropose(history, most, drafts);
     // What its memory holds then is not known.
     if (!done.ok()) Forget(rows_end_);
     return done;
   }
 
  private:
-  Status TryPropose(std::span<const int32_t> history, uint32_t most, std::vector<int32_t>& guess) {
+  Status TryPropose(std::span<const int32_t> history, uint32_t most, std::vector<int32_t>& drafts) {
     if (!table_) table_.emplace(block_.layout_, block_.pages_, block_.layout_.all_layers());
     std::vector<int32_t> text(history.begin(), history.end());
     const size_t row_count = rows_.size() / width_;
@@ -85,8 +85,8 @@ class NextProposer final : public engine::Proposer {
     for (;;) {
       const engine::Choice choice = TRY(sampler_.Choose(output.logits.last(vocab_size), text));
       text.push_back(choice.id);
-      guess.push_back(choice.id);
-      if (guess.size() >= most) return Ok();
+      drafts.push_back(choice.id);
+      if (drafts.size() >= most) return Ok();
       if (!ahead) ahead.emplace(table_->Fork());
       const auto row = output.hidden.last(width_);
       last_row_.assign(row.begin(), row.end());

@@ -96,16 +96,16 @@ void NgramProposer::Rewind(size_t length) {
 }
 
 std::span<const int32_t> NgramProposer::Propose() {
-  guess_.clear();
+  drafts_.clear();
   for (const Table& table : tables_) {
     const uint32_t begin = table.earlier(history_.size());
     if (begin == kNone) continue;
-    for (size_t i = begin; guess_.size() < options_.max_tokens; ++i) {
-      guess_.push_back(i < history_.size() ? history_[i] : guess_[i - history_.size()]);
+    for (size_t i = begin; drafts_.size() < options_.max_tokens; ++i) {
+      drafts_.push_back(i < history_.size() ? history_[i] : drafts_[i - history_.size()]);
     }
     break;
   }
-  return guess_;
+  return drafts_;
 }
 
 }  // namespace aster::draft

@@ -74,7 +74,7 @@ class NgramProposer {
   const NgramOptions options_;
   std::vector<int32_t> history_;
   std::vector<Table> tables_;  // the longest first
-  std::vector<int32_t> guess_;
+  std::vector<int32_t> drafts_;
 };
 
 }  // namespace aster::draft

@@ -15,8 +15,8 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 std::vector<int32_t> Propose(NgramProposer& proposer) {
-  const auto guess = proposer.Propose();
-  return {guess.begin(), guess.end()};
+  const auto drafts = proposer.Propose();
+  return {drafts.begin(), drafts.end()};
 }
 
 // The same, by looking through the whole history.
@@ -63,7 +63,7 @@ TEST(NgramProposer, TheLongestMatchCountsAndThenTheLatest) {
   EXPECT_THAT(Propose(proposer), ElementsAre(50));  // 7 1 2, older and longer
 }
 
-TEST(NgramProposer, RepetitionIsGuessedInFull) {
+TEST(NgramProposer, RepetitionIsDraftedInFull) {
   NgramProposer proposer({.shortest = 2, .longest = 4, .max_tokens = 7});
   proposer.Append(std::vector<int32_t>{5, 6, 7, 5, 6});
   EXPECT_THAT(Propose(proposer), ElementsAre(7, 5, 6, 7, 5, 6, 7));

@@ -17,11 +17,11 @@ class FromText final : public engine::Proposer {
   explicit FromText(uint32_t most) : ngrams_({.max_tokens = most}) {}
 
   Status Propose(std::span<const int32_t> history, uint32_t most,
-                 std::vector<int32_t>& guess) override {
+                 std::vector<int32_t>& drafts) override {
     ngrams_.Append(history.subspan(ngrams_.history().size()));
     const auto found = ngrams_.Propose();
     const auto wanted = found.first(std::min<size_t>(found.size(), most));
-    guess.insert(guess.end(), wanted.begin(), wanted.end());
+    drafts.insert(drafts.end(), wanted.begin(), wanted.end());
     return Ok();
   }
 
@@ -30,7 +30,7 @@ class FromText final : public engine::Proposer {
 };
 
 // What somebody else edits or wants to know of the answer is nothing to guesses.
-engine::SamplingOptions ForGuesses(const engine::Request& request) {
+engine::SamplingOptions ForDrafts(const engine::Request& request) {
   engine::SamplingOptions sampling = request.sampling;
   sampling.logprobs = false;
   sampling.top_logprobs = 0;
@@ -46,10 +46,10 @@ Result<std::unique_ptr<engine::Proposer>> Proposers::Make(const engine::Request&
     case engine::DraftKind::kNextTokens:
       if (answers_ == nullptr) break;
       if (next_ == nullptr) next_ = TRY(NextBlock::Make(*answers_));
-      return next_->NewProposer(ForGuesses(request));
+      return next_->NewProposer(ForDrafts(request));
     case engine::DraftKind::kModel:
       if (drafts_ == nullptr) break;
-      return NewModelProposer(*drafts_, ForGuesses(request));
+      return NewModelProposer(*drafts_, ForDrafts(request));
     case engine::DraftKind::kNone:
       break;
   }

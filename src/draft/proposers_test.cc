@@ -28,7 +28,7 @@ std::unique_ptr<engine::LocalModel> Load(const model::ModelFile& file) {
 }
 
 // Answers of a model, with guesses of all kinds. The smaller model is the model itself.
-class Guessing : public testing::Test {
+class Drafting : public testing::Test {
  protected:
   struct Said {
     std::vector<int32_t> tokens;
@@ -56,7 +56,7 @@ class Guessing : public testing::Test {
   const VirtualClock clock_;
 };
 
-TEST_F(Guessing, ChangesNothingWhoeverGuesses) {
+TEST_F(Drafting, ChangesNothingWhicheverDrafterProposes) {
   engine::Scheduler scheduler(*model_, nullptr, clock_,
                               {.batch_tokens = 64, .proposers = &proposers_});
   for (const size_t length : {1, 30, 300}) {
@@ -74,7 +74,7 @@ TEST_F(Guessing, ChangesNothingWhoeverGuesses) {
   }
 }
 
-TEST_F(Guessing, AModelThatGuessesItselfIsAlwaysRight) {
+TEST_F(Drafting, AModelThatDraftsForItselfIsAlwaysRight) {
   engine::Scheduler scheduler(*model_, nullptr, clock_, {.proposers = &proposers_});
   const std::vector<int32_t> prompt = model::RandomTokens(50, 300, 1);
   for (const float temperature : {0.0F, 1.0F}) {
@@ -86,7 +86,7 @@ TEST_F(Guessing, AModelThatGuessesItselfIsAlwaysRight) {
 
 // The first of its guesses is what the block says to the rows of the text, as if all of them had
 // been followed from the beginning.
-TEST_F(Guessing, TheBlockIsWarmedByThePrompt) {
+TEST_F(Drafting, TheBlockIsWarmedByThePrompt) {
   const std::vector<int32_t> text = model::RandomTokens(200, 300, 3);
   kv::PageTable table = model_->NewTable();
   const model::Segment segment{
@@ -98,29 +98,29 @@ TEST_F(Guessing, TheBlockIsWarmedByThePrompt) {
   request.sampling.temperature = 0;
   request.draft = {.kind = DraftKind::kNextTokens, .most = 3};
   const size_t width = model_->shape().hidden_width();
-  const auto guess = [&](std::span<const uint32_t> cuts) {
+  const auto propose = [&](std::span<const uint32_t> cuts) {
     const auto proposer = proposers_.Make(request).value();
     for (size_t i = 0; i + 1 < cuts.size(); ++i) {
       proposer->Follow(text, cuts[i],
                        std::span(rows).subspan(cuts[i] * width, (cuts[i + 1] - cuts[i]) * width));
     }
-    std::vector<int32_t> guessed;
-    EXPECT_TRUE(proposer->Propose(text, 3, guessed).ok());
-    return guessed;
+    std::vector<int32_t> drafted;
+    EXPECT_TRUE(proposer->Propose(text, 3, drafted).ok());
+    return drafted;
   };
   const uint32_t whole[] = {0, 199}, pieces[] = {0, 64, 128, 190, 198, 199};
-  const std::vector<int32_t> expected = guess(whole);
+  const std::vector<int32_t> expected = propose(whole);
   EXPECT_EQ(expected.size(), 3u);
-  EXPECT_EQ(guess(pieces), expected);
+  EXPECT_EQ(propose(pieces), expected);
   // Its window is 24: what was remembered already need not be computed for it.
   const uint32_t remembered[] = {128, 199};
-  EXPECT_EQ(guess(remembered), expected);
+  EXPECT_EQ(propose(remembered), expected);
   // Where the last row is missing, it has nothing to say.
   const uint32_t missing[] = {0, 198};
-  EXPECT_TRUE(guess(missing).empty());
+  EXPECT_TRUE(propose(missing).empty());
 }
 
-TEST_F(Guessing, WhatCannotBeHadIsRefused) {
+TEST_F(Drafting, WhatCannotBeHadIsRefused) {
   engine::Request request;
   request.draft.kind = DraftKind::kModel;
   EXPECT_FALSE(Proposers(model_.get()).Make(request).ok());

@@ -161,7 +161,7 @@ class HostileSource final : public ProposerSource {
       CHECK(begin < history.size() && !hidden.empty());
     }
     Status Propose(std::span<const int32_t> history, uint32_t most,
-                   std::vector<int32_t>& guess) override {
+                   std::vector<int32_t>& drafts) override {
       Random& random = source_.random_;
       if (kind_ == DraftKind::kModel && random.NextBelow(6) == 0)
         return Error(Code::kInternal, "no guess today");
@@ -174,7 +174,7 @@ class HostileSource final : public ProposerSource {
           const int32_t wrong[] = {-1, 1 << 30, 298, 5, INT32_MIN};
           token = wrong[random.NextBelow(5)];
         }
-        guess.push_back(token);
+        drafts.push_back(token);
       }
       return Ok();
     }

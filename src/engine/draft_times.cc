@@ -41,9 +41,9 @@ double DraftTimes::Typical::value() const {
   return 0;  // nothing is known
 }
 
-void DraftTimes::Learn(uint32_t guesses, int64_t duration_ns) {
-  if (duration_ns > 0 && guesses <= kMostDrafts)
-    steps_[guesses].Add(static_cast<double>(duration_ns));
+void DraftTimes::Learn(uint32_t drafts, int64_t duration_ns) {
+  if (duration_ns > 0 && drafts <= kMostDrafts)
+    steps_[drafts].Add(static_cast<double>(duration_ns));
 }
 
 void DraftTimes::LearnCatchUp(int64_t duration_ns) {
@@ -52,19 +52,19 @@ void DraftTimes::LearnCatchUp(int64_t duration_ns) {
 
 // On the line between the nearest numbers of guesses that are known; beyond the last, on that from
 // none to it.
-double DraftTimes::Duration(uint32_t guesses) const {
-  uint32_t below = guesses;
+double DraftTimes::Duration(uint32_t drafts) const {
+  uint32_t below = drafts;
   while (!steps_[below].is_known()) --below;  // none is
-  uint32_t above = guesses;
+  uint32_t above = drafts;
   while (above <= kMostDrafts && !steps_[above].is_known()) ++above;
-  if (below == guesses) return steps_[guesses].value();
+  if (below == drafts) return steps_[drafts].value();
   if (above > kMostDrafts) {
     above = below;
     below = 0;
   }
   const double first = steps_[below].value();
   const double slope = (steps_[above].value() - first) / (above - below);
-  return std::max(first + slope * (guesses - below), 1.0);
+  return std::max(first + slope * (drafts - below), 1.0);
 }
 
 std::optional<uint32_t> DraftTimes::Best(uint32_t most, float rate) {
@@ -72,47 +72,47 @@ std::optional<uint32_t> DraftTimes::Best(uint32_t most, float rate) {
   if (std::none_of(steps_.begin() + 1, steps_.end(), is_known)) return std::nullopt;
   if (!steps_[0].is_known()) return 0;
   uint32_t best = 0;        // of all
-  uint32_t best_guess = 0;  // of those with guesses
+  uint32_t best_draft = 0;  // of those with guesses
   double best_speed = 0;
-  double best_guess_speed = 0;
+  double best_draft_speed = 0;
   double tokens = 0;  // that such a step gives
   double right = 1;   // how often all guesses so far are
-  for (uint32_t guesses = 0; guesses <= std::min(most, kMostDrafts); ++guesses) {
+  for (uint32_t drafts = 0; drafts <= std::min(most, kMostDrafts); ++drafts) {
     tokens += right;
     right *= rate;
-    const double speed = tokens / Duration(guesses);
+    const double speed = tokens / Duration(drafts);
     if (speed > best_speed) {
       best_speed = speed;
-      best = guesses;
+      best = drafts;
     }
-    if (guesses > 0 && speed > best_guess_speed) {
-      best_guess_speed = speed;
-      best_guess = guesses;
+    if (drafts > 0 && speed > best_draft_speed) {
+      best_draft_speed = speed;
+      best_draft = drafts;
     }
   }
   if (!IsTimeToTry(best > 0)) return best;
-  return best > 0 ? 0 : best_guess;
+  return best > 0 ? 0 : best_draft;
 }
 
 // Decisions for what is best between two tries of the other way.
-uint32_t DraftTimes::Pause(bool guesses) const {
-  if (guesses || !steps_[0].is_known()) return pause_;
+uint32_t DraftTimes::Pause(bool is_drafting) const {
+  if (is_drafting || !steps_[0].is_known()) return pause_;
   const double steps = kTryShare * catch_up_ns_ / Duration(0);
   return std::max(pause_, static_cast<uint32_t>(std::min(steps, kMostPause)));
 }
 
-bool DraftTimes::IsTimeToTry(bool guesses) {
+bool DraftTimes::IsTimeToTry(bool is_drafting) {
   if (tries_left_ > 0) {
     --tries_left_;
     return true;
   }
-  if (guesses != has_guessed_ || pause_ == 0) {
-    has_guessed_ = guesses;
+  if (is_drafting != was_drafting_ || pause_ == 0) {
+    was_drafting_ = is_drafting;
     pause_ = kShortestPause;
     since_ = 0;
     return false;
   }
-  if (++since_ < Pause(guesses)) return false;
+  if (++since_ < Pause(is_drafting)) return false;
   since_ = 0;
   pause_ = std::min(2 * pause_, kLongestPause);
   tries_left_ = kTrySteps - 1;

@@ -18,7 +18,7 @@ class DraftTimes {
  public:
   // A step in which so many guesses were checked took so long, the guessing and all that others had
   // computed beside it included. Times that are not positive say nothing.
-  void Learn(uint32_t guesses, int64_t duration_ns);
+  void Learn(uint32_t drafts, int64_t duration_ns);
   // The first step with guesses after some without took so long: whoever guesses caught up with the
   // text. It says what a try costs, and not what such steps take.
   void LearnCatchUp(int64_t duration_ns);
@@ -43,12 +43,12 @@ class DraftTimes {
     uint32_t next_ = 0;
   };
 
-  double Duration(uint32_t guesses) const;
-  bool IsTimeToTry(bool guesses);
-  uint32_t Pause(bool guesses) const;
+  double Duration(uint32_t drafts) const;
+  bool IsTimeToTry(bool is_drafting);
+  uint32_t Pause(bool is_drafting) const;
 
   std::array<Typical, kMostDrafts + 1> steps_;  // by guesses
-  bool has_guessed_ = true;                     // what was best the last time
+  bool was_drafting_ = true;                    // what was best the last time
   uint32_t pause_ = 0;                          // decisions between two tries of the other way
   uint32_t since_ = 0;                          // decisions since the last
   uint32_t tries_left_ = 0;

@@ -17,7 +17,7 @@ namespace {
 
 // What steps take, and how often guesses are right, in a world that a test makes up.
 struct World {
-  std::function<double(uint32_t guesses)> step_ns;
+  std::function<double(uint32_t drafts)> step_ns;
   double rate = 0.8;
 };
 
@@ -33,13 +33,13 @@ Course Follow(const World& world, uint32_t most, uint32_t steps, DraftTimes& tim
   DraftLength length(most, &times);
   Course course;
   for (uint32_t i = 0; i < steps; ++i) {
-    const uint32_t guesses = length.Next();
-    EXPECT_LE(guesses, most);
+    const uint32_t drafts = length.Next();
+    EXPECT_LE(drafts, most);
     uint32_t accepted = 0;
-    while (accepted < guesses && random.NextDouble() < world.rate) ++accepted;
-    const double ns = world.step_ns(guesses);
-    times.Learn(guesses, static_cast<int64_t>(ns));
-    length.Learn(guesses, accepted);
+    while (accepted < drafts && random.NextDouble() < world.rate) ++accepted;
+    const double ns = world.step_ns(drafts);
+    times.Learn(drafts, static_cast<int64_t>(ns));
+    length.Learn(drafts, accepted);
     course.tokens += 1 + accepted;
     course.ns += ns;
   }
@@ -47,16 +47,16 @@ Course Follow(const World& world, uint32_t most, uint32_t steps, DraftTimes& tim
 }
 
 // The tokens of a step, on the average.
-double TokensOf(uint32_t guesses, double rate) {
+double TokensOf(uint32_t drafts, double rate) {
   double tokens = 0;
-  for (uint32_t i = 0; i <= guesses; ++i) tokens += std::pow(rate, i);
+  for (uint32_t i = 0; i <= drafts; ++i) tokens += std::pow(rate, i);
   return tokens;
 }
 
 double BestNsPerToken(const World& world, uint32_t most) {
   double best = world.step_ns(0);
-  for (uint32_t guesses = 1; guesses <= most; ++guesses)
-    best = std::min(best, world.step_ns(guesses) / TokensOf(guesses, world.rate));
+  for (uint32_t drafts = 1; drafts <= most; ++drafts)
+    best = std::min(best, world.step_ns(drafts) / TokensOf(drafts, world.rate));
   return best;
 }
 
@@ -64,28 +64,28 @@ TEST(DraftTimes, NeverMeaningfullySlowerThanWithout) {
   Random random(1);
   for (int i = 0; i < 60; ++i) {
     const double row_ns = 1e6 * random.NextDouble();
-    const double guess_ns = 1e6 * random.NextDouble();
+    const double draft_ns = 1e6 * random.NextDouble();
     const World world{
-        .step_ns = [=](uint32_t guesses) { return 1e6 + guesses * (row_ns + guess_ns); },
+        .step_ns = [=](uint32_t drafts) { return 1e6 + drafts * (row_ns + draft_ns); },
         .rate = random.NextDouble()};
     const auto most = static_cast<uint32_t>(1 + random.NextBelow(8));
     DraftTimes times;
     const Course course = Follow(world, most, 4000, times, random);
     EXPECT_LT(course.ns_per_token(), 1e6 / 0.98)
-        << row_ns << " ns a row, " << guess_ns << " a guess, of which " << world.rate << " right";
+        << row_ns << " ns a row, " << draft_ns << " a guess, of which " << world.rate << " right";
   }
 }
 
-TEST(DraftTimes, AboutAsFastAsTheBestNumberOfGuesses) {
+TEST(DraftTimes, AboutAsFastAsTheBestNumberOfDrafts) {
   Random random(2);
   for (const double rate : {0.5, 0.7, 0.9}) {
-    for (const double guess_ns : {0.0, 1e5, 3e5}) {
-      const World world{.step_ns = [=](uint32_t guesses) { return 1e6 + guesses * guess_ns; },
+    for (const double draft_ns : {0.0, 1e5, 3e5}) {
+      const World world{.step_ns = [=](uint32_t drafts) { return 1e6 + drafts * draft_ns; },
                         .rate = rate};
       DraftTimes times;
       const Course course = Follow(world, 4, 20000, times, random);
       EXPECT_LT(course.ns_per_token(), 1.12 * BestNsPerToken(world, 4))
-          << rate << " right, a guess takes " << guess_ns << " ns";
+          << rate << " right, a guess takes " << draft_ns << " ns";
     }
   }
 }
@@ -93,7 +93,7 @@ TEST(DraftTimes, AboutAsFastAsTheBestNumberOfGuesses) {
 TEST(DraftTimes, SeesThatTimesHaveChanged) {
   Random random(3);
   DraftTimes times;
-  const World dear{.step_ns = [](uint32_t guesses) { return guesses == 0 ? 1e6 : 9e6; }};
+  const World dear{.step_ns = [](uint32_t drafts) { return drafts == 0 ? 1e6 : 9e6; }};
   const World cheap{.step_ns = [](uint32_t) { return 1e6; }};
   Follow(dear, 4, 3000, times, random);
   EXPECT_GT(Follow(dear, 4, 1000, times, random).ns_per_token(), 0.9e6);
@@ -143,8 +143,8 @@ class Slow final : public Proposer {
  public:
   Slow(VirtualClock& clock, int64_t each_ns) : clock_(clock), each_ns_(each_ns) {}
   Status Propose(std::span<const int32_t> /*history*/, uint32_t most,
-                 std::vector<int32_t>& guess) override {
-    guess.assign(most, 7);
+                 std::vector<int32_t>& drafts) override {
+    drafts.assign(most, 7);
     clock_.AdvanceBy(each_ns_ * most);
     return Ok();
   }
@@ -155,29 +155,29 @@ class Slow final : public Proposer {
 };
 
 // How many of the last steps had guesses, all of which are right.
-int LateGuesses(int64_t guess_ns, bool has_clock) {
+int LateDrafts(int64_t draft_ns, bool has_clock) {
   VirtualClock clock;
   DraftTimesByKind times;
   const DraftWatch watch{.clock = has_clock ? &clock : nullptr, .times = &times};
   const int32_t history[] = {1, 2};
   int late = 0;
   for (int answer = 0; answer < 4; ++answer) {
-    Speculation speculation(std::make_unique<Slow>(clock, guess_ns),
+    Speculation speculation(std::make_unique<Slow>(clock, draft_ns),
                             {.kind = DraftKind::kNextTokens, .most = 3}, 300, watch);
     for (int step = 0; step < 100; ++step) {
-      const auto guesses = static_cast<uint32_t>(speculation.Guess(history, 8).size());
+      const auto drafts = static_cast<uint32_t>(speculation.Propose(history, 8).size());
       clock.AdvanceBy(1'000'000);
-      speculation.Learn(guesses, guesses);
-      if (answer == 3 && guesses > 0) ++late;
+      speculation.Learn(drafts, drafts);
+      if (answer == 3 && drafts > 0) ++late;
     }
   }
   return late;
 }
 
 TEST(Speculation, DoesWithoutAProposerThatTakesTooLong) {
-  EXPECT_GT(LateGuesses(100'000, true), 90);
-  EXPECT_LT(LateGuesses(2'000'000, true), 10);
-  EXPECT_EQ(LateGuesses(2'000'000, false), 100) << "without a clock only what is right counts";
+  EXPECT_GT(LateDrafts(100'000, true), 90);
+  EXPECT_LT(LateDrafts(2'000'000, true), 10);
+  EXPECT_EQ(LateDrafts(2'000'000, false), 100) << "without a clock only what is right counts";
 }
 
 }  // namespace

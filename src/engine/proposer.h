@@ -50,7 +50,7 @@ class Proposer {
   // Appends up to `most` tokens that may come behind the history. Nothing depends on whether they
   // are right, or tokens at all; an error counts as none.
   virtual Status Propose(std::span<const int32_t> history, uint32_t most,
-                         std::vector<int32_t>& guess) = 0;
+                         std::vector<int32_t>& drafts) = 0;
 };
 
 class ProposerSource {

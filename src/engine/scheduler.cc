@@ -224,8 +224,8 @@ void Scheduler::PlanDecodes() {
     // Rows that prove wrong must be gone without anything else having to be computed again.
     const uint32_t room =
         std::min({request.DraftRoom(), model_.layout().slack(), DraftShare(items_.size(), i)});
-    const auto guess = request.speculation()->Guess(request.sequence().tokens(), room);
-    items_[i].drafts.assign(guess.begin(), guess.end());
+    const auto drafts = request.speculation()->Propose(request.sequence().tokens(), room);
+    items_[i].drafts.assign(drafts.begin(), drafts.end());
   }
 }
 

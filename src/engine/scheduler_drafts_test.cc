@@ -45,7 +45,7 @@ class SchedulerDrafts : public testing::Test {
   Answer expected_;
 };
 
-TEST_F(SchedulerDrafts, RightGuessesSaveSteps) {
+TEST_F(SchedulerDrafts, AcceptedDraftsSaveSteps) {
   Listener listener;
   Request request = Foreseen(40);
   listener.Attach(request);
@@ -59,7 +59,7 @@ TEST_F(SchedulerDrafts, RightGuessesSaveSteps) {
   EXPECT_EQ(scheduler_.counters().drafts, drafts);
 }
 
-TEST_F(SchedulerDrafts, ACallbackThatCancelsEndsItAmongGuesses) {
+TEST_F(SchedulerDrafts, ACallbackThatCancelsEndsItAmongDrafts) {
   Request request = Foreseen(40);
   RequestId id = 0;
   size_t told = 0;
@@ -89,7 +89,7 @@ TEST_F(SchedulerDrafts, WhatCannotBeHadIsRefused) {
 
 // Two have a page each, the third is free: the younger's next token needs it, and so would the
 // older one's guesses.
-TEST_F(SchedulerDrafts, NobodyGivesWayToGuessesOfAnOlderRequest) {
+TEST_F(SchedulerDrafts, NoRequestIsPreemptedForDraftsOfAnOlderOne) {
   constexpr uint64_t kPageBytes = 2 * 2 * 128 * 64 * 2 * 2;
   const auto model = tiny_.Make(3 * kPageBytes);
   Scheduler scheduler(*model, &tiny_.tokenizer(), clock_, {.proposers = &source_});
@@ -115,7 +115,7 @@ TEST_F(SchedulerDrafts, NobodyGivesWayToGuessesOfAnOlderRequest) {
 }
 
 // What is certain fills a step: guesses beside it would take from others.
-TEST_F(SchedulerDrafts, AFullStepHasNoGuesses) {
+TEST_F(SchedulerDrafts, AFullStepHasNoDrafts) {
   const Request request = Foreseen(20);
   for (const size_t answers : {size_t{3}, size_t{kCheapRows}, size_t{kCheapRows} + 3}) {
     Scheduler scheduler(*model_, &tiny_.tokenizer(), clock_, {.proposers = &source_});

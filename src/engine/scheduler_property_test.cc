@@ -30,7 +30,7 @@ struct Visitor {
 
 class World {
  public:
-  explicit World(uint64_t seed) : random_(seed), guesses_(seed) {
+  explicit World(uint64_t seed) : random_(seed), proposers_(seed) {
     if (Chance(3)) memory_ = {.window = 100 + Below(100), .sinks = Chance(2) ? 4u : 0u};
     // Hardly enough for the longest, or plenty.
     is_tight_ = Chance(2);
@@ -45,7 +45,7 @@ class World {
     const TinyModel& tiny = TinyModel::Get();
     model_ = tiny.Make(memory_bytes_, memory_);
     const VirtualClock clock;
-    options_.proposers = &guesses_;
+    options_.proposers = &proposers_;
     Scheduler scheduler(*model_, &tiny.tokenizer(), clock, options_);
     for (uint64_t step = 0; step < 200 || !scheduler.idle(); ++step) {
       ASSERT_LT(step, 20000u) << "it does not come to an end";
@@ -121,7 +121,7 @@ class World {
                                    memory_.window == 0 ? &visitor.expected_rows : nullptr);
     std::vector<int32_t> text = visitor.prompt;
     text.insert(text.end(), visitor.expected.tokens.begin(), visitor.expected.tokens.end());
-    guesses_.Expect(*visitor.sequence, std::move(text));
+    proposers_.Expect(*visitor.sequence, std::move(text));
     const auto id = scheduler.Submit(visitor.request);
     ASSERT_TRUE(id.ok()) << id.error().message();
     visitor.id = *id;
@@ -163,7 +163,7 @@ class World {
   }
 
   Random random_;
-  HostileSource guesses_;
+  HostileSource proposers_;
   model::MemoryOptions memory_;
   bool is_tight_;
   uint64_t memory_bytes_;

@@ -69,20 +69,20 @@ void Speculation::NoteStep() {
   was_asked_before_ = std::exchange(was_asked_, false);
 }
 
-std::span<const int32_t> Speculation::Guess(std::span<const int32_t> history, uint32_t room) {
-  guess_.clear();
+std::span<const int32_t> Speculation::Propose(std::span<const int32_t> history, uint32_t room) {
+  drafts_.clear();
   NoteStep();
-  if (room == 0) return guess_;
+  if (room == 0) return drafts_;
   const uint32_t most = std::min(room, length_.Next());
-  if (most == 0) return guess_;
+  if (most == 0) return drafts_;
   was_asked_ = true;
-  if (!proposer_->Propose(history, most, guess_).ok()) guess_.clear();
-  if (guess_.size() > most) guess_.resize(most);
+  if (!proposer_->Propose(history, most, drafts_).ok()) drafts_.clear();
+  if (drafts_.size() > most) drafts_.resize(most);
   const auto is_none = [this](int32_t token) {
     return token < 0 || static_cast<uint32_t>(token) >= vocab_size_;
   };
-  guess_.erase(std::ranges::find_if(guess_, is_none), guess_.end());
-  return guess_;
+  drafts_.erase(std::ranges::find_if(drafts_, is_none), drafts_.end());
+  return drafts_;
 }
 
 void Speculation::Learn(uint32_t drafted, uint32_t accepted) {

@@ -70,7 +70,7 @@ class Speculation {
     proposer_->Follow(history, begin, hidden);
   }
   // Up to `room` guesses, all of them tokens. Valid until the next call.
-  std::span<const int32_t> Guess(std::span<const int32_t> history, uint32_t room);
+  std::span<const int32_t> Propose(std::span<const int32_t> history, uint32_t room);
   // So many of the guesses that were checked in a step have proved right.
   void Learn(uint32_t drafted, uint32_t accepted);
 
@@ -88,7 +88,7 @@ class Speculation {
   std::optional<uint32_t> drafted_;  // what was checked in it, when it is over
   bool was_asked_ = false;           // whether guesses were made for it
   bool was_asked_before_ = false;    // and for the step before it
-  std::vector<int32_t> guess_;
+  std::vector<int32_t> drafts_;
   DraftCounts counts_;
 };
 

@@ -64,8 +64,8 @@ class Says final : public Proposer {
   explicit Says(std::vector<int32_t> tokens, Status status = Ok())
       : tokens_(std::move(tokens)), status_(std::move(status)) {}
   Status Propose(std::span<const int32_t> /*history*/, uint32_t /*most*/,
-                 std::vector<int32_t>& guess) override {
-    guess = tokens_;
+                 std::vector<int32_t>& drafts) override {
+    drafts = tokens_;
     return status_;
   }
 
@@ -76,19 +76,19 @@ class Says final : public Proposer {
 
 TEST(Speculation, TakesNoMoreThanThereIsRoomForAndNothingThatIsNoToken) {
   const int32_t history[] = {1, 2};
-  const auto guess = [&](Says says, uint32_t room) {
+  const auto propose = [&](Says says, uint32_t room) {
     Speculation speculation(std::make_unique<Says>(std::move(says)), {.most = 4}, 300);
-    const auto taken = speculation.Guess(history, room);
+    const auto taken = speculation.Propose(history, room);
     return std::vector<int32_t>(taken.begin(), taken.end());
   };
-  EXPECT_THAT(guess(Says({5, 6, 7, 8, 9}), 2), ElementsAre(5, 6));
-  EXPECT_THAT(guess(Says({5, 6, 7, 8, 9}), 0), IsEmpty());
-  EXPECT_THAT(guess(Says({5, 300, 7}), 4), ElementsAre(5));
-  EXPECT_THAT(guess(Says({-1, 7}), 4), IsEmpty());
-  EXPECT_THAT(guess(Says({5, 6}, Error(Code::kInternal, "no")), 4), IsEmpty());
+  EXPECT_THAT(propose(Says({5, 6, 7, 8, 9}), 2), ElementsAre(5, 6));
+  EXPECT_THAT(propose(Says({5, 6, 7, 8, 9}), 0), IsEmpty());
+  EXPECT_THAT(propose(Says({5, 300, 7}), 4), ElementsAre(5));
+  EXPECT_THAT(propose(Says({-1, 7}), 4), IsEmpty());
+  EXPECT_THAT(propose(Says({5, 6}, Error(Code::kInternal, "no")), 4), IsEmpty());
 }
 
-TEST(Speculation, CountsWhatBecameOfGuesses) {
+TEST(Speculation, CountsAcceptedAndRejectedDrafts) {
   Speculation speculation(std::make_unique<Says>(std::vector<int32_t>{5}), {.most = 4}, 300);
   speculation.Learn(4, 3);
   speculation.Learn(0, 0);

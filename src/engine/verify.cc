@@ -142,17 +142,17 @@ class Knowing final : public ProposerSource {
   explicit Knowing(Tokens text) : text_(text) {}
 
   Result<std::unique_ptr<Proposer>> Make(const Request& /*request*/) override {
-    return std::make_unique<Guesses>(text_);
+    return std::make_unique<TextDrafter>(text_);
   }
 
  private:
-  class Guesses final : public Proposer {
+  class TextDrafter final : public Proposer {
    public:
-    explicit Guesses(Tokens text) : text_(text) {}
+    explicit TextDrafter(Tokens text) : text_(text) {}
 
-    Status Propose(Tokens history, uint32_t most, std::vector<int32_t>& guess) override {
-      for (size_t at = history.size(); at < text_.size() && guess.size() < most; ++at) {
-        guess.push_back(at % 4 == 3 ? text_[at] ^ 1 : text_[at]);
+    Status Propose(Tokens history, uint32_t most, std::vector<int32_t>& drafts) override {
+      for (size_t at = history.size(); at < text_.size() && drafts.size() < most; ++at) {
+        drafts.push_back(at % 4 == 3 ? text_[at] ^ 1 : text_[at]);
       }
       return Ok();
     }

@@ -147,7 +147,7 @@ wire::WorkSegment Stage::Continuation(wire::SequenceId sequence, uint64_t attemp
     const uint32_t room =
         std::min({most, state->table.layout().slack(),
                   static_cast<uint32_t>(kernels::kRopePositions) - 1 - segment.begin});
-    const auto drafts = state->speculation->Guess(text, room);
+    const auto drafts = state->speculation->Propose(text, room);
     segment.tokens.insert(segment.tokens.end(), drafts.begin(), drafts.end());
     segment.draft_count = static_cast<uint32_t>(drafts.size());
   }
@@ -378,7 +378,7 @@ void Stage::Offer(const BatchItem& item, uint32_t kept, uint32_t most, StageOutp
   std::vector<int32_t> text(before.begin(), before.end());
   text.push_back(answer.token);
   const auto drafts =
-      item.state->speculation->Guess(text, std::min(item.state->table.layout().slack(), most));
+      item.state->speculation->Propose(text, std::min(item.state->table.layout().slack(), most));
   answer.drafts.assign(drafts.begin(), drafts.end());
 }
 

@@ -149,10 +149,10 @@ TEST_F(StageTest, FramesThatNoStageSendsAreErrors) {
 }
 
 // The first stage has rows of wrong guesses until the next segment begins before them.
-TEST_F(StageTest, GuessesAreAnsweredAsFarAsTheyAgree) {
+TEST_F(StageTest, DraftsAreAcceptedAsFarAsTheyAgree) {
   Whole first(*first_), last(*last_);
   std::vector<int32_t> text = tokens_;
-  const auto answer = [&](std::vector<int32_t> guesses) {
+  const auto answer = [&](std::vector<int32_t> drafts) {
     wire::Work work = WorkOf(0, 1);
     wire::WorkSegment& segment = work.segments[0];
     kv::TokenHistory history(first_->layout().digest());
@@ -160,14 +160,14 @@ TEST_F(StageTest, GuessesAreAnsweredAsFarAsTheyAgree) {
     const uint32_t end = static_cast<uint32_t>(text.size());
     segment.begin = text.size() == tokens_.size() ? 0 : end - 1;
     segment.tokens.assign(text.begin() + segment.begin, text.end());
-    segment.tokens.insert(segment.tokens.end(), guesses.begin(), guesses.end());
+    segment.tokens.insert(segment.tokens.end(), drafts.begin(), drafts.end());
     segment.before = history.HashAt(segment.begin);
-    segment.after = kv::ExtendPrefixHash(history.HashAt(end), guesses);
-    segment.draft_count = static_cast<uint32_t>(guesses.size());
+    segment.after = kv::ExtendPrefixHash(history.HashAt(end), drafts);
+    segment.draft_count = static_cast<uint32_t>(drafts.size());
     StageOutput output = first.Compute(std::move(work)).value();
     output = last.Compute(*std::move(output.next)).value();
     std::vector<int32_t> tokens = {output.done->results.at(0).token};
-    EXPECT_EQ(output.done->results[0].drafted, guesses.size());
+    EXPECT_EQ(output.done->results[0].drafted, drafts.size());
     for (const wire::Done& done : output.accepted) {
       EXPECT_TRUE(done.results.at(0).is_accepted && done.results[0].drafted == 0);
       EXPECT_EQ(done.results[0].end, end + tokens.size());

@@ -24,29 +24,29 @@ class Prophet final : public engine::ProposerSource {
   void Foresee(std::vector<int32_t> text) { texts_.push_back(std::move(text)); }
 
   Result<std::unique_ptr<engine::Proposer>> Make(const engine::Request& /*request*/) override {
-    return std::make_unique<Guesses>(*this);
+    return std::make_unique<TextDrafter>(*this);
   }
   // One more source, which says the same; this one outlives it.
   std::unique_ptr<engine::ProposerSource> Another() { return std::make_unique<Echo>(*this); }
 
  private:
-  class Guesses final : public engine::Proposer {
+  class TextDrafter final : public engine::Proposer {
    public:
-    explicit Guesses(Prophet& prophet) : prophet_(prophet) {}
+    explicit TextDrafter(Prophet& prophet) : prophet_(prophet) {}
 
     Status Propose(std::span<const int32_t> history, uint32_t most,
-                   std::vector<int32_t>& guess) override {
+                   std::vector<int32_t>& drafts) override {
       for (const std::vector<int32_t>& text : prophet_.texts_) {
         if (text.size() < history.size() ||
             !std::equal(history.begin(), history.end(), text.begin())) {
           continue;
         }
-        for (size_t at = history.size(); at < text.size() && guess.size() < most; ++at) {
-          guess.push_back(prophet_.random_.NextBelow(4) == 0 ? 7 : text[at]);
+        for (size_t at = history.size(); at < text.size() && drafts.size() < most; ++at) {
+          drafts.push_back(prophet_.random_.NextBelow(4) == 0 ? 7 : text[at]);
         }
         break;
       }
-      if (prophet_.random_.NextBelow(4) == 0) guess.push_back(11);
+      if (prophet_.random_.NextBelow(4) == 0) drafts.push_back(11);
       return Ok();
     }
 

@@ -30,7 +30,7 @@ engine::LocalModel& WholeModel(const model::MemoryOptions& memory) {
 }
 
 // The model, with a block for guesses as far as anybody can see: its stages ask the prophet.
-plan::RouteModel GuessingModel() {
+plan::RouteModel ModelWithDrafter() {
   plan::RouteModel model = plan::TestModel::Get().route_model();
   model.shape.next_layers = 1;
   return model;
@@ -99,7 +99,7 @@ void World::AddFront(bool is_small, const conduct::ConductorOptions& options) {
   own.id_seed = number << 32;  // no route has another one's name
   if (is_small) own.route.kv_encoding = wire::RowEncoding::kQ8;
   front.conductor = std::make_unique<conduct::Conductor>(
-      *front.network, GuessingModel(), nullptr, RandomPlan(all), own,
+      *front.network, ModelWithDrafter(), nullptr, RandomPlan(all), own,
       [this](const plan::Plan&, std::span<const wire::NodeId> lost, const Error&) {
         return Replan(lost);
       });

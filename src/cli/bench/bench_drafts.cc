@@ -86,15 +86,15 @@ Result<DraftRates> MeasureDrafts(engine::Generator& generator,
   DraftRates rates;
   const uint64_t steps = uint64_t{repetitions} * prompts.size();
   for (uint32_t repetition = 0; repetition < repetitions; ++repetition) {
-    Pass plain, guessed;
+    Pass plain, drafted;
     for (size_t i = 0; i < prompts.size(); ++i) {
       if (progress.on_step) {
         progress.on_step("answers with and without draft tokens", repetition * prompts.size() + i,
                          steps);
       }
       const bool plain_first = (repetition + i) % 2 == 0;
-      const auto first = TRY(answer(prompts[i], !plain_first, plain_first ? plain : guessed));
-      const auto second = TRY(answer(prompts[i], plain_first, plain_first ? guessed : plain));
+      const auto first = TRY(answer(prompts[i], !plain_first, plain_first ? plain : drafted));
+      const auto second = TRY(answer(prompts[i], plain_first, plain_first ? drafted : plain));
       if (first != second) {
         return Error(Code::kInternal,
                      "an answer differs with draft tokens: this is a bug, please report it");
@@ -104,9 +104,9 @@ Result<DraftRates> MeasureDrafts(engine::Generator& generator,
       return InvalidArgument("answers of one token leave nothing to draft: give more (--gen)");
     }
     rates.tokens = plain.tokens;
-    rates.counts += guessed.counts;
+    rates.counts += drafted.counts;
     rates.plain_rates.push_back(PerSecond(plain.behind_first, plain.decode_ns));
-    rates.draft_rates.push_back(PerSecond(guessed.behind_first, guessed.decode_ns));
+    rates.draft_rates.push_back(PerSecond(drafted.behind_first, drafted.decode_ns));
     rates.ratios.push_back(rates.draft_rates.back() / rates.plain_rates.back());
   }
   return rates;

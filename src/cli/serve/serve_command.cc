@@ -35,7 +35,7 @@ struct Served {
   open::ModelOptions options;  // with its own part of the memory
   std::string name;
   std::vector<std::string> aliases;
-  bool is_guessed_for = false;
+  bool has_drafts = false;
   std::unique_ptr<text::Tokenizer> tokenizer = {};
   std::optional<chat::ChatPrompt> prompt = {};
   serve::AskDefaults defaults = {};
@@ -78,7 +78,7 @@ Status Load(Served& served, const ServeOptions& options, serve::Turns* turns, co
   served.opened = TRY(open::OpenModel(served.files, served.tokenizer.get(), clock,
                                       {.model = &served.options,
                                        .cluster = &options.cluster,
-                                       .draft = served.is_guessed_for ? &options.draft : nullptr,
+                                       .draft = served.has_drafts ? &options.draft : nullptr,
                                        .batch_tokens = 256,
                                        .max_running = options.parallel,
                                        .is_kept = false},
@@ -104,7 +104,7 @@ Result<std::vector<std::unique_ptr<Served>>> LoadAll(const ServeOptions& options
                                                      Console& console) {
   const std::vector<std::string> names = TRY(NameModels(groups, options.names));
   const auto aliases = TRY(AliasModels(names, options.aliases));
-  const std::vector<bool> guessed = TRY(WhoIsGuessedFor(groups, options.draft));
+  const std::vector<bool> with_drafts = TRY(ModelsWithDrafts(groups, options.draft));
   std::vector<uint64_t> memory;
   if (groups.size() > 1) {
     if (!options.cluster.trace_path.empty())
@@ -121,8 +121,8 @@ Result<std::vector<std::unique_ptr<Served>>> LoadAll(const ServeOptions& options
                                                   .options = std::move(of_model),
                                                   .name = names[i],
                                                   .aliases = aliases[i],
-                                                  .is_guessed_for = guessed[i]}));
-    if (options.draft.wanted() && !guessed[i]) {
+                                                  .has_drafts = with_drafts[i]}));
+    if (options.draft.wanted() && !with_drafts[i]) {
       console.Note(
           fmt::format("{}: --draft {} cannot draft for this model", names[i], options.draft.draft));
     }
@@ -134,20 +134,20 @@ Result<std::vector<std::unique_ptr<Served>>> LoadAll(const ServeOptions& options
 serve::ServedModel ServedModelOf(const Served& served, const ServeOptions& options,
                                  serve::RequestCounts& requests, const Clock& clock) {
   const model::Shape& shape = served.opened->generator().shape();
-  return {.aliases = served.aliases,
-          .defaults = served.defaults,
-          .context = {
-              .name = served.name,
-              .model = respond::ModelWithForms(*served.prompt, shape.vocab_size),
-              .loop = served.loop.get(),
-              .metrics = served.metrics.get(),
-              .requests = &requests,
-              .clock = &clock,
-              .context_limit = served.defaults.context_limit,
-              .deadline_ns = static_cast<int64_t>(options.deadline_s) * kNsPerSecond,
-              .draft = served.is_guessed_for ? options.draft.ForEngine() : engine::DraftOptions{},
-              .logs_prompts = options.log_prompts,
-              .trace_folder = options.trace_folder}};
+  return {
+      .aliases = served.aliases,
+      .defaults = served.defaults,
+      .context = {.name = served.name,
+                  .model = respond::ModelWithForms(*served.prompt, shape.vocab_size),
+                  .loop = served.loop.get(),
+                  .metrics = served.metrics.get(),
+                  .requests = &requests,
+                  .clock = &clock,
+                  .context_limit = served.defaults.context_limit,
+                  .deadline_ns = static_cast<int64_t>(options.deadline_s) * kNsPerSecond,
+                  .draft = served.has_drafts ? options.draft.ForEngine() : engine::DraftOptions{},
+                  .logs_prompts = options.log_prompts,
+                  .trace_folder = options.trace_folder}};
 }
 
 // Until all of them have come to their end. Each has a thread of its own.

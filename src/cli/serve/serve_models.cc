@@ -189,16 +189,16 @@ Result<std::vector<std::vector<std::string>>> AliasModels(const std::vector<std:
   return all;
 }
 
-Result<std::vector<bool>> WhoIsGuessedFor(const std::vector<ModelGroup>& groups,
-                                          const open::DraftOptions& draft) {
+Result<std::vector<bool>> ModelsWithDrafts(const std::vector<ModelGroup>& groups,
+                                           const open::DraftOptions& draft) {
   std::vector<bool> all(groups.size(), false);
   if (!draft.wanted()) return all;
-  std::optional<gguf::ModelFiles> guesser;
+  std::optional<gguf::ModelFiles> drafter;
   if (draft.ForEngine().kind == engine::DraftKind::kModel && groups.size() > 1)
-    guesser = TRY(gguf::ModelFiles::Open(TRY(open::FindModel(draft.draft).In("--draft"))));
+    drafter = TRY(gguf::ModelFiles::Open(TRY(open::FindModel(draft.draft).In("--draft"))));
   Status first;
   for (size_t i = 0; i < groups.size(); ++i) {
-    if (guesser && HoldsFirst(groups[i], *guesser)) continue;
+    if (drafter && HoldsFirst(groups[i], *drafter)) continue;
     Status can = draft.CheckFor(groups[i].files);
     all[i] = can.ok();
     if (!can.ok() && first.ok()) first = std::move(can).error().In(groups[i].paths.front());

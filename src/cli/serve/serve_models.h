@@ -40,8 +40,8 @@ Result<std::vector<std::vector<std::string>>> AliasModels(const std::vector<std:
 
 // For which of them somebody guesses ahead: [models]. One that cannot be guessed so, or is the one
 // that guesses, is answered without; an error where that is all of them.
-Result<std::vector<bool>> WhoIsGuessedFor(const std::vector<ModelGroup>& groups,
-                                          const open::DraftOptions& draft);
+Result<std::vector<bool>> ModelsWithDrafts(const std::vector<ModelGroup>& groups,
+                                           const open::DraftOptions& draft);
 
 // Memory for what is remembered, in bytes: all of them can remember equally many tokens.
 Result<std::vector<uint64_t>> ShareMemory(const std::vector<ModelGroup>& groups,
