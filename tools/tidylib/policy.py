@@ -129,6 +129,9 @@ WORDS = [(re.compile(pattern, re.IGNORECASE), advice) for pattern, advice in [
 ]]
 WORDS_PAGE = "docs/glossary.md"
 
+# Pages that name what was there when they were written.
+HISTORIES = "docs/measurements/"
+
 LEFTOVERS = re.compile(r"\b(?:TODO|FIXME|XXX|HACK|WIP)\b|\b[Ss]tub(?:s|bed)?\b")
 # Somebody's own folders; written so that this file does not find itself.
 FOREIGN = re.compile(r"(?<![\w.}])/(?:work|root)" + r"/\w|(?<![\w.}])/home/" + r"[a-z]\w*")

@@ -5,10 +5,10 @@
 import ast
 import re
 
-from tidylib.policy import (BANS, BENCHMARK_HEADERS, EXCEPTION, FOREIGN, LEFTOVERS, MAX_COLUMNS, MAX_FILE_LINES,
-                            MAX_FUNCTION_LINES, MAX_SCRIPT_COLUMNS, MODULES, SPDX, SYSTEM_HEADERS, TEST_HEADERS,
-                            THIRD_PARTY, VECTOR_HEADERS, WHOLE_FILE_LINES, WHOLE_FILE_RULES, WORDS, WORDS_PAGE,
-                            in_library)
+from tidylib.policy import (BANS, BENCHMARK_HEADERS, EXCEPTION, FOREIGN, HISTORIES, LEFTOVERS, MAX_COLUMNS,
+                            MAX_FILE_LINES, MAX_FUNCTION_LINES, MAX_SCRIPT_COLUMNS, MODULES, SPDX, SYSTEM_HEADERS,
+                            TEST_HEADERS, THIRD_PARTY, VECTOR_HEADERS, WHOLE_FILE_LINES, WHOLE_FILE_RULES, WORDS,
+                            WORDS_PAGE, in_library)
 from tidylib.source import functions, line_of, read_tree, strings
 
 RULES = []
@@ -284,10 +284,39 @@ def check_build_order(text):
             sorted(known, key=MODULES.index))
 
 
+NAMED_PATH = re.compile(r"(?:bench|cmake|docs|proto|src|tests|tools|train)/[\w./-]+")
+NAMED_SYMBOL = re.compile(r"(\w+)::(\w+)(?:(?:::|\()[^`]*)?")
+
+
+def check_page_names(file, paths, words):
+    """Paths and C++ names in a page's code spans that are not there. `words`: folder of src/ → words of its code, and
+    those of all folders under None. A path with capital letters may be a pattern."""
+    for match in re.finditer(r"`([^`\n]+)`", file.text):
+        span, line = match[1], line_of(file.text, match.start())
+        if NAMED_PATH.fullmatch(span):
+            path = span.rstrip("/")
+            if path not in paths and not any(known.startswith((path + "/", path + ".")) for known in paths):
+                if path == path.lower():
+                    yield line, f"'{span}' is not there: name what took its place"
+        elif symbol := NAMED_SYMBOL.fullmatch(span):
+            known = words.get(symbol[1], words[None] if symbol[1] in words[None] else set())
+            if symbol[2] not in known:
+                yield line, f"'{span}' is nowhere in src: name what took its place"
+
+
 def check_tree(root):
     files, paths = read_tree(root)
     findings = [finding for file in files for finding in findings_of(file, paths)]
+    words = {None: set()}
+    for file in files:
+        if file.module is not None and file.kind == "c++":
+            named = set(re.findall(r"\w+", file.code))
+            words.setdefault(file.module, set()).update(named)
+            words[None].update(named)
     for file in files:
         if file.path == "CMakeLists.txt":
             findings += [(file.path, line, "build-order", advice) for line, advice in check_build_order(file.text)]
+        elif file.path.endswith(".md") and not file.path.startswith(HISTORIES):
+            findings += [(file.path, line, "page-names", advice)
+                         for line, advice in check_page_names(file, paths, words)]
     return files, findings

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: MIT
 """Prefill/decode disaggregation: times of whole requests under different plans.
 
-    bench/hand_over.py --aster build/release/bin/aster model.gguf --pair 2048:64 --pair 8192:256
-    sudo bench/hand_over.py --aster build/release/bin/aster llama-1b.gguf qwen3-0.6b.gguf --pair 2048:64 \\
+    bench/kv_transfer.py --aster build/release/bin/aster model.gguf --pair 2048:64 --pair 8192:256
+    sudo bench/kv_transfer.py --aster build/release/bin/aster llama-1b.gguf qwen3-0.6b.gguf --pair 2048:64 \\
         --pair 8192:256 --pair 32768:256:1 --link 0.2ms,10Gbit --link 1ms,1Gbit --tbf --slow node-1=0.5 \\
         --elsewhere 2048:64
 
