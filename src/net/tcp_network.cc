@@ -4,13 +4,10 @@
 #include "net/tcp_network.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 
-#include <algorithm>
 #include <system_error>
 #include <utility>
 
-#include "base/log.h"
 #include "net/certificate.h"
 
 namespace aster::net {
@@ -22,14 +19,6 @@ namespace {
 // The most that leaves from the thread that sends: more would keep it from its work for longer than
 // waking the loop takes.
 constexpr uint64_t kDirectBytes = 256 << 10;
-constexpr int64_t kFirstPauseNs = 100 * kNsPerMs;
-constexpr int64_t kLongestPauseNs = 2 * kNsPerSecond;
-constexpr int64_t kNoteNs = 500 * kNsPerMs;
-// A loop that did not run for longer (its machine slept) does not count that as silence of its
-// peers.
-constexpr int64_t kPauseNs = 2 * kNsPerSecond;
-// Enough for every node of a cluster to say goodbye at once.
-constexpr size_t kMaxClosing = 64;
 
 // Of a message that a node sends to itself, which has no frame.
 uint64_t CostOf(const wire::Message& message) {
@@ -54,6 +43,8 @@ Introduction IntroductionOf(const TcpOptions& options, const NodeId& self) {
 Result<std::unique_ptr<TcpNetwork>> TcpNetwork::Start(TcpOptions options) {
   NodeId self = options.credentials.node;
   std::unique_ptr<TlsContext> tls;
+  // The node's identity follows from its certificate; without one it is a node of this machine
+  // only, which a password protects.
   if (options.credentials.has_certificate()) {
     options.credentials.password.clear();
     tls = TRY(TlsContext::Make(options.credentials));
@@ -71,6 +62,7 @@ Result<std::unique_ptr<TcpNetwork>> TcpNetwork::Start(TcpOptions options) {
   // tidy: allow(ownership) make_unique does not reach a private constructor
   network.reset(new TcpNetwork(std::move(options), self, std::move(tls)));
   TRY(network->OpenListeners());
+  // One thread owns all connections.
   try {
     network->loop_ = std::thread([network = network.get()] { network->Run(); });
   } catch (const std::system_error& error) {
@@ -96,6 +88,7 @@ TcpNetwork::~TcpNetwork() {
 Status TcpNetwork::OpenListeners() {
   for (const std::string& address : options_.listen) {
     const HostPort host_port = TRY(ParseHostPort(address));
+    // A name may have several addresses: each is listened on.
     for (const Endpoint& endpoint : TRY(Resolve(host_port).In("--listen"))) {
       if (tls_ == nullptr && !endpoint.is_loopback()) {
         return FailedPrecondition(fmt::format(
@@ -205,396 +198,6 @@ void TcpNetwork::Disconnect(const NodeId& node, Error why) {
     requests_.push_back({Request::Kind::kEnd, node, std::move(why)});
   }
   waker_->Wake();
-}
-
-// --- The loop.
-
-Status TcpNetwork::OnHello(Connection& connection) {
-  const NodeId node = connection.peer();
-  if (options_.admit) TRY(options_.admit(connection.machine()));
-  if (connection.is_dialed()) return Ok();
-  if (incoming_.size() >= options_.max_connections && !incoming_.contains(node)) {
-    return ResourceExhausted(
-        fmt::format("{} nodes are connected already", options_.max_connections));
-  }
-  return Ok();
-}
-
-void TcpNetwork::OnMessage(Connection& connection, wire::Message message, uint64_t cost) {
-  Event event{Event::Kind::kMessage, connection.peer(), std::move(message), Ok()};
-  if (is_greeting_) {
-    early_.push_back({std::move(event), cost, connection.consumed()});
-  } else {
-    events_.Push(std::move(event), cost, connection.consumed());
-  }
-}
-
-// A step of a connection that is not up. Messages that come in the same step as its Hello are held
-// back until TellUp: the event kUp precedes them.
-Status TcpNetwork::StepGreeting(Connection& connection, const std::map<int, short>& ready) {
-  is_greeting_ = true;
-  Status status = StepConnection(connection, ready);
-  is_greeting_ = false;
-  if (!status.ok()) early_.clear();
-  return status;
-}
-
-void TcpNetwork::TellUp(const Connection& connection, Peer& peer) {
-  peer.name = connection.peer_name();
-  peer.machine = connection.machine();
-  if (!std::exchange(peer.is_up, true)) {
-    events_.Push({Event::Kind::kUp, connection.peer(), {}, Ok()}, 0, nullptr);
-  }
-  for (Early& early : early_) {
-    events_.Push(std::move(early.event), early.cost, std::move(early.consumed));
-  }
-  early_.clear();
-}
-
-std::vector<Connection*> TcpNetwork::Everybody() {
-  std::vector<Connection*> all;
-  for (auto& [node, outgoing] : outgoing_) {
-    if (outgoing.connection) all.push_back(outgoing.connection.get());
-  }
-  for (auto& [node, connection] : incoming_) all.push_back(connection.get());
-  for (auto& connection : strangers_) all.push_back(connection.get());
-  for (auto& connection : closing_) all.push_back(connection.get());
-  return all;
-}
-
-int64_t TcpNetwork::NextDeadline() {
-  int64_t deadline_ns = clock_.NowNs() + kNsPerSecond;
-  for (Connection* connection : Everybody()) {
-    if (connection->HasMore()) return 0;
-    deadline_ns = std::min(deadline_ns, connection->deadline_ns());
-  }
-  for (const auto& [node, outgoing] : outgoing_) {
-    if (!outgoing.connection && !outgoing.resolution) {
-      deadline_ns = std::min(deadline_ns, outgoing.begin_ns);
-    }
-  }
-  return deadline_ns;
-}
-
-// The loop of the one thread that owns all connections: waits until a socket, a request or a
-// deadline needs it, then steps every connection.
-void TcpNetwork::Run() {
-  int64_t last_ns = clock_.NowNs();
-  while (!is_stopping_.load()) {
-    std::vector<pollfd> polled = {{waker_->descriptor(), POLLIN, 0}};
-    for (const Socket& listener : listeners_) polled.push_back({listener.descriptor(), POLLIN, 0});
-    for (Connection* connection : Everybody()) {
-      const int events = POLLIN | (connection->WantsWrite() ? POLLOUT : 0);
-      polled.push_back({connection->descriptor(), static_cast<short>(events), 0});
-    }
-    const int64_t wait_ns = std::max<int64_t>(0, NextDeadline() - clock_.NowNs());
-    poll(polled.data(), polled.size(),
-         static_cast<int>(std::min<int64_t>((wait_ns + kNsPerMs - 1) / kNsPerMs, 1000)));
-    waker_->Reset();
-
-    // Peers may have sent all the time while this machine slept: their silence begins anew.
-    const int64_t now_ns = clock_.NowNs();
-    if (now_ns - last_ns > kPauseNs) {
-      for (Connection* connection : Everybody()) connection->Forgive(now_ns - last_ns);
-    }
-    last_ns = now_ns;
-    std::map<int, short> ready;
-    for (const pollfd& entry : polled) {
-      if (entry.revents != 0) ready[entry.fd] = entry.revents;
-    }
-    TakeRequests();
-    StepAll(ready);
-    for (const Socket& listener : listeners_) {
-      if (ready.contains(listener.descriptor())) AcceptAll(listener);
-    }
-    if (now_ns - noted_ns_ >= kNoteNs) NoteStatus();
-  }
-  SayGoodbye();
-}
-
-void TcpNetwork::AcceptAll(const Socket& listener) {
-  for (size_t i = 0; i < options_.max_strangers; ++i) {
-    Result<Socket> accepted = Accept(listener);
-    if (!accepted.ok()) {
-      // Most likely no descriptor is left: connections without a Hello are closed first.
-      log::Warn("cannot take a connection", {{"why", accepted.error().message()}});
-      if (!strangers_.empty()) strangers_.pop_front();
-      return;
-    }
-    if (!accepted->is_open()) return;
-    const Result<Endpoint> remote = RemoteEndpoint(*accepted);
-    if (!remote.ok()) continue;
-    auto connection = std::make_unique<Connection>(
-        connection_options_, clock_, static_cast<Connection::Owner&>(*this),
-        std::make_shared<Outbox>(clock_, options_.max_queue_bytes), std::nullopt, remote->ToText());
-    if (tls_ == nullptr) {
-      connection->Start(MakePlainStream(std::move(*accepted)));
-    } else {
-      Result<std::unique_ptr<TlsStream>> stream = tls_->MakeStream(std::move(*accepted), true);
-      if (!stream.ok()) continue;
-      connection->Start(std::move(*stream));
-    }
-    // Connections that have not said Hello are few, the oldest go first: nodes of the cluster
-    // always get through to say theirs.
-    if (strangers_.size() >= options_.max_strangers) strangers_.pop_front();
-    strangers_.push_back(std::move(connection));
-  }
-}
-
-void TcpNetwork::TakeRequests() {
-  std::vector<Request> requests;
-  {
-    MutexLock lock(mu_);
-    requests.swap(requests_);
-    for (const Request& request : requests) {
-      // Under the lock, as it reads addresses and outboxes. Names are resolved on another thread.
-      if (request.kind != Request::Kind::kDial || outgoing_.contains(request.node)) continue;
-      const Peer& peer = peers_.at(request.node);
-      if (!peer.outbox) continue;
-      Outgoing outgoing;
-      outgoing.outbox = peer.outbox;
-      outgoing.resolution = std::make_unique<Resolution>(peer.addresses, waker_);
-      outgoing.begin_ns = std::max(clock_.NowNs(), backoffs_[request.node].next_ns);
-      outgoing_.emplace(request.node, std::move(outgoing));
-    }
-  }
-  // Without the lock, which Break takes.
-  for (const Request& request : requests) {
-    if (request.kind == Request::Kind::kBreak) Break(request.node, *request.why);
-    if (request.kind == Request::Kind::kEnd) End(request.node, *request.why);
-  }
-}
-
-void TcpNetwork::StepAll(const std::map<int, short>& ready) {
-  std::vector<NodeId> nodes;
-  for (const auto& [node, outgoing] : outgoing_) nodes.push_back(node);
-  for (const NodeId& node : nodes) {
-    const auto found = outgoing_.find(node);
-    if (found != outgoing_.end()) StepOutgoing(node, found->second, ready);
-  }
-  nodes.clear();
-  for (const auto& [node, connection] : incoming_) nodes.push_back(node);
-  for (const NodeId& node : nodes) {
-    const auto found = incoming_.find(node);
-    if (found == incoming_.end()) continue;
-    const Status status = StepConnection(*found->second, ready);
-    if (!status.ok()) Break(node, status.error());
-  }
-  StepStrangers(ready);
-  StepClosing(ready);
-}
-
-Status TcpNetwork::StepConnection(Connection& connection, const std::map<int, short>& ready) {
-  const auto found = ready.find(connection.descriptor());
-  const int events = found == ready.end() ? 0 : found->second;
-  const bool is_broken = (events & (POLLERR | POLLHUP)) != 0;
-  return connection.Step((events & POLLIN) != 0 || is_broken, (events & POLLOUT) != 0 || is_broken);
-}
-
-void TcpNetwork::StepOutgoing(const NodeId& node, Outgoing& outgoing,
-                              const std::map<int, short>& ready) {
-  if (!outgoing.connection) {
-    const Status status = StepDial(node, outgoing);
-    if (!status.ok()) DialFailed(node, status.error());
-    return;
-  }
-  Connection& connection = *outgoing.connection;
-  const bool was_up = connection.state() == Connection::State::kUp;
-  const Status status =
-      was_up ? StepConnection(connection, ready) : StepGreeting(connection, ready);
-  if (status.ok()) {
-    if (was_up || connection.state() != Connection::State::kUp) return;
-    backoffs_.erase(node);
-    MutexLock lock(mu_);
-    TellUp(connection, peers_.at(node));
-    return;
-  }
-  const Error why = Error(status.error()).In(connection.where());
-  if (was_up) return Break(node, why);
-  // It failed before it was up: messages are kept for the node's next address.
-  outgoing.reasons += (outgoing.reasons.empty() ? "" : "; ") + why.message();
-  {
-    MutexLock lock(mu_);
-    auto next = std::make_shared<Outbox>(clock_, options_.max_queue_bytes);
-    // Cannot fail: limits are known only after a Hello.
-    CHECK(outgoing.outbox->MoveMessagesTo(*next).ok());
-    outgoing.outbox = peers_.at(node).outbox = std::move(next);
-  }
-  LetGo(std::move(outgoing.connection), why);
-}
-
-Status TcpNetwork::StepDial(const NodeId& node, Outgoing& outgoing) {
-  // Names first become endpoints; then each is tried in turn, after the pause of earlier failures.
-  if (outgoing.resolution) {
-    std::optional<Result<std::vector<Endpoint>>> found = outgoing.resolution->Take();
-    if (!found) return Ok();
-    outgoing.resolution.reset();
-    outgoing.endpoints = TRY(std::move(*found));
-  }
-  if (clock_.NowNs() < outgoing.begin_ns) return Ok();
-  while (outgoing.next_endpoint < outgoing.endpoints.size()) {
-    const Endpoint& endpoint = outgoing.endpoints[outgoing.next_endpoint++];
-    Result<std::unique_ptr<Connection>> connection = Connect(node, outgoing, endpoint);
-    if (connection.ok()) {
-      outgoing.connection = std::move(*connection);
-      return Ok();
-    }
-    outgoing.reasons += (outgoing.reasons.empty() ? "" : "; ") +
-                        std::move(connection).error().In(endpoint.ToText()).message();
-  }
-  return Error(Code::kUnavailable, outgoing.reasons);
-}
-
-Result<std::unique_ptr<Connection>> TcpNetwork::Connect(const NodeId& node,
-                                                        const Outgoing& outgoing,
-                                                        const Endpoint& endpoint) {
-  if (tls_ == nullptr && !endpoint.is_loopback()) {
-    return FailedPrecondition(
-        "that is another machine, and this node has no certificate: make a cluster with `aster "
-        "cluster init`, or join one");
-  }
-  Socket socket = TRY(BeginConnect(endpoint));
-  auto connection = std::make_unique<Connection>(connection_options_, clock_,
-                                                 static_cast<Connection::Owner&>(*this),
-                                                 outgoing.outbox, node, endpoint.ToText());
-  if (tls_ == nullptr) {
-    connection->Start(MakePlainStream(std::move(socket)));
-  } else {
-    connection->Start(TRY(tls_->MakeStream(std::move(socket), false)));
-  }
-  return connection;
-}
-
-void TcpNetwork::StepStrangers(const std::map<int, short>& ready) {
-  for (auto place = strangers_.begin(); place != strangers_.end();) {
-    Connection& connection = **place;
-    const Status status = StepGreeting(connection, ready);
-    if (status.ok() && connection.state() != Connection::State::kUp) {
-      ++place;
-      continue;
-    }
-    // It has failed, or its node is known now.
-    std::unique_ptr<Connection> owned = std::move(*place);
-    place = strangers_.erase(place);
-    if (!status.ok()) {
-      log::Debug("refused a connection",
-                 {{"from", owned->where()}, {"why", status.error().message()}});
-      LetGo(std::move(owned), status.error());
-      continue;
-    }
-    // A node has one connection to this one: a second means that the first is dead, even if nothing
-    // has shown it yet.
-    const NodeId node = owned->peer();
-    if (incoming_.contains(node)) {
-      Break(node,
-            Error(Code::kAborted, "it connected again: restarted, or the connection was lost"));
-    }
-    MutexLock lock(mu_);
-    Peer& peer = peers_[node];
-    peer.incoming = owned->outbox();
-    TellUp(*(incoming_[node] = std::move(owned)), peer);
-  }
-}
-
-void TcpNetwork::StepClosing(const std::map<int, short>& ready) {
-  for (auto place = closing_.begin(); place != closing_.end();) {
-    const Status status = StepConnection(**place, ready);
-    const bool is_over = !status.ok() || (*place)->state() == Connection::State::kClosed;
-    place = is_over ? closing_.erase(place) : std::next(place);
-  }
-}
-
-// Closes it in its own time: its Goodbye has to leave, and to be read.
-void TcpNetwork::LetGo(std::unique_ptr<Connection> connection, const Error& why) {
-  connection->Close(why);
-  if (connection->state() == Connection::State::kClosed) return;
-  if (closing_.size() >= kMaxClosing) closing_.pop_front();
-  closing_.push_back(std::move(connection));
-}
-
-void TcpNetwork::DialFailed(const NodeId& node, const Error& why) {
-  Backoff& backoff = backoffs_[node];
-  backoff.pause_ns = std::clamp(2 * backoff.pause_ns, kFirstPauseNs, kLongestPauseNs);
-  backoff.next_ns = clock_.NowNs() + backoff.pause_ns;
-  {
-    MutexLock lock(mu_);
-    Peer& peer = peers_.at(node);
-    if (peer.incoming) {
-      // The node has reached this one: messages take that connection.
-      const Status moved = outgoing_.at(node).outbox->MoveMessagesTo(*peer.incoming);
-      if (!moved.ok()) requests_.push_back({Request::Kind::kBreak, node, moved.error()});
-      peer.outbox = peer.incoming;
-      outgoing_.erase(node);
-      waker_->Wake();
-      return;
-    }
-  }
-  Break(node, why);
-}
-
-// Ends both connections with a node, and tells so once. Messages in its queues are lost, which
-// kDown says.
-void TcpNetwork::Break(const NodeId& node, const Error& why) {
-  const auto outgoing = outgoing_.find(node);
-  if (outgoing != outgoing_.end()) {
-    if (outgoing->second.connection) LetGo(std::move(outgoing->second.connection), why);
-    outgoing_.erase(outgoing);
-  }
-  const auto incoming = incoming_.find(node);
-  if (incoming != incoming_.end()) {
-    LetGo(std::move(incoming->second), why);
-    incoming_.erase(incoming);
-  }
-  MutexLock lock(mu_);
-  const auto found = peers_.find(node);
-  if (found == peers_.end()) return;
-  Peer& peer = found->second;
-  const bool is_news = peer.is_up || peer.outbox;
-  peer.outbox.reset();
-  peer.incoming.reset();
-  peer.is_up = false;
-  if (!is_news) return;
-  const std::string who = peer.name.empty() ? fmt::format("node {}", node.ToText()) : peer.name;
-  events_.Push({Event::Kind::kDown, node, {}, Error(why).In(who)}, 0, nullptr);
-}
-
-// Breaks the node of a machine and all front ends there, which share its certificate.
-void TcpNetwork::End(const NodeId& machine, const Error& why) {
-  std::vector<NodeId> nodes = {machine};
-  {
-    MutexLock lock(mu_);
-    for (const auto& [node, peer] : peers_) {
-      if (node != machine && peer.machine == machine) nodes.push_back(node);
-    }
-  }
-  for (const NodeId& node : nodes) Break(node, why);
-}
-
-void TcpNetwork::NoteStatus() {
-  noted_ns_ = clock_.NowNs();
-  MutexLock lock(mu_);
-  for (auto& [node, peer] : peers_) {
-    PeerStatus status;
-    const auto add = [&](const Connection& connection) {
-      status.sent_bytes += connection.outbox()->sent_bytes();
-      status.received_bytes += connection.received_bytes();
-      const int64_t round_trip_ns = connection.round_trip_ns();
-      if (round_trip_ns > 0) status.round_trip_ns = round_trip_ns;
-    };
-    const auto outgoing = outgoing_.find(node);
-    if (outgoing != outgoing_.end() && outgoing->second.connection) {
-      add(*outgoing->second.connection);
-    }
-    const auto incoming = incoming_.find(node);
-    if (incoming != incoming_.end()) add(*incoming->second);
-    peer.status = status;
-  }
-}
-
-void TcpNetwork::SayGoodbye() {
-  const Error why(Code::kUnavailable, "this node stops");
-  for (Connection* connection : Everybody()) connection->Close(why);
-  // Only what the sockets take at once: the end of the program does not wait for peers.
 }
 
 }  // namespace aster::net

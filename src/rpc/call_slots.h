@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Who has how many calls under way, so that nobody alone takes all the threads. Must not know what
-// is called.
+// How many calls each peer has under way, so that no single one takes all the threads. Must not
+// know what is called.
 #pragma once
 
 #include <map>

@@ -184,7 +184,7 @@ std::shared_ptr<grpc::Channel> ClientChannel::Connect(const std::vector<net::End
 std::shared_ptr<grpc::Channel> ClientChannel::NewChannel(const std::string& target) const {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(static_cast<int>(kMaxAnswerBytes));
-  // Between machines that know each other nobody stands in between, and nobody else configures.
+  // Connections between nodes use no proxy, and no service configuration from name servers.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
   // A channel that failed is replaced, so it neither waits nor shares its connection.

@@ -24,7 +24,7 @@ class Status;
 
 namespace aster::rpc {
 
-// Whether whoever listens is whom the caller means. Safe for concurrent use.
+// Whether the listener is the node that the caller means. Safe for concurrent use.
 class PeerCheck {
  public:
   PeerCheck(std::string authority, std::optional<NodeId> expect)

@@ -19,11 +19,11 @@
 namespace aster::rpc {
 
 struct ControlClientOptions {
-  // Nothing: a machine that is about to join, which has no certificate, can check nobody's, and may
-  // call Join alone.
+  // Nothing: a machine that is about to join, which has no certificate, can check no other's, and
+  // may call only Join.
   std::optional<cluster::Identity> identity;
   std::string address;           // HOST:PORT
-  std::optional<NodeId> expect;  // calls fail where somebody else is there
+  std::optional<NodeId> expect;  // calls fail where another node is there
 };
 
 struct LinkMeasurement {

@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::string_view kJoinPath = "/aster.cluster.v1.Cluster/Join";
 
-// Whose certificate the connection has shown, which TLS has checked; nobody: none was shown.
+// Whose certificate the connection has shown, which TLS has checked; empty: none was shown.
 Result<std::optional<NodeId>> CallerOf(const grpc::AuthContext& context) {
   const auto shown = context.FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
   if (shown.empty()) return std::optional<NodeId>();

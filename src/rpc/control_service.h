@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // What nodes of a cluster ask each other beside computing: who is there, what are you, give me
-// weights. Plain values and the two sides of a call. Must not know gRPC, nor who answers.
+// weights. Plain values and the two sides of a call. Must not know gRPC, nor what answers.
 #pragma once
 
 #include <cstdint>
@@ -62,8 +62,8 @@ struct SessionReceipt {
 // Takes the next bytes of an answer; an error ends the call.
 using ByteSink = std::function<Status(Bytes piece)>;
 
-// Whoever answers. Called by many threads at once, and only for callers that Admit lets in (Join:
-// for everybody).
+// The answering side. Called by many threads at once, and only for callers that Admit lets in
+// (Join: for everybody).
 class ControlService {
  public:
   virtual ~ControlService() = default;

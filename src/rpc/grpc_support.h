@@ -23,8 +23,8 @@ gpr_timespec DeadlineIn(int64_t duration_ns);
 // Until the deadline; kNeverNs where there is none.
 int64_t LeftUntil(gpr_timespec deadline);
 
-// gRPC and protobuf write to standard error what happens to connections and messages, which anybody
-// may fill; from now on it goes to our log, for those who debug.
+// gRPC and protobuf write to standard error what happens to connections and messages, which any
+// peer may fill; from now on it goes to our log, at the debug level.
 void SendForeignLogsToOurs();
 
 }  // namespace aster::rpc

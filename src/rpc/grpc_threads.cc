@@ -6,8 +6,6 @@
 #include <grpc/grpc.h>
 
 #include <atomic>
-#include <chrono>
-#include <thread>
 
 #include "base/clock.h"
 #include "base/log.h"
