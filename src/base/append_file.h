@@ -24,7 +24,7 @@ class AppendFile {
   AppendFile& operator=(AppendFile&& other) noexcept;
   ~AppendFile();
 
-  // Forgets what stands behind so many bytes.
+  // Cuts the file at `size_bytes`.
   Status CutAt(uint64_t size_bytes);
   // All of `text`, or none of it where the disk is full.
   Status Append(std::string_view text);

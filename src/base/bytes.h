@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Reading and writing little-endian values in byte buffers that nobody vouches for. A ByteReader
-// never reads past its end, and a length found in the data is compared with what is left before it
-// is used.
+// Reading and writing little-endian values in byte buffers that are not trusted. A ByteReader never
+// reads past its end, and a length found in the data is compared with what is left before it is
+// used.
 #pragma once
 
 #include <bit>
@@ -65,7 +65,7 @@ class ByteReader {
   // The next `size` bytes, still in the buffer.
   Result<Bytes> ReadBytes(uint64_t size);
 
-  // A count of elements of at least `element_bytes` each, as type T: refused where so many cannot
+  // A count of elements of at least `element_bytes` each, as type T: refused where fewer can
   // follow.
   template <std::unsigned_integral T>
   Result<T> ReadCount(size_t element_bytes) {

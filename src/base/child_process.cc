@@ -54,7 +54,7 @@ struct Pipe {
   dup2(output.writing, STDOUT_FILENO);
   if (log >= 0) dup2(log, STDERR_FILENO);
   std::signal(SIGPIPE, SIG_DFL);
-  // So that Ctrl-C at the terminal reaches whoever started it, who then decides.
+  // So that Ctrl-C at the terminal reaches only the process that started it, which then decides.
   setpgid(0, 0);
   execv(arguments[0], arguments);
   _exit(kCannotStart);  // tidy: allow(stopping) a child after fork

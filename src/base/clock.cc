@@ -71,11 +71,11 @@ bool VirtualClock::WaitUntil(CondVar& condition, Mutex& mu, int64_t deadline_ns)
     asleep_.insert(&self);
     changed_.NotifyAll();
   }
-  // `mu` was held all along, so whoever moves the clock cannot notify before this waits.
+  // `mu` was held all along, so the thread that moves the clock cannot notify before this waits.
   condition.Wait(mu);
 
   mu_.Lock();
-  if (self.state == Sleeper::kAsleep) {  // notified by somebody else, or for no reason
+  if (self.state == Sleeper::kAsleep) {  // notified by another thread, or for no reason
     asleep_.erase(&self);
     mu_.Unlock();
     return true;

@@ -50,16 +50,16 @@ class SystemClock : public Clock {
   bool WaitUntil(CondVar& condition, Mutex& mu, int64_t deadline_ns) REQUIRES(mu) override;
 };
 
-// Time that stands still until somebody moves it. Threads that sleep on it wake one after another,
-// in the order of their deadlines (of equal ones: in the order in which they went to sleep), and
-// each finds the time to be exactly its deadline.
+// Time that stands still until a test moves it. Threads that sleep on it wake one after another, in
+// the order of their deadlines (of equal ones: in the order in which they went to sleep), and each
+// finds the time to be exactly its deadline.
 //
 // A deterministic test alternates AwaitSleepers, which lets the threads run until they all sleep
 // again, and AdvanceToNextDeadline, which wakes one.
 class VirtualClock : public Clock {
  public:
   explicit VirtualClock(int64_t now_ns = 0, int64_t wall_ns = 0);
-  // Nobody may be sleeping any more.
+  // No thread may be sleeping any more.
   ~VirtualClock() override;
 
   int64_t NowNs() const override EXCLUDES(mu_);
@@ -72,10 +72,11 @@ class VirtualClock : public Clock {
   // holds no mutex that a sleeper waits with; one thread at a time moves the clock.
   void AdvanceTo(int64_t time_ns) EXCLUDES(mu_);
   void AdvanceBy(int64_t duration_ns) EXCLUDES(mu_) { AdvanceTo(NowNs() + duration_ns); }
-  // Wakes the one that is due first, and returns its deadline; nothing if nobody sleeps with one.
+  // Wakes the one that is due first, and returns its deadline; nothing if no thread sleeps with
+  // one.
   std::optional<int64_t> AdvanceToNextDeadline() EXCLUDES(mu_);
 
-  // Waits, in real time, until so many threads sleep on this clock.
+  // Waits, in real time, until `count` threads sleep on this clock.
   void AwaitSleepers(size_t count) EXCLUDES(mu_);
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Hashes: XXH3 for content and prefixes. Fast and well mixed, not a defence against somebody who
-// makes collisions on purpose.
+// Hashes: XXH3 for content and prefixes. Fast and well mixed, not a defence against collisions made
+// on purpose.
 #pragma once
 
 #include <compare>

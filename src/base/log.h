@@ -3,9 +3,9 @@
 
 // Structured log lines on standard error: a sentence that never changes, and fields that do.
 //   log::Info("opened file", {{"path", path}, {"bytes", size}});
-// For whoever runs the program; what the program answers goes to standard output by other ways, and
-// errors travel as Results. Safe for concurrent use. The configuration belongs to the process,
-// because standard error does.
+// For operators; what the program answers goes to standard output by other ways, and errors travel
+// as Results. Safe for concurrent use. The configuration belongs to the process, because standard
+// error does.
 #pragma once
 
 #include <concepts>

@@ -23,7 +23,7 @@ constexpr int kRounds = 10;
 
 constexpr size_t kWords = 4;  // in a block
 
-// So many blocks are made side by side, in arrays that the compiler turns into vector registers: 16
+// Blocks that are made side by side, in arrays that the compiler turns into vector registers: 16
 // are four registers of the narrowest set for each of the four words.
 constexpr size_t kLanes = 16;
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // Random numbers that are addressed, not streamed: the number at (seed, stream, index) is always
-// the same one, on every machine, whoever asks and in whatever order or pieces. Not for secrets.
+// the same one, on every machine, in whatever order or pieces it is asked for. Not for secrets.
 //
 // The generator is Philox4x32 with ten rounds (Salmon, Moraes, Dror, Shaw: "Parallel random
 // numbers: as easy as 1, 2, 3", 2011). Floating-point numbers are made with basic IEEE operations
@@ -27,8 +27,8 @@ void FillNormal(uint64_t seed, uint64_t stream, uint64_t first_index, std::span<
 // out[i] is the number in [0, 1) at (seed, stream, first_index + i), a multiple of 2^-24.
 void FillUniform(uint64_t seed, uint64_t stream, uint64_t first_index, std::span<float> out);
 
-// A seed that nobody can guess, from the system; a different one every time. For hash tables that
-// strangers fill, and for users who ask for no seed in particular.
+// A seed that cannot be predicted, from the system; a different one every time. For hash tables
+// that strangers fill, and for users who ask for no seed in particular.
 uint64_t SystemSeed();
 
 // Walks along one stream, for code that just wants the next number. Not for concurrent use; copies

@@ -18,7 +18,7 @@ namespace aster {
 
 enum class Code : uint8_t {
   kCancelled = 1,           // the caller gave up
-  kUnknown = 2,             // nobody knows more
+  kUnknown = 2,             // no more is known
   kInvalidArgument = 3,     // what was asked makes no sense, now or later
   kDeadlineExceeded = 4,    // it took too long
   kNotFound = 5,            // the thing named is not there

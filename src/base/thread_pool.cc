@@ -23,8 +23,8 @@ namespace {
 
 // Waking a thread that sleeps on an idle core takes about 30 µs, and falling asleep is not free
 // either. Spinning for as long as both would have cost is never worse than twice the best choice.
-// Spinning threads do not yield: where a neighbour wants the core, a yield hands it a whole slice
-// (4 ms), and one that has slept is let in sooner.
+// Spinning threads do not yield: where another program wants the core, a yield gives it a whole
+// slice (4 ms), and a thread that has slept is scheduled sooner.
 constexpr int64_t kSpinNs = 60'000;
 // One pause is 40 to 140 cycles; up to a microsecond between two looks at the clock.
 constexpr int kPausesPerLook = 16;
@@ -72,10 +72,10 @@ struct SchedulingAttributes {
 };
 
 // Asks for short turns on the core. That changes nothing about how much of it this thread gets, but
-// a thread with short turns is let in soon after it wakes, where others are busy too. All threads
-// of a call wait for the last one: beside two or six busy programs on two cores, calls were done 5
-// to 13 times as often. Kernels before 6.12 ignore the wish, and where it is forbidden nothing is
-// lost.
+// a thread with short turns is scheduled soon after it wakes, where others are busy too. All
+// threads of a call wait for the last one: beside two or six busy programs on two cores, calls were
+// done 5 to 13 times as often. Linux kernels before 6.12 ignore the wish, and where it is forbidden
+// nothing is lost.
 void AskForShortTurns() {
   constexpr uint64_t kShortestNs = 100'000;  // the least that the kernel takes
   SchedulingAttributes attributes;

@@ -5,8 +5,8 @@
 // per call. It knows nothing of what it computes; work that waits for files or peers belongs
 // elsewhere.
 //
-// Thread 0 is whoever calls. The others spin for a short, bounded time between calls, because
-// waking a sleeping core costs more than most operations on one token, and then sleep.
+// Thread 0 is the caller. The others spin for a short, bounded time between calls, because waking a
+// sleeping core costs more than most operations on one token, and then sleep.
 #pragma once
 
 #include <atomic>

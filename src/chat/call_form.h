@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // The markup around the calls of a reply, cut out of what a chat template makes of calls whose
-// names and arguments are known: whoever writes it with other names and arguments writes what the
-// model has been taught. Must not know families, nor tokens.
+// names and arguments are known: the same markup with other names and arguments is what the model
+// has been taught. Must not know families, nor tokens.
 #pragma once
 
 #include <functional>

@@ -15,7 +15,7 @@ using Scan = JsonScanner::Verdict;
 // Names are shorter; what is longer is no name.
 constexpr size_t kMaxNameBytes = 512;
 
-// A call of anything else is text: whoever asked could do nothing with it.
+// A call of anything else is text: the client could do nothing with it.
 bool IsOffered(const Tools& tools, std::string_view name) {
   return !tools.has_tool || tools.has_tool(name);
 }

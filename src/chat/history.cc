@@ -42,7 +42,7 @@ Status VisitArguments(Json& messages, const Visit& visit) {
 
 }  // namespace
 
-// A word that nobody can know stands in no message, tool or template.
+// A random word stands in no message, tool or template.
 ArgumentTexts::ArgumentTexts(const ordered_json& messages)
     : messages_(std::make_unique<ordered_json>(messages)),
       word_(fmt::format("zq{:016x}{:016x}arguments", SystemSeed(), SystemSeed())) {

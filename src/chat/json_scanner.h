@@ -18,7 +18,7 @@ namespace aster::chat {
 inline bool IsJsonSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 // JSON as RFC 8259 has it, except that strings may hold control characters as they are: models
-// write line breaks there, and whoever reads the value sees the same bytes. Not for concurrent use.
+// write line breaks there, and the reader of the value sees the same bytes. Not for concurrent use.
 class JsonScanner {
  public:
   enum class Verdict : uint8_t {

@@ -156,7 +156,7 @@ nlohmann::ordered_json ChatPrompt::MarkedJson(const nlohmann::ordered_json& json
   if (json.is_structured()) {
     for (nlohmann::ordered_json& member : marked) member = MarkedJson(member);
   }
-  // Templates compare roles, and nobody chats in them.
+  // Templates compare roles; roles are no text of a conversation.
   if (json.is_object() && json.contains("role")) marked["role"] = json["role"];
   return marked;
 }

@@ -71,7 +71,7 @@ bool Exists(const std::string& path) {
   return fs::exists(path, error);
 }
 
-// What was in the place is kept beside it, or put back if the new folder cannot come there.
+// What was in the place is kept beside it, or restored if the new folder cannot come there.
 Status PutInPlace(const std::string& fresh, const std::string& folder, int64_t wall_s) {
   if (!Exists(folder)) {
     TRY(Rename(fresh, folder));
@@ -332,7 +332,7 @@ Result<Invitation> Home::FindInvitation(std::string_view id, int64_t wall_s) con
 Result<Invitation> Home::ProveInvitation(
     std::string_view id, int64_t wall_s,
     const std::function<bool(const std::vector<uint8_t>& secret)>& is_proven) const {
-  // Judged under the lock: who asks many times at once has no more attempts than who waits.
+  // Judged under the lock: many requests at once have no more attempts than one after another.
   const FileLock lock = TRY(Lock());
   std::vector<Invitation> invitations = TRY(LoadInvitations(wall_s));
   for (Invitation& invitation : invitations) {

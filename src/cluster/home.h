@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The folder in which this user's part of a cluster is kept, readable by nobody else: who this node
-// is, on one machine the authority, open invitations, who is revoked, and where others were last
-// seen. Must not know how any of it is used. docs/cluster.md lists the files.
+// The folder in which this user's part of a cluster is kept, readable by no other user: who this
+// node is, on one machine the authority, open invitations, who is revoked, and where others were
+// last seen. Must not know how any of it is used. docs/cluster.md lists the files.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@
 
 namespace aster::cluster {
 
-// An invitation that somebody may still use. The code itself is not kept, only what proves it.
+// An invitation that may still be used. The code itself is not kept, only what proves it.
 struct Invitation {
   std::string id;
   std::vector<uint8_t> secret;
@@ -36,8 +36,8 @@ struct RememberedPeer {
 };
 
 // Every call reads and writes files; several processes may do so at once. Each file is the old one
-// or the new one, whatever happens, and nobody else's to read from the first moment on. Constant
-// after construction.
+// or the new one, whatever happens, and unreadable to other users from the first moment on.
+// Constant after construction.
 class Home {
  public:
   static constexpr uint64_t kAttempts = 5;
@@ -67,17 +67,17 @@ class Home {
   // NotFound where the cluster was made elsewhere.
   Result<Authority> LoadAuthority() const;
 
-  // How many somebody may still use.
+  // How many may still be used.
   Result<size_t> CountInvitations(int64_t wall_s) const;
   Status AddInvitation(const InviteCode& code, int64_t end_wall_s, int64_t wall_s) const;
   // NotFound where there is none of this id that is still valid.
   Result<Invitation> FindInvitation(std::string_view id, int64_t wall_s) const;
-  // The same, for somebody who shows that he knows its secret, which `is_proven` judges. Else
+  // The same, for a machine that shows that it knows the secret, which `is_proven` judges. Else
   // PermissionDenied, and after kAttempts times the invitation is void, however many ask at once.
   Result<Invitation> ProveInvitation(
       std::string_view id, int64_t wall_s,
       const std::function<bool(const std::vector<uint8_t>& secret)>& is_proven) const;
-  // Whoever gets true may use it: nobody else will. False where it was used already.
+  // Only one caller gets true, and may use it. False where it was used already.
   Result<bool> TakeInvitation(std::string_view id, int64_t wall_s) const;
 
   Result<Revocations> LoadRevocations(std::string_view ca_certificate) const;
@@ -87,8 +87,7 @@ class Home {
   Result<bool> StoreRevocations(const Revocations& list, std::string_view ca_certificate) const;
 
   Result<std::vector<RememberedPeer>> LoadPeers() const;
-  // What is now known of these. Others stay as they are remembered, but for nodes that were
-  // revoked.
+  // What is now known of these. Others stay as they were stored, except nodes that were revoked.
   Status StorePeers(const std::vector<RememberedPeer>& peers) const;
 
   // HOST:PORT, where a person said that the cluster is; the latest first.

@@ -36,7 +36,7 @@ Result<Authority> MakeClusterAuthority(std::string_view cluster_name, int64_t wa
 // Of a node that comes in: as any node's, and none of the words that stand for something else where
 // commands name nodes.
 Status CheckNewNodeName(std::string_view name);
-// A certificate for whoever has the key of the request.
+// A certificate for the owner of the request's key.
 Result<std::string> CertifyNode(const Authority& authority, std::string_view request,
                                 std::string_view name, int64_t wall_s);
 // Puts together what belongs together, and checks that it does.

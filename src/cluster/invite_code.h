@@ -3,12 +3,12 @@
 
 // The code that one person reads to another, or copies, so that a machine may join: a secret that
 // both machines then have. Each proves to the other that it knows it, over all that was said: the
-// request for a certificate one way, the authority's certificate the other. So nobody in between
-// can put in a key or an authority of his own. Must not know who may join nor until when.
+// request for a certificate one way, the authority's certificate the other. So no machine in
+// between can put in a key or an authority of its own. Must not know who may join nor until when.
 //
-// Twenty letters and digits in four groups, as in K7QMP-2XRWD-9TJBH-4FNCE: 90 bits that nobody can
-// guess, 10 that find mistakes in typing. I, L, O and U do not occur; they are read as 1, 1, 0 and
-// V, small letters as large ones.
+// Twenty letters and digits in four groups, as in K7QMP-2XRWD-9TJBH-4FNCE: 90 bits that cannot be
+// guessed, 10 that find mistakes in typing. I, L, O and U do not occur; they are read as 1, 1, 0
+// and V, small letters as large ones.
 #pragma once
 
 #include <string>

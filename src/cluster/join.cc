@@ -108,7 +108,8 @@ Status Admission::CountStranger() {
 }
 
 void Admission::Remember(const RememberedPeer& peer) const {
-  // Its name is taken from now on, though nobody has seen it yet. It is in all the same.
+  // Its name is taken from now on, though no node has seen it yet. A failure to store that does not
+  // undo the join.
   const Status stored = home_.StorePeers({peer});
   if (!stored.ok()) {
     log::Warn("the machine that joined could not be recorded",

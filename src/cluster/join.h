@@ -53,7 +53,7 @@ class Joining {
 // The side that lets in: the machine with the authority. Safe for concurrent use.
 class Admission {
  public:
-  // Requests without a known invitation, a minute: nobody needs more, and each costs little.
+  // Requests without a known invitation, a minute: no honest use needs more, and each costs little.
   static constexpr int kMaxStrangersPerMinute = 20;
 
   Admission(const Home& home, const Clock& clock) : home_(home), clock_(clock) {}

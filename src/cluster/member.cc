@@ -18,7 +18,7 @@ bool IsNameCharacter(char c) {
 
 bool IsHostCharacter(char c) { return IsNameCharacter(c) || c == ':' || c == '%'; }
 
-// What somebody typed or sent, safe to show in a message.
+// Typed or received text, safe to show in a message.
 std::string Shown(std::string_view text) {
   std::string shown;
   for (const char c : text.substr(0, 80)) shown += c >= ' ' && c <= '~' ? c : '?';

@@ -31,7 +31,7 @@ struct Member {
   // HOST:PORT, the best first: of the control plane, and of the data plane.
   std::vector<std::string> control_addresses;
   std::vector<std::string> data_addresses;
-  // A life of the node: grows when it starts again, and when it contradicts somebody.
+  // A life of the node: grows when it starts again, and when it contradicts a suspicion.
   uint64_t incarnation = 0;
   uint64_t heartbeat = 0;  // grows all the time during a life
   MemberState state = MemberState::kAlive;
@@ -61,7 +61,7 @@ struct HostPort {
 // "HOST:PORT", "[V6]:PORT", and with a default port also "HOST", "V6" and "[V6]".
 Result<HostPort> ParseHostPort(std::string_view text, uint16_t default_port = 0);
 
-// Whether a record that somebody sent can be one: bounded, printable, addresses well formed.
+// Whether a received record can be one: bounded, printable, addresses well formed.
 Status CheckMember(const Member& member);
 
 }  // namespace aster::cluster

@@ -29,7 +29,7 @@ bool IsReachable(MemberState state) {
 
 bool IsNewer(const Member& a, const Member& b) {
   const auto key = [](const Member& m) {
-    // Of equal heartbeats suspicion counts: somebody waited for the next one in vain.
+    // Of equal heartbeats suspicion counts: a node waited for the next one in vain.
     return std::tuple(m.incarnation, Finality(m.state), m.heartbeat,
                       m.state == MemberState::kSuspect);
   };
@@ -62,7 +62,7 @@ std::vector<Contact> MembershipState::Tick(int64_t now_ns) {
   };
   const auto reachable = InState(true);
   if (!reachable.empty()) pick(reachable);
-  // The dead may only have been cut off: somebody has to try, or two halves never meet again.
+  // The dead may only have been cut off: one side has to try, or two halves never meet again.
   const auto dead = InState(false);
   if (!dead.empty() && (reachable.empty() || random_.NextBelow(4) == 0)) pick(dead);
   if (!seeds_.empty() && (reachable.empty() || random_.NextBelow(8) == 0))
@@ -113,7 +113,7 @@ std::vector<Member> MembershipState::Records() const {
 
 Status MembershipState::Merge(std::span<const Member> records, int64_t now_ns) {
   Status status;
-  // One more than a table can hold is enough to see that somebody does not play by the rules.
+  // One more than a table can hold is enough to see that the sender breaks the rules.
   const size_t count = std::min(records.size(), options_.max_members + 1);
   for (const Member& record : records.first(count)) {
     if (Status checked = CheckMember(record); !checked.ok()) {

@@ -5,11 +5,11 @@
 // time and what others say, and says whom to talk to. Must not know sockets, threads or clocks.
 //
 // Nodes exchange all records in pairs, each with a random other one a few times a second. A node
-// that is there counts its heartbeat up, so news of it spread through whoever can reach it; a node
-// of which no news come is suspected, then dead, after stated times. Everybody comes to that by
-// themselves, and hears it from others. Of two records of one node the later one counts: the higher
-// incarnation; within one, goodbye before death before the higher heartbeat. A node that finds
-// itself suspected or dead contradicts with a higher incarnation.
+// that is there counts its heartbeat up, so news of it spreads through the nodes that can reach it;
+// a node of which no news come is suspected, then dead, after stated times. Every node comes to
+// that by itself, and hears it from others. Of two records of one node the later one counts: the
+// higher incarnation; within one, goodbye before death before the higher heartbeat. A node that
+// finds itself suspected or dead contradicts with a higher incarnation.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct MembershipOptions {
   size_t max_seeds = 64;
 };
 
-// Somebody to exchange records with.
+// A node to exchange records with.
 struct Contact {
   std::optional<NodeId> node;  // unknown of addresses that a person gave
   std::vector<std::string> addresses;
@@ -61,7 +61,7 @@ class MembershipState {
   // Grows whenever others() or self() changes in more than heartbeats.
   uint64_t version() const { return version_; }
 
-  // Addresses to try as long as nobody is known there; where persons said the cluster is.
+  // Seeds: addresses to try as long as no node is known there, as users gave them.
   void AddSeed(const std::string& address);
 
   // When Tick is due.
@@ -71,8 +71,8 @@ class MembershipState {
 
   // What to send: oneself and everybody.
   std::vector<Member> Records() const;
-  // What somebody sent. Records that cannot be are left out; the first such error is returned,
-  // though the others count.
+  // Received records. Records that cannot be are left out; the first such error is returned, though
+  // the others count.
   Status Merge(std::span<const Member> records, int64_t now_ns);
 
   // What others should know of this node from now on.

@@ -20,7 +20,7 @@ class Revocations {
   // So that a list, of some fifty bytes a node, fits into one message of the control plane.
   static constexpr size_t kMaxNodes = 2048;
 
-  // Nobody is revoked: the state of a new cluster.
+  // No node is revoked: the state of a new cluster.
   Revocations() = default;
   // Nothing is believed that the authority of this certificate has not signed.
   static Result<Revocations> Parse(std::string_view text, std::string_view ca_certificate);
@@ -29,12 +29,12 @@ class Revocations {
   Result<Revocations> With(const NodeId& node, int64_t wall_s, std::string_view ca_key) const;
 
   // Of two lists of one cluster the one with the higher serial is the later, and holds all of the
-  // earlier one. 0: nobody is revoked.
+  // earlier one. 0: no node is revoked.
   uint64_t serial() const { return serial_; }
   // When each was revoked, in seconds since 1970.
   const std::map<NodeId, int64_t>& nodes() const { return nodes_; }
   bool Contains(const NodeId& node) const { return nodes_.contains(node); }
-  // As it is kept and sent; empty while nobody is revoked.
+  // As it is kept and sent; empty while no node is revoked.
   const std::string& text() const { return text_; }
 
  private:

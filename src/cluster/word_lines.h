@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Small files that people can read and that nobody vouches for: a first line that says what they
-// are, then lines of words. Must not know what the words mean.
+// Small files that people can read and that are not trusted: a first line that says what they are,
+// then lines of words. Must not know what the words mean.
 #pragma once
 
 #include <charconv>

@@ -55,11 +55,14 @@ Status Conductor::Step() {
   if (is_stepping_) return FailedPrecondition("a callback cannot begin the next step");
   is_stepping_ = true;
   Tick();
+  // The stages of this process compute a frame between two looks at the network; then no event is
+  // waited for.
   int64_t deadline_ns = std::min(NowNs() + kStepNs, next_tick_ns());
   if (local_ != nullptr && local_->has_work()) {
     local_->Compute();
     deadline_ns = 0;
   }
+  // Takes what has arrived, and otherwise waits until something does or is due.
   if (!idle()) {
     for (int i = 0; i < kEventsPerStep; ++i) {
       std::optional<net::Event> event = network_.Receive(deadline_ns);
@@ -68,6 +71,7 @@ Status Conductor::Step() {
       deadline_ns = 0;  // the first event is waited for, and no other
     }
   }
+  // What events have made possible leaves in the same step.
   Tick();
   is_stepping_ = false;
   return Ok();
@@ -77,10 +81,12 @@ void Conductor::Tick() {
   if (local_ != nullptr) local_->Tick();
   // What has ended must not be computed any more.
   FinishCancelled();
+  // Opens a route if requests wait for one, and replaces one that broke.
   TickRoute();
   if (!is_ready()) return;
   // Stages free what no sequence needs before they are asked for more.
   SendForgotten();
+  // Waiting requests begin; those that search for KV rows go on when their time is up.
   while (LiveRequest* const live = queue_.Admit()) Begin(*live);
   for (const auto& live : queue_.running()) Follow(*live, route_->search.Tick(*live));
   SendFrames();
@@ -89,6 +95,8 @@ void Conductor::Tick() {
 }
 
 int64_t Conductor::next_tick_ns() const {
+  // The earliest of: local slices, a new plan, the deadline of a route that opens, a stall, a
+  // search's deadline.
   int64_t next_ns = local_ == nullptr ? kNeverNs : local_->next_tick_ns();
   if (!route_) {
     return queue_.waiting().empty() ? next_ns : std::min(next_ns, plans_.open_at_ns());
@@ -104,11 +112,13 @@ int64_t Conductor::next_tick_ns() const {
 // --- What goes.
 
 void Conductor::SendFrames() {
+  // KV transfers that are complete make their requests ready to decode.
   for (const auto& live : queue_.running()) route_->transfer.Advance(*live);
   // Decode goes before prefill: a token is short, and a user waits for it.
   for (const Frame& frame : schedule_.Decodes(queue_.running(), route_->pipeline.decodes())) {
     SendFrame(frame);
   }
+  // Prompts fill each path up to its number of frames in flight.
   std::vector<Path> paths{route_->client.prefill_path()};
   if (route_->client.has_decode_path()) paths.push_back(route_->client.decode_path());
   for (const Path path : paths) {
@@ -121,6 +131,7 @@ void Conductor::SendFrames() {
 
 void Conductor::SendFrame(const Frame& frame) {
   for (const FrameItem& item : frame.items) {
+    // A segment that yields a token is the last of its prompt: from here on the decode path has it.
     const wire::Wanted wanted = item.live->WantedBehind(item.live->sent + item.count);
     const bool is_token = wanted == wire::Wanted::kToken || wanted == wire::Wanted::kLastLogits;
     if (is_token) route_->transfer.StartDecode(*item.live);
@@ -132,18 +143,21 @@ void Conductor::SendFrame(const Frame& frame) {
 
 void Conductor::Handle(net::Event event) {
   if (local_ != nullptr) {
+    // Messages for stages on this node are theirs alone; that a node went up or down concerns both.
     if (event.kind == net::Event::Kind::kMessage && stage::IsForStages(event.message)) {
       return local_->Handle(std::move(event));
     }
     local_->Handle(event);
   }
   if (!route_) return;
+  // The route's client sees every event first: it may become ready or break by it.
   const bool was_ready = is_ready();
   route_->client.Handle(event);
   if (options_.trace != nullptr && !was_ready && is_ready()) {
     options_.trace->RouteIsReady(route_->client.id(), NowNs());
   }
   if (!is_ready()) return;
+  // A node that is down answers no query for KV rows any more.
   if (event.kind == net::Event::Kind::kDown) {
     for (const auto& live : queue_.running()) {
       Follow(*live, route_->search.OnDown(*live, event.from));
@@ -168,16 +182,21 @@ void Conductor::OnMessage(const wire::NodeId& from, const wire::Message& message
 }
 
 void Conductor::OnHolds(const wire::NodeId& from, const wire::Holds& holds) {
+  // What an earlier route's stages still say is of no use.
   if (holds.route != route_->client.id()) return;
   heard_ns_ = NowNs();
+  // It may be about a session's transfer, or refuse a segment, or be the answer to a request's
+  // Begin.
   if (route_->sequence && route_->sequence->OnHolds(from, holds)) return;
   if (holds.attempt != 0) return OnRefusal(holds);
+  // Only the request's newest epoch counts: what stages said before was true before.
   LiveRequest* const live = queue_.Find([&](const LiveRequest& other) {
     return other.memory->id() == holds.sequence && other.epoch == holds.epoch &&
            other.phase != RequestPhase::kWaiting;
   });
   if (live == nullptr || !route_->client.IsStageOf(from, holds.stage)) return;
   if (!holds.why.message().empty()) return OnLack(*live, holds);
+  // What follows depends on what the request waits for.
   live->TakeHolds(holds);
   switch (live->phase) {
     case RequestPhase::kBeginning:
@@ -216,6 +235,8 @@ void Conductor::OnLack(LiveRequest& live, const wire::Holds& holds) {
 void Conductor::OnDone(const wire::NodeId& from, const wire::Done& done, int64_t arrived_ns) {
   if (done.route != route_->client.id() || !route_->client.IsEndOfPath(from)) return;
   heard_ns_ = NowNs();
+  // All of a message is checked before any of it is used: a stage that contradicts itself breaks
+  // the route.
   Status checked = route_->pipeline.Check(done);
   if (!checked.ok()) {
     return route_->client.Break(
@@ -244,6 +265,7 @@ void Conductor::TakeResult(const Segment& segment, const wire::SegmentResult& re
   if (live.request.cancelled()) return;  // by another request's callback, a moment ago
   // A segment before this one was refused, and the refusal is on its way.
   if (segment.begin != live.memory->length()) return;
+  // The segment's rows are in the KV cache of every stage: counts and progress.
   live.memory->SetLength(segment.end);
   live.refusals = 0;
   plans_.ForgetFailures();
@@ -251,8 +273,10 @@ void Conductor::TakeResult(const Segment& segment, const wire::SegmentResult& re
   const bool is_prompt = live.request.generated() == 0;
   (is_prompt ? counters_.prefill_tokens : counters_.decode_tokens) += count;
   live.request.Advance(count);
+  // Disaggregation: the time from here to the first token is what the KV transfer costs.
   const bool is_prefilled = live.is_disaggregated() && segment.end == live.prefill_end();
   if (is_prompt && is_prefilled) live.transfer.prefilled_ns = NowNs();
+  // What was asked for behind the segment: logits, a token, or nothing.
   if (live.logits.is_wanted()) live.logits.Take(segment.begin, logits, model_.shape.vocab_size);
   const bool is_token =
       segment.wanted == wire::Wanted::kToken || segment.wanted == wire::Wanted::kLastLogits;
@@ -280,11 +304,13 @@ void Conductor::TakeToken(const Segment& segment, const wire::SegmentResult& res
     for (const wire::LogitOf& top : result.top) choice.top.push_back({top.id, top.logprob});
     is_last = live.request.TakeChoice(std::move(choice), now_ns);
   }
+  // The first token of a disaggregated prompt: its transfer is over.
   if (const int64_t prefilled_ns = std::exchange(live.transfer.prefilled_ns, 0)) {
     ++counters_.transferred_prompts;
     counters_.exposed_ns += now_ns - prefilled_ns;
     counters_.transferred_bytes += live.transfer.prompt_bytes;
   }
+  // The token is part of the text now; the next frame computes it.
   if (is_last) return Remove(live);
   live.history->Append(std::span(live.request.sequence().tokens()).last(1));
   drafts_.TakeStageDrafts(live, result.drafts);

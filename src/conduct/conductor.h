@@ -52,7 +52,7 @@ struct ConductorOptions {
   uint32_t max_running = 64;                 // requests
   uint32_t direct_tokens = 64;               // KvTransferOptions
   uint32_t kv_sync_step = 32;                // likewise, sync_step
-  int64_t stall_ns = 300 * kNsPerSecond;     // that nodes which have work may be silent
+  int64_t stall_ns = 300 * kNsPerSecond;     // after which silent nodes with work have stalled
   uint32_t max_replans = 8;                  // in a row, without a token between them
   int64_t replan_wait_ns = 100 * kNsPerMs;  // before the second one, and twice that before the next
   uint32_t max_open_replans = 0;            // of a route that Open opens

@@ -28,6 +28,7 @@ Result<engine::RequestId> Conductor::Submit(engine::Request request) {
 
 Result<engine::RequestId> Conductor::SubmitWith(engine::Request request, LogitsCollector logits) {
   CHECK(request.sequence != nullptr);
+  // Refuses what can never be answered.
   RouteMemory* const memory = TRY(IdleMemoryOf(*request.sequence));
   TRY(engine::CheckRequest(model_.shape, tokenizer_, request));
   const uint32_t length = request.sequence->length();
@@ -39,6 +40,7 @@ Result<engine::RequestId> Conductor::SubmitWith(engine::Request request, LogitsC
   }
   auto speculation = TRY(drafts_.SpeculationFor(request));
   if (idle()) plans_.ForgetFailures();
+  // It waits in the queue; the next tick begins it where there is room.
   auto live = std::make_unique<LiveRequest>(++last_request_, std::move(request), tokenizer_,
                                             model_.shape.vocab_size, options_.isa, memory, NowNs());
   live->request.Speculate(std::move(speculation));
@@ -59,10 +61,12 @@ void Conductor::Begin(LiveRequest& live) {
   route_->search.End(live);
   const wire::SequenceId sequence = live.memory->id();
   if (route_->sequence && route_->sequence->sequence() == sequence) route_->sequence.reset();
+  // A new epoch: results and messages of the one before are ignored.
   live.holds.clear();
   live.epoch = ++numbers_.epoch;
   live.history.emplace(route_->client.layout().digest());
   live.history->Append(live.request.sequence().tokens());
+  // Every stage gets the text, and what it needs to sample and to draft by itself.
   const engine::DraftOptions draft = RouteDrafts::AtHead(live, route_->client);
   const engine::Request& request = live.request.request();
   route_->client.SendToAll(wire::Begin{.route = route_->client.id(),
@@ -102,6 +106,7 @@ void Conductor::Run(LiveRequest& live) {
   // Rows whose logits are still wanted are computed again, whatever stages hold.
   if (live.logits.is_wanted()) length = std::min(length, live.logits.next());
   live.memory->SetLength(length);
+  // From here on the request computes: rows that all stages hold count as cached.
   live.request.Begin(NowNs());
   live.request.Adopt();  // counts what stages hold
   live.sent = live.request.sequence().computed();
@@ -147,6 +152,7 @@ bool Conductor::ForgetUnused() {
 }
 
 void Conductor::Preempt(LiveRequest& live) {
+  // Its tokens stay; its KV rows are freed on every stage, and computed again later.
   ++counters_.preempted;
   route_->pipeline.Abandon(live);
   route_->search.End(live);
@@ -201,6 +207,7 @@ void Conductor::Remove(LiveRequest& live) {
   ++counters_.finished;
   counters_.cached_tokens += removed->request.counts().cached;
   counters_.replayed_tokens += removed->request.counts().replayed;
+  // Last, as the callback may submit another request.
   removed->request.TellFinish(NowNs());
 }
 

@@ -38,6 +38,7 @@ Conductor::OpenedRoute::OpenedRoute(Conductor& conductor, wire::RouteId id)
               .fetch_silence_ns = conductor.options_.fetch_silence_ns}) {}
 
 void Conductor::OpenRoute() {
+  // A number that no route had before: stages tell old messages from new ones by it.
   const wire::RouteId id = ++last_route_;
   route_ = std::make_unique<OpenedRoute>(*this, id);
   memories_->route = id;
@@ -74,6 +75,7 @@ Status Conductor::Open(const std::function<void(const OpenProgress&)>& on_progre
       OpenRoute();
       continue;
     }
+    // Otherwise the nodes are loading: their progress arrives as events.
     if (is_cancelled && is_cancelled()) return Error(Code::kCancelled, "the route was not opened");
     if (on_progress) on_progress(client.progress());
     if (local_ != nullptr) local_->Tick();
@@ -98,6 +100,7 @@ void Conductor::CheckStall() {
     return live->in_flight > 0 || live->phase == RequestPhase::kBeginning ||
            live->phase == RequestPhase::kSyncing || live->lacks_last_token();
   });
+  // Silence counts only while an answer is due.
   if (route_->pipeline.empty() && !is_awaited) heard_ns_ = NowNs();
   if (NowNs() - heard_ns_ < options_.stall_ns) return;
   route_->client.Break(
@@ -113,6 +116,7 @@ void Conductor::OnBroken() {
   CloseRoute(why);
   for (const auto& live : queue_.running()) TracePhase(*live, "waiting");
   queue_.SuspendAll();
+  // The next route is opened after a pause that grows with failures in a row.
   plans_.OnBroken(NowNs());
   if (queue_.empty()) return;
   // The nodes that are left keep what they hold for a while, whatever the next plan is.

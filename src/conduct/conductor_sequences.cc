@@ -86,7 +86,7 @@ Status Conductor::LogitsOf(std::span<const int32_t> tokens, size_t chunk, engine
 
 // --- KV rows.
 
-// Goes on until `is_done`, the route breaks, or its nodes are silent.
+// Steps until `is_done`, the route breaks, or its nodes stall.
 Status Conductor::TransferUntil(FunctionRef<bool()> is_done) {
   const wire::RouteId route = route_->client.id();
   heard_ns_ = NowNs();
@@ -125,6 +125,7 @@ Status Conductor::ExportRows(engine::Sequence& sequence, uint32_t begin, uint32_
                              kv::KvChunkSink sink) {
   if (!IsExact(options_.route)) return RowsAreNotExact();
   TRY(StartTransfer(sequence, *TRY(IdleMemoryOf(sequence))));
+  // All stages send their layers at once; the sink gets chunks as they arrive.
   TRY(route_->sequence->StartExport(begin, end, sink));
   const Status sent = TransferUntil([this] { return route_->sequence->is_exported(); });
   if (!route_ || !route_->sequence) return sent;
@@ -144,6 +145,7 @@ Status Conductor::ImportRows(engine::Sequence& sequence, Bytes chunk) {
     return FailedPrecondition("these KV rows are of another text than the sequence's");
   }
   TRY(StartTransfer(sequence, memory));
+  // Each stage gets the layers that it has.
   TRY(route_->sequence->Import(parsed));
   // Several chunks are in flight, so that no chunk waits for the way and back of the one before.
   // The text's last page waits for all of them.
@@ -155,6 +157,7 @@ Status Conductor::ImportRows(engine::Sequence& sequence, Bytes chunk) {
     if (route_) route_->sequence.reset();
     return sent;
   }
+  // From here on a request finds these rows as if it had computed them.
   memory.SetLength(route_->sequence->held());
   return Ok();
 }

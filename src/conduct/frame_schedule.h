@@ -17,7 +17,7 @@
 
 namespace aster::conduct {
 
-// So many tokens of a request, behind those that were sent.
+// `count` tokens of a request, behind those that were sent.
 struct FrameItem {
   LiveRequest* live = nullptr;
   uint32_t count = 0;
@@ -47,8 +47,8 @@ class FrameSchedule {
 
   // Of all requests that are ready to decode, as far as there is room for more frames.
   std::vector<Frame> Decodes(Requests running, DecodesInFlight in_flight) const;
-  // Prompts of the requests that are computed by this path, where so many of its frames are in
-  // flight; nothing where that is enough, or none has a prompt.
+  // Prompts of the requests that this path computes, given its number of frames in flight; nothing
+  // where that is enough, or none has a prompt.
   std::optional<Frame> NextPrefill(Requests running, Path path, size_t in_flight);
 
  private:

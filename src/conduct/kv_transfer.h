@@ -19,7 +19,7 @@
 namespace aster::conduct {
 
 struct KvTransferOptions {
-  uint32_t direct_tokens = 64;  // prompts of at most so many new ones are the decode path's own
+  uint32_t direct_tokens = 64;  // the decode path prefills prompts of at most this many new ones
   uint32_t sync_step = 32;      // tokens of an answer that are worth a message
 };
 

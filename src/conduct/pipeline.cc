@@ -62,6 +62,8 @@ wire::WorkSegment Pipeline::Launch(const Frame& frame, size_t index) {
     const uint32_t most = engine::DraftShare(frame.items.size(), index);
     drafts = at_.drafts.For(live, at_.route, wanted, most);
   }
+  // The tokens, with drafts behind them; hashes of the history around them let stages check that
+  // their KV cache continues it.
   const std::vector<int32_t>& history = live.request.sequence().tokens();
   std::vector<int32_t> tokens(history.begin() + begin, history.begin() + end);
   tokens.insert(tokens.end(), drafts.begin(), drafts.end());
@@ -75,6 +77,7 @@ wire::WorkSegment Pipeline::Launch(const Frame& frame, size_t index) {
                             .wanted = wanted,
                             .more = more,
                             .draft_count = static_cast<uint32_t>(drafts.size())};
+  // What is needed when its result comes: the request may have ended by then.
   segments_[attempt] = {.live = &live,
                         .frame = at_.numbers.frame,
                         .path = frame.path,
@@ -113,6 +116,8 @@ void Pipeline::LeaveFrame(uint64_t number) {
 // --- What comes.
 
 Status Pipeline::Check(const wire::Done& done) const {
+  // Each result is of a segment in flight, and of none twice; it ends where the segment does and
+  // has the token that was asked for.
   size_t rows = 0;
   std::set<uint64_t> seen;
   for (const wire::SegmentResult& result : done.results) {
@@ -132,6 +137,7 @@ Status Pipeline::Check(const wire::Done& done) const {
                       segment.end, result.token, result.end));
     }
   }
+  // Logits are those of all segments that wanted any, one behind the other.
   const size_t bytes = rows * at_.vocab_size * sizeof(float);
   if (done.logits.size() != bytes) {
     return DataLoss(fmt::format("it sent {} bytes of logits, and {} were asked for",
@@ -194,6 +200,7 @@ void Pipeline::Continue(uint64_t attempt) {
   } else {
     ++segment.accepted;
   }
+  // The attempt's number stays, its frame is a new one.
   segment.begin = segment.end++;
   if (segment.live != nullptr) segment.live->sent = segment.end;
   LeaveFrame(segment.frame);
@@ -224,6 +231,7 @@ void Pipeline::Halt(const LiveRequest& live) {
     if (segment.accepted > 0) segment.is_halted = true;
     if (segment.more == 0) continue;
     segment.is_halted = true;
+    // Only a stage that decodes by itself has to be told.
     at_.route.Send(
         at_.route.stages().back().node.id,
         wire::Halt{.route = at_.route.id(), .sequence = live.memory->id(), .attempt = attempt});

@@ -13,11 +13,11 @@ namespace {
 
 constexpr uint32_t kPage = kernels::kPagePositions;
 constexpr double kNs = 1e9;
-// Nodes are waited for at most so long, and for at most such a part of what computing takes, where
-// that is more than options say.
+// The longest wait for what nodes hold, and its largest part of what computing would take, where
+// that is more than the options say.
 constexpr int64_t kLongestAskNs = 2 * kNsPerSecond;
 constexpr double kAskPart = 0.1;
-// Fetching is given up when it takes so many times as long as computing would have.
+// Fetching is abandoned when it takes this many times as long as computing would have.
 constexpr double kPatience = 2;
 constexpr int64_t kLeastPatienceNs = kNsPerSecond;
 

@@ -119,7 +119,7 @@ Error RouteClient::LostLayers(const wire::NodeId& node, const Error& why) const 
     slices.push_back(plan::DescribeSlice(stage.slice));
     if (!stage.node.name.empty()) name = fmt::format("{} ({})", stage.node.name, node.ToText());
   }
-  // Whoever was shut out, or shuts us out, is not helped by another start.
+  // Another start does not help a node that was revoked, or that refuses this one.
   const std::string_view advice =
       why.code() == Code::kPermissionDenied ? "" : "; start it again, or plan without it";
   return {Code::kUnavailable, fmt::format("{} are missing: node {} is not reachable: {}{}",
@@ -180,7 +180,8 @@ void RouteClient::OnState(const wire::NodeId& from, const wire::RouteState& stat
         return Break(Named(state.why));
       }
       if (state.why.code() != Code::kUnavailable || !behind) return Break(Named(state.why));
-      // It cannot reach the next one: whoever can reach both may still not plan so again.
+      // It cannot reach the next one: no plan with both is made again, even where this machine
+      // reaches both.
       lost_.push_back(*behind);
       return Break(LostLayers(*behind, state.why));
     }

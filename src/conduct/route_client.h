@@ -24,9 +24,9 @@ namespace aster::conduct {
 
 struct RouteOptions {
   wire::RowEncoding encoding = wire::RowEncoding::kF32;     // of rows between stages
-  wire::RowEncoding kv_encoding = wire::RowEncoding::kF32;  // of what is remembered; or kQ8
+  wire::RowEncoding kv_encoding = wire::RowEncoding::kF32;  // of KV rows that travel; or kQ8
   model::MemoryOptions memory;
-  uint64_t kv_bytes = 0;  // on every node, for what sequences remember; 0: as each node likes
+  uint64_t kv_bytes = 0;                   // of KV cache on every node; 0: each node's default
   std::vector<std::string> own_addresses;  // where nodes reach the conductor; they may be empty
   int64_t open_timeout_ns = 60 * kNsPerSecond;  // without any progress
 };

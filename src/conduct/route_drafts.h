@@ -31,7 +31,7 @@ class RouteDrafts {
   Result<std::unique_ptr<engine::Speculation>> SpeculationFor(const engine::Request& request);
   // What the stage with the head is to draft by itself for the request.
   static engine::DraftOptions AtHead(const LiveRequest& live, const RouteClient& route);
-  // At most so many draft tokens to check behind the request's last one, which asks for `wanted`.
+  // The most draft tokens to check behind the request's last one, which asks for `wanted`.
   std::vector<int32_t> For(LiveRequest& live, const RouteClient& route, wire::Wanted wanted,
                            uint32_t most) const;
   // The stage with the head says what it drafts behind the newest token.

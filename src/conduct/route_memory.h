@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a conductor believes that the stages of its route remember of a sequence. Only ever a
+// What a conductor believes that the stages of its route hold of a sequence's KV cache. Only ever a
 // belief: stages say what they hold before anything is computed. Must not know messages.
 #pragma once
 
@@ -35,9 +35,9 @@ class RouteMemory final : public engine::SequenceMemory {
   wire::SequenceId id() const { return id_; }
 
   uint32_t length() const override { return route_ == memories_->route ? length_ : 0; }
-  // All stages hold so many positions.
+  // All stages hold this many positions.
   void SetLength(uint32_t length);
-  // Nobody needs it: stages are told to forget it.
+  // It is not needed any more: stages are told to release it.
   void Forget();
 
   void Truncate(uint32_t length) override;

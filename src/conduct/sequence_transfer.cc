@@ -29,6 +29,7 @@ SequenceTransfer::SequenceTransfer(net::Network& network, RouteClient& route, Nu
       sequence_(sequence),
       epoch_(++numbers.epoch),
       history_(route.layout().digest()) {
+  // Stages begin the text as for a request, and say what they hold of it.
   history_.Append(tokens);
   route_.SendToAll(wire::Begin{.route = route_.id(),
                                .sequence = sequence_,
@@ -58,6 +59,7 @@ bool SequenceTransfer::OnHolds(const wire::NodeId& from, const wire::Holds& hold
     status_ = holds.why;
     return true;
   }
+  // Rows of another text of the same length are none of this one's.
   const bool is_ours =
       holds.length <= history_.length() && history_.HashAt(holds.length) == holds.hash;
   holds_[holds.stage] = is_ours ? holds.length : 0;
@@ -75,6 +77,7 @@ Status SequenceTransfer::StartExport(uint32_t begin, uint32_t end, kv::KvChunkSi
     return OutOfRange(fmt::format("node {} holds positions 0 to {}, not {} to {} as asked for",
                                   route_.stages()[stage].node.name, holds_.at(stage), begin, end));
   }
+  // Each stage of the path sends the layers of its slice.
   export_.emplace(Export{.sink = sink, .ticket = ++numbers_.ticket, .due = {}});
   for (uint32_t stage = path.begin; stage < path.end && begin < end; ++stage) {
     const plan::PlanStage& source = route_.stages()[stage];
@@ -103,6 +106,7 @@ bool SequenceTransfer::OnKvRows(const wire::NodeId& from, const wire::KvRows& ro
 Status SequenceTransfer::TakeRows(const wire::NodeId& from, const wire::KvRows& rows) {
   const kv::KvChunk chunk = TRY(kv::ParseKvChunk(rows.chunk));
   const kv::KvChunkHeader& header = chunk.header;
+  // Of a stage that was asked, and not in full yet.
   const auto due = export_->due.find(header.layers.begin);
   if (due == export_->due.end()) {
     return DataLoss(

@@ -26,7 +26,7 @@ struct HopTotals {
 
 class StageTimes {
  public:
-  // Another route is opened, of so many stages.
+  // Another route is opened, of this many stages.
   void Reset(size_t stages);
 
   // From now on frames are in flight; none is any more, or the route is closed.

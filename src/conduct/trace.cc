@@ -10,7 +10,7 @@
 namespace aster::conduct {
 namespace {
 
-// What a hop costs beside its bytes, as if they were so many more.
+// What a hop costs beside its bytes, in bytes.
 constexpr uint64_t kHopBytes = 64 << 10;
 
 const TracedRoute* RouteOf(const Trace& trace, wire::RouteId id) {

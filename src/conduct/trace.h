@@ -30,7 +30,7 @@ struct TracedFrame {
   bool is_decode = false;
   Fate fate = Fate::kUnderWay;
   int64_t sent_ns = 0;
-  int64_t ended_ns = 0;  // its answer arrived, or nobody waits for it any more
+  int64_t ended_ns = 0;  // its result arrived, or is not waited for any more
   std::vector<TracedSegment> segments;
   std::vector<wire::Hop> hops;  // of kDone, by stage from the first that it went to
   uint32_t first_stage = 0;
@@ -55,7 +55,8 @@ struct TracedPhase {
   int64_t end_ns = 0;  // 0: it goes on
 };
 
-// Belongs to the conductor's thread. Keeps so many frames and phases, and counts the others.
+// Belongs to the conductor's thread. Keeps a bounded number of frames and phases, and counts the
+// others.
 class Trace {
  public:
   explicit Trace(size_t limit = size_t{1} << 18) : limit_(limit) {}
@@ -69,7 +70,7 @@ class Trace {
             uint32_t first_stage = 0);
   // The answer came back.
   void Done(uint64_t frame, const std::vector<wire::Hop>& hops, int64_t now_ns);
-  // Nobody waits for it: it was refused, unless it was done.
+  // Its result is not waited for any more: it was refused, unless it was done.
   void Land(uint64_t frame, int64_t now_ns);
 
   // The request's phase ends, and one of this name begins; with nullptr none does.

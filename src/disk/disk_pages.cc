@@ -55,6 +55,7 @@ Result<std::unique_ptr<DiskPages>> DiskPages::Open(DiskPagesOptions options, Clo
   RemoveLeftovers(options.folder, clock.WallNs());
   // tidy: allow(ownership) the constructor is private
   std::unique_ptr<DiskPages> pages(new DiskPages(std::move(options), clock));
+  // Reads the folder, and evicts what a smaller bound leaves no room for.
   TRY(ListPageFiles(pages->options_.folder));
   pages->Scan();
   pages->MakeRoom(0);
@@ -322,12 +323,14 @@ void DiskPages::Write(const Waiting& waiting) {
                       .rows = plain});
     bytes += kv::kBlockHeadBytes + plain.size();
   }
+  // A file larger than the whole bound would evict everything.
   if (bytes > options_.size_bytes) {
     MutexLock lock(mu_);
     ++counts_.oversized_files;
     return;
   }
   MakeRoom(bytes);
+  // Only a file that is whole gets into the index.
   const Result<uint64_t> written = WritePageFile(options_.folder, waiting.header, blocks);
   MutexLock lock(mu_);
   if (!written.ok()) {

@@ -12,7 +12,7 @@
 namespace aster::disk {
 namespace {
 
-// What people say to a model is nobody else's business.
+// What people say to a model is private: files are readable by their owner only.
 constexpr uint32_t kOwnerOnly = 0600;
 
 }  // namespace

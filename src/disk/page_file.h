@@ -49,7 +49,7 @@ class PageFile {
   using Wanted = FunctionRef<bool(uint32_t layer, uint32_t stream)>;
   using Visit = FunctionRef<Status(const kv::Block&)>;
   Status Read(Wanted wanted, Visit visit);
-  // All of it, as it is. Whoever takes it has to check it.
+  // All of it, as it is. The receiver has to check it.
   Result<std::vector<uint8_t>> ReadAll() const;
 
  private:

@@ -24,8 +24,8 @@ bool RemovePageFile(const std::string& folder, const PageFileName& name);
 // harm.
 void MarkUsed(const std::string& folder, const PageFileName& name, int64_t wall_ns);
 
-// Removes what processes that were killed have left half-written. What is younger than a minute may
-// be somebody's who is writing.
+// Removes what processes that were killed have left half-written. A file younger than a minute may
+// belong to a process that is writing it.
 void RemoveLeftovers(const std::string& folder, int64_t wall_ns);
 
 }  // namespace aster::disk

@@ -39,9 +39,9 @@ class PageIndex {
   uint64_t total_bytes() const { return total_bytes_; }
   size_t size() const { return count_; }
 
-  // What has to go so that so many bytes are left: what was not used for longest first, but a file
-  // counts as used when any was that continues it, and of those that count alike the end of a
-  // history goes first. So nothing is left without what it continues.
+  // The files to evict so that at most this many bytes are left: least recently used first. A file
+  // counts as used when any file that continues it was, and of files that count alike the end of a
+  // history goes first. So no file is left without the one that it continues.
   std::vector<PageFileName> Oldest(uint64_t bytes_to_leave) const;
 
  private:

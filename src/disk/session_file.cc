@@ -13,7 +13,7 @@
 namespace aster::disk {
 namespace {
 
-// What people say to a model is nobody else's business.
+// What people say to a model is private: files are readable by their owner only.
 constexpr uint32_t kOnlyOwnerReads = 0600;
 
 // In the order in which they stand in a file.
@@ -134,7 +134,7 @@ class Reader {
     const uint64_t begin = offset_;
     const Status status = Take(session);
     if (status.ok() || status.error().code() != Code::kDataLoss) return status;
-    // Whoever saw the damage need not have known where it is.
+    // The damage may have been found by a part that does not know the file's name.
     return status.error().message().starts_with(file_.path())
                ? Status(status)
                : file_.Damaged(begin, status.error().message());

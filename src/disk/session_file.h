@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The bytes of a session: a conversation, and what was remembered of it (docs/sessions.md says the
-// same in words). A list of records, each with its own checksum, so that what precedes damage can
-// be used. Must not know what the texts mean, nor how rows are made.
+// The bytes of a session: a conversation and its KV cache (docs/sessions.md says the same in
+// words). A list of records, each with its own checksum, so that what precedes damage can be used.
+// Must not know what the texts mean, nor how rows are made.
 #pragma once
 
 #include <cstdint>

@@ -28,7 +28,7 @@ constexpr size_t kMaxNameBytes = 200;
 constexpr int64_t kLockPatienceNs = 60 * kNsPerSecond;
 constexpr int64_t kLockPollNs = 20 * kNsPerMs;
 
-// Conversations are nobody else's business.
+// Conversations are private: the folder is readable by its owner only.
 Status MakePrivateFolder(const std::string& path) {
   TRY(MakeDirectories(path));
   if (chmod(path.c_str(), 0700) != 0) return SystemError(errno, path);
@@ -255,8 +255,8 @@ Result<std::vector<ListedSession>> SessionFolder::List() const {
   return sessions;
 }
 
-// Removes pages that no session names. Where a session cannot be read to its end nobody knows what
-// it names; then all stay.
+// Removes pages that no session names. Where a session cannot be read to its end the pages that it
+// names are not known; then all stay.
 uint64_t SessionFolder::RemoveUnused() {
   const auto sessions = List();
   const auto files = ListPageFiles(PagesFolder());

@@ -62,7 +62,7 @@ class SessionFolder {
   Status Save(std::string_view name_or_path, const Session& session, const kv::Layout& layout,
               RowsSource rows);
   Result<OpenSession> Open(std::string_view name_or_path) const;
-  // What is remembered of it goes to `take`; what precedes an error has been taken.
+  // Its KV chunks go to `take`; those before an error have been taken.
   Status LoadRows(const OpenSession& open, const kv::Layout& layout, KvChunkTaker take) const;
 
   // Looks at the pages' files: all of their rows, or whether they are there and what they say
@@ -74,7 +74,7 @@ class SessionFolder {
   Result<std::vector<ListedSession>> List() const;
   // Returns how many bytes became free. Pages that others have stay. With `only`:
   // FailedPrecondition unless the name still stands for that very file. One with the same content
-  // that has taken its place is another: it may be the copy that somebody else relies on.
+  // that has taken its place is another: it may be the copy that another process relies on.
   Result<uint64_t> Remove(std::string_view name, const OpenSession* only = nullptr);
   // A file with everything in it; and such a file back into the folder.
   Status Export(std::string_view name, const std::string& path) const;

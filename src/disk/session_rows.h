@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What is remembered of a conversation, cut into page files and put together again: KV chunks in
-// whatever layers and lengths they come, one file for each page of positions, and back. Must not
-// know where files are, nor who computes.
+// The KV cache of a conversation, cut into page files and put together again: KV chunks in whatever
+// layers and lengths they come, one file for each page of positions, and back. Must not know where
+// files are, nor who computes.
 #pragma once
 
 #include <cstdint>

@@ -37,7 +37,7 @@ class ModelProposer final : public engine::Proposer {
   }
 
  private:
-  // It guesses when it has read all of the text.
+  // It drafts once it has read all of the text.
   Status ReadOn() {
     const model::Segment segment{.table = &sequence_.table(),
                                  .tokens = sequence_.pending().first(kChunk),

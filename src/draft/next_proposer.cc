@@ -11,7 +11,7 @@
 namespace aster::draft {
 namespace {
 
-// So many answers at once can be guessed for. Whoever finds no memory guesses nothing.
+// Answers that can be drafted for at once. One that finds no memory has no drafts.
 constexpr uint64_t kMostAnswers = 128;
 // Pairs that are computed at once, at most.
 constexpr uint32_t kRowsAtOnce = 256;
@@ -25,7 +25,7 @@ uint64_t BytesFor(const kv::Layout& layout, uint32_t window) {
 }  // namespace
 
 // Rows wait in `rows_` until the token behind the last of them is known, which is when the next
-// guess is asked for: pair i is token i + 1 with the row behind token i.
+// draft is asked for: pair i is token i + 1 with the row behind token i.
 class NextProposer final : public engine::Proposer {
  public:
   NextProposer(NextBlock& block, const engine::SamplingOptions& sampling)
@@ -39,7 +39,7 @@ class NextProposer final : public engine::Proposer {
     const auto end = begin + static_cast<uint32_t>(hidden.size() / width_);
     if (end <= rows_end_) return;  // computed again
     if (begin > rows_end_) Forget(begin);
-    // Of what will have left the window before anything is guessed.
+    // Of rows that will have left the window before the next draft.
     const auto length = static_cast<uint32_t>(history.size());
     const uint32_t first_wanted = length - std::min(length, window_ + 1);
     if (end <= first_wanted) return Forget(end);
@@ -47,8 +47,8 @@ class NextProposer final : public engine::Proposer {
     const auto fresh = hidden.subspan((rows_end_ - begin) * width_);
     rows_.insert(rows_.end(), fresh.begin(), fresh.end());
     rows_end_ = end;
-    // Where nobody asks for guesses they are not gathered for ever: those that are too many begin
-    // anew, as if the ones before had not been seen.
+    // Where no drafts are asked for rows are not gathered for ever: when there are too many the
+    // window begins anew, as if the rows before had not been seen.
     const size_t most = 2 * (size_t{window_} + 1);
     if (rows_.size() > most * width_) {
       table_.reset();
@@ -72,7 +72,7 @@ class NextProposer final : public engine::Proposer {
     std::vector<int32_t> text(history.begin(), history.end());
     const size_t row_count = rows_.size() / width_;
     const size_t vocab_size = block_.model_.shape().vocab_size;
-    // The pairs that are certain, and the first guess with the last of them.
+    // The pairs that are certain, and the first draft with the last of them.
     model::Output output;
     for (size_t done = 0; done < row_count;) {
       const size_t count = std::min<size_t>(kRowsAtOnce, row_count - done);

@@ -4,9 +4,9 @@
 // A drafter by multi-token prediction (MTP): the block that a model has for it
 // (model/next_tokens.h). Must not know who checks draft tokens, nor how a model comes by its rows.
 //
-// The block sees only its window, so of a prompt nothing but the last rows is kept, and none of
-// those that were remembered already need be computed again: where rows are missing its memory
-// begins anew behind them, and guesses are worse until its window is full.
+// The block sees only its window, so of a prompt nothing but the last rows is kept, and rows of
+// cached tokens need not be computed again: where rows are missing its KV cache begins anew behind
+// them, and drafts are worse until its window is full.
 #pragma once
 
 #include <optional>

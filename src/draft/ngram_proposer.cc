@@ -59,7 +59,7 @@ void NgramProposer::Table::Append(std::span<const int32_t> history) {
     }
     before = slot.end;
     slot.end = static_cast<uint32_t>(history.size());
-    // Two sequences with one key are as likely as never; they cost a guess.
+    // Two sequences with one 64-bit key practically never meet; if they do, a draft is rejected.
     if (before != kNone && !SameTokens(history, before, history.size(), size_)) before = kNone;
   }
   earlier_.push_back(before);

@@ -16,10 +16,10 @@ namespace aster::draft {
 struct NgramOptions {
   uint32_t shortest = 2;    // tokens that must have stood before
   uint32_t longest = 4;     // that are looked for; the longest match counts
-  uint32_t max_tokens = 8;  // of a guess
+  uint32_t max_tokens = 8;  // of a draft
 };
 
-// Each token appended, taken back or guessed costs a few table look-ups, however long the history
+// Each token appended, taken back or drafted costs a few table look-ups, however long the history
 // is (amortised: the tables grow by doubling). Not for concurrent use.
 class NgramProposer {
  public:
@@ -35,8 +35,8 @@ class NgramProposer {
   std::span<const int32_t> history() const { return history_; }
 
   // What may follow the history: what followed the latest earlier occurrence of its last tokens, of
-  // the longest match. Nothing where they never stood before. A guess that reaches the history's
-  // end goes on with itself, so that repetition is guessed in full. Valid until the next call.
+  // the longest match. Nothing where they never stood before. A draft that reaches the history's
+  // end goes on with itself, so that repetition is drafted in full. Valid until the next call.
   std::span<const int32_t> Propose();
 
  private:

@@ -29,7 +29,7 @@ class FromText final : public engine::Proposer {
   NgramProposer ngrams_;
 };
 
-// What somebody else edits or wants to know of the answer is nothing to guesses.
+// Log-probabilities are those of the model that answers; a drafter needs none.
 engine::SamplingOptions ForDrafts(const engine::Request& request) {
   engine::SamplingOptions sampling = request.sampling;
   sampling.logprobs = false;

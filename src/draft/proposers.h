@@ -17,8 +17,8 @@ namespace aster::draft {
 // what it makes.
 class Proposers final : public engine::ProposerSource {
  public:
-  // `answers` is the model whose answers are guessed, where it is on this machine; `drafts` a
-  // smaller one with the same vocabulary (CheckSameVocabulary), if there is any.
+  // `answers` is the model that is drafted for, where it is on this machine; `drafts` a smaller one
+  // with the same vocabulary (CheckSameVocabulary), if there is any.
   explicit Proposers(engine::LocalModel* answers, engine::LocalModel* drafts = nullptr)
       : answers_(answers), drafts_(drafts) {}
 
@@ -30,7 +30,7 @@ class Proposers final : public engine::ProposerSource {
   std::unique_ptr<NextBlock> next_;  // once it was asked for
 };
 
-// For whoever makes them as models come and go.
+// The drafters for one model that is loaded on this machine.
 std::unique_ptr<engine::ProposerSource> ProposersFor(engine::LocalModel& answers);
 
 }  // namespace aster::draft

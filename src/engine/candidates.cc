@@ -124,7 +124,7 @@ void CandidateFinder::FindBest(std::span<const float> scores, size_t count,
   };
   block_best_.resize(block_count);
   for (size_t i = 0; i < block_count; ++i) block_best_[i] = BestOf(block(i));
-  // So many blocks have a score that is no less: nothing below is among the best.
+  // `count` blocks have a score that is no less: nothing below is among the best.
   values_ = block_best_;
   const auto nth = values_.begin() + static_cast<std::ptrdiff_t>(count - 1);
   std::ranges::nth_element(values_, nth, std::greater());

@@ -25,12 +25,12 @@ inline bool IsBetter(const Candidate& a, const Candidate& b) {
   return a.score != b.score ? a.score > b.score : a.id < b.id;
 }
 
-// Probabilities are integers of this scale, the likeliest one's being 1.0: their sums are exact in
-// any order, so that every machine draws the same line. What is less likely than 2^-41 of the
-// likeliest has none.
+// Probabilities are integers of this scale, the most likely one's being 1.0: their sums are exact
+// in any order, so that every machine draws the same line. What is less likely than 2^-41 of the
+// most likely has none.
 inline constexpr double kWeightOne = 0x1p40;
 
-// Keeps the best so many.
+// Keeps the best `count`.
 void KeepBest(size_t count, std::vector<Candidate>& candidates);
 
 // Keeps the best whose weights together reach `wanted`, as few as that takes; all if they do not.

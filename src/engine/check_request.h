@@ -11,8 +11,9 @@
 
 namespace aster::engine {
 
-// Fills in what is left to the model, then refuses what can never be answered: bad options, an
-// empty prompt, tokens that the model does not have, no room for an answer within the context.
+// Fills in what is left to the model, then refuses a request that can never be answered: bad
+// options, an empty prompt, tokens that the model does not have, no room for an answer within the
+// context.
 Status CheckRequest(const model::Shape& shape, const text::Tokenizer* tokenizer, Request& request);
 
 }  // namespace aster::engine

@@ -13,11 +13,12 @@ namespace {
 // what trying costs is soon little, and what has changed is not missed for long.
 constexpr uint32_t kShortestPause = 16;
 constexpr uint32_t kLongestPause = 512;
-// A try of guesses is worth it only where so much time went by without: it costs one part of so
-// many.
+// Steps without drafts take at least this many times as long as a try of drafting costs, so that
+// trying stays a small part of the time.
 constexpr double kTryShare = 64;
 constexpr double kMostPause = 1 << 16;
-// In the first step of a try whoever guesses catches up with the text, which is not counted.
+// In the first step of a try the drafter reads the text that it has not seen; that step is not
+// counted.
 constexpr uint32_t kTrySteps = 2;
 
 }  // namespace
@@ -50,8 +51,8 @@ void DraftTimes::LearnCatchUp(int64_t duration_ns) {
   if (duration_ns > 0) catch_up_ns_ = static_cast<double>(duration_ns);
 }
 
-// On the line between the nearest numbers of guesses that are known; beyond the last, on that from
-// none to it.
+// Interpolated between the nearest draft lengths that were timed; beyond the longest, on the line
+// from no drafts to it.
 double DraftTimes::Duration(uint32_t drafts) const {
   uint32_t below = drafts;
   while (!steps_[below].is_known()) --below;  // none is
@@ -72,11 +73,11 @@ std::optional<uint32_t> DraftTimes::Best(uint32_t most, float rate) {
   if (std::none_of(steps_.begin() + 1, steps_.end(), is_known)) return std::nullopt;
   if (!steps_[0].is_known()) return 0;
   uint32_t best = 0;        // of all
-  uint32_t best_draft = 0;  // of those with guesses
+  uint32_t best_draft = 0;  // of the lengths above 0
   double best_speed = 0;
   double best_draft_speed = 0;
   double tokens = 0;  // that such a step gives
-  double right = 1;   // how often all guesses so far are
+  double right = 1;   // probability that all drafts so far are accepted
   for (uint32_t drafts = 0; drafts <= std::min(most, kMostDrafts); ++drafts) {
     tokens += right;
     right *= rate;

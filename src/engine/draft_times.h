@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Whether guesses save time: what steps take by how many guesses are checked in them, learnt from
-// all answers that one place gives. Must not know clocks, nor who guesses.
+// Whether speculative decoding saves time: the duration of a step by its number of draft tokens,
+// learnt from all answers of one scheduler. Must not know clocks, nor drafters.
 #pragma once
 
 #include <array>
@@ -16,16 +16,16 @@ namespace aster::engine {
 // A pure function of what it was told. Not for concurrent use.
 class DraftTimes {
  public:
-  // A step in which so many guesses were checked took so long, the guessing and all that others had
-  // computed beside it included. Times that are not positive say nothing.
+  // A step that checked `drafts` draft tokens took `duration_ns`, drafting and the other requests'
+  // work included. Times that are not positive are ignored.
   void Learn(uint32_t drafts, int64_t duration_ns);
-  // The first step with guesses after some without took so long: whoever guesses caught up with the
-  // text. It says what a try costs, and not what such steps take.
+  // The duration of the first step with drafts after steps without: the drafter read the text in
+  // between. It says what a try costs, not what steps with drafts take.
   void LearnCatchUp(int64_t duration_ns);
 
-  // How many guesses, up to `most`, bring tokens fastest, where a guess behind right ones is right
-  // `rate` times of one. Now and then it is the other way, without guesses or with some, lest
-  // times that have changed are never seen. Nothing where no step with guesses was timed.
+  // The number of drafts, up to `most`, with the highest throughput, where a draft behind accepted
+  // ones is accepted with probability `rate`. Now and then it is the other choice, drafting or not,
+  // so that times that have changed are noticed. Nothing where no step with drafts was timed.
   std::optional<uint32_t> Best(uint32_t most, float rate);
 
  private:
@@ -47,7 +47,7 @@ class DraftTimes {
   bool IsTimeToTry(bool is_drafting);
   uint32_t Pause(bool is_drafting) const;
 
-  std::array<Typical, kMostDrafts + 1> steps_;  // by guesses
+  std::array<Typical, kMostDrafts + 1> steps_;  // by number of drafts
   bool was_drafting_ = true;                    // what was best the last time
   uint32_t pause_ = 0;                          // decisions between two tries of the other way
   uint32_t since_ = 0;                          // decisions since the last

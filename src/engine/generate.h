@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// One request, from its prompt to its end: the scheduler for those who have nothing else to do.
+// One request, from its prompt to its end: the scheduler for callers that have nothing else to do.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What answers requests: a model on this machine (scheduler.h), or one that several machines hold
-// together (conduct/conductor.h). Commands and servers need not know which. Must not know how
-// either of them does it.
+// The interface of an engine that generates text: a model on this machine (scheduler.h), or one
+// that several machines hold together (conduct/conductor.h). Commands and servers need not know
+// which. Must not know how either of them does it.
 #pragma once
 
 #include <cstddef>
@@ -30,11 +30,11 @@ class Generator {
 
   virtual const model::Shape& shape() const = 0;
 
-  // A sequence that requests here can be given; nothing is remembered of it yet.
+  // A sequence for requests to this generator, with an empty KV cache.
   virtual Sequence NewSequence() = 0;
 
-  // Refuses what can never be answered: bad options, an empty prompt, one that leaves no room for
-  // an answer within the context, or one that does not fit into the whole memory.
+  // Refuses a request that can never be answered: bad options, an empty prompt, one that leaves no
+  // room for an answer within the context, or one that does not fit into the whole memory.
   virtual Result<RequestId> Submit(Request request) = 0;
   // It is finished as cancelled at the beginning of the next step. Nothing happens if it is
   // finished already.
@@ -42,8 +42,8 @@ class Generator {
 
   // Whether there is nothing to do.
   virtual bool idle() const = 0;
-  // Asked before a request waits or fails for want of memory: lets go of a sequence that is kept
-  // for later, and says whether there was one.
+  // Asked before a request waits or fails for want of memory: releases a sequence that is kept for
+  // later, and says whether there was one.
   virtual void OnShortage(std::function<bool()> /*let_go*/) {}
 
   // Goes on with all requests, for a moment (tens of milliseconds, unless a batch takes longer).
@@ -51,19 +51,18 @@ class Generator {
   // goes wrong with a request is told to that one.
   virtual Status Step() = 0;
 
-  // Computes a text of its own, at most `chunk` tokens at a time, and hands over the logits behind
+  // Computes a text of its own, at most `chunk` tokens at a time, and passes on the logits behind
   // each token.
   virtual Status LogitsOf(std::span<const int32_t> tokens, size_t chunk, LogitsSink sink) = 0;
 
-  // What is remembered of a sequence leaves: KV chunks one after another, each of some range of
-  // layers and handed over whole or in pieces, that together take all layers from `begin` to `end`
-  // positions. Of a sequence that no request has; at most its computed() positions. May wait for
-  // other machines.
+  // Exports a sequence's KV rows: KV chunks one after another, each of some range of layers and
+  // passed on whole or in pieces, that together take all layers from `begin` to `end` positions. Of
+  // a sequence that no request has; at most its computed() positions. May wait for other machines.
   virtual Status ExportRows(Sequence& sequence, uint32_t begin, uint32_t end,
                             kv::KvChunkSink sink) = 0;
-  // And comes back: one whole KV chunk, which continues what the sequence remembers in the KV
-  // chunk's layers. Its tokens must be those that already stand in the sequence's history, pending
-  // (SetHistory). A damaged KV chunk (DataLoss) leaves what precedes the damage.
+  // Imports one whole KV chunk, which continues the sequence's KV rows in the chunk's layers. Its
+  // tokens must be those that already stand in the sequence's history, pending (SetHistory). A
+  // damaged KV chunk (DataLoss) leaves what precedes the damage.
   virtual Status ImportRows(Sequence& sequence, Bytes chunk) = 0;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A slice of a model, loaded and ready on this machine: weights, threads, and memory for what
-// sequences remember. Must not know text, sampling or other machines.
+// A slice of a model, loaded and ready on this machine: weights, threads, and memory for the KV
+// cache. Must not know text, sampling or other machines.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct LocalModelOptions {
   std::optional<kernels::Isa> isa;    // else what ASTER_ISA names, else the fastest
   std::optional<model::Slice> slice;  // else the whole model
   model::MemoryOptions memory;
-  uint64_t memory_bytes = uint64_t{1} << 30;  // for what sequences remember
+  uint64_t memory_bytes = uint64_t{1} << 30;  // of the KV cache
   bool memory_now = false;  // taken from the system at once, not when it is needed
   // Where full pages go beside memory, and are looked for; or nothing. Needs a name, since what is
   // there is found by other processes and machines.
@@ -46,7 +46,7 @@ class LocalModel {
   static Result<std::unique_ptr<LocalModel>> Load(const gguf::ModelFiles& files,
                                                   const LocalModelOptions& options,
                                                   const model::LoadProgress& progress = nullptr);
-  // The model's own share in its files, where nobody else holds them for as long.
+  // The model's own share in its files, where no other object holds them for as long.
   void Keep(std::shared_ptr<const gguf::ModelFiles> files) { files_ = std::move(files); }
   // The same weights once more, on other threads, another instruction set or with another memory:
   // for measuring and comparing.
@@ -68,7 +68,7 @@ class LocalModel {
   // Of the memory that sequences share.
   const kv::Pool::Usage& memory() const { return pages_.usage(); }
 
-  // What a new sequence remembers: nothing yet. The model outlives it.
+  // The empty KV cache of a new sequence. The model outlives it.
   kv::PageTable NewTable();
   // A batch as a job, and a job from begin to end (model/forward.h).
   Result<model::ForwardJob> Begin(std::span<const model::Segment> segments) {

@@ -34,7 +34,7 @@ class LogitsHash {
   Hasher hasher_;
 };
 
-// Continues a sequence by `tokens`, at most `chunk` of them at a time, and hands over the logits
+// Continues a sequence by `tokens`, at most `chunk` of them at a time, and passes on the logits
 // behind each.
 Status ComputeLogits(LocalModel& model, kv::PageTable& table, std::span<const int32_t> tokens,
                      size_t chunk, LogitsSink sink);

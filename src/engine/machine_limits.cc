@@ -46,7 +46,7 @@ double DotRate(const LimitLoops& loops, uint64_t rounds, ThreadPool& pool, const
   return PerSecond(done, clock.NowNs() - start_ns);
 }
 
-// So many rounds that they take about kDotNs.
+// As many rounds as take about kDotNs.
 uint64_t RoundsFor(const LimitLoops& loops, ThreadPool& pool, const Clock& clock) {
   constexpr uint64_t kTrial = 2000;
   const double per_thread =

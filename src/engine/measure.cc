@@ -50,7 +50,7 @@ Status Prefill(LocalModel& model, kv::PageTable& table, std::span<const int32_t>
   return Ok();
 }
 
-// Each sequence's next token is its likeliest, as in an answer.
+// Each sequence's next token is its most likely one, as in an answer.
 Status Decode(LocalModel& model, std::vector<kv::PageTable>& tables, std::vector<int32_t>& last,
               uint32_t steps) {
   const size_t vocab_size = model.shape().vocab_size;
@@ -137,7 +137,7 @@ class Measurer {
     ++step_;
   }
 
-  // The text of every depth is computed once, on the most threads there are, and handed over to the
+  // The text of every depth is computed once, on the most threads there are, and copied to the
   // others.
   Status FillDepths() {
     const auto fastest =
@@ -299,8 +299,8 @@ double Median(std::vector<double> values) {
 
 uint64_t MemoryFor(const MeasurePlan& plan, const kv::Layout& layout, kv::LayerRange layers) {
   uint64_t bytes = 0;
-  // Texts of the depths, each on its own where they were handed over, and the page that each
-  // sequence copies when it goes on in the middle of one.
+  // Texts of the depths, each on its own where they were copied, and the page that each sequence
+  // copies when it goes on in the middle of one.
   for (const uint32_t depth : plan.depths) bytes += layout.BytesFor(layers, depth, plan.chunk);
   const uint32_t page = layout.page_positions();
   uint32_t longest = kWarmUpTokens;

@@ -17,7 +17,7 @@ class Asker {
   explicit Asker(Generator& generator)
       : generator_(generator), vocab_size_(generator.shape().vocab_size) {}
 
-  // Makes whoever answers remember the text before the first token.
+  // Fills the generator's KV cache with the text before the first token.
   Status Fill(uint32_t depth) {
     if (depth == 0) return Ok();
     // With a token behind it: a text's last one is always computed again.
@@ -42,7 +42,7 @@ class Asker {
         longest_ns = std::max(longest_ns, end.times.decode_ns);
         continue;
       }
-      // What was not remembered of the text before is no part of the case.
+      // Tokens of the text before that were not in the KV cache are no part of the case.
       const double computed = static_cast<double>(end.counts.prompt - end.counts.cached);
       longest_ns = static_cast<int64_t>(static_cast<double>(end.times.prefill_ns) * what.tokens /
                                         std::max(computed, 1.0));

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Rates of whoever answers, as those see them who ask: for models that are on several machines, of
-// which nobody knows the limits. A model on this machine is measured closer (measure.h).
+// Rates of any generator as its caller sees them, for models on several machines, whose limits are
+// not known. A model on this machine is measured closer (measure.h).
 #pragma once
 
 #include <cstddef>

@@ -13,8 +13,8 @@
 namespace aster::engine {
 namespace {
 
-// Tokens whose logits nobody asks for, computed together; and those whose logits are kept at once,
-// which take half a megabyte each in a large vocabulary.
+// Tokens whose logits are not asked for, computed together; and those whose logits are kept at
+// once, which take half a megabyte each in a large vocabulary.
 constexpr size_t kUnaskedChunk = 512;
 constexpr size_t kAskedChunk = 64;
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How well a model foresees a text, and how far two models differ in what they foresee. Must not
-// know files or text.
+// How well a model predicts a text (perplexity), and how far the predictions of two models differ
+// (KL divergence). Must not know files or text.
 #pragma once
 
 #include <cstdint>
@@ -74,7 +74,7 @@ struct DivergenceReport {
   double percentile_90 = 0;
   double percentile_99 = 0;
   double largest = 0;
-  double same_top = 0;            // fraction of rows with the same likeliest token
+  double same_top = 0;            // fraction of rows with the same most likely token
   double largest_difference = 0;  // of two logits of one token
   uint64_t equal_rows = 0;        // to the last bit
 };
@@ -105,9 +105,9 @@ class Divergence {
 using RowsSink = FunctionRef<Status(size_t position, std::span<const std::span<const float>> rows)>;
 using TokensDone = FunctionRef<void(uint64_t count)>;
 
-// Computes `tokens` as a text of its own on every model (of one vocabulary), and hands over the
-// logits behind position `first` and those after it, but for the last, which foresees nothing that
-// is there. `done` hears of tokens computed on all models.
+// Computes `tokens` as a text of its own on every model (of one vocabulary), and passes on the
+// logits behind position `first` and those after it, except the last, behind which no token stands.
+// `done` is told of tokens computed on all models.
 Status ComputeRows(std::span<LocalModel* const> models, std::span<const int32_t> tokens,
                    size_t first, RowsSink sink, TokensDone done);
 

@@ -24,12 +24,12 @@ enum class DraftKind : uint8_t {
   kModel,       // by a smaller model
 };
 
-// More guesses than what a model forgets without harm when they are wrong.
+// The most drafts of a step, more than any KV layout has slack to take back.
 inline constexpr uint32_t kMostDrafts = 32;
 
 struct DraftOptions {
   DraftKind kind = DraftKind::kNone;
-  uint32_t most = 4;  // guesses that are checked at once, 1 to kMostDrafts
+  uint32_t most = 4;  // draft tokens that are checked at once, 1 to kMostDrafts
 
   bool operator==(const DraftOptions&) const = default;
 };
@@ -41,7 +41,7 @@ class Proposer {
 
   // The tokens from `begin` on were computed, and stay. `hidden` [tokens, hidden_width] are the
   // rows behind their last layer, until this returns. History may go on behind them. Some may be
-  // left out (they were remembered already), and some come again (they were computed again).
+  // left out (they were cached), and some come again (they were computed again).
   virtual void Follow(std::span<const int32_t> history, uint32_t begin,
                       std::span<const float> hidden) {
     static_cast<void>(history), static_cast<void>(begin), static_cast<void>(hidden);

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a Generator is asked for, and what it tells. Must not know how it is done.
+// A request to a Generator, and what the generator tells about it. Must not know how it is
+// computed.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +44,7 @@ struct Delta {
 
 struct RequestCounts {
   uint64_t prompt = 0;     // tokens
-  uint64_t cached = 0;     // of the prompt, that were remembered already
+  uint64_t cached = 0;     // of the prompt, that were in the KV cache
   uint64_t generated = 0;  // tokens, the one that stopped it included
   uint64_t replayed = 0;   // tokens computed again, because memory ran out
   DraftCounts drafts = {};
@@ -69,12 +70,12 @@ struct Finish {
 // Callbacks come from Generator::Step. They may submit and cancel, but not step, and they do not
 // throw. None comes for a request that Submit refused.
 struct Request {
-  // Its history is the prompt; at least one token. Lent until the request is finished: nobody else
+  // Its history is the prompt; at least one token. Lent until the request is finished: nothing else
   // touches it. Afterwards it holds the prompt and every token of the answer, the last one pending.
   Sequence* sequence = nullptr;
   SamplingOptions sampling = {};
   LogitsEditor edit_logits = nullptr;
-  // Who guesses ahead, and how far; changes nothing but the time it takes.
+  // Speculative decoding: which drafter, and how many draft tokens; changes only the time.
   DraftOptions draft = {};
   uint64_t max_tokens = kNoTokenLimit;  // 0 only computes the prompt
   std::vector<int32_t> stop_tokens = {};
@@ -82,7 +83,7 @@ struct Request {
   uint32_t context_limit = 0;  // tokens of prompt and answer; 0: what the model was trained for
   bool show_control = false;   // control tokens become text
 
-  // Tokens of the prompt that are computed, first those that were remembered already.
+  // Tokens of the prompt that are computed, first those that were cached.
   std::function<void(uint64_t done, uint64_t total)> on_prefill = nullptr;
   std::function<void(const Delta&)> on_token = nullptr;
   std::function<void(const Finish&)> on_finish = nullptr;

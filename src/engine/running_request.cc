@@ -83,7 +83,7 @@ void RunningRequest::Advance(uint32_t count) {
   TellPrefill();
 }
 
-// An answer that has begun may compute its prompt again, but that is nobody's progress.
+// An answer that has begun may compute its prompt again, but that is no progress to tell.
 void RunningRequest::TellPrefill() {
   if (!request_.on_prefill || finish_.counts.generated > 0) return;
   request_.on_prefill(sequence().computed(), prompt_length_);

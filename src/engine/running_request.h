@@ -22,7 +22,7 @@ namespace aster::engine {
 
 // What the scheduler writes down about its turns.
 struct Turns {
-  uint64_t last_step = 0;  // in which it had its last token; 0: none yet, or put back since
+  uint64_t last_step = 0;  // in which it had its last token; 0: none yet, or preempted since
   int64_t last_ns = 0;
 };
 
@@ -44,14 +44,14 @@ class RunningRequest {
   uint64_t generated() const { return finish_.counts.generated; }
   const RequestCounts& counts() const { return finish_.counts; }
   Turns& turns() { return turns_; }
-  // Null: nobody guesses.
+  // Null without speculative decoding.
   Speculation* speculation() { return speculation_.get(); }
   void Speculate(std::unique_ptr<Speculation> speculation) {
     speculation_ = std::move(speculation);
   }
-  // What became of guesses that others made.
+  // Counts drafts that a node made.
   void CountDrafts(const DraftCounts& counts) { finish_.counts.drafts += counts; }
-  // Guesses that may be checked beside the next token.
+  // Draft tokens that may be checked beside the next token.
   uint32_t DraftRoom() const;
 
   void Cancel() { cancelled_ = true; }
@@ -61,15 +61,15 @@ class RunningRequest {
   void Begin(int64_t now_ns);
   // Takes over what others have computed meanwhile.
   void Adopt(kv::AdoptFrom from = kv::AdoptFrom::kStoreToo);
-  // So many pending tokens have been computed.
+  // `count` pending tokens have been computed.
   void Advance(uint32_t count);
-  // Somebody has chosen the next token, or could not: tells it. Whether that was the last one.
+  // The next token was chosen elsewhere, or could not be: tells it. Whether that was the last one.
   bool TakeChoice(Result<Choice> chosen, int64_t now_ns);
   // Chooses it here.
   bool TakeLogits(std::span<const float> logits, int64_t now_ns);
 
   void End(FinishReason reason, Status status = Ok());
-  // After End, and after the scheduler has let go of the sequence.
+  // After End, and after the scheduler has released the sequence.
   void TellFinish(int64_t now_ns);
 
  private:

@@ -92,11 +92,11 @@ void KeepTypical(float fraction, std::span<const float> scores,
   }
 }
 
-// The likeliest that make up `top_p` of the probability, and of those the ones with at least
-// `min_p` of the likeliest's. Weights must be set.
+// The most likely ones that make up `top_p` of the probability, and of those the ones with at least
+// `min_p` of the most likely one's. Weights must be set.
 void KeepLikely(float top_p, float min_p, std::vector<Candidate>& candidates) {
   const uint64_t wanted = PartOf(TotalWeight(candidates), top_p);
-  // Both keep a number of the likeliest, so their order does not matter.
+  // Both keep a number of the most likely ones, so their order does not matter.
   if (min_p > 0) {
     const auto least = static_cast<uint64_t>(static_cast<double>(min_p) * kWeightOne);
     std::erase_if(candidates, [&](const Candidate& other) { return other.weight < least; });
@@ -152,7 +152,7 @@ void Sampler::Penalise(std::span<const int32_t> history) {
   counts_.resize(vocab_size_);
   seen_.clear();
   for (const int32_t id : history.last(window)) {
-    // Nobody's fault: a token that this model does not know cannot come again.
+    // No error: a token that this model does not know cannot come again.
     if (id < 0 || static_cast<uint32_t>(id) >= vocab_size_) continue;
     if (counts_[static_cast<size_t>(id)]++ == 0) seen_.push_back(id);
   }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // Chooses the next token from a model's logits. A pure function of options, logits and history:
-// chance is addressed by seed and position, so that going back, resuming and guessing ahead draw
-// the same again. Must not know models, sequences or text. What is done in which order:
+// chance is addressed by seed and position, so that going back, resuming and speculative decoding
+// draw the same again. Must not know models, sequences or text. What is done in which order:
 // docs/engine.md.
 #pragma once
 
@@ -34,16 +34,16 @@ struct SamplingOptions {
   std::vector<TokenBias> biases = {};
 
   // What is left to choose from; these look at probabilities before `temperature` changes them.
-  uint32_t top_k = 40;       // the likeliest so many; 0: all
-  float typical_p = 1;       // the most typical that make up so much; 1: all
-  float top_p = 0.95F;       // the likeliest that make up so much; 1: all
-  float min_p = 0.05F;       // those at least so likely, the likeliest being 1; 0: all
-  float temperature = 0.8F;  // 0: always the likeliest, of several the lowest id
+  uint32_t top_k = 40;       // this many most likely ones; 0: all
+  float typical_p = 1;       // the most typical with this probability together; 1: all
+  float top_p = 0.95F;       // the most likely with this probability together; 1: all
+  float min_p = 0.05F;       // at least this likely, the most likely being 1; 0: all
+  float temperature = 0.8F;  // 0: always the most likely, of several the lowest id
 
   uint64_t seed = 0;
 
   bool logprobs = false;      // of the chosen token
-  uint32_t top_logprobs = 0;  // and of so many likeliest ones
+  uint32_t top_logprobs = 0;  // and of this many most likely ones
 
   bool operator==(const SamplingOptions&) const = default;
 };
@@ -63,7 +63,7 @@ struct TokenLogprob {
 struct Choice {
   int32_t id = -1;
   float logprob = 0;                   // 0 unless logprobs or top_logprobs asked for it
-  std::vector<TokenLogprob> top = {};  // the likeliest first
+  std::vector<TokenLogprob> top = {};  // the most likely first
   bool operator==(const Choice&) const = default;
 };
 

@@ -88,7 +88,7 @@ Status Scheduler::CheckSequence(const Sequence& sequence) const {
   return CheckIdle(sequence);
 }
 
-// Whether nobody else is at work on it.
+// An error if a request has it.
 Status Scheduler::CheckIdle(const Sequence& sequence) const {
   if (!sequence.is_local() || &sequence.model() != &model_) {
     return InvalidArgument("the sequence belongs to another model");
@@ -105,10 +105,12 @@ Status Scheduler::CheckIdle(const Sequence& sequence) const {
 
 Result<RequestId> Scheduler::Submit(Request request) {
   CHECK(request.sequence != nullptr);
+  // Refuses what can never be answered.
   TRY(CheckSequence(*request.sequence));
   TRY(CheckRequest(shape(), tokenizer_, request));
   TRY(CheckMemory(request));
   auto speculation = TRY(SpeculationFor(request));
+  // It waits; the next step admits it where there is memory.
   const RequestId id = next_id_++;
   ++counters_.submitted;
   waiting_.push_back(std::make_unique<RunningRequest>(
@@ -140,18 +142,20 @@ Status Scheduler::Step() {
   if (stepping_) return FailedPrecondition("a callback cannot begin the next step");
   stepping_ = true;
   ++counters_.steps;
+  // What to compute: requests that have ended leave, waiting ones begin, and a batch is planned.
   FinishCancelled();
   Admit();
   items_.clear();
   PlanDecodes();
   PlanPrefills();
+  // What memory allows is computed; preempted requests wait again.
   ReserveMemory();
   RunBatch();
   stepping_ = false;
   return Ok();
 }
 
-// Lets go of a request that has ended, and tells it so.
+// Removes a request that has ended, and tells its caller.
 void Scheduler::Remove(RunningRequest& request) {
   const bool runs =
       std::ranges::any_of(running_, [&](const auto& other) { return other.get() == &request; });
@@ -179,8 +183,8 @@ void Scheduler::FinishCancelled() {
   }
 }
 
-// Whether it can compute its next token beside those that run, each of which keeps a page to grow
-// into: to begin what is put back soon is work for nothing.
+// Whether it can compute its next token beside the running ones, each of which keeps a page to grow
+// into: a request that is preempted soon would have been computed for nothing.
 bool Scheduler::FitsNow(RunningRequest& request) {
   const uint32_t chunk = options_.batch_tokens;
   uint64_t needed = MissingBytes(model_, request.sequence(), chunk);
@@ -194,13 +198,15 @@ bool Scheduler::FitsNow(RunningRequest& request) {
 void Scheduler::Admit() {
   while (!waiting_.empty() && running_.size() < options_.max_running) {
     RunningRequest& request = *waiting_.front();
-    // Whoever may have to wait must not fill the memory with what is on a disk.
+    // A request that may have to wait must not fill memory with pages from the disk.
     request.Adopt(kv::AdoptFrom::kMemory);
     if (FitsNow(request)) {
       Insert(TakeOut(request, waiting_), running_);
       request.Begin(clock_.NowNs());
       continue;
     }
+    // It does not fit. KV rows of idle sequences are freed first; then it waits for running
+    // requests to end; if there are none it can never begin.
     if (ReleaseUnused(request)) continue;
     if (!running_.empty()) return;
     request.End(
@@ -232,6 +238,7 @@ void Scheduler::PlanDecodes() {
 // Pages in turn, beginning behind the one who had the last page before, so that long prompts and
 // short ones come forward alike.
 void Scheduler::PlanPrefills() {
+  // All requests with a prompt to compute, the one behind the last page's first.
   const size_t first_item = items_.size();
   for (const auto& request : running_) {
     if (request->pending_count() > 1) items_.push_back({.request = request.get(), .count = 0});
@@ -240,6 +247,7 @@ void Scheduler::PlanPrefills() {
   std::ranges::rotate(prefills, std::ranges::find_if(prefills, [this](const BatchItem& item) {
                         return item.request->id() > last_prefilled_;
                       }));
+  // Each takes up to the next page boundary in turn, until the step is full.
   const uint32_t page = model_.layout().page_positions();
   uint32_t budget = options_.batch_tokens;
   for (bool has_grown = true; has_grown && budget > 0;) {
@@ -260,8 +268,8 @@ void Scheduler::PlanPrefills() {
   std::erase_if(items_, [](const BatchItem& item) { return item.count == 0; });
 }
 
-// Older requests are served first and never give way to younger ones, so that the oldest of all
-// always comes to its end.
+// Older requests are served first and are never preempted for younger ones, so that the oldest of
+// all always comes to its end.
 void Scheduler::ReserveMemory() {
   std::ranges::sort(items_, {}, [](const BatchItem& item) { return item.request->id(); });
   for (size_t i = 0; i < items_.size();) {
@@ -271,6 +279,7 @@ void Scheduler::ReserveMemory() {
       ++i;
       continue;
     }
+    // Memory is short: younger requests lose theirs, else this one does, else it fails alone.
     const bool is_full = reserved.error().code() == Code::kResourceExhausted;
     if (is_full && FreeMemoryFor(request)) continue;
     items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -281,7 +290,7 @@ void Scheduler::ReserveMemory() {
     request.End(FinishReason::kFailed, std::move(reserved));
     Remove(request);
   }
-  // Nobody gives way to guesses: they get what is left.
+  // No request is preempted for draft tokens: they get the memory that is left.
   for (BatchItem& item : items_) {
     if (item.drafts.empty()) continue;
     if (!item.request->sequence().table().Reserve(item.row_count()).ok()) item.drafts.clear();
@@ -318,9 +327,10 @@ void Scheduler::Preempt(RunningRequest& request) {
 }
 
 void Scheduler::RunBatch() {
-  // The shares are finished one by one while they are told; callbacks do not change this list.
+  // Items are finished one by one while callbacks are told; callbacks do not change this list.
   if (items_.empty() || RunItems(0, items_.size()).ok()) return;
-  // Whoever it was that could not be computed shall fail alone, and not for a guess.
+  // Only the request that cannot be computed may fail, and not because of its drafts: each runs
+  // alone, without them.
   for (size_t i = 0; i < items_.size(); ++i) {
     items_[i].drafts.clear();
     Status ran = RunItems(i, i + 1);
@@ -332,6 +342,7 @@ void Scheduler::RunBatch() {
 
 // An error if nothing of them has been computed.
 Status Scheduler::RunItems(size_t begin, size_t end) {
+  // One segment for each item: its pending tokens and drafts, and whose logits are needed.
   std::vector<model::Segment> segments;
   for (size_t i = begin; i < end; ++i) {
     BatchItem& item = items_[i];
@@ -352,10 +363,12 @@ Status Scheduler::RunItems(size_t begin, size_t end) {
                         .wanted = wanted,
                         .guesses = static_cast<uint32_t>(item.drafts.size())});
   }
+  // One pass through the model for all of them.
   model::ForwardJob job = TRY(model_.Begin(segments));
   const model::Output output = TRY(job.Finish());
   const size_t vocab_size = model_.shape().vocab_size;
   const size_t width = model_.shape().hidden_width();
+  // Each item takes its rows of the result.
   size_t row = 0, wanted_row = 0;
   for (size_t i = begin; i < end; ++i) {
     const size_t rows = items_[i].row_count();
@@ -371,8 +384,8 @@ Status Scheduler::RunItems(size_t begin, size_t end) {
   return Ok();
 }
 
-// What was computed for a share: chooses as many tokens as the guesses agree with, and one more.
-// Logits of no rows: there is nothing to choose yet.
+// Takes the rows that were computed for an item: chooses tokens as long as the drafts agree with
+// them, and one more. Without logits there is nothing to choose yet.
 void Scheduler::TakeRows(const BatchItem& item, std::span<const float> hidden,
                          std::span<const float> logits) {
   RunningRequest& request = *item.request;
@@ -383,6 +396,8 @@ void Scheduler::TakeRows(const BatchItem& item, std::span<const float> hidden,
   const uint32_t begin = sequence.computed() - item.row_count();
   const uint32_t first = begin + item.count;  // the position that is chosen first
   if (drafted == 0) request.Advance(item.count);
+  // Samples from the rows in order: as long as the sampled token is the draft that was computed,
+  // the next row is valid too.
   uint32_t accepted = 0;
   bool has_ended = false;
   // It may have been cancelled by another one's callback, a moment ago, or by its own.
@@ -394,16 +409,19 @@ void Scheduler::TakeRows(const BatchItem& item, std::span<const float> hidden,
     if (!goes_on || sequence.tokens().back() != item.drafts[accepted]) break;
     ++accepted;
   }
+  // Rows behind the last accepted draft were computed from a wrong token: they go.
   if (drafted > 0) {
     sequence.TakeBack(first + accepted);
     request.Advance(item.count + accepted);
   }
   (is_decode ? counters_.decode_tokens : counters_.prefill_tokens) += item.count + accepted;
+  // The drafter sees what was accepted, and the rows behind the tokens that stay.
   if (Speculation* const speculation = request.speculation()) {
     if (is_decode) speculation->Learn(drafted, accepted);
     const size_t kept = (item.count + accepted) * model_.shape().hidden_width();
     speculation->Follow(sequence.tokens(), begin, hidden.first(kept));
   }
+  // A request for no tokens ends with its prompt.
   if (logits.empty() && request.pending_count() == 0) {
     request.End(FinishReason::kLength);
     has_ended = true;

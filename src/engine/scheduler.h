@@ -27,7 +27,7 @@ namespace aster::engine {
 struct SchedulerOptions {
   uint32_t batch_tokens = 512;  // of prompts, in one step
   uint32_t max_running = 64;    // requests
-  // Where guesses come from; outlives the scheduler. Null: no request can have any.
+  // Drafters for speculative decoding; outlives the scheduler. Null: no request can have drafts.
   ProposerSource* proposers = nullptr;
 };
 
@@ -37,10 +37,10 @@ struct SchedulerCounters {
   uint64_t submitted = 0;
   uint64_t finished = 0;         // cancelled and failed ones too
   uint64_t prefill_tokens = 0;   // computed
-  uint64_t cached_tokens = 0;    // of prompts, not computed because they were remembered
+  uint64_t cached_tokens = 0;    // of prompts, found in the KV cache
   uint64_t decode_tokens = 0;    // computed behind them
-  uint64_t replayed_tokens = 0;  // of both: computed before, and put back
-  uint64_t preempted = 0;        // times that a request gave its memory to older ones
+  uint64_t replayed_tokens = 0;  // of both: computed again after a preemption
+  uint64_t preempted = 0;        // times that a request lost its memory to an older one
   DraftCounts drafts = {};       // of all requests
   // The longest that an answer which had begun waited for its next token, while it was running.
   uint64_t longest_wait_steps = 0;  // 1: every step had one
@@ -49,8 +49,8 @@ struct SchedulerCounters {
 
 class RunningRequest;
 
-// The longest text that the model's whole memory holds, prompts of which are computed so many
-// tokens at a time.
+// The longest text that the model's whole memory holds; its prompt is computed `chunk` tokens at a
+// time.
 uint32_t LongestThatFits(const LocalModel& model, uint32_t chunk);
 
 // The caller's thread computes, in Step, and calls everything else, too. Model, tokenizer, clock
@@ -89,8 +89,8 @@ class Scheduler final : public Generator {
   struct BatchItem {
     RunningRequest* request;
     uint32_t count;                    // of its pending tokens
-    std::vector<int32_t> drafts = {};  // guesses that are computed behind them
-    std::vector<int32_t> tokens = {};  // with guesses: all of it
+    std::vector<int32_t> drafts = {};  // draft tokens that are computed behind them
+    std::vector<int32_t> tokens = {};  // with drafts: the pending tokens and the drafts
 
     uint32_t row_count() const { return count + static_cast<uint32_t>(drafts.size()); }
   };
@@ -119,14 +119,14 @@ class Scheduler final : public Generator {
   const text::Tokenizer* const tokenizer_;
   const Clock& clock_;
   const SchedulerOptions options_;
-  std::function<bool()> let_go_;  // of what is kept for later; or null
+  std::function<bool()> let_go_;  // releases a sequence that is kept for later; or null
 
   DraftTimesByKind draft_times_;  // by DraftKind
   Requests waiting_;              // the oldest first
   Requests running_;              // the oldest first
   std::vector<BatchItem> items_;
   RequestId next_id_ = 1;
-  RequestId last_prefilled_ = 0;  // whose turn it was
+  RequestId last_prefilled_ = 0;  // the request that had the last page
   bool stepping_ = false;
   SchedulerCounters counters_;
 };

@@ -16,16 +16,16 @@
 
 namespace aster::engine {
 
-// What whoever computes remembers of a history's beginning.
+// The KV cache of a history's beginning, as its generator holds it.
 class SequenceMemory {
  public:
   virtual ~SequenceMemory() = default;
 
-  // Tokens, from the first, whose rows are remembered.
+  // Tokens, from the first, whose KV rows are held.
   virtual uint32_t length() const = 0;
   // Forgets the rows from `length` on; length() may become less than that.
   virtual void Truncate(uint32_t length) = 0;
-  // Takes over what is remembered of other sequences along `tokens`.
+  // Adopts cached rows of other sequences that begin with `tokens`.
   virtual void Adopt(std::span<const int32_t> tokens) = 0;
   virtual std::unique_ptr<SequenceMemory> Fork() const = 0;
 };
@@ -33,9 +33,9 @@ class SequenceMemory {
 // Belongs to the thread that computes, like its model, which outlives it.
 class Sequence {
  public:
-  // Remembered by a model on this machine.
+  // Of a model on this machine.
   explicit Sequence(LocalModel& model);
-  // Remembered by others (conduct::Conductor).
+  // Of a model on other machines (conduct::Conductor).
   explicit Sequence(std::unique_ptr<SequenceMemory> memory);
   Sequence(Sequence&&) noexcept = default;
   Sequence& operator=(Sequence&&) noexcept = default;
@@ -66,8 +66,8 @@ class Sequence {
   // Gives up the memory; all tokens become pending.
   void Release();
 
-  // What is computed behind the history's first `length` tokens (guesses that were wrong, say) is
-  // taken back.
+  // What is computed behind the history's first `length` tokens (rejected drafts, say) is taken
+  // back.
   void TakeBack(uint32_t length) {
     if (computed() > length) memory_->Truncate(length);
   }

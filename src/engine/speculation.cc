@@ -11,12 +11,11 @@
 namespace aster::engine {
 namespace {
 
-// A guess that is right less often costs more than it saves: it takes a row of the model, and
-// somebody has to make it.
+// The least acceptance rate that pays: a draft costs a row of the model and the drafter's time.
 constexpr float kWorthwhile = 0.35F;
-// How much one guess tells about the next.
+// The weight of the last draft in the moving average of the acceptance rate.
 constexpr float kNews = 0.12F;
-// Steps without guesses before another try.
+// Steps without drafts before another try.
 constexpr uint32_t kPause = 16;
 
 }  // namespace
@@ -30,7 +29,7 @@ uint32_t DraftLength::Next() {
 
 uint32_t DraftLength::NextByRate() {
   uint32_t length = 0;
-  float right = rate_;  // how often all guesses up to this one are
+  float right = rate_;  // probability that all drafts up to this one are accepted
   while (length < most_ && right >= kWorthwhile) {
     ++length;
     right *= rate_;
@@ -60,7 +59,7 @@ Speculation::Speculation(std::unique_ptr<Proposer> proposer, const DraftOptions&
 void Speculation::NoteStep() {
   if (clock_ == nullptr || times_ == nullptr) return;
   const int64_t now_ns = clock_->NowNs();
-  // After a step without guesses whoever guesses has to catch up first.
+  // After a step without drafts the drafter has to read the text in between first.
   const bool catches_up = was_asked_ && !was_asked_before_;
   if (drafted_ && catches_up) times_->LearnCatchUp(now_ns - begin_ns_);
   if (drafted_ && !catches_up) times_->Learn(*drafted_, now_ns - begin_ns_);

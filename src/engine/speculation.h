@@ -19,9 +19,9 @@
 namespace aster::engine {
 
 struct DraftCounts {
-  uint64_t drafted = 0;   // guesses that were checked
+  uint64_t drafted = 0;   // draft tokens that were checked
   uint64_t accepted = 0;  // of them
-  uint64_t steps = 0;     // in which tokens behind the first were computed, with guesses or without
+  uint64_t steps = 0;     // that computed tokens behind the first, with drafts or without
 
   DraftCounts& operator+=(const DraftCounts& other) {
     drafted += other.drafted;
@@ -32,15 +32,15 @@ struct DraftCounts {
   bool operator==(const DraftCounts&) const = default;
 };
 
-// How many guesses are worth checking, learnt from how often they were right and, where that is
-// known, from what steps with them take. A pure function of what it was told.
+// How many drafts are worth checking, learnt from the acceptance rate and, where it is known, from
+// the time of steps with drafts. A pure function of what it was told.
 class DraftLength {
  public:
   // `times`, or null, outlives it.
   explicit DraftLength(uint32_t most, DraftTimes* times = nullptr) : most_(most), times_(times) {}
 
-  // At most `most`; 0 where guesses have been wrong for long or cost more than they give, but for a
-  // try now and then.
+  // At most `most`; 0 where drafts have been rejected for long or cost more than they save, except
+  // for a try now and then.
   uint32_t Next();
   void Learn(uint32_t drafted, uint32_t accepted);
 
@@ -49,12 +49,12 @@ class DraftLength {
 
   const uint32_t most_;
   DraftTimes* const times_;
-  float rate_ = 0.8F;      // of guesses that are right where those before them were
+  float rate_ = 0.8F;      // acceptance rate of a draft behind accepted ones
   uint32_t left_out_ = 0;  // steps since the last try
 };
 
-// What steps take is the time from one call of Guess to the next. Whoever answers keeps the times
-// for all answers: a question seldom is long enough to learn from.
+// A step's time is that from one call of Propose to the next. The generator keeps the times for all
+// answers: one answer seldom is long enough to learn from.
 struct DraftWatch {
   const Clock* clock = nullptr;       // both outlive who has them; null: times are not looked at
   DraftTimesByKind* times = nullptr;  // by DraftKind
@@ -62,16 +62,16 @@ struct DraftWatch {
 
 class Speculation {
  public:
-  // As many guesses as `draft` says at most.
+  // At most as many drafts as `draft` says.
   Speculation(std::unique_ptr<Proposer> proposer, const DraftOptions& draft, uint32_t vocab_size,
               const DraftWatch& watch = {});
 
   void Follow(std::span<const int32_t> history, uint32_t begin, std::span<const float> hidden) {
     proposer_->Follow(history, begin, hidden);
   }
-  // Up to `room` guesses, all of them tokens. Valid until the next call.
+  // Up to `room` drafts, all of them tokens. Valid until the next call.
   std::span<const int32_t> Propose(std::span<const int32_t> history, uint32_t room);
-  // So many of the guesses that were checked in a step have proved right.
+  // `accepted` of the `drafted` tokens that a step checked were accepted.
   void Learn(uint32_t drafted, uint32_t accepted);
 
   const DraftCounts& counts() const { return counts_; }
@@ -81,23 +81,23 @@ class Speculation {
 
   const std::unique_ptr<Proposer> proposer_;
   const uint32_t vocab_size_;
-  const Clock* const clock_;  // null: nobody learns from time
+  const Clock* const clock_;  // null: times are not measured
   DraftTimes* const times_;   // or null
   DraftLength length_;
   int64_t begin_ns_ = 0;             // of the step that is under way
   std::optional<uint32_t> drafted_;  // what was checked in it, when it is over
-  bool was_asked_ = false;           // whether guesses were made for it
+  bool was_asked_ = false;           // whether drafts were made for it
   bool was_asked_before_ = false;    // and for the step before it
   std::vector<int32_t> drafts_;
   DraftCounts counts_;
 };
 
-// So many rows pass by a weight that is read once, or nearly: a guess among them costs little.
+// Up to this many rows share one read of a weight, or nearly: a draft among them costs little.
 inline constexpr uint32_t kCheapRows = 8;
 
-// The most guesses of answer `index` of `answers` that take a step together. Where these fill the
-// step already a guess costs what a token costs, and may be wrong: nobody guesses. One that is
-// alone guesses as far as it likes.
+// The most drafts of answer `index` of `answers` that share a step. Where these fill the cheap rows
+// a draft costs what a token costs and may be rejected, so there are none. An answer that is alone
+// drafts as far as it likes.
 inline uint32_t DraftShare(size_t answers, size_t index) {
   if (answers <= 1) return kMostDrafts;
   if (answers >= kCheapRows) return 0;
@@ -105,8 +105,8 @@ inline uint32_t DraftShare(size_t answers, size_t index) {
   return static_cast<uint32_t>(left / answers + (index < left % answers ? 1 : 0));
 }
 
-// The guesses that an answer of so many tokens has room for: behind the next one there is the one
-// that the model itself adds to them. `left`: tokens that may still come.
+// The drafts that an answer has room for: the model itself adds one token behind them. `left`:
+// tokens that may still come.
 inline uint32_t DraftRoom(uint64_t left) {
   return static_cast<uint32_t>(left <= 1 ? 0 : left - 1 < kMostDrafts ? left - 1 : kMostDrafts);
 }

@@ -71,8 +71,7 @@ Result<Hash128> InCompany(LocalModel& model, Tokens tokens) {
   return hash.Digest();
 }
 
-// Half the text, then what is remembered goes as bytes to another memory, which computes the second
-// half.
+// Half the text, then its KV rows go as bytes to another memory, which computes the second half.
 Result<Hash128> Transferred(LocalModel& model, Tokens tokens) {
   const size_t half = tokens.size() / 2;
   kv::PageTable from = model.NewTable(), to = model.NewTable();

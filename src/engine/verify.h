@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // Computes the same text in every way there is (cut into chunks, on other threads, instruction
-// sets, slices, in company, as an answer, after going back, handed over to another memory) and
-// names what comes out by a hash: one arithmetic means that all are equal. Must not know how
+// sets, slices, in company, as an answer, after going back, after a KV transfer to another memory)
+// and names the logits by a hash: one arithmetic means that all are equal. Must not know how
 // results are shown.
 #pragma once
 
@@ -26,8 +26,8 @@ struct VerifyOptions {
   LocalModelOptions model;  // of the first way; its threads and instruction set are varied
   std::vector<kernels::Isa> isas;
   std::vector<size_t> threads;
-  // Who guesses ahead in some of the ways; `proposers` is given the model that answers. Without
-  // any, only somebody who knows the text does, and is wrong now and then.
+  // Drafters for the ways with speculative decoding; `proposers` is given the model that answers.
+  // Without any, the only drafter is one that knows the text and is wrong now and then.
   DraftOptions draft = {};
   std::function<ProposerSource&(LocalModel&)> proposers = nullptr;
 };
@@ -47,9 +47,9 @@ Result<std::vector<VerifiedWay>> Verify(const gguf::ModelFiles& files,
                                         const VerifyOptions& options, const Clock& clock,
                                         const VerifySink& sink);
 
-// One of the ways, for whoever answers: the hash of the logits of every position of a text that is
-// the first half of a prompt and the second half of an answer, beside others; all
-// of them with such guesses.
+// One of the ways, for any generator: the hash of the logits of every position of a text that is
+// half prompt and half answer, beside other requests; all of them with drafts that are partly
+// wrong.
 Result<Hash128> AnsweredBesideOthers(Generator& generator, std::span<const int32_t> tokens,
                                      const DraftOptions& draft = {});
 

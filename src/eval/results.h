@@ -61,7 +61,7 @@ struct Results {
 
 inline constexpr size_t kMaxResultBytes = size_t{1} << 30;
 
-// A last line without an end is left out: whoever wrote it was interrupted. Errors name the line.
+// A last line without an end is left out: its writer was interrupted. Errors name the line.
 Result<Results> ParseResults(std::string_view text);
 
 }  // namespace aster::eval

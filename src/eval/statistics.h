@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How much a score of so many questions says, and whether two models differ by more than chance.
-// Must not know questions.
+// How much a score of a number of questions says, and whether two models differ by more than
+// chance. Must not know questions.
 #pragma once
 
 #include <cstdint>

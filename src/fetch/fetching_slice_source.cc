@@ -130,7 +130,7 @@ void FetchingSliceSource::Run(Fetch& fetch) {
   } else if (!room.ok()) {
     fetch.fetched.emplace(std::move(room).error());
   } else {
-    // Whoever asks takes Unavailable for another node that cannot be reached: here is none.
+    // The caller takes Unavailable for another node that cannot be reached: here is none.
     const Error why = std::move(ensured).error();
     const bool is_elsewhere = why.code() == Code::kUnavailable;
     const char* const advice =
@@ -148,7 +148,7 @@ void FetchingSliceSource::Run(Fetch& fetch) {
 Status FetchingSliceSource::Reserve(Fetch& fetch, const gguf::ModelFiles& layout) {
   const MutexLock lock(mu_);
   stage::SliceRequest request = fetch.request;
-  // Whoever asked for this slice did not know of those that have learned since what they take.
+  // The caller did not count slices whose sizes have become known since.
   for (const auto& [other, thread] : fetches_) {
     const bool is_counted =
         std::ranges::find(fetch.told_before, other.get()) != fetch.told_before.end();

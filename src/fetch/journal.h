@@ -26,8 +26,8 @@ struct TensorState {
   bool operator==(const TensorState&) const = default;
 };
 
-// What tells that nobody has touched a file since. (Not its device, whose number is another one
-// after a restart.)
+// What tells that a file was not touched since. (Not its device, whose number is another one after
+// a restart.)
 struct FileStamp {
   uint64_t inode = 0;
   uint64_t size_bytes = 0;

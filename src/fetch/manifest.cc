@@ -108,7 +108,7 @@ rpc::ModelManifest MakeManifest(const gguf::ModelFiles& files,
     made.header.assign(head.begin(), head.end());
     for (const gguf::Tensor& tensor : file.tensors()) {
       // Copies of a tensor have the same content, or there were no fingerprint. What a block's file
-      // repeats of the model counts nowhere, and nobody asks for its content.
+      // repeats of the model counts nowhere, and its content is not asked for.
       const gguf::ModelFiles::Entry* const entry = files.FindEntry(tensor.name);
       made.contents.push_back(
           entry == nullptr

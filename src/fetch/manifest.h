@@ -28,7 +28,7 @@ rpc::ModelManifest MakeManifest(const gguf::ModelFiles& files,
 Status ReadTensor(const gguf::ModelFiles& files, std::string_view tensor, uint64_t offset,
                   const rpc::ByteSink& sink);
 
-// Nobody vouches for a manifest, but its fingerprint can be computed from what it says: tensors and
+// A manifest is not trusted, but its fingerprint can be computed from what it says: tensors and
 // keys are those of the model, or this is an error. Answers the model's files without their data.
 Result<gguf::ModelFiles> CheckManifest(const rpc::ModelManifest& manifest,
                                        const Hash128& fingerprint);

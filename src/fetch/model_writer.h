@@ -17,11 +17,11 @@
 
 namespace aster::fetch {
 
-// For whoever holds the folder's lock. Not for concurrent use.
+// For the holder of the folder's lock. Not for concurrent use.
 class ModelWriter {
  public:
-  // Makes the data files that are missing. The model outlives the writer, which brings what it has
-  // to the disk whenever that is so many bytes.
+  // Makes the data files that are missing. The model outlives the writer, which flushes to the disk
+  // whenever it has written `sync_bytes`.
   static Result<ModelWriter> Open(const StoredModel& model, uint64_t sync_bytes);
   ModelWriter(ModelWriter&&) noexcept;
   ModelWriter& operator=(ModelWriter&&) = delete;
@@ -43,7 +43,7 @@ class ModelWriter {
 
   // What was done so far survives the process.
   Status Sync();
-  // And is taken for true the next time, as long as nobody touches the files.
+  // And is taken for true the next time, as long as the files are not touched.
   Status Finish();
 
  private:

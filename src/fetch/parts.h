@@ -20,7 +20,7 @@
 
 namespace aster::fetch {
 
-// Some layers of a model, as whoever has them tells it.
+// Some layers of a model, as the node that has them tells it.
 struct Part {
   cluster::HeldModel description;
   rpc::ModelManifest manifest;

@@ -110,8 +110,8 @@ Result<std::vector<gguf::File>> StoredModel::OpenFiles(
   std::vector<gguf::File> files;
   for (size_t i = 0; i < manifest_->files.size(); ++i) {
     const auto tensors = layout_->files()[i].tensors();
-    // What is not verified is left out, so that nobody can read it by accident. So are second
-    // copies of a tensor, which are never fetched.
+    // What is not verified is left out, so that it cannot be read by accident. So are second copies
+    // of a tensor, which are never fetched.
     const auto is_there = [&](size_t tensor_index) {
       return journal_.tensors[i][tensor_index].is_verified && wanted(tensors[tensor_index].name);
     };

@@ -3,8 +3,8 @@
 
 // One model's folder in the store, read: what the model is, and which of its tensors are there and
 // checked. For each file of the model there is a sparse one of the same size with the data at the
-// same places, and without the head: nobody takes it for a model and reads zeros. Must not know
-// peers, nor who writes.
+// same places, and without the head: it cannot be taken for a model of zeros. Must not know peers,
+// nor who writes.
 #pragma once
 
 #include <memory>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // Gets tensors of one model from whichever peers have them, and believes none: what arrives is
-// hashed, and who sends something else is not asked again. Goes on where somebody stopped. Must not
-// know where the bytes are kept, nor which tensors make a slice.
+// hashed, and a peer that sends something else is not asked again. Resumes where a fetch stopped.
+// Must not know where the bytes are kept, nor which tensors make a slice.
 #pragma once
 
 #include <cstdint>
@@ -66,7 +66,7 @@ class TensorFetcher {
 
   Status FetchOne(const TensorPlace& place);
   Status HashPrefix(Course& course);
-  // From anybody, in turn, until it is whole. `alone`: from a single one, whoever that is.
+  // From any peer, in turn, until it is whole. `alone`: from a single one, whichever that is.
   Status FetchRest(Course& course, bool alone);
   Status AskEveryone(Course& course, bool alone, uint64_t& gained_bytes);
   // An error is this machine's; what the peer did wrong is kept with the peer.

@@ -53,7 +53,7 @@ bool AllVerified(const StoredModel& model, std::span<const TensorPlace> places) 
 Status CheckDiskSpace(const std::string& folder, uint64_t missing_bytes, uint64_t spare_bytes) {
   std::error_code error;
   const fs::space_info space = fs::space(folder, error);
-  // Nobody knows: the write will tell.
+  // It is not known: the write will tell.
   if (error) return Ok();
   if (missing_bytes <= space.available - std::min(space.available, spare_bytes)) return Ok();
   return ResourceExhausted(fmt::format(
@@ -62,7 +62,7 @@ Status CheckDiskSpace(const std::string& folder, uint64_t missing_bytes, uint64_
       folder, FormatBytes(missing_bytes), FormatBytes(space.available), FormatBytes(spare_bytes)));
 }
 
-// Changes as long as somebody writes.
+// Changes as long as a process writes.
 int64_t LastChangeNs(const std::string& folder) {
   int64_t last_ns = 0;
   std::error_code error;
@@ -211,7 +211,7 @@ Result<Ensured> TensorStore::Ensure(const EnsureRequest& request) {
   const std::string folder = FolderOf(request.fingerprint);
   Ensured ensured;
   std::optional<rpc::ModelManifest> manifest;
-  // Whoever finds all that it needs waits for nobody.
+  // A caller that finds all that it needs does not wait.
   if (Result<StoredModel> kept = StoredModel::Open(folder, request.fingerprint); kept.ok()) {
     const Needs needs = TRY(NeedsOf(*kept, request));
     if (request.check) TRY(request.check(kept->layout()));
@@ -220,7 +220,7 @@ Result<Ensured> TensorStore::Ensure(const EnsureRequest& request) {
       return ensured;
     }
   } else {
-    // Of a model that nobody has, nothing is left on the disk.
+    // Of a model that no node has, nothing is left on the disk.
     manifest = TRY(FetchManifest(request));
   }
   TRY(MakeDirectories(folder));

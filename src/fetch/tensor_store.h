@@ -56,7 +56,7 @@ struct KeptModel {
 
 struct StoreOptions {
   std::string folder;
-  // Where another writer of the same model does nothing for so long, it is not waited for.
+  // How long another writer of the same model may do nothing before it is not waited for.
   int64_t lock_patience_ns = 60 * kNsPerSecond;
   // What a crash may cost, and how seldom the disk is waited for.
   uint64_t sync_bytes = uint64_t{64} << 20;
@@ -81,7 +81,7 @@ class TensorStore {
   Result<KeptModel> Find(const Hash128& fingerprint) const;
   // What the model's file is called where it came from; nothing where none of it is known.
   std::string NameOf(const Hash128& fingerprint) const;
-  // What the model consists of, though none of it may be there; null where nobody has told yet.
+  // What the model consists of, though none of it may be there; null where no peer has told yet.
   std::shared_ptr<const rpc::ModelManifest> FindManifest(const Hash128& fingerprint) const;
   // Of which something may be there.
   std::vector<Hash128> Fingerprints() const;

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Files that hold nothing but the block which guesses ahead, given along with a model's own: how
-// they are told apart, and what of them counts. Published ones say of themselves what is not so of
-// the model (another architecture, one layer more), and repeat some of its tensors in other types.
-// Must not know what the block computes.
+// Files that hold nothing but the block for multi-token prediction (MTP), given along with a
+// model's own: how they are told apart, and what of them counts. Published ones say of themselves
+// what is not so of the model (another architecture, one layer more), and repeat some of its
+// tensors in other types. Must not know what the block computes.
 #pragma once
 
 #include <cstddef>

@@ -76,7 +76,7 @@ class Chunks {
   uint64_t total_bytes_ = 0;
 };
 
-// Lets go of pages that have been read. (Asking for pages before they are read was tried too; the
+// Releases pages that have been read. (Asking for pages before they are read was tried too; the
 // system's own reading ahead is up to twice as fast.) Does nothing for a file in memory.
 void DropPages(const File& file, Bytes data) {
   const Bytes mapped = file.mapped().bytes();

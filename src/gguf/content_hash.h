@@ -33,8 +33,8 @@ struct HashingOptions {
   std::stop_token stop;
 };
 
-// The content hashes of a file's tensors, in the file's order. Pages of the file are let go as soon
-// as they are hashed. An error where a tensor's size is not known.
+// The content hashes of a file's tensors, in the file's order. Pages of the file are released as
+// soon as they are hashed. An error where a tensor's size is not known.
 Result<std::vector<Hash128>> HashTensors(const File& file, ThreadPool& pool,
                                          const HashingOptions& options = {});
 

@@ -23,7 +23,7 @@ constexpr uint32_t kNewestVersion = 3;
 constexpr uint64_t kLeastAlignment = 8;  // as the format demands
 // Arrays may hold arrays; no file in use goes deeper than one.
 constexpr int kMaxArrayDepth = 8;
-// What the format allows for a key, taken for tensor names too. Nobody comes near it.
+// What the format allows for a key, taken for tensor names too. No real file comes near it.
 constexpr uint64_t kMaxNameBytes = 65535;
 
 // Room made for entries before they are seen; a header may promise what the file does not hold.

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Reads one GGUF file, versions 2 and 3: its metadata and its list of tensors. Nobody vouches for
-// the file, so everything is checked before it is used; tensor data is mapped, never touched. Knows
+// Reads one GGUF file, versions 2 and 3: its metadata and its list of tensors. The file is not
+// trusted: everything is checked before it is used; tensor data is mapped, never touched. Knows
 // nothing of other files of the same model (model_files.h) nor of what a tensor is for.
 #pragma once
 
@@ -37,7 +37,7 @@ struct Tensor {
   std::array<uint64_t, kMaxDims> dims = {1, 1, 1, 1};
   uint64_t element_count = 0;
   uint64_t offset = 0;  // of the data, from the beginning of the file
-  // Of a tensor of unknown type nobody knows the size: it is listed, and data is empty.
+  // The size of a tensor of unknown type is not known: it is listed, and data is empty.
   bool size_known = false;
   Bytes data;
 
@@ -55,7 +55,7 @@ class File {
   // The same from bytes in memory, which must outlive the File. (Only bytes that are themselves
   // aligned give aligned tensors.)
   static Result<File> Parse(Bytes bytes);
-  // From the head alone (all before the tensors' data) of a file of so many bytes, which has this
+  // From the head alone (all before the tensors' data) of a file of `size_bytes`, which has this
   // name elsewhere. Tensors have their places, and no data.
   static Result<File> ParseHead(std::vector<uint8_t> head, uint64_t size_bytes,
                                 std::string name = {});

@@ -68,7 +68,7 @@ std::string CheckLine(std::string_view text) {
   return fmt::format("check {}\n", Hash128Of(AsBytes(text)).ToHex());
 }
 
-// A cache file of so many tensors cannot be longer.
+// A cache file of `tensor_count` tensors cannot be longer.
 size_t MaxCacheBytes(size_t tensor_count) {
   constexpr size_t kMaxOtherBytes = 1024;
   return kMaxOtherBytes + tensor_count * (kHexDigits + 1);

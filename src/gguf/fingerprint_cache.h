@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Remembers the content hashes of a file's tensors, so that a file is read through only once: in
+// Caches the content hashes of a file's tensors, so that a file is read through only once: in
 // FILE.fingerprint beside it, or in the user's cache folder where that cannot be written. A cache
 // that is damaged, or of another version of the file, counts as none. The format is described in
 // docs/gguf.md.
@@ -36,7 +36,7 @@ std::string DefaultCacheFolder();
 // missing where cache_folder is empty.
 std::vector<std::string> CachePaths(const std::string& path, const std::string& cache_folder);
 
-// What was stored for this version of the file, if it is of so many tensors.
+// What was stored for this version of the file, if it has `tensor_count` tensors.
 std::optional<std::vector<Hash128>> LoadCachedHashes(const std::string& path,
                                                      const FileIdentity& identity,
                                                      size_t tensor_count,

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // The key-value part of a GGUF file, as views into the file's bytes: an array of 150,000 strings
-// costs nothing until somebody walks it. Knows no key by name; what keys mean is model/'s and
-// text/'s.
+// costs nothing until it is walked. Knows no key by name; what keys mean is model/'s and text/'s.
 #pragma once
 
 #include <cstddef>

@@ -23,7 +23,7 @@ namespace {
 
 // A number of layers that no model comes near, and that is no burden to count up to.
 constexpr uint32_t kMaxLayers = 65536;
-// Of two copies of a tensor at a time; their pages are let go behind it.
+// Of two copies of a tensor at a time; their pages are released behind it.
 constexpr size_t kComparedBytes = size_t{4} << 20;
 
 // What a file says about the split that it is a part of.
@@ -146,8 +146,8 @@ class Collector {
   size_t set_count_ = 0;
 };
 
-// One view of all files' keys, in the order in which the files first name them. Those of a block
-// that guesses ahead are none of the model's.
+// One view of all files' keys, in the order in which the files first name them. Those of an MTP
+// block's file are none of the model's.
 Result<Metadata> MergedMetadata(std::span<const File> files, std::span<const Holding> holdings) {
   if (files.size() == 1) return files[0].metadata();
   struct Located {
@@ -281,7 +281,7 @@ const Tensor* ModelFiles::FindTensor(std::string_view name) const {
 Result<std::vector<std::string>> ModelFiles::MissingParts() const {
   const std::string architecture = TRY(metadata_.Get<std::string>("general.architecture"));
   const auto layer_count = TRY(metadata_.Get<uint32_t>(architecture + ".block_count"));
-  // Layers that only guess further tokens stand behind the others, often in a file of their own.
+  // Layers for multi-token prediction stand behind the others, often in a file of their own.
   const auto draft_layer_count =
       TRY(metadata_.GetOr<uint32_t>(architecture + ".nextn_predict_layers", 0));
   if (layer_count > kMaxLayers) {

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 // The files of one model as one: a single file, the parts of a split model (give any of them, the
-// others are found), or slices (files that each hold only some layers, given together), with a
-// block that guesses ahead in a file of its own or without. Knows of layers only that their tensors
-// are called blk.N.*.
+// others are found), or slices (files that each hold only some layers, given together), with an MTP
+// block in a file of its own or without. Knows of layers only that their tensors are called
+// blk.N.*.
 #pragma once
 
 #include <optional>
@@ -35,7 +35,7 @@ class ModelFiles {
   // Files that are open already: all there are, whatever their names.
   static Result<ModelFiles> Join(std::vector<File> files);
 
-  // Of files whose heads alone are here, from whoever has proved it: their data cannot be read.
+  // Of files whose heads alone are here, checked by the caller: their data cannot be read.
   void SetFingerprint(const Hash128& fingerprint) { fingerprint_ = fingerprint; }
   const std::optional<Hash128>& fingerprint() const { return fingerprint_; }
 
@@ -53,7 +53,7 @@ class ModelFiles {
   // honest model, content.
   std::span<const Entry> repeated() const { return repeated_; }
 
-  // Whether the content of copies is the same, which whoever computes has to know: reads them.
+  // Whether the content of copies is the same, which must be known before computing: reads them.
   Status CompareCopies() const;
 
   // Null where no file holds it.

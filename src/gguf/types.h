@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The types that a GGUF file can name: of tensors (how many bytes so many elements take) and of
+// The types that a GGUF file can name: of tensors (how many bytes their elements take) and of
 // metadata values. Knows nothing of what is inside a block; that is quant/'s.
 #pragma once
 
@@ -141,8 +141,8 @@ const TensorTypeInfo* FindTensorType(std::string_view name);
 // "Q4_K"; "type 77" for a type that is not known.
 std::string TensorTypeName(TensorType type);
 
-// What a row of so many elements takes: nothing where the type is not known, where the elements
-// are not a whole number of blocks, or where the size overflows.
+// The bytes of a row of `elements` elements: nothing where the type is not known, where the
+// elements are not a whole number of blocks, or where the size overflows.
 std::optional<uint64_t> RowBytes(TensorType type, uint64_t elements);
 
 // What a tensor takes, dims[0] being the row. An error says why there is no such size; it does not

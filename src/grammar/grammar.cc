@@ -153,7 +153,7 @@ Result<Element> Grammar::Repeat(const Sequence& sequence, uint32_t minimum, uint
   if (is_bounded && maximum < minimum) return InvalidArgument("a maximum below the minimum");
   // Repetitions of repetitions of a short text would take hours.
   if (is_too_large()) return Rule(AddRule());
-  // What may follow the least so many: for ever, or x (x (x …)?)?.
+  // What may follow the first `minimum`: for ever, or x (x (x …)?)?.
   const RuleId once = AddRule({sequence});
   RuleId rest = AddRule();
   AddAlternative(rest, {});
@@ -274,7 +274,7 @@ Status Grammar::Finish() {
   for (const auto& alternatives : rules_) {
     std::vector<uint32_t>& starts = starts_.emplace_back();
     for (const Sequence& sequence : alternatives) {
-      // Whoever began this one could never come to an end.
+      // A text that began with this rule could never come to an end.
       if (!std::ranges::all_of(sequence, may_end)) continue;
       starts.push_back(static_cast<uint32_t>(elements_.size()));
       elements_.insert(elements_.end(), sequence.begin(), sequence.end());

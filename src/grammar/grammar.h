@@ -37,7 +37,7 @@ struct CodePointRange {
 };
 
 inline constexpr uint32_t kNoMaximum = UINT32_MAX;
-// Of one grammar, so that nobody makes one that takes all memory.
+// Of one grammar, so that none takes all memory.
 inline constexpr size_t kMaxElements = 1 << 20;
 // Copies that a bounded repetition takes.
 inline constexpr uint32_t kMaxRepeats = 4096;
@@ -57,7 +57,7 @@ class Grammar {
   Element Characters(std::vector<CodePointRange> ranges, bool is_negated = false);
   // Another grammar, which is finished, as a part of this one.
   Element Include(const Grammar& other);
-  // `sequence` so many times.
+  // `sequence`, from `minimum` to `maximum` times.
   Result<Element> Repeat(const Sequence& sequence, uint32_t minimum, uint32_t maximum);
 
   // Whether there is too much already. What is added then is dropped, and Finish refuses the whole.

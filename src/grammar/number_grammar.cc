@@ -101,7 +101,7 @@ class WholeWriter {
     return AsRule(std::move(alternatives));
   }
 
-  // So many digits, whatever they are, but for the remainder.
+  // `digits` digits, whatever they are, but for the remainder.
   std::optional<Sequence> Loose(size_t digits, uint32_t remainder) {
     if (digits == 0) return remainder == 0 ? std::optional(Sequence{}) : std::nullopt;
     const auto known = loose_.find({digits, remainder});
@@ -136,7 +136,7 @@ class WholeWriter {
 // What may stand behind whole digits: nothing, or a point and digits.
 class FractionWriter {
  public:
-  // Null limits do not hold; at most so many digits.
+  // Null limits do not hold; at most `digits` digits.
   FractionWriter(Grammar& grammar, const Limit* low, const Limit* high, size_t digits)
       : grammar_(grammar), low_(low), high_(high), digits_(digits) {}
 

@@ -52,8 +52,8 @@ struct UriPatterns {
   std::string reference;
 };
 
-// RFC 3986 without what nobody writes: users' names, addresses of version 6, and paths without a
-// host but for a few schemes that are made of them.
+// RFC 3986 without rare forms: users' names, addresses of version 6, and paths without a host but
+// for a few schemes that are made of them.
 UriPatterns MakeUriPatterns() {
   const std::string one = "(?:[A-Za-z0-9._~!$&'()*+,;=@-]|%[0-9A-Fa-f]{2})";
   const std::string any = "(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})";
@@ -143,7 +143,7 @@ Status ReadMultiple(const ordered_json& schema, const std::string& at, NumberRan
   } else if (value->whole == "0" &&
              value->fraction.find_first_not_of('0') == value->fraction.size() - 1 &&
              value->fraction.back() == '1') {
-    // A part of ten: so many digits.
+    // 0.1, 0.01 and so on: a number of decimal places.
     if (!range.is_integer)
       range.fraction_digits = std::min(range.fraction_digits, value->fraction.size());
     return Ok();

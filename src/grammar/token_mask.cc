@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kMaxTokenBytes = 255;
 // Masks that are kept: each is as large as the vocabulary in bits.
 constexpr size_t kMaxMasks = 512;
-// Nodes that all of them together remember.
+// Of all masks together.
 constexpr size_t kMaxExits = 1 << 22;
 // What each token may cost beyond what was left: some milliseconds.
 constexpr uint64_t kWorkForToken = 1 << 16;
@@ -122,7 +122,7 @@ MaskCache::MaskCache(std::shared_ptr<const Grammar> grammar, std::shared_ptr<con
 void MaskCache::BeginToken() {
   if (has_failed()) return;
   if (matcher_->is_full()) {
-    // What has been read is read again by those who need it.
+    // Nothing of the full matcher is kept: masks that are needed again are computed again.
     const uint64_t left = matcher_->work_left();
     matcher_ = std::make_unique<Matcher>(*grammar_);
     matcher_->LimitWork(left);

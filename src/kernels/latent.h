@@ -77,7 +77,7 @@ struct LatentBlock {
   const float* max;     // [heads]
   const float* sum;     // [heads]
   const float* values;  // [heads][dim]
-  size_t heads;         // the first so many
+  size_t heads;         // that are there, from the first
   size_t dim;
 };
 

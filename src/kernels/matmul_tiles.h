@@ -403,7 +403,7 @@ class Products {
     }
   }
 
-  // Calls f(row, rows) for tiles of at most so many rows. A tile stays in its group of rows; the
+  // Calls f(row, rows) for tiles of at most `most` rows. A tile stays in its group of rows; the
   // tiles of a group are of similar sizes.
   template <typename F>
   void ForTilesOfRows(size_t most, const F& f) const {

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Full pages that a place outside of memory can give away as KV chunks (chunk.h), to whoever knows
-// the prefix: without a model, and without memory for them. Must not know sequences, nor where the
-// place is.
+// Full pages that a place outside of memory can give away as KV chunks (chunk.h), to a node that
+// knows the prefix: without a model, and without memory for them. Must not know sequences, nor
+// where the place is.
 #pragma once
 
 #include <cstdint>

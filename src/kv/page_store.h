@@ -22,7 +22,7 @@ struct StoredPage {
   uint32_t layer = 0;
   uint32_t stream = 0;
   std::shared_ptr<const PageCodec> codec;
-  uint8_t* data = nullptr;  // as the codec has it; somebody else's
+  uint8_t* data = nullptr;  // as the codec has it; not owned
   uint32_t first_row = 0;   // nobody needs those before it
 };
 

@@ -66,7 +66,7 @@ class PageRef {
   // What the store said when it was offered this content.
   StoreSaid store_said() const;
   void set_store_said(StoreSaid said);
-  // The first row that is there. Those before it never were: a row that nobody needs any more is
+  // The first row that is there. Those before it never were: a row that is not needed any more is
   // not brought from elsewhere.
   uint32_t first_row() const;
   void set_first_row(uint32_t row);
@@ -127,19 +127,19 @@ class Pool {
   // with what is missing, if that does not help.
   Result<PageRef> Allocate(size_t page_bytes);
 
-  // Takes all memory of the budget from the system now, so that nobody waits for it later: in turns
-  // for pages of these sizes.
+  // Takes all memory of the budget from the system now, so that no request waits for it later: in
+  // turns for pages of these sizes.
   void TakeNow(std::span<const size_t> page_bytes);
 
   // Puts a page into the index whose rows from first_row() on are there up to its end. If they are
   // in the index already, `page` becomes a reference to that, and its own memory is given up; a
   // page with fewer rows loses its name to it.
   void Publish(PageRef& page, const PageKey& key);
-  // Drops a reference to what slid out of a window. Where nobody else refers to the page it is
-  // among those whose memory is taken first.
+  // Drops a reference to a page that slid out of a window. Without other references it is among the
+  // first to be evicted.
   void LetGo(PageRef& page);
-  // Takes it out again: before it is written, or because nobody will look for it. Fine if it is not
-  // there.
+  // Takes it out again: before it is written, or because it will not be looked for. Fine if it is
+  // not there.
   void Unpublish(const PageRef& page);
 
   // Whether a page with that content is there, from its row `first_row` on; a reference to it, or
@@ -165,7 +165,7 @@ class Pool {
   PageStore* const store_;
   std::map<uint64_t, PageSize> sizes_;  // by page_bytes
   std::unordered_map<PageKey, Page*, PageKeyHash> index_;
-  // Published and referred to by nobody; unused for longest first.
+  // Published and without references; least recently used first.
   std::list<Page*> slid_out_;  // these go before the others
   std::list<Page*> cached_;
   Usage usage_;

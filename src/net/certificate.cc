@@ -46,8 +46,8 @@ Status SetName(X509_NAME* name, std::string_view common_name) {
   return Ok();
 }
 
-// Whoever's certificate names itself as its issuer is taken for self-signed: an authority has a
-// part of its name that no node has, so that a node may be called like its cluster.
+// A certificate that names itself as its issuer is taken for self-signed: an authority has a part
+// of its name that no node has, so that a node may be called like its cluster.
 Status MarkAuthority(X509_NAME* name) {
   const std::string_view mark = "Asterism cluster";
   if (X509_NAME_add_entry_by_txt(name, "O", MBSTRING_UTF8,

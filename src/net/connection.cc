@@ -81,14 +81,17 @@ int64_t Connection::deadline_ns() const {
 // Each state goes on as far as the socket lets it; an error ends the connection.
 Status Connection::Step(bool is_readable, bool is_writable) {
   const int64_t now_ns = clock_.NowNs();
+  // A connection that ends only says Goodbye.
   if (state_ == State::kClosing) {
     StepClosing(now_ns);
     return Ok();
   }
+  // Towards kUp: connected, secured, then Hello from both sides.
   if (state_ == State::kConnecting || state_ == State::kSecuring) TRY(Open(is_writable));
   if (state_ == State::kGreeting || state_ == State::kUp) {
     if (is_readable || has_more_) TRY(ReadFrames());
   }
+  // What is due by the clock, and what waits to be sent.
   TRY(KeepTime(clock_.NowNs()));
   if (is_attached_) TRY(outbox_->Flush());
   return Ok();
@@ -104,6 +107,7 @@ Status Connection::Open(bool is_writable) {
   }
   TRY(stream_->Flush());
   if (!TRY(stream_->Prepare())) return Ok();
+  // From here on frames go both ways; before Hello nothing else is accepted.
   outbox_->Attach(stream_.get());
   is_attached_ = true;
   state_ = State::kGreeting;
@@ -147,14 +151,17 @@ Status Connection::Handle(FrameReader::Arrived arrived) {
 // Nothing that a Hello claims counts before CheckHello and the owner have accepted it. Only then
 // its limits hold, and frames of other types are read.
 Status Connection::HandleHello(const wire::Hello& hello) {
+  // The node that TLS has proven has to be the one that Hello names.
   const std::optional<wire::NodeId> proven = tls_ != nullptr ? tls_->peer() : std::nullopt;
   const uint16_t protocol = TRY(CheckHello(options_.self, hello, proven, expected_));
   peer_ = hello.node;
   machine_ = proven.value_or(peer_);
   peer_name_ = fmt::format("node {}{}{}{}", peer_.ToText(), hello.name.empty() ? "" : " (",
                            hello.name, hello.name.empty() ? "" : ")");
+  // The owner may refuse it: revoked, or too many connections.
   TRY(owner_.OnHello(*this));
   if (!is_dialed()) TRY(outbox_->PushControl(MakeHello(options_.self)));
+  // The peer's limits hold for what is sent, this node's for what is read.
   TRY(outbox_->Open(hello.credit_bytes, hello.max_frame_bytes, protocol));
   limits_ = {.max_frame_bytes = options_.self.max_frame_bytes, .hello_only = false};
   state_ = State::kUp;
@@ -197,12 +204,14 @@ Status Connection::KeepTime(int64_t now_ns) {
     return Error(Code::kDeadlineExceeded,
                  fmt::format("{} within {} ms", reason, options_.handshake_ns / kNsPerMs));
   }
+  // A peer that says nothing, not even heartbeats, is dead.
   if (now_ns - last_heard_ns_ >= options_.silence_ns) {
     return Error(Code::kDeadlineExceeded,
                  fmt::format("nothing was heard for {} ms: is the machine switched off, or its "
                              "network?",
                              options_.silence_ns / kNsPerMs));
   }
+  // What the owner has consumed is credit for the peer.
   const uint64_t consumed = consumed_->bytes.load();
   if (consumed >= UntoldBytes(options_.self.credit_bytes)) {
     consumed_->bytes -= consumed;
@@ -221,6 +230,7 @@ Status Connection::KeepTime(int64_t now_ns) {
 
 void Connection::Close(const Error& why) {
   if (state_ == State::kClosing || state_ == State::kClosed) return;
+  // Queued messages are dropped; the reason still leaves.
   outbox_->Drop();
   if (is_attached_) {
     // Where even that cannot be sent, nothing can.

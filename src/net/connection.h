@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // One connection to another node, from the first byte to the last: connecting, protecting, Hello,
-// messages and credit, heartbeats, Goodbye. Driven by somebody else's loop; never waits. Must not
-// know other connections of the same node.
+// messages and credit, heartbeats, Goodbye. Driven by its owner's loop; never waits. Must not know
+// other connections of the same node.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct ConnectionOptions {
   Introduction self;
   int64_t handshake_ns = 5 * kNsPerSecond;  // from connecting to Hello; also for the last words
   int64_t heartbeat_ns = 1 * kNsPerSecond;  // something is said at least so often
-  int64_t silence_ns = 5 * kNsPerSecond;    // a peer that says nothing for so long is dead
+  int64_t silence_ns = 5 * kNsPerSecond;    // of a peer, after which it counts as dead
 };
 
 // Not for concurrent use, but for its outbox.
@@ -50,8 +50,8 @@ class Connection {
     kClosed,
   };
 
-  // Options, clock and owner outlive it. `expected`: whom it was made to reach; nothing for those
-  // who came by themselves.
+  // Options, clock and owner outlive it. `expected`: the node that it was made to reach; nothing
+  // for incoming connections.
   Connection(const ConnectionOptions& options, const Clock& clock, Owner& owner,
              std::shared_ptr<Outbox> outbox, std::optional<wire::NodeId> expected,
              std::string where);
@@ -73,7 +73,7 @@ class Connection {
   Status Step(bool is_readable, bool is_writable);
   // When to call Step() again at the latest.
   int64_t deadline_ns() const;
-  // The loop did not run for so long: silence in this time says nothing.
+  // The loop did not run for `pause_ns`: silence in this time says nothing.
   void Forgive(int64_t pause_ns) { last_heard_ns_ += pause_ns; }
 
   // Says why and hangs up, as far as that is possible: Step() until kClosed.
@@ -91,7 +91,7 @@ class Connection {
   const std::shared_ptr<Consumed>& consumed() const { return consumed_; }
   int64_t round_trip_ns() const { return round_trip_ns_; }  // 0: not measured yet
   uint64_t received_bytes() const { return reader_.read_bytes(); }
-  // So much may be consumed before the other side is told.
+  // Bytes that may be consumed before the other side is told.
   static uint64_t UntoldBytes(uint64_t window_bytes) { return window_bytes / 4; }
 
  private:

@@ -16,7 +16,8 @@ namespace aster::net {
 
 // Either the three texts in PEM, or a password.
 struct Credentials {
-  // Of the cluster: who has a certificate by it is let in, under the NodeId of its public key.
+  // The cluster's authority: a node with a certificate by it is admitted, under the NodeId of its
+  // public key.
   std::string authority;
   std::string certificate;
   std::string key;
@@ -35,7 +36,7 @@ struct Credentials {
 inline constexpr size_t kInstanceBytes = 16;
 
 // The NodeId of a process that is not the node of its machine: the first 16 bytes of the SHA-256 of
-// the machine's NodeId and of random bytes. Nobody can choose bytes that make it somebody else's.
+// the machine's NodeId and of random bytes. No choice of bytes makes it another node's.
 wire::NodeId InstanceOf(const wire::NodeId& machine, Bytes instance);
 
 }  // namespace aster::net

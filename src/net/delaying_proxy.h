@@ -39,8 +39,8 @@ class DelayingProxy {
   const std::string& address() const { return address_; }
 
   void SetLink(const LinkOptions& link) EXCLUDES(mu_);
-  // From now on nothing passes, and nobody is told, as if a cable was pulled out; until it is put
-  // in again.
+  // From now on nothing passes, and neither side is told, as if a cable was pulled out; until it is
+  // put in again.
   void Unplug(bool is_unplugged = true);
   // All connections break.
   void Cut();

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What has arrived and nobody has taken yet. Taking a message gives its sender credit. Must not
-// know connections.
+// Events that have arrived and were not taken yet. Taking a message gives its sender credit. Must
+// not know connections.
 #pragma once
 
 #include <atomic>

@@ -41,7 +41,7 @@ class MemoryHub {
   // Breaks the connection between two nodes: both are told, what was under way is lost. They may
   // connect again.
   void Cut(const wire::NodeId& a, const wire::NodeId& b);
-  // From now on what `from` sends to `to` takes so long.
+  // From now on messages from `from` to `to` take `delay_ns`.
   void Delay(const wire::NodeId& from, const wire::NodeId& to, int64_t delay_ns);
   // What a node sends, and what is sent to it, vanishes: a machine that was switched off. Others
   // are told when it was silent for too long.
@@ -50,7 +50,7 @@ class MemoryHub {
   void Refuse(const wire::NodeId& node, bool does_refuse = true);
   // The node speaks this protocol and those before it.
   void LimitProtocol(const wire::NodeId& node, uint16_t newest);
-  // A node whose queue to another holds so many bytes goes down instead of taking more.
+  // A connection whose queue holds this many bytes goes down instead of taking more.
   void LimitQueues(uint64_t max_bytes);
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Other nodes as whoever computes sees them: messages go out, events come in. Must not know how
-// they travel (memory_network.h, tcp_network.h), nor what they say.
+// Other nodes, as conductors and stages see them: messages go out, events come in. Must not know
+// how they travel (memory_network.h, tcp_network.h), nor what they say.
 #pragma once
 
 #include <cstdint>
@@ -39,14 +39,14 @@ class Network {
   virtual wire::NodeId self() const = 0;
 
   // Where a node can be reached, the best address first. Connects; kUp or kDown follows. Again for
-  // a node that is up: nothing happens but that the addresses are remembered.
+  // a node that is up: nothing happens but that the addresses are kept.
   virtual void Introduce(const wire::NodeId& node, const std::vector<std::string>& addresses) = 0;
 
   // Queues; never waits. Messages to one node arrive in order, each once, or kDown is told. To
   // oneself too. After kDown it connects again. An error where the node was never introduced and
   // has not come by itself, where the message is larger than the node takes, or where the node has
-  // not taken anything for so long that its queue is full: then it is down as well. An error, too,
-  // where its version of the protocol cannot say it; where that is not known yet kDown follows.
+  // taken nothing until its queue was full: then it is down as well. An error, too, where its
+  // version of the protocol cannot say it; where that is not known yet kDown follows.
   virtual Status Send(const wire::NodeId& to, wire::Message message) = 0;
 
   // The next event, waiting until `deadline_ns` of clock() at most.

@@ -42,7 +42,7 @@ Status Outbox::Push(wire::Frame frame) {
 }
 
 Status Outbox::PushControl(wire::Message message) {
-  // Each is small; so many at once come from a peer that asks and does not listen.
+  // Each is small; this many at once come from a peer that asks and does not read.
   constexpr size_t kMostControl = 1024;
   wire::Frame frame = wire::Encode(std::move(message));
   MutexLock lock(queue_mu_);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // What waits to be sent on one connection: words about the connection first, messages in order as
-// far as the receiver's credit goes. Must not know what messages mean, nor who reads the stream.
+// far as the receiver's credit goes. Must not know what messages mean, nor what reads the stream.
 #pragma once
 
 #include <atomic>
@@ -50,13 +50,13 @@ class Outbox {
               uint16_t protocol = wire::kNewestProtocol) EXCLUDES(queue_mu_);
   // No messages any more; what is about the connection still goes.
   void Drop() EXCLUDES(queue_mu_);
-  // The peer has consumed so much. An error if that was never sent.
+  // The peer has consumed `bytes`. An error if they were never sent.
   Status AddCredit(uint64_t bytes) EXCLUDES(queue_mu_);
 
   // Hands to the stream what it takes now.
   Status Flush() EXCLUDES(write_mu_, queue_mu_);
   // The same, unless another thread is at it or the next message is larger than `max_bytes`: then
-  // false, and somebody else has to Flush(). Errors wait for that too.
+  // false, and another thread has to Flush(). Errors wait for that too.
   bool TryFlush(uint64_t max_bytes) EXCLUDES(write_mu_, queue_mu_);
 
   // Whether to flush again as soon as the socket can be written to.

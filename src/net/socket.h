@@ -33,7 +33,7 @@ struct HostPort {
   std::string host;
   std::string port;  // digits
 
-  bool is_numeric() const;  // needs nobody to be asked
+  bool is_numeric() const;  // needs no name server
 };
 Result<HostPort> ParseHostPort(std::string_view text);
 // May ask name servers and take long; not where is_numeric().

@@ -25,10 +25,10 @@
 namespace aster::net {
 namespace {
 
-// Records are at most 16 KiB: so many bytes are read by one system call.
+// What one system call reads: sixteen records of at most 16 KiB.
 constexpr size_t kReadBytes = 256 << 10;
-// So many records are put together for one more: a system call for each took longer than copying
-// them does, and with more of them the other side waits for the first.
+// What one system call writes: a system call for each took longer than copying them does, and with
+// more of them the other side waits for the first.
 constexpr size_t kWriteBytes = 128 << 10;
 
 bool HasFastAes() {
@@ -350,7 +350,7 @@ Result<std::unique_ptr<TlsContext>> TlsContext::MakeForClients(const std::string
   SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
   SSL_CTX_set_mode(context.get(),
                    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-  // Nobody is asked for the password of a key: a server starts by itself.
+  // No password is asked for: a server starts without a person.
   SSL_CTX_set_default_passwd_cb(context.get(), [](char*, int, int, void*) { return 0; });
   if (SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION) != 1)
     return OpensslError(Code::kInternal, "TLS cannot be set up");

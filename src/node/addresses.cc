@@ -21,7 +21,7 @@ namespace {
 bool IsAny(const std::string& host) { return host == "0.0.0.0" || host == "::"; }
 
 // The address of an interface that others may reach; empty where it is none (of one link only, or
-// of a family nobody speaks).
+// of another family than IP).
 std::string HostOf(const ifaddrs& interface) {
   if (interface.ifa_addr == nullptr || (interface.ifa_flags & IFF_UP) == 0) return "";
   std::array<char, INET6_ADDRSTRLEN> text{};

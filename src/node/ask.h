@@ -30,7 +30,7 @@ auto AskAnywhere(const cluster::Identity& identity, const cluster::Member& membe
       continue;
     }
     auto answer = ask(**client);
-    // Only where nobody was reached another address may help.
+    // Only where no node was reached another address may help.
     if (answer.ok() || (answer.error().code() != Code::kUnavailable &&
                         answer.error().code() != Code::kDeadlineExceeded &&
                         answer.error().code() != Code::kUnauthenticated)) {

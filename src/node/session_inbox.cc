@@ -25,12 +25,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = ".incoming-";
-// Interrupted transfers that nobody goes on with.
+// Interrupted transfers that are not resumed.
 constexpr auto kForgotten = std::chrono::hours(24);
 constexpr int64_t kCleanNs = 3600 * kNsPerSecond;
 constexpr size_t kMaxIncoming = 16;
-// The parts and the pages that are made of them are there at the same time, for a moment; and
-// somebody else needs space, too.
+// The parts and the pages that are made of them are there at the same time, for a moment; and other
+// programs need space, too.
 constexpr uint64_t kCopies = 2;
 constexpr uint64_t kSpareBytes = uint64_t{256} << 20;
 constexpr size_t kHashedAtOnce = size_t{1} << 20;
@@ -100,10 +100,10 @@ SessionInbox::SessionInbox(std::string folder, Clock& clock)
   CountFiles();
 }
 
-// How many transfers there are on the disk; those that nobody goes on with are removed.
+// How many transfers there are on the disk; those that are not resumed are removed.
 size_t SessionInbox::CountFiles() {
   cleaned_ns_ = clock_.NowNs();
-  // Of which nothing could be written, and nobody is about to.
+  // Of which nothing could be written, and no part is about to.
   std::erase_if(incoming_, [](const auto& item) {
     return item.second.use_count() == 1 && !fs::exists(item.first);
   });
@@ -198,7 +198,7 @@ Result<rpc::SessionReceipt> SessionInbox::Take(const rpc::NodeId& from,
   }
   if (!incoming) return NextAt(0);
   const MutexLock lock(incoming->mu);
-  // It came to its end while this part waited: whoever asks again hears how.
+  // It came to its end while this part waited: a sender that asks again is told how.
   if (incoming->is_over) return NextAt(0);
   TRY(CheckIsFree(part));
   const uint64_t size = SizeOf(path);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Sessions that other machines send here, part by part: gathered in a file that nobody sees, and
-// taken into the folder when they are whole. What was interrupted goes on where it was. Must not
-// know how parts arrive.
+// Sessions that other machines send here, part by part: gathered in a hidden file, and taken into
+// the folder when they are whole. What was interrupted goes on where it was. Must not know how
+// parts arrive.
 #pragma once
 
 #include <deque>
@@ -30,7 +30,7 @@ class SessionInbox {
       EXCLUDES(mu_);
 
  private:
-  // What is on its way. Parts of one wait for each other, and nobody else does.
+  // What is on its way. Parts of one wait for each other, and for no other transfer.
   struct Incoming {
     explicit Incoming(uint64_t bytes) : total_bytes(bytes) {}
 
@@ -56,7 +56,7 @@ class SessionInbox {
   Mutex mu_;
   int64_t cleaned_ns_ GUARDED_BY(mu_) = 0;
   std::map<std::string, std::shared_ptr<Incoming>> incoming_ GUARDED_BY(mu_);  // by path
-  // Those that were taken last: whoever did not hear of it asks again.
+  // Those that were taken last: a sender that missed the answer asks again.
   struct Kept {
     Hash128 transfer;
     Hash128 content;

@@ -18,12 +18,12 @@ struct ClusterOptions {
   bool pinned = false;
   std::string link;              // between local nodes, such as 1ms,1Gbit; empty: loopback
   bool cluster = false;          // the nodes of this machine's cluster
-  std::vector<std::string> via;  // HOST:PORT of nodes that know the others; none: as remembered
+  std::vector<std::string> via;  // HOST:PORT of nodes that know the others; none: as last seen
   std::string split = "auto";
   std::string split_option = "--split";  // as it was called
-  std::string decode;  // who answers what others have read; empty: they do so themselves
+  std::string decode;                    // the decode nodes; empty: the prefill nodes decode
   std::string rows = "f32";
-  std::string remembered = "exact";  // how what sequences remember travels
+  std::string remembered = "exact";  // encoding of KV rows that travel
   std::string trace_path;            // empty: none is kept
 
   bool wants_nodes() const { return local_nodes > 0 || cluster; }

@@ -17,16 +17,16 @@
 namespace aster::open {
 
 struct DraftOptions {
-  std::string draft;  // "mtp", "ngram", or a model; empty: nobody guesses
+  std::string draft;  // "mtp", "ngram", or a model; empty: no drafts
   uint32_t most = 4;
 
   bool wanted() const { return !draft.empty(); }
   engine::DraftOptions ForEngine() const;
-  // Whether the answers of a model in these files can be guessed so; an error says why not.
+  // Whether a model in these files can be drafted for so; an error says why not.
   Status CheckFor(const gguf::ModelFiles& files) const;
 };
 
-// Who guesses on this machine, with the smaller model where the options name one.
+// The drafters on this machine, with the draft model where the options name one.
 class Drafts {
  public:
   // `files` are those of the model that answers, and `model` its options: both models' memories are
@@ -44,7 +44,7 @@ class Drafts {
   std::unique_ptr<draft::Proposers> proposers_;
 };
 
-// "guesses: 71.4 % of 120 right, 2.10 tokens a step"; nothing where there were no steps.
+// "drafts: 71.4 % of 120 accepted, 2.10 tokens/step"; nothing where there were no steps.
 std::string DescribeDrafts(const engine::DraftCounts& counts);
 
 }  // namespace aster::open

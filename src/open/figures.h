@@ -25,16 +25,16 @@ struct HopFigures {
 struct HopsFigures {
   std::vector<HopFigures> hops = {};  // in the order of their layers
   uint64_t replans = 0;               // routes that took another one's place
-  uint64_t fetched_bytes = 0;         // of what nodes remembered for each other
+  uint64_t fetched_bytes = 0;         // of KV rows that nodes held for each other
   uint64_t transferred_prompts = 0;   // prompts that others read than answered
-  uint64_t transferred_bytes = 0;     // of what was remembered of them and had to travel
+  uint64_t transferred_bytes = 0;     // of their KV rows that had to travel
   uint64_t exposed_ns = 0;            // from when they were read to their first token
 };
 
-// Memory for what conversations remember.
+// Memory of the KV cache.
 struct KvFigures {
   uint64_t held_bytes = 0;    // of those that are under way or kept
-  uint64_t cached_bytes = 0;  // that may be found again, as long as nobody else needs the memory
+  uint64_t cached_bytes = 0;  // of them may be found again until they are evicted
   uint64_t limit_bytes = 0;   // of both; 0: it is on nodes that are not asked
   uint64_t limit_tokens = 0;  // of one conversation, as far as memory goes; 0: not known
 };

@@ -15,7 +15,7 @@
 namespace aster::open {
 namespace {
 
-// Nobody wants to wait longer to be told what was kept.
+// The longest wait for a node to tell what it kept.
 constexpr int64_t kFlushPatienceNs = 10 * kNsPerSecond;
 
 struct PagesAndClock {

@@ -15,8 +15,8 @@
 
 namespace aster::open {
 
-// With a store below its memory, or where what it remembers is to be kept, the model goes by the
-// name that it has on every machine; finding that reads its files once more.
+// With a store below its memory, or where its KV cache is to be kept, the model goes by the name
+// that it has on every machine; finding that reads its files once more.
 struct LoadFor {
   std::shared_ptr<kv::PageStore> store = {};
   bool is_kept = false;

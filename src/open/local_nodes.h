@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Nodes on this machine for as long as a command runs: processes of this program that nobody else
-// can talk to, since only they know the password that they are given. Must not know what they are
-// asked to compute.
+// Nodes on this machine for as long as a command runs: processes of this program that no other
+// program can talk to, since only they have the password that they are given. Must not know what
+// they are asked to compute.
 #pragma once
 
 #include <cstdint>

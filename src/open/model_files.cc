@@ -77,7 +77,7 @@ Result<rpc::ModelManifest> ManifestHere(const std::vector<std::string>& paths) {
   return fetch::MakeManifest(files, TRY(gguf::FingerprintModel(files, pool)));
 }
 
-// Whoever names several says that they are of one model, wherever they are.
+// Files that are named together are of one model, wherever they are.
 Result<gguf::ModelFiles> FromCluster(const std::vector<std::string>& here,
                                      const std::vector<std::string>& names,
                                      const ClusterOptions& cluster) {

@@ -26,7 +26,7 @@ struct AbsentNode {
   std::string why;
 };
 
-// Layers that a node holds already, as whoever asks wants them: they cost no memory once more.
+// Layers that a node holds already, as this command wants them: they cost no memory once more.
 struct SharedSlice {
   wire::NodeId node;
   model::Slice slice;
@@ -49,7 +49,7 @@ class NodePool {
   const std::vector<AbsentNode>& absent() const { return absent_; }
   // Their bytes are not among what nodes have free.
   const std::vector<SharedSlice>& shared() const { return shared_; }
-  // Whether all of them have to take part, as whoever wants so many nodes means it.
+  // Whether all of them have to take part: the options name a number of nodes.
   virtual bool wants_all() const = 0;
   // With which this process talks to them.
   virtual net::Credentials Credentials() const = 0;
@@ -68,7 +68,7 @@ class NodePool {
   std::vector<SharedSlice> shared_;
 };
 
-// This machine's cluster, through one of these nodes or, without any, of those that it remembers.
+// This machine's cluster, through one of these nodes or, without any, those that it saw last.
 Result<std::unique_ptr<node::ClusterView>> ViewOfCluster(const std::vector<std::string>& via);
 
 // That the options ask for.

@@ -76,7 +76,7 @@ Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& 
   const engine::LocalModelOptions engine = TRY(model.ForEngine());
   plan::RouteModel route_model{.shape = TRY(model::ReadShape(files.metadata())),
                                .fingerprint = TRY(FingerprintOf(files, reporter))};
-  // A block for guesses may be in a file of its own, of which the metadata say nothing.
+  // An MTP block may be in a file of its own, of which the metadata say nothing.
   if (const model::Support support = model::CheckSupport(files); support.shape) {
     route_model.shape.next_layers = support.shape->next_layers;
   }
@@ -89,7 +89,7 @@ Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& 
   const kv::Layout layout =
       TRY(plan::LayoutOf(route_model.shape, route.memory, /*memory_name=*/route_model.fingerprint));
   if (!stage::ChangesRows(route.kv_encoding, layout)) route.kv_encoding = wire::RowEncoding::kF32;
-  // What sequences remember is reserved on every node, whatever its layers are.
+  // Memory for the KV cache is reserved on every node, whatever its layers are.
   plan::ModelLoad load = TRY(plan::LoadOf(files, route.memory, /*kv_positions=*/0, kContext));
   std::unique_ptr<NodeSession> session;
   const std::string split = WithOwnName(cluster.split), decode = WithOwnName(cluster.decode);
@@ -209,7 +209,7 @@ Status NodeSession::AddDecoders(plan::Plan& plan) {
   const auto is_same = [](const plan::PlanStage& a, const plan::PlanStage& b) {
     return a.node.id == b.node.id && a.slice == b.slice;
   };
-  // Who reads answers too: nothing is handed over.
+  // The prefill nodes decode too: there is no KV transfer.
   if (std::ranges::equal(plan.stages, plan.decode, is_same)) plan.decode.clear();
   for (const plan::PlanStage& stage : plan.decode) {
     reasons_.push_back(
@@ -221,7 +221,7 @@ Status NodeSession::AddDecoders(plan::Plan& plan) {
 Result<plan::Plan> NodeSession::PlanByAbility() {
   const plan::PlannerOptions options{.reserved_bytes = route_.kv_bytes,
                                      .all_nodes = pool_->wants_all()};
-  // Layers that somebody else runs are shared, if just these are planned for.
+  // Layers that another front end runs are shared, if exactly these are planned.
   const std::vector<SharedSlice>& shared = pool_->shared();
   std::vector<plan::NodeAbility> nodes = pool_->nodes();
   for (plan::NodeAbility& able : nodes) {
@@ -258,7 +258,7 @@ Result<std::unique_ptr<conduct::Conductor>> NodeSession::Open(const plan::Plan& 
   options.peers = [this] { return Peers(); };
   options.prefill_tokens_per_s = PlannedRate(plan);
   options.proposers = proposers;
-  // A split that somebody typed is opened or not; one of our own may be another one.
+  // A split that the user typed is opened or refused; a planned one may be replaced by another.
   constexpr uint32_t kOpenReplans = 3;
   options.max_open_replans = plan::SplitText(plan) == auto_split_ ? kOpenReplans : 0;
   auto conductor = std::make_unique<conduct::Conductor>(
@@ -274,7 +274,7 @@ Result<std::unique_ptr<conduct::Conductor>> NodeSession::Open(const plan::Plan& 
   return conductor;
 }
 
-// Who may remember what this command asks: all nodes, with the slowest of their ways.
+// Nodes that may hold KV rows of this command's prompts: all, with the slowest of their links.
 std::vector<conduct::KvPeer> NodeSession::Peers() const {
   std::vector<conduct::KvPeer> peers;
   for (const plan::NodeAbility& able : pool_->nodes()) peers.push_back({.node = able.node});
@@ -285,7 +285,7 @@ std::vector<conduct::KvPeer> NodeSession::Peers() const {
   return peers;
 }
 
-// Of prompts through whoever reads them, were they to share the layers as they can; 0: not known.
+// Prefill rate of these nodes, were the layers split as they can; 0: not known.
 double NodeSession::PlannedRate(const plan::Plan& plan) const {
   std::vector<plan::NodeAbility> readers;
   std::vector<size_t> places(pool_->nodes().size(), SIZE_MAX);
@@ -310,7 +310,7 @@ double NodeSession::PlannedRate(const plan::Plan& plan) const {
   return split.ok() ? split->prefill_tokens_per_s : 0;
 }
 
-// Whoever is left takes over.
+// The nodes that are left take over.
 Result<plan::Plan> NodeSession::Replan(std::span<const wire::NodeId> lost, const Error& why) {
   // Connections that are lost are Unavailable; other errors come again.
   const Status found = pool_->Refresh(lost, why.code() == Code::kUnavailable);
@@ -326,7 +326,7 @@ Result<plan::Plan> NodeSession::Replan(std::span<const wire::NodeId> lost, const
                                          planned.error().message()));
   }
   plan::Plan plan = *std::move(planned);
-  // Whoever decodes may be gone: then all of them answer together.
+  // The decode nodes may have failed: then all nodes answer together.
   if (!AddDecoders(plan).ok()) plan.decode.clear();
   return plan;
 }

@@ -38,7 +38,7 @@ class NodeSession {
                                                     const ModelOptions& model,
                                                     const ClusterOptions& cluster,
                                                     Reporter& reporter);
-  // A trace that nobody saved is saved, if that is possible.
+  // A trace that was not saved is saved, if that is possible.
   ~NodeSession();
   NodeSession(const NodeSession&) = delete;
   NodeSession& operator=(const NodeSession&) = delete;
@@ -59,8 +59,8 @@ class NodeSession {
   // Why the last plan is as it is, in lines for people; nothing where they wanted it so.
   const std::vector<std::string>& reasons() const { return reasons_; }
 
-  // A conductor whose route is open. The session, the tokenizer (or null) and whoever guesses
-  // ahead here (or null) outlive it.
+  // A conductor whose route is open. The session, the tokenizer (or null) and the drafters here (or
+  // null) outlive it.
   Result<std::unique_ptr<conduct::Conductor>> Open(const plan::Plan& plan,
                                                    const text::Tokenizer* tokenizer,
                                                    uint32_t max_running, Reporter& reporter,
@@ -88,7 +88,7 @@ class NodeSession {
   double PlannedRate(const plan::Plan& plan) const;
   Result<plan::Plan> PlanByAbility();
   Result<std::vector<plan::PlanStage>> ParsePath(const std::string& text) const;
-  // Who answers what others have read, where the options say so.
+  // The decode nodes, where the options name any.
   Status AddDecoders(plan::Plan& plan);
   Result<plan::Plan> Replan(std::span<const wire::NodeId> lost, const Error& why);
 

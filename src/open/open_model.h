@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Who answers for a command: a model that this process has loaded, or several nodes. Must not know
-// what is asked.
+// The generator of a command: a model that this process has loaded, or several nodes. Must not know
+// what it generates.
 #pragma once
 
 #include <cstdint>
@@ -25,27 +25,27 @@
 
 namespace aster::open {
 
-// What a node has given of what it remembered, instead of its being computed.
+// KV rows that a node held and sent, so that they were not computed.
 struct RowsFromNode {
   std::string node;
   uint64_t tokens = 0;
   uint64_t bytes = 0;
 };
 
-// Prompts that others read than answered.
+// Prompts with prefill/decode disaggregation.
 struct KvTransfers {
   uint64_t prompts = 0;
-  uint64_t bytes = 0;      // of rows that those who answered lacked
-  int64_t exposed_ns = 0;  // from when they were read to their first token
+  uint64_t bytes = 0;      // of KV rows that the decode nodes lacked
+  int64_t exposed_ns = 0;  // from the end of prefill to the first token
 };
 
 struct OpenOptions {
   const ModelOptions* model = nullptr;
   const ClusterOptions* cluster = nullptr;
-  const DraftOptions* draft = nullptr;  // null: nobody guesses ahead
+  const DraftOptions* draft = nullptr;  // null: no speculative decoding
   uint32_t batch_tokens = 512;          // of prompts that this process computes in a step
   uint32_t max_running = 64;
-  bool is_kept = false;  // what is remembered is to outlive the command
+  bool is_kept = false;  // the KV cache is to outlive the command
 };
 
 class OpenedModel {
@@ -67,7 +67,7 @@ class OpenedModel {
   virtual KvFigures kv() const = 0;
   // What the nodes have spent; nothing where there are none. On the generator's thread.
   virtual HopsFigures hops() const { return {}; }
-  // Nodes that remembered what was asked, in the order of their names.
+  // Nodes that held KV rows of the prompts, in the order of their names.
   virtual std::vector<RowsFromNode> fetched() const { return {}; }
   virtual KvTransfers kv_transfers() const { return {}; }
   // At the end: what the options ask to be kept of it.

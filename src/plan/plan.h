@@ -32,7 +32,8 @@ struct PlanStage {
 // In the order of their layers. A node may hold several of them.
 struct Plan {
   std::vector<PlanStage> stages;
-  // All layers once more: whoever answers what `stages` have read. Empty: they do so themselves.
+  // The decode path: all layers once more, for answers whose prompts `stages` prefill. Empty:
+  // `stages` decode too.
   std::vector<PlanStage> decode;
 
   // Both, one after the other: how routes number them.

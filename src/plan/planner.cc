@@ -19,7 +19,7 @@
 namespace aster::plan {
 namespace {
 
-// A rate nobody measured: the model is divided as if all were alike, and nothing is predicted.
+// No rate was measured: the model is divided as if all nodes were alike, and nothing is predicted.
 constexpr double kAnyRate = 1e9;
 
 std::string Seconds(double seconds) {
@@ -46,7 +46,7 @@ double MatrixFlops(const model::Shape& shape, const model::TensorSpec& spec) {
   return 2 * rows_and_columns * (spec.dims.size() == 3 ? shape.experts.used : 1);
 }
 
-// The median of the known ones for those that nobody knows; nothing where none is known.
+// The median of the known rates in place of unknown ones; nothing where none is known.
 std::optional<double> FillUnknown(std::vector<double>& rates) {
   std::vector<double> known;
   for (double& rate : rates) {
@@ -62,7 +62,7 @@ std::optional<double> FillUnknown(std::vector<double>& rates) {
   return known.empty() ? std::nullopt : std::optional(median);
 }
 
-// Sums of bytes that nobody has stay sums that nobody has.
+// A sum that no node's memory can hold stays one: it saturates.
 uint64_t SaturatedAdd(uint64_t a, uint64_t b) {
   constexpr uint64_t kMost = uint64_t{1} << 62;
   return std::min(CheckedAdd(a, b).value_or(kMost), kMost);
@@ -80,6 +80,7 @@ class Planning {
   }
 
   Result<SplitPlan> Run() {
+    // The search knows nodes and layers by number only.
     const std::optional<SplitAnswer> answer = SearchSplit(problem_);
     if (!answer) return WhyNot();
     answer_ = *answer;
@@ -87,6 +88,7 @@ class Planning {
     for (const SplitAnswer::Part& part : answer_.parts) {
       split.plan.stages.push_back({.node = nodes_[part.node].node, .slice = SliceOf(part)});
     }
+    // Rates are predicted only from what was measured.
     if (knows_flops_) split.prefill_tokens_per_s = options_.chunk_tokens / answer_.chunk_s;
     if (knows_reads_) split.decode_tokens_per_s = 1 / (answer_.token_s + WayBack());
     Explain(split);
@@ -97,6 +99,7 @@ class Planning {
   uint32_t layer_count() const { return problem_.layer_count(); }
 
   void DescribeModel() {
+    // Sums over layers, so that a slice's bytes and reads are a difference of two.
     problem_.bytes_before.push_back(0);
     problem_.reads_before.push_back(0);
     for (const ModelLoad::Layer& layer : load_.layers) {
@@ -112,6 +115,7 @@ class Planning {
   }
 
   void DescribeNodes() {
+    // Prefill is bound by arithmetic, decode by memory bandwidth: each node has a rate for both.
     std::vector<double> flops;
     std::vector<double> reads;
     for (const NodeAbility& node : nodes_) {
@@ -132,6 +136,7 @@ class Planning {
   }
 
   void DescribeLinks(std::span<const LinkAbility> links) {
+    // Links that were not measured cost nothing.
     problem_.links.resize(nodes_.size() * nodes_.size());
     for (const LinkAbility& link : links) {
       if (link.from >= nodes_.size() || link.to >= nodes_.size()) continue;
@@ -215,6 +220,7 @@ std::string Planning::WhyLeftOut(size_t node) const {
 }
 
 void Planning::Explain(SplitPlan& split) const {
+  // Each stage with what it costs, then each node that has none and why.
   for (size_t i = 0; i < answer_.parts.size(); ++i) split.lines.push_back(ExplainPart(i));
   std::vector<std::string> guessed;
   for (size_t i = 0; i < nodes_.size(); ++i) {
@@ -230,6 +236,8 @@ void Planning::Explain(SplitPlan& split) const {
         fmt::format("the speed of {} is not known, and taken for {}", fmt::join(guessed, ", "),
                     knows_flops_ || knows_reads_ ? "the others' median" : "equal"));
   }
+  // The head weighs more than a layer where the vocabulary is large, which an even split gets
+  // wrong.
   const double layer_reads = problem_.reads_before.back() / layer_count();
   if (layer_reads > 0) {
     split.lines.push_back(
@@ -237,6 +245,7 @@ void Planning::Explain(SplitPlan& split) const {
                     problem_.head_reads / layer_reads,
                     options_.all_logits ? "" : "; of a prompt only the last token meets it"));
   }
+  // What the plan promises.
   std::vector<std::string> rates;
   if (knows_flops_) {
     rates.push_back("prefill " + FormatRate(split.prefill_tokens_per_s, "tokens"));
@@ -277,6 +286,7 @@ std::string Planning::Advice(uint64_t missing) const {
 
 Error Planning::WhyNot() const {
   std::vector<std::string> rooms;
+  // What each node would hold, one behind the other, as far as that goes.
   uint32_t covered = 0;
   for (size_t i = 0; i < nodes_.size(); ++i) {
     // Where the layers before are held by others.
@@ -295,6 +305,7 @@ Error Planning::WhyNot() const {
     return InvalidArgument(fmt::format("{} nodes cannot share {} layers: give fewer nodes",
                                        nodes_.size(), layer_count()));
   }
+  // A node that cannot hold one layer is named.
   if (options_.all_nodes) {
     for (size_t i = 0; i < nodes_.size(); ++i) {
       const uint32_t middle = layer_count() > 1 ? 1 : 0;
@@ -319,6 +330,7 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
     return FailedPrecondition(
         fmt::format("the model cannot be planned for: {}", fmt::join(support.obstacles, "; ")));
   }
+  // The KV cache as the nodes will lay it out.
   const model::Shape& shape = *support.shape;
   const model::MemoryOptions narrowed = model::Narrowed(memory, shape);
   const kv::Layout layout = TRY(model::MakeMemoryLayout(shape, narrowed, Hash128{}));
@@ -327,6 +339,7 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
   load.row_bytes = uint64_t{shape.hidden_width()} * sizeof(float);
   load.context = context;
   load.layers.resize(shape.layer_count);
+  // Weights: bytes of each layer, of the embedding and of the head.
   double all_flops = 0;
   for (const model::TensorSpec& spec : model::TensorsOf(shape)) {
     const ModelLoad::Layer tensor = TensorLoad(files, shape, spec);
@@ -343,6 +356,7 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
     layer.read_bytes += tensor.read_bytes;
     all_flops += MatrixFlops(shape, spec);
   }
+  // Attention: the positions that a token sees at this context.
   const uint64_t window = uint64_t{narrowed.window} + narrowed.sinks;
   const auto seen = static_cast<double>(narrowed.window > 0 ? std::min<uint64_t>(context, window)
                                                             : uint64_t{context});
@@ -351,7 +365,7 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
   load.flops_per_layer = all_flops / shape.layer_count + attention;
   const auto positions = static_cast<uint32_t>(
       std::min<uint64_t>(kv_positions, std::numeric_limits<uint32_t>::max() / 2));
-  // Layers may remember differently: room for the one that takes most, time for the mean.
+  // Layers may hold KV rows of different sizes: room for the largest, time for the mean.
   for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
     for (const kv::Stream& stream : layout.streams(layer)) {
       const uint64_t kept = uint64_t{stream.window} + stream.sinks;

@@ -36,7 +36,7 @@ struct LinkAbility {
   double bytes_per_s = 0;  // 0: not known
 };
 
-// What a model asks of whoever computes it.
+// What a model asks of the nodes that compute it.
 struct ModelLoad {
   struct Layer {
     uint64_t bytes = 0;     // of weights
@@ -46,7 +46,7 @@ struct ModelLoad {
   uint64_t embedding_bytes = 0;
   uint64_t head_bytes = 0;
   bool tied_head = false;           // the head is the embedding once more
-  uint64_t kv_bytes_per_layer = 0;  // of memory for what sequences remember
+  uint64_t kv_bytes_per_layer = 0;  // of KV cache
   double flops_per_layer = 0;       // of one token, with its attention to `context` others
   double head_flops = 0;
   double kv_read_bytes = 0;  // of one layer, for one token after `context` others
@@ -54,12 +54,13 @@ struct ModelLoad {
   uint32_t context = 0;
 };
 
-// Of files that need not hold their data. `kv_positions`: that all sequences together may remember.
+// Of files that need not hold their data. `kv_positions`: tokens in the KV cache, of all sequences
+// together.
 Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptions& memory,
                          uint64_t kv_positions, uint32_t context);
 
 struct PlannerOptions {
-  uint64_t reserved_bytes = 0;  // of every node's memory, for what sequences remember
+  uint64_t reserved_bytes = 0;  // of every node's memory, for the KV cache
   bool all_nodes = false;       // else those that would only be in the way are left out
   uint32_t chunk_tokens = 256;  // that flow through the stages together
   bool all_logits = false;      // every token goes through the head, not the last of a prompt only

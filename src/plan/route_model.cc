@@ -14,7 +14,8 @@ Hash128 MemoryName(const Hash128& fingerprint, wire::RowEncoding encoding,
   hasher.AddValue(fingerprint.high);
   hasher.AddValue(static_cast<uint8_t>(encoding));
   hasher.AddValue(static_cast<uint8_t>(kv_encoding));
-  // What is remembered was near the exact rows before it travelled, whoever computed it.
+  // KV rows were close to the exact ones before they travelled, on whichever node they were
+  // computed.
   if (is_exact) return hasher.Digest();
   for (const wire::StageAddress& stage : stages) hasher.AddValue(stage.layer_end);
   return hasher.Digest();

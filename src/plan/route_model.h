@@ -25,14 +25,14 @@ struct RouteModel {
   uint32_t arithmetic = kernels::kArithmeticVersion;
 };
 
-// Names what pages of a route hold. Rows that travelled inexactly, between stages or as what is
-// remembered, are others than those that did not, and depend on where they travelled: they are
-// never taken for one another.
+// Names what pages of a route hold. Rows that travelled inexactly, between stages or in a KV
+// transfer, are others than those that did not, and depend on where they travelled: they are never
+// taken for one another.
 Hash128 MemoryName(const Hash128& fingerprint, wire::RowEncoding encoding,
                    wire::RowEncoding kv_encoding, std::span<const wire::StageAddress> stages);
 
-// What all stages remember; the hash of no tokens at all, from which they and the conductor count,
-// is its digest.
+// The KV cache of all stages; the hash of no tokens at all, from which they and the conductor
+// count, is its digest.
 Result<kv::Layout> LayoutOf(const model::Shape& shape, const model::MemoryOptions& memory,
                             const Hash128& memory_name);
 

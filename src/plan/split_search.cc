@@ -58,6 +58,7 @@ class Chain {
 
   // The least time of which that is true.
   double LeastChunk() {
+    // The slowest stage or link sets the rate: one of these times is the answer.
     std::vector<double> candidates;
     for (size_t stage = 0; stage < order_.size(); ++stage) {
       if (stage > 0) candidates.push_back(LinkBefore(stage).chunk_s);
@@ -68,6 +69,7 @@ class Chain {
       }
     }
     std::ranges::sort(candidates);
+    // Feasible for a time is feasible for any longer one.
     const auto found = std::ranges::partition_point(
         candidates, [&](double chunk_s) { return !IsFeasible(chunk_s); });
     return found == candidates.end() ? kNever : *found;
@@ -76,6 +78,8 @@ class Chain {
   // The fastest token of all splits within this time, which there are.
   SplitAnswer FastestToken(double chunk_s) {
     CHECK(IsFeasible(chunk_s));
+    // The table of best begins where it is small enough, else any begin that is feasible; read from
+    // the last stage to the first.
     const size_t stages = order_.size();
     SplitAnswer answer{.parts = std::vector<SplitAnswer::Part>(stages)};
     const bool is_small = uint64_t{layers_} * layers_ * stages <= kMostCells;
@@ -134,6 +138,8 @@ class Chain {
   }
 
   void FillTokens(double chunk_s) {
+    // Dynamic programming over stages: the fastest way for a token to have passed the first `end`
+    // layers.
     best_begin_.assign(order_.size(), std::vector<uint32_t>(layers_ + 1, 0));
     std::vector<double> before(layers_ + 1, kNever);
     before[0] = 0;
@@ -175,6 +181,7 @@ class Best {
   explicit Best(const SplitProblem& problem) : problem_(problem) {}
 
   void Try(std::span<const size_t> order) {
+    // An order that cannot reach the best rate so far is not looked at further.
     Chain chain(problem_, order);
     if (!chain.IsFeasible(answer_ ? answer_->chunk_s * (1 + kSame) : kNever)) return;
     const SplitAnswer answer = chain.FastestToken(chain.LeastChunk());
@@ -204,6 +211,7 @@ std::vector<size_t> KindsOf(const SplitProblem& problem) {
     }
     return true;
   };
+  // Each node has the number of the first one like it.
   std::vector<size_t> kinds(count);
   for (size_t i = 0; i < count; ++i) {
     kinds[i] = i;
@@ -233,6 +241,7 @@ class Orders {
       visit_(order_);
     }
     if (order_.size() == problem_.layer_count()) return true;
+    // Nodes of one kind stand for each other: one of them is tried in each place.
     std::vector<bool> kind_used(problem_.nodes.size(), false);
     for (size_t i = 0; i < problem_.nodes.size(); ++i) {
       if (std::ranges::find(order_, i) != order_.end() || kind_used[kinds_[i]]) continue;

@@ -16,7 +16,7 @@ namespace aster::pull {
 namespace {
 
 constexpr long kConnectSeconds = 20;
-// A transfer without a byte for so long has stalled.
+// How long a transfer without a byte takes to count as stalled.
 constexpr long kStallSeconds = 30;
 constexpr long kMaxRedirects = 10;
 // Of all heads of a reply together; no server needs nearly that much.

@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Importance matrices: how much each column of a weight matrix matters, measured by somebody as the
-// mean square of what the column is multiplied with. Reads both published forms, GGUF files and
-// the older plain ones (.dat); nobody vouches for either. Must not know what the numbers are used
-// for.
+// Importance matrices: how much each column of a weight matrix matters, measured elsewhere as the
+// mean square of what the column is multiplied with. Reads both published forms, GGUF files and the
+// older plain ones (.dat); neither is trusted. Must not know what the numbers are used for.
 #pragma once
 
 #include <cstdint>

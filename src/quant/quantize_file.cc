@@ -18,12 +18,12 @@
 namespace aster::quant {
 namespace {
 
-// A row is cut into pieces of so many weights at most: whole blocks of every type, and little
+// A row is cut into pieces of at most this many weights: whole blocks of every type, and little
 // enough for a core's own cache.
 constexpr uint64_t kPieceElements = 64 * 1024;
-// So many weights are converted between two writes.
+// Weights that are converted between two writes.
 constexpr uint64_t kBatchElements = 4 * 1024 * 1024;
-// Tensors that stay as they are are copied in pieces of so many bytes.
+// Tensors that stay as they are are copied in pieces of this many bytes.
 constexpr size_t kCopyBytes = 16 << 20;
 
 // Where in a tensor a piece lies.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // Blocks of one type written in a wider one that holds every weight of theirs exactly: how a type
-// that nobody computes with is computed with. Must not know who computes with what.
+// without kernels is computed with. Must not know which types have kernels.
 #pragma once
 
 #include <cstddef>

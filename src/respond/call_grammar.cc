@@ -147,7 +147,7 @@ class CallWriter {
 
   void AddPlace(char place, Sequence& all) {
     if (place == kNumberHere) {
-      // Nobody counts further.
+      // At most three digits: no answer has more calls.
       const Element digit = grammar_->Characters({{'0', '9'}});
       const RuleId more = grammar_->AddRule({{}, {digit}});
       all.insert(all.end(), {digit, Rule(more), Rule(more)});

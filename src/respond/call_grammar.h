@@ -3,7 +3,7 @@
 
 // What an answer with calls of tools has to be, as a grammar of all of it: names that are offered,
 // arguments as their tools want them, markup as the model's family writes it, and nothing else
-// around. Must not know HTTP, nor who asks.
+// around. Must not know HTTP, nor clients.
 #pragma once
 
 #include <memory>

@@ -77,6 +77,7 @@ Result<Prompt> Chat::MakeTurn() const {
     tokens.insert(tokens.end(), more.begin(), more.end());
     return RawPrompt(std::move(tokens), base_.form);
   }
+  // The template renders all of the conversation.
   Conversation conversation = base_;
   if (!system_.empty()) conversation.messages.push_back({{"role", "system"}, {"content", system_}});
   for (const Turn& turn : messages_) conversation.messages.push_back(turn.shown);
@@ -98,6 +99,7 @@ Result<Prompt> Chat::MakeTurn() const {
 Result<Answered> Chat::Answer(Listener& listener, const IsCancelled& is_cancelled) {
   const Prompt prompt = TRY(MakeTurn());
   if (prompt.tokens.empty()) return InvalidArgument("there is nothing to answer");
+  // Another answer to the same question draws from another seed.
   Settings settings = settings_;
   settings.sampling.seed += extra_seed_;
   Answered answered =
@@ -109,12 +111,15 @@ Result<Answered> Chat::Answer(Listener& listener, const IsCancelled& is_cancelle
 
 void Chat::Remember(const Prompt& prompt, const Answered& answered) {
   const engine::Generated& generated = answered.generated;
+  // The conversation gets the answer; the tokens stay as the sequence has them.
   AddAnswer(generated.text, answered.reply);
   said_.tokens = sequence_.tokens();
   // A token that ends the answer is the template's to write; a text that ends it has left tokens
   // that are no part of it.
   const engine::FinishReason reason = generated.finish.reason;
   if (reason == engine::FinishReason::kStopToken) said_.tokens.pop_back();
+  // The text that those tokens stand for: a later prompt that begins with it keeps them. Where it
+  // is not known the next prompt is encoded anew.
   said_.marked.clear();
   if (prompt.is_raw || reason == engine::FinishReason::kStopString) return;
   // The template writes the markup of calls and reasoning itself, with its control tokens.
@@ -140,6 +145,7 @@ void Chat::AddToTotals(const engine::Finish& finish) {
 
 Result<Answered> Chat::AnswerTo(std::vector<Turn> turns, Listener& listener,
                                 const IsCancelled& is_cancelled) {
+  // An answer that fails leaves the conversation as it was.
   const size_t before = messages_.size();
   messages_.insert(messages_.end(), std::make_move_iterator(turns.begin()),
                    std::make_move_iterator(turns.end()));
@@ -193,12 +199,14 @@ bool Chat::GoBack(size_t answers) {
 
 Result<Answered> Chat::Regenerate(Listener& listener, const IsCancelled& is_cancelled) {
   if (messages_.empty()) return FailedPrecondition("there is no answer yet");
+  // The state to restore if there is no new answer.
   const Said said = said_;
   const std::vector<Said> earlier = earlier_;
   if (!GoBack(1)) {
     return FailedPrecondition("the last question was asked before the conversation was loaded");
   }
   const std::vector<Call> calls = std::exchange(open_calls_, {});
+  // The conversation without its last answer, and another seed.
   const Turn last = messages_.back();
   messages_.pop_back();
   earlier_.push_back(said_);
@@ -214,6 +222,7 @@ Result<Answered> Chat::Regenerate(Listener& listener, const IsCancelled& is_canc
 }
 
 Status Chat::Undo() {
+  // The last question and everything behind it: answers, calls and their results.
   const auto question = std::find_if(messages_.rbegin(), messages_.rend(),
                                      [](const Turn& turn) { return turn.said.role == "user"; });
   if (question == messages_.rend()) return FailedPrecondition("there is nothing to take back");

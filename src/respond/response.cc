@@ -40,12 +40,14 @@ engine::Request Response::MakeRequest(std::shared_ptr<const void> owner) {
   // The markup of calls and reasoning may be control tokens.
   request.show_control =
       parser_ != nullptr && (prompt_.tools != nullptr || model_.dialect.has_thinking);
+  // Structured output: tokens that the grammar does not allow get no probability.
   if (masks_ != nullptr) {
     request.edit_logits = [masks = masks_, begin = prompt_.tokens.size()](
                               std::span<const int32_t> history, std::span<float> logits) {
       masks->Apply(history.subspan(begin), logits);
     };
   }
+  // Callbacks keep the owner alive: it may be dropped before the request has finished.
   request.on_prefill = [this, owner](uint64_t done, uint64_t total) {
     listener_.OnPrefill(done, total);
     Begin();
@@ -64,6 +66,7 @@ void Response::Begin() {
 
 void Response::OnToken(const engine::Delta& delta) {
   if (is_complete_) return;
+  // Text becomes events (content, reasoning, calls); tokens follow when their text is certain.
   listener_.OnToken(delta);
   Begin();
   AddUnsaid(delta.choice);
@@ -76,6 +79,7 @@ void Response::OnToken(const engine::Delta& delta) {
 }
 
 void Response::OnFinish(const engine::Finish& finish) {
+  // What the parser and the stop strings held back belongs to the last piece.
   End end{.finish = finish};
   end.is_cancelled = finish.reason == FinishReason::kCancelled && !is_complete_;
   end.status = StatusOf(finish);

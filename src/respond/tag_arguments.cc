@@ -65,7 +65,7 @@ const ordered_json& Target(const ordered_json& schema, const ordered_json& root)
   return *at;
 }
 
-// Deeper than that nobody looks: then it may be anything.
+// Schemas are followed to this depth; below it any value is allowed.
 bool MayBeType(const ordered_json& given, const ordered_json& root, std::string_view type,
                int depth) {
   const ordered_json& schema = Target(given, root);
@@ -169,7 +169,8 @@ class TagWriter {
         kOtherTypes, [&](std::string_view type) { return MayBe(schema, schema_, type); });
     if (is_text && !is_more) return Grammar::Rule(grammar_.AddRule({Text(TRY(TextOf(schema)))}));
     if (is_text && !tells) {
-      // Whoever reads it takes it for a text unless it is JSON of another type that it may have.
+      // The reader of the call takes it for a text unless it is JSON of another type that it may
+      // have.
       if (rules_.is_exact && !SaysTypesOnly(schema)) return CannotKeep("a text or something else");
       return Grammar::Rule(grammar_.AddRule({Text({rules_.text})}));
     }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The stages of this very process, as a conductor sees them that shares a network and a thread with
-// them. Must not know what they are made of.
+// The stages of this process, as the conductor in it sees them: both share one network and one
+// thread, so the conductor drives them between its own steps. Must not know what they are made of.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,8 @@ class LocalStages {
   // Computes one frame and sends on what came of it.
   virtual void Compute() = 0;
 
-  // What time brings: slices that are loaded, reports, slices that no route uses any more.
+  // What is due by the clock: takes slices that have loaded, reports to conductors how far routes
+  // are, frees slices that no route has used for a while.
   virtual void Tick() = 0;
   // When it has to be called next, of the network's clock; kNeverNs if events are enough.
   virtual int64_t next_tick_ns() const = 0;

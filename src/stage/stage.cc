@@ -137,6 +137,7 @@ wire::WorkSegment Stage::Continuation(wire::SequenceId sequence, uint64_t attemp
   segment.wanted = wire::Wanted::kToken;
   const StageMemory::Sequence* const state = memory_.Find(sequence);
   if (state == nullptr) return segment;
+  // It continues the rows that are held, whatever was asked for before.
   segment.begin = state->table.length(layers());
   segment.before = state->table.history().HashAt(segment.begin);
   // Draft tokens behind it, as many as the table could take back.
@@ -174,6 +175,7 @@ Status Stage::Begin(wire::Work work, bool continues) {
     frame_.output.next->route = route_;
     frame_.output.next->encoding = encoding_;
   }
+  // All segments are computed together at first.
   TakeSegments(std::move(work));
   frame_.end = frame_.items.size();
   return Ok();
@@ -211,8 +213,10 @@ void Stage::TakeSegments(wire::Work work) {
 
 model::Progress Stage::Advance() {
   while (frame_.begin < frame_.items.size()) {
+    // A job may wait for a device or a machine: the caller comes again.
     Result<model::Progress> progress = AdvanceJob();
     if (progress.ok() && *progress == model::Progress::kWaiting) return *progress;
+    // Which segment failed is not known: from here on each has a job of its own.
     if (!progress.ok() && frame_.is_together) {
       ComputeEachAlone();
       continue;
@@ -300,6 +304,7 @@ void Stage::AnswerAll(const model::Output& computed) {
     const BatchItem& item = frame_.items[i];
     const size_t rows = RowsAsked(item.segment);
     const auto logits = computed.logits.subspan(row * vocab_size, rows * vocab_size);
+    // Results of the segment, and how many of its rows stay.
     auto kept = static_cast<uint32_t>(item.segment.tokens.size());
     if (item.segment.draft_count > 0) {
       kept = AcceptDrafts(item, logits, output);
@@ -309,6 +314,7 @@ void Stage::AnswerAll(const model::Output& computed) {
       const bool is_decode = kept == 1 && item.segment.wanted == wire::Wanted::kToken;
       if (is_decode && item.state->speculation != nullptr) item.state->speculation->Learn(0, 0);
     }
+    // The drafter follows the rows that stay, and proposes what may come next.
     if (item.state->speculation != nullptr) {
       item.state->speculation->Follow(
           item.state->table.history().tokens().first(item.segment.begin + kept), item.segment.begin,
@@ -336,6 +342,7 @@ uint32_t Stage::AcceptDrafts(const BatchItem& item, std::span<const float> logit
     answer.end = segment.begin + 1 + row;
     answer.is_accepted = row > 0;
     if (row == 0) answer.drafted = segment.draft_count;
+    // Goes on as long as the chosen token is the draft that was computed behind it.
     Choose(item, answer.end, logits.subspan(row * vocab_size, vocab_size), answer);
     const bool is_last = answer.has_failed || row == segment.draft_count ||
                          answer.token != segment.tokens[1 + row] ||
@@ -374,6 +381,7 @@ void Stage::Offer(const BatchItem& item, uint32_t kept, uint32_t most, StageOutp
   wire::SegmentResult& answer =
       (is_accepted ? output.accepted[kept - 2] : *output.done).results.back();
   if (answer.has_failed || memory_.StopsAt(segment.sequence, answer.token)) return;
+  // The drafter proposes behind the history and the token that was just chosen.
   const auto before = item.state->table.history().tokens().first(answer.end);
   std::vector<int32_t> text(before.begin(), before.end());
   text.push_back(answer.token);

@@ -69,6 +69,7 @@ Status StageMemory::Begin(const wire::Begin& begin) {
       return InvalidArgument(fmt::format("token {} of a vocabulary of {}", token, vocab_size));
     }
   }
+  // Nothing is changed before all of the message was checked.
   engine::SamplingOptions sampling = TRY(SamplingFromWire(begin.sampling, vocab_size));
   if (!sequences_.contains(begin.sequence) && sequences_.size() >= kMaxSequences) {
     return ResourceExhausted(
@@ -229,10 +230,12 @@ Result<StageMemory::OutgoingKv> StageMemory::Export(const kv::PageTable& table, 
   Status exported = export_to(end);
   if (!exported.ok() && end < have) exported = export_to(end = have);
   TRY(std::move(exported));
+  // A route with a KV encoding sends fewer bits for each row.
   if (kv_encoding_ != wire::RowEncoding::kF32) {
     chunk = TRY(CompressKvChunk(table.layout(), model_.isa(), TRY(kv::ParseKvChunk(chunk))));
     outgoing.rows.encoding = kv_encoding_;
   }
+  // In flight until the receiver says that it has taken the chunk.
   kv_send.next = end;
   kv_send.in_flight.push_back({.end = end, .bytes = {in_flight_, kv_send.order.to, chunk.size()}});
   outgoing.rows.route = route_;
@@ -266,6 +269,7 @@ Result<std::optional<wire::KvTaken>> StageMemory::ImportKv(const wire::KvRows& r
     plain = TRY(DecompressKvChunk(model_.layout(), model_.isa(), chunk));
     chunk.blocks = Bytes(plain).subspan(chunk.head.size());
   }
+  // The table checks that the rows continue what it holds.
   TRY(kv::Import(sequence->table, chunk));
   return std::optional(wire::KvTaken{.route = route_,
                                      .sequence = rows.sequence,

@@ -48,6 +48,7 @@ uint8_t KvTypeNumber(const wire::OpenRoute& open) {
 // All layers of a node that overlap with those of the stage, directly or through others: they share
 // their weights and KV cache.
 model::Slice HeldFor(const wire::OpenRoute& open) {
+  // Grows until no stage of this node overlaps with it.
   model::Slice held = plan::SliceOf(open.stages[open.index]);
   for (bool has_grown = true; has_grown;) {
     has_grown = false;
@@ -145,12 +146,14 @@ void StageServer::Drop(wire::RouteId route) {
 // --- Opening.
 
 Status StageServer::CheckOpen(const wire::NodeId& from, const wire::OpenRoute& open) const {
+  // The message: from its conductor, to this node.
   if (open.conductor.node != from) {
     return InvalidArgument("only a route's conductor may open it");
   }
   if (open.index >= open.stages.size() || open.stages[open.index].node != network_.self()) {
     return InvalidArgument(fmt::format("stage {} of the route is not node {}", open.index, Self()));
   }
+  // The arithmetic and the formats: what this version computes, and nothing near it.
   if (open.arithmetic != kernels::kArithmeticVersion) {
     return FailedPrecondition(fmt::format(
         "node {} computes by arithmetic {}, and {} is asked for: run the same version of Asterism "
@@ -175,6 +178,7 @@ Status StageServer::CheckOpen(const wire::NodeId& from, const wire::OpenRoute& o
     (decodes ? plan.decode : plan.stages).push_back({{}, plan::SliceOf(stage)});
   }
   TRY(plan::CheckPlan(plan, open.stages.back().layer_end));
+  // Routes are bounded.
   if (!routes_.contains(open.route) && routes_.size() >= options_.max_routes) {
     return ResourceExhausted(
         fmt::format("node {} serves {} routes already", Self(), routes_.size()));
@@ -197,6 +201,7 @@ Result<std::shared_ptr<StageServer::HeldSlice>> StageServer::FindSlice(
   for (const auto& slice : slices_) {
     if (IsSameSlice(slice->request, request)) return slice;
   }
+  // Otherwise it is loaded; slices that no route uses are freed where memory is missing.
   Result<std::unique_ptr<SliceLoading>> loading = StartLoading(request);
   if (!loading.ok()) loading = StartWithMoreRoom(request, std::move(loading).error());
   if (!loading.ok()) return std::move(loading).error();
@@ -285,6 +290,7 @@ void StageServer::OnOpen(const wire::NodeId& from, wire::OpenRoute&& open) {
                           [&](const auto& entry) { return entry->index == open.index; })) {
     return;  // a repeated message
   }
+  // The stage exists from now on; it computes once its slice is loaded (TickRoute).
   auto entry = std::make_unique<StageEntry>();
   entry->index = open.index;
   entry->held = FindMemory(route, *std::move(slice));
@@ -333,6 +339,7 @@ Status StageServer::TakeLoaded(HeldSlice& slice) {
 }
 
 void StageServer::OnFailedLoading(const std::shared_ptr<HeldSlice>& slice, Error why) {
+  // The routes that wait for this slice.
   std::vector<wire::RouteId> users;
   for (const auto& [id, route] : routes_) {
     const bool uses = std::ranges::any_of(
@@ -348,6 +355,7 @@ void StageServer::OnFailedLoading(const std::shared_ptr<HeldSlice>& slice, Error
     slices_.push_back(slice);
     return;
   }
+  // It fits nowhere: the routes that need it break, and their conductors hear why.
   for (const wire::RouteId id : users) {
     Break(id, Error(again.error()).In(fmt::format("node {}", Self())));
   }
@@ -425,6 +433,7 @@ void StageServer::OnRouteState(const wire::NodeId& from, const wire::RouteState&
 }
 
 void StageServer::OnDown(const wire::NodeId& node, const Error& why) {
+  // Whatever it asked for or was sent is no longer in flight.
   kv_server_.Forget(node);
   // Routes whose conductor is down, and those where the stage behind one of this node's is.
   std::vector<wire::RouteId> orphaned, cut;

@@ -66,7 +66,10 @@ void StageServer::OnEnd(const wire::NodeId& from, const wire::End& end) {
 void StageServer::OnSendKv(const wire::NodeId& from, const wire::SendKv& order) {
   Route* const route = RouteOfConductor(from, order.route);
   if (route == nullptr) return;
+  // Rows go to the conductor and to nodes of the route only.
   if (order.to != from && !IsOnRoute(route->open, order.to)) return;
+  // The slice that has all of these layers sends them, now what it has and the rest as it is
+  // computed.
   const kv::LayerRange layers = {order.layer_begin, order.layer_end};
   for (const auto& held : route->memories) {
     StageMemory& memory = *held->memory;
@@ -146,6 +149,7 @@ void StageServer::OnKvRows(const wire::NodeId& from, const wire::KvRows& rows) {
     StageMemory& first = *route.memories.front()->memory;
     return TellHolds(route, first, rows.sequence, first.model().layers(), chunk.error());
   }
+  // The chunk belongs to the slice that has its layers; its bytes are parsed once, here.
   const kv::LayerRange layers = chunk->header.layers;
   const auto held = std::ranges::find_if(route.memories, [&](const auto& each) {
     return each->memory->model().layers().Contains(layers);
@@ -237,6 +241,7 @@ void StageServer::EndGeneration(Route& route, StageEntry& entry, wire::SequenceI
       return is_empty;
     });
   }
+  // Each of them gets its refusal.
   for (const uint64_t each : ended) {
     wire::Holds holds = entry.stage->HoldsOf(sequence);
     holds.attempt = each;

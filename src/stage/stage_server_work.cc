@@ -116,12 +116,14 @@ bool StageServer::StageEntry::continues() const {
 // The next frame of a stage. Prefills and decodes take turns where both wait, and so do decodes
 // that were sent and those that the stage continues by itself (`continues`).
 StageServer::QueuedWork StageServer::NextWork(StageEntry& entry, bool& continues) {
+  // Whose turn it is: each kind that waits has every other frame, so that none starves.
   const bool waits = !entry.prefills.empty();
   const bool decodes = !entry.decodes.empty() || entry.continues();
   const bool is_prefill = waits && (!decodes || entry.prefill_is_next);
   entry.prefill_is_next = !is_prefill;
   continues = !is_prefill && entry.continues() && (entry.decodes.empty() || !entry.decode_is_next);
   if (!continues) {
+    // A frame that was sent.
     std::deque<QueuedWork>& queue = is_prefill ? entry.prefills : entry.decodes;
     QueuedWork queued = std::move(queue.front());
     queue.pop_front();
@@ -133,6 +135,7 @@ StageServer::QueuedWork StageServer::NextWork(StageEntry& entry, bool& continues
   entry.decode_is_next = true;
   QueuedWork queued{.work = {}, .arrived_ns = network_.clock().NowNs()};
   queued.work.route = entry.counters.route;
+  // Drafts are shared out between them, as few as are cheap in one frame.
   const auto answers = static_cast<size_t>(std::ranges::count_if(
       entry.generations, [](const auto& item) { return item.second.token.has_value(); }));
   for (auto& [sequence, generation] : entry.generations) {
@@ -203,6 +206,7 @@ void StageServer::GoOn(StageEntry& entry, const StageOutput& output) {
 
 void StageServer::GoOn(StageEntry& entry, const wire::Done& done) {
   for (const wire::SegmentResult& answer : done.results) {
+    // A result of an earlier attempt continues nothing.
     const auto found = entry.generations.find(answer.sequence);
     if (found == entry.generations.end() || found->second.attempt != answer.attempt) continue;
     Generation& generation = found->second;
@@ -211,6 +215,7 @@ void StageServer::GoOn(StageEntry& entry, const wire::Done& done) {
       entry.generations.erase(found);
       continue;
     }
+    // Its token is the next frame's input.
     --generation.more;
     generation.token = answer.token;
     generation.since_ns = network_.clock().NowNs();
@@ -220,6 +225,7 @@ void StageServer::GoOn(StageEntry& entry, const wire::Done& done) {
 void StageServer::SendOn(Route& route, StageEntry& entry, StageOutput&& output, wire::Hop hop,
                          std::vector<wire::Hop>&& hops) {
   const wire::OpenRoute& open = route.open;
+  // The hop: what this stage took, for the conductor's times and traces.
   hop.bytes_out = output.next   ? output.next->rows.size()
                   : output.done ? output.done->logits.size()
                                 : 0;
@@ -230,6 +236,7 @@ void StageServer::SendOn(Route& route, StageEntry& entry, StageOutput&& output, 
   counters.compute_ns += hop.compute_ns;
   counters.bytes_out += hop.bytes_out;
   hops.push_back(hop);
+  // Refused segments go straight back.
   for (wire::Holds& holds : output.refused) {
     static_cast<void>(network_.Send(open.conductor.node, std::move(holds)));
   }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Remembers what short pieces of text were encoded to: a text says the same words again and again.
+// Caches what short pieces of text were encoded to: a text says the same words again and again.
 // Must not know how they were encoded.
 #pragma once
 

@@ -69,8 +69,8 @@ class BodyWriter {
   std::vector<uint8_t> bytes_;
 };
 
-// Reads the same fields from bytes that nobody vouches for. After the first failure everything
-// reads as empty, and Finish says what it was.
+// Reads the same fields from bytes that are not trusted. After the first failure everything reads
+// as empty, and Finish says what it was.
 class BodyReader {
  public:
   BodyReader(Bytes bytes, uint16_t version) : version_(version), reader_(bytes) {}
@@ -135,7 +135,7 @@ class BodyReader {
   void Fail(const Error& error) {
     if (status_.ok()) status_ = error;
   }
-  // Zero where there cannot be so many.
+  // Zero where fewer can follow.
   uint32_t Count(size_t max_count, size_t least_bytes) {
     if (!status_.ok()) return 0;
     const Result<uint32_t> count = reader_.ReadCount<uint32_t>(least_bytes);

@@ -22,11 +22,11 @@ constexpr uint16_t kOldestProtocol = 1;
 constexpr uint16_t kNewestProtocol = 5;
 // Hello may name an instance.
 constexpr uint16_t kInstanceProtocol = 2;
-// What sequences remember travels, and stages go on by themselves.
+// KV rows travel, and decode stages go on by themselves.
 constexpr uint16_t kKvTransferProtocol = 3;
-// Nodes tell each other what they remember, beside all routes.
+// Nodes tell each other which KV rows they hold, beside all routes.
 constexpr uint16_t kFindKvProtocol = 4;
-// Guesses are checked on the way.
+// Stages check draft tokens.
 constexpr uint16_t kDraftProtocol = 5;
 
 constexpr uint32_t kFrameMagic = 0x46545341;  // "ASTF"
@@ -49,7 +49,7 @@ enum class FrameType : uint8_t {
   kEnd = 21,
   kWork = 22,
   kDone = 23,
-  // About what sequences remember.
+  // About KV rows.
   kSendKv = 24,
   kKvRows = 25,
   kKvTaken = 26,
@@ -62,7 +62,7 @@ enum class FrameType : uint8_t {
 // Whether frames of this type take credit; those about the connection itself do not.
 constexpr bool TakesCredit(FrameType type) { return type >= FrameType::kOpenRoute; }
 
-// What of somebody else's frames is taken. No body, whatever the peer's limits, is larger than
+// Limits on the frames of a peer. No body, whatever the peer's limits, is larger than
 // kMaxBodyBytes: prompts of sixteen million tokens.
 constexpr uint64_t kMaxBodyBytes = uint64_t{64} << 20;
 struct Limits {

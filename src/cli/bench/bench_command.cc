@@ -153,7 +153,7 @@ Result<BenchReport> MeasureNodes(const BenchFlags& options, Console& console) {
   return report;
 }
 
-// Only answers, with guesses and without.
+// Only decode, with speculative decoding and without.
 Result<ExitStatus> BenchDrafts(const BenchFlags& options, Console& console) {
   const gguf::ModelFiles files = TRY(open::OpenModelFiles(options.model.paths, options.cluster));
   const auto tokenizer = TRY(open::LoadTokenizer(files, options.model.paths.front(), console));

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What guessing ahead is worth: the same answers with guesses and without, in turns. Must not know
-// who answers, nor who guesses.
+// The speed-up of speculative decoding: the same answers with drafts and without, in turns. Must
+// not know which generator answers, nor which drafter proposes.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ struct DraftRates {
 // Short questions as people ask them, through the model's chat template where it has one.
 Result<std::vector<std::vector<int32_t>>> DraftPrompts(const chat::ChatPrompt& prompt);
 
-// Greedy answers of up to `max_tokens` to each prompt, which end where the model ends them. Who
-// answers first takes turns. An error where an answer is another one with guesses.
+// Greedy answers of up to `max_tokens` to each prompt, which end where the model ends them. The two
+// ways take turns in being first. An error where an answer differs with drafts.
 Result<DraftRates> MeasureDrafts(engine::Generator& generator,
                                  const std::vector<std::vector<int32_t>>& prompts,
                                  const std::vector<int32_t>& stop_tokens,

@@ -43,7 +43,7 @@ std::string HostNodeName();
 // The same, of any text; "node" where nothing of it can stand in a name.
 std::string NodeNameOf(std::string_view host);
 
-// Whether somebody who typed `text` means this node: by its name, or by the beginning of its id
+// Whether `text`, as a user typed it, means this node: by its name, or by the beginning of its id
 // that `aster cluster status` prints.
 bool IsMeant(std::string_view text, std::string_view name, cluster::NodeId node);
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster cluster invite: a code that lets one machine in, and, with --wait, who answers it.
+// aster cluster invite: a code that admits one machine, and, with --wait, the service that answers
+// it.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -66,7 +67,7 @@ class Doorkeeper final : public rpc::ControlService {
   cluster::Admission admission_;
 };
 
-// An invitation that is open, and who answers it.
+// An invitation that is open, and the service that answers it.
 struct Open {
   OwnCluster own;
   cluster::InviteCode code;
@@ -122,7 +123,7 @@ std::set<std::string> NamesOfOthers(const cluster::Home& home) {
   return names;
 }
 
-// Who came, or that nobody did.
+// The node that joined, or that none did.
 Result<ExitStatus> Await(const Open& open, const std::set<std::string>& before, Console& console) {
   SystemClock clock;
   const InterruptGuard guard;

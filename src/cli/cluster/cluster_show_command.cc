@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster cluster show: what is on this machine's disk about its cluster. Asks nobody.
+// aster cluster show: what is on this machine's disk about its cluster. Asks no other machine.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

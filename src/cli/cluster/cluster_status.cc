@@ -16,7 +16,7 @@
 namespace aster::cli {
 namespace {
 
-// Where nobody says how wide lines may be.
+// Where the terminal does not say how wide lines may be.
 constexpr size_t kFileColumns = 160;
 constexpr size_t kTerminalColumns = 80;
 constexpr size_t kTerminalRows = 24;
@@ -42,7 +42,7 @@ ScreenSize SizeOfScreen(std::FILE* stream) {
   return {.columns = size.ws_col, .rows = size.ws_row};
 }
 
-// False if somebody does not want to wait any more.
+// False if the user does not want to wait any more.
 bool Wait(Clock& clock, int64_t deadline_ns) {
   while (!InterruptGuard::Interrupted() && clock.NowNs() < deadline_ns) {
     clock.SleepFor(std::min(kNapNs, deadline_ns - clock.NowNs()));

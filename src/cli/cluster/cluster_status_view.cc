@@ -239,7 +239,7 @@ class Text {
   }
 
   // Nodes connect when there is something to compute: a link without a connection is idle, and down
-  // only where nobody is at its end.
+  // only where no node is at its end.
   void Links() {
     bool has_any = false;
     for (const node::NodeView& node : sample_.nodes) {
@@ -278,7 +278,7 @@ class Text {
     }
   }
 
-  // Longer ones are nobody's: nanoseconds still fit into 63 bits.
+  // No real time is longer: nanoseconds still fit into 63 bits.
   static constexpr uint64_t kMostMs = INT64_MAX / 1'000'000;
 
   const ClusterSample& sample_;

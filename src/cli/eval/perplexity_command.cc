@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster perplexity: how well a model foresees a text, and how far two models, or two files of
+// aster perplexity: how well a model predicts a text, and how far two models, or two files of
 // logits, differ.
 #include "engine/perplexity.h"
 
@@ -53,7 +53,7 @@ struct Chunks {
   uint32_t length = 0;
   uint64_t count = 0;
   // Of the tokens that are scored, as text. Nothing without a vocabulary, or where unknown tokens
-  // stand for bytes that nobody can tell.
+  // stand for bytes that are not known.
   std::optional<uint64_t> scored_bytes;
 
   std::span<const int32_t> At(uint64_t index) const {
@@ -61,8 +61,8 @@ struct Chunks {
   }
 };
 
-// The bytes that every chunk's second half stands for, its first token left out: that one is
-// foreseen by nobody who counts.
+// The bytes that every chunk's second half stands for, without its first token, whose prediction is
+// not scored.
 std::optional<uint64_t> ScoredBytes(const Chunks& chunks, const text::Tokenizer& tokenizer) {
   uint64_t bytes = 0;
   for (uint64_t i = 0; i < chunks.count; ++i) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster plan: what a model would take, before anybody has it: weights by slice, what a context
-// remembers, what goes over the wire, and whether some machines are enough for it.
+// aster plan: what a model takes, before it is downloaded: weights by slice, the KV cache of a
+// context, what goes over the wire, and whether some machines are enough for it.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -194,7 +194,7 @@ std::string SliceName(const model::Slice& slice) {
                      slice.embedding ? ", embedding" : "", slice.head ? ", head" : "");
 }
 
-// Whether machines with so much memory hold the model, and how long a sequence may be then.
+// Whether machines with this memory hold the model, and how long a sequence may be then.
 struct Fit {
   uint32_t context = 0;  // the longest of those asked for; 0: not even the shortest fits
   // Where none does: which slice is too large, by the shortest.

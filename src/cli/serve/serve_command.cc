@@ -35,7 +35,7 @@ struct Served {
   open::ModelOptions options;  // with its own part of the memory
   std::string name;
   std::vector<std::string> aliases;
-  bool has_drafts = false;
+  bool is_drafted_for = false;
   std::unique_ptr<text::Tokenizer> tokenizer = {};
   std::optional<chat::ChatPrompt> prompt = {};
   serve::AskDefaults defaults = {};
@@ -74,11 +74,11 @@ Status Load(Served& served, const ServeOptions& options, serve::Turns* turns, co
   served.defaults.sampling = TRY(options.sampling.ForEngine(shape.vocab_size, 0));
   served.defaults.vocab_size = shape.vocab_size;
   if (options.max_tokens > 0) served.defaults.max_tokens = options.max_tokens;
-  // Batches are small enough that whoever goes away is noticed soon.
+  // Batches are small enough that a client that disconnects is noticed soon.
   served.opened = TRY(open::OpenModel(served.files, served.tokenizer.get(), clock,
                                       {.model = &served.options,
                                        .cluster = &options.cluster,
-                                       .draft = served.has_drafts ? &options.draft : nullptr,
+                                       .draft = served.is_drafted_for ? &options.draft : nullptr,
                                        .batch_tokens = 256,
                                        .max_running = options.parallel,
                                        .is_kept = false},
@@ -121,7 +121,7 @@ Result<std::vector<std::unique_ptr<Served>>> LoadAll(const ServeOptions& options
                                                   .options = std::move(of_model),
                                                   .name = names[i],
                                                   .aliases = aliases[i],
-                                                  .has_drafts = with_drafts[i]}));
+                                                  .is_drafted_for = with_drafts[i]}));
     if (options.draft.wanted() && !with_drafts[i]) {
       console.Note(
           fmt::format("{}: --draft {} cannot draft for this model", names[i], options.draft.draft));
@@ -134,20 +134,20 @@ Result<std::vector<std::unique_ptr<Served>>> LoadAll(const ServeOptions& options
 serve::ServedModel ServedModelOf(const Served& served, const ServeOptions& options,
                                  serve::RequestCounts& requests, const Clock& clock) {
   const model::Shape& shape = served.opened->generator().shape();
-  return {
-      .aliases = served.aliases,
-      .defaults = served.defaults,
-      .context = {.name = served.name,
-                  .model = respond::ModelWithForms(*served.prompt, shape.vocab_size),
-                  .loop = served.loop.get(),
-                  .metrics = served.metrics.get(),
-                  .requests = &requests,
-                  .clock = &clock,
-                  .context_limit = served.defaults.context_limit,
-                  .deadline_ns = static_cast<int64_t>(options.deadline_s) * kNsPerSecond,
-                  .draft = served.has_drafts ? options.draft.ForEngine() : engine::DraftOptions{},
-                  .logs_prompts = options.log_prompts,
-                  .trace_folder = options.trace_folder}};
+  return {.aliases = served.aliases,
+          .defaults = served.defaults,
+          .context = {
+              .name = served.name,
+              .model = respond::ModelWithForms(*served.prompt, shape.vocab_size),
+              .loop = served.loop.get(),
+              .metrics = served.metrics.get(),
+              .requests = &requests,
+              .clock = &clock,
+              .context_limit = served.defaults.context_limit,
+              .deadline_ns = static_cast<int64_t>(options.deadline_s) * kNsPerSecond,
+              .draft = served.is_drafted_for ? options.draft.ForEngine() : engine::DraftOptions{},
+              .logs_prompts = options.log_prompts,
+              .trace_folder = options.trace_folder}};
 }
 
 // Until all of them have come to their end. Each has a thread of its own.
@@ -215,7 +215,7 @@ Result<ExitStatus> Serve(const ServeOptions& options, const std::vector<ModelGro
                 is_protected ? "https" : "http", server.address());
   TRY(console.Flush());
   signals.Watch([&](bool again) {
-    // No new requests; what is being answered comes to its end, unless somebody is impatient.
+    // No new requests; what is being answered comes to its end, unless a second signal comes.
     server.StopListening();
     const int64_t grace_ns = again ? 0 : static_cast<int64_t>(options.grace_s) * kNsPerSecond;
     for (const auto& served : all) served->loop->Stop(grace_ns);

@@ -107,7 +107,7 @@ Result<std::vector<ModelGroup>> GroupModels(const std::vector<std::string>& path
   std::vector<Candidate> candidates = TRY(JoinPieces(paths, cluster));
   std::vector<ModelGroup> groups;
   if (candidates.size() == 1) {
-    // Whoever runs it knows best whether that is enough.
+    // Only its operator knows whether that is enough.
     groups.push_back(std::move(candidates.front().group));
     return groups;
   }
@@ -120,7 +120,7 @@ Result<std::vector<ModelGroup>> GroupModels(const std::vector<std::string>& path
       pieces.push_back(std::move(candidate.group));
     }
   }
-  // What is left may add something to a model that has all it needs, such as layers that guess.
+  // What is left may add something to a model that has all it needs, such as an MTP block.
   for (const ModelGroup& piece : pieces) {
     if (TRY(JoinOne(whole, piece, /*whole_ones=*/true))) continue;
     const auto missing = piece.files.MissingParts();

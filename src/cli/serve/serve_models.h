@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // The models that one server is given: which files belong to one, what each is called, and how much
-// it may remember. Must not know how they are served.
+// KV cache it has. Must not know how they are served.
 #pragma once
 
 #include <cstdint>
@@ -38,12 +38,12 @@ Result<std::vector<std::string>> NameModels(const std::vector<ModelGroup>& group
 Result<std::vector<std::vector<std::string>>> AliasModels(const std::vector<std::string>& names,
                                                           const std::vector<std::string>& aliases);
 
-// For which of them somebody guesses ahead: [models]. One that cannot be guessed so, or is the one
-// that guesses, is answered without; an error where that is all of them.
+// The models with speculative decoding: [models]. A model that the drafter does not fit, or that is
+// the drafter, answers without; an error where that is all of them.
 Result<std::vector<bool>> ModelsWithDrafts(const std::vector<ModelGroup>& groups,
                                            const open::DraftOptions& draft);
 
-// Memory for what is remembered, in bytes: all of them can remember equally many tokens.
+// Memory for the KV cache of each, in bytes: all hold equally many tokens.
 Result<std::vector<uint64_t>> ShareMemory(const std::vector<ModelGroup>& groups,
                                           const model::MemoryOptions& memory, uint64_t bytes);
 

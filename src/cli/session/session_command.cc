@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster session: conversations that are kept with what a model remembers of them.
+// aster session: conversations that are kept with their KV cache.
 #include <CLI/CLI.hpp>
 #include <map>
 #include <memory>

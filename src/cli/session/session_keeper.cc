@@ -25,7 +25,7 @@ std::string ShortName(const disk::SessionModel& model) {
   return fmt::format("{} ({})", Harmless(model.name), model.fingerprint.ToHex().substr(0, 8));
 }
 
-// How many tokens, from the first, the sequence remembers of the transcript.
+// How many tokens of the transcript, from the first, the sequence's KV cache holds.
 uint32_t Remembered(const respond::Chat& chat, const respond::Transcript& transcript) {
   const std::vector<int32_t>& computed = chat.sequence().tokens();
   const auto [own, other] = std::ranges::mismatch(computed, transcript.tokens);
@@ -39,7 +39,7 @@ bool LooksLikeText(const std::string& path) {
          (first == '{' || first == ' ' || first == '\n');
 }
 
-// Whoever goes on from it may stand in another folder.
+// The command that resumes it may run in another folder.
 std::string AbsolutePath(const std::string& path) {
   std::error_code error;
   const std::filesystem::path absolute = std::filesystem::absolute(path, error);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Keeps a conversation with what is remembered of it, and goes on from there: with the same model
-// nothing is computed again, with another one of the same vocabulary the text is. Must not know how
-// answers are made or shown.
+// Keeps a conversation with its KV cache, and goes on from there: with the same model nothing is
+// computed again, with another one of the same vocabulary the text is. Must not know how answers
+// are made or shown.
 #pragma once
 
 #include <functional>

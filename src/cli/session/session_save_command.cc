@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster session save: computes a text or a conversation, and keeps what is remembered of it.
+// aster session save: computes a text or a conversation, and keeps it with its KV cache.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

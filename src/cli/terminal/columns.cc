@@ -41,7 +41,7 @@ size_t ColumnsOfCharacter(uint32_t code_point) {
   return IsIn(kWide, code_point) ? 2 : 1;
 }
 
-// Bytes of the longest beginning that takes at most so many columns.
+// Bytes of the longest beginning that takes at most `columns` columns.
 size_t SizeThatFits(std::string_view text, size_t columns) {
   size_t size = 0;
   for (size_t used = 0; size < text.size();) {

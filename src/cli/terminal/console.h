@@ -39,7 +39,7 @@ class Console final : public open::Reporter {
   // A line on standard error as progress.h draws it.
   open::StepProgress StartProgress(std::string label) override;
 
-  // A line to standard error that nobody needs to act on; dim where there are colours.
+  // A line to standard error that needs no action; dim where there are colours.
   void Note(std::string_view message);
 
   // `text` with the style's colour where standard output shows colours.
@@ -63,7 +63,7 @@ class Console final : public open::Reporter {
   bool write_failed_ = false;
 };
 
-// What somebody else has written must not steer the terminal.
+// Text from elsewhere must not steer the terminal.
 std::string Harmless(std::string_view text);
 
 // Everything a stream still has. Refuses more than `limit_bytes`.

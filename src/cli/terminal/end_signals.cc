@@ -29,7 +29,7 @@ void EndSignals::Watch(std::function<void(bool)> end) {
 
 void EndSignals::Unwatch() {
   if (!watcher_.joinable()) return;
-  // It waits for a signal, whoever sends it.
+  // It waits for a signal, wherever it comes from.
   is_over_ = true;
   pthread_kill(watcher_.native_handle(), SIGTERM);
   watcher_.join();

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Ctrl-C and whoever ends services, as something to wait for. Must not know what is ended.
+// Ctrl-C and the signal that ends services, as something to wait for. Must not know what is ended.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 namespace aster::cli {
 
 // Blocks SIGINT and SIGTERM in the thread that makes it and in those started from then on, so that
-// they come to nobody but whoever waits here. They stay blocked: a program that is asked to end a
+// only the thread that waits here gets them. They stay blocked: a program that is asked to end a
 // second time, while it ends, still ends as it was asked to.
 class EndSignals {
  public:

@@ -18,7 +18,7 @@ InterruptGuard::InterruptGuard() {
   struct sigaction action = {};
   action.sa_handler = OnInterrupt;
   sigemptyset(&action.sa_mask);
-  action.sa_flags = 0;  // without SA_RESTART: whoever waits for a key is to wake up
+  action.sa_flags = 0;  // without SA_RESTART: a thread that waits for a key wakes up
   sigaction(SIGINT, &action, &earlier_);
 }
 

@@ -21,7 +21,7 @@ class InterruptGuard {
   // Since the last Clear.
   static bool Interrupted();
   static void Clear();
-  // As if somebody had pressed the keys.
+  // As if a user had pressed the keys.
   static void Interrupt();
 
  private:

@@ -88,7 +88,7 @@ bool LineEditor::State::Fill(int wait_ms) {
       if (errno == EINTR) continue;
       return false;
     }
-    // One byte at a time: what is typed ahead stays with the system, for whoever reads next.
+    // One byte at a time: what is typed ahead stays with the system, for the next reader.
     char byte = 0;
     const ssize_t count = read(STDIN_FILENO, &byte, 1);
     if (count == 1) {

@@ -104,7 +104,7 @@ Result<std::vector<engine::VerifiedWay>> VerifyBreaks(
     const engine::VerifySink& sink, Console& console) {
   if (!left_out.sessions.empty()) return std::vector<engine::VerifiedWay>();
   engine::LocalModelOptions model = TRY(options.model.ForEngine());
-  model.name = TRY(open::FingerprintOf(files, console));  // as nodes call what they remember
+  model.name = TRY(open::FingerprintOf(files, console));  // under which nodes keep KV rows
   FreshNodes start;
   if (left_out.kills.empty()) {
     start = [&]() {

@@ -23,7 +23,7 @@ using Tokens = std::span<const int32_t>;
 
 enum class Phase : uint8_t { kPrefill, kTransfer, kDecode, kSync };
 
-// So many rows at a time, so that there is a middle.
+// Rows at a time, few enough that there is a middle.
 constexpr size_t kFrame = 16;
 // Steps from a request until rows are on their way: its nodes say what they hold, then they read.
 constexpr int kStepsToRows = 3;
@@ -93,7 +93,7 @@ class Disturbed final : public Generator {
 struct Accident {
   const char* name;
   Phase phase;
-  size_t victim;  // 0: the first of both who read; 1: the second, who answers
+  size_t victim;  // 0: the first prefill node; 1: the second, which also decodes
 };
 
 constexpr Accident kAccidents[] = {
@@ -219,7 +219,7 @@ Result<std::vector<engine::VerifiedWay>> VerifySessions(
   const auto there = TRY(open(nodes, /*is_reversed=*/false));
   TRY(ways.Try("saved by nodes, loaded by one machine",
                [&] { return SavedAndLoaded(*there, here, local->layout(), sessions, tokens); }));
-  // Nodes that remember nothing yet, where there are any; they end before the next ones start.
+  // Nodes with an empty KV cache, where there are any; they end before the next ones start.
   const auto loaded_by_nodes = [&](const char* name, Generator& from) -> Status {
     std::unique_ptr<open::NodeSession> fresh;
     if (start) fresh = TRY(start());

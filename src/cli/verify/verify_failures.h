@@ -24,8 +24,8 @@ namespace aster::cli {
 // Two nodes at least that have just been started, and may be killed.
 using FreshNodes = std::function<Result<std::unique_ptr<open::NodeSession>>()>;
 
-// One of two nodes, which read a text together and of which one answers, is killed: while they
-// read, while rows are handed over, while it is answered, while rows of the answer return.
+// One of two nodes, which prefill together and of which one decodes, is killed: in prefill, in KV
+// transfer, in decode, in KV sync.
 Result<std::vector<engine::VerifiedWay>> VerifyFailures(const FreshNodes& start,
                                                         std::span<const int32_t> tokens,
                                                         const Clock& clock,

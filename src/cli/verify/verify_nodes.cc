@@ -19,7 +19,7 @@ namespace {
 
 // Models of more layers are cut at some places only: each plan loads the model once more.
 constexpr uint32_t kLayersCutEverywhere = 16;
-// Between so many equal parts, behind the first layer and before the last.
+// Between this many equal parts, behind the first layer and before the last.
 constexpr uint32_t kSpreadParts = 4;
 
 using Tokens = std::span<const int32_t>;
@@ -38,7 +38,7 @@ plan::Plan PlanOf(std::span<const plan::PlanNode> nodes, std::span<const uint32_
   return plan;
 }
 
-// So many cuts, at equal distances.
+// `count` cuts, at equal distances.
 std::vector<uint32_t> EvenCuts(uint32_t layer_count, uint32_t count) {
   std::vector<uint32_t> cuts;
   for (uint32_t i = 1; i <= count; ++i) cuts.push_back(layer_count * i / (count + 1));

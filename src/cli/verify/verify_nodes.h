@@ -19,8 +19,8 @@
 
 namespace aster::cli {
 
-// Where a model of so many layers is cut: before which of them, ascending. Everywhere but in a
-// model of many layers.
+// Where a model of `layer_count` layers is cut: before which of them, ascending. Everywhere but in
+// a model of many layers.
 std::vector<uint32_t> CutsToVerify(uint32_t layer_count);
 
 // Cuts the model between the nodes, in this order and in the reverse, with several slices on a

@@ -52,7 +52,7 @@ uint16_t RoundToBF16(float value) {
   return static_cast<uint16_t>((nan ? bits | 0x400000u : bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
 }
 
-// A row in pieces of so many values of a type, the last one padded with zeros.
+// A row in pieces of a fixed number of values, the last one padded with zeros.
 template <typename Value, size_t kCount, typename Convert>
 void WritePieces(const float* row, size_t columns, const PreparedRow& out, const Convert& convert) {
   for (size_t begin = 0; begin < columns; begin += kCount) {
