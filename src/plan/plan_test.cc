@@ -27,9 +27,9 @@ TEST(Plan, IsInclusiveWhereItIsTyped) {
 }
 
 TEST(Plan, ErrorsNameTheGapTheOverlapAndASplitThatWorks) {
-  EXPECT_NE(Parsed("0:20,22:out").find("nobody has layer 21"), std::string::npos);
-  EXPECT_NE(Parsed("1:20,21:out").find("nobody has layer 0"), std::string::npos);
-  EXPECT_NE(Parsed("0:20,21:30").find("nobody has layers 31 to 35"), std::string::npos);
+  EXPECT_NE(Parsed("0:20,22:out").find("no node has layer 21"), std::string::npos);
+  EXPECT_NE(Parsed("1:20,21:out").find("no node has layer 0"), std::string::npos);
+  EXPECT_NE(Parsed("0:20,21:30").find("no node has layers 31 to 35"), std::string::npos);
   EXPECT_NE(Parsed("0:20,18:out").find("layers 18 to 20 is given twice"), std::string::npos);
   EXPECT_NE(Parsed("0:20,21:40").find("layers 0 to 35"), std::string::npos);
   for (const char* text :

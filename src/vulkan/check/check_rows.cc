@@ -4,6 +4,7 @@
 #include "vulkan/check/check_rows.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace aster::vulkan {
@@ -243,7 +244,7 @@ Status CheckArgmax(Workbench& bench, uint32_t rows, uint32_t count, CheckValues 
                    uint64_t seed) {
   std::vector<float> x = CheckFloats(size_t{rows} * count, values, seed);
   // Few different numbers, so that the largest is there more than once; and a row of nothing.
-  for (float& value : x) value = static_cast<float>(static_cast<int>(value * 2.0f));
+  for (float& value : x) value = std::isnan(value) ? 0.0f : std::trunc(value * 2.0f);
   if (values == CheckValues::kHostile) std::fill_n(x.begin(), count, -kInfinity);
   std::vector<uint32_t> want(rows);
   for (uint32_t row = 0; row < rows; ++row)

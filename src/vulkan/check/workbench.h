@@ -36,7 +36,7 @@ class Workbench {
   Result<Buffer> Put(std::span<const T> values) {
     const uint64_t bytes = std::max<uint64_t>(values.size_bytes(), 4);
     Buffer buffer = TRY(Buffer::Allocate(kernels_.device(), bytes, MemoryKind::kUpload));
-    std::memcpy(buffer.data(), values.data(), values.size_bytes());
+    if (!values.empty()) std::memcpy(buffer.data(), values.data(), values.size_bytes());
     return buffer;
   }
   template <typename T>
