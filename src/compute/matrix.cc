@@ -17,14 +17,23 @@ namespace {
 
 using gguf::TensorType;
 
-// Widens the rows of one panel after the other, and packs them.
-void PackWidened(TensorType from, TensorType to, const kernels::PackSource& source, size_t begin,
-                 size_t end, uint8_t* packed) {
+// What is left of it from panel `panel` on.
+kernels::PackSource From(const kernels::PackSource& source, size_t panel) {
+  const size_t first = panel * kernels::kPanelRows;
+  kernels::PackSource rest = source;
+  rest.data = static_cast<const uint8_t*>(source.data) + first * source.row_stride;
+  rest.rows -= first;
+  return rest;
+}
+
+// Widens the rows of the first panels, one panel after the other, and packs them.
+void PackWidened(TensorType from, TensorType to, const kernels::PackSource& source,
+                 size_t panel_count, uint8_t* packed) {
   const kernels::WeightType type = *kernels::WeightTypeOf(to);
   const size_t row_bytes = *gguf::RowBytes(to, source.columns);
   const size_t block_count = source.columns / gguf::FindTensorType(to)->block_elements;
   std::vector<uint8_t> rows(kernels::kPanelRows * row_bytes);
-  for (size_t panel = begin; panel < end; ++panel) {
+  for (size_t panel = 0; panel < panel_count; ++panel) {
     const size_t first = panel * kernels::kPanelRows;
     const size_t row_count = std::min<size_t>(kernels::kPanelRows, source.rows - first);
     for (size_t row = 0; row < row_count; ++row) {
@@ -43,17 +52,17 @@ void PackWidened(TensorType from, TensorType to, const kernels::PackSource& sour
 
 size_t Matrix::panel_count() const { return kernels::PanelCount(rows_); }
 
-Result<Matrix> Matrix::Pack(const gguf::Tensor& tensor, size_t index, Context& context) {
-  std::vector<Matrix> one = TRY(PackSome(tensor, index, 1, context));
+Result<Matrix> Matrix::Pack(const gguf::Tensor& tensor, size_t index, Backend& backend) {
+  std::vector<Matrix> one = TRY(PackSome(tensor, index, 1, backend));
   return std::move(one[0]);
 }
 
-Result<std::vector<Matrix>> Matrix::PackAll(const gguf::Tensor& tensor, Context& context) {
-  return PackSome(tensor, 0, tensor.dims[2], context);
+Result<std::vector<Matrix>> Matrix::PackAll(const gguf::Tensor& tensor, Backend& backend) {
+  return PackSome(tensor, 0, tensor.dims[2], backend);
 }
 
 Result<std::vector<Matrix>> Matrix::PackSome(const gguf::Tensor& tensor, size_t first, size_t count,
-                                             Context& context) {
+                                             Backend& backend) {
   const gguf::TensorType file_type = quant::WidenedType(tensor.type).value_or(tensor.type);
   const auto type = kernels::WeightTypeOf(file_type);
   if (!type) {
@@ -70,11 +79,12 @@ Result<std::vector<Matrix>> Matrix::PackSome(const gguf::Tensor& tensor, size_t 
     return DataLoss(fmt::format("{} has rows of {}, not a multiple of {}", tensor.name,
                                 like.columns_, kernels::ColumnMultiple(*type)));
   }
-  like.bytes_ = like.panel_count() * kernels::PanelBytes(*type, like.columns_);
+  const size_t panel_bytes = kernels::PanelBytes(*type, like.columns_);
+  like.bytes_ = like.panel_count() * panel_bytes;
   constexpr size_t kAlignment = kernels::kPackedAlignment;
   const size_t stride = (like.bytes_ + kAlignment - 1) / kAlignment * kAlignment;
-  auto memory = std::make_shared<Buffer>(
-      TRY(Buffer::Allocate((count - 1) * stride + like.bytes_).In(tensor.name)));
+  std::shared_ptr<Memory> memory =
+      TRY(backend.Allocate((count - 1) * stride + like.bytes_).In(tensor.name));
 
   const size_t row_bytes = *gguf::RowBytes(tensor.type, like.columns_);
   std::vector<Matrix> matrices(count, like);
@@ -84,15 +94,16 @@ Result<std::vector<Matrix>> Matrix::PackSome(const gguf::Tensor& tensor, size_t 
         .row_stride = row_bytes,
         .rows = like.rows_,
         .columns = like.columns_};
-    uint8_t* const packed = memory->data() + i * stride;
-    context.pool.ParallelFor(like.panel_count(), [&](size_t begin, size_t end, size_t) {
+    const auto pack = [&](size_t begin, size_t end, uint8_t* out) {
       if (file_type == tensor.type) {
-        kernels::PackPanels(*type, source, begin, end, packed);
+        kernels::PackPanels(*type, From(source, begin), 0, end - begin, out);
       } else {
-        PackWidened(tensor.type, file_type, source, begin, end, packed);
+        PackWidened(tensor.type, file_type, From(source, begin), end - begin, out);
       }
-    });
-    matrices[i].packed_ = packed;
+    };
+    TRY(backend.Write(*memory, i * stride, like.panel_count(), panel_bytes, pack)
+            .In(tensor.name));
+    matrices[i].offset_ = i * stride;
     matrices[i].memory_ = memory;
   }
   return matrices;

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // A matrix of weights as the kernels want it: packed once, in memory of its own or beside others of
-// its tensor. Must not know layers or what the matrix is for.
+// its tensor. Packed bytes are the same for every back end. Must not know layers or what the matrix
+// is for.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "compute/buffer.h"
-#include "compute/context.h"
+#include "compute/backend.h"
 #include "gguf/file.h"
 #include "kernels/weight_type.h"
 
@@ -25,29 +25,38 @@ class Matrix {
   // The matrix of a tensor [columns, rows], or matrix `index` of a tensor [columns, rows,
   // matrices]. Packs on all threads. An error where the type cannot be computed with or memory is
   // short.
-  static Result<Matrix> Pack(const gguf::Tensor& tensor, size_t index, Context& context);
+  static Result<Matrix> Pack(const gguf::Tensor& tensor, size_t index, Backend& backend);
 
   // Every matrix of a tensor [columns, rows, matrices]. They share one piece of memory, which lies
   // in large pages even where one of them does not fill one.
-  static Result<std::vector<Matrix>> PackAll(const gguf::Tensor& tensor, Context& context);
+  static Result<std::vector<Matrix>> PackAll(const gguf::Tensor& tensor, Backend& backend);
 
   kernels::WeightType type() const { return type_; }
   size_t rows() const { return rows_; }
   size_t columns() const { return columns_; }
   size_t panel_count() const;
   size_t bytes() const { return bytes_; }
-  const uint8_t* packed() const { return packed_; }
+  // [panel_count()] panels from `offset` on, a multiple of kernels::kPackedAlignment.
+  const Memory& memory() const { return *memory_; }
+  size_t offset() const { return offset_; }
 
  private:
   static Result<std::vector<Matrix>> PackSome(const gguf::Tensor& tensor, size_t first,
-                                              size_t count, Context& context);
+                                              size_t count, Backend& backend);
 
   kernels::WeightType type_ = kernels::WeightType::kF32;
   size_t rows_ = 0;
   size_t columns_ = 0;
   size_t bytes_ = 0;
-  const uint8_t* packed_ = nullptr;  // [panel_count()] panels, in
-  std::shared_ptr<const Buffer> memory_;
+  size_t offset_ = 0;
+  std::shared_ptr<const Memory> memory_;
+};
+
+// The matrices of an expert, or of a dense feed-forward network.
+struct ExpertWeights {
+  Matrix gate;  // [feed_forward, embedding]
+  Matrix up;    // [feed_forward, embedding]
+  Matrix down;  // [embedding, feed_forward]
 };
 
 }  // namespace aster::compute

@@ -34,22 +34,23 @@ ForwardJob& ForwardJob::operator=(ForwardJob&& other) noexcept {
 }
 
 ForwardJob::~ForwardJob() {
-  if (pass_ != nullptr) forward_->free_.push_back(std::move(pass_));
+  if (pass_ == nullptr) return;
+  pass_->Abandon();
+  forward_->free_.push_back(std::move(pass_));
 }
 
 Result<Output> ForwardJob::Finish() {
-  while (TRY(Advance()) == Progress::kWaiting) {
-  }
+  TRY(pass_->Finish());
   return output();
 }
 
-Forward::Forward(const Weights& weights, const MemoryOptions& memory, compute::Context& context,
+Forward::Forward(const Weights& weights, const MemoryOptions& memory, compute::Backend& backend,
                  const compute::Matrix* head)
-    : shared_(MakePassWeights(weights, head)), memory_(memory), context_(context) {}
+    : shared_(MakePassWeights(weights, head)), memory_(memory), backend_(backend) {}
 
 Result<ForwardJob> Forward::Begin(std::span<const Segment> segments, const Slice& part) {
   CHECK(shared_.weights.slice.Contains(part));
-  if (free_.empty()) free_.push_back(std::make_unique<ForwardPass>(shared_, memory_, context_));
+  if (free_.empty()) free_.push_back(std::make_unique<ForwardPass>(shared_, memory_, backend_));
   ForwardJob job(*this, std::move(free_.back()));
   free_.pop_back();
   TRY(job.pass_->Begin(segments, part));

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "compute/context.h"
+#include "compute/backend.h"
 #include "model/forward_pass.h"
 #include "model/segment.h"
 
@@ -58,7 +58,7 @@ class ForwardJob {
 class Forward {
  public:
   // `head` [vocab_size, embedding] where it is not the weights' own.
-  Forward(const Weights& weights, const MemoryOptions& memory, compute::Context& context,
+  Forward(const Weights& weights, const MemoryOptions& memory, compute::Backend& backend,
           const compute::Matrix* head = nullptr);
   Forward(const Forward&) = delete;
   Forward& operator=(const Forward&) = delete;
@@ -83,7 +83,7 @@ class Forward {
 
   const PassWeights shared_;
   const MemoryOptions memory_;
-  compute::Context& context_;
+  compute::Backend& backend_;
   std::vector<std::unique_ptr<ForwardPass>> free_;  // the one used last at the end
   std::optional<ForwardJob> last_;                  // of Run
 };

@@ -2,21 +2,20 @@
 // SPDX-License-Identifier: MIT
 
 // One batch on its way through the layers of a slice, with the memory that takes: what every
-// architecture computes, step by step. Must not know who asked, nor which other batches are under
-// way.
+// architecture computes, step by step, in the operations of a back end. Must not know who asked,
+// which other batches are under way, nor what the back end is.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "base/result.h"
-#include "compute/buffer.h"
-#include "compute/context.h"
-#include "compute/product.h"
+#include "compute/backend.h"
+#include "compute/commands.h"
 #include "kv/page_table.h"
-#include "model/attend.h"
 #include "model/feed_forward.h"
 #include "model/latent_attention.h"
 #include "model/memory.h"
@@ -35,10 +34,10 @@ struct PassWeights {
 };
 
 // Used for one batch after the other; its memory is as large as the largest of them needed. Not for
-// concurrent use. Weights and context outlive it.
+// concurrent use. Weights and back end outlive it.
 class ForwardPass {
  public:
-  ForwardPass(const PassWeights& weights, const MemoryOptions& memory, compute::Context& context);
+  ForwardPass(const PassWeights& weights, const MemoryOptions& memory, compute::Backend& backend);
 
   // Takes in a batch: reserves room in the tables, which must not change until it is done. On
   // failure no table has changed.
@@ -46,52 +45,63 @@ class ForwardPass {
   // Goes on until it is done, and has advanced the tables, or has to wait. On failure no table has
   // advanced, and the batch is over.
   Result<Progress> Advance();
+  // Advance, and a wait where it has to: until the batch is done.
+  Status Finish();
+  // Gives the batch up; what the back end has under way of it is waited for.
+  void Abandon();
   // Of a batch that is done, until the next begins.
   const Output& output() const { return output_; }
 
  private:
   Status CheckSegments() const;
-  Status Plan();
-  Status Embed();
-  Status MakeAngles();
-  Status RunLayer(uint32_t layer, const LayerWeights& weights);
-  Status RunAttention(uint32_t layer, const LayerWeights& weights);
-  Status RunMixedLayer(uint32_t layer, const LayerWeights& weights);
-  void FinishHeads(const LayerWeights& weights);
-  Status RunHead();
-  void Normalise(const float* rows, size_t row_count, const std::vector<float>& weight, float* out);
-  void AddToRows(const float* more);
+  Status ReserveRows();
+  Status PlanMemory();
+  Status Record();
+  Status RecordInput();
+  Status RecordLayer(uint32_t layer, const LayerWeights& weights);
+  Status RecordMixedLayer(uint32_t layer, const LayerWeights& weights);
+  Status RecordAttention(uint32_t layer, const LayerWeights& weights);
+  Status FinishHeads(const LayerWeights& weights);
+  Status RecordHead();
+  Status Normalise(const compute::Tensor& rows, const compute::Array& weight);
+  void FinishBatch();
 
   const PassWeights& shared_;
   const Weights& weights_;
   const Shape& shape_;
-  compute::Context& context_;
-  Attend attend_;
-  std::optional<LatentAttention> latent_;  // instead, where the architecture has it
+  const MemoryOptions memory_;
+  const kernels::PageLayout head_page_;  // of plain attention
+  compute::Backend& backend_;
+  const std::unique_ptr<compute::Commands> commands_;
+  std::optional<LatentAttention> latent_;  // instead of plain attention, where there is one
   StreamMixer mixer_;                      // where the residual has several streams
   FeedForward feed_forward_;
 
   // The batch.
   std::vector<Segment> segments_;  // their tokens are spans of tokens_
   Slice part_;
+  bool is_submitted_ = false;
   size_t row_count_ = 0;
-  std::vector<AttendSpan> spans_;
+  std::vector<compute::PageSpan> spans_;
+  std::vector<compute::RowRange> wanted_ranges_;
+  size_t wanted_count_ = 0;
   std::vector<int64_t> positions_;  // [rows]
   std::vector<int32_t> tokens_;     // [rows]
   Output output_;
 
-  compute::Buffer rows_;      // [rows, hidden_width], the residual
-  compute::Buffer wanted_;    // [wanted rows, hidden_width]
-  compute::Buffer normed_;    // [rows, embedding]
-  compute::Buffer more_;      // [rows, embedding], to be added to rows_
-  compute::Buffer queries_;   // [rows, head_count * head_dim]
-  compute::Buffer keys_;      // [rows, kv_head_count * head_dim]
-  compute::Buffer values_;    // the same
-  compute::Buffer attended_;  // [rows, head_count * head_dim]
-  compute::Buffer cosines_;   // [rows, rope.dimensions / 2]
-  compute::Buffer sines_;     // the same
-  compute::Buffer logits_;    // [wanted rows, vocab_size]
-  compute::PreparedRows prepared_;
+  compute::Array rows_;      // [rows, hidden_width], the residual
+  compute::Array wanted_;    // [wanted rows, hidden_width]
+  compute::Array normed_;    // [rows, embedding]
+  compute::Array more_;      // [rows, embedding], to be added to rows_
+  compute::Array queries_;   // [rows, head_count * head_dim]
+  compute::Array keys_;      // [rows, kv_head_count * head_dim]
+  compute::Array values_;    // the same
+  compute::Array attended_;  // [rows, head_count * head_dim]
+  compute::Array cosines_;   // [rows, rope.dimensions / 2]
+  compute::Array sines_;     // the same
+  compute::Array logits_;    // [wanted rows, vocab_size]
+  const std::unique_ptr<compute::Operand> operand_;           // of normed_
+  const std::unique_ptr<compute::Operand> attended_operand_;  // of attended_
 };
 
 }  // namespace aster::model

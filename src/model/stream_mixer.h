@@ -6,11 +6,11 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 
 #include "base/result.h"
-#include "compute/buffer.h"
-#include "compute/context.h"
-#include "compute/product.h"
+#include "compute/backend.h"
+#include "compute/commands.h"
 #include "model/weights.h"
 
 namespace aster::model {
@@ -18,26 +18,31 @@ namespace aster::model {
 // Keeps its scratch memory from batch to batch. Not for concurrent use.
 class StreamMixer {
  public:
-  StreamMixer(const Shape& shape, compute::Context& context) : shape_(shape), context_(context) {}
+  StreamMixer(const Shape& shape, compute::Backend& backend, compute::Commands& commands)
+      : shape_(shape), backend_(backend), commands_(commands), operand_(commands.NewOperand()) {}
 
-  // in = what half a layer is given of `streams` [rows, streams * embedding]: [rows, embedding].
-  Status Before(const MixWeights& weights, const float* streams, size_t row_count, float* in);
+  // Room for a batch of so many rows.
+  Status Plan(size_t row_count);
+
+  // in [rows, embedding] = what half a layer is given of `streams` [rows, streams * embedding].
+  Status Before(const MixWeights& weights, const compute::Tensor& streams,
+                const compute::Tensor& in);
   // streams = themselves mixed, as Before found it, and the output [rows, embedding] of the half.
-  void After(const float* out, size_t row_count, float* streams);
+  Status After(const compute::Tensor& out, const compute::Tensor& streams);
   // The streams as one row at the end: [rows, embedding].
-  Status Merge(const MergeWeights& weights, const float* streams, size_t row_count, float* out);
+  Status Merge(const MixWeights& weights, const compute::Tensor& streams,
+               const compute::Tensor& out);
 
  private:
-  Status Multiply(const compute::Matrix& mix, const float* streams, size_t row_count);
-  // out = the streams' sum, weighted by the first numbers of weights_.
-  void SumUp(const float* streams, size_t row_count, float* out);
+  Status FindWeights(const MixWeights& weights, bool is_merge, const compute::Tensor& streams);
 
   const Shape shape_;
-  compute::Context& context_;
-  compute::Buffer normed_;   // [rows, streams * embedding]
-  compute::Buffer weights_;  // [rows, weight_stride_]
-  size_t weight_stride_ = 0;
-  compute::PreparedRows prepared_;
+  compute::Backend& backend_;
+  compute::Commands& commands_;
+  const std::unique_ptr<compute::Operand> operand_;
+  compute::Array normed_;    // [rows, streams * embedding]
+  compute::Array weights_;   // [rows, numbers of a mix]
+  compute::Tensor numbers_;  // of the newest mix
 };
 
 }  // namespace aster::model

@@ -1,14 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "model/attend.h"
+#include "compute/cpu/head_attention.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/checked.h"
+#include "compute/cpu/memory.h"
 
-namespace aster::model {
+namespace aster::compute {
 namespace {
 
 // Rows of a task: enough that a page is read for many of them, few enough that their states stay in
@@ -25,8 +26,8 @@ uint32_t PageCountFor(uint32_t positions) {
 }
 
 constexpr size_t RoundUp(size_t bytes) {
-  return (bytes + compute::Buffer::kAlignment - 1) / compute::Buffer::kAlignment *
-         compute::Buffer::kAlignment;
+  return (bytes + Buffer::kAlignment - 1) / Buffer::kAlignment *
+         Buffer::kAlignment;
 }
 
 // Takes typed pieces off a block of memory.
@@ -46,40 +47,47 @@ class Carver {
 
 }  // namespace
 
-Attend::Attend(const Shape& shape, const MemoryOptions& memory, compute::Context& context)
-    : shape_(shape),
-      memory_(memory),
-      head_page_(HeadPageLayout(shape, memory.type)),
-      group_(shape.head_count / shape.kv_head_count),
-      block_tokens_(std::max(1u, kTaskRows / group_)),
-      query_factor_(kernels::QueryFactor(1.0f / std::sqrt(static_cast<float>(shape.head_dim)))),
-      context_(context) {}
-
-Status Attend::Run(uint32_t layer, std::span<const AttendSpan> spans, const AttendRows& rows) {
-  WriteRows(layer, spans, rows);
-  PlanTasks(spans);
+Status CpuHeadAttention::Run(const HeadAttention& attention) {
+  at_ = &attention;
+  head_page_ = *attention.head_page;
+  group_ = static_cast<uint32_t>(attention.head_count / attention.kv_head_count);
+  block_tokens_ = std::max(1u, kTaskRows / group_);
+  query_factor_ =
+      kernels::QueryFactor(1.0f / std::sqrt(static_cast<float>(head_page_.key_dim)));
+  WriteRows();
+  PlanTasks();
   TRY(PlanParts());
   TRY(PlanScratch());
-  const kernels::AttentionTable& attention = context_.attention();
   if (parts_.empty()) {
-    // Tasks late in the text see more pages: threads take one at a time.
-    context_.pool.ParallelForDynamic(
-        tasks_.size(), 1, [&](size_t begin, size_t end, size_t thread) {
-          const Scratch scratch = ScratchOf(thread);
-          for (size_t i = begin; i < end; ++i) {
-            const Task& task = tasks_[i];
-            const auto job = Prepare(layer, {&task, 0, task.page_count}, rows, scratch);
-            kernels::ResetAttention(head_page_, job.rows, scratch.state);
-            attention.attend(job, scratch.state);
-            Finish(task, rows, scratch);
-          }
-        });
-    return Ok();
+    AttendTasks();
+  } else {
+    AttendParts();
   }
+  return Ok();
+}
+
+// Tasks late in the text see more pages: threads take one at a time.
+void CpuHeadAttention::AttendTasks() {
+  const kernels::AttentionTable& attention = context_.attention();
+  context_.pool.ParallelForDynamic(tasks_.size(), 1, [&](size_t begin, size_t end, size_t thread) {
+    const Scratch scratch = ScratchOf(thread);
+    for (size_t i = begin; i < end; ++i) {
+      const Task& task = tasks_[i];
+      const auto job = Prepare({&task, 0, task.page_count}, scratch);
+      kernels::ResetAttention(head_page_, job.rows, scratch.state);
+      attention.attend(job, scratch.state);
+      Finish(task, scratch);
+    }
+  });
+}
+
+// Pages first, each for itself; then those of a task are merged.
+void CpuHeadAttention::AttendParts() {
+  const kernels::AttentionTable& attention = context_.attention();
   context_.pool.ParallelForDynamic(parts_.size(), 1, [&](size_t begin, size_t end, size_t thread) {
     const Scratch scratch = ScratchOf(thread);
     for (size_t i = begin; i < end; ++i) {
-      const auto job = Prepare(layer, parts_[i], rows, scratch);
+      const auto job = Prepare(parts_[i], scratch);
       attention.attend_pages(job, PageResults(*parts_[i].task, parts_[i].page_begin));
     }
   });
@@ -90,52 +98,56 @@ Status Attend::Run(uint32_t layer, std::span<const AttendSpan> spans, const Atte
       kernels::ResetAttention(head_page_, RowCount(task), scratch.state);
       attention.merge_pages(head_page_, PageResults(task, 0), task.page_count, RowCount(task),
                             scratch.state);
-      Finish(task, rows, scratch);
+      Finish(task, scratch);
     }
   });
-  return Ok();
 }
 
-void Attend::WriteRows(uint32_t layer, std::span<const AttendSpan> spans, const AttendRows& rows) {
-  const size_t stride = size_t{shape_.kv_head_count} * shape_.head_dim;
-  const size_t task_count = spans.size() * shape_.kv_head_count;
+void CpuHeadAttention::WriteRows() {
+  const PagesOf& of = at_->pages;
+  const float* const keys = Floats(at_->keys);
+  const float* const values = Floats(at_->values);
+  const size_t task_count = of.spans.size() * at_->kv_head_count;
   context_.pool.ParallelFor(task_count, [&](size_t begin, size_t end, size_t) {
     for (size_t i = begin; i < end; ++i) {
-      const AttendSpan& span = spans[i / shape_.kv_head_count];
-      const size_t kv_head = i % shape_.kv_head_count;
+      const PageSpan& span = of.spans[i / at_->kv_head_count];
+      const size_t kv_head = i % at_->kv_head_count;
       for (uint32_t done = 0; done < span.count;) {
         const uint32_t position = span.position + done;
         const uint32_t in_page = position % kernels::kPagePositions;
         const uint32_t count = std::min(span.count - done, kernels::kPagePositions - in_page);
-        uint8_t* page = span.table->WritablePage(layer, position / kernels::kPagePositions);
-        const size_t first = (span.first_row + done) * stride + kv_head * shape_.head_dim;
+        uint8_t* const page = HostPage(
+            span.table->WritablePage(of.layer, position / kernels::kPagePositions, of.stream));
+        const size_t row = span.first_row + done;
         context_.attention().write_rows(
-            head_page_, static_cast<int>(in_page), static_cast<int>(count), rows.keys + first,
-            stride, rows.values + first, stride, page + kv_head * head_page_.bytes);
+            head_page_, static_cast<int>(in_page), static_cast<int>(count),
+            keys + row * at_->keys.stride + kv_head * head_page_.key_dim, at_->keys.stride,
+            values + row * at_->values.stride + kv_head * head_page_.value_dim, at_->values.stride,
+            page + kv_head * head_page_.bytes);
         done += count;
       }
     }
   });
 }
 
-void Attend::PlanTasks(std::span<const AttendSpan> spans) {
+void CpuHeadAttention::PlanTasks() {
   tasks_.clear();
   max_rows_ = 0;
   max_pages_ = 0;
-  for (const AttendSpan& span : spans) {
+  for (const PageSpan& span : at_->pages.spans) {
     for (uint32_t token = 0; token < span.count; token += block_tokens_) {
       const uint32_t count = std::min(block_tokens_, span.count - token);
       const uint32_t pages = PageCountFor(span.position + token + count);
       max_rows_ = std::max(max_rows_, size_t{count} * group_);
       max_pages_ = std::max(max_pages_, pages);
-      for (uint32_t kv_head = 0; kv_head < shape_.kv_head_count; ++kv_head) {
+      for (uint32_t kv_head = 0; kv_head < at_->kv_head_count; ++kv_head) {
         tasks_.push_back({&span, kv_head, token, count, pages});
       }
     }
   }
 }
 
-Status Attend::PlanParts() {
+Status CpuHeadAttention::PlanParts() {
   parts_.clear();
   const size_t wanted = kTasksPerThread * context_.pool.thread_count();
   if (context_.pool.thread_count() == 1 || tasks_.size() >= wanted || max_pages_ <= kFewPages)
@@ -159,7 +171,7 @@ Status Attend::PlanParts() {
   return Ok();
 }
 
-Status Attend::PlanScratch() {
+Status CpuHeadAttention::PlanScratch() {
   scratch_bytes_ = RoundUp(max_rows_ * sizeof(kernels::VisibleRows)) +
                    RoundUp(max_pages_ * sizeof(uint8_t*)) +
                    RoundUp(kernels::QueryFloats(max_rows_, head_page_.key_dim) * sizeof(float)) +
@@ -168,7 +180,7 @@ Status Attend::PlanScratch() {
   return scratch_.Grow(scratch_bytes_ * context_.pool.thread_count());
 }
 
-Attend::Scratch Attend::ScratchOf(size_t thread) {
+CpuHeadAttention::Scratch CpuHeadAttention::ScratchOf(size_t thread) {
   Carver carver(scratch_.data() + thread * scratch_bytes_);
   Scratch scratch{};
   scratch.visible = carver.Take<kernels::VisibleRows>(max_rows_);
@@ -180,7 +192,7 @@ Attend::Scratch Attend::ScratchOf(size_t thread) {
   return scratch;
 }
 
-kernels::AttentionState Attend::PageResults(const Task& task, uint32_t page) const {
+kernels::AttentionState CpuHeadAttention::PageResults(const Task& task, uint32_t page) const {
   const size_t states = task.page_count * RowCount(task);
   const size_t before = page * RowCount(task);
   return {.max = task.page_results + before,
@@ -188,30 +200,31 @@ kernels::AttentionState Attend::PageResults(const Task& task, uint32_t page) con
           .values = task.page_results + 2 * states + before * head_page_.value_stride};
 }
 
-kernels::RowGrid Attend::Grid(const Task& task) const {
+kernels::RowGrid CpuHeadAttention::Grid(const Task& task, size_t dim) const {
   return {.rows = RowCount(task),
           .heads = group_,
-          .token_stride = size_t{shape_.head_count} * shape_.head_dim,
-          .head_stride = shape_.head_dim};
+          .token_stride = at_->head_count * dim,
+          .head_stride = dim};
 }
 
-size_t Attend::FirstFloat(const Task& task) const {
+size_t CpuHeadAttention::FirstHead(const Task& task) const {
   const size_t row = task.span->first_row + task.token_begin;
-  return (row * shape_.head_count + size_t{task.kv_head} * group_) * shape_.head_dim;
+  return row * at_->head_count + size_t{task.kv_head} * group_;
 }
 
-kernels::AttentionJob Attend::Prepare(uint32_t layer, const Part& part, const AttendRows& rows,
-                                      const Scratch& scratch) {
+kernels::AttentionJob CpuHeadAttention::Prepare(const Part& part, const Scratch& scratch) {
   const Task& task = *part.task;
-  context_.attention().prepare_queries(head_page_, rows.queries + FirstFloat(task), Grid(task),
-                                       query_factor_, scratch.queries);
+  const auto dim = static_cast<size_t>(head_page_.key_dim);
+  context_.attention().prepare_queries(head_page_, Floats(at_->queries) + FirstHead(task) * dim,
+                                       Grid(task, dim), query_factor_, scratch.queries);
   for (uint32_t token = 0; token < task.token_count; ++token) {
     const auto visible = kernels::VisibleTo(task.span->position + task.token_begin + token,
-                                            memory_.window, memory_.sinks);
+                                            at_->window, at_->sinks);
     std::fill_n(scratch.visible + size_t{token} * group_, group_, visible);
   }
   for (uint32_t page = part.page_begin; page < part.page_end; ++page) {
-    const uint8_t* heads = task.span->table->Page(layer, page);
+    const uint8_t* const heads =
+        HostPage(task.span->table->Page(at_->pages.layer, page, at_->pages.stream));
     scratch.pages[page - part.page_begin] =
         heads == nullptr ? nullptr : heads + task.kv_head * head_page_.bytes;
   }
@@ -224,9 +237,10 @@ kernels::AttentionJob Attend::Prepare(uint32_t layer, const Part& part, const At
           .rows = RowCount(task)};
 }
 
-void Attend::Finish(const Task& task, const AttendRows& rows, const Scratch& scratch) {
-  context_.attention().finish(head_page_, scratch.state, /*sinks=*/nullptr, Grid(task),
-                              rows.out + FirstFloat(task));
+void CpuHeadAttention::Finish(const Task& task, const Scratch& scratch) {
+  const auto dim = static_cast<size_t>(head_page_.value_dim);
+  context_.attention().finish(head_page_, scratch.state, /*sinks=*/nullptr, Grid(task, dim),
+                              Floats(at_->out) + FirstHead(task) * dim);
 }
 
-}  // namespace aster::model
+}  // namespace aster::compute

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "compute/product.h"
+#include "compute/cpu/product.h"
 
 #include <algorithm>
 #include <vector>
 
+#include "compute/cpu/memory.h"
 #include "kernels/matmul.h"
 
 namespace aster::compute {
@@ -34,19 +35,23 @@ void RunPanels(std::span<const Job> jobs, size_t begin, size_t end, kernels::Isa
 
 }  // namespace
 
-void PreparedRows::Set(const float* data, size_t row_stride, size_t rows, size_t columns) {
+void CpuOperand::Set(const Tensor& rows) {
+  Set(Floats(rows), rows.stride, rows.rows, rows.columns);
+}
+
+void CpuOperand::Set(const float* data, size_t row_stride, size_t rows, size_t columns) {
   source_ = {.data = data, .row_stride = row_stride, .rows = rows, .columns = columns};
   gathered_from_ = nullptr;
   for (Prepared& prepared : prepared_) prepared.done = false;
 }
 
-void PreparedRows::SetGathered(PreparedRows& other, std::span<const uint32_t> indices) {
+void CpuOperand::SetGathered(CpuOperand& other, std::span<const uint32_t> indices) {
   Set(nullptr, 0, indices.size(), other.columns());
   gathered_from_ = &other;
   indices_ = indices;
 }
 
-Result<const uint8_t*> PreparedRows::In(kernels::ActivationFormat format, Context& context) {
+Result<const uint8_t*> CpuOperand::In(kernels::ActivationFormat format, Context& context) {
   Prepared& prepared = prepared_[static_cast<size_t>(format)];
   if (prepared.done) return prepared.buffer.data();
   TRY(prepared.buffer.Grow(kernels::ActivationBytes(format, source_.rows, source_.columns)));
@@ -64,17 +69,17 @@ Result<const uint8_t*> PreparedRows::In(kernels::ActivationFormat format, Contex
   return prepared.buffer.data();
 }
 
-Status MultiplyAll(std::span<const Product> products, Context& context) {
+Status MultiplyAll(std::span<const CpuProduct> products, Context& context) {
   std::vector<Job> jobs;
   jobs.reserve(products.size());
   size_t panel_count = 0;
   bool even = true;  // whether every panel costs about the same
-  for (const Product& product : products) {
+  for (const CpuProduct& product : products) {
     const Matrix& matrix = *product.matrix;
     if (matrix.rows() == 0 || product.rows->rows() == 0) continue;
     const auto format = kernels::ActivationFormatFor(matrix.type());
     jobs.push_back({.type = matrix.type(),
-                    .job = {.weights = matrix.packed(),
+                    .job = {.weights = PackedData(matrix),
                             .rows = matrix.rows(),
                             .columns = matrix.columns(),
                             .activations = TRY(product.rows->In(format, context)),

@@ -1,13 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "model/row_attend.h"
+#include "compute/cpu/row_attention.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-namespace aster::model {
+#include "compute/cpu/memory.h"
+
+namespace aster::compute {
 namespace {
 
 constexpr uint32_t kLanes = kernels::kLatentLanes;
@@ -53,77 +55,79 @@ size_t FloatCount(size_t dim, size_t lanes) {
 
 }  // namespace
 
-RowAttend::RowAttend(const Shape& shape, const MemoryOptions& memory, compute::Context& context)
-    : shape_(shape),
-      format_(RowFormat(shape, memory)),
-      query_factor_(kernels::QueryFactor(1.0f / std::sqrt(static_cast<float>(shape.head_dim)))),
-      context_(context),
-      scratch_(context.pool.thread_count()) {}
-
-Status RowAttend::Run(const RowQueries& queries, std::span<const AttendSpan> spans) {
-  TRY(Plan(spans));
+Status CpuRowAttention::Run(const RowAttention& attention) {
+  at_ = &attention;
+  dim_ = static_cast<size_t>(attention.format.dim);
+  query_factor_ = kernels::QueryFactor(1.0f / std::sqrt(static_cast<float>(dim_)));
+  TRY(Plan());
   context_.pool.ParallelForDynamic(tasks_.size(), 1, [&](size_t begin, size_t end, size_t thread) {
-    for (size_t i = begin; i < end; ++i) Attend(queries, tasks_[i], scratch_[thread]);
+    for (size_t i = begin; i < end; ++i) Attend(tasks_[i], scratch_[thread]);
   });
   return Ok();
 }
 
-Status RowAttend::Plan(std::span<const AttendSpan> spans) {
+Status CpuRowAttention::Plan() {
+  const std::span<const PageSpan> spans = at_->pages.spans;
+  const auto head_count = static_cast<uint32_t>(at_->head_count);
   size_t tokens = 0;
-  for (const AttendSpan& span : spans) tokens += span.count;
+  for (const PageSpan& span : spans) tokens += span.count;
   const size_t wanted = kTasksPerThread * context_.pool.thread_count();
-  const uint32_t vectors = (shape_.head_count + kLanes - 1) / kLanes;
+  const uint32_t vectors = (head_count + kLanes - 1) / kLanes;
   const auto parts = context_.pool.thread_count() == 1
                          ? 1u
                          : static_cast<uint32_t>(std::clamp<size_t>(wanted / tokens, 1, vectors));
   const uint32_t heads = (vectors + parts - 1) / parts * kLanes;
   lanes_ = heads;
   tasks_.clear();
-  for (const AttendSpan& span : spans) {
+  for (const PageSpan& span : spans) {
     for (uint32_t token = 0; token < span.count; ++token) {
-      for (uint32_t head = 0; head < shape_.head_count; head += heads)
-        tasks_.push_back({&span, token, head, std::min(heads, shape_.head_count - head)});
+      for (uint32_t head = 0; head < head_count; head += heads)
+        tasks_.push_back({&span, token, head, std::min(heads, head_count - head)});
     }
   }
   for (Scratch& scratch : scratch_)
-    TRY(scratch.floats.Grow(FloatCount(shape_.head_dim, lanes_) * sizeof(float)));
+    TRY(scratch.floats.Grow(FloatCount(dim_, lanes_) * sizeof(float)));
   return Ok();
 }
 
-void RowAttend::ListRows(const RowQueries& queries, const Task& task,
-                         std::vector<const uint8_t*>& rows) const {
+void CpuRowAttention::ListRows(const Task& task, std::vector<const uint8_t*>& rows) const {
   const kv::PageTable& table = *task.span->table;
-  const size_t row_bytes = kernels::LatentRowBytes(format_);
+  const uint32_t layer = at_->pages.layer;
+  const size_t row_bytes = kernels::LatentRowBytes(at_->format);
   const uint32_t end = task.span->position + task.token + 1;
   rows.clear();
-  for (uint32_t p = end - std::min(end, shape_.sliding_window); p < end; ++p) {
-    rows.push_back(table.Page(queries.layer, p / kPage, kWindowStream) + p % kPage * row_bytes);
+  for (uint32_t p = end - std::min(end, at_->window); p < end; ++p) {
+    rows.push_back(HostPage(table.Page(layer, p / kPage, at_->pages.stream)) +
+                   p % kPage * row_bytes);
   }
-  if (queries.ratio == 0) return;
-  const uint32_t rows_per_page = kPage / queries.ratio;
+  if (at_->ratio == 0) return;
+  const uint32_t rows_per_page = kPage / at_->ratio;
   const auto add = [&](uint32_t row) {
-    rows.push_back(table.Page(queries.layer, row / rows_per_page, kFarStream) +
+    rows.push_back(HostPage(table.Page(layer, row / rows_per_page, at_->far_stream)) +
                    row % rows_per_page * row_bytes);
   };
-  const size_t batch_row = size_t{task.span->first_row} + task.token;
-  const std::span<const uint32_t> chosen =
-      queries.index == nullptr ? std::span<const uint32_t>() : queries.index->Chosen(batch_row);
-  for (const uint32_t row : chosen) add(row);
-  if (!chosen.empty()) return;
-  for (uint32_t row = 0; row < end / queries.ratio; ++row) add(row);
+  const uint32_t far_count = end / at_->ratio;
+  if (!at_->chosen.empty() && far_count > at_->top) {
+    const size_t batch_row = size_t{task.span->first_row} + task.token;
+    const int32_t* const chosen = Integers(at_->chosen) + batch_row * at_->chosen.stride;
+    for (uint32_t i = 0; i < at_->top; ++i) add(static_cast<uint32_t>(chosen[i]));
+    return;
+  }
+  for (uint32_t row = 0; row < far_count; ++row) add(row);
 }
 
-void RowAttend::Attend(const RowQueries& queries, const Task& task, Scratch& scratch) const {
+void CpuRowAttention::Attend(const Task& task, Scratch& scratch) const {
   const kernels::LatentTable& table = kernels::Latent(context_.isa);
-  const size_t dim = shape_.head_dim;
+  const size_t dim = dim_;
   const size_t lanes = lanes_;
   const Pieces at(scratch.floats.As<float>(), dim, lanes);
-  ListRows(queries, task, scratch.rows);
+  ListRows(task, scratch.rows);
   const size_t batch_row = size_t{task.span->first_row} + task.token;
-  const size_t first = (batch_row * shape_.head_count + task.head_begin) * dim;
+  const size_t first = (batch_row * at_->head_count + task.head_begin) * dim;
+  const float* const queries = Floats(at_->queries) + first;
   std::fill_n(at.queries, dim * lanes, 0.0f);
   for (size_t head = 0; head < task.head_count; ++head) {
-    const float* const query = queries.queries + first + head * dim;
+    const float* const query = queries + head * dim;
     for (size_t d = 0; d < dim; ++d) at.queries[d * lanes + head] = query[d] * query_factor_;
   }
   std::fill_n(at.max, lanes, -std::numeric_limits<float>::infinity());
@@ -133,7 +137,7 @@ void RowAttend::Attend(const RowQueries& queries, const Task& task, Scratch& scr
   const size_t stride = RowStride(dim);
   for (size_t begin = 0; begin < scratch.rows.size(); begin += kBlock) {
     const size_t count = std::min(kBlock, scratch.rows.size() - begin);
-    table.decode(format_, scratch.rows.data() + begin, count, at.rows, stride);
+    table.decode(at_->format, scratch.rows.data() + begin, count, at.rows, stride);
     table.multiply({.a = at.rows,
                     .a_row = stride,
                     .a_step = 1,
@@ -162,7 +166,8 @@ void RowAttend::Attend(const RowQueries& queries, const Task& task, Scratch& scr
                  .dim = dim},
                 state);
   }
-  table.finish(state, queries.sinks + task.head_begin, task.head_count, dim, queries.out + first);
+  table.finish(state, Floats(at_->sinks) + task.head_begin, task.head_count, dim,
+               Floats(at_->out) + first);
 }
 
-}  // namespace aster::model
+}  // namespace aster::compute

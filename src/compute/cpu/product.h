@@ -10,21 +10,22 @@
 
 #include "base/result.h"
 #include "compute/buffer.h"
+#include "compute/commands.h"
 #include "compute/context.h"
-#include "compute/matrix.h"
 #include "kernels/activations.h"
 
 namespace aster::compute {
 
 // Rows of activations, prepared at most once for each format that a matrix asks for. Reused from
 // batch to batch.
-class PreparedRows {
+class CpuOperand final : public Operand {
  public:
+  void Set(const Tensor& rows) override;
   // Rows [rows, columns] of floats, `row_stride` apart, to be prepared when they are asked for;
   // they must not change until the next Set.
   void Set(const float* data, size_t row_stride, size_t rows, size_t columns);
   // Rows `indices` of `other`; both must not change until the next Set.
-  void SetGathered(PreparedRows& other, std::span<const uint32_t> indices);
+  void SetGathered(CpuOperand& other, std::span<const uint32_t> indices);
 
   size_t rows() const { return source_.rows; }
   size_t columns() const { return source_.columns; }
@@ -39,20 +40,20 @@ class PreparedRows {
   };
 
   kernels::ActivationSource source_{};
-  PreparedRows* gathered_from_ = nullptr;
+  CpuOperand* gathered_from_ = nullptr;
   std::span<const uint32_t> indices_;
   std::array<Prepared, kernels::kActivationFormatCount> prepared_;
 };
 
 // out[i] = matrix · rows[i], for all rows.
-struct Product {
+struct CpuProduct {
   const Matrix* matrix;
-  PreparedRows* rows;
+  CpuOperand* rows;
   float* out;         // [rows, out_stride]
   size_t out_stride;  // floats
 };
 
 // All of them together: threads share out the panels of all matrices.
-Status MultiplyAll(std::span<const Product> products, Context& context);
+Status MultiplyAll(std::span<const CpuProduct> products, Context& context);
 
 }  // namespace aster::compute

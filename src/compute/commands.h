@@ -1,0 +1,284 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The operations that a forward pass is written in. A batch is recorded, submitted once, and then
+// polled until it is done; a processor may compute each operation as it is recorded. What every
+// operation gives, to the bit, is what the CPU back end (cpu/) gives: docs/operations.md,
+// docs/attention.md and docs/deepseek-v4.md have the formulas. Must not know architectures.
+//
+// Operations take effect in the order in which they are recorded. What a specification refers to on
+// the host (spans, vectors, tables of pages) is read before the call returns; tensors, weights and
+// pages stay what they are until the batch is done. An output may be the very same tensor as an
+// input where the operation says so.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "base/result.h"
+#include "compute/matrix.h"
+#include "compute/tensor.h"
+#include "gguf/file.h"
+#include "kernels/latent.h"
+#include "kernels/ops.h"
+#include "kernels/pages.h"
+#include "kernels/routing.h"
+#include "kv/page_table.h"
+
+namespace aster::compute {
+
+// Rows that matrices are multiplied with, prepared at most once for each format that one of them
+// asks for. Commands make them.
+class Operand {
+ public:
+  virtual ~Operand() = default;
+
+  // These rows from here on; they do not change until the last product with them.
+  virtual void Set(const Tensor& rows) = 0;
+};
+
+// out = matrix · rows, for all rows: [rows, matrix.rows()].
+struct Product {
+  const Matrix* matrix;
+  Operand* rows;
+  Tensor out;
+};
+
+// Cosines and sines of the angles that heads are turned by: [rows, pairs].
+struct Angles {
+  Tensor cosines;
+  Tensor sines;
+};
+
+struct AnglesOf {
+  std::span<const double> frequencies;  // [pairs]
+  double magnitude;                     // of cosines and sines
+  std::span<const int64_t> positions;   // [rows]
+};
+
+struct Normalisation {
+  Tensor rows;
+  Tensor weight;  // [columns], or none
+  float epsilon;
+  Tensor out;  // may be rows
+};
+
+enum class HeadNorm : uint8_t { kNone, kPlain, kWeighted };
+
+// What is done to heads, in place: a bias, then a norm, then a turn to the row's position.
+struct Heads {
+  Tensor rows;  // [rows, count * dim]
+  size_t count;
+  Tensor bias = {};  // [count * dim], or none
+  HeadNorm norm = HeadNorm::kNone;
+  Tensor norm_weight = {};  // [dim]
+  float epsilon = 0;
+  Angles angles = {};  // none: they are not turned
+  size_t still = 0;    // elements of a head before those that are turned
+  kernels::RopeLayout layout = kernels::RopeLayout::kAdjacent;
+  bool inverse = false;
+};
+
+// A run of new tokens of one sequence: rows [first_row, first_row + count) of the batch stand for
+// positions from `position` on. Room for them has been reserved in the table.
+struct PageSpan {
+  kv::PageTable* table;
+  uint32_t position;
+  uint32_t first_row;
+  uint32_t count;
+};
+
+// One stream of one layer in the pages of the batch's sequences.
+struct PagesOf {
+  uint32_t layer;
+  uint32_t stream;
+  std::span<const PageSpan> spans;
+};
+
+// Attention over pages of keys and values: of each key-value head one page after the other.
+struct HeadAttention {
+  PagesOf pages;
+  const kernels::PageLayout* head_page;
+  size_t head_count;
+  size_t kv_head_count;
+  uint32_t window;  // positions that a row sees, itself included; 0: all
+  uint32_t sinks;   // and the first of all
+  Tensor queries;   // [rows, head_count * key_dim], turned to their positions
+  Tensor keys;      // [rows, kv_head_count * key_dim], turned to their positions; written first
+  Tensor values;    // [rows, kv_head_count * value_dim]
+  Tensor out;       // [rows, head_count * value_dim]
+};
+
+// Which experts rows go to.
+struct ExpertChoice {
+  Tensor logits;  // [rows, experts]; lost
+  kernels::RoutingSpec spec;
+  Tensor bias = {};                     // [experts], for the choice only; or none
+  std::span<const int32_t> table = {};  // [vocab_size, used], where tokens choose
+  std::span<const int32_t> tokens;      // [rows]
+  Tensor ids;                           // [rows, used] int32
+  Tensor shares;                        // [rows, used]
+};
+
+// out = the sum of the chosen experts' outputs by their shares, and of the shared expert's, in
+// fixed point.
+struct ExpertSum {
+  Operand* rows;
+  Tensor ids;
+  Tensor shares;
+  std::span<const ExpertWeights> experts;
+  const ExpertWeights* shared;  // for every row; or null
+  float limit;                  // of swiglu
+  Tensor out;                   // [rows, embedding]
+};
+
+// The numbers that streams of a residual are mixed with (kernels/stream_mix.h).
+struct StreamWeights {
+  size_t streams;
+  size_t iterations;
+  float epsilon;
+  Tensor scale;
+  Tensor base;
+  bool is_merge;   // at the end: [streams] numbers; else [StreamMixSize]
+  Tensor numbers;  // [rows, …], in place
+};
+
+// Rows that are keys and values at once, written into their stream.
+struct LatentRows {
+  PagesOf pages;
+  kernels::LatentFormat format;
+  Heads heads;  // what is done to them before: one head
+};
+
+// Rows that stand for `ratio` tokens each. What they are made of is written into one stream, and
+// every row that is complete into another.
+struct Compression {
+  PagesOf pages;  // of the rows
+  uint32_t input_stream;
+  uint32_t ratio;
+  bool overlaps;  // with the tokens of the row before; twice as many columns then
+  kernels::LatentFormat format;
+  bool is_spread;  // by a Hadamard transform, as rows of an index are
+  Tensor places;   // [ratio, columns], added to the scores
+  Tensor norm;     // [dim]
+  float epsilon;
+  std::span<const double> frequencies;  // [pairs]
+  Tensor values;                        // [rows, columns]
+  Tensor scores;                        // [rows, columns]
+};
+
+// Queries of an index, in place: turned, spread, and of as few bits as its rows.
+struct IndexQueries {
+  Tensor queries;  // [rows, heads * dim]
+  size_t heads;
+  Angles angles;
+  kernels::LatentFormat format;
+  Tensor weights;  // [rows, heads], scaled
+};
+
+// Which compressed rows a token sees where there are more than `top`: those that rank highest, of
+// equal ones the earliest; ascending.
+struct RowRanking {
+  PagesOf pages;  // of the index
+  uint32_t ratio;
+  kernels::LatentFormat format;
+  size_t heads;
+  Tensor queries;  // [rows, heads * dim]
+  Tensor weights;  // [rows, heads]
+  uint32_t top;
+  Tensor chosen;  // [rows, top] int32; rows that see all there are keep what was there
+};
+
+// Attention over rows that are keys and values at once: those of a window, then compressed ones.
+struct RowAttention {
+  PagesOf pages;  // of the window
+  uint32_t window;
+  uint32_t far_stream;  // of compressed rows
+  uint32_t ratio;       // of these; 0: there are none
+  uint32_t top;         // of RowRanking
+  Tensor chosen;        // by RowRanking; none: all are seen
+  kernels::LatentFormat format;
+  size_t head_count;
+  Tensor queries;  // [rows, head_count * dim], turned to their positions
+  Tensor sinks;    // [head_count]
+  Tensor out;      // [rows, head_count * dim], still turned
+};
+
+// Some rows of a batch.
+struct RowRange {
+  size_t first;
+  size_t count;
+};
+
+// One batch after the other, by the thread of its back end. An operation that fails ends the batch:
+// nothing of it may be used.
+class Commands {
+ public:
+  virtual ~Commands() = default;  // waits for what is under way
+
+  virtual std::unique_ptr<Operand> NewOperand() = 0;
+
+  // --- A batch.
+
+  // Begins to record; the batch before is done, or is waited for.
+  virtual Status Begin() = 0;
+  // Everything that was recorded, all at once.
+  virtual Status Submit() = 0;
+  // Whether what was submitted is done. An error where it never will be.
+  virtual Result<bool> Poll() = 0;
+  // Returns when it is.
+  virtual Status Wait() = 0;
+
+  // --- Rows from the host and back.
+
+  virtual Status Upload(std::span<const float> rows, const Tensor& to) = 0;
+  // *rows is where the host finds them once the batch is done, until the next begins.
+  virtual Status Download(const Tensor& from, std::span<const float>* rows) = 0;
+  // Rows of an embedding in its file, by tokens; each `copies` times in a row of `out`.
+  virtual Status Embed(const gguf::Tensor& embedding, std::span<const int32_t> tokens,
+                       size_t copies, const Tensor& out) = 0;
+  virtual Status MakeAngles(const AnglesOf& of, const Angles& out) = 0;
+
+  // --- Rows.
+
+  // The ranges one after the other.
+  virtual Status Gather(const Tensor& from, std::span<const RowRange> ranges, const Tensor& to) = 0;
+  virtual Status Normalise(const Normalisation& norm) = 0;
+  // rows += more; a row of `more` for `repeat` rows in a row.
+  virtual Status Add(const Tensor& rows, const Tensor& more, size_t repeat) = 0;
+  // gate = silu(min(gate, limit)) * clamp(up, -limit, limit)
+  virtual Status Swiglu(const Tensor& gate, const Tensor& up, float limit) = 0;
+  // All of them together.
+  virtual Status Multiply(std::span<const Product> products) = 0;
+  virtual Status FinishHeads(std::span<const Heads> heads) = 0;
+
+  // --- Attention over heads.
+
+  virtual Status Attend(const HeadAttention& attention) = 0;
+
+  // --- Experts.
+
+  virtual Status Choose(const ExpertChoice& choice) = 0;
+  virtual Status SumExperts(const ExpertSum& sum) = 0;
+
+  // --- A residual of several streams: [rows, streams * columns].
+
+  virtual Status MakeStreamWeights(const StreamWeights& weights) = 0;
+  // out [rows, columns] = the streams by the first numbers.
+  virtual Status SumStreams(const Tensor& streams, const Tensor& numbers, const Tensor& out) = 0;
+  // streams = themselves mixed, and the output of half a layer [rows, columns].
+  virtual Status SpreadStreams(const Tensor& from, const Tensor& numbers,
+                               const Tensor& streams) = 0;
+
+  // --- Attention over rows that are keys and values at once.
+
+  virtual Status WriteRows(const LatentRows& rows) = 0;
+  virtual Status Compress(const Compression& compression) = 0;
+  virtual Status FinishIndexQueries(const IndexQueries& queries) = 0;
+  virtual Status Rank(const RowRanking& ranking) = 0;
+  virtual Status AttendRows(const RowAttention& attention) = 0;
+};
+
+}  // namespace aster::compute

@@ -1,0 +1,209 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "compute/cpu/commands.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "compute/cpu/heads.h"
+#include "compute/cpu/memory.h"
+#include "compute/cpu/streams.h"
+#include "compute/cpu/swiglu.h"
+#include "kernels/rope.h"
+#include "quant/dequantize.h"
+
+namespace aster::compute {
+namespace {
+
+// Heads of a row are shared out among threads where they are at least as many floats; fewer are
+// done before another thread has begun.
+constexpr size_t kFloatsWorthSharing = 16384;
+
+}  // namespace
+
+Status CpuCommands::Upload(std::span<const float> rows, const Tensor& to) {
+  CHECK(to.stride == to.columns && rows.size() == to.rows * to.columns);
+  std::ranges::copy(rows, Floats(to));
+  return Ok();
+}
+
+// They are where the host can read them already.
+Status CpuCommands::Download(const Tensor& from, std::span<const float>* rows) {
+  CHECK(from.stride == from.columns);
+  *rows = {Floats(from), from.rows * from.columns};
+  return Ok();
+}
+
+Status CpuCommands::Embed(const gguf::Tensor& embedding, std::span<const int32_t> tokens,
+                          size_t copies, const Tensor& out) {
+  const size_t width = out.columns / copies;
+  const uint64_t row_bytes = *gguf::RowBytes(embedding.type, width);
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const auto token = static_cast<size_t>(tokens[i]);
+    float* const row = Floats(out) + i * out.stride;
+    const Bytes bytes = embedding.data.subspan(token * row_bytes, row_bytes);
+    TRY(quant::Dequantize(embedding.type, bytes, {row, width}));
+    for (size_t copy = 1; copy < copies; ++copy) std::copy_n(row, width, row + copy * width);
+  }
+  return Ok();
+}
+
+Status CpuCommands::MakeAngles(const AnglesOf& of, const Angles& out) {
+  const size_t pairs = of.frequencies.size();
+  context_.pool.ParallelFor(of.positions.size(), [&](size_t begin, size_t end, size_t) {
+    for (size_t row = begin; row < end; ++row) {
+      kernels::RopeAngles(of.frequencies.data(), pairs, of.magnitude, of.positions[row],
+                          Floats(out.cosines) + row * pairs, Floats(out.sines) + row * pairs);
+    }
+  });
+  return Ok();
+}
+
+Status CpuCommands::Gather(const Tensor& from, std::span<const RowRange> ranges, const Tensor& to) {
+  CHECK(from.stride == from.columns && to.stride == from.stride);
+  float* out = Floats(to);
+  for (const RowRange& range : ranges)
+    out = std::copy_n(Floats(from) + range.first * from.stride, range.count * from.stride, out);
+  return Ok();
+}
+
+Status CpuCommands::Normalise(const Normalisation& norm) {
+  const Tensor& rows = norm.rows;
+  context_.pool.ParallelFor(rows.rows, [&](size_t begin, size_t end, size_t) {
+    context_.ops().rms_norm(Floats(rows) + begin * rows.stride, rows.stride, end - begin,
+                            rows.columns, Floats(norm.weight), norm.epsilon,
+                            Floats(norm.out) + begin * norm.out.stride, norm.out.stride);
+  });
+  return Ok();
+}
+
+Status CpuCommands::Add(const Tensor& rows, const Tensor& more, size_t repeat) {
+  CHECK(rows.stride == rows.columns && more.stride == rows.columns);
+  const size_t width = rows.columns;
+  context_.pool.ParallelFor(rows.rows, [&](size_t begin, size_t end, size_t) {
+    float* const to = Floats(rows) + begin * width;
+    if (repeat == 1) {
+      context_.ops().add(to, Floats(more) + begin * width, (end - begin) * width, to);
+      return;
+    }
+    for (size_t row = begin; row < end; ++row) {
+      float* const out = Floats(rows) + row * width;
+      context_.ops().add(Floats(more) + row / repeat * width, out, width, out);
+    }
+  });
+  return Ok();
+}
+
+Status CpuCommands::Swiglu(const Tensor& gate, const Tensor& up, float limit) {
+  CHECK(gate.stride == gate.columns && up.stride == gate.columns);
+  CpuSwiglu(context_, Floats(gate), Floats(up), gate.rows * gate.columns, limit);
+  return Ok();
+}
+
+Status CpuCommands::Multiply(std::span<const Product> products) {
+  products_.clear();
+  for (const Product& product : products) {
+    products_.push_back({product.matrix, static_cast<CpuOperand*>(product.rows),
+                         Floats(product.out), product.out.stride});
+  }
+  return MultiplyAll(products_, context_);
+}
+
+Status CpuCommands::FinishHeads(std::span<const Heads> all) {
+  const kernels::OpsTable& ops = context_.ops();
+  const size_t rows = all.front().rows.rows;
+  if (all.size() == 1 && all.front().rows.columns >= kFloatsWorthSharing) {
+    const Heads& heads = all.front();
+    context_.pool.ParallelFor(rows * heads.count, [&](size_t begin, size_t end, size_t) {
+      for (size_t i = begin; i < end; ++i) {
+        const size_t head = i % heads.count;
+        CpuFinishHeads(ops, heads, i / heads.count, head, head + 1);
+      }
+    });
+    return Ok();
+  }
+  context_.pool.ParallelFor(rows, [&](size_t begin, size_t end, size_t) {
+    for (size_t row = begin; row < end; ++row) {
+      for (const Heads& heads : all) CpuFinishHeads(ops, heads, row, 0, heads.count);
+    }
+  });
+  return Ok();
+}
+
+Status CpuCommands::Choose(const ExpertChoice& choice) {
+  experts_.Choose(choice);
+  return Ok();
+}
+
+Status CpuCommands::MakeStreamWeights(const StreamWeights& weights) {
+  CpuStreamWeights(context_, weights);
+  return Ok();
+}
+
+Status CpuCommands::SumStreams(const Tensor& streams, const Tensor& numbers, const Tensor& out) {
+  CpuSumStreams(context_, streams, numbers, out);
+  return Ok();
+}
+
+Status CpuCommands::SpreadStreams(const Tensor& from, const Tensor& numbers,
+                                  const Tensor& streams) {
+  CpuSpreadStreams(context_, from, numbers, streams);
+  return Ok();
+}
+
+Status CpuCommands::WriteRows(const LatentRows& rows) {
+  const kernels::OpsTable& ops = context_.ops();
+  const size_t row_bytes = kernels::LatentRowBytes(rows.format);
+  const Tensor& from = rows.heads.rows;
+  for (const PageSpan& span : rows.pages.spans) {
+    context_.pool.ParallelFor(span.count, [&](size_t begin, size_t end, size_t) {
+      for (size_t i = begin; i < end; ++i) {
+        const size_t row = span.first_row + i;
+        CpuFinishHeads(ops, rows.heads, row, 0, 1);
+        const uint32_t position = span.position + static_cast<uint32_t>(i);
+        uint8_t* const page = HostPage(span.table->WritablePage(
+            rows.pages.layer, position / kernels::kPagePositions, rows.pages.stream));
+        kernels::EncodeLatentRow(rows.format, Floats(from) + row * from.stride,
+                                 page + position % kernels::kPagePositions * row_bytes);
+      }
+    });
+  }
+  return Ok();
+}
+
+Status CpuCommands::Compress(const Compression& compression) {
+  compression_.Run(compression);
+  return Ok();
+}
+
+Status CpuCommands::FinishIndexQueries(const IndexQueries& index) {
+  const size_t heads = index.heads;
+  const size_t dim = index.queries.columns / heads;
+  const float scale = 1.0f / std::sqrt(static_cast<float>(heads * dim));
+  const kernels::OpsTable& ops = context_.ops();
+  const kernels::LatentTable& table = kernels::Latent(context_.isa);
+  const Heads turned{.rows = index.queries,
+                     .count = heads,
+                     .angles = index.angles,
+                     .still = dim - 2 * index.angles.cosines.columns};
+  context_.pool.ParallelFor(index.queries.rows, [&](size_t begin, size_t end, size_t) {
+    std::array<uint8_t, 2 * kernels::kMaxLatentDim> bytes;
+    const uint8_t* const packed = bytes.data();
+    for (size_t row = begin; row < end; ++row) {
+      float* const queries = Floats(index.queries) + row * index.queries.stride;
+      CpuFinishHeads(ops, turned, row, 0, heads);
+      ops.hadamard(queries, dim, heads, dim);
+      for (size_t head = 0; head < heads && index.format.type == kernels::LatentRows::kF4; ++head) {
+        kernels::EncodeLatentRow(index.format, queries + head * dim, bytes.data());
+        table.decode(index.format, &packed, 1, queries + head * dim, dim);
+      }
+      float* const weights = Floats(index.weights) + row * index.weights.stride;
+      ops.scale(weights, heads, scale, weights);
+    }
+  });
+  return Ok();
+}
+
+}  // namespace aster::compute

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The operations on the processor: each is computed on all threads before its call returns, so that
+// a batch is done when it is submitted. Their results are what every other back end has to give.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "compute/commands.h"
+#include "compute/context.h"
+#include "compute/cpu/compression.h"
+#include "compute/cpu/experts.h"
+#include "compute/cpu/head_attention.h"
+#include "compute/cpu/product.h"
+#include "compute/cpu/row_attention.h"
+#include "compute/cpu/row_ranking.h"
+
+namespace aster::compute {
+
+// The context outlives it.
+class CpuCommands final : public Commands {
+ public:
+  explicit CpuCommands(Context& context)
+      : context_(context),
+        head_attention_(context),
+        experts_(context),
+        compression_(context),
+        ranking_(context),
+        row_attention_(context) {}
+
+  std::unique_ptr<Operand> NewOperand() override { return std::make_unique<CpuOperand>(); }
+
+  Status Begin() override { return Ok(); }
+  Status Submit() override { return Ok(); }
+  Result<bool> Poll() override { return true; }
+  Status Wait() override { return Ok(); }
+
+  Status Upload(std::span<const float> rows, const Tensor& to) override;
+  Status Download(const Tensor& from, std::span<const float>* rows) override;
+  Status Embed(const gguf::Tensor& embedding, std::span<const int32_t> tokens, size_t copies,
+               const Tensor& out) override;
+  Status MakeAngles(const AnglesOf& of, const Angles& out) override;
+
+  Status Gather(const Tensor& from, std::span<const RowRange> ranges, const Tensor& to) override;
+  Status Normalise(const Normalisation& norm) override;
+  Status Add(const Tensor& rows, const Tensor& more, size_t repeat) override;
+  Status Swiglu(const Tensor& gate, const Tensor& up, float limit) override;
+  Status Multiply(std::span<const Product> products) override;
+  Status FinishHeads(std::span<const Heads> heads) override;
+
+  Status Attend(const HeadAttention& attention) override { return head_attention_.Run(attention); }
+
+  Status Choose(const ExpertChoice& choice) override;
+  Status SumExperts(const ExpertSum& sum) override { return experts_.Sum(sum); }
+
+  Status MakeStreamWeights(const StreamWeights& weights) override;
+  Status SumStreams(const Tensor& streams, const Tensor& numbers, const Tensor& out) override;
+  Status SpreadStreams(const Tensor& from, const Tensor& numbers, const Tensor& streams) override;
+
+  Status WriteRows(const LatentRows& rows) override;
+  Status Compress(const Compression& compression) override;
+  Status FinishIndexQueries(const IndexQueries& queries) override;
+  Status Rank(const RowRanking& ranking) override { return ranking_.Run(ranking); }
+  Status AttendRows(const RowAttention& attention) override {
+    return row_attention_.Run(attention);
+  }
+
+ private:
+  Context& context_;
+  CpuHeadAttention head_attention_;
+  CpuExperts experts_;
+  CpuCompression compression_;
+  CpuRowRanking ranking_;
+  CpuRowAttention row_attention_;
+  std::vector<CpuProduct> products_;
+};
+
+}  // namespace aster::compute

@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "compute/cpu/compression.h"
+
+#include <algorithm>
+#include <array>
+
+#include "compute/cpu/memory.h"
+#include "kernels/rope.h"
+
+namespace aster::compute {
+
+size_t CpuCompression::columns() const {
+  const auto dim = static_cast<size_t>(at_->format.dim);
+  return at_->overlaps ? 2 * dim : dim;
+}
+
+void CpuCompression::Run(const Compression& compression) {
+  at_ = &compression;
+  WriteInputs();
+  rows_.clear();
+  for (const PageSpan& span : compression.pages.spans) {
+    const uint32_t end = (span.position + span.count) / compression.ratio;
+    for (uint32_t row = span.position / compression.ratio; row < end; ++row)
+      rows_.push_back({&span, row});
+  }
+  if (rows_.empty()) return;
+  context_.pool.ParallelFor(rows_.size(), [&](size_t begin, size_t end, size_t) {
+    for (size_t i = begin; i < end; ++i) MakeRow(rows_[i]);
+  });
+}
+
+void CpuCompression::WriteInputs() {
+  const size_t columns = this->columns();
+  const kernels::OpsTable& ops = context_.ops();
+  const float* const from = Floats(at_->values);
+  const float* const scores = Floats(at_->scores);
+  for (const PageSpan& span : at_->pages.spans) {
+    context_.pool.ParallelFor(span.count, [&](size_t begin, size_t end, size_t) {
+      for (size_t i = begin; i < end; ++i) {
+        const uint32_t position = span.position + static_cast<uint32_t>(i);
+        uint8_t* const page = HostPage(span.table->WritablePage(
+            at_->pages.layer, position / kernels::kPagePositions, at_->input_stream));
+        float* const values =
+            reinterpret_cast<float*>(page) + position % kernels::kPagePositions * 2 * columns;
+        const size_t row = span.first_row + i;
+        std::copy_n(from + row * at_->values.stride, columns, values);
+        const float* const place = Floats(at_->places) + position % at_->ratio * columns;
+        ops.add(scores + row * at_->scores.stride, place, columns, values + columns);
+      }
+    });
+  }
+}
+
+// Where rows overlap, one is made of twice as many tokens: of those before its own the first half
+// of the columns, of its own the second. The first row of all has only its own.
+void CpuCompression::MakeRow(const Row& row) const {
+  constexpr size_t kMostInputs = kernels::kPagePositions;
+  const size_t columns = this->columns();
+  const auto dim = static_cast<size_t>(at_->format.dim);
+  const uint32_t ratio = at_->ratio;
+  const uint32_t first = row.index * ratio;
+  // The tokens that it is made of.
+  std::array<const float*, kMostInputs> values;
+  std::array<const float*, kMostInputs> scores;
+  size_t count = 0;
+  for (uint32_t p = at_->overlaps && first > 0 ? first - ratio : first; p < first + ratio; ++p) {
+    const uint8_t* const page = HostPage(row.span->table->Page(
+        at_->pages.layer, p / kernels::kPagePositions, at_->input_stream));
+    const float* const input =
+        reinterpret_cast<const float*>(page) + p % kernels::kPagePositions * 2 * columns;
+    const size_t half = at_->overlaps && p >= first ? dim : 0;
+    values[count] = input + half;
+    scores[count++] = input + columns + half;
+  }
+  // Their mean, normed and turned to the position of the first of its own.
+  const kernels::OpsTable& ops = context_.ops();
+  std::array<float, kernels::kMaxLatentDim> made;
+  kernels::Latent(context_.isa).pool(values.data(), scores.data(), count, dim, made.data());
+  ops.rms_norm(made.data(), dim, 1, dim, Floats(at_->norm), at_->epsilon, made.data(), dim);
+  const size_t pairs = at_->frequencies.size();
+  std::array<float, kernels::kMaxLatentDim> cosines, sines;
+  kernels::RopeAngles(at_->frequencies.data(), pairs, 1.0, first, cosines.data(), sines.data());
+  ops.rope(made.data() + dim - 2 * pairs, dim, 1, pairs, cosines.data(), sines.data(),
+           kernels::RopeLayout::kAdjacent, /*inverse=*/false);
+  if (at_->is_spread) ops.hadamard(made.data(), dim, 1, dim);
+  const uint32_t rows_per_page = kernels::kPagePositions / ratio;
+  uint8_t* const page = HostPage(row.span->table->WritablePage(
+      at_->pages.layer, row.index / rows_per_page, at_->pages.stream));
+  kernels::EncodeLatentRow(
+      at_->format, made.data(),
+      page + row.index % rows_per_page * kernels::LatentRowBytes(at_->format));
+}
+
+}  // namespace aster::compute

@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "compute/cpu/experts.h"
+
+#include <algorithm>
+
+#include "compute/cpu/memory.h"
+#include "compute/cpu/swiglu.h"
+
+namespace aster::compute {
+namespace {
+
+size_t FeedForwardOf(const ExpertSum& sum) { return sum.experts.front().gate.rows(); }
+
+// By the token where there is a table, else by the scores.
+void ChooseFor(const ExpertChoice& choice, size_t row, const float* scores, int32_t* ids) {
+  const size_t used = choice.ids.columns;
+  if (choice.table.empty()) {
+    kernels::SelectExperts(scores, Floats(choice.bias), choice.logits.columns, used, ids);
+    return;
+  }
+  const auto token = static_cast<size_t>(choice.tokens[row]);
+  std::ranges::copy(choice.table.subspan(token * used, used), ids);
+}
+
+}  // namespace
+
+void CpuExperts::Choose(const ExpertChoice& choice) {
+  const size_t experts = choice.logits.columns;
+  const size_t used = choice.ids.columns;
+  context_.pool.ParallelFor(choice.logits.rows, [&](size_t begin, size_t end, size_t) {
+    for (size_t row = begin; row < end; ++row) {
+      float* const scores = Floats(choice.logits) + row * choice.logits.stride;
+      int32_t* const ids = Integers(choice.ids) + row * choice.ids.stride;
+      kernels::RouterScores(context_.ops(), choice.spec.score, scores, experts, scores);
+      ChooseFor(choice, row, scores, ids);
+      kernels::RouterWeights(choice.spec, scores, ids, used,
+                             Floats(choice.shares) + row * choice.shares.stride);
+    }
+  });
+}
+
+Status CpuExperts::Sum(const ExpertSum& sum) {
+  MakeGroups(sum);
+  TRY(Expand(sum));
+  TRY(Contract(sum));
+  SumUp(sum);
+  return Ok();
+}
+
+void CpuExperts::MakeGroups(const ExpertSum& sum) {
+  const size_t rows = sum.ids.rows;
+  const size_t used = sum.ids.columns;
+  groups_.resize(sum.experts.size());
+  for (Group& group : groups_) {
+    group.rows.clear();
+    group.choices.clear();
+  }
+  for (size_t row = 0; row < rows; ++row) {
+    const int32_t* const ids = Integers(sum.ids) + row * sum.ids.stride;
+    for (size_t i = 0; i < used; ++i) {
+      Group& group = groups_[static_cast<size_t>(ids[i])];
+      group.rows.push_back(static_cast<uint32_t>(row));
+      group.choices.push_back(static_cast<uint32_t>(row * used + i));
+    }
+  }
+  places_.resize(rows * used);
+  size_t first = 0;
+  for (Group& group : groups_) {
+    group.first = first;
+    for (size_t i = 0; i < group.choices.size(); ++i)
+      places_[group.choices[i]] = static_cast<uint32_t>(first + i);
+    first += group.rows.size();
+  }
+  group_rows_ = first + (sum.shared == nullptr ? 0 : rows);
+}
+
+Status CpuExperts::Expand(const ExpertSum& sum) {
+  const size_t width = FeedForwardOf(sum);
+  TRY(gate_.Grow(group_rows_ * width * sizeof(float)));
+  TRY(up_.Grow(group_rows_ * width * sizeof(float)));
+  products_.clear();
+  const auto add = [&](const ExpertWeights& expert, CpuOperand& input, size_t first) {
+    products_.push_back({&expert.gate, &input, gate_.As<float>() + first * width, width});
+    products_.push_back({&expert.up, &input, up_.As<float>() + first * width, width});
+  };
+  auto& rows = static_cast<CpuOperand&>(*sum.rows);
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    Group& group = groups_[i];
+    if (group.rows.empty()) continue;
+    group.input.SetGathered(rows, group.rows);
+    add(sum.experts[i], group.input, group.first);
+  }
+  if (sum.shared != nullptr) add(*sum.shared, rows, places_.size());
+  TRY(MultiplyAll(products_, context_));
+  CpuSwiglu(context_, gate_.As<float>(), up_.As<float>(), group_rows_ * width, sum.limit);
+  return Ok();
+}
+
+Status CpuExperts::Contract(const ExpertSum& sum) {
+  const size_t width = FeedForwardOf(sum);
+  const size_t embedding = sum.out.columns;
+  TRY(down_.Grow(group_rows_ * embedding * sizeof(float)));
+  products_.clear();
+  const auto add = [&](const ExpertWeights& expert, CpuOperand& hidden, size_t first,
+                       size_t count) {
+    hidden.Set(gate_.As<float>() + first * width, width, count, width);
+    products_.push_back({&expert.down, &hidden, down_.As<float>() + first * embedding, embedding});
+  };
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    Group& group = groups_[i];
+    if (!group.rows.empty()) add(sum.experts[i], group.hidden, group.first, group.rows.size());
+  }
+  if (sum.shared != nullptr) add(*sum.shared, shared_hidden_, places_.size(), sum.ids.rows);
+  return MultiplyAll(products_, context_);
+}
+
+// In fixed point, so that experts may be summed in any order and on any machine.
+void CpuExperts::SumUp(const ExpertSum& sum) {
+  const size_t used = sum.ids.columns;
+  const size_t embedding = sum.out.columns;
+  const kernels::OpsTable& ops = context_.ops();
+  context_.pool.ParallelFor(sum.ids.rows, [&](size_t begin, size_t end, size_t) {
+    std::vector<int64_t> sums(embedding);
+    for (size_t row = begin; row < end; ++row) {
+      const float* const shares = Floats(sum.shares) + row * sum.shares.stride;
+      std::fill(sums.begin(), sums.end(), 0);
+      for (size_t i = 0; i < used; ++i) {
+        ops.fixed_accumulate(sums.data(), down_.As<float>() + places_[row * used + i] * embedding,
+                             embedding, shares[i]);
+      }
+      if (sum.shared != nullptr) {
+        ops.fixed_accumulate(sums.data(), down_.As<float>() + (places_.size() + row) * embedding,
+                             embedding, 1.0f);
+      }
+      ops.fixed_finish(sums.data(), embedding, Floats(sum.out) + row * sum.out.stride);
+    }
+  });
+}
+
+}  // namespace aster::compute

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The experts that a router picks for each row, the rows of one expert computed together. Must not
+// know attention.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "compute/buffer.h"
+#include "compute/commands.h"
+#include "compute/context.h"
+#include "compute/cpu/product.h"
+
+namespace aster::compute {
+
+// Keeps its scratch memory from batch to batch. Not for concurrent use.
+class CpuExperts {
+ public:
+  explicit CpuExperts(Context& context) : context_(context) {}
+
+  void Choose(const ExpertChoice& choice);
+  Status Sum(const ExpertSum& sum);
+
+ private:
+  // The rows that one expert works on.
+  struct Group {
+    std::vector<uint32_t> rows;     // of the batch
+    std::vector<uint32_t> choices;  // which of its row's choices the expert is
+    size_t first = 0;               // of the rows of all groups
+    CpuOperand input;
+    CpuOperand hidden;
+  };
+
+  void MakeGroups(const ExpertSum& sum);
+  Status Expand(const ExpertSum& sum);
+  Status Contract(const ExpertSum& sum);
+  void SumUp(const ExpertSum& sum);
+
+  Context& context_;
+  Buffer gate_;                   // [rows of all groups, feed_forward]
+  Buffer up_;                     // the same
+  Buffer down_;                   // [rows of all groups, embedding]
+  std::vector<uint32_t> places_;  // [rows, used] row of down_ that holds the choice's output
+  size_t group_rows_ = 0;         // of all groups, and of the shared expert behind them
+  std::vector<Group> groups_;     // [experts]; those without rows are skipped
+  CpuOperand shared_hidden_;      // of the shared expert
+  std::vector<CpuProduct> products_;
+};
+
+}  // namespace aster::compute

@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "compute/cpu/row_ranking.h"
+
+#include <algorithm>
+
+#include "compute/cpu/memory.h"
+
+namespace aster::compute {
+namespace {
+
+// Scores that are held at a time: 16 MiB of them.
+constexpr size_t kMaxScores = size_t{4} << 20;
+
+size_t RoundUpToLanes(size_t count) {
+  return (count + kernels::kLatentLanes - 1) / kernels::kLatentLanes * kernels::kLatentLanes;
+}
+
+}  // namespace
+
+Status CpuRowRanking::Run(const RowRanking& ranking) {
+  at_ = &ranking;
+  dim_ = static_cast<size_t>(ranking.format.dim);
+  lanes_ = RoundUpToLanes(ranking.heads);
+  tasks_.clear();
+  size_t score_count = 0;
+  for (const PageSpan& span : ranking.pages.spans) {
+    for (uint32_t token = 0; token < span.count; ++token) {
+      const uint32_t row_count = (span.position + token + 1) / ranking.ratio;
+      if (row_count <= ranking.top) continue;
+      if (!tasks_.empty() && score_count + row_count > kMaxScores) {
+        TRY(RunTasks(score_count));
+        tasks_.clear();
+        score_count = 0;
+      }
+      tasks_.push_back({&span, size_t{span.first_row} + token, row_count, score_count});
+      score_count += row_count;
+    }
+  }
+  return tasks_.empty() ? Ok() : RunTasks(score_count);
+}
+
+Status CpuRowRanking::RunTasks(size_t score_count) {
+  TRY(scores_.Grow(score_count * sizeof(float)));
+  TRY(orders_.Grow(score_count * sizeof(uint32_t)));
+  TRY(scratch_.Grow(context_.pool.thread_count() * ScratchFloats() * sizeof(float)));
+  uint32_t most_blocks = 0;
+  for (const Task& task : tasks_)
+    most_blocks = std::max(most_blocks, (task.row_count + kBlock - 1) / kBlock);
+  context_.pool.ParallelForDynamic(tasks_.size() * most_blocks, 8,
+                                   [&](size_t begin, size_t end, size_t thread) {
+                                     const Scratch scratch = ScratchOf(thread);
+                                     for (size_t i = begin; i < end; ++i) {
+                                       const Task& task = tasks_[i / most_blocks];
+                                       const auto block = static_cast<uint32_t>(i % most_blocks);
+                                       if (block * kBlock < task.row_count)
+                                         RankBlock(task, block, scratch);
+                                     }
+                                   });
+  context_.pool.ParallelForDynamic(tasks_.size(), 1, [&](size_t begin, size_t end, size_t) {
+    for (size_t i = begin; i < end; ++i) {
+      const Task& task = tasks_[i];
+      // Numbers of rows are small: as integers they are the same bits with and without a sign.
+      int32_t* const chosen = Integers(at_->chosen) + task.row * at_->chosen.stride;
+      kernels::SelectLargest(scores_.As<float>() + task.first_score, task.row_count, at_->top,
+                             orders_.As<uint32_t>() + task.first_score,
+                             reinterpret_cast<uint32_t*>(chosen));
+    }
+  });
+  return Ok();
+}
+
+CpuRowRanking::Scratch CpuRowRanking::ScratchOf(size_t thread) {
+  float* const at = scratch_.As<float>() + thread * ScratchFloats();
+  Scratch scratch{};
+  scratch.queries = at;
+  scratch.weights = scratch.queries + dim_ * lanes_;
+  scratch.rows = scratch.weights + lanes_;
+  scratch.products = scratch.rows + kBlock * dim_;
+  return scratch;
+}
+
+void CpuRowRanking::RankBlock(const Task& task, uint32_t block, const Scratch& scratch) {
+  const size_t dim = dim_;
+  const size_t heads = at_->heads;
+  const float* const query = Floats(at_->queries) + task.row * at_->queries.stride;
+  std::fill_n(scratch.queries, dim * lanes_ + lanes_, 0.0f);
+  for (size_t head = 0; head < heads; ++head) {
+    for (size_t d = 0; d < dim; ++d) scratch.queries[d * lanes_ + head] = query[head * dim + d];
+  }
+  std::copy_n(Floats(at_->weights) + task.row * at_->weights.stride, heads, scratch.weights);
+  const uint32_t first = block * kBlock;
+  const uint32_t count = std::min(kBlock, task.row_count - first);
+  const uint32_t rows_per_page = kernels::kPagePositions / at_->ratio;
+  const size_t row_bytes = kernels::LatentRowBytes(at_->format);
+  const uint8_t* rows[kBlock];
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t row = first + i;
+    rows[i] = HostPage(task.span->table->Page(at_->pages.layer, row / rows_per_page,
+                                              at_->pages.stream)) +
+              row % rows_per_page * row_bytes;
+  }
+  const kernels::LatentTable& table = kernels::Latent(context_.isa);
+  table.decode(at_->format, rows, count, scratch.rows, dim);
+  table.multiply({.a = scratch.rows,
+                  .a_row = dim,
+                  .a_step = 1,
+                  .b = scratch.queries,
+                  .b_row = lanes_,
+                  .c = scratch.products,
+                  .c_row = lanes_,
+                  .rows = count,
+                  .depth = dim,
+                  .columns = lanes_});
+  table.rank(scratch.products, count, lanes_, scratch.weights,
+             scores_.As<float>() + task.first_score + first);
+}
+
+}  // namespace aster::compute

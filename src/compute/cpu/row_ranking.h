@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Which compressed rows a token sees where there are more than it may: those that an index ranks
+// highest, of equal ones the earliest. Must not know what the rows themselves hold.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "compute/buffer.h"
+#include "compute/commands.h"
+#include "compute/context.h"
+
+namespace aster::compute {
+
+// Keeps its scratch memory from batch to batch. Not for concurrent use.
+class CpuRowRanking {
+ public:
+  explicit CpuRowRanking(Context& context) : context_(context) {}
+
+  Status Run(const RowRanking& ranking);
+
+ private:
+  // A token with more rows than it may see.
+  struct Task {
+    const PageSpan* span;
+    size_t row;          // of the batch
+    uint32_t row_count;  // compressed rows to choose from
+    size_t first_score;
+  };
+  // What a thread needs to rank rows.
+  struct Scratch {
+    float* queries;   // [index_dim, lanes]
+    float* weights;   // [lanes]
+    float* rows;      // [kLatentBlock, index_dim]
+    float* products;  // [kLatentBlock, lanes]
+  };
+
+  Status RunTasks(size_t score_count);
+  void RankBlock(const Task& task, uint32_t block, const Scratch& scratch);
+  Scratch ScratchOf(size_t thread);
+  size_t ScratchFloats() const { return dim_ * lanes_ + lanes_ + kBlock * (dim_ + lanes_); }
+
+  static constexpr uint32_t kBlock = kernels::kLatentBlock;
+
+  Context& context_;
+
+  // While it runs.
+  const RowRanking* at_ = nullptr;
+  size_t dim_ = 0;
+  size_t lanes_ = 0;  // heads, rounded up
+  std::vector<Task> tasks_;
+
+  Buffer scores_;   // of the tasks at hand
+  Buffer orders_;   // as many numbers
+  Buffer scratch_;  // [threads]
+};
+
+}  // namespace aster::compute
