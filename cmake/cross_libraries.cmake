@@ -4,7 +4,7 @@
 # are the same for every processor: no packages for that one are needed. Headers are linked into a folder of their own,
 # so that the system's others stay away.
 
-set(ASTER_CROSS_MODULES base gguf quant kernels compute kv model)
+set(ASTER_CROSS_MODULES base gguf quant kernels kv compute model)
 # Of the models' tests, those that compare with what other processors have computed.
 set(ASTER_CROSS_FILTER_model "--gtest_filter=Known/SameBits*")
 

@@ -1,44 +1,78 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Memory for pages, straight from the system: taken in large pieces (base/large_pages.h), and given
-// back page by page. Must not know what is in it.
+// Where pages lie: memory of the processor, or of a device that only its back end can address.
+// Taken in large pieces, and given back page by page. Must not know what is in it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
+#include <memory>
+#include <span>
+#include <vector>
 
 #include "base/result.h"
 
 namespace aster::kv {
 
-// A piece of zeroed memory. Takes no memory until it is touched. Not for concurrent use.
+// A piece of zeroed memory. Not for concurrent use. Reading and writing a device's memory waits for
+// what the device computes, and fails where the device is lost.
 class MemoryBlock {
  public:
-  // `bytes` is a multiple of the system's page.
-  static Result<MemoryBlock> Map(size_t bytes);
+  virtual ~MemoryBlock() = default;
+  MemoryBlock(const MemoryBlock&) = delete;
+  MemoryBlock& operator=(const MemoryBlock&) = delete;
 
-  MemoryBlock(MemoryBlock&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), bytes_(other.bytes_) {}
-  MemoryBlock& operator=(MemoryBlock&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(bytes_, other.bytes_);
-    return *this;
-  }
-  ~MemoryBlock();
+  // Where the processor finds the bytes; null where only a device does.
+  uint8_t* host() const { return host_; }
+  size_t bytes() const { return bytes_; }
 
-  uint8_t* data() const { return data_; }
+  virtual Status Zero(size_t offset, size_t bytes) = 0;
+  // Bytes of a block of the same memory.
+  virtual Status Copy(size_t offset, const MemoryBlock& from, size_t from_offset, size_t bytes) = 0;
+  virtual Status Read(size_t offset, std::span<uint8_t> out) const = 0;
+  virtual Status Write(size_t offset, std::span<const uint8_t> bytes) = 0;
 
-  // The bytes (whole pages of the system) are zeros from now on, and take no memory until they are
-  // touched again.
-  void GiveBack(size_t offset, size_t bytes);
+  // The bytes (whole pages of the system) are zeros from now on. Memory of the processor is free
+  // for others until they are written again.
+  virtual Status GiveBack(size_t offset, size_t bytes) = 0;
+
+ protected:
+  MemoryBlock(uint8_t* host, size_t bytes) : host_(host), bytes_(bytes) {}
 
  private:
-  MemoryBlock(uint8_t* data, size_t bytes) : data_(data), bytes_(bytes) {}
-
-  uint8_t* data_;  // [bytes_], owned
-  size_t bytes_;
+  uint8_t* const host_;
+  const size_t bytes_;
 };
+
+// Outlives its blocks.
+class PageMemory {
+ public:
+  virtual ~PageMemory() = default;
+
+  // `bytes` is a multiple of the system's page.
+  virtual Result<std::unique_ptr<MemoryBlock>> Map(size_t bytes) = 0;
+};
+
+// The processor's, straight from the system, in large pages (base/large_pages.h). Takes no memory
+// until it is touched.
+PageMemory& HostPages();
+
+// Where a page is: good as long as a reference to the page exists.
+struct PageAddress {
+  MemoryBlock* block = nullptr;  // null: there is no page
+  size_t offset = 0;
+
+  explicit operator bool() const { return block != nullptr; }
+  bool operator==(const PageAddress&) const = default;
+};
+
+// Of a page in the processor's memory; null where there is none.
+inline uint8_t* HostPage(const PageAddress& page) {
+  return page ? page.block->host() + page.offset : nullptr;
+}
+
+// The page's bytes: its own where the processor finds them, else in `copy`.
+Result<uint8_t*> ReadPage(const PageAddress& page, size_t bytes, std::vector<uint8_t>& copy);
 
 }  // namespace aster::kv

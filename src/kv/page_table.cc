@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
+#include <deque>
 #include <utility>
 
 #include "base/check.h"
@@ -139,7 +139,11 @@ Status PageTable::MakeWritable(uint32_t layer, uint32_t stream, uint32_t index, 
     const size_t page_bytes = layout_->streams(layer)[stream].codec->page_bytes();
     // Copy on write: rows before `begin` are this sequence's, too.
     PageRef fresh = TRY(pool_->Allocate(page_bytes));
-    if (page) std::memcpy(fresh.data(), page.data(), page_bytes);
+    if (page) {
+      const PageAddress from = page.address();
+      const PageAddress to = fresh.address();
+      TRY(to.block->Copy(to.offset, *from.block, from.offset, page_bytes));
+    }
     page = std::move(fresh);
   }
   page.set_first_row(first_row);
@@ -209,6 +213,7 @@ bool PageTable::WasRefused(LayerRange layers, uint32_t index) const {
 bool PageTable::Offer(LayerRange layers, uint32_t index) {
   std::vector<PageRef*> refs;
   std::vector<StoredPage> pages;
+  std::deque<std::vector<uint8_t>> copies;  // of what a device has
   // All rows that an adopting table needs, of every stream.
   bool is_taken = true;
   bool was_refused = false;
@@ -220,12 +225,18 @@ bool PageTable::Offer(LayerRange layers, uint32_t index) {
       PageRef& page = Chain(layer, s)[index];
       if (!page || page.first_row() > first_row) return true;
       refs.push_back(&page);
-      pages.push_back({layer, s, streams[s].codec, page.data(), first_row});
+      pages.push_back({layer, s, streams[s].codec, nullptr, first_row});
       is_taken = is_taken && page.store_said() == StoreSaid::kYes;
       was_refused = was_refused || page.store_said() == StoreSaid::kNotNow;
     }
   }
   if (pages.empty() || is_taken) return true;
+  for (size_t i = 0; i < pages.size(); ++i) {
+    const Result<uint8_t*> bytes =
+        ReadPage(refs[i]->address(), pages[i].codec->page_bytes(), copies.emplace_back());
+    if (!bytes.ok()) return true;  // its device is lost, and the page with it
+    pages[i].data = *bytes;
+  }
   const uint32_t first = index * layout_->page_positions();
   const uint32_t end = first + layout_->page_positions();
   is_taken =
@@ -434,6 +445,8 @@ uint32_t PageTable::CountAdoptable(std::span<const int32_t> tokens, AdoptFrom fr
 bool PageTable::GatherIndex(uint32_t index, uint32_t end, const Hash128& prefix,
                             std::vector<Adopted>& adopted) const {
   std::vector<StoredPage> missing;
+  std::vector<PageAddress> places;           // of what is missing
+  std::deque<std::vector<uint8_t>> copies;  // of what a device will have
   const size_t first = adopted.size();
   for (uint32_t layer = layers_.begin; layer < layers_.end; ++layer) {
     const std::span<const Stream> streams = layout_->streams(layer);
@@ -448,7 +461,12 @@ bool PageTable::GatherIndex(uint32_t index, uint32_t end, const Hash128& prefix,
         if (!fresh.ok()) return false;
         page = *std::move(fresh);
         page.set_first_row(FirstRowKept(streams[s], index));
-        missing.push_back({layer, s, streams[s].codec, page.data(), page.first_row()});
+        places.push_back(page.address());
+        const bool is_host = places.back().block->host() != nullptr;
+        uint8_t* const data =
+            is_host ? HostPage(places.back())
+                    : copies.emplace_back(streams[s].codec->page_bytes()).data();
+        missing.push_back({layer, s, streams[s].codec, data, page.first_row()});
       }
       adopted.push_back({layer, s, index, std::move(page)});
     }
@@ -457,6 +475,11 @@ bool PageTable::GatherIndex(uint32_t index, uint32_t end, const Hash128& prefix,
   // tables from then on.
   if (missing.empty()) return true;
   if (!pool_->store()->Load(prefix, missing)) return false;
+  for (size_t i = 0; i < missing.size(); ++i) {
+    if (places[i].block->host() != nullptr) continue;
+    const std::span<const uint8_t> bytes(missing[i].data, missing[i].codec->page_bytes());
+    if (!places[i].block->Write(places[i].offset, bytes).ok()) return false;
+  }
   for (size_t i = first; i < adopted.size(); ++i) {
     pool_->Publish(adopted[i].page, {prefix, adopted[i].layer, adopted[i].stream});
   }

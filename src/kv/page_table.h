@@ -6,8 +6,8 @@
 //
 // A computation goes: Reserve(layers, count); write rows through WritablePage and read rows through
 // Page; Advance(layers, tokens). What is not needed any more is released by Advance, after the
-// computation, so that every row of a chunk saw the same past however the chunk was cut. Pointers
-// to pages are good until the next call that changes the table.
+// computation, so that every row of a chunk saw the same past however the chunk was cut. Addresses
+// of pages are good until the next call that changes the table.
 #pragma once
 
 #include <cstdint>
@@ -53,17 +53,17 @@ class PageTable {
   const TokenHistory& history() const { return history_; }
 
   // Page `index` holds the rows of positions [index * page_positions, (index + 1) *
-  // page_positions). Null where it has slid out of the window, so that nothing may be read.
-  const uint8_t* Page(uint32_t layer, uint32_t index, uint32_t stream = 0) const {
-    return Chain(layer, stream)[index].data();
+  // page_positions). None where it has slid out of the window, so that nothing may be read.
+  PageAddress Page(uint32_t layer, uint32_t index, uint32_t stream = 0) const {
+    return Chain(layer, stream)[index].address();
   }
   // Whether it has that row of the stream and all behind it, as far as they were computed.
   bool Holds(uint32_t layer, uint32_t index, uint32_t stream, uint32_t row) const;
   // The same, to write rows at or after length(layers) and before what was reserved.
-  uint8_t* WritablePage(uint32_t layer, uint32_t index, uint32_t stream = 0) {
+  PageAddress WritablePage(uint32_t layer, uint32_t index, uint32_t stream = 0) {
     const PageRef& page = Chain(layer, stream)[index];
     DCHECK(!page.shared() && !page.published());
-    return page.data();
+    return page.address();
   }
 
   // Makes room to write the rows of the `count` positions after length(layers); shared pages among

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/check.h"
 #include "base/checked.h"
@@ -22,7 +21,8 @@ constexpr size_t kPagesPerBlock = 16;
 
 }  // namespace
 
-Pool::Pool(uint64_t budget_bytes, PageStore* store) : store_(store) {
+Pool::Pool(uint64_t budget_bytes, PageStore* store, PageMemory& memory)
+    : store_(store), memory_(memory) {
   usage_.budget_bytes = budget_bytes;
 }
 
@@ -40,7 +40,7 @@ Result<PageRef> Pool::Allocate(size_t page_bytes) {
       if (size.bare.empty()) TRY(MapBlock(size));
       return Take(size.bare);
     }
-    if (!DropBlank() && !EvictOldest()) {
+    if (!TRY(DropBlank()) && !EvictOldest()) {
       return ResourceExhausted(fmt::format(
           "the KV cache needs {}, and {} of {} are free: allow more memory", FormatBytes(bytes),
           FormatBytes(usage_.available_bytes()), FormatBytes(usage_.budget_bytes)));
@@ -49,7 +49,7 @@ Result<PageRef> Pool::Allocate(size_t page_bytes) {
   usage_.blank_bytes -= bytes;
   PageRef page = Take(size.blank);
   // Rows of another sequence must not enter sums, not even times zero: they might be infinite.
-  std::memset(page.data(), 0, bytes);
+  TRY(page.address().block->Zero(page.address().offset, bytes));
   return page;
 }
 
@@ -64,7 +64,8 @@ void Pool::TakeNow(std::span<const size_t> page_bytes) {
       if (usage_.held_bytes + AlignedPageBytes(bytes) > usage_.budget_bytes) continue;
       Result<PageRef> page = Allocate(bytes);
       if (!page.ok()) continue;  // the system has no more
-      std::memset(page->data(), 0, AlignedPageBytes(bytes));
+      const PageAddress at = page->address();
+      if (!at.block->Zero(at.offset, AlignedPageBytes(bytes)).ok()) continue;
       taken.push_back(std::move(*page));
       is_any_left = true;
     }
@@ -89,26 +90,25 @@ Status Pool::MapBlock(PageSize& size) {
                std::min<uint64_t>(kLargePageBytes, usage_.budget_bytes / kPagesPerBlock));
   const uint64_t unit = wanted < kLargePageBytes ? kPageAlignment : kLargePageBytes;
   const uint64_t bytes = DivideUp(wanted, unit) * unit;
-  size.blocks.push_back(TRY(MemoryBlock::Map(bytes)));
+  size.blocks.push_back(TRY(memory_.Map(bytes)));
   const size_t count = bytes / size.page_bytes;
   Page* const pages = size.pages.emplace_back(std::make_unique<Page[]>(count)).get();
   // Last first, so that they are taken in ascending order.
   for (size_t i = count; i-- > 0;) {
-    pages[i].data = size.blocks.back().data() + i * size.page_bytes;
+    pages[i].block = size.blocks.back().get();
+    pages[i].offset = i * size.page_bytes;
     pages[i].pool = this;
     pages[i].size = &size;
-    pages[i].block = static_cast<uint32_t>(size.blocks.size() - 1);
     size.bare.push_back(&pages[i]);
   }
   return Ok();
 }
 
-bool Pool::DropBlank() {
+Result<bool> Pool::DropBlank() {
   for (auto& [page_bytes, size] : sizes_) {
     if (size.blank.empty()) continue;
     Page* const page = size.blank.back();
-    MemoryBlock& block = size.blocks[page->block];
-    block.GiveBack(page->data - block.data(), page_bytes);
+    TRY(page->block->GiveBack(page->offset, page_bytes));
     size.blank.pop_back();
     size.bare.push_back(page);
     usage_.blank_bytes -= page_bytes;

@@ -58,7 +58,7 @@ class PageRef {
   ~PageRef();
 
   explicit operator bool() const { return page_ != nullptr; }
-  uint8_t* data() const;  // null if it refers to none
+  PageAddress address() const;  // of no page if it refers to none
   // Whether anybody else refers to the page.
   bool shared() const;
   // Whether the index names it. It must not be written then, nor when shared.
@@ -80,10 +80,10 @@ class PageRef {
 
 // A page of a pool; others see it through a PageRef.
 struct Page {
-  uint8_t* data = nullptr;
+  MemoryBlock* block = nullptr;
+  size_t offset = 0;
   Pool* pool = nullptr;
   struct PageSize* size = nullptr;
-  uint32_t block = 0;  // of its size
   uint32_t references = 0;
   bool published = false;
   bool goes_first = false;  // in which of the two lists it is, or will be
@@ -96,7 +96,7 @@ struct Page {
 // Pages of one size, in memory mapped for them.
 struct PageSize {
   uint64_t page_bytes = 0;
-  std::vector<MemoryBlock> blocks;
+  std::vector<std::unique_ptr<MemoryBlock>> blocks;
   std::vector<std::unique_ptr<Page[]>> pages;  // of each block
   std::vector<Page*> blank;                    // free, with memory
   std::vector<Page*> bare;                     // free, without: zeros when touched
@@ -117,8 +117,9 @@ class Pool {
     uint64_t available_bytes() const { return budget_bytes - held_bytes; }
   };
 
-  // Below its memory may be a store (page_store.h), which outlives it.
-  explicit Pool(uint64_t budget_bytes, PageStore* store = nullptr);
+  // Below its memory may be a store (page_store.h), which outlives it, as the memory does.
+  explicit Pool(uint64_t budget_bytes, PageStore* store = nullptr,
+                PageMemory& memory = HostPages());
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
@@ -159,10 +160,11 @@ class Pool {
   void Release(Page& page);
   void ForgetKey(Page& page);
   Status MapBlock(PageSize& sizes);
-  bool DropBlank();
+  Result<bool> DropBlank();
   bool EvictOldest();
 
   PageStore* const store_;
+  PageMemory& memory_;
   std::map<uint64_t, PageSize> sizes_;  // by page_bytes
   std::unordered_map<PageKey, Page*, PageKeyHash> index_;
   // Published and without references; least recently used first.
@@ -171,7 +173,9 @@ class Pool {
   Usage usage_;
 };
 
-inline uint8_t* PageRef::data() const { return page_ == nullptr ? nullptr : page_->data; }
+inline PageAddress PageRef::address() const {
+  return page_ == nullptr ? PageAddress() : PageAddress{page_->block, page_->offset};
+}
 inline bool PageRef::shared() const { return page_->references > 1; }
 inline bool PageRef::published() const { return page_->published; }
 inline StoreSaid PageRef::store_said() const { return page_->store_said; }

@@ -19,7 +19,7 @@ PageKey Key(uint64_t number) { return {.prefix = {.low = number}, .layer = 1, .s
 
 PageRef Published(Pool& pool, uint64_t number, size_t bytes = kPage) {
   PageRef page = pool.Allocate(bytes).value();
-  page.data()[0] = static_cast<uint8_t>(number);
+  HostPage(page.address())[0] = static_cast<uint8_t>(number);
   pool.Publish(page, Key(number));
   return page;
 }
@@ -30,7 +30,7 @@ TEST(Pool, PagesAreAlignedZerosEvenWhenUsedBefore) {
     std::vector<PageRef> pages;
     for (const size_t bytes : {size_t{1}, size_t{64}, kPage, kPage + 1, 3 * kPage}) {
       pages.push_back(pool.Allocate(bytes).value());
-      uint8_t* const data = pages.back().data();
+      uint8_t* const data = HostPage(pages.back().address());
       EXPECT_EQ(reinterpret_cast<uintptr_t>(data) % kPageAlignment, 0u);
       EXPECT_TRUE(std::all_of(data, data + bytes, [](uint8_t byte) { return byte == 0; }));
       std::fill(data, data + AlignedPageBytes(bytes), 0xff);
@@ -58,7 +58,7 @@ TEST(Pool, TakesItsWholeBudgetAtOnceWhereItIsToldTo) {
   EXPECT_EQ(pool.usage().held_bytes, 0u);
   EXPECT_EQ(pool.usage().blank_bytes, 64 * kPage);
   const PageRef page = pool.Allocate(3 * kPage).value();
-  EXPECT_TRUE(std::all_of(page.data(), page.data() + 3 * kPage, [](uint8_t b) { return b == 0; }));
+  EXPECT_TRUE(std::all_of(HostPage(page.address()), HostPage(page.address()) + 3 * kPage, [](uint8_t b) { return b == 0; }));
   EXPECT_EQ(pool.usage().held_bytes + pool.usage().blank_bytes, 64 * kPage);
   const PageRef most = pool.Allocate(61 * kPage).value();
   EXPECT_EQ(pool.usage().available_bytes(), 0u);
@@ -72,7 +72,7 @@ TEST(Pool, MemoryOfOneSizeServesAnother) {
     small.reserve(4);
     for (int i = 0; i < 4; ++i) small.push_back(pool.Allocate(kPage).value());
     EXPECT_FALSE(pool.Allocate(kPage).ok());
-    small_page = small[2].data();
+    small_page = HostPage(small[2].address());
     *small_page = 1;
   }
   EXPECT_EQ(*small_page, 1);
@@ -85,7 +85,7 @@ TEST(Pool, MemoryOfOneSizeServesAnother) {
     EXPECT_EQ(pool.usage().held_bytes + pool.usage().blank_bytes, 2 * kPage);
   }
   const PageRef large = pool.Allocate(4 * kPage).value();
-  EXPECT_EQ(large.data()[4 * kPage - 1], 0);
+  EXPECT_EQ(HostPage(large.address())[4 * kPage - 1], 0);
 }
 
 TEST(Pool, KeepsPublishedPagesUntilMemoryIsNeeded) {
@@ -97,7 +97,7 @@ TEST(Pool, KeepsPublishedPagesUntilMemoryIsNeeded) {
     const PageRef used = pool.Find(Key(1));
   }  // now page 2 is unused for longest
   const PageRef held = pool.Find(Key(3));
-  EXPECT_EQ(held.data()[0], 3);
+  EXPECT_EQ(HostPage(held.address())[0], 3);
 
   const PageRef fresh = pool.Allocate(kPage).value();
   EXPECT_FALSE(pool.Contains(Key(2)));
@@ -166,11 +166,11 @@ TEST(Pool, APageWithMoreRowsTakesTheName) {
   PageRef more = pool.Allocate(kPage).value();
   more.set_first_row(2);
   pool.Publish(more, Key(1));
-  EXPECT_NE(more.data(), few.data());
+  EXPECT_NE(HostPage(more.address()), HostPage(few.address()));
   EXPECT_FALSE(few.published());
-  EXPECT_EQ(pool.Find(Key(1), 2).data(), more.data());
+  EXPECT_EQ(HostPage(pool.Find(Key(1), 2).address()), HostPage(more.address()));
   pool.Publish(few, Key(1));  // now it finds that
-  EXPECT_EQ(few.data(), more.data());
+  EXPECT_EQ(HostPage(few.address()), HostPage(more.address()));
   few = {};
   more = {};
   // Also where nobody refers to the one with fewer.
@@ -188,11 +188,11 @@ TEST(Pool, TheSameContentIsKeptOnce) {
   PageRef second = pool.Allocate(kPage).value();
   EXPECT_EQ(pool.usage().held_bytes, 2 * kPage);
   pool.Publish(second, Key(1));
-  EXPECT_EQ(second.data(), first.data());
+  EXPECT_EQ(HostPage(second.address()), HostPage(first.address()));
   EXPECT_TRUE(first.shared());
   EXPECT_EQ(pool.usage().held_bytes, kPage);
   pool.Publish(second, Key(1));  // once more changes nothing
-  EXPECT_EQ(second.data(), first.data());
+  EXPECT_EQ(HostPage(second.address()), HostPage(first.address()));
 
   // Also where nobody refers to the first one any more.
   {
@@ -200,7 +200,7 @@ TEST(Pool, TheSameContentIsKeptOnce) {
   }
   PageRef third = pool.Allocate(kPage).value();
   pool.Publish(third, Key(2));
-  EXPECT_EQ(third.data()[0], 2);
+  EXPECT_EQ(HostPage(third.address())[0], 2);
   EXPECT_FALSE(third.shared());
   EXPECT_EQ(pool.usage().cached_bytes, 0u);
 }
@@ -227,7 +227,7 @@ TEST(Pool, ReferencesCount) {
   EXPECT_TRUE(a.shared());
   PageRef c = std::move(b);
   EXPECT_FALSE(b);  // NOLINT(bugprone-use-after-move)
-  EXPECT_EQ(b.data(), nullptr);
+  EXPECT_EQ(HostPage(b.address()), nullptr);
   a = c;
   a = PageRef();
   EXPECT_FALSE(c.shared());

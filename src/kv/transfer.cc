@@ -113,6 +113,7 @@ Status Export(const PageTable& table, LayerRange layers, uint32_t begin, uint32_
   WriteHeader(header, head);
   TRY(sink(head.bytes()));
   std::vector<uint8_t> plain_rows;
+  std::vector<uint8_t> copy;  // of a page that a device has
   return ForEachBlock(
       layout, header, [&](uint32_t layer, uint32_t s, uint32_t index, RowRange rows) -> Status {
         const PageCodec& codec = *layout.streams(layer)[s].codec;
@@ -124,8 +125,10 @@ Status Export(const PageTable& table, LayerRange layers, uint32_t begin, uint32_
                        .rows = {}};
         // A page's own format stays inside the table: a chunk has plain rows.
         plain_rows.resize(uint64_t{block.row_count} * block.row_bytes);
-        codec.ReadRows(table.Page(layer, index, s), rows.begin - index * codec.page_rows(),
-                       block.row_count, plain_rows.data());
+        const uint8_t* const page =
+            TRY(ReadPage(table.Page(layer, index, s), codec.page_bytes(), copy));
+        codec.ReadRows(page, rows.begin - index * codec.page_rows(), block.row_count,
+                       plain_rows.data());
         block.rows = plain_rows;
         ByteWriter block_head;
         WriteBlockHead(block, header.prefix_at_end, block_head);
@@ -151,6 +154,7 @@ class KvChunkImport {
 
   PageTable& table_;
   const KvChunkHeader& header_;
+  std::vector<uint8_t> copy_;  // of a page that a device has
 };
 
 // Nothing in the header is believed: each thing that it claims is compared with the table.
@@ -227,10 +231,12 @@ Status KvChunkImport::TakeBlock(uint32_t layer, uint32_t s, uint32_t index, RowR
   const uint32_t first_new = std::max(rows.begin, table_.Length(layer) / stream.stride);
   if (first_new >= rows.end) return Ok();
   TRY(table_.MakeWritable(layer, s, index, table_.Length(layer)));
-  codec.WriteRows(table_.WritablePage(layer, index, s), first_new - index * codec.page_rows(),
-                  rows.end - first_new,
+  const PageAddress page = table_.WritablePage(layer, index, s);
+  uint8_t* const data = TRY(ReadPage(page, codec.page_bytes(), copy_));
+  codec.WriteRows(data, first_new - index * codec.page_rows(), rows.end - first_new,
                   block.rows.data() + uint64_t{first_new - rows.begin} * block.row_bytes);
-  return Ok();
+  if (page.block->host() != nullptr) return Ok();
+  return page.block->Write(page.offset, copy_);
 }
 
 // Whether the chunk carried everything that a computation at `position` needs: it leaves out the

@@ -386,7 +386,7 @@ std::vector<uint8_t> Version1(const Twin& twin, LayerRange layers, uint32_t begi
                      [&](uint32_t layer, uint32_t s, uint32_t index, RowRange range) {
                        const PageCodec& codec = *table.layout().streams(layer)[s].codec;
                        std::vector<uint8_t> rows((range.end - range.begin) * codec.row_bytes());
-                       codec.ReadRows(table.Page(layer, index, s),
+                       codec.ReadRows(HostPage(table.Page(layer, index, s)),
                                       range.begin - index * codec.page_rows(),
                                       range.end - range.begin, rows.data());
                        const Block block = {.layer = layer,

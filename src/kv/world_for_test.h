@@ -245,7 +245,7 @@ class Twin {
           if ((position + 1) % stream.stride != 0) continue;
           const uint32_t index = position / table_.layout().page_positions();
           const uint32_t row = position / stream.stride % stream.codec->page_rows();
-          stream.codec->WriteRows(table_.WritablePage(layer, index, s), row, 1,
+          stream.codec->WriteRows(HostPage(table_.WritablePage(layer, index, s)), row, 1,
                                   RowContent(hash, layer, s, stream.codec->row_bytes()).data());
         }
       }
@@ -260,7 +260,7 @@ class Twin {
     for (uint32_t row = 0; row < length / stream.stride; ++row) {
       const uint32_t index = row / stream.codec->page_rows();
       if (!Reads(stream, row, length)) continue;
-      const uint8_t* page = table_.Page(layer, index, s);
+      const uint8_t* page = HostPage(table_.Page(layer, index, s));
       CHECK(page != nullptr);
       stream.codec->ReadRows(page, row % stream.codec->page_rows(), 1, found.data());
       CHECK(found == RowContent(hashes[(row + 1) * stream.stride], layer, s, row_bytes));
