@@ -308,8 +308,8 @@ TEST(PageTable, WindowsHoldConstantMemory) {
     ASSERT_LE(pool.usage().held_bytes, most_bytes) << i;
   }
   twin.Verify();
-  EXPECT_NE(twin.table().Page(0, 0), nullptr);
-  EXPECT_EQ(twin.table().Page(0, 1), nullptr);
+  EXPECT_TRUE(twin.table().Page(0, 0));
+  EXPECT_FALSE(twin.table().Page(0, 1));
 }
 
 // Any chunking holds the same rows for the computation that comes next.

@@ -5,72 +5,72 @@
 
 #include <fmt/format.h>
 
-#include "quant/dequantize.h"
-
 namespace aster::model {
 
 NextTokens::NextTokens(const Weights& weights, const MemoryOptions& memory,
-                       compute::Context& context)
+                       compute::Backend& backend)
     : weights_(weights),
-      context_(context),
-      block_(weights.next->block, memory, context, &weights.head) {}
+      backend_(backend),
+      commands_(backend.NewCommands()),
+      block_(weights.next->block, memory, backend, &weights.head),
+      token_operand_(commands_->NewOperand()),
+      stream_operand_(commands_->NewOperand()) {}
 
 Result<kv::Layout> MakeNextLayout(const Shape& shape, const MemoryOptions& memory,
                                   const Hash128& fingerprint) {
   return MakeMemoryLayout(ShapeOfNext(shape), memory, fingerprint);
 }
 
-// joined_ = for each stream, both halves' products added up.
-Status NextTokens::Join(std::span<const int32_t> tokens, const float* streams) {
+// For each stream both halves' products, added up: [tokens, hidden_width].
+Result<std::span<const float>> NextTokens::Join(std::span<const int32_t> tokens,
+                                                const float* streams) {
   const Shape& shape = weights_.shape;
-  const NextWeights& next = *weights_.next;
-  const size_t width = shape.embedding;
-  const size_t count = shape.streams.count;
-  const size_t rows = tokens.size() * count;
-  TRY(embedded_.Grow(tokens.size() * width * sizeof(float)));
-  TRY(from_tokens_.Grow(tokens.size() * width * sizeof(float)));
-  TRY(normed_.Grow(rows * width * sizeof(float)));
-  TRY(joined_.Grow(rows * width * sizeof(float)));
-  const gguf::Tensor& embedding = *weights_.embedding;
-  const uint64_t row_bytes = *gguf::RowBytes(embedding.type, width);
-  float* row = embedded_.As<float>();
+  const size_t rows = tokens.size() * shape.streams.count;
   for (const int32_t token : tokens) {
     if (token < 0 || static_cast<uint32_t>(token) >= shape.vocab_size)
       return InvalidArgument(
           fmt::format("token {} of a vocabulary of {}", token, shape.vocab_size));
-    const Bytes bytes = embedding.data.subspan(static_cast<size_t>(token) * row_bytes, row_bytes);
-    TRY(quant::Dequantize(embedding.type, bytes, {row, width}));
-    row += width;
   }
-  const auto normalise = [&](const float* from, size_t row_count, const std::vector<float>& weight,
-                             float* to) {
-    context_.pool.ParallelFor(row_count, [&](size_t begin, size_t end, size_t) {
-      context_.ops().rms_norm(from + begin * width, width, end - begin, width, weight.data(),
-                              shape.norm_epsilon, to + begin * width, width);
-    });
+  TRY(embedded_.Shape(backend_, tokens.size(), shape.embedding));
+  TRY(from_tokens_.Shape(backend_, tokens.size(), shape.embedding));
+  TRY(streams_.Shape(backend_, rows, shape.embedding));
+  TRY(joined_.Shape(backend_, rows, shape.embedding));
+  TRY(commands_->Begin());
+  TRY(RecordJoin(tokens, streams));
+  std::span<const float> joined;
+  TRY(commands_->Download(joined_.tensor(), &joined));
+  TRY(commands_->Submit());
+  TRY(commands_->Wait());
+  return joined;
+}
+
+Status NextTokens::RecordJoin(std::span<const int32_t> tokens, const float* streams) {
+  const Shape& shape = weights_.shape;
+  const NextWeights& next = *weights_.next;
+  const auto normalise = [&](const compute::Array& rows, const compute::Array& weight) {
+    return commands_->Normalise({.rows = rows.tensor(),
+                                 .weight = weight.tensor(),
+                                 .epsilon = shape.norm_epsilon,
+                                 .out = rows.tensor()});
   };
-  normalise(embedded_.As<float>(), tokens.size(), next.token_norm, embedded_.As<float>());
-  normalise(streams, rows, next.stream_norm, normed_.As<float>());
-  prepared_tokens_.Set(embedded_.As<float>(), width, tokens.size(), width);
-  prepared_streams_.Set(normed_.As<float>(), width, rows, width);
+  TRY(commands_->Embed(*weights_.embedding, tokens, /*copies=*/1, embedded_.tensor()));
+  TRY(commands_->Upload({streams, tokens.size() * shape.hidden_width()}, streams_.tensor()));
+  TRY(normalise(embedded_, next.token_norm));
+  TRY(normalise(streams_, next.stream_norm));
+  token_operand_->Set(embedded_.tensor());
+  stream_operand_->Set(streams_.tensor());
   const compute::Product products[] = {
-      {&next.join_token, &prepared_tokens_, from_tokens_.As<float>(), width},
-      {&next.join_stream, &prepared_streams_, joined_.As<float>(), width}};
-  TRY(compute::MultiplyAll(products, context_));
-  context_.pool.ParallelFor(rows, [&](size_t begin, size_t end, size_t) {
-    for (size_t i = begin; i < end; ++i) {
-      float* const joined = joined_.As<float>() + i * width;
-      context_.ops().add(from_tokens_.As<float>() + i / count * width, joined, width, joined);
-    }
-  });
-  return Ok();
+      {&next.join_token, token_operand_.get(), from_tokens_.tensor()},
+      {&next.join_stream, stream_operand_.get(), joined_.tensor()}};
+  TRY(commands_->Multiply(products));
+  return commands_->Add(joined_.tensor(), from_tokens_.tensor(), shape.streams.count);
 }
 
 Result<Output> NextTokens::Guess(kv::PageTable& table, std::span<const int32_t> tokens,
                                  const float* streams, Wanted wanted) {
-  TRY(Join(tokens, streams));
+  const std::span<const float> joined = TRY(Join(tokens, streams));
   const Segment segment{
-      .table = &table, .tokens = tokens, .hidden = joined_.As<float>(), .wanted = wanted};
+      .table = &table, .tokens = tokens, .hidden = joined.data(), .wanted = wanted};
   return block_.Run({&segment, 1});
 }
 
@@ -87,7 +87,7 @@ Result<std::vector<int32_t>> NextTokens::Draft(const kv::PageTable& table, int32
   std::vector<float> last(streams, streams + weights_.shape.hidden_width());
   while (drafts.size() < count) {
     const Output output = TRY(Guess(ahead, {&token, 1}, last.data(), Wanted::kLast));
-    token = static_cast<int32_t>(context_.ops().argmax(output.logits.data(), output.logits.size()));
+    token = static_cast<int32_t>(backend_.host().ops().argmax(output.logits.data(), output.logits.size()));
     drafts.push_back(token);
     last.assign(output.hidden.begin(), output.hidden.end());
   }

@@ -10,13 +10,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "base/result.h"
-#include "compute/buffer.h"
-#include "compute/context.h"
-#include "compute/product.h"
+#include "compute/backend.h"
+#include "compute/commands.h"
 #include "kv/page_table.h"
 #include "kv/pool.h"
 #include "model/forward.h"
@@ -27,7 +27,7 @@ namespace aster::model {
 // Not for concurrent use. Weights, which have the block, outlive it.
 class NextTokens {
  public:
-  NextTokens(const Weights& weights, const MemoryOptions& memory, compute::Context& context);
+  NextTokens(const Weights& weights, const MemoryOptions& memory, compute::Backend& backend);
 
   // Takes in pairs that are certain: the streams [tokens, hidden_width] are those behind the tokens
   // before each, as Output::hidden has them.
@@ -43,17 +43,19 @@ class NextTokens {
                        Wanted wanted);
 
  private:
-  Status Join(std::span<const int32_t> tokens, const float* streams);
+  Result<std::span<const float>> Join(std::span<const int32_t> tokens, const float* streams);
+  Status RecordJoin(std::span<const int32_t> tokens, const float* streams);
 
   const Weights& weights_;
-  compute::Context& context_;
+  compute::Backend& backend_;
+  const std::unique_ptr<compute::Commands> commands_;
   Forward block_;
-  compute::Buffer embedded_;     // [tokens, embedding]
-  compute::Buffer normed_;       // [tokens, hidden_width]
-  compute::Buffer from_tokens_;  // [tokens, embedding]
-  compute::Buffer joined_;       // [tokens, hidden_width]
-  compute::PreparedRows prepared_tokens_;
-  compute::PreparedRows prepared_streams_;
+  compute::Array embedded_;     // [tokens, embedding]
+  compute::Array streams_;      // [tokens * streams, embedding]
+  compute::Array from_tokens_;  // [tokens, embedding]
+  compute::Array joined_;       // [tokens * streams, embedding]
+  const std::unique_ptr<compute::Operand> token_operand_;
+  const std::unique_ptr<compute::Operand> stream_operand_;
 };
 
 // What the block remembers: the rows of its window.

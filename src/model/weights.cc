@@ -18,15 +18,15 @@
 namespace aster::model {
 namespace {
 
-uint64_t BytesOf(const ExpertWeights& expert) {
+uint64_t BytesOf(const compute::ExpertWeights& expert) {
   return expert.gate.bytes() + expert.up.bytes() + expert.down.bytes();
 }
 
 class Loader {
  public:
-  Loader(const gguf::ModelFiles& files, const Shape& shape, compute::Context& context,
+  Loader(const gguf::ModelFiles& files, const Shape& shape, compute::Backend& backend,
          const LoadProgress& progress)
-      : files_(files), shape_(shape), context_(context), progress_(progress) {}
+      : files_(files), shape_(shape), backend_(backend), progress_(progress) {}
 
   Result<Weights> Load(const Slice& slice) {
     FindTensors(slice);
@@ -40,7 +40,7 @@ class Loader {
       weights.layers.push_back(TRY(Layer(layer)));
     }
     if (slice.head) {
-      if (shape_.is_latent()) weights.merge = TRY(Merge("output_hc_"));
+      if (shape_.is_latent()) weights.merge = TRY(MixOf("output_hc_"));
       weights.output_norm = TRY(Floats("output_norm.weight"));
       weights.head = TRY(Matrix(shape_.tied_head ? "token_embd.weight" : "output.weight"));
     }
@@ -79,7 +79,7 @@ class Loader {
     next->block.slice = {.layer_begin = 0, .layer_end = 1, .head = true};
     next->block.layers.resize(1);
     TRY(LatentLayer(/*ratio=*/0, /*hashed=*/false, next->block.layers[0]));
-    next->block.merge = TRY(Merge(own + "hc_head_"));
+    next->block.merge = TRY(MixOf(own + "hc_head_"));
     next->block.output_norm =
         TRY(Floats(own + (shape_.next_apart ? "norm.weight" : "shared_head_norm.weight")));
     return std::shared_ptr<const NextWeights>(std::move(next));
@@ -101,7 +101,7 @@ class Loader {
                   tensor.data.data() + (2 * row + half) * *row_bytes, *row_bytes);
     }
     part.data = bytes;
-    return compute::Matrix::Pack(part, 0, context_);
+    return compute::Matrix::Pack(part, 0, backend_);
   }
 
   const gguf::Tensor& Find(const std::string& name) const { return *tensors_.at(name); }
@@ -178,20 +178,14 @@ class Loader {
     return Ok();
   }
 
-  Result<MixWeights> Mix(const std::string& name) {
-    MixWeights mix;
-    mix.mix = TRY(FineMatrix(Name(name + "fn.weight")));
-    mix.scale = TRY(Floats(Name(name + "scale.weight")));
-    mix.base = TRY(Floats(Name(name + "base.weight")));
-    return mix;
-  }
+  Result<MixWeights> Mix(const std::string& name) { return MixOf(Name(name)); }
 
-  Result<MergeWeights> Merge(const std::string& name) {
-    MergeWeights merge;
-    merge.mix = TRY(FineMatrix(name + "fn.weight"));
-    merge.scale = TRY(Floats(name + "scale.weight"));
-    merge.base = TRY(Floats(name + "base.weight"));
-    return merge;
+  Result<MixWeights> MixOf(const std::string& name) {
+    MixWeights mix;
+    mix.mix = TRY(FineMatrix(name + "fn.weight"));
+    mix.scale = TRY(Floats(name + "scale.weight"));
+    mix.base = TRY(Floats(name + "base.weight"));
+    return mix;
   }
 
   Result<CompressorWeights> Compressor(const std::string& name) {
@@ -209,7 +203,7 @@ class Loader {
     gguf::Tensor groups = tensor;
     groups.dims[1] = shape_.latent.output_rank;
     groups.dims[2] = shape_.latent.output_groups;
-    auto matrices = TRY(compute::Matrix::PackAll(groups, context_));
+    auto matrices = TRY(compute::Matrix::PackAll(groups, backend_));
     Done(tensor);
     return matrices;
   }
@@ -233,24 +227,24 @@ class Loader {
     const gguf::Tensor& tensor = Find(name);
     if (tensor.type == gguf::TensorType::kF32 || tensor.type == gguf::TensorType::kF16)
       return Matrix(name);
-    const std::vector<float> values = TRY(Floats(name));
+    const std::vector<float> values = TRY(HostFloats(name));
     gguf::Tensor wide = tensor;
     wide.type = gguf::TensorType::kF32;
     wide.data = {reinterpret_cast<const uint8_t*>(values.data()), values.size() * sizeof(float)};
-    return compute::Matrix::Pack(wide, 0, context_);
+    return compute::Matrix::Pack(wide, 0, backend_);
   }
 
-  Status Experts(std::vector<ExpertWeights>& experts) {
+  Status Experts(std::vector<compute::ExpertWeights>& experts) {
     experts.resize(shape_.experts.count);
-    TRY(ExpertMatrices(Name("ffn_gate_exps.weight"), experts, &ExpertWeights::gate));
-    TRY(ExpertMatrices(Name("ffn_up_exps.weight"), experts, &ExpertWeights::up));
-    return ExpertMatrices(Name("ffn_down_exps.weight"), experts, &ExpertWeights::down);
+    TRY(ExpertMatrices(Name("ffn_gate_exps.weight"), experts, &compute::ExpertWeights::gate));
+    TRY(ExpertMatrices(Name("ffn_up_exps.weight"), experts, &compute::ExpertWeights::up));
+    return ExpertMatrices(Name("ffn_down_exps.weight"), experts, &compute::ExpertWeights::down);
   }
 
-  Status ExpertMatrices(const std::string& name, std::vector<ExpertWeights>& experts,
-                        compute::Matrix ExpertWeights::* member) {
+  Status ExpertMatrices(const std::string& name, std::vector<compute::ExpertWeights>& experts,
+                        compute::Matrix compute::ExpertWeights::* member) {
     const gguf::Tensor& tensor = Find(name);
-    auto matrices = TRY(compute::Matrix::PackAll(tensor, context_));
+    auto matrices = TRY(compute::Matrix::PackAll(tensor, backend_));
     CHECK(matrices.size() == experts.size());
     for (size_t i = 0; i < experts.size(); ++i) experts[i].*member = std::move(matrices[i]);
     Done(tensor);
@@ -261,12 +255,16 @@ class Loader {
 
   Result<compute::Matrix> Matrix(const std::string& name) {
     const gguf::Tensor& tensor = Find(name);
-    compute::Matrix matrix = TRY(compute::Matrix::Pack(tensor, 0, context_));
+    compute::Matrix matrix = TRY(compute::Matrix::Pack(tensor, 0, backend_));
     Done(tensor);
     return matrix;
   }
 
-  Result<std::vector<float>> Floats(const std::string& name) {
+  Result<compute::Array> Floats(const std::string& name) {
+    return compute::Array::Of(backend_, TRY(HostFloats(name)));
+  }
+
+  Result<std::vector<float>> HostFloats(const std::string& name) {
     const gguf::Tensor& tensor = Find(name);
     std::vector<float> values(tensor.element_count);
     TRY(quant::Dequantize(tensor.type, tensor.data, values).In(name));
@@ -282,7 +280,7 @@ class Loader {
 
   Result<std::vector<float>> RopeFactors() {
     const std::string name = "rope_freqs.weight";
-    std::vector<float> factors = TRY(Floats(name));
+    std::vector<float> factors = TRY(HostFloats(name));
     for (const float factor : factors) {
       if (factor > 0.0f) continue;
       return DataLoss(
@@ -307,7 +305,7 @@ class Loader {
 
   const gguf::ModelFiles& files_;
   const Shape& shape_;
-  compute::Context& context_;
+  compute::Backend& backend_;
   const LoadProgress& progress_;
   std::map<std::string, const gguf::Tensor*> tensors_;  // of the slice, by their first names
   std::string prefix_;                                  // of the layer being loaded
@@ -349,7 +347,7 @@ uint64_t Weights::PackedBytes() const {
   uint64_t bytes = head.bytes() + merge.mix.bytes();
   for (const LayerWeights& layer : layers) {
     for (const compute::Matrix* matrix : layer.Matrices()) bytes += matrix->bytes();
-    for (const ExpertWeights& expert : layer.experts) bytes += BytesOf(expert);
+    for (const compute::ExpertWeights& expert : layer.experts) bytes += BytesOf(expert);
   }
   if (next) {
     bytes += next->join_token.bytes() + next->join_stream.bytes() + next->block.PackedBytes();
@@ -358,7 +356,7 @@ uint64_t Weights::PackedBytes() const {
 }
 
 Result<Weights> LoadWeights(const gguf::ModelFiles& files, const Slice& slice,
-                            compute::Context& context, const LoadProgress& progress) {
+                            compute::Backend& backend, const LoadProgress& progress) {
   const Support support = CheckSupport(files, slice);
   if (!support.ok()) {
     return Unimplemented(
@@ -369,7 +367,7 @@ Result<Weights> LoadWeights(const gguf::ModelFiles& files, const Slice& slice,
     return InvalidArgument(fmt::format("layers {} to {} of a model of {} layers", slice.layer_begin,
                                        slice.layer_end, shape.layer_count));
   }
-  return Loader(files, shape, context, progress).Load(slice);
+  return Loader(files, shape, backend, progress).Load(slice);
 }
 
 }  // namespace aster::model

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "compute/context.h"
+#include "compute/backend.h"
 #include "compute/matrix.h"
 #include "gguf/model_files.h"
 #include "model/shape.h"
@@ -21,42 +21,30 @@
 
 namespace aster::model {
 
-struct ExpertWeights {
-  compute::Matrix gate;  // [feed_forward, embedding]
-  compute::Matrix up;    // [feed_forward, embedding]
-  compute::Matrix down;  // [embedding, feed_forward]
-};
-
-// How the streams of the residual are mixed around half a layer.
+// How the streams of the residual are mixed around half a layer; or, in parentheses, how they
+// become one row at the end.
 struct MixWeights {
-  compute::Matrix mix;       // [2 * streams + streams^2, streams * embedding]
-  std::vector<float> scale;  // [3]: before, after, between
-  std::vector<float> base;   // [2 * streams + streams^2]
-};
-
-// How they become one row at the end.
-struct MergeWeights {
-  compute::Matrix mix;       // [streams, streams * embedding]
-  std::vector<float> scale;  // [1]
-  std::vector<float> base;   // [streams]
+  compute::Matrix mix;   // [2 * streams + streams^2 (streams), streams * embedding]
+  compute::Array scale;  // [3] before, after, between ([1])
+  compute::Array base;   // [2 * streams + streams^2 (streams)]
 };
 
 // What makes one row of several tokens. Columns: the row's numbers, twice with a ratio of 4.
 struct CompressorWeights {
   compute::Matrix values;     // [columns, embedding]
   compute::Matrix scores;     // [columns, embedding]
-  std::vector<float> places;  // [ratio, columns], added to the scores
-  std::vector<float> norm;    // [row]
+  compute::Array places;  // [ratio, columns], added to the scores
+  compute::Array norm;    // [row]
 };
 
 // Attention over rows that are keys and values at once.
 struct LatentWeights {
   compute::Matrix query_low;      // [query_rank, embedding]
-  std::vector<float> query_norm;  // [query_rank]
+  compute::Array query_norm;  // [query_rank]
   compute::Matrix query_high;     // [head_count * head_dim, query_rank]
   compute::Matrix row;            // [head_dim, embedding]
-  std::vector<float> row_norm;    // [head_dim]
-  std::vector<float> sinks;       // [head_count]
+  compute::Array row_norm;    // [head_dim]
+  compute::Array sinks;       // [head_count]
   std::vector<compute::Matrix>
       output_low;                      // [groups] of [output_rank, heads of a group * head_dim]
   compute::Matrix output_high;         // [embedding, groups * output_rank]
@@ -68,24 +56,24 @@ struct LatentWeights {
 
 // Empty where the architecture has no such weight.
 struct LayerWeights {
-  std::vector<float> attention_norm;  // [embedding]
+  compute::Array attention_norm;  // [embedding]
   compute::Matrix query;              // [head_count * head_dim, embedding]
   compute::Matrix key;                // [kv_head_count * head_dim, embedding]
   compute::Matrix value;              // the same
-  std::vector<float> query_bias;      // [head_count * head_dim]
-  std::vector<float> key_bias;        // [kv_head_count * head_dim]
-  std::vector<float> value_bias;      // the same
-  std::vector<float> query_norm;      // [head_dim]
-  std::vector<float> key_norm;        // [head_dim]
+  compute::Array query_bias;      // [head_count * head_dim]
+  compute::Array key_bias;        // [kv_head_count * head_dim]
+  compute::Array value_bias;      // the same
+  compute::Array query_norm;      // [head_dim]
+  compute::Array key_norm;        // [head_dim]
   compute::Matrix output;             // [embedding, head_count * head_dim]
 
-  std::vector<float> feed_forward_norm;  // [embedding]
-  ExpertWeights dense;
+  compute::Array feed_forward_norm;  // [embedding]
+  compute::ExpertWeights dense;
   compute::Matrix router;             // [experts, embedding]
-  std::vector<float> router_bias;     // [experts], for the choice only
+  compute::Array router_bias;     // [experts], for the choice only
   std::vector<int32_t> expert_table;  // [vocab_size, used], where tokens choose
-  std::vector<ExpertWeights> experts;
-  ExpertWeights shared;  // for every token
+  std::vector<compute::ExpertWeights> experts;
+  compute::ExpertWeights shared;  // for every token
 
   // DeepSeek V4's.
   MixWeights attention_mix;
@@ -106,8 +94,8 @@ struct Weights {
   const gguf::Tensor* embedding = nullptr;  // of the file; rows are decoded as tokens ask for them
   std::vector<float> rope_factors;          // [rope.dimensions / 2], or empty
   std::vector<LayerWeights> layers;         // of the slice
-  MergeWeights merge;                       // where the residual has several streams
-  std::vector<float> output_norm;           // [embedding]
+  MixWeights merge;                       // where the residual has several streams
+  compute::Array output_norm;           // [embedding]
   compute::Matrix head;                     // [vocab_size, embedding]
   std::shared_ptr<const NextWeights> next;  // beside the head, where the model has it
 
@@ -118,8 +106,8 @@ struct Weights {
 // The block that guesses the token after the next, from a token and the streams behind the one
 // before it (model/next_tokens.h).
 struct NextWeights {
-  std::vector<float> token_norm;   // [embedding]
-  std::vector<float> stream_norm;  // [embedding]
+  compute::Array token_norm;   // [embedding]
+  compute::Array stream_norm;  // [embedding]
   compute::Matrix join_token;      // [embedding, embedding]
   compute::Matrix join_stream;     // [embedding, embedding]
   // The layer with what is behind it, as a model of that one layer; its head is the model's.
@@ -128,9 +116,9 @@ struct NextWeights {
 
 using LoadProgress = std::function<void(uint64_t done_bytes, uint64_t total_bytes)>;
 
-// Packs the slice on all threads; the files' pages are let go as soon as they are packed.
+// Packs the slice on all threads into the back end's memory; the files' pages are let go as soon as they are packed.
 // CheckSupport's obstacles are errors.
 Result<Weights> LoadWeights(const gguf::ModelFiles& files, const Slice& slice,
-                            compute::Context& context, const LoadProgress& progress = nullptr);
+                            compute::Backend& backend, const LoadProgress& progress = nullptr);
 
 }  // namespace aster::model
