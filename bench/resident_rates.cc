@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "compute/context.h"
+#include "compute/cpu/backend.h"
 #include "gguf/model_files.h"
 #include "kernels/isa_choice.h"
 #include "kv/pool.h"
@@ -104,6 +104,7 @@ class Resident {
   SystemClock clock_;
   ThreadPool pool_;
   compute::Context context_;
+  compute::CpuBackend backend_{context_};
   model::Weights weights_;
   kv::Layout layout_;
   kv::Pool pages_;

@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 #include "base/machine.h"
-#include "compute/context.h"
+#include "compute/cpu/backend.h"
 #include "gguf/model_files.h"
 #include "kernels/isa_choice.h"
 #include "kv/pool.h"
@@ -35,7 +35,7 @@ class Turns {
         pool_(1),
         context_{pool_, kernels::IsaFromEnvironment().value()},
         whole_(model::Slice::Whole(model::ReadShape(files.metadata()).value())),
-        weights_(model::LoadWeights(files, whole_, context_).value()),
+        weights_(model::LoadWeights(files, whole_, backend_).value()),
         layout_(model::MakeMemoryLayout(weights_.shape, model::Narrowed({}, weights_.shape),
                                         Hash128{1, 2})
                     .value()),
@@ -70,6 +70,7 @@ class Turns {
   std::vector<int> cores_;
   ThreadPool pool_;
   compute::Context context_;
+  compute::CpuBackend backend_{context_};
   model::Slice whole_;
   model::Weights weights_;
   kv::Layout layout_;

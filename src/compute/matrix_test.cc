@@ -10,6 +10,8 @@
 #include <span>
 #include <vector>
 
+#include "compute/cpu/backend.h"
+#include "compute/cpu/memory.h"
 #include "kernels/isa_choice.h"
 #include "kernels/packed.h"
 
@@ -31,6 +33,7 @@ std::vector<uint8_t> SomeBytes(size_t size) {
 TEST(Matrix, ThoseOfATensorAreWhatEachWouldBeAlone) {
   ThreadPool pool(2);
   Context context{pool, kernels::FastestIsa()};
+  CpuBackend backend(context);
   for (const TensorType type :
        {TensorType::kF32, TensorType::kQ8_0, TensorType::kIQ2_XXS, TensorType::kQ3_K}) {
     constexpr uint64_t kColumns = 256;
@@ -50,21 +53,21 @@ TEST(Matrix, ThoseOfATensorAreWhatEachWouldBeAlone) {
     // What the vector holds goes; the memory stays while one of them does.
     std::optional<Matrix> last;
     {
-      std::vector<Matrix> all = Matrix::PackAll(tensor, context).value();
+      std::vector<Matrix> all = Matrix::PackAll(tensor, backend).value();
       ASSERT_EQ(all.size(), kMatrices);
       last = all.back();
       for (size_t i = 0; i + 1 < kMatrices; ++i) {
-        const Matrix alone = Matrix::Pack(tensor, i, context).value();
+        const Matrix alone = Matrix::Pack(tensor, i, backend).value();
         EXPECT_EQ(all[i].rows(), kRows);
         EXPECT_EQ(all[i].columns(), kColumns);
         ASSERT_EQ(all[i].bytes(), alone.bytes());
-        EXPECT_EQ(reinterpret_cast<uintptr_t>(all[i].packed()) % kernels::kPackedAlignment, 0U);
-        EXPECT_TRUE(std::equal(alone.packed(), alone.packed() + alone.bytes(), all[i].packed()));
+        EXPECT_EQ(reinterpret_cast<uintptr_t>(PackedData(all[i])) % kernels::kPackedAlignment, 0U);
+        EXPECT_TRUE(std::equal(PackedData(alone), PackedData(alone) + alone.bytes(), PackedData(all[i])));
       }
     }
-    const Matrix alone = Matrix::Pack(tensor, kMatrices - 1, context).value();
+    const Matrix alone = Matrix::Pack(tensor, kMatrices - 1, backend).value();
     ASSERT_EQ(last->bytes(), alone.bytes());
-    EXPECT_TRUE(std::equal(alone.packed(), alone.packed() + alone.bytes(), last->packed()));
+    EXPECT_TRUE(std::equal(PackedData(alone), PackedData(alone) + alone.bytes(), PackedData(*last)));
   }
 }
 

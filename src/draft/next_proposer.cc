@@ -116,7 +116,7 @@ NextBlock::NextBlock(engine::LocalModel& model, kv::Layout layout)
     : model_(model),
       layout_(std::move(layout)),
       pages_(kMostAnswers * BytesFor(layout_, model.shape().sliding_window)),
-      next_(model.weights(), model.memory_options(), model.context()) {}
+      next_(model.weights(), model.memory_options(), model.backend()) {}
 
 Result<std::unique_ptr<NextBlock>> NextBlock::Make(engine::LocalModel& model) {
   if (model.weights().next == nullptr) {

@@ -43,7 +43,7 @@ WeightCost CostOf(const model::Weights& weights, uint32_t rows) {
   Sum layers;
   for (const model::LayerWeights& layer : weights.layers) {
     for (const Matrix* matrix : layer.Matrices()) layers.Add(*matrix);
-    for (const model::ExpertWeights& expert : layer.experts) {
+    for (const compute::ExpertWeights& expert : layer.experts) {
       for (const Matrix* matrix : {&expert.gate, &expert.up, &expert.down}) {
         layers.Add(*matrix, read, used);
       }

@@ -52,7 +52,7 @@ Status LocalModel::Finish(const LocalModelOptions& options, const Hash128& name)
   name_ = options.name.value_or(name);
   memory_options_ = model::Narrowed(options.memory, shape());
   layout_ = TRY(model::MakeMemoryLayout(shape(), memory_options_, name_));
-  forward_.emplace(*weights_, memory_options_, context_);
+  forward_.emplace(*weights_, memory_options_, cpu_);
   if (options.memory_now) pages_.TakeNow(PageSizes(*layout_, layers()));
   return Ok();
 }
@@ -67,7 +67,7 @@ Result<std::unique_ptr<LocalModel>> LocalModel::Load(const gguf::ModelFiles& fil
   const model::Slice slice =
       options.slice ? *options.slice : model::Slice::Whole(TRY(model::ReadShape(files.metadata())));
   model->weights_ = std::make_shared<model::Weights>(
-      TRY(model::LoadWeights(files, slice, model->context_, progress)));
+      TRY(model::LoadWeights(files, slice, model->cpu_, progress)));
   TRY(model->Finish(options, NameOf(files)));
   return model;
 }

@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "base/thread_pool.h"
 #include "compute/context.h"
+#include "compute/cpu/backend.h"
 #include "gguf/model_files.h"
 #include "kv/page_store.h"
 #include "kv/page_table.h"
@@ -58,7 +59,7 @@ class LocalModel {
   kernels::Isa isa() const { return context_.isa; }
   size_t thread_count() const { return pool_.thread_count(); }
   // For what computes beside the layers, with the same weights and threads.
-  compute::Context& context() { return context_; }
+  compute::Backend& backend() { return cpu_; }
   const model::MemoryOptions& memory_options() const { return memory_options_; }
   const Hash128& name() const { return name_; }
   uint64_t packed_bytes() const { return weights_->PackedBytes(); }
@@ -90,6 +91,7 @@ class LocalModel {
 
   ThreadPool pool_;
   compute::Context context_;
+  compute::CpuBackend cpu_{context_};
   const std::shared_ptr<kv::PageStore> page_store_;  // or nothing
   kv::Pool pages_;
   std::shared_ptr<const gguf::ModelFiles> files_;  // or nothing

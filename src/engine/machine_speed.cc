@@ -8,16 +8,19 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/machine.h"
 #include "base/random.h"
 #include "base/units.h"
+#include "compute/commands.h"
 #include "compute/context.h"
+#include "compute/cpu/backend.h"
 #include "compute/matrix.h"
-#include "compute/product.h"
 #include "gguf/types.h"
 #include "kernels/isa_choice.h"
 
@@ -57,23 +60,30 @@ std::vector<uint8_t> Weights() {
 // Rows of numbers that go through matrices, and what comes out.
 class Rows {
  public:
-  explicit Rows(size_t count) : count_(count), in_(count * kColumns), out_(count * kRows) {
+  static Result<Rows> Make(compute::Backend& backend, size_t count) {
     Random random(2);
-    for (float& value : in_) {
+    std::vector<float> numbers(count * kColumns);
+    for (float& value : numbers) {
       value = static_cast<float>(static_cast<int64_t>(random.NextBelow(2001)) - 1000) / 1000;
     }
+    Rows rows(backend.NewCommands());
+    TRY(rows.in_.Shape(backend, count, kColumns));
+    TRY(rows.out_.Shape(backend, count, kRows));
+    TRY(rows.commands_->Begin());
+    TRY(rows.commands_->Upload(numbers, rows.in_.tensor()));
+    TRY(rows.Compute());
+    return rows;
   }
 
   // Through one matrix after the other, again and again. Of each the shortest time counts, so that
   // a neighbour who takes a core now and then changes nothing.
-  Result<double> BestSeconds(std::span<const Matrix> matrices, compute::Context& context,
-                             const Clock& clock) {
+  Result<double> BestSeconds(std::span<const Matrix> matrices, const Clock& clock) {
     std::vector<int64_t> best_ns(matrices.size(), std::numeric_limits<int64_t>::max());
     const int64_t end_ns = clock.NowNs() + kMeasureNs;
     for (int pass = 0; pass < kLeastPasses || clock.NowNs() < end_ns; ++pass) {
       for (size_t i = 0; i < matrices.size(); ++i) {
         const int64_t start_ns = clock.NowNs();
-        TRY(Through(matrices[i], context));
+        TRY(Through(matrices[i]));
         best_ns[i] = std::min(best_ns[i], clock.NowNs() - start_ns);
       }
     }
@@ -82,18 +92,26 @@ class Rows {
   }
 
  private:
+  explicit Rows(std::unique_ptr<compute::Commands> commands)
+      : commands_(std::move(commands)), operand_(commands_->NewOperand()) {}
+
   // Prepares the rows anew, as every layer does.
-  Status Through(const Matrix& matrix, compute::Context& context) {
-    prepared_.Set(in_.data(), kColumns, count_, kColumns);
-    const compute::Product product{
-        .matrix = &matrix, .rows = &prepared_, .out = out_.data(), .out_stride = kRows};
-    return compute::MultiplyAll({&product, 1}, context);
+  Status Through(const Matrix& matrix) {
+    TRY(commands_->Begin());
+    operand_->Set(in_.tensor());
+    const compute::Product product{&matrix, operand_.get(), out_.tensor()};
+    TRY(commands_->Multiply({&product, 1}));
+    return Compute();
+  }
+  Status Compute() {
+    TRY(commands_->Submit());
+    return commands_->Wait();
   }
 
-  const size_t count_;
-  std::vector<float> in_;   // [count_, kColumns]
-  std::vector<float> out_;  // [count_, kRows]
-  compute::PreparedRows prepared_;
+  compute::Array in_;   // [count, kColumns]
+  compute::Array out_;  // [count, kRows]
+  std::unique_ptr<compute::Commands> commands_;
+  std::unique_ptr<compute::Operand> operand_;
 };
 
 uint64_t StreamBytes() {
@@ -106,6 +124,7 @@ uint64_t StreamBytes() {
 
 Result<MachineSpeed> MeasureSpeed(ThreadPool& pool, kernels::Isa isa, const Clock& clock) {
   compute::Context context{pool, isa};
+  compute::CpuBackend backend(context);
   const std::vector<uint8_t> weights = Weights();
   const gguf::Tensor tensor{.name = "speed",
                             .type = gguf::TensorType::kQ8_0,
@@ -117,14 +136,14 @@ Result<MachineSpeed> MeasureSpeed(ThreadPool& pool, kernels::Isa isa, const Cloc
   std::vector<Matrix> matrices;
   uint64_t bytes = 0;
   for (const uint64_t wanted = StreamBytes(); matrices.empty() || bytes < wanted;) {
-    matrices.push_back(TRY(Matrix::Pack(tensor, 0, context)));
+    matrices.push_back(TRY(Matrix::Pack(tensor, 0, backend)));
     bytes += matrices.back().bytes();
   }
 
-  Rows prompt(kPromptRows);
-  const double prompt_s = TRY(prompt.BestSeconds(std::span(matrices).first(1), context, clock));
-  Rows token(1);
-  const double token_s = TRY(token.BestSeconds(matrices, context, clock));
+  Rows prompt = TRY(Rows::Make(backend, kPromptRows));
+  const double prompt_s = TRY(prompt.BestSeconds(std::span(matrices).first(1), clock));
+  Rows token = TRY(Rows::Make(backend, 1));
+  const double token_s = TRY(token.BestSeconds(matrices, clock));
   const double flops = 2.0 * kColumns * kRows * kPromptRows;
   return MachineSpeed{
       .multiply_flops_per_s = flops / prompt_s,

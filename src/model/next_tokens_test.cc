@@ -37,7 +37,7 @@ class Next : public testing::Test {
   std::vector<float> streams_;  // [tokens, hidden_width]
   const kv::Layout layout_ = MakeNextLayout(shape_, memory_, Hash128{1, 2}).value();
   kv::Pool pages_{uint64_t{1} << 28};
-  NextTokens next_{runner_.weights(), memory_, runner_.context()};
+  NextTokens next_{runner_.weights(), memory_, runner_.backend()};
 };
 
 TEST_F(Next, GuessesAgreeWithTheirDescription) {

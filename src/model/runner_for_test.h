@@ -12,6 +12,7 @@
 
 #include "base/files.h"
 #include "base/random.h"
+#include "compute/cpu/backend.h"
 #include "gguf/model_files.h"
 #include "kernels/isa_choice.h"
 #include "kv/pool.h"
@@ -92,14 +93,14 @@ class Runner {
          kernels::Isa isa = kernels::FastestIsa(), MemoryOptions memory = {})
       : pool_(threads),
         context_{pool_, isa},
-        weights_(LoadWeights(files, slice, context_).value()),
+        weights_(LoadWeights(files, slice, backend_).value()),
         layout_(MakeMemoryLayout(weights_.shape, memory, Hash128{1, 2}).value()),
         pages_(uint64_t{1} << 30),
-        forward_(weights_, memory, context_) {}
+        forward_(weights_, memory, backend_) {}
 
   const Shape& shape() const { return weights_.shape; }
   const Weights& weights() const { return weights_; }
-  compute::Context& context() { return context_; }
+  compute::Backend& backend() { return backend_; }
   Forward& forward() { return forward_; }
   kv::PageTable NewTable() {
     return {layout_, pages_, {weights_.slice.layer_begin, weights_.slice.layer_end}};
@@ -123,6 +124,7 @@ class Runner {
  private:
   ThreadPool pool_;
   compute::Context context_;
+  compute::CpuBackend backend_{context_};
   Weights weights_;
   kv::Layout layout_;
   kv::Pool pages_;
