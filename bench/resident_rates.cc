@@ -38,13 +38,13 @@ class Resident {
         context_{pool_, kernels::IsaFromEnvironment().value()},
         weights_(model::LoadWeights(files,
                                     model::Slice::Whole(model::ReadShape(files.metadata()).value()),
-                                    context_)
+                                    backend_)
                      .value()),
         layout_(model::MakeMemoryLayout(weights_.shape, model::Narrowed({}, weights_.shape),
                                         Hash128{1, 2})
                     .value()),
         pages_(kMemoryBytes),
-        forward_(weights_, model::Narrowed({}, weights_.shape), context_) {
+        forward_(weights_, model::Narrowed({}, weights_.shape), backend_) {
     Random random(5);
     for (int32_t& token : tokens_)
       token = static_cast<int32_t>(random.NextBelow(weights_.shape.vocab_size));

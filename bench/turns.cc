@@ -40,7 +40,7 @@ class Turns {
                                         Hash128{1, 2})
                     .value()),
         pages_(kMemoryBytes),
-        forward_(weights_, model::Narrowed({}, weights_.shape), context_) {}
+        forward_(weights_, model::Narrowed({}, weights_.shape), backend_) {}
 
   // The median of tokens' times.
   int64_t Measure(bool in_turns, size_t tokens) {

@@ -101,8 +101,7 @@ Result<std::vector<Matrix>> Matrix::PackSome(const gguf::Tensor& tensor, size_t 
         PackWidened(tensor.type, file_type, From(source, begin), end - begin, out);
       }
     };
-    TRY(backend.Write(*memory, i * stride, like.panel_count(), panel_bytes, pack)
-            .In(tensor.name));
+    TRY(backend.Write(*memory, i * stride, like.panel_count(), panel_bytes, pack).In(tensor.name));
     matrices[i].offset_ = i * stride;
     matrices[i].memory_ = memory;
   }

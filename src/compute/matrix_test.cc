@@ -62,12 +62,14 @@ TEST(Matrix, ThoseOfATensorAreWhatEachWouldBeAlone) {
         EXPECT_EQ(all[i].columns(), kColumns);
         ASSERT_EQ(all[i].bytes(), alone.bytes());
         EXPECT_EQ(reinterpret_cast<uintptr_t>(PackedData(all[i])) % kernels::kPackedAlignment, 0U);
-        EXPECT_TRUE(std::equal(PackedData(alone), PackedData(alone) + alone.bytes(), PackedData(all[i])));
+        EXPECT_TRUE(
+            std::equal(PackedData(alone), PackedData(alone) + alone.bytes(), PackedData(all[i])));
       }
     }
     const Matrix alone = Matrix::Pack(tensor, kMatrices - 1, backend).value();
     ASSERT_EQ(last->bytes(), alone.bytes());
-    EXPECT_TRUE(std::equal(PackedData(alone), PackedData(alone) + alone.bytes(), PackedData(*last)));
+    EXPECT_TRUE(
+        std::equal(PackedData(alone), PackedData(alone) + alone.bytes(), PackedData(*last)));
   }
 }
 

@@ -71,7 +71,6 @@ void PackPanels(WeightType type, const PackSource& source, size_t panel_begin, s
   const TypeInfo& info = InfoFor(type);
   CHECK(panel_begin <= panel_end && panel_end <= PanelCount(source.rows));
   CHECK(source.columns % info.column_multiple == 0);
-  CHECK(reinterpret_cast<uintptr_t>(out) % kPackedAlignment == 0);
   const size_t panel_bytes = PanelBytes(type, source.columns);
   for (size_t panel = panel_begin; panel < panel_end; ++panel) {
     info.pack(source, panel, static_cast<uint8_t*>(out) + panel * panel_bytes);

@@ -54,8 +54,8 @@ class HostPageMemory final : public PageMemory {
   Result<std::unique_ptr<MemoryBlock>> Map(size_t bytes) override {
     uint8_t* const data = MapLargePages(bytes, /*reserved=*/false);
     if (data == nullptr) {
-      return SystemError(errno,
-                         fmt::format("the system has no {} bytes of memory for the KV cache", bytes));
+      return SystemError(
+          errno, fmt::format("the system has no {} bytes of memory for the KV cache", bytes));
     }
     return std::make_unique<HostBlock>(data, bytes);
   }

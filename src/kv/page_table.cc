@@ -445,7 +445,7 @@ uint32_t PageTable::CountAdoptable(std::span<const int32_t> tokens, AdoptFrom fr
 bool PageTable::GatherIndex(uint32_t index, uint32_t end, const Hash128& prefix,
                             std::vector<Adopted>& adopted) const {
   std::vector<StoredPage> missing;
-  std::vector<PageAddress> places;           // of what is missing
+  std::vector<PageAddress> places;          // of what is missing
   std::deque<std::vector<uint8_t>> copies;  // of what a device will have
   const size_t first = adopted.size();
   for (uint32_t layer = layers_.begin; layer < layers_.end; ++layer) {
@@ -463,9 +463,8 @@ bool PageTable::GatherIndex(uint32_t index, uint32_t end, const Hash128& prefix,
         page.set_first_row(FirstRowKept(streams[s], index));
         places.push_back(page.address());
         const bool is_host = places.back().block->host() != nullptr;
-        uint8_t* const data =
-            is_host ? HostPage(places.back())
-                    : copies.emplace_back(streams[s].codec->page_bytes()).data();
+        uint8_t* const data = is_host ? HostPage(places.back())
+                                      : copies.emplace_back(streams[s].codec->page_bytes()).data();
         missing.push_back({layer, s, streams[s].codec, data, page.first_row()});
       }
       adopted.push_back({layer, s, index, std::move(page)});

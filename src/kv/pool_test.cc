@@ -58,7 +58,8 @@ TEST(Pool, TakesItsWholeBudgetAtOnceWhereItIsToldTo) {
   EXPECT_EQ(pool.usage().held_bytes, 0u);
   EXPECT_EQ(pool.usage().blank_bytes, 64 * kPage);
   const PageRef page = pool.Allocate(3 * kPage).value();
-  EXPECT_TRUE(std::all_of(HostPage(page.address()), HostPage(page.address()) + 3 * kPage, [](uint8_t b) { return b == 0; }));
+  EXPECT_TRUE(std::all_of(HostPage(page.address()), HostPage(page.address()) + 3 * kPage,
+                          [](uint8_t b) { return b == 0; }));
   EXPECT_EQ(pool.usage().held_bytes + pool.usage().blank_bytes, 64 * kPage);
   const PageRef most = pool.Allocate(61 * kPage).value();
   EXPECT_EQ(pool.usage().available_bytes(), 0u);

@@ -114,27 +114,27 @@ Status Export(const PageTable& table, LayerRange layers, uint32_t begin, uint32_
   TRY(sink(head.bytes()));
   std::vector<uint8_t> plain_rows;
   std::vector<uint8_t> copy;  // of a page that a device has
-  return ForEachBlock(
-      layout, header, [&](uint32_t layer, uint32_t s, uint32_t index, RowRange rows) -> Status {
-        const PageCodec& codec = *layout.streams(layer)[s].codec;
-        Block block = {.layer = layer,
-                       .stream = s,
-                       .first_row = rows.begin,
-                       .row_count = rows.end - rows.begin,
-                       .row_bytes = static_cast<uint32_t>(codec.row_bytes()),
-                       .rows = {}};
-        // A page's own format stays inside the table: a chunk has plain rows.
-        plain_rows.resize(uint64_t{block.row_count} * block.row_bytes);
-        const uint8_t* const page =
-            TRY(ReadPage(table.Page(layer, index, s), codec.page_bytes(), copy));
-        codec.ReadRows(page, rows.begin - index * codec.page_rows(), block.row_count,
-                       plain_rows.data());
-        block.rows = plain_rows;
-        ByteWriter block_head;
-        WriteBlockHead(block, header.prefix_at_end, block_head);
-        TRY(sink(block_head.bytes()));
-        return sink(block.rows);
-      });
+  return ForEachBlock(layout, header,
+                      [&](uint32_t layer, uint32_t s, uint32_t index, RowRange rows) -> Status {
+                        const PageCodec& codec = *layout.streams(layer)[s].codec;
+                        Block block = {.layer = layer,
+                                       .stream = s,
+                                       .first_row = rows.begin,
+                                       .row_count = rows.end - rows.begin,
+                                       .row_bytes = static_cast<uint32_t>(codec.row_bytes()),
+                                       .rows = {}};
+                        // A page's own format stays inside the table: a chunk has plain rows.
+                        plain_rows.resize(uint64_t{block.row_count} * block.row_bytes);
+                        const uint8_t* const page =
+                            TRY(ReadPage(table.Page(layer, index, s), codec.page_bytes(), copy));
+                        codec.ReadRows(page, rows.begin - index * codec.page_rows(),
+                                       block.row_count, plain_rows.data());
+                        block.rows = plain_rows;
+                        ByteWriter block_head;
+                        WriteBlockHead(block, header.prefix_at_end, block_head);
+                        TRY(sink(block_head.bytes()));
+                        return sink(block.rows);
+                      });
 }
 
 // Reads blocks into pages behind the table's lengths, where no computation reads them yet, and

@@ -39,14 +39,13 @@ Status FeedForward::RunExperts(const LayerWeights& layer, compute::Operand& rows
   TRY(commands_.Multiply(route));
   const auto score = shape_.arch == Arch::kDeepSeek4 ? kernels::RouterScore::kSqrtSoftplus
                                                      : kernels::RouterScore::kSoftmax;
-  TRY(commands_.Choose(
-      {.logits = logits_.tensor(),
-       .spec = {.score = score, .normalized = true, .scale = shape_.experts.scale},
-       .bias = layer.router_bias.tensor(),
-       .table = layer.expert_table,
-       .tokens = tokens,
-       .ids = ids_.tensor(),
-       .shares = shares_.tensor()}));
+  TRY(commands_.Choose({.logits = logits_.tensor(),
+                        .spec = {.score = score, .normalized = true, .scale = shape_.experts.scale},
+                        .bias = layer.router_bias.tensor(),
+                        .table = layer.expert_table,
+                        .tokens = tokens,
+                        .ids = ids_.tensor(),
+                        .shares = shares_.tensor()}));
   return commands_.SumExperts({.rows = &rows,
                                .ids = ids_.tensor(),
                                .shares = shares_.tensor(),

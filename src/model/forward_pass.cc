@@ -180,19 +180,16 @@ Status ForwardPass::RecordInput() {
     }
   }
   if (latent_) return latent_->SetPositions(positions_);
-  return commands_->MakeAngles({.frequencies = shared_.frequencies,
-                                .magnitude = shared_.magnitude,
-                                .positions = positions_},
-                               {cosines_.tensor(), sines_.tensor()});
+  return commands_->MakeAngles(
+      {.frequencies = shared_.frequencies, .magnitude = shared_.magnitude, .positions = positions_},
+      {cosines_.tensor(), sines_.tensor()});
 }
 
 // operand_ = the rows, normed.
 Status ForwardPass::Normalise(const compute::Tensor& rows, const compute::Array& weight) {
   const compute::Tensor normed = normed_.tensor().Rows(0, rows.rows);
-  TRY(commands_->Normalise({.rows = rows,
-                            .weight = weight.tensor(),
-                            .epsilon = shape_.norm_epsilon,
-                            .out = normed}));
+  TRY(commands_->Normalise(
+      {.rows = rows, .weight = weight.tensor(), .epsilon = shape_.norm_epsilon, .out = normed}));
   operand_->Set(normed);
   return Ok();
 }
@@ -258,7 +255,9 @@ Status ForwardPass::FinishHeads(const LayerWeights& weights) {
   const compute::Heads all[] = {
       heads(queries_, shape_.head_count, weights.query_bias, weights.query_norm),
       heads(keys_, shape_.kv_head_count, weights.key_bias, weights.key_norm),
-      {.rows = values_.tensor(), .count = shape_.kv_head_count, .bias = weights.value_bias.tensor()}};
+      {.rows = values_.tensor(),
+       .count = shape_.kv_head_count,
+       .bias = weights.value_bias.tensor()}};
   return commands_->FinishHeads(std::span(all).first(shape_.qkv_bias() ? 3 : 2));
 }
 

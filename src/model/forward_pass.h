@@ -89,18 +89,18 @@ class ForwardPass {
   std::vector<int32_t> tokens_;     // [rows]
   Output output_;
 
-  compute::Array rows_;      // [rows, hidden_width], the residual
-  compute::Array wanted_;    // [wanted rows, hidden_width]
-  compute::Array normed_;    // [rows, embedding]
-  compute::Array more_;      // [rows, embedding], to be added to rows_
-  compute::Array queries_;   // [rows, head_count * head_dim]
-  compute::Array keys_;      // [rows, kv_head_count * head_dim]
-  compute::Array values_;    // the same
-  compute::Array attended_;  // [rows, head_count * head_dim]
-  compute::Array cosines_;   // [rows, rope.dimensions / 2]
-  compute::Array sines_;     // the same
-  compute::Array logits_;    // [wanted rows, vocab_size]
-  const std::unique_ptr<compute::Operand> operand_;           // of normed_
+  compute::Array rows_;                              // [rows, hidden_width], the residual
+  compute::Array wanted_;                            // [wanted rows, hidden_width]
+  compute::Array normed_;                            // [rows, embedding]
+  compute::Array more_;                              // [rows, embedding], to be added to rows_
+  compute::Array queries_;                           // [rows, head_count * head_dim]
+  compute::Array keys_;                              // [rows, kv_head_count * head_dim]
+  compute::Array values_;                            // the same
+  compute::Array attended_;                          // [rows, head_count * head_dim]
+  compute::Array cosines_;                           // [rows, rope.dimensions / 2]
+  compute::Array sines_;                             // the same
+  compute::Array logits_;                            // [wanted rows, vocab_size]
+  const std::unique_ptr<compute::Operand> operand_;  // of normed_
   const std::unique_ptr<compute::Operand> attended_operand_;  // of attended_
 };
 

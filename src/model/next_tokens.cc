@@ -87,7 +87,8 @@ Result<std::vector<int32_t>> NextTokens::Draft(const kv::PageTable& table, int32
   std::vector<float> last(streams, streams + weights_.shape.hidden_width());
   while (drafts.size() < count) {
     const Output output = TRY(Guess(ahead, {&token, 1}, last.data(), Wanted::kLast));
-    token = static_cast<int32_t>(backend_.host().ops().argmax(output.logits.data(), output.logits.size()));
+    token = static_cast<int32_t>(
+        backend_.host().ops().argmax(output.logits.data(), output.logits.size()));
     drafts.push_back(token);
     last.assign(output.hidden.begin(), output.hidden.end());
   }

@@ -31,20 +31,20 @@ struct MixWeights {
 
 // What makes one row of several tokens. Columns: the row's numbers, twice with a ratio of 4.
 struct CompressorWeights {
-  compute::Matrix values;     // [columns, embedding]
-  compute::Matrix scores;     // [columns, embedding]
-  compute::Array places;  // [ratio, columns], added to the scores
-  compute::Array norm;    // [row]
+  compute::Matrix values;  // [columns, embedding]
+  compute::Matrix scores;  // [columns, embedding]
+  compute::Array places;   // [ratio, columns], added to the scores
+  compute::Array norm;     // [row]
 };
 
 // Attention over rows that are keys and values at once.
 struct LatentWeights {
-  compute::Matrix query_low;      // [query_rank, embedding]
-  compute::Array query_norm;  // [query_rank]
-  compute::Matrix query_high;     // [head_count * head_dim, query_rank]
-  compute::Matrix row;            // [head_dim, embedding]
-  compute::Array row_norm;    // [head_dim]
-  compute::Array sinks;       // [head_count]
+  compute::Matrix query_low;   // [query_rank, embedding]
+  compute::Array query_norm;   // [query_rank]
+  compute::Matrix query_high;  // [head_count * head_dim, query_rank]
+  compute::Matrix row;         // [head_dim, embedding]
+  compute::Array row_norm;     // [head_dim]
+  compute::Array sinks;        // [head_count]
   std::vector<compute::Matrix>
       output_low;                      // [groups] of [output_rank, heads of a group * head_dim]
   compute::Matrix output_high;         // [embedding, groups * output_rank]
@@ -57,20 +57,20 @@ struct LatentWeights {
 // Empty where the architecture has no such weight.
 struct LayerWeights {
   compute::Array attention_norm;  // [embedding]
-  compute::Matrix query;              // [head_count * head_dim, embedding]
-  compute::Matrix key;                // [kv_head_count * head_dim, embedding]
-  compute::Matrix value;              // the same
+  compute::Matrix query;          // [head_count * head_dim, embedding]
+  compute::Matrix key;            // [kv_head_count * head_dim, embedding]
+  compute::Matrix value;          // the same
   compute::Array query_bias;      // [head_count * head_dim]
   compute::Array key_bias;        // [kv_head_count * head_dim]
   compute::Array value_bias;      // the same
   compute::Array query_norm;      // [head_dim]
   compute::Array key_norm;        // [head_dim]
-  compute::Matrix output;             // [embedding, head_count * head_dim]
+  compute::Matrix output;         // [embedding, head_count * head_dim]
 
   compute::Array feed_forward_norm;  // [embedding]
   compute::ExpertWeights dense;
   compute::Matrix router;             // [experts, embedding]
-  compute::Array router_bias;     // [experts], for the choice only
+  compute::Array router_bias;         // [experts], for the choice only
   std::vector<int32_t> expert_table;  // [vocab_size, used], where tokens choose
   std::vector<compute::ExpertWeights> experts;
   compute::ExpertWeights shared;  // for every token
@@ -94,8 +94,8 @@ struct Weights {
   const gguf::Tensor* embedding = nullptr;  // of the file; rows are decoded as tokens ask for them
   std::vector<float> rope_factors;          // [rope.dimensions / 2], or empty
   std::vector<LayerWeights> layers;         // of the slice
-  MixWeights merge;                       // where the residual has several streams
-  compute::Array output_norm;           // [embedding]
+  MixWeights merge;                         // where the residual has several streams
+  compute::Array output_norm;               // [embedding]
   compute::Matrix head;                     // [vocab_size, embedding]
   std::shared_ptr<const NextWeights> next;  // beside the head, where the model has it
 
@@ -106,18 +106,18 @@ struct Weights {
 // The block that guesses the token after the next, from a token and the streams behind the one
 // before it (model/next_tokens.h).
 struct NextWeights {
-  compute::Array token_norm;   // [embedding]
-  compute::Array stream_norm;  // [embedding]
-  compute::Matrix join_token;      // [embedding, embedding]
-  compute::Matrix join_stream;     // [embedding, embedding]
+  compute::Array token_norm;    // [embedding]
+  compute::Array stream_norm;   // [embedding]
+  compute::Matrix join_token;   // [embedding, embedding]
+  compute::Matrix join_stream;  // [embedding, embedding]
   // The layer with what is behind it, as a model of that one layer; its head is the model's.
   Weights block;
 };
 
 using LoadProgress = std::function<void(uint64_t done_bytes, uint64_t total_bytes)>;
 
-// Packs the slice on all threads into the back end's memory; the files' pages are let go as soon as they are packed.
-// CheckSupport's obstacles are errors.
+// Packs the slice on all threads into the back end's memory; the files' pages are let go as soon as
+// they are packed. CheckSupport's obstacles are errors.
 Result<Weights> LoadWeights(const gguf::ModelFiles& files, const Slice& slice,
                             compute::Backend& backend, const LoadProgress& progress = nullptr);
 

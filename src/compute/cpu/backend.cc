@@ -24,8 +24,6 @@ Status CpuBackend::Write(Memory& memory, size_t offset, size_t count, size_t uni
   return Ok();
 }
 
-std::unique_ptr<Commands> CpuBackend::NewCommands() {
-  return std::make_unique<CpuCommands>(host_);
-}
+std::unique_ptr<Commands> CpuBackend::NewCommands() { return std::make_unique<CpuCommands>(host_); }
 
 }  // namespace aster::compute

@@ -66,8 +66,8 @@ void CpuCompression::MakeRow(const Row& row) const {
   std::array<const float*, kMostInputs> scores;
   size_t count = 0;
   for (uint32_t p = at_->overlaps && first > 0 ? first - ratio : first; p < first + ratio; ++p) {
-    const uint8_t* const page = HostPage(row.span->table->Page(
-        at_->pages.layer, p / kernels::kPagePositions, at_->input_stream));
+    const uint8_t* const page = HostPage(
+        row.span->table->Page(at_->pages.layer, p / kernels::kPagePositions, at_->input_stream));
     const float* const input =
         reinterpret_cast<const float*>(page) + p % kernels::kPagePositions * 2 * columns;
     const size_t half = at_->overlaps && p >= first ? dim : 0;
@@ -88,9 +88,8 @@ void CpuCompression::MakeRow(const Row& row) const {
   const uint32_t rows_per_page = kernels::kPagePositions / ratio;
   uint8_t* const page = HostPage(row.span->table->WritablePage(
       at_->pages.layer, row.index / rows_per_page, at_->pages.stream));
-  kernels::EncodeLatentRow(
-      at_->format, made.data(),
-      page + row.index % rows_per_page * kernels::LatentRowBytes(at_->format));
+  kernels::EncodeLatentRow(at_->format, made.data(),
+                           page + row.index % rows_per_page * kernels::LatentRowBytes(at_->format));
 }
 
 }  // namespace aster::compute

@@ -26,8 +26,7 @@ uint32_t PageCountFor(uint32_t positions) {
 }
 
 constexpr size_t RoundUp(size_t bytes) {
-  return (bytes + Buffer::kAlignment - 1) / Buffer::kAlignment *
-         Buffer::kAlignment;
+  return (bytes + Buffer::kAlignment - 1) / Buffer::kAlignment * Buffer::kAlignment;
 }
 
 // Takes typed pieces off a block of memory.
@@ -52,8 +51,7 @@ Status CpuHeadAttention::Run(const HeadAttention& attention) {
   head_page_ = *attention.head_page;
   group_ = static_cast<uint32_t>(attention.head_count / attention.kv_head_count);
   block_tokens_ = std::max(1u, kTaskRows / group_);
-  query_factor_ =
-      kernels::QueryFactor(1.0f / std::sqrt(static_cast<float>(head_page_.key_dim)));
+  query_factor_ = kernels::QueryFactor(1.0f / std::sqrt(static_cast<float>(head_page_.key_dim)));
   WriteRows();
   PlanTasks();
   TRY(PlanParts());
@@ -218,8 +216,8 @@ kernels::AttentionJob CpuHeadAttention::Prepare(const Part& part, const Scratch&
   context_.attention().prepare_queries(head_page_, Floats(at_->queries) + FirstHead(task) * dim,
                                        Grid(task, dim), query_factor_, scratch.queries);
   for (uint32_t token = 0; token < task.token_count; ++token) {
-    const auto visible = kernels::VisibleTo(task.span->position + task.token_begin + token,
-                                            at_->window, at_->sinks);
+    const auto visible =
+        kernels::VisibleTo(task.span->position + task.token_begin + token, at_->window, at_->sinks);
     std::fill_n(scratch.visible + size_t{token} * group_, group_, visible);
   }
   for (uint32_t page = part.page_begin; page < part.page_end; ++page) {

@@ -67,13 +67,13 @@ class CpuHeadAttention {
   // While it runs.
   const HeadAttention* at_ = nullptr;
   kernels::PageLayout head_page_{};
-  uint32_t group_ = 0;        // query heads that share a key-value head
+  uint32_t group_ = 0;         // query heads that share a key-value head
   uint32_t block_tokens_ = 0;  // tokens of a task at most
   float query_factor_ = 0;
   std::vector<Task> tasks_;
   std::vector<Part> parts_;  // empty where each task is one thread's
-  Buffer scratch_;  // [threads, scratch_bytes_]
-  Buffer results_;  // page results of tasks
+  Buffer scratch_;           // [threads, scratch_bytes_]
+  Buffer results_;           // page results of tasks
   size_t scratch_bytes_ = 0;
   size_t max_rows_ = 0;     // of a task
   uint32_t max_pages_ = 0;  // of a task

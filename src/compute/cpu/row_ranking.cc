@@ -97,9 +97,9 @@ void CpuRowRanking::RankBlock(const Task& task, uint32_t block, const Scratch& s
   const uint8_t* rows[kBlock];
   for (uint32_t i = 0; i < count; ++i) {
     const uint32_t row = first + i;
-    rows[i] = HostPage(task.span->table->Page(at_->pages.layer, row / rows_per_page,
-                                              at_->pages.stream)) +
-              row % rows_per_page * row_bytes;
+    rows[i] =
+        HostPage(task.span->table->Page(at_->pages.layer, row / rows_per_page, at_->pages.stream)) +
+        row % rows_per_page * row_bytes;
   }
   const kernels::LatentTable& table = kernels::Latent(context_.isa);
   table.decode(at_->format, rows, count, scratch.rows, dim);
