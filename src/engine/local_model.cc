@@ -3,9 +3,13 @@
 
 #include "engine/local_model.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/check.h"
 #include "base/machine.h"
 #include "kernels/isa_choice.h"
+#include "kv/page_codec.h"
 
 namespace aster::engine {
 namespace {
@@ -34,13 +38,22 @@ std::vector<size_t> PageSizes(const kv::Layout& layout, kv::LayerRange layers) {
   return sizes;
 }
 
+uint64_t BytesOfPages(const kv::Layout& layout, kv::LayerRange layers) {
+  uint64_t bytes = 0;
+  for (const size_t page : PageSizes(layout, layers)) bytes += kv::AlignedPageBytes(page);
+  return bytes;
+}
+
+kv::LayerRange LayersOf(const model::Weights& weights) {
+  return {weights.slice.layer_begin, weights.slice.layer_end};
+}
+
 }  // namespace
 
 LocalModel::LocalModel(const LocalModelOptions& options, kernels::Isa isa)
     : pool_(options.threads == 0 ? UsableCpuCount() : options.threads),
       context_{pool_, isa},
-      page_store_(options.page_store),
-      pages_(options.memory_bytes, page_store_.get()) {}
+      page_store_(options.page_store) {}
 
 Result<std::unique_ptr<LocalModel>> LocalModel::Start(const LocalModelOptions& options) {
   const kernels::Isa isa = options.isa ? *options.isa : TRY(kernels::IsaFromEnvironment());
@@ -48,12 +61,58 @@ Result<std::unique_ptr<LocalModel>> LocalModel::Start(const LocalModelOptions& o
       new LocalModel(options, isa));  // tidy: allow(ownership) the constructor is private
 }
 
+// The device's layers are the last ones: rows leave the processor once.
+Status LocalModel::LoadWeights(const gguf::ModelFiles& files, const model::Slice& slice,
+                               const model::LoadProgress& progress) {
+  model::Slice host = slice;
+  model::Slice device = slice;
+  host.layer_end = device.layer_begin = slice.layer_end - device_layers_;
+  host.head = slice.head && device_layers_ == 0;
+  device.embedding = slice.embedding && device.layer_begin == slice.layer_begin;
+  const auto load = [&](const model::Slice& part, compute::Backend& backend) -> Status {
+    if (part.layer_begin == part.layer_end && device_layers_ > 0) return Ok();
+    weights_.push_back(
+        std::make_shared<model::Weights>(TRY(model::LoadWeights(files, part, backend, progress))));
+    return Ok();
+  };
+  TRY(load(host, cpu_));
+  if (device_layers_ > 0) TRY(load(device, *device_));
+  return Ok();
+}
+
+compute::Backend& LocalModel::BackendOf(const model::Weights& weights) {
+  return device_layers_ > 0 && &weights == weights_.back().get() ? *device_ : cpu_;
+}
+
+// As many positions fit into each pool, so that none is full before the others.
+void LocalModel::MakePools(uint64_t budget_bytes) {
+  if (weights_.size() == 1) {
+    pools_.push_back(std::make_unique<kv::Pool>(budget_bytes, page_store_.get(),
+                                                BackendOf(*weights_[0]).pages()));
+  } else {
+    const uint64_t pages = budget_bytes / BytesOfPages(*layout_, layers());
+    for (const auto& weights : weights_) {
+      const uint64_t bytes = pages * BytesOfPages(*layout_, LayersOf(*weights));
+      pools_.push_back(
+          std::make_unique<kv::Pool>(bytes, page_store_.get(), BackendOf(*weights).pages()));
+    }
+  }
+  for (size_t i = 0; i < weights_.size(); ++i) {
+    pool_of_layer_.insert(pool_of_layer_.end(), LayersOf(*weights_[i]).size(), pools_[i].get());
+  }
+}
+
 Status LocalModel::Finish(const LocalModelOptions& options, const Hash128& name) {
   name_ = options.name.value_or(name);
   memory_options_ = model::Narrowed(options.memory, shape());
   layout_ = TRY(model::MakeMemoryLayout(shape(), memory_options_, name_));
-  forward_.emplace(*weights_, memory_options_, cpu_);
-  if (options.memory_now) pages_.TakeNow(PageSizes(*layout_, layers()));
+  std::vector<model::BackendSlice> slices;
+  for (const auto& weights : weights_) slices.push_back({*weights, BackendOf(*weights)});
+  forward_.emplace(std::move(slices), memory_options_);
+  MakePools(options.memory_bytes);
+  if (!options.memory_now) return Ok();
+  for (size_t i = 0; i < pools_.size(); ++i)
+    pools_[i]->TakeNow(PageSizes(*layout_, LayersOf(*weights_[i])));
   return Ok();
 }
 
@@ -66,8 +125,11 @@ Result<std::unique_ptr<LocalModel>> LocalModel::Load(const gguf::ModelFiles& fil
   auto model = TRY(Start(options));
   const model::Slice slice =
       options.slice ? *options.slice : model::Slice::Whole(TRY(model::ReadShape(files.metadata())));
-  model->weights_ = std::make_shared<model::Weights>(
-      TRY(model::LoadWeights(files, slice, model->cpu_, progress)));
+  model->device_layers_ = options.open_device
+                              ? std::min(options.device_layers, slice.layer_end - slice.layer_begin)
+                              : 0;
+  if (model->device_layers_ > 0) model->device_ = TRY(options.open_device(model->context_));
+  TRY(model->LoadWeights(files, slice, progress));
   TRY(model->Finish(options, NameOf(files)));
   return model;
 }
@@ -76,11 +138,35 @@ Result<std::unique_ptr<LocalModel>> LocalModel::ShareWeights(const LocalModel& o
                                                              const LocalModelOptions& options) {
   auto model = TRY(Start(options));
   model->weights_ = other.weights_;
+  model->device_ = other.device_;
+  model->device_layers_ = other.device_layers_;
   model->files_ = other.files_;
   TRY(model->Finish(options, other.name_));
   return model;
 }
 
-kv::PageTable LocalModel::NewTable() { return {*layout_, pages_, layers()}; }
+uint64_t LocalModel::packed_bytes() const {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < weights_.size(); ++i) {
+    const bool is_on_device = device_layers_ > 0 && i + 1 == weights_.size();
+    if (!is_on_device) bytes += weights_[i]->PackedBytes();
+  }
+  return bytes;
+}
+
+kv::Pool::Usage LocalModel::memory() const {
+  kv::Pool::Usage sum;
+  for (const auto& pool : pools_) {
+    const kv::Pool::Usage& usage = pool->usage();
+    sum.budget_bytes += usage.budget_bytes;
+    sum.held_bytes += usage.held_bytes;
+    sum.cached_bytes += usage.cached_bytes;
+    sum.blank_bytes += usage.blank_bytes;
+    sum.evicted_pages += usage.evicted_pages;
+  }
+  return sum;
+}
+
+kv::PageTable LocalModel::NewTable() { return {*layout_, pool_of_layer_, layers()}; }
 
 }  // namespace aster::engine

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,7 +33,11 @@ struct LocalModelOptions {
   std::optional<model::Slice> slice;  // else the whole model
   model::MemoryOptions memory;
   uint64_t memory_bytes = uint64_t{1} << 30;  // of the KV cache
-  bool memory_now = false;  // taken from the system at once, not when it is needed
+  // Opens the device that computes the last layers of the slice, with the head where the slice has
+  // it; their KV pages lie there too. Memory is shared out as layers are.
+  std::function<Result<std::unique_ptr<compute::Backend>>(compute::Context& host)> open_device = {};
+  uint32_t device_layers = 0;  // at most those of the slice
+  bool memory_now = false;     // taken from the system at once, not when it is needed
   // Where full pages go beside memory, and are looked for; or nothing. Needs a name, since what is
   // there is found by other processes and machines.
   std::shared_ptr<kv::PageStore> page_store = {};
@@ -50,24 +55,28 @@ class LocalModel {
   // The model's own share in its files, where no other object holds them for as long.
   void Keep(std::shared_ptr<const gguf::ModelFiles> files) { files_ = std::move(files); }
   // The same weights once more, on other threads, another instruction set or with another memory:
-  // for measuring and comparing.
+  // for measuring and comparing. Where a device computes, it is the same one, and `other` outlives
+  // this.
   static Result<std::unique_ptr<LocalModel>> ShareWeights(const LocalModel& other,
                                                           const LocalModelOptions& options);
 
-  const model::Shape& shape() const { return weights_->shape; }
-  const model::Slice& slice() const { return weights_->slice; }
+  const model::Shape& shape() const { return weights_.back()->shape; }
+  const model::Slice& slice() const { return forward_->slice(); }
   kernels::Isa isa() const { return context_.isa; }
   size_t thread_count() const { return pool_.thread_count(); }
-  // For what computes beside the layers, with the same weights and threads.
-  compute::Backend& backend() { return cpu_; }
+  // For what computes beside the head, with its weights.
+  compute::Backend& backend() { return device_ ? *device_ : cpu_; }
+  uint32_t device_layers() const { return device_layers_; }
   const model::MemoryOptions& memory_options() const { return memory_options_; }
   const Hash128& name() const { return name_; }
-  uint64_t packed_bytes() const { return weights_->PackedBytes(); }
-  const model::Weights& weights() const { return *weights_; }
+  // In this machine's own memory.
+  uint64_t packed_bytes() const;
+  // Of the last layers, with the head; all there are where no device computes.
+  const model::Weights& weights() const { return *weights_.back(); }
   const kv::Layout& layout() const { return *layout_; }
   kv::LayerRange layers() const { return {slice().layer_begin, slice().layer_end}; }
   // Of the memory that sequences share.
-  const kv::Pool::Usage& memory() const { return pages_.usage(); }
+  kv::Pool::Usage memory() const;
 
   // The empty KV cache of a new sequence. The model outlives it.
   kv::PageTable NewTable();
@@ -87,18 +96,25 @@ class LocalModel {
  private:
   LocalModel(const LocalModelOptions& options, kernels::Isa isa);
   static Result<std::unique_ptr<LocalModel>> Start(const LocalModelOptions& options);
+  Status LoadWeights(const gguf::ModelFiles& files, const model::Slice& slice,
+                     const model::LoadProgress& progress);
+  void MakePools(uint64_t budget_bytes);
+  compute::Backend& BackendOf(const model::Weights& weights);
   Status Finish(const LocalModelOptions& options, const Hash128& name);
 
   ThreadPool pool_;
   compute::Context context_;
   compute::CpuBackend cpu_{context_};
+  std::shared_ptr<compute::Backend> device_;  // or nothing
+  uint32_t device_layers_ = 0;
   const std::shared_ptr<kv::PageStore> page_store_;  // or nothing
-  kv::Pool pages_;
-  std::shared_ptr<const gguf::ModelFiles> files_;  // or nothing
+  std::vector<std::unique_ptr<kv::Pool>> pools_;     // as weights_
+  std::vector<kv::Pool*> pool_of_layer_;             // [layers of the slice]
+  std::shared_ptr<const gguf::ModelFiles> files_;    // or nothing
   // Constant once made.
   Hash128 name_;  // of the model's content, as far as this machine needs to tell models apart
   model::MemoryOptions memory_options_;
-  std::shared_ptr<const model::Weights> weights_;
+  std::vector<std::shared_ptr<const model::Weights>> weights_;  // of the processor, of the device
   std::optional<kv::Layout> layout_;
   std::optional<model::Forward> forward_;
 };

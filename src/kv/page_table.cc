@@ -17,8 +17,12 @@
 namespace aster::kv {
 
 PageTable::PageTable(const Layout& layout, Pool& pool, LayerRange layers)
-    : layout_(&layout), pool_(&pool), layers_(layers), history_(layout.digest()) {
+    : PageTable(layout, std::vector<Pool*>(layers.size(), &pool), layers) {}
+
+PageTable::PageTable(const Layout& layout, std::vector<Pool*> pools, LayerRange layers)
+    : layout_(&layout), pools_(std::move(pools)), layers_(layers), history_(layout.digest()) {
   CHECK(layers.begin < layers.end && layout.all_layers().Contains(layers));
+  CHECK(pools_.size() == layers.size());
   uint32_t chain_count = 0;
   for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
     first_chain_.push_back(chain_count);
@@ -30,7 +34,7 @@ PageTable::PageTable(const Layout& layout, Pool& pool, LayerRange layers)
 
 PageTable& PageTable::operator=(PageTable&& other) noexcept {
   std::swap(layout_, other.layout_);
-  std::swap(pool_, other.pool_);
+  std::swap(pools_, other.pools_);
   std::swap(layers_, other.layers_);
   std::swap(history_, other.history_);
   std::swap(first_chain_, other.first_chain_);
@@ -80,16 +84,7 @@ Status PageTable::Reserve(LayerRange layers, uint32_t count) {
   const uint32_t first_page = begin / layout_->page_positions();
   const auto end_page =
       static_cast<uint32_t>(DivideUp(uint64_t{begin} + count, layout_->page_positions()));
-  // Pages that are new, and copies of those that other tables share.
-  const uint64_t missing_bytes = MissingBytes(layers, first_page, end_page);
-  const uint64_t available_bytes = pool_->usage().available_bytes();
-  if (missing_bytes > available_bytes) {
-    return ResourceExhausted(
-        fmt::format("the KV cache needs {} for {} more positions after {}, and {} of {} are free: "
-                    "allow more memory",
-                    FormatBytes(missing_bytes), count, begin, FormatBytes(available_bytes),
-                    FormatBytes(pool_->usage().budget_bytes)));
-  }
+  TRY(CheckRoom(layers, begin, count));
   // From here on the table changes: first everything behind `begin` goes.
   for (uint32_t layer = layers.begin; layer < layers.end; ++layer) Length(layer) = begin;
   history_.Truncate(*std::ranges::max_element(lengths_));
@@ -105,9 +100,33 @@ Status PageTable::Reserve(LayerRange layers, uint32_t count) {
   return Ok();
 }
 
-uint64_t PageTable::MissingBytes(LayerRange layers, uint32_t first_page, uint32_t end_page) const {
+// Whether every pool has room for the pages that these positions need: new ones, and copies of
+// those that other tables share.
+Status PageTable::CheckRoom(LayerRange layers, uint32_t begin, uint32_t count) const {
+  const uint32_t first_page = begin / layout_->page_positions();
+  const auto end_page =
+      static_cast<uint32_t>(DivideUp(uint64_t{begin} + count, layout_->page_positions()));
+  const Pool* checked = nullptr;
+  for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
+    const Pool& pool = PoolOf(layer);
+    if (std::exchange(checked, &pool) == &pool) continue;
+    const uint64_t missing_bytes = MissingBytes(pool, layers, first_page, end_page);
+    const uint64_t available_bytes = pool.usage().available_bytes();
+    if (missing_bytes <= available_bytes) continue;
+    return ResourceExhausted(
+        fmt::format("the KV cache needs {} for {} more positions after {}, and {} of {} are free: "
+                    "allow more memory",
+                    FormatBytes(missing_bytes), count, begin, FormatBytes(available_bytes),
+                    FormatBytes(pool.usage().budget_bytes)));
+  }
+  return Ok();
+}
+
+uint64_t PageTable::MissingBytes(const Pool& pool, LayerRange layers, uint32_t first_page,
+                                 uint32_t end_page) const {
   uint64_t bytes = 0;
   for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
+    if (&PoolOf(layer) != &pool) continue;
     const std::span<const Stream> streams = layout_->streams(layer);
     for (uint32_t s = 0; s < streams.size(); ++s) {
       const PageChain& chain = Chain(layer, s);
@@ -134,11 +153,11 @@ Status PageTable::MakeWritable(uint32_t layer, uint32_t stream, uint32_t index, 
   if (page && !page.shared()) {
     // Its content is about to differ from its key. A copy would keep one more page for other
     // sequences, but tables that are rewound write here at once, and often.
-    pool_->Unpublish(page);
+    PoolOf(layer).Unpublish(page);
   } else {
     const size_t page_bytes = layout_->streams(layer)[stream].codec->page_bytes();
     // Copy on write: rows before `begin` are this sequence's, too.
-    PageRef fresh = TRY(pool_->Allocate(page_bytes));
+    PageRef fresh = TRY(PoolOf(layer).Allocate(page_bytes));
     if (page) {
       const PageAddress from = page.address();
       const PageAddress to = fresh.address();
@@ -183,7 +202,7 @@ void PageTable::Advance(LayerRange layers, std::span<const int32_t> tokens, uint
 // Offers the store the pages that have become full between these lengths, and those that it had no
 // room for before.
 void PageTable::OfferFullPages(LayerRange layers, uint32_t begin, uint32_t end) {
-  if (pool_->store() == nullptr) return;
+  if (store() == nullptr) return;
   if (unkept_ && unkept_->layers == layers) begin = std::min(begin, unkept_->begin);
   const uint32_t page_positions = layout_->page_positions();
   // Behind the first page that is refused now, pages that were refused before are not offered: the
@@ -239,8 +258,7 @@ bool PageTable::Offer(LayerRange layers, uint32_t index) {
   }
   const uint32_t first = index * layout_->page_positions();
   const uint32_t end = first + layout_->page_positions();
-  is_taken =
-      pool_->store()->Keep({.layout = layout_,
+  is_taken = store()->Keep({.layout = layout_,
                             .layers = layers,
                             .begin = first,
                             .prefix_at_begin = history_.HashAt(first),
@@ -271,7 +289,7 @@ void PageTable::SetLength(uint32_t layer, uint32_t length) {
     for (uint32_t s = 0; s < streams.size(); ++s) {
       PageRef& page = Chain(layer, s)[index];
       if (page && FirstRowKept(streams[s], index) < streams[s].codec->page_rows()) {
-        pool_->Publish(page, {.prefix = prefix, .layer = layer, .stream = s});
+        PoolOf(layer).Publish(page, {.prefix = prefix, .layer = layer, .stream = s});
       }
     }
   }
@@ -307,7 +325,7 @@ void PageTable::ReleaseSlidOut(uint32_t layer, uint32_t old_length) {
     const uint32_t begin = streams[s].FirstNeeded(old_length - std::min(old_length, slack));
     const uint32_t end = streams[s].FirstNeeded(length - std::min(length, slack));
     for (uint32_t index = std::max(begin, streams[s].SinkPages()); index < end; ++index) {
-      if (chain[index]) pool_->LetGo(chain[index]);
+      if (chain[index]) PoolOf(layer).LetGo(chain[index]);
     }
   }
 }
@@ -390,10 +408,10 @@ bool PageTable::HasOwn(uint32_t layer, uint32_t stream, uint32_t index, uint32_t
 bool PageTable::CanAdopt(const PageKey& key, uint32_t index, uint32_t end, AdoptFrom from) const {
   const Stream& stream = layout_->streams(key.layer)[key.stream];
   if (HasOwn(key.layer, key.stream, index, end) ||
-      pool_->Contains(key, stream.FirstRowNeeded(index, end))) {
+      PoolOf(key.layer).Contains(key, stream.FirstRowNeeded(index, end))) {
     return true;
   }
-  return from == AdoptFrom::kStoreToo && pool_->store() != nullptr && pool_->store()->Contains(key);
+  return from == AdoptFrom::kStoreToo && store() != nullptr && store()->Contains(key);
 }
 
 // The number of pages to which the table can grow along `tokens`, and the prefix hashes at their
@@ -454,10 +472,10 @@ bool PageTable::GatherIndex(uint32_t index, uint32_t end, const Hash128& prefix,
       if (Length(layer) >= end || !streams[s].Needs(index, end) || HasOwn(layer, s, index, end)) {
         continue;
       }
-      PageRef page = pool_->Find({prefix, layer, s}, streams[s].FirstRowNeeded(index, end));
+      PageRef page = PoolOf(layer).Find({prefix, layer, s}, streams[s].FirstRowNeeded(index, end));
       if (!page) {
-        if (pool_->store() == nullptr) return false;
-        Result<PageRef> fresh = pool_->Allocate(streams[s].codec->page_bytes());
+        if (store() == nullptr) return false;
+        Result<PageRef> fresh = PoolOf(layer).Allocate(streams[s].codec->page_bytes());
         if (!fresh.ok()) return false;
         page = *std::move(fresh);
         page.set_first_row(FirstRowKept(streams[s], index));
@@ -473,14 +491,15 @@ bool PageTable::GatherIndex(uint32_t index, uint32_t end, const Hash128& prefix,
   // Of one index all pages are loaded at once, as they lie in one file. They can be found by other
   // tables from then on.
   if (missing.empty()) return true;
-  if (!pool_->store()->Load(prefix, missing)) return false;
+  if (!store()->Load(prefix, missing)) return false;
   for (size_t i = 0; i < missing.size(); ++i) {
     if (places[i].block->host() != nullptr) continue;
     const std::span<const uint8_t> bytes(missing[i].data, missing[i].codec->page_bytes());
     if (!places[i].block->Write(places[i].offset, bytes).ok()) return false;
   }
   for (size_t i = first; i < adopted.size(); ++i) {
-    pool_->Publish(adopted[i].page, {prefix, adopted[i].layer, adopted[i].stream});
+    PoolOf(adopted[i].layer)
+        .Publish(adopted[i].page, {prefix, adopted[i].layer, adopted[i].stream});
   }
   return true;
 }

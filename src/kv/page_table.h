@@ -33,6 +33,8 @@ enum class AdoptFrom : uint8_t {
 class PageTable {
  public:
   PageTable(const Layout& layout, Pool& pool, LayerRange layers);
+  // Each layer's pages are of its pool [layers]; below all of them is the same store.
+  PageTable(const Layout& layout, std::vector<Pool*> pools, LayerRange layers);
   PageTable(PageTable&&) noexcept = default;
   PageTable& operator=(PageTable&& other) noexcept;
   ~PageTable();
@@ -113,7 +115,11 @@ class PageTable {
   uint32_t& Length(uint32_t layer) { return lengths_[layer - layers_.begin]; }
   uint32_t Length(uint32_t layer) const { return lengths_[layer - layers_.begin]; }
 
-  uint64_t MissingBytes(LayerRange layers, uint32_t first_page, uint32_t end_page) const;
+  Pool& PoolOf(uint32_t layer) const { return *pools_[layer - layers_.begin]; }
+  PageStore* store() const { return pools_[0]->store(); }
+  Status CheckRoom(LayerRange layers, uint32_t begin, uint32_t count) const;
+  uint64_t MissingBytes(const Pool& pool, LayerRange layers, uint32_t first_page,
+                        uint32_t end_page) const;
   Status MakeWritable(uint32_t layer, uint32_t stream, uint32_t index, uint32_t begin);
   uint32_t FirstRowKept(const Stream& stream, uint32_t index) const;
   void SetLength(uint32_t layer, uint32_t length);
@@ -148,7 +154,7 @@ class PageTable {
   };
 
   const Layout* layout_;
-  Pool* pool_;
+  std::vector<Pool*> pools_;  // [layers]
   LayerRange layers_;
   TokenHistory history_;               // as long as the longest layer
   std::vector<uint32_t> first_chain_;  // [layers]

@@ -3,6 +3,8 @@
 
 #include "model/forward.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "kernels/rope.h"
 #include "model/rope_spec.h"
@@ -29,31 +31,99 @@ PassWeights MakePassWeights(const Weights& weights, const compute::Matrix* head)
 
 ForwardJob& ForwardJob::operator=(ForwardJob&& other) noexcept {
   std::swap(forward_, other.forward_);
-  std::swap(pass_, other.pass_);
+  std::swap(part_, other.part_);
+  std::swap(passes_, other.passes_);
+  std::swap(at_, other.at_);
   return *this;
 }
 
 ForwardJob::~ForwardJob() {
-  if (pass_ == nullptr) return;
-  pass_->Abandon();
-  forward_->free_.push_back(std::move(pass_));
+  for (Step& step : passes_) {
+    if (step.pass == nullptr) continue;
+    step.pass->Abandon();
+    forward_->layers_[step.slice].free.push_back(std::move(step.pass));
+  }
+}
+
+Result<Progress> ForwardJob::Advance() {
+  while (TRY(passes_[at_].pass->Advance()) == Progress::kDone) {
+    if (at_ + 1 == passes_.size()) {
+      AdvanceTables();
+      return Progress::kDone;
+    }
+    TRY(BeginNext());
+  }
+  return Progress::kWaiting;
 }
 
 Result<Output> ForwardJob::Finish() {
-  TRY(pass_->Finish());
+  while (TRY(Advance()) == Progress::kWaiting) TRY(passes_[at_].pass->Wait());
   return output();
 }
 
-Forward::Forward(const Weights& weights, const MemoryOptions& memory, compute::Backend& backend,
+// The rows behind the layers of one back end are what the next begins with.
+Status ForwardJob::BeginNext() {
+  const ForwardPass& before = *passes_[at_].pass;
+  std::vector<Segment> segments(before.segments().begin(), before.segments().end());
+  const float* rows = before.output().hidden.data();
+  const size_t width = forward_->layers_[0].shared.weights.shape.hidden_width();
+  for (Segment& segment : segments) {
+    segment.hidden = rows;
+    rows += segment.tokens.size() * width;
+  }
+  Step& next = passes_[++at_];
+  next.pass = forward_->TakePass(forward_->layers_[next.slice]);
+  return next.pass->Begin(segments, next.part);
+}
+
+// Only now does anything follow from the batch: until here an error has changed nothing.
+void ForwardJob::AdvanceTables() {
+  for (const Segment& segment : passes_[0].pass->segments()) {
+    segment.table->Advance({part_.layer_begin, part_.layer_end}, segment.tokens, segment.guesses);
+  }
+}
+
+Forward::Forward(std::vector<BackendSlice> slices, const MemoryOptions& memory,
                  const compute::Matrix* head)
-    : shared_(MakePassWeights(weights, head)), memory_(memory), backend_(backend) {}
+    : memory_(memory), slice_(slices.front().weights.slice) {
+  for (const BackendSlice& slice : slices) {
+    const Slice& own = slice.weights.slice;
+    CHECK(layers_.empty() || (own.layer_begin == slice_.layer_end && !own.embedding));
+    slice_.layer_end = own.layer_end;
+    slice_.head = own.head;
+    layers_.push_back({MakePassWeights(slice.weights, head), &slice.backend, {}});
+  }
+}
+
+std::unique_ptr<ForwardPass> Forward::TakePass(Layers& layers) {
+  if (layers.free.empty())
+    return std::make_unique<ForwardPass>(layers.shared, memory_, *layers.backend);
+  std::unique_ptr<ForwardPass> pass = std::move(layers.free.back());
+  layers.free.pop_back();
+  return pass;
+}
 
 Result<ForwardJob> Forward::Begin(std::span<const Segment> segments, const Slice& part) {
-  CHECK(shared_.weights.slice.Contains(part));
-  if (free_.empty()) free_.push_back(std::make_unique<ForwardPass>(shared_, memory_, backend_));
-  ForwardJob job(*this, std::move(free_.back()));
-  free_.pop_back();
-  TRY(job.pass_->Begin(segments, part));
+  CHECK(slice_.Contains(part));
+  ForwardJob job(*this, part);
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    Slice own = layers_[i].shared.weights.slice;
+    own.embedding = part.embedding && own.embedding;
+    own.head = part.head && own.head;
+    own.layer_begin = std::max(own.layer_begin, part.layer_begin);
+    own.layer_end = std::min(own.layer_end, part.layer_end);
+    if (own.layer_begin < own.layer_end) job.passes_.push_back({i, own, nullptr});
+  }
+  // Room for all layers before the first computes, so that a batch without it changes nothing.
+  if (job.passes_.size() > 1) {
+    for (const Segment& segment : segments) {
+      TRY(segment.table->Reserve({part.layer_begin, part.layer_end},
+                                 static_cast<uint32_t>(segment.tokens.size())));
+    }
+  }
+  ForwardJob::Step& first = job.passes_.front();
+  first.pass = TakePass(layers_[first.slice]);
+  TRY(first.pass->Begin(segments, first.part));
   return job;
 }
 

@@ -6,6 +6,9 @@
 // cut, or on how many threads there are. Must not know why tokens are computed, nor where the other
 // slices are.
 //
+// The slice may be of several back ends, whose layers follow one another: rows go through the host
+// from one to the next.
+//
 // A batch is a job: its thread calls Advance until it is done, and may compute another job while
 // one waits. Jobs of different sequences may be under way together; the layers of one sequence are
 // one job's at a time.
@@ -27,6 +30,12 @@ namespace aster::model {
 
 class Forward;
 
+// Layers that one back end computes, with their weights in its memory. Both outlive what uses them.
+struct BackendSlice {
+  const Weights& weights;
+  compute::Backend& backend;
+};
+
 // A batch under way. Tables (and hidden rows, until the first Advance has returned) outlive it; the
 // tables are changed by nothing else until it is done or gone. A job that is dropped before it is
 // done changes no table.
@@ -38,54 +47,76 @@ class ForwardJob {
 
   // Computes until the job is done or has to wait for something. After an error it is over: no
   // table has advanced.
-  Result<Progress> Advance() { return pass_->Advance(); }
+  Result<Progress> Advance();
   // Computes to the end, waiting where it must.
   Result<Output> Finish();
   // Of a job that is done, as long as it is there.
-  const Output& output() const { return pass_->output(); }
+  const Output& output() const { return passes_.back().pass->output(); }
 
  private:
   friend class Forward;
-  ForwardJob(Forward& forward, std::unique_ptr<ForwardPass> pass)
-      : forward_(&forward), pass_(std::move(pass)) {}
+
+  // Its way through the layers of one back end.
+  struct Step {
+    size_t slice;  // of the Forward's
+    Slice part;
+    std::unique_ptr<ForwardPass> pass;
+  };
+
+  ForwardJob(Forward& forward, const Slice& part) : forward_(&forward), part_(part) {}
+
+  Status BeginNext();
+  void AdvanceTables();
 
   Forward* forward_;
-  std::unique_ptr<ForwardPass> pass_;  // null once moved from
+  Slice part_;
+  std::vector<Step> passes_;  // one after the other; empty once moved from
+  size_t at_ = 0;             // the one under way
 };
 
 // Keeps the memory of jobs that are gone for those that come. Belongs to one thread, like its jobs,
-// which it outlives. Weights outlive it.
+// which it outlives.
 class Forward {
  public:
-  // `head` [vocab_size, embedding] where it is not the weights' own.
-  Forward(const Weights& weights, const MemoryOptions& memory, compute::Backend& backend,
+  // Slices of one model, each beginning where the one before ends. `head` [vocab_size, embedding]
+  // where it is not the weights' own.
+  Forward(std::vector<BackendSlice> slices, const MemoryOptions& memory,
           const compute::Matrix* head = nullptr);
+  Forward(const Weights& weights, const MemoryOptions& memory, compute::Backend& backend,
+          const compute::Matrix* head = nullptr)
+      : Forward({{weights, backend}}, memory, head) {}
   Forward(const Forward&) = delete;
   Forward& operator=(const Forward&) = delete;
 
+  // All of its layers.
+  const Slice& slice() const { return slice_; }
+
   // A job that computes the segments (of different sequences) and advances their tables. On failure
   // no table has changed.
-  Result<ForwardJob> Begin(std::span<const Segment> segments) {
-    return Begin(segments, shared_.weights.slice);
-  }
+  Result<ForwardJob> Begin(std::span<const Segment> segments) { return Begin(segments, slice_); }
   // Only some of the layers, with the embedding and the head only where `part` has them: as if
   // there were no others. Of the tables, too, only these layers matter and change.
   Result<ForwardJob> Begin(std::span<const Segment> segments, const Slice& part);
 
   // A job from begin to end; what it gives is valid until the next call of Run.
-  Result<Output> Run(std::span<const Segment> segments) {
-    return Run(segments, shared_.weights.slice);
-  }
+  Result<Output> Run(std::span<const Segment> segments) { return Run(segments, slice_); }
   Result<Output> Run(std::span<const Segment> segments, const Slice& part);
 
  private:
   friend class ForwardJob;
 
-  const PassWeights shared_;
+  struct Layers {
+    PassWeights shared;
+    compute::Backend* backend;
+    std::vector<std::unique_ptr<ForwardPass>> free;  // the one used last at the end
+  };
+
+  std::unique_ptr<ForwardPass> TakePass(Layers& layers);
+
   const MemoryOptions memory_;
-  compute::Backend& backend_;
-  std::vector<std::unique_ptr<ForwardPass>> free_;  // the one used last at the end
-  std::optional<ForwardJob> last_;                  // of Run
+  std::vector<Layers> layers_;  // by back end
+  Slice slice_;
+  std::optional<ForwardJob> last_;  // of Run
 };
 
 }  // namespace aster::model

@@ -56,26 +56,13 @@ Result<Progress> ForwardPass::Advance() {
   if (is_done.ok() && !*is_done) return Progress::kWaiting;
   is_submitted_ = false;
   TRY(is_done);
-  FinishBatch();
   return Progress::kDone;
-}
-
-Status ForwardPass::Finish() {
-  while (TRY(Advance()) == Progress::kWaiting) TRY(commands_->Wait());
-  return Ok();
 }
 
 void ForwardPass::Abandon() {
   // Where even waiting fails, nothing is under way any more.
   if (is_submitted_) static_cast<void>(commands_->Wait());
   is_submitted_ = false;
-}
-
-// Only now does anything follow from the batch: until here an error has changed nothing.
-void ForwardPass::FinishBatch() {
-  for (const Segment& segment : segments_) {
-    segment.table->Advance({part_.layer_begin, part_.layer_end}, segment.tokens, segment.guesses);
-  }
 }
 
 Status ForwardPass::CheckSegments() const {

@@ -42,13 +42,14 @@ class ForwardPass {
   // Takes in a batch: reserves room in the tables, which must not change until it is done. On
   // failure no table has changed.
   Status Begin(std::span<const Segment> segments, const Slice& part);
-  // Goes on until it is done, and has advanced the tables, or has to wait. On failure no table has
-  // advanced, and the batch is over.
+  // Goes on until it is done, or has to wait; the tables' lengths are the caller's to move. On
+  // failure the batch is over.
   Result<Progress> Advance();
-  // Advance, and a wait where it has to: until the batch is done.
-  Status Finish();
+  // Returns when what it waits for is there.
+  Status Wait() { return commands_->Wait(); }
   // Gives the batch up; what the back end has under way of it is waited for.
   void Abandon();
+  std::span<const Segment> segments() const { return segments_; }
   // Of a batch that is done, until the next begins.
   const Output& output() const { return output_; }
 
@@ -64,7 +65,6 @@ class ForwardPass {
   Status FinishHeads(const LayerWeights& weights);
   Status RecordHead();
   Status Normalise(const compute::Tensor& rows, const compute::Array& weight);
-  void FinishBatch();
 
   const PassWeights& shared_;
   const Weights& weights_;
