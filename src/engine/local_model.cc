@@ -3,6 +3,8 @@
 
 #include "engine/local_model.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -61,27 +63,65 @@ Result<std::unique_ptr<LocalModel>> LocalModel::Start(const LocalModelOptions& o
       new LocalModel(options, isa));  // tidy: allow(ownership) the constructor is private
 }
 
-// The device's layers are the last ones: rows leave the processor once.
-Status LocalModel::LoadWeights(const gguf::ModelFiles& files, const model::Slice& slice,
-                               const model::LoadProgress& progress) {
+// A number is what the user insists on; automatic choice goes on without a GPU and says why.
+Status LocalModel::ChooseGpuLayers(const gguf::ModelFiles& files, const LocalModelOptions& options,
+                                   const model::Slice& slice) {
+  if (!options.gpu_layers.wanted() || !options.open_gpu) return Ok();
+  const bool is_automatic = !options.gpu_layers.count;
+  const model::Shape shape = TRY(model::ReadShape(files.metadata()));
+  const auto open = [&]() -> Result<std::unique_ptr<vulkan::Gpu>> {
+    TRY(CheckGpuCanCompute(shape));
+    return options.open_gpu(context_);
+  };
+  Result<std::unique_ptr<vulkan::Gpu>> gpu = open();
+  if (!gpu.ok() && is_automatic) {
+    gpu_note_ = fmt::format("no GPU is used: {}", gpu.error().message());
+    return Ok();
+  }
+  gpu_ = TRY(std::move(gpu).In("--gpu-layers"));
+  const uint32_t most = slice.layer_end - slice.layer_begin;
+  gpu_layers_ = std::min(most, options.gpu_layers.count.value_or(most));
+  if (!is_automatic) return Ok();
+  gpu_layers_ =
+      TRY(GpuLayersThatFit(files, shape, slice, options.memory_bytes, gpu_->available_bytes()));
+  if (gpu_layers_ == 0) gpu_note_ = fmt::format("{} has no memory for a layer", gpu_->name());
+  return Ok();
+}
+
+// Where the choice is automatic and memory turns out to be short, fewer layers are tried.
+Status LocalModel::LoadWeights(const gguf::ModelFiles& files, const LocalModelOptions& options,
+                               const model::Slice& slice, const model::LoadProgress& progress) {
+  while (true) {
+    const Status status = LoadParts(files, slice, progress);
+    const bool may_shrink = !options.gpu_layers.count && gpu_layers_ > 0;
+    if (status.ok() || !may_shrink || status.error().code() != Code::kResourceExhausted)
+      return status;
+    weights_.clear();
+    gpu_layers_ /= 2;
+  }
+}
+
+// The GPU's layers are the last ones: rows leave the processor once.
+Status LocalModel::LoadParts(const gguf::ModelFiles& files, const model::Slice& slice,
+                             const model::LoadProgress& progress) {
   model::Slice host = slice;
-  model::Slice device = slice;
-  host.layer_end = device.layer_begin = slice.layer_end - device_layers_;
-  host.head = slice.head && device_layers_ == 0;
-  device.embedding = slice.embedding && device.layer_begin == slice.layer_begin;
+  model::Slice gpu = slice;
+  host.layer_end = gpu.layer_begin = slice.layer_end - gpu_layers_;
+  host.head = slice.head && gpu_layers_ == 0;
+  gpu.embedding = slice.embedding && gpu.layer_begin == slice.layer_begin;
   const auto load = [&](const model::Slice& part, compute::Backend& backend) -> Status {
-    if (part.layer_begin == part.layer_end && device_layers_ > 0) return Ok();
+    if (part.layer_begin == part.layer_end && gpu_layers_ > 0) return Ok();
     weights_.push_back(
         std::make_shared<model::Weights>(TRY(model::LoadWeights(files, part, backend, progress))));
     return Ok();
   };
   TRY(load(host, cpu_));
-  if (device_layers_ > 0) TRY(load(device, *device_));
+  if (gpu_layers_ > 0) TRY(load(gpu, gpu_->backend()));
   return Ok();
 }
 
 compute::Backend& LocalModel::BackendOf(const model::Weights& weights) {
-  return device_layers_ > 0 && &weights == weights_.back().get() ? *device_ : cpu_;
+  return gpu_layers_ > 0 && &weights == weights_.back().get() ? gpu_->backend() : cpu_;
 }
 
 // As many positions fit into each pool, so that none is full before the others.
@@ -125,11 +165,8 @@ Result<std::unique_ptr<LocalModel>> LocalModel::Load(const gguf::ModelFiles& fil
   auto model = TRY(Start(options));
   const model::Slice slice =
       options.slice ? *options.slice : model::Slice::Whole(TRY(model::ReadShape(files.metadata())));
-  model->device_layers_ = options.open_device
-                              ? std::min(options.device_layers, slice.layer_end - slice.layer_begin)
-                              : 0;
-  if (model->device_layers_ > 0) model->device_ = TRY(options.open_device(model->context_));
-  TRY(model->LoadWeights(files, slice, progress));
+  TRY(model->ChooseGpuLayers(files, options, slice));
+  TRY(model->LoadWeights(files, options, slice, progress));
   TRY(model->Finish(options, NameOf(files)));
   return model;
 }
@@ -138,8 +175,8 @@ Result<std::unique_ptr<LocalModel>> LocalModel::ShareWeights(const LocalModel& o
                                                              const LocalModelOptions& options) {
   auto model = TRY(Start(options));
   model->weights_ = other.weights_;
-  model->device_ = other.device_;
-  model->device_layers_ = other.device_layers_;
+  model->gpu_ = other.gpu_;
+  model->gpu_layers_ = other.gpu_layers_;
   model->files_ = other.files_;
   TRY(model->Finish(options, other.name_));
   return model;
@@ -148,8 +185,8 @@ Result<std::unique_ptr<LocalModel>> LocalModel::ShareWeights(const LocalModel& o
 uint64_t LocalModel::packed_bytes() const {
   uint64_t bytes = 0;
   for (size_t i = 0; i < weights_.size(); ++i) {
-    const bool is_on_device = device_layers_ > 0 && i + 1 == weights_.size();
-    if (!is_on_device) bytes += weights_[i]->PackedBytes();
+    const bool is_on_gpu = gpu_layers_ > 0 && i + 1 == weights_.size();
+    if (!is_on_gpu) bytes += weights_[i]->PackedBytes();
   }
   return bytes;
 }

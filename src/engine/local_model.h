@@ -17,6 +17,7 @@
 #include "base/thread_pool.h"
 #include "compute/context.h"
 #include "compute/cpu/backend.h"
+#include "engine/gpu_layers.h"
 #include "gguf/model_files.h"
 #include "kv/page_store.h"
 #include "kv/page_table.h"
@@ -24,8 +25,12 @@
 #include "model/forward.h"
 #include "model/memory.h"
 #include "model/weights.h"
+#include "vulkan/gpu.h"
 
 namespace aster::engine {
+
+// Opens the GPU of this machine that is to compute; an error says why there is none.
+using OpenGpu = std::function<Result<std::unique_ptr<vulkan::Gpu>>(compute::Context& host)>;
 
 struct LocalModelOptions {
   size_t threads = 0;                 // 0: as many as this machine runs at full speed
@@ -33,11 +38,10 @@ struct LocalModelOptions {
   std::optional<model::Slice> slice;  // else the whole model
   model::MemoryOptions memory;
   uint64_t memory_bytes = uint64_t{1} << 30;  // of the KV cache
-  // Opens the device that computes the last layers of the slice, with the head where the slice has
-  // it; their KV pages lie there too. Memory is shared out as layers are.
-  std::function<Result<std::unique_ptr<compute::Backend>>(compute::Context& host)> open_device = {};
-  uint32_t device_layers = 0;  // at most those of the slice
-  bool memory_now = false;     // taken from the system at once, not when it is needed
+  // Those whose pages lie on the GPU, too: memory_bytes is shared out as layers are.
+  GpuLayers gpu_layers;
+  OpenGpu open_gpu = {};    // called where layers are wanted
+  bool memory_now = false;  // taken from the system at once, not when it is needed
   // Where full pages go beside memory, and are looked for; or nothing. Needs a name, since what is
   // there is found by other processes and machines.
   std::shared_ptr<kv::PageStore> page_store = {};
@@ -55,7 +59,7 @@ class LocalModel {
   // The model's own share in its files, where no other object holds them for as long.
   void Keep(std::shared_ptr<const gguf::ModelFiles> files) { files_ = std::move(files); }
   // The same weights once more, on other threads, another instruction set or with another memory:
-  // for measuring and comparing. Where a device computes, it is the same one, and `other` outlives
+  // for measuring and comparing. Where a GPU computes, it is the same one, and `other` outlives
   // this.
   static Result<std::unique_ptr<LocalModel>> ShareWeights(const LocalModel& other,
                                                           const LocalModelOptions& options);
@@ -65,13 +69,16 @@ class LocalModel {
   kernels::Isa isa() const { return context_.isa; }
   size_t thread_count() const { return pool_.thread_count(); }
   // For what computes beside the head, with its weights.
-  compute::Backend& backend() { return device_ ? *device_ : cpu_; }
-  uint32_t device_layers() const { return device_layers_; }
+  compute::Backend& backend() { return gpu_layers_ > 0 ? gpu_->backend() : cpu_; }
+  uint32_t gpu_layers() const { return gpu_layers_; }
+  const vulkan::Gpu* gpu() const { return gpu_.get(); }  // null where none computes
+  // Why fewer layers than could be are on a GPU; empty where nothing is to be said.
+  const std::string& gpu_note() const { return gpu_note_; }
   const model::MemoryOptions& memory_options() const { return memory_options_; }
   const Hash128& name() const { return name_; }
   // In this machine's own memory.
   uint64_t packed_bytes() const;
-  // Of the last layers, with the head; all there are where no device computes.
+  // Of the last layers, with the head; all there are where no GPU computes.
   const model::Weights& weights() const { return *weights_.back(); }
   const kv::Layout& layout() const { return *layout_; }
   kv::LayerRange layers() const { return {slice().layer_begin, slice().layer_end}; }
@@ -96,8 +103,12 @@ class LocalModel {
  private:
   LocalModel(const LocalModelOptions& options, kernels::Isa isa);
   static Result<std::unique_ptr<LocalModel>> Start(const LocalModelOptions& options);
-  Status LoadWeights(const gguf::ModelFiles& files, const model::Slice& slice,
-                     const model::LoadProgress& progress);
+  Status ChooseGpuLayers(const gguf::ModelFiles& files, const LocalModelOptions& options,
+                         const model::Slice& slice);
+  Status LoadWeights(const gguf::ModelFiles& files, const LocalModelOptions& options,
+                     const model::Slice& slice, const model::LoadProgress& progress);
+  Status LoadParts(const gguf::ModelFiles& files, const model::Slice& slice,
+                   const model::LoadProgress& progress);
   void MakePools(uint64_t budget_bytes);
   compute::Backend& BackendOf(const model::Weights& weights);
   Status Finish(const LocalModelOptions& options, const Hash128& name);
@@ -105,8 +116,9 @@ class LocalModel {
   ThreadPool pool_;
   compute::Context context_;
   compute::CpuBackend cpu_{context_};
-  std::shared_ptr<compute::Backend> device_;  // or nothing
-  uint32_t device_layers_ = 0;
+  std::shared_ptr<vulkan::Gpu> gpu_;  // or nothing
+  uint32_t gpu_layers_ = 0;
+  std::string gpu_note_;
   const std::shared_ptr<kv::PageStore> page_store_;  // or nothing
   std::vector<std::unique_ptr<kv::Pool>> pools_;     // as weights_
   std::vector<kv::Pool*> pool_of_layer_;             // [layers of the slice]
@@ -114,7 +126,7 @@ class LocalModel {
   // Constant once made.
   Hash128 name_;  // of the model's content, as far as this machine needs to tell models apart
   model::MemoryOptions memory_options_;
-  std::vector<std::shared_ptr<const model::Weights>> weights_;  // of the processor, of the device
+  std::vector<std::shared_ptr<const model::Weights>> weights_;  // of the processor, of the GPU
   std::optional<kv::Layout> layout_;
   std::optional<model::Forward> forward_;
 };

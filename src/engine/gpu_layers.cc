@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "engine/gpu_layers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "model/weight_sizes.h"
+
+namespace aster::engine {
+namespace {
+
+// Rows of the largest batch that a computation's memory is planned for.
+constexpr uint64_t kScratchRows = 512;
+// Left to the system and to other programs: this, or a share of what is there.
+constexpr uint64_t kLeastReserveBytes = uint64_t{256} << 20;
+constexpr uint64_t kReserveShare = 16;
+
+// Of rows in every width that a layer needs, and of logits of one row for each.
+uint64_t ScratchBytes(const model::Shape& shape) {
+  const uint64_t heads = uint64_t{shape.head_count} * shape.head_dim;
+  const uint64_t kv_heads = uint64_t{shape.kv_head_count} * shape.head_dim;
+  const uint64_t wide = std::max<uint64_t>(shape.feed_forward, heads);
+  const uint64_t row = 4 * uint64_t{shape.embedding} + 2 * heads + 2 * kv_heads + 4 * wide;
+  return kScratchRows * row * sizeof(float) + 64 * uint64_t{shape.vocab_size} * sizeof(float);
+}
+
+}  // namespace
+
+Result<GpuLayers> ParseGpuLayers(std::string_view text) {
+  if (text == "auto") return GpuLayers{.count = std::nullopt};
+  uint32_t count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return InvalidArgument(
+        fmt::format("\"{}\" is no number of layers; give one, or auto for as many as fit", text));
+  }
+  return GpuLayers{.count = count};
+}
+
+Status CheckGpuCanCompute(const model::Shape& shape) {
+  if (!shape.is_latent()) return Ok();
+  return Unimplemented(
+      "the layers of this architecture (latent attention) cannot be computed on a GPU yet");
+}
+
+Result<uint32_t> GpuLayersThatFit(const gguf::ModelFiles& files, const model::Shape& shape,
+                                  const model::Slice& slice, uint64_t kv_bytes,
+                                  uint64_t available_bytes) {
+  const model::WeightSizes sizes = TRY(model::SizesOf(shape, [&](const model::TensorSpec& spec) {
+    const gguf::Tensor* const tensor = files.FindTensor(spec.name);
+    return tensor == nullptr ? gguf::TensorType::kF32 : tensor->type;
+  }));
+  const uint32_t layer_count = slice.layer_end - slice.layer_begin;
+  const uint64_t reserve = std::max(kLeastReserveBytes, available_bytes / kReserveShare);
+  const uint64_t head = sizes.head + (shape.tied_head ? sizes.embedding : 0);
+  const uint64_t taken = reserve + ScratchBytes(shape) + (slice.head ? head : 0);
+  if (taken > available_bytes) return 0;
+  uint64_t left = available_bytes - taken;
+  uint32_t count = 0;
+  while (count < layer_count) {
+    const uint64_t layer = sizes.layers[slice.layer_end - 1 - count] + kv_bytes / layer_count;
+    if (layer > left) break;
+    left -= layer;
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace aster::engine
