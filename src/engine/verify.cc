@@ -71,19 +71,20 @@ Result<Hash128> InCompany(LocalModel& model, Tokens tokens) {
   return hash.Digest();
 }
 
-// Half the text, then its KV rows go as bytes to another memory, which computes the second half.
-Result<Hash128> Transferred(LocalModel& model, Tokens tokens) {
+// Half the text on one, then its KV rows go as bytes to the memory of the other, which computes the
+// second half.
+Result<Hash128> Transferred(LocalModel& first, LocalModel& second, Tokens tokens) {
   const size_t half = tokens.size() / 2;
-  kv::PageTable from = model.NewTable(), to = model.NewTable();
+  kv::PageTable from = first.NewTable(), to = second.NewTable();
   LogitsHash hash;
-  TRY(Add(hash, model, from, tokens.first(half), kDefaultChunk));
+  TRY(Add(hash, first, from, tokens.first(half), kDefaultChunk));
   std::vector<uint8_t> chunk;
   TRY(kv::Export(from, from.layers(), 0, static_cast<uint32_t>(half), [&](Bytes bytes) {
     chunk.insert(chunk.end(), bytes.begin(), bytes.end());
     return Ok();
   }));
   TRY(kv::Import(to, chunk));
-  TRY(Add(hash, model, to, tokens.subspan(half), kDefaultChunk));
+  TRY(Add(hash, second, to, tokens.subspan(half), kDefaultChunk));
   return hash.Digest();
 }
 
@@ -111,6 +112,7 @@ Result<Hash128> InSlices(const gguf::ModelFiles& files, const VerifyOptions& opt
   std::vector<kv::PageTable> tables;
   for (size_t i = 0; i <= cuts.size(); ++i) {
     LocalModelOptions slice = options.model;
+    slice.gpu_layers = {};
     slice.slice = {.layer_begin = i == 0 ? 0 : cuts[i - 1],
                    .layer_end = i == cuts.size() ? layer_count : cuts[i],
                    .embedding = i == 0,
@@ -170,7 +172,7 @@ class Verifier {
       : files_(files), tokens_(tokens), options_(options), clock_(clock), sink_(sink) {}
 
   Result<std::vector<VerifiedWay>> Run() {
-    auto model = TRY(LocalModel::Load(files_, options_.model));
+    auto model = TRY(Load(/*gpu_layers=*/0));
     const uint32_t layer_count = model->shape().layer_count;
     TRY(Try("whole", [&] { return InChunks(*model, tokens_, tokens_.size()); }));
     for (const size_t chunk : {1, 7, 64, 128}) {
@@ -179,7 +181,7 @@ class Verifier {
     }
     TRY(Try("after a rewind", [&] { return GoingBack(*model, tokens_); }));
     TRY(Try("beside other texts", [&] { return InCompany(*model, tokens_); }));
-    TRY(Try("after a KV transfer", [&] { return Transferred(*model, tokens_); }));
+    TRY(Try("after a KV transfer", [&] { return Transferred(*model, *model, tokens_); }));
     Scheduler scheduler(*model, /*tokenizer=*/nullptr, clock_, {.batch_tokens = 128});
     TRY(Try("answered beside others", [&] { return AnsweredBesideOthers(scheduler, tokens_); }));
     TRY(Try("answered in turns", [&] { return AnsweredInTurns(scheduler, tokens_); }));
@@ -194,10 +196,17 @@ class Verifier {
     model.reset();  // slices pack weights of their own
     if (layer_count >= 2) TRY(TrySlices({layer_count / 2}, layer_count));
     if (layer_count >= 3) TRY(TrySlices({1, layer_count - 1}, layer_count));
+    if (options_.model.gpu_layers.wanted()) TRY(TryGpu(layer_count));
     return std::move(ways_);
   }
 
  private:
+  Result<std::unique_ptr<LocalModel>> Load(uint32_t gpu_layers) {
+    LocalModelOptions options = options_.model;
+    options.gpu_layers = {gpu_layers};
+    return LocalModel::Load(files_, options);
+  }
+
   Status Try(std::string name, FunctionRef<Result<Hash128>()> compute) {
     const int64_t start_ns = clock_.NowNs();
     const Hash128 hash = TRY(compute().In(name));
@@ -229,6 +238,31 @@ class Verifier {
     const auto variant = TRY(LocalModel::ShareWeights(model, varied));
     return Try(fmt::format("with {}", kernels::IsaName(isa)),
                [&] { return InChunks(*variant, tokens_, kDefaultChunk); });
+  }
+
+  // As many layers as are wanted, and half of them; and KV rows that move between the two.
+  Status TryGpu(uint32_t layer_count) {
+    const uint32_t most =
+        std::min(layer_count, options_.model.gpu_layers.count.value_or(layer_count));
+    if (most >= 2) {
+      const auto half = TRY(Load(most / 2));
+      TRY(Try("half of it on the GPU", [&] { return InChunks(*half, tokens_, 64); }));
+    }
+    const auto gpu = TRY(Load(most));
+    TRY(Try("on the GPU", [&] { return InChunks(*gpu, tokens_, tokens_.size()); }));
+    TRY(Try("on the GPU, in chunks of 7", [&] { return InChunks(*gpu, tokens_, 7); }));
+    TRY(Try("on the GPU, after a rewind", [&] { return GoingBack(*gpu, tokens_); }));
+    TRY(Try("on the GPU, beside other texts", [&] { return InCompany(*gpu, tokens_); }));
+    TRY(Try("on the GPU, sharing a prefix", [&] { return SharingAPrefix(*gpu, tokens_); }));
+    Scheduler scheduler(*gpu, /*tokenizer=*/nullptr, clock_, {.batch_tokens = 128});
+    TRY(Try("on the GPU, answered beside others",
+            [&] { return AnsweredBesideOthers(scheduler, tokens_); }));
+    Knowing knowing(tokens_);
+    TRY(TryDrafts("on the GPU, with draft tokens", *gpu, knowing,
+                  {.kind = DraftKind::kModel, .most = 6}));
+    const auto cpu = TRY(Load(0));
+    TRY(Try("from the GPU to the processor", [&] { return Transferred(*gpu, *cpu, tokens_); }));
+    return Try("from the processor to the GPU", [&] { return Transferred(*cpu, *gpu, tokens_); });
   }
 
   Status TrySlices(const std::vector<uint32_t>& cuts, uint32_t layer_count) {

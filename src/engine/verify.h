@@ -23,7 +23,9 @@
 namespace aster::engine {
 
 struct VerifyOptions {
-  LocalModelOptions model;  // of the first way; its threads and instruction set are varied
+  // Of the first way; its threads and instruction set are varied. What its GPU layers give comes
+  // last: all other ways are the processor's.
+  LocalModelOptions model;
   std::vector<kernels::Isa> isas;
   std::vector<size_t> threads;
   // Drafters for the ways with speculative decoding; `proposers` is given the model that answers.

@@ -486,5 +486,62 @@ TEST_F(Transfer, AStreamOfKvChunksThatIsDamagedIsSeenToBe) {
   }
 }
 
+// Rows that lie in the memory of a device are the same chunk, and are taken in there.
+TEST(DevicePages, GiveAndTakeTheChunksOfTheProcessors) {
+  for (const Layout& layout : {PlainLayout(), WindowLayout(), MixedLayout()}) {
+    DevicePagesForTest device;
+    Pool on_host(kPlenty), on_device(kPlenty, nullptr, device);
+    const LayerRange all = layout.all_layers();
+    const std::vector<int32_t> tokens = Tokens(90);
+    Twin host(layout, on_host, all), first(layout, on_device, all), second(layout, on_device, all);
+    ASSERT_TRUE(host.Compute(all, tokens));
+    ASSERT_TRUE(first.Compute(all, Tokens(40)));
+    // A fork shares pages, and copies those that are written.
+    PageTable fork = first.table().Fork();
+    ASSERT_TRUE(first.Compute(all, {tokens.begin() + 40, tokens.end()}));
+    first.Verify();
+    const std::vector<uint8_t> chunk = ExportBytes(host.table(), all, 0, 90);
+    EXPECT_EQ(ExportBytes(first.table(), all, 0, 90), chunk);
+    ASSERT_TRUE(Import(second.table(), chunk).ok());
+    second.TakeLengths(tokens);
+    second.Verify();
+  }
+}
+
+// The last layers of a table may lie in another memory than the first.
+TEST(DevicePages, TwoMemoriesMakeOneTable) {
+  const Layout layout = PlainLayout();
+  DevicePagesForTest device;
+  Pool on_host(kPlenty), on_device(kPlenty, nullptr, device);
+  const LayerRange all = layout.all_layers();
+  const std::vector<int32_t> tokens = Tokens(70);
+  Twin plain(layout, on_host, all);
+  ASSERT_TRUE(plain.Compute(all, tokens));
+  const std::vector<uint8_t> chunk = ExportBytes(plain.table(), all, 0, 70);
+  const std::vector<Pool*> pools = {&on_host, &on_device, &on_device};
+  PageTable mixed(layout, pools, all);
+  ASSERT_TRUE(Import(mixed, chunk).ok());
+  EXPECT_EQ(ExportBytes(mixed, all, 0, 70), chunk);
+  EXPECT_NE(mixed.Page(0, 0).block->host(), nullptr);
+  EXPECT_EQ(mixed.Page(1, 0).block->host(), nullptr);
+  // Another sequence finds the pages of both.
+  PageTable other(layout, pools, all);
+  EXPECT_EQ(other.Adopt(tokens), 64u);
+  EXPECT_EQ(ExportBytes(other, all, 0, 64), ExportBytes(plain.table(), all, 0, 64));
+}
+
+TEST(DevicePages, ALostDeviceIsAnError) {
+  const Layout layout = PlainLayout();
+  DevicePagesForTest device;
+  Pool pool(kPlenty, nullptr, device);
+  Twin world(layout, pool, layout.all_layers());
+  ASSERT_TRUE(world.Compute(layout.all_layers(), Tokens(30)));
+  device.is_lost = true;
+  const Status status = Export(world.table(), layout.all_layers(), 0, 30,
+                               [](Bytes /*bytes*/) -> Status { return Ok(); });
+  EXPECT_EQ(status.error().code(), Code::kUnavailable);
+  EXPECT_FALSE(PageTable(layout, pool, layout.all_layers()).Reserve(500).ok());
+}
+
 }  // namespace
 }  // namespace aster::kv

@@ -86,6 +86,54 @@ inline Layout MakeLayout(uint32_t page_positions, uint32_t slack,
 
 // What layers usually look like: plain attention; sinks and a window; and one layer of every kind
 // that compresses its past (a window of plain rows, compressed rows, and the compressor's inputs).
+// Memory that the processor cannot address, as a device has it; it may be lost.
+class DevicePagesForTest final : public PageMemory {
+ public:
+  Result<std::unique_ptr<MemoryBlock>> Map(size_t bytes) override {
+    if (is_lost) return Unavailable("the device is lost");
+    return std::make_unique<Block>(*this, bytes);
+  }
+
+  bool is_lost = false;
+
+ private:
+  class Block final : public MemoryBlock {
+   public:
+    Block(const DevicePagesForTest& device, size_t bytes)
+        : MemoryBlock(nullptr, bytes), device_(device), bytes_(bytes) {}
+
+    Status Zero(size_t offset, size_t count) override {
+      TRY(Check());
+      std::fill_n(bytes_.begin() + static_cast<ptrdiff_t>(offset), count, uint8_t{0});
+      return Ok();
+    }
+    Status Copy(size_t offset, const MemoryBlock& from, size_t from_offset, size_t count) override {
+      TRY(Check());
+      const auto& source = static_cast<const Block&>(from).bytes_;
+      std::copy_n(source.begin() + static_cast<ptrdiff_t>(from_offset), count,
+                  bytes_.begin() + static_cast<ptrdiff_t>(offset));
+      return Ok();
+    }
+    Status Read(size_t offset, std::span<uint8_t> out) const override {
+      TRY(Check());
+      std::copy_n(bytes_.begin() + static_cast<ptrdiff_t>(offset), out.size(), out.begin());
+      return Ok();
+    }
+    Status Write(size_t offset, std::span<const uint8_t> bytes) override {
+      TRY(Check());
+      std::ranges::copy(bytes, bytes_.begin() + static_cast<ptrdiff_t>(offset));
+      return Ok();
+    }
+    Status GiveBack(size_t offset, size_t count) override { return Zero(offset, count); }
+
+   private:
+    Status Check() const { return device_.is_lost ? Unavailable("the device is lost") : Ok(); }
+
+    const DevicePagesForTest& device_;
+    std::vector<uint8_t> bytes_;
+  };
+};
+
 inline Layout PlainLayout() {
   return MakeLayout(16, 0, {{{.transposed = true}}, {{}}, {{.row_bytes = 3}}});
 }
@@ -245,8 +293,12 @@ class Twin {
           if ((position + 1) % stream.stride != 0) continue;
           const uint32_t index = position / table_.layout().page_positions();
           const uint32_t row = position / stream.stride % stream.codec->page_rows();
-          stream.codec->WriteRows(HostPage(table_.WritablePage(layer, index, s)), row, 1,
+          const PageAddress page = table_.WritablePage(layer, index, s);
+          std::vector<uint8_t> copy;
+          uint8_t* const data = ReadPage(page, stream.codec->page_bytes(), copy).value();
+          stream.codec->WriteRows(data, row, 1,
                                   RowContent(hash, layer, s, stream.codec->row_bytes()).data());
+          if (page.block->host() == nullptr) CHECK(page.block->Write(page.offset, copy).ok());
         }
       }
     }
@@ -260,9 +312,11 @@ class Twin {
     for (uint32_t row = 0; row < length / stream.stride; ++row) {
       const uint32_t index = row / stream.codec->page_rows();
       if (!Reads(stream, row, length)) continue;
-      const uint8_t* page = HostPage(table_.Page(layer, index, s));
-      CHECK(page != nullptr);
-      stream.codec->ReadRows(page, row % stream.codec->page_rows(), 1, found.data());
+      const PageAddress page = table_.Page(layer, index, s);
+      CHECK(page);
+      std::vector<uint8_t> copy;
+      stream.codec->ReadRows(ReadPage(page, stream.codec->page_bytes(), copy).value(),
+                             row % stream.codec->page_rows(), 1, found.data());
       CHECK(found == RowContent(hashes[(row + 1) * stream.stride], layer, s, row_bytes));
     }
   }

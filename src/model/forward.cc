@@ -57,7 +57,7 @@ Result<Progress> ForwardJob::Advance() {
 }
 
 Result<Output> ForwardJob::Finish() {
-  while (TRY(Advance()) == Progress::kWaiting) TRY(passes_[at_].pass->Wait());
+  while (TRY(Advance()) == Progress::kWaiting) TRY(Wait());
   return output();
 }
 

@@ -48,6 +48,8 @@ class ForwardJob {
   // Computes until the job is done or has to wait for something. After an error it is over: no
   // table has advanced.
   Result<Progress> Advance();
+  // Returns when what it waits for is there, for a thread with nothing else to compute.
+  Status Wait() { return passes_[at_].pass->Wait(); }
   // Computes to the end, waiting where it must.
   Result<Output> Finish();
   // Of a job that is done, as long as it is there.

@@ -32,6 +32,8 @@ stage::FileSliceOptions SliceOptions(const DaemonOptions& options) {
   return {.threads = options.threads,
           .memory_bytes = options.memory_bytes,
           .isa = {},
+          .gpu_layers = options.gpu_layers,
+          .open_gpu = options.open_gpu,
           .kv_now = options.kv_now,
           .page_store = options.page_store,
           .page_chunks = options.page_chunks};

@@ -38,9 +38,11 @@ struct DaemonOptions {
   // One element a model: its file, or its files.
   std::vector<std::vector<std::string>> models;
   std::string listen = "0.0.0.0";
-  std::string advertise;          // a host; empty: those of the interfaces
-  std::vector<std::string> join;  // HOST:PORT, where the cluster is
-  uint64_t memory_bytes = 0;      // for slices; 0: 15/16 of the machine's
+  std::string advertise;              // a host; empty: those of the interfaces
+  std::vector<std::string> join;      // HOST:PORT, where the cluster is
+  uint64_t memory_bytes = 0;          // for slices; 0: 15/16 of the machine's
+  engine::GpuLayers gpu_layers = {};  // of each slice
+  engine::OpenGpu open_gpu = {};
   size_t threads = 0;
   bool kv_now = false;         // memory for what sequences remember is taken when a slice is loaded
   std::string weights_folder;  // for weights of other machines; empty: the user's cache

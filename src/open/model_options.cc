@@ -17,6 +17,7 @@ Status ModelOptions::Find() {
 Result<engine::LocalModelOptions> ModelOptions::ForEngine() const {
   engine::LocalModelOptions options;
   options.threads = threads;
+  options.gpu_layers = TRY(engine::ParseGpuLayers(gpu_layers).In("--gpu-layers"));
   options.memory.type = kv_type == "f16"    ? kernels::KvType::kF16
                         : kv_type == "bf16" ? kernels::KvType::kBf16
                                             : kernels::KvType::kQ8;

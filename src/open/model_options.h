@@ -19,7 +19,8 @@ struct ModelOptions {
   std::vector<std::string> paths;  // as given; after Find, of files
 
   // What it computes with.
-  size_t threads = 0;  // 0: all cores
+  size_t threads = 0;            // 0: all cores
+  std::string gpu_layers = "0";  // or auto
 
   // Its KV cache.
   std::string kv_type = "f16";

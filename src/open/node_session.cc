@@ -118,7 +118,7 @@ Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& 
           "(or {}) no layers, or copy the file",
           ForDisplay(fmt::format("{}", fmt::join(model.paths, ", "))), kOwnName, kFrontName));
     }
-    session->AddOwnStage(files, model.threads, TRY(model.kv_cache.Open()));
+    session->AddOwnStage(files, engine, TRY(model.kv_cache.Open()));
   }
   return session;
 }
@@ -145,11 +145,18 @@ Status NodeSession::SaveTrace() {
   return file.Commit().In("--trace");
 }
 
-void NodeSession::AddOwnStage(const gguf::ModelFiles& files, size_t threads,
+void NodeSession::AddOwnStage(const gguf::ModelFiles& files,
+                              const engine::LocalModelOptions& engine,
                               const std::shared_ptr<disk::DiskPages>& pages) {
   own_pages_ = pages;
-  own_source_ = std::make_unique<stage::FileSliceSource>(stage::FileSliceOptions{
-      .threads = threads, .memory_bytes = 0, .isa = {}, .page_store = pages, .page_chunks = pages});
+  own_source_ = std::make_unique<stage::FileSliceSource>(
+      stage::FileSliceOptions{.threads = engine.threads,
+                              .memory_bytes = 0,
+                              .isa = {},
+                              .gpu_layers = engine.gpu_layers,
+                              .open_gpu = engine.open_gpu,
+                              .page_store = pages,
+                              .page_chunks = pages});
   // The caller keeps the files for longer than the session.
   own_source_->Add(model_.fingerprint, std::shared_ptr<const gguf::ModelFiles>(
                                            std::shared_ptr<const gguf::ModelFiles>(), &files));

@@ -81,7 +81,7 @@ class NodeSession {
         decode_(std::move(decode)),
         has_kv_cache_(has_kv_cache) {}
 
-  void AddOwnStage(const gguf::ModelFiles& files, size_t threads,
+  void AddOwnStage(const gguf::ModelFiles& files, const engine::LocalModelOptions& engine,
                    const std::shared_ptr<disk::DiskPages>& pages);
   void TakeNodes();
   std::vector<conduct::KvPeer> Peers() const;

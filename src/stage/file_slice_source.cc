@@ -190,6 +190,8 @@ Result<std::unique_ptr<SliceLoading>> FileSliceSource::Start(const SliceRequest&
   engine::LocalModelOptions options;
   options.threads = options_.threads;
   options.isa = options_.isa;
+  options.gpu_layers = options_.gpu_layers;
+  options.open_gpu = options_.open_gpu;
   options.slice = request.slice;
   options.memory = request.memory;
   options.name = request.memory_name;

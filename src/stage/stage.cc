@@ -158,8 +158,8 @@ wire::WorkSegment Stage::Continuation(wire::SequenceId sequence, uint64_t attemp
 
 Result<StageOutput> Stage::Compute(wire::Work work, bool continues) {
   TRY(Begin(std::move(work), continues));
-  while (Advance() == model::Progress::kWaiting) {
-  }
+  // What goes wrong with what is waited for is told by the next Advance.
+  while (Advance() == model::Progress::kWaiting) static_cast<void>(frame_.job->Wait());
   return TakeOutput();
 }
 

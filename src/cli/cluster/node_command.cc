@@ -86,7 +86,10 @@ std::optional<std::string> ReadInputLine() {
 Result<std::unique_ptr<stage::FileSliceSource>> SourceOf(
     const NodeFlags& options, const std::shared_ptr<disk::DiskPages>& pages) {
   stage::FileSliceOptions slices;
-  slices.threads = options.model.threads;
+  const engine::LocalModelOptions engine = TRY(options.model.ForEngine());
+  slices.threads = engine.threads;
+  slices.gpu_layers = engine.gpu_layers;
+  slices.open_gpu = engine.open_gpu;
   slices.memory_bytes = TRY(MemoryOf(options));
   slices.kv_now = options.model.kv_now;
   slices.page_store = pages;
@@ -145,7 +148,10 @@ Result<ExitStatus> Serve(const NodeFlags& options, Console& console) {
   daemon.advertise = options.advertise;
   daemon.join = TRY(SeedsOf(options.join));
   daemon.memory_bytes = TRY(MemoryOf(options));
-  daemon.threads = options.model.threads;
+  const engine::LocalModelOptions engine = TRY(options.model.ForEngine());
+  daemon.threads = engine.threads;
+  daemon.gpu_layers = engine.gpu_layers;
+  daemon.open_gpu = engine.open_gpu;
   daemon.kv_now = options.model.kv_now;
   const std::shared_ptr<disk::DiskPages> pages = TRY(options.model.kv_cache.Open());
   daemon.page_store = pages;
@@ -190,6 +196,7 @@ Run DeclareNode(CLI::App& app) {
       ->allow_extra_args(false)
       ->type_name("HOST[:PORT]");
   DeclareThreads(app, options->model);
+  DeclareGpuLayers(app, options->model);
   DeclareKvCacheOptions(app, options->model.kv_cache);
   DeclareMemoryNow(app, options->model);
   app.add_option(

@@ -12,6 +12,7 @@ namespace aster::cli {
 void DeclareModelOptions(CLI::App& app, open::ModelOptions& options) {
   DeclareModel(app, options);
   DeclareThreads(app, options);
+  DeclareGpuLayers(app, options);
   DeclareMemory(app, options);
 }
 
@@ -26,6 +27,13 @@ void DeclareThreads(CLI::App& app, open::ModelOptions& options) {
   app.add_option("--threads", options.threads, "Threads (default: all cores)")
       ->check(CLI::Range(size_t{0}, ThreadPool::kMaxThreadCount))
       ->type_name("N");
+}
+
+void DeclareGpuLayers(CLI::App& app, open::ModelOptions& options) {
+  app.add_option("--gpu-layers", options.gpu_layers,
+                 "Layers on the GPU, the last ones of the model: a number, or auto for as many as "
+                 "fit into its memory (0)")
+      ->type_name("N|auto");
 }
 
 void DeclareMemory(CLI::App& app, open::ModelOptions& options) {

@@ -18,6 +18,7 @@ namespace aster::cli {
 void DeclareModelOptions(CLI::App& app, open::ModelOptions& options);
 void DeclareModel(CLI::App& app, open::ModelOptions& options);
 void DeclareThreads(CLI::App& app, open::ModelOptions& options);
+void DeclareGpuLayers(CLI::App& app, open::ModelOptions& options);
 void DeclareMemory(CLI::App& app, open::ModelOptions& options);
 void DeclareMemoryNow(CLI::App& app, open::ModelOptions& options);
 // For commands that can use a cache on the disk.
