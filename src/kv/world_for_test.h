@@ -90,7 +90,7 @@ inline Layout MakeLayout(uint32_t page_positions, uint32_t slack,
 class DevicePagesForTest final : public PageMemory {
  public:
   Result<std::unique_ptr<MemoryBlock>> Map(size_t bytes) override {
-    if (is_lost) return Unavailable("the device is lost");
+    if (is_lost) return Error(Code::kUnavailable, "the device is lost");
     return std::make_unique<Block>(*this, bytes);
   }
 
@@ -127,7 +127,10 @@ class DevicePagesForTest final : public PageMemory {
     Status GiveBack(size_t offset, size_t count) override { return Zero(offset, count); }
 
    private:
-    Status Check() const { return device_.is_lost ? Unavailable("the device is lost") : Ok(); }
+    Status Check() const {
+      if (device_.is_lost) return Error(Code::kUnavailable, "the device is lost");
+      return Ok();
+    }
 
     const DevicePagesForTest& device_;
     std::vector<uint8_t> bytes_;
