@@ -283,6 +283,22 @@ class Exceptions(unittest.TestCase):
         self.assertEqual(found("src/base/a.cc", lines), [])
 
 
+class PageNames(unittest.TestCase):
+    def lines_of(self, text):
+        words = {None: {"Pool", "Take", "kv"}, "kv": {"Pool", "Take"}}
+        paths = {"src/kv/pool.h", "src/kv/pool.cc", "tests/sim/a.cc"}
+        return [line for line, _ in rules.check_page_names(source.File("docs/a.md", text), paths, words)]
+
+    def test_what_is_there(self):
+        self.assertEqual(self.lines_of("`src/kv/pool.h`, `src/kv/pool`, `src/kv`, `tests/sim/`\n"), [])
+        self.assertEqual(self.lines_of("`src/FOLDER/x.cc`, `README.md`, `pool.h`\n"), [])
+        self.assertEqual(self.lines_of("`kv::Pool`, `kv::Pool::Take`, `Pool::Take`, `Pool::Take(1)`, src/gone.h\n"), [])
+
+    def test_what_is_gone(self):
+        self.assertEqual(self.lines_of("a\n`src/kv/gone.h`\n`src/gone`\n"), [2, 3])
+        self.assertEqual(self.lines_of("`kv::Gone`\n`gone::Pool`\n`Pool::Gone`\n"), [1, 2, 3])
+
+
 class Program(unittest.TestCase):
     def run_in(self, files, *arguments):
         with tempfile.TemporaryDirectory() as root:
@@ -324,6 +340,25 @@ class Program(unittest.TestCase):
         status, output = self.run_in(files, "--headers", "build")
         self.assertEqual(status, 1)
         self.assertIn("src/base/b.h:1: self-contained: ", output)
+
+    def test_headers_that_share_a_precompiled_one(self):
+        commands = ('[{"directory": "@ROOT@", "file": "@ROOT@/src/base/a.cc", '
+                    '"command": "c++ -std=c++20 -Isrc -o a.o -c @ROOT@/src/base/a.cc"}]')
+        files = {"build/compile_commands.json": commands, "src/base/a.cc": SPDX + '#include "base/a.h"\n',
+                 "src/base/a.h": HEADER + "#include <map>\n#include <string>\n"}
+        for name in "bcdefg":
+            body = f'#include "base/a.h"\n\ninline std::string {name}() {{ return {{}}; }}\n'
+            files[f"src/base/{name}.h"] = HEADER + body
+        tree = {path: source.File(path, text) for path, text in files.items() if path.startswith("src/")}
+        entries = {f"src/base/{name}.h": {"file": "a.cc", "command": "c++ -c a.cc"} for name in "bcdefg"}
+        bases = headers.choose_bases(sorted(entries), tree, headers.Includes(tree), entries)
+        self.assertEqual({header: path for header, (path, _) in bases.items()}, dict.fromkeys(entries, "src/base/a.h"))
+        status, output = self.run_in(files, "--headers", "build")
+        self.assertEqual((status, output), (0, "tidy: 6 headers that no file begins with, 0 do not compile alone\n"))
+        files["src/base/g.h"] = HEADER + '#include "base/a.h"\n\ninline std::vector<int> G() { return {}; }\n'
+        status, output = self.run_in(files, "--headers", "build")
+        self.assertEqual(status, 1)
+        self.assertIn("src/base/g.h:1: self-contained: ", output)
 
     def test_flags_without_launcher_and_outputs(self):
         entry = {"file": "x.cc", "command": "/usr/bin/ccache c++ -O2 -MD -MT x.o -MF x.d -o x.o -c x.cc"}
