@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// One call of a tool, read byte by byte as its family writes it. Arguments are handed on while they
+// One tool call, read byte by byte as its family writes it. Arguments are passed on while they
 // come, byte for byte, wherever the markup holds them as JSON. Must not know what stands around a
 // call (reply_parser.h).
 #pragma once

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Takes a model's reply apart as it comes: what it thinks, what it says, what it calls. The same
-// text gives the same, in whatever pieces it comes, and nothing is lost: what only begins like
-// markup comes out as text. Must not know tokens, nor the dialects of servers.
+// Takes a model's reply apart as it comes: reasoning, text and tool calls. The same text gives the
+// same, in whatever pieces it comes, and nothing is lost: what only begins like markup comes out as
+// text. Must not know tokens, nor the dialects of servers.
 #pragma once
 
 #include <cstddef>

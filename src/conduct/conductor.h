@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Answers requests on a model that several machines hold together. The conductor opens a route and
-// leads each request through its phases; what a phase takes is done by RequestQueue (whose turn it
-// is), PrefixSearch (what other nodes hold of a text), KvTransfer (KV rows between nodes) and
-// Pipeline (frames in flight). A request is answered with the bits that one machine would compute,
-// also when a machine fails in the middle. Must not know sockets, nor how layers are computed.
+// Answers requests on a model that several machines hold together (pipeline parallel). The
+// conductor opens a route and leads each request through its phases; what a phase takes is done by
+// RequestQueue (whose turn it is), PrefixSearch (what other nodes hold of a text), KvTransfer (KV
+// rows between nodes) and Pipeline (frames in flight). A request is answered with the bits that one
+// machine would compute, also when a machine fails in the middle. Must not know sockets, nor how
+// layers are computed.
 #pragma once
 
 #include <cstdint>

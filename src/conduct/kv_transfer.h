@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// KV rows of requests between the prefill path and the decode path of a route: which path computes
-// a prompt, which rows are sent where, and when a request may go on. Conductors order transfers;
-// the nodes send rows to each other. Must not know frames, nor what nodes off the route hold.
+// Prefill/decode disaggregation: KV rows of requests between the prefill path and the decode path
+// of a route: which path computes a prompt, which rows are sent where, and when a request may go
+// on. Conductors order transfers; the nodes send rows to each other. Must not know frames, nor what
+// nodes off the route hold.
 #pragma once
 
 #include <cstdint>

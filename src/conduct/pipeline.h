@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Frames in flight on a route: makes messages of them, and finds for each answer the segment that
-// it is about. A request may have any number of segments in flight, in any frames. Must not know
-// which frames are worth sending, nor what becomes of an answer.
+// Frames (micro-batches) in flight on a route, pipeline parallel: makes messages of them, and finds
+// for each answer the segment that it is about. A request may have any number of segments in
+// flight, in any frames. Must not know which frames are worth sending, nor what becomes of an
+// answer.
 #pragma once
 
 #include <cstddef>

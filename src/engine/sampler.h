@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Chooses the next token from a model's logits. A pure function of options, logits and history:
-// chance is addressed by seed and position, so that going back, resuming and speculative decoding
-// draw the same again. Must not know models, sequences or text. What is done in which order:
-// docs/engine.md.
+// The sampler: chooses the next token from a model's logits. A pure function of options, logits and
+// history: chance is addressed by seed and position, so that going back, resuming and speculative
+// decoding draw the same again. Must not know models, sequences or text. What is done in which
+// order: docs/engine.md.
 #pragma once
 
 #include <cstdint>

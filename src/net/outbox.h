@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // What waits to be sent on one connection: words about the connection first, messages in order as
-// far as the receiver's credit goes. Must not know what messages mean, nor what reads the stream.
+// far as the receiver's credit goes (backpressure: a receiver that consumes nothing is sent
+// nothing). Must not know what messages mean, nor what reads the stream.
 #pragma once
 
 #include <atomic>

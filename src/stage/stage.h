@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A part of a node's layers at work for one route, one frame at a time. Work that does not continue
-// the KV cache, by length and hash, is refused, with what the cache holds. Must not know where work
-// comes from or goes to.
+// A stage of pipeline parallel: a part of a node's layers at work for one route, one frame at a
+// time. Work that does not continue the KV cache, by length and hash, is refused, with what the
+// cache holds. Must not know where work comes from or goes to.
 #pragma once
 
 #include <cstdint>

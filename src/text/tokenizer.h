@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// From text to a model's tokens and back. Knows nothing of conversations (template/) nor of files
-// (vocab_reader.h).
+// The tokenizer: from text to a model's tokens and back. Knows nothing of conversations (chat/) nor
+// of files (vocab_reader.h).
 #pragma once
 
 #include <bitset>

@@ -283,11 +283,12 @@ class SecondLife(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             server = Server(NOVA, "--kv-cache", folder)
             expected = server.post("/v1/completions", body)
-            # Pages are written behind the answers: until there are some.
-            end = time.monotonic() + 30
-            while time.monotonic() < end and not any(path.is_file() for path in pathlib.Path(folder).rglob("*")):
+            # Pages are written behind the answers: until those of more than half of the prompt are there.
+            wanted = expected["usage"]["prompt_tokens"] // 128 // 2 + 1  # one file for 128 tokens
+            end = time.monotonic() + 60
+            while len([*pathlib.Path(folder).rglob("[!.]*.rows")]) < wanted:
+                self.assertLess(time.monotonic(), end, [*pathlib.Path(folder).rglob("*")])
                 time.sleep(0.1)
-            time.sleep(1)
 
             def under_way(i):
                 try:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Some nodes read a prompt and another one answers it, as processes: the text is the one of a single process, whoever
-answers, and whoever is killed or stands still meanwhile."""
+"""Prefill/decode disaggregation between processes: the text is the one of a single process, whichever node decodes, and
+whichever is killed or stopped meanwhile."""
 import os
 import pathlib
 import signal
@@ -14,10 +14,10 @@ from faults_test import Faulty  # noqa: E402
 from fixture import INPUT, USAGE, aster  # noqa: E402
 from processes import DEADLINE_S, children_of, cpu_seconds_of, wait_for  # noqa: E402
 
-READERS = "node-1=0:3,node-2=4:out"
+PREFILL = "node-1=0:3,node-2=4:out"
 
 
-class HandOver(Faulty):
+class KvTransfer(Faulty):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -33,11 +33,11 @@ class HandOver(Faulty):
         done = aster(*self.command, *options, check=None)
         self.assertEqual((done.returncode, done.stdout), (0, self.alone), done.stderr.decode())
 
-    def test_whoever_answers(self):
+    def test_any_node_decodes(self):
         for options in (("--local-nodes", 2, "--decode", "node-2"),
-                        ("--local-nodes", 2, "--prefill", READERS, "--decode", "node-1"),
-                        ("--local-nodes", 2, "--prefill", READERS, "--decode", "front"),
-                        ("--local-nodes", 3, "--prefill", READERS, "--decode", "node-3"),
+                        ("--local-nodes", 2, "--prefill", PREFILL, "--decode", "node-1"),
+                        ("--local-nodes", 2, "--prefill", PREFILL, "--decode", "front"),
+                        ("--local-nodes", 3, "--prefill", PREFILL, "--decode", "node-3"),
                         ("--local-nodes", 2, "--prefill", "node-1", "--decode", "node-2"),
                         ("--local-nodes", 1, "--prefill", "node-1:0-3,front:4-out", "--decode", "front"),
                         ("--local-nodes", 1, "--prefill", "front=0:1, node-1=2:3,front=4:out", "--decode", "node-1"),
@@ -47,10 +47,10 @@ class HandOver(Faulty):
 
     def test_a_trace_shows_both_paths(self):
         trace = self.folder / "trace.json"
-        self.expect_the_same("--local-nodes", 2, "--prefill", READERS, "--decode", "node-2", "--trace", trace)
+        self.expect_the_same("--local-nodes", 2, "--prefill", PREFILL, "--decode", "node-2", "--trace", trace)
         self.assertIn("layers 0 to 7 and the head", trace.read_text())
 
-    def test_names_that_nobody_has(self):
+    def test_names_of_no_node(self):
         done = aster(*self.command, "--local-nodes", 2, "--decode", "laptop", check=None)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn(b'--decode: no node is called "laptop"; there are: node-1, node-2; here (or front) is this',
@@ -62,7 +62,7 @@ class HandOver(Faulty):
 
     def test_a_session_is_gone_on_from_elsewhere(self):
         home = {"XDG_DATA_HOME": str(self.folder / "data")}
-        three = ("--local-nodes", 3, "--prefill", READERS, "--decode", "node-3")
+        three = ("--local-nodes", 3, "--prefill", PREFILL, "--decode", "node-3")
         asked = ("-p", "and then it", "--raw", "--temp", 0, "-n", 30, "--ignore-eos", "-q")
         for number, options in enumerate(((), ("--local-nodes", 3), three)):
             name = f"trip-{number}"
@@ -73,23 +73,23 @@ class HandOver(Faulty):
 
     def test_a_session_of_rows_in_fewer_bits_keeps_its_text_alone(self):
         home = {"XDG_DATA_HOME": str(self.folder / "data")}
-        two = ("--local-nodes", 2, "--prefill", READERS, "--decode", "node-2", "--kv-wire", "q8")
+        two = ("--local-nodes", 2, "--prefill", PREFILL, "--decode", "node-2", "--kv-wire", "q8")
         said = aster("session", "save", "small", self.model, "--prompt-file", self.words, *two, environment=home).stdout
         self.assertIn(b", 0 of them with their KV rows. (", said)
         asked = ("-p", "and then it", "--raw", "--temp", 0, "-n", 5, "--ignore-eos", "-q")
         exact = aster("run", self.model, "--session", "small", *asked, environment=home)
         aster("session", "save", "exact", self.model, "--prompt-file", self.words, environment=home)
         self.assertEqual(aster("run", self.model, "--session", "exact", *asked, environment=home).stdout, exact.stdout)
-        # Rows that are exact are of no use where they are not: the text is read again.
+        # Exact rows are of no use on a route with inexact ones: the text is computed again.
         aster("run", self.model, "--session", "exact", *asked, *two, environment=home)
 
-    def disturb(self, victim, how, while_reading):
-        run = self.start((*self.command, "--prefill", READERS, "--decode", "node-3"), 3)
+    def disturb(self, victim, how, in_prefill):
+        run = self.start((*self.command, "--prefill", PREFILL, "--decode", "node-3"), 3)
         begun = b""
-        if while_reading:
+        if in_prefill:
             wait_for(lambda: run.poll() is not None or
                      (len(children_of(run.pid)) == 3 and min(map(cpu_seconds_of, children_of(run.pid)[:2])) > 0.4),
-                     "nodes that read")
+                     "nodes in prefill")
         else:
             begun = run.stdout.read(1)
         started = children_of(run.pid)
@@ -99,16 +99,16 @@ class HandOver(Faulty):
         self.assertEqual((run.returncode, begun + text), (0, self.alone), complaint)
         self.expect_nobody(started)
 
-    def test_a_killed_node_while_the_prompt_is_read(self):
+    def test_a_node_that_is_killed_in_prefill(self):
         for victim in range(3):
-            self.disturb(victim, signal.SIGKILL, while_reading=True)
+            self.disturb(victim, signal.SIGKILL, in_prefill=True)
 
-    def test_a_killed_node_while_it_is_answered(self):
+    def test_a_node_that_is_killed_in_decode(self):
         for victim in range(3):
-            self.disturb(victim, signal.SIGKILL, while_reading=False)
+            self.disturb(victim, signal.SIGKILL, in_prefill=False)
 
-    def test_a_node_that_stands_still_while_rows_are_on_their_way(self):
-        self.disturb(2, signal.SIGSTOP, while_reading=True)
+    def test_a_node_that_is_stopped_in_prefill(self):
+        self.disturb(2, signal.SIGSTOP, in_prefill=True)
 
 
 if __name__ == "__main__":
