@@ -284,7 +284,7 @@ class SecondLife(unittest.TestCase):
             server = Server(NOVA, "--kv-cache", folder)
             expected = server.post("/v1/completions", body)
             # Pages are written behind the answers: until those of more than half of the prompt are there.
-            wanted = expected["usage"]["prompt_tokens"] // 128 // 2 + 1  # one file for 128 tokens
+            wanted = expected["usage"]["prompt_tokens"] // self.PAGE // 2 + 1
             end = time.monotonic() + 60
             while len([*pathlib.Path(folder).rglob("[!.]*.rows")]) < wanted:
                 self.assertLess(time.monotonic(), end, [*pathlib.Path(folder).rglob("*")])

@@ -71,7 +71,8 @@ class Sliced(ClusterCase):
         desk, _ = self.two(low, other)
         split = ("--cluster", "--split", "desk=0:2,lap=3:out")
         error = desk.aster("run", low, high, *PROMPT, *split, check=INPUT)
-        self.assertIn(f"it has {other.stem} (layers 3-5 of 6), and no part of another node completes it to this model", error)
+        wanted = f"it has {other.stem} (layers 3-5 of 6), and no part of another node completes it to this model"
+        self.assertIn(wanted, error)
         # Nor where a key or a tensor says that they are of two models.
         changed = ChangedModel(high)
         changed.set("deepseek4.rope.freq_base", "f32", 20000.0).write(high)
