@@ -40,6 +40,7 @@ RouteClient::~RouteClient() {
 }
 
 void RouteClient::Open(const plan::RouteModel& model, const RouteOptions& options) {
+  // What every stage has to agree on: model, arithmetic, encodings, the KV cache's formats.
   wire::OpenRoute open;
   open.route = id_;
   open.conductor.node = network_.self();
@@ -64,6 +65,7 @@ void RouteClient::Open(const plan::RouteModel& model, const RouteOptions& option
                            .head = stage.slice.head});
     network_.Introduce(stage.node.id, stage.node.addresses);
   }
+  // One message for each stage: the same, but for which of them it is.
   for (uint32_t i = 0; i < stages_.size(); ++i) {
     open.index = i;
     Send(stages_[i].node.id, open);
@@ -112,6 +114,7 @@ void RouteClient::Break(Error why) {
 }
 
 Error RouteClient::LostLayers(const wire::NodeId& node, const Error& why) const {
+  // Names what is missing by layers, as a user thinks of it, and the node by its name.
   std::vector<std::string> slices;
   std::string name = node.ToText();
   for (const plan::PlanStage& stage : stages_) {
@@ -145,6 +148,7 @@ void RouteClient::Handle(const net::Event& event) {
   if (event.kind == net::Event::Kind::kDown && states_.contains(event.from)) {
     // News that waited: the route was opened over a connection that was made since.
     if (event.arrived_ns != 0 && event.arrived_ns < begin_ns_) return;
+    // A node of the route failed. The conductor replans without those in lost().
     lost_.push_back(event.from);
     return Break(LostLayers(
         event.from, event.why.ok() ? Error(Code::kUnavailable, "it failed") : event.why.error()));
@@ -170,6 +174,7 @@ void RouteClient::CheckProtocol(const wire::NodeId& node) {
 void RouteClient::OnState(const wire::NodeId& from, const wire::RouteState& state) {
   const auto found = states_.find(from);
   if (state.route != id_ || found == states_.end()) return;
+  // Refused: the route breaks. Loading: time starts again where there is progress. Ready: counts.
   NodeState& node = found->second;
   switch (state.kind) {
     case wire::RouteState::Kind::kRefused: {
@@ -200,6 +205,7 @@ void RouteClient::OnState(const wire::NodeId& from, const wire::RouteState& stat
               .kv_positions = state.kv_positions};
       break;
   }
+  // Ready when every node is; until then nothing is computed on it.
   const bool all_ready =
       std::ranges::all_of(states_, [](const auto& item) { return item.second.is_ready; });
   if (all_ready) state_ = State::kReady;

@@ -53,6 +53,7 @@ void Trace::CloseRoute(wire::RouteId id, const std::string& why, int64_t now_ns)
 
 void Trace::Send(uint64_t frame, bool is_decode, std::vector<TracedSegment> segments,
                  int64_t now_ns, uint32_t first_stage) {
+  // A bounded trace: what is beyond the limit is counted, not kept.
   if (frames_.size() >= limit_ || routes_.empty()) {
     ++dropped_;
     return;
@@ -111,6 +112,7 @@ void Trace::Phase(uint64_t request, const char* name, int64_t now_ns) {
 }
 
 void PlaceFrame(const TracedFrame& frame, size_t index, std::vector<StageSpan>& spans) {
+  // What the hops did not take was spent on links: it is divided among them by bytes.
   uint64_t busy_ns = 0;
   uint64_t bytes = TokenBytes(frame) + kHopBytes;
   for (const wire::Hop& hop : frame.hops) {
@@ -124,6 +126,7 @@ void PlaceFrame(const TracedFrame& frame, size_t index, std::vector<StageSpan>& 
                                 static_cast<double>(hop_bytes + kHopBytes) /
                                 static_cast<double>(bytes));
   };
+  // Stage after stage, on the conductor's clock.
   int64_t now_ns = frame.sent_ns + part_ns(TokenBytes(frame));
   for (uint32_t stage = 0; stage < frame.hops.size(); ++stage) {
     const wire::Hop& hop = frame.hops[stage];
@@ -139,6 +142,7 @@ void PlaceFrame(const TracedFrame& frame, size_t index, std::vector<StageSpan>& 
 }
 
 std::vector<StageSpan> PlaceFrames(const Trace& trace) {
+  // Each frame by itself at first; a node computes one at a time, which the second pass respects.
   std::vector<StageSpan> spans;
   for (size_t i = 0; i < trace.frames().size(); ++i) {
     const TracedFrame& frame = trace.frames()[i];
@@ -186,6 +190,7 @@ std::vector<Bubble> FindBubbles(const Trace& trace, const std::vector<StageSpan>
     }
   }
   std::vector<Bubble> bubbles;
+  // Between two frames of a node: what of that time the route had any work.
   std::map<wire::NodeId, const StageSpan*> before;
   for (const StageSpan& span : spans) {
     const TracedFrame& frame = trace.frames()[span.frame];

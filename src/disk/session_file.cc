@@ -116,6 +116,7 @@ class Reader {
     if (file_.size_bytes() < kPreambleBytes) return file_.Damaged(0, "too short for a session");
     TRY(file_.ReadAt(0, preamble.size(), preamble.data()));
     ByteReader in{Bytes(preamble)};
+    // Another kind of file, another version, or damage: each has its own error.
     if (TRY(in.Read<uint64_t>()) != kSessionMagic) {
       return InvalidArgument(file_.path() + ": is not a session that this program has saved");
     }
@@ -156,6 +157,7 @@ class Reader {
     const uint32_t zero = TRY(in.Read<uint32_t>());
     const uint64_t size = TRY(in.Read<uint64_t>());
     const uint64_t checksum = TRY(in.Read<uint64_t>());
+    // Sizes are checked against the file before anything is allocated for them.
     const bool is_in_order = count_ == 0 ? type == kAbout : type > kAbout && type >= last_type_;
     if (zero != 0 || type > kEnd || !is_in_order || size > kMaxPayloadBytes) {
       return DataLoss("no record that can stand there");
@@ -163,6 +165,7 @@ class Reader {
     if (size > file_.size_bytes() - offset_ - kHeadBytes) {
       return file_.Damaged(file_.size_bytes(), "it ends within a record");
     }
+    // The checksum covers type and place; then the payload has to be exactly what the type says.
     std::vector<uint8_t> payload(size);
     TRY(file_.ReadAt(offset_ + kHeadBytes, size, payload.data()));
     if (ChecksumOf(type, offset_, payload) != checksum) return DataLoss("its checksum is another");

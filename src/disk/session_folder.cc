@@ -116,6 +116,8 @@ Status SessionFolder::Save(std::string_view name_or_path, const Session& session
 // The pages are there; so the session can be.
 Status SessionFolder::Finish(const std::string& path, const Session& session,
                              std::span<const SessionPage> pages) {
+  // Pages reach the disk before the session that names them: a crash leaves pages without a
+  // session, never the reverse.
   SyncFileSystem(PagesFolder());
   SessionWriter writer = TRY(SessionWriter::Create(path));
   TRY(writer.Begin(session));
@@ -133,6 +135,7 @@ Result<SessionPage> SessionFolder::KeepPage(const kv::KvChunkHeader& header,
   const PageFileName name = NameOf(header);
   std::vector<kv::Block> all(blocks.begin(), blocks.end());
   std::vector<std::vector<uint8_t>> rows;
+  // Reads the file that is there, if any.
   if (auto file = PageFile::Open(PagesFolder(), name); file.ok()) {
     std::vector<kv::Block> there;
     const Status read = file->Read([](uint32_t, uint32_t) { return true; },
@@ -147,9 +150,11 @@ Result<SessionPage> SessionFolder::KeepPage(const kv::KvChunkHeader& header,
         return IsOfTheSame(other, block) && other.first_row <= block.first_row;
       });
     };
+    // It has all that is needed: it stays.
     if (read.ok() && std::ranges::all_of(blocks, is_there)) {
       return SessionPage{.name = name, .bytes = file->size_bytes()};
     }
+    // Otherwise the new file has the blocks of both, the longer one of each.
     std::erase_if(all, is_there);
     std::erase_if(there, [&](const kv::Block& other) {
       return std::ranges::any_of(all,
@@ -171,6 +176,7 @@ Result<OpenSession> SessionFolder::Open(std::string_view name_or_path) const {
                     "that there are",
                     open.path));
   }
+  // The open file keeps its content, even if another process replaces the name.
   open.file = std::make_shared<InputFile>(TRY(std::move(file)));
   ReadSession read = TRY(ReadSessionFile(*open.file));
   open.session = std::move(read.session);
@@ -240,6 +246,7 @@ Result<std::vector<ListedSession>> SessionFolder::List() const {
   if (error && error != std::errc::no_such_file_or_directory) {
     return SystemError(error.value(), folder_);
   }
+  // What each takes: its own file, and pages that no other session names.
   std::ranges::sort(sessions, {}, &ListedSession::name);
   Uses uses;
   for (const ListedSession& listed : sessions) {
@@ -287,6 +294,7 @@ Result<uint64_t> SessionFolder::Remove(std::string_view name, const OpenSession*
         "{}: there is no such session; `aster session list` shows those that there are", path));
   }
   const FileLock lock = TRY(Lock());
+  // Under the lock, so that the file that is removed is the one that was looked at.
   if (only != nullptr && !only->file->IsAt(path)) {
     return FailedPrecondition(fmt::format("{}: it has changed since, and stays", path));
   }

@@ -32,6 +32,7 @@ class PageCutter {
     const uint32_t end = std::min(chunk.end, (index + 1) * page_positions);
     const bool is_same =
         page_ && page_->layers == chunk.layers && page_->begin == begin && page_->end == end;
+    // The first block of another page: the one before is whole.
     if (!is_same) {
       TRY(Finish());
       const std::span<const int32_t> tokens = history_.tokens().subspan(begin, end - begin);
@@ -77,6 +78,7 @@ class PageCutter {
         block.stream >= layout_.streams(block.layer).size()) {
       return DataLoss(fmt::format("rows of layer {}, stream {}", block.layer, block.stream));
     }
+    // Rows of one page: they begin in it, and do not reach beyond it.
     const kv::PageCodec& codec = *layout_.streams(block.layer)[block.stream].codec;
     const uint32_t index = block.first_row / codec.page_rows();
     const uint32_t offset = block.first_row % codec.page_rows();
@@ -104,6 +106,7 @@ class PageChain {
       : layout_(layout), history_(history), open_(open), take_(take) {}
 
   Status Take(std::span<const SessionPage> pages) {
+    // Pages are used as far as they continue each other; what is behind is reported, and computed.
     const size_t chained = CountChained(pages);
     Status missing = Ok();
     if (chained < pages.size()) {
@@ -172,6 +175,8 @@ class PageChain {
   Status TakeTogether(std::span<const SessionPage> pages) {
     Status damage = Ok();
     while (!pages.empty()) {
+      // All that the last page's end needs, from all pages; if one is damaged, the same for a
+      // shorter text.
       size_t read_count = 0;
       Status read = ReadNeeded(pages, read_count);
       if (read.ok()) {
@@ -249,6 +254,8 @@ class PageChain {
         .description = layout_.Describe(layers).substr(0, kv::kMaxDescriptionBytes),
         .tokens = {tokens.begin(), tokens.end()}};
     ByteWriter blocks;
+    // With the rows that a rewind may need where the files have them, else with those of the end
+    // alone.
     Status written = WriteBlocks(header, blocks);
     if (!written.ok()) {
       header.reach = end;
@@ -322,6 +329,7 @@ Status PutTogether(const kv::Layout& layout, std::span<const int32_t> tokens,
                    std::span<const SessionPage> pages, PageOpener open, KvChunkTaker take) {
   kv::TokenHistory history(layout.digest());
   history.Append(tokens);
+  // Layers may have been saved by several nodes: each range has a chain of its own.
   std::map<std::tuple<uint32_t, uint32_t>, std::vector<SessionPage>> by_layers;
   for (const SessionPage& page : pages) {
     const kv::LayerRange layers = page.name.layers;
