@@ -143,7 +143,7 @@ TEST(VirtualClock, WaitsMayEndWithWhatTheyWaitedFor) {
   sleeper.join();
 }
 
-// Notifications and deadlines at the same moment: nobody hangs, whoever wins.
+// Notifications and deadlines at the same moment: no thread hangs, whichever comes first.
 TEST(VirtualClock, NotificationsRaceWithDeadlines) {
   VirtualClock clock;
   for (int round = 1; round <= 300; ++round) {

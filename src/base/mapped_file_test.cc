@@ -59,7 +59,7 @@ TEST_F(MappedFileTest, WhatIsNoFileIsRefused) {
   EXPECT_THAT(MappedFile::Open("/dev/null").error().message(), HasSubstr("not a regular file"));
 }
 
-// Opening a pipe that nobody writes to would wait for ever.
+// Opening a pipe without a writer would wait for ever.
 TEST_F(MappedFileTest, APipeIsRefusedAtOnce) {
   const std::string path = folder_.File("pipe");
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);

@@ -138,7 +138,7 @@ TEST(History, ArgumentsThatAreNoObjectAreRefusedByName) {
               testing::HasSubstr("messages[0].tool_calls[0].function.arguments"));
 }
 
-// Whoever renders them would have to go as deep.
+// Rendering them would have to go as deep.
 TEST(History, ArgumentsThatAreTooDeepAreRefusedByName) {
   const std::string deep = "{\"a\":" + std::string(100'000, '[') + std::string(100'000, ']') + "}";
   const auto changed = WithArgumentObjects(ordered_json::array({CallMessage("", {"{}", deep})}));
@@ -164,7 +164,7 @@ TEST(History, ManyArgumentsStandWhereTheyStood) {
   }
 }
 
-// Words are new each time: what somebody has seen of one stands for nothing in the next prompt.
+// Words are new each time: what was seen of one stands for nothing in the next prompt.
 TEST(History, NobodyKnowsTheWords) {
   const ordered_json messages = ordered_json::array({CallMessage("", {"{}"})});
   const ArgumentTexts texts(messages);

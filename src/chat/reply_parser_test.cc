@@ -121,7 +121,7 @@ TEST(ReplyParser, WhatIsNoCallIsText) {
   EXPECT_EQ(Parse(Family::kLlama, "<|python_tag|>print(1)"), "<|python_tag|>print(1)");
 }
 
-// Whoever asked could do nothing with them.
+// The client could do nothing with them.
 TEST(ReplyParser, CallsOfWhatNobodyOfferedAreText) {
   const std::pair<Family, std::string_view> kCalls[] = {
       {Family::kHermes, "<tool_call>\n{\"name\": \"nobody\", \"arguments\": {}}\n</tool_call>"},

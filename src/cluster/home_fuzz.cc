@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The files of a home as somebody's editor, or a broken disk, may leave them: refused, or written
-// again as they were read.
+// The files of a home as an editor, or a broken disk, may leave them: refused, or written again as
+// they were read.
 #include "base/check.h"
 #include "cluster/home.h"
 

@@ -75,7 +75,7 @@ TEST(Identity, NamesAreCheckedAndTheRequestsOwnIsNotBelieved) {
     EXPECT_FALSE(MakeClusterAuthority(name, kTestWallS).ok()) << name;
   }
   EXPECT_FALSE(CertifyNode(made.authority, request, std::string(65, 'a'), kTestWallS).ok());
-  // Nobody could name them in a plan.
+  // No plan could name them.
   for (const std::string name : {"here", "front", "auto"}) {
     EXPECT_FALSE(CertifyNode(made.authority, request, name, kTestWallS).ok()) << name;
     EXPECT_TRUE(CertifyNode(made.authority, request, "store" + name, kTestWallS).ok()) << name;

@@ -115,14 +115,14 @@ TEST_F(JoinTest, SomebodyInBetweenChangesNothing) {
     reply.*part = "";
     EXPECT_TRUE(refused(reply) || (good.*part).empty());
   }
-  // An answer to somebody else.
+  // An answer to another machine.
   const Joining carol = Joining::Begin(code, "bob").value();
   EXPECT_FALSE(carol.Finish(good, kTestWallS).ok());
   EXPECT_TRUE(bob.Finish(good, kTestWallS).ok());
 }
 
 TEST_F(JoinTest, ARequestForNobodysKeyIsRefused) {
-  // Somebody who knows the code asks for a certificate of a key that is not his.
+  // A machine that knows the code asks for a certificate of another one's key.
   const InviteCode code = Invite();
   JoinRequest request = Joining::Begin(code, "bob")->request();
   for (const std::string& wrong : {std::string("nonsense"), made_.identity.certificate,

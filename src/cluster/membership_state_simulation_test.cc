@@ -47,7 +47,7 @@ class Simulation {
     if (LivingCount() == 0) Start(0);
   }
 
-  // The steps until all agree and nobody changes its mind for ten seconds; nothing if that takes
+  // The steps until all agree and no node changes its view for ten seconds; nothing if that takes
   // more than `limit`.
   std::optional<int> StepsToAgree(int limit) {
     int agreed_since = -1;
@@ -93,7 +93,7 @@ class Simulation {
     self.incarnation = 1 + random_.NextBelow(1000);
     nodes_[index] =
         std::make_unique<MembershipState>(self, MembershipOptions(), random_.NextU64(), now_ns_);
-    // Of everything before, only addresses are remembered.
+    // Of everything before, only addresses are kept.
     for (size_t i = 0; i < node_count_; ++i) nodes_[index]->AddSeed(AddressOf(i));
   }
 

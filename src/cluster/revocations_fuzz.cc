@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Lists of revoked nodes that nobody vouches for. Signatures would stop nearly all of them, so the
+// Lists of revoked nodes from untrusted senders. Signatures would stop nearly all of them, so the
 // same bytes are tried as the body of a list that the authority has signed as well.
 #include "base/check.h"
 #include "cluster/identity.h"

@@ -86,7 +86,7 @@ TEST_F(RevocationsTest, NodesCannotBeTakenOutOrMovedToAnotherList) {
   // A signature of another list.
   const std::string other = ListOf(1).text();
   EXPECT_FALSE(Parse(text.substr(0, end) + other.substr(other.find("signature "))).ok());
-  // And one of nobody, which would take the place of any.
+  // And one without nodes, which would take the place of any.
   EXPECT_FALSE(Parse("asterism revoked nodes 1\nserial 0\nsignature 00\n").ok());
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Files that nobody vouches for: what is taken is exactly the words of the text.
+// Untrusted files: what is taken is exactly the words of the text.
 #include "base/check.h"
 #include "cluster/word_lines.h"
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Some nodes read prompts and others answer: the same bits as on one machine, whoever that is, in
-// whatever order texts grow, are taken back and are cut short.
+// Prefill/decode disaggregation: the same bits as on one machine, whichever nodes prefill and
+// decode, in whatever order texts grow, are taken back and are cut short.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -147,7 +147,7 @@ TEST_P(EveryKvTransfer, ManyAtOnceAndSomeCutShort) {
     std::vector<int32_t> whole = expected[i];
     if (visitors[i]->is_cancelled) whole.resize(3);
     EXPECT_EQ(visitors[i]->answer, whole) << "visitor " << i;
-    // Whoever was cut short goes on from there.
+    // A request that was cut short goes on from there.
     if (!visitors[i]->is_cancelled) continue;
     engine::Sequence here = scheduler_.NewSequence();
     here.SetHistory(visitors[i]->sequence.tokens());
@@ -183,7 +183,7 @@ TEST(KvTransfer, AWindowIsTheWindowHere) {
   twins.Answer(Asking(10, 3));
 }
 
-// Nobody sends a node what it has already.
+// No node is sent rows that it has already.
 TEST(KvTransfer, OnlyWhatIsLackedIsSent) {
   const std::vector<int32_t> tokens = model::RandomTokens(900, kVocab);
   TestCluster cluster(3);
@@ -210,8 +210,8 @@ TEST(KvTransfer, OnlyWhatIsLackedIsSent) {
   EXPECT_EQ(conductor->counters().transferred_prompts, 3u);
 }
 
-// The front end reads itself, in its own process, more than may be under way at once; and the text
-// returns to it where somebody else has answered.
+// The front end prefills in its own process, more than may be in flight at once; and the rows
+// return to it where another node has decoded.
 TEST(KvTransfer, AStageOfTheFrontEndGivesAndTakesMoreThanMayBeUnderWay) {
   const std::vector<int32_t> tokens = model::RandomTokens(900, kVocab);
   const auto whole = plan::TestModel::Get().MakeWhole();
@@ -252,7 +252,7 @@ TEST(KvTransfer, AShortTurnReadsNoMoreThanItself) {
   EXPECT_LE(conductor->counters().prefill_tokens - before, 25u);
 }
 
-// What is remembered leaves one topology and is gone on from in another; and on one machine.
+// KV rows leave one topology and are used in another; and on one machine.
 class RowsThatMove : public testing::TestWithParam<std::pair<std::string, std::string>> {};
 
 TEST_P(RowsThatMove, AreGoneOnFrom) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What sequences remember travels in fewer bits where that is asked for: close to what one machine
-// says, and never taken for it by anybody who has not asked.
+// KV rows travel in fewer bits where that is asked for: the answer is close to one machine's, and
+// such rows are never used by a request that did not ask for them.
 #include <gtest/gtest.h>
 
 #include "conduct/cluster_for_test.h"
@@ -17,7 +17,7 @@ constexpr int32_t kVocab = 298;
 ConductorOptions Small() {
   ConductorOptions options;
   options.route.kv_encoding = wire::RowEncoding::kQ8;
-  // Nobody is left behind because this machine is slow.
+  // No timeout is short enough to fail on a slow machine.
   options.ask_ns = options.fetch_silence_ns = 60 * kNsPerSecond;
   return options;
 }
@@ -61,7 +61,7 @@ class KvWire : public testing::Test {
   }
 };
 
-// Behind the middle the logits are of whoever answers, with rows of those who read.
+// Behind the middle the logits are of the decode path, with rows of the prefill path.
 TEST_F(KvWire, LogitsBehindTheTransferAreCloseAndNotTheSame) {
   const std::vector<float> exact = LogitsOf(scheduler_, tokens_);
   for (const char* plan : {"a decode b", "a=0:1,b=2:out decode c", "a decode b=0:1,c=2:out"}) {
@@ -86,7 +86,7 @@ TEST_F(KvWire, LogitsBehindTheTransferAreCloseAndNotTheSame) {
 
 TEST_F(KvWire, ARequestWithoutItOnTheSameNodesGetsExactBits) {
   auto small = cluster_.Conduct("a=0:1,b=2:out decode c", Small());
-  // Two turns: what whoever answers has computed goes back to the readers, too.
+  // Two turns: rows of the decode path go back to the prefill path, too (KV sync).
   engine::Sequence sequence = small->NewSequence();
   sequence.SetHistory(tokens_);
   Answer(*small, sequence, Asking(200));
@@ -110,7 +110,7 @@ TEST_F(KvWire, ARequestWithoutItOnTheSameNodesGetsExactBits) {
   }
 }
 
-// Those who have asked for it find what others of them remember, and get it in fewer bits.
+// Routes that ask for it find each other's rows, and get them in fewer bits.
 TEST_F(KvWire, WhoeverAsksForItGetsWhatOthersRemember) {
   auto small = cluster_.Conduct("a=0:1,b=2:out decode c", Small());
   Told(*small, 5);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // A conductor with the stages of its own process, which say here what they are told to: what it
-// does when stages refuse, run out of memory or are silent.
+// does when stages refuse, run out of memory or stall.
 #include <gmock/gmock.h>
 
 #include <deque>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Rows that nodes remember go to whoever needs them: after layers have changed hands, from other
+// KV rows that nodes hold go to the nodes that need them: after layers have moved, from other
 // routes, and from nodes of none. What is computed again is counted, and what comes out is what one
 // machine says.
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ engine::Request Asking(uint64_t tokens) {
   return request;
 }
 
-// Nobody is left behind because this machine is slow.
+// No timeout is short enough to fail on a slow machine.
 ConductorOptions Patient() {
   ConductorOptions options;
   options.ask_ns = 60 * kNsPerSecond;
@@ -103,7 +103,7 @@ TEST_F(Failover, AReaderDiesAndItsLayersGoBackFromWhoeverAnsweredToASplit) {
 }
 
 TEST_F(Failover, WhatNobodyHasIsComputedAgain) {
-  // b's layers are lost with it, and nobody else has them: all is computed again.
+  // b's layers are lost with it, and no other node has them: all is computed again.
   EXPECT_GE(ComputedAgain("a=0:1,b=2:out", 1, "a=0:1,c=2:out"), 900u);
   EXPECT_EQ(fetched_, 0u);
 }
@@ -194,7 +194,7 @@ TEST_F(ClusterCache, WhatIsSlowerToFetchIsComputed) {
   EXPECT_EQ(second.counters().prefill_tokens, 700u);
 }
 
-// Somebody who hears questions and answers them late, again and again.
+// A peer that hears queries and answers them late, again and again.
 class LatePeer {
  public:
   LatePeer(std::unique_ptr<net::MemoryNetwork> network, int64_t late_ns)
@@ -261,7 +261,7 @@ TEST_F(ClusterCache, AnOlderNodeIsOnTheRouteAndIsNotAsked) {
   engine::Sequence sequence = conductor->NewSequence();
   sequence.SetHistory(tokens_);
   engine::Request request = Asking(8);
-  // It goes on by itself, and could guess.
+  // It decodes by itself, and could draft.
   request.draft = {.kind = engine::DraftKind::kNgram, .most = 4};
   EXPECT_EQ(Answer(*conductor, sequence, std::move(request)), OnOneMachine(tokens_, 8));
   EXPECT_EQ(conductor->counters().replans, 0u);

@@ -92,7 +92,7 @@ inline std::unique_ptr<RouteClient> ReadyRoute(net::Network& network, const std:
   return route;
 }
 
-// All stages of the route hold so many positions of a request that was begun on it.
+// All stages of the route hold `length` positions of a request that was begun on it.
 inline void BeginForTest(LiveRequest& live, const RouteClient& route, uint32_t held = 0) {
   live.phase = RequestPhase::kBeginning;
   ++live.epoch;

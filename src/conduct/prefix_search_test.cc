@@ -34,7 +34,7 @@ class PrefixSearchTest : public testing::Test {
     BeginForTest(live, *route_, held);
     return live;
   }
-  // A node holds so many positions of some layers.
+  // A node holds positions of some layers.
   Next Answer(size_t node, uint32_t length, kv::LayerRange layers = {0, 4}) {
     wire::FoundKv found{.query = numbers_.query, .held = {}};
     if (length > 0) {

@@ -23,7 +23,7 @@ plan::Plan PlanOf(const std::string& split) {
   return plan::ParseSplit(split, plan::kTestLayers, plan::TestNodes(4)).value();
 }
 
-// What really happened to a frame, on one clock that nobody has.
+// What really happened to a frame, on one clock that no machine has.
 struct Truth {
   int64_t sent_ns = 0;
   int64_t ended_ns = 0;
@@ -161,7 +161,7 @@ TEST(Trace, WhatANodeClaimsIsBounded) {
   trace.OpenRoute(1, PlanOf("0:1,2:out"), 0);
   trace.Send(1, false, {{1, 0, 256}}, 100);
   trace.Done(1, {{UINT64_MAX, UINT64_MAX, UINT64_MAX}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}}, 200);
-  trace.Done(9, {{1, 1, 1}}, 200);  // of which nobody knows
+  trace.Done(9, {{1, 1, 1}}, 200);  // which was never sent
   const std::vector<StageSpan> spans = PlaceFrames(trace);
   ASSERT_EQ(spans.size(), 2u);
   for (const StageSpan& span : spans) EXPECT_LE(span.ended_ns - span.started_ns, 100);

@@ -146,7 +146,7 @@ std::vector<uint32_t> RowsIn(const std::string& folder, const PageFileName& name
   return counts;
 }
 
-// A file has what somebody needs who goes on behind it, and no more.
+// A file has the rows that computing behind it needs, and no more.
 TEST_F(DiskPagesTest, FilesHaveOnlyRowsThatAreReadLater) {
   const Layout layout = kv::CompressedLayout();
   const std::vector<int32_t> text = Text(200);
@@ -472,7 +472,7 @@ TEST_F(DiskPagesTest, MemoryThatIsFullTakesAsMuchAsFits) {
   twin.Verify();
 }
 
-// Lives in another process until it is killed, or for so many steps.
+// Lives in another process until it is killed, or for a number of steps.
 pid_t LiveInAnotherProcess(const std::string& folder, uint64_t size_bytes, uint64_t seed,
                            int steps) {
   const pid_t child = fork();

@@ -100,6 +100,7 @@ Status SessionFolder::Save(std::string_view name_or_path, const Session& session
                      }));
     return writer.Commit();
   }
+  // In the folder, pages are files that sessions share; saves and removals of processes take turns.
   TRY(MakePrivateFolder(folder_));
   TRY(MakeDirectories(PagesFolder()));
   const FileLock lock = TRY(Lock());

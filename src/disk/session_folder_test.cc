@@ -36,7 +36,7 @@ std::vector<int32_t> Text(size_t length, size_t branch = ~size_t{0}) {
   return tokens;
 }
 
-// How rows come: layers of several machines, each in pieces of so many positions (0: one).
+// How rows come: layers of several machines, each in pieces of a number of positions (0: one).
 struct Topology {
   std::vector<LayerRange> ranges;
   uint32_t step = 0;
@@ -191,7 +191,7 @@ TEST_F(SessionFolderTest, SessionsOfModelsWithWindowsDoNotTakePagesFromEachOther
   }
 }
 
-// Who takes back the end of a text that was loaded goes on from there.
+// A text that was loaded and rewound goes on from there.
 TEST_F(SessionFolderTest, WhatWasLoadedCanBeTakenBackALittle) {
   for (const auto make : {kv::WindowLayout, kv::CompressedLayout, kv::MixedLayout}) {
     const Layout layout = make();
@@ -387,7 +387,7 @@ TEST_F(SessionFolderTest, NamesStayInTheFolder) {
   EXPECT_TRUE(sessions_.List().value().empty());
 }
 
-// Nobody knows which pages it names.
+// The pages that it names are not known.
 TEST_F(SessionFolderTest, ASessionThatCannotBeReadKeepsAllPages) {
   const Layout layout = kv::PlainLayout();
   ASSERT_TRUE(Save("broken", layout, Text(100)).ok());

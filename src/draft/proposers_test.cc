@@ -27,7 +27,7 @@ std::unique_ptr<engine::LocalModel> Load(const model::ModelFile& file) {
   return engine::LocalModel::Load(file.files(), options).value();
 }
 
-// Answers of a model, with guesses of all kinds. The smaller model is the model itself.
+// Answers of a model, with every kind of drafter. The draft model is the model itself.
 class Drafting : public testing::Test {
  protected:
   struct Said {
@@ -84,7 +84,7 @@ TEST_F(Drafting, AModelThatDraftsForItselfIsAlwaysRight) {
   }
 }
 
-// The first of its guesses is what the block says to the rows of the text, as if all of them had
+// The first of its drafts is what the block says to the rows of the text, as if all of them had
 // been followed from the beginning.
 TEST_F(Drafting, TheBlockIsWarmedByThePrompt) {
   const std::vector<int32_t> text = model::RandomTokens(200, 300, 3);
@@ -112,7 +112,7 @@ TEST_F(Drafting, TheBlockIsWarmedByThePrompt) {
   const std::vector<int32_t> expected = propose(whole);
   EXPECT_EQ(expected.size(), 3u);
   EXPECT_EQ(propose(pieces), expected);
-  // Its window is 24: what was remembered already need not be computed for it.
+  // Its window is 24: what was cached need not be computed for it.
   const uint32_t remembered[] = {128, 199};
   EXPECT_EQ(propose(remembered), expected);
   // Where the last row is missing, it has nothing to say.

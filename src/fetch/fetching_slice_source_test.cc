@@ -117,7 +117,7 @@ TEST_F(FetchingSliceSourceTest, AHalfHereIsComputedWith) {
   ASSERT_TRUE(taken && taken->ok()) << taken->error().message();
   const auto loading = source.Start(RequestOf(kFirst)).value();
   const Taken elsewhere = Await(*loading);
-  ASSERT_TRUE(elsewhere && !elsewhere->ok());  // nobody sends it
+  ASSERT_TRUE(elsewhere && !elsewhere->ok());  // no peer sends it
   EXPECT_THAT(elsewhere->error().message(), HasSubstr("no node sends the tensor"));
 }
 

@@ -27,7 +27,7 @@ void CheckText(const std::string& text) {
   CHECK(ParseJournal(FormatJournal(journal, kManifest), kManifest, sizes) == journal);
 }
 
-// The same with the checks that the fuzzer cannot guess.
+// The same with the checksums that the fuzzer cannot hit.
 std::string WithChecks(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string checked =

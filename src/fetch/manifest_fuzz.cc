@@ -12,7 +12,7 @@ namespace aster::fetch {
 
 void CheckAll(aster::Bytes bytes) {
   const auto as_it_is = ParseManifest(bytes);
-  // The same with the check that the fuzzer cannot guess.
+  // The same with the checksum that the fuzzer cannot hit.
   std::vector<uint8_t> checked(bytes.begin(), bytes.end());
   const Hash128 hash = Hash128Of(bytes);
   for (const uint64_t half : {hash.low, hash.high}) {

@@ -85,7 +85,7 @@ TEST_F(TensorStoreTest, WhatWasNotFetchedIsNotThere) {
     EXPECT_EQ(file.FindTensor("output.weight"), nullptr);
   }
   EXPECT_FALSE(model::CheckSupport(*ensured->files, kLast).ok());
-  // The copy on the disk is no model file that somebody might run.
+  // The copy on the disk is no model file that could be run.
   EXPECT_FALSE(gguf::ModelFiles::Open(DataPath()).ok());
   // What is there can be given to others.
   const auto kept = store_.Find(SourceModel::Get().fingerprint());

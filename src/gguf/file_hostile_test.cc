@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Files that nobody should be able to make, and what the reader says to each.
+// Malformed and malicious files, and the reader's error for each.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -143,7 +143,7 @@ TEST_F(FingerprintTest, IsTheSameForAnyNumberOfThreads) {
 }
 
 // Spelled out once, so that no change of the definition goes unnoticed: caches and other machines
-// remember fingerprints.
+// keep fingerprints.
 TEST_F(FingerprintTest, StaysWhatItIs) {
   const std::vector<uint8_t> data(kHashChunkBytes + 5, 0x5A);
   Hasher of_hashes;

@@ -24,7 +24,7 @@ void CheckRoundTrip(const std::string& text) {
 
 void CheckBoth(const std::string& text) {
   CheckRoundTrip(text);
-  // The same with the check that the fuzzer cannot guess.
+  // The same with the checksum that the fuzzer cannot hit.
   CheckRoundTrip(text + "check " + Hash128Of(AsBytes(text)).ToHex() + "\n");
 }
 

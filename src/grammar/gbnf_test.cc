@@ -101,7 +101,7 @@ TEST(Gbnf, WhatIsTooLargeIsRefusedBeforeItIsMade) {
   std::string repeated = "root ::= \"a\"";
   for (int i = 0; i < 10'000; ++i) repeated += "{4096}";
   EXPECT_THAT(ErrorOf(repeated), testing::HasSubstr("too large"));
-  // Rules in the order that is worst for whoever looks which of them may be empty.
+  // Rules in the worst order for finding which of them may be empty.
   std::string chain = "root ::= \"x\" r0\n";
   for (int i = 0; i < 2500; ++i) chain += fmt::format("r{} ::= r{}\n", i, i + 1);
   EXPECT_TRUE(Matches(chain + "r2500 ::= \"\"\n", "x"));

@@ -317,7 +317,7 @@ TEST(JsonGrammar, TextsThatAreOfSeveralThings) {
       R"({"format": "date", "anyOf": [{"type": "string", "minLength": 4}, {"type": "null"}]})";
   EXPECT_TRUE(Matches(kEither, "null"));
   EXPECT_FALSE(Matches(kEither, R"(", am.")"));
-  // Without a type, a format is of texts, but for those that nobody knows.
+  // Without a type, a format is of texts, except unknown formats.
   EXPECT_TRUE(Matches(R"({"format": "date"})", R"("2026-11-30")"));
   EXPECT_FALSE(Matches(R"({"format": "date"})", "[1]"));
   EXPECT_TRUE(Matches(R"({"format": "int32"})", "1"));

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// KV chunks that nobody vouches for, into a table that holds something already. Checksums would
-// stop nearly all of them at the door, so the bytes say what a KV chunk claims of itself, and the
-// checksums are made to fit; or, if the first byte is odd, they are the KV chunk as it stands.
+// Untrusted KV chunks, into a table that holds something already. Checksums would stop nearly all
+// of them at the door, so the bytes say what a KV chunk claims of itself, and the checksums are
+// made to fit; or, if the first byte is odd, they are the KV chunk as it stands.
 #include <span>
 
 #include "kv/chunk.h"

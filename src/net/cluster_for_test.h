@@ -62,7 +62,7 @@ class TestCluster {
     return credentials;
   }
 
-  // A certificate for somebody's key.
+  // A certificate for a given key.
   std::string CertifyKey(const std::string& key, const std::string& name,
                          const Validity& validity) const {
     return Certify(authority_, authority_key_, MakeRequest(key, name).value(), name, validity)

@@ -28,7 +28,7 @@ void Run(Bytes bytes) {
     if (!arrived.ok()) return;
     if (!*arrived) continue;
     CHECK((*arrived)->header.frame_bytes() <= wire::kMaxGreetingBytes);
-    // The checksum is made to fit: nobody who means harm would get it wrong.
+    // The checksum is made to fit: an attacker would not get it wrong.
     const wire::FrameHeader& header = (*arrived)->header;
     const wire::FrameHeader fitting =
         wire::MakeHeader(header.type, header.version, (*arrived)->body, {}, false);

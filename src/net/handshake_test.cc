@@ -47,7 +47,7 @@ TEST(Handshake, ThePasswordIsNeededWhereNoCertificateSpeaks) {
   EXPECT_EQ(RefusalOf(hello, kBob), "");
   hello.password.clear();
   EXPECT_THAT(RefusalOf(hello), HasSubstr("wrong password"));
-  // A node with certificates has none, and takes nobody without.
+  // A node with certificates has none, and refuses peers without one.
   Introduction strict = Self(kAnn);
   strict.password.clear();
   EXPECT_FALSE(CheckHello(strict, hello, std::nullopt, std::nullopt).ok());
@@ -96,7 +96,7 @@ TEST(Handshake, AnInstanceGoesByTheNameThatFollowsFromItsCertificate) {
   EXPECT_EQ(RefusalOf(hello, kBob), "");
   EXPECT_EQ(RefusalOf(hello, kBob, hello.node), "");
   EXPECT_THAT(RefusalOf(hello, kBob, kBob), HasSubstr("its address has changed"));
-  // The node of the same machine is somebody else.
+  // The node of the same machine is another peer.
   const wire::Hello own = MakeHello(Instance(kAnn, 1));
   EXPECT_EQ(RefusalOf(own, kAnn), "");
   EXPECT_EQ(CheckHello(Instance(kAnn, 2), own, kAnn, std::nullopt).value(), wire::kNewestProtocol);

@@ -19,7 +19,7 @@ constexpr NodeId kAnn{{1, 1}};
 constexpr NodeId kBob{{2, 2}};
 constexpr NodeId kCid{{3, 3}};
 
-// Nobody sleeps in these tests: what is due is there, or time is moved.
+// No test here sleeps: what is due is there, or time is moved.
 class MemoryNetworkTest : public ::testing::Test {
  protected:
   std::optional<Event> Next(Network& network) { return network.Receive(clock_.NowNs()); }

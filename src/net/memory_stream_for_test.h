@@ -21,7 +21,7 @@ class MemoryStream final : public Stream {
   MemoryStream(Bytes incoming, std::function<size_t(Bytes left)> piece)
       : incoming_(incoming), piece_(std::move(piece)) {}
 
-  // So much is taken before the stream is full.
+  // Bytes that are taken before the stream is full.
   size_t room = SIZE_MAX;
   std::vector<uint8_t> written;
 

@@ -27,7 +27,7 @@ using ::testing::HasSubstr;
 
 class HostileTest : public ::testing::Test {
  protected:
-  // Still there, and still talks to those who behave.
+  // Still there, and still talks to well-behaved peers.
   void ExpectStillGood() {
     const auto bob = cluster_.Start("bob");
     bob->Introduce(ann_->self(), ann_->addresses());

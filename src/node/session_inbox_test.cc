@@ -73,7 +73,7 @@ TEST_F(SessionInboxTest, TakesPartsInTheirOrderAndKeepsTheWhole) {
   disk::SessionFolder folder(folder_, clock_);
   EXPECT_EQ(folder.Open("talk").value().session.messages[0].content, "hello");
   EXPECT_EQ(FileCount(), 1u);
-  // The last word was lost on its way: whoever asks again is told.
+  // The last answer was lost: a sender that asks again is told.
   EXPECT_TRUE(inbox_.Take(from_, Part(0, 1000)).value().is_kept);
   EXPECT_TRUE(inbox_.Take(from_, Part(file_.size(), 0, true)).value().is_kept);
 }
@@ -95,7 +95,7 @@ TEST_F(SessionInboxTest, TheSameSessionThatDidNotComeThisWayIsNotKept) {
   EXPECT_TRUE(inbox_.Take(from_, other).value().is_kept);
 }
 
-// It came here under that name, and is moved again by whoever sees this folder as its own.
+// It came here under that name, and is moved again by a node that has this folder as its own.
 TEST_F(SessionInboxTest, WhatAnotherTransferHasBroughtIsNotKeptByThisOne) {
   const auto first = inbox_.Take(from_, Part(0, file_.size(), true)).value();
   EXPECT_TRUE(first.is_kept);

@@ -144,7 +144,7 @@ class CallGrammar : public testing::TestWithParam<bool> {
       std::vector<float> logits(tree_->vocab_size(), 1.0F);
       masks.Apply(answer, logits);
       if (logits[1] == 1.0F && random.NextBelow(2) == 0) return text;
-      // Nobody would ever end a tag byte by byte.
+      // The grammar would never end a tag byte by byte.
       const std::string close = tree_->Spelled(dialect_.calls->value_close);
       if (!close.empty() && random.NextBelow(6) == 0 && Judge(form, spelled + close).may_be) {
         for (const int32_t token : TokensOf(close)) Append(token, answer, text, spelled);
@@ -330,7 +330,7 @@ TEST_P(CallGrammar, InFreeTextOnlyCallsAreHeld) {
     EXPECT_FALSE(Judge(*form, open + "multiply").may_be);
     EXPECT_FALSE(Judge(*form, open).may_end);
     if (!dialect_.has_thinking) return;
-    // Of thoughts nobody reads a call.
+    // No call is read from reasoning.
     const std::string thought = tree_->Spelled("<think>");
     EXPECT_TRUE(Judge(*form, thought + open + "multiply").may_end);
     EXPECT_FALSE(Judge(*form, thought + tree_->Spelled("x</think>") + open + "multiply").may_be);

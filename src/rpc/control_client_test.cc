@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What people are told when whoever answers is not whom they meant, or nobody answers.
+// Errors where the answering machine is another than was meant, or none answers.
 
 #include "rpc/control_client.h"
 

@@ -193,7 +193,7 @@ TEST_F(Hostile, NobodyTakesAllThePlaces) {
     const std::vector<uint8_t> bytes(100'000);
     for (;;) TRY(sink(bytes));
   };
-  // Streams of which nobody reads more than the first piece.
+  // Streams whose client reads no more than the first piece.
   const auto raw = Raw();
   std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
   std::vector<std::unique_ptr<grpc::ClientReaderInterface<v1::Piece>>> readers;

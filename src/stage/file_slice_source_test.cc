@@ -63,8 +63,7 @@ TEST(FileSliceSource, SaysWhatFits) {
   EXPECT_FALSE(source.Start(beside).ok());
 }
 
-// Whoever holds the last layers goes on holding the head: another one begins later, none ends
-// earlier.
+// A slice with the last layers keeps the head: another one begins later, none ends earlier.
 TEST(FileSliceSource, SaysWhatFitsBesideTheHead) {
   const model::Slice fitting{2, plan::kTestLayers, false, true};
   const uint64_t bytes = SliceBytes(*Files(), plan::TestModel::Get().shape(), fitting);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// KV chunks in fewer bits that nobody vouches for. Checksums would stop nearly all of them at the
-// door, so the input says what a KV chunk claims of itself, and the checksums are made to fit; or,
-// if its first byte is odd, it is the KV chunk as it stands.
+// Untrusted KV chunks in fewer bits. Checksums would stop nearly all of them at the door, so the
+// input says what a KV chunk claims of itself, and the checksums are made to fit; or, if its first
+// byte is odd, it is the KV chunk as it stands.
 #include <memory>
 #include <vector>
 

@@ -18,7 +18,7 @@ namespace {
 constexpr int32_t kVocab = 298;
 constexpr uint32_t kPage = 128;
 
-// One who remembers ten pages, and is asked by node 1.
+// A node that holds ten pages, and is asked by node 1.
 class Offering : public testing::Test {
  protected:
   Offering() {
@@ -87,7 +87,7 @@ TEST_F(Offering, WhoHasNotAskedIsToldThatNothingComes) {
   EXPECT_FALSE(kv_server.Next(places_));
 }
 
-// Whoever was restarted counts its questions from 1 again.
+// A conductor that was restarted counts its queries from 1 again.
 TEST_F(Offering, AnotherTextUnderTheSameNumberEndsWhatWasGivenOfTheFirst) {
   KvServer kv_server(std::make_shared<KvInFlight>(1));
   ASSERT_TRUE(kv_server.FindKv(plan::TestNode(1), Asking(1), places_, 0));
@@ -118,7 +118,7 @@ TEST_F(Offering, WhatIsUnderWayToOneNodeIsBoundedForAllTexts) {
   elsewhere.to.node = plan::TestNode(3);
   ASSERT_TRUE(kv_server.FetchKv(plan::TestNode(1), elsewhere, 0));
   EXPECT_EQ(KvChunks(kv_server), 1u);
-  // Nobody waits for ever.
+  // No conductor waits for ever.
   size_t sent = 8 + 1;
   for (int round = 0; round < 60; ++round) {
     for (uint64_t query = 1; query <= 20; ++query) {

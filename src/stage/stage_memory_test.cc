@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Rows that come from elsewhere may be late, of another text, damaged, or meant for somebody who
-// has forgotten everything: they are used only where they continue what is held.
+// Rows that come from elsewhere may be late, of another text, damaged, or meant for a node that was
+// restarted: they are used only where they continue what is held.
 
 #include "stage/stage_memory.h"
 
@@ -20,7 +20,7 @@ constexpr wire::RouteId kRoute = 5;
 constexpr wire::SequenceId kSequence = 1;
 constexpr kv::LayerRange kAll = {0, plan::kTestLayers};
 
-// A node that remembers.
+// A node with a KV cache.
 struct Rememberer {
   explicit Rememberer(uint64_t kv_bytes = uint64_t{1} << 26,
                       wire::RowEncoding kv_encoding = wire::RowEncoding::kF32,
@@ -169,7 +169,7 @@ TEST_F(StageMemoryTest, FewRowsWaitForMoreUntilNoMoreCome) {
   EXPECT_EQ(AllRows(*giver_.memory, /*is_over=*/true).size(), 1u);
 }
 
-// Whoever comes back with nothing in memory gets nothing that it could take for a beginning.
+// A node that was restarted gets nothing that it could take for a beginning.
 TEST_F(StageMemoryTest, ANodeThatHasForgottenTakesNoRowsIntoNothing) {
   giver_.Begin(tokens_, 1);
   taker_.Begin(tokens_, 1);
@@ -178,7 +178,7 @@ TEST_F(StageMemoryTest, ANodeThatHasForgottenTakesNoRowsIntoNothing) {
   const std::vector<wire::KvRows> rows = AllRows(*giver_.memory);
   ASSERT_TRUE(taker_.Import(rows[0]).value());
   Rememberer restarted;
-  // Nobody has begun the text there.
+  // The text was not begun there.
   EXPECT_FALSE(restarted.Import(rows[1]).value().has_value());
   EXPECT_EQ(restarted.memory->Find(kSequence), nullptr);
   // It was begun, and nothing is held: rows from the middle are refused, and the reason is said.
@@ -269,8 +269,8 @@ std::vector<uint8_t> RowsHeld(Rememberer& rememberer, uint32_t begin, uint32_t e
   return bytes;
 }
 
-// With a window, too, an earlier turn is found at a page boundary; and each page that is handed
-// over is enough to go on from, with no row that nobody reads any more.
+// With a window, too, an earlier turn is found at a page boundary; and each transferred page is
+// enough to go on from, with no row that is not needed any more.
 TEST_F(StageMemoryTest, AWindowThatHasMovedOnIsFoundAgain) {
   const model::MemoryOptions rows{.window = 60, .sinks = 4};
   Rememberer giver(uint64_t{1} << 26, wire::RowEncoding::kF32, rows);
@@ -293,7 +293,7 @@ TEST_F(StageMemoryTest, AWindowThatHasMovedOnIsFoundAgain) {
   EXPECT_EQ(RowsHeld(taker, 0, taker.length()), RowsHeld(giver, 0, giver.length()));
 }
 
-// Whoever has computed rows keeps them, whatever comes back of them in fewer bits.
+// A node keeps the rows that it has computed, whatever comes back of them in fewer bits.
 TEST_F(StageMemoryTest, RowsInFewerBitsDoNotTakeThePlaceOfThoseThatWereComputedHere) {
   constexpr uint64_t kBytes = uint64_t{1} << 26;
   Rememberer giver(kBytes, wire::RowEncoding::kQ8);
@@ -332,7 +332,7 @@ TEST_F(StageMemoryTest, RowsThatTravelInFewerBitsAreOfAnotherLayout) {
   EXPECT_EQ(taker_.length(), 0u);
 }
 
-// Nothing waits for what nobody will take.
+// No transfer waits for a receiver that will not take it.
 TEST_F(StageMemoryTest, WhoTakesNothingIsSentNothingMore) {
   const auto in_flight = std::make_shared<KvInFlight>(1);
   giver_.memory.emplace(kRoute, *giver_.model, nullptr, wire::RowEncoding::kF32, in_flight);

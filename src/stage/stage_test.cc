@@ -148,7 +148,7 @@ TEST_F(StageTest, FramesThatNoStageSendsAreErrors) {
   EXPECT_NE(WhyRefused(last, work).find("0 tokens"), std::string::npos);
 }
 
-// The first stage has rows of wrong guesses until the next segment begins before them.
+// The first stage has rows of rejected drafts until the next segment begins before them.
 TEST_F(StageTest, DraftsAreAcceptedAsFarAsTheyAgree) {
   Whole first(*first_), last(*last_);
   std::vector<int32_t> text = tokens_;

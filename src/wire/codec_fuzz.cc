@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Bodies of every type that nobody vouches for. Checksums would stop nearly all of them, so they
-// are made to fit; the first byte picks the type. What is decoded and encoded again must be what
-// arrived.
+// Untrusted bodies of every type. Checksums would stop nearly all of them, so they are made to fit;
+// the first byte picks the type. What is decoded and encoded again must be what arrived.
 #include <algorithm>
 #include <vector>
 

@@ -31,7 +31,7 @@ Result<Message> DecodeFrame(const Frame& frame, const Limits& limits = {}) {
   return Decode(header, BodyOf(frame), Payload(frame.payload));
 }
 
-// A frame with another body under a right checksum: what somebody sends on purpose.
+// A frame with another body under a right checksum, as an attacker sends it.
 Frame WithBody(FrameType type, Bytes body) {
   Frame frame{
       .type = type, .head = std::vector<uint8_t>(kHeaderBytes + body.size()), .payload = {}};

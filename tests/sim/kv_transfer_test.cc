@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What handing over costs, on a virtual clock: two machines read, a third one answers, a frame and
-// a token take a known time, and rows take theirs on the way. What is exposed does not depend on
-// the prompt's length, and what readers lack is sent or computed again, whichever takes less time.
+// What KV transfer costs, on a virtual clock: two nodes prefill, a third one decodes, a frame and a
+// token take a known time, and rows take theirs on the way. The exposed time does not depend on the
+// prompt's length, and rows that prefill nodes lack are sent or computed again, whichever takes
+// less time.
 
 #include <gtest/gtest.h>
 
@@ -22,7 +23,7 @@ namespace aster::sim {
 namespace {
 
 constexpr int64_t kFrameNs = 100 * kNsPerMs;  // of a page, on a reader
-constexpr int64_t kTokenNs = 20 * kNsPerMs;   // of whoever answers
+constexpr int64_t kTokenNs = 20 * kNsPerMs;   // of the decode node
 constexpr uint32_t kPage = 128;
 constexpr double kRowBytes = plan::kTestLayers * 2 * 64 * 2;  // keys and values of a token
 // Fast enough for rows to keep up with reading.
@@ -197,13 +198,13 @@ TEST(HandingOver, WhatIsExposedDoesNotGrowWithThePrompt) {
   EXPECT_LT(many, kTokenNs + rows_ns + kMessagesNs);
 }
 
-// Returning rows give way to the answer: on a way that is too slow for all of them, what it says
-// waits for a step of rows of each reader at most.
+// KV sync yields to the answer: on a link that is too slow for all rows, a token waits for a step
+// of rows of each prefill node at most.
 TEST(HandingOver, AnAnswerDoesNotWaitForWhatReturns) {
   constexpr double kSlow = 20e3;
   const auto answer_of = [](double bytes_per_s) {
     Handing handing({.bytes_per_s = bytes_per_s});
-    handing.Ask(40, 1);  // whoever answers reads it, too: nothing is handed over
+    handing.Ask(40, 1);  // the decode node prefills it, too: there is no KV transfer
     return handing.Ask(10, 300);
   };
   const int64_t fast = answer_of(kPlenty), slow = answer_of(kSlow);

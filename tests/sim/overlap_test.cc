@@ -85,8 +85,8 @@ class Line {
   }
   uint64_t refused() const { return conductor_->counters().refused; }
 
-  // How many frames machines still begin after a long prompt was cancelled, when so many of its
-  // tokens had been computed, and how long it takes until they are idle.
+  // How many frames nodes still begin after a long prompt was cancelled behind a number of computed
+  // tokens, and how long it takes until they are idle.
   struct AfterCancel {
     size_t frames = 0;
     int64_t duration_ns = 0;

@@ -57,7 +57,7 @@ TEST(Sim, EverySeedEndsWithTheTokensOfOneMachineOrACleanError) {
   EXPECT_GT(all.small_fetched, options.seeds / 10);
   // Nearly all say what one machine does, and not all: else no row was made smaller.
   EXPECT_GT(all.small_alike, all.small_answered / 2);
-  // It takes somebody who goes just then: a few of thousands.
+  // It takes a node that fails just then: a few seeds of thousands.
   if (options.seeds >= 2000) {
     EXPECT_GT(all.given_up, 0u);
   }

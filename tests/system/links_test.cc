@@ -37,7 +37,7 @@ class LinkedNode {
   }
   ~LinkedNode() { node_->Stop(); }
 
-  // As if its machine had been switched off and on: nothing is remembered.
+  // As if its machine had been switched off and on: its KV cache is empty.
   void Restart() {
     node_->Stop();
     node_.reset();

@@ -93,7 +93,7 @@ TEST(ClusterStatus, ShowsWhoDoesWhat) {
   EXPECT_THAT(text,
               HasSubstr("    屋根裏  ··············██████████  layers 21 to 35 and the head"));
   EXPECT_THAT(text, HasSubstr("  attic  → 屋根裏     210 µs   1.20 GB/s\n"));
-  EXPECT_THAT(text, Not(HasSubstr("tokens/s")));  // of a single look nobody knows
+  EXPECT_THAT(text, Not(HasSubstr("tokens/s")));  // a single look cannot tell
 }
 
 TEST(ClusterStatus, ALinkThatNobodyUsesIsNotDown) {
