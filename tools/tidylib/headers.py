@@ -109,6 +109,8 @@ def compiles_alone(header, entry, parsed=None):
     precompiled header of some that this one includes, which need not be read again."""
     options = ("-include-pch", parsed) if parsed else ()
     result = run_compiler(entry, header, 2, "-fsyntax-only", "-x", "c++", *options)
+    if result.returncode != 0 and parsed:
+        return compiles_alone(header, entry)  # with the plain text the complaint is sure, and complete
     return "" if result.returncode == 0 else result.stderr
 
 
