@@ -157,12 +157,12 @@ std::vector<KernelCheck> KernelChecks() {
   }
   checks.push_back({"elements", CheckElementOperations});
   checks.push_back({"rows", CheckRowOperations});
-  const std::pair<const char*, KvType> page_types[] = {
-      {"pages of f16", KvType::kF16}, {"pages of bf16", KvType::kBf16}, {"pages of q8", KvType::kQ8}};
+  const std::pair<const char*, KvType> page_types[] = {{"pages of f16", KvType::kF16},
+                                                       {"pages of bf16", KvType::kBf16},
+                                                       {"pages of q8", KvType::kQ8}};
   for (const auto& page : page_types)
-    checks.push_back({page.first, [type = page.second](Workbench& bench) {
-                        return CheckPages(bench, type);
-                      }});
+    checks.push_back(
+        {page.first, [type = page.second](Workbench& bench) { return CheckPages(bench, type); }});
   return checks;
 }
 
