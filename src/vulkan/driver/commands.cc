@@ -69,6 +69,12 @@ void Commands::Copy(const Buffer& from, uint64_t from_offset, const Buffer& to, 
   device_->functions().CmdCopyBuffer(commands_, from.handle(), to.handle(), 1, &region);
 }
 
+void Commands::Clear(const Buffer& buffer, uint64_t offset, uint64_t bytes) {
+  CHECK(offset + bytes <= buffer.bytes());
+  if (bytes == 0) return;
+  device_->functions().CmdFillBuffer(commands_, buffer.handle(), offset, bytes, 0);
+}
+
 void Commands::Barrier() {
   constexpr VkPipelineStageFlags kStages =
       VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;

@@ -35,6 +35,8 @@ class Commands {
   void Dispatch(const Pipeline& pipeline, std::span<const uint8_t> push, GroupCount groups);
   void Copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset,
             uint64_t bytes);
+  // Zeros; offset and bytes are multiples of four.
+  void Clear(const Buffer& buffer, uint64_t offset, uint64_t bytes);
   void Barrier();
   // Makes everything visible to the host.
   Status End();

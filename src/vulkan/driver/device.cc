@@ -92,7 +92,7 @@ Status Device::Check(VkResult result, std::string_view doing) {
   return vulkan::Check(result, doing).In(traits_.name);
 }
 
-Result<uint64_t> Device::Submit(VkCommandBuffer commands) {
+Result<uint64_t> Device::Submit(std::span<const VkCommandBuffer> commands) {
   const ExactFloatMode mode;  // drivers on the processor may compute here
   constexpr const char* kDoing = "starting work";
   if (lost_) TRY(Check(VK_ERROR_DEVICE_LOST, kDoing));
@@ -104,13 +104,22 @@ Result<uint64_t> Device::Submit(VkCommandBuffer commands) {
   VkSubmitInfo info{};
   info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
   info.pNext = &values;
-  info.commandBufferCount = 1;
-  info.pCommandBuffers = &commands;
+  info.commandBufferCount = static_cast<uint32_t>(commands.size());
+  info.pCommandBuffers = commands.data();
   info.signalSemaphoreCount = 1;
   info.pSignalSemaphores = &finished_;
   TRY(Check(functions_.QueueSubmit(queue_, 1, &info, VK_NULL_HANDLE), kDoing));
   submitted_ = number;
   return number;
+}
+
+Result<bool> Device::HasFinished(uint64_t submission) {
+  constexpr const char* kDoing = "asking for work";
+  if (lost_) TRY(Check(VK_ERROR_DEVICE_LOST, kDoing));
+  uint64_t finished = 0;
+  TRY(Check(functions_.GetSemaphoreCounterValue(device_, finished_, &finished), kDoing));
+  awaited_ = std::max(awaited_, finished);
+  return submission <= awaited_;
 }
 
 Status Device::Wait(uint64_t submission, int64_t timeout_ns) {

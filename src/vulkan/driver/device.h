@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 
 #include "base/result.h"
@@ -39,9 +40,12 @@ class Device {
   // Once a call said so, no more work can be done: every submission fails at once.
   bool lost() const { return lost_; }
 
-  // Starts `commands`, which must not change until they have finished. Submissions run one after
-  // the other. Returns a number to wait for.
-  Result<uint64_t> Submit(VkCommandBuffer commands);
+  // Starts `commands`, one after the other, which must not change until they have finished.
+  // Submissions run one after the other. Returns a number to wait for.
+  Result<uint64_t> Submit(std::span<const VkCommandBuffer> commands);
+  Result<uint64_t> Submit(VkCommandBuffer commands) { return Submit({&commands, 1}); }
+  // Whether it has finished; does not wait.
+  Result<bool> HasFinished(uint64_t submission);
   // DeadlineExceeded where the submission has not finished by then.
   Status Wait(uint64_t submission, int64_t timeout_ns);
   // Before something is freed: waits, without a deadline, for what nobody has waited for. A lost

@@ -50,6 +50,7 @@ struct Library {
   X(CmdBindPipeline)                     \
   X(CmdCopyBuffer)                       \
   X(CmdDispatch)                         \
+  X(CmdFillBuffer)                       \
   X(CmdPipelineBarrier)                  \
   X(CmdPushConstants)                    \
   X(CreateBuffer)                        \
@@ -71,6 +72,7 @@ struct Library {
   X(GetBufferDeviceAddress)              \
   X(GetBufferMemoryRequirements)         \
   X(GetDeviceQueue)                      \
+  X(GetSemaphoreCounterValue)            \
   X(MapMemory)                           \
   X(QueueSubmit)                         \
   X(ResetCommandBuffer)                  \

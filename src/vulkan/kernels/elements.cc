@@ -3,6 +3,8 @@
 
 #include "vulkan/kernels/elements.h"
 
+#include <algorithm>
+
 namespace aster::vulkan {
 namespace {
 
@@ -14,6 +16,7 @@ struct ElementPush {
   Address y;
   uint32_t count;
   uint32_t b_count;
+  uint32_t b_share;
   float factor;
   uint32_t operation;
 };
@@ -43,10 +46,13 @@ struct WeightedSumPush {
   Address terms;
   Address places;
   Address weights;
+  Address more;
   Address result;
   uint32_t rows;
   uint32_t width;
   uint32_t terms_of_row;
+  uint32_t has_places;
+  uint32_t has_more;
 };
 
 Status RecordFixed(Kernels& kernels, Commands& commands, const FixedPush& push) {
@@ -61,6 +67,7 @@ Status RecordElements(Kernels& kernels, Commands& commands, const ElementJob& jo
                          job.y,
                          job.count,
                          job.b_count,
+                         job.b_share == 0 ? std::max(job.count, 1u) : job.b_share,
                          job.factor,
                          static_cast<uint32_t>(job.operation)};
   return kernels.Record(commands, "elementwise", {}, push,
@@ -90,8 +97,16 @@ Status RecordFixedFinish(Kernels& kernels, Commands& commands, Address sums, uin
 }
 
 Status RecordWeightedSum(Kernels& kernels, Commands& commands, const WeightedSumJob& job) {
-  const WeightedSumPush push{job.terms, job.places, job.weights,     job.result,
-                             job.rows,  job.width,  job.terms_of_row};
+  const WeightedSumPush push{job.terms,
+                             job.places,
+                             job.weights,
+                             job.more,
+                             job.result,
+                             job.rows,
+                             job.width,
+                             job.terms_of_row,
+                             job.places != 0 ? 1u : 0u,
+                             job.more != 0 ? 1u : 0u};
   return kernels.Record(commands, "weighted_sum", {}, push,
                         GroupsForElements(uint64_t{job.rows} * job.width, kInvocations));
 }

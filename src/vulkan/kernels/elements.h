@@ -32,7 +32,8 @@ struct ElementJob {
   ElementOperation operation;
   Address a;
   Address b = 0;         // where the operation has one
-  uint32_t b_count = 1;  // b begins again after this many: `count`, or a bias's length
+  uint32_t b_count = 1;  // of a row of b: `count`, or a bias's length
+  uint32_t b_share = 0;  // elements of a that a row of b serves; 0: all
   Address y;
   uint32_t count;
   float factor = 0.0f;
@@ -58,8 +59,9 @@ Status RecordFixedFinish(Kernels& kernels, Commands& commands, Address sums, uin
 // token's experts.
 struct WeightedSumJob {
   Address terms;    // [..][width] floats
-  Address places;   // [rows][terms_of_row] uint32: rows of `terms`
-  Address weights;  // [rows][terms_of_row] floats
+  Address places = 0;  // [rows][terms_of_row] uint32: rows of `terms`; none: one after the other
+  Address weights;     // [rows][terms_of_row] floats
+  Address more = 0;    // [rows][width] floats, a term of weight one for each row; or none
   uint32_t rows;
   uint32_t width;
   uint32_t terms_of_row;  // at most 63

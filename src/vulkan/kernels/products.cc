@@ -6,22 +6,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 
 #include "base/check.h"
 #include "kernels/activation_layout.h"
 #include "kernels/packed.h"
+#include "vulkan/kernels/type_names.h"
 
 namespace aster::vulkan {
 namespace {
 
 using kernels::ActivationFormat;
 using kernels::WeightType;
-
-// By WeightType: the ends of the shaders' names.
-constexpr std::array<const char*, kernels::kWeightTypeCount> kTypeNames = {
-    "f32", "f16", "bf16", "q8_0", "q4_0", "mxfp4", "q2_k", "q4_k", "q5_k", "q6_k", "iq2_xxs"};
 
 // What product_few.comp and product_floats.comp take at once.
 constexpr uint32_t kFewRows = 8;
@@ -127,7 +123,7 @@ Status RecordGatherPrepared(Kernels& kernels, Commands& commands, const GatherPr
 Status RecordProduct(Kernels& kernels, Commands& commands, const ProductJob& job) {
   CHECK(job.first_row + job.rows <= job.activation_rows);
   if (job.rows == 0 || job.outputs == 0) return Ok();
-  const std::string name = kTypeNames[static_cast<size_t>(job.type)];
+  const std::string name = NameOfType(job.type);
   if (job.type <= WeightType::kBF16) return RecordFloatProduct(kernels, commands, name, job);
   const ProductPush push{job.weights, job.activations, job.result,          kernels.grid(),
                          job.outputs, job.columns,     job.activation_rows, job.first_row,

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 
 // Operations of src/kernels/ref/ops.cc on each element by itself. The second operand may be shorter
-// than the first: it begins again then, as a bias does for every row.
+// than the first: a row of it is used again for some rows of the first, as a bias is for all.
 #include "memory.glsl"
 #include "exact.glsl"
 #include "functions.glsl"
@@ -14,7 +14,8 @@ layout(push_constant) uniform Push {
   Floats b;
   FloatsOut y;
   uint count;
-  uint b_count;
+  uint b_count;    // of a row of b …
+  uint b_share;    // … which serves so many elements of a
   float factor;    // or limit
   uint operation;  // ElementOperation of kernels/elements.h
 } push;
@@ -29,7 +30,7 @@ float compute(uint i) {
     case 4u: return sqrt_softplus_of(a);
     case 5u: return mul(a, push.factor);
   }
-  const float b = push.b.at[i % push.b_count];
+  const float b = push.b.at[i / push.b_share * push.b_count + i % push.b_count];
   switch (push.operation) {
     case 6u: return add(a, b);
     case 7u: return mul(a, b);

@@ -16,7 +16,12 @@
 layout(local_size_x = 128) in;
 layout(constant_id = 2) const uint kRows = 1;  // up to kUnits
 layout(push_constant) uniform Push {
+#ifdef EXPERTS
+  Words matrices;  // addresses of all experts' weights
+  Words ids;       // [rows] of experts
+#else
   Words weights;
+#endif
   Words activations;
   FloatsOut result;
   Words grid;  // of IQ2_XXS: the points
@@ -26,7 +31,11 @@ layout(push_constant) uniform Push {
   uint first_row;
   uint rows;  // to be multiplied
   uint out_stride;
+#ifdef EXPERTS
+  uint sharing;  // so many rows have the same activations
+#endif
 } push;
+#include "experts.glsl"
 #include "weights.glsl"
 #include "activations.glsl"
 
@@ -39,7 +48,11 @@ shared float lows[kUnits][kRows][kLanes], low_scales[kUnits][kRows][kLanes];
 
 // The row that is number `i` of this workgroup's; the last one again beyond the end.
 uint row_index(uint i) {
+#ifdef EXPERTS
+  return push.first_row + gl_WorkGroupID.y / push.sharing;
+#else
   return push.first_row + min(gl_WorkGroupID.y * kRows + i, push.rows - 1u);
+#endif
 }
 
 void make_unit(uint slot, uint lane, uint index) {
@@ -88,6 +101,7 @@ void main() {
   const uint lane = gl_LocalInvocationID.x % kLanes, slot = gl_LocalInvocationID.x / kLanes;
   const uint units = (push.columns + 63u) / 64u * 64u / kUnitColumns;
   float acc = 0.0;
+  choose_expert();
   for (uint first = 0u; first < units; first += kUnits) {
     if (first + slot < units) make_unit(slot, lane, first + slot);
     barrier();

@@ -25,6 +25,7 @@ layout(push_constant) uniform Push {
   uint rows;  // to be multiplied
   uint out_stride;
 } push;
+#include "experts.glsl"
 #include "weights.glsl"
 #include "activations.glsl"
 

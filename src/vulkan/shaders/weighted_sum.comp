@@ -11,12 +11,15 @@
 layout(local_size_x = 256) in;
 layout(push_constant) uniform Push {
   Floats terms;     // [..][width]
-  Words places;     // [rows][terms_of_row] rows of `terms`
+  Words places;     // [rows][terms_of_row] rows of `terms`; where there are none, one after the other
   Floats weights;   // [rows][terms_of_row]
+  Floats more;      // [rows][width], of weight one; or none
   FloatsOut result; // [rows][width]
   uint rows;
   uint width;
   uint terms_of_row;
+  uint has_places;
+  uint has_more;
 } push;
 
 void main() {
@@ -25,9 +28,11 @@ void main() {
     const uint row = n / push.width, i = n % push.width;
     uvec2 sum = uvec2(0u);
     for (uint k = row * push.terms_of_row; k < (row + 1u) * push.terms_of_row; ++k) {
-      const float term = push.terms.at[push.places.at[k] * push.width + i];
+      const uint place = push.has_places != 0u ? push.places.at[k] : k;
+      const float term = push.terms.at[place * push.width + i];
       sum = fixed_add(sum, fixed_term(term, push.weights.at[k]));
     }
+    if (push.has_more != 0u) sum = fixed_add(sum, fixed_term(push.more.at[n], 1.0));
     push.result.at[n] = fixed_finished(sum);
   }
 }

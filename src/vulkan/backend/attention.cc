@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "vulkan/backend/attention.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "kernels/attention.h"
+#include "vulkan/backend/memory.h"
+
+namespace aster::vulkan {
+namespace {
+
+bool Equal(const AttentionShape& a, const AttentionShape& b) {
+  return a.layout.type == b.layout.type && a.layout.key_dim == b.layout.key_dim &&
+         a.layout.value_dim == b.layout.value_dim && a.group == b.group &&
+         a.kv_heads == b.kv_heads && a.window == b.window && a.sinks == b.sinks;
+}
+
+bool Equal(const compute::PageSpan& a, const compute::PageSpan& b) {
+  return a.position == b.position && a.first_row == b.first_row && a.count == b.count;
+}
+
+Address AddressOf(const kv::PageAddress& page) {
+  return page ? static_cast<const DeviceBlock*>(page.block)->address() + page.offset : 0;
+}
+
+// `record(first, count)` for as many as one dispatch takes at a time.
+template <typename Record>
+Status ForEachRun(size_t count, Record record) {
+  for (size_t first = 0; first < count; first += kRowGroups)
+    TRY(record(first, static_cast<uint32_t>(std::min<size_t>(kRowGroups, count - first))));
+  return Ok();
+}
+
+}  // namespace
+
+AttentionShape DeviceAttention::ShapeOf(const compute::HeadAttention& attention) const {
+  return {.layout = *attention.head_page,
+          .group = static_cast<uint32_t>(attention.head_count / attention.kv_head_count),
+          .kv_heads = static_cast<uint32_t>(attention.kv_head_count),
+          .window = attention.window,
+          .sinks = attention.sinks,
+          .block_rows = AttentionBlockRows(*attention.head_page, kernels_.arithmetic())};
+}
+
+// Layers of one batch differ in their pages only.
+Status DeviceAttention::Plan(const compute::HeadAttention& attention) {
+  const AttentionShape shape = ShapeOf(attention);
+  const auto spans = attention.pages.spans;
+  if (planned_ && Equal(planned_->shape, shape) &&
+      std::ranges::equal(planned_->spans, spans,
+                         [](const auto& a, const auto& b) { return Equal(a, b); }))
+    return Ok();
+  planned_.reset();
+  Planned planned{.shape = shape,
+                  .spans = {spans.begin(), spans.end()},
+                  .plan = PlanAttention(shape, spans)};
+  planned.visible = TRY(batch_.Put(planned.plan.visible));
+  planned.writes = TRY(batch_.Put(planned.plan.writes));
+  planned.blocks = TRY(batch_.Put(planned.plan.blocks));
+  planned.parts = TRY(batch_.Put(planned.plan.parts));
+  planned_ = std::move(planned);
+  return Ok();
+}
+
+// The addresses of all pages that are read or written.
+Result<Address> DeviceAttention::PutPages(const compute::PagesOf& pages) {
+  std::vector<uint64_t> table;
+  table.reserve(planned_->plan.table_entries);
+  size_t run = 0;
+  for (const compute::PageSpan& span : pages.spans) {
+    if (span.count == 0) continue;
+    const PageRun& at = planned_->plan.runs[run++];
+    const uint32_t first_written = span.position / kernels::kPagePositions;
+    for (uint32_t page = at.first_page; page < at.first_page + at.pages; ++page) {
+      table.push_back(AddressOf(page < first_written
+                                    ? span.table->Page(pages.layer, page, pages.stream)
+                                    : span.table->WritablePage(pages.layer, page, pages.stream)));
+    }
+  }
+  return batch_.Put(table);
+}
+
+Status DeviceAttention::Record(const compute::HeadAttention& attention) {
+  TRY(Plan(attention));
+  if (planned_->plan.blocks.empty()) return Ok();
+  const Address pages = TRY(PutPages(attention.pages));
+  TRY(WriteRows(attention, pages));
+  return Attend(attention, pages);
+}
+
+Status DeviceAttention::WriteRows(const compute::HeadAttention& attention, Address pages) {
+  Commands& commands =
+      batch_.Using({RangeOf(attention.keys), RangeOf(attention.values)}, {Batch::kPages});
+  return ForEachRun(planned_->plan.writes.size(), [&](size_t first, uint32_t count) {
+    return RecordWriteRows(kernels_, commands,
+                           {.layout = attention.head_page,
+                            .page_table = pages,
+                            .spans = planned_->writes + first * sizeof(WriteSpan),
+                            .span_count = count,
+                            .longest_span = planned_->plan.longest_write,
+                            .kv_heads = planned_->shape.kv_heads,
+                            .keys = AddressOf(attention.keys),
+                            .key_stride = static_cast<uint32_t>(attention.keys.stride),
+                            .values = AddressOf(attention.values),
+                            .value_stride = static_cast<uint32_t>(attention.values.stride)});
+  });
+}
+
+Status DeviceAttention::Attend(const compute::HeadAttention& attention, Address pages) {
+  const auto key_dim = static_cast<uint32_t>(attention.head_page->key_dim);
+  const auto value_dim = static_cast<uint32_t>(attention.head_page->value_dim);
+  AttentionJob job{
+      .layout = attention.head_page,
+      .page_table = pages,
+      .blocks = planned_->blocks,
+      .block_count = 0,
+      .block_rows = planned_->shape.block_rows,
+      .visible = planned_->visible,
+      .queries = AddressOf(attention.queries),
+      .token_stride = static_cast<uint32_t>(attention.queries.stride),
+      .head_stride = key_dim,
+      .heads = planned_->shape.group,
+      .kv_heads = planned_->shape.kv_heads,
+      .factor = kernels::QueryFactor(1.0f / std::sqrt(static_cast<float>(key_dim))),
+      .result = AddressOf(attention.out),
+      .out_token_stride = static_cast<uint32_t>(attention.out.stride),
+      .out_head_stride = value_dim};
+  if (!planned_->plan.parts.empty()) return AttendParts(attention, job);
+  Commands& commands = batch_.Using({RangeOf(attention.queries), Batch::kPages},
+                                    {RangeOf(attention.out)});
+  return ForEachRun(planned_->plan.blocks.size(), [&](size_t first, uint32_t count) {
+    job.blocks = planned_->blocks + first * sizeof(AttentionBlock);
+    job.block_count = count;
+    return RecordAttend(kernels_, commands, job);
+  });
+}
+
+// Few rows and many pages: pages first, each for itself; then those of a block are merged.
+Status DeviceAttention::AttendParts(const compute::HeadAttention& attention, AttentionJob job) {
+  const AttentionPlan& plan = planned_->plan;
+  const uint64_t bytes =
+      plan.results * AttentionResultFloats(*attention.head_page) * sizeof(float);
+  const Address results = TRY(batch_.ScratchMemory(Scratch::kPageResults, bytes));
+  AttentionJob parts = job;
+  parts.result = results;
+  Commands& commands =
+      batch_.Using({RangeOf(attention.queries), Batch::kPages}, {{results, bytes}});
+  TRY(ForEachRun(plan.parts.size(), [&](size_t first, uint32_t count) {
+    parts.blocks = planned_->parts + first * sizeof(AttentionBlock);
+    parts.block_count = count;
+    return RecordAttendPages(kernels_, commands, parts);
+  }));
+  Commands& merging = batch_.Using({{results, bytes}}, {RangeOf(attention.out)});
+  return ForEachRun(plan.blocks.size(), [&](size_t first, uint32_t count) {
+    job.blocks = planned_->blocks + first * sizeof(AttentionBlock);
+    job.block_count = count;
+    return RecordMergePages(kernels_, merging, job, results);
+  });
+}
+
+}  // namespace aster::vulkan

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Attention of a batch over pages on the device: writes the new rows into their pages and lets
+// every row see its past. Must not know weights or norms.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "compute/commands.h"
+#include "vulkan/backend/attention_plan.h"
+#include "vulkan/backend/batch.h"
+#include "vulkan/kernels/attention.h"
+
+namespace aster::vulkan {
+
+// Belongs to the commands of its batch.
+class DeviceAttention {
+ public:
+  DeviceAttention(Kernels& kernels, Batch& batch) : kernels_(kernels), batch_(batch) {}
+
+  // The plan of the batch before is not that of the next.
+  void Begin() { planned_.reset(); }
+  Status Record(const compute::HeadAttention& attention);
+
+ private:
+  // A plan and where the device finds it.
+  struct Planned {
+    AttentionShape shape;
+    std::vector<compute::PageSpan> spans;
+    AttentionPlan plan;
+    Address visible = 0;
+    Address writes = 0;
+    Address blocks = 0;
+    Address parts = 0;
+  };
+
+  AttentionShape ShapeOf(const compute::HeadAttention& attention) const;
+  Status Plan(const compute::HeadAttention& attention);
+  Result<Address> PutPages(const compute::PagesOf& pages);
+  Status WriteRows(const compute::HeadAttention& attention, Address pages);
+  Status Attend(const compute::HeadAttention& attention, Address pages);
+  Status AttendParts(const compute::HeadAttention& attention, AttentionJob job);
+
+  Kernels& kernels_;
+  Batch& batch_;
+  std::optional<Planned> planned_;  // of the last layer recorded
+};
+
+}  // namespace aster::vulkan

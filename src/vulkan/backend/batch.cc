@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "vulkan/backend/batch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace aster::vulkan {
+namespace {
+
+constexpr uint64_t kTableBytes = 256 << 10;
+constexpr uint64_t kRowBytes = 4 << 20;
+
+}  // namespace
+
+Batch::Batch(Device& device, DevicePages& pages, bool staged)
+    : device_(device),
+      pages_(pages),
+      staged_(staged),
+      tables_(device, MemoryKind::kUpload, kTableBytes),
+      device_tables_(device, MemoryKind::kDevice, kTableBytes),
+      uploads_(device, MemoryKind::kUpload, kRowBytes),
+      downloads_(device, MemoryKind::kDownload, kRowBytes) {}
+
+// Where waiting fails, the device is lost or the buffers' own end waits once more.
+Batch::~Batch() { static_cast<void>(Wait()); }
+
+Status Batch::MakeCommands() {
+  if (!tables_commands_) tables_commands_ = TRY(Commands::Create(device_));
+  if (!commands_) commands_ = TRY(Commands::Create(device_));
+  return Ok();
+}
+
+Status Batch::Begin() {
+  TRY(Wait());
+  TRY(MakeCommands());
+  hazards_.Clear();
+  outgrown_.clear();
+  for (Arena* const arena : {&tables_, &device_tables_, &uploads_, &downloads_}) arena->Clear();
+  return commands_->Begin();
+}
+
+Commands& Batch::Using(std::initializer_list<Range> reads, std::initializer_list<Range> writes) {
+  if (hazards_.NeedsBarrier(reads, writes)) commands_->Barrier();
+  return *commands_;
+}
+
+Result<Address> Batch::PutBytes(std::span<const uint8_t> bytes) {
+  const Piece piece = TRY(tables_.Take(bytes.size()));
+  std::memcpy(piece.data(), bytes.data(), bytes.size());
+  return staged_ ? TRY(device_tables_.Take(bytes.size())).address() : piece.address();
+}
+
+void Batch::Send(const Piece& piece, const Buffer& to, uint64_t offset, uint64_t bytes) {
+  Using({}, {{to.address() + offset, bytes}})
+      .Copy(*piece.buffer, piece.offset, to, offset, bytes);
+}
+
+Result<const uint8_t*> Batch::Fetch(const Buffer& from, uint64_t offset, uint64_t bytes) {
+  const Piece piece = TRY(downloads_.Take(bytes));
+  Using({{from.address() + offset, bytes}}, {})
+      .Copy(from, offset, *piece.buffer, piece.offset, bytes);
+  return piece.data();
+}
+
+Status Batch::Grow(std::optional<Buffer>& buffer, uint64_t bytes) {
+  if (buffer && buffer->bytes() >= bytes) return Ok();
+  if (buffer) outgrown_.push_back(*std::exchange(buffer, std::nullopt));
+  buffer = TRY(Buffer::Allocate(device_, std::max<uint64_t>(bytes, 4), MemoryKind::kDevice));
+  return Ok();
+}
+
+Result<Address> Batch::ScratchMemory(Scratch which, uint64_t bytes) {
+  std::optional<Buffer>& buffer = scratch_[static_cast<size_t>(which)];
+  TRY(Grow(buffer, bytes));
+  return buffer->address();
+}
+
+// The batch sees what was submitted before it, and its own tables.
+Status Batch::RecordTables() {
+  TRY(tables_commands_->Begin());
+  tables_commands_->Barrier();
+  if (staged_) {
+    for (size_t i = 0; i < tables_.chunks().size(); ++i) {
+      const Arena::Chunk& chunk = tables_.chunks()[i];
+      tables_commands_->Copy(chunk.buffer, 0, device_tables_.chunks()[i].buffer, 0, chunk.used);
+    }
+    tables_commands_->Barrier();
+  }
+  return tables_commands_->End();
+}
+
+Status Batch::Submit() {
+  TRY(commands_->End());
+  TRY(RecordTables());
+  TRY(pages_.Flush());
+  const VkCommandBuffer both[] = {tables_commands_->handle(), commands_->handle()};
+  submission_ = TRY(device_.Submit(both));
+  return Ok();
+}
+
+Result<bool> Batch::Poll() {
+  if (!submission_) return true;
+  const bool is_done = TRY(device_.HasFinished(*submission_));
+  if (is_done) submission_.reset();
+  return is_done;
+}
+
+Status Batch::Wait() {
+  if (!submission_) return Ok();
+  const Status status = device_.Wait(*submission_, kTimeoutNs);
+  if (status.ok() || device_.lost()) submission_.reset();
+  return status;
+}
+
+}  // namespace aster::vulkan

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// One batch of work on a device: what it is made of is recorded with the barriers that it needs,
+// submitted once, and polled. Tables for shaders and rows from the host go through memory that is
+// kept from batch to batch. Must not know which operations there are.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "vulkan/backend/arena.h"
+#include "vulkan/backend/hazards.h"
+#include "vulkan/backend/pages.h"
+#include "vulkan/driver/commands.h"
+
+namespace aster::vulkan {
+
+// Device memory for what is between two kernels of an operation.
+enum class Scratch : uint8_t { kPageResults, kGate, kUp, kHidden, kDown, kShared };
+inline constexpr size_t kScratchCount = 6;
+
+// Not for concurrent use; one batch after the other. Outlived by its device and pages.
+class Batch {
+ public:
+  // A device that takes longer for a batch has failed.
+  static constexpr int64_t kTimeoutNs = int64_t{600} * 1'000'000'000;
+
+  // Work that reads or writes pages says so by this range: they are many, and lie anywhere.
+  static constexpr Range kPages = {1, 1};
+
+  // With `staged`, tables are copied into device memory; else shaders read them where the host
+  // wrote them.
+  Batch(Device& device, DevicePages& pages, bool staged);
+  ~Batch();
+
+  // The batch before is done, or is waited for.
+  Status Begin();
+  Status Submit();
+  Result<bool> Poll();
+  Status Wait();
+
+  // Where to record work that reads and writes these: after a barrier, where it needs one.
+  Commands& Using(std::initializer_list<Range> reads, std::initializer_list<Range> writes);
+
+  // A table for shaders, for the rest of the batch.
+  template <typename T>
+  Result<Address> Put(std::span<const T> values) {
+    return PutBytes({reinterpret_cast<const uint8_t*>(values.data()), values.size_bytes()});
+  }
+  template <typename T>
+  Result<Address> Put(const std::vector<T>& values) {
+    return Put(std::span<const T>(values));
+  }
+
+  // Where to write, before Submit, what Send copies to the device as part of the batch.
+  Result<Piece> TakeUpload(uint64_t bytes) { return uploads_.Take(bytes); }
+  void Send(const Piece& piece, const Buffer& to, uint64_t offset, uint64_t bytes);
+  // What is there when the batch is done, until the next begins.
+  Result<const uint8_t*> Fetch(const Buffer& from, uint64_t offset, uint64_t bytes);
+
+  // At least so many bytes, with anything in them, until the same is asked for again.
+  Result<Address> ScratchMemory(Scratch which, uint64_t bytes);
+  // The same for a buffer that is kept elsewhere: it grows without losing what is recorded.
+  Status Grow(std::optional<Buffer>& buffer, uint64_t bytes);
+
+ private:
+  Result<Address> PutBytes(std::span<const uint8_t> bytes);
+  Status MakeCommands();
+  Status RecordTables();
+
+  Device& device_;
+  DevicePages& pages_;
+  const bool staged_;
+  std::optional<Commands> tables_commands_;  // first of all: copies of tables
+  std::optional<Commands> commands_;
+  Hazards hazards_;
+  Arena tables_;         // as the host writes them
+  Arena device_tables_;  // as shaders read them; the same places. Unused where tables stay
+  Arena uploads_;
+  Arena downloads_;
+  std::array<std::optional<Buffer>, kScratchCount> scratch_;
+  std::vector<Buffer> outgrown_;        // still used by what is recorded
+  std::optional<uint64_t> submission_;  // under way
+};
+
+}  // namespace aster::vulkan

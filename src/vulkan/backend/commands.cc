@@ -1,0 +1,257 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "vulkan/backend/commands.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "kernels/rope.h"
+#include "quant/dequantize.h"
+#include "vulkan/backend/memory.h"
+#include "vulkan/backend/operations.h"
+#include "vulkan/kernels/elements.h"
+#include "vulkan/kernels/products.h"
+#include "vulkan/kernels/rows.h"
+
+namespace aster::vulkan {
+namespace {
+
+using compute::Tensor;
+
+uint32_t Count(const Tensor& tensor) { return static_cast<uint32_t>(tensor.rows * tensor.columns); }
+
+uint64_t BytesOf(const Tensor& tensor) {
+  return tensor.rows * tensor.columns * compute::kElementBytes;
+}
+
+// Heads one after the other, those of a row's first.
+Tensor HeadRows(const compute::Heads& heads) {
+  CHECK(IsDense(heads.rows));
+  return heads.rows.As(heads.rows.columns / heads.count);
+}
+
+}  // namespace
+
+Status DeviceCommands::Begin() {
+  attention_.Begin();
+  return batch_.Begin();
+}
+
+Status DeviceCommands::Upload(std::span<const float> rows, const Tensor& to) {
+  CHECK(IsDense(to) && rows.size() == to.rows * to.columns);
+  const Piece piece = TRY(batch_.TakeUpload(rows.size_bytes()));
+  std::memcpy(piece.data(), rows.data(), rows.size_bytes());
+  batch_.Send(piece, BufferOf(to), to.offset, rows.size_bytes());
+  return Ok();
+}
+
+Status DeviceCommands::Download(const Tensor& from, std::span<const float>* rows) {
+  CHECK(IsDense(from));
+  const uint8_t* const bytes = TRY(batch_.Fetch(BufferOf(from), from.offset, BytesOf(from)));
+  *rows = {reinterpret_cast<const float*>(bytes), from.rows * from.columns};
+  return Ok();
+}
+
+// Decoded by the host, which has the file.
+Status DeviceCommands::Embed(const gguf::Tensor& embedding, std::span<const int32_t> tokens,
+                             size_t copies, const Tensor& out) {
+  CHECK(IsDense(out) && out.rows == tokens.size());
+  const size_t width = out.columns / copies;
+  const uint64_t row_bytes = *gguf::RowBytes(embedding.type, width);
+  const Piece piece = TRY(batch_.TakeUpload(BytesOf(out)));
+  auto* const rows = reinterpret_cast<float*>(piece.data());
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    float* const row = rows + i * out.columns;
+    const Bytes bytes =
+        embedding.data.subspan(static_cast<size_t>(tokens[i]) * row_bytes, row_bytes);
+    TRY(quant::Dequantize(embedding.type, bytes, {row, width}));
+    for (size_t copy = 1; copy < copies; ++copy) std::copy_n(row, width, row + copy * width);
+  }
+  batch_.Send(piece, BufferOf(out), out.offset, BytesOf(out));
+  return Ok();
+}
+
+// In doubles, by the host.
+Status DeviceCommands::MakeAngles(const compute::AnglesOf& of, const compute::Angles& out) {
+  CHECK(IsDense(out.cosines) && IsDense(out.sines));
+  const size_t pairs = of.frequencies.size();
+  const uint64_t bytes = of.positions.size() * pairs * sizeof(float);
+  const Piece cosines = TRY(batch_.TakeUpload(bytes));
+  const Piece sines = TRY(batch_.TakeUpload(bytes));
+  host_.pool.ParallelFor(of.positions.size(), [&](size_t begin, size_t end, size_t) {
+    for (size_t row = begin; row < end; ++row) {
+      kernels::RopeAngles(of.frequencies.data(), pairs, of.magnitude, of.positions[row],
+                          reinterpret_cast<float*>(cosines.data()) + row * pairs,
+                          reinterpret_cast<float*>(sines.data()) + row * pairs);
+    }
+  });
+  batch_.Send(cosines, BufferOf(out.cosines), out.cosines.offset, bytes);
+  batch_.Send(sines, BufferOf(out.sines), out.sines.offset, bytes);
+  return Ok();
+}
+
+Status DeviceCommands::Gather(const Tensor& from, std::span<const compute::RowRange> ranges,
+                              const Tensor& to) {
+  CHECK(IsDense(from) && IsDense(to));
+  vulkan::Commands& commands = batch_.Using({RangeOf(from)}, {RangeOf(to)});
+  const uint64_t row_bytes = from.columns * compute::kElementBytes;
+  uint64_t at = to.offset;
+  for (const compute::RowRange& range : ranges) {
+    commands.Copy(BufferOf(from), from.offset + range.first * row_bytes, BufferOf(to), at,
+                  range.count * row_bytes);
+    at += range.count * row_bytes;
+  }
+  return Ok();
+}
+
+Status DeviceCommands::Normalise(const compute::Normalisation& norm) {
+  const Tensor& rows = norm.rows;
+  return RecordRmsNorm(
+      kernels_, batch_.Using({RangeOf(rows), RangeOf(norm.weight)}, {RangeOf(norm.out)}),
+      {.x = AddressOf(rows),
+       .x_stride = static_cast<uint32_t>(rows.stride),
+       .rows = static_cast<uint32_t>(rows.rows),
+       .count = static_cast<uint32_t>(rows.columns),
+       .weight = AddressOf(norm.weight),
+       .epsilon = norm.epsilon,
+       .y = AddressOf(norm.out),
+       .y_stride = static_cast<uint32_t>(norm.out.stride)});
+}
+
+Status DeviceCommands::Add(const Tensor& rows, const Tensor& more, size_t repeat) {
+  CHECK(IsDense(rows) && IsDense(more));
+  const auto columns = static_cast<uint32_t>(rows.columns);
+  return RecordElements(kernels_,
+                        batch_.Using({RangeOf(rows), RangeOf(more)}, {RangeOf(rows)}),
+                        {.operation = ElementOperation::kAdd,
+                         .a = AddressOf(rows),
+                         .b = AddressOf(more),
+                         .b_count = columns,
+                         .b_share = static_cast<uint32_t>(repeat) * columns,
+                         .y = AddressOf(rows),
+                         .count = Count(rows)});
+}
+
+Status DeviceCommands::Swiglu(const Tensor& gate, const Tensor& up, float limit) {
+  CHECK(IsDense(gate) && IsDense(up));
+  return RecordElements(kernels_, batch_.Using({RangeOf(gate), RangeOf(up)}, {RangeOf(gate)}),
+                        {.operation = ElementOperation::kSwiglu,
+                         .a = AddressOf(gate),
+                         .b = AddressOf(up),
+                         .b_count = Count(gate),
+                         .y = AddressOf(gate),
+                         .count = Count(gate),
+                         .factor = limit});
+}
+
+// Rows are prepared before the first product: then all of them may run at the same time.
+Status DeviceCommands::Multiply(std::span<const compute::Product> products) {
+  const auto is_empty = [](const compute::Product& product) {
+    return product.matrix->rows() == 0 || product.out.rows == 0;
+  };
+  const auto prepared = [](const compute::Product& product) {
+    return static_cast<DeviceOperand*>(product.rows)
+        ->In(kernels::ActivationFormatFor(product.matrix->type()));
+  };
+  for (const compute::Product& product : products) {
+    if (!is_empty(product)) TRY(prepared(product));
+  }
+  for (const compute::Product& product : products) {
+    if (is_empty(product)) continue;
+    const compute::Matrix& matrix = *product.matrix;
+    const PreparedRows rows = TRY(prepared(product));
+    TRY(RecordProduct(kernels_, batch_.Using({rows.range}, {RangeOf(product.out)}),
+                      {.type = matrix.type(),
+                       .weights = AddressOf(matrix),
+                       .outputs = static_cast<uint32_t>(matrix.rows()),
+                       .columns = static_cast<uint32_t>(matrix.columns()),
+                       .activations = rows.range.begin,
+                       .activation_rows = rows.rows,
+                       .first_row = 0,
+                       .rows = rows.rows,
+                       .result = AddressOf(product.out),
+                       .out_stride = static_cast<uint32_t>(product.out.stride)}));
+  }
+  return Ok();
+}
+
+// Step by step, so that queries, keys and values share the barriers between steps.
+Status DeviceCommands::FinishHeads(std::span<const compute::Heads> all) {
+  for (const compute::Heads& heads : all) TRY(AddBias(heads));
+  for (const compute::Heads& heads : all) TRY(NormaliseHeads(heads));
+  for (const compute::Heads& heads : all) TRY(TurnHeads(heads));
+  return Ok();
+}
+
+Status DeviceCommands::AddBias(const compute::Heads& heads) {
+  if (heads.bias.empty()) return Ok();
+  const Tensor& rows = heads.rows;
+  CHECK(IsDense(rows));
+  return RecordElements(kernels_,
+                        batch_.Using({RangeOf(rows), RangeOf(heads.bias)}, {RangeOf(rows)}),
+                        {.operation = ElementOperation::kAdd,
+                         .a = AddressOf(rows),
+                         .b = AddressOf(heads.bias),
+                         .b_count = static_cast<uint32_t>(rows.columns),
+                         .y = AddressOf(rows),
+                         .count = Count(rows)});
+}
+
+Status DeviceCommands::NormaliseHeads(const compute::Heads& heads) {
+  if (heads.norm == compute::HeadNorm::kNone) return Ok();
+  const Tensor rows = HeadRows(heads);
+  return Normalise({.rows = rows,
+                    .weight = heads.norm_weight,
+                    .epsilon = heads.epsilon,
+                    .out = rows});
+}
+
+Status DeviceCommands::TurnHeads(const compute::Heads& heads) {
+  const Tensor& cosines = heads.angles.cosines;
+  if (cosines.empty()) return Ok();
+  CHECK(IsDense(cosines) && IsDense(heads.angles.sines));
+  const Tensor rows = HeadRows(heads);
+  return RecordRope(
+      kernels_,
+      batch_.Using({RangeOf(rows), RangeOf(cosines), RangeOf(heads.angles.sines)},
+                   {RangeOf(rows)}),
+      {.x = AddressOf(rows) + heads.still * sizeof(float),
+       .stride = static_cast<uint32_t>(rows.stride),
+       .rows = static_cast<uint32_t>(rows.rows),
+       .rows_of_token = static_cast<uint32_t>(heads.count),
+       .pairs = static_cast<uint32_t>(cosines.columns),
+       .cosines = AddressOf(cosines),
+       .sines = AddressOf(heads.angles.sines),
+       .layout = heads.layout,
+       .inverse = heads.inverse});
+}
+
+// --- What CanCompute says that a device does not.
+
+Status DeviceCommands::MakeStreamWeights(const compute::StreamWeights&) {
+  return NotOnDevice(Operations::kStreams);
+}
+Status DeviceCommands::SumStreams(const Tensor&, const Tensor&, const Tensor&) {
+  return NotOnDevice(Operations::kStreams);
+}
+Status DeviceCommands::SpreadStreams(const Tensor&, const Tensor&, const Tensor&) {
+  return NotOnDevice(Operations::kStreams);
+}
+Status DeviceCommands::WriteRows(const compute::LatentRows&) {
+  return NotOnDevice(Operations::kLatentAttention);
+}
+Status DeviceCommands::Compress(const compute::Compression&) {
+  return NotOnDevice(Operations::kLatentAttention);
+}
+Status DeviceCommands::FinishIndexQueries(const compute::IndexQueries&) {
+  return NotOnDevice(Operations::kLatentAttention);
+}
+Status DeviceCommands::Rank(const compute::RowRanking&) {
+  return NotOnDevice(Operations::kLatentAttention);
+}
+Status DeviceCommands::AttendRows(const compute::RowAttention&) {
+  return NotOnDevice(Operations::kLatentAttention);
+}
+
+}  // namespace aster::vulkan

@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The operations of a forward pass on a device: each is recorded into one batch, with the bits of
+// the CPU back end. Operations of DeepSeek V4 are Unimplemented (operations.h says which).
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "compute/commands.h"
+#include "compute/context.h"
+#include "vulkan/backend/attention.h"
+#include "vulkan/backend/batch.h"
+#include "vulkan/backend/experts.h"
+#include "vulkan/backend/operand.h"
+
+namespace aster::vulkan {
+
+// Kernels, pages and context outlive it.
+class DeviceCommands final : public compute::Commands {
+ public:
+  DeviceCommands(Kernels& kernels, DevicePages& pages, compute::Context& host, bool staged)
+      : kernels_(kernels),
+        host_(host),
+        batch_(kernels.device(), pages, staged),
+        attention_(kernels, batch_),
+        experts_(kernels, batch_) {}
+
+  std::unique_ptr<compute::Operand> NewOperand() override {
+    return std::make_unique<DeviceOperand>(kernels_, batch_);
+  }
+
+  Status Begin() override;
+  Status Submit() override { return batch_.Submit(); }
+  Result<bool> Poll() override { return batch_.Poll(); }
+  Status Wait() override { return batch_.Wait(); }
+
+  Status Upload(std::span<const float> rows, const compute::Tensor& to) override;
+  Status Download(const compute::Tensor& from, std::span<const float>* rows) override;
+  Status Embed(const gguf::Tensor& embedding, std::span<const int32_t> tokens, size_t copies,
+               const compute::Tensor& out) override;
+  Status MakeAngles(const compute::AnglesOf& of, const compute::Angles& out) override;
+
+  Status Gather(const compute::Tensor& from, std::span<const compute::RowRange> ranges,
+                const compute::Tensor& to) override;
+  Status Normalise(const compute::Normalisation& norm) override;
+  Status Add(const compute::Tensor& rows, const compute::Tensor& more, size_t repeat) override;
+  Status Swiglu(const compute::Tensor& gate, const compute::Tensor& up, float limit) override;
+  Status Multiply(std::span<const compute::Product> products) override;
+  Status FinishHeads(std::span<const compute::Heads> heads) override;
+
+  Status Attend(const compute::HeadAttention& attention) override {
+    return attention_.Record(attention);
+  }
+
+  Status Choose(const compute::ExpertChoice& choice) override { return experts_.Choose(choice); }
+  Status SumExperts(const compute::ExpertSum& sum) override { return experts_.Sum(sum); }
+
+  Status MakeStreamWeights(const compute::StreamWeights& weights) override;
+  Status SumStreams(const compute::Tensor& streams, const compute::Tensor& numbers,
+                    const compute::Tensor& out) override;
+  Status SpreadStreams(const compute::Tensor& from, const compute::Tensor& numbers,
+                       const compute::Tensor& streams) override;
+
+  Status WriteRows(const compute::LatentRows& rows) override;
+  Status Compress(const compute::Compression& compression) override;
+  Status FinishIndexQueries(const compute::IndexQueries& queries) override;
+  Status Rank(const compute::RowRanking& ranking) override;
+  Status AttendRows(const compute::RowAttention& attention) override;
+
+ private:
+  Status AddBias(const compute::Heads& heads);
+  Status NormaliseHeads(const compute::Heads& heads);
+  Status TurnHeads(const compute::Heads& heads);
+
+  Kernels& kernels_;
+  compute::Context& host_;
+  Batch batch_;
+  DeviceAttention attention_;
+  DeviceExperts experts_;
+};
+
+}  // namespace aster::vulkan

@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Pages in the memory of a device. What is asked of blocks is recorded and happens in order, before
+// whatever is submitted after the next Flush; only reading waits. Must not know what pages hold.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "base/result.h"
+#include "kv/page_memory.h"
+#include "vulkan/backend/arena.h"
+#include "vulkan/backend/hazards.h"
+#include "vulkan/driver/commands.h"
+
+namespace aster::vulkan {
+
+class DevicePages;
+
+class DeviceBlock final : public kv::MemoryBlock {
+ public:
+  DeviceBlock(DevicePages& pages, Buffer buffer)
+      : MemoryBlock(nullptr, buffer.bytes()), pages_(pages), buffer_(std::move(buffer)) {}
+  ~DeviceBlock() override;
+
+  Address address() const { return buffer_.address(); }
+
+  Status Zero(size_t offset, size_t count) override;
+  Status Copy(size_t offset, const MemoryBlock& from, size_t from_offset, size_t count) override;
+  Status Read(size_t offset, std::span<uint8_t> out) const override;
+  Status Write(size_t offset, std::span<const uint8_t> in) override;
+  // The memory stays the block's.
+  Status GiveBack(size_t offset, size_t count) override { return Zero(offset, count); }
+
+ private:
+  DevicePages& pages_;
+  Buffer buffer_;
+};
+
+// Belongs to the thread of its back end. Outlived by its device.
+class DevicePages final : public kv::PageMemory {
+ public:
+  explicit DevicePages(Device& device) : device_(device) {}
+
+  Result<std::unique_ptr<kv::MemoryBlock>> Map(size_t bytes) override;
+
+  // Submits what was recorded.
+  Status Flush();
+
+ private:
+  friend class DeviceBlock;
+
+  // Work on pages, and the rows on their way into them.
+  struct Slot {
+    Commands commands;
+    Arena uploads;
+    std::optional<uint64_t> submission;  // under way
+  };
+
+  Status Open();
+  Status Await(Slot& slot);
+  Commands& Using(Range read, Range write);
+
+  Status Zero(const Buffer& buffer, uint64_t offset, uint64_t bytes);
+  Status Copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t offset,
+              uint64_t bytes);
+  Status Read(const Buffer& buffer, uint64_t offset, std::span<uint8_t> out);
+  Status Write(const Buffer& buffer, uint64_t offset, std::span<const uint8_t> in);
+
+  Device& device_;
+  std::array<std::optional<Slot>, 2> slots_;  // made when they are needed
+  size_t current_ = 0;                        // the slot that is recorded into
+  bool is_recording_ = false;
+  Hazards hazards_;
+  uint64_t staged_bytes_ = 0;       // of the current slot
+  std::optional<Buffer> downloads_;  // for one piece
+};
+
+}  // namespace aster::vulkan

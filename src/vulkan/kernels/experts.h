@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// A mixture of experts on a device: which experts a row goes to, and products with a matrix of its
+// own for every row, without the host knowing which. Must not know layers.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "kernels/routing.h"
+#include "kernels/weight_type.h"
+#include "vulkan/kernels/kernels.h"
+
+namespace aster::vulkan {
+
+// SelectExperts and RouterWeights of kernels/routing.h, after RouterScores.
+struct ChooseExpertsJob {
+  Address scores;  // [rows], stride floats apart
+  uint32_t rows;
+  uint32_t experts;
+  uint32_t stride;
+  uint32_t used;      // experts of a row
+  Address bias = 0;   // [experts], for the choice only; or none
+  Address given = 0;  // [rows][used] uint32, where the scores do not choose; or none
+  kernels::RoutingSpec spec;
+  Address ids;      // [rows][used] uint32
+  Address weights;  // [rows][used] floats
+};
+Status RecordChooseExperts(Kernels& kernels, Commands& commands, const ChooseExpertsJob& job);
+
+// Row i of the result is matrix ids[i] times row first_row + i / sharing of the activations.
+struct ExpertProductJob {
+  kernels::WeightType type;
+  Address matrices;  // uint64 addresses of packed weights, of one shape
+  Address ids;       // [rows] uint32
+  uint32_t rows;     // up to kRowGroups
+  uint32_t sharing;
+  uint32_t outputs;  // rows of a matrix
+  uint32_t columns;
+  Address activations;       // prepared
+  uint32_t activation_rows;  // how many rows were prepared together
+  uint32_t first_row;
+  Address result;            // [rows][outputs] floats
+};
+Status RecordExpertProduct(Kernels& kernels, Commands& commands, const ExpertProductJob& job);
+
+}  // namespace aster::vulkan

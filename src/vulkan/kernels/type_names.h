@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What weight types are called at the ends of shaders' names.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "kernels/weight_type.h"
+
+namespace aster::vulkan {
+
+inline const char* NameOfType(kernels::WeightType type) {
+  static constexpr std::array<const char*, kernels::kWeightTypeCount> kNames = {
+      "f32", "f16", "bf16", "q8_0", "q4_0", "mxfp4", "q2_k", "q4_k", "q5_k", "q6_k", "iq2_xxs"};
+  return kNames[static_cast<size_t>(type)];
+}
+
+}  // namespace aster::vulkan

@@ -1,0 +1,94 @@
+#version 450
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The experts of a row by their scores, and their weights (SelectExperts and RouterWeights of
+// src/kernels/routing.cc): a workgroup a row. The next expert is the best of those that come after
+// the one before, by score and then by number, so that none has to be crossed out.
+#include "memory.glsl"
+#include "exact.glsl"
+#include "row_groups.glsl"
+
+layout(local_size_x = 64) in;
+layout(push_constant) uniform Push {
+  Floats scores;  // [rows][stride]
+  Floats bias;    // [experts], for the choice only
+  Words given;    // [rows][used] experts, where scores do not choose
+  WordsOut ids;   // [rows][used]
+  FloatsOut weights;
+  uint rows;
+  uint experts;
+  uint stride;
+  uint used;
+  uint has_bias;
+  uint is_given;
+  uint normalized;
+  float lowest_sum;
+  float scale;
+} push;
+
+shared float best_scores[64];
+shared uint best_experts[64];
+const uint kNone = 0xffffffffu;
+
+// NaN ranks with minus infinity.
+float rank_of(uint row, uint expert) {
+  const float score = push.scores.at[row * push.stride + expert];
+  const float rank_ = push.has_bias != 0u ? add(score, push.bias.at[expert]) : flushed(score);
+  return is_nan(rank_) ? MINUS_INFINITY : rank_;
+}
+// Whether expert `a` comes before `b`.
+bool precedes(float score_a, uint a, float score_b, uint b) {
+  return b == kNone || score_a > score_b || (score_a == score_b && a < b);
+}
+
+// The first expert after `last`, by all invocations; each learns it.
+uint next_expert(uint row, uint last) {
+  const uint t = gl_LocalInvocationID.x;
+  const float last_score = last == kNone ? 0.0 : rank_of(row, last);
+  float best_score = 0.0;
+  uint best = kNone;
+  for (uint i = t; i < push.experts; i += gl_WorkGroupSize.x) {
+    const float score = rank_of(row, i);
+    const bool follows = last == kNone || (last != i && precedes(last_score, last, score, i));
+    if (follows && precedes(score, i, best_score, best)) {
+      best_score = score;
+      best = i;
+    }
+  }
+  barrier();
+  best_scores[t] = best_score;
+  best_experts[t] = best;
+  barrier();
+  for (uint half_ = gl_WorkGroupSize.x / 2u; half_ > 0u; half_ /= 2u) {
+    if (t < half_ && best_experts[t + half_] != kNone &&
+        precedes(best_scores[t + half_], best_experts[t + half_], best_scores[t],
+                 best_experts[t])) {
+      best_scores[t] = best_scores[t + half_];
+      best_experts[t] = best_experts[t + half_];
+    }
+    barrier();
+  }
+  return best_experts[0];
+}
+
+void main() {
+  const uint row = row_of_group();
+  if (row >= push.rows) return;
+  const uint first = row * push.used;
+  uint expert = kNone;
+  float sum = 0.0;
+  for (uint i = 0u; i < push.used; ++i) {
+    if (push.is_given != 0u) expert = push.given.at[first + i];
+    else expert = next_expert(row, expert);
+    sum = add(sum, push.scores.at[row * push.stride + expert]);
+    if (gl_LocalInvocationID.x == 0u) push.ids.at[first + i] = expert;
+  }
+  if (sum < push.lowest_sum) sum = push.lowest_sum;
+  // Experts by their numbers once more, from the invocation that has written them.
+  for (uint i = 0u; i < push.used && gl_LocalInvocationID.x == 0u; ++i) {
+    const float score = push.scores.at[row * push.stride + push.ids.at[first + i]];
+    const float weight = push.normalized != 0u ? divide(score, sum) : flushed(score);
+    push.weights.at[first + i] = mul(weight, push.scale);
+  }
+}
