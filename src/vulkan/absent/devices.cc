@@ -1,15 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a program without GPU support says.
 #include "vulkan/devices.h"
+
+#include "vulkan/absent/no_support.h"
 
 namespace aster::vulkan {
 
-Result<std::vector<DeviceInfo>> ListDevices(const GpuChoice&) {
-  return Unimplemented(
-      "this program was built without GPU support; install glslc and Vulkan's headers "
-      "(tools/setup does) and build it again");
-}
+Result<std::vector<DeviceInfo>> ListDevices(const GpuChoice&) { return NoSupport(); }
 
 }  // namespace aster::vulkan

@@ -8,16 +8,14 @@
 namespace aster::vulkan {
 
 Result<Piece> Arena::Take(uint64_t bytes) {
-  const uint64_t wanted =
-      (std::max<uint64_t>(bytes, 1) + Buffer::kAlignment - 1) / Buffer::kAlignment *
-      Buffer::kAlignment;
+  const uint64_t wanted = (std::max<uint64_t>(bytes, 1) + Buffer::kAlignment - 1) /
+                          Buffer::kAlignment * Buffer::kAlignment;
   const auto has_room = [&](const Chunk& chunk) {
     return chunk.buffer.bytes() - chunk.used >= wanted;
   };
   while (current_ < chunks_.size() && !has_room(chunks_[current_])) ++current_;
   if (current_ == chunks_.size()) {
-    chunks_.push_back(
-        {TRY(Buffer::Allocate(device_, std::max(wanted, chunk_bytes_), kind_)), 0});
+    chunks_.push_back({TRY(Buffer::Allocate(device_, std::max(wanted, chunk_bytes_), kind_)), 0});
   }
   Chunk& chunk = chunks_[current_];
   const Piece piece{&chunk.buffer, chunk.used};

@@ -55,9 +55,8 @@ Status DeviceAttention::Plan(const compute::HeadAttention& attention) {
                          [](const auto& a, const auto& b) { return Equal(a, b); }))
     return Ok();
   planned_.reset();
-  Planned planned{.shape = shape,
-                  .spans = {spans.begin(), spans.end()},
-                  .plan = PlanAttention(shape, spans)};
+  Planned planned{
+      .shape = shape, .spans = {spans.begin(), spans.end()}, .plan = PlanAttention(shape, spans)};
   planned.visible = TRY(batch_.Put(planned.plan.visible));
   planned.writes = TRY(batch_.Put(planned.plan.writes));
   planned.blocks = TRY(batch_.Put(planned.plan.blocks));
@@ -113,25 +112,24 @@ Status DeviceAttention::WriteRows(const compute::HeadAttention& attention, Addre
 Status DeviceAttention::Attend(const compute::HeadAttention& attention, Address pages) {
   const auto key_dim = static_cast<uint32_t>(attention.head_page->key_dim);
   const auto value_dim = static_cast<uint32_t>(attention.head_page->value_dim);
-  AttentionJob job{
-      .layout = attention.head_page,
-      .page_table = pages,
-      .blocks = planned_->blocks,
-      .block_count = 0,
-      .block_rows = planned_->shape.block_rows,
-      .visible = planned_->visible,
-      .queries = AddressOf(attention.queries),
-      .token_stride = static_cast<uint32_t>(attention.queries.stride),
-      .head_stride = key_dim,
-      .heads = planned_->shape.group,
-      .kv_heads = planned_->shape.kv_heads,
-      .factor = kernels::QueryFactor(1.0f / std::sqrt(static_cast<float>(key_dim))),
-      .result = AddressOf(attention.out),
-      .out_token_stride = static_cast<uint32_t>(attention.out.stride),
-      .out_head_stride = value_dim};
+  AttentionJob job{.layout = attention.head_page,
+                   .page_table = pages,
+                   .blocks = planned_->blocks,
+                   .block_count = 0,
+                   .block_rows = planned_->shape.block_rows,
+                   .visible = planned_->visible,
+                   .queries = AddressOf(attention.queries),
+                   .token_stride = static_cast<uint32_t>(attention.queries.stride),
+                   .head_stride = key_dim,
+                   .heads = planned_->shape.group,
+                   .kv_heads = planned_->shape.kv_heads,
+                   .factor = kernels::QueryFactor(1.0f / std::sqrt(static_cast<float>(key_dim))),
+                   .result = AddressOf(attention.out),
+                   .out_token_stride = static_cast<uint32_t>(attention.out.stride),
+                   .out_head_stride = value_dim};
   if (!planned_->plan.parts.empty()) return AttendParts(attention, job);
-  Commands& commands = batch_.Using({RangeOf(attention.queries), Batch::kPages},
-                                    {RangeOf(attention.out)});
+  Commands& commands =
+      batch_.Using({RangeOf(attention.queries), Batch::kPages}, {RangeOf(attention.out)});
   return ForEachRun(planned_->plan.blocks.size(), [&](size_t first, uint32_t count) {
     job.blocks = planned_->blocks + first * sizeof(AttentionBlock);
     job.block_count = count;
@@ -142,8 +140,7 @@ Status DeviceAttention::Attend(const compute::HeadAttention& attention, Address 
 // Few rows and many pages: pages first, each for itself; then those of a block are merged.
 Status DeviceAttention::AttendParts(const compute::HeadAttention& attention, AttentionJob job) {
   const AttentionPlan& plan = planned_->plan;
-  const uint64_t bytes =
-      plan.results * AttentionResultFloats(*attention.head_page) * sizeof(float);
+  const uint64_t bytes = plan.results * AttentionResultFloats(*attention.head_page) * sizeof(float);
   const Address results = TRY(batch_.ScratchMemory(Scratch::kPageResults, bytes));
   AttentionJob parts = job;
   parts.result = results;

@@ -19,9 +19,9 @@ namespace aster::vulkan {
 // What a plan depends on.
 struct AttentionShape {
   kernels::PageLayout layout;
-  uint32_t group;       // query heads that share a key-value head
+  uint32_t group;  // query heads that share a key-value head
   uint32_t kv_heads;
-  uint32_t window;      // 0: all
+  uint32_t window;  // 0: all
   uint32_t sinks;
   uint32_t block_rows;  // the most rows of a block
 };

@@ -32,8 +32,8 @@ Result<std::unique_ptr<compute::Memory>> DeviceBackend::Allocate(size_t bytes) {
       bytes);
 }
 
-Status DeviceBackend::Write(compute::Memory& memory, size_t offset, size_t count,
-                            size_t unit_bytes, WriteUnits write) {
+Status DeviceBackend::Write(compute::Memory& memory, size_t offset, size_t count, size_t unit_bytes,
+                            WriteUnits write) {
   CHECK(offset + count * unit_bytes <= memory.bytes());
   const Buffer& buffer = static_cast<DeviceMemory&>(memory).buffer();
   if (unit_bytes > kPieceBytes) return WriteLargeUnits(buffer, offset, count, unit_bytes, write);

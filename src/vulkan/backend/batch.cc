@@ -36,6 +36,7 @@ Status Batch::MakeCommands() {
 
 Status Batch::Begin() {
   TRY(Wait());
+  TRY(device_.CheckLost("recording work"));
   TRY(MakeCommands());
   hazards_.Clear();
   outgrown_.clear();
@@ -55,8 +56,7 @@ Result<Address> Batch::PutBytes(std::span<const uint8_t> bytes) {
 }
 
 void Batch::Send(const Piece& piece, const Buffer& to, uint64_t offset, uint64_t bytes) {
-  Using({}, {{to.address() + offset, bytes}})
-      .Copy(*piece.buffer, piece.offset, to, offset, bytes);
+  Using({}, {{to.address() + offset, bytes}}).Copy(*piece.buffer, piece.offset, to, offset, bytes);
 }
 
 Result<const uint8_t*> Batch::Fetch(const Buffer& from, uint64_t offset, uint64_t bytes) {

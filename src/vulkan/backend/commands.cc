@@ -107,23 +107,22 @@ Status DeviceCommands::Gather(const Tensor& from, std::span<const compute::RowRa
 
 Status DeviceCommands::Normalise(const compute::Normalisation& norm) {
   const Tensor& rows = norm.rows;
-  return RecordRmsNorm(
-      kernels_, batch_.Using({RangeOf(rows), RangeOf(norm.weight)}, {RangeOf(norm.out)}),
-      {.x = AddressOf(rows),
-       .x_stride = static_cast<uint32_t>(rows.stride),
-       .rows = static_cast<uint32_t>(rows.rows),
-       .count = static_cast<uint32_t>(rows.columns),
-       .weight = AddressOf(norm.weight),
-       .epsilon = norm.epsilon,
-       .y = AddressOf(norm.out),
-       .y_stride = static_cast<uint32_t>(norm.out.stride)});
+  return RecordRmsNorm(kernels_,
+                       batch_.Using({RangeOf(rows), RangeOf(norm.weight)}, {RangeOf(norm.out)}),
+                       {.x = AddressOf(rows),
+                        .x_stride = static_cast<uint32_t>(rows.stride),
+                        .rows = static_cast<uint32_t>(rows.rows),
+                        .count = static_cast<uint32_t>(rows.columns),
+                        .weight = AddressOf(norm.weight),
+                        .epsilon = norm.epsilon,
+                        .y = AddressOf(norm.out),
+                        .y_stride = static_cast<uint32_t>(norm.out.stride)});
 }
 
 Status DeviceCommands::Add(const Tensor& rows, const Tensor& more, size_t repeat) {
   CHECK(IsDense(rows) && IsDense(more));
   const auto columns = static_cast<uint32_t>(rows.columns);
-  return RecordElements(kernels_,
-                        batch_.Using({RangeOf(rows), RangeOf(more)}, {RangeOf(rows)}),
+  return RecordElements(kernels_, batch_.Using({RangeOf(rows), RangeOf(more)}, {RangeOf(rows)}),
                         {.operation = ElementOperation::kAdd,
                          .a = AddressOf(rows),
                          .b = AddressOf(more),
@@ -201,10 +200,8 @@ Status DeviceCommands::AddBias(const compute::Heads& heads) {
 Status DeviceCommands::NormaliseHeads(const compute::Heads& heads) {
   if (heads.norm == compute::HeadNorm::kNone) return Ok();
   const Tensor rows = HeadRows(heads);
-  return Normalise({.rows = rows,
-                    .weight = heads.norm_weight,
-                    .epsilon = heads.epsilon,
-                    .out = rows});
+  return Normalise(
+      {.rows = rows, .weight = heads.norm_weight, .epsilon = heads.epsilon, .out = rows});
 }
 
 Status DeviceCommands::TurnHeads(const compute::Heads& heads) {
@@ -214,8 +211,7 @@ Status DeviceCommands::TurnHeads(const compute::Heads& heads) {
   const Tensor rows = HeadRows(heads);
   return RecordRope(
       kernels_,
-      batch_.Using({RangeOf(rows), RangeOf(cosines), RangeOf(heads.angles.sines)},
-                   {RangeOf(rows)}),
+      batch_.Using({RangeOf(rows), RangeOf(cosines), RangeOf(heads.angles.sines)}, {RangeOf(rows)}),
       {.x = AddressOf(rows) + heads.still * sizeof(float),
        .stride = static_cast<uint32_t>(rows.stride),
        .rows = static_cast<uint32_t>(rows.rows),

@@ -53,8 +53,7 @@ Status DeviceExperts::Choose(const compute::ExpertChoice& choice) {
   const Range scores = RangeOf(logits);
   Commands& commands = batch_.Using({scores}, {scores});
   if (choice.spec.score == kernels::RouterScore::kSoftmax) {
-    TRY(RecordSoftmax(kernels_, commands,
-                      {scores.begin, rows, experts, experts, scores.begin}));
+    TRY(RecordSoftmax(kernels_, commands, {scores.begin, rows, experts, experts, scores.begin}));
   } else {
     TRY(RecordElements(kernels_, commands,
                        {.operation = OperationOf(choice.spec.score),
@@ -62,8 +61,7 @@ Status DeviceExperts::Choose(const compute::ExpertChoice& choice) {
                         .y = scores.begin,
                         .count = rows * experts}));
   }
-  const Address given =
-      choice.table.empty() ? 0 : TRY(batch_.Put(GivenExperts(choice)));
+  const Address given = choice.table.empty() ? 0 : TRY(batch_.Put(GivenExperts(choice)));
   return RecordChooseExperts(
       kernels_,
       batch_.Using({scores, RangeOf(choice.bias)}, {RangeOf(choice.ids), RangeOf(choice.shares)}),
@@ -80,7 +78,7 @@ Status DeviceExperts::Choose(const compute::ExpertChoice& choice) {
 }
 
 Result<DeviceExperts::Matrices> DeviceExperts::PutMatrices(const compute::ExpertSum& sum,
-                                                           Matrix ExpertWeights::*kind) {
+                                                           Matrix ExpertWeights::* kind) {
   std::vector<uint64_t> addresses;
   addresses.reserve(sum.experts.size());
   for (const ExpertWeights& expert : sum.experts) addresses.push_back(AddressOf(expert.*kind));
@@ -92,9 +90,8 @@ Result<Range> DeviceExperts::Room(Scratch which, uint64_t rows, uint64_t columns
   return Range{TRY(batch_.ScratchMemory(which, bytes)), bytes};
 }
 
-Status DeviceExperts::Multiply(const Matrices& matrices, const Part& part,
-                               const PreparedRows& rows, uint32_t first_row, uint32_t sharing,
-                               const Range& out) {
+Status DeviceExperts::Multiply(const Matrices& matrices, const Part& part, const PreparedRows& rows,
+                               uint32_t first_row, uint32_t sharing, const Range& out) {
   const uint64_t id_bytes = uint64_t{part.slots()} * sizeof(uint32_t);
   return RecordExpertProduct(kernels_, batch_.Using({rows.range, {part.ids, id_bytes}}, {out}),
                              {.type = matrices.first->type(),
@@ -205,15 +202,14 @@ Status DeviceExperts::SumPart(const compute::ExpertSum& sum, DeviceOperand& rows
   TRY(Multiply(downs, part, hidden, 0, 1, down));
   const compute::Tensor out = sum.out.Rows(part.first, part.rows);
   const uint64_t first_float = uint64_t{part.first} * sum.out.columns;
-  return RecordWeightedSum(
-      kernels_, batch_.Using({down, part.shares, more}, {RangeOf(out)}),
-      {.terms = down.begin,
-       .weights = part.shares.begin,
-       .more = more.bytes == 0 ? 0 : more.begin + first_float * sizeof(float),
-       .rows = part.rows,
-       .width = static_cast<uint32_t>(sum.out.columns),
-       .terms_of_row = part.used,
-       .result = AddressOf(out)});
+  return RecordWeightedSum(kernels_, batch_.Using({down, part.shares, more}, {RangeOf(out)}),
+                           {.terms = down.begin,
+                            .weights = part.shares.begin,
+                            .more = more.bytes == 0 ? 0 : more.begin + first_float * sizeof(float),
+                            .rows = part.rows,
+                            .width = static_cast<uint32_t>(sum.out.columns),
+                            .terms_of_row = part.used,
+                            .result = AddressOf(out)});
 }
 
 }  // namespace aster::vulkan

@@ -40,14 +40,13 @@ class DeviceExperts {
   };
 
   Result<Matrices> PutMatrices(const compute::ExpertSum& sum,
-                               compute::Matrix compute::ExpertWeights::*kind);
+                               compute::Matrix compute::ExpertWeights::* kind);
   Result<Range> Room(Scratch which, uint64_t rows, uint64_t columns);
   Status Multiply(const Matrices& matrices, const Part& part, const PreparedRows& rows,
                   uint32_t first_row, uint32_t sharing, const Range& out);
   Status Multiply(const compute::Matrix& matrix, const PreparedRows& rows, const Range& out);
   Status Swiglu(const Range& gate, const Range& up, float limit);
-  Result<PreparedRows> PrepareHidden(const Range& gate, uint32_t rows,
-                                     const compute::Matrix& down);
+  Result<PreparedRows> PrepareHidden(const Range& gate, uint32_t rows, const compute::Matrix& down);
   Result<Range> RunShared(const compute::ExpertSum& sum, DeviceOperand& rows);
   Status SumPart(const compute::ExpertSum& sum, DeviceOperand& rows,
                  const std::array<Matrices, 3>& matrices, const Part& part, const Range& more);

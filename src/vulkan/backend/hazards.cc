@@ -22,8 +22,8 @@ bool AnyOverlaps(const std::vector<Range>& earlier, std::initializer_list<Range>
 
 bool Hazards::NeedsBarrier(std::initializer_list<Range> reads,
                            std::initializer_list<Range> writes) {
-  const bool needed = AnyOverlaps(writes_, reads) || AnyOverlaps(writes_, writes) ||
-                      AnyOverlaps(reads_, writes);
+  const bool needed =
+      AnyOverlaps(writes_, reads) || AnyOverlaps(writes_, writes) || AnyOverlaps(reads_, writes);
   if (needed) Clear();
   reads_.insert(reads_.end(), reads);
   writes_.insert(writes_.end(), writes);

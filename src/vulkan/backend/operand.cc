@@ -20,18 +20,19 @@ Result<PreparedRows> DeviceOperand::In(kernels::ActivationFormat format) {
   const size_t bytes = kernels::ActivationBytes(format, source_.rows, source_.columns);
   const auto rows = static_cast<uint32_t>(source_.rows);
   if (source_.rows > kRowGroups)
-    return Unimplemented(fmt::format("a batch of {} rows; at most {} are computed on a GPU at a time",
-                                     source_.rows, kRowGroups));
+    return Unimplemented(
+        fmt::format("a batch of {} rows; at most {} are computed on a GPU at a time", source_.rows,
+                    kRowGroups));
   if (!prepared.done) {
     TRY(batch_.Grow(prepared.buffer, bytes));
-    TRY(RecordPrepare(
-        kernels_, batch_.Using({RangeOf(source_)}, {{prepared.buffer->address(), bytes}}),
-        {.format = format,
-         .rows_in = AddressOf(source_),
-         .stride = static_cast<uint32_t>(source_.stride),
-         .rows = rows,
-         .columns = static_cast<uint32_t>(source_.columns),
-         .prepared = prepared.buffer->address()}));
+    TRY(RecordPrepare(kernels_,
+                      batch_.Using({RangeOf(source_)}, {{prepared.buffer->address(), bytes}}),
+                      {.format = format,
+                       .rows_in = AddressOf(source_),
+                       .stride = static_cast<uint32_t>(source_.stride),
+                       .rows = rows,
+                       .columns = static_cast<uint32_t>(source_.columns),
+                       .prepared = prepared.buffer->address()}));
     prepared.done = true;
   }
   return PreparedRows{{prepared.buffer->address(), bytes}, rows};

@@ -55,6 +55,7 @@ Status DevicePages::Await(Slot& slot) {
 }
 
 Status DevicePages::Open() {
+  TRY(device_.CheckLost("changing pages"));
   if (is_recording_) return Ok();
   std::optional<Slot>& slot = slots_[current_];
   if (!slot) {
@@ -102,8 +103,7 @@ Status DevicePages::Copy(const Buffer& from, uint64_t from_offset, const Buffer&
 }
 
 Status DevicePages::Read(const Buffer& buffer, uint64_t offset, std::span<uint8_t> out) {
-  if (!downloads_)
-    downloads_ = TRY(Buffer::Allocate(device_, kPieceBytes, MemoryKind::kDownload));
+  if (!downloads_) downloads_ = TRY(Buffer::Allocate(device_, kPieceBytes, MemoryKind::kDownload));
   for (uint64_t done = 0; done < out.size();) {
     const uint64_t count = std::min(kPieceBytes, out.size() - done);
     TRY(Copy(buffer, offset + done, *downloads_, 0, count));

@@ -76,7 +76,7 @@ class DevicePages final : public kv::PageMemory {
   size_t current_ = 0;                        // the slot that is recorded into
   bool is_recording_ = false;
   Hazards hazards_;
-  uint64_t staged_bytes_ = 0;       // of the current slot
+  uint64_t staged_bytes_ = 0;        // of the current slot
   std::optional<Buffer> downloads_;  // for one piece
 };
 

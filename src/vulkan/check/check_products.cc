@@ -12,6 +12,7 @@
 #include "kernels/pack.h"
 #include "kernels/packed.h"
 #include "quant/half.h"
+#include "vulkan/kernels/experts.h"
 #include "vulkan/kernels/products.h"
 
 namespace aster::vulkan {
@@ -207,6 +208,63 @@ Status CheckProduct(Workbench& bench, WeightType type, const ProductSize& size, 
   return CompareFloats(
       fmt::format("product with {}, {} {}", gguf::TensorTypeName(kernels::TensorTypeOf(type)),
                   size.rows, size.rows == 1 ? "row" : "rows"),
+      want, ContentOf<float>(out, want.size()));
+}
+
+Status CheckExpertProduct(Workbench& bench, WeightType type, const ProductSize& size,
+                          uint64_t seed) {
+  constexpr uint32_t kExperts = 3;
+  constexpr uint32_t kUsed = 2;
+  const ActivationFormat format = kernels::ActivationFormatFor(type);
+  const AlignedWords rows = Prepared(
+      format,
+      CheckFloats(size_t{size.activation_rows} * size.columns, CheckValues::kOrdinary, seed),
+      size.columns);
+  std::vector<AlignedWords> weights;
+  std::vector<Buffer> buffers;
+  std::vector<uint64_t> matrices;
+  for (uint32_t expert = 0; expert < kExperts; ++expert) {
+    weights.push_back(Weights(type, size, CheckValues::kOrdinary, seed + expert));
+    buffers.push_back(TRY(bench.Put(weights.back().span())));
+    matrices.push_back(buffers.back().address());
+  }
+  std::vector<uint32_t> ids = CheckWords(size_t{size.rows} * kUsed, seed);
+  for (uint32_t& id : ids) id %= kExperts;
+  std::vector<float> want(ids.size() * size.outputs);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const kernels::MatmulJob job{.weights = weights[ids[i]].span().data(),
+                                 .rows = size.outputs,
+                                 .columns = size.columns,
+                                 .activations = rows.span().data(),
+                                 .activation_rows = size.activation_rows,
+                                 .first_row = size.first_row + i / kUsed,
+                                 .batch = 1,
+                                 .out = want.data() + i * size.outputs,
+                                 .out_stride = size.outputs,
+                                 .to_rows = nullptr};
+    kernels::kMatmulRef.products[static_cast<size_t>(type)](job, 0,
+                                                            kernels::PanelCount(size.outputs));
+  }
+  const Buffer table = TRY(bench.Put(matrices));
+  const Buffer id_buffer = TRY(bench.Put(ids));
+  const Buffer row_buffer = TRY(bench.Put(rows.span()));
+  const Buffer out = TRY(bench.Room(want.size() * sizeof(float)));
+  TRY(bench.Run([&](Commands& commands) {
+    return RecordExpertProduct(bench.kernels(), commands,
+                               {.type = type,
+                                .matrices = table.address(),
+                                .ids = id_buffer.address(),
+                                .rows = static_cast<uint32_t>(ids.size()),
+                                .sharing = kUsed,
+                                .outputs = size.outputs,
+                                .columns = size.columns,
+                                .activations = row_buffer.address(),
+                                .activation_rows = size.activation_rows,
+                                .first_row = size.first_row,
+                                .result = out.address()});
+  }));
+  return CompareFloats(
+      fmt::format("product of experts with {}", gguf::TensorTypeName(kernels::TensorTypeOf(type))),
       want, ContentOf<float>(out, want.size()));
 }
 

@@ -30,4 +30,8 @@ struct ProductSize {
 Status CheckProduct(Workbench& bench, kernels::WeightType type, const ProductSize& size,
                     CheckValues values, uint64_t seed);
 
+// Two of three matrices for each of `size.rows` rows.
+Status CheckExpertProduct(Workbench& bench, kernels::WeightType type, const ProductSize& size,
+                          uint64_t seed);
+
 }  // namespace aster::vulkan

@@ -7,6 +7,9 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/routing.h"
+#include "vulkan/kernels/experts.h"
+
 namespace aster::vulkan {
 namespace {
 
@@ -163,29 +166,35 @@ Status CheckFixedSums(Workbench& bench, uint32_t terms, uint32_t count, CheckVal
 }
 
 Status CheckWeightedSum(Workbench& bench, uint32_t rows, uint32_t terms, uint32_t width,
-                        uint64_t seed) {
+                        bool has_places, uint64_t seed) {
   const uint32_t places = rows * terms;
   const std::vector<float> y = CheckFloats(size_t{places} * width, CheckValues::kOrdinary, seed);
   const std::vector<float> weights = CheckFloats(places, CheckValues::kOrdinary, seed + 1);
   std::vector<uint32_t> chosen = CheckWords(places, seed);
-  for (uint32_t& place : chosen) place %= places;
+  for (uint32_t i = 0; i < places; ++i) chosen[i] = has_places ? chosen[i] % places : i;
+  const std::vector<float> more =
+      CheckFloats(size_t{rows} * width, CheckValues::kOrdinary, seed + 2);
   std::vector<float> want(size_t{rows} * width);
   for (uint32_t row = 0; row < rows; ++row) {
     std::vector<int64_t> sums(width);
     for (uint32_t k = row * terms; k < (row + 1) * terms; ++k)
       kOpsRef.fixed_accumulate(sums.data(), y.data() + size_t{chosen[k]} * width, width,
                                weights[k]);
+    if (!has_places)
+      kOpsRef.fixed_accumulate(sums.data(), more.data() + size_t{row} * width, width, 1.0f);
     kOpsRef.fixed_finish(sums.data(), width, want.data() + size_t{row} * width);
   }
   const Buffer y_buffer = TRY(bench.Put(y));
   const Buffer place_buffer = TRY(bench.Put(chosen));
   const Buffer weight_buffer = TRY(bench.Put(weights));
+  const Buffer more_buffer = TRY(bench.Put(more));
   const Buffer out = TRY(bench.Room(want.size() * 4));
   TRY(bench.Run([&](Commands& commands) {
     return RecordWeightedSum(bench.kernels(), commands,
                              {.terms = y_buffer.address(),
-                              .places = place_buffer.address(),
+                              .places = has_places ? place_buffer.address() : 0,
                               .weights = weight_buffer.address(),
+                              .more = has_places ? 0 : more_buffer.address(),
                               .rows = rows,
                               .width = width,
                               .terms_of_row = terms,
@@ -333,6 +342,47 @@ Status CheckGatherRows(Workbench& bench, TableType type, uint32_t rows, uint32_t
                              .result = out.address()});
   }));
   return CompareRows("rows of a table", want, out);
+}
+
+Status CheckChooseExperts(Workbench& bench, uint32_t rows, uint32_t experts, uint32_t used,
+                          bool is_given, CheckValues values, uint64_t seed) {
+  std::vector<float> scores = CheckFloats(size_t{rows} * experts, values, seed);
+  for (size_t i = 0; i < scores.size(); i += 3) scores[i] = scores[i / 2];
+  const std::vector<float> bias = CheckFloats(experts, CheckValues::kOrdinary, seed + 1);
+  const bool has_bias = values == CheckValues::kHostile;
+  std::vector<int32_t> given;
+  for (const uint32_t word : CheckWords(size_t{rows} * used, seed))
+    given.push_back(static_cast<int32_t>(word % experts));
+  const kernels::RoutingSpec spec{.normalized = !has_bias, .scale = 2.5f};
+  std::vector<int32_t> want_ids = given;
+  std::vector<float> want(size_t{rows} * used);
+  for (size_t row = 0; row < rows; ++row) {
+    const float* const of_row = scores.data() + row * experts;
+    int32_t* const ids = want_ids.data() + row * used;
+    if (!is_given)
+      kernels::SelectExperts(of_row, has_bias ? bias.data() : nullptr, experts, used, ids);
+    kernels::RouterWeights(spec, of_row, ids, used, want.data() + row * used);
+  }
+  const Buffer score_buffer = TRY(bench.Put(scores));
+  const Buffer bias_buffer = TRY(bench.Put(bias));
+  const Buffer given_buffer = TRY(bench.Put(given));
+  const Buffer ids = TRY(bench.Room(want_ids.size() * sizeof(int32_t)));
+  const Buffer out = TRY(bench.Room(want.size() * sizeof(float)));
+  TRY(bench.Run([&](Commands& commands) {
+    return RecordChooseExperts(bench.kernels(), commands,
+                               {.scores = score_buffer.address(),
+                                .rows = rows,
+                                .experts = experts,
+                                .stride = experts,
+                                .used = used,
+                                .bias = has_bias ? bias_buffer.address() : 0,
+                                .given = is_given ? given_buffer.address() : 0,
+                                .spec = spec,
+                                .ids = ids.address(),
+                                .weights = out.address()});
+  }));
+  TRY(CompareBytes("experts that were chosen", std::span<const int32_t>(want_ids), ids));
+  return CompareFloats("weights of experts", want, ContentOf<float>(out, want.size()));
 }
 
 }  // namespace aster::vulkan

@@ -20,8 +20,13 @@ Status CheckElements(Workbench& bench, ElementOperation operation, uint32_t coun
 Status CheckConversion(Workbench& bench, Conversion conversion, uint32_t count, uint64_t seed);
 Status CheckFixedSums(Workbench& bench, uint32_t terms, uint32_t count, CheckValues values,
                       uint64_t seed);
+// Of rows by their places; or of rows in their order, and one more.
 Status CheckWeightedSum(Workbench& bench, uint32_t rows, uint32_t terms, uint32_t width,
-                        uint64_t seed);
+                        bool has_places, uint64_t seed);
+
+// Experts by scores, some of them equal or no numbers, with a bias; or by a table.
+Status CheckChooseExperts(Workbench& bench, uint32_t rows, uint32_t experts, uint32_t used,
+                          bool is_given, CheckValues values, uint64_t seed);
 
 Status CheckRmsNorm(Workbench& bench, uint32_t rows, uint32_t count, bool weighted,
                     CheckValues values, uint64_t seed);

@@ -37,8 +37,21 @@ TEST_F(RowsTest, FixedPointHasTheReferencesBits) {
     EXPECT_OK(CheckFixedSums(bench(), 1, 1, values, 1));
     EXPECT_OK(CheckFixedSums(bench(), 9, 20000, values, 2));
   }
-  EXPECT_OK(CheckWeightedSum(bench(), 1, 1, 1, 3));
-  EXPECT_OK(CheckWeightedSum(bench(), 7, 9, 1000, 4));
+  for (const bool has_places : {true, false}) {
+    EXPECT_OK(CheckWeightedSum(bench(), 1, 1, 1, has_places, 3));
+    EXPECT_OK(CheckWeightedSum(bench(), 7, 9, 1000, has_places, 4));
+  }
+}
+
+TEST_F(RowsTest, ExpertsAreChosenAsTheReferenceDoes) {
+  for (const CheckValues values : kBothValues) {
+    for (const uint32_t experts : {1u, 7u, 64u, 65u, 300u}) {
+      for (const uint32_t used : {1u, std::min(experts, 8u), std::min(experts, 70u)}) {
+        EXPECT_OK(CheckChooseExperts(bench(), 3, experts, used, false, values, experts));
+        EXPECT_OK(CheckChooseExperts(bench(), 3, experts, used, true, values, experts));
+      }
+    }
+  }
 }
 
 TEST_F(RowsTest, NormsHaveTheReferencesBits) {

@@ -69,7 +69,8 @@ Status CheckElementOperations(Workbench& bench) {
   for (int conversion = 0; conversion <= static_cast<int>(Conversion::kFromBf16); ++conversion)
     TRY(CheckConversion(bench, static_cast<Conversion>(conversion), 4097, kSeed));
   for (const CheckValues values : kBothValues) TRY(CheckFixedSums(bench, 5, 1031, values, kSeed));
-  return CheckWeightedSum(bench, 3, 8, 257, kSeed);
+  TRY(CheckWeightedSum(bench, 3, 8, 257, true, kSeed));
+  return CheckWeightedSum(bench, 3, 8, 257, false, kSeed);
 }
 
 Status CheckRowOperations(Workbench& bench) {
@@ -85,6 +86,18 @@ Status CheckRowOperations(Workbench& bench) {
   TRY(CheckHadamard(bench, 3, 128, kSeed));
   for (const TableType type : {TableType::kF32, TableType::kF16, TableType::kBf16})
     TRY(CheckGatherRows(bench, type, 5, 130, kSeed));
+  return Ok();
+}
+
+// Routers, and products whose matrix is another for every row.
+Status CheckExperts(Workbench& bench) {
+  for (const CheckValues values : kBothValues)
+    TRY(CheckChooseExperts(bench, 5, 130, 6, false, values, kSeed));
+  TRY(CheckChooseExperts(bench, 5, 9, 3, true, CheckValues::kOrdinary, kSeed));
+  constexpr ProductSize kSize = {
+      .outputs = 75, .columns = 512, .activation_rows = 7, .first_row = 2, .rows = 5};
+  for (int i = 0; i < kernels::kWeightTypeCount; ++i)
+    TRY(CheckExpertProduct(bench, static_cast<WeightType>(i), kSize, kSeed));
   return Ok();
 }
 
@@ -157,6 +170,7 @@ std::vector<KernelCheck> KernelChecks() {
   }
   checks.push_back({"elements", CheckElementOperations});
   checks.push_back({"rows", CheckRowOperations});
+  checks.push_back({"experts", CheckExperts});
   const std::pair<const char*, KvType> page_types[] = {{"pages of f16", KvType::kF16},
                                                        {"pages of bf16", KvType::kBf16},
                                                        {"pages of q8", KvType::kQ8}};

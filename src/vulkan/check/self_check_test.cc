@@ -79,8 +79,11 @@ TEST_P(MutationTest, IsFound) {
       << status.error().message();
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, MutationTest, testing::ValuesIn(Mutations()),
-                         [](const auto& info) { return std::string(info.param.name); });
+std::string NameOfMutation(const testing::TestParamInfo<Mutation>& mutation) {
+  return std::string(mutation.param.name);
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, MutationTest, testing::ValuesIn(Mutations()), NameOfMutation);
 
 // All of it, as a program does it: the device is refused, and the error names the operation and the
 // driver.

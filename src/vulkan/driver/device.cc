@@ -95,7 +95,7 @@ Status Device::Check(VkResult result, std::string_view doing) {
 Result<uint64_t> Device::Submit(std::span<const VkCommandBuffer> commands) {
   const ExactFloatMode mode;  // drivers on the processor may compute here
   constexpr const char* kDoing = "starting work";
-  if (lost_) TRY(Check(VK_ERROR_DEVICE_LOST, kDoing));
+  TRY(CheckLost(kDoing));
   const uint64_t number = submitted_ + 1;
   VkTimelineSemaphoreSubmitInfo values{};
   values.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
@@ -115,7 +115,7 @@ Result<uint64_t> Device::Submit(std::span<const VkCommandBuffer> commands) {
 
 Result<bool> Device::HasFinished(uint64_t submission) {
   constexpr const char* kDoing = "asking for work";
-  if (lost_) TRY(Check(VK_ERROR_DEVICE_LOST, kDoing));
+  TRY(CheckLost(kDoing));
   uint64_t finished = 0;
   TRY(Check(functions_.GetSemaphoreCounterValue(device_, finished_, &finished), kDoing));
   awaited_ = std::max(awaited_, finished);
@@ -124,7 +124,7 @@ Result<bool> Device::HasFinished(uint64_t submission) {
 
 Status Device::Wait(uint64_t submission, int64_t timeout_ns) {
   constexpr const char* kDoing = "waiting for work";
-  if (lost_) TRY(Check(VK_ERROR_DEVICE_LOST, kDoing));
+  TRY(CheckLost(kDoing));
   VkSemaphoreWaitInfo info{};
   info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
   info.semaphoreCount = 1;

@@ -39,6 +39,9 @@ class Device {
   Status Check(VkResult result, std::string_view doing);
   // Once a call said so, no more work can be done: every submission fails at once.
   bool lost() const { return lost_; }
+  Status CheckLost(std::string_view doing) {
+    return lost_ ? Check(VK_ERROR_DEVICE_LOST, doing) : Ok();
+  }
 
   // Starts `commands`, one after the other, which must not change until they have finished.
   // Submissions run one after the other. Returns a number to wait for.

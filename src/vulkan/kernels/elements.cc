@@ -62,14 +62,10 @@ Status RecordFixed(Kernels& kernels, Commands& commands, const FixedPush& push) 
 }  // namespace
 
 Status RecordElements(Kernels& kernels, Commands& commands, const ElementJob& job) {
-  const ElementPush push{job.a,
-                         job.b,
-                         job.y,
-                         job.count,
-                         job.b_count,
-                         job.b_share == 0 ? std::max(job.count, 1u) : job.b_share,
-                         job.factor,
-                         static_cast<uint32_t>(job.operation)};
+  const ElementPush push{job.a,       job.b,
+                         job.y,       job.count,
+                         job.b_count, job.b_share == 0 ? std::max(job.count, 1u) : job.b_share,
+                         job.factor,  static_cast<uint32_t>(job.operation)};
   return kernels.Record(commands, "elementwise", {}, push,
                         GroupsForElements(job.count, kInvocations));
 }

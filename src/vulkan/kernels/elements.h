@@ -58,7 +58,7 @@ Status RecordFixedFinish(Kernels& kernels, Commands& commands, Address sums, uin
 // For every row, the sum in fixed point over its terms of terms[place] * weight: the outputs of a
 // token's experts.
 struct WeightedSumJob {
-  Address terms;    // [..][width] floats
+  Address terms;       // [..][width] floats
   Address places = 0;  // [rows][terms_of_row] uint32: rows of `terms`; none: one after the other
   Address weights;     // [rows][terms_of_row] floats
   Address more = 0;    // [rows][width] floats, a term of weight one for each row; or none

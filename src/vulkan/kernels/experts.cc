@@ -92,9 +92,9 @@ Status RecordExpertProduct(Kernels& kernels, Commands& commands, const ExpertPro
     return kernels.Record(commands, name, {1}, push,
                           {.x = DivideRoundingUp(job.outputs, kFloatOutputs), .y = job.rows});
   }
-  const ExpertPush push{job.matrices,  job.ids,     job.activations,     job.result,
-                        kernels.grid(), job.outputs, job.columns,         job.activation_rows,
-                        job.first_row, job.rows,    job.outputs,         job.sharing};
+  const ExpertPush push{job.matrices,   job.ids,     job.activations, job.result,
+                        kernels.grid(), job.outputs, job.columns,     job.activation_rows,
+                        job.first_row,  job.rows,    job.outputs,     job.sharing};
   const auto panel = static_cast<uint32_t>(kernels::kPanelRows);
   return kernels.Record(commands, kernels.arithmetic().dot_products ? name + "_dot" : name, {1},
                         push, {.x = DivideRoundingUp(job.outputs, panel), .y = job.rows});

@@ -41,7 +41,7 @@ struct ExpertProductJob {
   Address activations;       // prepared
   uint32_t activation_rows;  // how many rows were prepared together
   uint32_t first_row;
-  Address result;            // [rows][outputs] floats
+  Address result;  // [rows][outputs] floats
 };
 Status RecordExpertProduct(Kernels& kernels, Commands& commands, const ExpertProductJob& job);
 

@@ -1,0 +1,209 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The forward pass on a GPU (or on a driver that computes on the processor) against the
+// processor's own back end: the same logits and the same pages, to the bit, and pages that move
+// between the two.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "model/runner_for_test.h"
+#include "vulkan/gpu.h"
+
+namespace aster::model {
+namespace {
+
+using gguf::TensorType;
+
+// A model on a back end.
+class BackendRunner {
+ public:
+  BackendRunner(const gguf::ModelFiles& files, const Shape& shape, compute::Backend& backend,
+                const MemoryOptions& memory = {})
+      : weights_(LoadWeights(files, Slice::Whole(shape), backend).value()),
+        layout_(MakeMemoryLayout(weights_.shape, memory, Hash128{1, 2}).value()),
+        pages_(uint64_t{64} << 20, nullptr, backend.pages()),
+        forward_(weights_, memory, backend) {}
+
+  kv::PageTable NewTable() { return {layout_, pages_, layout_.all_layers()}; }
+  Result<Output> Run(std::span<const Segment> segments) { return forward_.Run(segments); }
+
+  // All logits of a sequence that is computed in chunks of these sizes.
+  std::vector<float> Logits(kv::PageTable& table, std::span<const int32_t> tokens,
+                            std::span<const size_t> chunks) {
+    std::vector<float> logits;
+    for (const size_t chunk : chunks) {
+      const Segment segment{
+          .table = &table, .tokens = tokens.subspan(table.length(), chunk), .wanted = Wanted::kAll};
+      const Output output = forward_.Run({&segment, 1}).value();
+      logits.insert(logits.end(), output.logits.begin(), output.logits.end());
+    }
+    return logits;
+  }
+
+ private:
+  Weights weights_;
+  kv::Layout layout_;
+  kv::Pool pages_;
+  Forward forward_;
+};
+
+std::vector<uint8_t> PageBytes(const kv::PageTable& table) {
+  std::vector<uint8_t> all;
+  const kv::Layout& layout = table.layout();
+  for (uint32_t layer = 0; layer < layout.layer_count(); ++layer) {
+    const size_t bytes = layout.streams(layer)[0].codec->page_bytes();
+    for (uint32_t page = 0; page * kernels::kPagePositions < table.length(); ++page) {
+      std::vector<uint8_t> copy;
+      const kv::PageAddress at = table.Page(layer, page);
+      if (!at) continue;
+      const uint8_t* const data = kv::ReadPage(at, bytes, copy).value();
+      all.insert(all.end(), data, data + bytes);
+    }
+  }
+  return all;
+}
+
+class ForwardGpuTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto gpu = vulkan::OpenGpu({.kind = vulkan::GpuChoice::Kind::kIndex, .index = 0}, host_);
+    if (!gpu.ok()) GTEST_SKIP() << "no GPU to test with: " << gpu.error().message();
+    gpu_ = std::move(gpu).value();
+  }
+
+  compute::Backend& cpu() { return cpu_; }
+  compute::Backend& gpu() { return gpu_->backend(); }
+
+  // Both compute the tokens in these chunks: logits and pages are the same.
+  void ExpectEqual(const ModelFile& model, const Shape& shape, const MemoryOptions& memory,
+                   std::span<const size_t> chunks) {
+    size_t count = 0;
+    for (const size_t chunk : chunks) count += chunk;
+    const auto tokens = RandomTokens(count, shape.vocab_size);
+    BackendRunner processor(model.files(), shape, cpu(), memory);
+    BackendRunner device(model.files(), shape, gpu(), memory);
+    kv::PageTable a = processor.NewTable(), b = device.NewTable();
+    const auto want = processor.Logits(a, tokens, chunks);
+    const auto got = device.Logits(b, tokens, chunks);
+    ASSERT_EQ(want.size(), got.size());
+    EXPECT_EQ(std::memcmp(want.data(), got.data(), want.size() * sizeof(float)), 0);
+    EXPECT_EQ(PageBytes(a), PageBytes(b));
+  }
+
+ private:
+  ThreadPool pool_{1};
+  compute::Context host_{pool_, kernels::FastestIsa()};
+  compute::CpuBackend cpu_{host_};
+  std::unique_ptr<vulkan::Gpu> gpu_;
+};
+
+TEST_F(ForwardGpuTest, EveryArchitectureInUnevenChunks) {
+  constexpr size_t kChunks[] = {37, 1, 1, 100, 3, 1};
+  for (const Arch arch : {Arch::kLlama, Arch::kQwen2, Arch::kQwen3, Arch::kQwen3Moe}) {
+    const Shape shape = SmallShape(arch);
+    SCOPED_TRACE(ArchName(arch));
+    ExpectEqual(ModelFile(shape, TensorType::kQ4_K), shape, {}, kChunks);
+  }
+}
+
+TEST_F(ForwardGpuTest, WeightTypes) {
+  constexpr size_t kChunks[] = {9, 1};
+  const Shape shape = SmallShape(Arch::kLlama);
+  for (const TensorType type :
+       {TensorType::kF32, TensorType::kF16, TensorType::kBF16, TensorType::kQ8_0, TensorType::kQ4_0,
+        TensorType::kQ5_K, TensorType::kQ6_K, TensorType::kQ2_K, TensorType::kIQ2_XXS,
+        TensorType::kMXFP4}) {
+    SCOPED_TRACE(gguf::TensorTypeName(type));
+    ExpectEqual(ModelFile(shape, type), shape, {}, kChunks);
+  }
+}
+
+TEST_F(ForwardGpuTest, KvTypesAndWindows) {
+  constexpr size_t kChunks[] = {130, 1, 140, 1};
+  const Shape shape = SmallShape(Arch::kQwen3);
+  const ModelFile model(shape, TensorType::kQ8_0);
+  for (const MemoryOptions& memory :
+       {MemoryOptions{.type = kernels::KvType::kBf16}, MemoryOptions{.type = kernels::KvType::kQ8},
+        MemoryOptions{.window = 64, .sinks = 4}}) {
+    SCOPED_TRACE(static_cast<int>(memory.type));
+    ExpectEqual(model, shape, memory, kChunks);
+  }
+}
+
+// One forks off another, goes back and goes on: pages are copied on the device.
+TEST_F(ForwardGpuTest, SequencesShareAndCopyPages) {
+  const Shape shape = SmallShape(Arch::kLlama);
+  const ModelFile model(shape, TensorType::kQ8_0);
+  const auto tokens = RandomTokens(200, shape.vocab_size);
+  const auto others = RandomTokens(60, shape.vocab_size, 8);
+  const auto run = [&](compute::Backend& backend) {
+    BackendRunner runner(model.files(), shape, backend);
+    kv::PageTable first = runner.NewTable();
+    constexpr size_t kWhole[] = {150};
+    std::vector<float> logits = runner.Logits(first, tokens, kWhole);
+    kv::PageTable second = first.Fork();
+    EXPECT_EQ(second.Truncate(140), 140u);
+    const Segment segments[] = {
+        {.table = &second, .tokens = others, .wanted = Wanted::kAll},
+        {.table = &first, .tokens = std::span(tokens).subspan(150, 2), .wanted = Wanted::kLast}};
+    const Output output = runner.Run(segments).value();
+    logits.insert(logits.end(), output.logits.begin(), output.logits.end());
+    return std::pair(logits, std::pair(PageBytes(first), PageBytes(second)));
+  };
+  EXPECT_EQ(run(cpu()), run(gpu()));
+}
+
+// The rows of one back end in the pages of the other, both ways: each goes on as if they were its
+// own.
+TEST_F(ForwardGpuTest, PagesMoveBetweenTheGpuAndTheProcessor) {
+  const Shape shape = SmallShape(Arch::kQwen2);
+  const ModelFile model(shape, TensorType::kQ4_0);
+  const auto tokens = RandomTokens(160, shape.vocab_size);
+  BackendRunner processor(model.files(), shape, cpu());
+  BackendRunner device(model.files(), shape, gpu());
+  constexpr size_t kPast[] = {150};
+  constexpr size_t kRest[] = {3, 1, 1};
+  const auto move = [](const kv::PageTable& from, kv::PageTable& to,
+                       std::span<const int32_t> past) {
+    ASSERT_TRUE(to.Reserve(static_cast<uint32_t>(past.size())).ok());
+    for (uint32_t layer = 0; layer < from.layout().layer_count(); ++layer) {
+      const size_t bytes = from.layout().streams(layer)[0].codec->page_bytes();
+      for (uint32_t page = 0; page < 2; ++page) {
+        std::vector<uint8_t> copy;
+        const uint8_t* const data = kv::ReadPage(from.Page(layer, page), bytes, copy).value();
+        const kv::PageAddress at = to.WritablePage(layer, page);
+        ASSERT_TRUE(at.block->Write(at.offset, {data, bytes}).ok());
+      }
+    }
+    to.Advance(past);
+  };
+  kv::PageTable on_processor = processor.NewTable(), on_device = device.NewTable();
+  processor.Logits(on_processor, tokens, kPast);
+  device.Logits(on_device, tokens, kPast);
+  kv::PageTable to_processor = processor.NewTable(), to_device = device.NewTable();
+  move(on_device, to_processor, std::span(tokens).first(150));
+  move(on_processor, to_device, std::span(tokens).first(150));
+  const auto want = processor.Logits(on_processor, tokens, kRest);
+  EXPECT_EQ(device.Logits(on_device, tokens, kRest), want);
+  EXPECT_EQ(processor.Logits(to_processor, tokens, kRest), want);
+  EXPECT_EQ(device.Logits(to_device, tokens, kRest), want);
+  EXPECT_EQ(PageBytes(to_device), PageBytes(on_processor));
+}
+
+// Attention of DeepSeek V4 is not computed there, and says so.
+TEST_F(ForwardGpuTest, WhatItCannotComputeIsAnError) {
+  const Shape shape = SmallDeepSeek4({0, 4});
+  const ModelFile model(shape, TensorType::kQ8_0);
+  BackendRunner runner(model.files(), shape, gpu());
+  kv::PageTable table = runner.NewTable();
+  const auto tokens = RandomTokens(5, shape.vocab_size);
+  const Segment segment{.table = &table, .tokens = tokens};
+  const auto output = runner.Run({&segment, 1});
+  ASSERT_FALSE(output.ok());
+  EXPECT_EQ(output.error().code(), Code::kUnimplemented);
+}
+
+}  // namespace
+}  // namespace aster::model

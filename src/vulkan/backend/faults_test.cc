@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Every call of the driver that a back end makes fails once: what comes back is an error that says
+// so, and nothing stays behind (the validation layer reports what is not destroyed).
+// tidy: allow(orphan-test) of the folder as a whole: backend, batch, pages and operations
+#include <gtest/gtest.h>
+
+#include "vulkan/backend/backend_test_support.h"
+#include "vulkan/driver/errors.h"
+#include "vulkan/driver/faults_test_support.h"
+
+namespace aster::vulkan {
+namespace {
+
+using compute::Tensor;
+
+// A batch, polled until it is done: 1 + 2 for every element.
+Result<float> AddRows(DeviceBackend& backend) {
+  compute::Array rows, more;
+  TRY(rows.Shape(backend, 3, 16));
+  more = TRY(compute::Array::Of(backend, std::vector<float>(48, 2.0f)));
+  const auto commands = backend.NewCommands();
+  TRY(commands->Begin());
+  TRY(commands->Upload(std::vector<float>(48, 1.0f), rows.tensor()));
+  TRY(commands->Add(rows.tensor(), more.tensor().As(16), 1));
+  std::span<const float> sums;
+  TRY(commands->Download(rows.tensor(), &sums));
+  TRY(commands->Submit());
+  while (!TRY(commands->Poll())) TRY(commands->Wait());
+  return sums[47];
+}
+
+// A page that is written, copied and read.
+Result<float> CopyPage(DeviceBackend& backend) {
+  const auto block = TRY(backend.pages().Map(8192));
+  const float number = 4.0f;
+  TRY(block->Write(0, BytesOf(number)));
+  TRY(block->Copy(4096, *block, 0, 4096));
+  float copy = 0;
+  TRY(block->Read(4096, {reinterpret_cast<uint8_t*>(&copy), sizeof(copy)}));
+  return copy;
+}
+
+// Everything that a back end asks of a driver, once. With tables that are copied.
+Result<float> UseBackend(const Library& library, bool validate) {
+  const auto instance = validate ? TRY(ValidatedInstance(library)) : TRY(Instance::Create(library));
+  const auto physical = TRY(instance->PhysicalDevices());
+  if (physical.empty()) return NotFound("no device");
+  const auto device = TRY(Device::Open(instance, physical[0]));
+  const auto kernels = TRY(Kernels::Create(*device, BuiltInShader, {.flush_in_shader = true}));
+  ThreadPool pool(1);
+  compute::Context host{pool, kernels::FastestIsa()};
+  DeviceBackend backend(*kernels, host, true);
+  return TRY(AddRows(backend)) + TRY(CopyPage(backend));
+}
+
+class BackendFaultsTest : public testing::TestWithParam<VkResult> {};
+
+TEST_P(BackendFaultsTest, EveryCallMayFail) {
+  const auto real = Library::Open();
+  if (!real.ok()) GTEST_SKIP() << real.error().message();
+  const auto plain = UseBackend(FaultyLibrary(*real, std::nullopt, VK_SUCCESS), false);
+  if (!plain.ok()) GTEST_SKIP() << "no device to test with: " << plain.error().message();
+  ASSERT_EQ(*plain, 7.0f);
+  const size_t call_count = ThePlan().calls.size();
+  ASSERT_GT(call_count, 60u);
+
+  const VkResult result = GetParam();
+  const bool validate = result == VK_ERROR_OUT_OF_DEVICE_MEMORY;
+  for (size_t call = 0; call < call_count; ++call) {
+    const auto sum = UseBackend(FaultyLibrary(*real, call, result), validate);
+    const std::string failed = ThePlan().failed;
+    if (failed == "vkDeviceWaitIdle") continue;  // only where something is freed
+    if (failed.empty()) continue;                // fewer polls this time
+    ASSERT_FALSE(sum.ok()) << failed;
+    EXPECT_EQ(sum.error().code(), ErrorOf(result, "").code()) << failed;
+    EXPECT_NE(sum.error().message().find(NameOf(result)), std::string::npos) << failed;
+  }
+}
+
+std::string NameOfFault(const testing::TestParamInfo<VkResult>& info) { return NameOf(info.param); }
+
+INSTANTIATE_TEST_SUITE_P(Every, BackendFaultsTest,
+                         testing::Values(VK_ERROR_OUT_OF_DEVICE_MEMORY, VK_ERROR_DEVICE_LOST),
+                         NameOfFault);
+
+class LostDeviceTest : public BackendTest {};
+INSTANTIATE_TEST_SUITE_P(Tables, LostDeviceTest, testing::Values(true));
+
+// A batch that is under way ends with an error, and so does everything that follows.
+TEST_P(LostDeviceTest, NothingIsComputedAnyMore) {
+  Bench bench(gpu());
+  const Tensor rows = bench.Rows(2, 16, 1);
+  ASSERT_OK(bench.commands().Begin());
+  ASSERT_OK(bench.commands().Add(rows, rows, 1));
+  ASSERT_OK(bench.commands().Submit());
+  EXPECT_FALSE(device().Check(VK_ERROR_DEVICE_LOST, "waiting for work").ok());
+  const auto done = bench.commands().Poll();
+  ASSERT_FALSE(done.ok());
+  EXPECT_EQ(done.error().code(), Code::kUnavailable);
+  EXPECT_FALSE(bench.commands().Wait().ok());
+  const Status next =
+      bench.TryRun([&](compute::Commands& commands) { return commands.Add(rows, rows, 1); });
+  ASSERT_FALSE(next.ok());
+  EXPECT_EQ(next.error().code(), Code::kUnavailable);
+}
+
+}  // namespace
+}  // namespace aster::vulkan

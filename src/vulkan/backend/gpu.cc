@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "vulkan/gpu.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "vulkan/backend/backend.h"
+#include "vulkan/check/self_check.h"
+#include "vulkan/driver/instance.h"
+#include "vulkan/driver/shaders.h"
+
+namespace aster::vulkan {
+namespace {
+
+class OpenedGpu final : public Gpu {
+ public:
+  OpenedGpu(std::unique_ptr<Device> device, std::unique_ptr<Kernels> kernels,
+            compute::Context& host)
+      : device_(std::move(device)), kernels_(std::move(kernels)), backend_(*kernels_, host) {}
+
+  compute::Backend& backend() override { return backend_; }
+  const std::string& name() const override { return device_->traits().name; }
+  uint64_t available_bytes() const override { return device_->AvailableBytes(); }
+  bool lost() const override { return device_->lost(); }
+
+ private:
+  const std::unique_ptr<Device> device_;
+  const std::unique_ptr<Kernels> kernels_;
+  DeviceBackend backend_;
+};
+
+Result<std::unique_ptr<Gpu>> Open(const std::shared_ptr<Instance>& instance,
+                                  VkPhysicalDevice physical, compute::Context& host) {
+  auto device = TRY(Device::Open(instance, physical));
+  auto kernels = TRY(OpenCheckedKernels(*device, BuiltInShader));
+  return std::make_unique<OpenedGpu>(std::move(device), std::move(kernels), host);
+}
+
+// The first that is good enough; drivers that compute on the processor are not.
+Result<std::unique_ptr<Gpu>> OpenFirst(const std::shared_ptr<Instance>& instance,
+                                       std::span<const VkPhysicalDevice> devices,
+                                       compute::Context& host) {
+  Error why = NotFound("this machine has no GPU");
+  for (const VkPhysicalDevice physical : devices) {
+    const DeviceTraits traits = TRY(ReadTraits(instance->functions(), physical));
+    if (traits.type == VK_PHYSICAL_DEVICE_TYPE_CPU) continue;
+    auto gpu = Open(instance, physical, host);
+    if (gpu.ok()) return gpu;
+    why = std::move(gpu).error();
+  }
+  return why;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Gpu>> OpenGpu(const GpuChoice& choice, compute::Context& host) {
+  if (choice.kind == GpuChoice::Kind::kOff) return NotFound("ASTER_GPU=off");
+  const auto instance = TRY(Instance::Create(TRY(Library::Open())));
+  const std::vector<VkPhysicalDevice> devices = TRY(instance->PhysicalDevices());
+  if (choice.kind == GpuChoice::Kind::kAuto) return OpenFirst(instance, devices, host);
+  if (choice.index >= devices.size()) {
+    return NotFound(
+        fmt::format("there is no GPU {}; `aster devices` lists what there is", choice.index));
+  }
+  return Open(instance, devices[choice.index], host);
+}
+
+}  // namespace aster::vulkan
