@@ -17,6 +17,8 @@ using kernels::kPagePositions;
 constexpr uint32_t kWantedGroups = 512;
 // Fewer pages are merged on the way in less time than by a kernel of its own.
 constexpr uint32_t kFewPages = 4;
+// Their results take no more memory than this.
+constexpr uint64_t kMostResultBytes = uint64_t{64} << 20;
 
 uint32_t PageOf(uint32_t position) { return position / kPagePositions; }
 
@@ -60,8 +62,15 @@ void PlanSpan(const AttentionShape& shape, const compute::PageSpan& span, Attent
 void PlanParts(const AttentionShape& shape, AttentionPlan& plan) {
   const auto groups = static_cast<uint32_t>(plan.blocks.size()) * shape.kv_heads;
   uint32_t most_pages = 0;
-  for (const AttentionBlock& block : plan.blocks) most_pages = std::max(most_pages, block.pages);
-  if (groups == 0 || groups >= kWantedGroups || most_pages <= kFewPages) return;
+  uint64_t results = 0;
+  for (const AttentionBlock& block : plan.blocks) {
+    most_pages = std::max(most_pages, block.pages);
+    results += uint64_t{block.pages} * shape.kv_heads * block.rows;
+  }
+  const uint64_t result_bytes = results * AttentionResultFloats(shape.layout) * sizeof(float);
+  if (groups == 0 || groups >= kWantedGroups || most_pages <= kFewPages ||
+      result_bytes > kMostResultBytes)
+    return;
   const uint32_t parts_of_block = DivideRoundingUp(kWantedGroups, groups);
   const uint32_t pages_of_part = DivideRoundingUp(most_pages, parts_of_block);
   for (AttentionBlock& block : plan.blocks) {

@@ -40,6 +40,8 @@ Status Batch::Begin() {
   TRY(MakeCommands());
   hazards_.Clear();
   outgrown_.clear();
+  table_copies_.clear();
+  ++number_;
   for (Arena* const arena : {&tables_, &device_tables_, &uploads_, &downloads_}) arena->Clear();
   return commands_->Begin();
 }
@@ -52,7 +54,23 @@ Commands& Batch::Using(std::initializer_list<Range> reads, std::initializer_list
 Result<Address> Batch::PutBytes(std::span<const uint8_t> bytes) {
   const Piece piece = TRY(tables_.Take(bytes.size()));
   std::memcpy(piece.data(), bytes.data(), bytes.size());
-  return staged_ ? TRY(device_tables_.Take(bytes.size())).address() : piece.address();
+  return staged_ ? Stage(piece, bytes.size()) : piece.address();
+}
+
+// Tables that stand one after the other are copied together.
+Result<Address> Batch::Stage(const Piece& piece, uint64_t bytes) {
+  const Piece to = TRY(device_tables_.Take(bytes));
+  if (!table_copies_.empty()) {
+    TableCopy& last = table_copies_.back();
+    const bool follows = last.from.buffer == piece.buffer && last.to.buffer == to.buffer &&
+                         piece.offset - last.from.offset == to.offset - last.to.offset;
+    if (follows) {
+      last.bytes = piece.offset - last.from.offset + bytes;
+      return to.address();
+    }
+  }
+  table_copies_.push_back({piece, to, bytes});
+  return to.address();
 }
 
 void Batch::Send(const Piece& piece, const Buffer& to, uint64_t offset, uint64_t bytes) {
@@ -83,13 +101,11 @@ Result<Address> Batch::ScratchMemory(Scratch which, uint64_t bytes) {
 Status Batch::RecordTables() {
   TRY(tables_commands_->Begin());
   tables_commands_->Barrier();
-  if (staged_) {
-    for (size_t i = 0; i < tables_.chunks().size(); ++i) {
-      const Arena::Chunk& chunk = tables_.chunks()[i];
-      tables_commands_->Copy(chunk.buffer, 0, device_tables_.chunks()[i].buffer, 0, chunk.used);
-    }
-    tables_commands_->Barrier();
+  for (const TableCopy& copy : table_copies_) {
+    tables_commands_->Copy(*copy.from.buffer, copy.from.offset, *copy.to.buffer, copy.to.offset,
+                           copy.bytes);
   }
+  if (!table_copies_.empty()) tables_commands_->Barrier();
   return tables_commands_->End();
 }
 

@@ -46,6 +46,9 @@ class Batch {
   Result<bool> Poll();
   Status Wait();
 
+  // Another one for every batch.
+  uint64_t number() const { return number_; }
+
   // Where to record work that reads and writes these: after a barrier, where it needs one.
   Commands& Using(std::initializer_list<Range> reads, std::initializer_list<Range> writes);
 
@@ -71,7 +74,15 @@ class Batch {
   Status Grow(std::optional<Buffer>& buffer, uint64_t bytes);
 
  private:
+  // A table on its way to where shaders read it.
+  struct TableCopy {
+    Piece from;
+    Piece to;
+    uint64_t bytes;
+  };
+
   Result<Address> PutBytes(std::span<const uint8_t> bytes);
+  Result<Address> Stage(const Piece& piece, uint64_t bytes);
   Status MakeCommands();
   Status RecordTables();
 
@@ -82,12 +93,14 @@ class Batch {
   std::optional<Commands> commands_;
   Hazards hazards_;
   Arena tables_;         // as the host writes them
-  Arena device_tables_;  // as shaders read them; the same places. Unused where tables stay
+  Arena device_tables_;  // as shaders read them; unused where they read the former
+  std::vector<TableCopy> table_copies_;
   Arena uploads_;
   Arena downloads_;
   std::array<std::optional<Buffer>, kScratchCount> scratch_;
   std::vector<Buffer> outgrown_;        // still used by what is recorded
   std::optional<uint64_t> submission_;  // under way
+  uint64_t number_ = 0;
 };
 
 }  // namespace aster::vulkan

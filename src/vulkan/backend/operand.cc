@@ -12,7 +12,7 @@ namespace aster::vulkan {
 
 void DeviceOperand::Set(const compute::Tensor& rows) {
   source_ = rows;
-  for (Prepared& prepared : prepared_) prepared.done = false;
+  for (Prepared& prepared : prepared_) prepared.batch = 0;
 }
 
 Result<PreparedRows> DeviceOperand::In(kernels::ActivationFormat format) {
@@ -23,7 +23,7 @@ Result<PreparedRows> DeviceOperand::In(kernels::ActivationFormat format) {
     return Unimplemented(
         fmt::format("a batch of {} rows; at most {} are computed on a GPU at a time", source_.rows,
                     kRowGroups));
-  if (!prepared.done) {
+  if (prepared.batch != batch_.number()) {
     TRY(batch_.Grow(prepared.buffer, bytes));
     TRY(RecordPrepare(kernels_,
                       batch_.Using({RangeOf(source_)}, {{prepared.buffer->address(), bytes}}),
@@ -33,7 +33,7 @@ Result<PreparedRows> DeviceOperand::In(kernels::ActivationFormat format) {
                        .rows = rows,
                        .columns = static_cast<uint32_t>(source_.columns),
                        .prepared = prepared.buffer->address()}));
-    prepared.done = true;
+    prepared.batch = batch_.number();
   }
   return PreparedRows{{prepared.buffer->address(), bytes}, rows};
 }

@@ -31,13 +31,13 @@ class DeviceOperand final : public compute::Operand {
   size_t rows() const { return source_.rows; }
   size_t columns() const { return source_.columns; }
 
-  // Records the preparation, unless that was done already.
+  // Records the preparation, unless the batch has it already.
   Result<PreparedRows> In(kernels::ActivationFormat format);
 
  private:
   struct Prepared {
     std::optional<Buffer> buffer;
-    bool done = false;
+    uint64_t batch = 0;  // which has prepared them
   };
 
   Kernels& kernels_;

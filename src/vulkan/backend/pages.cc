@@ -20,7 +20,7 @@ constexpr int64_t kTimeoutNs = int64_t{600} * 1'000'000'000;
 
 }  // namespace
 
-// What is recorded must not refer to it any more; where that cannot be sent, it is dropped.
+// What is recorded must not refer to it any more.
 DeviceBlock::~DeviceBlock() { static_cast<void>(pages_.Flush()); }
 
 Status DeviceBlock::Zero(size_t offset, size_t count) {
@@ -56,6 +56,7 @@ Status DevicePages::Await(Slot& slot) {
 
 Status DevicePages::Open() {
   TRY(device_.CheckLost("changing pages"));
+  if (failure_) return *failure_;
   if (is_recording_) return Ok();
   std::optional<Slot>& slot = slots_[current_];
   if (!slot) {
@@ -72,8 +73,16 @@ Status DevicePages::Open() {
 }
 
 Status DevicePages::Flush() {
-  if (!is_recording_) return Ok();
-  is_recording_ = false;  // where it fails, what was recorded is dropped
+  if (is_recording_) {
+    is_recording_ = false;
+    Status sent = Send();
+    if (!sent.ok()) failure_ = std::move(sent).error();
+  }
+  if (failure_) return *failure_;
+  return Ok();
+}
+
+Status DevicePages::Send() {
   Slot& slot = *slots_[current_];
   slot.commands.Barrier();
   TRY(slot.commands.End());

@@ -48,7 +48,8 @@ class DevicePages final : public kv::PageMemory {
 
   Result<std::unique_ptr<kv::MemoryBlock>> Map(size_t bytes) override;
 
-  // Submits what was recorded.
+  // Submits what was recorded. Where that fails, pages are not what they should be: from then on
+  // everything fails.
   Status Flush();
 
  private:
@@ -62,6 +63,7 @@ class DevicePages final : public kv::PageMemory {
   };
 
   Status Open();
+  Status Send();
   Status Await(Slot& slot);
   Commands& Using(Range read, Range write);
 
@@ -76,6 +78,7 @@ class DevicePages final : public kv::PageMemory {
   size_t current_ = 0;                        // the slot that is recorded into
   bool is_recording_ = false;
   Hazards hazards_;
+  std::optional<Error> failure_;     // work was dropped: pages are not what they should be
   uint64_t staged_bytes_ = 0;        // of the current slot
   std::optional<Buffer> downloads_;  // for one piece
 };
