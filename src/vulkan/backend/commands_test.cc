@@ -305,7 +305,8 @@ TEST_P(CommandsTest, OperationsOfDeepSeekSayThatTheyAreNotThere) {
   ASSERT_FALSE(streams.ok());
   EXPECT_EQ(streams.error().code(), Code::kUnimplemented);
   const Status latent = bench.TryRun([&](compute::Commands& commands) {
-    return commands.FinishIndexQueries({.queries = rows, .heads = 1, .weights = rows});
+    return commands.FinishIndexQueries(
+        {.queries = rows, .heads = 1, .angles = {}, .format = {}, .weights = rows});
   });
   ASSERT_FALSE(latent.ok());
   EXPECT_EQ(latent.error().code(), Code::kUnimplemented);
