@@ -3,6 +3,8 @@
 
 #include "open/load_model.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "disk/disk_pages.h"
@@ -19,7 +21,14 @@ Result<std::unique_ptr<engine::LocalModel>> LoadModel(const gguf::ModelFiles& fi
   if (engine.page_store != nullptr || load_for.is_kept) {
     engine.name = TRY(FingerprintOf(files, reporter));
   }
-  return engine::LocalModel::Load(files, engine, reporter.StartProgress("loading"));
+  auto model = TRY(engine::LocalModel::Load(files, engine, reporter.StartProgress("loading")));
+  if (!model->gpu_note().empty()) reporter.Complain("note", model->gpu_note());
+  if (model->gpu_layers() > 0) {
+    const uint32_t layers = model->slice().layer_end - model->slice().layer_begin;
+    reporter.Complain("note", fmt::format("{} of {} layers on {}", model->gpu_layers(), layers,
+                                          model->gpu()->name()));
+  }
+  return model;
 }
 
 }  // namespace aster::open

@@ -5,8 +5,17 @@
 
 #include "base/units.h"
 #include "open/builtin_models.h"
+#include "vulkan/gpu.h"
 
 namespace aster::open {
+namespace {
+
+// The one that ASTER_GPU names, or the first that is fit.
+Result<std::unique_ptr<vulkan::Gpu>> OpenChosenGpu(compute::Context& host) {
+  return vulkan::OpenGpu(TRY(vulkan::GpuChoiceOfEnvironment()), host);
+}
+
+}  // namespace
 
 Status ModelOptions::Find() {
   if (paths.empty()) paths.emplace_back(kDefaultModel);
@@ -18,6 +27,7 @@ Result<engine::LocalModelOptions> ModelOptions::ForEngine() const {
   engine::LocalModelOptions options;
   options.threads = threads;
   options.gpu_layers = TRY(engine::ParseGpuLayers(gpu_layers).In("--gpu-layers"));
+  options.open_gpu = OpenChosenGpu;
   options.memory.type = kv_type == "f16"    ? kernels::KvType::kF16
                         : kv_type == "bf16" ? kernels::KvType::kBf16
                                             : kernels::KvType::kQ8;

@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <string>
 #include <thread>
 #include <utility>
 
+#include "base/log.h"
 #include "base/machine.h"
 #include "base/units.h"
 #include "model/support.h"
@@ -22,6 +24,13 @@ namespace {
 // Of the KV cache where its size is not given: half of the memory that is left, within these.
 constexpr uint64_t kMostKvBytes = uint64_t{4} << 30;
 constexpr uint64_t kLeastKvBytes = uint64_t{16} << 20;
+
+void LogGpu(const engine::LocalModel& model) {
+  if (!model.gpu_note().empty()) log::Info("no layers on a GPU", {{"why", model.gpu_note()}});
+  if (model.gpu_layers() == 0) return;
+  log::Info("layers on a GPU",
+            {{"layers", std::to_string(model.gpu_layers())}, {"gpu", model.gpu()->name()}});
+}
 
 class FileLoading final : public SliceLoading {
  public:
@@ -51,7 +60,10 @@ class FileLoading final : public SliceLoading {
       done_bytes_.store(done);
       total_bytes_.store(total);
     });
-    if (loaded.ok()) (*loaded)->Keep(files);
+    if (loaded.ok()) {
+      (*loaded)->Keep(files);
+      LogGpu(**loaded);
+    }
     ReturnFreedMemory();  // also of messages in which weights came from another node
     loaded_.emplace(std::move(loaded));
     is_done_.store(true, std::memory_order_release);
