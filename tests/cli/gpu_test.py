@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""--gpu-layers: what a GPU computes has the processor's bits, here, in sessions, on nodes and in the server's cache. Any
+driver will do: the first that `aster devices` lists, which may be one that computes on the processor."""
+import json
+import sys
+import unittest
+
+from fixture import INPUT, SYSTEM, Case, aster
+
+STORY = ("-p", "Tell me a story about a rabbit.", "-n", 40, "--temp", 0, "--ignore-eos", "-q")
+
+
+def devices():
+    run = aster("devices", "--json", check=None, environment={"ASTER_GPU": "0"}, timeout=600)
+    if run.returncode != 0:
+        return [], run.stderr.decode().strip()
+    fit = [device for device in json.loads(run.stdout)["devices"] if not device["why_not_used"]]
+    return fit, "no driver lists a device that passes the self-check"
+
+
+class Gpu(Case):
+    def on_gpu(self, *arguments, check=0):
+        return aster(*arguments, check=check, environment={"ASTER_GPU": "0", **self.home}, timeout=900)
+
+    def setUp(self):
+        self.home = {"XDG_DATA_HOME": str(self.folder / "data")}
+
+    def test_every_way_has_the_same_bits(self):
+        for options in ((), ("--kv-type", "q8"), ("--kv-window", 24, "--kv-sinks", 3)):
+            report = json.loads(self.on_gpu("verify", self.tiny, "--tokens", 40, "--gpu-layers", "auto", *options,
+                                            "--json").stdout)
+            self.assertTrue(report["equal"], report)
+            self.assertGreaterEqual(len([way for way in report["ways"] if "GPU" in way["name"]]), 11)
+
+    def test_an_answer_is_the_same_with_some_layers_and_all(self):
+        plain = aster("run", self.tiny, *STORY).stdout
+        for layers in (1, 2, "auto", 99):
+            run = self.on_gpu("run", self.tiny, *STORY, "--gpu-layers", layers)
+            self.assertEqual(run.stdout, plain, layers)
+
+    def test_a_session_moves_to_the_gpu_and_back(self):
+        text = self.folder / "text"
+        text.write_text("the rain in spain falls mainly in the plain " * 40)
+        ask = ("-p", "and then it", "--raw", *STORY[2:])
+        sides = {"cpu": (), "gpu": ("--gpu-layers", "auto")}
+        answers = set()
+        for saved, options in sides.items():
+            self.on_gpu("session", "save", saved, self.tiny, "--prompt-file", text, *options)
+            for resumed in sides.values():
+                answers.add(self.on_gpu("run", self.tiny, "--session", saved, *ask, *resumed).stdout)
+        self.assertEqual(len(answers), 1)
+
+    def test_nodes_with_a_gpu(self):
+        plain = aster("run", self.tiny, *STORY).stdout
+        nodes = ("--local-nodes", 2, "--gpu-layers", 1)
+        self.assertEqual(self.on_gpu("run", self.tiny, *STORY, *nodes).stdout, plain)
+
+    def test_what_cannot_be_is_refused(self):
+        none = aster("run", self.tiny, *STORY, "--gpu-layers", 2, environment={"ASTER_GPU": "off"}, check=SYSTEM)
+        self.assertIn(b"--gpu-layers: ASTER_GPU=off", none.stderr)
+        run = aster("run", self.tiny, *STORY, "--gpu-layers", "auto", environment={"ASTER_GPU": "off"})
+        self.assertEqual(run.stdout, aster("run", self.tiny, *STORY).stdout)
+        many = aster("run", self.tiny, *STORY, "--gpu-layers", "many", check=INPUT)
+        self.assertIn(b'"many" is no number of layers; give one, or auto', many.stderr)
+        latent = self.on_gpu("run", "quasar", *STORY, "--gpu-layers", 1, check=SYSTEM)
+        self.assertIn(b"cannot be computed on a GPU yet", latent.stderr)
+
+
+if __name__ == "__main__":
+    found, why_none = devices()
+    if not found:
+        print(f"skipped: {why_none}")
+        sys.exit(77)
+    unittest.main()
