@@ -164,6 +164,8 @@ Result<std::unique_ptr<NodePool>> StartLocally(const ModelOptions& model,
   options.node_arguments.insert(options.node_arguments.end(),
                                 {"--threads", std::to_string(threads)});
   if (model.kv_now) options.node_arguments.emplace_back("--kv-now");
+  if (model.gpu_layers != "0")
+    options.node_arguments.insert(options.node_arguments.end(), {"--gpu-layers", model.gpu_layers});
   const std::vector<std::string> kv_cache = model.kv_cache.Arguments();
   options.node_arguments.insert(options.node_arguments.end(), kv_cache.begin(), kv_cache.end());
   if (!cluster.link.empty()) options.link = TRY(ParseLink(cluster.link).In("--link"));
