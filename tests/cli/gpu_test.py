@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""--gpu-layers: what a GPU computes has the processor's bits, here, in sessions, on nodes and in the server's cache. Any
-driver will do: the first that `aster devices` lists, which may be one that computes on the processor."""
+"""--gpu-layers: what a GPU computes has the processor's bits, here, in sessions and on nodes. Any driver will do: the
+first that `aster devices` lists, which may be one that computes on the processor."""
 import json
 import sys
 import unittest
