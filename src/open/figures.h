@@ -14,6 +14,8 @@ namespace aster::open {
 struct HopFigures {
   std::string node = {};
   std::string layers = {};  // "layers 0-11"
+  uint32_t layer_begin = 0;
+  uint32_t layer_end = 0;
   uint64_t frames = 0;
   uint64_t queue_ns = 0;    // frames waited there
   uint64_t compute_ns = 0;  // and were computed
@@ -23,12 +25,24 @@ struct HopFigures {
 };
 // And all the nodes of a model together.
 struct HopsFigures {
-  std::vector<HopFigures> hops = {};  // in the order of their layers
-  uint64_t replans = 0;               // routes that took another one's place
-  uint64_t fetched_bytes = 0;         // of KV rows that nodes held for each other
-  uint64_t transferred_prompts = 0;   // prompts that others read than answered
-  uint64_t transferred_bytes = 0;     // of their KV rows that had to travel
-  uint64_t exposed_ns = 0;            // from when they were read to their first token
+  std::vector<HopFigures> hops = {};      // in the order of their layers
+  uint64_t replans = 0;                   // routes that took another one's place
+  uint64_t fetched_bytes = 0;             // of KV rows that nodes held for each other
+  uint64_t transferred_prompts = 0;       // prompts that others read than answered
+  uint64_t transferred_bytes = 0;         // of their KV rows that had to travel
+  uint64_t exposed_ns = 0;                // from when they were read to their first token
+  std::vector<std::string> reasons = {};  // why the plan is as it is, in lines for people
+};
+
+// A cache of KV pages on the disk, since it was opened but for the first three.
+struct DiskFigures {
+  uint64_t bytes = 0;
+  uint64_t files = 0;
+  uint64_t limit_bytes = 0;  // 0: there is none, or nodes have it
+  uint64_t loaded_tokens = 0;
+  uint64_t loaded_bytes = 0;
+  uint64_t looked_for = 0;  // pages that memory did not have
+  uint64_t found = 0;       // of those
 };
 
 // Memory of the KV cache.
@@ -37,6 +51,7 @@ struct KvFigures {
   uint64_t cached_bytes = 0;  // of them may be found again until they are evicted
   uint64_t limit_bytes = 0;   // of both; 0: it is on nodes that are not asked
   uint64_t limit_tokens = 0;  // of one conversation, as far as memory goes; 0: not known
+  DiskFigures disk = {};
 };
 
 }  // namespace aster::open

@@ -40,10 +40,23 @@ class OpenedLocalModel final : public OpenedModel {
     return {.held_bytes = memory.held_bytes,
             .cached_bytes = memory.cached_bytes,
             .limit_bytes = memory.budget_bytes,
-            .limit_tokens = capacity_tokens_};
+            .limit_tokens = capacity_tokens_,
+            .disk = disk()};
   }
 
  private:
+  DiskFigures disk() const {
+    if (kv_cache_ == nullptr) return {};
+    const disk::DiskPagesCounts counts = kv_cache_->counts();
+    return {.bytes = counts.total_bytes,
+            .files = counts.file_count,
+            .limit_bytes = counts.size_bytes,
+            .loaded_tokens = counts.loaded_positions,
+            .loaded_bytes = counts.loaded_bytes,
+            .looked_for = counts.looked_for,
+            .found = counts.found};
+  }
+
   const std::shared_ptr<disk::DiskPages> kv_cache_;  // or null
   std::unique_ptr<engine::LocalModel> model_;
   std::unique_ptr<Drafts> drafts_;  // or null
@@ -97,12 +110,15 @@ class OpenedRoute final : public OpenedModel {
         .fetched_bytes = conductor_->counters().fetched_bytes,
         .transferred_prompts = handed.prompts,
         .transferred_bytes = handed.bytes,
-        .exposed_ns = static_cast<uint64_t>(std::max<int64_t>(0, handed.exposed_ns))};
+        .exposed_ns = static_cast<uint64_t>(std::max<int64_t>(0, handed.exposed_ns)),
+        .reasons = nodes_->reasons()};
     const std::vector<plan::PlanStage> stages = conductor_->plan().AllStages();
     const std::vector<conduct::HopTotals> totals = conductor_->hops();
     for (size_t i = 0; i < totals.size() && i < stages.size(); ++i) {
       figures.hops.push_back({.node = stages[i].node.name,
                               .layers = plan::DescribeSlice(stages[i].slice),
+                              .layer_begin = stages[i].slice.layer_begin,
+                              .layer_end = stages[i].slice.layer_end,
                               .frames = totals[i].frames,
                               .queue_ns = totals[i].queue_ns,
                               .compute_ns = totals[i].compute_ns,

@@ -24,7 +24,9 @@ void ReplyStream::BeginLocked(int status, std::string_view content_type, const H
   for (const HttpHeaders* list : {&options_.headers, &headers}) {
     for (const auto& [name, value] : *list) output_ += fmt::format("{}: {}\r\n", name, value);
   }
-  if (length != nullptr) output_ += fmt::format("Content-Length: {}\r\n", *length);
+  // These two have no body, and a length would be another reply's.
+  const bool has_length = length != nullptr && status != 204 && status != 304;
+  if (has_length) output_ += fmt::format("Content-Length: {}\r\n", *length);
   if (in_chunks_) output_ += "Transfer-Encoding: chunked\r\n";
   output_ += keeps_alive_ ? "\r\n" : "Connection: close\r\n\r\n";
 }

@@ -21,6 +21,8 @@
 #include "serve/anthropic.h"
 #include "serve/openai_reply.h"
 #include "serve/openai_request.h"
+#include "serve/origin.h"
+#include "serve/page.h"
 #include "serve/responses.h"
 
 namespace aster::serve {
@@ -30,18 +32,6 @@ using nlohmann::ordered_json;
 
 ProblemForm FormOf(std::string_view path) {
   return path.starts_with("/v1/messages") ? ProblemForm::kAnthropic : ProblemForm::kOpenAi;
-}
-
-bool IsLoopbackOrigin(std::string_view origin) {
-  const size_t scheme = origin.find("://");
-  if (scheme == std::string_view::npos) return false;
-  const std::string_view from = origin.substr(scheme + 3);
-  for (const std::string_view host : {"localhost", "127.0.0.1", "[::1]"}) {
-    if (!from.starts_with(host)) continue;
-    const std::string_view rest = from.substr(host.size());
-    if (rest.empty() || rest.front() == ':') return true;
-  }
-  return false;
 }
 
 // Nanoseconds; 0 where the client says nothing.
@@ -61,9 +51,10 @@ int64_t TimeoutOf(const HttpRequest& request, Problem& problem) {
 // In counts and logs, of requests for nothing that is here.
 constexpr std::string_view kOtherRoute = "other";
 
-// A file, or a frame without an origin of its own, is a page that anybody may have made.
-bool IsOfPage(std::string_view origin) {
-  return origin.starts_with("http://") || origin.starts_with("https://") || origin == "null";
+// "https://a.example" is of the host "a.example".
+std::string_view HostOf(std::string_view origin) {
+  const size_t scheme = origin.find("://");
+  return scheme == std::string_view::npos ? "" : origin.substr(scheme + 3);
 }
 
 }  // namespace
@@ -86,6 +77,7 @@ const std::vector<Service::Route>& Service::Routes() {
       {"GET", "/v1/models", &Service::Models},
       {"GET", "/v1/models/", &Service::OneModel},
       {"GET", "/v1/status", &Service::ShowStatus},
+      {"GET", "/v1/cluster", &Service::ShowCluster},
       {"GET", "/metrics", &Service::Prometheus},
       {"GET", "/health", &Service::Health, true},
       {"GET", "/ready", &Service::Ready, true},
@@ -125,8 +117,19 @@ bool Service::HasKey(const HttpRequest& request) const {
 
 bool Service::IsAllowed(const HttpRequest& request, Problem& problem) const {
   const std::string_view origin = request.Header("origin");
-  if (IsOfPage(origin) && options_.cors_origin != "*" && options_.cors_origin != origin &&
-      !IsLoopbackOrigin(origin)) {
+  const std::string_view host = request.Header("host");
+  const bool takes_all = options_.cors_origin == "*";
+  // A key protects from DNS rebinding: a stranger's page has none. Without one, the name must do.
+  if (options_.keys.empty() && !takes_all && !IsLocalHost(host) &&
+      host != HostOf(options_.cors_origin)) {
+    problem.Set(403, "",
+                fmt::format("this server is not known as {}: use its address, or start it with an "
+                            "API key or with --cors http://{}",
+                            host, host));
+    return false;
+  }
+  if (IsOfPage(origin) && !takes_all && options_.cors_origin != origin &&
+      !IsLoopbackOrigin(origin) && !IsSameOrigin(origin, host)) {
     problem.Set(
         403, "",
         fmt::format(
@@ -168,6 +171,12 @@ bool Service::TakesBody(const HttpRequest& head) const {
 void Service::Handle(HttpRequest request, std::shared_ptr<ReplyStream> stream) {
   if (request.method == "OPTIONS" && !options_.cors_origin.empty()) {
     return stream->Send(204, "text/plain", "");
+  }
+  if (request.method == "GET" || request.method == "HEAD") {
+    // The page needs no key: it asks for one.
+    if (const PageFile* const file = FindPageFile(request.path)) {
+      return requests_.Count(request.path, SendPageFile(*file, request, *stream));
+    }
   }
   Problem problem;
   const Route* const found = FindRoute(request, problem);
@@ -454,6 +463,18 @@ ordered_json KvJson(const open::KvFigures& kv) {
           {"tokens_limit", KnownJson(kv.limit_tokens, kv.limit_tokens)}};
 }
 
+// Null where there is none, or where nodes have it.
+ordered_json DiskJson(const open::DiskFigures& disk) {
+  if (disk.limit_bytes == 0) return nullptr;
+  return {{"bytes", disk.bytes},
+          {"bytes_limit", disk.limit_bytes},
+          {"files", disk.files},
+          {"loaded_tokens", disk.loaded_tokens},
+          {"loaded_bytes", disk.loaded_bytes},
+          {"looked_for_pages", disk.looked_for},
+          {"found_pages", disk.found}};
+}
+
 ordered_json KvTransfersJson(const open::HopsFigures& hops) {
   return {{"prompts", hops.transferred_prompts},
           {"bytes", hops.transferred_bytes},
@@ -481,6 +502,8 @@ ordered_json HopsJson(const open::HopsFigures& figures) {
   for (const open::HopFigures& hop : figures.hops) {
     hops.push_back({{"node", hop.node},
                     {"layers", hop.layers},
+                    {"layer_begin", hop.layer_begin},
+                    {"layer_end", hop.layer_end},
                     {"frames", hop.frames},
                     {"queue_ns", hop.queue_ns},
                     {"compute_ns", hop.compute_ns},
@@ -505,6 +528,7 @@ void Service::ShowStatus(const HttpRequest& request, const std::shared_ptr<Reply
     running += model.running;
     totals += model.totals;
     ordered_json json = ModelJson(options_.models[i]);
+    json["sampled_tokens"] = model.first_token.count() + model.next_token.count();
     json["now"] = {{"queued", model.queued}, {"running", model.running}};
     json["since_start"] = TotalsJson(model.totals);
     json["first_token_seconds"] = QuantilesJson(model.first_token);
@@ -514,6 +538,9 @@ void Service::ShowStatus(const HttpRequest& request, const std::shared_ptr<Reply
     json["kv"] = KvJson(model.kv);
     json["handed_over"] = KvTransfersJson(model.hops);
     json["hops"] = HopsJson(model.hops);
+    json["replans"] = model.hops.replans;
+    json["plan_reasons"] = model.hops.reasons;
+    json["disk_cache"] = DiskJson(model.kv.disk);
     models.push_back(std::move(json));
   }
   SendJson(request, *stream, 200,
@@ -521,6 +548,12 @@ void Service::ShowStatus(const HttpRequest& request, const std::shared_ptr<Reply
             {"now", {{"queued", queued}, {"running", running}, {"connections", connections_()}}},
             {"since_start", TotalsJson(totals)},
             {"models", std::move(models)}});
+}
+
+void Service::ShowCluster(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
+  const std::string cluster = options_.cluster ? options_.cluster() : "{\"nodes\": []}\n";
+  stream->Send(200, "application/json", cluster);
+  requests_.Count(request.path, 200);
 }
 
 }  // namespace aster::serve

@@ -36,6 +36,8 @@ struct ServiceOptions {
   std::string cors_origin;                 // a web page of this origin may ask; empty: none
   int64_t created_s = 0;
   std::string version;
+  // The nodes of the cluster as JSON, for the page; null: the server is on none. Never waits.
+  std::function<std::string()> cluster = nullptr;
 };
 
 // Handle is safe for concurrent use.
@@ -99,6 +101,7 @@ class Service {
   void Ready(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void Prometheus(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void ShowStatus(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void ShowCluster(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
 
   const ServiceOptions options_;
   RequestCounts& requests_;

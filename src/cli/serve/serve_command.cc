@@ -17,11 +17,13 @@
 #include "base/files.h"
 #include "cli/commands.h"
 #include "cli/options/sampling_options.h"
+#include "cli/serve/cluster_watch.h"
 #include "cli/serve/serve_models.h"
 #include "cli/serve/serve_options.h"
 #include "cli/terminal/end_signals.h"
 #include "net/tls.h"
 #include "open/load_tokenizer.h"
+#include "open/node_pool.h"
 #include "open/open_model.h"
 #include "serve/http_server.h"
 #include "serve/service.h"
@@ -177,6 +179,20 @@ Result<serve::HttpServerOptions> HttpOptions(const ServeOptions& options) {
   return http;
 }
 
+// Null where the server is on no cluster. The first look finds the cluster; a later one that failed
+// finds it again.
+std::unique_ptr<ClusterWatch> WatchCluster(const ServeOptions& options, const Clock& clock) {
+  if (!options.cluster.cluster) return nullptr;
+  const auto view = std::make_shared<std::unique_ptr<node::ClusterView>>();
+  return std::make_unique<ClusterWatch>(
+      [view, via = options.cluster.via, &clock]() -> Result<ClusterSample> {
+        if (*view == nullptr) *view = TRY(open::ViewOfCluster(via));
+        auto nodes = (*view)->Look();
+        if (!nodes.ok()) view->reset();
+        return ClusterSample{.taken_ns = clock.NowNs(), .nodes = TRY(std::move(nodes))};
+      });
+}
+
 Result<ExitStatus> Serve(const ServeOptions& options, const std::vector<ModelGroup>& groups,
                          Console& console) {
   const SystemClock clock;
@@ -197,6 +213,8 @@ Result<ExitStatus> Serve(const ServeOptions& options, const std::vector<ModelGro
     service_options.models.push_back(ServedModelOf(*served, options, requests, clock));
     names += (names.empty() ? "" : ", ") + served->name;
   }
+  const std::unique_ptr<ClusterWatch> watch = WatchCluster(options, clock);
+  if (watch != nullptr) service_options.cluster = [&watch] { return watch->Json(); };
   serve::HttpServer* http = nullptr;
   serve::Service service(std::move(service_options), requests, clock,
                          [&http] { return http == nullptr ? 0 : http->connection_count(); });
