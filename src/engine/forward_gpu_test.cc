@@ -67,14 +67,17 @@ std::vector<uint8_t> PageBytes(const kv::PageTable& table) {
 
 class ForwardGpuTest : public testing::Test {
  protected:
+  // Opened once: the self-check takes seconds.
+  static void SetUpTestSuite() { opened_ = std::make_unique<Opened>(); }
+  static void TearDownTestSuite() { opened_.reset(); }
+
   void SetUp() override {
-    auto gpu = vulkan::OpenGpu({.kind = vulkan::GpuChoice::Kind::kIndex, .index = 0}, host_);
-    if (!gpu.ok()) GTEST_SKIP() << "no GPU to test with: " << gpu.error().message();
-    gpu_ = std::move(gpu).value();
+    if (!opened_->gpu.ok())
+      GTEST_SKIP() << "no GPU to test with: " << opened_->gpu.error().message();
   }
 
-  compute::Backend& cpu() { return cpu_; }
-  compute::Backend& gpu() { return gpu_->backend(); }
+  compute::Backend& cpu() { return opened_->cpu; }
+  compute::Backend& gpu() { return (*opened_->gpu)->backend(); }
 
   // Both compute the tokens in these chunks: logits and pages are the same.
   void ExpectEqual(const ModelFile& model, const Shape& shape, const MemoryOptions& memory,
@@ -93,10 +96,15 @@ class ForwardGpuTest : public testing::Test {
   }
 
  private:
-  ThreadPool pool_{1};
-  compute::Context host_{pool_, kernels::FastestIsa()};
-  compute::CpuBackend cpu_{host_};
-  std::unique_ptr<vulkan::Gpu> gpu_;
+  struct Opened {
+    ThreadPool pool{1};
+    compute::Context host{pool, kernels::FastestIsa()};
+    compute::CpuBackend cpu{host};
+    Result<std::unique_ptr<vulkan::Gpu>> gpu =
+        vulkan::OpenGpu({.kind = vulkan::GpuChoice::Kind::kIndex, .index = 0}, host);
+  };
+
+  static inline std::unique_ptr<Opened> opened_;
 };
 
 TEST_F(ForwardGpuTest, EveryArchitectureInUnevenChunks) {
