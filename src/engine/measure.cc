@@ -252,6 +252,7 @@ class Measurer {
 
   double LimitOf(const MeasuredCase& what, const MeasureReport& report) {
     const LocalModel& model = *VariantOf(what.threads).model;
+    if (model.gpu_layers() > 0) return 0;  // the limits are the processor's
     const auto threads = std::find_if(
         report.threads.begin(), report.threads.end(),
         [&](const MeasuredThreads& measured) { return measured.threads == what.threads; });

@@ -228,6 +228,7 @@ Run DeclareBench(CLI::App& app) {
   auto options = std::make_shared<BenchFlags>();
   options->plan.threads = {UsableCpuCount()};
   DeclareModel(app, options->model);
+  DeclareGpuLayers(app, options->model);
   DeclareMemory(app, options->model);
   DeclareKvCacheOptions(app, options->model.kv_cache);
   DeclareClusterOptions(app, options->cluster);

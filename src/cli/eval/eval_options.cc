@@ -50,6 +50,7 @@ void EvalOptions::Declare(CLI::App& app) {
                  "Context length in tokens, for question and reply (default: as trained)")
       ->type_name("N");
   DeclareThreads(app, model);
+  DeclareGpuLayers(app, model);
   DeclareMemory(app, model);
   DeclareKvCacheOptions(app, model.kv_cache);
   DeclareClusterOptions(app, cluster);
