@@ -3,6 +3,7 @@
 
 #include "open/model_identity.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/machine.h"
@@ -15,16 +16,35 @@ namespace {
 // Small models are hashed faster than a file of hashes is worth beside them.
 constexpr uint64_t kWorthCaching = uint64_t{256} << 20;
 
+bool IsWorthCaching(const gguf::ModelFiles& files) {
+  uint64_t bytes = 0;
+  for (const gguf::File& file : files.files()) bytes += file.size_bytes();
+  return bytes >= kWorthCaching;
+}
+
+bool AreHashesKept(const gguf::ModelFiles& files) {
+  return std::ranges::all_of(files.files(), [](const gguf::File& file) {
+    return gguf::LoadCachedHashes(file.path(), file.mapped().identity(), file.tensors().size(),
+                                  gguf::DefaultCacheFolder())
+        .has_value();
+  });
+}
+
 }  // namespace
+
+std::optional<Hash128> KnownFingerprintOf(const gguf::ModelFiles& files, Reporter& reporter) {
+  const bool is_cheap = files.fingerprint() || !IsWorthCaching(files) || AreHashesKept(files);
+  if (!is_cheap) return std::nullopt;
+  const auto fingerprint = FingerprintOf(files, reporter);
+  return fingerprint.ok() ? std::optional(*fingerprint) : std::nullopt;
+}
 
 Result<Hash128> FingerprintOf(const gguf::ModelFiles& files, Reporter& reporter) {
   if (files.fingerprint()) return *files.fingerprint();
   ThreadPool pool(UsableCpuCount());
   gguf::FingerprintOptions options;
   options.hashing.progress = reporter.StartProgress("hashing");
-  uint64_t bytes = 0;
-  for (const gguf::File& file : files.files()) bytes += file.size_bytes();
-  options.use_cache = bytes >= kWorthCaching;
+  options.use_cache = IsWorthCaching(files);
   const gguf::Fingerprint fingerprint = TRY(gguf::FingerprintModel(files, pool, options));
   for (const std::string& warning : fingerprint.warnings) reporter.Complain("warning", warning);
   return fingerprint.model;

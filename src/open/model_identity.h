@@ -5,6 +5,7 @@
 // its fingerprint for machines. Must not know what is kept.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/hash.h"
@@ -17,6 +18,9 @@ namespace aster::open {
 // Reads every byte of the weights once, with progress; of large files, what comes out is kept
 // beside them.
 Result<Hash128> FingerprintOf(const gguf::ModelFiles& files, Reporter& reporter);
+
+// The same where it costs little: of small models, and of those whose hashes are kept.
+std::optional<Hash128> KnownFingerprintOf(const gguf::ModelFiles& files, Reporter& reporter);
 
 // What its metadata calls it, or else its file's name.
 std::string ModelName(const gguf::ModelFiles& files);

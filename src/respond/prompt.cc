@@ -95,6 +95,41 @@ Result<Prompt> MakePrompt(const Model& model, const Conversation& conversation, 
   return prompt;
 }
 
+bool HasGapTokens(const text::Tokenizer& tokenizer) {
+  const text::SpecialTokens& special = tokenizer.vocab().special;
+  return special.fim_prefix != text::kNoToken && special.fim_suffix != text::kNoToken &&
+         special.fim_middle != text::kNoToken;
+}
+
+Result<std::vector<int32_t>> GapPrompt(const text::Tokenizer& tokenizer, std::string_view prefix,
+                                       std::string_view suffix, std::string_view middle,
+                                       std::span<const OtherFile> others) {
+  const text::Vocab& vocab = tokenizer.vocab();
+  const text::SpecialTokens& special = vocab.special;
+  if (!HasGapTokens(tokenizer))
+    return Unimplemented(
+        "this model has no tokens for fill-in-the-middle; give a text to go on "
+        "from, without a suffix");
+  if (!others.empty() && special.fim_file == text::kNoToken)
+    return Unimplemented("this model has no token that separates files; leave out the others");
+  std::vector<int32_t> tokens;
+  if (vocab.add_bos) tokens.push_back(special.bos);
+  const auto add = [&](text::TokenId before, std::string_view text) -> Status {
+    if (before != text::kNoToken) tokens.push_back(before);
+    // What a file says is never a control token.
+    const std::vector<int32_t> ids = TRY(tokenizer.Encode(text, {}));
+    tokens.insert(tokens.end(), ids.begin(), ids.end());
+    return Ok();
+  };
+  for (const OtherFile& other : others) {
+    TRY(add(special.fim_file, other.name + "\n" + other.text));
+  }
+  TRY(add(special.fim_prefix, prefix));
+  TRY(add(special.fim_suffix, suffix));
+  TRY(add(special.fim_middle, middle));
+  return tokens;
+}
+
 Prompt RawPrompt(std::vector<int32_t> tokens, std::shared_ptr<const grammar::Grammar> form) {
   Prompt prompt;
   prompt.tokens = std::move(tokens);

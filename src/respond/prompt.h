@@ -7,7 +7,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -53,6 +55,18 @@ Result<Prompt> MakePrompt(const Model& model, const Conversation& conversation,
 // The same without its tokens, for callers that know some of them already.
 Result<Prompt> RenderPrompt(const Model& model, const Conversation& conversation,
                             Part* part = nullptr);
+
+// Another file of the same project.
+struct OtherFile {
+  std::string name;
+  std::string text;
+};
+// Fill-in-the-middle: the response goes on behind `middle`, in the gap between prefix and suffix.
+// Unimplemented where the model has no tokens for it.
+Result<std::vector<int32_t>> GapPrompt(const text::Tokenizer& tokenizer, std::string_view prefix,
+                                       std::string_view suffix, std::string_view middle,
+                                       std::span<const OtherFile> others = {});
+bool HasGapTokens(const text::Tokenizer& tokenizer);
 
 // A text to go on from, as tokens.
 Prompt RawPrompt(std::vector<int32_t> tokens, std::shared_ptr<const grammar::Grammar> form);

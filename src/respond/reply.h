@@ -9,7 +9,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -18,11 +17,15 @@
 
 namespace aster::respond {
 
-// A token of the response with its log-probability, and the most likely others.
-struct SpokenToken {
+struct TokenChance {
+  int32_t id = -1;
   std::string bytes;
   float logprob = 0;
-  std::vector<std::pair<std::string, float>> top = {};  // bytes and logprob
+};
+
+// A token of the response with its log-probability, and the most likely others.
+struct SpokenToken : TokenChance {
+  std::vector<TokenChance> top = {};
 };
 
 enum class EndReason : uint8_t { kStop, kStopString, kLength, kCalls };
@@ -34,6 +37,7 @@ struct Usage {
   uint64_t thinking = 0;  // of them, about as many as were reasoning
   uint64_t drafted = 0;   // draft tokens that were checked
   uint64_t accepted = 0;  // of them
+  engine::RequestTimes times = {};
 
   uint64_t rejected() const { return drafted < accepted ? 0 : drafted - accepted; }
 };

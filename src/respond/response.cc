@@ -120,7 +120,8 @@ Usage Response::UsageOf(const engine::Finish& finish) const {
           .answer = finish.counts.generated,
           .thinking = thinking_tokens_,
           .drafted = finish.counts.drafts.drafted,
-          .accepted = finish.counts.drafts.accepted};
+          .accepted = finish.counts.drafts.accepted,
+          .times = finish.times};
 }
 
 std::vector<chat::ReplyEvent> Response::Read(std::string_view text, bool is_end) {
@@ -178,9 +179,9 @@ void Response::AddUnsaid(const engine::Choice& choice) {
     const auto found = tokenizer.TokenBytes(id);
     return found.ok() ? std::string(*found) : std::string();
   };
-  SpokenToken token{.bytes = bytes(choice.id), .logprob = choice.logprob};
+  SpokenToken token{{choice.id, bytes(choice.id), choice.logprob}};
   for (const engine::TokenLogprob& top : choice.top)
-    token.top.emplace_back(bytes(top.id), top.logprob);
+    token.top.push_back({top.id, bytes(top.id), top.logprob});
   unsaid_.push_back(std::move(token));
 }
 

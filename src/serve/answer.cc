@@ -14,9 +14,6 @@
 namespace aster::serve {
 namespace {
 
-// A client that waits is told that often that work goes on.
-constexpr int64_t kKeepAliveNs = 5 * kNsPerSecond;
-
 respond::Settings SettingsOf(const AnswerContext& context, const Ask& ask, uint64_t seed) {
   respond::Settings settings = ask;
   settings.sampling.seed = seed;
@@ -52,7 +49,11 @@ class Answer::Choice final : public respond::Listener {
         response_(answer.context_.model, SettingsOf(answer.context_, answer.ask_, seed), prompt,
                   masks, *this) {}
 
-  void OnPrefill(uint64_t done, uint64_t /*total*/) override { answer_.Begin(done); }
+  void OnPrefill(uint64_t done, uint64_t total) override {
+    answer_.Begin(done);
+    // Choices share most of their prompts: the first one's stands for all.
+    if (index_ == 0) answer_.Progress(done, total);
+  }
   void OnToken(const engine::Delta& /*delta*/) override {
     if (answer_.has_failed_) return;
     answer_.Begin(0);
@@ -87,7 +88,6 @@ Answer::Answer(const AnswerContext& context, Ask ask, std::shared_ptr<ReplyStrea
       endpoint_(std::move(endpoint)),
       start_ns_(context.clock->NowNs()),
       writer_(std::move(writer)),
-      last_said_ns_(start_ns_),
       trace_(!context.trace_folder.empty(), start_ns_) {
   for (const int64_t most_ns : {context.deadline_ns, ask_.timeout_ns}) {
     if (most_ns > 0) deadline_ns_ = std::min(deadline_ns_, start_ns_ + most_ns);
@@ -126,6 +126,10 @@ void Answer::SaveTrace() const {
 
 Result<respond::Prompt> Answer::PromptOfText(const RawPrompt& raw) const {
   std::vector<int32_t> tokens = raw.ids;
+  if (raw.suffix) {
+    tokens = TRY(respond::GapPrompt(*context_.model.tokenizer, raw.text, *raw.suffix, raw.middle,
+                                    raw.others));
+  }
   if (tokens.empty()) tokens = TRY(context_.model.prompt->EncodeRaw(raw.text, /*begins=*/true));
   respond::Prompt prompt = respond::RawPrompt(std::move(tokens), ask_.form);
   prompt.text = raw.text;
@@ -204,7 +208,6 @@ std::unique_ptr<Job> Answer::MakeJob(Choice& choice, const std::string& client) 
   job->on_refused = [self](const Error& error) {
     self->Fail(ProblemOf(error, self->ask_.prompt_field));
   };
-  job->on_wait = [self] { self->KeepAlive(); };
   return job;
 }
 
@@ -226,17 +229,14 @@ void Answer::Begin(uint64_t cached) {
   for (const auto& choice : choices_) choice->response().Begin();
 }
 
-void Answer::Say(size_t choice, const respond::Piece& piece) {
-  if (has_failed_ || (piece.events.empty() && piece.tokens.empty())) return;
-  last_said_ns_ = context_.clock->NowNs();
-  writer_->Say(choice, piece.events, piece.tokens);
+void Answer::Progress(uint64_t done, uint64_t total) {
+  if (ask_.wants_progress && !has_failed_)
+    writer_->Progress({.done = done, .total = total, .ns = context_.clock->NowNs() - start_ns_});
 }
 
-void Answer::KeepAlive() {
-  const int64_t now_ns = context_.clock->NowNs();
-  if (has_failed_ || now_ns - last_said_ns_ < kKeepAliveNs) return;
-  last_said_ns_ = now_ns;
-  writer_->KeepAlive();
+void Answer::Say(size_t choice, const respond::Piece& piece) {
+  if (has_failed_ || (piece.events.empty() && piece.tokens.empty())) return;
+  writer_->Say(choice, piece.events, piece.tokens);
 }
 
 void Answer::EndChoice(size_t choice, const respond::End& end) {
@@ -267,6 +267,11 @@ void Answer::Count(size_t choice, const respond::End& end) {
   usage_.thinking += usage.thinking;
   usage_.drafted += usage.drafted;
   usage_.accepted += usage.accepted;
+  // Choices are computed together.
+  engine::RequestTimes& longest = usage_.times;
+  longest.waited_ns = std::max(longest.waited_ns, usage.times.waited_ns);
+  longest.prefill_ns = std::max(longest.prefill_ns, usage.times.prefill_ns);
+  longest.decode_ns = std::max(longest.decode_ns, usage.times.decode_ns);
   // Choices share their prompt, and it is paid for once.
   if (choice % ask_.choices == 0) usage_.cached += usage.cached;
   context_.metrics->Add({.prompt_tokens = usage.prompt,

@@ -63,10 +63,10 @@ class Answer : public std::enable_shared_from_this<Answer> {
   std::string TextOf(const respond::Prompt& prompt) const;
   std::unique_ptr<Job> MakeJob(Choice& choice, const std::string& client);
   void Begin(uint64_t cached);
+  void Progress(uint64_t done, uint64_t total);
   void Say(size_t choice, const respond::Piece& piece);
   void EndChoice(size_t choice, const respond::End& end);
   void Count(size_t choice, const respond::End& end);
-  void KeepAlive();
   void Fail(const Problem& problem);
   void SaveTrace() const;
   bool is_late() const { return context_.clock->NowNs() >= deadline_ns_; }
@@ -85,7 +85,6 @@ class Answer : public std::enable_shared_from_this<Answer> {
   std::vector<std::unique_ptr<Choice>> choices_;  // of all prompts, in their order
   size_t choices_left_ = 0;
   Usage usage_;
-  int64_t last_said_ns_ = 0;
   RequestTrace trace_;
   bool has_begun_ = false;
   bool has_failed_ = false;

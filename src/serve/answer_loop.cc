@@ -203,19 +203,13 @@ void AnswerLoop::Tell() {
   const int64_t now_ns = clock_.NowNs();
   if (now_ns - last_told_ns_ < kTellNs) return;
   last_told_ns_ = now_ns;
-  for (const auto& active : active_) active->job->on_wait();
-  std::vector<std::function<void()>> others;
-  {
-    const MutexLock lock(mu_);
-    for (auto& [client, jobs] : waiting_) {
-      const size_t before = jobs.size();
-      std::erase_if(jobs, [](const auto& job) { return job->is_gone(); });
-      waiting_count_ -= before - jobs.size();
-      for (const auto& job : jobs) others.push_back(job->on_wait);
-    }
-    std::erase_if(waiting_, [](const auto& entry) { return entry.second.empty(); });
+  const MutexLock lock(mu_);
+  for (auto& [client, jobs] : waiting_) {
+    const size_t before = jobs.size();
+    std::erase_if(jobs, [](const auto& job) { return job->is_gone(); });
+    waiting_count_ -= before - jobs.size();
   }
-  for (const auto& tell : others) tell();
+  std::erase_if(waiting_, [](const auto& entry) { return entry.second.empty(); });
 }
 
 void AnswerLoop::FailAll(const Error& error) {

@@ -33,8 +33,6 @@ struct Job {
   int64_t deadline_ns = kNeverNs;
   // Whether nobody waits for it any more; asked before every step.
   std::function<bool()> is_gone;
-  // Now and then until it is finished.
-  std::function<void()> on_wait;
   // Instead of anything else: what can never be answered.
   std::function<void(const Error&)> on_refused;
 };

@@ -82,7 +82,6 @@ class AnswerLoopTest : public testing::Test {
       job->prompt = {1};
       job->deadline_ns = deadline_ns;
       job->is_gone = [] { return false; };
-      job->on_wait = [] {};
       const size_t number = made_++;
       job->on_refused = [this, number](const Error& error) { ends_[number] = error.code(); };
       job->request.on_finish = [this, number](const engine::Finish& finish) {

@@ -90,13 +90,16 @@ class MessagesAtOnce final : public CollectingWriter {
 
 class MessagesStream final : public ReplyWriter {
  public:
-  explicit MessagesStream(ReplyFrame frame) : frame_(std::move(frame)) {}
+  explicit MessagesStream(ReplyFrame frame)
+      : frame_(std::move(frame)), pieces_(frame_.stream, PiecesOfReply::Format::kEvents) {}
 
   void Begin(const Usage& usage) override {
     ordered_json message = MessageHead(frame_);
     message["usage"] = UsageJson(usage);
     Send("message_start", {{"type", "message_start"}, {"message", std::move(message)}});
     Send("ping", {{"type", "ping"}});
+    // A ping may stand anywhere but before the message.
+    pieces_.SetPulse(ServerEvent("ping", {{"type", "ping"}}));
   }
 
   void Say(size_t /*choice*/, std::span<const chat::ReplyEvent> events,
@@ -143,31 +146,20 @@ class MessagesStream final : public ReplyWriter {
                              {"stop_sequence", StopSequence(reason_, stop_string_)}}},
                            {"usage", UsageJson(usage)}});
     Send("message_stop", {{"type", "message_stop"}});
-    frame_.stream->End();
+    pieces_.End();
   }
 
   void Fail(const Problem& problem) override {
-    if (frame_.stream->status() == 0) {
-      return SendProblem(*frame_.stream, problem, ProblemForm::kAnthropic);
-    }
+    if (pieces_.Refuse(problem, ProblemForm::kAnthropic)) return;
     Send("error", ProblemJson(problem, ProblemForm::kAnthropic, frame_.stream->request_id()));
-    frame_.stream->End();
-  }
-
-  void KeepAlive() override {
-    // A ping may stand anywhere but before the message.
-    if (has_begun_) return Send("ping", {{"type", "ping"}});
-    frame_.stream->Begin(200, "text/event-stream", {{"Cache-Control", "no-cache"}});
-    frame_.stream->Write(": still at work\n\n");
+    pieces_.End();
   }
 
  private:
   enum class Block : uint8_t { kNone, kText, kThinking, kCall };
 
   void Send(std::string_view event, const ordered_json& json) {
-    has_begun_ = true;
-    frame_.stream->Begin(200, "text/event-stream", {{"Cache-Control", "no-cache"}});
-    frame_.stream->Write(ServerEvent(event, json));
+    pieces_.Write(ServerEvent(event, json));
   }
   void Open(Block block, ordered_json content) {
     if (open_ == block) return;
@@ -190,9 +182,9 @@ class MessagesStream final : public ReplyWriter {
   }
 
   const ReplyFrame frame_;
+  PiecesOfReply pieces_;
   Block open_ = Block::kNone;
   int next_index_ = 0;
-  bool has_begun_ = false;
   EndReason reason_ = EndReason::kStop;
   std::string stop_string_;
 };

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "serve/anthropic.h"
-#include "serve/openai_request.h"
+#include "serve/shared_fields.h"
 
 namespace aster::serve {
 namespace {
@@ -208,6 +208,7 @@ Ask ReadMessagesRequest(const ordered_json& body, const AskDefaults& defaults, b
   ReadOutputEffort(fields, ask);
   ReadThinking(fields, ask);
   ReadOutputFormat(fields, ask);
+  ReadBareForms(fields, ask);
   if (const ordered_json* metadata = fields.Object("metadata")) {
     ask.user = Fields(*metadata, problem, "metadata.").String("user_id").value_or("");
   }

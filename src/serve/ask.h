@@ -5,10 +5,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "respond/conversation.h"
+#include "respond/prompt.h"
 
 namespace aster::serve {
 
@@ -17,7 +19,11 @@ using respond::ToolChoice;
 // A text to go on from, as it is.
 struct RawPrompt {
   std::string text;
-  std::vector<int32_t> ids;  // instead, if there are any
+  std::vector<int32_t> ids = {};  // instead, if there are any
+  // Fill-in-the-middle: the text behind the gap that the answer fills.
+  std::optional<std::string> suffix = {};
+  std::vector<respond::OtherFile> others = {};
+  std::string middle = {};  // what the gap begins with
 };
 
 struct Ask : respond::Conversation, respond::Settings {
@@ -28,10 +34,12 @@ struct Ask : respond::Conversation, respond::Settings {
   std::string form_field;                 // the request's, that asks for the form
 
   bool streams = false;
-  bool wants_usage = false;  // at the end of a stream
-  bool echo = false;         // the prompt comes before the answer
-  std::string user;          // who asks, as the client says
-  int64_t timeout_ns = 0;    // how long the client waits; 0: as long as the server lets it
+  bool wants_usage = false;     // at the end of a stream
+  bool wants_progress = false;  // of the prompt, in a stream
+  bool wants_tokens = false;    // ids of the answer's tokens
+  bool echo = false;            // the prompt comes before the answer
+  std::string user;             // who asks, as the client says
+  int64_t timeout_ns = 0;       // how long the client waits; 0: as long as the server lets it
 };
 
 // What the server answers with where a client says nothing.

@@ -10,6 +10,8 @@
 #include "base/check.h"
 #include "base/utf8.h"
 #include "serve/anthropic.h"
+#include "serve/llamacpp.h"
+#include "serve/ollama.h"
 #include "serve/openai_request.h"
 #include "serve/responses.h"
 
@@ -47,7 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const ordered_json body = aster::serve::ParseBody(text, problem);
   Ask ask;
   if (!problem.any()) {
-    switch (data[0] % 5) {
+    switch (data[0] % 9) {
       case 0:
         ask = ReadChatRequest(body, kDefaults, problem);
         break;
@@ -60,13 +62,27 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       case 3:
         ask = ReadMessagesRequest(body, kDefaults, /*only_counts=*/true, problem);
         break;
-      default:
+      case 4:
         ask = ReadResponsesRequest(body, kDefaults, problem);
+        break;
+      case 5:
+        ask = ReadOllamaChat(body, kDefaults, problem);
+        break;
+      case 6:
+        ask = ReadOllamaGenerate(body, kDefaults, problem);
+        break;
+      case 7:
+        ask = ReadLlamaCompletion(body, kDefaults, problem);
+        break;
+      default:
+        ask = ReadInfill(body, kDefaults, problem);
         break;
     }
   }
   if (!problem.any()) {
-    CheckAsk(ask);
+    // Ollama's clients ask for nothing where a model is to be loaded.
+    const bool is_ollama = data[0] % 9 == 5 || data[0] % 9 == 6;
+    if (!is_ollama || !AsksForNothing(ask)) CheckAsk(ask);
     return 0;
   }
   CHECK(problem.status >= 400 && !problem.message.empty());

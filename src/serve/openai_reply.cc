@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/utf8.h"
+#include "serve/timings.h"
 
 namespace aster::serve {
 namespace {
@@ -50,15 +51,16 @@ ordered_json ChatLogprobs(std::span<const SpokenToken> tokens) {
 }  // namespace
 
 ordered_json LogprobsJson(std::span<const SpokenToken> tokens) {
-  const auto one = [](const std::string& bytes, float logprob) -> ordered_json {
-    return {{"token", ToValidUtf8(bytes)}, {"logprob", logprob}, {"bytes", BytesJson(bytes)}};
+  const auto one = [](const respond::TokenChance& token) -> ordered_json {
+    return {{"token", ToValidUtf8(token.bytes)},
+            {"logprob", token.logprob},
+            {"bytes", BytesJson(token.bytes)}};
   };
   ordered_json content = ordered_json::array();
   for (const SpokenToken& token : tokens) {
-    ordered_json json = one(token.bytes, token.logprob);
+    ordered_json json = one(token);
     json["top_logprobs"] = ordered_json::array();
-    for (const auto& [bytes, logprob] : token.top)
-      json["top_logprobs"].push_back(one(bytes, logprob));
+    for (const respond::TokenChance& top : token.top) json["top_logprobs"].push_back(one(top));
     content.push_back(std::move(json));
   }
   return content;
@@ -81,7 +83,8 @@ ordered_json CompletionLogprobs(std::span<const SpokenToken> tokens, size_t& off
     texts.push_back(ToValidUtf8(token.bytes));
     logprobs.push_back(token.logprob);
     ordered_json top = ordered_json::object();
-    for (const auto& [bytes, logprob] : token.top) top[ToValidUtf8(bytes)] = logprob;
+    for (const respond::TokenChance& other : token.top)
+      top[ToValidUtf8(other.bytes)] = other.logprob;
     tops.push_back(std::move(top));
     offsets.push_back(offset);
     offset += CharactersOf(token.bytes);
@@ -99,8 +102,12 @@ ordered_json CallJson(const Call& call) {
 }
 
 ordered_json Head(const ReplyFrame& frame, const char* object) {
-  return {
-      {"id", frame.id}, {"object", object}, {"created", frame.created_s}, {"model", frame.model}};
+  return {{"id", frame.id},
+          {"object", object},
+          {"created", frame.created_s},
+          {"model", frame.model},
+          {"system_fingerprint",
+           frame.fingerprint.empty() ? ordered_json() : ordered_json(frame.fingerprint)}};
 }
 
 // At once.
@@ -126,7 +133,7 @@ class ChatAtOnce final : public CollectingWriter {
     ordered_json json = Head(frame_, "chat.completion");
     json["choices"] = std::move(choices);
     json["usage"] = UsageOf(usage);
-    json["system_fingerprint"] = nullptr;
+    json["timings"] = TimingsJson(usage);
     SendJson(200, json);
   }
   void Fail(const Problem& problem) override {
@@ -160,6 +167,7 @@ class CompletionAtOnce final : public CollectingWriter {
     ordered_json json = Head(frame_, "text_completion");
     json["choices"] = std::move(choices);
     json["usage"] = UsageOf(usage);
+    json["timings"] = TimingsJson(usage);
     SendJson(200, json);
   }
   void Fail(const Problem& problem) override {
@@ -176,6 +184,7 @@ class Streaming : public ReplyWriter {
  public:
   Streaming(ReplyFrame frame, const Ask& ask, const char* object)
       : frame_(std::move(frame)),
+        pieces_(frame_.stream, PiecesOfReply::Format::kEvents),
         object_(object),
         has_logprobs_(ask.sampling.logprobs),
         wants_usage_(ask.wants_usage) {}
@@ -185,37 +194,32 @@ class Streaming : public ReplyWriter {
       ordered_json json = Head(frame_, object_);
       json["choices"] = ordered_json::array();
       json["usage"] = UsageOf(usage);
+      json["timings"] = TimingsJson(usage);
       Send(json);
     }
-    frame_.stream->Write("data: [DONE]\n\n");
-    frame_.stream->End();
+    pieces_.Write("data: [DONE]\n\n");
+    pieces_.End();
   }
   void Fail(const Problem& problem) override {
-    if (frame_.stream->status() == 0) {
-      return SendProblem(*frame_.stream, problem, ProblemForm::kOpenAi);
-    }
+    if (pieces_.Refuse(problem, ProblemForm::kOpenAi)) return;
     Send(ProblemJson(problem, ProblemForm::kOpenAi));
-    frame_.stream->End();
-  }
-  void KeepAlive() override {
-    Open();
-    frame_.stream->Write(": still at work\n\n");
+    pieces_.End();
   }
 
  protected:
-  void Open() { frame_.stream->Begin(200, "text/event-stream", {{"Cache-Control", "no-cache"}}); }
-  void Send(const ordered_json& json) {
-    Open();
-    frame_.stream->Write(ServerEvent("", json));
-  }
-  void SendChoice(ordered_json choice) {
+  void Send(const ordered_json& json) { pieces_.Write(ServerEvent("", json)); }
+  void SendChoice(ordered_json choice) { SendChoice(std::move(choice), ordered_json::object()); }
+  // With more fields beside it.
+  void SendChoice(ordered_json choice, const ordered_json& more) {
     ordered_json json = Head(frame_, object_);
+    json.update(more);
     json["choices"] = ordered_json::array({std::move(choice)});
     if (wants_usage_) json["usage"] = nullptr;
     Send(json);
   }
 
   const ReplyFrame frame_;
+  PiecesOfReply pieces_;
   const char* const object_;
   const bool has_logprobs_;
   const bool wants_usage_;
@@ -230,6 +234,13 @@ class ChatStream final : public Streaming {
     for (size_t i = 0; i < calls_.size(); ++i) {
       SendDelta(i, {{"role", "assistant"}, {"content", ""}}, {});
     }
+  }
+  void Progress(const PromptProgress& progress) override {
+    SendChoice({{"index", 0},
+                {"delta", ordered_json::object()},
+                {"logprobs", nullptr},
+                {"finish_reason", nullptr}},
+               {{"prompt_progress", ProgressJson(progress)}});
   }
   void Say(size_t choice, std::span<const chat::ReplyEvent> events,
            std::span<const SpokenToken> tokens) override {
@@ -292,6 +303,10 @@ class CompletionStream final : public Streaming {
       offsets_[i] = CharactersOf(echoes_[i]);
       SendText(i, echoes_[i], {}, nullptr);
     }
+  }
+  void Progress(const PromptProgress& progress) override {
+    SendChoice({{"text", ""}, {"index", 0}, {"logprobs", nullptr}, {"finish_reason", nullptr}},
+               {{"prompt_progress", ProgressJson(progress)}});
   }
   void Say(size_t choice, std::span<const chat::ReplyEvent> events,
            std::span<const SpokenToken> tokens) override {

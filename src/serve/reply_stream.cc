@@ -7,9 +7,18 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "serve/http_parser.h"
 
 namespace aster::serve {
+namespace {
+
+// Until the first sign of life, so that a client has its headers within a second, and from there
+// to each next one.
+constexpr int64_t kFirstPulseNs = 600 * kNsPerMs;
+constexpr int64_t kPulseNs = 5 * kNsPerSecond;
+
+}  // namespace
 
 void ReplyStream::BeginLocked(int status, std::string_view content_type, const HttpHeaders& headers,
                               const size_t* length) {
@@ -75,9 +84,25 @@ void ReplyStream::Write(std::string_view bytes) {
   {
     const MutexLock lock(mu_);
     if (ended_) return;
+    was_quiet_ = false;
     AppendLocked(bytes);
   }
   waker_.Wake();
+}
+
+void ReplyStream::SetPulse(Pulse pulse) {
+  const MutexLock lock(mu_);
+  pulse_ = std::move(pulse);
+}
+
+void ReplyStream::Beat(int64_t now_ns) {
+  const MutexLock lock(mu_);
+  if (pulse_.bytes.empty() || ended_) return;
+  if (!std::exchange(was_quiet_, true)) quiet_since_ns_ = now_ns;
+  if (now_ns - quiet_since_ns_ < (status_ == 0 ? kFirstPulseNs : kPulseNs)) return;
+  quiet_since_ns_ = now_ns;
+  if (status_ == 0) BeginLocked(200, pulse_.content_type, pulse_.headers, nullptr);
+  AppendLocked(pulse_.bytes);
 }
 
 void ReplyStream::End() {

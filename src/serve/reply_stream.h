@@ -43,12 +43,23 @@ class ReplyStream {
   void Write(std::string_view bytes) EXCLUDES(mu_);
   void End() EXCLUDES(mu_);
 
+  // A sign of life of a reply in pieces: sent, by whoever sends, where nothing else was written for
+  // a while. It begins the reply if nothing has.
+  struct Pulse {
+    std::string content_type;
+    HttpHeaders headers;
+    std::string bytes;  // empty: none
+  };
+  void SetPulse(Pulse pulse) EXCLUDES(mu_);
+
   // Whether nobody reads any more: what is written is dropped.
   bool is_gone() const EXCLUDES(mu_);
   int status() const EXCLUDES(mu_);  // 0: not begun
   const std::string& request_id() const { return options_.request_id; }
 
-  // For whoever sends. Takes what is to be sent, at most so much; true if that was the last of it.
+  // For whoever sends, every now and then.
+  void Beat(int64_t now_ns) EXCLUDES(mu_);
+  // Takes what is to be sent, at most so much; true if that was the last of it.
   bool TakeOutput(std::string& output, size_t limit_bytes = SIZE_MAX) EXCLUDES(mu_);
   void SetGone() EXCLUDES(mu_);
   bool keeps_alive() const EXCLUDES(mu_);
@@ -70,6 +81,9 @@ class ReplyStream {
   bool keeps_alive_ GUARDED_BY(mu_) = true;
   bool ended_ GUARDED_BY(mu_) = false;
   bool gone_ GUARDED_BY(mu_) = false;
+  Pulse pulse_ GUARDED_BY(mu_);
+  bool was_quiet_ GUARDED_BY(mu_) = false;  // nothing was written since the last beat
+  int64_t quiet_since_ns_ GUARDED_BY(mu_) = 0;
 };
 
 }  // namespace aster::serve

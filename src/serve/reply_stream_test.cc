@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/clock.h"
+
 namespace aster::serve {
 namespace {
 
@@ -64,6 +66,31 @@ TEST_F(ReplyStreamTest, AWholeReplyMayBeLarger) {
   stream.Send(200, "text/plain", std::string(10 * kLimit, 'x'));
   EXPECT_FALSE(stream.is_gone());
   EXPECT_THAT(Take(stream), testing::EndsWith(std::string(10 * kLimit, 'x')));
+}
+
+// Within a second, whatever whoever writes is doing; then less often, and not where it speaks.
+TEST_F(ReplyStreamTest, ASignOfLifeComesByItself) {
+  constexpr int64_t kTurnNs = 250 * kNsPerMs;
+  ReplyStream stream(Options(false), waker_);
+  stream.SetPulse({.content_type = "text/event-stream", .headers = {}, .bytes = ": alive\n\n"});
+  int64_t now_ns = 0;
+  for (; Take(stream).empty(); now_ns += kTurnNs) {
+    ASSERT_LT(now_ns, kNsPerSecond);
+    stream.Beat(now_ns);
+  }
+  EXPECT_EQ(stream.status(), 200);
+  const auto quiet_turns = [&] {
+    int turns = 0;
+    for (stream.Beat(now_ns); Take(stream).empty(); ++turns) stream.Beat(now_ns += kTurnNs);
+    return turns;
+  };
+  EXPECT_THAT(quiet_turns(), testing::AllOf(testing::Gt(15), testing::Lt(24)));
+  stream.Write("a word");
+  EXPECT_EQ(Take(stream), "a word");
+  EXPECT_THAT(quiet_turns(), testing::Gt(15));
+  stream.SetPulse({});
+  stream.Beat(now_ns + 100 * kNsPerSecond);
+  EXPECT_EQ(Take(stream), "");
 }
 
 }  // namespace

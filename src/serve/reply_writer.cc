@@ -3,6 +3,7 @@
 
 #include "serve/reply_writer.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -13,7 +14,36 @@ namespace {
 
 using nlohmann::ordered_json;
 
+// Which readers of each format skip.
+constexpr std::string_view kPulseOfEvents = ": still at work\n\n";
+constexpr std::string_view kPulseOfLines = " ";
+
 }  // namespace
+
+PiecesOfReply::PiecesOfReply(std::shared_ptr<ReplyStream> stream, Format format)
+    : stream_(std::move(stream)),
+      content_type_(format == Format::kEvents ? "text/event-stream" : "application/x-ndjson") {
+  SetPulse(format == Format::kEvents ? kPulseOfEvents : kPulseOfLines);
+}
+
+void PiecesOfReply::SetPulse(std::string_view bytes) {
+  stream_->SetPulse({.content_type = content_type_,
+                     .headers = {{"Cache-Control", "no-cache"}},
+                     .bytes = std::string(bytes)});
+}
+
+void PiecesOfReply::Write(std::string_view bytes) {
+  stream_->Begin(200, content_type_, {{"Cache-Control", "no-cache"}});
+  stream_->Write(bytes);
+}
+
+bool PiecesOfReply::Refuse(const Problem& problem, ProblemForm form) {
+  // Nothing is begun behind the look at what has been.
+  stream_->SetPulse({});
+  if (stream_->status() != 0) return false;
+  SendProblem(*stream_, problem, form);
+  return true;
+}
 
 void CollectingWriter::Say(size_t choice, std::span<const chat::ReplyEvent> events,
                            std::span<const SpokenToken> tokens) {
@@ -29,6 +59,10 @@ void CollectingWriter::SendJson(int status, const ordered_json& json) const {
   frame_.stream->Send(status, "application/json", DumpJson(json));
 }
 
+std::string TimeText(int64_t seconds) {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(seconds)));
+}
+
 std::string DumpJson(const ordered_json& json) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -40,6 +74,7 @@ std::string ServerEvent(std::string_view event, const ordered_json& json) {
 
 ordered_json ProblemJson(const Problem& problem, ProblemForm form, const std::string& request_id) {
   const int status = problem.status;
+  if (form == ProblemForm::kOllama) return {{"error", problem.message}};
   if (form == ProblemForm::kAnthropic) {
     const char* type = status == 401   ? "authentication_error"
                        : status == 403 ? "permission_error"

@@ -25,10 +25,20 @@ using respond::EndReason;
 using respond::SpokenToken;
 using respond::Usage;
 
+// How each API says what is wrong.
+enum class ProblemForm : uint8_t { kOpenAi, kAnthropic, kOllama };
+
 // What one choice has come to.
 struct Said : respond::Reply {
   EndReason reason = EndReason::kStop;
   std::string stop_string = {};
+};
+
+// How much of a prompt is computed.
+struct PromptProgress {
+  uint64_t done = 0;  // tokens
+  uint64_t total = 0;
+  int64_t ns = 0;  // since the request came
 };
 
 // Called by one thread at a time, in this order: anything of Say, EndChoice for each choice,
@@ -39,13 +49,13 @@ class ReplyWriter {
   // The prompts are known to be fine, and computing begins: of all of them are known how many
   // tokens there are, and of the first one how many were remembered.
   virtual void Begin(const Usage& usage) = 0;
+  // How far the first prompt is, where that is wanted.
+  virtual void Progress(const PromptProgress& /*progress*/) {}
   virtual void Say(size_t choice, std::span<const chat::ReplyEvent> events,
                    std::span<const SpokenToken> tokens) = 0;
   virtual void EndChoice(size_t choice, EndReason reason, const std::string& stop_string) = 0;
   virtual void Finish(const Usage& usage) = 0;
   virtual void Fail(const Problem& problem) = 0;
-  // Nothing has been said for a while.
-  virtual void KeepAlive() = 0;
 };
 
 // Who a reply is about, and to whom it goes.
@@ -54,6 +64,28 @@ struct ReplyFrame {
   std::string id;     // "chatcmpl-…"
   std::string model;  // as the client called it
   int64_t created_s = 0;
+  std::string fingerprint = {};  // of what computes; empty: not known
+};
+
+// A reply in pieces: begins it, and keeps it alive, as its format wants it.
+class PiecesOfReply {
+ public:
+  enum class Format : uint8_t {
+    kEvents,  // server-sent
+    kLines,   // each a JSON document
+  };
+  PiecesOfReply(std::shared_ptr<ReplyStream> stream, Format format);
+
+  void Write(std::string_view bytes);
+  void End() { stream_->End(); }
+  // From here on this is the sign of life, where a format has one of its own.
+  void SetPulse(std::string_view bytes);
+  // Sends the problem as a whole reply; false where pieces of one have been sent.
+  bool Refuse(const Problem& problem, ProblemForm form);
+
+ private:
+  const std::shared_ptr<ReplyStream> stream_;
+  const std::string content_type_;
 };
 
 // Puts together what is said, for writers that answer at once.
@@ -65,7 +97,6 @@ class CollectingWriter : public ReplyWriter {
   void Say(size_t choice, std::span<const chat::ReplyEvent> events,
            std::span<const SpokenToken> tokens) override;
   void EndChoice(size_t choice, EndReason reason, const std::string& stop_string) override;
-  void KeepAlive() override {}
 
  protected:
   void SendJson(int status, const nlohmann::ordered_json& json) const;
@@ -74,14 +105,16 @@ class CollectingWriter : public ReplyWriter {
   std::vector<Said> said_;
 };
 
+// "2026-01-31T12:00:00Z"
+std::string TimeText(int64_t seconds);
+
 // Text of a JSON document; bytes that are no characters become U+FFFD.
 std::string DumpJson(const nlohmann::ordered_json& json);
 
 // "data: {…}\n\n", with a line that names the event where there is one.
 std::string ServerEvent(std::string_view event, const nlohmann::ordered_json& json);
 
-// Sends the problem as a whole reply, in OpenAI's or in Anthropic's form.
-enum class ProblemForm : uint8_t { kOpenAi, kAnthropic };
+// Sends the problem as a whole reply.
 void SendProblem(ReplyStream& stream, const Problem& problem, ProblemForm form);
 nlohmann::ordered_json ProblemJson(const Problem& problem, ProblemForm form,
                                    const std::string& request_id = "");

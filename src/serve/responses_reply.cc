@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "serve/openai_reply.h"
@@ -36,7 +37,8 @@ constexpr std::pair<const char*, const char*> kRepeated[] = {
 class ResponsesWriter final : public ReplyWriter {
  public:
   ResponsesWriter(ReplyFrame frame, const Ask& ask, const ordered_json& body)
-      : frame_(std::move(frame)), streams_(ask.streams) {
+      : frame_(std::move(frame)) {
+    if (ask.streams) pieces_.emplace(frame_.stream, PiecesOfReply::Format::kEvents);
     response_ = {{"id", frame_.id},
                  {"object", "response"},
                  {"created_at", frame_.created_s},
@@ -110,41 +112,30 @@ class ResponsesWriter final : public ReplyWriter {
                             {"accepted_prediction_tokens", usage.accepted},
                             {"rejected_prediction_tokens", usage.rejected()}}},
                           {"total_tokens", usage.prompt + usage.answer}};
-    if (!streams_) {
+    if (!pieces_) {
       return frame_.stream->Send(200, "application/json", DumpJson(response_));
     }
     Send(is_whole_ ? "response.completed" : "response.incomplete", {{"response", response_}});
-    frame_.stream->End();
+    pieces_->End();
   }
 
   void Fail(const Problem& problem) override {
-    if (frame_.stream->status() == 0) {
-      return SendProblem(*frame_.stream, problem, ProblemForm::kOpenAi);
-    }
+    if (!pieces_) return SendProblem(*frame_.stream, problem, ProblemForm::kOpenAi);
+    if (pieces_->Refuse(problem, ProblemForm::kOpenAi)) return;
     response_["status"] = "failed";
     response_["error"] = {{"code", "server_error"}, {"message", problem.message}};
     Send("response.failed", {{"response", response_}});
-    frame_.stream->End();
-  }
-
-  void KeepAlive() override {
-    if (!streams_) return;
-    OpenStream();
-    frame_.stream->Write(": still at work\n\n");
+    pieces_->End();
   }
 
  private:
   enum class Item : uint8_t { kNone, kMessage, kReasoning, kCall };
 
-  void OpenStream() {
-    frame_.stream->Begin(200, "text/event-stream", {{"Cache-Control", "no-cache"}});
-  }
   void Send(const char* type, ordered_json fields) {
-    if (!streams_) return;
-    OpenStream();
+    if (!pieces_) return;
     ordered_json json = {{"type", type}, {"sequence_number", sequence_++}};
     json.update(fields);
-    frame_.stream->Write(ServerEvent(type, json));
+    pieces_->Write(ServerEvent(type, json));
   }
   // What an event about the open item begins with.
   ordered_json About() const {
@@ -213,7 +204,9 @@ class ResponsesWriter final : public ReplyWriter {
     if (open_ == Item::kNone) return;
     if (open_ == Item::kCall) {
       item_["arguments"] = text_;
-      Send("response.function_call_arguments.done", With(About(), "arguments", text_));
+      ordered_json done = With(About(), "name", item_["name"]);
+      done["arguments"] = text_;
+      Send("response.function_call_arguments.done", std::move(done));
     } else {
       ordered_json done = With(About(), "text", text_);
       if (open_ == Item::kMessage) {
@@ -234,7 +227,7 @@ class ResponsesWriter final : public ReplyWriter {
   }
 
   const ReplyFrame frame_;
-  const bool streams_;
+  std::optional<PiecesOfReply> pieces_;  // where it streams
   ordered_json response_;
   Item open_ = Item::kNone;
   ordered_json item_;                              // the open one

@@ -3,8 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "serve/openai_request.h"
 #include "serve/responses.h"
+#include "serve/shared_fields.h"
+#include "serve/tool_fields.h"
 
 namespace aster::serve {
 namespace {
@@ -131,6 +132,7 @@ Ask ReadResponsesRequest(const ordered_json& body, const AskDefaults& defaults, 
     ReadEffort(Fields(*reasoning, problem, "reasoning."), "effort", ask);
   }
   ReadTextFormat(fields, ask);
+  ReadBareForms(fields, ask);
   for (const char* stored : {"previous_response_id", "conversation"}) {
     if (fields.Find(stored) != nullptr) {
       fields.Refuse(stored, "nothing is stored here; send the whole conversation as input");

@@ -3,7 +3,6 @@
 
 #include "serve/service.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,6 +18,7 @@
 #include "base/utf8.h"
 #include "crypto/sha256.h"
 #include "serve/anthropic.h"
+#include "serve/model_names.h"
 #include "serve/openai_reply.h"
 #include "serve/openai_request.h"
 #include "serve/origin.h"
@@ -31,7 +31,8 @@ namespace {
 using nlohmann::ordered_json;
 
 ProblemForm FormOf(std::string_view path) {
-  return path.starts_with("/v1/messages") ? ProblemForm::kAnthropic : ProblemForm::kOpenAi;
+  if (path.starts_with("/v1/messages")) return ProblemForm::kAnthropic;
+  return path.starts_with("/api/") ? ProblemForm::kOllama : ProblemForm::kOpenAi;
 }
 
 // Nanoseconds; 0 where the client says nothing.
@@ -76,6 +77,29 @@ const std::vector<Service::Route>& Service::Routes() {
       {"POST", "/v1/responses/input_tokens", &Service::InputTokens},
       {"GET", "/v1/models", &Service::Models},
       {"GET", "/v1/models/", &Service::OneModel},
+      {"GET", "/api/version", &Service::OllamaVersion},
+      {"GET", "/api/tags", &Service::OllamaTags},
+      {"GET", "/api/ps", &Service::OllamaProcesses},
+      {"POST", "/api/show", &Service::OllamaShow},
+      {"POST", "/api/chat", &Service::OllamaChat},
+      {"POST", "/api/generate", &Service::OllamaGenerate},
+      {"POST", "/api/embed", &Service::NotDone},
+      {"POST", "/api/embeddings", &Service::NotDone},
+      {"POST", "/api/pull", &Service::NotDone},
+      {"POST", "/api/push", &Service::NotDone},
+      {"POST", "/api/create", &Service::NotDone},
+      {"POST", "/api/copy", &Service::NotDone},
+      {"DELETE", "/api/delete", &Service::NotDone},
+      {"POST", "/completion", &Service::LlamaCompletion},
+      {"POST", "/infill", &Service::LlamaInfill},
+      {"POST", "/tokenize", &Service::Tokenize},
+      {"POST", "/detokenize", &Service::Detokenize},
+      {"POST", "/apply-template", &Service::ApplyTemplate},
+      {"GET", "/props", &Service::LlamaProps},
+      {"GET", "/slots", &Service::LlamaSlots},
+      {"POST", "/embedding", &Service::NotDone},
+      {"POST", "/v1/embeddings", &Service::NotDone},
+      {"POST", "/v1/rerank", &Service::NotDone},
       {"GET", "/v1/status", &Service::ShowStatus},
       {"GET", "/v1/cluster", &Service::ShowCluster},
       {"GET", "/metrics", &Service::Prometheus},
@@ -217,20 +241,33 @@ void Service::SendJson(const HttpRequest& request, ReplyStream& stream, int stat
   requests_.Count(request.path, status);
 }
 
+const ServedModel* Service::FindModel(const std::string& written) const {
+  if (written.empty()) return &options_.models.front();
+  const auto find = [this](const auto& matches) -> const ServedModel* {
+    for (const ServedModel& model : options_.models) {
+      if (matches(model.context.name)) return &model;
+    }
+    for (const ServedModel& model : options_.models) {
+      if (std::ranges::any_of(model.aliases, matches)) return &model;
+    }
+    return nullptr;
+  };
+  // The very name of one model goes before what only looks like another's.
+  const ServedModel* found = find([&](const std::string& name) { return name == written; });
+  const std::string plain = PlainName(written);
+  if (found == nullptr)
+    found = find([&](const std::string& name) { return PlainName(name) == plain; });
+  if (found == nullptr) found = find([](const std::string& name) { return name == "*"; });
+  return found;
+}
+
 const ServedModel* Service::ModelOf(const ordered_json& body, Problem& problem) const {
   if (problem.any()) return nullptr;
   const auto name = Fields(body, problem).String("model");
   if (problem.any()) return nullptr;
-  if (!name) return &options_.models.front();
-  for (const ServedModel& model : options_.models) {
-    if (model.context.name == *name) return &model;
-  }
-  for (const ServedModel& model : options_.models) {
-    if (std::ranges::find(model.aliases, *name) != model.aliases.end()) return &model;
-  }
+  if (const ServedModel* const found = FindModel(name.value_or(""))) return found;
   std::string names;
   for (const ServedModel& model : options_.models) {
-    if (std::ranges::find(model.aliases, "*") != model.aliases.end()) return &model;
     names += (names.empty() ? "" : ", ") + model.context.name;
   }
   problem.Set(404, "model", fmt::format("there is no model {} here; there is {}", *name, names),
@@ -241,11 +278,12 @@ const ServedModel* Service::ModelOf(const ordered_json& body, Problem& problem) 
 ReplyFrame Service::FrameFor(const ordered_json& body, const ServedModel& model, const char* prefix,
                              const std::shared_ptr<ReplyStream>& stream) const {
   const auto name = body.find("model");
-  const bool is_named = name != body.end() && name->is_string();
+  const bool is_named = name != body.end() && name->is_string() && *name != "";
   return {.stream = stream,
           .id = fmt::format("{}{:016x}{:016x}", prefix, SystemSeed(), SystemSeed()),
           .model = is_named ? name->get<std::string>() : model.context.name,
-          .created_s = clock_.WallNs() / kNsPerSecond};
+          .created_s = clock_.WallNs() / kNsPerSecond,
+          .fingerprint = model.facts.fingerprint_of_answers};
 }
 
 void Service::StartAnswer(const ServedModel& model, const HttpRequest& request, Ask ask,
@@ -261,12 +299,6 @@ void Service::StartAnswer(const ServedModel& model, const HttpRequest& request, 
   std::make_shared<Answer>(model.context, std::move(ask), stream, std::move(writer), request.path)
       ->Start(client);
 }
-
-struct Service::Parsed {
-  ordered_json body;
-  const ServedModel* model;  // not null
-  Ask ask;
-};
 
 std::optional<Service::Parsed> Service::Parse(const HttpRequest& request, ReplyStream& stream,
                                               AskReader read) {
@@ -369,8 +401,7 @@ ordered_json Service::ModelJson(const ServedModel& model) const {
           // As Anthropic's programs read it.
           {"type", "model"},
           {"display_name", model.context.name},
-          {"created_at", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
-                                     fmt::gmtime(static_cast<std::time_t>(options_.created_s)))}};
+          {"created_at", TimeText(options_.created_s)}};
 }
 
 void Service::Models(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
@@ -425,6 +456,17 @@ std::vector<ModelFigures> Service::Figures() const {
                    .kv = metrics.kv()});
   }
   return all;
+}
+
+void Service::NotDone(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
+  const bool embeds = request.path.find("embed") != std::string::npos;
+  const bool ranks = request.path.ends_with("/rerank");
+  const char* const why =
+      embeds  ? "this server makes no embeddings; send them to a server that does"
+      : ranks ? "this server does not rank documents; send them to a server that does"
+              : "models are chosen when the server starts: aster pull NAME fetches one, and "
+                "aster serve NAME serves it";
+  Refuse(request, *stream, {.status = 501, .message = why});
 }
 
 void Service::Health(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {

@@ -7,7 +7,7 @@
 
 #include <functional>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>  // tidy: allow(third-party) a parsed body is a JSON value
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,11 +20,14 @@
 #include "serve/ask.h"
 #include "serve/http_parser.h"
 #include "serve/metrics.h"
+#include "serve/model_facts.h"
+#include "serve/ollama.h"
 #include "serve/reply_stream.h"
 
 namespace aster::serve {
 
 struct ServedModel {
+  ModelFacts facts;
   std::vector<std::string> aliases;  // other names for it
   AskDefaults defaults;
   AnswerContext context;  // with its name in /v1/models
@@ -66,10 +69,16 @@ class Service {
   const Route* FindRoute(const HttpRequest& request, Problem& problem) const;
   bool IsAllowed(const HttpRequest& request, Problem& problem) const;
   bool HasKey(const HttpRequest& request) const;
+  // Null where there is none of the name, as people write it; an empty one is the first model's.
+  const ServedModel* FindModel(const std::string& written) const;
   // Null, and a problem, where there is none of the name that the body gives.
   const ServedModel* ModelOf(const nlohmann::ordered_json& body, Problem& problem) const;
   // The body of a request, read by one API; nothing where it was refused.
-  struct Parsed;
+  struct Parsed {
+    nlohmann::ordered_json body;
+    const ServedModel* model;  // not null
+    Ask ask;
+  };
   using AskReader = Ask (*)(const nlohmann::ordered_json& body, const AskDefaults& defaults,
                             Problem& problem);
   std::optional<Parsed> Parse(const HttpRequest& request, ReplyStream& stream, AskReader read);
@@ -97,6 +106,28 @@ class Service {
   void Responses(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void Models(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void OneModel(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  // What the route's service does and this server does not.
+  void NotDone(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+
+  // Ollama's and llama.cpp's, in files of their own.
+  void OllamaVersion(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void OllamaTags(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void OllamaProcesses(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void OllamaShow(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void OllamaChat(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void OllamaGenerate(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void OllamaAnswer(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream,
+                    AskReader read, OllamaKind kind);
+  void LlamaCompletion(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void LlamaInfill(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void LlamaAnswer(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream,
+                   AskReader read);
+  void Tokenize(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void Detokenize(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void ApplyTemplate(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void LlamaProps(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void LlamaSlots(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+
   void Health(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void Ready(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void Prometheus(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);

@@ -18,6 +18,7 @@
 #include "cli/commands.h"
 #include "cli/options/sampling_options.h"
 #include "cli/serve/cluster_watch.h"
+#include "cli/serve/facts_of_model.h"
 #include "cli/serve/serve_models.h"
 #include "cli/serve/serve_options.h"
 #include "cli/terminal/end_signals.h"
@@ -42,6 +43,7 @@ struct Served {
   std::optional<chat::ChatPrompt> prompt = {};
   serve::AskDefaults defaults = {};
   std::unique_ptr<open::OpenedModel> opened = {};
+  serve::ModelFacts facts = {};
   std::unique_ptr<serve::Metrics> metrics = std::make_unique<serve::Metrics>();
   std::unique_ptr<serve::AnswerLoop> loop = {};
 };
@@ -94,6 +96,8 @@ Status Load(Served& served, const ServeOptions& options, serve::Turns* turns, co
   loop.on_step();
   // Nodes look after their own cores; here, models share them.
   if (!options.cluster.wants_nodes()) loop.turns = turns;
+  served.facts = FactsOf(served.files, *served.tokenizer, console);
+  served.facts.slots = options.parallel;
   served.defaults.context_limit = TRY(ContextOf(served, options, console));
   served.loop =
       std::make_unique<serve::AnswerLoop>(served.opened->generator(), clock, std::move(loop));
@@ -136,7 +140,8 @@ Result<std::vector<std::unique_ptr<Served>>> LoadAll(const ServeOptions& options
 serve::ServedModel ServedModelOf(const Served& served, const ServeOptions& options,
                                  serve::RequestCounts& requests, const Clock& clock) {
   const model::Shape& shape = served.opened->generator().shape();
-  return {.aliases = served.aliases,
+  return {.facts = served.facts,
+          .aliases = served.aliases,
           .defaults = served.defaults,
           .context = {
               .name = served.name,

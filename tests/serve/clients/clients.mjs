@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import Anthropic from '@anthropic-ai/sdk';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { generateObject, generateText, jsonSchema, streamText } from 'ai';
+import { Ollama } from 'ollama';
 import OpenAI from 'openai';
 
 const server = process.argv[2];
@@ -123,7 +124,54 @@ async function ai() {
   assert.ok(['city', 'country'].includes(object.kind));
 }
 
-for (const conversation of [openai, anthropic, ai]) {
+async function ollama() {
+  const client = new Ollama({ host: server });
+  assert.equal((await client.list()).models[0].name, 'nova:latest');
+  assert.equal((await client.ps()).models[0].model, 'nova:latest');
+  const shown = await client.show({ model: 'nova' });
+  assert.ok(shown.capabilities.includes('tools'));
+  assert.ok(shown.template.length > 0);
+
+  const asked = { model: 'Nova:latest', messages: [question], options: { temperature: 0, num_predict: 16 } };
+  const whole = await client.chat(asked);
+  assert.equal(whole.done, true);
+  assert.ok(whole.eval_count > 0 && whole.eval_count <= 16);
+  let text = '';
+  let last = null;
+  for await (const part of await client.chat({ ...asked, stream: true })) {
+    text += part.message.content;
+    last = part;
+  }
+  assert.equal(text, whole.message.content);
+  assert.equal(last.eval_count, whole.eval_count);
+  const generated = await client.generate(
+      { model: '', prompt: question.content, options: { temperature: 0, num_predict: 16 } });
+  assert.equal(generated.response, whole.message.content);
+
+  const formed = await client.chat({ ...asked, format: place, options: { temperature: 1, num_predict: 200 } });
+  assert.ok(['city', 'country'].includes(JSON.parse(formed.message.content).kind));
+  const tools = [{ type: 'function', function: { name: 'multiply', description: 'Multiplies.', parameters } }];
+  const messages = [{ role: 'user', content: 'What is 12 * 7?' },
+                    { role: 'assistant', content: '',
+                      tool_calls: [{ function: { name: 'multiply', arguments: { item: '12', count: 7 } } }] },
+                    { role: 'tool', tool_name: 'multiply', content: '84' }];
+  assert.equal((await client.chat({ ...asked, messages, tools })).done, true);
+
+  await assert.rejects(client.chat({ ...asked, model: 'none' }), (error) => error.status_code === 404);
+  await assert.rejects(client.pull({ model: 'nova' }), (error) => /aster pull/.test(error.message));
+  await assert.rejects(client.embed({ model: 'nova', input: 'x' }), (error) => error.status_code === 501);
+  const long = await client.chat({ ...asked, messages: [{ role: 'user', content: 'Tell me a story.' }],
+                                   options: { num_predict: 2000 }, stream: true });
+  await assert.rejects(async () => {
+    for await (const part of long) {
+      assert.ok(part.message);
+      long.abort();
+    }
+  }, { name: 'AbortError' });
+  await idle();
+}
+
+for (const conversation of [openai, anthropic, ai, ollama]) {
   await conversation();
   console.log(`${conversation.name}: fine`);
 }

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The dialect of llama.cpp's own server: texts and tokens to go on from, gaps to fill, and what its
+// clients ask about a server. Must not know how answers are made.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "serve/ask.h"
+#include "serve/model_facts.h"
+#include "serve/problem.h"
+#include "serve/reply_writer.h"
+
+namespace aster::serve {
+
+// POST /completion
+Ask ReadLlamaCompletion(const nlohmann::ordered_json& body, const AskDefaults& defaults,
+                        Problem& problem);
+// POST /infill
+Ask ReadInfill(const nlohmann::ordered_json& body, const AskDefaults& defaults, Problem& problem);
+// The tokens of POST /detokenize.
+std::vector<int32_t> ReadTokens(const nlohmann::ordered_json& body, uint32_t vocab_size,
+                                Problem& problem);
+
+std::unique_ptr<ReplyWriter> MakeLlamaWriter(ReplyFrame frame, const Ask& ask);
+
+// GET /props
+nlohmann::ordered_json PropsJson(const std::string& name, const ModelFacts& facts,
+                                 const AskDefaults& defaults, const std::string& version);
+// GET /slots: of so many answers at once, these run.
+nlohmann::ordered_json SlotsJson(size_t slots, size_t running, uint32_t context_limit, bool drafts);
+
+}  // namespace aster::serve

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Ollama's dialect: requests with options in an object of their own, and answers as lines of JSON.
+// Must not know how answers are made.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "serve/ask.h"
+#include "serve/model_facts.h"
+#include "serve/problem.h"
+#include "serve/reply_writer.h"
+
+namespace aster::serve {
+
+// POST /api/chat and /api/generate. Without messages or a prompt, which is how programs ask for a
+// model to be loaded, there is nothing to answer.
+Ask ReadOllamaChat(const nlohmann::ordered_json& body, const AskDefaults& defaults,
+                   Problem& problem);
+Ask ReadOllamaGenerate(const nlohmann::ordered_json& body, const AskDefaults& defaults,
+                       Problem& problem);
+inline bool AsksForNothing(const Ask& ask) { return ask.messages.empty() && ask.raw.empty(); }
+
+enum class OllamaKind : uint8_t { kChat, kGenerate };
+std::unique_ptr<ReplyWriter> MakeOllamaWriter(ReplyFrame frame, const Ask& ask, OllamaKind kind);
+// What is told of a model that was to be loaded.
+nlohmann::ordered_json OllamaLoadedJson(const ReplyFrame& frame, OllamaKind kind);
+
+// A model in a list: "nova:latest" with size, digest and details.
+nlohmann::ordered_json OllamaModelJson(const std::string& name, const ModelFacts& facts);
+// What POST /api/show tells of it.
+nlohmann::ordered_json OllamaShowJson(const ModelFacts& facts, bool has_tools, bool thinks,
+                                      bool fills_gaps);
+
+}  // namespace aster::serve

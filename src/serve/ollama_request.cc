@@ -1,0 +1,187 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+
+#include "serve/ollama.h"
+#include "serve/shared_fields.h"
+#include "serve/tool_fields.h"
+
+namespace aster::serve {
+namespace {
+
+using nlohmann::ordered_json;
+
+// The calls of a history.
+struct CallsSoFar {
+  struct Call {
+    std::string id;
+    std::string name;
+  };
+  std::deque<Call> open;  // those that have no result yet, the oldest first
+  size_t count = 0;
+};
+
+// Options change how an answer is made; those of the machine (num_gpu, num_thread, …) and num_ctx
+// are the server's and are ignored.
+void ReadOptions(const Fields& fields, Ask& ask, const AskDefaults& defaults) {
+  static const ordered_json kNone = ordered_json::object();
+  const ordered_json* options = fields.Object("options");
+  const Fields inner(options == nullptr ? kNone : *options, fields.problem(), "options.");
+  ReadLooseSampling(inner, ask, defaults);
+  ReadLooseLimit(inner, "num_predict", ask);
+  ReadStops(inner, "stop", ask);
+}
+
+// "json", a schema, or an empty text.
+void ReadOllamaFormat(const Fields& fields, Ask& ask) {
+  const ordered_json* format = fields.Find("format");
+  if (format == nullptr || *format == "") return;
+  if (format->is_object()) {
+    ReadSchema(fields, "format", ask);
+  } else if (*format == "json") {
+    static const ordered_json kJsonObject = {{"type", "json_object"}};
+    ReadFormat(Fields(kJsonObject, fields.problem()), nullptr, ask);
+    ask.form_field = "format";
+  } else {
+    fields.Refuse("format", "give json or a JSON schema");
+  }
+}
+
+void ReadThink(const Fields& fields, Ask& ask) {
+  const ordered_json* think = fields.Find("think");
+  if (think == nullptr) return;
+  if (think->is_string()) return ReadEffort(fields, "think", ask);
+  if (const auto thinks = fields.Bool("think")) SetThinking(*thinks, ask);
+}
+
+void ReadCommon(const Fields& fields, Ask& ask, const AskDefaults& defaults) {
+  ReadOptions(fields, ask, defaults);
+  ReadOllamaFormat(fields, ask);
+  // The form of an answer is all of it.
+  if (ask.form == nullptr) ReadThink(fields, ask);
+  ask.streams = fields.Bool("stream").value_or(true);
+  ask.sampling.logprobs = fields.Bool("logprobs").value_or(false);
+  if (const auto top = fields.Integer("top_logprobs", 0, kMaxTopLogprobs))
+    ask.sampling.top_logprobs = static_cast<uint32_t>(*top);
+}
+
+void RefuseImages(const Fields& holder) {
+  const ordered_json* images = holder.Array("images");
+  if (images != nullptr && !images->empty())
+    holder.Refuse("images", "this model reads texts; leave the images out");
+}
+
+void ReadOllamaCalls(const Fields& message, CallsSoFar& calls, ordered_json& out) {
+  const ordered_json* list = message.Array("tool_calls");
+  for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
+    const std::string path = message.PathOf(fmt::format("tool_calls[{}]", i));
+    const ordered_json& call = (*list)[i];
+    if (!call.is_object()) return message.problem().Set(400, path, path + ": give an object");
+    const Fields fields(call, message.problem(), path + ".");
+    const ordered_json* function = fields.Object("function");
+    if (function == nullptr) return fields.Refuse("function", "is missing");
+    const Fields inner(*function, message.problem(), path + ".function.");
+    const auto name = inner.String("name");
+    if (!name) return inner.Refuse("name", "is missing");
+    const ordered_json* arguments = inner.Object("arguments");
+    // Calls have no ids here, or may have none: their order tells them apart.
+    const std::string id = fields.String("id").value_or(fmt::format("call_{}", calls.count++));
+    calls.open.push_back({id, *name});
+    out["tool_calls"].push_back(
+        {{"id", id},
+         {"type", "function"},
+         {"function",
+          {{"name", *name},
+           {"arguments", arguments != nullptr ? *arguments : ordered_json::object()}}}});
+  }
+}
+
+// The id of the call that a result is of: the one that it names, or the oldest.
+std::string CallOfResult(const Fields& message, CallsSoFar& calls) {
+  const auto id = message.String("tool_call_id");
+  auto name = message.String("tool_name");
+  if (!name) name = message.String("name");
+  const auto call = std::ranges::find_if(calls.open, [&](const CallsSoFar::Call& one) {
+    return id ? one.id == *id : !name || one.name == *name;
+  });
+  if (call == calls.open.end()) {
+    message.Refuse(id     ? "tool_call_id"
+                   : name ? "tool_name"
+                          : "role",
+                   "no call before it waits for this result");
+    return "";
+  }
+  std::string found = call->id;
+  calls.open.erase(call);
+  return found;
+}
+
+ordered_json ReadOllamaMessage(const Fields& message, CallsSoFar& calls) {
+  const std::string role = message.String("role").value_or("");
+  RefuseImages(message);
+  ordered_json out = {{"role", role}, {"content", message.String("content").value_or("")}};
+  if (role == "assistant") {
+    const auto thought = message.String("thinking");
+    if (thought && !thought->empty()) out["reasoning_content"] = *thought;
+    ReadOllamaCalls(message, calls, out);
+  } else if (role == "tool") {
+    out["tool_call_id"] = CallOfResult(message, calls);
+  } else if (role != "system" && role != "user") {
+    message.Refuse("role", "is none of system, user, assistant, tool");
+  }
+  return out;
+}
+
+}  // namespace
+
+Ask ReadOllamaChat(const ordered_json& body, const AskDefaults& defaults, Problem& problem) {
+  const Fields fields(body, problem);
+  Ask ask;
+  CallsSoFar calls;
+  const ordered_json* messages = fields.Array("messages");
+  for (size_t i = 0; messages != nullptr && i < messages->size() && !problem.any(); ++i) {
+    const std::string path = fmt::format("messages[{}]", i);
+    if (!(*messages)[i].is_object()) {
+      fields.Refuse(path, "give an object");
+      break;
+    }
+    ask.messages.push_back(ReadOllamaMessage(Fields((*messages)[i], problem, path + "."), calls));
+  }
+  ReadCommon(fields, ask, defaults);
+  ReadTools(fields, ask);
+  return ask;
+}
+
+Ask ReadOllamaGenerate(const ordered_json& body, const AskDefaults& defaults, Problem& problem) {
+  const Fields fields(body, problem);
+  Ask ask;
+  ask.prompt_field = "prompt";
+  RefuseImages(fields);
+  for (const char* key : {"context", "template"}) {
+    const ordered_json* value = fields.Find(key);
+    if (value != nullptr && !value->empty() && *value != "")
+      fields.Refuse(key, "is not supported; send the conversation to /api/chat");
+  }
+  const std::string prompt = fields.String("prompt").value_or("");
+  const std::string system = fields.String("system").value_or("");
+  const std::string suffix = fields.String("suffix").value_or("");
+  const bool is_raw = fields.Bool("raw").value_or(false);
+  if (!suffix.empty()) {
+    ask.raw.push_back({.text = prompt, .suffix = suffix});
+  } else if (is_raw && !prompt.empty()) {
+    ask.raw.push_back({.text = prompt});
+  } else if (!prompt.empty()) {
+    if (!system.empty()) ask.messages.push_back({{"role", "system"}, {"content", system}});
+    ask.messages.push_back({{"role", "user"}, {"content", prompt}});
+  }
+  if (!ask.raw.empty() && !system.empty())
+    fields.Refuse("system", "is not for a raw prompt, nor for one with a suffix");
+  ReadCommon(fields, ask, defaults);
+  return ask;
+}
+
+}  // namespace aster::serve

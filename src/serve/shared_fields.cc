@@ -1,0 +1,294 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "serve/shared_fields.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include "base/random.h"
+#include "engine/stops.h"
+#include "grammar/gbnf.h"
+#include "grammar/json_schema.h"
+
+namespace aster::serve {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr double kForbidden = -100;  // what OpenAI calls a ban
+
+// What the response has to match is all of it: there is no reasoning before.
+void SetForm(std::shared_ptr<const grammar::Grammar> form, std::string field, Ask& ask) {
+  ask.form = std::move(form);
+  ask.form_field = std::move(field);
+  SetThinking(false, ask);
+}
+
+// Samplers that other servers have and this one has not: refused where they would choose another
+// token, `off` being the value at which they do nothing.
+void RefuseOtherSamplers(const Fields& fields) {
+  constexpr std::pair<const char*, double> kOthers[] = {
+      {"mirostat", 0}, {"dynatemp_range", 0},  {"dry_multiplier", 0},
+      {"tfs_z", 1},    {"xtc_probability", 0}, {"top_a", 0}};
+  for (const auto& [key, off] : kOthers) {
+    const auto value = fields.Number(key, -1e9, 1e9);
+    if (value && *value != off)
+      fields.Refuse(key, fmt::format("this sampler is not supported; leave it out, or at {}", off));
+  }
+  const auto sigma = fields.Number("top_n_sigma", -1e9, 1e9);
+  if (sigma && *sigma > 0)
+    fields.Refuse("top_n_sigma", "this sampler is not supported; leave it out, or at -1");
+}
+
+// As llama.cpp and Ollama call the window of penalties: 0 is none of them, -1 the whole text.
+void ReadPenaltyWindow(const Fields& fields, engine::SamplingOptions& sampling) {
+  const auto window = fields.Integer("repeat_last_n", -1, INT32_MAX);
+  if (!window) return;
+  sampling.penalty_window = *window < 0 ? 0 : static_cast<uint32_t>(*window);
+  if (*window != 0) return;
+  sampling.repetition_penalty = 1;
+  sampling.presence_penalty = 0;
+  sampling.frequency_penalty = 0;
+}
+
+}  // namespace
+
+void ReadSampling(const Fields& fields, Ask& ask, const AskDefaults& defaults) {
+  engine::SamplingOptions& sampling = ask.sampling;
+  sampling = defaults.sampling;
+  const auto take = [&](const char* key, double low, double high, float& value) {
+    if (const auto number = fields.Number(key, low, high)) value = static_cast<float>(*number);
+  };
+  take("temperature", 0, 2, sampling.temperature);
+  take("top_p", 0, 1, sampling.top_p);
+  take("min_p", 0, 1, sampling.min_p);
+  take("typical_p", 0, 1, sampling.typical_p);
+  take("repetition_penalty", 0.01, 100, sampling.repetition_penalty);
+  take("repeat_penalty", 0.01, 100, sampling.repetition_penalty);
+  take("presence_penalty", -2, 2, sampling.presence_penalty);
+  take("frequency_penalty", -2, 2, sampling.frequency_penalty);
+  // None at all means the likeliest alone.
+  if (sampling.top_p == 0) sampling.top_p = std::numeric_limits<float>::min();
+  if (sampling.typical_p == 0) sampling.typical_p = std::numeric_limits<float>::min();
+  // -1 is how some say all.
+  if (const auto k = fields.Integer("top_k", -1, INT32_MAX)) {
+    sampling.top_k = *k < 0 ? 0 : static_cast<uint32_t>(*k);
+  }
+  // Penalties of OpenAI look at the whole text.
+  if (sampling.presence_penalty != 0 || sampling.frequency_penalty != 0)
+    sampling.penalty_window = 0;
+  ReadPenaltyWindow(fields, sampling);
+  RefuseOtherSamplers(fields);
+  const auto seed = fields.Integer("seed", INT64_MIN, INT64_MAX);
+  sampling.seed = seed ? static_cast<uint64_t>(*seed) : SystemSeed() >> 11;
+  ask.max_tokens = defaults.max_tokens;
+  ask.ignores_end = fields.Bool("ignore_eos").value_or(false);
+}
+
+void ReadLooseSampling(const Fields& fields, Ask& ask, const AskDefaults& defaults) {
+  ReadSampling(fields, ask, defaults);
+  if (fields.Integer("seed", INT64_MIN, INT64_MAX).value_or(0) == -1)
+    ask.sampling.seed = SystemSeed() >> 11;
+}
+
+void ReadLooseLimit(const Fields& fields, const char* key, Ask& ask) {
+  const auto most = fields.Integer(key, -2, INT64_MAX);
+  if (most && *most == 0) fields.Refuse(key, "give at least 1, or -1 for no limit");
+  if (most && *most > 0) ask.max_tokens = static_cast<uint64_t>(*most);
+}
+
+void ReadPrompts(const Fields& fields, const AskDefaults& defaults, Ask& ask) {
+  ask.prompt_field = "prompt";
+  const ordered_json* prompt = fields.Find("prompt");
+  const auto take_ids = [&](const ordered_json& list) {
+    RawPrompt raw;
+    for (const ordered_json& id : list) {
+      const bool is_id = id.is_number_unsigned() && id.get<uint64_t>() < defaults.vocab_size;
+      if (!is_id) return fields.Refuse("prompt", "a token that this model does not have");
+      raw.ids.push_back(id.get<int32_t>());
+    }
+    ask.raw.push_back(std::move(raw));
+  };
+  if (prompt != nullptr && prompt->is_string()) {
+    ask.raw.push_back({.text = prompt->get<std::string>(), .ids = {}});
+  } else if (prompt != nullptr && prompt->is_array() && !prompt->empty() &&
+             (*prompt)[0].is_number()) {
+    take_ids(*prompt);
+  } else if (prompt != nullptr && prompt->is_array() && !prompt->empty() &&
+             prompt->size() <= kMaxChoices) {
+    for (const ordered_json& one : *prompt) {
+      if (one.is_string()) {
+        ask.raw.push_back({.text = one.get<std::string>(), .ids = {}});
+      } else if (one.is_array() && !one.empty()) {
+        take_ids(one);
+      } else {
+        fields.Refuse("prompt", "give texts or lists of tokens");
+      }
+    }
+  } else {
+    fields.Refuse("prompt",
+                  fmt::format("give a text, tokens, or a list of at most {} of them", kMaxChoices));
+  }
+}
+
+void ReadBiases(const Fields& fields, Ask& ask, uint32_t vocab_size) {
+  const ordered_json* biases = fields.Object("logit_bias");
+  if (biases == nullptr) return;
+  for (const auto& [key, value] : biases->items()) {
+    int32_t id = -1;
+    const auto parsed = std::from_chars(key.data(), key.data() + key.size(), id);
+    const bool is_id = parsed.ec == std::errc() && parsed.ptr == key.data() + key.size() &&
+                       id >= 0 && static_cast<uint32_t>(id) < vocab_size;
+    if (!is_id)
+      return fields.Refuse("logit_bias", fmt::format("\"{}\" is no token of this model", key));
+    const double bias = value.is_number() ? value.get<double>() : 1000;
+    if (!(bias >= -100 && bias <= 100)) {
+      return fields.Refuse("logit_bias", "give numbers from -100 to 100");
+    }
+    ask.sampling.biases.push_back({.id = id,
+                                   .bias = bias <= kForbidden
+                                               ? -std::numeric_limits<float>::infinity()
+                                               : static_cast<float>(bias)});
+  }
+}
+
+void ReadMaxTokens(const Fields& fields, const char* key, const AskDefaults& defaults, Ask& ask) {
+  const auto most = fields.Integer(key, -1, INT64_MAX);
+  // -1 is how some say without a limit.
+  if (!most || *most < 0) return;
+  if (*most == 0) return fields.Refuse(key, "give a number of at least 1, or -1 for no limit");
+  ask.max_tokens = static_cast<uint64_t>(*most);
+  if (defaults.context_limit == 0 || ask.max_tokens <= defaults.context_limit) return;
+  const std::string path = fields.PathOf(key);
+  fields.problem().Set(400, path,
+                       fmt::format("{}: prompt and answer have to fit into {} tokens together",
+                                   path, defaults.context_limit),
+                       "context_length_exceeded");
+}
+
+void ReadStops(const Fields& fields, const char* key, Ask& ask) {
+  const ordered_json* stop = fields.Find(key);
+  if (stop == nullptr) return;
+  if (stop->is_string()) {
+    ask.stops.push_back(stop->get<std::string>());
+  } else if (stop->is_array()) {
+    for (const ordered_json& text : *stop) {
+      if (!text.is_string()) return fields.Refuse(key, "give texts");
+      ask.stops.push_back(text.get<std::string>());
+    }
+  } else {
+    return fields.Refuse(key, "give a text or a list of texts");
+  }
+  std::erase(ask.stops, "");
+  const Status status = engine::CheckStopStrings(ask.stops);
+  if (!status.ok()) fields.Refuse(key, status.error().message());
+}
+
+std::string ReadContent(const Fields& message, const char* key) {
+  const ordered_json* content = message.Find(key);
+  if (content == nullptr) return "";
+  if (content->is_string()) return content->get<std::string>();
+  if (!content->is_array()) {
+    message.Refuse(key, "give a text or a list of parts");
+    return "";
+  }
+  std::string text;
+  for (size_t i = 0; i < content->size(); ++i) {
+    const ordered_json& part = (*content)[i];
+    const std::string path = message.PathOf(fmt::format("{}[{}]", key, i));
+    if (!part.is_object()) {
+      message.problem().Set(400, path, path + ": give an object");
+      return "";
+    }
+    const Fields fields(part, message.problem(), path + ".");
+    const std::string type = fields.String("type").value_or("");
+    const bool is_refusal = type == "refusal";
+    if (!is_refusal && type != "text" && type != "input_text" && type != "output_text") {
+      fields.Refuse("type", fmt::format("this model reads texts, not \"{}\"", type));
+      return "";
+    }
+    const auto piece = fields.String(is_refusal ? "refusal" : "text");
+    if (!piece) fields.Refuse("text", "is missing");
+    text += piece.value_or("");
+  }
+  return text;
+}
+
+bool ReadSchema(const Fields& holder, const char* key, Ask& ask) {
+  const ordered_json* schema = holder.Find(key);
+  if (schema == nullptr) return false;
+  if (ask.form != nullptr) {
+    holder.Refuse(key, "not together with another form of answers");
+    return true;
+  }
+  auto made = grammar::JsonSchemaGrammar(*schema);
+  if (!made.ok()) {
+    holder.Refuse(key, made.error().message());
+    return true;
+  }
+  SetForm(*std::move(made), holder.PathOf(key), ask);
+  return true;
+}
+
+void ReadFormat(const Fields& format, const char* schema_key, Ask& ask) {
+  const auto type = format.String("type");
+  if (!type) return format.Refuse("type", "is missing");
+  if (*type == "text") return;
+  if (*type == "json_object") {
+    // Some servers take a schema beside this type.
+    if (ReadSchema(format, "schema", ask)) return;
+    SetForm(grammar::JsonObjectGrammar(), format.PathOf("type"), ask);
+  } else if (*type == "json_schema") {
+    // Others have it without an object around it.
+    const bool is_inside = schema_key != nullptr && format.Find("schema") == nullptr;
+    const ordered_json* inside = is_inside ? format.Object(schema_key) : &format.json();
+    if (inside == nullptr) return format.Refuse(schema_key, "is missing");
+    const Fields holder(*inside, format.problem(),
+                        is_inside ? format.PathOf(schema_key) + "." : format.PathOf(""));
+    if (!ReadSchema(holder, "schema", ask)) holder.Refuse("schema", "is missing");
+  } else {
+    format.Refuse("type", "is none of text, json_object, json_schema");
+  }
+}
+
+void ReadBareForms(const Fields& fields, Ask& ask) {
+  ReadSchema(fields, "json_schema", ask);
+  ReadSchema(fields, "guided_json", ask);
+  ReadGrammar(fields, ask);
+  for (const char* key :
+       {"guided_regex", "guided_choice", "guided_grammar", "structured_outputs"}) {
+    if (fields.Find(key) != nullptr)
+      fields.Refuse(key, "is not supported; give a JSON schema as response_format, or a grammar");
+  }
+}
+
+void ReadGrammar(const Fields& fields, Ask& ask) {
+  const auto text = fields.String("grammar");
+  if (!text || text->empty()) return;
+  auto grammar = grammar::ParseGbnf(*text);
+  if (!grammar.ok()) return fields.Refuse("grammar", grammar.error().message());
+  if (ask.form != nullptr) {
+    return fields.Refuse("grammar", "not together with another form of answers");
+  }
+  ask.form = *std::move(grammar);
+  ask.form_field = "grammar";
+}
+
+void ReadEffort(const Fields& fields, const char* key, Ask& ask) {
+  const auto effort = fields.String(key);
+  if (!effort) return;
+  constexpr std::string_view kEfforts[] = {"none", "minimal", "low", "medium",
+                                           "high", "xhigh",   "max"};
+  if (std::ranges::find(kEfforts, *effort) == std::end(kEfforts)) {
+    return fields.Refuse(key, fmt::format("is none of {}", fmt::join(kEfforts, ", ")));
+  }
+  const bool thinks = *effort != "none" && *effort != "minimal";
+  SetThinking(thinks, ask);
+  if (thinks) ask.variables["reasoning_effort"] = *effort;
+}
+
+}  // namespace aster::serve

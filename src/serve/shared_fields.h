@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Fields of requests that several dialects share: sampling, limits, stop strings, contents, forms.
+// Must not know which dialect has which, nor answers.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "serve/ask.h"
+#include "serve/problem.h"
+
+namespace aster::serve {
+
+// Sampling options, by the names of OpenAI and of servers that have more of them. A sampler that
+// is not here is refused by name where it would choose another token.
+void ReadSampling(const Fields& fields, Ask& ask, const AskDefaults& defaults);
+// The same where a seed of -1 is a new one for each request, as llama.cpp and Ollama have it; and
+// their limit of an answer: -1 is none, -2 the context, which is the same here.
+void ReadLooseSampling(const Fields& fields, Ask& ask, const AskDefaults& defaults);
+void ReadLooseLimit(const Fields& fields, const char* key, Ask& ask);
+// prompt: a text, tokens, or a list of them.
+void ReadPrompts(const Fields& fields, const AskDefaults& defaults, Ask& ask);
+// logit_bias: an object of token ids and numbers.
+void ReadBiases(const Fields& fields, Ask& ask, uint32_t vocab_size);
+void ReadStops(const Fields& fields, const char* key, Ask& ask);
+// The limit of an answer in tokens; -1: none. More than the whole context is refused.
+void ReadMaxTokens(const Fields& fields, const char* key, const AskDefaults& defaults, Ask& ask);
+// The text of `content`: a string, or parts of which all must be texts.
+std::string ReadContent(const Fields& message, const char* key);
+
+// text, json_object or json_schema; `schema_key` is where the schema stands in `format`, which is
+// the object itself where that is null.
+void ReadFormat(const Fields& format, const char* schema_key, Ask& ask);
+// A JSON schema as the form of the answer; false where the field is absent.
+bool ReadSchema(const Fields& holder, const char* key, Ask& ask);
+// A grammar in GBNF, as some servers take it.
+void ReadGrammar(const Fields& fields, Ask& ask);
+// Forms that stand in the request itself, as other servers have them: honoured or refused by name.
+void ReadBareForms(const Fields& fields, Ask& ask);
+void ReadEffort(const Fields& fields, const char* key, Ask& ask);
+
+}  // namespace aster::serve
