@@ -6,16 +6,20 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 
+#include "base/files.h"
 #include "base/log.h"
 #include "cli/terminal/console.h"
+#include "cli/wrong_usage.h"
 
 namespace aster::cli {
 namespace {
 
 constexpr std::string_view kFooter =
-    "Options of a command: aster COMMAND --help\n"
+    "Options of a command: aster help COMMAND, or aster COMMAND --help\n"
     "Exit status: 0 done; 1 a check failed; 2 wrong usage; 3 bad input; 4 not supported;\n"
     "             5 refused by the system; 70 a bug in aster; 130 Ctrl-C.";
+
+constexpr size_t kMaxConfigBytes = size_t{1} << 20;
 
 struct GlobalOptions {
   std::string color = "auto";
@@ -40,6 +44,47 @@ Console::Color ColorNamed(const std::string& name) {
   return name == "never" ? Console::Color::kNever : Console::Color::kAuto;
 }
 
+// `aster help COMMAND` is `aster COMMAND --help`, and `aster version` is `aster --version`.
+std::vector<std::string> WordsOf(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.empty()) return words;
+  if (words.front() == "help") {
+    words.erase(words.begin());
+    words.emplace_back("--help");
+  } else if (words.front() == "version" && words.size() == 1) {
+    words.front() = "--version";
+  }
+  return words;
+}
+
+// What CLI11 says of a key that is no option, in front of the key.
+constexpr std::string_view kUnknownKey = "INI was not able to parse ";
+
+// Why a command line cannot be run; help and version come this way too, and are no mistakes.
+ExitStatus ExplainUsage(CLI::App& app, const CLI::ParseError& error,
+                        const std::vector<std::string>& words) {
+  if (error.get_exit_code() == 0) {
+    app.exit(error);
+    return kExitOk;
+  }
+  Console console(stdout, stderr, Console::Color::kAuto);
+  const std::string what = error.what();
+  std::optional<std::string> why;
+  if (what.starts_with(kUnknownKey)) {
+    const auto path = app.get_config_ptr()->as<std::string>();
+    const auto text = ReadFile(path, kMaxConfigBytes);
+    why = DescribeUnknownKey(app, path, text.ok() ? *text : "", what.substr(kUnknownKey.size()));
+  } else {
+    why = DescribeMistyped(app, words);
+  }
+  if (!why) {
+    app.exit(error);
+  } else {
+    console.Complain("error", *why);
+  }
+  return kExitUsage;
+}
+
 int RunChosen(const Run& run, const GlobalOptions& options) {
   Console console(stdout, stderr, ColorNamed(options.color));
   Result<ExitStatus> status = run(console);
@@ -53,7 +98,7 @@ int RunChosen(const Run& run, const GlobalOptions& options) {
 
 constexpr Command kCommands[] = {
     {"run", "Run a model: one answer, or a conversation", DeclareRun},
-    {"serve", "Serve models over HTTP, with OpenAI's and Anthropic's APIs", DeclareServe},
+    {"serve", "Serve models over HTTP: APIs of OpenAI, Anthropic, Ollama, llama.cpp", DeclareServe},
     {"session", "Save, load, move and list sessions (conversations with their KV cache)",
      DeclareSession},
     {"node", "Run a node: compute layers for the machines of a cluster", DeclareNode},
@@ -123,11 +168,11 @@ int Main(int argc, char** argv) {
     CLI::App* sub = app.add_subcommand(command.name, command.summary);
     runs[sub] = command.declare(*sub);
   }
+  const std::vector<std::string> words = WordsOf(argc, argv);
   try {
-    app.parse(argc, argv);
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
-    // Help and version come this way too, with exit code 0.
-    return app.exit(error) == 0 ? kExitOk : kExitUsage;
+    return ExplainUsage(app, error, words);
   }
   log::Configure(log::ParseLevel(options.log_level).value(),
                  options.log_format == "json" ? log::Format::kJson : log::Format::kText);

@@ -12,13 +12,17 @@
 #include <set>
 
 #include "base/machine.h"
+#include "base/similar.h"
 #include "base/thread_pool.h"
+#include "base/utf8.h"
 #include "fetch/manifest.h"
 #include "fetch/parts.h"
 #include "gguf/fingerprint.h"
 #include "node/ask.h"
+#include "open/builtin_models.h"
 #include "open/node_pool.h"
 #include "open/reporter.h"
+#include "pull/library.h"
 
 namespace aster::open {
 namespace {
@@ -136,6 +140,25 @@ Status CheckWhole(const gguf::ModelFiles& files, const ClusterOptions& cluster) 
       names.empty() ? "none" : names));
 }
 
+namespace {
+
+// "; did you mean nova?" of the first path that is no file; empty where no model has such a name.
+std::string SimilarModel(const std::vector<std::string>& paths) {
+  std::vector<std::string> names(BuiltinModels().begin(), BuiltinModels().end());
+  if (const auto folder = pull::LibraryFolder(); folder.ok()) {
+    for (const pull::LibraryModel& model : pull::ListLibrary(*folder)) names.push_back(model.name);
+  }
+  for (const std::string& path : paths) {
+    std::error_code ignored;
+    if (std::filesystem::exists(path, ignored)) continue;
+    const auto meant = MostSimilar(path, names);
+    return meant ? fmt::format("; did you mean {}?", *meant) : "";
+  }
+  return "";
+}
+
+}  // namespace
+
 Result<gguf::ModelFiles> OpenModelFiles(const std::vector<std::string>& paths,
                                         const ClusterOptions& cluster) {
   std::vector<std::string> here, names;
@@ -148,8 +171,8 @@ Result<gguf::ModelFiles> OpenModelFiles(const std::vector<std::string>& paths,
   auto files = gguf::ModelFiles::Open(paths);
   if (files.ok() || files.error().code() != Code::kNotFound) return files;
   return NotFound(
-      fmt::format("{}; `aster list` shows the models of this machine, `aster pull` downloads one",
-                  files.error().message()));
+      fmt::format("{}{}; `aster list` shows the models of this machine, `aster pull` downloads one",
+                  files.error().message(), SimilarModel(paths)));
 }
 
 }  // namespace aster::open

@@ -27,6 +27,8 @@ struct Conversation {
   ToolChoice tool_choice = ToolChoice::kAuto;
   std::string tool_name;  // for kNamed
   bool parallel_calls = true;
+  bool continues =
+      false;  // the last message is the beginning of the response, and is not said again
   std::vector<std::string> strict_tools;         // by name: their calls must match their schemas
   std::shared_ptr<const grammar::Grammar> form;  // of the response; null: free text
 

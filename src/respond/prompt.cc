@@ -37,6 +37,34 @@ Result<std::string> Render(const Model& model, const Conversation& conversation)
   return again.ok() ? std::move(again) : std::move(prompt);
 }
 
+// Without the message that the response begins with.
+Conversation WithoutLast(const Conversation& conversation) {
+  Conversation rest = conversation;
+  rest.messages.erase(rest.messages.size() - 1);
+  return rest;
+}
+
+Status CheckContinuation(const Conversation& conversation) {
+  const ordered_json& last = conversation.messages.back();
+  if (conversation.form != nullptr)
+    return InvalidArgument("an answer that goes on from a text cannot have a form as well");
+  if (conversation.offers_tools() && conversation.tool_choice != ToolChoice::kAuto)
+    return InvalidArgument("an answer that goes on from a text cannot be a call as well");
+  if (last.contains("tool_calls"))
+    return InvalidArgument(
+        "the last message has calls: give their results, or a text to go on from");
+  return Ok();
+}
+
+// The prompt of a response that goes on from the last message.
+Result<std::string> RenderContinued(const Model& model, const Conversation& conversation) {
+  TRY(CheckContinuation(conversation));
+  std::string prompt = TRY(Render(model, WithoutLast(conversation)));
+  prompt += chat::EndOfThoughts(model.dialect, prompt);
+  const auto& begun = conversation.messages.back()["content"].get_ref<const std::string&>();
+  return prompt + model.prompt->Marked(begun);
+}
+
 // What the response has to be, if the conversation says anything about it.
 Status AddForm(const Model& model, const Conversation& conversation, Prompt& prompt) {
   const bool offers = conversation.offers_tools();
@@ -80,7 +108,8 @@ Result<Prompt> RenderPrompt(const Model& model, const Conversation& conversation
   at = Part::kTools;
   TRY(CheckTools(model, conversation));
   at = Part::kMessages;
-  prompt.text = TRY(Render(model, conversation));
+  prompt.text = TRY(conversation.continues ? RenderContinued(model, conversation)
+                                           : Render(model, conversation));
   at = Part::kTools;
   TRY(AddForm(model, conversation, prompt));
   if (conversation.offers_tools()) prompt.tools = OfferedTools(conversation.tools);

@@ -156,12 +156,17 @@ Problem Answer::MakePrompts() {
 Problem Answer::CheckLength(const respond::Prompt& prompt) const {
   const size_t count = prompt.tokens.size();
   if (count > 0 && count < context_.context_limit) return {};
-  return ProblemOf(count == 0
-                       ? InvalidArgument("the prompt is empty: give some text to go on from")
-                       : OutOfRange(fmt::format(
-                             "the prompt has {} tokens, and prompt and answer have to fit into {}",
+  if (count == 0)
+    return ProblemOf(InvalidArgument("the prompt is empty: give some text to go on from"),
+                     ask_.prompt_field);
+  Problem problem = ProblemOf(
+      OutOfRange(fmt::format("the prompt has {} tokens, and prompt and answer have to fit into {}; "
+                             "shorten it, or start the server with a larger --ctx",
                              count, context_.context_limit)),
-                   ask_.prompt_field);
+      ask_.prompt_field);
+  problem.prompt_tokens = count;
+  problem.most_tokens = context_.context_limit;
+  return problem;
 }
 
 // For the log. A model may have tokens without a text.
@@ -216,6 +221,7 @@ void Answer::Start(const std::string& client) {
   std::vector<std::unique_ptr<Job>> jobs;
   for (const auto& choice : choices_) jobs.push_back(MakeJob(*choice, client));
   trace_.Mark(RequestTrace::kQueued, context_.clock->NowNs());
+  writer_->Await();
   // From here on the loop's thread tells the writer.
   const Status submitted = context_.loop->Submit(std::move(jobs));
   if (!submitted.ok()) Fail(ProblemOf(submitted.error(), "n"));

@@ -41,6 +41,12 @@ ordered_json UsageJson(const Usage& usage) {
           {"rejected_prediction_tokens", usage.rejected()}};
 }
 
+// Ids of calls are known by how they begin.
+std::string ToolUseId(const std::string& id) {
+  constexpr std::string_view kCall = "call_";
+  return id.starts_with(kCall) ? "toolu_" + id.substr(kCall.size()) : id;
+}
+
 ordered_json MessageHead(const ReplyFrame& frame) {
   return {{"id", frame.id},
           {"type", "message"},
@@ -74,7 +80,7 @@ class MessagesAtOnce final : public CollectingWriter {
     }
     for (const Call& call : said.calls) {
       content.push_back({{"type", "tool_use"},
-                         {"id", call.id},
+                         {"id", ToolUseId(call.id)},
                          {"name", call.name},
                          {"input", ObjectOf(call.arguments)}});
     }
@@ -93,6 +99,7 @@ class MessagesStream final : public ReplyWriter {
   explicit MessagesStream(ReplyFrame frame)
       : frame_(std::move(frame)), pieces_(frame_.stream, PiecesOfReply::Format::kEvents) {}
 
+  void Await() override { pieces_.KeepAlive(); }
   void Begin(const Usage& usage) override {
     ordered_json message = MessageHead(frame_);
     message["usage"] = UsageJson(usage);
@@ -117,7 +124,7 @@ class MessagesStream final : public ReplyWriter {
         case Kind::kCallBegin:
           Close();
           Open(Block::kCall, {{"type", "tool_use"},
-                              {"id", event.id},
+                              {"id", ToolUseId(event.id)},
                               {"name", event.text},
                               {"input", ordered_json::object()}});
           break;

@@ -5,6 +5,7 @@
 
 #include "serve/anthropic.h"
 #include "serve/shared_fields.h"
+#include "serve/tool_fields.h"
 
 namespace aster::serve {
 namespace {
@@ -20,8 +21,22 @@ struct Blocks {
   ordered_json results = ordered_json::array();
 };
 
+// A document that is a text, or made of texts.
+void ReadDocument(const Fields& block, Blocks& blocks) {
+  const ordered_json* source = block.Object("source");
+  if (source == nullptr) return block.Refuse("source", "is missing");
+  const Fields inner(*source, block.problem(), block.PathOf("source."));
+  const std::string type = inner.String("type").value_or("");
+  const bool is_text = type == "text";
+  if (!is_text && type != "content")
+    return inner.Refuse("type", fmt::format("this model reads texts, not \"{}\"", type));
+  const std::string title = block.String("title").value_or("");
+  if (!title.empty()) blocks.text += title + "\n";
+  blocks.text += ReadContent(inner, is_text ? "data" : "content") + "\n";
+}
+
 // One of the blocks; false where it makes no sense.
-bool ReadBlock(const Fields& block, bool of_assistant, Blocks& blocks) {
+bool ReadBlock(const Fields& block, bool of_assistant, const Ask& ask, Blocks& blocks) {
   const std::string type = block.String("type").value_or("");
   if (type == "text") {
     const auto text = block.String("text");
@@ -29,6 +44,8 @@ bool ReadBlock(const Fields& block, bool of_assistant, Blocks& blocks) {
     blocks.text += text.value_or("");
   } else if (type == "thinking" && of_assistant) {
     blocks.thinking += block.String("thinking").value_or("");
+  } else if (type == "document" && !of_assistant) {
+    ReadDocument(block, blocks);
   } else if (type == "redacted_thinking" && of_assistant) {
     // Nobody can read it.
   } else if (type == "tool_use" && of_assistant) {
@@ -43,6 +60,7 @@ bool ReadBlock(const Fields& block, bool of_assistant, Blocks& blocks) {
   } else if (type == "tool_result" && !of_assistant) {
     const auto id = block.String("tool_use_id");
     if (!id) block.Refuse("tool_use_id", "is missing");
+    if (id && !HasCall(ask, *id)) block.Refuse("tool_use_id", "no tool_use before it has this id");
     blocks.results.push_back({{"role", "tool"},
                               {"tool_call_id", id.value_or("")},
                               {"content", ReadContent(block, "content")}});
@@ -67,7 +85,7 @@ void ReadOne(const Fields& message, Ask& ask) {
       const std::string path = message.PathOf(fmt::format("content[{}]", i));
       if (!(*content)[i].is_object())
         return message.problem().Set(400, path, path + ": give an object");
-      if (!ReadBlock(Fields((*content)[i], message.problem(), path + "."), role == "assistant",
+      if (!ReadBlock(Fields((*content)[i], message.problem(), path + "."), role == "assistant", ask,
                      blocks))
         return;
     }
@@ -82,7 +100,7 @@ void ReadOne(const Fields& message, Ask& ask) {
   ask.messages.push_back(std::move(out));
 }
 
-void ReadMessages(const Fields& fields, Ask& ask) {
+void ReadAnthropicMessages(const Fields& fields, Ask& ask) {
   if (fields.Find("system") != nullptr) {
     const std::string system = ReadContent(fields, "system");
     if (!system.empty()) ask.messages.push_back({{"role", "system"}, {"content", system}});
@@ -97,20 +115,42 @@ void ReadMessages(const Fields& fields, Ask& ask) {
     ReadOne(Fields((*messages)[i], fields.problem(), path + "."), ask);
   }
   if (fields.problem().any()) return;
-  if (ask.messages.back()["role"] == "assistant") {
-    fields.Refuse("messages",
-                  "the last message has to be the user's: prefilled answers are not supported");
-  }
+  // The answer goes on from what it is given to begin with.
+  ask.continues = ask.messages.back()["role"] == "assistant";
 }
 
-// Tools that Anthropic's models know without being told.
-std::string WhyNotOfType(const std::string& type) {
-  for (const char* client : {"bash_", "text_editor_", "computer_", "memory_"}) {
-    if (type.starts_with(client)) {
-      return type + ": this model does not know it; describe it as a custom tool with input_schema";
-    }
+// Tools that Anthropic's models know without being told, and that the client runs: [begin of the
+// type, schema of their input].
+constexpr std::pair<std::string_view, const char*> kClientTools[] = {
+    {"bash_", R"({"type": "object", "properties": {"command": {"type": "string"},
+        "restart": {"type": "boolean"}}})"},
+    {"text_editor_", R"({"type": "object", "properties": {
+        "command": {"enum": ["view", "create", "str_replace", "insert"]},
+        "path": {"type": "string"}, "file_text": {"type": "string"}, "old_str": {"type": "string"},
+        "new_str": {"type": "string"}, "insert_line": {"type": "integer"},
+        "insert_text": {"type": "string"}, "view_range": {"type": "array",
+        "items": {"type": "integer"}}}, "required": ["command", "path"]})"},
+    {"computer_", R"({"type": "object", "properties": {"action": {"type": "string"},
+        "coordinate": {"type": "array", "items": {"type": "integer"}},
+        "text": {"type": "string"}}, "required": ["action"]})"},
+    {"memory_", R"({"type": "object", "properties": {
+        "command": {"enum": ["view", "create", "str_replace", "insert", "delete", "rename"]},
+        "path": {"type": "string"}, "file_text": {"type": "string"}, "old_str": {"type": "string"},
+        "new_str": {"type": "string"}, "insert_line": {"type": "integer"},
+        "insert_text": {"type": "string"}, "old_path": {"type": "string"},
+        "new_path": {"type": "string"}}, "required": ["command"]})"}};
+
+// The schema of a tool's input; null where its maker's servers would run it.
+ordered_json SchemaOf(const Fields& tool, const std::string& type) {
+  if (type == "custom") {
+    const ordered_json* schema = tool.Object("input_schema");
+    if (schema == nullptr) tool.Refuse("input_schema", "is missing");
+    return schema == nullptr ? ordered_json() : *schema;
   }
-  return type + ": the server runs no tools itself; give custom ones";
+  for (const auto& [begin, schema] : kClientTools) {
+    if (type.starts_with(begin)) return ordered_json::parse(schema);
+  }
+  return {};
 }
 
 void ReadAnthropicTools(const Fields& fields, Ask& ask) {
@@ -124,17 +164,21 @@ void ReadAnthropicTools(const Fields& fields, Ask& ask) {
     if (!(*tools)[i].is_object()) return fields.Refuse(path, "give an object");
     const Fields tool((*tools)[i], fields.problem(), path + ".");
     const std::string type = tool.String("type").value_or("custom");
-    if (type != "custom") return tool.Refuse("type", WhyNotOfType(type));
+    const ordered_json schema = SchemaOf(tool, type);
+    if (fields.problem().any()) return;
     const auto name = tool.String("name");
-    const ordered_json* schema = tool.Object("input_schema");
     if (!name || name->empty()) return tool.Refuse("name", "is missing");
-    if (schema == nullptr) return tool.Refuse("input_schema", "is missing");
+    if (schema.is_null()) {
+      ask.left_out_tools.push_back(type);
+      continue;
+    }
     ordered_json function = {{"name", *name}};
     if (const auto text = tool.String("description")) function["description"] = *text;
-    function["parameters"] = *schema;
+    function["parameters"] = schema;
     if (tool.Bool("strict").value_or(false)) ask.strict_tools.push_back(*name);
     ask.tools.push_back({{"type", "function"}, {"function", std::move(function)}});
   }
+  if (ask.tools.empty()) ask.tools = nullptr;
 }
 
 void ReadAnthropicChoice(const Fields& fields, Ask& ask) {
@@ -196,7 +240,7 @@ Ask ReadMessagesRequest(const ordered_json& body, const AskDefaults& defaults, b
                         Problem& problem) {
   const Fields fields(body, problem);
   Ask ask;
-  ReadMessages(fields, ask);
+  ReadAnthropicMessages(fields, ask);
   ReadSampling(fields, ask, defaults);
   const auto most = fields.Integer("max_tokens", 1, INT64_MAX);
   if (most) ask.max_tokens = static_cast<uint64_t>(*most);

@@ -33,6 +33,8 @@ struct Ask : respond::Conversation, respond::Settings {
   uint32_t choices = 1;                   // answers to each prompt
   std::string form_field;                 // the request's, that asks for the form
 
+  std::vector<std::string> left_out_tools;  // types of tools that only their makers' servers run
+
   bool streams = false;
   bool wants_usage = false;     // at the end of a stream
   bool wants_progress = false;  // of the prompt, in a stream

@@ -4,6 +4,7 @@
 #include "serve/http_server.h"
 
 #include <fcntl.h>
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -309,7 +310,14 @@ ReplyStream::Options HttpServer::ReplyOptions(const HttpRequest& request) const 
           .in_chunks = request.takes_chunks,
           .head_only = request.method == "HEAD",
           .limit_bytes = options_.reply_bytes,
-          .headers = options_.headers};
+          .headers = HeadersFor(request)};
+}
+
+HttpHeaders HttpServer::HeadersFor(const HttpRequest& request) const {
+  HttpHeaders headers = options_.headers ? options_.headers(request) : HttpHeaders();
+  const auto now_s = static_cast<std::time_t>(clock_.WallNs() / kNsPerSecond);
+  headers.emplace_back("Date", fmt::format("{:%a, %d %b %Y %H:%M:%S GMT}", fmt::gmtime(now_s)));
+  return headers;
 }
 
 void HttpServer::Handle(Connection& connection, HttpRequest request) {
@@ -335,7 +343,7 @@ std::string HttpServer::Describe(std::string_view path, int status,
 void HttpServer::Refuse(Connection& connection, int status, std::string_view problem) {
   ReplyStream reply({.request_id = fmt::format("req_{:016x}", SystemSeed()),
                      .keep_alive = false,
-                     .headers = options_.headers},
+                     .headers = HeadersFor(connection.parser.request())},
                     waker_);
   reply.Send(status, "application/json",
              Describe(connection.parser.request().path, status, problem));

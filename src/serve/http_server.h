@@ -34,7 +34,8 @@ using HttpHandler = std::function<void(HttpRequest, std::shared_ptr<ReplyStream>
 struct HttpServerOptions {
   std::string listen = "127.0.0.1:0";  // HOST:PORT
   HttpLimits limits = {};
-  HttpHeaders headers = {};                        // of every reply
+  // More headers of a reply to this request; null: none.
+  std::function<HttpHeaders(const HttpRequest&)> headers = nullptr;
   std::shared_ptr<net::TlsContext> tls = nullptr;  // null: plain HTTP
   size_t max_connections = 1024;
   size_t workers = 2;                    // threads that requests are handled on
@@ -98,6 +99,7 @@ class HttpServer {
   void Write(Connection& connection);
   void EndReply(Connection& connection);
   void CheckDeadline(Connection& connection, int64_t now_ns);
+  HttpHeaders HeadersFor(const HttpRequest& request) const;
   ReplyStream::Options ReplyOptions(const HttpRequest& request) const;
   std::string Describe(std::string_view path, int status, std::string_view problem) const;
   void LimitConnections();

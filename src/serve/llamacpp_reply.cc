@@ -53,6 +53,9 @@ class LlamaWriter final : public CollectingWriter {
     if (ask.streams) pieces_.emplace(frame_.stream, PiecesOfReply::Format::kEvents);
   }
 
+  void Await() override {
+    if (pieces_) pieces_->KeepAlive();
+  }
   void Progress(const PromptProgress& progress) override {
     if (!pieces_) return;
     Send({{"index", 0},

@@ -98,6 +98,7 @@ class OllamaStream final : public ReplyWriter {
         kind_(kind),
         pieces_(frame_.stream, PiecesOfReply::Format::kLines) {}
 
+  void Await() override { pieces_.KeepAlive(); }
   void Begin(const Usage& /*usage*/) override {}
   void Say(size_t /*choice*/, std::span<const chat::ReplyEvent> events,
            std::span<const SpokenToken> tokens) override {

@@ -151,6 +151,9 @@ Ask ReadOllamaChat(const ordered_json& body, const AskDefaults& defaults, Proble
     }
     ask.messages.push_back(ReadOllamaMessage(Fields((*messages)[i], problem, path + "."), calls));
   }
+  // The answer goes on from what it is given to begin with.
+  ask.continues = !ask.messages.empty() && ask.messages.back()["role"] == "assistant" &&
+                  !ask.messages.back().contains("tool_calls");
   ReadCommon(fields, ask, defaults);
   ReadTools(fields, ask);
   return ask;

@@ -189,6 +189,7 @@ class Streaming : public ReplyWriter {
         has_logprobs_(ask.sampling.logprobs),
         wants_usage_(ask.wants_usage) {}
 
+  void Await() override { pieces_.KeepAlive(); }
   void Finish(const Usage& usage) override {
     if (wants_usage_) {
       ordered_json json = Head(frame_, object_);

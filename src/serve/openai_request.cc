@@ -58,7 +58,7 @@ void ReadCalls(const Fields& message, ordered_json& out) {
   out["tool_calls"] = std::move(list);
 }
 
-ordered_json ReadMessage(const Fields& message) {
+ordered_json ReadMessage(const Fields& message, const Ask& ask) {
   const auto given = message.String("role");
   std::string role = given.value_or("");
   if (role == "developer") role = "system";
@@ -82,6 +82,8 @@ ordered_json ReadMessage(const Fields& message) {
     const auto id = message.String("tool_call_id");
     if (id) out["tool_call_id"] = *id;
     if (!id && *given == "tool") message.Refuse("tool_call_id", "is missing");
+    if (id && !HasCall(ask, *id))
+      message.Refuse("tool_call_id", "no call before it has this id; send the message that has it");
   }
   return out;
 }
@@ -95,9 +97,19 @@ void ReadMessages(const Fields& fields, Ask& ask) {
     const ordered_json& message = (*messages)[i];
     const std::string path = fmt::format("messages[{}]", i);
     if (!message.is_object()) return fields.Refuse(path, "give an object");
-    ask.messages.push_back(ReadMessage(Fields(message, fields.problem(), path + ".")));
+    ask.messages.push_back(ReadMessage(Fields(message, fields.problem(), path + "."), ask));
     if (fields.problem().any()) return;
   }
+}
+
+// Whether the answer goes on from the last message, which is its beginning then.
+void ReadContinuation(const Fields& fields, Ask& ask) {
+  ask.continues = fields.Bool("continue_final_message").value_or(false);
+  if (!ask.continues || fields.problem().any()) return;
+  if (ask.messages.back()["role"] != "assistant")
+    fields.Refuse("continue_final_message", "the last message is not the assistant's");
+  if (fields.Bool("add_generation_prompt").value_or(false))
+    fields.Refuse("add_generation_prompt", "not together with continue_final_message");
 }
 
 // What older and other clients ask for, and would wait for in vain.
@@ -141,6 +153,7 @@ Ask ReadChatRequest(const ordered_json& body, const AskDefaults& defaults, Probl
   const Fields fields(body, problem);
   Ask ask;
   ReadMessages(fields, ask);
+  ReadContinuation(fields, ask);
   ReadSampling(fields, ask, defaults);
   ReadMaxTokens(fields, "max_tokens", defaults, ask);
   ReadMaxTokens(fields, "max_completion_tokens", defaults, ask);

@@ -20,6 +20,11 @@ struct Problem {
   std::string message = {};
   std::string param = {};  // the field, or empty
   std::string code = {};   // for programs, or empty
+  // Of a prompt that is too long: its tokens, and how many there may be. Each API has a sentence
+  // for it that its programs look for.
+  uint64_t prompt_tokens = 0;
+  uint64_t most_tokens = 0;
+  std::string allow = {};  // methods that the path takes, of status 405
 
   bool any() const { return status != 0; }
   // Unless something was wrong already.

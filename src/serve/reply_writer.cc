@@ -22,8 +22,11 @@ constexpr std::string_view kPulseOfLines = " ";
 
 PiecesOfReply::PiecesOfReply(std::shared_ptr<ReplyStream> stream, Format format)
     : stream_(std::move(stream)),
-      content_type_(format == Format::kEvents ? "text/event-stream" : "application/x-ndjson") {
-  SetPulse(format == Format::kEvents ? kPulseOfEvents : kPulseOfLines);
+      format_(format),
+      content_type_(format == Format::kEvents ? "text/event-stream" : "application/x-ndjson") {}
+
+void PiecesOfReply::KeepAlive() {
+  SetPulse(format_ == Format::kEvents ? kPulseOfEvents : kPulseOfLines);
 }
 
 void PiecesOfReply::SetPulse(std::string_view bytes) {
@@ -72,6 +75,20 @@ std::string ServerEvent(std::string_view event, const ordered_json& json) {
   return name + "data: " + DumpJson(json) + "\n\n";
 }
 
+namespace {
+
+// Programs look for these words where a prompt is too long.
+std::string MessageOf(const Problem& problem, ProblemForm form) {
+  if (problem.prompt_tokens == 0 || form == ProblemForm::kOllama) return problem.message;
+  if (form == ProblemForm::kAnthropic)
+    return fmt::format("prompt is too long: {} tokens > {} maximum", problem.prompt_tokens,
+                       problem.most_tokens);
+  return fmt::format("This model's maximum context length is {} tokens: {}", problem.most_tokens,
+                     problem.message);
+}
+
+}  // namespace
+
 ordered_json ProblemJson(const Problem& problem, ProblemForm form, const std::string& request_id) {
   const int status = problem.status;
   if (form == ProblemForm::kOllama) return {{"error", problem.message}};
@@ -85,7 +102,7 @@ ordered_json ProblemJson(const Problem& problem, ProblemForm form, const std::st
                        : status < 500  ? "invalid_request_error"
                                        : "api_error";
     ordered_json json = {{"type", "error"},
-                         {"error", {{"type", type}, {"message", problem.message}}}};
+                         {"error", {{"type", type}, {"message", MessageOf(problem, form)}}}};
     if (!request_id.empty()) json["request_id"] = request_id;
     return json;
   }
@@ -97,7 +114,7 @@ ordered_json ProblemJson(const Problem& problem, ProblemForm form, const std::st
     return text.empty() ? ordered_json() : ordered_json(text);
   };
   return {{"error",
-           {{"message", problem.message},
+           {{"message", MessageOf(problem, form)},
             {"type", type},
             {"param", or_null(problem.param)},
             {"code", or_null(problem.code)}}}};
@@ -106,6 +123,7 @@ ordered_json ProblemJson(const Problem& problem, ProblemForm form, const std::st
 void SendProblem(ReplyStream& stream, const Problem& problem, ProblemForm form) {
   HttpHeaders headers;
   if (problem.status == 429 || problem.status == 503) headers.emplace_back("Retry-After", "1");
+  if (!problem.allow.empty()) headers.emplace_back("Allow", problem.allow);
   if (problem.status == 401) headers.emplace_back("WWW-Authenticate", "Bearer");
   stream.Send(problem.status, "application/json",
               DumpJson(ProblemJson(problem, form, stream.request_id())), headers);

@@ -46,6 +46,9 @@ struct PromptProgress {
 class ReplyWriter {
  public:
   virtual ~ReplyWriter() = default;
+  // Nothing is wrong with the request, and it waits for its turn: a stream shows signs of life from
+  // here on. Before all others, if at all.
+  virtual void Await() {}
   // The prompts are known to be fine, and computing begins: of all of them are known how many
   // tokens there are, and of the first one how many were remembered.
   virtual void Begin(const Usage& usage) = 0;
@@ -76,6 +79,7 @@ class PiecesOfReply {
   };
   PiecesOfReply(std::shared_ptr<ReplyStream> stream, Format format);
 
+  void KeepAlive();
   void Write(std::string_view bytes);
   void End() { stream_->End(); }
   // From here on this is the sign of life, where a format has one of its own.
@@ -85,6 +89,7 @@ class PiecesOfReply {
 
  private:
   const std::shared_ptr<ReplyStream> stream_;
+  const Format format_;
   const std::string content_type_;
 };
 

@@ -28,7 +28,7 @@ std::string PlainOf(std::string_view id) {
   return plain;
 }
 
-std::string Quoted(std::string_view text) {
+std::string QuotedName(std::string_view text) {
   std::string quoted;
   AppendJsonString(quoted, text);
   return quoted;
@@ -75,9 +75,9 @@ std::string RequestTrace::ToJson(const TracedRequest& request, int64_t end_ns) c
       "\"name\":{}}}}}],\n\"otherData\":{{\"id\":{},\"path\":{},\"model\":{},\"status\":{},"
       "\"client_gone\":{},\"prompt_tokens\":{},\"cached_tokens\":{},\"answer_tokens\":{},"
       "\"duration_us\":{:.3f}}}}}\n",
-      events, Quoted(request.id), Quoted(request.id), Quoted(request.path), Quoted(request.model),
-      request.status, request.is_gone, request.prompt_tokens, request.cached_tokens,
-      request.answer_tokens, us(end_ns));
+      events, QuotedName(request.id), QuotedName(request.id), QuotedName(request.path),
+      QuotedName(request.model), request.status, request.is_gone, request.prompt_tokens,
+      request.cached_tokens, request.answer_tokens, us(end_ns));
 }
 
 Status RequestTrace::Save(const std::string& folder, const TracedRequest& request,

@@ -60,6 +60,9 @@ class ResponsesWriter final : public ReplyWriter {
     response_["usage"] = nullptr;
   }
 
+  void Await() override {
+    if (pieces_) pieces_->KeepAlive();
+  }
   void Begin(const Usage& /*usage*/) override {
     Send("response.created", {{"response", response_}});
     Send("response.in_progress", {{"response", response_}});

@@ -57,6 +57,7 @@ void ReadItem(const Fields& item, Ask& ask) {
   } else if (type == "function_call_output") {
     const auto id = item.String("call_id");
     if (!id) return item.Refuse("call_id", "is missing");
+    if (!HasCall(ask, *id)) return item.Refuse("call_id", "no function_call before it has this id");
     ask.messages.push_back(
         {{"role", "tool"}, {"tool_call_id", *id}, {"content", ReadContent(item, "output")}});
   } else if (type == "reasoning") {

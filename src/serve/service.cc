@@ -118,11 +118,25 @@ Service::Service(ServiceOptions options, RequestCounts& requests, const Clock& c
   CHECK(!options_.models.empty());
 }
 
-HttpHeaders Service::HeadersFor(const std::string& cors_origin) {
-  if (cors_origin.empty()) return {};
-  return {{"Access-Control-Allow-Origin", cors_origin},
-          {"Access-Control-Allow-Methods", "GET, POST, OPTIONS"},
-          {"Access-Control-Allow-Headers", "*, Authorization"}};
+HttpHeaders Service::HeadersFor(const HttpRequest& request,
+                                const std::vector<std::string>& origins) {
+  if (origins.empty()) return {};
+  HttpHeaders headers = {{"Access-Control-Allow-Methods", "GET, POST, DELETE, OPTIONS"},
+                         {"Access-Control-Allow-Headers", "*, Authorization"},
+                         {"Access-Control-Expose-Headers", "X-Request-Id, Request-Id, Retry-After"},
+                         {"Access-Control-Max-Age", "7200"}};
+  const auto has = [&](std::string_view origin) {
+    return std::ranges::find(origins, origin) != origins.end();
+  };
+  const std::string_view from = request.Header("origin");
+  if (has("*")) {
+    headers.emplace_back("Access-Control-Allow-Origin", "*");
+    return headers;
+  }
+  // Caches must not give one origin what was meant for another.
+  headers.emplace_back("Vary", "Origin");
+  if (has(from)) headers.emplace_back("Access-Control-Allow-Origin", from);
+  return headers;
 }
 
 bool Service::HasKey(const HttpRequest& request) const {
@@ -142,18 +156,21 @@ bool Service::HasKey(const HttpRequest& request) const {
 bool Service::IsAllowed(const HttpRequest& request, Problem& problem) const {
   const std::string_view origin = request.Header("origin");
   const std::string_view host = request.Header("host");
-  const bool takes_all = options_.cors_origin == "*";
+  const std::vector<std::string>& origins = options_.cors_origins;
+  const bool takes_all = std::ranges::find(origins, "*") != origins.end();
   // A key protects from DNS rebinding: a stranger's page has none. Without one, the name must do.
-  if (options_.keys.empty() && !takes_all && !IsLocalHost(host) &&
-      host != HostOf(options_.cors_origin)) {
+  const bool is_known =
+      takes_all || IsLocalHost(host) || std::ranges::find(origins, host, HostOf) != origins.end();
+  if (options_.keys.empty() && !is_known) {
     problem.Set(403, "",
                 fmt::format("this server is not known as {}: use its address, or start it with an "
                             "API key or with --cors http://{}",
                             host, host));
     return false;
   }
-  if (IsOfPage(origin) && !takes_all && options_.cors_origin != origin &&
-      !IsLoopbackOrigin(origin) && !IsSameOrigin(origin, host)) {
+  const bool is_named = std::ranges::find(origins, origin) != origins.end();
+  if (IsOfPage(origin) && !takes_all && !is_named && !IsLoopbackOrigin(origin) &&
+      !IsSameOrigin(origin, host)) {
     problem.Set(
         403, "",
         fmt::format(
@@ -180,6 +197,7 @@ const Service::Route* Service::FindRoute(const HttpRequest& request, Problem& pr
     problem.Set(404, "", fmt::format("there is nothing at {}", request.path));
   } else if (found->method != method) {
     problem.Set(405, "", fmt::format("{} does not take {}", request.path, request.method));
+    problem.allow = found->method == "GET" ? "GET, HEAD" : std::string(found->method);
   } else if (!found->is_open) {
     IsAllowed(request, problem);
   }
@@ -193,7 +211,7 @@ bool Service::TakesBody(const HttpRequest& head) const {
 }
 
 void Service::Handle(HttpRequest request, std::shared_ptr<ReplyStream> stream) {
-  if (request.method == "OPTIONS" && !options_.cors_origin.empty()) {
+  if (request.method == "OPTIONS" && !options_.cors_origins.empty()) {
     return stream->Send(204, "text/plain", "");
   }
   if (request.method == "GET" || request.method == "HEAD") {
@@ -210,6 +228,16 @@ void Service::Handle(HttpRequest request, std::shared_ptr<ReplyStream> stream) {
     return Refuse(route, FormOf(request.path), *stream, problem);
   }
   (this->*found->handler)(request, stream);
+}
+
+void Service::SayLoading(const HttpRequest& request, ReplyStream& stream) {
+  const bool is_health = request.path == "/health";
+  if (is_health || request.path == "/ready") {
+    return stream.Send(is_health ? 200 : 503, "application/json",
+                       DumpJson({{"status", is_health ? "ok" : "loading"}}));
+  }
+  SendProblem(stream, {.status = 503, .message = "models are being loaded; try again later"},
+              FormOf(request.path));
 }
 
 void Service::OnUnread(std::string_view request_id, int status) {
@@ -292,6 +320,11 @@ void Service::StartAnswer(const ServedModel& model, const HttpRequest& request, 
   Problem problem;
   ask.timeout_ns = TimeoutOf(request, problem);
   if (problem.any()) return Refuse(request, *stream, problem);
+  if (!ask.left_out_tools.empty()) {
+    log::Info("tools left out",
+              {{"id", stream->request_id()},
+               {"types", fmt::format("{}", fmt::join(ask.left_out_tools, ", "))}});
+  }
   // Clients take turns by the key that they use, or by what they call themselves.
   std::string client(request.Header("authorization"));
   if (client.empty()) client = request.Header("x-api-key");
@@ -390,53 +423,6 @@ void Service::Responses(const HttpRequest& request, const std::shared_ptr<ReplyS
   auto& [body, model, ask] = *parsed;
   auto writer = MakeResponsesWriter(FrameFor(body, *model, "resp_", stream), ask, body);
   StartAnswer(*model, request, std::move(ask), stream, std::move(writer));
-}
-
-ordered_json Service::ModelJson(const ServedModel& model) const {
-  return {{"id", model.context.name},
-          {"object", "model"},
-          {"created", options_.created_s},
-          {"owned_by", "asterism"},
-          {"context_length", model.context.context_limit},
-          // As Anthropic's programs read it.
-          {"type", "model"},
-          {"display_name", model.context.name},
-          {"created_at", TimeText(options_.created_s)}};
-}
-
-void Service::Models(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
-  ordered_json list = ordered_json::array();
-  for (const ServedModel& model : options_.models) {
-    list.push_back(ModelJson(model));
-    for (const std::string& alias : model.aliases) {
-      if (alias == "*") continue;
-      list.push_back(ModelJson(model));
-      list.back()["id"] = alias;
-    }
-  }
-  const ordered_json first = list.front()["id"];
-  const ordered_json last = list.back()["id"];
-  SendJson(request, *stream, 200,
-           {{"object", "list"},
-            {"data", std::move(list)},
-            {"has_more", false},
-            {"first_id", first},
-            {"last_id", last}});
-}
-
-void Service::OneModel(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
-  // Names may have slashes, which programs escape.
-  const std::string name =
-      ToValidUtf8(WithoutPercents(request.path.substr(std::string_view("/v1/models/").size())));
-  Problem problem;
-  const ordered_json named = {{"model", name}};
-  const ServedModel* const model = ModelOf(named, problem);
-  HttpRequest counted;
-  counted.path = "/v1/models/";
-  if (model == nullptr) return Refuse(counted, *stream, problem);
-  ordered_json json = ModelJson(*model);
-  json["id"] = name;
-  SendJson(counted, *stream, 200, json);
 }
 
 std::vector<ModelFigures> Service::Figures() const {

@@ -36,7 +36,7 @@ struct ServedModel {
 struct ServiceOptions {
   std::vector<ServedModel> models;         // the first is whose no other is named
   std::vector<crypto::Sha256Digest> keys;  // of API keys; none: anybody may ask
-  std::string cors_origin;                 // a web page of this origin may ask; empty: none
+  std::vector<std::string> cors_origins;   // web pages of these may ask; "*": of all
   int64_t created_s = 0;
   std::string version;
   // The nodes of the cluster as JSON, for the page; null: the server is on none. Never waits.
@@ -53,12 +53,15 @@ class Service {
   void Handle(HttpRequest request, std::shared_ptr<ReplyStream> stream);
   // Whether a request with this head is one that is answered: nobody else's body is wanted.
   bool TakesBody(const HttpRequest& head) const;
+  // The answer of a server whose models are being loaded: it runs, and is not ready.
+  static void SayLoading(const HttpRequest& request, ReplyStream& stream);
   // Notes a request that could not be read.
   void OnUnread(std::string_view request_id, int status);
   // What is wrong with a request for this path, in the form of its dialect.
   static std::string Describe(std::string_view path, int status, std::string_view message);
   // Headers of every reply.
-  static HttpHeaders HeadersFor(const std::string& cors_origin);
+  static HttpHeaders HeadersFor(const HttpRequest& request,
+                                const std::vector<std::string>& cors_origins);
 
  private:
   struct Route;

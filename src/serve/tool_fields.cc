@@ -16,6 +16,20 @@ using nlohmann::ordered_json;
 
 constexpr size_t kMaxNameBytes = 256;
 
+// A function without parameters is called with {}.
+ordered_json NoInput() {
+  return {
+      {"type", "object"}, {"properties", ordered_json::object()}, {"additionalProperties", false}};
+}
+
+// A custom tool takes a text, which is a function's one argument here.
+ordered_json TextInput() {
+  return {{"type", "object"},
+          {"properties", {{"input", {{"type", "string"}}}}},
+          {"required", ordered_json::array({"input"})},
+          {"additionalProperties", false}};
+}
+
 // The names in a list of {"type": "function", "name"} or {…, "function": {"name"}}.
 std::optional<std::vector<std::string>> NamesOf(const Fields& fields) {
   const ordered_json* list = fields.Array("tools");
@@ -67,6 +81,17 @@ void ReadAllowedTools(const Fields& choice, Ask& ask) {
 
 }  // namespace
 
+bool HasCall(const Ask& ask, std::string_view id) {
+  for (const ordered_json& message : ask.messages) {
+    const auto calls = message.find("tool_calls");
+    if (calls == message.end()) continue;
+    for (const ordered_json& call : *calls) {
+      if (call["id"] == id) return true;
+    }
+  }
+  return false;
+}
+
 void ReadTools(const Fields& fields, Ask& ask) {
   const ordered_json* tools = fields.Array("tools");
   if (tools == nullptr || tools->empty()) return;
@@ -77,12 +102,18 @@ void ReadTools(const Fields& fields, Ask& ask) {
     const std::string path = fmt::format("tools[{}]", i);
     if (!(*tools)[i].is_object()) return fields.Refuse(path, "give an object");
     const Fields tool((*tools)[i], fields.problem(), path + ".");
-    if (tool.String("type") != "function") return tool.Refuse("type", "only function is supported");
+    const auto type = tool.String("type");
+    if (!type) return tool.Refuse("type", "is missing; give function");
+    if (*type != "function" && *type != "custom") {
+      // Its maker's servers would run it; the request is answered without.
+      ask.left_out_tools.push_back(*type);
+      continue;
+    }
     // Of the newer dialect the function's fields stand in the tool itself.
-    const bool is_inside = tool.Find("function") != nullptr;
-    const ordered_json* function = is_inside ? tool.Object("function") : &tool.json();
+    const bool is_inside = tool.Find(type->c_str()) != nullptr;
+    const ordered_json* function = is_inside ? tool.Object(type->c_str()) : &tool.json();
     if (function == nullptr) return;
-    const Fields inner(*function, fields.problem(), path + (is_inside ? ".function." : "."));
+    const Fields inner(*function, fields.problem(), path + (is_inside ? "." + *type + "." : "."));
     const auto name = inner.String("name");
     if (!name || name->empty() || name->size() > kMaxNameBytes)
       return inner.Refuse("name", "is missing or too long");
@@ -90,12 +121,12 @@ void ReadTools(const Fields& fields, Ask& ask) {
     if (const auto text = inner.String("description")) written["description"] = *text;
     if (inner.Bool("strict").value_or(false)) ask.strict_tools.push_back(*name);
     const ordered_json* parameters = inner.Object("parameters");
-    written["parameters"] =
-        parameters != nullptr
-            ? *parameters
-            : ordered_json{{"type", "object"}, {"properties", ordered_json::object()}};
+    written["parameters"] = parameters != nullptr ? *parameters
+                            : *type == "custom"   ? TextInput()
+                                                  : NoInput();
     ask.tools.push_back({{"type", "function"}, {"function", std::move(written)}});
   }
+  if (ask.tools.empty()) ask.tools = nullptr;
 }
 
 void ReadToolChoice(const Fields& fields, Ask& ask) {

@@ -41,11 +41,34 @@ class Program(Case):
 
     def test_version(self):
         self.assertRegex(aster("--version").stdout.decode(), r"^aster \d+\.\d+\.\d+\n$")
+        self.assertEqual(aster("version").stdout, aster("--version").stdout)
+
+    def test_help_of_a_command(self):
+        self.assertEqual(aster("help").stdout, aster("--help").stdout)
+        self.assertEqual(aster("help", "run").stdout, aster("run", "--help").stdout)
+        self.assertEqual(aster("help", "cluster", "join").stdout, aster("cluster", "join", "--help").stdout)
+
+    def test_an_unknown_key_is_named_with_its_line(self):
+        path = self.folder / "wrong.toml"
+        path.write_text("# the server\n[serve]\nport = 0\nprallel = 3\n")
+        told = aster("--config", path, "serve", "nova", check=USAGE).stderr.decode()
+        self.assertIn(f"{path}: line 4: there is no option serve.prallel; did you mean parallel?", told)
+
+    def test_a_mistyped_model(self):
+        told = aster("run", "nva", "-p", "x", check=INPUT).stderr.decode()
+        self.assertIn("did you mean nova?", told)
+        self.assertIn("aster pull", aster("run", "llama3", "-p", "x", check=INPUT).stderr.decode())
+        self.assertIn("aster pull http://a.example/m.gguf",
+                      aster("run", "http://a.example/m.gguf", "-p", "x", check=INPUT).stderr.decode())
 
     def test_wrong_usage_is_told_apart_from_wrong_input(self):
         aster(check=USAGE)
         aster("frobnicate", check=USAGE)
         aster("inspect", self.tiny, "--nonsense", check=USAGE)
+        for words, meant in ((("srve",), "did you mean serve?"), (("run", "--tokns", "3"), "did you mean --tokens?"),
+                             (("--color", "never", "rn"), "did you mean run?"), (("cluster", "jion"), "join"),
+                             (("run", "-n", "-1"), "give 0 or more")):
+            self.assertIn(meant, aster(*words, check=USAGE).stderr.decode())
         run = aster("inspect", self.folder / "none.gguf", check=INPUT)
         self.assertIn("none.gguf", run.stderr.decode())
         self.assertEqual(run.stdout, b"")

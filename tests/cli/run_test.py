@@ -211,7 +211,7 @@ class Forms(Case):
                  ("--json-schema", {"type": "array", "uniqueItems": True}, "#/uniqueItems"),
                  ("--grammar", 'root ::= x\n', "x"), ("--grammar", 'root ::= "a"\nmore ::= ("b" | ]\n', "line 2"),
                  ("--tools", "[", "not JSON"), ("--tools", {}, "give a list"), ("--tools", [], "no tools"),
-                 ("--tools", [{"type": "web"}], "tools[0].type: only function is supported"),
+                 ("--tools", [{"type": "web"}], "only functions are supported as tools, not web"),
                  ("--tools", [{"type": "function", "function": {}}], "tools[0].function.name")]
         for option, content, said in cases:
             with self.subTest(option=option, said=said):

@@ -109,6 +109,20 @@ class AccessTest(unittest.TestCase):
         finally:
             server.stop()
 
+    def test_each_of_several_origins_reads_its_own_answers(self):
+        server = Server(NOVA, "--cors", "https://a.example", "--cors", "https://b.example")
+        try:
+            for origin, allowed in (("https://a.example", True), ("https://b.example", True), ("https://c.example", 0)):
+                status, headers, _ = server.request("GET", "/v1/models", headers={"Origin": origin})
+                self.assertEqual(status, 200 if allowed else 403)
+                self.assertEqual(headers["Access-Control-Allow-Origin"], origin if allowed else None)
+                self.assertEqual(headers["Vary"], "Origin")
+            status, headers, _ = server.request("OPTIONS", "/v1/models", headers={"Origin": "https://b.example"})
+            self.assertEqual((status, headers["Access-Control-Max-Age"]), (204, "7200"))
+            self.assertIn("X-Request-Id", headers["Access-Control-Expose-Headers"])
+        finally:
+            server.stop()
+
     def test_origin_that_is_allowed_is_a_name_of_the_server(self):
         server = Server(NOVA, "--cors", "https://chat.example")
         try:

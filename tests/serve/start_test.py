@@ -3,6 +3,7 @@
 """How aster serve begins: what it says or refuses, what there is memory for, what it logs, and how waiting looks."""
 import http.client
 import json
+import socket
 import subprocess
 import tempfile
 import unittest
@@ -102,6 +103,30 @@ class Logs(unittest.TestCase):
 
 
 class Waiting(unittest.TestCase):
+    def test_a_server_that_loads_is_not_ready(self):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        process = subprocess.Popen([ASTER, "serve", NOVA, COMET, "--port", str(port)], stdout=subprocess.PIPE,
+                                   stderr=subprocess.DEVNULL)
+        seen = set()
+        try:
+            while 200 not in seen:
+                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+                try:
+                    connection.request("GET", "/ready")
+                    response = connection.getresponse()
+                except ConnectionRefusedError:
+                    continue
+                finally:
+                    connection.close()
+                seen.add(response.status)
+            self.assertLessEqual(seen, {200, 503})
+        finally:
+            process.terminate()
+            self.assertEqual(process.wait(timeout=60), 0)
+            process.stdout.close()
+
     def first_lines(self, server, path, body):
         """What a stream has said when it has said something."""
         connection = http.client.HTTPConnection(server.host, server.port, timeout=120)

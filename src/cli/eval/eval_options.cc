@@ -7,6 +7,7 @@
 #include "cli/options/cluster_options.h"
 #include "cli/options/draft_options.h"
 #include "cli/options/model_options.h"
+#include "cli/options/ranges.h"
 
 namespace aster::cli {
 namespace {
@@ -33,7 +34,7 @@ void EvalOptions::Declare(CLI::App& app) {
       ->take_all()
       ->type_name("NAME,…");
   app.add_option("--limit", selection.limit, "Number of questions, evenly from all categories")
-      ->check(CLI::NonNegativeNumber)
+      ->check(NotNegative())
       ->type_name("N");
   app.add_option("--out", out_paths,
                  "File of results, a line for each question; questions with a result are not asked "

@@ -19,6 +19,7 @@
 #include "cli/commands.h"
 #include "cli/options/cluster_options.h"
 #include "cli/options/model_options.h"
+#include "cli/options/ranges.h"
 #include "cli/options/token_ids.h"
 #include "cli/terminal/progress.h"
 #include "kernels/isa_choice.h"
@@ -368,7 +369,7 @@ Run DeclarePerplexity(CLI::App& app) {
       ->check(CLI::Range(4, 1 << 24))
       ->type_name("N");
   app.add_option("--chunks", options->max_chunks, "Number of chunks (default: all)")
-      ->check(CLI::NonNegativeNumber)
+      ->check(NotNegative())
       ->type_name("N");
   app.add_option("--against", options->against, "Second model, to compare with the first")
       ->type_name("MODEL2");

@@ -8,6 +8,8 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 
+#include "cli/options/ranges.h"
+
 namespace aster::cli {
 namespace {
 
@@ -53,7 +55,7 @@ void SamplingFlags::Declare(CLI::App& app) {
       ->allow_extra_args(false)
       ->type_name("ID=X");
   add("--seed", seed, "Seed; the same seed gives the same answer")
-      ->check(CLI::NonNegativeNumber)
+      ->check(NotNegative())
       ->type_name("N");
 }
 

@@ -14,7 +14,7 @@
 #include "base/utf8.h"
 #include "grammar/gbnf.h"
 #include "grammar/json_schema.h"
-#include "serve/openai_request.h"
+#include "serve/tool_fields.h"
 
 namespace aster::cli {
 namespace {
@@ -62,6 +62,11 @@ Status ReadToolsFile(const std::string& path, respond::Conversation& conversatio
   serve::Ask ask;
   serve::ReadTools(serve::Fields(body, problem), ask);
   if (problem.any()) return InvalidArgument(problem.message).In(path);
+  if (!ask.left_out_tools.empty()) {
+    return InvalidArgument(fmt::format("only functions are supported as tools, not {}",
+                                       ask.left_out_tools.front()))
+        .In(path);
+  }
   if (ask.tools.is_null()) return InvalidArgument("no tools in it; list at least one").In(path);
   conversation.tools = std::move(ask.tools);
   conversation.strict_tools = std::move(ask.strict_tools);

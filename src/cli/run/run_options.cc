@@ -11,6 +11,7 @@
 #include "cli/options/cluster_options.h"
 #include "cli/options/draft_options.h"
 #include "cli/options/model_options.h"
+#include "cli/options/ranges.h"
 #include "cli/run/form_files.h"
 #include "engine/stops.h"
 
@@ -69,7 +70,7 @@ void RunOptions::DeclareWithoutSession(CLI::App& app) {
                "Compute the text of another model's session again with this one")
       ->group(kPromptGroup);
   app.add_option("-n,--tokens", max_tokens, "Limit of the answer in tokens")
-      ->check(CLI::NonNegativeNumber)
+      ->check(NotNegative())
       ->type_name("N");
   app.add_option("--ctx", context,
                  "Context length in tokens, for prompt and answer (default: as trained)")

@@ -178,7 +178,9 @@ Result<serve::HttpServerOptions> HttpOptions(const ServeOptions& options) {
   serve::HttpServerOptions http;
   http.listen = options.Listen();
   http.limits.body_bytes = TRY(options.BodyBytes());
-  http.headers = serve::Service::HeadersFor(options.cors);
+  http.headers = [origins = options.cors](const serve::HttpRequest& request) {
+    return serve::Service::HeadersFor(request, origins);
+  };
   if (!options.tls_certificate.empty())
     http.tls = TRY(net::TlsContext::MakeForClients(options.tls_certificate, options.tls_key));
   return http;
@@ -198,6 +200,39 @@ std::unique_ptr<ClusterWatch> WatchCluster(const ServeOptions& options, const Cl
       });
 }
 
+// The server's port: it says that models are being loaded, and from Open on the service answers.
+class Door {
+ public:
+  Door(serve::HttpServerOptions options, const Clock& clock)
+      : server_(WithHooks(std::move(options)), clock,
+                [this](serve::HttpRequest request, std::shared_ptr<serve::ReplyStream> stream) {
+                  serve::Service* const service = service_;
+                  if (service == nullptr) return serve::Service::SayLoading(request, *stream);
+                  service->Handle(std::move(request), std::move(stream));
+                }) {}
+
+  // It outlives this.
+  void Open(serve::Service& service) { service_ = &service; }
+  serve::HttpServer& server() { return server_; }
+
+ private:
+  serve::HttpServerOptions WithHooks(serve::HttpServerOptions options) {
+    options.takes_body = [this](const serve::HttpRequest& head) {
+      const serve::Service* const service = service_;
+      return service != nullptr && service->TakesBody(head);
+    };
+    options.describe = serve::Service::Describe;
+    options.on_refused = [this](std::string_view id, int status) {
+      serve::Service* const service = service_;
+      if (service != nullptr) service->OnUnread(id, status);
+    };
+    return options;
+  }
+
+  std::atomic<serve::Service*> service_ = nullptr;
+  serve::HttpServer server_;
+};
+
 Result<ExitStatus> Serve(const ServeOptions& options, const std::vector<ModelGroup>& groups,
                          Console& console) {
   const SystemClock clock;
@@ -206,34 +241,31 @@ Result<ExitStatus> Serve(const ServeOptions& options, const std::vector<ModelGro
   serve::HttpServerOptions http_options = TRY(HttpOptions(options));
   serve::ServiceOptions service_options{.models = {},
                                         .keys = TRY(options.Keys()),
-                                        .cors_origin = options.cors,
+                                        .cors_origins = options.cors,
                                         .created_s = clock.WallNs() / kNsPerSecond,
                                         .version = ASTER_VERSION};
   if (!options.trace_folder.empty()) TRY(TryToWrite(options.trace_folder).In("--trace-dir"));
+  const bool is_protected = http_options.tls != nullptr;
+  // What the service refers to, and the service, outlive the door, whose threads may be in them.
   serve::Turns turns;
-  const auto all = TRY(LoadAll(options, groups, turns, clock, console));
   serve::RequestCounts requests;
+  std::vector<std::unique_ptr<Served>> all;
+  std::unique_ptr<ClusterWatch> watch;
+  std::optional<serve::Service> service;
+  Door door(std::move(http_options), clock);
+  serve::HttpServer& server = door.server();
+  TRY(server.Start());
+  all = TRY(LoadAll(options, groups, turns, clock, console));
   std::string names;
   for (const auto& served : all) {
     service_options.models.push_back(ServedModelOf(*served, options, requests, clock));
     names += (names.empty() ? "" : ", ") + served->name;
   }
-  const std::unique_ptr<ClusterWatch> watch = WatchCluster(options, clock);
+  watch = WatchCluster(options, clock);
   if (watch != nullptr) service_options.cluster = [&watch] { return watch->Json(); };
-  serve::HttpServer* http = nullptr;
-  serve::Service service(std::move(service_options), requests, clock,
-                         [&http] { return http == nullptr ? 0 : http->connection_count(); });
-  http_options.takes_body = [&](const serve::HttpRequest& head) { return service.TakesBody(head); };
-  http_options.describe = serve::Service::Describe;
-  http_options.on_refused = [&](std::string_view id, int status) { service.OnUnread(id, status); };
-  const bool is_protected = http_options.tls != nullptr;
-  serve::HttpServer server(
-      std::move(http_options), clock,
-      [&](serve::HttpRequest request, std::shared_ptr<serve::ReplyStream> stream) {
-        service.Handle(std::move(request), std::move(stream));
-      });
-  http = &server;
-  TRY(server.Start());
+  service.emplace(std::move(service_options), requests, clock,
+                  [&server] { return server.connection_count(); });
+  door.Open(*service);
   console.Print("{} {} served at {}://{}\n", names, all.size() == 1 ? "is" : "are",
                 is_protected ? "https" : "http", server.address());
   TRY(console.Flush());

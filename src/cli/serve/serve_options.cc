@@ -90,7 +90,8 @@ void ServeOptions::Declare(CLI::App& app) {
   add("--keys", keys_path, "File of API keys: the SHA-256 of a key in hex on each line", "FILE");
   app.add_flag("--open", open, "Allow requests from other machines without a key")
       ->group(kServerGroup);
-  add("--cors", cors, "Origin of web pages that may send requests; *: all", "ORIGIN");
+  add("--cors", cors, "Origin of web pages that may send requests; *: all. Repeatable", "ORIGIN")
+      ->allow_extra_args(false);
   add("--ctx", context, "Context length in tokens, for prompt and answer (default: as trained)",
       "N");
   add("-n,--tokens", max_tokens, "Limit of an answer in tokens, unless the client gives one", "N");
@@ -122,9 +123,10 @@ Status ServeOptions::Check() const {
   if (TRY(BodyBytes()) == 0)
     return InvalidArgument(
         "--max-body 0: every request would be refused; give the size of the largest one");
-  if (!IsOrigin(cors)) {
+  for (const std::string& origin : cors) {
+    if (IsOrigin(origin)) continue;
     return InvalidArgument(fmt::format(
-        "--cors {}: give an origin as browsers send it (https://example.org), or *", cors));
+        "--cors {}: give an origin as browsers send it (https://example.org), or *", origin));
   }
   const bool has_key = !keys_path.empty() || !KeyOfEnvironment().empty();
   if (IsLoopback(host) || has_key || open) return Ok();

@@ -29,9 +29,9 @@ struct ServeOptions {
   uint32_t port = 8080;
   std::vector<std::string> names;  // of the models, in their order; missing: their files'
   std::vector<std::string> aliases;
-  std::string keys_path;  // a file with a SHA-256 in hex on each line
-  bool open = false;      // to other machines without a key
-  std::string cors;
+  std::string keys_path;          // a file with a SHA-256 in hex on each line
+  bool open = false;              // to other machines without a key
+  std::vector<std::string> cors;  // origins of web pages
 
   uint32_t context = 0;     // 0: what the model was trained for
   uint64_t max_tokens = 0;  // where a client says nothing; 0: up to the context

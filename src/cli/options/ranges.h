@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Ranges of numbers in words that people use. Must not know options.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace aster::cli {
+
+// Of whole numbers without a limit.
+inline CLI::Validator NotNegative() {
+  return CLI::Validator(
+      [](const std::string& text) -> std::string {
+        return text.starts_with('-') ? "give 0 or more, not " + text : "";
+      },
+      "");
+}
+
+}  // namespace aster::cli

@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "cli/wrong_usage.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "base/similar.h"
+
+namespace aster::cli {
+namespace {
+
+std::vector<std::string> CommandsOf(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands(nullptr)) names.push_back(sub->get_name());
+  return names;
+}
+
+// Null where neither the command nor the program has it.
+const CLI::Option* FindOption(const CLI::App& command, const CLI::App& app,
+                              const std::string& name) {
+  for (const CLI::App* one : {&command, &app}) {
+    for (const CLI::Option* option : one->get_options()) {
+      if (option->check_lname(name)) return option;
+    }
+  }
+  return nullptr;
+}
+
+// Without hyphens.
+std::vector<std::string> OptionsOf(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back(name);
+  }
+  return names;
+}
+
+CLI::App* SubCommand(CLI::App& app, const std::string& name) {
+  for (CLI::App* sub : app.get_subcommands(nullptr)) {
+    if (sub->get_name() == name) return sub;
+  }
+  return nullptr;
+}
+
+std::string DidYouMean(const std::string& word, std::vector<std::string> candidates,
+                       std::string_view before = "") {
+  const auto meant = MostSimilar(word, candidates);
+  return meant ? fmt::format("; did you mean {}{}?", before, *meant) : "";
+}
+
+std::string_view Trimmed(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t\r\"'");
+  if (begin == std::string_view::npos) return "";
+  return text.substr(begin, text.find_last_not_of(" \t\r\"'") + 1 - begin);
+}
+
+// From 1; 0 where the key is not found.
+size_t LineOfKey(std::string_view text, std::string_view wanted) {
+  std::string table;
+  size_t number = 0;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = Trimmed(text.substr(begin, end - begin));
+    begin = end + 1;
+    ++number;
+    if (line.starts_with('[')) {
+      table = Trimmed(line.substr(1, line.find(']') - 1));
+      continue;
+    }
+    const std::string key(Trimmed(line.substr(0, line.find('='))));
+    if ((table.empty() ? key : table + "." + key) == wanted) return number;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::optional<std::string> DescribeMistyped(CLI::App& app, const std::vector<std::string>& words) {
+  CLI::App* at = &app;
+  std::string command;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word.starts_with("--") && word.size() > 2) {
+      const size_t equals = word.find('=');
+      const std::string name = word.substr(2, equals == std::string::npos ? equals : equals - 2);
+      const CLI::Option* const option = FindOption(*at, app, name);
+      if (option == nullptr) {
+        return fmt::format("there is no option --{}{}; aster {}--help lists them", name,
+                           DidYouMean(name, OptionsOf(*at), "--"), command);
+      }
+      // Its value is no command.
+      if (equals == std::string::npos && option->get_items_expected_max() > 0) ++i;
+      continue;
+    }
+    if (word.starts_with('-') || at->get_subcommands(nullptr).empty()) continue;
+    CLI::App* const next = SubCommand(*at, word);
+    if (next == nullptr) {
+      return fmt::format("there is no command {}{}{}; aster {}--help lists them", command, word,
+                         DidYouMean(word, CommandsOf(*at)), command);
+    }
+    at = next;
+    command += word + " ";
+  }
+  return std::nullopt;
+}
+
+std::string DescribeUnknownKey(CLI::App& app, const std::string& path, std::string_view text,
+                               const std::string& key) {
+  const size_t dot = key.rfind('.');
+  const std::string name = dot == std::string::npos ? key : key.substr(dot + 1);
+  CLI::App* const sub = dot == std::string::npos ? &app : SubCommand(app, key.substr(0, dot));
+  const size_t line = LineOfKey(text, key);
+  const std::string place = line == 0 ? "" : fmt::format("line {}: ", line);
+  return fmt::format("{}: {}there is no option {}{}", path, place, key,
+                     sub == nullptr ? "" : DidYouMean(name, OptionsOf(*sub)));
+}
+
+}  // namespace aster::cli

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What is told of a command line or a configuration file that cannot be understood: what was meant,
+// and where it stands. Must not know what commands do.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace aster::cli {
+
+// "there is no command srve; did you mean serve? …", where the first word is none of the commands;
+// the same of an option of a command. Nothing where something else is wrong.
+std::optional<std::string> DescribeMistyped(CLI::App& app, const std::vector<std::string>& words);
+
+// "file.toml: line 3: …" of a key such as "serve.prot" that is no option.
+std::string DescribeUnknownKey(CLI::App& app, const std::string& path, std::string_view text,
+                               const std::string& key);
+
+}  // namespace aster::cli
