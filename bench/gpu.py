@@ -8,9 +8,9 @@
     bench/gpu.py --all --llama-bench …/llama-bench      and llama.cpp's Vulkan build, on the same files
     bench/gpu.py --all --bandwidth 3350                 and decode as a share of that many GB/s
 
-First `aster verify` on the device: a rate of other bits says nothing. Then rounds in turns, and medians. Without a model,
-files with random weights are written in the shape of a Llama of 1.2 B parameters, as Q8_0 and Q4_K. A driver that
-computes on the processor proves that this runs, not how fast a GPU is: it is taken with --device only.
+First `aster verify` on the device: a rate of other bits says nothing. Then rounds in turns, and medians. Without a
+model, files with random weights are written in the shape of a Llama of 1.2 B parameters, as Q8_0 and Q4_K. A driver
+that computes on the processor proves that this runs, not how fast a GPU is: it is taken with --device only.
 """
 import argparse
 import json
