@@ -66,7 +66,7 @@ class Program(Case):
         aster("frobnicate", check=USAGE)
         aster("inspect", self.tiny, "--nonsense", check=USAGE)
         for words, meant in ((("srve",), "did you mean serve?"), (("run", "--tokns", "3"), "did you mean --tokens?"),
-                             (("--color", "never", "rn"), "did you mean run?"), (("cluster", "jion"), "join"),
+                             (("--color", "never", "rnu"), "did you mean run?"), (("cluster", "jion"), "join"),
                              (("run", "-n", "-1"), "give 0 or more")):
             self.assertIn(meant, aster(*words, check=USAGE).stderr.decode())
         run = aster("inspect", self.folder / "none.gguf", check=INPUT)

@@ -139,7 +139,7 @@ class Dialects(unittest.TestCase):
                  ({"stop": 3}, "stop"), ({"stop": ["a"] * 65}, "stop"), ({"stream": "yes"}, "stream"),
                  ({"top_logprobs": 3}, "top_logprobs"), ({"logprobs": True, "top_logprobs": 21}, "top_logprobs"),
                  ({"logit_bias": {"x": 1}}, "logit_bias"), ({"logit_bias": {"99999999": 1}}, "logit_bias"),
-                 ({"tools": [{"type": "web"}]}, "tools[0].type"), ({"tool_choice": "required"}, "tool_choice"),
+                 ({"tools": [{"type": 7}]}, "tools[0].type"), ({"tool_choice": "required"}, "tool_choice"),
                  ({"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "no"}}}, "tool_choice"),
                  ({"response_format": {"type": "xml"}}, "response_format.type"),
                  ({"reasoning_effort": "huge"}, "reasoning_effort"),
