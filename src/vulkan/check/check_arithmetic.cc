@@ -22,11 +22,12 @@ struct Inputs {
   std::vector<uint32_t> c;
 };
 
-enum class Kind : uint8_t { kModest, kAny, kCancelling, kTiny, kEdges, kDenormal };
-constexpr Kind kKinds[] = {Kind::kModest, Kind::kAny,   Kind::kCancelling,
-                           Kind::kTiny,   Kind::kEdges, Kind::kDenormal};
+enum class Kind : uint8_t { kModest, kAny, kCancelling, kTiny, kEdges, kDenormal, kHalfway };
+constexpr Kind kKinds[] = {Kind::kModest, Kind::kAny,      Kind::kCancelling, Kind::kTiny,
+                           Kind::kEdges,  Kind::kDenormal, Kind::kHalfway};
 
 constexpr uint32_t kSignAndMantissa = 0x807fffffu;
+constexpr uint32_t kMagnitude = 0x7fffffffu;
 constexpr uint32_t kEdges[] = {0x00000000u, 0x80000000u, 0x3f800000u, 0xbf800000u, 0x7f800000u,
                                0xff800000u, 0x7fc00000u, 0x00800000u, 0x80800000u, 0x007fffffu,
                                0x00000001u, 0x7f7fffffu, 0x3f7fffffu, 0x3fffffffu, 0x34000000u,
@@ -35,6 +36,13 @@ constexpr uint32_t kEdges[] = {0x00000000u, 0x80000000u, 0x3f800000u, 0xbf800000
 uint32_t WithExponent(Random& random, uint32_t lowest, uint32_t count) {
   const auto exponent = static_cast<uint32_t>(lowest + random.NextBelow(count));
   return (random.NextU32() & kSignAndMantissa) | exponent << 23;
+}
+
+// Halfway between two numbers of fewer bits, or next to that: what a conversion rounds.
+uint32_t HalfwayToFewerBits(Random& random) {
+  const uint32_t unit = 1u << (7 + random.NextBelow(17));
+  const uint32_t below = WithExponent(random, 100, 46) & ~(unit - 1);
+  return below + unit / 2 + static_cast<uint32_t>(random.NextBelow(3)) - 1;
 }
 
 uint32_t InputOf(Kind kind, Random& random) {
@@ -52,6 +60,8 @@ uint32_t InputOf(Kind kind, Random& random) {
     case Kind::kDenormal:
       return random.NextBelow(2) == 0 ? random.NextU32() & kSignAndMantissa
                                       : WithExponent(random, 1, 160);
+    case Kind::kHalfway:
+      return HalfwayToFewerBits(random);
   }
   return 0;
 }
@@ -64,9 +74,35 @@ uint32_t AddendNear(float product, Random& random) {
          (30u << 23);
 }
 
+// Mantissas whose product, with an addend of an exponent that much greater, makes a sum which only
+// its very last bits take away from halfway between two floats.
+struct NearlyHalfway {
+  uint32_t a;
+  uint32_t b;
+  int32_t distance;
+};
+constexpr NearlyHalfway kNearlyHalfway[] = {{0x3b16db, 0x68f553, 16}, {0x350f69, 0x0870d9, 17},
+                                            {0x03fb61, 0x4f8b25, 18}, {0x7cf30f, 0x74eb23, 19},
+                                            {0x4634d3, 0x202805, 20}, {0x71d2bb, 0x187125, 22},
+                                            {0x001000, 0x001000, -70}};
+
+void AddNearlyHalfway(Inputs& inputs, Random& random) {
+  const NearlyHalfway& of = kNearlyHalfway[random.NextBelow(std::size(kNearlyHalfway))];
+  const auto a = static_cast<uint32_t>(117 + random.NextBelow(20));
+  const auto b = static_cast<uint32_t>(117 + random.NextBelow(20));
+  const uint32_t c = a + b - 127 + static_cast<uint32_t>(of.distance);
+  inputs.a.push_back((random.NextU32() & ~kMagnitude) | a << 23 | of.a);
+  inputs.b.push_back((random.NextU32() & ~kMagnitude) | b << 23 | of.b);
+  inputs.c.push_back((random.NextU32() & kSignAndMantissa) | c << 23);
+}
+
 Inputs MakeInputs(Kind kind, uint32_t count, Random& random) {
   Inputs inputs;
   for (uint32_t i = 0; i < count; ++i) {
+    if (kind == Kind::kHalfway && i % 2 == 0) {
+      AddNearlyHalfway(inputs, random);
+      continue;
+    }
     inputs.a.push_back(InputOf(kind, random));
     inputs.b.push_back(InputOf(kind, random));
     const float product =
@@ -87,8 +123,8 @@ uint32_t Flushed(uint32_t bits) { return (bits & 0x7f800000u) == 0 ? bits & 0x80
 // (base/float_mode.h): the smallest normal number may then be zero.
 bool IsEdge(uint32_t want, uint32_t got) {
   constexpr uint32_t kSmallestNormal = 0x00800000u;
-  const uint32_t magnitudes = (want | got) & 0x7fffffffu;
-  return (want & got & 0x7fffffffu) == 0 && magnitudes == kSmallestNormal &&
+  const uint32_t magnitudes = (want | got) & kMagnitude;
+  return (want & got & kMagnitude) == 0 && magnitudes == kSmallestNormal &&
          ((want ^ got) & 0x80000000u) == 0;
 }
 

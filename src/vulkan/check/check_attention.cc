@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/attention.h"
+#include "kernels/math_constants.h"
 #include "vulkan/kernels/attention.h"
 
 namespace aster::vulkan {
@@ -83,6 +85,7 @@ struct Attention {
       visible.push_back(kernels::VisibleTo(s.position + token, s.window, s.window_sinks));
   }
 
+  void AddToSinks(uint32_t kv_head, const float* most);
   std::vector<float> Reference();
   bool IsSeen(uint32_t page) const;
   std::vector<AttentionBlock> Blocks(uint32_t pages_together) const;
@@ -100,6 +103,17 @@ struct Attention {
   std::vector<kernels::VisibleRows> visible;  // [tokens]
 };
 
+// `most` is every row's largest score, times log2(e). A sink far from it changes no bit, or leaves
+// none of the values': each becomes about as large as one token's.
+void Attention::AddToSinks(uint32_t kv_head, const float* most) {
+  for (uint32_t head = 0; head < size.heads; ++head) {
+    const uint32_t token = head * size.tokens / size.heads;
+    const float score = most[token * size.heads + head] / kernels::kLog2E;
+    if (std::isfinite(score)) sinks[kv_head * size.heads + head] += score;
+  }
+}
+
+// Moves the sinks to where they count.
 std::vector<float> Attention::Reference() {
   const auto value_dim = static_cast<size_t>(size.value_dim);
   const auto key_dim = static_cast<size_t>(size.key_dim);
@@ -119,6 +133,7 @@ std::vector<float> Attention::Reference() {
     kernels::ResetAttention(layout, rows, state);
     kAttentionRef.attend({&layout, heads.data(), page_count, 0, prepared.data(), seen.data(), rows},
                          state);
+    if (size.sinks) AddToSinks(kv_head, max.data());
     kAttentionRef.finish(layout, state,
                          sinks.empty() ? nullptr : sinks.data() + kv_head * size.heads,
                          {rows, size.heads, all_heads * value_dim, value_dim},

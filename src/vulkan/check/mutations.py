@@ -79,7 +79,7 @@ MUTATIONS = [
      "add(acc[r], add(even[r], odd[r]))", "add(add(acc[r], even[r]), odd[r])"),
 
     ("AConstantOfExpIsWrong", "elementwise", "elements", "functions.glsl", "0x3c091ef0u", "0x3c091ef1u"),
-    ("AConstantOfSoftplusIsWrong", "elementwise", "elements", "functions.glsl", "0x3e92828au", "0x3e92829au"),
+    ("AConstantOfSoftplusIsWrong", "elementwise", "elements", "functions.glsl", "0x3e92828au", "0x3e92828bu"),
     ("SiluIsAProduct", "elementwise", "elements", "functions.glsl",
      "float silu_of(float x) { return divide(x, add(1.0, exp_of(-x))); }",
      "float silu_of(float x) { return mul(x, sigmoid_of(x)); }"),
@@ -93,8 +93,8 @@ MUTATIONS = [
     ("ATermIsDropped", "weighted_sum", "elements", "weighted_sum.comp", "k < (row + 1u) * push.terms_of_row",
      "k + 1u < (row + 1u) * push.terms_of_row"),
 
-    ("ANormHasTheDevicesRoot", "rms_norm", "rows", "rms_norm.comp",
-     "divide(1.0, root(add(mean, push.epsilon)))", "inversesqrt(add(mean, push.epsilon))"),
+    ("ANormIsRootedAfterItsDivision", "rms_norm", "rows", "rms_norm.comp",
+     "divide(1.0, root(add(mean, push.epsilon)))", "root(divide(1.0, add(mean, push.epsilon)))"),
     ("ANormHasOneLane", "rms_norm", "rows", "rms_norm.comp",
      "for (uint i = t; i < push.count; i += kLanes)", "for (uint i = t * push.count; i < push.count; ++i)"),
     ("ASoftmaxHasNoMaximum", "softmax", "rows", "softmax.comp",

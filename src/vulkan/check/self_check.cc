@@ -117,6 +117,14 @@ Status CheckPages(Workbench& bench, KvType type) {
   size.sinks = false;
   size.split = true;
   TRY(CheckAttention(bench, type, size, CheckValues::kOrdinary, kSeed + 1));
+  // Few positions and many rows: sums that a sink rounds.
+  size.tokens = 24;
+  size.position = 9;
+  size.sinks = true;
+  for (const bool split : {false, true}) {
+    size.split = split;
+    TRY(CheckAttention(bench, type, size, CheckValues::kOrdinary, kSeed + 2));
+  }
   for (const CheckValues values : kBothValues)
     TRY(CheckWriteRows(bench, type,
                        {.key_dim = 80, .value_dim = 80, .kv_heads = 2, .position = 125, .rows = 6},
