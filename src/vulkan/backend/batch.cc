@@ -53,7 +53,7 @@ Commands& Batch::Using(std::initializer_list<Range> reads, std::initializer_list
 
 Result<Address> Batch::PutBytes(std::span<const uint8_t> bytes) {
   const Piece piece = TRY(tables_.Take(bytes.size()));
-  std::memcpy(piece.data(), bytes.data(), bytes.size());
+  if (!bytes.empty()) std::memcpy(piece.data(), bytes.data(), bytes.size());
   return staged_ ? Stage(piece, bytes.size()) : piece.address();
 }
 
