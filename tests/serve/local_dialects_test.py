@@ -132,7 +132,8 @@ class LocalDialects(unittest.TestCase):
     # --- llama.cpp
 
     def test_a_completion_and_its_stream(self):
-        body = {"prompt": "The capital of France", "n_predict": 12, "temperature": 0, "return_tokens": True, "n_probs": 2}
+        body = {"prompt": "The capital of France", "n_predict": 12, "temperature": 0, "return_tokens": True,
+                "n_probs": 2}
         whole = self.server.post("/completion", body)
         self.assertEqual(whole["stop_type"], "limit" if whole["tokens_predicted"] == 12 else "eos")
         self.assertEqual(self.server.post("/detokenize", {"tokens": whole["tokens"]})["content"], whole["content"])
