@@ -2,14 +2,23 @@
 # SPDX-License-Identifier: MIT
 """The server's page: web/dist is what its sources make, and a person can use it in Chromium. Needs npm, Chromium, and
 the network once: exit status 77 says that they are not here."""
+import contextlib
+import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 
 from server import NOVA, ROOT, Server
+from slices import write_with_template
+from tools_test import THINKER
+
+sys.path.insert(0, str(ROOT / "tests/system"))
+from cluster_case import Machine  # noqa: E402
+from processes import wait_for  # noqa: E402
 
 WEB = ROOT / "web"
 BROWSER = pathlib.Path(__file__).resolve().parent / "browser"
@@ -45,11 +54,27 @@ def check_build(holder):
     return not different
 
 
-def children_of(pid):
-    children = []
-    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
-        children += (task / "children").read_text().split()
-    return children
+class Cluster:
+    """Two machines that have a node each, and a server on the first that answers with both."""
+
+    def __init__(self, holder):
+        self.desk, self.lap = Machine(holder, "desk"), Machine(holder, "lap")
+        self.desk.aster("cluster", "init", "--name", "home", "--node", "desk")
+        self.desk.start_node(NOVA)
+        code = json.loads(self.desk.aster("cluster", "invite", "--json"))["code"]
+        self.lap.aster("cluster", "join", code, self.desk.address, "--name", "lap")
+        self.lap.start_node("--join", self.desk.address)
+        wait_for(self.has_both, "a cluster of two nodes")
+        self.server = Server(NOVA, "--cluster", "--split", "desk=0:2,lap=3:out", environment=self.desk.environment)
+
+    def has_both(self):
+        nodes = json.loads(self.desk.aster("cluster", "status", "--json"))["nodes"]
+        return sum(node["answered"] for node in nodes) == 2
+
+    def stop(self):
+        self.server.stop()
+        for machine in (self.desk, self.lap):
+            machine.stop_node(signal.SIGKILL)
 
 
 def use_page(holder, chromium):
@@ -57,18 +82,22 @@ def use_page(holder, chromium):
     shutil.copytree(BROWSER, folder)
     if not install(folder):
         return NOT_HERE
-    # Slow enough that an answer can be stopped, and a node be lost, while it is written.
-    server = Server(NOVA, "--local-nodes", 2, "--link", "5ms", "--split", "auto")
-    locked = Server(NOVA, environment={"ASTER_API_KEY": KEY})
-    try:
-        node = children_of(server.process.pid)[-1]
-        urls = [f"http://{one.host}:{one.port}" for one in (server, locked)]
-        screenshots = os.environ.get("ASTER_SCREENSHOTS")
-        return subprocess.run(["node", "page.mjs", chromium, *urls, KEY, node, *([screenshots] if screenshots else [])],
-                              cwd=folder, timeout=600).returncode
-    finally:
-        server.stop()
-        locked.stop()
+    # It calls tools as its template has taught it.
+    write_with_template(NOVA, holder / "thinker.gguf", THINKER)
+    with contextlib.ExitStack() as stack:
+        def started(server):
+            stack.callback(server.stop)
+            return server
+
+        # Slow enough that an answer can be stopped while it is written.
+        slow = started(Server(NOVA, "--local-nodes", 2, "--link", "5ms"))
+        locked = started(Server(holder / "thinker.gguf", environment={"ASTER_API_KEY": KEY}))
+        cluster = started(Cluster(holder))
+        what = {"chromium": chromium, "key": KEY, "lap": cluster.lap.node.pid,
+                "screenshots": os.environ.get("ASTER_SCREENSHOTS")}
+        for name, server in (("open", slow), ("locked", locked), ("clustered", cluster.server)):
+            what[name] = f"http://{server.host}:{server.port}"
+        return subprocess.run(["node", "page.mjs", json.dumps(what)], cwd=folder, timeout=600).returncode
 
 
 def main():

@@ -22,19 +22,24 @@ interface Props {
 
 const heightPx = 150;
 const leastSeconds = 60; // of the axis
+const labelFont = '11px system-ui';
+const ruler = document.createElement('canvas').getContext('2d')!;
+ruler.font = labelFont;
+const labelWidth = (text: string): number => Math.ceil(ruler.measureText(text).width);
 const colorOf = (name: string): string =>
   getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 function optionsFor(width: number, { times: _, lines, format }: Props): uPlot.Options {
   const ink = colorOf('--faint');
   const grid = { stroke: colorOf('--line'), width: 1 };
-  const axis = { stroke: ink, font: '11px system-ui', grid, ticks: { show: false } };
+  const axis = { stroke: ink, font: labelFont, grid, ticks: { show: false } };
   return {
     width,
     height: heightPx,
     cursor: { y: false, points: { size: 6 } },
     legend: { show: false },
-    padding: [8, 8, 0, 0],
+    // The labels at the ends of the axes reach half their size beyond them.
+    padding: [8, 30, 0, 0],
     scales: {
       x: { time: true, range: (_plot, low, high) => [Math.min(low, high - leastSeconds), high] },
       y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.1 : 1] },
@@ -43,7 +48,7 @@ function optionsFor(width: number, { times: _, lines, format }: Props): uPlot.Op
       { ...axis, space: 80, size: 24, values: '{HH}:{mm}:{ss}' as unknown as uPlot.Axis.Values },
       {
         ...axis,
-        size: (_plot, texts) => 14 + 6.5 * Math.max(3, ...(texts ?? []).map((text) => text.length)),
+        size: (_plot, texts) => 14 + Math.max(20, ...(texts ?? []).map(labelWidth)),
         space: 32,
         values: (_plot, splits) => splits.map(format),
       },

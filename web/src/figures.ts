@@ -188,20 +188,23 @@ export function rates(all: readonly Look[], of: (look: Look) => number): (number
 export const sumOf = (look: Look, of: (model: ModelStatus) => number): number =>
   look.status.models.reduce((sum, model) => sum + of(model), 0);
 
-// What a machine did in the last seconds, as parts of the time: it computed, frames were in flight
-// and it had none, or no frame was in flight. Nothing where two looks are missing.
-export function hopShares(
-  all: readonly Look[],
-  model: number,
-  hop: number,
-): { compute: number; idle: number; other: number } | undefined {
-  const now = all.at(-1);
-  const before = all.at(-4) ?? all[0];
-  const a = before?.status.models[model]?.hops[hop];
-  const b = now?.status.models[model]?.hops[hop];
-  if (!a || !b || !now || !before || now === before || b.compute_ns < a.compute_ns) return undefined;
-  const ns = (now.timeMs - before.timeMs) * 1e6;
+// What a machine did between two looks, as parts of the time: it computed, its rows were on the way
+// to the next machine, or frames were in flight and it waited for them; else no frame was in flight.
+export interface Shares {
+  compute: number;
+  transfer: number;
+  wait: number;
+}
+
+// Nothing where the route was another one, or nothing was looked at for long.
+export function sharesBetween(before: Look, after: Look, model: number, hop: number): Shares | undefined {
+  const a = before.status.models[model]?.hops[hop];
+  const b = after.status.models[model]?.hops[hop];
+  const ns = (after.timeMs - before.timeMs) * 1e6;
+  if (!a || !b || a.node !== b.node || b.compute_ns < a.compute_ns || ns <= 0 || ns > 1e10) return undefined;
   const compute = Math.min(1, (b.compute_ns - a.compute_ns) / ns);
-  const idle = Math.min(1 - compute, (b.idle_ns - a.idle_ns) / ns);
-  return { compute, idle, other: Math.max(0, 1 - compute - idle) };
+  const idle = Math.min(1 - compute, Math.max(0, b.idle_ns - a.idle_ns) / ns);
+  // Several frames may be on the way at once.
+  const transfer = Math.min(idle, (b.send_ns - a.send_ns) / ns);
+  return { compute, transfer, wait: idle - transfer };
 }

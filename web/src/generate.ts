@@ -58,15 +58,16 @@ function messageOf(turn: Turn): object {
 }
 
 export function requestOf(settings: Settings, turns: Turn[]): object {
-  const { system, reasoning, tools: _, model, ...sampling } = settings;
+  const { system, reasoning, tools: _, tool_choice: choice, model, ...sampling } = settings;
   const tools = toolsOf(settings);
   return {
     ...(model && { model }),
     messages: [...(system.trim() ? [{ role: 'system', content: system }] : []), ...turns.map(messageOf)],
     ...sampling,
     ...(reasoning !== 'default' && { enable_thinking: reasoning === 'on' }),
-    ...(tools.length > 0 && { tools }),
+    ...(tools.length > 0 && { tools, ...(choice && { tool_choice: choice }) }),
     stream: true,
+    return_progress: true,
     stream_options: { include_usage: true },
   };
 }
@@ -74,6 +75,7 @@ export function requestOf(settings: Settings, turns: Turn[]): object {
 interface Chunk {
   model?: string;
   error?: { message: string };
+  prompt_progress?: { total: number; processed: number };
   usage?: {
     prompt_tokens: number;
     completion_tokens: number;
@@ -113,11 +115,16 @@ function take(answer: Answer, chunk: Chunk): void {
   if (chunk.error) throw new ServerError(chunk.error.message, 0);
   if (chunk.model) answer.model = chunk.model;
   if (chunk.usage) takeUsage(answer, chunk.usage);
+  const { prompt_progress: progress } = chunk;
+  if (progress) answer.reading = { done: progress.processed, total: progress.total };
   const choice = chunk.choices?.[0];
   if (!choice) return;
   const { content, reasoning_content: reasoning, tool_calls: calls } = choice.delta;
   const nowMs = Date.now() - answer.startedMs;
-  if (content || reasoning || calls) answer.firstMs ??= nowMs;
+  if (content || reasoning || calls) {
+    answer.firstMs ??= nowMs;
+    delete answer.reading;
+  }
   if (reasoning) answer.reasoning += reasoning;
   if ((content || calls) && answer.reasoning) answer.reasonedMs ??= nowMs;
   if (content) answer.text += content;
@@ -165,6 +172,7 @@ async function run(conversation: Conversation, turn: AssistantTurn, answer: Answ
     if (!abort.signal.aborted) answer.error = (error as Error).message;
   }
   answer.tookMs = Date.now() - answer.startedMs;
+  delete answer.reading;
   const first = answer.repeats && turn.answers[answer.repeats.of];
   if (first && answer.finish !== 'failed') Object.assign(answer.repeats!, compare(first, answer));
   running.delete(conversation.id);

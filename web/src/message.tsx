@@ -260,6 +260,7 @@ export function AssistantMessage({ conversation, turn, running, isLast }: Assist
           <span />
           <span />
           <span />
+          {answer.reading && <Reading {...answer.reading} />}
           <Waited sinceMs={answer.startedMs} />
         </p>
       )}
@@ -311,6 +312,13 @@ export function AssistantMessage({ conversation, turn, running, isLast }: Assist
     </article>
   );
 }
+
+// How far the prompt is.
+const Reading = ({ done, total }: { done: number; total: number }): JSX.Element => (
+  <small role="progressbar" aria-label="Prompt" aria-valuemin={0} aria-valuemax={total} aria-valuenow={done}>
+    reading {count(done)} of {count(total)}
+  </small>
+);
 
 // Seconds count where it takes long.
 function Waited({ sinceMs }: { sinceMs: number }): JSX.Element | null {

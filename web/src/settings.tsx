@@ -181,12 +181,29 @@ export function SettingsPanel({ settings, onChange, onClose }: Props): JSX.Eleme
             placeholder='[{"name": "weather", "description": "…", "parameters": {…}}]'
             aria-invalid={problem !== ''}
             onInput={(event) => setTools(event.currentTarget.value)}
-            onChange={() => problem === '' && set({ tools })}
+            onChange={({ currentTarget: { value } }) => {
+              if (toolsProblem({ ...settings, tools: value }) === '') set({ tools: value });
+            }}
           />
           <small class={problem ? 'bad' : ''}>
             {problem || 'A list in JSON. You give the results of calls yourself.'}
           </small>
         </label>
+        {settings.tools.trim() && (
+          <label class="field wide">
+            <span>Calls of tools</span>
+            <select
+              value={settings.tool_choice ?? ''}
+              onChange={({ currentTarget: { value } }) =>
+                set({ tool_choice: value ? (value as 'required' | 'none') : undefined })
+              }
+            >
+              <option value="">where the model wants one</option>
+              <option value="required">in every answer</option>
+              <option value="none">none</option>
+            </select>
+          </label>
+        )}
       </div>
     </aside>
   );

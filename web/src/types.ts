@@ -18,6 +18,7 @@ export interface Settings {
   max_tokens?: number;
   seed?: number;
   tools: string; // JSON, as it was typed
+  tool_choice?: 'required' | 'none'; // missing: the model decides
 }
 
 export interface ToolCall {
@@ -48,6 +49,7 @@ export interface Answer {
   settings: Settings; // as it was asked for, with the seed
   model: string;
   startedMs: number;
+  reading?: { done: number; total: number }; // tokens of the prompt, until the first of the answer
   firstMs?: number; // after the start: the first token
   reasonedMs?: number; // and the first behind the reasoning
   tookMs?: number;

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: MIT
 
 // The server's page in Chromium, as a person uses it:
-// node page.mjs CHROMIUM OPEN_SERVER LOCKED_SERVER KEY NODE_PROCESS [FOLDER_FOR_SCREENSHOTS]
+// node page.mjs JSON, which names the browser, the servers and what the test knows of them.
 import assert from 'node:assert/strict';
 import { chromium } from 'playwright-core';
 
-const [program, open, locked, key, node, screenshots] = process.argv.slice(2);
+const { chromium: program, open, locked, clustered, key, lap, screenshots } = JSON.parse(process.argv[2]);
 const patience = { timeout: 60_000 };
 const problems = [];
 
@@ -18,7 +18,7 @@ async function newPage(context) {
     if (message.type() === 'error' && !message.text().includes('401')) problems.push(message.text());
   });
   page.on('request', (request) => {
-    const isOurs = [open, locked].some((server) => request.url().startsWith(`${server}/`));
+    const isOurs = [open, locked, clustered].some((server) => request.url().startsWith(`${server}/`));
     if (!isOurs) problems.push(`a request to ${request.url()}`);
   });
   return page;
@@ -27,6 +27,8 @@ async function newPage(context) {
 const message = (page) => page.getByLabel('Message', { exact: true });
 const lastAnswer = (page) => page.locator('.turn.assistant').last();
 const textOf = (answer) => answer.locator('> .prose').innerText();
+const statusOf = (page) => page.evaluate(async () => (await fetch('/v1/status')).json());
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const untilDone = (page) => page.locator('.turns-inside > .turn:last-child:has(footer)').waitFor(patience);
 
 async function say(page, text) {
@@ -79,22 +81,55 @@ async function triesAgain(page) {
   await lastAnswer(page).getByText('1 / 2').waitFor();
 }
 
-// The answer is the same again, though a machine is lost while it is written.
-async function repeatsWithout(page) {
+async function saysHowFarThePromptIs(page) {
   await page.getByRole('link', { name: 'New conversation' }).click();
   await page.locator('.empty').waitFor();
+  await page.evaluate(() => {
+    window.readings = [];
+    new MutationObserver(() => {
+      const bar = document.querySelector('[role=progressbar]');
+      if (bar) window.readings.push([bar.textContent, bar.getAttribute('aria-valuenow')]);
+    }).observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
+  });
+  await say(page, 'A long question, said once and again. '.repeat(150).trim());
+  await untilDone(page);
+  const readings = await page.evaluate(() => window.readings);
+  assert.ok(readings.length > 0, 'no progress of the prompt');
+  for (const [text, now] of readings) {
+    assert.match(text, /^reading [\d,]+ of \d,\d{3}$/);
+    assert.equal(text.split(' ')[1].replace(',', ''), now);
+  }
+  assert.equal(await page.getByRole('progressbar').count(), 0);
+}
+
+// An answer that two machines write, and the same one again while one of them is lost in its
+// middle: the text goes on, and is what it would have been.
+async function goesOnWithout(page) {
+  await page.goto(clustered);
+  await page.locator('.empty').waitFor(patience);
   await say(page, 'Tell me a long story about a boat.');
   await untilDone(page);
   const first = await textOf(lastAnswer(page));
+  const before = (await statusOf(page)).models[0];
+  assert.deepEqual([before.hops.map(({ node }) => node), before.replans], [['desk', 'lap'], 0]);
+  // In short steps, so that the machine is lost before the last word on a fast computer, too.
+  process.kill(lap, 'SIGSTOP');
   await lastAnswer(page).getByLabel('Same answer again').click();
-  await page.waitForFunction(
-    () => document.querySelector('.turn.assistant[aria-busy=true] > .prose')?.textContent.length > 10,
-    undefined,
-    patience,
-  );
-  process.kill(Number(node), 'SIGKILL');
+  const begun = page.locator('.turn.assistant[aria-busy=true] > .prose');
+  while ((await begun.count()) === 0 || (await begun.innerText()).length < 20) {
+    process.kill(lap, 'SIGCONT');
+    await pause(2);
+    process.kill(lap, 'SIGSTOP');
+    await pause(20);
+    assert.equal(await page.getByText('same answer as').count(), 0, 'there was no middle');
+  }
+  const half = await begun.innerText();
+  process.kill(lap, 'SIGKILL');
   await lastAnswer(page).getByText('same answer as 1').waitFor(patience);
+  assert.ok(half.length < first.length && first.startsWith(half.trim()), half);
   assert.equal(await textOf(lastAnswer(page)), first);
+  const after = (await statusOf(page)).models[0];
+  assert.deepEqual([after.hops.map(({ node }) => node), after.replans], [['desk'], 1]);
   await show(page, 'chat');
 }
 
@@ -234,6 +269,33 @@ async function isReadable(page) {
   await show(page, 'narrow');
 }
 
+const tool = {
+  name: 'look',
+  parameters: { type: 'object', properties: { far: { type: 'boolean' } }, required: ['far'] },
+};
+
+// The model's call is shown, and its result, typed in, is a turn that the model answers.
+async function callsTools(page) {
+  await page.getByRole('button', { name: 'Settings', exact: true }).click();
+  await page.getByLabel('Max tokens').fill('60');
+  await page.getByLabel('Tools').fill(JSON.stringify([tool]));
+  await page.getByLabel('Tools').blur();
+  await page.getByLabel('Calls of tools').selectOption('required');
+  await page.getByLabel('Calls of tools').press('Escape');
+  await say(page, 'What do you see?');
+  await untilDone(page);
+  const call = lastAnswer(page).locator('.call');
+  assert.match(await call.innerText(), /calls look.*"far": (true|false)/s);
+  await page.getByRole('button', { name: 'Settings', exact: true }).click();
+  await page.getByLabel('Calls of tools').selectOption('none');
+  await page.getByRole('button', { name: 'Close settings' }).click();
+  await page.getByLabel('Result of look').fill('"a boat"');
+  await page.getByRole('button', { name: 'Give the result' }).click();
+  await untilDone(page);
+  assert.equal(await page.getByRole('article', { name: 'Result of look' }).count(), 1);
+  assert.equal(await page.locator('.turn.assistant').count(), 2);
+}
+
 async function asksForTheKey(context) {
   const page = await newPage(context);
   await page.goto(locked);
@@ -244,11 +306,10 @@ async function asksForTheKey(context) {
   await page.getByText('does not know that key').waitFor(patience);
   await field.fill(key);
   await page.keyboard.press('Enter');
-  await page.getByRole('heading', { name: 'What shall nova answer?' }).waitFor(patience);
-  await say(page, 'What is 5 + 6?');
-  await untilDone(page);
+  await page.getByRole('heading', { name: 'What shall thinker answer?' }).waitFor(patience);
+  await callsTools(page);
   await page.reload();
-  await page.locator('.turn.user').waitFor(patience);
+  await page.locator('.turn.user').first().waitFor(patience);
   assert.equal(await field.count(), 0, 'asked again, though the tab has the key');
   await page.close();
 }
@@ -263,7 +324,7 @@ try {
     edits,
     triesAgain,
     findsItAgain,
-    repeatsWithout,
+    saysHowFarThePromptIs,
     keepsTextText,
     rendersMarkdown,
     showsTheCluster,
@@ -277,6 +338,8 @@ try {
   console.log('ok forgets');
   await asksForTheKey(context);
   console.log('ok asksForTheKey');
+  await goesOnWithout(page);
+  console.log('ok goesOnWithout');
   assert.deepEqual(problems, []);
 } finally {
   await browser.close();

@@ -1,0 +1,151 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The machines of the cluster, and the links between them.
+import type { JSX } from 'preact';
+import type { ClusterState, Link, Node } from './figures';
+import { byteRate, bytes, digits, duration, percent, plural } from './format';
+import { Bar } from './parts';
+
+const layersText = (begin: number, end: number): string =>
+  end - begin === 1 ? `layer ${begin}` : `layers ${begin}–${end - 1}`;
+
+function NodeCard({ node }: { node: Node }): JSX.Element {
+  const facts = [
+    node.cores && `${node.cores} cores`,
+    node.instruction_set,
+    node.memory_bytes_per_s && `${byteRate(node.memory_bytes_per_s)} memory`,
+    node.multiply_flops_per_s && `${digits(node.multiply_flops_per_s / 1e9)} Gflop/s`,
+    node.version && `version ${node.version}`,
+    node.uptime_ms !== undefined && `up ${duration(node.uptime_ms)}`,
+  ].filter(Boolean);
+  return (
+    <section class="card node" aria-label={`Machine ${node.name}`}>
+      <h3>
+        <span class={`dot ${node.answered ? node.state : 'dead'}`} aria-hidden="true" />
+        {node.name}
+        <small>{node.answered || !node.why ? node.state : `${node.state}: ${node.why}`}</small>
+      </h3>
+      <p class="faint">{facts.join(' · ')}</p>
+      {node.memory_bytes !== undefined && node.memory_used_bytes !== undefined && (
+        <Bar
+          label="Memory for slices"
+          limit={node.memory_bytes}
+          parts={[{ value: node.memory_used_bytes, kind: 'held', text: bytes(node.memory_used_bytes) }]}
+          text={`${bytes(node.memory_used_bytes)} of ${bytes(node.memory_bytes)}`}
+        />
+      )}
+      {(node.slices ?? []).map((slice) => (
+        <div key={`${slice.route}-${slice.layer_begin}`} class="slice">
+          <div>
+            <strong>{slice.model || 'a model'}</strong> {layersText(slice.layer_begin, slice.layer_end)}
+            {slice.embedding && ', embedding'}
+            {slice.head && ', head'}
+          </div>
+          {slice.ready ? (
+            <>
+              <Bar
+                label="Busy"
+                limit={1}
+                parts={[{ value: slice.busy ?? 0, kind: 'computes', text: percent(slice.busy ?? 0) }]}
+                text={`${percent(slice.busy ?? 0)}, ${digits(slice.tokens_per_s ?? 0)} tokens/s, ${plural(slice.queued_frames, 'frame')} queued`}
+              />
+              <Bar
+                label="KV cache"
+                limit={slice.kv_budget_bytes}
+                parts={[{ value: slice.kv_held_bytes, kind: 'held', text: bytes(slice.kv_held_bytes) }]}
+                text={`${bytes(slice.kv_held_bytes)} of ${bytes(slice.kv_budget_bytes)}, ${plural(slice.sequences, 'sequence')}`}
+              />
+            </>
+          ) : (
+            <Bar
+              label="Loading"
+              limit={slice.total_bytes}
+              parts={[{ value: slice.done_bytes, kind: 'cached', text: bytes(slice.done_bytes) }]}
+              text={`${bytes(slice.done_bytes)} of ${bytes(slice.total_bytes)}`}
+            />
+          )}
+        </div>
+      ))}
+      {(node.models ?? []).length > 0 && (
+        <p class="faint">
+          Has{' '}
+          {node
+            .models!.map(({ name, layers, layer_count: all, tensor_bytes: size }) => {
+              const held = layers.reduce((sum, [begin, end]) => sum + end - begin, 0);
+              return `${name} (${held === all ? 'whole' : `${held} of ${all} layers`}, ${bytes(size)})`;
+            })
+            .join(', ')}
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Links({ nodes }: { nodes: Node[] }): JSX.Element | null {
+  const nameOf = new Map(nodes.map(({ node, name }) => [node, name]));
+  const all = nodes.flatMap((from) => (from.links ?? []).map((link): [Node, Link] => [from, link]));
+  if (all.length === 0) return null;
+  return (
+    <section class="card">
+      <h3>Links</h3>
+      <div class="table" tabIndex={0} role="region" aria-label="Links between machines">
+        <table>
+          <thead>
+            <tr>
+              <th>From</th>
+              <th>To</th>
+              <th class="right">Round trip</th>
+              <th class="right">Rate</th>
+              <th class="right">Sends now</th>
+              <th class="right">Sent</th>
+              <th class="right">Received</th>
+            </tr>
+          </thead>
+          <tbody>
+            {all.map(([from, link]) => (
+              <tr key={from.node + link.peer} class={link.up ? '' : 'down'}>
+                <td>{from.name}</td>
+                <td>
+                  {nameOf.get(link.peer) ?? link.peer.slice(0, 8)}
+                  {!link.up && ' (down)'}
+                </td>
+                <td class="right">
+                  {link.round_trip_ns === null ? '–' : duration(link.round_trip_ns / 1e6)}
+                </td>
+                <td class="right">{link.bytes_per_s === null ? '–' : byteRate(link.bytes_per_s)}</td>
+                <td class="right">
+                  {link.sent_bytes_per_s === null ? '–' : byteRate(link.sent_bytes_per_s)}
+                </td>
+                <td class="right">{bytes(link.sent_bytes)}</td>
+                <td class="right">{bytes(link.received_bytes)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+export function Machines({ cluster }: { cluster: ClusterState }): JSX.Element | null {
+  if (cluster.error) {
+    return (
+      <p class="problem" role="alert">
+        {cluster.error}
+      </p>
+    );
+  }
+  if (cluster.nodes.length === 0) return null;
+  return (
+    <>
+      <h2>Machines</h2>
+      <div class="cards">
+        {cluster.nodes.map((node) => (
+          <NodeCard key={node.node} node={node} />
+        ))}
+      </div>
+      <Links nodes={cluster.nodes} />
+    </>
+  );
+}
