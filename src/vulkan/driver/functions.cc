@@ -6,6 +6,8 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include "base/float_mode.h"
+
 namespace aster::vulkan {
 namespace {
 
@@ -19,6 +21,22 @@ Error MissingFunction(const char* name) {
   return Unimplemented(fmt::format("the Vulkan driver has no function vk{}", name));
 }
 
+// An instance that is never destroyed: with its last instance the loader unloads all drivers, which
+// takes time when the next one loads them again, and loses the memory that they refer to.
+void KeepDrivers(const Library& library) {
+  static const VkInstance kept = [&] {
+    const ExactFloatMode mode;  // a driver's threads keep the mode of the thread that starts them
+    VkInstanceCreateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
+    VkInstance instance = VK_NULL_HANDLE;
+    const auto create = reinterpret_cast<PFN_vkCreateInstance>(
+        library.get_instance_proc_addr(nullptr, "vkCreateInstance"));
+    if (create != nullptr) static_cast<void>(create(&info, nullptr, &instance));
+    return instance;
+  }();
+  static_cast<void>(kept);
+}
+
 }  // namespace
 
 Result<Library> Library::Open() {
@@ -28,7 +46,9 @@ Result<Library> Library::Open() {
     Library library;
     library.get_instance_proc_addr =
         reinterpret_cast<PFN_vkGetInstanceProcAddr>(dlsym(handle, "vkGetInstanceProcAddr"));
-    if (library.get_instance_proc_addr != nullptr) return library;
+    if (library.get_instance_proc_addr == nullptr) continue;
+    KeepDrivers(library);
+    return library;
   }
   return NotFound(
       fmt::format("no Vulkan on this machine: {} was not found; install the Vulkan "
