@@ -2,10 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // Matrix products with NEON and its dot products of signed bytes.
-#include "kernels/activation_rows.h"
 #include "kernels/arm/vector_neon.h"
-#include "kernels/matmul_formats.h"
-#include "kernels/matmul_tiles.h"
+#include "kernels/matmul_table_of.h"
 
 namespace aster::kernels {
 namespace {
@@ -76,18 +74,8 @@ struct Neon {
   }
 };
 
-using V = Neon::V;
-
 }  // namespace
 
-const MatmulTable kMatmulNeon = {
-    .products = {Products<FloatTile<V, F32<V>>>::Run, Products<FloatTile<V, F16<V>>>::Run,
-                 Products<Bfloat16Tile<V>>::Run, Products<ScaledTile<Q8_0<Neon>>>::Run,
-                 Products<ScaledTile<Q4_0<Neon>>>::Run, Products<ScaledTile<MXFP4<Neon>>>::Run,
-                 Products<SuperTile<Q2_K<Neon>>>::Run, Products<SuperTile<Q4_K<Neon>>>::Run,
-                 Products<SuperTile<Q5_K<Neon>>>::Run, Products<SuperTile<Q6_K<Neon>>>::Run,
-                 Products<SuperTile<IQ2_XXS<Neon>>>::Run},
-    .prepare = {PrepareF32<V>, PrepareBF16<V>, PrepareInt8Per32<V>, PrepareInt8Per256<V>},
-};
+const MatmulTable kMatmulNeon = kTableOf<Neon>;
 
 }  // namespace aster::kernels

@@ -5,9 +5,7 @@
 // two are added up in 16 bits, as many of these as surely fit, and those in 32 bits.
 #include <immintrin.h>
 
-#include "kernels/activation_rows.h"
-#include "kernels/matmul_formats.h"
-#include "kernels/matmul_tiles.h"
+#include "kernels/matmul_table_of.h"
 #include "kernels/x86/vector_avx2.h"
 
 namespace aster::kernels {
@@ -114,18 +112,8 @@ struct Avx2 {
   }
 };
 
-using V = Avx2::V;
-
 }  // namespace
 
-const MatmulTable kMatmulAvx2 = {
-    .products = {Products<FloatTile<V, F32<V>>>::Run, Products<FloatTile<V, F16<V>>>::Run,
-                 Products<Bfloat16Tile<V>>::Run, Products<ScaledTile<Q8_0<Avx2>>>::Run,
-                 Products<ScaledTile<Q4_0<Avx2>>>::Run, Products<ScaledTile<MXFP4<Avx2>>>::Run,
-                 Products<SuperTile<Q2_K<Avx2>>>::Run, Products<SuperTile<Q4_K<Avx2>>>::Run,
-                 Products<SuperTile<Q5_K<Avx2>>>::Run, Products<SuperTile<Q6_K<Avx2>>>::Run,
-                 Products<SuperTile<IQ2_XXS<Avx2>>>::Run},
-    .prepare = {PrepareF32<V>, PrepareBF16<V>, PrepareInt8Per32<V>, PrepareInt8Per256<V>},
-};
+const MatmulTable kMatmulAvx2 = kTableOf<Avx2>;
 
 }  // namespace aster::kernels

@@ -5,9 +5,7 @@
 // instruction multiplies it with four activations.
 #include <immintrin.h>
 
-#include "kernels/activation_rows.h"
-#include "kernels/matmul_formats.h"
-#include "kernels/matmul_tiles.h"
+#include "kernels/matmul_table_of.h"
 #include "kernels/x86/iq2_xxs_avx512.h"
 #include "kernels/x86/vector_avx512.h"
 
@@ -60,18 +58,8 @@ struct Avx512 {
   }
 };
 
-using V = VectorAvx512;
-
 }  // namespace
 
-const MatmulTable kMatmulAvx512 = {
-    .products = {Products<FloatTile<V, F32<V>>>::Run, Products<FloatTile<V, F16<V>>>::Run,
-                 Products<Bfloat16Tile<V>>::Run, Products<ScaledTile<Q8_0<Avx512>>>::Run,
-                 Products<ScaledTile<Q4_0<Avx512>>>::Run, Products<ScaledTile<MXFP4<Avx512>>>::Run,
-                 Products<SuperTile<Q2_K<Avx512>>>::Run, Products<SuperTile<Q4_K<Avx512>>>::Run,
-                 Products<SuperTile<Q5_K<Avx512>>>::Run, Products<SuperTile<Q6_K<Avx512>>>::Run,
-                 Products<SuperTile<Iq2XxsInRegisters<Avx512>>>::Run},
-    .prepare = {PrepareF32<V>, PrepareBF16<V>, PrepareInt8Per32<V>, PrepareInt8Per256<V>},
-};
+const MatmulTable kMatmulAvx512 = kTableOf<Avx512, Iq2XxsInRegisters<Avx512>>;
 
 }  // namespace aster::kernels

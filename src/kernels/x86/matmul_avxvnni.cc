@@ -5,9 +5,7 @@
 // weights unsigned.
 #include <immintrin.h>
 
-#include "kernels/activation_rows.h"
-#include "kernels/matmul_formats.h"
-#include "kernels/matmul_tiles.h"
+#include "kernels/matmul_table_of.h"
 #include "kernels/x86/vector_avx2.h"
 
 namespace aster::kernels {
@@ -77,19 +75,8 @@ struct AvxVnni {
   }
 };
 
-using V = AvxVnni::V;
-
 }  // namespace
 
-const MatmulTable kMatmulAvxVnni = {
-    .products = {Products<FloatTile<V, F32<V>>>::Run, Products<FloatTile<V, F16<V>>>::Run,
-                 Products<Bfloat16Tile<V>>::Run, Products<ScaledTile<Q8_0<AvxVnni>>>::Run,
-                 Products<ScaledTile<Q4_0<AvxVnni>>>::Run,
-                 Products<ScaledTile<MXFP4<AvxVnni>>>::Run, Products<SuperTile<Q2_K<AvxVnni>>>::Run,
-                 Products<SuperTile<Q4_K<AvxVnni>>>::Run, Products<SuperTile<Q5_K<AvxVnni>>>::Run,
-                 Products<SuperTile<Q6_K<AvxVnni>>>::Run,
-                 Products<SuperTile<IQ2_XXS<AvxVnni>>>::Run},
-    .prepare = {PrepareF32<V>, PrepareBF16<V>, PrepareInt8Per32<V>, PrepareInt8Per256<V>},
-};
+const MatmulTable kMatmulAvxVnni = kTableOf<AvxVnni>;
 
 }  // namespace aster::kernels
