@@ -121,6 +121,7 @@ constexpr Command kCommands[] = {
      DeclareDevices},
     {"tokenize", "Tokenize a text, or decode tokens", DeclareTokenize},
     {"completion", "Print a shell completion script", DeclareCompletion},
+    {"man", "Print the manual page of a command", DeclareMan},
 };
 
 }  // namespace

@@ -20,6 +20,7 @@ Run DeclareEval(CLI::App& app);
 Run DeclareInspect(CLI::App& app);
 Run DeclareList(CLI::App& app);
 Run DeclareLogits(CLI::App& app);
+Run DeclareMan(CLI::App& app);
 Run DeclareNode(CLI::App& app);
 Run DeclarePerplexity(CLI::App& app);
 Run DeclarePlan(CLI::App& app);

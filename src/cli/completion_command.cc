@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,10 +25,13 @@ struct OptionWords {
   bool takes_value;
 };
 
+// A command, or one of a command: "run", "cluster", "cluster join".
 struct CommandWords {
-  std::string name;
+  std::string path;
   std::string description;
   std::vector<OptionWords> options;
+  std::vector<CommandWords> commands;  // of it
+  bool takes_models;                   // behind its name
 };
 
 std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
@@ -44,13 +48,34 @@ std::vector<OptionWords> OptionsOf(const CLI::App& app) {
   return options;
 }
 
-std::vector<CommandWords> CommandsOf(const CLI::App& root) {
+bool TakesModels(const CLI::App& app) {
+  return std::ranges::any_of(app.get_options(), [](const CLI::Option* option) {
+    return option->get_positional() && option->get_type_name() == "MODEL";
+  });
+}
+
+std::vector<CommandWords> CommandsOf(const CLI::App& app, const std::string& before = "") {
   std::vector<CommandWords> commands;
-  for (const CLI::App* sub : root.get_subcommands({})) {
-    commands.push_back({sub->get_name(), FirstLine(sub->get_description()), OptionsOf(*sub)});
+  for (const CLI::App* sub : app.get_subcommands({})) {
+    const std::string path = before + sub->get_name();
+    commands.push_back({path, FirstLine(sub->get_description()), OptionsOf(*sub),
+                        CommandsOf(*sub, path + " "), TakesModels(*sub)});
   }
   return commands;
 }
+
+// Each of them, and each of theirs.
+std::vector<CommandWords> Flattened(const std::vector<CommandWords>& commands) {
+  std::vector<CommandWords> all;
+  for (const CommandWords& command : commands) {
+    all.push_back(command);
+    for (CommandWords& inner : Flattened(command.commands)) all.push_back(std::move(inner));
+  }
+  return all;
+}
+
+// Behind the last space: what is typed next.
+std::string LastWord(const std::string& path) { return path.substr(path.rfind(' ') + 1); }
 
 std::string NamesOf(const std::vector<OptionWords>& options) {
   std::string names;
@@ -60,11 +85,28 @@ std::string NamesOf(const std::vector<OptionWords>& options) {
   return names;
 }
 
+std::string NamesOf(const std::vector<CommandWords>& commands) {
+  std::string names;
+  for (const CommandWords& command : commands) {
+    names += (names.empty() ? "" : " ") + LastWord(command.path);
+  }
+  return names;
+}
+
 // 'text' as one word of a shell, whatever it holds.
 std::string Quoted(const std::string& text) {
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + "'";
+}
+
+// Every path, as alternatives of a shell's case.
+std::string PathsOf(const std::vector<CommandWords>& commands) {
+  std::string paths;
+  for (const CommandWords& command : Flattened(commands)) {
+    paths += (paths.empty() ? "" : "|") + Quoted(command.path);
+  }
+  return paths;
 }
 
 // A script with @NAME@ where what depends on the commands goes.
@@ -80,88 +122,141 @@ std::string Fill(std::string_view script,
 constexpr std::string_view kBashScript =
     R"sh(# bash completion for aster: eval "$(aster completion bash)"
 _aster() {
-  local current="${COMP_WORDS[COMP_CWORD]}" command='' words='' i
+  local current="${COMP_WORDS[COMP_CWORD]}" at='' options='' commands='' models='' next i
   for ((i = 1; i < COMP_CWORD; i++)); do
-    case "${COMP_WORDS[i]}" in -*) ;; *) command="${COMP_WORDS[i]}"; break ;; esac
+    next="${at:+$at }${COMP_WORDS[i]}"
+    case "$next" in @PATHS@) at="$next" ;; esac
   done
-  case "$command" in
-    '') words=@NAMES@ ;;
+  case "$at" in
+    '') commands=@COMMANDS@ options=@OPTIONS@ ;;
 @CASES@  esac
-  if [[ -z "$command" || "$current" == -* ]]; then
-    COMPREPLY=($(compgen -W "$words" -- "$current"))
+  if [[ "$current" == -* ]]; then
+    COMPREPLY=($(compgen -W "$options" -- "$current"))
+  elif [[ -n "$commands" ]]; then
+    COMPREPLY=($(compgen -W "$commands" -- "$current"))
   else
-    COMPREPLY=($(compgen -f -- "$current"))
+    [[ -z "$models" ]] || models="$(aster list --names 2>/dev/null)"
+    COMPREPLY=($(compgen -W "$models" -- "$current") $(compgen -f -- "$current"))
   fi
 }
 complete -o filenames -o bashdefault -F _aster aster
 )sh";
 
 std::string BashScript(const CLI::App& root) {
-  std::string names, cases;
-  for (const CommandWords& command : CommandsOf(root)) {
-    names += command.name + " ";
-    cases += fmt::format("    {}) words={} ;;\n", command.name, Quoted(NamesOf(command.options)));
+  const std::vector<CommandWords> commands = CommandsOf(root);
+  std::string cases;
+  for (const CommandWords& command : Flattened(commands)) {
+    cases += fmt::format("    {}) commands={} options={} models={} ;;\n", Quoted(command.path),
+                         Quoted(NamesOf(command.commands)), Quoted(NamesOf(command.options)),
+                         command.takes_models ? "1" : "''");
   }
-  return Fill(kBashScript,
-              {{"@NAMES@", Quoted(names + NamesOf(OptionsOf(root)))}, {"@CASES@", cases}});
+  return Fill(kBashScript, {{"@PATHS@", PathsOf(commands)},
+                            {"@COMMANDS@", Quoted(NamesOf(commands))},
+                            {"@OPTIONS@", Quoted(NamesOf(OptionsOf(root)))},
+                            {"@CASES@", cases}});
 }
 
+// As a file of $fpath it runs as a whole when a person first completes, and answers then, too.
 constexpr std::string_view kZshScript = R"sh(#compdef aster
 # zsh completion for aster: source <(aster completion zsh)
 _aster() {
   local -a commands options
-  commands=(
-@COMMANDS@  )
-  if (( CURRENT == 2 )); then
-    _describe command commands
-    return
-  fi
-  case "$words[2]" in
+  local at='' models='' next i
+  for ((i = 2; i < CURRENT; i++)); do
+    next="${at:+$at }${words[i]}"
+    case "$next" in @PATHS@) at="$next" ;; esac
+  done
+  case "$at" in
 @CASES@  esac
   if [[ "$PREFIX" == -* ]]; then
     _describe option options
+  elif (( $#commands )); then
+    _describe command commands
   else
+    [[ -n "$models" ]] && compadd -- ${(f)"$(aster list --names 2>/dev/null)"}
     _files
   fi
 }
-compdef _aster aster
+if [[ "${funcstack[1]}" == _aster ]]; then _aster "$@"; else compdef _aster aster; fi
 )sh";
 
-std::string ZshScript(const CLI::App& root) {
-  std::string commands, cases;
-  // _describe splits a word from its explanation at the first colon.
-  for (const CommandWords& command : CommandsOf(root)) {
-    commands += fmt::format("    {}\n", Quoted(command.name + ":" + command.description));
-    std::string options;
-    for (const OptionWords& option : command.options) {
-      for (const std::string& name : option.names) {
-        options += " " + Quoted(name + ":" + option.description);
-      }
-    }
-    cases += fmt::format("    {}) options=({} ) ;;\n", command.name, options);
+// As _describe wants them: it splits a word from its explanation at the first colon.
+std::string ZshList(const std::vector<CommandWords>& commands) {
+  std::string list;
+  for (const CommandWords& command : commands) {
+    list += " " + Quoted(LastWord(command.path) + ":" + command.description);
   }
-  return Fill(kZshScript, {{"@COMMANDS@", commands}, {"@CASES@", cases}});
+  return list;
+}
+
+std::string ZshList(const std::vector<OptionWords>& options) {
+  std::string list;
+  for (const OptionWords& option : options) {
+    for (const std::string& name : option.names) {
+      list += " " + Quoted(name + ":" + option.description);
+    }
+  }
+  return list;
+}
+
+std::string ZshScript(const CLI::App& root) {
+  const std::vector<CommandWords> commands = CommandsOf(root);
+  std::string cases = fmt::format("    '') commands=({} ) options=({} ) ;;\n", ZshList(commands),
+                                  ZshList(OptionsOf(root)));
+  for (const CommandWords& command : Flattened(commands)) {
+    cases += fmt::format("    {}) commands=({} ) options=({} ) models={} ;;\n",
+                         Quoted(command.path), ZshList(command.commands), ZshList(command.options),
+                         command.takes_models ? "1" : "''");
+  }
+  return Fill(kZshScript, {{"@PATHS@", PathsOf(commands)}, {"@CASES@", cases}});
+}
+
+// True for fish where all words of the path were typed.
+std::string FishSeen(const std::string& path) {
+  std::string seen;
+  for (size_t begin = 0; begin < path.size();) {
+    const size_t end = std::min(path.find(' ', begin), path.size());
+    seen += (seen.empty() ? "" : "; and ") +
+            ("__fish_seen_subcommand_from " + path.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return seen;
+}
+
+std::string FishOption(const std::string& condition, const OptionWords& option) {
+  std::string line = fmt::format("complete -c aster -n {}", Quoted(condition));
+  for (const std::string& name : option.names) {
+    line += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+  }
+  return fmt::format("{}{} -d {}\n", line, option.takes_value ? " -r" : "",
+                     Quoted(option.description));
+}
+
+// The names of commands under a condition, and all that follows each.
+std::string FishCommands(const std::string& condition, const std::vector<CommandWords>& commands) {
+  std::string script;
+  for (const CommandWords& command : commands) {
+    script += fmt::format("complete -c aster -f -n {} -a {} -d {}\n", Quoted(condition),
+                          LastWord(command.path), Quoted(command.description));
+    const std::string seen = FishSeen(command.path);
+    for (const OptionWords& option : command.options) script += FishOption(seen, option);
+    if (command.takes_models) {
+      script += fmt::format("complete -c aster -n {} -a '(aster list --names 2>/dev/null)'\n",
+                            Quoted(seen));
+    }
+    script +=
+        FishCommands(seen + "; and not __fish_seen_subcommand_from " + NamesOf(command.commands),
+                     command.commands);
+  }
+  return script;
 }
 
 std::string FishScript(const CLI::App& root) {
   std::string script = "# fish completion for aster: aster completion fish | source\n";
-  auto add = [&](const std::string& condition, const OptionWords& option) {
-    std::string line = fmt::format("complete -c aster -n {}", Quoted(condition));
-    for (const std::string& name : option.names) {
-      line += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
-    }
-    script += fmt::format("{}{} -d {}\n", line, option.takes_value ? " -r" : "",
-                          Quoted(option.description));
-  };
-  for (const OptionWords& option : OptionsOf(root)) add("__fish_use_subcommand", option);
-  for (const CommandWords& command : CommandsOf(root)) {
-    script += fmt::format("complete -c aster -f -n __fish_use_subcommand -a {} -d {}\n",
-                          command.name, Quoted(command.description));
-    for (const OptionWords& option : command.options) {
-      add("__fish_seen_subcommand_from " + command.name, option);
-    }
+  for (const OptionWords& option : OptionsOf(root)) {
+    script += FishOption("__fish_use_subcommand", option);
   }
-  return script;
+  return script + FishCommands("__fish_use_subcommand", CommandsOf(root));
 }
 
 }  // namespace

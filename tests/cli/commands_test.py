@@ -102,7 +102,8 @@ class Completion(Case):
     def complete(self, line):
         words = line.split(" ")
         script = f"""
-eval "$('{ASTER}' completion bash)"
+aster() {{ '{ASTER}' "$@"; }}
+eval "$(aster completion bash)"
 COMP_WORDS=({" ".join(f"'{word}'" for word in words)})
 COMP_CWORD={len(words) - 1}
 _aster
@@ -114,6 +115,16 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
         self.assertEqual(self.complete("aster insp"), ["inspect"])
         self.assertEqual(self.complete("aster inspect --js"), ["--json"])
         self.assertIn("--preset", self.complete("aster synth --p"))
+
+    def test_bash_completes_commands_of_commands(self):
+        self.assertEqual(self.complete("aster cluster jo"), ["join"])
+        self.assertEqual(self.complete("aster cluster join --fo"), ["--force"])
+        self.assertIn("--json", self.complete("aster --color never session list --"))
+
+    def test_bash_completes_models(self):
+        self.assertIn("nova", aster("list", "--names").stdout.decode().split())
+        self.assertIn("nova", self.complete("aster run no"))
+        self.assertNotIn("nova", self.complete("aster completion no"))
 
 
 class Inspect(Case):

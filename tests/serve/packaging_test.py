@@ -1,23 +1,34 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""The manual page has every option of the program, and no others; the unit starts what there is."""
+"""Manual pages have every option of their commands; units, alerts, dashboards and probes name what there is."""
+import json
+import os
 import re
+import shlex
 import shutil
 import subprocess
 import tempfile
 import pathlib
 import unittest
 
-from server import ASTER, ROOT
+from server import ASTER, NOVA, ROOT, Server
 
-PAGE = ROOT / "packaging/aster-serve.1"
-UNIT = ROOT / "packaging/aster-serve.service"
+try:
+    import yaml
+except ImportError:
+    yaml = None
+
+PACKAGING = ROOT / "packaging"
+CONTAINER = PACKAGING / "Containerfile"
 
 
-def options_of_program():
-    text = subprocess.run([ASTER, "serve", "--help"], capture_output=True, check=True).stdout.decode()
+def run(*words, **more):
+    return subprocess.run([str(word) for word in words], capture_output=True, check=True, **more).stdout.decode()
+
+
+def options_of(*command):
     found = set()
-    for line in text.splitlines():
+    for line in run(ASTER, *command, "--help").splitlines():
         # "  -n,--tokens N  The most tokens …"
         names = re.match(r"\s{1,6}((?:-\w,)?--[\w-]+(?:,\s*--?[\w-]+)*)", line)
         if names:
@@ -25,46 +36,207 @@ def options_of_program():
     return found
 
 
-class Packaging(unittest.TestCase):
-    def test_the_page_has_all_options(self):
-        page = re.sub(r"\\f[BIR]", " ", PAGE.read_text().replace("\\-", "-"))
-        told = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", page))
-        self.assertGreater(len(options_of_program()), 40)
-        # Those of all commands stand elsewhere.
-        self.assertEqual(told - options_of_program() - {"--config", "--log-level"}, set(), "in the page alone")
-        self.assertEqual(options_of_program() - told, set(), "in the program alone")
+def unit(name, bindir, sysconfdir="/etc"):
+    text = (PACKAGING / f"systemd/{name}.service.in").read_text()
+    return text.replace("@bindir@", bindir).replace("@sysconfdir@", sysconfdir)
+
+
+class Pages(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.holder = tempfile.TemporaryDirectory()
+        cls.folder = pathlib.Path(cls.holder.name)
+        run(ASTER, "man", "--folder", cls.folder)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.holder.cleanup()
+
+    def commands(self):
+        for page in sorted(self.folder.glob("*.1")):
+            yield page, page.stem.split("-")[1:]
+
+    def test_every_command_has_one(self):
+        names = {page.stem for page in self.folder.glob("*.1")}
+        listed = re.findall(r"^  (\w+) ", run(ASTER, "--help").split("Subcommands:")[1], re.MULTILINE)
+        self.assertGreater(len(listed), 15)
+        self.assertLessEqual({f"aster-{name}" for name in listed}, names)
+        self.assertIn("aster", names)
+        self.assertIn("aster-cluster-join", names)
+
+    def test_a_page_has_all_options(self):
+        for page, command in self.commands():
+            text = re.sub(r"\\f[BIR]", " ", page.read_text().replace("\\-", "-"))
+            self.assertEqual(options_of(*command) - set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", text)), set(), page)
+        self.assertGreater(len(options_of("serve")), 40)
 
     @unittest.skipUnless(shutil.which("man"), "there is no man here")
-    def test_the_page_can_be_read(self):
-        run = subprocess.run(["man", "--warnings", "-l", PAGE], capture_output=True,
-                             env={"MANWIDTH": "100", "LANG": "C", "PATH": "/usr/bin:/bin"})
-        self.assertEqual(run.returncode, 0)
-        self.assertEqual(run.stderr.decode(), "")
-        self.assertIn("--kv-memory", run.stdout.decode())
+    def test_pages_can_be_read(self):
+        for page, command in self.commands():
+            shown = subprocess.run(["man", "--warnings", "-l", page], capture_output=True,
+                                   env={"MANWIDTH": "100", "LANG": "C.UTF-8", "PATH": "/usr/bin:/bin"})
+            self.assertEqual((shown.returncode, shown.stderr.decode()), (0, ""), page)
+            self.assertIn("SYNOPSIS", shown.stdout.decode())
 
-    def test_the_unit_starts_the_program(self):
-        text = UNIT.read_text()
-        start = re.search(r"^ExecStart=(.*)$", text, re.MULTILINE)[1].split()
-        self.assertEqual(start[0], "aster")
+    def test_one_page(self):
+        self.assertEqual(run(ASTER, "man", "cluster", "join"), (self.folder / "aster-cluster-join.1").read_text())
+        self.assertIn("ASTER_API_KEY", run(ASTER, "man", "serve"))
+        missing = subprocess.run([ASTER, "man", "srve"], capture_output=True)
+        self.assertEqual(missing.returncode, 3)
+        self.assertIn(b"there is no command srve", missing.stderr)
+
+
+class Units(unittest.TestCase):
+    def start_of(self, name):
+        text = unit(name, "/usr/bin")
+        return text, shlex.split(re.search(r"^ExecStart=(.*)$", text, re.MULTILINE)[1])
+
+    def test_the_server_s_starts_it(self):
+        text, start = self.start_of("aster-serve")
+        self.assertEqual(start[0], "/usr/bin/aster")
         with tempfile.TemporaryDirectory() as folder:
             config = pathlib.Path(folder, "serve.toml")
             config.write_text("[serve]\nport = 0\n")
             arguments = [str(config) if word == "/etc/asterism/serve.toml" else word for word in start[1:]]
             self.assertIn(str(config), arguments)
-            run = subprocess.run([ASTER, *arguments, "--print-config"], capture_output=True)
-            self.assertEqual(run.returncode, 0, run.stderr)
-            self.assertIn(b"port=0\n", run.stdout)
-            grace = int(re.search(rb"^# grace=(\d+)$", run.stdout, re.MULTILINE)[1])
+            printed = run(ASTER, *arguments, "--print-config")
+            self.assertIn("port=0\n", printed)
+            grace = int(re.search(r"^# grace=(\d+)$", printed, re.MULTILINE)[1])
         # It has the time that it gives to what is being answered.
         self.assertGreater(int(re.search(r"^TimeoutStopSec=(\d+)$", text, re.MULTILINE)[1]), grace)
 
-    @unittest.skipUnless(shutil.which("systemd-analyze"), "there is no systemd here")
-    def test_the_unit_is_one(self):
+    def test_the_node_s_starts_it(self):
+        text, start = self.start_of("aster-node")
         with tempfile.TemporaryDirectory() as folder:
-            unit = pathlib.Path(folder, UNIT.name)
-            unit.write_text(UNIT.read_text().replace("ExecStart=aster", f"ExecStart={ASTER}"))
-            run = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True)
-            self.assertNotIn(UNIT.name, run.stderr.decode())
+            arguments = [PACKAGING / "node.toml" if word == "/etc/asterism/node.toml" else word for word in start[1:]]
+            self.assertIn(PACKAGING / "node.toml", arguments)
+            ended = subprocess.run([ASTER, *arguments], capture_output=True,
+                                   env={**os.environ, "ASTER_CONFIG": folder, "XDG_CACHE_HOME": folder})
+        # Without a cluster it says what to do, and the unit does not start it again.
+        self.assertIn(b"aster cluster", ended.stderr)
+        prevented = re.search(r"^RestartPreventExitStatus=(.*)$", text, re.MULTILINE)[1].split()
+        self.assertIn(str(ended.returncode), prevented)
+
+    def test_options_of_the_node_s_sample_exist(self):
+        keys = re.findall(r"^#? ?(\w+)=", (PACKAGING / "node.toml").read_text(), re.MULTILINE)
+        self.assertGreater(len(keys), 2)
+        self.assertLessEqual({f"--{key}" for key in keys}, options_of("node"))
+
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "there is no systemd here")
+    def test_systemd_finds_no_fault(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pages = pathlib.Path(folder, "man")
+            run(ASTER, "man", "--folder", pages / "man1")
+            os.symlink(ASTER, pathlib.Path(folder, "aster"))
+            for name in ("aster-serve", "aster-node"):
+                path = pathlib.Path(folder, f"{name}.service")
+                path.write_text(unit(name, folder))
+                checked = subprocess.run(["systemd-analyze", "verify", path], capture_output=True,
+                                         env={**os.environ, "MANPATH": str(pages)})
+                self.assertNotIn(name, checked.stderr.decode())
+
+
+def metrics_in(expression):
+    """Names of metrics, each with the labels that its selector names."""
+    found = []
+    for name, selector in re.findall(r"\b((?:aster_\w+|up)\b)(\{[^}]*\})?", expression):
+        found.append((name, set(re.findall(r"(\w+)\s*(?:=~|!~|!=|=)", selector))))
+    return found
+
+
+@unittest.skipUnless(yaml, "there is no python3-yaml here")
+class Monitoring(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.labels = {"up": {"job"}}
+        # Of a model here and of one on nodes other figures are known.
+        for options in ((), ("--local-nodes", "2")):
+            server = Server(NOVA, "--kv-memory", "64MiB", *options)
+            try:
+                server.post("/v1/completions", {"prompt": "Hello", "max_tokens": 3})
+                text = server.request("GET", "/metrics")[2].decode()
+            finally:
+                server.stop()
+            for name, labels in re.findall(r"^(\w+)(\{.*\})? \S+$", text, re.MULTILINE):
+                cls.labels.setdefault(name, set()).update(re.findall(r'(\w+)="', labels))
+
+    def check(self, expression):
+        metrics = metrics_in(expression)
+        self.assertTrue(metrics, expression)
+        known = {"instance", "job"}
+        for name, labels in metrics:
+            self.assertIn(name, self.labels, expression)
+            self.assertLessEqual(labels, self.labels[name] | {"instance", "job"}, expression)
+            known |= self.labels[name]
+        for group in re.findall(r"\bby \(([^)]*)\)", expression):
+            self.assertLessEqual({label.strip() for label in group.split(",")}, known, expression)
+
+    def test_alerts_ask_for_metrics_that_there_are(self):
+        groups = yaml.safe_load((PACKAGING / "prometheus/asterism.rules.yml").read_text())["groups"]
+        rules = [rule for group in groups for rule in group["rules"]]
+        self.assertGreater(len(rules), 5)
+        for rule in rules:
+            self.check(rule["expr"])
+            self.assertTrue(rule["annotations"]["action"])
+
+    def test_the_dashboard_shows_metrics_that_there_are(self):
+        board = json.loads((PACKAGING / "grafana/asterism.json").read_text())
+        expressions = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+        expressions += [variable["query"].replace("label_values", "") for variable in board["templating"]["list"]
+                        if variable["type"] == "query"]
+        self.assertGreater(len(expressions), 20)
+        for expression in expressions:
+            self.check(expression)
+
+    def test_a_wrong_query_would_be_found(self):
+        for wrong in ("rate(aster_no_such_total[5m])", 'aster_running{nodel="x"}', "sum by (modle) (aster_running)"):
+            with self.assertRaises(AssertionError):
+                self.check(wrong)
+
+
+class Orchestrator(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server(NOVA, "--kv-memory", "64MiB", environment={"ASTER_API_KEY": "secret"})
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.stop()
+
+    @unittest.skipUnless(yaml, "there is no python3-yaml here")
+    def test_probes_and_configuration_are_the_server_s(self):
+        folder = PACKAGING / "kubernetes"
+        kinds = {}
+        for name in yaml.safe_load((folder / "kustomization.yaml").read_text())["resources"]:
+            for document in yaml.safe_load_all((folder / name).read_text()):
+                kinds[document["kind"]] = document
+        pod = kinds["Deployment"]["spec"]["template"]["spec"]
+        container = pod["containers"][0]
+        # Probes have no key.
+        for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+            asked = container[probe]["httpGet"]
+            self.assertEqual(self.server.request("GET", asked["path"])[0], 200, probe)
+            self.assertIn(asked["port"], [port["name"] for port in container["ports"]])
+        # The arguments, with the configuration where the volume has it.
+        with tempfile.TemporaryDirectory() as config:
+            for name, text in kinds["ConfigMap"]["data"].items():
+                pathlib.Path(config, name).write_text(text)
+            mounted = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
+            self.assertEqual({volume["name"] for volume in pod["volumes"]}, set(mounted))
+            arguments = [word.replace(mounted["configuration"], config) for word in container["args"]]
+            printed = run(ASTER, *arguments, "--print-config")
+        self.assertIn(f"port={container['ports'][0]['containerPort']}\n", "\n" + printed.replace("# ", ""))
+        grace = int(re.search(r"^# grace=(\d+)$", printed, re.MULTILINE)[1])
+        self.assertGreater(pod["terminationGracePeriodSeconds"], grace)
+        self.assertIn(f"--uid {pod['securityContext']['runAsUser']}", CONTAINER.read_text())
+
+    @unittest.skipUnless(shutil.which("bash"), "there is no bash here")
+    def test_the_container_s_health_check(self):
+        command = json.loads(re.search(r"^HEALTHCHECK .*?CMD (\[.*\])$", CONTAINER.read_text(), re.MULTILINE)[1])
+        here = [word.replace("8080", str(self.server.port)) for word in command]
+        self.assertEqual(subprocess.run(here).returncode, 0)
+        closed = [word.replace("8080", "1") for word in command]
+        self.assertNotEqual(subprocess.run(closed, stderr=subprocess.DEVNULL).returncode, 0)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@
 #include "cli/terminal/table.h"
 #include "gguf/model_files.h"
 #include "model/description.h"
+#include "open/builtin_models.h"
 #include "pull/library.h"
 
 namespace aster::cli {
@@ -38,6 +39,15 @@ std::string KindOf(const pull::LibraryModel& model) {
 ordered_json ToJson(const pull::LibraryModel& model) {
   return {{"name", model.name},     {"bytes", model.size_bytes},   {"kind", KindOf(model)},
           {"source", model.source}, {"partial", model.is_partial}, {"paths", model.paths}};
+}
+
+// What may be typed as a MODEL, one a line: for completion in shells.
+Result<ExitStatus> ListNames(Console& console) {
+  for (const std::string_view name : open::BuiltinModels()) console.Print("{}\n", name);
+  for (const auto& model : pull::ListLibrary(TRY(pull::LibraryFolder()))) {
+    if (!model.is_partial) console.Print("{}\n", Harmless(model.name));
+  }
+  return kExitOk;
 }
 
 Result<ExitStatus> List(bool json, Console& console) {
@@ -82,15 +92,20 @@ Result<ExitStatus> Remove(const std::string& name, Console& console) {
 
 Run DeclareList(CLI::App& app) {
   auto json = std::make_shared<bool>(false);
-  app.add_flag("--json", *json, "Print one JSON document");
-  return [json](Console& console) { return List(*json, console); };
+  auto names = std::make_shared<bool>(false);
+  CLI::Option* const as_json = app.add_flag("--json", *json, "Print one JSON document");
+  app.add_flag("--names", *names, "Names alone, one a line, those of built-in models among them")
+      ->excludes(as_json);
+  return [json, names](Console& console) {
+    return *names ? ListNames(console) : List(*json, console);
+  };
 }
 
 Run DeclareRemove(CLI::App& app) {
   auto name = std::make_shared<std::string>();
   app.add_option("name", *name, "Name or source of a model, as 'aster list' shows it")
       ->required()
-      ->type_name("NAME");
+      ->type_name("MODEL");
   return [name](Console& console) { return Remove(*name, console); };
 }
 

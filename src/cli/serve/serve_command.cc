@@ -312,6 +312,16 @@ std::string DescribeOptions(CLI::App& app) {
 Run DeclareServe(CLI::App& app) {
   auto options = std::make_shared<ServeOptions>();
   options->Declare(app);
+  app.footer(
+      "The value of an option is that of the command line, else of the environment "
+      "(ASTER_SERVE_PORT for --port), else of the\n"
+      "table [serve] in the file of --config. ASTER_API_KEY holds an API key, beside those of "
+      "--keys.\n"
+      "SIGTERM and SIGINT end the server when running answers are finished, a second one at "
+      "once.\n"
+      "  aster serve Qwen3-0.6B-Q8_0 --port 8000\n"
+      "  aster --config serve.toml serve\n"
+      "  ASTER_API_KEY=secret aster serve --host 0.0.0.0");
   return [options, &app](Console& console) -> Result<ExitStatus> {
     if (options->print_config) {
       console.Print("[serve]\n{}", DescribeOptions(app));

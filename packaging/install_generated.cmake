@@ -1,0 +1,70 @@
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+# Runs at install time: what the program itself writes (manual pages, completion, sample configuration) and the units,
+# which name the folder it is installed to.
+
+set(bindir "${CMAKE_INSTALL_PREFIX}/bin")
+set(sysconfdir "${CMAKE_INSTALL_PREFIX}/etc")
+if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+  set(sysconfdir /etc)
+endif()
+file(REMOVE_RECURSE "${aster_generated}")
+file(MAKE_DIRECTORY "${aster_generated}")
+
+# Output of the program; no option may come from the environment of this build.
+function(aster_output file)
+  execute_process(COMMAND env -i "${aster_program}" ${ARGN} OUTPUT_FILE "${aster_generated}/${file}"
+    COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+# Writes to DIR below the prefix (or at an absolute path); DESTDIR stands before both.
+function(aster_install dir)
+  if(NOT IS_ABSOLUTE "${dir}")
+    set(dir "${CMAKE_INSTALL_PREFIX}/${dir}")
+  endif()
+  file(INSTALL DESTINATION "${dir}" TYPE FILE FILES ${ARGN})
+  set(CMAKE_INSTALL_MANIFEST_FILES "${CMAKE_INSTALL_MANIFEST_FILES}" PARENT_SCOPE)
+endfunction()
+
+# Manual pages.
+aster_output(man.log man --folder "${aster_generated}/man")
+file(GLOB pages "${aster_generated}/man/*.1")
+find_program(ASTER_GZIP gzip)
+if(ASTER_GZIP)
+  execute_process(COMMAND "${ASTER_GZIP}" -9n ${pages} COMMAND_ERROR_IS_FATAL ANY)
+  list(TRANSFORM pages APPEND .gz)
+endif()
+aster_install(share/man/man1 ${pages})
+
+# Completion in shells.
+aster_output(aster completion bash)
+aster_output(_aster completion zsh)
+aster_output(aster.fish completion fish)
+aster_install(share/bash-completion/completions "${aster_generated}/aster")
+aster_install(share/zsh/vendor-completions "${aster_generated}/_aster")
+aster_install(share/fish/vendor_completions.d "${aster_generated}/aster.fish")
+
+# Units.
+foreach(unit aster-serve aster-node)
+  configure_file("${aster_packaging}/systemd/${unit}.service.in" "${aster_generated}/${unit}.service" @ONLY)
+  aster_install(lib/systemd/system "${aster_generated}/${unit}.service")
+endforeach()
+
+# Sample configuration: every option with its default. What a person has changed stays.
+aster_output(serve.options serve --print-config)
+file(READ "${aster_generated}/serve.options" options)
+file(READ "${aster_packaging}/serve.toml.head" head)
+file(WRITE "${aster_generated}/serve.toml" "${head}${options}")
+file(COPY "${aster_packaging}/node.toml" DESTINATION "${aster_generated}")
+foreach(file serve.toml node.toml)
+  set(place "${sysconfdir}/asterism/${file}")
+  if(NOT EXISTS "$ENV{DESTDIR}${place}")
+    aster_install("${sysconfdir}/asterism" "${aster_generated}/${file}")
+  endif()
+endforeach()
+
+# For the target uninstall. With DESTDIR something else takes the files where they belong, and removes them.
+if("$ENV{DESTDIR}" STREQUAL "")
+  string(REPLACE ";" "\n" lines "${CMAKE_INSTALL_MANIFEST_FILES}")
+  file(WRITE "${aster_list}" "${lines}\n")
+endif()

@@ -1,0 +1,32 @@
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+# cmake -DLIST=FILE -P uninstall.cmake: removes the files that the last `cmake --install` wrote, and folders of ours
+# that are empty then. Configuration stays: it is a person's.
+
+if(NOT EXISTS "${LIST}")
+  message(FATAL_ERROR "${LIST}: not found: nothing was installed from this build folder")
+endif()
+file(STRINGS "${LIST}" files ENCODING UTF-8)
+foreach(file IN LISTS files)
+  if(file MATCHES "/etc/asterism/")
+    message(STATUS "Kept ${file}")
+  elseif(EXISTS "${file}" OR IS_SYMLINK "${file}")
+    file(REMOVE "${file}")
+  endif()
+endforeach()
+# Only folders that no other program has files in by its nature.
+foreach(file IN LISTS files)
+  if(file MATCHES "^(.*/share/(asterism/models|doc/asterism))/[^/]*$")
+    list(APPEND folders "${CMAKE_MATCH_1}")
+  endif()
+endforeach()
+list(TRANSFORM folders REPLACE "/models$" "" OUTPUT_VARIABLE parents)
+list(APPEND folders ${parents})
+list(REMOVE_DUPLICATES folders)
+foreach(folder IN LISTS folders)
+  file(GLOB left "${folder}/*")
+  if(IS_DIRECTORY "${folder}" AND NOT left)
+    file(REMOVE_RECURSE "${folder}")
+  endif()
+endforeach()
+file(REMOVE "${LIST}")
