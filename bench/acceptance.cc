@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How many guessed tokens a model would accept, measured offline: greedy answers of the model, gone
-// through as a loop that speculates would. A guess counts up to the first token that the model
-// itself would not have chosen, and the loop goes on behind that one. Guesses come from the text
+// How many draft tokens a model would accept, measured offline: greedy answers of the model, gone
+// through as a loop that speculates would. A draft counts up to the first token that the model
+// itself would not have chosen, and the loop goes on behind that one. Drafts come from the text
 // before (draft/ngram_proposer.h) and from a second model with the same vocabulary.
 
 #include <fmt/format.h>
@@ -106,7 +106,7 @@ double Ratio(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// Guesses for the text behind each token of the answer: [answer's tokens]. Empty where there is
+// Drafts for the text behind each token of the answer: [answer's tokens]. Empty where there is
 // none.
 using Drafts = std::vector<Tokens>;
 
@@ -132,7 +132,7 @@ Result<Drafts> ModelDrafts(Model& model, const Prompt& prompt) {
   return drafts;
 }
 
-// A loop that guesses up to `length` tokens at every step. The target's own choice follows whatever
+// A loop that drafts up to `length` tokens at every step. The target's own choice follows whatever
 // was accepted.
 Counts Speculate(const Prompt& prompt, const Drafts& drafts, size_t length) {
   Counts counts{.tokens = prompt.answer.size()};
@@ -152,11 +152,11 @@ Counts Speculate(const Prompt& prompt, const Drafts& drafts, size_t length) {
   return counts;
 }
 
-// By length of the guesses, from 1 on.
+// By length of the drafts, from 1 on.
 using ByLength = std::vector<Counts>;
 
 struct Table {
-  std::string name;  // who guesses
+  std::string name;  // the drafter
   std::map<std::string, ByLength> kinds;
 
   void Add(const Prompt& prompt, const Drafts& drafts) {
@@ -212,7 +212,7 @@ ordered_json ToJson(const std::vector<Table>& tables) {
 
 void Print(const std::vector<Table>& tables) {
   fmt::print("{:<8}{:<11}{:>7}{:>8}{:>8}{:>12}{:>14}{:>12}{:>13}\n", "drafter", "kind", "length",
-             "tokens", "steps", "with guess", "per guess", "acceptance", "tokens/step");
+             "tokens", "steps", "with draft", "per draft", "acceptance", "tokens/step");
   for (const Table& table : tables) {
     for (const auto& [kind, rows] : table.kinds) {
       for (size_t k = 1; k <= rows.size(); ++k) {

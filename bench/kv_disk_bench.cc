@@ -201,7 +201,7 @@ BENCHMARK(BM_LoadPages)
     ->UseRealTime()
     ->Iterations(3);
 
-// What the disk gives to whoever only reads.
+// What the disk gives to plain reading.
 void BM_ReadFiles(benchmark::State& state) {
   const std::vector<int32_t> tokens = Prompt();
   Rows rows;

@@ -136,8 +136,8 @@ class Turn:
         self.step_s = self.write_s / max(answer - 1, 1)
         self.total_s = self.read_s + self.write_s
         self.read_rate, self.write_rate = prompt / self.read_s, 1 / self.step_s
-        handed = told.get("handed_over", {"exposed_s": 0, "bytes": 0})
-        self.exposed_s, self.bytes = handed["exposed_s"], handed["bytes"]
+        transfer = told.get("handed_over", {"exposed_s": 0, "bytes": 0})
+        self.exposed_s, self.bytes = transfer["exposed_s"], transfer["bytes"]
 
 
 def bytes_per_s(link):

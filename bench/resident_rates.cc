@@ -78,7 +78,7 @@ class Resident {
     return Rate(c.batch, times[times.size() / 2]);
   }
 
-  // What is remembered of so many tokens, made once.
+  // The KV cache of `depth` tokens, made once.
   const kv::PageTable& Behind(size_t depth) {
     const auto found = behind_.find(depth);
     if (found != behind_.end()) return found->second;

@@ -128,7 +128,7 @@ class Resident {
     batch_.n_tokens = 0;
   }
 
-  // Sequence 0 remembers the first so many tokens, the others nothing.
+  // Sequence 0 has the KV cache of the first tokens, the others nothing.
   void Behind(int depth) {
     for (int k = 1; k < kSequences; ++k) REMOVE(MEMORY, k, -1, -1);
     if (depth < held_) REMOVE(MEMORY, 0, depth == 0 ? -1 : depth, -1);

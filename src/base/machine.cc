@@ -191,7 +191,7 @@ MemorySizes DetectMemory() {
     const std::optional<uint64_t> limit = ParseCacheSize(ReadKernelFile(folder + "/memory.max"));
     if (!limit) return;
     memory.total_bytes = std::min(memory.total_bytes, *limit);
-    // The group's use counts pages of files that would be let go before anything fails.
+    // The group's use counts pages of files that would be dropped before anything fails.
     const uint64_t used = ParseCacheSize(ReadKernelFile(folder + "/memory.current")).value_or(0);
     const uint64_t files =
         ParseMemoryLine(ReadKernelFile(folder + "/memory.stat"), "inactive_file ").value_or(0);

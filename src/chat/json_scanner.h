@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // Finds the end of one JSON value in text that comes byte by byte, so that its very bytes can be
-// handed on while they come. Must not know what the value is for.
+// passed on while they come. Must not know what the value is for.
 #pragma once
 
 #include <cstddef>

@@ -400,7 +400,7 @@ TEST(HomeRevocations, ADamagedListIsAnErrorAndMendedByAGoodOne) {
   text[40] ^= 1;
   ASSERT_TRUE(WriteFileAtomically(made.home.folder() + "/revoked", AsBytes(text)).ok());
   EXPECT_FALSE(made.home.LoadRevocations(made.identity.ca_certificate).ok())
-      << "nobody is let in because a list cannot be read";
+      << "no node is let in because a list cannot be read";
   EXPECT_TRUE(made.home.StoreRevocations(list, made.identity.ca_certificate).value());
   EXPECT_TRUE(made.home.LoadRevocations(made.identity.ca_certificate).ok());
 }

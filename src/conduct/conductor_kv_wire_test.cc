@@ -111,7 +111,7 @@ TEST_F(KvWire, ARequestWithoutItOnTheSameNodesGetsExactBits) {
 }
 
 // Routes that ask for it find each other's rows, and get them in fewer bits.
-TEST_F(KvWire, WhoeverAsksForItGetsWhatOthersRemember) {
+TEST_F(KvWire, ANodeThatAsksGetsTheOthersRows) {
   auto small = cluster_.Conduct("a=0:1,b=2:out decode c", Small());
   Told(*small, 5);
   small.reset();

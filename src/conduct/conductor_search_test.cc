@@ -74,31 +74,31 @@ class Failover : public testing::Test {
   uint64_t fetched_ = 0;
 };
 
-// Pages are handed on when they are full: 896 positions of those 904 at least.
+// Pages are published when they are full: 896 positions of those 904 at least.
 constexpr uint64_t kNothingButTheTail = 20 + 900 - 896;
 
-TEST_F(Failover, WhoeverAnsweredDiesAndTheReadersRowsGoToTheNext) {
+TEST_F(Failover, TheDecodeNodeDiesAndThePrefillNodesRowsGoToTheNext) {
   EXPECT_LE(ComputedAgain("a=0:1,b=2:out decode c", 2, "a=0:1,b=2:out decode d"),
             kNothingButTheTail);
 }
 
-TEST_F(Failover, WhoeverAnsweredDiesAndAReaderAnswersWithItsOwnRowsAndTheOthers) {
+TEST_F(Failover, TheDecodeNodeDiesAndAPrefillNodeDecodesWithItsOwnRowsAndTheOthers) {
   EXPECT_LE(ComputedAgain("a=0:1,b=2:out decode c", 2, "a=0:1,b=2:out decode a"),
             kNothingButTheTail);
   EXPECT_GE(fetched_, 896u);
 }
 
-TEST_F(Failover, WhoeverAnsweredDiesAndTheReadersShareOutTheLayersAnew) {
+TEST_F(Failover, TheDecodeNodeDiesAndThePrefillNodesSplitTheLayersAnew) {
   EXPECT_LE(ComputedAgain("a=0:1,b=2:out decode c", 2, "a=0:0,b=1:out"), kNothingButTheTail);
   EXPECT_GE(fetched_, 896u);
 }
 
-TEST_F(Failover, AReaderDiesAndWhoeverAnsweredHandsItsLayersToAThird) {
+TEST_F(Failover, APrefillNodeDiesAndTheDecodeNodesRowsGoToAThird) {
   EXPECT_LE(ComputedAgain("a=0:1,b=2:out decode c", 1, "a=0:1,d=2:out decode c"),
             kNothingButTheTail);
 }
 
-TEST_F(Failover, AReaderDiesAndItsLayersGoBackFromWhoeverAnsweredToASplit) {
+TEST_F(Failover, APrefillNodeDiesAndItsRowsGoBackFromTheDecodeNode) {
   EXPECT_LE(ComputedAgain("a=0:1,b=2:out decode c", 1, "a=0:1,c=2:out"), kNothingButTheTail);
 }
 
@@ -124,7 +124,7 @@ class ClusterCache : public testing::Test {
   }
 };
 
-TEST_F(ClusterCache, ANodeOfNoRouteGivesWhatItRemembers) {
+TEST_F(ClusterCache, ANodeOfNoRouteSendsItsRows) {
   TestCluster cluster(4);
   {
     const auto first = cluster.Conduct("d");

@@ -149,7 +149,7 @@ TEST(Conductor, AnotherOneTakesOverWhileARouteIsOpened) {
   EXPECT_FALSE(open(0));
 }
 
-TEST(Conductor, WhoeverLacksTheModelIsTheOneThatIsLost) {
+TEST(Conductor, TheNodeThatLacksTheModelIsTheOneThatFails) {
   TestCluster cluster(2);
   cluster.Start();
   plan::RouteModel model = plan::TestModel::Get().route_model();

@@ -76,8 +76,8 @@ class NextProposer final : public engine::Proposer {
     model::Output output;
     for (size_t done = 0; done < row_count;) {
       const size_t count = std::min<size_t>(kRowsAtOnce, row_count - done);
-      output = TRY(block_.next_.Guess(*table_, history.last(row_count - done).first(count),
-                                      rows_.data() + done * width_, model::Wanted::kLast));
+      output = TRY(block_.next_.Run(*table_, history.last(row_count - done).first(count),
+                                    rows_.data() + done * width_, model::Wanted::kLast));
       done += count;
     }
     rows_.clear();
@@ -90,8 +90,8 @@ class NextProposer final : public engine::Proposer {
       if (!ahead) ahead.emplace(table_->Fork());
       const auto row = output.hidden.last(width_);
       last_row_.assign(row.begin(), row.end());
-      output = TRY(block_.next_.Guess(*ahead, std::span(text).last(1), last_row_.data(),
-                                      model::Wanted::kLast));
+      output = TRY(block_.next_.Run(*ahead, std::span(text).last(1), last_row_.data(),
+                                    model::Wanted::kLast));
     }
   }
 

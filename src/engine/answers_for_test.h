@@ -34,7 +34,7 @@ class TinyModel {
     return tiny;
   }
 
-  // With its own memory, nothing remembered.
+  // With its own memory, an empty KV cache.
   std::unique_ptr<LocalModel> Make(uint64_t memory_bytes = uint64_t{1} << 28,
                                    model::MemoryOptions memory = {}) const {
     LocalModelOptions options;
@@ -92,7 +92,7 @@ inline bool CutAtStopString(const std::vector<std::string>& stops, std::string& 
   return false;
 }
 
-// Of all that is remembered up to there.
+// Of all KV rows up to there.
 inline Hash128 RowsHash(const kv::PageTable& table, uint32_t end) {
   Hasher hasher;
   CHECK(kv::Export(table, table.layers(), 0, end, [&](Bytes bytes) {
@@ -103,7 +103,7 @@ inline Hash128 RowsHash(const kv::PageTable& table, uint32_t end) {
 }
 
 // What `request` is answered on a model of its own; its sequence is not looked at. `rows`: what is
-// remembered in the end.
+// cached in the end.
 inline Answer AnswerAlone(const Request& request, std::vector<int32_t> tokens,
                           model::MemoryOptions memory = {}, Hash128* rows = nullptr) {
   const TinyModel& tiny = TinyModel::Get();
@@ -137,7 +137,7 @@ inline Answer AnswerAlone(const Request& request, std::vector<int32_t> tokens,
   }
 }
 
-// Guesses that are right, wrong, or no tokens at all, in the mixture that a request's kind of draft
+// Drafts that are right, wrong, or no tokens at all, in the mixture that a request's kind of draft
 // asks for: right ones (kNextTokens), wrong ones (kNgram), both (kModel).
 class HostileSource final : public ProposerSource {
  public:
@@ -164,7 +164,7 @@ class HostileSource final : public ProposerSource {
                    std::vector<int32_t>& drafts) override {
       Random& random = source_.random_;
       if (kind_ == DraftKind::kModel && random.NextBelow(6) == 0)
-        return Error(Code::kInternal, "no guess today");
+        return Error(Code::kInternal, "no drafts today");
       const size_t more = random.NextBelow(3);  // than were asked for
       for (size_t i = 0; i < most + more; ++i) {
         const size_t at = history.size() + i;

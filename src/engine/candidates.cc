@@ -88,7 +88,7 @@ void KeepHeaviest(uint64_t wanted, std::vector<Candidate>& candidates) {
   KeepUpTo(LastOfHeaviest(wanted, candidates), candidates);
 }
 
-void KeepLikeliest(uint64_t wanted, std::vector<Candidate>& candidates) {
+void KeepNucleus(uint64_t wanted, std::vector<Candidate>& candidates) {
   // By the size of their weights in bits, which orders them roughly: only those of one size, which
   // the border is in, must be looked at more closely.
   std::array<uint64_t, 65> sums{};

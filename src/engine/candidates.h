@@ -36,7 +36,7 @@ void KeepBest(size_t count, std::vector<Candidate>& candidates);
 // Keeps the best whose weights together reach `wanted`, as few as that takes; all if they do not.
 void KeepHeaviest(uint64_t wanted, std::vector<Candidate>& candidates);
 // The same where better ones have greater weights (as Weigh makes them): faster among very many.
-void KeepLikeliest(uint64_t wanted, std::vector<Candidate>& candidates);
+void KeepNucleus(uint64_t wanted, std::vector<Candidate>& candidates);
 
 uint64_t TotalWeight(std::span<const Candidate> candidates);
 

@@ -32,7 +32,7 @@ std::vector<int32_t> Ids(const std::vector<Candidate>& candidates) {
   return ids;
 }
 
-// The best so many ids, ascending.
+// The best `count` ids, ascending.
 std::vector<int32_t> BestByExpectation(const std::vector<float>& scores, size_t count) {
   std::vector<int32_t> ids;
   for (size_t id = 0; id < scores.size(); ++id) {
@@ -85,7 +85,7 @@ TEST(Candidates, TheHeaviestAreTheFewestThatReachASum) {
   }
 }
 
-TEST(Candidates, TheLikeliestAreTheHeaviest) {
+TEST(Candidates, TheNucleusIsTheHeaviest) {
   CandidateFinder finder(kernels::Ops(kernels::FastestIsa()));
   for (uint64_t seed = 0; seed < 300; ++seed) {
     Random random(seed);
@@ -96,7 +96,7 @@ TEST(Candidates, TheLikeliestAreTheHeaviest) {
     const uint64_t wanted = 1 + random.NextBelow(TotalWeight(all) + 2);
     std::vector<Candidate> heaviest = all;
     KeepHeaviest(wanted, heaviest);
-    KeepLikeliest(wanted, all);
+    KeepNucleus(wanted, all);
     ASSERT_EQ(Ids(all), Ids(heaviest)) << seed;
   }
 }

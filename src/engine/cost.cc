@@ -56,7 +56,7 @@ WeightCost CostOf(const model::Weights& weights, uint32_t rows) {
           .head_multiply_adds = head.multiply_adds};
 }
 
-double RememberedBytes(const kv::Layout& layout, kv::LayerRange layers, uint32_t position) {
+double KvReadBytes(const kv::Layout& layout, kv::LayerRange layers, uint32_t position) {
   double bytes = 0;
   const uint64_t past = uint64_t{position} + 1;
   for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {

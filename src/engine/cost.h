@@ -22,7 +22,7 @@ struct WeightCost {
 // What `rows` rows together cost, each one the next token of some sequence.
 WeightCost CostOf(const model::Weights& weights, uint32_t rows);
 
-// Bytes of keys and values that the computation of the token at `position` reads.
-double RememberedBytes(const kv::Layout& layout, kv::LayerRange layers, uint32_t position);
+// Bytes of the KV cache that the computation of the token at `position` reads.
+double KvReadBytes(const kv::Layout& layout, kv::LayerRange layers, uint32_t position);
 
 }  // namespace aster::engine

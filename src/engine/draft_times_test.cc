@@ -15,7 +15,7 @@
 namespace aster::engine {
 namespace {
 
-// What steps take, and how often guesses are right, in a world that a test makes up.
+// What steps take, and how often drafts are accepted, in a world that a test makes up.
 struct World {
   std::function<double(uint32_t drafts)> step_ns;
   double rate = 0.8;
@@ -27,7 +27,7 @@ struct Course {
   double ns_per_token() const { return ns / tokens; }
 };
 
-// `steps` steps with as many guesses as are thought best.
+// `steps` steps with as many drafts as are thought best.
 Course Follow(const World& world, uint32_t most, uint32_t steps, DraftTimes& times,
               Random& random) {
   DraftLength length(most, &times);
@@ -85,7 +85,7 @@ TEST(DraftTimes, AboutAsFastAsTheBestNumberOfDrafts) {
       DraftTimes times;
       const Course course = Follow(world, 4, 20000, times, random);
       EXPECT_LT(course.ns_per_token(), 1.12 * BestNsPerToken(world, 4))
-          << rate << " right, a guess takes " << draft_ns << " ns";
+          << rate << " right, a draft takes " << draft_ns << " ns";
     }
   }
 }
@@ -138,7 +138,7 @@ TEST(DraftTimes, SaysNothingWhereNothingIsKnown) {
   EXPECT_EQ(times.Best(4, 0.9F), 4u);
 }
 
-// Takes as long to guess as it is told to.
+// Takes as long to draft as it is told to.
 class Slow final : public Proposer {
  public:
   Slow(VirtualClock& clock, int64_t each_ns) : clock_(clock), each_ns_(each_ns) {}
@@ -154,7 +154,7 @@ class Slow final : public Proposer {
   const int64_t each_ns_;
 };
 
-// How many of the last steps had guesses, all of which are right.
+// How many of the last steps had drafts, all of which are accepted.
 int LateDrafts(int64_t draft_ns, bool has_clock) {
   VirtualClock clock;
   DraftTimesByKind times;

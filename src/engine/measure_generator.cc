@@ -63,12 +63,12 @@ class Asker {
       sequences.back().SetHistory(prompt);
     }
     std::vector<Finish> ends;
-    SamplingOptions likeliest;
-    likeliest.temperature = 0;
+    SamplingOptions greedy;
+    greedy.temperature = 0;
     for (Sequence& sequence : sequences) {
       const auto limit = static_cast<uint32_t>(sequence.length() + max_tokens + 1);
       TRY(generator_.Submit({.sequence = &sequence,
-                             .sampling = likeliest,
+                             .sampling = greedy,
                              .max_tokens = max_tokens,
                              .context_limit = limit,
                              .on_finish = [&](const Finish& end) { ends.push_back(end); }}));

@@ -101,7 +101,7 @@ void KeepLikely(float top_p, float min_p, std::vector<Candidate>& candidates) {
     const auto least = static_cast<uint64_t>(static_cast<double>(min_p) * kWeightOne);
     std::erase_if(candidates, [&](const Candidate& other) { return other.weight < least; });
   }
-  if (top_p < 1) KeepLikeliest(wanted, candidates);
+  if (top_p < 1) KeepNucleus(wanted, candidates);
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ int32_t ChooseId(const SamplingOptions& options, std::span<const float> logits,
   return sampler.Choose(logits, history).value().id;
 }
 
-// Draws with so many seeds, and asks whether chance explains how they differ from what is expected.
+// Draws with `draws` seeds, and asks whether chance explains how they differ from what is expected.
 void ExpectDrawn(SamplingOptions options, std::span<const float> logits,
                  std::span<const int32_t> history, uint64_t draws = 20000) {
   const Distribution expected = DistributionForTest(options, logits, history);
@@ -196,7 +196,7 @@ TEST(Sampler, PenaltiesChangeTheGreedyChoice) {
   EXPECT_EQ(ChooseId(options, logits, std::vector<int32_t>{0, 0}), 1);
   options.biases = {{3, 4.0F}};
   EXPECT_EQ(ChooseId(options, logits), 3);
-  // Tokens of another vocabulary in a history harm nobody.
+  // Tokens of another vocabulary in a history do no harm.
   EXPECT_EQ(ChooseId(options, logits, std::vector<int32_t>{-1, 4, 1 << 30}), 3);
 }
 

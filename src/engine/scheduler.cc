@@ -361,7 +361,7 @@ Status Scheduler::RunItems(size_t begin, size_t end) {
                         .tokens = tokens,
                         .hidden = nullptr,
                         .wanted = wanted,
-                        .guesses = static_cast<uint32_t>(item.drafts.size())});
+                        .draft_count = static_cast<uint32_t>(item.drafts.size())});
   }
   // One pass through the model for all of them.
   model::ForwardJob job = TRY(model_.Begin(segments));

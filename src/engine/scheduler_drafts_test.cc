@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Answers among guesses: where they end, and what is refused. That they are the same is shown in
-// scheduler_property_test.cc.
+// Answers among draft tokens: where they end, and what is refused. That they are the same is shown
+// in scheduler_property_test.cc.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ using testing::HasSubstr;
 
 class SchedulerDrafts : public testing::Test {
  protected:
-  // A request whose guesses are all right.
+  // A request whose drafts are all accepted.
   Request Foreseen(uint64_t max_tokens) {
     Request request;
     request.sampling.temperature = 0;
@@ -88,7 +88,7 @@ TEST_F(SchedulerDrafts, WhatCannotBeHadIsRefused) {
 }
 
 // Two have a page each, the third is free: the younger's next token needs it, and so would the
-// older one's guesses.
+// older one's drafts.
 TEST_F(SchedulerDrafts, NoRequestIsPreemptedForDraftsOfAnOlderOne) {
   constexpr uint64_t kPageBytes = 2 * 2 * 128 * 64 * 2 * 2;
   const auto model = tiny_.Make(3 * kPageBytes);
@@ -114,7 +114,7 @@ TEST_F(SchedulerDrafts, NoRequestIsPreemptedForDraftsOfAnOlderOne) {
   EXPECT_EQ(scheduler.counters().preempted, 0u);
 }
 
-// What is certain fills a step: guesses beside it would take from others.
+// What is certain fills a step: drafts beside it would take from others.
 TEST_F(SchedulerDrafts, AFullStepHasNoDrafts) {
   const Request request = Foreseen(20);
   for (const size_t answers : {size_t{3}, size_t{kCheapRows}, size_t{kCheapRows} + 3}) {

@@ -54,7 +54,7 @@ class World {
         if (visitor->cancelled_at == step) scheduler.Cancel(visitor->id);
       }
       ASSERT_TRUE(scheduler.Step().ok());
-      // Whoever has its answer goes; sequences that stay keep their memory.
+      // Requests that have their answer go; sequences that stay keep their memory.
       for (const auto& visitor : visitors_) {
         if (!visitor->listener.finished()) continue;
         CheckRows(*visitor);
@@ -127,7 +127,7 @@ class World {
     visitor.id = *id;
   }
 
-  // What is remembered is what there would be without guesses.
+  // The KV cache is what it would be without drafts.
   void CheckRows(const Visitor& visitor) {
     const Sequence& sequence = *visitor.sequence;
     if (sequence.computed() == 0) return;  // of an earlier step, or nothing was computed

@@ -31,7 +31,8 @@ std::vector<int32_t> TokensOf(std::string_view text) {
   return tokens;
 }
 
-// Lets the model say these tokens behind a prompt of so many, whatever it wanted to say.
+// Lets the model say these tokens behind a prompt of `prompt_length` tokens, whatever it wanted to
+// say.
 LogitsEditor Says(std::vector<int32_t> tokens, size_t prompt_length) {
   return [=](std::span<const int32_t> history, std::span<float> logits) {
     const size_t index = history.size() - prompt_length;

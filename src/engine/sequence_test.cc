@@ -11,7 +11,7 @@
 namespace aster::engine {
 namespace {
 
-// Computes what is pending, in chunks of so many; the logits of the last token.
+// Computes what is pending, in chunks of `chunk`; the logits of the last token.
 std::vector<float> Compute(Sequence& sequence, size_t chunk) {
   sequence.ForgetLast();
   std::vector<float> logits;

@@ -81,7 +81,7 @@ std::vector<float> LogitsOf(engine::LocalModel& model) {
   return {output.logits.begin(), output.logits.end()};
 }
 
-TEST_F(FetchingSliceSourceTest, ComputesTheSameWhenWhoeverFetchedItIsGone) {
+TEST_F(FetchingSliceSourceTest, ComputesTheSameWhenTheNodeThatFetchedItIsGone) {
   const model::Slice whole{0, kModelLayers, true, true};
   auto source = Source({std::make_shared<FakePeer>("a")});
   auto loading = source->Start(RequestOf(whole)).value();

@@ -197,7 +197,7 @@ class FileParser {
     const ValueType type = TRY(ReadValueType());
     const uint64_t count = TRY(reader_.ReadCount<uint64_t>(LeastElementBytes(type)));
     if (const uint32_t fixed = FixedValueBytes(type); fixed != 0) {
-      return reader_.Skip(count * fixed);  // fits: ReadCount has seen so many bytes
+      return reader_.Skip(count * fixed);  // fits: ReadCount has seen that the bytes are there
     }
     for (uint64_t i = 0; i < count; ++i) {
       if (type == ValueType::kString) {

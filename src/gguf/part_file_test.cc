@@ -42,7 +42,7 @@ TEST(PartFile, KeepsTheOrderOfSmallAndLargePieces) {
 
 TEST(PartFile, TakesOverWhatACrashLeft) {
   const TemporaryDirectory folder = TemporaryDirectory::Create().value();
-  std::ofstream(folder.File("f.part")) << "much left by somebody who crashed";
+  std::ofstream(folder.File("f.part")) << "much left by a process that crashed";
   auto file = PartFile::Create(folder.File("f"), /*expected_bytes=*/1000);
   ASSERT_TRUE(file.ok()) << file.error().message();
   ASSERT_TRUE(file->Append(AsBytes("new")).ok());

@@ -15,7 +15,7 @@
 
 namespace aster::kv {
 
-// Outlives whoever points to it. Called by one thread at a time.
+// Outlives what points to it. Called by one thread at a time.
 class PageChunks {
  public:
   virtual ~PageChunks() = default;

@@ -23,7 +23,7 @@ struct StoredPage {
   uint32_t stream = 0;
   std::shared_ptr<const PageCodec> codec;
   uint8_t* data = nullptr;  // as the codec has it; not owned
-  uint32_t first_row = 0;   // nobody needs those before it
+  uint32_t first_row = 0;   // those before it are not needed
 };
 
 // Full pages that belong together: those of some layers, of the same positions, of all streams of

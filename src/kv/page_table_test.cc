@@ -57,7 +57,7 @@ TEST(PageTable, RewindingIntoAPublishedPageLeavesOthersAlone) {
   ASSERT_TRUE(first.Compute(layout.all_layers(), {4}));
   Twin third(layout, pool, layout.all_layers());
   third.Adopt(Tokens(32));
-  EXPECT_EQ(third.length(), 16u);  // nobody has the second page as it was
+  EXPECT_EQ(third.length(), 16u);  // no table has the second page as it was
   third.Verify();
   first.Verify();
 }
@@ -81,7 +81,7 @@ class CountingStore final : public PageStore {
     return true;
   }
 
-  uint32_t room = UINT32_MAX;  // for so many pages more
+  uint32_t room = UINT32_MAX;  // for this many pages more
   uint32_t asked = 0;
   uint32_t refused = 0;  // and not kept since
   const std::vector<std::pair<uint32_t, std::vector<int32_t>>>& kept() const { return kept_; }
@@ -90,18 +90,18 @@ class CountingStore final : public PageStore {
   std::vector<std::pair<uint32_t, std::vector<int32_t>>> kept_;
 };
 
-TEST(PageTable, GuessesReachTheStoreOnlyWhenTheyHaveProvedRight) {
+TEST(PageTable, DraftsReachTheStoreOnlyWhenAccepted) {
   const Layout layout = PlainLayout();
   CountingStore store;
   Pool pool(kPlenty, &store);
   PageTable table(layout, pool, layout.all_layers());
   const std::vector<int32_t> tokens = Tokens(48);
-  const auto advance = [&](std::span<const int32_t> more, uint32_t guesses) {
+  const auto advance = [&](std::span<const int32_t> more, uint32_t drafts) {
     ASSERT_TRUE(table.Reserve(static_cast<uint32_t>(more.size())).ok());
-    table.Advance(layout.all_layers(), more, guesses);
+    table.Advance(layout.all_layers(), more, drafts);
   };
   advance(std::span(tokens).first(14), 0);
-  // One is certain; of three guesses that fill the page the last two are wrong.
+  // One is certain; of three drafts that fill the page the last two are wrong.
   advance(std::vector<int32_t>{tokens[14], tokens[15], 7, 8}, 3);
   EXPECT_TRUE(store.kept().empty());
   ASSERT_EQ(table.Truncate(16), 16u);
@@ -325,9 +325,9 @@ TEST(PageTable, RewindsWithinTheSlackAndSaysHowFarOtherwise) {
   EXPECT_EQ(twin.table().Truncate(0), 0u);
 }
 
-// What slid out takes only memory that nobody else wants: two sequences run for as long as they
+// What slid out takes only memory that is free otherwise: two sequences run for as long as they
 // like in what two of them hold, while a third looks for what they have left.
-TEST(PageTable, WhatSlidOutIsInNobodysWay) {
+TEST(PageTable, WhatSlidOutIsFreedFirst) {
   for (Layout (*make)() : {WindowLayout, CompressedLayout}) {
     const Layout layout = make();
     constexpr uint32_t kLength = 600;
@@ -350,7 +350,7 @@ TEST(PageTable, WhatSlidOutIsInNobodysWay) {
   }
 }
 
-// Whoever goes back behind the slack, or begins alike, goes on from the last page boundary.
+// A sequence that goes back behind the slack, or begins alike, goes on from the last page boundary.
 TEST(PageTable, WhatSlidOutIsFoundAgain) {
   for (Layout (*make)() : {WindowLayout, CompressedLayout, MixedLayout}) {
     const Layout layout = make();
@@ -379,8 +379,9 @@ TEST(PageTable, WhatSlidOutIsFoundAgain) {
   }
 }
 
-// What a compressor reads when a row is complete is of no use to whoever begins behind that row.
-TEST(PageTable, NobodyKeepsWhatNobodyCanUse) {
+// What a compressor reads when a row is complete is of no use to a sequence that begins behind that
+// row.
+TEST(PageTable, RowsOfNoUseAreNotKept) {
   const Layout layout = MakeLayout(16, 0, {{{.window = 16, .read_every = 16}}});
   Pool pool(kPlenty);
   Twin twin = Computed(layout, pool, Tokens(200));

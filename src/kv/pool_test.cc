@@ -107,7 +107,7 @@ TEST(Pool, KeepsPublishedPagesUntilMemoryIsNeeded) {
   EXPECT_TRUE(pool.Contains(Key(4)));
   EXPECT_EQ(pool.usage().evicted_pages, 1u);
 
-  const PageRef more = pool.Allocate(2 * kPage).value();  // both that nobody refers to
+  const PageRef more = pool.Allocate(2 * kPage).value();  // both that have no reference
   EXPECT_FALSE(pool.Contains(Key(1)));
   EXPECT_FALSE(pool.Contains(Key(4)));
   EXPECT_TRUE(pool.Contains(Key(3)));
@@ -174,7 +174,7 @@ TEST(Pool, APageWithMoreRowsTakesTheName) {
   EXPECT_EQ(HostPage(few.address()), HostPage(more.address()));
   few = {};
   more = {};
-  // Also where nobody refers to the one with fewer.
+  // Also where nothing refers to the one with fewer.
   PageRef whole = pool.Allocate(kPage).value();
   EXPECT_EQ(whole.first_row(), 0u);
   pool.Publish(whole, Key(1));
@@ -195,7 +195,7 @@ TEST(Pool, TheSameContentIsKeptOnce) {
   pool.Publish(second, Key(1));  // once more changes nothing
   EXPECT_EQ(HostPage(second.address()), HostPage(first.address()));
 
-  // Also where nobody refers to the first one any more.
+  // Also where nothing refers to the first one any more.
   {
     const PageRef dropped = Published(pool, 2);
   }

@@ -21,7 +21,7 @@ struct Totals {
   uint64_t tensor_count = 0;
   uint64_t parameter_count = 0;
   uint64_t bytes = 0;
-  uint64_t unknown_count = 0;  // tensors of a type whose size nobody knows; not in bytes
+  uint64_t unknown_count = 0;  // tensors of a type whose size is unknown; not in bytes
 
   void Add(const gguf::Tensor& tensor);
   double BitsPerParameter() const;

@@ -22,7 +22,7 @@ class FeedForward {
   FeedForward(const Shape& shape, compute::Backend& backend, compute::Commands& commands)
       : shape_(shape), backend_(backend), commands_(commands), hidden_(commands.NewOperand()) {}
 
-  // Room for a batch of so many rows.
+  // Room for a batch of `row_count` rows.
   Status Plan(size_t row_count);
 
   // out = the layer's feed-forward of `rows`: [rows, embedding]. `tokens` [rows] are what the rows

@@ -79,7 +79,8 @@ Status ForwardJob::BeginNext() {
 // Only now does anything follow from the batch: until here an error has changed nothing.
 void ForwardJob::AdvanceTables() {
   for (const Segment& segment : passes_[0].pass->segments()) {
-    segment.table->Advance({part_.layer_begin, part_.layer_end}, segment.tokens, segment.guesses);
+    segment.table->Advance({part_.layer_begin, part_.layer_end}, segment.tokens,
+                           segment.draft_count);
   }
 }
 

@@ -220,8 +220,8 @@ TEST(DeepSeek4, GoingBackFurtherBeginsAtAnEarlierLength) {
   }
 }
 
-// What slid out of windows is still in memory where nobody needed that: a page at most is computed
-// again.
+// What slid out of windows is still in memory where nothing else needed that: a page at most is
+// computed again.
 TEST(DeepSeek4, GoingBackFurtherFindsAPageBoundary) {
   for (const Shape& shape : {SmallFlash(), SmallPro()}) {
     const ModelFile model(shape, TensorType::kQ8_0);
@@ -252,8 +252,8 @@ TEST(DeepSeek4, GoingBackFurtherFindsAPageBoundary) {
   }
 }
 
-// Rows that nobody reads any more do not travel; what is computed from the others, and after going
-// back behind them, is the same.
+// Rows that are not read any more are not transferred; what is computed from the others, and after
+// going back behind them, is the same.
 TEST(DeepSeek4, ATransferredCacheComputesTheSame) {
   const Shape shape = SmallPro();
   const ModelFile model(shape, TensorType::kQ8_0);
@@ -282,7 +282,7 @@ TEST(DeepSeek4, ATransferredCacheComputesTheSame) {
       const auto logits = taker.Run({&rest, 1}).value().logits;
       EXPECT_TRUE(std::equal(logits.begin(), logits.end(),
                              expected.begin() + left * size_t{shape.vocab_size}))
-          << length << " handed over, " << back << " back, from " << left;
+          << length << " transferred, " << back << " back, from " << left;
     }
   }
 }

@@ -27,7 +27,7 @@ class LatentAttention {
   LatentAttention(const Shape& shape, const MemoryOptions& memory, compute::Backend& backend,
                   compute::Commands& commands);
 
-  // Room for a batch of so many rows.
+  // Room for a batch of `row_count` rows.
   Status Plan(size_t row_count);
   // Where the rows of the batch stand; before the first layer.
   Status SetPositions(std::span<const int64_t> positions);

@@ -84,7 +84,7 @@ kv::Stream LatentStream(const kernels::LatentFormat& format, uint32_t stride, ui
 }
 
 // Values and scores of one token, from which rows of `dim` numbers are compressed when the last
-// token of a row comes. What a row is made of is remembered until it is certain that nobody goes
+// token of a row comes. What a row is made of is kept until it is certain that no sequence goes
 // back behind it.
 kv::Stream InputStream(uint32_t ratio, uint32_t dim) {
   const uint32_t columns = ratio == kShortRatio ? 2 * dim : dim;

@@ -66,8 +66,8 @@ Status NextTokens::RecordJoin(std::span<const int32_t> tokens, const float* stre
   return commands_->Add(joined_.tensor(), from_tokens_.tensor(), shape.streams.count);
 }
 
-Result<Output> NextTokens::Guess(kv::PageTable& table, std::span<const int32_t> tokens,
-                                 const float* streams, Wanted wanted) {
+Result<Output> NextTokens::Run(kv::PageTable& table, std::span<const int32_t> tokens,
+                               const float* streams, Wanted wanted) {
   const std::span<const float> joined = TRY(Join(tokens, streams));
   const Segment segment{
       .table = &table, .tokens = tokens, .hidden = joined.data(), .wanted = wanted};
@@ -76,7 +76,7 @@ Result<Output> NextTokens::Guess(kv::PageTable& table, std::span<const int32_t> 
 
 Status NextTokens::Follow(kv::PageTable& table, std::span<const int32_t> tokens,
                           const float* streams) {
-  TRY(Guess(table, tokens, streams, Wanted::kNone));
+  TRY(Run(table, tokens, streams, Wanted::kNone));
   return Ok();
 }
 
@@ -86,7 +86,7 @@ Result<std::vector<int32_t>> NextTokens::Draft(const kv::PageTable& table, int32
   kv::PageTable ahead = table.Fork();
   std::vector<float> last(streams, streams + weights_.shape.hidden_width());
   while (drafts.size() < count) {
-    const Output output = TRY(Guess(ahead, {&token, 1}, last.data(), Wanted::kLast));
+    const Output output = TRY(Run(ahead, {&token, 1}, last.data(), Wanted::kLast));
     token = static_cast<int32_t>(
         backend_.host().ops().argmax(output.logits.data(), output.logits.size()));
     drafts.push_back(token);

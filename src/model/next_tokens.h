@@ -5,8 +5,8 @@
 // for it. It joins a token with the streams behind the one before, and is one layer and a head.
 // Must not know what becomes of its draft tokens.
 //
-// Its own layer remembers a row for each pair: pair i is token i + 1 with the streams behind token
-// i, at position i. A token may be guessed from without all pairs before it; the guess gets worse.
+// Its own layer has one KV row for each pair: pair i is token i + 1 with the streams behind token
+// i, at position i. A token may be drafted without all pairs before it; the draft gets worse.
 #pragma once
 
 #include <cstdint>
@@ -33,14 +33,14 @@ class NextTokens {
   // before each, as Output::hidden has them.
   Status Follow(kv::PageTable& table, std::span<const int32_t> tokens, const float* streams);
 
-  // Up to `count` tokens that may come behind `token`, each the likeliest: `streams` [hidden_width]
-  // are those behind the token before it. The table stays as it is.
+  // Up to `count` tokens that may come behind `token`, each the most likely: `streams`
+  // [hidden_width] are those behind the token before it. The table stays as it is.
   Result<std::vector<int32_t>> Draft(const kv::PageTable& table, int32_t token,
                                      const float* streams, size_t count);
 
   // The logits of the first of them, and the streams behind the block, until the next call.
-  Result<Output> Guess(kv::PageTable& table, std::span<const int32_t> tokens, const float* streams,
-                       Wanted wanted);
+  Result<Output> Run(kv::PageTable& table, std::span<const int32_t> tokens, const float* streams,
+                     Wanted wanted);
 
  private:
   Result<std::span<const float>> Join(std::span<const int32_t> tokens, const float* streams);
@@ -58,7 +58,7 @@ class NextTokens {
   const std::unique_ptr<compute::Operand> stream_operand_;
 };
 
-// What the block remembers: the rows of its window.
+// The KV cache of the block: the rows of its window.
 Result<kv::Layout> MakeNextLayout(const Shape& shape, const MemoryOptions& memory,
                                   const Hash128& fingerprint);
 

@@ -15,7 +15,7 @@ namespace {
 
 using gguf::TensorType;
 
-// A model with its guessing block, and the streams behind every token of a text.
+// A model with its MTP block, and the streams behind every token of a text.
 class Next : public testing::Test {
  protected:
   void SetUp() override {
@@ -40,12 +40,12 @@ class Next : public testing::Test {
   NextTokens next_{runner_.weights(), memory_, runner_.backend()};
 };
 
-TEST_F(Next, GuessesAgreeWithTheirDescription) {
+TEST_F(Next, DraftsAgreeWithTheirDescription) {
   kv::PageTable table = NewTable();
   const std::span<const int32_t> behind = std::span(tokens_).subspan(1);
-  const Output output = next_.Guess(table, behind, StreamsBehind(0), Wanted::kAll).value();
+  const Output output = next_.Run(table, behind, StreamsBehind(0), Wanted::kAll).value();
   const std::vector<double> reference =
-      DeepSeek4ReferenceGuesses(model_.files(), shape_, memory_, behind, streams_);
+      DeepSeek4ReferenceDrafts(model_.files(), shape_, memory_, behind, streams_);
   ASSERT_EQ(output.logits.size(), reference.size());
   double difference = 0, size = 0;
   for (size_t i = 0; i < reference.size(); ++i) {
@@ -55,7 +55,7 @@ TEST_F(Next, GuessesAgreeWithTheirDescription) {
   EXPECT_LT(std::sqrt(difference / size), 1e-3);
 }
 
-TEST_F(Next, TheSameGuessesHoweverPairsCome) {
+TEST_F(Next, TheSameDraftsHoweverPairsCome) {
   kv::PageTable whole = NewTable(), pieces = NewTable();
   const std::span<const int32_t> behind = std::span(tokens_).subspan(1);
   ASSERT_TRUE(next_.Follow(whole, behind.first(150), StreamsBehind(0)).ok());
@@ -73,14 +73,14 @@ TEST_F(Next, TheSameGuessesHoweverPairsCome) {
   EXPECT_EQ(*next_.Draft(whole, behind[150], StreamsBehind(150), 5), *drafts);
 }
 
-TEST_F(Next, TheFirstDraftIsTheLikeliest) {
+TEST_F(Next, TheFirstDraftIsTheMostLikelyToken) {
   kv::PageTable table = NewTable(), other = NewTable();
   const std::span<const int32_t> behind = std::span(tokens_).subspan(1);
   ASSERT_TRUE(next_.Follow(table, behind.first(100), StreamsBehind(0)).ok());
   ASSERT_TRUE(next_.Follow(other, behind.first(100), StreamsBehind(0)).ok());
   const auto drafts = next_.Draft(table, behind[100], StreamsBehind(100), 1).value();
   const Output output =
-      next_.Guess(other, behind.subspan(100, 1), StreamsBehind(100), Wanted::kLast).value();
+      next_.Run(other, behind.subspan(100, 1), StreamsBehind(100), Wanted::kLast).value();
   const auto best = std::max_element(output.logits.begin(), output.logits.end());
   EXPECT_EQ(drafts, std::vector<int32_t>{static_cast<int32_t>(best - output.logits.begin())});
 }

@@ -62,7 +62,7 @@ const Shape kQwen3MoeSmall = {.arch = Arch::kQwen3Moe,
                               .rope = {.base = 1000000.0f, .dimensions = 64},
                               .experts = {.count = 32, .used = 4, .feed_forward = 512}};
 
-// The shape of DeepSeek V4 Flash, with so many layers and experts.
+// The shape of DeepSeek V4 Flash, with fewer layers and experts.
 Shape FlashShape(uint32_t layers, uint32_t experts) {
   Shape shape = {.arch = Arch::kDeepSeek4,
                  .layer_count = layers,

@@ -82,7 +82,7 @@ Row Held(const kernels::LatentFormat& format, const Row& row) {
   return {held.begin(), held.end()};
 }
 
-// What a layer remembers.
+// A layer's KV cache.
 struct Past {
   Rows window;
   Rows far, far_values, far_scores;
@@ -115,7 +115,7 @@ class Reference {
   }
 
   // Of the block behind the last layer, which is at its own position 0 first.
-  Row Guess(int32_t token, std::span<const float> behind, size_t position) {
+  Row Draft(int32_t token, std::span<const float> behind, size_t position) {
     token_ = token;
     position_ = position;
     layer_ = shape_.layer_count;
@@ -434,15 +434,15 @@ std::vector<double> DeepSeek4ReferenceLogits(const gguf::ModelFiles& files, cons
   return logits;
 }
 
-std::vector<double> DeepSeek4ReferenceGuesses(const gguf::ModelFiles& files, const Shape& shape,
-                                              const MemoryOptions& memory,
-                                              std::span<const int32_t> tokens,
-                                              std::span<const float> streams) {
+std::vector<double> DeepSeek4ReferenceDrafts(const gguf::ModelFiles& files, const Shape& shape,
+                                             const MemoryOptions& memory,
+                                             std::span<const int32_t> tokens,
+                                             std::span<const float> streams) {
   Reference reference(files, shape, memory);
   std::vector<double> logits;
   const size_t width = shape.hidden_width();
   for (size_t i = 0; i < tokens.size(); ++i) {
-    const Row row = reference.Guess(tokens[i], streams.subspan(i * width, width), i);
+    const Row row = reference.Draft(tokens[i], streams.subspan(i * width, width), i);
     logits.insert(logits.end(), row.begin(), row.end());
   }
   return logits;

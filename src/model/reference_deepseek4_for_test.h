@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // DeepSeek V4 as its description says it, in double precision and one token at a time: nothing
-// here is shared with what it checks, but for the bits of a remembered row.
+// here is shared with what it checks, but for the bits of a KV row.
 #pragma once
 
 #include <span>
@@ -14,16 +14,16 @@
 
 namespace aster::model {
 
-// Logits [tokens, vocab_size]. Rows are remembered as `memory` says.
+// Logits [tokens, vocab_size]. KV rows are kept as `memory` says.
 std::vector<double> DeepSeek4ReferenceLogits(const gguf::ModelFiles& files, const Shape& shape,
                                              const MemoryOptions& memory,
                                              std::span<const int32_t> tokens);
 
-// What the block behind the last layer guesses: for each token, from it and the streams behind the
+// What the MTP block drafts: for each token, from it and the streams behind the
 // one before it (streams [tokens, hidden_width]).
-std::vector<double> DeepSeek4ReferenceGuesses(const gguf::ModelFiles& files, const Shape& shape,
-                                              const MemoryOptions& memory,
-                                              std::span<const int32_t> tokens,
-                                              std::span<const float> streams);
+std::vector<double> DeepSeek4ReferenceDrafts(const gguf::ModelFiles& files, const Shape& shape,
+                                             const MemoryOptions& memory,
+                                             std::span<const int32_t> tokens,
+                                             std::span<const float> streams);
 
 }  // namespace aster::model

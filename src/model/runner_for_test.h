@@ -107,7 +107,7 @@ class Runner {
   }
   Result<Output> Run(std::span<const Segment> segments) { return forward_.Run(segments); }
 
-  // Logits of every token, computed in chunks of so many.
+  // Logits of every token, computed in chunks of `chunk`.
   std::vector<float> Logits(std::span<const int32_t> tokens, size_t chunk) {
     kv::PageTable table = NewTable();
     std::vector<float> logits;

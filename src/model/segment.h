@@ -20,7 +20,7 @@ struct Segment {
   std::span<const int32_t> tokens;  // at least one
   const float* hidden = nullptr;    // [tokens, hidden_width], for a slice without the embedding
   Wanted wanted = Wanted::kLast;    // for a slice with the head
-  uint32_t guesses = 0;             // of the tokens, at their end, that may prove wrong
+  uint32_t draft_count = 0;         // of the tokens, at their end: they may be rejected
 };
 
 // Rows of all segments, one after the other.

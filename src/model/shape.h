@@ -94,7 +94,8 @@ struct Shape {
   Experts experts = {};
   Streams streams = {};
   Latent latent = {};
-  uint32_t next_layers = 0;   // blocks behind the last layer that guess the token after the next
+  uint32_t next_layers =
+      0;  // blocks behind the last layer that draft the token after the next (MTP)
   bool next_apart = false;    // of such a block: named mtp.0, its two projections apart
   bool tied_head = false;     // the output head is the token embedding
   bool rope_factors = false;  // a tensor holds one frequency factor per pair (Llama 3)
@@ -108,7 +109,7 @@ struct Shape {
 
 // Every number the architecture needs, or an error that names the key, what it holds and what was
 // expected. Whether the head is tied and whether there are rope factors is not metadata: the list
-// of tensors says it. So it is with a guessing block whose tensors are named mtp.0.
+// of tensors says it. So it is with an MTP block whose tensors are named mtp.0.
 Result<Shape> ReadShape(const gguf::Metadata& metadata);
 
 // Numbers that cannot belong together (heads that do not divide, more experts used than there
@@ -129,7 +130,7 @@ struct TensorSpec {
   std::vector<std::string> aliases = {};  // other names in published files
 };
 
-// The block that guesses the token after the next, as a model of that one layer.
+// The MTP block, which drafts the token after the next, as a model of that one layer.
 Shape ShapeOfNext(const Shape& shape);
 
 // Every tensor of a model of this shape, in the order in which a forward pass meets them.

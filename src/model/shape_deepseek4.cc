@@ -33,7 +33,7 @@ Status ExpectNumber(const Keys& keys, std::string_view key, uint64_t expected) {
   return Ok();
 }
 
-// Blocks that guess ahead are counted as layers in files.
+// MTP blocks are counted as layers in files.
 Status ReadLayers(const Keys& keys, Shape& shape) {
   const uint64_t next = TRY(keys.NumberOrZero("nextn_predict_layers"));
   if (next > 1) return Expected(keys, "nextn_predict_layers", fmt::format("{}", next), "0 or 1");

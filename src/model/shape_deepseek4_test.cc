@@ -49,7 +49,7 @@ TEST(DeepSeek4Shape, AMissingKeyIsNamedAndNeverGuessed) {
     gguf::MetadataBuilder metadata = whole;
     metadata.Remove(key);
     const auto shape = ReadBack(metadata);
-    // Without its count the guessing block would be a layer, for which there is a ratio of 0.
+    // Without its count the MTP block would be a layer, for which there is a ratio of 0.
     EXPECT_EQ(shape.ok(), optional.contains(key)) << key;
     if (!shape.ok()) {
       EXPECT_NE(shape.error().message().find(key), std::string::npos) << shape.error().message();

@@ -34,7 +34,7 @@ struct Slice {
         return spec.layer >= 0 && static_cast<uint32_t>(spec.layer) >= layer_begin &&
                static_cast<uint32_t>(spec.layer) < layer_end;
       case Part::kEmbedding:
-        // Rope factors belong to every layer; tied heads and guesses need the embedding.
+        // Rope factors belong to every layer; tied heads and the MTP block need the embedding.
         return embedding || spec.name != "token_embd.weight" ||
                (head && (shape.tied_head || shape.next_layers > 0));
       case Part::kHead:

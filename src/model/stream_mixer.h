@@ -21,7 +21,7 @@ class StreamMixer {
   StreamMixer(const Shape& shape, compute::Backend& backend, compute::Commands& commands)
       : shape_(shape), backend_(backend), commands_(commands), operand_(commands.NewOperand()) {}
 
-  // Room for a batch of so many rows.
+  // Room for a batch of `row_count` rows.
   Status Plan(size_t row_count);
 
   // in [rows, embedding] = what half a layer is given of `streams` [rows, streams * embedding].

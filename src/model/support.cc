@@ -76,8 +76,8 @@ void CheckTensors(const gguf::ModelFiles& files, const Shape& shape,
         "{} tensors are {}, which cannot be computed with; convert them with aster quantize", count,
         gguf::TensorTypeName(type)));
   }
-  // A tensor nobody asked for may mean that the file computes something else than its architecture
-  // says.
+  // A tensor that was not asked for may mean that the file computes something else than its
+  // architecture says.
   Sentences unexpected;
   for (const gguf::ModelFiles::Entry& entry : files.entries()) {
     if (known.contains(entry.tensor->name)) continue;
@@ -88,7 +88,7 @@ void CheckTensors(const gguf::ModelFiles& files, const Shape& shape,
   std::move(unexpected).MoveTo(obstacles);
 }
 
-// The block that guesses ahead may be in a file of its own, of which the model's keys know nothing.
+// The MTP block may be in a file of its own, of which the model's keys know nothing.
 Status FindNext(const gguf::ModelFiles& files, Shape& shape) {
   if (!shape.is_latent()) return Ok();
   const std::string inside = fmt::format("blk.{}.nextn.", shape.layer_count);

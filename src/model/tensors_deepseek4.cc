@@ -122,7 +122,8 @@ void AddMerge(const Shape& shape, std::string_view name, std::string_view alias,
   add(Kind::kVector, "base", {shape.streams.count});
 }
 
-// The block that guesses the token after the next: a layer with what comes before and after it.
+// The MTP block, which drafts the token after the next: a layer with what comes before and after
+// it.
 void AddNext(const Shape& shape, std::vector<TensorSpec>& specs) {
   const uint64_t embedding = shape.embedding;
   const std::string prefix =

@@ -22,7 +22,7 @@ namespace aster::model {
 struct WeightSizes {
   uint64_t embedding = 0;
   std::vector<uint64_t> layers;
-  uint64_t head = 0;  // with a block that guesses ahead, if there is one
+  uint64_t head = 0;  // with the MTP block, if there is one
 
   uint64_t Of(const Slice& slice) const;
 };
@@ -44,7 +44,7 @@ struct PublishedMix {
 // Those of PRO, or of Flash and whatever is like it.
 std::span<const PublishedMix> PublishedMixes(const Shape& shape);
 Result<WeightSizes> SizesIn(const PublishedMix& mix, const Shape& shape);
-// The block that guesses ahead, as the file that it is published in has it. The shape is one that
+// The MTP block, as the file that it is published in has it. The shape is one that
 // may have such a block.
 Result<uint64_t> NextBlockBytes(Shape shape);
 

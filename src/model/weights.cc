@@ -33,8 +33,8 @@ class Loader {
     Weights weights;
     weights.shape = shape_;
     weights.slice = slice;
-    const bool guesses = slice.head && shape_.next_layers > 0;
-    if (slice.embedding || guesses) weights.embedding = files_.FindTensor("token_embd.weight");
+    const bool has_next = slice.head && shape_.next_layers > 0;
+    if (slice.embedding || has_next) weights.embedding = files_.FindTensor("token_embd.weight");
     if (shape_.rope_factors) weights.rope_factors = TRY(RopeFactors());
     for (uint32_t layer = slice.layer_begin; layer < slice.layer_end; ++layer) {
       weights.layers.push_back(TRY(Layer(layer)));
@@ -44,7 +44,7 @@ class Loader {
       weights.output_norm = TRY(Floats("output_norm.weight"));
       weights.head = TRY(Matrix(shape_.tied_head ? "token_embd.weight" : "output.weight"));
     }
-    if (guesses) weights.next = TRY(Next());
+    if (has_next) weights.next = TRY(Next());
     return weights;
   }
 

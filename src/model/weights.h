@@ -103,7 +103,7 @@ struct Weights {
   uint64_t PackedBytes() const;
 };
 
-// The block that guesses the token after the next, from a token and the streams behind the one
+// The MTP block, which drafts the token after the next, from a token and the streams behind the one
 // before it (model/next_tokens.h).
 struct NextWeights {
   compute::Array token_norm;    // [embedding]

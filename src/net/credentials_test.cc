@@ -131,7 +131,7 @@ TEST_F(CertifiedTest, WrongCertificatesOfEveryKindAreRefused) {
     EXPECT_THAT(RefusalOf(address(), {*forged, key, eve.certificate}), HasSubstr("alert"));
   }
   EXPECT_NE(RefusalOf(address(), {eve.certificate, eve.key, "", TLS1_2_VERSION}), "");
-  EXPECT_FALSE(ann_->Receive(ann_->clock().NowNs())) << "nobody was let in";
+  EXPECT_FALSE(ann_->Receive(ann_->clock().NowNs())) << "no peer was accepted";
   ExpectStillGood();
 }
 

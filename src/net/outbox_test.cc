@@ -121,7 +121,7 @@ TEST_F(OutboxTest, MessagesMoveBehindWhatWaitsElsewhere) {
 TEST_F(OutboxTest, WhatTheOtherSideDoesNotSpeakIsRefused) {
   const auto seek = [] { return wire::Encode(wire::FindKv{.digest = {}, .tokens = {1}}); };
   Outbox other(clock_, 10'000), third(clock_, 10'000);
-  ASSERT_TRUE(outbox_.Push(seek()).ok()) << "nobody knows yet";
+  ASSERT_TRUE(outbox_.Push(seek()).ok()) << "not known yet";
   EXPECT_THAT(outbox_.Open(1 << 20, 1 << 20, 3).error().message(),
               HasSubstr("needs protocol 4, and the other side speaks 3"));
   outbox_.Drop();

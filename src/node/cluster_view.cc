@@ -20,7 +20,7 @@ namespace {
 
 constexpr int64_t kEntryNs = 3 * kNsPerSecond;
 constexpr int64_t kAnswerNs = 3 * kNsPerSecond;
-// Of nodes that were lost a moment ago, while somebody waits for an answer: those that are well
+// Of nodes that failed a moment ago, while a request waits for an answer: those that are well
 // take milliseconds.
 constexpr int64_t kDoubtedNs = 3 * kNsPerSecond / 2;
 constexpr size_t kMaxEntries = 16;

@@ -44,10 +44,10 @@ struct DaemonOptions {
   engine::GpuLayers gpu_layers = {};  // of each slice
   engine::OpenGpu open_gpu = {};
   size_t threads = 0;
-  bool kv_now = false;         // memory for what sequences remember is taken when a slice is loaded
+  bool kv_now = false;         // memory for the KV cache is taken when a slice is loaded
   std::string weights_folder;  // for weights of other machines; empty: the user's cache
   std::function<void(uint64_t done_bytes, uint64_t total_bytes)> on_hashing;
-  std::shared_ptr<kv::PageStore> page_store;    // below what sequences remember; or nothing
+  std::shared_ptr<kv::PageStore> page_store;    // the tier below the KV cache; or nothing
   std::shared_ptr<kv::PageChunks> page_chunks;  // the same, for other machines; or nothing
   std::string sessions_folder;  // where sessions that move here are kept; empty: nowhere
   bool measure = true;          // what the machine can do, for plans; takes a third of a second

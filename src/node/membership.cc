@@ -46,7 +46,7 @@ Membership::~Membership() { Stop(); }
 
 Status Membership::Start() {
   const std::vector<cluster::RememberedPeer> peers = TRY(home_.LoadPeers());
-  // A machine that has just joined knows nobody, but where it joined.
+  // A machine that has just joined knows no node but the one where it joined.
   const std::vector<std::string> seeds = TRY(home_.LoadSeeds());
   TakeRevocations(TRY(home_.LoadRevocations(identity_.ca_certificate)));
   {
@@ -62,7 +62,7 @@ Status Membership::Start() {
     }
     for (const std::string& seed : seeds) state_.AddSeed(seed);
   }
-  RememberPeers();  // before anybody is told that this node runs: a front end looks there
+  RememberPeers();  // before a person is told that this node runs: a front end looks there
   try {
     threads_.emplace_back([this] { TickMain(); });
     for (size_t i = 0; i < kTalkers; ++i) threads_.emplace_back([this] { TalkMain(); });
@@ -178,7 +178,7 @@ Status Membership::TalkAt(const cluster::Contact& contact, const std::string& ad
     return reply.error();
   }
   Take(*reply);
-  RememberPeers();  // at once: nobody knows how long this process lives
+  RememberPeers();  // at once: how long this process lives is not known
   {
     const MutexLock lock(mu_);
     if (reply->revocations_serial >= revocations_.serial()) return Ok();
@@ -260,7 +260,7 @@ void Membership::LookForRevocations() {
 }
 
 void Membership::RememberPeers() {
-  const MutexLock store(store_mu_);  // so that nobody writes what is older over what is newer
+  const MutexLock store(store_mu_);  // so that older peers are not written over newer ones
   std::vector<cluster::RememberedPeer> peers;
   {
     const MutexLock lock(mu_);

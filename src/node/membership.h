@@ -47,7 +47,7 @@ class Membership {
   // Says goodbye to those who can be reached.
   void Stop();
 
-  // What somebody told, and what they are told.
+  // What another node told, and what it is told.
   Result<rpc::Gossip> Exchange(const rpc::Gossip& gossip) EXCLUDES(mu_);
   bool IsRevoked(const cluster::NodeId& node) const EXCLUDES(mu_);
   // This node first.
@@ -90,8 +90,8 @@ class Membership {
   // Connections to those who answered, to be used again.
   std::map<NodeAt, std::shared_ptr<rpc::ControlClient>> clients_ GUARDED_BY(mu_);
   uint64_t stored_version_ GUARDED_BY(mu_) = 0;
-  std::set<std::string> told_ GUARDED_BY(mu_);  // addresses of seeds where nobody answered
-  bool is_shut_out_ GUARDED_BY(mu_) = false;    // somebody said that this node was revoked
+  std::set<std::string> told_ GUARDED_BY(mu_);  // addresses of seeds that did not answer
+  bool is_shut_out_ GUARDED_BY(mu_) = false;    // another node said that this node was revoked
   bool stopping_ GUARDED_BY(mu_) = false;
   std::vector<std::thread> threads_;
 };

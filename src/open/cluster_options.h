@@ -23,8 +23,8 @@ struct ClusterOptions {
   std::string split_option = "--split";  // as it was called
   std::string decode;                    // the decode nodes; empty: the prefill nodes decode
   std::string rows = "f32";
-  std::string remembered = "exact";  // encoding of KV rows that travel
-  std::string trace_path;            // empty: none is kept
+  std::string kv_wire = "exact";  // encoding of KV rows in KV transfers
+  std::string trace_path;         // empty: none is kept
 
   bool wants_nodes() const { return local_nodes > 0 || cluster; }
 };

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Who drafts tokens ahead, as a person says it, and the smaller model where that is one. Must not
+// The drafter, as a person names it, and the smaller model where that is one. Must not
 // know what is asked, nor the command line.
 #pragma once
 

@@ -82,7 +82,7 @@ Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& 
   }
   conduct::RouteOptions route;
   route.encoding = TRY(stage::ParseRowEncoding(cluster.rows));
-  route.kv_encoding = TRY(stage::ParseKvChunkEncoding(cluster.remembered));
+  route.kv_encoding = TRY(stage::ParseKvChunkEncoding(cluster.kv_wire));
   route.memory = engine.memory;
   route.kv_bytes = engine.memory_bytes;
   // Where no row is of 16-bit numbers, none becomes another one on its way.

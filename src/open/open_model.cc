@@ -104,13 +104,13 @@ class OpenedRoute final : public OpenedModel {
     return {.limit_tokens = tokens == UINT32_MAX ? 0 : tokens};
   }
   HopsFigures hops() const override {
-    const KvTransfers handed = kv_transfers();
+    const KvTransfers transfers = kv_transfers();
     HopsFigures figures{
         .replans = conductor_->counters().replans,
         .fetched_bytes = conductor_->counters().fetched_bytes,
-        .transferred_prompts = handed.prompts,
-        .transferred_bytes = handed.bytes,
-        .exposed_ns = static_cast<uint64_t>(std::max<int64_t>(0, handed.exposed_ns)),
+        .transferred_prompts = transfers.prompts,
+        .transferred_bytes = transfers.bytes,
+        .exposed_ns = static_cast<uint64_t>(std::max<int64_t>(0, transfers.exposed_ns)),
         .reasons = nodes_->reasons()};
     const std::vector<plan::PlanStage> stages = conductor_->plan().AllStages();
     const std::vector<conduct::HopTotals> totals = conductor_->hops();

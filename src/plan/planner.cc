@@ -222,18 +222,18 @@ std::string Planning::WhyLeftOut(size_t node) const {
 void Planning::Explain(SplitPlan& split) const {
   // Each stage with what it costs, then each node that has none and why.
   for (size_t i = 0; i < answer_.parts.size(); ++i) split.lines.push_back(ExplainPart(i));
-  std::vector<std::string> guessed;
+  std::vector<std::string> unknown;
   for (size_t i = 0; i < nodes_.size(); ++i) {
     const bool takes_part = std::ranges::any_of(
         answer_.parts, [&](const SplitAnswer::Part& part) { return part.node == i; });
     if (!takes_part) split.lines.push_back(WhyLeftOut(i));
     const NodeAbility& node = nodes_[i];
     const bool is_known = node.multiply_flops_per_s > 0 && node.memory_bytes_per_s > 0;
-    if (takes_part && !is_known) guessed.push_back(node.node.name);
+    if (takes_part && !is_known) unknown.push_back(node.node.name);
   }
-  if (!guessed.empty()) {
+  if (!unknown.empty()) {
     split.lines.push_back(
-        fmt::format("the speed of {} is not known, and taken for {}", fmt::join(guessed, ", "),
+        fmt::format("the speed of {} is not known, and taken for {}", fmt::join(unknown, ", "),
                     knows_flops_ || knows_reads_ ? "the others' median" : "equal"));
   }
   // The head weighs more than a layer where the vocabulary is large, which an even split gets

@@ -116,7 +116,7 @@ TEST(ImportanceMatrix, GgufForm) {
   const auto matrix = ImportanceMatrix::Load(path);
   ASSERT_TRUE(matrix.ok()) << matrix.error().message();
   EXPECT_THAT(matrix->Find("blk.0.ffn_up_exps.weight"), ElementsAre(1, 2, 1, 1, 3, 1))
-      << "an expert that nobody chose has no preferences";
+      << "an expert that was never chosen has no preferences";
   EXPECT_EQ(matrix->chunk_count(), 12u);
 }
 

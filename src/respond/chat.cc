@@ -104,12 +104,12 @@ Result<Answered> Chat::Answer(Listener& listener, const IsCancelled& is_cancelle
   settings.sampling.seed += extra_seed_;
   Answered answered =
       TRY(Run(generator_, sequence_, model_, settings, prompt, listener, is_cancelled));
-  Remember(prompt, answered);
+  Keep(prompt, answered);
   AddToTotals(answered.generated.finish);
   return answered;
 }
 
-void Chat::Remember(const Prompt& prompt, const Answered& answered) {
+void Chat::Keep(const Prompt& prompt, const Answered& answered) {
   const engine::Generated& generated = answered.generated;
   // The conversation gets the answer; the tokens stay as the sequence has them.
   AddAnswer(generated.text, answered.reply);

@@ -82,7 +82,7 @@ class Chat {
   Result<Answered> Answer(Listener& listener, const IsCancelled& is_cancelled);
   Result<Answered> AnswerTo(std::vector<Turn> turns, Listener& listener,
                             const IsCancelled& is_cancelled);
-  void Remember(const Prompt& prompt, const Answered& answered);
+  void Keep(const Prompt& prompt, const Answered& answered);
   void AddAnswer(const std::string& text, const Reply& reply);
   static Turn QuestionOf(const std::string& text);
   static Turn ResultOf(const Call& call, const std::string& result);

@@ -72,7 +72,7 @@ class Scripted final : public engine::Generator {
                     kv::KvChunkSink /*sink*/) override {
     return Ok();
   }
-  Status ImportRows(engine::Sequence& /*sequence*/, Bytes /*parcel*/) override { return Ok(); }
+  Status ImportRows(engine::Sequence& /*sequence*/, Bytes /*rows*/) override { return Ok(); }
 
   std::deque<std::string> texts;
   std::vector<std::string> prompts;  // of each request

@@ -84,7 +84,7 @@ TEST_F(Client, SaysThatNobodyAnswers) {
   EXPECT_THAT(error.message(), AllOf(HasSubstr(address), HasSubstr("reachable")));
 }
 
-TEST_F(Client, SaysThatWhoeverAnswersIsNoNode) {
+TEST_F(Client, SaysThatWhatAnswersIsNoNode) {
   const net::Socket listener = net::Listen(Loopback("127.0.0.1:0")).value();
   std::atomic<bool> is_over = false;
   std::thread other([&] {

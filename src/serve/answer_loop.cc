@@ -19,7 +19,7 @@ constexpr size_t kKeptSequences = 4;
 constexpr size_t kKeptTokens = 8192;
 constexpr size_t kFewRunning = 4;
 constexpr size_t kShortPrompt = 2048;  // tokens
-// How often somebody who waits hears that he still does.
+// How often a waiting client is told that it still waits.
 constexpr int64_t kTellNs = kNsPerSecond;
 
 size_t SharedTokens(const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
@@ -177,7 +177,7 @@ void AnswerLoop::BeginWaiting() {
   }
 }
 
-// What nobody waits for, or what has taken too long.
+// Requests whose clients have gone, or that have taken too long.
 void AnswerLoop::LetGo() {
   const int64_t now_ns = clock_.NowNs();
   std::vector<std::unique_ptr<Job>> late;

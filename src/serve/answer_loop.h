@@ -31,7 +31,7 @@ struct Job {
   std::vector<int32_t> prompt;  // tokens
   engine::Request request;      // without a sequence
   int64_t deadline_ns = kNeverNs;
-  // Whether nobody waits for it any more; asked before every step.
+  // Whether its client has gone; asked before every step.
   std::function<bool()> is_gone;
   // Instead of anything else: what can never be answered.
   std::function<void(const Error&)> on_refused;

@@ -31,7 +31,7 @@ ordered_json StopSequence(EndReason reason, const std::string& stop_string) {
   return reason == EndReason::kStopString ? ordered_json(stop_string) : ordered_json();
 }
 
-// Tokens that were remembered are counted by themselves.
+// Tokens that were cached are counted by themselves.
 ordered_json UsageJson(const Usage& usage) {
   return {{"input_tokens", usage.prompt - usage.cached},
           {"cache_creation_input_tokens", 0},

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "respond/tool_list.h"
 #include "serve/anthropic.h"
 #include "serve/shared_fields.h"
 #include "serve/tool_fields.h"
@@ -47,7 +48,7 @@ bool ReadBlock(const Fields& block, bool of_assistant, const Ask& ask, Blocks& b
   } else if (type == "document" && !of_assistant) {
     ReadDocument(block, blocks);
   } else if (type == "redacted_thinking" && of_assistant) {
-    // Nobody can read it.
+    // It is encrypted for its maker.
   } else if (type == "tool_use" && of_assistant) {
     const auto name = block.String("name");
     const ordered_json* input = block.Object("input");
@@ -156,8 +157,8 @@ ordered_json SchemaOf(const Fields& tool, const std::string& type) {
 void ReadAnthropicTools(const Fields& fields, Ask& ask) {
   const ordered_json* tools = fields.Array("tools");
   if (tools == nullptr || tools->empty()) return;
-  if (tools->size() > kMaxTools)
-    return fields.Refuse("tools", fmt::format("at most {}", kMaxTools));
+  if (tools->size() > respond::kMaxTools)
+    return fields.Refuse("tools", fmt::format("at most {}", respond::kMaxTools));
   ask.tools = ordered_json::array();
   for (size_t i = 0; i < tools->size(); ++i) {
     const std::string path = fmt::format("tools[{}]", i);
@@ -215,7 +216,7 @@ void ReadThinking(const Fields& fields, Ask& ask) {
   SetThinking(type != "disabled", ask);
 }
 
-// How hard to think, of whoever thinks at all.
+// How hard to think, where the model thinks at all.
 void ReadOutputEffort(const Fields& fields, Ask& ask) {
   const ordered_json* config = fields.Object("output_config");
   if (config != nullptr)

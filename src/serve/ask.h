@@ -53,7 +53,6 @@ struct AskDefaults {
 };
 
 inline constexpr uint32_t kMaxChoices = 16;
-inline constexpr size_t kMaxTools = 512;
 inline constexpr uint32_t kMaxTopLogprobs = 20;
 
 }  // namespace aster::serve

@@ -124,7 +124,7 @@ void HttpServer::WorkerLoop() {
       task = std::move(tasks_.front());
       tasks_.pop_front();
     }
-    // Nobody waits for it any more.
+    // Its client has gone.
     if (task.reply->is_gone()) continue;
     const std::shared_ptr<ReplyStream> reply = task.reply;
     const std::string path = task.request.path;
@@ -200,7 +200,7 @@ void HttpServer::AcceptAll() {
       return;
     }
     if (!socket->is_open()) return;
-    // More are closed at once: whoever is here is served.
+    // More are closed at once: those that are here are served.
     if (connections_.size() >= max_connections_) continue;
     const int on = 1;
     setsockopt(socket->descriptor(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // Listens, reads requests, and sends what others write into their replies. One thread looks after
-// all connections, so that whoever is slow costs memory within limits and nobody's time. Must not
-// know what is asked.
+// all connections, so that a slow client costs memory within limits and no other client's time.
+// Must not know what is asked.
 #pragma once
 
 #include <atomic>

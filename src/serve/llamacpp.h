@@ -32,7 +32,7 @@ std::unique_ptr<ReplyWriter> MakeLlamaWriter(ReplyFrame frame, const Ask& ask);
 // GET /props
 nlohmann::ordered_json PropsJson(const std::string& name, const ModelFacts& facts,
                                  const AskDefaults& defaults, const std::string& version);
-// GET /slots: of so many answers at once, these run.
+// GET /slots: of all places for answers, these are taken.
 nlohmann::ordered_json SlotsJson(size_t slots, size_t running, uint32_t context_limit, bool drafts);
 
 }  // namespace aster::serve

@@ -46,7 +46,7 @@ struct Totals {
   uint64_t prompt_tokens = 0;
   uint64_t cached_tokens = 0;  // of them
   uint64_t answer_tokens = 0;
-  uint64_t drafted_tokens = 0;   // guesses that were checked
+  uint64_t drafted_tokens = 0;   // draft tokens that were checked
   uint64_t accepted_tokens = 0;  // of them, that were right
   uint64_t answers = 0;          // that came to their end
   uint64_t abandoned = 0;        // the client was gone before the end

@@ -17,7 +17,7 @@ std::unique_ptr<ReplyWriter> MakeChatWriter(ReplyFrame frame, const Ask& ask);
 std::unique_ptr<ReplyWriter> MakeCompletionWriter(ReplyFrame frame, const Ask& ask, size_t choices,
                                                   std::vector<std::string> echoes);
 
-// Tokens with their log-probabilities, and the likeliest others of each.
+// Tokens with their log-probabilities, and the most likely others of each.
 nlohmann::ordered_json LogprobsJson(std::span<const SpokenToken> tokens);
 
 }  // namespace aster::serve

@@ -8,7 +8,7 @@
 namespace aster::serve {
 namespace {
 
-// Top-level domains that nobody can register.
+// Top-level domains that cannot be registered.
 constexpr std::string_view kLocalEnds[] = {".localhost", ".local", ".internal", ".home.arpa"};
 
 char ToLower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }

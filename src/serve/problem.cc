@@ -10,6 +10,7 @@
 
 #include "base/json_limits.h"
 #include "base/utf8.h"
+#include "respond/json_error.h"
 
 namespace aster::serve {
 namespace {
@@ -36,33 +37,6 @@ int StatusOf(Code code) {
   }
 }
 
-// Reads JSON only to find where it goes wrong.
-class ErrorFinder final : public nlohmann::json_sax<ordered_json> {
- public:
-  size_t position() const { return position_; }
-
-  bool null() override { return true; }
-  bool boolean(bool /*value*/) override { return true; }
-  bool number_integer(number_integer_t /*value*/) override { return true; }
-  bool number_unsigned(number_unsigned_t /*value*/) override { return true; }
-  bool number_float(number_float_t /*value*/, const string_t& /*text*/) override { return true; }
-  bool string(string_t& /*value*/) override { return true; }
-  bool binary(binary_t& /*value*/) override { return true; }
-  bool start_object(size_t /*size*/) override { return true; }
-  bool key(string_t& /*value*/) override { return true; }
-  bool end_object() override { return true; }
-  bool start_array(size_t /*size*/) override { return true; }
-  bool end_array() override { return true; }
-  bool parse_error(size_t position, const std::string& /*token*/,
-                   const nlohmann::detail::exception& /*error*/) override {
-    position_ = position;
-    return false;
-  }
-
- private:
-  size_t position_ = 0;
-};
-
 }  // namespace
 
 void Problem::Set(int a_status, std::string_view a_param, std::string a_message,
@@ -81,12 +55,6 @@ Problem ProblemOf(const Error& error, std::string_view param) {
   return problem;
 }
 
-size_t FindJsonError(std::string_view text) {
-  ErrorFinder finder;
-  static_cast<void>(ordered_json::sax_parse(text, &finder));
-  return finder.position();
-}
-
 ordered_json ParseBody(std::string_view body, Problem& problem) {
   if (!IsValidUtf8(body)) {
     problem.Set(400, "", fmt::format("the body is not UTF-8 (at byte {})", ValidUtf8Prefix(body)));
@@ -102,7 +70,7 @@ ordered_json ParseBody(std::string_view body, Problem& problem) {
     problem.Set(400, "",
                 fmt::format("the body is not JSON, or has a number or character that there is "
                             "none of (at byte {})",
-                            FindJsonError(body)));
+                            respond::FindJsonError(body)));
   }
   if (!json.is_discarded() && !json.is_object())
     problem.Set(400, "", "the body is not a JSON object");

@@ -40,9 +40,6 @@ Problem ProblemOf(const Error& error, std::string_view param = "");
 // bounded.
 nlohmann::ordered_json ParseBody(std::string_view body, Problem& problem);
 
-// The byte behind which text that is no JSON goes wrong.
-size_t FindJsonError(std::string_view text);
-
 // One object's fields. Null counts as absent. A field of the wrong kind is a problem, and absent.
 class Fields {
  public:

@@ -43,7 +43,7 @@ void ReplyStream::BeginLocked(int status, std::string_view content_type, const H
 void ReplyStream::AppendLocked(std::string_view bytes) {
   if (gone_ || bytes.empty() || options_.head_only) return;
   if (is_in_pieces_ && output_.size() - taken_ + bytes.size() > options_.limit_bytes) {
-    // Whoever reads so slowly has to do without the rest.
+    // A client that reads so slowly has to do without the rest.
     gone_ = true;
     output_ = std::string();
     taken_ = 0;

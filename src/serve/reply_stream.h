@@ -43,8 +43,8 @@ class ReplyStream {
   void Write(std::string_view bytes) EXCLUDES(mu_);
   void End() EXCLUDES(mu_);
 
-  // A sign of life of a reply in pieces: sent, by whoever sends, where nothing else was written for
-  // a while. It begins the reply if nothing has.
+  // A sign of life of a reply in pieces: sent by the sending thread where nothing else was written
+  // for a while. It begins the reply if nothing has.
   struct Pulse {
     std::string content_type;
     HttpHeaders headers;
@@ -52,12 +52,12 @@ class ReplyStream {
   };
   void SetPulse(Pulse pulse) EXCLUDES(mu_);
 
-  // Whether nobody reads any more: what is written is dropped.
+  // Whether the client has gone: what is written is dropped.
   bool is_gone() const EXCLUDES(mu_);
   int status() const EXCLUDES(mu_);  // 0: not begun
   const std::string& request_id() const { return options_.request_id; }
 
-  // For whoever sends, every now and then.
+  // For the sending thread, every now and then.
   void Beat(int64_t now_ns) EXCLUDES(mu_);
   // Takes what is to be sent, at most so much; true if that was the last of it.
   bool TakeOutput(std::string& output, size_t limit_bytes = SIZE_MAX) EXCLUDES(mu_);

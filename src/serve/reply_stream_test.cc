@@ -27,7 +27,7 @@ class ReplyStreamTest : public testing::Test {
   net::Waker waker_;
 };
 
-// Whoever reads too slowly does without the rest, in chunks and as HTTP/1.0 alike.
+// A client that reads too slowly does without the rest, in chunks and as HTTP/1.0 alike.
 TEST_F(ReplyStreamTest, WhatNobodyFetchesIsBounded) {
   for (const bool in_chunks : {true, false}) {
     SCOPED_TRACE(in_chunks);
@@ -68,7 +68,7 @@ TEST_F(ReplyStreamTest, AWholeReplyMayBeLarger) {
   EXPECT_THAT(Take(stream), testing::EndsWith(std::string(10 * kLimit, 'x')));
 }
 
-// Within a second, whatever whoever writes is doing; then less often, and not where it speaks.
+// Within a second, whatever the writing thread is doing; then less often, and not where it speaks.
 TEST_F(ReplyStreamTest, ASignOfLifeComesByItself) {
   constexpr int64_t kTurnNs = 250 * kNsPerMs;
   ReplyStream stream(Options(false), waker_);

@@ -50,7 +50,7 @@ class ReplyWriter {
   // here on. Before all others, if at all.
   virtual void Await() {}
   // The prompts are known to be fine, and computing begins: of all of them are known how many
-  // tokens there are, and of the first one how many were remembered.
+  // tokens there are, and of the first one how many were cached.
   virtual void Begin(const Usage& usage) = 0;
   // How far the first prompt is, where that is wanted.
   virtual void Progress(const PromptProgress& /*progress*/) {}

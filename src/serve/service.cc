@@ -223,7 +223,8 @@ void Service::Handle(HttpRequest request, std::shared_ptr<ReplyStream> stream) {
   Problem problem;
   const Route* const found = FindRoute(request, problem);
   if (problem.any()) {
-    // Counted and logged as what is known, so that nobody without a key can fill counts and logs.
+    // Counted and logged as what is known, so that a client without a key cannot fill counts and
+    // logs.
     const std::string_view route = found != nullptr ? found->path : kOtherRoute;
     return Refuse(route, FormOf(request.path), *stream, problem);
   }

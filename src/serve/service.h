@@ -51,7 +51,7 @@ class Service {
           std::function<uint64_t()> connections);
 
   void Handle(HttpRequest request, std::shared_ptr<ReplyStream> stream);
-  // Whether a request with this head is one that is answered: nobody else's body is wanted.
+  // Whether a request with this head is one that is answered: no other body is read.
   bool TakesBody(const HttpRequest& head) const;
   // The answer of a server whose models are being loaded: it runs, and is not ready.
   static void SayLoading(const HttpRequest& request, ReplyStream& stream);

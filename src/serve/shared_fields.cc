@@ -71,7 +71,7 @@ void ReadSampling(const Fields& fields, Ask& ask, const AskDefaults& defaults) {
   take("repeat_penalty", 0.01, 100, sampling.repetition_penalty);
   take("presence_penalty", -2, 2, sampling.presence_penalty);
   take("frequency_penalty", -2, 2, sampling.frequency_penalty);
-  // None at all means the likeliest alone.
+  // None at all means the most likely token alone.
   if (sampling.top_p == 0) sampling.top_p = std::numeric_limits<float>::min();
   if (sampling.typical_p == 0) sampling.typical_p = std::numeric_limits<float>::min();
   // -1 is how some say all.

@@ -7,28 +7,15 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
+
+#include "respond/tool_list.h"
 
 namespace aster::serve {
 namespace {
 
 using nlohmann::ordered_json;
-
-constexpr size_t kMaxNameBytes = 256;
-
-// A function without parameters is called with {}.
-ordered_json NoInput() {
-  return {
-      {"type", "object"}, {"properties", ordered_json::object()}, {"additionalProperties", false}};
-}
-
-// A custom tool takes a text, which is a function's one argument here.
-ordered_json TextInput() {
-  return {{"type", "object"},
-          {"properties", {{"input", {{"type", "string"}}}}},
-          {"required", ordered_json::array({"input"})},
-          {"additionalProperties", false}};
-}
 
 // The names in a list of {"type": "function", "name"} or {…, "function": {"name"}}.
 std::optional<std::vector<std::string>> NamesOf(const Fields& fields) {
@@ -93,40 +80,14 @@ bool HasCall(const Ask& ask, std::string_view id) {
 }
 
 void ReadTools(const Fields& fields, Ask& ask) {
-  const ordered_json* tools = fields.Array("tools");
-  if (tools == nullptr || tools->empty()) return;
-  if (tools->size() > kMaxTools)
-    return fields.Refuse("tools", fmt::format("at most {}", kMaxTools));
-  ask.tools = ordered_json::array();
-  for (size_t i = 0; i < tools->size(); ++i) {
-    const std::string path = fmt::format("tools[{}]", i);
-    if (!(*tools)[i].is_object()) return fields.Refuse(path, "give an object");
-    const Fields tool((*tools)[i], fields.problem(), path + ".");
-    const auto type = tool.String("type");
-    if (!type) return tool.Refuse("type", "is missing; give function");
-    if (*type != "function" && *type != "custom") {
-      // Its maker's servers would run it; the request is answered without.
-      ask.left_out_tools.push_back(*type);
-      continue;
-    }
-    // Of the newer dialect the function's fields stand in the tool itself.
-    const bool is_inside = tool.Find(type->c_str()) != nullptr;
-    const ordered_json* function = is_inside ? tool.Object(type->c_str()) : &tool.json();
-    if (function == nullptr) return;
-    const Fields inner(*function, fields.problem(), path + (is_inside ? "." + *type + "." : "."));
-    const auto name = inner.String("name");
-    if (!name || name->empty() || name->size() > kMaxNameBytes)
-      return inner.Refuse("name", "is missing or too long");
-    ordered_json written = {{"name", *name}};
-    if (const auto text = inner.String("description")) written["description"] = *text;
-    if (inner.Bool("strict").value_or(false)) ask.strict_tools.push_back(*name);
-    const ordered_json* parameters = inner.Object("parameters");
-    written["parameters"] = parameters != nullptr ? *parameters
-                            : *type == "custom"   ? TextInput()
-                                                  : NoInput();
-    ask.tools.push_back({{"type", "function"}, {"function", std::move(written)}});
-  }
-  if (ask.tools.empty()) ask.tools = nullptr;
+  const ordered_json* list = fields.Array("tools");
+  if (list == nullptr) return;
+  respond::ToolList tools;
+  if (const auto error = respond::ReadToolList(*list, tools))
+    return fields.Refuse(error->field, error->why);
+  ask.tools = std::move(tools.tools);
+  ask.strict_tools = std::move(tools.strict);
+  ask.left_out_tools = std::move(tools.left_out);
 }
 
 void ReadToolChoice(const Fields& fields, Ask& ask) {

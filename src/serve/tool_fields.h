@@ -15,7 +15,7 @@ namespace aster::serve {
 // Whether a message so far has a call of this id.
 bool HasCall(const Ask& ask, std::string_view id);
 
-// Parameters are any JSON schema. Tools that this server would have to run are left out.
+// Tools that this server would have to run are left out.
 void ReadTools(const Fields& fields, Ask& ask);
 // Which of them may or must be called, once they have been read.
 void ReadToolChoice(const Fields& fields, Ask& ask);

@@ -35,7 +35,7 @@ class Turns {
   uint64_t serving_ GUARDED_BY(mu_) = 0;
 };
 
-// One turn, for as long as this lives. With null there is nobody to wait for.
+// One turn, for as long as this lives. With null there is nothing to wait for.
 class Turn {
  public:
   explicit Turn(Turns* turns) : turns_(turns) {

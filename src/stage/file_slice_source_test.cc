@@ -27,7 +27,7 @@ SliceRequest RequestOf(const model::Slice& slice) {
           .kv_bytes = uint64_t{1} << 20};
 }
 
-TEST(FileSliceSource, LoadsASliceBesideWhoeverComputes) {
+TEST(FileSliceSource, LoadsASliceWhileOthersCompute) {
   FileSliceSource source({.threads = 1});
   source.Add(plan::TestModel::kFingerprint, Files());
   auto loading = source.Start(RequestOf({1, 3, false, false})).value();

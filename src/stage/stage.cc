@@ -247,7 +247,7 @@ Status Stage::BeginJob() {
                         .tokens = item.segment.tokens,
                         .hidden = item.hidden,
                         .wanted = part_.head ? WantedOf(item.segment) : model::Wanted::kNone,
-                        .guesses = item.segment.draft_count});
+                        .draft_count = item.segment.draft_count});
   }
   frame_.job = TRY(memory_.model().Begin(segments, part_));
   return Ok();

@@ -21,10 +21,10 @@ constexpr wire::SequenceId kSequence = 1;
 constexpr kv::LayerRange kAll = {0, plan::kTestLayers};
 
 // A node with a KV cache.
-struct Rememberer {
-  explicit Rememberer(uint64_t kv_bytes = uint64_t{1} << 26,
-                      wire::RowEncoding kv_encoding = wire::RowEncoding::kF32,
-                      const model::MemoryOptions& rows = {}) {
+struct KvHolder {
+  explicit KvHolder(uint64_t kv_bytes = uint64_t{1} << 26,
+                    wire::RowEncoding kv_encoding = wire::RowEncoding::kF32,
+                    const model::MemoryOptions& rows = {}) {
     engine::LocalModelOptions options;
     options.memory_bytes = kv_bytes;
     options.memory = rows;
@@ -96,7 +96,7 @@ std::vector<wire::KvRows> AllRows(StageMemory& memory, bool is_over = true) {
 class StageMemoryTest : public testing::Test {
  protected:
   const std::vector<int32_t> tokens_ = model::RandomTokens(500, 298);
-  Rememberer giver_, taker_;
+  KvHolder giver_, taker_;
 
   std::span<const int32_t> First(size_t count) const { return std::span(tokens_).first(count); }
 };
@@ -177,7 +177,7 @@ TEST_F(StageMemoryTest, ANodeThatHasForgottenTakesNoRowsIntoNothing) {
   ASSERT_TRUE(giver_.memory->SendKv(Wanted(0, 400, 1)).ok());
   const std::vector<wire::KvRows> rows = AllRows(*giver_.memory);
   ASSERT_TRUE(taker_.Import(rows[0]).value());
-  Rememberer restarted;
+  KvHolder restarted;
   // The text was not begun there.
   EXPECT_FALSE(restarted.Import(rows[1]).value().has_value());
   EXPECT_EQ(restarted.memory->Find(kSequence), nullptr);
@@ -230,7 +230,7 @@ TEST_F(StageMemoryTest, DamageIsSeen) {
   const std::vector<wire::KvRows> rows = AllRows(*giver_.memory);
   Random random(3);
   for (int i = 0; i < 200; ++i) {
-    Rememberer taker;
+    KvHolder taker;
     taker.Begin(tokens_, 1);
     wire::KvRows damaged = rows[0];
     const size_t at = random.NextBelow(damaged.chunk.size());
@@ -251,17 +251,17 @@ TEST_F(StageMemoryTest, RowsThatAreNotExactAreRefused) {
   ASSERT_TRUE(giver_.memory->SendKv(Wanted(0, 300, 1)).ok());
   wire::KvRows rows = AllRows(*giver_.memory).front();
   rows.encoding = wire::RowEncoding::kQ8;
-  Rememberer taker;
+  KvHolder taker;
   taker.Begin(tokens_, 1);
   EXPECT_FALSE(taker.Import(rows).ok());
   rows.encoding = wire::RowEncoding::kF32;
   EXPECT_TRUE(taker.Import(rows).ok());
 }
 
-std::vector<uint8_t> RowsHeld(Rememberer& rememberer, uint32_t begin, uint32_t end) {
+std::vector<uint8_t> RowsHeld(KvHolder& holder, uint32_t begin, uint32_t end) {
   std::vector<uint8_t> bytes;
   const Status exported =
-      kv::Export(rememberer.memory->Find(kSequence)->table, kAll, begin, end, [&](Bytes piece) {
+      kv::Export(holder.memory->Find(kSequence)->table, kAll, begin, end, [&](Bytes piece) {
         bytes.insert(bytes.end(), piece.begin(), piece.end());
         return Ok();
       });
@@ -273,8 +273,8 @@ std::vector<uint8_t> RowsHeld(Rememberer& rememberer, uint32_t begin, uint32_t e
 // enough to go on from, with no row that is not needed any more.
 TEST_F(StageMemoryTest, AWindowThatHasMovedOnIsFoundAgain) {
   const model::MemoryOptions rows{.window = 60, .sinks = 4};
-  Rememberer giver(uint64_t{1} << 26, wire::RowEncoding::kF32, rows);
-  Rememberer taker(uint64_t{1} << 26, wire::RowEncoding::kF32, rows);
+  KvHolder giver(uint64_t{1} << 26, wire::RowEncoding::kF32, rows);
+  KvHolder taker(uint64_t{1} << 26, wire::RowEncoding::kF32, rows);
   giver.Begin(tokens_, 1);
   giver.Compute(First(130));
   giver.Compute(std::span(tokens_).subspan(130, 260));
@@ -296,8 +296,8 @@ TEST_F(StageMemoryTest, AWindowThatHasMovedOnIsFoundAgain) {
 // A node keeps the rows that it has computed, whatever comes back of them in fewer bits.
 TEST_F(StageMemoryTest, RowsInFewerBitsDoNotTakeThePlaceOfThoseThatWereComputedHere) {
   constexpr uint64_t kBytes = uint64_t{1} << 26;
-  Rememberer giver(kBytes, wire::RowEncoding::kQ8);
-  Rememberer taker(kBytes, wire::RowEncoding::kQ8);
+  KvHolder giver(kBytes, wire::RowEncoding::kQ8);
+  KvHolder taker(kBytes, wire::RowEncoding::kQ8);
   giver.Begin(tokens_, 1);
   taker.Begin(tokens_, 1);
   giver.Compute(First(400));
@@ -318,7 +318,7 @@ TEST_F(StageMemoryTest, RowsInFewerBitsDoNotTakeThePlaceOfThoseThatWereComputedH
 
 // The name that inexact rows have is another one, so that nothing that looks for a text finds them.
 TEST_F(StageMemoryTest, RowsThatTravelInFewerBitsAreOfAnotherLayout) {
-  Rememberer inexact(uint64_t{1} << 26, wire::RowEncoding::kQ8);
+  KvHolder inexact(uint64_t{1} << 26, wire::RowEncoding::kQ8);
   EXPECT_NE(inexact.model->layout().digest(), taker_.model->layout().digest());
   inexact.Begin(tokens_, 1);
   taker_.Begin(tokens_, 1);
@@ -345,7 +345,7 @@ TEST_F(StageMemoryTest, WhoTakesNothingIsSentNothingMore) {
   EXPECT_TRUE(giver_.memory->TakeHeldBack().empty());
   EXPECT_FALSE(in_flight->MaySend(plan::TestNode(2), true));
   giver_.memory->OnKvTaken(plan::TestNode(3), RefusalOf(rows[0], kAll));
-  EXPECT_FALSE(in_flight->MaySend(plan::TestNode(2), true)) << "that was somebody else";
+  EXPECT_FALSE(in_flight->MaySend(plan::TestNode(2), true)) << "that was another node";
   giver_.memory->OnKvTaken(plan::TestNode(2), RefusalOf(rows[0], kAll));
   EXPECT_TRUE(in_flight->MaySend(plan::TestNode(2), true));
   EXPECT_TRUE(giver_.memory->Find(kSequence)->kv_sends.empty());

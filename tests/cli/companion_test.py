@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""DeepSeek V4 with its guessing block in a file of its own, as both families of published files have it: mtp.0.*, and
+"""DeepSeek V4 with its MTP block in a file of its own, as both families of published files have it: mtp.0.*, and
 blk.N.nextn.* behind the model's last layer."""
 import json
 import unittest
@@ -52,17 +52,17 @@ class Companion(Case):
     def answer(*arguments):
         return json.loads(aster("run", *arguments, *STORY).stdout)
 
-    def check_guesses(self, draft):
+    def check_drafts(self, draft):
         """How many are made is a matter of time; a block that was read wrongly is hardly ever right."""
         self.assertGreater(draft["accepted"], 0)
         self.assertGreater(2 * draft["accepted"], draft["drafted"])
 
     def check(self, *files, options=()):
-        """It answers what the model alone does, and guesses well."""
+        """It answers what the model alone does, and drafts well."""
         for order in (files, files[::-1]):
-            guessed = self.answer(*order, "--temp", 0, "--draft", "mtp", "--draft-max", 1, *options)
-            self.assertEqual(guessed["ids"], self.plain, order)
-            self.check_guesses(guessed["draft"])
+            drafted = self.answer(*order, "--temp", 0, "--draft", "mtp", "--draft-max", 1, *options)
+            self.assertEqual(drafted["ids"], self.plain, order)
+            self.check_drafts(drafted["draft"])
 
     def apart(self):
         """The block alone, named as in published files, with all keys of the model."""
@@ -87,13 +87,13 @@ class Companion(Case):
         run = aster("run", self.main, *STORY, "--draft", "mtp", check=INPUT)
         self.assertIn(b"no MTP block", run.stderr)
 
-    def test_it_guesses_as_the_same_block_inside(self):
+    def test_it_drafts_as_the_same_block_inside(self):
         block = self.apart().write(self.folder / "block.gguf")
         for options in (("--temp", 0), ("--temp", 0.8, "--seed", 3)):
             inside = self.answer("quasar", *options, "--draft", "mtp")
             apart = self.answer(self.main, block, *options, "--draft", "mtp", "--draft-max", 1)
             self.assertEqual(apart["ids"], inside["ids"])
-            self.check_guesses(apart["draft"])
+            self.check_drafts(apart["draft"])
 
     def test_nodes_have_it_too(self):
         for block in (self.apart(), self.companion()):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""--draft: whoever guesses ahead, alone or on nodes, the answer is the one without drafts."""
+"""--draft: whatever the drafter, on one machine or on nodes, the answer is the one without drafts."""
 import json
 import unittest
 
@@ -20,11 +20,11 @@ class Drafts(Case):
             plain = self.answer(model, *sampling)
             self.assertNotIn("draft", plain)
             for who in whos:
-                guessed = self.answer(model, *sampling, "--draft", who, *options)
-                self.assertEqual(guessed["ids"], plain["ids"], (who, options))
-                self.assertEqual(guessed["text"], plain["text"])
-                draft = guessed["draft"]
-                self.assertEqual(draft["steps"] + draft["accepted"] + 1, guessed["tokens"]["generated"])
+                drafted = self.answer(model, *sampling, "--draft", who, *options)
+                self.assertEqual(drafted["ids"], plain["ids"], (who, options))
+                self.assertEqual(drafted["text"], plain["text"])
+                draft = drafted["draft"]
+                self.assertEqual(draft["steps"] + draft["accepted"] + 1, drafted["tokens"]["generated"])
                 if who != "ngram":
                     self.assertGreater(draft["accepted"], 0, (who, options))
 
@@ -43,7 +43,7 @@ class Drafts(Case):
     def test_a_node_that_answers_what_another_has_read(self):
         self.check("quasar", ("mtp",), "--local-nodes", 2, "--split", "0:out", "--decode", "node-2=0:out")
 
-    def test_what_cannot_guess_is_refused(self):
+    def test_what_cannot_draft_is_refused(self):
         run = aster("run", "nova", *STORY, "--draft", "mtp", check=INPUT)
         self.assertIn(b"no MTP block", run.stderr)
         run = aster("run", "nova", *STORY, "--draft", "pulsar", check=INPUT)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""aster session and --kv-cache: what was remembered comes back, whoever computed it, and gives the same bits."""
+"""aster session and --kv-cache: the KV cache comes back, whatever node computed it, and gives the same bits."""
 import json
 import pathlib
 import resource
@@ -111,13 +111,19 @@ class Cache(Home):
         cache = self.home / "cache"
         options = (self.tiny, "--prompt-file", self.prompt, "--raw", "--kv-cache", cache)
         plain = self.answer(*options[:-2])
-        for wait_s in (0.02, 0.05, 0.1, 0.2):
-            process = subprocess.Popen([ASTER, "run", *map(str, options), "-n", "500"], stdout=subprocess.DEVNULL,
-                                       stderr=subprocess.DEVNULL)
-            time.sleep(wait_s)
+        # Killed while it opens its cache, writes its first pages, and later ones.
+        for files in (0, 1, 2, 4):
+            cache = self.home / f"cache-{files}"
+            kept = (*options[:-1], cache)
+            process = subprocess.Popen([ASTER, "run", *map(str, kept), "-n", "1500", "--ignore-eos"],
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            end = time.monotonic() + 60
+            while not cache.exists() or len([*cache.iterdir()]) < files:
+                self.assertLess(time.monotonic(), end, f"{files} page files")
+                time.sleep(0.001)
             process.send_signal(signal.SIGKILL)
             process.wait()
-            report = self.answer(*options)
+            report = self.answer(*kept)
             self.assertEqual(report["ids"], plain["ids"])
             self.assertEqual(report["kv_cache"]["damaged_files"], 0)
 

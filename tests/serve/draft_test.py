@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""aster serve --draft: whoever guesses ahead, and wherever, every dialect says what it says without drafts."""
+"""aster serve --draft: whatever the drafter, every API answers what it answers without drafts."""
 import concurrent.futures
 import json
 import subprocess
@@ -25,7 +25,7 @@ def chat_text(events):
 
 
 def everything(server):
-    """What each dialect says, at once and streaming: nothing in it may depend on guesses."""
+    """What each dialect says, at once and streaming: nothing in it may depend on drafts."""
     def chat(**more):
         body = {"messages": STORY, "max_tokens": 48, "seed": 3, **more}
         answer = server.post("/v1/chat/completions", body)
@@ -81,8 +81,8 @@ class Drafts(unittest.TestCase):
         if model not in cls.plain:
             server = Server(model)
             try:
-                cls.plain[model], guesses = everything(server)
-                assert not any(guesses.values()), guesses
+                cls.plain[model], drafts = everything(server)
+                assert not any(drafts.values()), drafts
             finally:
                 server.stop()
         return cls.plain[model]
@@ -91,7 +91,7 @@ class Drafts(unittest.TestCase):
         expected = self.said_without(model)
         server = Server(model, "--draft", who, *options)
         try:
-            said, guesses = everything(server)
+            said, drafts = everything(server)
             values = metrics_of(server)
             status = server.get("/v1/status")["since_start"]
         finally:
@@ -101,11 +101,11 @@ class Drafts(unittest.TestCase):
         name = model.stem
         made, right = (values[f'aster_draft_{kind}_total{{model="{name}"}}'] for kind in ("tokens", "accepted"))
         self.assertEqual((status["drafted_tokens"], status["accepted_tokens"]), (made, right))
-        self.assertGreaterEqual(right, guesses["accepted_prediction_tokens"])
-        self.assertGreaterEqual(made - right, guesses["rejected_prediction_tokens"])
+        self.assertGreaterEqual(right, drafts["accepted_prediction_tokens"])
+        self.assertGreaterEqual(made - right, drafts["rejected_prediction_tokens"])
         self.assertGreaterEqual(made, right)
         if who != "ngram":
-            self.assertGreater(guesses["accepted_prediction_tokens"], 0)
+            self.assertGreater(drafts["accepted_prediction_tokens"], 0)
 
     def test_by_the_model_itself(self):
         self.check(QUASAR, "mtp")
@@ -144,21 +144,21 @@ class Drafts(unittest.TestCase):
                 server.stop()
 
     def test_several_models(self):
-        """Who cannot be guessed for is answered without."""
+        """A model without a drafter answers without."""
         plain = Server(NOVA, QUASAR)
-        guessed = Server(NOVA, QUASAR, "--draft", "mtp")
+        drafted = Server(NOVA, QUASAR, "--draft", "mtp")
         try:
             for model in ("nova", "quasar"):
                 body = {"model": model, "messages": STORY, "max_tokens": 32, "temperature": 0}
-                answer = guessed.post("/v1/chat/completions", body)
+                answer = drafted.post("/v1/chat/completions", body)
                 self.assertEqual(answer["choices"], plain.post("/v1/chat/completions", body)["choices"])
                 details = answer["usage"]["completion_tokens_details"]
                 self.assertEqual(details["accepted_prediction_tokens"] > 0, model == "quasar")
         finally:
             plain.stop()
-            self.assertIn("nova", guessed.stop())
+            self.assertIn("nova", drafted.stop())
 
-    def test_what_cannot_guess_is_refused(self):
+    def test_what_cannot_draft_is_refused(self):
         for who, why in (("mtp", "no MTP block"), ("pulsar", "same vocabulary"), ("no-such-model", "--draft")):
             run = subprocess.run([ASTER, "serve", NOVA, "--port", "0", "--draft", who], capture_output=True, timeout=60)
             self.assertNotEqual(run.returncode, 0)

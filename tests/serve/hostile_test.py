@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""aster serve among clients that are broken, slow, gone or many: nobody else notices."""
+"""aster serve among clients that are broken, slow, gone or many: other clients do not notice."""
 import concurrent.futures
 import json
 import os
@@ -160,7 +160,7 @@ class Hostile(unittest.TestCase):
                 if streams:
                     connection.recv(200)
                 else:
-                    time.sleep(0.3)
+                    self.server.until_running()
                 # Without a goodbye.
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 connection.close()
@@ -309,7 +309,7 @@ class Many(unittest.TestCase):
         server = Server(NOVA)
         connection = server.connect()
         connection.request("POST", "/v1/chat/completions", json.dumps({**HELLO, "ignore_eos": True, "n": 16}))
-        time.sleep(0.2)
+        server.until_running()
         for _ in range(5):
             server.process.send_signal(signal.SIGINT)
             time.sleep(0.02)

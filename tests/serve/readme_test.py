@@ -58,7 +58,7 @@ class Readme(unittest.TestCase):
             self.assertIn("nova", [model["id"] for model in self.server.get(base + path)["data"]])
 
     def run_python(self, package, more):
-        """The README's line for the package, and what somebody would write behind it."""
+        """The README's line for the package, and what a program has behind it."""
         if importlib.util.find_spec(package) is None:
             self.skipTest(f"there is no {package} here")
         line = next(line for line in self.text.splitlines() if line.startswith(f"{package}."))

@@ -10,6 +10,7 @@ import signal
 import ssl
 import subprocess
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ASTER = os.environ.get("ASTER", str(ROOT / "build/release/bin/aster"))
@@ -70,6 +71,14 @@ class Server:
         if status != 200:
             raise AssertionError(f"{path}: {status}: {answer.decode(errors='replace')}")
         return events_of(answer.decode())
+
+    def until_running(self, deadline_s=60):
+        """Returns when an answer is being computed."""
+        end = time.monotonic() + deadline_s
+        while self.get("/v1/status")["now"]["running"] == 0:
+            if time.monotonic() > end:
+                raise AssertionError(f"nothing runs after {deadline_s} s")
+            time.sleep(0.02)
 
     def stop(self, expected=0):
         if self.process.poll() is None:

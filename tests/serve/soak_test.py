@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Many streams of mixed lengths without a pause: no error, every answer as it is when asked alone, and nobody left out.
+"""Many streams of mixed lengths without a pause: no error, every answer as it is when asked alone, no client left out.
 A few seconds as a test; for a minute of 64:
 
     tests/serve/soak_test.py --seconds 60 --streams 64
@@ -105,7 +105,7 @@ def main():
           f"{first[min(len(first) - 1, len(first) * 99 // 100)]:.2f} s")
     for problem in soak.errors + wrong:
         print(problem)
-    # Nobody is left out.
+    # No client is left out.
     return 1 if soak.errors or wrong or not soak.first or min(soak.counts) == 0 else 0
 
 

@@ -61,7 +61,7 @@ class Clusters(ClusterCase):
                   for node in nodes}
         self.assertEqual(slices, {"desk": [("tiny", 0, 2)], "lap": [("tiny", 2, 4)]})
 
-    def test_whoever_asks_needs_no_file(self):
+    def test_a_front_end_needs_no_file(self):
         desk, lap = self.two()
         name = self.tiny.stem
         alone = desk.aster("run", self.tiny, *PROMPT, "-n", 40)
@@ -153,7 +153,7 @@ class Clusters(ClusterCase):
         self.assertEqual([(each["node"], each["tokens"]) for each in told["fetched"]], [("lap", whole)])
         self.assertEqual(told["tokens"]["cached"], whole)
 
-    def test_whoever_gives_what_it_remembers_goes_in_the_middle_of_it(self):
+    def test_the_sender_of_a_prefix_dies_in_the_middle(self):
         # Much to compute and little to remember: it is given, however slow the way through here is.
         model, words = self.folder / "thorough.gguf", self.folder / "more-words"
         words.write_text("the rain in spain falls mainly in the plain " * 50)
@@ -323,9 +323,8 @@ class Clusters(ClusterCase):
         self.assertEqual(chat.ask("hello"), alone.ask("hello"))
         desk.node.send_signal(signal.SIGSTOP)
         self.assertIn("layers 0 to", chat.ask("and then?"))
-        time.sleep(1)  # some of what was tried meanwhile is still waiting
         desk.node.send_signal(signal.SIGCONT)
-        time.sleep(1)
+        self.await_answer(desk, "desk")
         self.assertEqual(chat.ask("and then?"), alone.ask("and then?"))
 
     def test_layers_that_a_node_has_are_shared(self):
@@ -381,7 +380,7 @@ class Clusters(ClusterCase):
         self.assertIn("layers 2 to 3 and the head are missing: node lap (", complaint)
         self.assertIn("the other nodes cannot take over: the model takes", complaint)
 
-    def test_whoever_has_no_file_is_the_one_that_is_blamed(self):
+    def test_the_node_without_the_file_is_named(self):
         desk = self.machine("desk")
         desk.aster("cluster", "init", "--name", "home", "--node", "desk")
         desk.start_node()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Nodes that are killed, stand still or lose whoever started them: the text is the one of a single process, or an
-error says what is missing, and nobody is left behind. Links that break: links_test.cc."""
+"""Nodes that are killed, stall or lose the command that started them: the text is the one of a single process, or an
+error says what is missing, and no process is left behind. Links that break: links_test.cc."""
 import os
 import pathlib
 import resource
@@ -29,7 +29,7 @@ class Faulty(Case):
         self.addCleanup(run.kill)
         return run
 
-    def expect_nobody(self, pids):
+    def expect_no_process(self, pids):
         wait_for(lambda: all(has_ended(pid) for pid in pids), "the end of all nodes")
 
 
@@ -55,7 +55,7 @@ class Answers(Faulty):
             for victim in victims:
                 os.kill(started[victim], again)
         rest, complaint = run.communicate(timeout=DEADLINE_S)
-        self.expect_nobody(started)
+        self.expect_no_process(started)
         return run.returncode, begun + rest, complaint.decode()
 
     def expect_the_same(self, *how, **keywords):
@@ -78,7 +78,7 @@ class Answers(Faulty):
     def test_two_of_three(self):
         self.expect_the_same(3, [0, 2], signal.SIGKILL)
 
-    def test_nobody_is_left(self):
+    def test_no_node_is_left(self):
         status, text, complaint = self.disturb(2, [0, 1], signal.SIGKILL)
         self.assertEqual(status, SYSTEM)
         self.assertTrue(self.alone.startswith(text.rstrip(b"\n")[:1]))
@@ -89,14 +89,14 @@ class Answers(Faulty):
         wait_for(lambda: len(children_of(run.pid)) == 2 or run.poll() is not None, "two nodes")
         os.kill(children_of(run.pid)[1], signal.SIGKILL)
         text, complaint = run.communicate(timeout=DEADLINE_S)
-        # Before the route is ready nobody takes its place; afterwards the other one does.
+        # Before the route is ready no other node takes its place; afterwards the other one does.
         if run.returncode == 0:
             self.assertEqual(text, self.alone)
         else:
             self.assertEqual((run.returncode, text), (SYSTEM, b""))
             self.assertRegex(complaint, b"node-2 did not start|layers 2 to 3 and the head are missing: node node-2")
 
-    def test_nodes_end_with_whoever_started_them(self):
+    def test_nodes_end_with_the_command_that_started_them(self):
         for how in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
             run = self.start(self.command, 2)
             run.stdout.read(1)
@@ -104,7 +104,7 @@ class Answers(Faulty):
             self.assertEqual(len(started), 2)
             run.send_signal(how)
             run.wait(timeout=DEADLINE_S)
-            self.expect_nobody(started)
+            self.expect_no_process(started)
 
     def test_a_stopped_node_ends_too(self):
         run = self.start(self.command, 2)
@@ -113,7 +113,7 @@ class Answers(Faulty):
         os.kill(started[0], signal.SIGSTOP)
         run.kill()
         run.wait(timeout=DEADLINE_S)
-        self.expect_nobody(started)
+        self.expect_no_process(started)
 
     def test_a_full_disk_costs_the_trace_and_nothing_else(self):
         def small_files():
@@ -158,15 +158,15 @@ class LongPrompts(Faulty):
             os.kill(started[victim], signal.SIGKILL)
             text, complaint = run.communicate(timeout=DEADLINE_S)
             self.assertEqual((run.returncode, text), (0, alone), complaint)
-            self.expect_nobody(started)
+            self.expect_no_process(started)
 
-    def test_nodes_end_with_whoever_started_them(self):
+    def test_nodes_end_with_the_command_that_started_them(self):
         for how in (signal.SIGKILL, signal.SIGINT):
             run, started = self.start_reading(2)
             run.send_signal(how)
             text, _ = run.communicate(timeout=DEADLINE_S)
             self.assertEqual((run.returncode, text), (-how, b""))
-            self.expect_nobody(started)
+            self.expect_no_process(started)
 
 
 if __name__ == "__main__":

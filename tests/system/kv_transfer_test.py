@@ -97,7 +97,7 @@ class KvTransfer(Faulty):
         os.kill(started[victim], how)
         text, complaint = run.communicate(timeout=DEADLINE_S)
         self.assertEqual((run.returncode, begun + text), (0, self.alone), complaint)
-        self.expect_nobody(started)
+        self.expect_no_process(started)
 
     def test_a_node_that_is_killed_in_prefill(self):
         for victim in range(3):

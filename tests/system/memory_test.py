@@ -60,7 +60,7 @@ class Memory(ClusterCase):
             room = 8e6 if last == LAYERS - 2 else 0
             self.assertLess(second["Pss"], MOST * behind + room, f"layers from {last + 1}")
 
-    def test_whoever_gives_weights_lets_go_of_them(self):
+    def test_the_node_that_sends_weights_unmaps_them(self):
         desk, _ = self.two(self.model)
         before = memory_of(desk.node.pid)["Pss"]
         desk.aster("run", self.model, *PROMPT, "-n", 2, "--kv-memory", "16MiB", "--cluster", "--split", "lap")

@@ -46,8 +46,8 @@ class Sliced(ClusterCase):
     def test_halves_that_are_cut_elsewhere_are_fetched_from_each_other(self):
         model, low, high = self.sliced()
         desk, lap = self.two(low, high)
-        guesses = ("--cluster", "--split", "desk=0:2,lap=3:out", "--draft", "mtp", "--json")
-        told = json.loads(desk.aster("run", low, high, *PROMPT, "-n", 40, *guesses))
+        drafting = ("--cluster", "--split", "desk=0:2,lap=3:out", "--draft", "mtp", "--json")
+        told = json.loads(desk.aster("run", low, high, *PROMPT, "-n", 40, *drafting))
         self.assertEqual(told["ids"], json.loads(desk.aster("run", model, *PROMPT, "-n", 40, "--json"))["ids"])
         self.assertGreater(told["draft"]["drafted"], 0)
         shed = self.invited(desk, "shed")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""A link between processes that can be stopped after so many bytes: what a test does to whoever sends happens in the
+"""A link between processes that can be stopped after so many bytes: what a test does to the sender happens in the
 middle of it, however fast the machine is."""
 import contextlib
 import socket

@@ -52,7 +52,7 @@ std::map<std::string, std::string> SettingsOf(const EvalOptions& options,
   if (!biases.empty()) settings["logit_bias"] = biases;
   // Of nodes, where they make it other bits than one machine's.
   if (options.cluster.rows != "f32") settings["wire"] = options.cluster.rows;
-  if (options.cluster.remembered != "exact") settings["kv_wire"] = options.cluster.remembered;
+  if (options.cluster.kv_wire != "exact") settings["kv_wire"] = options.cluster.kv_wire;
   if (sampling.temperature == 0) return settings;
   settings["seed"] = fmt::format("{}", sampling.seed);
   settings["top_k"] = fmt::format("{}", sampling.top_k);

@@ -179,8 +179,8 @@ Result<Plan> PlanOf(const PlanFlags& options) {
   return plan;
 }
 
-// Of a sequence of each length.
-Result<std::vector<uint64_t>> RememberedBytes(const Plan& plan, const model::Slice& slice) {
+// The KV cache of a sequence of each length.
+Result<std::vector<uint64_t>> KvBytes(const Plan& plan, const model::Slice& slice) {
   const kv::Layout layout =
       TRY(model::MakeMemoryLayout(plan.shape, model::Narrowed({}, plan.shape), Hash128{}));
   std::vector<uint64_t> bytes;
@@ -209,7 +209,7 @@ Result<Fit> FitOf(const Plan& plan, const Variant& variant) {
     bool all = true;
     for (size_t i = 0; i < plan.slices.size(); ++i) {
       const uint64_t needed =
-          variant.sizes.Of(plan.slices[i]) + TRY(RememberedBytes(plan, plan.slices[i]))[c];
+          variant.sizes.Of(plan.slices[i]) + TRY(KvBytes(plan, plan.slices[i]))[c];
       const auto usable = static_cast<uint64_t>(static_cast<double>(plan.machine_bytes[i]) *
                                                 stage::kDefaultMemoryShare);
       if (needed <= usable) continue;
@@ -257,8 +257,7 @@ Status PrintTables(const Plan& plan, Console& console) {
                                                                                : SliceName(slice)};
     for (const Variant& variant : plan.variants)
       cells.push_back(FormatBytes(variant.sizes.Of(slice)));
-    for (const uint64_t bytes : TRY(RememberedBytes(plan, slice)))
-      cells.push_back(FormatBytes(bytes));
+    for (const uint64_t bytes : TRY(KvBytes(plan, slice))) cells.push_back(FormatBytes(bytes));
     table.AddRow(cells);
   }
   console.Print(
@@ -278,17 +277,16 @@ Status PrintTables(const Plan& plan, Console& console) {
 Status PrintJson(const Plan& plan, Console& console) {
   Json slices = Json::array();
   for (const model::Slice& slice : plan.slices) {
-    Json weights, remembered;
+    Json weights, kv;
     for (const Variant& variant : plan.variants) weights[variant.name] = variant.sizes.Of(slice);
-    const auto bytes = TRY(RememberedBytes(plan, slice));
-    for (size_t i = 0; i < bytes.size(); ++i)
-      remembered[fmt::format("{}", plan.contexts[i])] = bytes[i];
+    const auto bytes = TRY(KvBytes(plan, slice));
+    for (size_t i = 0; i < bytes.size(); ++i) kv[fmt::format("{}", plan.contexts[i])] = bytes[i];
     slices.push_back({{"layer_begin", slice.layer_begin},
                       {"layer_end", slice.layer_end},
                       {"embedding", slice.embedding},
                       {"head", slice.head},
                       {"weight_bytes", weights},
-                      {"remembered_bytes", remembered}});
+                      {"remembered_bytes", kv}});
   }
   Json json = {{"wire_bytes_per_token", uint64_t{plan.shape.hidden_width()} * sizeof(float)},
                {"slices", slices}};

@@ -53,7 +53,7 @@ void DeclareClusterOptions(CLI::App& app, open::ClusterOptions& options) {
                  "smaller and not exact")
       ->check(CLI::IsMember({"f32", "bf16", "q8"}))
       ->type_name("TYPE");
-  app.add_option("--kv-wire", options.remembered,
+  app.add_option("--kv-wire", options.kv_wire,
                  "Number format of KV transfers between nodes: exact, or q8, which takes half the "
                  "bytes and is not exact")
       ->check(CLI::IsMember({"exact", "q8"}))
@@ -63,7 +63,7 @@ void DeclareClusterOptions(CLI::App& app, open::ClusterOptions& options) {
       ->type_name("FILE");
   app.parse_complete_callback([&options] {
     const bool is_plain = options.split == "auto" && options.decode.empty() &&
-                          options.rows == "f32" && options.remembered == "exact" &&
+                          options.rows == "f32" && options.kv_wire == "exact" &&
                           options.trace_path.empty();
     if (options.wants_nodes() || is_plain) return;
     throw CLI::ValidationError(

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The options of commands that can draft tokens ahead. Must not know who drafts them.
+// The options of commands that can decode speculatively. Must not know the drafters.
 #pragma once
 
 #include "open/drafts.h"

@@ -14,7 +14,8 @@
 #include "base/utf8.h"
 #include "grammar/gbnf.h"
 #include "grammar/json_schema.h"
-#include "serve/tool_fields.h"
+#include "respond/json_error.h"
+#include "respond/tool_list.h"
 
 namespace aster::cli {
 namespace {
@@ -38,7 +39,7 @@ Result<ordered_json> ParseJson(std::string_view text) {
   ordered_json json = ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_discarded()) return json;
   // The parser names the byte behind the one that is wrong.
-  const size_t wrong = std::max<size_t>(serve::FindJsonError(text), 1) - 1;
+  const size_t wrong = std::max<size_t>(respond::FindJsonError(text), 1) - 1;
   return InvalidArgument(PlaceOf(text, wrong) + ": not JSON; correct it there");
 }
 
@@ -57,19 +58,19 @@ Result<std::shared_ptr<const grammar::Grammar>> ReadGrammarFile(const std::strin
 }
 
 Status ReadToolsFile(const std::string& path, respond::Conversation& conversation) {
-  const ordered_json body = {{"tools", TRY(ReadJsonFile(path))}};
-  serve::Problem problem;
-  serve::Ask ask;
-  serve::ReadTools(serve::Fields(body, problem), ask);
-  if (problem.any()) return InvalidArgument(problem.message).In(path);
-  if (!ask.left_out_tools.empty()) {
-    return InvalidArgument(fmt::format("only functions are supported as tools, not {}",
-                                       ask.left_out_tools.front()))
+  const ordered_json list = TRY(ReadJsonFile(path));
+  if (!list.is_array()) return InvalidArgument("tools: give a list").In(path);
+  respond::ToolList tools;
+  if (const auto error = respond::ReadToolList(list, tools))
+    return InvalidArgument(fmt::format("{}: {}", error->field, error->why)).In(path);
+  if (!tools.left_out.empty()) {
+    return InvalidArgument(
+               fmt::format("only functions are supported as tools, not {}", tools.left_out.front()))
         .In(path);
   }
-  if (ask.tools.is_null()) return InvalidArgument("no tools in it; list at least one").In(path);
-  conversation.tools = std::move(ask.tools);
-  conversation.strict_tools = std::move(ask.strict_tools);
+  if (tools.tools.is_null()) return InvalidArgument("no tools in it; list at least one").In(path);
+  conversation.tools = std::move(tools.tools);
+  conversation.strict_tools = std::move(tools.strict);
   return Ok();
 }
 

@@ -111,8 +111,9 @@ ordered_json RunToJson(const RunReport& report) {
     json["fetched"].push_back(
         {{"node", from.node}, {"tokens", from.tokens}, {"bytes", from.bytes}});
   }
-  if (const open::KvTransfers& handed = report.kv_transfers; handed.prompts > 0) {
-    json["handed_over"] = {{"bytes", handed.bytes}, {"exposed_s", Seconds(handed.exposed_ns)}};
+  if (const open::KvTransfers& transfers = report.kv_transfers; transfers.prompts > 0) {
+    json["handed_over"] = {{"bytes", transfers.bytes},
+                           {"exposed_s", Seconds(transfers.exposed_ns)}};
   }
   return json;
 }

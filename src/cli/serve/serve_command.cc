@@ -21,6 +21,7 @@
 #include "cli/serve/facts_of_model.h"
 #include "cli/serve/serve_models.h"
 #include "cli/serve/serve_options.h"
+#include "cli/terminal/console.h"
 #include "cli/terminal/end_signals.h"
 #include "net/tls.h"
 #include "open/load_tokenizer.h"

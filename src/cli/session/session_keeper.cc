@@ -26,7 +26,7 @@ std::string ShortName(const disk::SessionModel& model) {
 }
 
 // How many tokens of the transcript, from the first, the sequence's KV cache holds.
-uint32_t Remembered(const respond::Chat& chat, const respond::Transcript& transcript) {
+uint32_t CachedTokens(const respond::Chat& chat, const respond::Transcript& transcript) {
   const std::vector<int32_t>& computed = chat.sequence().tokens();
   const auto [own, other] = std::ranges::mismatch(computed, transcript.tokens);
   return std::min(static_cast<uint32_t>(own - computed.begin()), chat.sequence().computed());
@@ -100,7 +100,7 @@ Result<std::string> SessionKeeper::Save(const std::string& name_or_path, respond
   for (const chat::Message& message : transcript.messages) {
     session.messages.push_back({message.role, message.content});
   }
-  const uint32_t end = Remembered(chat, transcript);
+  const uint32_t end = CachedTokens(chat, transcript);
   std::string without;
   TRY(folder_.Save(name_or_path, session, layout_, [&](kv::KvChunkSink sink) -> Status {
     if (end == 0) return Ok();

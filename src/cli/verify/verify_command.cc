@@ -143,7 +143,7 @@ Result<NodesToVerify> StartNodes(const VerifyFlags& options, const gguf::ModelFi
 }
 
 Result<ExitStatus> Verify(const VerifyFlags& options, Console& console) {
-  if (options.cluster.remembered != "exact") {
+  if (options.cluster.kv_wire != "exact") {
     return InvalidArgument("--kv-wire: verify compares bits, and fewer bits are not exact");
   }
   const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options.model.paths));

@@ -68,7 +68,7 @@ class Batch {
   // What is there when the batch is done, until the next begins.
   Result<const uint8_t*> Fetch(const Buffer& from, uint64_t offset, uint64_t bytes);
 
-  // At least so many bytes, with anything in them, until the same is asked for again.
+  // At least `bytes` bytes, with anything in them, until the same is asked for again.
   Result<Address> ScratchMemory(Scratch which, uint64_t bytes);
   // The same for a buffer that is kept elsewhere: it grows without losing what is recorded.
   Status Grow(std::optional<Buffer>& buffer, uint64_t bytes);

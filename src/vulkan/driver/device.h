@@ -51,7 +51,7 @@ class Device {
   Result<bool> HasFinished(uint64_t submission);
   // DeadlineExceeded where the submission has not finished by then.
   Status Wait(uint64_t submission, int64_t timeout_ns);
-  // Before something is freed: waits, without a deadline, for what nobody has waited for. A lost
+  // Before something is freed: waits, without a deadline, for what was not waited for. A lost
   // device does not keep it waiting.
   void Settle();
 
