@@ -52,6 +52,7 @@ void Conductor::CloseRoute(const Error& why) {
   if (options_.trace != nullptr) {
     options_.trace->CloseRoute(route_->client.id(), why.message(), NowNs());
   }
+  // Members end in the reverse order, and the client's end tells the nodes to drop the route.
   times_.End(NowNs());
   route_.reset();
   // What its nodes hold of any sequence belongs to no route any more.
@@ -113,6 +114,7 @@ void Conductor::CheckStall() {
 void Conductor::OnBroken() {
   const Error why = route_->client.why();
   const std::vector<wire::NodeId> lost = route_->client.lost();
+  // Running requests wait again, with their tokens and without their rows.
   CloseRoute(why);
   for (const auto& live : queue_.running()) TracePhase(*live, "waiting");
   queue_.SuspendAll();

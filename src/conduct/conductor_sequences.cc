@@ -53,6 +53,7 @@ Result<RouteMemory*> Conductor::IdleMemoryOf(engine::Sequence& sequence) const {
 
 // Computes what is pending of the sequence, and nothing behind it.
 Status Conductor::Compute(engine::Sequence& sequence, LogitsCollector logits) {
+  // A request for no tokens: it ends when all of the prompt is computed.
   Status status = FailedPrecondition("the text was not computed");
   TRY(SubmitWith({.sequence = &sequence,
                   .max_tokens = 0,

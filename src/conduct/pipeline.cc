@@ -89,6 +89,7 @@ wire::WorkSegment Pipeline::Launch(const Frame& frame, size_t index) {
                         .stops = live.stops,
                         .drafts = std::move(drafts),
                         .accepted = 0};
+  // What follows is sent from here on, before any result has come: frames overlap.
   live.sent = end;
   ++live.in_flight;
   return message;
@@ -246,6 +247,7 @@ bool Pipeline::IsComputing(const LiveRequest& live) const {
 
 void Pipeline::Abandon(LiveRequest& live) {
   for (auto& [attempt, segment] : segments_) {
+    // The segments stay: their results still arrive, and are counted for their frames.
     if (segment.live == &live) segment.live = nullptr;
   }
   live.in_flight = 0;

@@ -34,6 +34,7 @@ wire::StageAddress AddressOf(const plan::PlanNode& node) {
 // --- Asking.
 
 PrefixSearch::Next PrefixSearch::Start(LiveRequest& live) {
+  // Once a route and request; not where all rows must be computed here.
   const bool is_late = live.searched_route == at_.route.id();
   if (is_late || !options_.is_enabled || live.logits.is_wanted() || live.length() == 0) {
     return Next::kRun;
@@ -43,6 +44,7 @@ PrefixSearch::Next PrefixSearch::Start(LiveRequest& live) {
   const uint32_t goal = (live.length() - 1) / kPage * kPage;
   const uint32_t decoded = live.HeldBy(at_.route.decode_path());
   if (goal < std::max(live.HeldBy(at_.route.prefill_path()), decoded) + kPage) return Next::kRun;
+  // All nodes that may hold rows of this model, but for those that were slow a moment ago.
   std::vector<KvPeer> peers = at_.peers.ToAsk(at_.route.stages(), NowNs());
   // A node that is alone has looked already.
   if (peers.size() < 2) return Next::kRun;
@@ -59,6 +61,7 @@ PrefixSearch::Next PrefixSearch::Start(LiveRequest& live) {
                                              .heard_ns = NowNs()})
           .first->second;
   Ask(search, std::move(peers));
+  // No node could be asked.
   if (search.holdings.silent().empty()) {
     searches_.erase(live.request.id());
     return Next::kRun;
@@ -127,6 +130,7 @@ PrefixSearch::Next PrefixSearch::Choose(Search& search) {
   search.sources = search.holdings.Choose(
       WantsOf(*search.live), search.goal, rate_of,
       [&](kv::LayerRange of) { return at_.costs.BytesPerPosition(at_.route.layout(), of); });
+  // Worth it: a page at least, and sooner there than computed.
   const KvSources& sources = search.sources;
   const bool is_enough = sources.end >= search.held + kPage;
   const double computing_s = is_enough ? at_.costs.SecondsToCompute(sources.end - search.held) : 0;
@@ -178,6 +182,7 @@ PrefixSearch::Next PrefixSearch::OnHolds(LiveRequest& live) {
   Search* const search = Find(live);
   if (search == nullptr) return Next::kWait;
   search->heard_ns = NowNs();
+  // All stages of the decode path have their rows: the request goes on behind them.
   if (live.HeldBy(at_.route.decode_path()) < search->sources.end) return Next::kWait;
   Count(*search);
   End(live);
@@ -236,6 +241,7 @@ int64_t PrefixSearch::NextTickNs(const LiveRequest& live) const {
 }
 
 int64_t PrefixSearch::AskedUntilNs(const Search& search) const {
+  // A short wait for a short prompt: searching must not cost more than it can save.
   const double part_ns = at_.costs.SecondsToCompute(search.goal - search.held) * kAskPart * kNs;
   const int64_t longest_ns = std::max(options_.ask_ns, kLongestAskNs);
   return search.begun_ns + std::clamp(static_cast<int64_t>(std::min(part_ns, kNs * 1e3)),

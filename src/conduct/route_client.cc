@@ -20,6 +20,7 @@ RouteClient::RouteClient(net::Network& network, const plan::RouteModel& model, p
       open_timeout_ns_(options.open_timeout_ns),
       begin_ns_(network.clock().NowNs()),
       progress_ns_(begin_ns_) {
+  // A node with several stages is one node: it is told once, and its loss is one.
   for (const plan::PlanStage& stage : stages_) {
     if (states_.try_emplace(stage.node.id).second) nodes_.push_back(stage.node.id);
   }
@@ -93,6 +94,7 @@ bool RouteClient::TakesDrafts() const {
 void RouteClient::Send(const wire::NodeId& node, wire::Message message) {
   if (state_ == State::kBroken) return;
   Status sent = network_.Send(node, std::move(message));
+  // What cannot be sent breaks the route at once: a stage without its message would wait for ever.
   if (sent.ok()) return;
   lost_.push_back(node);
   Break(LostLayers(node, sent.error()));

@@ -44,6 +44,7 @@ bool SequenceTransfer::IsFor(wire::SequenceId sequence, std::span<const int32_t>
 }
 
 uint32_t SequenceTransfer::HeldBy(Path path) const {
+  // A path is as long as its shortest stage.
   uint32_t least = kv::kMaxPositions;
   for (uint32_t stage = path.begin; stage < path.end; ++stage) {
     least = std::min(least, holds_.at(stage));
@@ -53,6 +54,7 @@ uint32_t SequenceTransfer::HeldBy(Path path) const {
 
 bool SequenceTransfer::OnHolds(const wire::NodeId& from, const wire::Holds& holds) {
   if (holds.sequence != sequence_ || holds.epoch != epoch_) return false;
+  // Each chunk that was sent is answered once by every stage that has some of its layers.
   if (!route_.IsStageOf(from, holds.stage)) return true;
   if (uint32_t& count = unheard_[holds.stage]; count > 0) --count;
   if (!holds.why.message().empty()) {
@@ -132,6 +134,7 @@ Status SequenceTransfer::Import(const kv::KvChunk& chunk) {
   const kv::KvChunkHeader& header = chunk.header;
   for (uint32_t stage = 0; stage < route_.stages().size(); ++stage) {
     const plan::PlanStage& target = route_.stages()[stage];
+    // Stages that hold these positions already need nothing.
     const kv::LayerRange layers = Common(target.slice, header.layers);
     if (IsEmpty(layers) || holds_.at(stage) >= header.end) continue;
     const std::vector<uint8_t> part = TRY(kv::CutKvChunk(chunk, layers));

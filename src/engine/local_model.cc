@@ -66,9 +66,11 @@ Result<std::unique_ptr<LocalModel>> LocalModel::Start(const LocalModelOptions& o
 // A number is what the user insists on; automatic choice goes on without a GPU and says why.
 Status LocalModel::ChooseGpuLayers(const gguf::ModelFiles& files, const LocalModelOptions& options,
                                    const model::Slice& slice) {
+  // Without the option, or a way to open a GPU, everything is on the processor.
   if (!options.gpu_layers.wanted() || !options.open_gpu) return Ok();
   const bool is_automatic = !options.gpu_layers.count;
   const model::Shape shape = TRY(model::ReadShape(files.metadata()));
+  // A GPU is opened only for a model that its shaders can compute.
   const auto open = [&]() -> Result<std::unique_ptr<vulkan::Gpu>> {
     TRY(CheckGpuCanCompute(shape));
     return options.open_gpu(context_);
@@ -80,6 +82,7 @@ Status LocalModel::ChooseGpuLayers(const gguf::ModelFiles& files, const LocalMod
   }
   gpu_ = TRY(std::move(gpu).In("--gpu-layers"));
   const uint32_t most = slice.layer_end - slice.layer_begin;
+  // As many layers as were asked for; automatically, as many as fit beside their KV cache.
   gpu_layers_ = std::min(most, options.gpu_layers.count.value_or(most));
   if (!is_automatic) return Ok();
   gpu_layers_ =
@@ -96,6 +99,7 @@ Status LocalModel::LoadWeights(const gguf::ModelFiles& files, const LocalModelOp
     const bool may_shrink = !options.gpu_layers.count && gpu_layers_ > 0;
     if (status.ok() || !may_shrink || status.error().code() != Code::kResourceExhausted)
       return status;
+    // What was loaded is freed before the next try: both copies would not fit.
     weights_.clear();
     gpu_layers_ /= 2;
   }
@@ -106,6 +110,7 @@ Status LocalModel::LoadParts(const gguf::ModelFiles& files, const model::Slice& 
                              const model::LoadProgress& progress) {
   model::Slice host = slice;
   model::Slice gpu = slice;
+  // The embedding stays with the first layers, the head goes with the last.
   host.layer_end = gpu.layer_begin = slice.layer_end - gpu_layers_;
   host.head = slice.head && gpu_layers_ == 0;
   gpu.embedding = slice.embedding && gpu.layer_begin == slice.layer_begin;
@@ -115,6 +120,7 @@ Status LocalModel::LoadParts(const gguf::ModelFiles& files, const model::Slice& 
         std::make_shared<model::Weights>(TRY(model::LoadWeights(files, part, backend, progress))));
     return Ok();
   };
+  // The processor's part is empty where all layers are on the GPU.
   TRY(load(host, cpu_));
   if (gpu_layers_ > 0) TRY(load(gpu, gpu_->backend()));
   return Ok();
@@ -126,6 +132,7 @@ compute::Backend& LocalModel::BackendOf(const model::Weights& weights) {
 
 // As many positions fit into each pool, so that none is full before the others.
 void LocalModel::MakePools(uint64_t budget_bytes) {
+  // One back end has the whole budget; several share it by what a page of their layers takes.
   if (weights_.size() == 1) {
     pools_.push_back(std::make_unique<kv::Pool>(budget_bytes, page_store_.get(),
                                                 BackendOf(*weights_[0]).pages()));
@@ -143,6 +150,7 @@ void LocalModel::MakePools(uint64_t budget_bytes) {
 }
 
 Status LocalModel::Finish(const LocalModelOptions& options, const Hash128& name) {
+  // The name and the layout decide which KV rows are this model's: same name, same bits.
   name_ = options.name.value_or(name);
   memory_options_ = model::Narrowed(options.memory, shape());
   layout_ = TRY(model::MakeMemoryLayout(shape(), memory_options_, name_));
@@ -150,6 +158,7 @@ Status LocalModel::Finish(const LocalModelOptions& options, const Hash128& name)
   for (const auto& weights : weights_) slices.push_back({*weights, BackendOf(*weights)});
   forward_.emplace(std::move(slices), memory_options_);
   MakePools(options.memory_bytes);
+  // A server takes all of its memory at the start, so that it does not fail for it later.
   if (!options.memory_now) return Ok();
   for (size_t i = 0; i < pools_.size(); ++i)
     pools_[i]->TakeNow(PageSizes(*layout_, LayersOf(*weights_[i])));
@@ -165,6 +174,7 @@ Result<std::unique_ptr<LocalModel>> LocalModel::Load(const gguf::ModelFiles& fil
   auto model = TRY(Start(options));
   const model::Slice slice =
       options.slice ? *options.slice : model::Slice::Whole(TRY(model::ReadShape(files.metadata())));
+  // Which layers go where, their weights, then the KV cache beside them.
   TRY(model->ChooseGpuLayers(files, options, slice));
   TRY(model->LoadWeights(files, options, slice, progress));
   TRY(model->Finish(options, NameOf(files)));

@@ -52,7 +52,7 @@ struct RequestCounts {
 
 struct RequestTimes {
   int64_t waited_ns = 0;   // until it was begun
-  int64_t prefill_ns = 0;  // from there to the first token
+  int64_t prefill_ns = 0;  // from there to the first token: with the wait, time to first token
   int64_t decode_ns = 0;   // from there to the last: generated - 1 tokens
 };
 

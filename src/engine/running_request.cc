@@ -58,6 +58,7 @@ RunningRequest::RunningRequest(RequestId id, Request request, const text::Tokeni
 }
 
 void RunningRequest::Begin(int64_t now_ns) {
+  // At least one token is computed: its logits are what the answer is chosen from.
   sequence().ForgetLast();
   if (begun_) return;
   begun_ = true;
@@ -69,6 +70,7 @@ void RunningRequest::Begin(int64_t now_ns) {
 
 void RunningRequest::Adopt(kv::AdoptFrom from) {
   sequence().Adopt(from);
+  // Only rows beyond those that this request has computed itself count as cached.
   const uint32_t computed = sequence().computed();
   if (!begun_ || computed <= most_computed_) return;
   finish_.counts.cached += computed - most_computed_;
@@ -78,6 +80,8 @@ void RunningRequest::Adopt(kv::AdoptFrom from) {
 void RunningRequest::Advance(uint32_t count) {
   const uint32_t end = sequence().computed();
   const uint32_t begin = end - count;
+  // Positions below the farthest that was ever computed are computed again: after a preemption, or
+  // a failed node.
   finish_.counts.replayed += std::min(end, most_computed_) - std::min(begin, most_computed_);
   most_computed_ = std::max(most_computed_, end);
   TellPrefill();
@@ -99,15 +103,19 @@ bool RunningRequest::TakeChoice(Result<Choice> chosen, int64_t now_ns) {
     End(FinishReason::kFailed, std::move(chosen).error());
     return true;
   }
+  // The token belongs to the sequence from now on, also where the answer ends with it.
   const Choice choice = *std::move(chosen);
   sequence().Append(choice.id);
   if (finish_.counts.generated++ == 0) first_token_ns_ = now_ns;
   last_token_ns_ = now_ns;
+  // A stop token is not shown; any other becomes text, of which the stop strings may hold back the
+  // end.
   const bool stops =
       std::ranges::find(request_.stop_tokens, choice.id) != request_.stop_tokens.end();
   std::string shown;
   if (!stops) AddText(choice.id, shown);
   if (request_.on_token) request_.on_token({.id = id(), .choice = choice, .text = shown});
+  // Why the answer ends, if it does: the model's stop token first, then stop strings and limits.
   if (stops) {
     finish_.stop_token = choice.id;
     End(FinishReason::kStopToken);
@@ -146,6 +154,8 @@ uint32_t RunningRequest::DraftRoom() const {
 void RunningRequest::End(FinishReason reason, Status status) {
   finish_.reason = reason;
   finish_.status = std::move(status);
+  // Behind a stop string nothing is shown. Otherwise the text that was held back is told now: half
+  // a character, or the beginning of a stop string.
   if (stops_.found()) {
     finish_.stop_string = *stops_.found();
     return;
@@ -157,6 +167,7 @@ void RunningRequest::End(FinishReason reason, Status status) {
 }
 
 void RunningRequest::TellFinish(int64_t now_ns) {
+  // Time to first token = waited + prefill; a request without a token spent all of it in prefill.
   const bool answered = finish_.counts.generated > 0;
   const int64_t begun_ns = begun_ ? begun_ns_ : now_ns;
   finish_.times.waited_ns = begun_ns - submitted_ns_;

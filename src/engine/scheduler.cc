@@ -53,6 +53,7 @@ uint32_t LongestThatFits(const LocalModel& model, uint32_t chunk) {
   uint32_t too_long = kernels::kRopePositions + 1;
   while (too_long - fits > 1) {
     const uint32_t length = fits + (too_long - fits) / 2;
+    // Binary search: more positions never need less memory.
     const bool is_in =
         model.layout().BytesFor(model.layers(), length, chunk) <= model.memory().budget_bytes;
     (is_in ? fits : too_long) = length;
@@ -159,6 +160,7 @@ Status Scheduler::Step() {
 void Scheduler::Remove(RunningRequest& request) {
   const bool runs =
       std::ranges::any_of(running_, [&](const auto& other) { return other.get() == &request; });
+  // It leaves the lists before its callback, which may submit another request.
   const auto gone = TakeOut(request, runs ? running_ : waiting_);
   ++counters_.finished;
   counters_.cached_tokens += gone->counts().cached;
@@ -224,6 +226,7 @@ void Scheduler::PlanDecodes() {
     if (request->pending_count() > 1) request->Adopt(kv::AdoptFrom::kStoreToo);
     if (request->pending_count() == 1) items_.push_back({.request = request.get(), .count = 1});
   }
+  // Drafts are made once all decodes are known: they share the rows that are cheap in one step.
   for (size_t i = 0; i < items_.size(); ++i) {
     RunningRequest& request = *items_[i].request;
     if (request.speculation() == nullptr) continue;
@@ -299,6 +302,8 @@ void Scheduler::ReserveMemory() {
 
 // What is kept for later can do without memory, and those that wait can.
 bool Scheduler::ReleaseUnused(const RunningRequest& needy) {
+  // Conversations that are kept for later go first; then waiting requests lose what they adopted,
+  // the youngest first.
   if (let_go_ && let_go_()) return true;
   for (size_t i = waiting_.size(); i-- > 0;) {
     Sequence& sequence = waiting_[i]->sequence();

@@ -59,6 +59,7 @@ const kv::PageTable& Sequence::table() const {
 }
 
 void Sequence::SetHistory(std::span<const int32_t> tokens) {
+  // Rows of the common beginning stay; the rest is looked up by its prefix hashes.
   const auto [own, other] = std::ranges::mismatch(tokens_, tokens);
   Rewind(static_cast<uint32_t>(own - tokens_.begin()));
   tokens_.insert(tokens_.end(), other, tokens.end());
@@ -72,6 +73,7 @@ void Sequence::Rewind(uint32_t length) {
 }
 
 void Sequence::Adopt(kv::AdoptFrom from) {
+  // The last token is left to be computed: its logits are wanted.
   if (pending().size() <= 1) return;
   const auto tokens = std::span<const int32_t>(tokens_).first(tokens_.size() - 1);
   if (is_local()) {

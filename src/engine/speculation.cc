@@ -21,6 +21,7 @@ constexpr uint32_t kPause = 16;
 }  // namespace
 
 uint32_t DraftLength::Next() {
+  // Measured times decide where there are some; until then a threshold of the acceptance rate does.
   if (times_ != nullptr) {
     if (const auto best = times_->Best(most_, rate_)) return *best;
   }
@@ -35,12 +36,15 @@ uint32_t DraftLength::NextByRate() {
     right *= rate_;
   }
   if (length > 0) return length;
+  // Drafts do not pay: one is tried now and then, as the text may have become easier.
   if (++left_out_ < kPause) return 0;
   left_out_ = 0;
   return 1;
 }
 
 void DraftLength::Learn(uint32_t drafted, uint32_t accepted) {
+  // A moving average: each accepted draft raises it, the first rejected one lowers it. Those behind
+  // a rejected draft say nothing.
   for (uint32_t i = 0; i < accepted; ++i) rate_ += kNews * (1 - rate_);
   if (accepted < drafted) rate_ -= kNews * rate_;
 }
@@ -75,8 +79,10 @@ std::span<const int32_t> Speculation::Propose(std::span<const int32_t> history, 
   const uint32_t most = std::min(room, length_.Next());
   if (most == 0) return drafts_;
   was_asked_ = true;
+  // A drafter that fails costs drafts, never the answer.
   if (!proposer_->Propose(history, most, drafts_).ok()) drafts_.clear();
   if (drafts_.size() > most) drafts_.resize(most);
+  // Another vocabulary's token ends the drafts: the model could not compute it.
   const auto is_none = [this](int32_t token) {
     return token < 0 || static_cast<uint32_t>(token) >= vocab_size_;
   };

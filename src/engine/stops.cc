@@ -38,6 +38,8 @@ StopStrings::StopStrings(std::vector<std::string> stops) {
   for (std::string& stop : stops) {
     CHECK(!stop.empty());
     Pattern pattern{.text = std::move(stop), .fallback = {}};
+    // Knuth, Morris and Pratt: after a mismatch the next possible match is known without going back
+    // in the text, of which earlier parts are shown already.
     pattern.fallback.resize(pattern.text.size());
     uint32_t border = 0;  // bytes that both begin and end text[0, i)
     for (uint32_t i = 1; i < pattern.text.size(); ++i) {
@@ -64,6 +66,7 @@ void StopStrings::Push(std::string_view text, std::string& out) {
     out += text;
     return;
   }
+  // Byte by byte over all patterns. Of several that end here the longest is found.
   for (const char byte : text) {
     held_ += byte;
     const Pattern* ended = nullptr;
@@ -78,6 +81,7 @@ void StopStrings::Push(std::string_view text, std::string& out) {
     held_.clear();
     return;
   }
+  // The longest beginning of a stop string is held back; the rest can be shown.
   size_t kept = 0;
   for (const Pattern& pattern : patterns_) kept = std::max<size_t>(kept, pattern.matched);
   out.append(held_, 0, held_.size() - kept);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A context-free grammar over bytes, the form of a structured output. Must not know tokens, nor
-// where grammars come from.
+// A context-free grammar over bytes, the form of a structured output (grammar-constrained decoding:
+// token_mask.h). Must not know tokens, nor where grammars come from.
 #pragma once
 
 #include <array>

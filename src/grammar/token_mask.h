@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Constrained decoding: which tokens of a vocabulary may follow, so that the text stays one of a
-// grammar. The vocabulary is walked as a tree of bytes, and what is found for a place in the
+// Grammar-constrained decoding: which tokens of a vocabulary may follow, so that the text stays one
+// of a grammar. The vocabulary is walked as a tree of bytes, and what is found for a place in the
 // grammar serves wherever that place is met again. Must not know models.
 #pragma once
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // The table of one instruction set: the product of every weight type, and what prepares its
-// activations. For the sources of one instruction set, as matmul_formats.h, which says what `D` has.
+// activations. For the sources of one instruction set; matmul_formats.h says what `D` has.
 #pragma once
 
 #include "kernels/activation_rows.h"

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Rotary positions: how far each pair of elements turns per position, and the cosines and sines of
-// one position, for OpsTable::rope. Computed in double precision with our own functions, so the
-// tables are the same everywhere. Must not know which layers or rows are turned.
+// Rotary position embedding (RoPE): how far each pair of elements turns per position, and the
+// cosines and sines of one position, for OpsTable::rope. Computed in double precision with our own
+// functions, so the tables are the same everywhere. Must not know which layers or rows are turned.
 #pragma once
 
 #include <cstddef>

@@ -110,6 +110,7 @@ Result<KvChunkHeader> ReadHeader(ByteReader& in) {
   ByteReader start = in;
   KvChunkHeader header = TRY(ReadFields(in).In("header"));
   const Bytes checked = TRY(start.ReadBytes(in.offset() - start.offset()));
+  // Nothing of the header counts before its checksum, and no tokens before their prefix hash.
   if (TRY(in.Read<uint64_t>()) != Hash64Of(checked)) {
     return DataLoss("header: its checksum does not match");
   }

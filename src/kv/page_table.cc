@@ -81,6 +81,7 @@ Status PageTable::Reserve(LayerRange layers, uint32_t count) {
                       Length(layer), begin, exact));
     }
   }
+  // The pages that the new positions lie in, and whether memory has room for all of them.
   const uint32_t first_page = begin / layout_->page_positions();
   const auto end_page =
       static_cast<uint32_t>(DivideUp(uint64_t{begin} + count, layout_->page_positions()));
@@ -106,6 +107,7 @@ Status PageTable::CheckRoom(LayerRange layers, uint32_t begin, uint32_t count) c
   const uint32_t first_page = begin / layout_->page_positions();
   const auto end_page =
       static_cast<uint32_t>(DivideUp(uint64_t{begin} + count, layout_->page_positions()));
+  // Layers of one back end share a pool and stand together: each pool is asked once.
   const Pool* checked = nullptr;
   for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
     const Pool& pool = PoolOf(layer);
@@ -131,6 +133,7 @@ uint64_t PageTable::MissingBytes(const Pool& pool, LayerRange layers, uint32_t f
     for (uint32_t s = 0; s < streams.size(); ++s) {
       const PageChain& chain = Chain(layer, s);
       uint64_t count = end_page - first_page;
+      // A page that only this table has is written in place.
       for (uint32_t index = first_page; index < std::min<size_t>(end_page, chain.size()); ++index) {
         if (chain[index] && !chain[index].shared()) --count;
       }
@@ -202,6 +205,7 @@ void PageTable::Advance(LayerRange layers, std::span<const int32_t> tokens, uint
 // Offers the store the pages that have become full between these lengths, and those that it had no
 // room for before.
 void PageTable::OfferFullPages(LayerRange layers, uint32_t begin, uint32_t end) {
+  // From where the store refused pages before: memory for writing may be free by now.
   if (store() == nullptr) return;
   if (unkept_ && unkept_->layers == layers) begin = std::min(begin, unkept_->begin);
   const uint32_t page_positions = layout_->page_positions();
@@ -284,6 +288,7 @@ void PageTable::SetLength(uint32_t layer, uint32_t length) {
   const uint32_t first_page = Length(layer) / page_positions;
   const uint32_t end_page = length / page_positions;
   for (uint32_t index = first_page; index < end_page; ++index) {
+    // A page's name: all tokens up to its end. Equal texts find each other's pages by it.
     const Hash128 prefix = history_.HashAt((index + 1) * page_positions);
     const std::span<const Stream> streams = layout_->streams(layer);
     for (uint32_t s = 0; s < streams.size(); ++s) {
@@ -383,6 +388,7 @@ uint32_t PageTable::LongestExact(uint32_t layer, uint32_t at_most) const {
 
 uint32_t PageTable::Truncate(LayerRange layers, uint32_t length) {
   CHECK(layers_.Contains(layers));
+  // The longest length, at most `length`, from which every layer can continue.
   for (uint32_t layer = layers.begin; layer < layers.end;) {
     const uint32_t exact = Length(layer) > length ? LongestExact(layer, length) : length;
     ++layer;
@@ -516,6 +522,7 @@ uint32_t PageTable::Gather(std::span<const Hash128> prefixes, std::vector<Adopte
 
 uint32_t PageTable::Adopt(std::span<const int32_t> tokens, AdoptFrom from) {
   tokens = tokens.first(std::min<size_t>(tokens.size(), kMaxPositions - 1));
+  // Adopting only ever grows a table along its own history.
   if (history_.CountEqual(0, tokens) != history_.length()) return length();
   const uint32_t page_positions = layout_->page_positions();
   std::vector<Adopted> adopted;

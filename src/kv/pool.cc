@@ -105,6 +105,7 @@ Status Pool::MapBlock(PageSize& size) {
 }
 
 Result<bool> Pool::DropBlank() {
+  // Its memory goes to the system, and may come again as pages of another size.
   for (auto& [page_bytes, size] : sizes_) {
     if (size.blank.empty()) continue;
     Page* const page = size.blank.back();
@@ -119,6 +120,7 @@ Result<bool> Pool::DropBlank() {
 
 bool Pool::EvictOldest() {
   // Pages outside a sliding window before all others.
+  // Otherwise the one that was released longest ago.
   const std::list<Page*>& list = slid_out_.empty() ? cached_ : slid_out_;
   if (list.empty()) return false;
   // Without its key the page becomes blank when the reference ends.
@@ -131,6 +133,7 @@ bool Pool::EvictOldest() {
 }
 
 void Pool::Publish(PageRef& page, const PageKey& key) {
+  // A key names one page of the index at a time.
   const auto [entry, is_new] = index_.try_emplace(key, page.page_);
   if (!is_new) {
     if (entry->second == page.page_) return;
@@ -145,6 +148,7 @@ void Pool::Publish(PageRef& page, const PageKey& key) {
     other.page_->published = false;
     entry->second = page.page_;
   }
+  // A page has one key: that of its newest content.
   if (page.page_->published) index_.erase(page.page_->key);
   page.page_->published = true;
   page.page_->key = key;

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 // The memory of the KV cache: a budget in bytes for pages, reference counts, and an index of full
-// pages by their contents (prefix caching). A published page that no sequence refers to stays until
-// its memory is needed; then it is evicted: pages that slid out of a window first, and of either
-// kind the least recently used. Must not know streams, codecs or sequences.
+// pages by their contents (prefix caching). KV cache eviction: a published page that no sequence
+// refers to stays until its memory is needed; pages that slid out of a sliding window are evicted
+// first, and of either kind the least recently used. Must not know streams, codecs or sequences.
 #pragma once
 
 #include <cstddef>

@@ -221,6 +221,7 @@ Status KvChunkImport::TakeBlock(uint32_t layer, uint32_t s, uint32_t index, RowR
   const Stream& stream = table_.layout().streams(layer)[s];
   const PageCodec& codec = *stream.codec;
   const Block block = TRY(ReadBlock(in, header_.prefix_at_end));
+  // Blocks stand in one order, so a block in the wrong place is damage.
   if (block.layer != layer || block.stream != s || block.first_row != rows.begin ||
       block.row_count != rows.end - rows.begin || block.row_bytes != codec.row_bytes()) {
     return DataLoss(fmt::format("found layer {}, stream {}, {} rows from {} of {} bytes instead",

@@ -25,6 +25,7 @@ Status FeedForward::Run(const LayerWeights& layer, compute::Operand& rows,
 Status FeedForward::RunDense(const compute::ExpertWeights& dense, compute::Operand& rows,
                              const compute::Tensor& out) {
   const compute::Tensor& gate = gate_.tensor();
+  // Up to the wide row, gated, and down again.
   const compute::Product expand[] = {{&dense.gate, &rows, gate}, {&dense.up, &rows, up_.tensor()}};
   TRY(commands_.Multiply(expand));
   TRY(commands_.Swiglu(gate, up_.tensor(), shape_.experts.limit));
@@ -35,10 +36,13 @@ Status FeedForward::RunDense(const compute::ExpertWeights& dense, compute::Opera
 
 Status FeedForward::RunExperts(const LayerWeights& layer, compute::Operand& rows,
                                std::span<const int32_t> tokens, const compute::Tensor& out) {
+  // The router scores all experts for each row.
   const compute::Product route[] = {{&layer.router, &rows, logits_.tensor()}};
   TRY(commands_.Multiply(route));
   const auto score = shape_.arch == Arch::kDeepSeek4 ? kernels::RouterScore::kSqrtSoftplus
                                                      : kernels::RouterScore::kSoftmax;
+  // Which experts each row uses, and their shares: by the scores, or in the first layers of
+  // DeepSeek V4 by a table of tokens.
   TRY(commands_.Choose({.logits = logits_.tensor(),
                         .spec = {.score = score, .normalized = true, .scale = shape_.experts.scale},
                         .bias = layer.router_bias.tensor(),
@@ -46,6 +50,8 @@ Status FeedForward::RunExperts(const LayerWeights& layer, compute::Operand& rows
                         .tokens = tokens,
                         .ids = ids_.tensor(),
                         .shares = shares_.tensor()}));
+  // Rows of one expert are multiplied together. The sum is in fixed point: its order, and so the
+  // other rows of the batch, make no difference.
   return commands_.SumExperts({.rows = &rows,
                                .ids = ids_.tensor(),
                                .shares = shares_.tensor(),

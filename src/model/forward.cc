@@ -38,6 +38,7 @@ ForwardJob& ForwardJob::operator=(ForwardJob&& other) noexcept {
 }
 
 ForwardJob::~ForwardJob() {
+  // A back end may still be computing into the pass: it has to end before another job gets it.
   for (Step& step : passes_) {
     if (step.pass == nullptr) continue;
     step.pass->Abandon();
@@ -46,6 +47,7 @@ ForwardJob::~ForwardJob() {
 }
 
 Result<Progress> ForwardJob::Advance() {
+  // Back end by back end, without a wait between those that are done at once.
   while (TRY(passes_[at_].pass->Advance()) == Progress::kDone) {
     if (at_ + 1 == passes_.size()) {
       AdvanceTables();
@@ -64,6 +66,7 @@ Result<Output> ForwardJob::Finish() {
 // The rows behind the layers of one back end are what the next begins with.
 Status ForwardJob::BeginNext() {
   const ForwardPass& before = *passes_[at_].pass;
+  // The same segments, with hidden states in place of tokens' embeddings.
   std::vector<Segment> segments(before.segments().begin(), before.segments().end());
   const float* rows = before.output().hidden.data();
   const size_t width = forward_->layers_[0].shared.weights.shape.hidden_width();
@@ -71,6 +74,7 @@ Status ForwardJob::BeginNext() {
     segment.hidden = rows;
     rows += segment.tokens.size() * width;
   }
+  // A pass is taken only now, so that a back end has no more passes than batches at a time.
   Step& next = passes_[++at_];
   next.pass = forward_->TakePass(forward_->layers_[next.slice]);
   return next.pass->Begin(segments, next.part);
@@ -87,6 +91,7 @@ void ForwardJob::AdvanceTables() {
 Forward::Forward(std::vector<BackendSlice> slices, const MemoryOptions& memory,
                  const compute::Matrix* head)
     : memory_(memory), slice_(slices.front().weights.slice) {
+  // Slices follow each other without a gap; only the first may embed and only the last has a head.
   for (const BackendSlice& slice : slices) {
     const Slice& own = slice.weights.slice;
     CHECK(layers_.empty() || (own.layer_begin == slice_.layer_end && !own.embedding));
@@ -97,6 +102,7 @@ Forward::Forward(std::vector<BackendSlice> slices, const MemoryOptions& memory,
 }
 
 std::unique_ptr<ForwardPass> Forward::TakePass(Layers& layers) {
+  // Passes own the scratch memory of a batch, so they are kept and used again.
   if (layers.free.empty())
     return std::make_unique<ForwardPass>(layers.shared, memory_, *layers.backend);
   std::unique_ptr<ForwardPass> pass = std::move(layers.free.back());
@@ -107,6 +113,7 @@ std::unique_ptr<ForwardPass> Forward::TakePass(Layers& layers) {
 Result<ForwardJob> Forward::Begin(std::span<const Segment> segments, const Slice& part) {
   CHECK(slice_.Contains(part));
   ForwardJob job(*this, part);
+  // Of each back end the layers that are in `part`; those without any are left out.
   for (size_t i = 0; i < layers_.size(); ++i) {
     Slice own = layers_[i].shared.weights.slice;
     own.embedding = part.embedding && own.embedding;
@@ -122,6 +129,7 @@ Result<ForwardJob> Forward::Begin(std::span<const Segment> segments, const Slice
                                  static_cast<uint32_t>(segment.tokens.size())));
     }
   }
+  // The later passes begin when the rows that they need are there (BeginNext).
   ForwardJob::Step& first = job.passes_.front();
   first.pass = TakePass(layers_[first.slice]);
   TRY(first.pass->Begin(segments, first.part));
@@ -129,6 +137,7 @@ Result<ForwardJob> Forward::Begin(std::span<const Segment> segments, const Slice
 }
 
 Result<Output> Forward::Run(std::span<const Segment> segments, const Slice& part) {
+  // The job of the call before lent its output until now; its passes are free again.
   last_.reset();
   last_.emplace(TRY(Begin(segments, part)));
   return last_->Finish();

@@ -39,6 +39,8 @@ ForwardPass::ForwardPass(const PassWeights& weights, const MemoryOptions& memory
 }
 
 Status ForwardPass::Begin(std::span<const Segment> segments, const Slice& part) {
+  // Nothing of the tables changes before all segments are checked; rows that were reserved and are
+  // not computed are overwritten by the next batch.
   segments_.assign(segments.begin(), segments.end());
   part_ = part;
   TRY(CheckSegments());
@@ -47,11 +49,13 @@ Status ForwardPass::Begin(std::span<const Segment> segments, const Slice& part) 
 }
 
 Result<Progress> ForwardPass::Advance() {
+  // The first call records and submits the whole batch; later ones only ask whether it is done.
   if (!is_submitted_) {
     TRY(Record());
     TRY(commands_->Submit());
     is_submitted_ = true;
   }
+  // A back end that failed is not waited for any more: the next Begin starts anew.
   const Result<bool> is_done = commands_->Poll();
   if (is_done.ok() && !*is_done) return Progress::kWaiting;
   is_submitted_ = false;
@@ -94,11 +98,15 @@ Status ForwardPass::ReserveRows() {
   wanted_ranges_.clear();
   for (const Segment& segment : segments_) {
     const auto count = static_cast<uint32_t>(segment.tokens.size());
+    // Room first: its row in the table is where the batch writes keys and values.
     TRY(segment.table->Reserve(layers, count));
     const uint32_t position = segment.table->length(layers);
     spans_.push_back({segment.table, position, static_cast<uint32_t>(row_count_), count});
+    // Tokens of all segments stand one behind the other: row i is tokens_[i] at positions_[i].
     for (uint32_t i = 0; i < count; ++i) positions_.push_back(position + i);
     tokens_.insert(tokens_.end(), segment.tokens.begin(), segment.tokens.end());
+    // Logits cost a product with the whole vocabulary, so only the rows that need them are
+    // gathered.
     const size_t wanted = segment.wanted == Wanted::kAll    ? count
                           : segment.wanted == Wanted::kLast ? 1
                                                             : 0;
@@ -118,14 +126,17 @@ Status ForwardPass::PlanMemory() {
   const auto plan = [&](compute::Array& array, size_t columns) {
     return array.Shape(backend_, row_count_, columns);
   };
+  // Of every architecture: the residual stream, its normed rows and the output of half a layer.
   TRY(plan(rows_, shape_.hidden_width()));
   TRY(plan(normed_, shape_.embedding));
   TRY(plan(more_, shape_.embedding));
   TRY(feed_forward_.Plan(row_count_));
+  // Only a slice with the head makes logits.
   if (part_.head) {
     TRY(wanted_.Shape(backend_, wanted_count_, shape_.hidden_width()));
     TRY(logits_.Shape(backend_, wanted_count_, shape_.vocab_size));
   }
+  // Latent attention has arrays of its own; the others are those of grouped-query attention.
   if (latent_) {
     TRY(mixer_.Plan(row_count_));
     return latent_->Plan(row_count_);
@@ -143,11 +154,13 @@ Status ForwardPass::PlanMemory() {
 // The whole batch, from tokens or rows to rows or logits.
 Status ForwardPass::Record() {
   TRY(commands_->Begin());
+  // Embedding or the rows of the slice before, then layer by layer.
   TRY(RecordInput());
   for (uint32_t layer = part_.layer_begin; layer < part_.layer_end; ++layer) {
     const LayerWeights& weights = weights_.layers[layer - weights_.slice.layer_begin];
     TRY(latent_ ? RecordMixedLayer(layer, weights) : RecordLayer(layer, weights));
   }
+  // Hidden states are always downloaded: the next slice, or a drafter, begins with them.
   output_ = {};
   TRY(commands_->Download(rows_.tensor(), &output_.hidden));
   if (part_.head && wanted_count_ > 0) TRY(RecordHead());
@@ -166,6 +179,7 @@ Status ForwardPass::RecordInput() {
       TRY(commands_->Embed(*weights_.embedding, segment.tokens, copies, rows));
     }
   }
+  // RoPE: cosines and sines of each row's position, once for all layers.
   if (latent_) return latent_->SetPositions(positions_);
   return commands_->MakeAngles(
       {.frequencies = shared_.frequencies, .magnitude = shared_.magnitude, .positions = positions_},
@@ -182,9 +196,11 @@ Status ForwardPass::Normalise(const compute::Tensor& rows, const compute::Array&
 }
 
 Status ForwardPass::RecordLayer(uint32_t layer, const LayerWeights& weights) {
+  // Pre-norm: each half computes from normed rows and adds its output to the residual stream.
   TRY(Normalise(rows_.tensor(), weights.attention_norm));
   TRY(RecordAttention(layer, weights));
   TRY(commands_->Add(rows_.tensor(), more_.tensor(), 1));
+  // The feed-forward half sees what attention has added.
   TRY(Normalise(rows_.tensor(), weights.feed_forward_norm));
   TRY(feed_forward_.Run(weights, *operand_, tokens_, more_.tensor()));
   return commands_->Add(rows_.tensor(), more_.tensor(), 1);
@@ -194,10 +210,12 @@ Status ForwardPass::RecordLayer(uint32_t layer, const LayerWeights& weights) {
 Status ForwardPass::RecordMixedLayer(uint32_t layer, const LayerWeights& weights) {
   const compute::Tensor& streams = rows_.tensor();
   const compute::Tensor& more = more_.tensor();
+  // The attention half, from all streams and back to all of them.
   TRY(mixer_.Before(weights.attention_mix, streams, more));
   TRY(Normalise(more, weights.attention_norm));
   TRY(latent_->Run(layer, shape_.latent.ratios[layer], weights.latent, spans_, *operand_, more));
   TRY(mixer_.After(more, streams));
+  // The feed-forward half, likewise.
   TRY(mixer_.Before(weights.feed_forward_mix, streams, more));
   TRY(Normalise(more, weights.feed_forward_norm));
   TRY(feed_forward_.Run(weights, *operand_, tokens_, more));
@@ -205,11 +223,14 @@ Status ForwardPass::RecordMixedLayer(uint32_t layer, const LayerWeights& weights
 }
 
 Status ForwardPass::RecordAttention(uint32_t layer, const LayerWeights& weights) {
+  // One operand for three products: its rows are quantised once.
   const compute::Product products[] = {{&weights.query, operand_.get(), queries_.tensor()},
                                        {&weights.key, operand_.get(), keys_.tensor()},
                                        {&weights.value, operand_.get(), values_.tensor()}};
   TRY(commands_->Multiply(products));
   TRY(FinishHeads(weights));
+  // Attend writes the new keys and values into their pages before any query reads them: tokens of a
+  // prompt see each other. Sliding window and attention sinks are options of the KV cache.
   TRY(commands_->Attend({.pages = {layer, /*stream=*/0, spans_},
                          .head_page = &head_page_,
                          .head_count = shape_.head_count,
@@ -239,6 +260,7 @@ Status ForwardPass::FinishHeads(const LayerWeights& weights) {
                           .angles = {cosines_.tensor(), sines_.tensor()},
                           .layout = RopeLayoutOf(shape_.arch)};
   };
+  // Queries and keys are normed and rotated; values only get their bias, which most models lack.
   const compute::Heads all[] = {
       heads(queries_, shape_.head_count, weights.query_bias, weights.query_norm),
       heads(keys_, shape_.kv_head_count, weights.key_bias, weights.key_norm),
@@ -249,12 +271,14 @@ Status ForwardPass::FinishHeads(const LayerWeights& weights) {
 }
 
 Status ForwardPass::RecordHead() {
+  // Wanted rows only; where there are streams, they are merged into one row.
   TRY(commands_->Gather(rows_.tensor(), wanted_ranges_, wanted_.tensor()));
   compute::Tensor last = wanted_.tensor();
   if (latent_) {
     last = more_.tensor().Rows(0, wanted_count_);
     TRY(mixer_.Merge(weights_.merge, wanted_.tensor(), last));
   }
+  // The vocabulary's scores, in the order of the wanted rows.
   TRY(Normalise(last, weights_.output_norm));
   const compute::Product product[] = {{&shared_.head, operand_.get(), logits_.tensor()}};
   TRY(commands_->Multiply(product));

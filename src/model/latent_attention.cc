@@ -43,17 +43,21 @@ Status LatentAttention::Plan(size_t row_count) {
   const auto plan = [&](compute::Array& array, size_t columns) {
     return array.Shape(backend_, row_count, columns);
   };
+  // Layers with compressed rows rotate by other frequencies than those with the window alone.
   for (Turns& turns : turns_) {
     TRY(plan(turns.cosines, turns.frequencies.size()));
     TRY(plan(turns.sines, turns.frequencies.size()));
   }
+  // Queries go through a low rank; a row is key and value at once.
   TRY(plan(low_, latent.query_rank));
   TRY(plan(queries_, heads));
   TRY(plan(rows_, shape_.head_dim));
+  // What rows are compressed from: twice as wide where windows of compression overlap.
   TRY(plan(values_, 2 * size_t{shape_.head_dim}));
   TRY(plan(scores_, 2 * size_t{shape_.head_dim}));
   TRY(plan(index_values_, 2 * size_t{latent.index_dim}));
   TRY(plan(index_scores_, 2 * size_t{latent.index_dim}));
+  // The sparse index: its queries, and the compressed rows that each token chose.
   TRY(plan(index_queries_, size_t{latent.index_heads} * latent.index_dim));
   TRY(plan(index_weights_, latent.index_heads));
   TRY(chosen_.Shape(backend_, row_count, latent.index_top, compute::Element::kI32));
@@ -73,11 +77,15 @@ Status LatentAttention::SetPositions(std::span<const int64_t> positions) {
 Status LatentAttention::Run(uint32_t layer, uint32_t ratio, const LatentWeights& weights,
                             std::span<const compute::PageSpan> spans, compute::Operand& rows,
                             const compute::Tensor& out) {
+  // New rows are in the KV cache before anything is attended to, so that tokens of one batch see
+  // each other. `ratio` is of compression: 0 for layers with the window alone.
   TRY(Project(ratio, weights, rows));
   TRY(WriteRows(layer, ratio, weights, spans));
   if (ratio != 0) TRY(Compress(layer, ratio, weights, spans));
+  // Queries need no rows of the cache; with them, the index ranks the compressed rows.
   TRY(ProjectQueries(ratio, weights));
   if (ratio == kShortRatio) TRY(RankRows(layer, spans));
+  // Over the window, the chosen compressed rows and the sink.
   TRY(Attend(layer, ratio, weights, spans));
   return ProjectOutput(ratio, weights, out);
 }
@@ -89,12 +97,15 @@ Status LatentAttention::Project(uint32_t ratio, const LatentWeights& weights,
   const auto add = [&](const compute::Matrix& matrix, const compute::Array& out) {
     products_.push_back({&matrix, &rows, out.tensor().Columns(0, matrix.rows())});
   };
+  // Of every layer: the queries' low rank and the row itself.
   add(weights.query_low, low_);
   add(weights.row, rows_);
+  // Compressed rows are sums of `ratio` (or twice as many) values, weighted by softmax of scores.
   if (ratio != 0) {
     add(weights.compressor.values, values_);
     add(weights.compressor.scores, scores_);
   }
+  // Where compression is slight there are many rows, which an index ranks.
   if (ratio == kShortRatio) {
     add(weights.index_compressor.values, index_values_);
     add(weights.index_compressor.scores, index_scores_);
@@ -143,24 +154,30 @@ Status LatentAttention::Compress(uint32_t layer, uint32_t ratio, const LatentWei
                                .values = InputOf(values, with.values),
                                .scores = InputOf(scores, with.scores)});
   };
+  // A row is compressed when its last token comes. Inputs of rows that are not complete stay in the
+  // input stream, as they may come in another batch, or on another node.
   TRY(compress(kFarStream, kFarInputStream, row_format_, weights.compressor, values_, scores_));
   if (ratio != kShortRatio) return Ok();
+  // The index has a row for each compressed row, made in the same way and narrower.
   return compress(kIndexStream, kIndexInputStream, index_format_, weights.index_compressor,
                   index_values_, index_scores_);
 }
 
 // From the query's low rank to all heads, and to those of the index.
 Status LatentAttention::ProjectQueries(uint32_t ratio, const LatentWeights& weights) {
+  // The low rank is normed once, and quantised once for both products.
   TRY(commands_.Normalise({.rows = low_.tensor(),
                            .weight = weights.query_norm.tensor(),
                            .epsilon = shape_.norm_epsilon,
                            .out = low_.tensor()}));
   low_operand_->Set(low_.tensor());
+  // Queries of all heads; with an index also its own.
   products_.clear();
   products_.push_back({&weights.query_high, low_operand_.get(), queries_.tensor()});
   if (ratio == kShortRatio)
     products_.push_back({&weights.index_query, low_operand_.get(), index_queries_.tensor()});
   TRY(commands_.Multiply(products_));
+  // Normed without a weight, then rotated to the token's position.
   compute::Heads heads = Turned(ratio, queries_, shape_.head_count);
   heads.norm = compute::HeadNorm::kPlain;
   return commands_.FinishHeads({&heads, 1});
@@ -169,11 +186,13 @@ Status LatentAttention::ProjectQueries(uint32_t ratio, const LatentWeights& weig
 // Which of the compressed rows are seen where there are many.
 Status LatentAttention::RankRows(uint32_t layer, std::span<const compute::PageSpan> spans) {
   const Latent& latent = shape_.latent;
+  // Queries get as few bits as the index's rows, as the model was trained.
   TRY(commands_.FinishIndexQueries({.queries = index_queries_.tensor(),
                                     .heads = latent.index_heads,
                                     .angles = TurnsOf(kShortRatio).angles(),
                                     .format = index_format_,
                                     .weights = index_weights_.tensor()}));
+  // Of equal scores the earliest row is chosen: a ranking must not depend on how work is cut.
   return commands_.Rank({.pages = {layer, kIndexStream, spans},
                          .ratio = kShortRatio,
                          .format = index_format_,
@@ -207,6 +226,7 @@ Status LatentAttention::ProjectOutput(uint32_t ratio, const LatentWeights& weigh
   compute::Heads heads = Turned(ratio, attended_, shape_.head_count);
   heads.inverse = true;
   TRY(commands_.FinishHeads({&heads, 1}));
+  // Heads in groups, each through a low rank of its own, then all of them together to the output.
   const size_t groups = weights.output_low.size();
   const size_t width = attended_.tensor().columns / groups;
   const size_t rank = shape_.latent.output_rank;

@@ -53,10 +53,12 @@ Status NextTokens::RecordJoin(std::span<const int32_t> tokens, const float* stre
                                  .epsilon = shape.norm_epsilon,
                                  .out = rows.tensor()});
   };
+  // The token's embedding and the streams behind the one before it, both normed,
   TRY(commands_->Embed(*weights_.embedding, tokens, /*copies=*/1, embedded_.tensor()));
   TRY(commands_->Upload({streams, tokens.size() * shape.hidden_width()}, streams_.tensor()));
   TRY(normalise(embedded_, next.token_norm));
   TRY(normalise(streams_, next.stream_norm));
+  // each through a projection of its own, and added: the token to every stream.
   token_operand_->Set(embedded_.tensor());
   stream_operand_->Set(streams_.tensor());
   const compute::Product products[] = {
@@ -83,9 +85,11 @@ Status NextTokens::Follow(kv::PageTable& table, std::span<const int32_t> tokens,
 Result<std::vector<int32_t>> NextTokens::Draft(const kv::PageTable& table, int32_t token,
                                                const float* streams, size_t count) {
   std::vector<int32_t> drafts;
+  // Rows behind the certain pairs go into a copy that is dropped: drafts may be rejected.
   kv::PageTable ahead = table.Fork();
   std::vector<float> last(streams, streams + weights_.shape.hidden_width());
   while (drafts.size() < count) {
+    // Each draft continues the one before, with the block's own streams in place of the model's.
     const Output output = TRY(Run(ahead, {&token, 1}, last.data(), Wanted::kLast));
     token = static_cast<int32_t>(
         backend_.host().ops().argmax(output.logits.data(), output.logits.size()));

@@ -94,8 +94,7 @@ struct Shape {
   Experts experts = {};
   Streams streams = {};
   Latent latent = {};
-  uint32_t next_layers =
-      0;  // blocks behind the last layer that draft the token after the next (MTP)
+  uint32_t next_layers = 0;   // MTP blocks, behind the last layer
   bool next_apart = false;    // of such a block: named mtp.0, its two projections apart
   bool tied_head = false;     // the output head is the token embedding
   bool rope_factors = false;  // a tensor holds one frequency factor per pair (Llama 3)

@@ -101,6 +101,7 @@ Status Connection::Step(bool is_readable, bool is_writable) {
 // kGreeting: the side that dialed says Hello first.
 Status Connection::Open(bool is_writable) {
   if (state_ == State::kConnecting) {
+    // The socket becomes writable when TCP has connected or failed.
     if (!is_writable) return Ok();
     TRY(FinishConnect(stream_->descriptor()));
     state_ = State::kSecuring;
@@ -169,6 +170,7 @@ Status Connection::HandleHello(const wire::Hello& hello) {
 }
 
 Status Connection::HandleMessage(wire::Message message, const wire::FrameHeader& header) {
+  // Of the connection itself: credit, and heartbeats with the round trip that they measure.
   if (const auto* credit = std::get_if<wire::Credit>(&message)) {
     return outbox_->AddCredit(credit->bytes);
   }

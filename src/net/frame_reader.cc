@@ -38,6 +38,7 @@ size_t FrameReader::TakeBuffered(uint8_t* place, size_t most) {
 
 Result<bool> FrameReader::Fill(Stream& stream, size_t wanted_bytes) {
   while (buffered() < wanted_bytes) {
+    // The buffer holds the beginning of one frame at most.
     if (begin_ > 0) {
       std::memmove(buffer_.data(), buffer_.data() + begin_, buffered());
       end_ -= std::exchange(begin_, 0);
@@ -53,6 +54,7 @@ Result<bool> FrameReader::Fill(Stream& stream, size_t wanted_bytes) {
 Result<bool> FrameReader::FillBody(Stream& stream) {
   const size_t wanted = header_->body_bytes;
   while (body_filled_ < wanted) {
+    // Memory grows with what has come, not with what a header claims.
     MakeRoom(frame_.body, body_filled_, wanted);
     const std::span<uint8_t> room = std::span(frame_.body).subspan(body_filled_);
     size_t count = TakeBuffered(room.data(), room.size());
@@ -85,6 +87,7 @@ Result<bool> FrameReader::FillPayload(Stream& stream) {
 Result<std::optional<FrameReader::Arrived>> FrameReader::Next(Stream& stream,
                                                               const wire::Limits& limits) {
   is_drained_ = true;
+  // Header, body, payload: each is continued where the bytes ended last time.
   if (!header_) {
     if (!TRY(Fill(stream, wire::kHeaderBytes))) return std::optional<Arrived>();
     header_ = TRY(wire::ParseHeader({buffer_.data() + begin_, wire::kHeaderBytes}, limits));

@@ -39,6 +39,7 @@ Status CheckName(const Introduction& self, const wire::Hello& hello,
 Status CheckIdentity(const Introduction& self, const wire::Hello& hello,
                      const std::optional<wire::NodeId>& proven,
                      const std::optional<wire::NodeId>& expected) {
+  // The name is proven by the certificate, or without certificates by the common password.
   TRY(CheckName(self, hello, proven));
   if (!proven && !crypto::EqualSecrets(hello.password, self.password)) {
     return Error(Code::kUnauthenticated,
@@ -76,6 +77,7 @@ wire::Hello MakeHello(const Introduction& self) {
 Result<uint16_t> CheckHello(const Introduction& self, const wire::Hello& hello,
                             const std::optional<wire::NodeId>& proven,
                             const std::optional<wire::NodeId>& expected) {
+  // Who it is; then whether both can talk, and whether their results fit together.
   TRY(CheckIdentity(self, hello, proven, expected));
   if (hello.oldest_protocol > wire::kNewestProtocol ||
       hello.newest_protocol < wire::kOldestProtocol ||
@@ -99,6 +101,7 @@ Result<uint16_t> CheckHello(const Introduction& self, const wire::Hello& hello,
         "needed at least",
         hello.node.ToText(), hello.max_frame_bytes, hello.credit_bytes, kLeastFrameBytes));
   }
+  // The newest protocol that both speak.
   const uint16_t version = std::min(wire::kNewestProtocol, hello.newest_protocol);
   if (version < wire::kInstanceProtocol && !self.instance.empty()) {
     return FailedPrecondition(

@@ -112,6 +112,8 @@ bool MemoryHub::Connect(const NodeId& self, const NodeId& node) {
   Node& own = nodes_.at(self);
   if (own.up.contains(node)) return true;
   const int64_t now_ns = clock_.NowNs();
+  // A silent node fails after the time that a real connection would wait for it, a missing one at
+  // once.
   if (silent_since_ns_.contains(node) || silent_since_ns_.contains(self)) {
     TellDown(self, node, now_ns + silence_ns_,
              Error(Code::kDeadlineExceeded, fmt::format("node {} does not answer", node.ToText())));
@@ -189,6 +191,7 @@ Status MemoryHub::Send(const NodeId& self, const NodeId& to, wire::Message messa
     if (!Connect(self, to)) return Ok();
     if (silent_since_ns_.contains(self) || silent_since_ns_.contains(to)) return Ok();
   }
+  // Queues are bounded per sender, as an Outbox is.
   uint64_t queued_bytes = bytes;
   for (const Arrival& arrival : nodes_.at(to).arrivals) {
     if (arrival.event.from == self) queued_bytes += arrival.bytes;
@@ -233,6 +236,7 @@ std::optional<Event> MemoryHub::Receive(const NodeId& self, int64_t deadline_ns)
       }
       wake_ns = std::min(wake_ns, own.arrivals.front().due_ns);
     }
+    // Wakes for the next arrival, for a silent peer that is to be given up, or at the deadline.
     if (now_ns >= deadline_ns) return std::nullopt;
     for (const auto& [node, since_ns] : silent_since_ns_) {
       const bool is_near = node == self ? !own.up.empty() : own.up.contains(node);

@@ -10,7 +10,6 @@
 #include <utility>
 
 namespace aster::net {
-namespace {}  // namespace
 
 // Whether the other side can take it at all.
 Status Outbox::CheckFrame(const wire::Frame& frame) const {
@@ -31,6 +30,7 @@ Status Outbox::CheckFrame(const wire::Frame& frame) const {
 Status Outbox::Push(wire::Frame frame) {
   MutexLock lock(queue_mu_);
   const uint64_t bytes = frame.size_bytes();
+  // A single frame always has room; behind others it waits only within the queue's limit.
   TRY(CheckFrame(frame));
   if (queued_bytes_ > 0 && bytes > max_queue_bytes_ - std::min(max_queue_bytes_, queued_bytes_)) {
     return ResourceExhausted(
@@ -56,10 +56,12 @@ Status Outbox::PushControl(wire::Message message) {
 void Outbox::Attach(Stream* stream) {
   MutexLock lock(write_mu_);
   stream_ = stream;
+  // The rest of a frame that began in another stream would be read as a frame here.
   writing_.reset();
   failure_.reset();
   is_blocked_.store(false, std::memory_order_relaxed);
   last_sent_ns_.store(clock_.NowNs(), std::memory_order_relaxed);
+  // Control frames answer the stream before; messages are still meant for the node.
   MutexLock queue_lock(queue_mu_);
   control_.clear();
 }
@@ -68,6 +70,7 @@ Status Outbox::MoveMessagesTo(Outbox& other) {
   std::deque<wire::Frame> messages;
   {
     MutexLock lock(queue_mu_);
+    // The two locks are never held together: their order would depend on the caller.
     messages.swap(messages_);
     queued_bytes_ = 0;
   }
@@ -86,6 +89,7 @@ Status Outbox::Open(uint64_t window_bytes, uint64_t max_frame_bytes, uint16_t pr
   window_bytes_ = window_bytes;
   max_frame_bytes_ = max_frame_bytes;
   protocol_ = protocol;
+  // Messages that were queued before the limits were known must hold them, too.
   for (const wire::Frame& frame : messages_) TRY(CheckFrame(frame));
   return Ok();
 }
@@ -109,6 +113,8 @@ Status Outbox::AddCredit(uint64_t bytes) {
 
 std::optional<wire::Frame> Outbox::TakeNext() {
   MutexLock lock(queue_mu_);
+  // Control frames overtake messages and take no credit: heartbeats and credit itself must always
+  // get through.
   std::deque<wire::Frame>& queue = control_.empty() ? messages_ : control_;
   if (queue.empty()) return std::nullopt;
   const uint64_t bytes = queue.front().size_bytes();
@@ -126,6 +132,7 @@ std::optional<wire::Frame> Outbox::TakeNext() {
 Status Outbox::FlushLocked() {
   if (failure_) return *failure_;
   if (stream_ == nullptr) return Ok();
+  // First what the stream holds of earlier writes (TLS records), then frames one after the other.
   if (const Status status = stream_->Flush(); !status.ok()) {
     failure_ = status.error();
     return status;
@@ -136,6 +143,7 @@ Status Outbox::FlushLocked() {
       written_ = 0;
     }
     if (!writing_) break;
+    // What is left of the frame: its head, then the payload, which is never copied.
     const Bytes head(writing_->head);
     const Bytes payload(writing_->payload);
     const std::array<Bytes, 2> pieces = {
@@ -151,6 +159,7 @@ Status Outbox::FlushLocked() {
       sent_bytes_.fetch_add(*count, std::memory_order_relaxed);
       last_sent_ns_.store(clock_.NowNs(), std::memory_order_relaxed);
     }
+    // The socket is full when it takes nothing: poll() tells when it takes more.
     if (written_ < writing_->size_bytes()) {
       if (*count > 0) continue;
       is_blocked_.store(true, std::memory_order_relaxed);
@@ -169,6 +178,7 @@ Status Outbox::Flush() {
 
 bool Outbox::TryFlush(uint64_t max_bytes) {
   if (queued_bytes() > max_bytes) return false;
+  // Another thread is writing; this one does not wait for it.
   if (!write_mu_.TryLock()) return false;
   const bool is_done = FlushLocked().ok() && stream_ != nullptr && !IsBlocked();
   write_mu_.Unlock();

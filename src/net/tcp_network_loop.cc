@@ -89,6 +89,7 @@ std::vector<Connection*> TcpNetwork::Everybody() {
 int64_t TcpNetwork::NextDeadline() {
   int64_t deadline_ns = clock_.NowNs() + kNsPerSecond;
   for (Connection* connection : Everybody()) {
+    // Frames that were read from the socket already wait for their turn: poll() does not know them.
     if (connection->HasMore()) return 0;
     deadline_ns = std::min(deadline_ns, connection->deadline_ns());
   }
@@ -320,6 +321,7 @@ void TcpNetwork::StepStrangers(const std::map<int, short>& ready) {
       Break(node,
             Error(Code::kAborted, "it connected again: restarted, or the connection was lost"));
     }
+    // From now on Send finds the connection, and the owner hears of the node.
     MutexLock lock(mu_);
     Peer& peer = peers_[node];
     peer.incoming = owned->outbox();
@@ -337,6 +339,7 @@ void TcpNetwork::StepClosing(const std::map<int, short>& ready) {
 
 // Closes it in its own time: its Goodbye has to leave, and to be read.
 void TcpNetwork::LetGo(std::unique_ptr<Connection> connection, const Error& why) {
+  // Bounded: of many that end together the oldest are cut off.
   connection->Close(why);
   if (connection->state() == Connection::State::kClosed) return;
   if (closing_.size() >= kMaxClosing) closing_.pop_front();

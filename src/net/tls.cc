@@ -156,6 +156,7 @@ class OpensslStream final : public TlsStream {
     if (is_prepared_) return true;
     ERR_clear_error();
     const int result = SSL_do_handshake(ssl_.get());
+    // Not done yet, or refused: then the alert has to leave before the socket is closed.
     if (result != 1) {
       const int reason = SSL_get_error(ssl_.get(), result);
       if (reason == SSL_ERROR_WANT_READ || reason == SSL_ERROR_WANT_WRITE) return false;
@@ -178,6 +179,7 @@ class OpensslStream final : public TlsStream {
           SSL_read_ex(ssl_.get(), bytes.data() + total, bytes.size() - total, &count);
       if (result != 1) {
         const int reason = SSL_get_error(ssl_.get(), result);
+        // An error is told by the next call, after the bytes that came before it.
         if (total > 0 || reason == SSL_ERROR_WANT_READ || reason == SSL_ERROR_WANT_WRITE) break;
         return BrokenBy(reason);
       }

@@ -96,6 +96,7 @@ Result<Plan> ParseSplit(std::string_view text, uint32_t layer_count,
   if (layer_count == 0) return InvalidArgument("a model without layers cannot be split");
   Plan plan;
   for (size_t index = 0; !text.empty(); ++index) {
+    // One part: "node=first:last", or without a name for the next node in order.
     const size_t comma = std::min(text.find(','), text.size());
     std::string_view part = Trim(text.substr(0, comma));
     // A comma at the end promises another part.
@@ -117,6 +118,7 @@ Result<Plan> ParseSplit(std::string_view text, uint32_t layer_count,
     stage.slice = TRY(ParseLayers(part, layer_count));
     plan.stages.push_back(std::move(stage));
   }
+  // Parts may be named in any order; the path is that of the layers.
   std::ranges::stable_sort(plan.stages, {},
                            [](const PlanStage& stage) { return stage.slice.layer_begin; });
   TRY(CheckPlan(plan, layer_count));
@@ -126,6 +128,7 @@ Result<Plan> ParseSplit(std::string_view text, uint32_t layer_count,
 Result<Plan> EvenSplit(uint32_t layer_count, std::span<const PlanNode> nodes) {
   if (nodes.empty()) return InvalidArgument("there are no nodes to split the model over");
   Plan plan;
+  // At least a layer for each; nodes beyond have none.
   const auto count = static_cast<uint32_t>(std::min<size_t>(nodes.size(), layer_count));
   for (uint32_t i = 0; i < count; ++i) {
     const auto at = [&](uint32_t part) {
@@ -152,6 +155,7 @@ Status CheckPath(std::span<const PlanStage> stages, uint32_t layer_count) {
                                   slice.layer_end, layer_count),
                       layer_count);
     }
+    // Each layer once and in order: no gap, and no overlap.
     if (slice.layer_begin > next) {
       return BadSplit(fmt::format("no node has {}", LayersText(next, slice.layer_begin)),
                       layer_count);
@@ -199,6 +203,8 @@ Result<std::vector<PlanStage>> ParsePath(std::string_view text, uint32_t layer_c
     const bool goes_on = comma < rest.size();
     rest.remove_prefix(std::min(comma + 1, rest.size()));
     const size_t colon = part.find(':');
+    // The shorter forms of --prefill and --decode become those of a split: "node" has all layers,
+    // "node:0-20" some.
     if (is_name(part)) {
       part += "=0:out";
     } else if (colon != std::string::npos && is_name(Trim(part.substr(0, colon)))) {

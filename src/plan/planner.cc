@@ -33,6 +33,7 @@ ModelLoad::Layer TensorLoad(const gguf::ModelFiles& files, const model::Shape& s
   if (tensor == nullptr) return {};
   const uint64_t bytes = gguf::TensorBytes(tensor->type, tensor->shape()).value();
   const bool is_of_experts = spec.dims.size() == 3;
+  // A token reads only the experts that it uses.
   const double share =
       is_of_experts ? static_cast<double>(shape.experts.used) / shape.experts.count : 1;
   return {.bytes = bytes, .read_bytes = share * static_cast<double>(bytes)};

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What quantising a model will do to each of its tensors, and whether it can be done, before any
-// weight is read. quantize_file.h then does it.
+// Quantization: what quantising a model will do to each of its tensors, and whether it can be done,
+// before any weight is read. quantize_file.h then does it.
 #pragma once
 
 #include <cstdint>

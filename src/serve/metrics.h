@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Counters and histograms of the server since it began (time to first token, inter-token latency,
-// throughput), for Prometheus and for people. Must not know who reads them.
+// Counters and histograms of the server since it began (time to first token, TTFT; inter-token
+// latency; throughput), for Prometheus and for people. Must not know who reads them.
 #pragma once
 
 #include <array>

@@ -135,6 +135,7 @@ std::optional<wire::FoundKv> KvServer::FindKv(const wire::NodeId& from, const wi
 void KvServer::DropOldQueries(const wire::NodeId& from, size_t token_count, int64_t now_ns) {
   std::erase_if(queries_,
                 [&](const auto& item) { return now_ns - item.second.used_ns >= kForgottenNs; });
+  // The least recently used query of those that may go.
   const auto drop_oldest = [&](const auto& may_go) {
     auto oldest = queries_.end();
     for (auto query = queries_.begin(); query != queries_.end(); ++query) {
@@ -147,6 +148,7 @@ void KvServer::DropOldQueries(const wire::NodeId& from, size_t token_count, int6
     queries_.erase(oldest);
     return true;
   };
+  // Within the asking node's own number first, so that it cannot evict others' queries.
   const auto is_of_node = [&](const QueryKey& key) { return key.first == from; };
   const auto count =
       std::ranges::count_if(queries_, [&](const auto& item) { return is_of_node(item.first); });
@@ -231,6 +233,7 @@ std::optional<KvServer::OutgoingKv> KvServer::NextOf(Fetch& fetch, const KvPlace
   if (is_over || !in_flight_->MaySend(fetch.order.to.node, !fetch.in_flight.empty())) {
     return std::nullopt;
   }
+  // The next page in all layers; if the rows are gone meanwhile, the conductor is told.
   if (fetch.ready.empty()) {
     const auto query = queries_.find({fetch.from, fetch.order.query});
     const bool is_ready = query != queries_.end() && Prepare(fetch, query->second, places).ok();
@@ -238,6 +241,7 @@ std::optional<KvServer::OutgoingKv> KvServer::NextOf(Fetch& fetch, const KvPlace
       return OutgoingKv{fetch.from, wire::FoundKv{.query = fetch.order.query, .held = {}}};
     }
   }
+  // In flight from here on, until the receiver says that it has taken the rows.
   Ready next = std::move(fetch.ready.front());
   fetch.ready.pop_front();
   fetch.in_flight.push_back(

@@ -174,6 +174,7 @@ void StageMemory::OnKvTaken(const wire::NodeId& from, const wire::KvTaken& taken
         kv_send.layers() != kv::LayerRange{taken.layer_begin, taken.layer_end}) {
       return false;
     }
+    // Chunks arrive in order: one that was taken takes all before it out of flight.
     while (!kv_send.in_flight.empty() && kv_send.in_flight.front().end <= taken.end) {
       kv_send.in_flight.pop_front();
     }
@@ -258,6 +259,7 @@ wire::KvTaken RefusalOf(const wire::KvRows& rows, kv::LayerRange layers) {
 Result<std::optional<wire::KvTaken>> StageMemory::ImportKv(const wire::KvRows& rows,
                                                            kv::KvChunk chunk) {
   Sequence* const sequence = Find(rows.sequence);
+  // Rows of an epoch that has ended are of no use, and no answer is awaited.
   if (sequence == nullptr || sequence->epoch != rows.epoch) return std::optional<wire::KvTaken>();
   wire::Payload plain;
   if (rows.encoding != wire::RowEncoding::kF32) {

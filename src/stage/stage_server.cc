@@ -217,6 +217,7 @@ Result<std::shared_ptr<StageServer::HeldSlice>> StageServer::FindSlice(
 // In the memory that is left beside all slices.
 Result<std::unique_ptr<SliceLoading>> StageServer::StartLoading(SliceRequest& request) {
   request.used_bytes = 0;
+  // Slices that are still loading count with what they have reserved.
   for (const auto& slice : slices_) request.used_bytes += slice->bytes;
   return source_.Start(request);
 }
@@ -224,6 +225,7 @@ Result<std::unique_ptr<SliceLoading>> StageServer::StartLoading(SliceRequest& re
 // Once more without the slices that no route uses, if memory was missing and there are any.
 Result<std::unique_ptr<SliceLoading>> StageServer::StartWithMoreRoom(SliceRequest& request,
                                                                      Error why) {
+  // Freeing costs the other model its KV cache, so it is tried without first.
   const size_t held = slices_.size();
   if (why.code() == Code::kResourceExhausted) DropUnusedSlices(0);
   if (slices_.size() == held) return WhyNotShared(request, std::move(why));
@@ -260,6 +262,7 @@ std::shared_ptr<StageServer::HeldMemory> StageServer::FindMemory(Route& route,
 }
 
 void StageServer::OnOpen(const wire::NodeId& from, wire::OpenRoute&& open) {
+  // Refused before anything is loaded or changed.
   const wire::RouteId id = open.route;
   Status checked = CheckOpen(from, open);
   if (!checked.ok()) return Refuse(id, from, std::move(checked).error());
@@ -317,8 +320,10 @@ void StageServer::Tick() {
     Status taken = TakeLoaded(*slice);
     if (!taken.ok()) failed.emplace_back(slice, std::move(taken).error());
   }
+  // What neither loads nor is loaded has failed.
   std::erase_if(slices_, [](const auto& slice) { return !slice->model && !slice->loading; });
   for (auto& [slice, why] : failed) OnFailedLoading(slice, std::move(why));
+  // Routes become ready, or say how far they are.
   for (auto& [id, route] : routes_) TickRoute(route, now_ns);
   DropUnusedSlices(options_.keep_slice_ns);
 }
