@@ -76,6 +76,7 @@ ExitStatus ExplainUsage(CLI::App& app, const CLI::ParseError& error,
     why = DescribeUnknownKey(app, path, text.ok() ? *text : "", what.substr(kUnknownKey.size()));
   } else {
     why = DescribeMistyped(app, words);
+    if (!why) why = DescribeWrongValue(what);
   }
   if (!why) {
     app.exit(error);
@@ -119,6 +120,8 @@ constexpr Command kCommands[] = {
     {"logits", "Write the logits of every position of a text", DeclareLogits},
     {"devices", "List the GPUs of this machine, and what the self-check found of each",
      DeclareDevices},
+    {"doctor", "Show what this machine can do, what is slow and why, and what to change",
+     DeclareDoctor},
     {"tokenize", "Tokenize a text, or decode tokens", DeclareTokenize},
     {"completion", "Print a shell completion script", DeclareCompletion},
     {"man", "Print the manual page of a command", DeclareMan},

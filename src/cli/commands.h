@@ -16,6 +16,7 @@ Run DeclareBench(CLI::App& app);
 Run DeclareCluster(CLI::App& app);
 Run DeclareCompletion(CLI::App& app);
 Run DeclareDevices(CLI::App& app);
+Run DeclareDoctor(CLI::App& app);
 Run DeclareEval(CLI::App& app);
 Run DeclareInspect(CLI::App& app);
 Run DeclareList(CLI::App& app);

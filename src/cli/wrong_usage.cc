@@ -108,6 +108,17 @@ std::optional<std::string> DescribeMistyped(CLI::App& app, const std::vector<std
   return std::nullopt;
 }
 
+std::optional<std::string> DescribeWrongValue(std::string_view what) {
+  constexpr std::string_view kBegins = "Could not convert: ";
+  constexpr std::string_view kEquals = " = ";
+  const size_t equals = what.find(kEquals);
+  if (!what.starts_with(kBegins) || equals == std::string_view::npos) return std::nullopt;
+  const std::string_view name = what.substr(kBegins.size(), equals - kBegins.size());
+  const std::string_view value = what.substr(equals + kEquals.size());
+  return fmt::format("{}: give a number{}, not {}", name,
+                     value.starts_with('-') ? " from 0 on" : "", value);
+}
+
 std::string DescribeUnknownKey(CLI::App& app, const std::string& path, std::string_view text,
                                const std::string& key) {
   const size_t dot = key.rfind('.');

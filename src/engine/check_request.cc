@@ -31,7 +31,7 @@ Status CheckPrompt(const model::Shape& shape, const Request& request) {
   if (prompt.size() + (request.max_tokens > 0 ? 1 : 0) > request.context_limit) {
     return OutOfRange(
         fmt::format("the prompt has {} tokens and the context {}: no room for an answer; shorten "
-                    "the prompt, or allow a longer context",
+                    "the prompt, or allow a longer context (--ctx)",
                     prompt.size(), request.context_limit));
   }
   return Ok();

@@ -49,6 +49,9 @@ class Chat {
   void Reset();
   // Another system message, and nothing said yet.
   void SetSystem(std::string text);
+  // For the answers from now on.
+  void SetSettings(Settings settings) { settings_ = std::move(settings); }
+  const Settings& settings() const { return settings_; }
 
   // Calls in the last answer: the model waits for their results.
   const std::vector<Call>& open_calls() const { return open_calls_; }
@@ -91,7 +94,7 @@ class Chat {
 
   engine::Generator& generator_;
   const Model& model_;
-  const Settings settings_;
+  Settings settings_;
   const Conversation base_;
   std::string system_;
   std::vector<Turn> messages_;  // without the system message

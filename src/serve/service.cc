@@ -179,7 +179,11 @@ bool Service::IsAllowed(const HttpRequest& request, Problem& problem) const {
     return false;
   }
   if (options_.keys.empty() || HasKey(request)) return true;
-  problem.Set(401, "", "give an API key: Authorization: Bearer KEY, or x-api-key: KEY",
+  const bool has_one =
+      !request.Header("authorization").empty() || !request.Header("x-api-key").empty();
+  problem.Set(401, "",
+              has_one ? "the API key is wrong: the server has none like it"
+                      : "give an API key: Authorization: Bearer KEY, or x-api-key: KEY",
               "invalid_api_key");
   return false;
 }

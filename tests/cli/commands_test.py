@@ -54,6 +54,35 @@ class Program(Case):
         told = aster("--config", path, "serve", "nova", check=USAGE).stderr.decode()
         self.assertIn(f"{path}: line 4: there is no option serve.prallel; did you mean parallel?", told)
 
+    def test_ranges_in_words(self):
+        for option, value, told in (("--ctx", "-5", "--ctx: give a number from 0 on, not -5"),
+                                    ("--temp", "warm", "--temp: give a number, not warm"),
+                                    ("-n", "-3", "give 0 or more, not -3")):
+            self.assertIn(told, aster("run", "nova", "-p", "x", option, value, check=USAGE).stderr.decode())
+
+    def test_a_context_that_does_not_do(self):
+        told = aster("run", self.tiny, "--raw", "-p", "one two three", "--ctx", "2", check=INPUT).stderr.decode()
+        self.assertIn("allow a longer context (--ctx)", told)
+        told = aster("run", self.tiny, "--raw", "-p", "one", "-n", "1", "--ctx", "5000").stderr.decode()
+        self.assertIn("warning: --ctx 5000: the model was trained for 4096 tokens", told)
+
+    def test_doctor(self):
+        # GPUs are checked for seconds, and gpu_test.py does that.
+        no_gpu = {"VK_DRIVER_FILES": "/nonexistent", "VK_ICD_FILENAMES": "/nonexistent"}
+        report = json.loads(aster("doctor", self.tiny, "--json", environment=no_gpu).stdout)
+        levels = {finding["subject"]: finding["level"] for finding in report["findings"]}
+        for subject in ("instruction_set", "cores", "memory", "model", "gpu", "loopback", "open_files", "firewall"):
+            self.assertIn(subject, levels)
+        self.assertLessEqual(set(levels.values()), {"good", "unknown", "note", "slow", "bad"})
+        for finding in report["findings"]:
+            has_advice = bool(finding["cost"] and finding["mend"])
+            self.assertEqual(has_advice, finding["level"] in ("note", "slow", "bad"), finding)
+        told = aster("doctor", "--json", environment={**no_gpu, "ASTER_ISA": "ref"}).stdout
+        forced = json.loads(told)["findings"][0]
+        self.assertEqual((forced["subject"], forced["level"]), ("instruction_set", "slow"))
+        self.assertIn("aster doctor", aster("doctor", "--help").stdout.decode())
+        aster("doctor", "no-such.gguf", check=INPUT)
+
     def test_a_mistyped_model(self):
         told = aster("run", "nva", "-p", "x", check=INPUT).stderr.decode()
         self.assertIn("did you mean nova?", told)

@@ -8,6 +8,7 @@ import os
 import pty
 import re
 import select
+import struct
 import subprocess
 import termios
 import time
@@ -313,6 +314,53 @@ class Chat(Case):
         self.assertRegex(stats, r"last .* of them cached")
         chat.type("\x04")
         self.assertEqual(chat.end(), OK)
+
+    def test_the_model_and_how_answers_are_drawn(self):
+        chat = Conversation(self.tiny, self.folder, "-n", 6, "--temp", 0)
+        self.addCleanup(chat.stop)
+        self.assertRegex(chat.until(b"\x1b[?2004h" + PROMPT), r"tiny: llama \S+.* Q4_K, context 4096 tokens")
+        self.assertIn("context 4096", chat.ask("/model"))
+        self.assertIn("--tools", chat.ask("/tools"))
+        self.assertRegex(chat.ask("/set"), r"temp +0\n")
+        self.assertIn("temp is 1.5 now", chat.ask("/set temp 1.5"))
+        self.assertRegex(chat.ask("/set"), r"temp +1.5\n")
+        self.assertIn("tokens is 1 now", chat.ask("/set tokens 1"))
+        length = self.tokens(chat)
+        chat.ask("hello")
+        answered = self.tokens(chat) - length
+        chat.ask("/reset")
+        chat.ask("/set tokens 3")
+        chat.ask("hello")
+        self.assertEqual(self.tokens(chat) - length, answered + 2)
+        for wrong, told in (("/set tmp 1", "did you mean temp?"), ("/set temp", "needs a value"),
+                            ("/set temp -3", "temperature is -3"), ("/set top-k x", "x")):
+            self.assertIn(told, chat.ask(wrong))
+
+    def test_tools_are_listed(self):
+        path = self.folder / "tools-to-list.json"
+        path.write_text(json.dumps(TOOLS))
+        chat = self.converse("--tools", path, model=NOVA)
+        self.assertIn("add  Adds two numbers.", chat.ask("/tools"))
+
+    def test_tab_completes_commands(self):
+        chat = self.converse()
+        self.assertIn("no answer yet", chat.ask("/reg\t"))
+        chat.type("/s\t")
+        self.assertIn("/set", chat.until(b"/system"))
+        chat.type("et\tte\t0.5\n")
+        chat.until(b"temp is 0.5 now")  # or it fails
+
+    def test_words_are_not_broken(self):
+        chat = Conversation(NOVA, self.folder, "--temp", 0, "-n", 80)
+        self.addCleanup(chat.stop)
+        chat.until(b"\x1b[?2004h" + PROMPT)
+        fcntl.ioctl(chat.master, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 30, 0, 0))
+        shown = chat.ask("Tell me a story.")
+        alone = aster("run", NOVA, "-p", "Tell me a story.", "--temp", 0, "-n", 80, "-q").stdout.decode()
+        self.assertEqual(shown.split(), alone.split())
+        lines = shown.strip("\n").split("\n")
+        self.assertGreater(len(lines), len(alone.strip().split("\n")))
+        self.assertLessEqual(max(map(len, lines)), 30)
 
     def test_commands(self):
         chat = self.converse("-n", 4, "--temp", 0)

@@ -138,8 +138,8 @@ class ContainerFile(unittest.TestCase):
 
     def test_it_has_two_stages_and_known_steps(self):
         self.assertEqual(self.all("FROM"), ["debian:12 AS build", "debian:12-slim"])
-        known = {"FROM", "COPY", "RUN", "WORKDIR", "USER", "ENV", "VOLUME", "EXPOSE", "HEALTHCHECK", "ENTRYPOINT", "CMD"}
-        self.assertLessEqual({step for step, _ in self.steps}, known)
+        known = "FROM COPY RUN WORKDIR USER ENV VOLUME EXPOSE HEALTHCHECK ENTRYPOINT CMD"
+        self.assertLessEqual({step for step, _ in self.steps}, set(known.split()))
 
     def test_what_it_copies_and_builds_exists(self):
         for copied in self.all("COPY"):

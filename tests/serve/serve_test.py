@@ -391,7 +391,10 @@ class Keys(unittest.TestCase):
         server = Server(NOVA, "--log-level", "info", environment={"ASTER_API_KEY": "secret"})
         try:
             self.assertEqual(server.request("GET", "/v1/models")[0], 401)
-            self.assertEqual(server.request("GET", "/v1/models", headers={"Authorization": "Bearer wrong"})[0], 401)
+            self.assertIn(b"give an API key", server.request("GET", "/v1/models")[2])
+            status, _, told = server.request("GET", "/v1/models", headers={"Authorization": "Bearer wrong"})
+            self.assertEqual(status, 401)
+            self.assertIn(b"the API key is wrong", told)
             self.assertEqual(server.request("GET", "/v1/models", headers={"Authorization": "Bearer secret"})[0], 200)
             self.assertEqual(server.request("GET", "/v1/models", headers={"x-api-key": "secret"})[0], 200)
             self.assertEqual(server.request("GET", "/health")[0], 200)

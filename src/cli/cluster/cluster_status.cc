@@ -3,7 +3,6 @@
 
 #include "cli/cluster/cluster_status.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -12,14 +11,14 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "cli/terminal/interrupt.h"
+#include "cli/terminal/screen_size.h"
 
 namespace aster::cli {
 namespace {
 
 // Where the terminal does not say how wide lines may be.
 constexpr size_t kFileColumns = 160;
-constexpr size_t kTerminalColumns = 80;
-constexpr size_t kTerminalRows = 24;
+constexpr ScreenSize kUsualScreen = {.columns = 80, .rows = 24};
 // How long Ctrl-C may go unheard.
 constexpr int64_t kNapNs = 50 * kNsPerMs;
 
@@ -28,19 +27,6 @@ constexpr std::string_view kOwnScreen = "\x1b[?25h\x1b[?1049l";
 constexpr std::string_view kFromTheTop = "\x1b[H";
 constexpr std::string_view kRestOfLine = "\x1b[K";
 constexpr std::string_view kRestOfScreen = "\x1b[J";
-
-struct ScreenSize {
-  size_t columns = kTerminalColumns;
-  size_t rows = kTerminalRows;
-};
-
-ScreenSize SizeOfScreen(std::FILE* stream) {
-  winsize size{};
-  if (ioctl(fileno(stream), TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0) {
-    return {};
-  }
-  return {.columns = size.ws_col, .rows = size.ws_row};
-}
 
 // False if the user does not want to wait any more.
 bool Wait(Clock& clock, int64_t deadline_ns) {
@@ -73,7 +59,7 @@ Result<ExitStatus> Watch(int64_t interval_ns, const ClusterSampler& look, Consol
   console.Write(kOtherScreen);
   Status status;
   for (bool goes_on = true; goes_on && status.ok();) {
-    const ScreenSize size = SizeOfScreen(console.out());
+    const ScreenSize size = SizeOfScreen(console.out()).value_or(kUsualScreen);
     Redraw(ClusterStatusText(sample, earlier ? &*earlier : nullptr, size.columns), size, console);
     status = console.Flush();
     goes_on = Wait(clock, clock.NowNs() + interval_ns);
@@ -111,8 +97,9 @@ Result<ExitStatus> ShowClusterStatus(const ClusterStatusOptions& options,
   const ClusterSample earlier = TRY(look());
   if (!Wait(clock, clock.NowNs() + interval_ns)) return kExitInterrupted;
   const ClusterSample sample = TRY(look());
-  const size_t columns =
-      console.out_is_terminal() ? SizeOfScreen(console.out()).columns : kFileColumns;
+  const size_t columns = console.out_is_terminal()
+                             ? SizeOfScreen(console.out()).value_or(kUsualScreen).columns
+                             : kFileColumns;
   console.Write(options.json ? ClusterStatusJson(sample, &earlier)
                              : ClusterStatusText(sample, &earlier, columns));
   return kExitOk;

@@ -3,17 +3,16 @@
 
 // aster list and aster rm: the models that are on this machine's disk.
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "base/units.h"
 #include "cli/commands.h"
+#include "cli/model/model_kind.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/table.h"
 #include "gguf/model_files.h"
-#include "model/description.h"
 #include "open/builtin_models.h"
 #include "pull/library.h"
 
@@ -27,13 +26,7 @@ std::string KindOf(const pull::LibraryModel& model) {
   if (model.is_partial) return "download not finished: pull it again to go on";
   const auto files = gguf::ModelFiles::Open(model.paths);
   if (!files.ok()) return "damaged: " + files.error().message();
-  const model::Description description = model::Describe(*files);
-  const auto& by_type = description.whole.by_type;
-  const auto most =
-      std::ranges::max_element(by_type, {}, [](const auto& entry) { return entry.second.bytes; });
-  return fmt::format("{} {} {}", description.architecture,
-                     FormatCount(description.whole.all.parameter_count),
-                     most == by_type.end() ? "" : gguf::TensorTypeName(most->first));
+  return DescribeKind(*files);
 }
 
 ordered_json ToJson(const pull::LibraryModel& model) {

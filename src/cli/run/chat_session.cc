@@ -3,16 +3,20 @@
 
 #include "cli/run/chat_session.h"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/units.h"
+#include "cli/run/chat_settings.h"
 #include "cli/run/reply_printer.h"
 #include "cli/run/run_report.h"
 #include "cli/session/session_keeper.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/line_editor.h"
+#include "cli/terminal/screen_size.h"
 
 namespace aster::cli {
 namespace {
@@ -23,13 +27,22 @@ constexpr std::string_view kHelp =
     "  /system [TEXT]   begin a new conversation with this system message (none without TEXT)\n"
     "  /undo            take back the last question and its answer\n"
     "  /regenerate      answer the last question again\n"
+    "  /set [NAME X]    change how answers are drawn, such as /set temp 0.2; without NAME, all "
+    "values\n"
+    "  /model           the model, its size and its context\n"
+    "  /tools           the tools that the model may call\n"
     "  /save NAME       save the conversation with its KV cache; a NAME with a slash is a file's,\n"
     "                   and one that also ends with .json gets the text alone\n"
     "  /load NAME       go on from there\n"
     "  /stats           tokens, context and rates\n"
     "  /quit            leave; so does Ctrl-D\n"
-    "Ctrl-C stops an answer. A line that ends with \\ goes on in the next; \"\"\" begins and ends "
+    "Ctrl-C stops an answer, Tab completes a command. A line that ends with \\ goes on in the "
+    "next; \"\"\" begins and ends "
     "an entry of several lines.\n";
+constexpr const char* kCommands[] = {"/help",       "/reset", "/system", "/undo",
+                                     "/regenerate", "/set",   "/model",  "/tools",
+                                     "/save",       "/load",  "/stats",  "/quit"};
+constexpr std::string_view kNoTools = "None: aster run --tools FILE offers some.\n";
 constexpr std::string_view kBlockMark = "\"\"\"";
 
 std::string_view Trimmed(std::string_view text) {
@@ -37,6 +50,12 @@ std::string_view Trimmed(std::string_view text) {
   const size_t begin = text.find_first_not_of(kBlanks);
   if (begin == std::string_view::npos) return "";
   return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
+
+std::vector<std::string> CompletedLines() {
+  std::vector<std::string> lines(std::begin(kCommands), std::end(kCommands));
+  for (const std::string& name : SettingNames()) lines.push_back("/set " + name + " ");
+  return lines;
 }
 
 class Session {
@@ -47,9 +66,11 @@ class Session {
         clock_(clock),
         options_(options),
         console_(console),
-        editor_(console.out_is_terminal() ? console.out() : console.err(), options.history_path) {}
+        editor_(console.out_is_terminal() ? console.out() : console.err(), options.history_path,
+                CompletedLines()) {}
 
   Status Run() {
+    console_.Print("{}\n", options_.model);
     console_.Print("Type a message; /help lists commands, Ctrl-D leaves.\n");
     while (!leaving_) {
       TRY(console_.Flush());
@@ -150,12 +171,40 @@ class Session {
       });
     } else if (name == "/stats") {
       PrintStats();
+    } else if (name == "/set") {
+      RunSet(argument);
+    } else if (name == "/model") {
+      console_.Print("{}\n", options_.model);
+    } else if (name == "/tools") {
+      console_.Write(options_.tools.empty() ? kNoTools : options_.tools);
     } else if (name == "/save" || name == "/load") {
       RunFileCommand(name, argument);
     } else {
       console_.Complain("error",
                         fmt::format("there is no command {}; /help lists them", Harmless(name)));
     }
+  }
+
+  // "temp 0.2"
+  void RunSet(const std::string& argument) {
+    if (argument.empty()) {
+      console_.Write(DescribeSettings(chat_.settings()));
+      return;
+    }
+    const size_t space = std::min(argument.find_first_of(" \t="), argument.size());
+    const std::string name = argument.substr(0, space);
+    const std::string value(
+        Trimmed(std::string_view(argument).substr(std::min(space + 1, argument.size()))));
+    const Result<respond::Settings> wrong =
+        InvalidArgument(fmt::format("/set {} needs a value", name));
+    auto changed =
+        value.empty() ? wrong : WithSetting(chat_.settings(), name, value, options_.vocab_size);
+    if (!changed.ok()) {
+      console_.Complain("error", Harmless(changed.error().message()));
+      return;
+    }
+    chat_.SetSettings(std::move(changed).value());
+    console_.Print("{} is {} now.\n", Harmless(name), Harmless(value));
   }
 
   void RunFileCommand(std::string_view name, const std::string& argument) {
@@ -183,10 +232,12 @@ class Session {
   void Show(Answer answer) {
     InterruptGuard::Clear();
     ReplyPrinter printer(console_, clock_,
-                         {.is_harmless = true, .shows_parts = options_.shows_parts});
+                         {.is_harmless = true,
+                          .shows_parts = options_.shows_parts,
+                          .columns = SizeOfScreen(console_.out()).value_or(ScreenSize{}).columns});
     const auto answered =
         answer(printer, [&] { return InterruptGuard::Interrupted() || printer.has_failed(); });
-    printer.Clear();
+    printer.Finish();
     if (printer.has_written() && !printer.ends_line()) console_.Print("\n");
     if (!answered.ok()) {
       console_.Complain("error", answered.error().message());

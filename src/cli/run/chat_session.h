@@ -5,6 +5,7 @@
 // they are made, Ctrl-C. Must not know options or how a model is loaded.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -19,6 +20,9 @@ namespace aster::cli {
 using ChatKeeper = std::function<Result<std::string>(const std::string& name)>;
 
 struct ChatSessionOptions {
+  std::string model;  // a line about it
+  std::string tools;  // that it may call, a line for each; empty: none
+  uint32_t vocab_size = 0;
   std::string history_path;  // of what was typed; empty: not kept
   bool quiet = false;        // no rates at the end
   bool shows_parts = false;  // ReplyPrinter's

@@ -18,7 +18,7 @@ using Kind = chat::ReplyEvent::Kind;
 }  // namespace
 
 ReplyPrinter::ReplyPrinter(Console& console, const Clock& clock, Options options)
-    : console_(console), options_(options) {
+    : console_(console), options_(options), wrap_(options.columns) {
   progress_.emplace(console, clock, "reading", Progress::Unit::kTokens);
 }
 
@@ -44,11 +44,23 @@ void ReplyPrinter::OnEnd(const respond::End& end) {
   Clear();
   OnPiece(end.last);
   if (is_reasoning_) LeaveReasoning();
+  Finish();
+}
+
+void ReplyPrinter::Finish() {
+  Clear();
+  Emit(wrap_.Flush());
 }
 
 void ReplyPrinter::Write(std::string_view text, Style style) {
+  if (style != style_) Emit(wrap_.Flush());
+  style_ = style;
+  Emit(wrap_.Add(options_.is_harmless ? Harmless(text) : std::string(text)));
+}
+
+void ReplyPrinter::Emit(const std::string& text) {
   if (text.empty()) return;
-  console_.Write(console_.Styled(style, options_.is_harmless ? Harmless(text) : std::string(text)));
+  console_.Write(console_.Styled(style_, text));
   has_written_ = true;
   ends_line_ = text.ends_with('\n');
 }
@@ -74,6 +86,7 @@ void ReplyPrinter::LeaveReasoning() {
 void ReplyPrinter::ShowCall(const chat::ReplyEvent& event) {
   const bool is_terminal = console_.out_is_terminal();
   if (event.kind == Kind::kCallBegin) {
+    Emit(wrap_.Flush());
     if (has_written_ && !ends_line_) Write("\n");
     call_ = {};
     if (is_terminal) Write(event.text, Style::kAccent);

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/progress.h"
+#include "cli/terminal/word_wrap.h"
 #include "respond/reply.h"
 
 namespace aster::cli {
@@ -24,6 +25,7 @@ class ReplyPrinter final : public respond::Listener {
     // Takes calls and reasoning apart where there are no colours, too; otherwise all is shown as
     // the model writes it.
     bool shows_parts = false;
+    size_t columns = 0;  // of lines, which are broken between words; 0: as they come
   };
   ReplyPrinter(Console& console, const Clock& clock, Options options);
 
@@ -34,6 +36,8 @@ class ReplyPrinter final : public respond::Listener {
 
   // Wipes what says how far the prompt is.
   void Clear() { progress_.reset(); }
+  // The answer has ended, or was stopped: shows what is still held back.
+  void Finish();
   bool has_written() const { return has_written_; }
   bool ends_line() const { return ends_line_; }
   // Whether standard output has failed.
@@ -44,9 +48,12 @@ class ReplyPrinter final : public respond::Listener {
   void Show(const chat::ReplyEvent& event);
   void ShowCall(const chat::ReplyEvent& event);
   void LeaveReasoning();
+  void Emit(const std::string& text);
 
   Console& console_;
   const Options options_;
+  WordWrap wrap_;
+  Style style_ = Style::kPlain;  // of what is held back
   std::optional<Progress> progress_;
   bool is_reasoning_ = false;
   respond::Reply call_;  // the one that is being made

@@ -17,6 +17,7 @@
 
 #include "base/files.h"
 #include "cli/commands.h"
+#include "cli/model/model_kind.h"
 #include "cli/options/token_ids.h"
 #include "cli/run/chat_session.h"
 #include "cli/run/reply_printer.h"
@@ -79,6 +80,12 @@ Result<Loaded> Load(const RunOptions& options, const gguf::ModelFiles& files, co
                     bool is_kept, Console& console) {
   Loaded loaded;
   const model::Shape shape = TRY(model::ReadShape(files.metadata()));
+  if (options.context > shape.context_length) {
+    console.Complain(
+        "warning", fmt::format("--ctx {}: the model was trained for {} tokens; what stands behind "
+                               "them may be nonsense",
+                               options.context, shape.context_length));
+  }
   loaded.base = TRY(options.Base());
   loaded.settings = TRY(options.Settings(shape.vocab_size));
   const bool needs_text = options.ids_path.empty() || !options.stops.empty() ||
@@ -197,6 +204,25 @@ Result<ExitStatus> AnswerOnce(const RunOptions& options, const gguf::ModelFiles&
   return kExitOk;
 }
 
+// For /model, and the beginning of a conversation.
+std::string DescribeModel(const RunOptions& options, const gguf::ModelFiles& files,
+                          const respond::Chat& chat) {
+  const std::string name = std::filesystem::path(options.model.paths.front()).stem().string();
+  return fmt::format("{}: {}, context {} tokens", Harmless(name), Harmless(DescribeKind(files)),
+                     chat.context_limit());
+}
+
+// For /tools: a line for each.
+std::string DescribeTools(const nlohmann::ordered_json& tools) {
+  std::string lines;
+  for (const auto& tool : tools) {
+    const auto function = tool.value("function", nlohmann::ordered_json::object());
+    lines += fmt::format("  {}  {}\n", Harmless(function.value("name", "")),
+                         Harmless(function.value("description", "")));
+  }
+  return lines;
+}
+
 // Where earlier entries are kept; nowhere if this user has no place for them.
 std::string HistoryPath(const RunOptions& options) {
   if (options.no_history) return "";
@@ -225,7 +251,10 @@ Result<ExitStatus> Converse(const RunOptions& options, const gguf::ModelFiles& f
   };
   TRY(RunChatSession(
       chat, clock,
-      {.history_path = HistoryPath(options),
+      {.model = DescribeModel(options, files, chat),
+       .tools = DescribeTools(loaded.base.tools),
+       .vocab_size = loaded.opened->generator().shape().vocab_size,
+       .history_path = HistoryPath(options),
        .quiet = options.quiet,
        .shows_parts = ShowsParts(options),
        .save =

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/utf8.h"
+#include "cli/terminal/completion.h"
 #include "cli/terminal/interrupt.h"
 
 namespace aster::cli {
@@ -42,6 +43,7 @@ std::string ReplaceAll(std::string text, std::string_view from, std::string_view
 struct LineEditor::State {
   std::FILE* out = nullptr;
   std::string history_path;
+  std::vector<std::string> completions;
   std::string prompt;
   EditLine* editor = nullptr;
   History* history = nullptr;
@@ -72,6 +74,24 @@ int NextOf(EditLine* editor, wchar_t* character) {
 void Write(std::FILE* out, std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), out);
   std::fflush(out);
+}
+
+// Inserts what can only follow, or lists what may.
+unsigned char CompleteLine(EditLine* editor, int /*key*/) {
+  LineEditor::State* state = nullptr;
+  el_get(editor, EL_CLIENTDATA, &state);
+  const LineInfo* const line = el_line(editor);
+  const std::string typed(line->buffer, line->cursor);
+  const Completion completion = Complete(typed, state->completions);
+  if (!completion.more.empty()) {
+    el_insertstr(editor, completion.more.c_str());
+    return CC_REFRESH;
+  }
+  if (completion.choices.empty()) return CC_ERROR;
+  std::string list = "\n";
+  for (const std::string& choice : completion.choices) list += choice + "  ";
+  Write(state->out, list + "\n");
+  return CC_REDISPLAY;
 }
 
 }  // namespace
@@ -149,12 +169,14 @@ int LineEditor::State::Next(wchar_t* character) {
   return 1;
 }
 
-LineEditor::LineEditor(std::FILE* out, std::string history_path)
+LineEditor::LineEditor(std::FILE* out, std::string history_path,
+                       std::vector<std::string> completions)
     : state_(std::make_unique<State>()) {
   // The editor's own, for characters: texts are UTF-8 whatever the environment says.
   std::setlocale(LC_CTYPE, "C.UTF-8");
   state_->out = out;
   state_->history_path = std::move(history_path);
+  state_->completions = std::move(completions);
   state_->history = history_init();
   history(state_->history, &state_->event, H_SETSIZE, kKeptEntries);
   history(state_->history, &state_->event, H_SETUNIQUE, 1);
@@ -170,6 +192,8 @@ LineEditor::LineEditor(std::FILE* out, std::string history_path)
   el_set(editor, EL_PROMPT, PromptOf);
   el_set(editor, EL_GETCFN, NextOf);
   el_set(editor, EL_BIND, "^R", "em-inc-search-prev", nullptr);
+  el_set(editor, EL_ADDFN, "aster-complete", "Complete the line", CompleteLine);
+  el_set(editor, EL_BIND, "^I", "aster-complete", nullptr);
 }
 
 LineEditor::~LineEditor() {

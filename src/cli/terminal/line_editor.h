@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace aster::cli {
 
@@ -22,7 +23,8 @@ class LineEditor {
  public:
   // Shows what is typed on `out`, which is a terminal. Earlier lines are kept in the file
   // `history_path` (none where empty; one that cannot be read or written is done without).
-  LineEditor(std::FILE* out, std::string history_path);
+  // Tab completes lines to one of `completions`.
+  LineEditor(std::FILE* out, std::string history_path, std::vector<std::string> completions);
   ~LineEditor();
   LineEditor(const LineEditor&) = delete;
   LineEditor& operator=(const LineEditor&) = delete;
