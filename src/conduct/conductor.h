@@ -89,6 +89,10 @@ class Conductor final : public engine::Generator {
   Status Open(const std::function<void(const OpenProgress&)>& on_progress = nullptr,
               const std::function<bool()>& is_cancelled = nullptr);
 
+  // Asks the replanner for another plan, though nothing failed: requests keep their tokens and go
+  // on with the next route. An error leaves the plan as it was, and requests go on with that.
+  Status Replan(const Error& why);
+
   const model::Shape& shape() const override { return model_.shape; }
   engine::Sequence NewSequence() override;
   Result<engine::RequestId> Submit(engine::Request request) override;

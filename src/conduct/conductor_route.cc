@@ -129,6 +129,21 @@ void Conductor::OnBroken() {
   peers_.AddFormer(broken, lost);
 }
 
+Status Conductor::Replan(const Error& why) {
+  const plan::Plan former = plan();
+  // The memory of its slices is free for the next plan.
+  if (route_) {
+    CloseRoute(why);
+    for (const auto& live : queue_.running()) TracePhase(*live, "waiting");
+    queue_.SuspendAll();
+  }
+  TRY(plans_.Replace({}, why));
+  counters_.replans = plans_.count();
+  peers_.AddFormer(former, {});
+  times_.Reset(plan().AllStages().size());
+  return Ok();
+}
+
 void Conductor::FailWaiting(const Error& why) {
   // Callbacks may submit: requests that they submit do not fail.
   for (const auto& live : queue_.RemoveWaiting()) {

@@ -223,6 +223,53 @@ TEST(Conductor, GoesOnElsewhereAndSaysTheSame) {
   EXPECT_EQ(conductor->counters().replans, 1u);
 }
 
+TEST(Conductor, AnotherPlanInTheMiddleSaysTheSame) {
+  TestCluster cluster(3);
+  std::string next = "c=0:out";
+  const auto conductor =
+      cluster.Conduct("a=0:1,b=2:out", {},
+                      [&](const plan::Plan&, std::span<const wire::NodeId> lost,
+                          const Error& why) -> Result<plan::Plan> {
+                        EXPECT_TRUE(lost.empty());
+                        if (next.empty()) return why;
+                        return plan::ParseSplit(next, plan::kTestLayers, plan::TestNodes(3));
+                      });
+  const std::vector<int32_t> tokens = model::RandomTokens(150, 298);
+  const Error why(Code::kUnavailable, "b is drained");
+  // What is answered while the plan is replaced after so many tokens, or never.
+  const auto answer = [&](size_t replan_after) {
+    engine::Sequence sequence = conductor->NewSequence();
+    sequence.SetHistory(tokens);
+    std::vector<int32_t> ids;
+    bool is_over = false;
+    engine::Request request;
+    request.sequence = &sequence;
+    request.max_tokens = 20;
+    request.on_token = [&](const engine::Delta& delta) { ids.push_back(delta.choice.id); };
+    request.on_finish = [&](const engine::Finish&) { is_over = true; };
+    EXPECT_TRUE(conductor->Submit(std::move(request)).ok());
+    while (!is_over && conductor->Step().ok()) {
+      if (ids.size() < replan_after) continue;
+      EXPECT_TRUE(conductor->Replan(why).ok());
+      EXPECT_EQ(conductor->plan().stages.size(), 1U);
+      replan_after = SIZE_MAX;
+    }
+    return ids;
+  };
+  const std::vector<int32_t> expected = answer(SIZE_MAX);
+  EXPECT_EQ(expected.size(), 20U);
+  EXPECT_EQ(answer(5), expected);
+  // While nothing runs, too.
+  next = "a=0:1,b=2:out";
+  ASSERT_TRUE(conductor->Replan(why).ok());
+  EXPECT_EQ(conductor->hops().size(), 2U);
+  // A plan that cannot be replaced goes on.
+  next.clear();
+  EXPECT_EQ(conductor->Replan(why).error().message(), "b is drained");
+  EXPECT_EQ(answer(SIZE_MAX), expected);
+  EXPECT_EQ(conductor->counters().replans, 2U);
+}
+
 TEST(Conductor, InexactRowsAreCloseAndKeptApart) {
   const std::vector<int32_t> tokens = model::RandomTokens(100, 298);
   const auto whole = plan::TestModel::Get().MakeWhole();

@@ -38,8 +38,7 @@ Status Replanning::Replace(std::span<const wire::NodeId> lost, const Error& why)
   for (const plan::PlanStage& stage : plan_.AllStages()) {
     nodes += (nodes.empty() ? "" : ", ") + stage.node.name;
   }
-  log::Info("the route broke, and other nodes take over",
-            {{"nodes", nodes}, {"why", why.message()}});
+  log::Info("another route takes over", {{"nodes", nodes}, {"why", why.message()}});
   return Ok();
 }
 

@@ -32,6 +32,9 @@ struct HopsFigures {
   uint64_t transferred_bytes = 0;         // of their KV rows that had to travel
   uint64_t exposed_ns = 0;                // from when they were read to their first token
   std::vector<std::string> reasons = {};  // why the plan is as it is, in lines for people
+  // Tokens/s that the plan expects, of long prompts and of a single answer; 0: not known.
+  double planned_prefill_tokens_per_s = 0;
+  double planned_decode_tokens_per_s = 0;
 };
 
 // A cache of KV pages on the disk, since it was opened but for the first three.

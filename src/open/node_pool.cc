@@ -60,6 +60,11 @@ class ClusterPool final : public NodePool {
   bool wants_all() const override { return false; }
   net::Credentials Credentials() const override { return credentials_; }
 
+  Status SetDrained(std::vector<wire::NodeId> nodes) override {
+    drained_ = std::move(nodes);
+    return Ok();
+  }
+
   Status Refresh(std::span<const wire::NodeId> lost, bool may_be_well) override {
     nodes_.clear();
     links_.clear();
@@ -72,6 +77,7 @@ class ClusterPool final : public NodePool {
           !IsWellAgain(view, may_be_well)) {
         why = "has just failed";
       }
+      if (std::ranges::count(drained_, view.member.node) > 0) why = "is drained";
       if (why.empty()) return false;
       absent_.push_back({view.member.node, view.member.name, std::move(why)});
       return true;
@@ -149,6 +155,7 @@ class ClusterPool final : public NodePool {
   const std::unique_ptr<node::ClusterView> view_;
   const net::Credentials credentials_;
   const WantedSlices wanted_;
+  std::vector<wire::NodeId> drained_;
   const SystemClock clock_;
   std::map<wire::NodeId, int64_t> forgiven_ns_;  // when
 };
@@ -193,6 +200,10 @@ Result<std::unique_ptr<NodePool>> FindCluster(const std::vector<std::string>& vi
 
 Status NodePool::Kill(const wire::NodeId& /*node*/) {
   return FailedPrecondition("a command can only kill nodes that it has started");
+}
+
+Status NodePool::SetDrained(std::vector<wire::NodeId> /*nodes*/) {
+  return FailedPrecondition("only a node of a cluster can be drained");
 }
 
 Result<std::unique_ptr<node::ClusterView>> ViewOfCluster(const std::vector<std::string>& via) {

@@ -53,6 +53,8 @@ class NodePool {
   virtual bool wants_all() const = 0;
   // With which this process talks to them.
   virtual net::Credentials Credentials() const = 0;
+  // These are given no layers from the next Refresh on, whatever they can do.
+  virtual Status SetDrained(std::vector<wire::NodeId> nodes);
   // One that this command has started ends at once, without a word.
   virtual Status Kill(const wire::NodeId& node);
   // What those that this command has started say of their --kv-cache, a line each.

@@ -186,6 +186,7 @@ void NodeSession::TakeNodes() {
 
 Result<plan::Plan> NodeSession::Plan() {
   reasons_.clear();
+  planned_ = {};
   plan::Plan plan;
   if (split_ == "auto") {
     plan = TRY(PlanByAbility());
@@ -249,6 +250,7 @@ Result<plan::Plan> NodeSession::PlanByAbility() {
   }
   if (!split.ok()) return std::move(split).error();
   reasons_ = std::move(split->lines);
+  planned_ = {split->prefill_tokens_per_s, split->decode_tokens_per_s};
   return std::move(split->plan);
 }
 

@@ -52,12 +52,20 @@ class NodeSession {
   std::optional<disk::DiskPagesCounts> KvCache() const;
   // Of nodes that were started for this: one ends at once, without a word.
   Status Kill(const wire::NodeId& node) { return pool_->Kill(node); }
+  // Plans from now on leave these nodes out.
+  Status SetDrained(std::vector<wire::NodeId> nodes) { return pool_->SetDrained(std::move(nodes)); }
   // Options that make it compute other bits than one machine does; nothing where none does.
   std::string Inexact() const;
   // That the options ask for.
   Result<plan::Plan> Plan();
   // Why the last plan is as it is, in lines for people; nothing where they wanted it so.
   const std::vector<std::string>& reasons() const { return reasons_; }
+  // Tokens/s that the last plan expects, of long prompts and of a single answer; 0: not known.
+  struct PlannedRates {
+    double prefill_tokens_per_s = 0;
+    double decode_tokens_per_s = 0;
+  };
+  const PlannedRates& planned() const { return planned_; }
 
   // A conductor whose route is open. The session, the tokenizer (or null) and the drafters here (or
   // null) outlive it.
@@ -102,6 +110,7 @@ class NodeSession {
   std::unique_ptr<NodePool> pool_;
   std::vector<plan::PlanNode> nodes_;  // the pool's, and this process where the split names it
   std::vector<std::string> reasons_;
+  PlannedRates planned_;
   std::string auto_split_;  // that was planned by what nodes can do, and may be planned anew
   std::unique_ptr<net::TcpNetwork> network_;
   std::shared_ptr<disk::DiskPages> own_pages_;  // or null

@@ -111,7 +111,9 @@ class OpenedRoute final : public OpenedModel {
         .transferred_prompts = transfers.prompts,
         .transferred_bytes = transfers.bytes,
         .exposed_ns = static_cast<uint64_t>(std::max<int64_t>(0, transfers.exposed_ns)),
-        .reasons = nodes_->reasons()};
+        .reasons = nodes_->reasons(),
+        .planned_prefill_tokens_per_s = nodes_->planned().prefill_tokens_per_s,
+        .planned_decode_tokens_per_s = nodes_->planned().decode_tokens_per_s};
     const std::vector<plan::PlanStage> stages = conductor_->plan().AllStages();
     const std::vector<conduct::HopTotals> totals = conductor_->hops();
     for (size_t i = 0; i < totals.size() && i < stages.size(); ++i) {
@@ -128,15 +130,31 @@ class OpenedRoute final : public OpenedModel {
     }
     return figures;
   }
+  Status SetDrained(const std::vector<wire::NodeId>& nodes) override {
+    TRY(nodes_->SetDrained(nodes));
+    const Status replanned =
+        conductor_->Replan(Error(Code::kUnavailable, "the drained nodes have changed"));
+    if (replanned.ok()) {
+      drained_ = nodes;
+    } else {
+      TRY(nodes_->SetDrained(drained_));
+    }
+    return replanned;
+  }
   Status Save() override { return nodes_->SaveTrace(); }
 
  private:
+  std::vector<wire::NodeId> drained_;
   std::unique_ptr<NodeSession> nodes_;
   std::unique_ptr<Drafts> drafts_;  // or null
   std::unique_ptr<conduct::Conductor> conductor_;
 };
 
 }  // namespace
+
+Status OpenedModel::SetDrained(const std::vector<wire::NodeId>& /*nodes*/) {
+  return FailedPrecondition("the model is on no cluster");
+}
 
 Result<std::unique_ptr<OpenedModel>> OpenModel(const gguf::ModelFiles& files,
                                                const text::Tokenizer* tokenizer, const Clock& clock,

@@ -22,6 +22,7 @@
 #include "open/model_options.h"
 #include "open/reporter.h"
 #include "text/tokenizer.h"
+#include "wire/messages.h"
 
 namespace aster::open {
 
@@ -70,6 +71,9 @@ class OpenedModel {
   // Nodes that held KV rows of the prompts, in the order of their names.
   virtual std::vector<RowsFromNode> fetched() const { return {}; }
   virtual KvTransfers kv_transfers() const { return {}; }
+  // Leaves these nodes, and no others, out of its plans from now on; requests go on elsewhere. An
+  // error, which says why the others cannot take over, changes nothing. On the generator's thread.
+  virtual Status SetDrained(const std::vector<wire::NodeId>& nodes);
   // At the end: what the options ask to be kept of it.
   virtual Status Save() { return Ok(); }
 };

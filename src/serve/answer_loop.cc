@@ -85,6 +85,41 @@ void AnswerLoop::Stop(int64_t grace_ns) {
   changed_.NotifyAll();
 }
 
+Status AnswerLoop::CallBetweenSteps(const std::function<Status()>& work) {
+  Call call{.work = work};
+  const MutexLock lock(mu_);
+  if (has_ended_) return Error(Code::kUnavailable, "the server is shutting down");
+  calls_.push_back(&call);
+  changed_.NotifyAll();
+  while (!call.result) called_.Wait(mu_);
+  return *call.result;
+}
+
+void AnswerLoop::MakeCalls() {
+  for (;;) {
+    Call* call = nullptr;
+    {
+      const MutexLock lock(mu_);
+      if (calls_.empty()) return;
+      call = calls_.front();
+      calls_.pop_front();
+    }
+    Status result = call->work();
+    if (options_.on_step) options_.on_step();
+    const MutexLock lock(mu_);
+    call->result = std::move(result);
+    called_.NotifyAll();
+  }
+}
+
+void AnswerLoop::EndCalls() {
+  const MutexLock lock(mu_);
+  has_ended_ = true;
+  for (Call* call : calls_) call->result = Error(Code::kUnavailable, "the server is shutting down");
+  calls_.clear();
+  called_.NotifyAll();
+}
+
 AnswerLoopState AnswerLoop::state() const {
   const MutexLock lock(mu_);
   return {.queued = waiting_count_,
@@ -233,12 +268,14 @@ bool AnswerLoop::AwaitWork() {
   const MutexLock lock(mu_);
   running_count_ = active_.size();
   if (!active_.empty()) return !stop_ns_ || clock_.NowNs() < *stop_ns_;
-  while (waiting_count_ == 0 && !stop_ns_) changed_.Wait(mu_);
-  return waiting_count_ > 0 && (!stop_ns_ || clock_.NowNs() < *stop_ns_);
+  while (waiting_count_ == 0 && calls_.empty() && !stop_ns_) changed_.Wait(mu_);
+  if (stop_ns_) return waiting_count_ > 0 && clock_.NowNs() < *stop_ns_;
+  return true;
 }
 
 void AnswerLoop::Run() {
   while (AwaitWork()) {
+    MakeCalls();
     BeginWaiting();
     LetGo();
     if (!generator_.idle()) {
@@ -261,6 +298,7 @@ void AnswerLoop::Run() {
   for (const auto& active : active_) generator_.Cancel(active->id);
   if (!active_.empty()) static_cast<void>(generator_.Step());
   FailAll(Error(Code::kUnavailable, "the server has shut down"));
+  EndCalls();
 }
 
 }  // namespace aster::serve

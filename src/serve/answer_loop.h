@@ -66,11 +66,21 @@ class AnswerLoop {
   void Run() EXCLUDES(mu_);
   void Stop(int64_t grace_ns) EXCLUDES(mu_);
 
+  // Calls it on the loop's thread, between two steps, and waits for what it returns; Unavailable
+  // where the loop has ended. From other threads.
+  Status CallBetweenSteps(const std::function<Status()>& work) EXCLUDES(mu_);
+
   AnswerLoopState state() const EXCLUDES(mu_);
 
  private:
   struct Active;
+  struct Call {
+    const std::function<Status()>& work;
+    std::optional<Status> result = std::nullopt;
+  };
 
+  void MakeCalls() EXCLUDES(mu_);
+  void EndCalls() EXCLUDES(mu_);
   std::unique_ptr<Job> TakeNext() EXCLUDES(mu_);
   bool AwaitWork() EXCLUDES(mu_);
   void Begin(std::unique_ptr<Job> job);
@@ -98,6 +108,9 @@ class AnswerLoop {
   std::string last_client_ GUARDED_BY(mu_);  // whose turn it was
   size_t waiting_count_ GUARDED_BY(mu_) = 0;
   size_t running_count_ GUARDED_BY(mu_) = 0;
+  std::deque<Call*> calls_ GUARDED_BY(mu_);  // that have not been made; their threads wait
+  CondVar called_;
+  bool has_ended_ GUARDED_BY(mu_) = false;
   std::optional<int64_t> stop_ns_ GUARDED_BY(mu_);
   bool has_failed_ GUARDED_BY(mu_) = false;
 };

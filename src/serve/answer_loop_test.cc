@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <thread>
 #include <utility>
 
 namespace aster::serve {
@@ -151,6 +152,24 @@ TEST_F(AnswerLoopTest, PlacesThatAreFreeCount) {
   };
   loop.Run();
   EXPECT_EQ(loop.state().running, 0U);
+}
+
+// Where nothing is asked, too; and nothing waits for a loop that has ended.
+TEST_F(AnswerLoopTest, CallsAreMadeOnItsThread) {
+  Slow generator(clock_, 1);
+  AnswerLoop loop(generator, clock_, {});
+  std::thread::id made_on;
+  std::thread thread([&] { loop.Run(); });
+  const std::thread::id loop_id = thread.get_id();
+  const Status said = loop.CallBetweenSteps([&]() -> Status {
+    made_on = std::this_thread::get_id();
+    return InvalidArgument("no");
+  });
+  EXPECT_EQ(said.error().message(), "no");
+  EXPECT_EQ(made_on, loop_id);
+  loop.Stop(0);
+  thread.join();
+  EXPECT_EQ(loop.CallBetweenSteps([] { return Ok(); }).error().code(), Code::kUnavailable);
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ class Histogram {
   std::string ToText(const std::string& name, const std::string& label) const;
   double Quantile(double part) const;  // the bound below which so many values are
   uint64_t count() const { return count_; }
+  double mean() const { return count_ == 0 ? 0 : sum_ / static_cast<double>(count_); }
 
  private:
   const Bounds* bounds_;

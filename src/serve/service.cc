@@ -102,6 +102,9 @@ const std::vector<Service::Route>& Service::Routes() {
       {"POST", "/v1/rerank", &Service::NotDone},
       {"GET", "/v1/status", &Service::ShowStatus},
       {"GET", "/v1/cluster", &Service::ShowCluster},
+      {"POST", "/v1/cluster/invite", &Service::Invite},
+      {"POST", "/v1/cluster/drain", &Service::Drain},
+      {"POST", "/v1/cluster/revoke", &Service::Revoke},
       {"GET", "/metrics", &Service::Prometheus},
       {"GET", "/health", &Service::Health, true},
       {"GET", "/ready", &Service::Ready, true},
@@ -139,7 +142,7 @@ HttpHeaders Service::HeadersFor(const HttpRequest& request,
   return headers;
 }
 
-bool Service::HasKey(const HttpRequest& request) const {
+bool Service::HasKeyOf(const std::vector<crypto::Sha256Digest>& keys, const HttpRequest& request) {
   std::string_view key = request.Header("x-api-key");
   const std::string_view bearer = request.Header("authorization");
   if (bearer.size() > 7 && (bearer.starts_with("Bearer ") || bearer.starts_with("bearer "))) {
@@ -149,7 +152,7 @@ bool Service::HasKey(const HttpRequest& request) const {
       crypto::Sha256Of({reinterpret_cast<const uint8_t*>(key.data()), key.size()});
   // All are looked at, so that time says nothing about them.
   bool found = false;
-  for (const crypto::Sha256Digest& known : options_.keys) found |= known == digest;
+  for (const crypto::Sha256Digest& known : keys) found |= known == digest;
   return found;
 }
 
@@ -178,7 +181,10 @@ bool Service::IsAllowed(const HttpRequest& request, Problem& problem) const {
             origin));
     return false;
   }
-  if (options_.keys.empty() || HasKey(request)) return true;
+  if (options_.keys.empty() || HasKeyOf(options_.keys, request) ||
+      HasKeyOf(options_.admin_keys, request)) {
+    return true;
+  }
   const bool has_one =
       !request.Header("authorization").empty() || !request.Header("x-api-key").empty();
   problem.Set(401, "",
@@ -479,113 +485,6 @@ void Service::Ready(const HttpRequest& request, const std::shared_ptr<ReplyStrea
 void Service::Prometheus(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
   stream->Send(200, "text/plain; version=0.0.4; charset=utf-8",
                ToPrometheus(requests_.all(), connections_(), Figures()));
-  requests_.Count(request.path, 200);
-}
-
-namespace {
-
-// Null where it is not known.
-ordered_json KnownJson(uint64_t value, uint64_t limit) {
-  return limit == 0 ? ordered_json() : ordered_json(value);
-}
-
-ordered_json KvJson(const open::KvFigures& kv) {
-  return {{"bytes", KnownJson(kv.held_bytes, kv.limit_bytes)},
-          {"cached_bytes", KnownJson(kv.cached_bytes, kv.limit_bytes)},
-          {"bytes_limit", KnownJson(kv.limit_bytes, kv.limit_bytes)},
-          {"tokens_limit", KnownJson(kv.limit_tokens, kv.limit_tokens)}};
-}
-
-// Null where there is none, or where nodes have it.
-ordered_json DiskJson(const open::DiskFigures& disk) {
-  if (disk.limit_bytes == 0) return nullptr;
-  return {{"bytes", disk.bytes},
-          {"bytes_limit", disk.limit_bytes},
-          {"files", disk.files},
-          {"loaded_tokens", disk.loaded_tokens},
-          {"loaded_bytes", disk.loaded_bytes},
-          {"looked_for_pages", disk.looked_for},
-          {"found_pages", disk.found}};
-}
-
-ordered_json KvTransfersJson(const open::HopsFigures& hops) {
-  return {{"prompts", hops.transferred_prompts},
-          {"bytes", hops.transferred_bytes},
-          {"exposed_ns", hops.exposed_ns}};
-}
-
-ordered_json QuantilesJson(const Histogram& histogram) {
-  if (histogram.count() == 0) return nullptr;
-  return {{"p50_at_most", histogram.Quantile(0.5)}, {"p99_at_most", histogram.Quantile(0.99)}};
-}
-
-ordered_json TotalsJson(const Totals& totals) {
-  return {{"answers", totals.answers},
-          {"prompt_tokens", totals.prompt_tokens},
-          {"cached_tokens", totals.cached_tokens},
-          {"answer_tokens", totals.answer_tokens},
-          {"drafted_tokens", totals.drafted_tokens},
-          {"accepted_tokens", totals.accepted_tokens},
-          {"abandoned", totals.abandoned},
-          {"failed", totals.failed}};
-}
-
-ordered_json HopsJson(const open::HopsFigures& figures) {
-  ordered_json hops = ordered_json::array();
-  for (const open::HopFigures& hop : figures.hops) {
-    hops.push_back({{"node", hop.node},
-                    {"layers", hop.layers},
-                    {"layer_begin", hop.layer_begin},
-                    {"layer_end", hop.layer_end},
-                    {"frames", hop.frames},
-                    {"queue_ns", hop.queue_ns},
-                    {"compute_ns", hop.compute_ns},
-                    {"send_ns", hop.send_ns},
-                    {"idle_ns", hop.idle_ns},
-                    {"sent_bytes", hop.sent_bytes}});
-  }
-  return hops;
-}
-
-}  // namespace
-
-void Service::ShowStatus(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
-  const std::vector<ModelFigures> figures = Figures();
-  uint64_t queued = 0;
-  uint64_t running = 0;
-  Totals totals;
-  ordered_json models = ordered_json::array();
-  for (size_t i = 0; i < figures.size(); ++i) {
-    const ModelFigures& model = figures[i];
-    queued += model.queued;
-    running += model.running;
-    totals += model.totals;
-    ordered_json json = ModelJson(options_.models[i]);
-    json["sampled_tokens"] = model.first_token.count() + model.next_token.count();
-    json["now"] = {{"queued", model.queued}, {"running", model.running}};
-    json["since_start"] = TotalsJson(model.totals);
-    json["first_token_seconds"] = QuantilesJson(model.first_token);
-    json["next_token_seconds"] = QuantilesJson(model.next_token);
-    json["prompt_tokens_per_second"] = QuantilesJson(model.prompt_rate);
-    json["answer_tokens_per_second"] = QuantilesJson(model.answer_rate);
-    json["kv"] = KvJson(model.kv);
-    json["handed_over"] = KvTransfersJson(model.hops);
-    json["hops"] = HopsJson(model.hops);
-    json["replans"] = model.hops.replans;
-    json["plan_reasons"] = model.hops.reasons;
-    json["disk_cache"] = DiskJson(model.kv.disk);
-    models.push_back(std::move(json));
-  }
-  SendJson(request, *stream, 200,
-           {{"version", options_.version},
-            {"now", {{"queued", queued}, {"running", running}, {"connections", connections_()}}},
-            {"since_start", TotalsJson(totals)},
-            {"models", std::move(models)}});
-}
-
-void Service::ShowCluster(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
-  const std::string cluster = options_.cluster ? options_.cluster() : "{\"nodes\": []}\n";
-  stream->Send(200, "application/json", cluster);
   requests_.Count(request.path, 200);
 }
 

@@ -18,6 +18,7 @@
 #include "serve/answer.h"
 #include "serve/answer_loop.h"
 #include "serve/ask.h"
+#include "serve/cluster_changes.h"
 #include "serve/http_parser.h"
 #include "serve/metrics.h"
 #include "serve/model_facts.h"
@@ -36,11 +37,14 @@ struct ServedModel {
 struct ServiceOptions {
   std::vector<ServedModel> models;         // the first is whose no other is named
   std::vector<crypto::Sha256Digest> keys;  // of API keys; none: anybody may ask
-  std::vector<std::string> cors_origins;   // web pages of these may ask; "*": of all
+  // Of administrators' keys, which are API keys, too; none: the cluster cannot be changed.
+  std::vector<crypto::Sha256Digest> admin_keys = {};
+  std::vector<std::string> cors_origins;  // web pages of these may ask; "*": of all
   int64_t created_s = 0;
   std::string version;
   // The nodes of the cluster as JSON, for the page; null: the server is on none. Never waits.
   std::function<std::string()> cluster = nullptr;
+  ClusterChanges* changes = nullptr;  // to that cluster, which outlives the service; or null
 };
 
 // Handle is safe for concurrent use.
@@ -71,7 +75,7 @@ class Service {
   // The route of a request; null, or one of another method, and a problem, where it has none.
   const Route* FindRoute(const HttpRequest& request, Problem& problem) const;
   bool IsAllowed(const HttpRequest& request, Problem& problem) const;
-  bool HasKey(const HttpRequest& request) const;
+  static bool HasKeyOf(const std::vector<crypto::Sha256Digest>& keys, const HttpRequest& request);
   // Null where there is none of the name, as people write it; an empty one is the first model's.
   const ServedModel* FindModel(const std::string& written) const;
   // Null, and a problem, where there is none of the name that the body gives.
@@ -136,6 +140,15 @@ class Service {
   void Prometheus(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void ShowStatus(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void ShowCluster(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+
+  // Changes of the cluster.
+  bool MayChangeCluster(const HttpRequest& request, Problem& problem) const;
+  nlohmann::ordered_json ChangeOf(const HttpRequest& request, Problem& problem) const;
+  ClusterChanges::Done ReplyWith(const HttpRequest& request,
+                                 const std::shared_ptr<ReplyStream>& stream);
+  void Invite(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void Drain(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void Revoke(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
 
   const ServiceOptions options_;
   RequestCounts& requests_;

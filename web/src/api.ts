@@ -3,19 +3,22 @@
 
 // Requests to the server that the page came from: the API key, errors, and streams of events.
 
-const keyName = 'asterism-key';
-let askForKey: (wasWrong: boolean) => void = () => {};
-let waiting: (() => void)[] = [];
+// Chats take an API key, changes of the cluster an administrator's.
+export type Role = 'user' | 'admin';
+const keyNames: Record<Role, string> = { user: 'asterism-key', admin: 'asterism-admin-key' };
+let askForKey: (role: Role, wasWrong: boolean) => void = () => {};
+const waiting: Record<Role, ((isGiven: boolean) => void)[]> = { user: [], admin: [] };
 
-// The key lives as long as the tab.
-export const onKeyWanted = (ask: (wasWrong: boolean) => void): void => {
+// The keys live as long as the tab.
+export const onKeyWanted = (ask: typeof askForKey): void => {
   askForKey = ask;
 };
-export function useKey(key: string): void {
-  sessionStorage.setItem(keyName, key);
-  const resumed = waiting;
-  waiting = [];
-  for (const resume of resumed) resume();
+// Without a key, the requests that wait for it fail.
+export function useKey(role: Role, key: string | undefined): void {
+  if (key !== undefined) sessionStorage.setItem(keyNames[role], key);
+  const resumed = waiting[role];
+  waiting[role] = [];
+  for (const resume of resumed) resume(key !== undefined);
 }
 
 export class ServerError extends Error {
@@ -37,9 +40,10 @@ async function messageOf(response: Response): Promise<string> {
 }
 
 // Waits for a key where the server wants one.
-export async function request(path: string, init: RequestInit = {}): Promise<Response> {
+export async function request(path: string, init: RequestInit = {}, role: Role = 'user'): Promise<Response> {
+  const name = keyNames[role];
   for (;;) {
-    const key = sessionStorage.getItem(keyName);
+    const key = sessionStorage.getItem(name);
     const headers = new Headers(init.headers);
     if (key) headers.set('Authorization', `Bearer ${key}`);
     let response: Response;
@@ -53,9 +57,10 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
     const message = await messageOf(response);
     if (response.status !== 401) throw new ServerError(message, response.status);
     // Another request may have been given a key since.
-    if (sessionStorage.getItem(keyName) !== key) continue;
-    askForKey(key !== null);
-    await new Promise<void>((resolve) => waiting.push(resolve));
+    if (sessionStorage.getItem(name) !== key) continue;
+    askForKey(role, key !== null);
+    const isGiven = await new Promise<boolean>((resolve) => waiting[role].push(resolve));
+    if (!isGiven) throw new ServerError('no key was given', 401);
     init.signal?.throwIfAborted();
   }
 }
@@ -63,6 +68,16 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
 export async function getJson<T>(path: string, signal?: AbortSignal): Promise<T> {
   const response = await request(path, signal ? { signal } : {});
   return (await response.json()) as T;
+}
+
+// A change of the cluster: "invite", "drain", "revoke".
+export async function change<T>(what: string, body: object): Promise<T> {
+  const init = {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  };
+  return (await (await request(`/v1/cluster/${what}`, init, 'admin')).json()) as T;
 }
 
 // The data of each event. A stream that ends without its last word was cut.

@@ -5,7 +5,7 @@
 // (#/chat/ID, #/cluster).
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type Model, models as readModels, onKeyWanted, useKey } from './api';
+import { type Model, type Role, models as readModels, onKeyWanted, useKey } from './api';
 import { Chat } from './chat';
 import { Cluster } from './cluster';
 import { Icon, IconButton, Logo } from './controls';
@@ -34,28 +34,49 @@ const toChat = (id: string): void => {
   location.hash = id ? `#/chat/${id}` : '#/';
 };
 
-function KeyDialog({ wasWrong, onDone }: { wasWrong: boolean; onDone: () => void }): JSX.Element {
+const keyTexts: Record<Role, { title: string; label: string }> = {
+  user: { title: 'This server asks for an API key', label: 'API key' },
+  admin: { title: "Changes of the cluster need an administrator's key", label: "Administrator's key" },
+};
+
+interface KeyDialogProps {
+  role: Role;
+  wasWrong: boolean;
+  onDone: () => void;
+}
+function KeyDialog({ role, wasWrong, onDone }: KeyDialogProps): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const [key, setKey] = useState('');
   useEffect(() => dialog.current?.showModal(), []);
+  const give = (given: string | undefined): void => {
+    onDone();
+    useKey(role, given);
+  };
+  const { title, label } = keyTexts[role];
   return (
-    <dialog ref={dialog} aria-labelledby="key-title" onCancel={(event) => event.preventDefault()}>
+    <dialog
+      ref={dialog}
+      aria-labelledby="key-title"
+      onCancel={(event) => {
+        event.preventDefault();
+        // Without an API key there is no page to go back to.
+        if (role === 'admin') give(undefined);
+      }}
+    >
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          if (!key.trim()) return;
-          onDone();
-          useKey(key.trim());
+          if (key.trim()) give(key.trim());
         }}
       >
-        <h2 id="key-title">This server asks for an API key</h2>
+        <h2 id="key-title">{title}</h2>
         {wasWrong && (
           <p class="bad" role="alert">
             The server does not know that key.
           </p>
         )}
         <label class="field wide">
-          <span>API key</span>
+          <span>{label}</span>
           <input
             type="password"
             autoComplete="off"
@@ -65,6 +86,11 @@ function KeyDialog({ wasWrong, onDone }: { wasWrong: boolean; onDone: () => void
         </label>
         <p class="faint">It is kept in this tab until it is closed.</p>
         <div class="row end">
+          {role === 'admin' && (
+            <button type="button" class="quiet" onClick={() => give(undefined)}>
+              Cancel
+            </button>
+          )}
           <button class="primary" disabled={!key.trim()}>
             Use this key
           </button>
@@ -122,12 +148,12 @@ export function App(): JSX.Element {
   const place = usePlace();
   const [models, setModels] = useState<Model[]>([]);
   const [problem, setProblem] = useState('');
-  const [wanted, setWanted] = useState<{ wasWrong: boolean; at: number }>();
+  const [wanted, setWanted] = useState<{ role: Role; wasWrong: boolean; at: number }>();
   const [isOpen, setOpen] = useState(false); // the side, where there is no room for it
   const current = place.view === 'chat' ? place.id : '';
 
   useEffect(() => {
-    onKeyWanted((wasWrong) => setWanted({ wasWrong, at: Date.now() }));
+    onKeyWanted((role, wasWrong) => setWanted({ role, wasWrong, at: Date.now() }));
     readModels()
       .then(setModels)
       .catch((error: Error) => setProblem(error.message));
@@ -180,7 +206,7 @@ export function App(): JSX.Element {
         </p>
       )}
       {place.view === 'cluster' ? <Cluster /> : <Chat id={current} models={models} onOpen={toChat} />}
-      {wanted && <KeyDialog key={wanted.at} wasWrong={wanted.wasWrong} onDone={() => setWanted(undefined)} />}
+      {wanted && <KeyDialog key={wanted.at} {...wanted} onDone={() => setWanted(undefined)} />}
     </div>
   );
 }

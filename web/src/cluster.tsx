@@ -59,12 +59,52 @@ function DiskCache({ model }: { model: ModelStatus }): JSX.Element | null {
   );
 }
 
+const perSecond = (rate: number | undefined): string => (rate ? digits(rate) : '–');
+
+// What the plan expects, beside what was measured since the server began.
+function Rates({ model }: { model: ModelStatus }): JSX.Element | null {
+  const { planned, prompt_tokens_per_second: prompts, answer_tokens_per_second: answers } = model;
+  if (!planned) return null;
+  const rows = [
+    ['Prefill, of long prompts', planned.prefill_tokens_per_s, prompts?.mean],
+    ['Decode, of one answer', planned.decode_tokens_per_s, answers?.mean],
+  ] as const;
+  return (
+    <div class="table">
+      <table class="rates">
+        <thead>
+          <tr>
+            <th>Tokens/s</th>
+            <th class="right">Predicted</th>
+            <th class="right">Measured, mean</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(([name, predicted, measured]) => (
+            <tr key={name}>
+              <td>{name}</td>
+              <td class="right">{perSecond(predicted)}</td>
+              <td class="right">{perSecond(measured)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
 function Plan({ model }: { model: ModelStatus }): JSX.Element | null {
   if (model.plan_reasons.length === 0 && model.replans === 0) return null;
   return (
     <details class="plan">
       <summary>Why the layers are where they are</summary>
-      {model.replans > 0 && <p>{count(model.replans)} other routes have taken the place of the first.</p>}
+      {model.replans > 0 && (
+        <p>
+          {model.replans === 1
+            ? 'Another route has taken the place of the first.'
+            : `${count(model.replans)} other routes have taken the place of those before.`}
+        </p>
+      )}
       <pre>{model.plan_reasons.join('\n')}</pre>
     </details>
   );
@@ -108,6 +148,7 @@ function ModelCard({
       <Memory model={model} />
       <DiskCache model={model} />
       <Drafts model={model} />
+      <Rates model={model} />
       <Plan model={model} />
     </section>
   );
@@ -188,7 +229,7 @@ export function Cluster(): JSX.Element {
               {newest.models.map((model, index) => (
                 <ModelCard key={model.id} model={model} index={index} looks={figures.looks} />
               ))}
-              <Machines cluster={figures.cluster} />
+              <Machines cluster={figures.cluster} changes={newest.cluster} />
             </>
           )}
         </div>

@@ -21,6 +21,7 @@ export interface Hop {
 interface Quantiles {
   p50_at_most: number;
   p99_at_most: number;
+  mean: number;
 }
 
 export interface ModelStatus {
@@ -51,6 +52,7 @@ export interface ModelStatus {
   handed_over: { prompts: number; bytes: number; exposed_ns: number };
   hops: Hop[];
   replans: number;
+  planned: { prefill_tokens_per_s: number; decode_tokens_per_s: number } | null;
   plan_reasons: string[];
   disk_cache: {
     bytes: number;
@@ -67,6 +69,7 @@ export interface Status {
   version: string;
   now: { queued: number; running: number; connections: number };
   models: ModelStatus[];
+  cluster: { takes_changes: boolean; drained: string[] } | null; // null: the server is on none
 }
 
 export interface Slice {

@@ -3,14 +3,20 @@
 
 // The machines of the cluster, and the links between them.
 import type { JSX } from 'preact';
-import type { ClusterState, Link, Node } from './figures';
+import { InviteButton, NodeActions } from './changes';
+import type { ClusterState, Link, Node, Status } from './figures';
 import { byteRate, bytes, digits, duration, percent, plural } from './format';
 import { Bar } from './parts';
 
 const layersText = (begin: number, end: number): string =>
   end - begin === 1 ? `layer ${begin}` : `layers ${begin}–${end - 1}`;
 
-function NodeCard({ node }: { node: Node }): JSX.Element {
+interface NodeProps {
+  node: Node;
+  isDrained: boolean;
+  takesChanges: boolean;
+}
+function NodeCard({ node, isDrained, takesChanges }: NodeProps): JSX.Element {
   const facts = [
     node.cores && `${node.cores} cores`,
     node.instruction_set,
@@ -25,6 +31,7 @@ function NodeCard({ node }: { node: Node }): JSX.Element {
         <span class={`dot ${node.answered ? node.state : 'dead'}`} aria-hidden="true" />
         {node.name}
         <small>{node.answered || !node.why ? node.state : `${node.state}: ${node.why}`}</small>
+        {isDrained && <span class="mark other">drained</span>}
       </h3>
       <p class="faint">{facts.join(' · ')}</p>
       {node.memory_bytes !== undefined && node.memory_used_bytes !== undefined && (
@@ -78,6 +85,7 @@ function NodeCard({ node }: { node: Node }): JSX.Element {
             .join(', ')}
         </p>
       )}
+      {takesChanges && <NodeActions node={node} isDrained={isDrained} />}
     </section>
   );
 }
@@ -128,7 +136,11 @@ function Links({ nodes }: { nodes: Node[] }): JSX.Element | null {
   );
 }
 
-export function Machines({ cluster }: { cluster: ClusterState }): JSX.Element | null {
+interface Props {
+  cluster: ClusterState;
+  changes: Status['cluster'];
+}
+export function Machines({ cluster, changes }: Props): JSX.Element | null {
   if (cluster.error) {
     return (
       <p class="problem" role="alert">
@@ -136,13 +148,28 @@ export function Machines({ cluster }: { cluster: ClusterState }): JSX.Element | 
       </p>
     );
   }
-  if (cluster.nodes.length === 0) return null;
+  if (!changes) return null;
   return (
     <>
-      <h2>Machines</h2>
+      <div class="heading">
+        <h2>Machines</h2>
+        {changes.takes_changes ? (
+          <InviteButton />
+        ) : (
+          <p class="faint">
+            To invite, drain and revoke machines here, start the server with <code>ASTER_ADMIN_KEY</code> or{' '}
+            <code>--admin-keys</code>.
+          </p>
+        )}
+      </div>
       <div class="cards">
         {cluster.nodes.map((node) => (
-          <NodeCard key={node.node} node={node} />
+          <NodeCard
+            key={node.node}
+            node={node}
+            isDrained={changes.drained.includes(node.node)}
+            takesChanges={changes.takes_changes}
+          />
         ))}
       </div>
       <Links nodes={cluster.nodes} />

@@ -47,6 +47,17 @@ std::string NodeNameOf(std::string_view host);
 // that `aster cluster status` prints.
 bool IsMeant(std::string_view text, std::string_view name, cluster::NodeId node);
 
+struct ChosenNode {
+  cluster::NodeId node;
+  std::string name;  // empty: not known
+};
+// Of these, by name, by the beginning of an id, or by a whole id, of which nothing more needs to be
+// known.
+Result<ChosenNode> ChooseNode(const std::vector<cluster::RememberedPeer>& peers,
+                              const std::string& text);
+// Another node than this machine's, which is trusted no longer. Only where the cluster was made.
+Result<ChosenNode> RevokeNode(const OwnCluster& own, const std::string& text);
+
 // Where `aster node` on this machine answers at the moment; nothing where none runs.
 std::vector<std::string> RunningNodeAddresses(const OwnCluster& own);
 

@@ -7,13 +7,12 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 
 #include "base/clock.h"
-#include "base/units.h"
 #include "cli/cluster/cluster_commands.h"
+#include "cli/cluster/cluster_invitation.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/interrupt.h"
 #include "cluster/join.h"
@@ -67,35 +66,7 @@ class Doorkeeper final : public rpc::ControlService {
   cluster::Admission admission_;
 };
 
-// An invitation that is open, and the service that answers it.
-struct Open {
-  OwnCluster own;
-  cluster::InviteCode code;
-  int64_t end_wall_s = 0;
-  std::vector<std::string> addresses;  // where this machine can be reached, the best first
-  bool is_answered = false;            // by a node, or by this process
-};
-
-std::string WithoutUsualPort(const std::string& address) {
-  const Result<cluster::HostPort> parsed = cluster::ParseHostPort(address);
-  if (!parsed.ok() || parsed->port != node::kDefaultPort) return address;
-  return parsed->host;
-}
-
-std::string JoinCommand(const Open& open) {
-  return fmt::format("aster cluster join {} {}", open.code.ToText(),
-                     open.addresses.empty() ? "HOST" : WithoutUsualPort(open.addresses.front()));
-}
-
-void PrintJson(const Open& open, Console& console) {
-  const nlohmann::ordered_json json = {
-      {"code", open.code.ToText()},   {"id", open.code.Id()},
-      {"end_s", open.end_wall_s},     {"addresses", open.addresses},
-      {"answered", open.is_answered}, {"command", JoinCommand(open)}};
-  console.Write(json.dump(2) + "\n");
-}
-
-void PrintText(const Open& open, const ClusterInviteFlags& options, Console& console) {
+void PrintText(const OpenInvitation& open, const ClusterInviteFlags& options, Console& console) {
   console.Print(
       "Within {} minute{}, one machine may join the cluster {}. Run there:\n"
       "\n",
@@ -124,7 +95,8 @@ std::set<std::string> NamesOfOthers(const cluster::Home& home) {
 }
 
 // The node that joined, or that none did.
-Result<ExitStatus> Await(const Open& open, const std::set<std::string>& before, Console& console) {
+Result<ExitStatus> Await(const OpenInvitation& open, const std::set<std::string>& before,
+                         Console& console) {
   SystemClock clock;
   const InterruptGuard guard;
   const cluster::Home& home = open.own.home;
@@ -166,16 +138,11 @@ Result<ExitStatus> Invite(const ClusterInviteFlags& options, Console& console) {
     }
     addresses = TRY(node::ReachableAt(addresses.front(), ""));
   }
-  const int64_t wall_s = WallSeconds();
-  const Open open{.own = std::move(own),
-                  .code = TRY(cluster::InviteCode::Draw()),
-                  .end_wall_s = wall_s + options.minutes * 60,
-                  .addresses = std::move(addresses),
-                  .is_answered = has_node || options.wait};
-  const std::set<std::string> before = NamesOfOthers(open.own.home);
-  TRY(open.own.home.AddInvitation(open.code, open.end_wall_s, wall_s));
+  const std::set<std::string> before = NamesOfOthers(own.home);
+  const OpenInvitation open =
+      TRY(Invite(std::move(own), options.minutes, std::move(addresses), has_node || options.wait));
   if (options.json) {
-    PrintJson(open, console);
+    console.Write(InvitationJson(open));
   } else {
     PrintText(open, options, console);
   }

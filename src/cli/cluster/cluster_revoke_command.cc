@@ -18,25 +18,35 @@ namespace {
 
 constexpr size_t kDigits = 32;
 
-struct Chosen {
-  cluster::NodeId node;
-  std::string name;  // empty: not known
-};
-
 bool IsHex(std::string_view text) {
   return std::ranges::all_of(
       text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
-// By name, by the beginning of an id, or by a whole id, of which nothing more needs to be known.
-Result<Chosen> Choose(const std::vector<cluster::RememberedPeer>& peers, const std::string& text) {
-  std::vector<Chosen> found;
+Result<ExitStatus> Revoke(const std::string& text, Console& console) {
+  const OwnCluster own = TRY(LoadOwnCluster());
+  const ChosenNode chosen = TRY(RevokeNode(own, text));
+  const std::string name = chosen.name.empty() ? "" : chosen.name + " ";
+  console.Print("Node {}({}) is revoked.\n", name, chosen.node.ToText());
+  if (RunningNodeAddresses(own).empty()) {
+    console.Print("Other nodes are told when `aster node` runs on this machine.\n");
+  } else {
+    console.Print("The node on this machine tells the other nodes within seconds.\n");
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+Result<ChosenNode> ChooseNode(const std::vector<cluster::RememberedPeer>& peers,
+                              const std::string& text) {
+  std::vector<ChosenNode> found;
   for (const cluster::RememberedPeer& peer : peers) {
     if (IsMeant(text, peer.name, peer.node)) found.push_back({peer.node, peer.name});
   }
   if (found.size() == 1) return found.front();
   if (found.empty() && text.size() == kDigits && IsHex(text))
-    return Chosen{cluster::NodeId{TRY(cluster::ParseHash(text))}, ""};
+    return ChosenNode{cluster::NodeId{TRY(cluster::ParseHash(text))}, ""};
   std::string names;
   for (const cluster::RememberedPeer& peer : peers)
     names +=
@@ -49,8 +59,7 @@ Result<Chosen> Choose(const std::vector<cluster::RememberedPeer>& peers, const s
   return InvalidArgument(fmt::format("{}: there are several; name one by its id: {}", text, names));
 }
 
-Result<ExitStatus> Revoke(const std::string& text, Console& console) {
-  const OwnCluster own = TRY(LoadOwnCluster());
+Result<ChosenNode> RevokeNode(const OwnCluster& own, const std::string& text) {
   if (text == own.identity.name || text == own.identity.node.value.ToHex()) {
     return InvalidArgument(
         fmt::format("{} is this machine; `aster cluster leave` leaves the cluster", text));
@@ -58,22 +67,13 @@ Result<ExitStatus> Revoke(const std::string& text, Console& console) {
   TRY(own.home.LoadAuthority());
   std::vector<cluster::RememberedPeer> peers = TRY(own.home.LoadPeers());
   std::erase_if(peers, [&](const auto& peer) { return peer.node == own.identity.node; });
-  const Chosen chosen = TRY(Choose(peers, text));
+  ChosenNode chosen = TRY(ChooseNode(peers, text));
   if (chosen.node == own.identity.node) return InvalidArgument(text + " is this machine");
   TRY(own.home.Revoke(chosen.node, WallSeconds()).In(text));
   // So that it is listed no longer, and its name is free.
   TRY(own.home.StorePeers({}));
-  const std::string name = chosen.name.empty() ? "" : chosen.name + " ";
-  console.Print("Node {}({}) is revoked.\n", name, chosen.node.ToText());
-  if (RunningNodeAddresses(own).empty()) {
-    console.Print("Other nodes are told when `aster node` runs on this machine.\n");
-  } else {
-    console.Print("The node on this machine tells the other nodes within seconds.\n");
-  }
-  return kExitOk;
+  return chosen;
 }
-
-}  // namespace
 
 Run DeclareClusterRevoke(CLI::App& app) {
   auto text = std::make_shared<std::string>();

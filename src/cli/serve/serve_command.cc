@@ -17,6 +17,7 @@
 #include "base/files.h"
 #include "cli/commands.h"
 #include "cli/options/sampling_options.h"
+#include "cli/serve/cluster_desk.h"
 #include "cli/serve/cluster_watch.h"
 #include "cli/serve/facts_of_model.h"
 #include "cli/serve/serve_models.h"
@@ -201,6 +202,13 @@ std::unique_ptr<ClusterWatch> WatchCluster(const ServeOptions& options, const Cl
       });
 }
 
+std::vector<ClusterDesk::Model> DeskModels(const std::vector<std::unique_ptr<Served>>& all) {
+  std::vector<ClusterDesk::Model> models;
+  for (const auto& served : all)
+    models.push_back({served->name, served->opened.get(), served->loop.get()});
+  return models;
+}
+
 // The server's port: it says that models are being loaded, and from Open on the service answers.
 class Door {
  public:
@@ -242,6 +250,7 @@ Result<ExitStatus> Serve(const ServeOptions& options, const std::vector<ModelGro
   serve::HttpServerOptions http_options = TRY(HttpOptions(options));
   serve::ServiceOptions service_options{.models = {},
                                         .keys = TRY(options.Keys()),
+                                        .admin_keys = TRY(options.AdminKeys()),
                                         .cors_origins = options.cors,
                                         .created_s = clock.WallNs() / kNsPerSecond,
                                         .version = ASTER_VERSION};
@@ -252,6 +261,7 @@ Result<ExitStatus> Serve(const ServeOptions& options, const std::vector<ModelGro
   serve::RequestCounts requests;
   std::vector<std::unique_ptr<Served>> all;
   std::unique_ptr<ClusterWatch> watch;
+  std::optional<ClusterDesk> desk;
   std::optional<serve::Service> service;
   Door door(std::move(http_options), clock);
   serve::HttpServer& server = door.server();
@@ -263,7 +273,10 @@ Result<ExitStatus> Serve(const ServeOptions& options, const std::vector<ModelGro
     names += (names.empty() ? "" : ", ") + served->name;
   }
   watch = WatchCluster(options, clock);
-  if (watch != nullptr) service_options.cluster = [&watch] { return watch->Json(); };
+  if (watch != nullptr) {
+    service_options.cluster = [&watch] { return watch->Json(); };
+    service_options.changes = &desk.emplace(DeskModels(all));
+  }
   service.emplace(std::move(service_options), requests, clock,
                   [&server] { return server.connection_count(); });
   door.Open(*service);
@@ -317,7 +330,8 @@ Run DeclareServe(CLI::App& app) {
       "The value of an option is that of the command line, else of the environment "
       "(ASTER_SERVE_PORT for --port), else of the\n"
       "table [serve] in the file of --config. ASTER_API_KEY holds an API key, beside those of "
-      "--keys.\n"
+      "--keys,\n"
+      "ASTER_ADMIN_KEY one that may change the cluster, beside those of --admin-keys.\n"
       "SIGTERM and SIGINT end the server when running answers are finished, a second one at "
       "once.\n"
       "  aster serve Qwen3-0.6B-Q8_0 --port 8000\n"

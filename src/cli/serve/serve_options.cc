@@ -23,15 +23,16 @@ namespace {
 
 constexpr const char* kServerGroup = "Server";
 constexpr const char* kKeyVariable = "ASTER_API_KEY";
+constexpr const char* kAdminKeyVariable = "ASTER_ADMIN_KEY";
 constexpr size_t kMaxKeysBytes = 1 << 20;
 
 bool IsLoopback(const std::string& host) {
   return host == "localhost" || host == "::1" || host == "[::1]" || host.starts_with("127.");
 }
 
-std::string KeyOfEnvironment() {
-  const char* const key = std::getenv(kKeyVariable);
-  return key == nullptr ? "" : key;
+std::string FromEnvironment(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value == nullptr ? "" : value;
 }
 
 // "https://example.org:8080", "*", or nothing.
@@ -68,6 +69,28 @@ Result<crypto::Sha256Digest> ParseDigest(std::string_view line) {
   return digest;
 }
 
+// Of an environment variable and of a file; either may be missing.
+Result<std::vector<crypto::Sha256Digest>> ReadKeys(const char* variable, const std::string& path) {
+  std::vector<crypto::Sha256Digest> keys;
+  if (const std::string key = FromEnvironment(variable); !key.empty()) {
+    keys.push_back(crypto::Sha256Of({reinterpret_cast<const uint8_t*>(key.data()), key.size()}));
+  }
+  if (path.empty()) return keys;
+  const std::string text = TRY(ReadFile(path, kMaxKeysBytes));
+  const size_t named = keys.size();
+  size_t number = 0;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = std::string_view(text).substr(begin, end - begin);
+    begin = end + 1;
+    ++number;
+    if (line.empty() || line.starts_with('#')) continue;
+    keys.push_back(TRY(ParseDigest(line).In(fmt::format("{}: line {}", path, number))));
+  }
+  if (keys.size() == named) return InvalidArgument(path + ": there are no keys in it");
+  return keys;
+}
+
 }  // namespace
 
 void ServeOptions::Declare(CLI::App& app) {
@@ -88,6 +111,8 @@ void ServeOptions::Declare(CLI::App& app) {
       "Alias of the first model, or ALIAS=NAME for another one; *: all names. Repeatable", "ALIAS")
       ->allow_extra_args(false);
   add("--keys", keys_path, "File of API keys: the SHA-256 of a key in hex on each line", "FILE");
+  add("--admin-keys", admin_keys_path,
+      "File of the keys that may change the cluster: like that of --keys", "FILE");
   app.add_flag("--open", open, "Allow requests from other machines without a key")
       ->group(kServerGroup);
   add("--cors", cors, "Origin of web pages that may send requests; *: all. Repeatable", "ORIGIN")
@@ -128,7 +153,7 @@ Status ServeOptions::Check() const {
     return InvalidArgument(fmt::format(
         "--cors {}: give an origin as browsers send it (https://example.org), or *", origin));
   }
-  const bool has_key = !keys_path.empty() || !KeyOfEnvironment().empty();
+  const bool has_key = !keys_path.empty() || !FromEnvironment(kKeyVariable).empty();
   if (IsLoopback(host) || has_key || open) return Ok();
   return InvalidArgument(
       fmt::format("--host {}: other machines could send requests without a key; give --keys or {}, "
@@ -137,23 +162,11 @@ Status ServeOptions::Check() const {
 }
 
 Result<std::vector<crypto::Sha256Digest>> ServeOptions::Keys() const {
-  std::vector<crypto::Sha256Digest> keys;
-  if (const std::string key = KeyOfEnvironment(); !key.empty()) {
-    keys.push_back(crypto::Sha256Of({reinterpret_cast<const uint8_t*>(key.data()), key.size()}));
-  }
-  if (keys_path.empty()) return keys;
-  const std::string text = TRY(ReadFile(keys_path, kMaxKeysBytes));
-  size_t number = 0;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view line = std::string_view(text).substr(begin, end - begin);
-    begin = end + 1;
-    ++number;
-    if (line.empty() || line.starts_with('#')) continue;
-    keys.push_back(TRY(ParseDigest(line).In(fmt::format("{}: line {}", keys_path, number))));
-  }
-  if (keys.empty()) return InvalidArgument(keys_path + ": there are no keys in it");
-  return keys;
+  return ReadKeys(kKeyVariable, keys_path);
+}
+
+Result<std::vector<crypto::Sha256Digest>> ServeOptions::AdminKeys() const {
+  return ReadKeys(kAdminKeyVariable, admin_keys_path);
 }
 
 std::string ServeOptions::Listen() const {

@@ -30,6 +30,7 @@ struct ServeOptions {
   std::vector<std::string> names;  // of the models, in their order; missing: their files'
   std::vector<std::string> aliases;
   std::string keys_path;          // a file with a SHA-256 in hex on each line
+  std::string admin_keys_path;    // likewise, of those who may change the cluster
   bool open = false;              // to other machines without a key
   std::vector<std::string> cors;  // origins of web pages
 
@@ -51,6 +52,8 @@ struct ServeOptions {
   Status Check() const;
   // From the file and from ASTER_API_KEY.
   Result<std::vector<crypto::Sha256Digest>> Keys() const;
+  // From their file and from ASTER_ADMIN_KEY.
+  Result<std::vector<crypto::Sha256Digest>> AdminKeys() const;
   std::string Listen() const;  // HOST:PORT
   Result<size_t> BodyBytes() const;
 };

@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "cli/serve/cluster_desk.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/log.h"
+#include "cli/cluster/cluster_commands.h"
+#include "cli/cluster/cluster_invitation.h"
+#include "node/addresses.h"
+
+namespace aster::cli {
+namespace {
+
+constexpr size_t kMaxWaiting = 16;
+
+std::string ChangedJson(const ChosenNode& node, const char* what, bool value) {
+  const nlohmann::ordered_json json = {
+      {"node", node.node.value.ToHex()}, {"name", node.name}, {what, value}};
+  return json.dump() + "\n";
+}
+
+// Where no node of this machine runs, the code is good all the same: one may be started.
+Result<std::string> InviteNow(int64_t minutes) {
+  OwnCluster own = TRY(LoadOwnCluster());
+  std::vector<std::string> addresses = RunningNodeAddresses(own);
+  const bool is_answered = !addresses.empty();
+  if (!is_answered) {
+    addresses = TRY(node::ReachableAt(TRY(node::ParseListen("0.0.0.0")).control, ""));
+  }
+  const OpenInvitation invitation =
+      TRY(Invite(std::move(own), minutes, std::move(addresses), is_answered));
+  log::Info("invited", {{"id", invitation.code.Id()}});
+  return InvitationJson(invitation);
+}
+
+Result<std::string> RevokeNow(const std::string& text) {
+  const ChosenNode node = TRY(RevokeNode(TRY(LoadOwnCluster()), text));
+  log::Info("revoked", {{"node", node.node.value.ToHex()}, {"name", node.name}});
+  return ChangedJson(node, "revoked", true);
+}
+
+}  // namespace
+
+ClusterDesk::ClusterDesk(std::vector<Model> models)
+    : models_(std::move(models)), thread_([this] { Run(); }) {}
+
+ClusterDesk::~ClusterDesk() {
+  {
+    const MutexLock lock(mu_);
+    is_ending_ = true;
+  }
+  changed_.NotifyAll();
+  thread_.join();
+}
+
+void ClusterDesk::Invite(int64_t minutes, Done done) {
+  Add([minutes] { return InviteNow(minutes); }, std::move(done));
+}
+
+void ClusterDesk::Revoke(std::string node, Done done) {
+  Add([node = std::move(node)] { return RevokeNow(node); }, std::move(done));
+}
+
+void ClusterDesk::Drain(std::string node, bool is_drained, Done done) {
+  Add([this, node = std::move(node), is_drained] { return DrainNow(node, is_drained); },
+      std::move(done));
+}
+
+std::vector<std::string> ClusterDesk::Drained() const {
+  const MutexLock lock(mu_);
+  std::vector<std::string> ids;
+  for (const wire::NodeId& node : drained_) ids.push_back(node.value.ToHex());
+  return ids;
+}
+
+void ClusterDesk::Add(std::function<Result<std::string>()> change, Done done) {
+  {
+    const MutexLock lock(mu_);
+    if (changes_.size() < kMaxWaiting && !is_ending_) {
+      changes_.push_back({std::move(change), std::move(done)});
+      changed_.NotifyAll();
+      return;
+    }
+  }
+  done(ResourceExhausted("too many changes of the cluster are waiting; try again later"));
+}
+
+void ClusterDesk::Run() {
+  for (;;) {
+    Change change;
+    {
+      const MutexLock lock(mu_);
+      while (changes_.empty() && !is_ending_) changed_.Wait(mu_);
+      if (changes_.empty()) return;
+      change = std::move(changes_.front());
+      changes_.pop_front();
+    }
+    change.done(change.make());
+  }
+}
+
+Result<std::string> ClusterDesk::DrainNow(const std::string& text, bool is_drained) {
+  const OwnCluster own = TRY(LoadOwnCluster());
+  const ChosenNode chosen = TRY(ChooseNode(TRY(own.home.LoadPeers()), text));
+  std::vector<wire::NodeId> drained;
+  {
+    const MutexLock lock(mu_);
+    drained = drained_;
+  }
+  const std::vector<wire::NodeId> former = drained;
+  std::erase(drained, chosen.node);
+  if (is_drained) drained.push_back(chosen.node);
+  if (drained != former) {
+    const Status told = TellModels(drained);
+    if (!told.ok()) {
+      // Those that were told first have the node again, as far as that is possible.
+      static_cast<void>(TellModels(former));
+      return told.error();
+    }
+  }
+  log::Info(is_drained ? "drained" : "no longer drained",
+            {{"node", chosen.node.value.ToHex()}, {"name", chosen.name}});
+  const MutexLock lock(mu_);
+  drained_ = std::move(drained);
+  return ChangedJson(chosen, "drained", is_drained);
+}
+
+Status ClusterDesk::TellModels(const std::vector<wire::NodeId>& drained) {
+  for (const Model& model : models_) {
+    const Status told =
+        model.loop->CallBetweenSteps([&] { return model.opened->SetDrained(drained); });
+    if (!told.ok()) return Error(told.error()).In(model.name);
+  }
+  return Ok();
+}
+
+}  // namespace aster::cli
