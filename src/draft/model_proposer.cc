@@ -26,6 +26,7 @@ class ModelProposer final : public engine::Proposer {
                  std::vector<int32_t>& drafts) override {
     // A text longer than this model was trained for is beyond it.
     if (history.size() + most > model_.shape().context_length) return Ok();
+    if (model_.has_lost_gpu()) TRY(model_.ReplaceLostGpus());
     sequence_.SetHistory(history);
     if (sequence_.pending().size() > kChunk) return ReadOn();
     while (drafts.size() < most) {

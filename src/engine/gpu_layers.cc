@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <numeric>
 
 #include "model/weight_sizes.h"
 
@@ -68,6 +69,27 @@ Result<uint32_t> GpuLayersThatFit(const gguf::ModelFiles& files, const model::Sh
     ++count;
   }
   return count;
+}
+
+std::vector<uint32_t> ShareOut(uint32_t layers, std::span<const uint64_t> rooms) {
+  std::vector<uint32_t> shares(rooms.size());
+  const double sum = std::accumulate(rooms.begin(), rooms.end(), 0.0);
+  if (sum == 0) return shares;
+  // Whole layers of each share first; those that are left go where the largest fractions are.
+  std::vector<double> fractions(rooms.size());
+  uint32_t left = layers;
+  for (size_t i = 0; i < rooms.size(); ++i) {
+    const double exact = layers * static_cast<double>(rooms[i]) / sum;
+    shares[i] = std::min(left, static_cast<uint32_t>(exact));
+    fractions[i] = exact - shares[i];
+    left -= shares[i];
+  }
+  for (; left > 0; --left) {
+    const auto most = std::ranges::max_element(fractions) - fractions.begin();
+    ++shares[static_cast<size_t>(most)];
+    --fractions[static_cast<size_t>(most)];
+  }
+  return shares;
 }
 
 }  // namespace aster::engine

@@ -1,14 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How many layers of a slice a GPU computes: as the user says, or as many as its memory holds. Must
+// How many layers of a slice GPUs compute: as the user says, or as many as their memory holds. Must
 // not know how devices are opened.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "gguf/model_files.h"
@@ -36,5 +38,9 @@ Status CheckGpuCanCompute(const model::Shape& shape);
 Result<uint32_t> GpuLayersThatFit(const gguf::ModelFiles& files, const model::Shape& shape,
                                   const model::Slice& slice, uint64_t kv_bytes,
                                   uint64_t available_bytes);
+
+// `layers` shared out by what each device has room for, in layers or bytes: in proportion, whole,
+// and never more than its room where that is in layers and all of them fit.
+std::vector<uint32_t> ShareOut(uint32_t layers, std::span<const uint64_t> rooms);
 
 }  // namespace aster::engine

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/log.h"
 #include "base/machine.h"
 #include "kernels/isa_choice.h"
 #include "kv/page_codec.h"
@@ -64,89 +65,145 @@ Result<std::unique_ptr<LocalModel>> LocalModel::Start(const LocalModelOptions& o
 }
 
 // A number is what the user insists on; automatic choice goes on without a GPU and says why.
-Status LocalModel::ChooseGpuLayers(const gguf::ModelFiles& files, const LocalModelOptions& options,
-                                   const model::Slice& slice) {
+Result<std::vector<LocalModel::FoundGpu>> LocalModel::FindGpus(const gguf::ModelFiles& files,
+                                                               const LocalModelOptions& options,
+                                                               const model::Slice& slice) {
+  std::vector<FoundGpu> found;
   // Without the option, or a way to open a GPU, everything is on the processor.
-  if (!options.gpu_layers.wanted() || !options.open_gpu) return Ok();
+  if (!options.gpu_layers.wanted() || !options.open_gpus) return found;
   const bool is_automatic = !options.gpu_layers.count;
   const model::Shape shape = TRY(model::ReadShape(files.metadata()));
-  // A GPU is opened only for a model that its shaders can compute.
-  const auto open = [&]() -> Result<std::unique_ptr<vulkan::Gpu>> {
+  const auto open = [&]() -> Result<Gpus> {
     TRY(CheckGpuCanCompute(shape));
-    return options.open_gpu(context_);
+    return options.open_gpus(context_);
   };
-  Result<std::unique_ptr<vulkan::Gpu>> gpu = open();
-  if (!gpu.ok() && is_automatic) {
-    gpu_note_ = fmt::format("no GPU is used: {}", gpu.error().message());
-    return Ok();
+  Result<Gpus> gpus = open();
+  if (!gpus.ok() && is_automatic) {
+    gpu_note_ = fmt::format("no GPU is used: {}", gpus.error().message());
+    return found;
   }
-  gpu_ = TRY(std::move(gpu).In("--gpu-layers"));
-  const uint32_t most = slice.layer_end - slice.layer_begin;
-  // As many layers as were asked for; automatically, as many as fit beside their KV cache.
-  gpu_layers_ = std::min(most, options.gpu_layers.count.value_or(most));
-  if (!is_automatic) return Ok();
-  gpu_layers_ =
-      TRY(GpuLayersThatFit(files, shape, slice, options.memory_bytes, gpu_->available_bytes()));
-  if (gpu_layers_ == 0) gpu_note_ = fmt::format("{} has no memory for a layer", gpu_->name());
-  return Ok();
+  // Only the last one has the head.
+  for (auto& gpu : TRY(std::move(gpus).In("--gpu-layers"))) {
+    const uint64_t available = gpu->available_bytes();
+    found.push_back({std::move(gpu), available});
+  }
+  if (!is_automatic) return found;
+  for (FoundGpu& each : found) {
+    const model::Slice part{slice.layer_begin, slice.layer_end, slice.embedding,
+                            slice.head && &each == &found.back()};
+    each.room = TRY(GpuLayersThatFit(files, shape, part, options.memory_bytes, each.room));
+    if (each.room == 0) gpu_note_ = fmt::format("{} has no memory for a layer", each.gpu->name());
+  }
+  return found;
 }
 
-// Where the choice is automatic and memory turns out to be short, fewer layers are tried.
+// Where the choice is automatic and memory turns out to be short, fewer layers are tried; none
+// where a GPU is lost meanwhile.
 Status LocalModel::LoadWeights(const gguf::ModelFiles& files, const LocalModelOptions& options,
                                const model::Slice& slice, const model::LoadProgress& progress) {
+  const std::vector<FoundGpu> gpus = TRY(FindGpus(files, options, slice));
+  const uint32_t most = gpus.empty() ? 0 : slice.layer_end - slice.layer_begin;
+  uint64_t wanted = options.gpu_layers.count.value_or(0);
+  if (!options.gpu_layers.count) {
+    for (const FoundGpu& each : gpus) wanted += each.room;
+  }
+  auto layers = static_cast<uint32_t>(std::min<uint64_t>(most, wanted));
   while (true) {
-    const Status status = LoadParts(files, slice, progress);
-    const bool may_shrink = !options.gpu_layers.count && gpu_layers_ > 0;
-    if (status.ok() || !may_shrink || status.error().code() != Code::kResourceExhausted)
-      return status;
+    const Status status = LoadParts(files, slice, layers, gpus, progress);
+    if (status.ok() || options.gpu_layers.count || layers == 0) return status;
+    const bool is_lost =
+        std::ranges::any_of(gpus, [](const FoundGpu& each) { return each.gpu->lost(); });
+    if (!is_lost && status.error().code() != Code::kResourceExhausted) return status;
+    if (is_lost) gpu_note_ = fmt::format("no GPU is used: {}", status.error().message());
     // What was loaded is freed before the next try: both copies would not fit.
-    weights_.clear();
-    gpu_layers_ /= 2;
+    parts_.clear();
+    layers = is_lost ? 0 : layers / 2;
   }
 }
 
-// The GPU's layers are the last ones: rows leave the processor once.
+// The processor has the first layers, so that rows leave it once.
 Status LocalModel::LoadParts(const gguf::ModelFiles& files, const model::Slice& slice,
+                             uint32_t gpu_layers, std::span<const FoundGpu> gpus,
                              const model::LoadProgress& progress) {
-  model::Slice host = slice;
-  model::Slice gpu = slice;
-  // The embedding stays with the first layers, the head goes with the last.
-  host.layer_end = gpu.layer_begin = slice.layer_end - gpu_layers_;
-  host.head = slice.head && gpu_layers_ == 0;
-  gpu.embedding = slice.embedding && gpu.layer_begin == slice.layer_begin;
-  const auto load = [&](const model::Slice& part, compute::Backend& backend) -> Status {
-    if (part.layer_begin == part.layer_end && gpu_layers_ > 0) return Ok();
-    weights_.push_back(
-        std::make_shared<model::Weights>(TRY(model::LoadWeights(files, part, backend, progress))));
+  uint32_t begin = slice.layer_begin;
+  const auto load = [&](uint32_t count, std::shared_ptr<vulkan::Gpu> gpu) -> Status {
+    const model::Slice own{.layer_begin = begin,
+                           .layer_end = begin + count,
+                           .embedding = slice.embedding && begin == slice.layer_begin,
+                           .head = slice.head && begin + count == slice.layer_end};
+    Part part{.gpu = std::move(gpu), .weights = nullptr, .pool = nullptr};
+    part.weights = std::make_shared<model::Weights>(
+        TRY(model::LoadWeights(files, own, BackendOf(part), progress)));
+    parts_.push_back(std::move(part));
+    begin += count;
     return Ok();
   };
-  // The processor's part is empty where all layers are on the GPU.
-  TRY(load(host, cpu_));
-  if (gpu_layers_ > 0) TRY(load(gpu, gpu_->backend()));
+  // The embedding stays with the first layers, the head goes with the last.
+  const uint32_t host_layers = slice.layer_end - slice.layer_begin - gpu_layers;
+  if (host_layers > 0 || gpu_layers == 0) TRY(load(host_layers, nullptr));
+  std::vector<uint64_t> rooms;
+  for (const FoundGpu& each : gpus) rooms.push_back(each.room);
+  const std::vector<uint32_t> shares = ShareOut(gpu_layers, rooms);
+  for (size_t i = 0; i < gpus.size(); ++i) {
+    if (shares[i] > 0) TRY(load(shares[i], gpus[i].gpu));
+  }
   return Ok();
-}
-
-compute::Backend& LocalModel::BackendOf(const model::Weights& weights) {
-  return gpu_layers_ > 0 && &weights == weights_.back().get() ? gpu_->backend() : cpu_;
 }
 
 // As many positions fit into each pool, so that none is full before the others.
 void LocalModel::MakePools(uint64_t budget_bytes) {
-  // One back end has the whole budget; several share it by what a page of their layers takes.
-  if (weights_.size() == 1) {
-    pools_.push_back(std::make_unique<kv::Pool>(budget_bytes, page_store_.get(),
-                                                BackendOf(*weights_[0]).pages()));
-  } else {
-    const uint64_t pages = budget_bytes / BytesOfPages(*layout_, layers());
-    for (const auto& weights : weights_) {
-      const uint64_t bytes = pages * BytesOfPages(*layout_, LayersOf(*weights));
-      pools_.push_back(
-          std::make_unique<kv::Pool>(bytes, page_store_.get(), BackendOf(*weights).pages()));
-    }
+  uint64_t page_bytes = 0;
+  for (const Part& part : parts_) page_bytes += BytesOfPages(*layout_, LayersOf(*part.weights));
+  const uint64_t pages = budget_bytes / std::max<uint64_t>(page_bytes, 1);
+  for (Part& part : parts_) {
+    const bool is_all = parts_.size() == 1;
+    const uint64_t bytes =
+        is_all ? budget_bytes : pages * BytesOfPages(*layout_, LayersOf(*part.weights));
+    part.pool = std::make_unique<kv::Pool>(bytes, page_store_.get(), BackendOf(part).pages());
   }
-  for (size_t i = 0; i < weights_.size(); ++i) {
-    pool_of_layer_.insert(pool_of_layer_.end(), LayersOf(*weights_[i]).size(), pools_[i].get());
+}
+
+// One forward pass through all parts, and the pool of each layer.
+void LocalModel::JoinParts() {
+  forward_.reset();
+  pool_of_layer_.clear();
+  std::vector<model::BackendSlice> slices;
+  for (const Part& part : parts_) {
+    slices.push_back({*part.weights, BackendOf(part)});
+    pool_of_layer_.insert(pool_of_layer_.end(), LayersOf(*part.weights).size(), part.pool.get());
   }
+  forward_.emplace(std::move(slices), memory_options_);
+}
+
+bool LocalModel::has_lost_gpu() const {
+  return std::ranges::any_of(
+      parts_, [](const Part& part) { return part.gpu != nullptr && part.gpu->lost(); });
+}
+
+Status LocalModel::ReplaceLostGpus() {
+  // All are loaded before anything changes.
+  std::vector<std::pair<Part*, Part>> replaced;
+  for (Part& part : parts_) {
+    if (part.gpu == nullptr || !part.gpu->lost()) continue;
+    Part own{.gpu = nullptr, .weights = nullptr, .pool = nullptr};
+    own.weights = std::make_shared<model::Weights>(
+        TRY(model::LoadWeights(*source_, part.weights->slice, cpu_, nullptr)
+                .In(fmt::format("{} was lost, and the processor cannot compute its layers",
+                                part.gpu->name()))));
+    own.pool = std::make_unique<kv::Pool>(part.pool->usage().budget_bytes, page_store_.get(),
+                                          cpu_.pages());
+    replaced.emplace_back(&part, std::move(own));
+  }
+  if (replaced.empty()) return Ok();
+  forward_.reset();
+  for (auto& [part, own] : replaced) {
+    log::Warn("a GPU was lost; the processor computes its layers from here on",
+              {{"gpu", part->gpu->name()}, {"layers", LayersOf(*part->weights).size()}});
+    lost_.push_back(std::exchange(*part, std::move(own)));
+  }
+  ++replacements_;
+  JoinParts();
+  return Ok();
 }
 
 Status LocalModel::Finish(const LocalModelOptions& options, const Hash128& name) {
@@ -154,14 +211,11 @@ Status LocalModel::Finish(const LocalModelOptions& options, const Hash128& name)
   name_ = options.name.value_or(name);
   memory_options_ = model::Narrowed(options.memory, shape());
   layout_ = TRY(model::MakeMemoryLayout(shape(), memory_options_, name_));
-  std::vector<model::BackendSlice> slices;
-  for (const auto& weights : weights_) slices.push_back({*weights, BackendOf(*weights)});
-  forward_.emplace(std::move(slices), memory_options_);
   MakePools(options.memory_bytes);
+  JoinParts();
   // A server takes all of its memory at the start, so that it does not fail for it later.
   if (!options.memory_now) return Ok();
-  for (size_t i = 0; i < pools_.size(); ++i)
-    pools_[i]->TakeNow(PageSizes(*layout_, LayersOf(*weights_[i])));
+  for (const Part& part : parts_) part.pool->TakeNow(PageSizes(*layout_, LayersOf(*part.weights)));
   return Ok();
 }
 
@@ -174,8 +228,8 @@ Result<std::unique_ptr<LocalModel>> LocalModel::Load(const gguf::ModelFiles& fil
   auto model = TRY(Start(options));
   const model::Slice slice =
       options.slice ? *options.slice : model::Slice::Whole(TRY(model::ReadShape(files.metadata())));
+  model->source_ = &files;
   // Which layers go where, their weights, then the KV cache beside them.
-  TRY(model->ChooseGpuLayers(files, options, slice));
   TRY(model->LoadWeights(files, options, slice, progress));
   TRY(model->Finish(options, NameOf(files)));
   return model;
@@ -184,27 +238,46 @@ Result<std::unique_ptr<LocalModel>> LocalModel::Load(const gguf::ModelFiles& fil
 Result<std::unique_ptr<LocalModel>> LocalModel::ShareWeights(const LocalModel& other,
                                                              const LocalModelOptions& options) {
   auto model = TRY(Start(options));
-  model->weights_ = other.weights_;
-  model->gpu_ = other.gpu_;
-  model->gpu_layers_ = other.gpu_layers_;
+  for (const Part& part : other.parts_)
+    model->parts_.push_back({.gpu = part.gpu, .weights = part.weights, .pool = nullptr});
   model->files_ = other.files_;
+  model->source_ = other.source_;
   TRY(model->Finish(options, other.name_));
   return model;
 }
 
+uint32_t LocalModel::gpu_layers() const {
+  uint32_t layers = 0;
+  for (const Part& part : parts_)
+    layers += part.gpu == nullptr ? 0 : LayersOf(*part.weights).size();
+  return layers;
+}
+
+size_t LocalModel::gpu_count() const {
+  return static_cast<size_t>(
+      std::ranges::count_if(parts_, [](const Part& part) { return part.gpu != nullptr; }));
+}
+
+std::string LocalModel::gpu_names() const {
+  std::vector<std::string> names;
+  for (const Part& part : parts_) {
+    if (part.gpu == nullptr) continue;
+    names.push_back(part.gpu->name());
+    if (gpu_count() > 1) names.back() += fmt::format(" ({})", LayersOf(*part.weights).size());
+  }
+  return fmt::format("{}", fmt::join(names, " and "));
+}
+
 uint64_t LocalModel::packed_bytes() const {
   uint64_t bytes = 0;
-  for (size_t i = 0; i < weights_.size(); ++i) {
-    const bool is_on_gpu = gpu_layers_ > 0 && i + 1 == weights_.size();
-    if (!is_on_gpu) bytes += weights_[i]->PackedBytes();
-  }
+  for (const Part& part : parts_) bytes += part.gpu == nullptr ? part.weights->PackedBytes() : 0;
   return bytes;
 }
 
 kv::Pool::Usage LocalModel::memory() const {
   kv::Pool::Usage sum;
-  for (const auto& pool : pools_) {
-    const kv::Pool::Usage& usage = pool->usage();
+  for (const Part& part : parts_) {
+    const kv::Pool::Usage& usage = part.pool->usage();
     sum.budget_bytes += usage.budget_bytes;
     sum.held_bytes += usage.held_bytes;
     sum.cached_bytes += usage.cached_bytes;

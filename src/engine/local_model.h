@@ -2,13 +2,15 @@
 // SPDX-License-Identifier: MIT
 
 // A slice of a model, loaded and ready on this machine: weights, threads, and memory for the KV
-// cache. Must not know text, sampling or other machines.
+// cache. Its last layers may be computed by GPUs; where one of these is lost, the processor takes
+// them over. Must not know text, sampling or other machines.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,8 +31,10 @@
 
 namespace aster::engine {
 
-// Opens the GPU of this machine that is to compute; an error says why there is none.
-using OpenGpu = std::function<Result<std::unique_ptr<vulkan::Gpu>>(compute::Context& host)>;
+using Gpus = std::vector<std::unique_ptr<vulkan::Gpu>>;
+// Opens the GPUs of this machine that are to compute, in the order of their layers; an error says
+// why there is none.
+using OpenGpus = std::function<Result<Gpus>(compute::Context& host)>;
 
 struct LocalModelOptions {
   size_t threads = 0;                 // 0: as many as this machine runs at full speed
@@ -38,9 +42,9 @@ struct LocalModelOptions {
   std::optional<model::Slice> slice;  // else the whole model
   model::MemoryOptions memory;
   uint64_t memory_bytes = uint64_t{1} << 30;  // of the KV cache
-  // Those whose pages lie on the GPU, too: memory_bytes is shared out as layers are.
+  // Those whose pages lie on GPUs, too: memory_bytes is shared out as layers are.
   GpuLayers gpu_layers;
-  OpenGpu open_gpu = {};    // called where layers are wanted
+  OpenGpus open_gpus = {};  // called where layers are wanted
   bool memory_now = false;  // taken from the system at once, not when it is needed
   // Where full pages go beside memory, and are looked for; or nothing. Needs a name, since what is
   // there is found by other processes and machines.
@@ -59,19 +63,20 @@ class LocalModel {
   // The model's own share in its files, where no other object holds them for as long.
   void Keep(std::shared_ptr<const gguf::ModelFiles> files) { files_ = std::move(files); }
   // The same weights once more, on other threads, another instruction set or with another memory:
-  // for measuring and comparing. Where a GPU computes, it is the same one, and `other` outlives
-  // this.
+  // for measuring and comparing. Where GPUs compute, they are the same, and `other` outlives this.
   static Result<std::unique_ptr<LocalModel>> ShareWeights(const LocalModel& other,
                                                           const LocalModelOptions& options);
 
-  const model::Shape& shape() const { return weights_.back()->shape; }
+  const model::Shape& shape() const { return weights().shape; }
   const model::Slice& slice() const { return forward_->slice(); }
   kernels::Isa isa() const { return context_.isa; }
   size_t thread_count() const { return pool_.thread_count(); }
   // For what computes beside the head, with its weights.
-  compute::Backend& backend() { return gpu_layers_ > 0 ? gpu_->backend() : cpu_; }
-  uint32_t gpu_layers() const { return gpu_layers_; }
-  const vulkan::Gpu* gpu() const { return gpu_.get(); }  // null where none computes
+  compute::Backend& backend() { return BackendOf(parts_.back()); }
+  uint32_t gpu_layers() const;
+  size_t gpu_count() const;  // that compute
+  // Of those that compute, for people: "A", or "A (12) and B (20)" with their layers.
+  std::string gpu_names() const;
   // Why fewer layers than could be are on a GPU; empty where nothing is to be said.
   const std::string& gpu_note() const { return gpu_note_; }
   const model::MemoryOptions& memory_options() const { return memory_options_; }
@@ -79,7 +84,7 @@ class LocalModel {
   // In this machine's own memory.
   uint64_t packed_bytes() const;
   // Of the last layers, with the head; all there are where no GPU computes.
-  const model::Weights& weights() const { return *weights_.back(); }
+  const model::Weights& weights() const { return *parts_.back().weights; }
   const kv::Layout& layout() const { return *layout_; }
   kv::LayerRange layers() const { return {slice().layer_begin, slice().layer_end}; }
   // Of the memory that sequences share.
@@ -87,6 +92,16 @@ class LocalModel {
 
   // The empty KV cache of a new sequence. The model outlives it.
   kv::PageTable NewTable();
+
+  // Whether a GPU that computes layers is lost: every batch fails, and what its pages held is gone.
+  bool has_lost_gpu() const;
+  // The processor takes over the layers of such GPUs, from the files. No job is under way. Tables
+  // that were made before are of no use any more: their owners make others and compute their texts
+  // again. On failure nothing has changed.
+  Status ReplaceLostGpus();
+  // How often that was done.
+  uint64_t replacements() const { return replacements_; }
+
   // A batch as a job, and a job from begin to end (model/forward.h).
   Result<model::ForwardJob> Begin(std::span<const model::Segment> segments) {
     return forward_->Begin(segments);
@@ -103,30 +118,47 @@ class LocalModel {
  private:
   LocalModel(const LocalModelOptions& options, kernels::Isa isa);
   static Result<std::unique_ptr<LocalModel>> Start(const LocalModelOptions& options);
-  Status ChooseGpuLayers(const gguf::ModelFiles& files, const LocalModelOptions& options,
-                         const model::Slice& slice);
+  // Layers that one back end computes, with their pages.
+  struct Part {
+    std::shared_ptr<vulkan::Gpu> gpu;  // null: the processor
+    std::shared_ptr<const model::Weights> weights;
+    std::unique_ptr<kv::Pool> pool;
+  };
+  // A GPU that may compute, and how much it can take: layers where their number is chosen here,
+  // else bytes.
+  struct FoundGpu {
+    std::shared_ptr<vulkan::Gpu> gpu;
+    uint64_t room;
+  };
+
+  Result<std::vector<FoundGpu>> FindGpus(const gguf::ModelFiles& files,
+                                         const LocalModelOptions& options,
+                                         const model::Slice& slice);
   Status LoadWeights(const gguf::ModelFiles& files, const LocalModelOptions& options,
                      const model::Slice& slice, const model::LoadProgress& progress);
-  Status LoadParts(const gguf::ModelFiles& files, const model::Slice& slice,
-                   const model::LoadProgress& progress);
+  Status LoadParts(const gguf::ModelFiles& files, const model::Slice& slice, uint32_t gpu_layers,
+                   std::span<const FoundGpu> gpus, const model::LoadProgress& progress);
   void MakePools(uint64_t budget_bytes);
-  compute::Backend& BackendOf(const model::Weights& weights);
+  void JoinParts();
+  compute::Backend& BackendOf(const Part& part) {
+    return part.gpu == nullptr ? cpu_ : part.gpu->backend();
+  }
   Status Finish(const LocalModelOptions& options, const Hash128& name);
 
   ThreadPool pool_;
   compute::Context context_;
   compute::CpuBackend cpu_{context_};
-  std::shared_ptr<vulkan::Gpu> gpu_;  // or nothing
-  uint32_t gpu_layers_ = 0;
   std::string gpu_note_;
   const std::shared_ptr<kv::PageStore> page_store_;  // or nothing
-  std::vector<std::unique_ptr<kv::Pool>> pools_;     // as weights_
-  std::vector<kv::Pool*> pool_of_layer_;             // [layers of the slice]
   std::shared_ptr<const gguf::ModelFiles> files_;    // or nothing
+  const gguf::ModelFiles* source_ = nullptr;         // that weights were loaded from
+  std::vector<Part> lost_;  // whose GPUs were lost: tables and drafters may still refer to them
+  std::vector<Part> parts_;
+  std::vector<kv::Pool*> pool_of_layer_;  // [layers of the slice]
+  uint64_t replacements_ = 0;
   // Constant once made.
   Hash128 name_;  // of the model's content, as far as this machine needs to tell models apart
   model::MemoryOptions memory_options_;
-  std::vector<std::shared_ptr<const model::Weights>> weights_;  // of the processor, of the GPU
   std::optional<kv::Layout> layout_;
   std::optional<model::Forward> forward_;
 };

@@ -1,15 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A model whose last layers another back end computes: here a second one of the processor, with a
-// limit to its memory, in place of a GPU.
+// A model whose last layers other back ends compute: fakes in place of GPUs.
 #include "engine/local_model.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <limits>
-
+#include "engine/fake_gpu_for_test.h"
 #include "engine/verify.h"
 #include "model/runner_for_test.h"
 
@@ -18,60 +16,14 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr uint64_t kUnlimited = std::numeric_limits<uint64_t>::max();
-
-class LimitedBackend final : public compute::Backend {
- public:
-  LimitedBackend(compute::Context& host, uint64_t bytes) : cpu_(host), left_bytes_(bytes) {}
-
-  compute::Context& host() override { return cpu_.host(); }
-  Result<std::unique_ptr<compute::Memory>> Allocate(size_t bytes) override {
-    if (bytes > left_bytes_) return ResourceExhausted("the device has no memory left");
-    left_bytes_ -= bytes;
-    return cpu_.Allocate(bytes);
-  }
-  Status Write(compute::Memory& memory, size_t offset, size_t count, size_t unit_bytes,
-               WriteUnits write) override {
-    return cpu_.Write(memory, offset, count, unit_bytes, write);
-  }
-  kv::PageMemory& pages() override { return cpu_.pages(); }
-  std::unique_ptr<compute::Commands> NewCommands() override { return cpu_.NewCommands(); }
-
- private:
-  compute::CpuBackend cpu_;
-  uint64_t left_bytes_;
-};
-
-class FakeGpu final : public vulkan::Gpu {
- public:
-  FakeGpu(compute::Context& host, uint64_t said_bytes, uint64_t bytes)
-      : backend_(host, bytes), said_bytes_(said_bytes) {}
-
-  compute::Backend& backend() override { return backend_; }
-  const std::string& name() const override { return name_; }
-  uint64_t available_bytes() const override { return said_bytes_; }
-  bool lost() const override { return false; }
-
- private:
-  const std::string name_ = "a fake GPU";
-  LimitedBackend backend_;
-  const uint64_t said_bytes_;
-};
-
 // A GPU that says it has `said_bytes`, and has `bytes`.
-OpenGpu Opens(uint64_t said_bytes = kUnlimited, uint64_t bytes = kUnlimited) {
-  return [=](compute::Context& host) -> Result<std::unique_ptr<vulkan::Gpu>> {
-    return std::make_unique<FakeGpu>(host, said_bytes, bytes);
-  };
+OpenGpus Opens(uint64_t said_bytes = kUnlimited, uint64_t bytes = kUnlimited) {
+  return OpensFake({.said_bytes = said_bytes, .bytes = bytes});
 }
 
-LocalModelOptions With(std::optional<uint32_t> layers, OpenGpu open_gpu) {
-  LocalModelOptions options;
-  options.threads = 1;
-  options.memory_bytes = uint64_t{64} << 20;
-  options.gpu_layers = {layers};
-  options.open_gpu = std::move(open_gpu);
-  return options;
+OpenGpus OpensTwo(uint64_t first_bytes, uint64_t second_bytes) {
+  return OpensFakes({std::make_shared<FakeGpuPlan>(FakeGpuPlan{.said_bytes = first_bytes}),
+                     std::make_shared<FakeGpuPlan>(FakeGpuPlan{.said_bytes = second_bytes})});
 }
 
 TEST(GpuLayers, AreANumberOrAuto) {
@@ -87,7 +39,7 @@ TEST(LocalModel, LayersOfTwoBackEndsGiveTheSameBitsInEveryWay) {
     const model::Shape shape = model::SmallShape(arch);
     const model::ModelFile file(shape, gguf::TensorType::kQ8_0);
     VerifyOptions options;
-    options.model = With(std::nullopt, Opens());
+    options.model = WithGpuLayers(std::nullopt, Opens());
     const auto tokens = model::RandomTokens(40, shape.vocab_size);
     const auto ways = Verify(file.files(), tokens, options, SystemClock(), nullptr).value();
     int on_gpu = 0;
@@ -99,12 +51,60 @@ TEST(LocalModel, LayersOfTwoBackEndsGiveTheSameBitsInEveryWay) {
   }
 }
 
+TEST(GpuLayers, AreSharedOutByRoom) {
+  using Shares = std::vector<uint32_t>;
+  const auto share = [](uint32_t layers, std::vector<uint64_t> rooms) {
+    return ShareOut(layers, rooms);
+  };
+  EXPECT_EQ(share(10, {1, 1}), (Shares{5, 5}));
+  EXPECT_EQ(share(10, {3, 1}), (Shares{8, 2}));
+  EXPECT_EQ(share(1, {1, 2, 1}), (Shares{0, 1, 0}));
+  EXPECT_EQ(share(10, {0, kUnlimited}), (Shares{0, 10}));
+  EXPECT_EQ(share(10, {kUnlimited, kUnlimited}), (Shares{5, 5}));
+  EXPECT_EQ(share(10, {0, 0}), (Shares{0, 0}));
+  EXPECT_EQ(share(3, {}), Shares());
+  // All of them, and no device has more than its room.
+  for (uint32_t layers = 0; layers <= 12; ++layers) {
+    const Shares shares = share(layers, {7, 2, 3});
+    EXPECT_EQ(shares[0] + shares[1] + shares[2], layers);
+    EXPECT_TRUE(shares[0] <= 7 && shares[1] <= 2 && shares[2] <= 3) << layers;
+  }
+}
+
+TEST(LocalModel, LayersOfTwoGpusGiveTheSameBits) {
+  const model::Shape shape = model::SmallShape(model::Arch::kLlama);
+  const model::ModelFile file(shape, gguf::TensorType::kQ8_0);
+  VerifyOptions options;
+  options.model = WithGpuLayers(std::nullopt, OpensTwo(kUnlimited, kUnlimited));
+  const auto tokens = model::RandomTokens(40, shape.vocab_size);
+  const auto ways = Verify(file.files(), tokens, options, SystemClock(), nullptr).value();
+  int on_two = 0;
+  for (const VerifiedWay& way : ways) {
+    EXPECT_EQ(way.hash, ways[0].hash) << way.name;
+    on_two += way.name.find("2 GPUs") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_EQ(on_two, 3);
+}
+
+TEST(LocalModel, TwoGpusShareLayersByTheirMemory) {
+  const model::Shape shape = model::SmallShape(model::Arch::kLlama);
+  const model::ModelFile file(shape, gguf::TensorType::kQ8_0);
+  const auto names = [&](uint32_t layers, OpenGpus open_gpus) {
+    const auto model =
+        LocalModel::Load(file.files(), WithGpuLayers(layers, std::move(open_gpus))).value();
+    EXPECT_EQ(model->gpu_layers(), layers);
+    return model->gpu_names();
+  };
+  EXPECT_EQ(names(2, OpensTwo(1000, 1000)), "a fake GPU (1) and a fake GPU (1)");
+  EXPECT_EQ(names(2, OpensTwo(10, 1000)), "a fake GPU");
+}
+
 TEST(LocalModel, PagesAreSharedOutAsLayersAre) {
   const model::Shape shape = model::SmallShape(model::Arch::kLlama);
   const model::ModelFile file(shape, gguf::TensorType::kQ8_0);
-  const auto whole = LocalModel::Load(file.files(), With(0, Opens())).value();
-  const auto split = LocalModel::Load(file.files(), With(1, Opens())).value();
-  EXPECT_EQ(whole->gpu(), nullptr);
+  const auto whole = LocalModel::Load(file.files(), WithGpuLayers(0, Opens())).value();
+  const auto split = LocalModel::Load(file.files(), WithGpuLayers(1, Opens())).value();
+  EXPECT_EQ(whole->gpu_count(), 0u);
   EXPECT_EQ(split->gpu_layers(), 1u);
   EXPECT_LT(split->packed_bytes(), whole->packed_bytes());
   // Whole pages of all layers: a little less than the budget.
@@ -116,7 +116,7 @@ TEST(LocalModel, AsManyLayersAsFitAreChosen) {
   const model::Shape shape = model::SmallShape(model::Arch::kLlama);
   const model::ModelFile file(shape, gguf::TensorType::kQ8_0);
   const auto layers = [&](uint64_t said_bytes, uint64_t bytes) {
-    return LocalModel::Load(file.files(), With(std::nullopt, Opens(said_bytes, bytes)))
+    return LocalModel::Load(file.files(), WithGpuLayers(std::nullopt, Opens(said_bytes, bytes)))
         .value()
         ->gpu_layers();
   };
@@ -131,15 +131,15 @@ TEST(LocalModel, AsManyLayersAsFitAreChosen) {
 TEST(LocalModel, WithoutAGpuAutomaticChoiceGoesOnAndANumberDoesNot) {
   const model::Shape shape = model::SmallShape(model::Arch::kLlama);
   const model::ModelFile file(shape, gguf::TensorType::kQ8_0);
-  const OpenGpu none = [](compute::Context&) -> Result<std::unique_ptr<vulkan::Gpu>> {
+  const OpenGpus none = [](compute::Context&) -> Result<Gpus> {
     return NotFound("this machine has no GPU");
   };
-  const auto model = LocalModel::Load(file.files(), With(std::nullopt, none)).value();
+  const auto model = LocalModel::Load(file.files(), WithGpuLayers(std::nullopt, none)).value();
   EXPECT_EQ(model->gpu_layers(), 0u);
   EXPECT_EQ(model->gpu_note(), "no GPU is used: this machine has no GPU");
-  EXPECT_EQ(LocalModel::Load(file.files(), With(2, none)).error().message(),
+  EXPECT_EQ(LocalModel::Load(file.files(), WithGpuLayers(2, none)).error().message(),
             "--gpu-layers: this machine has no GPU");
-  EXPECT_EQ(LocalModel::Load(file.files(), With(2, Opens(kUnlimited, 0))).error().code(),
+  EXPECT_EQ(LocalModel::Load(file.files(), WithGpuLayers(2, Opens(kUnlimited, 0))).error().code(),
             Code::kResourceExhausted);
 }
 

@@ -141,6 +141,8 @@ void Scheduler::Cancel(RequestId id) {
 
 Status Scheduler::Step() {
   if (stepping_) return FailedPrecondition("a callback cannot begin the next step");
+  // Sequences are empty then, and requests compute their texts again.
+  if (model_.has_lost_gpu()) TRY(model_.ReplaceLostGpus());
   stepping_ = true;
   ++counters_.steps;
   // What to compute: requests that have ended leave, waiting ones begin, and a batch is planned.
@@ -282,6 +284,8 @@ void Scheduler::ReserveMemory() {
       ++i;
       continue;
     }
+    // A lost GPU is replaced by the next step.
+    if (model_.has_lost_gpu()) return items_.clear();
     // Memory is short: younger requests lose theirs, else this one does, else it fails alone.
     const bool is_full = reserved.error().code() == Code::kResourceExhausted;
     if (is_full && FreeMemoryFor(request)) continue;
@@ -333,13 +337,14 @@ void Scheduler::Preempt(RunningRequest& request) {
 
 void Scheduler::RunBatch() {
   // Items are finished one by one while callbacks are told; callbacks do not change this list.
-  if (items_.empty() || RunItems(0, items_.size()).ok()) return;
+  if (items_.empty() || RunItems(0, items_.size()).ok() || model_.has_lost_gpu()) return;
   // Only the request that cannot be computed may fail, and not because of its drafts: each runs
   // alone, without them.
   for (size_t i = 0; i < items_.size(); ++i) {
     items_[i].drafts.clear();
     Status ran = RunItems(i, i + 1);
     if (ran.ok()) continue;
+    if (model_.has_lost_gpu()) return;
     items_[i].request->End(FinishReason::kFailed, std::move(ran));
     Remove(*items_[i].request);
   }
@@ -445,8 +450,20 @@ void Scheduler::NoteTurn(RunningRequest& request, int64_t now_ns) {
 }
 
 Status Scheduler::LogitsOf(std::span<const int32_t> tokens, size_t chunk, LogitsSink sink) {
-  kv::PageTable table = model_.NewTable();
-  return ComputeLogits(model_, table, tokens, chunk, sink);
+  size_t told = 0;
+  while (true) {
+    kv::PageTable table = model_.NewTable();
+    size_t row = 0;
+    Status computed =
+        ComputeLogits(model_, table, tokens, chunk, [&](std::span<const float> logits) {
+          if (row++ < told) return Ok();
+          ++told;
+          return sink(logits);
+        });
+    // Where a GPU was lost all rows are computed again, and only new ones are passed on.
+    if (computed.ok() || !model_.has_lost_gpu()) return computed;
+    TRY(model_.ReplaceLostGpus());
+  }
 }
 
 Status Scheduler::ExportRows(Sequence& sequence, uint32_t begin, uint32_t end,

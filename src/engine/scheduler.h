@@ -3,8 +3,8 @@
 
 // Continuous batching: answers many requests on one model at once. Every step computes the next
 // token of each answer and, beside them, pieces of waiting prompts (chunked prefill). Where memory
-// runs out the youngest request is preempted. What a request is answered does not depend on the
-// others. Must not know threads, networks or other machines.
+// runs out the youngest request is preempted; where a GPU is lost, all go on on the processor. What
+// a request is answered does not depend on others. Must not know threads, networks, other machines.
 #pragma once
 
 #include <cstdint>

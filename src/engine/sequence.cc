@@ -14,19 +14,25 @@ class Sequence::TableMemory final : public SequenceMemory {
  public:
   TableMemory(LocalModel& model, kv::PageTable table) : model_(model), table_(std::move(table)) {}
 
-  uint32_t length() const override { return table_.length(); }
-  void Truncate(uint32_t length) override { table_.Truncate(length); }
-  void Adopt(std::span<const int32_t> tokens) override { table_.Adopt(tokens); }
+  uint32_t length() const override { return table().length(); }
+  void Truncate(uint32_t length) override { table().Truncate(length); }
+  void Adopt(std::span<const int32_t> tokens) override { table().Adopt(tokens); }
   std::unique_ptr<SequenceMemory> Fork() const override {
-    return std::make_unique<TableMemory>(model_, table_.Fork());
+    return std::make_unique<TableMemory>(model_, table().Fork());
   }
 
   LocalModel& model() const { return model_; }
-  kv::PageTable& table() { return table_; }
+  // Empty where a GPU was lost with what it held.
+  kv::PageTable& table() const {
+    if (std::exchange(replacements_, model_.replacements()) != model_.replacements())
+      table_ = model_.NewTable();
+    return table_;
+  }
 
  private:
   LocalModel& model_;
-  kv::PageTable table_;
+  mutable kv::PageTable table_;
+  mutable uint64_t replacements_ = model_.replacements();  // when the table was made
 };
 
 Sequence::Sequence(LocalModel& model)

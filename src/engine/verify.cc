@@ -196,15 +196,28 @@ class Verifier {
     model.reset();  // slices pack weights of their own
     if (layer_count >= 2) TRY(TrySlices({layer_count / 2}, layer_count));
     if (layer_count >= 3) TRY(TrySlices({1, layer_count - 1}, layer_count));
-    if (options_.model.gpu_layers.wanted()) TRY(TryGpu(layer_count));
+    if (options_.model.gpu_layers.wanted()) {
+      TRY(TryGpu(layer_count));
+      TRY(TryGpus(layer_count));
+    }
     return std::move(ways_);
   }
 
  private:
-  Result<std::unique_ptr<LocalModel>> Load(uint32_t gpu_layers) {
+  // With layers on the first GPU, or on the first few.
+  Result<std::unique_ptr<LocalModel>> Load(uint32_t gpu_layers, size_t most_gpus = 1) {
     LocalModelOptions options = options_.model;
     options.gpu_layers = {gpu_layers};
+    options.open_gpus = [&](compute::Context& host) -> Result<Gpus> {
+      Gpus gpus = TRY(options_.model.open_gpus(host));
+      if (gpus.size() > most_gpus) gpus.resize(most_gpus);
+      return gpus;
+    };
     return LocalModel::Load(files_, options);
+  }
+
+  uint32_t MostGpuLayers(uint32_t layer_count) const {
+    return std::min(layer_count, options_.model.gpu_layers.count.value_or(layer_count));
   }
 
   Status Try(std::string name, FunctionRef<Result<Hash128>()> compute) {
@@ -242,8 +255,7 @@ class Verifier {
 
   // As many layers as are wanted, and half of them; and KV rows that move between the two.
   Status TryGpu(uint32_t layer_count) {
-    const uint32_t most =
-        std::min(layer_count, options_.model.gpu_layers.count.value_or(layer_count));
+    const uint32_t most = MostGpuLayers(layer_count);
     if (most >= 2) {
       const auto half = TRY(Load(most / 2));
       TRY(Try("half of it on the GPU", [&] { return InChunks(*half, tokens_, 64); }));
@@ -263,6 +275,16 @@ class Verifier {
     const auto cpu = TRY(Load(0));
     TRY(Try("from the GPU to the processor", [&] { return Transferred(*gpu, *cpu, tokens_); }));
     return Try("from the processor to the GPU", [&] { return Transferred(*cpu, *gpu, tokens_); });
+  }
+
+  // Layers shared out over all GPUs, where there are several.
+  Status TryGpus(uint32_t layer_count) {
+    const auto model = TRY(Load(MostGpuLayers(layer_count), SIZE_MAX));
+    if (model->gpu_count() < 2) return Ok();
+    const std::string name = fmt::format("on {} GPUs", model->gpu_count());
+    TRY(Try(name, [&] { return InChunks(*model, tokens_, tokens_.size()); }));
+    TRY(Try(name + ", in chunks of 7", [&] { return InChunks(*model, tokens_, 7); }));
+    return Try(name + ", beside other texts", [&] { return InCompany(*model, tokens_); });
   }
 
   Status TrySlices(const std::vector<uint32_t>& cuts, uint32_t layer_count) {

@@ -33,7 +33,7 @@ stage::FileSliceOptions SliceOptions(const DaemonOptions& options) {
           .memory_bytes = options.memory_bytes,
           .isa = {},
           .gpu_layers = options.gpu_layers,
-          .open_gpu = options.open_gpu,
+          .open_gpus = options.open_gpus,
           .kv_now = options.kv_now,
           .page_store = options.page_store,
           .page_chunks = options.page_chunks};

@@ -42,7 +42,7 @@ struct DaemonOptions {
   std::vector<std::string> join;      // HOST:PORT, where the cluster is
   uint64_t memory_bytes = 0;          // for slices; 0: 15/16 of the machine's
   engine::GpuLayers gpu_layers = {};  // of each slice
-  engine::OpenGpu open_gpu = {};
+  engine::OpenGpus open_gpus = {};
   size_t threads = 0;
   bool kv_now = false;         // memory for the KV cache is taken when a slice is loaded
   std::string weights_folder;  // for weights of other machines; empty: the user's cache

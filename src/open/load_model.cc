@@ -26,7 +26,7 @@ Result<std::unique_ptr<engine::LocalModel>> LoadModel(const gguf::ModelFiles& fi
   if (model->gpu_layers() > 0) {
     const uint32_t layers = model->slice().layer_end - model->slice().layer_begin;
     reporter.Complain("note", fmt::format("{} of {} layers on {}", model->gpu_layers(), layers,
-                                          model->gpu()->name()));
+                                          model->gpu_names()));
   }
   return model;
 }

@@ -10,9 +10,12 @@
 namespace aster::open {
 namespace {
 
-// The one that ASTER_GPU names, or the first that is fit.
-Result<std::unique_ptr<vulkan::Gpu>> OpenChosenGpu(compute::Context& host) {
-  return vulkan::OpenGpu(TRY(vulkan::GpuChoiceOfEnvironment()), host);
+// Those that ASTER_GPU names, or the first that is fit.
+Result<engine::Gpus> OpenChosenGpus(compute::Context& host) {
+  engine::Gpus gpus;
+  for (const vulkan::GpuChoice& choice : TRY(vulkan::GpuChoicesOfEnvironment()))
+    gpus.push_back(TRY(vulkan::OpenGpu(choice, host)));
+  return gpus;
 }
 
 }  // namespace
@@ -27,7 +30,7 @@ Result<engine::LocalModelOptions> ModelOptions::ForEngine() const {
   engine::LocalModelOptions options;
   options.threads = threads;
   options.gpu_layers = TRY(engine::ParseGpuLayers(gpu_layers).In("--gpu-layers"));
-  options.open_gpu = OpenChosenGpu;
+  options.open_gpus = OpenChosenGpus;
   options.memory.type = kv_type == "f16"    ? kernels::KvType::kF16
                         : kv_type == "bf16" ? kernels::KvType::kBf16
                                             : kernels::KvType::kQ8;

@@ -154,7 +154,7 @@ void NodeSession::AddOwnStage(const gguf::ModelFiles& files,
                               .memory_bytes = 0,
                               .isa = {},
                               .gpu_layers = engine.gpu_layers,
-                              .open_gpu = engine.open_gpu,
+                              .open_gpus = engine.open_gpus,
                               .page_store = pages,
                               .page_chunks = pages});
   // The caller keeps the files for longer than the session.

@@ -29,7 +29,7 @@ void LogGpu(const engine::LocalModel& model) {
   if (!model.gpu_note().empty()) log::Info("no layers on a GPU", {{"why", model.gpu_note()}});
   if (model.gpu_layers() == 0) return;
   log::Info("layers on a GPU",
-            {{"layers", std::to_string(model.gpu_layers())}, {"gpu", model.gpu()->name()}});
+            {{"layers", std::to_string(model.gpu_layers())}, {"gpu", model.gpu_names()}});
 }
 
 class FileLoading final : public SliceLoading {
@@ -202,8 +202,8 @@ Result<std::unique_ptr<SliceLoading>> FileSliceSource::Start(const SliceRequest&
   engine::LocalModelOptions options;
   options.threads = options_.threads;
   options.isa = options_.isa;
-  options.gpu_layers = options_.gpu_layers;
-  options.open_gpu = options_.open_gpu;
+  if (request.may_use_gpu) options.gpu_layers = options_.gpu_layers;
+  options.open_gpus = options_.open_gpus;
   options.slice = request.slice;
   options.memory = request.memory;
   options.name = request.memory_name;

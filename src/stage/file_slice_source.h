@@ -25,7 +25,7 @@ struct FileSliceOptions {
   uint64_t memory_bytes = 0;  // for all slices; 0: kDefaultMemoryShare of the machine's
   std::optional<kernels::Isa> isa = {};
   engine::GpuLayers gpu_layers = {};  // of each slice
-  engine::OpenGpu open_gpu = {};
+  engine::OpenGpus open_gpus = {};
   bool kv_now = false;                               // LocalModelOptions::memory_now
   std::shared_ptr<kv::PageStore> page_store = {};    // below every slice's KV cache, or null
   std::shared_ptr<kv::PageChunks> page_chunks = {};  // the same, for other nodes; or null

@@ -25,6 +25,7 @@ struct SliceRequest {
   model::MemoryOptions memory = {};
   uint64_t kv_bytes = 0;    // of the KV cache; 0: the source chooses
   uint64_t used_bytes = 0;  // by other slices on this node
+  bool may_use_gpu = true;  // else the processor computes all layers
 };
 
 // A slice that is loading. Used by one thread; destroying it gives up.

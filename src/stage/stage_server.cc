@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/log.h"
 #include "base/units.h"
 #include "kernels/arithmetic_version.h"
 #include "kernels/rope.h"
@@ -216,6 +217,7 @@ Result<std::shared_ptr<StageServer::HeldSlice>> StageServer::FindSlice(
 
 // In the memory that is left beside all slices.
 Result<std::unique_ptr<SliceLoading>> StageServer::StartLoading(SliceRequest& request) {
+  request.may_use_gpu = !has_lost_gpu_;
   request.used_bytes = 0;
   // Slices that are still loading count with what they have reserved.
   for (const auto& slice : slices_) request.used_bytes += slice->bytes;
@@ -314,6 +316,7 @@ void StageServer::Tick() {
   // Takes slices that are loaded. One that failed leaves the list first, so that its memory counts
   // as free when OnFailedLoading tries again.
   const int64_t now_ns = network_.clock().NowNs();
+  DropLostSlices();
   std::vector<std::pair<std::shared_ptr<HeldSlice>, Error>> failed;
   for (const auto& slice : slices_) {
     if (!slice->loading) continue;
@@ -343,14 +346,40 @@ Status StageServer::TakeLoaded(HeldSlice& slice) {
   return Ok();
 }
 
-void StageServer::OnFailedLoading(const std::shared_ptr<HeldSlice>& slice, Error why) {
-  // The routes that wait for this slice.
+std::vector<wire::RouteId> StageServer::UsersOf(const std::shared_ptr<HeldSlice>& slice) const {
   std::vector<wire::RouteId> users;
   for (const auto& [id, route] : routes_) {
     const bool uses = std::ranges::any_of(
         route.stages, [&](const auto& entry) { return entry->held->slice == slice; });
     if (uses) users.push_back(id);
   }
+  return users;
+}
+
+// A slice whose GPU is lost goes, with its KV cache. Its routes break, and what their conductors
+// open instead is computed by the processor.
+void StageServer::DropLostSlices() {
+  std::vector<std::shared_ptr<HeldSlice>> lost;
+  for (const auto& slice : slices_) {
+    if (slice->model && slice->model->has_lost_gpu()) lost.push_back(slice);
+  }
+  for (const auto& slice : lost) {
+    std::erase(slices_, slice);
+    if (!std::exchange(has_lost_gpu_, true)) {
+      log::Warn("a GPU was lost; this node goes on without it",
+                {{"gpu", slice->model->gpu_names()}});
+    }
+    // Not Unavailable, which would say that the node behind this one cannot be reached.
+    for (const wire::RouteId id : UsersOf(slice)) {
+      Break(id,
+            Error(Code::kAborted, fmt::format("node {} has lost the GPU that held layers of {}",
+                                              Self(), plan::DescribeSlice(slice->request.slice))));
+    }
+  }
+}
+
+void StageServer::OnFailedLoading(const std::shared_ptr<HeldSlice>& slice, Error why) {
+  const std::vector<wire::RouteId> users = UsersOf(slice);
   if (users.empty()) return;
   // A slice that is fetched may find that it does not fit after a while: unused slices make room.
   auto again = StartWithMoreRoom(slice->request, std::move(why));

@@ -159,6 +159,8 @@ class StageServer final : public LocalStages {
   std::shared_ptr<HeldMemory> FindMemory(Route& route, std::shared_ptr<HeldSlice> slice);
   void DropUnusedSlices(int64_t unused_for_ns);
   Status TakeLoaded(HeldSlice& slice);
+  std::vector<wire::RouteId> UsersOf(const std::shared_ptr<HeldSlice>& slice) const;
+  void DropLostSlices();
   void OnFailedLoading(const std::shared_ptr<HeldSlice>& slice, Error why);
   void TickRoute(Route& route, int64_t now_ns);
   QueuedWork NextWork(StageEntry& entry, bool& continues);
@@ -191,6 +193,7 @@ class StageServer final : public LocalStages {
   const std::shared_ptr<KvInFlight> in_flight_;
   KvServer kv_server_;
   wire::RouteId last_computed_ = 0;  // the route whose turn it was
+  bool has_lost_gpu_ = false;        // once: from then on the processor computes all layers
 };
 
 }  // namespace aster::stage

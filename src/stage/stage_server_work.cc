@@ -169,6 +169,7 @@ void StageServer::Run(Route& route, StageEntry& entry) {
   std::vector<wire::Hop> hops = std::move(queued.work.hops);
   if (continues) queued.work.encoding = route.open.encoding;
   Result<StageOutput> output = entry.stage->Compute(std::move(queued.work), continues);
+  if (entry.stage->memory().model().has_lost_gpu()) return DropLostSlices();
   if (!output.ok()) {
     return Break(route.open.route, std::move(output).error().In(fmt::format("node {}", Self())));
   }

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Which GPU the user wants: the environment variable ASTER_GPU. Must not know Vulkan.
+// Which GPUs the user wants: the environment variable ASTER_GPU. Must not know Vulkan.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -24,10 +25,11 @@ struct GpuChoice {
   friend bool operator==(const GpuChoice&, const GpuChoice&) = default;
 };
 
-// "off", the number of a device, or nothing for the first that is good enough.
-Result<GpuChoice> ParseGpuChoice(std::optional<std::string_view> text);
+// "off", numbers of devices with commas between them, or nothing for the first that is good enough.
+// At least one choice; several are all indices.
+Result<std::vector<GpuChoice>> ParseGpuChoices(std::optional<std::string_view> text);
 
 // What ASTER_GPU says.
-Result<GpuChoice> GpuChoiceOfEnvironment();
+Result<std::vector<GpuChoice>> GpuChoicesOfEnvironment();
 
 }  // namespace aster::vulkan

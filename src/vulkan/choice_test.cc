@@ -9,19 +9,22 @@ namespace aster::vulkan {
 namespace {
 
 TEST(Choice, NothingIsTheFirstThatIsGoodEnough) {
-  EXPECT_EQ(ParseGpuChoice(std::nullopt).value(), GpuChoice{});
-  EXPECT_EQ(ParseGpuChoice("").value(), GpuChoice{});
+  EXPECT_EQ(ParseGpuChoices(std::nullopt).value(), std::vector{GpuChoice{}});
+  EXPECT_EQ(ParseGpuChoices("").value(), std::vector{GpuChoice{}});
 }
 
 TEST(Choice, OffAndNumbers) {
-  EXPECT_EQ(ParseGpuChoice("off").value(), (GpuChoice{GpuChoice::Kind::kOff, 0}));
-  EXPECT_EQ(ParseGpuChoice("0").value(), (GpuChoice{GpuChoice::Kind::kIndex, 0}));
-  EXPECT_EQ(ParseGpuChoice("17").value(), (GpuChoice{GpuChoice::Kind::kIndex, 17}));
+  using Kind = GpuChoice::Kind;
+  EXPECT_EQ(ParseGpuChoices("off").value(), (std::vector{GpuChoice{Kind::kOff, 0}}));
+  EXPECT_EQ(ParseGpuChoices("0").value(), (std::vector{GpuChoice{Kind::kIndex, 0}}));
+  EXPECT_EQ(ParseGpuChoices("17").value(), (std::vector{GpuChoice{Kind::kIndex, 17}}));
+  EXPECT_EQ(ParseGpuChoices("3,0").value(),
+            (std::vector{GpuChoice{Kind::kIndex, 3}, GpuChoice{Kind::kIndex, 0}}));
 }
 
 TEST(Choice, WhatIsNeitherIsRefused) {
-  for (const char* text : {"on", "-1", "1x", " 1", "4294967296", "OFF"}) {
-    const auto choice = ParseGpuChoice(text);
+  for (const char* text : {"on", "-1", "1x", " 1", "4294967296", "OFF", "0,", ",0", "0,off"}) {
+    const auto choice = ParseGpuChoices(text);
     ASSERT_FALSE(choice.ok()) << text;
     EXPECT_EQ(choice.error().code(), Code::kInvalidArgument);
     EXPECT_NE(choice.error().message().find(text), std::string::npos);

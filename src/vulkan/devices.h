@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,8 +35,8 @@ struct DeviceInfo {
   std::string why_not_used;  // empty for the one that is used
 };
 
-// Every device, in the order of their numbers, each checked; with the choice that says which one is
+// Every device, in the order of their numbers, each checked; with the choices that say which are
 // used. Unimplemented in a program without GPU support, NotFound on a machine without Vulkan.
-Result<std::vector<DeviceInfo>> ListDevices(const GpuChoice& choice);
+Result<std::vector<DeviceInfo>> ListDevices(std::span<const GpuChoice> choices);
 
 }  // namespace aster::vulkan

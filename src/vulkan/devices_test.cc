@@ -9,7 +9,7 @@ namespace aster::vulkan {
 namespace {
 
 TEST(Devices, AreListedOrTheReasonIsGiven) {
-  const auto devices = ListDevices({});
+  const auto devices = ListDevices(std::vector{GpuChoice{}});
   if (!devices.ok()) {
     EXPECT_FALSE(devices.error().message().empty());
     GTEST_SKIP() << devices.error().message();
@@ -31,14 +31,14 @@ TEST(Devices, AreListedOrTheReasonIsGiven) {
 }
 
 TEST(Devices, TheOneThatIsNamedIsUsedWhateverItIs) {
-  const auto devices = ListDevices({GpuChoice::Kind::kIndex, 0});
+  const auto devices = ListDevices(std::vector{GpuChoice{GpuChoice::Kind::kIndex, 0}});
   if (!devices.ok()) GTEST_SKIP() << devices.error().message();
   if (devices->empty()) GTEST_SKIP() << "no driver lists a device";
   EXPECT_EQ((*devices)[0].why_not_used, "");
 }
 
 TEST(Devices, OffUsesNone) {
-  const auto devices = ListDevices({.kind = GpuChoice::Kind::kOff});
+  const auto devices = ListDevices(std::vector{GpuChoice{.kind = GpuChoice::Kind::kOff}});
   if (!devices.ok()) GTEST_SKIP() << devices.error().message();
   for (const DeviceInfo& info : *devices) EXPECT_EQ(info.why_not_used, "ASTER_GPU=off");
 }

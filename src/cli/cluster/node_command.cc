@@ -89,7 +89,7 @@ Result<std::unique_ptr<stage::FileSliceSource>> SourceOf(
   const engine::LocalModelOptions engine = TRY(options.model.ForEngine());
   slices.threads = engine.threads;
   slices.gpu_layers = engine.gpu_layers;
-  slices.open_gpu = engine.open_gpu;
+  slices.open_gpus = engine.open_gpus;
   slices.memory_bytes = TRY(MemoryOf(options));
   slices.kv_now = options.model.kv_now;
   slices.page_store = pages;
@@ -151,7 +151,7 @@ Result<ExitStatus> Serve(const NodeFlags& options, Console& console) {
   const engine::LocalModelOptions engine = TRY(options.model.ForEngine());
   daemon.threads = engine.threads;
   daemon.gpu_layers = engine.gpu_layers;
-  daemon.open_gpu = engine.open_gpu;
+  daemon.open_gpus = engine.open_gpus;
   daemon.kv_now = options.model.kv_now;
   const std::shared_ptr<disk::DiskPages> pages = TRY(options.model.kv_cache.Open());
   daemon.page_store = pages;

@@ -53,7 +53,7 @@ void Print(const DeviceInfo& info, Console& console) {
 }
 
 Result<ExitStatus> ListDevices(bool json, Console& console) {
-  const auto devices = TRY(vulkan::ListDevices(TRY(vulkan::GpuChoiceOfEnvironment())));
+  const auto devices = TRY(vulkan::ListDevices(TRY(vulkan::GpuChoicesOfEnvironment())));
   if (json) {
     auto list = nlohmann::json::array();
     for (const DeviceInfo& info : devices) list.push_back(ToJson(info));

@@ -21,7 +21,7 @@
 namespace aster::compute {
 
 // The context outlives it.
-class CpuCommands final : public Commands {
+class CpuCommands : public Commands {
  public:
   explicit CpuCommands(Context& context)
       : context_(context),

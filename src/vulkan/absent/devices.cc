@@ -7,6 +7,6 @@
 
 namespace aster::vulkan {
 
-Result<std::vector<DeviceInfo>> ListDevices(const GpuChoice&) { return NoSupport(); }
+Result<std::vector<DeviceInfo>> ListDevices(std::span<const GpuChoice>) { return NoSupport(); }
 
 }  // namespace aster::vulkan

@@ -30,6 +30,9 @@ class DeviceBackend final : public compute::Backend {
   kv::PageMemory& pages() override { return pages_; }
   std::unique_ptr<compute::Commands> NewCommands() override;
 
+  // Whether pages are not what their tables believe: what the device holds is of no use.
+  bool lost() const { return pages_.failed(); }
+
  private:
   Status WriteLargeUnits(const Buffer& buffer, size_t offset, size_t count, size_t unit_bytes,
                          WriteUnits write);

@@ -24,7 +24,7 @@ class OpenedGpu final : public Gpu {
   compute::Backend& backend() override { return backend_; }
   const std::string& name() const override { return device_->traits().name; }
   uint64_t available_bytes() const override { return device_->AvailableBytes(); }
-  bool lost() const override { return device_->lost(); }
+  bool lost() const override { return device_->lost() || backend_.lost(); }
 
  private:
   const std::unique_ptr<Device> device_;

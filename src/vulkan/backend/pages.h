@@ -51,6 +51,7 @@ class DevicePages final : public kv::PageMemory {
   // Submits what was recorded. Where that fails, pages are not what they should be: from then on
   // everything fails.
   Status Flush();
+  bool failed() const { return failure_.has_value(); }
 
  private:
   friend class DeviceBlock;

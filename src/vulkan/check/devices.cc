@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -58,14 +59,14 @@ Status CheckDevice(const std::shared_ptr<Instance>& instance, VkPhysicalDevice p
 }
 
 // Why a device that computes right is not used all the same; nothing where it is.
-std::optional<std::string> WhyNotChosen(const DeviceInfo& info, const GpuChoice& choice,
+std::optional<std::string> WhyNotChosen(const DeviceInfo& info, std::span<const GpuChoice> choices,
                                         std::optional<uint32_t> used) {
-  switch (choice.kind) {
+  switch (choices.front().kind) {
     case GpuChoice::Kind::kOff:
       return "ASTER_GPU=off";
     case GpuChoice::Kind::kIndex:
-      if (info.index == choice.index) return std::nullopt;
-      return fmt::format("ASTER_GPU={} names another", choice.index);
+      if (std::ranges::count(choices, info.index, &GpuChoice::index) > 0) return std::nullopt;
+      return fmt::format("ASTER_GPU={} names another", choices.front().index);
     case GpuChoice::Kind::kAuto:
       break;
   }
@@ -80,7 +81,7 @@ std::optional<std::string> WhyNotChosen(const DeviceInfo& info, const GpuChoice&
 
 }  // namespace
 
-Result<std::vector<DeviceInfo>> ListDevices(const GpuChoice& choice) {
+Result<std::vector<DeviceInfo>> ListDevices(std::span<const GpuChoice> choices) {
   const auto instance = TRY(Instance::Create(TRY(Library::Open())));
   std::vector<DeviceInfo> devices;
   std::optional<uint32_t> used;
@@ -91,7 +92,7 @@ Result<std::vector<DeviceInfo>> ListDevices(const GpuChoice& choice) {
     const Status status = CheckDevice(instance, physical, info);
     if (!status.ok()) {
       info.why_not_used = status.error().message();
-    } else if (auto why = WhyNotChosen(info, choice, used)) {
+    } else if (auto why = WhyNotChosen(info, choices, used)) {
       info.why_not_used = std::move(*why);
     } else {
       used = info.index;
