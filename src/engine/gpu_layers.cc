@@ -22,10 +22,16 @@ constexpr uint64_t kReserveShare = 16;
 
 // Of rows in every width that a layer needs, and of logits of one row for each.
 uint64_t ScratchBytes(const model::Shape& shape) {
+  const model::Latent& latent = shape.latent;
   const uint64_t heads = uint64_t{shape.head_count} * shape.head_dim;
   const uint64_t kv_heads = uint64_t{shape.kv_head_count} * shape.head_dim;
   const uint64_t wide = std::max<uint64_t>(shape.feed_forward, heads);
-  const uint64_t row = 4 * uint64_t{shape.embedding} + 2 * heads + 2 * kv_heads + 4 * wide;
+  // The residual, normed too, and half a layer's rows.
+  const uint64_t hidden = 2 * uint64_t{shape.hidden_width()} + 2 * uint64_t{shape.embedding};
+  const uint64_t low = uint64_t{latent.query_rank} +
+                       uint64_t{latent.output_groups} * latent.output_rank +
+                       uint64_t{latent.index_heads} * latent.index_dim + latent.index_top;
+  const uint64_t row = hidden + low + 2 * heads + 2 * kv_heads + 4 * wide;
   return kScratchRows * row * sizeof(float) + 64 * uint64_t{shape.vocab_size} * sizeof(float);
 }
 
@@ -40,12 +46,6 @@ Result<GpuLayers> ParseGpuLayers(std::string_view text) {
         fmt::format("\"{}\" is no number of layers; give one, or auto for as many as fit", text));
   }
   return GpuLayers{.count = count};
-}
-
-Status CheckGpuCanCompute(const model::Shape& shape) {
-  if (!shape.is_latent()) return Ok();
-  return Unimplemented(
-      "the layers of this architecture (latent attention) cannot be computed on a GPU yet");
 }
 
 Result<uint32_t> GpuLayersThatFit(const gguf::ModelFiles& files, const model::Shape& shape,

@@ -30,9 +30,6 @@ struct GpuLayers {
 // "auto", or a number.
 Result<GpuLayers> ParseGpuLayers(std::string_view text);
 
-// Whether a GPU computes what such a model needs; else Unimplemented, which names what is missing.
-Status CheckGpuCanCompute(const model::Shape& shape);
-
 // How many fit into `available_bytes` of a device beside what a computation needs and a reserve for
 // others: their weights, and their share of `kv_bytes` of pages.
 Result<uint32_t> GpuLayersThatFit(const gguf::ModelFiles& files, const model::Shape& shape,

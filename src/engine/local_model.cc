@@ -73,11 +73,7 @@ Result<std::vector<LocalModel::FoundGpu>> LocalModel::FindGpus(const gguf::Model
   if (!options.gpu_layers.wanted() || !options.open_gpus) return found;
   const bool is_automatic = !options.gpu_layers.count;
   const model::Shape shape = TRY(model::ReadShape(files.metadata()));
-  const auto open = [&]() -> Result<Gpus> {
-    TRY(CheckGpuCanCompute(shape));
-    return options.open_gpus(context_);
-  };
-  Result<Gpus> gpus = open();
+  Result<Gpus> gpus = options.open_gpus(context_);
   if (!gpus.ok() && is_automatic) {
     gpu_note_ = fmt::format("no GPU is used: {}", gpus.error().message());
     return found;

@@ -53,13 +53,15 @@ std::vector<uint8_t> PageBytes(const kv::PageTable& table) {
   std::vector<uint8_t> all;
   const kv::Layout& layout = table.layout();
   for (uint32_t layer = 0; layer < layout.layer_count(); ++layer) {
-    const size_t bytes = layout.streams(layer)[0].codec->page_bytes();
-    for (uint32_t page = 0; page * kernels::kPagePositions < table.length(); ++page) {
-      std::vector<uint8_t> copy;
-      const kv::PageAddress at = table.Page(layer, page);
-      if (!at) continue;
-      const uint8_t* const data = kv::ReadPage(at, bytes, copy).value();
-      all.insert(all.end(), data, data + bytes);
+    for (uint32_t stream = 0; stream < layout.streams(layer).size(); ++stream) {
+      const size_t bytes = layout.streams(layer)[stream].codec->page_bytes();
+      for (uint32_t page = 0; page * kernels::kPagePositions < table.length(); ++page) {
+        std::vector<uint8_t> copy;
+        const kv::PageAddress at = table.Page(layer, page, stream);
+        if (!at) continue;
+        const uint8_t* const data = kv::ReadPage(at, bytes, copy).value();
+        all.insert(all.end(), data, data + bytes);
+      }
     }
   }
   return all;
@@ -200,17 +202,16 @@ TEST_F(ForwardGpuTest, PagesMoveBetweenTheGpuAndTheProcessor) {
   EXPECT_EQ(PageBytes(to_device), PageBytes(on_processor));
 }
 
-// Attention of DeepSeek V4 is not computed there, and says so.
-TEST_F(ForwardGpuTest, WhatItCannotComputeIsAnError) {
-  const Shape shape = SmallDeepSeek4({0, 4});
-  const ModelFile model(shape, TensorType::kQ8_0);
-  BackendRunner runner(model.files(), shape, gpu(), Narrowed({}, shape));
-  kv::PageTable table = runner.NewTable();
-  const auto tokens = RandomTokens(5, shape.vocab_size);
-  const Segment segment{.table = &table, .tokens = tokens};
-  const auto output = runner.Run({&segment, 1});
-  ASSERT_FALSE(output.ok());
-  EXPECT_EQ(output.error().code(), Code::kUnimplemented);
+// Layers of every kind: without compressed rows, with those of an index, and with those of 128
+// tokens; rows of few bits and plain ones.
+TEST_F(ForwardGpuTest, DeepSeek4) {
+  constexpr size_t kChunks[] = {1, 61, 3, 1, 1, 130, 70, 1};
+  Shape shape = SmallDeepSeek4({0, 4, 128});
+  for (const bool plain_rows : {false, true}) {
+    SCOPED_TRACE(plain_rows);
+    ExpectEqual(ModelFile(shape, TensorType::kQ8_0), shape,
+                Narrowed({.plain_rows = plain_rows}, shape), kChunks);
+  }
 }
 
 }  // namespace

@@ -23,10 +23,6 @@ bool Equal(const compute::PageSpan& a, const compute::PageSpan& b) {
   return a.position == b.position && a.first_row == b.first_row && a.count == b.count;
 }
 
-Address AddressOf(const kv::PageAddress& page) {
-  return page ? static_cast<const DeviceBlock*>(page.block)->address() + page.offset : 0;
-}
-
 // `record(first, count)` for as many as one dispatch takes at a time.
 template <typename Record>
 Status ForEachRun(size_t count, Record record) {

@@ -23,8 +23,18 @@
 namespace aster::vulkan {
 
 // Device memory for what is between two kernels of an operation.
-enum class Scratch : uint8_t { kPageResults, kGate, kUp, kHidden, kDown, kShared };
-inline constexpr size_t kScratchCount = 6;
+enum class Scratch : uint8_t {
+  kPageResults,
+  kGate,
+  kUp,
+  kHidden,
+  kDown,
+  kShared,
+  kMadeRows,
+  kPackedRows,
+  kRanks,
+};
+inline constexpr size_t kScratchCount = 9;
 
 // Not for concurrent use; one batch after the other. Outlived by its device and pages.
 class Batch {

@@ -4,15 +4,16 @@
 #include "vulkan/backend/commands.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/check.h"
 #include "kernels/rope.h"
 #include "quant/dequantize.h"
 #include "vulkan/backend/memory.h"
-#include "vulkan/backend/operations.h"
 #include "vulkan/kernels/elements.h"
 #include "vulkan/kernels/products.h"
 #include "vulkan/kernels/rows.h"
+#include "vulkan/kernels/streams.h"
 
 namespace aster::vulkan {
 namespace {
@@ -29,6 +30,19 @@ uint64_t BytesOf(const Tensor& tensor) {
 Tensor HeadRows(const compute::Heads& heads) {
   CHECK(IsDense(heads.rows));
   return heads.rows.As(heads.rows.columns / heads.count);
+}
+
+// `half` is what goes into or comes out of half a layer.
+StreamsJob StreamsOf(const Tensor& streams, const Tensor& numbers, const Tensor& half) {
+  return {.streams = AddressOf(streams),
+          .stream_stride = static_cast<uint32_t>(streams.stride),
+          .numbers = AddressOf(numbers),
+          .number_stride = static_cast<uint32_t>(numbers.stride),
+          .half = AddressOf(half),
+          .half_stride = static_cast<uint32_t>(half.stride),
+          .rows = static_cast<uint32_t>(half.rows),
+          .width = static_cast<uint32_t>(half.columns),
+          .count = static_cast<uint32_t>(streams.columns / half.columns)};
 }
 
 }  // namespace
@@ -223,31 +237,65 @@ Status DeviceCommands::TurnHeads(const compute::Heads& heads) {
        .inverse = heads.inverse});
 }
 
-// --- What CanCompute says that a device does not.
+Status DeviceCommands::MakeStreamWeights(const compute::StreamWeights& weights) {
+  const Tensor& numbers = weights.numbers;
+  return RecordStreamWeights(
+      kernels_,
+      batch_.Using({RangeOf(numbers), RangeOf(weights.scale), RangeOf(weights.base)},
+                   {RangeOf(numbers)}),
+      {.numbers = AddressOf(numbers),
+       .stride = static_cast<uint32_t>(numbers.stride),
+       .rows = static_cast<uint32_t>(numbers.rows),
+       .scale = AddressOf(weights.scale),
+       .base = AddressOf(weights.base),
+       .streams = static_cast<uint32_t>(weights.streams),
+       .iterations = static_cast<uint32_t>(weights.iterations),
+       .epsilon = weights.epsilon,
+       .is_merge = weights.is_merge});
+}
 
-Status DeviceCommands::MakeStreamWeights(const compute::StreamWeights&) {
-  return NotOnDevice(Operations::kStreams);
+Status DeviceCommands::SumStreams(const Tensor& streams, const Tensor& numbers, const Tensor& out) {
+  return RecordSumStreams(
+      kernels_, batch_.Using({RangeOf(streams), RangeOf(numbers)}, {RangeOf(out)}),
+      StreamsOf(streams, numbers, out));
 }
-Status DeviceCommands::SumStreams(const Tensor&, const Tensor&, const Tensor&) {
-  return NotOnDevice(Operations::kStreams);
+
+Status DeviceCommands::SpreadStreams(const Tensor& from, const Tensor& numbers,
+                                     const Tensor& streams) {
+  return RecordSpreadStreams(
+      kernels_,
+      batch_.Using({RangeOf(from), RangeOf(numbers), RangeOf(streams)}, {RangeOf(streams)}),
+      StreamsOf(streams, numbers, from));
 }
-Status DeviceCommands::SpreadStreams(const Tensor&, const Tensor&, const Tensor&) {
-  return NotOnDevice(Operations::kStreams);
+
+Status DeviceCommands::WriteRows(const compute::LatentRows& rows) {
+  TRY(FinishHeads({&rows.heads, 1}));
+  return latent_.WriteRows(rows);
 }
-Status DeviceCommands::WriteRows(const compute::LatentRows&) {
-  return NotOnDevice(Operations::kLatentAttention);
-}
-Status DeviceCommands::Compress(const compute::Compression&) {
-  return NotOnDevice(Operations::kLatentAttention);
-}
-Status DeviceCommands::FinishIndexQueries(const compute::IndexQueries&) {
-  return NotOnDevice(Operations::kLatentAttention);
-}
-Status DeviceCommands::Rank(const compute::RowRanking&) {
-  return NotOnDevice(Operations::kLatentAttention);
-}
-Status DeviceCommands::AttendRows(const compute::RowAttention&) {
-  return NotOnDevice(Operations::kLatentAttention);
+
+Status DeviceCommands::FinishIndexQueries(const compute::IndexQueries& index) {
+  const size_t dim = index.queries.columns / index.heads;
+  const compute::Heads heads{.rows = index.queries,
+                             .count = index.heads,
+                             .angles = index.angles,
+                             .still = dim - 2 * index.angles.cosines.columns};
+  TRY(TurnHeads(heads));
+  const Tensor queries = HeadRows(heads);
+  const auto columns = static_cast<uint32_t>(dim);
+  TRY(RecordHadamard(kernels_, batch_.Using({RangeOf(queries)}, {RangeOf(queries)}),
+                     AddressOf(queries), columns, static_cast<uint32_t>(queries.rows), columns));
+  if (index.format.type == kernels::LatentRows::kF4)
+    TRY(latent_.RoundRows(index.format, queries));
+  const Tensor& weights = index.weights;
+  CHECK(IsDense(weights));
+  const Range range = RangeOf(weights);
+  return RecordElements(
+      kernels_, batch_.Using({range}, {range}),
+      {.operation = ElementOperation::kScale,
+       .a = range.begin,
+       .y = range.begin,
+       .count = Count(weights),
+       .factor = 1.0f / std::sqrt(static_cast<float>(index.queries.columns))});
 }
 
 }  // namespace aster::vulkan

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // The operations of a forward pass on a device: each is recorded into one batch, with the bits of
-// the CPU back end. Operations of DeepSeek V4 are Unimplemented (operations.h says which).
+// the CPU back end. Must not know models.
 #pragma once
 
 #include <memory>
@@ -13,6 +13,7 @@
 #include "vulkan/backend/attention.h"
 #include "vulkan/backend/batch.h"
 #include "vulkan/backend/experts.h"
+#include "vulkan/backend/latent_attention.h"
 #include "vulkan/backend/operand.h"
 
 namespace aster::vulkan {
@@ -25,7 +26,8 @@ class DeviceCommands final : public compute::Commands {
         host_(host),
         batch_(kernels.device(), pages, staged),
         attention_(kernels, batch_),
-        experts_(kernels, batch_) {}
+        experts_(kernels, batch_),
+        latent_(kernels, batch_) {}
 
   std::unique_ptr<compute::Operand> NewOperand() override {
     return std::make_unique<DeviceOperand>(kernels_, batch_);
@@ -64,10 +66,14 @@ class DeviceCommands final : public compute::Commands {
                        const compute::Tensor& streams) override;
 
   Status WriteRows(const compute::LatentRows& rows) override;
-  Status Compress(const compute::Compression& compression) override;
+  Status Compress(const compute::Compression& compression) override {
+    return latent_.Compress(compression);
+  }
   Status FinishIndexQueries(const compute::IndexQueries& queries) override;
-  Status Rank(const compute::RowRanking& ranking) override;
-  Status AttendRows(const compute::RowAttention& attention) override;
+  Status Rank(const compute::RowRanking& ranking) override { return latent_.Rank(ranking); }
+  Status AttendRows(const compute::RowAttention& attention) override {
+    return latent_.Attend(attention);
+  }
 
  private:
   Status AddBias(const compute::Heads& heads);
@@ -79,6 +85,7 @@ class DeviceCommands final : public compute::Commands {
   Batch batch_;
   DeviceAttention attention_;
   DeviceExperts experts_;
+  DeviceLatentAttention latent_;
 };
 
 }  // namespace aster::vulkan

@@ -297,21 +297,6 @@ TEST_P(CommandsTest, ABatchMayBeGivenUp) {
       std::vector<float>(64, 2.0f));
 }
 
-TEST_P(CommandsTest, OperationsOfDeepSeekSayThatTheyAreNotThere) {
-  Bench bench(gpu());
-  const Tensor rows = bench.Room(2, 8);
-  const Status streams = bench.TryRun(
-      [&](compute::Commands& commands) { return commands.SumStreams(rows, rows, rows); });
-  ASSERT_FALSE(streams.ok());
-  EXPECT_EQ(streams.error().code(), Code::kUnimplemented);
-  const Status latent = bench.TryRun([&](compute::Commands& commands) {
-    return commands.FinishIndexQueries(
-        {.queries = rows, .heads = 1, .angles = {}, .format = {}, .weights = rows});
-  });
-  ASSERT_FALSE(latent.ok());
-  EXPECT_EQ(latent.error().code(), Code::kUnimplemented);
-}
-
 TEST_P(CommandsTest, SwigluWithoutALimit) {
   ExpectEqual("swiglu", [&](compute::Backend& backend) {
     Bench bench(backend);

@@ -42,6 +42,11 @@ class DeviceBlock final : public kv::MemoryBlock {
 };
 
 // Belongs to the thread of its back end. Outlived by its device.
+// Zero where there is no page.
+inline Address AddressOf(const kv::PageAddress& page) {
+  return page ? static_cast<const DeviceBlock*>(page.block)->address() + page.offset : 0;
+}
+
 class DevicePages final : public kv::PageMemory {
  public:
   explicit DevicePages(Device& device) : device_(device) {}

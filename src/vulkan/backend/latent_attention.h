@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Attention of a batch over latent rows on the device: writes rows into their pages, makes those
+// that stand for several tokens, ranks them and lets every token see its own. Must not know weights
+// or what is done to heads.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "compute/commands.h"
+#include "kernels/pages.h"
+#include "vulkan/backend/batch.h"
+#include "vulkan/kernels/latent_attention.h"
+#include "vulkan/kernels/latent_rows.h"
+
+namespace aster::vulkan {
+
+// Pages of a stream of a layer, which hold rows that stand for `ratio` tokens each.
+struct RowStream {
+  uint32_t layer;
+  uint32_t stream;
+  uint32_t ratio;
+
+  uint32_t rows_of_page() const { return kernels::kPagePositions / ratio; }
+};
+
+// Belongs to the commands of its batch.
+class DeviceLatentAttention {
+ public:
+  DeviceLatentAttention(Kernels& kernels, Batch& batch) : kernels_(kernels), batch_(batch) {}
+
+  // Rows whose heads are finished.
+  Status WriteRows(const compute::LatentRows& rows);
+  Status Compress(const compute::Compression& compression);
+  // Rows become what is left of them in the format.
+  Status RoundRows(const kernels::LatentFormat& format, const compute::Tensor& rows);
+  Status Rank(const compute::RowRanking& ranking);
+  Status Attend(const compute::RowAttention& attention);
+
+ private:
+  // Rows between two kernels.
+  struct MadeRows {
+    Range range;
+    uint32_t rows;
+  };
+
+  Result<Range> Encode(const kernels::LatentFormat& format, Address rows, const Range& range,
+                       uint32_t stride, uint32_t count);
+  Status WritePacked(const kernels::LatentFormat& format, const Range& packed,
+                     const RowStream& stream,
+                     std::span<const compute::PageSpan> spans);
+  Status WriteInputs(const compute::Compression& compression);
+  Result<MadeRows> Pool(const compute::Compression& compression);
+  Status FinishMade(const compute::Compression& compression, const MadeRows& made);
+  Status TurnMade(const compute::Compression& compression, const MadeRows& made);
+  Status RankTasks(const compute::RowRanking& ranking, Address pages,
+                   std::span<const RankTask> tasks);
+
+  Kernels& kernels_;
+  Batch& batch_;
+};
+
+}  // namespace aster::vulkan

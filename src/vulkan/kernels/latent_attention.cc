@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "vulkan/kernels/latent_attention.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/check.h"
+#include "vulkan/kernels/latent_rows.h"
+
+namespace aster::vulkan {
+namespace {
+
+// What a workgroup keeps of rows or queries in shared memory: 16 KiB, half of what a device must
+// have.
+constexpr uint32_t kMostSharedFloats = 4096;
+// Rows of a workgroup of rank_rows.comp, which has sixteen invocations for each.
+constexpr uint32_t kMostRankedRows = 16;
+constexpr uint32_t kMostHeads = 8;  // of a workgroup of attend_latent.comp
+// Fewer heads share a workgroup where there would be fewer workgroups than this; what keeps a large
+// GPU busy.
+constexpr uint32_t kWantedGroups = 512;
+
+struct RankPush {
+  Address queries;
+  Address weights;
+  Address page_table;
+  Address tasks;
+  Address scores;
+  uint32_t query_stride;
+  uint32_t weight_stride;
+  uint32_t heads;
+  uint32_t row_bytes;
+  uint32_t rows_of_page;
+  uint32_t still;
+};
+
+struct SelectPush {
+  Address scores;
+  Address tasks;
+  Address chosen;
+  uint32_t top;
+  uint32_t stride;
+};
+
+struct AttendLatentPush {
+  Address page_table;
+  Address tokens;
+  Address chosen;
+  Address queries;
+  Address sinks;
+  Address result;
+  uint32_t heads;
+  float factor;
+  uint32_t row_bytes;
+  uint32_t still;
+  uint32_t far_rows_of_page;
+  uint32_t chosen_stride;
+};
+
+uint32_t FittingRows(uint32_t dim, uint32_t most) {
+  return std::bit_floor(std::min(most, kMostSharedFloats / dim));
+}
+
+// One where an fma is made of integers, since a driver compiles every one by itself.
+uint32_t HeadsTogether(const Kernels& kernels, const AttendLatentJob& job, uint32_t dim) {
+  if (!kernels.arithmetic().native_fma) return 1;
+  const uint32_t all = job.token_count * job.heads;
+  return std::min(FittingRows(dim, kMostHeads), std::bit_floor(std::max(all / kWantedGroups, 1u)));
+}
+
+}  // namespace
+
+Status RecordRankRows(Kernels& kernels, Commands& commands, const RankJob& job) {
+  CHECK(job.task_count <= kRowGroups);
+  const auto dim = static_cast<uint32_t>(job.format.dim);
+  const RankPush push{job.queries,
+                      job.weights,
+                      job.page_table,
+                      job.tasks,
+                      job.scores,
+                      job.query_stride,
+                      job.weight_stride,
+                      job.heads,
+                      RowBytes(job.format),
+                      job.rows_of_page,
+                      static_cast<uint32_t>(job.format.still)};
+  const uint32_t rows = FittingRows(dim, kMostRankedRows);
+  return kernels.Record(commands, "rank_rows",
+                        {static_cast<uint32_t>(job.format.type), dim, rows}, push,
+                        {.x = DivideRoundingUp(job.most_rows, rows), .y = job.task_count});
+}
+
+Status RecordSelectRows(Kernels& kernels, Commands& commands, const RankJob& job) {
+  const SelectPush push{job.scores, job.tasks, job.chosen, job.top, job.chosen_stride};
+  return kernels.Record(commands, "select_rows", {}, push, {.x = job.task_count});
+}
+
+Status RecordAttendLatent(Kernels& kernels, Commands& commands, const AttendLatentJob& job) {
+  CHECK(job.token_count <= kRowGroups);
+  const auto dim = static_cast<uint32_t>(job.format.dim);
+  const AttendLatentPush push{job.page_table,
+                              job.tokens,
+                              job.chosen,
+                              job.queries,
+                              job.sinks,
+                              job.result,
+                              job.heads,
+                              job.factor,
+                              RowBytes(job.format),
+                              static_cast<uint32_t>(job.format.still),
+                              job.far_rows_of_page,
+                              job.chosen_stride};
+  const uint32_t heads = HeadsTogether(kernels, job, dim);
+  return kernels.Record(commands, "attend_latent",
+                        {static_cast<uint32_t>(job.format.type), dim, heads}, push,
+                        {.x = job.token_count, .y = DivideRoundingUp(job.heads, heads)});
+}
+
+}  // namespace aster::vulkan

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Attention over rows that are keys and values at once on a device, and the ranks that choose among
+// compressed ones: the bits of kernels/latent.h, for any number of sequences at once. Must not know
+// models or owners of pages.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "kernels/latent.h"
+#include "vulkan/kernels/kernels.h"
+
+namespace aster::vulkan {
+
+// A token that has more rows of the index than it may see; what `tasks` holds.
+struct RankTask {
+  uint32_t row;  // of the batch
+  uint32_t rows;
+  uint32_t first_score;
+  uint32_t table;  // entry of the page of row 0
+};
+
+// Scores of all rows of the tasks; then the `top` highest of each task, ascending.
+struct RankJob {
+  kernels::LatentFormat format;
+  Address queries;  // [rows], query_stride floats apart, of [heads][format.dim]
+  uint32_t query_stride;
+  Address weights;  // [rows], weight_stride apart, of [heads]
+  uint32_t weight_stride;
+  uint32_t heads;
+  Address page_table;
+  uint32_t rows_of_page;
+  Address tasks;        // [task_count] RankTask
+  uint32_t task_count;  // up to kRowGroups
+  uint32_t most_rows;   // of a task
+  Address scores;
+  uint32_t top;    // fewer than any task has
+  Address chosen;  // [rows], chosen_stride words apart
+  uint32_t chosen_stride;
+};
+Status RecordRankRows(Kernels& kernels, Commands& commands, const RankJob& job);
+// After a barrier.
+Status RecordSelectRows(Kernels& kernels, Commands& commands, const RankJob& job);
+
+// The rows that a token sees; what `tokens` holds.
+struct LatentToken {
+  uint32_t begin;         // position of the first row of its window
+  uint32_t window;        // rows of its window
+  uint32_t window_table;  // what to add to a page's number for its entry
+  uint32_t far;           // compressed rows
+  uint32_t far_table;     // entry of the page of the first of all
+  uint32_t is_chosen;     // they are those of `chosen`; else the first
+};
+
+struct AttendLatentJob {
+  kernels::LatentFormat format;
+  Address page_table;
+  Address tokens;  // [token_count] LatentToken
+  uint32_t token_count;
+  Address chosen = 0;  // [tokens], chosen_stride words apart; or none
+  uint32_t chosen_stride = 0;
+  uint32_t far_rows_of_page;
+  Address queries;  // [tokens][heads][format.dim]
+  uint32_t heads;
+  float factor;    // of queries
+  Address sinks;   // [heads] logits
+  Address result;  // as the queries
+};
+Status RecordAttendLatent(Kernels& kernels, Commands& commands, const AttendLatentJob& job);
+
+}  // namespace aster::vulkan

@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Rows of latent attention on a device: packed in the formats of kernels/latent.h, written into
+// pages, and made of several tokens' inputs. Packed rows stand one after the other, each from a
+// word on; in pages they stand without gaps. Must not know models or owners of pages.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "kernels/latent.h"
+#include "vulkan/kernels/kernels.h"
+
+namespace aster::vulkan {
+
+uint32_t RowBytes(const kernels::LatentFormat& format);
+// Of a packed row.
+uint32_t RowWords(const kernels::LatentFormat& format);
+
+// kernels::EncodeLatentRow.
+struct EncodeJob {
+  kernels::LatentFormat format;
+  Address x;  // [rows] of format.dim floats, stride floats apart
+  uint32_t stride;
+  uint32_t rows;
+  Address packed;  // [rows][RowWords]
+};
+Status RecordEncodeLatent(Kernels& kernels, Commands& commands, const EncodeJob& job);
+
+// LatentTable::decode.
+struct DecodeJob {
+  kernels::LatentFormat format;
+  Address packed;
+  uint32_t rows;
+  Address y;
+  uint32_t stride;
+};
+Status RecordDecodeLatent(Kernels& kernels, Commands& commands, const DecodeJob& job);
+
+// Rows of one sequence, one after the other; what `runs` holds.
+struct RowRun {
+  uint32_t first_row;  // where they come from
+  uint32_t rows;
+  uint32_t position;  // of the first, in rows of the stream
+  uint32_t table;     // entry of its page in the page table; the next pages follow
+};
+
+struct WriteLatentJob {
+  kernels::LatentFormat format;
+  Address packed;
+  Address page_table;  // uint64 addresses
+  Address runs;        // [run_count] RowRun; no page is in two of them
+  uint32_t run_count;  // up to kRowGroups
+  uint32_t longest_run;
+  uint32_t rows_of_page;
+};
+Status RecordWriteLatent(Kernels& kernels, Commands& commands, const WriteLatentJob& job);
+
+// A token's values and scores, which compressed rows are made of, into pages of 128 tokens.
+struct WriteInputsJob {
+  Address values;  // [rows], value_stride floats apart
+  uint32_t value_stride;
+  Address scores;
+  uint32_t score_stride;
+  Address places;  // [ratio][columns], added to the scores
+  uint32_t ratio;
+  uint32_t columns;
+  Address page_table;
+  Address runs;
+  uint32_t run_count;
+  uint32_t longest_run;
+};
+Status RecordWriteInputs(Kernels& kernels, Commands& commands, const WriteInputsJob& job);
+
+// A row to be made of these tokens; what `rows` of PoolJob holds.
+struct PooledRow {
+  uint32_t first;   // position of the first token
+  uint32_t before;  // tokens of the row before
+  uint32_t count;   // all tokens
+  uint32_t table;   // entry of the first token's page
+};
+
+// LatentTable::pool. With twice as many columns as elements, tokens of the row before give the
+// first half of theirs, the others the second.
+struct PoolJob {
+  Address page_table;
+  Address rows;        // [row_count] PooledRow
+  uint32_t row_count;  // up to kRowGroups
+  uint32_t dim;
+  uint32_t columns;  // dim, or twice that
+  Address result;    // [row_count][dim]
+};
+Status RecordPool(Kernels& kernels, Commands& commands, const PoolJob& job);
+
+}  // namespace aster::vulkan

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// A residual of several streams on a device: the numbers that they are mixed with
+// (kernels/stream_mix.h), and the mixing. Must not know layers.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "vulkan/kernels/kernels.h"
+
+namespace aster::vulkan {
+
+// kernels::MixStreams, or MergeStreams, of every row, in place.
+struct StreamWeightsJob {
+  Address numbers;  // [rows], stride floats apart
+  uint32_t stride;
+  uint32_t rows;
+  Address scale;
+  Address base;
+  uint32_t streams;
+  uint32_t iterations;
+  float epsilon;
+  bool is_merge;
+};
+Status RecordStreamWeights(Kernels& kernels, Commands& commands, const StreamWeightsJob& job);
+
+// `half` is what goes into or comes out of half a layer.
+struct StreamsJob {
+  Address streams;  // [rows], stream_stride floats apart, of [count][width]
+  uint32_t stream_stride;
+  Address numbers;  // [rows], number_stride apart: what StreamWeightsJob made
+  uint32_t number_stride;
+  Address half;  // [rows], half_stride apart, of [width]
+  uint32_t half_stride;
+  uint32_t rows;
+  uint32_t width;
+  uint32_t count;
+};
+// half = the streams by the first numbers.
+Status RecordSumStreams(Kernels& kernels, Commands& commands, const StreamsJob& job);
+// streams = themselves mixed, and `half` in each.
+Status RecordSpreadStreams(Kernels& kernels, Commands& commands, const StreamsJob& job);
+
+}  // namespace aster::vulkan

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Rows of latent attention in the formats of src/kernels/latent.h, element by element. Rows stand
+// at any byte. After memory.glsl, exact.glsl and conversions.glsl.
+
+layout(constant_id = 2) const uint kFormat = 0u;
+const uint kF16 = 0u;
+const uint kF8 = 1u;
+const uint kF4 = 2u;
+
+const uint kF8Group = 64u;
+const uint kF4Group = 32u;
+const uint kNanExponent = 255u;
+
+// Elements of a row, and those of them before the ones that turn.
+struct LatentShape {
+  uint dim;
+  uint still;
+};
+
+uint byte_at(Words row, uint byte_) { return row.at[byte_ / 4u] >> (byte_ & 3u) * 8u & 0xffu; }
+uint half_at(Words row, uint byte_) { return byte_at(row, byte_) | byte_at(row, byte_ + 1u) << 8; }
+
+// 2^(exponent - 127); all ones are NaN.
+float scale_of_exponent(uint exponent) {
+  return exponent == kNanExponent ? NOT_A_NUMBER : FLOAT(exponent << 23);
+}
+float from_e4m3(uint code) {
+  const uint sign = (code & 0x80u) << 24, exponent = code >> 3 & 15u, fraction = code & 7u;
+  if (exponent == 0u) return FLOAT(sign | BITS(mul(float(fraction), FLOAT(0x3b000000u))));  // 2^-9
+  return FLOAT(sign | exponent + 120u << 23 | fraction << 20);
+}
+float from_e2m1(uint code) {
+  const uint sign = (code & 8u) << 28, exponent = code >> 1 & 3u, fraction = code & 1u;
+  if (exponent == 0u) return FLOAT(sign | (fraction != 0u ? 0x3f000000u : 0u));
+  return FLOAT(sign | exponent + 126u << 23 | fraction << 22);
+}
+
+// Element `d` of the row that begins at a byte.
+float element_at(Words row, uint first, LatentShape shape, uint d) {
+  if (kFormat == kF16) return from_half(half_at(row, first + 2u * d));
+  if (kFormat == kF4) {
+    const uint place = d % kF4Group, middle = kF4Group / 2u;
+    const uint both = byte_at(row, first + d / kF4Group * middle + place % middle);
+    const uint exponent = byte_at(row, first + shape.dim / 2u + d / kF4Group);
+    return mul(from_e2m1(place < middle ? both & 15u : both >> 4), scale_of_exponent(exponent));
+  }
+  const uint exponents = first + shape.still;
+  if (d < shape.still)
+    return mul(from_e4m3(byte_at(row, first + d)),
+               scale_of_exponent(byte_at(row, exponents + d / kF8Group)));
+  const uint halves = exponents + (shape.still + kF8Group - 1u) / kF8Group;
+  return from_half(half_at(row, halves + 2u * (d - shape.still)));
+}

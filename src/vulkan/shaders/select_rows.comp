@@ -1,0 +1,93 @@
+#version 450
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// SelectLargest of src/kernels/latent.cc: the numbers of the rows that rank highest, ascending; of
+// equal ones the earliest. A workgroup a token. The rank of the last one that is chosen is found
+// byte by byte, from the upper end, by counting; then every invocation lists its share of the rows.
+#include "memory.glsl"
+#include "exact.glsl"
+
+layout(local_size_x = 256) in;
+layout(push_constant) uniform Push {
+  Floats scores;
+  Words tasks;      // as rank_rows.comp has them
+  WordsOut chosen;  // [rows of the batch], stride words apart
+  uint top;         // fewer than any task has rows
+  uint stride;
+} push;
+
+const uint kThreads = 256u;
+shared uint counts[kThreads];
+shared uint above[kThreads], equal[kThreads];  // of shares before an invocation's
+shared uint prefix, wanted;
+
+// Unsigned numbers in the order of scores: NaN ranks with minus infinity, zeros are equal.
+uint key_of(uint at) {
+  const float score = flushed(push.scores.at[at]);
+  const uint bits = is_nan(score) ? kInfBits | kSign : score == 0.0 ? 0u : BITS(score);
+  return (bits & kSign) != 0u ? ~bits : bits | kSign;
+}
+
+// Narrows `prefix`, the upper bytes of the last chosen key, by one more, and `wanted`, how many of
+// the rows with this prefix are chosen.
+void narrow(uint first, uint count, uint shift) {
+  const uint t = gl_LocalInvocationID.x;
+  counts[t] = 0u;
+  barrier();
+  for (uint i = t; i < count; i += kThreads) {
+    const uint key = key_of(first + i);
+    const bool matches = shift == 24u || key >> shift + 8u == prefix;
+    if (matches) atomicAdd(counts[key >> shift & 255u], 1u);
+  }
+  barrier();
+  if (t == 0u) {
+    uint digit = 255u;
+    for (; counts[digit] < wanted; --digit) wanted -= counts[digit];
+    prefix = shift == 24u ? digit : prefix << 8 | digit;
+  }
+  barrier();
+}
+
+void main() {
+  const uint t = gl_LocalInvocationID.x, task = 4u * gl_WorkGroupID.x;
+  const uint batch_row = push.tasks.at[task], count = push.tasks.at[task + 1u];
+  const uint first = push.tasks.at[task + 2u];
+  if (t == 0u) {
+    wanted = push.top;
+    prefix = 0u;
+  }
+  barrier();
+  for (uint i = 0u; i < 4u; ++i) narrow(first, count, 24u - 8u * i);
+  // Shares of neighbouring rows, and how many are chosen before each.
+  const uint share = (count + kThreads - 1u) / kThreads;
+  const uint begin = min(t * share, count), end = min(begin + share, count);
+  uint more = 0u, same = 0u;
+  for (uint i = begin; i < end; ++i) {
+    const uint key = key_of(first + i);
+    if (key > prefix) ++more;
+    if (key == prefix) ++same;
+  }
+  above[t] = more;
+  equal[t] = same;
+  barrier();
+  if (t == 0u) {
+    uint all_above = 0u, all_equal = 0u;
+    for (uint i = 0u; i < kThreads; ++i) {
+      const uint here_above = above[i], here_equal = equal[i];
+      above[i] = all_above;
+      equal[i] = all_equal;
+      all_above += here_above;
+      all_equal += here_equal;
+    }
+  }
+  barrier();
+  uint taken = equal[t];  // of those that are as high as the last one chosen
+  uint at = batch_row * push.stride + above[t] + min(taken, wanted);
+  for (uint i = begin; i < end; ++i) {
+    const uint key = key_of(first + i);
+    const bool is_chosen = key > prefix || (key == prefix && taken < wanted);
+    if (key == prefix) ++taken;
+    if (is_chosen) push.chosen.at[at++] = i;
+  }
+}
