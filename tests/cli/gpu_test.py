@@ -7,7 +7,7 @@ import json
 import sys
 import unittest
 
-from fixture import INPUT, UNSUPPORTED, Case, aster
+from fixture import INPUT, Case, aster
 
 STORY = ("-p", "Tell me a story about a rabbit.", "-n", 40, "--temp", 0, "--ignore-eos", "-q")
 
@@ -31,6 +31,13 @@ class Gpu(Case):
         rows = ("--kv-type", "q8", "--kv-window", 24, "--kv-sinks", 3)
         report = json.loads(self.on_gpu("verify", self.tiny, "--tokens", 30, "--gpu-layers", "auto", *rows, "--json")
                             .stdout)
+        self.assertTrue(report["equal"], report)
+        self.assertGreaterEqual(len([way for way in report["ways"] if "GPU" in way["name"]]), 11)
+
+    def test_every_way_of_deepseek_v4_has_the_same_bits(self):
+        model = self.folder / "latent.gguf"
+        aster("synth", model, "--preset", "flash-shape-tiny", "--type", "Q8_0", "--vocab", 512)
+        report = json.loads(self.on_gpu("verify", model, "--tokens", 20, "--gpu-layers", "auto", "--json").stdout)
         self.assertTrue(report["equal"], report)
         self.assertGreaterEqual(len([way for way in report["ways"] if "GPU" in way["name"]]), 11)
 
@@ -66,8 +73,6 @@ class Gpu(Case):
         self.assertEqual(run.stdout, aster("run", self.tiny, *STORY).stdout)
         many = aster("run", self.tiny, *STORY, "--gpu-layers", "many", check=INPUT)
         self.assertIn(b'"many" is no number of layers; give one, or auto', many.stderr)
-        latent = self.on_gpu("run", "quasar", *STORY, "--gpu-layers", 1, check=UNSUPPORTED)
-        self.assertIn(b"cannot be computed on a GPU yet", latent.stderr)
 
 
 if __name__ == "__main__":

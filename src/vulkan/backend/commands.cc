@@ -255,9 +255,9 @@ Status DeviceCommands::MakeStreamWeights(const compute::StreamWeights& weights) 
 }
 
 Status DeviceCommands::SumStreams(const Tensor& streams, const Tensor& numbers, const Tensor& out) {
-  return RecordSumStreams(
-      kernels_, batch_.Using({RangeOf(streams), RangeOf(numbers)}, {RangeOf(out)}),
-      StreamsOf(streams, numbers, out));
+  return RecordSumStreams(kernels_,
+                          batch_.Using({RangeOf(streams), RangeOf(numbers)}, {RangeOf(out)}),
+                          StreamsOf(streams, numbers, out));
 }
 
 Status DeviceCommands::SpreadStreams(const Tensor& from, const Tensor& numbers,
@@ -284,18 +284,16 @@ Status DeviceCommands::FinishIndexQueries(const compute::IndexQueries& index) {
   const auto columns = static_cast<uint32_t>(dim);
   TRY(RecordHadamard(kernels_, batch_.Using({RangeOf(queries)}, {RangeOf(queries)}),
                      AddressOf(queries), columns, static_cast<uint32_t>(queries.rows), columns));
-  if (index.format.type == kernels::LatentRows::kF4)
-    TRY(latent_.RoundRows(index.format, queries));
+  if (index.format.type == kernels::LatentRows::kF4) TRY(latent_.RoundRows(index.format, queries));
   const Tensor& weights = index.weights;
   CHECK(IsDense(weights));
   const Range range = RangeOf(weights);
-  return RecordElements(
-      kernels_, batch_.Using({range}, {range}),
-      {.operation = ElementOperation::kScale,
-       .a = range.begin,
-       .y = range.begin,
-       .count = Count(weights),
-       .factor = 1.0f / std::sqrt(static_cast<float>(index.queries.columns))});
+  return RecordElements(kernels_, batch_.Using({range}, {range}),
+                        {.operation = ElementOperation::kScale,
+                         .a = range.begin,
+                         .y = range.begin,
+                         .count = Count(weights),
+                         .factor = 1.0f / std::sqrt(static_cast<float>(index.queries.columns))});
 }
 
 }  // namespace aster::vulkan

@@ -121,12 +121,9 @@ Result<Range> DeviceLatentAttention::Encode(const kernels::LatentFormat& format,
                                             const Range& range, uint32_t stride, uint32_t count) {
   const uint64_t bytes = uint64_t{count} * RowWords(format) * sizeof(uint32_t);
   const Range packed = {TRY(batch_.ScratchMemory(Scratch::kPackedRows, bytes)), bytes};
-  TRY(RecordEncodeLatent(kernels_, batch_.Using({range}, {packed}),
-                         {.format = format,
-                          .x = rows,
-                          .stride = stride,
-                          .rows = count,
-                          .packed = packed.begin}));
+  TRY(RecordEncodeLatent(
+      kernels_, batch_.Using({range}, {packed}),
+      {.format = format, .x = rows, .stride = stride, .rows = count, .packed = packed.begin}));
   return packed;
 }
 
@@ -359,23 +356,22 @@ Status DeviceLatentAttention::Attend(const compute::RowAttention& attention) {
   const Address page_table = TRY(batch_.Put(seen.pages));
   const Address tokens = TRY(batch_.Put(seen.tokens));
   const auto dim = static_cast<float>(attention.format.dim);
-  return RecordAttendLatent(
-      kernels_,
-      batch_.Using({RangeOf(attention.queries), RangeOf(attention.chosen),
-                    RangeOf(attention.sinks), Batch::kPages},
-                   {RangeOf(attention.out)}),
-      {.format = attention.format,
-       .page_table = page_table,
-       .tokens = tokens,
-       .token_count = static_cast<uint32_t>(seen.tokens.size()),
-       .chosen = AddressOf(attention.chosen),
-       .chosen_stride = static_cast<uint32_t>(attention.chosen.stride),
-       .far_rows_of_page = kPagePositions / std::max(attention.ratio, 1u),
-       .queries = AddressOf(attention.queries),
-       .heads = static_cast<uint32_t>(attention.head_count),
-       .factor = kernels::QueryFactor(1.0f / std::sqrt(dim)),
-       .sinks = AddressOf(attention.sinks),
-       .result = AddressOf(attention.out)});
+  return RecordAttendLatent(kernels_,
+                            batch_.Using({RangeOf(attention.queries), RangeOf(attention.chosen),
+                                          RangeOf(attention.sinks), Batch::kPages},
+                                         {RangeOf(attention.out)}),
+                            {.format = attention.format,
+                             .page_table = page_table,
+                             .tokens = tokens,
+                             .token_count = static_cast<uint32_t>(seen.tokens.size()),
+                             .chosen = AddressOf(attention.chosen),
+                             .chosen_stride = static_cast<uint32_t>(attention.chosen.stride),
+                             .far_rows_of_page = kPagePositions / std::max(attention.ratio, 1u),
+                             .queries = AddressOf(attention.queries),
+                             .heads = static_cast<uint32_t>(attention.head_count),
+                             .factor = kernels::QueryFactor(1.0f / std::sqrt(dim)),
+                             .sinks = AddressOf(attention.sinks),
+                             .result = AddressOf(attention.out)});
 }
 
 }  // namespace aster::vulkan

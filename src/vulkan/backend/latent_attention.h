@@ -49,8 +49,7 @@ class DeviceLatentAttention {
   Result<Range> Encode(const kernels::LatentFormat& format, Address rows, const Range& range,
                        uint32_t stride, uint32_t count);
   Status WritePacked(const kernels::LatentFormat& format, const Range& packed,
-                     const RowStream& stream,
-                     std::span<const compute::PageSpan> spans);
+                     const RowStream& stream, std::span<const compute::PageSpan> spans);
   Status WriteInputs(const compute::Compression& compression);
   Result<MadeRows> Pool(const compute::Compression& compression);
   Status FinishMade(const compute::Compression& compression, const MadeRows& made);

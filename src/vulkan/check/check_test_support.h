@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 
 #include "vulkan/check/self_check.h"
 #include "vulkan/check/workbench.h"
@@ -15,30 +16,72 @@
 
 namespace aster::vulkan {
 
-class KernelTest : public DeviceTest {
+// The test device and its kernels for all tests of the process: a driver compiles every shader that
+// it is given, which is most of what tests take. A test that loses its device opens one of its own.
+class SharedKernels final : public testing::Environment {
+ public:
+  static SharedKernels& Get() { return *instance_; }
+
+  // Opens them for the first test that asks; the reason where there are none.
+  Status Open() {
+    if (kernels_ != nullptr) return Ok();
+    if (why_none_) return *why_none_;
+    auto opened = OpenKernels();
+    if (!opened.ok()) why_none_ = opened.error();
+    return opened;
+  }
+  void TearDown() override {
+    kernels_.reset();
+    device_.reset();
+  }
+
+  Device& device() { return *device_; }
+  Kernels& kernels() { return *kernels_; }
+
+ private:
+  Status OpenKernels() {
+    device_ = TRY(OpenTestDevice());
+    const Arithmetic arithmetic = TRY(ChooseArithmetic(*device_, BuiltInShader));
+    kernels_ = TRY(Kernels::Create(*device_, BuiltInShader, arithmetic));
+    return Ok();
+  }
+
+  static SharedKernels* const instance_;
+
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Kernels> kernels_;
+  std::optional<Error> why_none_;
+};
+// The framework owns it.
+inline SharedKernels* const SharedKernels::instance_ = static_cast<SharedKernels*>(
+    testing::AddGlobalTestEnvironment(new SharedKernels));  // tidy: allow(ownership) see above
+
+// Tests that need kernels say so and are skipped where there is no device.
+class KernelTest : public testing::Test {
  protected:
   void SetUp() override {
-    DeviceTest::SetUp();
-    if (IsSkipped()) return;
-    Open(ChooseArithmetic(device(), BuiltInShader).value());
+    const Status opened = SharedKernels::Get().Open();
+    if (!opened.ok()) GTEST_SKIP() << "no device to test with: " << opened.error().message();
+    bench_ = std::make_unique<Workbench>(kernels());
   }
   void TearDown() override {
     bench_.reset();
-    kernels_.reset();
+    own_.reset();
   }
 
-  // From now on with another arithmetic.
+  // From now on with kernels of another arithmetic.
   void Open(Arithmetic arithmetic) {
     bench_.reset();
-    kernels_ = Kernels::Create(device(), BuiltInShader, arithmetic).value();
-    bench_ = std::make_unique<Workbench>(*kernels_);
+    own_ = Kernels::Create(device(), BuiltInShader, arithmetic).value();
+    bench_ = std::make_unique<Workbench>(*own_);
   }
 
-  Kernels& kernels() { return *kernels_; }
+  static Device& device() { return SharedKernels::Get().device(); }
+  Kernels& kernels() { return own_ ? *own_ : SharedKernels::Get().kernels(); }
   Workbench& bench() { return *bench_; }
 
  private:
-  std::unique_ptr<Kernels> kernels_;
+  std::unique_ptr<Kernels> own_;
   std::unique_ptr<Workbench> bench_;
 };
 

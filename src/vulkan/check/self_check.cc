@@ -11,6 +11,7 @@
 #include "kernels/pack.h"
 #include "vulkan/check/check_arithmetic.h"
 #include "vulkan/check/check_attention.h"
+#include "vulkan/check/check_latent.h"
 #include "vulkan/check/check_products.h"
 #include "vulkan/check/check_rows.h"
 
@@ -23,6 +24,11 @@ using kernels::WeightType;
 
 constexpr uint64_t kSeed = 20260101;
 constexpr uint32_t kInputsOfAKind = 2048;
+
+// With rows of which none but the first begins at a word.
+constexpr kernels::LatentFormat kHalves = {kernels::LatentRows::kF16, 80, 64};
+constexpr kernels::LatentFormat kEightBits = {kernels::LatentRows::kF8, 96, 80};
+constexpr kernels::LatentFormat kFourBits = {kernels::LatentRows::kF4, 64, 0};
 
 constexpr CheckValues kBothValues[] = {CheckValues::kOrdinary, CheckValues::kHostile};
 
@@ -66,8 +72,16 @@ Status CheckElementOperations(Workbench& bench) {
     for (const CheckValues values : kBothValues)
       TRY(CheckElements(bench, static_cast<ElementOperation>(operation), 4097, values, kSeed));
   }
+  return Ok();
+}
+
+Status CheckConversions(Workbench& bench) {
   for (int conversion = 0; conversion <= static_cast<int>(Conversion::kFromBf16); ++conversion)
     TRY(CheckConversion(bench, static_cast<Conversion>(conversion), 4097, kSeed));
+  return Ok();
+}
+
+Status CheckFixedPoint(Workbench& bench) {
   for (const CheckValues values : kBothValues) TRY(CheckFixedSums(bench, 5, 1031, values, kSeed));
   TRY(CheckWeightedSum(bench, 3, 8, 257, true, kSeed));
   return CheckWeightedSum(bench, 3, 8, 257, false, kSeed);
@@ -79,29 +93,37 @@ Status CheckRowOperations(Workbench& bench) {
     TRY(CheckSoftmax(bench, 3, 261, values, kSeed));
     TRY(CheckArgmax(bench, 3, 3001, values, kSeed));
   }
+  return Ok();
+}
+
+Status CheckTurns(Workbench& bench) {
   for (const bool inverse : {false, true}) {
     TRY(CheckRope(bench, kernels::RopeLayout::kAdjacent, inverse, 3, 2, 33, kSeed));
     TRY(CheckRope(bench, kernels::RopeLayout::kHalves, inverse, 3, 2, 33, kSeed));
   }
-  TRY(CheckHadamard(bench, 3, 128, kSeed));
+  return CheckHadamard(bench, 3, 128, kSeed);
+}
+
+Status CheckTables(Workbench& bench) {
   for (const TableType type : {TableType::kF32, TableType::kF16, TableType::kBf16})
     TRY(CheckGatherRows(bench, type, 5, 130, kSeed));
   return Ok();
 }
 
-// Routers, and products whose matrix is another for every row.
-Status CheckExperts(Workbench& bench) {
+Status CheckRouters(Workbench& bench) {
   for (const CheckValues values : kBothValues)
     TRY(CheckChooseExperts(bench, 5, 130, 6, false, values, kSeed));
-  TRY(CheckChooseExperts(bench, 5, 9, 3, true, CheckValues::kOrdinary, kSeed));
-  constexpr ProductSize kSize = {
-      .outputs = 75, .columns = 512, .activation_rows = 7, .first_row = 2, .rows = 5};
-  for (int i = 0; i < kernels::kWeightTypeCount; ++i)
-    TRY(CheckExpertProduct(bench, static_cast<WeightType>(i), kSize, kSeed));
-  return Ok();
+  return CheckChooseExperts(bench, 5, 9, 3, true, CheckValues::kOrdinary, kSeed);
 }
 
-// Merged on the way and afterwards, with and without a window and sinks; and written.
+// Products whose matrix is another for every row.
+Status CheckExperts(Workbench& bench, WeightType type) {
+  constexpr ProductSize kSize = {
+      .outputs = 75, .columns = 512, .activation_rows = 7, .first_row = 2, .rows = 5};
+  return CheckExpertProduct(bench, type, kSize, kSeed);
+}
+
+// Merged on the way and afterwards, with and without a window and sinks.
 Status CheckPages(Workbench& bench, KvType type) {
   AttentionSize size = {.key_dim = 80,
                         .value_dim = 80,
@@ -125,10 +147,41 @@ Status CheckPages(Workbench& bench, KvType type) {
     size.split = split;
     TRY(CheckAttention(bench, type, size, CheckValues::kOrdinary, kSeed + 2));
   }
+  return Ok();
+}
+
+Status CheckWrittenPages(Workbench& bench, KvType type) {
   for (const CheckValues values : kBothValues)
     TRY(CheckWriteRows(bench, type,
                        {.key_dim = 80, .value_dim = 80, .kv_heads = 2, .position = 125, .rows = 6},
                        values, kSeed));
+  return Ok();
+}
+
+// Packed, written and read.
+Status CheckRowFormats(Workbench& bench) {
+  for (const kernels::LatentFormat& format : {kHalves, kEightBits, kFourBits}) {
+    for (const CheckValues values : kBothValues)
+      TRY(CheckLatentRows(bench, {format, 35, 30, 32}, values, kSeed));
+  }
+  return Ok();
+}
+
+Status CheckCompressedRows(Workbench& bench) {
+  for (const CheckValues values : kBothValues)
+    TRY(CheckPool(bench, {80, 4, true, 122, 11}, values, kSeed));
+  return Ok();
+}
+
+Status CheckRowRanks(Workbench& bench) { return CheckRanks(bench, {kFourBits, 19, 70, 21}, kSeed); }
+
+Status CheckLatent(Workbench& bench) {
+  TRY(CheckLatentAttention(bench, {kEightBits, 3, 2, 150, 40, 9}, kSeed));
+  return CheckLatentAttention(bench, {kHalves, 2, 1, 40, 9, 2}, kSeed);
+}
+
+Status CheckResidualStreams(Workbench& bench) {
+  for (const CheckValues values : kBothValues) TRY(CheckStreams(bench, 4, 3, 129, values, kSeed));
   return Ok();
 }
 
@@ -169,22 +222,35 @@ Result<Arithmetic> ChooseArithmetic(Device& device, const ShaderSource& source) 
 }
 
 std::vector<KernelCheck> KernelChecks() {
-  std::vector<KernelCheck> checks = {{"activations", CheckPrepared}};
+  std::vector<KernelCheck> checks = {{"activations", CheckPrepared},
+                                     {"elements", CheckElementOperations},
+                                     {"conversions", CheckConversions},
+                                     {"sums in fixed point", CheckFixedPoint},
+                                     {"rows", CheckRowOperations},
+                                     {"turns", CheckTurns},
+                                     {"rows of tables", CheckTables},
+                                     {"routers", CheckRouters},
+                                     {"streams", CheckResidualStreams},
+                                     {"latent rows", CheckRowFormats},
+                                     {"compressed rows", CheckCompressedRows},
+                                     {"ranks", CheckRowRanks},
+                                     {"latent attention", CheckLatent}};
   for (int i = 0; i < kernels::kWeightTypeCount; ++i) {
     const auto type = static_cast<WeightType>(i);
-    checks.push_back(
-        {fmt::format("products with {}", gguf::TensorTypeName(kernels::TensorTypeOf(type))),
-         [type](Workbench& bench) { return CheckProducts(bench, type); }});
+    const auto name = gguf::TensorTypeName(kernels::TensorTypeOf(type));
+    checks.push_back({fmt::format("products with {}", name),
+                      [type](Workbench& bench) { return CheckProducts(bench, type); }});
+    checks.push_back({fmt::format("experts with {}", name),
+                      [type](Workbench& bench) { return CheckExperts(bench, type); }});
   }
-  checks.push_back({"elements", CheckElementOperations});
-  checks.push_back({"rows", CheckRowOperations});
-  checks.push_back({"experts", CheckExperts});
-  const std::pair<const char*, KvType> page_types[] = {{"pages of f16", KvType::kF16},
-                                                       {"pages of bf16", KvType::kBf16},
-                                                       {"pages of q8", KvType::kQ8}};
-  for (const auto& page : page_types)
-    checks.push_back(
-        {page.first, [type = page.second](Workbench& bench) { return CheckPages(bench, type); }});
+  const std::pair<const char*, KvType> page_types[] = {
+      {"f16", KvType::kF16}, {"bf16", KvType::kBf16}, {"q8", KvType::kQ8}};
+  for (const auto& [name, type] : page_types) {
+    checks.push_back({fmt::format("rows written as {}", name),
+                      [type](Workbench& bench) { return CheckWrittenPages(bench, type); }});
+    checks.push_back({fmt::format("pages of {}", name),
+                      [type](Workbench& bench) { return CheckPages(bench, type); }});
+  }
   return checks;
 }
 

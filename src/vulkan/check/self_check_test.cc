@@ -22,8 +22,8 @@ TEST_F(SelfCheckTest, ADeviceThatComputesTheReferencesBitsPasses) {
 
 // What was not chosen, though it comes before what was: those ways compute other bits here.
 TEST_F(SelfCheckTest, EveryEarlierCandidateFails) {
+  const Arithmetic chosen = kernels().arithmetic();
   for (const Arithmetic& candidate : CandidateArithmetics(device().traits())) {
-    Arithmetic chosen = ChooseArithmetic(device(), BuiltInShader).value();
     if (candidate == chosen) return;
     Open(candidate);
     const Status status = CheckArithmetic(bench(), 2048, 1);
@@ -47,7 +47,7 @@ TEST(SelfCheck, CandidatesComeFastestFirst) {
   EXPECT_EQ(CandidateArithmetics(traits).size(), 4u);
 }
 
-class MutationTest : public DeviceTest, public testing::WithParamInterface<Mutation> {};
+class MutationTest : public KernelTest, public testing::WithParamInterface<Mutation> {};
 
 // The shader with the mistake in place of the right one.
 ShaderSource SourceWith(const Mutation& mutation) {
@@ -56,14 +56,14 @@ ShaderSource SourceWith(const Mutation& mutation) {
   };
 }
 
-Status RunCheck(Device& device, const Mutation& mutation) {
+// Only the check that has to find it.
+Status RunCheck(Device& device, const Arithmetic& arithmetic, const Mutation& mutation) {
   const ShaderSource source = SourceWith(mutation);
   if (mutation.check == "arithmetic") {
     const auto chosen = ChooseArithmetic(device, source);
     return chosen.ok() ? Ok() : Status(chosen.error());
   }
-  const auto kernels =
-      TRY(Kernels::Create(device, source, TRY(ChooseArithmetic(device, BuiltInShader))));
+  const auto kernels = TRY(Kernels::Create(device, source, arithmetic));
   Workbench bench(*kernels);
   for (const KernelCheck& check : KernelChecks()) {
     if (check.name == mutation.check) return check.run(bench);
@@ -72,7 +72,7 @@ Status RunCheck(Device& device, const Mutation& mutation) {
 }
 
 TEST_P(MutationTest, IsFound) {
-  const Status status = RunCheck(device(), GetParam());
+  const Status status = RunCheck(device(), kernels().arithmetic(), GetParam());
   ASSERT_FALSE(status.ok()) << "the self-check takes this shader for right";
   const bool refused = GetParam().check == "arithmetic";
   EXPECT_EQ(status.error().code(), refused ? Code::kFailedPrecondition : Code::kDataLoss)

@@ -87,9 +87,8 @@ Status RecordRankRows(Kernels& kernels, Commands& commands, const RankJob& job) 
                       job.rows_of_page,
                       static_cast<uint32_t>(job.format.still)};
   const uint32_t rows = FittingRows(dim, kMostRankedRows);
-  return kernels.Record(commands, "rank_rows",
-                        {static_cast<uint32_t>(job.format.type), dim, rows}, push,
-                        {.x = DivideRoundingUp(job.most_rows, rows), .y = job.task_count});
+  return kernels.Record(commands, "rank_rows", {static_cast<uint32_t>(job.format.type), dim, rows},
+                        push, {.x = DivideRoundingUp(job.most_rows, rows), .y = job.task_count});
 }
 
 Status RecordSelectRows(Kernels& kernels, Commands& commands, const RankJob& job) {

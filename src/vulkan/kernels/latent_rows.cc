@@ -82,8 +82,12 @@ uint32_t RowBytes(const LatentFormat& format) {
 uint32_t RowWords(const LatentFormat& format) { return DivideRoundingUp(RowBytes(format), 4); }
 
 Status RecordEncodeLatent(Kernels& kernels, Commands& commands, const EncodeJob& job) {
-  const EncodePush push{job.x,      job.packed,           job.rows,
-                        job.stride, RowBytes(job.format), RowWords(job.format),
+  const EncodePush push{job.x,
+                        job.packed,
+                        job.rows,
+                        job.stride,
+                        RowBytes(job.format),
+                        RowWords(job.format),
                         ShapeOf(job.format)};
   return kernels.Record(commands, "encode_latent", {NumberOf(job.format)}, push,
                         GroupsForRows(job.rows));
@@ -112,9 +116,8 @@ Status RecordWriteLatent(Kernels& kernels, Commands& commands, const WriteLatent
 
 Status RecordWriteInputs(Kernels& kernels, Commands& commands, const WriteInputsJob& job) {
   CHECK(job.run_count <= kRowGroups && job.longest_run <= kRowGroups);
-  const InputPush push{job.values, job.scores,       job.places,       job.page_table,
-                       job.runs,   job.value_stride, job.score_stride, job.columns,
-                       job.ratio};
+  const InputPush push{job.values,       job.scores,       job.places,  job.page_table, job.runs,
+                       job.value_stride, job.score_stride, job.columns, job.ratio};
   return kernels.Record(commands, "write_inputs", {}, push,
                         {.x = DivideRoundingUp(job.columns, kWordInvocations),
                          .y = job.longest_run,
@@ -124,9 +127,8 @@ Status RecordWriteInputs(Kernels& kernels, Commands& commands, const WriteInputs
 Status RecordPool(Kernels& kernels, Commands& commands, const PoolJob& job) {
   CHECK(job.row_count <= kRowGroups);
   const PoolPush push{job.page_table, job.rows, job.result, job.dim, job.columns};
-  return kernels.Record(
-      commands, "pool", {}, push,
-      {.x = DivideRoundingUp(job.dim, kWordInvocations), .y = job.row_count});
+  return kernels.Record(commands, "pool", {}, push,
+                        {.x = DivideRoundingUp(job.dim, kWordInvocations), .y = job.row_count});
 }
 
 }  // namespace aster::vulkan

@@ -38,8 +38,9 @@ struct StreamsPush {
 
 Status RecordStreams(Kernels& kernels, Commands& commands, const StreamsJob& job, bool spread) {
   CHECK(job.count <= kernels::kMaxStreams);
-  const StreamsPush push{job.streams, job.numbers,       job.half,          job.rows,      job.width,
-                         job.count,   job.stream_stride, job.number_stride, job.half_stride};
+  const StreamsPush push{job.streams,       job.numbers,       job.half,
+                         job.rows,          job.width,         job.count,
+                         job.stream_stride, job.number_stride, job.half_stride};
   return kernels.Record(commands, "streams", {spread ? 1u : 0u}, push,
                         GroupsForElements(uint64_t{job.rows} * job.width, kColumnInvocations));
 }
@@ -48,8 +49,8 @@ Status RecordStreams(Kernels& kernels, Commands& commands, const StreamsJob& job
 
 Status RecordStreamWeights(Kernels& kernels, Commands& commands, const StreamWeightsJob& job) {
   CHECK(job.streams <= kernels::kMaxStreams);
-  const StreamWeightsPush push{job.numbers, job.scale,      job.base,
-                               job.rows,    job.stride,     job.streams,
+  const StreamWeightsPush push{job.numbers,    job.scale,   job.base,
+                               job.rows,       job.stride,  job.streams,
                                job.iterations, job.epsilon, job.is_merge ? 1u : 0u};
   return kernels.Record(commands, "stream_weights", {}, push,
                         {.x = DivideRoundingUp(job.rows, kRowInvocations)});
