@@ -122,6 +122,7 @@ constexpr Command kCommands[] = {
      DeclareDevices},
     {"doctor", "Show what this machine can do, what is slow and why, and what to change",
      DeclareDoctor},
+    {"embed", "Compute embeddings of texts", DeclareEmbed},
     {"tokenize", "Tokenize a text, or decode tokens", DeclareTokenize},
     {"completion", "Print a shell completion script", DeclareCompletion},
     {"man", "Print the manual page of a command", DeclareMan},

@@ -33,6 +33,7 @@ Run DeclareServe(CLI::App& app);
 Run DeclareSession(CLI::App& app);
 Run DeclareSynth(CLI::App& app);
 Run DeclareTemplate(CLI::App& app);
+Run DeclareEmbed(CLI::App& app);
 Run DeclareTokenize(CLI::App& app);
 Run DeclareVerify(CLI::App& app);
 

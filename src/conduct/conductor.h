@@ -171,6 +171,7 @@ class Conductor final : public engine::Generator {
 
   // Sequences that no request has (conductor_sequences.cc).
   Status Compute(engine::Sequence& sequence, LogitsCollector logits);
+  uint32_t LogitsRows() const;
   RouteMemory* MemoryOf(engine::Sequence& sequence) const;
   Result<RouteMemory*> IdleMemoryOf(engine::Sequence& sequence) const;
   Status StartTransfer(const engine::Sequence& sequence, const RouteMemory& memory);

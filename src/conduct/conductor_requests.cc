@@ -23,7 +23,20 @@ constexpr uint32_t kMaxRefusals = 8;
 // --- Its beginning.
 
 Result<engine::RequestId> Conductor::Submit(engine::Request request) {
-  return SubmitWith(std::move(request), {});
+  using Kind = engine::PromptRows::Kind;
+  const engine::PromptRows rows = request.rows;
+  if (rows.kind == Kind::kNone) return SubmitWith(std::move(request), {});
+  if (rows.kind != Kind::kLogits) {
+    return Unimplemented(
+        "embeddings need rows of the last layer, which nodes do not send back; load the whole "
+        "model "
+        "on one machine, without --local-nodes and --cluster");
+  }
+  const auto tell = [on_row = rows.on_row](std::span<const float> row) {
+    on_row(row);
+    return Ok();
+  };
+  return SubmitWith(std::move(request), LogitsCollector(tell, LogitsRows(), 0));
 }
 
 Result<engine::RequestId> Conductor::SubmitWith(engine::Request request, LogitsCollector logits) {

@@ -19,6 +19,7 @@ namespace {
 
 // Of the logits that a frame brings back.
 constexpr uint64_t kMaxLogitsBytes = uint64_t{16} << 20;
+constexpr uint64_t kMaxLogitsRows = 512;
 
 // Sessions and the disk hold exact rows, for any request that comes later.
 Error RowsAreNotExact() {
@@ -64,11 +65,17 @@ Status Conductor::Compute(engine::Sequence& sequence, LogitsCollector logits) {
   return status;
 }
 
+// As many as one frame sends.
+uint32_t Conductor::LogitsRows() const {
+  const uint64_t row_bytes = uint64_t{model_.shape.vocab_size} * sizeof(float);
+  return static_cast<uint32_t>(
+      std::clamp<uint64_t>(kMaxLogitsBytes / row_bytes, 1, kMaxLogitsRows));
+}
+
 Status Conductor::LogitsOf(std::span<const int32_t> tokens, size_t chunk, engine::LogitsSink sink) {
   engine::Sequence sequence = NewSequence();
-  const uint64_t row_bytes = uint64_t{model_.shape.vocab_size} * sizeof(float);
-  const auto rows = static_cast<uint32_t>(
-      std::clamp<uint64_t>(kMaxLogitsBytes / row_bytes, 1, std::max(chunk, size_t{1})));
+  const auto rows =
+      static_cast<uint32_t>(std::clamp<size_t>(LogitsRows(), 1, std::max(chunk, size_t{1})));
   // What sending KV rows in fewer bits makes of them only the decode path sees. So the prefill path
   // computes logits of the first half, then the half is transferred (as of any prompt that asks for
   // no logits), and logits of the rest come from the decode path.

@@ -1,17 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Hands the logits of a text's rows to a sink, each row once and in order, however often the rows
+// Passes on the logits of a text's rows, each row once and in order, however often the rows
 // are computed. Must not know who computes them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <functional>
 #include <span>
+#include <utility>
 
 #include "base/result.h"
-#include "engine/logits.h"
 
 namespace aster::conduct {
 
@@ -19,11 +19,12 @@ class LogitsCollector {
  public:
   // No logits are wanted.
   LogitsCollector() = default;
-  // Those from row `begin` on, at most `chunk` rows a frame. The sink outlives it.
-  LogitsCollector(engine::LogitsSink sink, uint32_t chunk, uint32_t begin)
-      : sink_(sink), chunk_(chunk), begin_(begin), next_(begin) {}
+  using Sink = std::function<Status(std::span<const float>)>;
+  // Those from row `begin` on, at most `chunk` rows a frame.
+  LogitsCollector(Sink sink, uint32_t chunk, uint32_t begin)
+      : sink_(std::move(sink)), chunk_(chunk), begin_(begin), next_(begin) {}
 
-  bool is_wanted() const { return sink_.has_value(); }
+  bool is_wanted() const { return sink_ != nullptr; }
   uint32_t chunk() const { return chunk_; }
   uint32_t begin() const { return begin_; }
   // The first row that the sink does not have.
@@ -36,7 +37,7 @@ class LogitsCollector {
   void Take(uint32_t begin, std::span<const float> logits, size_t width) {
     for (uint32_t row = begin; !logits.empty() && status_.ok(); ++row) {
       if (row >= next_) {
-        status_ = (*sink_)(logits.first(width));
+        status_ = sink_(logits.first(width));
         next_ = row + 1;
       }
       logits = logits.subspan(width);
@@ -44,7 +45,7 @@ class LogitsCollector {
   }
 
  private:
-  std::optional<engine::LogitsSink> sink_;
+  Sink sink_;  // or null
   uint32_t chunk_ = 0;
   uint32_t begin_ = 0;
   uint32_t next_ = 0;

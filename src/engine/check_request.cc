@@ -37,6 +37,11 @@ Status CheckPrompt(const model::Shape& shape, const Request& request) {
   return Ok();
 }
 
+Status CheckRows(const Request& request) {
+  if (request.rows.kind == PromptRows::Kind::kNone || request.max_tokens == 0) return Ok();
+  return InvalidArgument("rows of a prompt are told of a request for no tokens: ask for 0");
+}
+
 Status CheckDraft(const DraftOptions& draft) {
   if (draft.kind == DraftKind::kNone || (draft.most >= 1 && draft.most <= kMostDrafts)) return Ok();
   return InvalidArgument(
@@ -51,6 +56,7 @@ Status CheckRequest(const model::Shape& shape, const text::Tokenizer* tokenizer,
   TRY(CheckSampling(request.sampling, shape.vocab_size));
   TRY(CheckStopStrings(request.stop_strings));
   TRY(CheckDraft(request.draft));
+  TRY(CheckRows(request));
   if (!request.stop_strings.empty() && tokenizer == nullptr) {
     return InvalidArgument("stop strings need a vocabulary, and there is none");
   }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,6 +68,21 @@ struct Finish {
   RequestTimes times = {};
 };
 
+// Rows of its prompt that a request for no tokens is told, in their order and each once. One that
+// is told all of them computes all of them: nothing of the prompt is taken from the KV cache.
+struct PromptRows {
+  enum class Kind : uint8_t {
+    kNone,
+    kLogits,     // [vocab_size], behind each token
+    kStates,     // [embedding], each token's row as the head sees it: behind the last norm
+    kLastState,  // the last token's alone
+  };
+  Kind kind = Kind::kNone;
+  std::function<void(std::span<const float>)> on_row = nullptr;
+
+  bool needs_all() const { return kind == Kind::kLogits || kind == Kind::kStates; }
+};
+
 // Callbacks come from Generator::Step. They may submit and cancel, but not step, and they do not
 // throw. None comes for a request that Submit refused.
 struct Request {
@@ -82,6 +98,7 @@ struct Request {
   std::vector<std::string> stop_strings = {};
   uint32_t context_limit = 0;  // tokens of prompt and answer; 0: what the model was trained for
   bool show_control = false;   // control tokens become text
+  PromptRows rows = {};        // only where max_tokens is 0
 
   // Tokens of the prompt that are computed, first those that were cached.
   std::function<void(uint64_t done, uint64_t total)> on_prefill = nullptr;

@@ -69,6 +69,7 @@ void RunningRequest::Begin(int64_t now_ns) {
 }
 
 void RunningRequest::Adopt(kv::AdoptFrom from) {
+  if (request_.rows.needs_all()) return;
   sequence().Adopt(from);
   // Only rows beyond those that this request has computed itself count as cached.
   const uint32_t computed = sequence().computed();
@@ -85,6 +86,14 @@ void RunningRequest::Advance(uint32_t count) {
   finish_.counts.replayed += std::min(end, most_computed_) - std::min(begin, most_computed_);
   most_computed_ = std::max(most_computed_, end);
   TellPrefill();
+}
+
+void RunningRequest::TakeRows(uint32_t begin, std::span<const float> rows, size_t width) {
+  for (uint32_t position = begin; !rows.empty(); ++position, rows = rows.subspan(width)) {
+    if (position < told_rows_) continue;
+    request_.rows.on_row(rows.first(width));
+    told_rows_ = position + 1;
+  }
 }
 
 // An answer that has begun may compute its prompt again, but that is no progress to tell.

@@ -61,6 +61,8 @@ class RunningRequest {
   void Begin(int64_t now_ns);
   // Takes over what others have computed meanwhile.
   void Adopt(kv::AdoptFrom from = kv::AdoptFrom::kStoreToo);
+  // Rows that the prompt's tokens from `begin` on were asked for; those that were told are skipped.
+  void TakeRows(uint32_t begin, std::span<const float> rows, size_t width);
   // `count` pending tokens have been computed.
   void Advance(uint32_t count);
   // The next token was chosen elsewhere, or could not be: tells it. Whether that was the last one.
@@ -90,6 +92,7 @@ class RunningRequest {
   bool cancelled_ = false;
   bool begun_ = false;
   uint32_t most_computed_ = 0;  // what is computed below that is computed again
+  uint32_t told_rows_ = 0;      // of the prompt, where they are asked for
   int64_t submitted_ns_;
   int64_t begun_ns_ = 0;
   int64_t first_token_ns_ = 0;

@@ -42,6 +42,22 @@ uint64_t MissingBytes(const LocalModel& model, Sequence& sequence, uint32_t chun
   return needed - std::min(needed, sequence.table().HeldBytes());
 }
 
+// Logits of prompts in one step: a row is half a megabyte in a large vocabulary.
+constexpr uint64_t kMaxLogitsBytes = uint64_t{32} << 20;
+
+uint32_t MaxLogitsRows(const model::Shape& shape) {
+  const uint64_t row_bytes = uint64_t{shape.vocab_size} * sizeof(float);
+  return static_cast<uint32_t>(std::max<uint64_t>(kMaxLogitsBytes / row_bytes, 1));
+}
+
+// The states that a request is told of the tokens that it computes; `is_end`: to the prompt's last.
+model::Wanted StatesWanted(const RunningRequest& request, bool is_end) {
+  const PromptRows::Kind kind = request.request().rows.kind;
+  if (kind == PromptRows::Kind::kStates) return model::Wanted::kAll;
+  const bool is_last = kind == PromptRows::Kind::kLastState && is_end;
+  return is_last ? model::Wanted::kLast : model::Wanted::kNone;
+}
+
 uint64_t PageBytes(const LocalModel& model) {
   return model.layout().BytesFor(model.layers(), 1, 1);
 }
@@ -111,6 +127,7 @@ Result<RequestId> Scheduler::Submit(Request request) {
   TRY(CheckRequest(shape(), tokenizer_, request));
   TRY(CheckMemory(request));
   auto speculation = TRY(SpeculationFor(request));
+  if (request.rows.needs_all()) request.sequence->Release();
   // It waits; the next step admits it where there is memory.
   const RequestId id = next_id_++;
   ++counters_.submitted;
@@ -255,6 +272,7 @@ void Scheduler::PlanPrefills() {
   // Each takes up to the next page boundary in turn, until the step is full.
   const uint32_t page = model_.layout().page_positions();
   uint32_t budget = options_.batch_tokens;
+  uint32_t logits_budget = MaxLogitsRows(shape());
   for (bool has_grown = true; has_grown && budget > 0;) {
     has_grown = false;
     for (BatchItem& item : prefills) {
@@ -263,9 +281,12 @@ void Scheduler::PlanPrefills() {
       uint32_t count = std::min(left, page - begin % page);
       // A budget of less than a page has to be enough.
       if (budget < count && budget == options_.batch_tokens) count = budget;
+      const bool has_logits = item.request->request().rows.kind == PromptRows::Kind::kLogits;
+      if (has_logits) count = std::min(count, logits_budget);
       if (count == 0 || count > budget) continue;
       item.count += count;
       budget -= count;
+      if (has_logits) logits_budget -= count;
       has_grown = true;
       last_prefilled_ = item.request->id();
     }
@@ -358,47 +379,56 @@ Status Scheduler::RunItems(size_t begin, size_t end) {
     BatchItem& item = items_[i];
     RunningRequest& request = *item.request;
     std::span<const int32_t> tokens = request.sequence().pending().first(item.count);
+    const bool is_end = item.count == request.pending_count();
     auto wanted = model::Wanted::kNone;
-    if (!item.drafts.empty()) {
+    if (request.request().rows.kind == PromptRows::Kind::kLogits) {
+      wanted = model::Wanted::kAll;
+    } else if (!item.drafts.empty()) {
       item.tokens.assign(tokens.begin(), tokens.end());
       item.tokens.insert(item.tokens.end(), item.drafts.begin(), item.drafts.end());
       tokens = item.tokens;
       wanted = model::Wanted::kAll;
-    } else if (item.count == request.pending_count() && request.wants_token()) {
+    } else if (is_end && request.wants_token()) {
       wanted = model::Wanted::kLast;
     }
     segments.push_back({.table = &request.sequence().table(),
                         .tokens = tokens,
                         .hidden = nullptr,
                         .wanted = wanted,
-                        .draft_count = static_cast<uint32_t>(item.drafts.size())});
+                         .draft_count = static_cast<uint32_t>(item.drafts.size()),
+                         .states = StatesWanted(request, is_end)});
   }
   // One pass through the model for all of them.
   model::ForwardJob job = TRY(model_.Begin(segments));
   const model::Output output = TRY(job.Finish());
   const size_t vocab_size = model_.shape().vocab_size;
   const size_t width = model_.shape().hidden_width();
+  const size_t embedding = model_.shape().embedding;
   // Each item takes its rows of the result.
-  size_t row = 0, wanted_row = 0;
+  size_t row = 0, wanted_row = 0, state_row = 0;
   for (size_t i = begin; i < end; ++i) {
     const size_t rows = items_[i].row_count();
-    const model::Wanted wanted = segments[i - begin].wanted;
-    const size_t wanted_rows = wanted == model::Wanted::kAll    ? rows
-                               : wanted == model::Wanted::kLast ? 1
-                                                                : 0;
-    TakeRows(items_[i], output.hidden.subspan(row * width, rows * width),
-             output.logits.subspan(wanted_row * vocab_size, wanted_rows * vocab_size));
+    const model::Segment& segment = segments[i - begin];
+    const size_t wanted = model::CountOf(segment.wanted, rows);
+    const size_t states = model::CountOf(segment.states, rows);
+    TakeRows(items_[i],
+             {.hidden = output.hidden.subspan(row * width, rows * width),
+              .logits = output.logits.subspan(wanted_row * vocab_size, wanted * vocab_size),
+              .states = output.states.subspan(state_row * embedding, states * embedding)});
     row += rows;
-    wanted_row += wanted_rows;
+    wanted_row += wanted;
+    state_row += states;
   }
   return Ok();
 }
 
 // Takes the rows that were computed for an item: chooses tokens as long as the drafts agree with
 // them, and one more. Without logits there is nothing to choose yet.
-void Scheduler::TakeRows(const BatchItem& item, std::span<const float> hidden,
-                         std::span<const float> logits) {
+void Scheduler::TakeRows(const BatchItem& item, const model::Output& rows) {
   RunningRequest& request = *item.request;
+  const bool tells_rows = request.request().rows.kind != PromptRows::Kind::kNone;
+  if (tells_rows) TellRows(item, rows);
+  const std::span<const float> logits = tells_rows ? std::span<const float>() : rows.logits;
   Sequence& sequence = request.sequence();
   const size_t vocab_size = model_.shape().vocab_size;
   const auto drafted = static_cast<uint32_t>(item.drafts.size());
@@ -429,7 +459,7 @@ void Scheduler::TakeRows(const BatchItem& item, std::span<const float> hidden,
   if (Speculation* const speculation = request.speculation()) {
     if (is_decode) speculation->Learn(drafted, accepted);
     const size_t kept = (item.count + accepted) * model_.shape().hidden_width();
-    speculation->Follow(sequence.tokens(), begin, hidden.first(kept));
+    speculation->Follow(sequence.tokens(), begin, rows.hidden.first(kept));
   }
   // A request for no tokens ends with its prompt.
   if (logits.empty() && request.pending_count() == 0) {
@@ -437,6 +467,16 @@ void Scheduler::TakeRows(const BatchItem& item, std::span<const float> hidden,
     has_ended = true;
   }
   if (has_ended) Remove(request);
+}
+
+// The prompt's rows are told, and no token is chosen from them.
+void Scheduler::TellRows(const BatchItem& item, const model::Output& rows) {
+  RunningRequest& request = *item.request;
+  const uint32_t end = request.sequence().computed();
+  const bool is_last_alone = request.request().rows.kind == PromptRows::Kind::kLastState;
+  const uint32_t begin = end - (is_last_alone ? 1 : item.count);
+  request.TakeRows(begin, rows.logits, model_.shape().vocab_size);
+  request.TakeRows(begin, rows.states, model_.shape().embedding);
 }
 
 void Scheduler::NoteTurn(RunningRequest& request, int64_t now_ns) {

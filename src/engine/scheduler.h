@@ -110,8 +110,8 @@ class Scheduler final : public Generator {
   void Preempt(RunningRequest& request);
   void RunBatch();
   Status RunItems(size_t begin, size_t end);
-  void TakeRows(const BatchItem& item, std::span<const float> hidden,
-                std::span<const float> logits);
+  void TakeRows(const BatchItem& item, const model::Output& rows);
+  void TellRows(const BatchItem& item, const model::Output& rows);
   void NoteTurn(RunningRequest& request, int64_t now_ns);
   void Remove(RunningRequest& request);
 

@@ -91,11 +91,12 @@ Status ForwardPass::CheckSegments() const {
 // Where rows stand, and room for them in the tables.
 Status ForwardPass::ReserveRows() {
   const kv::LayerRange layers = {part_.layer_begin, part_.layer_end};
-  row_count_ = wanted_count_ = 0;
+  row_count_ = wanted_count_ = state_count_ = 0;
   spans_.clear();
   positions_.clear();
   tokens_.clear();
   wanted_ranges_.clear();
+  state_ranges_.clear();
   for (const Segment& segment : segments_) {
     const auto count = static_cast<uint32_t>(segment.tokens.size());
     // Room first: its row in the table is where the batch writes keys and values.
@@ -107,11 +108,12 @@ Status ForwardPass::ReserveRows() {
     tokens_.insert(tokens_.end(), segment.tokens.begin(), segment.tokens.end());
     // Logits cost a product with the whole vocabulary, so only the rows that need them are
     // gathered.
-    const size_t wanted = segment.wanted == Wanted::kAll    ? count
-                          : segment.wanted == Wanted::kLast ? 1
-                                                            : 0;
+    const size_t wanted = CountOf(segment.wanted, count);
     wanted_ranges_.push_back({row_count_ + count - wanted, wanted});
     wanted_count_ += wanted;
+    const size_t states = CountOf(segment.states, count);
+    state_ranges_.push_back({row_count_ + count - states, states});
+    state_count_ += states;
     row_count_ += count;
   }
   // The caller's own may be gone by the time that they are needed again.
@@ -135,6 +137,8 @@ Status ForwardPass::PlanMemory() {
   if (part_.head) {
     TRY(wanted_.Shape(backend_, wanted_count_, shape_.hidden_width()));
     TRY(logits_.Shape(backend_, wanted_count_, shape_.vocab_size));
+    TRY(state_rows_.Shape(backend_, state_count_, shape_.hidden_width()));
+    TRY(states_.Shape(backend_, state_count_, shape_.embedding));
   }
   // Latent attention has arrays of its own; the others are those of grouped-query attention.
   if (latent_) {
@@ -164,6 +168,7 @@ Status ForwardPass::Record() {
   output_ = {};
   TRY(commands_->Download(rows_.tensor(), &output_.hidden));
   if (part_.head && wanted_count_ > 0) TRY(RecordHead());
+  if (part_.head && state_count_ > 0) TRY(RecordStates());
   return Ok();
 }
 
@@ -270,19 +275,31 @@ Status ForwardPass::FinishHeads(const LayerWeights& weights) {
   return commands_->FinishHeads(std::span(all).first(shape_.qkv_bias() ? 3 : 2));
 }
 
+// These of the rows behind the last layer [ranges' rows, embedding], which go through `gathered`;
+// where there are streams, they are merged into one row.
+Result<compute::Tensor> ForwardPass::LastRows(std::span<const compute::RowRange> ranges,
+                                              const compute::Array& gathered) {
+  TRY(commands_->Gather(rows_.tensor(), ranges, gathered.tensor()));
+  if (!latent_) return gathered.tensor();
+  const compute::Tensor merged = more_.tensor().Rows(0, gathered.tensor().rows);
+  TRY(mixer_.Merge(weights_.merge, gathered.tensor(), merged));
+  return merged;
+}
+
 Status ForwardPass::RecordHead() {
-  // Wanted rows only; where there are streams, they are merged into one row.
-  TRY(commands_->Gather(rows_.tensor(), wanted_ranges_, wanted_.tensor()));
-  compute::Tensor last = wanted_.tensor();
-  if (latent_) {
-    last = more_.tensor().Rows(0, wanted_count_);
-    TRY(mixer_.Merge(weights_.merge, wanted_.tensor(), last));
-  }
-  // The vocabulary's scores, in the order of the wanted rows.
-  TRY(Normalise(last, weights_.output_norm));
+  // Wanted rows only, and the vocabulary's scores in their order.
+  TRY(Normalise(TRY(LastRows(wanted_ranges_, wanted_)), weights_.output_norm));
   const compute::Product product[] = {{&shared_.head, operand_.get(), logits_.tensor()}};
   TRY(commands_->Multiply(product));
   return commands_->Download(logits_.tensor(), &output_.logits);
+}
+
+Status ForwardPass::RecordStates() {
+  TRY(commands_->Normalise({.rows = TRY(LastRows(state_ranges_, state_rows_)),
+                            .weight = weights_.output_norm.tensor(),
+                            .epsilon = shape_.norm_epsilon,
+                            .out = states_.tensor()}));
+  return commands_->Download(states_.tensor(), &output_.states);
 }
 
 }  // namespace aster::model

@@ -64,6 +64,9 @@ class ForwardPass {
   Status RecordAttention(uint32_t layer, const LayerWeights& weights);
   Status FinishHeads(const LayerWeights& weights);
   Status RecordHead();
+  Status RecordStates();
+  Result<compute::Tensor> LastRows(std::span<const compute::RowRange> ranges,
+                                   const compute::Array& gathered);
   Status Normalise(const compute::Tensor& rows, const compute::Array& weight);
 
   const PassWeights& shared_;
@@ -85,12 +88,16 @@ class ForwardPass {
   std::vector<compute::PageSpan> spans_;
   std::vector<compute::RowRange> wanted_ranges_;
   size_t wanted_count_ = 0;
+  std::vector<compute::RowRange> state_ranges_;
+  size_t state_count_ = 0;
   std::vector<int64_t> positions_;  // [rows]
   std::vector<int32_t> tokens_;     // [rows]
   Output output_;
 
   compute::Array rows_;                              // [rows, hidden_width], the residual
   compute::Array wanted_;                            // [wanted rows, hidden_width]
+  compute::Array state_rows_;                        // [wanted states, hidden_width]
+  compute::Array states_;                            // [wanted states, embedding]
   compute::Array normed_;                            // [rows, embedding]
   compute::Array more_;                              // [rows, embedding], to be added to rows_
   compute::Array queries_;                           // [rows, head_count * head_dim]

@@ -4,6 +4,7 @@
 // What goes into a forward pass and what comes out of it. Must not know how it is computed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -14,6 +15,12 @@ namespace aster::model {
 // Which rows of a segment the head is asked about.
 enum class Wanted : uint8_t { kNone, kLast, kAll };
 
+// Of a segment of so many rows.
+constexpr size_t CountOf(Wanted wanted, size_t rows) {
+  if (wanted == Wanted::kNone) return 0;
+  return wanted == Wanted::kLast ? 1 : rows;
+}
+
 // The next tokens of one sequence.
 struct Segment {
   kv::PageTable* table;             // of the slice's layers; the tokens follow what it holds
@@ -21,12 +28,14 @@ struct Segment {
   const float* hidden = nullptr;    // [tokens, hidden_width], for a slice without the embedding
   Wanted wanted = Wanted::kLast;    // for a slice with the head
   uint32_t draft_count = 0;         // of the tokens, at their end: they may be rejected
+  Wanted states = Wanted::kNone;    // rows wanted as the head sees them: behind the last norm
 };
 
 // Rows of all segments, one after the other.
 struct Output {
   std::span<const float> hidden;  // [rows, hidden_width], behind the last layer
   std::span<const float> logits;  // [wanted rows, vocab_size], of a slice with the head
+  std::span<const float> states;  // [wanted states, embedding], of a slice with the head
 };
 
 // How far a forward pass has come.

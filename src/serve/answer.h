@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/result.h"
+#include "model/pooling.h"
 #include "respond/prompt.h"
 #include "serve/answer_loop.h"
 #include "serve/ask.h"
@@ -36,6 +38,8 @@ struct AnswerContext {
   engine::DraftOptions draft = {};
   bool logs_prompts = false;
   std::string trace_folder = {};  // one file for each request; empty: none
+  // Which rows make an embedding, or why none do.
+  Result<model::Pooling> pooling = model::Pooling::kLast;
 };
 
 // The prompt of a conversation. None, and a problem, where the template or the model cannot have

@@ -76,6 +76,13 @@ Status AnswerLoop::Submit(std::vector<std::unique_ptr<Job>> jobs) {
   return Ok();
 }
 
+void AnswerLoop::Follow(std::unique_ptr<Job> job) {
+  const MutexLock lock(mu_);
+  ++waiting_count_;
+  const std::string client = job->client;
+  waiting_[client].push_back(std::move(job));
+}
+
 void AnswerLoop::Stop(int64_t grace_ns) {
   {
     const MutexLock lock(mu_);
@@ -143,7 +150,9 @@ std::unique_ptr<Job> AnswerLoop::TakeNext() {
   return job;
 }
 
-engine::Sequence AnswerLoop::SequenceFor(const std::vector<int32_t>& prompt) {
+engine::Sequence AnswerLoop::SequenceFor(const Job& job) {
+  if (!job.is_kept) return generator_.NewSequence();
+  const std::vector<int32_t>& prompt = job.prompt;
   auto best = kept_.end();
   size_t most = 0;
   for (auto it = kept_.begin(); it != kept_.end(); ++it) {
@@ -180,7 +189,7 @@ void AnswerLoop::Keep(engine::Sequence sequence) {
 void AnswerLoop::Begin(std::unique_ptr<Job> job) {
   if (job->is_gone()) return;
   if (clock_.NowNs() >= job->deadline_ns) return job->on_refused(TooLate());
-  engine::Sequence sequence = SequenceFor(job->prompt);
+  engine::Sequence sequence = SequenceFor(*job);
   auto active =
       std::make_unique<Active>(Active{.job = std::move(job), .sequence = std::move(sequence)});
   Active& begun = *active;
@@ -290,7 +299,7 @@ void AnswerLoop::Run() {
       }
     }
     for (auto& active : active_) {
-      if (active->is_over) Keep(std::move(active->sequence));
+      if (active->is_over && active->job->is_kept) Keep(std::move(active->sequence));
     }
     std::erase_if(active_, [](const auto& active) { return active->is_over; });
     Tell();

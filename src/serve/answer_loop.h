@@ -31,6 +31,7 @@ struct Job {
   std::vector<int32_t> prompt;  // tokens
   engine::Request request;      // without a sequence
   int64_t deadline_ns = kNeverNs;
+  bool is_kept = true;  // a conversation, which may go on
   // Whether its client has gone; asked before every step.
   std::function<bool()> is_gone;
   // Instead of anything else: what can never be answered.
@@ -61,6 +62,8 @@ class AnswerLoop {
 
   // All of them or none; ResourceExhausted where too many wait, Unavailable where it ends.
   Status Submit(std::vector<std::unique_ptr<Job>> jobs) EXCLUDES(mu_);
+  // One more behind a job that has finished, of the same request: it has that one's place.
+  void Follow(std::unique_ptr<Job> job) EXCLUDES(mu_);
 
   // Answers until Stop, and until what has been submitted then is finished or the grace is over.
   void Run() EXCLUDES(mu_);
@@ -71,6 +74,7 @@ class AnswerLoop {
   Status CallBetweenSteps(const std::function<Status()>& work) EXCLUDES(mu_);
 
   AnswerLoopState state() const EXCLUDES(mu_);
+  size_t max_running() const { return options_.max_running; }
 
  private:
   struct Active;
@@ -89,7 +93,7 @@ class AnswerLoop {
   void Tell();
   void FailAll(const Error& error);
   void OnFinish(Active& active, const engine::Finish& finish);
-  engine::Sequence SequenceFor(const std::vector<int32_t>& prompt);
+  engine::Sequence SequenceFor(const Job& job);
   void Keep(engine::Sequence sequence);
 
   engine::Generator& generator_;

@@ -35,7 +35,8 @@ ProblemForm FormOf(std::string_view path) {
   return path.starts_with("/api/") ? ProblemForm::kOllama : ProblemForm::kOpenAi;
 }
 
-// Nanoseconds; 0 where the client says nothing.
+}  // namespace
+
 int64_t TimeoutOf(const HttpRequest& request, Problem& problem) {
   constexpr double kMostSeconds = 1e6;
   const std::string_view text = request.Header("x-request-timeout");
@@ -48,6 +49,8 @@ int64_t TimeoutOf(const HttpRequest& request, Problem& problem) {
   problem.Set(400, "", "X-Request-Timeout: give a number of seconds, above 0");
   return 0;
 }
+
+namespace {
 
 // In counts and logs, of requests for nothing that is here.
 constexpr std::string_view kOtherRoute = "other";
@@ -83,8 +86,8 @@ const std::vector<Service::Route>& Service::Routes() {
       {"POST", "/api/show", &Service::OllamaShow},
       {"POST", "/api/chat", &Service::OllamaChat},
       {"POST", "/api/generate", &Service::OllamaGenerate},
-      {"POST", "/api/embed", &Service::NotDone},
-      {"POST", "/api/embeddings", &Service::NotDone},
+      {"POST", "/api/embed", &Service::OllamaEmbed},
+      {"POST", "/api/embeddings", &Service::OllamaEmbeddings},
       {"POST", "/api/pull", &Service::NotDone},
       {"POST", "/api/push", &Service::NotDone},
       {"POST", "/api/create", &Service::NotDone},
@@ -97,8 +100,9 @@ const std::vector<Service::Route>& Service::Routes() {
       {"POST", "/apply-template", &Service::ApplyTemplate},
       {"GET", "/props", &Service::LlamaProps},
       {"GET", "/slots", &Service::LlamaSlots},
-      {"POST", "/embedding", &Service::NotDone},
-      {"POST", "/v1/embeddings", &Service::NotDone},
+      {"POST", "/embedding", &Service::LlamaEmbedding},
+      {"POST", "/embeddings", &Service::LlamaEmbedding},
+      {"POST", "/v1/embeddings", &Service::OpenAiEmbeddings},
       {"POST", "/v1/rerank", &Service::NotDone},
       {"GET", "/v1/status", &Service::ShowStatus},
       {"GET", "/v1/cluster", &Service::ShowCluster},
@@ -280,6 +284,22 @@ void Service::SendJson(const HttpRequest& request, ReplyStream& stream, int stat
   requests_.Count(request.path, status);
 }
 
+void Service::SendJsonAt(const std::string& path, ReplyStream& stream, const ordered_json& json) {
+  HttpRequest counted;
+  counted.path = path;
+  SendJson(counted, stream, 200, json);
+}
+
+void Service::RefuseAt(const std::string& path, ReplyStream& stream, const Problem& problem) {
+  Refuse(path, FormOf(path), stream, problem);
+}
+
+std::string Service::ClientOf(const HttpRequest& request, const std::string& user) {
+  std::string key(request.Header("authorization"));
+  if (key.empty()) key = request.Header("x-api-key");
+  return key + "\n" + user;
+}
+
 const ServedModel* Service::FindModel(const std::string& written) const {
   if (written.empty()) return &options_.models.front();
   const auto find = [this](const auto& matches) -> const ServedModel* {
@@ -336,10 +356,7 @@ void Service::StartAnswer(const ServedModel& model, const HttpRequest& request, 
               {{"id", stream->request_id()},
                {"types", fmt::format("{}", fmt::join(ask.left_out_tools, ", "))}});
   }
-  // Clients take turns by the key that they use, or by what they call themselves.
-  std::string client(request.Header("authorization"));
-  if (client.empty()) client = request.Header("x-api-key");
-  client += "\n" + ask.user;
+  const std::string client = ClientOf(request, ask.user);
   std::make_shared<Answer>(model.context, std::move(ask), stream, std::move(writer), request.path)
       ->Start(client);
 }
@@ -436,56 +453,13 @@ void Service::Responses(const HttpRequest& request, const std::shared_ptr<ReplyS
   StartAnswer(*model, request, std::move(ask), stream, std::move(writer));
 }
 
-std::vector<ModelFigures> Service::Figures() const {
-  std::vector<ModelFigures> all;
-  for (const ServedModel& model : options_.models) {
-    const AnswerLoopState state = model.context.loop->state();
-    const Metrics& metrics = *model.context.metrics;
-    all.push_back({.model = model.context.name,
-                   .queued = state.queued,
-                   .running = state.running,
-                   .totals = metrics.totals(),
-                   .first_token = metrics.first_token(),
-                   .next_token = metrics.next_token(),
-                   .prompt_rate = metrics.prompt_rate(),
-                   .answer_rate = metrics.answer_rate(),
-                   .hops = metrics.hops(),
-                   .kv = metrics.kv()});
-  }
-  return all;
-}
-
 void Service::NotDone(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
-  const bool embeds = request.path.find("embed") != std::string::npos;
   const bool ranks = request.path.ends_with("/rerank");
   const char* const why =
-      embeds  ? "this server makes no embeddings; send them to a server that does"
-      : ranks ? "this server does not rank documents; send them to a server that does"
-              : "models are chosen when the server starts: aster pull NAME fetches one, and "
-                "aster serve NAME serves it";
+      ranks ? "this server does not rank documents; send them to a server that does"
+            : "models are chosen when the server starts: aster pull NAME fetches one, and "
+              "aster serve NAME serves it";
   Refuse(request, *stream, {.status = 501, .message = why});
-}
-
-void Service::Health(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
-  SendJson(request, *stream, 200, {{"status", "ok"}});
-}
-
-void Service::Ready(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
-  bool has_failed = false;
-  bool is_ending = false;
-  for (const ServedModel& model : options_.models) {
-    const AnswerLoopState state = model.context.loop->state();
-    has_failed |= state.has_failed;
-    is_ending |= state.is_ending;
-  }
-  const char* const status = has_failed ? "failed" : is_ending ? "shutting down" : "ready";
-  SendJson(request, *stream, has_failed || is_ending ? 503 : 200, {{"status", status}});
-}
-
-void Service::Prometheus(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
-  stream->Send(200, "text/plain; version=0.0.4; charset=utf-8",
-               ToPrometheus(requests_.all(), connections_(), Figures()));
-  requests_.Count(request.path, 200);
 }
 
 }  // namespace aster::serve

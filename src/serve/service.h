@@ -19,6 +19,7 @@
 #include "serve/answer_loop.h"
 #include "serve/ask.h"
 #include "serve/cluster_changes.h"
+#include "serve/embed_request.h"
 #include "serve/http_parser.h"
 #include "serve/metrics.h"
 #include "serve/model_facts.h"
@@ -46,6 +47,9 @@ struct ServiceOptions {
   std::function<std::string()> cluster = nullptr;
   ClusterChanges* changes = nullptr;  // to that cluster, which outlives the service; or null
 };
+
+// How long a client waits, as its header says, in nanoseconds; 0 where it says nothing.
+int64_t TimeoutOf(const HttpRequest& request, Problem& problem);
 
 // Handle is safe for concurrent use.
 class Service {
@@ -96,8 +100,13 @@ class Service {
                       const char* prefix, const std::shared_ptr<ReplyStream>& stream) const;
   void StartAnswer(const ServedModel& model, const HttpRequest& request, Ask ask,
                    const std::shared_ptr<ReplyStream>& stream, std::unique_ptr<ReplyWriter> writer);
+  // Who takes turns with others: by the key that a request uses, and what it calls its user.
+  static std::string ClientOf(const HttpRequest& request, const std::string& user);
   void SendJson(const HttpRequest& request, ReplyStream& stream, int status,
                 const nlohmann::ordered_json& json);
+  // Of requests that are answered later.
+  void SendJsonAt(const std::string& path, ReplyStream& stream, const nlohmann::ordered_json& json);
+  void RefuseAt(const std::string& path, ReplyStream& stream, const Problem& problem);
   void Refuse(const HttpRequest& request, ReplyStream& stream, const Problem& problem);
   void Refuse(std::string_view route, ProblemForm form, ReplyStream& stream,
               const Problem& problem);
@@ -113,6 +122,13 @@ class Service {
   void Responses(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void Models(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void OneModel(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  // Embeddings, in a file of their own.
+  void OpenAiEmbeddings(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void OllamaEmbed(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void OllamaEmbeddings(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void LlamaEmbedding(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void Embed(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream,
+             EmbedKind kind);
   // What the route's service does and this server does not.
   void NotDone(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
 

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What the server says of itself as JSON: its figures, and the nodes of its cluster.
+// What the server says of itself: whether it runs, its figures, and the nodes of its cluster.
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -11,6 +12,47 @@
 namespace aster::serve {
 
 using nlohmann::ordered_json;
+
+std::vector<ModelFigures> Service::Figures() const {
+  std::vector<ModelFigures> all;
+  for (const ServedModel& model : options_.models) {
+    const AnswerLoopState state = model.context.loop->state();
+    const Metrics& metrics = *model.context.metrics;
+    all.push_back({.model = model.context.name,
+                   .queued = state.queued,
+                   .running = state.running,
+                   .totals = metrics.totals(),
+                   .first_token = metrics.first_token(),
+                   .next_token = metrics.next_token(),
+                   .prompt_rate = metrics.prompt_rate(),
+                   .answer_rate = metrics.answer_rate(),
+                   .hops = metrics.hops(),
+                   .kv = metrics.kv()});
+  }
+  return all;
+}
+
+void Service::Health(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
+  SendJson(request, *stream, 200, {{"status", "ok"}});
+}
+
+void Service::Ready(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
+  bool has_failed = false;
+  bool is_ending = false;
+  for (const ServedModel& model : options_.models) {
+    const AnswerLoopState state = model.context.loop->state();
+    has_failed |= state.has_failed;
+    is_ending |= state.is_ending;
+  }
+  const char* const status = has_failed ? "failed" : is_ending ? "shutting down" : "ready";
+  SendJson(request, *stream, has_failed || is_ending ? 503 : 200, {{"status", status}});
+}
+
+void Service::Prometheus(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
+  stream->Send(200, "text/plain; version=0.0.4; charset=utf-8",
+               ToPrometheus(requests_.all(), connections_(), Figures()));
+  requests_.Count(request.path, 200);
+}
 
 namespace {
 

@@ -34,7 +34,7 @@ class Program(Case):
     def test_help_lists_every_command_and_each_explains_itself(self):
         text = aster("--help").stdout.decode()
         for command in ("run", "inspect", "synth", "plan", "quantize", "tokenize", "template",
-                        "bench", "perplexity", "verify", "logits", "devices", "completion"):
+                        "bench", "perplexity", "verify", "logits", "devices", "embed", "completion"):
             self.assertIn(command, text)
             own = aster(command, "--help").stdout.decode()
             self.assertGreater(len(own.splitlines()), 5)

@@ -123,8 +123,6 @@ class LocalDialects(unittest.TestCase):
         self.refused("/api/generate", "fill-in-the-middle", prompt="a", suffix="b")
         for path in ("/api/pull", "/api/create", "/api/copy", "/api/push"):
             self.refused(path, "aster pull", 501, model="x")
-        for path in ("/api/embed", "/api/embeddings", "/v1/embeddings"):
-            self.refused(path, "embeddings", 501, model="nova", input="x")
         # What only the machine would do otherwise is left to the server.
         self.server.post("/api/chat", {"messages": HELLO, "stream": False, "keep_alive": "5m", "options": {
             **GREEDY, "num_ctx": 512, "num_gpu": 9, "num_thread": 4, "mirostat": 0, "tfs_z": 1}})

@@ -156,7 +156,8 @@ serve::ServedModel ServedModelOf(const Served& served, const ServeOptions& optio
               .deadline_ns = static_cast<int64_t>(options.deadline_s) * kNsPerSecond,
               .draft = served.is_drafted_for ? options.draft.ForEngine() : engine::DraftOptions{},
               .logs_prompts = options.log_prompts,
-              .trace_folder = options.trace_folder}};
+              .trace_folder = options.trace_folder,
+              .pooling = model::ReadPooling(served.files.metadata())}};
 }
 
 // Until all of them have come to their end. Each has a thread of its own.

@@ -48,6 +48,12 @@ async function openai() {
   assert.equal(text, whole.choices[0].message.content);
   assert.equal(usage.completion_tokens, whole.usage.completion_tokens);
 
+  // The library asks for base64, and reads it.
+  const embedded = await client.embeddings.create({ model: 'nova', input: ['one', 'two'] });
+  const plain = await client.embeddings.create({ model: 'nova', input: ['one', 'two'], encoding_format: 'float' });
+  assert.deepEqual(embedded.data.map((one) => one.embedding), plain.data.map((one) => one.embedding));
+  assert.equal(embedded.usage.prompt_tokens, plain.usage.total_tokens);
+
   // Tools over several turns, by the library's own reader of streams.
   const tools = [{ type: 'function', function: { name: 'multiply', parameters } }];
   const messages = [{ role: 'user', content: 'What is 12 * 7?' }];
@@ -159,7 +165,9 @@ async function ollama() {
 
   await assert.rejects(client.chat({ ...asked, model: 'none' }), (error) => error.status_code === 404);
   await assert.rejects(client.pull({ model: 'nova' }), (error) => /aster pull/.test(error.message));
-  await assert.rejects(client.embed({ model: 'nova', input: 'x' }), (error) => error.status_code === 501);
+  const { embeddings } = await client.embed({ model: 'nova', input: [question.content, 'x'] });
+  assert.equal(embeddings.length, 2);
+  assert.equal((await client.embeddings({ model: 'nova', prompt: 'x' })).embedding.length, embeddings[0].length);
   const long = await client.chat({ ...asked, messages: [{ role: 'user', content: 'Tell me a story.' }],
                                    options: { num_predict: 2000 }, stream: true });
   await assert.rejects(async () => {

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Makes the vector of a text of the rows of its tokens, as they come. The same rows give the same
+// bits, on every machine. Must not know who computes them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/generator.h"
+#include "engine/request.h"
+#include "model/pooling.h"
+
+namespace aster::engine {
+
+class Pooler {
+ public:
+  explicit Pooler(model::Pooling pooling) : pooling_(pooling) {}
+
+  // Which rows of a prompt it is given.
+  PromptRows::Kind rows() const;
+  // The row [embedding] of the next of them.
+  void Add(std::span<const float> row);
+  // [embedding]: once all have come.
+  std::vector<float> Finish() const;
+
+ private:
+  model::Pooling pooling_;
+  uint64_t count_ = 0;
+  std::vector<double> sum_;  // [embedding]
+};
+
+// The first `dimensions` numbers of a vector (0: all of them), at length 1. An error for one that
+// has none, or whose numbers are none.
+Result<std::vector<float>> Normalised(std::span<const float> vector, size_t dimensions);
+
+// The pooled vector of each of the texts, computed together; not normalised.
+Result<std::vector<std::vector<float>>> Embed(Generator& generator,
+                                              std::span<const std::vector<int32_t>> texts,
+                                              model::Pooling pooling);
+
+}  // namespace aster::engine

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Which rows of a text make its embedding, as a model's file says. Must not know how they are
+// computed.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/result.h"
+#include "gguf/metadata.h"
+
+namespace aster::model {
+
+enum class Pooling : uint8_t {
+  kLast,   // the last token's
+  kFirst,  // the first token's, which files call cls
+  kMean,   // the mean of all
+  kRank,   // the last token's, for a head that ranks documents: there is no embedding
+};
+
+// "last", "cls", "mean", "rank".
+std::string_view PoolingName(Pooling pooling);
+
+// What `<arch>.pooling_type` says; a model that only writes text says nothing, and its last token
+// has seen all of it. An error for what cannot be computed here.
+Result<Pooling> ReadPooling(const gguf::Metadata& metadata);
+
+}  // namespace aster::model

@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "model/pooling.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+#include "base/files.h"
+#include "gguf/file.h"
+#include "gguf/metadata_builder.h"
+#include "gguf/writer.h"
+
+namespace aster::model {
+namespace {
+
+Result<Pooling> PoolingOf(std::optional<uint32_t> type, bool is_causal = true) {
+  gguf::MetadataBuilder metadata;
+  metadata.Set("general.architecture", std::string_view("qwen3"));
+  if (type) metadata.Set("qwen3.pooling_type", *type);
+  if (!is_causal) metadata.Set("qwen3.attention.causal", false);
+  const TemporaryDirectory folder = TRY(TemporaryDirectory::Create());
+  const std::string path = folder.File("model.gguf");
+  gguf::Writer writer = TRY(gguf::Writer::Create(path, metadata, {}));
+  TRY(writer.Finish());
+  const gguf::File file = TRY(gguf::File::Open(path));
+  return ReadPooling(file.metadata());
+}
+
+TEST(Pooling, IsWhatTheFileSays) {
+  EXPECT_EQ(PoolingOf({}).value(), Pooling::kLast);
+  EXPECT_EQ(PoolingOf(0).value(), Pooling::kLast);
+  EXPECT_EQ(PoolingOf(1).value(), Pooling::kMean);
+  EXPECT_EQ(PoolingOf(2).value(), Pooling::kFirst);
+  EXPECT_EQ(PoolingOf(3).value(), Pooling::kLast);
+  EXPECT_EQ(PoolingOf(4).value(), Pooling::kRank);
+}
+
+TEST(Pooling, WhatCannotBeComputedIsNamed) {
+  EXPECT_THAT(PoolingOf(9).error().message(), testing::HasSubstr("qwen3.pooling_type is 9"));
+  EXPECT_THAT(PoolingOf(1, false).error().message(),
+              testing::HasSubstr("qwen3.attention.causal is false"));
+}
+
+}  // namespace
+}  // namespace aster::model

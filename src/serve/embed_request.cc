@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "serve/embed_request.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <nlohmann/json.hpp>
+
+namespace aster::serve {
+namespace {
+
+using nlohmann::ordered_json;
+
+// Texts of one request, as OpenAI has it.
+constexpr size_t kMaxTexts = 2048;
+
+// The texts of a field, each with its place for problems.
+class TextReader {
+ public:
+  TextReader(const Fields& fields, const EmbedLimits& limits, EmbedAsk& ask)
+      : fields_(fields), limits_(limits), ask_(ask) {}
+
+  void Read() const {
+    const ordered_json* const input = fields_.Find(ask_.field.c_str());
+    if (input == nullptr) return fields_.Refuse(ask_.field, "is missing");
+    const bool is_list = input->is_array() && !(!input->empty() && input->front().is_number());
+    if (!is_list) return ReadOne(*input, ask_.field);
+    if (input->size() > kMaxTexts)
+      return fields_.Refuse(ask_.field, fmt::format("give at most {} texts at once", kMaxTexts));
+    // Ollama's clients load a model by asking for nothing.
+    if (input->empty() && ask_.kind != EmbedKind::kOllama)
+      return fields_.Refuse(ask_.field, "give at least one text");
+    for (size_t i = 0; i < input->size() && !fields_.problem().any(); ++i)
+      ReadOne((*input)[i], fmt::format("{}[{}]", ask_.field, i));
+  }
+
+ private:
+  void ReadOne(const ordered_json& one, const std::string& place) const {
+    if (one.is_string()) {
+      ask_.texts.push_back({.text = one.get<std::string>()});
+      if (ask_.texts.back().text.empty()) fields_.Refuse(place, "is empty: give some text");
+    } else if (one.is_array() && !one.empty()) {
+      ReadIds(one, place);
+    } else {
+      fields_.Refuse(place, "give a text, tokens, or a list of them");
+    }
+  }
+
+  void ReadIds(const ordered_json& list, const std::string& place) const {
+    TextToEmbed text;
+    for (const ordered_json& id : list) {
+      const bool is_id = id.is_number_unsigned() && id.get<uint64_t>() < limits_.vocab_size;
+      if (!is_id) return fields_.Refuse(place, "a token that this model does not have");
+      text.ids.push_back(id.get<int32_t>());
+    }
+    ask_.texts.push_back(std::move(text));
+  }
+
+  const Fields& fields_;
+  const EmbedLimits& limits_;
+  EmbedAsk& ask_;
+};
+
+void ReadEncoding(const Fields& fields, EmbedAsk& ask) {
+  const std::string encoding = fields.String("encoding_format").value_or("float");
+  ask.is_base64 = encoding == "base64";
+  if (!ask.is_base64 && encoding != "float")
+    fields.Refuse("encoding_format", "is none of float, base64");
+}
+
+// llama.cpp's ways to normalise: by the length, or not at all.
+void ReadNorm(const Fields& fields, EmbedAsk& ask) {
+  const auto norm = fields.Integer("embd_normalize", -1, INT32_MAX);
+  if (norm && *norm != 2 && *norm != -1)
+    fields.Refuse("embd_normalize", "give 2 for the length 1, or -1 for the model's own numbers");
+  ask.is_normalised = norm.value_or(2) == 2;
+}
+
+ordered_json NumbersOf(const EmbedAsk& ask, const std::vector<float>& vector) {
+  if (ask.is_base64) return Base64Of(vector);
+  return vector;
+}
+
+}  // namespace
+
+EmbedAsk ReadEmbedRequest(EmbedKind kind, const ordered_json& body, const EmbedLimits& limits,
+                          Problem& problem) {
+  const Fields fields(body, problem);
+  EmbedAsk ask{.kind = kind};
+  if (kind == EmbedKind::kOldOllama) ask.field = "prompt";
+  if (kind == EmbedKind::kLlama && fields.Find("content") != nullptr) ask.field = "content";
+  TextReader(fields, limits, ask).Read();
+  const auto dimensions = fields.Integer("dimensions", 1, static_cast<int64_t>(limits.width));
+  ask.dimensions = static_cast<size_t>(dimensions.value_or(0));
+  if (kind == EmbedKind::kOpenAi || kind == EmbedKind::kLlama) ReadEncoding(fields, ask);
+  if (kind == EmbedKind::kLlama) ReadNorm(fields, ask);
+  if (kind == EmbedKind::kOllama) ask.cuts_long_texts = fields.Bool("truncate").value_or(true);
+  if (kind == EmbedKind::kOldOllama) {
+    ask.cuts_long_texts = true;
+    ask.is_normalised = false;
+  }
+  ask.user = fields.String("user").value_or("");
+  return ask;
+}
+
+ordered_json EmbeddingsJson(const EmbedAsk& ask, const Embeddings& embeddings) {
+  ordered_json list = ordered_json::array();
+  for (size_t i = 0; i < embeddings.vectors.size(); ++i) {
+    ordered_json numbers = NumbersOf(ask, embeddings.vectors[i]);
+    if (ask.kind == EmbedKind::kOpenAi) {
+      list.push_back({{"object", "embedding"}, {"index", i}, {"embedding", std::move(numbers)}});
+    } else if (ask.kind == EmbedKind::kLlama) {
+      // A list of one: models that do not pool would have one for each token.
+      list.push_back({{"index", i}, {"embedding", ordered_json::array({std::move(numbers)})}});
+    } else {
+      list.push_back(std::move(numbers));
+    }
+  }
+  const uint64_t tokens = embeddings.prompt_tokens;
+  switch (ask.kind) {
+    case EmbedKind::kOpenAi:
+      return {{"object", "list"},
+              {"data", std::move(list)},
+              {"model", embeddings.model},
+              {"usage", {{"prompt_tokens", tokens}, {"total_tokens", tokens}}}};
+    case EmbedKind::kOllama:
+      return {{"model", embeddings.model},
+              {"embeddings", std::move(list)},
+              {"total_duration", embeddings.ns},
+              {"load_duration", 0},
+              {"prompt_eval_count", tokens}};
+    case EmbedKind::kOldOllama:
+      return {{"embedding", list.front()}};
+    case EmbedKind::kLlama:
+      break;
+  }
+  return list;
+}
+
+std::string Base64Of(std::span<const float> numbers) {
+  constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string bytes;
+  for (const float number : numbers) {
+    const auto bits = std::bit_cast<uint32_t>(number);
+    for (int shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(bits >> shift & 0xFF);
+  }
+  std::string text;
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    const auto byte = [&](size_t at) -> uint32_t {
+      return at < bytes.size() ? static_cast<uint8_t>(bytes[at]) : 0;
+    };
+    const uint32_t group = byte(i) << 16 | byte(i + 1) << 8 | byte(i + 2);
+    for (int shift = 18; shift >= 0; shift -= 6) text += kDigits[group >> shift & 63];
+  }
+  // What is missing of the last group of three bytes.
+  const size_t missing = (3 - bytes.size() % 3) % 3;
+  return text.replace(text.size() - missing, missing, missing, '=');
+}
+
+}  // namespace aster::serve

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Requests for embeddings in the APIs of OpenAI, Ollama and llama.cpp, and what each answers. Must
+// not know how embeddings are computed.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "serve/problem.h"
+
+namespace aster::serve {
+
+// A text, or its tokens if there are any.
+struct TextToEmbed {
+  std::string text;
+  std::vector<int32_t> ids = {};
+};
+
+enum class EmbedKind : uint8_t {
+  kOpenAi,
+  kOllama,
+  kOldOllama,  // one text, and what is not normalised
+  kLlama,
+};
+
+struct EmbedAsk {
+  EmbedKind kind = EmbedKind::kOpenAi;
+  std::vector<TextToEmbed> texts = {};
+  std::string field = "input";  // that the texts stand in
+  size_t dimensions = 0;        // 0: all
+  bool is_normalised = true;
+  bool is_base64 = false;
+  bool cuts_long_texts = false;  // rather than refuses them
+  std::string user = {};
+};
+
+struct EmbedLimits {
+  uint32_t vocab_size = 0;
+  uint64_t width = 0;  // numbers of an embedding
+};
+
+EmbedAsk ReadEmbedRequest(EmbedKind kind, const nlohmann::ordered_json& body,
+                          const EmbedLimits& limits, Problem& problem);
+
+struct Embeddings {
+  std::vector<std::vector<float>> vectors;
+  std::string model;  // as the client called it
+  uint64_t prompt_tokens = 0;
+  int64_t ns = 0;
+};
+
+nlohmann::ordered_json EmbeddingsJson(const EmbedAsk& ask, const Embeddings& embeddings);
+
+// The numbers' bytes, the lowest of each first, as base64.
+std::string Base64Of(std::span<const float> numbers);
+
+}  // namespace aster::serve

@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "serve/prompt_reading.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace aster::serve {
+namespace {
+
+int64_t DeadlineOf(const AnswerContext& context, const ReadingAsk& ask) {
+  int64_t deadline_ns = kNeverNs;
+  for (const int64_t most_ns : {context.deadline_ns, ask.timeout_ns}) {
+    if (most_ns > 0) deadline_ns = std::min(deadline_ns, context.clock->NowNs() + most_ns);
+  }
+  return deadline_ns;
+}
+
+}  // namespace
+
+PromptReading::PromptReading(const AnswerContext& context, ReadingAsk ask,
+                             std::shared_ptr<ReplyStream> stream)
+    : context_(context),
+      ask_(std::move(ask)),
+      stream_(std::move(stream)),
+      deadline_ns_(DeadlineOf(context, ask_)) {
+  CHECK(!ask_.prompts.empty());
+}
+
+void PromptReading::Start() {
+  std::vector<std::unique_ptr<Job>> jobs;
+  const size_t most = std::min(ask_.prompts.size(), context_.loop->max_running());
+  while (jobs.size() < most) jobs.push_back(NextJob());
+  const Status submitted = context_.loop->Submit(std::move(jobs));
+  if (!submitted.ok()) Fail(ProblemOf(submitted.error(), ask_.field));
+}
+
+std::unique_ptr<Job> PromptReading::NextJob() {
+  const auto self = shared_from_this();
+  const size_t prompt = begun_++;
+  auto job = std::make_unique<Job>();
+  job->client = ask_.client;
+  job->prompt = ask_.prompts[prompt];
+  job->deadline_ns = deadline_ns_;
+  job->is_kept = false;
+  job->request.max_tokens = 0;
+  job->request.context_limit = context_.context_limit;
+  job->request.rows = {.kind = ask_.rows, .on_row = [self, prompt](std::span<const float> row) {
+                         if (!self->has_failed_) self->ask_.on_row(prompt, row);
+                       }};
+  job->request.on_finish = [self](const engine::Finish& finish) { self->OnFinish(finish); };
+  job->is_gone = [self] { return self->has_failed_ || self->stream_->is_gone(); };
+  job->on_refused = [self](const Error& error) { self->Fail(ProblemOf(error, self->ask_.field)); };
+  return job;
+}
+
+void PromptReading::OnFinish(const engine::Finish& finish) {
+  if (has_failed_) return;
+  if (finish.reason == engine::FinishReason::kCancelled) {
+    const bool is_late = context_.clock->NowNs() >= deadline_ns_;
+    return Fail(is_late ? Problem{.status = 504, .message = "the answer took too long"}
+                        : Problem{.status = 503, .message = "the server is shutting down"});
+  }
+  if (!finish.status.ok()) {
+    context_.metrics->Add({.failed = 1});
+    return Fail(ProblemOf(finish.status.error(), ask_.field));
+  }
+  context_.metrics->Add(
+      {.prompt_tokens = finish.counts.prompt, .cached_tokens = finish.counts.cached, .answers = 1});
+  context_.metrics->AddPromptRate(finish.counts.prompt - finish.counts.cached,
+                                  finish.times.prefill_ns);
+  if (++done_ == ask_.prompts.size()) return ask_.on_done();
+  if (begun_ < ask_.prompts.size()) context_.loop->Follow(NextJob());
+}
+
+void PromptReading::Fail(const Problem& problem) {
+  if (std::exchange(has_failed_, true)) return;
+  ask_.on_failed(problem);
+}
+
+}  // namespace aster::serve

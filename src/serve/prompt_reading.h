@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Prompts of a request that are only read: their rows are what is wanted of them, for embeddings,
+// ranks and the probabilities of a text. Must not know what is made of the rows, nor dialects.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/request.h"
+#include "serve/answer.h"
+
+namespace aster::serve {
+
+// Functions but none of the request's own are called on the loop's thread.
+struct ReadingAsk {
+  std::vector<std::vector<int32_t>> prompts;  // each of at least one token
+  engine::PromptRows::Kind rows = engine::PromptRows::Kind::kNone;
+  std::function<void(size_t prompt, std::span<const float> row)> on_row;
+  std::function<void()> on_done;
+  std::function<void(const Problem&)> on_failed;  // instead
+  std::string field;                              // of the request, that has the prompts
+  std::string client;                             // for taking turns
+  int64_t timeout_ns = 0;                         // 0: as long as the server lets it
+};
+
+class PromptReading : public std::enable_shared_from_this<PromptReading> {
+ public:
+  PromptReading(const AnswerContext& context, ReadingAsk ask, std::shared_ptr<ReplyStream> stream);
+
+  // As many prompts wait as can be computed at once; another follows each that is done.
+  void Start();
+
+ private:
+  std::unique_ptr<Job> NextJob();
+  void OnFinish(const engine::Finish& finish);
+  void Fail(const Problem& problem);
+
+  const AnswerContext& context_;
+  const ReadingAsk ask_;
+  const std::shared_ptr<ReplyStream> stream_;
+  const int64_t deadline_ns_;
+
+  // Of the loop's thread, after Start.
+  size_t begun_ = 0;
+  size_t done_ = 0;
+  bool has_failed_ = false;
+};
+
+}  // namespace aster::serve

@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "engine/pooler.h"
+#include "serve/prompt_reading.h"
+#include "serve/service.h"
+
+namespace aster::serve {
+namespace {
+
+// A request for embeddings on its way.
+struct EmbedState {
+  EmbedAsk ask;
+  Embeddings embeddings;
+  std::vector<engine::Pooler> poolers;  // one for each text
+  int64_t start_ns = 0;
+};
+
+// Cut where the client wants that: the token that ends a text stays at its end.
+void CutTokens(const text::Tokenizer& tokenizer, size_t most, std::vector<int32_t>& tokens) {
+  const int32_t last = tokens.back();
+  tokens.resize(most);
+  if (last == tokenizer.vocab().special.eos) tokens.back() = last;
+}
+
+Problem TooManyTokens(const std::string& field, size_t count, uint32_t most) {
+  Problem problem = ProblemOf(
+      OutOfRange(fmt::format("{}: the text has {} tokens, and {} fit; shorten it, or start the "
+                             "server with a larger --ctx",
+                             field, count, most)),
+      field);
+  problem.prompt_tokens = count;
+  problem.most_tokens = most;
+  return problem;
+}
+
+std::vector<std::vector<int32_t>> TokensOf(const AnswerContext& context, const EmbedAsk& ask,
+                                           Problem& problem) {
+  std::vector<std::vector<int32_t>> all;
+  for (const TextToEmbed& text : ask.texts) {
+    std::vector<int32_t> tokens = text.ids;
+    if (tokens.empty()) {
+      auto encoded = context.model.prompt->EncodeRaw(text.text, /*begins=*/true);
+      if (!encoded.ok()) problem = ProblemOf(encoded.error(), ask.field);
+      if (problem.any()) return {};
+      tokens = *std::move(encoded);
+    }
+    const size_t count = tokens.size();
+    if (count > context.context_limit && ask.cuts_long_texts)
+      CutTokens(*context.model.tokenizer, context.context_limit, tokens);
+    if (tokens.size() > context.context_limit) {
+      problem = TooManyTokens(ask.field, count, context.context_limit);
+      return {};
+    }
+    all.push_back(std::move(tokens));
+  }
+  return all;
+}
+
+Status FinishVectors(EmbedState& state, int64_t now_ns) {
+  for (const engine::Pooler& pooler : state.poolers) {
+    std::vector<float> vector = pooler.Finish();
+    if (state.ask.is_normalised) vector = TRY(engine::Normalised(vector, state.ask.dimensions));
+    state.embeddings.vectors.push_back(std::move(vector));
+  }
+  state.embeddings.ns = now_ns - state.start_ns;
+  return Ok();
+}
+
+}  // namespace
+
+void Service::OpenAiEmbeddings(const HttpRequest& request,
+                               const std::shared_ptr<ReplyStream>& stream) {
+  Embed(request, stream, EmbedKind::kOpenAi);
+}
+
+void Service::OllamaEmbed(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
+  Embed(request, stream, EmbedKind::kOllama);
+}
+
+void Service::OllamaEmbeddings(const HttpRequest& request,
+                               const std::shared_ptr<ReplyStream>& stream) {
+  Embed(request, stream, EmbedKind::kOldOllama);
+}
+
+void Service::LlamaEmbedding(const HttpRequest& request,
+                             const std::shared_ptr<ReplyStream>& stream) {
+  Embed(request, stream, EmbedKind::kLlama);
+}
+
+void Service::Embed(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream,
+                    EmbedKind kind) {
+  Problem problem;
+  const nlohmann::ordered_json body = ParseBody(request.body, problem);
+  const ServedModel* const model = ModelOf(body, problem);
+  if (model == nullptr) return Refuse(request, *stream, problem);
+  const AnswerContext& context = model->context;
+  if (!context.pooling.ok()) problem = ProblemOf(context.pooling.error());
+  if (context.pooling.ok() && *context.pooling == model::Pooling::kRank) {
+    problem.Set(501, "model",
+                fmt::format("{} ranks documents and makes no embeddings; ask /v1/rerank, or serve "
+                            "an embedding model",
+                            context.name));
+  }
+  auto state = std::make_shared<EmbedState>();
+  state->start_ns = clock_.NowNs();
+  if (!problem.any()) {
+    state->ask = ReadEmbedRequest(
+        kind, body, {.vocab_size = model->defaults.vocab_size, .width = model->facts.embedding},
+        problem);
+  }
+  ReadingAsk ask;
+  if (!problem.any()) ask.prompts = TokensOf(context, state->ask, problem);
+  ask.timeout_ns = TimeoutOf(request, problem);
+  if (problem.any()) return Refuse(request, *stream, problem);
+  state->embeddings.model = FrameFor(body, *model, "", stream).model;
+  if (ask.prompts.empty())
+    return SendJson(request, *stream, 200, EmbeddingsJson(state->ask, state->embeddings));
+
+  state->poolers.assign(ask.prompts.size(), engine::Pooler(*context.pooling));
+  for (const auto& prompt : ask.prompts) state->embeddings.prompt_tokens += prompt.size();
+  ask.rows = state->poolers.front().rows();
+  ask.on_row = [state](size_t text, std::span<const float> row) { state->poolers[text].Add(row); };
+  ask.on_done = [this, state, stream, path = request.path] {
+    const Status finished = FinishVectors(*state, clock_.NowNs());
+    if (!finished.ok()) return RefuseAt(path, *stream, ProblemOf(finished.error()));
+    SendJsonAt(path, *stream, EmbeddingsJson(state->ask, state->embeddings));
+  };
+  ask.on_failed = [this, stream, path = request.path](const Problem& why) {
+    RefuseAt(path, *stream, why);
+  };
+  ask.field = state->ask.field;
+  ask.client = ClientOf(request, state->ask.user);
+  std::make_shared<PromptReading>(context, std::move(ask), stream)->Start();
+}
+
+}  // namespace aster::serve
