@@ -395,8 +395,8 @@ Status Scheduler::RunItems(size_t begin, size_t end) {
                         .tokens = tokens,
                         .hidden = nullptr,
                         .wanted = wanted,
-                         .draft_count = static_cast<uint32_t>(item.drafts.size()),
-                         .states = StatesWanted(request, is_end)});
+                        .draft_count = static_cast<uint32_t>(item.drafts.size()),
+                        .states = StatesWanted(request, is_end)});
   }
   // One pass through the model for all of them.
   model::ForwardJob job = TRY(model_.Begin(segments));
