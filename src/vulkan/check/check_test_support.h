@@ -52,9 +52,9 @@ class SharedKernels final : public testing::Environment {
   std::unique_ptr<Kernels> kernels_;
   std::optional<Error> why_none_;
 };
-// The framework owns it.
 inline SharedKernels* const SharedKernels::instance_ = static_cast<SharedKernels*>(
-    testing::AddGlobalTestEnvironment(new SharedKernels));  // tidy: allow(ownership) see above
+    // tidy: allow(ownership) the framework's
+    testing::AddGlobalTestEnvironment(new SharedKernels));
 
 // Tests that need kernels say so and are skipped where there is no device.
 class KernelTest : public testing::Test {
