@@ -24,6 +24,7 @@ WEB = ROOT / "web"
 BROWSER = pathlib.Path(__file__).resolve().parent / "browser"
 NOT_HERE = 77
 KEY = "a key of the test"
+ADMIN_KEY = "an administrator's key of the test"
 
 
 def install(folder):
@@ -65,7 +66,8 @@ class Cluster:
         self.lap.aster("cluster", "join", code, self.desk.address, "--name", "lap")
         self.lap.start_node("--join", self.desk.address)
         wait_for(self.has_both, "a cluster of two nodes")
-        self.server = Server(NOVA, "--cluster", "--split", "desk=0:2,lap=3:out", environment=self.desk.environment)
+        environment = self.desk.environment | {"ASTER_ADMIN_KEY": ADMIN_KEY}
+        self.server = Server(NOVA, "--cluster", "--split", "desk=0:2,lap=3:out", environment=environment)
 
     def has_both(self):
         nodes = json.loads(self.desk.aster("cluster", "status", "--json"))["nodes"]
@@ -93,7 +95,7 @@ def use_page(holder, chromium):
         slow = started(Server(NOVA, "--local-nodes", 2, "--link", "5ms"))
         locked = started(Server(holder / "thinker.gguf", environment={"ASTER_API_KEY": KEY}))
         cluster = started(Cluster(holder))
-        what = {"chromium": chromium, "key": KEY, "lap": cluster.lap.node.pid,
+        what = {"chromium": chromium, "key": KEY, "adminKey": ADMIN_KEY, "lap": cluster.lap.node.pid,
                 "screenshots": os.environ.get("ASTER_SCREENSHOTS")}
         for name, server in (("open", slow), ("locked", locked), ("clustered", cluster.server)):
             what[name] = f"http://{server.host}:{server.port}"

@@ -6,7 +6,8 @@
 import assert from 'node:assert/strict';
 import { chromium } from 'playwright-core';
 
-const { chromium: program, open, locked, clustered, key, lap, screenshots } = JSON.parse(process.argv[2]);
+const what = JSON.parse(process.argv[2]);
+const { chromium: program, open, locked, clustered, key, adminKey, lap, screenshots } = what;
 const patience = { timeout: 60_000 };
 const problems = [];
 
@@ -14,8 +15,8 @@ async function newPage(context) {
   const page = await context.newPage();
   page.on('pageerror', (error) => problems.push(`error: ${error.message}`));
   page.on('console', (message) => {
-    // A refused key is an answer of the server that the page expects.
-    if (message.type() === 'error' && !message.text().includes('401')) problems.push(message.text());
+    // A refused key, or change of the cluster, is an answer of the server that the page expects.
+    if (message.type() === 'error' && !/ (401|503) /.test(message.text())) problems.push(message.text());
   });
   page.on('request', (request) => {
     const isOurs = [open, locked, clustered].some((server) => request.url().startsWith(`${server}/`));
@@ -112,6 +113,11 @@ async function goesOnWithout(page) {
   const first = await textOf(lastAnswer(page));
   const before = (await statusOf(page)).models[0];
   assert.deepEqual([before.hops.map(({ node }) => node), before.replans], [['desk', 'lap'], 0]);
+  await page.getByRole('link', { name: 'Cluster' }).click();
+  await page.getByRole('region', { name: 'Machine lap' }).waitFor(patience);
+  await show(page, 'cluster');
+  await page.goBack();
+  await untilDone(page);
   // In short steps, so that the machine is lost before the last word on a fast computer, too.
   process.kill(lap, 'SIGSTOP');
   await lastAnswer(page).getByLabel('Same answer again').click();
@@ -243,8 +249,9 @@ async function showsTheCluster(page) {
   assert.ok((await page.locator('.stage').count()) >= 1);
   assert.match(await page.locator('.stage').first().innerText(), /layers/);
   await page.locator('.curve canvas').first().waitFor();
-  await page.waitForTimeout(2500);
-  await show(page, 'cluster');
+  // Its timeline says in words what it does.
+  await page.getByRole('img', { name: /in the last minute; now: / }).first().waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Invite a machine' }).count(), 0);
 }
 
 async function isReadable(page) {
@@ -267,6 +274,38 @@ async function isReadable(page) {
   await page.locator('.turn.user').first().waitFor();
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360);
   await show(page, 'narrow');
+}
+
+// What an administrator does: invites a machine, drains and revokes others.
+async function changesTheCluster(page) {
+  await page.getByRole('link', { name: 'Cluster' }).click();
+  const machine = (name) => page.getByRole('region', { name: `Machine ${name}` });
+  await page.getByRole('button', { name: 'Invite a machine' }).click(patience);
+  const field = page.getByLabel("Administrator's key", { exact: true });
+  await field.waitFor(patience);
+  await page.keyboard.press('Escape');
+  await page.getByRole('alert').getByText('no key was given').waitFor(patience);
+  await page.getByRole('button', { name: 'Invite a machine' }).click();
+  await field.fill(adminKey);
+  await page.keyboard.press('Enter');
+  const dialog = page.getByRole('dialog', { name: 'Run this on the machine that joins' });
+  await dialog.getByText(/^aster cluster join [A-Z\d-]{23} /).waitFor(patience);
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+
+  await page.getByRole('button', { name: 'Drain lap' }).click();
+  await machine('lap').getByText('drained', { exact: true }).waitFor(patience);
+  await show(page, 'machines');
+  await page.getByRole('button', { name: 'Drain desk' }).click();
+  await machine('desk').getByRole('alert').getByText('no node can compute').waitFor(patience);
+  await page.getByRole('button', { name: 'Use again lap' }).click();
+  await page.getByRole('button', { name: 'Drain lap' }).waitFor(patience);
+
+  await page.getByRole('button', { name: 'Revoke… lap' }).click();
+  await page.getByRole('dialog', { name: 'Revoke lap?' }).getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('button', { name: 'Revoke… lap' }).click();
+  await page.getByRole('button', { name: 'Revoke lap', exact: true }).click();
+  await machine('lap').waitFor({ state: 'detached', ...patience });
 }
 
 const tool = {
@@ -340,6 +379,8 @@ try {
   console.log('ok asksForTheKey');
   await goesOnWithout(page);
   console.log('ok goesOnWithout');
+  await changesTheCluster(page);
+  console.log('ok changesTheCluster');
   assert.deepEqual(problems, []);
 } finally {
   await browser.close();
