@@ -65,6 +65,7 @@ Result<std::unique_ptr<DiskPages>> DiskPages::Open(DiskPagesOptions options, Clo
 
 DiskPages::~DiskPages() {
   if (!thread_.joinable()) return;
+  // Pages that wait are written, as many as can be within this time.
   Flush(options_.farewell_ns);
   {
     MutexLock lock(mu_);
@@ -81,6 +82,7 @@ bool DiskPages::Contains(const kv::PageKey& key) {
     ++counts_.found;
     return true;
   }
+  // Another process may have written it since.
   WantScan();
   return false;
 }
@@ -212,6 +214,7 @@ bool DiskPages::Keep(const kv::PageSet& set) {
   for (const kv::StoredPage& page : set.pages) waiting.bytes += WaitingBytes(page);
   {
     MutexLock lock(mu_);
+    // Refused where the disk is slower than the computation: the table offers the page again later.
     if (!Has(set) && queued_bytes_ + waiting.bytes > options_.queue_bytes) {
       if (!set.was_refused) ++counts_.dropped_files;
       return false;
@@ -277,6 +280,7 @@ void DiskPages::Work() {
     {
       MutexLock lock(mu_);
       is_working_ = false;
+      // Idle: Flush waits for this.
       while (queue_.empty() && used_.empty() && !wants_scan_ && !is_ending_) {
         idle_.NotifyAll();
         clock_.WaitUntil(work_, mu_, clock_.NowNs() + kLongestWaitNs);

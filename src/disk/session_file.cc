@@ -147,6 +147,7 @@ class Reader {
 
  private:
   Status Take(Session& session) {
+    // Head first: type, size and checksum of the record.
     std::vector<uint8_t> head(kHeadBytes);
     if (file_.size_bytes() - offset_ < kHeadBytes) {
       return file_.Damaged(file_.size_bytes(), "its end is missing");

@@ -36,6 +36,8 @@ class NextProposer final : public engine::Proposer {
 
   void Follow(std::span<const int32_t> history, uint32_t begin,
               std::span<const float> hidden) override {
+    // Rows continue those that wait; where some between are missing the window begins anew behind
+    // them.
     const auto end = begin + static_cast<uint32_t>(hidden.size() / width_);
     if (end <= rows_end_) return;  // computed again
     if (begin > rows_end_) Forget(begin);
@@ -80,6 +82,8 @@ class NextProposer final : public engine::Proposer {
                                     rows_.data() + done * width_, model::Wanted::kLast));
       done += count;
     }
+    // Behind the first draft rows are of drafts: a copy of the table takes them, which ends with
+    // this call.
     rows_.clear();
     std::optional<kv::PageTable> ahead;
     for (;;) {

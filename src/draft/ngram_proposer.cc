@@ -50,6 +50,8 @@ void NgramProposer::Table::Grow() {
 
 void NgramProposer::Table::Append(std::span<const int32_t> history) {
   if (2 * (used_ + 1) > slots_.size()) Grow();
+  // The slot names the newest place of these tokens; the one before is kept beside the position, so
+  // that Pop can restore it.
   uint32_t before = kNone;
   if (history.size() >= size_) {
     Slot& slot = Find(KeyAt(history, history.size()));
@@ -97,6 +99,8 @@ void NgramProposer::Rewind(size_t length) {
 
 std::span<const int32_t> NgramProposer::Propose() {
   drafts_.clear();
+  // The longest sequence that has occurred before decides: what followed it then is proposed now,
+  // and repeats itself where the text ends.
   for (const Table& table : tables_) {
     const uint32_t begin = table.earlier(history_.size());
     if (begin == kNone) continue;

@@ -77,6 +77,7 @@ Result<Hash128> Transferred(LocalModel& first, LocalModel& second, Tokens tokens
   const size_t half = tokens.size() / 2;
   kv::PageTable from = first.NewTable(), to = second.NewTable();
   LogitsHash hash;
+  // The hash continues over both: it is that of one computation if the rows arrived unchanged.
   TRY(Add(hash, first, from, tokens.first(half), kDefaultChunk));
   std::vector<uint8_t> chunk;
   TRY(kv::Export(from, from.layers(), 0, static_cast<uint32_t>(half), [&](Bytes bytes) {
@@ -172,6 +173,7 @@ class Verifier {
       : files_(files), tokens_(tokens), options_(options), clock_(clock), sink_(sink) {}
 
   Result<std::vector<VerifiedWay>> Run() {
+    // The processor's ways: how the text is cut, and what else is computed beside it.
     auto model = TRY(Load(/*gpu_layers=*/0));
     const uint32_t layer_count = model->shape().layer_count;
     TRY(Try("whole", [&] { return InChunks(*model, tokens_, tokens_.size()); }));
@@ -185,12 +187,15 @@ class Verifier {
     Scheduler scheduler(*model, /*tokenizer=*/nullptr, clock_, {.batch_tokens = 128});
     TRY(Try("answered beside others", [&] { return AnsweredBesideOthers(scheduler, tokens_); }));
     TRY(Try("answered in turns", [&] { return AnsweredInTurns(scheduler, tokens_); }));
+    // Speculative decoding with drafts of which some are rejected, then with the drafter that was
+    // asked for.
     Knowing knowing(tokens_);
     TRY(TryDrafts("with draft tokens", *model, knowing, {.kind = DraftKind::kModel, .most = 6}));
     if (options_.proposers) {
       TRY(TryDrafts("with --draft", *model, options_.proposers(*model), options_.draft));
     }
     TRY(Try("sharing a prefix", [&] { return SharingAPrefix(*model, tokens_); }));
+    // Other threads and instruction sets on the same weights; then slices, and GPUs.
     for (const size_t threads : options_.threads) TRY(TryThreads(*model, threads));
     for (const kernels::Isa isa : options_.isas) TRY(TryIsa(*model, isa));
     model.reset();  // slices pack weights of their own
@@ -329,6 +334,7 @@ Result<Hash128> AnsweredBesideOthers(Generator& generator, Tokens tokens,
     std::fill(logits.begin(), logits.end(), -std::numeric_limits<float>::infinity());
     logits[next] = 0;
   };
+  // One request is a step ahead of the text's, one begins from its first token: batches are uneven.
   TRY(generator.Submit(
       {.sequence = &first, .draft = draft, .max_tokens = count, .context_limit = limit}));
   TRY(generator.Step());

@@ -33,6 +33,7 @@ class Loader {
     Weights weights;
     weights.shape = shape_;
     weights.slice = slice;
+    // The MTP block belongs to the head, and reads the embedding as well.
     const bool has_next = slice.head && shape_.next_layers > 0;
     if (slice.embedding || has_next) weights.embedding = files_.FindTensor("token_embd.weight");
     if (shape_.rope_factors) weights.rope_factors = TRY(RopeFactors());
@@ -95,6 +96,7 @@ class Loader {
       return DataLoss(fmt::format("{} has halves of {} numbers, no whole blocks of {}", name,
                                   part.dims[0], gguf::TensorTypeName(tensor.type)));
     }
+    // A copy for the time of packing: halves of a row are whole blocks.
     std::vector<uint8_t> bytes(*row_bytes * tensor.dims[1]);
     for (uint64_t row = 0; row < tensor.dims[1]; ++row) {
       std::memcpy(bytes.data() + row * *row_bytes,
@@ -169,6 +171,7 @@ class Loader {
     latent.sinks = TRY(Floats(Name("attn_sinks.weight")));
     latent.output_low = TRY(OutputGroups(Name("attn_output_a.weight")));
     latent.output_high = TRY(Matrix(Name("attn_output_b.weight")));
+    // Layers with compressed rows; those with many of them have an index.
     if (ratio == 0) return Ok();
     latent.compressor = TRY(Compressor("attn_compressor_"));
     if (ratio != kShortRatio) return Ok();

@@ -59,6 +59,8 @@ Status CheckContinuation(const Conversation& conversation) {
 // The prompt of a response that goes on from the last message.
 Result<std::string> RenderContinued(const Model& model, const Conversation& conversation) {
   TRY(CheckContinuation(conversation));
+  // The prompt as if the model were to begin, without reasoning, then what it has said already;
+  // control tokens in that stay text.
   std::string prompt = TRY(Render(model, WithoutLast(conversation)));
   prompt += chat::EndOfThoughts(model.dialect, prompt);
   const auto& begun = conversation.messages.back()["content"].get_ref<const std::string&>();
@@ -103,6 +105,7 @@ Result<Prompt> RenderPrompt(const Model& model, const Conversation& conversation
   Part ignored = Part::kMessages;
   Part& at = part == nullptr ? ignored : *part;
   Prompt prompt;
+  // `at` tells which part of the request is wrong where a step fails.
   at = Part::kMessages;
   TRY(CheckTemplate(model));
   at = Part::kTools;

@@ -129,6 +129,7 @@ std::vector<chat::ReplyEvent> Response::Read(std::string_view text, bool is_end)
   if (parser_ == nullptr) {
     chat::AddEvent(events, {.kind = Kind::kContent, .text = std::string(text)});
   } else {
+    // The parser holds back what may still become markup; at the end nothing can.
     parser_->Push(text, events);
     if (is_end) parser_->Finish(events);
   }
@@ -142,6 +143,7 @@ void Response::KeepWanted(std::vector<chat::ReplyEvent>& events) {
     // All of it is calls: what comes out as text was cut off before it was one.
     std::erase_if(events, [](const auto& event) { return event.kind == Kind::kContent; });
   }
+  // Without parallel calls the response is complete with its first call, whatever follows.
   if (!prompt_.one_call) return;
   const auto first_end = std::ranges::find(events, Kind::kCallEnd, &chat::ReplyEvent::kind);
   if (has_ended_call_) {
@@ -202,6 +204,7 @@ std::vector<SpokenToken> Response::TakeSaid() {
 
 // Of what a stop string has cut off, tokens that began before it stay.
 std::vector<SpokenToken> Response::TakeLast(const engine::Finish& finish) {
+  // A token is told if any of its text is: it may end behind the place where a stop string cut.
   said_bytes_ += finish.text.size();
   std::vector<SpokenToken> last = TakeSaid();
   for (SpokenToken& token : std::exchange(unsaid_, {})) {
