@@ -185,6 +185,7 @@ void Conductor::SendForgotten() {
 void Conductor::Cancel(engine::RequestId id) {
   LiveRequest* const live =
       queue_.Find([&](const LiveRequest& other) { return other.request.id() == id; });
+  // Only marked: it ends in the next tick, outside of any callback.
   if (live != nullptr) live->request.Cancel();
 }
 

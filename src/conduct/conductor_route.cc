@@ -70,6 +70,7 @@ Status Conductor::Open(const std::function<void(const OpenProgress&)>& on_progre
       const Error why = client.why();
       const std::vector<wire::NodeId> lost = client.lost();
       CloseRoute(why);
+      // Without a lost node another plan would break in the same way.
       if (lost.empty() || ++replans > options_.max_open_replans) return why;
       TRY(plans_.Replace(lost, why));
       counters_.replans = plans_.count();
@@ -89,6 +90,7 @@ Status Conductor::Open(const std::function<void(const OpenProgress&)>& on_progre
 }
 
 void Conductor::TickRoute() {
+  // Routes are opened when a request needs one, not before the pause after a failure is over.
   if (!route_ && !queue_.waiting().empty() && NowNs() >= plans_.open_at_ns()) OpenRoute();
   if (!route_) return;
   route_->client.Tick();

@@ -78,6 +78,8 @@ void KvTransfer::OnHolds(LiveRequest& live) {
 }
 
 void KvTransfer::Advance(LiveRequest& live) const {
+  // The prompt is computed but for its last token, which the decode path computes where all rows
+  // have arrived.
   const bool is_computed = live.phase == RequestPhase::kPrefill && live.lacks_last_token();
   if (!is_computed || !live.awaits_transfer()) return;
   if (live.HeldBy(live.decode_path) < live.prefill_end()) return;

@@ -29,6 +29,7 @@ size_t Segment::logits_rows() const {
 // --- What goes.
 
 void Pipeline::Send(const Frame& frame) {
+  // One message to the first stage of the path; each stage passes it on.
   wire::Work work;
   work.route = at_.route.id();
   work.encoding = at_.encoding;
@@ -148,6 +149,7 @@ Status Pipeline::Check(const wire::Done& done) const {
 }
 
 void Pipeline::Take(const wire::Done& done, int64_t arrived_ns, SegmentSink sink) {
+  // Logits stand one behind the other, in the order of the results.
   CountHops(done, arrived_ns);
   const auto* logits = reinterpret_cast<const float*>(done.logits.data());
   for (const wire::SegmentResult& result : done.results) {
@@ -189,6 +191,7 @@ bool Pipeline::IsContinued(const wire::SegmentResult& result) const {
   const Segment& segment = segments_.at(result.attempt);
   const bool is_draft =
       segment.accepted < segment.drafts.size() && segment.drafts[segment.accepted] == result.token;
+  // A token that ends the answer is followed by nothing, whatever was drafted.
   if ((segment.more == 0 && !is_draft) || result.has_failed) return false;
   return std::ranges::count(*segment.stops, result.token) == 0;
 }
@@ -202,6 +205,7 @@ void Pipeline::Continue(uint64_t attempt) {
     ++segment.accepted;
   }
   // The attempt's number stays, its frame is a new one.
+  // One token further, which is where its next result has to end (Check).
   segment.begin = segment.end++;
   if (segment.live != nullptr) segment.live->sent = segment.end;
   LeaveFrame(segment.frame);

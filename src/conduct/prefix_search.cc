@@ -100,6 +100,8 @@ std::pair<LiveRequest*, PrefixSearch::Next> PrefixSearch::OnFoundKv(const wire::
   if (place == searches_.end()) return {nullptr, Next::kWait};
   Search& search = place->second;
   LiveRequest* const live = search.live;
+  // While nodes are asked each answer may be the last one that is awaited; later it is news of a
+  // source.
   if (live->phase == RequestPhase::kFetching) {
     // A source does not hold any more what it said. Others only answer late.
     return {live, IsSource(search, from) ? GiveUp(search) : Next::kWait};
@@ -155,6 +157,7 @@ std::vector<KvWant> PrefixSearch::WantsOf(const LiveRequest& live) const {
 
 PrefixSearch::Next PrefixSearch::Fetch(Search& search) {
   LiveRequest& live = *search.live;
+  // From here on silence is that of sources: both times begin anew.
   live.phase = RequestPhase::kFetching;
   search.begun_ns = search.heard_ns = NowNs();
   const std::vector<KvWant> wants = WantsOf(live);
@@ -190,6 +193,7 @@ PrefixSearch::Next PrefixSearch::OnHolds(LiveRequest& live) {
 }
 
 void PrefixSearch::Count(const Search& search) {
+  // What the shortest stage of the decode path has gained.
   const uint32_t count = search.live->HeldBy(at_.route.decode_path()) - search.held;
   const std::vector<KvWant> wants = WantsOf(*search.live);
   BytesByNode bytes;
@@ -258,6 +262,7 @@ int64_t PrefixSearch::FetchedUntilNs(const Search& search) const {
 
 PrefixSearch::Next PrefixSearch::Tick(LiveRequest& live) {
   if (NextTickNs(live) > NowNs()) return Next::kWait;
+  // Its time is up: a search goes on with those that have answered, a fetch is abandoned.
   Search& search = *Find(live);
   if (live.phase == RequestPhase::kSearching) {
     // Those that have not answered are not waited for.

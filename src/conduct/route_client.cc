@@ -214,6 +214,8 @@ void RouteClient::OnState(const wire::NodeId& from, const wire::RouteState& stat
 }
 
 std::optional<wire::NodeId> RouteClient::NodeBehind(const wire::NodeId& node) const {
+  // The node behind, if all stages of the node that have one have the same: which of several cannot
+  // be reached is not known.
   std::optional<wire::NodeId> behind;
   for (size_t i = 1; i < stages_.size(); ++i) {
     const wire::NodeId& next = stages_[i].node.id;
@@ -227,6 +229,7 @@ std::optional<wire::NodeId> RouteClient::NodeBehind(const wire::NodeId& node) co
 
 void RouteClient::Tick() {
   if (state_ != State::kOpening || network_.clock().NowNs() < next_tick_ns()) return;
+  // The nodes that are not ready by now are taken for lost, so that the next plan is without them.
   std::vector<std::string> silent;
   for (const plan::PlanStage& stage : stages_) {
     if (!states_.at(stage.node.id).is_ready) {
@@ -255,6 +258,7 @@ OpenProgress RouteClient::progress() const {
 }
 
 uint64_t RouteClient::kv_positions() const {
+  // A sequence is in the KV cache of every node: the smallest decides.
   uint64_t positions = std::numeric_limits<uint64_t>::max();
   for (const auto& [id, node] : states_) positions = std::min(positions, node.kv_positions);
   return positions;

@@ -99,6 +99,7 @@ Status SequenceTransfer::StartExport(uint32_t begin, uint32_t end, kv::KvChunkSi
 }
 
 bool SequenceTransfer::OnKvRows(const wire::NodeId& from, const wire::KvRows& rows) {
+  // Rows of an export before this one may still arrive: its ticket tells them apart.
   const bool is_wanted = export_ && rows.ticket == export_->ticket && rows.epoch == epoch_;
   if (!is_wanted || !status_.ok()) return false;
   status_ = TakeRows(from, rows);

@@ -343,6 +343,7 @@ bool Scheduler::FreeMemoryFor(const RunningRequest& needy) {
   if (ReleaseUnused(needy)) return true;
   RunningRequest& youngest = *running_.back();
   if (youngest.id() <= needy.id()) return false;
+  // It must not be computed in this step any more.
   std::erase_if(items_, [&](const BatchItem& item) { return item.request == &youngest; });
   Preempt(youngest);
   return true;
@@ -407,6 +408,7 @@ Status Scheduler::RunItems(size_t begin, size_t end) {
   // Each item takes its rows of the result.
   size_t row = 0, wanted_row = 0, state_row = 0;
   for (size_t i = begin; i < end; ++i) {
+    // Hidden states of all rows, logits of the wanted ones only: two positions in the output.
     const size_t rows = items_[i].row_count();
     const model::Segment& segment = segments[i - begin];
     const size_t wanted = model::CountOf(segment.wanted, rows);
@@ -492,6 +494,7 @@ void Scheduler::NoteTurn(RunningRequest& request, int64_t now_ns) {
 Status Scheduler::LogitsOf(std::span<const int32_t> tokens, size_t chunk, LogitsSink sink) {
   size_t told = 0;
   while (true) {
+    // A table of its own: running requests keep theirs, and full pages stay in the prefix cache.
     kv::PageTable table = model_.NewTable();
     size_t row = 0;
     Status computed =

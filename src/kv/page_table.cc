@@ -45,6 +45,7 @@ PageTable& PageTable::operator=(PageTable&& other) noexcept {
 }
 
 PageTable::~PageTable() {
+  // Pages leave in DropPages' order, so that the pool evicts a history from its end.
   std::ranges::fill(lengths_, 0);
   DropPages(layers_, 0);
 }
@@ -146,6 +147,7 @@ uint64_t PageTable::MissingBytes(const Pool& pool, LayerRange layers, uint32_t f
 // Afterwards the page is there and may be written from the row of position `begin` on: no other
 // table refers to it, and the pool's index does not name it.
 Status PageTable::MakeWritable(uint32_t layer, uint32_t stream, uint32_t index, uint32_t begin) {
+  // Rows before `first_written` stay what they are; the page begins no later than it did.
   PageChain& chain = Chain(layer, stream);
   if (index >= chain.size()) chain.resize(index + 1);
   PageRef& page = chain[index];

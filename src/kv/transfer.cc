@@ -112,6 +112,7 @@ Status Export(const PageTable& table, LayerRange layers, uint32_t begin, uint32_
   ByteWriter head;
   WriteHeader(header, head);
   TRY(sink(head.bytes()));
+  // Then the blocks, in the order that ForEachBlock gives both sides.
   std::vector<uint8_t> plain_rows;
   std::vector<uint8_t> copy;  // of a page that a device has
   return ForEachBlock(layout, header,

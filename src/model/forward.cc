@@ -18,6 +18,8 @@ PassWeights MakePassWeights(const Weights& weights, const compute::Matrix* head)
                      .head = head == nullptr ? weights.head : *head,
                      .frequencies = std::vector<double>(shape.rope.dimensions / 2)};
   if (shape.is_latent()) return shared;
+  // RoPE of all layers alike: frequencies, by Llama 3's factors where the file has them, and YaRN's
+  // magnitude.
   kernels::RopeFrequencies(RopeSpecOf(shape.rope),
                            weights.rope_factors.empty() ? nullptr : weights.rope_factors.data(),
                            shared.frequencies.data());
@@ -95,6 +97,7 @@ Forward::Forward(std::vector<BackendSlice> slices, const MemoryOptions& memory,
   for (const BackendSlice& slice : slices) {
     const Slice& own = slice.weights.slice;
     CHECK(layers_.empty() || (own.layer_begin == slice_.layer_end && !own.embedding));
+    // Together they are one slice, from the first one's layers to the last one's.
     slice_.layer_end = own.layer_end;
     slice_.head = own.head;
     layers_.push_back({MakePassWeights(slice.weights, head), &slice.backend, {}});

@@ -119,6 +119,7 @@ Status Connection::Open(bool is_writable) {
 
 // All frames that have come, up to kReadBytesPerStep; then other connections have their turn.
 Status Connection::ReadFrames() {
+  // Bytes of a frame that is not whole yet are a sign of life, too.
   const uint64_t before_bytes = reader_.read_bytes();
   has_more_ = false;
   for (;;) {

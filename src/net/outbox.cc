@@ -116,6 +116,7 @@ std::optional<wire::Frame> Outbox::TakeNext() {
   // Control frames overtake messages and take no credit: heartbeats and credit itself must always
   // get through.
   std::deque<wire::Frame>& queue = control_.empty() ? messages_ : control_;
+  // A message leaves when the peer has room for it; until then it waits here, in order.
   if (queue.empty()) return std::nullopt;
   const uint64_t bytes = queue.front().size_bytes();
   if (control_.empty()) {

@@ -90,6 +90,7 @@ Status TcpNetwork::OpenListeners() {
     const HostPort host_port = TRY(ParseHostPort(address));
     // A name may have several addresses: each is listened on.
     for (const Endpoint& endpoint : TRY(Resolve(host_port).In("--listen"))) {
+      // Without certificates nothing protects what is sent: such a node stays on this machine.
       if (tls_ == nullptr && !endpoint.is_loopback()) {
         return FailedPrecondition(fmt::format(
             "{} can be reached from other machines, and this node has no certificate: make a "
@@ -117,6 +118,8 @@ void TcpNetwork::Introduce(const NodeId& node, const std::vector<std::string>& a
     MutexLock lock(mu_);
     Peer& peer = peers_[node];
     peer.addresses = addresses;
+    // A node that is connected, or being dialed, keeps its connection; new addresses count for the
+    // next one.
     if (peer.outbox || peer.is_up) return;
     Dial(peer, node);
   }
@@ -150,6 +153,7 @@ Status TcpNetwork::Send(const NodeId& to, wire::Message message) {
     if (events_.waiting_cost() > options_.max_queue_bytes) {
       return ResourceExhausted("this node does not take what it sends to itself");
     }
+    // It still costs its bytes, so that Receive counts all that waits.
     const uint64_t cost = CostOf(message);
     events_.Push({Event::Kind::kMessage, to, std::move(message), Ok()}, cost, nullptr);
     return Ok();

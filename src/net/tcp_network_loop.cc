@@ -196,6 +196,7 @@ void TcpNetwork::TakeRequests() {
 
 void TcpNetwork::StepAll(const std::map<int, short>& ready) {
   // Steps may end connections: each node is looked up again.
+  // Connections that this node dialed, then those that others did.
   std::vector<NodeId> nodes;
   for (const auto& [node, outgoing] : outgoing_) nodes.push_back(node);
   for (const NodeId& node : nodes) {
@@ -210,6 +211,7 @@ void TcpNetwork::StepAll(const std::map<int, short>& ready) {
     const Status status = StepConnection(*found->second, ready);
     if (!status.ok()) Break(node, status.error());
   }
+  // Then those that have not said Hello, and those that say Goodbye.
   StepStrangers(ready);
   StepClosing(ready);
 }
@@ -217,12 +219,14 @@ void TcpNetwork::StepAll(const std::map<int, short>& ready) {
 Status TcpNetwork::StepConnection(Connection& connection, const std::map<int, short>& ready) {
   const auto found = ready.find(connection.descriptor());
   const int events = found == ready.end() ? 0 : found->second;
+  // A broken socket is read and written once more, so that its own error is what is told.
   const bool is_broken = (events & (POLLERR | POLLHUP)) != 0;
   return connection.Step((events & POLLIN) != 0 || is_broken, (events & POLLOUT) != 0 || is_broken);
 }
 
 void TcpNetwork::StepOutgoing(const NodeId& node, Outgoing& outgoing,
                               const std::map<int, short>& ready) {
+  // Not connected yet: names are resolved, or the next address is tried.
   if (!outgoing.connection) {
     const Status status = StepDial(node, outgoing);
     if (!status.ok()) DialFailed(node, status.error());
@@ -285,6 +289,7 @@ Result<std::unique_ptr<Connection>> TcpNetwork::Connect(const NodeId& node,
         "that is another machine, and this node has no certificate: make a cluster with `aster "
         "cluster init`, or join one");
   }
+  // Connects in the background: the socket becomes writable when it has.
   Socket socket = TRY(BeginConnect(endpoint));
   auto connection = std::make_unique<Connection>(connection_options_, clock_,
                                                  static_cast<Connection::Owner&>(*this),
@@ -397,6 +402,7 @@ void TcpNetwork::Break(const NodeId& node, const Error& why) {
 
 // Breaks the node of a machine and all front ends there, which share its certificate.
 void TcpNetwork::End(const NodeId& machine, const Error& why) {
+  // Ids are gathered under the lock, which Break takes itself.
   std::vector<NodeId> nodes = {machine};
   {
     MutexLock lock(mu_);

@@ -71,6 +71,8 @@ Status Stage::CheckFrame(const wire::Work& work) const {
     return InvalidArgument(
         fmt::format("a frame of work with {} tokens; 1 to {} are allowed", tokens, kMaxWorkTokens));
   }
+  // Hidden states for each token, in the encoding that the route was opened with; none where this
+  // slice embeds.
   const size_t width = memory_.model().shape().hidden_width();
   const size_t expected = part_.embedding ? 0 : EncodedBytes(encoding_, tokens, width);
   if (work.encoding != encoding_ || work.rows.size() != expected) {
@@ -249,6 +251,7 @@ Status Stage::BeginJob() {
                         .wanted = part_.head ? WantedOf(item.segment) : model::Wanted::kNone,
                         .draft_count = item.segment.draft_count});
   }
+  // Segments are batched as requests are on one machine: the bits are the same.
   frame_.job = TRY(memory_.model().Begin(segments, part_));
   return Ok();
 }
@@ -268,6 +271,7 @@ void Stage::BatchItem::DropDrafts() {
 }
 
 StageOutput Stage::TakeOutput() {
+  // Nothing is sent on where every segment was refused.
   StageOutput output = std::move(frame_.output);
   frame_ = Frame();
   if (output.done && output.done->results.empty()) output.done.reset();
@@ -394,6 +398,8 @@ void Stage::Offer(const BatchItem& item, uint32_t kept, uint32_t most, StageOutp
 void Stage::Choose(const BatchItem& item, uint32_t length, std::span<const float> logits,
                    wire::SegmentResult& answer) {
   StageMemory::Sequence& state = *item.state;
+  // Made with the first token of an epoch: the options came with Begin, and the seed addresses its
+  // randomness by position.
   if (!state.sampler) {
     state.sampler.emplace(state.sampling, memory_.model().shape().vocab_size,
                           memory_.model().isa());

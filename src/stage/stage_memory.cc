@@ -135,6 +135,7 @@ wire::Holds StageMemory::HoldsOf(wire::SequenceId sequence, uint32_t stage, kv::
     return holds;
   }
   const kv::PageTable& table = found->second.table;
+  // Length and hash together: the conductor takes rows for its text's only where both agree.
   holds.length = table.length(layers);
   holds.hash = table.history().HashAt(holds.length);
   holds.epoch = found->second.epoch;

@@ -127,6 +127,7 @@ void StageServer::Refuse(wire::RouteId route, const wire::NodeId& to, Error why)
 }
 
 void StageServer::Break(wire::RouteId route, Error why) {
+  // A route may be broken by several things at once: the first is told.
   const auto found = routes_.find(route);
   if (found == routes_.end()) return;
   const wire::NodeId conductor = found->second.open.conductor.node;
@@ -254,6 +255,7 @@ Error StageServer::WhyNotShared(const SliceRequest& request, Error why) const {
 
 std::shared_ptr<StageServer::HeldMemory> StageServer::FindMemory(Route& route,
                                                                  std::shared_ptr<HeldSlice> slice) {
+  // Stages of one route that have the same slice share their sequences, too.
   for (const auto& held : route.memories) {
     if (held->slice == slice) return held;
   }
@@ -339,6 +341,7 @@ Status StageServer::TakeLoaded(HeldSlice& slice) {
     slice.bytes = slice.loading->reserved_bytes();
     return Ok();
   }
+  // Loaded: from here on it counts with what it really takes.
   slice.loading.reset();
   slice.model = TRY(*std::move(taken));
   if (options_.proposers) slice.proposers = options_.proposers(*slice.model);
@@ -493,6 +496,7 @@ void StageServer::OnDown(const wire::NodeId& node, const Error& why) {
 
 std::vector<StageRouteStatus> StageServer::Snapshot() const {
   std::vector<StageRouteStatus> all;
+  // Stages may share a slice: its bytes are those of the first that names it.
   std::set<const HeldSlice*> counted;
   for (const auto& [id, route] : routes_) {
     for (const auto& entry : route.stages) {
