@@ -18,7 +18,7 @@ interface NodeProps {
 }
 function NodeCard({ node, isDrained, takesChanges }: NodeProps): JSX.Element {
   const facts = [
-    node.cores && `${node.cores} cores`,
+    node.cores && plural(node.cores, 'core'),
     node.instruction_set,
     node.memory_bytes_per_s && `${byteRate(node.memory_bytes_per_s)} memory`,
     node.multiply_flops_per_s && `${digits(node.multiply_flops_per_s / 1e9)} Gflop/s`,
