@@ -50,13 +50,15 @@ Result<std::string> RevokeNow(const std::string& text) {
 ClusterDesk::ClusterDesk(std::vector<Model> models)
     : models_(std::move(models)), thread_([this] { Run(); }) {}
 
-ClusterDesk::~ClusterDesk() {
+ClusterDesk::~ClusterDesk() { Stop(); }
+
+void ClusterDesk::Stop() {
   {
     const MutexLock lock(mu_);
     is_ending_ = true;
   }
   changed_.NotifyAll();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void ClusterDesk::Invite(int64_t minutes, Done done) {
@@ -80,6 +82,7 @@ std::vector<std::string> ClusterDesk::Drained() const {
 }
 
 void ClusterDesk::Add(std::function<Result<std::string>()> change, Done done) {
+  Error why = ResourceExhausted("too many changes of the cluster are waiting; try again later");
   {
     const MutexLock lock(mu_);
     if (changes_.size() < kMaxWaiting && !is_ending_) {
@@ -87,8 +90,9 @@ void ClusterDesk::Add(std::function<Result<std::string>()> change, Done done) {
       changed_.NotifyAll();
       return;
     }
+    if (is_ending_) why = Error(Code::kUnavailable, "the server is shutting down");
   }
-  done(ResourceExhausted("too many changes of the cluster are waiting; try again later"));
+  done(why);
 }
 
 void ClusterDesk::Run() {

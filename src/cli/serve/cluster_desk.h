@@ -35,6 +35,10 @@ class ClusterDesk final : public serve::ClusterChanges {
   ClusterDesk(const ClusterDesk&) = delete;
   ClusterDesk& operator=(const ClusterDesk&) = delete;
 
+  // Waits for the changes that were taken, and refuses all others. Their replies go to the HTTP
+  // server, which ends after this.
+  void Stop() EXCLUDES(mu_);
+
   void Invite(int64_t minutes, Done done) override EXCLUDES(mu_);
   void Revoke(std::string node, Done done) override EXCLUDES(mu_);
   void Drain(std::string node, bool is_drained, Done done) override EXCLUDES(mu_);

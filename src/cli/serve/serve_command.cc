@@ -210,6 +210,13 @@ std::vector<ClusterDesk::Model> DeskModels(const std::vector<std::unique_ptr<Ser
   return models;
 }
 
+struct DeskStop {
+  std::optional<ClusterDesk>& desk;
+  ~DeskStop() {
+    if (desk) desk->Stop();
+  }
+};
+
 // The server's port: it says that models are being loaded, and from Open on the service answers.
 class Door {
  public:
@@ -265,6 +272,7 @@ Result<ExitStatus> Serve(const ServeOptions& options, const std::vector<ModelGro
   std::optional<ClusterDesk> desk;
   std::optional<serve::Service> service;
   Door door(std::move(http_options), clock);
+  const DeskStop desk_stop{desk};  // before the door closes
   serve::HttpServer& server = door.server();
   TRY(server.Start());
   all = TRY(LoadAll(options, groups, turns, clock, console));
