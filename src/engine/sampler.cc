@@ -224,6 +224,16 @@ void Sampler::AddLogprobs(std::span<const float> logits, Choice& choice) {
   }
 }
 
+Result<Choice> Sampler::Rate(std::span<const float> logits, int32_t id) {
+  CHECK(logits.size() == vocab_size_ && id >= 0 && static_cast<uint32_t>(id) < vocab_size_);
+  const ComputeFloatMode mode;
+  TRY(CheckLogits(logits));
+  Choice choice;
+  choice.id = id;
+  AddLogprobs(logits, choice);
+  return choice;
+}
+
 Result<Choice> Sampler::Choose(std::span<const float> logits, std::span<const int32_t> history) {
   CHECK(logits.size() == vocab_size_);
   const ComputeFloatMode mode;

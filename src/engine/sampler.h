@@ -83,6 +83,9 @@ class Sampler {
   // infinity, or where every token is impossible.
   Result<Choice> Choose(std::span<const float> logits, std::span<const int32_t> history);
 
+  // What Choose says of a token that was chosen before: its log-probability and the others'.
+  Result<Choice> Rate(std::span<const float> logits, int32_t id);
+
   const SamplingOptions& options() const { return options_; }
 
  private:

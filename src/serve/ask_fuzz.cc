@@ -26,7 +26,7 @@ constexpr aster::serve::AskDefaults kDefaults = {
 
 void CheckAsk(const Ask& ask) {
   CHECK(ask.choices >= 1 && ask.choices <= aster::serve::kMaxChoices);
-  CHECK(ask.max_tokens >= 1);
+  CHECK(ask.max_tokens >= 1 || ask.prompt_field == "prompt");
   CHECK(ask.raw.empty() != ask.messages.empty());
   for (const auto& raw : ask.raw) {
     for (const int32_t id : raw.ids)

@@ -4,6 +4,7 @@
 #include "serve/openai_reply.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -81,11 +82,13 @@ ordered_json CompletionLogprobs(std::span<const SpokenToken> tokens, size_t& off
   ordered_json offsets = ordered_json::array();
   for (const SpokenToken& token : tokens) {
     texts.push_back(ToValidUtf8(token.bytes));
-    logprobs.push_back(token.logprob);
+    logprobs.push_back(std::isnan(token.logprob) ? ordered_json() : ordered_json(token.logprob));
     ordered_json top = ordered_json::object();
     for (const respond::TokenChance& other : token.top)
       top[ToValidUtf8(other.bytes)] = other.logprob;
-    tops.push_back(std::move(top));
+    // A text's first token follows nothing: it has no probability.
+    const bool is_first = std::isnan(token.logprob);
+    tops.push_back(is_first ? ordered_json() : std::move(top));
     offsets.push_back(offset);
     offset += CharactersOf(token.bytes);
   }
@@ -147,7 +150,7 @@ class ChatAtOnce final : public CollectingWriter {
 class CompletionAtOnce final : public CollectingWriter {
  public:
   CompletionAtOnce(ReplyFrame frame, const Ask& ask, size_t choices,
-                   std::vector<std::string> echoes)
+                   std::vector<Echo> echoes)
       : CollectingWriter(std::move(frame), choices),
         has_logprobs_(ask.sampling.logprobs),
         echoes_(std::move(echoes)) {}
@@ -156,12 +159,14 @@ class CompletionAtOnce final : public CollectingWriter {
     ordered_json choices = ordered_json::array();
     for (size_t i = 0; i < said_.size(); ++i) {
       const Said& said = said_[i];
-      const std::string echo = echoes_.empty() ? "" : echoes_[i];
-      size_t offset = CharactersOf(echo);
+      const Echo echo = echoes_.empty() ? Echo() : echoes_[i];
+      std::vector<SpokenToken> tokens = echo.tokens;
+      tokens.insert(tokens.end(), said.tokens.begin(), said.tokens.end());
+      size_t offset = 0;
       choices.push_back(
-          {{"text", echo + said.content},
+          {{"text", echo.text + said.content},
            {"index", i},
-           {"logprobs", has_logprobs_ ? CompletionLogprobs(said.tokens, offset) : ordered_json()},
+           {"logprobs", has_logprobs_ ? CompletionLogprobs(tokens, offset) : ordered_json()},
            {"finish_reason", FinishReason(said.reason)}});
     }
     ordered_json json = Head(frame_, "text_completion");
@@ -176,7 +181,7 @@ class CompletionAtOnce final : public CollectingWriter {
 
  private:
   const bool has_logprobs_;
-  const std::vector<std::string> echoes_;
+  const std::vector<Echo> echoes_;
 };
 
 // What both kinds of streams have in common.
@@ -294,15 +299,14 @@ class ChatStream final : public Streaming {
 class CompletionStream final : public Streaming {
  public:
   CompletionStream(ReplyFrame frame, const Ask& ask, size_t choices,
-                   std::vector<std::string> echoes)
+                   std::vector<Echo> echoes)
       : Streaming(std::move(frame), ask, "text_completion"),
         echoes_(std::move(echoes)),
         offsets_(choices) {}
 
   void Begin(const Usage& /*usage*/) override {
     for (size_t i = 0; i < echoes_.size(); ++i) {
-      offsets_[i] = CharactersOf(echoes_[i]);
-      SendText(i, echoes_[i], {}, nullptr);
+      SendText(i, echoes_[i].text, echoes_[i].tokens, nullptr);
     }
   }
   void Progress(const PromptProgress& progress) override {
@@ -329,7 +333,7 @@ class CompletionStream final : public Streaming {
                 {"finish_reason", std::move(reason)}});
   }
 
-  const std::vector<std::string> echoes_;
+  const std::vector<Echo> echoes_;
   std::vector<size_t> offsets_;
 };
 
@@ -341,7 +345,7 @@ std::unique_ptr<ReplyWriter> MakeChatWriter(ReplyFrame frame, const Ask& ask) {
 }
 
 std::unique_ptr<ReplyWriter> MakeCompletionWriter(ReplyFrame frame, const Ask& ask, size_t choices,
-                                                  std::vector<std::string> echoes) {
+                                                  std::vector<Echo> echoes) {
   if (ask.streams) {
     return std::make_unique<CompletionStream>(std::move(frame), ask, choices, std::move(echoes));
   }

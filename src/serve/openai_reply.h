@@ -7,6 +7,8 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "serve/reply_writer.h"
 
@@ -14,8 +16,15 @@ namespace aster::serve {
 
 std::unique_ptr<ReplyWriter> MakeChatWriter(ReplyFrame frame, const Ask& ask);
 // `echoes` is what comes before each choice's answer: texts, as many as choices, or none.
+
+// A prompt that comes before its answer, with its tokens where log-probabilities are wanted.
+struct Echo {
+  std::string text;
+  std::vector<SpokenToken> tokens = {};
+};
+// `echoes`: one for each choice, or none.
 std::unique_ptr<ReplyWriter> MakeCompletionWriter(ReplyFrame frame, const Ask& ask, size_t choices,
-                                                  std::vector<std::string> echoes);
+                                                  std::vector<Echo> echoes);
 
 // Tokens with their log-probabilities, and the most likely others of each.
 nlohmann::ordered_json LogprobsJson(std::span<const SpokenToken> tokens);

@@ -185,7 +185,8 @@ Ask ReadCompletionRequest(const ordered_json& body, const AskDefaults& defaults,
   ReadSampling(fields, ask, defaults);
   // OpenAI's own default.
   ask.max_tokens = std::min<uint64_t>(16, defaults.max_tokens);
-  ReadMaxTokens(fields, "max_tokens", defaults, ask);
+  // 0: of the prompt alone something is to be told.
+  ReadMaxTokens(fields, "max_tokens", defaults, ask, /*least=*/0);
   ReadStops(fields, "stop", ask);
   ReadStream(fields, ask);
   ReadChoices(fields, ask);
@@ -197,7 +198,6 @@ Ask ReadCompletionRequest(const ordered_json& body, const AskDefaults& defaults,
   ReadResponseFormat(fields, ask);
   ReadBareForms(fields, ask);
   ask.echo = fields.Bool("echo").value_or(false);
-  if (ask.echo && ask.sampling.logprobs) fields.Refuse("echo", "not together with logprobs");
   if (const auto suffix = fields.String("suffix"); suffix && !suffix->empty()) {
     for (RawPrompt& raw : ask.raw) raw.suffix = *suffix;
     if (ask.echo) fields.Refuse("echo", "not together with suffix");

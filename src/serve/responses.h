@@ -5,6 +5,7 @@
 // comes whole with each request. Must not know how answers are made.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 
@@ -18,8 +19,12 @@ namespace aster::serve {
 Ask ReadResponsesRequest(const nlohmann::ordered_json& body, const AskDefaults& defaults,
                          Problem& problem);
 
+// Takes a response that is whole, before the client has it; or null.
+using ResponseKeeper = std::function<void(const nlohmann::ordered_json& response)>;
+
 // `body` is what was asked: answers repeat some of it.
 std::unique_ptr<ReplyWriter> MakeResponsesWriter(ReplyFrame frame, const Ask& ask,
-                                                 const nlohmann::ordered_json& body);
+                                                 const nlohmann::ordered_json& body,
+                                                 ResponseKeeper keep);
 
 }  // namespace aster::serve

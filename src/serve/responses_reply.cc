@@ -36,8 +36,8 @@ constexpr std::pair<const char*, const char*> kRepeated[] = {
 // One for both ways: a stream tells the same items while they grow that come at once in the end.
 class ResponsesWriter final : public ReplyWriter {
  public:
-  ResponsesWriter(ReplyFrame frame, const Ask& ask, const ordered_json& body)
-      : frame_(std::move(frame)) {
+  ResponsesWriter(ReplyFrame frame, const Ask& ask, const ordered_json& body, ResponseKeeper keep)
+      : frame_(std::move(frame)), keep_(std::move(keep)) {
     if (ask.streams) pieces_.emplace(frame_.stream, PiecesOfReply::Format::kEvents);
     response_ = {{"id", frame_.id},
                  {"object", "response"},
@@ -52,10 +52,10 @@ class ResponsesWriter final : public ReplyWriter {
       const bool is_given = found != body.end() && !found->is_null();
       response_[key] = is_given ? *found : ordered_json::parse(absent);
     }
-    // What is done whatever is asked: nothing is stored, nor cut out of long conversations.
+    // What is done whatever is asked: nothing is cut out of long conversations.
     response_["background"] = false;
     response_["service_tier"] = "default";
-    response_["store"] = false;
+    response_["store"] = keep_ != nullptr;
     response_["truncation"] = "disabled";
     response_["usage"] = nullptr;
   }
@@ -115,6 +115,7 @@ class ResponsesWriter final : public ReplyWriter {
                             {"accepted_prediction_tokens", usage.accepted},
                             {"rejected_prediction_tokens", usage.rejected()}}},
                           {"total_tokens", usage.prompt + usage.answer}};
+    if (keep_) keep_(response_);
     if (!pieces_) {
       return frame_.stream->Send(200, "application/json", DumpJson(response_));
     }
@@ -230,6 +231,7 @@ class ResponsesWriter final : public ReplyWriter {
   }
 
   const ReplyFrame frame_;
+  const ResponseKeeper keep_;
   std::optional<PiecesOfReply> pieces_;  // where it streams
   ordered_json response_;
   Item open_ = Item::kNone;
@@ -244,8 +246,8 @@ class ResponsesWriter final : public ReplyWriter {
 }  // namespace
 
 std::unique_ptr<ReplyWriter> MakeResponsesWriter(ReplyFrame frame, const Ask& ask,
-                                                 const ordered_json& body) {
-  return std::make_unique<ResponsesWriter>(std::move(frame), ask, body);
+                                                 const ordered_json& body, ResponseKeeper keep) {
+  return std::make_unique<ResponsesWriter>(std::move(frame), ask, body, std::move(keep));
 }
 
 }  // namespace aster::serve

@@ -134,12 +134,11 @@ Ask ReadResponsesRequest(const ordered_json& body, const AskDefaults& defaults, 
   }
   ReadTextFormat(fields, ask);
   ReadBareForms(fields, ask);
-  for (const char* stored : {"previous_response_id", "conversation"}) {
-    if (fields.Find(stored) != nullptr) {
-      fields.Refuse(stored, "nothing is stored here; send the whole conversation as input");
-    }
-  }
-  if (fields.Bool("background").value_or(false)) fields.Refuse("background", "is not supported");
+  if (fields.Find("conversation") != nullptr)
+    fields.Refuse("conversation", "is not stored here; send the whole conversation as input");
+  fields.Bool("store");
+  if (fields.Bool("background").value_or(false))
+    fields.Refuse("background", "is not supported; stream the response instead");
   ask.user = fields.String("user").value_or("");
   return ask;
 }

@@ -78,6 +78,8 @@ const std::vector<Service::Route>& Service::Routes() {
       {"POST", "/v1/messages/count_tokens", &Service::CountTokens},
       {"POST", "/v1/responses", &Service::Responses},
       {"POST", "/v1/responses/input_tokens", &Service::InputTokens},
+      {"GET", "/v1/responses/", &Service::OneResponse},
+      {"DELETE", "/v1/responses/", &Service::OneResponse},
       {"GET", "/v1/models", &Service::Models},
       {"GET", "/v1/models/", &Service::OneModel},
       {"GET", "/api/version", &Service::OllamaVersion},
@@ -121,7 +123,8 @@ Service::Service(ServiceOptions options, RequestCounts& requests, const Clock& c
     : options_(std::move(options)),
       requests_(requests),
       clock_(clock),
-      connections_(std::move(connections)) {
+      connections_(std::move(connections)),
+      responses_(options_.stored_responses) {
   CHECK(!options_.models.empty());
 }
 
@@ -394,23 +397,6 @@ void Service::Chat(const HttpRequest& request, const std::shared_ptr<ReplyStream
   StartAnswer(*model, request, std::move(ask), stream, std::move(writer));
 }
 
-void Service::Completions(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
-  auto parsed = Parse(request, *stream, ReadCompletionRequest);
-  if (!parsed) return;
-  auto& [body, model, ask] = *parsed;
-  std::vector<std::string> echoes;
-  for (const RawPrompt& raw : ask.raw) {
-    if (!ask.echo) break;
-    const auto decoded = model->context.model.tokenizer->Decode(raw.ids, {});
-    if (!decoded.ok()) return Refuse(request, *stream, ProblemOf(decoded.error()));
-    const std::string text = raw.ids.empty() ? raw.text : *decoded;
-    echoes.insert(echoes.end(), ask.choices, text);
-  }
-  auto writer = MakeCompletionWriter(FrameFor(body, *model, "cmpl-", stream), ask,
-                                     ask.raw.size() * ask.choices, std::move(echoes));
-  StartAnswer(*model, request, std::move(ask), stream, std::move(writer));
-}
-
 void Service::Messages(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
   auto parsed = Parse(request, *stream, ReadMessages);
   if (!parsed) return;
@@ -443,14 +429,6 @@ void Service::InputTokens(const HttpRequest& request, const std::shared_ptr<Repl
   const auto count = CountOf(request, *stream, *model, ask);
   if (!count) return;
   SendJson(request, *stream, 200, {{"object", "response.input_tokens"}, {"input_tokens", *count}});
-}
-
-void Service::Responses(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
-  auto parsed = Parse(request, *stream, ReadResponsesRequest);
-  if (!parsed) return;
-  auto& [body, model, ask] = *parsed;
-  auto writer = MakeResponsesWriter(FrameFor(body, *model, "resp_", stream), ask, body);
-  StartAnswer(*model, request, std::move(ask), stream, std::move(writer));
 }
 
 void Service::NotDone(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {

@@ -25,6 +25,7 @@
 #include "serve/model_facts.h"
 #include "serve/ollama.h"
 #include "serve/reply_stream.h"
+#include "serve/response_store.h"
 
 namespace aster::serve {
 
@@ -43,6 +44,7 @@ struct ServiceOptions {
   std::vector<std::string> cors_origins;  // web pages of these may ask; "*": of all
   int64_t created_s = 0;
   std::string version;
+  size_t stored_responses = 0;  // that clients may go on from, at most
   // The nodes of the cluster as JSON, for the page; null: the server is on none. Never waits.
   std::function<std::string()> cluster = nullptr;
   ClusterChanges* changes = nullptr;  // to that cluster, which outlives the service; or null
@@ -120,8 +122,14 @@ class Service {
   void CountTokens(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void InputTokens(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void Responses(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void OneResponse(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void GoOnFrom(const HttpRequest& request, nlohmann::ordered_json& body, Problem& problem) const;
   void Models(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void OneModel(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  // Prompts whose own log-probabilities are wanted are read before they are answered.
+  struct ScoredPrompts;
+  void ScorePrompts(std::shared_ptr<ScoredPrompts> scored);
+  void AnswerScored(ScoredPrompts& scored);
   // Embeddings, in a file of their own.
   void OpenAiEmbeddings(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void OllamaEmbed(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
@@ -170,6 +178,7 @@ class Service {
   RequestCounts& requests_;
   const Clock& clock_;
   const std::function<uint64_t()> connections_;
+  ResponseStore responses_;
 };
 
 }  // namespace aster::serve

@@ -156,12 +156,14 @@ void ReadBiases(const Fields& fields, Ask& ask, uint32_t vocab_size) {
   }
 }
 
-void ReadMaxTokens(const Fields& fields, const char* key, const AskDefaults& defaults, Ask& ask) {
+void ReadMaxTokens(const Fields& fields, const char* key, const AskDefaults& defaults, Ask& ask,
+                   uint64_t least) {
   const auto most = fields.Integer(key, -1, INT64_MAX);
   // -1 is how some say without a limit.
   if (!most || *most < 0) return;
-  if (*most == 0) return fields.Refuse(key, "give a number of at least 1, or -1 for no limit");
   ask.max_tokens = static_cast<uint64_t>(*most);
+  if (ask.max_tokens < least)
+    return fields.Refuse(key, "give a number of at least 1, or -1 for no limit");
   if (defaults.context_limit == 0 || ask.max_tokens <= defaults.context_limit) return;
   const std::string path = fields.PathOf(key);
   fields.problem().Set(400, path,

@@ -25,8 +25,10 @@ void ReadPrompts(const Fields& fields, const AskDefaults& defaults, Ask& ask);
 // logit_bias: an object of token ids and numbers.
 void ReadBiases(const Fields& fields, Ask& ask, uint32_t vocab_size);
 void ReadStops(const Fields& fields, const char* key, Ask& ask);
-// The limit of an answer in tokens; -1: none. More than the whole context is refused.
-void ReadMaxTokens(const Fields& fields, const char* key, const AskDefaults& defaults, Ask& ask);
+// The limit of an answer in tokens, at least `least`; -1: none. More than the whole context is
+// refused.
+void ReadMaxTokens(const Fields& fields, const char* key, const AskDefaults& defaults, Ask& ask,
+                   uint64_t least = 1);
 // The text of `content`: a string, or parts of which all must be texts.
 std::string ReadContent(const Fields& message, const char* key);
 

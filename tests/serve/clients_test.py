@@ -27,7 +27,7 @@ def main():
         if install.returncode != 0:
             print(f"skipped: npm could not install the clients: {install.stderr.decode()[-500:]}")
             return NOT_HERE
-        server = Server(NOVA, "--temp", 0)
+        server = Server(NOVA, "--temp", 0, "--store-responses", 8)
         try:
             run = subprocess.run(["node", "clients.mjs", f"http://{server.host}:{server.port}"], cwd=folder,
                                  timeout=300)

@@ -56,6 +56,45 @@ class Dialects(unittest.TestCase):
         self.assertEqual(param("/v1/chat/completions", messages=HELLO, grammar="root ::= a\na ::= a a | \"x\" | \"\""),
                          "grammar")
 
+    # --- Completions
+
+    def test_the_probabilities_of_a_prompt(self):
+        prompt = "The capital of France is"
+        ids = self.server.post("/tokenize", {"content": prompt, "add_special": True})["tokens"]
+        said = self.server.post("/v1/completions", {"prompt": ids, "max_tokens": 9, "logprobs": 2})["choices"][0]
+        told = said["logprobs"]
+        whole = self.server.post("/completion", {"prompt": ids, "n_predict": 9, "return_tokens": True})["tokens"]
+        self.assertEqual(len(whole), len(told["tokens"]))
+        body = {"echo": True, "logprobs": 2, "max_tokens": 0}
+        scored = self.server.post("/v1/completions", {**body, "prompt": ids + whole})["choices"][0]
+        self.assertEqual(scored["finish_reason"], "length")
+        again = scored["logprobs"]
+        self.assertEqual(len(again["tokens"]), len(ids) + len(whole))
+        self.assertIsNone(again["token_logprobs"][0])
+        self.assertIsNone(again["top_logprobs"][0])
+        self.assertEqual("".join(again["tokens"]), scored["text"])
+        # The very bits that the answer had.
+        self.assertEqual(again["token_logprobs"][len(ids):], told["token_logprobs"])
+        self.assertEqual(again["top_logprobs"][len(ids):], told["top_logprobs"])
+        # With an answer behind it, several at once, and in a stream.
+        both = self.server.post("/v1/completions", {**body, "prompt": [prompt, prompt], "n": 2, "max_tokens": 9})
+        self.assertEqual(len(both["choices"]), 4)
+        for choice in both["choices"]:
+            self.assertEqual(choice["text"], prompt + said["text"])
+            self.assertEqual(choice["logprobs"]["token_logprobs"][-len(told["tokens"]):], told["token_logprobs"])
+            self.assertEqual("".join(choice["logprobs"]["tokens"]), choice["text"])
+            self.assertEqual(choice["logprobs"]["text_offset"][-len(told["tokens"])], len(prompt))
+        events = self.server.stream("/v1/completions", {**body, "prompt": prompt, "max_tokens": 9})
+        logprobs = [one for _, event in events if event != "[DONE]" for choice in event["choices"]
+                    if choice["logprobs"] for one in choice["logprobs"]["token_logprobs"]]
+        self.assertEqual(logprobs, both["choices"][0]["logprobs"]["token_logprobs"])
+        # Without one, and without its probabilities.
+        self.assertEqual(self.server.post("/v1/completions", {"prompt": prompt, "max_tokens": 0})["choices"][0]["text"],
+                         "")
+        self.server.post("/v1/completions", {**body, "prompt": ""}, expected=400)
+        error = self.server.post("/v1/completions", {**body, "prompt": "word " * 9000}, expected=400)["error"]
+        self.assertEqual(error["code"], "context_length_exceeded")
+
     # --- Anthropic
 
     def test_messages_of_a_form(self):

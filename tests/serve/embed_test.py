@@ -179,7 +179,7 @@ class Embeddings(unittest.TestCase):
     def test_nodes_refuse_by_name(self):
         server = Server(NOVA, "--local-nodes", 2)
         try:
-            error = server.post("/v1/embeddings", {"input": "x"}, 501)["error"]["message"]
+            error = server.post("/v1/embeddings", {"input": "x"}, 400)["error"]["message"]
             self.assertIn("without --local-nodes and --cluster", error)
             answer = server.post("/v1/completions", {"prompt": "x", "max_tokens": 2})
             self.assertEqual(answer["usage"]["completion_tokens"], 2)

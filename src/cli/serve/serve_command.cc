@@ -261,7 +261,8 @@ Result<ExitStatus> Serve(const ServeOptions& options, const std::vector<ModelGro
                                         .admin_keys = TRY(options.AdminKeys()),
                                         .cors_origins = options.cors,
                                         .created_s = clock.WallNs() / kNsPerSecond,
-                                        .version = ASTER_VERSION};
+                                        .version = ASTER_VERSION,
+                                        .stored_responses = options.stored_responses};
   if (!options.trace_folder.empty()) TRY(TryToWrite(options.trace_folder).In("--trace-dir"));
   const bool is_protected = http_options.tls != nullptr;
   // What the service refers to, and the service, outlive the door, whose threads may be in them.

@@ -122,6 +122,11 @@ void ServeOptions::Declare(CLI::App& app) {
   add("-n,--tokens", max_tokens, "Limit of an answer in tokens, unless the client gives one", "N");
   add("--parallel", parallel, "Answers computed at once", "N")->check(CLI::Range(1, 1024));
   add("--queue", queue, "Requests that may wait; more get 429", "N")->check(CLI::Range(1, 1 << 20));
+  add("--store-responses", stored_responses,
+      "Responses (/v1/responses) in memory, for previous_response_id; the oldest are deleted "
+      "first; 0: none",
+      "N")
+      ->check(CLI::Range(0, 1 << 20));
   add("--deadline", deadline_s, "Time limit of a request; 0: none", "SECONDS");
   add("--grace", grace_s, "Time for running answers at shutdown", "SECONDS");
   add("--max-body", body, "Size limit of a request body", "SIZE");

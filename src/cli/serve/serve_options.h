@@ -38,6 +38,7 @@ struct ServeOptions {
   uint64_t max_tokens = 0;  // where a client says nothing; 0: up to the context
   uint32_t parallel = 64;
   size_t queue = 256;
+  size_t stored_responses = 0;
   uint32_t deadline_s = 0;  // 0: none
   uint32_t grace_s = 30;
   std::string body = "16MiB";

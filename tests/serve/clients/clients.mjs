@@ -54,6 +54,21 @@ async function openai() {
   assert.deepEqual(embedded.data.map((one) => one.embedding), plain.data.map((one) => one.embedding));
   assert.equal(embedded.usage.prompt_tokens, plain.usage.total_tokens);
 
+  // A conversation that the server keeps.
+  const first = await client.responses.create({ model: 'nova', input: question.content, max_output_tokens: 16 });
+  const second = await client.responses.create(
+      { model: 'nova', input: 'And of Spain?', previous_response_id: first.id, max_output_tokens: 16 });
+  assert.ok(second.usage.input_tokens > first.usage.total_tokens);
+  assert.equal((await client.responses.retrieve(second.id)).output_text, second.output_text);
+  await client.responses.delete(first.id);
+  await assert.rejects(client.responses.retrieve(first.id), (error) => error.status === 404);
+
+  // A text's own probabilities, as harnesses score answers.
+  const scored = await client.completions.create(
+      { model: 'nova', prompt: question.content, echo: true, logprobs: 1, max_tokens: 0 });
+  assert.equal(scored.choices[0].text, question.content);
+  assert.equal(scored.choices[0].logprobs.token_logprobs.length, scored.usage.prompt_tokens);
+
   // Tools over several turns, by the library's own reader of streams.
   const tools = [{ type: 'function', function: { name: 'multiply', parameters } }];
   const messages = [{ role: 'user', content: 'What is 12 * 7?' }];

@@ -1,0 +1,85 @@
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""Responses that are stored: a conversation that goes on from one is the conversation sent whole; what is stored is
+bounded, belongs to its key, and can be read and deleted."""
+import hashlib
+import json
+import pathlib
+import tempfile
+import unittest
+
+from server import NOVA, Server
+
+FIRST = "What is the capital of France?"
+SECOND = "And how much is 12 * 7?"
+
+
+class Stored(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.holder = tempfile.TemporaryDirectory()
+        keys = pathlib.Path(cls.holder.name) / "keys"
+        keys.write_text("".join(hashlib.sha256(key.encode()).hexdigest() + "\n" for key in ("one", "two")))
+        cls.server = Server(NOVA, "--temp", 0, "--store-responses", 3, "--keys", keys)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.stop()
+        cls.holder.cleanup()
+
+    def ask(self, expected=200, key="one", **fields):
+        return self.server.post("/v1/responses", {"max_output_tokens": 24, **fields}, expected,
+                                {"Authorization": f"Bearer {key}"})
+
+    def request(self, method, path, expected=200, key="one"):
+        status, _, body = self.server.request(method, path, headers={"Authorization": f"Bearer {key}"})
+        self.assertEqual(status, expected, body)
+        return json.loads(body)
+
+    def test_a_conversation_goes_on(self):
+        first = self.ask(input=FIRST)
+        self.assertTrue(first["store"])
+        whole = self.ask(store=False, input=[{"role": "user", "content": FIRST}, *first["output"],
+                                             {"role": "user", "content": SECOND}])
+        self.assertFalse(whole["store"])
+        second = self.ask(input=SECOND, previous_response_id=first["id"])
+        self.assertEqual(second["previous_response_id"], first["id"])
+        self.assertEqual(second["output"][0]["content"], whole["output"][0]["content"])
+        self.assertEqual(second["usage"]["input_tokens"], whole["usage"]["input_tokens"])
+        # And on from there; in a stream, too.
+        third = self.server.stream("/v1/responses", {"input": "x", "previous_response_id": second["id"],
+                                                     "max_output_tokens": 4}, {"Authorization": "Bearer one"})[-1][1]
+        items = self.request("GET", f"/v1/responses/{third['response']['id']}/input_items")["data"]
+        self.assertEqual([item.get("role") for item in items], ["user", "assistant", "user", "assistant", "user"])
+        self.request("GET", f"/v1/responses/{whole['id']}", 404)
+
+    def test_read_and_delete(self):
+        made = self.ask(input=FIRST)
+        path = f"/v1/responses/{made['id']}"
+        self.assertEqual(self.request("GET", path), made)
+        # Another key's.
+        self.request("GET", path, 404, key="two")
+        self.request("DELETE", path, 404, key="two")
+        self.ask(404, key="two", input="x", previous_response_id=made["id"])
+        self.assertTrue(self.request("DELETE", path)["deleted"])
+        error = self.request("GET", path, 404)["error"]["message"]
+        self.assertIn(made["id"], error)
+        self.assertEqual(self.ask(404, input="x", previous_response_id=made["id"])["error"]["param"],
+                         "previous_response_id")
+
+    def test_the_oldest_go_first(self):
+        made = [self.ask(input="x", max_output_tokens=1)["id"] for _ in range(4)]
+        self.request("GET", f"/v1/responses/{made[0]}", 404)
+        for one in made[1:]:
+            self.request("GET", f"/v1/responses/{one}")
+
+    def test_what_is_wrong_is_named(self):
+        self.assertIn("store", self.ask(400, input="x", store=1)["error"]["message"])
+        self.assertIn("stream", self.ask(400, input="x", background=True)["error"]["message"])
+        self.assertIn("conversation", self.ask(400, input="x", conversation="c")["error"]["message"])
+        made = self.ask(input="x", max_output_tokens=1)["id"]
+        self.assertIn("input", self.ask(400, input=7, previous_response_id=made)["error"]["message"])
+
+
+if __name__ == "__main__":
+    unittest.main()
