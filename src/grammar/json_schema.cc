@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "grammar/json_members.h"
 #include "grammar/json_rules.h"
 #include "grammar/matcher.h"
 #include "grammar/number_grammar.h"
@@ -82,7 +83,11 @@ class SchemaReader {
   Result<Element> ReadType(const std::string& type, const ordered_json& schema,
                            const std::string& at, size_t depth);
   Result<Element> ReadObject(const ordered_json& schema, const std::string& at, size_t depth);
+  Result<Element> FreeMembers(Element name, Element value, CountRange count, const std::string& at);
+  Result<Element> ReadPatternMembers(const ordered_json& patterns, CountRange count,
+                                     const std::string& at, size_t depth);
   Result<Element> ReadArray(const ordered_json& schema, const std::string& at, size_t depth);
+  Result<Element> ReadDifferent(const ordered_json& schema, const std::string& at);
   Result<Element> ReadTuple(const std::vector<Element>& first, const std::optional<Element>& item,
                             uint32_t minimum, uint32_t maximum);
   Result<Element> ReadString(const ordered_json& schema, const std::string& at);
@@ -269,14 +274,16 @@ Result<Element> SchemaReader::ReadObject(const ordered_json& schema, const std::
   const ordered_json required = schema.value("required", ordered_json::array());
   if (!properties.is_object()) return Refused(at + "/properties", "give an object");
   if (!required.is_array()) return Refused(at + "/required", "give a list of names");
-  std::vector<std::pair<std::string, Element>> members;
+  const CountRange count = {TRY(Bound(schema, "minProperties", 0, at)),
+                            TRY(Bound(schema, "maxProperties", kNoMaximum, at))};
+  std::vector<Member> members;
   std::set<std::string> names;
   for (const auto& [name, inner] : properties.items()) {
     names.insert(name);
     // Never written, so that it must not be needed.
     if (inner == false && std::find(required.begin(), required.end(), name) == required.end())
       continue;
-    members.emplace_back(name, TRY(Read(inner, at + "/properties/" + name, depth + 1)));
+    members.push_back({name, TRY(Read(inner, at + "/properties/" + name, depth + 1))});
   }
   // Of members that are not named above.
   const auto additional = schema.find("additionalProperties");
@@ -293,34 +300,43 @@ Result<Element> SchemaReader::ReadObject(const ordered_json& schema, const std::
     if (!names.insert(name).second) continue;
     if (!has_others)
       return Refused(at + "/required", fmt::format("{} may not be there at all", name));
-    members.emplace_back(name, other);
+    members.push_back({name, other});
   }
-  if (members.empty()) {
-    // Members that are named, and must not be there, are not left to chance either.
-    if (has_others && names.empty()) return json_.Object(json_.string(), other);
-    return Grammar::Rule(grammar_.AddRule({{json_.Char('{'), json_.space(), json_.Char('}')}}));
+  if (schema.contains("patternProperties") && !schema["patternProperties"].empty()) {
+    // Which of the names the pattern takes is not looked at.
+    if (!names.empty())
+      return Refused(at + "/patternProperties", "is not supported beside properties");
+    return ReadPatternMembers(schema["patternProperties"], count, at, depth);
   }
-  // From the last member to the first: what may follow where none stands before, and where one
-  // does.
-  const Sequence end = {json_.space(), json_.Char('}')};
-  Element first = Grammar::Rule(grammar_.AddRule({end}));
-  Element later = first;
-  for (auto member = members.rbegin(); member != members.rend(); ++member) {
-    const Sequence written =
-        Joined({grammar_.Literal(ordered_json(member->first).dump()),
-                {json_.space(), json_.Char(':'), json_.space(), member->second}});
-    const bool is_needed = needed.contains(member->first);
-    const RuleId as_first = grammar_.AddRule({Joined({{json_.space()}, written, {later}})});
-    const RuleId as_later = grammar_.AddRule(
-        {Joined({{json_.space(), json_.Char(','), json_.space()}, written, {later}})});
-    if (!is_needed) {
-      grammar_.AddAlternative(as_first, {first});
-      grammar_.AddAlternative(as_later, {later});
-    }
-    first = Grammar::Rule(as_first);
-    later = Grammar::Rule(as_later);
-  }
-  return Grammar::Rule(grammar_.AddRule({{json_.Char('{'), first}}));
+  // Members that are named, and must not be there, are not left to chance either.
+  if (members.empty() && has_others && names.empty())
+    return FreeMembers(json_.string(), other, count, at);
+  for (Member& member : members) member.is_needed = needed.contains(member.name);
+  const auto object = AddMembers(members, count, json_, grammar_);
+  if (!object) return Refused(at + "/minProperties", "no object of the named members has as many");
+  return *object;
+}
+
+// A free name may be written twice, and counts once: a minimum above 1 could be missed.
+Result<Element> SchemaReader::FreeMembers(Element name, Element value, CountRange count,
+                                          const std::string& at) {
+  if (count.minimum > 1)
+    return Refused(at + "/minProperties", "above 1 is supported of named properties only");
+  if (count.minimum > count.maximum)
+    return Refused(at + "/minProperties", "is more than there may be");
+  return AddFreeMembers(name, value, count, json_, grammar_);
+}
+
+// Members whose names are of a pattern, and no others.
+Result<Element> SchemaReader::ReadPatternMembers(const ordered_json& patterns, CountRange count,
+                                                 const std::string& at, size_t depth) {
+  const std::string place = at + "/patternProperties";
+  if (!patterns.is_object()) return Refused(place, "give an object");
+  if (patterns.size() > 1) return Refused(place, "is supported of one pattern");
+  const std::string pattern = patterns.begin().key();
+  const Element value = TRY(Read(*patterns.begin(), place + "/" + pattern, depth + 1));
+  const Element name = TRY(ReadString({{"pattern", pattern}}, place));
+  return FreeMembers(name, value, count, at);
 }
 
 // The first items have schemas of their own.
@@ -353,8 +369,9 @@ Result<Element> SchemaReader::ReadTuple(const std::vector<Element>& first,
 
 Result<Element> SchemaReader::ReadArray(const ordered_json& schema, const std::string& at,
                                         size_t depth) {
-  if (schema.contains("uniqueItems") && schema["uniqueItems"] != false)
-    return Refused(at + "/uniqueItems", "is not supported");
+  const bool is_unique = schema.contains("uniqueItems") && schema["uniqueItems"] != false;
+  const bool may_have_two = TRY(Bound(schema, "maxItems", kNoMaximum, at)) > 1;
+  if (is_unique && may_have_two) return ReadDifferent(schema, at);
   const uint32_t minimum = TRY(Bound(schema, "minItems", 0, at));
   uint32_t maximum = TRY(Bound(schema, "maxItems", kNoMaximum, at));
   std::vector<Element> first;
@@ -379,6 +396,30 @@ Result<Element> SchemaReader::ReadArray(const ordered_json& schema, const std::s
   if (maximum < minimum) return Refused(at + "/minItems", "is more than there may be");
   if (!first.empty()) return ReadTuple(first, item, minimum, maximum);
   return json_.Array(item.value_or(json_.null()), minimum, maximum);
+}
+
+// Items that differ are of a list of values, of which some are written.
+Result<Element> SchemaReader::ReadDifferent(const ordered_json& schema, const std::string& at) {
+  const ordered_json items = schema.value("items", ordered_json());
+  const bool is_list = items.is_object() && items.contains("enum") && items["enum"].is_array();
+  if (!is_list || schema.contains("prefixItems"))
+    return Refused(at + "/uniqueItems", "is supported where items is an enum");
+  TRY(CheckKeys(items, {"enum", "type"}, at + "/items"));
+  std::vector<ordered_json> values;
+  for (const ordered_json& value : items["enum"]) {
+    if (items.contains("type") && !IsOfType(value, items["type"])) continue;
+    if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+  }
+  if (values.size() > kMaxDifferentItems) {
+    return Refused(at + "/uniqueItems",
+                   fmt::format("is supported of up to {} values", kMaxDifferentItems));
+  }
+  const auto list = AddDifferentItems(
+      values,
+      {TRY(Bound(schema, "minItems", 0, at)), TRY(Bound(schema, "maxItems", kNoMaximum, at))},
+      json_, grammar_);
+  if (!list) return Refused(at + "/minItems", "is more than there may be");
+  return *list;
 }
 
 Result<Element> SchemaReader::ReadString(const ordered_json& schema, const std::string& at) {

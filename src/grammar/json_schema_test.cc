@@ -468,6 +468,60 @@ TEST(JsonGrammar, SchemasThatGrow) {
   EXPECT_NE(ErrorOf(R"({"allOf": [{"$ref": "#"}]})"), "");
 }
 
+TEST(JsonGrammar, NumbersOfMembers) {
+  constexpr std::string_view kSome = R"({"type": "object", "minProperties": 1, "maxProperties": 2,
+    "properties": {"a": {"type": "null"}, "b": {"type": "null"}, "c": {"type": "null"}}})";
+  EXPECT_FALSE(Matches(kSome, "{}"));
+  EXPECT_TRUE(Matches(kSome, R"({"a": null})"));
+  EXPECT_TRUE(Matches(kSome, R"({"b": null, "c": null})"));
+  EXPECT_FALSE(Matches(kSome, R"({"a": null, "b": null, "c": null})"));
+  constexpr std::string_view kTwo = R"({"type": "object", "minProperties": 2, "required": ["c"],
+    "properties": {"a": {"type": "null"}, "b": {"type": "null"}, "c": {"type": "null"}}})";
+  EXPECT_FALSE(Matches(kTwo, R"({"c": null})"));
+  EXPECT_FALSE(Matches(kTwo, R"({"a": null, "b": null})"));
+  EXPECT_TRUE(Matches(kTwo, R"({"a": null, "c": null})"));
+  EXPECT_TRUE(Matches(kTwo, R"({"a": null, "b": null, "c": null})"));
+  constexpr std::string_view kFree = R"({"type": "object", "minProperties": 1, "maxProperties": 2,
+    "additionalProperties": {"type": "null"}})";
+  EXPECT_FALSE(Matches(kFree, "{}"));
+  EXPECT_TRUE(Matches(kFree, R"({"x": null})"));
+  EXPECT_TRUE(Matches(kFree, R"({"x": null, "y": null})"));
+  EXPECT_FALSE(Matches(kFree, R"({"x": null, "y": null, "z": null})"));
+  constexpr std::string_view kNone = R"({"type": "object", "maxProperties": 0})";
+  EXPECT_TRUE(Matches(kNone, "{}"));
+  EXPECT_FALSE(Matches(kNone, R"({"x": 1})"));
+  // Of two schemas together the narrower bounds hold.
+  constexpr std::string_view kBoth = R"({"allOf": [{"type": "object", "maxProperties": 3},
+    {"maxProperties": 1, "additionalProperties": {"type": "null"}}]})";
+  EXPECT_TRUE(Matches(kBoth, R"({"x": null})"));
+  EXPECT_FALSE(Matches(kBoth, R"({"x": null, "y": null})"));
+}
+
+TEST(JsonGrammar, NamesOfAPattern) {
+  constexpr std::string_view kSchema = R"({"type": "object", "additionalProperties": false,
+    "maxProperties": 2, "patternProperties": {"^x-[a-z]+$": {"type": "integer"}}})";
+  EXPECT_TRUE(Matches(kSchema, "{}"));
+  EXPECT_TRUE(Matches(kSchema, R"({"x-a": 1, "x-bc": 2})"));
+  EXPECT_FALSE(Matches(kSchema, R"({"x-a": "1"})"));
+  EXPECT_FALSE(Matches(kSchema, R"({"y": 1})"));
+  EXPECT_FALSE(Matches(kSchema, R"({"x-a": 1, "x-b": 2, "x-c": 3})"));
+  EXPECT_TRUE(Matches(R"({"type": "object", "patternProperties": {}})", R"({"any": [1]})"));
+}
+
+TEST(JsonGrammar, ItemsThatDiffer) {
+  constexpr std::string_view kSchema = R"({"type": "array", "uniqueItems": true, "minItems": 1,
+    "maxItems": 2, "items": {"type": "string", "enum": ["a", "b", 7, "c", "a"]}})";
+  EXPECT_TRUE(Matches(kSchema, R"(["a"])"));
+  EXPECT_TRUE(Matches(kSchema, R"(["c", "a"])"));
+  EXPECT_FALSE(Matches(kSchema, "[]"));
+  EXPECT_FALSE(Matches(kSchema, R"(["b", "b"])"));
+  EXPECT_FALSE(Matches(kSchema, R"(["a", "b", "c"])"));
+  EXPECT_FALSE(Matches(kSchema, "[7]"));
+  EXPECT_TRUE(
+      Matches(R"({"type": "array", "uniqueItems": true, "items": {"enum": [1, 2]}})", "[]"));
+  EXPECT_TRUE(Matches(R"({"type": "array", "uniqueItems": true, "maxItems": 1})", R"([{"a": 1}])"));
+}
+
 TEST(JsonGrammar, WhatCannotBeKeptIsRefusedByName) {
   EXPECT_THAT(
       ErrorOf(
@@ -479,8 +533,24 @@ TEST(JsonGrammar, WhatCannotBeKeptIsRefusedByName) {
               testing::HasSubstr("#/multipleOf"));
   EXPECT_THAT(ErrorOf(R"({"type": "string", "pattern": "^abc$", "maxLength": 2})"),
               testing::HasSubstr("no text"));
-  EXPECT_THAT(ErrorOf(R"({"type": "object", "patternProperties": {}})"),
-              testing::HasSubstr("patternProperties"));
+  EXPECT_THAT(
+      ErrorOf(R"({"type": "object", "properties": {"a": {}}, "patternProperties": {"b": {}}})"),
+      testing::HasSubstr("#/patternProperties"));
+  EXPECT_THAT(ErrorOf(R"({"type": "object", "patternProperties": {"a": {}, "b": {}}})"),
+              testing::HasSubstr("one pattern"));
+  EXPECT_THAT(ErrorOf(R"({"type": "object", "minProperties": 2})"),
+              testing::HasSubstr("#/minProperties"));
+  EXPECT_THAT(ErrorOf(R"({"type": "object", "properties": {"a": {}}, "minProperties": 2})"),
+              testing::HasSubstr("#/minProperties"));
+  EXPECT_THAT(ErrorOf(R"({"type": "object", "properties": {"a": {}, "b": {}},
+                          "required": ["a", "b"], "maxProperties": 1})"),
+              testing::HasSubstr("#/minProperties"));
+  EXPECT_THAT(ErrorOf(R"({"type": "array", "uniqueItems": true,
+                          "items": {"enum": [1, 2, 3, 4, 5, 6, 7, 8, 9]}})"),
+              testing::HasSubstr("up to 8"));
+  EXPECT_THAT(ErrorOf(R"({"type": "array", "uniqueItems": true, "minItems": 3,
+                          "items": {"enum": [1, 2, 1.0]}})"),
+              testing::HasSubstr("#/minItems"));
   EXPECT_THAT(ErrorOf(R"({"type": "array", "uniqueItems": true})"),
               testing::HasSubstr("uniqueItems"));
   EXPECT_THAT(ErrorOf(R"({"not": {}})"), testing::HasSubstr("#/not"));

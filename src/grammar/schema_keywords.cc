@@ -159,7 +159,9 @@ const std::map<std::string, std::set<std::string>>& KeywordsOfTypes() {
   static const std::set<std::string> kOfNumbers = {"minimum", "maximum", "exclusiveMinimum",
                                                    "exclusiveMaximum", "multipleOf"};
   static const std::map<std::string, std::set<std::string>> kKeywords = {
-      {"object", {"properties", "required", "additionalProperties"}},
+      {"object",
+       {"properties", "required", "additionalProperties", "patternProperties", "minProperties",
+        "maxProperties"}},
       {"array", {"items", "prefixItems", "minItems", "maxItems", "uniqueItems"}},
       {"string", {"minLength", "maxLength", "pattern"}},
       {"number", kOfNumbers},

@@ -96,9 +96,9 @@ Result<ordered_json> MergeValues(const std::string& key, const ordered_json& a,
   }
   if (a.is_number() && b.is_number()) {
     const bool a_is_less = a.get<double>() < b.get<double>();
-    if (IsOneOf(key, {"minimum", "exclusiveMinimum", "minLength", "minItems"}))
+    if (IsOneOf(key, {"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"}))
       return a_is_less ? b : a;
-    if (IsOneOf(key, {"maximum", "exclusiveMaximum", "maxLength", "maxItems"}))
+    if (IsOneOf(key, {"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"}))
       return a_is_less ? a : b;
   }
   if (key == "uniqueItems" && a.is_boolean() && b.is_boolean()) return ordered_json(true);

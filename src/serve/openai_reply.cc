@@ -149,8 +149,7 @@ class ChatAtOnce final : public CollectingWriter {
 
 class CompletionAtOnce final : public CollectingWriter {
  public:
-  CompletionAtOnce(ReplyFrame frame, const Ask& ask, size_t choices,
-                   std::vector<Echo> echoes)
+  CompletionAtOnce(ReplyFrame frame, const Ask& ask, size_t choices, std::vector<Echo> echoes)
       : CollectingWriter(std::move(frame), choices),
         has_logprobs_(ask.sampling.logprobs),
         echoes_(std::move(echoes)) {}
@@ -298,8 +297,7 @@ class ChatStream final : public Streaming {
 
 class CompletionStream final : public Streaming {
  public:
-  CompletionStream(ReplyFrame frame, const Ask& ask, size_t choices,
-                   std::vector<Echo> echoes)
+  CompletionStream(ReplyFrame frame, const Ask& ask, size_t choices, std::vector<Echo> echoes)
       : Streaming(std::move(frame), ask, "text_completion"),
         echoes_(std::move(echoes)),
         offsets_(choices) {}

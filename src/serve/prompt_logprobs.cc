@@ -17,8 +17,8 @@ PromptLogprobs::PromptLogprobs(const text::Tokenizer& tokenizer, std::vector<int
       sampler_({.logprobs = true, .top_logprobs = top}, vocab_size) {
   CHECK(!tokens_.empty());
   const int32_t first = tokens_.front();
-  spoken_.push_back({{first, is_added ? std::string() : TextOf(first),
-                      std::numeric_limits<float>::quiet_NaN()}});
+  spoken_.push_back(
+      {{first, is_added ? std::string() : TextOf(first), std::numeric_limits<float>::quiet_NaN()}});
 }
 
 // Models may have more tokens than their vocabulary has texts.

@@ -36,8 +36,7 @@ Result<std::vector<PromptLogprobs>> LogprobsOfPrompts(const ServedModel& model, 
   for (RawPrompt& raw : ask.raw) {
     const text::Tokenizer& tokenizer = *model.context.model.tokenizer;
     const bool is_text = raw.ids.empty();
-    if (is_text)
-      raw.ids = TRY(model.context.model.prompt->EncodeRaw(raw.text, /*begins=*/true));
+    if (is_text) raw.ids = TRY(model.context.model.prompt->EncodeRaw(raw.text, /*begins=*/true));
     if (raw.ids.empty())
       return InvalidArgument("the prompt is empty: give some text to go on from");
     const bool is_added = is_text && raw.ids.front() == tokenizer.vocab().special.bos;
@@ -72,17 +71,16 @@ void Service::Completions(const HttpRequest& request, const std::shared_ptr<Repl
   if (ask.echo && ask.sampling.logprobs) {
     HttpRequest head = request;
     head.body.clear();
-    return ScorePrompts(std::make_shared<ScoredPrompts>(
-        ScoredPrompts{.request = std::move(head),
-                      .body = std::move(body),
-                      .model = model,
-                      .ask = std::move(ask),
-                      .stream = stream,
-                      .echoes = std::move(echoes)}));
+    return ScorePrompts(
+        std::make_shared<ScoredPrompts>(ScoredPrompts{.request = std::move(head),
+                                                      .body = std::move(body),
+                                                      .model = model,
+                                                      .ask = std::move(ask),
+                                                      .stream = stream,
+                                                      .echoes = std::move(echoes)}));
   }
-  auto writer =
-      MakeCompletionWriter(FrameFor(body, *model, "cmpl-", stream), ask,
-                           ask.raw.size() * ask.choices, Repeated(echoes, ask.choices));
+  auto writer = MakeCompletionWriter(FrameFor(body, *model, "cmpl-", stream), ask,
+                                     ask.raw.size() * ask.choices, Repeated(echoes, ask.choices));
   StartAnswer(*model, request, std::move(ask), stream, std::move(writer));
 }
 
@@ -118,9 +116,9 @@ void Service::AnswerScored(ScoredPrompts& scored) {
   }
   const ServedModel& model = *scored.model;
   Ask& ask = scored.ask;
-  auto writer = MakeCompletionWriter(FrameFor(scored.body, model, "cmpl-", scored.stream), ask,
-                                     ask.raw.size() * ask.choices,
-                                     Repeated(scored.echoes, ask.choices));
+  auto writer =
+      MakeCompletionWriter(FrameFor(scored.body, model, "cmpl-", scored.stream), ask,
+                           ask.raw.size() * ask.choices, Repeated(scored.echoes, ask.choices));
   StartAnswer(model, scored.request, std::move(ask), scored.stream, std::move(writer));
 }
 

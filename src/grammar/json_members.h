@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Objects and lists of which so many members are to be written, or no item twice, as rules. Must
+// not know schemas.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>  // tidy: allow(third-party) items are JSON
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "grammar/grammar.h"
+#include "grammar/json_rules.h"
+
+namespace aster::grammar {
+
+struct CountRange {
+  uint32_t minimum = 0;
+  uint32_t maximum = kNoMaximum;
+};
+
+struct Member {
+  std::string name;
+  Element value;
+  bool is_needed = false;
+};
+
+// An object of these members in their order; those that are not needed may be missing. Nothing
+// where no object has as many.
+std::optional<Element> AddMembers(std::span<const Member> members, CountRange count,
+                                  JsonRules& json, Grammar& grammar);
+
+// An object of members whose names are free.
+Result<Element> AddFreeMembers(Element name, Element value, CountRange count, JsonRules& json,
+                               Grammar& grammar);
+
+inline constexpr size_t kMaxDifferentItems = 8;
+// A list of some of these items, none of them twice; at most kMaxDifferentItems. Nothing where
+// there are too few of them.
+std::optional<Element> AddDifferentItems(std::span<const nlohmann::ordered_json> items,
+                                         CountRange count, JsonRules& json, Grammar& grammar);
+
+}  // namespace aster::grammar
