@@ -205,13 +205,35 @@ TEST_F(ForwardGpuTest, PagesMoveBetweenTheGpuAndTheProcessor) {
 // Layers of every kind: without compressed rows, with those of an index, and with those of 128
 // tokens; rows of few bits and plain ones.
 TEST_F(ForwardGpuTest, DeepSeek4) {
-  constexpr size_t kChunks[] = {1, 61, 3, 1, 1, 130, 70, 1};
-  Shape shape = SmallDeepSeek4({0, 4, 128});
+  constexpr size_t kChunks[] = {1, 61, 1, 130, 1};
+  const Shape shape = SmallDeepSeek4({0, 4, 128});
   for (const bool plain_rows : {false, true}) {
     SCOPED_TRACE(plain_rows);
     ExpectEqual(ModelFile(shape, TensorType::kQ8_0), shape,
                 Narrowed({.plain_rows = plain_rows}, shape), kChunks);
   }
+}
+
+// Two sequences in a batch, at places of their own: rows of both are completed, ranked and seen.
+TEST_F(ForwardGpuTest, DeepSeek4SequencesTogether) {
+  const Shape shape = SmallDeepSeek4({4, 128});
+  const ModelFile model(shape, TensorType::kQ8_0);
+  const auto tokens = RandomTokens(150, shape.vocab_size);
+  const auto others = RandomTokens(60, shape.vocab_size, 8);
+  const auto run = [&](compute::Backend& backend) {
+    BackendRunner runner(model.files(), shape, backend, Narrowed({}, shape));
+    kv::PageTable first = runner.NewTable();
+    constexpr size_t kWhole[] = {125};
+    std::vector<float> logits = runner.Logits(first, tokens, kWhole);
+    kv::PageTable second = first.Fork();
+    const Segment segments[] = {
+        {.table = &second, .tokens = others, .wanted = Wanted::kAll},
+        {.table = &first, .tokens = std::span(tokens).subspan(125, 7), .wanted = Wanted::kAll}};
+    const Output output = runner.Run(segments).value();
+    logits.insert(logits.end(), output.logits.begin(), output.logits.end());
+    return std::pair(logits, std::pair(PageBytes(first), PageBytes(second)));
+  };
+  EXPECT_EQ(run(cpu()), run(gpu()));
 }
 
 }  // namespace
