@@ -40,6 +40,18 @@ struct HeldModel {
   bool operator==(const HeldModel&) const = default;
 };
 
+// A GPU that computes layers of the node's slices: a place with memory of its own, behind a bus.
+struct DeviceDescription {
+  std::string name;
+  uint64_t memory_bytes = 0;        // that layers may take
+  double multiply_flops_per_s = 0;  // measured, as those of the node; 0: not yet
+  double memory_bytes_per_s = 0;
+  uint64_t bus_round_trip_ns = 0;  // of a row there and back; 0: not measured
+  double bus_bytes_per_s = 0;      // 0: not measured
+
+  bool operator==(const DeviceDescription&) const = default;
+};
+
 struct Description {
   NodeId node;
   std::string name;
@@ -52,6 +64,8 @@ struct Description {
   double multiply_flops_per_s = 0;  // measured: products as prefill makes them; 0: not yet
   double memory_bytes_per_s = 0;    // measured: weights as decode reads them; 0: not yet
   std::vector<HeldModel> models;
+  std::vector<DeviceDescription> devices;  // that compute, in the order of their layers
+  uint32_t gpu_layers = 0;                 // most of a slice on all of them; 0: as many as fit
 
   bool operator==(const Description&) const = default;
 };
@@ -77,6 +91,7 @@ struct SliceStatus {
   uint64_t queue_ns = 0;
   uint64_t compute_ns = 0;
   uint64_t bytes_out = 0;
+  uint32_t gpu_layers = 0;  // of these layers, the last ones
 
   bool operator==(const SliceStatus&) const = default;
 };

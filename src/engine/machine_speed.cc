@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "base/machine.h"
 #include "base/random.h"
 #include "base/units.h"
@@ -42,6 +43,8 @@ constexpr uint64_t kMostStreamBytes = uint64_t{256} << 20;
 
 constexpr int64_t kMeasureNs = 80 * kNsPerMs;
 constexpr int kLeastPasses = 2;
+// A batch of which what it costs by itself (some 100 µs) is a small part.
+constexpr double kLongBatchS = 5e-3;
 
 // Blocks of q8_0: a scale and 32 numbers each.
 std::vector<uint8_t> Weights() {
@@ -75,6 +78,23 @@ class Rows {
     return rows;
   }
 
+  // Through all of these matrices in one batch: the shortest time of a few.
+  Result<double> BatchSeconds(std::span<const Matrix> matrices, const Clock& clock) {
+    return Best(clock, [&] { return Through(matrices); });
+  }
+
+  // There and back.
+  Result<double> CopySeconds(const Clock& clock) {
+    const std::vector<float> numbers(in_.tensor().rows * kColumns, 1.0F);
+    return Best(clock, [&]() -> Status {
+      std::span<const float> back;
+      TRY(commands_->Begin());
+      TRY(commands_->Upload(numbers, in_.tensor()));
+      TRY(commands_->Download(in_.tensor(), &back));
+      return Compute();
+    });
+  }
+
   // Through one matrix after the other, again and again. Of each the shortest time counts, so that
   // a neighbour who takes a core now and then changes nothing.
   Result<double> BestSeconds(std::span<const Matrix> matrices, const Clock& clock) {
@@ -83,7 +103,7 @@ class Rows {
     for (int pass = 0; pass < kLeastPasses || clock.NowNs() < end_ns; ++pass) {
       for (size_t i = 0; i < matrices.size(); ++i) {
         const int64_t start_ns = clock.NowNs();
-        TRY(Through(matrices[i]));
+        TRY(Through({&matrices[i], 1}));
         best_ns[i] = std::min(best_ns[i], clock.NowNs() - start_ns);
       }
     }
@@ -95,12 +115,25 @@ class Rows {
   explicit Rows(std::unique_ptr<compute::Commands> commands)
       : commands_(std::move(commands)), operand_(commands_->NewOperand()) {}
 
-  // Prepares the rows anew, as every layer does.
-  Status Through(const Matrix& matrix) {
+  static Result<double> Best(const Clock& clock, FunctionRef<Status()> compute) {
+    int64_t best_ns = std::numeric_limits<int64_t>::max();
+    const int64_t end_ns = clock.NowNs() + kMeasureNs;
+    for (int pass = 0; pass < kLeastPasses || clock.NowNs() < end_ns; ++pass) {
+      const int64_t start_ns = clock.NowNs();
+      TRY(compute());
+      best_ns = std::min(best_ns, clock.NowNs() - start_ns);
+    }
+    return static_cast<double>(std::max<int64_t>(best_ns, 1)) * 1e-9;
+  }
+
+  // Prepares the rows anew for each, as every layer does.
+  Status Through(std::span<const Matrix> matrices) {
     TRY(commands_->Begin());
-    operand_->Set(in_.tensor());
-    const compute::Product product{&matrix, operand_.get(), out_.tensor()};
-    TRY(commands_->Multiply({&product, 1}));
+    for (const Matrix& matrix : matrices) {
+      operand_->Set(in_.tensor());
+      const compute::Product product{&matrix, operand_.get(), out_.tensor()};
+      TRY(commands_->Multiply({&product, 1}));
+    }
     return Compute();
   }
   Status Compute() {
@@ -120,11 +153,8 @@ uint64_t StreamBytes() {
   return std::min(wanted, DetectMemory().available_bytes / 4);
 }
 
-}  // namespace
-
-Result<MachineSpeed> MeasureSpeed(ThreadPool& pool, kernels::Isa isa, const Clock& clock) {
-  compute::Context context{pool, isa};
-  compute::CpuBackend backend(context);
+// More than caches hold.
+Result<std::vector<Matrix>> Matrices(compute::Backend& backend) {
   const std::vector<uint8_t> weights = Weights();
   const gguf::Tensor tensor{.name = "speed",
                             .type = gguf::TensorType::kQ8_0,
@@ -139,14 +169,53 @@ Result<MachineSpeed> MeasureSpeed(ThreadPool& pool, kernels::Isa isa, const Cloc
     matrices.push_back(TRY(Matrix::Pack(tensor, 0, backend)));
     bytes += matrices.back().bytes();
   }
+  return matrices;
+}
 
+uint64_t BytesOf(std::span<const Matrix> matrices) {
+  uint64_t bytes = 0;
+  for (const Matrix& matrix : matrices) bytes += matrix.bytes();
+  return bytes;
+}
+
+// Seconds for each matrix of a batch of them: of all, or of one where that takes long already.
+Result<double> SecondsEach(Rows& rows, std::span<const Matrix> matrices, const Clock& clock) {
+  const double one_s = TRY(rows.BatchSeconds(matrices.first(1), clock));
+  if (one_s > kLongBatchS) return one_s;
+  return TRY(rows.BatchSeconds(matrices, clock)) / static_cast<double>(matrices.size());
+}
+
+constexpr double kPromptFlops = 2.0 * kColumns * kRows * kPromptRows;
+
+}  // namespace
+
+Result<DeviceSpeed> MeasureDevice(compute::Backend& backend, const Clock& clock) {
+  const std::vector<Matrix> matrices = TRY(Matrices(backend));
+  Rows prompt = TRY(Rows::Make(backend, kPromptRows));
+  Rows token = TRY(Rows::Make(backend, 1));
+  const double prompt_s = TRY(SecondsEach(prompt, matrices, clock));
+  const double token_s = TRY(SecondsEach(token, matrices, clock));
+  const double row_s = TRY(token.CopySeconds(clock));
+  const double rows_s = TRY(prompt.CopySeconds(clock));
+  // Of many rows, without what a batch takes by itself.
+  constexpr double kCopied = 2.0 * (kPromptRows - 1) * kColumns * sizeof(float);
+  return DeviceSpeed{.multiply_flops_per_s = kPromptFlops / prompt_s,
+                     .memory_bytes_per_s = static_cast<double>(matrices[0].bytes()) / token_s,
+                     .bus_round_trip_s = row_s,
+                     .bus_bytes_per_s = kCopied / std::max(rows_s - row_s, 1e-9)};
+}
+
+Result<MachineSpeed> MeasureSpeed(ThreadPool& pool, kernels::Isa isa, const Clock& clock) {
+  compute::Context context{pool, isa};
+  compute::CpuBackend backend(context);
+  const std::vector<Matrix> matrices = TRY(Matrices(backend));
+  const uint64_t bytes = BytesOf(matrices);
   Rows prompt = TRY(Rows::Make(backend, kPromptRows));
   const double prompt_s = TRY(prompt.BestSeconds(std::span(matrices).first(1), clock));
   Rows token = TRY(Rows::Make(backend, 1));
   const double token_s = TRY(token.BestSeconds(matrices, clock));
-  const double flops = 2.0 * kColumns * kRows * kPromptRows;
   return MachineSpeed{
-      .multiply_flops_per_s = flops / prompt_s,
+      .multiply_flops_per_s = kPromptFlops / prompt_s,
       .memory_bytes_per_s = static_cast<double>(bytes) / token_s,
       .how = fmt::format("q8_0, {} threads, {}: {} x {} with {} rows; {} with 1 row",
                          pool.thread_count(), kernels::IsaName(isa), kColumns, kRows, kPromptRows,

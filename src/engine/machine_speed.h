@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "base/thread_pool.h"
+#include "compute/backend.h"
 #include "kernels/isa.h"
 
 namespace aster::engine {
@@ -27,5 +28,15 @@ struct MachineSpeed {
 // Always the same work on the same numbers, by all threads of the pool; the best of some passes.
 // About a third of a second, and memory for less than half a gigabyte while it lasts.
 Result<MachineSpeed> MeasureSpeed(ThreadPool& pool, kernels::Isa isa, const Clock& clock);
+
+// The same of a device, whose batches are as long as that what each costs by itself does not count;
+// and of the way between its memory and the host's.
+struct DeviceSpeed {
+  double multiply_flops_per_s = 0;
+  double memory_bytes_per_s = 0;
+  double bus_round_trip_s = 0;  // of a batch that takes one row there and back
+  double bus_bytes_per_s = 0;   // of many rows, there or back
+};
+Result<DeviceSpeed> MeasureDevice(compute::Backend& backend, const Clock& clock);
 
 }  // namespace aster::engine

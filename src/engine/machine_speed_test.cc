@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "compute/cpu/backend.h"
 #include "kernels/isa_choice.h"
 
 namespace aster::engine {
@@ -21,6 +22,19 @@ TEST(MachineSpeedTest, WhatIsMeasuredIsThere) {
   EXPECT_GT(speed->multiply_flops_per_s, 1e6);
   EXPECT_GT(speed->memory_bytes_per_s, 1e5);
   EXPECT_THAT(speed->how, testing::HasSubstr("2 threads"));
+}
+
+TEST(MachineSpeedTest, ADeviceAndItsBusAreMeasuredLikewise) {
+  const SystemClock clock;
+  ThreadPool pool(2);
+  compute::Context context{pool, kernels::FastestIsa()};
+  compute::CpuBackend backend(context);  // in place of one
+  const auto speed = MeasureDevice(backend, clock);
+  ASSERT_TRUE(speed.ok()) << speed.error().message();
+  EXPECT_GT(speed->multiply_flops_per_s, 1e6);
+  EXPECT_GT(speed->memory_bytes_per_s, 1e5);
+  EXPECT_GT(speed->bus_round_trip_s, 0);
+  EXPECT_GT(speed->bus_bytes_per_s, 1e5);
 }
 
 }  // namespace

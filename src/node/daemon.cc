@@ -69,7 +69,8 @@ cluster::SliceStatus ToStatus(const stage::StageRouteStatus& stage) {
           .tokens = stage.tokens,
           .queue_ns = stage.queue_ns,
           .compute_ns = stage.compute_ns,
-          .bytes_out = stage.bytes_out};
+          .bytes_out = stage.bytes_out,
+          .gpu_layers = stage.gpu_layers};
 }
 
 }  // namespace
@@ -111,11 +112,34 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(const cluster::Home& home, DaemonO
 
 Status Daemon::MeasureMachine(ThreadPool& pool) {
   if (!options_.measure) return Ok();
-  speed_ = TRY(engine::MeasureSpeed(pool, TRY(kernels::IsaFromEnvironment()), clock_));
+  compute::Context host{pool, TRY(kernels::IsaFromEnvironment())};
+  speed_ = TRY(engine::MeasureSpeed(pool, host.isa, clock_));
   log::Info("measured this machine", {{"how", speed_.how},
                                       {"multiply_flops_per_s", speed_.multiply_flops_per_s},
                                       {"memory_bytes_per_s", speed_.memory_bytes_per_s}});
+  if (options_.gpu_layers.wanted() && options_.open_gpus) MeasureGpus(host);
   return Ok();
+}
+
+// For plans and for people. What goes wrong here is said again where a slice is loaded.
+void Daemon::MeasureGpus(compute::Context& host) {
+  Result<engine::Gpus> gpus = options_.open_gpus(host);
+  if (!gpus.ok()) return log::Info("no GPU is measured", {{"why", gpus.error().message()}});
+  for (const auto& gpu : *gpus) {
+    cluster::DeviceDescription device{.name = gpu->name(), .memory_bytes = gpu->available_bytes()};
+    const auto speed = engine::MeasureDevice(gpu->backend(), clock_);
+    if (speed.ok()) {
+      device.multiply_flops_per_s = speed->multiply_flops_per_s;
+      device.memory_bytes_per_s = speed->memory_bytes_per_s;
+      device.bus_round_trip_ns = static_cast<uint64_t>(speed->bus_round_trip_s * kNsPerSecond);
+      device.bus_bytes_per_s = speed->bus_bytes_per_s;
+    }
+    log::Info("measured a GPU", {{"gpu", device.name},
+                                 {"multiply_flops_per_s", device.multiply_flops_per_s},
+                                 {"memory_bytes_per_s", device.memory_bytes_per_s},
+                                 {"bus_bytes_per_s", device.bus_bytes_per_s}});
+    devices_.push_back(std::move(device));
+  }
 }
 
 Status Daemon::OpenModels(ThreadPool& pool) {
@@ -206,6 +230,9 @@ cluster::Description Daemon::Describe() const {
   description.multiply_flops_per_s = speed_.multiply_flops_per_s;
   description.memory_bytes_per_s = speed_.memory_bytes_per_s;
   description.models = models_.Describe();
+  if (node_ != nullptr && node_->has_lost_gpu()) return description;
+  description.devices = devices_;
+  description.gpu_layers = options_.gpu_layers.count.value_or(0);
   return description;
 }
 

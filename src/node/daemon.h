@@ -70,6 +70,7 @@ class Daemon {
          std::string weights_folder);
   Status OpenModels(ThreadPool& pool);
   Status MeasureMachine(ThreadPool& pool);
+  void MeasureGpus(compute::Context& host);
   Status Listen();
   std::vector<std::shared_ptr<fetch::WeightPeer>> PeersToFetchFrom() const;
   std::string NameOfModel(const Hash128& fingerprint) const EXCLUDES(names_mu_);
@@ -81,6 +82,7 @@ class Daemon {
   SystemClock clock_;
   const int64_t begin_ns_ = clock_.NowNs();
   engine::MachineSpeed speed_;
+  std::vector<cluster::DeviceDescription> devices_;
   HeldModels models_;
   stage::FileSliceSource files_;
   fetch::TensorStore store_;

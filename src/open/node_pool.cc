@@ -107,6 +107,19 @@ class ClusterPool final : public NodePool {
     return true;
   }
 
+  static std::vector<plan::DeviceAbility> DevicesOf(const cluster::Description& what) {
+    std::vector<plan::DeviceAbility> devices;
+    for (const cluster::DeviceDescription& device : what.devices) {
+      devices.push_back({.name = device.name,
+                         .memory_bytes = device.memory_bytes,
+                         .multiply_flops_per_s = device.multiply_flops_per_s,
+                         .memory_bytes_per_s = device.memory_bytes_per_s,
+                         .bus_round_trip_s = static_cast<double>(device.bus_round_trip_ns) / 1e9,
+                         .bus_bytes_per_s = device.bus_bytes_per_s});
+    }
+    return devices;
+  }
+
   void AddNode(const node::NodeView& view) {
     const cluster::Description& what = *view.description;
     nodes_.push_back({.node = {.id = view.member.node,
@@ -115,7 +128,9 @@ class ClusterPool final : public NodePool {
                       .memory_bytes = what.memory_bytes -
                                       std::min(what.memory_bytes, view.status->memory_used_bytes),
                       .multiply_flops_per_s = what.multiply_flops_per_s,
-                      .memory_bytes_per_s = what.memory_bytes_per_s});
+                      .memory_bytes_per_s = what.memory_bytes_per_s,
+                      .devices = DevicesOf(what),
+                      .gpu_layers = what.gpu_layers});
     for (const cluster::SliceStatus& held : view.status->slices) {
       const SharedSlice shared{.node = view.member.node,
                                .slice = {.layer_begin = held.layers.begin,

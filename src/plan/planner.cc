@@ -133,7 +133,36 @@ class Planning {
            .layer_s = chunk * std::max(load_.flops_per_layer, 1.0) / flops[i],
            .head_s = options_.all_logits ? chunk * load_.head_flops / flops[i] : 0,
            .byte_s = 1 / reads[i]});
+      DescribeDevices(nodes_[i], problem_.nodes.back());
     }
+  }
+
+  // All devices of a node as one: layers go through them one after the other, shared out by their
+  // memory.
+  void DescribeDevices(const NodeAbility& able, SplitProblem::Node& node) const {
+    uint64_t layer_bytes = 1;
+    for (const ModelLoad::Layer& layer : load_.layers)
+      layer_bytes = std::max(layer_bytes, SaturatedAdd(layer.bytes, load_.kv_bytes_per_layer));
+    double layers = 0, layer_s = 0, byte_s = 0;
+    for (const DeviceAbility& device : able.devices) {
+      if (device.multiply_flops_per_s <= 0 || device.memory_bytes_per_s <= 0) continue;
+      const auto room = static_cast<double>(device.memory_bytes / layer_bytes);
+      layers += room;
+      const double chunk = options_.chunk_tokens;
+      layer_s += room * chunk * std::max(load_.flops_per_layer, 1.0) / device.multiply_flops_per_s;
+      byte_s += room / device.memory_bytes_per_s;
+      // The bus as a link: rows go there and come back.
+      const double row_s = device.bus_bytes_per_s > 0
+                               ? static_cast<double>(load_.row_bytes) / device.bus_bytes_per_s
+                               : 0;
+      node.bus_chunk_s += device.bus_round_trip_s + 2 * chunk * row_s;
+      node.bus_token_s += device.bus_round_trip_s + 2 * row_s;
+    }
+    if (layers == 0) return;
+    const double most = able.gpu_layers > 0 ? able.gpu_layers : layer_count();
+    node.device_layers = static_cast<uint32_t>(std::min(layers, most));
+    node.device_layer_s = layer_s / layers;
+    node.device_byte_s = byte_s / layers;
   }
 
   void DescribeLinks(std::span<const LinkAbility> links) {
@@ -184,14 +213,18 @@ std::string Planning::ExplainPart(size_t index) const {
   const bool has_head = part.end == layer_count();
   std::string line =
       fmt::format("{}: {}", nodes_[part.node].node.name, DescribeSlice(SliceOf(part)));
+  if (const uint32_t there = node.OnDevice(part.end - part.begin); there > 0) {
+    std::vector<std::string> names;
+    for (const DeviceAbility& device : nodes_[part.node].devices) names.push_back(device.name);
+    line += fmt::format(" ({} of them on {})", there, fmt::join(names, " and "));
+  }
   if (knows_flops_) {
-    const double chunk_s = (part.end - part.begin) * node.layer_s + (has_head ? node.head_s : 0);
+    const double chunk_s = PartChunkTime(node, part.end - part.begin, has_head);
     line += fmt::format(", {} a chunk of {} tokens", Seconds(chunk_s), options_.chunk_tokens);
   }
   if (knows_reads_) {
-    const double reads = problem_.reads_before[part.end] - problem_.reads_before[part.begin] +
-                         (has_head ? problem_.head_reads : 0);
-    line += fmt::format(", {} a token", Seconds(reads * node.byte_s));
+    const double token_s = PartTokenTime(problem_, node, part.begin, part.end);
+    line += fmt::format(", {} a token", Seconds(token_s));
   }
   if (index + 1 < answer_.parts.size()) {
     const SplitProblem::Link& link = problem_.link(part.node, answer_.parts[index + 1].node);

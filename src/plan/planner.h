@@ -20,12 +20,25 @@
 
 namespace aster::plan {
 
+// A GPU of a node, which computes the last layers of the node's slice. A rate of 0 is not known.
+struct DeviceAbility {
+  std::string name;
+  uint64_t memory_bytes = 0;
+  double multiply_flops_per_s = 0;
+  double memory_bytes_per_s = 0;
+  double bus_round_trip_s = 0;
+  double bus_bytes_per_s = 0;
+};
+
 // What is known of a node. A rate of 0 is not known.
 struct NodeAbility {
   PlanNode node;
   uint64_t memory_bytes = 0;  // free for slices
   double multiply_flops_per_s = 0;
   double memory_bytes_per_s = 0;
+  // Those without a rate do not count.
+  std::vector<DeviceAbility> devices = {};
+  uint32_t gpu_layers = 0;  // most on all of them; 0: as many as fit
 };
 
 // What is known of the way from one node to another, by their places in the list of nodes.

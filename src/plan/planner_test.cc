@@ -63,6 +63,33 @@ TEST(Planner, SharesBySpeed) {
   EXPECT_GT(split.decode_tokens_per_s, 0);
 }
 
+TEST(Planner, ANodeWithADeviceGetsMoreLayers) {
+  auto nodes = Nodes({1e12, 1e12});
+  nodes[1].devices = {{.name = "Radeon",
+                       .memory_bytes = 2000 * kMiB,  // 18 layers with their KV cache
+                       .multiply_flops_per_s = 9e12,
+                       .memory_bytes_per_s = 9e10,
+                       .bus_round_trip_s = 1e-4,
+                       .bus_bytes_per_s = 1e10}};
+  const auto layers_of_b = [&] {
+    const auto split = PlanSplit(nodes, {}, Load(40)).value();
+    for (const PlanStage& stage : split.plan.stages) {
+      if (stage.node.name == "b") return stage.slice.layer_end - stage.slice.layer_begin;
+    }
+    return 0u;
+  };
+  // 18 there in the time of 2 here: 12 on the one, 10 + 18 on the other.
+  EXPECT_EQ(layers_of_b(), 28u);
+  const auto split = PlanSplit(nodes, {}, Load(40)).value();
+  EXPECT_THAT(fmt::format("{}", fmt::join(split.lines, "\n")),
+              HasSubstr(" (18 of them on Radeon), "));
+  // As many as the user allows; and a bus that is slower than computing.
+  nodes[1].gpu_layers = 9;
+  EXPECT_EQ(layers_of_b(), 24u);
+  nodes[1].devices[0].bus_bytes_per_s = 1e6;
+  EXPECT_EQ(layers_of_b(), 0u);
+}
+
 TEST(Planner, SaysWhatPeopleWantToKnow) {
   auto nodes = Nodes({1e12, 1e12, 1e9});
   nodes[1].multiply_flops_per_s = 0;

@@ -62,11 +62,8 @@ class Chain {
     std::vector<double> candidates;
     for (size_t stage = 0; stage < order_.size(); ++stage) {
       if (stage > 0) candidates.push_back(LinkBefore(stage).chunk_s);
-      const SplitProblem::Node& node = NodeAt(stage);
-      const double fixed_s = IsLast(stage) ? node.head_s : 0;
-      for (uint32_t count = 1; count <= layers_; ++count) {
-        candidates.push_back(fixed_s + count * node.layer_s);
-      }
+      for (uint32_t count = 1; count <= layers_; ++count)
+        candidates.push_back(ChunkTime(stage, count));
     }
     std::ranges::sort(candidates);
     // Feasible for a time is feasible for any longer one.
@@ -104,13 +101,10 @@ class Chain {
   bool IsLast(size_t stage) const { return stage + 1 == order_.size(); }
 
   double ChunkTime(size_t stage, uint32_t count) const {
-    const SplitProblem::Node& node = NodeAt(stage);
-    return (IsLast(stage) ? node.head_s : 0) + count * node.layer_s;
+    return PartChunkTime(NodeAt(stage), count, IsLast(stage));
   }
   double TokenTime(size_t stage, uint32_t begin, uint32_t end) const {
-    const double reads = problem_.reads_before[end] - problem_.reads_before[begin] +
-                         (IsLast(stage) ? problem_.head_reads : 0);
-    return reads * NodeAt(stage).byte_s + NodeAt(stage).extra_s +
+    return PartTokenTime(problem_, NodeAt(stage), begin, end) +
            (stage > 0 ? LinkBefore(stage).token_s : 0);
   }
 
@@ -280,7 +274,9 @@ std::vector<size_t> NearestOrder(const SplitProblem& problem, std::vector<size_t
 void TryGoodOrders(const SplitProblem& problem, Best& best) {
   std::vector<size_t> by_speed(problem.nodes.size());
   std::iota(by_speed.begin(), by_speed.end(), size_t{0});
-  std::ranges::stable_sort(by_speed, {}, [&](size_t i) { return problem.nodes[i].layer_s; });
+  std::ranges::stable_sort(by_speed, {}, [&](size_t i) {
+    return PartChunkTime(problem.nodes[i], problem.layer_count(), /*has_head=*/false);
+  });
   const size_t most = std::min<size_t>(by_speed.size(), problem.layer_count());
   for (size_t count = problem.all_nodes ? by_speed.size() : 1; count <= most; ++count) {
     const std::vector<size_t> chosen(by_speed.begin(),
@@ -298,6 +294,23 @@ void TryGoodOrders(const SplitProblem& problem, Best& best) {
 }
 
 }  // namespace
+
+double PartChunkTime(const SplitProblem::Node& node, uint32_t layers, bool has_head) {
+  const uint32_t there = node.OnDevice(layers);
+  return (has_head ? node.head_s : 0) + (layers - there) * node.layer_s +
+         there * node.device_layer_s + (there > 0 ? node.bus_chunk_s : 0);
+}
+
+double PartTokenTime(const SplitProblem& problem, const SplitProblem::Node& node, uint32_t begin,
+                     uint32_t end) {
+  const uint32_t there = node.OnDevice(end - begin);
+  const std::vector<double>& before = problem.reads_before;
+  const double head = end == problem.layer_count() ? problem.head_reads : 0;
+  const double here_reads = before[end - there] - before[begin] + (there == 0 ? head : 0);
+  const double there_reads = before[end] - before[end - there] + (there > 0 ? head : 0);
+  return here_reads * node.byte_s + there_reads * node.device_byte_s +
+         (there > 0 ? node.bus_token_s : 0) + node.extra_s;
+}
 
 std::optional<SplitAnswer> SplitInOrder(const SplitProblem& problem,
                                         std::span<const size_t> order) {

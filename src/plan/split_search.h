@@ -6,6 +6,7 @@
 // numbers: must not know models, nodes or words.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -21,6 +22,14 @@ struct SplitProblem {
     double head_s = 0;   // and through the head
     double byte_s = 0;   // to read a byte of weights or memory for a token
     double extra_s = 0;  // of a token, whatever the node holds
+    // A device takes the last layers of the node's part, as many as this, and with them the head.
+    uint32_t device_layers = 0;
+    double device_layer_s = 0;
+    double device_byte_s = 0;
+    double bus_chunk_s = 0;  // a chunk's rows to the device and back, where it has layers
+    double bus_token_s = 0;  // a token's
+
+    uint32_t OnDevice(uint32_t layers) const { return std::min(layers, device_layers); }
     bool operator==(const Node&) const = default;
   };
   struct Link {
@@ -53,6 +62,11 @@ struct SplitAnswer {
   double chunk_s = 0;  // of the slowest part or way between two
   double token_s = 0;  // through all of them
 };
+
+// What a node's part takes: of a chunk, and of a token.
+double PartChunkTime(const SplitProblem::Node& node, uint32_t layers, bool has_head);
+double PartTokenTime(const SplitProblem& problem, const SplitProblem::Node& node, uint32_t begin,
+                     uint32_t end);
 
 // With up to kExactNodes nodes, or as few different orders as those have, there is none better;
 // beyond, it is a good one. Nothing where the layers do not fit.

@@ -50,11 +50,22 @@ class BruteForce {
       if (has_head) bytes += problem.head_bytes;
       if (begin == 0 && has_head) bytes -= problem.shared_bytes;
       if (bytes > able.memory_bytes) return std::nullopt;
-      found.chunk_s =
-          std::max(found.chunk_s, (end - begin) * able.layer_s + (has_head ? able.head_s : 0));
-      found.token_s +=
-          able.extra_s + able.byte_s * (problem.reads_before[end] - problem.reads_before[begin] +
-                                        (has_head ? problem.head_reads : 0));
+      double chunk_s = has_head ? able.head_s : 0;
+      found.token_s += able.extra_s;
+      for (uint32_t layer = begin; layer < end; ++layer) {
+        const bool is_there = end - layer <= able.device_layers;
+        chunk_s += is_there ? able.device_layer_s : able.layer_s;
+        found.token_s += (is_there ? able.device_byte_s : able.byte_s) *
+                         (problem.reads_before[layer + 1] - problem.reads_before[layer]);
+      }
+      if (able.device_layers > 0) {
+        chunk_s += able.bus_chunk_s;
+        found.token_s += able.bus_token_s;
+      }
+      if (has_head)
+        found.token_s +=
+            (able.device_layers > 0 ? able.device_byte_s : able.byte_s) * problem.head_reads;
+      found.chunk_s = std::max(found.chunk_s, chunk_s);
       if (i == 0) continue;
       found.chunk_s = std::max(found.chunk_s, problem.link(parts[i - 1].node, node).chunk_s);
       found.token_s += problem.link(parts[i - 1].node, node).token_s;
@@ -110,6 +121,14 @@ SplitProblem RandomProblem(Random& random) {
                              .head_s = some(3),
                              .byte_s = 0.5 + some(3),
                              .extra_s = some(2)});
+    if (random.NextBelow(3) == 0) {
+      SplitProblem::Node& node = problem.nodes.back();
+      node.device_layers = 1 + random.NextBelow(4);
+      node.device_layer_s = 0.25 + some(2);
+      node.device_byte_s = 0.25 + some(2);
+      node.bus_chunk_s = some(3);
+      node.bus_token_s = some(3);
+    }
     if (alike) problem.nodes.back() = problem.nodes.front();
   }
   const bool has_links = random.NextBelow(2) == 0;

@@ -117,7 +117,19 @@ Result<cluster::SliceStatus> FromSlice(const v1::SliceStatus& message) {
   slice.queue_ns = message.queue_ns();
   slice.compute_ns = message.compute_ns();
   slice.bytes_out = message.bytes_out();
+  slice.gpu_layers = message.gpu_layers();
   return slice;
+}
+
+Result<cluster::DeviceDescription> FromDevice(const v1::Device& message) {
+  cluster::DeviceDescription device;
+  device.name = TRY(Shown(message.name(), "its name"));
+  device.memory_bytes = message.memory_bytes();
+  device.multiply_flops_per_s = TRY(Rate(message.multiply_flops_per_s(), "the rate of products"));
+  device.memory_bytes_per_s = TRY(Rate(message.memory_bytes_per_s(), "the rate of memory"));
+  device.bus_round_trip_ns = message.bus_round_trip_ns();
+  device.bus_bytes_per_s = TRY(Rate(message.bus_bytes_per_s(), "the rate of its bus"));
+  return device;
 }
 
 Result<cluster::LinkStatus> FromLink(const v1::LinkStatus& message) {
@@ -182,6 +194,7 @@ Result<Gossip> FromMessage(const v1::Gossip& message) {
 
 Result<cluster::Description> FromMessage(const v1::Description& message) {
   TRY(CheckSize(message.models_size(), kMaxModels, "models"));
+  TRY(CheckSize(message.devices_size(), kMaxDevices, "GPUs"));
   cluster::Description description;
   description.node = TRY(Node(message.node()));
   description.name = TRY(NodeName(message.name()));
@@ -196,6 +209,9 @@ Result<cluster::Description> FromMessage(const v1::Description& message) {
   description.memory_bytes_per_s = TRY(Rate(message.memory_bytes_per_s(), "the rate of memory"));
   for (const v1::HeldModel& model : message.models())
     description.models.push_back(TRY(FromModel(model).In("a model")));
+  for (const v1::Device& device : message.devices())
+    description.devices.push_back(TRY(FromDevice(device).In("a GPU")));
+  description.gpu_layers = message.gpu_layers();
   return description;
 }
 

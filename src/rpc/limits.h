@@ -21,6 +21,7 @@ inline constexpr size_t kPieceBytes = 128 << 10;  // of what is longer than one 
 
 inline constexpr size_t kMaxMembers = 1024;
 inline constexpr size_t kMaxModels = 4096;
+inline constexpr size_t kMaxDevices = 64;
 inline constexpr size_t kMaxLayerRanges = 1024;  // of one model
 inline constexpr size_t kMaxSlices = 4096;
 inline constexpr size_t kMaxLinks = 4096;

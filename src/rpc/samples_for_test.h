@@ -47,7 +47,15 @@ inline cluster::Description SampleDescription() {
           .memory_total_bytes = 64 << 20,
           .multiply_flops_per_s = 1.5e12,
           .memory_bytes_per_s = 2.5e10,
-          .models = {model, cluster::HeldModel()}};
+          .models = {model, cluster::HeldModel()},
+          .devices = {{.name = "Radeon",
+                       .memory_bytes = uint64_t{24} << 30,
+                       .multiply_flops_per_s = 5e13,
+                       .memory_bytes_per_s = 7e11,
+                       .bus_round_trip_ns = 40'000,
+                       .bus_bytes_per_s = 1.2e10},
+                      cluster::DeviceDescription()},
+          .gpu_layers = 12};
 }
 
 inline cluster::NodeStatus SampleStatus() {
@@ -69,7 +77,8 @@ inline cluster::NodeStatus SampleStatus() {
                              .tokens = 13,
                              .queue_ns = 14,
                              .compute_ns = 15,
-                             .bytes_out = 16};
+                             .bytes_out = 16,
+                             .gpu_layers = 17};
   cluster::LinkStatus link{.peer = {{.low = 1, .high = 0}},
                            .is_up = true,
                            .round_trip_ns = 70'000,

@@ -69,6 +69,16 @@ void Fill(const cluster::SliceStatus& slice, v1::SliceStatus* message) {
   message->set_queue_ns(slice.queue_ns);
   message->set_compute_ns(slice.compute_ns);
   message->set_bytes_out(slice.bytes_out);
+  message->set_gpu_layers(slice.gpu_layers);
+}
+
+void Fill(const cluster::DeviceDescription& device, v1::Device* message) {
+  message->set_name(Shown(device.name));
+  message->set_memory_bytes(device.memory_bytes);
+  message->set_multiply_flops_per_s(device.multiply_flops_per_s);
+  message->set_memory_bytes_per_s(device.memory_bytes_per_s);
+  message->set_bus_round_trip_ns(device.bus_round_trip_ns);
+  message->set_bus_bytes_per_s(device.bus_bytes_per_s);
 }
 
 void Fill(const cluster::LinkStatus& link, v1::LinkStatus* message) {
@@ -120,6 +130,9 @@ void ToMessage(const cluster::Description& description, v1::Description* message
   message->set_multiply_flops_per_s(description.multiply_flops_per_s);
   message->set_memory_bytes_per_s(description.memory_bytes_per_s);
   for (const cluster::HeldModel& model : description.models) Fill(model, message->add_models());
+  for (const cluster::DeviceDescription& device : description.devices)
+    Fill(device, message->add_devices());
+  message->set_gpu_layers(description.gpu_layers);
 }
 
 void ToMessage(const cluster::NodeStatus& status, v1::NodeStatus* message) {

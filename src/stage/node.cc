@@ -55,6 +55,7 @@ void Node::Main() {
     if (server.has_work()) server.Compute();
     if (clock.NowNs() < snapshot_ns) continue;
     snapshot_ns = clock.NowNs() + kSnapshotNs;
+    has_lost_gpu_ = server.has_lost_gpu();
     MutexLock lock(mu_);
     snapshot_ = server.Snapshot();
   }

@@ -19,7 +19,7 @@
 
 namespace aster::stage {
 
-// Start and Stop belong to one thread; Snapshot is safe for concurrent use.
+// Start and Stop belong to one thread; the const methods are safe for concurrent use.
 class Node {
  public:
   // Both outlive it. No other thread receives from the network.
@@ -34,6 +34,8 @@ class Node {
 
   // As it was a moment ago.
   std::vector<StageRouteStatus> Snapshot() const EXCLUDES(mu_);
+  // StageServer::has_lost_gpu, likewise.
+  bool has_lost_gpu() const { return has_lost_gpu_; }
 
  private:
   void Main();
@@ -42,6 +44,7 @@ class Node {
   SliceSource& source_;
   const StageOptions options_;
   std::atomic<bool> stopping_ = false;
+  std::atomic<bool> has_lost_gpu_ = false;
   std::thread thread_;
 
   mutable Mutex mu_;

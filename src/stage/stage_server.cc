@@ -508,6 +508,7 @@ std::vector<StageRouteStatus> StageServer::Snapshot() const {
         const engine::LocalModel& model = entry->stage->memory().model();
         status.sequences = entry->stage->memory().sequence_count();
         status.packed_bytes = model.packed_bytes();
+        status.gpu_layers = model.gpu_layers();
         status.kv_held_bytes = model.memory().held_bytes;
         status.kv_budget_bytes = model.memory().budget_bytes;
       }

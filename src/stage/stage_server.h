@@ -57,6 +57,7 @@ struct StageRouteStatus {
   uint64_t packed_bytes = 0;
   uint64_t kv_held_bytes = 0;
   uint64_t kv_budget_bytes = 0;
+  uint32_t gpu_layers = 0;  // of the layers that are held for it
   bool is_counted = false;  // its weights and KV cache are those of a stage before in the list
 };
 
@@ -75,6 +76,8 @@ class StageServer final : public LocalStages {
   int64_t next_tick_ns() const override;
 
   std::vector<StageRouteStatus> Snapshot() const;
+  // Whether a GPU was lost: since then the processor computes all layers.
+  bool has_lost_gpu() const { return has_lost_gpu_; }
 
  private:
   // Shared by the routes that need it; kept a while when none does.

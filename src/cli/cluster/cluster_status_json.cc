@@ -44,6 +44,7 @@ ordered_json SliceJson(const ClusterSample& sample, const ClusterSample* earlier
           {"queue_ns", slice.queue_ns},
           {"compute_ns", slice.compute_ns},
           {"bytes_out", slice.bytes_out},
+          {"gpu_layers", slice.gpu_layers},
           {"tokens_per_s", OrNull(rates.tokens_per_s)},
           {"busy", OrNull(rates.busy)}};
 }
@@ -75,6 +76,17 @@ ordered_json DescriptionJson(const cluster::Description& description) {
                       {"head", model.head},
                       {"tensor_bytes", model.tensor_bytes}});
   }
+  ordered_json devices = ordered_json::array();
+  for (const cluster::DeviceDescription& device : description.devices) {
+    devices.push_back({{"name", device.name},
+                       {"memory_bytes", device.memory_bytes},
+                       {"multiply_flops_per_s", Measured(device.multiply_flops_per_s)},
+                       {"memory_bytes_per_s", Measured(device.memory_bytes_per_s)},
+                       {"bus_round_trip_ns", device.bus_round_trip_ns == 0
+                                                 ? ordered_json(nullptr)
+                                                 : ordered_json(device.bus_round_trip_ns)},
+                       {"bus_bytes_per_s", Measured(device.bus_bytes_per_s)}});
+  }
   return {{"version", description.version},
           {"arithmetic", description.arithmetic},
           {"cores", description.core_count},
@@ -83,7 +95,8 @@ ordered_json DescriptionJson(const cluster::Description& description) {
           {"memory_total_bytes", description.memory_total_bytes},
           {"multiply_flops_per_s", Measured(description.multiply_flops_per_s)},
           {"memory_bytes_per_s", Measured(description.memory_bytes_per_s)},
-          {"models", models}};
+          {"models", models},
+          {"devices", devices}};
 }
 
 ordered_json NodeJson(const ClusterSample& sample, const ClusterSample* earlier,

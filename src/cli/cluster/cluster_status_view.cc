@@ -39,6 +39,7 @@ std::string LayersText(const cluster::SliceStatus& slice) {
                      : end - begin == 1 ? fmt::format("layer {}", begin)
                                         : fmt::format("layers {} to {}", begin, end - 1);
   if (slice.head) text += " and the head";
+  if (slice.gpu_layers > 0) text += fmt::format(" ({} on a GPU)", slice.gpu_layers);
   return text;
 }
 
@@ -109,6 +110,9 @@ class Text {
       line += "  up " + FormatDuration(static_cast<int64_t>(
                             std::min<uint64_t>(node.status->uptime_ms, kMostMs) * 1'000'000));
       Line(line);
+      if (!node.description) continue;
+      for (const cluster::DeviceDescription& device : node.description->devices)
+        Line(fmt::format("  {}  {}", FitToColumns("", name_columns_), DescribeDevice(device)));
     }
   }
 
@@ -124,6 +128,17 @@ class Text {
     if (machine.memory_bytes_per_s > 0) {
       text += fmt::format("  {:>9}", FormatByteRate(std::min(machine.memory_bytes_per_s, 1e18)));
     }
+    return text;
+  }
+
+  static std::string DescribeDevice(const cluster::DeviceDescription& device) {
+    std::string text =
+        fmt::format("GPU {}, {}", ForDisplay(device.name), FormatBytes(device.memory_bytes));
+    if (device.multiply_flops_per_s > 0) text += ", " + FlopRate(device.multiply_flops_per_s);
+    if (device.memory_bytes_per_s > 0)
+      text += ", " + FormatByteRate(std::min(device.memory_bytes_per_s, 1e18));
+    if (device.bus_bytes_per_s > 0)
+      text += ", bus " + FormatByteRate(std::min(device.bus_bytes_per_s, 1e18));
     return text;
   }
 

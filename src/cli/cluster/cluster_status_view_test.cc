@@ -96,6 +96,25 @@ TEST(ClusterStatus, ShowsWhoDoesWhat) {
   EXPECT_THAT(text, Not(HasSubstr("tokens/s")));  // a single look cannot tell
 }
 
+TEST(ClusterStatus, AGpuIsShownWithItsNode) {
+  ClusterSample sample = TwoNodes();
+  sample.nodes[1].description->devices = {{.name = "Radeon\x1b[2J",
+                                           .memory_bytes = uint64_t{24} << 30,
+                                           .multiply_flops_per_s = 5e13,
+                                           .memory_bytes_per_s = 7e11,
+                                           .bus_round_trip_ns = 40'000,
+                                           .bus_bytes_per_s = 1.2e10}};
+  sample.nodes[1].status->slices[0].gpu_layers = 12;
+  const std::string text = ClusterStatusText(sample, nullptr, 200);
+  EXPECT_THAT(text, HasSubstr(", 24.0 GiB, 50.00 TFLOP/s, 700 GB/s, bus 12.0 GB/s\n"));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(text, HasSubstr("layers 21 to 35 and the head (12 on a GPU), "));
+  const auto json = nlohmann::json::parse(ClusterStatusJson(sample, nullptr));
+  EXPECT_EQ(json["nodes"][1]["devices"][0]["bus_round_trip_ns"], 40'000);
+  EXPECT_EQ(json["nodes"][1]["slices"][0]["gpu_layers"], 12);
+  EXPECT_TRUE(json["nodes"][0]["devices"].empty());
+}
+
 TEST(ClusterStatus, ALinkThatNobodyUsesIsNotDown) {
   ClusterSample sample = TwoNodes();
   std::vector<cluster::LinkStatus>& links = sample.nodes[0].status->links;
