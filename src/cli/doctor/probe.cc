@@ -67,8 +67,8 @@ Result<Ends> ConnectToOurselves() {
 }
 
 std::vector<GpuFact> ProbeGpus(std::string& no_gpus_because) {
-  const auto choice = vulkan::GpuChoiceOfEnvironment();
-  auto devices = choice.ok() ? vulkan::ListDevices(*choice) : choice.error();
+  const auto choices = vulkan::GpuChoicesOfEnvironment();
+  const auto devices = choices.ok() ? vulkan::ListDevices(*choices) : choices.error();
   std::vector<GpuFact> gpus;
   if (!devices.ok()) {
     no_gpus_because = devices.error().message();
