@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+import time
 import pathlib
 import unittest
 
@@ -154,7 +155,11 @@ class Monitoring(unittest.TestCase):
             server = Server(NOVA, "--kv-memory", "64MiB", *options)
             try:
                 server.post("/v1/completions", {"prompt": "Hello", "max_tokens": 3})
-                text = server.request("GET", "/metrics")[2].decode()
+                text = ""
+                # A request is counted once its reply has been sent.
+                end = time.monotonic() + 60
+                while "aster_http_requests_total{" not in text and time.monotonic() < end:
+                    text = server.request("GET", "/metrics")[2].decode()
             finally:
                 server.stop()
             for name, labels in re.findall(r"^(\w+)(\{.*\})? \S+$", text, re.MULTILINE):

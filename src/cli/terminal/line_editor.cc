@@ -192,7 +192,8 @@ LineEditor::LineEditor(std::FILE* out, std::string history_path,
   el_set(editor, EL_PROMPT, PromptOf);
   el_set(editor, EL_GETCFN, NextOf);
   el_set(editor, EL_BIND, "^R", "em-inc-search-prev", nullptr);
-  el_set(editor, EL_ADDFN, "aster-complete", "Complete the line", CompleteLine);
+  // Its strings live for ever: el_set would copy them and never free the copies.
+  el_wset(editor, EL_ADDFN, L"aster-complete", L"Complete the line", CompleteLine);
   el_set(editor, EL_BIND, "^I", "aster-complete", nullptr);
 }
 
