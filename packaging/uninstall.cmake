@@ -4,7 +4,8 @@
 # that are empty then. Configuration stays: it is a person's.
 
 if(NOT EXISTS "${LIST}")
-  message(FATAL_ERROR "${LIST}: not found: nothing was installed from this build folder")
+  # Lines that begin with a space are printed as they are; CMake breaks others where the path's length says.
+  message(FATAL_ERROR " Nothing was installed from this build folder: no such file:\n ${LIST}")
 endif()
 file(STRINGS "${LIST}" files ENCODING UTF-8)
 foreach(file IN LISTS files)

@@ -120,7 +120,7 @@ class Installed(Scratch):
         self.assertEqual(files_in(prefix), {"share/man/man1/other.1", "etc/asterism/serve.toml",
                                             "etc/asterism/node.toml"})
         self.assertFalse((prefix / "share/asterism").exists())
-        with self.assertRaisesRegex(AssertionError, "nothing was installed"):
+        with self.assertRaisesRegex(AssertionError, "Nothing was installed from this build folder"):
             run(*uninstall)
 
     def test_the_build_has_the_target(self):
