@@ -72,7 +72,7 @@ class CondVar {
     lock.release();
   }
 
-  // False if `deadline` passed before anybody notified. For base/clock.h; others wait on a Clock.
+  // False if `deadline` passed before a notification. For base/clock.h; others wait on a Clock.
   bool WaitUntil(Mutex& mu, std::chrono::steady_clock::time_point deadline) REQUIRES(mu) {
     std::unique_lock<std::mutex> lock(mu.mu_, std::adopt_lock);
     const std::cv_status status = condition_.wait_until(lock, deadline);

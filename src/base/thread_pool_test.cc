@@ -133,7 +133,7 @@ TEST(ThreadPool, MoreThreadsThanCoresWasteLittle) {
 TEST(ThreadPool, SleepersWakeUpAgain) {
   ThreadPool pool(3);
   for (int call = 0; call < 5; ++call) {
-    SystemClock().SleepFor(2 * kNsPerMs);  // longer than anybody spins
+    SystemClock().SleepFor(2 * kNsPerMs);  // longer than a thread spins
     Coverage coverage(100);
     pool.ParallelFor(100, coverage.Visitor());
     EXPECT_TRUE(coverage.EachOnce());

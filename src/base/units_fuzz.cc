@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Amounts from anybody: parsing ends with a number or an error, and formatting any number makes
+// Amounts from strangers: parsing ends with a number or an error, and formatting any number makes
 // something that can be parsed again.
 
 #include "base/bytes.h"

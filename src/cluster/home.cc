@@ -105,7 +105,7 @@ Result<std::string> ReadIfThere(const std::string& path) {
 }
 
 // Whether the file can say it; what others told may be anything.
-bool CanBeRemembered(const RememberedPeer& peer) {
+bool CanBeStored(const KnownPeer& peer) {
   return CheckNodeName(peer.name).ok() && peer.addresses.size() <= kMaxAddresses &&
          std::ranges::all_of(peer.addresses, [](const std::string& address) {
            return address.size() <= kMaxAddressBytes && ParseHostPort(address).ok();
@@ -155,12 +155,12 @@ std::string FormatInvitations(const std::vector<Invitation>& invitations) {
   return text;
 }
 
-Result<std::vector<RememberedPeer>> ParsePeers(std::string_view text) {
-  std::vector<RememberedPeer> peers;
+Result<std::vector<KnownPeer>> ParsePeers(std::string_view text) {
+  std::vector<KnownPeer> peers;
   for (const Words& words : TRY(ParseWordLines(text, kPeersHeading))) {
     if (words.size() < 2 || words.size() > 2 + kMaxAddresses || peers.size() >= Home::kMaxPeers)
       return DataLoss("a line is damaged");
-    RememberedPeer peer{NodeId{TRY(ParseHash(words[0]))}, std::string(words[1]), {}};
+    KnownPeer peer{NodeId{TRY(ParseHash(words[0]))}, std::string(words[1]), {}};
     TRY(CheckNodeName(peer.name));
     for (size_t i = 2; i < words.size(); ++i) {
       TRY(ParseHostPort(words[i]));
@@ -171,9 +171,9 @@ Result<std::vector<RememberedPeer>> ParsePeers(std::string_view text) {
   return peers;
 }
 
-std::string FormatPeers(const std::vector<RememberedPeer>& peers) {
+std::string FormatPeers(const std::vector<KnownPeer>& peers) {
   std::string text = fmt::format("{}\n", kPeersHeading);
-  for (const RememberedPeer& peer : peers) {
+  for (const KnownPeer& peer : peers) {
     text += fmt::format("{} {}", peer.node.value.ToHex(), peer.name);
     for (const std::string& address : peer.addresses) text += " " + address;
     text += "\n";
@@ -234,7 +234,7 @@ Status Home::Create(const Identity& identity, const std::optional<Authority>& au
   const FileLock lock = TRY(Lock());
   if (HasCluster() && !replace) return RefuseSecondCluster();
   // Written beside and renamed: a machine belongs to a cluster or does not, whatever happens. What
-  // an earlier process left there when it was killed is of no use to anybody.
+  // an earlier process left there when it was killed is of no use.
   const std::string fresh = folder_ + ".new";
   RemoveQuietly(fresh);
   Status status = MakePrivateFolder(fresh);
@@ -382,30 +382,30 @@ Result<bool> Home::StoreRevocations(const Revocations& list,
   return true;
 }
 
-Result<std::vector<RememberedPeer>> Home::LoadPeers() const {
+Result<std::vector<KnownPeer>> Home::LoadPeers() const {
   const std::string text = TRY(ReadIfThere(File("peers")));
-  if (text.empty()) return std::vector<RememberedPeer>();
+  if (text.empty()) return std::vector<KnownPeer>();
   return Mendable(home_internal::ParsePeers(text).In(File("peers")),
                   "delete the file: it only says where nodes were");
 }
 
-Status Home::StorePeers(const std::vector<RememberedPeer>& peers) const {
+Status Home::StorePeers(const std::vector<KnownPeer>& peers) const {
   const FileLock lock = TRY(Lock());
   const std::string authority = TRY(ReadFile(File("ca.pem"), kMaxPemBytes));
   const Revocations revoked = TRY(LoadRevocations(authority));
   // What cannot be read is forgotten: it will be learnt again.
-  const Result<std::vector<RememberedPeer>> held = LoadPeers();
-  std::vector<RememberedPeer> all;
-  const auto add = [&](const RememberedPeer& peer) {
-    const auto same = std::ranges::find(all, peer.node, &RememberedPeer::node);
+  const Result<std::vector<KnownPeer>> held = LoadPeers();
+  std::vector<KnownPeer> all;
+  const auto add = [&](const KnownPeer& peer) {
+    const auto same = std::ranges::find(all, peer.node, &KnownPeer::node);
     if (same == all.end()) {
       if (all.size() < kMaxPeers && !revoked.Contains(peer.node)) all.push_back(peer);
     } else if (same->addresses.empty()) {
       same->addresses = peer.addresses;
     }
   };
-  for (const RememberedPeer& peer : peers) {
-    if (CanBeRemembered(peer)) add(peer);
+  for (const KnownPeer& peer : peers) {
+    if (CanBeStored(peer)) add(peer);
   }
   if (held.ok()) std::ranges::for_each(*held, add);
   return WritePrivate(File("peers"), home_internal::FormatPeers(all));
@@ -420,7 +420,7 @@ Result<std::vector<std::string>> Home::LoadSeeds() const {
 
 Result<std::vector<std::string>> Home::LoadAddresses() const {
   std::vector<std::string> addresses;
-  for (const RememberedPeer& peer : TRY(LoadPeers()))
+  for (const KnownPeer& peer : TRY(LoadPeers()))
     addresses.insert(addresses.end(), peer.addresses.begin(), peer.addresses.end());
   for (const std::string& seed : TRY(LoadSeeds())) {
     if (std::ranges::find(addresses, seed) == addresses.end()) addresses.push_back(seed);

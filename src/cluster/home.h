@@ -29,7 +29,7 @@ struct Invitation {
 };
 
 // A node that is of the cluster, and where it was last seen; no addresses: nowhere yet.
-struct RememberedPeer {
+struct KnownPeer {
   NodeId node;
   std::string name;
   std::vector<std::string> addresses;
@@ -86,9 +86,9 @@ class Home {
   // Keeps whichever is later; true if that was the new one.
   Result<bool> StoreRevocations(const Revocations& list, std::string_view ca_certificate) const;
 
-  Result<std::vector<RememberedPeer>> LoadPeers() const;
+  Result<std::vector<KnownPeer>> LoadPeers() const;
   // What is now known of these. Others stay as they were stored, except nodes that were revoked.
-  Status StorePeers(const std::vector<RememberedPeer>& peers) const;
+  Status StorePeers(const std::vector<KnownPeer>& peers) const;
 
   // HOST:PORT, where a person said that the cluster is; the latest first.
   Result<std::vector<std::string>> LoadSeeds() const;
@@ -112,8 +112,8 @@ namespace home_internal {
 
 Result<std::vector<Invitation>> ParseInvitations(std::string_view text);
 std::string FormatInvitations(const std::vector<Invitation>& invitations);
-Result<std::vector<RememberedPeer>> ParsePeers(std::string_view text);
-std::string FormatPeers(const std::vector<RememberedPeer>& peers);
+Result<std::vector<KnownPeer>> ParsePeers(std::string_view text);
+std::string FormatPeers(const std::vector<KnownPeer>& peers);
 Result<std::vector<std::string>> ParseSeeds(std::string_view text);
 std::string FormatSeeds(const std::vector<std::string>& seeds);
 

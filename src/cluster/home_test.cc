@@ -323,7 +323,7 @@ TEST(HomePeers, AreMergedAndRevokedOnesForgotten) {
   ASSERT_TRUE(made.home.StorePeers({{bob, "bob", {"10.0.0.2:7424", "[fe80::1]:7424"}}}).ok());
   ASSERT_TRUE(made.home.StorePeers({{carol, "carol", {}}}).ok());
   ASSERT_TRUE(made.home.StorePeers({{bob, "bob", {}}}).ok());
-  std::vector<RememberedPeer> peers = made.home.LoadPeers().value();
+  std::vector<KnownPeer> peers = made.home.LoadPeers().value();
   ASSERT_EQ(peers.size(), 2U);
   EXPECT_EQ(peers[0].name, "bob");
   EXPECT_THAT(peers[0].addresses, ElementsAre("10.0.0.2:7424", "[fe80::1]:7424"));
@@ -336,7 +336,7 @@ TEST(HomePeers, AreMergedAndRevokedOnesForgotten) {
 
 TEST(HomePeers, WhatOthersSayCannotSpoilTheFile) {
   const TestHome made;
-  std::vector<RememberedPeer> peers;
+  std::vector<KnownPeer> peers;
   uint64_t i = 0;
   for (const std::string bad : {"a b", "x\nnode", "", "\x1b[2J"}) {
     peers.push_back({NodeId{{++i, 1}}, bad, {}});
@@ -345,7 +345,7 @@ TEST(HomePeers, WhatOthersSayCannotSpoilTheFile) {
   peers.push_back({NodeId{{++i, 1}}, "many", std::vector<std::string>(9, "h:1")});
   peers.push_back({NodeId{{++i, 1}}, "good", {"h:1"}});
   ASSERT_TRUE(made.home.StorePeers(peers).ok());
-  const std::vector<RememberedPeer> kept = made.home.LoadPeers().value();
+  const std::vector<KnownPeer> kept = made.home.LoadPeers().value();
   ASSERT_EQ(kept.size(), 1U);
   EXPECT_EQ(kept[0].name, "good");
   peers.clear();

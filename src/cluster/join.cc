@@ -107,7 +107,7 @@ Status Admission::CountStranger() {
   return ResourceExhausted("too many attempts to join without an invitation; try in a minute");
 }
 
-void Admission::Remember(const RememberedPeer& peer) const {
+void Admission::Remember(const KnownPeer& peer) const {
   // Its name is taken from now on, though no node has seen it yet. A failure to store that does not
   // undo the join.
   const Status stored = home_.StorePeers({peer});
@@ -126,7 +126,7 @@ Status Admission::CheckNameIsFree(const std::string& name, const Revocations& re
                              name, by.ToText()));
   };
   if (own.name == name) return taken(own.node);
-  for (const RememberedPeer& peer : TRY(home_.LoadPeers())) {
+  for (const KnownPeer& peer : TRY(home_.LoadPeers())) {
     if (peer.name == name && !revocations.Contains(peer.node)) return taken(peer.node);
   }
   return Ok();

@@ -63,7 +63,7 @@ class Admission {
  private:
   Status CountStranger();
   Status CheckNameIsFree(const std::string& name, const Revocations& revocations) const;
-  void Remember(const RememberedPeer& peer) const;
+  void Remember(const KnownPeer& peer) const;
 
   const Home& home_;
   const Clock& clock_;

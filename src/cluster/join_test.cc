@@ -76,7 +76,7 @@ TEST_F(JoinTest, UsedExpiredAndUnknownCodesAreRefused) {
   EXPECT_THAT(RefusalOf(late.request()), HasSubstr("has expired"));
 }
 
-TEST_F(JoinTest, SomebodyInBetweenChangesNothing) {
+TEST_F(JoinTest, AStrangerInBetweenChangesNothing) {
   const InviteCode code = Invite();
   const Joining bob = Joining::Begin(code, "bob").value();
   // He saw the request and puts in a key, a name or an invitation of his own.

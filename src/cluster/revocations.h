@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // Which nodes a cluster does not trust any more: a list that only its authority can make longer,
-// and that anybody may carry on. Must not know how it travels.
+// and that any node may pass on. Must not know how it travels.
 #pragma once
 
 #include <cstdint>

@@ -236,7 +236,7 @@ TEST(Conductor, AnotherPlanInTheMiddleSaysTheSame) {
                       });
   const std::vector<int32_t> tokens = model::RandomTokens(150, 298);
   const Error why(Code::kUnavailable, "b is drained");
-  // What is answered while the plan is replaced after so many tokens, or never.
+  // What is answered while the plan is replaced after `replan_after` tokens, or never.
   const auto answer = [&](size_t replan_after) {
     engine::Sequence sequence = conductor->NewSequence();
     sequence.SetHistory(tokens);

@@ -14,7 +14,7 @@ TEST(MachineLimitsTest, WhatIsMeasuredIsThere) {
   for (const size_t threads : {1, 2}) {
     ThreadPool pool(threads);
     const MachineLimits limits = meter.Measure(pool, clock);
-    // No machine that anybody runs is below these, not even emulated; how fast it is, a test cannot
+    // No machine in use is below these, not even emulated; how fast it is, a test cannot
     // know.
     EXPECT_GT(limits.read_bytes_per_s, 1e6);
     EXPECT_GT(limits.multiply_adds_per_s, 1e6);

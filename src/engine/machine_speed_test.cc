@@ -17,7 +17,7 @@ TEST(MachineSpeedTest, WhatIsMeasuredIsThere) {
   ThreadPool pool(2);
   const auto speed = MeasureSpeed(pool, kernels::FastestIsa(), clock);
   ASSERT_TRUE(speed.ok()) << speed.error().message();
-  // No machine that anybody runs is below these, not even emulated or with sanitizers; how fast it
+  // No machine in use is below these, not even emulated or with sanitizers; how fast it
   // is, a test cannot know.
   EXPECT_GT(speed->multiply_flops_per_s, 1e6);
   EXPECT_GT(speed->memory_bytes_per_s, 1e5);

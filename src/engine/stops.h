@@ -42,7 +42,7 @@ class StopStrings {
   // A string being looked for, as Knuth, Morris and Pratt do.
   struct Pattern {
     std::string text;
-    std::vector<uint32_t> fallback;  // [bytes] matched so many, then another byte came: try this
+    std::vector<uint32_t> fallback;  // [bytes that match]: how many do when another byte comes
     uint32_t matched = 0;            // bytes at the end of the text that are its beginning
   };
   static void Advance(Pattern& pattern, char byte);

@@ -401,7 +401,7 @@ TEST_F(TensorStoreTest, WhatAFileHereHasIsNotFetched) {
   EXPECT_TRUE(HasSlice(*both->files, kWhole));
 }
 
-TEST_F(TensorStoreTest, HalvesAreEnoughWithoutAnybodyWhoHasTheWhole) {
+TEST_F(TensorStoreTest, HalvesAreEnoughWithoutANodeThatHasTheWhole) {
   const Halves halves;
   EnsureRequest request =
       RequestOf(kLast, PeersWithParts({}, {halves.low(), halves.high()}, nullptr));

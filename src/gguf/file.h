@@ -86,8 +86,8 @@ class File {
   // Null where there is no such tensor.
   const Tensor* FindTensor(std::string_view name) const;
 
-  // Calls the tensor of that name, if there is one, by another that is not in use: for who makes
-  // one model of several files, before anybody else reads.
+  // Calls the tensor of that name, if there is one, by another that is not in use: while one
+  // model is made of several files, before anything else reads.
   void Rename(std::string_view name, std::string new_name);
 
  private:

@@ -156,7 +156,7 @@ TEST_F(FingerprintTest, StaysWhatItIs) {
   EXPECT_EQ(HashOf(TestKeys(), TestModel()).ToHex(), "100b84279f750336cbaddd1c6d57a091");
 }
 
-TEST_F(FingerprintTest, IsComputedOnceAndRememberedBesideTheFile) {
+TEST_F(FingerprintTest, IsComputedOnceAndKeptBesideTheFile) {
   WriteTestFile(path("x.gguf"), TestKeys(), TestModel());
   SetFileTime(path("x.gguf"), kLongAgo);
   const Hash128 first = ModelHash({path("x.gguf")});

@@ -11,7 +11,7 @@
 
 namespace aster::grammar {
 
-// From the last member to the first: what may follow where so many stand before.
+// From the last member to the first: what may follow each number of members before it.
 std::optional<Element> AddMembers(std::span<const Member> members, CountRange count,
                                   JsonRules& json, Grammar& grammar) {
   // Where enough are written and there is no maximum, more of them make no difference.

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Objects and lists of which so many members are to be written, or no item twice, as rules. Must
-// not know schemas.
+// Objects and lists with a given number of members, or with no item twice, as rules. Must not
+// know schemas.
 #pragma once
 
 #include <cstdint>

@@ -69,7 +69,7 @@ class MaskCache {
   Matcher& matcher() { return *matcher_; }
   const Bits& AllowedIn(StateId state);
 
-  // Grammars are anybody's: what one costs is limited, in all and for each token. Once that is
+  // Grammars come from clients: what one costs is limited, in all and for each token. Once that is
   // over, nothing more is known, and the request is to fail.
   bool has_failed() const { return matcher_->has_failed(); }
   // Before the next token: it may cost a little more, and what became too much is forgotten.

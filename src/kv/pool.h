@@ -59,7 +59,7 @@ class PageRef {
 
   explicit operator bool() const { return page_ != nullptr; }
   PageAddress address() const;  // of no page if it refers to none
-  // Whether anybody else refers to the page.
+  // Whether the page has other references.
   bool shared() const;
   // Whether the index names it. It must not be written then, nor when shared.
   bool published() const;

@@ -15,7 +15,7 @@ namespace aster::model {
 // Which rows of a segment the head is asked about.
 enum class Wanted : uint8_t { kNone, kLast, kAll };
 
-// Of a segment of so many rows.
+// Of a segment of `rows` rows.
 constexpr size_t CountOf(Wanted wanted, size_t rows) {
   if (wanted == Wanted::kNone) return 0;
   return wanted == Wanted::kLast ? 1 : rows;

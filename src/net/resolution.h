@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// From names of machines to their addresses, without making anybody wait. Must not know what is
+// From names of machines to their addresses, without making a caller wait. Must not know what is
 // wanted there.
 #pragma once
 

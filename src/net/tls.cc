@@ -222,7 +222,7 @@ class OpensslStream final : public TlsStream {
     return bio_.HasUnsent();
   }
 
-  // Says so in TLS first: what ends without that may have been cut off by anybody.
+  // Says so in TLS first: a connection that ends without it may have been cut by a third party.
   void FinishWriting() override EXCLUDES(mu_) {
     MutexLock lock(mu_);
     if (is_prepared_) {

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // Streams protected by TLS: of nodes, 1.3, on which both sides show a certificate of the same
-// authority; and of a server that anybody may talk to. Must not know frames, nor who is welcome.
+// authority; and of a server that any client may talk to. Must not know frames, nor which node is
+// welcome.
 #pragma once
 
 #include <memory>

@@ -86,7 +86,8 @@ Result<std::vector<Member>> ClusterView::Members(std::span<const cluster::NodeId
       members_, [&](const Member& member) { return is_entry(member) && is_doubted(member); });
   const auto told = entry_->Exchange({}, may_be_gone ? kDoubtedNs : kEntryNs);
   if (told.ok()) return told->members;
-  // Whom we asked so far may have gone: anybody else will do, or the same over a new connection.
+  // The node that was asked so far may have gone: any other will do, or the same one over a new
+  // connection.
   const bool is_silent = told.error().code() == Code::kDeadlineExceeded;
   std::vector<std::string> others;
   for (const Member& member : members_) {

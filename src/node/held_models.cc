@@ -13,7 +13,7 @@ namespace aster::node {
 namespace {
 
 std::string NameOf(const gguf::ModelFiles& files) {
-  // The file's name is what its owner calls it; the name inside is often somebody else's.
+  // The file's name is what its owner calls it; the name inside is often that of another maker.
   return std::filesystem::path(files.files().front().path()).stem().string();
 }
 

@@ -45,7 +45,7 @@ Membership::Membership(const cluster::Home& home, cluster::Identity identity, Me
 Membership::~Membership() { Stop(); }
 
 Status Membership::Start() {
-  const std::vector<cluster::RememberedPeer> peers = TRY(home_.LoadPeers());
+  const std::vector<cluster::KnownPeer> peers = TRY(home_.LoadPeers());
   // A machine that has just joined knows no node but the one where it joined.
   const std::vector<std::string> seeds = TRY(home_.LoadSeeds());
   TakeRevocations(TRY(home_.LoadRevocations(identity_.ca_certificate)));
@@ -56,7 +56,7 @@ Status Membership::Start() {
       // At once, and not when chance has it: a person waits for what comes of it.
       if (queue_.size() < kMaxQueue) queue_.push_back({std::nullopt, {seed}});
     }
-    for (const cluster::RememberedPeer& peer : peers) {
+    for (const cluster::KnownPeer& peer : peers) {
       if (peer.node == identity_.node) continue;
       for (const std::string& address : peer.addresses) state_.AddSeed(address);
     }
@@ -261,21 +261,21 @@ void Membership::LookForRevocations() {
 
 void Membership::RememberPeers() {
   const MutexLock store(store_mu_);  // so that older peers are not written over newer ones
-  std::vector<cluster::RememberedPeer> peers;
+  std::vector<cluster::KnownPeer> peers;
   {
     const MutexLock lock(mu_);
     if (state_.version() == stored_version_) return;
     stored_version_ = state_.version();
-    peers = PeersToRemember();
+    peers = PeersToStore();
   }
   if (const Status stored = home_.StorePeers(peers); !stored.ok())
     log::Warn("the addresses of other nodes could not be written",
               {{"why", stored.error().message()}});
 }
 
-std::vector<cluster::RememberedPeer> Membership::PeersToRemember() const {
+std::vector<cluster::KnownPeer> Membership::PeersToStore() const {
   // This node too: for front ends on the same machine.
-  std::vector<cluster::RememberedPeer> peers = {
+  std::vector<cluster::KnownPeer> peers = {
       {state_.self().node, state_.self().name, state_.self().control_addresses}};
   for (const auto& [node, view] : state_.others()) {
     if (view.member.state != MemberState::kLeft)

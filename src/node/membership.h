@@ -74,7 +74,7 @@ class Membership {
   // What the home knows and this does not yet, and the other way round, for the next start.
   void LookForRevocations() EXCLUDES(mu_);
   void RememberPeers() EXCLUDES(mu_, store_mu_);
-  std::vector<cluster::RememberedPeer> PeersToRemember() const REQUIRES(mu_);
+  std::vector<cluster::KnownPeer> PeersToStore() const REQUIRES(mu_);
 
   const cluster::Home& home_;
   const cluster::Identity identity_;

@@ -37,7 +37,7 @@ class PeerCheck {
  private:
   Status Judge(std::string_view certificate_pem, int64_t wall_s) const;
 
-  const std::string authority_;  // empty: anybody's
+  const std::string authority_;  // empty: of any authority
   const std::optional<NodeId> expect_;
   mutable Mutex mu_;
   std::optional<Error> refusal_ GUARDED_BY(mu_);

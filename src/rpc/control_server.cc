@@ -77,7 +77,7 @@ class ClusterCalls final : public v1::Cluster::Service {
 
   grpc::Status Join(grpc::ServerContext* context, const v1::JoinRequest* request,
                     v1::JoinReply* reply) override {
-    return AnswerAnybody(*context, [&](const NodeId& /*from*/) -> Status {
+    return AnswerAnyNode(*context, [&](const NodeId& /*from*/) -> Status {
       ToMessage(TRY(service_.Join(TRY(FromMessage(*request)))), reply);
       return Ok();
     });
@@ -169,7 +169,7 @@ class ClusterCalls final : public v1::Cluster::Service {
 
   template <typename Do>
   grpc::Status Answer(grpc::ServerContext& context, const Do& answer) {
-    return AnswerAnybody(context, [&](const NodeId& from) -> Status {
+    return AnswerAnyNode(context, [&](const NodeId& from) -> Status {
       // The gatekeeper has seen to it; who changes one need not know the other.
       if (from == NodeId()) return Unauthenticated();
       return answer(from);
@@ -177,7 +177,7 @@ class ClusterCalls final : public v1::Cluster::Service {
   }
 
   template <typename Do>
-  grpc::Status AnswerAnybody(grpc::ServerContext& context, const Do& answer) {
+  grpc::Status AnswerAnyNode(grpc::ServerContext& context, const Do& answer) {
     return ToGrpc([&]() -> Status {
       const int64_t left_ns = LeftUntil(context.raw_deadline());
       if (left_ns > kMaxDeadlineNs) {

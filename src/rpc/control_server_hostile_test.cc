@@ -38,7 +38,7 @@ class Hostile : public testing::Test {
   }
   const std::string& address() const { return server_->addresses().front(); }
 
-  // gRPC as anybody may use it, with a certificate of the cluster or none.
+  // gRPC as any client may use it, with a certificate of the cluster or none.
   std::unique_ptr<v1::Cluster::StubInterface> Raw(bool has_certificate = true) const {
     grpc::SslCredentialsOptions options;
     options.pem_root_certs = desk_.ca_certificate;

@@ -13,7 +13,7 @@
 namespace aster::rpc {
 
 // --- Messages. A parsed message may take a hundred times its bytes (a list of empty records), so
-// what anybody may send unasked is smaller than what one asked for.
+// what a node may send unasked is smaller than what one asked for.
 
 inline constexpr size_t kMaxRequestBytes = 256 << 10;  // some hundreds of members
 inline constexpr size_t kMaxAnswerBytes = 1 << 20;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Requests of HTTP/1.1 from bytes that come in pieces and from anybody. Everything has a limit, and
-// what two readers could understand in two ways is refused. Must not know sockets, nor what is
+// Requests of HTTP/1.1 from bytes that come in pieces and from strangers. Everything has a limit,
+// and what two readers could understand in two ways is refused. Must not know sockets, nor what is
 // asked.
 #pragma once
 

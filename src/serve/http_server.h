@@ -28,7 +28,7 @@
 
 namespace aster::serve {
 
-// Called on one of the workers. The reply may be finished later, by anybody.
+// Called on one of the workers. The reply may be finished later, by any thread.
 using HttpHandler = std::function<void(HttpRequest, std::shared_ptr<ReplyStream>)>;
 
 struct HttpServerOptions {

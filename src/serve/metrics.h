@@ -32,7 +32,7 @@ class Histogram {
   void Add(double value);
   // In Prometheus' form, cumulative; `label` tells it from others of the name.
   std::string ToText(const std::string& name, const std::string& label) const;
-  double Quantile(double part) const;  // the bound below which so many values are
+  double Quantile(double part) const;  // the bound below which that part of the values is
   uint64_t count() const { return count_; }
   double mean() const { return count_ == 0 ? 0 : sum_ / static_cast<double>(count_); }
 

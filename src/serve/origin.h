@@ -10,7 +10,7 @@
 namespace aster::serve {
 
 // Whether a header Origin names a web page. A file, or a frame without an origin of its own, is
-// "null": a page that anybody may have made.
+// "null": a page of unknown origin.
 bool IsOfPage(std::string_view origin);
 
 // A page of this machine: "http://localhost:5173".

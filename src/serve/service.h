@@ -38,7 +38,7 @@ struct ServedModel {
 
 struct ServiceOptions {
   std::vector<ServedModel> models;         // the first is whose no other is named
-  std::vector<crypto::Sha256Digest> keys;  // of API keys; none: anybody may ask
+  std::vector<crypto::Sha256Digest> keys;  // of API keys; none: every client may ask
   // Of administrators' keys, which are API keys, too; none: the cluster cannot be changed.
   std::vector<crypto::Sha256Digest> admin_keys = {};
   std::vector<std::string> cors_origins;  // web pages of these may ask; "*": of all

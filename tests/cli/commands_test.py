@@ -227,7 +227,7 @@ class Synth(Case):
         aster("synth", path, "--arch", "deepseek4", "--preset", "tiny", check=INPUT)
         plan = json.loads(aster("plan", "--memory", path, "--slices", 2, "--context", "1000,5000", "--json").stdout)
         self.assertEqual([item["layer_end"] for item in plan["slices"]][-1], 6)
-        self.assertEqual(list(plan["slices"][0]["remembered_bytes"]), ["1000", "5000"])
+        self.assertEqual(list(plan["slices"][0]["kv_bytes"]), ["1000", "5000"])
         plan = json.loads(aster("plan", "--memory", "--preset", "flash-full", "--slices", 2, "--json").stdout)
         self.assertEqual(plan["wire_bytes_per_token"], 4 * 4 * 4096)
         weights = [item["weight_bytes"]["IQ2_XXS+Q2_K"] for item in plan["slices"]]

@@ -182,7 +182,7 @@ class Sessions(Home):
         self.assertEqual(report["tokens"]["prompt"], expected["tokens"]["prompt"])
         listed = self.list_json()[0]
         self.assertEqual(report["tokens"]["cached"], listed["tokens"])
-        self.assertEqual(listed["remembered_tokens"], listed["tokens"])
+        self.assertEqual(listed["kv_tokens"], listed["tokens"])
 
     def test_a_system_message_is_computed_once(self):
         self.save()
@@ -327,7 +327,7 @@ class Sessions(Home):
         self.assertIn(b"damaged at byte", shown.stderr)
         pages[1].unlink()
         shown = json.loads(self.run_here("session", "show", "kept", "--json", check=INPUT).stdout)
-        self.assertEqual(shown["remembered_tokens"], PAGE)
+        self.assertEqual(shown["kv_tokens"], PAGE)
         self.assertIn("from position 128 on", shown["damage"])
         listed = self.run_here("session", "list")
         self.assertIn(b"damaged", listed.stdout)

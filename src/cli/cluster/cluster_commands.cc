@@ -50,7 +50,7 @@ std::vector<std::string> RunningNodeAddresses(const OwnCluster& own) {
   constexpr int64_t kPatienceNs = 3 * kNsPerSecond;  // this machine answers itself
   const auto peers = own.home.LoadPeers();
   if (!peers.ok()) return {};
-  for (const cluster::RememberedPeer& peer : *peers) {
+  for (const cluster::KnownPeer& peer : *peers) {
     if (peer.node != own.identity.node) continue;
     for (const std::string& address : peer.addresses) {
       const auto client = rpc::ControlClient::Make(

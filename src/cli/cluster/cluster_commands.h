@@ -53,7 +53,7 @@ struct ChosenNode {
 };
 // Of these, by name, by the beginning of an id, or by a whole id, of which nothing more needs to be
 // known.
-Result<ChosenNode> ChooseNode(const std::vector<cluster::RememberedPeer>& peers,
+Result<ChosenNode> ChooseNode(const std::vector<cluster::KnownPeer>& peers,
                               const std::string& text);
 // Another node than this machine's, which is trusted no longer. Only where the cluster was made.
 Result<ChosenNode> RevokeNode(const OwnCluster& own, const std::string& text);

@@ -90,7 +90,7 @@ std::set<std::string> NamesOfOthers(const cluster::Home& home) {
   std::set<std::string> names;
   const auto peers = home.LoadPeers();
   if (!peers.ok()) return names;
-  for (const cluster::RememberedPeer& peer : *peers) names.insert(peer.name);
+  for (const cluster::KnownPeer& peer : *peers) names.insert(peer.name);
   return names;
 }
 

@@ -38,17 +38,17 @@ Result<ExitStatus> Revoke(const std::string& text, Console& console) {
 
 }  // namespace
 
-Result<ChosenNode> ChooseNode(const std::vector<cluster::RememberedPeer>& peers,
+Result<ChosenNode> ChooseNode(const std::vector<cluster::KnownPeer>& peers,
                               const std::string& text) {
   std::vector<ChosenNode> found;
-  for (const cluster::RememberedPeer& peer : peers) {
+  for (const cluster::KnownPeer& peer : peers) {
     if (IsMeant(text, peer.name, peer.node)) found.push_back({peer.node, peer.name});
   }
   if (found.size() == 1) return found.front();
   if (found.empty() && text.size() == kDigits && IsHex(text))
     return ChosenNode{cluster::NodeId{TRY(cluster::ParseHash(text))}, ""};
   std::string names;
-  for (const cluster::RememberedPeer& peer : peers)
+  for (const cluster::KnownPeer& peer : peers)
     names +=
         fmt::format("{}{} ({})", names.empty() ? "" : ", ", peer.name, peer.node.value.ToHex());
   if (found.empty()) {
@@ -65,7 +65,7 @@ Result<ChosenNode> RevokeNode(const OwnCluster& own, const std::string& text) {
         fmt::format("{} is this machine; `aster cluster leave` leaves the cluster", text));
   }
   TRY(own.home.LoadAuthority());
-  std::vector<cluster::RememberedPeer> peers = TRY(own.home.LoadPeers());
+  std::vector<cluster::KnownPeer> peers = TRY(own.home.LoadPeers());
   std::erase_if(peers, [&](const auto& peer) { return peer.node == own.identity.node; });
   ChosenNode chosen = TRY(ChooseNode(peers, text));
   if (chosen.node == own.identity.node) return InvalidArgument(text + " is this machine");

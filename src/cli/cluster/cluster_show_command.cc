@@ -23,7 +23,7 @@ struct Known {
   OwnCluster own;
   net::CertificateInfo authority;
   net::CertificateInfo certificate;
-  std::vector<cluster::RememberedPeer> peers;  // but this node
+  std::vector<cluster::KnownPeer> peers;  // but this node
   cluster::Revocations revoked;
   std::vector<std::string> seeds;
   size_t invitations = 0;
@@ -43,7 +43,7 @@ Result<Known> Load() {
   known.certificate = TRY(net::DescribeCertificate(identity.certificate));
   known.revoked = TRY(home.LoadRevocations(identity.ca_certificate));
   known.peers = TRY(home.LoadPeers());
-  std::erase_if(known.peers, [&](const cluster::RememberedPeer& peer) {
+  std::erase_if(known.peers, [&](const cluster::KnownPeer& peer) {
     return peer.node == identity.node || known.revoked.Contains(peer.node);
   });
   known.seeds = TRY(home.LoadSeeds());
@@ -68,7 +68,7 @@ std::string ToJson(const Known& known) {
       {"seeds", known.seeds},
       {"open_invitations", known.invitations},
   };
-  for (const cluster::RememberedPeer& peer : known.peers) {
+  for (const cluster::KnownPeer& peer : known.peers) {
     json["others"].push_back(
         {{"name", peer.name}, {"id", peer.node.value.ToHex()}, {"addresses", peer.addresses}});
   }
@@ -93,7 +93,7 @@ std::string ToText(const Known& known, Console& console) {
   if (known.invitations > 0)
     text += fmt::format("invited    {} may still join\n", known.invitations);
   Table table({Table::Align::kLeft, Table::Align::kLeft, Table::Align::kLeft});
-  for (const cluster::RememberedPeer& peer : known.peers) {
+  for (const cluster::KnownPeer& peer : known.peers) {
     table.AddRow({peer.name, peer.node.value.ToHex(),
                   peer.addresses.empty() ? "not seen yet"
                                          : fmt::format("{}", fmt::join(peer.addresses, ", "))});

@@ -286,7 +286,7 @@ Status PrintJson(const Plan& plan, Console& console) {
                       {"embedding", slice.embedding},
                       {"head", slice.head},
                       {"weight_bytes", weights},
-                      {"remembered_bytes", kv}});
+                      {"kv_bytes", kv}});
   }
   Json json = {{"wire_bytes_per_token", uint64_t{plan.shape.hidden_width()} * sizeof(float)},
                {"slices", slices}};

@@ -94,7 +94,7 @@ Status Load(Served& served, const ServeOptions& options, serve::Turns* turns, co
     metrics->SetHops(opened->hops());
     metrics->SetKv(opened->kv());
   };
-  // What memory and nodes look like can be seen before anybody asks.
+  // What memory and nodes look like can be seen before the first request.
   loop.on_step();
   // Nodes look after their own cores; here, models share them.
   if (!options.cluster.wants_nodes()) loop.turns = turns;

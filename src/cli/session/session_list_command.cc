@@ -79,7 +79,7 @@ ordered_json ToJson(const Examined& examined) {
                        {"fingerprint", session.model.fingerprint.ToHex()},
                        {"layout", session.model.layout_description},
                        {"tokens", session.tokens.size()},
-                       {"remembered_tokens", held.positions},
+                       {"kv_tokens", held.positions},
                        {"turns", session.messages.size() / 2},
                        {"pages", session.pages.size()},
                        {"own_bytes", listed.own_bytes},

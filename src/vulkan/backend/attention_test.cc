@@ -73,8 +73,8 @@ class Sequences {
   std::deque<kv::PageTable> tables_;
 };
 
-// Batches of so many new tokens of each sequence, through two layers: what comes out of all of
-// them, and then the pages.
+// Batches, each of a number of new tokens of every sequence, through two layers: what comes out of
+// all of them, and then the pages.
 std::vector<float> RunBatches(compute::Backend& backend, const AttentionCase& of,
                               const std::vector<std::vector<uint32_t>>& batches) {
   Sequences sequences(backend, of, batches[0].size());

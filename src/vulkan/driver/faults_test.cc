@@ -78,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(Every, FaultsTest,
                                          VK_ERROR_DEVICE_LOST, VK_ERROR_UNKNOWN),
                          NameOfFault);
 
-// The device is remembered as lost: no later call reaches the driver.
+// The device stays lost: no later call reaches the driver.
 TEST_F(DeviceTest, ALostDeviceTakesNoMoreWork) {
   EXPECT_FALSE(device().lost());
   EXPECT_FALSE(device().Check(VK_ERROR_DEVICE_LOST, "waiting for work").ok());
