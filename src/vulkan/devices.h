@@ -39,4 +39,8 @@ struct DeviceInfo {
 // used. Unimplemented in a program without GPU support, NotFound on a machine without Vulkan.
 Result<std::vector<DeviceInfo>> ListDevices(std::span<const GpuChoice> choices);
 
+// Which devices of a list are used by these choices: writes `why_not_used` of those that have
+// passed their check, which is empty until then. Chosen unasked is the first that is no processor.
+void ChooseDevices(std::span<DeviceInfo> devices, std::span<const GpuChoice> choices);
+
 }  // namespace aster::vulkan

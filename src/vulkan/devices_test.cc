@@ -30,17 +30,52 @@ TEST(Devices, AreListedOrTheReasonIsGiven) {
   EXPECT_LE(used, 1);
 }
 
-TEST(Devices, TheOneThatIsNamedIsUsedWhateverItIs) {
-  const auto devices = ListDevices(std::vector{GpuChoice{GpuChoice::Kind::kIndex, 0}});
-  if (!devices.ok()) GTEST_SKIP() << devices.error().message();
-  if (devices->empty()) GTEST_SKIP() << "no driver lists a device";
-  EXPECT_EQ((*devices)[0].why_not_used, "");
+// A graphics card behind a processor, and one whose check failed.
+std::vector<DeviceInfo> Three() {
+  std::vector<DeviceInfo> devices(3);
+  for (uint32_t i = 0; i < 3; ++i) devices[i].index = i;
+  devices[0].kind = "processor";
+  devices[1].kind = devices[2].kind = "discrete";
+  devices[2].why_not_used = "it computes other bits";
+  return devices;
 }
 
-TEST(Devices, OffUsesNone) {
-  const auto devices = ListDevices(std::vector{GpuChoice{.kind = GpuChoice::Kind::kOff}});
-  if (!devices.ok()) GTEST_SKIP() << devices.error().message();
-  for (const DeviceInfo& info : *devices) EXPECT_EQ(info.why_not_used, "ASTER_GPU=off");
+std::vector<std::string> WhyNotUsed(const std::vector<GpuChoice>& choices) {
+  std::vector<DeviceInfo> devices = Three();
+  ChooseDevices(devices, choices);
+  std::vector<std::string> why;
+  for (const DeviceInfo& info : devices) why.push_back(info.why_not_used);
+  return why;
+}
+
+TEST(ChooseDevices, UnaskedTheFirstThatIsNoProcessor) {
+  const auto why = WhyNotUsed({GpuChoice{}});
+  EXPECT_NE(why[0].find("ASTER_GPU=0 uses it"), std::string::npos) << why[0];
+  EXPECT_EQ(why[1], "");
+  EXPECT_EQ(why[2], "it computes other bits");
+}
+
+TEST(ChooseDevices, OfTwoGoodOnesTheSecondIsNotUsed) {
+  std::vector<DeviceInfo> devices = Three();
+  devices[0].kind = "integrated";
+  ChooseDevices(devices, std::vector{GpuChoice{}});
+  EXPECT_EQ(devices[0].why_not_used, "");
+  EXPECT_EQ(devices[1].why_not_used, "device 0 is used; ASTER_GPU=1 uses this one");
+}
+
+TEST(ChooseDevices, ThoseThatAreNamedWhateverTheyAre) {
+  const auto number = [](uint32_t index) {
+    return GpuChoice{.kind = GpuChoice::Kind::kIndex, .index = index};
+  };
+  const std::string failed = "it computes other bits";
+  EXPECT_EQ(WhyNotUsed({number(0)}),
+            (std::vector<std::string>{"", "ASTER_GPU=0 names another", failed}));
+  EXPECT_EQ(WhyNotUsed({number(0), number(1)}), (std::vector<std::string>{"", "", failed}));
+}
+
+TEST(ChooseDevices, OffUsesNone) {
+  EXPECT_EQ(WhyNotUsed({GpuChoice{.kind = GpuChoice::Kind::kOff}}),
+            (std::vector<std::string>{"ASTER_GPU=off", "ASTER_GPU=off", "it computes other bits"}));
 }
 
 }  // namespace

@@ -156,7 +156,8 @@ class PullTest(Case):
 
     def test_a_pull_that_was_killed_goes_on_where_it_ended(self):
         self.put("/m.gguf")
-        self.hub.plan = {"/m.gguf": [{"breaks_after": 7000}] + [{"status": 503}] * 6}
+        self.hub.plan = {"/m.gguf": [{"breaks_after": 7000}] +
+                         [{"status": 503, "headers": {"Retry-After": "0"}}] * 6}
         failed = self.run_aster("pull", f"{self.hub.address}/m.gguf", check=SYSTEM)
         self.assertIn(b"run the command again", failed.stderr)
         (listed,) = json.loads(self.run_aster("list", "--json").stdout)["models"]

@@ -3,11 +3,7 @@
 
 #include "vulkan/devices.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "vulkan/check/self_check.h"
@@ -58,47 +54,20 @@ Status CheckDevice(const std::shared_ptr<Instance>& instance, VkPhysicalDevice p
   return Ok();
 }
 
-// Why a device that computes right is not used all the same; nothing where it is.
-std::optional<std::string> WhyNotChosen(const DeviceInfo& info, std::span<const GpuChoice> choices,
-                                        std::optional<uint32_t> used) {
-  switch (choices.front().kind) {
-    case GpuChoice::Kind::kOff:
-      return "ASTER_GPU=off";
-    case GpuChoice::Kind::kIndex:
-      if (std::ranges::count(choices, info.index, &GpuChoice::index) > 0) return std::nullopt;
-      return fmt::format("ASTER_GPU={} names another", choices.front().index);
-    case GpuChoice::Kind::kAuto:
-      break;
-  }
-  if (info.kind == "processor")
-    return fmt::format(
-        "it computes on the processor, slower than Asterism does; ASTER_GPU={} uses "
-        "it all the same",
-        info.index);
-  if (used) return fmt::format("device {} is used; ASTER_GPU={} uses this one", *used, info.index);
-  return std::nullopt;
-}
-
 }  // namespace
 
 Result<std::vector<DeviceInfo>> ListDevices(std::span<const GpuChoice> choices) {
   const auto instance = TRY(Instance::Create(TRY(Library::Open())));
   std::vector<DeviceInfo> devices;
-  std::optional<uint32_t> used;
   for (const VkPhysicalDevice physical : TRY(instance->PhysicalDevices())) {
     const DeviceTraits traits = TRY(ReadTraits(instance->functions(), physical));
     DeviceInfo info = InfoOf(traits, static_cast<uint32_t>(devices.size()));
     info.available_bytes = AvailableBytes(instance->functions(), physical, traits);
     const Status status = CheckDevice(instance, physical, info);
-    if (!status.ok()) {
-      info.why_not_used = status.error().message();
-    } else if (auto why = WhyNotChosen(info, choices, used)) {
-      info.why_not_used = std::move(*why);
-    } else {
-      used = info.index;
-    }
+    if (!status.ok()) info.why_not_used = status.error().message();
     devices.push_back(std::move(info));
   }
+  ChooseDevices(devices, choices);
   return devices;
 }
 
