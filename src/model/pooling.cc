@@ -41,4 +41,11 @@ Result<Pooling> ReadPooling(const gguf::Metadata& metadata) {
       fmt::format("{} is {}; 0 to {} are known", key, type, std::size(kByType) - 1));
 }
 
+bool NamesPooling(const gguf::Metadata& metadata) {
+  const auto arch = metadata.Get<std::string>("general.architecture");
+  if (!arch.ok()) return false;
+  const auto type = metadata.GetOr<uint64_t>(*arch + ".pooling_type", 0);
+  return type.ok() && *type != 0;
+}
+
 }  // namespace aster::model

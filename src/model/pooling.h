@@ -27,4 +27,7 @@ std::string_view PoolingName(Pooling pooling);
 // has seen all of it. An error for what cannot be computed here.
 Result<Pooling> ReadPooling(const gguf::Metadata& metadata);
 
+// Whether the file names a pooling, as models that were made for embeddings and ranks do.
+bool NamesPooling(const gguf::Metadata& metadata);
+
 }  // namespace aster::model

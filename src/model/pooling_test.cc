@@ -17,7 +17,7 @@
 namespace aster::model {
 namespace {
 
-Result<Pooling> PoolingOf(std::optional<uint32_t> type, bool is_causal = true) {
+Result<gguf::File> FileWith(std::optional<uint32_t> type, bool is_causal) {
   gguf::MetadataBuilder metadata;
   metadata.Set("general.architecture", std::string_view("qwen3"));
   if (type) metadata.Set("qwen3.pooling_type", *type);
@@ -26,8 +26,16 @@ Result<Pooling> PoolingOf(std::optional<uint32_t> type, bool is_causal = true) {
   const std::string path = folder.File("model.gguf");
   gguf::Writer writer = TRY(gguf::Writer::Create(path, metadata, {}));
   TRY(writer.Finish());
-  const gguf::File file = TRY(gguf::File::Open(path));
+  return gguf::File::Open(path);
+}
+
+Result<Pooling> PoolingOf(std::optional<uint32_t> type, bool is_causal = true) {
+  const gguf::File file = TRY(FileWith(type, is_causal));
   return ReadPooling(file.metadata());
+}
+
+bool IsNamed(std::optional<uint32_t> type) {
+  return NamesPooling(FileWith(type, /*is_causal=*/true).value().metadata());
 }
 
 TEST(Pooling, IsWhatTheFileSays) {
@@ -37,6 +45,13 @@ TEST(Pooling, IsWhatTheFileSays) {
   EXPECT_EQ(PoolingOf(2).value(), Pooling::kFirst);
   EXPECT_EQ(PoolingOf(3).value(), Pooling::kLast);
   EXPECT_EQ(PoolingOf(4).value(), Pooling::kRank);
+}
+
+TEST(Pooling, IsNamedByModelsThatPool) {
+  EXPECT_FALSE(IsNamed({}));
+  EXPECT_FALSE(IsNamed(0));
+  EXPECT_TRUE(IsNamed(3));
+  EXPECT_TRUE(IsNamed(4));
 }
 
 TEST(Pooling, WhatCannotBeComputedIsNamed) {

@@ -12,6 +12,8 @@
 
 #include "gguf/types.h"
 #include "kernels/pack.h"
+#include "model/pooling.h"
+#include "model/rank_head.h"
 #include "quant/widen.h"
 
 namespace aster::model {
@@ -79,8 +81,11 @@ void CheckTensors(const gguf::ModelFiles& files, const Shape& shape,
   // A tensor that was not asked for may mean that the file computes something else than its
   // architecture says.
   Sentences unexpected;
+  const auto pooling = ReadPooling(files.metadata());
+  const bool ranks = pooling.ok() && *pooling == Pooling::kRank;
   for (const gguf::ModelFiles::Entry& entry : files.entries()) {
     if (known.contains(entry.tensor->name)) continue;
+    if (ranks && IsTensorOfRankHead(entry.tensor->name)) continue;
     const bool is_next = entry.tensor->name.find(".nextn.") != std::string_view::npos;
     unexpected.Add(fmt::format("tensor {} has no place in this architecture{}", entry.tensor->name,
                                is_next ? " without the key nextn_predict_layers" : ""));

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "model/pooling.h"
+#include "model/rank_head.h"
 #include "respond/prompt.h"
 #include "serve/answer_loop.h"
 #include "serve/ask.h"
@@ -40,6 +41,9 @@ struct AnswerContext {
   std::string trace_folder = {};  // one file for each request; empty: none
   // Which rows make an embedding, or why none do.
   Result<model::Pooling> pooling = model::Pooling::kLast;
+  // What makes ranks of a row, null for the cosine of embeddings; or why nothing does.
+  Result<std::shared_ptr<const model::RankHead>> rank_head =
+      std::shared_ptr<const model::RankHead>();
 };
 
 // The prompt of a conversation. None, and a problem, where the template or the model cannot have

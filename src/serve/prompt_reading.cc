@@ -3,6 +3,8 @@
 
 #include "serve/prompt_reading.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -20,6 +22,17 @@ int64_t DeadlineOf(const AnswerContext& context, const ReadingAsk& ask) {
 }
 
 }  // namespace
+
+Problem TooManyTokens(const std::string& field, size_t count, uint32_t most) {
+  Problem problem = ProblemOf(
+      OutOfRange(fmt::format("{}: the text has {} tokens, and {} fit; shorten it, or start the "
+                             "server with a larger --ctx",
+                             field, count, most)),
+      field);
+  problem.prompt_tokens = count;
+  problem.most_tokens = most;
+  return problem;
+}
 
 PromptReading::PromptReading(const AnswerContext& context, ReadingAsk ask,
                              std::shared_ptr<ReplyStream> stream)

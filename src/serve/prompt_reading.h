@@ -29,6 +29,9 @@ struct ReadingAsk {
   int64_t timeout_ns = 0;                         // 0: as long as the server lets it
 };
 
+// Of a text of the field that does not fit into the context.
+Problem TooManyTokens(const std::string& field, size_t count, uint32_t most);
+
 class PromptReading : public std::enable_shared_from_this<PromptReading> {
  public:
   PromptReading(const AnswerContext& context, ReadingAsk ask, std::shared_ptr<ReplyStream> stream);

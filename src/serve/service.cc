@@ -105,7 +105,11 @@ const std::vector<Service::Route>& Service::Routes() {
       {"POST", "/embedding", &Service::LlamaEmbedding},
       {"POST", "/embeddings", &Service::LlamaEmbedding},
       {"POST", "/v1/embeddings", &Service::OpenAiEmbeddings},
-      {"POST", "/v1/rerank", &Service::NotDone},
+      {"POST", "/v1/rerank", &Service::Rerank},
+      {"POST", "/v1/reranking", &Service::Rerank},
+      {"POST", "/v2/rerank", &Service::Rerank},
+      {"POST", "/rerank", &Service::Rerank},
+      {"POST", "/reranking", &Service::Rerank},
       {"GET", "/v1/status", &Service::ShowStatus},
       {"GET", "/v1/cluster", &Service::ShowCluster},
       {"POST", "/v1/cluster/invite", &Service::Invite},
@@ -432,11 +436,9 @@ void Service::InputTokens(const HttpRequest& request, const std::shared_ptr<Repl
 }
 
 void Service::NotDone(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
-  const bool ranks = request.path.ends_with("/rerank");
   const char* const why =
-      ranks ? "this server does not rank documents; send them to a server that does"
-            : "models are chosen when the server starts: aster pull NAME fetches one, and "
-              "aster serve NAME serves it";
+      "models are chosen when the server starts: aster pull NAME fetches one, and "
+      "aster serve NAME serves it";
   Refuse(request, *stream, {.status = 501, .message = why});
 }
 

@@ -137,6 +137,7 @@ class Service {
   void LlamaEmbedding(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void Embed(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream,
              EmbedKind kind);
+  void Rerank(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   // What the route's service does and this server does not.
   void NotDone(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
 

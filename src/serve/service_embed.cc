@@ -28,17 +28,6 @@ void CutTokens(const text::Tokenizer& tokenizer, size_t most, std::vector<int32_
   if (last == tokenizer.vocab().special.eos) tokens.back() = last;
 }
 
-Problem TooManyTokens(const std::string& field, size_t count, uint32_t most) {
-  Problem problem = ProblemOf(
-      OutOfRange(fmt::format("{}: the text has {} tokens, and {} fit; shorten it, or start the "
-                             "server with a larger --ctx",
-                             field, count, most)),
-      field);
-  problem.prompt_tokens = count;
-  problem.most_tokens = most;
-  return problem;
-}
-
 std::vector<std::vector<int32_t>> TokensOf(const AnswerContext& context, const EmbedAsk& ask,
                                            Problem& problem) {
   std::vector<std::vector<int32_t>> all;

@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 import unittest
 
+from gguf_edit import with_pooling
 from server import ASTER, NOVA, Server
 
 TEXTS = ["The capital of France is Paris.", "Two and two are four.", "x", "Tell me a story. " * 60]
@@ -18,52 +19,6 @@ TEXTS = ["The capital of France is Paris.", "Two and two are four.", "x", "Tell 
 
 def float32(numbers):
     return [struct.unpack("<f", struct.pack("<f", number))[0] for number in numbers]
-
-
-def with_pooling(source, target, pooling):
-    """A copy of a model whose file says how it is pooled: the key replaces nothing, it is one more."""
-    data = source.read_bytes()
-    assert data[:4] == b"GGUF" and struct.unpack_from("<I", data, 4)[0] == 3
-    tensors, keys = struct.unpack_from("<QQ", data, 8)
-    at = 24
-    sizes = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
-
-    def text(at):
-        length = struct.unpack_from("<Q", data, at)[0]
-        return data[at + 8:at + 8 + length].decode(errors="replace"), at + 8 + length
-
-    def skip(at, kind):
-        if kind == 8:
-            return text(at)[1]
-        if kind != 9:
-            return at + sizes[kind]
-        inner, count = struct.unpack_from("<IQ", data, at)
-        at += 12
-        if inner != 8:
-            return at + count * sizes[inner]
-        for _ in range(count):
-            at = text(at)[1]
-        return at
-
-    arch, align = None, 32
-    for _ in range(keys):
-        key, at = text(at)
-        kind = struct.unpack_from("<I", data, at)[0]
-        at += 4
-        if key == "general.architecture":
-            arch = text(at)[0]
-        if key == "general.alignment":
-            align = struct.unpack_from("<I", data, at)[0]
-        at = skip(at, kind)
-    end_of_keys = at
-    for _ in range(tensors):
-        _, at = text(at)
-        at += 4 + 8 * struct.unpack_from("<I", data, at)[0] + 4 + 8
-    key = f"{arch}.pooling_type".encode()
-    more = struct.pack("<Q", len(key)) + key + struct.pack("<II", 4, pooling)
-    head = data[:16] + struct.pack("<Q", keys + 1) + data[24:end_of_keys] + more + data[end_of_keys:at]
-    begin = (at + align - 1) // align * align
-    target.write_bytes(head + bytes(-len(head) % align) + data[begin:])
 
 
 class Embeddings(unittest.TestCase):

@@ -157,7 +157,8 @@ serve::ServedModel ServedModelOf(const Served& served, const ServeOptions& optio
               .draft = served.is_drafted_for ? options.draft.ForEngine() : engine::DraftOptions{},
               .logs_prompts = options.log_prompts,
               .trace_folder = options.trace_folder,
-              .pooling = model::ReadPooling(served.files.metadata())}};
+              .pooling = model::ReadPooling(served.files.metadata()),
+              .rank_head = model::ReadRankHead(served.files)}};
 }
 
 // Until all of them have come to their end. Each has a thread of its own.
