@@ -35,15 +35,10 @@ foreach(type ${weight_types})
     aster_shader(${source}_${type} ${source} WEIGHTS=${number})
     aster_shader(${source}_${type}_dot ${source} WEIGHTS=${number} DOT_PRODUCT)
   endforeach()
-  aster_shader(product_experts_${type} product_few WEIGHTS=${number} EXPERTS)
-  aster_shader(product_experts_${type}_dot product_few WEIGHTS=${number} EXPERTS DOT_PRODUCT)
 endforeach()
 aster_shader(product_f32 product_floats WEIGHTS=0)
 aster_shader(product_f16 product_floats WEIGHTS=1)
 aster_shader(product_bf16 product_floats WEIGHTS=2)
-aster_shader(product_experts_f32 product_floats WEIGHTS=0 EXPERTS)
-aster_shader(product_experts_f16 product_floats WEIGHTS=1 EXPERTS)
-aster_shader(product_experts_bf16 product_floats WEIGHTS=2 EXPERTS)
 
 # KvType of src/kernels/pages.h.
 aster_shader(attend_f16 attend KV_TYPE=0)
@@ -53,7 +48,7 @@ aster_shader(write_rows_f16 write_rows KV_TYPE=0)
 aster_shader(write_rows_bf16 write_rows KV_TYPE=1)
 
 foreach(name prepare_per_32 prepare_per_256 prepare_floats gather_prepared elementwise rms_norm softmax argmax rope
-    hadamard convert fixed weighted_sum choose_experts gather_rows merge_pages write_rows_q8
+    hadamard convert fixed weighted_sum choose_experts group_experts gather_rows merge_pages write_rows_q8
     stream_weights streams encode_latent decode_latent write_latent write_inputs pool rank_rows select_rows
     attend_latent)
   aster_shader(${name} ${name})

@@ -30,11 +30,12 @@ enum class Scratch : uint8_t {
   kHidden,
   kDown,
   kShared,
+  kGroups,
   kMadeRows,
   kPackedRows,
   kRanks,
 };
-inline constexpr size_t kScratchCount = 9;
+inline constexpr size_t kScratchCount = 10;
 
 // Not for concurrent use; one batch after the other. Outlived by its device and pages.
 class Batch {

@@ -4,12 +4,14 @@
 #include "vulkan/backend/experts.h"
 
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 #include "base/check.h"
 #include "vulkan/backend/memory.h"
 #include "vulkan/kernels/elements.h"
 #include "vulkan/kernels/experts.h"
+#include "vulkan/kernels/product_push.h"
 #include "vulkan/kernels/products.h"
 #include "vulkan/kernels/rows.h"
 
@@ -25,6 +27,23 @@ constexpr uint32_t kSlotsOfPart = 4096;
 
 uint32_t Rows(const Matrix& matrix) { return static_cast<uint32_t>(matrix.rows()); }
 uint32_t Columns(const Matrix& matrix) { return static_cast<uint32_t>(matrix.columns()); }
+
+bool IsFloat(const Matrix& matrix) { return matrix.type() <= kernels::WeightType::kBF16; }
+
+// Rows of one expert that are multiplied together where each has `average` ones: places of a group
+// that are not filled are computed for nothing, and a row by itself reads all of the weights.
+uint32_t RowsTogether(uint32_t average, const ExpertWeights& expert) {
+  const bool any_float = IsFloat(expert.gate) || IsFloat(expert.up) || IsFloat(expert.down);
+  if (average >= kManyRows / 2 && !any_float) return kManyRows;
+  return std::bit_ceil(std::clamp(average, 1u, kFewRows));
+}
+
+uint64_t BytesOf(const ExpertGroups& groups) {
+  return uint64_t{groups.count} * groups.together * sizeof(uint32_t);
+}
+Range RangeOf(const ExpertGroups& groups) {
+  return groups.slots == 0 ? Range{} : Range{groups.slots, BytesOf(groups)};
+}
 
 ElementOperation OperationOf(kernels::RouterScore score) {
   return score == kernels::RouterScore::kSigmoid ? ElementOperation::kSigmoid
@@ -85,6 +104,20 @@ Result<DeviceExperts::Matrices> DeviceExperts::PutMatrices(const compute::Expert
   return Matrices{&(sum.experts.front().*kind), TRY(batch_.Put(addresses))};
 }
 
+// The slots of a part, by their experts where several go to the same.
+Result<ExpertGroups> DeviceExperts::Group(const Part& part, const compute::ExpertSum& sum) {
+  const auto experts = static_cast<uint32_t>(sum.experts.size());
+  const uint32_t together = RowsTogether(part.slots() / experts, sum.experts.front());
+  if (together == 1) return ExpertGroups{.count = part.slots()};
+  ExpertGroups groups = {.together = together,
+                         .count = MostGroups(part.slots(), experts, together)};
+  groups.slots = TRY(batch_.ScratchMemory(Scratch::kGroups, BytesOf(groups)));
+  TRY(RecordGroupExperts(
+      kernels_, batch_.Using({part.id_range()}, {RangeOf(groups)}),
+      {.ids = part.ids, .slots = part.slots(), .experts = experts, .groups = groups}));
+  return groups;
+}
+
 Result<Range> DeviceExperts::Room(Scratch which, uint64_t rows, uint64_t columns) {
   const uint64_t bytes = rows * columns * sizeof(float);
   return Range{TRY(batch_.ScratchMemory(which, bytes)), bytes};
@@ -92,19 +125,19 @@ Result<Range> DeviceExperts::Room(Scratch which, uint64_t rows, uint64_t columns
 
 Status DeviceExperts::Multiply(const Matrices& matrices, const Part& part, const PreparedRows& rows,
                                uint32_t first_row, uint32_t sharing, const Range& out) {
-  const uint64_t id_bytes = uint64_t{part.slots()} * sizeof(uint32_t);
-  return RecordExpertProduct(kernels_, batch_.Using({rows.range, {part.ids, id_bytes}}, {out}),
-                             {.type = matrices.first->type(),
-                              .matrices = matrices.table,
-                              .ids = part.ids,
-                              .rows = part.slots(),
-                              .sharing = sharing,
-                              .outputs = Rows(*matrices.first),
-                              .columns = Columns(*matrices.first),
-                              .activations = rows.range.begin,
-                              .activation_rows = rows.rows,
-                              .first_row = first_row,
-                              .result = out.begin});
+  return RecordExpertProduct(
+      kernels_, batch_.Using({rows.range, part.id_range(), RangeOf(part.groups)}, {out}),
+      {.type = matrices.first->type(),
+       .matrices = matrices.table,
+       .ids = part.ids,
+       .groups = part.groups,
+       .sharing = sharing,
+       .outputs = Rows(*matrices.first),
+       .columns = Columns(*matrices.first),
+       .activations = rows.range.begin,
+       .activation_rows = rows.rows,
+       .first_row = first_row,
+       .result = out.begin});
 }
 
 Status DeviceExperts::Multiply(const Matrix& matrix, const PreparedRows& rows, const Range& out) {
@@ -186,8 +219,9 @@ Status DeviceExperts::Sum(const compute::ExpertSum& sum) {
 }
 
 Status DeviceExperts::SumPart(const compute::ExpertSum& sum, DeviceOperand& rows,
-                              const std::array<Matrices, 3>& matrices, const Part& part,
+                              const std::array<Matrices, 3>& matrices, Part part,
                               const Range& more) {
+  part.groups = TRY(Group(part, sum));
   const auto& [gates, ups, downs] = matrices;
   const auto format = [](const Matrices& all) {
     return kernels::ActivationFormatFor(all.first->type());

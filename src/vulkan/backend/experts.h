@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 // A mixture of experts on the device. Which experts a row goes to is known to the device only: a
-// product reads the address of every row's matrix from a table. Must not know attention.
+// product reads the address of every row's matrix from a table, and where an expert has several
+// rows the device groups them, so that its weights are read once for a group. Must not know
+// attention.
 #pragma once
 
 #include <array>
@@ -11,6 +13,7 @@
 #include "compute/commands.h"
 #include "vulkan/backend/batch.h"
 #include "vulkan/backend/operand.h"
+#include "vulkan/kernels/experts.h"
 #include "vulkan/kernels/kernels.h"
 
 namespace aster::vulkan {
@@ -36,11 +39,14 @@ class DeviceExperts {
     uint32_t used;
     Address ids;  // [rows, used]
     Range shares;
+    ExpertGroups groups = {};
     uint32_t slots() const { return rows * used; }
+    Range id_range() const { return {ids, uint64_t{slots()} * sizeof(uint32_t)}; }
   };
 
   Result<Matrices> PutMatrices(const compute::ExpertSum& sum,
                                compute::Matrix compute::ExpertWeights::* kind);
+  Result<ExpertGroups> Group(const Part& part, const compute::ExpertSum& sum);
   Result<Range> Room(Scratch which, uint64_t rows, uint64_t columns);
   Status Multiply(const Matrices& matrices, const Part& part, const PreparedRows& rows,
                   uint32_t first_row, uint32_t sharing, const Range& out);
@@ -49,7 +55,7 @@ class DeviceExperts {
   Result<PreparedRows> PrepareHidden(const Range& gate, uint32_t rows, const compute::Matrix& down);
   Result<Range> RunShared(const compute::ExpertSum& sum, DeviceOperand& rows);
   Status SumPart(const compute::ExpertSum& sum, DeviceOperand& rows,
-                 const std::array<Matrices, 3>& matrices, const Part& part, const Range& more);
+                 const std::array<Matrices, 3>& matrices, Part part, const Range& more);
 
   Kernels& kernels_;
   Batch& batch_;

@@ -126,6 +126,27 @@ AlignedWords Weights(WeightType type, const ProductSize& size, CheckValues value
   return packed;
 }
 
+std::vector<uint32_t> ChosenExperts(uint32_t slots, uint32_t experts, uint64_t seed) {
+  std::vector<uint32_t> ids = CheckWords(slots, seed);
+  for (uint32_t& id : ids) id %= experts;
+  return ids;
+}
+
+// What the device's groups have to be; with one slot a group, they are not asked for.
+std::vector<uint32_t> Grouped(const std::vector<uint32_t>& ids, uint32_t experts,
+                              uint32_t together) {
+  const auto slots = static_cast<uint32_t>(ids.size());
+  std::vector<uint32_t> grouped;
+  for (uint32_t expert = 0; expert < experts; ++expert) {
+    for (uint32_t slot = 0; slot < slots; ++slot) {
+      if (ids[slot] == expert) grouped.push_back(slot);
+    }
+    while (grouped.size() % together != 0) grouped.push_back(kNoSlot);
+  }
+  grouped.resize(size_t{MostGroups(slots, experts, together)} * together, kNoSlot);
+  return grouped;
+}
+
 }  // namespace
 
 Status CheckPrepare(Workbench& bench, ActivationFormat format, uint32_t rows, uint32_t columns,
@@ -211,8 +232,26 @@ Status CheckProduct(Workbench& bench, WeightType type, const ProductSize& size, 
       want, ContentOf<float>(out, want.size()));
 }
 
+Status CheckGroupExperts(Workbench& bench, uint32_t slots, uint32_t experts, uint32_t together,
+                         uint64_t seed) {
+  const std::vector<uint32_t> ids = ChosenExperts(slots, experts, seed);
+  const std::vector<uint32_t> want = Grouped(ids, experts, together);
+  const Buffer in = TRY(bench.Put(ids));
+  const Buffer out = TRY(bench.Room(want.size() * sizeof(uint32_t)));
+  TRY(bench.Run([&](Commands& commands) {
+    return RecordGroupExperts(bench.kernels(), commands,
+                              {.ids = in.address(),
+                               .slots = slots,
+                               .experts = experts,
+                               .groups = {.slots = out.address(),
+                                          .together = together,
+                                          .count = static_cast<uint32_t>(want.size()) / together}});
+  }));
+  return CompareBytes("experts in groups", std::span<const uint32_t>(want), out);
+}
+
 Status CheckExpertProduct(Workbench& bench, WeightType type, const ProductSize& size,
-                          uint64_t seed) {
+                          uint32_t together, uint64_t seed) {
   constexpr uint32_t kExperts = 3;
   constexpr uint32_t kUsed = 2;
   const ActivationFormat format = kernels::ActivationFormatFor(type);
@@ -228,8 +267,7 @@ Status CheckExpertProduct(Workbench& bench, WeightType type, const ProductSize& 
     buffers.push_back(TRY(bench.Put(weights.back().span())));
     matrices.push_back(buffers.back().address());
   }
-  std::vector<uint32_t> ids = CheckWords(size_t{size.rows} * kUsed, seed);
-  for (uint32_t& id : ids) id %= kExperts;
+  const std::vector<uint32_t> ids = ChosenExperts(size.rows * kUsed, kExperts, seed);
   std::vector<float> want(ids.size() * size.outputs);
   for (size_t i = 0; i < ids.size(); ++i) {
     const kernels::MatmulJob job{.weights = weights[ids[i]].span().data(),
@@ -247,6 +285,8 @@ Status CheckExpertProduct(Workbench& bench, WeightType type, const ProductSize& 
   }
   const Buffer table = TRY(bench.Put(matrices));
   const Buffer id_buffer = TRY(bench.Put(ids));
+  const std::vector<uint32_t> slots = Grouped(ids, kExperts, together);
+  const Buffer slot_buffer = TRY(bench.Put(slots));
   const Buffer row_buffer = TRY(bench.Put(rows.span()));
   const Buffer out = TRY(bench.Room(want.size() * sizeof(float)));
   TRY(bench.Run([&](Commands& commands) {
@@ -254,7 +294,9 @@ Status CheckExpertProduct(Workbench& bench, WeightType type, const ProductSize& 
                                {.type = type,
                                 .matrices = table.address(),
                                 .ids = id_buffer.address(),
-                                .rows = static_cast<uint32_t>(ids.size()),
+                                .groups = {.slots = together > 1 ? slot_buffer.address() : 0,
+                                           .together = together,
+                                           .count = static_cast<uint32_t>(slots.size()) / together},
                                 .sharing = kUsed,
                                 .outputs = size.outputs,
                                 .columns = size.columns,

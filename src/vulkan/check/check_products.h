@@ -30,8 +30,11 @@ struct ProductSize {
 Status CheckProduct(Workbench& bench, kernels::WeightType type, const ProductSize& size,
                     CheckValues values, uint64_t seed);
 
-// Two of three matrices for each of `size.rows` rows.
+// Two of three matrices for each of `size.rows` rows, `together` of them at a time.
 Status CheckExpertProduct(Workbench& bench, kernels::WeightType type, const ProductSize& size,
-                          uint64_t seed);
+                          uint32_t together, uint64_t seed);
+// `slots` choices out of `experts`.
+Status CheckGroupExperts(Workbench& bench, uint32_t slots, uint32_t experts, uint32_t together,
+                         uint64_t seed);
 
 }  // namespace aster::vulkan

@@ -5,6 +5,7 @@
 
 #include "kernels/pack.h"
 #include "vulkan/check/check_test_support.h"
+#include "vulkan/kernels/product_push.h"
 
 namespace aster::vulkan {
 namespace {
@@ -38,6 +39,18 @@ INSTANTIATE_TEST_SUITE_P(Every, PrepareTest,
                          testing::Values(ActivationFormat::kF32, ActivationFormat::kBF16,
                                          ActivationFormat::kInt8Per32,
                                          ActivationFormat::kInt8Per256));
+
+class GroupTest : public KernelTest {};
+
+// None, one and many blocks of experts and of slots.
+TEST_F(GroupTest, SlotsOfEachExpertStandTogether) {
+  for (const uint32_t slots : {1u, 2u, 255u, 256u, 257u, 1000u}) {
+    for (const uint32_t experts : {1u, 3u, 256u, 300u, 600u}) {
+      for (const uint32_t together : {2u, 8u, 32u})
+        ASSERT_OK(CheckGroupExperts(bench(), slots, experts, together, slots + experts));
+    }
+  }
+}
 
 class ProductTest : public KernelTest, public testing::WithParamInterface<WeightType> {
  protected:
@@ -73,6 +86,16 @@ TEST_P(ProductTest, EveryPlaceInABatch) {
         CheckProduct(bench(), GetParam(), {17, columns, 34, first, 1}, CheckValues::kOrdinary, 7));
     ASSERT_OK(CheckProduct(bench(), GetParam(), {17, columns, 34, first, 34 - first},
                            CheckValues::kOrdinary, 7));
+  }
+}
+
+TEST_P(ProductTest, ExpertsInGroupsHaveTheReferencesBits) {
+  const auto columns = static_cast<uint32_t>(kernels::ColumnMultiple(GetParam()));
+  const bool is_float = GetParam() <= WeightType::kBF16;
+  for (const uint32_t together : {4u, is_float ? kFewRows : kManyRows}) {
+    for (const uint32_t rows : {1u, 12u, 50u})
+      ASSERT_OK(CheckExpertProduct(bench(), GetParam(), {75, columns, rows + 2, 1, rows}, together,
+                                   rows));
   }
 }
 

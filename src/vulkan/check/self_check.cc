@@ -14,6 +14,7 @@
 #include "vulkan/check/check_latent.h"
 #include "vulkan/check/check_products.h"
 #include "vulkan/check/check_rows.h"
+#include "vulkan/kernels/product_push.h"
 
 namespace aster::vulkan {
 namespace {
@@ -113,14 +114,18 @@ Status CheckTables(Workbench& bench) {
 Status CheckRouters(Workbench& bench) {
   for (const CheckValues values : kBothValues)
     TRY(CheckChooseExperts(bench, 5, 130, 6, false, values, kSeed));
-  return CheckChooseExperts(bench, 5, 9, 3, true, CheckValues::kOrdinary, kSeed);
+  TRY(CheckChooseExperts(bench, 5, 9, 3, true, CheckValues::kOrdinary, kSeed));
+  return CheckGroupExperts(bench, 600, 259, 4, kSeed);
 }
 
-// Products whose matrix is another for every row.
+// Products whose matrix is another for every row: each by itself, and rows of a matrix together.
 Status CheckExperts(Workbench& bench, WeightType type) {
   constexpr ProductSize kSize = {
       .outputs = 75, .columns = 512, .activation_rows = 7, .first_row = 2, .rows = 5};
-  return CheckExpertProduct(bench, type, kSize, kSeed);
+  const bool is_float = type <= WeightType::kBF16;
+  for (const uint32_t together : {1u, 4u, is_float ? kFewRows : kManyRows})
+    TRY(CheckExpertProduct(bench, type, kSize, together, kSeed));
+  return Ok();
 }
 
 // Merged on the way and afterwards, with and without a window and sinks.

@@ -3,18 +3,11 @@
 
 #include "vulkan/kernels/experts.h"
 
-#include <fmt/format.h>
-
 #include "base/check.h"
-#include "kernels/packed.h"
-#include "vulkan/kernels/type_names.h"
+#include "vulkan/kernels/product_push.h"
 
 namespace aster::vulkan {
 namespace {
-
-using kernels::WeightType;
-
-constexpr uint32_t kFloatOutputs = 64;  // of product_floats.comp
 
 struct ChoosePush {
   Address scores;
@@ -33,33 +26,13 @@ struct ChoosePush {
   float scale;
 };
 
-struct ExpertPush {
-  Address matrices;
+struct GroupPush {
   Address ids;
-  Address activations;
-  Address result;
-  Address grid;
-  uint32_t outputs;
-  uint32_t columns;
-  uint32_t activation_rows;
-  uint32_t first_row;
-  uint32_t rows;
-  uint32_t out_stride;
-  uint32_t sharing;
-};
-
-struct ExpertFloatPush {
-  Address matrices;
-  Address ids;
-  Address activations;
-  Address result;
-  uint32_t outputs;
-  uint32_t columns;
-  uint32_t activation_rows;
-  uint32_t first_row;
-  uint32_t rows;
-  uint32_t out_stride;
-  uint32_t sharing;
+  Address slots;
+  uint32_t slot_count;
+  uint32_t experts;
+  uint32_t together;
+  uint32_t size;
 };
 
 }  // namespace
@@ -82,22 +55,33 @@ Status RecordChooseExperts(Kernels& kernels, Commands& commands, const ChooseExp
   return kernels.Record(commands, "choose_experts", {}, push, GroupsForRows(job.rows));
 }
 
+Status RecordGroupExperts(Kernels& kernels, Commands& commands, const GroupExpertsJob& job) {
+  const ExpertGroups& groups = job.groups;
+  CHECK(groups.count >= MostGroups(job.slots, job.experts, groups.together));
+  const GroupPush push{job.ids,     groups.slots,    job.slots,
+                       job.experts, groups.together, groups.count * groups.together};
+  return kernels.Record(commands, "group_experts", {}, push, {});
+}
+
 Status RecordExpertProduct(Kernels& kernels, Commands& commands, const ExpertProductJob& job) {
-  CHECK(job.rows <= kRowGroups);
-  const std::string name = fmt::format("product_experts_{}", NameOfType(job.type));
-  if (job.type <= WeightType::kBF16) {
-    const ExpertFloatPush push{job.matrices, job.ids,     job.activations,     job.result,
-                               job.outputs,  job.columns, job.activation_rows, job.first_row,
-                               job.rows,     job.outputs, job.sharing};
-    return kernels.Record(commands, name, {1}, push,
-                          {.x = DivideRoundingUp(job.outputs, kFloatOutputs), .y = job.rows});
-  }
-  const ExpertPush push{job.matrices,   job.ids,     job.activations, job.result,
-                        kernels.grid(), job.outputs, job.columns,     job.activation_rows,
-                        job.first_row,  job.rows,    job.outputs,     job.sharing};
-  const auto panel = static_cast<uint32_t>(kernels::kPanelRows);
-  return kernels.Record(commands, kernels.arithmetic().dot_products ? name + "_dot" : name, {1},
-                        push, {.x = DivideRoundingUp(job.outputs, panel), .y = job.rows});
+  const ExpertGroups& groups = job.groups;
+  const bool is_grouped = groups.slots != 0;
+  CHECK(is_grouped || groups.together == 1);
+  const ProductPush push{.weights = job.matrices,
+                         .ids = job.ids,
+                         .slots = groups.slots,
+                         .activations = job.activations,
+                         .result = job.result,
+                         .grid = kernels.grid(),
+                         .outputs = job.outputs,
+                         .columns = job.columns,
+                         .activation_rows = job.activation_rows,
+                         .first_row = job.first_row,
+                         .rows = 0,
+                         .out_stride = job.outputs,
+                         .sharing = job.sharing,
+                         .kind = is_grouped ? ProductRows::kSlotGroups : ProductRows::kEachSlot};
+  return RecordProductPush(kernels, commands, job.type, push, groups.together, groups.count);
 }
 
 }  // namespace aster::vulkan

@@ -5,6 +5,7 @@
 // own for every row, without the host knowing which. Must not know layers.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/result.h"
@@ -29,19 +30,44 @@ struct ChooseExpertsJob {
 };
 Status RecordChooseExperts(Kernels& kernels, Commands& commands, const ChooseExpertsJob& job);
 
-// Row i of the result is matrix ids[i] times row first_row + i / sharing of the activations.
+// Slots, one for each expert of a row, in groups of `together` that go to the same expert: a
+// product reads the expert's weights once for a group.
+struct ExpertGroups {
+  Address slots = 0;      // [count * together] uint32: slots, or kNoSlot; none: each by itself
+  uint32_t together = 1;  // a power of two up to kFewRows, or kManyRows (product_push.h)
+  uint32_t count;         // up to kRowGroups
+};
+inline constexpr uint32_t kNoSlot = 0xffffffff;
+
+// How many groups are enough, whatever the experts are.
+constexpr uint32_t MostGroups(uint32_t slots, uint32_t experts, uint32_t together) {
+  return (slots + std::min(slots, experts) * (together - 1)) / together;
+}
+
+// groups.slots: those of each expert in ascending order, each expert's last group filled up with
+// kNoSlot, and kNoSlot behind.
+struct GroupExpertsJob {
+  Address ids;  // [slots] uint32, each below `experts`
+  uint32_t slots;
+  uint32_t experts;
+  ExpertGroups groups;  // MostGroups() of them
+};
+Status RecordGroupExperts(Kernels& kernels, Commands& commands, const GroupExpertsJob& job);
+
+// Row i of the result is matrix ids[i] times row first_row + i / sharing of the activations, for
+// every slot i of the groups.
 struct ExpertProductJob {
   kernels::WeightType type;
   Address matrices;  // uint64 addresses of packed weights, of one shape
-  Address ids;       // [rows] uint32
-  uint32_t rows;     // up to kRowGroups
+  Address ids;       // [slots] uint32
+  ExpertGroups groups;
   uint32_t sharing;
   uint32_t outputs;  // rows of a matrix
   uint32_t columns;
   Address activations;       // prepared
   uint32_t activation_rows;  // how many rows were prepared together
   uint32_t first_row;
-  Address result;  // [rows][outputs] floats
+  Address result;  // [slots][outputs] floats
 };
 Status RecordExpertProduct(Kernels& kernels, Commands& commands, const ExpertProductJob& job);
 

@@ -3,28 +3,18 @@
 
 #include "vulkan/kernels/products.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 
 #include "base/check.h"
 #include "kernels/activation_layout.h"
-#include "kernels/packed.h"
-#include "vulkan/kernels/type_names.h"
+#include "vulkan/kernels/product_push.h"
 
 namespace aster::vulkan {
 namespace {
 
 using kernels::ActivationFormat;
 using kernels::WeightType;
-
-// What product_few.comp and product_floats.comp take at once.
-constexpr uint32_t kFewRows = 8;
-// The outputs and rows of a workgroup of product_many.comp.
-constexpr uint32_t kManyOutputs = 64;
-constexpr uint32_t kManyRows = 32;
-constexpr uint32_t kFloatOutputs = 64;  // of product_floats.comp
 
 struct PreparePush {
   Address rows_in;
@@ -44,43 +34,11 @@ struct GatherPush {
   uint32_t words;
 };
 
-struct ProductPush {
-  Address weights;
-  Address activations;
-  Address result;
-  Address grid;
-  uint32_t outputs;
-  uint32_t columns;
-  uint32_t activation_rows;
-  uint32_t first_row;
-  uint32_t rows;
-  uint32_t out_stride;
-};
-
-struct FloatProductPush {
-  Address weights;
-  Address activations;
-  Address result;
-  uint32_t outputs;
-  uint32_t columns;
-  uint32_t activation_rows;
-  uint32_t first_row;
-  uint32_t rows;
-  uint32_t out_stride;
-};
-
-// Rows that one workgroup takes: a power of two, so that few pipelines are needed.
-uint32_t RowsTogether(uint32_t rows) { return std::bit_ceil(std::min(rows, kFewRows)); }
-
-Status RecordFloatProduct(Kernels& kernels, Commands& commands, const std::string& name,
-                          const ProductJob& job) {
-  const FloatProductPush push{job.weights,   job.activations, job.result,
-                              job.outputs,   job.columns,     job.activation_rows,
-                              job.first_row, job.rows,        job.out_stride};
-  const uint32_t together = RowsTogether(job.rows);
-  return kernels.Record(commands, "product_" + name, {together}, push,
-                        {.x = DivideRoundingUp(job.outputs, kFloatOutputs),
-                         .y = DivideRoundingUp(job.rows, together)});
+// A power of two, so that few pipelines are needed.
+uint32_t RowsTogether(const ProductJob& job) {
+  const bool is_float = job.type <= WeightType::kBF16;
+  if (job.rows > kFewRows && !is_float) return kManyRows;
+  return std::bit_ceil(std::min(job.rows, kFewRows));
 }
 
 }  // namespace
@@ -123,21 +81,23 @@ Status RecordGatherPrepared(Kernels& kernels, Commands& commands, const GatherPr
 Status RecordProduct(Kernels& kernels, Commands& commands, const ProductJob& job) {
   CHECK(job.first_row + job.rows <= job.activation_rows);
   if (job.rows == 0 || job.outputs == 0) return Ok();
-  const std::string name = NameOfType(job.type);
-  if (job.type <= WeightType::kBF16) return RecordFloatProduct(kernels, commands, name, job);
-  const ProductPush push{job.weights, job.activations, job.result,          kernels.grid(),
-                         job.outputs, job.columns,     job.activation_rows, job.first_row,
-                         job.rows,    job.out_stride};
-  const char* const dot = kernels.arithmetic().dot_products ? "_dot" : "";
-  if (job.rows <= kFewRows) {
-    const auto panels = static_cast<uint32_t>(kernels::kPanelRows);
-    return kernels.Record(commands, fmt::format("product_few_{}{}", name, dot),
-                          {RowsTogether(job.rows)}, push,
-                          {.x = DivideRoundingUp(job.outputs, panels)});
-  }
-  return kernels.Record(commands, fmt::format("product_many_{}{}", name, dot), {}, push,
-                        {.x = DivideRoundingUp(job.outputs, kManyOutputs),
-                         .y = DivideRoundingUp(job.rows, kManyRows)});
+  const ProductPush push{.weights = job.weights,
+                         .ids = 0,
+                         .slots = 0,
+                         .activations = job.activations,
+                         .result = job.result,
+                         .grid = kernels.grid(),
+                         .outputs = job.outputs,
+                         .columns = job.columns,
+                         .activation_rows = job.activation_rows,
+                         .first_row = job.first_row,
+                         .rows = job.rows,
+                         .out_stride = job.out_stride,
+                         .sharing = 1,
+                         .kind = ProductRows::kOneMatrix};
+  const uint32_t together = RowsTogether(job);
+  return RecordProductPush(kernels, commands, job.type, push, together,
+                           DivideRoundingUp(job.rows, together));
 }
 
 }  // namespace aster::vulkan

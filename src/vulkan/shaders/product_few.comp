@@ -15,27 +15,7 @@
 
 layout(local_size_x = 128) in;
 layout(constant_id = 2) const uint kRows = 1;  // up to kUnits
-layout(push_constant) uniform Push {
-#ifdef EXPERTS
-  Words matrices;  // addresses of all experts' weights
-  Words ids;       // [rows] of experts
-#else
-  Words weights;
-#endif
-  Words activations;
-  FloatsOut result;
-  Words grid;  // of IQ2_XXS: the points
-  uint outputs;
-  uint columns;
-  uint activation_rows;  // prepared together
-  uint first_row;
-  uint rows;  // to be multiplied
-  uint out_stride;
-#ifdef EXPERTS
-  uint sharing;  // so many rows have the same activations
-#endif
-} push;
-#include "experts.glsl"
+#include "product_rows.glsl"
 #include "weights.glsl"
 #include "activations.glsl"
 
@@ -46,16 +26,7 @@ shared float dots[kUnits][kRows][kLanes], scales[kUnits][kRows][kLanes];
 shared float lows[kUnits][kRows][kLanes], low_scales[kUnits][kRows][kLanes];
 #endif
 
-// The row that is number `i` of this workgroup's; the last one again beyond the end.
-uint row_index(uint i) {
-#ifdef EXPERTS
-  return push.first_row + gl_WorkGroupID.y / push.sharing;
-#else
-  return push.first_row + min(gl_WorkGroupID.y * kRows + i, push.rows - 1u);
-#endif
-}
-
-void make_unit(uint slot, uint lane, uint index) {
+void make_unit(uint slot, uint lane, uint index, uint row_numbers[kRows]) {
   const Unit unit = unit_of(gl_WorkGroupID.x, index);
   RowPlace rows[kRows];
   int sums[kRows];
@@ -63,7 +34,7 @@ void make_unit(uint slot, uint lane, uint index) {
   int minima[kRows];
 #endif
   for (uint r = 0u; r < kRows; ++r) {
-    rows[r] = row_at(row_index(r));
+    rows[r] = row_at(row_numbers[r]);
     sums[r] = unit_start(rows[r], index);
 #ifdef MINS
     minima[r] = 0;
@@ -101,9 +72,11 @@ void main() {
   const uint lane = gl_LocalInvocationID.x % kLanes, slot = gl_LocalInvocationID.x / kLanes;
   const uint units = (push.columns + 63u) / 64u * 64u / kUnitColumns;
   float acc = 0.0;
-  choose_expert();
+  if (!choose_matrix()) return;
+  uint row_numbers[kRows];
+  for (uint r = 0u; r < kRows; ++r) row_numbers[r] = row_index(r);
   for (uint first = 0u; first < units; first += kUnits) {
-    if (first + slot < units) make_unit(slot, lane, first + slot);
+    if (first + slot < units) make_unit(slot, lane, first + slot, row_numbers);
     barrier();
     if (slot < kRows) {
       for (uint i = 0u; i < min(kUnits, units - first); ++i) {
@@ -115,7 +88,8 @@ void main() {
     }
     barrier();
   }
-  const uint row = gl_WorkGroupID.y * kRows + slot, output_ = gl_WorkGroupID.x * kLanes + lane;
-  if (slot < kRows && row < push.rows && output_ < push.outputs)
-    push.result.at[row * push.out_stride + output_] = acc;
+  const uint output_ = gl_WorkGroupID.x * kLanes + lane;
+  if (slot >= kRows || output_ >= push.outputs) return;
+  const uint row = result_row(slot);
+  if (row != kNoRow) push.result.at[row * push.out_stride + output_] = acc;
 }

@@ -12,26 +12,7 @@
 
 layout(local_size_x = 64) in;
 layout(constant_id = 2) const uint kRows = 1;
-layout(push_constant) uniform Push {
-#ifdef EXPERTS
-  Words matrices;  // addresses of all experts' weights
-  Words ids;       // [rows] of experts
-#else
-  Words weights;
-#endif
-  Words activations;
-  FloatsOut result;
-  uint outputs;
-  uint columns;
-  uint activation_rows;  // prepared together
-  uint first_row;
-  uint rows;  // to be multiplied
-  uint out_stride;
-#ifdef EXPERTS
-  uint sharing;  // so many rows have the same activations
-#endif
-} push;
-#include "experts.glsl"
+#include "product_rows.glsl"
 
 #define F32 0
 #define F16 1
@@ -49,11 +30,11 @@ uint pieces() { return (push.columns + kStepColumns - 1u) / kStepColumns; }
 // Column `k` of the panel's row `lane`.
 float weight_at(uint panel, uint lane, uint k) {
 #if WEIGHTS == F32
-  return FLOAT(WEIGHT_WORDS.at[(panel * push.columns + k) * kLanes + lane]);
+  return FLOAT(weights_in_use.at[(panel * push.columns + k) * kLanes + lane]);
 #else
   const uint blocks = (push.columns + 1u) / 2u;
   const uint word = ((panel * blocks + k / 2u) * 2u + (k & 1u)) * (kLanes / 2u) + lane / 2u;
-  return from_half(WEIGHT_WORDS.at[word] >> (lane & 1u) * 16u & 0xffffu);
+  return from_half(weights_in_use.at[word] >> (lane & 1u) * 16u & 0xffffu);
 #endif
 }
 
@@ -62,7 +43,7 @@ void add_step(uint panel, uint lane, uint step_, RowPlace rows[kRows], inout flo
   float even[kRows], odd[kRows];
   for (uint r = 0u; r < kRows; ++r) even[r] = odd[r] = 0.0;
   for (uint i = 0u; i < 16u; ++i) {
-    const uint pair = WEIGHT_WORDS.at[((panel * pieces() + step_) * 16u + i) * kLanes + lane];
+    const uint pair = weights_in_use.at[((panel * pieces() + step_) * 16u + i) * kLanes + lane];
     const float first = FLOAT(pair << 16), second = FLOAT(pair & 0xffff0000u);
     for (uint r = 0u; r < kRows; ++r) {
       const uint at = rows[r].pieces + step_ * rows[r].group_rows * kPieceWords + i;
@@ -87,21 +68,16 @@ void add_step(uint panel, uint lane, uint step_, RowPlace rows[kRows], inout flo
 void main() {
   const uint output_ = gl_GlobalInvocationID.x;
   if (output_ >= push.outputs) return;
-  choose_expert();
+  if (!choose_matrix()) return;
   RowPlace rows[kRows];
   float acc[kRows];
   for (uint r = 0u; r < kRows; ++r) {
-#ifdef EXPERTS
-    const uint row = push.first_row + gl_WorkGroupID.y / push.sharing;
-#else
-    const uint row = push.first_row + min(gl_WorkGroupID.y * kRows + r, push.rows - 1u);
-#endif
-    rows[r] = place_of(pieces(), 0u, push.activation_rows, row);
+    rows[r] = place_of(pieces(), 0u, push.activation_rows, row_index(r));
     acc[r] = 0.0;
   }
   for (uint i = 0u; i < pieces(); ++i) add_step(output_ / kLanes, output_ % kLanes, i, rows, acc);
   for (uint r = 0u; r < kRows; ++r) {
-    const uint row = gl_WorkGroupID.y * kRows + r;
-    if (row < push.rows) push.result.at[row * push.out_stride + output_] = acc[r];
+    const uint row = result_row(r);
+    if (row != kNoRow) push.result.at[row * push.out_stride + output_] = acc[r];
   }
 }

@@ -13,27 +13,15 @@
 #include "dot.glsl"
 
 layout(local_size_x = 128) in;
-layout(push_constant) uniform Push {
-  Words weights;
-  Words activations;
-  FloatsOut result;
-  Words grid;  // of IQ2_XXS: the points
-  uint outputs;
-  uint columns;
-  uint activation_rows;  // prepared together
-  uint first_row;
-  uint rows;  // to be multiplied
-  uint out_stride;
-} push;
-#include "experts.glsl"
+const uint kRowsOfThread = 4u;
+const uint kThreadRows = 8u;  // threads of one lane
+const uint kRows = kRowsOfThread * kThreadRows;
+#include "product_rows.glsl"
 #include "weights.glsl"
 #include "activations.glsl"
 
 const uint kLanes = 16u;
 const uint kPanels = 4u;
-const uint kRowsOfThread = 4u;
-const uint kThreadRows = 8u;  // threads of one lane
-const uint kRows = kRowsOfThread * kThreadRows;
 const uint kStepQuads = 8u;
 const uint kStepGroups = kStepQuads / kQuads;       // 1 or 2 groups a step
 const uint kStepsOfUnit = kUnitColumns / 32u;
@@ -47,9 +35,6 @@ shared int minima[kPanels][kStepGroups][kLanes];
 shared int sums[kRows][kStepGroups];
 #endif
 
-uint row_index(uint i) {
-  return push.first_row + min(gl_WorkGroupID.y * kRows + i, push.rows - 1u);
-}
 // The last panel again beyond the end.
 Unit unit_of_panel(uint p, uint unit) {
   const uint panels = (push.outputs + kLanes - 1u) / kLanes;
@@ -73,9 +58,8 @@ void stage_weights(uint thread, uint unit, uint step_) {
 }
 
 // Threads 0 to 63: half a row each.
-void stage_activations(uint thread, uint unit, uint step_) {
+void stage_activations(uint thread, RowPlace row, uint unit, uint step_) {
   const uint r = thread / 2u, half_ = thread & 1u;
-  const RowPlace row = row_at(row_index(r));
   for (uint h = 0u; h < kStepGroups; ++h) {
     const uint group = step_ * kStepGroups + h, at = quads_at(row, unit, group);
     for (uint t = half_; t < kQuads; t += 2u)
@@ -88,8 +72,13 @@ void stage_activations(uint thread, uint unit, uint step_) {
 }
 
 void main() {
+  if (!choose_matrix()) return;
   const uint thread = gl_LocalInvocationID.x;
   const uint lane = thread % kLanes, first_row = thread / kLanes;
+  const RowPlace staged_row = row_at(row_index((thread & 63u) / 2u));
+  RowPlace rows[kRowsOfThread];
+  for (uint j = 0u; j < kRowsOfThread; ++j)
+    rows[j] = row_at(row_index(first_row + kThreadRows * j));
   const uint units = (push.columns + 63u) / 64u * 64u / kUnitColumns;
   float acc[kPanels][kRowsOfThread];
   for (uint p = 0u; p < kPanels; ++p)
@@ -100,7 +89,7 @@ void main() {
     int lows[kPanels][kRowsOfThread];
 #endif
     for (uint j = 0u; j < kRowsOfThread; ++j) {
-      const int start = unit_start(row_at(row_index(first_row + kThreadRows * j)), unit);
+      const int start = unit_start(rows[j], unit);
       for (uint p = 0u; p < kPanels; ++p) {
         dots[p][j] = start;
 #ifdef MINS
@@ -110,7 +99,7 @@ void main() {
     }
     for (uint step_ = 0u; step_ < kStepsOfUnit; ++step_) {
       if (thread < 64u) stage_weights(thread, unit, step_);
-      else stage_activations(thread - 64u, unit, step_);
+      else stage_activations(thread - 64u, staged_row, unit, step_);
       barrier();
       for (uint h = 0u; h < kStepGroups; ++h) {
         for (uint p = 0u; p < kPanels; ++p) {
@@ -144,8 +133,8 @@ void main() {
   for (uint p = 0u; p < kPanels; ++p) {
     const uint output_ = (gl_WorkGroupID.x * kPanels + p) * kLanes + lane;
     for (uint j = 0u; j < kRowsOfThread; ++j) {
-      const uint row = gl_WorkGroupID.y * kRows + first_row + kThreadRows * j;
-      if (row < push.rows && output_ < push.outputs)
+      const uint row = result_row(first_row + kThreadRows * j);
+      if (row != kNoRow && output_ < push.outputs)
         push.result.at[row * push.out_stride + output_] = acc[p][j];
     }
   }

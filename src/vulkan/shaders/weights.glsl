@@ -4,7 +4,7 @@
 // How packed weights (src/kernels/packed.h) are read, one weight type a compilation (WEIGHTS). A
 // product takes its columns in units: what one float step of the reference is. A unit has groups
 // with an integer scale each, a group has quads, which are four signed bytes. After exact.glsl,
-// conversions.glsl, rows.glsl and experts.glsl.
+// conversions.glsl, rows.glsl and product_rows.glsl.
 //
 //   kUnitColumns, kGroups (of a unit), kQuads (of a group)
 //   Unit unit_of(panel, unit)              where a unit stands
@@ -36,7 +36,7 @@ struct Unit {
 #define MINS
 #endif
 
-uint word_at(uint index) { return WEIGHT_WORDS.at[index]; }
+uint word_at(uint index) { return weights_in_use.at[index]; }
 // Number `index` of the halves that start at a word.
 float half_at(uint word, uint index) {
   return from_half(word_at(word + index / 2u) >> (index & 1u) * 16u & 0xffffu);

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "vulkan/kernels/product_push.h"
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "kernels/packed.h"
+#include "vulkan/kernels/type_names.h"
+
+namespace aster::vulkan {
+namespace {
+
+using kernels::WeightType;
+
+// The outputs of a workgroup.
+constexpr auto kFewOutputs = static_cast<uint32_t>(kernels::kPanelRows);
+constexpr uint32_t kManyOutputs = 64;
+constexpr uint32_t kFloatOutputs = 64;
+
+}  // namespace
+
+Status RecordProductPush(Kernels& kernels, Commands& commands, WeightType type,
+                         const ProductPush& push, uint32_t together, uint32_t row_groups) {
+  CHECK(row_groups <= kRowGroups);
+  const char* const name = NameOfType(type);
+  const auto groups = [&](uint32_t outputs) {
+    return GroupCount{.x = DivideRoundingUp(push.outputs, outputs), .y = row_groups};
+  };
+  if (type <= WeightType::kBF16) {
+    CHECK(together <= kFewRows);
+    return kernels.Record(commands, fmt::format("product_{}", name), {together}, push,
+                          groups(kFloatOutputs));
+  }
+  const char* const dot = kernels.arithmetic().dot_products ? "_dot" : "";
+  if (together == kManyRows) {
+    return kernels.Record(commands, fmt::format("product_many_{}{}", name, dot), {}, push,
+                          groups(kManyOutputs));
+  }
+  CHECK(together <= kFewRows);
+  return kernels.Record(commands, fmt::format("product_few_{}{}", name, dot), {together}, push,
+                        groups(kFewOutputs));
+}
+
+}  // namespace aster::vulkan

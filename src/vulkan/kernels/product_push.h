@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The shaders of products, which are the same for one matrix and for those of experts: what they
+// are told, and which one suits. Must not know what matrices are for.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "kernels/weight_type.h"
+#include "vulkan/kernels/kernels.h"
+
+namespace aster::vulkan {
+
+// product_rows.glsl has the same numbers.
+enum class ProductRows : uint32_t { kOneMatrix, kEachSlot, kSlotGroups };
+
+struct ProductPush {
+  Address weights;
+  Address ids;
+  Address slots;
+  Address activations;
+  Address result;
+  Address grid;
+  uint32_t outputs;
+  uint32_t columns;
+  uint32_t activation_rows;
+  uint32_t first_row;
+  uint32_t rows;
+  uint32_t out_stride;
+  uint32_t sharing;
+  ProductRows kind;
+};
+
+// Rows that a workgroup takes at once: powers of two up to kFewRows by the shaders for few rows,
+// and kManyRows, unless the weights are floats, by the one for many.
+inline constexpr uint32_t kFewRows = 8;
+inline constexpr uint32_t kManyRows = 32;
+
+// `row_groups` workgroups' rows, `together` each.
+Status RecordProductPush(Kernels& kernels, Commands& commands, kernels::WeightType type,
+                         const ProductPush& push, uint32_t together, uint32_t row_groups);
+
+}  // namespace aster::vulkan
