@@ -8,20 +8,38 @@
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "jinja/template.h"
 
 namespace {
 
+using aster::jinja::ChatTemplate;
 using Json = nlohmann::ordered_json;
 
-aster::Result<std::string> Render(const Json& request) {
+// The template of the request before is often that of the next: parsed once.
+class Templates {
+ public:
+  aster::Result<const ChatTemplate*> Parse(const std::string& source) {
+    if (last_ && last_source_ == source) return &*last_;
+    last_.reset();
+    last_ = TRY(ChatTemplate::Parse(source));
+    last_source_ = source;
+    return &*last_;
+  }
+
+ private:
+  std::string last_source_;
+  std::optional<ChatTemplate> last_;
+};
+
+aster::Result<std::string> Render(Templates& templates, const Json& request) {
   aster::jinja::RenderOptions options;
   if (request.contains("now")) options.now_unix_s = request["now"].get<int64_t>();
   options.allow_mutation = request.value("allow_mutation", true);
   const auto& source = request.at("template").get_ref<const std::string&>();
-  const auto parsed = TRY(aster::jinja::ChatTemplate::Parse(source));
+  const ChatTemplate& parsed = *TRY(templates.Parse(source));
   if (request.contains("variables_text")) {
     return parsed.RenderJson(request["variables_text"].get_ref<const std::string&>(), options);
   }
@@ -40,9 +58,10 @@ bool ReadLine(std::string& line) {
 }  // namespace
 
 int main() {
+  Templates templates;
   std::string line;
   while (ReadLine(line)) {
-    const aster::Result<std::string> text = Render(Json::parse(line));
+    const aster::Result<std::string> text = Render(templates, Json::parse(line));
     Json reply;
     if (text.ok()) {
       reply["text"] = *text;
