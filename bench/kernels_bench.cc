@@ -156,7 +156,7 @@ class LargeBytes {
 
 // A large matrix of copies of a small one: what the numbers are does not matter here.
 struct LargeMatrix {
-  LargeMatrix(WeightType matrix_type, size_t row_count, size_t column_count)
+  LargeMatrix(TensorType matrix_type, size_t row_count, size_t column_count)
       : type(matrix_type),
         rows(row_count),
         columns(column_count),
@@ -182,7 +182,7 @@ struct LargeMatrix {
             .to_rows = nullptr};
   }
 
-  WeightType type;
+  TensorType type;
   size_t rows;
   size_t columns;
   size_t panel_bytes;
@@ -193,7 +193,7 @@ struct LargeMatrix {
 constexpr size_t kDecodeBytes = size_t{192} << 20;
 constexpr size_t kTurnBytes = size_t{6} << 20;
 
-void Decode(benchmark::State& state, WeightType type, size_t columns, size_t batch) {
+void Decode(benchmark::State& state, TensorType type, size_t columns, size_t batch) {
   const ComputeFloatMode mode;
   const Isa isa = ThisMachine().isa;
   const size_t panels = kDecodeBytes / PanelBytes(type, columns);
@@ -224,7 +224,7 @@ void Decode(benchmark::State& state, WeightType type, size_t columns, size_t bat
   state.counters["of_reading"] = reading / multiplying;
 }
 
-void Prefill(benchmark::State& state, WeightType type, size_t columns, size_t batch) {
+void Prefill(benchmark::State& state, TensorType type, size_t columns, size_t batch) {
   const ComputeFloatMode mode;
   const Machine& machine = ThisMachine();
   const LargeMatrix matrix(type, 2048, columns);
@@ -266,9 +266,9 @@ void Prepare(benchmark::State& state, ActivationFormat format) {
                            static_cast<double>(values.size() * sizeof(float)) / total * 1e-9;
 }
 
-void Pack(benchmark::State& state, WeightType type) {
+void Pack(benchmark::State& state, TensorType type) {
   constexpr size_t kColumns = 2048;
-  const size_t row_bytes = gguf::RowBytes(TensorTypeOf(type), kColumns).value();
+  const size_t row_bytes = gguf::RowBytes(type, kColumns).value();
   const size_t rows = kDecodeBytes / 2 / row_bytes / kPanelRows * kPanelRows;
   const FileMatrix small(type, 256, kColumns, TestValues::kPlain, 5);
   AlignedBytes file(rows * row_bytes);
@@ -300,7 +300,7 @@ void Pack(benchmark::State& state, WeightType type) {
 }
 
 void RegisterAll() {
-  for (const WeightType type : kAllWeightTypes) {
+  for (const TensorType type : kAllTypes) {
     const std::string name = TypeName(type);
     for (const size_t batch : {1, 4, 8, 32}) {
       benchmark::RegisterBenchmark(

@@ -10,12 +10,9 @@
 
 #include "kernels/pack.h"
 #include "kernels/packed.h"
-#include "quant/widen.h"
 
 namespace aster::compute {
 namespace {
-
-using gguf::TensorType;
 
 // What is left of it from panel `panel` on.
 kernels::PackSource From(const kernels::PackSource& source, size_t panel) {
@@ -24,28 +21,6 @@ kernels::PackSource From(const kernels::PackSource& source, size_t panel) {
   rest.data = static_cast<const uint8_t*>(source.data) + first * source.row_stride;
   rest.rows -= first;
   return rest;
-}
-
-// Widens the rows of the first panels, one panel after the other, and packs them.
-void PackWidened(TensorType from, TensorType to, const kernels::PackSource& source,
-                 size_t panel_count, uint8_t* packed) {
-  const kernels::WeightType type = *kernels::WeightTypeOf(to);
-  const size_t row_bytes = *gguf::RowBytes(to, source.columns);
-  const size_t block_count = source.columns / gguf::FindTensorType(to)->block_elements;
-  std::vector<uint8_t> rows(kernels::kPanelRows * row_bytes);
-  for (size_t panel = 0; panel < panel_count; ++panel) {
-    const size_t first = panel * kernels::kPanelRows;
-    const size_t row_count = std::min<size_t>(kernels::kPanelRows, source.rows - first);
-    for (size_t row = 0; row < row_count; ++row) {
-      const auto* blocks =
-          static_cast<const uint8_t*>(source.data) + (first + row) * source.row_stride;
-      quant::Widen(from, blocks, block_count, rows.data() + row * row_bytes);
-    }
-    const kernels::PackSource widened{
-        .data = rows.data(), .row_stride = row_bytes, .rows = row_count, .columns = source.columns};
-    kernels::PackPanels(type, widened, 0, 1,
-                        packed + panel * kernels::PanelBytes(type, source.columns));
-  }
 }
 
 }  // namespace
@@ -63,8 +38,7 @@ Result<std::vector<Matrix>> Matrix::PackAll(const gguf::Tensor& tensor, Backend&
 
 Result<std::vector<Matrix>> Matrix::PackSome(const gguf::Tensor& tensor, size_t first, size_t count,
                                              Backend& backend) {
-  const gguf::TensorType file_type = quant::WidenedType(tensor.type).value_or(tensor.type);
-  const auto type = kernels::WeightTypeOf(file_type);
+  const auto type = kernels::WeightTypeOf(tensor.type);
   if (!type) {
     return Unimplemented(
         fmt::format("{} is {}, which cannot be computed with; convert it with aster quantize",
@@ -95,11 +69,7 @@ Result<std::vector<Matrix>> Matrix::PackSome(const gguf::Tensor& tensor, size_t 
         .rows = like.rows_,
         .columns = like.columns_};
     const auto pack = [&](size_t begin, size_t end, uint8_t* out) {
-      if (file_type == tensor.type) {
-        kernels::PackPanels(*type, From(source, begin), 0, end - begin, out);
-      } else {
-        PackWidened(tensor.type, file_type, From(source, begin), end - begin, out);
-      }
+      kernels::PackPanels(tensor.type, From(source, begin), 0, end - begin, out);
     };
     TRY(backend.Write(*memory, i * stride, like.panel_count(), panel_bytes, pack).In(tensor.name));
     matrices[i].offset_ = i * stride;

@@ -29,13 +29,14 @@ std::vector<uint8_t> SomeBytes(size_t size) {
   return bytes;
 }
 
-// Types whose packed matrices are whole cache lines, and one whose are not; one that is widened.
+// Types whose packed matrices are whole cache lines, and one whose are not; one that is packed as
+// another.
 TEST(Matrix, ThoseOfATensorAreWhatEachWouldBeAlone) {
   ThreadPool pool(2);
   Context context{pool, kernels::FastestIsa()};
   CpuBackend backend(context);
   for (const TensorType type :
-       {TensorType::kF32, TensorType::kQ8_0, TensorType::kIQ2_XXS, TensorType::kQ3_K}) {
+       {TensorType::kF32, TensorType::kQ8_0, TensorType::kIQ2_XXS, TensorType::kQ5_0}) {
     constexpr uint64_t kColumns = 256;
     constexpr uint64_t kRows = 17;
     constexpr uint64_t kMatrices = 3;

@@ -20,12 +20,15 @@ ActivationFormat ActivationFormatFor(WeightType type) {
     case WeightType::kQ8_0:
     case WeightType::kQ4_0:
     case WeightType::kMXFP4:
+    case WeightType::kIQ4_NL:
+    case WeightType::kQ5_1:
       return ActivationFormat::kInt8Per32;
     case WeightType::kQ2_K:
     case WeightType::kQ4_K:
     case WeightType::kQ5_K:
     case WeightType::kQ6_K:
     case WeightType::kIQ2_XXS:
+    case WeightType::kLevels:
       return ActivationFormat::kInt8Per256;
   }
   CheckFailed(__FILE__, __LINE__, "a known weight type", "");

@@ -18,6 +18,7 @@
 
 #include "kernels/matmul_tiles.h"
 #include "kernels/packed.h"
+#include "quant/blocks.h"
 
 namespace aster::kernels {
 namespace {
@@ -28,6 +29,12 @@ template <typename V, int t, int kQuads>
   constexpr int kHalf = kQuads / 2;
   const typename V::Bytes both = V::LoadBytes(quads[t % kHalf]);
   return t < kHalf ? V::LowHalves(both) : V::HighHalves(both);
+}
+
+template <typename V>
+typename V::Floats Eighth() {
+  const float eighth = 0.125f;
+  return V::Broadcast(reinterpret_cast<const uint8_t*>(&eighth));
 }
 
 // --- Types with a scale per 32 weights.
@@ -89,6 +96,55 @@ struct MXFP4 {
   }
 };
 
+// The levels of IQ4_NL, with an offset.
+template <int kOffset>
+struct Iq4Levels {
+  constexpr Iq4Levels() : at{} {
+    for (int i = 0; i < 16; ++i) at[i] = static_cast<uint8_t>(quant::kIq4Levels[i] + kOffset);
+  }
+  alignas(16) uint8_t at[16];
+};
+
+template <typename D>
+struct IQ4_NL {
+  using V = typename D::V;
+  using Block = PackedIQ4_NL;
+  using Sum = typename D::template SignedSum<1>;
+  static constexpr size_t kStartWord = kPer32Start128;
+  static typename V::Ints Start(const uint8_t* word) {
+    return D::kSigned ? V::ZeroInts() : V::BroadcastInt(word);
+  }
+  template <int t>
+  static typename V::Bytes Quad(const Block& block, int group) {
+    static constexpr Iq4Levels<D::kSigned ? 0 : 128> kLevels;
+    return V::LookUp(kLevels.at, FourBits<V, t, 8>(block.quants[group]));
+  }
+  static typename V::Floats Scale(const Block& block, int group) {
+    return V::LoadHalves(block.scales[group]);
+  }
+};
+
+template <typename D>
+struct Q5_1 {
+  using V = typename D::V;
+  using Block = PackedQ5_1;
+  using Sum = typename D::template Sum<4>;
+  static constexpr size_t kStartWord = kPer32Start8;
+  static typename V::Ints Start(const uint8_t*) { return V::ZeroInts(); }
+  template <int t>
+  static typename V::Bytes Quad(const Block& block, int group) {
+    const auto& quants = block.groups[group];
+    return V::template OrBits<4 - t, 16>(FourBits<V, t, 8>(quants.low), quants.high);
+  }
+  static typename V::Floats Scale(const Block& block, int group) {
+    return V::LoadHalves(block.scales[group]);
+  }
+  // An eighth, since the word of kStartWord is eight times the sum of the activations, negative.
+  static typename V::Floats EighthOfOffset(const Block& block, int group) {
+    return V::Multiply(V::LoadHalves(block.offsets[group]), Eighth<V>());
+  }
+};
+
 // --- Super-blocks.
 
 // What most of them share.
@@ -100,6 +156,7 @@ struct SuperBase {
   static constexpr int kQuads = kQuadsOfGroup;
   static constexpr bool kMins = true;
   static constexpr int kOffset = 0;
+  static typename V::Floats BlockScale(const Block& block) { return V::LoadHalves(block.scale); }
   static typename V::Floats Scale(typename V::Floats scale) { return scale; }
 };
 
@@ -222,8 +279,41 @@ struct IQ2_XXS : SuperBase<D, PackedIQ2_XXS, 8, 2> {
                             block.groups[2 * pair + 1].signs_and_scale);
   }
   static typename V::Floats Scale(typename V::Floats scale) {
-    const float eighth = 0.125f;
-    return V::Multiply(scale, V::Broadcast(reinterpret_cast<const uint8_t*>(&eighth)));
+    return V::Multiply(scale, Eighth<V>());
+  }
+};
+
+template <typename D>
+struct Levels : SuperBase<D, PackedLevels, 4, 1> {
+  using V = typename D::V;
+  using Sum = typename D::template SignedScaledSum<1>;
+  static constexpr bool kMins = false;
+  static constexpr int kOffset = D::kSigned ? 0 : 128;
+  struct Group {
+    template <int t>
+    typename V::Bytes Quad() const {
+      const typename V::Bytes weights = V::LookUp(*levels, FourBits<V, t, 4>(quads));
+      if constexpr (D::kSigned) {
+        return weights;
+      } else {
+        return V::FlipSigns(weights);
+      }
+    }
+    const PackedQuads* quads;
+    const uint8_t (*levels)[16];
+    typename D::Scale scale;
+  };
+  template <int h>
+  static Group LoadGroup(const PackedLevels& block, int pair) {
+    return {block.quants[2 * pair + h], &block.levels,
+            D::template ScaleOf<h>(V::SignedPairs(block.scales[pair]))};
+  }
+  static typename V::Pairs SumFactors(const PackedLevels& block, int pair) {
+    return V::SignedPairs(block.scales[pair]);
+  }
+  static typename V::Floats BlockScale(const PackedLevels& block) {
+    return V::Multiply(V::LoadHalves(block.scale),
+                       V::Broadcast(reinterpret_cast<const uint8_t*>(&block.factor)));
   }
 };
 

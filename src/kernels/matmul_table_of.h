@@ -21,7 +21,8 @@ constexpr MatmulTable kTableOf = {
                  Products<ScaledTile<Q4_0<D>>>::Run, Products<ScaledTile<MXFP4<D>>>::Run,
                  Products<SuperTile<Q2_K<D>>>::Run, Products<SuperTile<Q4_K<D>>>::Run,
                  Products<SuperTile<Q5_K<D>>>::Run, Products<SuperTile<Q6_K<D>>>::Run,
-                 Products<SuperTile<Iq2Xxs>>::Run},
+                 Products<SuperTile<Iq2Xxs>>::Run, Products<ScaledTile<IQ4_NL<D>>>::Run,
+                 Products<ScaledTile<Q5_1<D>>>::Run, Products<SuperTile<Levels<D>>>::Run},
     .prepare = {PrepareF32<V>, PrepareBF16<V>, PrepareInt8Per32<V>, PrepareInt8Per256<V>},
 };
 

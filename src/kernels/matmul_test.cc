@@ -37,7 +37,7 @@ double PreparedValue(const PreparedRows& rows, size_t row, size_t column) {
   return 0;
 }
 
-class MatmulTest : public ::testing::TestWithParam<WeightType> {
+class MatmulTest : public ::testing::TestWithParam<TensorType> {
  protected:
   // Odd numbers of blocks among them.
   std::vector<size_t> SomeColumns() const {
@@ -73,7 +73,7 @@ TEST_P(MatmulTest, TheReferenceIsTheProductOfWhatTheFormatsDefine) {
 
 // --- Every instruction set against the reference.
 
-void ExpectSameAsReference(WeightType type, size_t rows, size_t columns, size_t batch,
+void ExpectSameAsReference(TensorType type, size_t rows, size_t columns, size_t batch,
                            TestValues weight_values, TestValues row_values, uint64_t seed) {
   const FileMatrix matrix(type, rows, columns, weight_values, seed);
   const AlignedBytes packed = matrix.Packed();
@@ -136,7 +136,7 @@ TEST_P(MatmulTest, NoIntegerOverflowsOnAnyInstructionSet) {
   if (ColumnMultiple(GetParam()) == 1) GTEST_SKIP() << "no integers in this type";
   for (const uint8_t fill : {0x00, 0x80, 0x7f, 0xff, 0x0f, 0xf0, 0x3f, 0x77, 0x88}) {
     for (const float value : {1.0f, -1.0f}) {
-      std::fill(matrix.bytes.begin(), matrix.bytes.end(), fill);
+      matrix.FillWith(fill);
       const AlignedBytes packed = matrix.Packed();
       const std::vector<float> values(13 * columns, value);
       const PreparedRows prepared(Isa::kRef, ActivationFormatFor(matrix.type), values, columns);
@@ -207,7 +207,7 @@ TEST_P(MatmulTest, RowsAreGatheredAndPlacedByIndexAndNothingElseIsWritten) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, MatmulTest, ::testing::ValuesIn(kAllWeightTypes),
+INSTANTIATE_TEST_SUITE_P(Types, MatmulTest, ::testing::ValuesIn(kAllTypes),
                          [](const auto& param) { return TypeName(param.param); });
 
 }  // namespace

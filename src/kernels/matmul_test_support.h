@@ -23,13 +23,38 @@
 
 namespace aster::kernels {
 
-inline constexpr WeightType kAllWeightTypes[kWeightTypeCount] = {
-    WeightType::kF32,  WeightType::kF16,   WeightType::kBF16,   WeightType::kQ8_0,
-    WeightType::kQ4_0, WeightType::kMXFP4, WeightType::kQ2_K,   WeightType::kQ4_K,
-    WeightType::kQ5_K, WeightType::kQ6_K,  WeightType::kIQ2_XXS};
+using gguf::TensorType;
+
+// Of files, all that can be computed with.
+inline constexpr TensorType kAllTypes[] = {
+    TensorType::kF32,     TensorType::kF16,   TensorType::kBF16,   TensorType::kQ8_0,
+    TensorType::kQ5_0,    TensorType::kQ4_0,  TensorType::kMXFP4,  TensorType::kQ2_K,
+    TensorType::kQ4_K,    TensorType::kQ5_K,  TensorType::kQ6_K,   TensorType::kIQ2_XXS,
+    TensorType::kIQ4_NL,  TensorType::kQ4_1,  TensorType::kQ5_1,   TensorType::kQ3_K,
+    TensorType::kIQ4_XS,  TensorType::kIQ3_S, TensorType::kIQ2_XS, TensorType::kIQ2_S,
+    TensorType::kIQ3_XXS, TensorType::kIQ1_S, TensorType::kIQ1_M};
+
+// One for each kernel.
+inline constexpr TensorType kTypeOfEachKernel[kWeightTypeCount] = {
+    TensorType::kF32,  TensorType::kF16,   TensorType::kBF16,    TensorType::kQ8_0,
+    TensorType::kQ4_0, TensorType::kMXFP4, TensorType::kQ2_K,    TensorType::kQ4_K,
+    TensorType::kQ5_K, TensorType::kQ6_K,  TensorType::kIQ2_XXS, TensorType::kIQ4_NL,
+    TensorType::kQ5_1, TensorType::kIQ4_XS};
 
 // "Q4_K"; also a valid part of a test's name.
-inline std::string TypeName(WeightType type) { return gguf::TensorTypeName(TensorTypeOf(type)); }
+inline std::string TypeName(TensorType type) { return gguf::TensorTypeName(type); }
+
+// What kernels have by WeightType.
+inline size_t ColumnMultiple(TensorType type) { return ColumnMultiple(*WeightTypeOf(type)); }
+inline size_t PanelBytes(TensorType type, size_t columns) {
+  return PanelBytes(*WeightTypeOf(type), columns);
+}
+inline ActivationFormat ActivationFormatFor(TensorType type) {
+  return ActivationFormatFor(*WeightTypeOf(type));
+}
+inline void Matmul(Isa isa, TensorType type, const MatmulJob& job, size_t begin, size_t end) {
+  Matmul(isa, *WeightTypeOf(type), job, begin, end);
+}
 
 // SplitMix64.
 class TestNumbers {
@@ -84,6 +109,19 @@ inline uint16_t TestHalf(TestNumbers& numbers, TestValues values) {
 
 // --- Blocks: any bytes are valid, so only the scales are chosen.
 
+// What is four bits here and there in IQ1_M.
+inline void SetScale(quant::BlockIQ1_M& block, uint16_t scale) {
+  for (size_t i = 0; i < 4; ++i) {
+    uint8_t& byte = block.scales[2 * i + 1];
+    byte = static_cast<uint8_t>((byte & 15) | (scale >> (4 * i) & 15) << 4);
+  }
+}
+template <typename Block>
+  requires requires(Block& block) { block.scale = uint16_t{}; }
+void SetScale(Block& block, uint16_t scale) {
+  block.scale = scale;
+}
+
 template <typename Block>
 void ChooseScales(TestNumbers& numbers, TestValues values, Block& block) {
   if constexpr (requires { block.exponent; }) {
@@ -91,20 +129,54 @@ void ChooseScales(TestNumbers& numbers, TestValues values, Block& block) {
       block.exponent = static_cast<uint8_t>(120 + numbers.Below(10));
     }
   } else {
-    block.scale = TestHalf(numbers, values);
+    SetScale(block, TestHalf(numbers, values));
   }
   if constexpr (requires { block.min_scale; }) block.min_scale = TestHalf(numbers, values);
+  if constexpr (requires { block.offset; }) block.offset = TestHalf(numbers, values);
 }
 
-template <typename Block>
-void FillBlocks(TestNumbers& numbers, TestValues values, std::span<uint8_t> bytes) {
+// Blocks whose bytes `byte()` gives.
+template <typename Block, typename Byte>
+void FillBlocks(TestNumbers& numbers, TestValues values, std::span<uint8_t> bytes,
+                const Byte& byte) {
   for (size_t at = 0; at < bytes.size(); at += sizeof(Block)) {
     Block block;
-    for (size_t i = 0; i < sizeof(Block); ++i) {
-      reinterpret_cast<uint8_t*>(&block)[i] = static_cast<uint8_t>(numbers.Next() >> 56);
-    }
+    for (size_t i = 0; i < sizeof(Block); ++i) reinterpret_cast<uint8_t*>(&block)[i] = byte();
     ChooseScales(numbers, values, block);
     std::memcpy(&bytes[at], &block, sizeof(Block));
+  }
+}
+
+template <typename Byte>
+void FillBlocks(TensorType type, TestNumbers& numbers, TestValues values, std::span<uint8_t> bytes,
+                const Byte& byte) {
+  switch (type) {
+#define BLOCKS(name)        \
+  case TensorType::k##name: \
+    return FillBlocks<quant::Block##name>(numbers, values, bytes, byte)
+    BLOCKS(Q8_0);
+    BLOCKS(Q5_0);
+    BLOCKS(Q4_0);
+    BLOCKS(MXFP4);
+    BLOCKS(Q2_K);
+    BLOCKS(Q4_K);
+    BLOCKS(Q5_K);
+    BLOCKS(Q6_K);
+    BLOCKS(IQ2_XXS);
+    BLOCKS(IQ4_NL);
+    BLOCKS(Q4_1);
+    BLOCKS(Q5_1);
+    BLOCKS(Q3_K);
+    BLOCKS(IQ4_XS);
+    BLOCKS(IQ3_XXS);
+    BLOCKS(IQ3_S);
+    BLOCKS(IQ2_XS);
+    BLOCKS(IQ2_S);
+    BLOCKS(IQ1_S);
+    BLOCKS(IQ1_M);
+#undef BLOCKS
+    default:
+      CheckFailed(__FILE__, __LINE__, "a type of blocks", "");
   }
 }
 
@@ -116,32 +188,19 @@ void FillNumbers(std::span<uint8_t> bytes, const Choose& choose) {
   }
 }
 
-inline void FillWeights(WeightType type, TestNumbers& numbers, TestValues values,
+inline void FillWeights(TensorType type, TestNumbers& numbers, TestValues values,
                         std::span<uint8_t> bytes) {
   switch (type) {
-    case WeightType::kF32:
+    case TensorType::kF32:
       return FillNumbers<float>(bytes, [&] { return TestFloat(numbers, values); });
-    case WeightType::kF16:
+    case TensorType::kF16:
       return FillNumbers<uint16_t>(bytes, [&] { return TestHalf(numbers, values); });
-    case WeightType::kBF16:
+    case TensorType::kBF16:
       return FillNumbers<uint16_t>(
           bytes, [&] { return quant::FloatToBfloat16(TestFloat(numbers, values)); });
-    case WeightType::kQ8_0:
-      return FillBlocks<quant::BlockQ8_0>(numbers, values, bytes);
-    case WeightType::kQ4_0:
-      return FillBlocks<quant::BlockQ4_0>(numbers, values, bytes);
-    case WeightType::kMXFP4:
-      return FillBlocks<quant::BlockMXFP4>(numbers, values, bytes);
-    case WeightType::kQ2_K:
-      return FillBlocks<quant::BlockQ2_K>(numbers, values, bytes);
-    case WeightType::kQ4_K:
-      return FillBlocks<quant::BlockQ4_K>(numbers, values, bytes);
-    case WeightType::kQ5_K:
-      return FillBlocks<quant::BlockQ5_K>(numbers, values, bytes);
-    case WeightType::kQ6_K:
-      return FillBlocks<quant::BlockQ6_K>(numbers, values, bytes);
-    case WeightType::kIQ2_XXS:
-      return FillBlocks<quant::BlockIQ2_XXS>(numbers, values, bytes);
+    default:
+      return FillBlocks(type, numbers, values, bytes,
+                        [&] { return static_cast<uint8_t>(numbers.Next() >> 56); });
   }
 }
 
@@ -169,12 +228,12 @@ class AlignedBytes {
 
 // A matrix in a file's format.
 struct FileMatrix {
-  FileMatrix(WeightType weight_type, size_t row_count, size_t column_count, TestValues values,
+  FileMatrix(TensorType tensor_type, size_t row_count, size_t column_count, TestValues values,
              uint64_t seed)
-      : type(weight_type),
+      : type(tensor_type),
         rows(row_count),
         columns(column_count),
-        row_bytes(gguf::RowBytes(TensorTypeOf(type), columns).value()),
+        row_bytes(gguf::RowBytes(type, columns).value()),
         bytes(rows * row_bytes) {
     TestNumbers numbers(seed);
     FillWeights(type, numbers, values, bytes);
@@ -188,14 +247,20 @@ struct FileMatrix {
     return packed;
   }
 
+  // Makes all bytes of its blocks `byte`, but for scales: the largest and smallest of all integers.
+  void FillWith(uint8_t byte) {
+    TestNumbers numbers(2);
+    FillBlocks(type, numbers, TestValues::kPlain, bytes, [&] { return byte; });
+  }
+
   // [rows, columns]
   std::vector<float> Dequantised() const {
     std::vector<float> values(rows * columns);
-    CHECK(quant::Dequantize(TensorTypeOf(type), bytes, values).ok());
+    CHECK(quant::Dequantize(type, bytes, values).ok());
     return values;
   }
 
-  WeightType type;
+  TensorType type;
   size_t rows;
   size_t columns;
   size_t row_bytes;

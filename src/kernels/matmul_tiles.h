@@ -131,6 +131,14 @@ template <typename V, typename Q, int kPanels, int kRows>
           V::Fma(V::ToFloats(dots[p][m].Total()),
                  V::Multiply(scale, V::Broadcast(scales + m * kWordBytes)), sums.at[p][m]);
     }
+    if constexpr (requires { &Q::EighthOfOffset; }) {
+      const typename V::Floats offset = Q::EighthOfOffset(panels.block(p, index), group);
+      for (int m = 0; m < kRows; ++m) {
+        sums.at[p][m] =
+            V::FmaMinus(V::ToFloats(V::BroadcastInt(starts + m * kWordBytes)),
+                        V::Multiply(offset, V::Broadcast(scales + m * kWordBytes)), sums.at[p][m]);
+      }
+    }
   }
 }
 
@@ -238,7 +246,7 @@ struct SuperTile {
     typename V::Ints pair_sums[kRows];
     if constexpr (Q::kMins || Q::kOffset != 0) PairSums<V, Q>(block, rows, index, pair_sums);
     const uint8_t* scales = rows.word(index * kPer256Words + kPer256Scale);
-    const typename V::Floats scale = V::LoadHalves(block.scale);
+    const typename V::Floats scale = Q::BlockScale(block);
     for (int m = 0; m < kRows; ++m) {
       const typename V::Floats activation_scale = V::Broadcast(scales + m * kWordBytes);
       typename V::Ints total = dots[m].Total();

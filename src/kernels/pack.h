@@ -15,9 +15,12 @@
 
 namespace aster::kernels {
 
-// Nothing where there are no kernels for the type.
+// What a file's type is packed as; nothing where it cannot be computed with. Several types may be
+// packed as one: every weight keeps its value, but some take more memory than in the file.
 std::optional<WeightType> WeightTypeOf(gguf::TensorType type);
-gguf::TensorType TensorTypeOf(WeightType type);
+
+// "Q4_K".
+const char* WeightTypeName(WeightType type);
 
 inline size_t PanelCount(size_t rows) { return (rows + kPanelRows - 1) / kPanelRows; }
 
@@ -34,10 +37,10 @@ struct PackSource {
   size_t columns;
 };
 
-// Writes panels `panel_begin` to `panel_end` of the source; panel i goes to
-// out + i * PanelBytes(type, columns). Rows beyond the last, in the last panel, are zero.
-// Calls for different panels may run at the same time.
-void PackPanels(WeightType type, const PackSource& source, size_t panel_begin, size_t panel_end,
-                void* out);
+// Writes panels `panel_begin` to `panel_end` of the source, whose type can be computed with; panel
+// i goes to out + i * PanelBytes(*WeightTypeOf(type), columns). Rows beyond the last, in the last
+// panel, are zero. Calls for different panels may run at the same time.
+void PackPanels(gguf::TensorType type, const PackSource& source, size_t panel_begin,
+                size_t panel_end, void* out);
 
 }  // namespace aster::kernels

@@ -13,6 +13,7 @@
 #include <array>
 #include <cstring>
 
+#include "quant/levels.h"
 #include "quant/scales.h"
 
 namespace aster::kernels {
@@ -83,13 +84,59 @@ void PackGroup(const RowBlocks<quant::BlockQ8_0>& blocks, size_t group, PackedQ8
   Interleave<8>(rows, out->quants[group], 0x80808080u);
 }
 
-void PackGroup(const RowBlocks<quant::BlockQ4_0>& blocks, size_t group, PackedQ4_0* out) {
+// Fills the fields that types with quants of four bits have in common.
+template <typename FileBlock, typename Block>
+void PackFourBits(const FileBlock* const* blocks, size_t group, Block* out) {
   const uint8_t* rows[kPanelRows];
   for (size_t row = 0; row < kPanelRows; ++row) {
     rows[row] = blocks[row]->quants;
     out->scales[group][row] = blocks[row]->scale;
   }
   Interleave<4>(rows, out->quants[group]);
+}
+void PackGroup(const RowBlocks<quant::BlockQ4_0>& blocks, size_t group, PackedQ4_0* out) {
+  PackFourBits(blocks, group, out);
+}
+void PackGroup(const RowBlocks<quant::BlockIQ4_NL>& blocks, size_t group, PackedIQ4_NL* out) {
+  PackFourBits(blocks, group, out);
+}
+
+// Each weight of Q5_0 is one of Q8_0, which has kernels.
+void PackGroup(const RowBlocks<quant::BlockQ5_0>& blocks, size_t group, PackedQ8_0* out) {
+  Staged<8> staged;
+  for (size_t row = 0; row < kPanelRows; ++row) {
+    const quant::BlockQ5_0& block = *blocks[row];
+    for (size_t i = 0; i < 32; ++i) {
+      const uint32_t low = block.quants[i % 16] >> (i / 16 * 4) & 15u;
+      const uint32_t high = (block.high_bits >> i & 1) << 4;
+      staged.row(row)[i] = static_cast<uint8_t>((low | high) + (128 - 16));
+    }
+    out->scales[group][row] = block.scale;
+  }
+  staged.InterleaveTo(out->quants[group]);
+}
+
+// Quads of the fifth bits of a row's 32 weights.
+uint32_t ArrangeFifthBits(uint32_t bits) {
+  uint32_t bytes = 0;
+  for (int i = 0; i < 32; ++i) bytes |= (bits >> i & 1) << (8 * (i % 4) + i / 4);
+  return bytes;
+}
+
+// Q4_1 is Q5_1 without its fifth bits.
+template <typename FileBlock>
+void PackGroup(const FileBlock* const (&blocks)[kPanelRows], size_t group, PackedQ5_1* out) {
+  const uint8_t* rows[kPanelRows];
+  for (size_t row = 0; row < kPanelRows; ++row) {
+    const FileBlock& block = *blocks[row];
+    rows[row] = block.quants;
+    out->scales[group][row] = block.scale;
+    out->offsets[group][row] = block.offset;
+    uint32_t high = 0;
+    if constexpr (requires { block.high_bits; }) high = ArrangeFifthBits(block.high_bits);
+    std::memcpy(out->groups[group].high[row], &high, sizeof(high));
+  }
+  Interleave<4>(rows, out->groups[group].low);
 }
 
 void PackGroup(const RowBlocks<quant::BlockMXFP4>& blocks, size_t group, PackedMXFP4* out) {
@@ -101,7 +148,7 @@ void PackGroup(const RowBlocks<quant::BlockMXFP4>& blocks, size_t group, PackedM
   Interleave<4>(rows, out->quants[group]);
 }
 
-// --- The K types, and IQ2_XXS: one block of the file at a time.
+// --- Super-blocks: one block of the file at a time.
 
 // In: 32 bytes with weight i of one group in the low halves, of the next in the high halves.
 // Out: for each of the two groups `stride` bytes apart, weight i in the low half of byte i, weight
@@ -266,6 +313,28 @@ void PackBlock(const RowBlocks<quant::BlockIQ2_XXS>& blocks, PackedIQ2_XXS* out)
   }
 }
 
+// The types of sixteen levels (quant/levels.h).
+template <typename FileBlock>
+void PackBlock(const FileBlock* const (&blocks)[kPanelRows], PackedLevels* out) {
+  const quant::LevelTable& table = quant::LevelsOf(*blocks[0]);
+  std::memcpy(out->levels, table.levels.data(), sizeof(out->levels));
+  out->factor = table.factor;
+  std::memset(out->unused, 0, sizeof(out->unused));
+  Staged<32> staged;
+  for (size_t row = 0; row < kPanelRows; ++row) {
+    quant::LevelBlock block;
+    quant::ReadLevels(*blocks[row], block);
+    out->scale[row] = block.scale;
+    SetPairs(out->scales, 16, row, block.scales);
+    for (size_t group = 0; group < 16; ++group) {
+      const uint8_t* codes = block.codes + 16 * group;
+      uint8_t* to = staged.row(row) + 8 * group;
+      for (size_t i = 0; i < 8; ++i) to[i] = static_cast<uint8_t>(codes[i] | codes[i + 8] << 4);
+    }
+  }
+  staged.InterleaveTo(out->quants[0]);
+}
+
 // --- Panels.
 
 // Where each row of the panel starts; rows beyond the matrix are null.
@@ -414,10 +483,22 @@ void PackPanel<PackedBF16, uint16_t>(const PackSource& source, size_t panel, voi
 template void PackPanel<PackedQ8_0, quant::BlockQ8_0>(const PackSource&, size_t, void*);
 template void PackPanel<PackedQ4_0, quant::BlockQ4_0>(const PackSource&, size_t, void*);
 template void PackPanel<PackedMXFP4, quant::BlockMXFP4>(const PackSource&, size_t, void*);
+template void PackPanel<PackedQ8_0, quant::BlockQ5_0>(const PackSource&, size_t, void*);
+template void PackPanel<PackedIQ4_NL, quant::BlockIQ4_NL>(const PackSource&, size_t, void*);
+template void PackPanel<PackedQ5_1, quant::BlockQ4_1>(const PackSource&, size_t, void*);
+template void PackPanel<PackedQ5_1, quant::BlockQ5_1>(const PackSource&, size_t, void*);
 template void PackPanel<PackedQ2_K, quant::BlockQ2_K>(const PackSource&, size_t, void*);
 template void PackPanel<PackedQ4_K, quant::BlockQ4_K>(const PackSource&, size_t, void*);
 template void PackPanel<PackedQ5_K, quant::BlockQ5_K>(const PackSource&, size_t, void*);
 template void PackPanel<PackedQ6_K, quant::BlockQ6_K>(const PackSource&, size_t, void*);
 template void PackPanel<PackedIQ2_XXS, quant::BlockIQ2_XXS>(const PackSource&, size_t, void*);
+template void PackPanel<PackedLevels, quant::BlockQ3_K>(const PackSource&, size_t, void*);
+template void PackPanel<PackedLevels, quant::BlockIQ4_XS>(const PackSource&, size_t, void*);
+template void PackPanel<PackedLevels, quant::BlockIQ3_XXS>(const PackSource&, size_t, void*);
+template void PackPanel<PackedLevels, quant::BlockIQ3_S>(const PackSource&, size_t, void*);
+template void PackPanel<PackedLevels, quant::BlockIQ2_XS>(const PackSource&, size_t, void*);
+template void PackPanel<PackedLevels, quant::BlockIQ2_S>(const PackSource&, size_t, void*);
+template void PackPanel<PackedLevels, quant::BlockIQ1_S>(const PackSource&, size_t, void*);
+template void PackPanel<PackedLevels, quant::BlockIQ1_M>(const PackSource&, size_t, void*);
 
 }  // namespace aster::kernels

@@ -63,6 +63,24 @@ struct PackedMXFP4 {
 };
 static_assert(sizeof(PackedMXFP4) == 544);
 
+struct PackedIQ4_NL {
+  static constexpr size_t kColumns = 64;
+  uint16_t scales[2][kPanelRows];
+  PackedQuads quants[2][4];  // quads t and t + 4, indices of levels
+};
+static_assert(sizeof(PackedIQ4_NL) == 576);
+
+struct PackedQ5_1 {
+  static constexpr size_t kColumns = 64;
+  uint16_t scales[2][kPanelRows];
+  uint16_t offsets[2][kPanelRows];  // halves
+  struct {
+    PackedQuads low[4];  // quads t and t + 4
+    PackedQuads high;    // the fifth bit of eight quads
+  } groups[2];
+};
+static_assert(sizeof(PackedQ5_1) == 768);
+
 // The K types: super-blocks of 256 weights. Integer scales and minima of two neighbouring groups
 // stand side by side, so that two products with them are one instruction.
 using PackedPair = uint8_t[kPanelRows][2];
@@ -110,6 +128,18 @@ struct PackedQ6_K {
   } groups[16];
 };
 static_assert(sizeof(PackedQ6_K) == 3392);
+
+// Weights that are one of sixteen levels (quant/levels.h).
+struct PackedLevels {
+  static constexpr size_t kColumns = 256;
+  uint16_t scale[kPanelRows];
+  alignas(16) uint8_t levels[16];  // int8
+  float factor;                    // of all scales
+  uint8_t unused[12];
+  PackedPair scales[8];       // sixteen groups of 16, signed
+  PackedQuads quants[16][2];  // [group], quads t and t + 2, indices of levels
+};
+static_assert(sizeof(PackedLevels) == 2368);
 
 // Quad t of a group is half h = t % 2 of point p = t / 2. Bit Iq2SignBit(t) of byte i of a word of
 // signs is 1 where weight i of the quad is negative. Four of these 32 bits follow from the others,

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // The weight types that the kernels multiply with, and the form in which each wants its
-// activations. Plain data. Must not know how anything is computed.
+// activations. Several types of files may be packed as one of them (pack.h). Plain data. Must not
+// know how anything is computed.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,11 @@ enum class WeightType : uint8_t {
   kQ5_K,
   kQ6_K,
   kIQ2_XXS,
+  kIQ4_NL,
+  kQ5_1,    // Q4_1 too
+  kLevels,  // sixteen levels and integer scales: Q3_K, IQ4_XS and the types of grids
 };
-inline constexpr int kWeightTypeCount = 11;
+inline constexpr int kWeightTypeCount = 14;
 
 // How a row of activations is written before it is multiplied (activations.h).
 enum class ActivationFormat : uint8_t {

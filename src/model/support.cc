@@ -14,7 +14,6 @@
 #include "kernels/pack.h"
 #include "model/pooling.h"
 #include "model/rank_head.h"
-#include "quant/widen.h"
 
 namespace aster::model {
 namespace {
@@ -119,9 +118,7 @@ const gguf::Tensor* FindTensor(const gguf::ModelFiles& files, const TensorSpec& 
   return tensor;
 }
 
-bool IsComputable(TensorType type) {
-  return kernels::WeightTypeOf(quant::WidenedType(type).value_or(type)).has_value();
-}
+bool IsComputable(TensorType type) { return kernels::WeightTypeOf(type).has_value(); }
 
 Support CheckSupport(const gguf::ModelFiles& files, const std::optional<Slice>& slice) {
   Support support;

@@ -28,7 +28,7 @@ aster_shader(arithmetic arithmetic)
 
 # Numbers and names of weight types are those of weights.glsl. Products come with and without the instruction for dot
 # products of bytes.
-set(weight_types q8_0 q4_0 mxfp4 q2_k q4_k q5_k q6_k iq2_xxs)
+set(weight_types q8_0 q4_0 mxfp4 q2_k q4_k q5_k q6_k iq2_xxs iq4_nl q5_1 levels)
 foreach(type ${weight_types})
   list(FIND weight_types ${type} number)
   foreach(source product_few product_many)

@@ -35,9 +35,11 @@ class Row {
     const uint8_t* piece = pieces_ + index / kCount * group_rows_ * kPieceBytes;
     return reinterpret_cast<const Value*>(piece)[index % kCount];
   }
-  float scale(size_t word) const {
-    return *reinterpret_cast<const float*>(words_ + word * group_rows_ * kWordBytes);
+  template <typename Word>
+  Word word(size_t index) const {
+    return *reinterpret_cast<const Word*>(words_ + index * group_rows_ * kWordBytes);
   }
+  float scale(size_t index) const { return word<float>(index); }
 
  private:
   const uint8_t* pieces_;
@@ -64,6 +66,8 @@ int OneBit(const PackedQuads& quads, size_t row, size_t column) {
 
 // --- Types with a scale per 32 weights: for each group, ascending,
 //       acc = fma(float(dot), weight scale * activation scale, acc)
+//     and then, where there are offsets,
+//       acc = fma(-float(-8 * activation sum), offset / 8 * activation scale, acc)
 
 int Weight(const PackedQ8_0& block, size_t group, size_t row, size_t column) {
   return block.quants[group][column / 4][row][column % 4] - 128;
@@ -75,10 +79,24 @@ int Weight(const PackedMXFP4& block, size_t group, size_t row, size_t column) {
   return quant::kFp4Doubled[FourBits(block.quants[group], 8, row, column)];
 }
 
+int Weight(const PackedIQ4_NL& block, size_t group, size_t row, size_t column) {
+  return quant::kIq4Levels[FourBits(block.quants[group], 8, row, column)];
+}
+int Weight(const PackedQ5_1& block, size_t group, size_t row, size_t column) {
+  const auto& quants = block.groups[group];
+  return FourBits(quants.low, 8, row, column) | OneBit(quants.high, row, column) << 4;
+}
+
 float Scale(const PackedQ8_0& block, size_t group, size_t row) {
   return HalfToFloat(block.scales[group][row]);
 }
 float Scale(const PackedQ4_0& block, size_t group, size_t row) {
+  return HalfToFloat(block.scales[group][row]);
+}
+float Scale(const PackedIQ4_NL& block, size_t group, size_t row) {
+  return HalfToFloat(block.scales[group][row]);
+}
+float Scale(const PackedQ5_1& block, size_t group, size_t row) {
   return HalfToFloat(block.scales[group][row]);
 }
 // Half of 2^(exponent - 127), since weights are doubled; exponents 0 and 1 are zero, which is what
@@ -100,6 +118,11 @@ float ScaledProduct(const Block* blocks, size_t output, const Row& row, size_t c
     }
     const float activation_scale = row.scale(i / 2 * kPer32Words + kPer32Scale + i % 2);
     acc = Fma(static_cast<float>(dot), Scale(block, i % 2, output) * activation_scale, acc);
+    if constexpr (requires { block.offsets; }) {
+      const auto start = row.word<int32_t>(i / 2 * kPer32Words + kPer32Start8 + i % 2);
+      const float offset = HalfToFloat(block.offsets[i % 2][output]) * 0.125f;
+      acc = Fma(-static_cast<float>(start), offset * activation_scale, acc);
+    }
   }
   return acc;
 }
@@ -136,6 +159,11 @@ int Weight(const PackedIQ2_XXS& block, size_t column, size_t row) {
   return (quant::EvenSigns(seven) >> (column % 8) & 1) != 0 ? -magnitude : magnitude;
 }
 
+int Weight(const PackedLevels& block, size_t column, size_t row) {
+  return static_cast<int8_t>(
+      block.levels[FourBits(block.quants[column / 16], 4, row, column % 16)]);
+}
+
 int ByteOf(const PackedPair* pairs, size_t group, size_t row) {
   return pairs[group / 2][row][group % 2];
 }
@@ -154,6 +182,10 @@ int GroupScale(const PackedQ6_K& block, size_t group, size_t row) {
 }
 int GroupScale(const PackedIQ2_XXS& block, size_t group, size_t row) {
   return static_cast<int>(2 * (block.groups[group].signs_and_scale[row] >> 28) + 1);
+}
+
+int GroupScale(const PackedLevels& block, size_t group, size_t row) {
+  return static_cast<int8_t>(ByteOf(block.scales, group, row));
 }
 
 int GroupMin(const PackedQ2_K& block, size_t group, size_t row) {
@@ -175,6 +207,8 @@ template <>
 constexpr size_t kGroupColumns<PackedQ2_K> = 16;
 template <>
 constexpr size_t kGroupColumns<PackedQ6_K> = 16;
+template <>
+constexpr size_t kGroupColumns<PackedLevels> = 16;
 
 template <typename Block>
 float BlockScale(const Block& block, size_t row, float activation_scale) {
@@ -183,6 +217,9 @@ float BlockScale(const Block& block, size_t row, float activation_scale) {
 // The scales of the format are (2 s + 1) / 8.
 float BlockScale(const PackedIQ2_XXS& block, size_t row, float activation_scale) {
   return HalfToFloat(block.scale[row]) * activation_scale * 0.125f;
+}
+float BlockScale(const PackedLevels& block, size_t row, float activation_scale) {
+  return HalfToFloat(block.scale[row]) * block.factor * activation_scale;
 }
 
 template <typename Block>
@@ -276,7 +313,9 @@ const MatmulTable kMatmulRef = {
          Products<kPer32, PackedQ4_0, ScaledProduct>, Products<kPer32, PackedMXFP4, ScaledProduct>,
          Products<kPer256, PackedQ2_K, SuperProduct>, Products<kPer256, PackedQ4_K, SuperProduct>,
          Products<kPer256, PackedQ5_K, SuperProduct>, Products<kPer256, PackedQ6_K, SuperProduct>,
-         Products<kPer256, PackedIQ2_XXS, SuperProduct>},
+         Products<kPer256, PackedIQ2_XXS, SuperProduct>,
+         Products<kPer32, PackedIQ4_NL, ScaledProduct>, Products<kPer32, PackedQ5_1, ScaledProduct>,
+         Products<kPer256, PackedLevels, SuperProduct>},
     .prepare = {PrepareF32Ref, PrepareBF16Ref, PrepareInt8Per32Ref, PrepareInt8Per256Ref},
 };
 

@@ -150,7 +150,7 @@ class SuperTiles {
         });
         if constexpr (Q::kMins) sum_factors_[i][pair] = Q::SumFactors(blocks[i], pair);
       }
-      scales_[i] = Vector::LoadHalves(blocks[i].scale);
+      scales_[i] = Q::BlockScale(blocks[i]);
       if constexpr (Q::kMins) min_scales_[i] = Vector::LoadHalves(blocks[i].min_scale);
     }
   }

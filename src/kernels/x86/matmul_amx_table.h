@@ -31,7 +31,7 @@ template <typename Tiles, WeightType type, typename Q, int kPlanes>
 constexpr MatmulFunction kSuperProduct =
     kTileProduct<Tiles, type, Blockwise<SuperTiles<Tiles, Q, kPlanes>>>;
 
-// Q2_K times its scales fits one byte.
+// Q2_K times its scales fits one byte. Q5_1 is rare, and its offsets are floats.
 template <typename Tiles>
 constexpr MatmulTable kTableOf = {
     .products = {WithAvx512<WeightType::kF32>, WithAvx512<WeightType::kF16>,
@@ -43,7 +43,10 @@ constexpr MatmulTable kTableOf = {
                  kSuperProduct<Tiles, WeightType::kQ4_K, Q4_K<Unpacked>, 2>,
                  kSuperProduct<Tiles, WeightType::kQ5_K, Q5_K<Unpacked>, 2>,
                  kSuperProduct<Tiles, WeightType::kQ6_K, Q6_K<Unpacked>, 2>,
-                 kSuperProduct<Tiles, WeightType::kIQ2_XXS, Iq2XxsUnpacked, 2>},
+                 kSuperProduct<Tiles, WeightType::kIQ2_XXS, Iq2XxsUnpacked, 2>,
+                 kScaledProduct<Tiles, WeightType::kIQ4_NL, IQ4_NL, 0>,
+                 WithAvx512<WeightType::kQ5_1>,
+                 kSuperProduct<Tiles, WeightType::kLevels, Levels<Unpacked>, 2>},
     .prepare = {PrepareWithAvx512<ActivationFormat::kF32>,
                 PrepareWithAvx512<ActivationFormat::kBF16>,
                 PrepareWithAvx512<ActivationFormat::kInt8Per32>,

@@ -20,9 +20,9 @@ bool HasAvx512() {
   return std::find(isas.begin(), isas.end(), Isa::kAvx512) != isas.end();
 }
 
-void Multiply(WeightType type, const MatmulJob& job, size_t begin, size_t end) {
+void Multiply(TensorType type, const MatmulJob& job, size_t begin, size_t end) {
   const ComputeFloatMode mode;
-  kMatmulEmulatedAmx.products[static_cast<size_t>(type)](job, begin, end);
+  kMatmulEmulatedAmx.products[static_cast<size_t>(*WeightTypeOf(type))](job, begin, end);
 }
 
 struct Case {
@@ -34,7 +34,7 @@ struct Case {
   uint64_t seed = 1;
 };
 
-class EmulatedAmxTest : public testing::TestWithParam<WeightType> {
+class EmulatedAmxTest : public testing::TestWithParam<TensorType> {
  protected:
   void SetUp() override {
     if (!HasAvx512()) GTEST_SKIP() << "these kernels use AVX-512 too, which this machine lacks";
@@ -109,7 +109,7 @@ TEST_P(EmulatedAmxTest, NoIntegerOverflows) {
   FileMatrix matrix(GetParam(), 32, columns, TestValues::kPlain, 1);
   for (const uint8_t fill : {0x00, 0x80, 0x7f, 0xff, 0x0f, 0xf0, 0x3f, 0x77, 0x88}) {
     for (const float value : {1.0f, -1.0f}) {
-      std::fill(matrix.bytes.begin(), matrix.bytes.end(), fill);
+      matrix.FillWith(fill);
       const AlignedBytes packed = matrix.Packed();
       const PreparedRows prepared(Isa::kRef, ActivationFormatFor(GetParam()),
                                   std::vector<float>(18 * columns, value), columns);
@@ -156,7 +156,7 @@ TEST_P(EmulatedAmxTest, AnyDivisionOfTheWorkAndPlacesByIndex) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, EmulatedAmxTest, testing::ValuesIn(kAllWeightTypes),
+INSTANTIATE_TEST_SUITE_P(Types, EmulatedAmxTest, testing::ValuesIn(kTypeOfEachKernel),
                          [](const auto& param) { return TypeName(param.param); });
 
 // --- The check of a machine.

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "gguf/types.h"
 #include "kernels/activation_layout.h"
 #include "kernels/activations.h"
 #include "kernels/matmul_table.h"
@@ -88,6 +87,9 @@ template <typename Block>
            (!requires(Block& block) { block.scale[0]; })
 void SetScales(Block& block, Random& random, CheckValues values) {
   for (auto& scales : block.scales) SetScales(scales, random, values);
+  if constexpr (requires { block.offsets; }) {
+    for (auto& offsets : block.offsets) SetScales(offsets, random, values);
+  }
 }
 // The super-blocks.
 template <typename Block>
@@ -95,6 +97,7 @@ template <typename Block>
 void SetScales(Block& block, Random& random, CheckValues values) {
   SetScales(block.scale, random, values);
   if constexpr (requires { block.min_scale[0]; }) SetScales(block.min_scale, random, values);
+  if constexpr (requires { block.factor; }) block.factor = 0.125f;
 }
 
 // Any bits, but for scales.
@@ -116,7 +119,8 @@ constexpr FillFunction kFills[kernels::kWeightTypeCount] = {
     FillPacked<kernels::PackedQ4_0>,    FillPacked<kernels::PackedMXFP4>,
     FillPacked<kernels::PackedQ2_K>,    FillPacked<kernels::PackedQ4_K>,
     FillPacked<kernels::PackedQ5_K>,    FillPacked<kernels::PackedQ6_K>,
-    FillPacked<kernels::PackedIQ2_XXS>,
+    FillPacked<kernels::PackedIQ2_XXS>, FillPacked<kernels::PackedIQ4_NL>,
+    FillPacked<kernels::PackedQ5_1>,    FillPacked<kernels::PackedLevels>,
 };
 
 AlignedWords Weights(WeightType type, const ProductSize& size, CheckValues values, uint64_t seed) {
@@ -226,10 +230,9 @@ Status CheckProduct(Workbench& bench, WeightType type, const ProductSize& size, 
                           .result = out.address(),
                           .out_stride = size.outputs});
   }));
-  return CompareFloats(
-      fmt::format("product with {}, {} {}", gguf::TensorTypeName(kernels::TensorTypeOf(type)),
-                  size.rows, size.rows == 1 ? "row" : "rows"),
-      want, ContentOf<float>(out, want.size()));
+  return CompareFloats(fmt::format("product with {}, {} {}", kernels::WeightTypeName(type),
+                                   size.rows, size.rows == 1 ? "row" : "rows"),
+                       want, ContentOf<float>(out, want.size()));
 }
 
 Status CheckGroupExperts(Workbench& bench, uint32_t slots, uint32_t experts, uint32_t together,
@@ -305,9 +308,8 @@ Status CheckExpertProduct(Workbench& bench, WeightType type, const ProductSize& 
                                 .first_row = size.first_row,
                                 .result = out.address()});
   }));
-  return CompareFloats(
-      fmt::format("product of experts with {}", gguf::TensorTypeName(kernels::TensorTypeOf(type))),
-      want, ContentOf<float>(out, want.size()));
+  return CompareFloats(fmt::format("product of experts with {}", kernels::WeightTypeName(type)),
+                       want, ContentOf<float>(out, want.size()));
 }
 
 }  // namespace aster::vulkan

@@ -112,14 +112,16 @@ TEST_P(ProductTest, DotProductsByInstruction) {
 }
 
 std::string NameOfType(const testing::TestParamInfo<WeightType>& info) {
-  return std::string(gguf::TensorTypeName(kernels::TensorTypeOf(info.param)));
+  return kernels::WeightTypeName(info.param);
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, ProductTest,
                          testing::Values(WeightType::kF32, WeightType::kF16, WeightType::kBF16,
                                          WeightType::kQ8_0, WeightType::kQ4_0, WeightType::kMXFP4,
                                          WeightType::kQ2_K, WeightType::kQ4_K, WeightType::kQ5_K,
-                                         WeightType::kQ6_K, WeightType::kIQ2_XXS),
+                                         WeightType::kQ6_K, WeightType::kIQ2_XXS,
+                                         WeightType::kIQ4_NL, WeightType::kQ5_1,
+                                         WeightType::kLevels),
                          NameOfType);
 
 }  // namespace

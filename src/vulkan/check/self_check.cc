@@ -242,7 +242,7 @@ std::vector<KernelCheck> KernelChecks() {
                                      {"latent attention", CheckLatent}};
   for (int i = 0; i < kernels::kWeightTypeCount; ++i) {
     const auto type = static_cast<WeightType>(i);
-    const auto name = gguf::TensorTypeName(kernels::TensorTypeOf(type));
+    const auto name = kernels::WeightTypeName(type);
     checks.push_back({fmt::format("products with {}", name),
                       [type](Workbench& bench) { return CheckProducts(bench, type); }});
     checks.push_back({fmt::format("experts with {}", name),

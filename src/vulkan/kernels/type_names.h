@@ -13,7 +13,8 @@ namespace aster::vulkan {
 
 inline const char* NameOfType(kernels::WeightType type) {
   static constexpr std::array<const char*, kernels::kWeightTypeCount> kNames = {
-      "f32", "f16", "bf16", "q8_0", "q4_0", "mxfp4", "q2_k", "q4_k", "q5_k", "q6_k", "iq2_xxs"};
+      "f32",  "f16",  "bf16", "q8_0",    "q4_0",   "mxfp4", "q2_k",
+      "q4_k", "q5_k", "q6_k", "iq2_xxs", "iq4_nl", "q5_1",  "levels"};
   return kNames[static_cast<size_t>(type)];
 }
 

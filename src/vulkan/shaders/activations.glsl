@@ -17,6 +17,10 @@ uint unit_word(RowPlace row, uint unit, uint word) {
                                              row.group_rows];
 }
 float activation_scale(RowPlace row, uint unit) { return FLOAT(unit_word(row, unit, kPer32Scale)); }
+// The sum of a group's activations, times -8.
+int group_sum(RowPlace row, uint unit, uint group) {
+  return int(unit_word(row, unit, kPer32Start8));
+}
 #else
 RowPlace row_at(uint row) {
   return place_of(row_pieces(), row_pieces() / 4u * kPer256Words, push.activation_rows, row);

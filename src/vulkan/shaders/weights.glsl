@@ -26,13 +26,16 @@ struct Unit {
 #define Q5_K 5
 #define Q6_K 6
 #define IQ2_XXS 7
+#define IQ4_NL 8
+#define Q5_1 9
+#define LEVELS 10
 
-#if WEIGHTS <= MXFP4
+#if WEIGHTS <= MXFP4 || WEIGHTS == IQ4_NL || WEIGHTS == Q5_1
 #define PER_32
 #else
 #define PER_256
 #endif
-#if WEIGHTS == Q2_K || WEIGHTS == Q4_K || WEIGHTS == Q5_K
+#if WEIGHTS == Q2_K || WEIGHTS == Q4_K || WEIGHTS == Q5_K || WEIGHTS == Q5_1
 #define MINS
 #endif
 
@@ -58,6 +61,10 @@ const uint kBlockWords = 272u;
 #elif WEIGHTS == Q4_0
 const uint kBlockWords = 144u;
 #define START_WORD kPer32Start8
+#elif WEIGHTS == IQ4_NL
+const uint kBlockWords = 144u;
+#elif WEIGHTS == Q5_1
+const uint kBlockWords = 192u;
 #else
 const uint kBlockWords = 136u;
 #endif
@@ -68,7 +75,7 @@ Unit unit_of(uint panel, uint unit) {
 int group_scale(Unit unit, uint group, uint lane) { return 1; }
 #else
 const uint kUnitColumns = 256u;
-#if WEIGHTS == Q2_K || WEIGHTS == Q6_K
+#if WEIGHTS == Q2_K || WEIGHTS == Q6_K || WEIGHTS == LEVELS
 const uint kGroups = 16u;
 #else
 const uint kGroups = 8u;
@@ -82,6 +89,8 @@ const uint kBlockWords = 592u;
 const uint kBlockWords = 720u;
 #elif WEIGHTS == Q6_K
 const uint kBlockWords = 848u;
+#elif WEIGHTS == LEVELS
+const uint kBlockWords = 592u;
 #else
 const uint kBlockWords = 264u;
 #endif
@@ -91,6 +100,18 @@ Unit unit_of(uint panel, uint unit) {
 // What two neighbouring groups have of a lane, of pairs that start at a word.
 uint pair_byte(uint word, uint group, uint lane) {
   return byte_at(word, group / 2u * 32u + lane * 2u + (group & 1u));
+}
+#endif
+
+#if WEIGHTS == Q5_K || WEIGHTS == Q5_1
+// Eight quads: their low bits from a word on, then their fifth ones.
+void load_five_bits(uint first, out uint quads[kQuads]) {
+  const uint high = word_at(first + 64u);
+  for (uint t = 0u; t < 4u; ++t) {
+    const uint both = word_at(first + t * 16u);
+    quads[t] = both & 0x0f0f0f0fu | (high >> t & 0x01010101u) << 4;
+    quads[t + 4u] = both >> 4 & 0x0f0f0f0fu | (high >> (t + 4u) & 0x01010101u) << 4;
+  }
 }
 #endif
 
@@ -141,6 +162,42 @@ float unit_scale(Unit unit, uint lane, float activation) {
   return mul(exponent < 2u ? 0.0 : FLOAT((exponent - 1u) << 23), activation);
 }
 
+#elif WEIGHTS == IQ4_NL
+// The levels of four indices.
+uint levels_of(uint codes) {
+  const uvec4 levels = uvec4(0xbfad9881u, 0xf6eaddcfu, 0x26190d01u, 0x71594535u);
+  uint bytes = 0u;
+  for (uint i = 0u; i < 32u; i += 8u) {
+    const uint code = codes >> i & 15u;
+    bytes |= (levels[code / 4u] >> (code & 3u) * 8u & 255u) << i;
+  }
+  return bytes;
+}
+void load_group(Unit unit, uint group, uint lane, out uint quads[kQuads]) {
+  const uint first = unit.at + 16u + unit.half_ * 64u + lane;
+  for (uint t = 0u; t < 4u; ++t) {
+    const uint both = word_at(first + t * 16u);
+    quads[t] = levels_of(both & 0x0f0f0f0fu);
+    quads[t + 4u] = levels_of(both >> 4 & 0x0f0f0f0fu);
+  }
+}
+float unit_scale(Unit unit, uint lane, float activation) {
+  return mul(half_at(unit.at + unit.half_ * 8u, lane), activation);
+}
+
+#elif WEIGHTS == Q5_1
+void load_group(Unit unit, uint group, uint lane, out uint quads[kQuads]) {
+  load_five_bits(unit.at + 32u + unit.half_ * 80u + lane, quads);
+}
+float unit_scale(Unit unit, uint lane, float activation) {
+  return mul(half_at(unit.at + unit.half_ * 8u, lane), activation);
+}
+// The offset, beside sums of activations that are times -8.
+int group_minimum(Unit unit, uint group, uint lane) { return 1; }
+float unit_min_scale(Unit unit, uint lane, float activation) {
+  return mul(mul(half_at(unit.at + 16u + unit.half_ * 8u, lane), 0.125), activation);
+}
+
 #elif WEIGHTS == Q2_K
 void load_group(Unit unit, uint group, uint lane, out uint quads[kQuads]) {
   const uint all = word_at(unit.at + 80u + group * 16u + lane);
@@ -165,13 +222,7 @@ void load_group(Unit unit, uint group, uint lane, out uint quads[kQuads]) {
 
 #elif WEIGHTS == Q5_K
 void load_group(Unit unit, uint group, uint lane, out uint quads[kQuads]) {
-  const uint first = unit.at + 80u + group * 80u + lane;
-  const uint high = word_at(first + 64u);
-  for (uint t = 0u; t < 4u; ++t) {
-    const uint both = word_at(first + t * 16u);
-    quads[t] = both & 0x0f0f0f0fu | (high >> t & 0x01010101u) << 4;
-    quads[t + 4u] = both >> 4 & 0x0f0f0f0fu | (high >> (t + 4u) & 0x01010101u) << 4;
-  }
+  load_five_bits(unit.at + 80u + group * 80u + lane, quads);
 }
 
 #elif WEIGHTS == Q6_K
@@ -186,8 +237,21 @@ void load_group(Unit unit, uint group, uint lane, out uint quads[kQuads]) {
     quads[t + 2u] = offset_bytes(upper, 32u);
   }
 }
-int group_scale(Unit unit, uint group, uint lane) {
-  return bitfieldExtract(int(pair_byte(unit.at + 16u, group, lane)), 0, 8);
+
+#elif WEIGHTS == LEVELS
+// The levels of four indices.
+uint levels_of(uint block, uint codes) {
+  uint bytes = 0u;
+  for (uint i = 0u; i < 32u; i += 8u) bytes |= byte_at(block + 8u, codes >> i & 15u) << i;
+  return bytes;
+}
+void load_group(Unit unit, uint group, uint lane, out uint quads[kQuads]) {
+  const uint first = unit.at + 80u + group * 32u + lane;
+  for (uint t = 0u; t < 2u; ++t) {
+    const uint both = word_at(first + t * 16u);
+    quads[t] = levels_of(unit.at, both & 0x0f0f0f0fu);
+    quads[t + 2u] = levels_of(unit.at, both >> 4 & 0x0f0f0f0fu);
+  }
 }
 
 #elif WEIGHTS == IQ2_XXS
@@ -218,6 +282,12 @@ int group_scale(Unit unit, uint group, uint lane) {
 }
 #endif
 
+#if WEIGHTS == Q6_K || WEIGHTS == LEVELS
+int group_scale(Unit unit, uint group, uint lane) {
+  return bitfieldExtract(int(pair_byte(unit.at + 16u, group, lane)), 0, 8);
+}
+#endif
+
 #if WEIGHTS == Q4_K || WEIGHTS == Q5_K
 int group_scale(Unit unit, uint group, uint lane) {
   return int(pair_byte(unit.at + 16u, group, lane));
@@ -229,15 +299,17 @@ int group_minimum(Unit unit, uint group, uint lane) {
 
 #ifdef PER_256
 float unit_scale(Unit unit, uint lane, float activation) {
-  const float scale = mul(half_at(unit.at, lane), activation);
+  const float half_scale = half_at(unit.at, lane);
 #if WEIGHTS == IQ2_XXS
-  return mul(scale, 0.125);
+  return mul(mul(half_scale, activation), 0.125);
+#elif WEIGHTS == LEVELS
+  return mul(mul(half_scale, FLOAT(word_at(unit.at + 12u))), activation);
 #else
-  return scale;
+  return mul(half_scale, activation);
 #endif
 }
 #endif
-#ifdef MINS
+#if defined(MINS) && defined(PER_256)
 float unit_min_scale(Unit unit, uint lane, float activation) {
   return mul(half_at(unit.at + 8u, lane), activation);
 }
