@@ -105,6 +105,7 @@ struct HeadAttention {
   size_t kv_head_count;
   uint32_t window;  // positions that a row sees, itself included; 0: all
   uint32_t sinks;   // and the first of all
+  Tensor sink_logits = {};  // [head_count], each one more weight that counts in the sum; or none
   Tensor queries;   // [rows, head_count * key_dim], turned to their positions
   Tensor keys;      // [rows, kv_head_count * key_dim], turned to their positions; written first
   Tensor values;    // [rows, kv_head_count * value_dim]
@@ -122,6 +123,17 @@ struct ExpertChoice {
   Tensor shares;                        // [rows, used]
 };
 
+// How the two expanding halves of a feed-forward network become one: with silu (Swiglu), or as
+// gpt-oss has it (swiglu_oai of kernels/ops.h).
+enum class GateKind : uint8_t { kSwiglu, kSwigluOai };
+
+// Added behind each product of an expert: [experts, outputs].
+struct ExpertBiases {
+  Tensor gate = {};
+  Tensor up = {};
+  Tensor down = {};
+};
+
 // out = the sum of the chosen experts' outputs by their shares, and of the shared expert's, in
 // fixed point.
 struct ExpertSum {
@@ -130,8 +142,10 @@ struct ExpertSum {
   Tensor shares;
   std::span<const ExpertWeights> experts;
   const ExpertWeights* shared;  // for every row; or null
-  float limit;                  // of swiglu
-  Tensor out;                   // [rows, embedding]
+  float limit;                  // of both halves
+  GateKind gate = GateKind::kSwiglu;
+  ExpertBiases biases = {};  // of the chosen experts, or none
+  Tensor out;                // [rows, embedding]
 };
 
 // The numbers that streams of a residual are mixed with (kernels/stream_mix.h).

@@ -35,7 +35,8 @@ TEST(GpuLayers, AreANumberOrAuto) {
 }
 
 TEST(LocalModel, LayersOfTwoBackEndsGiveTheSameBitsInEveryWay) {
-  for (const model::Arch arch : {model::Arch::kLlama, model::Arch::kQwen3Moe}) {
+  for (const model::Arch arch :
+       {model::Arch::kLlama, model::Arch::kQwen3Moe, model::Arch::kGptOss}) {
     const model::Shape shape = model::SmallShape(arch);
     const model::ModelFile file(shape, gguf::TensorType::kQ8_0);
     VerifyOptions options;

@@ -38,6 +38,9 @@ inline constexpr float kExp2Coefficients[] = {0x1.62e432p-1f, 0x1.ebfbe6p-3f,  0
 inline constexpr float kLog1pCoefficients[] = {0x1.555558p-1f, 0x1.9996d8p-2f, 0x1.250514p-2f,
                                                0x1.b72ad8p-3f, 0x1.f090acp-3f};
 
+// What a gate of gpt-oss is multiplied with before the sigmoid.
+inline constexpr float kSwigluOaiSlope = 1.702f;
+
 // Sums in fixed point (OpsTable::fixed_accumulate): the unit is 2^-32.
 inline constexpr double kFixedScale = 0x1p32;
 inline constexpr double kFixedTermLimit = 0x1p50;             // a term is held within ±2^18

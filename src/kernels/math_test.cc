@@ -100,6 +100,15 @@ TEST(FloatMathTest, NanStaysNan) {
   EXPECT_TRUE(std::isnan(ref::Swiglu(1.0f, nan, 2.0f)));
 }
 
+TEST(FloatMathTest, SwigluOaiAddsOneBehindTheLimit) {
+  EXPECT_EQ(ref::SwigluOai(0.0f, 5.0f, 7.0f), 0.0f);
+  EXPECT_EQ(ref::SwigluOai(1.0f, -1.0f, 7.0f), 0.0f);
+  EXPECT_NEAR(ref::SwigluOai(1.0f, 2.0f, 7.0f), 3.0 / (1.0 + std::exp(-1.702)), 1e-6);
+  EXPECT_EQ(ref::SwigluOai(50.0f, 30.0f, 7.0f), ref::SwigluOai(7.0f, 7.0f, 7.0f));
+  EXPECT_EQ(ref::SwigluOai(1.0f, -30.0f, 7.0f), ref::SwigluOai(1.0f, -7.0f, 7.0f));
+  EXPECT_TRUE(std::isnan(ref::SwigluOai(std::nanf(""), 1.0f, 7.0f)));
+}
+
 TEST(FloatMathTest, SwigluHoldsBothSidesWithinTheLimit) {
   EXPECT_EQ(ref::Swiglu(50.0f, 3.0f, 10.0f), ref::Silu(10.0f) * 3.0f);
   EXPECT_EQ(ref::Swiglu(-50.0f, 3.0f, 10.0f), ref::Silu(-50.0f) * 3.0f);

@@ -39,6 +39,8 @@ struct OpsTable {
 
   // y = silu(min(gate, limit)) * clamp(up, -limit, limit); a limit of infinity limits nothing.
   void (*swiglu)(const float* gate, const float* up, size_t count, float limit, float* y);
+  // y = g * sigmoid(1.702 * g) * (u + 1), g and u being gate and up within the same limits.
+  void (*swiglu_oai)(const float* gate, const float* up, size_t count, float limit, float* y);
 
   void (*add)(const float* a, const float* b, size_t count, float* y);       // a + b
   void (*multiply)(const float* a, const float* b, size_t count, float* y);  // a * b

@@ -104,6 +104,9 @@ TEST_P(OpsTest, PairwiseOperationsEqualTheReference) {
       ref_.swiglu(a.data(), b.data(), n, limit, expected.data());
       ops_.swiglu(a.data(), b.data(), n, limit, actual.data());
       check("swiglu");
+      ref_.swiglu_oai(a.data(), b.data(), n, limit, expected.data());
+      ops_.swiglu_oai(a.data(), b.data(), n, limit, actual.data());
+      check("swiglu_oai");
     }
   }
 }

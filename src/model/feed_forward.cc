@@ -4,6 +4,13 @@
 #include "model/feed_forward.h"
 
 namespace aster::model {
+namespace {
+
+compute::Tensor ByExpert(const compute::Array& biases, size_t width) {
+  return biases.empty() ? compute::Tensor() : biases.tensor().As(width);
+}
+
+}  // namespace
 
 Status FeedForward::Plan(size_t row_count) {
   const Experts& experts = shape_.experts;
@@ -39,17 +46,24 @@ Status FeedForward::RunExperts(const LayerWeights& layer, compute::Operand& rows
   // The router scores all experts for each row.
   const compute::Product route[] = {{&layer.router, &rows, logits_.tensor()}};
   TRY(commands_.Multiply(route));
+  if (!layer.router_bias.empty()) {
+    const compute::Heads scores[] = {
+        {.rows = logits_.tensor(), .count = 1, .bias = layer.router_bias.tensor()}};
+    TRY(commands_.FinishHeads(scores));
+  }
   const auto score = shape_.arch == Arch::kDeepSeek4 ? kernels::RouterScore::kSqrtSoftplus
                                                      : kernels::RouterScore::kSoftmax;
   // Which experts each row uses, and their shares: by the scores, or in the first layers of
-  // DeepSeek V4 by a table of tokens.
+  // DeepSeek V4 by a table of tokens. A softmax over all, divided by the sum of the chosen, is the
+  // softmax over the chosen.
   TRY(commands_.Choose({.logits = logits_.tensor(),
                         .spec = {.score = score, .normalized = true, .scale = shape_.experts.scale},
-                        .bias = layer.router_bias.tensor(),
+                        .bias = layer.choice_bias.tensor(),
                         .table = layer.expert_table,
                         .tokens = tokens,
                         .ids = ids_.tensor(),
                         .shares = shares_.tensor()}));
+  const size_t width = shape_.experts.feed_forward;
   // Rows of one expert are multiplied together. The sum is in fixed point: its order, and so the
   // other rows of the batch, make no difference.
   return commands_.SumExperts({.rows = &rows,
@@ -58,6 +72,11 @@ Status FeedForward::RunExperts(const LayerWeights& layer, compute::Operand& rows
                                .experts = layer.experts,
                                .shared = shape_.experts.shared > 0 ? &layer.shared : nullptr,
                                .limit = shape_.experts.limit,
+                               .gate = shape_.is_gpt_oss() ? compute::GateKind::kSwigluOai
+                                                           : compute::GateKind::kSwiglu,
+                               .biases = {.gate = ByExpert(layer.expert_gate_bias, width),
+                                          .up = ByExpert(layer.expert_up_bias, width),
+                                          .down = ByExpert(layer.expert_down_bias, out.columns)},
                                .out = out});
 }
 

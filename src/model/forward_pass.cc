@@ -236,19 +236,25 @@ Status ForwardPass::RecordAttention(uint32_t layer, const LayerWeights& weights)
   TRY(FinishHeads(weights));
   // Attend writes the new keys and values into their pages before any query reads them: tokens of a
   // prompt see each other. Sliding window and attention sinks are options of the KV cache.
+  const MemoryOptions memory = MemoryOfLayer(memory_, shape_, layer);
   TRY(commands_->Attend({.pages = {layer, /*stream=*/0, spans_},
                          .head_page = &head_page_,
                          .head_count = shape_.head_count,
                          .kv_head_count = shape_.kv_head_count,
-                         .window = memory_.window,
-                         .sinks = memory_.sinks,
+                         .window = memory.window,
+                         .sinks = memory.sinks,
+                         .sink_logits = weights.sinks.tensor(),
                          .queries = queries_.tensor(),
                          .keys = keys_.tensor(),
                          .values = values_.tensor(),
                          .out = attended_.tensor()}));
   attended_operand_->Set(attended_.tensor());
   const compute::Product output[] = {{&weights.output, attended_operand_.get(), more_.tensor()}};
-  return commands_->Multiply(output);
+  TRY(commands_->Multiply(output));
+  if (weights.output_bias.empty()) return Ok();
+  const compute::Heads biased[] = {
+      {.rows = more_.tensor(), .count = 1, .bias = weights.output_bias.tensor()}};
+  return commands_->FinishHeads(biased);
 }
 
 // Biases, norms and positions of the rows' queries, keys and values.

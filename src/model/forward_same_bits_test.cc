@@ -35,6 +35,8 @@ constexpr Known kKnown[] = {
     {Arch::kQwen2, TensorType::kQ8_0, "2f59b4b6a3d4d6ec9d4dbf805d9ac77f"},
     {Arch::kQwen3, TensorType::kQ8_0, "97b98aac1c58c162dc6276e7ee606b7d"},
     {Arch::kQwen3Moe, TensorType::kQ4_K, "763853dccc3fdf84e8539a5a764b9426"},
+    {Arch::kGptOss, TensorType::kMXFP4, ""},
+    {Arch::kGptOss, TensorType::kQ8_0, ""},
 };
 
 std::string NameOf(const testing::TestParamInfo<Known>& known) {

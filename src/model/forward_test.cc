@@ -15,7 +15,8 @@ namespace {
 
 using gguf::TensorType;
 
-constexpr Arch kArchs[] = {Arch::kLlama, Arch::kQwen2, Arch::kQwen3, Arch::kQwen3Moe};
+constexpr Arch kArchs[] = {Arch::kLlama, Arch::kQwen2, Arch::kQwen3, Arch::kQwen3Moe,
+                            Arch::kGptOss};
 
 // Root mean square of the difference, relative to that of the reference.
 double RelativeError(std::span<const float> logits, std::span<const double> reference) {
@@ -100,7 +101,7 @@ TEST(Forward, LongPastsAreSharedOutAmongThreads) {
 }
 
 TEST(Forward, CompanionsInABatchChangeNothing) {
-  for (const Arch arch : {Arch::kLlama, Arch::kQwen3Moe}) {
+  for (const Arch arch : {Arch::kLlama, Arch::kQwen3Moe, Arch::kGptOss}) {
     const Shape shape = SmallShape(arch);
     const ModelFile model(shape, TensorType::kQ8_0);
     Runner runner(model.files(), Slice::Whole(shape), 2);
@@ -187,6 +188,27 @@ TEST(Forward, AWindowWithSinksSeesTheSameHoweverItIsCut) {
   const size_t within = 200 * size_t{shape.vocab_size};
   EXPECT_TRUE(std::equal(expected.begin(), expected.begin() + within, unbounded.begin()));
   EXPECT_NE(expected, unbounded);
+}
+
+// Of gpt-oss only layers without a window of their own take the option's, and the sinks with it.
+TEST(Forward, AWindowOfTheCacheIsThatOfLayersWithoutOne) {
+  const Shape shape = SmallShape(Arch::kGptOss);
+  const ModelFile model(shape, TensorType::kMXFP4);
+  const auto tokens = RandomTokens(400, shape.vocab_size);
+  const auto logits = [&](const MemoryOptions& memory, size_t chunk) {
+    Runner runner(model.files(), Slice::Whole(shape), 1, kernels::FastestIsa(), memory);
+    return runner.Logits(tokens, chunk);
+  };
+  const auto unbounded = logits({}, 400);
+  const auto bounded = logits({.window = 200, .sinks = 4}, 400);
+  EXPECT_EQ(logits({.window = 200, .sinks = 4}, 33), bounded);
+  const size_t within = 200 * size_t{shape.vocab_size};
+  EXPECT_TRUE(std::equal(bounded.begin(), bounded.begin() + within, unbounded.begin()));
+  EXPECT_NE(bounded, unbounded);
+  EXPECT_EQ(MemoryOfLayer({.window = 200, .sinks = 4}, shape, 0).window, 24u);
+  EXPECT_EQ(MemoryOfLayer({.window = 200, .sinks = 4}, shape, 0).sinks, 0u);
+  EXPECT_EQ(MemoryOfLayer({.window = 200, .sinks = 4}, shape, 1).window, 200u);
+  EXPECT_EQ(MemoryOfLayer({}, shape, 1).window, 0u);
 }
 
 TEST(Forward, TokensThatAreNoneAreRefused) {

@@ -127,6 +127,12 @@ Result<kv::Layout> MakeLatentLayout(const Shape& shape, const MemoryOptions& opt
   return kv::Layout::Create(fingerprint, kernels::kPagePositions, kSlack, std::move(layers));
 }
 
+MemoryOptions NarrowedTo(uint32_t window, const MemoryOptions& options) {
+  const bool narrower = options.window > 0 && options.window <= window;
+  if (window == 0 || narrower) return options;
+  return {.type = options.type, .window = window};
+}
+
 }  // namespace
 
 kernels::LatentFormat RowFormat(const Shape& shape, const MemoryOptions& memory) {
@@ -149,10 +155,12 @@ MemoryOptions Narrowed(const MemoryOptions& options, const Shape& shape) {
     own.window = shape.sliding_window;
     return own;
   }
-  if (shape.is_latent()) return options;
-  const bool narrower = options.window > 0 && options.window <= shape.sliding_window;
-  if (shape.sliding_window == 0 || narrower) return options;
-  return {.type = options.type, .window = shape.sliding_window};
+  if (shape.is_latent() || shape.full_every > 0) return options;
+  return NarrowedTo(shape.sliding_window, options);
+}
+
+MemoryOptions MemoryOfLayer(const MemoryOptions& options, const Shape& shape, uint32_t layer) {
+  return shape.full_every > 0 ? NarrowedTo(WindowOf(shape, layer), options) : options;
 }
 
 kernels::PageLayout HeadPageLayout(const Shape& shape, kernels::KvType type) {
@@ -171,10 +179,12 @@ Result<kv::Layout> MakeMemoryLayout(const Shape& shape, const MemoryOptions& opt
       std::make_shared<HeadsCodec>(HeadPageLayout(shape, options.type), shape.kv_head_count,
                                    fmt::format("{} {}x{} keys and values", TypeName(options.type),
                                                shape.kv_head_count, shape.head_dim));
-  const kv::Stream stream{
-      .codec = codec, .stride = 1, .window = options.window, .sinks = options.sinks};
-  return kv::Layout::Create(fingerprint, kernels::kPagePositions, kSlack,
-                            std::vector<std::vector<kv::Stream>>(shape.layer_count, {stream}));
+  std::vector<std::vector<kv::Stream>> layers;
+  for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
+    const MemoryOptions own = MemoryOfLayer(options, shape, layer);
+    layers.push_back({{.codec = codec, .stride = 1, .window = own.window, .sinks = own.sinks}});
+  }
+  return kv::Layout::Create(fingerprint, kernels::kPagePositions, kSlack, std::move(layers));
 }
 
 }  // namespace aster::model

@@ -40,8 +40,12 @@ kernels::LatentFormat RowFormat(const Shape& shape, const MemoryOptions& memory)
 kernels::LatentFormat IndexFormat(const Shape& shape, const MemoryOptions& memory);
 
 // The options, with the model's own sliding window where that is narrower. (A model that was
-// trained with one never saw sinks before it.)
+// trained with one never saw sinks before it.) Where only some layers have a window, the options
+// stay as they are: MemoryOfLayer narrows them.
 MemoryOptions Narrowed(const MemoryOptions& options, const Shape& shape);
+
+// What of the options counts for a layer, where not all layers have the model's window.
+MemoryOptions MemoryOfLayer(const MemoryOptions& options, const Shape& shape, uint32_t layer);
 
 // Pages of one key-value head.
 kernels::PageLayout HeadPageLayout(const Shape& shape, kernels::KvType type);

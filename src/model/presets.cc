@@ -62,6 +62,39 @@ const Shape kQwen3MoeSmall = {.arch = Arch::kQwen3Moe,
                               .rope = {.base = 1000000.0f, .dimensions = 64},
                               .experts = {.count = 32, .used = 4, .feed_forward = 512}};
 
+// The shape of gpt-oss-20b or, of 36 layers and 128 experts, of gpt-oss-120b.
+Shape GptOssShape(uint32_t layers, uint32_t experts) {
+  return {.arch = Arch::kGptOss,
+          .layer_count = layers,
+          .context_length = 131072,
+          .embedding = 2880,
+          .head_count = 64,
+          .kv_head_count = 8,
+          .head_dim = 64,
+          .vocab_size = 201088,
+          .sliding_window = 128,
+          .full_every = 2,
+          .rope = {.base = 150000.0f,
+                   .dimensions = 64,
+                   .scaling = RopeScaling::kYarn,
+                   .factor = 32.0f,
+                   .original_context = 4096},
+          .experts = {.count = experts, .used = 4, .feed_forward = 2880, .limit = 7.0f}};
+}
+
+// Everything that gpt-oss has, as small as blocks of 256 allow.
+Shape TinyGptOssShape() {
+  Shape shape = GptOssShape(4, 8);
+  shape.context_length = 65536;
+  shape.embedding = 256;
+  shape.head_count = 4;
+  shape.kv_head_count = 2;
+  shape.vocab_size = 1024;
+  shape.experts.used = 2;
+  shape.experts.feed_forward = 256;
+  return shape;
+}
+
 // The shape of DeepSeek V4 Flash, with fewer layers and experts.
 Shape FlashShape(uint32_t layers, uint32_t experts) {
   Shape shape = {.arch = Arch::kDeepSeek4,
@@ -135,13 +168,18 @@ Shape TinyFlashShape() {
   return shape;
 }
 
-const std::array<Preset, 8>& AllPresets() {
-  static const std::array<Preset, 8> presets = {{
+const std::array<Preset, 12>& AllPresets() {
+  static const std::array<Preset, 12> presets = {{
       {"tiny", "a small Llama of 4 layers", kTiny},
       {"llama-1b", "the shape of a Llama of 1.2 B parameters", kLlama1b},
       {"qwen3-0.6b", "the shape of a Qwen3 of 0.6 B parameters", kQwen3},
       {"qwen3-moe-small", "a mixture of 32 experts, 4 of them used, in 0.7 B parameters",
        kQwen3MoeSmall},
+      {"gpt-oss-tiny", "every part of a gpt-oss, in 4 small layers", TinyGptOssShape()},
+      {"gpt-oss-proportions", "a gpt-oss of 4 layers and 16 experts: real widths",
+       GptOssShape(4, 16)},
+      {"gpt-oss-20b", "the shape of gpt-oss-20b: 21 B parameters", GptOssShape(24, 32)},
+      {"gpt-oss-120b", "the shape of gpt-oss-120b: 117 B parameters", GptOssShape(36, 128)},
       {"flash-shape-tiny", "every part of a DeepSeek V4 Flash, in 6 small layers",
        TinyFlashShape()},
       {"flash-proportions", "a DeepSeek V4 Flash of 6 layers and 48 experts: real widths",

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <numeric>
 #include <string>
 
@@ -41,21 +42,47 @@ void Normalise(std::span<double> x, const std::vector<float>& weight, double eps
   for (size_t i = 0; i < x.size(); ++i) x[i] *= factor * double{weight[i]};
 }
 
+// YaRN as its paper has it, the correction range widened to whole pairs as published files were
+// made for: pairs that turn often keep their frequency, slow ones are stretched, a ramp between.
+double Stretched(const Rope& rope, double pair, double frequency) {
+  const auto pair_of = [&](double turns) {
+    const double wave = static_cast<double>(rope.original_context) / (turns * 2.0 * std::numbers::pi);
+    return rope.dimensions * std::log(wave) / (2.0 * std::log(double{rope.base}));
+  };
+  const double low = std::max(0.0, std::floor(pair_of(double{rope.beta_fast})));
+  const double high = std::min(rope.dimensions - 1.0, std::ceil(pair_of(double{rope.beta_slow})));
+  const double ramp = std::clamp((pair - low) / (high - low), 0.0, 1.0);
+  return frequency * (1.0 - ramp) + frequency / double{rope.factor} * ramp;
+}
+
 void Turn(std::span<double> head, const Shape& shape, size_t position) {
   const size_t pairs = shape.rope.dimensions / 2;
+  const bool is_yarn = shape.rope.scaling == RopeScaling::kYarn;
+  const double size = is_yarn ? 0.1 * std::log(double{shape.rope.factor}) + 1.0 : 1.0;
   for (size_t i = 0; i < pairs; ++i) {
     const double exponent = -2.0 * static_cast<double>(i) / shape.rope.dimensions;
-    const double angle =
-        static_cast<double>(position) * std::pow(double{shape.rope.base}, exponent);
+    double frequency = std::pow(double{shape.rope.base}, exponent);
+    if (is_yarn) frequency = Stretched(shape.rope, static_cast<double>(i), frequency);
+    const double angle = static_cast<double>(position) * frequency;
     double& a = head[shape.arch == Arch::kLlama ? 2 * i : i];
     double& b = head[shape.arch == Arch::kLlama ? 2 * i + 1 : i + pairs];
-    const double turned = a * std::cos(angle) - b * std::sin(angle);
-    b = a * std::sin(angle) + b * std::cos(angle);
+    const double turned = size * (a * std::cos(angle) - b * std::sin(angle));
+    b = size * (a * std::sin(angle) + b * std::cos(angle));
     a = turned;
   }
 }
 
 double Silu(double x) { return x / (1.0 + std::exp(-x)); }
+
+// One number of an expert of gpt-oss, of its two halves.
+double Gated(double gate, double up) {
+  const double g = std::min(gate, 7.0);
+  return g / (1.0 + std::exp(-1.702 * g)) * (std::clamp(up, -7.0, 7.0) + 1.0);
+}
+
+void AddPart(Row& x, const std::vector<float>& all, size_t first) {
+  for (size_t i = 0; i < x.size(); ++i) x[i] += double{all[first + i]};
+}
 
 class Reference {
  public:
@@ -68,7 +95,9 @@ class Reference {
     Row x(first, first + shape_.embedding);
     for (layer_ = 0; layer_ < shape_.layer_count; ++layer_) {
       Add(x, Attention(Normalised(x, "attn_norm.weight"), position));
-      Add(x, FeedForward(Normalised(x, "ffn_norm.weight")));
+      const bool is_oss = shape_.arch == Arch::kGptOss;
+      Add(x, FeedForward(
+                 Normalised(x, is_oss ? "post_attention_norm.weight" : "ffn_norm.weight")));
     }
     Normalise(x, Weights(files_, "output_norm.weight"), shape_.norm_epsilon);
     return Multiply(shape_.tied_head ? embedding : Weights(files_, "output.weight"), x,
@@ -116,19 +145,30 @@ class Reference {
     values_[layer_].push_back(Project(x, "attn_v", shape_.kv_head_count));
     Row out(query.size());
     for (size_t head = 0; head < shape_.head_count; ++head) AttendHead(query, head, out);
-    return Multiply(Layer("attn_output.weight"), out, shape_.embedding);
+    Row y = Multiply(Layer("attn_output.weight"), out, shape_.embedding);
+    if (shape_.arch == Arch::kGptOss) AddPart(y, Layer("attn_output.bias"), 0);
+    return y;
   }
 
   void AttendHead(const Row& query, size_t head, Row& out) const {
     const size_t dim = shape_.head_dim;
     const size_t kv = head / (shape_.head_count / shape_.kv_head_count) * dim;
     Row shares;
-    for (const Row& key : keys_[layer_]) {
+    const size_t count = keys_[layer_].size();
+    for (size_t t = 0; t < count; ++t) {
+      // Even layers of gpt-oss see no further back than their window.
+      const bool has_window = shape_.arch == Arch::kGptOss && layer_ % 2 == 0;
+      if (has_window && t + shape_.sliding_window < count) {
+        shares.push_back(0);
+        continue;
+      }
+      const Row& key = keys_[layer_][t];
       double score = 0;
       for (size_t i = 0; i < dim; ++i) score += query[head * dim + i] * key[kv + i];
       shares.push_back(std::exp(score / std::sqrt(static_cast<double>(dim))));
     }
-    const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
+    double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
+    if (shape_.arch == Arch::kGptOss) sum += std::exp(double{Layer("attn_sinks.weight")[head]});
     for (size_t t = 0; t < shares.size(); ++t) {
       for (size_t i = 0; i < dim; ++i)
         out[head * dim + i] += shares[t] / sum * values_[layer_][t][kv + i];
@@ -143,9 +183,23 @@ class Reference {
     return Multiply(Layer("ffn_down" + suffix), gate, shape_.embedding, first);
   }
 
+  Row OssExpert(const Row& x, size_t expert) const {
+    const size_t width = shape_.experts.feed_forward;
+    const size_t first = expert * width * shape_.embedding;
+    Row gate = Multiply(Layer("ffn_gate_exps.weight"), x, width, first);
+    Row up = Multiply(Layer("ffn_up_exps.weight"), x, width, first);
+    AddPart(gate, Layer("ffn_gate_exps.bias"), expert * width);
+    AddPart(up, Layer("ffn_up_exps.bias"), expert * width);
+    for (size_t i = 0; i < width; ++i) gate[i] = Gated(gate[i], up[i]);
+    Row down = Multiply(Layer("ffn_down_exps.weight"), gate, shape_.embedding, first);
+    AddPart(down, Layer("ffn_down_exps.bias"), expert * shape_.embedding);
+    return down;
+  }
+
   Row FeedForward(const Row& x) const {
     if (shape_.experts.count == 0) return Network(x, ".weight", shape_.feed_forward, 0);
     Row scores = Multiply(Layer("ffn_gate_inp.weight"), x, shape_.experts.count);
+    if (shape_.arch == Arch::kGptOss) AddPart(scores, Layer("ffn_gate_inp.bias"), 0);
     for (double& score : scores) score = std::exp(score);
     std::vector<size_t> order(scores.size());
     std::iota(order.begin(), order.end(), 0);
@@ -156,7 +210,9 @@ class Reference {
     for (const size_t expert : order) sum += scores[expert];
     Row out(shape_.embedding);
     for (const size_t expert : order) {
-      Row y = Network(x, "_exps.weight", shape_.experts.feed_forward, expert);
+      const Row y = shape_.arch == Arch::kGptOss
+                        ? OssExpert(x, expert)
+                        : Network(x, "_exps.weight", shape_.experts.feed_forward, expert);
       for (size_t i = 0; i < y.size(); ++i) out[i] += scores[expert] / sum * y[i];
     }
     return out;

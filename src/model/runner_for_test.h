@@ -38,6 +38,14 @@ inline Shape SmallShape(Arch arch) {
   shape.feed_forward = 512;
   if (arch == Arch::kQwen3Moe) shape.experts = {.count = 8, .used = 3, .feed_forward = 256};
   if (arch == Arch::kQwen2) shape.tied_head = false;
+  // A window as small as the tests' prompts need; two layers with one, one that sees all.
+  if (arch == Arch::kGptOss) {
+    shape.tied_head = false;
+    shape.sliding_window = 24;
+    shape.full_every = 2;
+    shape.rope = ShapeOfPreset("gpt-oss-tiny")->rope;
+    shape.experts = {.count = 8, .used = 3, .feed_forward = 256, .limit = 7.0f};
+  }
   return shape;
 }
 

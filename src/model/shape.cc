@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "model/shape_deepseek4.h"
+#include "model/shape_gpt_oss.h"
 #include "model/shape_keys.h"
 
 namespace aster::model {
@@ -20,10 +21,11 @@ struct ArchEntry {
   std::string_view name;
 };
 
-constexpr std::array<ArchEntry, 5> kArchs = {{{Arch::kLlama, "llama"},
+constexpr std::array<ArchEntry, 6> kArchs = {{{Arch::kLlama, "llama"},
                                               {Arch::kQwen2, "qwen2"},
                                               {Arch::kQwen3, "qwen3"},
                                               {Arch::kQwen3Moe, "qwen3moe"},
+                                              {Arch::kGptOss, "gpt-oss"},
                                               {Arch::kDeepSeek4, "deepseek4"}}};
 
 // Keys that change the arithmetic of other architectures. Where one stands in a file of an
@@ -102,14 +104,14 @@ Status ReadAttention(const Keys& keys, Shape& shape) {
 }
 
 Status ReadFeedForward(const Keys& keys, Shape& shape) {
-  if (shape.arch == Arch::kQwen3Moe) {
+  if (HasExperts(shape.arch)) {
     shape.experts.count = TRY(keys.Count("expert_count", kMaxWidth));
     shape.experts.used = TRY(keys.Count("expert_used_count", kMaxWidth));
     shape.experts.feed_forward = TRY(keys.Count("expert_feed_forward_length", kMaxWidth));
     return Ok();
   }
   if (TRY(keys.OptionalCount("expert_count", kMaxWidth)) > 0) {
-    return Unimplemented(fmt::format("{} is set: experts are supported in qwen3moe, not in {}",
+    return Unimplemented(fmt::format("{} is set: experts are supported in qwen3moe and gpt-oss, not in {}",
                                      keys.Full("expert_count"), ArchName(shape.arch)));
   }
   shape.feed_forward = TRY(keys.UniformCount("feed_forward_length", shape.layer_count, kMaxWidth));
@@ -179,6 +181,15 @@ std::string KnownArchs() {
   return names;
 }
 
+bool HasExperts(Arch arch) {
+  return arch == Arch::kQwen3Moe || arch == Arch::kGptOss || arch == Arch::kDeepSeek4;
+}
+
+uint32_t WindowOf(const Shape& shape, uint32_t layer) {
+  const bool sees_all = shape.full_every > 0 && (layer + 1) % shape.full_every == 0;
+  return sees_all ? 0 : shape.sliding_window;
+}
+
 Result<Shape> ReadShape(const gguf::Metadata& metadata) {
   Shape shape;
   const auto name = TRY(metadata.Get<std::string>("general.architecture"));
@@ -194,6 +205,7 @@ Result<Shape> ReadShape(const gguf::Metadata& metadata) {
     TRY(ReadAttention(keys, shape));
     TRY(ReadFeedForward(keys, shape));
     shape.rope = TRY(ReadRope(keys, shape));
+    if (shape.is_gpt_oss()) TRY(ReadGptOss(keys, shape));
   }
   shape.vocab_size = TRY(ReadVocabSize(metadata, keys));
   TRY(CheckShape(shape));
@@ -230,6 +242,7 @@ Status CheckShape(const Shape& shape) {
   if (shape.experts.used > shape.experts.count) {
     return DataLoss(fmt::format("{} experts used of {}", shape.experts.used, shape.experts.count));
   }
+  if (shape.is_gpt_oss()) return CheckGptOss(shape);
   return shape.arch == Arch::kDeepSeek4 ? CheckDeepSeek4(shape) : Ok();
 }
 

@@ -17,7 +17,7 @@
 
 namespace aster::model {
 
-enum class Arch : uint8_t { kLlama, kQwen2, kQwen3, kQwen3Moe, kDeepSeek4 };
+enum class Arch : uint8_t { kLlama, kQwen2, kQwen3, kQwen3Moe, kGptOss, kDeepSeek4 };
 
 // As general.architecture spells it.
 std::string_view ArchName(Arch arch);
@@ -46,7 +46,7 @@ struct Experts {
   uint32_t count = 0;  // 0: a dense model
   uint32_t used = 0;   // per token
   uint32_t feed_forward = 0;
-  // The rest is DeepSeek V4's.
+  // The rest is DeepSeek V4's, and the limit gpt-oss's too.
   uint32_t shared = 0;       // that every token uses as well
   uint32_t hash_layers = 0;  // first layers, whose experts a table picks
   float scale = 1.0f;        // of the chosen ones' weights
@@ -90,6 +90,7 @@ struct Shape {
   uint32_t vocab_size = 0;
   float norm_epsilon = 1e-5f;
   uint32_t sliding_window = 0;  // positions a row sees, itself included; 0: all
+  uint32_t full_every = 0;      // of layers with a window: the last of as many sees all; 0: none
   Rope rope = {};
   Experts experts = {};
   Streams streams = {};
@@ -102,9 +103,17 @@ struct Shape {
   // Floats of a token's row between layers, and so between slices.
   uint32_t hidden_width() const { return streams.count * embedding; }
   bool is_latent() const { return latent.query_rank > 0; }
-  bool qkv_bias() const { return arch == Arch::kQwen2; }
+  bool qkv_bias() const { return arch == Arch::kQwen2 || is_gpt_oss(); }
+  // With biases on every product of a layer, a sink for every head and gates of its own.
+  bool is_gpt_oss() const { return arch == Arch::kGptOss; }
   bool qk_norm() const { return arch == Arch::kQwen3 || arch == Arch::kQwen3Moe; }
 };
+
+// Whether layers of the architecture have experts in place of one feed-forward network.
+bool HasExperts(Arch arch);
+
+// Positions that a row of a layer sees, itself included; 0: all.
+uint32_t WindowOf(const Shape& shape, uint32_t layer);
 
 // Every number the architecture needs, or an error that names the key, what it holds and what was
 // expected. Whether the head is tied and whether there are rope factors is not metadata: the list
@@ -131,6 +140,9 @@ struct TensorSpec {
 
 // The MTP block, which drafts the token after the next, as a model of that one layer.
 Shape ShapeOfNext(const Shape& shape);
+
+// The norm between the halves of a layer, which files name in two ways.
+std::string_view FeedForwardNormOf(const Shape& shape);
 
 // Every tensor of a model of this shape, in the order in which a forward pass meets them.
 std::vector<TensorSpec> TensorsOf(const Shape& shape);

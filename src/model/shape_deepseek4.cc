@@ -19,31 +19,17 @@ constexpr uint64_t kSqrtSoftplus = 4;
 constexpr float kMaxExpertScale = 1000.0f;
 constexpr auto kMaxStreams = static_cast<uint32_t>(kernels::kMaxStreams);
 
-Error Expected(const Keys& keys, std::string_view key, std::string_view found,
-               std::string_view expected) {
-  return Unimplemented(fmt::format("{} is {}; {} is expected", keys.Full(key), found, expected));
-}
-
-// A key that published files have with this value or not at all.
-Status ExpectNumber(const Keys& keys, std::string_view key, uint64_t expected) {
-  if (!keys.Contains(key)) return Ok();
-  const uint64_t found = TRY(keys.NumberOrZero(key));
-  if (found != expected)
-    return Expected(keys, key, fmt::format("{}", found), fmt::format("{}", expected));
-  return Ok();
-}
-
 // MTP blocks are counted as layers in files.
 Status ReadLayers(const Keys& keys, Shape& shape) {
   const uint64_t next = TRY(keys.NumberOrZero("nextn_predict_layers"));
-  if (next > 1) return Expected(keys, "nextn_predict_layers", fmt::format("{}", next), "0 or 1");
+  if (next > 1) return keys.Unexpected("nextn_predict_layers", fmt::format("{}", next), "0 or 1");
   if (next >= shape.layer_count) {
     return DataLoss(fmt::format("{} is {} and {} is {}: no layer is left", keys.Full("block_count"),
                                 shape.layer_count, keys.Full("nextn_predict_layers"), next));
   }
   shape.next_layers = static_cast<uint32_t>(next);
   shape.layer_count -= shape.next_layers;
-  return ExpectNumber(keys, "leading_dense_block_count", 0);
+  return keys.ExpectNumber("leading_dense_block_count", 0);
 }
 
 Status ReadHeads(const Keys& keys, Shape& shape) {
@@ -53,10 +39,10 @@ Status ReadHeads(const Keys& keys, Shape& shape) {
   shape.head_dim = TRY(keys.Count("attention.key_length", kMaxWidth));
   const uint32_t value_dim = TRY(keys.Count("attention.value_length", kMaxWidth));
   if (value_dim != shape.head_dim) {
-    return Expected(keys, "attention.value_length", fmt::format("{}", value_dim),
+    return keys.Unexpected("attention.value_length", fmt::format("{}", value_dim),
                     fmt::format("{} as in {}", shape.head_dim, keys.Full("attention.key_length")));
   }
-  TRY(ExpectNumber(keys, "attention.kv_lora_rank", shape.head_dim));
+  TRY(keys.ExpectNumber("attention.kv_lora_rank", shape.head_dim));
   shape.norm_epsilon = TRY(keys.Fraction("attention.layer_norm_rms_epsilon"));
   shape.sliding_window = TRY(keys.Count("attention.sliding_window", UINT32_MAX));
   return Ok();
@@ -66,7 +52,7 @@ Status ReadRatios(const Keys& keys, Shape& shape) {
   const auto ratios = TRY(keys.FirstOfArray("attention.compress_ratios", shape.layer_count));
   for (const uint64_t ratio : ratios) {
     if (ratio != 0 && ratio != kShortRatio && ratio != kLongRatio) {
-      return Expected(keys, "attention.compress_ratios", fmt::format("{} for a layer", ratio),
+      return keys.Unexpected("attention.compress_ratios", fmt::format("{} for a layer", ratio),
                       "0, 4 or 128");
     }
     shape.latent.ratios.push_back(static_cast<uint32_t>(ratio));
@@ -96,12 +82,12 @@ Status ExpectPlainYarn(const Keys& keys, const Rope& rope) {
       static_cast<float>(1.0 / kernels::YarnMagnitude(static_cast<double>(rope.factor)));
   const float magnitude = TRY(keys.PositiveOr("rope.scaling.attn_factor", 1.0f));
   if (std::abs(magnitude - 1.0f) > kClose && std::abs(magnitude - cancelling) > kClose) {
-    return Expected(keys, "rope.scaling.attn_factor", fmt::format("{}", magnitude),
+    return keys.Unexpected("rope.scaling.attn_factor", fmt::format("{}", magnitude),
                     fmt::format("1 or {:.4f}", cancelling));
   }
   const float kept = TRY(keys.PositiveOr("rope.scaling.yarn_ext_factor", 1.0f));
   if (kept != 1.0f)
-    return Expected(keys, "rope.scaling.yarn_ext_factor", fmt::format("{}", kept), "1");
+    return keys.Unexpected("rope.scaling.yarn_ext_factor", fmt::format("{}", kept), "1");
   return Ok();
 }
 
@@ -114,14 +100,14 @@ Status ReadRopes(const Keys& keys, Shape& shape) {
   rope.dimensions = shape.rope.dimensions;
   rope.base = TRY(keys.Above("attention.compress_rope_freq_base", 1.0f));
   const std::string scaling = TRY(keys.TextOr("rope.scaling.type", "yarn"));
-  if (scaling != "yarn") return Expected(keys, "rope.scaling.type", scaling, "yarn");
+  if (scaling != "yarn") return keys.Unexpected("rope.scaling.type", scaling, "yarn");
   rope.scaling = RopeScaling::kYarn;
   rope.factor = TRY(keys.Multiple("rope.scaling.factor"));
   rope.original_context = TRY(keys.Count("rope.scaling.original_context_length", UINT32_MAX));
   rope.beta_fast = TRY(keys.PositiveOr("rope.scaling.yarn_beta_fast", rope.beta_fast));
   rope.beta_slow = TRY(keys.PositiveOr("rope.scaling.yarn_beta_slow", rope.beta_slow));
   if (rope.beta_fast < rope.beta_slow) {
-    return Expected(keys, "rope.scaling.yarn_beta_fast", fmt::format("{}", rope.beta_fast),
+    return keys.Unexpected("rope.scaling.yarn_beta_fast", fmt::format("{}", rope.beta_fast),
                     fmt::format("at least {} as in {}", rope.beta_slow,
                                 keys.Full("rope.scaling.yarn_beta_slow")));
   }
@@ -135,17 +121,17 @@ Status ReadExperts(const Keys& keys, Shape& shape) {
   experts.feed_forward = TRY(keys.Count("expert_feed_forward_length", kMaxWidth));
   experts.shared = TRY(keys.Count("expert_shared_count", kMaxWidth));
   if (experts.shared != 1)
-    return Expected(keys, "expert_shared_count", fmt::format("{}", experts.shared), "1");
+    return keys.Unexpected("expert_shared_count", fmt::format("{}", experts.shared), "1");
   experts.scale = TRY(keys.Positive("expert_weights_scale"));
   if (experts.scale > kMaxExpertScale) {
-    return Expected(keys, "expert_weights_scale", fmt::format("{}", experts.scale),
+    return keys.Unexpected("expert_weights_scale", fmt::format("{}", experts.scale),
                     fmt::format("at most {}", kMaxExpertScale));
   }
   if (!TRY(keys.Flag("expert_weights_norm")))
-    return Expected(keys, "expert_weights_norm", "false", "true");
-  TRY(ExpectNumber(keys, "expert_gating_func", kSqrtSoftplus));
-  TRY(ExpectNumber(keys, "expert_group_count", 0));
-  TRY(ExpectNumber(keys, "expert_group_used_count", 0));
+    return keys.Unexpected("expert_weights_norm", "false", "true");
+  TRY(keys.ExpectNumber("expert_gating_func", kSqrtSoftplus));
+  TRY(keys.ExpectNumber("expert_group_count", 0));
+  TRY(keys.ExpectNumber("expert_group_used_count", 0));
   const uint64_t hashed = TRY(keys.Required("hash_layer_count"));
   if (hashed > shape.layer_count) {
     return DataLoss(fmt::format("{} is {} of {} layers", keys.Full("hash_layer_count"), hashed,
@@ -156,7 +142,7 @@ Status ReadExperts(const Keys& keys, Shape& shape) {
   if (keys.Contains("swiglu_clamp_shexp")) {
     const float shared = TRY(keys.UniformPositive("swiglu_clamp_shexp", shape.layer_count));
     if (shared != experts.limit) {
-      return Expected(keys, "swiglu_clamp_shexp", fmt::format("{}", shared),
+      return keys.Unexpected("swiglu_clamp_shexp", fmt::format("{}", shared),
                       fmt::format("{} as in {}", experts.limit, keys.Full("swiglu_clamp_exp")));
     }
   }
@@ -209,7 +195,7 @@ Status ReadDeepSeek4(const Keys& keys, Shape& shape) {
   // Of what a layer hands to the next, or of what the head is given.
   const uint64_t out = TRY(keys.NumberOrZero("embedding_length_out"));
   if (out != 0 && out != shape.embedding && out != shape.hidden_width()) {
-    return Expected(keys, "embedding_length_out", fmt::format("{}", out),
+    return keys.Unexpected("embedding_length_out", fmt::format("{}", out),
                     fmt::format("{} or {}", shape.embedding, shape.hidden_width()));
   }
   return Ok();

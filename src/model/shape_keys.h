@@ -99,6 +99,18 @@ class Keys {
     return metadata_.GetOr<uint64_t>(Full(key), 0);
   }
 
+  // What is said where a key has a value that cannot be computed.
+  Error Unexpected(std::string_view key, std::string_view found, std::string_view expected) const {
+    return Unimplemented(fmt::format("{} is {}; {} is expected", Full(key), found, expected));
+  }
+  // A key that published files have with this value or not at all.
+  Status ExpectNumber(std::string_view key, uint64_t expected) const {
+    if (!Contains(key)) return Ok();
+    const uint64_t found = TRY(NumberOrZero(key));
+    if (found == expected) return Ok();
+    return Unexpected(key, fmt::format("{}", found), fmt::format("{}", expected));
+  }
+
   // The first `layer_count` numbers of an array that may hold some more (for blocks that are not
   // layers of the model).
   Result<std::vector<uint64_t>> FirstOfArray(std::string_view key, size_t layer_count) const {

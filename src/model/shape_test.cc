@@ -110,6 +110,57 @@ TEST(Shape, NumbersThatCannotBeAreRefused) {
   EXPECT_FALSE(refused("llama.attention.head_count", std::vector<uint32_t>{4, 4, 4, 4}));
 }
 
+Shape TinyOss() { return ShapeOfPreset("gpt-oss-tiny").value(); }
+
+TEST(Shape, OfGptOssSurvivesItsMetadata) {
+  Shape shape = TinyOss();
+  const auto read = ReadBack(MetadataOf(shape));
+  ASSERT_TRUE(read.ok()) << read.error().message();
+  EXPECT_EQ(read->full_every, 2u);
+  EXPECT_EQ(read->experts.limit, 7.0f);
+  EXPECT_EQ(read->rope.factor, 32.0f);
+  shape.full_every = 3;
+  shape.experts.limit = 5.0f;
+  const auto other = ReadBack(MetadataOf(shape));
+  ASSERT_TRUE(other.ok()) << other.error().message();
+  EXPECT_EQ(other->full_every, 3u);
+  EXPECT_EQ(other->experts.limit, 5.0f);
+}
+
+TEST(Shape, GptOssOfAnotherKindIsRefusedByName) {
+  const auto refused = [](const std::string& key, auto value) {
+    gguf::MetadataBuilder metadata = MetadataOf(TinyOss());
+    metadata.Set("gpt-oss." + key, value);
+    const auto shape = ReadBack(metadata);
+    return !shape.ok() && shape.error().message().find(key) != std::string::npos;
+  };
+  EXPECT_TRUE(refused("expert_gating_func", uint32_t{2}));
+  EXPECT_TRUE(refused("expert_shared_count", uint32_t{1}));
+  EXPECT_TRUE(refused("expert_weights_scale", 2.5f));
+  EXPECT_TRUE(refused("leading_dense_block_count", uint32_t{1}));
+  EXPECT_TRUE(refused("nextn_predict_layers", uint32_t{1}));
+  EXPECT_TRUE(refused("attention.sliding_window", uint32_t{0}));
+  EXPECT_TRUE(refused("attention.sliding_window", uint32_t{1}));
+  EXPECT_TRUE(refused("attention.sliding_window_pattern", "even"));
+  EXPECT_TRUE(refused("rope.scaling.type", "longrope"));
+  EXPECT_FALSE(refused("expert_gating_func", uint32_t{3}));
+  gguf::MetadataBuilder without = MetadataOf(TinyOss());
+  without.Remove("gpt-oss.attention.sliding_window");
+  EXPECT_FALSE(ReadBack(without).ok());
+}
+
+// What has a window keeps its last rows only, however long the text is.
+TEST(Memory, OnlyLayersWithAWindowForget) {
+  const Shape shape = TinyOss();
+  const kv::Layout layout = MakeMemoryLayout(shape, Narrowed({}, shape), Hash128{1, 2}).value();
+  EXPECT_EQ(layout.streams(0)[0].window, 128u);
+  EXPECT_EQ(layout.streams(1)[0].window, 0u);
+  EXPECT_EQ(layout.streams(2)[0].window, 128u);
+  const uint64_t all = layout.BytesFor({1, 2}, 8192, 0);
+  EXPECT_EQ(layout.BytesFor({1, 2}, 65536, 0), 8 * all);
+  EXPECT_EQ(layout.BytesFor({0, 1}, 65536, 0), layout.BytesFor({0, 1}, 8192, 0));
+}
+
 TEST(Shape, AnUnknownArchitectureIsNamed) {
   gguf::MetadataBuilder metadata = MetadataOf(Tiny());
   metadata.Set("general.architecture", "mamba");

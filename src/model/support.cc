@@ -127,8 +127,10 @@ Support CheckSupport(const gguf::ModelFiles& files, const std::optional<Slice>& 
     support.obstacles.push_back(shape.error().message());
     return support;
   }
-  // No model of DeepSeek V4 answers through its embedding: one without a head has lost it.
-  shape->tied_head = !shape->is_latent() && files.FindTensor("output.weight") == nullptr;
+  // No model of DeepSeek V4 or gpt-oss answers through its embedding: one without a head has lost
+  // it.
+  const bool may_tie = !shape->is_latent() && !shape->is_gpt_oss();
+  shape->tied_head = may_tie && files.FindTensor("output.weight") == nullptr;
   shape->rope_factors = files.FindTensor("rope_freqs.weight") != nullptr;
   const Status next = FindNext(files, *shape);
   support.shape = *shape;

@@ -37,6 +37,8 @@ bool EndsWith(const TensorSpec& spec, std::string_view suffix) {
 Spread SpreadOf(const TensorSpec& spec) {
   if (EndsWith(spec, "norm.weight")) return {.mean = 1.0f, .deviation = 0.1f};
   if (EndsWith(spec, "exp_probs_b.bias")) return {.mean = 0.0f, .deviation = 0.3f};
+  // Wide enough that the limits of gpt-oss's experts are reached now and then.
+  if (EndsWith(spec, "_exps.bias")) return {.mean = 0.0f, .deviation = 3.0f};
   if (EndsWith(spec, ".bias")) return {.mean = 0.0f, .deviation = 0.02f};
   if (EndsWith(spec, "_sinks.weight")) return {.mean = 0.0f, .deviation = 1.0f};
   if (EndsWith(spec, "_scale.weight")) return {.mean = 0.9f, .deviation = 0.1f};
@@ -105,6 +107,7 @@ class RandomWeights {
 
 std::string_view PretokenizerOf(Arch arch) {
   if (arch == Arch::kLlama) return "llama-bpe";
+  if (arch == Arch::kGptOss) return "gpt-4o";
   return arch == Arch::kDeepSeek4 ? "joyai-llm" : "qwen2";
 }
 

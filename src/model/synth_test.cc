@@ -52,9 +52,16 @@ TEST_F(Synth, TheSameFileWithAnyNumberOfThreads) {
 TEST_F(Synth, EveryArchitectureCanRun) {
   Shape shape = ShapeOfPreset("tiny").value();
   shape.rope_factors = true;
-  for (const Arch arch : {Arch::kLlama, Arch::kQwen2, Arch::kQwen3, Arch::kQwen3Moe}) {
+  for (const Arch arch : {Arch::kLlama, Arch::kQwen2, Arch::kQwen3, Arch::kQwen3Moe,
+                          Arch::kGptOss}) {
     shape.arch = arch;
-    if (arch == Arch::kQwen3Moe) shape.experts = {.count = 4, .used = 2, .feed_forward = 256};
+    if (HasExperts(arch)) shape.experts = {.count = 4, .used = 2, .feed_forward = 256};
+    if (arch == Arch::kGptOss) {
+      shape.sliding_window = 32;
+      shape.full_every = 2;
+      shape.tied_head = false;
+      shape.experts.limit = 7.0f;
+    }
     const std::string path = Write(Options(shape, gguf::TensorType::kQ8_0), "model.gguf");
     const auto files = gguf::ModelFiles::Open(path);
     ASSERT_TRUE(files.ok()) << files.error().message();
@@ -105,6 +112,20 @@ TEST(Support, SaysEveryReason) {
   const Support support = CheckSupport(gguf::ModelFiles::Open(path).value());
   ASSERT_EQ(support.obstacles.size(), 1u);
   EXPECT_NE(support.obstacles.front().find("Q5_1"), std::string::npos);
+}
+
+TEST(Support, GptOssInMxfp4CanRunAndHasAHeadOfItsOwn) {
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
+  const std::string path = folder.File("model.gguf");
+  ThreadPool pool(1);
+  Shape shape = ShapeOfPreset("gpt-oss-tiny").value();
+  SynthOptions options = Options(shape, gguf::TensorType::kMXFP4);
+  ASSERT_TRUE(WriteSyntheticModel(options, path, pool, nullptr).ok());
+  const auto files = gguf::ModelFiles::Open(path);
+  ASSERT_TRUE(files.ok());
+  EXPECT_TRUE(CheckSupport(*files).ok());
+  shape.tied_head = true;
+  EXPECT_FALSE(CheckShape(shape).ok());
 }
 
 TEST(SynthVocab, HasTheSizeAskedForAndNoTokenTwice) {

@@ -52,11 +52,14 @@ void AddAttention(const Shape& shape, LayerSpecs& layer) {
     layer.Vector("attn_k_norm.weight", {shape.head_dim});
   }
   layer.Matrix("attn_output.weight", {q, embedding});
+  if (!shape.is_gpt_oss()) return;
+  layer.Vector("attn_output.bias", {embedding});
+  layer.Vector("attn_sinks.weight", {shape.head_count});
 }
 
 void AddFeedForward(const Shape& shape, LayerSpecs& layer) {
   const uint64_t embedding = shape.embedding;
-  layer.Vector("ffn_norm.weight", {embedding});
+  layer.Vector(FeedForwardNormOf(shape), {embedding});
   if (shape.experts.count == 0) {
     layer.Matrix("ffn_gate.weight", {embedding, shape.feed_forward});
     layer.Matrix("ffn_up.weight", {embedding, shape.feed_forward});
@@ -70,9 +73,18 @@ void AddFeedForward(const Shape& shape, LayerSpecs& layer) {
   layer.Matrix("ffn_gate_exps.weight", {embedding, feed_forward, experts});
   layer.Matrix("ffn_up_exps.weight", {embedding, feed_forward, experts});
   layer.Matrix("ffn_down_exps.weight", {feed_forward, embedding, experts});
+  if (!shape.is_gpt_oss()) return;
+  layer.Vector("ffn_gate_inp.bias", {experts});
+  layer.Vector("ffn_gate_exps.bias", {feed_forward, experts});
+  layer.Vector("ffn_up_exps.bias", {feed_forward, experts});
+  layer.Vector("ffn_down_exps.bias", {embedding, experts});
 }
 
 }  // namespace
+
+std::string_view FeedForwardNormOf(const Shape& shape) {
+  return shape.is_gpt_oss() ? "post_attention_norm.weight" : "ffn_norm.weight";
+}
 
 std::vector<TensorSpec> TensorsOf(const Shape& shape) {
   std::vector<TensorSpec> specs;

@@ -19,6 +19,9 @@ constexpr std::array<PublishedMix, 4> kFlashMixes = {{
     {"MXFP4", TensorType::kMXFP4, TensorType::kMXFP4, TensorType::kF16},
     {"Q4_K", TensorType::kQ4_K, TensorType::kQ4_K, TensorType::kF16},
 }};
+constexpr std::array<PublishedMix, 1> kGptOssMixes = {{
+    {"MXFP4", TensorType::kMXFP4, TensorType::kMXFP4, TensorType::kQ8_0},
+}};
 constexpr std::array<PublishedMix, 2> kProMixes = {{
     {"IQ2_XXS+Q2_K", TensorType::kIQ2_XXS, TensorType::kQ2_K, TensorType::kQ8_0},
     {"Q4_K", TensorType::kQ4_K, TensorType::kQ4_K, TensorType::kQ8_0},
@@ -28,7 +31,8 @@ TensorType TypeIn(const PublishedMix& mix, const Shape& shape, const TensorSpec&
   const bool is_q4 = static_cast<uint32_t>(spec.layer) + mix.q4_layers_at_end >= shape.layer_count;
   if (spec.name.ends_with("_down_exps.weight")) return is_q4 ? TensorType::kQ4_K : mix.contract;
   if (spec.name.ends_with("_exps.weight")) return is_q4 ? TensorType::kQ4_K : mix.expand;
-  if (spec.is_fine || spec.name == "token_embd.weight") return TensorType::kF16;
+  const bool is_embedding = spec.name == "token_embd.weight" && !shape.is_gpt_oss();
+  if (spec.is_fine || is_embedding) return TensorType::kF16;
   if (spec.name.ends_with(".indexer.attn_q_b.weight")) return mix.index_query;
   return spec.is_matrix ? TensorType::kQ8_0 : TensorType::kF32;
 }
@@ -64,6 +68,7 @@ Result<WeightSizes> SizesOf(const Shape& shape, const TypeOfTensor& type_of) {
 }
 
 std::span<const PublishedMix> PublishedMixes(const Shape& shape) {
+  if (shape.is_gpt_oss()) return kGptOssMixes;
   if (shape.experts.count > kFlashExperts) return kProMixes;
   return kFlashMixes;
 }

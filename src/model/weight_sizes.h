@@ -32,7 +32,8 @@ using TypeOfTensor = std::function<gguf::TensorType(const TensorSpec&)>;
 // An error where a tensor cannot be stored as its type.
 Result<WeightSizes> SizesOf(const Shape& shape, const TypeOfTensor& type_of);
 
-// In which types DeepSeek V4 is published: experts in few bits, the rest nearly the same in all.
+// In which types DeepSeek V4 and gpt-oss are published: experts in few bits, the rest nearly the same
+// in all.
 struct PublishedMix {
   std::string_view name;
   gguf::TensorType expand;        // of the experts' first two matrices
@@ -41,7 +42,7 @@ struct PublishedMix {
   uint32_t q4_layers_at_end = 0;  // whose experts are Q4_K instead
 };
 
-// Those of PRO, or of Flash and whatever is like it.
+// Those of gpt-oss, of PRO, or of Flash and whatever is like it.
 std::span<const PublishedMix> PublishedMixes(const Shape& shape);
 Result<WeightSizes> SizesIn(const PublishedMix& mix, const Shape& shape);
 // The MTP block, as the file that it is published in has it. The shape is one that

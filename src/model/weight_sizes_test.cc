@@ -35,6 +35,12 @@ TEST(WeightSizes, AreThoseOfPublishedFiles) {
   EXPECT_GT(block, published - 4096);
 }
 
+// 12.11 GB and 63.39 GB with vocabulary and names, which are 13 MB or so.
+TEST(WeightSizes, OfGptOssAreThoseOfPublishedFiles) {
+  EXPECT_NEAR(static_cast<double>(BytesIn("gpt-oss-20b", 0)), 12.10e9, 0.02e9);
+  EXPECT_NEAR(static_cast<double>(BytesIn("gpt-oss-120b", 0)), 63.38e9, 0.05e9);
+}
+
 TEST(WeightSizes, SlicesAddUp) {
   const Shape shape = ShapeOfPreset("flash-shape-tiny").value();
   const WeightSizes sizes = SizesIn(PublishedMixes(shape).back(), shape).value();

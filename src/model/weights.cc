@@ -130,7 +130,8 @@ class Loader {
       layer.key_norm = TRY(Floats(Name("attn_k_norm.weight")));
     }
     layer.output = TRY(Matrix(Name("attn_output.weight")));
-    layer.feed_forward_norm = TRY(Floats(Name("ffn_norm.weight")));
+    layer.feed_forward_norm = TRY(Floats(Name(FeedForwardNormOf(shape_))));
+    if (shape_.is_gpt_oss()) TRY(Biases(layer));
     if (shape_.experts.count == 0) {
       layer.dense.gate = TRY(Matrix(Name("ffn_gate.weight")));
       layer.dense.up = TRY(Matrix(Name("ffn_up.weight")));
@@ -140,6 +141,17 @@ class Loader {
       TRY(Experts(layer.experts));
     }
     return layer;
+  }
+
+  // And sinks: what a layer of gpt-oss has beside its matrices.
+  Status Biases(LayerWeights& layer) {
+    layer.output_bias = TRY(Floats(Name("attn_output.bias")));
+    layer.sinks = TRY(Floats(Name("attn_sinks.weight")));
+    layer.router_bias = TRY(Floats(Name("ffn_gate_inp.bias")));
+    layer.expert_gate_bias = TRY(Floats(Name("ffn_gate_exps.bias")));
+    layer.expert_up_bias = TRY(Floats(Name("ffn_up_exps.bias")));
+    layer.expert_down_bias = TRY(Floats(Name("ffn_down_exps.bias")));
+    return Ok();
   }
 
   // Layers of DeepSeek V4.
@@ -153,7 +165,7 @@ class Loader {
     if (hashed) {
       layer.expert_table = TRY(ExpertTable(Name("ffn_gate_tid2eid.weight")));
     } else {
-      layer.router_bias = TRY(Floats(Name("exp_probs_b.bias")));
+      layer.choice_bias = TRY(Floats(Name("exp_probs_b.bias")));
     }
     TRY(Experts(layer.experts));
     layer.shared.gate = TRY(Matrix(Name("ffn_gate_shexp.weight")));

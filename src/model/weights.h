@@ -66,13 +66,19 @@ struct LayerWeights {
   compute::Array query_norm;      // [head_dim]
   compute::Array key_norm;        // [head_dim]
   compute::Matrix output;         // [embedding, head_count * head_dim]
+  compute::Array output_bias;     // [embedding]
+  compute::Array sinks;           // [head_count]
 
   compute::Array feed_forward_norm;  // [embedding]
   compute::ExpertWeights dense;
   compute::Matrix router;             // [experts, embedding]
-  compute::Array router_bias;         // [experts], for the choice only
+  compute::Array router_bias;         // [experts], added to the scores
+  compute::Array choice_bias;         // [experts], for the choice only
   std::vector<int32_t> expert_table;  // [vocab_size, used], where tokens choose
   std::vector<compute::ExpertWeights> experts;
+  compute::Array expert_gate_bias;  // [experts * feed_forward]
+  compute::Array expert_up_bias;    // the same
+  compute::Array expert_down_bias;  // [experts * embedding]
   compute::ExpertWeights shared;  // for every token
 
   // DeepSeek V4's.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "model/shape_deepseek4.h"
+#include "model/shape_gpt_oss.h"
 
 namespace aster::model {
 namespace {
@@ -48,6 +49,7 @@ void WriteShape(const Shape& shape, gguf::MetadataBuilder& metadata) {
     metadata.Set(arch + ".feed_forward_length", shape.feed_forward);
   }
   if (shape.arch == Arch::kDeepSeek4) return WriteDeepSeek4(shape, metadata);
+  if (shape.is_gpt_oss()) WriteGptOss(shape, metadata);
   WriteRope(shape.rope, arch, metadata);
 }
 

@@ -391,12 +391,16 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
     all_flops += MatrixFlops(shape, spec);
   }
   // Attention: the positions that a token sees at this context.
-  const uint64_t window = uint64_t{narrowed.window} + narrowed.sinks;
-  const auto seen = static_cast<double>(narrowed.window > 0 ? std::min<uint64_t>(context, window)
-                                                            : uint64_t{context});
+  double seen = 0;
+  for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
+    const model::MemoryOptions own = model::MemoryOfLayer(narrowed, shape, layer);
+    const uint64_t window = uint64_t{own.window} + own.sinks;
+    seen += static_cast<double>(own.window > 0 ? std::min<uint64_t>(context, window)
+                                               : uint64_t{context});
+  }
   // A multiplication and an addition for each element of keys, and the same for values.
-  const double attention = 4 * seen * shape.head_count * shape.head_dim;
-  load.flops_per_layer = all_flops / shape.layer_count + attention;
+  all_flops += 4 * seen * shape.head_count * shape.head_dim;
+  load.flops_per_layer = all_flops / shape.layer_count;
   const auto positions = static_cast<uint32_t>(
       std::min<uint64_t>(kv_positions, std::numeric_limits<uint32_t>::max() / 2));
   // Layers may hold KV rows of different sizes: room for the largest, time for the mean.

@@ -48,9 +48,9 @@ aster_shader(write_rows_f16 write_rows KV_TYPE=0)
 aster_shader(write_rows_bf16 write_rows KV_TYPE=1)
 
 foreach(name prepare_per_32 prepare_per_256 prepare_floats gather_prepared elementwise rms_norm softmax argmax rope
-    hadamard convert fixed weighted_sum choose_experts group_experts gather_rows merge_pages write_rows_q8
-    stream_weights streams encode_latent decode_latent write_latent write_inputs pool rank_rows select_rows
-    attend_latent)
+    hadamard convert fixed weighted_sum choose_experts add_by_expert group_experts gather_rows merge_pages
+    write_rows_q8 stream_weights streams encode_latent decode_latent write_latent write_inputs pool rank_rows
+    select_rows attend_latent)
   aster_shader(${name} ${name})
 endforeach()
 

@@ -132,6 +132,8 @@ Json ShapeToJson(const model::Shape& shape) {
                        {"used", shape.experts.used},
                        {"feed_forward", shape.experts.feed_forward}};
   }
+  if (shape.sliding_window > 0) json["sliding_window"] = shape.sliding_window;
+  if (shape.full_every > 0) json["full_every"] = shape.full_every;
   if (shape.is_latent()) {
     json["streams"] = shape.streams.count;
     json["compress_ratios"] = shape.latent.ratios;

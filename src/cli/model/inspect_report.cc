@@ -40,6 +40,14 @@ std::string MixText(const Mix& mix) {
   return text;
 }
 
+// "2nd", "3rd", "6th".
+std::string Ordinal(uint32_t number) {
+  constexpr std::string_view kEndings[] = {"th", "st", "nd", "rd"};
+  const bool is_teen = number / 10 % 10 == 1;
+  const uint32_t last = number % 10;
+  return fmt::format("{}{}", number, kEndings[is_teen || last > 3 ? 0 : last]);
+}
+
 std::string ShapeLine(const model::Shape& shape) {
   std::string line = fmt::format("embedding {}, {} heads of {}", shape.embedding, shape.head_count,
                                  shape.head_dim);
@@ -50,6 +58,12 @@ std::string ShapeLine(const model::Shape& shape) {
                         shape.experts.feed_forward, shape.experts.used);
   } else {
     line += fmt::format(", feed-forward {}", shape.feed_forward);
+  }
+  if (shape.sliding_window > 0 && !shape.is_latent()) {
+    const std::string which =
+        shape.full_every > 0 ? fmt::format(" in all layers but every {}", Ordinal(shape.full_every))
+                             : "";
+    line += fmt::format(", a sliding window of {}{}", shape.sliding_window, which);
   }
   if (shape.is_latent()) {
     const auto& ratios = shape.latent.ratios;

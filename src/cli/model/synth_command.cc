@@ -56,12 +56,16 @@ void Replace(T& value, const std::optional<T>& replacement) {
 
 // What only some architectures have.
 Status ReplaceExperts(const SynthFlags& options, model::Shape& shape) {
-  const bool has_experts = shape.arch == model::Arch::kQwen3Moe || shape.is_latent();
+  const bool has_experts = model::HasExperts(shape.arch);
   if (!has_experts) shape.experts = {};
   if (has_experts && shape.experts.count == 0) {
     shape.experts = {.count = 8, .used = 2, .feed_forward = shape.feed_forward};
   }
   if (has_experts) {
+    if (options.feed_forward && shape.arch != model::Arch::kQwen3Moe) {
+      return InvalidArgument(
+          "--ff: this architecture has experts in every layer; give --expert-ff");
+    }
     Replace(shape.experts.count, options.experts);
     Replace(shape.experts.used, options.experts_used);
     Replace(shape.experts.feed_forward, options.expert_feed_forward);
@@ -97,6 +101,7 @@ void ReplaceLatent(const SynthFlags& options, model::Shape& shape) {
 // The preset, or the one that shows the architecture where only that is given.
 std::string PresetOf(const SynthFlags& options) {
   if (!options.preset.empty()) return options.preset;
+  if (options.arch == ArchName(model::Arch::kGptOss)) return "gpt-oss-tiny";
   return options.arch == ArchName(model::Arch::kDeepSeek4) ? "flash-shape-tiny" : "tiny";
 }
 
@@ -104,7 +109,10 @@ Result<model::Shape> ShapeOf(const SynthFlags& options) {
   model::Shape shape = TRY(model::ShapeOfPreset(PresetOf(options)));
   if (options.arch) {
     const model::Arch arch = TRY(model::ParseArch(*options.arch));
-    if (shape.is_latent() != (arch == model::Arch::kDeepSeek4)) {
+    const auto stands_alone = [](model::Arch which) {
+      return which == model::Arch::kDeepSeek4 || which == model::Arch::kGptOss;
+    };
+    if (shape.arch != arch && (stands_alone(shape.arch) || stands_alone(arch))) {
       return InvalidArgument(
           fmt::format("preset {} is of architecture {}, which has little in common with {}",
                       PresetOf(options), ArchName(shape.arch), *options.arch));
@@ -123,13 +131,10 @@ Result<model::Shape> ShapeOf(const SynthFlags& options) {
   Replace(shape.rope.base, options.rope_base);
   TRY(ReplaceExperts(options, shape));
   if (shape.is_latent()) {
-    if (options.feed_forward) {
-      return InvalidArgument(
-          "--ff: this architecture has experts in every layer; give --expert-ff");
-    }
     ReplaceLatent(options, shape);
   } else {
     shape.rope.dimensions = shape.head_dim;
+    if (shape.is_gpt_oss()) Replace(shape.sliding_window, options.window);
   }
   if (shape.arch != model::Arch::kLlama) shape.rope_factors = false;
   TRY(model::CheckShape(shape));
@@ -249,6 +254,8 @@ void DeclareShape(CLI::App& app, SynthFlags& options) {
   add("--experts-used", options.experts_used, "Experts used per token");
   add("--expert-ff", options.expert_feed_forward, "Width of an expert");
   add("--rope-base", options.rope_base, "Base of the rotary frequencies");
+  add("--window", options.window,
+      "Sliding window in tokens, the current one included; of gpt-oss and deepseek4");
   CLI::Option* tied =
       app.add_flag("--tied", options.tied, "The output head is the token embedding")->group(kGroup);
   app.add_flag("--untied", options.untied, "The output head has weights of its own")
@@ -271,7 +278,6 @@ void DeclareLatentShape(CLI::App& app, SynthFlags& options) {
       ->delimiter(',')
       ->check(CLI::IsMember({0u, model::kShortRatio, model::kLongRatio}))
       ->type_name("N,N,...");
-  add("--window", options.window, "Sliding window in tokens, the current one included");
   add("--index-heads", options.index_heads, "Heads of the index that ranks compressed rows");
   add("--index-top", options.index_top,
       "Compressed rows that the index selects where the ratio is 4");

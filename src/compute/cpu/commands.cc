@@ -98,7 +98,7 @@ Status CpuCommands::Add(const Tensor& rows, const Tensor& more, size_t repeat) {
 
 Status CpuCommands::Swiglu(const Tensor& gate, const Tensor& up, float limit) {
   CHECK(gate.stride == gate.columns && up.stride == gate.columns);
-  CpuSwiglu(context_, Floats(gate), Floats(up), gate.rows * gate.columns, limit);
+  CpuSwiglu(context_, GateKind::kSwiglu, Floats(gate), Floats(up), gate.rows * gate.columns, limit);
   return Ok();
 }
 

@@ -66,11 +66,14 @@ void CpuExperts::MakeGroups(const ExpertSum& sum) {
     }
   }
   places_.resize(rows * used);
+  experts_of_rows_.resize(rows * used);
   size_t first = 0;
   for (Group& group : groups_) {
     group.first = first;
-    for (size_t i = 0; i < group.choices.size(); ++i)
+    for (size_t i = 0; i < group.choices.size(); ++i) {
       places_[group.choices[i]] = static_cast<uint32_t>(first + i);
+      experts_of_rows_[first + i] = static_cast<uint32_t>(&group - groups_.data());
+    }
     first += group.rows.size();
   }
   group_rows_ = first + (sum.shared == nullptr ? 0 : rows);
@@ -94,8 +97,22 @@ Status CpuExperts::Expand(const ExpertSum& sum) {
   }
   if (sum.shared != nullptr) add(*sum.shared, rows, places_.size());
   TRY(MultiplyAll(products_, context_));
-  CpuSwiglu(context_, gate_.As<float>(), up_.As<float>(), group_rows_ * width, sum.limit);
+  AddBias(sum.biases.gate, gate_.As<float>());
+  AddBias(sum.biases.up, up_.As<float>());
+  CpuSwiglu(context_, sum.gate, gate_.As<float>(), up_.As<float>(), group_rows_ * width, sum.limit);
   return Ok();
+}
+
+// To each row of a group that of its expert; the shared expert, behind them, has none.
+void CpuExperts::AddBias(const Tensor& biases, float* rows) {
+  if (biases.empty()) return;
+  const size_t width = biases.columns;
+  context_.pool.ParallelFor(experts_of_rows_.size(), [&](size_t begin, size_t end, size_t) {
+    for (size_t i = begin; i < end; ++i) {
+      float* const row = rows + i * width;
+      context_.ops().add(row, Floats(biases) + experts_of_rows_[i] * biases.stride, width, row);
+    }
+  });
 }
 
 Status CpuExperts::Contract(const ExpertSum& sum) {
@@ -113,7 +130,9 @@ Status CpuExperts::Contract(const ExpertSum& sum) {
     if (!group.rows.empty()) add(sum.experts[i], group.hidden, group.first, group.rows.size());
   }
   if (sum.shared != nullptr) add(*sum.shared, shared_hidden_, places_.size(), sum.ids.rows);
-  return MultiplyAll(products_, context_);
+  TRY(MultiplyAll(products_, context_));
+  AddBias(sum.biases.down, down_.As<float>());
+  return Ok();
 }
 
 // In fixed point, so that experts may be summed in any order and on any machine.

@@ -38,6 +38,7 @@ class CpuExperts {
   void MakeGroups(const ExpertSum& sum);
   Status Expand(const ExpertSum& sum);
   Status Contract(const ExpertSum& sum);
+  void AddBias(const Tensor& biases, float* rows);
   void SumUp(const ExpertSum& sum);
 
   Context& context_;
@@ -45,7 +46,8 @@ class CpuExperts {
   Buffer up_;                     // the same
   Buffer down_;                   // [rows of all groups, embedding]
   std::vector<uint32_t> places_;  // [rows, used] row of down_ that holds the choice's output
-  size_t group_rows_ = 0;         // of all groups, and of the shared expert behind them
+  std::vector<uint32_t> experts_of_rows_;  // of all groups
+  size_t group_rows_ = 0;                  // of all groups, and of the shared expert behind them
   std::vector<Group> groups_;     // [experts]; those without rows are skipped
   CpuOperand shared_hidden_;      // of the shared expert
   std::vector<CpuProduct> products_;

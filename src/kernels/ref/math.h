@@ -83,4 +83,12 @@ inline float Swiglu(float gate, float up, float limit) {
   return Silu(g) * (u < -limit ? -limit : u);
 }
 
+// gpt-oss: g * sigmoid(1.702 * g) * (u + 1) of both sides held as above. NaN stays NaN.
+inline float SwigluOai(float gate, float up, float limit) {
+  const float g = limit < gate ? limit : gate;
+  const float u = limit < up ? limit : up;
+  const float gated = g / (1.0f + Exp(-(kSwigluOaiSlope * g)));
+  return gated * ((u < -limit ? -limit : u) + 1.0f);
+}
+
 }  // namespace aster::kernels::ref

@@ -41,6 +41,9 @@ float MaxTree(float* lanes) {
 void Swiglu(const float* gate, const float* up, size_t count, float limit, float* y) {
   for (size_t i = 0; i < count; ++i) y[i] = ref::Swiglu(gate[i], up[i], limit);
 }
+void SwigluOai(const float* gate, const float* up, size_t count, float limit, float* y) {
+  for (size_t i = 0; i < count; ++i) y[i] = ref::SwigluOai(gate[i], up[i], limit);
+}
 
 void Add(const float* a, const float* b, size_t count, float* y) {
   for (size_t i = 0; i < count; ++i) y[i] = a[i] + b[i];
@@ -220,6 +223,7 @@ const OpsTable kOpsRef = {
     .softplus = Map<ref::Softplus>,
     .sqrt_softplus = Map<ref::SqrtSoftplus>,
     .swiglu = Swiglu,
+    .swiglu_oai = SwigluOai,
     .add = Add,
     .multiply = Multiply,
     .scale = Scale,

@@ -42,22 +42,26 @@ AttentionShape DeviceAttention::ShapeOf(const compute::HeadAttention& attention)
           .block_rows = AttentionBlockRows(*attention.head_page, kernels_.arithmetic())};
 }
 
-// Layers of one batch differ in their pages only.
+// Layers of one batch differ in their pages, and some in their window.
 Status DeviceAttention::Plan(const compute::HeadAttention& attention) {
   const AttentionShape shape = ShapeOf(attention);
   const auto spans = attention.pages.spans;
-  if (planned_ && Equal(planned_->shape, shape) &&
-      std::ranges::equal(planned_->spans, spans,
-                         [](const auto& a, const auto& b) { return Equal(a, b); }))
+  const auto planned_before = std::ranges::find_if(plans_, [&](const Planned& plan) {
+    return Equal(plan.shape, shape) &&
+           std::ranges::equal(plan.spans, spans,
+                              [](const auto& a, const auto& b) { return Equal(a, b); });
+  });
+  if (planned_before != plans_.end()) {
+    planned_ = &*planned_before;
     return Ok();
-  planned_.reset();
+  }
   Planned planned{
       .shape = shape, .spans = {spans.begin(), spans.end()}, .plan = PlanAttention(shape, spans)};
   planned.visible = TRY(batch_.Put(planned.plan.visible));
   planned.writes = TRY(batch_.Put(planned.plan.writes));
   planned.blocks = TRY(batch_.Put(planned.plan.blocks));
   planned.parts = TRY(batch_.Put(planned.plan.parts));
-  planned_ = std::move(planned);
+  planned_ = &plans_.emplace_back(std::move(planned));
   return Ok();
 }
 
@@ -120,12 +124,14 @@ Status DeviceAttention::Attend(const compute::HeadAttention& attention, Address 
                    .heads = planned_->shape.group,
                    .kv_heads = planned_->shape.kv_heads,
                    .factor = kernels::QueryFactor(1.0f / std::sqrt(static_cast<float>(key_dim))),
+                   .sinks = AddressOf(attention.sink_logits),
                    .result = AddressOf(attention.out),
                    .out_token_stride = static_cast<uint32_t>(attention.out.stride),
                    .out_head_stride = value_dim};
   if (!planned_->plan.parts.empty()) return AttendParts(attention, job);
   Commands& commands =
-      batch_.Using({RangeOf(attention.queries), Batch::kPages}, {RangeOf(attention.out)});
+      batch_.Using({RangeOf(attention.queries), RangeOf(attention.sink_logits), Batch::kPages},
+                   {RangeOf(attention.out)});
   return ForEachRun(planned_->plan.blocks.size(), [&](size_t first, uint32_t count) {
     job.blocks = planned_->blocks + first * sizeof(AttentionBlock);
     job.block_count = count;
@@ -147,7 +153,8 @@ Status DeviceAttention::AttendParts(const compute::HeadAttention& attention, Att
     parts.block_count = count;
     return RecordAttendPages(kernels_, commands, parts);
   }));
-  Commands& merging = batch_.Using({{results, bytes}}, {RangeOf(attention.out)});
+  Commands& merging = batch_.Using({{results, bytes}, RangeOf(attention.sink_logits)},
+                                   {RangeOf(attention.out)});
   return ForEachRun(plan.blocks.size(), [&](size_t first, uint32_t count) {
     job.blocks = planned_->blocks + first * sizeof(AttentionBlock);
     job.block_count = count;

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "compute/commands.h"
@@ -22,7 +21,10 @@ class DeviceAttention {
   DeviceAttention(Kernels& kernels, Batch& batch) : kernels_(kernels), batch_(batch) {}
 
   // The plan of the batch before is not that of the next.
-  void Begin() { planned_.reset(); }
+  void Begin() {
+    plans_.clear();
+    planned_ = nullptr;
+  }
   Status Record(const compute::HeadAttention& attention);
 
  private:
@@ -46,7 +48,8 @@ class DeviceAttention {
 
   Kernels& kernels_;
   Batch& batch_;
-  std::optional<Planned> planned_;  // of the last layer recorded
+  std::vector<Planned> plans_;          // of the batch
+  const Planned* planned_ = nullptr;  // of the last layer recorded
 };
 
 }  // namespace aster::vulkan

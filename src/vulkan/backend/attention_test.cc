@@ -28,6 +28,7 @@ struct AttentionCase {
   uint32_t kv_heads = 2;
   uint32_t window = 0;
   uint32_t sinks = 0;
+  bool has_sink_logits = false;
 };
 
 // Sequences in the pages of a back end.
@@ -97,6 +98,8 @@ std::vector<float> RunBatches(compute::Backend& backend, const AttentionCase& of
       const Tensor queries = bench.Rows(rows, of.heads * dim, seed++);
       const Tensor keys = bench.Rows(rows, of.kv_heads * dim, seed++);
       const Tensor values = bench.Rows(rows, of.kv_heads * dim, seed++);
+      const Tensor sink_logits =
+          of.has_sink_logits ? bench.Rows(1, of.heads, seed++) : Tensor();
       const auto record = [&](compute::Commands& commands) {
         return commands.Attend({.pages = {layer, 0, spans},
                                 .head_page = &sequences.head_page(),
@@ -104,6 +107,7 @@ std::vector<float> RunBatches(compute::Backend& backend, const AttentionCase& of
                                 .kv_head_count = of.kv_heads,
                                 .window = of.window,
                                 .sinks = of.sinks,
+                                .sink_logits = sink_logits,
                                 .queries = queries,
                                 .keys = keys,
                                 .values = values,
@@ -144,6 +148,18 @@ TEST_P(DeviceAttentionTest, WindowsAndSinks) {
     const AttentionCase of = {.window = 100, .sinks = sinks};
     ExpectEqual(fmt::format("{} sinks", sinks), [&](compute::Backend& backend) {
       return RunBatches(backend, of, {{150, 20}, {150, 1}, {100, 1}, {1, 1}, {129, 128}});
+    });
+  }
+}
+
+// Logits that count in the sum only, for rows that see all of their pages at once and for rows
+// whose pages are shared out.
+TEST_P(DeviceAttentionTest, SinksOfHeads) {
+  for (const uint32_t window : {0u, 100u}) {
+    const AttentionCase of = {
+        .heads = 8, .kv_heads = 2, .window = window, .has_sink_logits = true};
+    ExpectEqual(fmt::format("a window of {}", window), [&](compute::Backend& backend) {
+      return RunBatches(backend, of, {{700, 20}, {1, 1}, {3, 129}});
     });
   }
 }

@@ -154,16 +154,33 @@ Status DeviceExperts::Multiply(const Matrix& matrix, const PreparedRows& rows, c
                         .out_stride = Rows(matrix)});
 }
 
-Status DeviceExperts::Swiglu(const Range& gate, const Range& up, float limit) {
+Status DeviceExperts::Swiglu(const Range& gate, const Range& up, compute::GateKind kind,
+                             float limit) {
   const auto count = static_cast<uint32_t>(gate.bytes / sizeof(float));
   return RecordElements(kernels_, batch_.Using({gate, up}, {gate}),
-                        {.operation = ElementOperation::kSwiglu,
+                        {.operation = kind == compute::GateKind::kSwigluOai
+                                          ? ElementOperation::kSwigluOai
+                                          : ElementOperation::kSwiglu,
                          .a = gate.begin,
                          .b = up.begin,
                          .b_count = count,
                          .y = gate.begin,
                          .count = count,
                          .factor = limit});
+}
+
+// To each row of the part that of its expert; nothing where experts have none.
+Status DeviceExperts::AddBias(const compute::Tensor& biases, const Part& part, const Range& rows) {
+  if (biases.empty()) return Ok();
+  CHECK(IsDense(biases));
+  const uint64_t id_bytes = uint64_t{part.slots()} * sizeof(uint32_t);
+  return RecordAddByExpert(kernels_,
+                           batch_.Using({rows, RangeOf(biases), {part.ids, id_bytes}}, {rows}),
+                           {.biases = AddressOf(biases),
+                            .ids = part.ids,
+                            .rows = part.slots(),
+                            .width = static_cast<uint32_t>(biases.columns),
+                            .y = rows.begin});
 }
 
 Result<PreparedRows> DeviceExperts::PrepareHidden(const Range& gate, uint32_t rows,
@@ -188,7 +205,7 @@ Result<Range> DeviceExperts::RunShared(const compute::ExpertSum& sum, DeviceOper
   const Range up = TRY(Room(Scratch::kUp, rows.rows(), shared.up.rows()));
   TRY(Multiply(shared.gate, TRY(rows.In(kernels::ActivationFormatFor(shared.gate.type()))), gate));
   TRY(Multiply(shared.up, TRY(rows.In(kernels::ActivationFormatFor(shared.up.type()))), up));
-  TRY(Swiglu(gate, up, sum.limit));
+  TRY(Swiglu(gate, up, sum.gate, sum.limit));
   const auto count = static_cast<uint32_t>(rows.rows());
   const Range down = TRY(Room(Scratch::kShared, rows.rows(), shared.down.rows()));
   TRY(Multiply(shared.down, TRY(PrepareHidden(gate, count, shared.down)), down));
@@ -230,10 +247,13 @@ Status DeviceExperts::SumPart(const compute::ExpertSum& sum, DeviceOperand& rows
   const Range up = TRY(Room(Scratch::kUp, part.slots(), ups.first->rows()));
   TRY(Multiply(gates, part, TRY(rows.In(format(gates))), part.first, part.used, gate));
   TRY(Multiply(ups, part, TRY(rows.In(format(ups))), part.first, part.used, up));
-  TRY(Swiglu(gate, up, sum.limit));
+  TRY(AddBias(sum.biases.gate, part, gate));
+  TRY(AddBias(sum.biases.up, part, up));
+  TRY(Swiglu(gate, up, sum.gate, sum.limit));
   const PreparedRows hidden = TRY(PrepareHidden(gate, part.slots(), *downs.first));
   const Range down = TRY(Room(Scratch::kDown, part.slots(), downs.first->rows()));
   TRY(Multiply(downs, part, hidden, 0, 1, down));
+  TRY(AddBias(sum.biases.down, part, down));
   const compute::Tensor out = sum.out.Rows(part.first, part.rows);
   const uint64_t first_float = uint64_t{part.first} * sum.out.columns;
   return RecordWeightedSum(kernels_, batch_.Using({down, part.shares, more}, {RangeOf(out)}),

@@ -51,7 +51,8 @@ class DeviceExperts {
   Status Multiply(const Matrices& matrices, const Part& part, const PreparedRows& rows,
                   uint32_t first_row, uint32_t sharing, const Range& out);
   Status Multiply(const compute::Matrix& matrix, const PreparedRows& rows, const Range& out);
-  Status Swiglu(const Range& gate, const Range& up, float limit);
+  Status Swiglu(const Range& gate, const Range& up, compute::GateKind kind, float limit);
+  Status AddBias(const compute::Tensor& biases, const Part& part, const Range& rows);
   Result<PreparedRows> PrepareHidden(const Range& gate, uint32_t rows, const compute::Matrix& down);
   Result<Range> RunShared(const compute::ExpertSum& sum, DeviceOperand& rows);
   Status SumPart(const compute::ExpertSum& sum, DeviceOperand& rows,

@@ -22,6 +22,7 @@ INSTANTIATE_TEST_SUITE_P(Tables, DeviceExpertsTest, testing::Bool(), NameOfTable
 
 constexpr size_t kEmbedding = 256;
 constexpr size_t kFeedForward = 512;
+constexpr float kNoLimit = std::numeric_limits<float>::infinity();
 
 struct ExpertCase {
   size_t rows = 3;
@@ -31,6 +32,7 @@ struct ExpertCase {
   bool has_bias = false;
   bool has_table = false;
   bool has_shared = false;
+  bool is_oai = false;  // gates and biases as gpt-oss has them
   gguf::TensorType type = gguf::TensorType::kQ8_0;
 };
 
@@ -62,6 +64,11 @@ std::vector<float> RunExperts(compute::Backend& backend, const ExpertCase& of,
   const Tensor ids = bench.Room(of.rows, of.used, compute::Element::kI32);
   const Tensor shares = bench.Room(of.rows, of.used);
   const Tensor out = bench.Room(of.rows, kEmbedding);
+  const compute::ExpertBiases biases =
+      of.is_oai ? compute::ExpertBiases{.gate = bench.Rows(of.experts, kFeedForward, 3),
+                                        .up = bench.Rows(of.experts, kFeedForward, 4),
+                                        .down = bench.Rows(of.experts, kEmbedding, 5)}
+                : compute::ExpertBiases();
   const auto operand = bench.commands().NewOperand();
   std::span<const float> chosen_shares;
   std::vector<float> result = bench.Run(
@@ -80,7 +87,10 @@ std::vector<float> RunExperts(compute::Backend& backend, const ExpertCase& of,
                                  .shares = shares,
                                  .experts = std::span(all).first(of.experts),
                                  .shared = of.has_shared ? &all.back() : nullptr,
-                                 .limit = std::numeric_limits<float>::infinity(),
+                                 .limit = of.is_oai ? 2.0f : kNoLimit,
+                                 .gate = of.is_oai ? compute::GateKind::kSwigluOai
+                                                   : compute::GateKind::kSwiglu,
+                                 .biases = biases,
                                  .out = out}));
         return commands.Download(shares, &chosen_shares);
       },
@@ -95,7 +105,8 @@ TEST_P(DeviceExpertsTest, RoutersAndSharedExperts) {
         ExpertCase{.experts = 130, .used = 8}, ExpertCase{.experts = 4, .used = 4},
         ExpertCase{.score = RouterScore::kSigmoid, .has_bias = true},
         ExpertCase{.score = RouterScore::kSqrtSoftplus, .has_bias = true, .has_shared = true},
-        ExpertCase{.score = RouterScore::kSqrtSoftplus, .has_table = true}}) {
+        ExpertCase{.score = RouterScore::kSqrtSoftplus, .has_table = true},
+        ExpertCase{.rows = 1, .is_oai = true}, ExpertCase{.rows = 33, .is_oai = true}}) {
     ExpectEqual(fmt::format("{} of {} experts, {} rows", of.used, of.experts, of.rows),
                 [&](compute::Backend& backend) {
                   return RunExperts(backend, of,
@@ -129,6 +140,13 @@ TEST_P(DeviceExpertsTest, TiesAndNumbersThatAreNone) {
 }
 
 // More rows than are computed at a time.
+TEST_P(DeviceExpertsTest, ManyRowsWithBiases) {
+  const ExpertCase of = {.rows = 1100, .experts = 5, .used = 4, .is_oai = true};
+  ExpectEqual("1100 rows", [&](compute::Backend& backend) {
+    return RunExperts(backend, of, CheckFloats(of.rows * of.experts, CheckValues::kOrdinary, 5));
+  });
+}
+
 TEST_P(DeviceExpertsTest, ManyRows) {
   const ExpertCase of = {.rows = 600, .experts = 9, .used = 8, .has_shared = true};
   ExpectEqual("600 rows", [&](compute::Backend& backend) {

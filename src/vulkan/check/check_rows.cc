@@ -27,7 +27,8 @@ constexpr const char* kOperationNames[] = {"exp",
                                            "addition of rows",
                                            "multiplication of rows",
                                            "scaled addition",
-                                           "swiglu"};
+                                           "swiglu",
+                                           "swiglu of gpt-oss"};
 constexpr const char* kConversionNames[] = {
     "conversion of rows to half", "conversion of rows to bfloat16", "conversion of rows from half",
     "conversion of rows from bfloat16"};
@@ -72,6 +73,9 @@ std::vector<float> ReferenceOf(ElementOperation operation, const std::vector<flo
     case ElementOperation::kSwiglu:
       kOpsRef.swiglu(a.data(), b.data(), count, factor, y.data());
       break;
+    case ElementOperation::kSwigluOai:
+      kOpsRef.swiglu_oai(a.data(), b.data(), count, factor, y.data());
+      break;
   }
   return y;
 }
@@ -92,7 +96,7 @@ Status CheckElements(Workbench& bench, ElementOperation operation, uint32_t coun
   const std::vector<float> part = CheckFloats(b_count, values, seed + 1);
   std::vector<float> b(count);
   for (uint32_t i = 0; i < count; ++i) b[i] = part[i % b_count];
-  const float factor = operation == ElementOperation::kSwiglu && seed % 2 == 0 ? kInfinity : 3.3f;
+  const float factor = operation >= ElementOperation::kSwiglu && seed % 2 == 0 ? kInfinity : 3.3f;
   const std::vector<float> want = ReferenceOf(operation, a, b, factor);
   const Buffer a_buffer = TRY(bench.Put(a));
   const Buffer b_buffer = TRY(bench.Put(part));
@@ -349,6 +353,31 @@ Status CheckGatherRows(Workbench& bench, TableType type, uint32_t rows, uint32_t
                              .result = out.address()});
   }));
   return CompareRows("rows of a table", want, out);
+}
+
+Status CheckAddByExpert(Workbench& bench, uint32_t rows, uint32_t experts, uint32_t width,
+                        CheckValues values, uint64_t seed) {
+  const std::vector<float> biases = CheckFloats(experts * width, values, seed);
+  const std::vector<float> in = CheckFloats(rows * width, values, seed + 1);
+  std::vector<uint32_t> ids(rows);
+  for (uint32_t row = 0; row < rows; ++row) ids[row] = (row * 7 + 1) % experts;
+  std::vector<float> want(in.size());
+  for (uint32_t row = 0; row < rows; ++row) {
+    kOpsRef.add(in.data() + row * width, biases.data() + ids[row] * width, width,
+                want.data() + row * width);
+  }
+  const Buffer bias_buffer = TRY(bench.Put(biases));
+  const Buffer id_buffer = TRY(bench.Put(ids));
+  const Buffer out = TRY(bench.Put(in));
+  TRY(bench.Run([&](Commands& commands) {
+    return RecordAddByExpert(bench.kernels(), commands,
+                             {.biases = bias_buffer.address(),
+                              .ids = id_buffer.address(),
+                              .rows = rows,
+                              .width = width,
+                              .y = out.address()});
+  }));
+  return CompareRows("biases of experts", want, out);
 }
 
 Status CheckChooseExperts(Workbench& bench, uint32_t rows, uint32_t experts, uint32_t used,

@@ -25,6 +25,8 @@ Status CheckWeightedSum(Workbench& bench, uint32_t rows, uint32_t terms, uint32_
                         bool has_places, uint64_t seed);
 
 // Experts by scores, some of them equal or no numbers, with a bias; or by a table.
+Status CheckAddByExpert(Workbench& bench, uint32_t rows, uint32_t experts, uint32_t width,
+                        CheckValues values, uint64_t seed);
 Status CheckChooseExperts(Workbench& bench, uint32_t rows, uint32_t experts, uint32_t used,
                           bool is_given, CheckValues values, uint64_t seed);
 

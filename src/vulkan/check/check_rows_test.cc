@@ -13,7 +13,7 @@ constexpr CheckValues kBothValues[] = {CheckValues::kOrdinary, CheckValues::kHos
 class RowsTest : public KernelTest {};
 
 TEST_F(RowsTest, ElementsHaveTheReferencesBits) {
-  for (int operation = 0; operation <= static_cast<int>(ElementOperation::kSwiglu); ++operation) {
+  for (int operation = 0; operation <= static_cast<int>(ElementOperation::kSwigluOai); ++operation) {
     for (const uint32_t count : {1u, 255u, 256u, 257u, 40000u}) {
       for (const CheckValues values : kBothValues) {
         EXPECT_OK(
@@ -51,6 +51,13 @@ TEST_F(RowsTest, ExpertsAreChosenAsTheReferenceDoes) {
         EXPECT_OK(CheckChooseExperts(bench(), 3, experts, used, true, values, experts));
       }
     }
+  }
+}
+
+TEST_F(RowsTest, BiasesAreThoseOfTheRowsExperts) {
+  for (const CheckValues values : kBothValues) {
+    for (const uint32_t width : {1u, 255u, 2880u})
+      EXPECT_OK(CheckAddByExpert(bench(), 7, 3, width, values, width));
   }
 }
 

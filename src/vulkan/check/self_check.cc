@@ -68,7 +68,7 @@ Status CheckProducts(Workbench& bench, WeightType type) {
 }
 
 Status CheckElementOperations(Workbench& bench) {
-  constexpr auto kLast = static_cast<int>(ElementOperation::kSwiglu);
+  constexpr auto kLast = static_cast<int>(ElementOperation::kSwigluOai);
   for (int operation = 0; operation <= kLast; ++operation) {
     for (const CheckValues values : kBothValues)
       TRY(CheckElements(bench, static_cast<ElementOperation>(operation), 4097, values, kSeed));
@@ -115,6 +115,8 @@ Status CheckRouters(Workbench& bench) {
   for (const CheckValues values : kBothValues)
     TRY(CheckChooseExperts(bench, 5, 130, 6, false, values, kSeed));
   TRY(CheckChooseExperts(bench, 5, 9, 3, true, CheckValues::kOrdinary, kSeed));
+  for (const CheckValues values : kBothValues)
+    TRY(CheckAddByExpert(bench, 9, 5, 131, values, kSeed));
   return CheckGroupExperts(bench, 600, 259, 4, kSeed);
 }
 

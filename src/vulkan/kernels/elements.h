@@ -26,6 +26,7 @@ enum class ElementOperation : uint8_t {
   kMultiply,
   kAddScaled,  // b + a * factor
   kSwiglu,     // silu(min(a, factor)) * b within ± factor
+  kSwigluOai,  // a * sigmoid(1.702 a) * (b + 1), both within the same
 };
 
 struct ElementJob {

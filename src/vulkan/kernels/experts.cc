@@ -35,6 +35,16 @@ struct GroupPush {
   uint32_t size;
 };
 
+constexpr uint32_t kAddInvocations = 256;  // of a workgroup of add_by_expert.comp
+
+struct AddByExpertPush {
+  Address biases;
+  Address ids;
+  Address y;
+  uint32_t rows;
+  uint32_t width;
+};
+
 }  // namespace
 
 Status RecordChooseExperts(Kernels& kernels, Commands& commands, const ChooseExpertsJob& job) {
@@ -82,6 +92,12 @@ Status RecordExpertProduct(Kernels& kernels, Commands& commands, const ExpertPro
                          .sharing = job.sharing,
                          .kind = is_grouped ? ProductRows::kSlotGroups : ProductRows::kEachSlot};
   return RecordProductPush(kernels, commands, job.type, push, groups.together, groups.count);
+}
+
+Status RecordAddByExpert(Kernels& kernels, Commands& commands, const AddByExpertJob& job) {
+  const AddByExpertPush push{job.biases, job.ids, job.y, job.rows, job.width};
+  return kernels.Record(commands, "add_by_expert", {}, push,
+                        GroupsForElements(uint64_t{job.rows} * job.width, kAddInvocations));
 }
 
 }  // namespace aster::vulkan

@@ -71,4 +71,14 @@ struct ExpertProductJob {
 };
 Status RecordExpertProduct(Kernels& kernels, Commands& commands, const ExpertProductJob& job);
 
+// Row i of y [rows][width] gets row ids[i] of the biases added.
+struct AddByExpertJob {
+  Address biases;  // [experts][width] floats
+  Address ids;     // [rows] uint32
+  uint32_t rows;
+  uint32_t width;
+  Address y;
+};
+Status RecordAddByExpert(Kernels& kernels, Commands& commands, const AddByExpertJob& job);
+
 }  // namespace aster::vulkan

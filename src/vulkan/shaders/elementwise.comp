@@ -36,6 +36,7 @@ float compute(uint i) {
     case 7u: return mul(a, b);
     case 8u: return fused(a, push.factor, b);
     case 9u: return swiglu_of(a, b, push.factor);
+    case 10u: return swiglu_oai_of(a, b, push.factor);
   }
   return NOT_A_NUMBER;
 }

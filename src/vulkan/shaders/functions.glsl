@@ -55,8 +55,18 @@ float softplus_of(float x) {
 }
 float sqrt_softplus_of(float x) { return root(softplus_of(x)); }
 
-float swiglu_of(float gate, float up, float limit) {
-  const float g = limit < gate ? limit : gate;
+float below(float x, float limit) { return limit < x ? limit : x; }
+float within(float up, float limit) {
   const float u = limit < up ? limit : up;
-  return mul(silu_of(g), u < -limit ? -limit : u);
+  return u < -limit ? -limit : u;
+}
+
+float swiglu_of(float gate, float up, float limit) {
+  return mul(silu_of(below(gate, limit)), within(up, limit));
+}
+
+float swiglu_oai_of(float gate, float up, float limit) {
+  const float g = below(gate, limit);
+  const float gated = divide(g, add(1.0, exp_of(-mul(FLOAT(0x3fd9db23u), g))));
+  return mul(gated, add(within(up, limit), 1.0));
 }
