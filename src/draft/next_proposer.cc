@@ -34,6 +34,7 @@ class NextProposer final : public engine::Proposer {
         window_(std::min(block.model_.shape().sliding_window, kRowsAtOnce)),
         sampler_(sampling, block.model_.shape().vocab_size, block.model_.isa()) {}
 
+  bool follows() const override { return true; }
   void Follow(std::span<const int32_t> history, uint32_t begin,
               std::span<const float> hidden) override {
     // Rows continue those that wait; where some between are missing the window begins anew behind

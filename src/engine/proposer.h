@@ -39,6 +39,9 @@ class Proposer {
  public:
   virtual ~Proposer() = default;
 
+  // Whether it looks at the rows behind tokens. They are fetched for it, and Follow is called, only
+  // then.
+  virtual bool follows() const { return false; }
   // The tokens from `begin` on were computed, and stay. `hidden` [tokens, hidden_width] are the
   // rows behind their last layer, until this returns. History may go on behind them. Some may be
   // left out (they were cached), and some come again (they were computed again).

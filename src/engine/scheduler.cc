@@ -397,7 +397,8 @@ Status Scheduler::RunItems(size_t begin, size_t end) {
                         .hidden = nullptr,
                         .wanted = wanted,
                         .draft_count = static_cast<uint32_t>(item.drafts.size()),
-                        .states = StatesWanted(request, is_end)});
+                        .states = StatesWanted(request, is_end),
+                        .hidden_wanted = HiddenWanted(request.speculation())});
   }
   // One pass through the model for all of them.
   model::ForwardJob job = TRY(model_.Begin(segments));
@@ -406,18 +407,20 @@ Status Scheduler::RunItems(size_t begin, size_t end) {
   const size_t width = model_.shape().hidden_width();
   const size_t embedding = model_.shape().embedding;
   // Each item takes its rows of the result.
-  size_t row = 0, wanted_row = 0, state_row = 0;
+  size_t hidden_row = 0, wanted_row = 0, state_row = 0;
   for (size_t i = begin; i < end; ++i) {
-    // Hidden states of all rows, logits of the wanted ones only: two positions in the output.
+    // Hidden states, logits and states of the rows that each is wanted of: three positions in the
+    // output.
     const size_t rows = items_[i].row_count();
     const model::Segment& segment = segments[i - begin];
     const size_t wanted = model::CountOf(segment.wanted, rows);
     const size_t states = model::CountOf(segment.states, rows);
+    const size_t hidden = model::CountOf(segment.hidden_wanted, rows);
     TakeRows(items_[i],
-             {.hidden = output.hidden.subspan(row * width, rows * width),
+             {.hidden = output.hidden.subspan(hidden_row * width, hidden * width),
               .logits = output.logits.subspan(wanted_row * vocab_size, wanted * vocab_size),
               .states = output.states.subspan(state_row * embedding, states * embedding)});
-    row += rows;
+    hidden_row += hidden;
     wanted_row += wanted;
     state_row += states;
   }
@@ -461,7 +464,8 @@ void Scheduler::TakeRows(const BatchItem& item, const model::Output& rows) {
   if (Speculation* const speculation = request.speculation()) {
     if (is_decode) speculation->Learn(drafted, accepted);
     const size_t kept = (item.count + accepted) * model_.shape().hidden_width();
-    speculation->Follow(sequence.tokens(), begin, rows.hidden.first(kept));
+    if (!rows.hidden.empty())
+      speculation->Follow(sequence.tokens(), begin, rows.hidden.first(kept));
   }
   // A request for no tokens ends with its prompt.
   if (logits.empty() && request.pending_count() == 0) {

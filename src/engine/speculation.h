@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "engine/draft_times.h"
 #include "engine/proposer.h"
+#include "model/segment.h"
 
 namespace aster::engine {
 
@@ -66,6 +67,7 @@ class Speculation {
   Speculation(std::unique_ptr<Proposer> proposer, const DraftOptions& draft, uint32_t vocab_size,
               const DraftWatch& watch = {});
 
+  bool follows() const { return proposer_->follows(); }
   void Follow(std::span<const int32_t> history, uint32_t begin, std::span<const float> hidden) {
     proposer_->Follow(history, begin, hidden);
   }
@@ -91,6 +93,12 @@ class Speculation {
   std::vector<int32_t> drafts_;
   DraftCounts counts_;
 };
+
+// The hidden rows of a segment that its drafter, where there is one, takes.
+inline model::Wanted HiddenWanted(const Speculation* speculation) {
+  const bool follows = speculation != nullptr && speculation->follows();
+  return follows ? model::Wanted::kAll : model::Wanted::kNone;
+}
 
 // Up to this many rows share one read of a weight, or nearly: a draft among them costs little.
 inline constexpr uint32_t kCheapRows = 8;

@@ -69,6 +69,21 @@ void ForwardPass::Abandon() {
   is_submitted_ = false;
 }
 
+void ForwardPass::Gathered::Clear() {
+  ranges.clear();
+  count = 0;
+}
+
+void ForwardPass::Gathered::Add(size_t first, size_t rows_of_segment, Wanted asked) {
+  const size_t more = CountOf(asked, rows_of_segment);
+  ranges.push_back({first + rows_of_segment - more, more});
+  count += more;
+}
+
+Status ForwardPass::Gathered::Plan(compute::Backend& backend, size_t width) {
+  return rows.Shape(backend, count, width);
+}
+
 Status ForwardPass::CheckSegments() const {
   for (const Segment& segment : segments_) {
     CHECK(!segment.tokens.empty() && (segment.hidden != nullptr) != part_.embedding);
@@ -91,12 +106,11 @@ Status ForwardPass::CheckSegments() const {
 // Where rows stand, and room for them in the tables.
 Status ForwardPass::ReserveRows() {
   const kv::LayerRange layers = {part_.layer_begin, part_.layer_end};
-  row_count_ = wanted_count_ = state_count_ = 0;
+  row_count_ = 0;
+  for (Gathered* const gathered : {&hidden_, &wanted_, &stated_}) gathered->Clear();
   spans_.clear();
   positions_.clear();
   tokens_.clear();
-  wanted_ranges_.clear();
-  state_ranges_.clear();
   for (const Segment& segment : segments_) {
     const auto count = static_cast<uint32_t>(segment.tokens.size());
     // Room first: its row in the table is where the batch writes keys and values.
@@ -107,13 +121,10 @@ Status ForwardPass::ReserveRows() {
     for (uint32_t i = 0; i < count; ++i) positions_.push_back(position + i);
     tokens_.insert(tokens_.end(), segment.tokens.begin(), segment.tokens.end());
     // Logits cost a product with the whole vocabulary, so only the rows that need them are
-    // gathered.
-    const size_t wanted = CountOf(segment.wanted, count);
-    wanted_ranges_.push_back({row_count_ + count - wanted, wanted});
-    wanted_count_ += wanted;
-    const size_t states = CountOf(segment.states, count);
-    state_ranges_.push_back({row_count_ + count - states, states});
-    state_count_ += states;
+    // gathered. A slice without the head has the next one behind it, which begins with all rows.
+    hidden_.Add(row_count_, count, part_.head ? segment.hidden_wanted : Wanted::kAll);
+    wanted_.Add(row_count_, count, segment.wanted);
+    stated_.Add(row_count_, count, segment.states);
     row_count_ += count;
   }
   // The caller's own may be gone by the time that they are needed again.
@@ -135,11 +146,12 @@ Status ForwardPass::PlanMemory() {
   TRY(feed_forward_.Plan(row_count_));
   // Only a slice with the head makes logits.
   if (part_.head) {
-    TRY(wanted_.Shape(backend_, wanted_count_, shape_.hidden_width()));
-    TRY(logits_.Shape(backend_, wanted_count_, shape_.vocab_size));
-    TRY(state_rows_.Shape(backend_, state_count_, shape_.hidden_width()));
-    TRY(states_.Shape(backend_, state_count_, shape_.embedding));
+    TRY(wanted_.Plan(backend_, shape_.hidden_width()));
+    TRY(logits_.Shape(backend_, wanted_.count, shape_.vocab_size));
+    TRY(stated_.Plan(backend_, shape_.hidden_width()));
+    TRY(states_.Shape(backend_, stated_.count, shape_.embedding));
   }
+  if (hidden_.count < row_count_) TRY(hidden_.Plan(backend_, shape_.hidden_width()));
   // Latent attention has arrays of its own; the others are those of grouped-query attention.
   if (latent_) {
     TRY(mixer_.Plan(row_count_));
@@ -164,12 +176,18 @@ Status ForwardPass::Record() {
     const LayerWeights& weights = weights_.layers[layer - weights_.slice.layer_begin];
     TRY(latent_ ? RecordMixedLayer(layer, weights) : RecordLayer(layer, weights));
   }
-  // Hidden states are always downloaded: the next slice, or a drafter, begins with them.
   output_ = {};
-  TRY(commands_->Download(rows_.tensor(), &output_.hidden));
-  if (part_.head && wanted_count_ > 0) TRY(RecordHead());
-  if (part_.head && state_count_ > 0) TRY(RecordStates());
+  if (hidden_.count > 0) TRY(RecordHidden());
+  if (part_.head && wanted_.count > 0) TRY(RecordHead());
+  if (part_.head && stated_.count > 0) TRY(RecordStates());
   return Ok();
+}
+
+// Hidden states that nothing asks for stay on the device: the way back may be slow.
+Status ForwardPass::RecordHidden() {
+  if (hidden_.count == row_count_) return commands_->Download(rows_.tensor(), &output_.hidden);
+  TRY(commands_->Gather(rows_.tensor(), hidden_.ranges, hidden_.rows.tensor()));
+  return commands_->Download(hidden_.rows.tensor(), &output_.hidden);
 }
 
 // Rows come in, as tokens or from the slice before, and learn where they stand.
@@ -281,27 +299,26 @@ Status ForwardPass::FinishHeads(const LayerWeights& weights) {
   return commands_->FinishHeads(std::span(all).first(shape_.qkv_bias() ? 3 : 2));
 }
 
-// These of the rows behind the last layer [ranges' rows, embedding], which go through `gathered`;
-// where there are streams, they are merged into one row.
-Result<compute::Tensor> ForwardPass::LastRows(std::span<const compute::RowRange> ranges,
-                                              const compute::Array& gathered) {
-  TRY(commands_->Gather(rows_.tensor(), ranges, gathered.tensor()));
-  if (!latent_) return gathered.tensor();
-  const compute::Tensor merged = more_.tensor().Rows(0, gathered.tensor().rows);
-  TRY(mixer_.Merge(weights_.merge, gathered.tensor(), merged));
+// These of the rows behind the last layer [count, embedding]; where there are streams, they are
+// merged into one row.
+Result<compute::Tensor> ForwardPass::LastRows(const Gathered& gathered) {
+  TRY(commands_->Gather(rows_.tensor(), gathered.ranges, gathered.rows.tensor()));
+  if (!latent_) return gathered.rows.tensor();
+  const compute::Tensor merged = more_.tensor().Rows(0, gathered.count);
+  TRY(mixer_.Merge(weights_.merge, gathered.rows.tensor(), merged));
   return merged;
 }
 
 Status ForwardPass::RecordHead() {
   // Wanted rows only, and the vocabulary's scores in their order.
-  TRY(Normalise(TRY(LastRows(wanted_ranges_, wanted_)), weights_.output_norm));
+  TRY(Normalise(TRY(LastRows(wanted_)), weights_.output_norm));
   const compute::Product product[] = {{&shared_.head, operand_.get(), logits_.tensor()}};
   TRY(commands_->Multiply(product));
   return commands_->Download(logits_.tensor(), &output_.logits);
 }
 
 Status ForwardPass::RecordStates() {
-  TRY(commands_->Normalise({.rows = TRY(LastRows(state_ranges_, state_rows_)),
+  TRY(commands_->Normalise({.rows = TRY(LastRows(stated_)),
                             .weight = weights_.output_norm.tensor(),
                             .epsilon = shape_.norm_epsilon,
                             .out = states_.tensor()}));

@@ -54,6 +54,18 @@ class ForwardPass {
   const Output& output() const { return output_; }
 
  private:
+  // Those of the rows behind the last layer that something asks for.
+  struct Gathered {
+    std::vector<compute::RowRange> ranges;
+    size_t count = 0;     // in all of them
+    compute::Array rows;  // [count, hidden_width]
+
+    void Clear();
+    // Of a segment's rows, which begin at `first`.
+    void Add(size_t first, size_t rows_of_segment, Wanted asked);
+    Status Plan(compute::Backend& backend, size_t width);
+  };
+
   Status CheckSegments() const;
   Status ReserveRows();
   Status PlanMemory();
@@ -63,10 +75,10 @@ class ForwardPass {
   Status RecordMixedLayer(uint32_t layer, const LayerWeights& weights);
   Status RecordAttention(uint32_t layer, const LayerWeights& weights);
   Status FinishHeads(const LayerWeights& weights);
+  Status RecordHidden();
   Status RecordHead();
   Status RecordStates();
-  Result<compute::Tensor> LastRows(std::span<const compute::RowRange> ranges,
-                                   const compute::Array& gathered);
+  Result<compute::Tensor> LastRows(const Gathered& gathered);
   Status Normalise(const compute::Tensor& rows, const compute::Array& weight);
 
   const PassWeights& shared_;
@@ -86,17 +98,14 @@ class ForwardPass {
   bool is_submitted_ = false;
   size_t row_count_ = 0;
   std::vector<compute::PageSpan> spans_;
-  std::vector<compute::RowRange> wanted_ranges_;
-  size_t wanted_count_ = 0;
-  std::vector<compute::RowRange> state_ranges_;
-  size_t state_count_ = 0;
+  Gathered hidden_;  // for the next slice or a drafter
+  Gathered wanted_;  // for the head
+  Gathered stated_;  // for states_
   std::vector<int64_t> positions_;  // [rows]
   std::vector<int32_t> tokens_;     // [rows]
   Output output_;
 
   compute::Array rows_;                              // [rows, hidden_width], the residual
-  compute::Array wanted_;                            // [wanted rows, hidden_width]
-  compute::Array state_rows_;                        // [wanted states, hidden_width]
   compute::Array states_;                            // [wanted states, embedding]
   compute::Array normed_;                            // [rows, embedding]
   compute::Array more_;                              // [rows, embedding], to be added to rows_

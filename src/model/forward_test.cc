@@ -152,6 +152,30 @@ TEST(Forward, EveryCutIntoSlicesGivesTheSame) {
   }
 }
 
+// Of a slice with the head, only the hidden rows that segments ask for, one after the other.
+TEST(Forward, HiddenRowsAreThoseThatAreAskedFor) {
+  const Shape shape = SmallShape(Arch::kLlama);
+  const ModelFile model(shape, TensorType::kQ8_0);
+  Runner runner(model.files(), Slice::Whole(shape));
+  const auto tokens = RandomTokens(24, shape.vocab_size);
+  const size_t width = shape.hidden_width();
+  const auto hidden = [&](Wanted first, Wanted second) {
+    kv::PageTable one = runner.NewTable(), other = runner.NewTable();
+    const Segment segments[] = {
+        {.table = &one, .tokens = std::span(tokens).first(10), .hidden_wanted = first},
+        {.table = &other, .tokens = std::span(tokens).subspan(10), .hidden_wanted = second}};
+    const Output output = runner.Run(segments).value();
+    return std::vector<float>(output.hidden.begin(), output.hidden.end());
+  };
+  const std::vector<float> all = hidden(Wanted::kAll, Wanted::kAll);
+  ASSERT_EQ(all.size(), 24 * width);
+  EXPECT_TRUE(hidden(Wanted::kNone, Wanted::kNone).empty());
+  EXPECT_EQ(hidden(Wanted::kNone, Wanted::kLast),
+            std::vector<float>(all.end() - static_cast<ptrdiff_t>(width), all.end()));
+  std::vector<float> last_and_all(all.begin() + static_cast<ptrdiff_t>(9 * width), all.end());
+  EXPECT_EQ(hidden(Wanted::kLast, Wanted::kAll), last_and_all);
+}
+
 TEST(Forward, GoingBackAndForkingChangeNothing) {
   const Shape shape = SmallShape(Arch::kLlama);
   const ModelFile model(shape, TensorType::kQ4_K);

@@ -72,7 +72,11 @@ Result<Output> NextTokens::Run(kv::PageTable& table, std::span<const int32_t> to
                                const float* streams, Wanted wanted) {
   const std::span<const float> joined = TRY(Join(tokens, streams));
   const Segment segment{
-      .table = &table, .tokens = tokens, .hidden = joined.data(), .wanted = wanted};
+      .table = &table,
+      .tokens = tokens,
+      .hidden = joined.data(),
+      .wanted = wanted,
+      .hidden_wanted = wanted};
   return block_.Run({&segment, 1});
 }
 

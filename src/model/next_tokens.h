@@ -38,7 +38,8 @@ class NextTokens {
   Result<std::vector<int32_t>> Draft(const kv::PageTable& table, int32_t token,
                                      const float* streams, size_t count);
 
-  // The logits of the first of them, and the streams behind the block, until the next call.
+  // The logits of the first of them, and the streams behind the block of the tokens whose logits
+  // are wanted, until the next call.
   Result<Output> Run(kv::PageTable& table, std::span<const int32_t> tokens, const float* streams,
                      Wanted wanted);
 

@@ -20,7 +20,7 @@ class Next : public testing::Test {
  protected:
   void SetUp() override {
     kv::PageTable table = runner_.NewTable();
-    const Segment segment{.table = &table, .tokens = tokens_, .wanted = Wanted::kAll};
+    const Segment segment{.table = &table, .tokens = tokens_, .hidden_wanted = Wanted::kAll};
     const Output output = runner_.Run({&segment, 1}).value();
     streams_.assign(output.hidden.begin(), output.hidden.end());
   }

@@ -29,11 +29,12 @@ struct Segment {
   Wanted wanted = Wanted::kLast;    // for a slice with the head
   uint32_t draft_count = 0;         // of the tokens, at their end: they may be rejected
   Wanted states = Wanted::kNone;    // rows wanted as the head sees them: behind the last norm
+  Wanted hidden_wanted = Wanted::kNone;  // rows of Output::hidden; without the head they are all
 };
 
 // Rows of all segments, one after the other.
 struct Output {
-  std::span<const float> hidden;  // [rows, hidden_width], behind the last layer
+  std::span<const float> hidden;  // [wanted hidden rows, hidden_width], behind the last layer
   std::span<const float> logits;  // [wanted rows, vocab_size], of a slice with the head
   std::span<const float> states;  // [wanted states, embedding], of a slice with the head
 };

@@ -249,7 +249,8 @@ Status Stage::BeginJob() {
                         .tokens = item.segment.tokens,
                         .hidden = item.hidden,
                         .wanted = part_.head ? WantedOf(item.segment) : model::Wanted::kNone,
-                        .draft_count = item.segment.draft_count});
+                        .draft_count = item.segment.draft_count,
+                        .hidden_wanted = engine::HiddenWanted(item.state->speculation.get())});
   }
   // Segments are batched as requests are on one machine: the bits are the same.
   frame_.job = TRY(memory_.model().Begin(segments, part_));
@@ -303,7 +304,7 @@ void Stage::AnswerAll(const model::Output& computed) {
   StageOutput& output = frame_.output;
   const size_t vocab_size = memory_.model().shape().vocab_size;
   const size_t width = memory_.model().shape().hidden_width();
-  size_t row = 0, first = 0;
+  size_t row = 0, hidden_row = 0;
   for (size_t i = frame_.begin; i < frame_.end; ++i) {
     const BatchItem& item = frame_.items[i];
     const size_t rows = RowsAsked(item.segment);
@@ -319,15 +320,20 @@ void Stage::AnswerAll(const model::Output& computed) {
       if (is_decode && item.state->speculation != nullptr) item.state->speculation->Learn(0, 0);
     }
     // The drafter follows the rows that stay, and proposes what may come next.
+    const engine::Speculation* const drafter = item.state->speculation.get();
+    const size_t hidden_count =
+        model::CountOf(engine::HiddenWanted(drafter), item.segment.tokens.size());
     if (item.state->speculation != nullptr) {
-      item.state->speculation->Follow(
-          item.state->table.history().tokens().first(item.segment.begin + kept), item.segment.begin,
-          computed.hidden.subspan(first * width, kept * width));
+      if (hidden_count > 0) {
+        item.state->speculation->Follow(
+            item.state->table.history().tokens().first(item.segment.begin + kept),
+            item.segment.begin, computed.hidden.subspan(hidden_row * width, kept * width));
+      }
       const size_t count = frame_.end - frame_.begin;
       Offer(item, kept, engine::DraftShare(count, i - frame_.begin), output);
     }
     row += rows;
-    first += item.segment.tokens.size();
+    hidden_row += hidden_count;
   }
 }
 
