@@ -89,11 +89,10 @@ TEST_F(Drafting, AModelThatDraftsForItselfIsAlwaysRight) {
 TEST_F(Drafting, TheBlockIsWarmedByThePrompt) {
   const std::vector<int32_t> text = model::RandomTokens(200, 300, 3);
   kv::PageTable table = model_->NewTable();
-  const model::Segment segment{
-      .table = &table,
-      .tokens = std::span(text).first(199),
-      .wanted = model::Wanted::kNone,
-      .hidden_wanted = model::Wanted::kAll};
+  const model::Segment segment{.table = &table,
+                               .tokens = std::span(text).first(199),
+                               .wanted = model::Wanted::kNone,
+                               .hidden_wanted = model::Wanted::kAll};
   const model::Output output = model_->Run({&segment, 1}).value();
   const std::vector<float> rows(output.hidden.begin(), output.hidden.end());
 

@@ -98,9 +98,9 @@ class ForwardPass {
   bool is_submitted_ = false;
   size_t row_count_ = 0;
   std::vector<compute::PageSpan> spans_;
-  Gathered hidden_;  // for the next slice or a drafter
-  Gathered wanted_;  // for the head
-  Gathered stated_;  // for states_
+  Gathered hidden_;                 // for the next slice or a drafter
+  Gathered wanted_;                 // for the head
+  Gathered stated_;                 // for states_
   std::vector<int64_t> positions_;  // [rows]
   std::vector<int32_t> tokens_;     // [rows]
   Output output_;

@@ -71,12 +71,11 @@ Status NextTokens::RecordJoin(std::span<const int32_t> tokens, const float* stre
 Result<Output> NextTokens::Run(kv::PageTable& table, std::span<const int32_t> tokens,
                                const float* streams, Wanted wanted) {
   const std::span<const float> joined = TRY(Join(tokens, streams));
-  const Segment segment{
-      .table = &table,
-      .tokens = tokens,
-      .hidden = joined.data(),
-      .wanted = wanted,
-      .hidden_wanted = wanted};
+  const Segment segment{.table = &table,
+                        .tokens = tokens,
+                        .hidden = joined.data(),
+                        .wanted = wanted,
+                        .hidden_wanted = wanted};
   return block_.Run({&segment, 1});
 }
 
