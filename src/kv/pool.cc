@@ -19,6 +19,11 @@ namespace {
 // Pages that are mapped together at least, so that their memory comes in few large pieces.
 constexpr size_t kPagesPerBlock = 16;
 
+// Whether all of its memory can go, and has to go at once.
+bool IsEmptyOnDevice(const PageBlock& block) {
+  return block.used_pages == 0 && block.memory->host() == nullptr;
+}
+
 }  // namespace
 
 Pool::Pool(uint64_t budget_bytes, PageStore* store, PageMemory& memory)
@@ -76,6 +81,7 @@ PageRef Pool::Take(std::vector<Page*>& free_pages) {
   Page& page = *free_pages.back();
   free_pages.pop_back();
   usage_.held_bytes += page.size->page_bytes;
+  ++page.block->used_pages;
   page.references = 1;
   page.goes_first = false;
   page.first_row = 0;
@@ -90,12 +96,15 @@ Status Pool::MapBlock(PageSize& size) {
                std::min<uint64_t>(kLargePageBytes, usage_.budget_bytes / kPagesPerBlock));
   const uint64_t unit = wanted < kLargePageBytes ? kPageAlignment : kLargePageBytes;
   const uint64_t bytes = DivideUp(wanted, unit) * unit;
-  size.blocks.push_back(TRY(memory_.Map(bytes)));
+  auto memory = memory_.Map(bytes);
+  if (!memory.ok() && FreeEmptyBlocks()) memory = memory_.Map(bytes);
   const size_t count = bytes / size.page_bytes;
-  Page* const pages = size.pages.emplace_back(std::make_unique<Page[]>(count)).get();
+  PageBlock& block =
+      size.blocks.emplace_back(TRY(std::move(memory)), std::make_unique<Page[]>(count));
+  Page* const pages = block.pages.get();
   // Last first, so that they are taken in ascending order.
   for (size_t i = count; i-- > 0;) {
-    pages[i].block = size.blocks.back().get();
+    pages[i].block = &block;
     pages[i].offset = i * size.page_bytes;
     pages[i].pool = this;
     pages[i].size = &size;
@@ -104,12 +113,38 @@ Status Pool::MapBlock(PageSize& size) {
   return Ok();
 }
 
+// None of its pages is used.
+void Pool::FreeBlock(PageSize& size, PageBlock& block) {
+  const auto is_inside = [&](const Page* page) { return page->block == &block; };
+  usage_.blank_bytes -= std::erase_if(size.blank, is_inside) * size.page_bytes;
+  std::erase_if(size.bare, is_inside);
+  size.blocks.remove_if([&](const PageBlock& other) { return &other == &block; });
+}
+
+// Whether there were any on a device.
+bool Pool::FreeEmptyBlocks() {
+  bool is_any_freed = false;
+  for (auto& [page_bytes, size] : sizes_) {
+    for (auto at = size.blocks.begin(); at != size.blocks.end();) {
+      PageBlock& block = *at++;
+      if (!IsEmptyOnDevice(block)) continue;
+      FreeBlock(size, block);
+      is_any_freed = true;
+    }
+  }
+  return is_any_freed;
+}
+
 Result<bool> Pool::DropBlank() {
   // Its memory goes to the system, and may come again as pages of another size.
   for (auto& [page_bytes, size] : sizes_) {
     if (size.blank.empty()) continue;
     Page* const page = size.blank.back();
-    TRY(page->block->GiveBack(page->offset, page_bytes));
+    if (IsEmptyOnDevice(*page->block)) {
+      FreeBlock(size, *page->block);
+      return true;
+    }
+    TRY(page->block->memory->GiveBack(page->offset, page_bytes));
     size.blank.pop_back();
     size.bare.push_back(page);
     usage_.blank_bytes -= page_bytes;
@@ -195,6 +230,11 @@ void Pool::Release(Page& page) {
   } else {
     usage_.blank_bytes += page.size->page_bytes;
     page.size->blank.push_back(&page);
+    --page.block->used_pages;
+    // One empty block is kept for the pages that come next.
+    if (IsEmptyOnDevice(*page.block) &&
+        std::ranges::count_if(page.size->blocks, IsEmptyOnDevice) > 1)
+      FreeBlock(*page.size, *page.block);
   }
 }
 

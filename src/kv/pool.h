@@ -80,7 +80,7 @@ class PageRef {
 
 // A page of a pool; others see it through a PageRef.
 struct Page {
-  MemoryBlock* block = nullptr;
+  struct PageBlock* block = nullptr;
   size_t offset = 0;
   Pool* pool = nullptr;
   struct PageSize* size = nullptr;
@@ -93,15 +93,25 @@ struct Page {
   std::list<Page*>::iterator cached_at;  // if published and not referred to
 };
 
+// Memory that was mapped at once.
+struct PageBlock {
+  std::unique_ptr<MemoryBlock> memory;
+  std::unique_ptr<Page[]> pages;
+  size_t used_pages = 0;  // referred to or cached
+};
+
 // Pages of one size, in memory mapped for them.
 struct PageSize {
   uint64_t page_bytes = 0;
-  std::vector<std::unique_ptr<MemoryBlock>> blocks;
-  std::vector<std::unique_ptr<Page[]>> pages;  // of each block
-  std::vector<Page*> blank;                    // free, with memory
-  std::vector<Page*> bare;                     // free, without: zeros when touched
+  std::list<PageBlock> blocks;
+  std::vector<Page*> blank;  // free, with memory
+  std::vector<Page*> bare;   // free, without: zeros when touched
 };
 
+// A page's memory goes back to the system by itself where the processor has it. On a device it goes
+// by the block: one without used pages is freed where another of its size is empty too, where pages
+// of another size need its share of the budget, and where the device has no more memory.
+//
 // Everything here, PageRefs included, belongs to one thread: the one that computes. (Other threads
 // may read and write the bytes of pages while that thread waits for them.) Outlives its PageRefs.
 class Pool {
@@ -160,6 +170,8 @@ class Pool {
   void Release(Page& page);
   void ForgetKey(Page& page);
   Status MapBlock(PageSize& sizes);
+  void FreeBlock(PageSize& size, PageBlock& block);
+  bool FreeEmptyBlocks();
   Result<bool> DropBlank();
   bool EvictOldest();
 
@@ -174,7 +186,7 @@ class Pool {
 };
 
 inline PageAddress PageRef::address() const {
-  return page_ == nullptr ? PageAddress() : PageAddress{page_->block, page_->offset};
+  return page_ == nullptr ? PageAddress() : PageAddress{page_->block->memory.get(), page_->offset};
 }
 inline bool PageRef::shared() const { return page_->references > 1; }
 inline bool PageRef::published() const { return page_->published; }

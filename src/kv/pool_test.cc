@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "kv/page_codec.h"
+#include "kv/world_for_test.h"
 
 namespace aster::kv {
 namespace {
@@ -87,6 +88,64 @@ TEST(Pool, MemoryOfOneSizeServesAnother) {
   }
   const PageRef large = pool.Allocate(4 * kPage).value();
   EXPECT_EQ(HostPage(large.address())[4 * kPage - 1], 0);
+}
+
+std::vector<PageRef> SomePages(Pool& pool, size_t count, size_t bytes = kPage) {
+  std::vector<PageRef> pages;
+  for (size_t i = 0; i < count; ++i) pages.push_back(pool.Allocate(bytes).value());
+  return pages;
+}
+
+// Blocks have 16 pages here.
+TEST(PoolOnDevice, OneEmptyBlockIsKept) {
+  DevicePagesForTest device;
+  Pool pool(64 * kPage, nullptr, device);
+  std::vector<PageRef> pages = SomePages(pool, 64);
+  EXPECT_EQ(device.mapped_bytes, 64 * kPage);
+  pages.resize(33);
+  EXPECT_EQ(device.mapped_bytes, 64 * kPage);
+  pages.resize(32);
+  EXPECT_EQ(device.mapped_bytes, 48 * kPage);
+  pages.clear();
+  EXPECT_EQ(device.mapped_bytes, 16 * kPage);
+  EXPECT_EQ(pool.usage().blank_bytes, 16 * kPage);
+  pages = SomePages(pool, 64);
+  EXPECT_EQ(pool.usage().held_bytes, 64 * kPage);
+  EXPECT_EQ(device.mapped_bytes, 64 * kPage);
+}
+
+// Also where a block has pages that were never used.
+TEST(PoolOnDevice, MemoryOfOneSizeServesAnother) {
+  DevicePagesForTest device;
+  Pool pool(32 * kPage, nullptr, device);
+  SomePages(pool, 20).clear();
+  EXPECT_EQ(device.mapped_bytes, 16 * kPage);
+  const std::vector<PageRef> large = SomePages(pool, 16, 2 * kPage);
+  EXPECT_EQ(device.mapped_bytes, 32 * kPage);
+  EXPECT_EQ(pool.usage().blank_bytes, 0u);
+}
+
+// What is empty goes where the device has less than the budget.
+TEST(PoolOnDevice, EmptyBlocksGoWhereTheDeviceHasNoMore) {
+  DevicePagesForTest device;
+  device.most_bytes = 32 * kPage;
+  Pool pool(128 * kPage, nullptr, device);
+  SomePages(pool, 16).clear();
+  EXPECT_EQ(device.mapped_bytes, 16 * kPage);
+  const std::vector<PageRef> large = SomePages(pool, 16, 2 * kPage);
+  EXPECT_EQ(device.mapped_bytes, 32 * kPage);
+  EXPECT_FALSE(pool.Allocate(kPage).ok());
+}
+
+// A block with a cached page stays.
+TEST(PoolOnDevice, CachedPagesKeepTheirBlock) {
+  DevicePagesForTest device;
+  Pool pool(64 * kPage, nullptr, device);
+  std::vector<PageRef> pages = SomePages(pool, 48);
+  pool.Publish(pages[20], Key(1));
+  pages.clear();
+  EXPECT_EQ(device.mapped_bytes, 32 * kPage);
+  EXPECT_TRUE(pool.Find(Key(1)));
 }
 
 TEST(Pool, KeepsPublishedPagesUntilMemoryIsNeeded) {

@@ -91,16 +91,22 @@ class DevicePagesForTest final : public PageMemory {
  public:
   Result<std::unique_ptr<MemoryBlock>> Map(size_t bytes) override {
     if (is_lost) return Error(Code::kUnavailable, "the device is lost");
+    if (mapped_bytes + bytes > most_bytes)
+      return ResourceExhausted("the device has no more memory");
+    mapped_bytes += bytes;
     return std::make_unique<Block>(*this, bytes);
   }
 
   bool is_lost = false;
+  uint64_t mapped_bytes = 0;  // in blocks that are there
+  uint64_t most_bytes = UINT64_MAX;
 
  private:
   class Block final : public MemoryBlock {
    public:
-    Block(const DevicePagesForTest& device, size_t bytes)
+    Block(DevicePagesForTest& device, size_t bytes)
         : MemoryBlock(nullptr, bytes), device_(device), bytes_(bytes) {}
+    ~Block() override { device_.mapped_bytes -= bytes_.size(); }
 
     Status Zero(size_t offset, size_t count) override {
       TRY(Check());
@@ -132,7 +138,7 @@ class DevicePagesForTest final : public PageMemory {
       return Ok();
     }
 
-    const DevicePagesForTest& device_;
+    DevicePagesForTest& device_;
     std::vector<uint8_t> bytes_;
   };
 };

@@ -20,12 +20,18 @@ Result<Piece> Arena::Take(uint64_t bytes) {
   Chunk& chunk = chunks_[current_];
   const Piece piece{&chunk.buffer, chunk.used};
   chunk.used += wanted;
+  most_used_ = std::max(most_used_, current_ + 1);
   return piece;
 }
 
 void Arena::Clear() {
   for (Chunk& chunk : chunks_) chunk.used = 0;
   current_ = 0;
+}
+
+void Arena::Trim() {
+  while (chunks_.size() > most_used_) chunks_.pop_back();
+  most_used_ = 0;
 }
 
 }  // namespace aster::vulkan

@@ -39,6 +39,8 @@ class Arena {
   Result<Piece> Take(uint64_t bytes);
   // Nothing of it is used any more.
   void Clear();
+  // Frees the buffers that nothing was taken from since the last Trim. After Clear.
+  void Trim();
 
   const std::deque<Chunk>& chunks() const { return chunks_; }
 
@@ -48,6 +50,7 @@ class Arena {
   const uint64_t chunk_bytes_;
   std::deque<Chunk> chunks_;
   size_t current_ = 0;
+  size_t most_used_ = 0;  // chunks, since the last Trim
 };
 
 }  // namespace aster::vulkan

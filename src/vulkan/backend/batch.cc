@@ -42,7 +42,8 @@ Status Batch::Begin() {
   outgrown_.clear();
   table_copies_.clear();
   ++number_;
-  for (Arena* const arena : {&tables_, &device_tables_, &uploads_, &downloads_}) arena->Clear();
+  for (Arena* const arena : arenas()) arena->Clear();
+  if (number_ % kBatchesToTrim == 0) Trim();
   return commands_->Begin();
 }
 
@@ -92,9 +93,29 @@ Status Batch::Grow(std::optional<Buffer>& buffer, uint64_t bytes) {
 }
 
 Result<Address> Batch::ScratchMemory(Scratch which, uint64_t bytes) {
-  std::optional<Buffer>& buffer = scratch_[static_cast<size_t>(which)];
-  TRY(Grow(buffer, bytes));
-  return buffer->address();
+  ScratchBuffer& scratch = scratch_[static_cast<size_t>(which)];
+  scratch.most_bytes = std::max(scratch.most_bytes, bytes);
+  TRY(Grow(scratch.buffer, bytes));
+  return scratch.buffer->address();
+}
+
+// A long prompt takes much more than the decoding that follows it. Nothing is under way.
+void Batch::Trim() {
+  for (ScratchBuffer& scratch : scratch_) {
+    if (scratch.buffer && scratch.buffer->bytes() > 2 * scratch.most_bytes) scratch.buffer.reset();
+    scratch.most_bytes = 0;
+  }
+  for (Arena* const arena : arenas()) arena->Trim();
+}
+
+uint64_t Batch::memory_bytes() const {
+  uint64_t bytes = 0;
+  for (const ScratchBuffer& scratch : scratch_)
+    bytes += scratch.buffer ? scratch.buffer->bytes() : 0;
+  for (const Arena* const arena : {&tables_, &device_tables_, &uploads_, &downloads_}) {
+    for (const Arena::Chunk& chunk : arena->chunks()) bytes += chunk.buffer.bytes();
+  }
+  return bytes;
 }
 
 // The batch sees what was submitted before it, and its own tables.

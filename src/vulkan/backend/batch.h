@@ -42,6 +42,8 @@ class Batch {
  public:
   // A device that takes longer for a batch has failed.
   static constexpr int64_t kTimeoutNs = int64_t{600} * 1'000'000'000;
+  // Memory that so many batches in a row had no use for is freed.
+  static constexpr uint64_t kBatchesToTrim = 64;
 
   // Work that reads or writes pages says so by this range: they are many, and lie anywhere.
   static constexpr Range kPages = {1, 1};
@@ -84,7 +86,14 @@ class Batch {
   // The same for a buffer that is kept elsewhere: it grows without losing what is recorded.
   Status Grow(std::optional<Buffer>& buffer, uint64_t bytes);
 
+  // Of scratch memory, and of rows and tables on their way.
+  uint64_t memory_bytes() const;
+
  private:
+  struct ScratchBuffer {
+    std::optional<Buffer> buffer;
+    uint64_t most_bytes = 0;  // that were asked for since the last Trim
+  };
   // A table on its way to where shaders read it.
   struct TableCopy {
     Piece from;
@@ -96,6 +105,8 @@ class Batch {
   Result<Address> Stage(const Piece& piece, uint64_t bytes);
   Status MakeCommands();
   Status RecordTables();
+  std::array<Arena*, 4> arenas() { return {&tables_, &device_tables_, &uploads_, &downloads_}; }
+  void Trim();
 
   Device& device_;
   DevicePages& pages_;
@@ -108,7 +119,7 @@ class Batch {
   std::vector<TableCopy> table_copies_;
   Arena uploads_;
   Arena downloads_;
-  std::array<std::optional<Buffer>, kScratchCount> scratch_;
+  std::array<ScratchBuffer, kScratchCount> scratch_;
   std::vector<Buffer> outgrown_;        // still used by what is recorded
   std::optional<uint64_t> submission_;  // under way
   uint64_t number_ = 0;

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "vulkan/backend/batch.h"
+
+#include <gtest/gtest.h>
+
+#include "vulkan/check/check_test_support.h"
+
+namespace aster::vulkan {
+namespace {
+
+class BatchTest : public DeviceTest {};
+
+// A batch that asks for as much scratch memory, and sends as much up.
+void RunBatch(Batch& batch, uint64_t bytes) {
+  ASSERT_OK(batch.Begin());
+  ASSERT_TRUE(batch.ScratchMemory(Scratch::kGate, bytes).ok());
+  ASSERT_TRUE(batch.TakeUpload(bytes).ok());
+  ASSERT_OK(batch.Submit());
+  ASSERT_OK(batch.Wait());
+}
+
+TEST_F(BatchTest, MemoryOfALargeBatchIsFreedWhenSmallOnesFollow) {
+  DevicePages pages(device());
+  Batch batch(device(), pages, true);
+  RunBatch(batch, 4096);
+  const uint64_t small_bytes = batch.memory_bytes();
+  RunBatch(batch, 64 << 20);
+  EXPECT_GE(batch.memory_bytes(), 128u << 20);
+  for (uint64_t i = 0; i < 2 * Batch::kBatchesToTrim; ++i) RunBatch(batch, 4096);
+  EXPECT_EQ(batch.memory_bytes(), small_bytes);
+}
+
+TEST_F(BatchTest, MemoryThatIsUsedNowAndThenIsKept) {
+  DevicePages pages(device());
+  Batch batch(device(), pages, true);
+  for (uint64_t i = 0; i < 2 * Batch::kBatchesToTrim; ++i) {
+    RunBatch(batch, i % (Batch::kBatchesToTrim / 2) == 0 ? 1 << 20 : 64);
+    EXPECT_GE(batch.memory_bytes(), 1u << 20);
+  }
+}
+
+}  // namespace
+}  // namespace aster::vulkan
