@@ -103,13 +103,13 @@ struct HeadAttention {
   const kernels::PageLayout* head_page;
   size_t head_count;
   size_t kv_head_count;
-  uint32_t window;  // positions that a row sees, itself included; 0: all
-  uint32_t sinks;   // and the first of all
+  uint32_t window;          // positions that a row sees, itself included; 0: all
+  uint32_t sinks;           // and the first of all
   Tensor sink_logits = {};  // [head_count], each one more weight that counts in the sum; or none
-  Tensor queries;   // [rows, head_count * key_dim], turned to their positions
-  Tensor keys;      // [rows, kv_head_count * key_dim], turned to their positions; written first
-  Tensor values;    // [rows, kv_head_count * value_dim]
-  Tensor out;       // [rows, head_count * value_dim]
+  Tensor queries;           // [rows, head_count * key_dim], turned to their positions
+  Tensor keys;    // [rows, kv_head_count * key_dim], turned to their positions; written first
+  Tensor values;  // [rows, kv_head_count * value_dim]
+  Tensor out;     // [rows, head_count * value_dim]
 };
 
 // Which experts rows go to.

@@ -66,18 +66,18 @@ Status FeedForward::RunExperts(const LayerWeights& layer, compute::Operand& rows
   const size_t width = shape_.experts.feed_forward;
   // Rows of one expert are multiplied together. The sum is in fixed point: its order, and so the
   // other rows of the batch, make no difference.
-  return commands_.SumExperts({.rows = &rows,
-                               .ids = ids_.tensor(),
-                               .shares = shares_.tensor(),
-                               .experts = layer.experts,
-                               .shared = shape_.experts.shared > 0 ? &layer.shared : nullptr,
-                               .limit = shape_.experts.limit,
-                               .gate = shape_.is_gpt_oss() ? compute::GateKind::kSwigluOai
-                                                           : compute::GateKind::kSwiglu,
-                               .biases = {.gate = ByExpert(layer.expert_gate_bias, width),
-                                          .up = ByExpert(layer.expert_up_bias, width),
-                                          .down = ByExpert(layer.expert_down_bias, out.columns)},
-                               .out = out});
+  return commands_.SumExperts(
+      {.rows = &rows,
+       .ids = ids_.tensor(),
+       .shares = shares_.tensor(),
+       .experts = layer.experts,
+       .shared = shape_.experts.shared > 0 ? &layer.shared : nullptr,
+       .limit = shape_.experts.limit,
+       .gate = shape_.is_gpt_oss() ? compute::GateKind::kSwigluOai : compute::GateKind::kSwiglu,
+       .biases = {.gate = ByExpert(layer.expert_gate_bias, width),
+                  .up = ByExpert(layer.expert_up_bias, width),
+                  .down = ByExpert(layer.expert_down_bias, out.columns)},
+       .out = out});
 }
 
 }  // namespace aster::model

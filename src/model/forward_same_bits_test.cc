@@ -35,14 +35,15 @@ constexpr Known kKnown[] = {
     {Arch::kQwen2, TensorType::kQ8_0, "2f59b4b6a3d4d6ec9d4dbf805d9ac77f"},
     {Arch::kQwen3, TensorType::kQ8_0, "97b98aac1c58c162dc6276e7ee606b7d"},
     {Arch::kQwen3Moe, TensorType::kQ4_K, "763853dccc3fdf84e8539a5a764b9426"},
-    {Arch::kGptOss, TensorType::kMXFP4, ""},
-    {Arch::kGptOss, TensorType::kQ8_0, ""},
+    {Arch::kGptOss, TensorType::kMXFP4, "62b1e645a46a171ce600abe440c25832"},
+    {Arch::kGptOss, TensorType::kQ8_0, "349c208518ea082882205b2073dcc5ef"},
 };
 
 std::string NameOf(const testing::TestParamInfo<Known>& known) {
   std::string name =
       fmt::format("{}{}", ArchName(known.param.arch), gguf::TensorTypeName(known.param.type));
   std::erase(name, '.');
+  std::erase(name, '-');
   return name;
 }
 

@@ -16,7 +16,7 @@ namespace {
 using gguf::TensorType;
 
 constexpr Arch kArchs[] = {Arch::kLlama, Arch::kQwen2, Arch::kQwen3, Arch::kQwen3Moe,
-                            Arch::kGptOss};
+                           Arch::kGptOss};
 
 // Root mean square of the difference, relative to that of the reference.
 double RelativeError(std::span<const float> logits, std::span<const double> reference) {

@@ -46,7 +46,8 @@ void Normalise(std::span<double> x, const std::vector<float>& weight, double eps
 // made for: pairs that turn often keep their frequency, slow ones are stretched, a ramp between.
 double Stretched(const Rope& rope, double pair, double frequency) {
   const auto pair_of = [&](double turns) {
-    const double wave = static_cast<double>(rope.original_context) / (turns * 2.0 * std::numbers::pi);
+    const double wave =
+        static_cast<double>(rope.original_context) / (turns * 2.0 * std::numbers::pi);
     return rope.dimensions * std::log(wave) / (2.0 * std::log(double{rope.base}));
   };
   const double low = std::max(0.0, std::floor(pair_of(double{rope.beta_fast})));
@@ -96,8 +97,7 @@ class Reference {
     for (layer_ = 0; layer_ < shape_.layer_count; ++layer_) {
       Add(x, Attention(Normalised(x, "attn_norm.weight"), position));
       const bool is_oss = shape_.arch == Arch::kGptOss;
-      Add(x, FeedForward(
-                 Normalised(x, is_oss ? "post_attention_norm.weight" : "ffn_norm.weight")));
+      Add(x, FeedForward(Normalised(x, is_oss ? "post_attention_norm.weight" : "ffn_norm.weight")));
     }
     Normalise(x, Weights(files_, "output_norm.weight"), shape_.norm_epsilon);
     return Multiply(shape_.tied_head ? embedding : Weights(files_, "output.weight"), x,

@@ -111,8 +111,9 @@ Status ReadFeedForward(const Keys& keys, Shape& shape) {
     return Ok();
   }
   if (TRY(keys.OptionalCount("expert_count", kMaxWidth)) > 0) {
-    return Unimplemented(fmt::format("{} is set: experts are supported in qwen3moe and gpt-oss, not in {}",
-                                     keys.Full("expert_count"), ArchName(shape.arch)));
+    return Unimplemented(
+        fmt::format("{} is set: experts are supported in qwen3moe and gpt-oss, not in {}",
+                    keys.Full("expert_count"), ArchName(shape.arch)));
   }
   shape.feed_forward = TRY(keys.UniformCount("feed_forward_length", shape.layer_count, kMaxWidth));
   return Ok();

@@ -39,8 +39,9 @@ Status ReadHeads(const Keys& keys, Shape& shape) {
   shape.head_dim = TRY(keys.Count("attention.key_length", kMaxWidth));
   const uint32_t value_dim = TRY(keys.Count("attention.value_length", kMaxWidth));
   if (value_dim != shape.head_dim) {
-    return keys.Unexpected("attention.value_length", fmt::format("{}", value_dim),
-                    fmt::format("{} as in {}", shape.head_dim, keys.Full("attention.key_length")));
+    return keys.Unexpected(
+        "attention.value_length", fmt::format("{}", value_dim),
+        fmt::format("{} as in {}", shape.head_dim, keys.Full("attention.key_length")));
   }
   TRY(keys.ExpectNumber("attention.kv_lora_rank", shape.head_dim));
   shape.norm_epsilon = TRY(keys.Fraction("attention.layer_norm_rms_epsilon"));
@@ -53,7 +54,7 @@ Status ReadRatios(const Keys& keys, Shape& shape) {
   for (const uint64_t ratio : ratios) {
     if (ratio != 0 && ratio != kShortRatio && ratio != kLongRatio) {
       return keys.Unexpected("attention.compress_ratios", fmt::format("{} for a layer", ratio),
-                      "0, 4 or 128");
+                             "0, 4 or 128");
     }
     shape.latent.ratios.push_back(static_cast<uint32_t>(ratio));
   }
@@ -83,7 +84,7 @@ Status ExpectPlainYarn(const Keys& keys, const Rope& rope) {
   const float magnitude = TRY(keys.PositiveOr("rope.scaling.attn_factor", 1.0f));
   if (std::abs(magnitude - 1.0f) > kClose && std::abs(magnitude - cancelling) > kClose) {
     return keys.Unexpected("rope.scaling.attn_factor", fmt::format("{}", magnitude),
-                    fmt::format("1 or {:.4f}", cancelling));
+                           fmt::format("1 or {:.4f}", cancelling));
   }
   const float kept = TRY(keys.PositiveOr("rope.scaling.yarn_ext_factor", 1.0f));
   if (kept != 1.0f)
@@ -108,8 +109,8 @@ Status ReadRopes(const Keys& keys, Shape& shape) {
   rope.beta_slow = TRY(keys.PositiveOr("rope.scaling.yarn_beta_slow", rope.beta_slow));
   if (rope.beta_fast < rope.beta_slow) {
     return keys.Unexpected("rope.scaling.yarn_beta_fast", fmt::format("{}", rope.beta_fast),
-                    fmt::format("at least {} as in {}", rope.beta_slow,
-                                keys.Full("rope.scaling.yarn_beta_slow")));
+                           fmt::format("at least {} as in {}", rope.beta_slow,
+                                       keys.Full("rope.scaling.yarn_beta_slow")));
   }
   return ExpectPlainYarn(keys, rope);
 }
@@ -125,7 +126,7 @@ Status ReadExperts(const Keys& keys, Shape& shape) {
   experts.scale = TRY(keys.Positive("expert_weights_scale"));
   if (experts.scale > kMaxExpertScale) {
     return keys.Unexpected("expert_weights_scale", fmt::format("{}", experts.scale),
-                    fmt::format("at most {}", kMaxExpertScale));
+                           fmt::format("at most {}", kMaxExpertScale));
   }
   if (!TRY(keys.Flag("expert_weights_norm")))
     return keys.Unexpected("expert_weights_norm", "false", "true");
@@ -142,8 +143,9 @@ Status ReadExperts(const Keys& keys, Shape& shape) {
   if (keys.Contains("swiglu_clamp_shexp")) {
     const float shared = TRY(keys.UniformPositive("swiglu_clamp_shexp", shape.layer_count));
     if (shared != experts.limit) {
-      return keys.Unexpected("swiglu_clamp_shexp", fmt::format("{}", shared),
-                      fmt::format("{} as in {}", experts.limit, keys.Full("swiglu_clamp_exp")));
+      return keys.Unexpected(
+          "swiglu_clamp_shexp", fmt::format("{}", shared),
+          fmt::format("{} as in {}", experts.limit, keys.Full("swiglu_clamp_exp")));
     }
   }
   return Ok();
@@ -196,7 +198,7 @@ Status ReadDeepSeek4(const Keys& keys, Shape& shape) {
   const uint64_t out = TRY(keys.NumberOrZero("embedding_length_out"));
   if (out != 0 && out != shape.embedding && out != shape.hidden_width()) {
     return keys.Unexpected("embedding_length_out", fmt::format("{}", out),
-                    fmt::format("{} or {}", shape.embedding, shape.hidden_width()));
+                           fmt::format("{} or {}", shape.embedding, shape.hidden_width()));
   }
   return Ok();
 }

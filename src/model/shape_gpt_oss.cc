@@ -33,8 +33,7 @@ Status ExpectRouter(const Keys& keys) {
 Status ReadGptOss(const Keys& keys, Shape& shape) {
   TRY(ExpectRouter(keys));
   shape.sliding_window = TRY(keys.Count("attention.sliding_window", UINT32_MAX));
-  shape.full_every =
-      TRY(keys.CountOr("attention.sliding_window_pattern", kMaxLayers, kFullEvery));
+  shape.full_every = TRY(keys.CountOr("attention.sliding_window_pattern", kMaxLayers, kFullEvery));
   shape.experts.limit = kLimit;
   if (!keys.Contains("swiglu_clamp_exp")) return Ok();
   shape.experts.limit = TRY(keys.UniformPositive("swiglu_clamp_exp", shape.layer_count));
@@ -66,8 +65,7 @@ void WriteGptOss(const Shape& shape, gguf::MetadataBuilder& metadata) {
   const std::string arch(ArchName(shape.arch));
   if (shape.full_every != kFullEvery)
     metadata.Set(arch + ".attention.sliding_window_pattern", shape.full_every);
-  if (shape.experts.limit != kLimit)
-    metadata.Set(arch + ".swiglu_clamp_exp", shape.experts.limit);
+  if (shape.experts.limit != kLimit) metadata.Set(arch + ".swiglu_clamp_exp", shape.experts.limit);
 }
 
 }  // namespace aster::model

@@ -52,8 +52,8 @@ TEST_F(Synth, TheSameFileWithAnyNumberOfThreads) {
 TEST_F(Synth, EveryArchitectureCanRun) {
   Shape shape = ShapeOfPreset("tiny").value();
   shape.rope_factors = true;
-  for (const Arch arch : {Arch::kLlama, Arch::kQwen2, Arch::kQwen3, Arch::kQwen3Moe,
-                          Arch::kGptOss}) {
+  for (const Arch arch :
+       {Arch::kLlama, Arch::kQwen2, Arch::kQwen3, Arch::kQwen3Moe, Arch::kGptOss}) {
     shape.arch = arch;
     if (HasExperts(arch)) shape.experts = {.count = 4, .used = 2, .feed_forward = 256};
     if (arch == Arch::kGptOss) {

@@ -32,8 +32,8 @@ using TypeOfTensor = std::function<gguf::TensorType(const TensorSpec&)>;
 // An error where a tensor cannot be stored as its type.
 Result<WeightSizes> SizesOf(const Shape& shape, const TypeOfTensor& type_of);
 
-// In which types DeepSeek V4 and gpt-oss are published: experts in few bits, the rest nearly the same
-// in all.
+// In which types DeepSeek V4 and gpt-oss are published: experts in few bits, the rest nearly the
+// same in all.
 struct PublishedMix {
   std::string_view name;
   gguf::TensorType expand;        // of the experts' first two matrices

@@ -79,7 +79,7 @@ struct LayerWeights {
   compute::Array expert_gate_bias;  // [experts * feed_forward]
   compute::Array expert_up_bias;    // the same
   compute::Array expert_down_bias;  // [experts * embedding]
-  compute::ExpertWeights shared;  // for every token
+  compute::ExpertWeights shared;    // for every token
 
   // DeepSeek V4's.
   MixWeights attention_mix;

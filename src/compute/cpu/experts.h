@@ -48,8 +48,8 @@ class CpuExperts {
   std::vector<uint32_t> places_;  // [rows, used] row of down_ that holds the choice's output
   std::vector<uint32_t> experts_of_rows_;  // of all groups
   size_t group_rows_ = 0;                  // of all groups, and of the shared expert behind them
-  std::vector<Group> groups_;     // [experts]; those without rows are skipped
-  CpuOperand shared_hidden_;      // of the shared expert
+  std::vector<Group> groups_;              // [experts]; those without rows are skipped
+  CpuOperand shared_hidden_;               // of the shared expert
   std::vector<CpuProduct> products_;
 };
 

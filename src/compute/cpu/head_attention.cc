@@ -238,8 +238,7 @@ kernels::AttentionJob CpuHeadAttention::Prepare(const Part& part, const Scratch&
 void CpuHeadAttention::Finish(const Task& task, const Scratch& scratch) {
   const auto dim = static_cast<size_t>(head_page_.value_dim);
   const float* const sinks =
-      at_->sink_logits.empty() ? nullptr
-                               : Floats(at_->sink_logits) + size_t{task.kv_head} * group_;
+      at_->sink_logits.empty() ? nullptr : Floats(at_->sink_logits) + size_t{task.kv_head} * group_;
   context_.attention().finish(head_page_, scratch.state, sinks, Grid(task, dim),
                               Floats(at_->out) + FirstHead(task) * dim);
 }

@@ -153,8 +153,8 @@ Status DeviceAttention::AttendParts(const compute::HeadAttention& attention, Att
     parts.block_count = count;
     return RecordAttendPages(kernels_, commands, parts);
   }));
-  Commands& merging = batch_.Using({{results, bytes}, RangeOf(attention.sink_logits)},
-                                   {RangeOf(attention.out)});
+  Commands& merging =
+      batch_.Using({{results, bytes}, RangeOf(attention.sink_logits)}, {RangeOf(attention.out)});
   return ForEachRun(plan.blocks.size(), [&](size_t first, uint32_t count) {
     job.blocks = planned_->blocks + first * sizeof(AttentionBlock);
     job.block_count = count;

@@ -48,7 +48,7 @@ class DeviceAttention {
 
   Kernels& kernels_;
   Batch& batch_;
-  std::vector<Planned> plans_;          // of the batch
+  std::vector<Planned> plans_;        // of the batch
   const Planned* planned_ = nullptr;  // of the last layer recorded
 };
 

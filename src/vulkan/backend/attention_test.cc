@@ -98,8 +98,7 @@ std::vector<float> RunBatches(compute::Backend& backend, const AttentionCase& of
       const Tensor queries = bench.Rows(rows, of.heads * dim, seed++);
       const Tensor keys = bench.Rows(rows, of.kv_heads * dim, seed++);
       const Tensor values = bench.Rows(rows, of.kv_heads * dim, seed++);
-      const Tensor sink_logits =
-          of.has_sink_logits ? bench.Rows(1, of.heads, seed++) : Tensor();
+      const Tensor sink_logits = of.has_sink_logits ? bench.Rows(1, of.heads, seed++) : Tensor();
       const auto record = [&](compute::Commands& commands) {
         return commands.Attend({.pages = {layer, 0, spans},
                                 .head_page = &sequences.head_page(),
@@ -156,8 +155,7 @@ TEST_P(DeviceAttentionTest, WindowsAndSinks) {
 // whose pages are shared out.
 TEST_P(DeviceAttentionTest, SinksOfHeads) {
   for (const uint32_t window : {0u, 100u}) {
-    const AttentionCase of = {
-        .heads = 8, .kv_heads = 2, .window = window, .has_sink_logits = true};
+    const AttentionCase of = {.heads = 8, .kv_heads = 2, .window = window, .has_sink_logits = true};
     ExpectEqual(fmt::format("a window of {}", window), [&](compute::Backend& backend) {
       return RunBatches(backend, of, {{700, 20}, {1, 1}, {3, 129}});
     });

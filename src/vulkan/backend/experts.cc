@@ -157,16 +157,16 @@ Status DeviceExperts::Multiply(const Matrix& matrix, const PreparedRows& rows, c
 Status DeviceExperts::Swiglu(const Range& gate, const Range& up, compute::GateKind kind,
                              float limit) {
   const auto count = static_cast<uint32_t>(gate.bytes / sizeof(float));
-  return RecordElements(kernels_, batch_.Using({gate, up}, {gate}),
-                        {.operation = kind == compute::GateKind::kSwigluOai
-                                          ? ElementOperation::kSwigluOai
-                                          : ElementOperation::kSwiglu,
-                         .a = gate.begin,
-                         .b = up.begin,
-                         .b_count = count,
-                         .y = gate.begin,
-                         .count = count,
-                         .factor = limit});
+  return RecordElements(
+      kernels_, batch_.Using({gate, up}, {gate}),
+      {.operation = kind == compute::GateKind::kSwigluOai ? ElementOperation::kSwigluOai
+                                                          : ElementOperation::kSwiglu,
+       .a = gate.begin,
+       .b = up.begin,
+       .b_count = count,
+       .y = gate.begin,
+       .count = count,
+       .factor = limit});
 }
 
 // To each row of the part that of its expert; nothing where experts have none.

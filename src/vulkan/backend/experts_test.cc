@@ -82,16 +82,16 @@ std::vector<float> RunExperts(compute::Backend& backend, const ExpertCase& of,
              .ids = ids,
              .shares = shares}));
         operand->Set(rows);
-        TRY(commands.SumExperts({.rows = operand.get(),
-                                 .ids = ids,
-                                 .shares = shares,
-                                 .experts = std::span(all).first(of.experts),
-                                 .shared = of.has_shared ? &all.back() : nullptr,
-                                 .limit = of.is_oai ? 2.0f : kNoLimit,
-                                 .gate = of.is_oai ? compute::GateKind::kSwigluOai
-                                                   : compute::GateKind::kSwiglu,
-                                 .biases = biases,
-                                 .out = out}));
+        TRY(commands.SumExperts(
+            {.rows = operand.get(),
+             .ids = ids,
+             .shares = shares,
+             .experts = std::span(all).first(of.experts),
+             .shared = of.has_shared ? &all.back() : nullptr,
+             .limit = of.is_oai ? 2.0f : kNoLimit,
+             .gate = of.is_oai ? compute::GateKind::kSwigluOai : compute::GateKind::kSwiglu,
+             .biases = biases,
+             .out = out}));
         return commands.Download(shares, &chosen_shares);
       },
       out);
