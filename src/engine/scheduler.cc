@@ -79,7 +79,11 @@ uint32_t LongestThatFits(const LocalModel& model, uint32_t chunk) {
 
 Scheduler::Scheduler(LocalModel& model, const text::Tokenizer* tokenizer, const Clock& clock,
                      SchedulerOptions options)
-    : model_(model), tokenizer_(tokenizer), clock_(clock), options_(options) {
+    : model_(model),
+      tokenizer_(tokenizer),
+      clock_(clock),
+      options_(options),
+      prefill_budget_(options.batch_tokens, options.longest_step_ns) {
   CHECK(options.batch_tokens > 0 && options.max_running > 0);
 }
 
@@ -170,7 +174,7 @@ Status Scheduler::Step() {
   PlanPrefills();
   // What memory allows is computed; preempted requests wait again.
   ReserveMemory();
-  RunBatch();
+  RunMeasured();
   stepping_ = false;
   return Ok();
 }
@@ -271,7 +275,8 @@ void Scheduler::PlanPrefills() {
                       }));
   // Each takes up to the next page boundary in turn, until the step is full.
   const uint32_t page = model_.layout().page_positions();
-  uint32_t budget = options_.batch_tokens;
+  const uint32_t whole_budget = prefill_budget_.tokens();
+  uint32_t budget = whole_budget;
   uint32_t logits_budget = MaxLogitsRows(shape());
   for (bool has_grown = true; has_grown && budget > 0;) {
     has_grown = false;
@@ -280,7 +285,7 @@ void Scheduler::PlanPrefills() {
       const uint32_t left = item.request->pending_count() - item.count;
       uint32_t count = std::min(left, page - begin % page);
       // A budget of less than a page has to be enough.
-      if (budget < count && budget == options_.batch_tokens) count = budget;
+      if (budget < count && budget == whole_budget) count = budget;
       const bool has_logits = item.request->request().rows.kind == PromptRows::Kind::kLogits;
       if (has_logits) count = std::min(count, logits_budget);
       if (count == 0 || count > budget) continue;
@@ -355,6 +360,14 @@ void Scheduler::Preempt(RunningRequest& request) {
   request.sequence().Release();
   request.turns() = {};
   Insert(TakeOut(request, running_), waiting_);
+}
+
+void Scheduler::RunMeasured() {
+  uint32_t prompt_tokens = 0;
+  for (const BatchItem& item : items_) prompt_tokens += item.count > 1 ? item.count : 0;
+  const int64_t begin_ns = clock_.NowNs();
+  RunBatch();
+  prefill_budget_.Note(prompt_tokens, clock_.NowNs() - begin_ns);
 }
 
 void Scheduler::RunBatch() {

@@ -19,14 +19,18 @@
 #include "engine/draft_times.h"
 #include "engine/generator.h"
 #include "engine/local_model.h"
+#include "engine/prefill_budget.h"
 #include "engine/request.h"
 #include "text/tokenizer.h"
 
 namespace aster::engine {
 
 struct SchedulerOptions {
-  uint32_t batch_tokens = 512;  // of prompts, in one step
+  uint32_t batch_tokens = 512;  // of prompts, in one step at most
   uint32_t max_running = 64;    // requests
+  // Steps that take longer have fewer tokens of prompts, as far as that is worth it; 0: all have
+  // the most.
+  int64_t longest_step_ns = 0;
   // Drafters for speculative decoding; outlives the scheduler. Null: no request can have drafts.
   ProposerSource* proposers = nullptr;
 };
@@ -109,6 +113,7 @@ class Scheduler final : public Generator {
   bool FreeMemoryFor(const RunningRequest& needy);
   void Preempt(RunningRequest& request);
   void RunBatch();
+  void RunMeasured();
   Status RunItems(size_t begin, size_t end);
   void TakeRows(const BatchItem& item, const model::Output& rows);
   void TellRows(const BatchItem& item, const model::Output& rows);
@@ -121,6 +126,7 @@ class Scheduler final : public Generator {
   const SchedulerOptions options_;
   std::function<bool()> let_go_;  // releases a sequence that is kept for later; or null
 
+  PrefillBudget prefill_budget_;
   DraftTimesByKind draft_times_;  // by DraftKind
   Requests waiting_;              // the oldest first
   Requests running_;              // the oldest first

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// How many tokens of prompts a step computes: as many as it may, and fewer where a step takes so
+// long that progress and cancelled requests would wait for it. Fewer are not worth it where a step
+// is hardly shorter for them, as where weights are read from a disk: then it is the most again.
+// Must not know what a step computes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace aster::engine {
+
+class PrefillBudget {
+ public:
+  // `longest_ns`: what a step is to take at most; 0: the budget never changes.
+  PrefillBudget(uint32_t most_tokens, int64_t longest_ns);
+
+  // Of the next step.
+  uint32_t tokens() const { return most_ >> halvings_; }
+  // That step has taken so long, for so many tokens of prompts.
+  void Note(uint32_t tokens, int64_t step_ns);
+
+ private:
+  // A shorter step that was not measured yet.
+  struct Trial {
+    uint32_t halvings;    // before it
+    double ns_per_token;  // then
+  };
+
+  bool IsFailed(const Trial& trial, double ns_per_token) const;
+  double TimeOf(uint32_t halvings, double ns_per_token) const;
+
+  const uint32_t most_;
+  const int64_t longest_ns_;
+  uint32_t halvings_ = 0;
+  uint32_t most_halvings_;  // that are worth it, as far as is known
+  std::optional<Trial> trial_;
+  uint32_t steps_until_retry_ = 0;
+};
+
+}  // namespace aster::engine
