@@ -110,9 +110,13 @@ Status CheckSampling(const SamplingOptions& options, uint32_t vocab_size) {
   // Below, differences of logits leave the range of numbers.
   constexpr float kLeastTemperature = 1e-5F;
   constexpr float kMaxTemperature = 100;
-  if (options.temperature != 0) {
-    TRY(CheckRange("temperature", options.temperature, kLeastTemperature, kMaxTemperature)
-            .In("0 always takes the most likely token"));
+  const float temperature = options.temperature;
+  const bool is_sampled = temperature >= kLeastTemperature && temperature <= kMaxTemperature;
+  if (temperature != 0 && !is_sampled) {
+    return InvalidArgument(
+        fmt::format("temperature is {}; give 0, which always takes the most likely token, or "
+                    "{:.5f} to {}",
+                    temperature, kLeastTemperature, kMaxTemperature));
   }
   if (options.top_p == 0) return InvalidArgument("top_p is 0; it must be above 0, up to 1");
   if (options.typical_p == 0) return InvalidArgument("typical_p is 0; it must be above 0, up to 1");

@@ -178,7 +178,8 @@ Result<std::unique_ptr<OpenedModel>> OpenModel(const gguf::ModelFiles& files,
   return std::unique_ptr<OpenedModel>(std::make_unique<OpenedLocalModel>(
       std::move(model), std::move(drafts), std::move(kv_cache), tokenizer, clock,
       engine::SchedulerOptions{.batch_tokens = options.batch_tokens,
-                               .max_running = options.max_running}));
+                               .max_running = options.max_running,
+                               .longest_step_ns = options.longest_step_ns}));
 }
 
 }  // namespace aster::open

@@ -70,7 +70,7 @@ Result<Pulled> Pull(HttpClient& http, const Source& source, Clock& clock,
                              .on_note = options.on_note};
     if (options.on_progress) {
       download.on_progress = [&](uint64_t done, uint64_t total) {
-        options.on_progress(file.name, done, total);
+        options.on_progress(file, done, total);
       };
     }
     TRY(Download(http, file, path, clock, download));

@@ -21,7 +21,7 @@ struct PullOptions {
   std::string folder;  // made where it is missing
   Hub hub = {};
   // Of a file: bytes that are here, of all; 0 where that is not known.
-  std::function<void(const std::string& file, uint64_t done, uint64_t total)> on_progress = nullptr;
+  std::function<void(const RemoteFile& file, uint64_t done, uint64_t total)> on_progress = nullptr;
   std::function<void(const std::string&)> on_note = nullptr;
 };
 

@@ -36,6 +36,7 @@ struct Ask : respond::Conversation, respond::Settings {
   std::vector<std::string> left_out_tools;  // types of tools that only their makers' servers run
 
   bool streams = false;
+  bool is_background = false;   // the client asks for the answer later
   bool wants_usage = false;     // at the end of a stream
   bool wants_progress = false;  // of the prompt, in a stream
   bool wants_tokens = false;    // ids of the answer's tokens

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <nlohmann/json.hpp>  // tidy: allow(third-party) what is stored is JSON
 #include <optional>
 #include <string>
@@ -17,9 +18,12 @@ namespace aster::serve {
 
 struct StoredResponse {
   std::string id;
-  std::string owner;                // the key, as it came
-  nlohmann::ordered_json response;  // as the client got it
-  nlohmann::ordered_json items;     // the conversation before it: a list of input items
+  std::string owner;                       // the key, as it came
+  nlohmann::ordered_json response;         // as the client got it
+  nlohmann::ordered_json items;            // the conversation before it: a list of input items
+  std::function<void()> cancel = nullptr;  // of one that is still computed; does not wait
+
+  bool is_running() const { return cancel != nullptr; }
 };
 
 // Safe for concurrent use.
@@ -33,7 +37,18 @@ class ResponseStore {
   // Nothing where there is none of the id that belongs to the owner.
   std::optional<StoredResponse> Find(const std::string& id, const std::string& owner) const
       EXCLUDES(mu_);
+  // One that is still computed is cancelled.
   bool Delete(const std::string& id, const std::string& owner) EXCLUDES(mu_);
+
+  // Keeps a place for a response that is computed in the background: it is not deleted for others
+  // before it has ended. False where all places are kept so.
+  bool Reserve(StoredResponse response) EXCLUDES(mu_);
+  // Its next state; `has_ended`: the last one. Nothing happens where it was cancelled or deleted.
+  void Update(const std::string& id, const nlohmann::ordered_json& response, bool has_ended)
+      EXCLUDES(mu_);
+  // The response, which is not computed any further; nothing where there is none of the id.
+  std::optional<StoredResponse> Cancel(const std::string& id, const std::string& owner)
+      EXCLUDES(mu_);
 
  private:
   // Of all together, as text.
@@ -43,11 +58,17 @@ class ResponseStore {
     StoredResponse stored;
     size_t bytes;
   };
-  void DropOldest() REQUIRES(mu_);
+  using Entries = std::deque<Entry>;
+
+  Entries::iterator FindEntry(const std::string& id, const std::string& owner) REQUIRES(mu_);
+  void Resize(Entry& entry) REQUIRES(mu_);
+  // Deletes the oldest that have ended, until the rest is within the bounds.
+  void MakeRoom() REQUIRES(mu_);
+  void Drop(Entries::iterator entry) REQUIRES(mu_);
 
   const size_t most_;
   mutable Mutex mu_;
-  std::deque<Entry> entries_ GUARDED_BY(mu_);  // the oldest first
+  Entries entries_ GUARDED_BY(mu_);  // the oldest first
   size_t bytes_ GUARDED_BY(mu_) = 0;
 };
 

@@ -41,6 +41,57 @@ TEST(ResponseStore, BelongsToItsKey) {
   EXPECT_FALSE(ResponseStore(0).is_open());
 }
 
+// One that is computed in the background; `cancelled` is set when it is cancelled.
+StoredResponse Running(const std::string& id, bool& cancelled) {
+  StoredResponse stored = Response(id);
+  stored.response = {{"status", "queued"}};
+  stored.cancel = [&cancelled] { cancelled = true; };
+  return stored;
+}
+
+TEST(ResponseStore, WhatIsComputedKeepsItsPlace) {
+  ResponseStore store(2);
+  bool cancelled = false;
+  ASSERT_TRUE(store.Reserve(Running("running", cancelled)));
+  for (const char* id : {"a", "b", "c"}) store.Add(Response(id));
+  EXPECT_TRUE(store.Find("running", "key")->is_running());
+  EXPECT_FALSE(store.Find("b", "key"));
+  EXPECT_TRUE(store.Find("c", "key"));
+  ASSERT_TRUE(store.Reserve(Running("second", cancelled)));
+  EXPECT_FALSE(store.Reserve(Running("third", cancelled)));
+  // One that has ended makes room.
+  store.Update("running", {{"status", "completed"}}, /*has_ended=*/true);
+  EXPECT_EQ(store.Find("running", "key")->response["status"], "completed");
+  EXPECT_TRUE(store.Reserve(Running("third", cancelled)));
+  EXPECT_FALSE(store.Find("running", "key"));
+  EXPECT_FALSE(cancelled);
+}
+
+TEST(ResponseStore, WhatIsCancelledStaysSo) {
+  ResponseStore store(2);
+  bool cancelled = false;
+  ASSERT_TRUE(store.Reserve(Running("a", cancelled)));
+  store.Update("a", {{"status", "in_progress"}}, /*has_ended=*/false);
+  EXPECT_FALSE(store.Cancel("a", "another"));
+  EXPECT_FALSE(cancelled);
+  EXPECT_EQ(store.Cancel("a", "key")->response["status"], "cancelled");
+  EXPECT_TRUE(cancelled);
+  store.Update("a", {{"status", "completed"}}, /*has_ended=*/true);
+  EXPECT_EQ(store.Find("a", "key")->response["status"], "cancelled");
+  EXPECT_EQ(store.Cancel("a", "key")->response["status"], "cancelled");
+}
+
+TEST(ResponseStore, WhatIsDeletedIsNotComputed) {
+  ResponseStore store(2);
+  bool cancelled = false;
+  ASSERT_TRUE(store.Reserve(Running("a", cancelled)));
+  EXPECT_TRUE(store.Delete("a", "key"));
+  EXPECT_TRUE(cancelled);
+  store.Update("a", {{"status", "completed"}}, /*has_ended=*/true);
+  EXPECT_FALSE(store.Find("a", "key"));
+  EXPECT_FALSE(ResponseStore(0).Reserve(Running("b", cancelled)));
+}
+
 TEST(ResponseStore, InputBecomesItems) {
   const auto items = InputItems({{"input", "hello"}});
   EXPECT_EQ(items[0]["content"][0]["text"], "hello");

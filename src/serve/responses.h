@@ -19,7 +19,8 @@ namespace aster::serve {
 Ask ReadResponsesRequest(const nlohmann::ordered_json& body, const AskDefaults& defaults,
                          Problem& problem);
 
-// Takes a response that is whole, before the client has it; or null.
+// Takes a response that is whole, before the client has it; of one in the background each state,
+// too. Null: nothing is kept.
 using ResponseKeeper = std::function<void(const nlohmann::ordered_json& response)>;
 
 // `body` is what was asked: answers repeat some of it.

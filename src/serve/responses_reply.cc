@@ -37,7 +37,7 @@ constexpr std::pair<const char*, const char*> kRepeated[] = {
 class ResponsesWriter final : public ReplyWriter {
  public:
   ResponsesWriter(ReplyFrame frame, const Ask& ask, const ordered_json& body, ResponseKeeper keep)
-      : frame_(std::move(frame)), keep_(std::move(keep)) {
+      : frame_(std::move(frame)), keep_(std::move(keep)), is_background_(ask.is_background) {
     if (ask.streams) pieces_.emplace(frame_.stream, PiecesOfReply::Format::kEvents);
     response_ = {{"id", frame_.id},
                  {"object", "response"},
@@ -53,17 +53,19 @@ class ResponsesWriter final : public ReplyWriter {
       response_[key] = is_given ? *found : ordered_json::parse(absent);
     }
     // What is done whatever is asked: nothing is cut out of long conversations.
-    response_["background"] = false;
+    response_["background"] = is_background_;
     response_["service_tier"] = "default";
     response_["store"] = keep_ != nullptr;
     response_["truncation"] = "disabled";
     response_["usage"] = nullptr;
+    if (is_background_) KeepAs("queued");
   }
 
   void Await() override {
     if (pieces_) pieces_->KeepAlive();
   }
   void Begin(const Usage& /*usage*/) override {
+    if (is_background_) KeepAs("in_progress");
     Send("response.created", {{"response", response_}});
     Send("response.in_progress", {{"response", response_}});
   }
@@ -124,10 +126,12 @@ class ResponsesWriter final : public ReplyWriter {
   }
 
   void Fail(const Problem& problem) override {
+    const char* const code = problem.status < 500 ? "invalid_prompt" : "server_error";
+    response_["error"] = {{"code", code}, {"message", problem.message}};
+    if (is_background_) KeepAs("failed");
     if (!pieces_) return SendProblem(*frame_.stream, problem, ProblemForm::kOpenAi);
     if (pieces_->Refuse(problem, ProblemForm::kOpenAi)) return;
     response_["status"] = "failed";
-    response_["error"] = {{"code", "server_error"}, {"message", problem.message}};
     Send("response.failed", {{"response", response_}});
     pieces_->End();
   }
@@ -135,6 +139,10 @@ class ResponsesWriter final : public ReplyWriter {
  private:
   enum class Item : uint8_t { kNone, kMessage, kReasoning, kCall };
 
+  void KeepAs(const char* status) {
+    response_["status"] = status;
+    keep_(response_);
+  }
   void Send(const char* type, ordered_json fields) {
     if (!pieces_) return;
     ordered_json json = {{"type", type}, {"sequence_number", sequence_++}};
@@ -232,6 +240,7 @@ class ResponsesWriter final : public ReplyWriter {
 
   const ReplyFrame frame_;
   const ResponseKeeper keep_;
+  const bool is_background_;
   std::optional<PiecesOfReply> pieces_;  // where it streams
   ordered_json response_;
   Item open_ = Item::kNone;

@@ -137,8 +137,9 @@ Ask ReadResponsesRequest(const ordered_json& body, const AskDefaults& defaults, 
   if (fields.Find("conversation") != nullptr)
     fields.Refuse("conversation", "is not stored here; send the whole conversation as input");
   fields.Bool("store");
-  if (fields.Bool("background").value_or(false))
-    fields.Refuse("background", "is not supported; stream the response instead");
+  ask.is_background = fields.Bool("background").value_or(false);
+  if (ask.is_background && ask.streams)
+    fields.Refuse("background", "goes without stream: ask for the response by its id");
   ask.user = fields.String("user").value_or("");
   return ask;
 }

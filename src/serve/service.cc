@@ -77,9 +77,10 @@ const std::vector<Service::Route>& Service::Routes() {
       {"POST", "/v1/messages", &Service::Messages},
       {"POST", "/v1/messages/count_tokens", &Service::CountTokens},
       {"POST", "/v1/responses", &Service::Responses},
-      {"POST", "/v1/responses/input_tokens", &Service::InputTokens},
       {"GET", "/v1/responses/", &Service::OneResponse},
       {"DELETE", "/v1/responses/", &Service::OneResponse},
+      {"POST", "/v1/responses/", &Service::CancelResponse},
+      {"POST", "/v1/responses/input_tokens", &Service::InputTokens},
       {"GET", "/v1/models", &Service::Models},
       {"GET", "/v1/models/", &Service::OneModel},
       {"GET", "/api/version", &Service::OllamaVersion},
@@ -90,7 +91,7 @@ const std::vector<Service::Route>& Service::Routes() {
       {"POST", "/api/generate", &Service::OllamaGenerate},
       {"POST", "/api/embed", &Service::OllamaEmbed},
       {"POST", "/api/embeddings", &Service::OllamaEmbeddings},
-      {"POST", "/api/pull", &Service::NotDone},
+      {"POST", "/api/pull", &Service::OllamaPull},
       {"POST", "/api/push", &Service::NotDone},
       {"POST", "/api/create", &Service::NotDone},
       {"POST", "/api/copy", &Service::NotDone},
@@ -116,6 +117,7 @@ const std::vector<Service::Route>& Service::Routes() {
       {"POST", "/v1/cluster/drain", &Service::Drain},
       {"POST", "/v1/cluster/revoke", &Service::Revoke},
       {"GET", "/metrics", &Service::Prometheus},
+      {"GET", "/live", &Service::Health, true},
       {"GET", "/health", &Service::Health, true},
       {"GET", "/ready", &Service::Ready, true},
   };
@@ -253,7 +255,7 @@ void Service::Handle(HttpRequest request, std::shared_ptr<ReplyStream> stream) {
 }
 
 void Service::SayLoading(const HttpRequest& request, ReplyStream& stream) {
-  const bool is_health = request.path == "/health";
+  const bool is_health = request.path == "/health" || request.path == "/live";
   if (is_health || request.path == "/ready") {
     return stream.Send(is_health ? 200 : 503, "application/json",
                        DumpJson({{"status", is_health ? "ok" : "loading"}}));
@@ -437,7 +439,7 @@ void Service::InputTokens(const HttpRequest& request, const std::shared_ptr<Repl
 
 void Service::NotDone(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
   const char* const why =
-      "models are chosen when the server starts: aster pull NAME fetches one, and "
+      "models are chosen when the server starts: /api/pull or aster pull NAME fetches one, and "
       "aster serve NAME serves it";
   Refuse(request, *stream, {.status = 501, .message = why});
 }

@@ -15,6 +15,7 @@
 
 #include "crypto/sha256.h"
 #include "net/certificate.h"
+#include "net/waker.h"
 #include "serve/answer.h"
 #include "serve/answer_loop.h"
 #include "serve/ask.h"
@@ -23,6 +24,7 @@
 #include "serve/http_parser.h"
 #include "serve/metrics.h"
 #include "serve/model_facts.h"
+#include "serve/model_pulls.h"
 #include "serve/ollama.h"
 #include "serve/reply_stream.h"
 #include "serve/response_store.h"
@@ -48,6 +50,8 @@ struct ServiceOptions {
   // The nodes of the cluster as JSON, for the page; null: the server is on none. Never waits.
   std::function<std::string()> cluster = nullptr;
   ClusterChanges* changes = nullptr;  // to that cluster, which outlives the service; or null
+  ModelPulls* pulls = nullptr;        // outlives the service; null: no model is pulled
+  bool pulls_need_admin = true;       // an administrator's key; else every client may pull
 };
 
 // How long a client waits, as its header says, in nanoseconds; 0 where it says nothing.
@@ -123,6 +127,9 @@ class Service {
   void InputTokens(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void Responses(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void OneResponse(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void StartInBackground(const ServedModel& model, const HttpRequest& request, ReplyFrame frame,
+                         Ask ask, const nlohmann::ordered_json& body, ReplyStream& stream);
+  void CancelResponse(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void GoOnFrom(const HttpRequest& request, nlohmann::ordered_json& body, Problem& problem) const;
   void Models(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void OneModel(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
@@ -130,6 +137,8 @@ class Service {
   struct ScoredPrompts;
   void ScorePrompts(std::shared_ptr<ScoredPrompts> scored);
   void AnswerScored(ScoredPrompts& scored);
+  std::unique_ptr<ReplyWriter> WriterOf(const ScoredPrompts& scored) const;
+  void FailScored(const ScoredPrompts& scored, const Problem& problem);
   // Embeddings, in a file of their own.
   void OpenAiEmbeddings(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void OllamaEmbed(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
@@ -146,6 +155,8 @@ class Service {
   void OllamaTags(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void OllamaProcesses(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void OllamaShow(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void OllamaPull(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  bool MayPull(const HttpRequest& request, Problem& problem) const;
   void OllamaChat(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void OllamaGenerate(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void OllamaAnswer(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream,
@@ -180,6 +191,7 @@ class Service {
   const Clock& clock_;
   const std::function<uint64_t()> connections_;
   ResponseStore responses_;
+  net::Waker background_waker_;  // of streams without a client
 };
 
 }  // namespace aster::serve

@@ -98,28 +98,37 @@ void Service::ScorePrompts(std::shared_ptr<ScoredPrompts> scored) {
     scored->logprobs[prompt].Add(row);
   };
   reading.on_done = [this, scored] { AnswerScored(*scored); };
-  reading.on_failed = [this, scored](const Problem& why) {
-    Refuse(scored->request, *scored->stream, why);
-  };
+  reading.on_failed = [this, scored](const Problem& why) { FailScored(*scored, why); };
   reading.field = "prompt";
   reading.client = ClientOf(scored->request, scored->ask.user);
+  // A stream shows signs of life while its prompts are read.
+  WriterOf(*scored)->Await();
   std::make_shared<PromptReading>(scored->model->context, std::move(reading), scored->stream)
       ->Start();
+}
+
+std::unique_ptr<ReplyWriter> Service::WriterOf(const ScoredPrompts& scored) const {
+  const Ask& ask = scored.ask;
+  return MakeCompletionWriter(FrameFor(scored.body, *scored.model, "cmpl-", scored.stream), ask,
+                              ask.raw.size() * ask.choices, Repeated(scored.echoes, ask.choices));
+}
+
+// In the form of the stream, where it has begun.
+void Service::FailScored(const ScoredPrompts& scored, const Problem& problem) {
+  WriterOf(scored)->Fail(problem);
+  NoteRefused(scored.request.path, scored.stream->request_id(), problem.status);
 }
 
 // What was read is in the KV cache, where the answers find it.
 void Service::AnswerScored(ScoredPrompts& scored) {
   for (size_t i = 0; i < scored.echoes.size(); ++i) {
     auto tokens = scored.logprobs[i].Take();
-    if (!tokens.ok()) return Refuse(scored.request, *scored.stream, ProblemOf(tokens.error()));
+    if (!tokens.ok()) return FailScored(scored, ProblemOf(tokens.error()));
     scored.echoes[i].tokens = *std::move(tokens);
   }
-  const ServedModel& model = *scored.model;
-  Ask& ask = scored.ask;
-  auto writer =
-      MakeCompletionWriter(FrameFor(scored.body, model, "cmpl-", scored.stream), ask,
-                           ask.raw.size() * ask.choices, Repeated(scored.echoes, ask.choices));
-  StartAnswer(model, scored.request, std::move(ask), scored.stream, std::move(writer));
+  auto writer = WriterOf(scored);
+  StartAnswer(*scored.model, scored.request, std::move(scored.ask), scored.stream,
+              std::move(writer));
 }
 
 }  // namespace aster::serve

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "serve/openai_reply.h"
 #include "serve/responses.h"
 #include "serve/service.h"
 
@@ -16,6 +17,7 @@ using nlohmann::ordered_json;
 
 constexpr std::string_view kResponses = "/v1/responses/";
 constexpr std::string_view kInputItems = "/input_items";
+constexpr std::string_view kCancel = "/cancel";
 
 Problem NoResponse(const std::string& id, const std::string& field, bool is_open) {
   const char* const why =
@@ -40,6 +42,11 @@ void Service::GoOnFrom(const HttpRequest& request, ordered_json& body, Problem& 
     problem = NoResponse(*id, "previous_response_id", responses_.is_open());
     return;
   }
+  if (before->is_running()) {
+    problem.Set(400, "previous_response_id",
+                fmt::format("{}: is still being computed; ask again when it is completed", *id));
+    return;
+  }
   ordered_json items = before->items;
   for (const ordered_json& item : before->response["output"]) items.push_back(item);
   const ordered_json input = InputItems(body);
@@ -61,6 +68,15 @@ void Service::Responses(const HttpRequest& request, const std::shared_ptr<ReplyS
   const auto stores = body.find("store");
   const bool is_stored =
       responses_.is_open() && (stores == body.end() || !stores->is_boolean() || *stores);
+  if (ask.is_background && is_stored)
+    return StartInBackground(*model, request, std::move(frame), std::move(ask), body, *stream);
+  if (ask.is_background) {
+    problem.Set(400, "background",
+                responses_.is_open() ? "background: the response has to be stored: leave store out"
+                                     : "background: nothing is stored here: start the server with "
+                                       "--store-responses, or stream the response instead");
+    return Refuse(request, *stream, problem);
+  }
   ResponseKeeper keep;
   if (is_stored) {
     keep = [this, id = frame.id, owner = ClientOf(request, ""),
@@ -70,6 +86,59 @@ void Service::Responses(const HttpRequest& request, const std::shared_ptr<ReplyS
   }
   auto writer = MakeResponsesWriter(std::move(frame), ask, body, std::move(keep));
   StartAnswer(*model, request, std::move(ask), stream, std::move(writer));
+}
+
+// The answer goes to a stream that no client reads, and its states to the store.
+void Service::StartInBackground(const ServedModel& model, const HttpRequest& request,
+                                ReplyFrame frame, Ask ask, const ordered_json& body,
+                                ReplyStream& stream) {
+  Problem problem;
+  TimeoutOf(request, problem);
+  if (problem.any()) return Refuse(request, stream, problem);
+  const auto apart = std::make_shared<ReplyStream>(
+      ReplyStream::Options{.request_id = stream.request_id()}, background_waker_);
+  const std::string id = frame.id;
+  const std::string owner = ClientOf(request, "");
+  const bool has_place = responses_.Reserve({.id = id,
+                                             .owner = owner,
+                                             .response = ordered_json::object(),
+                                             .items = InputItems(body),
+                                             .cancel = [apart] { apart->SetGone(); }});
+  if (!has_place) {
+    problem.Set(429, "background",
+                "background: as many responses as --store-responses allows are being computed; "
+                "try again later");
+    return Refuse(request, stream, problem);
+  }
+  const auto keep = [this, id](const ordered_json& response) {
+    const bool goes_on = response["status"] == "queued" || response["status"] == "in_progress";
+    responses_.Update(id, response, !goes_on);
+  };
+  frame.stream = apart;
+  auto writer = MakeResponsesWriter(std::move(frame), ask, body, keep);
+  StartAnswer(model, request, std::move(ask), apart, std::move(writer));
+  // What failed at once, as a prompt that is too long, is told at once.
+  const auto begun = responses_.Find(id, owner);
+  if (!begun) return Refuse(request, stream, NoResponse(id, "", /*is_open=*/true));
+  stream.Send(200, "application/json", DumpJson(begun->response));
+}
+
+void Service::CancelResponse(const HttpRequest& request,
+                             const std::shared_ptr<ReplyStream>& stream) {
+  const std::string route(kResponses);
+  std::string id = request.path.substr(kResponses.size());
+  if (!id.ends_with(kCancel)) {
+    return RefuseAt(route, *stream,
+                    {.status = 404, .message = "there is nothing at " + request.path});
+  }
+  id.resize(id.size() - kCancel.size());
+  const auto found = responses_.Cancel(id, ClientOf(request, ""));
+  if (!found) return RefuseAt(route, *stream, NoResponse(id, "response_id", responses_.is_open()));
+  if (found->response["background"] == true) return SendJsonAt(route, *stream, found->response);
+  RefuseAt(route, *stream,
+           {.status = 400,
+            .message = id + ": only a response in the background can be cancelled",
+            .param = "response_id"});
 }
 
 void Service::OneResponse(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {

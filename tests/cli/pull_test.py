@@ -1,83 +1,17 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
 """aster pull, list and rm against a hub of our own that redirects, breaks, lies and refuses."""
-import hashlib
-import http.server
 import json
+import os
 import pathlib
-import socket
-import struct
+import pty
+import subprocess
 import tempfile
-import threading
 import unittest
 
 from changed_model import ChangedModel
-from fixture import INPUT, OK, SYSTEM, USAGE, Case, aster
-
-
-class Hub(http.server.ThreadingHTTPServer):
-    """Serves `files` by path; `plan` is what goes wrong with the next requests of a path."""
-
-    daemon_threads = True
-
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.files, self.plan, self.seen = {}, {}, []
-        self.address = f"http://127.0.0.1:{self.server_port}"
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-    def handle_error(self, request, client_address):
-        pass  # connections that this server broke itself
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *arguments):
-        pass
-
-    def do_GET(self):
-        path = self.path.split("?")[0]
-        self.server.seen.append((path, dict(self.headers)))
-        faults = self.server.plan.get(path, [])
-        fault = faults.pop(0) if faults else {}
-        if "redirect" in fault:
-            return self.reply(302, b"", {"Location": fault["redirect"]})
-        if "status" in fault:
-            return self.reply(fault["status"], b"a page for people", fault.get("headers", {}))
-        if path not in self.server.files:
-            return self.reply(404, b"nothing here")
-        self.send(self.server.files[path], fault)
-
-    def send(self, content, fault):
-        headers = {"ETag": f'"{hashlib.md5(content).hexdigest()}"', "Accept-Ranges": "bytes"}
-        begin, status = 0, 200
-        if "Range" in self.headers and not fault.get("no_ranges"):
-            begin, status = int(self.headers["Range"][6:-1]), 206
-            if begin >= len(content):
-                return self.reply(416, b"", {"Content-Range": f"bytes */{len(content)}"})
-            headers["Content-Range"] = f"bytes {begin}-{len(content) - 1}/{len(content)}"
-        body = content[begin:]
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body) + fault.get("lies_by", 0)))
-        self.end_headers()
-        self.wfile.write(body[:fault.get("breaks_after", len(body))])
-        if "breaks_after" in fault or "lies_by" in fault:
-            # As a cable that is pulled: no goodbye.
-            self.wfile.flush()
-            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            self.close_connection = True
-            self.connection.close()
-
-    def reply(self, status, body, headers=None):
-        self.send_response(status)
-        for name, value in (headers or {}).items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+from fixture import ASTER, INPUT, OK, SYSTEM, USAGE, Case, aster
+from hub import Hub
 
 
 class PullTest(Case):
@@ -105,13 +39,7 @@ class PullTest(Case):
         self.hub.files[path] = self.content if content is None else content
 
     def put_repository(self, **contents):
-        entries = []
-        for name, content in contents.items():
-            name = name.replace("__", "-") + ".gguf"
-            self.put(f"/org/m/resolve/main/{name}", content)
-            entries.append({"type": "file", "path": name, "size": len(content),
-                            "lfs": {"oid": hashlib.sha256(content).hexdigest(), "size": len(content)}})
-        self.put("/api/models/org/m/tree/main", json.dumps(entries).encode())
+        self.hub.put_repository({name.replace("__", "-"): content for name, content in contents.items()})
 
     def split_in_two(self):
         folder = pathlib.Path(self.home.name) / "split"
@@ -235,6 +163,39 @@ class PullTest(Case):
         self.run_aster("pull", f"{self.hub.address}/m.gguf", "--to", folder)
         self.assertEqual((folder / "m.gguf").read_bytes(), self.content)
         self.assertFalse(self.folder.exists())
+
+    def run_at_a_terminal(self, answer):
+        """`aster run` of a model of the hub by a person who answers its question."""
+        main, other = pty.openpty()
+        run = subprocess.Popen([ASTER, "run", "hf:org/m", "-p", "hello", "-n", "3", "--temp", "0"], stdin=other,
+                               stderr=other, stdout=subprocess.PIPE, env={**os.environ, **self.environment})
+        os.close(other)
+        seen = b""
+        while b"[Y/n]" not in seen:
+            seen += os.read(main, 1000)
+        os.write(main, answer)
+        try:
+            while piece := os.read(main, 1000):
+                seen += piece
+        except OSError:
+            pass  # the other side is closed
+        os.close(main)
+        with run.stdout:
+            text = run.stdout.read()
+        return run.wait(timeout=120), text, seen
+
+    def test_run_offers_to_pull(self):
+        self.put_repository(m=self.content)
+        status, _, seen = self.run_at_a_terminal(b"n\n")
+        self.assertEqual(status, INPUT)
+        self.assertIn(b"aster pull hf:org/m", seen)
+        self.assertFalse(self.folder.exists())
+        status, text, _ = self.run_at_a_terminal(b"\n")
+        self.assertEqual((status, text.strip() != b""), (OK, True))
+        self.assertEqual((self.folder / "m.gguf").read_bytes(), self.content)
+        # Now it is here.
+        again = self.run_aster("run", "hf:org/m", "-p", "hello", "-n", 3, "--temp", 0)
+        self.assertEqual(again.stdout, text)
 
     def test_a_model_that_was_not_pulled_says_how(self):
         for name in ("hf:org/m", f"{self.hub.address}/m.gguf"):

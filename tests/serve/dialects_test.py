@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
 """What each dialect has besides answers: forms, log-probabilities, choice of tools, names, ids, counts, refusals."""
+import contextlib
 import json
 import re
 import unittest
@@ -94,6 +95,17 @@ class Dialects(unittest.TestCase):
         self.server.post("/v1/completions", {**body, "prompt": ""}, expected=400)
         error = self.server.post("/v1/completions", {**body, "prompt": "word " * 9000}, expected=400)["error"]
         self.assertEqual(error["code"], "context_length_exceeded")
+
+    def test_a_stream_of_probabilities_begins_at_once(self):
+        # Long enough to be read for seconds; the headers come before.
+        prompts = ["The sea is wide and deep. " * 800 + str(i) for i in range(16)]
+        body = {"prompt": prompts, "echo": True, "logprobs": 1, "max_tokens": 0, "stream": True}
+        with contextlib.closing(self.server.connect()) as connection:
+            connection.request("POST", "/v1/completions", json.dumps(body), {"Content-Type": "application/json"})
+            with connection.getresponse() as response:
+                self.assertEqual(response.status, 200)
+                self.assertIn("text/event-stream", response.headers["Content-Type"])
+                self.assertGreater(self.server.get("/v1/status")["now"]["running"], 0)
 
     # --- Anthropic
 

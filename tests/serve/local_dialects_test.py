@@ -121,7 +121,7 @@ class LocalDialects(unittest.TestCase):
         self.refused("/api/chat", "options.temperature", messages=HELLO, options={"temperature": "hot"})
         self.refused("/api/chat", "messages[0].role", messages=[{"role": "robot", "content": "x"}])
         self.refused("/api/generate", "fill-in-the-middle", prompt="a", suffix="b")
-        for path in ("/api/pull", "/api/create", "/api/copy", "/api/push"):
+        for path in ("/api/create", "/api/copy", "/api/push"):
             self.refused(path, "aster pull", 501, model="x")
         # What only the machine would do otherwise is left to the server.
         self.server.post("/api/chat", {"messages": HELLO, "stream": False, "keep_alive": "5m", "options": {

@@ -6,6 +6,7 @@ import hashlib
 import json
 import pathlib
 import tempfile
+import time
 import unittest
 
 from server import NOVA, Server
@@ -73,9 +74,63 @@ class Stored(unittest.TestCase):
         for one in made[1:]:
             self.request("GET", f"/v1/responses/{one}")
 
+    def until(self, identifier, *states):
+        end = time.monotonic() + 60
+        while True:
+            response = self.request("GET", f"/v1/responses/{identifier}")
+            if response["status"] in states:
+                return response
+            self.assertLess(time.monotonic(), end, response)
+            time.sleep(0.02)
+
+    def start_long(self, expected=200):
+        return self.ask(expected, input="Tell me a story.", background=True, max_output_tokens=4000, ignore_eos=True)
+
+    def test_in_the_background(self):
+        whole = self.ask(input=FIRST)
+        begun = self.ask(input=FIRST, background=True)
+        self.assertTrue(begun["background"])
+        self.assertIn(begun["status"], ("queued", "in_progress", "completed", "incomplete"))
+        ended = self.until(begun["id"], "completed", "incomplete")
+        self.assertEqual(ended["status"], whole["status"])
+        self.assertEqual(ended["output"][0]["content"], whole["output"][0]["content"])
+        self.assertEqual(ended["usage"]["output_tokens"], whole["usage"]["output_tokens"])
+        # A conversation goes on from it. What has ended cannot be cancelled, and stays as it is.
+        self.ask(input=SECOND, previous_response_id=begun["id"])
+        self.assertEqual(self.request("POST", f"/v1/responses/{begun['id']}/cancel"), ended)
+        # A prompt that does not fit fails, and the response says why.
+        failed = self.ask(input="word " * 9000, background=True)
+        self.assertEqual((failed["status"], failed["error"]["code"]), ("failed", "invalid_prompt"))
+        self.assertEqual(self.request("GET", f"/v1/responses/{failed['id']}"), failed)
+
+    def test_cancelled_in_the_background(self):
+        begun = self.start_long()
+        path = f"/v1/responses/{begun['id']}"
+        self.ask(400, input="x", previous_response_id=begun["id"])
+        self.request("POST", path + "/cancel", 404, key="two")
+        self.assertEqual(self.request("POST", path + "/cancel")["status"], "cancelled")
+        self.assertEqual(self.request("GET", path)["status"], "cancelled")
+        # As many as have places; one that is deleted is not computed any further.
+        running = [self.start_long()["id"] for _ in range(3)]
+        self.assertIn("--store-responses", self.start_long(429)["error"]["message"])
+        self.request("DELETE", f"/v1/responses/{running[0]}")
+        for one in running[1:]:
+            self.request("POST", f"/v1/responses/{one}/cancel")
+        end = time.monotonic() + 60
+        while self.request("GET", "/v1/status")["now"]["running"] > 0:
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+
+    def test_what_cannot_be_cancelled(self):
+        made = self.ask(input="x", max_output_tokens=1)["id"]
+        self.assertIn("background", self.request("POST", f"/v1/responses/{made}/cancel", 400)["error"]["message"])
+        self.request("POST", f"/v1/responses/{made}", 404)
+        self.request("POST", "/v1/responses/none/cancel", 404)
+
     def test_what_is_wrong_is_named(self):
         self.assertIn("store", self.ask(400, input="x", store=1)["error"]["message"])
-        self.assertIn("stream", self.ask(400, input="x", background=True)["error"]["message"])
+        self.assertIn("stream", self.ask(400, input="x", background=True, stream=True)["error"]["message"])
+        self.assertIn("store", self.ask(400, input="x", background=True, store=False)["error"]["message"])
         self.assertIn("conversation", self.ask(400, input="x", conversation="c")["error"]["message"])
         made = self.ask(input="x", max_output_tokens=1)["id"]
         self.assertIn("input", self.ask(400, input=7, previous_response_id=made)["error"]["message"])

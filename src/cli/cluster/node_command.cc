@@ -177,7 +177,7 @@ Result<ExitStatus> Serve(const NodeFlags& options, Console& console) {
 
 Run DeclareNode(CLI::App& app) {
   auto options = std::make_shared<NodeFlags>();
-  DeclareModel(app, options->model);
+  DeclareModel(app, options->model, "default: none; weights are fetched from nodes that have them");
   app.add_option(
          "--model", options->models,
          "Model file on this machine, for its own slices and for nodes without it. Repeatable")

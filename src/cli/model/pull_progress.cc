@@ -23,10 +23,10 @@ Result<pull::Pulled> PullModel(const pull::Source& source, const std::string& fo
   pull::PullOptions options;
   options.folder = folder.empty() ? TRY(pull::LibraryFolder()) : folder;
   options.hub = TRY(pull::Hub::FromEnvironment(token_path));
-  options.on_progress = [&](const std::string& file, uint64_t done, uint64_t total) {
-    if (shown != file) {
-      progress.emplace(console, clock, file);
-      shown = file;
+  options.on_progress = [&](const pull::RemoteFile& file, uint64_t done, uint64_t total) {
+    if (shown != file.name) {
+      progress.emplace(console, clock, file.name);
+      shown = file.name;
     }
     progress->Update(done, total);
   };

@@ -3,6 +3,8 @@
 
 #include "cli/options/model_options.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 
 #include "base/thread_pool.h"
@@ -16,10 +18,11 @@ void DeclareModelOptions(CLI::App& app, open::ModelOptions& options) {
   DeclareMemory(app, options);
 }
 
-void DeclareModel(CLI::App& app, open::ModelOptions& options) {
+void DeclareModel(CLI::App& app, open::ModelOptions& options, std::string_view without) {
   app.add_option("model", options.paths,
-                 "GGUF file, any part of a split model, files that each hold some layers, or the "
-                 "name of a built-in model (default: nova)")
+                 fmt::format("GGUF file, any part of a split model, files that each hold some "
+                             "layers, or the name of a built-in or pulled model ({})",
+                             without))
       ->type_name("MODEL");
 }
 

@@ -4,6 +4,8 @@
 // The options of every command that runs a model. Must not know what a command does with it.
 #pragma once
 
+#include <string_view>
+
 #include "open/model_options.h"
 
 namespace CLI {
@@ -16,7 +18,9 @@ namespace aster::cli {
 // of the cache on the disk; or, for commands with other ideas of what a model or a thread is, parts
 // of them.
 void DeclareModelOptions(CLI::App& app, open::ModelOptions& options);
-void DeclareModel(CLI::App& app, open::ModelOptions& options);
+// `without` says what is done where none is given.
+void DeclareModel(CLI::App& app, open::ModelOptions& options,
+                  std::string_view without = "default: nova");
 void DeclareThreads(CLI::App& app, open::ModelOptions& options);
 void DeclareGpuLayers(CLI::App& app, open::ModelOptions& options);
 void DeclareMemory(CLI::App& app, open::ModelOptions& options);

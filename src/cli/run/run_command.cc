@@ -3,6 +3,7 @@
 
 // aster run: a model answers, once or in a conversation.
 #include "cli/run/run_command.h"
+#include "cli/run/offer_pull.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -92,12 +93,13 @@ Result<Loaded> Load(const RunOptions& options, const gguf::ModelFiles& files, co
                           options.has_form() || text::HasVocab(files.metadata());
   if (needs_text) TRY(LoadText(options, files, shape.vocab_size, loaded, console));
   const int64_t start_ns = clock.NowNs();
-  // Batches are small enough that Ctrl-C is noticed at once.
+  // Batches are small enough that Ctrl-C is noticed and progress is shown within a second.
   loaded.opened = TRY(open::OpenModel(files, loaded.tokenizer.get(), clock,
                                       {.model = &options.model,
                                        .cluster = &options.cluster,
                                        .draft = &options.draft,
                                        .batch_tokens = 256,
+                                       .longest_step_ns = open::kLongestStepNs,
                                        .max_running = 1,
                                        .is_kept = is_kept},
                                       console));
@@ -299,6 +301,7 @@ Result<ExitStatus> RunModel(RunOptions options, Console& console) {
   // A reader that has had enough ends this program without a word, as it does any other.
   std::signal(SIGPIPE, SIG_DFL);
   if (!options.session.empty() && options.model.paths.empty()) TRY(TakeModelOf(options));
+  TRY(OfferPull(options.model, console));
   TRY(options.model.Find());
   const gguf::ModelFiles files = TRY(open::OpenModelFiles(options.model.paths, options.cluster));
   const bool has_prompt =

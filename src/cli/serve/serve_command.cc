@@ -20,6 +20,7 @@
 #include "cli/serve/cluster_desk.h"
 #include "cli/serve/cluster_watch.h"
 #include "cli/serve/facts_of_model.h"
+#include "cli/serve/pull_desk.h"
 #include "cli/serve/serve_models.h"
 #include "cli/serve/serve_options.h"
 #include "cli/terminal/console.h"
@@ -80,12 +81,14 @@ Status Load(Served& served, const ServeOptions& options, serve::Turns* turns, co
   served.defaults.sampling = TRY(options.sampling.ForEngine(shape.vocab_size, 0));
   served.defaults.vocab_size = shape.vocab_size;
   if (options.max_tokens > 0) served.defaults.max_tokens = options.max_tokens;
-  // Batches are small enough that a client that disconnects is noticed soon.
+  // Batches are small enough that progress and a client that disconnects wait for less than a
+  // second.
   served.opened = TRY(open::OpenModel(served.files, served.tokenizer.get(), clock,
                                       {.model = &served.options,
                                        .cluster = &options.cluster,
                                        .draft = served.is_drafted_for ? &options.draft : nullptr,
                                        .batch_tokens = 256,
+                                       .longest_step_ns = open::kLongestStepNs,
                                        .max_running = options.parallel,
                                        .is_kept = false},
                                       console));
@@ -211,10 +214,12 @@ std::vector<ClusterDesk::Model> DeskModels(const std::vector<std::unique_ptr<Ser
   return models;
 }
 
-struct DeskStop {
-  std::optional<ClusterDesk>& desk;
-  ~DeskStop() {
-    if (desk) desk->Stop();
+struct DesksStop {
+  std::optional<ClusterDesk>& cluster;
+  PullDesk& pulls;
+  ~DesksStop() {
+    if (cluster) cluster->Stop();
+    pulls.Stop();
   }
 };
 
@@ -264,6 +269,7 @@ Result<ExitStatus> Serve(const ServeOptions& options, const std::vector<ModelGro
                                         .created_s = clock.WallNs() / kNsPerSecond,
                                         .version = ASTER_VERSION,
                                         .stored_responses = options.stored_responses};
+  service_options.pulls_need_admin = options.IsShared();
   if (!options.trace_folder.empty()) TRY(TryToWrite(options.trace_folder).In("--trace-dir"));
   const bool is_protected = http_options.tls != nullptr;
   // What the service refers to, and the service, outlive the door, whose threads may be in them.
@@ -272,9 +278,10 @@ Result<ExitStatus> Serve(const ServeOptions& options, const std::vector<ModelGro
   std::vector<std::unique_ptr<Served>> all;
   std::unique_ptr<ClusterWatch> watch;
   std::optional<ClusterDesk> desk;
+  PullDesk pulls;
   std::optional<serve::Service> service;
   Door door(std::move(http_options), clock);
-  const DeskStop desk_stop{desk};  // before the door closes
+  const DesksStop desks_stop{desk, pulls};  // before the door closes
   serve::HttpServer& server = door.server();
   TRY(server.Start());
   all = TRY(LoadAll(options, groups, turns, clock, console));
@@ -288,6 +295,7 @@ Result<ExitStatus> Serve(const ServeOptions& options, const std::vector<ModelGro
     service_options.cluster = [&watch] { return watch->Json(); };
     service_options.changes = &desk.emplace(DeskModels(all));
   }
+  service_options.pulls = &pulls;
   service.emplace(std::move(service_options), requests, clock,
                   [&server] { return server.connection_count(); });
   door.Open(*service);

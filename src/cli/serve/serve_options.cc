@@ -35,6 +35,10 @@ std::string FromEnvironment(const char* variable) {
   return value == nullptr ? "" : value;
 }
 
+bool HasKey(const std::string& path, const char* variable) {
+  return !path.empty() || !FromEnvironment(variable).empty();
+}
+
 // "https://example.org:8080", "*", or nothing.
 bool IsOrigin(std::string_view text) {
   if (text.empty() || text == "*" || text == "null") return true;
@@ -158,12 +162,16 @@ Status ServeOptions::Check() const {
     return InvalidArgument(fmt::format(
         "--cors {}: give an origin as browsers send it (https://example.org), or *", origin));
   }
-  const bool has_key = !keys_path.empty() || !FromEnvironment(kKeyVariable).empty();
-  if (IsLoopback(host) || has_key || open) return Ok();
+  if (IsLoopback(host) || HasKey(keys_path, kKeyVariable) || open) return Ok();
   return InvalidArgument(
       fmt::format("--host {}: other machines could send requests without a key; give --keys or {}, "
                   "or --open to allow them",
                   host, kKeyVariable));
+}
+
+bool ServeOptions::IsShared() const {
+  return !IsLoopback(host) || HasKey(keys_path, kKeyVariable) ||
+         HasKey(admin_keys_path, kAdminKeyVariable);
 }
 
 Result<std::vector<crypto::Sha256Digest>> ServeOptions::Keys() const {

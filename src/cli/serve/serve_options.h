@@ -55,6 +55,8 @@ struct ServeOptions {
   Result<std::vector<crypto::Sha256Digest>> Keys() const;
   // From their file and from ASTER_ADMIN_KEY.
   Result<std::vector<crypto::Sha256Digest>> AdminKeys() const;
+  // Whether others than this machine's users may ask: there are keys, or it listens elsewhere.
+  bool IsShared() const;
   std::string Listen() const;  // HOST:PORT
   Result<size_t> BodyBytes() const;
 };

@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "cli/serve/pull_desk.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "open/builtin_models.h"
+#include "pull/http.h"
+#include "pull/library.h"
+#include "pull/pull.h"
+
+namespace aster::cli {
+namespace {
+
+constexpr size_t kMaxWaitingPulls = 16;
+
+// Real time, whose sleeps end early where what they wait for is cancelled.
+class CancellableClock final : public SystemClock {
+ public:
+  explicit CancellableClock(std::function<bool()> is_cancelled)
+      : is_cancelled_(std::move(is_cancelled)) {}
+
+  void SleepUntil(int64_t deadline_ns) override {
+    constexpr int64_t kLookNs = 100 * kNsPerMs;
+    while (NowNs() < deadline_ns && !is_cancelled_())
+      SystemClock::SleepUntil(std::min(deadline_ns, NowNs() + kLookNs));
+  }
+
+ private:
+  const std::function<bool()> is_cancelled_;
+};
+
+// Ollama's programs write hub names as addresses without "https://".
+std::string AsSource(const std::string& written) {
+  for (const std::string_view host : {"hf.co/", "huggingface.co/"}) {
+    if (written.starts_with(host)) return "hf:" + written.substr(host.size());
+  }
+  return written;
+}
+
+std::string HowToServe(const std::string& name) {
+  return fmt::format("{0} is on the server's machine; aster serve {0} serves it", name);
+}
+
+}  // namespace
+
+PullDesk::PullDesk() : thread_([this] { Run(); }) {}
+
+PullDesk::~PullDesk() { Stop(); }
+
+void PullDesk::Stop() {
+  {
+    const MutexLock lock(mu_);
+    is_ending_ = true;
+  }
+  changed_.NotifyAll();
+  if (thread_.joinable()) thread_.join();
+}
+
+void PullDesk::Pull(std::string source, Listener listener) {
+  Error why = ResourceExhausted("too many pulls are waiting; try again later");
+  {
+    const MutexLock lock(mu_);
+    if (wishes_.size() < kMaxWaitingPulls && !is_ending_) {
+      wishes_.push_back({std::move(source), std::move(listener)});
+      changed_.NotifyAll();
+      return;
+    }
+    if (is_ending_) why = Error(Code::kUnavailable, "the server is shutting down");
+  }
+  listener.on_end(why);
+}
+
+void PullDesk::Run() {
+  for (;;) {
+    Wish wish;
+    {
+      const MutexLock lock(mu_);
+      while (wishes_.empty() && !is_ending_) changed_.Wait(mu_);
+      if (wishes_.empty()) return;
+      wish = std::move(wishes_.front());
+      wishes_.pop_front();
+    }
+    const Result<std::string> advice = PullNow(wish);
+    log::Info("pull ended", {{"ok", advice.ok()}});
+    wish.listener.on_end(advice);
+  }
+}
+
+Result<std::string> PullDesk::PullNow(const Wish& wish) const {
+  const auto is_cancelled = [this, &wish] { return is_ending_ || wish.listener.is_gone(); };
+  if (is_cancelled()) return Error(Code::kUnavailable, "the pull was ended");
+  const std::string folder = TRY(pull::LibraryFolder());
+  // What is here already has a name that is no source.
+  if (std::ranges::find(open::BuiltinModels(), wish.source) != open::BuiltinModels().end())
+    return HowToServe(wish.source);
+  if (const auto here = pull::FindInLibrary(folder, wish.source); here.ok())
+    return HowToServe(here->name);
+  const pull::Source source = TRY(pull::ParseSource(AsSource(wish.source)));
+
+  CancellableClock clock(is_cancelled);
+  const auto http = pull::MakeHttpClient(is_cancelled);
+  pull::PullOptions options;
+  options.folder = folder;
+  options.hub = TRY(pull::Hub::FromEnvironment(/*token_path=*/""));
+  options.on_note = wish.listener.on_note;
+  options.on_progress = [&wish](const pull::RemoteFile& file, uint64_t done, uint64_t total) {
+    wish.listener.on_progress({.file = file.name,
+                               .digest = file.sha256.empty() ? file.name : "sha256:" + file.sha256,
+                               .done_bytes = done,
+                               .total_bytes = total});
+  };
+  const pull::Pulled pulled = TRY(pull::Pull(*http, source, clock, options));
+  const std::string file = std::filesystem::path(pulled.paths.front()).filename().string();
+  return HowToServe(TRY(pull::FindInLibrary(folder, file)).name);
+}
+
+}  // namespace aster::cli

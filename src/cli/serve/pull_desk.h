@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Pulls the models that the server's API is asked for, as `aster pull` does on the command line,
+// one after the other on a thread of its own. Must not know HTTP replies, nor who may ask.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <string>
+#include <thread>
+
+#include "base/mutex.h"
+#include "serve/model_pulls.h"
+
+namespace aster::cli {
+
+// Safe for concurrent use.
+class PullDesk final : public serve::ModelPulls {
+ public:
+  PullDesk();
+  ~PullDesk() override;
+  PullDesk(const PullDesk&) = delete;
+  PullDesk& operator=(const PullDesk&) = delete;
+
+  // Ends the pull that runs, whose bytes are kept for the next one, and refuses all others.
+  void Stop() EXCLUDES(mu_);
+
+  void Pull(std::string source, Listener listener) override EXCLUDES(mu_);
+
+ private:
+  struct Wish {
+    std::string source;
+    Listener listener;
+  };
+
+  void Run() EXCLUDES(mu_);
+  Result<std::string> PullNow(const Wish& wish) const;
+
+  std::atomic<bool> is_ending_ = false;
+  Mutex mu_;
+  CondVar changed_;
+  std::deque<Wish> wishes_ GUARDED_BY(mu_);  // that wait
+  std::thread thread_;
+};
+
+}  // namespace aster::cli
