@@ -4,6 +4,7 @@
 // Conversations by the official clients: node clients.mjs http://127.0.0.1:PORT
 import assert from 'node:assert/strict';
 import Anthropic from '@anthropic-ai/sdk';
+import { ChatOpenAI, OpenAIEmbeddings } from '@langchain/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { generateObject, generateText, jsonSchema, streamText } from 'ai';
 import { Ollama } from 'ollama';
@@ -179,7 +180,11 @@ async function ollama() {
   assert.equal((await client.chat({ ...asked, messages, tools })).done, true);
 
   await assert.rejects(client.chat({ ...asked, model: 'none' }), (error) => error.status_code === 404);
-  await assert.rejects(client.pull({ model: 'nova' }), (error) => /aster pull/.test(error.message));
+  assert.equal((await client.pull({ model: 'nova' })).status, 'success');
+  const steps = [];
+  for await (const step of await client.pull({ model: 'nova', stream: true })) steps.push(step.status);
+  assert.equal(steps.at(-1), 'success');
+  await assert.rejects(client.pull({ model: 'none' }), (error) => /not a model to pull/.test(error.message));
   const { embeddings } = await client.embed({ model: 'nova', input: [question.content, 'x'] });
   assert.equal(embeddings.length, 2);
   assert.equal((await client.embeddings({ model: 'nova', prompt: 'x' })).embedding.length, embeddings[0].length);
@@ -194,7 +199,34 @@ async function ollama() {
   await idle();
 }
 
-for (const conversation of [openai, anthropic, ai, ollama]) {
+async function langchain() {
+  const asked = { model: 'nova', apiKey: 'none', maxRetries: 0, temperature: 0,
+                  configuration: { baseURL: `${server}/v1` } };
+  for (const useResponsesApi of [false, true]) {
+    const model = new ChatOpenAI({ ...asked, maxTokens: 16, useResponsesApi });
+    const whole = await model.invoke(question.content);
+    assert.ok(whole.text.length > 0);
+    assert.ok(whole.usage_metadata.output_tokens > 0);
+    let text = '';
+    for await (const chunk of await model.stream(question.content)) text += chunk.text;
+    assert.equal(text, whole.text);
+  }
+  const talkative = new ChatOpenAI({ ...asked, maxTokens: 300 });
+  const formed = await talkative.withStructuredOutput(place, { name: 'place', method: 'jsonSchema' })
+      .invoke(question.content);
+  assert.ok(['city', 'country'].includes(formed.kind));
+  const multiply = { type: 'function', function: { name: 'multiply', description: 'Multiplies.', parameters } };
+  const called = await talkative.bindTools([multiply], { tool_choice: 'multiply' }).invoke('What is 12 * 7?');
+  assert.equal(called.tool_calls[0].name, 'multiply');
+  assert.equal(typeof called.tool_calls[0].args.count, 'number');
+  const embeddings = new OpenAIEmbeddings(asked);
+  const vectors = await embeddings.embedDocuments(['one', 'two']);
+  assert.equal(vectors.length, 2);
+  assert.deepEqual(await embeddings.embedQuery('one'), vectors[0]);
+  await idle();
+}
+
+for (const conversation of [openai, anthropic, ai, ollama, langchain]) {
   await conversation();
   console.log(`${conversation.name}: fine`);
 }
