@@ -94,6 +94,38 @@ class SchedulerTest : public testing::Test {
   std::optional<Scheduler> scheduler_;
 };
 
+// Time by the tokens of a sequence that are computed: each takes as long as on a slow machine.
+class SlowClock final : public VirtualClock {
+ public:
+  explicit SlowClock(const Sequence& sequence) : sequence_(sequence) {}
+  int64_t NowNs() const override { return int64_t{sequence_.computed()} * 10 * kNsPerMs; }
+
+ private:
+  const Sequence& sequence_;
+};
+
+TEST_F(SchedulerTest, LongStepsBecomeShorterWithTheSameBits) {
+  Make(uint64_t{1} << 28, {.batch_tokens = 256});
+  const Asked& plain = Ask(Prompt(1000));
+  RunToEnd();
+  const uint64_t long_steps = scheduler_->counters().steps;
+  const std::vector<int32_t> tokens = plain.listener.answer().tokens;
+  scheduler_.reset();
+  asked_.clear();
+
+  model_ = tiny_.Make(uint64_t{1} << 28);
+  Asked& slow = Prepare(Prompt(1000));
+  const SlowClock slow_clock(slow.sequence);
+  scheduler_.emplace(*model_, &tiny_.tokenizer(), slow_clock,
+                     SchedulerOptions{.batch_tokens = 256, .longest_step_ns = 750 * kNsPerMs});
+  Submit(slow);
+  RunToEnd();
+  // A step of 256 tokens, and then steps of 64.
+  EXPECT_GE(scheduler_->counters().steps, long_steps + 8);
+  EXPECT_EQ(slow.listener.answer().tokens, tokens);
+  scheduler_.reset();
+}
+
 TEST_F(SchedulerTest, ALongPromptHoldsUpNoAnswer) {
   Make(uint64_t{1} << 28, {.batch_tokens = 128});
   Asked& answer = Ask(Prompt(10), 40);
