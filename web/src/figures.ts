@@ -101,6 +101,15 @@ export interface Link {
   sent_bytes_per_s: number | null;
 }
 
+// A GPU of a machine.
+export interface Device {
+  name: string;
+  memory_bytes: number;
+  multiply_flops_per_s: number | null;
+  memory_bytes_per_s: number | null;
+  bus_bytes_per_s: number | null;
+}
+
 export interface Node {
   node: string;
   name: string;
@@ -117,6 +126,7 @@ export interface Node {
   multiply_flops_per_s?: number | null;
   memory_bytes_per_s?: number | null;
   models?: { name: string; layer_count: number; layers: [number, number][]; tensor_bytes: number }[];
+  devices?: Device[];
   uptime_ms?: number;
   memory_used_bytes?: number;
   slices?: Slice[];

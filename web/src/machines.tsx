@@ -4,12 +4,26 @@
 // The machines of the cluster, and the links between them.
 import type { JSX } from 'preact';
 import { InviteButton, NodeActions } from './changes';
-import type { ClusterState, Link, Node, Status } from './figures';
+import type { ClusterState, Device, Link, Node, Status } from './figures';
 import { byteRate, bytes, digits, duration, percent, plural } from './format';
 import { Bar } from './parts';
 
 const layersText = (begin: number, end: number): string =>
   end - begin === 1 ? `layer ${begin}` : `layers ${begin}–${end - 1}`;
+
+function DeviceLine({ device }: { device: Device }): JSX.Element {
+  const facts = [
+    `${bytes(device.memory_bytes)} of its own`,
+    device.memory_bytes_per_s && `${byteRate(device.memory_bytes_per_s)} memory`,
+    device.multiply_flops_per_s && `${digits(device.multiply_flops_per_s / 1e9)} Gflop/s`,
+    device.bus_bytes_per_s && `${byteRate(device.bus_bytes_per_s)} bus`,
+  ].filter(Boolean);
+  return (
+    <p class="faint">
+      <strong>{device.name}</strong> · {facts.join(' · ')}
+    </p>
+  );
+}
 
 interface NodeProps {
   node: Node;
@@ -34,6 +48,9 @@ function NodeCard({ node, isDrained, takesChanges }: NodeProps): JSX.Element {
         {isDrained && <span class="mark other">drained</span>}
       </h3>
       <p class="faint">{facts.join(' · ')}</p>
+      {(node.devices ?? []).map((device, index) => (
+        <DeviceLine key={index} device={device} />
+      ))}
       {node.memory_bytes !== undefined && node.memory_used_bytes !== undefined && (
         <Bar
           label="Memory for slices"

@@ -276,10 +276,30 @@ async function isReadable(page) {
   await show(page, 'narrow');
 }
 
+// GPUs of a machine, where it has any: here the server's answer is given two.
+async function showsDevices(page, machine) {
+  const gpu = { name: 'Card One', memory_bytes: 16 * 2 ** 30, multiply_flops_per_s: 2e12, memory_bytes_per_s: 5e11,
+                bus_bytes_per_s: 1.2e10 };
+  await page.route('**/v1/cluster', async (route) => {
+    const response = await route.fetch();
+    const cluster = await response.json();
+    for (const node of cluster.nodes.filter(({ name }) => name === 'desk'))
+      node.devices = [gpu, { ...gpu, multiply_flops_per_s: null, memory_bytes_per_s: null, bus_bytes_per_s: null }];
+    await route.fulfill({ response, json: cluster });
+  });
+  await machine.getByText('Card One').nth(1).waitFor(patience);
+  assert.deepEqual(await machine.getByText(/ of its own/).allInnerTexts(), [
+    'Card One · 16 GiB of its own · 500 GB/s memory · 2,000 Gflop/s · 12 GB/s bus',
+    'Card One · 16 GiB of its own',
+  ]);
+  await page.unroute('**/v1/cluster');
+}
+
 // What an administrator does: invites a machine, drains and revokes others.
 async function changesTheCluster(page) {
   await page.getByRole('link', { name: 'Cluster' }).click();
   const machine = (name) => page.getByRole('region', { name: `Machine ${name}` });
+  await showsDevices(page, machine('desk'));
   await page.getByRole('button', { name: 'Invite a machine' }).click(patience);
   const field = page.getByLabel("Administrator's key", { exact: true });
   await field.waitFor(patience);
