@@ -40,7 +40,8 @@ struct HeldModel {
   bool operator==(const HeldModel&) const = default;
 };
 
-// A GPU that computes layers of the node's slices: a place with memory of its own, behind a bus.
+// A GPU that computes layers of the node's slices: a place behind a bus, mostly with memory of its
+// own.
 struct DeviceDescription {
   std::string name;
   uint64_t memory_bytes = 0;        // that layers may take
@@ -48,6 +49,7 @@ struct DeviceDescription {
   double memory_bytes_per_s = 0;
   uint64_t bus_round_trip_ns = 0;  // of a row there and back; 0: not measured
   double bus_bytes_per_s = 0;      // 0: not measured
+  bool shares_memory = false;      // its memory is the node's main memory
 
   bool operator==(const DeviceDescription&) const = default;
 };

@@ -26,6 +26,7 @@ struct FakeGpuPlan {
   uint64_t bytes = kUnlimited;       // that it has
   uint64_t batches = kUnlimited;     // that it computes; the one behind them loses it
   uint64_t pages = kUnlimited;       // blocks of them that it maps; the one behind them loses it
+  bool shares_memory = false;        // its memory is the machine's main memory
   bool is_lost = false;
   std::set<kv::MemoryBlock*> blocks = {};
 
@@ -131,6 +132,7 @@ class FakeGpu final : public vulkan::Gpu {
   compute::Backend& backend() override { return backend_; }
   const std::string& name() const override { return name_; }
   uint64_t available_bytes() const override { return plan_->said_bytes; }
+  bool shares_memory() const override { return plan_->shares_memory; }
   bool lost() const override { return plan_->is_lost; }
 
  private:

@@ -9,7 +9,7 @@
 #include <charconv>
 #include <numeric>
 
-#include "model/weight_sizes.h"
+#include "model/support.h"
 
 namespace aster::engine {
 namespace {
@@ -19,21 +19,6 @@ constexpr uint64_t kScratchRows = 512;
 // Left to the system and to other programs: this, or a share of what is there.
 constexpr uint64_t kLeastReserveBytes = uint64_t{256} << 20;
 constexpr uint64_t kReserveShare = 16;
-
-// Of rows in every width that a layer needs, and of logits of one row for each.
-uint64_t ScratchBytes(const model::Shape& shape) {
-  const model::Latent& latent = shape.latent;
-  const uint64_t heads = uint64_t{shape.head_count} * shape.head_dim;
-  const uint64_t kv_heads = uint64_t{shape.kv_head_count} * shape.head_dim;
-  const uint64_t wide = std::max<uint64_t>(shape.feed_forward, heads);
-  // The residual, normed too, and half a layer's rows.
-  const uint64_t hidden = 2 * uint64_t{shape.hidden_width()} + 2 * uint64_t{shape.embedding};
-  const uint64_t low = uint64_t{latent.query_rank} +
-                       uint64_t{latent.output_groups} * latent.output_rank +
-                       uint64_t{latent.index_heads} * latent.index_dim + latent.index_top;
-  const uint64_t row = hidden + low + 2 * heads + 2 * kv_heads + 4 * wide;
-  return kScratchRows * row * sizeof(float) + 64 * uint64_t{shape.vocab_size} * sizeof(float);
-}
 
 }  // namespace
 
@@ -48,17 +33,38 @@ Result<GpuLayers> ParseGpuLayers(std::string_view text) {
   return GpuLayers{.count = count};
 }
 
-Result<uint32_t> GpuLayersThatFit(const gguf::ModelFiles& files, const model::Shape& shape,
-                                  const model::Slice& slice, uint64_t kv_bytes,
-                                  uint64_t available_bytes) {
-  const model::WeightSizes sizes = TRY(model::SizesOf(shape, [&](const model::TensorSpec& spec) {
-    const gguf::Tensor* const tensor = files.FindTensor(spec.name);
+uint64_t GpuReserveBytes(uint64_t available_bytes) {
+  return std::max(kLeastReserveBytes, available_bytes / kReserveShare);
+}
+
+// Of rows in every width that a layer needs, and of logits of one row for each.
+uint64_t GpuScratchBytes(const model::Shape& shape) {
+  const model::Latent& latent = shape.latent;
+  const uint64_t heads = uint64_t{shape.head_count} * shape.head_dim;
+  const uint64_t kv_heads = uint64_t{shape.kv_head_count} * shape.head_dim;
+  const uint64_t wide = std::max<uint64_t>(shape.feed_forward, heads);
+  // The residual, normed too, and half a layer's rows.
+  const uint64_t hidden = 2 * uint64_t{shape.hidden_width()} + 2 * uint64_t{shape.embedding};
+  const uint64_t low = uint64_t{latent.query_rank} +
+                       uint64_t{latent.output_groups} * latent.output_rank +
+                       uint64_t{latent.index_heads} * latent.index_dim + latent.index_top;
+  const uint64_t row = hidden + low + 2 * heads + 2 * kv_heads + 4 * wide;
+  return kScratchRows * row * sizeof(float) + 64 * uint64_t{shape.vocab_size} * sizeof(float);
+}
+
+Result<model::WeightSizes> SizesInFiles(const gguf::ModelFiles& files, const model::Shape& shape) {
+  return model::SizesOf(shape, [&](const model::TensorSpec& spec) {
+    const gguf::Tensor* const tensor = model::FindTensor(files, spec);
     return tensor == nullptr ? gguf::TensorType::kF32 : tensor->type;
-  }));
+  });
+}
+
+uint32_t GpuLayersThatFit(const model::WeightSizes& sizes, const model::Shape& shape,
+                          const model::Slice& slice, uint64_t kv_bytes, uint64_t available_bytes) {
   const uint32_t layer_count = slice.layer_end - slice.layer_begin;
-  const uint64_t reserve = std::max(kLeastReserveBytes, available_bytes / kReserveShare);
   const uint64_t head = sizes.head + (shape.tied_head ? sizes.embedding : 0);
-  const uint64_t taken = reserve + ScratchBytes(shape) + (slice.head ? head : 0);
+  const uint64_t taken =
+      GpuReserveBytes(available_bytes) + GpuScratchBytes(shape) + (slice.head ? head : 0);
   if (taken > available_bytes) return 0;
   uint64_t left = available_bytes - taken;
   uint32_t count = 0;
@@ -69,6 +75,24 @@ Result<uint32_t> GpuLayersThatFit(const gguf::ModelFiles& files, const model::Sh
     ++count;
   }
   return count;
+}
+
+std::vector<uint64_t> GpuRooms(const model::WeightSizes& sizes, const model::Shape& shape,
+                               const model::Slice& slice, uint64_t kv_bytes,
+                               std::span<const uint64_t> available_bytes) {
+  std::vector<uint64_t> rooms;
+  for (size_t i = 0; i < available_bytes.size(); ++i) {
+    model::Slice part = slice;
+    part.head = slice.head && i + 1 == available_bytes.size();
+    rooms.push_back(GpuLayersThatFit(sizes, shape, part, kv_bytes, available_bytes[i]));
+  }
+  return rooms;
+}
+
+model::Slice WithoutLast(model::Slice slice, uint32_t layers) {
+  slice.layer_end -= layers;
+  slice.head = slice.head && layers == 0;
+  return slice;
 }
 
 std::vector<uint32_t> ShareOut(uint32_t layers, std::span<const uint64_t> rooms) {

@@ -14,9 +14,9 @@
 
 #include "base/result.h"
 #include "gguf/model_files.h"
-#include "kv/layout.h"
 #include "model/shape.h"
 #include "model/slice.h"
+#include "model/weight_sizes.h"
 
 namespace aster::engine {
 
@@ -30,11 +30,26 @@ struct GpuLayers {
 // "auto", or a number.
 Result<GpuLayers> ParseGpuLayers(std::string_view text);
 
-// How many fit into `available_bytes` of a device beside what a computation needs and a reserve for
-// others: their weights, and their share of `kv_bytes` of pages.
-Result<uint32_t> GpuLayersThatFit(const gguf::ModelFiles& files, const model::Shape& shape,
-                                  const model::Slice& slice, uint64_t kv_bytes,
-                                  uint64_t available_bytes);
+// Of a device's memory what is left to the system and to other programs, and what the activations
+// of a computation take.
+uint64_t GpuReserveBytes(uint64_t available_bytes);
+uint64_t GpuScratchBytes(const model::Shape& shape);
+
+// Weights as they are in files, which need not hold their data.
+Result<model::WeightSizes> SizesInFiles(const gguf::ModelFiles& files, const model::Shape& shape);
+
+// How many fit into `available_bytes` of a device beside its reserve and scratch: their weights,
+// and their share of `kv_bytes` of pages.
+uint32_t GpuLayersThatFit(const model::WeightSizes& sizes, const model::Shape& shape,
+                          const model::Slice& slice, uint64_t kv_bytes, uint64_t available_bytes);
+
+// The same for several devices, of which the last one has the head.
+std::vector<uint64_t> GpuRooms(const model::WeightSizes& sizes, const model::Shape& shape,
+                               const model::Slice& slice, uint64_t kv_bytes,
+                               std::span<const uint64_t> available_bytes);
+
+// The slice without its last layers, and without the head where there are any such.
+model::Slice WithoutLast(model::Slice slice, uint32_t layers);
 
 // `layers` shared out by what each device has room for, in layers or bytes: in proportion, whole,
 // and never more than its room where that is in layers and all of them fit.

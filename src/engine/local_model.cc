@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/machine.h"
+#include "base/units.h"
 #include "kernels/isa_choice.h"
 #include "kv/page_codec.h"
 
@@ -53,6 +54,22 @@ kv::LayerRange LayersOf(const model::Weights& weights) {
 
 }  // namespace
 
+// Layers of each GPU.
+std::vector<uint32_t> LocalModel::SharesOf(uint32_t layers, std::span<const FoundGpu> gpus) {
+  std::vector<uint64_t> rooms;
+  for (const FoundGpu& each : gpus) rooms.push_back(each.room);
+  return ShareOut(layers, rooms);
+}
+
+// Removes GPUs that are lost; returns how many of the layers were theirs.
+uint32_t LocalModel::DropLost(std::vector<FoundGpu>& gpus, uint32_t layers) {
+  const std::vector<uint32_t> shares = SharesOf(layers, gpus);
+  uint32_t lost = 0;
+  for (size_t i = 0; i < gpus.size(); ++i) lost += gpus[i].gpu->lost() ? shares[i] : 0;
+  std::erase_if(gpus, [](const FoundGpu& each) { return each.gpu->lost(); });
+  return lost;
+}
+
 LocalModel::LocalModel(const LocalModelOptions& options, kernels::Isa isa)
     : pool_(options.threads == 0 ? UsableCpuCount() : options.threads),
       context_{pool_, isa},
@@ -64,7 +81,8 @@ Result<std::unique_ptr<LocalModel>> LocalModel::Start(const LocalModelOptions& o
       new LocalModel(options, isa));  // tidy: allow(ownership) the constructor is private
 }
 
-// A number is what the user insists on; automatic choice goes on without a GPU and says why.
+// A number is what the user insists on; automatic choice goes on without a GPU and says why. So
+// does either where a GPU that was listed is lost.
 Result<std::vector<LocalModel::FoundGpu>> LocalModel::FindGpus(const gguf::ModelFiles& files,
                                                                const LocalModelOptions& options,
                                                                const model::Slice& slice) {
@@ -74,30 +92,62 @@ Result<std::vector<LocalModel::FoundGpu>> LocalModel::FindGpus(const gguf::Model
   const bool is_automatic = !options.gpu_layers.count;
   const model::Shape shape = TRY(model::ReadShape(files.metadata()));
   Result<Gpus> gpus = options.open_gpus(context_);
-  if (!gpus.ok() && is_automatic) {
+  lost_gpu_while_loading_ = !gpus.ok() && gpus.error().code() == Code::kUnavailable;
+  if (!gpus.ok() && (is_automatic || lost_gpu_while_loading_)) {
     gpu_note_ = fmt::format("no GPU is used: {}", gpus.error().message());
     return found;
   }
-  // Only the last one has the head.
+  std::vector<uint64_t> available;
   for (auto& gpu : TRY(std::move(gpus).In("--gpu-layers"))) {
-    const uint64_t available = gpu->available_bytes();
-    found.push_back({std::move(gpu), available});
+    available.push_back(gpu->available_bytes());
+    found.push_back({std::move(gpu), available.back()});
   }
   if (!is_automatic) return found;
-  for (FoundGpu& each : found) {
-    const model::Slice part{slice.layer_begin, slice.layer_end, slice.embedding,
-                            slice.head && &each == &found.back()};
-    each.room = TRY(GpuLayersThatFit(files, shape, part, options.memory_bytes, each.room));
-    if (each.room == 0) gpu_note_ = fmt::format("{} has no memory for a layer", each.gpu->name());
+  const std::vector<uint64_t> rooms =
+      GpuRooms(TRY(SizesInFiles(files, shape)), shape, slice, options.memory_bytes, available);
+  for (size_t i = 0; i < found.size(); ++i) {
+    found[i].room = rooms[i];
+    if (rooms[i] == 0)
+      gpu_note_ = fmt::format("{} has no memory for a layer", found[i].gpu->name());
   }
   return found;
 }
 
-// Where the choice is automatic and memory turns out to be short, fewer layers are tried; none
-// where a GPU is lost meanwhile.
+// Whether what no GPU with memory of its own holds fits beside what others have of main memory.
+Status LocalModel::CheckMainMemory(const gguf::ModelFiles& files, const LocalModelOptions& options,
+                                   const model::Slice& slice, uint32_t gpu_layers,
+                                   std::span<const FoundGpu> gpus) const {
+  if (options.main_memory_bytes == 0) return Ok();
+  const model::Shape shape = TRY(model::ReadShape(files.metadata()));
+  const model::WeightSizes sizes = TRY(SizesInFiles(files, shape));
+  const uint32_t layers = slice.layer_end - slice.layer_begin;
+  model::Slice part = WithoutLast(slice, gpu_layers);
+  uint32_t here = part.layer_end - part.layer_begin;
+  uint64_t weights = sizes.Of(part);
+  const std::vector<uint32_t> shares = SharesOf(gpu_layers, gpus);
+  for (size_t i = 0; i < gpus.size(); ++i) {
+    part = {part.layer_end, part.layer_end + shares[i], false, false};
+    if (!gpus[i].gpu->shares_memory()) continue;
+    here += shares[i];
+    weights += sizes.Of(part);
+  }
+  // In whole layers, as pages are shared out.
+  const uint64_t kv = options.memory_bytes / layers * here;
+  if (weights <= options.main_memory_bytes && kv <= options.main_memory_bytes - weights)
+    return Ok();
+  return ResourceExhausted(
+      fmt::format("{} of weights and {} of KV cache do not fit into {} of main memory that are "
+                  "free, with {} of "
+                  "{} layers in GPU memory",
+                  FormatBytes(weights), FormatBytes(kv), FormatBytes(options.main_memory_bytes),
+                  layers - here, layers));
+}
+
+// Fewer layers are tried where the choice is automatic and memory turns out to be short, and in
+// either case without a GPU that is lost meanwhile: the processor computes its layers.
 Status LocalModel::LoadWeights(const gguf::ModelFiles& files, const LocalModelOptions& options,
                                const model::Slice& slice, const model::LoadProgress& progress) {
-  const std::vector<FoundGpu> gpus = TRY(FindGpus(files, options, slice));
+  std::vector<FoundGpu> gpus = TRY(FindGpus(files, options, slice));
   const uint32_t most = gpus.empty() ? 0 : slice.layer_end - slice.layer_begin;
   uint64_t wanted = options.gpu_layers.count.value_or(0);
   if (!options.gpu_layers.count) {
@@ -105,15 +155,22 @@ Status LocalModel::LoadWeights(const gguf::ModelFiles& files, const LocalModelOp
   }
   auto layers = static_cast<uint32_t>(std::min<uint64_t>(most, wanted));
   while (true) {
+    TRY(CheckMainMemory(files, options, slice, layers, gpus));
     const Status status = LoadParts(files, slice, layers, gpus, progress);
-    if (status.ok() || options.gpu_layers.count || layers == 0) return status;
-    const bool is_lost =
-        std::ranges::any_of(gpus, [](const FoundGpu& each) { return each.gpu->lost(); });
-    if (!is_lost && status.error().code() != Code::kResourceExhausted) return status;
-    if (is_lost) gpu_note_ = fmt::format("no GPU is used: {}", status.error().message());
+    if (status.ok()) return status;
     // What was loaded is freed before the next try: both copies would not fit.
     parts_.clear();
-    layers = is_lost ? 0 : layers / 2;
+    if (const uint32_t lost = DropLost(gpus, layers); lost > 0) {
+      lost_gpu_while_loading_ = true;
+      gpu_note_ = gpus.empty() ? fmt::format("no GPU is used: {}", status.error().message())
+                               : fmt::format("the processor computes {} layers more: {}", lost,
+                                             status.error().message());
+      layers -= lost;
+      continue;
+    }
+    const bool is_short = status.error().code() == Code::kResourceExhausted;
+    if (!is_short || options.gpu_layers.count || layers == 0) return status;
+    layers /= 2;
   }
 }
 
@@ -137,9 +194,7 @@ Status LocalModel::LoadParts(const gguf::ModelFiles& files, const model::Slice& 
   // The embedding stays with the first layers, the head goes with the last.
   const uint32_t host_layers = slice.layer_end - slice.layer_begin - gpu_layers;
   if (host_layers > 0 || gpu_layers == 0) TRY(load(host_layers, nullptr));
-  std::vector<uint64_t> rooms;
-  for (const FoundGpu& each : gpus) rooms.push_back(each.room);
-  const std::vector<uint32_t> shares = ShareOut(gpu_layers, rooms);
+  const std::vector<uint32_t> shares = SharesOf(gpu_layers, gpus);
   for (size_t i = 0; i < gpus.size(); ++i) {
     if (shares[i] > 0) TRY(load(shares[i], gpus[i].gpu));
   }
@@ -266,7 +321,19 @@ std::string LocalModel::gpu_names() const {
 
 uint64_t LocalModel::packed_bytes() const {
   uint64_t bytes = 0;
-  for (const Part& part : parts_) bytes += part.gpu == nullptr ? part.weights->PackedBytes() : 0;
+  for (const Part& part : parts_) bytes += part.is_here() ? part.weights->PackedBytes() : 0;
+  return bytes;
+}
+
+uint64_t LocalModel::main_memory_bytes() const {
+  uint64_t bytes = 0;
+  for (const Part& part : parts_) bytes += part.is_here() ? part.bytes() : 0;
+  return bytes;
+}
+
+uint64_t LocalModel::gpu_memory_bytes() const {
+  uint64_t bytes = 0;
+  for (const Part& part : parts_) bytes += part.is_here() ? 0 : part.bytes();
   return bytes;
 }
 

@@ -45,6 +45,8 @@ struct LocalModelOptions {
   // Those whose pages lie on GPUs, too: memory_bytes is shared out as layers are.
   GpuLayers gpu_layers;
   OpenGpus open_gpus = {};  // called where layers are wanted
+  // Most that weights and pages may take of main memory; 0: no limit is checked.
+  uint64_t main_memory_bytes = 0;
   bool memory_now = false;  // taken from the system at once, not when it is needed
   // Where full pages go beside memory, and are looked for; or nothing. Needs a name, since what is
   // there is found by other processes and machines.
@@ -81,8 +83,13 @@ class LocalModel {
   const std::string& gpu_note() const { return gpu_note_; }
   const model::MemoryOptions& memory_options() const { return memory_options_; }
   const Hash128& name() const { return name_; }
-  // In this machine's own memory.
+  // Whether a GPU was lost while this was loaded, so that fewer layers are on one than were wanted.
+  bool lost_gpu_while_loading() const { return lost_gpu_while_loading_; }
+  // Weights in main memory.
   uint64_t packed_bytes() const;
+  // Weights and the budget of pages: in main memory, and in that of GPUs.
+  uint64_t main_memory_bytes() const;
+  uint64_t gpu_memory_bytes() const;
   // Of the last layers, with the head; all there are where no GPU computes.
   const model::Weights& weights() const { return *parts_.back().weights; }
   const kv::Layout& layout() const { return *layout_; }
@@ -123,6 +130,10 @@ class LocalModel {
     std::shared_ptr<vulkan::Gpu> gpu;  // null: the processor
     std::shared_ptr<const model::Weights> weights;
     std::unique_ptr<kv::Pool> pool;
+
+    // Whether it lies in main memory.
+    bool is_here() const { return gpu == nullptr || gpu->shares_memory(); }
+    uint64_t bytes() const { return weights->PackedBytes() + pool->usage().budget_bytes; }
   };
   // A GPU that may compute, and how much it can take: layers where their number is chosen here,
   // else bytes.
@@ -134,6 +145,11 @@ class LocalModel {
   Result<std::vector<FoundGpu>> FindGpus(const gguf::ModelFiles& files,
                                          const LocalModelOptions& options,
                                          const model::Slice& slice);
+  static std::vector<uint32_t> SharesOf(uint32_t layers, std::span<const FoundGpu> gpus);
+  static uint32_t DropLost(std::vector<FoundGpu>& gpus, uint32_t layers);
+  Status CheckMainMemory(const gguf::ModelFiles& files, const LocalModelOptions& options,
+                         const model::Slice& slice, uint32_t gpu_layers,
+                         std::span<const FoundGpu> gpus) const;
   Status LoadWeights(const gguf::ModelFiles& files, const LocalModelOptions& options,
                      const model::Slice& slice, const model::LoadProgress& progress);
   Status LoadParts(const gguf::ModelFiles& files, const model::Slice& slice, uint32_t gpu_layers,
@@ -149,6 +165,7 @@ class LocalModel {
   compute::Context context_;
   compute::CpuBackend cpu_{context_};
   std::string gpu_note_;
+  bool lost_gpu_while_loading_ = false;
   const std::shared_ptr<kv::PageStore> page_store_;  // or nothing
   std::shared_ptr<const gguf::ModelFiles> files_;    // or nothing
   const gguf::ModelFiles* source_ = nullptr;         // that weights were loaded from

@@ -121,15 +121,31 @@ TEST_F(LostGpuTest, WhileLogitsAreComputedEachIsPassedOnOnce) {
   EXPECT_EQ(model->replacements(), 1u);
 }
 
-// While weights are written, automatic choice goes on without it.
+// While weights are written: the processor goes on, whatever number of layers was asked for.
 TEST_F(LostGpuTest, WhileItIsLoaded) {
-  const Plans plans = OneGpu({.bytes = 0});
+  for (const std::optional<uint32_t> layers : {std::optional<uint32_t>(), std::optional(2u)}) {
+    const Plans plans = OneGpu({.bytes = 0});
+    plans[0]->is_lost = true;
+    const auto model =
+        LocalModel::Load(TinyModel::Get().files(), WithGpuLayers(layers, OpensFakes(plans)))
+            .value();
+    EXPECT_EQ(model->gpu_layers(), 0u);
+    EXPECT_TRUE(model->lost_gpu_while_loading());
+    EXPECT_NE(model->gpu_note().find("no GPU is used"), std::string::npos) << model->gpu_note();
+    EXPECT_EQ(Answers(*model), wanted_);
+  }
+}
+
+// The other one keeps its layers.
+TEST_F(LostGpuTest, OneOfTwoWhileTheyAreLoaded) {
+  const Plans plans = {std::make_shared<FakeGpuPlan>(FakeGpuPlan{.said_bytes = 1, .bytes = 0}),
+                       std::make_shared<FakeGpuPlan>(FakeGpuPlan{.said_bytes = 1})};
   plans[0]->is_lost = true;
-  const auto model =
-      LocalModel::Load(TinyModel::Get().files(), WithGpuLayers(std::nullopt, OpensFakes(plans)))
-          .value();
-  EXPECT_EQ(model->gpu_layers(), 0u);
-  EXPECT_NE(model->gpu_note().find("no GPU is used"), std::string::npos) << model->gpu_note();
+  const auto model = LoadTiny(plans);
+  EXPECT_EQ(model->gpu_layers(), 1u);
+  EXPECT_TRUE(model->lost_gpu_while_loading());
+  EXPECT_NE(model->gpu_note().find("the processor computes 1 layers more"), std::string::npos)
+      << model->gpu_note();
   EXPECT_EQ(Answers(*model), wanted_);
 }
 

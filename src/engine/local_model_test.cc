@@ -129,6 +129,31 @@ TEST(LocalModel, AsManyLayersAsFitAreChosen) {
   EXPECT_EQ(layers(kUnlimited, 0), 0u);
 }
 
+// What lies in main memory has a limit, and a GPU that shares it counts there.
+TEST(LocalModel, MainMemoryIsNotOverfilled) {
+  const model::Shape shape = model::SmallShape(model::Arch::kLlama);
+  const model::ModelFile file(shape, gguf::TensorType::kQ8_0);
+  const auto load = [&](std::optional<uint32_t> layers, const FakeGpuPlan& plan, uint64_t limit) {
+    auto options = WithGpuLayers(layers, OpensFake(plan));
+    options.main_memory_bytes = limit;
+    return LocalModel::Load(file.files(), options);
+  };
+  const uint64_t kv = uint64_t{64} << 20;
+  const auto half = load(1, {}, 0).value();
+  EXPECT_LT(half->main_memory_bytes(), kv * 3 / 4);
+  EXPECT_GT(half->gpu_memory_bytes(), kv / 4);
+  // Half of the pages and the weights beside them; not all of them.
+  const uint64_t limit = kv * 3 / 4;
+  EXPECT_TRUE(load(1, {}, limit).ok());
+  const auto refused = load(0, {}, limit);
+  EXPECT_EQ(refused.error().code(), Code::kResourceExhausted);
+  EXPECT_THAT(refused.error().message(), HasSubstr("of main memory that are free, with 0 of 3"));
+  EXPECT_FALSE(load(1, {.shares_memory = true}, limit).ok());
+  EXPECT_EQ(load(1, {.shares_memory = true}, 0).value()->gpu_memory_bytes(), 0u);
+  // The GPU has less memory than it said.
+  EXPECT_FALSE(load(std::nullopt, {.bytes = 0}, limit).ok());
+}
+
 TEST(LocalModel, WithoutAGpuAutomaticChoiceGoesOnAndANumberDoesNot) {
   const model::Shape shape = model::SmallShape(model::Arch::kLlama);
   const model::ModelFile file(shape, gguf::TensorType::kQ8_0);
@@ -142,6 +167,16 @@ TEST(LocalModel, WithoutAGpuAutomaticChoiceGoesOnAndANumberDoesNot) {
             "--gpu-layers: this machine has no GPU");
   EXPECT_EQ(LocalModel::Load(file.files(), WithGpuLayers(2, Opens(kUnlimited, 0))).error().code(),
             Code::kResourceExhausted);
+  // One that was listed and is lost when it is opened is not the user's mistake.
+  const OpenGpus gone = [](compute::Context&) -> Result<Gpus> {
+    return Error(Code::kUnavailable, "the GPU was lost");
+  };
+  for (const std::optional<uint32_t> layers : {std::optional(2u), std::optional<uint32_t>()}) {
+    const auto without = LocalModel::Load(file.files(), WithGpuLayers(layers, gone)).value();
+    EXPECT_EQ(without->gpu_layers(), 0u);
+    EXPECT_TRUE(without->lost_gpu_while_loading());
+    EXPECT_EQ(without->gpu_note(), "no GPU is used: the GPU was lost");
+  }
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ struct FetchingSliceSource::Fetch {
   std::atomic<uint64_t> done_bytes = 0;
   std::atomic<uint64_t> total_bytes = 0;
   std::atomic<uint64_t> reserved_bytes = 0;
+  std::atomic<uint64_t> reserved_gpu_bytes = 0;
   std::atomic<bool> is_told = false;  // the owner knows what it takes
   std::atomic<bool> is_abandoned = false;
   std::atomic<bool> is_done = false;
@@ -47,6 +48,9 @@ class FetchingSliceSource::Loading final : public stage::SliceLoading {
     const uint64_t bytes = fetch_->reserved_bytes.load();
     if (bytes > 0) fetch_->is_told.store(true);
     return loading_ ? loading_->reserved_bytes() : bytes;
+  }
+  uint64_t reserved_gpu_bytes() const override {
+    return loading_ ? loading_->reserved_gpu_bytes() : fetch_->reserved_gpu_bytes.load();
   }
 
   std::optional<Result<std::unique_ptr<engine::LocalModel>>> Take() override {
@@ -154,10 +158,11 @@ Status FetchingSliceSource::Reserve(Fetch& fetch, const gguf::ModelFiles& layout
         std::ranges::find(fetch.told_before, other.get()) != fetch.told_before.end();
     if (other.get() == &fetch || other->is_abandoned || is_counted) continue;
     request.used_bytes += other->reserved_bytes.load();
+    request.used_gpu_bytes += other->reserved_gpu_bytes.load();
   }
-  const stage::SliceRoom room =
-      TRY(stage::FindRoom(layout, request, options_.loading.memory_bytes));
-  fetch.reserved_bytes.store(room.weight_bytes + room.kv_bytes);
+  const stage::SliceRoom room = TRY(stage::FindRoom(layout, request, options_.loading));
+  fetch.reserved_gpu_bytes.store(room.gpu_bytes);
+  fetch.reserved_bytes.store(room.main_bytes);
   return Ok();
 }
 

@@ -28,15 +28,14 @@ uint64_t MemoryForSlices(uint64_t asked_bytes) {
                                stage::kDefaultMemoryShare);
 }
 
-stage::FileSliceOptions SliceOptions(const DaemonOptions& options) {
-  return {.threads = options.threads,
-          .memory_bytes = options.memory_bytes,
-          .isa = {},
-          .gpu_layers = options.gpu_layers,
-          .open_gpus = options.open_gpus,
-          .kv_now = options.kv_now,
-          .page_store = options.page_store,
-          .page_chunks = options.page_chunks};
+// A GPU that was there when the node started and cannot be opened now is lost: its layers are the
+// processor's, whatever number of them was asked for.
+engine::OpenGpus OpensFoundGpus(engine::OpenGpus open_gpus) {
+  return [open_gpus = std::move(open_gpus)](compute::Context& host) -> Result<engine::Gpus> {
+    Result<engine::Gpus> gpus = open_gpus(host);
+    if (gpus.ok()) return gpus;
+    return Error(Code::kUnavailable, gpus.error().message());
+  };
 }
 
 Result<std::vector<std::string>> AllReachable(const std::vector<std::string>& listening,
@@ -80,7 +79,6 @@ Daemon::Daemon(const cluster::Home& home, cluster::Identity identity, DaemonOpti
     : home_(home),
       identity_(std::move(identity)),
       options_(std::move(options)),
-      files_(SliceOptions(options_)),
       store_({.folder = std::move(weights_folder)}, clock_) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::Start(const cluster::Home& home, DaemonOptions options) {
@@ -106,8 +104,22 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(const cluster::Home& home, DaemonO
     TRY(daemon->OpenModels(pool));
     TRY(daemon->MeasureMachine(pool));
   }
+  daemon->files_.emplace(daemon->SliceOptions());
+  daemon->models_.AddTo(*daemon->files_);
   TRY(daemon->Listen());
   return daemon;
+}
+
+stage::FileSliceOptions Daemon::SliceOptions() const {
+  return {.threads = options_.threads,
+          .memory_bytes = options_.memory_bytes,
+          .isa = {},
+          .gpu_layers = options_.gpu_layers,
+          .open_gpus = devices_.empty() ? options_.open_gpus : OpensFoundGpus(options_.open_gpus),
+          .gpu_bytes = gpu_bytes_,
+          .kv_now = options_.kv_now,
+          .page_store = options_.page_store,
+          .page_chunks = options_.page_chunks};
 }
 
 Status Daemon::MeasureMachine(ThreadPool& pool) {
@@ -124,9 +136,14 @@ Status Daemon::MeasureMachine(ThreadPool& pool) {
 // For plans and for people. What goes wrong here is said again where a slice is loaded.
 void Daemon::MeasureGpus(compute::Context& host) {
   Result<engine::Gpus> gpus = options_.open_gpus(host);
+  gpu_bytes_.emplace();
   if (!gpus.ok()) return log::Info("no GPU is measured", {{"why", gpus.error().message()}});
   for (const auto& gpu : *gpus) {
-    cluster::DeviceDescription device{.name = gpu->name(), .memory_bytes = gpu->available_bytes()};
+    cluster::DeviceDescription device{.name = gpu->name(),
+                                      .memory_bytes = gpu->available_bytes(),
+                                      .shares_memory = gpu->shares_memory()};
+    // Layers in main memory count as the processor's do.
+    gpu_bytes_->push_back(device.shares_memory ? 0 : device.memory_bytes);
     const auto speed = engine::MeasureDevice(gpu->backend(), clock_);
     if (speed.ok()) {
       device.multiply_flops_per_s = speed->multiply_flops_per_s;
@@ -148,7 +165,6 @@ Status Daemon::OpenModels(ThreadPool& pool) {
     fingerprint.hashing.progress = options_.on_hashing;
     const auto held = TRY(models_.Add(paths, pool, fingerprint));
     for (const std::string& warning : held->fingerprint.warnings) log::Warn(warning);
-    files_.Add(held->fingerprint.model, held->files);
   }
   return Ok();
 }
@@ -191,8 +207,8 @@ Status Daemon::Listen() {
        .arithmetic = kernels::kArithmeticVersion,
        .admit = [answers = answers_.get()](const NodeId& node) { return answers->Admit(node); }}));
   source_ = std::make_unique<fetch::FetchingSliceSource>(
-      files_, store_, [this](const Hash128&) { return PeersToFetchFrom(); },
-      fetch::FetchingOptions{.loading = SliceOptions(options_),
+      *files_, store_, [this](const Hash128&) { return PeersToFetchFrom(); },
+      fetch::FetchingOptions{.loading = SliceOptions(),
                              .parts_here = [this] { return models_.Parts(); }});
   node_ = std::make_unique<stage::Node>(*network_, *source_,
                                         stage::StageOptions{.proposers = draft::ProposersFor});
@@ -267,7 +283,7 @@ cluster::NodeStatus Daemon::GetStatus() const {
   for (const stage::StageRouteStatus& stage : node_->Snapshot()) {
     status.slices.push_back(ToStatus(stage));
     status.slices.back().model = NameOfModel(stage.fingerprint);
-    if (!stage.is_counted) status.memory_used_bytes += stage.packed_bytes + stage.kv_budget_bytes;
+    if (!stage.is_counted) status.memory_used_bytes += stage.main_memory_bytes;
   }
   status.members = membership_->Members();
   const std::vector<net::PeerStatus> peers = network_->Peers();

@@ -68,6 +68,7 @@ class Daemon {
  private:
   Daemon(const cluster::Home& home, cluster::Identity identity, DaemonOptions options,
          std::string weights_folder);
+  stage::FileSliceOptions SliceOptions() const;
   Status OpenModels(ThreadPool& pool);
   Status MeasureMachine(ThreadPool& pool);
   void MeasureGpus(compute::Context& host);
@@ -83,8 +84,9 @@ class Daemon {
   const int64_t begin_ns_ = clock_.NowNs();
   engine::MachineSpeed speed_;
   std::vector<cluster::DeviceDescription> devices_;
+  std::optional<std::vector<uint64_t>> gpu_bytes_;  // FileSliceOptions::gpu_bytes
   HeldModels models_;
-  stage::FileSliceSource files_;
+  std::optional<stage::FileSliceSource> files_;  // made once GPUs are known
   fetch::TensorStore store_;
   std::unique_ptr<Membership> membership_;
   std::unique_ptr<LinkMeter> links_;

@@ -68,6 +68,11 @@ std::shared_ptr<const HeldFiles> HeldModels::Find(const Hash128& fingerprint) co
   return nullptr;
 }
 
+void HeldModels::AddTo(stage::FileSliceSource& source) const {
+  const MutexLock lock(mu_);
+  for (const auto& held : held_) source.Add(held->fingerprint.model, held->files);
+}
+
 std::vector<cluster::HeldModel> HeldModels::Describe() const {
   const MutexLock lock(mu_);
   std::vector<cluster::HeldModel> descriptions;

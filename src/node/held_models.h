@@ -17,6 +17,7 @@
 #include "fetch/parts.h"
 #include "gguf/fingerprint.h"
 #include "gguf/model_files.h"
+#include "stage/file_slice_source.h"
 
 namespace aster::node {
 
@@ -41,6 +42,7 @@ class HeldModels {
   // Null where no file here is of that model.
   std::shared_ptr<const HeldFiles> Find(const Hash128& fingerprint) const EXCLUDES(mu_);
   std::vector<cluster::HeldModel> Describe() const EXCLUDES(mu_);
+  void AddTo(stage::FileSliceSource& source) const EXCLUDES(mu_);
   // Those of which only some layers are here.
   std::vector<fetch::PartHere> Parts() const EXCLUDES(mu_);
 

@@ -115,7 +115,8 @@ class ClusterPool final : public NodePool {
                          .multiply_flops_per_s = device.multiply_flops_per_s,
                          .memory_bytes_per_s = device.memory_bytes_per_s,
                          .bus_round_trip_s = static_cast<double>(device.bus_round_trip_ns) / 1e9,
-                         .bus_bytes_per_s = device.bus_bytes_per_s});
+                         .bus_bytes_per_s = device.bus_bytes_per_s,
+                         .shares_memory = device.shares_memory});
     }
     return devices;
   }

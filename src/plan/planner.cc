@@ -13,6 +13,7 @@
 
 #include "base/checked.h"
 #include "base/units.h"
+#include "engine/gpu_layers.h"
 #include "model/support.h"
 #include "plan/split_search.h"
 
@@ -128,8 +129,8 @@ class Planning {
     for (size_t i = 0; i < nodes_.size(); ++i) {
       const double chunk = options_.chunk_tokens;
       problem_.nodes.push_back(
-          {.memory_bytes =
-               nodes_[i].memory_bytes - std::min(nodes_[i].memory_bytes, options_.reserved_bytes),
+          {.memory_bytes = nodes_[i].memory_bytes,
+           .kv_bytes = SaturatedAdd(options_.reserved_bytes, 0),
            .layer_s = chunk * std::max(load_.flops_per_layer, 1.0) / flops[i],
            .head_s = options_.all_logits ? chunk * load_.head_flops / flops[i] : 0,
            .byte_s = 1 / reads[i]});
@@ -139,14 +140,13 @@ class Planning {
 
   // All devices of a node as one: layers go through them one after the other, shared out by their
   // memory.
-  void DescribeDevices(const NodeAbility& able, SplitProblem::Node& node) const {
-    uint64_t layer_bytes = 1;
-    for (const ModelLoad::Layer& layer : load_.layers)
-      layer_bytes = std::max(layer_bytes, SaturatedAdd(layer.bytes, load_.kv_bytes_per_layer));
+  void DescribeDevices(const NodeAbility& able, SplitProblem::Node& node) {
+    const std::vector<uint64_t>& rooms = rooms_.emplace_back(RoomsOf(able));
     double layers = 0, layer_s = 0, byte_s = 0;
-    for (const DeviceAbility& device : able.devices) {
-      if (device.multiply_flops_per_s <= 0 || device.memory_bytes_per_s <= 0) continue;
-      const auto room = static_cast<double>(device.memory_bytes / layer_bytes);
+    for (size_t i = 0; i < rooms.size(); ++i) {
+      if (rooms[i] == 0) continue;
+      const DeviceAbility& device = able.devices[i];
+      const auto room = static_cast<double>(rooms[i]);
       layers += room;
       const double chunk = options_.chunk_tokens;
       layer_s += room * chunk * std::max(load_.flops_per_layer, 1.0) / device.multiply_flops_per_s;
@@ -157,12 +157,41 @@ class Planning {
                                : 0;
       node.bus_chunk_s += device.bus_round_trip_s + 2 * chunk * row_s;
       node.bus_token_s += device.bus_round_trip_s + 2 * row_s;
+      node.device_shares_memory |= device.shares_memory;
     }
     if (layers == 0) return;
     const double most = able.gpu_layers > 0 ? able.gpu_layers : layer_count();
     node.device_layers = static_cast<uint32_t>(std::min(layers, most));
     node.device_layer_s = layer_s / layers;
     node.device_byte_s = byte_s / layers;
+  }
+
+  // Layers that each device of a node has memory for, beside its reserve, a computation's scratch,
+  // the head on the last one, and the whole KV cache: a node whose slice is longer has part of that
+  // in its own memory.
+  std::vector<uint64_t> RoomsOf(const NodeAbility& able) const {
+    uint64_t layer_bytes = 1;
+    for (const ModelLoad::Layer& layer : load_.layers)
+      layer_bytes = std::max(layer_bytes, SaturatedAdd(layer.bytes, load_.kv_bytes_per_layer));
+    std::vector<uint64_t> free_bytes;
+    double sum = 0;
+    for (const DeviceAbility& device : able.devices) {
+      const bool is_known = device.multiply_flops_per_s > 0 && device.memory_bytes_per_s > 0;
+      const bool is_last = &device == &able.devices.back();
+      const uint64_t taken = SaturatedAdd(
+          SaturatedAdd(engine::GpuReserveBytes(device.memory_bytes), load_.gpu_scratch_bytes),
+          is_last ? load_.head_bytes : 0);
+      const uint64_t memory = is_known ? device.memory_bytes : 0;
+      free_bytes.push_back(memory - std::min(memory, taken));
+      sum += static_cast<double>(free_bytes.back());
+    }
+    for (uint64_t& bytes : free_bytes) {
+      const double share = sum > 0 ? static_cast<double>(bytes) / sum : 0;
+      const double kv = share * static_cast<double>(options_.reserved_bytes);
+      bytes -= static_cast<uint64_t>(std::min(kv, static_cast<double>(bytes)));
+      bytes /= layer_bytes;
+    }
+    return free_bytes;
   }
 
   void DescribeLinks(std::span<const LinkAbility> links) {
@@ -192,6 +221,7 @@ class Planning {
 
   void Explain(SplitPlan& split) const;
   std::string ExplainPart(size_t index) const;
+  std::string ExplainDevices(const SplitAnswer::Part& part) const;
   std::string WhyLeftOut(size_t node) const;
   std::string RoomOf(size_t node) const;
   std::string Advice(uint64_t missing) const;
@@ -202,6 +232,7 @@ class Planning {
   const ModelLoad& load_;
   const PlannerOptions options_;
   SplitProblem problem_;
+  std::vector<std::vector<uint64_t>> rooms_;  // [nodes][devices]: layers that fit
   SplitAnswer answer_;
   bool knows_flops_ = false;
   bool knows_reads_ = false;
@@ -213,11 +244,7 @@ std::string Planning::ExplainPart(size_t index) const {
   const bool has_head = part.end == layer_count();
   std::string line =
       fmt::format("{}: {}", nodes_[part.node].node.name, DescribeSlice(SliceOf(part)));
-  if (const uint32_t there = node.OnDevice(part.end - part.begin); there > 0) {
-    std::vector<std::string> names;
-    for (const DeviceAbility& device : nodes_[part.node].devices) names.push_back(device.name);
-    line += fmt::format(" ({} of them on {})", there, fmt::join(names, " and "));
-  }
+  if (node.OnDevice(part.end - part.begin) > 0) line += ExplainDevices(part);
   if (knows_flops_) {
     const double chunk_s = PartChunkTime(node, part.end - part.begin, has_head);
     line += fmt::format(", {} a chunk of {} tokens", Seconds(chunk_s), options_.chunk_tokens);
@@ -237,13 +264,37 @@ std::string Planning::ExplainPart(size_t index) const {
   return line;
 }
 
+// Which of its layers are on which device, and why no more are.
+std::string Planning::ExplainDevices(const SplitAnswer::Part& part) const {
+  const NodeAbility& able = nodes_[part.node];
+  const uint32_t count = part.end - part.begin;
+  const uint32_t there = problem_.nodes[part.node].OnDevice(count);
+  const std::vector<uint32_t> shares = engine::ShareOut(there, rooms_[part.node]);
+  std::vector<std::string> places;
+  uint32_t begin = part.end - there;
+  for (size_t i = 0; i < shares.size(); ++i) {
+    if (shares[i] == 0) continue;
+    const uint32_t end = begin + shares[i];
+    const model::Slice own{
+        .layer_begin = begin, .layer_end = end, .embedding = false, .head = end == layer_count()};
+    places.push_back(fmt::format("{} on {}", DescribeSlice(own), able.devices[i].name));
+    begin = end;
+  }
+  const std::string why = there == count             ? "all of them fit there"
+                          : there == able.gpu_layers ? "as many as --gpu-layers allows"
+                                                     : "as many as fit there";
+  return fmt::format(" ({}: {})", fmt::join(places, ", "), why);
+}
+
 std::string Planning::WhyLeftOut(size_t node) const {
   const std::string& name = nodes_[node].node.name;
   uint64_t least = std::numeric_limits<uint64_t>::max();
   for (uint32_t i = 0; i < layer_count(); ++i) {
     least = std::min(least, problem_.bytes_before[i + 1] - problem_.bytes_before[i]);
   }
-  if (problem_.nodes[node].memory_bytes < least) {
+  const SplitProblem::Node& able = problem_.nodes[node];
+  const uint64_t left = able.memory_bytes - std::min(able.memory_bytes, able.kv_bytes);
+  if (able.device_layers == 0 && left < least) {
     return fmt::format("{} is left out: a layer takes {} with its KV cache, and {} are free", name,
                        FormatBytes(least), RoomOf(node));
   }
@@ -291,7 +342,11 @@ void Planning::Explain(SplitPlan& split) const {
 }
 
 std::string Planning::RoomOf(size_t node) const {
-  const std::string bytes = FormatBytes(nodes_[node].memory_bytes);
+  std::string bytes = FormatBytes(nodes_[node].memory_bytes);
+  for (const DeviceAbility& device : nodes_[node].devices) {
+    if (device.shares_memory) continue;
+    bytes += fmt::format(" and {} on {}", FormatBytes(device.memory_bytes), device.name);
+  }
   if (options_.reserved_bytes == 0) return bytes;
   return fmt::format("{}, of which {} are for the KV cache", bytes,
                      FormatBytes(options_.reserved_bytes));
@@ -371,6 +426,7 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
   ModelLoad load;
   load.tied_head = shape.tied_head;
   load.row_bytes = uint64_t{shape.hidden_width()} * sizeof(float);
+  load.gpu_scratch_bytes = engine::GpuScratchBytes(shape);
   load.context = context;
   load.layers.resize(shape.layer_count);
   // Weights: bytes of each layer, of the embedding and of the head.

@@ -28,12 +28,13 @@ struct DeviceAbility {
   double memory_bytes_per_s = 0;
   double bus_round_trip_s = 0;
   double bus_bytes_per_s = 0;
+  bool shares_memory = false;  // its memory is the node's
 };
 
 // What is known of a node. A rate of 0 is not known.
 struct NodeAbility {
   PlanNode node;
-  uint64_t memory_bytes = 0;  // free for slices
+  uint64_t memory_bytes = 0;  // main memory that is free for slices
   double multiply_flops_per_s = 0;
   double memory_bytes_per_s = 0;
   // Those without a rate do not count.
@@ -62,8 +63,9 @@ struct ModelLoad {
   uint64_t kv_bytes_per_layer = 0;  // of KV cache
   double flops_per_layer = 0;       // of one token, with its attention to `context` others
   double head_flops = 0;
-  double kv_read_bytes = 0;  // of one layer, for one token after `context` others
-  uint64_t row_bytes = 0;    // between stages, of one token
+  double kv_read_bytes = 0;        // of one layer, for one token after `context` others
+  uint64_t row_bytes = 0;          // between stages, of one token
+  uint64_t gpu_scratch_bytes = 0;  // beside layers, on each GPU that has any
   uint32_t context = 0;
 };
 
@@ -73,7 +75,7 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
                          uint64_t kv_positions, uint32_t context);
 
 struct PlannerOptions {
-  uint64_t reserved_bytes = 0;  // of every node's memory, for the KV cache
+  uint64_t reserved_bytes = 0;  // on every node, for the KV cache
   bool all_nodes = false;       // else those that would only be in the way are left out
   uint32_t chunk_tokens = 256;  // that flow through the stages together
   bool all_logits = false;      // every token goes through the head, not the last of a prompt only

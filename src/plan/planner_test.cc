@@ -66,7 +66,8 @@ TEST(Planner, SharesBySpeed) {
 TEST(Planner, ANodeWithADeviceGetsMoreLayers) {
   auto nodes = Nodes({1e12, 1e12});
   nodes[1].devices = {{.name = "Radeon",
-                       .memory_bytes = 2000 * kMiB,  // 18 layers with their KV cache
+                       // 18 layers with their KV cache, the head and a reserve
+                       .memory_bytes = (18 * 110 + 50 + 256 + 20) * kMiB,
                        .multiply_flops_per_s = 9e12,
                        .memory_bytes_per_s = 9e10,
                        .bus_round_trip_s = 1e-4,
@@ -81,13 +82,53 @@ TEST(Planner, ANodeWithADeviceGetsMoreLayers) {
   // 18 there in the time of 2 here: 12 on the one, 10 + 18 on the other.
   EXPECT_EQ(layers_of_b(), 28u);
   const auto split = PlanSplit(nodes, {}, Load(40)).value();
-  EXPECT_THAT(fmt::format("{}", fmt::join(split.lines, "\n")),
-              HasSubstr(" (18 of them on Radeon), "));
+  EXPECT_THAT(
+      fmt::format("{}", fmt::join(split.lines, "\n")),
+      HasSubstr("b: layers 12 to 39 and the head (layers 22 to 39 and the head on Radeon: as "
+                "many as fit there), "));
   // As many as the user allows; and a bus that is slower than computing.
   nodes[1].gpu_layers = 9;
   EXPECT_EQ(layers_of_b(), 24u);
+  EXPECT_THAT(fmt::format("{}", fmt::join(PlanSplit(nodes, {}, Load(40)).value().lines, "\n")),
+              HasSubstr(" on Radeon: as many as --gpu-layers allows), "));
   nodes[1].devices[0].bus_bytes_per_s = 1e6;
   EXPECT_EQ(layers_of_b(), 0u);
+}
+
+// A GPU's layers, the head with them and their share of the KV cache take none of main memory.
+TEST(Planner, MemoryOfADeviceCountsBesideMainMemory) {
+  auto nodes = Nodes({1e12}, 500 * kMiB);
+  const PlannerOptions options{.reserved_bytes = 100 * kMiB};
+  const auto plan = [&](uint32_t layers) { return PlanSplit(nodes, {}, Load(layers), options); };
+  EXPECT_TRUE(plan(2).ok());
+  EXPECT_FALSE(plan(3).ok());
+  nodes[0].devices = {{.name = "Radeon",
+                       .memory_bytes = (10 * 110 + 50 + 100 + 256) * kMiB,
+                       .multiply_flops_per_s = 1e12,
+                       .memory_bytes_per_s = 1e10}};
+  EXPECT_THAT(plan(10)->lines[0], HasSubstr("(layers 0 to 9 and the head on Radeon: all of them"));
+  EXPECT_TRUE(plan(13).ok());
+  // 4 layers, the embedding and 4 of 14 parts of the KV cache are 519 MiB.
+  EXPECT_THAT(plan(14).error().message(),
+              HasSubstr("a has 500 MiB and 1.47 GiB on Radeon, of which 100 MiB are for the KV"));
+  // An integrated one has no memory of its own.
+  nodes[0].devices[0].shares_memory = true;
+  EXPECT_TRUE(plan(2).ok());
+  EXPECT_FALSE(plan(3).ok());
+}
+
+TEST(Planner, LayersAreSharedOutAmongDevicesByTheirMemory) {
+  auto nodes = Nodes({1e12});
+  for (const char* const name : {"A", "B"}) {
+    nodes[0].devices.push_back({.name = name,
+                                .memory_bytes = (6 * 110 + 50 + 256) * kMiB,
+                                .multiply_flops_per_s = 1e13,
+                                .memory_bytes_per_s = 1e11});
+  }
+  EXPECT_THAT(
+      PlanSplit(nodes, {}, Load(14)).value().lines[0],
+      HasSubstr("a: layers 0 to 13 and the head (layers 2 to 7 on A, layers 8 to 13 and the "
+                "head on B: as many as fit there), "));
 }
 
 TEST(Planner, SaysWhatPeopleWantToKnow) {

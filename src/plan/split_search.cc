@@ -4,6 +4,7 @@
 #include "plan/split_search.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <numeric>
@@ -109,11 +110,7 @@ class Chain {
   }
 
   bool Fits(size_t stage, uint32_t begin, uint32_t end) const {
-    uint64_t bytes = problem_.bytes_before[end] - problem_.bytes_before[begin];
-    if (stage == 0) bytes += problem_.embedding_bytes;
-    if (IsLast(stage)) bytes += problem_.head_bytes;
-    if (stage == 0 && IsLast(stage)) bytes -= problem_.shared_bytes;
-    return bytes <= NodeAt(stage).memory_bytes;
+    return PartMemory(problem_, NodeAt(stage), begin, end) <= NodeAt(stage).memory_bytes;
   }
 
   bool IsWithin(size_t stage, uint32_t begin, uint32_t end, double chunk_s) const {
@@ -312,6 +309,23 @@ double PartTokenTime(const SplitProblem& problem, const SplitProblem::Node& node
          (there > 0 ? node.bus_token_s : 0) + node.extra_s;
 }
 
+// It grows with `end`, and with an earlier `begin`: layers beyond the device's are the node's.
+uint64_t PartMemory(const SplitProblem& problem, const SplitProblem::Node& node, uint32_t begin,
+                    uint32_t end) {
+  if (begin == end) return 0;
+  const uint32_t count = end - begin;
+  const uint32_t there = node.device_shares_memory ? 0 : node.OnDevice(count);
+  uint64_t bytes = problem.bytes_before[end - there] - problem.bytes_before[begin];
+  if (begin == 0) bytes += problem.embedding_bytes;
+  if (end == problem.layer_count() && there == 0) {
+    bytes += problem.head_bytes;
+    if (begin == 0) bytes -= problem.shared_bytes;
+  }
+  // Pages are shared out as layers are.
+  const double share = static_cast<double>(node.kv_bytes) * (count - there) / count;
+  return bytes + static_cast<uint64_t>(std::ceil(share));
+}
+
 std::optional<SplitAnswer> SplitInOrder(const SplitProblem& problem,
                                         std::span<const size_t> order) {
   Chain chain(problem, order);
@@ -332,15 +346,10 @@ std::optional<SplitAnswer> SearchSplit(const SplitProblem& problem) {
 }
 
 uint32_t LayersThatFit(const SplitProblem& problem, size_t node, uint32_t begin) {
-  uint64_t left = problem.nodes[node].memory_bytes;
-  if (begin == 0) left -= std::min(left, problem.embedding_bytes);
+  const SplitProblem::Node& able = problem.nodes[node];
   uint32_t end = begin;
-  while (end < problem.layer_count()) {
-    const bool is_last = end + 1 == problem.layer_count();
-    uint64_t bytes = problem.bytes_before[end + 1] - problem.bytes_before[begin];
-    if (is_last) bytes += problem.head_bytes;
-    if (is_last && begin == 0) bytes -= problem.shared_bytes;
-    if (bytes > left) break;
+  while (end < problem.layer_count() &&
+         PartMemory(problem, able, begin, end + 1) <= able.memory_bytes) {
     ++end;
   }
   return end - begin;

@@ -18,12 +18,15 @@ namespace aster::plan {
 struct SplitProblem {
   struct Node {
     uint64_t memory_bytes = 0;
-    double layer_s = 0;  // of a chunk through a layer
-    double head_s = 0;   // and through the head
-    double byte_s = 0;   // to read a byte of weights or memory for a token
-    double extra_s = 0;  // of a token, whatever the node holds
-    // A device takes the last layers of the node's part, as many as this, and with them the head.
+    uint64_t kv_bytes = 0;  // of the KV cache, whatever layers the node has
+    double layer_s = 0;     // of a chunk through a layer
+    double head_s = 0;      // and through the head
+    double byte_s = 0;      // to read a byte of weights or memory for a token
+    double extra_s = 0;     // of a token, whatever the node holds
+    // A device takes the last layers of the node's part, as many as this, and with them the head;
+    // they and their share of the KV cache are in its memory, where it does not share the node's.
     uint32_t device_layers = 0;
+    bool device_shares_memory = false;
     double device_layer_s = 0;
     double device_byte_s = 0;
     double bus_chunk_s = 0;  // a chunk's rows to the device and back, where it has layers
@@ -67,6 +70,10 @@ struct SplitAnswer {
 double PartChunkTime(const SplitProblem::Node& node, uint32_t layers, bool has_head);
 double PartTokenTime(const SplitProblem& problem, const SplitProblem::Node& node, uint32_t begin,
                      uint32_t end);
+
+// What it takes of the node's own memory.
+uint64_t PartMemory(const SplitProblem& problem, const SplitProblem::Node& node, uint32_t begin,
+                    uint32_t end);
 
 // With up to kExactNodes nodes, or as few different orders as those have, there is none better;
 // beyond, it is a good one. Nothing where the layers do not fit.

@@ -45,11 +45,19 @@ class BruteForce {
       const auto& [node, begin, end] = parts[i];
       const bool has_head = end == problem.layer_count();
       const SplitProblem::Node& able = problem.nodes[node];
-      uint64_t bytes = problem.bytes_before[end] - problem.bytes_before[begin];
-      if (begin == 0) bytes += problem.embedding_bytes;
-      if (has_head) bytes += problem.head_bytes;
-      if (begin == 0 && has_head) bytes -= problem.shared_bytes;
-      if (bytes > able.memory_bytes) return std::nullopt;
+      const bool has_own = able.device_layers > 0 && !able.device_shares_memory;
+      uint64_t bytes = begin == 0 ? problem.embedding_bytes : 0;
+      if (has_head && !has_own) bytes += problem.head_bytes;
+      if (begin == 0 && has_head && !has_own) bytes -= problem.shared_bytes;
+      uint64_t here = 0;
+      for (uint32_t layer = begin; layer < end; ++layer) {
+        if (has_own && end - layer <= able.device_layers) continue;
+        bytes += problem.bytes_before[layer + 1] - problem.bytes_before[layer];
+        ++here;
+      }
+      // Its share of the KV cache, in whole layers.
+      if (bytes + (able.kv_bytes * here + end - begin - 1) / (end - begin) > able.memory_bytes)
+        return std::nullopt;
       double chunk_s = has_head ? able.head_s : 0;
       found.token_s += able.extra_s;
       for (uint32_t layer = begin; layer < end; ++layer) {
@@ -117,6 +125,7 @@ SplitProblem RandomProblem(Random& random) {
   const bool alike = random.NextBelow(3) == 0;
   for (size_t i = 0; i < nodes; ++i) {
     problem.nodes.push_back({.memory_bytes = random.NextBelow(25),
+                             .kv_bytes = random.NextBelow(5),
                              .layer_s = 1 + some(3),
                              .head_s = some(3),
                              .byte_s = 0.5 + some(3),
@@ -124,6 +133,7 @@ SplitProblem RandomProblem(Random& random) {
     if (random.NextBelow(3) == 0) {
       SplitProblem::Node& node = problem.nodes.back();
       node.device_layers = 1 + random.NextBelow(4);
+      node.device_shares_memory = random.NextBelow(4) == 0;
       node.device_layer_s = 0.25 + some(2);
       node.device_byte_s = 0.25 + some(2);
       node.bus_chunk_s = some(3);

@@ -129,6 +129,7 @@ Result<cluster::DeviceDescription> FromDevice(const v1::Device& message) {
   device.memory_bytes_per_s = TRY(Rate(message.memory_bytes_per_s(), "the rate of memory"));
   device.bus_round_trip_ns = message.bus_round_trip_ns();
   device.bus_bytes_per_s = TRY(Rate(message.bus_bytes_per_s(), "the rate of its bus"));
+  device.shares_memory = message.shares_memory();
   return device;
 }
 

@@ -53,7 +53,8 @@ inline cluster::Description SampleDescription() {
                        .multiply_flops_per_s = 5e13,
                        .memory_bytes_per_s = 7e11,
                        .bus_round_trip_ns = 40'000,
-                       .bus_bytes_per_s = 1.2e10},
+                       .bus_bytes_per_s = 1.2e10,
+                       .shares_memory = true},
                       cluster::DeviceDescription()},
           .gpu_layers = 12};
 }

@@ -79,6 +79,7 @@ void Fill(const cluster::DeviceDescription& device, v1::Device* message) {
   message->set_memory_bytes_per_s(device.memory_bytes_per_s);
   message->set_bus_round_trip_ns(device.bus_round_trip_ns);
   message->set_bus_bytes_per_s(device.bus_bytes_per_s);
+  message->set_shares_memory(device.shares_memory);
 }
 
 void Fill(const cluster::LinkStatus& link, v1::LinkStatus* message) {

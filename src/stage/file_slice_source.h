@@ -22,10 +22,13 @@ inline constexpr double kDefaultMemoryShare = 0.9375;
 
 struct FileSliceOptions {
   size_t threads = 0;         // of each slice; 0: as many as this machine runs at full speed
-  uint64_t memory_bytes = 0;  // for all slices; 0: kDefaultMemoryShare of the machine's
+  uint64_t memory_bytes = 0;  // main, for all slices; 0: kDefaultMemoryShare of the machine's
   std::optional<kernels::Isa> isa = {};
   engine::GpuLayers gpu_layers = {};  // of each slice
   engine::OpenGpus open_gpus = {};
+  // What each of the GPUs with memory of their own has for layers when no slice is loaded; or not
+  // known before the first is loaded.
+  std::optional<std::vector<uint64_t>> gpu_bytes = {};
   bool kv_now = false;                               // LocalModelOptions::memory_now
   std::shared_ptr<kv::PageStore> page_store = {};    // below every slice's KV cache, or null
   std::shared_ptr<kv::PageChunks> page_chunks = {};  // the same, for other nodes; or null
@@ -37,15 +40,19 @@ uint64_t SliceBytes(const gguf::ModelFiles& files, const model::Shape& shape,
 
 // The memory that a slice may take.
 struct SliceRoom {
-  uint64_t weight_bytes = 0;
-  uint64_t kv_bytes = 0;  // of the KV cache
+  uint64_t weight_bytes = 0;  // of all layers
+  uint64_t kv_bytes = 0;      // of the KV cache of all layers
+  uint64_t main_bytes = 0;    // of both in main memory
+  uint64_t gpu_bytes = 0;     // and in that of GPUs
+  uint64_t free_bytes = 0;    // of main memory beside other slices
 };
 
 // Whether the slice can be computed by what these files say (they need not hold their data yet) and
-// fits into `memory_bytes` (0: as in FileSliceOptions); else an error that says why not, and what
-// would.
+// fits into main memory, with as many of its layers on GPUs as these hold; else an error that says
+// why not, and what would. Where it is not known what GPUs hold, all layers that may be there are
+// taken to be: LocalModel::Load sees what is true.
 Result<SliceRoom> FindRoom(const gguf::ModelFiles& files, const SliceRequest& request,
-                           uint64_t memory_bytes);
+                           const FileSliceOptions& options);
 
 // Safe for concurrent use. Outlives what it loads.
 class FileSliceSource final : public SliceSource {

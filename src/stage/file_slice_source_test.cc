@@ -63,6 +63,58 @@ TEST(FileSliceSource, SaysWhatFits) {
   EXPECT_FALSE(source.Start(beside).ok());
 }
 
+engine::OpenGpus NoGpus() {
+  return [](compute::Context&) -> Result<engine::Gpus> { return NotFound("none"); };
+}
+
+// Room of all layers of the test model on GPUs with that much memory.
+SliceRoom RoomWith(FileSliceOptions options, SliceRequest request) {
+  if (!options.open_gpus) options.open_gpus = NoGpus();
+  return FindRoom(*Files(), request, options).value();
+}
+
+TEST(FindRoom, WhatGpusHoldTakesNoMainMemory) {
+  const model::Slice whole{0, plan::kTestLayers, true, true};
+  const model::Shape& shape = plan::TestModel::Get().shape();
+  SliceRequest request = RequestOf(whole);
+  const uint64_t kv = request.kv_bytes;
+  const SliceRoom plain = RoomWith({}, request);
+  EXPECT_EQ(plain.main_bytes, SliceBytes(*Files(), shape, whole) + kv);
+  EXPECT_EQ(plain.gpu_bytes, 0u);
+  // A number of layers, where it is not known what the GPU holds.
+  const SliceRoom three = RoomWith({.gpu_layers = {3}}, request);
+  EXPECT_EQ(three.main_bytes, SliceBytes(*Files(), shape, {0, 1, true, false}) + kv / 4);
+  EXPECT_EQ(three.main_bytes + three.gpu_bytes, plain.main_bytes);
+  // A node that has lost its GPU has the processor only.
+  request.may_use_gpu = false;
+  EXPECT_EQ(RoomWith({.gpu_layers = {3}}, request).gpu_bytes, 0u);
+  request.may_use_gpu = true;
+  // As many as fit into what is known, beside other slices.
+  const uint64_t reserve = uint64_t{1} << 30;
+  const FileSliceOptions automatic{.gpu_layers = {std::nullopt},
+                                   .gpu_bytes = std::vector<uint64_t>{reserve}};
+  EXPECT_EQ(RoomWith(automatic, request).main_bytes,
+            SliceBytes(*Files(), shape, {0, 0, true, false}));
+  request.used_gpu_bytes = reserve;
+  EXPECT_EQ(RoomWith(automatic, request).gpu_bytes, 0u);
+}
+
+TEST(FindRoom, AGpuLetsALargerSliceIn) {
+  const model::Slice whole{0, plan::kTestLayers, true, true};
+  const model::Shape& shape = plan::TestModel::Get().shape();
+  SliceRequest request = RequestOf(whole);
+  FileSliceOptions options{.open_gpus = NoGpus()};
+  options.memory_bytes = SliceBytes(*Files(), shape, {0, 2, true, false}) + request.kv_bytes / 2;
+  EXPECT_FALSE(FindRoom(*Files(), request, options).ok());
+  options.gpu_layers = {2};
+  EXPECT_TRUE(FindRoom(*Files(), request, options).ok());
+  options.memory_bytes -= 1;
+  const auto refused = FindRoom(*Files(), request, options);
+  EXPECT_EQ(refused.error().code(), Code::kResourceExhausted);
+  EXPECT_NE(refused.error().message().find(", beside 2 layers in GPU memory; "), std::string::npos)
+      << refused.error().message();
+}
+
 // A slice with the last layers keeps the head: another one begins later, none ends earlier.
 TEST(FileSliceSource, SaysWhatFitsBesideTheHead) {
   const model::Slice fitting{2, plan::kTestLayers, false, true};

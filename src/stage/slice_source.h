@@ -23,9 +23,10 @@ struct SliceRequest {
   Hash128 memory_name;  // names its KV cache: only rows of equal name are shared
   model::Slice slice;
   model::MemoryOptions memory = {};
-  uint64_t kv_bytes = 0;    // of the KV cache; 0: the source chooses
-  uint64_t used_bytes = 0;  // by other slices on this node
-  bool may_use_gpu = true;  // else the processor computes all layers
+  uint64_t kv_bytes = 0;        // of the KV cache; 0: the source chooses
+  uint64_t used_bytes = 0;      // by other slices on this node, of main memory
+  uint64_t used_gpu_bytes = 0;  // and of its GPUs'
+  bool may_use_gpu = true;      // else the processor computes all layers
 };
 
 // A slice that is loading. Used by one thread; destroying it gives up.
@@ -38,8 +39,10 @@ class SliceLoading {
     uint64_t total_bytes = 0;
   };
   virtual Progress progress() const = 0;
-  // Memory that the slice takes, with its KV cache; zero while that is not known.
+  // Main memory that the slice takes, with its KV cache; zero while that is not known.
   virtual uint64_t reserved_bytes() const = 0;
+  // And of GPUs, as far as that is known.
+  virtual uint64_t reserved_gpu_bytes() const { return 0; }
   // The slice, or why it cannot be loaded, once that is known; nothing before. Never waits.
   virtual std::optional<Result<std::unique_ptr<engine::LocalModel>>> Take() = 0;
   // Whether destroying it now takes no time.

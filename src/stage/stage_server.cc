@@ -211,7 +211,7 @@ Result<std::shared_ptr<StageServer::HeldSlice>> StageServer::FindSlice(
   slice->request = request;
   slice->kv_encoding = open.kv_encoding;
   slice->loading = *std::move(loading);
-  slice->bytes = slice->loading->reserved_bytes();
+  CountReserved(*slice);
   slices_.push_back(slice);
   return slice;
 }
@@ -219,9 +219,12 @@ Result<std::shared_ptr<StageServer::HeldSlice>> StageServer::FindSlice(
 // In the memory that is left beside all slices.
 Result<std::unique_ptr<SliceLoading>> StageServer::StartLoading(SliceRequest& request) {
   request.may_use_gpu = !has_lost_gpu_;
-  request.used_bytes = 0;
+  request.used_bytes = request.used_gpu_bytes = 0;
   // Slices that are still loading count with what they have reserved.
-  for (const auto& slice : slices_) request.used_bytes += slice->bytes;
+  for (const auto& slice : slices_) {
+    request.used_bytes += slice->bytes;
+    request.used_gpu_bytes += slice->gpu_bytes;
+  }
   return source_.Start(request);
 }
 
@@ -338,14 +341,16 @@ Status StageServer::TakeLoaded(HeldSlice& slice) {
   auto taken = slice.loading->Take();
   if (!taken) {
     // A slice that is fetched from other nodes knows its size only after a while.
-    slice.bytes = slice.loading->reserved_bytes();
+    CountReserved(slice);
     return Ok();
   }
   // Loaded: from here on it counts with what it really takes.
   slice.loading.reset();
   slice.model = TRY(*std::move(taken));
   if (options_.proposers) slice.proposers = options_.proposers(*slice.model);
-  slice.bytes = slice.model->packed_bytes() + slice.model->memory().budget_bytes;
+  slice.bytes = slice.model->main_memory_bytes();
+  slice.gpu_bytes = slice.model->gpu_memory_bytes();
+  if (slice.model->lost_gpu_while_loading()) NoteLostGpu(slice.model->gpu_note());
   return Ok();
 }
 
@@ -368,10 +373,7 @@ void StageServer::DropLostSlices() {
   }
   for (const auto& slice : lost) {
     std::erase(slices_, slice);
-    if (!std::exchange(has_lost_gpu_, true)) {
-      log::Warn("a GPU was lost; this node goes on without it",
-                {{"gpu", slice->model->gpu_names()}});
-    }
+    NoteLostGpu(slice->model->gpu_names());
     // Not Unavailable, which would say that the node behind this one cannot be reached.
     for (const wire::RouteId id : UsersOf(slice)) {
       Break(id,
@@ -381,6 +383,12 @@ void StageServer::DropLostSlices() {
   }
 }
 
+// Said once, however many slices it had layers of.
+void StageServer::NoteLostGpu(const std::string& which) {
+  if (std::exchange(has_lost_gpu_, true)) return;
+  log::Warn("a GPU was lost; this node goes on without it", {{"gpu", which}});
+}
+
 void StageServer::OnFailedLoading(const std::shared_ptr<HeldSlice>& slice, Error why) {
   const std::vector<wire::RouteId> users = UsersOf(slice);
   if (users.empty()) return;
@@ -388,7 +396,7 @@ void StageServer::OnFailedLoading(const std::shared_ptr<HeldSlice>& slice, Error
   auto again = StartWithMoreRoom(slice->request, std::move(why));
   if (again.ok()) {
     slice->loading = *std::move(again);
-    slice->bytes = slice->loading->reserved_bytes();
+    CountReserved(*slice);
     slices_.push_back(slice);
     return;
   }
@@ -435,6 +443,11 @@ void StageServer::TickRoute(Route& route, int64_t now_ns) {
   state.kind = is_ready ? wire::RouteState::Kind::kReady : wire::RouteState::Kind::kLoading;
   if (!is_ready) state.kv_positions = 0;
   static_cast<void>(network_.Send(route.open.conductor.node, std::move(state)));
+}
+
+void StageServer::CountReserved(HeldSlice& slice) {
+  slice.bytes = slice.loading->reserved_bytes();
+  slice.gpu_bytes = slice.loading->reserved_gpu_bytes();
 }
 
 void StageServer::DropUnusedSlices(int64_t unused_for_ns) {
@@ -508,6 +521,7 @@ std::vector<StageRouteStatus> StageServer::Snapshot() const {
         const engine::LocalModel& model = entry->stage->memory().model();
         status.sequences = entry->stage->memory().sequence_count();
         status.packed_bytes = model.packed_bytes();
+        status.main_memory_bytes = model.main_memory_bytes();
         status.gpu_layers = model.gpu_layers();
         status.kv_held_bytes = model.memory().held_bytes;
         status.kv_budget_bytes = model.memory().budget_bytes;

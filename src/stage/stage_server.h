@@ -54,7 +54,8 @@ struct StageRouteStatus {
   uint64_t queue_ns = 0;  // that frames waited
   uint64_t compute_ns = 0;
   uint64_t bytes_out = 0;
-  uint64_t packed_bytes = 0;
+  uint64_t packed_bytes = 0;       // in main memory
+  uint64_t main_memory_bytes = 0;  // with the KV cache there
   uint64_t kv_held_bytes = 0;
   uint64_t kv_budget_bytes = 0;
   uint32_t gpu_layers = 0;  // of the layers that are held for it
@@ -87,7 +88,8 @@ class StageServer final : public LocalStages {
     std::unique_ptr<engine::LocalModel> model;
     std::unique_ptr<engine::ProposerSource> proposers;        // or null
     wire::RowEncoding kv_encoding = wire::RowEncoding::kF32;  // that its memory is named by
-    uint64_t bytes = 0;
+    uint64_t bytes = 0;                                       // of main memory
+    uint64_t gpu_bytes = 0;                                   // of GPUs'
     int64_t unused_since_ns = 0;
   };
   struct QueuedWork {
@@ -160,10 +162,12 @@ class StageServer final : public LocalStages {
   Result<std::unique_ptr<SliceLoading>> StartWithMoreRoom(SliceRequest& request, Error why);
   Error WhyNotShared(const SliceRequest& request, Error why) const;
   std::shared_ptr<HeldMemory> FindMemory(Route& route, std::shared_ptr<HeldSlice> slice);
+  static void CountReserved(HeldSlice& slice);
   void DropUnusedSlices(int64_t unused_for_ns);
   Status TakeLoaded(HeldSlice& slice);
   std::vector<wire::RouteId> UsersOf(const std::shared_ptr<HeldSlice>& slice) const;
   void DropLostSlices();
+  void NoteLostGpu(const std::string& which);
   void OnFailedLoading(const std::shared_ptr<HeldSlice>& slice, Error why);
   void TickRoute(Route& route, int64_t now_ns);
   QueuedWork NextWork(StageEntry& entry, bool& continues);

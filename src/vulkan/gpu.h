@@ -24,13 +24,15 @@ class Gpu {
   virtual const std::string& name() const = 0;  // as its driver gives it
   // Memory that can still be allocated on it.
   virtual uint64_t available_bytes() const = 0;
+  // Whether that is the main memory of this machine, and not one of its own.
+  virtual bool shares_memory() const = 0;
   // Whether it can compute no more: what it held is gone.
   virtual bool lost() const = 0;
 };
 
 // The device that is to be used, after it has passed the self-check. An error says why there is
 // none: NotFound where there is no device or none is wanted, FailedPrecondition where the one that
-// was chosen is not fit. The context outlives it.
+// was chosen is not fit, Unavailable where it was listed and is lost. The context outlives it.
 Result<std::unique_ptr<Gpu>> OpenGpu(const GpuChoice& choice, compute::Context& host);
 
 }  // namespace aster::vulkan

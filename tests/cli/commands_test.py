@@ -252,8 +252,23 @@ class Synth(Case):
         self.assertEqual({mix for mix, tokens in fits("64GiB", "48GiB").items() if tokens},
                          {"IQ2_XXS+Q2_K", "6 layers Q4_K"})
         self.assertEqual(set(fits("8GiB", "8GiB").values()), {0})
+        # Layers on a GPU take nothing of main memory.
+        self.assertEqual(set(fits("16GiB+400GiB", "16GiB+400GiB").values()), {1048576})
         self.assertIn("does not fit", aster("plan", "--memory", "--preset", "pro-full", "--machines",
                                             "256GiB,256GiB").stdout.decode())
+
+    def test_a_plan_says_which_layers_are_on_a_gpu(self):
+        def plan(machine, *options):
+            return aster("plan", "--memory", self.tiny, "--machines", machine, *options).stdout
+
+        placed = list(json.loads(plan("8GiB+600MiB", "--json"))["placements"].values())[0][0]
+        layers = json.loads(plan("8GiB", "--json"))["slices"][0]["layer_end"]
+        self.assertEqual([gpu["layer_end"] for gpu in placed["gpus"]], [layers])
+        self.assertRegex(plan("8GiB+600MiB").decode(), r"8\.00 GiB with a GPU of 600 MiB, of which(.|\n)*"
+                         r" on its GPU of 600 MiB\n")
+        # A GPU that has room for nothing.
+        self.assertRegex(plan("8GiB+100MiB").decode(), r"no layer on its GPU of 100 MiB: no more fit beside")
+        aster("plan", "--memory", self.tiny, "--machines", "8GiB+many", check=INPUT)
 
     def test_what_cannot_be_made_is_refused_and_leaves_nothing(self):
         path = self.folder / "never.gguf"

@@ -85,7 +85,8 @@ ordered_json DescriptionJson(const cluster::Description& description) {
                        {"bus_round_trip_ns", device.bus_round_trip_ns == 0
                                                  ? ordered_json(nullptr)
                                                  : ordered_json(device.bus_round_trip_ns)},
-                       {"bus_bytes_per_s", Measured(device.bus_bytes_per_s)}});
+                       {"bus_bytes_per_s", Measured(device.bus_bytes_per_s)},
+                       {"shares_memory", device.shares_memory}});
   }
   return {{"version", description.version},
           {"arithmetic", description.arithmetic},

@@ -133,7 +133,8 @@ class Text {
 
   static std::string DescribeDevice(const cluster::DeviceDescription& device) {
     std::string text =
-        fmt::format("GPU {}, {}", ForDisplay(device.name), FormatBytes(device.memory_bytes));
+        fmt::format("GPU {}, {}{}", ForDisplay(device.name), FormatBytes(device.memory_bytes),
+                    device.shares_memory ? " of main memory" : "");
     if (device.multiply_flops_per_s > 0) text += ", " + FlopRate(device.multiply_flops_per_s);
     if (device.memory_bytes_per_s > 0)
       text += ", " + FormatByteRate(std::min(device.memory_bytes_per_s, 1e18));

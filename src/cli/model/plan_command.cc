@@ -17,6 +17,7 @@
 #include "cli/commands.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/table.h"
+#include "engine/gpu_layers.h"
 #include "gguf/model_files.h"
 #include "model/memory.h"
 #include "model/presets.h"
@@ -48,11 +49,20 @@ struct Variant {
   model::WeightSizes sizes;
 };
 
+struct Machine {
+  uint64_t main_bytes = 0;
+  std::vector<uint64_t> gpu_bytes;  // of GPUs with memory of their own
+
+  uint64_t total_bytes() const {
+    return std::accumulate(gpu_bytes.begin(), gpu_bytes.end(), main_bytes);
+  }
+};
+
 struct Plan {
   model::Shape shape;
   std::vector<Variant> variants;
   std::vector<model::Slice> slices;
-  std::vector<uint64_t> machine_bytes;  // [slices], where machines were named
+  std::vector<Machine> machines;  // [slices], where machines were named
   std::vector<uint32_t> contexts;
   std::optional<uint64_t> next_block_bytes;  // published apart
 };
@@ -109,11 +119,24 @@ Result<std::vector<model::Slice>> ParseSlices(const std::string& split, uint32_t
   return slices;
 }
 
+// "128GiB", or "64GiB+24GiB" with a GPU.
+Result<Machine> ParseMachine(const std::string& text) {
+  Machine machine;
+  const size_t plus = text.find('+');
+  machine.main_bytes = TRY(ParseBytes(text.substr(0, plus)));
+  if (plus == std::string::npos) return machine;
+  for (const std::string& gpu : CLI::detail::split(text.substr(plus + 1), '+'))
+    machine.gpu_bytes.push_back(TRY(ParseBytes(gpu)));
+  return machine;
+}
+
 Status ChooseSlices(const PlanFlags& options, Plan& plan) {
   const uint32_t layer_count = plan.shape.layer_count;
-  for (const std::string& memory : options.machines)
-    plan.machine_bytes.push_back(TRY(ParseBytes(memory).In("--machines")));
-  std::vector<double> shares(plan.machine_bytes.begin(), plan.machine_bytes.end());
+  std::vector<double> shares;
+  for (const std::string& memory : options.machines) {
+    plan.machines.push_back(TRY(ParseMachine(memory).In("--machines")));
+    shares.push_back(static_cast<double>(plan.machines.back().total_bytes()));
+  }
   if (shares.empty()) shares.assign(options.slices.value_or(std::min(2u, layer_count)), 1);
   if (shares.empty() || shares.size() > layer_count) {
     return InvalidArgument(fmt::format("{} slices of {} layers: give 1 to {}", shares.size(),
@@ -123,9 +146,9 @@ Status ChooseSlices(const PlanFlags& options, Plan& plan) {
     return InvalidArgument("--machines: a machine without memory can hold nothing");
   plan.slices = options.split.empty() ? CutByShares(plan.shape, plan.variants.front().sizes, shares)
                                       : TRY(ParseSlices(options.split, layer_count));
-  if (!plan.machine_bytes.empty() && plan.slices.size() != plan.machine_bytes.size()) {
+  if (!plan.machines.empty() && plan.slices.size() != plan.machines.size()) {
     return InvalidArgument(fmt::format("{} slices for {} machines: give each of them one",
-                                       plan.slices.size(), plan.machine_bytes.size()));
+                                       plan.slices.size(), plan.machines.size()));
   }
   return Ok();
 }
@@ -194,40 +217,90 @@ std::string SliceName(const model::Slice& slice) {
                      slice.embedding ? ", embedding" : "", slice.head ? ", head" : "");
 }
 
+// Where a slice lies on a machine: its last layers, and the head with them, in the memory of GPUs,
+// as many as that holds.
+struct Placement {
+  model::Slice main;                      // in main memory
+  std::vector<model::Slice> on_gpu = {};  // [GPUs], empty where there is no room for a layer
+  uint64_t main_bytes = 0;                // with the KV cache of these layers
+};
+
+Placement PlacementOf(const Plan& plan, const Variant& variant, size_t index, uint64_t kv_bytes) {
+  const model::Slice& slice = plan.slices[index];
+  const std::vector<uint64_t> rooms =
+      engine::GpuRooms(variant.sizes, plan.shape, slice, kv_bytes, plan.machines[index].gpu_bytes);
+  const uint32_t layers = slice.layer_end - slice.layer_begin;
+  const auto on_gpus = static_cast<uint32_t>(
+      std::min<uint64_t>(layers, std::accumulate(rooms.begin(), rooms.end(), uint64_t{0})));
+  Placement placement{.main = engine::WithoutLast(slice, on_gpus)};
+  uint32_t begin = placement.main.layer_end;
+  for (const uint32_t share : engine::ShareOut(on_gpus, rooms)) {
+    const uint32_t end = begin + share;
+    placement.on_gpu.push_back(
+        {begin, end, false, slice.head && share > 0 && end == slice.layer_end});
+    begin = end;
+  }
+  placement.main_bytes = variant.sizes.Of(placement.main) + kv_bytes / layers * (layers - on_gpus);
+  return placement;
+}
+
+uint64_t UsableBytes(const Machine& machine) {
+  return static_cast<uint64_t>(static_cast<double>(machine.main_bytes) *
+                               stage::kDefaultMemoryShare);
+}
+
 // Whether machines with this memory hold the model, and how long a sequence may be then.
 struct Fit {
   uint32_t context = 0;  // the longest of those asked for; 0: not even the shortest fits
-  // Where none does: which slice is too large, by the shortest.
+  std::vector<Placement> placements;  // [slices], with that context, or the shortest
+  // Where none fits: which slice is too large, by the shortest.
   size_t slice = 0;
-  uint64_t needed_bytes = 0;
-  uint64_t usable_bytes = 0;
 };
 
 Result<Fit> FitOf(const Plan& plan, const Variant& variant) {
   Fit fit;
   for (size_t c = 0; c < plan.contexts.size(); ++c) {
-    bool all = true;
+    std::vector<Placement> placements;
+    std::optional<size_t> too_large;
     for (size_t i = 0; i < plan.slices.size(); ++i) {
-      const uint64_t needed =
-          variant.sizes.Of(plan.slices[i]) + TRY(KvBytes(plan, plan.slices[i]))[c];
-      const auto usable = static_cast<uint64_t>(static_cast<double>(plan.machine_bytes[i]) *
-                                                stage::kDefaultMemoryShare);
-      if (needed <= usable) continue;
-      all = false;
-      if (fit.needed_bytes == 0) {
-        fit.slice = i;
-        fit.needed_bytes = needed;
-        fit.usable_bytes = usable;
-      }
+      const uint64_t kv_bytes = TRY(KvBytes(plan, plan.slices[i]))[c];
+      placements.push_back(PlacementOf(plan, variant, i, kv_bytes));
+      const bool fits = placements.back().main_bytes <= UsableBytes(plan.machines[i]);
+      if (!fits && !too_large) too_large = i;
     }
-    if (all) fit.context = std::max(fit.context, plan.contexts[c]);
+    const bool is_longer = !too_large && plan.contexts[c] > fit.context;
+    if (!is_longer && !fit.placements.empty()) continue;
+    if (is_longer) fit.context = plan.contexts[c];
+    fit.slice = too_large.value_or(0);
+    fit.placements = std::move(placements);
   }
   return fit;
 }
 
+// Which layers of a slice are on which GPU, and why no more are.
+void PrintPlacement(const Plan& plan, size_t index, const Placement& placement, Console& console) {
+  const std::vector<uint64_t>& gpus = plan.machines[index].gpu_bytes;
+  for (size_t i = 0; i < gpus.size(); ++i) {
+    const model::Slice& slice = placement.on_gpu[i];
+    const bool is_any = slice.layer_begin < slice.layer_end;
+    console.Print("    {}: {} on its GPU of {}{}\n", SliceName(plan.slices[index]),
+                  is_any ? SliceName(slice) : "no layer", FormatBytes(gpus[i]),
+                  placement.main.layer_begin < placement.main.layer_end
+                      ? fmt::format(": no more fit beside their KV cache, {} for activations and a "
+                                    "reserve of {}",
+                                    FormatBytes(engine::GpuScratchBytes(plan.shape)),
+                                    FormatBytes(engine::GpuReserveBytes(gpus[i])))
+                      : "");
+  }
+}
+
 Status PrintFits(const Plan& plan, Console& console) {
   std::vector<std::string> machines;
-  for (const uint64_t bytes : plan.machine_bytes) machines.push_back(FormatBytes(bytes));
+  for (const Machine& machine : plan.machines) {
+    machines.push_back(FormatBytes(machine.main_bytes));
+    for (const uint64_t bytes : machine.gpu_bytes)
+      machines.back() += fmt::format(" with a GPU of {}", FormatBytes(bytes));
+  }
   console.Print("\nOn machines of {}, of which 15/16 are used:\n", fmt::join(machines, ", "));
   for (const Variant& variant : plan.variants) {
     const Fit fit = TRY(FitOf(plan, variant));
@@ -236,9 +309,23 @@ Status PrintFits(const Plan& plan, Console& console) {
         fit.context > 0
             ? fmt::format("fits, with {} tokens", fit.context)
             : fmt::format("does not fit: {} take {} of {}", SliceName(plan.slices[fit.slice]),
-                          FormatBytes(fit.needed_bytes), FormatBytes(fit.usable_bytes)));
+                          FormatBytes(fit.placements[fit.slice].main_bytes),
+                          FormatBytes(UsableBytes(plan.machines[fit.slice]))));
+    for (size_t i = 0; i < fit.placements.size(); ++i)
+      PrintPlacement(plan, i, fit.placements[i], console);
   }
   return Ok();
+}
+
+Json PlacementsJson(const Fit& fit) {
+  Json slices = Json::array();
+  for (const Placement& placement : fit.placements) {
+    Json gpus = Json::array();
+    for (const model::Slice& slice : placement.on_gpu)
+      gpus.push_back({{"layer_begin", slice.layer_begin}, {"layer_end", slice.layer_end}});
+    slices.push_back({{"main_memory_bytes", placement.main_bytes}, {"gpus", gpus}});
+  }
+  return slices;
 }
 
 Status PrintTables(const Plan& plan, Console& console) {
@@ -271,7 +358,7 @@ Status PrintTables(const Plan& plan, Console& console) {
     console.Print("The MTP block is published apart: {} more on the last machine.\n",
                   FormatBytes(*plan.next_block_bytes));
   }
-  return plan.machine_bytes.empty() ? Ok() : PrintFits(plan, console);
+  return plan.machines.empty() ? Ok() : PrintFits(plan, console);
 }
 
 Status PrintJson(const Plan& plan, Console& console) {
@@ -291,9 +378,11 @@ Status PrintJson(const Plan& plan, Console& console) {
   Json json = {{"wire_bytes_per_token", uint64_t{plan.shape.hidden_width()} * sizeof(float)},
                {"slices", slices}};
   if (plan.next_block_bytes) json["next_block_bytes"] = *plan.next_block_bytes;
-  if (!plan.machine_bytes.empty()) {
-    for (const Variant& variant : plan.variants)
-      json["fits_with_tokens"][variant.name] = TRY(FitOf(plan, variant)).context;
+  for (const Variant& variant : plan.variants) {
+    if (plan.machines.empty()) break;
+    const Fit fit = TRY(FitOf(plan, variant));
+    json["fits_with_tokens"][variant.name] = fit.context;
+    json["placements"][variant.name] = PlacementsJson(fit);
   }
   console.Print("{}\n", json.dump(2));
   return Ok();
@@ -323,7 +412,8 @@ Run DeclarePlan(CLI::App& app) {
   slices->type_name("N");
   auto* const machines =
       app.add_option("--machines", options->machines,
-                     "Memory of each machine, such as 128GiB,64GiB; prints whether the model fits");
+                     "Memory of each machine, such as 128GiB,64GiB+24GiB, where a GPU's is behind "
+                     "a plus; prints whether the model fits, and which layers are on GPUs");
   machines->type_name("SIZE,...")->delimiter(',')->excludes(slices);
   app.add_option("--split", options->split, "Layers of each machine, such as 0:20,21:out")
       ->type_name("SPLIT")
@@ -335,6 +425,7 @@ Run DeclarePlan(CLI::App& app) {
   app.footer(
       "Nothing is loaded.\n"
       "  aster plan --memory --preset flash-full --machines 128GiB,128GiB\n"
+      "  aster plan --memory m.gguf --machines 32GiB+24GiB,64GiB\n"
       "  aster plan --memory --preset pro-full --slices 4\n"
       "  aster plan --memory m.gguf --split 0:20,21:out --context 32768,1048576");
   return [options](Console& console) { return ShowPlan(*options, console); };

@@ -24,6 +24,7 @@ class OpenedGpu final : public Gpu {
   compute::Backend& backend() override { return backend_; }
   const std::string& name() const override { return device_->traits().name; }
   uint64_t available_bytes() const override { return device_->AvailableBytes(); }
+  bool shares_memory() const override { return device_->traits().unified(); }
   bool lost() const override { return device_->lost() || backend_.lost(); }
 
  private:
@@ -54,12 +55,23 @@ Result<std::unique_ptr<Gpu>> OpenFirst(const std::shared_ptr<Instance>& instance
   return why;
 }
 
+// What cannot be listed is not there; Unavailable is for a device that was listed.
+Result<std::vector<VkPhysicalDevice>> PhysicalDevicesOf(std::shared_ptr<Instance>& instance) {
+  const auto list = [&]() -> Result<std::vector<VkPhysicalDevice>> {
+    instance = TRY(Instance::Create(TRY(Library::Open())));
+    return instance->PhysicalDevices();
+  };
+  auto devices = list();
+  if (devices.ok() || devices.error().code() != Code::kUnavailable) return devices;
+  return NotFound(devices.error().message());
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Gpu>> OpenGpu(const GpuChoice& choice, compute::Context& host) {
   if (choice.kind == GpuChoice::Kind::kOff) return NotFound("ASTER_GPU=off");
-  const auto instance = TRY(Instance::Create(TRY(Library::Open())));
-  const std::vector<VkPhysicalDevice> devices = TRY(instance->PhysicalDevices());
+  std::shared_ptr<Instance> instance;
+  const std::vector<VkPhysicalDevice> devices = TRY(PhysicalDevicesOf(instance));
   if (choice.kind == GpuChoice::Kind::kAuto) return OpenFirst(instance, devices, host);
   if (choice.index >= devices.size()) {
     return NotFound(
