@@ -340,6 +340,7 @@ std::unique_ptr<CallReader> MakeCallReader(Family family, const Tools& tools) {
     case Family::kQwenXml:
       return std::make_unique<TaggedCallReader>(family, tools);
     case Family::kPlain:
+    case Family::kHarmony:  // its replies have a reader of their own
       break;
   }
   return nullptr;

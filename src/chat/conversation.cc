@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <utility>
+#include <vector>
 
 namespace aster::chat {
 namespace {
@@ -17,9 +18,9 @@ constexpr size_t kShortIdSize = 9;
 constexpr std::string_view kLetters =
     "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-std::string TextOf(const ordered_json& message) {
-  const auto content = message.find("content");
-  return content != message.end() && content->is_string() ? content->get<std::string>() : "";
+std::string TextOf(const ordered_json& message, const char* key = "content") {
+  const auto text = message.find(key);
+  return text != message.end() && text->is_string() ? text->get<std::string>() : "";
 }
 
 std::string Joined(const std::string& a, const std::string& b) {
@@ -50,6 +51,53 @@ ordered_json WithoutSystem(const ordered_json& messages, bool keeps_first) {
   return fitted;
 }
 
+// The result of a call among those that follow its message; the next one where ids do not tell.
+size_t ResultOf(const ordered_json& call, const std::vector<ordered_json>& results) {
+  const std::string id = TextOf(call, "id");
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!id.empty() && TextOf(results[i], "tool_call_id") == id) return i;
+  }
+  return 0;
+}
+
+// Messages of one call each, with their results.
+void AddSingleCalls(const ordered_json& message, std::vector<ordered_json> results,
+                    ordered_json& fitted) {
+  ordered_json one = message;
+  // Templates take text and reasoning before a call as one.
+  one["thinking"] = Joined(TextOf(message, "reasoning_content"), TextOf(message));
+  one["content"] = "";
+  for (const ordered_json& call : message["tool_calls"]) {
+    one["tool_calls"] = ordered_json::array({call});
+    fitted.push_back(one);
+    one["thinking"] = "";
+    if (results.empty() || !call.is_object()) continue;
+    const auto found = results.begin() + static_cast<ptrdiff_t>(ResultOf(call, results));
+    fitted.push_back(std::move(*found));
+    results.erase(found);
+  }
+  for (ordered_json& result : results) fitted.push_back(std::move(result));
+}
+
+ordered_json WithSingleCalls(const ordered_json& messages) {
+  ordered_json fitted = ordered_json::array();
+  for (size_t i = 0; i < messages.size(); ++i) {
+    const auto calls = messages[i].find("tool_calls");
+    const bool has_calls = calls != messages[i].end() && calls->is_array() && !calls->empty();
+    if (!has_calls) {
+      fitted.push_back(messages[i]);
+      fitted.back().erase("tool_calls");
+      continue;
+    }
+    std::vector<ordered_json> results;
+    const size_t at = i;
+    while (i + 1 < messages.size() && messages[i + 1]["role"] == "tool")
+      results.push_back(messages[++i]);
+    AddSingleCalls(messages[at], std::move(results), fitted);
+  }
+  return fitted;
+}
+
 void ShortenIn(ordered_json& object, const char* key) {
   const auto id = object.find(key);
   if (id != object.end() && id->is_string()) *id = ShortCallId(id->get_ref<std::string&>());
@@ -71,6 +119,7 @@ std::string ShortCallId(std::string_view id) {
 ordered_json FittedMessages(const Dialect& dialect, ordered_json messages) {
   if (!dialect.takes_system || !dialect.takes_later_system)
     messages = WithoutSystem(messages, /*keeps_first=*/dialect.takes_system);
+  if (dialect.family == Family::kHarmony) messages = WithSingleCalls(messages);
   if (!dialect.wants_short_ids) return messages;
   for (ordered_json& message : messages) {
     ShortenIn(message, "tool_call_id");

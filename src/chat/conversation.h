@@ -15,7 +15,9 @@ namespace aster::chat {
 
 // System messages that the template has no place for stand before what the user says next; ids of
 // calls are made short where it wants them so. The same conversation becomes the same, and a longer
-// one begins with what the shorter one became.
+// one begins with what the shorter one became. For gpt-oss, whose templates take one call in a
+// message, several are several messages, each with its result behind it; reasoning stands where
+// these templates look for it.
 nlohmann::ordered_json FittedMessages(const Dialect& dialect, nlohmann::ordered_json messages);
 
 // Tools with all that is optional written out, for templates that look at it without asking whether

@@ -55,6 +55,29 @@ TEST(Conversation, IdsOfCallsAreShortWhereTheyHaveToBe) {
   EXPECT_EQ(ShortCallId("call-1234").find('-'), std::string::npos);
 }
 
+// Each call with its result behind it, whatever order the results came in.
+TEST(Conversation, CallsStandAloneForGptOss) {
+  const Dialect dialect{.family = Family::kHarmony};
+  const auto call = [](const char* id) { return ordered_json{{"id", id}, {"type", "function"}}; };
+  ordered_json messages =
+      Say({{"user", "u"}, {"assistant", "c"}, {"tool", "b"}, {"tool", "a"}, {"assistant", "d"}});
+  messages[1]["tool_calls"] = ordered_json::array({call("x"), call("y")});
+  messages[1]["reasoning_content"] = "r";
+  messages[2]["tool_call_id"] = "y";
+  messages[3]["tool_call_id"] = "x";
+  const ordered_json fitted = FittedMessages(dialect, messages);
+  ASSERT_EQ(fitted.size(), 6U);
+  EXPECT_EQ(fitted[1]["tool_calls"], ordered_json::array({call("x")}));
+  EXPECT_EQ(fitted[1]["thinking"], "r\n\nc");
+  EXPECT_EQ(fitted[1]["content"], "");
+  EXPECT_EQ(fitted[2]["content"], "a");
+  EXPECT_EQ(fitted[3]["tool_calls"], ordered_json::array({call("y")}));
+  EXPECT_EQ(fitted[3]["thinking"], "");
+  EXPECT_EQ(fitted[4]["content"], "b");
+  EXPECT_EQ(fitted[5], messages[4]);
+  EXPECT_EQ(FittedMessages(Dialect(), messages), messages);
+}
+
 TEST(Conversation, ToolsHaveAllThatTemplatesLookAt) {
   const ordered_json tools = ordered_json::parse(
       R"([{"function": {"name": "f", "parameters": {"properties": {"a": {}, "b": true}}}},

@@ -33,15 +33,11 @@ bool HasTags(Family family) {
 // More telling marks first: several families share <tool_call>.
 Family FamilyOf(std::string_view source) {
   constexpr std::pair<std::string_view, Family> kMarks[] = {
-      {"｜DSML｜", Family::kDsml},
-      {"<｜tool▁calls▁begin｜>", Family::kDeepSeek},
-      {"<|tool_calls_section_begin|>", Family::kKimi},
-      {"[TOOL_CALLS]", Family::kMistral},
-      {"<arg_key>", Family::kGlm},
-      {"<function=", Family::kQwenXml},
-      {"<tool_call>", Family::kHermes},
-      {"<|python_tag|>", Family::kLlama},
-      {"Environment: ipython", Family::kLlama},
+      {"｜DSML｜", Family::kDsml},        {"<｜tool▁calls▁begin｜>", Family::kDeepSeek},
+      {"<|channel|>", Family::kHarmony},  {"<|tool_calls_section_begin|>", Family::kKimi},
+      {"[TOOL_CALLS]", Family::kMistral}, {"<arg_key>", Family::kGlm},
+      {"<function=", Family::kQwenXml},   {"<tool_call>", Family::kHermes},
+      {"<|python_tag|>", Family::kLlama}, {"Environment: ipython", Family::kLlama},
   };
   for (const auto& [mark, family] : kMarks) {
     if (Has(source, mark)) return family;
@@ -126,6 +122,14 @@ void LookAtConversations(const Probe& probe, Dialect& dialect) {
   dialect.wants_short_ids = takes_call && !probe.Render(call, /*with_tools=*/false);
 }
 
+// As the model writes calls; templates write them in a second way that it has not learnt to write.
+CallForm HarmonyCalls() {
+  return {.open = "<|channel|>commentary to=functions.",
+          .middle = " <|constrain|>json<|message|>",
+          .close = "",
+          .next = ""};
+}
+
 bool IsBlank(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c == ' ' || c == '\n'; });
 }
@@ -138,6 +142,10 @@ void LookAtCalls(const Probe& probe, Dialect& dialect) {
     dialect.arguments = ArgumentsAs::kText;
   } else {
     text = probe.Render(MessageWithCall({{"a", "b"}}), /*with_tools=*/false);
+  }
+  if (dialect.family == Family::kHarmony) {
+    dialect.calls = HarmonyCalls();
+    return;
   }
   const std::string_view open = CallsOpen(dialect.family);
   const std::string eos = probe.eos();
@@ -194,6 +202,8 @@ std::string_view FamilyName(Family family) {
       return "Qwen3 Coder";
     case Family::kKimi:
       return "Kimi";
+    case Family::kHarmony:
+      return "Harmony";
   }
   return "?";
 }
@@ -212,11 +222,17 @@ std::string_view CallsOpen(Family family) {
       return "<｜DSML｜tool_calls>";
     case Family::kKimi:
       return "<|tool_calls_section_begin|>";
+    case Family::kHarmony:
+      return " to=functions.";
     case Family::kPlain:
     case Family::kLlama:
       break;
   }
   return "";
+}
+
+std::string_view AnswerOpen(Family family) {
+  return family == Family::kHarmony ? "<|channel|>final<|message|>" : "";
 }
 
 bool IsThinkingBehind(const Dialect& dialect, std::string_view prompt) {
@@ -234,11 +250,12 @@ Dialect FindDialect(std::string_view source, const jinja::ChatTemplate& chat_tem
                     const ordered_json& base) {
   Dialect dialect;
   dialect.family = FamilyOf(source);
-  dialect.has_thinking = Has(source, kThinkOpen) || Has(source, kThinkClose);
+  const bool is_harmony = dialect.family == Family::kHarmony;
+  dialect.has_thinking = is_harmony || Has(source, kThinkOpen) || Has(source, kThinkClose);
   const Probe probe(chat_template, base);
   LookAtCalls(probe, dialect);
   LookAtConversations(probe, dialect);
-  if (dialect.has_thinking) LookAtThoughts(probe, dialect);
+  if (dialect.has_thinking && !is_harmony) LookAtThoughts(probe, dialect);
   return dialect;
 }
 

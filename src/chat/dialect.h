@@ -27,6 +27,7 @@ enum class Family : uint8_t {
   kGlm,       // <tool_call>name, <arg_key>, <arg_value>
   kQwenXml,   // <tool_call><function=name><parameter=…>: Qwen3 Coder
   kKimi,      // <|tool_calls_section_begin|>…
+  kHarmony,   // messages in channels, <|channel|>…: gpt-oss (harmony_reply.h)
 };
 std::string_view FamilyName(Family family);
 
@@ -61,6 +62,9 @@ inline constexpr std::string_view kThinkClose = "</think>";
 // What stands before the first call of a reply, the same for all of a family; empty where nothing
 // does.
 std::string_view CallsOpen(Family family);
+
+// What an answer without thoughts or calls begins with; empty where it just begins.
+std::string_view AnswerOpen(Family family);
 
 // Ends thoughts that have begun at the end of `prompt`; nothing where none have.
 std::string EndOfThoughts(const Dialect& dialect, std::string_view prompt);

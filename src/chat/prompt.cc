@@ -44,6 +44,19 @@ std::optional<size_t> IndexOfMark(std::string_view text, size_t mark_count) {
   return character - kFirstMark;
 }
 
+// gpt-oss knows three efforts, and none of not thinking at all.
+void FitEffort(nlohmann::ordered_json& variables) {
+  const auto has = [&](const char* key, const nlohmann::ordered_json& value) {
+    const auto found = variables.find(key);
+    return found != variables.end() && *found == value;
+  };
+  if (has("enable_thinking", false)) {
+    variables["reasoning_effort"] = "low";
+  } else if (has("reasoning_effort", "xhigh") || has("reasoning_effort", "max")) {
+    variables["reasoning_effort"] = "high";
+  }
+}
+
 void Append(std::vector<int32_t>& ids, const std::vector<int32_t>& more) {
   ids.insert(ids.end(), more.begin(), more.end());
 }
@@ -167,6 +180,7 @@ nlohmann::ordered_json ChatPrompt::CommonVariables(Thinking thinking) const {
   AddThinking(thinking != Thinking::kOff, variables);
   if (thinking == Thinking::kHigh) variables["reasoning_effort"] = "high";
   if (thinking == Thinking::kMax) variables["reasoning_effort"] = "max";
+  if (is_harmony()) FitEffort(variables);
   return variables;
 }
 
@@ -197,6 +211,7 @@ Result<std::string> ChatPrompt::Render(const nlohmann::ordered_json& messages,
                                        const nlohmann::ordered_json& extra) const {
   nlohmann::ordered_json variables = CommonVariables(thinking_);
   variables.update(extra);
+  if (is_harmony()) FitEffort(variables);
   ArgumentTexts texts(messages);
   variables["messages"] = MarkedJson(texts.messages());
   variables["add_generation_prompt"] = true;

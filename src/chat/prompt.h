@@ -82,6 +82,7 @@ class ChatPrompt {
  private:
   explicit ChatPrompt(const text::Tokenizer& tokenizer) : tokenizer_(&tokenizer) {}
 
+  bool is_harmony() const { return source_.find("<|channel|>") != std::string::npos; }
   std::optional<size_t> ControlAt(std::string_view text) const;
   nlohmann::ordered_json CommonVariables(Thinking thinking) const;
   nlohmann::ordered_json MarkedJson(const nlohmann::ordered_json& json) const;

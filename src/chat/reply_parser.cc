@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "chat/harmony_reply.h"
+
 namespace aster::chat {
 namespace {
 
@@ -66,6 +68,10 @@ ReplyParser::ReplyParser(const Dialect& dialect, std::string_view prompt, const 
       family_(tools == nullptr ? Family::kPlain : dialect.family),
       tools_(tools),
       calls_open_(CallsOpen(family_)) {
+  if (dialect.family == Family::kHarmony) {
+    harmony_ = std::make_unique<HarmonyReply>(prompt, tools);
+    return;
+  }
   if (!dialect.has_thinking) return;
   const size_t end = prompt.find_last_not_of(kSpace);
   const std::string_view said = prompt.substr(0, end == std::string_view::npos ? 0 : end + 1);
@@ -76,6 +82,8 @@ ReplyParser::ReplyParser(const Dialect& dialect, std::string_view prompt, const 
     optional_ = dialect.think_close_tail;
   }
 }
+
+ReplyParser::~ReplyParser() = default;
 
 void ReplyParser::Emit(Kind kind, std::string_view text) {
   AddEvent(*events_, {.kind = kind, .text = std::string(text)});
@@ -92,6 +100,7 @@ void ReplyParser::Arguments(std::string_view piece) { Emit(Kind::kArguments, pie
 void ReplyParser::EndCall() { AddEvent(*events_, {.kind = Kind::kCallEnd}); }
 
 void ReplyParser::Push(std::string_view text, std::vector<ReplyEvent>& events) {
+  if (harmony_ != nullptr) return harmony_->Push(text, events);
   events_ = &events;
   for (const char c : text) Feed(c);
 }
@@ -283,6 +292,7 @@ void ReplyParser::InCall(char c) {
 }
 
 void ReplyParser::Finish(std::vector<ReplyEvent>& events) {
+  if (harmony_ != nullptr) return harmony_->Finish(events);
   events_ = &events;
   const std::string begun = optional_.substr(0, optional_matched_);
   optional_.clear();

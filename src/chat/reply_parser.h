@@ -36,12 +36,15 @@ struct ReplyEvent {
 // Appends, and joins pieces of the same kind.
 void AddEvent(std::vector<ReplyEvent>& events, ReplyEvent event);
 
+class HarmonyReply;
+
 // Not for concurrent use.
 class ReplyParser final : private CallSink {
  public:
   // `prompt` is what the reply follows: its end says whether the model is thinking already. Where
   // no tools are offered (`tools` null) calls are text. Tools outlive the parser.
   ReplyParser(const Dialect& dialect, std::string_view prompt, const Tools* tools);
+  ~ReplyParser() override;
 
   void Push(std::string_view text, std::vector<ReplyEvent>& events);
   // The reply ends here. A call that was under way ends as far as it came.
@@ -89,6 +92,7 @@ class ReplyParser final : private CallSink {
   // Since the last event, in calls: comes out as content if there is none.
   std::string raw_;
   std::unique_ptr<CallReader> reader_;
+  std::unique_ptr<HarmonyReply> harmony_;      // does it all where the family is that
   bool in_list_ = false;                       // of Mistral's
   bool any_call_ = false;                      // in this section
   std::vector<ReplyEvent>* events_ = nullptr;  // while Push and Finish run

@@ -132,9 +132,104 @@ constexpr std::string_view kDeepSeek4 = R"jinja(
 {%- endif -%}
 )jinja";
 
+// Messages in channels. Tools are declared as types of TypeScript; schemas that this template has
+// no word for are `any`. A message with calls keeps its reasoning until an answer follows it.
+constexpr std::string_view kGptOss = R"jinja(
+{%- macro type_of(schema) -%}
+  {%- if schema.enum is defined and schema.enum -%}
+    {%- for value in schema.enum -%}
+      {{- (' | ' if not loop.first else '') ~ (value | tojson) -}}
+    {%- endfor -%}
+  {%- elif schema.type == 'string' or schema.type == 'boolean' -%}{{- schema.type -}}
+  {%- elif schema.type == 'number' or schema.type == 'integer' -%}{{- 'number' -}}
+  {%- elif schema.type == 'array' and schema['items'] is defined -%}
+    {{- type_of(schema['items']) ~ '[]' -}}
+  {%- elif schema.type == 'object' and schema.properties is defined and schema.properties -%}
+    {{- '{\n' -}}{{- members_of(schema) -}}{{- '}' -}}
+  {%- else -%}{{- 'any' -}}{%- endif -%}
+{%- endmacro -%}
+{%- macro members_of(schema) -%}
+  {%- for name, member in schema.properties.items() -%}
+    {%- if member.description is defined and member.description -%}
+      {{- '// ' ~ member.description ~ '\n' -}}
+    {%- endif -%}
+    {{- name ~ ('' if name in (schema.required or []) else '?') ~ ': ' ~ type_of(member) -}}
+    {%- if member.default is defined -%}{{- ', // default: ' ~ (member.default | tojson) -}}
+    {%- else -%}{{- ',' -}}{%- endif -%}
+    {{- '\n' -}}
+  {%- endfor -%}
+{%- endmacro -%}
+{%- set effort = reasoning_effort if reasoning_effort is defined else 'medium' -%}
+{%- set has_tools = tools is defined and tools -%}
+{%- set state = namespace(instructions='', answered=-1, name='') -%}
+{%- for message in messages -%}
+  {%- if message.role == 'system' or message.role == 'developer' -%}
+    {%- set gap = '\n\n' if state.instructions else '' -%}
+    {%- set state.instructions = state.instructions ~ gap ~ message.content -%}
+  {%- elif message.role == 'assistant' and not message.tool_calls -%}
+    {%- set state.answered = loop.index0 -%}
+  {%- endif -%}
+{%- endfor -%}
+{{- '<|start|>system<|message|>You are ChatGPT, a large language model trained by OpenAI.\n' ~
+    'Knowledge cutoff: 2024-06\nCurrent date: ' ~ strftime_now('%Y-%m-%d') ~
+    '\n\nReasoning: ' ~ effort ~ '\n\n# Valid channels: analysis, commentary, final. ' ~
+    'Channel must be included for every message.' -}}
+{{- '\nCalls to these tools must go to the commentary channel: \'functions\'.'
+    if has_tools else '' -}}
+{{- '<|end|>' -}}
+{%- if state.instructions or has_tools -%}
+  {{- '<|start|>developer<|message|>' -}}
+  {%- if state.instructions -%}
+    {{- '# Instructions\n\n' ~ state.instructions ~ '\n\n' -}}
+  {%- endif -%}
+  {%- if has_tools -%}
+    {{- '# Tools\n\n## functions\n\nnamespace functions {\n\n' -}}
+    {%- for tool in tools -%}
+      {%- set function = tool.function or tool -%}
+      {%- if function.description is defined and function.description -%}
+        {{- '// ' ~ function.description ~ '\n' -}}
+      {%- endif -%}
+      {%- set has_members = function.parameters and function.parameters.properties -%}
+      {{- 'type ' ~ function.name ~ ' = ' -}}
+      {%- if has_members -%}
+        {{- '(_: {\n' ~ members_of(function.parameters) ~ '}) => any;\n\n' -}}
+      {%- else -%}{{- '() => any;\n\n' -}}{%- endif -%}
+    {%- endfor -%}
+    {{- '} // namespace functions' -}}
+  {%- endif -%}
+  {{- '<|end|>' -}}
+{%- endif -%}
+{%- for message in messages -%}
+  {%- if message.role == 'user' -%}
+    {{- '<|start|>user<|message|>' ~ message.content ~ '<|end|>' -}}
+  {%- elif message.role == 'tool' -%}
+    {{- '<|start|>functions.' ~ state.name ~ ' to=assistant<|channel|>commentary<|message|>' -}}
+    {{- (message.content | tojson) ~ '<|end|>' -}}
+  {%- elif message.role == 'assistant' and message.tool_calls -%}
+    {%- set thought = message.thinking or message.reasoning_content or message.content -%}
+    {%- if thought and loop.index0 > state.answered -%}
+      {{- '<|start|>assistant<|channel|>analysis<|message|>' ~ thought ~ '<|end|>' -}}
+    {%- endif -%}
+    {%- for call in message.tool_calls -%}
+      {%- set function = call.function or call -%}
+      {%- set state.name = function.name -%}
+      {{- '<|start|>assistant to=functions.' ~ function.name -}}
+      {{- '<|channel|>commentary json<|message|>' -}}
+      {{- (function.arguments | tojson) ~ '<|call|>' -}}
+    {%- endfor -%}
+  {%- elif message.role == 'assistant' -%}
+    {{- '<|start|>assistant<|channel|>final<|message|>' ~ message.content ~ '<|end|>' -}}
+  {%- endif -%}
+{%- endfor -%}
+{%- if add_generation_prompt is defined and add_generation_prompt -%}
+{{- '<|start|>assistant' -}}
+{%- endif -%}
+)jinja";
+
 }  // namespace
 
 std::string_view FallbackTemplate(std::string_view architecture) {
+  if (architecture == "gpt-oss") return kGptOss;
   return architecture == "deepseek4" ? kDeepSeek4 : std::string_view();
 }
 

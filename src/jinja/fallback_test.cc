@@ -13,6 +13,7 @@
 namespace aster::jinja {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -21,6 +22,44 @@ std::string Rendered(std::string_view variables) {
   if (!parsed.ok()) return parsed.error().message();
   const auto text = parsed->RenderJson(variables);
   return text.ok() ? *text : text.error().message();
+}
+
+std::string RenderGptOss(std::string_view variables) {
+  const auto parsed = ChatTemplate::Parse(FallbackTemplate("gpt-oss"));
+  if (!parsed.ok()) return parsed.error().message();
+  const auto text = parsed->RenderJson(variables);
+  return text.ok() ? *text : text.error().message();
+}
+
+TEST(FallbackTemplate, OfGptOssHasChannelsAndEfforts) {
+  const std::string plain = RenderGptOss(
+      R"({"messages": [{"role": "system", "content": "Be brief."},
+                       {"role": "user", "content": "Hi"}], "add_generation_prompt": true})");
+  EXPECT_THAT(plain, HasSubstr("Reasoning: medium"));
+  EXPECT_THAT(plain, EndsWith("<|end|><|start|>developer<|message|># Instructions\n\nBe brief.\n\n"
+                              "<|end|><|start|>user<|message|>Hi<|end|><|start|>assistant"));
+  EXPECT_THAT(RenderGptOss(R"({"messages": [], "reasoning_effort": "high"})"),
+              HasSubstr("Reasoning: high"));
+}
+
+TEST(FallbackTemplate, OfGptOssDeclaresToolsAndShowsCalls) {
+  const std::string text = RenderGptOss(
+      R"({"tools": [{"type": "function", "function": {"name": "f", "description": "Does.",
+            "parameters": {"type": "object", "required": ["a"], "properties": {
+              "a": {"type": "integer"}, "b": {"enum": ["x", "y"]},
+              "c": {"type": "array", "items": {"type": "string"}}}}}}],
+          "messages": [{"role": "user", "content": "Hi"},
+            {"role": "assistant", "content": "", "thinking": "Hm.", "tool_calls":
+              [{"function": {"name": "f", "arguments": {"a": 1}}}]},
+            {"role": "tool", "content": "2"}],
+          "add_generation_prompt": true})");
+  EXPECT_THAT(text, HasSubstr("// Does.\ntype f = (_: {\na: number,\nb?: \"x\" | \"y\",\n"
+                              "c?: string[],\n}) => any;"));
+  EXPECT_THAT(
+      text, EndsWith("<|start|>assistant<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant "
+                     "to=functions.f<|channel|>commentary json<|message|>{\"a\": 1}<|call|>"
+                     "<|start|>functions.f to=assistant<|channel|>commentary<|message|>\"2\"<|end|>"
+                     "<|start|>assistant"));
 }
 
 TEST(FallbackTemplate, OnlyForArchitecturesThatNeedOne) {

@@ -249,7 +249,9 @@ class FreeAnswer {
       Add(said, Joined({{text}, writer_.calls()}));
     }
     if (!IsThinkingBehind(writing_.dialect, prompt)) writer_.AddRoot({Grammar::Rule(said)});
-    if (!writing_.dialect.has_thinking) return;
+    // Where thoughts are messages, they are free text as well.
+    const bool has_tags = writing_.dialect.family != chat::Family::kHarmony;
+    if (!writing_.dialect.has_thinking || !has_tags) return;
     // Calls in thoughts are thoughts.
     const RuleId thoughts = writer_.grammar().AddRule();
     const Element thought = Without(chat::kThinkClose);

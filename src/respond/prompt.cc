@@ -63,6 +63,7 @@ Result<std::string> RenderContinued(const Model& model, const Conversation& conv
   // control tokens in that stay text.
   std::string prompt = TRY(Render(model, WithoutLast(conversation)));
   prompt += chat::EndOfThoughts(model.dialect, prompt);
+  prompt += chat::AnswerOpen(model.dialect.family);
   const auto& begun = conversation.messages.back()["content"].get_ref<const std::string&>();
   return prompt + model.prompt->Marked(begun);
 }
@@ -84,6 +85,7 @@ Status AddForm(const Model& model, const Conversation& conversation, Prompt& pro
   // The form is all of the response: reasoning that the prompt has begun ends here.
   if (prompt.has_to_call || has_form)
     prompt.forced = chat::EndOfThoughts(model.dialect, prompt.text);
+  if (has_form && !offers) prompt.forced += chat::AnswerOpen(model.dialect.family);
   prompt.forced += form.begun;
   prompt.grammar = std::move(form.rest);
   return Ok();

@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "chat/harmony_reply.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace aster::chat {
+namespace {
+
+using Kind = ReplyEvent::Kind;
+
+constexpr std::string_view kTurn = "<|start|>assistant";
+constexpr std::string_view kStart = "<|start|>";
+constexpr std::string_view kChannel = "<|channel|>";
+constexpr std::string_view kMessage = "<|message|>";
+constexpr std::string_view kRecipient = "to=";
+constexpr std::string_view kFunctions = "functions.";
+// What a header begins with; behind a prompt it goes on from its role.
+constexpr std::string_view kHeaderBegins[] = {kStart, kChannel, kMessage, kRecipient};
+// What a body ends with.
+constexpr std::string_view kBodyEnds[] = {"<|end|>", "<|call|>", "<|return|>", kStart};
+// No header is longer: what goes on without a message is text.
+constexpr size_t kMaxHeader = 512;
+
+std::string_view TrimLeft(std::string_view text) {
+  return text.substr(std::min(text.find_first_not_of(' '), text.size()));
+}
+
+bool MayBeHeader(std::string_view text) {
+  if (text.size() > kMaxHeader || text.find('\n') != std::string_view::npos) return false;
+  const std::string_view said = TrimLeft(text);
+  return std::ranges::any_of(kHeaderBegins, [&](std::string_view begin) {
+    return begin.starts_with(said) || said.starts_with(begin);
+  });
+}
+
+// What stands behind a mark, up to a space or the next mark; empty where the mark is not there.
+std::string_view WordBehind(std::string_view header, std::string_view mark) {
+  const size_t at = header.find(mark);
+  if (at == std::string_view::npos) return {};
+  const std::string_view rest = header.substr(at + mark.size());
+  return rest.substr(0, std::min(rest.find_first_of(" <"), rest.size()));
+}
+
+}  // namespace
+
+HarmonyReply::HarmonyReply(std::string_view prompt, const Tools* tools) : tools_(tools) {
+  const size_t turn = prompt.rfind(kTurn);
+  if (turn == std::string_view::npos) return;
+  // What the prompt has begun of the turn has been said already.
+  std::vector<ReplyEvent> said;
+  Push(prompt.substr(turn + kTurn.size()), said);
+}
+
+void HarmonyReply::Push(std::string_view text, std::vector<ReplyEvent>& events) {
+  for (const char c : text) Feed(c, events);
+}
+
+void HarmonyReply::Feed(char c, std::vector<ReplyEvent>& events) {
+  held_ += c;
+  in_body_ ? InBody(events) : InHeader(events);
+}
+
+void HarmonyReply::InHeader(std::vector<ReplyEvent>& events) {
+  if (held_.ends_with(kMessage)) return BeginMessage(std::exchange(held_, ""), events);
+  if (MayBeHeader(held_)) return;
+  // No header at all: it is said, and the next mark may begin another.
+  const std::string text = std::exchange(held_, "");
+  BeginText(Kind::kContent, events);
+  for (const char c : text) Feed(c, events);
+}
+
+void HarmonyReply::BeginMessage(std::string_view header, std::vector<ReplyEvent>& events) {
+  const std::string_view recipient = WordBehind(header, kRecipient);
+  if (recipient.empty()) {
+    const bool thinks = WordBehind(header, kChannel) == "analysis";
+    return BeginText(thinks ? Kind::kThinking : Kind::kContent, events);
+  }
+  const bool is_function = recipient.starts_with(kFunctions);
+  const std::string_view name = recipient.substr(is_function ? kFunctions.size() : 0);
+  const bool is_offered =
+      is_function && tools_ != nullptr && (!tools_->has_tool || tools_->has_tool(name));
+  if (!is_offered) {
+    // What only looks like a call is text.
+    BeginText(Kind::kContent, events);
+    return Say(header, events);
+  }
+  in_body_ = true;
+  kind_ = Kind::kArguments;
+  has_arguments_ = false;
+  AddEvent(events, {.kind = Kind::kCallBegin, .text = std::string(name)});
+}
+
+void HarmonyReply::BeginText(Kind kind, std::vector<ReplyEvent>& events) {
+  in_body_ = true;
+  kind_ = kind;
+  // Messages of one kind are paragraphs.
+  if (kind == Kind::kThinking ? has_thought_ : has_said_) Say("\n\n", events);
+}
+
+void HarmonyReply::Say(std::string_view text, std::vector<ReplyEvent>& events) {
+  if (text.empty()) return;
+  has_arguments_ = has_arguments_ || kind_ == Kind::kArguments;
+  has_thought_ = has_thought_ || kind_ == Kind::kThinking;
+  has_said_ = has_said_ || kind_ == Kind::kContent;
+  AddEvent(events, {.kind = kind_, .text = std::string(text)});
+}
+
+void HarmonyReply::InBody(std::vector<ReplyEvent>& events) {
+  while (!held_.empty()) {
+    for (const std::string_view end : kBodyEnds) {
+      if (held_ != end) continue;
+      EndMessage(events);
+      held_ = end == kStart ? end : "";
+      return;
+    }
+    const auto may_end = [&](std::string_view end) { return end.starts_with(held_); };
+    if (std::ranges::any_of(kBodyEnds, may_end)) return;
+    Say(std::string_view(held_).substr(0, 1), events);
+    held_.erase(0, 1);
+  }
+}
+
+void HarmonyReply::EndMessage(std::vector<ReplyEvent>& events) {
+  in_body_ = false;
+  if (kind_ != Kind::kArguments) return;
+  if (!has_arguments_) Say("{}", events);
+  AddEvent(events, {.kind = Kind::kCallEnd});
+}
+
+void HarmonyReply::Finish(std::vector<ReplyEvent>& events) {
+  if (in_body_) {
+    Say(std::exchange(held_, ""), events);
+    return EndMessage(events);
+  }
+  // A header that the end has cut is markup, if it has begun as nothing else begins.
+  const std::string_view said = TrimLeft(held_);
+  if (said.starts_with(kStart) || said.starts_with(kChannel)) return held_.clear();
+  kind_ = Kind::kContent;
+  Say(std::exchange(held_, ""), events);
+}
+
+}  // namespace aster::chat

@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "chat/harmony_reply.h"
+
+#include <gtest/gtest.h>
+
+namespace aster::chat {
+namespace {
+
+using Kind = ReplyEvent::Kind;
+
+// Events as one line: what is said as it stands, thoughts in (), calls as name{…}.
+std::string LineOf(const std::vector<ReplyEvent>& events) {
+  std::string line;
+  for (const ReplyEvent& event : events) {
+    switch (event.kind) {
+      case Kind::kContent:
+      case Kind::kArguments:
+        line += event.text;
+        break;
+      case Kind::kThinking:
+        line += "(" + event.text + ")";
+        break;
+      case Kind::kCallBegin:
+        line += "<<" + event.text + " ";
+        break;
+      case Kind::kCallEnd:
+        line += ">>";
+        break;
+    }
+  }
+  return line;
+}
+
+std::string Parse(std::string_view reply, std::string_view prompt = "<|start|>assistant",
+                  bool has_tools = true) {
+  const Tools tools = {.has_tool = [](std::string_view name) { return name != "nobody"; },
+                       .is_string = nullptr};
+  std::string whole;
+  for (const size_t piece : {reply.size() + 1, size_t{1}, size_t{2}, size_t{3}, size_t{7}}) {
+    // By way of the parser of all families.
+    ReplyParser parser({.family = Family::kHarmony, .has_tools = true, .has_thinking = true},
+                       prompt, has_tools ? &tools : nullptr);
+    std::vector<ReplyEvent> events;
+    for (size_t at = 0; at < reply.size(); at += piece)
+      parser.Push(reply.substr(at, piece), events);
+    parser.Finish(events);
+    if (piece > reply.size()) whole = LineOf(events);
+    EXPECT_EQ(LineOf(events), whole) << piece;
+  }
+  return whole;
+}
+
+TEST(HarmonyReply, ChannelsAreThoughtsAndAnswers) {
+  EXPECT_EQ(Parse("<|channel|>analysis<|message|>Hm.<|end|>"
+                  "<|start|>assistant<|channel|>final<|message|>Yes<|return|>"),
+            "(Hm.)Yes");
+  EXPECT_EQ(Parse("<|channel|>final<|message|>a < b <|en d"), "a < b <|en d");
+  EXPECT_EQ(Parse("<|channel|>commentary<|message|>First.<|end|><|start|>assistant"
+                  "<|channel|>final<|message|>Then."),
+            "First.\n\nThen.");
+  EXPECT_EQ(
+      Parse("<|channel|>analysis<|message|>a<|start|>assistant<|channel|>analysis<|message|>b"),
+      "(a\n\nb)");
+}
+
+TEST(HarmonyReply, CallsInBothWaysOfWritingThem) {
+  EXPECT_EQ(
+      Parse("<|channel|>analysis<|message|>Look.<|end|><|start|>assistant<|channel|>commentary "
+            "to=functions.find <|constrain|>json<|message|>{\"a\": 1 }<|call|>"),
+      "(Look.)<<find {\"a\": 1 }>>");
+  EXPECT_EQ(Parse(" to=functions.find<|channel|>commentary json<|message|>{\"a\":1}<|call|>"),
+            "<<find {\"a\":1}>>");
+  EXPECT_EQ(Parse("<|channel|>commentary to=functions.find<|message|><|call|>"), "<<find {}>>");
+  EXPECT_EQ(Parse("<|channel|>commentary to=functions.a<|message|>{}<|end|><|start|>assistant"
+                  "<|channel|>commentary to=functions.b<|message|>{\"x"),
+            "<<a {}>><<b {\"x>>");
+}
+
+TEST(HarmonyReply, WhatIsNoCallIsText) {
+  const std::string call = "<|channel|>commentary to=functions.nobody<|message|>";
+  EXPECT_EQ(Parse(call + "{}<|call|>"), call + "{}");
+  const std::string find = "<|channel|>commentary to=functions.find<|message|>";
+  EXPECT_EQ(Parse(find + "{}", "<|start|>assistant", /*has_tools=*/false), find + "{}");
+  const std::string python = " to=python<|channel|>analysis<|message|>";
+  EXPECT_EQ(Parse(python + "1+1"), python + "1+1");
+  for (const std::string_view text :
+       {"", "hello", "to", " to be or not", "<|mess", "{\"a\": 1}", "a\n<|channel", "to=x\nz"}) {
+    EXPECT_EQ(Parse(text), text);
+  }
+}
+
+TEST(HarmonyReply, AnEndThatCutsAHeaderIsNotSaid) {
+  EXPECT_EQ(Parse("<|channel|>analysis<|message|>a<|end|><|start|>assis"), "(a)");
+  EXPECT_EQ(Parse("<|channel|>fin"), "");
+}
+
+TEST(HarmonyReply, APromptMayEndWithinAMessage) {
+  EXPECT_EQ(Parse("lo", "x<|start|>assistant<|channel|>final<|message|>Hel"), "lo");
+  EXPECT_EQ(Parse("m.<|end|>", "x<|start|>assistant<|channel|>analysis<|message|>"), "(m.)");
+}
+
+}  // namespace
+}  // namespace aster::chat
