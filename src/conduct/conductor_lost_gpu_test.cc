@@ -5,52 +5,12 @@
 // with its processor, and the answer is the same.
 #include <gtest/gtest.h>
 
-#include <atomic>
-
 #include "conduct/cluster_for_test.h"
-#include "engine/fake_gpu_for_test.h"
 #include "engine/scheduler.h"
+#include "stage/gpu_slice_source_for_test.h"
 
 namespace aster::conduct {
 namespace {
-
-// Slices of the test model on a GPU that is lost behind some batches; on the processor where a node
-// has lost one.
-class GpuSliceSource final : public stage::SliceSource {
- public:
-  explicit GpuSliceSource(uint64_t batches) : batches_(batches) {}
-
-  Result<std::unique_ptr<stage::SliceLoading>> Start(const stage::SliceRequest& request) override {
-    ++(request.may_use_gpu ? with_gpu : without_gpu);
-    return std::make_unique<Loading>(request, batches_);
-  }
-
-  std::atomic<int> with_gpu = 0;  // slices that were asked for
-  std::atomic<int> without_gpu = 0;
-
- private:
-  class Loading final : public stage::SliceLoading {
-   public:
-    Loading(const stage::SliceRequest& request, uint64_t batches)
-        : request_(request), batches_(batches) {}
-    Progress progress() const override { return {.done_bytes = 1, .total_bytes = 2}; }
-    uint64_t reserved_bytes() const override { return 1; }
-    std::optional<Result<std::unique_ptr<engine::LocalModel>>> Take() override {
-      const uint32_t layers = request_.may_use_gpu ? 1 : 0;
-      auto options = engine::WithGpuLayers(layers, engine::OpensFake({.batches = batches_}));
-      options.slice = request_.slice;
-      options.memory = request_.memory;
-      options.name = request_.memory_name;
-      return engine::LocalModel::Load(plan::TestModel::Get().files(), options);
-    }
-
-   private:
-    const stage::SliceRequest request_;
-    const uint64_t batches_;
-  };
-
-  const uint64_t batches_;
-};
 
 class LostGpuOnARoute : public testing::TestWithParam<uint64_t> {};
 
@@ -64,7 +24,7 @@ TEST_P(LostGpuOnARoute, TheNodeGoesOnWithItsProcessor) {
   const auto first_network = hub.Join(nodes[0].id), second_network = hub.Join(nodes[1].id);
   const auto front = hub.Join(plan::TestNode(99));
   stage::TestSliceSource first_source;
-  GpuSliceSource second_source(GetParam());
+  stage::GpuSliceSource second_source({.batches = GetParam()});
   stage::Node first(*first_network, first_source), second(*second_network, second_source);
   first.Start();
   second.Start();

@@ -109,7 +109,7 @@ void PlaceFrame(const TracedFrame& frame, size_t index, std::vector<StageSpan>& 
 // Where frames that are done were, ordered by when they were computed. How long each waited and was
 // computed is what its stages say, to the nanosecond; between the moments when the conductor sent
 // it and heard of it, the time that is left was spent on the way, and is shared out among its hops
-// by their bytes. A node computes one frame at a time: where that says otherwise, the later frame
+// by their bytes. Times of a node's frames do not overlap: where they would, the later frame
 // moves. So a span is off by no more than its frame's whole time on the way.
 std::vector<StageSpan> PlaceFrames(const Trace& trace);
 

@@ -5,6 +5,7 @@
 // test says so, with everything that was in its pages. Only for tests.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -25,10 +26,14 @@ struct FakeGpuPlan {
   uint64_t said_bytes = kUnlimited;  // that it claims to have
   uint64_t bytes = kUnlimited;       // that it has
   uint64_t batches = kUnlimited;     // that it computes; the one behind them loses it
+  uint32_t looks = 0;                // that find every other batch not done; the others one
   uint64_t pages = kUnlimited;       // blocks of them that it maps; the one behind them loses it
   bool shares_memory = false;        // its memory is the machine's main memory
   bool is_lost = false;
   std::set<kv::MemoryBlock*> blocks = {};
+  uint64_t submitted = 0;  // batches
+  int under_way = 0;       // of them
+  int most_under_way = 0;
 
   // What it held is gone: bytes that no computation would give.
   Error Lose() {
@@ -92,10 +97,27 @@ class FakeCommands final : public compute::CpuCommands {
 
   Status Submit() override {
     if (plan_.is_lost || plan_.batches-- == 0) return plan_.Lose();
-    return CpuCommands::Submit();
+    TRY(CpuCommands::Submit());
+    if (plan_.looks == 0) return Ok();
+    looks_ = plan_.submitted++ % 2 == 0 ? plan_.looks : 1;
+    is_under_way_ = true;
+    plan_.most_under_way = std::max(plan_.most_under_way, ++plan_.under_way);
+    return Ok();
+  }
+  Result<bool> Poll() override {
+    if (!plan_.is_lost && is_under_way_ && looks_-- > 0) return false;
+    TRY(Wait());
+    return true;
+  }
+  Status Wait() override {
+    if (std::exchange(is_under_way_, false)) --plan_.under_way;
+    looks_ = 0;
+    return plan_.is_lost ? Error(Code::kUnavailable, "the GPU was lost") : Ok();
   }
 
  private:
+  bool is_under_way_ = false;
+  uint32_t looks_ = 0;  // that find the batch not done
   FakeGpuPlan& plan_;
 };
 

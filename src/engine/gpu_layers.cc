@@ -16,6 +16,8 @@ namespace {
 
 // Rows of the largest batch that a computation's memory is planned for.
 constexpr uint64_t kScratchRows = 512;
+// One that the device computes, and one that a node begins meanwhile.
+constexpr uint64_t kScratchBatches = 2;
 // Left to the system and to other programs: this, or a share of what is there.
 constexpr uint64_t kLeastReserveBytes = uint64_t{256} << 20;
 constexpr uint64_t kReserveShare = 16;
@@ -49,7 +51,8 @@ uint64_t GpuScratchBytes(const model::Shape& shape) {
                        uint64_t{latent.output_groups} * latent.output_rank +
                        uint64_t{latent.index_heads} * latent.index_dim + latent.index_top;
   const uint64_t row = hidden + low + 2 * heads + 2 * kv_heads + 4 * wide;
-  return kScratchRows * row * sizeof(float) + 64 * uint64_t{shape.vocab_size} * sizeof(float);
+  const uint64_t logits = 64 * uint64_t{shape.vocab_size};
+  return kScratchBatches * (kScratchRows * row + logits) * sizeof(float);
 }
 
 Result<model::WeightSizes> SizesInFiles(const gguf::ModelFiles& files, const model::Shape& shape) {

@@ -22,7 +22,8 @@ class LocalStages {
 
   // Whether Compute has something to do.
   virtual bool has_work() const = 0;
-  // Computes one frame and sends on what came of it.
+  // Computes one frame and sends on what came of it; of one that a device computes perhaps only a
+  // part, so that what has arrived meanwhile is handled before the next call.
   virtual void Compute() = 0;
 
   // What is due by the clock: takes slices that have loaded, reports to conductors how far routes

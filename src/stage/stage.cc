@@ -159,48 +159,56 @@ wire::WorkSegment Stage::Continuation(wire::SequenceId sequence, uint64_t attemp
 }
 
 Result<StageOutput> Stage::Compute(wire::Work work, bool continues) {
-  TRY(Begin(std::move(work), continues));
-  // What goes wrong with what is waited for is told by the next Advance.
-  while (Advance() == model::Progress::kWaiting) static_cast<void>(frame_.job->Wait());
-  return TakeOutput();
+  auto frame = TRY(Begin(std::move(work), continues));
+  while (Advance(*frame) == model::Progress::kWaiting) Wait(*frame);
+  return TakeOutput(std::move(frame));
 }
 
-Status Stage::Begin(wire::Work work, bool continues) {
+// What goes wrong with what is waited for is told by the next Advance.
+void Stage::Wait(Frame& frame) {
+  if (frame.job_) static_cast<void>(frame.job_->Wait());
+}
+
+Result<std::unique_ptr<Stage::Frame>> Stage::Begin(wire::Work work, bool continues) {
   TRY(CheckFrame(work));
-  frame_ = Frame();
-  frame_.continues = continues;
+  auto frame = std::make_unique<Frame>();
+  frame->continues_ = continues;
   // Results for the conductor from the stage with the head, else work for the stage behind.
   if (part_.head) {
-    frame_.output.done.emplace().route = route_;
+    frame->output_.done.emplace().route = route_;
   } else {
-    frame_.output.next.emplace();
-    frame_.output.next->route = route_;
-    frame_.output.next->encoding = encoding_;
+    frame->output_.next.emplace();
+    frame->output_.next->route = route_;
+    frame->output_.next->encoding = encoding_;
   }
   // All segments are computed together at first.
-  TakeSegments(std::move(work));
-  frame_.end = frame_.items.size();
-  return Ok();
+  TakeSegments(*frame, std::move(work));
+  frame->end_ = frame->items_.size();
+  return frame;
 }
 
 // Sequences are brought to where their segments begin; those that cannot be are refused.
-void Stage::TakeSegments(wire::Work work) {
+void Stage::TakeSegments(Frame& frame, wire::Work work) {
   const size_t width = memory_.model().shape().hidden_width();
   // Activations of the stage before, unless this one has the embedding.
   if (!part_.embedding) {
     size_t tokens = 0;
     for (const wire::WorkSegment& segment : work.segments) tokens += segment.tokens.size();
-    rows_.resize(tokens * width);
-    DecodeRows(encoding_, work.rows, tokens, width, rows_.data());
+    if (!free_rows_.empty()) {
+      frame.rows_ = std::move(free_rows_.back());
+      free_rows_.pop_back();
+    }
+    frame.rows_.resize(tokens * width);
+    DecodeRows(encoding_, work.rows, tokens, width, frame.rows_.data());
   }
-  std::vector<BatchItem>& items = frame_.items;
+  std::vector<BatchItem>& items = frame.items_;
   size_t first_row = 0;
   for (wire::WorkSegment& segment : work.segments) {
-    const float* const own = part_.embedding ? nullptr : rows_.data() + first_row * width;
+    const float* const own = part_.embedding ? nullptr : frame.rows_.data() + first_row * width;
     first_row += segment.tokens.size();
-    Result<StageMemory::Sequence*> state = Prepare(segment, frame_.continues);
+    Result<StageMemory::Sequence*> state = Prepare(segment, frame.continues_);
     if (!state.ok()) {
-      frame_.output.refused.push_back(Refusal(segment, std::move(state).error()));
+      frame.output_.refused.push_back(Refusal(segment, std::move(state).error()));
       continue;
     }
     items.push_back({.segment = std::move(segment), .state = *state, .hidden = own});
@@ -208,43 +216,43 @@ void Stage::TakeSegments(wire::Work work) {
   // Draft tokens get the memory that is left once every sequence has room for its own token.
   for (BatchItem& item : items) {
     const auto count = static_cast<uint32_t>(item.segment.tokens.size());
-    if (!frame_.continues || item.segment.draft_count == 0) continue;
+    if (!frame.continues_ || item.segment.draft_count == 0) continue;
     if (!item.state->table.Reserve(layers(), count).ok()) item.DropDrafts();
   }
 }
 
-model::Progress Stage::Advance() {
-  while (frame_.begin < frame_.items.size()) {
+model::Progress Stage::Advance(Frame& frame) {
+  while (frame.begin_ < frame.items_.size()) {
     // A job may wait for a device or a machine: the caller comes again.
-    Result<model::Progress> progress = AdvanceJob();
+    Result<model::Progress> progress = AdvanceJob(frame);
     if (progress.ok() && *progress == model::Progress::kWaiting) return *progress;
     // Which segment failed is not known: from here on each has a job of its own.
-    if (!progress.ok() && frame_.is_together) {
-      ComputeEachAlone();
+    if (!progress.ok() && frame.is_together_) {
+      ComputeEachAlone(frame);
       continue;
     }
     if (progress.ok()) {
-      FinishJob(frame_.job->output());
+      FinishJob(frame, frame.job_->output());
     } else {
-      frame_.output.refused.push_back(
-          Refusal(frame_.items[frame_.begin].segment, std::move(progress).error()));
+      frame.output_.refused.push_back(
+          Refusal(frame.items_[frame.begin_].segment, std::move(progress).error()));
     }
-    frame_.job.reset();
-    frame_.begin = frame_.end;
-    frame_.end = frame_.begin + 1;
+    frame.job_.reset();
+    frame.begin_ = frame.end_;
+    frame.end_ = frame.begin_ + 1;
   }
   return model::Progress::kDone;
 }
 
-Result<model::Progress> Stage::AdvanceJob() {
-  if (!frame_.job) TRY(BeginJob());
-  return frame_.job->Advance();
+Result<model::Progress> Stage::AdvanceJob(Frame& frame) {
+  if (!frame.job_) TRY(BeginJob(frame));
+  return frame.job_->Advance();
 }
 
-Status Stage::BeginJob() {
+Status Stage::BeginJob(Frame& frame) {
   std::vector<model::Segment> segments;
-  for (size_t i = frame_.begin; i < frame_.end; ++i) {
-    const BatchItem& item = frame_.items[i];
+  for (size_t i = frame.begin_; i < frame.end_; ++i) {
+    const BatchItem& item = frame.items_[i];
     segments.push_back({.table = &item.state->table,
                         .tokens = item.segment.tokens,
                         .hidden = item.hidden,
@@ -253,17 +261,17 @@ Status Stage::BeginJob() {
                         .hidden_wanted = engine::HiddenWanted(item.state->speculation.get())});
   }
   // Segments are batched as requests are on one machine: the bits are the same.
-  frame_.job = TRY(memory_.model().Begin(segments, part_));
+  frame.job_ = TRY(memory_.model().Begin(segments, part_));
   return Ok();
 }
 
 // After all of them together failed: so that only what cannot be computed fails.
-void Stage::ComputeEachAlone() {
-  frame_.job.reset();
-  frame_.is_together = false;
-  frame_.end = frame_.begin + 1;
-  if (!frame_.continues) return;
-  for (BatchItem& item : frame_.items) item.DropDrafts();
+void Stage::ComputeEachAlone(Frame& frame) {
+  frame.job_.reset();
+  frame.is_together_ = false;
+  frame.end_ = frame.begin_ + 1;
+  if (!frame.continues_) return;
+  for (BatchItem& item : frame.items_) item.DropDrafts();
 }
 
 void Stage::BatchItem::DropDrafts() {
@@ -271,42 +279,42 @@ void Stage::BatchItem::DropDrafts() {
   segment.draft_count = 0;
 }
 
-StageOutput Stage::TakeOutput() {
+StageOutput Stage::TakeOutput(std::unique_ptr<Frame> frame) {
+  if (!frame->rows_.empty()) free_rows_.push_back(std::move(frame->rows_));
   // Nothing is sent on where every segment was refused.
-  StageOutput output = std::move(frame_.output);
-  frame_ = Frame();
+  StageOutput output = std::move(frame->output_);
   if (output.done && output.done->results.empty()) output.done.reset();
   if (output.next && output.next->segments.empty()) output.next.reset();
   return output;
 }
 
-void Stage::FinishJob(const model::Output& computed) {
-  for (size_t i = frame_.begin; i < frame_.end; ++i) {
-    frame_.output.tokens += frame_.items[i].segment.tokens.size();
+void Stage::FinishJob(Frame& frame, const model::Output& computed) {
+  for (size_t i = frame.begin_; i < frame.end_; ++i) {
+    frame.output_.tokens += frame.items_[i].segment.tokens.size();
   }
   if (part_.head) {
-    AnswerAll(computed);
+    AnswerAll(frame, computed);
   } else {
-    PassOn(computed);
+    PassOn(frame, computed);
   }
 }
 
 // To the stage behind.
-void Stage::PassOn(const model::Output& computed) {
-  wire::Work& next = *frame_.output.next;
+void Stage::PassOn(Frame& frame, const model::Output& computed) {
+  wire::Work& next = *frame.output_.next;
   EncodeRows(encoding_, computed.hidden, memory_.model().shape().hidden_width(), next.rows);
-  for (size_t i = frame_.begin; i < frame_.end; ++i) {
-    next.segments.push_back(std::move(frame_.items[i].segment));
+  for (size_t i = frame.begin_; i < frame.end_; ++i) {
+    next.segments.push_back(std::move(frame.items_[i].segment));
   }
 }
 
-void Stage::AnswerAll(const model::Output& computed) {
-  StageOutput& output = frame_.output;
+void Stage::AnswerAll(Frame& frame, const model::Output& computed) {
+  StageOutput& output = frame.output_;
   const size_t vocab_size = memory_.model().shape().vocab_size;
   const size_t width = memory_.model().shape().hidden_width();
   size_t row = 0, hidden_row = 0;
-  for (size_t i = frame_.begin; i < frame_.end; ++i) {
-    const BatchItem& item = frame_.items[i];
+  for (size_t i = frame.begin_; i < frame.end_; ++i) {
+    const BatchItem& item = frame.items_[i];
     const size_t rows = RowsAsked(item.segment);
     const auto logits = computed.logits.subspan(row * vocab_size, rows * vocab_size);
     // Results of the segment, and how many of its rows stay.
@@ -329,8 +337,8 @@ void Stage::AnswerAll(const model::Output& computed) {
             item.state->table.history().tokens().first(item.segment.begin + kept),
             item.segment.begin, computed.hidden.subspan(hidden_row * width, kept * width));
       }
-      const size_t count = frame_.end - frame_.begin;
-      Offer(item, kept, engine::DraftShare(count, i - frame_.begin), output);
+      const size_t count = frame.end_ - frame.begin_;
+      Offer(item, kept, engine::DraftShare(count, i - frame.begin_), output);
     }
     row += rows;
     hidden_row += hidden_count;

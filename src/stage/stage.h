@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A stage of pipeline parallel: a part of a node's layers at work for one route, one frame at a
-// time. Work that does not continue the KV cache, by length and hash, is refused, with what the
-// cache holds. Must not know where work comes from or goes to.
+// A stage of pipeline parallel: a part of a node's layers at work for one route. Several frames may
+// be under way, where devices compute; none two of a common sequence. Work that does not continue
+// the KV cache, by length and hash, is refused, with what the cache holds. Must not know where work
+// comes from or goes to.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -46,14 +48,19 @@ class Stage {
   // Why a segment was not computed, and what is held.
   wire::Holds Refusal(const wire::WorkSegment& segment, Error why) const;
 
-  // Takes in a frame, one at a time. An error if it cannot be what a stage before this one sends.
-  // `continues`: it is of this stage's own making (Continuation). Its sequences stay as they are
-  // until it is done.
-  Status Begin(wire::Work work, bool continues = false);
+  // A frame under way: dropped, it changes nothing.
+  class Frame;
+
+  // Takes in a frame that has no sequence in common with those under way. An error if it cannot be
+  // what a stage before this one sends. `continues`: it is of this stage's own making
+  // (Continuation). Its sequences stay as they are until it is done.
+  Result<std::unique_ptr<Frame>> Begin(wire::Work work, bool continues = false);
   // Computes until the frame is done or has to wait for something.
-  model::Progress Advance();
+  model::Progress Advance(Frame& frame);
+  // Returns when what it waits for is there.
+  static void Wait(Frame& frame);
   // Of the frame that is done.
-  StageOutput TakeOutput();
+  StageOutput TakeOutput(std::unique_ptr<Frame> frame);
   // A frame from begin to end, waiting where it must.
   Result<StageOutput> Compute(wire::Work work, bool continues = false);
 
@@ -71,27 +78,15 @@ class Stage {
 
     void DropDrafts();
   };
-  // A frame under way.
-  struct Frame {
-    bool continues = false;
-    std::vector<BatchItem> items;
-    // All items are computed in one job; if that fails, each in its own.
-    bool is_together = true;
-    size_t begin = 0;  // items before it are done
-    size_t end = 0;    // those from `begin` on are in the job
-    std::optional<model::ForwardJob> job;
-    StageOutput output;
-  };
-
   Status CheckFrame(const wire::Work& work) const;
   Result<StageMemory::Sequence*> Prepare(const wire::WorkSegment& segment, bool continues);
-  void TakeSegments(wire::Work work);
-  Result<model::Progress> AdvanceJob();
-  Status BeginJob();
-  void ComputeEachAlone();
-  void FinishJob(const model::Output& computed);
-  void PassOn(const model::Output& computed);
-  void AnswerAll(const model::Output& computed);
+  void TakeSegments(Frame& frame, wire::Work work);
+  Result<model::Progress> AdvanceJob(Frame& frame);
+  Status BeginJob(Frame& frame);
+  void ComputeEachAlone(Frame& frame);
+  void FinishJob(Frame& frame, const model::Output& computed);
+  void PassOn(Frame& frame, const model::Output& computed);
+  void AnswerAll(Frame& frame, const model::Output& computed);
   void Answer(const BatchItem& item, std::span<const float> logits, wire::Done& done);
   uint32_t AcceptDrafts(const BatchItem& item, std::span<const float> logits, StageOutput& output);
   void Offer(const BatchItem& item, uint32_t kept, uint32_t most, StageOutput& output);
@@ -103,8 +98,23 @@ class Stage {
   StageMemory& memory_;
   const model::Slice part_;
   const uint32_t index_;
-  std::vector<float> rows_;  // [tokens of a frame, hidden_width]
-  Frame frame_;
+  // Of frames that are over, for those that come: [tokens of a frame, hidden_width] each.
+  std::vector<std::vector<float>> free_rows_;
+};
+
+class Stage::Frame {
+ private:
+  friend class Stage;
+
+  bool continues_ = false;
+  std::vector<float> rows_;  // from the stage before: [tokens, hidden_width]
+  std::vector<BatchItem> items_;
+  // All items are computed in one job; if that fails, each in its own.
+  bool is_together_ = true;
+  size_t begin_ = 0;  // items before it are done
+  size_t end_ = 0;    // those from `begin_` on are in the job
+  std::optional<model::ForwardJob> job_;
+  StageOutput output_;
 };
 
 }  // namespace aster::stage

@@ -85,6 +85,7 @@ void StageServer::Handle(net::Event event) {
       return OnMessage(event.from, std::move(event.message),
                        event.arrived_ns != 0 ? event.arrived_ns : network_.clock().NowNs());
     case net::Event::Kind::kDown:
+      FinishFrames();
       return OnDown(event.from, event.why.ok() ? Error(Code::kUnavailable, "") : event.why.error());
     case net::Event::Kind::kUp:
       return;
@@ -92,6 +93,8 @@ void StageServer::Handle(net::Event event) {
 }
 
 void StageServer::OnMessage(const wire::NodeId& from, wire::Message&& message, int64_t arrived_ns) {
+  // Only more work leaves the sequences of frames under way alone.
+  if (!std::holds_alternative<wire::Work>(message)) FinishFrames();
   if (auto* open = std::get_if<wire::OpenRoute>(&message)) {
     OnOpen(from, std::move(*open));
   } else if (auto* work = std::get_if<wire::Work>(&message)) {
@@ -137,6 +140,7 @@ void StageServer::Break(wire::RouteId route, Error why) {
 }
 
 void StageServer::Drop(wire::RouteId route) {
+  std::erase_if(under_way_, [&](const UnderWay& frame) { return frame.route == route; });
   // Slices stay a while with their KV cache, for the route that replaces this one.
   routes_.erase(route);
   const int64_t now_ns = network_.clock().NowNs();

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A node's part of routes: loads slices, keeps their queues, computes one frame at a time and sends
-// the result on. A state machine without threads and sockets: its owner passes events to it and
-// calls Compute and Tick. Must not know requests and their clients.
+// A node's part of routes: loads slices, keeps their queues, computes frames and sends the results
+// on. While a device computes one frame, another one begins; all are finished before anything else
+// is done to sequences. A state machine without threads and sockets: its owner passes events to it
+// and calls Compute and Tick. Must not know requests and their clients.
 #pragma once
 
 #include <cstdint>
@@ -97,6 +98,17 @@ class StageServer final : public LocalStages {
     int64_t arrived_ns = 0;
     uint64_t bytes = 0;
   };
+  struct StageEntry;
+  // A frame that was begun and has not been sent on. No two have a sequence in common.
+  struct UnderWay {
+    wire::RouteId route = 0;
+    StageEntry* entry = nullptr;
+    std::vector<wire::SequenceId> sequences;
+    std::vector<wire::Hop> hops;  // of stages before this one
+    int64_t arrived_ns = 0;
+    int64_t start_ns = 0;
+    std::unique_ptr<Stage::Frame> frame;
+  };
   // The KV cache of a route in a slice. Members in this order: it lives in the slice.
   struct HeldMemory {
     std::shared_ptr<HeldSlice> slice;
@@ -170,8 +182,16 @@ class StageServer final : public LocalStages {
   void NoteLostGpu(const std::string& which);
   void OnFailedLoading(const std::shared_ptr<HeldSlice>& slice, Error why);
   void TickRoute(Route& route, int64_t now_ns);
+  bool IsUnderWay(const StageEntry& entry, wire::SequenceId sequence) const;
+  bool CanBegin(const StageEntry& entry, const std::deque<QueuedWork>& queue) const;
+  bool CanBegin(const StageEntry& entry) const;
+  bool CanContinue(const StageEntry& entry) const;
   QueuedWork NextWork(StageEntry& entry, bool& continues);
-  void Run(Route& route, StageEntry& entry);
+  bool BeginNext();
+  void BeginFrame(Route& route, StageEntry& entry);
+  bool AdvanceFrames();
+  void FinishFrames();
+  void Finish(UnderWay done);
   void EndGeneration(Route& route, StageEntry& entry, wire::SequenceId sequence,
                      uint64_t attempt = 0);
   void GoOn(StageEntry& entry, const StageOutput& output);
@@ -199,6 +219,8 @@ class StageServer final : public LocalStages {
   Routes routes_;
   const std::shared_ptr<KvInFlight> in_flight_;
   KvServer kv_server_;
+  std::vector<UnderWay> under_way_;  // the oldest first; gone before the routes they are of
+  int64_t last_end_ns_ = 0;          // when a frame was finished
   wire::RouteId last_computed_ = 0;  // the route whose turn it was
   bool has_lost_gpu_ = false;        // once: from then on the processor computes all layers
 };

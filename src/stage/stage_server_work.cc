@@ -26,6 +26,9 @@ bool HaveSequenceInCommon(const wire::Work& a, const wire::Work& b) {
   });
 }
 
+// More would only take memory for activations: one that a device computes, and one that follows it.
+constexpr size_t kMostUnderWay = 2;
+
 uint64_t BytesOf(const wire::Work& work) {
   uint64_t bytes = work.rows.size() + work.segments.size() * sizeof(wire::WorkSegment);
   for (const wire::WorkSegment& segment : work.segments) bytes += segment.tokens.size() * 4;
@@ -72,13 +75,23 @@ void StageServer::OnWork(const wire::NodeId& from, wire::Work&& work, int64_t ar
 }
 
 bool StageServer::has_work() const {
-  return std::ranges::any_of(routes_, [](const auto& item) {
+  return !under_way_.empty() || std::ranges::any_of(routes_, [](const auto& item) {
     return std::ranges::any_of(item.second.stages,
                                [](const auto& entry) { return entry->has_work(); });
   });
 }
 
+// One frame is finished or begun: only where neither can be is a device waited for.
 void StageServer::Compute() {
+  if (AdvanceFrames()) return;
+  if (under_way_.size() < kMostUnderWay && BeginNext()) return;
+  if (under_way_.empty()) return;
+  Stage::Wait(*under_way_.front().frame);
+  AdvanceFrames();
+}
+
+// Begins the frame whose turn it is; false where none can begin.
+bool StageServer::BeginNext() {
   // Routes take turns, beginning behind the one that was computed last.
   auto place = routes_.upper_bound(last_computed_);
   for (size_t i = 0; i < routes_.size(); ++i, ++place) {
@@ -86,14 +99,42 @@ void StageServer::Compute() {
     // The last stage first: frames that have come far are finished before others begin.
     StageEntry* chosen = nullptr;
     for (const auto& entry : place->second.stages) {
-      if (entry->has_work() && (chosen == nullptr || entry->index > chosen->index)) {
+      if (CanBegin(*entry) && (chosen == nullptr || entry->index > chosen->index)) {
         chosen = entry.get();
       }
     }
     if (chosen == nullptr) continue;
     last_computed_ = place->first;
-    return Run(place->second, *chosen);
+    BeginFrame(place->second, *chosen);
+    return true;
   }
+  return false;
+}
+
+// Whether a frame under way has this sequence. Stages of a route share sequences where they share
+// their memory.
+bool StageServer::IsUnderWay(const StageEntry& entry, wire::SequenceId sequence) const {
+  return std::ranges::any_of(under_way_, [&](const UnderWay& other) {
+    return &other.entry->stage->memory() == &entry.stage->memory() &&
+           std::ranges::count(other.sequences, sequence) > 0;
+  });
+}
+
+// Frames of one queue begin in their order.
+bool StageServer::CanBegin(const StageEntry& entry, const std::deque<QueuedWork>& queue) const {
+  return !queue.empty() && std::ranges::none_of(queue.front().work.segments, [&](const auto& each) {
+    return IsUnderWay(entry, each.sequence);
+  });
+}
+
+bool StageServer::CanContinue(const StageEntry& entry) const {
+  return entry.continues() && std::ranges::none_of(entry.generations, [&](const auto& item) {
+           return item.second.token && IsUnderWay(entry, item.first);
+         });
+}
+
+bool StageServer::CanBegin(const StageEntry& entry) const {
+  return CanBegin(entry, entry.decodes) || CanBegin(entry, entry.prefills) || CanContinue(entry);
 }
 
 const wire::StageAddress* StageServer::Route::Behind(uint32_t index) const {
@@ -117,11 +158,13 @@ bool StageServer::StageEntry::continues() const {
 // that were sent and those that the stage continues by itself (`continues`).
 StageServer::QueuedWork StageServer::NextWork(StageEntry& entry, bool& continues) {
   // Whose turn it is: each kind that waits has every other frame, so that none starves.
-  const bool waits = !entry.prefills.empty();
-  const bool decodes = !entry.decodes.empty() || entry.continues();
+  const bool waits = CanBegin(entry, entry.prefills);
+  const bool was_sent = CanBegin(entry, entry.decodes);
+  const bool can_continue = CanContinue(entry);
+  const bool decodes = was_sent || can_continue;
   const bool is_prefill = waits && (!decodes || entry.prefill_is_next);
   entry.prefill_is_next = !is_prefill;
-  continues = !is_prefill && entry.continues() && (entry.decodes.empty() || !entry.decode_is_next);
+  continues = !is_prefill && can_continue && (!was_sent || !entry.decode_is_next);
   if (!continues) {
     // A frame that was sent.
     std::deque<QueuedWork>& queue = is_prefill ? entry.prefills : entry.decodes;
@@ -150,14 +193,20 @@ StageServer::QueuedWork StageServer::NextWork(StageEntry& entry, bool& continues
   return queued;
 }
 
-void StageServer::Run(Route& route, StageEntry& entry) {
+void StageServer::BeginFrame(Route& route, StageEntry& entry) {
   // Segments after which the stage is to decode by itself begin a generation. That is known before
   // they are computed, as GoOn continues it with their token.
   bool continues = false;
   QueuedWork queued = NextWork(entry, continues);
-  std::vector<wire::SequenceId> sequences;
+  UnderWay begun{.route = route.open.route,
+                 .entry = &entry,
+                 .sequences = {},
+                 .hops = std::move(queued.work.hops),
+                 .arrived_ns = queued.arrived_ns,
+                 .start_ns = network_.clock().NowNs(),
+                 .frame = nullptr};
   for (const wire::WorkSegment& segment : queued.work.segments) {
-    sequences.push_back(segment.sequence);
+    begun.sequences.push_back(segment.sequence);
     const bool can_go_on = entry.stage->part().embedding && entry.stage->part().head;
     if (segment.more > 0 && segment.wanted == wire::Wanted::kToken && can_go_on) {
       entry.generations[segment.sequence] = {
@@ -165,25 +214,58 @@ void StageServer::Run(Route& route, StageEntry& entry) {
     }
   }
   // Only a frame as a whole can break the route; segments that cannot be computed are refused.
-  const int64_t start_ns = network_.clock().NowNs();
-  std::vector<wire::Hop> hops = std::move(queued.work.hops);
   if (continues) queued.work.encoding = route.open.encoding;
-  Result<StageOutput> output = entry.stage->Compute(std::move(queued.work), continues);
-  if (entry.stage->memory().model().has_lost_gpu()) return DropLostSlices();
-  if (!output.ok()) {
-    return Break(route.open.route, std::move(output).error().In(fmt::format("node {}", Self())));
+  auto frame = entry.stage->Begin(std::move(queued.work), continues);
+  if (!frame.ok()) {
+    return Break(route.open.route, std::move(frame).error().In(fmt::format("node {}", Self())));
   }
-  const wire::Hop hop{.queue_ns = static_cast<uint64_t>(start_ns - queued.arrived_ns),
-                      .compute_ns = static_cast<uint64_t>(network_.clock().NowNs() - start_ns)};
+  begun.frame = *std::move(frame);
+  // Without a device it is done now.
+  if (entry.stage->Advance(*begun.frame) == model::Progress::kDone) {
+    return Finish(std::move(begun));
+  }
+  under_way_.push_back(std::move(begun));
+}
+
+// Goes on with all frames under way; whether one of them was finished.
+bool StageServer::AdvanceFrames() {
+  for (size_t i = 0; i < under_way_.size(); ++i) {
+    UnderWay& frame = under_way_[i];
+    if (frame.entry->stage->Advance(*frame.frame) == model::Progress::kWaiting) continue;
+    UnderWay done = std::move(frame);
+    under_way_.erase(under_way_.begin() + static_cast<ptrdiff_t>(i));
+    Finish(std::move(done));
+    return true;
+  }
+  return false;
+}
+
+void StageServer::FinishFrames() {
+  while (!under_way_.empty()) {
+    Stage::Wait(*under_way_.front().frame);
+    AdvanceFrames();
+  }
+}
+
+// Sends on what a frame gives, once it is done.
+void StageServer::Finish(UnderWay done) {
+  StageEntry& entry = *done.entry;
+  if (entry.stage->memory().model().has_lost_gpu()) return DropLostSlices();
+  Route& route = routes_.at(done.route);
+  StageOutput output = entry.stage->TakeOutput(std::move(done.frame));
+  // Times of frames do not overlap: it counts as queued while the one before it was computed.
+  const int64_t now_ns = network_.clock().NowNs();
+  const int64_t from_ns = std::max(done.start_ns, std::exchange(last_end_ns_, now_ns));
+  const wire::Hop hop{.queue_ns = static_cast<uint64_t>(from_ns - done.arrived_ns),
+                      .compute_ns = static_cast<uint64_t>(now_ns - from_ns)};
   // Before SendOn moves the tokens away, which generations continue.
-  GoOn(entry, *output);
-  const wire::RouteId id = route.open.route;
+  GoOn(entry, output);
   StageMemory& memory = entry.stage->memory();
-  SendOn(route, entry, *std::move(output), hop, std::move(hops));
-  if (!routes_.contains(id)) return;  // SendOn broke it: `route` and `entry` are gone
+  SendOn(route, entry, std::move(output), hop, std::move(done.hops));
+  if (!routes_.contains(done.route)) return;  // SendOn broke it: `route` and `entry` are gone
   // New rows leave for nodes that have ordered them, while the next frame is computed.
   const bool prefills = route.open.decode_stages > 0 && !route.Decodes(entry.index);
-  for (const wire::SequenceId sequence : sequences) {
+  for (const wire::SequenceId sequence : done.sequences) {
     // A decode stage on this node shares the rows of a prefill stage, and has them now.
     if (prefills) TellOthers(route, entry, sequence);
     SendRows(route, memory, sequence);
