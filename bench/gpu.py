@@ -6,9 +6,12 @@
     bench/gpu.py --all                                  every device that passes the self-check, the shapes below
     bench/gpu.py --device 0 --model M.gguf --prompt 512 --batch 1
     bench/gpu.py --all --llama-bench …/llama-bench      and llama.cpp's Vulkan build, on the same files
-    bench/gpu.py --all --bandwidth 3350                 and decode as a share of that many GB/s
 
-First `aster verify` on the device: a rate of other bits says nothing. Then rounds in turns, and medians. Without a
+First `aster verify` on the device: a rate of other bits says nothing. Then what the device can do at most, by shaders
+of our own (gpu_peaks.cc): reading its memory, products of bytes, and floats of 16 bits. Then rounds in turns, and
+medians: decode as a share of the bytes that can be read, prefill as a share of the products and of the float
+operations. The shares are those of dense models: of a mixture of experts a token needs a part of the weights. Peaks of
+cooperative matrices are not among them, since Debian's glslc does not know them. Without a
 model, files with random weights are written in the shape of a Llama of 1.2 B parameters, as Q8_0 and Q4_K. A driver
 that computes on the processor proves that this runs, not how fast a GPU is: it is taken with --device only.
 """
@@ -69,14 +72,39 @@ class Bench:
         return {("prefill", row["n_prompt"], 1) if row["n_prompt"] else ("decode", row["n_gen"], 1): row["avg_ts"]
                 for row in rows}
 
-    def compare(self, model, device):
+    def peaks(self, device):
+        peaks = json.loads(run(pathlib.Path(self.options.aster).parent / "gpu_peaks", device["index"]))
+        halves = f"{peaks['f16_tflops']:.2f} TFLOP/s in f16" if "f16_tflops" in peaks else "no f16"
+        print(f"\n{device['name']} at most: reads {peaks['read_gb_per_s']:.1f} GB/s, {peaks['int8_tops']:.2f} TOP/s of "
+              f"bytes, {peaks['f32_tflops']:.2f} TFLOP/s in f32, {halves}", flush=True)
+        return peaks
+
+    def weights(self, model):
+        """Of a dense model: what a token multiplies in the layers, and the bytes that it reads with the head."""
+        parts = json.loads(run(self.options.aster, "inspect", model, "--json"))["parts"]
+        layers = parts["layers"].values() if isinstance(parts["layers"], dict) else parts["layers"]
+        # A tied head is the embedding.
+        head = max(parts["head"], parts["embedding"], key=lambda part: part["parameters"])
+        return sum(part["parameters"] for part in layers), sum(part["bytes"] for part in layers) + head["bytes"]
+
+    @staticmethod
+    def shares(case, rate, weights, peaks):
+        kind, _, batch = case
+        count, read_bytes = weights
+        if kind == "decode":
+            return f"   {100 * rate / batch * read_bytes / peaks['read_gb_per_s'] / 1e9:5.1f} % of reading"
+        operations = 2 * count * rate / 1e12
+        line = f"   {100 * operations / peaks['int8_tops']:5.1f} % of bytes"
+        return line + (f", {100 * operations / peaks['f16_tflops']:5.1f} % of f16" if "f16_tflops" in peaks else "")
+
+    def compare(self, model, device, peaks):
         report = json.loads(run(self.options.aster, "verify", model, "--tokens", 32, "--gpu-layers", "auto", "--json",
                                 ASTER_GPU=str(device["index"])))
         print(f"\n{device['name']} ({device['driver']}), {pathlib.Path(model).name}: "
               f"{len(report['ways'])} ways equal", flush=True)
         rounds = [(self.rates(model, device), self.rates(model, None), self.peer(model))
                   for _ in range(self.options.rounds)]
-        read_bytes = pathlib.Path(model).stat().st_size
+        weights = self.weights(model)
         for case in rounds[0][0]:
             kind, tokens, batch = case
             gpu, cpu = (statistics.median(one[side][case] for one in rounds) for side in (0, 1))
@@ -84,9 +112,7 @@ class Bench:
             peers = [one[2][case] for one in rounds if case in one[2]]
             if peers:
                 line += f"   {gpu / statistics.median(peers):5.2f} times llama.cpp"
-            if kind == "decode" and self.options.bandwidth:
-                line += f"   {100 * gpu / batch * read_bytes / self.options.bandwidth / 1e9:5.1f} % of the bandwidth"
-            print(line, flush=True)
+            print(line + self.shares(case, gpu, weights, peaks), flush=True)
 
 
 def main():
@@ -99,7 +125,6 @@ def main():
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 8, 32])
     parser.add_argument("--gen", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--bandwidth", type=float, help="of the device's memory, in GB/s")
     parser.add_argument("--llama-bench", help="program of llama.cpp's Vulkan build")
     options = parser.parse_args()
     if not options.all and options.device is None:
@@ -109,9 +134,11 @@ def main():
     if not devices:
         sys.exit("no such GPU: `aster devices` lists what there is")
     with tempfile.TemporaryDirectory() as folder:
-        for model in bench.models(folder):
-            for device in devices:
-                bench.compare(model, device)
+        models = bench.models(folder)
+        for device in devices:
+            peaks = bench.peaks(device)
+            for model in models:
+                bench.compare(model, device, peaks)
 
 
 if __name__ == "__main__":

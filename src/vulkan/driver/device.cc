@@ -53,6 +53,7 @@ Status Device::MakeDevice() {
   features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
   features.bufferDeviceAddress = VK_TRUE;
   features.timelineSemaphore = VK_TRUE;
+  features.shaderFloat16 = traits_.shader_float16 ? VK_TRUE : VK_FALSE;  // bench/gpu_peaks
   VkPhysicalDeviceShaderIntegerDotProductFeatures dots{};
   dots.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES;
   dots.shaderIntegerDotProduct = VK_TRUE;
