@@ -13,13 +13,13 @@ namespace {
 constexpr uint32_t kFewestTokens = 16;
 // At once: a quarter of the tokens, and no less before that has been measured.
 constexpr uint32_t kHalvingsAtOnce = 2;
-// What a token may cost more in a shorter step.
-constexpr double kWorthIt = 1.3;
+// What a token may cost more in a shorter step; other programs alone make some of that.
+constexpr double kWorthIt = 1.5;
 // Of the longest time, where a step with twice the tokens would still be short enough.
 constexpr double kRoomToGrow = 0.75;
 // Steps after which fewer tokens are tried again: other prompts, or other programs, may have been
 // what made them dear.
-constexpr uint32_t kStepsUntilRetry = 200;
+constexpr uint32_t kStepsUntilRetry = 32;
 
 uint32_t HalvingsDownTo(uint32_t fewest, uint32_t most) {
   uint32_t halvings = 0;
