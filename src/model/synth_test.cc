@@ -103,15 +103,27 @@ TEST_F(Synth, AShapeThatCannotBeLeavesNoFile) {
   EXPECT_FALSE(IdentifyFile(path).ok());
 }
 
-TEST(Support, SaysEveryReason) {
+// Writes another type of the same size into the tensor's description, behind its name, its number
+// of dimensions and its two dimensions.
+void ChangeType(const std::string& path, std::string_view tensor, gguf::TensorType type) {
+  std::string content = ReadFile(path, size_t{64} << 20).value();
+  const size_t name = content.find(tensor);
+  ASSERT_NE(name, std::string::npos);
+  content[name + tensor.size() + 4 + 2 * 8] = static_cast<char>(type);
+  ASSERT_TRUE(WriteFileAtomically(path, AsBytes(content)).ok());
+}
+
+TEST(Support, NamesATypeThatHasNoKernels) {
   const TemporaryDirectory folder = TemporaryDirectory::Create().value();
   const std::string path = folder.File("model.gguf");
   ThreadPool pool(1);
-  SynthOptions options = Options(ShapeOfPreset("tiny").value(), gguf::TensorType::kQ5_1);
+  SynthOptions options = Options(ShapeOfPreset("tiny").value(), gguf::TensorType::kQ4_0);
   ASSERT_TRUE(WriteSyntheticModel(options, path, pool, nullptr).ok());
+  ASSERT_NO_FATAL_FAILURE(ChangeType(path, "blk.0.ffn_up.weight", gguf::TensorType::kQ4_0_4_4));
   const Support support = CheckSupport(gguf::ModelFiles::Open(path).value());
   ASSERT_EQ(support.obstacles.size(), 1u);
-  EXPECT_NE(support.obstacles.front().find("Q5_1"), std::string::npos);
+  EXPECT_NE(support.obstacles.front().find("1 tensors are Q4_0_4_4"), std::string::npos)
+      << support.obstacles.front();
 }
 
 TEST(Support, GptOssInMxfp4CanRunAndHasAHeadOfItsOwn) {
