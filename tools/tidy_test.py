@@ -361,7 +361,7 @@ class Program(unittest.TestCase):
         self.assertIn("src/base/g.h:1: self-contained: ", output)
 
     def test_flags_without_launcher_and_outputs(self):
-        entry = {"file": "x.cc", "command": "/usr/bin/ccache c++ -O2 -MD -MT x.o -MF x.d -o x.o -c x.cc"}
+        entry = {"file": "x.cc", "command": "/usr/bin/ccache c++ -O2 -fno-tree-ter -MD -MT x.o -MF x.d -o x.o -c x.cc"}
         self.assertEqual(headers.compile_command(entry), ["c++", "-O2"])
 
 

@@ -91,7 +91,7 @@ def compile_command(entry):
             skip = False
         elif word in ("-o", "-MF", "-MT", "-MQ"):
             skip = True
-        elif word not in ("-c", "-MD", "-MMD", entry["file"]):
+        elif word not in ("-c", "-MD", "-MMD", entry["file"]) and not word.startswith("-fno-tree-"):  # GCC's alone
             kept.append(word)
     return kept
 
