@@ -6,7 +6,7 @@
 
 set(ASTER_CROSS_MODULES base gguf quant kernels kv compute model)
 # Of the models' tests, those that compare with what other processors have computed.
-set(ASTER_CROSS_FILTER_model "--gtest_filter=Known/SameBits*")
+set(ASTER_TEST_FILTER_model "--gtest_filter=Known/SameBits*")
 
 set(headers "${CMAKE_BINARY_DIR}/headers")
 file(MAKE_DIRECTORY "${headers}")

@@ -66,19 +66,23 @@ function(aster_module name)
   endif()
 endfunction()
 
-# Each test by itself; but where a program takes long to start (with sanitizers, and in qemu), a few runs of it share
-# the tests: NAME/1_of_4 and so on. The output of a run that fails names the test.
+# Each test by itself; but where a program takes long to start (with sanitizers, in qemu, and where the module sets
+# ASTER_TEST_RUNS_NAME), a few runs of it share the tests: NAME/1_of_4 and so on. The output of a run that fails names
+# the test.
 function(aster_unit_tests name)
-  if(NOT ASTER_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
+  set(runs ${ASTER_TEST_RUNS_${name}})
+  if(NOT runs AND (ASTER_SANITIZE OR CMAKE_CROSSCOMPILING))
+    set(runs 4)
+  endif()
+  if(NOT runs)
     gtest_discover_tests(${name}_test TEST_PREFIX "${name}/" DISCOVERY_MODE PRE_TEST
       PROPERTIES LABELS unit TIMEOUT 300)
     return()
   endif()
-  set(runs 4)
   foreach(run RANGE 1 ${runs})
     math(EXPR index "${run} - 1")
     set(test "${name}/${run}_of_${runs}")
-    add_test(NAME ${test} COMMAND ${name}_test ${ASTER_CROSS_FILTER_${name}})
+    add_test(NAME ${test} COMMAND ${name}_test ${ASTER_TEST_FILTER_${name}})
     set_tests_properties(${test} PROPERTIES LABELS unit TIMEOUT 1500
       ENVIRONMENT "GTEST_TOTAL_SHARDS=${runs};GTEST_SHARD_INDEX=${index}")
   endforeach()
