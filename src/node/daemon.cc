@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/machine.h"
+#include "base/process_limits.h"
 #include "draft/proposers.h"
 #include "kernels/arithmetic_version.h"
 #include "kernels/isa_choice.h"
@@ -21,6 +22,10 @@ namespace aster::node {
 using cluster::NodeId;
 
 namespace {
+
+// For the connections of a large cluster, files of models and the KV cache's: the limit that shells
+// set is made for programs with a few.
+constexpr uint64_t kOpenFiles = 16384;
 
 uint64_t MemoryForSlices(uint64_t asked_bytes) {
   if (asked_bytes > 0) return asked_bytes;
@@ -93,6 +98,7 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(const cluster::Home& home, DaemonO
                     home.folder()));
   }
   if (!lock.ok()) return lock.error();
+  RaiseOpenFiles(kOpenFiles);
   std::string folder = options.weights_folder.empty() ? TRY(fetch::TensorStore::DefaultFolder())
                                                       : options.weights_folder;
   std::unique_ptr<Daemon> daemon;

@@ -17,6 +17,7 @@
 
 #include "net/certificate.h"
 #include "net/socket.h"
+#include "rpc/acceptor.h"
 #include "rpc/call_slots.h"
 #include "rpc/from_message.h"
 #include "rpc/grpc_support.h"
@@ -73,7 +74,8 @@ class Gatekeeper final : public grpc::AuthMetadataProcessor {
 // Calls with a deadline that is not too far away, and not too many of them.
 class ClusterCalls final : public v1::Cluster::Service {
  public:
-  explicit ClusterCalls(ControlService& service) : service_(service) {}
+  ClusterCalls(ControlService& service, Acceptor& acceptor)
+      : service_(service), acceptor_(acceptor) {}
 
   grpc::Status Join(grpc::ServerContext* context, const v1::JoinRequest* request,
                     v1::JoinReply* reply) override {
@@ -185,19 +187,27 @@ class ClusterCalls final : public v1::Cluster::Service {
                                            kMaxCallNs / kNsPerSecond));
       }
       const NodeId from = TRY(CallerOf(*context.auth_context())).value_or(NodeId());
+      if (from != NodeId()) AdmitConnection(context);
       const CallSlots::Slot slot = TRY(slots_.Take(from));
       return answer(from);
     }());
   }
 
+  // The gatekeeper has let the caller's node in: the connection is no stranger's.
+  void AdmitConnection(const grpc::ServerContext& context) {
+    if (const auto peer = RemotePeer::FromText(context.peer())) acceptor_.Admit(*peer);
+  }
+
   ControlService& service_;
+  Acceptor& acceptor_;
   CallSlots slots_;
 };
 
 class GrpcServer final : public ControlServer {
  public:
-  explicit GrpcServer(ControlService& service) : service_(service), calls_(service) {}
+  explicit GrpcServer(ControlService& service) : service_(service), calls_(service, acceptor_) {}
   ~GrpcServer() override {
+    acceptor_.Stop();
     // Without waiting for calls to end by themselves: they are cancelled.
     if (server_ != nullptr) server_->Shutdown(gpr_inf_past(GPR_CLOCK_MONOTONIC));
   }
@@ -207,18 +217,22 @@ class GrpcServer final : public ControlServer {
   Status Begin(const ControlServerOptions& options);
 
  private:
-  static std::vector<std::string> ListenAll(grpc::ServerBuilder& builder);
+  Status Listen(const std::vector<std::string>& addresses);
+  Status TakeConnections();
+
+  using Connections = grpc::experimental::ExternalConnectionAcceptor;
 
   const GrpcThreads threads_;  // first: ends after everything else
   ControlService& service_;
+  Acceptor acceptor_;
   ClusterCalls calls_;
   std::vector<std::string> addresses_;
-  std::unique_ptr<grpc::Server> server_;  // last: uses the others
+  std::unique_ptr<Connections> connections_;  // gRPC's side of the acceptor
+  std::unique_ptr<grpc::Server> server_;      // last: uses the others
 };
 
 std::shared_ptr<grpc::ServerCredentials> MakeCredentials(const cluster::Identity& identity,
                                                          ControlService& service) {
-  // TLS 1.3 where both sides have it, which our nodes do; 1.2 at least.
   grpc::SslServerCredentialsOptions options(GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY);
   options.pem_root_certs = identity.ca_certificate;
   options.pem_key_cert_pairs.push_back(
@@ -237,8 +251,6 @@ void Bound(grpc::ServerBuilder& builder) {
   builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 2);
-  // Two nodes at one port would each get some of the calls.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxThreads);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 5000);
   // Without it (client_channel.cc tells why) a stranger's message is buffered to 64 KiB at most.
@@ -258,37 +270,39 @@ void Bound(grpc::ServerBuilder& builder) {
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
 }
 
-Error CannotListen(const net::Endpoint& endpoint) {
-  // gRPC does not tell why, but it happens to others too.
-  const Result<net::Socket> again = net::Listen(endpoint);
-  if (!again.ok()) return Error(again.error()).In("cannot listen");
-  return {Code::kUnavailable, fmt::format("cannot listen at {}: try again", endpoint.ToText())};
+Status GrpcServer::Listen(const std::vector<std::string>& addresses) {
+  for (const std::string& address : addresses) {
+    // The first address of a name, as others reach it.
+    const net::HostPort host_port = TRY(net::ParseHostPort(address));
+    const net::Endpoint endpoint = TRY(net::Resolve(host_port)).front();
+    cluster::HostPort real = TRY(cluster::ParseHostPort(address));
+    real.port = TRY(acceptor_.Listen(endpoint).In("cannot listen")).port();
+    addresses_.push_back(real.ToText());
+  }
+  return Ok();
+}
+
+Status GrpcServer::TakeConnections() {
+  return acceptor_.Start([this](int listener, int connection) {
+    Connections::NewConnectionParameters parameters;
+    parameters.listener_fd = listener;
+    parameters.fd = connection;
+    connections_->HandleNewConnection(&parameters);
+  });
 }
 
 Status GrpcServer::Begin(const ControlServerOptions& options) {
+  TRY(Listen(options.listen));
   grpc::ServerBuilder builder;
   Bound(builder);
-  const auto credentials = MakeCredentials(options.identity, service_);
-  std::vector<net::Endpoint> endpoints;
-  for (const std::string& address : options.listen) {
-    // The first address of a name, as others reach it.
-    const net::HostPort host_port = TRY(net::ParseHostPort(address));
-    endpoints.push_back(TRY(net::Resolve(host_port)).front());
-  }
-  std::vector<int> ports(endpoints.size());
-  for (size_t i = 0; i < endpoints.size(); ++i)
-    builder.AddListeningPort(endpoints[i].ToText(), credentials, &ports[i]);
+  connections_ = builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+      MakeCredentials(options.identity, service_));
   builder.RegisterService(&calls_);
   server_ = builder.BuildAndStart();
-  for (size_t i = 0; i < endpoints.size(); ++i) {
-    if (server_ == nullptr && ports[i] == 0) return CannotListen(endpoints[i]);
-    cluster::HostPort real = TRY(cluster::ParseHostPort(options.listen[i]));
-    real.port = static_cast<uint16_t>(ports[i]);
-    addresses_.push_back(real.ToText());
-  }
   if (server_ == nullptr)
     return Error(Code::kInternal, "the control plane cannot start: is the node's key damaged?");
-  return Ok();
+  return TakeConnections();
 }
 
 }  // namespace

@@ -40,6 +40,9 @@ class Hostile : public testing::Test {
 
   // gRPC as any client may use it, with a certificate of the cluster or none.
   std::unique_ptr<v1::Cluster::StubInterface> Raw(bool has_certificate = true) const {
+    return v1::Cluster::NewStub(RawChannel(has_certificate));
+  }
+  std::shared_ptr<grpc::Channel> RawChannel(bool has_certificate) const {
     grpc::SslCredentialsOptions options;
     options.pem_root_certs = desk_.ca_certificate;
     if (has_certificate) {
@@ -52,8 +55,7 @@ class Hostile : public testing::Test {
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);  // client_channel.cc tells why
-    return v1::Cluster::NewStub(
-        grpc::CreateCustomChannel("ipv4:" + address(), grpc::SslCredentials(options), arguments));
+    return grpc::CreateCustomChannel("ipv4:" + address(), grpc::SslCredentials(options), arguments);
   }
   net::Socket Connected() const {
     net::Socket socket =
@@ -87,6 +89,57 @@ TEST_F(Hostile, GarbageAndSilence) {
     }
   }
   ExpectItAnswers();
+}
+
+// gRPC stops listening for good when it has no descriptors left.
+TEST_F(Hostile, AStrangerTakesNotTheControlPlaneAway) {
+  const auto node = RawChannel(true);
+  ASSERT_TRUE(node->WaitForConnected(DeadlineIn(kPatienceNs)));
+  v1::Description reply;
+  grpc::ClientContext context;
+  SetPatience(context);
+  ASSERT_TRUE(v1::Cluster::NewStub(node)->Describe(&context, {}, &reply).ok());
+  std::vector<net::Socket> sockets;
+  for (int i = 0; i < 200; ++i) sockets.push_back(Connected());
+  // Of those who stay silent only the last are still there.
+  for (size_t i = 0; i + 32 < sockets.size(); ++i) {
+    pollfd ended{.fd = sockets[i].descriptor(), .events = POLLIN, .revents = 0};
+    ASSERT_EQ(poll(&ended, 1, 60'000), 1) << i;
+  }
+  EXPECT_EQ(node->GetState(false), GRPC_CHANNEL_READY);
+  ExpectItAnswers();
+}
+
+TEST_F(Hostile, StrangersWithoutACertificateDoNotStay) {
+  std::vector<std::shared_ptr<grpc::Channel>> channels;
+  for (int i = 0; i < 40; ++i) {
+    channels.push_back(RawChannel(false));
+    ASSERT_TRUE(channels.back()->WaitForConnected(DeadlineIn(kPatienceNs)));
+  }
+  for (size_t i = 0; i < 8; ++i) {
+    while (channels[i]->GetState(false) == GRPC_CHANNEL_READY)
+      ASSERT_TRUE(channels[i]->WaitForStateChange(GRPC_CHANNEL_READY, DeadlineIn(kPatienceNs)));
+  }
+  ExpectItAnswers();
+}
+
+// As a program would that knows TLS 1.2 and nothing newer.
+TEST_F(Hostile, OldTlsIsRefused) {
+  std::string hello = "\x16\x03\x01" + std::string(1, 0) + "\x47" + "\x01" + std::string(2, 0) +
+                      "\x43" + "\x03\x03" + std::string(32, 'r') + std::string(1, 0);
+  hello += std::string("\x00\x04\xc0\x2b\xc0\x2c\x01\x00", 8);  // suites of ECDSA, no compression
+  hello += std::string("\x00\x16", 2);                          // extensions:
+  hello += std::string("\x00\x0a\x00\x04\x00\x02\x00\x17", 8);  // P-256,
+  hello += std::string("\x00\x0d\x00\x04\x00\x02\x04\x03", 8);  // signatures by it
+  hello += std::string("\x00\x0b\x00\x02\x01\x00", 6);          // and its points
+  const net::Socket socket = Connected();
+  ASSERT_EQ(send(socket.descriptor(), hello.data(), hello.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(hello.size()));
+  pollfd answered{.fd = socket.descriptor(), .events = POLLIN, .revents = 0};
+  ASSERT_EQ(poll(&answered, 1, 60'000), 1);
+  char kind = 0;
+  const ssize_t received = recv(socket.descriptor(), &kind, 1, 0);
+  EXPECT_TRUE(received <= 0 || kind == '\x15') << int{kind};  // the end, or an alert before it
 }
 
 TEST_F(Hostile, CallsWithoutADeadlineOrWithOneTooFarAway) {

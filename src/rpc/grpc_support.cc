@@ -6,9 +6,11 @@
 #include <google/protobuf/stubs/logging.h>  // tidy: allow(leftover) its own name
 #include <grpc/support/log.h>
 
+#include <cstdlib>
 #include <string>
 #include <string_view>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/utf8.h"
@@ -19,6 +21,12 @@ namespace {
 
 static_assert(static_cast<int>(Code::kUnauthenticated) == grpc::StatusCode::UNAUTHENTICATED &&
               static_cast<int>(Code::kCancelled) == grpc::StatusCode::CANCELLED);
+
+// TLS 1.3 alone: gRPC cannot be told so, but what older versions may use. That is a cipher for
+// certificates of another kind than the cluster's, so that no older handshake comes to its end.
+// Before there are threads, which might read the environment at the same time; gRPC reads it later.
+const bool kHasOnlyTls13 =
+    setenv("GRPC_SSL_CIPHER_SUITES", "ECDHE-RSA-AES256-GCM-SHA384", /*replace=*/1) == 0;
 
 // Texts of errors travel in a place for a few KiB.
 std::string Bounded(std::string_view text) {
@@ -58,6 +66,7 @@ int64_t LeftUntil(gpr_timespec deadline) {
 }
 
 void SendForeignLogsToOurs() {
+  CHECK(kHasOnlyTls13);
   gpr_set_log_verbosity(GPR_LOG_SEVERITY_ERROR);
   gpr_set_log_function([](gpr_log_func_args* line) {
     log::Debug("grpc", {{"message", std::string_view(line->message)}});

@@ -9,7 +9,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -21,6 +20,7 @@
 #include "base/bytes.h"
 #include "base/json_string.h"
 #include "base/log.h"
+#include "base/process_limits.h"
 #include "base/random.h"
 
 namespace aster::serve {
@@ -100,18 +100,12 @@ Status HttpServer::Start() {
 // As many as the system gives descriptors for.
 void HttpServer::LimitConnections() {
   max_connections_ = options_.max_connections;
-  rlimit limit = {};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  const rlim_t wanted = max_connections_ + kOtherDescriptors;
-  if (limit.rlim_cur < wanted && limit.rlim_cur < limit.rlim_max) {
-    limit.rlim_cur = std::min<rlim_t>(wanted, limit.rlim_max);
-    if (setrlimit(RLIMIT_NOFILE, &limit) != 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  }
-  if (limit.rlim_cur >= wanted) return;
-  const size_t others = std::min<size_t>(kOtherDescriptors, limit.rlim_cur / 2);
-  max_connections_ = std::max<size_t>(1, limit.rlim_cur - others);
-  log::Warn("fewer connections than possible",
-            {{"most", max_connections_}, {"open_files", static_cast<size_t>(limit.rlim_cur)}});
+  const uint64_t wanted = max_connections_ + kOtherDescriptors;
+  const uint64_t limit = RaiseOpenFiles(wanted);
+  if (limit >= wanted) return;
+  const size_t others = std::min<size_t>(kOtherDescriptors, limit / 2);
+  max_connections_ = std::max<size_t>(1, limit - others);
+  log::Warn("fewer connections than possible", {{"most", max_connections_}, {"open_files", limit}});
 }
 
 void HttpServer::WorkerLoop() {

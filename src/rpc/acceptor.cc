@@ -1,0 +1,235 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "rpc/acceptor.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "base/log.h"
+
+namespace aster::rpc {
+namespace {
+
+// How long nothing is taken when the system has no descriptors left: connections wait meanwhile.
+constexpr int64_t kPauseNs = 100 * kNsPerMs;
+// How often the loop looks even though nothing happens.
+constexpr int64_t kIdleNs = 60 * kNsPerSecond;
+
+constexpr std::array<uint8_t, 12> kMappedV4 = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+
+std::array<uint8_t, 16> FromV4(const in_addr& address) {
+  std::array<uint8_t, 16> host{};
+  std::ranges::copy(kMappedV4, host.begin());
+  std::memcpy(host.data() + kMappedV4.size(), &address, sizeof(address));
+  return host;
+}
+
+// "%5B" is '['.
+std::string WithoutPercents(std::string_view text) {
+  std::string plain;
+  for (size_t i = 0; i < text.size(); ++i) {
+    unsigned int value = 0;
+    const bool is_escape =
+        text[i] == '%' && i + 2 < text.size() &&
+        std::from_chars(text.data() + i + 1, text.data() + i + 3, value, 16).ptr ==
+            text.data() + i + 3;
+    plain += is_escape ? static_cast<char>(value) : text[i];
+    if (is_escape) i += 2;
+  }
+  return plain;
+}
+
+void EndConnection(const net::Socket& socket) { shutdown(socket.descriptor(), SHUT_RDWR); }
+
+}  // namespace
+
+RemotePeer RemotePeer::Of(const net::Endpoint& endpoint) {
+  RemotePeer peer{.host = {}, .port = endpoint.port()};
+  if (endpoint.address.ss_family == AF_INET) {
+    sockaddr_in v4;
+    std::memcpy(&v4, &endpoint.address, sizeof(v4));
+    peer.host = FromV4(v4.sin_addr);
+  } else {
+    sockaddr_in6 v6;
+    std::memcpy(&v6, &endpoint.address, sizeof(v6));
+    std::memcpy(peer.host.data(), &v6.sin6_addr, peer.host.size());
+  }
+  return peer;
+}
+
+std::optional<RemotePeer> RemotePeer::FromText(std::string_view text) {
+  const bool is_v4 = text.starts_with("ipv4:");
+  if (!is_v4 && !text.starts_with("ipv6:")) return std::nullopt;
+  const auto parsed = net::ParseHostPort(WithoutPercents(text.substr(sizeof("ipv4:") - 1)));
+  if (!parsed.ok()) return std::nullopt;
+  RemotePeer peer;
+  const std::string& port = parsed->port;
+  std::from_chars(port.data(), port.data() + port.size(), peer.port);
+  // Of a link's address without the link.
+  const std::string host = parsed->host.substr(0, parsed->host.find('%'));
+  in_addr v4;
+  if (inet_pton(AF_INET6, host.c_str(), peer.host.data()) == 1) return peer;
+  if (!is_v4 || inet_pton(AF_INET, host.c_str(), &v4) != 1) return std::nullopt;
+  peer.host = FromV4(v4);
+  return peer;
+}
+
+Result<net::Endpoint> Acceptor::Listen(const net::Endpoint& endpoint) {
+  listeners_.push_back(TRY(net::Listen(endpoint)));
+  return net::LocalEndpoint(listeners_.back());
+}
+
+Status Acceptor::Start(Take take) {
+  take_ = std::move(take);
+  try {
+    thread_ = std::thread([this] { Main(); });
+  } catch (const std::system_error& error) {
+    return ResourceExhausted(std::string("no thread to take connections: ") + error.what());
+  }
+  return Ok();
+}
+
+void Acceptor::Stop() {
+  if (!thread_.joinable()) return;
+  {
+    const MutexLock lock(mu_);
+    stopping_ = true;
+  }
+  waker_.Wake();
+  thread_.join();
+}
+
+void Acceptor::Admit(const RemotePeer& peer) {
+  const MutexLock lock(mu_);
+  for (Watched& each : watched_) each.is_admitted |= each.peer == peer;
+}
+
+void Acceptor::Main() {
+  for (;;) {
+    const int64_t now_ns = clock_.NowNs();
+    EndExpired(now_ns);
+    std::vector<pollfd> polled = {{.fd = waker_.descriptor(), .events = POLLIN, .revents = 0}};
+    if (now_ns >= paused_until_ns_) {
+      for (const net::Socket& each : listeners_)
+        polled.push_back({.fd = each.descriptor(), .events = POLLIN, .revents = 0});
+    }
+    const size_t listener_end = polled.size();
+    {
+      // Only this thread closes them. Without events a poll tells those that were shut down.
+      const MutexLock lock(mu_);
+      if (stopping_) return;
+      for (const Watched& each : watched_)
+        polled.push_back({.fd = each.socket.descriptor(), .events = 0, .revents = 0});
+    }
+    const int64_t wait_ms = (Wait(now_ns) + kNsPerMs - 1) / kNsPerMs;
+    if (poll(polled.data(), polled.size(), static_cast<int>(wait_ms)) <= 0) continue;
+    waker_.Reset();
+    {
+      const MutexLock lock(mu_);
+      for (size_t i = listener_end; i < polled.size(); ++i) {
+        if (polled[i].revents == 0) continue;
+        std::erase_if(watched_, [&](const Watched& each) {
+          return each.socket.descriptor() == polled[i].fd;
+        });
+      }
+    }
+    for (size_t i = 1; i < listener_end; ++i) {
+      if (polled[i].revents != 0) AcceptAll(listeners_[i - 1]);
+    }
+  }
+}
+
+int64_t Acceptor::Wait(int64_t now_ns) {
+  int64_t until_ns = now_ns + kIdleNs;
+  if (paused_until_ns_ > now_ns) until_ns = paused_until_ns_;
+  const MutexLock lock(mu_);
+  if (!watched_.empty()) until_ns = std::min(until_ns, watched_.front().deadline_ns);
+  return std::max<int64_t>(0, until_ns - now_ns);
+}
+
+void Acceptor::AcceptAll(const net::Socket& listener) {
+  // No more at once than may stay: others are looked at in between.
+  for (size_t i = 0; i < options_.max_strangers; ++i) {
+    bool is_last = false;
+    if (const Status taken = AcceptOne(listener, is_last); !taken.ok()) return Pause(taken.error());
+    if (is_last) return;
+    if (std::exchange(is_short_, false)) log::Info("the control plane takes connections again");
+  }
+}
+
+Status Acceptor::AcceptOne(const net::Socket& listener, bool& is_last) {
+  net::Socket socket = TRY(net::Accept(listener));
+  is_last = !socket.is_open();
+  if (is_last) return Ok();
+  const auto remote = net::RemoteEndpoint(socket);
+  if (!remote.ok()) return Ok();  // it is over already
+  const int given = fcntl(socket.descriptor(), F_DUPFD_CLOEXEC, 0);
+  if (given < 0) return SystemError(errno, "a second descriptor of a connection");
+  {
+    const MutexLock lock(mu_);
+    MakeRoom();
+    watched_.push_back({.socket = std::move(socket),
+                        .peer = RemotePeer::Of(*remote),
+                        .deadline_ns = clock_.NowNs() + options_.patience_ns});
+  }
+  take_(listener.descriptor(), given);
+  return Ok();
+}
+
+// A stranger's descriptors are what this can free.
+void Acceptor::Pause(const Error& why) {
+  if (!std::exchange(is_short_, true))
+    log::Warn("the control plane cannot take a connection; retrying", {{"why", why.message()}});
+  paused_until_ns_ = clock_.NowNs() + kPauseNs;
+  const MutexLock lock(mu_);
+  EndOne();
+}
+
+void Acceptor::EndExpired(int64_t now_ns) {
+  const MutexLock lock(mu_);
+  while (!watched_.empty() && watched_.front().deadline_ns <= now_ns) {
+    if (!watched_.front().is_admitted) EndConnection(watched_.front().socket);
+    watched_.pop_front();
+  }
+}
+
+void Acceptor::MakeRoom() {
+  const auto is_stranger = [](const Watched& each) { return !each.is_admitted; };
+  while (static_cast<size_t>(std::ranges::count_if(watched_, is_stranger)) >=
+         options_.max_strangers) {
+    EndOne();
+  }
+}
+
+// The oldest stranger of the machine with the most of them: a flood from one machine keeps no other
+// out.
+void Acceptor::EndOne() {
+  auto chosen = watched_.end();
+  ptrdiff_t most = 0;
+  for (auto each = watched_.begin(); each != watched_.end(); ++each) {
+    if (each->is_admitted) continue;
+    const ptrdiff_t count = std::ranges::count_if(watched_, [&](const Watched& other) {
+      return !other.is_admitted && other.peer.host == each->peer.host;
+    });
+    if (count <= most) continue;
+    most = count;
+    chosen = each;
+  }
+  if (chosen == watched_.end()) return;
+  EndConnection(chosen->socket);
+  watched_.erase(chosen);
+}
+
+}  // namespace aster::rpc

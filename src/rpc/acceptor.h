@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The control plane's listeners: takes connections, and bounds those of strangers before gRPC holds
+// them. A connection is a stranger's until a call with a certificate of the cluster came over it.
+// Must not know gRPC, certificates or calls.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "net/socket.h"
+#include "net/waker.h"
+
+namespace aster::rpc {
+
+struct AcceptorOptions {
+  size_t max_strangers = 32;
+  int64_t patience_ns = 5 * kNsPerSecond;  // how long a connection may be a stranger's
+};
+
+// Who is at the other end of a connection. An IPv4 address is the IPv6 address that stands for it.
+struct RemotePeer {
+  std::array<uint8_t, 16> host{};
+  uint16_t port = 0;
+
+  // "ipv4:192.168.0.7:7777", "ipv6:%5Bfe80::1%25eth0%5D:7777", as gRPC writes it.
+  static std::optional<RemotePeer> FromText(std::string_view text);
+  static RemotePeer Of(const net::Endpoint& endpoint);
+
+  bool operator==(const RemotePeer&) const = default;
+};
+
+// Admit may be called by any thread, everything else by one.
+class Acceptor {
+ public:
+  // Is given a connection to keep, and the listener that it came to; in the acceptor's thread.
+  using Take = std::function<void(int listener, int connection)>;
+
+  explicit Acceptor(AcceptorOptions options = {}) : options_(options) {}
+  ~Acceptor() { Stop(); }
+  Acceptor(const Acceptor&) = delete;
+  Acceptor& operator=(const Acceptor&) = delete;
+
+  // Where it really listens: a port of 0 was any.
+  Result<net::Endpoint> Listen(const net::Endpoint& endpoint);
+  // After the last Listen. Connections that wait are taken from now on.
+  Status Start(Take take);
+  // No connection is taken afterwards.
+  void Stop();
+
+  // Connections from there are a node's, and bounded no longer.
+  void Admit(const RemotePeer& peer) EXCLUDES(mu_);
+
+ private:
+  // A second descriptor of what was given away: its owner closes a connection by shutting it down,
+  // and so does the acceptor.
+  struct Watched {
+    net::Socket socket;
+    RemotePeer peer;
+    int64_t deadline_ns = 0;
+    bool is_admitted = false;
+  };
+
+  void Main();
+  int64_t Wait(int64_t now_ns) EXCLUDES(mu_);
+  void AcceptAll(const net::Socket& listener);
+  Status AcceptOne(const net::Socket& listener, bool& is_last) EXCLUDES(mu_);
+  void Pause(const Error& why);
+  void EndExpired(int64_t now_ns) EXCLUDES(mu_);
+  void MakeRoom() REQUIRES(mu_);
+  void EndOne() REQUIRES(mu_);
+
+  const AcceptorOptions options_;
+  const SystemClock clock_;
+  std::vector<net::Socket> listeners_;
+  Take take_;
+  net::Waker waker_;
+  std::thread thread_;
+  // Of the thread.
+  int64_t paused_until_ns_ = 0;
+  bool is_short_ = false;  // the last attempt to take a connection failed
+  Mutex mu_;
+  std::list<Watched> watched_ GUARDED_BY(mu_);  // the oldest first
+  bool stopping_ GUARDED_BY(mu_) = false;
+};
+
+}  // namespace aster::rpc
