@@ -36,7 +36,7 @@ Result<engine::RequestId> Conductor::Submit(engine::Request request) {
     on_row(row);
     return Ok();
   };
-  return SubmitWith(std::move(request), LogitsCollector(tell, LogitsRows(), 0));
+  return SubmitWith(std::move(request), LogitsCollector(tell, LogitsRows(), rows.first));
 }
 
 Result<engine::RequestId> Conductor::SubmitWith(engine::Request request, LogitsCollector logits) {

@@ -38,6 +38,10 @@ Status CheckPrompt(const model::Shape& shape, const Request& request) {
 }
 
 Status CheckRows(const Request& request) {
+  if (request.rows.first > 0 && request.rows.first >= request.sequence->length()) {
+    return InvalidArgument(fmt::format("rows from {} on are asked for, of a prompt of {} tokens",
+                                       request.rows.first, request.sequence->length()));
+  }
   if (request.rows.kind == PromptRows::Kind::kNone || request.max_tokens == 0) return Ok();
   return InvalidArgument("rows of a prompt are told of a request for no tokens: ask for 0");
 }

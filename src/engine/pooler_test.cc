@@ -118,6 +118,57 @@ TEST_F(EmbedTest, LogitsOfAPromptAreThoseOfAText) {
   }
 }
 
+TEST_F(EmbedTest, RowsBehindAKnownBeginningAreComputedAlone) {
+  const auto model = tiny_.Make();
+  Scheduler scheduler(*model, nullptr, clock_, {.batch_tokens = 77});
+  const std::vector<int32_t>& text = texts_[0];
+  const auto length = static_cast<uint32_t>(text.size());
+  std::vector<std::vector<float>> expected;
+  ASSERT_TRUE(scheduler
+                  .LogitsOf(text, 512,
+                            [&](std::span<const float> row) {
+                              expected.emplace_back(row.begin(), row.end());
+                              return Ok();
+                            })
+                  .ok());
+  // A sequence that has computed the text, or its middle, or nothing of it.
+  for (const uint32_t known : {length, length / 2, 0u}) {
+    for (const uint32_t first : {0u, 1u, length / 2, length - 1}) {
+      Sequence sequence = scheduler.NewSequence();
+      if (known > 0) {
+        sequence.SetHistory(std::span(text).first(known));
+        ASSERT_TRUE(scheduler.Submit({.sequence = &sequence, .max_tokens = 0}).ok());
+        while (!scheduler.idle()) ASSERT_TRUE(scheduler.Step().ok());
+      }
+      sequence.SetHistory(text);
+      std::vector<std::vector<float>> told;
+      const uint64_t computed_before = scheduler.counters().prefill_tokens;
+      ASSERT_TRUE(scheduler
+                      .Submit({.sequence = &sequence,
+                               .max_tokens = 0,
+                               .rows = {.kind = PromptRows::Kind::kLogits,
+                                        .on_row =
+                                            [&](std::span<const float> row) {
+                                              told.emplace_back(row.begin(), row.end());
+                                            },
+                                        .first = first}})
+                      .ok());
+      while (!scheduler.idle()) ASSERT_TRUE(scheduler.Step().ok());
+      EXPECT_EQ(told, std::vector(expected.begin() + first, expected.end()));
+      if (known == length) {
+        EXPECT_EQ(scheduler.counters().prefill_tokens - computed_before, length - first);
+      }
+    }
+  }
+  Sequence sequence = scheduler.NewSequence();
+  sequence.SetHistory(text);
+  const auto refused = scheduler.Submit(
+      {.sequence = &sequence,
+       .max_tokens = 0,
+       .rows = {.kind = PromptRows::Kind::kLogits, .on_row = [](auto) {}, .first = length}});
+  EXPECT_THAT(refused.error().message(), HasSubstr("rows from"));
+}
+
 TEST_F(EmbedTest, RowsOfAPromptNeedARequestForNoTokens) {
   const auto model = tiny_.Make();
   Scheduler scheduler(*model, nullptr, clock_);

@@ -69,7 +69,8 @@ struct Finish {
 };
 
 // Rows of its prompt that a request for no tokens is told, in their order and each once. One that
-// is told all of them computes all of them: nothing of the prompt is taken from the KV cache.
+// is told more than the last computes all of them from `first` on, and takes from the KV cache only
+// what stands before that.
 struct PromptRows {
   enum class Kind : uint8_t {
     kNone,
@@ -79,6 +80,7 @@ struct PromptRows {
   };
   Kind kind = Kind::kNone;
   std::function<void(std::span<const float>)> on_row = nullptr;
+  uint32_t first = 0;  // of kLogits and kStates: no row before it is told
 
   bool needs_all() const { return kind == Kind::kLogits || kind == Kind::kStates; }
 };

@@ -46,6 +46,7 @@ RunningRequest::RunningRequest(RequestId id, Request request, const text::Tokeni
       vocab_size_(vocab_size),
       isa_(isa),
       stops_(request_.stop_strings),
+      told_rows_(request_.rows.first),
       submitted_ns_(now_ns) {
   if (tokenizer != nullptr) {
     decoder_.emplace(*tokenizer,

@@ -92,7 +92,7 @@ class RunningRequest {
   bool cancelled_ = false;
   bool begun_ = false;
   uint32_t most_computed_ = 0;  // what is computed below that is computed again
-  uint32_t told_rows_ = 0;      // of the prompt, where they are asked for
+  uint32_t told_rows_;          // of the prompt, where they are asked for: those before it
   int64_t submitted_ns_;
   int64_t begun_ns_ = 0;
   int64_t first_token_ns_ = 0;

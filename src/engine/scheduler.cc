@@ -131,7 +131,7 @@ Result<RequestId> Scheduler::Submit(Request request) {
   TRY(CheckRequest(shape(), tokenizer_, request));
   TRY(CheckMemory(request));
   auto speculation = TRY(SpeculationFor(request));
-  if (request.rows.needs_all()) request.sequence->Release();
+  if (request.rows.needs_all()) request.sequence->TakeBack(request.rows.first);
   // It waits; the next step admits it where there is memory.
   const RequestId id = next_id_++;
   ++counters_.submitted;
