@@ -3,6 +3,9 @@
 """Compiles what models are measured with: held-out questions, one JSON object a line, and held-out stories.
 
   python3 train/questions.py models/questions.jsonl models/held-out.txt
+  python3 train/questions.py tuning.jsonl --tuning
+
+The second makes questions to choose settings by, also held out, and none of the first ones is among them.
 
 Each question has an id, a category, messages and perhaps tools as a chat template takes them, the answer, and how to
 find it in a reply: "final" is what follows the last "Answer:", "whole" the whole reply, "call" the JSON in a
@@ -31,10 +34,11 @@ def _makers(category):
     return [corpus.questions_of(category)] * PER_CATEGORY
 
 
-def compile_questions():
-    questions, asked = [], set()
+def compile_questions(name="questions", asked=()):
+    """A set by its name, without questions that were asked before."""
+    questions, asked = [], set(asked)
     for category in corpus.CATEGORIES:
-        rng = random.Random(f"questions about {category}")
+        rng = random.Random(f"{name} about {category}")
         for number, make in enumerate(_makers(category)):
             item = draw(make, rng, held_out=True)
             for _ in range(_MAX_DRAWS):
@@ -53,21 +57,34 @@ def compile_questions():
     return questions
 
 
+def compile_tuning():
+    asked = [str([(message["role"], message["content"]) for message in question["messages"]])
+             for question in compile_questions()]
+    return compile_questions("tuning", asked)
+
+
 def compile_text():
     """Stories for measuring perplexity: plain text, none of it trained on."""
     documents = (corpus.Corpus("held-out").document(number) for number in range(_TEXT_DOCUMENTS))
     return "\n\n".join(turns[0][1] for turns in documents if turns[0][0] == "text") + "\n"
 
 
+def write(questions, path):
+    with open(path, "w", encoding="utf-8") as file:
+        for question in questions:
+            file.write(json.dumps(question) + "\n")
+
+
 def main():
     if len(sys.argv) != 3:
         print(__doc__)
         return 2
+    if sys.argv[2] == "--tuning":
+        write(compile_tuning(), sys.argv[1])
+        return 0
     with open(sys.argv[2], "w", encoding="utf-8") as file:
         file.write(compile_text())
-    with open(sys.argv[1], "w", encoding="utf-8") as file:
-        for question in compile_questions():
-            file.write(json.dumps(question) + "\n")
+    write(compile_questions(), sys.argv[1])
     return 0
 
 

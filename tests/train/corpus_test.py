@@ -75,6 +75,13 @@ class HeldOut(unittest.TestCase):
             committed = [json.loads(line) for line in file]
         self.assertEqual(committed, questions.compile_questions())
 
+    def test_questions_for_tuning_are_other_ones(self):
+        asked = {str(question["messages"]) for question in questions.compile_questions()}
+        tuning = questions.compile_tuning()
+        self.assertGreaterEqual(len(tuning), 400)
+        self.assertFalse(asked & {str(question["messages"]) for question in tuning})
+        self.assertEqual(len({question["id"] for question in tuning}), len(tuning))
+
     def test_the_committed_text_is_that_of_the_generator(self):
         with open(os.path.join(ROOT, "models", "held-out.txt"), encoding="utf-8") as file:
             self.assertEqual(file.read(), questions.compile_text())
