@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "cli/commands.h"
+#include "cli/eval/eval_ensemble.h"
 #include "cli/eval/eval_options.h"
 #include "cli/eval/eval_report.h"
 #include "cli/eval/eval_run.h"
@@ -50,10 +51,13 @@ Result<ExitStatus> EvaluateModels(const EvalOptions& options, Console& console) 
   const std::vector<size_t> chosen = TRY(eval::Select(set, options.selection).In(path));
   std::vector<Evaluation> evaluations;
   bool interrupted = false;
-  for (size_t m = 0; m < options.model.paths.size() && !interrupted; ++m) {
+  const size_t count = options.ensemble.is_wanted() ? 1 : options.model.paths.size();
+  for (size_t m = 0; m < count && !interrupted; ++m) {
     const std::string out_path = options.out_paths.empty() ? "" : options.out_paths[m];
     evaluations.push_back(
-        TRY(Evaluate(options, options.model.paths[m], set, chosen, out_path, console)));
+        options.ensemble.is_wanted()
+            ? TRY(EvaluateEnsemble(options, set, chosen, out_path, console))
+            : TRY(Evaluate(options, options.model.paths[m], set, chosen, out_path, console)));
     interrupted = evaluations.back().results.size() < chosen.size();
   }
   if (options.json) {

@@ -57,10 +57,12 @@ void EvalOptions::Declare(CLI::App& app) {
   DeclareClusterOptions(app, cluster);
   sampling.Declare(app);
   DeclareDraftOptions(app, draft);
+  CLI::Option* members = DeclareEnsembleOptions(app, ensemble)->excludes(models);
   CLI::Option* comparison =
       app.add_option("--compare", compare, "Two files of --out to compare, without asking")
           ->expected(2)
           ->excludes(models)
+          ->excludes(members)
           ->type_name("FIRST SECOND");
   app.add_flag("--verbose", verbose, "With --compare: show the replies that changed")
       ->needs(comparison);
@@ -73,6 +75,7 @@ void EvalOptions::Declare(CLI::App& app) {
       "prints the probability of so uneven a split by chance (McNemar's exact test).\n"
       "  aster eval\n"
       "  aster eval nova pulsar --limit 100\n"
+      "  aster eval --ensemble nova,pulsar\n"
       "  aster eval m.gguf --questions my.jsonl --out m.jsonl --temp 0.7 --seed 1\n"
       "  aster eval --compare f16.jsonl q4.jsonl --verbose");
 }

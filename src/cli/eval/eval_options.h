@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/options/ensemble_options.h"
 #include "cli/options/sampling_options.h"
 #include "eval/questions.h"
 #include "open/cluster_options.h"
@@ -20,6 +21,7 @@ struct EvalOptions {
   open::ModelOptions model;  // every path is a model of its own
   open::ClusterOptions cluster;
   open::DraftOptions draft;
+  EnsembleFlags ensemble;
   std::string questions_path;
   eval::Selection selection;
   std::vector<std::string> out_paths;  // none, or one for each model

@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "cli/eval/eval_run.h"
+#include "cli/eval/eval_record.h"
 #include "cli/terminal/console.h"
 #include "eval/score.h"
 

@@ -22,6 +22,7 @@
 #include "cli/options/token_ids.h"
 #include "cli/run/chat_session.h"
 #include "cli/run/reply_printer.h"
+#include "cli/run/run_ensemble.h"
 #include "cli/run/run_options.h"
 #include "cli/run/run_report.h"
 #include "cli/session/session_keeper.h"
@@ -107,13 +108,6 @@ Result<Loaded> Load(const RunOptions& options, const gguf::ModelFiles& files, co
   return loaded;
 }
 
-// The prompt as text, from where it was given.
-Result<std::string> ReadPrompt(const RunOptions& options) {
-  if (options.prompt) return *options.prompt;
-  if (!options.prompt_path.empty()) return ReadFile(options.prompt_path, text::kMaxTextBytes);
-  return ReadStream(stdin, "standard input", text::kMaxTextBytes);
-}
-
 // What was asked, from where it was given; of ids there is no text.
 struct Asked {
   std::string text;
@@ -126,7 +120,7 @@ Result<Asked> ReadAsked(const RunOptions& options) {
     asked.ids = TRY(ReadIds(options.ids_path));
     return asked;
   }
-  asked.text = TRY(ReadPrompt(options));
+  asked.text = TRY(options.ReadPrompt());
   if (asked.text.empty()) {
     return InvalidArgument("the prompt is empty: give some text");
   }
@@ -300,6 +294,7 @@ Status TakeModelOf(RunOptions& options) {
 Result<ExitStatus> RunModel(RunOptions options, Console& console) {
   // A reader that has had enough ends this program without a word, as it does any other.
   std::signal(SIGPIPE, SIG_DFL);
+  if (options.ensemble.is_wanted()) return RunEnsemble(options, console);
   if (!options.session.empty() && options.model.paths.empty()) TRY(TakeModelOf(options));
   TRY(OfferPull(options.model, console));
   TRY(options.model.Find());
@@ -325,7 +320,8 @@ Run DeclareRun(CLI::App& app) {
       "  aster run m.gguf -p 'Once upon a time' -n 64 --temp 0 --raw --json\n"
       "  aster run m.gguf --system 'Answer in French.' < question.txt\n"
       "  aster run m.gguf -p 'What is 17 * 23?' --tools tools.json\n"
-      "  aster run m.gguf -p 'Name a city.' --json-schema city.json");
+      "  aster run m.gguf -p 'Name a city.' --json-schema city.json\n"
+      "  aster run --ensemble nova,pulsar -p 'What is 12 * 3?' --explain");
   return [options](Console& console) { return RunModel(*options, console); };
 }
 

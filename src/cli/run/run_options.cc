@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/files.h"
 #include "base/random.h"
 #include "cli/options/cluster_options.h"
 #include "cli/options/draft_options.h"
@@ -30,6 +31,12 @@ void RunOptions::Declare(CLI::App& app) {
       ->type_name("NAME")
       ->excludes(app.get_option("--ids"))
       ->excludes(app.get_option("--system"));
+  CLI::Option* members = DeclareEnsembleOptions(app, ensemble);
+  for (const char* other : {"model", "--ids", "--raw", "--session"})
+    members->excludes(app.get_option(other));
+  app.add_flag("--explain", explain, "Print which member wrote the answer, and why it was taken")
+      ->needs(members)
+      ->group("Ensemble");
 }
 
 void RunOptions::DeclareWithoutSession(CLI::App& app) {
@@ -84,6 +91,12 @@ void RunOptions::DeclareWithoutSession(CLI::App& app) {
   app.add_flag("--json", json, "Print one JSON document at the end");
   app.add_flag("-q,--quiet", quiet, "Do not print rates at the end");
   app.add_flag("--no-history", no_history, "Do not save typed lines");
+}
+
+Result<std::string> RunOptions::ReadPrompt() const {
+  if (prompt) return *prompt;
+  if (!prompt_path.empty()) return ReadFile(prompt_path, text::kMaxTextBytes);
+  return ReadStream(stdin, "standard input", text::kMaxTextBytes);
 }
 
 chat::Thinking RunOptions::Thinking() const {

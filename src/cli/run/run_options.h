@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "chat/prompt.h"
+#include "cli/options/ensemble_options.h"
 #include "cli/options/sampling_options.h"
 #include "open/cluster_options.h"
 #include "open/drafts.h"
@@ -24,6 +25,8 @@ struct RunOptions {
   open::ModelOptions model;
   open::ClusterOptions cluster;
   open::DraftOptions draft;
+  EnsembleFlags ensemble;
+  bool explain = false;  // of an ensemble: who wrote the answer, and why it was taken
 
   std::optional<std::string> prompt;
   std::string prompt_path;
@@ -50,6 +53,8 @@ struct RunOptions {
   void Declare(CLI::App& app);
   // All but which session it is.
   void DeclareWithoutSession(CLI::App& app);
+  // The prompt as text, from where it was given.
+  Result<std::string> ReadPrompt() const;
   chat::Thinking Thinking() const;
   bool has_form() const { return !schema_path.empty() || !grammar_path.empty(); }
   Result<respond::Settings> Settings(uint32_t vocab_size) const;

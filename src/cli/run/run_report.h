@@ -22,11 +22,11 @@ struct RunReport {
   uint64_t seed = 0;
   int64_t load_ns = 0;
   const respond::Answered* answered = nullptr;
-  std::optional<disk::DiskPagesCounts> kv_cache;
-  std::vector<open::RowsFromNode> fetched;
-  open::KvTransfers kv_transfers;
-  std::vector<open::HopFigures> hops;  // of the route as it is at the end
-  std::string inexact;                 // OpenedModel::inexact
+  std::optional<disk::DiskPagesCounts> kv_cache = {};
+  std::vector<open::RowsFromNode> fetched = {};
+  open::KvTransfers kv_transfers = {};
+  std::vector<open::HopFigures> hops = {};  // of the route as it is at the end
+  std::string inexact = {};                 // OpenedModel::inexact
 };
 
 nlohmann::ordered_json DraftsToJson(const engine::DraftCounts& counts);

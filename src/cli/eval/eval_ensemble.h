@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Asks an ensemble the questions of an evaluation. Must not know how results are shown.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "cli/eval/eval_options.h"
+#include "cli/eval/eval_record.h"
+#include "cli/terminal/console.h"
+#include "eval/questions.h"
+
+namespace aster::cli {
+
+// As Evaluate, of the members that the options name.
+Result<Evaluation> EvaluateEnsemble(const EvalOptions& options, const eval::QuestionSet& set,
+                                    std::span<const size_t> chosen, const std::string& out_path,
+                                    Console& console);
+
+}  // namespace aster::cli

@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Several models that answer one question together: every member answers, every member rates every
+// different answer, and the answer is taken that they together hold for the most probable (policy
+// *choose*, docs/ensembles.md). Must not know where members are computed, nor the command line.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "ensemble/member.h"
+#include "ensemble/voice.h"
+
+namespace aster::ensemble {
+
+// What became of a member in one answer.
+struct Part {
+  std::string member;
+  double weight = 0;
+  bool has_answered = false;
+  std::optional<Error> absence = {};  // why it has not answered, or not rated
+  engine::RequestCounts counts = {};  // of its own answer
+  engine::RequestTimes times = {};
+  uint64_t rated_tokens = 0;  // of others' answers, that it computed
+};
+
+struct Candidate {
+  std::vector<size_t> authors = {};  // members, by their numbers
+  std::string text = {};
+  double bits_per_byte = 0;              // under all members together; 0 where it is the only one
+  std::vector<double> member_bits = {};  // under each, per byte; infinite where it was not rated
+};
+
+struct Answer {
+  respond::Answered answered;         // the author's, with the token counts of all members
+  size_t chosen = 0;                  // of `candidates`
+  std::vector<Candidate> candidates;  // different ones, by their first author
+  std::vector<Part> parts;            // of every member
+
+  const std::string& author() const { return parts[candidates[chosen].authors.front()].member; }
+};
+
+struct EnsembleOptions {
+  // How long members are waited for behind the first answer, and for ratings.
+  int64_t wait_ns = int64_t{60} * 1'000'000'000;
+};
+
+// An error where the members cannot be an ensemble: none, names or weights that make no sense.
+Status CheckMembers(const std::vector<Member>& members);
+
+// The caller's thread does everything, in Step. The same answers in whatever order members compute,
+// and with however many questions at once: what is decided does not depend on time, unless a member
+// fails or is not waited for any more; the answer says so then, and the next question asks it
+// again.
+class Ensemble {
+ public:
+  // Members that CheckMembers accepts; what they name outlives it, as does the clock.
+  Ensemble(std::vector<Member> members, const Clock& clock, EnsembleOptions options = {});
+  // Requests that are not finished are cancelled.
+  ~Ensemble();
+  Ensemble(const Ensemble&) = delete;
+  Ensemble& operator=(const Ensemble&) = delete;
+
+  using OnAnswer = std::function<void(Result<Answer>)>;
+  // `on_answer` is called by Step, once. An error where no member answers. It may ask more.
+  void Ask(Question question, OnAnswer on_answer);
+  // Every question is answered.
+  bool idle() const;
+  void Step();
+  // Questions that are not answered end as cancelled, at the next step.
+  void Cancel();
+
+  const std::vector<Member>& members() const { return members_; }
+
+ private:
+  class Choosing;
+
+  void StepMembers();
+
+  const std::vector<Member> members_;
+  const Clock& clock_;
+  const EnsembleOptions options_;
+  std::vector<std::unique_ptr<Choosing>> questions_;  // until no request of theirs is in flight
+};
+
+// One answer, for callers that have nothing else to do. `is_cancelled` (null: never) is called
+// before every step.
+Result<Answer> AnswerOne(Ensemble& ensemble, Question question,
+                         const std::function<bool()>& is_cancelled = nullptr);
+
+}  // namespace aster::ensemble

@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Says who wrote an ensemble's answer and why that one was taken, to people and to scripts. Must
+// not know how it was decided.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "ensemble/ensemble.h"
+
+namespace aster::ensemble {
+
+// Lines, without the texts of candidates.
+std::string Explain(const Answer& answer);
+nlohmann::ordered_json ExplanationToJson(const Answer& answer);
+
+}  // namespace aster::ensemble

@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// One of the models that answer together, as a policy sees it. Must not know how it was opened, nor
+// on which machines it is computed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/generator.h"
+#include "respond/prompt.h"
+
+namespace aster::ensemble {
+
+struct Member {
+  std::string name;
+  respond::Model model = {};  // its own template and vocabulary
+  engine::Generator* generator = nullptr;
+  double weight = 1;           // of its probabilities among the others'; 0: it is not asked
+  uint32_t context_limit = 0;  // tokens of prompt and response; 0: what the model was trained for
+  uint64_t extra_seed = 0;     // added to the seed of every question
+};
+
+}  // namespace aster::ensemble

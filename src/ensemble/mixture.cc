@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "ensemble/mixture.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <numbers>
+
+#include "base/check.h"
+#include "kernels/math.h"
+
+namespace aster::ensemble {
+namespace {
+
+// e to this adds nothing to 1.
+constexpr double kNothing = -700;
+
+}  // namespace
+
+double MixedLogChance(std::span<const double> log_chances, std::span<const double> weights) {
+  CHECK(log_chances.size() == weights.size());
+  // Relative to the largest, which may be too small for a probability of its own.
+  double total_weight = 0, largest = kImpossible;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    total_weight += weights[i];
+    if (weights[i] > 0) largest = std::max(largest, log_chances[i]);
+  }
+  CHECK(total_weight > 0);
+  if (largest == kImpossible) return kImpossible;
+  double sum = 0;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    const double relative = log_chances[i] - largest;
+    if (weights[i] > 0 && relative > kNothing) sum += weights[i] * kernels::Exp(relative);
+  }
+  return largest + kernels::Log(sum / total_weight);
+}
+
+double BitsPerByte(double log_chance, uint64_t bytes) {
+  CHECK(bytes > 0);
+  return -log_chance / (static_cast<double>(bytes) * std::numbers::ln2);
+}
+
+}  // namespace aster::ensemble

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "ensemble/open_members.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "ensemble/ensemble.h"
+#include "open/builtin_models.h"
+#include "open/load_tokenizer.h"
+#include "open/model_files.h"
+#include "open/model_identity.h"
+
+namespace aster::ensemble {
+
+std::vector<std::string> DistinctNames(const std::vector<std::string>& paths) {
+  std::vector<std::string> stems, names;
+  for (const std::string& path : paths) {
+    stems.push_back(std::filesystem::path(path).stem().string());
+    const auto count = std::ranges::count(stems, stems.back());
+    names.push_back(count == 1 ? stems.back() : fmt::format("{} {}", stems.back(), count));
+  }
+  return names;
+}
+
+Result<std::unique_ptr<OpenMembers::Opened>> OpenMembers::OpenOne(const std::string& path,
+                                                                  const MemberOptions& members,
+                                                                  open::OpenOptions options,
+                                                                  const Clock& clock,
+                                                                  open::Reporter& reporter) {
+  // What its files say, and whether it can be asked at all.
+  gguf::ModelFiles files = TRY(open::OpenModelFiles({path}, *options.cluster));
+  const model::Shape shape = TRY(model::ReadShape(files.metadata()));
+  auto one = std::make_unique<Opened>(
+      Opened{.model = *options.model, .files = std::move(files), .shape = shape});
+  one->model.paths = {path};
+  one->tokenizer = TRY(open::LoadTokenizer(one->files, path, reporter));
+  one->prompt = std::make_unique<chat::ChatPrompt>(
+      TRY(chat::ChatPrompt::Make(one->files.metadata(), *one->tokenizer)));
+  one->prompt->SetThinking(members.thinking);
+  if (!one->prompt->has_template()) {
+    return FailedPrecondition(
+        "this model has no chat template, and members of an ensemble are asked by theirs");
+  }
+  one->member.model = members.has_forms ? respond::ModelWithForms(*one->prompt, shape.vocab_size)
+                                        : respond::ModelOf(*one->prompt);
+  // Then its weights, which take their time.
+  options.model = &one->model;
+  one->opened = TRY(open::OpenModel(one->files, one->tokenizer.get(), clock, options, reporter));
+  one->member.generator = &one->opened->generator();
+  return one;
+}
+
+Result<OpenMembers> OpenMembers::Open(const MemberOptions& members,
+                                      const open::OpenOptions& options, const Clock& clock,
+                                      open::Reporter& reporter) {
+  if (!members.weights.empty() && members.weights.size() != members.names.size()) {
+    return InvalidArgument(fmt::format("{} weights for {} members: give one for each, or none",
+                                       members.weights.size(), members.names.size()));
+  }
+  std::vector<std::string> paths;
+  for (const std::string& name : members.names) paths.push_back(TRY(open::FindModel(name)));
+  // Names and weights are checked before anything is loaded.
+  std::vector<Member> checked(paths.size());
+  const std::vector<std::string> names = DistinctNames(paths);
+  for (size_t i = 0; i < checked.size(); ++i) {
+    checked[i].name = names[i];
+    if (!members.weights.empty()) checked[i].weight = members.weights[i];
+  }
+  TRY(CheckMembers(checked));
+  OpenMembers all;
+  for (size_t i = 0; i < paths.size(); ++i) {
+    all.opened_.push_back(TRY(OpenOne(paths[i], members, options, clock, reporter).In(paths[i])));
+    all.opened_.back()->member.name = checked[i].name;
+    all.opened_.back()->member.weight = checked[i].weight;
+  }
+  return all;
+}
+
+std::vector<Member> OpenMembers::members() const {
+  std::vector<Member> members;
+  for (const auto& one : opened_) members.push_back(one->member);
+  return members;
+}
+
+uint32_t OpenMembers::context() const {
+  return (*std::ranges::min_element(opened_, {},
+                                    [](const auto& one) { return one->shape.context_length; }))
+      ->shape.context_length;
+}
+
+uint32_t OpenMembers::smallest_vocab() const {
+  return (*std::ranges::min_element(opened_, {},
+                                    [](const auto& one) { return one->shape.vocab_size; }))
+      ->shape.vocab_size;
+}
+
+Result<Hash128> OpenMembers::Fingerprint(open::Reporter& reporter) const {
+  Hasher hasher;
+  for (const auto& one : opened_) {
+    const std::string hex = TRY(open::FingerprintOf(one->files, reporter)).ToHex();
+    hasher.Add({reinterpret_cast<const uint8_t*>(hex.data()), hex.size()});
+  }
+  return hasher.Digest();
+}
+
+Status OpenMembers::Save() {
+  for (const auto& one : opened_) TRY(one->opened->Save());
+  return Ok();
+}
+
+}  // namespace aster::ensemble

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Opens the models of an ensemble, each with its own files, vocabulary, template and generator,
+// here or on nodes. Must not know the command line, nor what is asked.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/result.h"
+#include "chat/prompt.h"
+#include "ensemble/member.h"
+#include "gguf/model_files.h"
+#include "model/shape.h"
+#include "open/open_model.h"
+#include "text/tokenizer.h"
+
+namespace aster::ensemble {
+
+struct MemberOptions {
+  std::vector<std::string> names = {};  // files, or names of built-in models
+  std::vector<double> weights = {};     // of each; none: all the same
+  bool has_forms = false;               // responses may have a form, or call tools
+  chat::Thinking thinking = chat::Thinking::kAsItLikes;
+};
+
+// A name that no other member has: "nova", "pulsar", "nova 2".
+std::vector<std::string> DistinctNames(const std::vector<std::string>& paths);
+
+// The models of an ensemble, open.
+class OpenMembers {
+ public:
+  // Of `options`, what is the same for all: threads, memory, nodes; it outlives this, as does the
+  // clock.
+  static Result<OpenMembers> Open(const MemberOptions& members, const open::OpenOptions& options,
+                                  const Clock& clock, open::Reporter& reporter);
+
+  // In the order in which they were named.
+  std::vector<Member> members() const;
+  // The longest context that all of them were trained for.
+  uint32_t context() const;
+  // Of all files together, in their order.
+  Result<Hash128> Fingerprint(open::Reporter& reporter) const;
+  uint32_t smallest_vocab() const;
+  // At the end: what the options ask to be kept.
+  Status Save();
+
+ private:
+  struct Opened {
+    open::ModelOptions model;
+    gguf::ModelFiles files;
+    model::Shape shape;
+    std::unique_ptr<text::Tokenizer> tokenizer = nullptr;
+    std::unique_ptr<chat::ChatPrompt> prompt = nullptr;
+    Member member = {};
+    std::unique_ptr<open::OpenedModel> opened = nullptr;
+  };
+
+  static Result<std::unique_ptr<Opened>> OpenOne(const std::string& path,
+                                                 const MemberOptions& members,
+                                                 open::OpenOptions options, const Clock& clock,
+                                                 open::Reporter& reporter);
+
+  std::vector<std::unique_ptr<Opened>> opened_;
+};
+
+}  // namespace aster::ensemble
