@@ -14,6 +14,7 @@
 #include <filesystem>
 
 #include "base/clock.h"
+#include "base/process_limits.h"
 #include "cluster/word_lines.h"
 
 namespace aster::cluster {
@@ -275,6 +276,7 @@ Result<Identity> Home::LoadIdentity(int64_t wall_s) const {
                     "or run `aster cluster invite` where it is and `aster cluster join` here",
                     folder_));
   }
+  ForbidCoreDumps();
   return MakeIdentity(TRY(ReadFile(File("ca.pem"), kMaxPemBytes)),
                       TRY(ReadFile(File("node.pem"), kMaxPemBytes)),
                       TRY(ReadFile(File("node.key"), kMaxPemBytes)), wall_s)
@@ -287,6 +289,7 @@ Result<Authority> Home::LoadAuthority() const {
         "the authority of the cluster is on the machine where the cluster was made; run the "
         "command there");
   }
+  ForbidCoreDumps();
   return Authority{.certificate = TRY(ReadFile(File("ca.pem"), kMaxPemBytes)),
                    .key = TRY(ReadFile(File("ca.key"), kMaxPemBytes))};
 }

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -58,6 +59,20 @@ void ExpectPrivate(const std::string& folder) {
     ASSERT_EQ(stat(entry.path().c_str(), &info), 0);
     EXPECT_EQ(info.st_mode & 077U, 0U) << entry.path();
   }
+}
+
+TEST(Home, AProcessThatHoldsItsKeysLeavesNoCoreDump) {
+  const TestHome made;
+  const auto may_be_dumped_after = [](const std::function<void()>& load) {
+    return SumOverProcesses(1, [&] {
+      prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+      load();
+      return prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+    });
+  };
+  EXPECT_EQ(may_be_dumped_after([] {}), 1);
+  EXPECT_EQ(may_be_dumped_after([&] { (void)made.home.LoadIdentity(kTestWallS); }), 0);
+  EXPECT_EQ(may_be_dumped_after([&] { (void)made.home.LoadAuthority(); }), 0);
 }
 
 TEST(Home, ACompleteClusterOrNone) {

@@ -113,7 +113,8 @@ Status CheckMember(const Member& member) {
   TRY(CheckAddresses(member.control_addresses));
   TRY(CheckAddresses(member.data_addresses));
   if (member.node == NodeId()) return InvalidArgument("a node's id is missing");
-  if (member.incarnation > kMaxIncarnation || member.state > MemberState::kLeft)
+  if (member.incarnation > kMaxIncarnation || member.state > MemberState::kLeft ||
+      member.signature.size() > kMaxSignatureBytes)
     return InvalidArgument("a number is out of range");
   return Ok();
 }

@@ -36,6 +36,9 @@ struct Member {
   uint64_t heartbeat = 0;  // grows all the time during a life
   MemberState state = MemberState::kAlive;
   uint64_t description_version = 0;  // another number: describe it anew
+  // The node's own, over all of this but what others make of its silence (member_signature.h).
+  // Empty: of an older program, which signs nothing.
+  std::string signature;
 
   bool operator==(const Member&) const = default;
 };
@@ -43,6 +46,7 @@ struct Member {
 inline constexpr size_t kMaxNameBytes = 64;
 inline constexpr size_t kMaxAddresses = 8;
 inline constexpr size_t kMaxAddressBytes = 255;
+inline constexpr size_t kMaxSignatureBytes = 128;
 // So that the next one always exists.
 inline constexpr uint64_t kMaxIncarnation = uint64_t{1} << 62;
 

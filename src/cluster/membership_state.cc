@@ -4,43 +4,40 @@
 #include "cluster/membership_state.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 namespace aster::cluster {
 namespace {
 
-// How final a state is within one incarnation: no heartbeat brings a node back from the dead, only
-// a new incarnation does.
-int Finality(MemberState state) {
-  switch (state) {
-    case MemberState::kLeft:
-      return 2;
-    case MemberState::kDead:
-      return 1;
-    default:
-      return 0;
-  }
-}
-
 bool IsReachable(MemberState state) {
   return state == MemberState::kAlive || state == MemberState::kSuspect;
 }
 
-bool IsNewer(const Member& a, const Member& b) {
-  const auto key = [](const Member& m) {
-    // Of equal heartbeats suspicion counts: a node waited for the next one in vain.
-    return std::tuple(m.incarnation, Finality(m.state), m.heartbeat,
-                      m.state == MemberState::kSuspect);
-  };
-  return key(a) > key(b);
+// How far in its life, or in how many, the node was when it said so.
+std::pair<uint64_t, uint64_t> AgeOf(const Member& member) {
+  return {member.incarnation, member.heartbeat};
+}
+
+bool IsNewer(const Member& record, const Member& held) {
+  // The sender's judgement, to which this node comes by itself or not.
+  if (record.state == MemberState::kDead) return false;
+  if (held.state == MemberState::kLeft || record.state == MemberState::kLeft) {
+    const bool is_goodbye = held.state != MemberState::kLeft;
+    return record.incarnation > held.incarnation ||
+           (is_goodbye && record.incarnation == held.incarnation);
+  }
+  return AgeOf(record) > AgeOf(held);
 }
 
 }  // namespace
 
 MembershipState::MembershipState(Member self, const MembershipOptions& options, uint64_t seed,
                                  int64_t now_ns)
-    : options_(options), random_(seed), self_(std::move(self)), next_tick_ns_(now_ns) {
+    : options_(options),
+      random_(seed),
+      self_(std::move(self)),
+      next_tick_ns_(now_ns),
+      contradicted_ns_(now_ns - options.suspect_after_ns) {
   self_.state = MemberState::kAlive;
   self_.incarnation = std::clamp<uint64_t>(self_.incarnation, 1, kMaxIncarnation - 1);
 }
@@ -121,44 +118,60 @@ Status MembershipState::Merge(std::span<const Member> records, int64_t now_ns) {
       continue;
     }
     if (record.node == self_.node) {
-      MergeSelf(record);
-    } else if (!revoked_.contains(record.node)) {
+      MergeSelf(record, now_ns);
+    } else {
       MergeOther(record, now_ns);
     }
   }
   return status;
 }
 
-void MembershipState::MergeSelf(const Member& record) {
-  if (self_.state == MemberState::kLeft) return;
-  const bool is_of_another_life = record.incarnation > self_.incarnation;
-  const bool is_wrong =
-      record.incarnation == self_.incarnation && record.state != MemberState::kAlive;
-  if (!is_of_another_life && !is_wrong) return;
+bool MembershipState::IsNews(const Member& record) const {
+  if (record.node == self_.node) return IsNewsOfSelf(record);
+  if (revoked_.contains(record.node)) return false;
+  const auto found = others_.find(record.node);
+  // Who is over and was never known does not matter; so what was forgotten stays forgotten.
+  if (found == others_.end()) return IsReachable(record.state);
+  return IsNewer(record, found->second.member);
+}
+
+bool MembershipState::IsNewsOfSelf(const Member& record) const {
+  if (self_.state == MemberState::kLeft) return false;
+  const bool is_of_another_life = AgeOf(record) > AgeOf(self_);
+  const bool is_wrong = record.incarnation == self_.incarnation && !IsReachable(record.state);
+  return is_of_another_life || is_wrong;
+}
+
+void MembershipState::MergeSelf(const Member& record, int64_t now_ns) {
+  if (!IsNewsOfSelf(record)) return;
+  // Of this life no more often than a node can be suspected: who lies must not keep this one busy.
+  const bool is_of_another_life = AgeOf(record) > AgeOf(self_);
+  if (!is_of_another_life && now_ns - contradicted_ns_ < options_.suspect_after_ns) return;
+  contradicted_ns_ = now_ns;
   self_.incarnation = std::min(record.incarnation + 1, kMaxIncarnation);
   ++version_;
 }
 
 void MembershipState::MergeOther(const Member& record, int64_t now_ns) {
+  if (!IsNews(record)) return;
+  Member fresh = record;
+  // Another's suspicion is not this node's.
+  if (fresh.state == MemberState::kSuspect) fresh.state = MemberState::kAlive;
   const auto found = others_.find(record.node);
   if (found == others_.end()) {
-    // Who is over and was never known does not matter; so what was forgotten stays forgotten.
-    if (!IsReachable(record.state) || !MakeRoom()) return;
-    others_.emplace(record.node, MemberView{record, now_ns, now_ns});
+    if (!MakeRoom()) return;
+    others_.emplace(record.node, MemberView{std::move(fresh), now_ns, now_ns});
     ++version_;
     return;
   }
   MemberView& view = found->second;
-  if (!IsNewer(record, view.member)) return;
-  // Suspicion is no news of the node: its time goes on running.
-  const bool is_news = std::pair(record.incarnation, record.heartbeat) >
-                       std::pair(view.member.incarnation, view.member.heartbeat);
-  if (is_news) view.news_ns = now_ns;
+  view.news_ns = now_ns;
+  if (fresh.state != view.member.state) view.state_ns = now_ns;
   Member expected = view.member;
-  expected.heartbeat = record.heartbeat;
-  if (record.state != view.member.state) view.state_ns = now_ns;
-  if (expected != record) ++version_;
-  view.member = record;
+  expected.heartbeat = fresh.heartbeat;
+  expected.signature = fresh.signature;
+  if (expected != fresh) ++version_;
+  view.member = std::move(fresh);
 }
 
 bool MembershipState::MakeRoom() {

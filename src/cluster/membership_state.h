@@ -7,9 +7,10 @@
 // Nodes exchange all records in pairs, each with a random other one a few times a second. A node
 // that is there counts its heartbeat up, so news of it spreads through the nodes that can reach it;
 // a node of which no news come is suspected, then dead, after stated times. Every node comes to
-// that by itself, and hears it from others. Of two records of one node the later one counts: the
-// higher incarnation; within one, goodbye before death before the higher heartbeat. A node that
-// finds itself suspected or dead contradicts with a higher incarnation.
+// that by itself: what others make of a node's silence is not believed, as one of them may lie. Of
+// two records of one node the later one counts: the higher incarnation; within one, goodbye before
+// the higher heartbeat. A node that hears of a later life of its own goes above it; so it does,
+// now and then, where others say that it is dead, for nodes of older versions that believe it.
 #pragma once
 
 #include <cstdint>
@@ -71,9 +72,14 @@ class MembershipState {
 
   // What to send: oneself and everybody.
   std::vector<Member> Records() const;
-  // Received records. Records that cannot be are left out; the first such error is returned, though
-  // the others count.
+  // Received records, each as its node has said it. Records that cannot be are left out; the first
+  // such error is returned, though the others count.
   Status Merge(std::span<const Member> records, int64_t now_ns);
+
+  // Whether Merge would change anything: what is no news need not be checked.
+  bool IsNews(const Member& record) const;
+  // Oneself too.
+  bool Knows(const NodeId& node) const { return node == self_.node || others_.contains(node); }
 
   // What others should know of this node from now on.
   void SetAddresses(std::vector<std::string> control, std::vector<std::string> data);
@@ -86,7 +92,8 @@ class MembershipState {
   bool IsRevoked(const NodeId& node) const { return revoked_.contains(node); }
 
  private:
-  void MergeSelf(const Member& record);
+  bool IsNewsOfSelf(const Member& record) const;
+  void MergeSelf(const Member& record, int64_t now_ns);
   void MergeOther(const Member& record, int64_t now_ns);
   void Judge(int64_t now_ns);
   bool MakeRoom();
@@ -99,6 +106,7 @@ class MembershipState {
   std::set<NodeId> revoked_;
   std::vector<std::string> seeds_;
   int64_t next_tick_ns_;
+  int64_t contradicted_ns_;  // when this node last went above what others said of it
   uint64_t version_ = 1;
 };
 

@@ -39,7 +39,7 @@ TEST(MembershipState, WhoIsSilentIsSuspectAndThenDead) {
   EXPECT_EQ(StateOf(state, 2), MemberState::kDead);
 }
 
-TEST(MembershipState, HeartbeatsTakeSuspicionAwayButNotDeath) {
+TEST(MembershipState, HeartbeatsTakeSuspicionAndDeathAway) {
   MembershipState state = Make();
   ASSERT_TRUE(state.Merge(std::vector{Named(2)}, 0).ok());
   state.Tick(4 * kNsPerSecond);
@@ -50,11 +50,28 @@ TEST(MembershipState, HeartbeatsTakeSuspicionAwayButNotDeath) {
   state.Tick(9 * kNsPerSecond);
   state.Tick(13 * kNsPerSecond);
   ASSERT_EQ(StateOf(state, 2), MemberState::kDead);
+  ASSERT_TRUE(state.Merge(std::vector{beat}, 14 * kNsPerSecond).ok());
+  EXPECT_EQ(StateOf(state, 2), MemberState::kDead);  // no news
   beat.heartbeat = 1000;
   ASSERT_TRUE(state.Merge(std::vector{beat}, 14 * kNsPerSecond).ok());
-  EXPECT_EQ(StateOf(state, 2), MemberState::kDead);
-  ASSERT_TRUE(state.Merge(std::vector{Named(2, 2)}, 14 * kNsPerSecond).ok());
   EXPECT_EQ(StateOf(state, 2), MemberState::kAlive);
+}
+
+// What a member says of another one's silence may be a lie.
+TEST(MembershipState, NoMemberIsExpelledByWhatOthersMakeOfIt) {
+  MembershipState state = Make();
+  ASSERT_TRUE(state.Merge(std::vector{Named(2)}, 0).ok());
+  for (const MemberState judged : {MemberState::kDead, MemberState::kSuspect}) {
+    Member record = Named(2);
+    record.heartbeat = judged == MemberState::kDead ? 1000 : 0;
+    record.state = judged;
+    EXPECT_FALSE(state.IsNews(record));
+    ASSERT_TRUE(state.Merge(std::vector{record}, 1).ok());
+    EXPECT_EQ(StateOf(state, 2), MemberState::kAlive);
+  }
+  Member beat = Named(2);
+  beat.heartbeat = 7;
+  EXPECT_TRUE(state.IsNews(beat));  // the lie with heartbeat 1000 has not hidden it
 }
 
 TEST(MembershipState, ContradictsItsOwnDeath) {
@@ -64,6 +81,24 @@ TEST(MembershipState, ContradictsItsOwnDeath) {
   ASSERT_TRUE(state.Merge(std::vector{dead}, 0).ok());
   EXPECT_EQ(state.self().incarnation, 42u);
   EXPECT_EQ(state.self().state, MemberState::kAlive);
+}
+
+TEST(MembershipState, ContradictsLiesAboutThisLifeNowAndThen) {
+  MembershipState state = Make();
+  for (int i = 0; i < 100; ++i) {
+    Member dead = Named(1, state.self().incarnation);
+    dead.state = MemberState::kDead;
+    ASSERT_TRUE(state.Merge(std::vector{dead}, 1).ok());
+  }
+  EXPECT_EQ(state.self().incarnation, 2u);
+}
+
+TEST(MembershipState, ARestartWithinTheSameSecondGoesAboveTheOldOne) {
+  MembershipState state = Make();
+  Member earlier = Named(1, 1);
+  earlier.heartbeat = 50;
+  ASSERT_TRUE(state.Merge(std::vector{earlier}, 0).ok());
+  EXPECT_EQ(state.self().incarnation, 2u);
 }
 
 TEST(MembershipState, ARestartWithALowerIncarnationGoesAboveTheOldOne) {
@@ -127,9 +162,9 @@ TEST(MembershipState, IsBoundedAndKeepsTheLiving) {
   for (uint64_t i = 2; i < 100; ++i) members.push_back(Named(i));
   ASSERT_TRUE(state.Merge(members, 0).ok());
   EXPECT_EQ(state.others().size(), 3u);
-  Member dead = Named(2, 2);
-  dead.state = MemberState::kDead;
-  ASSERT_TRUE(state.Merge(std::vector{dead}, 1).ok());
+  Member left = Named(2, 2);
+  left.state = MemberState::kLeft;
+  ASSERT_TRUE(state.Merge(std::vector{left}, 1).ok());
   ASSERT_TRUE(state.Merge(std::vector{Named(50)}, 2).ok());
   EXPECT_EQ(state.others().size(), 3u);
   EXPECT_TRUE(state.others().contains(Id(50)));

@@ -25,9 +25,8 @@ Result<cluster::JoinReply> ControlAnswers::Join(const cluster::JoinRequest& requ
   return admission_.Admit(request);
 }
 
-Result<rpc::Gossip> ControlAnswers::Exchange(const rpc::NodeId& /*from*/,
-                                             const rpc::Gossip& gossip) {
-  return sources_.membership->Exchange(gossip);
+Result<rpc::Gossip> ControlAnswers::Exchange(const rpc::NodeId& from, const rpc::Gossip& gossip) {
+  return sources_.membership->Exchange(from, gossip);
 }
 
 // A file of this machine, or what it has fetched or put together itself.

@@ -11,6 +11,7 @@
 #include <functional>
 
 #include "base/files.h"
+#include "cluster/member_signature.h"
 #include "net/certificate.h"
 #include "node/cluster_view.h"
 
@@ -145,6 +146,45 @@ TEST_F(Daemons, NobodyAnswersForAnotherCluster) {
       desk->control_addresses());
   ASSERT_FALSE(view.ok());
   EXPECT_THAT(view.error().message(), HasSubstr(desk->control_addresses().front()));
+}
+
+TEST_F(Daemons, AreNotExpelledByAMember) {
+  const auto desk_home = NewMachine("desk"), lap_home = NewMachine("lap"),
+             spy_home = NewMachine("spy");
+  const auto desk = Run(*desk_home);
+  const auto lap = Run(*lap_home, desk->control_addresses());
+  ASSERT_TRUE(Eventually([&] { return Alive(*desk) == 2 && Alive(*lap) == 2; }));
+  const cluster::Identity spy = spy_home->LoadIdentity(WallS()).value();
+  const auto client = rpc::ControlClient::Make({.identity = spy,
+                                                .address = desk->control_addresses().front(),
+                                                .expect = desk->identity().node})
+                          .value();
+  // That lap has left for good, with and without a signature; that it is somewhere else; ghosts.
+  cluster::Member lie = desk->GetStatus().members.at(1);
+  ASSERT_EQ(lie.name, "lap");
+  lie.incarnation = cluster::kMaxIncarnation;
+  rpc::Gossip gossip;
+  gossip.certificates = {spy.certificate};
+  for (const auto state : {cluster::MemberState::kLeft, cluster::MemberState::kAlive}) {
+    for (const bool is_signed : {true, false}) {
+      lie.state = state;
+      lie.control_addresses = {"127.0.0.1:9"};
+      lie.signature = is_signed ? cluster::SignMember(lie, spy.key).value() : "";
+      gossip.members.push_back(lie);
+    }
+  }
+  for (uint64_t i = 1; i <= 500; ++i) {
+    lie.node = {{.low = i, .high = 1}};
+    lie.name = "ghost-" + std::to_string(i);
+    lie.signature = i % 2 == 0 ? cluster::SignMember(lie, spy.key).value() : "";
+    gossip.members.push_back(lie);
+  }
+  ASSERT_TRUE(client->Exchange(gossip, kPatienceNs).ok());
+  const auto members = desk->GetStatus().members;
+  ASSERT_THAT(members, SizeIs(2));
+  EXPECT_EQ(members[1].node, lap->identity().node);
+  EXPECT_EQ(members[1].state, cluster::MemberState::kAlive);
+  EXPECT_EQ(members[1].control_addresses, lap->control_addresses());
 }
 
 TEST_F(Daemons, SpreadWhoWasRevoked) {

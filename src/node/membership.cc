@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "node/ask.h"
+#include "rpc/limits.h"
 
 namespace aster::node {
 
@@ -26,6 +27,8 @@ constexpr size_t kMaxGoodbyes = 3;
 // Talks that wait while others hang at machines that do not answer.
 constexpr size_t kMaxQueue = 16;
 constexpr size_t kMaxClients = 64;
+// Of which it is said that their records were refused.
+constexpr size_t kMaxDoubted = 64;
 
 Member Beginning(Member self, const Clock& clock) {
   self.incarnation = static_cast<uint64_t>(std::max<int64_t>(1, clock.WallNs() / kNsPerSecond));
@@ -40,7 +43,12 @@ Membership::Membership(const cluster::Home& home, cluster::Identity identity, Me
       identity_(std::move(identity)),
       options_(std::move(options)),
       clock_(clock),
-      state_(Beginning(std::move(self), clock), options_.state, SystemSeed(), clock.NowNs()) {}
+      state_(Beginning(std::move(self), clock), options_.state, SystemSeed(), clock.NowNs()),
+      certificates_(identity_.ca_certificate) {
+  const Status own = certificates_.Add(identity_.certificate, clock.WallNs() / kNsPerSecond);
+  if (!own.ok())
+    log::Error("this node's certificate is not valid", {{"why", own.error().message()}});
+}
 
 Membership::~Membership() { Stop(); }
 
@@ -177,12 +185,17 @@ Status Membership::TalkAt(const cluster::Contact& contact, const std::string& ad
     if (contact.node) clients_.erase({*contact.node, address});
     return reply.error();
   }
-  Take(*reply);
+  Take(contact.node, *reply);
   RememberPeers();  // at once: how long this process lives is not known
   {
+    // What the other side lacks, once more and with it.
     const MutexLock lock(mu_);
-    if (reply->revocations_serial >= revocations_.serial()) return Ok();
-    own.revocations = revocations_.text();
+    std::vector<std::string> certificates = CertificatesBeside(reply->members);
+    const bool has_newer_list = reply->revocations_serial < revocations_.serial();
+    if (stopping_ || (certificates.empty() && !has_newer_list)) return Ok();
+    own = OwnGossip();
+    own.certificates = std::move(certificates);
+    if (has_newer_list) own.revocations = revocations_.text();
   }
   TRY(client->Exchange(own, kTalkNs));
   return Ok();
@@ -205,20 +218,50 @@ Result<std::shared_ptr<rpc::ControlClient>> Membership::ClientFor(const cluster:
   return client;
 }
 
-rpc::Gossip Membership::OwnGossip() const {
-  return {
+rpc::Gossip Membership::OwnGossip() {
+  rpc::Gossip gossip{
       .members = state_.Records(), .revocations_serial = revocations_.serial(), .revocations = {}};
+  Member& self = gossip.members.front();
+  self.signature = signed_.signature;
+  if (self != signed_) {
+    auto signature = cluster::SignMember(self, identity_.key);
+    if (!signature.ok())
+      log::Error("this node's record could not be signed", {{"why", signature.error().message()}});
+    self.signature = signature.ok() ? *std::move(signature) : "";
+    signed_ = self;
+  }
+  return gossip;
 }
 
-Result<rpc::Gossip> Membership::Exchange(const rpc::Gossip& gossip) {
-  Take(gossip);
+std::vector<std::string> Membership::CertificatesBeside(const std::vector<Member>& records) const {
+  std::set<NodeId> known;
+  for (const Member& record : records) known.insert(record.node);
+  std::vector<std::string> certificates;
+  const auto add = [&](const NodeId& node) {
+    const std::string_view certificate = certificates_.Find(node);
+    if (!known.contains(node) && !certificate.empty() &&
+        certificates.size() < rpc::kMaxCertificates) {
+      certificates.emplace_back(certificate);
+    }
+  };
+  add(identity_.node);
+  for (const auto& [node, view] : state_.others()) {
+    if (view.member.state == MemberState::kAlive) add(node);
+  }
+  return certificates;
+}
+
+Result<rpc::Gossip> Membership::Exchange(const NodeId& from, const rpc::Gossip& gossip) {
+  Take(from, gossip);
   const MutexLock lock(mu_);
   rpc::Gossip reply = OwnGossip();
   if (gossip.revocations_serial < revocations_.serial()) reply.revocations = revocations_.text();
+  // A front end has no record and keeps none.
+  if (!gossip.members.empty()) reply.certificates = CertificatesBeside(gossip.members);
   return reply;
 }
 
-void Membership::Take(const rpc::Gossip& gossip) {
+void Membership::Take(const std::optional<NodeId>& from, const rpc::Gossip& gossip) {
   if (!gossip.revocations.empty()) {
     const auto list = cluster::Revocations::Parse(gossip.revocations, identity_.ca_certificate);
     if (list.ok()) {
@@ -228,9 +271,37 @@ void Membership::Take(const rpc::Gossip& gossip) {
     }
   }
   const MutexLock lock(mu_);
-  const Status merged = state_.Merge(gossip.members, clock_.NowNs());
+  for (const std::string& certificate : gossip.certificates) {
+    const Status added = certificates_.Add(certificate, clock_.WallNs() / kNsPerSecond);
+    if (!added.ok()) log::Debug("a certificate was refused", {{"why", added.error().message()}});
+  }
+  std::vector<Member> believed;
+  for (const Member& record : gossip.members) {
+    if (state_.IsNews(record) && IsBelieved(from, record)) believed.push_back(record);
+  }
+  const Status merged = state_.Merge(believed, clock_.NowNs());
   if (!merged.ok())
     log::Warn("a record of a node was refused", {{"why", merged.error().message()}});
+  // Those of others are not kept: their number has no bound.
+  certificates_.KeepOnly([&](const NodeId& node) REQUIRES(mu_) { return state_.Knows(node); });
+}
+
+// A node of an older version signs nothing, and is believed what it says of itself.
+bool Membership::IsBelieved(const std::optional<NodeId>& from, const Member& record) {
+  if (record.signature.empty() && from == record.node) return true;
+  if (!record.signature.empty() && !certificates_.Has(record.node)) return false;  // it will come
+  const Status checked =
+      record.signature.empty()
+          ? Status(Error(Code::kPermissionDenied,
+                         "it is not signed by the node that it is about: bring all nodes to the "
+                         "same version of the program"))
+          : certificates_.Check(record);
+  if (checked.ok()) return true;
+  if (doubted_.size() < kMaxDoubted && doubted_.insert(record.node).second) {
+    log::Warn("a record of a node was refused",
+              {{"node", record.name}, {"why", checked.error().message()}});
+  }
+  return false;
 }
 
 void Membership::TakeRevocations(const cluster::Revocations& list) {

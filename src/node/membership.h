@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -20,6 +21,7 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "cluster/home.h"
+#include "cluster/member_signature.h"
 #include "cluster/membership_state.h"
 #include "rpc/control_client.h"
 #include "rpc/control_service.h"
@@ -48,7 +50,8 @@ class Membership {
   void Stop();
 
   // What another node told, and what it is told.
-  Result<rpc::Gossip> Exchange(const rpc::Gossip& gossip) EXCLUDES(mu_);
+  Result<rpc::Gossip> Exchange(const cluster::NodeId& from, const rpc::Gossip& gossip)
+      EXCLUDES(mu_);
   bool IsRevoked(const cluster::NodeId& node) const EXCLUDES(mu_);
   // This node first.
   std::vector<cluster::Member> Members() const EXCLUDES(mu_);
@@ -68,8 +71,14 @@ class Membership {
   Status TalkAt(const cluster::Contact& contact, const std::string& address) EXCLUDES(mu_);
   Result<std::shared_ptr<rpc::ControlClient>> ClientFor(const cluster::Contact& contact,
                                                         const std::string& address) EXCLUDES(mu_);
-  rpc::Gossip OwnGossip() const REQUIRES(mu_);
-  void Take(const rpc::Gossip& gossip) EXCLUDES(mu_);
+  rpc::Gossip OwnGossip() REQUIRES(mu_);
+  // Of members that these records do not name.
+  std::vector<std::string> CertificatesBeside(const std::vector<cluster::Member>& records) const
+      REQUIRES(mu_);
+  // `from` is who has shown its certificate; nothing where that is not known.
+  void Take(const std::optional<cluster::NodeId>& from, const rpc::Gossip& gossip) EXCLUDES(mu_);
+  bool IsBelieved(const std::optional<cluster::NodeId>& from, const cluster::Member& record)
+      REQUIRES(mu_);
   void TakeRevocations(const cluster::Revocations& list) EXCLUDES(mu_);
   // What the home knows and this does not yet, and the other way round, for the next start.
   void LookForRevocations() EXCLUDES(mu_);
@@ -85,6 +94,10 @@ class Membership {
   mutable Mutex mu_;
   CondVar changed_;
   cluster::MembershipState state_ GUARDED_BY(mu_);
+  cluster::MemberCertificates certificates_ GUARDED_BY(mu_);
+  cluster::Member signed_ GUARDED_BY(mu_);  // this node's record, as it was signed last
+  std::set<cluster::NodeId> doubted_
+      GUARDED_BY(mu_);  // whose records were refused, and it was said
   cluster::Revocations revocations_ GUARDED_BY(mu_);
   std::deque<cluster::Contact> queue_ GUARDED_BY(mu_);
   // Connections to those who answered, to be used again.

@@ -29,6 +29,11 @@ constexpr std::string_view kPrefix = ".incoming-";
 constexpr auto kForgotten = std::chrono::hours(24);
 constexpr int64_t kCleanNs = 3600 * kNsPerSecond;
 constexpr size_t kMaxIncoming = 16;
+// Of one sender, so that none keeps others out.
+constexpr size_t kMaxOfSender = 4;
+// A transfer of which nothing comes for as long was interrupted: its place and the space that it
+// has announced are for others, too.
+constexpr int64_t kInterruptedNs = 60 * kNsPerSecond;
 // The parts and the pages that are made of them are there at the same time, for a moment; and other
 // programs need space, too.
 constexpr uint64_t kCopies = 2;
@@ -123,15 +128,56 @@ size_t SessionInbox::CountFiles() {
   return count;
 }
 
+bool SessionInbox::IsActive(const Incoming& incoming) const {
+  return clock_.NowNs() - incoming.news_ns < kInterruptedNs;
+}
+
+// The one of which nothing has come for the longest time; false where there is none.
+bool SessionInbox::RemoveInterrupted() {
+  std::string oldest;
+  fs::file_time_type oldest_time;
+  std::error_code error;
+  for (const auto& item : fs::directory_iterator(path_, error)) {
+    const std::string path = item.path().string();
+    if (!item.path().filename().string().starts_with(kPrefix)) continue;
+    // One that a call is about to write is left alone, too.
+    const auto found = incoming_.find(path);
+    if (found != incoming_.end() && (found->second.use_count() > 1 || IsActive(*found->second))) {
+      continue;
+    }
+    std::error_code ignored;
+    const auto time = fs::last_write_time(item.path(), ignored);
+    if (!oldest.empty() && time >= oldest_time) continue;
+    oldest = path;
+    oldest_time = time;
+  }
+  incoming_.erase(oldest);
+  return !oldest.empty() && fs::remove(oldest, error);
+}
+
+Status SessionInbox::CheckSender(const rpc::NodeId& from) const {
+  const auto is_of_sender = [&](const auto& item) {
+    return item.second->from == from && IsActive(*item.second);
+  };
+  if (static_cast<size_t>(std::ranges::count_if(incoming_, is_of_sender)) < kMaxOfSender)
+    return Ok();
+  return ResourceExhausted(fmt::format(
+      "{} sessions are on their way from your machine to this node; wait for one of them "
+      "to arrive",
+      kMaxOfSender));
+}
+
 Status SessionInbox::MakeRoom(const rpc::SessionPart& part) {
   TRY(MakeDirectories(path_));
   if (chmod(path_.c_str(), 0700) != 0) return SystemError(errno, path_);
-  if (std::max(CountFiles(), incoming_.size()) >= kMaxIncoming) {
-    return ResourceExhausted("too many sessions are on their way to this node; try again later");
+  while (std::max(CountFiles(), incoming_.size()) >= kMaxIncoming) {
+    if (!RemoveInterrupted())
+      return ResourceExhausted("too many sessions are on their way to this node; try again later");
   }
   uint64_t needed_bytes = part.total_bytes * kCopies + kSpareBytes;
   // What others have announced and not sent yet is theirs.
   for (const auto& [path, incoming] : incoming_) {
+    if (!IsActive(*incoming)) continue;
     const uint64_t bytes = incoming->total_bytes * kCopies;
     needed_bytes += bytes - std::min(bytes, SizeOf(path));
   }
@@ -169,17 +215,22 @@ Status SessionInbox::CheckIsFree(const rpc::SessionPart& part) const {
 
 // Where its parts are gathered; null where the beginning is missing.
 Result<std::shared_ptr<SessionInbox::Incoming>> SessionInbox::Find(const std::string& path,
+                                                                   const rpc::NodeId& from,
                                                                    const rpc::SessionPart& part) {
   const auto found = incoming_.find(path);
   if (found != incoming_.end()) {
+    if (!IsActive(*found->second)) TRY(CheckSender(from));
+    found->second->news_ns = clock_.NowNs();
     if (found->second->total_bytes == part.total_bytes) return found->second;
     return InvalidArgument("the parts of a session disagree about how long it is");
   }
   TRY(CheckIsFree(part));
   const bool is_begun = fs::exists(path);
   if (!is_begun && part.offset != 0) return std::shared_ptr<Incoming>();
+  TRY(CheckSender(from));
   if (!is_begun) TRY(MakeRoom(part));
-  return incoming_.emplace(path, std::make_shared<Incoming>(part.total_bytes)).first->second;
+  auto incoming = std::make_shared<Incoming>(from, part.total_bytes, clock_.NowNs());
+  return incoming_.emplace(path, std::move(incoming)).first->second;
 }
 
 Result<rpc::SessionReceipt> SessionInbox::Take(const rpc::NodeId& from,
@@ -194,7 +245,7 @@ Result<rpc::SessionReceipt> SessionInbox::Take(const rpc::NodeId& from,
     if (!incoming_.contains(path) && WasKept(part)) {
       return KeptBy(part);
     }
-    incoming = TRY(Find(path, part));
+    incoming = TRY(Find(path, from, part));
   }
   if (!incoming) return NextAt(0);
   const MutexLock lock(incoming->mu);

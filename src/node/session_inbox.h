@@ -6,6 +6,7 @@
 // parts arrive.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <map>
 #include <memory>
@@ -32,20 +33,27 @@ class SessionInbox {
  private:
   // What is on its way. Parts of one wait for each other, and for no other transfer.
   struct Incoming {
-    explicit Incoming(uint64_t bytes) : total_bytes(bytes) {}
+    Incoming(const rpc::NodeId& sender, uint64_t bytes, int64_t now_ns)
+        : from(sender), total_bytes(bytes), news_ns(now_ns) {}
 
+    const rpc::NodeId from;
     const uint64_t total_bytes;
-    Mutex mu;  // before mu_ of the inbox
+    std::atomic<int64_t> news_ns;  // when its last part came
+    Mutex mu;                      // before mu_ of the inbox
     bool is_over GUARDED_BY(mu) = false;
   };
 
   Status CheckName(const rpc::SessionPart& part) const;
   Status CheckIsFree(const rpc::SessionPart& part) const;
   bool WasKept(const rpc::SessionPart& part) const REQUIRES(mu_);
+  // Whether parts of it have come lately; what was interrupted may be removed for others.
+  bool IsActive(const Incoming& incoming) const;
   size_t CountFiles() REQUIRES(mu_);
+  bool RemoveInterrupted() REQUIRES(mu_);
+  Status CheckSender(const rpc::NodeId& from) const REQUIRES(mu_);
   Status MakeRoom(const rpc::SessionPart& part) REQUIRES(mu_);
-  Result<std::shared_ptr<Incoming>> Find(const std::string& path, const rpc::SessionPart& part)
-      REQUIRES(mu_);
+  Result<std::shared_ptr<Incoming>> Find(const std::string& path, const rpc::NodeId& from,
+                                         const rpc::SessionPart& part) REQUIRES(mu_);
   Result<rpc::SessionReceipt> Finish(const std::string& path, const rpc::SessionPart& part,
                                      Incoming& incoming) REQUIRES(incoming.mu) EXCLUDES(mu_);
   void Drop(const std::string& path, Incoming& incoming) REQUIRES(incoming.mu) EXCLUDES(mu_);

@@ -145,6 +145,35 @@ TEST_F(SessionInboxTest, SpaceThatOthersHaveAnnouncedIsTheirs) {
   EXPECT_THAT(WhyNot(second), HasSubstr("make room there"));
 }
 
+// A member announces sessions and sends a byte of each.
+TEST_F(SessionInboxTest, SixteenSessionsOfOneByteBlockNoOtherMove) {
+  VirtualClock clock;
+  SessionInbox inbox(folder_, clock);
+  const auto announce = [&](uint64_t sender, uint64_t number, uint64_t total_bytes) {
+    rpc::SessionPart part = Part(0, 1);
+    part.content = Hash128{number, sender};
+    part.total_bytes = total_bytes;
+    return inbox.Take(rpc::NodeId{Hash128{sender, 9}}, part);
+  };
+  const uint64_t most_bytes = [&] {
+    std::filesystem::create_directories(folder_);
+    return std::filesystem::space(folder_).available / 4;
+  }();
+  ASSERT_TRUE(announce(5, 1, most_bytes).ok());
+  EXPECT_FALSE(announce(6, 1, most_bytes).ok());  // the other half of the space is not enough
+  for (uint64_t i = 2; i < 16; ++i) EXPECT_EQ(announce(5, i, 1000).ok(), i <= 4) << i;
+  // Nothing comes of them: their places and their space are there for others.
+  for (uint64_t sender = 6; sender < 12; ++sender) {
+    clock.AdvanceTo(clock.NowNs() + 61 * kNsPerSecond);
+    for (uint64_t i = 0; i < 4; ++i) EXPECT_TRUE(announce(sender, i, 1000).ok()) << sender;
+    const auto fifth = announce(sender, 4, 1000);
+    ASSERT_FALSE(fifth.ok());
+    EXPECT_THAT(fifth.error().message(), HasSubstr("from your machine"));
+  }
+  EXPECT_LE(FileCount(), 16u);
+  EXPECT_TRUE(inbox.Take(from_, Part(0, file_.size(), true)).value().is_kept);
+}
+
 TEST_F(SessionInboxTest, PartsOfOneDoNotDisagree) {
   ASSERT_TRUE(inbox_.Take(from_, Part(0, 1000)).ok());
   rpc::SessionPart part = Part(1000, 1000);

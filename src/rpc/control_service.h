@@ -28,6 +28,7 @@ struct Gossip {
   std::vector<cluster::Member> members;
   uint64_t revocations_serial = 0;  // of the list that the sender has
   std::string revocations;          // the list, where the receiver's is (or may be) older
+  std::vector<std::string> certificates = {};  // PEM: of members that the receiver may not know
 };
 
 // One file of a model as another machine needs it to make an equal one: everything before the

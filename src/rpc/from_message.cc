@@ -59,6 +59,7 @@ Result<cluster::Member> FromMember(const v1::Member& message) {
   member.heartbeat = message.heartbeat();
   member.state = static_cast<cluster::MemberState>(message.state());
   member.description_version = message.description_version();
+  member.signature = message.signature();
   TRY(cluster::CheckMember(member));
   return member;
 }
@@ -190,6 +191,11 @@ Result<Gossip> FromMessage(const v1::Gossip& message) {
   gossip.members = TRY(FromMembers(message.members()));
   gossip.revocations_serial = message.revocations_serial();
   gossip.revocations = message.revocations();
+  TRY(CheckSize(message.certificates_size(), kMaxCertificates, "certificates"));
+  for (const std::string& certificate : message.certificates()) {
+    TRY(CheckSize(certificate.size(), kMaxPemBytes, "bytes of a certificate"));
+    gossip.certificates.push_back(certificate);
+  }
   return gossip;
 }
 

@@ -20,6 +20,7 @@ inline constexpr size_t kMaxAnswerBytes = 1 << 20;
 inline constexpr size_t kPieceBytes = 128 << 10;  // of what is longer than one message
 
 inline constexpr size_t kMaxMembers = 1024;
+inline constexpr size_t kMaxCertificates = 64;  // in one message
 inline constexpr size_t kMaxModels = 4096;
 inline constexpr size_t kMaxDevices = 64;
 inline constexpr size_t kMaxLayerRanges = 1024;  // of one model

@@ -19,13 +19,15 @@ inline cluster::Member SampleMember(uint64_t number = 1) {
           .incarnation = 3,
           .heartbeat = 99,
           .state = cluster::MemberState::kSuspect,
-          .description_version = 5};
+          .description_version = 5,
+          .signature = std::string("\x30\x00\xff", 3)};
 }
 
 inline Gossip SampleGossip() {
   return {.members = {SampleMember(1), SampleMember(2)},
           .revocations_serial = 4,
-          .revocations = "a list\nof lines\n"};
+          .revocations = "a list\nof lines\n",
+          .certificates = {"pem 1", "pem 2"}};
 }
 
 inline cluster::Description SampleDescription() {

@@ -31,6 +31,7 @@ void Fill(const cluster::Member& member, v1::Member* message) {
   message->set_heartbeat(member.heartbeat);
   message->set_state(static_cast<v1::Member::State>(member.state));
   message->set_description_version(member.description_version);
+  message->set_signature(member.signature);
 }
 
 void Fill(const cluster::LayerRange& range, v1::LayerRange* message) {
@@ -117,6 +118,7 @@ void ToMessage(const Gossip& gossip, v1::Gossip* message) {
   for (const cluster::Member& member : gossip.members) Fill(member, message->add_members());
   message->set_revocations_serial(gossip.revocations_serial);
   message->set_revocations(gossip.revocations);
+  for (const std::string& certificate : gossip.certificates) message->add_certificates(certificate);
 }
 
 void ToMessage(const cluster::Description& description, v1::Description* message) {

@@ -11,7 +11,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from cluster_case import PROMPT, ClusterCase  # noqa: E402
 from fixture import ASTER, aster  # noqa: E402
-from processes import children_of, memory_of  # noqa: E402
+from processes import children_of, memory_of, resident_of  # noqa: E402
 
 LAYERS = 12
 # Of what a slice's tensors take. Every process has some 9 MB beside them: the program and its libraries, the
@@ -62,10 +62,10 @@ class Memory(ClusterCase):
 
     def test_the_node_that_sends_weights_unmaps_them(self):
         desk, _ = self.two(self.model)
-        before = memory_of(desk.node.pid)["Pss"]
+        before = resident_of(desk.node.pid)
         desk.aster("run", self.model, *PROMPT, "-n", 2, "--kv-memory", "16MiB", "--cluster", "--split", "lap")
         # Buffers of messages stay for a while.
-        self.assertLess(memory_of(desk.node.pid)["Pss"] - before, self.model.stat().st_size / 4)
+        self.assertLess(resident_of(desk.node.pid) - before, self.model.stat().st_size / 4)
 
 
 if __name__ == "__main__":

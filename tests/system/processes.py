@@ -56,3 +56,11 @@ def memory_of(pid):
         name, _, rest = line.partition(":")
         found[name] = int(rest.split()[0]) * 1024
     return found
+
+
+def resident_of(pid):
+    """Bytes of a process in memory, shared ones included: of any process, also of one that holds keys."""
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) * 1024
+    raise AssertionError(f"process {pid} has ended")
