@@ -103,6 +103,7 @@ struct HeadAttention {
   const kernels::PageLayout* head_page;
   size_t head_count;
   size_t kv_head_count;
+  float scale;              // of scores
   uint32_t window;          // positions that a row sees, itself included; 0: all
   uint32_t sinks;           // and the first of all
   Tensor sink_logits = {};  // [head_count], each one more weight that counts in the sum; or none
@@ -123,9 +124,9 @@ struct ExpertChoice {
   Tensor shares;                        // [rows, used]
 };
 
-// How the two expanding halves of a feed-forward network become one: with silu (Swiglu), or as
-// gpt-oss has it (swiglu_oai of kernels/ops.h).
-enum class GateKind : uint8_t { kSwiglu, kSwigluOai };
+// How the two expanding halves of a feed-forward network become one: with silu, with gelu, or as
+// gpt-oss has it (swiglu, geglu and swiglu_oai of kernels/ops.h).
+enum class GateKind : uint8_t { kSwiglu, kSwigluOai, kGeglu };
 
 // Added behind each product of an expert: [experts, outputs].
 struct ExpertBiases {
@@ -262,8 +263,13 @@ class Commands {
   virtual Status Normalise(const Normalisation& norm) = 0;
   // rows += more; a row of `more` for `repeat` rows in a row.
   virtual Status Add(const Tensor& rows, const Tensor& more, size_t repeat) = 0;
-  // gate = silu(min(gate, limit)) * clamp(up, -limit, limit)
-  virtual Status Swiglu(const Tensor& gate, const Tensor& up, float limit) = 0;
+  // gate = both halves as one, each within the limit: silu(min(gate, limit)) * clamp(up, -limit,
+  // limit) and so on.
+  virtual Status Gate(const Tensor& gate, const Tensor& up, GateKind kind, float limit) = 0;
+  // rows *= factor
+  virtual Status Scale(const Tensor& rows, float factor) = 0;
+  // rows = cap * tanh(rows / cap)
+  virtual Status Softcap(const Tensor& rows, float cap) = 0;
   // All of them together.
   virtual Status Multiply(std::span<const Product> products) = 0;
   virtual Status FinishHeads(std::span<const Heads> heads) = 0;

@@ -36,7 +36,7 @@ TEST(GpuLayers, AreANumberOrAuto) {
 
 TEST(LocalModel, LayersOfTwoBackEndsGiveTheSameBitsInEveryWay) {
   for (const model::Arch arch :
-       {model::Arch::kLlama, model::Arch::kQwen3Moe, model::Arch::kGptOss}) {
+       {model::Arch::kLlama, model::Arch::kQwen3Moe, model::Arch::kGemma3, model::Arch::kGptOss}) {
     const model::Shape shape = model::SmallShape(arch);
     const model::ModelFile file(shape, gguf::TensorType::kQ8_0);
     VerifyOptions options;

@@ -41,6 +41,10 @@ inline constexpr float kLog1pCoefficients[] = {0x1.555558p-1f, 0x1.9996d8p-2f, 0
 // What a gate of gpt-oss is multiplied with before the sigmoid.
 inline constexpr float kSwigluOaiSlope = 1.702f;
 
+// gelu(x) is x * sigmoid(x * (kGeluLinear + kGeluCubic * x^2)): 2 sqrt(2 / pi), and 0.044715 of it.
+inline constexpr float kGeluLinear = 0x1.988454p0f;
+inline constexpr float kGeluCubic = 0x1.2444f2p-4f;
+
 // Sums in fixed point (OpsTable::fixed_accumulate): the unit is 2^-32.
 inline constexpr double kFixedScale = 0x1p32;
 inline constexpr double kFixedTermLimit = 0x1p50;             // a term is held within ±2^18

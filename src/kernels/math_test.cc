@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numbers>
 
 #include "base/float_mode.h"
 #include "base/random.h"
@@ -34,6 +35,12 @@ double WorstUlps(float first, float last, int steps, const std::function<float(f
   return worst;
 }
 
+// As its definition has it, with tanh.
+long double ExactGelu(long double x) {
+  const long double root = std::sqrt(2 / std::numbers::pi_v<long double>);
+  return x / 2 * (1 + std::tanh(root * (x + 0.044715L * x * x * x)));
+}
+
 TEST(FloatMathTest, ErrorsStayWithinWhatIsStated) {
   constexpr int kSteps = 300000;
   const auto exp = [](long double x) { return std::exp(x); };
@@ -51,6 +58,7 @@ TEST(FloatMathTest, ErrorsStayWithinWhatIsStated) {
     return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
   };
   EXPECT_LE(WorstUlps(-86.0f, 60.0f, kSteps, ref::Softplus, softplus), 3.0);
+  EXPECT_LE(WorstUlps(-1.0f, 30.0f, kSteps, ref::Gelu, ExactGelu), 4.0);
   EXPECT_LE(WorstUlps(-2.0f, 2.0f, kSteps, ref::Softplus, softplus), 3.0);
   EXPECT_LE(WorstUlps(-86.0f, 60.0f, kSteps, ref::SqrtSoftplus,
                       [&](long double x) { return std::sqrt(softplus(x)); }),
@@ -107,6 +115,31 @@ TEST(FloatMathTest, SwigluOaiAddsOneBehindTheLimit) {
   EXPECT_EQ(ref::SwigluOai(50.0f, 30.0f, 7.0f), ref::SwigluOai(7.0f, 7.0f, 7.0f));
   EXPECT_EQ(ref::SwigluOai(1.0f, -30.0f, 7.0f), ref::SwigluOai(1.0f, -7.0f, 7.0f));
   EXPECT_TRUE(std::isnan(ref::SwigluOai(std::nanf(""), 1.0f, 7.0f)));
+}
+
+// Where gelu is close to zero its slope's rounding counts for more; the error stays small beside x.
+TEST(FloatMathTest, GeluFollowsItsDefinition) {
+  for (float x = -12.0f; x < 12.0f; x += 0.001f) {
+    const auto exact = static_cast<double>(ExactGelu(static_cast<long double>(x)));
+    ASSERT_NEAR(static_cast<double>(ref::Gelu(x)), exact, 0x1p-19 * std::fabs(exact) + 1e-12) << x;
+  }
+  EXPECT_EQ(ref::Gelu(0.0f), 0.0f);
+  EXPECT_EQ(ref::Gelu(1e30f), 1e30f);
+  EXPECT_EQ(ref::Gelu(-1e30f), 0.0f);
+  EXPECT_EQ(ref::Geglu(50.0f, 30.0f, 10.0f), ref::Gelu(10.0f) * 10.0f);
+  EXPECT_EQ(ref::Geglu(2.0f, -30.0f, 10.0f), ref::Gelu(2.0f) * -10.0f);
+  EXPECT_TRUE(std::isnan(ref::Gelu(std::nanf(""))));
+}
+
+TEST(FloatMathTest, SoftcapFollowsTanhAndIsOdd) {
+  for (float x = -100.0f; x < 100.0f; x += 0.013f) {
+    const double exact = 30.0 * std::tanh(static_cast<double>(x) / 30.0);
+    ASSERT_NEAR(static_cast<double>(ref::Softcap(x, 30.0f)), exact, 30.0 * 0x1p-22) << x;
+    ASSERT_EQ(ref::Softcap(-x, 30.0f), -ref::Softcap(x, 30.0f)) << x;
+  }
+  EXPECT_EQ(ref::Softcap(1e30f, 30.0f), 30.0f);
+  EXPECT_EQ(ref::Softcap(-1e30f, 30.0f), -30.0f);
+  EXPECT_TRUE(std::isnan(ref::Softcap(std::nanf(""), 30.0f)));
 }
 
 TEST(FloatMathTest, SwigluHoldsBothSidesWithinTheLimit) {

@@ -42,6 +42,11 @@ struct OpsTable {
   // y = g * sigmoid(1.702 * g) * (u + 1), g and u being gate and up within the same limits.
   void (*swiglu_oai)(const float* gate, const float* up, size_t count, float limit, float* y);
 
+  // The same as swiglu with gelu (its tanh form) in place of silu.
+  void (*geglu)(const float* gate, const float* up, size_t count, float limit, float* y);
+  // y = cap * tanh(x / cap), for a finite cap above zero.
+  void (*softcap)(const float* x, size_t count, float cap, float* y);
+
   void (*add)(const float* a, const float* b, size_t count, float* y);       // a + b
   void (*multiply)(const float* a, const float* b, size_t count, float* y);  // a * b
   void (*scale)(const float* x, size_t count, float factor, float* y);       // x * factor

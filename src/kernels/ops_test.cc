@@ -100,7 +100,15 @@ TEST_P(OpsTest, PairwiseOperationsEqualTheReference) {
     ref_.add_scaled(b.data(), n, -1.7f, expected.data());
     ops_.add_scaled(b.data(), n, -1.7f, actual.data());
     check("add_scaled");
+    for (const float cap : {30.0f, 0.5f}) {
+      ref_.softcap(a.data(), n, cap, expected.data());
+      ops_.softcap(a.data(), n, cap, actual.data());
+      check("softcap");
+    }
     for (const float limit : {kInfinity, 10.0f, 2.0f, 0.0f}) {
+      ref_.geglu(a.data(), b.data(), n, limit, expected.data());
+      ops_.geglu(a.data(), b.data(), n, limit, actual.data());
+      check("geglu");
       ref_.swiglu(a.data(), b.data(), n, limit, expected.data());
       ops_.swiglu(a.data(), b.data(), n, limit, actual.data());
       check("swiglu");

@@ -10,6 +10,11 @@ compute::Tensor ByExpert(const compute::Array& biases, size_t width) {
   return biases.empty() ? compute::Tensor() : biases.tensor().As(width);
 }
 
+compute::GateKind GateOf(const Shape& shape) {
+  if (shape.is_gemma3()) return compute::GateKind::kGeglu;
+  return shape.is_gpt_oss() ? compute::GateKind::kSwigluOai : compute::GateKind::kSwiglu;
+}
+
 }  // namespace
 
 Status FeedForward::Plan(size_t row_count) {
@@ -35,7 +40,7 @@ Status FeedForward::RunDense(const compute::ExpertWeights& dense, compute::Opera
   // Up to the wide row, gated, and down again.
   const compute::Product expand[] = {{&dense.gate, &rows, gate}, {&dense.up, &rows, up_.tensor()}};
   TRY(commands_.Multiply(expand));
-  TRY(commands_.Swiglu(gate, up_.tensor(), shape_.experts.limit));
+  TRY(commands_.Gate(gate, up_.tensor(), GateOf(shape_), shape_.experts.limit));
   hidden_->Set(gate);
   const compute::Product contract[] = {{&dense.down, hidden_.get(), out}};
   return commands_.Multiply(contract);
@@ -66,18 +71,17 @@ Status FeedForward::RunExperts(const LayerWeights& layer, compute::Operand& rows
   const size_t width = shape_.experts.feed_forward;
   // Rows of one expert are multiplied together. The sum is in fixed point: its order, and so the
   // other rows of the batch, make no difference.
-  return commands_.SumExperts(
-      {.rows = &rows,
-       .ids = ids_.tensor(),
-       .shares = shares_.tensor(),
-       .experts = layer.experts,
-       .shared = shape_.experts.shared > 0 ? &layer.shared : nullptr,
-       .limit = shape_.experts.limit,
-       .gate = shape_.is_gpt_oss() ? compute::GateKind::kSwigluOai : compute::GateKind::kSwiglu,
-       .biases = {.gate = ByExpert(layer.expert_gate_bias, width),
-                  .up = ByExpert(layer.expert_up_bias, width),
-                  .down = ByExpert(layer.expert_down_bias, out.columns)},
-       .out = out});
+  return commands_.SumExperts({.rows = &rows,
+                               .ids = ids_.tensor(),
+                               .shares = shares_.tensor(),
+                               .experts = layer.experts,
+                               .shared = shape_.experts.shared > 0 ? &layer.shared : nullptr,
+                               .limit = shape_.experts.limit,
+                               .gate = GateOf(shape_),
+                               .biases = {.gate = ByExpert(layer.expert_gate_bias, width),
+                                          .up = ByExpert(layer.expert_up_bias, width),
+                                          .down = ByExpert(layer.expert_down_bias, out.columns)},
+                               .out = out});
 }
 
 }  // namespace aster::model

@@ -164,7 +164,10 @@ Status ForwardPass::PlanMemory() {
   TRY(plan(values_, kv_heads));
   TRY(plan(attended_, heads));
   TRY(plan(cosines_, shared_.frequencies.size()));
-  return plan(sines_, shared_.frequencies.size());
+  TRY(plan(sines_, shared_.frequencies.size()));
+  if (shared_.window_frequencies.empty()) return Ok();
+  TRY(plan(window_cosines_, shared_.window_frequencies.size()));
+  return plan(window_sines_, shared_.window_frequencies.size());
 }
 
 // The whole batch, from tokens or rows to rows or logits.
@@ -193,6 +196,7 @@ Status ForwardPass::RecordHidden() {
 // Rows come in, as tokens or from the slice before, and learn where they stand.
 Status ForwardPass::RecordInput() {
   const size_t copies = shape_.streams.count;  // every stream begins as the token
+  const float scale = EmbeddingScaleOf(shape_);
   for (size_t i = 0; i < segments_.size(); ++i) {
     const Segment& segment = segments_[i];
     const compute::Tensor rows = rows_.tensor().Rows(spans_[i].first_row, spans_[i].count);
@@ -200,13 +204,18 @@ Status ForwardPass::RecordInput() {
       TRY(commands_->Upload({segment.hidden, rows.rows * rows.columns}, rows));
     } else {
       TRY(commands_->Embed(*weights_.embedding, segment.tokens, copies, rows));
+      if (scale != 1.0f) TRY(commands_->Scale(rows, scale));
     }
   }
-  // RoPE: cosines and sines of each row's position, once for all layers.
+  // RoPE: cosines and sines of each row's position, once for all layers that turn alike.
   if (latent_) return latent_->SetPositions(positions_);
-  return commands_->MakeAngles(
+  TRY(commands_->MakeAngles(
       {.frequencies = shared_.frequencies, .magnitude = shared_.magnitude, .positions = positions_},
-      {cosines_.tensor(), sines_.tensor()});
+      {cosines_.tensor(), sines_.tensor()}));
+  if (shared_.window_frequencies.empty()) return Ok();
+  return commands_->MakeAngles(
+      {.frequencies = shared_.window_frequencies, .magnitude = 1.0, .positions = positions_},
+      {window_cosines_.tensor(), window_sines_.tensor()});
 }
 
 // operand_ = the rows, normed.
@@ -222,11 +231,21 @@ Status ForwardPass::RecordLayer(uint32_t layer, const LayerWeights& weights) {
   // Pre-norm: each half computes from normed rows and adds its output to the residual stream.
   TRY(Normalise(rows_.tensor(), weights.attention_norm));
   TRY(RecordAttention(layer, weights));
-  TRY(commands_->Add(rows_.tensor(), more_.tensor(), 1));
+  TRY(FinishHalf(weights.attended_norm));
   // The feed-forward half sees what attention has added.
   TRY(Normalise(rows_.tensor(), weights.feed_forward_norm));
   TRY(feed_forward_.Run(weights, *operand_, tokens_, more_.tensor()));
-  return commands_->Add(rows_.tensor(), more_.tensor(), 1);
+  return FinishHalf(weights.fed_norm);
+}
+
+// To the residual stream with what half a layer gives, normed where the model has a norm there.
+Status ForwardPass::FinishHalf(const compute::Array& norm) {
+  const compute::Tensor& more = more_.tensor();
+  if (!norm.empty()) {
+    TRY(commands_->Normalise(
+        {.rows = more, .weight = norm.tensor(), .epsilon = shape_.norm_epsilon, .out = more}));
+  }
+  return commands_->Add(rows_.tensor(), more, 1);
 }
 
 // Each half is given a row mixed of all streams, and its output goes back to all of them.
@@ -251,7 +270,7 @@ Status ForwardPass::RecordAttention(uint32_t layer, const LayerWeights& weights)
                                        {&weights.key, operand_.get(), keys_.tensor()},
                                        {&weights.value, operand_.get(), values_.tensor()}};
   TRY(commands_->Multiply(products));
-  TRY(FinishHeads(weights));
+  TRY(FinishHeads(layer, weights));
   // Attend writes the new keys and values into their pages before any query reads them: tokens of a
   // prompt see each other. Sliding window and attention sinks are options of the KV cache.
   const MemoryOptions memory = MemoryOfLayer(memory_, shape_, layer);
@@ -259,6 +278,7 @@ Status ForwardPass::RecordAttention(uint32_t layer, const LayerWeights& weights)
                          .head_page = &head_page_,
                          .head_count = shape_.head_count,
                          .kv_head_count = shape_.kv_head_count,
+                         .scale = AttentionScaleOf(shape_),
                          .window = memory.window,
                          .sinks = memory.sinks,
                          .sink_logits = weights.sinks.tensor(),
@@ -275,8 +295,15 @@ Status ForwardPass::RecordAttention(uint32_t layer, const LayerWeights& weights)
   return commands_->FinishHeads(biased);
 }
 
+// Layers with a window of the model's own may turn in another way than those that see all.
+compute::Angles ForwardPass::AnglesOf(uint32_t layer) const {
+  const bool is_other = !shared_.window_frequencies.empty() && WindowOf(shape_, layer) > 0;
+  if (is_other) return {window_cosines_.tensor(), window_sines_.tensor()};
+  return {cosines_.tensor(), sines_.tensor()};
+}
+
 // Biases, norms and positions of the rows' queries, keys and values.
-Status ForwardPass::FinishHeads(const LayerWeights& weights) {
+Status ForwardPass::FinishHeads(uint32_t layer, const LayerWeights& weights) {
   const auto norm = shape_.qk_norm() ? compute::HeadNorm::kWeighted : compute::HeadNorm::kNone;
   const auto heads = [&](const compute::Array& rows, size_t count, const compute::Array& bias,
                          const compute::Array& norm_weight) {
@@ -286,7 +313,7 @@ Status ForwardPass::FinishHeads(const LayerWeights& weights) {
                           .norm = norm,
                           .norm_weight = norm_weight.tensor(),
                           .epsilon = shape_.norm_epsilon,
-                          .angles = {cosines_.tensor(), sines_.tensor()},
+                          .angles = AnglesOf(layer),
                           .layout = RopeLayoutOf(shape_.arch)};
   };
   // Queries and keys are normed and rotated; values only get their bias, which most models lack.
@@ -314,6 +341,7 @@ Status ForwardPass::RecordHead() {
   TRY(Normalise(TRY(LastRows(wanted_)), weights_.output_norm));
   const compute::Product product[] = {{&shared_.head, operand_.get(), logits_.tensor()}};
   TRY(commands_->Multiply(product));
+  if (shape_.logit_cap > 0.0f) TRY(commands_->Softcap(logits_.tensor(), shape_.logit_cap));
   return commands_->Download(logits_.tensor(), &output_.logits);
 }
 

@@ -28,9 +28,10 @@ namespace aster::model {
 // What all passes over the same weights have in common. Constant.
 struct PassWeights {
   const Weights& weights;
-  const compute::Matrix& head;      // [vocab_size, embedding]
-  std::vector<double> frequencies;  // [rope.dimensions / 2], of plain attention
-  double magnitude = 1.0;           // of cosines and sines
+  const compute::Matrix& head;                  // [vocab_size, embedding]
+  std::vector<double> frequencies;              // [rope.dimensions / 2], of plain attention
+  double magnitude = 1.0;                       // of cosines and sines
+  std::vector<double> window_frequencies = {};  // of layers with a window, where they are others
 };
 
 // Used for one batch after the other; its memory is as large as the largest of them needed. Not for
@@ -74,7 +75,9 @@ class ForwardPass {
   Status RecordLayer(uint32_t layer, const LayerWeights& weights);
   Status RecordMixedLayer(uint32_t layer, const LayerWeights& weights);
   Status RecordAttention(uint32_t layer, const LayerWeights& weights);
-  Status FinishHeads(const LayerWeights& weights);
+  Status FinishHeads(uint32_t layer, const LayerWeights& weights);
+  Status FinishHalf(const compute::Array& norm);
+  compute::Angles AnglesOf(uint32_t layer) const;
   Status RecordHidden();
   Status RecordHead();
   Status RecordStates();
@@ -115,6 +118,8 @@ class ForwardPass {
   compute::Array attended_;                          // [rows, head_count * head_dim]
   compute::Array cosines_;                           // [rows, rope.dimensions / 2]
   compute::Array sines_;                             // the same
+  compute::Array window_cosines_;                    // of layers with a window: the same
+  compute::Array window_sines_;                      // the same
   compute::Array logits_;                            // [wanted rows, vocab_size]
   const std::unique_ptr<compute::Operand> operand_;  // of normed_
   const std::unique_ptr<compute::Operand> attended_operand_;  // of attended_

@@ -35,6 +35,8 @@ constexpr Known kKnown[] = {
     {Arch::kQwen2, TensorType::kQ8_0, "2f59b4b6a3d4d6ec9d4dbf805d9ac77f"},
     {Arch::kQwen3, TensorType::kQ8_0, "97b98aac1c58c162dc6276e7ee606b7d"},
     {Arch::kQwen3Moe, TensorType::kQ4_K, "763853dccc3fdf84e8539a5a764b9426"},
+    {Arch::kGemma3, TensorType::kF32, "356b17e4169a729e21ab1c65daeda3ce"},
+    {Arch::kGemma3, TensorType::kQ4_0, "91225ced5bbeffcd08b9c5b62c751436"},
     {Arch::kGptOss, TensorType::kMXFP4, "62b1e645a46a171ce600abe440c25832"},
     {Arch::kGptOss, TensorType::kQ8_0, "349c208518ea082882205b2073dcc5ef"},
 };

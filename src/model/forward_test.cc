@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "model/reference_for_test.h"
@@ -15,8 +16,8 @@ namespace {
 
 using gguf::TensorType;
 
-constexpr Arch kArchs[] = {Arch::kLlama, Arch::kQwen2, Arch::kQwen3, Arch::kQwen3Moe,
-                           Arch::kGptOss};
+constexpr Arch kArchs[] = {Arch::kLlama,    Arch::kQwen2,  Arch::kQwen3,
+                           Arch::kQwen3Moe, Arch::kGemma3, Arch::kGptOss};
 
 // Root mean square of the difference, relative to that of the reference.
 double RelativeError(std::span<const float> logits, std::span<const double> reference) {
@@ -101,7 +102,7 @@ TEST(Forward, LongPastsAreSharedOutAmongThreads) {
 }
 
 TEST(Forward, CompanionsInABatchChangeNothing) {
-  for (const Arch arch : {Arch::kLlama, Arch::kQwen3Moe, Arch::kGptOss}) {
+  for (const Arch arch : {Arch::kLlama, Arch::kQwen3Moe, Arch::kGemma3, Arch::kGptOss}) {
     const Shape shape = SmallShape(arch);
     const ModelFile model(shape, TensorType::kQ8_0);
     Runner runner(model.files(), Slice::Whole(shape), 2);
@@ -233,6 +234,52 @@ TEST(Forward, AWindowOfTheCacheIsThatOfLayersWithoutOne) {
   EXPECT_EQ(MemoryOfLayer({.window = 200, .sinks = 4}, shape, 0).sinks, 0u);
   EXPECT_EQ(MemoryOfLayer({.window = 200, .sinks = 4}, shape, 1).window, 200u);
   EXPECT_EQ(MemoryOfLayer({}, shape, 1).window, 0u);
+}
+
+// Rewinds to where a window ends, with what is computed again in other pieces.
+TEST(Forward, LayersOfTwoKindsGoBackAlike) {
+  const Shape shape = SmallShape(Arch::kGemma3);
+  const ModelFile model(shape, TensorType::kQ4_0);
+  Runner runner(model.files(), Slice::Whole(shape));
+  const auto tokens = RandomTokens(300, shape.vocab_size);
+  const auto expected = runner.Logits(tokens, 300);
+  kv::PageTable table = runner.NewTable();
+  const auto run = [&](size_t begin, size_t end) {
+    const Segment segment{.table = &table,
+                          .tokens = std::span(tokens).subspan(begin, end - begin),
+                          .wanted = Wanted::kAll};
+    const auto logits = runner.Run({&segment, 1}).value().logits;
+    return std::ranges::equal(logits,
+                              std::span(expected).subspan(begin * shape.vocab_size, logits.size()));
+  };
+  EXPECT_TRUE(run(0, 260));
+  EXPECT_EQ(table.Truncate(220), 220u);
+  EXPECT_TRUE(run(220, 223));
+  EXPECT_TRUE(run(223, 300));
+}
+
+// Scores, embeddings and logits: without their factors the logits are others.
+TEST(Forward, FactorsOfGemma3Count) {
+  const Shape shape = SmallShape(Arch::kGemma3);
+  const auto tokens = RandomTokens(40, shape.vocab_size);
+  const auto logits = [&](const Shape& of) {
+    const ModelFile model(of, TensorType::kF32);
+    return Runner(model.files(), Slice::Whole(of)).Logits(tokens, 40);
+  };
+  const auto all = logits(shape);
+  EXPECT_LT(*std::ranges::max_element(all), shape.logit_cap);
+  Shape other = shape;
+  other.attention_scale = 0.125f;
+  EXPECT_NE(logits(other), all);
+  other = shape;
+  other.logit_cap = 0.0f;
+  const auto uncapped = logits(other);
+  EXPECT_GT(*std::ranges::max_element(uncapped), shape.logit_cap);
+  other = shape;
+  other.window_rope.base = 20000.0f;
+  EXPECT_NE(logits(other), all);
+  EXPECT_EQ(EmbeddingScaleOf(shape), 16.0f);
+  EXPECT_EQ(EmbeddingScaleOf(ShapeOfPreset("gemma3-12b").value()), 62.0f);
 }
 
 TEST(Forward, TokensThatAreNoneAreRefused) {

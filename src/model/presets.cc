@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <string>
 
 namespace aster::model {
@@ -95,6 +96,53 @@ Shape TinyGptOssShape() {
   return shape;
 }
 
+// A Gemma 3 of 4 B parameters or more; the one of 27 B has narrower heads, and its own scale.
+Shape Gemma3Shape(uint32_t layers, uint32_t embedding, uint32_t heads, uint32_t kv_heads,
+                  uint32_t feed_forward, uint32_t head_dim = 256) {
+  return {.arch = Arch::kGemma3,
+          .layer_count = layers,
+          .context_length = 131072,
+          .embedding = embedding,
+          .head_count = heads,
+          .kv_head_count = kv_heads,
+          .head_dim = head_dim,
+          .feed_forward = feed_forward,
+          .vocab_size = 262208,
+          .norm_epsilon = 1e-6f,
+          .sliding_window = 1024,
+          .full_every = 6,
+          .attention_scale = 1.0f / std::sqrt(head_dim == 128 ? 168.0f : 256.0f),
+          .rope = {.base = 1000000.0f,
+                   .dimensions = head_dim,
+                   .scaling = RopeScaling::kLinear,
+                   .factor = 8.0f,
+                   .original_context = 131072},
+          .window_rope = {.base = 10000.0f, .dimensions = head_dim},
+          .tied_head = true};
+}
+
+// Trained for texts only, and shorter ones.
+Shape Gemma3Of1b() {
+  Shape shape = Gemma3Shape(26, 1152, 4, 1, 6912);
+  shape.context_length = 32768;
+  shape.vocab_size = 262144;
+  shape.sliding_window = 512;
+  shape.rope.scaling = RopeScaling::kNone;
+  return shape;
+}
+
+// Everything that a Gemma 3 has, a scale and a cap among it, as small as blocks of 256 allow.
+Shape TinyGemma3Shape() {
+  Shape shape = Gemma3Shape(6, 256, 4, 2, 768, 64);
+  shape.context_length = 65536;
+  shape.vocab_size = 1024;
+  shape.sliding_window = 128;
+  shape.full_every = 3;
+  shape.attention_scale = 0.15f;
+  shape.logit_cap = 30.0f;
+  return shape;
+}
+
 // The shape of DeepSeek V4 Flash, with fewer layers and experts.
 Shape FlashShape(uint32_t layers, uint32_t experts) {
   Shape shape = {.arch = Arch::kDeepSeek4,
@@ -168,13 +216,20 @@ Shape TinyFlashShape() {
   return shape;
 }
 
-const std::array<Preset, 12>& AllPresets() {
-  static const std::array<Preset, 12> presets = {{
+const std::array<Preset, 18>& AllPresets() {
+  static const std::array<Preset, 18> presets = {{
       {"tiny", "a small Llama of 4 layers", kTiny},
       {"llama-1b", "the shape of a Llama of 1.2 B parameters", kLlama1b},
       {"qwen3-0.6b", "the shape of a Qwen3 of 0.6 B parameters", kQwen3},
       {"qwen3-moe-small", "a mixture of 32 experts, 4 of them used, in 0.7 B parameters",
        kQwen3MoeSmall},
+      {"gemma3-tiny", "every part of a Gemma 3, in 6 small layers", TinyGemma3Shape()},
+      {"gemma3-proportions", "a Gemma 3 of 27 B parameters with 6 layers: real widths",
+       Gemma3Shape(6, 5376, 32, 16, 21504, 128)},
+      {"gemma3-1b", "the shape of Gemma 3 1B", Gemma3Of1b()},
+      {"gemma3-4b", "the shape of Gemma 3 4B", Gemma3Shape(34, 2560, 8, 4, 10240)},
+      {"gemma3-12b", "the shape of Gemma 3 12B", Gemma3Shape(48, 3840, 16, 8, 15360)},
+      {"gemma3-27b", "the shape of Gemma 3 27B", Gemma3Shape(62, 5376, 32, 16, 21504, 128)},
       {"gpt-oss-tiny", "every part of a gpt-oss, in 4 small layers", TinyGptOssShape()},
       {"gpt-oss-proportions", "a gpt-oss of 4 layers and 16 experts: real widths",
        GptOssShape(4, 16)},

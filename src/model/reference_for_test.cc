@@ -56,17 +56,18 @@ double Stretched(const Rope& rope, double pair, double frequency) {
   return frequency * (1.0 - ramp) + frequency / double{rope.factor} * ramp;
 }
 
-void Turn(std::span<double> head, const Shape& shape, size_t position) {
-  const size_t pairs = shape.rope.dimensions / 2;
-  const bool is_yarn = shape.rope.scaling == RopeScaling::kYarn;
-  const double size = is_yarn ? 0.1 * std::log(double{shape.rope.factor}) + 1.0 : 1.0;
+void Turn(std::span<double> head, const Rope& rope, bool adjacent, size_t position) {
+  const size_t pairs = rope.dimensions / 2;
+  const bool is_yarn = rope.scaling == RopeScaling::kYarn;
+  const double size = is_yarn ? 0.1 * std::log(double{rope.factor}) + 1.0 : 1.0;
   for (size_t i = 0; i < pairs; ++i) {
-    const double exponent = -2.0 * static_cast<double>(i) / shape.rope.dimensions;
-    double frequency = std::pow(double{shape.rope.base}, exponent);
-    if (is_yarn) frequency = Stretched(shape.rope, static_cast<double>(i), frequency);
+    const double exponent = -2.0 * static_cast<double>(i) / rope.dimensions;
+    double frequency = std::pow(double{rope.base}, exponent);
+    if (is_yarn) frequency = Stretched(rope, static_cast<double>(i), frequency);
+    if (rope.scaling == RopeScaling::kLinear) frequency /= double{rope.factor};
     const double angle = static_cast<double>(position) * frequency;
-    double& a = head[shape.arch == Arch::kLlama ? 2 * i : i];
-    double& b = head[shape.arch == Arch::kLlama ? 2 * i + 1 : i + pairs];
+    double& a = head[adjacent ? 2 * i : i];
+    double& b = head[adjacent ? 2 * i + 1 : i + pairs];
     const double turned = size * (a * std::cos(angle) - b * std::sin(angle));
     b = size * (a * std::sin(angle) + b * std::cos(angle));
     a = turned;
@@ -74,6 +75,10 @@ void Turn(std::span<double> head, const Shape& shape, size_t position) {
 }
 
 double Silu(double x) { return x / (1.0 + std::exp(-x)); }
+
+double Gelu(double x) {
+  return x / 2 * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+}
 
 // One number of an expert of gpt-oss, of its two halves.
 double Gated(double gate, double up) {
@@ -94,17 +99,45 @@ class Reference {
     const auto embedding = Weights(files_, "token_embd.weight");
     const auto first = embedding.begin() + static_cast<ptrdiff_t>(token) * shape_.embedding;
     Row x(first, first + shape_.embedding);
+    // The tests' width has a root that needs no rounding: 16.
+    if (IsGemma()) Scale(x, std::sqrt(static_cast<double>(shape_.embedding)));
     for (layer_ = 0; layer_ < shape_.layer_count; ++layer_) {
+      if (IsGemma()) {
+        GemmaLayer(x, position);
+        continue;
+      }
       Add(x, Attention(Normalised(x, "attn_norm.weight"), position));
       const bool is_oss = shape_.arch == Arch::kGptOss;
       Add(x, FeedForward(Normalised(x, is_oss ? "post_attention_norm.weight" : "ffn_norm.weight")));
     }
     Normalise(x, Weights(files_, "output_norm.weight"), shape_.norm_epsilon);
-    return Multiply(shape_.tied_head ? embedding : Weights(files_, "output.weight"), x,
-                    shape_.vocab_size);
+    Row logits = Multiply(shape_.tied_head ? embedding : Weights(files_, "output.weight"), x,
+                          shape_.vocab_size);
+    const double cap = shape_.logit_cap;
+    for (double& logit : logits) logit = cap > 0 ? cap * std::tanh(logit / cap) : logit;
+    return logits;
   }
 
  private:
+  bool IsGemma() const { return shape_.arch == Arch::kGemma3; }
+  // Of every few layers the last sees all positions; the others have a window, and of Gemma another
+  // way to turn.
+  bool HasWindow() const {
+    return shape_.full_every > 0 && layer_ % shape_.full_every != shape_.full_every - 1;
+  }
+
+  // With a norm before and one behind each half.
+  void GemmaLayer(Row& x, size_t position) {
+    const Row attended = Attention(Normalised(x, "attn_norm.weight"), position);
+    Add(x, Normalised(attended, "post_attention_norm.weight"));
+    const Row fed = Network(Normalised(x, "ffn_norm.weight"), ".weight", shape_.feed_forward, 0);
+    Add(x, Normalised(fed, "post_ffw_norm.weight"));
+  }
+
+  static void Scale(Row& x, double factor) {
+    for (double& value : x) value *= factor;
+  }
+
   std::vector<float> Layer(std::string_view name) const {
     return Weights(files_, fmt::format("blk.{}.{}", layer_, name));
   }
@@ -132,7 +165,8 @@ class Reference {
     for (size_t i = 0; i < rows.size(); i += shape_.head_dim) {
       const std::span<double> head(rows.data() + i, shape_.head_dim);
       if (shape_.qk_norm()) Normalise(head, Layer(norm), shape_.norm_epsilon);
-      Turn(head, shape_, position);
+      const Rope& rope = IsGemma() && HasWindow() ? shape_.window_rope : shape_.rope;
+      Turn(head, rope, shape_.arch == Arch::kLlama, position);
     }
   }
 
@@ -153,19 +187,19 @@ class Reference {
   void AttendHead(const Row& query, size_t head, Row& out) const {
     const size_t dim = shape_.head_dim;
     const size_t kv = head / (shape_.head_count / shape_.kv_head_count) * dim;
+    const double scale =
+        IsGemma() ? double{shape_.attention_scale} : 1 / std::sqrt(static_cast<double>(dim));
     Row shares;
     const size_t count = keys_[layer_].size();
     for (size_t t = 0; t < count; ++t) {
-      // Even layers of gpt-oss see no further back than their window.
-      const bool has_window = shape_.arch == Arch::kGptOss && layer_ % 2 == 0;
-      if (has_window && t + shape_.sliding_window < count) {
+      if (HasWindow() && t + shape_.sliding_window < count) {
         shares.push_back(0);
         continue;
       }
       const Row& key = keys_[layer_][t];
       double score = 0;
       for (size_t i = 0; i < dim; ++i) score += query[head * dim + i] * key[kv + i];
-      shares.push_back(std::exp(score / std::sqrt(static_cast<double>(dim))));
+      shares.push_back(std::exp(score * scale));
     }
     double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
     if (shape_.arch == Arch::kGptOss) sum += std::exp(double{Layer("attn_sinks.weight")[head]});
@@ -179,7 +213,8 @@ class Reference {
     const size_t first = expert * width * shape_.embedding;
     Row gate = Multiply(Layer("ffn_gate" + suffix), x, width, first);
     const Row up = Multiply(Layer("ffn_up" + suffix), x, width, first);
-    for (size_t i = 0; i < width; ++i) gate[i] = Silu(gate[i]) * up[i];
+    for (size_t i = 0; i < width; ++i)
+      gate[i] = (IsGemma() ? Gelu(gate[i]) : Silu(gate[i])) * up[i];
     return Multiply(Layer("ffn_down" + suffix), gate, shape_.embedding, first);
   }
 

@@ -14,7 +14,7 @@
 
 namespace aster::model {
 
-// Logits [tokens, vocab_size] of a model without rope factors, nor rope scaling but YaRN.
+// Logits [tokens, vocab_size] of a model without rope factors.
 std::vector<double> ReferenceLogits(const gguf::ModelFiles& files, const Shape& shape,
                                     std::span<const int32_t> tokens);
 

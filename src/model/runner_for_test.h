@@ -46,6 +46,15 @@ inline Shape SmallShape(Arch arch) {
     shape.rope = ShapeOfPreset("gpt-oss-tiny")->rope;
     shape.experts = {.count = 8, .used = 3, .feed_forward = 256, .limit = 7.0f};
   }
+  // Two layers with a window, one that sees all; positions turn in each kind in its own way.
+  if (arch == Arch::kGemma3) {
+    shape.sliding_window = 24;
+    shape.full_every = 2;
+    shape.attention_scale = 0.15f;
+    shape.logit_cap = 4.0f;
+    shape.rope = ShapeOfPreset("gemma3-tiny")->rope;
+    shape.window_rope = ShapeOfPreset("gemma3-tiny")->window_rope;
+  }
   return shape;
 }
 

@@ -10,8 +10,10 @@
 #include <cmath>
 
 #include "model/shape_deepseek4.h"
+#include "model/shape_gemma3.h"
 #include "model/shape_gpt_oss.h"
 #include "model/shape_keys.h"
+#include "quant/half.h"
 
 namespace aster::model {
 namespace {
@@ -21,10 +23,11 @@ struct ArchEntry {
   std::string_view name;
 };
 
-constexpr std::array<ArchEntry, 6> kArchs = {{{Arch::kLlama, "llama"},
+constexpr std::array<ArchEntry, 7> kArchs = {{{Arch::kLlama, "llama"},
                                               {Arch::kQwen2, "qwen2"},
                                               {Arch::kQwen3, "qwen3"},
                                               {Arch::kQwen3Moe, "qwen3moe"},
+                                              {Arch::kGemma3, "gemma3"},
                                               {Arch::kGptOss, "gpt-oss"},
                                               {Arch::kDeepSeek4, "deepseek4"}}};
 
@@ -39,12 +42,16 @@ constexpr std::array<std::string_view, 8> kForeignKeys = {"logit_scale",
                                                           "final_logit_softcapping",
                                                           "use_parallel_residual"};
 
-Status RefuseForeignKeys(const Keys& keys) {
+// Those of them that an architecture reads.
+bool Reads(Arch arch, std::string_view key) {
+  return arch == Arch::kGemma3 && (key == "attention.scale" || key == "final_logit_softcapping");
+}
+
+Status RefuseForeignKeys(const Keys& keys, Arch arch) {
   for (const std::string_view key : kForeignKeys) {
-    if (keys.Contains(key)) {
-      return Unimplemented(fmt::format(
-          "{} changes this architecture in a way that is not supported", keys.Full(key)));
-    }
+    if (!keys.Contains(key) || Reads(arch, key)) continue;
+    return Unimplemented(
+        fmt::format("{} changes this architecture in a way that is not supported", keys.Full(key)));
   }
   return Ok();
 }
@@ -146,7 +153,7 @@ Status CheckRope(const Shape& shape) {
         "{} rotary dimensions in a head of {}; an even number up to the head's is needed",
         shape.rope.dimensions, shape.head_dim));
   }
-  for (const Rope& rope : {shape.rope, shape.latent.rope}) {
+  for (const Rope& rope : {shape.rope, shape.window_rope, shape.latent.rope}) {
     if (CanTurn(rope)) continue;
     return DataLoss(
         fmt::format("positions cannot rotate by a base of {} (rope.freq_base), stretched {} times "
@@ -191,12 +198,24 @@ uint32_t WindowOf(const Shape& shape, uint32_t layer) {
   return sees_all ? 0 : shape.sliding_window;
 }
 
+float AttentionScaleOf(const Shape& shape) {
+  if (shape.attention_scale > 0.0f) return shape.attention_scale;
+  return 1.0f / std::sqrt(static_cast<float>(shape.head_dim));
+}
+
+float EmbeddingScaleOf(const Shape& shape) {
+  if (!shape.is_gemma3()) return 1.0f;
+  // The root of the width, in the type that the model was trained in.
+  const float root = std::sqrt(static_cast<float>(shape.embedding));
+  return quant::Bfloat16ToFloat(quant::FloatToBfloat16(root));
+}
+
 Result<Shape> ReadShape(const gguf::Metadata& metadata) {
   Shape shape;
   const auto name = TRY(metadata.Get<std::string>("general.architecture"));
   shape.arch = TRY(ParseArch(name));
   const Keys keys(metadata, name);
-  TRY(RefuseForeignKeys(keys));
+  TRY(RefuseForeignKeys(keys, shape.arch));
   shape.layer_count = TRY(keys.Count("block_count", kMaxLayers));
   shape.context_length = TRY(keys.Count("context_length", UINT32_MAX));
   shape.embedding = TRY(keys.Count("embedding_length", kMaxWidth));
@@ -207,6 +226,7 @@ Result<Shape> ReadShape(const gguf::Metadata& metadata) {
     TRY(ReadFeedForward(keys, shape));
     shape.rope = TRY(ReadRope(keys, shape));
     if (shape.is_gpt_oss()) TRY(ReadGptOss(keys, shape));
+    if (shape.is_gemma3()) TRY(ReadGemma3(keys, shape));
   }
   shape.vocab_size = TRY(ReadVocabSize(metadata, keys));
   TRY(CheckShape(shape));
@@ -244,6 +264,7 @@ Status CheckShape(const Shape& shape) {
     return DataLoss(fmt::format("{} experts used of {}", shape.experts.used, shape.experts.count));
   }
   if (shape.is_gpt_oss()) return CheckGptOss(shape);
+  if (shape.is_gemma3()) return CheckGemma3(shape);
   return shape.arch == Arch::kDeepSeek4 ? CheckDeepSeek4(shape) : Ok();
 }
 

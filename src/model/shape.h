@@ -17,7 +17,7 @@
 
 namespace aster::model {
 
-enum class Arch : uint8_t { kLlama, kQwen2, kQwen3, kQwen3Moe, kGptOss, kDeepSeek4 };
+enum class Arch : uint8_t { kLlama, kQwen2, kQwen3, kQwen3Moe, kGemma3, kGptOss, kDeepSeek4 };
 
 // As general.architecture spells it.
 std::string_view ArchName(Arch arch);
@@ -89,9 +89,12 @@ struct Shape {
   uint32_t feed_forward = 0;  // of a dense layer
   uint32_t vocab_size = 0;
   float norm_epsilon = 1e-5f;
-  uint32_t sliding_window = 0;  // positions a row sees, itself included; 0: all
-  uint32_t full_every = 0;      // of layers with a window: the last of as many sees all; 0: none
+  uint32_t sliding_window = 0;   // positions a row sees, itself included; 0: all
+  uint32_t full_every = 0;       // of layers with a window: the last of as many sees all; 0: none
+  float attention_scale = 0.0f;  // of scores; 0: 1 / sqrt(head_dim)
+  float logit_cap = 0.0f;        // within which a soft cap holds logits; 0: none
   Rope rope = {};
+  Rope window_rope = {};  // of layers with a window: Gemma 3's, which has another in those
   Experts experts = {};
   Streams streams = {};
   Latent latent = {};
@@ -106,7 +109,9 @@ struct Shape {
   bool qkv_bias() const { return arch == Arch::kQwen2 || is_gpt_oss(); }
   // With biases on every product of a layer, a sink for every head and gates of its own.
   bool is_gpt_oss() const { return arch == Arch::kGptOss; }
-  bool qk_norm() const { return arch == Arch::kQwen3 || arch == Arch::kQwen3Moe; }
+  // With norms behind both halves of a layer too, gates of gelu, and an embedding that is scaled.
+  bool is_gemma3() const { return arch == Arch::kGemma3; }
+  bool qk_norm() const { return arch == Arch::kQwen3 || arch == Arch::kQwen3Moe || is_gemma3(); }
 };
 
 // Whether layers of the architecture have experts in place of one feed-forward network.
@@ -114,6 +119,12 @@ bool HasExperts(Arch arch);
 
 // Positions that a row of a layer sees, itself included; 0: all.
 uint32_t WindowOf(const Shape& shape, uint32_t layer);
+
+// What scores of attention are multiplied with before their softmax.
+float AttentionScaleOf(const Shape& shape);
+
+// What rows of the embedding are multiplied with.
+float EmbeddingScaleOf(const Shape& shape);
 
 // Every number the architecture needs, or an error that names the key, what it holds and what was
 // expected. Whether the head is tied and whether there are rope factors is not metadata: the list

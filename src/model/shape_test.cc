@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -147,6 +148,77 @@ TEST(Shape, GptOssOfAnotherKindIsRefusedByName) {
   gguf::MetadataBuilder without = MetadataOf(TinyOss());
   without.Remove("gpt-oss.attention.sliding_window");
   EXPECT_FALSE(ReadBack(without).ok());
+}
+
+TEST(Shape, OfGemma3SurvivesItsMetadata) {
+  Shape shape = ShapeOfPreset("gemma3-tiny").value();
+  const auto read = ReadBack(MetadataOf(shape));
+  ASSERT_TRUE(read.ok()) << read.error().message();
+  EXPECT_EQ(read->full_every, 3u);
+  EXPECT_EQ(read->attention_scale, 0.15f);
+  EXPECT_EQ(read->logit_cap, 30.0f);
+  EXPECT_EQ(read->rope.base, 1000000.0f);
+  EXPECT_EQ(read->rope.factor, 8.0f);
+  EXPECT_EQ(read->window_rope.base, 10000.0f);
+  EXPECT_EQ(read->window_rope.scaling, RopeScaling::kNone);
+  shape.window_rope.base = 30000.0f;
+  EXPECT_EQ(ReadBack(MetadataOf(shape))->window_rope.base, 30000.0f);
+}
+
+// Files hold no scale: that of 27 B is known by its layers.
+TEST(Shape, OfGemma3HasTheScaleOfItsSize) {
+  const auto scale_of = [](std::string_view preset) {
+    const gguf::MetadataBuilder metadata = MetadataOf(ShapeOfPreset(preset).value());
+    const auto read = ReadBack(metadata);
+    return read.ok() ? AttentionScaleOf(*read) : 0.0f;
+  };
+  EXPECT_EQ(scale_of("gemma3-1b"), 1.0f / 16);
+  EXPECT_EQ(scale_of("gemma3-12b"), 1.0f / 16);
+  EXPECT_EQ(scale_of("gemma3-27b"), 1.0f / std::sqrt(168.0f));
+  EXPECT_EQ(scale_of("gemma3-proportions"), 1.0f / std::sqrt(168.0f));
+  gguf::MetadataBuilder published = MetadataOf(ShapeOfPreset("gemma3-27b").value());
+  published.Remove("gemma3.attention.scale");
+  EXPECT_EQ(ReadBack(published)->attention_scale, 1.0f / std::sqrt(168.0f));
+}
+
+TEST(Shape, Gemma3OfAnotherKindIsRefusedByName) {
+  const auto refused = [](const std::string& key, auto value) {
+    gguf::MetadataBuilder metadata = MetadataOf(ShapeOfPreset("gemma3-tiny").value());
+    metadata.Set("gemma3." + key, value);
+    const auto shape = ReadBack(metadata);
+    return !shape.ok() && shape.error().message().find(key) != std::string::npos;
+  };
+  EXPECT_TRUE(refused("attn_logit_softcapping", 50.0f));
+  EXPECT_TRUE(refused("attention.shared_kv_layers", uint32_t{5}));
+  EXPECT_TRUE(refused("embedding_length_per_layer_input", uint32_t{256}));
+  EXPECT_TRUE(refused("attention.key_length_swa", uint32_t{128}));
+  EXPECT_TRUE(refused("rope.dimension_count_swa", uint32_t{32}));
+  EXPECT_TRUE(refused("attention.causal", false));
+  EXPECT_TRUE(refused("attention.scale", -1.0f));
+  EXPECT_TRUE(refused("attention.sliding_window", uint32_t{1}));
+  EXPECT_TRUE(refused("attention.sliding_window_pattern", "all"));
+  EXPECT_TRUE(refused("rope.scaling.type", "yarn"));
+  EXPECT_TRUE(refused("rope.freq_base_swa", 0.5f));
+  EXPECT_TRUE(refused("expert_count", uint32_t{8}));
+  EXPECT_FALSE(refused("final_logit_softcapping", 20.0f));
+  for (const char* key : {"gemma3.rope.freq_base", "gemma3.attention.sliding_window"}) {
+    gguf::MetadataBuilder without = MetadataOf(ShapeOfPreset("gemma3-tiny").value());
+    without.Remove(key);
+    const auto shape = ReadBack(without);
+    ASSERT_FALSE(shape.ok());
+    EXPECT_NE(shape.error().message().find(key), std::string::npos);
+  }
+}
+
+TEST(Shape, LaterGemmasAreNamedWithWhatIsKnown) {
+  for (const char* name : {"gemma2", "gemma3n", "gemma4"}) {
+    gguf::MetadataBuilder metadata = MetadataOf(ShapeOfPreset("gemma3-tiny").value());
+    metadata.Set("general.architecture", name);
+    const auto shape = ReadBack(metadata);
+    ASSERT_FALSE(shape.ok());
+    EXPECT_NE(shape.error().message().find(name), std::string::npos);
+    EXPECT_NE(shape.error().message().find("gemma3, "), std::string::npos);
+  }
 }
 
 // What has a window keeps its last rows only, however long the text is.

@@ -131,7 +131,8 @@ Support CheckSupport(const gguf::ModelFiles& files, const std::optional<Slice>& 
   // it.
   const bool may_tie = !shape->is_latent() && !shape->is_gpt_oss();
   shape->tied_head = may_tie && files.FindTensor("output.weight") == nullptr;
-  shape->rope_factors = files.FindTensor("rope_freqs.weight") != nullptr;
+  // Gemma 3 would not say which of its two kinds of layers the factors are for.
+  shape->rope_factors = !shape->is_gemma3() && files.FindTensor("rope_freqs.weight") != nullptr;
   const Status next = FindNext(files, *shape);
   support.shape = *shape;
   if (!next.ok()) {

@@ -53,7 +53,7 @@ TEST_F(Synth, EveryArchitectureCanRun) {
   Shape shape = ShapeOfPreset("tiny").value();
   shape.rope_factors = true;
   for (const Arch arch :
-       {Arch::kLlama, Arch::kQwen2, Arch::kQwen3, Arch::kQwen3Moe, Arch::kGptOss}) {
+       {Arch::kLlama, Arch::kQwen2, Arch::kQwen3, Arch::kQwen3Moe, Arch::kGptOss, Arch::kGemma3}) {
     shape.arch = arch;
     if (HasExperts(arch)) shape.experts = {.count = 4, .used = 2, .feed_forward = 256};
     if (arch == Arch::kGptOss) {
@@ -62,6 +62,7 @@ TEST_F(Synth, EveryArchitectureCanRun) {
       shape.tied_head = false;
       shape.experts.limit = 7.0f;
     }
+    if (arch == Arch::kGemma3) shape = ShapeOfPreset("gemma3-tiny").value();
     const std::string path = Write(Options(shape, gguf::TensorType::kQ8_0), "model.gguf");
     const auto files = gguf::ModelFiles::Open(path);
     ASSERT_TRUE(files.ok()) << files.error().message();
@@ -138,6 +139,31 @@ TEST(Support, GptOssInMxfp4CanRunAndHasAHeadOfItsOwn) {
   EXPECT_TRUE(CheckSupport(*files).ok());
   shape.tied_head = true;
   EXPECT_FALSE(CheckShape(shape).ok());
+}
+
+TEST(Support, Gemma3WithTensorsOfAnotherKindIsRefusedByName) {
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
+  const std::string path = folder.File("model.gguf");
+  ThreadPool pool(1);
+  const Shape shape = ShapeOfPreset("gemma3-tiny").value();
+  ASSERT_TRUE(
+      WriteSyntheticModel(Options(shape, gguf::TensorType::kQ4_0), path, pool, nullptr).ok());
+  const auto files = gguf::ModelFiles::Open(path);
+  ASSERT_TRUE(files.ok());
+  const Support support = CheckSupport(*files);
+  EXPECT_TRUE(support.ok());
+  EXPECT_TRUE(support.shape->tied_head);
+  EXPECT_NE(files->FindTensor("blk.0.post_ffw_norm.weight"), nullptr);
+  EXPECT_NE(files->FindTensor("blk.0.post_attention_norm.weight"), nullptr);
+  Shape factors = shape;
+  factors.rope_factors = true;
+  ASSERT_TRUE(
+      WriteSyntheticModel(Options(factors, gguf::TensorType::kQ4_0), path, pool, nullptr).ok());
+  const auto other = gguf::ModelFiles::Open(path);
+  ASSERT_TRUE(other.ok());
+  const Support refused = CheckSupport(*other);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.obstacles.front().find("rope_freqs.weight"), std::string::npos);
 }
 
 TEST(SynthVocab, HasTheSizeAskedForAndNoTokenTwice) {

@@ -52,6 +52,7 @@ void AddAttention(const Shape& shape, LayerSpecs& layer) {
     layer.Vector("attn_k_norm.weight", {shape.head_dim});
   }
   layer.Matrix("attn_output.weight", {q, embedding});
+  if (shape.is_gemma3()) layer.Vector("post_attention_norm.weight", {embedding});
   if (!shape.is_gpt_oss()) return;
   layer.Vector("attn_output.bias", {embedding});
   layer.Vector("attn_sinks.weight", {shape.head_count});
@@ -64,6 +65,7 @@ void AddFeedForward(const Shape& shape, LayerSpecs& layer) {
     layer.Matrix("ffn_gate.weight", {embedding, shape.feed_forward});
     layer.Matrix("ffn_up.weight", {embedding, shape.feed_forward});
     layer.Matrix("ffn_down.weight", {shape.feed_forward, embedding});
+    if (shape.is_gemma3()) layer.Vector("post_ffw_norm.weight", {embedding});
     return;
   }
   const uint64_t experts = shape.experts.count;

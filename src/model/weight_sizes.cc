@@ -22,6 +22,9 @@ constexpr std::array<PublishedMix, 4> kFlashMixes = {{
 constexpr std::array<PublishedMix, 1> kGptOssMixes = {{
     {"MXFP4", TensorType::kMXFP4, TensorType::kMXFP4, TensorType::kQ8_0},
 }};
+constexpr std::array<PublishedMix, 1> kGemma3Mixes = {{
+    {"Q4_0", TensorType::kQ4_0, TensorType::kQ4_0, TensorType::kQ4_0, 0, TensorType::kQ4_0},
+}};
 constexpr std::array<PublishedMix, 2> kProMixes = {{
     {"IQ2_XXS+Q2_K", TensorType::kIQ2_XXS, TensorType::kQ2_K, TensorType::kQ8_0},
     {"Q4_K", TensorType::kQ4_K, TensorType::kQ4_K, TensorType::kQ8_0},
@@ -34,7 +37,7 @@ TensorType TypeIn(const PublishedMix& mix, const Shape& shape, const TensorSpec&
   const bool is_embedding = spec.name == "token_embd.weight" && !shape.is_gpt_oss();
   if (spec.is_fine || is_embedding) return TensorType::kF16;
   if (spec.name.ends_with(".indexer.attn_q_b.weight")) return mix.index_query;
-  return spec.is_matrix ? TensorType::kQ8_0 : TensorType::kF32;
+  return spec.is_matrix ? mix.matrix : TensorType::kF32;
 }
 
 }  // namespace
@@ -69,6 +72,7 @@ Result<WeightSizes> SizesOf(const Shape& shape, const TypeOfTensor& type_of) {
 
 std::span<const PublishedMix> PublishedMixes(const Shape& shape) {
   if (shape.is_gpt_oss()) return kGptOssMixes;
+  if (shape.is_gemma3()) return kGemma3Mixes;
   if (shape.experts.count > kFlashExperts) return kProMixes;
   return kFlashMixes;
 }

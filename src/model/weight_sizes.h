@@ -33,16 +33,17 @@ using TypeOfTensor = std::function<gguf::TensorType(const TensorSpec&)>;
 Result<WeightSizes> SizesOf(const Shape& shape, const TypeOfTensor& type_of);
 
 // In which types DeepSeek V4 and gpt-oss are published: experts in few bits, the rest nearly the
-// same in all.
+// same in all. Gemma 3 is published as trained for four bits, beside an embedding of sixteen.
 struct PublishedMix {
   std::string_view name;
   gguf::TensorType expand;        // of the experts' first two matrices
   gguf::TensorType contract;      // of their last
   gguf::TensorType index_query;   // of the matrix that makes what the index is asked
   uint32_t q4_layers_at_end = 0;  // whose experts are Q4_K instead
+  gguf::TensorType matrix = gguf::TensorType::kQ8_0;  // all others, but the embedding
 };
 
-// Those of gpt-oss, of PRO, or of Flash and whatever is like it.
+// Those of Gemma 3, of gpt-oss, of PRO, or of Flash and whatever is like it.
 std::span<const PublishedMix> PublishedMixes(const Shape& shape);
 Result<WeightSizes> SizesIn(const PublishedMix& mix, const Shape& shape);
 // The MTP block, as the file that it is published in has it. The shape is one that

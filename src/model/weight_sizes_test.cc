@@ -41,6 +41,14 @@ TEST(WeightSizes, OfGptOssAreThoseOfPublishedFiles) {
   EXPECT_NEAR(static_cast<double>(BytesIn("gpt-oss-120b", 0)), 63.38e9, 0.05e9);
 }
 
+// In GB: 1.00, 3.16, 8.07 and 17.2 with vocabulary and names, which are 8 MB or so.
+TEST(WeightSizes, OfGemma3AreThoseOfPublishedFiles) {
+  EXPECT_NEAR(static_cast<double>(BytesIn("gemma3-1b", 0)), 0.995e9, 0.01e9);
+  EXPECT_NEAR(static_cast<double>(BytesIn("gemma3-4b", 0)), 3.15e9, 0.01e9);
+  EXPECT_NEAR(static_cast<double>(BytesIn("gemma3-12b", 0)), 8.06e9, 0.02e9);
+  EXPECT_NEAR(static_cast<double>(BytesIn("gemma3-27b", 0)), 17.2e9, 0.05e9);
+}
+
 TEST(WeightSizes, SlicesAddUp) {
   const Shape shape = ShapeOfPreset("flash-shape-tiny").value();
   const WeightSizes sizes = SizesIn(PublishedMixes(shape).back(), shape).value();

@@ -132,6 +132,10 @@ class Loader {
     layer.output = TRY(Matrix(Name("attn_output.weight")));
     layer.feed_forward_norm = TRY(Floats(Name(FeedForwardNormOf(shape_))));
     if (shape_.is_gpt_oss()) TRY(Biases(layer));
+    if (shape_.is_gemma3()) {
+      layer.attended_norm = TRY(Floats(Name("post_attention_norm.weight")));
+      layer.fed_norm = TRY(Floats(Name("post_ffw_norm.weight")));
+    }
     if (shape_.experts.count == 0) {
       layer.dense.gate = TRY(Matrix(Name("ffn_gate.weight")));
       layer.dense.up = TRY(Matrix(Name("ffn_up.weight")));

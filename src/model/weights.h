@@ -68,9 +68,11 @@ struct LayerWeights {
   compute::Matrix output;         // [embedding, head_count * head_dim]
   compute::Array output_bias;     // [embedding]
   compute::Array sinks;           // [head_count]
+  compute::Array attended_norm;   // [embedding], of what attention gives
 
   compute::Array feed_forward_norm;  // [embedding]
   compute::ExpertWeights dense;
+  compute::Array fed_norm;            // [embedding], of what the feed-forward network gives
   compute::Matrix router;             // [experts, embedding]
   compute::Array router_bias;         // [experts], added to the scores
   compute::Array choice_bias;         // [experts], for the choice only

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "model/shape_deepseek4.h"
+#include "model/shape_gemma3.h"
 #include "model/shape_gpt_oss.h"
 
 namespace aster::model {
@@ -50,6 +51,7 @@ void WriteShape(const Shape& shape, gguf::MetadataBuilder& metadata) {
   }
   if (shape.arch == Arch::kDeepSeek4) return WriteDeepSeek4(shape, metadata);
   if (shape.is_gpt_oss()) WriteGptOss(shape, metadata);
+  if (shape.is_gemma3()) WriteGemma3(shape, metadata);
   WriteRope(shape.rope, arch, metadata);
 }
 

@@ -229,6 +229,23 @@ class Synth(Case):
         self.assertEqual(report["shape"]["experts"], {"count": 6, "used": 3, "feed_forward": 256})
         self.assertFalse(report["shape"]["tied_head"])
 
+    def test_a_gemma_3_and_what_the_real_ones_take(self):
+        path = self.folder / "gemma.gguf"
+        aster("synth", path, "--arch", "gemma3", "--type", "Q4_0", "--layers", 4, "--window", 32)
+        report = json.loads(aster("inspect", path, "--json").stdout)
+        self.assertTrue(report["supported"], report["obstacles"])
+        self.assertEqual((report["shape"]["sliding_window"], report["shape"]["full_every"]), (32, 3))
+        self.assertEqual(report["shape"]["window_rope_base"], 10000)
+        self.assertTrue(report["shape"]["tied_head"])
+        aster("synth", path, "--arch", "gemma3", "--preset", "tiny", check=INPUT)
+        plan = json.loads(aster("plan", "--memory", "--preset", "gemma3-27b", "--context", "8192,131072",
+                                "--json").stdout)
+        total = sum(item["weight_bytes"]["Q4_0"] for item in plan["slices"])
+        self.assertAlmostEqual(total / 1e9, 17.2, delta=0.1)
+        # Ten of 62 layers see all: of each position keys and values of 16 heads of 128.
+        growth = [item["kv_bytes"]["131072"] - item["kv_bytes"]["8192"] for item in plan["slices"]]
+        self.assertEqual(sum(growth), 10 * (131072 - 8192) * 2 * 16 * 128 * 2)
+
     def test_a_deepseek_v4_and_what_the_real_ones_take(self):
         path = self.folder / "flash.gguf"
         aster("synth", path, "--arch", "deepseek4", "--type", "Q8_0")

@@ -134,6 +134,11 @@ Json ShapeToJson(const model::Shape& shape) {
   }
   if (shape.sliding_window > 0) json["sliding_window"] = shape.sliding_window;
   if (shape.full_every > 0) json["full_every"] = shape.full_every;
+  if (shape.is_gemma3()) {
+    json["window_rope_base"] = shape.window_rope.base;
+    json["attention_scale"] = shape.attention_scale;
+  }
+  if (shape.logit_cap > 0) json["logit_cap"] = shape.logit_cap;
   if (shape.is_latent()) {
     json["streams"] = shape.streams.count;
     json["compress_ratios"] = shape.latent.ratios;

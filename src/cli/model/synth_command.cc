@@ -102,6 +102,7 @@ void ReplaceLatent(const SynthFlags& options, model::Shape& shape) {
 std::string PresetOf(const SynthFlags& options) {
   if (!options.preset.empty()) return options.preset;
   if (options.arch == ArchName(model::Arch::kGptOss)) return "gpt-oss-tiny";
+  if (options.arch == ArchName(model::Arch::kGemma3)) return "gemma3-tiny";
   return options.arch == ArchName(model::Arch::kDeepSeek4) ? "flash-shape-tiny" : "tiny";
 }
 
@@ -110,7 +111,8 @@ Result<model::Shape> ShapeOf(const SynthFlags& options) {
   if (options.arch) {
     const model::Arch arch = TRY(model::ParseArch(*options.arch));
     const auto stands_alone = [](model::Arch which) {
-      return which == model::Arch::kDeepSeek4 || which == model::Arch::kGptOss;
+      return which == model::Arch::kDeepSeek4 || which == model::Arch::kGptOss ||
+             which == model::Arch::kGemma3;
     };
     if (shape.arch != arch && (stands_alone(shape.arch) || stands_alone(arch))) {
       return InvalidArgument(
@@ -134,7 +136,8 @@ Result<model::Shape> ShapeOf(const SynthFlags& options) {
     ReplaceLatent(options, shape);
   } else {
     shape.rope.dimensions = shape.head_dim;
-    if (shape.is_gpt_oss()) Replace(shape.sliding_window, options.window);
+    if (shape.is_gemma3()) shape.window_rope.dimensions = shape.head_dim;
+    if (shape.full_every > 0) Replace(shape.sliding_window, options.window);
   }
   if (shape.arch != model::Arch::kLlama) shape.rope_factors = false;
   TRY(model::CheckShape(shape));
@@ -255,7 +258,7 @@ void DeclareShape(CLI::App& app, SynthFlags& options) {
   add("--expert-ff", options.expert_feed_forward, "Width of an expert");
   add("--rope-base", options.rope_base, "Base of the rotary frequencies");
   add("--window", options.window,
-      "Sliding window in tokens, the current one included; of gpt-oss and deepseek4");
+      "Sliding window in tokens, the current one included; of gemma3, gpt-oss and deepseek4");
   CLI::Option* tied =
       app.add_flag("--tied", options.tied, "The output head is the token embedding")->group(kGroup);
   app.add_flag("--untied", options.untied, "The output head has weights of its own")

@@ -7,10 +7,10 @@
 #include <array>
 #include <cmath>
 
+#include "compute/cpu/gate.h"
 #include "compute/cpu/heads.h"
 #include "compute/cpu/memory.h"
 #include "compute/cpu/streams.h"
-#include "compute/cpu/swiglu.h"
 #include "kernels/rope.h"
 #include "quant/dequantize.h"
 
@@ -20,6 +20,13 @@ namespace {
 // Heads of a row are shared out among threads where they are at least as many floats; fewer are
 // done before another thread has begun.
 constexpr size_t kFloatsWorthSharing = 16384;
+
+template <typename Function>
+void ForEachRow(Context& context, const Tensor& rows, Function function) {
+  context.pool.ParallelFor(rows.rows, [&](size_t begin, size_t end, size_t) {
+    for (size_t row = begin; row < end; ++row) function(Floats(rows) + row * rows.stride);
+  });
+}
 
 }  // namespace
 
@@ -96,9 +103,21 @@ Status CpuCommands::Add(const Tensor& rows, const Tensor& more, size_t repeat) {
   return Ok();
 }
 
-Status CpuCommands::Swiglu(const Tensor& gate, const Tensor& up, float limit) {
+Status CpuCommands::Gate(const Tensor& gate, const Tensor& up, GateKind kind, float limit) {
   CHECK(gate.stride == gate.columns && up.stride == gate.columns);
-  CpuSwiglu(context_, GateKind::kSwiglu, Floats(gate), Floats(up), gate.rows * gate.columns, limit);
+  CpuGate(context_, kind, Floats(gate), Floats(up), gate.rows * gate.columns, limit);
+  return Ok();
+}
+
+Status CpuCommands::Scale(const Tensor& rows, float factor) {
+  ForEachRow(context_, rows,
+             [&](float* row) { context_.ops().scale(row, rows.columns, factor, row); });
+  return Ok();
+}
+
+Status CpuCommands::Softcap(const Tensor& rows, float cap) {
+  ForEachRow(context_, rows,
+             [&](float* row) { context_.ops().softcap(row, rows.columns, cap, row); });
   return Ok();
 }
 

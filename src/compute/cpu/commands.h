@@ -47,7 +47,9 @@ class CpuCommands : public Commands {
   Status Gather(const Tensor& from, std::span<const RowRange> ranges, const Tensor& to) override;
   Status Normalise(const Normalisation& norm) override;
   Status Add(const Tensor& rows, const Tensor& more, size_t repeat) override;
-  Status Swiglu(const Tensor& gate, const Tensor& up, float limit) override;
+  Status Gate(const Tensor& gate, const Tensor& up, GateKind kind, float limit) override;
+  Status Scale(const Tensor& rows, float factor) override;
+  Status Softcap(const Tensor& rows, float cap) override;
   Status Multiply(std::span<const Product> products) override;
   Status FinishHeads(std::span<const Heads> heads) override;
 

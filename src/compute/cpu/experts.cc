@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "compute/cpu/gate.h"
 #include "compute/cpu/memory.h"
-#include "compute/cpu/swiglu.h"
 
 namespace aster::compute {
 namespace {
@@ -99,7 +99,7 @@ Status CpuExperts::Expand(const ExpertSum& sum) {
   TRY(MultiplyAll(products_, context_));
   AddBias(sum.biases.gate, gate_.As<float>());
   AddBias(sum.biases.up, up_.As<float>());
-  CpuSwiglu(context_, sum.gate, gate_.As<float>(), up_.As<float>(), group_rows_ * width, sum.limit);
+  CpuGate(context_, sum.gate, gate_.As<float>(), up_.As<float>(), group_rows_ * width, sum.limit);
   return Ok();
 }
 

@@ -4,7 +4,6 @@
 #include "compute/cpu/head_attention.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/checked.h"
 #include "compute/cpu/memory.h"
@@ -51,7 +50,7 @@ Status CpuHeadAttention::Run(const HeadAttention& attention) {
   head_page_ = *attention.head_page;
   group_ = static_cast<uint32_t>(attention.head_count / attention.kv_head_count);
   block_tokens_ = std::max(1u, kTaskRows / group_);
-  query_factor_ = kernels::QueryFactor(1.0f / std::sqrt(static_cast<float>(head_page_.key_dim)));
+  query_factor_ = kernels::QueryFactor(attention.scale);
   WriteRows();
   PlanTasks();
   TRY(PlanParts());

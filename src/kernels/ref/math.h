@@ -91,4 +91,27 @@ inline float SwigluOai(float gate, float up, float limit) {
   return gated * ((u < -limit ? -limit : u) + 1.0f);
 }
 
+// The tanh form: x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) / 2, of which the second factor
+// is a sigmoid. NaN at minus infinity.
+inline float Gelu(float x) {
+  const float slope = std::fma(x * x, kGeluCubic, kGeluLinear);
+  return x / (1.0f + Exp(-(x * slope)));
+}
+
+// gelu(min(gate, limit)) * (up within ±limit). NaN stays NaN.
+inline float Geglu(float gate, float up, float limit) {
+  const float g = limit < gate ? limit : gate;
+  const float u = limit < up ? limit : up;
+  return Gelu(g) * (u < -limit ? -limit : u);
+}
+
+// cap * tanh(x / cap), tanh being (1 - u) / (1 + u) with u = e^-2|x|. The error is at most 2^-22 of
+// the cap.
+inline float Softcap(float x, float cap) {
+  const float ratio = x / cap;
+  const float u = Exp(-2.0f * std::fabs(ratio));
+  const float capped = cap * ((1.0f - u) / (1.0f + u));
+  return ratio < 0.0f ? -capped : capped;
+}
+
 }  // namespace aster::kernels::ref

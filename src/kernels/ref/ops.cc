@@ -44,6 +44,12 @@ void Swiglu(const float* gate, const float* up, size_t count, float limit, float
 void SwigluOai(const float* gate, const float* up, size_t count, float limit, float* y) {
   for (size_t i = 0; i < count; ++i) y[i] = ref::SwigluOai(gate[i], up[i], limit);
 }
+void Geglu(const float* gate, const float* up, size_t count, float limit, float* y) {
+  for (size_t i = 0; i < count; ++i) y[i] = ref::Geglu(gate[i], up[i], limit);
+}
+void Softcap(const float* x, size_t count, float cap, float* y) {
+  for (size_t i = 0; i < count; ++i) y[i] = ref::Softcap(x[i], cap);
+}
 
 void Add(const float* a, const float* b, size_t count, float* y) {
   for (size_t i = 0; i < count; ++i) y[i] = a[i] + b[i];
@@ -224,6 +230,8 @@ const OpsTable kOpsRef = {
     .sqrt_softplus = Map<ref::SqrtSoftplus>,
     .swiglu = Swiglu,
     .swiglu_oai = SwigluOai,
+    .geglu = Geglu,
+    .softcap = Softcap,
     .add = Add,
     .multiply = Multiply,
     .scale = Scale,

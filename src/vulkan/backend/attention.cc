@@ -4,7 +4,6 @@
 #include "vulkan/backend/attention.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/check.h"
 #include "kernels/attention.h"
@@ -123,7 +122,7 @@ Status DeviceAttention::Attend(const compute::HeadAttention& attention, Address 
                    .head_stride = key_dim,
                    .heads = planned_->shape.group,
                    .kv_heads = planned_->shape.kv_heads,
-                   .factor = kernels::QueryFactor(1.0f / std::sqrt(static_cast<float>(key_dim))),
+                   .factor = kernels::QueryFactor(attention.scale),
                    .sinks = AddressOf(attention.sink_logits),
                    .result = AddressOf(attention.out),
                    .out_token_stride = static_cast<uint32_t>(attention.out.stride),

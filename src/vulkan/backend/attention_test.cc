@@ -26,6 +26,7 @@ struct AttentionCase {
   int dim = 64;
   uint32_t heads = 4;
   uint32_t kv_heads = 2;
+  float scale = 0.125f;
   uint32_t window = 0;
   uint32_t sinks = 0;
   bool has_sink_logits = false;
@@ -104,6 +105,7 @@ std::vector<float> RunBatches(compute::Backend& backend, const AttentionCase& of
                                 .head_page = &sequences.head_page(),
                                 .head_count = of.heads,
                                 .kv_head_count = of.kv_heads,
+                                .scale = of.scale,
                                 .window = of.window,
                                 .sinks = of.sinks,
                                 .sink_logits = sink_logits,

@@ -146,16 +146,36 @@ Status DeviceCommands::Add(const Tensor& rows, const Tensor& more, size_t repeat
                          .count = Count(rows)});
 }
 
-Status DeviceCommands::Swiglu(const Tensor& gate, const Tensor& up, float limit) {
+Status DeviceCommands::Gate(const Tensor& gate, const Tensor& up, compute::GateKind kind,
+                            float limit) {
   CHECK(IsDense(gate) && IsDense(up));
   return RecordElements(kernels_, batch_.Using({RangeOf(gate), RangeOf(up)}, {RangeOf(gate)}),
-                        {.operation = ElementOperation::kSwiglu,
+                        {.operation = OperationOf(kind),
                          .a = AddressOf(gate),
                          .b = AddressOf(up),
                          .b_count = Count(gate),
                          .y = AddressOf(gate),
                          .count = Count(gate),
                          .factor = limit});
+}
+
+// Of every number by itself, in place.
+Status DeviceCommands::Map(const Tensor& rows, ElementOperation operation, float factor) {
+  CHECK(IsDense(rows));
+  return RecordElements(kernels_, batch_.Using({RangeOf(rows)}, {RangeOf(rows)}),
+                        {.operation = operation,
+                         .a = AddressOf(rows),
+                         .y = AddressOf(rows),
+                         .count = Count(rows),
+                         .factor = factor});
+}
+
+Status DeviceCommands::Scale(const Tensor& rows, float factor) {
+  return Map(rows, ElementOperation::kScale, factor);
+}
+
+Status DeviceCommands::Softcap(const Tensor& rows, float cap) {
+  return Map(rows, ElementOperation::kSoftcap, cap);
 }
 
 // Rows are prepared before the first product: then all of them may run at the same time.

@@ -15,6 +15,7 @@
 #include "vulkan/backend/experts.h"
 #include "vulkan/backend/latent_attention.h"
 #include "vulkan/backend/operand.h"
+#include "vulkan/kernels/elements.h"
 
 namespace aster::vulkan {
 
@@ -48,7 +49,10 @@ class DeviceCommands final : public compute::Commands {
                 const compute::Tensor& to) override;
   Status Normalise(const compute::Normalisation& norm) override;
   Status Add(const compute::Tensor& rows, const compute::Tensor& more, size_t repeat) override;
-  Status Swiglu(const compute::Tensor& gate, const compute::Tensor& up, float limit) override;
+  Status Gate(const compute::Tensor& gate, const compute::Tensor& up, compute::GateKind kind,
+              float limit) override;
+  Status Scale(const compute::Tensor& rows, float factor) override;
+  Status Softcap(const compute::Tensor& rows, float cap) override;
   Status Multiply(std::span<const compute::Product> products) override;
   Status FinishHeads(std::span<const compute::Heads> heads) override;
 
@@ -76,6 +80,7 @@ class DeviceCommands final : public compute::Commands {
   }
 
  private:
+  Status Map(const compute::Tensor& rows, ElementOperation operation, float factor);
   Status AddBias(const compute::Heads& heads);
   Status NormaliseHeads(const compute::Heads& heads);
   Status TurnHeads(const compute::Heads& heads);

@@ -39,7 +39,7 @@ TEST_P(CommandsTest, NormsAndSumsOfRows) {
               TRY(commands.Add(residual, normed, 1));
               TRY(commands.Normalise({residual, {}, 1e-6f, residual}));
               TRY(commands.Add(residual, more, 1));
-              return commands.Swiglu(residual, more, 0.75f);
+              return commands.Gate(residual, more, compute::GateKind::kSwiglu, 0.75f);
             },
             residual);
       });
@@ -303,8 +303,28 @@ TEST_P(CommandsTest, SwigluWithoutALimit) {
     const Tensor gate = bench.Put(CheckFloats(99, CheckValues::kHostile, 1), 33);
     const Tensor up = bench.Put(CheckFloats(99, CheckValues::kHostile, 2), 33);
     return bench.Run(
-        [&](compute::Commands& commands) { return commands.Swiglu(gate, up, kNoLimit); }, gate);
+        [&](compute::Commands& commands) {
+          return commands.Gate(gate, up, compute::GateKind::kSwiglu, kNoLimit);
+        },
+        gate);
   });
+}
+
+TEST_P(CommandsTest, GegluScaledAndCapped) {
+  for (const size_t rows : kRowCounts) {
+    ExpectEqual(fmt::format("{} rows", rows), [&](compute::Backend& backend) {
+      Bench bench(backend);
+      const Tensor gate = bench.Rows(rows, 100, 1);
+      const Tensor up = bench.Rows(rows, 100, 2);
+      return bench.Run(
+          [&](compute::Commands& commands) -> Status {
+            TRY(commands.Scale(gate, 33.9f));
+            TRY(commands.Gate(gate, up, compute::GateKind::kGeglu, kNoLimit));
+            return commands.Softcap(gate, 3.0f);
+          },
+          gate);
+    });
+  }
 }
 
 }  // namespace

@@ -154,19 +154,29 @@ Status DeviceExperts::Multiply(const Matrix& matrix, const PreparedRows& rows, c
                         .out_stride = Rows(matrix)});
 }
 
-Status DeviceExperts::Swiglu(const Range& gate, const Range& up, compute::GateKind kind,
-                             float limit) {
+ElementOperation OperationOf(compute::GateKind kind) {
+  switch (kind) {
+    case compute::GateKind::kSwiglu:
+      return ElementOperation::kSwiglu;
+    case compute::GateKind::kSwigluOai:
+      return ElementOperation::kSwigluOai;
+    case compute::GateKind::kGeglu:
+      return ElementOperation::kGeglu;
+  }
+  return ElementOperation::kSwiglu;
+}
+
+Status DeviceExperts::Gate(const Range& gate, const Range& up, compute::GateKind kind,
+                           float limit) {
   const auto count = static_cast<uint32_t>(gate.bytes / sizeof(float));
-  return RecordElements(
-      kernels_, batch_.Using({gate, up}, {gate}),
-      {.operation = kind == compute::GateKind::kSwigluOai ? ElementOperation::kSwigluOai
-                                                          : ElementOperation::kSwiglu,
-       .a = gate.begin,
-       .b = up.begin,
-       .b_count = count,
-       .y = gate.begin,
-       .count = count,
-       .factor = limit});
+  return RecordElements(kernels_, batch_.Using({gate, up}, {gate}),
+                        {.operation = OperationOf(kind),
+                         .a = gate.begin,
+                         .b = up.begin,
+                         .b_count = count,
+                         .y = gate.begin,
+                         .count = count,
+                         .factor = limit});
 }
 
 // To each row of the part that of its expert; nothing where experts have none.
@@ -205,7 +215,7 @@ Result<Range> DeviceExperts::RunShared(const compute::ExpertSum& sum, DeviceOper
   const Range up = TRY(Room(Scratch::kUp, rows.rows(), shared.up.rows()));
   TRY(Multiply(shared.gate, TRY(rows.In(kernels::ActivationFormatFor(shared.gate.type()))), gate));
   TRY(Multiply(shared.up, TRY(rows.In(kernels::ActivationFormatFor(shared.up.type()))), up));
-  TRY(Swiglu(gate, up, sum.gate, sum.limit));
+  TRY(Gate(gate, up, sum.gate, sum.limit));
   const auto count = static_cast<uint32_t>(rows.rows());
   const Range down = TRY(Room(Scratch::kShared, rows.rows(), shared.down.rows()));
   TRY(Multiply(shared.down, TRY(PrepareHidden(gate, count, shared.down)), down));
@@ -249,7 +259,7 @@ Status DeviceExperts::SumPart(const compute::ExpertSum& sum, DeviceOperand& rows
   TRY(Multiply(ups, part, TRY(rows.In(format(ups))), part.first, part.used, up));
   TRY(AddBias(sum.biases.gate, part, gate));
   TRY(AddBias(sum.biases.up, part, up));
-  TRY(Swiglu(gate, up, sum.gate, sum.limit));
+  TRY(Gate(gate, up, sum.gate, sum.limit));
   const PreparedRows hidden = TRY(PrepareHidden(gate, part.slots(), *downs.first));
   const Range down = TRY(Room(Scratch::kDown, part.slots(), downs.first->rows()));
   TRY(Multiply(downs, part, hidden, 0, 1, down));

@@ -13,10 +13,14 @@
 #include "compute/commands.h"
 #include "vulkan/backend/batch.h"
 #include "vulkan/backend/operand.h"
+#include "vulkan/kernels/elements.h"
 #include "vulkan/kernels/experts.h"
 #include "vulkan/kernels/kernels.h"
 
 namespace aster::vulkan {
+
+// Both halves of a feed-forward network as one.
+ElementOperation OperationOf(compute::GateKind kind);
 
 // Belongs to the commands of its batch.
 class DeviceExperts {
@@ -51,7 +55,7 @@ class DeviceExperts {
   Status Multiply(const Matrices& matrices, const Part& part, const PreparedRows& rows,
                   uint32_t first_row, uint32_t sharing, const Range& out);
   Status Multiply(const compute::Matrix& matrix, const PreparedRows& rows, const Range& out);
-  Status Swiglu(const Range& gate, const Range& up, compute::GateKind kind, float limit);
+  Status Gate(const Range& gate, const Range& up, compute::GateKind kind, float limit);
   Status AddBias(const compute::Tensor& biases, const Part& part, const Range& rows);
   Result<PreparedRows> PrepareHidden(const Range& gate, uint32_t rows, const compute::Matrix& down);
   Result<Range> RunShared(const compute::ExpertSum& sum, DeviceOperand& rows);

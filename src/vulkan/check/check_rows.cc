@@ -28,7 +28,9 @@ constexpr const char* kOperationNames[] = {"exp",
                                            "multiplication of rows",
                                            "scaled addition",
                                            "swiglu",
-                                           "swiglu of gpt-oss"};
+                                           "swiglu of gpt-oss",
+                                           "geglu",
+                                           "softcap"};
 constexpr const char* kConversionNames[] = {
     "conversion of rows to half", "conversion of rows to bfloat16", "conversion of rows from half",
     "conversion of rows from bfloat16"};
@@ -76,6 +78,12 @@ std::vector<float> ReferenceOf(ElementOperation operation, const std::vector<flo
     case ElementOperation::kSwigluOai:
       kOpsRef.swiglu_oai(a.data(), b.data(), count, factor, y.data());
       break;
+    case ElementOperation::kGeglu:
+      kOpsRef.geglu(a.data(), b.data(), count, factor, y.data());
+      break;
+    case ElementOperation::kSoftcap:
+      kOpsRef.softcap(a.data(), count, factor, y.data());
+      break;
   }
   return y;
 }
@@ -96,7 +104,9 @@ Status CheckElements(Workbench& bench, ElementOperation operation, uint32_t coun
   const std::vector<float> part = CheckFloats(b_count, values, seed + 1);
   std::vector<float> b(count);
   for (uint32_t i = 0; i < count; ++i) b[i] = part[i % b_count];
-  const float factor = operation >= ElementOperation::kSwiglu && seed % 2 == 0 ? kInfinity : 3.3f;
+  const bool has_limit =
+      operation >= ElementOperation::kSwiglu && operation <= ElementOperation::kGeglu;
+  const float factor = has_limit && seed % 2 == 0 ? kInfinity : 3.3f;
   const std::vector<float> want = ReferenceOf(operation, a, b, factor);
   const Buffer a_buffer = TRY(bench.Put(a));
   const Buffer b_buffer = TRY(bench.Put(part));

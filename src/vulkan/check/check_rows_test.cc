@@ -13,8 +13,7 @@ constexpr CheckValues kBothValues[] = {CheckValues::kOrdinary, CheckValues::kHos
 class RowsTest : public KernelTest {};
 
 TEST_F(RowsTest, ElementsHaveTheReferencesBits) {
-  for (int operation = 0; operation <= static_cast<int>(ElementOperation::kSwigluOai);
-       ++operation) {
+  for (int operation = 0; operation <= static_cast<int>(ElementOperation::kSoftcap); ++operation) {
     for (const uint32_t count : {1u, 255u, 256u, 257u, 40000u}) {
       for (const CheckValues values : kBothValues) {
         EXPECT_OK(

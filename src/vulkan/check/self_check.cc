@@ -68,7 +68,7 @@ Status CheckProducts(Workbench& bench, WeightType type) {
 }
 
 Status CheckElementOperations(Workbench& bench) {
-  constexpr auto kLast = static_cast<int>(ElementOperation::kSwigluOai);
+  constexpr auto kLast = static_cast<int>(ElementOperation::kSoftcap);
   for (int operation = 0; operation <= kLast; ++operation) {
     for (const CheckValues values : kBothValues)
       TRY(CheckElements(bench, static_cast<ElementOperation>(operation), 4097, values, kSeed));

@@ -27,6 +27,9 @@ enum class ElementOperation : uint8_t {
   kAddScaled,  // b + a * factor
   kSwiglu,     // silu(min(a, factor)) * b within ± factor
   kSwigluOai,  // a * sigmoid(1.702 a) * (b + 1), both within the same
+  kGeglu,      // as kSwiglu, with gelu
+  // Of a.
+  kSoftcap,  // factor * tanh(a / factor)
 };
 
 struct ElementJob {

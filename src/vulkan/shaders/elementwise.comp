@@ -16,7 +16,7 @@ layout(push_constant) uniform Push {
   uint count;
   uint b_count;    // of a row of b …
   uint b_share;    // … which serves so many elements of a
-  float factor;    // or limit
+  float factor;    // or limit or cap
   uint operation;  // ElementOperation of kernels/elements.h
 } push;
 
@@ -29,6 +29,7 @@ float compute(uint i) {
     case 3u: return softplus_of(a);
     case 4u: return sqrt_softplus_of(a);
     case 5u: return mul(a, push.factor);
+    case 12u: return softcap_of(a, push.factor);
   }
   const float b = push.b.at[i / push.b_share * push.b_count + i % push.b_count];
   switch (push.operation) {
@@ -37,6 +38,7 @@ float compute(uint i) {
     case 8u: return fused(a, push.factor, b);
     case 9u: return swiglu_of(a, b, push.factor);
     case 10u: return swiglu_oai_of(a, b, push.factor);
+    case 11u: return geglu_of(a, b, push.factor);
   }
   return NOT_A_NUMBER;
 }

@@ -65,6 +65,21 @@ float swiglu_of(float gate, float up, float limit) {
   return mul(silu_of(below(gate, limit)), within(up, limit));
 }
 
+float gelu_of(float x) {
+  const float slope = fused(mul(x, x), FLOAT(0x3d922279u), FLOAT(0x3fcc422au));
+  return divide(x, add(1.0, exp_of(-mul(x, slope))));
+}
+float geglu_of(float gate, float up, float limit) {
+  return mul(gelu_of(below(gate, limit)), within(up, limit));
+}
+
+float softcap_of(float x, float cap) {
+  const float ratio = divide(x, cap);
+  const float u = exp_of(mul(-2.0, abs(ratio)));
+  const float capped = mul(cap, divide(sub(1.0, u), add(1.0, u)));
+  return flushed(ratio) < 0.0 ? -capped : capped;
+}
+
 float swiglu_oai_of(float gate, float up, float limit) {
   const float g = below(gate, limit);
   const float gated = divide(g, add(1.0, exp_of(-mul(FLOAT(0x3fd9db23u), g))));

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// gate = swiglu or swiglu_oai (kernels/ops.h) of gate and up, on all threads. Must not know whose.
+// gate = swiglu, swiglu_oai or geglu (kernels/ops.h) of gate and up, on all threads. Must not know
+// whose.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +13,14 @@
 
 namespace aster::compute {
 
-inline void CpuSwiglu(Context& context, GateKind kind, float* gate, const float* up, size_t count,
-                      float limit) {
-  const kernels::OpsTable& ops = context.ops();
-  const auto join = kind == GateKind::kSwigluOai ? ops.swiglu_oai : ops.swiglu;
+inline auto JoinOf(const kernels::OpsTable& ops, GateKind kind) {
+  if (kind == GateKind::kGeglu) return ops.geglu;
+  return kind == GateKind::kSwigluOai ? ops.swiglu_oai : ops.swiglu;
+}
+
+inline void CpuGate(Context& context, GateKind kind, float* gate, const float* up, size_t count,
+                    float limit) {
+  const auto join = JoinOf(context.ops(), kind);
   // Cut by elements, not by rows: a single row is worth sharing out too.
   constexpr size_t kPiece = 256;
   context.pool.ParallelFor((count + kPiece - 1) / kPiece, [&](size_t begin, size_t end, size_t) {
