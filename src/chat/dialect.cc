@@ -33,11 +33,17 @@ bool HasTags(Family family) {
 // More telling marks first: several families share <tool_call>.
 Family FamilyOf(std::string_view source) {
   constexpr std::pair<std::string_view, Family> kMarks[] = {
-      {"｜DSML｜", Family::kDsml},        {"<｜tool▁calls▁begin｜>", Family::kDeepSeek},
-      {"<|channel|>", Family::kHarmony},  {"<|tool_calls_section_begin|>", Family::kKimi},
-      {"[TOOL_CALLS]", Family::kMistral}, {"<arg_key>", Family::kGlm},
-      {"<function=", Family::kQwenXml},   {"<tool_call>", Family::kHermes},
-      {"<|python_tag|>", Family::kLlama}, {"Environment: ipython", Family::kLlama},
+      {"｜DSML｜", Family::kDsml},
+      {"<｜tool▁calls▁begin｜>", Family::kDeepSeek},
+      {"<|channel|>", Family::kHarmony},
+      {"<|tool_calls_section_begin|>", Family::kKimi},
+      {"[TOOL_CALLS]", Family::kMistral},
+      {"<arg_key>", Family::kGlm},
+      {"<function=", Family::kQwenXml},
+      {"<tool_call>", Family::kHermes},
+      {"<|python_tag|>", Family::kLlama},
+      {"Environment: ipython", Family::kLlama},
+      {"{\"name\": function name, \"parameters\":", Family::kLlama},
   };
   for (const auto& [mark, family] : kMarks) {
     if (Has(source, mark)) return family;

@@ -30,6 +30,7 @@ struct Known {
 std::vector<Known> KnownTemplates() {
   std::vector<Known> known;
   known.push_back({"quasar", std::string(jinja::FallbackTemplate("deepseek4"))});
+  known.push_back({"gemma", std::string(jinja::FallbackTemplate("gemma3"))});
   known.push_back({"harmony", std::string(jinja::FallbackTemplate("gpt-oss"))});
   const std::filesystem::path folder = ASTER_SHARED_DIR "/data/templates";
   if (std::filesystem::exists(folder)) {

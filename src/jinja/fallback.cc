@@ -226,10 +226,55 @@ constexpr std::string_view kGptOss = R"jinja(
 {%- endif -%}
 )jinja";
 
+// Turns of two roles: what is not the model's own, the system's text and tools' results among it,
+// is the user's. The family has no tokens for calls; its users ask for JSON, as here.
+constexpr std::string_view kGemma3 = R"jinja(
+{%- macro text_of(content) -%}
+  {%- if content is string -%}{{ content }}
+  {%- elif content -%}
+    {%- for part in content if part.type == 'text' -%}{{ part.text }}{%- endfor -%}
+  {%- endif -%}
+{%- endmacro -%}
+{%- set state = namespace(in_turn=false) -%}
+{{- bos_token if bos_token is defined else '' -}}
+{%- if tools is defined and tools -%}
+  {{- '<start_of_turn>user\nYou can call these functions, one JSON object a line:\n' -}}
+  {%- for tool in tools -%}{{ (tool.function or tool) | tojson }}{{ '\n' }}{%- endfor -%}
+  {{- 'To call one, reply with nothing but {"name": function name, "parameters": object with ' ~
+      'its arguments}. Where no function helps, reply in words.' -}}
+  {%- set state.in_turn = true -%}
+{%- endif -%}
+{%- for message in messages -%}
+  {%- if message.role == 'assistant' -%}
+    {{- '<end_of_turn>\n' if state.in_turn else '' -}}
+    {%- set state.in_turn = false -%}
+    {{- '<start_of_turn>model\n' ~ text_of(message.content) -}}
+    {%- for call in message.tool_calls or [] -%}
+      {%- set function = call.function or call -%}
+      {{- '; ' if not loop.first else ('\n' if message.content else '') -}}
+      {{- '{"name": ' ~ (function.name | tojson) ~ ', "parameters": ' -}}
+      {{- function.arguments if function.arguments is string else function.arguments | tojson -}}
+      {{- '}' -}}
+    {%- endfor -%}
+    {{- '<end_of_turn>\n' -}}
+  {%- else -%}
+    {{- '\n\n' if state.in_turn else '<start_of_turn>user\n' -}}
+    {{- 'Result: ' if message.role == 'tool' else '' -}}
+    {{- text_of(message.content) -}}
+    {%- set state.in_turn = true -%}
+  {%- endif -%}
+{%- endfor -%}
+{{- '<end_of_turn>\n' if state.in_turn else '' -}}
+{%- if add_generation_prompt is defined and add_generation_prompt -%}
+{{- '<start_of_turn>model\n' -}}
+{%- endif -%}
+)jinja";
+
 }  // namespace
 
 std::string_view FallbackTemplate(std::string_view architecture) {
   if (architecture == "gpt-oss") return kGptOss;
+  if (architecture == "gemma3") return kGemma3;
   return architecture == "deepseek4" ? kDeepSeek4 : std::string_view();
 }
 

@@ -62,6 +62,40 @@ TEST(FallbackTemplate, OfGptOssDeclaresToolsAndShowsCalls) {
                      "<|start|>assistant"));
 }
 
+std::string RenderGemma3(std::string_view variables) {
+  const auto parsed = ChatTemplate::Parse(FallbackTemplate("gemma3"));
+  if (!parsed.ok()) return parsed.error().message();
+  const auto text = parsed->RenderJson(variables);
+  return text.ok() ? *text : text.error().message();
+}
+
+TEST(FallbackTemplate, OfGemma3HasTwoRoles) {
+  EXPECT_EQ(RenderGemma3(R"({"bos_token": "<bos>", "add_generation_prompt": true, "messages": [
+                {"role": "system", "content": "Be brief."},
+                {"role": "user", "content": [{"type": "text", "text": "Hi"}]},
+                {"role": "assistant", "content": "Hello."},
+                {"role": "user", "content": "And now?"}]})"),
+            "<bos><start_of_turn>user\nBe brief.\n\nHi<end_of_turn>\n"
+            "<start_of_turn>model\nHello.<end_of_turn>\n"
+            "<start_of_turn>user\nAnd now?<end_of_turn>\n<start_of_turn>model\n");
+}
+
+TEST(FallbackTemplate, OfGemma3AsksForCallsAsJson) {
+  const std::string text = RenderGemma3(
+      R"({"tools": [{"type": "function", "function": {"name": "f", "parameters": {}}}],
+          "messages": [{"role": "user", "content": "Hi"},
+            {"role": "assistant", "content": "", "tool_calls":
+              [{"function": {"name": "f", "arguments": {"a": 1}}}]},
+            {"role": "tool", "content": "2"}],
+          "add_generation_prompt": true})");
+  EXPECT_THAT(text, StartsWith("<start_of_turn>user\nYou can call these functions"));
+  EXPECT_THAT(text, HasSubstr("\n{\"name\": \"f\", \"parameters\": {}}\nTo call one"));
+  EXPECT_THAT(text, EndsWith("\n\nHi<end_of_turn>\n<start_of_turn>model\n"
+                             "{\"name\": \"f\", \"parameters\": {\"a\": 1}}<end_of_turn>\n"
+                             "<start_of_turn>user\nResult: 2<end_of_turn>\n"
+                             "<start_of_turn>model\n"));
+}
+
 TEST(FallbackTemplate, OnlyForArchitecturesThatNeedOne) {
   EXPECT_EQ(FallbackTemplate("llama"), "");
   EXPECT_NE(FallbackTemplate("deepseek4"), "");
