@@ -248,6 +248,7 @@ class Commands {
 
   // --- Rows from the host and back.
 
+  // Without gaps between `rows`; between those of `to` there may be some on the processor.
   virtual Status Upload(std::span<const float> rows, const Tensor& to) = 0;
   // *rows is where the host finds them once the batch is done, until the next begins.
   virtual Status Download(const Tensor& from, std::span<const float>* rows) = 0;

@@ -89,6 +89,11 @@ Result<std::vector<LocalModel::FoundGpu>> LocalModel::FindGpus(const gguf::Model
   std::vector<FoundGpu> found;
   // Without the option, or a way to open a GPU, everything is on the processor.
   if (!options.gpu_layers.wanted() || !options.open_gpus) return found;
+  // The parts of a group exchange rows within a layer, which the processor has at hand.
+  if (!slice.part.is_whole()) {
+    gpu_note_ = "no GPU is used: the processor computes a group's part of the layers";
+    return found;
+  }
   const bool is_automatic = !options.gpu_layers.count;
   const model::Shape shape = TRY(model::ReadShape(files.metadata()));
   Result<Gpus> gpus = options.open_gpus(context_);
@@ -183,7 +188,8 @@ Status LocalModel::LoadParts(const gguf::ModelFiles& files, const model::Slice& 
     const model::Slice own{.layer_begin = begin,
                            .layer_end = begin + count,
                            .embedding = slice.embedding && begin == slice.layer_begin,
-                           .head = slice.head && begin + count == slice.layer_end};
+                           .head = slice.head && begin + count == slice.layer_end,
+                           .part = slice.part};
     Part part{.gpu = std::move(gpu), .weights = nullptr, .pool = nullptr};
     part.weights = std::make_shared<model::Weights>(
         TRY(model::LoadWeights(files, own, BackendOf(part), progress)));
@@ -261,7 +267,7 @@ Status LocalModel::Finish(const LocalModelOptions& options, const Hash128& name)
   // The name and the layout decide which KV rows are this model's: same name, same bits.
   name_ = options.name.value_or(name);
   memory_options_ = model::Narrowed(options.memory, shape());
-  layout_ = TRY(model::MakeMemoryLayout(shape(), memory_options_, name_));
+  layout_ = TRY(model::MakeMemoryLayout(shape(), memory_options_, name_, weights().slice.part));
   MakePools(options.memory_bytes);
   JoinParts();
   // A server takes all of its memory at the start, so that it does not fail for it later.

@@ -118,8 +118,8 @@ class LocalModel {
   }
   // Only a part of the slice.
   Result<model::ForwardJob> Begin(std::span<const model::Segment> segments,
-                                  const model::Slice& part) {
-    return forward_->Begin(segments, part);
+                                  const model::Slice& part, model::Exchange* exchange = nullptr) {
+    return forward_->Begin(segments, part, exchange);
   }
 
  private:

@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/hash.h"
@@ -86,6 +87,12 @@ class Layout {
   // Names the model and the layout: the hash of the empty token history (prefix_hash.h), and so
   // part of every prefix hash. Machines with equal digests can exchange rows.
   const Hash128& digest() const { return digest_; }
+  // The same layout under another digest: of a layout whose rows several machines hold, each its
+  // part of every row. Such rows are never exchanged.
+  Layout Named(const Hash128& digest) && {
+    digest_ = digest;
+    return std::move(*this);
+  }
   // For people: "model 0123abcd, pages of 64 positions; layers 0 to 15: f16 8x64 keys…".
   std::string Describe(LayerRange layers) const;
 

@@ -36,12 +36,21 @@ Status FeedForward::Run(const LayerWeights& layer, compute::Operand& rows,
 
 Status FeedForward::RunDense(const compute::ExpertWeights& dense, compute::Operand& rows,
                              const compute::Tensor& out) {
+  return Contract(dense, TRY(Expand(dense, rows)), out);
+}
+
+Result<compute::Tensor> FeedForward::Expand(const compute::ExpertWeights& dense,
+                                            compute::Operand& rows) {
   const compute::Tensor& gate = gate_.tensor();
-  // Up to the wide row, gated, and down again.
   const compute::Product expand[] = {{&dense.gate, &rows, gate}, {&dense.up, &rows, up_.tensor()}};
   TRY(commands_.Multiply(expand));
   TRY(commands_.Gate(gate, up_.tensor(), GateOf(shape_), shape_.experts.limit));
-  hidden_->Set(gate);
+  return gate;
+}
+
+Status FeedForward::Contract(const compute::ExpertWeights& dense, const compute::Tensor& wide,
+                             const compute::Tensor& out) {
+  hidden_->Set(wide);
   const compute::Product contract[] = {{&dense.down, hidden_.get(), out}};
   return commands_.Multiply(contract);
 }

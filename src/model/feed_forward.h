@@ -29,6 +29,11 @@ class FeedForward {
   // stand for.
   Status Run(const LayerWeights& layer, compute::Operand& rows, std::span<const int32_t> tokens,
              const compute::Tensor& out);
+  // The two halves of a dense network: the wide row, gated [rows, feed_forward], valid until the
+  // next call; and out = what that becomes.
+  Result<compute::Tensor> Expand(const compute::ExpertWeights& dense, compute::Operand& rows);
+  Status Contract(const compute::ExpertWeights& dense, const compute::Tensor& wide,
+                  const compute::Tensor& out);
 
  private:
   Status RunDense(const compute::ExpertWeights& dense, compute::Operand& rows,

@@ -118,7 +118,8 @@ std::unique_ptr<ForwardPass> Forward::TakePass(Layers& layers) {
   return pass;
 }
 
-Result<ForwardJob> Forward::Begin(std::span<const Segment> segments, const Slice& part) {
+Result<ForwardJob> Forward::Begin(std::span<const Segment> segments, const Slice& part,
+                                  Exchange* exchange) {
   CHECK(slice_.Contains(part));
   ForwardJob job(*this, part);
   // Of each back end the layers that are in `part`; those without any are left out.
@@ -140,7 +141,7 @@ Result<ForwardJob> Forward::Begin(std::span<const Segment> segments, const Slice
   // The later passes begin when the rows that they need are there (BeginNext).
   ForwardJob::Step& first = job.passes_.front();
   first.pass = TakePass(layers_[first.slice]);
-  TRY(first.pass->Begin(segments, first.part));
+  TRY(first.pass->Begin(segments, first.part, exchange));
   return job;
 }
 

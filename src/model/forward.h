@@ -98,7 +98,10 @@ class Forward {
   Result<ForwardJob> Begin(std::span<const Segment> segments) { return Begin(segments, slice_); }
   // Only some of the layers, with the embedding and the head only where `part` has them: as if
   // there were no others. Of the tables, too, only these layers matter and change.
-  Result<ForwardJob> Begin(std::span<const Segment> segments, const Slice& part);
+  // A group's part gathers what the other parts compute of the same batch by `exchange`, which
+  // outlives the job.
+  Result<ForwardJob> Begin(std::span<const Segment> segments, const Slice& part,
+                           Exchange* exchange = nullptr);
 
   // A job from begin to end; what it gives is valid until the next call of Run.
   Result<Output> Run(std::span<const Segment> segments) { return Run(segments, slice_); }

@@ -27,18 +27,25 @@ ForwardPass::ForwardPass(const PassWeights& weights, const MemoryOptions& memory
     : shared_(weights),
       weights_(weights.weights),
       shape_(weights_.shape),
+      group_(weights_.slice.part),
+      own_(ShapeOfPart(group_, shape_)),
+      ranges_(RangesOf(group_, shape_)),
       memory_(memory),
       head_page_(HeadPageOf(shape_, memory)),
       backend_(backend),
       commands_(backend.NewCommands()),
       mixer_(shape_, backend, *commands_),
-      feed_forward_(shape_, backend, *commands_),
+      feed_forward_(own_, backend, *commands_),
       operand_(commands_->NewOperand()),
       attended_operand_(commands_->NewOperand()) {
   if (shape_.is_latent()) latent_.emplace(shape_, memory, backend, *commands_);
 }
 
-Status ForwardPass::Begin(std::span<const Segment> segments, const Slice& part) {
+Status ForwardPass::Begin(std::span<const Segment> segments, const Slice& part,
+                          Exchange* exchange) {
+  CHECK((exchange != nullptr) != group_.is_whole());
+  exchange_ = exchange;
+  is_recording_ = false;
   // Nothing of the tables changes before all segments are checked; rows that were reserved and are
   // not computed are overwritten by the next batch.
   segments_.assign(segments.begin(), segments.end());
@@ -49,9 +56,10 @@ Status ForwardPass::Begin(std::span<const Segment> segments, const Slice& part) 
 }
 
 Result<Progress> ForwardPass::Advance() {
-  // The first call records and submits the whole batch; later ones only ask whether it is done.
+  // The first call records and submits the whole batch; later ones only ask whether it is done. A
+  // group's part records as far as the other parts have come.
   if (!is_submitted_) {
-    TRY(Record());
+    if (TRY(Record()) == Progress::kWaiting) return Progress::kWaiting;
     TRY(commands_->Submit());
     is_submitted_ = true;
   }
@@ -157,8 +165,9 @@ Status ForwardPass::PlanMemory() {
     TRY(mixer_.Plan(row_count_));
     return latent_->Plan(row_count_);
   }
-  const size_t heads = size_t{shape_.head_count} * shape_.head_dim;
-  const size_t kv_heads = size_t{shape_.kv_head_count} * shape_.head_dim;
+  if (exchange_ != nullptr) TRY(PlanGroupMemory());
+  const size_t heads = size_t{own_.head_count} * own_.head_dim;
+  const size_t kv_heads = size_t{own_.kv_head_count} * own_.head_dim;
   TRY(plan(queries_, heads));
   TRY(plan(keys_, kv_heads));
   TRY(plan(values_, kv_heads));
@@ -171,15 +180,39 @@ Status ForwardPass::PlanMemory() {
 }
 
 // The whole batch, from tokens or rows to rows or logits.
-Status ForwardPass::Record() {
-  TRY(commands_->Begin());
-  // Embedding or the rows of the slice before, then layer by layer.
-  TRY(RecordInput());
+Result<Progress> ForwardPass::Record() {
+  if (!is_recording_) {
+    TRY(commands_->Begin());
+    output_ = {};
+    // Embedding or the rows of the slice before, then layer by layer.
+    TRY(RecordInput());
+    step_ = 0;
+    gather_ = 0;
+    gathered_ = {};
+    is_recording_ = true;
+  }
+  if (TRY(exchange_ != nullptr ? AdvanceSteps() : RecordLayers()) == Progress::kWaiting) {
+    return Progress::kWaiting;
+  }
+  is_recording_ = false;
+  TRY(RecordEnd());
+  return Progress::kDone;
+}
+
+Result<Progress> ForwardPass::RecordLayers() {
   for (uint32_t layer = part_.layer_begin; layer < part_.layer_end; ++layer) {
-    const LayerWeights& weights = weights_.layers[layer - weights_.slice.layer_begin];
+    const LayerWeights& weights = WeightsOf(layer);
     TRY(latent_ ? RecordMixedLayer(layer, weights) : RecordLayer(layer, weights));
   }
-  output_ = {};
+  return Progress::kDone;
+}
+
+const LayerWeights& ForwardPass::WeightsOf(uint32_t layer) const {
+  return weights_.layers[layer - weights_.slice.layer_begin];
+}
+
+// What is asked for of the rows behind the last layer.
+Status ForwardPass::RecordEnd() {
   if (hidden_.count > 0) TRY(RecordHidden());
   if (part_.head && wanted_.count > 0) TRY(RecordHead());
   if (part_.head && stated_.count > 0) TRY(RecordStates());
@@ -265,6 +298,18 @@ Status ForwardPass::RecordMixedLayer(uint32_t layer, const LayerWeights& weights
 }
 
 Status ForwardPass::RecordAttention(uint32_t layer, const LayerWeights& weights) {
+  TRY(RecordHeads(layer, weights));
+  attended_operand_->Set(attended_.tensor());
+  const compute::Product output[] = {{&weights.output, attended_operand_.get(), more_.tensor()}};
+  TRY(commands_->Multiply(output));
+  if (weights.output_bias.empty()) return Ok();
+  const compute::Heads biased[] = {
+      {.rows = more_.tensor(), .count = 1, .bias = weights.output_bias.tensor()}};
+  return commands_->FinishHeads(biased);
+}
+
+// attended_ = what the heads here see.
+Status ForwardPass::RecordHeads(uint32_t layer, const LayerWeights& weights) {
   // One operand for three products: its rows are quantised once.
   const compute::Product products[] = {{&weights.query, operand_.get(), queries_.tensor()},
                                        {&weights.key, operand_.get(), keys_.tensor()},
@@ -274,10 +319,10 @@ Status ForwardPass::RecordAttention(uint32_t layer, const LayerWeights& weights)
   // Attend writes the new keys and values into their pages before any query reads them: tokens of a
   // prompt see each other. Sliding window and attention sinks are options of the KV cache.
   const MemoryOptions memory = MemoryOfLayer(memory_, shape_, layer);
-  TRY(commands_->Attend({.pages = {layer, /*stream=*/0, spans_},
+  return commands_->Attend({.pages = {layer, /*stream=*/0, spans_},
                          .head_page = &head_page_,
-                         .head_count = shape_.head_count,
-                         .kv_head_count = shape_.kv_head_count,
+                         .head_count = own_.head_count,
+                         .kv_head_count = own_.kv_head_count,
                          .scale = AttentionScaleOf(shape_),
                          .window = memory.window,
                          .sinks = memory.sinks,
@@ -285,14 +330,7 @@ Status ForwardPass::RecordAttention(uint32_t layer, const LayerWeights& weights)
                          .queries = queries_.tensor(),
                          .keys = keys_.tensor(),
                          .values = values_.tensor(),
-                         .out = attended_.tensor()}));
-  attended_operand_->Set(attended_.tensor());
-  const compute::Product output[] = {{&weights.output, attended_operand_.get(), more_.tensor()}};
-  TRY(commands_->Multiply(output));
-  if (weights.output_bias.empty()) return Ok();
-  const compute::Heads biased[] = {
-      {.rows = more_.tensor(), .count = 1, .bias = weights.output_bias.tensor()}};
-  return commands_->FinishHeads(biased);
+                         .out = attended_.tensor()});
 }
 
 // Layers with a window of the model's own may turn in another way than those that see all.
@@ -318,10 +356,10 @@ Status ForwardPass::FinishHeads(uint32_t layer, const LayerWeights& weights) {
   };
   // Queries and keys are normed and rotated; values only get their bias, which most models lack.
   const compute::Heads all[] = {
-      heads(queries_, shape_.head_count, weights.query_bias, weights.query_norm),
-      heads(keys_, shape_.kv_head_count, weights.key_bias, weights.key_norm),
+      heads(queries_, own_.head_count, weights.query_bias, weights.query_norm),
+      heads(keys_, own_.kv_head_count, weights.key_bias, weights.key_norm),
       {.rows = values_.tensor(),
-       .count = shape_.kv_head_count,
+       .count = own_.kv_head_count,
        .bias = weights.value_bias.tensor()}};
   return commands_->FinishHeads(std::span(all).first(shape_.qkv_bias() ? 3 : 2));
 }
@@ -337,10 +375,14 @@ Result<compute::Tensor> ForwardPass::LastRows(const Gathered& gathered) {
 }
 
 Status ForwardPass::RecordHead() {
-  // Wanted rows only, and the vocabulary's scores in their order.
-  TRY(Normalise(TRY(LastRows(wanted_)), weights_.output_norm));
-  const compute::Product product[] = {{&shared_.head, operand_.get(), logits_.tensor()}};
-  TRY(commands_->Multiply(product));
+  // Wanted rows only, and the vocabulary's scores in their order. A group has computed them as the
+  // last of its steps; the part that leads has them all.
+  if (exchange_ == nullptr) {
+    TRY(Normalise(TRY(LastRows(wanted_)), weights_.output_norm));
+    const compute::Product product[] = {{&shared_.head, operand_.get(), logits_.tensor()}};
+    TRY(commands_->Multiply(product));
+  }
+  if (!group_.leads()) return Ok();
   if (shape_.logit_cap > 0.0f) TRY(commands_->Softcap(logits_.tensor(), shape_.logit_cap));
   return commands_->Download(logits_.tensor(), &output_.logits);
 }

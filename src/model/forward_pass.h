@@ -16,6 +16,7 @@
 #include "compute/backend.h"
 #include "compute/commands.h"
 #include "kv/page_table.h"
+#include "model/exchange.h"
 #include "model/feed_forward.h"
 #include "model/latent_attention.h"
 #include "model/memory.h"
@@ -41,8 +42,9 @@ class ForwardPass {
   ForwardPass(const PassWeights& weights, const MemoryOptions& memory, compute::Backend& backend);
 
   // Takes in a batch: reserves room in the tables, which must not change until it is done. On
-  // failure no table has changed.
-  Status Begin(std::span<const Segment> segments, const Slice& part);
+  // failure no table has changed. `exchange`, which outlives the batch: with the other parts, where
+  // the weights are a group's part; it is waited for by Advance alone.
+  Status Begin(std::span<const Segment> segments, const Slice& part, Exchange* exchange = nullptr);
   // Goes on until it is done, or has to wait; the tables' lengths are the caller's to move. On
   // failure the batch is over.
   Result<Progress> Advance();
@@ -67,14 +69,28 @@ class ForwardPass {
     Status Plan(compute::Backend& backend, size_t width);
   };
 
+  // Columns that all parts send, `each` for one of a range.
+  struct GatheredColumns {
+    compute::Tensor whole = {};  // none: no gather is under way
+    PartRange PartRanges::* range = nullptr;
+    uint32_t each = 1;
+    uint32_t next_part = 0;  // those before it have come
+
+    compute::Tensor ColumnsOf(const PartRanges& ranges) const;
+  };
+
   Status CheckSegments() const;
   Status ReserveRows();
   Status PlanMemory();
-  Status Record();
+  Result<Progress> Record();
   Status RecordInput();
+  Result<Progress> RecordLayers();
+  const LayerWeights& WeightsOf(uint32_t layer) const;
+  Status RecordEnd();
   Status RecordLayer(uint32_t layer, const LayerWeights& weights);
   Status RecordMixedLayer(uint32_t layer, const LayerWeights& weights);
   Status RecordAttention(uint32_t layer, const LayerWeights& weights);
+  Status RecordHeads(uint32_t layer, const LayerWeights& weights);
   Status FinishHeads(uint32_t layer, const LayerWeights& weights);
   Status FinishHalf(const compute::Array& norm);
   compute::Angles AnglesOf(uint32_t layer) const;
@@ -84,9 +100,22 @@ class ForwardPass {
   Result<compute::Tensor> LastRows(const Gathered& gathered);
   Status Normalise(const compute::Tensor& rows, const compute::Array& weight);
 
+  // Of a group's part (forward_pass_group.cc).
+  Status PlanGroupMemory();
+  Result<Progress> AdvanceSteps();
+  Status RecordStep();
+  Status RecordLastStep();
+  Status Share(const compute::Tensor& own, const compute::Tensor& whole,
+               PartRange PartRanges::* range, uint32_t each = 1,
+               Exchange::To to = Exchange::To::kAll);
+  Result<Progress> Collect();
+
   const PassWeights& shared_;
   const Weights& weights_;
   const Shape& shape_;
+  const GroupPart& group_;   // the weights'
+  const Shape own_;          // of which these heads and this width are computed here
+  const PartRanges ranges_;  // of all parts' columns these
   const MemoryOptions memory_;
   const kernels::PageLayout head_page_;  // of plain attention
   compute::Backend& backend_;
@@ -98,7 +127,9 @@ class ForwardPass {
   // The batch.
   std::vector<Segment> segments_;  // their tokens are spans of tokens_
   Slice part_;
+  Exchange* exchange_ = nullptr;
   bool is_submitted_ = false;
+  bool is_recording_ = false;
   size_t row_count_ = 0;
   std::vector<compute::PageSpan> spans_;
   Gathered hidden_;                 // for the next slice or a drafter
@@ -108,14 +139,23 @@ class ForwardPass {
   std::vector<int32_t> tokens_;     // [rows]
   Output output_;
 
+  // Of a group's part.
+  size_t step_ = 0;              // the next one
+  uint32_t gather_ = 0;          // that is under way, or comes next
+  GatheredColumns gathered_;     // that are under way
+  compute::Array own_rows_;      // [rows, own columns of the embedding]
+  compute::Array own_logits_;    // [wanted rows, own columns of the vocabulary]
+  compute::Array all_attended_;  // [rows, head_count * head_dim]
+  compute::Array all_wide_;      // [rows, feed_forward]
+
   compute::Array rows_;                              // [rows, hidden_width], the residual
   compute::Array states_;                            // [wanted states, embedding]
   compute::Array normed_;                            // [rows, embedding]
   compute::Array more_;                              // [rows, embedding], to be added to rows_
-  compute::Array queries_;                           // [rows, head_count * head_dim]
-  compute::Array keys_;                              // [rows, kv_head_count * head_dim]
+  compute::Array queries_;                           // [rows, own head_count * head_dim]
+  compute::Array keys_;                              // [rows, own kv_head_count * head_dim]
   compute::Array values_;                            // the same
-  compute::Array attended_;                          // [rows, head_count * head_dim]
+  compute::Array attended_;                          // [rows, own head_count * head_dim]
   compute::Array cosines_;                           // [rows, rope.dimensions / 2]
   compute::Array sines_;                             // the same
   compute::Array window_cosines_;                    // of layers with a window: the same

@@ -169,22 +169,25 @@ kernels::PageLayout HeadPageLayout(const Shape& shape, kernels::KvType type) {
 }
 
 Result<kv::Layout> MakeMemoryLayout(const Shape& shape, const MemoryOptions& options,
-                                    const Hash128& fingerprint) {
+                                    const Hash128& fingerprint, const GroupPart& part) {
   if (shape.is_latent()) return MakeLatentLayout(shape, options, fingerprint);
   if (shape.head_dim > kernels::kMaxHeadDim) {
     return Unimplemented(fmt::format("heads of {} numbers; up to {} are supported", shape.head_dim,
                                      kernels::kMaxHeadDim));
   }
-  const auto codec =
-      std::make_shared<HeadsCodec>(HeadPageLayout(shape, options.type), shape.kv_head_count,
-                                   fmt::format("{} {}x{} keys and values", TypeName(options.type),
-                                               shape.kv_head_count, shape.head_dim));
+  const uint32_t heads = ShapeOfPart(part, shape).kv_head_count;
+  const auto codec = std::make_shared<HeadsCodec>(
+      HeadPageLayout(shape, options.type), heads,
+      fmt::format("{} {}x{} keys and values", TypeName(options.type), heads, shape.head_dim));
   std::vector<std::vector<kv::Stream>> layers;
   for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
     const MemoryOptions own = MemoryOfLayer(options, shape, layer);
     layers.push_back({{.codec = codec, .stride = 1, .window = own.window, .sinks = own.sinks}});
   }
-  return kv::Layout::Create(fingerprint, kernels::kPagePositions, kSlack, std::move(layers));
+  auto layout =
+      TRY(kv::Layout::Create(fingerprint, kernels::kPagePositions, kSlack, std::move(layers)));
+  if (part.is_whole()) return layout;
+  return std::move(layout).Named(TRY(MakeMemoryLayout(shape, options, fingerprint)).digest());
 }
 
 }  // namespace aster::model

@@ -12,6 +12,7 @@
 #include "kernels/latent.h"
 #include "kernels/pages.h"
 #include "kv/layout.h"
+#include "model/group_part.h"
 #include "model/shape.h"
 
 namespace aster::model {
@@ -51,8 +52,9 @@ MemoryOptions MemoryOfLayer(const MemoryOptions& options, const Shape& shape, ui
 kernels::PageLayout HeadPageLayout(const Shape& shape, kernels::KvType type);
 
 // `fingerprint` names the model. Plain attention has one stream per layer; its page is the pages of
-// all key-value heads, one after the other.
+// all key-value heads, one after the other. A part of a group has its own heads only; its pages are
+// named as the whole's, so `fingerprint` has to name the group as well.
 Result<kv::Layout> MakeMemoryLayout(const Shape& shape, const MemoryOptions& options,
-                                    const Hash128& fingerprint);
+                                    const Hash128& fingerprint, const GroupPart& part = {});
 
 }  // namespace aster::model

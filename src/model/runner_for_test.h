@@ -111,7 +111,7 @@ class Runner {
       : pool_(threads),
         context_{pool_, isa},
         weights_(LoadWeights(files, slice, backend_).value()),
-        layout_(MakeMemoryLayout(weights_.shape, memory, Hash128{1, 2}).value()),
+        layout_(MakeMemoryLayout(weights_.shape, memory, Hash128{1, 2}, slice.part).value()),
         pages_(uint64_t{1} << 30),
         forward_(weights_, memory, backend_) {}
 

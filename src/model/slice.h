@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "model/group_part.h"
 #include "model/shape.h"
 
 namespace aster::model {
@@ -17,6 +18,7 @@ struct Slice {
   uint32_t layer_end = 0;
   bool embedding = false;
   bool head = false;
+  GroupPart part = {};  // of each layer and of the head, where a group of machines computes them
 
   static Slice Whole(const Shape& shape) { return {0, shape.layer_count, true, true}; }
   bool operator==(const Slice&) const = default;
@@ -24,7 +26,7 @@ struct Slice {
   // Whether all of the other one is in it.
   bool Contains(const Slice& other) const {
     return layer_begin <= other.layer_begin && other.layer_end <= layer_end &&
-           (embedding || !other.embedding) && (head || !other.head);
+           (embedding || !other.embedding) && (head || !other.head) && part == other.part;
   }
 
   // Whether the slice computes with this tensor of a model of that shape.

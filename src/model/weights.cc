@@ -29,6 +29,7 @@ class Loader {
       : files_(files), shape_(shape), backend_(backend), progress_(progress) {}
 
   Result<Weights> Load(const Slice& slice) {
+    part_ = slice.part;
     FindTensors(slice);
     Weights weights;
     weights.shape = shape_;
@@ -58,7 +59,7 @@ class Loader {
       // The embedding stays in its file: rows are read as tokens ask for them.
       const bool is_packed = spec.part != Part::kEmbedding || spec.name == "rope_freqs.weight" ||
                              (slice.head && shape_.tied_head);
-      if (is_packed) total_bytes_ += tensor->data.size();
+      if (is_packed) total_bytes_ += BytesOfPart(part_, shape_, spec, tensor->data.size());
     }
   }
 
@@ -273,14 +274,24 @@ class Loader {
   std::string Name(std::string_view suffix) const { return fmt::format("{}{}", prefix_, suffix); }
 
   Result<compute::Matrix> Matrix(const std::string& name) {
-    const gguf::Tensor& tensor = Find(name);
-    compute::Matrix matrix = TRY(compute::Matrix::Pack(tensor, 0, backend_));
-    Done(tensor);
+    gguf::Tensor own = Find(name);
+    // Of a matrix that is divided only the part's rows, which stand together: the others are never
+    // read.
+    if (const auto rows = DividedRows(part_, shape_, name)) {
+      const uint64_t row_bytes = own.data.size() / own.dims[1];
+      own.data = own.data.subspan(rows->begin * row_bytes, rows->count() * row_bytes);
+      own.dims[1] = rows->count();
+    }
+    compute::Matrix matrix = TRY(compute::Matrix::Pack(own, 0, backend_));
+    Done(own);
     return matrix;
   }
 
   Result<compute::Array> Floats(const std::string& name) {
-    return compute::Array::Of(backend_, TRY(HostFloats(name)));
+    const std::vector<float> values = TRY(HostFloats(name));
+    const auto own = DividedRows(part_, shape_, name);
+    return compute::Array::Of(
+        backend_, own ? std::span(values).subspan(own->begin, own->count()) : std::span(values));
   }
 
   Result<std::vector<float>> HostFloats(const std::string& name) {
@@ -328,6 +339,7 @@ class Loader {
   const LoadProgress& progress_;
   std::map<std::string, const gguf::Tensor*> tensors_;  // of the slice, by their first names
   std::string prefix_;                                  // of the layer being loaded
+  GroupPart part_;                                      // of each layer
   uint64_t done_bytes_ = 0;
   uint64_t total_bytes_ = 0;
 };
@@ -386,6 +398,7 @@ Result<Weights> LoadWeights(const gguf::ModelFiles& files, const Slice& slice,
     return InvalidArgument(fmt::format("layers {} to {} of a model of {} layers", slice.layer_begin,
                                        slice.layer_end, shape.layer_count));
   }
+  TRY(CheckGroup(slice.part, shape));
   return Loader(files, shape, backend, progress).Load(slice);
 }
 

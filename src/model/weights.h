@@ -54,7 +54,8 @@ struct LatentWeights {
   compute::Matrix index_heads;         // [index_heads, embedding]
 };
 
-// Empty where the architecture has no such weight.
+// Empty where the architecture has no such weight. A part of a group has its own heads, and its own
+// rows of `output`, of the dense network and of the head (group_part.h).
 struct LayerWeights {
   compute::Array attention_norm;  // [embedding]
   compute::Matrix query;          // [head_count * head_dim, embedding]

@@ -31,8 +31,10 @@ void ForEachRow(Context& context, const Tensor& rows, Function function) {
 }  // namespace
 
 Status CpuCommands::Upload(std::span<const float> rows, const Tensor& to) {
-  CHECK(to.stride == to.columns && rows.size() == to.rows * to.columns);
-  std::ranges::copy(rows, Floats(to));
+  CHECK(rows.size() == to.rows * to.columns);
+  for (size_t row = 0; row < to.rows; ++row) {
+    std::ranges::copy(rows.subspan(row * to.columns, to.columns), Floats(to) + row * to.stride);
+  }
   return Ok();
 }
 

@@ -1,0 +1,238 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The parts of a group give the bits of a machine that computes whole layers.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "model/runner_for_test.h"
+
+namespace aster::model {
+namespace {
+
+using gguf::TensorType;
+using Shares = std::vector<uint32_t>;
+
+// What the parts have sent, in this process.
+class Board {
+ public:
+  using Key = std::pair<uint32_t, uint32_t>;  // gather, part
+  std::map<Key, std::vector<float>> sent;
+};
+
+class BoardExchange final : public Exchange {
+ public:
+  BoardExchange(Board& board, uint32_t part) : board_(board), part_(part) {}
+
+  Status Send(uint32_t gather, To, std::span<const float> rows) override {
+    EXPECT_TRUE(board_.sent.try_emplace({gather, part_}, rows.begin(), rows.end()).second);
+    return Ok();
+  }
+  Result<std::span<const float>> Take(uint32_t gather, uint32_t part) override {
+    const auto found = board_.sent.find({gather, part});
+    return found == board_.sent.end() ? std::span<const float>() : std::span(found->second);
+  }
+
+ private:
+  Board& board_;
+  const uint32_t part_;
+};
+
+struct Piece {
+  size_t sequence;
+  std::vector<int32_t> tokens;
+};
+
+// A group in one thread: its parts advance in turns.
+class Group {
+ public:
+  Group(const gguf::ModelFiles& files, const Shape& shape, const Shares& shares,
+        size_t sequences) {
+    GroupPart part{.count = static_cast<uint32_t>(shares.size())};
+    std::ranges::copy(shares, part.shares.begin());
+    for (uint32_t i = 0; i < part.count; ++i) {
+      Slice slice = Slice::Whole(shape);
+      slice.part = part.At(i);
+      runners_.push_back(std::make_unique<Runner>(files, slice));
+      auto& tables = tables_.emplace_back();
+      for (size_t k = 0; k < sequences; ++k) tables.push_back(runners_.back()->NewTable());
+    }
+  }
+
+  // Logits of all tokens of the pieces, computed in one batch.
+  std::vector<float> Run(std::span<const Piece> pieces) {
+    Board board;
+    std::vector<std::unique_ptr<BoardExchange>> exchanges;
+    std::vector<ForwardJob> jobs;
+    for (uint32_t i = 0; i < runners_.size(); ++i) {
+      std::vector<Segment> segments;
+      for (const Piece& piece : pieces) {
+        segments.push_back({.table = &tables_[i][piece.sequence],
+                            .tokens = piece.tokens,
+                            .wanted = Wanted::kAll});
+      }
+      exchanges.push_back(std::make_unique<BoardExchange>(board, i));
+      Forward& forward = runners_[i]->forward();
+      jobs.push_back(forward.Begin(segments, forward.slice(), exchanges.back().get()).value());
+    }
+    std::vector<bool> is_done(jobs.size());
+    for (int turn = 0; std::ranges::count(is_done, false) > 0; ++turn) {
+      EXPECT_LT(turn, 1000);
+      for (size_t i = jobs.size(); i-- > 0;) {
+        if (!is_done[i]) is_done[i] = jobs[i].Advance().value() == Progress::kDone;
+      }
+    }
+    const std::span<const float> logits = jobs[0].output().logits;
+    return {logits.begin(), logits.end()};
+  }
+
+  const Weights& weights(size_t part) const { return runners_[part]->weights(); }
+
+ private:
+  std::vector<std::unique_ptr<Runner>> runners_;
+  std::vector<std::vector<kv::PageTable>> tables_;  // [part][sequence]
+};
+
+Shape FourHeads(Arch arch) {
+  Shape shape = SmallShape(arch);
+  shape.layer_count = 2;
+  shape.head_count = 8;
+  shape.kv_head_count = 4;
+  shape.head_dim = 32;
+  shape.rope.dimensions = 32;
+  return shape;
+}
+
+// A prompt in two pieces, then single tokens, with another sequence that comes and goes.
+std::vector<std::vector<Piece>> Batches(const Shape& shape) {
+  const std::vector<int32_t> one = RandomTokens(90, shape.vocab_size, 1);
+  const std::vector<int32_t> two = RandomTokens(40, shape.vocab_size, 2);
+  const auto piece = [](size_t sequence, const std::vector<int32_t>& tokens, size_t begin,
+                        size_t end) {
+    return Piece{sequence, {tokens.begin() + static_cast<ptrdiff_t>(begin),
+                            tokens.begin() + static_cast<ptrdiff_t>(end)}};
+  };
+  return {{piece(0, one, 0, 70)},
+          {piece(0, one, 70, 87), piece(1, two, 0, 38)},
+          {piece(0, one, 87, 88), piece(1, two, 38, 39)},
+          {piece(0, one, 88, 89)},
+          {piece(1, two, 39, 40), piece(0, one, 89, 90)}};
+}
+
+std::vector<float> WholeLogits(const gguf::ModelFiles& files, const Shape& shape,
+                               std::span<const std::vector<Piece>> batches) {
+  Runner runner(files, Slice::Whole(shape));
+  std::vector<kv::PageTable> tables;
+  tables.push_back(runner.NewTable());
+  tables.push_back(runner.NewTable());
+  std::vector<float> all;
+  for (const std::vector<Piece>& batch : batches) {
+    std::vector<Segment> segments;
+    for (const Piece& piece : batch) {
+      segments.push_back(
+          {.table = &tables[piece.sequence], .tokens = piece.tokens, .wanted = Wanted::kAll});
+    }
+    const Output output = runner.Run(segments).value();
+    all.insert(all.end(), output.logits.begin(), output.logits.end());
+  }
+  return all;
+}
+
+struct Case {
+  Arch arch;
+  TensorType type;
+};
+
+class ForwardGroup : public testing::TestWithParam<Case> {};
+
+TEST_P(ForwardGroup, GivesTheBitsOfOneMachine) {
+  const Shape shape = FourHeads(GetParam().arch);
+  const ModelFile model(shape, GetParam().type);
+  const auto batches = Batches(shape);
+  const std::vector<float> whole = WholeLogits(model.files(), shape, batches);
+  for (const Shares& shares : {Shares{1, 1}, Shares{3, 1}, Shares{1, 2, 1}, Shares{1, 1, 1, 1}}) {
+    Group group(model.files(), shape, shares, 2);
+    std::vector<float> logits;
+    for (const std::vector<Piece>& batch : batches) {
+      const std::vector<float> more = group.Run(batch);
+      logits.insert(logits.end(), more.begin(), more.end());
+    }
+    ASSERT_EQ(logits.size(), whole.size());
+    EXPECT_EQ(std::memcmp(logits.data(), whole.data(), whole.size() * sizeof(float)), 0)
+        << shares.size() << " parts";
+  }
+}
+
+std::string NameOf(const testing::TestParamInfo<Case>& info) {
+  std::string name =
+      fmt::format("{}{}", ArchName(info.param.arch), gguf::TensorTypeName(info.param.type));
+  std::erase(name, '-');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, ForwardGroup,
+                         testing::Values(Case{Arch::kLlama, TensorType::kF32},
+                                         Case{Arch::kLlama, TensorType::kBF16},
+                                         Case{Arch::kLlama, TensorType::kQ8_0},
+                                         Case{Arch::kLlama, TensorType::kQ4_K},
+                                         Case{Arch::kQwen2, TensorType::kQ8_0},
+                                         Case{Arch::kQwen3, TensorType::kQ6_K}),
+                         NameOf);
+
+// Of every matrix a part packs its own rows.
+TEST(ForwardGroup, PartsShareOutTheWeights) {
+  const Shape shape = FourHeads(Arch::kLlama);
+  const ModelFile model(shape, TensorType::kQ8_0);
+  const Group whole(model.files(), shape, {1}, 0);
+  const Group group(model.files(), shape, {1, 1}, 0);
+  // Panels of the head are padded: its rows are no multiple of a panel's.
+  const uint64_t both = group.weights(0).PackedBytes() + group.weights(1).PackedBytes();
+  EXPECT_EQ(both, whole.weights(0).PackedBytes());
+}
+
+// Nothing of a batch that some part gives up stays in a table.
+TEST(ForwardGroup, ADroppedBatchChangesNothing) {
+  const Shape shape = FourHeads(Arch::kLlama);
+  const ModelFile model(shape, TensorType::kQ8_0);
+  const auto batches = Batches(shape);
+  Slice slice = Slice::Whole(shape);
+  slice.part = {.index = 0, .count = 2, .shares = {1, 1}};
+  Runner runner(model.files(), slice);
+  kv::PageTable table = runner.NewTable();
+  const Segment segment{.table = &table, .tokens = batches[0][0].tokens};
+  Board board;
+  BoardExchange exchange(board, 0);
+  {
+    ForwardJob job = runner.forward().Begin({&segment, 1}, slice, &exchange).value();
+    EXPECT_EQ(job.Advance().value(), Progress::kWaiting);
+  }
+  EXPECT_EQ(table.length({0, shape.layer_count}), 0u);
+  // What another part sends is held against what it should be.
+  board.sent.clear();
+  board.sent[{0, 1}] = {1.0f};
+  ForwardJob job = runner.forward().Begin({&segment, 1}, slice, &exchange).value();
+  EXPECT_EQ(job.Advance().error().code(), Code::kDataLoss);
+}
+
+TEST(ForwardGroup, OtherArchitecturesAreRefused) {
+  const Shape shape = SmallShape(Arch::kQwen3Moe);
+  const ModelFile model(shape, TensorType::kQ8_0);
+  ThreadPool pool(1);
+  compute::Context context{pool, kernels::FastestIsa()};
+  compute::CpuBackend backend(context);
+  Slice slice = Slice::Whole(shape);
+  slice.part = {.index = 0, .count = 2, .shares = {1, 1}};
+  const auto loaded = LoadWeights(model.files(), slice, backend);
+  ASSERT_FALSE(loaded.ok());
+  EXPECT_EQ(loaded.error().code(), Code::kUnimplemented);
+}
+
+}  // namespace
+}  // namespace aster::model

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The layers of a pass that computes a group's part of them. Each of a layer's four steps computes
+// some columns of what the next one needs as a whole and sends them; the next one waits until those
+// of the other parts are there.
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "model/forward_pass.h"
+
+namespace aster::model {
+namespace {
+
+// They give the attended heads, the output of attention, the wide row and the output of the layer.
+constexpr size_t kStepsOfLayer = 4;
+
+}  // namespace
+
+Status ForwardPass::PlanGroupMemory() {
+  TRY(own_rows_.Shape(backend_, row_count_, ranges_.embedding.count()));
+  TRY(all_attended_.Shape(backend_, row_count_, size_t{shape_.head_count} * shape_.head_dim));
+  TRY(all_wide_.Shape(backend_, row_count_, shape_.feed_forward));
+  return part_.head ? own_logits_.Shape(backend_, wanted_.count, ranges_.vocab.count()) : Ok();
+}
+
+Result<Progress> ForwardPass::AdvanceSteps() {
+  const size_t layers = part_.layer_end - part_.layer_begin;
+  // The last step is that behind the layers.
+  for (;; ++step_) {
+    if (TRY(Collect()) == Progress::kWaiting) return Progress::kWaiting;
+    if (step_ > layers * kStepsOfLayer) return Progress::kDone;
+    TRY(step_ < layers * kStepsOfLayer ? RecordStep() : RecordLastStep());
+  }
+}
+
+Status ForwardPass::RecordStep() {
+  const auto layer = part_.layer_begin + static_cast<uint32_t>(step_ / kStepsOfLayer);
+  const LayerWeights& weights = WeightsOf(layer);
+  switch (step_ % kStepsOfLayer) {
+    case 0:
+      // Behind the layer before, as a whole machine does at its end.
+      if (step_ > 0) TRY(FinishHalf(WeightsOf(layer - 1).fed_norm));
+      TRY(Normalise(rows_.tensor(), weights.attention_norm));
+      TRY(RecordHeads(layer, weights));
+      return Share(attended_.tensor(), all_attended_.tensor(), &PartRanges::kv_heads,
+                   shape_.head_count / shape_.kv_head_count * shape_.head_dim);
+    case 1: {
+      attended_operand_->Set(all_attended_.tensor());
+      const compute::Product output[] = {
+          {&weights.output, attended_operand_.get(), own_rows_.tensor()}};
+      TRY(commands_->Multiply(output));
+      return Share(own_rows_.tensor(), more_.tensor(), &PartRanges::embedding);
+    }
+    case 2:
+      TRY(FinishHalf(weights.attended_norm));
+      TRY(Normalise(rows_.tensor(), weights.feed_forward_norm));
+      return Share(TRY(feed_forward_.Expand(weights.dense, *operand_)), all_wide_.tensor(),
+                   &PartRanges::feed_forward);
+    default:
+      TRY(feed_forward_.Contract(weights.dense, all_wide_.tensor(), own_rows_.tensor()));
+      return Share(own_rows_.tensor(), more_.tensor(), &PartRanges::embedding);
+  }
+}
+
+// The residual behind the last layer, and the part's scores for the one that leads.
+Status ForwardPass::RecordLastStep() {
+  TRY(FinishHalf(WeightsOf(part_.layer_end - 1).fed_norm));
+  if (!part_.head || wanted_.count == 0) return Ok();
+  TRY(Normalise(TRY(LastRows(wanted_)), weights_.output_norm));
+  const compute::Product product[] = {{&shared_.head, operand_.get(), own_logits_.tensor()}};
+  TRY(commands_->Multiply(product));
+  return Share(own_logits_.tensor(), logits_.tensor(), &PartRanges::vocab, 1,
+               Exchange::To::kLeader);
+}
+
+// Sends the part's columns of `whole`, which Collect completes.
+Status ForwardPass::Share(const compute::Tensor& own, const compute::Tensor& whole,
+                          PartRange PartRanges::* range, uint32_t each, Exchange::To to) {
+  std::span<const float> rows;
+  TRY(commands_->Download(own, &rows));
+  TRY(exchange_->Send(gather_, to, rows));
+  if (to == Exchange::To::kLeader && !group_.leads()) return Ok();
+  gathered_ = {.whole = whole, .range = range, .each = each};
+  return commands_->Upload(rows, gathered_.ColumnsOf(ranges_));
+}
+
+compute::Tensor ForwardPass::GatheredColumns::ColumnsOf(const PartRanges& ranges) const {
+  const PartRange columns = ranges.*range * each;
+  return whole.Columns(columns.begin, columns.count());
+}
+
+// Takes what the other parts have sent of the gather that is under way, if one is.
+Result<Progress> ForwardPass::Collect() {
+  if (gathered_.whole.empty()) return Progress::kDone;
+  for (; gathered_.next_part < group_.count; ++gathered_.next_part) {
+    if (gathered_.next_part == group_.index) continue;
+    const std::span<const float> rows = TRY(exchange_->Take(gather_, gathered_.next_part));
+    if (rows.empty()) return Progress::kWaiting;
+    const compute::Tensor columns =
+        gathered_.ColumnsOf(RangesOf(group_.At(gathered_.next_part), shape_));
+    if (rows.size() != columns.rows * columns.columns) {
+      return DataLoss(fmt::format("part {} of the group sent {} numbers, where {} were expected",
+                                  gathered_.next_part + 1, rows.size(),
+                                  columns.rows * columns.columns));
+    }
+    TRY(commands_->Upload(rows, columns));
+  }
+  gathered_ = {};
+  ++gather_;
+  return Progress::kDone;
+}
+
+}  // namespace aster::model

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The part that one node of a group computes of every layer: some heads, some rows of each matrix.
+// Outputs are divided, never sums, so that every number is made as one machine makes it. Must not
+// know weights or nodes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace aster::model {
+
+struct Shape;
+struct TensorSpec;
+
+struct GroupPart {
+  static constexpr uint32_t kMostParts = 8;
+
+  uint32_t index = 0;
+  uint32_t count = 1;                            // of parts
+  std::array<uint32_t, kMostParts> shares = {1};  // how much each does, in proportion
+
+  bool is_whole() const { return count == 1; }
+  // The part whose node passes results on, and computes what is not divided.
+  bool leads() const { return index == 0; }
+  // Another part of the same group.
+  GroupPart At(uint32_t other) const {
+    GroupPart part = *this;
+    part.index = other;
+    return part;
+  }
+  bool operator==(const GroupPart&) const = default;
+};
+
+// Some of what is divided: [begin, end).
+struct PartRange {
+  uint32_t begin = 0;
+  uint32_t end = 0;
+
+  uint32_t count() const { return end - begin; }
+  PartRange operator*(uint32_t each) const { return {begin * each, end * each}; }
+  bool operator==(const PartRange&) const = default;
+};
+
+// The part's own of `count` things that are divided in multiples of `step`; what is left over
+// belongs to the last part.
+PartRange RangeOf(const GroupPart& part, uint32_t count, uint32_t step = 1);
+
+// What a part has of a model's layers and head.
+struct PartRanges {
+  PartRange kv_heads;      // with the query heads that read them
+  PartRange embedding;     // rows of what is added to the residual
+  PartRange feed_forward;  // rows of gate and up
+  PartRange vocab;         // rows of the head
+};
+PartRanges RangesOf(const GroupPart& part, const Shape& shape);
+
+// The numbers of a layer as the part computes it: its own heads and its own width.
+Shape ShapeOfPart(const GroupPart& part, const Shape& shape);
+
+// Rows of a matrix, or numbers of its bias, that the part has; nothing for tensors that are not
+// divided. `name`: as files have it.
+std::optional<PartRange> DividedRows(const GroupPart& part, const Shape& shape,
+                                     std::string_view name);
+// Of a tensor's bytes those that the part packs.
+uint64_t BytesOfPart(const GroupPart& part, const Shape& shape, const TensorSpec& tensor,
+                     uint64_t bytes);
+
+// Whether such a group can compute a model of that shape; an error says why not.
+Status CheckGroup(const GroupPart& part, const Shape& shape);
+
+}  // namespace aster::model
