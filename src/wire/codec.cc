@@ -21,6 +21,7 @@ Payload* PayloadOf(Message& message) {
   if (auto* work = std::get_if<Work>(&message)) return &work->rows;
   if (auto* done = std::get_if<Done>(&message)) return &done->logits;
   if (auto* rows = std::get_if<KvRows>(&message)) return &rows->chunk;
+  if (auto* rows = std::get_if<PartRows>(&message)) return &rows->rows;
   return nullptr;
 }
 
@@ -77,8 +78,20 @@ Result<Message> DecodeBody(FrameType type, uint16_t version, Bytes body) {
       return DecodeAs<FoundKv>(body, version);
     case FrameType::kFetchKv:
       return DecodeAs<FetchKv>(body, version);
+    case FrameType::kPartRows:
+      return DecodeAs<PartRows>(body, version);
   }
   return Unimplemented(fmt::format("a frame of type {}", static_cast<int>(type)));
+}
+
+// Whether it says anything that protocol 6 brought.
+bool NeedsGroups(const Message& message) {
+  if (const auto* open = std::get_if<OpenRoute>(&message)) {
+    return !open->groups.empty() || open->part != 0;
+  }
+  if (const auto* state = std::get_if<RouteState>(&message)) return state->lost != NodeId();
+  if (const auto* work = std::get_if<Work>(&message)) return work->job != 0;
+  return TypeOf(message) >= FrameType::kPartRows;
 }
 
 // Whether it says anything that protocol 5 brought.
@@ -126,11 +139,12 @@ bool NeedsKvTransfer(const Message& message) {
 
 FrameType TypeOf(const Message& message) {
   constexpr FrameType kTypes[] = {
-      FrameType::kHello, FrameType::kGoodbye,   FrameType::kCredit,     FrameType::kPing,
-      FrameType::kPong,  FrameType::kOpenRoute, FrameType::kRouteState, FrameType::kCloseRoute,
-      FrameType::kBegin, FrameType::kHolds,     FrameType::kEnd,        FrameType::kWork,
-      FrameType::kDone,  FrameType::kSendKv,    FrameType::kKvRows,     FrameType::kKvTaken,
-      FrameType::kHalt,  FrameType::kFindKv,    FrameType::kFoundKv,    FrameType::kFetchKv};
+      FrameType::kHello,   FrameType::kGoodbye,   FrameType::kCredit,     FrameType::kPing,
+      FrameType::kPong,    FrameType::kOpenRoute, FrameType::kRouteState, FrameType::kCloseRoute,
+      FrameType::kBegin,   FrameType::kHolds,     FrameType::kEnd,        FrameType::kWork,
+      FrameType::kDone,    FrameType::kSendKv,    FrameType::kKvRows,     FrameType::kKvTaken,
+      FrameType::kHalt,    FrameType::kFindKv,    FrameType::kFoundKv,    FrameType::kFetchKv,
+      FrameType::kPartRows};
   static_assert(std::size(kTypes) == std::variant_size_v<Message>);
   return kTypes[message.index()];
 }
@@ -177,6 +191,8 @@ std::string_view NameOf(FrameType type) {
       return "FoundKv";
     case FrameType::kFetchKv:
       return "FetchKv";
+    case FrameType::kPartRows:
+      return "PartRows";
   }
   return "unknown";
 }
@@ -184,6 +200,7 @@ std::string_view NameOf(FrameType type) {
 uint16_t VersionOf(const Message& message) {
   const auto* hello = std::get_if<Hello>(&message);
   if (hello != nullptr && !hello->instance.empty()) return kInstanceProtocol;
+  if (NeedsGroups(message)) return kGroupProtocol;
   if (NeedsDrafts(message)) return kDraftProtocol;
   if (NeedsFindKv(message)) return kFindKvProtocol;
   return NeedsKvTransfer(message) ? kKvTransferProtocol : kOldestProtocol;

@@ -26,6 +26,7 @@ constexpr size_t kMaxAddresses = 16;
 constexpr size_t kMaxStages = 4096;
 constexpr size_t kMaxHeldRanges = 4096;
 constexpr size_t kMaxDrafts = 64;
+constexpr size_t kMaxParts = 16;  // of a group
 
 // The oldest protocol that can say all of this message.
 uint16_t VersionOf(const Message& message);

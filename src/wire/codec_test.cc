@@ -192,11 +192,21 @@ TEST(Codec, EveryFrameBearsTheOldestVersionThatCanSayIt) {
     const Frame frame = Encode(SampleMessage(kind, random, 3, 1));
     const uint16_t oldest = kind < MessageKinds(1)   ? 1
                             : kind < MessageKinds(3) ? kKvTransferProtocol
-                                                     : kFindKvProtocol;
+                            : kind < MessageKinds(4) ? kFindKvProtocol
+                                                     : kGroupProtocol;
     EXPECT_EQ(ParseHeader(HeadOf(frame), {})->version, oldest) << NameOf(frame.type);
   }
   for (const Message& message : LaterMessages()) {
     EXPECT_EQ(ParseHeader(HeadOf(Encode(Message(message))), {})->version, kKvTransferProtocol);
+  }
+  OpenRoute grouped;
+  grouped.groups.emplace_back();
+  Work job;
+  job.job = 1;
+  RouteState lost;
+  lost.lost.value.low = 1;
+  for (const Message& message : {Message(grouped), Message(job), Message(lost)}) {
+    EXPECT_EQ(ParseHeader(HeadOf(Encode(Message(message))), {})->version, kGroupProtocol);
   }
   OpenRoute open;
   open.kv_encoding = RowEncoding::kQ8;

@@ -191,6 +191,15 @@ void Fields(C& c, StageAddress& m) {
 constexpr size_t kLeastStageBytes = 16 + 2 + 4 + 4 + 4 + 1 + 1;
 
 template <typename C>
+void Fields(C& c, StageGroup& m) {
+  c.Value(m.stage);
+  c.List(m.members, kMaxParts, kLeastStageBytes,
+         [](C& each, StageAddress& member) { Fields(each, member); });
+  c.Array(m.shares, kMaxParts);
+}
+constexpr size_t kLeastGroupBytes = 4 + 4 + 4;
+
+template <typename C>
 void Fields(C& c, Sampling& m) {
   c.Value(m.penalty_window);
   c.Value(m.repetition_penalty);
@@ -293,6 +302,10 @@ void Fields(C& c, OpenRoute& m) {
   c.Value(m.kv_bytes);
   if (c.version() >= kKvTransferProtocol) c.Value(m.decode_stages);
   if (c.version() >= kFindKvProtocol) c.Choice(m.kv_encoding, RowEncoding::kQ8);
+  if (c.version() < kGroupProtocol) return;
+  c.List(m.groups, kMaxStages, kLeastGroupBytes,
+         [](C& each, StageGroup& group) { Fields(each, group); });
+  c.Value(m.part);
 }
 
 template <typename C>
@@ -303,6 +316,7 @@ void Fields(C& c, RouteState& m) {
   c.Value(m.total_bytes);
   c.Value(m.kv_positions);
   Fields(c, m.why);
+  if (c.version() >= kGroupProtocol) Fields(c, m.lost);
 }
 
 template <typename C>
@@ -351,6 +365,16 @@ void Fields(C& c, Work& m) {
   c.Choice(m.encoding, RowEncoding::kQ8);
   c.Array(m.hops);
   if (c.version() >= kKvTransferProtocol) c.Value(m.first_stage);
+  if (c.version() >= kGroupProtocol) c.Value(m.job);
+}
+
+template <typename C>
+void Fields(C& c, PartRows& m) {
+  c.Value(m.route);
+  c.Value(m.job);
+  c.Value(m.gather);
+  c.Value(m.part);
+  Fields(c, m.why);
 }
 
 template <typename C>

@@ -21,7 +21,8 @@ constexpr uint8_t kHasPayloadChecksum = 1;
 bool IsKnown(uint8_t type, uint16_t version) {
   const FrameType last = version < kKvTransferProtocol ? FrameType::kDone
                          : version < kFindKvProtocol   ? FrameType::kHalt
-                                                       : FrameType::kFetchKv;
+                         : version < kGroupProtocol    ? FrameType::kFetchKv
+                                                       : FrameType::kPartRows;
   return (type >= static_cast<uint8_t>(FrameType::kHello) &&
           type <= static_cast<uint8_t>(FrameType::kPong)) ||
          (type >= static_cast<uint8_t>(FrameType::kOpenRoute) &&
@@ -34,7 +35,8 @@ bool IsOfEveryVersion(FrameType type) {
 }
 
 bool MayHavePayload(FrameType type) {
-  return type == FrameType::kWork || type == FrameType::kDone || type == FrameType::kKvRows;
+  return type == FrameType::kWork || type == FrameType::kDone || type == FrameType::kKvRows ||
+         type == FrameType::kPartRows;
 }
 
 std::array<uint8_t, kFieldBytes> FieldsOf(const FrameHeader& header) {

@@ -19,7 +19,7 @@ namespace aster::wire {
 // version of its own format, the oldest that can say it (VersionOf in codec.h), so that nodes whose
 // versions overlap understand each other from the first frame on.
 constexpr uint16_t kOldestProtocol = 1;
-constexpr uint16_t kNewestProtocol = 5;
+constexpr uint16_t kNewestProtocol = 6;
 // Hello may name an instance.
 constexpr uint16_t kInstanceProtocol = 2;
 // KV rows travel, and decode stages go on by themselves.
@@ -28,6 +28,8 @@ constexpr uint16_t kKvTransferProtocol = 3;
 constexpr uint16_t kFindKvProtocol = 4;
 // Stages check draft tokens.
 constexpr uint16_t kDraftProtocol = 5;
+// Groups of nodes compute the same layers together.
+constexpr uint16_t kGroupProtocol = 6;
 
 constexpr uint32_t kFrameMagic = 0x46545341;  // "ASTF"
 constexpr size_t kHeaderBytes = 40;
@@ -57,6 +59,8 @@ enum class FrameType : uint8_t {
   kFindKv = 28,
   kFoundKv = 29,
   kFetchKv = 30,
+  // Between the nodes of a group.
+  kPartRows = 31,
 };
 
 // Whether frames of this type take credit; those about the connection itself do not.

@@ -80,6 +80,13 @@ struct StageAddress {
   bool head = false;
 };
 
+// Nodes that compute a stage's layers together with the one that it names, which leads them.
+struct StageGroup {
+  uint32_t stage = 0;
+  std::vector<StageAddress> members;  // without layers: parts 1, 2…; the stage's node has part 0
+  std::vector<uint32_t> shares;       // of the work, by part
+};
+
 struct OpenRoute {
   // In kv_type: rows of f16 where the model was trained with fewer bits. A node that does not know
   // it refuses the type.
@@ -101,6 +108,10 @@ struct OpenRoute {
   uint32_t decode_stages = 0;
   // Since protocol 4: of KV transfers between its stages.
   RowEncoding kv_encoding = RowEncoding::kF32;
+  // Since protocol 6. From the conductor, part is 0; the node that leads a group opens the route on
+  // the others, as their conductor.
+  std::vector<StageGroup> groups = {};
+  uint32_t part = 0;  // the receiver's, of its stage's group
 };
 
 // From a stage: again and again while it loads, then ready or refused.
@@ -112,6 +123,8 @@ struct RouteState {
   uint64_t total_bytes = 0;
   uint64_t kv_positions = 0;      // that fit into its memory, once ready
   Error why{Code::kUnknown, ""};  // of kRefused: both sides' values, and what to do
+  // Since protocol 6: of kRefused: the node of the stage's group that failed; or none.
+  NodeId lost = {};
 };
 
 struct CloseRoute {
@@ -218,6 +231,19 @@ struct Work {
   Payload rows;           // of all segments' tokens; none on the way to the first stage
   // Since protocol 3: the stage that it was sent to first; `hops` counts from there.
   uint32_t first_stage = 0;
+  // Since protocol 6, from the node that leads a group: numbers what its parts compute together.
+  uint64_t job = 0;
+};
+
+// Between the parts of a group, since protocol 6: what one has computed that others need. With a
+// reason: it cannot compute its part of the job.
+struct PartRows {
+  RouteId route = 0;
+  uint64_t job = 0;
+  uint32_t gather = 0;  // of the job, in the order of all parts
+  uint32_t part = 0;    // of the sender
+  Error why{Code::kUnknown, ""};
+  Payload rows = {};  // float32, [rows, the part's columns]
 };
 
 struct LogitOf {
@@ -336,8 +362,8 @@ struct FetchKv {
   StageAddress to;
 };
 
-using Message =
-    std::variant<Hello, Goodbye, Credit, Ping, Pong, OpenRoute, RouteState, CloseRoute, Begin,
-                 Holds, End, Work, Done, SendKv, KvRows, KvTaken, Halt, FindKv, FoundKv, FetchKv>;
+using Message = std::variant<Hello, Goodbye, Credit, Ping, Pong, OpenRoute, RouteState, CloseRoute,
+                             Begin, Holds, End, Work, Done, SendKv, KvRows, KvTaken, Halt, FindKv,
+                             FoundKv, FetchKv, PartRows>;
 
 }  // namespace aster::wire

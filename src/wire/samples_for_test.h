@@ -36,17 +36,17 @@ auto Parts(M& m) {
     auto& [a, b] = m;
     return std::tie(a, b);
   } else if constexpr (std::is_same_v<T, Hop> || std::is_same_v<T, Halt> ||
-                       std::is_same_v<T, HeldKv>) {
+                       std::is_same_v<T, HeldKv> || std::is_same_v<T, StageGroup>) {
     auto& [a, b, c] = m;
     return std::tie(a, b, c);
   } else if constexpr (std::is_same_v<T, Done> || std::is_same_v<T, FindKv>) {
     auto& [a, b, c, d] = m;
     return std::tie(a, b, c, d);
-  } else if constexpr (std::is_same_v<T, RouteState> || std::is_same_v<T, Work> ||
-                       std::is_same_v<T, KvRows>) {
+  } else if constexpr (std::is_same_v<T, PartRows> || std::is_same_v<T, KvRows>) {
     auto& [a, b, c, d, e, f] = m;
     return std::tie(a, b, c, d, e, f);
-  } else if constexpr (std::is_same_v<T, StageAddress> || std::is_same_v<T, KvTaken>) {
+  } else if constexpr (std::is_same_v<T, StageAddress> || std::is_same_v<T, KvTaken> ||
+                       std::is_same_v<T, RouteState> || std::is_same_v<T, Work>) {
     auto& [a, b, c, d, e, f, g] = m;
     return std::tie(a, b, c, d, e, f, g);
   } else if constexpr (std::is_same_v<T, Holds> || std::is_same_v<T, Begin>) {
@@ -63,8 +63,8 @@ auto Parts(M& m) {
     auto& [a, b, c, d, e, f, g, h, i, j] = m;
     return std::tie(a, b, c, d, e, f, g, h, i, j);
   } else if constexpr (std::is_same_v<T, OpenRoute>) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, o] = m;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, o);
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, o, p, q] = m;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, o, p, q);
   } else {
     static_assert(std::is_same_v<T, Sampling>);
     auto& [a, b, c, d, e, f, g, h, i, j, k, l, o] = m;
@@ -106,16 +106,22 @@ template <typename T>
 constexpr size_t PartsSince(uint16_t version) {
   constexpr size_t kAll = std::tuple_size_v<decltype(Parts(std::declval<T&>()))>;
   if (version < kInstanceProtocol && std::is_same_v<T, Hello>) return kAll - 1;
+  if (version >= kGroupProtocol) return kAll;
+  if (std::is_same_v<T, RouteState>) return kAll - 1;
+  if (std::is_same_v<T, Work>) return version < kKvTransferProtocol ? kAll - 2 : kAll - 1;
+  if (std::is_same_v<T, OpenRoute>) {
+    return version < kKvTransferProtocol ? kAll - 4
+           : version < kFindKvProtocol   ? kAll - 3
+                                         : kAll - 2;
+  }
   if (version >= kDraftProtocol) return kAll;
   if (std::is_same_v<T, SegmentResult>) return kAll - 3;
   if (std::is_same_v<T, Begin>) return version < kKvTransferProtocol ? kAll - 4 : kAll - 2;
   if (std::is_same_v<T, WorkSegment>) return version < kKvTransferProtocol ? kAll - 2 : kAll - 1;
   if (version >= kFindKvProtocol) return kAll;
-  if (std::is_same_v<T, OpenRoute>) return version < kKvTransferProtocol ? kAll - 2 : kAll - 1;
   if (std::is_same_v<T, KvRows>) return kAll - 1;
   if (version >= kKvTransferProtocol) return kAll;
   if (std::is_same_v<T, Holds>) return kAll - 2;
-  if (std::is_same_v<T, Work>) return kAll - 1;
   return kAll;
 }
 
@@ -154,7 +160,9 @@ void Fill(Random& random, uint64_t most, uint16_t version, T& value) {
 // Kinds of messages, in the variant's order.
 inline size_t MessageKinds(uint16_t version) {
   constexpr size_t kAll = std::variant_size_v<Message>;
-  return version < kKvTransferProtocol ? kAll - 7 : version < kFindKvProtocol ? kAll - 3 : kAll;
+  if (version < kKvTransferProtocol) return kAll - 8;
+  if (version < kFindKvProtocol) return kAll - 4;
+  return version < kGroupProtocol ? kAll - 1 : kAll;
 }
 
 // The message of the given index into the variant, as a version of the protocol can say it.
