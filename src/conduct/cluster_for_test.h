@@ -59,8 +59,9 @@ class TestCluster {
                                      Replanner replanner = nullptr) {
     const plan::Plan plan = TestPlan(split, nodes_.size());
     // Slices are packed one after the other, before nodes ask for them at the same time.
-    for (const plan::PlanStage& stage : plan.AllStages())
-      plan::TestModel::Get().Make(stage.slice, {});
+    for (const plan::PlanStage& stage : plan.AllStages()) {
+      for (const model::Slice& slice : stage.Slices()) plan::TestModel::Get().Make(slice, {});
+    }
     Start();
     return std::make_unique<Conductor>(*front_, plan::TestModel::Get().route_model(), nullptr, plan,
                                        options, std::move(replanner));

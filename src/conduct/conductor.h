@@ -174,6 +174,7 @@ class Conductor final : public engine::Generator {
   uint32_t LogitsRows() const;
   RouteMemory* MemoryOf(engine::Sequence& sequence) const;
   Result<RouteMemory*> IdleMemoryOf(engine::Sequence& sequence) const;
+  Status CheckWholeRows() const;
   Status StartTransfer(const engine::Sequence& sequence, const RouteMemory& memory);
   Status TransferUntil(FunctionRef<bool()> is_done);
 

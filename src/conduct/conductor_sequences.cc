@@ -129,9 +129,17 @@ Status Conductor::StartTransfer(const engine::Sequence& sequence, const RouteMem
   return TransferUntil([this] { return route_->sequence->has_begun(); });
 }
 
+Status Conductor::CheckWholeRows() const {
+  if (!IsExact(options_.route)) return RowsAreNotExact();
+  if (!plan().has_groups()) return Ok();
+  return Unimplemented(
+      "each node of a group has its part of every KV row, and they are not transferred: split "
+      "without a group to save or load KV rows");
+}
+
 Status Conductor::ExportRows(engine::Sequence& sequence, uint32_t begin, uint32_t end,
                              kv::KvChunkSink sink) {
-  if (!IsExact(options_.route)) return RowsAreNotExact();
+  TRY(CheckWholeRows());
   TRY(StartTransfer(sequence, *TRY(IdleMemoryOf(sequence))));
   // All stages send their layers at once; the sink gets chunks as they arrive.
   TRY(route_->sequence->StartExport(begin, end, sink));
@@ -143,7 +151,7 @@ Status Conductor::ExportRows(engine::Sequence& sequence, uint32_t begin, uint32_
 }
 
 Status Conductor::ImportRows(engine::Sequence& sequence, Bytes chunk) {
-  if (!IsExact(options_.route)) return RowsAreNotExact();
+  TRY(CheckWholeRows());
   RouteMemory& memory = *TRY(IdleMemoryOf(sequence));
   const kv::KvChunk parsed = TRY(kv::ParseKvChunk(chunk));
   const kv::KvChunkHeader& header = parsed.header;

@@ -66,11 +66,29 @@ void RouteClient::Open(const plan::RouteModel& model, const RouteOptions& option
                            .head = stage.slice.head});
     network_.Introduce(stage.node.id, stage.node.addresses);
   }
+  open.groups = Groups();
   // One message for each stage: the same, but for which of them it is.
   for (uint32_t i = 0; i < stages_.size(); ++i) {
     open.index = i;
     Send(stages_[i].node.id, open);
   }
+}
+
+std::vector<wire::StageGroup> RouteClient::Groups() const {
+  std::vector<wire::StageGroup> groups;
+  for (uint32_t i = 0; i < stages_.size(); ++i) {
+    if (!stages_[i].is_group()) continue;
+    wire::StageGroup& group = groups.emplace_back();
+    group.stage = i;
+    group.shares = stages_[i].shares;
+    for (const plan::PlanNode& member : stages_[i].members) {
+      wire::StageAddress& address = group.members.emplace_back();
+      address.node = member.id;
+      address.name = member.name;
+      address.addresses = member.addresses;
+    }
+  }
+  return groups;
 }
 
 // Named by all that rows depend on: where hidden states were encoded on their way, too.
@@ -82,7 +100,7 @@ Result<kv::Layout> RouteClient::MakeLayout(const plan::RouteModel& model,
   }
   return plan::LayoutOf(
       model.shape, options.memory,
-      plan::MemoryName(model.fingerprint, options.encoding, options.kv_encoding, cuts));
+      plan::MemoryName(model.fingerprint, options.encoding, options.kv_encoding, cuts, Groups()));
 }
 
 bool RouteClient::TakesDrafts() const {
@@ -120,9 +138,11 @@ Error RouteClient::LostLayers(const wire::NodeId& node, const Error& why) const 
   std::vector<std::string> slices;
   std::string name = node.ToText();
   for (const plan::PlanStage& stage : stages_) {
-    if (stage.node.id != node) continue;
+    if (!stage.Has(node)) continue;
     slices.push_back(plan::DescribeSlice(stage.slice));
-    if (!stage.node.name.empty()) name = fmt::format("{} ({})", stage.node.name, node.ToText());
+    const auto member = std::ranges::find(stage.members, node, &plan::PlanNode::id);
+    const plan::PlanNode& own = member == stage.members.end() ? stage.node : *member;
+    if (!own.name.empty()) name = fmt::format("{} ({})", own.name, node.ToText());
   }
   // Another start does not help a node that was revoked, or that refuses this one.
   const std::string_view advice =
@@ -133,12 +153,16 @@ Error RouteClient::LostLayers(const wire::NodeId& node, const Error& why) const 
 
 Error RouteClient::Named(Error error) const {
   std::string text = error.message();
-  for (const wire::NodeId& node : nodes_) {
-    const auto stage =
-        std::ranges::find(stages_, node, [](const plan::PlanStage& each) { return each.node.id; });
-    if (stage->node.name.empty()) continue;
+  // Each once, however many stages it has.
+  std::map<wire::NodeId, std::string> names;
+  for (const plan::PlanStage& stage : stages_) {
+    names[stage.node.id] = stage.node.name;
+    for (const plan::PlanNode& member : stage.members) names[member.id] = member.name;
+  }
+  for (const auto& [node, called] : names) {
+    if (called.empty()) continue;
     const std::string id = fmt::format("node {}", node.ToText());
-    const std::string name = fmt::format("node {} ({})", stage->node.name, node.ToText());
+    const std::string name = fmt::format("node {} ({})", called, node.ToText());
     for (size_t at = text.find(id); at != std::string::npos; at = text.find(id, at + name.size()))
       text.replace(at, id.size(), name);
   }
@@ -181,6 +205,12 @@ void RouteClient::OnState(const wire::NodeId& from, const wire::RouteState& stat
   switch (state.kind) {
     case wire::RouteState::Kind::kRefused: {
       const std::optional<wire::NodeId> behind = NodeBehind(from);
+      if (state.lost != wire::NodeId()) {
+        // Of the node's group: plans without it are made.
+        lost_.push_back(state.lost);
+        return Break(state.why.code() == Code::kUnavailable ? LostLayers(state.lost, state.why)
+                                                            : Named(state.why));
+      }
       if (state.why.code() == Code::kNotFound) {
         // It does not have the model, nor does it get it: others may.
         lost_.push_back(from);

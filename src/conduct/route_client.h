@@ -116,6 +116,7 @@ class RouteClient {
   };
 
   void Open(const plan::RouteModel& model, const RouteOptions& options);
+  std::vector<wire::StageGroup> Groups() const;
   Result<kv::Layout> MakeLayout(const plan::RouteModel& model, const RouteOptions& options) const;
   void CheckProtocol(const wire::NodeId& node);
   void OnState(const wire::NodeId& from, const wire::RouteState& state);

@@ -55,11 +55,13 @@ uint64_t GpuScratchBytes(const model::Shape& shape) {
   return kScratchBatches * (kScratchRows * row + logits) * sizeof(float);
 }
 
-Result<model::WeightSizes> SizesInFiles(const gguf::ModelFiles& files, const model::Shape& shape) {
-  return model::SizesOf(shape, [&](const model::TensorSpec& spec) {
+Result<model::WeightSizes> SizesInFiles(const gguf::ModelFiles& files, const model::Shape& shape,
+                                        const model::GroupPart& part) {
+  const auto type_of = [&](const model::TensorSpec& spec) {
     const gguf::Tensor* const tensor = model::FindTensor(files, spec);
     return tensor == nullptr ? gguf::TensorType::kF32 : tensor->type;
-  });
+  };
+  return model::SizesOf(shape, type_of, part);
 }
 
 uint32_t GpuLayersThatFit(const model::WeightSizes& sizes, const model::Shape& shape,

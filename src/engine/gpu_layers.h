@@ -36,7 +36,8 @@ uint64_t GpuReserveBytes(uint64_t available_bytes);
 uint64_t GpuScratchBytes(const model::Shape& shape);
 
 // Weights as they are in files, which need not hold their data.
-Result<model::WeightSizes> SizesInFiles(const gguf::ModelFiles& files, const model::Shape& shape);
+Result<model::WeightSizes> SizesInFiles(const gguf::ModelFiles& files, const model::Shape& shape,
+                                        const model::GroupPart& part = {});
 
 // How many fit into `available_bytes` of a device beside its reserve and scratch: their weights,
 // and their share of `kv_bytes` of pages.

@@ -124,14 +124,14 @@ Status LocalModel::CheckMainMemory(const gguf::ModelFiles& files, const LocalMod
                                    std::span<const FoundGpu> gpus) const {
   if (options.main_memory_bytes == 0) return Ok();
   const model::Shape shape = TRY(model::ReadShape(files.metadata()));
-  const model::WeightSizes sizes = TRY(SizesInFiles(files, shape));
+  const model::WeightSizes sizes = TRY(SizesInFiles(files, shape, slice.part));
   const uint32_t layers = slice.layer_end - slice.layer_begin;
   model::Slice part = WithoutLast(slice, gpu_layers);
   uint32_t here = part.layer_end - part.layer_begin;
   uint64_t weights = sizes.Of(part);
   const std::vector<uint32_t> shares = SharesOf(gpu_layers, gpus);
   for (size_t i = 0; i < gpus.size(); ++i) {
-    part = {part.layer_end, part.layer_end + shares[i], false, false};
+    part = {part.layer_end, part.layer_end + shares[i], false, false, slice.part};
     if (!gpus[i].gpu->shares_memory()) continue;
     here += shares[i];
     weights += sizes.Of(part);

@@ -53,8 +53,7 @@ struct Piece {
 // A group in one thread: its parts advance in turns.
 class Group {
  public:
-  Group(const gguf::ModelFiles& files, const Shape& shape, const Shares& shares,
-        size_t sequences) {
+  Group(const gguf::ModelFiles& files, const Shape& shape, const Shares& shares, size_t sequences) {
     GroupPart part{.count = static_cast<uint32_t>(shares.size())};
     std::ranges::copy(shares, part.shares.begin());
     for (uint32_t i = 0; i < part.count; ++i) {
@@ -74,9 +73,8 @@ class Group {
     for (uint32_t i = 0; i < runners_.size(); ++i) {
       std::vector<Segment> segments;
       for (const Piece& piece : pieces) {
-        segments.push_back({.table = &tables_[i][piece.sequence],
-                            .tokens = piece.tokens,
-                            .wanted = Wanted::kAll});
+        segments.push_back(
+            {.table = &tables_[i][piece.sequence], .tokens = piece.tokens, .wanted = Wanted::kAll});
       }
       exchanges.push_back(std::make_unique<BoardExchange>(board, i));
       Forward& forward = runners_[i]->forward();
@@ -116,8 +114,9 @@ std::vector<std::vector<Piece>> Batches(const Shape& shape) {
   const std::vector<int32_t> two = RandomTokens(40, shape.vocab_size, 2);
   const auto piece = [](size_t sequence, const std::vector<int32_t>& tokens, size_t begin,
                         size_t end) {
-    return Piece{sequence, {tokens.begin() + static_cast<ptrdiff_t>(begin),
-                            tokens.begin() + static_cast<ptrdiff_t>(end)}};
+    return Piece{sequence,
+                 {tokens.begin() + static_cast<ptrdiff_t>(begin),
+                  tokens.begin() + static_cast<ptrdiff_t>(end)}};
   };
   return {{piece(0, one, 0, 70)},
           {piece(0, one, 70, 87), piece(1, two, 0, 38)},
@@ -177,14 +176,12 @@ std::string NameOf(const testing::TestParamInfo<Case>& info) {
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, ForwardGroup,
-                         testing::Values(Case{Arch::kLlama, TensorType::kF32},
-                                         Case{Arch::kLlama, TensorType::kBF16},
-                                         Case{Arch::kLlama, TensorType::kQ8_0},
-                                         Case{Arch::kLlama, TensorType::kQ4_K},
-                                         Case{Arch::kQwen2, TensorType::kQ8_0},
-                                         Case{Arch::kQwen3, TensorType::kQ6_K}),
-                         NameOf);
+INSTANTIATE_TEST_SUITE_P(
+    Types, ForwardGroup,
+    testing::Values(Case{Arch::kLlama, TensorType::kF32}, Case{Arch::kLlama, TensorType::kBF16},
+                    Case{Arch::kLlama, TensorType::kQ8_0}, Case{Arch::kLlama, TensorType::kQ4_K},
+                    Case{Arch::kQwen2, TensorType::kQ8_0}, Case{Arch::kQwen3, TensorType::kQ6_K}),
+    NameOf);
 
 // Of every matrix a part packs its own rows.
 TEST(ForwardGroup, PartsShareOutTheWeights) {

@@ -320,17 +320,17 @@ Status ForwardPass::RecordHeads(uint32_t layer, const LayerWeights& weights) {
   // prompt see each other. Sliding window and attention sinks are options of the KV cache.
   const MemoryOptions memory = MemoryOfLayer(memory_, shape_, layer);
   return commands_->Attend({.pages = {layer, /*stream=*/0, spans_},
-                         .head_page = &head_page_,
-                         .head_count = own_.head_count,
-                         .kv_head_count = own_.kv_head_count,
-                         .scale = AttentionScaleOf(shape_),
-                         .window = memory.window,
-                         .sinks = memory.sinks,
-                         .sink_logits = weights.sinks.tensor(),
-                         .queries = queries_.tensor(),
-                         .keys = keys_.tensor(),
-                         .values = values_.tensor(),
-                         .out = attended_.tensor()});
+                            .head_page = &head_page_,
+                            .head_count = own_.head_count,
+                            .kv_head_count = own_.kv_head_count,
+                             .scale = AttentionScaleOf(shape_),
+                            .window = memory.window,
+                            .sinks = memory.sinks,
+                            .sink_logits = weights.sinks.tensor(),
+                            .queries = queries_.tensor(),
+                            .keys = keys_.tensor(),
+                            .values = values_.tensor(),
+                            .out = attended_.tensor()});
 }
 
 // Layers with a window of the model's own may turn in another way than those that see all.
@@ -358,9 +358,7 @@ Status ForwardPass::FinishHeads(uint32_t layer, const LayerWeights& weights) {
   const compute::Heads all[] = {
       heads(queries_, own_.head_count, weights.query_bias, weights.query_norm),
       heads(keys_, own_.kv_head_count, weights.key_bias, weights.key_norm),
-      {.rows = values_.tensor(),
-       .count = own_.kv_head_count,
-       .bias = weights.value_bias.tensor()}};
+      {.rows = values_.tensor(), .count = own_.kv_head_count, .bias = weights.value_bias.tensor()}};
   return commands_->FinishHeads(std::span(all).first(shape_.qkv_bias() ? 3 : 2));
 }
 

@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
+
 #include "kernels/packed.h"
 #include "model/shape.h"
 
@@ -82,9 +85,12 @@ Status CheckGroup(const GroupPart& part, const Shape& shape) {
                     "of its own, as --split auto does",
                     ArchName(shape.arch)));
   }
+  if (std::ranges::count(std::span(part.shares).first(part.count), 0u) > 0) {
+    return InvalidArgument("a node of a group with no share of its work: leave it out");
+  }
   for (uint32_t i = 0; i < part.count; ++i) {
     const PartRanges ranges = RangesOf(part.At(i), shape);
-    if (part.shares[i] > 0 && ranges.kv_heads.count() > 0 && ranges.embedding.count() > 0 &&
+    if (ranges.kv_heads.count() > 0 && ranges.embedding.count() > 0 &&
         ranges.feed_forward.count() > 0 && ranges.vocab.count() > 0) {
       continue;
     }

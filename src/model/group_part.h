@@ -22,7 +22,7 @@ struct GroupPart {
   static constexpr uint32_t kMostParts = 8;
 
   uint32_t index = 0;
-  uint32_t count = 1;                            // of parts
+  uint32_t count = 1;                             // of parts
   std::array<uint32_t, kMostParts> shares = {1};  // how much each does, in proportion
 
   bool is_whole() const { return count == 1; }

@@ -49,12 +49,14 @@ uint64_t WeightSizes::Of(const Slice& slice) const {
   return bytes;
 }
 
-Result<WeightSizes> SizesOf(const Shape& shape, const TypeOfTensor& type_of) {
+Result<WeightSizes> SizesOf(const Shape& shape, const TypeOfTensor& type_of,
+                            const GroupPart& group_part) {
   WeightSizes sizes;
   sizes.layers.resize(shape.layer_count);
   for (const TensorSpec& spec : TensorsOf(shape)) {
     const TensorType type = spec.is_table ? TensorType::kI32 : type_of(spec);
-    const uint64_t bytes = TRY(gguf::TensorBytes(type, spec.dims).In(spec.name));
+    const uint64_t bytes =
+        BytesOfPart(group_part, shape, spec, TRY(gguf::TensorBytes(type, spec.dims).In(spec.name)));
     switch (spec.part) {
       case Part::kEmbedding:
         sizes.embedding += bytes;

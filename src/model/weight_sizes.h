@@ -29,8 +29,10 @@ struct WeightSizes {
 
 using TypeOfTensor = std::function<gguf::TensorType(const TensorSpec&)>;
 
-// An error where a tensor cannot be stored as its type.
-Result<WeightSizes> SizesOf(const Shape& shape, const TypeOfTensor& type_of);
+// Of what a part packs, where a group computes the layers. An error where a tensor cannot be stored
+// as its type.
+Result<WeightSizes> SizesOf(const Shape& shape, const TypeOfTensor& type_of,
+                            const GroupPart& part = {});
 
 // In which types DeepSeek V4 and gpt-oss are published: experts in few bits, the rest nearly the
 // same in all. Gemma 3 is published as trained for four bits, beside an embedding of sixteen.

@@ -194,6 +194,7 @@ Result<plan::Plan> NodeSession::Plan() {
     plan.stages = TRY(ParsePath(split_).In(split_option_));
   }
   TRY(AddDecoders(plan));
+  TRY(CheckGroups(plan).In(split_option_));
   if (split_ == "auto") auto_split_ = plan::SplitText(plan);
   return plan;
 }
@@ -211,11 +212,25 @@ Result<std::vector<plan::PlanStage>> NodeSession::ParsePath(const std::string& t
   return WithOwnWords(stages.error());
 }
 
+// Whether what is to be computed together can be.
+Status NodeSession::CheckGroups(const plan::Plan& plan) const {
+  if (!plan.has_groups()) return Ok();
+  TRY(plan::CheckPlan(plan, layer_count()));
+  for (const plan::PlanStage& stage : plan.stages) {
+    TRY(model::CheckGroup(stage.Slices().front().part, model_.shape));
+    if (stage.is_group() && stage.Has(network_->self())) {
+      return Unimplemented(fmt::format(
+          "{} cannot be in a group: give this machine a node of its own, and name that", kOwnName));
+    }
+  }
+  return Ok();
+}
+
 Status NodeSession::AddDecoders(plan::Plan& plan) {
   if (decode_.empty()) return Ok();
   plan.decode = TRY(ParsePath(decode_).In("--decode"));
   const auto is_same = [](const plan::PlanStage& a, const plan::PlanStage& b) {
-    return a.node.id == b.node.id && a.slice == b.slice;
+    return a.node.id == b.node.id && a.slice == b.slice && !a.is_group() && !b.is_group();
   };
   // The prefill nodes decode too: there is no KV transfer.
   if (std::ranges::equal(plan.stages, plan.decode, is_same)) plan.decode.clear();
@@ -347,7 +362,7 @@ std::string DescribeHops(const conduct::Conductor& conductor) {
   for (size_t i = 0; i < hops.size(); ++i) {
     const plan::PlanStage& stage = stages[i];
     lines += fmt::format("{}{}, {}: {} frames, computing {}, waiting {}, {} sent in {}, idle {}",
-                         i == 0 ? "" : "\n", stage.node.name, plan::DescribeSlice(stage.slice),
+                         i == 0 ? "" : "\n", plan::NameOf(stage), plan::DescribeSlice(stage.slice),
                          hops[i].frames, FormatDuration(static_cast<int64_t>(hops[i].compute_ns)),
                          FormatDuration(static_cast<int64_t>(hops[i].queue_ns)),
                          FormatBytes(hops[i].bytes_out),

@@ -46,6 +46,8 @@ class NodeSession {
   // That may be given layers.
   const std::vector<plan::PlanNode>& nodes() const { return nodes_; }
   uint32_t layer_count() const { return model_.shape.layer_count; }
+  // An error where groups of the plan cannot compute this model.
+  Status CheckGroups(const plan::Plan& plan) const;
   // Of these, nodes of their own.
   size_t other_count() const { return pool_->nodes().size(); }
   // Of --kv-cache, in this process and in those that it has started; nothing without.

@@ -5,6 +5,7 @@
 // what one machine alone answers. Only for tests.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <string>
@@ -53,17 +54,18 @@ class TestModel {
     model::Shape shape = model::SmallShape(model::Arch::kLlama);
     shape.layer_count = kTestLayers;
     shape.feed_forward = 256;
-    shape.head_count = 2;
-    shape.kv_head_count = 1;
-    shape.head_dim = 64;
-    shape.rope.dimensions = 64;
+    shape.head_count = 4;
+    shape.kv_head_count = 2;
+    shape.head_dim = 32;
+    shape.rope.dimensions = 32;
     shape.embedding = 128;
     return shape;
   }
   TestModel() : file_(SmallShape(), gguf::TensorType::kF32) {}
 
   const engine::LocalModel& Packed(const model::Slice& slice) {
-    const auto key = std::tuple(slice.layer_begin, slice.layer_end, slice.embedding, slice.head);
+    const auto key = std::tuple(slice.layer_begin, slice.layer_end, slice.embedding, slice.head,
+                                slice.part.index, slice.part.shares);
     auto& packed = packed_[key];
     if (!packed) {
       engine::LocalModelOptions options;
@@ -75,7 +77,9 @@ class TestModel {
   }
 
   model::ModelFile file_;
-  std::map<std::tuple<uint32_t, uint32_t, bool, bool>, std::unique_ptr<engine::LocalModel>> packed_;
+  using Key = std::tuple<uint32_t, uint32_t, bool, bool, uint32_t,
+                         std::array<uint32_t, model::GroupPart::kMostParts>>;
+  std::map<Key, std::unique_ptr<engine::LocalModel>> packed_;
 };
 
 inline wire::NodeId TestNode(uint64_t number) { return {Hash128{number, number << 56}}; }

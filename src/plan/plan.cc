@@ -36,11 +36,11 @@ std::string_view Trim(std::string_view text) {
   return text;
 }
 
-std::optional<uint32_t> ParseLayer(std::string_view text) {
-  uint32_t layer = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), layer);
+std::optional<uint32_t> ParseNumber(std::string_view text) {
+  uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return layer;
+  return number;
 }
 
 // "0:20", "21:out" or "5".
@@ -49,8 +49,8 @@ Result<model::Slice> ParseLayers(std::string_view text, uint32_t layer_count) {
   const std::string_view first = Trim(text.substr(0, colon));
   const std::string_view last =
       colon == std::string_view::npos ? first : Trim(text.substr(colon + 1));
-  const auto begin = ParseLayer(first);
-  const auto end = last == "out" ? std::optional(layer_count - 1) : ParseLayer(last);
+  const auto begin = ParseNumber(first);
+  const auto end = last == "out" ? std::optional(layer_count - 1) : ParseNumber(last);
   if (!begin || !end) {
     return BadSplit(fmt::format("\"{}\" is no range of layers", text), layer_count);
   }
@@ -66,6 +66,16 @@ Result<model::Slice> ParseLayers(std::string_view text, uint32_t layer_count) {
                       .layer_end = *end + 1,
                       .embedding = *begin == 0,
                       .head = *end + 1 == layer_count};
+}
+
+// What --split calls a group of all nodes with all layers.
+constexpr std::string_view kGroupWord = "group";
+
+// The one that leads first.
+std::vector<const PlanNode*> NodesOf(const PlanStage& stage) {
+  std::vector<const PlanNode*> nodes = {&stage.node};
+  for (const PlanNode& member : stage.members) nodes.push_back(&member);
+  return nodes;
 }
 
 std::string NamesOf(std::span<const PlanNode> nodes) {
@@ -89,11 +99,85 @@ Result<PlanNode> NodeNamed(std::string_view name, std::span<const PlanNode> node
   return *found;
 }
 
+// "a", or "2*a+b": the nodes of a stage, and how they share its work.
+Status ParseNodes(std::string_view text, std::span<const PlanNode> nodes, PlanStage& stage) {
+  std::vector<PlanNode> all;
+  for (bool goes_on = true; goes_on;) {
+    const size_t plus = std::min(text.find('+'), text.size());
+    std::string_view name = Trim(text.substr(0, plus));
+    goes_on = plus < text.size();
+    text.remove_prefix(std::min(plus + 1, text.size()));
+    std::optional<uint32_t> share = 1;
+    if (const size_t star = name.find('*'); star != std::string_view::npos) {
+      share = ParseNumber(Trim(name.substr(0, star)));
+      name = Trim(name.substr(star + 1));
+    }
+    if (!share || *share == 0 || *share > kMostShare) {
+      return InvalidArgument(
+          fmt::format("a node's share of its group's work is a number from 1 to {}, as in 2*{}",
+                      kMostShare, name));
+    }
+    all.push_back(TRY(NodeNamed(name, nodes)));
+    stage.shares.push_back(*share);
+  }
+  stage.node = std::move(all.front());
+  stage.members.assign(all.begin() + 1, all.end());
+  if (!stage.is_group()) stage.shares.clear();
+  return Ok();
+}
+
+// All of them with all layers.
+std::string GroupOfAll(std::span<const PlanNode> nodes) {
+  std::vector<std::string> names;
+  for (const PlanNode& node : nodes) names.push_back(node.id.ToText());
+  return fmt::format("{}=0:out", fmt::join(names, "+"));
+}
+
+// Every node of a plan with groups has one place in it.
+Status CheckGroups(std::span<const PlanStage> stages) {
+  std::vector<wire::NodeId> seen;
+  for (const PlanStage& stage : stages) {
+    if (stage.members.size() >= model::GroupPart::kMostParts) {
+      return InvalidArgument(fmt::format("a group of {} nodes; 2 to {} can be a group",
+                                         stage.members.size() + 1, model::GroupPart::kMostParts));
+    }
+    for (const PlanNode* node : NodesOf(stage)) {
+      if (std::ranges::count(seen, node->id) > 0) {
+        return InvalidArgument(fmt::format(
+            "node {} is in a split with groups twice; give it one place there", node->name));
+      }
+      seen.push_back(node->id);
+    }
+  }
+  return Ok();
+}
+
 }  // namespace
+
+bool PlanStage::Has(const wire::NodeId& id) const {
+  return node.id == id || std::ranges::count(members, id, &PlanNode::id) > 0;
+}
+
+std::vector<model::Slice> PlanStage::Slices() const {
+  std::vector<model::Slice> slices(members.size() + 1, slice);
+  if (!is_group()) return slices;
+  model::GroupPart part{.count = static_cast<uint32_t>(slices.size())};
+  std::ranges::copy(shares, part.shares.begin());
+  for (uint32_t i = 0; i < slices.size(); ++i) slices[i].part = part.At(i);
+  return slices;
+}
+
+bool Plan::has_groups() const {
+  return std::ranges::any_of(stages, &PlanStage::is_group) ||
+         std::ranges::any_of(decode, &PlanStage::is_group);
+}
 
 Result<Plan> ParseSplit(std::string_view text, uint32_t layer_count,
                         std::span<const PlanNode> nodes) {
   if (layer_count == 0) return InvalidArgument("a model without layers cannot be split");
+  if (Trim(text) == kGroupWord && !nodes.empty()) {
+    return ParseSplit(GroupOfAll(nodes), layer_count, nodes);
+  }
   Plan plan;
   for (size_t index = 0; !text.empty(); ++index) {
     // One part: "node=first:last", or without a name for the next node in order.
@@ -104,7 +188,7 @@ Result<Plan> ParseSplit(std::string_view text, uint32_t layer_count,
     text.remove_prefix(std::min(comma + 1, text.size()));
     PlanStage stage;
     if (const size_t equals = part.find('='); equals != std::string_view::npos) {
-      stage.node = TRY(NodeNamed(Trim(part.substr(0, equals)), nodes));
+      TRY(ParseNodes(part.substr(0, equals), nodes, stage));
       part = Trim(part.substr(equals + 1));
     } else if (index < nodes.size()) {
       stage.node = nodes[index];
@@ -181,6 +265,14 @@ Status CheckPath(std::span<const PlanStage> stages, uint32_t layer_count) {
 
 Status CheckPlan(const Plan& plan, uint32_t layer_count) {
   TRY(CheckPath(plan.stages, layer_count));
+  if (plan.has_groups()) {
+    if (!plan.decode.empty()) {
+      return Unimplemented(
+          "groups of nodes prefill and decode alike: leave --decode out, or split "
+          "without a group");
+    }
+    TRY(CheckGroups(plan.stages));
+  }
   return plan.decode.empty() ? Ok() : CheckPath(plan.decode, layer_count).In("the decode nodes");
 }
 
@@ -205,19 +297,32 @@ Result<std::vector<PlanStage>> ParsePath(std::string_view text, uint32_t layer_c
     const size_t colon = part.find(':');
     // The shorter forms of --prefill and --decode become those of a split: "node" has all layers,
     // "node:0-20" some.
-    if (is_name(part)) {
+    if (is_name(part) ||
+        (part.find('+') != std::string::npos && part.find_first_of("=:") == part.npos)) {
       part += "=0:out";
     } else if (colon != std::string::npos && is_name(Trim(part.substr(0, colon)))) {
       part[colon] = '=';
       std::ranges::replace(part.begin() + static_cast<ptrdiff_t>(colon), part.end(), '-', ':');
     } else if (part.find_first_not_of("0123456789:out ") != std::string::npos &&
-               part.find('=') == std::string::npos) {
+               part.find('=') == std::string::npos && part != kGroupWord) {
       return NotFound(fmt::format("no node is called \"{}\"; there are: {}", part.substr(0, colon),
                                   NamesOf(nodes)));
     }
     split += part + (goes_on ? "," : "");
   }
   return std::move(TRY(ParseSplit(split, layer_count, nodes)).stages);
+}
+
+// "a+b", or "2*a+b" where their shares differ.
+std::string NameOf(const PlanStage& stage) {
+  const bool is_even = std::ranges::all_of(
+      stage.shares, [&](uint32_t share) { return share == stage.shares.front(); });
+  std::vector<std::string> names;
+  for (const PlanNode* node : NodesOf(stage)) {
+    const uint32_t share = is_even ? 1 : stage.shares[names.size()];
+    names.push_back(share == 1 ? node->name : fmt::format("{}*{}", share, node->name));
+  }
+  return fmt::format("{}", fmt::join(names, "+"));
 }
 
 std::string DescribeSlice(const model::Slice& slice) {
@@ -227,7 +332,7 @@ std::string DescribeSlice(const model::Slice& slice) {
 std::string DescribePlan(const Plan& plan) {
   std::vector<std::string> parts;
   for (const PlanStage& stage : plan.stages) {
-    parts.push_back(fmt::format("{}: {}", stage.node.name, DescribeSlice(stage.slice)));
+    parts.push_back(fmt::format("{}: {}", NameOf(stage), DescribeSlice(stage.slice)));
   }
   for (const PlanStage& stage : plan.decode) {
     parts.push_back(fmt::format("{} decodes: {}", stage.node.name, DescribeSlice(stage.slice)));
@@ -240,7 +345,7 @@ std::string SplitText(const Plan& plan) {
     std::vector<std::string> parts;
     for (const PlanStage& stage : stages) {
       const model::Slice& slice = stage.slice;
-      parts.push_back(fmt::format("{}={}:{}", stage.node.name, slice.layer_begin,
+      parts.push_back(fmt::format("{}={}:{}", NameOf(stage), slice.layer_begin,
                                   slice.head ? "out" : fmt::format("{}", slice.layer_end - 1)));
     }
     return fmt::format("{}", fmt::join(parts, ","));

@@ -24,9 +24,21 @@ struct PlanNode {
   std::vector<std::string> addresses;  // HOST:PORT, the best first
 };
 
+// Of a node in its group's work.
+inline constexpr uint32_t kMostShare = 1000;
+
 struct PlanStage {
   PlanNode node;
   model::Slice slice;
+  // Nodes that compute these layers together with `node`, which leads them; and how the work is
+  // shared out, beginning with `node`.
+  std::vector<PlanNode> members = {};
+  std::vector<uint32_t> shares = {};
+
+  bool is_group() const { return !members.empty(); }
+  bool Has(const wire::NodeId& id) const;
+  // What each of its nodes computes, `node` first.
+  std::vector<model::Slice> Slices() const;
 };
 
 // In the order of their layers. A node may hold several of them.
@@ -38,11 +50,14 @@ struct Plan {
 
   // Both, one after the other: how routes number them.
   std::vector<PlanStage> AllStages() const;
+  bool has_groups() const;
 };
 
 // "0:20,21:out": layers 0 to 20 on the first node, those from 21 and the output head on the second.
-// "b=0:20,a=21:out" names the nodes instead. Parts may be in any order. An error says which layers
-// are missing or doubled, and shows a split that works.
+// "b=0:20,a=21:out" names the nodes instead. Parts may be in any order. "a+b=0:out" is a group,
+// which computes these layers together ("2*a+b": a does twice as much), and "group" one of all
+// nodes with all layers. An error says which layers are missing or doubled, and shows a split that
+// works.
 Result<Plan> ParseSplit(std::string_view text, uint32_t layer_count,
                         std::span<const PlanNode> nodes);
 
@@ -58,6 +73,8 @@ Result<Plan> EvenSplit(uint32_t layer_count, std::span<const PlanNode> nodes);
 // last.
 Status CheckPlan(const Plan& plan, uint32_t layer_count);
 
+// "a", or "a+b" of a group.
+std::string NameOf(const PlanStage& stage);
 // "a: layers 0 to 20; b: layers 21 to 35 and the head", and who decodes where others do.
 std::string DescribePlan(const Plan& plan);
 // "layers 21 to 35 and the head".

@@ -26,6 +26,35 @@ TEST(Plan, IsInclusiveWhereItIsTyped) {
   EXPECT_EQ(Parsed("0:out", 1, 1), "a=0:out");
 }
 
+TEST(Plan, GroupsComputeLayersTogether) {
+  EXPECT_EQ(Parsed("a+b=0:out"), "a+b=0:out");
+  EXPECT_EQ(Parsed("group", 3), "a+b+c=0:out");
+  EXPECT_EQ(Parsed(" b + a = 0:20 , c = 21:out", 3), "b+a=0:20,c=21:out");
+  EXPECT_EQ(Parsed("2*a+b=0:out"), "2*a+b=0:out");
+  EXPECT_EQ(Parsed("3*a+3*b=0:out"), "a+b=0:out");
+  EXPECT_EQ(SplitText({ParsePath("a+b", 36, TestNodes(2)).value(), {}}), "a+b=0:out");
+  // What each node computes.
+  const Plan plan = ParseSplit("2*a+b=0:out", 36, TestNodes(2)).value();
+  EXPECT_TRUE(plan.has_groups());
+  const std::vector<model::Slice> slices = plan.stages[0].Slices();
+  ASSERT_EQ(slices.size(), 2u);
+  EXPECT_EQ(model::RangeOf(slices[0].part, 12), (model::PartRange{0, 8}));
+  EXPECT_EQ(model::RangeOf(slices[1].part, 12), (model::PartRange{8, 12}));
+  EXPECT_TRUE(plan.stages[0].Has(TestNode(2)));
+  EXPECT_FALSE(plan.stages[0].Has(TestNode(3)));
+}
+
+TEST(Plan, GroupsThatCannotBeAreRefused) {
+  EXPECT_NE(Parsed("a+z=0:out").find("no node is called \"z\""), std::string::npos);
+  EXPECT_NE(Parsed("a+=0:out").find("no node is called \"\""), std::string::npos);
+  EXPECT_NE(Parsed("0*a+b=0:out").find("a number from 1"), std::string::npos);
+  EXPECT_NE(Parsed("a+a=0:out").find("node a is in a split with groups twice"), std::string::npos);
+  EXPECT_NE(Parsed("a+b=0:20,a=21:out").find("twice"), std::string::npos);
+  Plan plan = ParseSplit("a+b=0:out", 36, TestNodes(2)).value();
+  plan.decode = ParseSplit("a=0:out", 36, TestNodes(2)).value().stages;
+  EXPECT_EQ(CheckPlan(plan, 36).error().code(), Code::kUnimplemented);
+}
+
 TEST(Plan, ErrorsNameTheGapTheOverlapAndASplitThatWorks) {
   EXPECT_NE(Parsed("0:20,22:out").find("no node has layer 21"), std::string::npos);
   EXPECT_NE(Parsed("1:20,21:out").find("no node has layer 0"), std::string::npos);

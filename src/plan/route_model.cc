@@ -3,17 +3,28 @@
 
 #include "plan/route_model.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "plan/plan.h"
+
 namespace aster::plan {
 
 Hash128 MemoryName(const Hash128& fingerprint, wire::RowEncoding encoding,
-                   wire::RowEncoding kv_encoding, std::span<const wire::StageAddress> stages) {
+                   wire::RowEncoding kv_encoding, std::span<const wire::StageAddress> stages,
+                   std::span<const wire::StageGroup> groups) {
   const bool is_exact = encoding == wire::RowEncoding::kF32;
-  if (is_exact && kv_encoding == wire::RowEncoding::kF32) return fingerprint;
+  if (is_exact && kv_encoding == wire::RowEncoding::kF32 && groups.empty()) return fingerprint;
   Hasher hasher;
   hasher.AddValue(fingerprint.low);
   hasher.AddValue(fingerprint.high);
   hasher.AddValue(static_cast<uint8_t>(encoding));
   hasher.AddValue(static_cast<uint8_t>(kv_encoding));
+  for (const wire::StageGroup& group : groups) {
+    hasher.AddValue(group.stage);
+    for (const uint32_t share : group.shares) hasher.AddValue(share);
+  }
   // KV rows were close to the exact ones before they travelled, on whichever node they were
   // computed.
   if (is_exact) return hasher.Digest();
@@ -31,6 +42,49 @@ model::Slice SliceOf(const wire::StageAddress& stage) {
           .layer_end = stage.layer_end,
           .embedding = stage.embedding,
           .head = stage.head};
+}
+
+const wire::StageGroup* GroupOf(const wire::OpenRoute& open, uint32_t stage) {
+  const auto found = std::ranges::find(open.groups, stage, &wire::StageGroup::stage);
+  return found == open.groups.end() ? nullptr : &*found;
+}
+
+const wire::NodeId& NodeOf(const wire::OpenRoute& open) {
+  if (open.part == 0) return open.stages[open.index].node;
+  return GroupOf(open, open.index)->members[open.part - 1].node;
+}
+
+// Nothing of them has been looked at before.
+Status CheckGroupsOf(const wire::OpenRoute& open) {
+  for (const wire::StageGroup& group : open.groups) {
+    const size_t count = group.members.size() + 1;
+    const bool shares_all =
+        group.shares.size() == count && std::ranges::all_of(group.shares, [](uint32_t share) {
+          return share > 0 && share <= kMostShare;
+        });
+    if (group.stage >= open.stages.size() || count < 2 || count > model::GroupPart::kMostParts ||
+        !shares_all) {
+      return InvalidArgument("a group that no plan has");
+    }
+  }
+  const wire::StageGroup* const own = GroupOf(open, open.index);
+  if (open.part > 0 && (own == nullptr || open.part > own->members.size())) {
+    return InvalidArgument(fmt::format("part {} of a group that has fewer", open.part));
+  }
+  if (!open.groups.empty() && open.decode_stages > 0) {
+    return Unimplemented("a group on a route with a decode path: leave --decode out");
+  }
+  return Ok();
+}
+
+model::Slice OwnSliceOf(const wire::OpenRoute& open) {
+  model::Slice slice = SliceOf(open.stages[open.index]);
+  const wire::StageGroup* const group = GroupOf(open, open.index);
+  if (group == nullptr) return slice;
+  slice.part.index = open.part;
+  slice.part.count = static_cast<uint32_t>(group->shares.size());
+  std::ranges::copy(group->shares, slice.part.shares.begin());
+  return slice;
 }
 
 }  // namespace aster::plan

@@ -27,9 +27,10 @@ struct RouteModel {
 
 // Names what pages of a route hold. Rows that travelled inexactly, between stages or in a KV
 // transfer, are others than those that did not, and depend on where they travelled: they are never
-// taken for one another.
+// taken for one another. Nor are those of groups, each of whose nodes has its part of every row.
 Hash128 MemoryName(const Hash128& fingerprint, wire::RowEncoding encoding,
-                   wire::RowEncoding kv_encoding, std::span<const wire::StageAddress> stages);
+                   wire::RowEncoding kv_encoding, std::span<const wire::StageAddress> stages,
+                   std::span<const wire::StageGroup> groups = {});
 
 // The KV cache of all stages; the hash of no tokens at all, from which they and the conductor
 // count, is its digest.
@@ -37,5 +38,12 @@ Result<kv::Layout> LayoutOf(const model::Shape& shape, const model::MemoryOption
                             const Hash128& memory_name);
 
 model::Slice SliceOf(const wire::StageAddress& stage);
+// Of the node that such a message is for: with its part, where a group computes the stage.
+model::Slice OwnSliceOf(const wire::OpenRoute& open);
+// The node that the message is for, and whether its groups are ones that plans have.
+const wire::NodeId& NodeOf(const wire::OpenRoute& open);
+Status CheckGroupsOf(const wire::OpenRoute& open);
+// The group that computes a stage; null: its node alone.
+const wire::StageGroup* GroupOf(const wire::OpenRoute& open, uint32_t stage);
 
 }  // namespace aster::plan

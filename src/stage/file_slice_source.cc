@@ -165,7 +165,7 @@ uint64_t SliceBytes(const gguf::ModelFiles& files, const model::Shape& shape,
     const gguf::Tensor* const tensor = model::FindTensor(files, spec);
     if (tensor == nullptr) continue;
     const Result<uint64_t> size = gguf::TensorBytes(tensor->type, tensor->shape());
-    if (size.ok()) bytes += *size;
+    if (size.ok()) bytes += model::BytesOfPart(slice.part, shape, spec, *size);
   }
   return bytes;
 }

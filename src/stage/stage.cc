@@ -91,7 +91,7 @@ Result<StageMemory::Sequence*> Stage::Prepare(const wire::WorkSegment& segment, 
   if (sequence == nullptr) return OutOfStep("the sequence was never begun here, or is over");
   // Work of an attempt that was given up may still arrive.
   uint64_t& newest = sequence->newest_attempt[index_];
-  if (continues ? segment.attempt != newest : segment.attempt <= newest) {
+  if (!follows() && (continues ? segment.attempt != newest : segment.attempt <= newest)) {
     return OutOfStep("work of an earlier attempt");
   }
   newest = segment.attempt;
@@ -173,8 +173,11 @@ Result<std::unique_ptr<Stage::Frame>> Stage::Begin(wire::Work work, bool continu
   TRY(CheckFrame(work));
   auto frame = std::make_unique<Frame>();
   frame->continues_ = continues;
+  frame->job_number_ = work.job;
   // Results for the conductor from the stage with the head, else work for the stage behind.
-  if (part_.head) {
+  if (follows()) {
+    // The node that leads the group has the results.
+  } else if (part_.head) {
     frame->output_.done.emplace().route = route_;
   } else {
     frame->output_.next.emplace();
@@ -184,6 +187,10 @@ Result<std::unique_ptr<Stage::Frame>> Stage::Begin(wire::Work work, bool continu
   // All segments are computed together at first.
   TakeSegments(*frame, std::move(work));
   frame->end_ = frame->items_.size();
+  // Of what a group computes together no part can be left out.
+  if (follows() && !frame->output_.refused.empty()) {
+    FailJob(*frame, frame->output_.refused.front().why);
+  }
   return frame;
 }
 
@@ -226,6 +233,10 @@ model::Progress Stage::Advance(Frame& frame) {
     // A job may wait for a device or a machine: the caller comes again.
     Result<model::Progress> progress = AdvanceJob(frame);
     if (progress.ok() && *progress == model::Progress::kWaiting) return *progress;
+    if (!progress.ok() && group_ != nullptr) {
+      FailJob(frame, progress.error());
+      if (frame.begin_ == frame.items_.size()) break;
+    }
     // Which segment failed is not known: from here on each has a job of its own.
     if (!progress.ok() && frame.is_together_) {
       ComputeEachAlone(frame);
@@ -238,6 +249,7 @@ model::Progress Stage::Advance(Frame& frame) {
           Refusal(frame.items_[frame.begin_].segment, std::move(progress).error()));
     }
     frame.job_.reset();
+    frame.exchange_.reset();
     frame.begin_ = frame.end_;
     frame.end_ = frame.begin_ + 1;
   }
@@ -247,6 +259,34 @@ model::Progress Stage::Advance(Frame& frame) {
 Result<model::Progress> Stage::AdvanceJob(Frame& frame) {
   if (!frame.job_) TRY(BeginJob(frame));
   return frame.job_->Advance();
+}
+
+// The nodes of its group give the job up with this one. A node that follows has done all it can do
+// for the frame; and so has the one that leads, where the group cannot go on.
+void Stage::FailJob(Frame& frame, const Error& why) {
+  group_->Fail(frame.job_number_, why);
+  frame.job_.reset();
+  frame.exchange_.reset();
+  if (!follows() && !group_->broken()) return;
+  frame.output_.refused.clear();
+  frame.begin_ = frame.end_ = frame.items_.size();
+}
+
+// What the other nodes of the group are to compute of the job.
+wire::Work Stage::WorkOfJob(const Frame& frame) const {
+  wire::Work work;
+  work.route = route_;
+  work.first_stage = index_;
+  work.job = frame.job_number_;
+  const size_t width = memory_.model().shape().hidden_width();
+  for (size_t i = frame.begin_; i < frame.end_; ++i) {
+    const BatchItem& item = frame.items_[i];
+    work.segments.push_back(item.segment);
+    if (item.hidden == nullptr) continue;
+    EncodeRows(wire::RowEncoding::kF32, {item.hidden, item.segment.tokens.size() * width}, width,
+               work.rows);
+  }
+  return work;
 }
 
 Status Stage::BeginJob(Frame& frame) {
@@ -261,13 +301,19 @@ Status Stage::BeginJob(Frame& frame) {
                         .hidden_wanted = engine::HiddenWanted(item.state->speculation.get())});
   }
   // Segments are batched as requests are on one machine: the bits are the same.
-  frame.job_ = TRY(memory_.model().Begin(segments, part_));
-  return Ok();
+  if (group_ != nullptr) {
+    if (group_->leads()) frame.job_number_ = group_->NewJob();
+    frame.exchange_ = group_->Join(frame.job_number_);
+  }
+  frame.job_ = TRY(memory_.model().Begin(segments, part_, frame.exchange_.get()));
+  // Here it can be computed: now the others begin it, too.
+  return group_ != nullptr && group_->leads() ? group_->SendWork(WorkOfJob(frame)) : Ok();
 }
 
 // After all of them together failed: so that only what cannot be computed fails.
 void Stage::ComputeEachAlone(Frame& frame) {
   frame.job_.reset();
+  frame.exchange_.reset();
   frame.is_together_ = false;
   frame.end_ = frame.begin_ + 1;
   if (!frame.continues_) return;
@@ -292,6 +338,7 @@ void Stage::FinishJob(Frame& frame, const model::Output& computed) {
   for (size_t i = frame.begin_; i < frame.end_; ++i) {
     frame.output_.tokens += frame.items_[i].segment.tokens.size();
   }
+  if (follows()) return;
   if (part_.head) {
     AnswerAll(frame, computed);
   } else {

@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "model/forward.h"
 #include "model/slice.h"
+#include "stage/group.h"
 #include "stage/stage_memory.h"
 #include "wire/messages.h"
 
@@ -32,13 +33,20 @@ struct StageOutput {
 };
 
 // Belongs to the thread that computes. The memory outlives it; other parts of the same layers may
-// share it.
+// share it. So does the group, of nodes that compute these layers together: the node that leads it
+// is the stage as the others of the route see it; the others compute what it sends them, and their
+// frames have no result.
 class Stage {
  public:
   // `index`: which stage of the route it is.
   Stage(wire::RouteId route, wire::RowEncoding encoding, StageMemory& memory,
-        const model::Slice& part, uint32_t index)
-      : route_(route), encoding_(encoding), memory_(memory), part_(part), index_(index) {}
+        const model::Slice& part, uint32_t index, Group* group = nullptr)
+      : route_(route),
+        encoding_(encoding),
+        memory_(memory),
+        part_(part),
+        index_(index),
+        group_(group) {}
 
   kv::LayerRange layers() const { return {part_.layer_begin, part_.layer_end}; }
   const model::Slice& part() const { return part_; }
@@ -78,6 +86,9 @@ class Stage {
 
     void DropDrafts();
   };
+  bool follows() const { return group_ != nullptr && !group_->leads(); }
+  wire::Work WorkOfJob(const Frame& frame) const;
+  void FailJob(Frame& frame, const Error& why);
   Status CheckFrame(const wire::Work& work) const;
   Result<StageMemory::Sequence*> Prepare(const wire::WorkSegment& segment, bool continues);
   void TakeSegments(Frame& frame, wire::Work work);
@@ -98,6 +109,7 @@ class Stage {
   StageMemory& memory_;
   const model::Slice part_;
   const uint32_t index_;
+  Group* const group_;  // null: this node computes by itself
   // Of frames that are over, for those that come: [tokens of a frame, hidden_width] each.
   std::vector<std::vector<float>> free_rows_;
 };
@@ -111,8 +123,10 @@ class Stage::Frame {
   std::vector<BatchItem> items_;
   // All items are computed in one job; if that fails, each in its own.
   bool is_together_ = true;
-  size_t begin_ = 0;  // items before it are done
-  size_t end_ = 0;    // those from `begin_` on are in the job
+  size_t begin_ = 0;                           // items before it are done
+  size_t end_ = 0;                             // those from `begin_` on are in the job
+  uint64_t job_number_ = 0;                    // of a group
+  std::unique_ptr<model::Exchange> exchange_;  // of the job of a group
   std::optional<model::ForwardJob> job_;
   StageOutput output_;
 };

@@ -49,6 +49,8 @@ uint8_t KvTypeNumber(const wire::OpenRoute& open) {
 // All layers of a node that overlap with those of the stage, directly or through others: they share
 // their weights and KV cache.
 model::Slice HeldFor(const wire::OpenRoute& open) {
+  // A node has one place in a route with groups.
+  if (!open.groups.empty()) return plan::OwnSliceOf(open);
   // Grows until no stage of this node overlaps with it.
   model::Slice held = plan::SliceOf(open.stages[open.index]);
   for (bool has_grown = true; has_grown;) {
@@ -80,6 +82,18 @@ StageServer::StageServer(net::Network& network, SliceSource& source, StageOption
 StageServer::~StageServer() = default;
 
 void StageServer::Handle(net::Event event) {
+  if (event.kind == net::Event::Kind::kDown) {
+    BreakGroupsOf(event.from, event.why.ok() ? Error(Code::kUnavailable, "") : event.why.error());
+  }
+  if (MayHandle(event)) {
+    HandleNow(std::move(event));
+  } else {
+    deferred_.push_back(std::move(event));
+  }
+  HandleDeferred();
+}
+
+void StageServer::HandleNow(net::Event event) {
   switch (event.kind) {
     case net::Event::Kind::kMessage:
       return OnMessage(event.from, std::move(event.message),
@@ -93,7 +107,10 @@ void StageServer::Handle(net::Event event) {
 }
 
 void StageServer::OnMessage(const wire::NodeId& from, wire::Message&& message, int64_t arrived_ns) {
-  // Only more work leaves the sequences of frames under way alone.
+  // Only more work leaves the sequences of frames under way alone, and what these wait for.
+  if (auto* rows = std::get_if<wire::PartRows>(&message)) {
+    return OnPartRows(from, std::move(*rows));
+  }
   if (!std::holds_alternative<wire::Work>(message)) FinishFrames();
   if (auto* open = std::get_if<wire::OpenRoute>(&message)) {
     OnOpen(from, std::move(*open));
@@ -119,6 +136,8 @@ void StageServer::OnMessage(const wire::NodeId& from, wire::Message&& message, i
     OnClose(from, close->route);
   } else if (const auto* state = std::get_if<wire::RouteState>(&message)) {
     OnRouteState(from, *state);
+  } else if (const auto* holds = std::get_if<wire::Holds>(&message)) {
+    OnMemberHolds(from, *holds);
   }
 }
 
@@ -129,14 +148,18 @@ void StageServer::Refuse(wire::RouteId route, const wire::NodeId& to, Error why)
               .route = route, .kind = wire::RouteState::Kind::kRefused, .why = std::move(why)}));
 }
 
-void StageServer::Break(wire::RouteId route, Error why) {
+void StageServer::Break(wire::RouteId route, Error why, const wire::NodeId& lost) {
   // A route may be broken by several things at once: the first is told.
   const auto found = routes_.find(route);
   if (found == routes_.end()) return;
   const wire::NodeId conductor = found->second.open.conductor.node;
   // First, as the reply may be handled here, by a conductor on this node.
   Drop(route);
-  Refuse(route, conductor, std::move(why));
+  static_cast<void>(
+      network_.Send(conductor, wire::RouteState{.route = route,
+                                                .kind = wire::RouteState::Kind::kRefused,
+                                                .why = std::move(why),
+                                                .lost = lost}));
 }
 
 void StageServer::Drop(wire::RouteId route) {
@@ -156,7 +179,8 @@ Status StageServer::CheckOpen(const wire::NodeId& from, const wire::OpenRoute& o
   if (open.conductor.node != from) {
     return InvalidArgument("only a route's conductor may open it");
   }
-  if (open.index >= open.stages.size() || open.stages[open.index].node != network_.self()) {
+  TRY(plan::CheckGroupsOf(open));
+  if (open.index >= open.stages.size() || plan::NodeOf(open) != network_.self()) {
     return InvalidArgument(fmt::format("stage {} of the route is not node {}", open.index, Self()));
   }
   // The arithmetic and the formats: what this version computes, and nothing near it.
@@ -196,7 +220,7 @@ Result<std::shared_ptr<StageServer::HeldSlice>> StageServer::FindSlice(
     const wire::OpenRoute& open) {
   SliceRequest request{.fingerprint = open.fingerprint,
                        .memory_name = plan::MemoryName(open.fingerprint, open.encoding,
-                                                       open.kv_encoding, open.stages),
+                                                       open.kv_encoding, open.stages, open.groups),
                        .slice = HeldFor(open),
                        .memory = {.type = static_cast<kernels::KvType>(KvTypeNumber(open)),
                                   .window = open.kv_window,
@@ -296,7 +320,8 @@ void StageServer::OnOpen(const wire::NodeId& from, wire::OpenRoute&& open) {
   for (size_t i = 0; i < open.stages.size(); ++i) {
     const wire::StageAddress& stage = open.stages[i];
     const bool is_wanted = open.decode_stages > 0 || i == open.index + 1;
-    if (is_wanted && stage.node != network_.self()) network_.Introduce(stage.node, stage.addresses);
+    if (is_wanted && stage.node != network_.self() && open.part == 0)
+      network_.Introduce(stage.node, stage.addresses);
   }
   // One message comes for each stage on this node. The route is ready when all of them are here.
   Route& route = routes_[id];
@@ -311,12 +336,14 @@ void StageServer::OnOpen(const wire::NodeId& from, wire::OpenRoute&& open) {
   entry->counters.route = id;
   entry->counters.conductor = from;
   entry->counters.fingerprint = open.fingerprint;
-  entry->counters.slice = plan::SliceOf(open.stages[open.index]);
+  entry->counters.slice = plan::OwnSliceOf(open);
   route.stages.push_back(std::move(entry));
   if (route.stages.size() == 1) {
     route.expected = static_cast<size_t>(std::ranges::count(
         open.stages, network_.self(), [](const wire::StageAddress& stage) { return stage.node; }));
+    if (open.part > 0) route.expected = 1;
     route.open = std::move(open);
+    JoinGroup(route);
   }
   Tick();
 }
@@ -431,14 +458,20 @@ void StageServer::TickRoute(Route& route, int64_t now_ns) {
         memory.emplace(route.open.route, *slice.model, slice.proposers.get(),
                        route.open.kv_encoding, in_flight_, &network_.clock());
       }
-      entry->stage.emplace(route.open.route, route.open.encoding, *memory, entry->counters.slice,
-                           entry->index);
+      // Within a group rows travel as they are.
+      const auto encoding = route.follows() ? wire::RowEncoding::kF32 : route.open.encoding;
+      entry->stage.emplace(route.open.route, encoding, *memory, entry->counters.slice, entry->index,
+                           route.group.get());
     }
     if (slice.model) {
       state.kv_positions = std::min<uint64_t>(state.kv_positions, PositionsThatFit(*slice.model));
     }
     state.done_bytes += entry->counters.done_bytes;
     state.total_bytes += entry->counters.total_bytes;
+  }
+  if (route.members) {
+    is_ready = is_ready && route.members->is_ready();
+    route.members->AddTo(state);
   }
   // Ready is said at once, progress from time to time.
   if (!is_ready && now_ns < route.reported_ns + options_.progress_ns) return;
@@ -476,6 +509,7 @@ int64_t StageServer::next_tick_ns() const {
 }
 
 void StageServer::OnRouteState(const wire::NodeId& from, const wire::RouteState& state) {
+  if (OnMemberState(from, state)) return;
   const auto found = routes_.find(state.route);
   if (found == routes_.end() || state.kind != wire::RouteState::Kind::kRefused) return;
   // Only the stage behind one of this node's can break the route in this way.

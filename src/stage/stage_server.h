@@ -19,6 +19,8 @@
 #include "base/result.h"
 #include "engine/proposer.h"
 #include "net/network.h"
+#include "stage/group.h"
+#include "stage/group_members.h"
 #include "stage/kv_in_flight.h"
 #include "stage/kv_server.h"
 #include "stage/local_stages.h"
@@ -108,6 +110,7 @@ class StageServer final : public LocalStages {
     int64_t arrived_ns = 0;
     int64_t start_ns = 0;
     std::unique_ptr<Stage::Frame> frame;
+    bool awaits_parts = false;  // of other nodes of the group
   };
   // The KV cache of a route in a slice. Members in this order: it lives in the slice.
   struct HeldMemory {
@@ -140,11 +143,15 @@ class StageServer final : public LocalStages {
   struct Route {
     wire::OpenRoute open;  // of the first stage that came
     std::vector<std::shared_ptr<HeldMemory>> memories;
+    // Where a group computes the stage here; and, if this node leads it, the others.
+    std::unique_ptr<Group> group;
+    std::unique_ptr<GroupMembers> members;
     std::vector<std::unique_ptr<StageEntry>> stages;
     size_t expected = 0;  // stages on this node
     bool is_ready = false;
     int64_t reported_ns = 0;
 
+    bool follows() const { return open.part > 0; }
     bool Decodes(uint32_t index) const { return index + open.decode_stages >= open.stages.size(); }
     // The stage that gets the result of this one; null behind the last of either path.
     const wire::StageAddress* Behind(uint32_t index) const;
@@ -153,6 +160,10 @@ class StageServer final : public LocalStages {
   };
   using Routes = std::map<wire::RouteId, Route>;
 
+  void HandleNow(net::Event event);
+  bool AwaitsParts() const;
+  bool MayHandle(const net::Event& event) const;
+  void HandleDeferred();
   void OnMessage(const wire::NodeId& from, wire::Message&& message, int64_t arrived_ns);
   void OnOpen(const wire::NodeId& from, wire::OpenRoute&& open);
   void OnBegin(const wire::NodeId& from, const wire::Begin& begin);
@@ -167,6 +178,12 @@ class StageServer final : public LocalStages {
   void OnClose(const wire::NodeId& from, wire::RouteId route);
   void OnRouteState(const wire::NodeId& from, const wire::RouteState& state);
   void OnDown(const wire::NodeId& node, const Error& why);
+  // Groups (stage_server_groups.cc).
+  void JoinGroup(Route& route);
+  void OnPartRows(const wire::NodeId& from, wire::PartRows&& rows);
+  void OnMemberHolds(const wire::NodeId& from, const wire::Holds& holds);
+  bool OnMemberState(const wire::NodeId& from, const wire::RouteState& state);
+  void BreakGroupsOf(const wire::NodeId& node, const Error& why);
 
   Status CheckOpen(const wire::NodeId& from, const wire::OpenRoute& open) const;
   Result<std::shared_ptr<HeldSlice>> FindSlice(const wire::OpenRoute& open);
@@ -207,7 +224,7 @@ class StageServer final : public LocalStages {
               std::vector<wire::Hop>&& hops);
   void Refuse(wire::RouteId route, const wire::NodeId& to, Error why);
   // The route cannot continue: its conductor is told.
-  void Break(wire::RouteId route, Error why);
+  void Break(wire::RouteId route, Error why, const wire::NodeId& lost = {});
   void Drop(wire::RouteId route);
   Route* RouteOfConductor(const wire::NodeId& from, wire::RouteId route);
   std::string Self() const { return network_.self().ToText(); }
@@ -220,6 +237,9 @@ class StageServer final : public LocalStages {
   const std::shared_ptr<KvInFlight> in_flight_;
   KvServer kv_server_;
   std::vector<UnderWay> under_way_;  // the oldest first; gone before the routes they are of
+  // Events that would change sequences while frames wait for other nodes of their group.
+  std::deque<net::Event> deferred_;
+  bool has_part_rows_ = false;       // since frames were advanced last
   int64_t last_end_ns_ = 0;          // when a frame was finished
   wire::RouteId last_computed_ = 0;  // the route whose turn it was
   bool has_lost_gpu_ = false;        // once: from then on the processor computes all layers

@@ -19,6 +19,12 @@ bool IsOnRoute(const wire::OpenRoute& open, const wire::NodeId& node) {
 
 Error Nothing() { return {Code::kUnknown, ""}; }
 
+Error NoKvOfGroups() {
+  return Unimplemented(
+      "each node of a group has its part of every KV row, and they are not "
+      "transferred: split without a group");
+}
+
 }  // namespace
 
 StageServer::Route* StageServer::RouteOfConductor(const wire::NodeId& from, wire::RouteId route) {
@@ -45,6 +51,11 @@ void StageServer::OnBegin(const wire::NodeId& from, const wire::Begin& begin) {
       wire::Holds holds = entry->stage->HoldsOf(begin.sequence);
       holds.epoch = begin.epoch;
       if (!begun.ok()) holds.why = begun.error();
+      // A group holds what all of its nodes hold.
+      if (route->members) {
+        route->members->Begin(begin, std::move(holds));
+        continue;
+      }
       static_cast<void>(network_.Send(from, std::move(holds)));
     }
   }
@@ -60,6 +71,10 @@ void StageServer::OnEnd(const wire::NodeId& from, const wire::End& end) {
     EndGeneration(found->second, *entry, end.sequence);
   }
   for (const auto& held : found->second.memories) held->memory->End(end.sequence);
+  if (found->second.members) {
+    found->second.members->End(end.sequence);
+    found->second.members->SendToAll(end);
+  }
   SendHeldBack();
 }
 
@@ -68,6 +83,10 @@ void StageServer::OnSendKv(const wire::NodeId& from, const wire::SendKv& order) 
   if (route == nullptr) return;
   // Rows go to the conductor and to nodes of the route only.
   if (order.to != from && !IsOnRoute(route->open, order.to)) return;
+  if (route->group) {
+    return TellHolds(*route, *route->memories.front()->memory, order.sequence,
+                     {order.layer_begin, order.layer_end}, NoKvOfGroups());
+  }
   // The slice that has all of these layers sends them, now what it has and the rest as it is
   // computed.
   const kv::LayerRange layers = {order.layer_begin, order.layer_end};
@@ -85,7 +104,9 @@ void StageServer::OnSendKv(const wire::NodeId& from, const wire::SendKv& order) 
 KvPlaces StageServer::Places() const {
   KvPlaces places{.models = {}, .chunks = source_.page_chunks()};
   for (const auto& slice : slices_) {
-    if (slice->model) places.models.push_back({slice->model.get(), slice->kv_encoding});
+    // Pages of a group's part are of no use elsewhere.
+    if (slice->model && slice->request.slice.part.is_whole())
+      places.models.push_back({slice->model.get(), slice->kv_encoding});
   }
   return places;
 }
@@ -142,6 +163,10 @@ void StageServer::OnKvRows(const wire::NodeId& from, const wire::KvRows& rows) {
   const auto found = routes_.find(rows.route);
   if (found == routes_.end() || !found->second.is_ready) return;
   Route& route = found->second;
+  if (route.group) {
+    StageMemory& own = *route.memories.front()->memory;
+    return TellHolds(route, own, rows.sequence, own.model().layers(), NoKvOfGroups());
+  }
   // The sender need not be on the route: a route's number is drawn at random, and a node that knows
   // it was told by the conductor. The rows themselves are checked in any case.
   Result<kv::KvChunk> chunk = kv::ParseKvChunk(rows.chunk);

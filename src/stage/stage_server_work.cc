@@ -51,8 +51,10 @@ void StageServer::OnWork(const wire::NodeId& from, wire::Work&& work, int64_t ar
       std::ranges::find_if(route.stages, [&](const auto& entry) { return entry->index == index; });
   if (place == route.stages.end()) return;
   // Only the conductor sends to the first stage of a path, and only the stage before to any other.
-  const bool begins_here = route.Behind((*place)->index - 1) == nullptr;
-  if (begins_here != work.hops.empty() || route.Before((*place)->index) != from) return;
+  const bool begins_here = route.follows() || route.Behind((*place)->index - 1) == nullptr;
+  const wire::NodeId& before =
+      route.follows() ? route.open.conductor.node : route.Before((*place)->index);
+  if (begins_here != work.hops.empty() || before != from) return;
   StageEntry& entry = **place;
   QueuedWork queued{.work = std::move(work), .arrived_ns = arrived_ns};
   queued.bytes = BytesOf(queued.work);
@@ -75,17 +77,23 @@ void StageServer::OnWork(const wire::NodeId& from, wire::Work&& work, int64_t ar
 }
 
 bool StageServer::has_work() const {
-  return !under_way_.empty() || std::ranges::any_of(routes_, [](const auto& item) {
+  if (std::ranges::count(under_way_, false, &UnderWay::awaits_parts) > 0) return true;
+  if (AwaitsParts()) {
+    // What they wait for comes as a message; meanwhile another frame may be begun.
+    if (has_part_rows_ || !deferred_.empty()) return has_part_rows_;
+    if (under_way_.size() >= kMostUnderWay) return false;
+  }
+  return std::ranges::any_of(routes_, [this](const auto& item) {
     return std::ranges::any_of(item.second.stages,
-                               [](const auto& entry) { return entry->has_work(); });
+                               [this](const auto& entry) { return CanBegin(*entry); });
   });
 }
 
 // One frame is finished or begun: only where neither can be is a device waited for.
 void StageServer::Compute() {
-  if (AdvanceFrames()) return;
-  if (under_way_.size() < kMostUnderWay && BeginNext()) return;
-  if (under_way_.empty()) return;
+  if (AdvanceFrames()) return HandleDeferred();
+  if (under_way_.size() < kMostUnderWay && deferred_.empty() && BeginNext()) return;
+  if (under_way_.empty() || AwaitsParts()) return;
   Stage::Wait(*under_way_.front().frame);
   AdvanceFrames();
 }
@@ -220,6 +228,7 @@ void StageServer::BeginFrame(Route& route, StageEntry& entry) {
     return Break(route.open.route, std::move(frame).error().In(fmt::format("node {}", Self())));
   }
   begun.frame = *std::move(frame);
+  begun.awaits_parts = route.group != nullptr;
   // Without a device it is done now.
   if (entry.stage->Advance(*begun.frame) == model::Progress::kDone) {
     return Finish(std::move(begun));
@@ -229,11 +238,13 @@ void StageServer::BeginFrame(Route& route, StageEntry& entry) {
 
 // Goes on with all frames under way; whether one of them was finished.
 bool StageServer::AdvanceFrames() {
+  has_part_rows_ = false;
   for (size_t i = 0; i < under_way_.size(); ++i) {
     UnderWay& frame = under_way_[i];
     if (frame.entry->stage->Advance(*frame.frame) == model::Progress::kWaiting) continue;
     UnderWay done = std::move(frame);
     under_way_.erase(under_way_.begin() + static_cast<ptrdiff_t>(i));
+    has_part_rows_ = !under_way_.empty();  // others may go on
     Finish(std::move(done));
     return true;
   }
@@ -241,6 +252,7 @@ bool StageServer::AdvanceFrames() {
 }
 
 void StageServer::FinishFrames() {
+  // Frames of a group are over already, where sequences are to change (MayHandle).
   while (!under_way_.empty()) {
     Stage::Wait(*under_way_.front().frame);
     AdvanceFrames();
@@ -252,6 +264,11 @@ void StageServer::Finish(UnderWay done) {
   StageEntry& entry = *done.entry;
   if (entry.stage->memory().model().has_lost_gpu()) return DropLostSlices();
   Route& route = routes_.at(done.route);
+  if (route.group && route.group->broken()) {
+    const Error why = *route.group->broken();
+    done.frame.reset();
+    return Break(done.route, Error(Code::kAborted, why.message()));
+  }
   StageOutput output = entry.stage->TakeOutput(std::move(done.frame));
   // Times of frames do not overlap: it counts as queued while the one before it was computed.
   const int64_t now_ns = network_.clock().NowNs();

@@ -149,7 +149,28 @@ std::vector<plan::PlanStage> World::RandomPath(const std::vector<size_t>& among)
 }
 
 // In half of them others answer than read: mostly one with all layers.
+// The first two of these machines compute their layers together, alone or before a third one.
+plan::Plan World::GroupPlan(const std::vector<size_t>& among) {
+  const auto node = [&](size_t place) {
+    return plan::PlanNode{.id = machines_[among[place]]->id, .name = {}, .addresses = {}};
+  };
+  plan::PlanStage group{.node = node(0), .slice = {0, plan::kTestLayers, true, true}};
+  group.members = {node(1)};
+  group.shares = {1 + Below(2), 1 + Below(2)};
+  if (among.size() < 3 || Chance(2)) return {.stages = {group}, .decode = {}};
+  const uint32_t cut = 1 + Below(plan::kTestLayers - 1);
+  group.slice = {0, cut, true, false};
+  return {.stages = {group, {.node = node(2), .slice = {cut, plan::kTestLayers, false, true}}},
+          .decode = {}};
+}
+
 plan::Plan World::RandomPlan(const std::vector<size_t>& among) {
+  if (among.size() > 1 && Chance(3)) {
+    std::vector<size_t> order = among;
+    std::rotate(order.begin(), order.begin() + Below(static_cast<uint32_t>(order.size())),
+                order.end());
+    return GroupPlan(order);
+  }
   plan::Plan plan{.stages = RandomPath(among), .decode = {}};
   if (Chance(2)) return plan;
   plan.decode = RandomPath(among);

@@ -101,6 +101,7 @@ class World {
   void Kill(size_t index, int64_t away_ns);
   void Boot(Machine& machine);
   std::vector<plan::PlanStage> RandomPath(const std::vector<size_t>& among);
+  plan::Plan GroupPlan(const std::vector<size_t>& among);
   plan::Plan RandomPlan(const std::vector<size_t>& among);
   Result<plan::Plan> Replan(std::span<const wire::NodeId> lost);
   std::vector<int32_t> Expected(const Visitor& visitor);

@@ -25,6 +25,19 @@ class Nodes(Case):
         self.assertEqual(self.text("-n", 60, "--local-nodes", 2, "--split", "node-2=0:0,node-1=1:out"), alone)
         self.assertEqual(self.text("-n", 60, "--local-nodes", 1), alone)
 
+    def test_groups_write_the_same(self):
+        alone = self.text("-n", 60)
+        for split in ("group", "node-2+node-1=0:out", "2*node-1+3*node-2=0:out", "node-1+node-2=0:1,node-3=2:out"):
+            nodes = 3 if "node-3" in split else 2
+            self.assertEqual(self.text("-n", 60, "--local-nodes", nodes, "--split", split), alone)
+        # The model has two key-value heads.
+        run = aster("run", self.tiny, "-p", "a", "--local-nodes", 3, "--split", "group", check=INPUT)
+        self.assertIn(b"2 key-value heads", run.stderr)
+        run = aster("run", self.tiny, "-p", "a", "--local-nodes", 2, "--split", "group", "--decode", "node-1",
+                    check=None)
+        self.assertNotEqual(run.returncode, 0)
+        self.assertIn(b"leave --decode out", run.stderr)
+
     def test_json_says_what_each_node_did(self):
         ask = ("run", self.tiny, "-p", "the rain in", "--raw", "--temp", 0, "-n", 8, "--json")
         hops = json.loads(aster(*ask, "--local-nodes", 2, "--split", "0:1,2:out").stdout)["hops"]

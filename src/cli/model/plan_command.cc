@@ -114,6 +114,11 @@ Result<std::vector<model::Slice>> ParseSlices(const std::string& split, uint32_t
                      .addresses = {}});
   }
   const plan::Plan plan = TRY(plan::ParseSplit(split, layer_count, nodes).In("--split"));
+  if (plan.has_groups()) {
+    return Unimplemented(
+        "--split: rates of groups (a+b) are not predicted; measure them with "
+        "aster bench");
+  }
   std::vector<model::Slice> slices;
   for (const plan::PlanStage& stage : plan.stages) slices.push_back(stage.slice);
   return slices;

@@ -74,6 +74,29 @@ std::vector<plan::Plan> PlansFor(std::span<const plan::PlanNode> nodes, uint32_t
   return plans;
 }
 
+// Plans with groups of two nodes, and of three where there are as many: of all layers, with equal
+// work and with unequal, and before others that have layers of their own.
+std::vector<plan::Plan> GroupPlans(std::span<const plan::PlanNode> nodes, uint32_t layer_count) {
+  std::vector<plan::Plan> plans;
+  const auto add = [&](plan::Plan plan, size_t count, uint32_t first_share) {
+    plan::PlanStage& first = plan.stages.front();
+    first.members.assign(nodes.begin() + 1, nodes.begin() + static_cast<ptrdiff_t>(count));
+    first.shares.assign(count, 1);
+    first.shares.front() = first_share;
+    plans.push_back(std::move(plan));
+  };
+  if (nodes.size() < 2) return plans;
+  const plan::Plan whole = PlanOf(nodes.first(1), {}, layer_count);
+  add(whole, 2, 1);
+  add(whole, 2, 3);
+  if (nodes.size() < 3) return plans;
+  add(whole, 3, 1);
+  if (layer_count < 2) return plans;
+  const plan::PlanNode apart[] = {nodes[0], nodes[2]};
+  add(PlanOf(apart, EvenCuts(layer_count, 1), layer_count), 2, 1);
+  return plans;
+}
+
 // Plans in which others answer than read: the last node, the first one, one that read nothing.
 std::vector<plan::Plan> DisaggregatedPlans(std::span<const plan::PlanNode> nodes,
                                            uint32_t layer_count) {
@@ -171,6 +194,14 @@ Result<std::vector<engine::VerifiedWay>> VerifyOnNodes(open::NodeSession& nodes,
     TRY(ways.Open(plan));
     TRY(ways.InChunks());
     TRY(ways.BesideOthers());
+  }
+  // Groups, where their parts are not too small for the model.
+  for (const plan::Plan& plan : GroupPlans(nodes.nodes(), nodes.layer_count())) {
+    if (!nodes.CheckGroups(plan).ok()) continue;
+    TRY(ways.Open(plan));
+    TRY(ways.InChunks());
+    TRY(ways.BesideOthers());
+    TRY(ways.InTurns());
   }
   for (const plan::Plan& plan : DisaggregatedPlans(nodes.nodes(), nodes.layer_count())) {
     TRY(ways.Open(plan));

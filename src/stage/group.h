@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// A node's place in a group, whose nodes compute the same layers together: the jobs (forward
+// passes) that they compute, and what the parts of each send one another. The node that leads
+// begins jobs and says what is in them; the others follow. Must not know frames, sequences or what
+// is computed.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "model/exchange.h"
+#include "net/network.h"
+#include "wire/messages.h"
+
+namespace aster::stage {
+
+// Of one route. Belongs to the thread that computes. The network outlives it, and it outlives the
+// exchanges that it makes.
+class Group {
+ public:
+  // `nodes`: by part. `part`: this node's.
+  Group(net::Network& network, wire::RouteId route, std::vector<wire::NodeId> nodes, uint32_t part,
+        uint64_t max_waiting_bytes)
+      : network_(network),
+        route_(route),
+        nodes_(std::move(nodes)),
+        part_(part),
+        max_waiting_bytes_(max_waiting_bytes) {}
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+
+  bool leads() const { return part_ == 0; }
+  bool Has(const wire::NodeId& node) const;
+  // All nodes but this one.
+  std::vector<wire::NodeId> Others() const;
+
+  // Of the node that leads: the number of the next job, and what the others are to compute in it.
+  uint64_t NewJob() { return ++last_job_; }
+  Status SendWork(const wire::Work& work);
+  // The exchange of a job, which ends with it.
+  std::unique_ptr<model::Exchange> Join(uint64_t job);
+  // This node cannot compute its part, or has heard so: the others give the job up.
+  void Fail(uint64_t job, const Error& why);
+
+  // From another node. An error where more has come than is waited for.
+  Status OnRows(const wire::NodeId& from, wire::PartRows&& rows);
+  // Why the group cannot go on; nothing where it can. Memory that is short is no such reason.
+  const std::optional<Error>& broken() const { return broken_; }
+
+ private:
+  class JobExchange;
+  // What has come of a job and was not taken.
+  struct Job {
+    std::map<std::pair<uint32_t, uint32_t>, wire::Payload> rows;  // by gather and part
+    std::optional<Error> failed;
+    uint64_t bytes = 0;
+  };
+
+  Status Send(uint64_t job, uint32_t gather, model::Exchange::To to, std::span<const float> rows);
+  Result<std::span<const float>> Take(uint64_t job, uint32_t gather, uint32_t part);
+  void Leave(uint64_t job);
+  bool IsOver(uint64_t job) const { return job <= over_below_ || over_.contains(job); }
+
+  net::Network& network_;
+  const wire::RouteId route_;
+  const std::vector<wire::NodeId> nodes_;
+  const uint32_t part_;
+  const uint64_t max_waiting_bytes_;
+  uint64_t last_job_ = 0;
+  std::map<uint64_t, Job> jobs_;
+  uint64_t waiting_bytes_ = 0;
+  // Jobs that are over here: what still comes of them is dropped. All up to over_below_ are.
+  std::set<uint64_t> over_;
+  uint64_t over_below_ = 0;
+  wire::Payload taken_;  // lent by Take
+  std::optional<Error> broken_;
+};
+
+}  // namespace aster::stage
