@@ -13,6 +13,7 @@
 #include <cmath>
 #include <string>
 
+#include "base/control_groups.h"
 #include "base/files.h"
 #include "base/function_ref.h"
 
@@ -187,17 +188,12 @@ MemorySizes DetectMemory() {
   MemorySizes memory;
   memory.total_bytes = ParseMemoryLine(meminfo, "MemTotal:").value_or(0);
   memory.available_bytes = ParseMemoryLine(meminfo, "MemAvailable:").value_or(0);
-  VisitControlGroups([&](const std::string& folder) {
-    const std::optional<uint64_t> limit = ParseCacheSize(ReadKernelFile(folder + "/memory.max"));
-    if (!limit) return;
-    memory.total_bytes = std::min(memory.total_bytes, *limit);
-    // The group's use counts pages of files that would be dropped before anything fails.
-    const uint64_t used = ParseCacheSize(ReadKernelFile(folder + "/memory.current")).value_or(0);
-    const uint64_t files =
-        ParseMemoryLine(ReadKernelFile(folder + "/memory.stat"), "inactive_file ").value_or(0);
-    const uint64_t kept = used - std::min(files, used);
-    memory.available_bytes = std::min(memory.available_bytes, *limit - std::min(kept, *limit));
-  });
+  for (const GroupMemory& group : GroupMemories()) {
+    const uint64_t limit_bytes = group.limit_bytes;
+    memory.total_bytes = std::min(memory.total_bytes, limit_bytes);
+    memory.available_bytes =
+        std::min(memory.available_bytes, limit_bytes - std::min(group.used_bytes, limit_bytes));
+  }
   return memory;
 }
 

@@ -378,6 +378,9 @@ TEST(HomeSeeds, TheLatestComesFirst) {
   EXPECT_FALSE(made.home.AddSeed("a b:1").ok());
   ASSERT_TRUE(made.home.StorePeers({{NodeId{{1, 1}}, "bob", {"c:3", "b:2"}}}).ok());
   EXPECT_THAT(made.home.LoadAddresses().value(), ElementsAre("c:3", "b:2", "a:1"));
+  // The best one of every node comes before the others.
+  ASSERT_TRUE(made.home.StorePeers({{NodeId{{2, 1}}, "carol", {"d:4", "e:5"}}}).ok());
+  EXPECT_THAT(made.home.LoadAddresses().value(), ElementsAre("d:4", "c:3", "e:5", "b:2", "a:1"));
   for (int i = 0; i < 40; ++i) ASSERT_TRUE(made.home.AddSeed("h:" + std::to_string(i)).ok());
   EXPECT_EQ(made.home.LoadSeeds()->size(), Home::kMaxSeeds);
 }

@@ -27,7 +27,7 @@ Result<Authority> MakeClusterAuthority(std::string_view cluster_name, int64_t wa
 }
 
 Status CheckNewNodeName(std::string_view name) {
-  constexpr std::array<std::string_view, 3> kWords = {"here", "front", "auto"};
+  constexpr std::array<std::string_view, 4> kWords = {"here", "front", "auto", "out"};
   TRY(CheckNodeName(name));
   if (std::ranges::find(kWords, name) == kWords.end()) return Ok();
   return InvalidArgument(fmt::format(

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/log.h"
@@ -16,6 +17,8 @@ namespace {
 
 constexpr int64_t kMinuteNs = 60 * kNsPerSecond;
 constexpr size_t kMaxRequestBytes = 16 << 10;
+// An hour less than certificates begin before they are made.
+constexpr int64_t kMaxBehindS = 23 * 3600;
 
 std::string Proof(const std::vector<uint8_t>& secret, std::span<const std::string_view> parts) {
   return std::string(AsText(ProofOf(secret, parts)));
@@ -35,14 +38,32 @@ std::string ReplyProof(const std::vector<uint8_t>& secret, const JoinRequest& re
   return Proof(secret, parts);
 }
 
+// Names that differ in nothing but capital letters are too easily taken for each other.
+bool IsSameName(std::string_view a, std::string_view b) {
+  const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  return std::ranges::equal(a, b, {}, small, small);
+}
+
+// Of a machine whose clock is so far behind, the certificate would not be valid there yet. Nothing
+// is used up by that.
+Status CheckClock(const JoinRequest& request, int64_t wall_s) {
+  const int64_t behind_s = wall_s - request.wall_s;
+  if (request.wall_s == 0 || behind_s < kMaxBehindS) return Ok();
+  return FailedPrecondition(
+      fmt::format("the clock of the machine that joins is {} hours behind the inviting machine's: "
+                  "set it, and use the same code again",
+                  behind_s / 3600));
+}
+
 }  // namespace
 
-Result<Joining> Joining::Begin(const InviteCode& code, const std::string& name) {
+Result<Joining> Joining::Begin(const InviteCode& code, const std::string& name, int64_t wall_s) {
   TRY(CheckNewNodeName(name));
   std::string key = TRY(net::MakePrivateKey());
   JoinRequest request;
   request.invitation = code.Id();
   request.name = name;
+  request.wall_s = wall_s;
   request.certificate_request = TRY(net::MakeRequest(key, name));
   request.proof = RequestProof(code.Secret(), request);
   return Joining(code, std::move(key), std::move(request));
@@ -79,6 +100,7 @@ Result<JoinReply> Admission::Admit(const JoinRequest& request) {
         const std::string proof = RequestProof(secret, request);
         return crypto::EqualSecrets(AsBytes(proof), AsBytes(request.proof));
       }));
+  TRY(CheckClock(request, wall_s));
   TRY(CheckNodeName(request.name));
   const Revocations revocations = TRY(home_.LoadRevocations(authority.certificate));
   TRY(CheckNameIsFree(request.name, revocations));
@@ -119,15 +141,16 @@ void Admission::Remember(const KnownPeer& peer) const {
 
 Status Admission::CheckNameIsFree(const std::string& name, const Revocations& revocations) const {
   const Identity own = TRY(home_.LoadIdentity(clock_.WallNs() / kNsPerSecond));
-  const auto taken = [&](const NodeId& by) {
+  const auto taken = [](std::string_view as, const NodeId& by) {
     return Error(Code::kAlreadyExists,
                  fmt::format("a node called {} is in the cluster already ({}); choose another name "
                              "with --name, or revoke the old one first",
-                             name, by.ToText()));
+                             as, by.ToText()));
   };
-  if (own.name == name) return taken(own.node);
+  if (IsSameName(own.name, name)) return taken(own.name, own.node);
   for (const KnownPeer& peer : TRY(home_.LoadPeers())) {
-    if (peer.name == name && !revocations.Contains(peer.node)) return taken(peer.node);
+    if (IsSameName(peer.name, name) && !revocations.Contains(peer.node))
+      return taken(peer.name, peer.node);
   }
   return Ok();
 }

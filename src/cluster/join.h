@@ -20,6 +20,9 @@ struct JoinRequest {
   std::string name;        // that the node would like to have
   std::string certificate_request;
   std::string proof;
+  // The machine's clock, seconds since 1970; 0: not told, as by older programs. Not proven: who
+  // changes it on the way can only keep the machine out.
+  int64_t wall_s = 0;
 };
 
 struct JoinReply {
@@ -34,7 +37,7 @@ struct JoinReply {
 class Joining {
  public:
   // Makes a key, which leaves this object only as part of the identity.
-  static Result<Joining> Begin(const InviteCode& code, const std::string& name);
+  static Result<Joining> Begin(const InviteCode& code, const std::string& name, int64_t wall_s = 0);
 
   const JoinRequest& request() const { return request_; }
 

@@ -76,6 +76,21 @@ TEST_F(JoinTest, UsedExpiredAndUnknownCodesAreRefused) {
   EXPECT_THAT(RefusalOf(late.request()), HasSubstr("has expired"));
 }
 
+// Its certificate was not valid yet on such a machine: invitation and name were gone.
+TEST_F(JoinTest, AClockThatIsADayBehindCostsNothing) {
+  const InviteCode code = Invite();
+  constexpr int64_t kHourS = 3600;
+  const auto refusal_at = [&](int64_t wall_s) {
+    return RefusalOf(Joining::Begin(code, "bob", wall_s)->request());
+  };
+  EXPECT_THAT(refusal_at(kTestWallS - 25 * kHourS), HasSubstr("25 hours behind"));
+  EXPECT_THAT(refusal_at(1), HasSubstr("use the same code again"));
+  const Joining right = Joining::Begin(code, "bob", kTestWallS - 22 * kHourS).value();
+  const Result<JoinReply> reply = admission_.Admit(right.request());
+  ASSERT_TRUE(reply.ok()) << reply.error().message();
+  EXPECT_TRUE(right.Finish(*reply, kTestWallS - 22 * kHourS).ok());
+}
+
 TEST_F(JoinTest, AStrangerInBetweenChangesNothing) {
   const InviteCode code = Invite();
   const Joining bob = Joining::Begin(code, "bob").value();
@@ -141,7 +156,9 @@ TEST_F(JoinTest, NamesThatAreTakenOrNoneAreRefusedAndCostNothing) {
   const InviteCode code = Invite();
   EXPECT_THAT(RefusalOf(Joining::Begin(code, "ann")->request()),
               HasSubstr("a node called ann is in the cluster already"));
-  EXPECT_FALSE(Joining::Begin(code, "a b").ok());
+  EXPECT_THAT(RefusalOf(Joining::Begin(code, "Ann")->request()),
+              HasSubstr("a node called ann is in the cluster already"));
+  for (const char* bad : {"a b", "here", "out"}) EXPECT_FALSE(Joining::Begin(code, bad).ok());
   EXPECT_EQ(RefusalOf(Joining::Begin(code, "bob")->request()), "");
 }
 

@@ -166,6 +166,24 @@ TEST(Conductor, TheNodeThatLacksTheModelIsTheOneThatFails) {
             fmt::format("layers 0 to 0 on node a ({}): none", plan::TestNode(1).ToText()));
 }
 
+// A full disk on one node made every automatic plan fail.
+TEST(Conductor, ANodeThatCannotLoadIsTheOneThatFails) {
+  for (const Code code : {Code::kResourceExhausted, Code::kPermissionDenied, Code::kDataLoss,
+                          Code::kFailedPrecondition}) {
+    TestCluster cluster(2);
+    cluster.Start();
+    const plan::Plan plan =
+        plan::ParseSplit("0:0,1:out", plan::kTestLayers, plan::TestNodes(2)).value();
+    RouteClient route(cluster.front(), plan::TestModel::Get().route_model(), plan, {}, /*id=*/77);
+    wire::RouteState state{.route = 77, .kind = wire::RouteState::Kind::kRefused};
+    state.why = Error(code, "no");
+    route.Handle({net::Event::Kind::kMessage, plan::TestNode(2), state, Ok()});
+    ASSERT_EQ(route.state(), RouteClient::State::kBroken);
+    // What no machine can do is no reason to try others.
+    EXPECT_EQ(route.lost().size(), code == Code::kFailedPrecondition ? 0u : 1u) << CodeName(code);
+  }
+}
+
 TEST(Conductor, OldNewsDoNotBreakANewRoute) {
   TestCluster cluster(1);
   cluster.Start();

@@ -10,6 +10,16 @@
 #include <utility>
 
 namespace aster::conduct {
+namespace {
+
+// Whether a node that refuses a route for this reason lacks something that others may have: the
+// model, space, memory, a file that it can read. With another machine another plan may be opened.
+bool IsOfTheMachine(Code code) {
+  return code == Code::kNotFound || code == Code::kResourceExhausted ||
+         code == Code::kPermissionDenied || code == Code::kDataLoss;
+}
+
+}  // namespace
 
 RouteClient::RouteClient(net::Network& network, const plan::RouteModel& model, plan::Plan plan,
                          const RouteOptions& options, wire::RouteId id)
@@ -211,8 +221,8 @@ void RouteClient::OnState(const wire::NodeId& from, const wire::RouteState& stat
         return Break(state.why.code() == Code::kUnavailable ? LostLayers(state.lost, state.why)
                                                             : Named(state.why));
       }
-      if (state.why.code() == Code::kNotFound) {
-        // It does not have the model, nor does it get it: others may.
+      if (IsOfTheMachine(state.why.code())) {
+        // It cannot load the model, or does not get it: others may.
         lost_.push_back(from);
         return Break(Named(state.why));
       }

@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/utf8.h"
 #include "disk/page_folder.h"
 
 namespace aster::disk {
@@ -66,8 +67,8 @@ Result<std::string> SessionFolder::DefaultFolder() { return TRY(DataDirectory())
 
 Result<std::string> SessionFolder::PathOf(std::string_view name_or_path) const {
   if (name_or_path.find('/') != std::string_view::npos) return std::string(name_or_path);
-  const bool is_plain = std::ranges::all_of(
-      name_or_path, [](char c) { return static_cast<unsigned char>(c) >= ' ' && c != '\x7f'; });
+  // Nothing that moves the cursor or turns the direction of text, where a name is shown.
+  const bool is_plain = ForDisplay(name_or_path) == name_or_path;
   if (name_or_path.empty() || name_or_path.size() > kMaxNameBytes || name_or_path[0] == '.' ||
       name_or_path[0] == '-' || !is_plain) {
     return InvalidArgument(

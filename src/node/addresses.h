@@ -15,17 +15,29 @@ namespace aster::node {
 inline constexpr uint16_t kDefaultPort = 7424;
 
 // What to listen on, of "HOST:PORT", "HOST" or ":PORT": the control plane there, the data plane on
-// the next port (on a free one each where the port is 0).
+// the next port (on a free one each where the port is 0). Without a host, everywhere: IPv4, and
+// IPv6 where the system has it.
 struct ListenAddresses {
-  std::string control;
-  std::string data;
+  std::vector<std::string> control;
+  std::vector<std::string> data;
 };
 Result<ListenAddresses> ParseListen(const std::string& text);
 
-// What to tell others, of an address that was listened on: itself, or, where that was "any", one of
-// every interface of this machine (of loopback only where there is nothing else). With `advertise`,
-// that host alone.
-Result<std::vector<std::string>> ReachableAt(const std::string& listening,
+// What to tell others, of addresses that were listened on: themselves, or, where one was "any", one
+// of every interface of this machine, of the same family (of loopback only where there is nothing
+// else). With `advertise`, that host alone. The best first, and no more than a record holds.
+Result<std::vector<std::string>> ReachableAt(const std::vector<std::string>& listening,
                                              const std::string& advertise);
+
+// For tests.
+namespace addresses_internal {
+
+struct InterfaceHost {
+  std::string host;
+  bool is_loopback = false;
+};
+std::vector<std::string> ChooseHosts(const std::vector<InterfaceHost>& hosts, bool v6);
+
+}  // namespace addresses_internal
 
 }  // namespace aster::node

@@ -19,20 +19,30 @@ using ::testing::SizeIs;
 TEST(ParseListen, TheDataPlaneTakesTheNextPort) {
   const auto listen = ParseListen("192.168.0.7:9000");
   ASSERT_TRUE(listen.ok());
-  EXPECT_EQ(listen->control, "192.168.0.7:9000");
-  EXPECT_EQ(listen->data, "192.168.0.7:9001");
+  EXPECT_THAT(listen->control, ElementsAre("192.168.0.7:9000"));
+  EXPECT_THAT(listen->data, ElementsAre("192.168.0.7:9001"));
 }
 
 TEST(ParseListen, HostsAndPortsMayBeLeftOut) {
-  EXPECT_EQ(ParseListen("0.0.0.0")->control, "0.0.0.0:7424");
-  EXPECT_EQ(ParseListen("0.0.0.0")->data, "0.0.0.0:7425");
-  EXPECT_EQ(ParseListen(":9000")->control, "0.0.0.0:9000");
-  EXPECT_EQ(ParseListen("[::1]:9000")->data, "[::1]:9001");
+  EXPECT_THAT(ParseListen("0.0.0.0")->control, ElementsAre("0.0.0.0:7424"));
+  EXPECT_THAT(ParseListen("0.0.0.0")->data, ElementsAre("0.0.0.0:7425"));
+  EXPECT_THAT(ParseListen("[::1]:9000")->data, ElementsAre("[::1]:9001"));
+}
+
+// The data port listened on IPv4 only.
+TEST(ParseListen, WithoutAHostBothFamiliesAreListenedOnByBothPlanes) {
+  const auto listen = ParseListen(":9000").value();
+  EXPECT_EQ(listen.control.front(), "0.0.0.0:9000");
+  EXPECT_EQ(listen.data.front(), "0.0.0.0:9001");
+  ASSERT_EQ(listen.control.size(), listen.data.size());
+  if (listen.control.size() == 1) GTEST_SKIP() << "this system has no IPv6";
+  EXPECT_EQ(listen.control.back(), "[::]:9000");
+  EXPECT_EQ(listen.data.back(), "[::]:9001");
 }
 
 TEST(ParseListen, AnyPortIsAnyPortForBoth) {
-  EXPECT_EQ(ParseListen("127.0.0.1:0")->control, "127.0.0.1:0");
-  EXPECT_EQ(ParseListen("127.0.0.1:0")->data, "127.0.0.1:0");
+  EXPECT_THAT(ParseListen("127.0.0.1:0")->control, ElementsAre("127.0.0.1:0"));
+  EXPECT_THAT(ParseListen("127.0.0.1:0")->data, ElementsAre("127.0.0.1:0"));
 }
 
 TEST(ParseListen, RefusesWhatIsNoAddress) {
@@ -41,22 +51,33 @@ TEST(ParseListen, RefusesWhatIsNoAddress) {
 }
 
 TEST(ReachableAt, AHostOfItsOwnIsTold) {
-  EXPECT_THAT(*ReachableAt("127.0.0.1:9000", ""), ElementsAre("127.0.0.1:9000"));
-  EXPECT_THAT(*ReachableAt("0.0.0.0:9000", "desk.lan"), ElementsAre("desk.lan:9000"));
+  EXPECT_THAT(*ReachableAt({"127.0.0.1:9000"}, ""), ElementsAre("127.0.0.1:9000"));
+  EXPECT_THAT(*ReachableAt({"0.0.0.0:9000", "[::]:9000"}, "desk.lan"),
+              ElementsAre("desk.lan:9000"));
 }
 
 TEST(ReachableAt, AnyHostBecomesThoseOfTheInterfaces) {
-  for (const char* any : {"0.0.0.0:9000", "[::]:9000"}) {
-    const auto addresses = ReachableAt(any, "");
-    ASSERT_TRUE(addresses.ok());
-    ASSERT_THAT(*addresses, Not(SizeIs(0)));
-    EXPECT_LE(addresses->size(), cluster::kMaxAddresses);
-    for (const std::string& address : *addresses) {
-      EXPECT_THAT(address, HasSubstr(":9000"));
-      EXPECT_TRUE(cluster::ParseHostPort(address).ok()) << address;
-      EXPECT_NE(address, any);
-    }
+  const auto addresses = ReachableAt({"0.0.0.0:9000", "[::]:9000"}, "");
+  ASSERT_TRUE(addresses.ok());
+  ASSERT_THAT(*addresses, Not(SizeIs(0)));
+  EXPECT_LE(addresses->size(), cluster::kMaxAddresses);
+  for (const std::string& address : *addresses) {
+    EXPECT_THAT(address, HasSubstr(":9000"));
+    EXPECT_TRUE(cluster::ParseHostPort(address).ok()) << address;
+    EXPECT_THAT(address, Not(testing::AnyOf("0.0.0.0:9000", "[::]:9000")));
   }
+}
+
+// `invite` told 127.0.0.1 there.
+TEST(ChooseHosts, OnAMachineWithIpv6AloneLoopbackIsNotTold) {
+  using addresses_internal::ChooseHosts;
+  const std::vector<addresses_internal::InterfaceHost> only_v6 = {
+      {"127.0.0.1", true}, {"::1", true}, {"2001:db8::7", false}};
+  EXPECT_THAT(ChooseHosts(only_v6, false), SizeIs(0));
+  EXPECT_THAT(ChooseHosts(only_v6, true), ElementsAre("2001:db8::7"));
+  const std::vector<addresses_internal::InterfaceHost> alone = {{"127.0.0.1", true}, {"::1", true}};
+  EXPECT_THAT(ChooseHosts(alone, false), ElementsAre("127.0.0.1"));
+  EXPECT_THAT(ChooseHosts(alone, true), ElementsAre("::1"));
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ constexpr int64_t kAnswerNs = 3 * kNsPerSecond;
 // Of nodes that failed a moment ago, while a request waits for an answer: those that are well
 // take milliseconds.
 constexpr int64_t kDoubtedNs = 3 * kNsPerSecond / 2;
-constexpr size_t kMaxEntries = 16;
+constexpr size_t kMaxEntries = 16;  // at once
 
 // Runs fn(i) for every i at once.
 template <typename Fn>
@@ -45,7 +45,20 @@ Result<std::unique_ptr<ClusterView>> ClusterView::Connect(
         "no address of a node of the cluster is known: start `aster node` on this machine, or name "
         "one that runs with --via HOST:PORT");
   }
-  const size_t count = std::min(addresses.size(), kMaxEntries);
+  std::string reasons;
+  for (size_t begin = 0; begin < addresses.size(); begin += kMaxEntries) {
+    const std::span<const std::string> some =
+        std::span(addresses).subspan(begin, std::min(kMaxEntries, addresses.size() - begin));
+    if (auto view = TryAll(identity, some, reasons)) return view;
+  }
+  return Error(Code::kUnavailable,
+               fmt::format("no node of the cluster {} answers:{}", identity.cluster_name, reasons));
+}
+
+std::unique_ptr<ClusterView> ClusterView::TryAll(const cluster::Identity& identity,
+                                                 std::span<const std::string> addresses,
+                                                 std::string& reasons) {
+  const size_t count = addresses.size();
   std::vector<std::unique_ptr<rpc::ControlClient>> clients(count);
   std::vector<std::optional<Result<rpc::Gossip>>> answers(count);
   Together(count, [&](size_t i) {
@@ -58,21 +71,18 @@ Result<std::unique_ptr<ClusterView>> ClusterView::Connect(
     clients[i] = *std::move(client);
     answers[i] = clients[i]->Exchange({}, kEntryNs);
   });
-  std::string reasons;
   for (size_t i = 0; i < count; ++i) {
     if (answers[i]->ok()) {
       // tidy: allow(ownership) make_unique does not reach a private constructor
-      return std::unique_ptr<ClusterView>(new ClusterView(std::move(identity),
-                                                          std::move(clients[i]), addresses[i],
-                                                          std::move((*answers[i])->members)));
+      return std::unique_ptr<ClusterView>(new ClusterView(
+          identity, std::move(clients[i]), addresses[i], std::move((*answers[i])->members)));
     }
     const std::string& why = answers[i]->error().message();
     const bool says_where = why.starts_with(addresses[i]);
     reasons +=
         fmt::format("\n  {}{}{}", says_where ? "" : addresses[i], says_where ? "" : ": ", why);
   }
-  return Error(Code::kUnavailable,
-               fmt::format("no node of the cluster {} answers:{}", identity.cluster_name, reasons));
+  return nullptr;
 }
 
 Result<std::vector<Member>> ClusterView::Members(std::span<const cluster::NodeId> doubted) {
@@ -121,6 +131,21 @@ Result<std::vector<NodeView>> ClusterView::Look(std::span<const cluster::NodeId>
   });
   std::ranges::sort(views, {}, [](const NodeView& view) { return view.member.name; });
   return views;
+}
+
+Status RememberMembers(const cluster::Home& home, const std::vector<Member>& members) {
+  const auto held = home.LoadPeers();
+  std::vector<cluster::KnownPeer> fresh;
+  for (const Member& member : members) {
+    if (!MayAnswer(member) || member.control_addresses.empty()) continue;
+    const bool is_known =
+        held.ok() && std::ranges::any_of(*held, [&](const cluster::KnownPeer& peer) {
+          return peer.node == member.node && peer.name == member.name &&
+                 peer.addresses == member.control_addresses;
+        });
+    if (!is_known) fresh.push_back({member.node, member.name, member.control_addresses});
+  }
+  return fresh.empty() ? Ok() : home.StorePeers(fresh);
 }
 
 }  // namespace aster::node

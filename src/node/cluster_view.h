@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "cluster/description.h"
+#include "cluster/home.h"
 #include "cluster/identity.h"
 #include "cluster/member.h"
 #include "rpc/control_client.h"
@@ -31,8 +32,8 @@ struct NodeView {
 // Calls may come from any thread, one at a time.
 class ClusterView {
  public:
-  // Tries these addresses (HOST:PORT) all at once, and takes the first node that answers. An error
-  // says what each said.
+  // Tries these addresses (HOST:PORT), many at once, and takes the first node that answers. An
+  // error says what each said.
   static Result<std::unique_ptr<ClusterView>> Connect(cluster::Identity identity,
                                                       const std::vector<std::string>& addresses);
 
@@ -41,6 +42,8 @@ class ClusterView {
   Result<std::vector<NodeView>> Look(std::span<const cluster::NodeId> doubted = {});
 
   const cluster::Identity& identity() const { return identity_; }
+  // As they were told last.
+  const std::vector<cluster::Member>& members() const { return members_; }
 
  private:
   ClusterView(cluster::Identity identity, std::unique_ptr<rpc::ControlClient> entry,
@@ -50,6 +53,10 @@ class ClusterView {
         entry_address_(std::move(entry_address)),
         members_(std::move(members)) {}
 
+  // Through whichever of these answers; null, and more reasons, where none does.
+  static std::unique_ptr<ClusterView> TryAll(const cluster::Identity& identity,
+                                             std::span<const std::string> addresses,
+                                             std::string& reasons);
   Result<std::vector<cluster::Member>> Members(std::span<const cluster::NodeId> doubted);
 
   const cluster::Identity identity_;
@@ -57,5 +64,8 @@ class ClusterView {
   std::string entry_address_;
   std::vector<cluster::Member> members_;  // as they were told last
 };
+
+// Where these can be reached, for later commands of this machine. Writes only what is new.
+Status RememberMembers(const cluster::Home& home, const std::vector<cluster::Member>& members);
 
 }  // namespace aster::node

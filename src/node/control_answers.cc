@@ -7,6 +7,7 @@
 
 #include <utility>
 
+#include "base/log.h"
 #include "fetch/manifest.h"
 
 namespace aster::node {
@@ -42,7 +43,12 @@ Status ControlAnswers::FetchTensor(const Hash128& fingerprint, std::string_view 
                                    uint64_t offset, const rpc::ByteSink& sink) {
   if (const auto held = sources_.models->Find(fingerprint))
     return fetch::ReadTensor(*held->files, tensor, offset, sink);
-  return fetch::ReadTensor(*TRY(sources_.store->Find(fingerprint)).files, tensor, offset, sink);
+  const auto kept = sources_.store->Find(fingerprint);
+  if (kept.ok()) return fetch::ReadTensor(*kept->files, tensor, offset, sink);
+  // Why not names files of this machine, and is its own business.
+  log::Debug("weights that are not here were asked for", {{"why", kept.error().message()}});
+  return NotFound(
+      fmt::format("no weights of the model {} are here", fingerprint.ToHex().substr(0, 8)));
 }
 
 Result<rpc::SessionReceipt> ControlAnswers::PutSession(const rpc::NodeId& from,

@@ -43,17 +43,6 @@ engine::OpenGpus OpensFoundGpus(engine::OpenGpus open_gpus) {
   };
 }
 
-Result<std::vector<std::string>> AllReachable(const std::vector<std::string>& listening,
-                                              const std::string& advertise) {
-  std::vector<std::string> all;
-  for (const std::string& address : listening) {
-    for (std::string& reachable : TRY(ReachableAt(address, advertise))) {
-      if (all.size() < cluster::kMaxAddresses) all.push_back(std::move(reachable));
-    }
-  }
-  return all;
-}
-
 cluster::SliceStatus ToStatus(const stage::StageRouteStatus& stage) {
   return {.route = stage.route,
           .model = {},
@@ -188,6 +177,7 @@ Status Daemon::Listen() {
     const std::string why = fmt::format("node {} was revoked", node.ToText());
     network_->Disconnect(node, Error(Code::kPermissionDenied, why));
   };
+  membership.addresses = [this] { return Reachable(); };
   membership_ = std::make_unique<Membership>(home_, identity_, std::move(self),
                                              std::move(membership), clock_);
   net::Credentials credentials;
@@ -208,7 +198,7 @@ Status Daemon::Listen() {
                                                      .status = [this] { return GetStatus(); }});
   network_ = TRY(net::TcpNetwork::Start(
       {.credentials = std::move(credentials),
-       .listen = {listen.data},
+       .listen = listen.data,
        .name = identity_.name,
        .arithmetic = kernels::kArithmeticVersion,
        .admit = [answers = answers_.get()](const NodeId& node) { return answers->Admit(node); }}));
@@ -221,13 +211,18 @@ Status Daemon::Listen() {
   node_->Start();
   links_ =
       std::make_unique<LinkMeter>(identity_, [this] { return membership_->Members(); }, clock_);
-  server_ = TRY(
-      rpc::ControlServer::Start({.identity = identity_, .listen = {listen.control}}, *answers_));
-  control_addresses_ = TRY(AllReachable(server_->addresses(), options_.advertise));
-  membership_->SetAddresses(control_addresses_,
-                            TRY(AllReachable(network_->addresses(), options_.advertise)));
+  server_ =
+      TRY(rpc::ControlServer::Start({.identity = identity_, .listen = listen.control}, *answers_));
+  OwnAddresses reachable = TRY(Reachable());
+  control_addresses_ = reachable.control;
+  membership_->SetAddresses(std::move(reachable));
   TRY(membership_->Start());
   return links_->Start();
+}
+
+Result<OwnAddresses> Daemon::Reachable() const {
+  return OwnAddresses{.control = TRY(ReachableAt(server_->addresses(), options_.advertise)),
+                      .data = TRY(ReachableAt(network_->addresses(), options_.advertise))};
 }
 
 Daemon::~Daemon() {

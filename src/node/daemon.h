@@ -37,7 +37,7 @@ struct DaemonOptions {
   std::string version;  // of the program
   // One element a model: its file, or its files.
   std::vector<std::vector<std::string>> models;
-  std::string listen = "0.0.0.0";
+  std::string listen = ":7424";
   std::string advertise;              // a host; empty: those of the interfaces
   std::vector<std::string> join;      // HOST:PORT, where the cluster is
   uint64_t memory_bytes = 0;          // for slices; 0: 15/16 of the machine's
@@ -61,6 +61,7 @@ class Daemon {
   ~Daemon();
 
   const cluster::Identity& identity() const { return identity_; }
+  // At the start.
   const std::vector<std::string>& control_addresses() const { return control_addresses_; }
   cluster::Description Describe() const;
   cluster::NodeStatus GetStatus() const;
@@ -73,6 +74,7 @@ class Daemon {
   Status MeasureMachine(ThreadPool& pool);
   void MeasureGpus(compute::Context& host);
   Status Listen();
+  Result<OwnAddresses> Reachable() const;
   std::vector<std::shared_ptr<fetch::WeightPeer>> PeersToFetchFrom() const;
   std::string NameOfModel(const Hash128& fingerprint) const EXCLUDES(names_mu_);
 

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 
 #include "base/files.h"
@@ -185,6 +186,69 @@ TEST_F(Daemons, AreNotExpelledByAMember) {
   EXPECT_EQ(members[1].node, lap->identity().node);
   EXPECT_EQ(members[1].state, cluster::MemberState::kAlive);
   EXPECT_EQ(members[1].control_addresses, lap->control_addresses());
+}
+
+TEST_F(Daemons, TellNoPathsOfTheirMachine) {
+  const auto desk_home = NewMachine("desk");
+  const auto desk = Run(*desk_home);
+  const auto client = rpc::ControlClient::Make({.identity = desk->identity(),
+                                                .address = desk->control_addresses().front(),
+                                                .expect = {}})
+                          .value();
+  const Status fetched =
+      client->FetchTensor(Hash128{1, 2}, "output.weight", 0, [](Bytes) { return Ok(); });
+  ASSERT_FALSE(fetched.ok());
+  EXPECT_EQ(fetched.error().code(), Code::kNotFound);
+  EXPECT_THAT(fetched.error().message(), testing::Not(HasSubstr("/")));
+}
+
+// It knew the node where it had joined, and no other.
+TEST_F(Daemons, AreAllKnownToAMachineThatOnlyAsks) {
+  const auto desk_home = NewMachine("desk"), lap_home = NewMachine("lap"),
+             asker_home = NewMachine("asker");
+  auto desk = Run(*desk_home);
+  const auto lap = Run(*lap_home, desk->control_addresses());
+  ASSERT_TRUE(Eventually([&] { return Alive(*desk) == 2; }));
+  const cluster::Identity asker = asker_home->LoadIdentity(WallS()).value();
+  const auto view = ClusterView::Connect(asker, desk->control_addresses()).value();
+  ASSERT_TRUE(RememberMembers(*asker_home, view->members()).ok());
+  EXPECT_THAT(asker_home->LoadAddresses().value(),
+              testing::UnorderedElementsAre(desk->control_addresses().front(),
+                                            lap->control_addresses().front()));
+  desk.reset();
+  EXPECT_TRUE(ClusterView::Connect(asker, asker_home->LoadAddresses().value()).ok());
+}
+
+TEST_F(Daemons, AskMoreAddressesThanAtOnce) {
+  const auto desk_home = NewMachine("desk");
+  const auto desk = Run(*desk_home);
+  std::vector<std::string> addresses(20, "127.0.0.1:1");
+  addresses.push_back(desk->control_addresses().front());
+  EXPECT_TRUE(ClusterView::Connect(desk->identity(), addresses).ok());
+}
+
+TEST_F(Daemons, NoticeThatTheirAddressChanges) {
+  const auto home = NewMachine("desk");
+  const cluster::Identity identity = home->LoadIdentity(WallS()).value();
+  SystemClock clock;
+  std::atomic<bool> has_moved = false;
+  cluster::Member self;
+  self.node = identity.node;
+  self.name = identity.name;
+  MembershipOptions options;
+  options.addresses = [&]() -> Result<OwnAddresses> {
+    const std::string host = has_moved ? "192.168.7.9" : "192.168.0.7";
+    return OwnAddresses{.control = {host + ":7424"}, .data = {host + ":7425"}};
+  };
+  Membership membership(*home, identity, self, std::move(options), clock);
+  ASSERT_TRUE(membership.Start().ok());
+  const auto is_at = [&](const std::string& address) {
+    return membership.Members().front().control_addresses == std::vector{address};
+  };
+  EXPECT_TRUE(Eventually([&] { return is_at("192.168.0.7:7424"); }));
+  has_moved = true;
+  EXPECT_TRUE(Eventually([&] { return is_at("192.168.7.9:7424"); }));
+  membership.Stop();
 }
 
 TEST_F(Daemons, SpreadWhoWasRevoked) {

@@ -125,6 +125,7 @@ void Membership::TickMain() {
     RememberPeers();
     if (clock_.NowNs() < look_ns) continue;
     LookForRevocations();
+    LookForAddresses();
     look_ns = clock_.NowNs() + kLookNs;
   }
 }
@@ -330,6 +331,12 @@ void Membership::LookForRevocations() {
     TakeRevocations(*list);
 }
 
+void Membership::LookForAddresses() {
+  if (!options_.addresses) return;
+  auto addresses = options_.addresses();
+  if (addresses.ok()) SetAddresses(*std::move(addresses));
+}
+
 void Membership::RememberPeers() {
   const MutexLock store(store_mu_);  // so that older peers are not written over newer ones
   std::vector<cluster::KnownPeer> peers;
@@ -365,9 +372,9 @@ std::vector<Member> Membership::Members() const {
   return state_.Records();
 }
 
-void Membership::SetAddresses(std::vector<std::string> control, std::vector<std::string> data) {
+void Membership::SetAddresses(OwnAddresses addresses) {
   const MutexLock lock(mu_);
-  state_.SetAddresses(std::move(control), std::move(data));
+  state_.SetAddresses(std::move(addresses.control), std::move(addresses.data));
 }
 
 void Membership::SetDescriptionVersion(uint64_t version) {

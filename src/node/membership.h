@@ -28,11 +28,19 @@
 
 namespace aster::node {
 
+// Where others reach this node, the best first.
+struct OwnAddresses {
+  std::vector<std::string> control;
+  std::vector<std::string> data;
+};
+
 struct MembershipOptions {
   cluster::MembershipOptions state = {};
   std::vector<std::string> seeds;  // HOST:PORT, where a person said that the cluster is
   // Told of every node that is revoked, once, by the thread that learnt it.
   std::function<void(const cluster::NodeId&)> on_revoked;
+  // Where this node is reached now, asked every two seconds: networks change. Empty: they do not.
+  std::function<Result<OwnAddresses>()> addresses;
 };
 
 // Safe for concurrent use, but that Start and Stop belong to one thread.
@@ -56,8 +64,8 @@ class Membership {
   // This node first.
   std::vector<cluster::Member> Members() const EXCLUDES(mu_);
   void SetDescriptionVersion(uint64_t version) EXCLUDES(mu_);
-  // Where others reach this node; before Start.
-  void SetAddresses(std::vector<std::string> control, std::vector<std::string> data) EXCLUDES(mu_);
+  // Where others reach this node.
+  void SetAddresses(OwnAddresses addresses) EXCLUDES(mu_);
 
  private:
   static constexpr size_t kTalkers = 3;
@@ -82,6 +90,7 @@ class Membership {
   void TakeRevocations(const cluster::Revocations& list) EXCLUDES(mu_);
   // What the home knows and this does not yet, and the other way round, for the next start.
   void LookForRevocations() EXCLUDES(mu_);
+  void LookForAddresses() EXCLUDES(mu_);
   void RememberPeers() EXCLUDES(mu_, store_mu_);
   std::vector<cluster::KnownPeer> PeersToStore() const REQUIRES(mu_);
 

@@ -184,11 +184,10 @@ Status SessionInbox::MakeRoom(const rpc::SessionPart& part) {
   std::error_code error;
   const fs::space_info space = fs::space(path_, error);
   if (!error && space.available < needed_bytes) {
-    return ResourceExhausted(
-        fmt::format("no space for it: {} are needed for a session of {}, and {} are free in {}; "
-                    "make room there, or move it elsewhere",
-                    FormatBytes(needed_bytes), FormatBytes(part.total_bytes),
-                    FormatBytes(space.available), path_));
+    return ResourceExhausted(fmt::format(
+        "no space for it: {} are needed for a session of {}, and {} are free; make "
+        "room there, or move it elsewhere",
+        FormatBytes(needed_bytes), FormatBytes(part.total_bytes), FormatBytes(space.available)));
   }
   return Ok();
 }

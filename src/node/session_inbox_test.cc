@@ -193,7 +193,8 @@ TEST_F(SessionInboxTest, ANameThatIsTakenIsRefusedAtOnceAndStays) {
 }
 
 TEST_F(SessionInboxTest, ANameIsNeverAPath) {
-  for (const char* name : {"", "../talk", "/tmp/talk", "a/b", ".talk", "..", "-rf", "a\nb"}) {
+  for (const char* name :
+       {"", "../talk", "/tmp/talk", "a/b", ".talk", "..", "-rf", "a\nb", "a\u202eb"}) {
     rpc::SessionPart part = Part(0, 1000);
     part.name = name;
     EXPECT_NE(WhyNot(part), "") << name;

@@ -11,10 +11,12 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/machine.h"
 #include "cluster/home.h"
 #include "crypto/secrets.h"
 #include "net/certificate.h"
+#include "node/addresses.h"
 #include "open/local_nodes.h"
 #include "stage/file_slice_source.h"
 
@@ -25,6 +27,8 @@ namespace {
 constexpr uint64_t kJustStartedMs = 20'000;
 // A node that answers has only lost its connection, but not twice in so short a time.
 constexpr int64_t kForgivenNs = 30 * kNsPerSecond;
+// How long a node that could not load the model is given no layers of it.
+constexpr int64_t kRefusedNs = 600 * kNsPerSecond;
 
 class LocalPool final : public NodePool {
  public:
@@ -40,7 +44,7 @@ class LocalPool final : public NodePool {
   net::Credentials Credentials() const override { return local_.credentials(); }
   Status Kill(const wire::NodeId& node) override { return local_.Kill(node); }
   std::vector<std::string> KvCacheLines() override { return local_.KvCacheLines(); }
-  Status Refresh(std::span<const wire::NodeId> lost, bool /*may_be_well*/) override {
+  Status Refresh(std::span<const wire::NodeId> lost, const Status& /*why*/) override {
     std::erase_if(nodes_, [&](const plan::NodeAbility& able) {
       return std::ranges::count(lost, able.node.id) > 0;
     });
@@ -65,7 +69,9 @@ class ClusterPool final : public NodePool {
     return Ok();
   }
 
-  Status Refresh(std::span<const wire::NodeId> lost, bool may_be_well) override {
+  Status Refresh(std::span<const wire::NodeId> lost, const Status& broken) override {
+    const bool may_be_well = broken.ok() || broken.error().code() == Code::kUnavailable;
+    if (!may_be_well) RefuseFor(lost, broken.error().code());
     nodes_.clear();
     links_.clear();
     absent_.clear();
@@ -77,6 +83,7 @@ class ClusterPool final : public NodePool {
           !IsWellAgain(view, may_be_well)) {
         why = "has just failed";
       }
+      if (why.empty() && IsRefused(view.member.node)) why = "could not load the model a while ago";
       if (std::ranges::count(drained_, view.member.node) > 0) why = "is drained";
       if (why.empty()) return false;
       absent_.push_back({view.member.node, view.member.name, std::move(why)});
@@ -94,6 +101,16 @@ class ClusterPool final : public NodePool {
     }
     if (!view.why.empty()) return fmt::format("does not answer: {}", view.why);
     return fmt::format("does not answer ({})", cluster::MemberStateName(view.member.state));
+  }
+
+  // A stall passes; a full disk, or a file that is missing or damaged, will be the same at once.
+  void RefuseFor(std::span<const wire::NodeId> lost, Code why) {
+    if (why == Code::kDeadlineExceeded) return;
+    for (const wire::NodeId& node : lost) refused_ns_[node] = clock_.NowNs();
+  }
+  bool IsRefused(const wire::NodeId& node) const {
+    const auto found = refused_ns_.find(node);
+    return found != refused_ns_.end() && clock_.NowNs() - found->second < kRefusedNs;
   }
 
   // Of a node that was lost and answers.
@@ -174,6 +191,7 @@ class ClusterPool final : public NodePool {
   std::vector<wire::NodeId> drained_;
   const SystemClock clock_;
   std::map<wire::NodeId, int64_t> forgiven_ns_;  // when
+  std::map<wire::NodeId, int64_t> refused_ns_;   // when
 };
 
 Result<std::unique_ptr<NodePool>> StartLocally(const ModelOptions& model,
@@ -205,7 +223,7 @@ Result<std::unique_ptr<NodePool>> FindCluster(const std::vector<std::string>& vi
   credentials.key = view->identity().key;
   credentials.instance = TRY(crypto::RandomSecret(net::kInstanceBytes));
   auto pool = std::make_unique<ClusterPool>(std::move(view), std::move(credentials), wanted);
-  TRY(pool->Refresh({}, /*may_be_well=*/true));
+  TRY(pool->Refresh({}, Ok()));
   if (!pool->nodes().empty()) return std::unique_ptr<NodePool>(std::move(pool));
   return Error(Code::kUnavailable,
                "no node of the cluster can compute now: start `aster node` on one; `aster cluster "
@@ -226,9 +244,15 @@ Result<std::unique_ptr<node::ClusterView>> ViewOfCluster(const std::vector<std::
   const SystemClock clock;
   const cluster::Home home = TRY(cluster::Home::OfUser());
   cluster::Identity identity = TRY(home.LoadIdentity(clock.WallNs() / kNsPerSecond));
-  std::vector<std::string> addresses = via;
+  std::vector<std::string> addresses;
+  for (const std::string& text : via)
+    addresses.push_back(TRY(cluster::ParseHostPort(text, node::kDefaultPort).In("--via")).ToText());
   if (addresses.empty()) addresses = TRY(home.LoadAddresses());
-  return node::ClusterView::Connect(std::move(identity), addresses);
+  auto view = TRY(node::ClusterView::Connect(std::move(identity), addresses));
+  // For the next command: a machine without a node hears of others in no other way.
+  if (const Status stored = node::RememberMembers(home, view->members()); !stored.ok())
+    log::Debug("the addresses of nodes could not be written", {{"why", stored.error().message()}});
+  return view;
 }
 
 Result<std::unique_ptr<NodePool>> OpenNodePool(const ModelOptions& model,

@@ -59,9 +59,10 @@ class NodePool {
   virtual Status Kill(const wire::NodeId& node);
   // What those that this command has started say of their --kv-cache, a line each.
   virtual std::vector<std::string> KvCacheLines() { return {}; }
-  // Which of them are left, now that these did not do what they should; there may be new ones. Of
-  // those that only lost their connection, `may_be_well`, the ones that answer stay.
-  virtual Status Refresh(std::span<const wire::NodeId> lost, bool may_be_well) = 0;
+  // Which of them are left, now that these did not do what they should, for that reason; there may
+  // be new ones. Those that only lost their connection and answer stay; those that cannot load the
+  // model are left out for minutes.
+  virtual Status Refresh(std::span<const wire::NodeId> lost, const Status& why) = 0;
 
  protected:
   std::vector<plan::NodeAbility> nodes_;

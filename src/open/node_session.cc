@@ -292,9 +292,11 @@ Result<std::unique_ptr<conduct::Conductor>> NodeSession::Open(const plan::Plan& 
       },
       own_.get());
   const StepProgress progress = reporter.StartProgress("nodes are loading");
+  left_out_.clear();
   TRY(conductor->Open([&](const conduct::OpenProgress& opened) {
     progress(opened.done_bytes, opened.total_bytes);
   }));
+  for (const std::string& line : left_out_) reporter.Complain("note", line);
   return conductor;
 }
 
@@ -334,10 +336,18 @@ double NodeSession::PlannedRate(const plan::Plan& plan) const {
   return split.ok() ? split->prefill_tokens_per_s : 0;
 }
 
+// What a person would wonder about: a node that is there and is given nothing.
+void NodeSession::NoteLeftOut(std::span<const wire::NodeId> lost, const Error& why) {
+  for (const AbsentNode& node : pool_->absent()) {
+    if (std::ranges::count(lost, node.id) == 0) continue;
+    left_out_.push_back(fmt::format("node {} is left out: {}", node.name, why.message()));
+  }
+}
+
 // The nodes that are left take over.
 Result<plan::Plan> NodeSession::Replan(std::span<const wire::NodeId> lost, const Error& why) {
-  // Connections that are lost are Unavailable; other errors come again.
-  const Status found = pool_->Refresh(lost, why.code() == Code::kUnavailable);
+  const Status found = pool_->Refresh(lost, why);
+  NoteLeftOut(lost, why);
   TakeNodes();
   if (!found.ok() || nodes_.empty()) {
     return Error(Code::kUnavailable,

@@ -101,6 +101,7 @@ class NodeSession {
   // The decode nodes, where the options name any.
   Status AddDecoders(plan::Plan& plan);
   Result<plan::Plan> Replan(std::span<const wire::NodeId> lost, const Error& why);
+  void NoteLeftOut(std::span<const wire::NodeId> lost, const Error& why);
 
   const plan::RouteModel model_;
   const conduct::RouteOptions route_;
@@ -112,6 +113,7 @@ class NodeSession {
   std::unique_ptr<NodePool> pool_;
   std::vector<plan::PlanNode> nodes_;  // the pool's, and this process where the split names it
   std::vector<std::string> reasons_;
+  std::vector<std::string> left_out_;  // while a route is opened, and not said yet
   PlannedRates planned_;
   std::string auto_split_;  // that was planned by what nodes can do, and may be planned anew
   std::unique_ptr<net::TcpNetwork> network_;

@@ -168,6 +168,9 @@ Result<cluster::JoinRequest> FromMessage(const v1::JoinRequest& message) {
   request.name = TRY(NodeName(message.name()));
   request.certificate_request = message.certificate_request();
   request.proof = message.proof();
+  // Beyond the year 9999 no clock is.
+  constexpr uint64_t kMaxWallS = 253'402'300'799;
+  request.wall_s = static_cast<int64_t>(std::min(message.wall_s(), kMaxWallS));
   return request;
 }
 

@@ -101,7 +101,8 @@ inline cluster::JoinRequest SampleJoinRequest() {
   return {.invitation = "K7QMP",
           .name = "laptop",
           .certificate_request = "-----BEGIN",
-          .proof = std::string("\xff\x00 any bytes", 12)};
+          .proof = std::string("\xff\x00 any bytes", 12),
+          .wall_s = 1'800'000'000};
 }
 
 inline cluster::JoinReply SampleJoinReply() {

@@ -104,6 +104,7 @@ void ToMessage(const cluster::JoinRequest& request, v1::JoinRequest* message) {
   message->set_name(request.name);
   message->set_certificate_request(request.certificate_request);
   message->set_proof(request.proof);
+  message->set_wall_s(static_cast<uint64_t>(std::max<int64_t>(request.wall_s, 0)));
 }
 
 void ToMessage(const cluster::JoinReply& reply, v1::JoinReply* message) {

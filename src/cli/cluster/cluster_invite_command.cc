@@ -32,7 +32,7 @@ struct ClusterInviteFlags {
   int64_t minutes = 10;
   bool wait = false;
   bool json = false;
-  std::string listen = "0.0.0.0";
+  std::string listen = ":7424";
 };
 
 // Answers requests to join, and nothing else.
@@ -130,13 +130,12 @@ Result<ExitStatus> Invite(const ClusterInviteFlags& options, Console& console) {
   Doorkeeper doorkeeper(own.home, clock);
   std::unique_ptr<rpc::ControlServer> server;
   if (!has_node) {
-    const std::string listen = TRY(node::ParseListen(options.listen).In("--listen")).control;
-    addresses = {listen};
+    addresses = TRY(node::ParseListen(options.listen).In("--listen")).control;
     if (options.wait) {
-      server = TRY(rpc::ControlServer::Start({own.identity, {listen}}, doorkeeper));
+      server = TRY(rpc::ControlServer::Start({own.identity, addresses}, doorkeeper));
       addresses = server->addresses();
     }
-    addresses = TRY(node::ReachableAt(addresses.front(), ""));
+    addresses = TRY(node::ReachableAt(addresses, ""));
   }
   const std::set<std::string> before = NamesOfOthers(own.home);
   const OpenInvitation open =
@@ -161,7 +160,8 @@ Run DeclareClusterInvite(CLI::App& app) {
   app.add_flag("--wait", options->wait,
                "Wait until a machine has joined, and answer it if no node runs here");
   app.add_option("--listen", options->listen,
-                 "With --wait, if no node runs here: address to listen on (default: 0.0.0.0:7424)")
+                 "With --wait, if no node runs here: address to listen on (default: every one "
+                 "of this machine, port 7424)")
       ->type_name("HOST[:PORT]");
   app.add_flag("--json", options->json, "Print one JSON document");
   app.footer(

@@ -48,7 +48,8 @@ Result<ExitStatus> Join(const ClusterJoinFlags& options, Console& console) {
   // Before anything is asked: a code that is used up for nothing is a nuisance.
   if (home.HasCluster() && !options.force) return home.RefuseSecondCluster();
   const std::string name = options.name.empty() ? HostNodeName() : options.name;
-  const cluster::Joining joining = TRY(cluster::Joining::Begin(code, name).In("--name"));
+  const cluster::Joining joining =
+      TRY(cluster::Joining::Begin(code, name, WallSeconds()).In("--name"));
   const auto client = TRY(rpc::ControlClient::Make(
       {.identity = std::nullopt, .address = address, .expect = std::nullopt}));
   const Result<cluster::JoinReply> reply = client->Join(joining.request(), kJoinPatienceNs);

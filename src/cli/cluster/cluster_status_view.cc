@@ -99,10 +99,12 @@ class Text {
   void Nodes() {
     Line("");
     Line("nodes");
+    size_t silent = 0;
     for (const node::NodeView& node : sample_.nodes) {
       std::string line =
           fmt::format("  {}  {:<7}", Name(node), cluster::MemberStateName(node.member.state));
       if (!node.status) {
+        if (++silent > kMostSilent) continue;
         Line(line + "  " + (node.why.empty() ? "did not answer" : ForDisplay(node.why)));
         continue;
       }
@@ -114,6 +116,11 @@ class Text {
       for (const cluster::DeviceDescription& device : node.description->devices)
         Line(fmt::format("  {}  {}", FitToColumns("", name_columns_), DescribeDevice(device)));
     }
+    MoreThanShown(silent, "did not answer");
+  }
+
+  void MoreThanShown(size_t count, std::string_view what) {
+    if (count > kMostSilent) Line(fmt::format("  and {} more that {}", count - kMostSilent, what));
   }
 
   static std::string DescribeMachine(const cluster::Description& machine,
@@ -258,6 +265,7 @@ class Text {
   // only where no node is at its end.
   void Links() {
     bool has_any = false;
+    size_t down = 0;
     for (const node::NodeView& node : sample_.nodes) {
       if (!node.status) continue;
       for (const cluster::LinkStatus& link : node.status->links) {
@@ -269,6 +277,7 @@ class Text {
             fmt::format("  {} → {}", Name(node), FitToColumns(PeerName(link.peer), name_columns_));
         const bool is_measured = link.round_trip_ns > 0 || link.bytes_per_s > 0;
         if (!link.is_up && !IsAlive(link.peer)) {
+          if (++down > kMostSilent) continue;
           Line(line + "  down");
           continue;
         }
@@ -292,8 +301,11 @@ class Text {
         Line(line);
       }
     }
+    MoreThanShown(down, "are down");
   }
 
+  // Nodes that do not answer, and links to them, of which there may be any number.
+  static constexpr size_t kMostSilent = 16;
   // No real time is longer: nanoseconds still fit into 63 bits.
   static constexpr uint64_t kMostMs = INT64_MAX / 1'000'000;
 

@@ -228,5 +228,22 @@ TEST(ClusterStatus, JsonNamesEverything) {
   EXPECT_FALSE(json["nodes"][2].contains("slices"));
 }
 
+// 1,200 of them printed 2,052 lines.
+TEST(ClusterStatusView, NodesThatAreGoneAreCounted) {
+  ClusterSample sample{.taken_ns = 0, .nodes = {Seen(1, "desk")}};
+  for (uint64_t i = 2; i < 1202; ++i) {
+    node::NodeView gone;
+    gone.member.node = Node(i);
+    gone.member.name = "gone-" + std::to_string(i);
+    gone.member.state = cluster::MemberState::kDead;
+    sample.nodes.push_back(gone);
+    sample.nodes.front().status->links.push_back({.peer = Node(i)});
+  }
+  const std::string text = ClusterStatusText(sample, nullptr, 100);
+  EXPECT_THAT(text, HasSubstr("and 1184 more that did not answer"));
+  EXPECT_THAT(text, HasSubstr("and 1184 more that are down"));
+  EXPECT_LT(std::ranges::count(text, '\n'), 60);
+}
+
 }  // namespace
 }  // namespace aster::cli

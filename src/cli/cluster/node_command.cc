@@ -39,7 +39,7 @@ namespace {
 struct NodeFlags {
   open::ModelOptions model;
   std::vector<std::string> models;
-  std::string listen = "0.0.0.0";
+  std::string listen = ":7424";
   std::string advertise;
   std::vector<std::string> join;
   std::string memory;
@@ -184,7 +184,8 @@ Run DeclareNode(CLI::App& app) {
       ->allow_extra_args(false)
       ->type_name("MODEL");
   app.add_option("--listen", options->listen,
-                 "Address to listen on; the data plane takes the next port (default: 0.0.0.0:7424)")
+                 "Address to listen on; the data plane takes the next port (default: every one of "
+                 "this machine, port 7424)")
       ->type_name("HOST[:PORT]");
   app.add_option(
          "--advertise", options->advertise,

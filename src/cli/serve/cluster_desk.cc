@@ -31,7 +31,7 @@ Result<std::string> InviteNow(int64_t minutes) {
   std::vector<std::string> addresses = RunningNodeAddresses(own);
   const bool is_answered = !addresses.empty();
   if (!is_answered) {
-    addresses = TRY(node::ReachableAt(TRY(node::ParseListen("0.0.0.0")).control, ""));
+    addresses = TRY(node::ReachableAt(TRY(node::ParseListen(":7424")).control, ""));
   }
   const OpenInvitation invitation =
       TRY(Invite(std::move(own), minutes, std::move(addresses), is_answered));
