@@ -350,7 +350,7 @@ Result<plan::Plan> NodeSession::Replan(std::span<const wire::NodeId> lost, const
   NoteLeftOut(lost, why);
   TakeNodes();
   if (!found.ok() || nodes_.empty()) {
-    return Error(Code::kUnavailable,
+    return Error(found.ok() ? why.code() : Code::kUnavailable,
                  fmt::format("no node can compute layers 0 to {}; the last one failed: {}",
                              layer_count() - 1, why.message()));
   }
