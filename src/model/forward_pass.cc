@@ -323,7 +323,7 @@ Status ForwardPass::RecordHeads(uint32_t layer, const LayerWeights& weights) {
                             .head_page = &head_page_,
                             .head_count = own_.head_count,
                             .kv_head_count = own_.kv_head_count,
-                             .scale = AttentionScaleOf(shape_),
+                            .scale = AttentionScaleOf(shape_),
                             .window = memory.window,
                             .sinks = memory.sinks,
                             .sink_logits = weights.sinks.tensor(),
