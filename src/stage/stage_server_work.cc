@@ -85,7 +85,7 @@ bool StageServer::has_work() const {
   }
   return std::ranges::any_of(routes_, [this](const auto& item) {
     return std::ranges::any_of(item.second.stages,
-                               [this](const auto& entry) { return CanBegin(*entry); });
+                               [](const auto& entry) { return CanBegin(*entry); });
   });
 }
 
