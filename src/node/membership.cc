@@ -238,7 +238,7 @@ std::vector<std::string> Membership::CertificatesBeside(const std::vector<Member
   std::set<NodeId> known;
   for (const Member& record : records) known.insert(record.node);
   std::vector<std::string> certificates;
-  const auto add = [&](const NodeId& node) {
+  const auto add = [&](const NodeId& node) REQUIRES(mu_) {
     const std::string_view certificate = certificates_.Find(node);
     if (!known.contains(node) && !certificate.empty() &&
         certificates.size() < rpc::kMaxCertificates) {

@@ -84,8 +84,9 @@ bool StageServer::has_work() const {
     if (under_way_.size() >= kMostUnderWay) return false;
   }
   return std::ranges::any_of(routes_, [this](const auto& item) {
-    return std::ranges::any_of(item.second.stages,
-                               [](const auto& entry) { return CanBegin(*entry); });
+    return std::ranges::any_of(
+        item.second.stages,
+        [this](const std::unique_ptr<StageEntry>& entry) { return CanBegin(*entry); });
   });
 }
 
