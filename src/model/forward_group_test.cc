@@ -105,6 +105,7 @@ Shape FourHeads(Arch arch) {
   shape.kv_head_count = 4;
   shape.head_dim = 32;
   shape.rope.dimensions = 32;
+  shape.window_rope.dimensions = 32;
   return shape;
 }
 
@@ -180,7 +181,8 @@ INSTANTIATE_TEST_SUITE_P(
     Types, ForwardGroup,
     testing::Values(Case{Arch::kLlama, TensorType::kF32}, Case{Arch::kLlama, TensorType::kBF16},
                     Case{Arch::kLlama, TensorType::kQ8_0}, Case{Arch::kLlama, TensorType::kQ4_K},
-                    Case{Arch::kQwen2, TensorType::kQ8_0}, Case{Arch::kQwen3, TensorType::kQ6_K}),
+                    Case{Arch::kQwen2, TensorType::kQ8_0}, Case{Arch::kQwen3, TensorType::kQ6_K},
+                    Case{Arch::kGemma3, TensorType::kF32}, Case{Arch::kGemma3, TensorType::kQ4_0}),
     NameOf);
 
 // Of every matrix a part packs its own rows.

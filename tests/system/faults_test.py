@@ -42,9 +42,9 @@ class Answers(Faulty):
         cls.command = ("run", cls.tiny, *cls.OPTIONS)
         cls.alone = aster(*cls.command).stdout
 
-    def disturb(self, nodes, victims, how, again=None):
+    def disturb(self, nodes, victims, how, again=None, options=()):
         """The whole output of a run some of whose nodes met with an accident when it had begun to write."""
-        run = self.start(self.command, nodes)
+        run = self.start((*self.command, *options), nodes)
         begun = run.stdout.read(1)
         started = children_of(run.pid)
         self.assertEqual(len(started), nodes)
@@ -77,6 +77,11 @@ class Answers(Faulty):
 
     def test_two_of_three(self):
         self.expect_the_same(3, [0, 2], signal.SIGKILL)
+
+    def test_a_node_of_a_group(self):
+        """The one that leads it, and another one."""
+        for victim, how in ((0, signal.SIGKILL), (1, signal.SIGKILL), (1, signal.SIGSTOP)):
+            self.expect_the_same(2, [victim], how, options=("--split", "group"))
 
     def test_no_node_is_left(self):
         status, text, complaint = self.disturb(2, [0, 1], signal.SIGKILL)

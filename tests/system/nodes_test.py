@@ -8,7 +8,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
-from fixture import INPUT, USAGE, Case, aster  # noqa: E402
+from fixture import INPUT, UNSUPPORTED, USAGE, Case, aster  # noqa: E402
 
 LAYERS = 4  # of the synthetic model
 
@@ -37,6 +37,10 @@ class Nodes(Case):
                     check=None)
         self.assertNotEqual(run.returncode, 0)
         self.assertIn(b"leave --decode out", run.stderr)
+        model = self.folder / "experts.gguf"
+        aster("synth", model, "--arch", "qwen3moe", "--layers", 2)
+        run = aster("run", model, "-p", "a", "--local-nodes", 2, "--split", "group", check=UNSUPPORTED)
+        self.assertIn(b"layers of qwen3moe together", run.stderr)
 
     def test_json_says_what_each_node_did(self):
         ask = ("run", self.tiny, "-p", "the rain in", "--raw", "--temp", 0, "-n", 8, "--json")
