@@ -5,14 +5,16 @@
 
     bench/nodes.py --aster build/release/bin/aster model.gguf --prompt 2048,8192
     bench/nodes.py --aster build/release/bin/aster model.gguf --link 0.2ms,10Gbit --link 1ms,1Gbit
+    bench/nodes.py --aster build/release/bin/aster model.gguf --split auto --split group --limit
     sudo bench/nodes.py --aster build/release/bin/aster model.gguf --link 1ms,1Gbit --tbf
 
 The two cores stand for two machines. They are connected by loopback, and then by each link that is named, which the
 program makes itself: a proxy that holds every byte back for so long each way and lets no more than so many pass. With
 --tbf the kernel limits the rate instead (tc's token bucket filter in a network namespace of its own, which takes root),
 and the proxy only delays. The one node is always on loopback. Every round measures one node, then two over each link;
-the ratios are medians of those within a round. --awake is for links on virtual machines. With more than one sequence,
-a route's stages work on different ones at the same time.
+the ratios are medians of those within a round. --split says how the nodes divide the model, as a pipeline or as a
+group; each split is measured over each link. --awake is for links on virtual machines. With more than one sequence, a
+route's stages work on different ones at the same time.
 """
 import argparse
 import contextlib
@@ -36,7 +38,7 @@ def shaped(link):
     return ["unshare", "--net", "sh", "-c", script, "shaped"], f"{delay},1000Gbit"
 
 
-def measure(options, nodes, link):
+def measure(options, nodes, split, link):
     """Rates by case."""
     before = []
     if link and options.tbf:
@@ -44,7 +46,7 @@ def measure(options, nodes, link):
     command = [*before, options.aster, "bench", options.model, "--local-nodes", nodes, "--pin", "--threads", 1,
                "--prompt", options.prompt, "--gen", options.gen, "--depth", options.depth, "--batch", options.batch,
                "--reps", 1,
-               "--kv-now", "--json", *(("--link", link) if link else ())]
+               "--kv-now", "--json", *(("--split", split) if split else ()), *(("--link", link) if link else ())]
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}\n{done.stderr}")
@@ -78,22 +80,22 @@ def turns(options):
     return statistics.median(two / one for one, two in rates)
 
 
-def report(links, rounds):
+def report(ways, rounds):
     """Medians, and of two nodes the ratio to one; of several sequences also the ratio to one sequence."""
     def median(of):
         return statistics.median(of(one, more) for one, more in rounds)
 
     print(f"{'':8} {'tokens':>7} {'depth':>6} {'sequences':>9} {'one node':>9}" +
-          "".join(f"  {link or 'loopback':>22}" for link in links))
+          "".join(f"  {' '.join((split, link or 'loopback')).strip():>22}" for split, link in ways))
     for case in rounds[0][0]:
         kind, tokens, depth, batch = case
         line = f"{kind:8} {tokens:7} {depth:6} {batch:9} {median(lambda one, _: one[case]):9.1f}"
-        for link in links:
-            line += f"  {median(lambda _, more: more[link][case]):9.1f}"
-            line += f" {median(lambda one, more: more[link][case] / one[case]):5.2f}×"
+        for way in ways:
+            line += f"  {median(lambda _, more: more[way][case]):9.1f}"
+            line += f" {median(lambda one, more: more[way][case] / one[case]):5.2f}×"
             alone = (kind, tokens, depth, 1)
             several = kind == "decode" and batch > 1 and alone in rounds[0][0]
-            line += f" {median(lambda _, more: more[link][case] / more[link][alone]):5.2f}×" if several else " " * 7
+            line += f" {median(lambda _, more: more[way][case] / more[way][alone]):5.2f}×" if several else " " * 7
         print(line)
     print("Behind each rate: its ratio to one node's, and of several sequences the one to a single sequence's.")
 
@@ -124,18 +126,19 @@ def main():
     parser.add_argument("--depth", default="0", help="tokens that stand before")
     parser.add_argument("--batch", default="1,2", help="sequences answered at once")
     parser.add_argument("--link", action="append", default=[], help="such as 1ms,1Gbit; repeatable")
+    parser.add_argument("--split", action="append", default=[], help="such as auto or group; repeatable")
     parser.add_argument("--limit", action="store_true", help="also what cores of this machine do at once, and by turns")
     parser.add_argument("--tbf", action="store_true", help="let the kernel limit the links' rates (as root)")
     parser.add_argument("--awake", action="store_true", help="let no core sleep while a link is awaited")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
-    links = ["", *options.link]
+    ways = [(split, link) for split in options.split or [""] for link in ("", *options.link)]
     rounds = []
     with awake() if options.awake else contextlib.nullcontext():
         for _ in range(options.rounds):
-            one = measure(options, 1, "")
-            rounds.append((one, {link: measure(options, options.nodes, link) for link in links}))
-    report(links, rounds)
+            one = measure(options, 1, "", "")
+            rounds.append((one, {way: measure(options, options.nodes, *way) for way in ways}))
+    report(ways, rounds)
     if options.limit:
         prompt = options.prompt.split(",")[0]
         for verb, tokens, what in (("read", int(prompt), ("--prompt", prompt, "--gen", 0)),
@@ -145,7 +148,7 @@ def main():
             ratio = statistics.median(limit(options, what) for _ in range(options.rounds))
             print(f"Two programs at once, each with the whole model and a core of its own, {verb} {ratio:.2f} times as "
                   "much as one.")
-        if options.gen:
+        if options.gen and not options.split:
             print(f"One program, half of whose layers are on another core, writes at {turns(options):.2f} of its rate.")
 
 

@@ -52,6 +52,11 @@ class Network {
   // The next event, waiting until `deadline_ns` of clock() at most.
   virtual std::optional<Event> Receive(int64_t deadline_ns) = 0;
 
+  // Moves what has come to where Receive finds it, in the thread that receives: for events that are
+  // due within microseconds, when another thread would wake up too late. False where that is of no
+  // use. The next Receive that waits ends it.
+  virtual bool Pump() { return false; }
+
   // The protocol that a node and this one speak, once they have met; before that the newest.
   virtual uint16_t ProtocolOf(const wire::NodeId& /*node*/) const { return wire::kNewestProtocol; }
 

@@ -174,6 +174,11 @@ uint16_t TcpNetwork::ProtocolOf(const NodeId& node) const {
 }
 
 std::optional<Event> TcpNetwork::Receive(int64_t deadline_ns) {
+  // A thread that may sleep leaves the sockets to the loop again.
+  if (pumped_until_ns_.load() != 0 && deadline_ns > clock_.NowNs()) {
+    pumped_until_ns_.store(0);
+    waker_->Wake();
+  }
   std::optional<EventQueue::Taken> taken = events_.Take(deadline_ns);
   if (!taken) return std::nullopt;
   // Enough was consumed that the loop has to tell the sender.

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: MIT
 
 // The Network of real machines: TCP, protected by TLS unless it never leaves this machine. One
-// thread moves all bytes; small messages leave from the thread that sends them. Must not know what
-// messages mean.
+// thread moves all bytes; small messages leave from the thread that sends them, and one that
+// receives may move them itself. Must not know what messages mean.
 #pragma once
+
+#include <poll.h>
 
 #include <atomic>
 #include <cstdint>
@@ -13,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -77,6 +80,7 @@ class TcpNetwork final : public Network, private Connection::Owner {
       EXCLUDES(mu_);
   Status Send(const wire::NodeId& to, wire::Message message) override EXCLUDES(mu_);
   std::optional<Event> Receive(int64_t deadline_ns) override;
+  bool Pump() override EXCLUDES(loop_mu_);
   uint16_t ProtocolOf(const wire::NodeId& node) const override EXCLUDES(mu_);
   const Clock& clock() const override { return clock_; }
 
@@ -134,13 +138,15 @@ class TcpNetwork final : public Network, private Connection::Owner {
   Status PushTo(const wire::NodeId& to, wire::Frame frame, std::shared_ptr<Outbox>& outbox)
       EXCLUDES(mu_);
 
-  // The rest is the loop's thread's.
+  // The rest is the loop's, whose thread holds loop_mu_.
   Status OnHello(Connection& connection) override EXCLUDES(mu_);
   void OnMessage(Connection& connection, wire::Message message, uint64_t cost) override;
 
   Status StepGreeting(Connection& connection, const std::map<int, short>& ready);
   void TellUp(const Connection& connection, Peer& peer) REQUIRES(mu_);
-  void Run();
+  void Run() EXCLUDES(loop_mu_);
+  std::vector<pollfd> Watched();
+  void Step(std::span<const pollfd> polled);
   std::vector<Connection*> Everybody();
   int64_t NextDeadline();
   void AcceptAll(const Socket& listener);
@@ -175,7 +181,13 @@ class TcpNetwork final : public Network, private Connection::Owner {
   std::map<wire::NodeId, Peer> peers_ GUARDED_BY(mu_);
   std::vector<Request> requests_ GUARDED_BY(mu_);
 
-  // Of the loop's thread.
+  // Held while connections are stepped, by the loop's thread or one that pumps; before mu_.
+  Mutex loop_mu_;
+  uint64_t pumps_ GUARDED_BY(loop_mu_) = 0;  // in which sockets were ready
+  // Until then the loop's thread leaves the sockets to the one that pumps; 0: nothing pumps.
+  std::atomic<int64_t> pumped_until_ns_ = 0;
+
+  // Of the thread that holds loop_mu_.
   std::map<wire::NodeId, Outgoing> outgoing_;
   std::map<wire::NodeId, std::unique_ptr<Connection>> incoming_;
   std::list<std::unique_ptr<Connection>> strangers_;  // the oldest first

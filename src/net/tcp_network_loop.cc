@@ -25,6 +25,9 @@ constexpr int64_t kNoteNs = 500 * kNsPerMs;
 // A loop that did not run for longer (its machine slept) does not count that as silence of its
 // peers.
 constexpr int64_t kPauseNs = 2 * kNsPerSecond;
+// For how long the loop's thread leaves the sockets to one that pumps: longer than what that
+// computes in between, and not noticed where it has stopped.
+constexpr int64_t kPumpedNs = 5 * kNsPerMs;
 // Enough for every node of a cluster to say goodbye at once.
 constexpr size_t kMaxClosing = 64;
 
@@ -101,42 +104,81 @@ int64_t TcpNetwork::NextDeadline() {
   return deadline_ns;
 }
 
+// What to wait for: another thread's request, a new connection, or a socket that can go on.
+std::vector<pollfd> TcpNetwork::Watched() {
+  std::vector<pollfd> polled = {{waker_->descriptor(), POLLIN, 0}};
+  for (const Socket& listener : listeners_) polled.push_back({listener.descriptor(), POLLIN, 0});
+  for (Connection* connection : Everybody()) {
+    const int events = POLLIN | (connection->WantsWrite() ? POLLOUT : 0);
+    polled.push_back({connection->descriptor(), static_cast<short>(events), 0});
+  }
+  return polled;
+}
+
 // The loop of the one thread that owns all connections: waits until a socket, a request or a
 // deadline needs it, then steps every connection.
 void TcpNetwork::Run() {
   int64_t last_ns = clock_.NowNs();
   while (!is_stopping_.load()) {
-    // Waits for: another thread's request, a new connection, or a socket that can go on.
-    std::vector<pollfd> polled = {{waker_->descriptor(), POLLIN, 0}};
-    for (const Socket& listener : listeners_) polled.push_back({listener.descriptor(), POLLIN, 0});
-    for (Connection* connection : Everybody()) {
-      const int events = POLLIN | (connection->WantsWrite() ? POLLOUT : 0);
-      polled.push_back({connection->descriptor(), static_cast<short>(events), 0});
+    std::vector<pollfd> polled;
+    int64_t deadline_ns = 0;
+    uint64_t pumps = 0;
+    {
+      MutexLock lock(loop_mu_);
+      polled = Watched();
+      deadline_ns = NextDeadline();
+      pumps = pumps_;
     }
-    const int64_t wait_ns = std::max<int64_t>(0, NextDeadline() - clock_.NowNs());
-    poll(polled.data(), polled.size(),
+    // While another thread pumps, this one has requests and deadlines only.
+    const int64_t before_ns = clock_.NowNs();
+    const int64_t pumped_until_ns = pumped_until_ns_.load();
+    const bool is_pumped = pumped_until_ns > before_ns;
+    if (is_pumped) deadline_ns = std::min(deadline_ns, pumped_until_ns);
+    const int64_t wait_ns = std::max<int64_t>(0, deadline_ns - before_ns);
+    poll(polled.data(), is_pumped ? 1 : polled.size(),
          static_cast<int>(std::min<int64_t>((wait_ns + kNsPerMs - 1) / kNsPerMs, 1000)));
     waker_->Reset();
 
     // Peers may have sent all the time while this machine slept: their silence begins anew.
+    MutexLock lock(loop_mu_);
     const int64_t now_ns = clock_.NowNs();
     if (now_ns - last_ns > kPauseNs) {
       for (Connection* connection : Everybody()) connection->Forgive(now_ns - last_ns);
     }
     last_ns = now_ns;
-    // One round: other threads' requests, then every connection, then new ones.
-    std::map<int, short> ready;
-    for (const pollfd& entry : polled) {
-      if (entry.revents != 0) ready[entry.fd] = entry.revents;
-    }
-    TakeRequests();
-    StepAll(ready);
-    for (const Socket& listener : listeners_) {
-      if (ready.contains(listener.descriptor())) AcceptAll(listener);
-    }
-    if (now_ns - noted_ns_ >= kNoteNs) NoteStatus();
+    // Descriptors may be other sockets' since another thread has stepped them.
+    if (pumps != pumps_) polled.clear();
+    Step(polled);
   }
+  MutexLock lock(loop_mu_);
   SayGoodbye();
+}
+
+// One round: other threads' requests, then every connection, then new ones.
+void TcpNetwork::Step(std::span<const pollfd> polled) {
+  std::map<int, short> ready;
+  for (const pollfd& entry : polled) {
+    if (entry.revents != 0) ready[entry.fd] = entry.revents;
+  }
+  TakeRequests();
+  StepAll(ready);
+  for (const Socket& listener : listeners_) {
+    if (ready.contains(listener.descriptor())) AcceptAll(listener);
+  }
+  if (clock_.NowNs() - noted_ns_ >= kNoteNs) NoteStatus();
+}
+
+bool TcpNetwork::Pump() {
+  pumped_until_ns_.store(clock_.NowNs() + kPumpedNs);
+  // Where the loop's thread is at it, there is nothing to do.
+  if (!loop_mu_.TryLock()) return true;
+  std::vector<pollfd> polled = Watched();
+  if (poll(polled.data(), polled.size(), 0) > 0) {
+    ++pumps_;
+    Step(polled);
+  }
+  loop_mu_.Unlock();
+  return true;
 }
 
 void TcpNetwork::AcceptAll(const Socket& listener) {

@@ -81,6 +81,37 @@ TEST_P(TcpNetworkTest, ManyMessagesOfRandomSizesArriveWhole) {
   ann_listens.join();
 }
 
+// A thread that receives moves the bytes itself for a while, and sleeps again.
+TEST_P(TcpNetworkTest, AReceiverMayPump) {
+  const auto ann = cluster_.Start("ann");
+  const auto bob = cluster_.Start("bob");
+  ann->Introduce(bob->self(), bob->addresses());
+  ASSERT_EQ(Next(*bob).kind, Event::Kind::kUp);
+  ASSERT_EQ(Next(*ann).kind, Event::Kind::kUp);
+  constexpr uint64_t kCount = 300;
+  std::thread echo([&] {
+    for (uint64_t i = 0; i < kCount; ++i)
+      EXPECT_TRUE(ann->Send(bob->self(), wire::CloseRoute{RouteOf(Next(*ann))}).ok());
+  });
+  const auto pumped = [&] {
+    std::optional<Event> event;
+    while (!event) {
+      EXPECT_TRUE(bob->Pump());
+      event = bob->Receive(0);
+    }
+    return *std::move(event);
+  };
+  for (uint64_t i = 0; i < kCount; ++i) {
+    ASSERT_TRUE(bob->Send(ann->self(), wire::CloseRoute{i}).ok());
+    EXPECT_EQ(RouteOf(i % 10 < 8 ? pumped() : Next(*bob)), i);
+  }
+  echo.join();
+  // A node that comes while another thread pumps is heard, too.
+  const auto eve = cluster_.Start("eve");
+  eve->Introduce(bob->self(), bob->addresses());
+  EXPECT_EQ(pumped().from, eve->self());
+}
+
 TEST_P(TcpNetworkTest, WhatIsSentBeforeTheConnectionIsThereArrives) {
   const auto ann = cluster_.Start("ann");
   const auto bob = cluster_.Start("bob");

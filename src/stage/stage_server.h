@@ -77,6 +77,8 @@ class StageServer final : public LocalStages {
   bool has_work() const override;
   void Compute() override;
   void Tick() override;
+  // Whether the next message is likely to come within microseconds: from a node of a group.
+  bool ExpectsSoon() const;
   int64_t next_tick_ns() const override;
 
   std::vector<StageRouteStatus> Snapshot() const;

@@ -41,6 +41,13 @@ bool StageServer::AwaitsParts() const {
   return std::ranges::any_of(under_way_, &UnderWay::awaits_parts);
 }
 
+bool StageServer::ExpectsSoon() const {
+  if (AwaitsParts()) return true;
+  // More work for a group that has just computed.
+  const auto last = routes_.find(last_computed_);
+  return last != routes_.end() && last->second.group != nullptr;
+}
+
 // Sequences stay as they are until all frames are done. Frames of a group wait for what comes as
 // events, so others have to wait for their end.
 bool StageServer::MayHandle(const net::Event& event) const {

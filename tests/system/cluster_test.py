@@ -39,7 +39,7 @@ class Clusters(ClusterCase):
         desk, lap = self.two()
         alone = desk.aster("run", self.tiny, *PROMPT, "-n", 40)
         for split in ("auto", "desk=0:1,lap=2:out", "lap=0:0,desk=1:out", "lap=0:out", "here=0:1,lap=2:out",
-                      "lap=0:1,here=2:out"):
+                      "lap=0:1,here=2:out", "desk+lap=0:out", "group"):
             text = desk.aster("run", self.tiny, *PROMPT, "-n", 40, "--cluster", "--split", split)
             self.assertEqual(text, alone, split)
         # lap fetched what it needed and keeps it; it can ask, too.
