@@ -127,7 +127,7 @@ void Acceptor::Main() {
     }
     const size_t listener_end = polled.size();
     {
-      // Only this thread closes them. Without events a poll tells those that were shut down.
+      // Only this thread closes them.
       const MutexLock lock(mu_);
       if (stopping_) return;
       for (const Watched& each : watched_)
@@ -138,12 +138,7 @@ void Acceptor::Main() {
     waker_.Reset();
     {
       const MutexLock lock(mu_);
-      for (size_t i = listener_end; i < polled.size(); ++i) {
-        if (polled[i].revents == 0) continue;
-        std::erase_if(watched_, [&](const Watched& each) {
-          return each.socket.descriptor() == polled[i].fd;
-        });
-      }
+      ForgetEnded();
     }
     for (size_t i = 1; i < listener_end; ++i) {
       if (polled[i].revents != 0) AcceptAll(listeners_[i - 1]);
@@ -205,12 +200,26 @@ void Acceptor::EndExpired(int64_t now_ns) {
   }
 }
 
-void Acceptor::MakeRoom() {
+// Those that were shut down, which a poll for no events tells.
+void Acceptor::ForgetEnded() {
+  std::vector<pollfd> polled;
+  for (const Watched& each : watched_)
+    polled.push_back({.fd = each.socket.descriptor(), .events = 0, .revents = 0});
+  if (poll(polled.data(), polled.size(), 0) <= 0) return;
+  size_t index = 0;
+  std::erase_if(watched_, [&](const Watched&) { return polled[index++].revents != 0; });
+}
+
+bool Acceptor::IsFull() const {
   const auto is_stranger = [](const Watched& each) { return !each.is_admitted; };
-  while (static_cast<size_t>(std::ranges::count_if(watched_, is_stranger)) >=
-         options_.max_strangers) {
-    EndOne();
-  }
+  return static_cast<size_t>(std::ranges::count_if(watched_, is_stranger)) >=
+         options_.max_strangers;
+}
+
+void Acceptor::MakeRoom() {
+  // One that has ended a moment ago must not cost another one its place.
+  if (IsFull()) ForgetEnded();
+  while (IsFull()) EndOne();
 }
 
 // The oldest stranger of the machine with the most of them: a flood from one machine keeps no other

@@ -77,6 +77,8 @@ class Acceptor {
   Status AcceptOne(const net::Socket& listener, bool& is_last) EXCLUDES(mu_);
   void Pause(const Error& why);
   void EndExpired(int64_t now_ns) EXCLUDES(mu_);
+  void ForgetEnded() REQUIRES(mu_);
+  bool IsFull() const REQUIRES(mu_);
   void MakeRoom() REQUIRES(mu_);
   void EndOne() REQUIRES(mu_);
 
