@@ -4,6 +4,7 @@
 #include "cluster/membership_state.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace aster::cluster {
@@ -50,15 +51,26 @@ void MembershipState::AddSeed(const std::string& address) {
 std::vector<Contact> MembershipState::Tick(int64_t now_ns) {
   next_tick_ns_ = now_ns + options_.gossip_interval_ns;
   ++self_.heartbeat;
-  Judge(now_ns);
+  const size_t suspects = Judge(now_ns);
 
   std::vector<Contact> contacts;
-  const auto pick = [&](const std::vector<const MemberView*>& from) {
-    const Member& member = from[random_.NextBelow(from.size())]->member;
+  const auto add = [&](const Member& member) {
     contacts.push_back({member.node, member.control_addresses});
   };
+  const auto pick = [&](const std::vector<const MemberView*>& from) {
+    add(from[random_.NextBelow(from.size())]->member);
+  };
+  // Every second time the one that was silent for longest, lest chance passes it over.
+  const MemberView* doubted = self_.heartbeat % 2 == 0 ? TakeDoubted(now_ns) : nullptr;
   const auto reachable = InState(true);
-  if (!reachable.empty()) pick(reachable);
+  if (doubted != nullptr) {
+    add(doubted->member);
+  } else if (!reachable.empty()) {
+    pick(reachable);
+  }
+  // Others may have heard of those that are suspected now: their newest records say so.
+  for (size_t i = 0; suspects > 0 && !reachable.empty() && i < options_.asked_of_suspects; ++i)
+    pick(reachable);
   // The dead may only have been cut off: one side has to try, or two halves never meet again.
   const auto dead = InState(false);
   if (!dead.empty() && (reachable.empty() || random_.NextBelow(4) == 0)) pick(dead);
@@ -77,7 +89,28 @@ std::vector<const MemberView*> MembershipState::InState(bool reachable) const {
   return found;
 }
 
-void MembershipState::Judge(int64_t now_ns) {
+const MemberView* MembershipState::TakeDoubted(int64_t now_ns) {
+  MemberView* longest = nullptr;
+  for (auto& [node, view] : others_) {
+    const int64_t since_ns = std::max(view.news_ns, view.asked_ns);
+    if (!IsReachable(view.member.state) || view.member.control_addresses.empty()) continue;
+    if (now_ns - since_ns < options_.doubt_after_ns) continue;
+    if (longest == nullptr || since_ns < std::max(longest->news_ns, longest->asked_ns))
+      longest = &view;
+  }
+  if (longest != nullptr) longest->asked_ns = now_ns;
+  return longest;
+}
+
+// News of each of many takes longer to come by.
+int64_t MembershipState::SuspectAfterNs() const {
+  return options_.suspect_after_ns +
+         std::bit_width((others_.size() + 1) / 8) * options_.suspect_more_ns;
+}
+
+size_t MembershipState::Judge(int64_t now_ns) {
+  const int64_t suspect_after_ns = SuspectAfterNs();
+  size_t suspects = 0;
   for (auto it = others_.begin(); it != others_.end();) {
     MemberView& view = it->second;
     const auto turn = [&](MemberState state) {
@@ -85,9 +118,9 @@ void MembershipState::Judge(int64_t now_ns) {
       view.state_ns = now_ns;
       ++version_;
     };
-    if (view.member.state == MemberState::kAlive &&
-        now_ns - view.news_ns >= options_.suspect_after_ns) {
+    if (view.member.state == MemberState::kAlive && now_ns - view.news_ns >= suspect_after_ns) {
       turn(MemberState::kSuspect);
+      ++suspects;
     } else if (view.member.state == MemberState::kSuspect &&
                now_ns - view.state_ns >= options_.dead_after_ns) {
       turn(MemberState::kDead);
@@ -100,6 +133,7 @@ void MembershipState::Judge(int64_t now_ns) {
       ++it;
     }
   }
+  return suspects;
 }
 
 std::vector<Member> MembershipState::Records() const {
@@ -160,7 +194,7 @@ void MembershipState::MergeOther(const Member& record, int64_t now_ns) {
   const auto found = others_.find(record.node);
   if (found == others_.end()) {
     if (!MakeRoom()) return;
-    others_.emplace(record.node, MemberView{std::move(fresh), now_ns, now_ns});
+    others_.emplace(record.node, MemberView{std::move(fresh), now_ns, now_ns, now_ns});
     ++version_;
     return;
   }

@@ -6,11 +6,13 @@
 //
 // Nodes exchange all records in pairs, each with a random other one a few times a second. A node
 // that is there counts its heartbeat up, so news of it spreads through the nodes that can reach it;
-// a node of which no news come is suspected, then dead, after stated times. Every node comes to
-// that by itself: what others make of a node's silence is not believed, as one of them may lie. Of
-// two records of one node the later one counts: the higher incarnation; within one, goodbye before
-// the higher heartbeat. A node that hears of a later life of its own goes above it; so it does,
-// now and then, where others say that it is dead, for nodes of older versions that believe it.
+// a node of which no news come is asked itself, then suspected, and others are asked about it, then
+// dead, after stated times. Every node comes to that by itself: what others make of a node's
+// silence is not believed, as one of them may lie; they are believed its newest record, which it
+// signed. Of two records of one node the later one counts: the higher incarnation; within one,
+// goodbye before the higher heartbeat. A node that hears of a later life of its own goes above it;
+// so it does, now and then, where others say that it is dead, for nodes of older versions that
+// believe it.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +31,11 @@ namespace aster::cluster {
 
 struct MembershipOptions {
   int64_t gossip_interval_ns = 500 * kNsPerMs;
-  int64_t suspect_after_ns = 4 * kNsPerSecond;         // without news
-  int64_t dead_after_ns = 4 * kNsPerSecond;            // of being suspect
+  int64_t doubt_after_ns = 3 * kNsPerSecond / 2;       // without news: it is asked itself
+  int64_t suspect_after_ns = 3 * kNsPerSecond;         // without news, among up to seven others
+  int64_t suspect_more_ns = kNsPerSecond / 2;          // each time that there are twice as many
+  int64_t dead_after_ns = 2 * kNsPerSecond;            // of being suspect
+  size_t asked_of_suspects = 2;                        // others that are asked about one
   int64_t forget_after_ns = 24 * 3600 * kNsPerSecond;  // of being dead or gone
   size_t max_members = 1024;
   size_t max_seeds = 64;
@@ -47,6 +52,7 @@ struct MemberView {
   Member member;
   int64_t news_ns = 0;   // when something new was last heard of it
   int64_t state_ns = 0;  // since when it is in its state
+  int64_t asked_ns = 0;  // when it was last asked because it was silent
 };
 
 // Not for concurrent use.
@@ -95,7 +101,10 @@ class MembershipState {
   bool IsNewsOfSelf(const Member& record) const;
   void MergeSelf(const Member& record, int64_t now_ns);
   void MergeOther(const Member& record, int64_t now_ns);
-  void Judge(int64_t now_ns);
+  // How many have become suspect.
+  size_t Judge(int64_t now_ns);
+  int64_t SuspectAfterNs() const;
+  const MemberView* TakeDoubted(int64_t now_ns);
   bool MakeRoom();
   std::vector<const MemberView*> InState(bool reachable) const;
 

@@ -24,7 +24,8 @@ constexpr uint64_t kSeeds = kSanitized ? 100 : 400;
 
 class Simulation {
  public:
-  explicit Simulation(uint64_t seed) : random_(seed, 99), node_count_(2 + random_.NextBelow(7)) {
+  explicit Simulation(uint64_t seed, size_t node_count = 0)
+      : random_(seed, 99), node_count_(node_count > 0 ? node_count : 2 + random_.NextBelow(7)) {
     for (size_t i = 0; i < node_count_; ++i) {
       nodes_.emplace_back();
       sides_.push_back(0);
@@ -60,6 +61,8 @@ class Simulation {
     return std::nullopt;
   }
 
+  void Kill(size_t index) { nodes_[index].reset(); }
+
   size_t LivingCount() const {
     return static_cast<size_t>(
         std::ranges::count_if(nodes_, [](const auto& node) { return node != nullptr; }));
@@ -82,7 +85,7 @@ class Simulation {
   }
 
  private:
-  static std::string AddressOf(size_t index) { return "10.0.0." + std::to_string(index) + ":1"; }
+  static std::string AddressOf(size_t index) { return "10.0.0.1:" + std::to_string(1 + index); }
 
   void Start(size_t index) {
     Member self;
@@ -168,7 +171,7 @@ TEST(MembershipSimulation, EveryoneAgreesSoonAfterTroubleIsOver) {
     Simulation simulation(seed);
     simulation.Trouble(600);
     simulation.Calm();
-    // Eight seconds make a silent node dead; the rest is for the news to travel.
+    // Five seconds make a silent node dead; the rest is for the news to travel.
     const std::optional<int> steps = simulation.StepsToAgree(600);
     ASSERT_TRUE(steps) << "seed " << seed << "\n" << simulation.Describe();
     worst = std::max(worst, *steps);
@@ -183,6 +186,15 @@ TEST(MembershipSimulation, NobodyIsSuspectedWithoutTrouble) {
     ASSERT_TRUE(steps) << "seed " << seed;
     EXPECT_LE(*steps, 60) << "seed " << seed;
   }
+}
+
+TEST(MembershipSimulation, SixtyNodesKnowOfADeathWithinTenSecondsAndSuspectNobodyElse) {
+  Simulation simulation(7, 60);
+  ASSERT_TRUE(simulation.StepsToAgree(300)) << simulation.Describe();
+  simulation.Kill(11);
+  const std::optional<int> steps = simulation.StepsToAgree(300);
+  ASSERT_TRUE(steps) << simulation.Describe();
+  EXPECT_LE(*steps, 100) << "tenths of a second";
 }
 
 }  // namespace

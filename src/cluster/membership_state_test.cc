@@ -31,12 +31,37 @@ MemberState StateOf(const MembershipState& state, uint64_t number) {
 TEST(MembershipState, WhoIsSilentIsSuspectAndThenDead) {
   MembershipState state = Make();
   ASSERT_TRUE(state.Merge(std::vector{Named(2)}, 0).ok());
-  state.Tick(4 * kNsPerSecond - 1);
+  state.Tick(3 * kNsPerSecond - 1);
   EXPECT_EQ(StateOf(state, 2), MemberState::kAlive);
-  state.Tick(4 * kNsPerSecond);
+  state.Tick(3 * kNsPerSecond);
   EXPECT_EQ(StateOf(state, 2), MemberState::kSuspect);
-  state.Tick(8 * kNsPerSecond);
+  state.Tick(5 * kNsPerSecond);
   EXPECT_EQ(StateOf(state, 2), MemberState::kDead);
+}
+
+// Chance alone may pass a node over for seconds.
+TEST(MembershipState, ASilentNodeIsAskedItselfBeforeItIsSuspected) {
+  MembershipState state = Make();
+  std::vector<Member> members;
+  for (uint64_t i = 2; i < 8; ++i) members.push_back(Named(i));
+  ASSERT_TRUE(state.Merge(members, 0).ok());
+  int asked = 0;
+  for (int64_t now_ns = 0; now_ns < 3 * kNsPerSecond; now_ns += 500 * kNsPerMs) {
+    // All but node 2 are heard all the time.
+    for (Member& member : members) member.heartbeat += member.node == Id(2) ? 0 : 1;
+    ASSERT_TRUE(state.Merge(members, now_ns).ok());
+    for (const Contact& contact : state.Tick(now_ns))
+      asked += now_ns >= 1500 * kNsPerMs && contact.node == Id(2);
+  }
+  EXPECT_GE(asked, 1);
+  EXPECT_EQ(StateOf(state, 2), MemberState::kAlive);
+  // Others are asked about it once, and what they have heard of it counts.
+  EXPECT_GE(state.Tick(3 * kNsPerSecond).size(), 3u);
+  ASSERT_EQ(StateOf(state, 2), MemberState::kSuspect);
+  EXPECT_LE(state.Tick(3500 * kNsPerMs).size(), 2u);
+  members.front().heartbeat += 1;
+  ASSERT_TRUE(state.Merge(std::vector{members.front()}, 3600 * kNsPerMs).ok());
+  EXPECT_EQ(StateOf(state, 2), MemberState::kAlive);
 }
 
 TEST(MembershipState, HeartbeatsTakeSuspicionAndDeathAway) {

@@ -31,7 +31,8 @@ Connection::Connection(const ConnectionOptions& options, const Clock& clock, Own
       owner_(owner),
       outbox_(std::move(outbox)),
       expected_(expected),
-      where_(std::move(where)) {}
+      where_(std::move(where)),
+      silence_(options.silence_ns, clock.NowNs()) {}
 
 Connection::~Connection() {
   if (is_attached_) outbox_->Detach();
@@ -48,7 +49,7 @@ void Connection::StartWith(std::unique_ptr<Stream> stream) {
   CHECK(stream_ == nullptr);
   stream_ = std::move(stream);
   state_ = is_dialed() ? State::kConnecting : State::kSecuring;
-  started_ns_ = last_heard_ns_ = last_ping_ns_ = clock_.NowNs();
+  started_ns_ = last_ping_ns_ = clock_.NowNs();
 }
 
 bool Connection::WantsWrite() const {
@@ -68,7 +69,7 @@ int64_t Connection::deadline_ns() const {
   switch (state_) {
     case State::kUp:
       return std::min(std::max(outbox_->last_sent_ns(), last_ping_ns_) + options_.heartbeat_ns,
-                      last_heard_ns_ + options_.silence_ns);
+                      silence_.deadline_ns());
     case State::kClosing:
       return started_ns_ + kGoodbyeNs;
     case State::kClosed:
@@ -124,7 +125,7 @@ Status Connection::ReadFrames() {
   has_more_ = false;
   for (;;) {
     std::optional<FrameReader::Arrived> arrived = TRY(reader_.Next(*stream_, limits_));
-    if (reader_.read_bytes() > before_bytes) last_heard_ns_ = clock_.NowNs();
+    if (reader_.read_bytes() > before_bytes) silence_.Heard(clock_.NowNs());
     if (!arrived) return Ok();
     TRY(Handle(std::move(*arrived)));
     if (reader_.read_bytes() - before_bytes > kReadBytesPerStep) {
@@ -167,6 +168,8 @@ Status Connection::HandleHello(const wire::Hello& hello) {
   TRY(outbox_->Open(hello.credit_bytes, hello.max_frame_bytes, protocol));
   limits_ = {.max_frame_bytes = options_.self.max_frame_bytes, .hello_only = false};
   state_ = State::kUp;
+  // What connecting took says nothing about the peer.
+  silence_ = Silence(options_.silence_ns, clock_.NowNs());
   return Ok();
 }
 
@@ -207,12 +210,12 @@ Status Connection::KeepTime(int64_t now_ns) {
     return Error(Code::kDeadlineExceeded,
                  fmt::format("{} within {} ms", reason, options_.handshake_ns / kNsPerMs));
   }
-  // A peer that says nothing, not even heartbeats, is dead.
-  if (now_ns - last_heard_ns_ >= options_.silence_ns) {
+  // A peer that says nothing, not even heartbeats, is lost.
+  if (now_ns >= silence_.deadline_ns()) {
     return Error(Code::kDeadlineExceeded,
                  fmt::format("nothing was heard for {} ms: is the machine switched off, or its "
                              "network?",
-                             options_.silence_ns / kNsPerMs));
+                             silence_.limit_ns() / kNsPerMs));
   }
   // What the owner has consumed is credit for the peer.
   const uint64_t consumed = consumed_->bytes.load();

@@ -17,6 +17,7 @@
 #include "net/frame_reader.h"
 #include "net/handshake.h"
 #include "net/outbox.h"
+#include "net/silence.h"
 #include "net/stream.h"
 #include "net/tls.h"
 #include "wire/messages.h"
@@ -26,8 +27,8 @@ namespace aster::net {
 struct ConnectionOptions {
   Introduction self;
   int64_t handshake_ns = 5 * kNsPerSecond;  // from connecting to Hello; also for the last words
-  int64_t heartbeat_ns = 1 * kNsPerSecond;  // something is said at least so often
-  int64_t silence_ns = 5 * kNsPerSecond;    // of a peer, after which it counts as dead
+  int64_t heartbeat_ns = kNsPerSecond / 2;  // something is said at least so often
+  int64_t silence_ns = 2 * kNsPerSecond;    // the least of a peer that is lost: net/silence.h
 };
 
 // Not for concurrent use, but for its outbox.
@@ -74,7 +75,7 @@ class Connection {
   // When to call Step() again at the latest.
   int64_t deadline_ns() const;
   // The loop did not run for `pause_ns`: silence in this time says nothing.
-  void Forgive(int64_t pause_ns) { last_heard_ns_ += pause_ns; }
+  void Forgive(int64_t pause_ns) { silence_.Forgive(pause_ns); }
 
   // Says why and hangs up, as far as that is possible: Step() until kClosed.
   void Close(const Error& why);
@@ -125,7 +126,7 @@ class Connection {
   std::string peer_name_;
   uint64_t untold_bytes_ = 0;  // received, and not given credit for again
   int64_t started_ns_ = 0;     // connecting, or closing
-  int64_t last_heard_ns_ = 0;
+  Silence silence_;
   int64_t last_ping_ns_ = 0;
   int64_t round_trip_ns_ = 0;
 };

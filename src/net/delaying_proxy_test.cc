@@ -71,7 +71,7 @@ TEST_F(ProxyTest, APulledCableIsNoticedInTheStatedTime) {
   ASSERT_TRUE(ann_->Send(bob_->self(), wire::CloseRoute{4}).ok());
   const Event down = Next(*ann_);
   ASSERT_EQ(down.kind, Event::Kind::kDown);
-  EXPECT_THAT(down.why.error().message(), HasSubstr("nothing was heard for 1500 ms"));
+  EXPECT_THAT(down.why.error().message(), HasSubstr("nothing was heard for"));
   EXPECT_GE(ann_->clock().NowNs() - start_ns, 1300 * kNsPerMs);
 }
 

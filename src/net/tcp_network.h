@@ -46,8 +46,8 @@ struct TcpOptions {
   uint64_t credit_bytes = uint64_t{64} << 20;      // that wait here until they are received
   uint64_t max_queue_bytes = uint64_t{512} << 20;  // that wait for one node, or it is down
   int64_t handshake_ns = 5 * kNsPerSecond;
-  int64_t heartbeat_ns = 1 * kNsPerSecond;
-  int64_t silence_ns = 5 * kNsPerSecond;
+  int64_t heartbeat_ns = kNsPerSecond / 2;
+  int64_t silence_ns = 2 * kNsPerSecond;
   size_t max_strangers = 32;     // connections that have not said who they are; the oldest goes
   size_t max_connections = 256;  // of nodes
   // Asked for every connection, by the network's thread: an error refuses a node that has proven

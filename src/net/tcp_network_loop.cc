@@ -22,9 +22,9 @@ namespace {
 constexpr int64_t kFirstPauseNs = 100 * kNsPerMs;
 constexpr int64_t kLongestPauseNs = 2 * kNsPerSecond;
 constexpr int64_t kNoteNs = 500 * kNsPerMs;
-// A loop that did not run for longer (its machine slept) does not count that as silence of its
-// peers.
-constexpr int64_t kPauseNs = 2 * kNsPerSecond;
+// A loop that was late by more (its machine is busy, or slept) does not count that as silence of
+// its peers.
+constexpr int64_t kLateNs = 100 * kNsPerMs;
 // For how long the loop's thread leaves the sockets to one that pumps: longer than what that
 // computes in between, and not noticed where it has stopped.
 constexpr int64_t kPumpedNs = 5 * kNsPerMs;
@@ -139,11 +139,12 @@ void TcpNetwork::Run() {
          static_cast<int>(std::min<int64_t>((wait_ns + kNsPerMs - 1) / kNsPerMs, 1000)));
     waker_->Reset();
 
-    // Peers may have sent all the time while this machine slept: their silence begins anew.
+    // Time in which this thread should have run and did not: peers on the same machine, or on one
+    // that sleeps as long, could say nothing either.
     MutexLock lock(loop_mu_);
     const int64_t now_ns = clock_.NowNs();
-    if (now_ns - last_ns > kPauseNs) {
-      for (Connection* connection : Everybody()) connection->Forgive(now_ns - last_ns);
+    if (const int64_t late_ns = now_ns - last_ns - wait_ns; late_ns > kLateNs) {
+      for (Connection* connection : Everybody()) connection->Forgive(late_ns);
     }
     last_ns = now_ns;
     // Descriptors may be other sockets' since another thread has stepped them.

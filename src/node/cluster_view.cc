@@ -20,8 +20,10 @@ namespace {
 
 constexpr int64_t kEntryNs = 3 * kNsPerSecond;
 constexpr int64_t kAnswerNs = 3 * kNsPerSecond;
-// Of nodes that failed a moment ago, while a request waits for an answer: those that are well
-// take milliseconds.
+// Of nodes that failed a moment ago, while a request waits for an answer: so many times as long as
+// the others took, within limits.
+constexpr int64_t kTimesOfOthers = 4;
+constexpr int64_t kLeastDoubtedNs = 300 * kNsPerMs;
 constexpr int64_t kDoubtedNs = 3 * kNsPerSecond / 2;
 constexpr size_t kMaxEntries = 16;  // at once
 
@@ -45,19 +47,20 @@ Result<std::unique_ptr<ClusterView>> ClusterView::Connect(
         "no address of a node of the cluster is known: start `aster node` on this machine, or name "
         "one that runs with --via HOST:PORT");
   }
-  std::string reasons;
+  Reasons reasons;
   for (size_t begin = 0; begin < addresses.size(); begin += kMaxEntries) {
     const std::span<const std::string> some =
         std::span(addresses).subspan(begin, std::min(kMaxEntries, addresses.size() - begin));
     if (auto view = TryAll(identity, some, reasons)) return view;
   }
-  return Error(Code::kUnavailable,
-               fmt::format("no node of the cluster {} answers:{}", identity.cluster_name, reasons));
+  return Error(
+      reasons.are_all_silent ? Code::kDeadlineExceeded : Code::kUnavailable,
+      fmt::format("no node of the cluster {} answers:{}", identity.cluster_name, reasons.text));
 }
 
 std::unique_ptr<ClusterView> ClusterView::TryAll(const cluster::Identity& identity,
                                                  std::span<const std::string> addresses,
-                                                 std::string& reasons) {
+                                                 Reasons& reasons) {
   const size_t count = addresses.size();
   std::vector<std::unique_ptr<rpc::ControlClient>> clients(count);
   std::vector<std::optional<Result<rpc::Gossip>>> answers(count);
@@ -78,8 +81,9 @@ std::unique_ptr<ClusterView> ClusterView::TryAll(const cluster::Identity& identi
           identity, std::move(clients[i]), addresses[i], std::move((*answers[i])->members)));
     }
     const std::string& why = answers[i]->error().message();
+    if (answers[i]->error().code() != Code::kDeadlineExceeded) reasons.are_all_silent = false;
     const bool says_where = why.starts_with(addresses[i]);
-    reasons +=
+    reasons.text +=
         fmt::format("\n  {}{}{}", says_where ? "" : addresses[i], says_where ? "" : ": ", why);
   }
   return nullptr;
@@ -94,19 +98,33 @@ Result<std::vector<Member>> ClusterView::Members(std::span<const cluster::NodeId
   };
   const bool may_be_gone = std::ranges::any_of(
       members_, [&](const Member& member) { return is_entry(member) && is_doubted(member); });
+  // Where the node that was asked so far may be gone, another one answers in milliseconds.
+  const auto is_well = [&](const Member& member) {
+    return !is_entry(member) && !is_doubted(member);
+  };
+  if (may_be_gone) {
+    if (auto told = AskOther(is_well); told.ok()) return told;
+  }
   const auto told = entry_->Exchange({}, may_be_gone ? kDoubtedNs : kEntryNs);
   if (told.ok()) return told->members;
-  // The node that was asked so far may have gone: any other will do, or the same one over a new
-  // connection.
+  // Any other will do, or the same one over a new connection.
   const bool is_silent = told.error().code() == Code::kDeadlineExceeded;
-  std::vector<std::string> others;
+  auto other = AskOther([&](const Member& member) {
+    return is_entry(member) ? !is_silent : !may_be_gone && !is_doubted(member);
+  });
+  if (!other.ok() && other.error().code() == Code::kNotFound) return told.error();
+  return other;
+}
+
+Result<std::vector<Member>> ClusterView::AskOther(
+    const std::function<bool(const Member&)>& may_know) {
+  std::vector<std::string> addresses;
   for (const Member& member : members_) {
-    const bool is_in_vain = is_entry(member) ? is_silent : is_doubted(member);
-    if (MayAnswer(member) && !is_in_vain && !member.control_addresses.empty())
-      others.push_back(member.control_addresses.front());
+    if (MayAnswer(member) && may_know(member) && !member.control_addresses.empty())
+      addresses.push_back(member.control_addresses.front());
   }
-  if (others.empty()) return told.error();
-  std::unique_ptr<ClusterView> again = TRY(Connect(identity_, others));
+  if (addresses.empty()) return NotFound("no other node of the cluster is known");
+  std::unique_ptr<ClusterView> again = TRY(Connect(identity_, addresses));
   entry_ = std::move(again->entry_);
   entry_address_ = std::move(again->entry_address_);
   return std::move(again->members_);
@@ -115,22 +133,31 @@ Result<std::vector<Member>> ClusterView::Members(std::span<const cluster::NodeId
 Result<std::vector<NodeView>> ClusterView::Look(std::span<const cluster::NodeId> doubted) {
   members_ = TRY(Members(doubted));
   std::vector<NodeView> views(members_.size());
-  Together(members_.size(), [&](size_t i) {
-    NodeView& view = views[i];
-    view.member = members_[i];
-    if (!MayAnswer(view.member)) return;
-    const bool is_doubted = std::ranges::count(doubted, view.member.node) > 0;
-    const int64_t patience_ns = is_doubted ? kDoubtedNs : kAnswerNs;
-    const auto asked =
-        AskAnywhere(identity_, view.member, [&](rpc::ControlClient& client) -> Status {
-          view.description = TRY(client.Describe(patience_ns));
-          view.status = TRY(client.GetStatus(patience_ns));
-          return Ok();
-        });
-    if (!asked.ok()) view.why = asked.error().message();
-  });
+  std::vector<NodeView*> well, in_doubt;
+  for (size_t i = 0; i < views.size(); ++i) {
+    views[i].member = members_[i];
+    if (!MayAnswer(members_[i])) continue;
+    const bool is_doubted = std::ranges::count(doubted, members_[i].node) > 0;
+    (is_doubted ? in_doubt : well).push_back(&views[i]);
+  }
+  const SystemClock clock;
+  const int64_t begin_ns = clock.NowNs();
+  Together(well.size(), [&](size_t i) { AskAbout(*well[i], kAnswerNs); });
+  const int64_t took_ns = clock.NowNs() - begin_ns;
+  const int64_t patience_ns =
+      well.empty() ? kDoubtedNs : std::clamp(kTimesOfOthers * took_ns, kLeastDoubtedNs, kDoubtedNs);
+  Together(in_doubt.size(), [&](size_t i) { AskAbout(*in_doubt[i], patience_ns); });
   std::ranges::sort(views, {}, [](const NodeView& view) { return view.member.name; });
   return views;
+}
+
+void ClusterView::AskAbout(NodeView& view, int64_t patience_ns) const {
+  const auto asked = AskAnywhere(identity_, view.member, [&](rpc::ControlClient& client) -> Status {
+    view.description = TRY(client.Describe(patience_ns));
+    view.status = TRY(client.GetStatus(patience_ns));
+    return Ok();
+  });
+  if (!asked.ok()) view.why = asked.error().message();
 }
 
 Status RememberMembers(const cluster::Home& home, const std::vector<Member>& members) {

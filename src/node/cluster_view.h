@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -33,12 +34,13 @@ struct NodeView {
 class ClusterView {
  public:
   // Tries these addresses (HOST:PORT), many at once, and takes the first node that answers. An
-  // error says what each said.
+  // error says what each said; its code is DeadlineExceeded where all of them are silent.
   static Result<std::unique_ptr<ClusterView>> Connect(cluster::Identity identity,
                                                       const std::vector<std::string>& addresses);
 
   // Asks every node that may be reached, all at once, and waits for the answers, a few seconds at
-  // most; less for those that are doubted. Nodes that are dead or gone are listed and not asked.
+  // most. Those that are doubted are asked when the others have answered, which says how long they
+  // are worth waiting for. Nodes that are dead or gone are listed and not asked.
   Result<std::vector<NodeView>> Look(std::span<const cluster::NodeId> doubted = {});
 
   const cluster::Identity& identity() const { return identity_; }
@@ -53,11 +55,21 @@ class ClusterView {
         entry_address_(std::move(entry_address)),
         members_(std::move(members)) {}
 
+  // Why no node answers.
+  struct Reasons {
+    std::string text;  // a line of each
+    bool are_all_silent = true;
+  };
+
   // Through whichever of these answers; null, and more reasons, where none does.
   static std::unique_ptr<ClusterView> TryAll(const cluster::Identity& identity,
                                              std::span<const std::string> addresses,
-                                             std::string& reasons);
+                                             Reasons& reasons);
   Result<std::vector<cluster::Member>> Members(std::span<const cluster::NodeId> doubted);
+  // From any of the members for which `may_know` holds, which is asked from then on.
+  Result<std::vector<cluster::Member>> AskOther(
+      const std::function<bool(const cluster::Member&)>& may_know);
+  void AskAbout(NodeView& view, int64_t patience_ns) const;
 
   const cluster::Identity identity_;
   std::unique_ptr<rpc::ControlClient> entry_;

@@ -256,10 +256,8 @@ cluster::Description Daemon::Describe() const {
 // Everybody: who does not have it says so at once.
 std::vector<std::shared_ptr<fetch::WeightPeer>> Daemon::PeersToFetchFrom() const {
   std::vector<std::shared_ptr<fetch::PartHolder>> peers;
-  for (const cluster::Member& member : membership_->Members()) {
-    if (member.node == identity_.node || member.state != cluster::MemberState::kAlive) continue;
+  for (const cluster::Member& member : membership_->Living())
     peers.push_back(std::make_shared<MemberPeer>(identity_, member));
-  }
   return fetch::PeersWithParts(peers, models_.Parts(), [this](const Hash128& fingerprint) {
     return store_.FindManifest(fingerprint);
   });

@@ -6,6 +6,12 @@
 #include <fmt/format.h>
 
 namespace aster::node {
+namespace {
+
+// A node that is well takes milliseconds, and others may have the weights too.
+constexpr int64_t kReachNs = 3 * kNsPerSecond / 2;
+
+}  // namespace
 
 Result<rpc::ControlClient*> MemberPeer::Reach() {
   if (client_) return client_.get();
@@ -13,7 +19,7 @@ Result<rpc::ControlClient*> MemberPeer::Reach() {
   for (const std::string& address : member_.control_addresses) {
     auto client = TRY(rpc::ControlClient::Make(
         {.identity = identity_, .address = address, .expect = member_.node}));
-    auto answer = client->Describe();
+    auto answer = client->Describe(kReachNs);
     if (answer.ok()) {
       held_ = std::move(answer->models);
       client_ = std::move(client);

@@ -372,6 +372,20 @@ std::vector<Member> Membership::Members() const {
   return state_.Records();
 }
 
+std::vector<Member> Membership::Living() const {
+  std::vector<cluster::MemberView> living;
+  {
+    const MutexLock lock(mu_);
+    for (const auto& [node, view] : state_.others()) {
+      if (view.member.state == MemberState::kAlive) living.push_back(view);
+    }
+  }
+  std::ranges::stable_sort(living, std::greater(), &cluster::MemberView::news_ns);
+  std::vector<Member> members;
+  for (cluster::MemberView& view : living) members.push_back(std::move(view.member));
+  return members;
+}
+
 void Membership::SetAddresses(OwnAddresses addresses) {
   const MutexLock lock(mu_);
   state_.SetAddresses(std::move(addresses.control), std::move(addresses.data));

@@ -63,6 +63,9 @@ class Membership {
   bool IsRevoked(const cluster::NodeId& node) const EXCLUDES(mu_);
   // This node first.
   std::vector<cluster::Member> Members() const EXCLUDES(mu_);
+  // Other nodes that are alive, those heard of last first: one that fell silent a moment ago is the
+  // last to be asked for anything.
+  std::vector<cluster::Member> Living() const EXCLUDES(mu_);
   void SetDescriptionVersion(uint64_t version) EXCLUDES(mu_);
   // Where others reach this node.
   void SetAddresses(OwnAddresses addresses) EXCLUDES(mu_);

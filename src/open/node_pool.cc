@@ -72,11 +72,11 @@ class ClusterPool final : public NodePool {
   Status Refresh(std::span<const wire::NodeId> lost, const Status& broken) override {
     const bool may_be_well = broken.ok() || broken.error().code() == Code::kUnavailable;
     if (!may_be_well) RefuseFor(lost, broken.error().code());
+    std::vector<node::NodeView> views = TRY(view_->Look(lost));
     nodes_.clear();
     links_.clear();
     absent_.clear();
     shared_.clear();
-    std::vector<node::NodeView> views = TRY(view_->Look(lost));
     std::erase_if(views, [&](const node::NodeView& view) {
       std::string why = WhyAbsent(view);
       if (why.empty() && std::ranges::count(lost, view.member.node) > 0 &&

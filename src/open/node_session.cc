@@ -287,8 +287,8 @@ Result<std::unique_ptr<conduct::Conductor>> NodeSession::Open(const plan::Plan& 
   options.max_open_replans = plan::SplitText(plan) == auto_split_ ? kOpenReplans : 0;
   auto conductor = std::make_unique<conduct::Conductor>(
       *network_, model_, tokenizer, plan, options,
-      [this](const plan::Plan&, std::span<const wire::NodeId> lost, const Error& why) {
-        return Replan(lost, why);
+      [this](const plan::Plan& broken, std::span<const wire::NodeId> lost, const Error& why) {
+        return Replan(broken, lost, why);
       },
       own_.get());
   const StepProgress progress = reporter.StartProgress("nodes are loading");
@@ -345,8 +345,11 @@ void NodeSession::NoteLeftOut(std::span<const wire::NodeId> lost, const Error& w
 }
 
 // The nodes that are left take over.
-Result<plan::Plan> NodeSession::Replan(std::span<const wire::NodeId> lost, const Error& why) {
+Result<plan::Plan> NodeSession::Replan(const plan::Plan& broken, std::span<const wire::NodeId> lost,
+                                       const Error& why) {
   const Status found = pool_->Refresh(lost, why);
+  // All of them at once: this machine's own link is down, more likely, and may come back.
+  if (!found.ok() && found.error().code() == Code::kDeadlineExceeded) return broken;
   NoteLeftOut(lost, why);
   TakeNodes();
   if (!found.ok() || nodes_.empty()) {

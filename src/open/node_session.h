@@ -100,7 +100,8 @@ class NodeSession {
   Result<std::vector<plan::PlanStage>> ParsePath(const std::string& text) const;
   // The decode nodes, where the options name any.
   Status AddDecoders(plan::Plan& plan);
-  Result<plan::Plan> Replan(std::span<const wire::NodeId> lost, const Error& why);
+  Result<plan::Plan> Replan(const plan::Plan& broken, std::span<const wire::NodeId> lost,
+                            const Error& why);
   void NoteLeftOut(std::span<const wire::NodeId> lost, const Error& why);
 
   const plan::RouteModel model_;

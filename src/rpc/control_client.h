@@ -38,7 +38,7 @@ class ControlClient {
   virtual ~ControlClient() = default;
 
   static constexpr int64_t kCallNs = 5 * kNsPerSecond;
-  static constexpr int64_t kSilenceNs = 10 * kNsPerSecond;  // between pieces of a stream
+  static constexpr int64_t kSilenceNs = 5 * kNsPerSecond;  // between pieces of a stream
 
   virtual Result<cluster::JoinReply> Join(const cluster::JoinRequest& request,
                                           int64_t timeout_ns = kCallNs) = 0;

@@ -327,6 +327,27 @@ class Clusters(ClusterCase):
         self.await_answer(desk, "desk")
         self.assertEqual(chat.ask("and then?"), alone.ask("and then?"))
 
+    def test_a_request_waits_while_no_node_is_heard(self):
+        """As where the cable of the machine that asks is pulled out, and put in again."""
+        desk, lap = self.two()
+        options = ("-p", "the rain in", "--raw", "--temp", 0.8, "--seed", 3, "-n", 1500, "--ignore-eos")
+        run = desk.start("run", self.tiny, *options, "-q", "--log-level", "info", "--cluster", "--split",
+                         "desk=0:0,lap=1:out")
+        begun = run.stdout.read(1)
+        nodes = (desk.node, lap.node)
+        for node in nodes:
+            node.send_signal(signal.SIGSTOP)
+        said = b""
+        while b"another route takes over" not in said:
+            line = run.stderr.readline()
+            self.assertTrue(line, said.decode())
+            said += line
+        for node in nodes:
+            node.send_signal(signal.SIGCONT)
+        rest, complaint = run.communicate(timeout=DEADLINE_S)
+        self.assertEqual((run.returncode, begun + rest), (0, desk.aster("run", self.tiny, *options)),
+                         (said + complaint).decode())
+
     def test_layers_that_a_node_has_are_shared(self):
         desk = self.machine("desk")
         desk.aster("cluster", "init", "--name", "home", "--node", "desk")
