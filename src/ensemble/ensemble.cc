@@ -15,37 +15,47 @@
 namespace aster::ensemble {
 
 // One question on its way: answers, then ratings, then the choice.
-class Ensemble::Choosing {
+class Ensemble::Choosing : public std::enable_shared_from_this<Choosing> {
  public:
   Choosing(const std::vector<Member>& members, const Clock& clock, int64_t wait_ns,
-           Question question, OnAnswer on_answer)
-      : members_(members),
-        clock_(clock),
-        wait_ns_(wait_ns),
-        question_(std::move(question)),
-        on_answer_(std::move(on_answer)) {
-    for (const Member& member : members) {
-      voices_.push_back(std::make_unique<Voice>(member, question_));
-      if (member.weight > 0) voices_.back()->Ask(question_);
-    }
+           const Question& question)
+      : members_(members), clock_(clock), wait_ns_(wait_ns) {
+    for (const Member& member : members)
+      voices_.push_back(std::make_unique<Voice>(member, question));
   }
 
-  bool is_busy() const {
-    return std::ranges::any_of(voices_, [](const auto& voice) { return voice->is_busy(); });
+  // Whether a member can have the question.
+  bool is_askable() const {
+    return std::ranges::any_of(voices_, [](const auto& voice) { return voice->is_askable(); });
   }
   bool is_answered() const { return phase_ == Phase::kDone; }
 
-  // The member can do nothing any more.
-  void Lose(size_t member, const Error& why) { voices_[member]->Leave(why); }
+  void Begin(const std::shared_ptr<Mailbox>& mailbox, OnAnswer on_answer) {
+    on_answer_ = std::move(on_answer);
+    for (size_t i = 0; i < voices_.size(); ++i) {
+      voices_[i]->Ask([mailbox, i, weak = weak_from_this()](std::function<void(Voice&)> work) {
+        mailbox->Post([weak, i, work = std::move(work)] {
+          if (const auto question = weak.lock()) work(*question->voices_[i]);
+        });
+      });
+    }
+  }
   void Cancel() {
     for (const auto& voice : voices_) voice->Leave(Cancelled());
     is_cancelled_ = true;
   }
   void Advance() {
     if (is_cancelled_ && phase_ != Phase::kDone) return Finish();
-    for (const auto& voice : voices_) voice->EndIfComplete();
     if (phase_ == Phase::kAnswering && HasHeard()) BeginRating();
     if (phase_ == Phase::kRating && HasHeard()) Finish();
+  }
+  // Why the first member that was asked has no answer.
+  Error NoAnswer() const {
+    for (size_t i = 0; i < voices_.size(); ++i) {
+      const auto& absence = voices_[i]->absence();
+      if (absence) return Error(*absence).In(members_[i].name);
+    }
+    return {Code::kInternal, "no member was asked"};
   }
 
  private:
@@ -100,22 +110,16 @@ class Ensemble::Choosing {
     on_answer_(Choose());
   }
 
-  // Why the first member that was asked has none.
-  Error NoAnswer() const {
-    for (size_t i = 0; i < voices_.size(); ++i) {
-      const auto& absence = voices_[i]->absence();
-      if (absence) return Error(*absence).In(members_[i].name);
-    }
-    return {Code::kInternal, "no member was asked"};
-  }
-
   Answer Choose() {
     Answer answer;
     for (size_t c = 0; candidates_.size() > 1 && c < candidates_.size(); ++c) RateCandidate(c);
     // Of equally probable ones, that of the first member.
     answer.chosen = static_cast<size_t>(
         std::ranges::min_element(candidates_, {}, &Candidate::bits_per_byte) - candidates_.begin());
-    answer.answered = voices_[candidates_[answer.chosen].authors.front()]->answered();
+    const Spoken& spoken = voices_[candidates_[answer.chosen].authors.front()]->spoken();
+    answer.answered = spoken.answered;
+    answer.pieces = spoken.pieces;
+    answer.reason = spoken.reason;
     engine::RequestCounts total;
     for (size_t i = 0; i < voices_.size(); ++i) {
       answer.parts.push_back(PartOf(i));
@@ -125,6 +129,7 @@ class Ensemble::Choosing {
       total.generated += part.counts.generated;
       total.replayed += part.counts.replayed;
       total.drafts += part.counts.drafts;
+      AddUsage(voices_[i]->spoken().usage, answer.usage);
     }
     answer.answered.generated.finish.counts = total;
     answer.candidates = std::move(candidates_);
@@ -143,8 +148,21 @@ class Ensemble::Choosing {
     candidate.bits_per_byte = BitsPerByte(MixedLogChance(log_chances, weights), bytes);
   }
 
+  // Members compute beside each other.
+  static void AddUsage(const respond::Usage& usage, respond::Usage& total) {
+    total.prompt += usage.prompt;
+    total.cached += usage.cached;
+    total.answer += usage.answer;
+    total.thinking += usage.thinking;
+    total.drafted += usage.drafted;
+    total.accepted += usage.accepted;
+    total.times.waited_ns = std::max(total.times.waited_ns, usage.times.waited_ns);
+    total.times.prefill_ns = std::max(total.times.prefill_ns, usage.times.prefill_ns);
+    total.times.decode_ns = std::max(total.times.decode_ns, usage.times.decode_ns);
+  }
+
   Part PartOf(size_t i) const {
-    const engine::Finish& finish = voices_[i]->answered().generated.finish;
+    const engine::Finish& finish = voices_[i]->spoken().answered.generated.finish;
     return {.member = members_[i].name,
             .weight = members_[i].weight,
             .has_answered = voices_[i]->has_answered(),
@@ -157,8 +175,7 @@ class Ensemble::Choosing {
   const std::vector<Member>& members_;
   const Clock& clock_;
   const int64_t wait_ns_;
-  const Question question_;
-  const OnAnswer on_answer_;
+  OnAnswer on_answer_;
   std::vector<std::unique_ptr<Voice>> voices_;  // of every member
   Phase phase_ = Phase::kAnswering;
   bool is_cancelled_ = false;
@@ -180,57 +197,75 @@ Status CheckMembers(const std::vector<Member>& members) {
   return InvalidArgument("every weight is 0: give one member more than that");
 }
 
+void Tell(const Answer& answer, respond::Listener& listener) {
+  for (const SaidPiece& piece : answer.pieces)
+    listener.OnPiece({.text = piece.text, .events = piece.events, .tokens = piece.tokens});
+  engine::Finish finish = answer.answered.generated.finish;
+  finish.times = answer.usage.times;
+  listener.OnEnd({.finish = finish, .reason = answer.reason, .usage = answer.usage});
+}
+
 Ensemble::Ensemble(std::vector<Member> members, const Clock& clock, EnsembleOptions options)
-    : members_(std::move(members)), clock_(clock), options_(options) {
+    : clock_(clock), options_(options), members_(WithEngines(std::move(members))) {
   CHECK(CheckMembers(members_).ok());
 }
 
 Ensemble::~Ensemble() {
-  Cancel();
-  // Cancelled requests end in the next step of their generators.
-  for (const Member& member : members_) {
-    while (!member.generator->idle() && member.generator->Step().ok()) {
-    }
+  // Requests that are in flight know their members.
+  questions_.clear();
+  stepped_.clear();
+}
+
+std::vector<Member> Ensemble::WithEngines(std::vector<Member> members) {
+  for (Member& member : members) {
+    if (member.engine != nullptr) continue;
+    CHECK(member.generator != nullptr);
+    stepped_.push_back(std::make_unique<SteppedEngine>(*member.generator));
+    member.engine = stepped_.back().get();
   }
+  return members;
 }
 
-void Ensemble::Ask(Question question, OnAnswer on_answer) {
-  questions_.push_back(std::make_unique<Choosing>(members_, clock_, options_.wait_ns,
-                                                  std::move(question), std::move(on_answer)));
+Result<std::shared_ptr<Ensemble::Choosing>> Ensemble::Prepare(const Question& question) const {
+  auto asked = std::make_shared<Choosing>(members_, clock_, options_.wait_ns, question);
+  if (!asked->is_askable()) return asked->NoAnswer();
+  return asked;
 }
 
-bool Ensemble::idle() const {
-  return std::ranges::all_of(questions_, [](const auto& asked) { return asked->is_answered(); });
+void Ensemble::Ask(std::shared_ptr<Choosing> question, OnAnswer on_answer) {
+  question->Begin(mailbox_, std::move(on_answer));
+  questions_.push_back(std::move(question));
 }
 
-void Ensemble::Cancel() {
+void Ensemble::Ask(const Question& question, OnAnswer on_answer) {
+  // Where no member can have it, the next step says so.
+  Ask(std::make_shared<Choosing>(members_, clock_, options_.wait_ns, question),
+      std::move(on_answer));
+}
+
+void Ensemble::Cancel(Choosing& question) { question.Cancel(); }
+
+void Ensemble::CancelAll() {
   for (const auto& asked : questions_) asked->Cancel();
 }
 
-void Ensemble::StepMembers() {
-  for (size_t i = 0; i < members_.size(); ++i) {
-    engine::Generator& generator = *members_[i].generator;
-    if (generator.idle()) continue;
-    const Status stepped = generator.Step();
-    if (stepped.ok()) continue;
-    for (const auto& asked : questions_) asked->Lose(i, stepped.error());
-  }
-}
-
 void Ensemble::Step() {
-  StepMembers();
+  for (const auto& engine : stepped_) engine->Step();
+  for (const Mailbox::Letter& letter : mailbox_->TakeAll()) letter();
   // Listeners may ask more: the list may grow on the way.
-  for (size_t i = 0; i < questions_.size(); ++i) questions_[i]->Advance();
-  std::erase_if(questions_,
-                [](const auto& asked) { return asked->is_answered() && !asked->is_busy(); });
+  for (size_t i = 0; i < questions_.size(); ++i) {
+    const std::shared_ptr<Choosing> asked = questions_[i];
+    asked->Advance();
+  }
+  std::erase_if(questions_, [](const auto& asked) { return asked->is_answered(); });
 }
 
-Result<Answer> AnswerOne(Ensemble& ensemble, Question question,
+Result<Answer> AnswerOne(Ensemble& ensemble, const Question& question,
                          const std::function<bool()>& is_cancelled) {
   std::optional<Result<Answer>> answer;
-  ensemble.Ask(std::move(question), [&](Result<Answer> given) { answer = std::move(given); });
+  ensemble.Ask(question, [&](Result<Answer> given) { answer = std::move(given); });
   while (!answer) {
-    if (is_cancelled && is_cancelled()) ensemble.Cancel();
+    if (is_cancelled && is_cancelled()) ensemble.CancelAll();
     ensemble.Step();
   }
   return *std::move(answer);

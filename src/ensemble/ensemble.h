@@ -15,7 +15,9 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "ensemble/mailbox.h"
 #include "ensemble/member.h"
+#include "ensemble/stepped_engine.h"
 #include "ensemble/voice.h"
 
 namespace aster::ensemble {
@@ -39,7 +41,10 @@ struct Candidate {
 };
 
 struct Answer {
-  respond::Answered answered;         // the author's, with the token counts of all members
+  respond::Answered answered;     // the author's, with the token counts of all members
+  std::vector<SaidPiece> pieces;  // of it, as they were said
+  respond::EndReason reason = respond::EndReason::kStop;
+  respond::Usage usage;               // of all members
   size_t chosen = 0;                  // of `candidates`
   std::vector<Candidate> candidates;  // different ones, by their first author
   std::vector<Part> parts;            // of every member
@@ -55,10 +60,13 @@ struct EnsembleOptions {
 // An error where the members cannot be an ensemble: none, names or weights that make no sense.
 Status CheckMembers(const std::vector<Member>& members);
 
-// The caller's thread does everything, in Step. The same answers in whatever order members compute,
-// and with however many questions at once: what is decided does not depend on time, unless a member
-// fails or is not waited for any more; the answer says so then, and the next question asks it
-// again.
+// Tells a listener the answer as one model would have.
+void Tell(const Answer& answer, respond::Listener& listener);
+
+// The same answers in whatever order members compute, and with however many questions at once: what
+// is decided does not depend on time, unless a member fails or is not waited for any more; the
+// answer says so then, and the next question asks it again. One thread calls all but what is said
+// to be safe.
 class Ensemble {
  public:
   // Members that CheckMembers accepts; what they name outlives it, as does the clock.
@@ -68,31 +76,40 @@ class Ensemble {
   Ensemble(const Ensemble&) = delete;
   Ensemble& operator=(const Ensemble&) = delete;
 
+  // A question with the prompts of all members.
+  class Choosing;
+  // Safe for concurrent use. An error, the first member's, where no member can have the question.
+  Result<std::shared_ptr<Choosing>> Prepare(const Question& question) const;
+
   using OnAnswer = std::function<void(Result<Answer>)>;
   // `on_answer` is called by Step, once. An error where no member answers. It may ask more.
-  void Ask(Question question, OnAnswer on_answer);
+  void Ask(std::shared_ptr<Choosing> question, OnAnswer on_answer);
+  void Ask(const Question& question, OnAnswer on_answer);
   // Every question is answered.
-  bool idle() const;
+  bool idle() const { return questions_.empty(); }
   void Step();
-  // Questions that are not answered end as cancelled, at the next step.
-  void Cancel();
+  // A question that is not answered ends as cancelled, at the next step.
+  static void Cancel(Choosing& question);
+  void CancelAll();
 
+  // Where work of other threads waits for the next step.
+  Mailbox& mailbox() { return *mailbox_; }
   const std::vector<Member>& members() const { return members_; }
 
  private:
-  class Choosing;
+  std::vector<Member> WithEngines(std::vector<Member> members);
 
-  void StepMembers();
-
-  const std::vector<Member> members_;
   const Clock& clock_;
   const EnsembleOptions options_;
-  std::vector<std::unique_ptr<Choosing>> questions_;  // until no request of theirs is in flight
+  const std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>();
+  std::vector<std::unique_ptr<SteppedEngine>> stepped_;  // of members that are generators
+  const std::vector<Member> members_;
+  std::vector<std::shared_ptr<Choosing>> questions_;  // that are not answered
 };
 
 // One answer, for callers that have nothing else to do. `is_cancelled` (null: never) is called
 // before every step.
-Result<Answer> AnswerOne(Ensemble& ensemble, Question question,
+Result<Answer> AnswerOne(Ensemble& ensemble, const Question& question,
                          const std::function<bool()>& is_cancelled = nullptr);
 
 }  // namespace aster::ensemble

@@ -6,9 +6,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "engine/generator.h"
+#include "ensemble/member_engine.h"
 #include "respond/prompt.h"
 
 namespace aster::ensemble {
@@ -16,10 +18,13 @@ namespace aster::ensemble {
 struct Member {
   std::string name;
   respond::Model model = {};  // its own template and vocabulary
+  // One of the two computes it: a generator that the ensemble steps, or an engine.
   engine::Generator* generator = nullptr;
+  MemberEngine* engine = nullptr;
   double weight = 1;           // of its probabilities among the others'; 0: it is not asked
   uint32_t context_limit = 0;  // tokens of prompt and response; 0: what the model was trained for
   uint64_t extra_seed = 0;     // added to the seed of every question
+  std::optional<engine::DraftOptions> draft = {};  // instead of the question's
 };
 
 }  // namespace aster::ensemble

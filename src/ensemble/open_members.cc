@@ -17,14 +17,20 @@
 
 namespace aster::ensemble {
 
-std::vector<std::string> DistinctNames(const std::vector<std::string>& paths) {
-  std::vector<std::string> stems, names;
-  for (const std::string& path : paths) {
-    stems.push_back(std::filesystem::path(path).stem().string());
-    const auto count = std::ranges::count(stems, stems.back());
-    names.push_back(count == 1 ? stems.back() : fmt::format("{} {}", stems.back(), count));
+std::vector<std::string> Distinct(const std::vector<std::string>& names) {
+  std::vector<std::string> all;
+  for (auto name = names.begin(); name != names.end(); ++name) {
+    const auto before = std::count(names.begin(), name, *name);
+    all.push_back(before == 0 ? *name : fmt::format("{} {}", *name, before + 1));
   }
-  return names;
+  return all;
+}
+
+std::vector<std::string> DistinctNames(const std::vector<std::string>& paths) {
+  std::vector<std::string> stems;
+  for (const std::string& path : paths)
+    stems.push_back(std::filesystem::path(path).stem().string());
+  return Distinct(stems);
 }
 
 Result<std::unique_ptr<OpenMembers::Opened>> OpenMembers::OpenOne(const std::string& path,

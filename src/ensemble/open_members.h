@@ -30,7 +30,8 @@ struct MemberOptions {
   chat::Thinking thinking = chat::Thinking::kAsItLikes;
 };
 
-// A name that no other member has: "nova", "pulsar", "nova 2".
+// Names that no other member has: "nova", "pulsar", "nova 2".
+std::vector<std::string> Distinct(const std::vector<std::string>& names);
 std::vector<std::string> DistinctNames(const std::vector<std::string>& paths);
 
 // The models of an ensemble, open.

@@ -18,6 +18,7 @@ respond::Settings SettingsOf(const Member& member, const Question& question) {
   settings.sampling.seed += member.extra_seed;
   settings.sampling.logprobs = true;
   if (member.context_limit > 0) settings.context_limit = member.context_limit;
+  if (member.draft) settings.draft = *member.draft;
   return settings;
 }
 
@@ -29,76 +30,179 @@ double Sum(std::span<const float> logprobs) {
 
 }  // namespace
 
+// The member's response on the thread that computes it.
+class Voice::Speech final : public respond::Listener {
+ public:
+  Speech(const Voice& voice, std::function<void(std::shared_ptr<Spoken>)> on_end)
+      : prompt_(voice.prompt_),
+        family_(voice.member_.model.dialect.family),
+        wants_logprobs_(voice.wants_logprobs_),
+        on_end_(std::move(on_end)),
+        response_(voice.member_.model, voice.settings_, prompt_, voice.masks_, *this) {}
+
+  respond::Response& response() { return response_; }
+
+ private:
+  void OnToken(const engine::Delta& delta) override {
+    spoken_->answered.generated.tokens.push_back(delta.choice.id);
+    spoken_->logprobs.push_back(delta.choice.logprob);
+  }
+  void OnPiece(const respond::Piece& piece) override {
+    SaidPiece said{.text = std::string(piece.text),
+                   .events = {piece.events.begin(), piece.events.end()}};
+    if (wants_logprobs_) said.tokens.assign(piece.tokens.begin(), piece.tokens.end());
+    spoken_->written.text += said.text;
+    spoken_->answered.reply.Add(said.events, said.tokens);
+    spoken_->pieces.push_back(std::move(said));
+  }
+  void OnEnd(const respond::End& end) override {
+    OnPiece(end.last);
+    Written& written = spoken_->written;
+    respond::Answered& answered = spoken_->answered;
+    answered.generated.finish = end.finish;
+    answered.generated.text = written.text;
+    written.forced = prompt_.forced;
+    written.has_ended = end.finish.reason == engine::FinishReason::kStopToken;
+    const bool is_plain = answered.reply.calls.empty() && answered.reply.thinking.empty();
+    if (!is_plain) written.family = family_;
+    spoken_->reason = end.reason;
+    spoken_->usage = end.usage;
+    spoken_->status = end.status;
+    if (end.is_cancelled) spoken_->status = Error(Code::kCancelled, "the answer was cancelled");
+    on_end_(std::move(spoken_));
+  }
+
+  const respond::Prompt prompt_;
+  const chat::Family family_;
+  const bool wants_logprobs_;
+  const std::function<void(std::shared_ptr<Spoken>)> on_end_;
+  respond::Response response_;
+  std::shared_ptr<Spoken> spoken_ = std::make_shared<Spoken>();
+};
+
+// A text behind the member's prompt, on the thread that computes it.
+class Voice::Rating {
+ public:
+  Rating(uint32_t vocab_size, std::vector<int32_t> tokens, double known)
+      : sampler_(LogprobsAlone(), vocab_size), tokens_(std::move(tokens)), log_chance_(known) {}
+
+  // The row behind each token rates the next one.
+  void TakeRow(std::span<const float> logits) {
+    if (!status_.ok() || next_ == tokens_.size()) return;
+    const auto choice = sampler_.Rate(logits, tokens_[next_++]);
+    if (choice.ok()) {
+      log_chance_ += choice->logprob;
+    } else {
+      status_ = choice.error();
+    }
+  }
+  // Of the whole text, at the end.
+  double log_chance(const engine::Finish& finish) const {
+    const bool is_whole =
+        finish.reason != engine::FinishReason::kCancelled && next_ == tokens_.size();
+    return is_whole && status(finish).ok() ? log_chance_ : kImpossible;
+  }
+  Status status(const engine::Finish& finish) const {
+    return finish.reason == engine::FinishReason::kFailed ? finish.status : status_;
+  }
+
+ private:
+  static engine::SamplingOptions LogprobsAlone() {
+    engine::SamplingOptions options;
+    options.logprobs = true;
+    return options;
+  }
+
+  engine::Sampler sampler_;
+  const std::vector<int32_t> tokens_;  // to rate, in order
+  size_t next_ = 0;                    // of them
+  double log_chance_;                  // of those before
+  Status status_;
+};
+
 Voice::Voice(const Member& member, const Question& question)
     : member_(member),
+      is_text_(question.text.has_value()),
       wants_logprobs_(question.settings.sampling.logprobs),
+      client_(question.client),
       settings_(SettingsOf(member, question)) {
-  CHECK(member.generator != nullptr && member.model.prompt != nullptr);
+  if (member.weight == 0) return;
+  Status prepared = Prepare(question);
+  if (!prepared.ok()) absence_ = prepared.error();
 }
 
-void Voice::Ask(const Question& question) {
-  Status asked = TryAsk(question);
-  if (!asked.ok()) absence_ = asked.error();
-}
+Voice::~Voice() { *is_dropped_ = true; }
 
-Status Voice::TryAsk(const Question& question) {
+Status Voice::MakePrompt(const Question& question) {
+  if (question.text) {
+    prompt_ =
+        respond::RawPrompt(TRY(member_.model.prompt->EncodeRaw(*question.text, /*begins=*/true)),
+                           question.conversation.form);
+    prompt_.text = *question.text;
+    return Ok();
+  }
   respond::Conversation conversation = question.conversation;
   // Of texts alone: a template that has no place for tools leaves them out.
   if (question.is_raw && !member_.model.dialect.has_tools) conversation.tools = nullptr;
   prompt_ = TRY(respond::MakePrompt(member_.model, conversation));
   prompt_.is_raw = question.is_raw;
-  response_ = std::make_unique<respond::Response>(
-      member_.model, settings_, prompt_, TRY(respond::MakeMasks(member_.model, prompt_)), *this);
-  sequence_.emplace(member_.generator->NewSequence());
-  sequence_->SetHistory(prompt_.tokens);
-  engine::Request request = response_->MakeRequest();
-  request.sequence = &*sequence_;
-  id_ = TRY(member_.generator->Submit(std::move(request)));
-  ++in_flight_;
   return Ok();
 }
 
-void Voice::OnToken(const engine::Delta& delta) {
-  answered_.generated.tokens.push_back(delta.choice.id);
-  logprobs_.push_back(delta.choice.logprob);
+Status Voice::Prepare(const Question& question) {
+  CHECK(member_.model.prompt != nullptr);
+  TRY(MakePrompt(question));
+  masks_ = TRY(respond::MakeMasks(member_.model, prompt_));
+  return Ok();
 }
 
-void Voice::OnPiece(const respond::Piece& piece) {
-  written_.text += piece.text;
-  answered_.reply.Add(piece.events, wants_logprobs_ ? piece.tokens : decltype(piece.tokens)());
+void Voice::Ask(Post post) {
+  post_ = std::move(post);
+  if (!is_askable()) return;
+  const auto speech = std::make_shared<Speech>(*this, [on = post_](std::shared_ptr<Spoken> spoken) {
+    on([spoken](Voice& voice) { voice.OnSpoken(spoken); });
+  });
+  Work work{.prompt = prompt_.tokens, .request = speech->response().MakeRequest(speech)};
+  // A response that has said all that is wanted need not go on.
+  work.is_gone = [speech, dropped = is_dropped_] {
+    return *dropped || speech->response().is_complete();
+  };
+  Begin(std::move(work));
 }
 
-void Voice::OnEnd(const respond::End& end) {
-  --in_flight_;
-  OnPiece(end.last);
-  answered_.generated.finish = end.finish;
-  answered_.generated.text = written_.text;
-  if (!end.status.ok() && !absence_) absence_ = end.status.error();
-  if (absence_) return;
-  has_answered_ = true;
-  written_.forced = prompt_.forced;
-  written_.has_ended = end.finish.reason == engine::FinishReason::kStopToken;
-  const bool is_plain = answered_.reply.calls.empty() && answered_.reply.thinking.empty();
-  if (!is_plain) written_.family = member_.model.dialect.family;
+void Voice::Begin(Work work) {
+  ++awaited_;
+  work.client = client_;
+  work.on_refused = [on = post_](const Error& error) {
+    on([error](Voice& voice) { voice.OnRefused(error); });
+  };
+  member_.engine->Begin(std::move(work));
 }
 
-void Voice::EndIfComplete() {
-  if (response_ != nullptr && response_->is_complete() && is_busy()) member_.generator->Cancel(id_);
+void Voice::OnRefused(const Error& error) {
+  --awaited_;
+  if (!absence_) absence_ = error;
+}
+
+void Voice::OnSpoken(std::shared_ptr<Spoken> spoken) {
+  --awaited_;
+  spoken_ = std::move(*spoken);
+  if (!spoken_.status.ok() && !absence_) absence_ = spoken_.status.error();
+  has_answered_ = !absence_;
 }
 
 void Voice::Leave(Error why) {
   if (!is_awaited()) return;
   has_left_ = true;
   absence_ = std::move(why);
-  if (!has_answered_) member_.generator->Cancel(id_);
-  for (const auto& rating : ratings_) member_.generator->Cancel(rating->id);
+  *is_dropped_ = true;
 }
 
 void Voice::Rate(const Written& written, size_t candidate) {
   log_chances_.resize(std::max(log_chances_.size(), candidate + 1), kImpossible);
   if (!has_answered_) return;
-  if (written == written_) {
-    log_chances_[candidate] = Sum(logprobs_);
+  if (written == spoken_.written) {
+    log_chances_[candidate] = Sum(spoken_.logprobs);
     return;
   }
   Status asked = TryRate(written, candidate);
@@ -115,7 +219,9 @@ Result<std::vector<int32_t>> Voice::TokensOf(const Written& written) const {
   // The markup of calls and reasoning may be control tokens; other text never is.
   const chat::ChatPrompt& chat = *member_.model.prompt;
   const std::string marked = is_plain ? chat.Marked(written.text) : written.text;
-  std::vector<int32_t> tokens = TRY(chat.Encode(prompt_.text + prompt_.forced + marked));
+  std::vector<int32_t> tokens =
+      is_text_ ? TRY(chat.EncodeRaw(prompt_.text + written.text, /*begins=*/true))
+               : TRY(chat.Encode(prompt_.text + prompt_.forced + marked));
   const auto [prompt, rest] = std::ranges::mismatch(prompt_.tokens, tokens);
   if (prompt != prompt_.tokens.end()) return none;
   tokens.erase(tokens.begin(), rest);
@@ -123,7 +229,8 @@ Result<std::vector<int32_t>> Voice::TokensOf(const Written& written) const {
   // The end that this member gave its own answer, or else the one that its vocabulary names first.
   const std::vector<text::TokenId>& ends = member_.model.tokenizer->vocab().end_of_generation;
   if (ends.empty()) return none;
-  tokens.push_back(written_.has_ended ? answered_.generated.finish.stop_token : ends.front());
+  const bool has_ended = spoken_.written.has_ended;
+  tokens.push_back(has_ended ? spoken_.answered.generated.finish.stop_token : ends.front());
   return tokens;
 }
 
@@ -131,59 +238,39 @@ Status Voice::TryRate(const Written& written, size_t candidate) {
   std::vector<int32_t> tokens = TRY(TokensOf(written));
   if (tokens.empty()) return Ok();
   // As long as the text is the one that this member wrote, its probabilities are known.
-  const std::vector<int32_t>& own = answered_.generated.tokens;
+  const std::vector<int32_t>& own = spoken_.answered.generated.tokens;
   const auto shared = static_cast<size_t>(std::ranges::mismatch(own, tokens).in1 - own.begin());
-  const double known = Sum(std::span(logprobs_).first(shared));
+  const double known = Sum(std::span(spoken_.logprobs).first(shared));
   if (shared == tokens.size()) {
     log_chances_[candidate] = known;
     return Ok();
   }
   // The rest is computed in one batch with the other candidates, behind the same KV cache. Each row
   // of logits is of the token behind it, so the last token itself is not computed.
-  const uint32_t first = static_cast<uint32_t>(prompt_.tokens.size() + shared) - 1;
-  std::vector<int32_t> history = prompt_.tokens;
-  history.insert(history.end(), tokens.begin(), tokens.end() - 1);
+  Work work{.prompt = prompt_.tokens, .is_followup = true};
+  work.prompt.insert(work.prompt.end(), tokens.begin(), tokens.end() - 1);
   tokens.erase(tokens.begin(), tokens.begin() + static_cast<ptrdiff_t>(shared));
-  engine::SamplingOptions rates;
-  rates.logprobs = true;
-  auto rating = std::make_unique<Rating>(
-      Rating{.sequence = sequence_->Fork(),
-             .sampler = engine::Sampler(rates, member_.generator->shape().vocab_size),
-             .tokens = std::move(tokens),
-             .log_chance = known});
-  rating->sequence.SetHistory(history);
-  engine::Request request;
-  request.sequence = &rating->sequence;
-  request.max_tokens = 0;
-  request.context_limit = settings_.context_limit;
-  request.rows = {.kind = engine::PromptRows::Kind::kLogits,
-                  .on_row = [this, at = rating.get()](auto row) { TakeRow(*at, row); },
-                  .first = first};
-  request.on_finish = [this, at = rating.get(), candidate](const engine::Finish& finish) {
-    FinishRating(*at, candidate, finish);
+  rated_tokens_ += tokens.size();
+  const auto rating =
+      std::make_shared<Rating>(member_.engine->vocab_size(), std::move(tokens), known);
+  work.request.max_tokens = 0;
+  work.request.context_limit = settings_.context_limit;
+  work.request.rows = {.kind = engine::PromptRows::Kind::kLogits,
+                       .on_row = [rating](auto row) { rating->TakeRow(row); },
+                       .first = static_cast<uint32_t>(prompt_.tokens.size() + shared) - 1};
+  work.request.on_finish = [on = post_, rating, candidate](const engine::Finish& finish) {
+    on([candidate, log_chance = rating->log_chance(finish), status = rating->status(finish)](
+           Voice& voice) { voice.OnRated(candidate, log_chance, status); });
   };
-  rating->id = TRY(member_.generator->Submit(std::move(request)));
-  ++in_flight_;
-  rated_tokens_ += rating->tokens.size();
-  ratings_.push_back(std::move(rating));
+  work.is_gone = [dropped = is_dropped_] { return dropped->load(); };
+  Begin(std::move(work));
   return Ok();
 }
 
-void Voice::TakeRow(Rating& rating, std::span<const float> logits) {
-  if (!rating.status.ok() || rating.next == rating.tokens.size()) return;
-  const auto choice = rating.sampler.Rate(logits, rating.tokens[rating.next++]);
-  if (!choice.ok()) {
-    rating.status = choice.error();
-    return;
-  }
-  rating.log_chance += choice->logprob;
-}
-
-void Voice::FinishRating(Rating& rating, size_t candidate, const engine::Finish& finish) {
-  --in_flight_;
-  if (finish.reason == engine::FinishReason::kFailed && !absence_) absence_ = finish.status.error();
-  const bool is_whole = rating.status.ok() && rating.next == rating.tokens.size();
-  if (is_whole && !has_left_) log_chances_[candidate] = rating.log_chance;
+void Voice::OnRated(size_t candidate, double log_chance, const Status& status) {
+  --awaited_;
+  if (!status.ok() && !absence_) absence_ = status.error();
+  if (!has_left_) log_chances_[candidate] = log_chance;
 }
 
 double Voice::LogChance(size_t candidate) const {

@@ -5,7 +5,9 @@
 // not know the other members, nor what is decided by it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,7 +15,6 @@
 
 #include "chat/dialect.h"
 #include "engine/sampler.h"
-#include "engine/sequence.h"
 #include "ensemble/member.h"
 #include "respond/response.h"
 #include "respond/run.h"
@@ -22,9 +23,11 @@ namespace aster::ensemble {
 
 struct Question {
   respond::Conversation conversation = {};
+  std::optional<std::string> text = {};  // instead of its messages: a text to go on from
   respond::Settings settings = {};
   // The response is its text alone: no reasoning or calls are looked for in it.
   bool is_raw = false;
+  std::string client = {};  // who asks, where clients take turns
 };
 
 // What a member wrote, with all that another member needs to rate it.
@@ -40,76 +43,85 @@ struct Written {
   bool operator==(const Written&) const = default;
 };
 
-// Belongs to the thread that steps the member's generator. Outlives its requests: it may be
-// destroyed when is_busy() is false.
-class Voice final : public respond::Listener {
+// One step of a response, to be told again.
+struct SaidPiece {
+  std::string text = {};
+  std::vector<chat::ReplyEvent> events = {};
+  std::vector<respond::SpokenToken> tokens = {};
+};
+
+// A member's response, when it has ended.
+struct Spoken {
+  Written written;
+  respond::Answered answered;
+  std::vector<SaidPiece> pieces;
+  std::vector<float> logprobs;  // [tokens of the answer]
+  respond::EndReason reason = respond::EndReason::kStop;
+  respond::Usage usage;
+  Status status;
+};
+
+// Belongs to the ensemble's thread. Requests of a voice that is no more end by themselves.
+class Voice {
  public:
-  // The member outlives it.
+  // Calls the function with this voice on the ensemble's thread, unless the question is no more;
+  // safe for concurrent use.
+  using Post = std::function<void(std::function<void(Voice&)>)>;
+
+  // On any thread. The member outlives it. A member that cannot have the question is absent.
   Voice(const Member& member, const Question& question);
+  ~Voice();
   Voice(const Voice&) = delete;
   Voice& operator=(const Voice&) = delete;
 
-  // What is refused or fails makes it absent.
-  void Ask(const Question& question);
+  void Ask(Post post);
   // Rates the candidate with that number, which need not be its own.
   void Rate(const Written& written, size_t candidate);
   // It is waited for no more. Requests in flight are cancelled.
   void Leave(Error why);
-  // A response that has said all that is wanted need not be waited for.
-  void EndIfComplete();
 
-  // Requests that are not finished.
-  bool is_busy() const { return in_flight_ > 0; }
-  bool is_awaited() const { return is_busy() && !has_left_; }
+  bool is_awaited() const { return awaited_ > 0 && !has_left_; }
   bool has_answered() const { return has_answered_; }
   // Why it has no answer, or no ratings.
   const std::optional<Error>& absence() const { return absence_; }
+  // Its member has a weight, and can have the question.
+  bool is_askable() const { return member_.weight > 0 && !absence_; }
 
-  const Written& written() const { return written_; }
-  const respond::Answered& answered() const { return answered_; }
+  const Written& written() const { return spoken_.written; }
+  const Spoken& spoken() const { return spoken_; }
   // Natural logarithm, by candidate; kImpossible where it was not rated.
   double LogChance(size_t candidate) const;
   uint64_t rated_tokens() const { return rated_tokens_; }
 
  private:
-  // A text that is computed behind the prompt.
-  struct Rating {
-    engine::Sequence sequence;
-    engine::Sampler sampler;      // for its probabilities alone
-    std::vector<int32_t> tokens;  // to rate, in order
-    size_t next = 0;              // of them
-    double log_chance = 0;        // of those before
-    Status status = {};
-    engine::RequestId id = 0;
-  };
+  // What the threads that compute see of it.
+  class Speech;
+  class Rating;
 
-  Status TryAsk(const Question& question);
-  Status TryRate(const Written& written, size_t candidate);
+  Status Prepare(const Question& question);
+  Status MakePrompt(const Question& question);
   Result<std::vector<int32_t>> TokensOf(const Written& written) const;
-  void TakeRow(Rating& rating, std::span<const float> logits);
-  void FinishRating(Rating& rating, size_t candidate, const engine::Finish& finish);
-
-  void OnToken(const engine::Delta& delta) override;
-  void OnPiece(const respond::Piece& piece) override;
-  void OnEnd(const respond::End& end) override;
+  Status TryRate(const Written& written, size_t candidate);
+  void Begin(Work work);
+  void OnSpoken(std::shared_ptr<Spoken> spoken);
+  void OnRated(size_t candidate, double log_chance, const Status& status);
+  void OnRefused(const Error& error);
 
   const Member& member_;
+  const bool is_text_;  // the prompt is a text to go on from
   const bool wants_logprobs_;
+  const std::string client_;
   const respond::Settings settings_;
   respond::Prompt prompt_;
-  std::unique_ptr<respond::Response> response_;
-  std::optional<engine::Sequence> sequence_;
-  engine::RequestId id_ = 0;
-  size_t in_flight_ = 0;
+  std::shared_ptr<grammar::MaskCache> masks_;
+  Post post_;
+  const std::shared_ptr<std::atomic<bool>> is_dropped_ = std::make_shared<std::atomic<bool>>(false);
+  size_t awaited_ = 0;  // requests that have not ended
 
-  Written written_;
-  respond::Answered answered_;
-  std::vector<float> logprobs_;  // [tokens of the answer]
+  Spoken spoken_;
   bool has_answered_ = false;
   bool has_left_ = false;
   std::optional<Error> absence_;
-
-  std::vector<std::unique_ptr<Rating>> ratings_;
   std::vector<double> log_chances_;  // by candidate
   uint64_t rated_tokens_ = 0;
 };

@@ -6,9 +6,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/log.h"
+#include "ensemble/explanation.h"
 #include "respond/response.h"
 
 namespace aster::serve {
@@ -23,6 +25,10 @@ respond::Settings SettingsOf(const AnswerContext& context, const Ask& ask, uint6
 }
 
 }  // namespace
+
+AnswerLoopState StateOf(const AnswerContext& context) {
+  return context.ensemble != nullptr ? context.ensemble->state() : context.loop->state();
+}
 
 std::optional<respond::Prompt> PromptOf(const AnswerContext& context, const Ask& ask,
                                         Problem& problem) {
@@ -45,9 +51,13 @@ class Answer::Choice final : public respond::Listener {
          const std::shared_ptr<grammar::MaskCache>& masks, uint64_t seed)
       : answer_(answer),
         index_(index),
-        prompt_(prompt),
-        response_(answer.context_.model, SettingsOf(answer.context_, answer.ask_, seed), prompt,
-                  masks, *this) {}
+        prompt_(&prompt),
+        response_(std::make_unique<respond::Response>(
+            answer.context_.model, SettingsOf(answer.context_, answer.ask_, seed), prompt, masks,
+            *this)) {}
+  // An ensemble's.
+  Choice(Answer& answer, size_t index, std::shared_ptr<ensemble::Ensemble::Choosing> question)
+      : answer_(answer), index_(index), question_(std::move(question)) {}
 
   void OnPrefill(uint64_t done, uint64_t total) override {
     answer_.Begin(done);
@@ -57,6 +67,17 @@ class Answer::Choice final : public respond::Listener {
   void OnToken(const engine::Delta& /*delta*/) override {
     if (answer_.has_failed_) return;
     answer_.Begin(0);
+    CountToken();
+  }
+  void OnPiece(const respond::Piece& piece) override { answer_.Say(index_, piece); }
+  void OnEnd(const respond::End& end) override { answer_.EndChoice(index_, end); }
+
+  // Says what the response has to begin with.
+  void Begin() {
+    if (response_ != nullptr) response_->Begin();
+  }
+  // An ensemble's tokens come all at once: only the first is worth a note.
+  void CountToken() {
     const int64_t now_ns = answer_.context_.clock->NowNs();
     if (last_token_ns_ == 0) {
       answer_.context_.metrics->AddFirstToken(now_ns - answer_.start_ns_);
@@ -66,17 +87,18 @@ class Answer::Choice final : public respond::Listener {
     last_token_ns_ = now_ns;
     answer_.trace_.AddToken(index_, now_ns);
   }
-  void OnPiece(const respond::Piece& piece) override { answer_.Say(index_, piece); }
-  void OnEnd(const respond::End& end) override { answer_.EndChoice(index_, end); }
 
-  const respond::Prompt& prompt() const { return prompt_; }
-  respond::Response& response() { return response_; }
+  const respond::Prompt& prompt() const { return *prompt_; }
+  respond::Response& response() { return *response_; }
+  std::shared_ptr<ensemble::Ensemble::Choosing> TakeQuestion() { return std::move(question_); }
 
  private:
   Answer& answer_;
   const size_t index_;
-  const respond::Prompt& prompt_;
-  respond::Response response_;
+  // One model's, or an ensemble's.
+  const respond::Prompt* const prompt_ = nullptr;
+  const std::unique_ptr<respond::Response> response_;
+  std::shared_ptr<ensemble::Ensemble::Choosing> question_;
   int64_t last_token_ns_ = 0;
 };
 
@@ -176,7 +198,61 @@ std::string Answer::TextOf(const respond::Prompt& prompt) const {
   return text.ok() ? *std::move(text) : text.error().message();
 }
 
-Problem Answer::Prepare() {
+// An ensemble's question, of a text to go on from or (null) of the conversation.
+Result<ensemble::Question> Answer::QuestionOf(const RawPrompt* raw) const {
+  if (!ask_.sampling.biases.empty())
+    return InvalidArgument("logit_bias names tokens of one vocabulary: ask a member of it alone");
+  ensemble::Question question{.conversation = ask_, .settings = ask_};
+  if (raw == nullptr) return question;
+  if (!raw->ids.empty())
+    return InvalidArgument("token ids are of one vocabulary: give an ensemble a text");
+  if (raw->suffix) return Unimplemented("an ensemble fills no gaps: ask a member of it alone");
+  if (raw->text.empty())
+    return InvalidArgument("the prompt is empty: give some text to go on from");
+  question.text = raw->text;
+  return question;
+}
+
+Problem Answer::PrepareQuestions(const std::string& client) {
+  std::vector<const RawPrompt*> texts;
+  for (const RawPrompt& raw : ask_.raw) texts.push_back(&raw);
+  if (texts.empty()) texts.push_back(nullptr);
+  for (const RawPrompt* const raw : texts) {
+    auto question = QuestionOf(raw);
+    if (!question.ok()) return ProblemOf(question.error(), ask_.prompt_field);
+    if (context_.logs_prompts) {
+      log::Info("prompt", {{"id", stream_->request_id()},
+                           {"text", raw != nullptr ? raw->text : DumpJson(ask_.messages)}});
+    }
+    question->client = client;
+    for (uint32_t choice = 0; choice < ask_.choices; ++choice) {
+      question->settings.sampling.seed = ask_.sampling.seed + choice;
+      auto prepared = context_.ensemble->ensemble().Prepare(*question);
+      if (!prepared.ok()) return ProblemOf(prepared.error(), ask_.prompt_field);
+      choices_.push_back(std::make_unique<Choice>(*this, choices_.size(), *std::move(prepared)));
+    }
+  }
+  choices_left_ = choices_.size();
+  return {};
+}
+
+Status Answer::SubmitQuestions() {
+  const auto self = shared_from_this();
+  std::vector<EnsembleJob> jobs;
+  for (size_t i = 0; i < choices_.size(); ++i) {
+    jobs.push_back({.question = choices_[i]->TakeQuestion(),
+                    .deadline_ns = deadline_ns_,
+                    .is_gone = [self] { return self->has_failed_ || self->stream_->is_gone(); },
+                    .on_answer =
+                        [self, i](Result<ensemble::Answer> answer) {
+                          self->TellAnswer(i, std::move(answer));
+                        }});
+  }
+  return context_.ensemble->Submit(std::move(jobs));
+}
+
+Problem Answer::Prepare(const std::string& client) {
+  if (context_.ensemble != nullptr) return PrepareQuestions(client);
   if (Problem problem = MakePrompts(); problem.any()) return problem;
   std::shared_ptr<grammar::MaskCache> masks;
   for (const respond::Prompt& prompt : prompts_) {
@@ -216,14 +292,18 @@ std::unique_ptr<Job> Answer::MakeJob(Choice& choice, const std::string& client) 
   return job;
 }
 
-void Answer::Start(const std::string& client) {
-  if (const Problem problem = Prepare(); problem.any()) return Fail(problem);
+Status Answer::SubmitJobs(const std::string& client) {
   std::vector<std::unique_ptr<Job>> jobs;
   for (const auto& choice : choices_) jobs.push_back(MakeJob(*choice, client));
+  return context_.loop->Submit(std::move(jobs));
+}
+
+void Answer::Start(const std::string& client) {
+  if (const Problem problem = Prepare(client); problem.any()) return Fail(problem);
   trace_.Mark(RequestTrace::kQueued, context_.clock->NowNs());
   writer_->Await();
   // From here on the loop's thread tells the writer.
-  const Status submitted = context_.loop->Submit(std::move(jobs));
+  const Status submitted = context_.ensemble != nullptr ? SubmitQuestions() : SubmitJobs(client);
   if (!submitted.ok()) Fail(ProblemOf(submitted.error(), "n"));
 }
 
@@ -232,7 +312,7 @@ void Answer::Begin(uint64_t cached) {
   if (std::exchange(has_begun_, true) || has_failed_) return;
   trace_.Mark(RequestTrace::kBegun, context_.clock->NowNs());
   writer_->Begin({.prompt = usage_.prompt, .cached = std::min(cached, usage_.prompt)});
-  for (const auto& choice : choices_) choice->response().Begin();
+  for (const auto& choice : choices_) choice->Begin();
 }
 
 void Answer::Progress(uint64_t done, uint64_t total) {
@@ -245,12 +325,30 @@ void Answer::Say(size_t choice, const respond::Piece& piece) {
   writer_->Say(choice, piece.events, piece.tokens);
 }
 
+// An ensemble's, as one model's would have come, with who wrote it.
+void Answer::TellAnswer(size_t choice, Result<ensemble::Answer> answer) {
+  if (has_failed_) return;
+  if (!answer.ok()) {
+    if (answer.error().code() == Code::kCancelled) return FailCancelled();
+    return Fail(ProblemOf(answer.error(), ask_.prompt_field));
+  }
+  // Choices share their prompt, of which every member that was asked had its own.
+  if (choice % ask_.choices == 0) usage_.prompt += answer->usage.prompt;
+  Begin(answer->usage.cached);
+  choices_[choice]->CountToken();
+  writer_->Explain(choice,
+                   std::make_shared<nlohmann::ordered_json>(ensemble::ExplanationToJson(*answer)));
+  ensemble::Tell(*answer, *choices_[choice]);
+}
+
+void Answer::FailCancelled() {
+  Fail(is_late() ? Problem{.status = 504, .message = "the answer took too long"}
+                 : Problem{.status = 503, .message = "the server is shutting down"});
+}
+
 void Answer::EndChoice(size_t choice, const respond::End& end) {
   if (has_failed_) return;
-  if (end.is_cancelled) {
-    return Fail(is_late() ? Problem{.status = 504, .message = "the answer took too long"}
-                          : Problem{.status = 503, .message = "the server is shutting down"});
-  }
+  if (end.is_cancelled) return FailCancelled();
   // What has failed before it began gets a status of its own.
   if (end.status.ok()) Begin(0);
   Say(choice, end.last);

@@ -14,11 +14,13 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "ensemble/ensemble.h"
 #include "model/pooling.h"
 #include "model/rank_head.h"
 #include "respond/prompt.h"
 #include "serve/answer_loop.h"
 #include "serve/ask.h"
+#include "serve/ensemble_loop.h"
 #include "serve/metrics.h"
 #include "serve/problem.h"
 #include "serve/reply_writer.h"
@@ -31,6 +33,8 @@ struct AnswerContext {
   std::string name;  // the model's
   respond::Model model;
   AnswerLoop* loop = nullptr;
+  // Several models answer together, and `model` and `loop` are those of the first; null: one model.
+  EnsembleLoop* ensemble = nullptr;
   Metrics* metrics = nullptr;
   RequestCounts* requests = nullptr;
   const Clock* clock = nullptr;
@@ -45,6 +49,8 @@ struct AnswerContext {
   Result<std::shared_ptr<const model::RankHead>> rank_head =
       std::shared_ptr<const model::RankHead>();
 };
+
+AnswerLoopState StateOf(const AnswerContext& context);
 
 // The prompt of a conversation. None, and a problem, where the template or the model cannot have
 // it.
@@ -64,16 +70,22 @@ class Answer : public std::enable_shared_from_this<Answer> {
  private:
   class Choice;
 
-  Problem Prepare();
+  Problem Prepare(const std::string& client);
   Problem MakePrompts();
+  Problem PrepareQuestions(const std::string& client);
+  Result<ensemble::Question> QuestionOf(const RawPrompt* raw) const;
+  Status SubmitQuestions();
   Result<respond::Prompt> PromptOfText(const RawPrompt& raw) const;
   Problem CheckLength(const respond::Prompt& prompt) const;
   std::string TextOf(const respond::Prompt& prompt) const;
   std::unique_ptr<Job> MakeJob(Choice& choice, const std::string& client);
+  Status SubmitJobs(const std::string& client);
   void Begin(uint64_t cached);
   void Progress(uint64_t done, uint64_t total);
   void Say(size_t choice, const respond::Piece& piece);
+  void TellAnswer(size_t choice, Result<ensemble::Answer> answer);
   void EndChoice(size_t choice, const respond::End& end);
+  void FailCancelled();
   void Count(size_t choice, const respond::End& end);
   void Fail(const Problem& problem);
   void SaveTrace() const;

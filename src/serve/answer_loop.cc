@@ -77,10 +77,13 @@ Status AnswerLoop::Submit(std::vector<std::unique_ptr<Job>> jobs) {
 }
 
 void AnswerLoop::Follow(std::unique_ptr<Job> job) {
-  const MutexLock lock(mu_);
-  ++waiting_count_;
-  const std::string client = job->client;
-  waiting_[client].push_back(std::move(job));
+  {
+    const MutexLock lock(mu_);
+    ++waiting_count_;
+    const std::string client = job->client;
+    waiting_[client].push_back(std::move(job));
+  }
+  changed_.NotifyAll();
 }
 
 void AnswerLoop::Stop(int64_t grace_ns) {

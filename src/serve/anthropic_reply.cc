@@ -87,6 +87,7 @@ class MessagesAtOnce final : public CollectingWriter {
     json["stop_reason"] = ReasonName(said.reason);
     json["stop_sequence"] = StopSequence(said.reason, said.stop_string);
     json["usage"] = UsageJson(usage);
+    if (said.ensemble) json["ensemble"] = *said.ensemble;
     SendJson(200, json);
   }
   void Fail(const Problem& problem) override {
@@ -138,6 +139,7 @@ class MessagesStream final : public ReplyWriter {
     }
   }
 
+  void Explain(size_t /*choice*/, JsonPtr ensemble) override { ensemble_ = std::move(ensemble); }
   void EndChoice(size_t /*choice*/, EndReason reason, const std::string& stop_string) override {
     // An answer has a block, if only an empty one.
     if (next_index_ == 0) Open(Block::kText, {{"type", "text"}, {"text", ""}});
@@ -147,11 +149,13 @@ class MessagesStream final : public ReplyWriter {
   }
 
   void Finish(const Usage& usage) override {
-    Send("message_delta", {{"type", "message_delta"},
-                           {"delta",
-                            {{"stop_reason", ReasonName(reason_)},
-                             {"stop_sequence", StopSequence(reason_, stop_string_)}}},
-                           {"usage", UsageJson(usage)}});
+    ordered_json delta = {{"type", "message_delta"},
+                          {"delta",
+                           {{"stop_reason", ReasonName(reason_)},
+                            {"stop_sequence", StopSequence(reason_, stop_string_)}}},
+                          {"usage", UsageJson(usage)}};
+    if (ensemble_) delta["ensemble"] = *ensemble_;
+    Send("message_delta", delta);
     Send("message_stop", {{"type", "message_stop"}});
     pieces_.End();
   }
@@ -194,6 +198,7 @@ class MessagesStream final : public ReplyWriter {
   int next_index_ = 0;
   EndReason reason_ = EndReason::kStop;
   std::string stop_string_;
+  JsonPtr ensemble_;
 };
 
 }  // namespace

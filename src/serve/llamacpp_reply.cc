@@ -121,6 +121,7 @@ class LlamaWriter final : public CollectingWriter {
     json["stop_type"] = is_word ? "word" : said.reason == EndReason::kLength ? "limit" : "eos";
     json["stopping_word"] = said.stop_string;
     json["timings"] = TimingsJson(usage);
+    if (said.ensemble) json["ensemble"] = *said.ensemble;
     return json;
   }
 

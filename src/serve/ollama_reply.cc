@@ -62,6 +62,10 @@ class Document {
     json_["eval_duration"] = times.decode_ns;
     return *this;
   }
+  Document& By(const JsonPtr& ensemble) {
+    if (ensemble) json_["ensemble"] = *ensemble;
+    return *this;
+  }
   Document& Done(const char* reason) {
     json_["done"] = true;
     json_["done_reason"] = reason;
@@ -81,7 +85,8 @@ class OllamaAtOnce final : public CollectingWriter {
 
   void Finish(const Usage& usage) override {
     const Said& said = said_.front();
-    SendJson(200, Document(frame_, kind_).With(said).Done(said.reason, usage).json());
+    SendJson(200,
+             Document(frame_, kind_).With(said).Done(said.reason, usage).By(said.ensemble).json());
   }
   void Fail(const Problem& problem) override {
     SendProblem(*frame_.stream, problem, ProblemForm::kOllama);
@@ -116,6 +121,7 @@ class OllamaStream final : public ReplyWriter {
     piece.tokens.assign(tokens.begin(), tokens.end());
     Send(piece);
   }
+  void Explain(size_t /*choice*/, JsonPtr ensemble) override { ensemble_ = std::move(ensemble); }
   void EndChoice(size_t /*choice*/, EndReason reason, const std::string& /*stop_string*/) override {
     respond::Reply piece;
     TakeCall(piece);
@@ -123,7 +129,7 @@ class OllamaStream final : public ReplyWriter {
     reason_ = reason;
   }
   void Finish(const Usage& usage) override {
-    Write(Document(frame_, kind_).With({}).Done(reason_, usage).json());
+    Write(Document(frame_, kind_).With({}).Done(reason_, usage).By(ensemble_).json());
     pieces_.End();
   }
   void Fail(const Problem& problem) override {
@@ -149,6 +155,7 @@ class OllamaStream final : public ReplyWriter {
   PiecesOfReply pieces_;
   respond::Reply call_;  // the one that is being written
   EndReason reason_ = EndReason::kStop;
+  JsonPtr ensemble_;
 };
 
 ordered_json DetailsJson(const ModelFacts& facts) {

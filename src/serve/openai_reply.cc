@@ -132,6 +132,7 @@ class ChatAtOnce final : public CollectingWriter {
                          {"message", std::move(message)},
                          {"logprobs", has_logprobs_ ? ChatLogprobs(said.tokens) : ordered_json()},
                          {"finish_reason", FinishReason(said.reason)}});
+      if (said.ensemble) choices.back()["ensemble"] = *said.ensemble;
     }
     ordered_json json = Head(frame_, "chat.completion");
     json["choices"] = std::move(choices);
@@ -167,6 +168,7 @@ class CompletionAtOnce final : public CollectingWriter {
            {"index", i},
            {"logprobs", has_logprobs_ ? CompletionLogprobs(tokens, offset) : ordered_json()},
            {"finish_reason", FinishReason(said.reason)}});
+      if (said.ensemble) choices.back()["ensemble"] = *said.ensemble;
     }
     ordered_json json = Head(frame_, "text_completion");
     json["choices"] = std::move(choices);
@@ -194,6 +196,7 @@ class Streaming : public ReplyWriter {
         wants_usage_(ask.wants_usage) {}
 
   void Await() override { pieces_.KeepAlive(); }
+  void Explain(size_t /*choice*/, JsonPtr ensemble) override { ensemble_ = std::move(ensemble); }
   void Finish(const Usage& usage) override {
     if (wants_usage_) {
       ordered_json json = Head(frame_, object_);
@@ -214,6 +217,11 @@ class Streaming : public ReplyWriter {
  protected:
   void Send(const ordered_json& json) { pieces_.Write(ServerEvent("", json)); }
   void SendChoice(ordered_json choice) { SendChoice(std::move(choice), ordered_json::object()); }
+  // Of the end of a choice, with who wrote it.
+  void SendEnd(ordered_json choice) {
+    if (ensemble_) choice["ensemble"] = *std::exchange(ensemble_, nullptr);
+    SendChoice(std::move(choice));
+  }
   // With more fields beside it.
   void SendChoice(ordered_json choice, const ordered_json& more) {
     ordered_json json = Head(frame_, object_);
@@ -228,6 +236,7 @@ class Streaming : public ReplyWriter {
   const char* const object_;
   const bool has_logprobs_;
   const bool wants_usage_;
+  JsonPtr ensemble_;  // of the choice that comes
 };
 
 class ChatStream final : public Streaming {
@@ -258,10 +267,10 @@ class ChatStream final : public Streaming {
     if (!tokens.empty()) SendDelta(choice, {{"content", ""}}, tokens);
   }
   void EndChoice(size_t choice, EndReason reason, const std::string& /*stop_string*/) override {
-    SendChoice({{"index", choice},
-                {"delta", ordered_json::object()},
-                {"logprobs", nullptr},
-                {"finish_reason", FinishReason(reason)}});
+    SendEnd({{"index", choice},
+             {"delta", ordered_json::object()},
+             {"logprobs", nullptr},
+             {"finish_reason", FinishReason(reason)}});
   }
 
  private:
@@ -304,7 +313,7 @@ class CompletionStream final : public Streaming {
 
   void Begin(const Usage& /*usage*/) override {
     for (size_t i = 0; i < echoes_.size(); ++i) {
-      SendText(i, echoes_[i].text, echoes_[i].tokens, nullptr);
+      SendText(i, echoes_[i].text, echoes_[i].tokens);
     }
   }
   void Progress(const PromptProgress& progress) override {
@@ -315,20 +324,22 @@ class CompletionStream final : public Streaming {
            std::span<const SpokenToken> tokens) override {
     std::string text;
     for (const chat::ReplyEvent& event : events) text += event.text;
-    if (!text.empty() || !tokens.empty()) SendText(choice, text, tokens, nullptr);
+    if (!text.empty() || !tokens.empty()) SendText(choice, text, tokens);
   }
   void EndChoice(size_t choice, EndReason reason, const std::string& /*stop_string*/) override {
-    SendText(choice, "", {}, FinishReason(reason));
+    SendEnd({{"text", ""},
+             {"index", choice},
+             {"logprobs", nullptr},
+             {"finish_reason", FinishReason(reason)}});
   }
 
  private:
-  void SendText(size_t choice, const std::string& text, std::span<const SpokenToken> tokens,
-                ordered_json reason) {
+  void SendText(size_t choice, const std::string& text, std::span<const SpokenToken> tokens) {
     const bool shows = has_logprobs_ && !tokens.empty();
     SendChoice({{"text", text},
                 {"index", choice},
                 {"logprobs", shows ? CompletionLogprobs(tokens, offsets_[choice]) : ordered_json()},
-                {"finish_reason", std::move(reason)}});
+                {"finish_reason", nullptr}});
   }
 
   const std::vector<Echo> echoes_;

@@ -10,6 +10,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "chat/reply_parser.h"
@@ -28,10 +29,13 @@ using respond::Usage;
 // How each API says what is wrong.
 enum class ProblemForm : uint8_t { kOpenAi, kAnthropic, kOllama };
 
+using JsonPtr = std::shared_ptr<const nlohmann::ordered_json>;
+
 // What one choice has come to.
 struct Said : respond::Reply {
   EndReason reason = EndReason::kStop;
   std::string stop_string = {};
+  JsonPtr ensemble = nullptr;  // how several models came to it; null: one wrote it
 };
 
 // How much of a prompt is computed.
@@ -56,6 +60,8 @@ class ReplyWriter {
   virtual void Progress(const PromptProgress& /*progress*/) {}
   virtual void Say(size_t choice, std::span<const chat::ReplyEvent> events,
                    std::span<const SpokenToken> tokens) = 0;
+  // Who wrote the choice that comes, and why it was taken: of an ensemble, before all else of it.
+  virtual void Explain(size_t /*choice*/, JsonPtr /*ensemble*/) {}
   virtual void EndChoice(size_t choice, EndReason reason, const std::string& stop_string) = 0;
   virtual void Finish(const Usage& usage) = 0;
   virtual void Fail(const Problem& problem) = 0;
@@ -101,6 +107,9 @@ class CollectingWriter : public ReplyWriter {
   void Begin(const Usage& /*usage*/) override {}
   void Say(size_t choice, std::span<const chat::ReplyEvent> events,
            std::span<const SpokenToken> tokens) override;
+  void Explain(size_t choice, JsonPtr ensemble) override {
+    said_[choice].ensemble = std::move(ensemble);
+  }
   void EndChoice(size_t choice, EndReason reason, const std::string& stop_string) override;
 
  protected:

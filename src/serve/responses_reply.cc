@@ -100,6 +100,7 @@ class ResponsesWriter final : public ReplyWriter {
     }
   }
 
+  void Explain(size_t /*choice*/, JsonPtr ensemble) override { response_["ensemble"] = *ensemble; }
   void EndChoice(size_t /*choice*/, EndReason reason, const std::string& /*stop_string*/) override {
     is_whole_ = reason != EndReason::kLength;
     if (response_["output"].empty() && open_ == Item::kNone) Open(Item::kMessage, "", "");

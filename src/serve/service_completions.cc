@@ -69,6 +69,11 @@ void Service::Completions(const HttpRequest& request, const std::shared_ptr<Repl
     echoes = *std::move(made);
   }
   if (ask.echo && ask.sampling.logprobs) {
+    if (model->context.ensemble != nullptr) {
+      const char* const why =
+          "an ensemble has no log-probabilities of a prompt, whose tokens are of one vocabulary";
+      return Refuse(request, *stream, {.status = 400, .message = why, .param = "echo"});
+    }
     HttpRequest head = request;
     head.body.clear();
     return ScorePrompts(

@@ -96,8 +96,8 @@ void Service::LlamaSlots(const HttpRequest& request, const std::shared_ptr<Reply
   const ServedModel& model = options_.models.front();
   const bool drafts = model.context.draft.kind != engine::DraftKind::kNone;
   SendJson(request, *stream, 200,
-           SlotsJson(model.facts.slots, model.context.loop->state().running,
-                     model.context.context_limit, drafts));
+           SlotsJson(model.facts.slots, StateOf(model.context).running, model.context.context_limit,
+                     drafts));
 }
 
 }  // namespace aster::serve

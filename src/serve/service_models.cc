@@ -16,15 +16,20 @@ namespace aster::serve {
 using nlohmann::ordered_json;
 
 ordered_json Service::ModelJson(const ServedModel& model) const {
-  return {{"id", model.context.name},
-          {"object", "model"},
-          {"created", options_.created_s},
-          {"owned_by", "asterism"},
-          {"context_length", model.context.context_limit},
-          // As Anthropic's programs read it.
-          {"type", "model"},
-          {"display_name", model.context.name},
-          {"created_at", TimeText(options_.created_s)}};
+  ordered_json json = {{"id", model.context.name},
+                       {"object", "model"},
+                       {"created", options_.created_s},
+                       {"owned_by", "asterism"},
+                       {"context_length", model.context.context_limit},
+                       // As Anthropic's programs read it.
+                       {"type", "model"},
+                       {"display_name", model.context.name},
+                       {"created_at", TimeText(options_.created_s)}};
+  if (model.context.ensemble != nullptr) {
+    for (const ensemble::Member& member : model.context.ensemble->ensemble().members())
+      json["ensemble"].push_back({{"name", member.name}, {"weight", member.weight}});
+  }
+  return json;
 }
 
 namespace {

@@ -16,7 +16,7 @@ using nlohmann::ordered_json;
 std::vector<ModelFigures> Service::Figures() const {
   std::vector<ModelFigures> all;
   for (const ServedModel& model : options_.models) {
-    const AnswerLoopState state = model.context.loop->state();
+    const AnswerLoopState state = StateOf(model.context);
     const Metrics& metrics = *model.context.metrics;
     all.push_back({.model = model.context.name,
                    .queued = state.queued,
@@ -40,7 +40,7 @@ void Service::Ready(const HttpRequest& request, const std::shared_ptr<ReplyStrea
   bool has_failed = false;
   bool is_ending = false;
   for (const ServedModel& model : options_.models) {
-    const AnswerLoopState state = model.context.loop->state();
+    const AnswerLoopState state = StateOf(model.context);
     has_failed |= state.has_failed;
     is_ending |= state.is_ending;
   }

@@ -20,20 +20,20 @@ def main():
         return NOT_HERE
     with tempfile.TemporaryDirectory() as holder:
         folder = pathlib.Path(holder)
-        for name in ("package.json", "package-lock.json", "clients.mjs"):
+        for name in ("package.json", "package-lock.json", "clients.mjs", "ensemble.mjs"):
             shutil.copy(CLIENTS / name, folder / name)
         install = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-fund", "--no-audit"], cwd=folder,
                                  capture_output=True, timeout=600)
         if install.returncode != 0:
             print(f"skipped: npm could not install the clients: {install.stderr.decode()[-500:]}")
             return NOT_HERE
-        server = Server(NOVA, "--temp", 0, "--store-responses", 8)
+        server = Server(NOVA, "--ensemble", "twice=nova,nova", "--temp", 0, "--store-responses", 8)
         try:
-            run = subprocess.run(["node", "clients.mjs", f"http://{server.host}:{server.port}"], cwd=folder,
-                                 timeout=300)
+            runs = [subprocess.run(["node", script, f"http://{server.host}:{server.port}"], cwd=folder, timeout=300)
+                    for script in ("clients.mjs", "ensemble.mjs")]
         finally:
             server.stop()
-    return run.returncode
+    return max(run.returncode for run in runs)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <functional>
@@ -21,8 +22,10 @@
 #include "cli/serve/cluster_watch.h"
 #include "cli/serve/facts_of_model.h"
 #include "cli/serve/pull_desk.h"
+#include "cli/serve/serve_ensembles.h"
 #include "cli/serve/serve_models.h"
 #include "cli/serve/serve_options.h"
+#include "cli/serve/served_ensemble.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/end_signals.h"
 #include "net/tls.h"
@@ -109,12 +112,31 @@ Status Load(Served& served, const ServeOptions& options, serve::Turns* turns, co
   return Ok();
 }
 
+// What is served, and how it is called.
+struct Names {
+  std::vector<std::string> names;                 // of the models, then of the ensembles
+  std::vector<std::vector<std::string>> aliases;  // of each
+};
+
+Result<Names> NameAll(const ServeOptions& options, const std::vector<ModelGroup>& groups,
+                      const std::vector<EnsembleSpec>& ensembles) {
+  Names all{.names = TRY(NameModels(groups, options.names)), .aliases = {}};
+  for (const EnsembleSpec& ensemble : ensembles) {
+    if (std::ranges::find(all.names, ensemble.name) != all.names.end()) {
+      return InvalidArgument(fmt::format(
+          "--ensemble {}: another model has this name; give the ensemble one of its own",
+          ensemble.name));
+    }
+    all.names.push_back(ensemble.name);
+  }
+  all.aliases = TRY(AliasModels(all.names, options.aliases));
+  return all;
+}
+
 Result<std::vector<std::unique_ptr<Served>>> LoadAll(const ServeOptions& options,
                                                      const std::vector<ModelGroup>& groups,
-                                                     serve::Turns& turns, const Clock& clock,
-                                                     Console& console) {
-  const std::vector<std::string> names = TRY(NameModels(groups, options.names));
-  const auto aliases = TRY(AliasModels(names, options.aliases));
+                                                     const Names& names, serve::Turns& turns,
+                                                     const Clock& clock, Console& console) {
   const std::vector<bool> with_drafts = TRY(ModelsWithDrafts(groups, options.draft));
   std::vector<uint64_t> memory;
   if (groups.size() > 1) {
@@ -130,12 +152,12 @@ Result<std::vector<std::unique_ptr<Served>>> LoadAll(const ServeOptions& options
     if (groups.size() > 1) of_model.kv_memory = fmt::format("{}", memory[i]);
     all.push_back(std::make_unique<Served>(Served{.files = groups[i].files,
                                                   .options = std::move(of_model),
-                                                  .name = names[i],
-                                                  .aliases = aliases[i],
+                                                  .name = names.names[i],
+                                                  .aliases = names.aliases[i],
                                                   .is_drafted_for = with_drafts[i]}));
     if (options.draft.wanted() && !with_drafts[i]) {
-      console.Note(
-          fmt::format("{}: --draft {} cannot draft for this model", names[i], options.draft.draft));
+      console.Note(fmt::format("{}: --draft {} cannot draft for this model", names.names[i],
+                               options.draft.draft));
     }
     TRY(Load(*all.back(), options, groups.size() > 1 ? &turns : nullptr, clock, console));
   }
@@ -164,13 +186,46 @@ serve::ServedModel ServedModelOf(const Served& served, const ServeOptions& optio
               .rank_head = model::ReadRankHead(served.files)}};
 }
 
-// Until all of them have come to their end. Each has a thread of its own.
-void RunLoops(const std::vector<std::unique_ptr<Served>>& all) {
-  std::vector<std::thread> others;
-  for (size_t i = 1; i < all.size(); ++i)
-    others.emplace_back([loop = all[i]->loop.get()] { loop->Run(); });
-  all.front()->loop->Run();
+using ServedEnsembles = std::vector<std::unique_ptr<ServedEnsemble>>;
+
+// `models` are those of `all`, in their order.
+Result<ServedEnsembles> MakeEnsembles(const ServeOptions& options,
+                                      const std::vector<EnsembleSpec>& specs,
+                                      const std::vector<ModelGroup>& groups, const Names& names,
+                                      const std::vector<serve::ServedModel>& models, Clock& clock) {
+  const std::vector<std::string> of_models(
+      names.names.begin(), names.names.begin() + static_cast<ptrdiff_t>(groups.size()));
+  std::vector<std::vector<std::string>> paths;
+  for (const ModelGroup& group : groups) paths.push_back(group.paths);
+  ServedEnsembles all;
+  for (const EnsembleSpec& spec : specs) {
+    std::vector<const serve::ServedModel*> members;
+    for (const std::string& member : spec.members)
+      members.push_back(&models[TRY(FindMember(member, of_models, paths).In("--ensemble"))]);
+    const auto wait_ns = static_cast<int64_t>(options.ensemble_wait_s * 1e9);
+    all.push_back(TRY(ServedEnsemble::Make(spec, members, {.wait_ns = wait_ns},
+                                           options.queue + options.parallel, clock)
+                          .In("--ensemble " + spec.name)));
+  }
+  return all;
+}
+
+void StopModels(const std::vector<std::unique_ptr<Served>>& all, int64_t grace_ns) {
+  for (const auto& served : all) served->loop->Stop(grace_ns);
+}
+
+// Until all of them have come to their end. Each has a thread of its own. `grace_left_ns` is asked
+// when ensembles have ended.
+void RunLoops(const std::vector<std::unique_ptr<Served>>& all, const ServedEnsembles& ensembles,
+              const std::function<int64_t()>& grace_left_ns) {
+  std::vector<std::thread> models, others;
+  for (const auto& served : all) models.emplace_back([&served] { served->loop->Run(); });
+  for (const auto& ensemble : ensembles)
+    others.emplace_back([&ensemble] { ensemble->loop().Run(); });
   for (std::thread& other : others) other.join();
+  // Members answer for as long as their ensembles do.
+  if (!ensembles.empty()) StopModels(all, grace_left_ns());
+  for (std::thread& model : models) model.join();
 }
 
 // Whether files can be written there, before they are lost one by one.
@@ -256,9 +311,19 @@ class Door {
   serve::HttpServer server_;
 };
 
+// The models first, unless only ensembles were given.
+void AddEnsembles(const ServedEnsembles& ensembles, const Names& names, bool goes_first,
+                  std::vector<serve::ServedModel>& models) {
+  std::vector<serve::ServedModel> all;
+  const size_t first_alias = names.aliases.size() - ensembles.size();
+  for (size_t i = 0; i < ensembles.size(); ++i)
+    all.push_back(ensembles[i]->Model(names.aliases[first_alias + i]));
+  models.insert(goes_first ? models.begin() : models.end(), all.begin(), all.end());
+}
+
 Result<ExitStatus> Serve(const ServeOptions& options, const std::vector<ModelGroup>& groups,
-                         Console& console) {
-  const SystemClock clock;
+                         const std::vector<EnsembleSpec>& specs, Console& console) {
+  SystemClock clock;
   EndSignals signals;
   // What can be wrong is found before models are loaded.
   serve::HttpServerOptions http_options = TRY(HttpOptions(options));
@@ -271,11 +336,13 @@ Result<ExitStatus> Serve(const ServeOptions& options, const std::vector<ModelGro
                                         .stored_responses = options.stored_responses};
   service_options.pulls_need_admin = options.IsShared();
   if (!options.trace_folder.empty()) TRY(TryToWrite(options.trace_folder).In("--trace-dir"));
+  const Names names = TRY(NameAll(options, groups, specs));
   const bool is_protected = http_options.tls != nullptr;
   // What the service refers to, and the service, outlive the door, whose threads may be in them.
   serve::Turns turns;
   serve::RequestCounts requests;
   std::vector<std::unique_ptr<Served>> all;
+  ServedEnsembles ensembles;
   std::unique_ptr<ClusterWatch> watch;
   std::optional<ClusterDesk> desk;
   PullDesk pulls;
@@ -284,12 +351,11 @@ Result<ExitStatus> Serve(const ServeOptions& options, const std::vector<ModelGro
   const DesksStop desks_stop{desk, pulls};  // before the door closes
   serve::HttpServer& server = door.server();
   TRY(server.Start());
-  all = TRY(LoadAll(options, groups, turns, clock, console));
-  std::string names;
-  for (const auto& served : all) {
+  all = TRY(LoadAll(options, groups, names, turns, clock, console));
+  for (const auto& served : all)
     service_options.models.push_back(ServedModelOf(*served, options, requests, clock));
-    names += (names.empty() ? "" : ", ") + served->name;
-  }
+  ensembles = TRY(MakeEnsembles(options, specs, groups, names, service_options.models, clock));
+  AddEnsembles(ensembles, names, options.has_only_ensembles, service_options.models);
   watch = WatchCluster(options, clock);
   if (watch != nullptr) {
     service_options.cluster = [&watch] { return watch->Json(); };
@@ -299,16 +365,21 @@ Result<ExitStatus> Serve(const ServeOptions& options, const std::vector<ModelGro
   service.emplace(std::move(service_options), requests, clock,
                   [&server] { return server.connection_count(); });
   door.Open(*service);
-  console.Print("{} {} served at {}://{}\n", names, all.size() == 1 ? "is" : "are",
-                is_protected ? "https" : "http", server.address());
+  console.Print("{} {} served at {}://{}\n", fmt::join(names.names, ", "),
+                names.names.size() == 1 ? "is" : "are", is_protected ? "https" : "http",
+                server.address());
   TRY(console.Flush());
+  std::atomic<int64_t> grace_end_ns = 0;
   signals.Watch([&](bool again) {
     // No new requests; what is being answered comes to its end, unless a second signal comes.
     server.StopListening();
     const int64_t grace_ns = again ? 0 : static_cast<int64_t>(options.grace_s) * kNsPerSecond;
-    for (const auto& served : all) served->loop->Stop(grace_ns);
+    grace_end_ns = clock.NowNs() + grace_ns;
+    for (const auto& ensemble : ensembles) ensemble->loop().Stop(grace_ns);
+    if (ensembles.empty() || again) StopModels(all, grace_ns);
   });
-  RunLoops(all);
+  RunLoops(all, ensembles,
+           [&] { return std::max<int64_t>(0, grace_end_ns.load() - clock.NowNs()); });
   // What was answered last is on its way.
   const int64_t end_ns = clock.NowNs() + 2 * kNsPerSecond;
   SystemClock waiting;
@@ -362,9 +433,12 @@ Run DeclareServe(CLI::App& app) {
       return kExitOk;
     }
     TRY(options->Check());
+    const auto ensembles = TRY(ReadEnsembles(options->ensembles, options->weights));
+    options->has_only_ensembles = options->model.paths.empty() && !ensembles.empty();
+    options->model.paths = WithMembers(options->model.paths, options->names, ensembles);
     TRY(options->model.Find());
     const std::vector<ModelGroup> groups = TRY(GroupModels(options->model.paths, options->cluster));
-    return Serve(*options, groups, console);
+    return Serve(*options, groups, ensembles, console);
   };
 }
 

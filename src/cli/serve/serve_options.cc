@@ -114,6 +114,19 @@ void ServeOptions::Declare(CLI::App& app) {
   add("--alias", aliases,
       "Alias of the first model, or ALIAS=NAME for another one; *: all names. Repeatable", "ALIAS")
       ->allow_extra_args(false);
+  add("--ensemble", ensembles,
+      "Name of an ensemble and its members, which are served models or, if not, served as well. "
+      "Repeatable",
+      "NAME=MODEL,MODEL…")
+      ->allow_extra_args(false);
+  add("--weights", weights,
+      "Weight of each member's probabilities in the ensemble of that name (default: all the same); "
+      "0: not asked. Repeatable",
+      "NAME=N,N…")
+      ->allow_extra_args(false);
+  add("--ensemble-wait", ensemble_wait_s,
+      "Time limit of an ensemble's member behind the first that has answered", "SECONDS")
+      ->check(CLI::Range(0.0, 86400.0));
   add("--keys", keys_path, "File of API keys: the SHA-256 of a key in hex on each line", "FILE");
   add("--admin-keys", admin_keys_path,
       "File of the keys that may change the cluster: like that of --keys", "FILE");

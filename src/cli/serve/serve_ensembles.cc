@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "cli/serve/serve_ensembles.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "open/builtin_models.h"
+#include "serve/model_names.h"
+
+namespace aster::cli {
+namespace {
+
+struct Named {
+  std::string name;
+  std::vector<std::string> values;
+};
+
+// NAME=VALUE,VALUE…
+Result<Named> ReadNamed(const std::string& text, const char* form) {
+  const size_t equals = text.find('=');
+  Named named{.name = text.substr(0, equals), .values = {}};
+  for (size_t begin = equals; begin < text.size();) {
+    const size_t end = std::min(text.find(',', begin + 1), text.size());
+    named.values.push_back(text.substr(begin + 1, end - begin - 1));
+    begin = end;
+  }
+  const bool is_whole = !named.name.empty() && !named.values.empty() &&
+                        std::ranges::none_of(named.values, &std::string::empty);
+  if (!is_whole) return InvalidArgument(fmt::format("give {}", form));
+  return named;
+}
+
+Result<double> ReadWeight(const std::string& text) {
+  double weight = 0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, weight);
+  if (parsed.ec != std::errc() || parsed.ptr != end)
+    return InvalidArgument(fmt::format("{} is not a number", text));
+  return weight;
+}
+
+Status ReadWeights(const std::string& text, std::vector<EnsembleSpec>& all) {
+  const Named named = TRY(ReadNamed(text, "NAME=N,N…: the ensemble and a weight of each member"));
+  const auto found = std::ranges::find(all, named.name, &EnsembleSpec::name);
+  if (found == all.end())
+    return InvalidArgument(fmt::format("there is no ensemble {}", named.name));
+  if (named.values.size() != found->members.size()) {
+    return InvalidArgument(fmt::format("{} weights for {} members: give one for each",
+                                       named.values.size(), found->members.size()));
+  }
+  found->weights.clear();
+  for (const std::string& value : named.values) found->weights.push_back(TRY(ReadWeight(value)));
+  return Ok();
+}
+
+// Whether the model that was given as `path` may be called so.
+bool IsCalled(const std::string& path, const std::string& member) {
+  return path == member || serve::PlainName(path) == serve::PlainName(member);
+}
+
+}  // namespace
+
+Result<std::vector<EnsembleSpec>> ReadEnsembles(const std::vector<std::string>& ensembles,
+                                                const std::vector<std::string>& weights) {
+  std::vector<EnsembleSpec> all;
+  for (const std::string& text : ensembles) {
+    Named named = TRY(ReadNamed(text, "NAME=MODEL,MODEL…").In("--ensemble " + text));
+    if (named.values.size() < 2) {
+      return InvalidArgument(
+          fmt::format("--ensemble {}: an ensemble needs two members at least", text));
+    }
+    all.push_back(
+        {.name = std::move(named.name), .members = std::move(named.values), .weights = {}});
+  }
+  for (const std::string& text : weights) TRY(ReadWeights(text, all).In("--weights " + text));
+  return all;
+}
+
+std::vector<std::string> WithMembers(std::vector<std::string> paths,
+                                     const std::vector<std::string>& names,
+                                     const std::vector<EnsembleSpec>& ensembles) {
+  for (const EnsembleSpec& ensemble : ensembles) {
+    for (const std::string& member : ensemble.members) {
+      const auto is_called = [&](const std::string& given) { return IsCalled(given, member); };
+      if (std::ranges::none_of(paths, is_called) && std::ranges::none_of(names, is_called))
+        paths.push_back(member);
+    }
+  }
+  return paths;
+}
+
+Result<size_t> FindMember(const std::string& member, const std::vector<std::string>& names,
+                          const std::vector<std::vector<std::string>>& paths) {
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (IsCalled(names[i], member)) return i;
+  }
+  for (size_t i = 0; i < paths.size(); ++i) {
+    if (std::ranges::any_of(paths[i], [&](const auto& path) { return IsCalled(path, member); }))
+      return i;
+  }
+  // A name that stands for a file.
+  const std::string path = TRY(open::FindModel(member));
+  for (size_t i = 0; i < paths.size(); ++i) {
+    if (std::ranges::find(paths[i], path) != paths[i].end()) return i;
+  }
+  return InvalidArgument(fmt::format("{}: none of the models that are served", member));
+}
+
+}  // namespace aster::cli

@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The ensembles that one server is given: what each is called, which of the models are its members,
+// and their weights. Must not know how they answer.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace aster::cli {
+
+struct EnsembleSpec {
+  std::string name;
+  std::vector<std::string> members;  // as they were written
+  std::vector<double> weights;       // of each; none: all the same
+};
+
+// Of NAME=MODEL,MODEL… and NAME=N,N….
+Result<std::vector<EnsembleSpec>> ReadEnsembles(const std::vector<std::string>& ensembles,
+                                                const std::vector<std::string>& weights);
+
+// The models to serve: those that are given, by `paths` and `names`, and members that are none of
+// these.
+std::vector<std::string> WithMembers(std::vector<std::string> paths,
+                                     const std::vector<std::string>& names,
+                                     const std::vector<EnsembleSpec>& ensembles);
+
+// Which model the member is, by the name of one or as one of `paths` is called.
+Result<size_t> FindMember(const std::string& member, const std::vector<std::string>& names,
+                          const std::vector<std::vector<std::string>>& paths);
+
+}  // namespace aster::cli

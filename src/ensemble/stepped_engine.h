@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// A member's generator that the ensemble's thread steps. Must not know what is asked.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/generator.h"
+#include "engine/sequence.h"
+#include "ensemble/member_engine.h"
+
+namespace aster::ensemble {
+
+class SteppedEngine final : public MemberEngine {
+ public:
+  // The generator outlives it.
+  explicit SteppedEngine(engine::Generator& generator) : generator_(generator) {}
+  // Requests that are not finished are cancelled.
+  ~SteppedEngine() override;
+  SteppedEngine(const SteppedEngine&) = delete;
+  SteppedEngine& operator=(const SteppedEngine&) = delete;
+
+  uint32_t vocab_size() const override { return generator_.shape().vocab_size; }
+  void Begin(Work work) override;
+  // For a moment. Where the generator can do nothing any more, every request is refused.
+  void Step();
+
+ private:
+  struct Active {
+    Work work;
+    engine::Sequence sequence;
+    engine::RequestId id = 0;
+    bool is_refused = false;
+    bool is_over = false;
+  };
+
+  engine::Generator& generator_;
+  std::vector<std::unique_ptr<Active>> active_;
+};
+
+}  // namespace aster::ensemble
