@@ -58,13 +58,19 @@ std::optional<PartRange> DividedRows(const GroupPart& part, const Shape& shape,
   const auto is_of = [name](std::string_view product) { return name.find(product) != name.npos; };
   // Query heads are divided by the key-value heads that they read.
   const PartRange keys = own.kv_heads * shape.head_dim;
-  if (is_of(".attn_q.")) return keys * (shape.head_count / shape.kv_head_count);
-  if (is_of(".attn_k.") || is_of(".attn_v.")) return keys;
+  const uint32_t queries_each = shape.head_count / shape.kv_head_count;
+  if (IsDividedByHeads(name)) return is_of(".attn_q.") ? keys * queries_each : keys;
   if (is_of(".attn_output.") || is_of(".ffn_down.")) return own.embedding;
   if (is_of(".ffn_gate.") || is_of(".ffn_up.")) return own.feed_forward;
   // The head, which may be the embedding's matrix.
   if (name == "output.weight" || name == "token_embd.weight") return own.vocab;
   return std::nullopt;
+}
+
+bool IsDividedByHeads(std::string_view name) {
+  constexpr std::array<std::string_view, 3> kProducts = {".attn_q.", ".attn_k.", ".attn_v."};
+  return std::ranges::any_of(
+      kProducts, [name](std::string_view product) { return name.find(product) != name.npos; });
 }
 
 uint64_t BytesOfPart(const GroupPart& part, const Shape& shape, const TensorSpec& tensor,

@@ -67,6 +67,8 @@ Shape ShapeOfPart(const GroupPart& part, const Shape& shape);
 // divided. `name`: as files have it.
 std::optional<PartRange> DividedRows(const GroupPart& part, const Shape& shape,
                                      std::string_view name);
+// Whether those are the rows of some heads, which stay whole.
+bool IsDividedByHeads(std::string_view name);
 // Of a tensor's bytes those that the part packs.
 uint64_t BytesOfPart(const GroupPart& part, const Shape& shape, const TensorSpec& tensor,
                      uint64_t bytes);

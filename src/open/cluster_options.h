@@ -6,12 +6,20 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 
 namespace aster::open {
+
+// A prompt and its answer, in tokens, as far as that is known before.
+struct ExpectedRequest {
+  uint32_t prompt_tokens = 0;
+  uint32_t answer_tokens = 0;
+};
 
 struct ClusterOptions {
   size_t local_nodes = 0;  // processes on this machine; 0: none
@@ -25,6 +33,8 @@ struct ClusterOptions {
   std::string rows = "f32";
   std::string kv_wire = "exact";  // encoding of KV rows in KV transfers
   std::string trace_path;         // empty: none is kept
+  // Where nothing else is computed, and no KV cache of it is kept: what plans are made for.
+  std::optional<ExpectedRequest> only_request;
 
   bool wants_nodes() const { return local_nodes > 0 || cluster; }
 };

@@ -242,8 +242,14 @@ Status NodeSession::AddDecoders(plan::Plan& plan) {
 }
 
 Result<plan::Plan> NodeSession::PlanByAbility() {
-  const plan::PlannerOptions options{.reserved_bytes = route_.kv_bytes,
-                                     .all_nodes = pool_->wants_all()};
+  plan::PlannerOptions options{.reserved_bytes = route_.kv_bytes, .all_nodes = pool_->wants_all()};
+  // Groups neither keep their KV cache nor send it, and read several prompts slower than a
+  // pipeline.
+  if (only_request_ && decode_.empty() && !has_kv_cache_) {
+    options.may_group = true;
+    options.prompt_tokens = only_request_->prompt_tokens;
+    options.answer_tokens = only_request_->answer_tokens;
+  }
   // Layers that another front end runs are shared, if exactly these are planned.
   const std::vector<SharedSlice>& shared = pool_->shared();
   std::vector<plan::NodeAbility> nodes = pool_->nodes();

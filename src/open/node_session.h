@@ -89,6 +89,7 @@ class NodeSession {
         split_(std::move(split)),
         split_option_(cluster.split_option),
         decode_(std::move(decode)),
+        only_request_(cluster.only_request),
         has_kv_cache_(has_kv_cache) {}
 
   void AddOwnStage(const gguf::ModelFiles& files, const engine::LocalModelOptions& engine,
@@ -110,6 +111,7 @@ class NodeSession {
   const std::string split_;
   const std::string split_option_;  // as people have called it
   const std::string decode_;
+  const std::optional<ExpectedRequest> only_request_;
   const bool has_kv_cache_;
   std::unique_ptr<NodePool> pool_;
   std::vector<plan::PlanNode> nodes_;  // the pool's, and this process where the split names it

@@ -14,7 +14,7 @@
 #include "base/checked.h"
 #include "base/units.h"
 #include "engine/gpu_layers.h"
-#include "model/support.h"
+#include "plan/group_search.h"
 #include "plan/split_search.h"
 
 namespace aster::plan {
@@ -22,30 +22,13 @@ namespace {
 
 // No rate was measured: the model is divided as if all nodes were alike, and nothing is predicted.
 constexpr double kAnyRate = 1e9;
+// Predictions are not exact: a group has to be better than a pipeline by that much.
+constexpr double kWorthwhile = 0.9;
+// Attended heads, the output of attention, the wide row, the output of the layer.
+constexpr uint64_t kGathersOfLayer = 4;
 
 std::string Seconds(double seconds) {
   return FormatDuration(static_cast<int64_t>(std::min(seconds, 1e9) * 1e9));
-}
-
-// What a tensor takes, and how much of it one token reads.
-ModelLoad::Layer TensorLoad(const gguf::ModelFiles& files, const model::Shape& shape,
-                            const model::TensorSpec& spec) {
-  const gguf::Tensor* const tensor = model::FindTensor(files, spec);
-  if (tensor == nullptr) return {};
-  const uint64_t bytes = gguf::TensorBytes(tensor->type, tensor->shape()).value();
-  const bool is_of_experts = spec.dims.size() == 3;
-  // A token reads only the experts that it uses.
-  const double share =
-      is_of_experts ? static_cast<double>(shape.experts.used) / shape.experts.count : 1;
-  return {.bytes = bytes, .read_bytes = share * static_cast<double>(bytes)};
-}
-
-// Two operations for each weight that a token meets.
-double MatrixFlops(const model::Shape& shape, const model::TensorSpec& spec) {
-  if (spec.dims.size() < 2) return 0;
-  const double rows_and_columns =
-      static_cast<double>(spec.dims[0]) * static_cast<double>(spec.dims[1]);
-  return 2 * rows_and_columns * (spec.dims.size() == 3 ? shape.experts.used : 1);
 }
 
 // The median of the known rates in place of unknown ones; nothing where none is known.
@@ -74,11 +57,11 @@ class Planning {
  public:
   Planning(std::span<const NodeAbility> nodes, std::span<const LinkAbility> links,
            const ModelLoad& load, const PlannerOptions& options)
-      : nodes_(nodes), load_(load), options_(options) {
+      : nodes_(nodes), links_(links), load_(load), options_(options) {
     problem_.all_nodes = options.all_nodes;
     DescribeModel();
     DescribeNodes();
-    DescribeLinks(links);
+    DescribeLinks();
   }
 
   Result<SplitPlan> Run() {
@@ -93,6 +76,16 @@ class Planning {
     // Rates are predicted only from what was measured.
     if (knows_flops_) split.prefill_tokens_per_s = options_.chunk_tokens / answer_.chunk_s;
     if (knows_reads_) split.decode_tokens_per_s = 1 / (answer_.token_s + WayBack());
+    if (const std::optional<GroupAnswer> group = FindGroup()) {
+      SplitPlan together = PlanOf(*group);
+      if (options_.may_group && RequestTime(together) < kWorthwhile * RequestTime(split)) {
+        ExplainGroup(*group, split, together);
+        return together;
+      }
+      Explain(split);
+      CompareGroup(together, split);
+      return split;
+    }
     Explain(split);
     return split;
   }
@@ -194,10 +187,10 @@ class Planning {
     return free_bytes;
   }
 
-  void DescribeLinks(std::span<const LinkAbility> links) {
+  void DescribeLinks() {
     // Links that were not measured cost nothing.
     problem_.links.resize(nodes_.size() * nodes_.size());
-    for (const LinkAbility& link : links) {
+    for (const LinkAbility& link : links_) {
       if (link.from >= nodes_.size() || link.to >= nodes_.size()) continue;
       const auto row_bytes = static_cast<double>(load_.row_bytes);
       const double row_s = link.bytes_per_s > 0 ? row_bytes / link.bytes_per_s : 0;
@@ -219,7 +212,15 @@ class Planning {
     return problem_.link(answer_.parts.back().node, answer_.parts.front().node).token_s;
   }
 
+  // A group predicts what it cannot do without: rates and links that were measured.
+  std::optional<GroupAnswer> FindGroup() const;
+  SplitPlan PlanOf(const GroupAnswer& group) const;
+  double RequestTime(const SplitPlan& split) const;
+  void ExplainGroup(const GroupAnswer& group, const SplitPlan& pipeline, SplitPlan& split) const;
+  void CompareGroup(const SplitPlan& group, SplitPlan& split) const;
+
   void Explain(SplitPlan& split) const;
+  std::string Predicted(const SplitPlan& split) const;
   std::string ExplainPart(size_t index) const;
   std::string ExplainDevices(const SplitAnswer::Part& part) const;
   std::string WhyLeftOut(size_t node) const;
@@ -229,6 +230,7 @@ class Planning {
   Error WhyNot() const;
 
   const std::span<const NodeAbility> nodes_;
+  const std::span<const LinkAbility> links_;
   const ModelLoad& load_;
   const PlannerOptions options_;
   SplitProblem problem_;
@@ -330,15 +332,92 @@ void Planning::Explain(SplitPlan& split) const {
                     problem_.head_reads / layer_reads,
                     options_.all_logits ? "" : "; of a prompt only the last token meets it"));
   }
-  // What the plan promises.
+  if (knows_flops_ || knows_reads_) split.lines.push_back(Predicted(split));
+}
+
+// What a plan promises.
+std::string Planning::Predicted(const SplitPlan& split) const {
   std::vector<std::string> rates;
   if (knows_flops_) {
     rates.push_back("prefill " + FormatRate(split.prefill_tokens_per_s, "tokens"));
   }
   if (knows_reads_) rates.push_back("decode " + FormatRate(split.decode_tokens_per_s, "tokens"));
-  if (rates.empty()) return;
+  return fmt::format("predicted at {} tokens: {}", load_.context, fmt::join(rates, ", "));
+}
+
+std::optional<GroupAnswer> Planning::FindGroup() const {
+  const ModelLoad::Together& together = load_.together;
+  if (together.heads < 2 || options_.all_nodes || !knows_flops_ || !knows_reads_) return {};
+  GroupProblem problem{
+      .heads = together.heads,
+      .by_heads = together.by_heads,
+      .bytes = SaturatedAdd(problem_.bytes_before.back(), load_.head_bytes),
+      .whole_bytes = SaturatedAdd(load_.embedding_bytes, options_.reserved_bytes),
+      .layer_reads = problem_.reads_before.back(),
+      .head_reads = problem_.head_reads,
+      // Behind the layers the logits, and before them what is to be computed.
+      .gathers = static_cast<uint32_t>(kGathersOfLayer * layer_count() + 2),
+      .gathered_bytes = together.gathered_bytes * layer_count() + together.logit_bytes,
+      .chunk_tokens = options_.chunk_tokens};
+  for (const SplitProblem::Node& node : problem_.nodes) {
+    problem.nodes.push_back({.memory_bytes = node.memory_bytes,
+                             .token_byte_s = node.byte_s,
+                             .chunk_s = node.layer_s * layer_count() + node.head_s});
+  }
+  // Ways that were not measured may be slow.
+  problem.links.resize(problem_.links.size());
+  for (const LinkAbility& link : links_) {
+    if (link.from >= nodes_.size() || link.to >= nodes_.size() || link.bytes_per_s <= 0) continue;
+    problem.links[link.from * nodes_.size() + link.to] = {.message_s = link.round_trip_s / 2,
+                                                          .byte_s = 1 / link.bytes_per_s};
+  }
+  return SearchGroup(problem);
+}
+
+SplitPlan Planning::PlanOf(const GroupAnswer& group) const {
+  PlanStage stage{.node = nodes_[group.nodes.front()].node,
+                  .slice = SliceOf({.node = 0, .begin = 0, .end = layer_count()}),
+                  .shares = group.shares};
+  for (const size_t node : std::span(group.nodes).subspan(1))
+    stage.members.push_back(nodes_[node].node);
+  SplitPlan split;
+  split.plan.stages.push_back(std::move(stage));
+  split.prefill_tokens_per_s = options_.chunk_tokens / group.chunk_s;
+  split.decode_tokens_per_s = 1 / group.token_s;
+  return split;
+}
+
+double Planning::RequestTime(const SplitPlan& split) const {
+  return options_.prompt_tokens / split.prefill_tokens_per_s +
+         options_.answer_tokens / split.decode_tokens_per_s;
+}
+
+void Planning::ExplainGroup(const GroupAnswer& group, const SplitPlan& pipeline,
+                            SplitPlan& split) const {
+  const PlanStage& stage = split.plan.stages.front();
   split.lines.push_back(
-      fmt::format("predicted at {} tokens: {}", load_.context, fmt::join(rates, ", ")));
+      fmt::format("{}: {} together, {} a chunk of {} tokens, {} a token, of which {} are what they "
+                  "send each other",
+                  NameOf(stage), DescribeSlice(stage.slice), Seconds(group.chunk_s),
+                  options_.chunk_tokens, Seconds(group.token_s), Seconds(group.exchange_s)));
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    if (std::ranges::count(group.nodes, i) > 0) continue;
+    split.lines.push_back(
+        fmt::format("{} is left out: with it nothing would be faster", nodes_[i].node.name));
+  }
+  split.lines.push_back(Predicted(split));
+  split.lines.push_back(
+      fmt::format("a prompt of {} tokens and an answer of {} take {}; as a pipeline ({}) {}",
+                  options_.prompt_tokens, options_.answer_tokens, Seconds(RequestTime(split)),
+                  SplitText(pipeline.plan), Seconds(RequestTime(pipeline))));
+}
+
+// Of the group that is not taken.
+void Planning::CompareGroup(const SplitPlan& group, SplitPlan& split) const {
+  split.lines.push_back(
+      fmt::format("a prompt of {} tokens and an answer of {} take {}; as a group (--split {}) {}",
+                  options_.prompt_tokens, options_.answer_tokens, Seconds(RequestTime(split)),
+                  SplitText(group.plan), Seconds(RequestTime(group))));
 }
 
 std::string Planning::RoomOf(size_t node) const {
@@ -411,68 +490,6 @@ Error Planning::WhyNot() const {
 }
 
 }  // namespace
-
-Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptions& memory,
-                         uint64_t kv_positions, uint32_t context) {
-  const model::Support support = model::CheckSupport(files);
-  if (!support.ok()) {
-    return FailedPrecondition(
-        fmt::format("the model cannot be planned for: {}", fmt::join(support.obstacles, "; ")));
-  }
-  // The KV cache as the nodes will lay it out.
-  const model::Shape& shape = *support.shape;
-  const model::MemoryOptions narrowed = model::Narrowed(memory, shape);
-  const kv::Layout layout = TRY(model::MakeMemoryLayout(shape, narrowed, Hash128{}));
-  ModelLoad load;
-  load.tied_head = shape.tied_head;
-  load.row_bytes = uint64_t{shape.hidden_width()} * sizeof(float);
-  load.gpu_scratch_bytes = engine::GpuScratchBytes(shape);
-  load.context = context;
-  load.layers.resize(shape.layer_count);
-  // Weights: bytes of each layer, of the embedding and of the head.
-  double all_flops = 0;
-  for (const model::TensorSpec& spec : model::TensorsOf(shape)) {
-    const ModelLoad::Layer tensor = TensorLoad(files, shape, spec);
-    const bool is_head =
-        spec.part == model::Part::kHead || (shape.tied_head && spec.name == "token_embd.weight");
-    if (spec.part == model::Part::kEmbedding) load.embedding_bytes += tensor.bytes;
-    if (is_head) {
-      load.head_bytes += tensor.bytes;
-      load.head_flops += MatrixFlops(shape, spec);
-    }
-    if (spec.part != model::Part::kLayer) continue;
-    ModelLoad::Layer& layer = load.layers[static_cast<size_t>(spec.layer)];
-    layer.bytes += tensor.bytes;
-    layer.read_bytes += tensor.read_bytes;
-    all_flops += MatrixFlops(shape, spec);
-  }
-  // Attention: the positions that a token sees at this context.
-  double seen = 0;
-  for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
-    const model::MemoryOptions own = model::MemoryOfLayer(narrowed, shape, layer);
-    const uint64_t window = uint64_t{own.window} + own.sinks;
-    seen += static_cast<double>(own.window > 0 ? std::min<uint64_t>(context, window)
-                                               : uint64_t{context});
-  }
-  // A multiplication and an addition for each element of keys, and the same for values.
-  all_flops += 4 * seen * shape.head_count * shape.head_dim;
-  load.flops_per_layer = all_flops / shape.layer_count;
-  const auto positions = static_cast<uint32_t>(
-      std::min<uint64_t>(kv_positions, std::numeric_limits<uint32_t>::max() / 2));
-  // Layers may hold KV rows of different sizes: room for the largest, time for the mean.
-  for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
-    for (const kv::Stream& stream : layout.streams(layer)) {
-      const uint64_t kept = uint64_t{stream.window} + stream.sinks;
-      const uint64_t read = stream.window > 0 ? std::min<uint64_t>(context, kept) : context;
-      load.kv_read_bytes += static_cast<double>(read / stream.stride) *
-                            static_cast<double>(stream.codec->row_bytes());
-    }
-    load.kv_bytes_per_layer =
-        std::max(load.kv_bytes_per_layer, layout.BytesFor({layer, layer + 1}, positions, 0));
-  }
-  load.kv_read_bytes /= shape.layer_count;
-  return load;
-}
 
 Result<SplitPlan> PlanSplit(std::span<const NodeAbility> nodes, std::span<const LinkAbility> links,
                             const ModelLoad& load, const PlannerOptions& options) {

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Splits a model among nodes (pipeline parallel) by what they can do: the best prefill rate first,
-// then the fastest token, within the memory of each node. A pure function: rates were measured
-// elsewhere. The reasons are in docs/planner.md. Must not know how nodes are reached.
+// Splits a model among nodes by what they can do, within the memory of each: as a pipeline, the
+// best prefill rate first, then the fastest token; or as a group (tensor parallel), where that
+// answers sooner. A pure function: rates were measured elsewhere. The reasons are in
+// docs/planner.md. Must not know how nodes are reached.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "gguf/model_files.h"
-#include "model/memory.h"
-#include "model/shape.h"
+#include "plan/model_load.h"
 #include "plan/plan.h"
 
 namespace aster::plan {
@@ -50,35 +49,15 @@ struct LinkAbility {
   double bytes_per_s = 0;  // 0: not known
 };
 
-// What a model asks of the nodes that compute it.
-struct ModelLoad {
-  struct Layer {
-    uint64_t bytes = 0;     // of weights
-    double read_bytes = 0;  // of them for one token: a router picks few of the experts
-  };
-  std::vector<Layer> layers;
-  uint64_t embedding_bytes = 0;
-  uint64_t head_bytes = 0;
-  bool tied_head = false;           // the head is the embedding once more
-  uint64_t kv_bytes_per_layer = 0;  // of KV cache
-  double flops_per_layer = 0;       // of one token, with its attention to `context` others
-  double head_flops = 0;
-  double kv_read_bytes = 0;        // of one layer, for one token after `context` others
-  uint64_t row_bytes = 0;          // between stages, of one token
-  uint64_t gpu_scratch_bytes = 0;  // beside layers, on each GPU that has any
-  uint32_t context = 0;
-};
-
-// Of files that need not hold their data. `kv_positions`: tokens in the KV cache, of all sequences
-// together.
-Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptions& memory,
-                         uint64_t kv_positions, uint32_t context);
-
 struct PlannerOptions {
   uint64_t reserved_bytes = 0;  // on every node, for the KV cache
   bool all_nodes = false;       // else those that would only be in the way are left out
   uint32_t chunk_tokens = 256;  // that flow through the stages together
   bool all_logits = false;      // every token goes through the head, not the last of a prompt only
+  // Whether all layers may be computed by a group, if that answers such a request sooner.
+  bool may_group = false;
+  uint32_t prompt_tokens = 512;
+  uint32_t answer_tokens = 256;
 };
 
 struct SplitPlan {

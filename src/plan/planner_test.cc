@@ -210,6 +210,66 @@ TEST(Planner, ASlowLinkIsNotUsed) {
   for (const PlanStage& stage : split.plan.stages) EXPECT_NE(stage.node.name, "c");
 }
 
+// A model whose layers a group can compute, on nodes that read 10 GB/s.
+ModelLoad LoadOfGroups(uint32_t layers) {
+  ModelLoad load = Load(layers);
+  load.together = {.heads = 8, .by_heads = 0.25, .gathered_bytes = 60'000, .logit_bytes = 500'000};
+  return load;
+}
+
+std::vector<LinkAbility> Links(size_t nodes, double round_trip_s, double bytes_per_s) {
+  std::vector<LinkAbility> links;
+  for (size_t from = 0; from < nodes; ++from) {
+    for (size_t to = 0; to < nodes; ++to) {
+      if (from != to) links.push_back({from, to, round_trip_s, bytes_per_s});
+    }
+  }
+  return links;
+}
+
+TEST(Planner, AGroupWhereItAnswersSooner) {
+  const auto nodes = Nodes({1e12, 1e12});
+  const auto links = Links(2, 1e-4, 1e10);
+  const auto group = PlanSplit(nodes, links, LoadOfGroups(16), {.may_group = true}).value();
+  EXPECT_TRUE(CheckPlan(group.plan, 16).ok());
+  EXPECT_EQ(SplitText(group.plan), "a+b=0:out");
+  EXPECT_THAT(group.lines[0], HasSubstr("a+b: layers 0 to 15 and the head together, "));
+  EXPECT_THAT(group.lines.back(), HasSubstr("; as a pipeline (a=0:7,b=8:out) "));
+  // 1650 MiB, halved, at 10 GB/s, and 66 gathers.
+  EXPECT_NEAR(group.decode_tokens_per_s, 1 / (0.5 * 1650 * kMiB / 1e10 + 66 * 7e-5), 0.1);
+  // Where it may not be chosen it is told of.
+  const auto pipeline = PlanSplit(nodes, links, LoadOfGroups(16)).value();
+  EXPECT_EQ(pipeline.plan.stages.size(), 2u);
+  EXPECT_THAT(pipeline.lines.back(), HasSubstr("; as a group (--split a+b=0:out) "));
+}
+
+TEST(Planner, NoGroupWhereAPipelineAnswersSooner) {
+  const auto nodes = Nodes({1e12, 1e12});
+  // 16 layers with 4 gathers of half a round trip each are longer than half of the model.
+  const auto slow = PlanSplit(nodes, Links(2, 4e-3, 1e10), LoadOfGroups(16), {.may_group = true});
+  EXPECT_EQ(slow->plan.stages.size(), 2u);
+  EXPECT_THAT(slow->lines.back(), HasSubstr("; as a group (--split a+b=0:out) "));
+  // A long prompt is read faster by a pipeline.
+  EXPECT_EQ(PlanSplit(nodes, Links(2, 1e-4, 1e8), LoadOfGroups(16),
+                      {.may_group = true, .prompt_tokens = 32768, .answer_tokens = 16})
+                ->plan.stages.size(),
+            2u);
+}
+
+TEST(Planner, GroupsNeedWhatWasMeasured) {
+  const PlannerOptions options{.may_group = true};
+  const auto is_group = [&](std::span<const NodeAbility> nodes, std::span<const LinkAbility> links,
+                            const ModelLoad& load) {
+    return PlanSplit(nodes, links, load, options)->plan.has_groups();
+  };
+  const auto links = Links(2, 1e-4, 1e10);
+  EXPECT_TRUE(is_group(Nodes({1e12, 1e12}), links, LoadOfGroups(16)));
+  EXPECT_FALSE(is_group(Nodes({1e12, 1e12}), {}, LoadOfGroups(16)));
+  EXPECT_FALSE(is_group(Nodes({1e12, 1e12}), Links(2, 1e-4, 0), LoadOfGroups(16)));
+  EXPECT_FALSE(is_group(Nodes({0, 0}), links, LoadOfGroups(16)));
+  EXPECT_FALSE(is_group(Nodes({1e12, 1e12}), links, Load(16)));
+}
+
 TEST(Planner, AbsurdInputs) {
   EXPECT_EQ(PlanSplit({}, {}, Load(3)).error().code(), Code::kInvalidArgument);
   EXPECT_EQ(PlanSplit(Nodes({1}), {}, Load(0)).error().code(), Code::kInvalidArgument);
@@ -258,6 +318,10 @@ TEST(Planner, LoadOfAModel) {
   const double weights =
       shape.embedding * (2 * q + 2 * kv) + 3.0 * shape.embedding * shape.feed_forward;
   EXPECT_DOUBLE_EQ(load.flops_per_layer, 2 * weights + 4 * 100 * q);
+  // Of a group all columns that are not the node's own.
+  EXPECT_EQ(load.together.heads, shape.kv_head_count);
+  EXPECT_EQ(load.together.gathered_bytes, 4 * (q + 2.0 * shape.embedding + shape.feed_forward));
+  EXPECT_NEAR(load.together.by_heads, shape.embedding * (q + 2 * kv) / weights, 0.01);
   EXPECT_EQ(load.kv_bytes_per_layer,
             TestModel::Get().MakeWhole()->layout().BytesFor({0, 1}, 1024, 0));
 }

@@ -184,9 +184,19 @@ bool ShowsParts(const RunOptions& options) {
   return options.has_form() || !options.tools_path.empty();
 }
 
-Result<ExitStatus> AnswerOnce(const RunOptions& options, const gguf::ModelFiles& files,
-                              Console& console) {
+// What is known of it before there is a tokenizer.
+open::ExpectedRequest Expected(const RunOptions& options, const Asked& asked) {
+  constexpr size_t kBytesOfToken = 4, kMostTokens = 1 << 20, kUsualAnswer = 256;
+  const size_t prompt = asked.ids.size() + asked.text.size() / kBytesOfToken;
+  const size_t answer = options.max_tokens.value_or(kUsualAnswer);
+  return {.prompt_tokens = static_cast<uint32_t>(std::clamp(prompt, size_t{1}, kMostTokens)),
+          .answer_tokens = static_cast<uint32_t>(std::min(answer, kMostTokens))};
+}
+
+Result<ExitStatus> AnswerOnce(RunOptions options, const gguf::ModelFiles& files, Console& console) {
   const Asked asked = TRY(ReadAsked(options));
+  const bool is_only_one = options.session.empty() && !options.draft.wanted();
+  if (is_only_one) options.cluster.only_request = Expected(options, asked);
   SystemClock clock;
   Loaded loaded = TRY(Load(options, files, clock, !options.session.empty(), console));
   ReplyPrinter printer(console, clock,
@@ -301,7 +311,8 @@ Result<ExitStatus> RunModel(RunOptions options, Console& console) {
   const gguf::ModelFiles files = TRY(open::OpenModelFiles(options.model.paths, options.cluster));
   const bool has_prompt =
       options.prompt || !options.prompt_path.empty() || !options.ids_path.empty();
-  if (has_prompt || isatty(STDIN_FILENO) == 0) return AnswerOnce(options, files, console);
+  if (has_prompt || isatty(STDIN_FILENO) == 0)
+    return AnswerOnce(std::move(options), files, console);
   if (options.json)
     return InvalidArgument("--json needs a prompt: give -p, or one on standard input");
   return Converse(options, files, console);

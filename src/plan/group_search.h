@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Chooses nodes that compute every layer together (tensor parallel), and what each has of them: the
+// group that computes a new token fastest. Only numbers: must not know models, nodes or words.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace aster::plan {
+
+struct GroupProblem {
+  struct Node {
+    uint64_t memory_bytes = 0;  // for its part
+    double token_byte_s = 0;    // to read a byte of weights or of the KV cache for a token
+    double chunk_s = 0;         // to compute a chunk through all layers and what it has of the head
+  };
+  struct Link {
+    double message_s = 0;  // from sending an empty message to having it; 0: not known
+    double byte_s = 0;     // 0: not known
+  };
+
+  const Link& link(size_t from, size_t to) const { return links[from * nodes.size() + to]; }
+
+  uint32_t heads = 0;        // that are divided, none of them among two nodes
+  double by_heads = 0;       // how much of the layers, from 0 to 1; the rest is divided finely
+  uint64_t bytes = 0;        // of memory that is divided
+  uint64_t whole_bytes = 0;  // that each node has as a whole
+  double layer_reads = 0;    // bytes of all layers that a token reads
+  double head_reads = 0;     // of the output head, which is divided finely
+  uint32_t gathers = 0;      // of a token or chunk, one after the other: all send all their columns
+  uint64_t gathered_bytes = 0;  // a token's columns in all of these, of all nodes together
+  uint32_t chunk_tokens = 0;
+  std::vector<Node> nodes = {};
+  std::vector<Link> links = {};  // [nodes, nodes]
+};
+
+struct GroupAnswer {
+  std::vector<size_t> nodes;     // the one that leads first
+  std::vector<uint32_t> shares;  // of the work, in proportion
+  double chunk_s = 0;            // a chunk through all layers
+  double token_s = 0;            // a new token
+  double exchange_s = 0;         // of that, for gathers
+};
+
+// What a message of a gather costs both ends, beside the link's own time.
+inline constexpr double kGatherOverheadS = 20e-6;
+
+// Of two to model::GroupPart::kMostParts nodes with links between them that are known; nothing
+// where there is none, or no group's memory is enough.
+std::optional<GroupAnswer> SearchGroup(const GroupProblem& problem);
+
+}  // namespace aster::plan

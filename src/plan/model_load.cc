@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "plan/model_load.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "engine/gpu_layers.h"
+#include "model/group_part.h"
+#include "model/shape.h"
+#include "model/support.h"
+
+namespace aster::plan {
+namespace {
+
+// What a tensor takes, and how much of it one token reads.
+ModelLoad::Layer TensorLoad(const gguf::ModelFiles& files, const model::Shape& shape,
+                            const model::TensorSpec& spec) {
+  const gguf::Tensor* const tensor = model::FindTensor(files, spec);
+  if (tensor == nullptr) return {};
+  const uint64_t bytes = gguf::TensorBytes(tensor->type, tensor->shape()).value();
+  const bool is_of_experts = spec.dims.size() == 3;
+  // A token reads only the experts that it uses.
+  const double share =
+      is_of_experts ? static_cast<double>(shape.experts.used) / shape.experts.count : 1;
+  return {.bytes = bytes, .read_bytes = share * static_cast<double>(bytes)};
+}
+
+// Two operations for each weight that a token meets.
+double MatrixFlops(const model::Shape& shape, const model::TensorSpec& spec) {
+  if (spec.dims.size() < 2) return 0;
+  const double rows_and_columns =
+      static_cast<double>(spec.dims[0]) * static_cast<double>(spec.dims[1]);
+  return 2 * rows_and_columns * (spec.dims.size() == 3 ? shape.experts.used : 1);
+}
+
+// What nodes of a group divide and send one another.
+ModelLoad::Together TogetherOf(const model::Shape& shape, double by_heads) {
+  const model::GroupPart two{.count = 2, .shares = {1, 1}};
+  if (!model::CheckGroup(two, shape).ok()) return {};
+  const uint64_t columns = uint64_t{shape.head_count} * shape.head_dim +
+                           2 * uint64_t{shape.embedding} + shape.feed_forward;
+  return {.heads = shape.kv_head_count,
+          .by_heads = by_heads,
+          .gathered_bytes = columns * sizeof(float),
+          .logit_bytes = uint64_t{shape.vocab_size} * sizeof(float)};
+}
+
+}  // namespace
+
+Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptions& memory,
+                         uint64_t kv_positions, uint32_t context) {
+  const model::Support support = model::CheckSupport(files);
+  if (!support.ok()) {
+    return FailedPrecondition(
+        fmt::format("the model cannot be planned for: {}", fmt::join(support.obstacles, "; ")));
+  }
+  // The KV cache as the nodes will lay it out.
+  const model::Shape& shape = *support.shape;
+  const model::MemoryOptions narrowed = model::Narrowed(memory, shape);
+  const kv::Layout layout = TRY(model::MakeMemoryLayout(shape, narrowed, Hash128{}));
+  ModelLoad load;
+  load.tied_head = shape.tied_head;
+  load.row_bytes = uint64_t{shape.hidden_width()} * sizeof(float);
+  load.gpu_scratch_bytes = engine::GpuScratchBytes(shape);
+  load.context = context;
+  load.layers.resize(shape.layer_count);
+  // Weights: bytes of each layer, of the embedding and of the head.
+  double all_flops = 0;
+  uint64_t head_divided_bytes = 0, layer_bytes = 0;
+  for (const model::TensorSpec& spec : model::TensorsOf(shape)) {
+    const ModelLoad::Layer tensor = TensorLoad(files, shape, spec);
+    const bool is_head =
+        spec.part == model::Part::kHead || (shape.tied_head && spec.name == "token_embd.weight");
+    if (spec.part == model::Part::kEmbedding) load.embedding_bytes += tensor.bytes;
+    if (is_head) {
+      load.head_bytes += tensor.bytes;
+      load.head_flops += MatrixFlops(shape, spec);
+    }
+    if (spec.part != model::Part::kLayer) continue;
+    ModelLoad::Layer& layer = load.layers[static_cast<size_t>(spec.layer)];
+    layer.bytes += tensor.bytes;
+    layer.read_bytes += tensor.read_bytes;
+    layer_bytes += tensor.bytes;
+    if (model::IsDividedByHeads(spec.name)) head_divided_bytes += tensor.bytes;
+    all_flops += MatrixFlops(shape, spec);
+  }
+  load.together = TogetherOf(shape, layer_bytes == 0 ? 0
+                                                     : static_cast<double>(head_divided_bytes) /
+                                                           static_cast<double>(layer_bytes));
+  // Attention: the positions that a token sees at this context.
+  double seen = 0;
+  for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
+    const model::MemoryOptions own = model::MemoryOfLayer(narrowed, shape, layer);
+    const uint64_t window = uint64_t{own.window} + own.sinks;
+    seen += static_cast<double>(own.window > 0 ? std::min<uint64_t>(context, window)
+                                               : uint64_t{context});
+  }
+  // A multiplication and an addition for each element of keys, and the same for values.
+  all_flops += 4 * seen * shape.head_count * shape.head_dim;
+  load.flops_per_layer = all_flops / shape.layer_count;
+  const auto positions = static_cast<uint32_t>(
+      std::min<uint64_t>(kv_positions, std::numeric_limits<uint32_t>::max() / 2));
+  // Layers may hold KV rows of different sizes: room for the largest, time for the mean.
+  for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
+    for (const kv::Stream& stream : layout.streams(layer)) {
+      const uint64_t kept = uint64_t{stream.window} + stream.sinks;
+      const uint64_t read = stream.window > 0 ? std::min<uint64_t>(context, kept) : context;
+      load.kv_read_bytes += static_cast<double>(read / stream.stride) *
+                            static_cast<double>(stream.codec->row_bytes());
+    }
+    load.kv_bytes_per_layer =
+        std::max(load.kv_bytes_per_layer, layout.BytesFor({layer, layer + 1}, positions, 0));
+  }
+  load.kv_read_bytes /= shape.layer_count;
+  return load;
+}
+
+}  // namespace aster::plan

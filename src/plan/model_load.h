@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What computing a model takes, in numbers that plans are made from. Must not know nodes or plans.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/result.h"
+#include "gguf/model_files.h"
+#include "model/memory.h"
+
+namespace aster::plan {
+
+// What a model asks of the nodes that compute it.
+struct ModelLoad {
+  struct Layer {
+    uint64_t bytes = 0;     // of weights
+    double read_bytes = 0;  // of them for one token: a router picks few of the experts
+  };
+  std::vector<Layer> layers;
+  uint64_t embedding_bytes = 0;
+  uint64_t head_bytes = 0;
+  bool tied_head = false;           // the head is the embedding once more
+  uint64_t kv_bytes_per_layer = 0;  // of KV cache
+  double flops_per_layer = 0;       // of one token, with its attention to `context` others
+  double head_flops = 0;
+  double kv_read_bytes = 0;        // of one layer, for one token after `context` others
+  uint64_t row_bytes = 0;          // between stages, of one token
+  uint64_t gpu_scratch_bytes = 0;  // beside layers, on each GPU that has any
+  uint32_t context = 0;
+
+  // What a group of nodes, which compute every layer together, divides and sends one another.
+  struct Together {
+    uint32_t heads = 0;           // key-value heads; 0: no group can compute this model
+    double by_heads = 0;          // of a layer's bytes, from 0 to 1: the rest is divided by rows
+    uint64_t gathered_bytes = 0;  // of a token, in one layer
+    uint64_t logit_bytes = 0;     // of a token, to the node that leads
+  };
+  Together together;
+};
+
+// Of files that need not hold their data. `kv_positions`: tokens in the KV cache, of all sequences
+// together.
+Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptions& memory,
+                         uint64_t kv_positions, uint32_t context);
+
+}  // namespace aster::plan
