@@ -57,7 +57,8 @@ struct DeviceDescription {
 struct Description {
   NodeId node;
   std::string name;
-  std::string version;  // of the program
+  std::string version;    // of the program
+  uint32_t protocol = 0;  // the newest of the data plane that it speaks; 0: not said
   uint32_t arithmetic = 0;
   uint32_t core_count = 0;  // that it computes with
   std::string instruction_set;

@@ -237,6 +237,7 @@ cluster::Description Daemon::Describe() const {
   description.node = identity_.node;
   description.name = identity_.name;
   description.version = options_.version;
+  description.protocol = wire::kNewestProtocol;
   description.arithmetic = kernels::kArithmeticVersion;
   description.core_count =
       static_cast<uint32_t>(options_.threads > 0 ? options_.threads : UsableCpuCount());

@@ -3,6 +3,7 @@
 
 #include "node/link_meter.h"
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
@@ -15,6 +16,19 @@ constexpr int64_t kMeterLookNs = 1 * kNsPerSecond;
 constexpr int64_t kMeasureNs = 20 * kNsPerSecond;
 
 }  // namespace
+
+std::set<cluster::NodeId> SampledPeers(const std::vector<cluster::Member>& members, size_t count) {
+  if (members.empty()) return {};
+  std::vector<cluster::NodeId> living;
+  for (size_t i = 1; i < members.size(); ++i) {
+    if (members[i].state == cluster::MemberState::kAlive) living.push_back(members[i].node);
+  }
+  std::ranges::sort(living);
+  const auto behind = std::ranges::upper_bound(living, members.front().node);
+  std::ranges::rotate(living, behind);
+  living.resize(std::min(living.size(), count));
+  return {living.begin(), living.end()};
+}
 
 LinkMeter::LinkMeter(cluster::Identity identity, Members members, Clock& clock,
                      LinkMeterOptions options)
@@ -62,6 +76,7 @@ void LinkMeter::Main() {
 
 void LinkMeter::MeasureDue() {
   const std::vector<cluster::Member> members = members_();
+  const std::set<cluster::NodeId> sampled = SampledPeers(members, options_.sampled);
   for (size_t i = 1; i < members.size(); ++i) {
     const cluster::Member& member = members[i];
     if (member.state != cluster::MemberState::kAlive || member.control_addresses.empty()) continue;
@@ -70,9 +85,10 @@ void LinkMeter::MeasureDue() {
       if (stopping_) return;
       if (clock_.NowNs() < links_[member.node].due_ns) continue;
     }
-    const Result<rpc::LinkMeasurement> measured = AskAnywhere(
-        identity_, member,
-        [&](rpc::ControlClient& client) { return client.Measure(options_.bytes, kMeasureNs); });
+    const uint64_t bytes = sampled.contains(member.node) ? options_.bytes : 0;
+    const Result<rpc::LinkMeasurement> measured =
+        AskAnywhere(identity_, member,
+                    [&](rpc::ControlClient& client) { return client.Measure(bytes, kMeasureNs); });
     const MutexLock lock(mu_);
     Entry& entry = links_[member.node];
     if (measured.ok()) entry.last = *measured;

@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Measures the ways to other nodes: soon after they come, and seldom again, one at a time, so that
-// it is no burden. Must not know what the figures are for.
+// Measures the ways to other nodes: soon after they come, and seldom again, one at a time; round
+// trips to all of them, and rates from a few, so that it is no burden however many nodes there are.
+// Must not know what the figures are for.
 #pragma once
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,10 +22,15 @@
 namespace aster::node {
 
 struct LinkMeterOptions {
-  uint64_t bytes = uint64_t{4} << 20;  // fetched from each
-  int64_t again_ns = 600 * kNsPerSecond;
+  uint64_t bytes = uint64_t{4} << 20;  // fetched from each of the sampled
+  size_t sampled = 8;                  // nodes
+  int64_t again_ns = 1800 * kNsPerSecond;
   int64_t retry_ns = 30 * kNsPerSecond;  // of nodes that could not be measured
 };
+
+// Of the nodes that are alive those of which rates are measured by the first one: the next `count`
+// behind it in the order of ids, so that each is asked by `count` others.
+std::set<cluster::NodeId> SampledPeers(const std::vector<cluster::Member>& members, size_t count);
 
 // Start and Stop belong to one thread; Of is safe for concurrent use.
 class LinkMeter {

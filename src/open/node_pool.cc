@@ -168,13 +168,19 @@ class ClusterPool final : public NodePool {
   void AddLinks(const node::NodeView& view) {
     constexpr double kNsPerS = 1e9;
     const std::optional<size_t> from = PlaceOf(view.member.node);
+    // Rates are measured of some links; the others are no better than the worst of them.
+    double least = 0;
+    for (const cluster::LinkStatus& link : view.status->links) {
+      if (link.bytes_per_s > 0)
+        least = least > 0 ? std::min(least, link.bytes_per_s) : link.bytes_per_s;
+    }
     for (const cluster::LinkStatus& link : view.status->links) {
       const std::optional<size_t> to = PlaceOf(link.peer);
       if (!from || !to || link.round_trip_ns == 0) continue;
       links_.push_back({.from = *from,
                         .to = *to,
                         .round_trip_s = static_cast<double>(link.round_trip_ns) / kNsPerS,
-                        .bytes_per_s = link.bytes_per_s});
+                        .bytes_per_s = link.bytes_per_s > 0 ? link.bytes_per_s : least});
     }
   }
 

@@ -210,6 +210,7 @@ Result<cluster::Description> FromMessage(const v1::Description& message) {
   description.name = TRY(NodeName(message.name()));
   description.version = TRY(Shown(message.version(), "the program's version"));
   description.arithmetic = message.arithmetic();
+  description.protocol = message.protocol();
   description.core_count = message.core_count();
   description.instruction_set = TRY(Shown(message.instruction_set(), "the instruction set"));
   description.memory_bytes = message.memory_bytes();

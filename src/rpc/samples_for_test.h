@@ -42,6 +42,7 @@ inline cluster::Description SampleDescription() {
   return {.node = {{.low = 5, .high = 6}},
           .name = "desk",
           .version = "0.1.0",
+          .protocol = 6,
           .arithmetic = 3,
           .core_count = 16,
           .instruction_set = "avx512",

@@ -127,6 +127,7 @@ void ToMessage(const cluster::Description& description, v1::Description* message
   message->set_name(description.name);
   message->set_version(Shown(description.version));
   message->set_arithmetic(description.arithmetic);
+  message->set_protocol(description.protocol);
   message->set_core_count(description.core_count);
   message->set_instruction_set(Shown(description.instruction_set));
   message->set_memory_bytes(description.memory_bytes);

@@ -89,6 +89,8 @@ ordered_json DescriptionJson(const cluster::Description& description) {
                        {"shares_memory", device.shares_memory}});
   }
   return {{"version", description.version},
+          {"protocol",
+           description.protocol == 0 ? ordered_json(nullptr) : ordered_json(description.protocol)},
           {"arithmetic", description.arithmetic},
           {"cores", description.core_count},
           {"instruction_set", description.instruction_set},

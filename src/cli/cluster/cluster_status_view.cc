@@ -69,6 +69,7 @@ class Text {
 
   std::string Write() && {
     Summary();
+    Versions();
     Nodes();
     Models();
     Links();
@@ -94,6 +95,25 @@ class Text {
     Line(fmt::format("{}, {} of them up; {}, {} for models",
                      Plural(sample_.nodes.size(), "node", "nodes"), up,
                      Plural(cores, "core", "cores"), FormatBytes(bytes)));
+  }
+
+  static std::string VersionOf(const cluster::Description& what) {
+    std::string text = fmt::format("version {}", ForDisplay(what.version));
+    if (what.protocol > 0) text += fmt::format(", protocol {}", what.protocol);
+    return text + fmt::format(", arithmetic {}", what.arithmetic);
+  }
+
+  // In one line where all have the same.
+  void Versions() {
+    std::map<std::string, std::string> nodes;
+    for (const node::NodeView& node : sample_.nodes) {
+      if (!node.description) continue;
+      std::string& names = nodes[VersionOf(*node.description)];
+      names += (names.empty() ? "" : ", ") + NameOf(node);
+    }
+    if (nodes.size() == 1) return Line(nodes.begin()->first);
+    for (const auto& [version, names] : nodes) Line(fmt::format("{}: {}", version, names));
+    if (nodes.size() > 1) Line("note: give all nodes the same version of the program");
   }
 
   void Nodes() {
@@ -265,7 +285,7 @@ class Text {
   // only where no node is at its end.
   void Links() {
     bool has_any = false;
-    size_t down = 0;
+    size_t down = 0, idle = 0;
     for (const node::NodeView& node : sample_.nodes) {
       if (!node.status) continue;
       for (const cluster::LinkStatus& link : node.status->links) {
@@ -273,39 +293,37 @@ class Text {
           Line("");
           Line("links");
         }
-        std::string line =
-            fmt::format("  {} → {}", Name(node), FitToColumns(PeerName(link.peer), name_columns_));
-        const bool is_measured = link.round_trip_ns > 0 || link.bytes_per_s > 0;
         if (!link.is_up && !IsAlive(link.peer)) {
           if (++down > kMostSilent) continue;
-          Line(line + "  down");
+        } else if (!link.is_up && ++idle > kMostIdle) {
           continue;
         }
-        if (!link.is_up && !is_measured) {
-          Line(line + "  idle");
-          continue;
-        }
-        line += fmt::format("  {:>9}", link.round_trip_ns == 0
-                                           ? std::string("-")
-                                           : FormatDuration(static_cast<int64_t>(std::min<uint64_t>(
-                                                 link.round_trip_ns, INT64_MAX))));
-        line += fmt::format("  {:>10}", link.bytes_per_s > 0
-                                            ? FormatByteRate(std::min(link.bytes_per_s, 1e18))
-                                            : "-");
-        const auto sent = SentBytesPerSecond(sample_, earlier_, node, link);
-        if (!link.is_up) {
-          line += "  idle";
-        } else if (sent) {
-          line += "  sending " + FormatByteRate(*sent);
-        }
-        Line(line);
+        Line(fmt::format("  {} → {}{}", Name(node),
+                         FitToColumns(PeerName(link.peer), name_columns_),
+                         DescribeLink(node, link)));
       }
     }
+    if (idle > kMostIdle) Line(fmt::format("  and {} more that are idle", idle - kMostIdle));
     MoreThanShown(down, "are down");
+  }
+
+  std::string DescribeLink(const node::NodeView& node, const cluster::LinkStatus& link) const {
+    if (!link.is_up && !IsAlive(link.peer)) return "  down";
+    if (!link.is_up && link.round_trip_ns == 0 && link.bytes_per_s <= 0) return "  idle";
+    const auto round_trip_ns =
+        static_cast<int64_t>(std::min<uint64_t>(link.round_trip_ns, INT64_MAX));
+    std::string text = fmt::format(
+        "  {:>9}  {:>10}", round_trip_ns == 0 ? std::string("-") : FormatDuration(round_trip_ns),
+        link.bytes_per_s > 0 ? FormatByteRate(std::min(link.bytes_per_s, 1e18)) : "-");
+    if (!link.is_up) return text + "  idle";
+    const auto sent = SentBytesPerSecond(sample_, earlier_, node, link);
+    return sent ? text + "  sending " + FormatByteRate(*sent) : text;
   }
 
   // Nodes that do not answer, and links to them, of which there may be any number.
   static constexpr size_t kMostSilent = 16;
+  // Links of as many nodes as a person can look at one by one; --json has all.
+  static constexpr size_t kMostIdle = 56;
   // No real time is longer: nanoseconds still fit into 63 bits.
   static constexpr uint64_t kMostMs = INT64_MAX / 1'000'000;
 

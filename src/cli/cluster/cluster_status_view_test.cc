@@ -96,6 +96,41 @@ TEST(ClusterStatus, ShowsWhoDoesWhat) {
   EXPECT_THAT(text, Not(HasSubstr("tokens/s")));  // a single look cannot tell
 }
 
+TEST(ClusterStatus, VersionsAreShownAndThatTheyDiffer) {
+  ClusterSample sample = TwoNodes();
+  for (size_t i = 0; i < 2; ++i) {
+    sample.nodes[i].description->version = "1.2.0";
+    sample.nodes[i].description->protocol = 6;
+    sample.nodes[i].description->arithmetic = 4;
+  }
+  EXPECT_THAT(ClusterStatusText(sample, nullptr, 200),
+              HasSubstr("\nversion 1.2.0, protocol 6, arithmetic 4\n"));
+  sample.nodes[1].description->version = "1.1.0";
+  sample.nodes[1].description->protocol = 0;  // an older one does not say
+  const std::string text = ClusterStatusText(sample, nullptr, 200);
+  EXPECT_THAT(text, HasSubstr("\nversion 1.1.0, arithmetic 4: 屋根裏\n"
+                              "version 1.2.0, protocol 6, arithmetic 4: attic\n"
+                              "note: give all nodes the same version of the program\n"));
+  const auto json = nlohmann::json::parse(ClusterStatusJson(sample, nullptr));
+  EXPECT_EQ(json["nodes"][0]["protocol"], 6);
+  EXPECT_TRUE(json["nodes"][1]["protocol"].is_null());
+}
+
+TEST(ClusterStatus, IdleLinksOfManyNodesAreCounted) {
+  ClusterSample sample;
+  for (uint64_t i = 1; i <= 32; ++i) sample.nodes.push_back(Seen(i, "n" + std::to_string(i)));
+  for (node::NodeView& node : sample.nodes) {
+    for (uint64_t peer = 1; peer <= 32; ++peer) {
+      if (Node(peer) != node.member.node) node.status->links.emplace_back().peer = Node(peer);
+    }
+  }
+  sample.nodes.back().status->links.back().is_up = true;
+  const std::string text = ClusterStatusText(sample, nullptr, 200);
+  EXPECT_LT(std::ranges::count(text, '\n'), 110);
+  EXPECT_THAT(text, HasSubstr("  and 935 more that are idle\n"));
+  EXPECT_THAT(text, HasSubstr("  n32 → n31 "));
+}
+
 TEST(ClusterStatus, AGpuIsShownWithItsNode) {
   ClusterSample sample = TwoNodes();
   sample.nodes[1].description->devices = {{.name = "Radeon\x1b[2J",
