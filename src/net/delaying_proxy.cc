@@ -139,6 +139,11 @@ void DelayingProxy::Receive(Pair& pair, int from, const LinkOptions& link) {
       return;
     }
     flow.has_ended = count == 0;
+    flow.is_mute = flow.is_mute || link.mute_end == from;
+    if (flow.is_mute) {
+      flow.is_shut = flow.has_ended;
+      continue;
+    }
     piece.bytes.resize(static_cast<size_t>(count));
     // The link sends one piece after another, and each takes its time to arrive.
     int64_t& free_ns = free_ns_[from];

@@ -11,6 +11,7 @@
 #include <deque>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -26,6 +27,9 @@ namespace aster::net {
 struct LinkOptions {
   int64_t delay_ns = 0;           // one way, both ways alike
   uint64_t rate_bytes_per_s = 0;  // in each direction, of all connections together; 0: no limit
+  // Nothing arrives of what this end sends, as over a cable that is broken in one direction: 0 is
+  // the one that connects, 1 the target. A connection that has lost bytes never has any again.
+  std::optional<int> mute_end = {};
 };
 
 // Safe for concurrent use.
@@ -56,6 +60,7 @@ class DelayingProxy {
     std::deque<Piece> pieces;
     uint64_t bytes = 0;
     bool has_ended = false;  // no more comes
+    bool is_mute = false;    // what comes is lost
     bool is_shut = false;    // and the other side knows
   };
   struct Pair {

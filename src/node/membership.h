@@ -71,7 +71,7 @@ class Membership {
   void SetAddresses(OwnAddresses addresses) EXCLUDES(mu_);
 
  private:
-  static constexpr size_t kTalkers = 3;
+  static constexpr size_t kTalkers = 4;
   using NodeAt = std::pair<cluster::NodeId, std::string>;
 
   void TickMain();

@@ -175,6 +175,19 @@ TEST_F(Links, AHostThatFallsSilent) {
   }
 }
 
+TEST_F(Links, ALinkThatIsCutInOneDirection) {
+  net::DelayingProxy& link = nodes_[1]->link();
+  for (const int mute_end : {0, 1}) {
+    const uint64_t replans = ExpectTheSame({.on_token =
+                                                [&](size_t token) {
+                                                  if (token == 20)
+                                                    link.SetLink({.mute_end = mute_end});
+                                                }},
+                                           [&] { link.SetLink({}); });
+    EXPECT_GE(replans, 1u);
+  }
+}
+
 TEST_F(Links, ANodeThatComesBackWithEmptyMemory) {
   for (const size_t victim : {0, 1}) {
     const uint64_t replans = ExpectTheSame({.on_token = [&](size_t token) {
