@@ -19,13 +19,11 @@ PassWeights MakePassWeights(const Weights& weights, const compute::Matrix* head)
                      .frequencies = std::vector<double>(shape.rope.dimensions / 2)};
   if (shape.is_latent()) return shared;
   // RoPE of all layers alike, or of those that see all: frequencies, by Llama 3's factors where the
-  // file has them, and YaRN's magnitude.
+  // file has them, and the magnitude.
   kernels::RopeFrequencies(RopeSpecOf(shape.rope),
                            weights.rope_factors.empty() ? nullptr : weights.rope_factors.data(),
                            shared.frequencies.data());
-  if (shape.rope.scaling == RopeScaling::kYarn) {
-    shared.magnitude = kernels::YarnMagnitude(shape.rope.factor) * shape.rope.attention_factor;
-  }
+  shared.magnitude = RopeMagnitudeOf(shape.rope);
   if (shape.is_gemma3()) {
     shared.window_frequencies.resize(shape.window_rope.dimensions / 2);
     kernels::RopeFrequencies(RopeSpecOf(shape.window_rope), nullptr,

@@ -185,6 +185,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{Arch::kGemma3, TensorType::kF32}, Case{Arch::kGemma3, TensorType::kQ4_0}),
     NameOf);
 
+INSTANTIATE_TEST_SUITE_P(Families, ForwardGroup,
+                         testing::Values(Case{Arch::kMistral3, TensorType::kQ8_0},
+                                         Case{Arch::kPhi3, TensorType::kQ8_0}),
+                         NameOf);
+
 // Of every matrix a part packs its own rows.
 TEST(ForwardGroup, PartsShareOutTheWeights) {
   const Shape shape = FourHeads(Arch::kLlama);

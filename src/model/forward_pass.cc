@@ -11,9 +11,8 @@
 namespace aster::model {
 namespace {
 
-// Files of the Llama family have their query and key rows ordered so that neighbours turn together.
-kernels::RopeLayout RopeLayoutOf(Arch arch) {
-  return arch == Arch::kLlama ? kernels::RopeLayout::kAdjacent : kernels::RopeLayout::kHalves;
+kernels::RopeLayout RopeLayoutOf(const Shape& shape) {
+  return shape.turns_neighbours() ? kernels::RopeLayout::kAdjacent : kernels::RopeLayout::kHalves;
 }
 
 kernels::PageLayout HeadPageOf(const Shape& shape, const MemoryOptions& memory) {
@@ -174,6 +173,10 @@ Status ForwardPass::PlanMemory() {
   TRY(plan(attended_, heads));
   TRY(plan(cosines_, shared_.frequencies.size()));
   TRY(plan(sines_, shared_.frequencies.size()));
+  if (shape_.temperature > 0.0f) {
+    TRY(plan(query_cosines_, shared_.frequencies.size()));
+    TRY(plan(query_sines_, shared_.frequencies.size()));
+  }
   if (shared_.window_frequencies.empty()) return Ok();
   TRY(plan(window_cosines_, shared_.window_frequencies.size()));
   return plan(window_sines_, shared_.window_frequencies.size());
@@ -245,10 +248,28 @@ Status ForwardPass::RecordInput() {
   TRY(commands_->MakeAngles(
       {.frequencies = shared_.frequencies, .magnitude = shared_.magnitude, .positions = positions_},
       {cosines_.tensor(), sines_.tensor()}));
+  TRY(RecordQueryAngles());
   if (shared_.window_frequencies.empty()) return Ok();
   return commands_->MakeAngles(
       {.frequencies = shared_.window_frequencies, .magnitude = 1.0, .positions = positions_},
       {window_cosines_.tensor(), window_sines_.tensor()});
+}
+
+// Queries may grow with their position: their cosines and sines do, and so what they turn.
+Status ForwardPass::RecordQueryAngles() {
+  if (shape_.temperature == 0.0f) return Ok();
+  const auto factor_at = [&](size_t row) { return QueryFactorAt(shape_, positions_[row]); };
+  for (size_t row = 0, end = 0; row < row_count_; row = end) {
+    // Rows of one factor together.
+    const double factor = factor_at(row);
+    while (end < row_count_ && factor_at(end) == factor) ++end;
+    TRY(commands_->MakeAngles({.frequencies = shared_.frequencies,
+                               .magnitude = shared_.magnitude * factor,
+                               .positions = std::span(positions_).subspan(row, end - row)},
+                              {query_cosines_.tensor().Rows(row, end - row),
+                               query_sines_.tensor().Rows(row, end - row)}));
+  }
+  return Ok();
 }
 
 // operand_ = the rows, normed.
@@ -344,20 +365,24 @@ compute::Angles ForwardPass::AnglesOf(uint32_t layer) const {
 Status ForwardPass::FinishHeads(uint32_t layer, const LayerWeights& weights) {
   const auto norm = shape_.qk_norm() ? compute::HeadNorm::kWeighted : compute::HeadNorm::kNone;
   const auto heads = [&](const compute::Array& rows, size_t count, const compute::Array& bias,
-                         const compute::Array& norm_weight) {
+                         const compute::Array& norm_weight, const compute::Angles& angles) {
     return compute::Heads{.rows = rows.tensor(),
                           .count = count,
                           .bias = bias.tensor(),
                           .norm = norm,
                           .norm_weight = norm_weight.tensor(),
                           .epsilon = shape_.norm_epsilon,
-                          .angles = AnglesOf(layer),
-                          .layout = RopeLayoutOf(shape_.arch)};
+                          .angles = angles,
+                          .layout = RopeLayoutOf(shape_)};
   };
   // Queries and keys are normed and rotated; values only get their bias, which most models lack.
+  const compute::Angles angles = AnglesOf(layer);
+  const compute::Angles query_angles =
+      shape_.temperature > 0.0f ? compute::Angles{query_cosines_.tensor(), query_sines_.tensor()}
+                                : angles;
   const compute::Heads all[] = {
-      heads(queries_, own_.head_count, weights.query_bias, weights.query_norm),
-      heads(keys_, own_.kv_head_count, weights.key_bias, weights.key_norm),
+      heads(queries_, own_.head_count, weights.query_bias, weights.query_norm, query_angles),
+      heads(keys_, own_.kv_head_count, weights.key_bias, weights.key_norm, angles),
       {.rows = values_.tensor(), .count = own_.kv_head_count, .bias = weights.value_bias.tensor()}};
   return commands_->FinishHeads(std::span(all).first(shape_.qkv_bias() ? 3 : 2));
 }

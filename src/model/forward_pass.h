@@ -94,6 +94,7 @@ class ForwardPass {
   Status FinishHeads(uint32_t layer, const LayerWeights& weights);
   Status FinishHalf(const compute::Array& norm);
   compute::Angles AnglesOf(uint32_t layer) const;
+  Status RecordQueryAngles();
   Status RecordHidden();
   Status RecordHead();
   Status RecordStates();
@@ -158,6 +159,8 @@ class ForwardPass {
   compute::Array attended_;                          // [rows, own head_count * head_dim]
   compute::Array cosines_;                           // [rows, rope.dimensions / 2]
   compute::Array sines_;                             // the same
+  compute::Array query_cosines_;                     // of queries that grow: the same
+  compute::Array query_sines_;                       // the same
   compute::Array window_cosines_;                    // of layers with a window: the same
   compute::Array window_sines_;                      // the same
   compute::Array logits_;                            // [wanted rows, vocab_size]

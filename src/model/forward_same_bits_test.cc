@@ -37,6 +37,8 @@ constexpr Known kKnown[] = {
     {Arch::kQwen3Moe, TensorType::kQ4_K, "763853dccc3fdf84e8539a5a764b9426"},
     {Arch::kGemma3, TensorType::kF32, "356b17e4169a729e21ab1c65daeda3ce"},
     {Arch::kGemma3, TensorType::kQ4_0, "91225ced5bbeffcd08b9c5b62c751436"},
+    {Arch::kMistral3, TensorType::kQ4_K, "0f4e215da47c9a18e5b38662d37129db"},
+    {Arch::kPhi3, TensorType::kQ4_K, "982da0f15eae7b38170b977dc89e3879"},
     {Arch::kGptOss, TensorType::kMXFP4, "62b1e645a46a171ce600abe440c25832"},
     {Arch::kGptOss, TensorType::kQ8_0, "349c208518ea082882205b2073dcc5ef"},
 };

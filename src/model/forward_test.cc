@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "model/reference_for_test.h"
+#include "model/rope_spec.h"
 #include "model/runner_for_test.h"
 
 namespace aster::model {
@@ -16,8 +17,8 @@ namespace {
 
 using gguf::TensorType;
 
-constexpr Arch kArchs[] = {Arch::kLlama,    Arch::kQwen2,  Arch::kQwen3,
-                           Arch::kQwen3Moe, Arch::kGemma3, Arch::kGptOss};
+constexpr Arch kArchs[] = {Arch::kLlama,    Arch::kMistral3, Arch::kQwen2, Arch::kQwen3,
+                           Arch::kQwen3Moe, Arch::kGemma3,   Arch::kPhi3,  Arch::kGptOss};
 
 // Root mean square of the difference, relative to that of the reference.
 double RelativeError(std::span<const float> logits, std::span<const double> reference) {
@@ -33,7 +34,9 @@ TEST(Forward, AgreesWithTheTextbook) {
   for (const Arch arch : kArchs) {
     const Shape shape = SmallShape(arch);
     const ModelFile model(shape, TensorType::kF32);
-    Runner runner(model.files(), Slice::Whole(shape));
+    // A window in all layers is an option of the cache.
+    Runner runner(model.files(), Slice::Whole(shape), 1, kernels::FastestIsa(),
+                  Narrowed({}, shape));
     const auto tokens = RandomTokens(40, shape.vocab_size);
     const auto logits = runner.Logits(tokens, 16);
     const auto reference = ReferenceLogits(model.files(), shape, tokens);
@@ -102,7 +105,8 @@ TEST(Forward, LongPastsAreSharedOutAmongThreads) {
 }
 
 TEST(Forward, CompanionsInABatchChangeNothing) {
-  for (const Arch arch : {Arch::kLlama, Arch::kQwen3Moe, Arch::kGemma3, Arch::kGptOss}) {
+  for (const Arch arch :
+       {Arch::kLlama, Arch::kMistral3, Arch::kQwen3Moe, Arch::kGemma3, Arch::kGptOss}) {
     const Shape shape = SmallShape(arch);
     const ModelFile model(shape, TensorType::kQ8_0);
     Runner runner(model.files(), Slice::Whole(shape), 2);
@@ -280,6 +284,52 @@ TEST(Forward, FactorsOfGemma3Count) {
   EXPECT_NE(logits(other), all);
   EXPECT_EQ(EmbeddingScaleOf(shape), 16.0f);
   EXPECT_EQ(EmbeddingScaleOf(ShapeOfPreset("gemma3-12b").value()), 62.0f);
+}
+
+// Queries grow at every multiple of the original context, and not before the first.
+TEST(Forward, QueriesOfMistral3GrowWithTheirPosition) {
+  const Shape shape = SmallShape(Arch::kMistral3);
+  EXPECT_EQ(QueryFactorAt(shape, 15), 1.0);
+  EXPECT_NEAR(QueryFactorAt(shape, 16), 1.0 + 0.3 * std::log(2.0), 1e-7);
+  EXPECT_EQ(QueryFactorAt(shape, 31), QueryFactorAt(shape, 16));
+  EXPECT_NEAR(QueryFactorAt(shape, 50), 1.0 + 0.3 * std::log(4.0), 1e-7);
+  Shape even = shape;
+  even.temperature = 0.0f;
+  const auto tokens = RandomTokens(17, shape.vocab_size);
+  const auto logits = [&](const Shape& of) {
+    const ModelFile model(of, TensorType::kF32);
+    return Runner(model.files(), Slice::Whole(of)).Logits(tokens, 17);
+  };
+  const auto all = logits(shape), without = logits(even);
+  const auto first = 16 * static_cast<ptrdiff_t>(shape.vocab_size);
+  EXPECT_TRUE(std::equal(all.begin(), all.begin() + first, without.begin()));
+  EXPECT_FALSE(std::equal(all.begin() + first, all.end(), without.begin() + first));
+}
+
+// Trained for longer texts, it turns by the other table from the first position on.
+TEST(Forward, APhi3ForLongTextsTurnsByTheirTable) {
+  Shape shape = SmallShape(Arch::kPhi3);
+  const auto tokens = RandomTokens(20, shape.vocab_size);
+  const auto logits = [&](const Shape& of) {
+    const ModelFile model(of, TensorType::kF32);
+    const auto found = Runner(model.files(), Slice::Whole(of)).Logits(tokens, 20);
+    EXPECT_LT(RelativeError(found, ReferenceLogits(model.files(), of, tokens)), 1e-3);
+    return found;
+  };
+  const auto of_short = logits(shape);
+  shape.context_length = 131072;
+  EXPECT_NE(logits(shape), of_short);
+}
+
+// Where scores carry YaRN's magnitude, cosines and sines do not.
+TEST(Forward, OfYarnsMagnitudeALogMultiplierTakesItsPart) {
+  Rope rope = SmallShape(Arch::kMistral3).rope;
+  EXPECT_EQ(RopeMagnitudeOf(rope), 1.0);
+  rope.log_multiplier = 0.0f;
+  EXPECT_NEAR(RopeMagnitudeOf(rope), 1.0 + 0.1 * std::log(16.0), 1e-12);
+  rope.log_multiplier = 0.5f;
+  EXPECT_NEAR(RopeMagnitudeOf(rope), (1.0 + 0.1 * std::log(16.0)) / (1.0 + 0.05 * std::log(16.0)),
+              1e-12);
 }
 
 TEST(Forward, TokensThatAreNoneAreRefused) {

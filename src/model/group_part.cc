@@ -17,6 +17,16 @@ namespace {
 // Panels of packed weights stay whole.
 constexpr uint32_t kRowStep = kernels::kPanelRows;
 
+// Rows that the part packs of a tensor that holds several matrices; of any other none.
+uint64_t FusedRows(const GroupPart& part, const Shape& shape, std::string_view name) {
+  if (!shape.is_fused() || part.is_whole()) return 0;
+  const PartRanges own = RangesOf(part, shape);
+  const uint64_t keys = uint64_t{own.kv_heads.count()} * shape.head_dim;
+  if (name.ends_with(".attn_qkv.weight"))
+    return keys * (shape.head_count / shape.kv_head_count + 2);
+  return name.ends_with(".ffn_up.weight") ? 2 * uint64_t{own.feed_forward.count()} : 0;
+}
+
 }  // namespace
 
 PartRange RangeOf(const GroupPart& part, uint32_t count, uint32_t step) {
@@ -75,6 +85,8 @@ bool IsDividedByHeads(std::string_view name) {
 
 uint64_t BytesOfPart(const GroupPart& part, const Shape& shape, const TensorSpec& tensor,
                      uint64_t bytes) {
+  if (const uint64_t fused = FusedRows(part, shape, tensor.name))
+    return bytes / tensor.dims.back() * fused;
   const auto rows = DividedRows(part, shape, tensor.name);
   return rows ? bytes / tensor.dims.back() * rows->count() : bytes;
 }

@@ -53,6 +53,19 @@ TEST(GroupPart, QueriesGoWithTheirKeys) {
   EXPECT_FALSE(DividedRows(second, shape, "output_norm.weight"));
 }
 
+// Tensors that hold several matrices: of each the part's own rows.
+TEST(GroupPart, FusedTensorsAreDividedMatrixByMatrix) {
+  const Shape shape = ShapeOfPreset("phi4-mini-tiny").value();  // 4 heads of 64 read 2
+  const GroupPart first = Part(0, {1, 1});
+  const auto bytes_of = [&](const char* name, std::vector<uint64_t> dims) {
+    const uint64_t bytes = dims[0] * dims[1];
+    return BytesOfPart(first, shape, {.name = name, .dims = std::move(dims)}, bytes);
+  };
+  EXPECT_EQ(bytes_of("blk.0.attn_qkv.weight", {256, 512}), 256u * 256);
+  EXPECT_EQ(bytes_of("blk.0.ffn_up.weight", {256, 1536}), 256u * 768);
+  EXPECT_EQ(bytes_of("blk.0.ffn_down.weight", {768, 256}), 768u * 128);
+}
+
 TEST(GroupPart, EveryPartHasAHead) {
   const Shape shape = ShapeOfPreset("tiny").value();
   EXPECT_TRUE(CheckGroup(Part(0, {1, 1}), shape).ok());

@@ -143,6 +143,84 @@ Shape TinyGemma3Shape() {
   return shape;
 }
 
+// A Mistral 3 with heads of 128, of the widths and the stretch that differ between its sizes.
+Shape Mistral3Shape(uint32_t layers, uint32_t embedding, uint32_t heads, uint32_t feed_forward,
+                    float base, float factor, uint32_t original_context) {
+  return {.arch = Arch::kMistral3,
+          .layer_count = layers,
+          .context_length = static_cast<uint32_t>(factor) * original_context,
+          .embedding = embedding,
+          .head_count = heads,
+          .kv_head_count = 8,
+          .head_dim = 128,
+          .feed_forward = feed_forward,
+          .vocab_size = 131072,
+          .temperature = 0.1f,
+          .rope = {.base = base,
+                   .dimensions = 128,
+                   .scaling = RopeScaling::kYarn,
+                   .factor = factor,
+                   .original_context = original_context,
+                   .log_multiplier = 1.0f}};
+}
+
+Shape Ministral3b() {
+  Shape shape = Mistral3Shape(26, 3072, 32, 9216, 1e6f, 16.0f, 16384);
+  shape.tied_head = true;
+  return shape;
+}
+
+// Everything that a Mistral 3 has, as small as blocks of 256 allow.
+Shape TinyMistral3Shape() {
+  Shape shape = Mistral3Shape(4, 256, 4, 768, 1e6f, 16.0f, 1024);
+  shape.kv_head_count = 2;
+  shape.head_dim = 64;
+  shape.vocab_size = 1024;
+  shape.rope.dimensions = 64;
+  return shape;
+}
+
+// A Phi 3 or 4, by its widths; without factors by position.
+Shape Phi3Shape(uint32_t layers, uint32_t embedding, uint32_t heads, uint32_t kv_heads,
+                uint32_t feed_forward, uint32_t vocab) {
+  const uint32_t head_dim = embedding / heads;
+  return {.arch = Arch::kPhi3,
+          .layer_count = layers,
+          .context_length = 16384,
+          .embedding = embedding,
+          .head_count = heads,
+          .kv_head_count = kv_heads,
+          .head_dim = head_dim,
+          .feed_forward = feed_forward,
+          .vocab_size = vocab,
+          .rope = {.base = 250000.0f, .dimensions = head_dim, .original_context = 16384}};
+}
+
+// With a context that is 32 times the original one, and of each head a part that turns.
+Shape Lengthened(Shape shape, uint32_t dimensions) {
+  shape.context_length = 131072;
+  shape.rope = {.base = 10000.0f,
+                .dimensions = dimensions,
+                .original_context = 4096,
+                .attention_factor = 1.1902381f};
+  shape.rope_factors = true;
+  return shape;
+}
+
+Shape Phi4Mini() {
+  Shape shape = Lengthened(Phi3Shape(32, 3072, 24, 8, 8192, 200064), 96);
+  shape.tied_head = true;
+  return shape;
+}
+
+// Of everything that one of the family has, as small as blocks of 256 allow.
+Shape TinyPhi4MiniShape() {
+  Shape shape = Lengthened(Phi3Shape(4, 256, 4, 2, 768, 1024), 48);
+  shape.sliding_window = 512;
+  shape.tied_head = true;
+  return shape;
+}
+
 // The shape of DeepSeek V4 Flash, with fewer layers and experts.
 Shape FlashShape(uint32_t layers, uint32_t experts) {
   Shape shape = {.arch = Arch::kDeepSeek4,
@@ -216,8 +294,8 @@ Shape TinyFlashShape() {
   return shape;
 }
 
-const std::array<Preset, 18>& AllPresets() {
-  static const std::array<Preset, 18> presets = {{
+const std::array<Preset, 28>& AllPresets() {
+  static const std::array<Preset, 28> presets = {{
       {"tiny", "a small Llama of 4 layers", kTiny},
       {"llama-1b", "the shape of a Llama of 1.2 B parameters", kLlama1b},
       {"qwen3-0.6b", "the shape of a Qwen3 of 0.6 B parameters", kQwen3},
@@ -230,6 +308,21 @@ const std::array<Preset, 18>& AllPresets() {
       {"gemma3-4b", "the shape of Gemma 3 4B", Gemma3Shape(34, 2560, 8, 4, 10240)},
       {"gemma3-12b", "the shape of Gemma 3 12B", Gemma3Shape(48, 3840, 16, 8, 15360)},
       {"gemma3-27b", "the shape of Gemma 3 27B", Gemma3Shape(62, 5376, 32, 16, 21504, 128)},
+      {"mistral3-tiny", "every part of a Mistral 3, in 4 small layers", TinyMistral3Shape()},
+      {"mistral3-proportions", "a Mistral 3 of 24 B parameters with 4 layers: real widths",
+       Mistral3Shape(4, 5120, 32, 32768, 1e8f, 48.0f, 8192)},
+      {"ministral3-3b", "the shape of Ministral 3 3B", Ministral3b()},
+      {"ministral3-8b", "the shape of Ministral 3 8B",
+       Mistral3Shape(34, 4096, 32, 14336, 1e6f, 16.0f, 16384)},
+      {"ministral3-14b", "the shape of Ministral 3 14B",
+       Mistral3Shape(40, 5120, 32, 16384, 1e9f, 16.0f, 16384)},
+      {"devstral2-24b", "the shape of Devstral Small 2: 24 B parameters",
+       Mistral3Shape(40, 5120, 32, 32768, 1e8f, 48.0f, 8192)},
+      {"phi4-mini-tiny", "every part of a Phi 4 mini, in 4 small layers", TinyPhi4MiniShape()},
+      {"phi4-mini", "the shape of Phi 4 mini: 3.8 B parameters", Phi4Mini()},
+      {"phi3.5-mini", "the shape of Phi 3.5 mini: 3.8 B parameters",
+       Lengthened(Phi3Shape(32, 3072, 32, 32, 8192, 32064), 96)},
+      {"phi4", "the shape of Phi 4: 14.7 B parameters", Phi3Shape(40, 5120, 40, 10, 17920, 100352)},
       {"gpt-oss-tiny", "every part of a gpt-oss, in 4 small layers", TinyGptOssShape()},
       {"gpt-oss-proportions", "a gpt-oss of 4 layers and 16 experts: real widths",
        GptOssShape(4, 16)},

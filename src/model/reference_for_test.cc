@@ -56,13 +56,21 @@ double Stretched(const Rope& rope, double pair, double frequency) {
   return frequency * (1.0 - ramp) + frequency / double{rope.factor} * ramp;
 }
 
-void Turn(std::span<double> head, const Rope& rope, bool adjacent, size_t position) {
+double Magnitude(const Rope& rope) {
+  const double log = 0.1 * std::log(double{rope.factor});
+  return (log + 1.0) / (double{rope.log_multiplier} * log + 1.0);
+}
+
+// `factors`, of every pair, may be none.
+void Turn(std::span<double> head, const Rope& rope, const std::vector<float>& factors,
+          bool adjacent, size_t position) {
   const size_t pairs = rope.dimensions / 2;
   const bool is_yarn = rope.scaling == RopeScaling::kYarn;
-  const double size = is_yarn ? 0.1 * std::log(double{rope.factor}) + 1.0 : 1.0;
+  const double size = double{rope.attention_factor} * (is_yarn ? Magnitude(rope) : 1.0);
   for (size_t i = 0; i < pairs; ++i) {
     const double exponent = -2.0 * static_cast<double>(i) / rope.dimensions;
     double frequency = std::pow(double{rope.base}, exponent);
+    if (!factors.empty()) frequency /= double{factors[i]};
     if (is_yarn) frequency = Stretched(rope, static_cast<double>(i), frequency);
     if (rope.scaling == RopeScaling::kLinear) frequency /= double{rope.factor};
     const double angle = static_cast<double>(position) * frequency;
@@ -93,7 +101,12 @@ void AddPart(Row& x, const std::vector<float>& all, size_t first) {
 class Reference {
  public:
   Reference(const gguf::ModelFiles& files, const Shape& shape)
-      : files_(files), shape_(shape), keys_(shape.layer_count), values_(shape.layer_count) {}
+      : files_(files), shape_(shape), keys_(shape.layer_count), values_(shape.layer_count) {
+    const bool is_longer = shape.context_length > shape.rope.original_context;
+    if (IsPhi())
+      factors_ =
+          Weights(files, fmt::format("rope_factors_{}.weight", is_longer ? "long" : "short"));
+  }
 
   Row Logits(int32_t token, size_t position) {
     const auto embedding = Weights(files_, "token_embd.weight");
@@ -119,10 +132,13 @@ class Reference {
   }
 
  private:
+  bool IsLlamaLike() const { return shape_.arch == Arch::kLlama || shape_.arch == Arch::kMistral3; }
+  bool IsPhi() const { return shape_.arch == Arch::kPhi3; }
   bool IsGemma() const { return shape_.arch == Arch::kGemma3; }
   // Of every few layers the last sees all positions; the others have a window, and of Gemma another
   // way to turn.
   bool HasWindow() const {
+    if (IsPhi()) return shape_.sliding_window > 0;
     return shape_.full_every > 0 && layer_ % shape_.full_every != shape_.full_every - 1;
   }
 
@@ -151,8 +167,13 @@ class Reference {
     for (size_t i = 0; i < x.size(); ++i) x[i] += y[i];
   }
 
-  // Projects, and adds the bias where the architecture has one.
-  Row Project(const Row& x, const std::string& name, size_t heads) const {
+  // Projects, and adds the bias where the architecture has one. Of Phi 3 the rows stand in one
+  // matrix, from head `first` on.
+  Row Project(const Row& x, const std::string& name, size_t heads, size_t first) const {
+    if (IsPhi()) {
+      return Multiply(Layer("attn_qkv.weight"), x, heads * shape_.head_dim,
+                      first * shape_.head_dim * shape_.embedding);
+    }
     Row y = Multiply(Layer(name + ".weight"), x, heads * shape_.head_dim);
     if (shape_.qkv_bias()) {
       const auto bias = Layer(name + ".bias");
@@ -166,17 +187,23 @@ class Reference {
       const std::span<double> head(rows.data() + i, shape_.head_dim);
       if (shape_.qk_norm()) Normalise(head, Layer(norm), shape_.norm_epsilon);
       const Rope& rope = IsGemma() && HasWindow() ? shape_.window_rope : shape_.rope;
-      Turn(head, rope, shape_.arch == Arch::kLlama, position);
+      Turn(head, rope, factors_, IsLlamaLike(), position);
     }
   }
 
   Row Attention(const Row& x, size_t position) {
-    Row query = Project(x, "attn_q", shape_.head_count);
-    Row key = Project(x, "attn_k", shape_.kv_head_count);
+    const size_t key_heads = shape_.kv_head_count;
+    Row query = Project(x, "attn_q", shape_.head_count, 0);
+    Row key = Project(x, "attn_k", key_heads, shape_.head_count);
     FinishHeads(query, "attn_q_norm.weight", position);
+    // Mistral 3: once more for every stretch of the original context.
+    if (shape_.temperature > 0) {
+      const auto stretch = static_cast<double>(position / shape_.rope.original_context);
+      Scale(query, 1.0 + double{shape_.temperature} * std::log(1.0 + stretch));
+    }
     FinishHeads(key, "attn_k_norm.weight", position);
     keys_[layer_].push_back(std::move(key));
-    values_[layer_].push_back(Project(x, "attn_v", shape_.kv_head_count));
+    values_[layer_].push_back(Project(x, "attn_v", key_heads, shape_.head_count + key_heads));
     Row out(query.size());
     for (size_t head = 0; head < shape_.head_count; ++head) AttendHead(query, head, out);
     Row y = Multiply(Layer("attn_output.weight"), out, shape_.embedding);
@@ -211,8 +238,10 @@ class Reference {
 
   Row Network(const Row& x, const std::string& suffix, size_t width, size_t expert) const {
     const size_t first = expert * width * shape_.embedding;
-    Row gate = Multiply(Layer("ffn_gate" + suffix), x, width, first);
-    const Row up = Multiply(Layer("ffn_up" + suffix), x, width, first);
+    const bool one = IsPhi();  // matrix, gates first
+    Row gate = Multiply(Layer((one ? "ffn_up" : "ffn_gate") + suffix), x, width, first);
+    const size_t behind = one ? width * shape_.embedding : first;
+    const Row up = Multiply(Layer("ffn_up" + suffix), x, width, behind);
     for (size_t i = 0; i < width; ++i)
       gate[i] = (IsGemma() ? Gelu(gate[i]) : Silu(gate[i])) * up[i];
     return Multiply(Layer("ffn_down" + suffix), gate, shape_.embedding, first);
@@ -255,6 +284,7 @@ class Reference {
 
   const gguf::ModelFiles& files_;
   const Shape& shape_;
+  std::vector<float> factors_;  // [rope.dimensions / 2] or none
   uint32_t layer_ = 0;
   std::vector<std::vector<Row>> keys_;    // [layers][tokens]
   std::vector<std::vector<Row>> values_;  // [layers][tokens]

@@ -17,4 +17,12 @@ kernels::RopeSpec RopeSpecOf(const Rope& rope) {
   return spec;
 }
 
+double RopeMagnitudeOf(const Rope& rope) {
+  if (rope.scaling != RopeScaling::kYarn) return rope.attention_factor;
+  // Where it multiplies scores already, it is left out here, wholly or in part.
+  const double whole = kernels::YarnMagnitude(rope.factor);
+  const double elsewhere = 1.0 + double{rope.log_multiplier} * (whole - 1.0);
+  return whole / elsewhere * rope.attention_factor;
+}
+
 }  // namespace aster::model

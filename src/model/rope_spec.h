@@ -12,4 +12,7 @@ namespace aster::model {
 // Of what CheckShape has passed.
 kernels::RopeSpec RopeSpecOf(const Rope& rope);
 
+// What cosines and sines are multiplied with.
+double RopeMagnitudeOf(const Rope& rope);
+
 }  // namespace aster::model

@@ -55,6 +55,18 @@ inline Shape SmallShape(Arch arch) {
     shape.rope = ShapeOfPreset("gemma3-tiny")->rope;
     shape.window_rope = ShapeOfPreset("gemma3-tiny")->window_rope;
   }
+  // Queries that grow every 16 positions.
+  if (arch == Arch::kMistral3) {
+    shape.rope = ShapeOfPreset("mistral3-tiny")->rope;
+    shape.rope.original_context = 16;
+    shape.temperature = 0.3f;
+  }
+  // Heads that turn in part, by a table, and a window in every layer.
+  if (arch == Arch::kPhi3) {
+    shape.sliding_window = 24;
+    shape.rope = ShapeOfPreset("phi4-mini-tiny")->rope;
+    shape.rope_factors = true;
+  }
   return shape;
 }
 

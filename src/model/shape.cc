@@ -9,10 +9,13 @@
 #include <array>
 #include <cmath>
 
+#include "kernels/math.h"
 #include "model/shape_deepseek4.h"
 #include "model/shape_gemma3.h"
 #include "model/shape_gpt_oss.h"
 #include "model/shape_keys.h"
+#include "model/shape_mistral3.h"
+#include "model/shape_phi3.h"
 #include "quant/half.h"
 
 namespace aster::model {
@@ -23,19 +26,22 @@ struct ArchEntry {
   std::string_view name;
 };
 
-constexpr std::array<ArchEntry, 7> kArchs = {{{Arch::kLlama, "llama"},
+constexpr std::array<ArchEntry, 9> kArchs = {{{Arch::kLlama, "llama"},
+                                              {Arch::kMistral3, "mistral3"},
                                               {Arch::kQwen2, "qwen2"},
                                               {Arch::kQwen3, "qwen3"},
                                               {Arch::kQwen3Moe, "qwen3moe"},
                                               {Arch::kGemma3, "gemma3"},
+                                              {Arch::kPhi3, "phi3"},
                                               {Arch::kGptOss, "gpt-oss"},
                                               {Arch::kDeepSeek4, "deepseek4"}}};
 
 // Keys that change the arithmetic of other architectures. Where one stands in a file of an
 // architecture known here, running the file without it would give plausible nonsense.
-constexpr std::array<std::string_view, 8> kForeignKeys = {"logit_scale",
+constexpr std::array<std::string_view, 9> kForeignKeys = {"logit_scale",
                                                           "attention.scale",
                                                           "attention.clamp_kqv",
+                                                          "attention.temperature_scale",
                                                           "residual_scale",
                                                           "embedding_scale",
                                                           "attn_logit_softcapping",
@@ -44,6 +50,7 @@ constexpr std::array<std::string_view, 8> kForeignKeys = {"logit_scale",
 
 // Those of them that an architecture reads.
 bool Reads(Arch arch, std::string_view key) {
+  if (arch == Arch::kMistral3) return key == "attention.temperature_scale";
   return arch == Arch::kGemma3 && (key == "attention.scale" || key == "final_logit_softcapping");
 }
 
@@ -56,9 +63,10 @@ Status RefuseForeignKeys(const Keys& keys, Arch arch) {
   return Ok();
 }
 
-Result<RopeScaling> ParseRopeScaling(const Keys& keys) {
+Result<RopeScaling> ParseRopeScaling(const Keys& keys, Arch arch) {
   const std::string name = TRY(keys.TextOr("rope.scaling.type", "none"));
-  if (name == "none") return RopeScaling::kNone;
+  // What Phi 3 names so is a table of factors (shape_phi3.h).
+  if (name == "none" || (arch == Arch::kPhi3 && name == "longrope")) return RopeScaling::kNone;
   if (name == "linear") return RopeScaling::kLinear;
   if (name == "yarn") return RopeScaling::kYarn;
   return Unimplemented(fmt::format("{} is \"{}\"; none, linear and yarn are supported",
@@ -69,7 +77,7 @@ Result<Rope> ReadRope(const Keys& keys, const Shape& shape) {
   Rope rope;
   if (keys.Contains("rope.freq_base")) rope.base = TRY(keys.Above("rope.freq_base", 1.0f));
   rope.dimensions = TRY(keys.CountOr("rope.dimension_count", kMaxWidth, shape.head_dim));
-  rope.scaling = TRY(ParseRopeScaling(keys));
+  rope.scaling = TRY(ParseRopeScaling(keys, shape.arch));
   if (rope.scaling == RopeScaling::kNone) return rope;
   rope.factor = TRY(keys.Multiple("rope.scaling.factor"));
   rope.original_context =
@@ -78,6 +86,7 @@ Result<Rope> ReadRope(const Keys& keys, const Shape& shape) {
     rope.attention_factor = TRY(keys.PositiveOr("rope.scaling.attn_factor", rope.attention_factor));
     rope.beta_fast = TRY(keys.PositiveOr("rope.scaling.yarn_beta_fast", rope.beta_fast));
     rope.beta_slow = TRY(keys.PositiveOr("rope.scaling.yarn_beta_slow", rope.beta_slow));
+    rope.log_multiplier = TRY(keys.ZeroOrPositive("rope.scaling.yarn_log_multiplier"));
   }
   return rope;
 }
@@ -203,6 +212,17 @@ float AttentionScaleOf(const Shape& shape) {
   return 1.0f / std::sqrt(static_cast<float>(shape.head_dim));
 }
 
+double QueryFactorAt(const Shape& shape, int64_t position) {
+  if (shape.temperature == 0.0f) return 1.0;
+  const int64_t times = position / shape.rope.original_context;
+  return 1.0 + double{shape.temperature} * kernels::Log(static_cast<double>(1 + times));
+}
+
+std::string_view RopeFactorsOf(const Shape& shape) {
+  if (shape.arch == Arch::kPhi3) return PhiFactorsOf(shape);
+  return "rope_freqs.weight";
+}
+
 float EmbeddingScaleOf(const Shape& shape) {
   if (!shape.is_gemma3()) return 1.0f;
   // The root of the width, in the type that the model was trained in.
@@ -227,6 +247,8 @@ Result<Shape> ReadShape(const gguf::Metadata& metadata) {
     shape.rope = TRY(ReadRope(keys, shape));
     if (shape.is_gpt_oss()) TRY(ReadGptOss(keys, shape));
     if (shape.is_gemma3()) TRY(ReadGemma3(keys, shape));
+    if (shape.arch == Arch::kMistral3) TRY(ReadMistral3(keys, shape));
+    if (shape.arch == Arch::kPhi3) TRY(ReadPhi3(keys, shape));
   }
   shape.vocab_size = TRY(ReadVocabSize(metadata, keys));
   TRY(CheckShape(shape));
@@ -265,6 +287,8 @@ Status CheckShape(const Shape& shape) {
   }
   if (shape.is_gpt_oss()) return CheckGptOss(shape);
   if (shape.is_gemma3()) return CheckGemma3(shape);
+  if (shape.arch == Arch::kMistral3) return CheckMistral3(shape);
+  if (shape.arch == Arch::kPhi3) return CheckPhi3(shape);
   return shape.arch == Arch::kDeepSeek4 ? CheckDeepSeek4(shape) : Ok();
 }
 

@@ -17,7 +17,17 @@
 
 namespace aster::model {
 
-enum class Arch : uint8_t { kLlama, kQwen2, kQwen3, kQwen3Moe, kGemma3, kGptOss, kDeepSeek4 };
+enum class Arch : uint8_t {
+  kLlama,
+  kMistral3,
+  kQwen2,
+  kQwen3,
+  kQwen3Moe,
+  kGemma3,
+  kPhi3,
+  kGptOss,
+  kDeepSeek4
+};
 
 // As general.architecture spells it.
 std::string_view ArchName(Arch arch);
@@ -36,8 +46,9 @@ struct Rope {
   uint32_t original_context = 0;  // positions before stretching; 0 where not scaled
   // YaRN's own numbers: the pairs that turn more than beta_fast times over the original context
   // keep their frequency, those below beta_slow are stretched, and attention is scaled by
-  // attention_factor.
+  // attention_factor. A log_multiplier divides it by 1 + log_multiplier · 0.1 ln factor.
   float attention_factor = 1.0f;
+  float log_multiplier = 0.0f;
   float beta_fast = 32.0f;
   float beta_slow = 1.0f;
 };
@@ -93,6 +104,7 @@ struct Shape {
   uint32_t full_every = 0;       // of layers with a window: the last of as many sees all; 0: none
   float attention_scale = 0.0f;  // of scores; 0: 1 / sqrt(head_dim)
   float logit_cap = 0.0f;        // within which a soft cap holds logits; 0: none
+  float temperature = 0.0f;      // by which queries far from the start grow (Mistral 3); 0: none
   Rope rope = {};
   Rope window_rope = {};  // of layers with a window: Gemma 3's, which has another in those
   Experts experts = {};
@@ -101,7 +113,7 @@ struct Shape {
   uint32_t next_layers = 0;   // MTP blocks, behind the last layer
   bool next_apart = false;    // of such a block: named mtp.0, its two projections apart
   bool tied_head = false;     // the output head is the token embedding
-  bool rope_factors = false;  // a tensor holds one frequency factor per pair (Llama 3)
+  bool rope_factors = false;  // a tensor holds one frequency factor per pair (Llama 3, Phi 3)
 
   // Floats of a token's row between layers, and so between slices.
   uint32_t hidden_width() const { return streams.count * embedding; }
@@ -111,6 +123,10 @@ struct Shape {
   bool is_gpt_oss() const { return arch == Arch::kGptOss; }
   // With norms behind both halves of a layer too, gates of gelu, and an embedding that is scaled.
   bool is_gemma3() const { return arch == Arch::kGemma3; }
+  // With queries, keys and values in one matrix, and both halves of the feed-forward in another.
+  bool is_fused() const { return arch == Arch::kPhi3; }
+  // Files have the rows of queries and keys in such an order that neighbours turn together.
+  bool turns_neighbours() const { return arch == Arch::kLlama || arch == Arch::kMistral3; }
   bool qk_norm() const { return arch == Arch::kQwen3 || arch == Arch::kQwen3Moe || is_gemma3(); }
 };
 
@@ -122,6 +138,12 @@ uint32_t WindowOf(const Shape& shape, uint32_t layer);
 
 // What scores of attention are multiplied with before their softmax.
 float AttentionScaleOf(const Shape& shape);
+
+// What the query at a position is multiplied with beside that.
+double QueryFactorAt(const Shape& shape, int64_t position);
+
+// The tensor of frequency factors that a model of that shape turns by.
+std::string_view RopeFactorsOf(const Shape& shape);
 
 // What rows of the embedding are multiplied with.
 float EmbeddingScaleOf(const Shape& shape);

@@ -90,6 +90,12 @@ class Keys {
     return Contains(key) ? Positive(key) : Result<float>(fallback);
   }
 
+  // A number that is zero where the key is missing.
+  Result<float> ZeroOrPositive(std::string_view key) const {
+    if (!Contains(key) || TRY(metadata_.Get<float>(Full(key))) == 0.0f) return 0.0f;
+    return Positive(key);
+  }
+
   // A whole number that may be zero, but has to be there.
   Result<uint64_t> Required(std::string_view key) const {
     return metadata_.Get<uint64_t>(Full(key));
@@ -107,6 +113,14 @@ class Keys {
   Status ExpectNumber(std::string_view key, uint64_t expected) const {
     if (!Contains(key)) return Ok();
     const uint64_t found = TRY(NumberOrZero(key));
+    if (found == expected) return Ok();
+    return Unexpected(key, fmt::format("{}", found), fmt::format("{}", expected));
+  }
+
+  // The same of a number that is no whole one.
+  Status ExpectValue(std::string_view key, float expected) const {
+    if (!Contains(key)) return Ok();
+    const float found = TRY(metadata_.Get<float>(Full(key)));
     if (found == expected) return Ok();
     return Unexpected(key, fmt::format("{}", found), fmt::format("{}", expected));
   }

@@ -210,6 +210,84 @@ TEST(Shape, Gemma3OfAnotherKindIsRefusedByName) {
   }
 }
 
+TEST(Shape, OfMistral3SurvivesItsMetadata) {
+  Shape shape = ShapeOfPreset("mistral3-tiny").value();
+  const auto read = ReadBack(MetadataOf(shape));
+  ASSERT_TRUE(read.ok()) << read.error().message();
+  EXPECT_EQ(read->temperature, 0.1f);
+  EXPECT_EQ(read->rope.log_multiplier, 1.0f);
+  EXPECT_EQ(read->rope.factor, 16.0f);
+  // Mistral Small 3 is of the same architecture, as plain as a Llama.
+  shape.temperature = 0.0f;
+  shape.rope = {.base = 1e9f, .dimensions = 64};
+  const auto plain = ReadBack(MetadataOf(shape));
+  ASSERT_TRUE(plain.ok()) << plain.error().message();
+  EXPECT_EQ(plain->temperature, 0.0f);
+  EXPECT_EQ(QueryFactorAt(*plain, 1 << 20), 1.0);
+}
+
+// The key with which a model's metadata cannot be read is in the message.
+bool IsRefused(std::string_view preset, const std::string& key, auto value) {
+  const Shape shape = ShapeOfPreset(preset).value();
+  gguf::MetadataBuilder metadata = MetadataOf(shape);
+  metadata.Set(std::string(ArchName(shape.arch)) + "." + key, value);
+  const auto read = ReadBack(metadata);
+  return !read.ok() && read.error().message().find(key) != std::string::npos;
+}
+
+TEST(Shape, Mistral3OfAnotherKindIsRefusedByName) {
+  const auto refused = [](const std::string& key, auto value) {
+    return IsRefused("mistral3-tiny", key, value);
+  };
+  EXPECT_TRUE(refused("expert_count", uint32_t{8}));
+  EXPECT_TRUE(refused("leading_dense_block_count", uint32_t{1}));
+  EXPECT_TRUE(refused("nextn_predict_layers", uint32_t{1}));
+  EXPECT_TRUE(refused("attention.temperature_scale", -0.1f));
+  EXPECT_TRUE(refused("attention.temperature_length", uint32_t{99}));
+  EXPECT_TRUE(refused("rope.dimension_count", uint32_t{32}));
+  EXPECT_TRUE(refused("rope.scaling.yarn_log_multiplier", -1.0f));
+  EXPECT_TRUE(refused("rope.scaling.yarn_ext_factor", 0.5f));
+  EXPECT_TRUE(refused("rope.scaling.yarn_attn_factor", 0.5f));
+  EXPECT_FALSE(refused("attention.temperature_length", uint32_t{1024}));
+  // Of no other architecture.
+  EXPECT_TRUE(IsRefused("tiny", "attention.temperature_scale", 0.1f));
+  Shape unscaled = ShapeOfPreset("mistral3-tiny").value();
+  unscaled.rope.original_context = 0;
+  EXPECT_FALSE(CheckShape(unscaled).ok());
+}
+
+TEST(Shape, OfPhi3SurvivesItsMetadata) {
+  Shape shape = ShapeOfPreset("phi4-mini-tiny").value();
+  const auto read = ReadBack(MetadataOf(shape));
+  ASSERT_TRUE(read.ok()) << read.error().message();
+  EXPECT_EQ(read->rope.dimensions, 48u);
+  EXPECT_EQ(read->rope.original_context, 4096u);
+  EXPECT_EQ(read->rope.attention_factor, shape.rope.attention_factor);
+  EXPECT_EQ(read->sliding_window, 512u);
+  EXPECT_EQ(RopeFactorsOf(*read), "rope_factors_long.weight");
+  shape.context_length = 4096;
+  EXPECT_EQ(RopeFactorsOf(shape), "rope_factors_short.weight");
+  // Phi 3.5's window is wider than any text.
+  shape.sliding_window = 262144;
+  EXPECT_EQ(ReadBack(MetadataOf(shape))->sliding_window, 0u);
+}
+
+TEST(Shape, Phi3OfAnotherKindIsRefusedByName) {
+  const auto refused = [](const std::string& key, auto value) {
+    return IsRefused("phi4-mini-tiny", key, value);
+  };
+  EXPECT_TRUE(refused("rope.scaling.type", "spiral"));
+  EXPECT_TRUE(refused("expert_count", uint32_t{16}));
+  EXPECT_TRUE(refused("nextn_predict_layers", uint32_t{1}));
+  EXPECT_TRUE(refused("rope.scaling.attn_factor", -1.0f));
+  EXPECT_TRUE(refused("rope.scaling.original_context_length", uint32_t{0}));
+  EXPECT_FALSE(refused("rope.scaling.type", "longrope"));
+  gguf::MetadataBuilder yarn = MetadataOf(ShapeOfPreset("phi4-mini-tiny").value());
+  yarn.Set("phi3.rope.scaling.type", "yarn");
+  yarn.Set("phi3.rope.scaling.factor", 4.0f);
+  EXPECT_NE(ReadBack(yarn).error().message().find("rope.scaling.type"), std::string::npos);
+}
+
 TEST(Shape, LaterGemmasAreNamedWithWhatIsKnown) {
   for (const char* name : {"gemma2", "gemma3n", "gemma4"}) {
     gguf::MetadataBuilder metadata = MetadataOf(ShapeOfPreset("gemma3-tiny").value());

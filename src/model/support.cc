@@ -108,6 +108,15 @@ Status FindNext(const gguf::ModelFiles& files, Shape& shape) {
   return Ok();
 }
 
+bool HasRopeFactors(const gguf::ModelFiles& files, const Shape& shape) {
+  // Gemma 3 would not say which of its two kinds of layers the factors are for.
+  if (shape.is_gemma3()) return false;
+  // A Phi 3 that was trained for more than its original context cannot do without.
+  const bool is_longer = shape.context_length > shape.rope.original_context;
+  return (shape.arch == Arch::kPhi3 && is_longer) ||
+         files.FindTensor(RopeFactorsOf(shape)) != nullptr;
+}
+
 }  // namespace
 
 const gguf::Tensor* FindTensor(const gguf::ModelFiles& files, const TensorSpec& spec) {
@@ -131,8 +140,7 @@ Support CheckSupport(const gguf::ModelFiles& files, const std::optional<Slice>& 
   // it.
   const bool may_tie = !shape->is_latent() && !shape->is_gpt_oss();
   shape->tied_head = may_tie && files.FindTensor("output.weight") == nullptr;
-  // Gemma 3 would not say which of its two kinds of layers the factors are for.
-  shape->rope_factors = !shape->is_gemma3() && files.FindTensor("rope_freqs.weight") != nullptr;
+  shape->rope_factors = HasRopeFactors(files, *shape);
   const Status next = FindNext(files, *shape);
   support.shape = *shape;
   if (!next.ok()) {

@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/random.h"
 #include "gguf/writer.h"
+#include "model/shape_phi3.h"
 #include "model/synth_vocab.h"
 #include "model/write_metadata.h"
 #include "quant/quantize.h"
@@ -51,14 +52,13 @@ Spread SpreadOf(const TensorSpec& spec) {
 }
 
 // Frequency factors as models with a stretched context have them: fast pairs as they are, slow ones
-// slower by 32, and a ramp between.
-float RopeFactor(uint64_t index, uint64_t count) {
-  constexpr float kSlowest = 32.0f;
+// slower by as much, and a ramp between.
+float RopeFactor(uint64_t index, uint64_t count, float slowest) {
   const uint64_t ramp_begin = count * 3 / 8;
   const uint64_t ramp_end = count * 5 / 8;
   if (index < ramp_begin) return 1.0f;
-  if (index >= ramp_end) return kSlowest;
-  return 1.0f + (kSlowest - 1.0f) * static_cast<float>(index - ramp_begin) /
+  if (index >= ramp_end) return slowest;
+  return 1.0f + (slowest - 1.0f) * static_cast<float>(index - ramp_begin) /
                     static_cast<float>(ramp_end - ramp_begin);
 }
 
@@ -83,14 +83,15 @@ class RandomWeights {
  public:
   RandomWeights(const TensorSpec& spec, uint64_t seed)
       : spread_(SpreadOf(spec)),
-        is_rope_factors_(spec.name == "rope_freqs.weight"),
+        is_rope_factors_(spec.part == Part::kEmbedding && !spec.is_matrix),
+        slowest_(spec.name == kShortPhiFactors ? 1.5f : 32.0f),
         count_(spec.dims[0]),
         seed_(seed),
         stream_(Hash64Of(AsBytes(spec.name))) {}
 
   void Fill(uint64_t first, std::span<float> out) const {
     if (is_rope_factors_) {
-      for (size_t i = 0; i < out.size(); ++i) out[i] = RopeFactor(first + i, count_);
+      for (size_t i = 0; i < out.size(); ++i) out[i] = RopeFactor(first + i, count_, slowest_);
       return;
     }
     FillNormal(seed_, stream_, first, out);
@@ -100,6 +101,7 @@ class RandomWeights {
  private:
   const Spread spread_;
   const bool is_rope_factors_;
+  const float slowest_;
   const uint64_t count_;
   const uint64_t seed_;
   const uint64_t stream_;
@@ -107,7 +109,8 @@ class RandomWeights {
 
 std::string_view PretokenizerOf(Arch arch) {
   if (arch == Arch::kLlama) return "llama-bpe";
-  if (arch == Arch::kGptOss) return "gpt-4o";
+  if (arch == Arch::kMistral3) return "tekken";
+  if (arch == Arch::kGptOss || arch == Arch::kPhi3) return "gpt-4o";
   return arch == Arch::kDeepSeek4 ? "joyai-llm" : "qwen2";
 }
 

@@ -52,8 +52,8 @@ TEST_F(Synth, TheSameFileWithAnyNumberOfThreads) {
 TEST_F(Synth, EveryArchitectureCanRun) {
   Shape shape = ShapeOfPreset("tiny").value();
   shape.rope_factors = true;
-  for (const Arch arch :
-       {Arch::kLlama, Arch::kQwen2, Arch::kQwen3, Arch::kQwen3Moe, Arch::kGptOss, Arch::kGemma3}) {
+  for (const Arch arch : {Arch::kLlama, Arch::kQwen2, Arch::kQwen3, Arch::kQwen3Moe, Arch::kGptOss,
+                          Arch::kGemma3, Arch::kMistral3, Arch::kPhi3}) {
     shape.arch = arch;
     if (HasExperts(arch)) shape.experts = {.count = 4, .used = 2, .feed_forward = 256};
     if (arch == Arch::kGptOss) {
@@ -63,6 +63,8 @@ TEST_F(Synth, EveryArchitectureCanRun) {
       shape.experts.limit = 7.0f;
     }
     if (arch == Arch::kGemma3) shape = ShapeOfPreset("gemma3-tiny").value();
+    if (arch == Arch::kMistral3) shape = ShapeOfPreset("mistral3-tiny").value();
+    if (arch == Arch::kPhi3) shape = ShapeOfPreset("phi4-mini-tiny").value();
     const std::string path = Write(Options(shape, gguf::TensorType::kQ8_0), "model.gguf");
     const auto files = gguf::ModelFiles::Open(path);
     ASSERT_TRUE(files.ok()) << files.error().message();
@@ -164,6 +166,28 @@ TEST(Support, Gemma3WithTensorsOfAnotherKindIsRefusedByName) {
   const Support refused = CheckSupport(*other);
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.obstacles.front().find("rope_freqs.weight"), std::string::npos);
+}
+
+// A Phi 3 for long texts has two tables of factors; without them it would turn at a guess.
+TEST(Support, APhi3ForLongTextsNeedsItsFactors) {
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
+  const std::string path = folder.File("model.gguf");
+  ThreadPool pool(1);
+  const auto support_of = [&](const Shape& shape) {
+    EXPECT_TRUE(
+        WriteSyntheticModel(Options(shape, gguf::TensorType::kQ8_0), path, pool, nullptr).ok());
+    return CheckSupport(gguf::ModelFiles::Open(path).value());
+  };
+  Shape shape = ShapeOfPreset("phi4-mini-tiny").value();
+  EXPECT_TRUE(support_of(shape).ok());
+  shape.rope_factors = false;
+  const Support without = support_of(shape);
+  ASSERT_FALSE(without.ok());
+  EXPECT_NE(without.obstacles.front().find("rope_factors_long.weight"), std::string::npos);
+  shape.context_length = shape.rope.original_context;
+  const Support short_texts = support_of(shape);
+  EXPECT_TRUE(short_texts.ok());
+  EXPECT_FALSE(short_texts.shape->rope_factors);
 }
 
 TEST(SynthVocab, HasTheSizeAskedForAndNoTokenTwice) {

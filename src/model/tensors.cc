@@ -5,6 +5,7 @@
 
 #include "model/shape.h"
 #include "model/shape_deepseek4.h"
+#include "model/shape_phi3.h"
 
 namespace aster::model {
 namespace {
@@ -39,9 +40,13 @@ void AddAttention(const Shape& shape, LayerSpecs& layer) {
   const uint64_t q = uint64_t{shape.head_count} * shape.head_dim;
   const uint64_t kv = uint64_t{shape.kv_head_count} * shape.head_dim;
   layer.Vector("attn_norm.weight", {embedding});
-  layer.Matrix("attn_q.weight", {embedding, q});
-  layer.Matrix("attn_k.weight", {embedding, kv});
-  layer.Matrix("attn_v.weight", {embedding, kv});
+  if (shape.is_fused()) {
+    layer.Matrix("attn_qkv.weight", {embedding, q + 2 * kv});
+  } else {
+    layer.Matrix("attn_q.weight", {embedding, q});
+    layer.Matrix("attn_k.weight", {embedding, kv});
+    layer.Matrix("attn_v.weight", {embedding, kv});
+  }
   if (shape.qkv_bias()) {
     layer.Vector("attn_q.bias", {q});
     layer.Vector("attn_k.bias", {kv});
@@ -62,8 +67,9 @@ void AddFeedForward(const Shape& shape, LayerSpecs& layer) {
   const uint64_t embedding = shape.embedding;
   layer.Vector(FeedForwardNormOf(shape), {embedding});
   if (shape.experts.count == 0) {
-    layer.Matrix("ffn_gate.weight", {embedding, shape.feed_forward});
-    layer.Matrix("ffn_up.weight", {embedding, shape.feed_forward});
+    const uint64_t halves = shape.is_fused() ? 2 : 1;
+    if (!shape.is_fused()) layer.Matrix("ffn_gate.weight", {embedding, shape.feed_forward});
+    layer.Matrix("ffn_up.weight", {embedding, halves * shape.feed_forward});
     layer.Matrix("ffn_down.weight", {shape.feed_forward, embedding});
     if (shape.is_gemma3()) layer.Vector("post_ffw_norm.weight", {embedding});
     return;
@@ -82,6 +88,17 @@ void AddFeedForward(const Shape& shape, LayerSpecs& layer) {
   layer.Vector("ffn_down_exps.bias", {embedding, experts});
 }
 
+// Of Phi 3 there are two tables, of which one counts.
+void AddRopeFactors(const Shape& shape, std::vector<TensorSpec>& specs) {
+  const auto add = [&](std::string_view name) {
+    specs.push_back(
+        {.name = std::string(name), .dims = {shape.rope.dimensions / 2}, .part = Part::kEmbedding});
+  };
+  if (shape.arch != Arch::kPhi3) return add(RopeFactorsOf(shape));
+  add(kLongPhiFactors);
+  add(kShortPhiFactors);
+}
+
 }  // namespace
 
 std::string_view FeedForwardNormOf(const Shape& shape) {
@@ -96,11 +113,7 @@ std::vector<TensorSpec> TensorsOf(const Shape& shape) {
                    .dims = {embedding, vocab},
                    .part = Part::kEmbedding,
                    .is_matrix = true});
-  if (shape.rope_factors) {
-    specs.push_back({.name = "rope_freqs.weight",
-                     .dims = {shape.rope.dimensions / 2},
-                     .part = Part::kEmbedding});
-  }
+  if (shape.rope_factors) AddRopeFactors(shape, specs);
   if (shape.arch == Arch::kDeepSeek4) AddDeepSeek4Tensors(shape, specs);
   for (uint32_t i = 0; i < shape.layer_count && shape.arch != Arch::kDeepSeek4; ++i) {
     LayerSpecs layer(specs, i);

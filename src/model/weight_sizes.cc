@@ -25,17 +25,26 @@ constexpr std::array<PublishedMix, 1> kGptOssMixes = {{
 constexpr std::array<PublishedMix, 1> kGemma3Mixes = {{
     {"Q4_0", TensorType::kQ4_0, TensorType::kQ4_0, TensorType::kQ4_0, 0, TensorType::kQ4_0},
 }};
+constexpr std::array<PublishedMix, 1> kPlainMixes = {{
+    {"Q8_0", TensorType::kQ8_0, TensorType::kQ8_0, TensorType::kQ8_0},
+}};
 constexpr std::array<PublishedMix, 2> kProMixes = {{
     {"IQ2_XXS+Q2_K", TensorType::kIQ2_XXS, TensorType::kQ2_K, TensorType::kQ8_0},
     {"Q4_K", TensorType::kQ4_K, TensorType::kQ4_K, TensorType::kQ8_0},
 }};
 
+bool IsPlain(const Shape& shape) {
+  return shape.arch == Arch::kMistral3 || shape.arch == Arch::kPhi3;
+}
+
+bool HasWideEmbedding(const Shape& shape) { return !shape.is_gpt_oss() && !IsPlain(shape); }
+
 TensorType TypeIn(const PublishedMix& mix, const Shape& shape, const TensorSpec& spec) {
   const bool is_q4 = static_cast<uint32_t>(spec.layer) + mix.q4_layers_at_end >= shape.layer_count;
   if (spec.name.ends_with("_down_exps.weight")) return is_q4 ? TensorType::kQ4_K : mix.contract;
   if (spec.name.ends_with("_exps.weight")) return is_q4 ? TensorType::kQ4_K : mix.expand;
-  const bool is_embedding = spec.name == "token_embd.weight" && !shape.is_gpt_oss();
-  if (spec.is_fine || is_embedding) return TensorType::kF16;
+  const bool is_embedding = spec.name == "token_embd.weight";
+  if (spec.is_fine || (is_embedding && HasWideEmbedding(shape))) return TensorType::kF16;
   if (spec.name.ends_with(".indexer.attn_q_b.weight")) return mix.index_query;
   return spec.is_matrix ? mix.matrix : TensorType::kF32;
 }
@@ -75,6 +84,7 @@ Result<WeightSizes> SizesOf(const Shape& shape, const TypeOfTensor& type_of,
 std::span<const PublishedMix> PublishedMixes(const Shape& shape) {
   if (shape.is_gpt_oss()) return kGptOssMixes;
   if (shape.is_gemma3()) return kGemma3Mixes;
+  if (IsPlain(shape)) return kPlainMixes;
   if (shape.experts.count > kFlashExperts) return kProMixes;
   return kFlashMixes;
 }

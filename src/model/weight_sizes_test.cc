@@ -49,6 +49,16 @@ TEST(WeightSizes, OfGemma3AreThoseOfPublishedFiles) {
   EXPECT_NEAR(static_cast<double>(BytesIn("gemma3-27b", 0)), 17.2e9, 0.05e9);
 }
 
+// In GB: 3.65, 9.03, 14.36 and 25.1 with vocabulary and names, of Phi 4 mini 4.08, of Phi 4 15.6.
+TEST(WeightSizes, OfMistral3AndPhi4AreThoseOfPublishedFiles) {
+  EXPECT_NEAR(static_cast<double>(BytesIn("ministral3-3b", 0)), 3.64e9, 0.02e9);
+  EXPECT_NEAR(static_cast<double>(BytesIn("ministral3-8b", 0)), 9.02e9, 0.03e9);
+  EXPECT_NEAR(static_cast<double>(BytesIn("ministral3-14b", 0)), 14.35e9, 0.05e9);
+  EXPECT_NEAR(static_cast<double>(BytesIn("devstral2-24b", 0)), 25.05e9, 0.1e9);
+  EXPECT_NEAR(static_cast<double>(BytesIn("phi4-mini", 0)), 4.08e9, 0.03e9);
+  EXPECT_NEAR(static_cast<double>(BytesIn("phi4", 0)), 15.58e9, 0.05e9);
+}
+
 TEST(WeightSizes, SlicesAddUp) {
   const Shape shape = ShapeOfPreset("flash-shape-tiny").value();
   const WeightSizes sizes = SizesIn(PublishedMixes(shape).back(), shape).value();

@@ -57,7 +57,7 @@ class Loader {
       const gguf::Tensor* const tensor = FindTensor(files_, spec);
       tensors_[spec.name] = tensor;
       // The embedding stays in its file: rows are read as tokens ask for them.
-      const bool is_packed = spec.part != Part::kEmbedding || spec.name == "rope_freqs.weight" ||
+      const bool is_packed = spec.part != Part::kEmbedding || spec.name == RopeFactorsOf(shape_) ||
                              (slice.head && shape_.tied_head);
       if (is_packed) total_bytes_ += BytesOfPart(part_, shape_, spec, tensor->data.size());
     }
@@ -118,9 +118,7 @@ class Loader {
       return layer;
     }
     layer.attention_norm = TRY(Floats(Name("attn_norm.weight")));
-    layer.query = TRY(Matrix(Name("attn_q.weight")));
-    layer.key = TRY(Matrix(Name("attn_k.weight")));
-    layer.value = TRY(Matrix(Name("attn_v.weight")));
+    TRY(Projections(layer));
     if (shape_.qkv_bias()) {
       layer.query_bias = TRY(Floats(Name("attn_q.bias")));
       layer.key_bias = TRY(Floats(Name("attn_k.bias")));
@@ -138,14 +136,42 @@ class Loader {
       layer.fed_norm = TRY(Floats(Name("post_ffw_norm.weight")));
     }
     if (shape_.experts.count == 0) {
-      layer.dense.gate = TRY(Matrix(Name("ffn_gate.weight")));
-      layer.dense.up = TRY(Matrix(Name("ffn_up.weight")));
-      layer.dense.down = TRY(Matrix(Name("ffn_down.weight")));
+      TRY(Dense(layer.dense));
     } else {
       layer.router = TRY(Matrix(Name("ffn_gate_inp.weight")));
       TRY(Experts(layer.experts));
     }
     return layer;
+  }
+
+  Status Projections(LayerWeights& layer) {
+    if (!shape_.is_fused()) {
+      layer.query = TRY(Matrix(Name("attn_q.weight")));
+      layer.key = TRY(Matrix(Name("attn_k.weight")));
+      layer.value = TRY(Matrix(Name("attn_v.weight")));
+      return Ok();
+    }
+    const uint64_t heads = uint64_t{shape_.head_count} * shape_.head_dim;
+    const uint64_t kv_heads = uint64_t{shape_.kv_head_count} * shape_.head_dim;
+    const std::string all = Name("attn_qkv.weight");
+    layer.query = TRY(MatrixWithin(all, Name("attn_q.weight"), 0, heads));
+    layer.key = TRY(MatrixWithin(all, Name("attn_k.weight"), heads, kv_heads));
+    layer.value = TRY(MatrixWithin(all, Name("attn_v.weight"), heads + kv_heads, kv_heads));
+    return Ok();
+  }
+
+  Status Dense(compute::ExpertWeights& dense) {
+    if (shape_.is_fused()) {
+      const std::string both = Name("ffn_up.weight");
+      const uint64_t width = shape_.feed_forward;
+      dense.gate = TRY(MatrixWithin(both, Name("ffn_gate.weight"), 0, width));
+      dense.up = TRY(MatrixWithin(both, both, width, width));
+    } else {
+      dense.gate = TRY(Matrix(Name("ffn_gate.weight")));
+      dense.up = TRY(Matrix(Name("ffn_up.weight")));
+    }
+    dense.down = TRY(Matrix(Name("ffn_down.weight")));
+    return Ok();
   }
 
   // And sinks: what a layer of gpt-oss has beside its matrices.
@@ -274,14 +300,22 @@ class Loader {
   std::string Name(std::string_view suffix) const { return fmt::format("{}{}", prefix_, suffix); }
 
   Result<compute::Matrix> Matrix(const std::string& name) {
-    gguf::Tensor own = Find(name);
+    return MatrixWithin(name, name, 0, Find(name).dims[1]);
+  }
+
+  // Rows [first, first + count) of a tensor, which are the matrix of that name.
+  Result<compute::Matrix> MatrixWithin(const std::string& tensor, const std::string& name,
+                                       uint64_t first, uint64_t count) {
+    gguf::Tensor own = Find(tensor);
+    const uint64_t row_bytes = own.data.size() / own.dims[1];
     // Of a matrix that is divided only the part's rows, which stand together: the others are never
     // read.
     if (const auto rows = DividedRows(part_, shape_, name)) {
-      const uint64_t row_bytes = own.data.size() / own.dims[1];
-      own.data = own.data.subspan(rows->begin * row_bytes, rows->count() * row_bytes);
-      own.dims[1] = rows->count();
+      first += rows->begin;
+      count = rows->count();
     }
+    own.data = own.data.subspan(first * row_bytes, count * row_bytes);
+    own.dims[1] = count;
     compute::Matrix matrix = TRY(compute::Matrix::Pack(own, 0, backend_));
     Done(own);
     return matrix;
@@ -309,7 +343,7 @@ class Loader {
   }
 
   Result<std::vector<float>> RopeFactors() {
-    const std::string name = "rope_freqs.weight";
+    const std::string name(RopeFactorsOf(shape_));
     std::vector<float> factors = TRY(HostFloats(name));
     for (const float factor : factors) {
       if (factor > 0.0f) continue;

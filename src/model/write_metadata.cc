@@ -8,6 +8,8 @@
 #include "model/shape_deepseek4.h"
 #include "model/shape_gemma3.h"
 #include "model/shape_gpt_oss.h"
+#include "model/shape_mistral3.h"
+#include "model/shape_phi3.h"
 
 namespace aster::model {
 namespace {
@@ -24,6 +26,8 @@ void WriteRope(const Rope& rope, const std::string& arch, gguf::MetadataBuilder&
   metadata.Set(arch + ".rope.scaling.attn_factor", rope.attention_factor);
   metadata.Set(arch + ".rope.scaling.yarn_beta_fast", rope.beta_fast);
   metadata.Set(arch + ".rope.scaling.yarn_beta_slow", rope.beta_slow);
+  if (rope.log_multiplier > 0.0f)
+    metadata.Set(arch + ".rope.scaling.yarn_log_multiplier", rope.log_multiplier);
 }
 
 }  // namespace
@@ -52,6 +56,8 @@ void WriteShape(const Shape& shape, gguf::MetadataBuilder& metadata) {
   if (shape.arch == Arch::kDeepSeek4) return WriteDeepSeek4(shape, metadata);
   if (shape.is_gpt_oss()) WriteGptOss(shape, metadata);
   if (shape.is_gemma3()) WriteGemma3(shape, metadata);
+  if (shape.arch == Arch::kMistral3) WriteMistral3(shape, metadata);
+  if (shape.arch == Arch::kPhi3) WritePhi3(shape, metadata);
   WriteRope(shape.rope, arch, metadata);
 }
 

@@ -246,6 +246,20 @@ class Synth(Case):
         growth = [item["kv_bytes"]["131072"] - item["kv_bytes"]["8192"] for item in plan["slices"]]
         self.assertEqual(sum(growth), 10 * (131072 - 8192) * 2 * 16 * 128 * 2)
 
+    def test_a_mistral_3_and_a_phi_4_compute_the_same_in_every_way(self):
+        path = self.folder / "family.gguf"
+        aster("synth", path, "--arch", "mistral3", "--type", "Q8_0", "--layers", 2)
+        report = json.loads(aster("inspect", path, "--json").stdout)
+        self.assertTrue(report["supported"], report["obstacles"])
+        self.assertAlmostEqual(report["shape"]["temperature_scale"], 0.1, delta=1e-6)
+        aster("verify", path)
+        aster("synth", path, "--arch", "phi3", "--type", "Q8_0", "--layers", 2, "--window", 64)
+        report = json.loads(aster("inspect", path, "--json").stdout)
+        self.assertTrue(report["supported"], report["obstacles"])
+        self.assertEqual((report["shape"]["sliding_window"], report["shape"]["rope_dimensions"]), (64, 48))
+        aster("verify", path)
+        aster("synth", path, "--arch", "phi3", "--preset", "tiny", check=INPUT)
+
     def test_a_deepseek_v4_and_what_the_real_ones_take(self):
         path = self.folder / "flash.gguf"
         aster("synth", path, "--arch", "deepseek4", "--type", "Q8_0")

@@ -138,6 +138,7 @@ Json ShapeToJson(const model::Shape& shape) {
     json["window_rope_base"] = shape.window_rope.base;
     json["attention_scale"] = shape.attention_scale;
   }
+  if (shape.temperature > 0) json["temperature_scale"] = shape.temperature;
   if (shape.logit_cap > 0) json["logit_cap"] = shape.logit_cap;
   if (shape.is_latent()) {
     json["streams"] = shape.streams.count;

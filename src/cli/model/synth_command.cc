@@ -98,22 +98,37 @@ void ReplaceLatent(const SynthFlags& options, model::Shape& shape) {
   shape.latent.rounded_rows = !options.plain_rows;
 }
 
+constexpr std::string_view kAnyTiny = "tiny";
+
+std::string_view TinyPresetOf(model::Arch arch) {
+  switch (arch) {
+    case model::Arch::kMistral3:
+      return "mistral3-tiny";
+    case model::Arch::kGemma3:
+      return "gemma3-tiny";
+    case model::Arch::kPhi3:
+      return "phi4-mini-tiny";
+    case model::Arch::kGptOss:
+      return "gpt-oss-tiny";
+    case model::Arch::kDeepSeek4:
+      return "flash-shape-tiny";
+    default:
+      return kAnyTiny;
+  }
+}
+
 // The preset, or the one that shows the architecture where only that is given.
 std::string PresetOf(const SynthFlags& options) {
   if (!options.preset.empty()) return options.preset;
-  if (options.arch == ArchName(model::Arch::kGptOss)) return "gpt-oss-tiny";
-  if (options.arch == ArchName(model::Arch::kGemma3)) return "gemma3-tiny";
-  return options.arch == ArchName(model::Arch::kDeepSeek4) ? "flash-shape-tiny" : "tiny";
+  const auto arch = model::ParseArch(options.arch.value_or("llama"));
+  return std::string(arch.ok() ? TinyPresetOf(*arch) : kAnyTiny);
 }
 
 Result<model::Shape> ShapeOf(const SynthFlags& options) {
   model::Shape shape = TRY(model::ShapeOfPreset(PresetOf(options)));
   if (options.arch) {
     const model::Arch arch = TRY(model::ParseArch(*options.arch));
-    const auto stands_alone = [](model::Arch which) {
-      return which == model::Arch::kDeepSeek4 || which == model::Arch::kGptOss ||
-             which == model::Arch::kGemma3;
-    };
+    const auto stands_alone = [](model::Arch which) { return TinyPresetOf(which) != kAnyTiny; };
     if (shape.arch != arch && (stands_alone(shape.arch) || stands_alone(arch))) {
       return InvalidArgument(
           fmt::format("preset {} is of architecture {}, which has little in common with {}",
@@ -135,11 +150,12 @@ Result<model::Shape> ShapeOf(const SynthFlags& options) {
   if (shape.is_latent()) {
     ReplaceLatent(options, shape);
   } else {
-    shape.rope.dimensions = shape.head_dim;
+    Replace(shape.rope.dimensions, options.head_dim);
     if (shape.is_gemma3()) shape.window_rope.dimensions = shape.head_dim;
-    if (shape.full_every > 0) Replace(shape.sliding_window, options.window);
+    const bool has_window = shape.full_every > 0 || shape.arch == model::Arch::kPhi3;
+    if (has_window) Replace(shape.sliding_window, options.window);
   }
-  if (shape.arch != model::Arch::kLlama) shape.rope_factors = false;
+  if (shape.arch != model::Arch::kLlama && !shape.is_fused()) shape.rope_factors = false;
   TRY(model::CheckShape(shape));
   return shape;
 }
@@ -258,7 +274,7 @@ void DeclareShape(CLI::App& app, SynthFlags& options) {
   add("--expert-ff", options.expert_feed_forward, "Width of an expert");
   add("--rope-base", options.rope_base, "Base of the rotary frequencies");
   add("--window", options.window,
-      "Sliding window in tokens, the current one included; of gemma3, gpt-oss and deepseek4");
+      "Sliding window in tokens, the current one included; of gemma3, phi3, gpt-oss and deepseek4");
   CLI::Option* tied =
       app.add_flag("--tied", options.tied, "The output head is the token embedding")->group(kGroup);
   app.add_flag("--untied", options.untied, "The output head has weights of its own")
@@ -301,7 +317,7 @@ Run DeclareSynth(CLI::App& app) {
   app.add_option("out", options->path, "File to write")->required()->type_name("OUT");
   std::string presets;
   for (const model::Preset& preset : model::Presets()) {
-    presets += fmt::format("\n  {:<19}{}", preset.name, preset.summary);
+    presets += fmt::format("\n  {:<21}{}", preset.name, preset.summary);
   }
   app.add_option("--preset", options->preset, "Shape by name, see below")->type_name("NAME");
   app.add_option("--type", options->type, "Type of the matrices, or a mix such as Q4_K_M")
