@@ -26,6 +26,8 @@ namespace {
 // For the connections of a large cluster, files of models and the KV cache's: the limit that shells
 // set is made for programs with a few.
 constexpr uint64_t kOpenFiles = 16384;
+// What threads of a machine that is not overloaded take at most to wake up.
+constexpr uint64_t kWakingNs = 2 * kNsPerMs;
 
 uint64_t MemoryForSlices(uint64_t asked_bytes) {
   if (asked_bytes > 0) return asked_bytes;
@@ -209,8 +211,8 @@ Status Daemon::Listen() {
   node_ = std::make_unique<stage::Node>(*network_, *source_,
                                         stage::StageOptions{.proposers = draft::ProposersFor});
   node_->Start();
-  links_ =
-      std::make_unique<LinkMeter>(identity_, [this] { return membership_->Members(); }, clock_);
+  links_ = std::make_unique<LinkMeter>(
+      identity_, [this] { return membership_->Members(); }, clock_);
   server_ =
       TRY(rpc::ControlServer::Start({.identity = identity_, .listen = listen.control}, *answers_));
   OwnAddresses reachable = TRY(Reachable());
@@ -295,7 +297,10 @@ cluster::NodeStatus Daemon::GetStatus() const {
     const auto peer = std::ranges::find(peers, node, &net::PeerStatus::node);
     if (peer != peers.end()) {
       link.is_up = peer->is_up;
-      if (peer->round_trip_ns > 0) link.round_trip_ns = static_cast<uint64_t>(peer->round_trip_ns);
+      // A heartbeat's includes threads that wake up: news only where it is much longer.
+      const auto heartbeat_ns = static_cast<uint64_t>(std::max<int64_t>(peer->round_trip_ns, 0));
+      if (link.round_trip_ns == 0 || heartbeat_ns > link.round_trip_ns + kWakingNs)
+        link.round_trip_ns = heartbeat_ns;
       link.sent_bytes = peer->sent_bytes;
       link.received_bytes = peer->received_bytes;
     }
