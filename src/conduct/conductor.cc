@@ -32,8 +32,9 @@ Conductor::Conductor(net::Network& network, const plan::RouteModel& model,
       costs_(options_.route.kv_encoding, options_.prefill_tokens_per_s, options_.peers),
       peers_(options_.peers),
       drafts_(model_.shape, options_.proposers, network.clock()),
-      schedule_(
-          {.chunk_pages = options_.chunk_pages, .frames_per_stage = options_.frames_per_stage}),
+      schedule_({.chunk_pages = options_.chunk_pages,
+                 .frames_per_stage = options_.frames_per_stage,
+                 .longest_frame_ns = options_.longest_frame_ns}),
       queue_(options_.max_running),
       plans_(std::move(plan), model.shape.layer_count, std::move(replanner),
              {.max_failures = options_.max_replans, .wait_ns = options_.replan_wait_ns}),
@@ -243,7 +244,7 @@ void Conductor::OnDone(const wire::NodeId& from, const wire::Done& done, int64_t
         std::move(checked).error().In(fmt::format("node {}", from.ToText())));
   }
   const auto take = [this](const Segment& segment, const wire::SegmentResult& result,
-                           std::span<const float> logits) { TakeResult(segment, result, logits); };
+                           std::span<const float> rows) { TakeResult(segment, result, rows); };
   route_->pipeline.Take(done, arrived_ns != 0 ? arrived_ns : heard_ns_, take);
 }
 
@@ -260,7 +261,7 @@ void Conductor::OnKvRows(const wire::NodeId& from, const wire::KvRows& rows) {
 
 // The stages have computed a segment.
 void Conductor::TakeResult(const Segment& segment, const wire::SegmentResult& result,
-                           std::span<const float> logits) {
+                           std::span<const float> rows) {
   LiveRequest& live = *segment.live;
   if (live.request.cancelled()) return;  // by another request's callback, a moment ago
   // A segment before this one was refused, and the refusal is on its way.
@@ -276,11 +277,14 @@ void Conductor::TakeResult(const Segment& segment, const wire::SegmentResult& re
   // Disaggregation: the time from here to the first token is what the KV transfer costs.
   const bool is_prefilled = live.is_disaggregated() && segment.end == live.prefill_end();
   if (is_prompt && is_prefilled) live.transfer.prefilled_ns = NowNs();
-  // What was asked for behind the segment: logits, a token, or nothing.
-  if (live.logits.is_wanted()) live.logits.Take(segment.begin, logits, model_.shape.vocab_size);
+  // What was asked for behind the segment: rows, a token, or nothing.
+  if (const size_t row_count = segment.row_count(); live.logits.is_wanted() && row_count > 0) {
+    const auto first = static_cast<uint32_t>(segment.end - row_count);
+    live.logits.Take(first, rows, rows.size() / row_count);
+  }
   const bool is_token =
       segment.wanted == wire::Wanted::kToken || segment.wanted == wire::Wanted::kLastLogits;
-  if (is_token) return TakeToken(segment, result, logits);
+  if (is_token) return TakeToken(segment, result, rows);
   // Without a token the request ends behind its last one.
   if (!live.logits.status().ok()) return Fail(live, live.logits.status().error());
   if (live.request.pending_count() > 0) return;

@@ -50,6 +50,7 @@ struct ConductorOptions {
   kernels::Isa isa = kernels::FastestIsa();  // of samplers here
   uint32_t chunk_pages = 2;                  // of prompts, in a frame
   uint32_t frames_per_stage = 2;             // of prompts, in flight
+  int64_t longest_frame_ns = 0;              // FrameScheduleOptions
   uint32_t max_running = 64;                 // requests
   uint32_t direct_tokens = 64;               // KvTransferOptions
   uint32_t kv_sync_step = 32;                // likewise, sync_step
@@ -165,13 +166,14 @@ class Conductor final : public engine::Generator {
   void OnDone(const wire::NodeId& from, const wire::Done& done, int64_t arrived_ns);
   void OnKvRows(const wire::NodeId& from, const wire::KvRows& rows);
   void TakeResult(const Segment& segment, const wire::SegmentResult& result,
-                  std::span<const float> logits);
+                  std::span<const float> rows);
   void TakeToken(const Segment& segment, const wire::SegmentResult& result,
                  std::span<const float> logits);
 
   // Sequences that no request has (conductor_sequences.cc).
   Status Compute(engine::Sequence& sequence, LogitsCollector logits);
-  uint32_t LogitsRows() const;
+  LogitsCollector CollectorOf(const engine::Request& request) const;
+  uint32_t RowsOfFrame(uint32_t width) const;
   RouteMemory* MemoryOf(engine::Sequence& sequence) const;
   Result<RouteMemory*> IdleMemoryOf(engine::Sequence& sequence) const;
   Status CheckWholeRows() const;

@@ -23,24 +23,12 @@ constexpr uint32_t kMaxRefusals = 8;
 // --- Its beginning.
 
 Result<engine::RequestId> Conductor::Submit(engine::Request request) {
-  using Kind = engine::PromptRows::Kind;
-  const engine::PromptRows rows = request.rows;
-  if (rows.kind == Kind::kNone) return SubmitWith(std::move(request), {});
-  if (rows.kind != Kind::kLogits) {
-    return Unimplemented(
-        "embeddings need rows of the last layer, which nodes do not send back; load the whole "
-        "model "
-        "on one machine, without --local-nodes and --cluster");
-  }
-  const auto tell = [on_row = rows.on_row](std::span<const float> row) {
-    on_row(row);
-    return Ok();
-  };
-  return SubmitWith(std::move(request), LogitsCollector(tell, LogitsRows(), rows.first));
+  CHECK(request.sequence != nullptr);
+  LogitsCollector rows = CollectorOf(request);
+  return SubmitWith(std::move(request), std::move(rows));
 }
 
 Result<engine::RequestId> Conductor::SubmitWith(engine::Request request, LogitsCollector logits) {
-  CHECK(request.sequence != nullptr);
   // Refuses what can never be answered.
   RouteMemory* const memory = TRY(IdleMemoryOf(*request.sequence));
   TRY(engine::CheckRequest(model_.shape, tokenizer_, request));
@@ -67,6 +55,10 @@ Result<engine::RequestId> Conductor::SubmitWith(engine::Request request, LogitsC
 // kBeginning: all stages are told its text, and take over what they hold of it. What they say about
 // an earlier epoch does not count from now on.
 void Conductor::Begin(LiveRequest& live) {
+  if (live.logits.wants_states()) {
+    Status checked = route_->client.CheckStates();
+    if (!checked.ok()) return Fail(live, std::move(checked).error());
+  }
   live.phase = RequestPhase::kBeginning;
   TracePhase(live, "asking stages what they hold");
   // Nothing of it is in flight in the new epoch.

@@ -17,9 +17,9 @@
 namespace aster::conduct {
 namespace {
 
-// Of the logits that a frame brings back.
-constexpr uint64_t kMaxLogitsBytes = uint64_t{16} << 20;
-constexpr uint64_t kMaxLogitsRows = 512;
+// Of the logits or states that a frame brings back.
+constexpr uint64_t kMaxRowsBytes = uint64_t{16} << 20;
+constexpr uint64_t kMaxRows = 512;
 
 // Sessions and the disk hold exact rows, for any request that comes later.
 Error RowsAreNotExact() {
@@ -65,17 +65,39 @@ Status Conductor::Compute(engine::Sequence& sequence, LogitsCollector logits) {
   return status;
 }
 
-// As many as one frame sends.
-uint32_t Conductor::LogitsRows() const {
-  const uint64_t row_bytes = uint64_t{model_.shape.vocab_size} * sizeof(float);
-  return static_cast<uint32_t>(
-      std::clamp<uint64_t>(kMaxLogitsBytes / row_bytes, 1, kMaxLogitsRows));
+// As many as one frame brings back.
+uint32_t Conductor::RowsOfFrame(uint32_t width) const {
+  const uint64_t row_bytes = uint64_t{width} * sizeof(float);
+  return static_cast<uint32_t>(std::clamp<uint64_t>(kMaxRowsBytes / row_bytes, 1, kMaxRows));
+}
+
+// Of the prompt's rows that the request is told.
+LogitsCollector Conductor::CollectorOf(const engine::Request& request) const {
+  using Kind = engine::PromptRows::Kind;
+  const engine::PromptRows& rows = request.rows;
+  const auto tell = [on_row = rows.on_row](std::span<const float> row) {
+    on_row(row);
+    return Ok();
+  };
+  switch (rows.kind) {
+    case Kind::kNone:
+      break;
+    case Kind::kLogits:
+      return {tell, RowsOfFrame(model_.shape.vocab_size), rows.first};
+    case Kind::kStates:
+      return {tell, RowsOfFrame(model_.shape.embedding), rows.first, wire::Wanted::kAllStates};
+    case Kind::kLastState: {
+      const uint32_t length = request.sequence->length();
+      return {tell, length, length - std::min(length, 1U), wire::Wanted::kLastState};
+    }
+  }
+  return {};
 }
 
 Status Conductor::LogitsOf(std::span<const int32_t> tokens, size_t chunk, engine::LogitsSink sink) {
   engine::Sequence sequence = NewSequence();
-  const auto rows =
-      static_cast<uint32_t>(std::clamp<size_t>(LogitsRows(), 1, std::max(chunk, size_t{1})));
+  const auto rows = static_cast<uint32_t>(
+      std::clamp<size_t>(RowsOfFrame(model_.shape.vocab_size), 1, std::max(chunk, size_t{1})));
   // What sending KV rows in fewer bits makes of them only the decode path sees. So the prefill path
   // computes logits of the first half, then the half is transferred (as of any prompt that asks for
   // no logits), and logits of the rest come from the decode path.

@@ -72,6 +72,18 @@ TEST(Conductor, AWindowOverARouteIsTheWindowHere) {
   EXPECT_EQ(Answer(*conductor, there, request), Answer(scheduler, here, request));
 }
 
+TEST(Conductor, SmallFramesOfSlowStagesHaveTheSameBits) {
+  const std::vector<int32_t> tokens = model::RandomTokens(300, 298);
+  TestCluster cluster(2), of_pages(2);
+  const auto pages = of_pages.Conduct("0:1,2:out");
+  const Hash128 expected = LogitsHash(*pages, tokens);
+  ConductorOptions options;
+  options.longest_frame_ns = 1;
+  const auto conductor = cluster.Conduct("0:1,2:out", options);
+  EXPECT_EQ(LogitsHash(*conductor, tokens), expected);
+  EXPECT_GT(conductor->counters().frames, pages->counters().frames);
+}
+
 TEST(Conductor, LogitsCanBeEditedHere) {
   const std::vector<int32_t> tokens = model::RandomTokens(70, 298);
   TestCluster cluster(2);

@@ -17,6 +17,9 @@ constexpr uint64_t kLastFrames = 1;
 
 }  // namespace
 
+FrameSchedule::FrameSchedule(const FrameScheduleOptions& options)
+    : options_(options), budget_(options.chunk_pages * kPage, options.longest_frame_ns) {}
+
 // Stages work on different requests at the same time: as many groups are in flight as there are
 // stages, and each group is as small as that allows.
 std::vector<Frame> FrameSchedule::Decodes(Requests running, DecodesInFlight in_flight) const {
@@ -59,10 +62,11 @@ std::optional<Frame> FrameSchedule::NextPrefill(Requests running, Path path, siz
   std::ranges::rotate(frame.items, std::ranges::find_if(frame.items, [&](const FrameItem& item) {
                         return item.live->request.id() > last_prefilled_;
                       }));
-  uint32_t budget = TokensOfFrame(frame);
+  const uint32_t whole = TokensOfFrame(frame);
+  uint32_t budget = whole;
   for (bool has_grown = true; has_grown && budget > 0;) {
     has_grown = false;
-    for (FrameItem& item : frame.items) has_grown = AddPage(item, budget) || has_grown;
+    for (FrameItem& item : frame.items) has_grown = AddPage(item, whole, budget) || has_grown;
   }
   std::erase_if(frame.items, [](const FrameItem& item) { return item.count == 0; });
   if (frame.items.empty()) return std::nullopt;
@@ -72,20 +76,23 @@ std::optional<Frame> FrameSchedule::NextPrefill(Requests running, Path path, siz
 // Frames are short where few are left: of F frames through S stages a stage has something to do for
 // F of F + S - 1 turns, and the last turns are the longest, as they look back the furthest.
 uint32_t FrameSchedule::TokensOfFrame(const Frame& frame) const {
-  const uint32_t full = options_.chunk_pages * kPage;
+  const uint32_t full = budget_.tokens();
   const size_t stages = frame.path.size();
   uint64_t left = 0;
   for (const FrameItem& item : frame.items) left += item.live->prefill_end() - item.live->sent;
   const bool is_last = stages > 1 && left <= kLastFrames * stages * full;
-  return is_last ? kPage : full;
+  return is_last ? std::min(kPage, full) : full;
 }
 
-// Up to the next page boundary, where all of that fits into the frame. Whether any did.
-bool FrameSchedule::AddPage(FrameItem& item, uint32_t& budget) {
+// Up to the next page boundary, where all of that fits into what is left of the frame. Whether any
+// did.
+bool FrameSchedule::AddPage(FrameItem& item, uint32_t whole, uint32_t& budget) {
   const LiveRequest& live = *item.live;
   const uint32_t begin = live.sent + item.count;
   uint32_t count = std::min(live.prefill_end() - begin, kPage - begin % kPage);
   if (live.logits.is_wanted()) count = std::min(count, live.logits.chunk() - item.count);
+  // A frame of less than a page has to be enough.
+  if (count > budget && budget == whole) count = budget;
   if (count == 0 || count > budget) return false;
   item.count += count;
   budget -= count;

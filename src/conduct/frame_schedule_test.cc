@@ -57,6 +57,32 @@ class FrameScheduleTest : public testing::Test {
   FrameSchedule schedule_{{.chunk_pages = 2, .frames_per_stage = 2}};
 };
 
+TEST_F(FrameScheduleTest, SlowStagesGetSmallFrames) {
+  FrameSchedule schedule(
+      {.chunk_pages = 2, .frames_per_stage = 2, .longest_frame_ns = 750 * kNsPerMs});
+  Add(2000);
+  Add(2000);
+  const auto next_tokens = [&] {
+    uint32_t sum = 0;
+    const auto frame = schedule.NextPrefill(running_, kTwoStages, /*in_flight=*/0);
+    for (const FrameItem& item : frame.value().items) {
+      item.live->sent += item.count;
+      sum += item.count;
+    }
+    return sum;
+  };
+  // Nothing is known of the first one. Then 10 ms for a token: 64 are computed in time.
+  for (const uint32_t tokens : {16u, 32u, 64u, 64u}) {
+    EXPECT_EQ(next_tokens(), tokens);
+    schedule.NotePrefill(tokens, tokens * 10 * kNsPerMs);
+  }
+  // Fast ones get whole pages again, once requests stand at their boundaries.
+  schedule.NotePrefill(64, kNsPerMs);
+  schedule.NotePrefill(128, kNsPerMs);
+  next_tokens();
+  EXPECT_EQ(next_tokens(), 256u);
+}
+
 TEST_F(FrameScheduleTest, PromptsAreCutAtPagesAndIntoSinglePagesNearTheirEnd) {
   Add(1000).sent = 100;
   // Up to the page's end, and a page more.

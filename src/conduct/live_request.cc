@@ -23,7 +23,7 @@ bool LiveRequest::IsContinuedBy(Path path) const {
 }
 
 wire::Wanted LiveRequest::WantedBehind(uint32_t end) const {
-  if (logits.is_wanted()) return wire::Wanted::kAllLogits;
+  if (logits.is_wanted()) return logits.WantedOf(end == length());
   if (end < length() || !wants_token()) return wire::Wanted::kNothing;
   return request.request().edit_logits ? wire::Wanted::kLastLogits : wire::Wanted::kToken;
 }

@@ -101,7 +101,7 @@ struct LiveRequest {
   engine::RunningRequest request;
   RouteMemory* const memory;
   const std::shared_ptr<const std::vector<int32_t>> stops;  // tokens that end the answer
-  LogitsCollector logits;                                   // of every token, where they are wanted
+  LogitsCollector logits;                                   // or states, where they are wanted
 
   RequestPhase phase = RequestPhase::kWaiting;
   Path prefill_path;

@@ -64,6 +64,10 @@ TEST_F(LiveRequestTest, ASegmentAsksForATokenBehindTheTextOnly) {
   LiveRequest& logits = Make(10, {.max_tokens = 0});
   logits.logits = LogitsCollector([](std::span<const float>) { return Ok(); }, 64, 0);
   EXPECT_EQ(logits.WantedBehind(5), wire::Wanted::kAllLogits);
+  logits.logits =
+      LogitsCollector([](std::span<const float>) { return Ok(); }, 64, 9, wire::Wanted::kLastState);
+  EXPECT_EQ(logits.WantedBehind(9), wire::Wanted::kNothing);
+  EXPECT_EQ(logits.WantedBehind(10), wire::Wanted::kLastState);
 }
 
 TEST_F(LiveRequestTest, OneStageDecodesByItselfUnlessTokensAreChosenHere) {

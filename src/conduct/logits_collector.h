@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Passes on the logits of a text's rows, each row once and in order, however often the rows
-// are computed. Must not know who computes them.
+// Passes on the logits of a text's rows, or its states (the rows as the head sees them), each row
+// once and in order, however often the rows are computed. Must not know who computes them.
 #pragma once
 
 #include <cstddef>
@@ -12,19 +12,26 @@
 #include <utility>
 
 #include "base/result.h"
+#include "wire/messages.h"
 
 namespace aster::conduct {
 
 class LogitsCollector {
  public:
-  // No logits are wanted.
+  // None are wanted.
   LogitsCollector() = default;
   using Sink = std::function<Status(std::span<const float>)>;
-  // Those from row `begin` on, at most `chunk` rows a frame.
-  LogitsCollector(Sink sink, uint32_t chunk, uint32_t begin)
-      : sink_(std::move(sink)), chunk_(chunk), begin_(begin), next_(begin) {}
+  // Those from row `begin` on, at most `chunk` rows a frame. kLastState: `begin` is the last row.
+  LogitsCollector(Sink sink, uint32_t chunk, uint32_t begin,
+                  wire::Wanted wanted = wire::Wanted::kAllLogits)
+      : sink_(std::move(sink)), chunk_(chunk), begin_(begin), next_(begin), wanted_(wanted) {}
 
   bool is_wanted() const { return sink_ != nullptr; }
+  bool wants_states() const { return is_wanted() && wire::IsStates(wanted_); }
+  // Of a segment, which ends where the text does or before.
+  wire::Wanted WantedOf(bool is_end) const {
+    return wanted_ == wire::Wanted::kLastState && !is_end ? wire::Wanted::kNothing : wanted_;
+  }
   uint32_t chunk() const { return chunk_; }
   uint32_t begin() const { return begin_; }
   // The first row that the sink does not have.
@@ -32,15 +39,15 @@ class LogitsCollector {
   // What the sink said; nothing follows an error.
   const Status& status() const { return status_; }
 
-  // `logits`: [count of rows, width], of the rows from `begin` on. Rows that the sink has are
-  // skipped: they were told before a route broke.
-  void Take(uint32_t begin, std::span<const float> logits, size_t width) {
-    for (uint32_t row = begin; !logits.empty() && status_.ok(); ++row) {
+  // `rows`: [count of rows, width], from row `begin` on. Rows that the sink has are skipped: they
+  // were told before a route broke.
+  void Take(uint32_t begin, std::span<const float> rows, size_t width) {
+    for (uint32_t row = begin; !rows.empty() && status_.ok(); ++row) {
       if (row >= next_) {
-        status_ = sink_(logits.first(width));
+        status_ = sink_(rows.first(width));
         next_ = row + 1;
       }
-      logits = logits.subspan(width);
+      rows = rows.subspan(width);
     }
   }
 
@@ -49,6 +56,7 @@ class LogitsCollector {
   uint32_t chunk_ = 0;
   uint32_t begin_ = 0;
   uint32_t next_ = 0;
+  wire::Wanted wanted_ = wire::Wanted::kAllLogits;
   Status status_;
 };
 

@@ -25,6 +25,7 @@
 namespace aster::conduct {
 
 inline constexpr int32_t kTestVocab = 298;
+inline constexpr int32_t kTestEmbedding = 128;
 
 // Requests on sequences of their own, the oldest first.
 class TestRequests {

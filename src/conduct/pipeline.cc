@@ -13,14 +13,16 @@
 
 namespace aster::conduct {
 
-size_t Segment::logits_rows() const {
+size_t Segment::row_count() const {
   switch (wanted) {
     case wire::Wanted::kNothing:
     case wire::Wanted::kToken:
       return 0;
     case wire::Wanted::kLastLogits:
+    case wire::Wanted::kLastState:
       return 1;
     case wire::Wanted::kAllLogits:
+    case wire::Wanted::kAllStates:
       return end - begin;
   }
   return 0;
@@ -40,7 +42,10 @@ void Pipeline::Send(const Frame& frame) {
     const wire::WorkSegment& segment = work.segments.emplace_back(Launch(frame, i));
     traced.push_back({segment.sequence, segment.begin, frame.items[i].live->sent});
   }
+  uint32_t tokens = 0;
+  for (const FrameItem& item : frame.items) tokens += frame.is_decode ? 0 : item.count;
   EnterFrame({.open = frame.items.size(),
+              .tokens = tokens,
               .is_decode = frame.is_decode,
               .path = frame.path,
               .sent_ns = at_.clock.NowNs()},
@@ -120,7 +125,7 @@ void Pipeline::LeaveFrame(uint64_t number) {
 Status Pipeline::Check(const wire::Done& done) const {
   // Each result is of a segment in flight, and of none twice; it ends where the segment does and
   // has the token that was asked for.
-  size_t rows = 0;
+  size_t floats = 0;
   std::set<uint64_t> seen;
   for (const wire::SegmentResult& result : done.results) {
     const auto found = segments_.find(result.attempt);
@@ -129,7 +134,7 @@ Status Pipeline::Check(const wire::Done& done) const {
           fmt::format("it answered segment {}, which is not in flight", result.attempt));
     }
     const Segment& segment = found->second;
-    rows += segment.logits_rows();
+    floats += FloatsOf(segment);
     const bool needs_token = segment.wanted == wire::Wanted::kToken && !result.has_failed;
     const bool has_token =
         result.token >= 0 && static_cast<uint32_t>(result.token) < at_.vocab_size;
@@ -139,19 +144,24 @@ Status Pipeline::Check(const wire::Done& done) const {
                       segment.end, result.token, result.end));
     }
   }
-  // Logits are those of all segments that wanted any, one behind the other.
-  const size_t bytes = rows * at_.vocab_size * sizeof(float);
+  // Logits and states are those of all segments that wanted any, one behind the other.
+  const size_t bytes = floats * sizeof(float);
   if (done.logits.size() != bytes) {
-    return DataLoss(fmt::format("it sent {} bytes of logits, and {} were asked for",
+    return DataLoss(fmt::format("it sent {} bytes of logits or states, and {} were asked for",
                                 done.logits.size(), bytes));
   }
   return Ok();
 }
 
+// That its answer brings.
+size_t Pipeline::FloatsOf(const Segment& segment) const {
+  return segment.row_count() * (wire::IsStates(segment.wanted) ? at_.embedding : at_.vocab_size);
+}
+
 void Pipeline::Take(const wire::Done& done, int64_t arrived_ns, SegmentSink sink) {
-  // Logits stand one behind the other, in the order of the results.
+  // Rows stand one behind the other, in the order of the results.
   CountHops(done, arrived_ns);
-  const auto* logits = reinterpret_cast<const float*>(done.logits.data());
+  const auto* rows = reinterpret_cast<const float*>(done.logits.data());
   for (const wire::SegmentResult& result : done.results) {
     // What the result is about: the segment as it was before it went on.
     const bool is_continued = IsContinued(result);
@@ -164,9 +174,9 @@ void Pipeline::Take(const wire::Done& done, int64_t arrived_ns, SegmentSink sink
     }
     // Its next token is in flight before anything is done about this one.
     if (is_continued) Continue(result.attempt);
-    const size_t count = segment.logits_rows() * at_.vocab_size;
-    if (segment.live != nullptr) sink(segment, result, {logits, count});
-    logits += count;
+    const size_t count = FloatsOf(segment);
+    if (segment.live != nullptr) sink(segment, result, {rows, count});
+    rows += count;
   }
 }
 
@@ -214,7 +224,8 @@ void Pipeline::Continue(uint64_t attempt) {
   if (segment.live != nullptr) {
     traced.push_back({segment.live->memory->id(), segment.begin, segment.end});
   }
-  EnterFrame({.open = 1, .is_decode = true, .path = segment.path, .sent_ns = 0}, std::move(traced));
+  EnterFrame({.open = 1, .tokens = 0, .is_decode = true, .path = segment.path, .sent_ns = 0},
+             std::move(traced));
 }
 
 // All results of a message are of one frame.
@@ -223,8 +234,12 @@ void Pipeline::CountHops(const wire::Done& done, int64_t arrived_ns) {
   const Segment& segment = segments_.at(done.results.front().attempt);
   if (at_.trace != nullptr) at_.trace->Done(segment.frame, done.hops, arrived_ns);
   // A frame that comes back in several messages took its time once.
-  const int64_t sent_ns = std::exchange(frames_.at(segment.frame).sent_ns, 0);
+  FrameInFlight& frame = frames_.at(segment.frame);
+  const int64_t sent_ns = std::exchange(frame.sent_ns, 0);
   at_.times.Add(segment.path.begin, done.hops, sent_ns, arrived_ns);
+  uint64_t slowest_ns = 0;
+  for (const wire::Hop& hop : done.hops) slowest_ns = std::max(slowest_ns, hop.compute_ns);
+  at_.schedule.NotePrefill(std::exchange(frame.tokens, 0), static_cast<int64_t>(slowest_ns));
 }
 
 // --- Requests that end.

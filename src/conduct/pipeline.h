@@ -45,13 +45,13 @@ struct Segment {
   std::vector<int32_t> drafts;
   uint32_t accepted = 0;
 
-  // Of logits that its answer brings.
-  size_t logits_rows() const;
+  // Of logits or states that its answer brings.
+  size_t row_count() const;
 };
 
-// What the stages say about a segment. Logits: [rows, vocab_size].
+// What the stages say about a segment. Rows: of logits, or of states where these were asked for.
 using SegmentSink =
-    FunctionRef<void(const Segment&, const wire::SegmentResult&, std::span<const float> logits)>;
+    FunctionRef<void(const Segment&, const wire::SegmentResult&, std::span<const float> rows)>;
 
 // Of one route. All that it is given outlives it, as do requests with segments in flight (Abandon).
 class Pipeline {
@@ -60,12 +60,14 @@ class Pipeline {
     RouteClient& route;
     const Clock& clock;
     const RouteDrafts& drafts;
+    FrameSchedule& schedule;  // is told what frames of prompts took
     StageTimes& times;
     Numbers& numbers;
     ConductorCounters& counters;
     Trace* trace;  // or null
     wire::RowEncoding encoding;
     uint32_t vocab_size;
+    uint32_t embedding;
   };
 
   explicit Pipeline(const Context& context) : at_(context) {}
@@ -92,7 +94,8 @@ class Pipeline {
 
  private:
   struct FrameInFlight {
-    size_t open = 0;  // segments
+    size_t open = 0;      // segments
+    uint32_t tokens = 0;  // of prompts
     bool is_decode = false;
     Path path;
     int64_t sent_ns = 0;  // 0: the stage went on by itself
@@ -104,6 +107,7 @@ class Pipeline {
   void Continue(uint64_t attempt);
   void EnterFrame(const FrameInFlight& frame, std::vector<TracedSegment> traced);
   void LeaveFrame(uint64_t number);
+  size_t FloatsOf(const Segment& segment) const;
   void CountHops(const wire::Done& done, int64_t arrived_ns);
 
   const Context at_;

@@ -24,12 +24,14 @@ class PipelineTest : public testing::Test {
     pipeline_.emplace(Pipeline::Context{.route = *route_,
                                         .clock = network_.clock(),
                                         .drafts = drafts_,
+                                        .schedule = schedule_,
                                         .times = times_,
                                         .numbers = numbers_,
                                         .counters = counters_,
                                         .trace = nullptr,
                                         .encoding = wire::RowEncoding::kF32,
-                                        .vocab_size = kTestVocab});
+                                        .vocab_size = kTestVocab,
+                                        .embedding = kTestEmbedding});
   }
   LiveRequest& Add(size_t prompt, engine::Request request = {}) {
     LiveRequest& live = *lives_.emplace_back(requests_.Make(prompt, std::move(request)));
@@ -84,6 +86,7 @@ class PipelineTest : public testing::Test {
   std::unique_ptr<RouteClient> route_;
   const model::Shape shape_ = plan::TestModel::Get().shape();
   RouteDrafts drafts_{shape_, nullptr, network_.virtual_clock};
+  FrameSchedule schedule_{{}};
   StageTimes times_;
   Numbers numbers_;
   ConductorCounters counters_;
@@ -245,6 +248,29 @@ TEST_F(PipelineTest, LogitsAreDividedAmongTheSegmentsThatAskForThem) {
                     rows.emplace_back(part.size() / kTestVocab, part.empty() ? -1 : part[0]);
                   });
   EXPECT_THAT(rows, ElementsAre(testing::Pair(3, 0), testing::Pair(0, -1), testing::Pair(1, 3)));
+}
+
+TEST_F(PipelineTest, StatesAreAsWideAsTheModel) {
+  LiveRequest& states = Add(3);
+  const auto sink = [](std::span<const float>) { return Ok(); };
+  states.logits = LogitsCollector(sink, 64, 0, wire::Wanted::kAllStates);
+  LiveRequest& last = Add(20);
+  last.logits = LogitsCollector(sink, 64, 19, wire::Wanted::kLastState);
+  const auto segments = Send({{&states, 3}, {&last, 20}});
+  EXPECT_EQ(segments[0].wanted, wire::Wanted::kAllStates);
+  EXPECT_EQ(segments[1].wanted, wire::Wanted::kLastState);
+  wire::Done done = Done(segments[0]);
+  done.results.push_back(Done(segments[1]).results[0]);
+  done.logits.resize(3 * kTestEmbedding * sizeof(float));
+  EXPECT_THAT(Mistake(done), HasSubstr("bytes of logits or states"));
+  done.logits.resize(4 * kTestEmbedding * sizeof(float));
+  ASSERT_EQ(Mistake(done), "");
+  std::vector<size_t> widths;
+  pipeline_->Take(done, 0,
+                  [&](const Segment&, const wire::SegmentResult&, std::span<const float> rows) {
+                    widths.push_back(rows.size());
+                  });
+  EXPECT_THAT(widths, ElementsAre(3 * kTestEmbedding, kTestEmbedding));
 }
 
 TEST_F(PipelineTest, StagesSayWhatAFrameTook) {

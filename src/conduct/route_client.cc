@@ -119,6 +119,18 @@ bool RouteClient::TakesDrafts() const {
   });
 }
 
+Status RouteClient::CheckStates() const {
+  for (const wire::NodeId& node : nodes_) {
+    const uint16_t protocol = network_.ProtocolOf(node);
+    if (protocol >= wire::kGroupProtocol) continue;
+    return FailedPrecondition(
+        fmt::format("node {} speaks protocol {}, and embeddings need {}: bring both to the same "
+                    "version of the program",
+                    node.ToText(), protocol, wire::kGroupProtocol));
+  }
+  return Ok();
+}
+
 void RouteClient::Send(const wire::NodeId& node, wire::Message message) {
   if (state_ == State::kBroken) return;
   Status sent = network_.Send(node, std::move(message));

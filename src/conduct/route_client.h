@@ -93,6 +93,8 @@ class RouteClient {
   const kv::Layout& layout() const { return *layout_; }
   // Whether all stages know draft tokens.
   bool TakesDrafts() const;
+  // Whether the nodes send back states of a prompt; or an error that names one that does not.
+  Status CheckStates() const;
   // Every node once.
   const std::vector<wire::NodeId>& nodes() const { return nodes_; }
   // Of kBroken.

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: MIT
 
 // How many tokens of prompts a step computes: as many as it may, and fewer where a step takes so
-// long that progress and cancelled requests would wait for it. Fewer are not worth it where a step
-// is hardly shorter for them, as where weights are read from a disk: then it is the most again.
-// Must not know what a step computes.
+// long that progress and cancelled requests would wait for it. It begins with few, as nothing is
+// known of the first step, and grows at once as far as their time allows. Fewer are not worth it
+// where a step is hardly shorter for them, as where weights are read from a disk: then it is the
+// most again. Must not know what a step computes.
 #pragma once
 
 #include <cstdint>
@@ -23,19 +24,22 @@ class PrefillBudget {
   void Note(uint32_t tokens, int64_t step_ns);
 
  private:
-  // A shorter step that was not measured yet.
+  // A step of another length that was not measured yet.
   struct Trial {
     uint32_t halvings;    // before it
     double ns_per_token;  // then
   };
 
+  bool GrowsFirst(double ns_per_token);
+  void Adapt(double ns_per_token);
   bool IsFailed(const Trial& trial, double ns_per_token) const;
   double TimeOf(uint32_t halvings, double ns_per_token) const;
 
   const uint32_t most_;
   const int64_t longest_ns_;
-  uint32_t halvings_ = 0;
   uint32_t most_halvings_;  // that are worth it, as far as is known
+  uint32_t halvings_;
+  bool is_growing_first_;  // until it is as large as its time allows
   std::optional<Trial> trial_;
   uint32_t steps_until_retry_ = 0;
 };

@@ -25,8 +25,11 @@ int64_t RunSteps(PrefillBudget& budget, int steps, const std::function<int64_t(u
   return last_ms;
 }
 
-TEST(PrefillBudget, AFastModelComputesAllItMay) {
+TEST(PrefillBudget, AFastModelComputesAllItMayBehindItsFirstStep) {
   PrefillBudget budget(256, kLongestNs);
+  EXPECT_EQ(budget.tokens(), 16u);
+  RunSteps(budget, 1, [](uint32_t tokens) { return tokens * 2; });
+  EXPECT_EQ(budget.tokens(), 256u);
   RunSteps(budget, 50, [](uint32_t tokens) { return tokens * 2; });
   EXPECT_EQ(budget.tokens(), 256u);
 }
@@ -41,6 +44,7 @@ TEST(PrefillBudget, ASlowModelHasShortStepsSoon) {
   PrefillBudget budget(256, kLongestNs);
   // Ten seconds for a full step.
   const auto slow = [](uint32_t tokens) { return tokens * 40; };
+  EXPECT_LE(RunSteps(budget, 1, slow), 750);
   EXPECT_LE(RunSteps(budget, 3, slow), 750);
   EXPECT_EQ(budget.tokens(), 16u);
   // And stays there.
@@ -55,6 +59,23 @@ TEST(PrefillBudget, IsAsLargeAsItsTimeAllows) {
   // What slowed it down has ended.
   RunSteps(budget, 20, [](uint32_t tokens) { return tokens; });
   EXPECT_EQ(budget.tokens(), 256u);
+}
+
+// Where the time of a step hardly depends on its tokens, that shows with the second one.
+TEST(PrefillBudget, GrowsWhereFewTokensAreDear) {
+  PrefillBudget budget(256, kLongestNs);
+  RunSteps(budget, 2, [](uint32_t tokens) { return 900 + tokens; });
+  EXPECT_EQ(budget.tokens(), 256u);
+}
+
+// Frames of a route are in flight while the budget changes.
+TEST(PrefillBudget, StepsOfAnEarlierBudgetSayNothing) {
+  PrefillBudget budget(256, kLongestNs);
+  budget.Note(16, 160 * kNsPerMs);
+  EXPECT_EQ(budget.tokens(), 32u);
+  budget.Note(16, 1 * kNsPerMs);
+  budget.Note(64, 1 * kNsPerMs);
+  EXPECT_EQ(budget.tokens(), 32u);
 }
 
 TEST(PrefillBudget, StepsThatReadAllWeightsStayLong) {
@@ -75,6 +96,7 @@ TEST(PrefillBudget, StepsThatReadAllWeightsStayLong) {
 
 TEST(PrefillBudget, StepsThatAreNotFullSayNothing) {
   PrefillBudget budget(256, kLongestNs);
+  RunSteps(budget, 3, [](uint32_t tokens) { return tokens; });
   for (int step = 0; step < 10; ++step) budget.Note(20, 10 * kNsPerSecond);
   budget.Note(0, 10 * kNsPerSecond);
   EXPECT_EQ(budget.tokens(), 256u);

@@ -28,8 +28,8 @@ namespace aster::engine {
 struct SchedulerOptions {
   uint32_t batch_tokens = 512;  // of prompts, in one step at most
   uint32_t max_running = 64;    // requests
-  // Steps that take longer have fewer tokens of prompts, as far as that is worth it; 0: all have
-  // the most.
+  // Steps that take longer have fewer tokens of prompts, as far as that is worth it, and the first
+  // has few; 0: all have the most.
   int64_t longest_step_ns = 0;
   // Drafters for speculative decoding; outlives the scheduler. Null: no request can have drafts.
   ProposerSource* proposers = nullptr;

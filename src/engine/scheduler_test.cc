@@ -120,7 +120,7 @@ TEST_F(SchedulerTest, LongStepsBecomeShorterWithTheSameBits) {
                      SchedulerOptions{.batch_tokens = 256, .longest_step_ns = 750 * kNsPerMs});
   Submit(slow);
   RunToEnd();
-  // A step of 256 tokens, and then steps of 64.
+  // Steps of 16 and 32 tokens, and then of 64.
   EXPECT_GE(scheduler_->counters().steps, long_steps + 8);
   EXPECT_EQ(slow.listener.answer().tokens, tokens);
   scheduler_.reset();

@@ -275,15 +275,14 @@ Result<plan::Plan> NodeSession::PlanByAbility() {
   return std::move(split->plan);
 }
 
-Result<std::unique_ptr<conduct::Conductor>> NodeSession::Open(const plan::Plan& plan,
-                                                              const text::Tokenizer* tokenizer,
-                                                              uint32_t max_running,
-                                                              Reporter& reporter,
-                                                              engine::ProposerSource* proposers) {
+Result<std::unique_ptr<conduct::Conductor>> NodeSession::Open(
+    const plan::Plan& plan, const text::Tokenizer* tokenizer, uint32_t max_running,
+    int64_t longest_frame_ns, Reporter& reporter, engine::ProposerSource* proposers) {
   conduct::ConductorOptions options;
   options.route = route_;
   options.isa = TRY(kernels::IsaFromEnvironment());
   options.max_running = max_running;
+  options.longest_frame_ns = longest_frame_ns;
   options.trace = trace_file_ ? &trace_ : nullptr;
   options.peers = [this] { return Peers(); };
   options.prefill_tokens_per_s = PlannedRate(plan);

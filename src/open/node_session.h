@@ -73,7 +73,8 @@ class NodeSession {
   // null) outlive it.
   Result<std::unique_ptr<conduct::Conductor>> Open(const plan::Plan& plan,
                                                    const text::Tokenizer* tokenizer,
-                                                   uint32_t max_running, Reporter& reporter,
+                                                   uint32_t max_running, int64_t longest_frame_ns,
+                                                   Reporter& reporter,
                                                    engine::ProposerSource* proposers = nullptr);
 
   // Where the options ask for a trace: what its conductors did until now becomes the file.

@@ -168,7 +168,8 @@ Result<std::unique_ptr<OpenedModel>> OpenModel(const gguf::ModelFiles& files,
     const plan::Plan plan = TRY(nodes->Plan());
     engine::ProposerSource* const proposers =
         drafts == nullptr ? nullptr : &drafts->For(/*answers=*/nullptr);
-    auto conductor = TRY(nodes->Open(plan, tokenizer, options.max_running, reporter, proposers));
+    auto conductor = TRY(nodes->Open(plan, tokenizer, options.max_running, options.longest_step_ns,
+                                     reporter, proposers));
     return std::unique_ptr<OpenedModel>(
         std::make_unique<OpenedRoute>(std::move(nodes), std::move(drafts), std::move(conductor)));
   }

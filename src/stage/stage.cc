@@ -27,18 +27,20 @@ model::Wanted WantedOf(wire::Wanted wanted) {
       return model::Wanted::kLast;
     case wire::Wanted::kAllLogits:
       return model::Wanted::kAll;
+    case wire::Wanted::kLastState:
+    case wire::Wanted::kAllStates:
+      return model::Wanted::kNone;
   }
   return model::Wanted::kNone;
 }
 
-model::Wanted WantedOf(const wire::WorkSegment& segment) {
-  return segment.draft_count > 0 ? model::Wanted::kAll : WantedOf(segment.wanted);
+model::Wanted StatesOf(const wire::WorkSegment& segment) {
+  if (segment.wanted == wire::Wanted::kLastState) return model::Wanted::kLast;
+  return segment.wanted == wire::Wanted::kAllStates ? model::Wanted::kAll : model::Wanted::kNone;
 }
 
-size_t RowsAsked(const wire::WorkSegment& segment) {
-  const model::Wanted wanted = WantedOf(segment);
-  return wanted == model::Wanted::kAll ? segment.tokens.size()
-                                       : (wanted == model::Wanted::kLast ? 1 : 0);
+model::Wanted WantedOf(const wire::WorkSegment& segment) {
+  return segment.draft_count > 0 ? model::Wanted::kAll : WantedOf(segment.wanted);
 }
 
 }  // namespace
@@ -298,6 +300,7 @@ Status Stage::BeginJob(Frame& frame) {
                         .hidden = item.hidden,
                         .wanted = part_.head ? WantedOf(item.segment) : model::Wanted::kNone,
                         .draft_count = item.segment.draft_count,
+                        .states = part_.head ? StatesOf(item.segment) : model::Wanted::kNone,
                         .hidden_wanted = engine::HiddenWanted(item.state->speculation.get())});
   }
   // Segments are batched as requests are on one machine: the bits are the same.
@@ -359,25 +362,28 @@ void Stage::AnswerAll(Frame& frame, const model::Output& computed) {
   StageOutput& output = frame.output_;
   const size_t vocab_size = memory_.model().shape().vocab_size;
   const size_t width = memory_.model().shape().hidden_width();
-  size_t row = 0, hidden_row = 0;
+  const size_t embedding = memory_.model().shape().embedding;
+  size_t row = 0, state_row = 0, hidden_row = 0;
   for (size_t i = frame.begin_; i < frame.end_; ++i) {
     const BatchItem& item = frame.items_[i];
-    const size_t rows = RowsAsked(item.segment);
+    const size_t tokens = item.segment.tokens.size();
+    const size_t rows = model::CountOf(WantedOf(item.segment), tokens);
     const auto logits = computed.logits.subspan(row * vocab_size, rows * vocab_size);
+    const size_t states = model::CountOf(StatesOf(item.segment), tokens);
     // Results of the segment, and how many of its rows stay.
-    auto kept = static_cast<uint32_t>(item.segment.tokens.size());
+    auto kept = static_cast<uint32_t>(tokens);
     if (item.segment.draft_count > 0) {
       kept = AcceptDrafts(item, logits, output);
     } else {
-      Answer(item, logits, *output.done);
+      const auto told = computed.states.subspan(state_row * embedding, states * embedding);
+      Answer(item, states > 0 ? told : logits, *output.done);
       // A step without draft tokens, which says what one takes.
       const bool is_decode = kept == 1 && item.segment.wanted == wire::Wanted::kToken;
       if (is_decode && item.state->speculation != nullptr) item.state->speculation->Learn(0, 0);
     }
     // The drafter follows the rows that stay, and proposes what may come next.
     const engine::Speculation* const drafter = item.state->speculation.get();
-    const size_t hidden_count =
-        model::CountOf(engine::HiddenWanted(drafter), item.segment.tokens.size());
+    const size_t hidden_count = model::CountOf(engine::HiddenWanted(drafter), tokens);
     if (item.state->speculation != nullptr) {
       if (hidden_count > 0) {
         item.state->speculation->Follow(
@@ -388,6 +394,7 @@ void Stage::AnswerAll(Frame& frame, const model::Output& computed) {
       Offer(item, kept, engine::DraftShare(count, i - frame.begin_), output);
     }
     row += rows;
+    state_row += states;
     hidden_row += hidden_count;
   }
 }
@@ -423,16 +430,16 @@ uint32_t Stage::AcceptDrafts(const BatchItem& item, std::span<const float> logit
   return row + 1;
 }
 
-void Stage::Answer(const BatchItem& item, std::span<const float> logits, wire::Done& done) {
+void Stage::Answer(const BatchItem& item, std::span<const float> rows, wire::Done& done) {
   const wire::WorkSegment& segment = item.segment;
   wire::SegmentResult answer;
   answer.sequence = segment.sequence;
   answer.attempt = segment.attempt;
   answer.end = segment.begin + static_cast<uint32_t>(segment.tokens.size());
   if (segment.wanted == wire::Wanted::kToken) {
-    Choose(item, item.state->table.length(layers()), logits, answer);
-  } else if (!logits.empty()) {
-    EncodeRows(wire::RowEncoding::kF32, logits, logits.size(), done.logits);
+    Choose(item, item.state->table.length(layers()), rows, answer);
+  } else if (!rows.empty()) {
+    EncodeRows(wire::RowEncoding::kF32, rows, rows.size(), done.logits);
   }
   done.results.push_back(std::move(answer));
 }

@@ -98,7 +98,7 @@ class Stage {
   void FinishJob(Frame& frame, const model::Output& computed);
   void PassOn(Frame& frame, const model::Output& computed);
   void AnswerAll(Frame& frame, const model::Output& computed);
-  void Answer(const BatchItem& item, std::span<const float> logits, wire::Done& done);
+  void Answer(const BatchItem& item, std::span<const float> rows, wire::Done& done);
   uint32_t AcceptDrafts(const BatchItem& item, std::span<const float> logits, StageOutput& output);
   void Offer(const BatchItem& item, uint32_t kept, uint32_t most, StageOutput& output);
   void Choose(const BatchItem& item, uint32_t length, std::span<const float> logits,

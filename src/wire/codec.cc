@@ -90,7 +90,11 @@ bool NeedsGroups(const Message& message) {
     return !open->groups.empty() || open->part != 0;
   }
   if (const auto* state = std::get_if<RouteState>(&message)) return state->lost != NodeId();
-  if (const auto* work = std::get_if<Work>(&message)) return work->job != 0;
+  if (const auto* work = std::get_if<Work>(&message)) {
+    return work->job != 0 || std::ranges::any_of(work->segments, [](const WorkSegment& segment) {
+             return IsStates(segment.wanted);
+           });
+  }
   return TypeOf(message) >= FrameType::kPartRows;
 }
 

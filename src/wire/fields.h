@@ -224,7 +224,7 @@ void Fields(C& c, WorkSegment& m) {
   c.Array(m.tokens);
   Fields(c, m.before);
   Fields(c, m.after);
-  c.Choice(m.wanted, Wanted::kAllLogits);
+  c.Choice(m.wanted, c.version() < kGroupProtocol ? Wanted::kAllLogits : Wanted::kAllStates);
   if (c.version() >= kKvTransferProtocol) c.Value(m.more);
   if (c.version() >= kDraftProtocol) c.Value(m.draft_count);
 }

@@ -196,7 +196,18 @@ struct End {
 // --- Work. From the conductor to the first stage, from stage to stage, from the last one back.
 
 // The output of a segment that the conductor wants from the stage with the head.
-enum class Wanted : uint8_t { kNothing, kToken, kLastLogits, kAllLogits };
+enum class Wanted : uint8_t {
+  kNothing,
+  kToken,
+  kLastLogits,
+  kAllLogits,
+  // Since protocol 6: rows as the head sees them, behind the last norm.
+  kLastState,
+  kAllStates,
+};
+constexpr bool IsStates(Wanted wanted) {
+  return wanted == Wanted::kLastState || wanted == Wanted::kAllStates;
+}
 
 struct WorkSegment {
   SequenceId sequence = 0;
@@ -273,7 +284,9 @@ struct Done {
   RouteId route = 0;
   std::vector<SegmentResult> results;
   std::vector<Hop> hops;
-  Payload logits;  // float32, [wanted rows, vocab_size] in the order of the results
+  // float32, in the order of the results: [wanted rows, vocab_size], or of states [wanted rows,
+  // embedding].
+  Payload logits;
 };
 
 // --- KV transfer. Since protocol 3.

@@ -136,7 +136,7 @@ void Fill(Random& random, uint64_t most, uint16_t version, T& value) {
   } else if constexpr (std::is_same_v<T, RowEncoding> || std::is_same_v<T, RouteState::Kind>) {
     value = static_cast<T>(random.NextBelow(3));
   } else if constexpr (std::is_same_v<T, Wanted>) {
-    value = static_cast<T>(random.NextBelow(4));
+    value = static_cast<T>(random.NextBelow(version < kGroupProtocol ? 4 : 6));
   } else if constexpr (std::is_arithmetic_v<T>) {
     value = static_cast<T>(random.NextU64());
   } else if constexpr (std::is_same_v<T, Error>) {

@@ -131,13 +131,21 @@ class Embeddings(unittest.TestCase):
             finally:
                 server.stop()
 
-    def test_nodes_refuse_by_name(self):
-        server = Server(NOVA, "--local-nodes", 2)
+    def test_the_same_numbers_on_nodes(self):
+        expected = self.vectors(*TEXTS)
+        with tempfile.TemporaryDirectory() as holder:
+            mean = pathlib.Path(holder) / "mean.gguf"
+            with_pooling(NOVA, mean, 1)
+            for model in (NOVA, mean):
+                told = [subprocess.run([ASTER, "embed", model, "--json", *nodes, *TEXTS], capture_output=True,
+                                       check=True).stdout for nodes in ([], ["--local-nodes", "2"])]
+                self.assertEqual(told[1], told[0])
+        server = Server(NOVA, "--name", "nova", "--local-nodes", 2)
         try:
-            error = server.post("/v1/embeddings", {"input": "x"}, 400)["error"]["message"]
-            self.assertIn("without --local-nodes and --cluster", error)
-            answer = server.post("/v1/completions", {"prompt": "x", "max_tokens": 2})
-            self.assertEqual(answer["usage"]["completion_tokens"], 2)
+            for texts, vectors in ((TEXTS, expected), (TEXTS[1:] * 2, expected[1:] * 2)):
+                answer = server.post("/v1/embeddings", {"input": texts})
+                self.assertEqual([one["embedding"] for one in answer["data"]], vectors)
+            self.assertEqual(server.post("/api/embed", {"model": "nova", "input": TEXTS})["embeddings"], expected)
         finally:
             server.stop()
 

@@ -141,11 +141,11 @@ class Reranking(unittest.TestCase):
         self.assertIn("ranks documents", self.server.post("/v1/embeddings", {"model": "ranks", "input": "x"},
                                                           501)["error"]["message"])
 
-    def test_nodes_refuse_by_name(self):
-        server = Server(pathlib.Path(self.folder.name) / "ranks.gguf", "--local-nodes", 2)
+    def test_the_same_scores_on_nodes(self):
+        server = Server(pathlib.Path(self.folder.name) / "ranks.gguf", "--name", "ranks", "--local-nodes", 2)
         try:
-            error = server.post("/v1/rerank", {"query": QUERY, "documents": DOCUMENTS}, 400)["error"]["message"]
-            self.assertIn("without --local-nodes and --cluster", error)
+            answer = server.post("/v1/rerank", {"query": QUERY, "documents": DOCUMENTS})
+            self.assertEqual(by_index(answer), by_index(self.rank()))
         finally:
             server.stop()
 

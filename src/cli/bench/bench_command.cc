@@ -125,8 +125,8 @@ Result<BenchReport> MeasureNodes(const BenchFlags& options, Console& console) {
   const int64_t start_ns = clock.NowNs();
   const auto nodes = TRY(open::NodeSession::Start(files, load, options.cluster, console));
   const uint32_t widest = *std::max_element(plan.batches.begin(), plan.batches.end());
-  const auto conductor =
-      TRY(nodes->Open(TRY(nodes->Plan()), /*tokenizer=*/nullptr, widest, console));
+  const auto conductor = TRY(nodes->Open(TRY(nodes->Plan()), /*tokenizer=*/nullptr, widest,
+                                         /*longest_frame_ns=*/0, console));
   BenchReport report{.model = options.model.paths.front(),
                      .model_name = NameOf(files.metadata()),
                      .architecture = std::string(model::ArchName(shape.arch)),

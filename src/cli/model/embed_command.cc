@@ -29,6 +29,7 @@ constexpr uint64_t kMaxInputBytes = uint64_t{256} << 20;
 struct EmbedFlags {
   std::string model;
   open::ModelOptions options;
+  open::ClusterOptions cluster;
   std::vector<std::string> texts;
   std::string path;
   size_t dimensions = 0;
@@ -63,21 +64,22 @@ Result<std::vector<std::string>> TextsOf(const EmbedFlags& flags) {
 
 void PrintEmbeddings(const EmbedFlags& flags, model::Pooling pooling,
                      const std::vector<std::vector<int32_t>>& tokens,
-                     const std::vector<std::vector<float>>& vectors, Console& console) {
+                     const std::vector<std::vector<float>>& vectors, const std::string& inexact,
+                     Console& console) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (size_t i = 0; i < vectors.size(); ++i)
     list.push_back({{"token_count", tokens[i].size()}, {"embedding", vectors[i]}});
-  const nlohmann::ordered_json document = {{"model", flags.options.paths.front()},
-                                           {"pooling", model::PoolingName(pooling)},
-                                           {"dimensions", vectors.front().size()},
-                                           {"embeddings", std::move(list)}};
+  nlohmann::ordered_json document = {{"model", flags.options.paths.front()},
+                                     {"pooling", model::PoolingName(pooling)},
+                                     {"dimensions", vectors.front().size()},
+                                     {"embeddings", std::move(list)}};
+  if (!inexact.empty()) document["inexact"] = inexact;
   console.Print("{}\n", document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 Result<ExitStatus> EmbedTexts(const EmbedFlags& flags, Console& console) {
   const std::vector<std::string> texts = TRY(TextsOf(flags));
-  const open::ClusterOptions here;
-  const gguf::ModelFiles files = TRY(open::OpenModelFiles(flags.options.paths, here));
+  const gguf::ModelFiles files = TRY(open::OpenModelFiles(flags.options.paths, flags.cluster));
   const model::Pooling pooling = TRY(model::ReadPooling(files.metadata()));
   if (pooling == model::Pooling::kRank) {
     return Unimplemented(
@@ -90,8 +92,9 @@ Result<ExitStatus> EmbedTexts(const EmbedFlags& flags, Console& console) {
   for (const std::string& text : texts)
     tokens.push_back(TRY(tokenizer->Encode(text, {.add_special = true, .parse_special = true})));
   const SystemClock clock;
-  const auto opened = TRY(open::OpenModel(files, tokenizer.get(), clock,
-                                          {.model = &flags.options, .cluster = &here}, console));
+  const auto opened =
+      TRY(open::OpenModel(files, tokenizer.get(), clock,
+                          {.model = &flags.options, .cluster = &flags.cluster}, console));
   const uint32_t width = opened->generator().shape().embedding;
   if (flags.dimensions > width) {
     return InvalidArgument(
@@ -102,8 +105,9 @@ Result<ExitStatus> EmbedTexts(const EmbedFlags& flags, Console& console) {
   std::vector<std::vector<float>> vectors =
       TRY(engine::Embed(opened->generator(), tokens, pooling));
   for (auto& vector : vectors) vector = TRY(engine::Normalised(vector, flags.dimensions));
+  TRY(opened->Save());
   if (flags.json) {
-    PrintEmbeddings(flags, pooling, tokens, vectors, console);
+    PrintEmbeddings(flags, pooling, tokens, vectors, opened->inexact(), console);
   } else {
     for (const auto& vector : vectors) console.Print("{}\n", fmt::join(vector, " "));
   }
@@ -114,13 +118,15 @@ Result<ExitStatus> EmbedTexts(const EmbedFlags& flags, Console& console) {
 
 Run DeclareEmbed(CLI::App& app) {
   auto flags = std::make_shared<EmbedFlags>();
-  app.add_option("model", flags->model, "GGUF file, or the name of a model (default: nova)")
+  app.add_option("model", flags->model,
+                 "GGUF file, or the name of a built-in or pulled model (default: nova)")
       ->type_name("MODEL");
   app.add_option("texts", flags->texts, "Texts, each with an embedding of its own")
       ->type_name("TEXT");
   DeclareThreads(app, flags->options);
   DeclareGpuLayers(app, flags->options);
   DeclareMemory(app, flags->options);
+  DeclareClusterOptions(app, flags->cluster);
   app.add_option("--file", flags->path,
                  "File with a text on each line (default: standard input, also -)")
       ->type_name("FILE");

@@ -141,7 +141,8 @@ Result<Hash128> WithAccident(const FreshNodes& start, const Accident& accident, 
   const plan::PlanNode victim = nodes->nodes()[accident.victim];
   const plan::Plan plan = HalvesOf(nodes->nodes()[0], nodes->nodes()[1], nodes->layer_count(),
                                    /*second_answers=*/true);
-  const auto conductor = TRY(nodes->Open(plan, /*tokenizer=*/nullptr, /*max_running=*/8, console));
+  const auto conductor = TRY(
+      nodes->Open(plan, /*tokenizer=*/nullptr, /*max_running=*/8, /*longest_frame_ns=*/0, console));
   Status killed = Ok();
   Disturbed disturbed(*conductor, accident.phase, [&] { killed = nodes->Kill(victim.id); });
   const Hash128 hash = TRY(engine::AnsweredInTurns(disturbed, tokens));
@@ -214,7 +215,7 @@ Result<std::vector<engine::VerifiedWay>> VerifySessions(
     const plan::PlanNode& second = among.nodes()[1];
     return among.Open(is_reversed ? HalvesOf(second, first, among.layer_count(), false)
                                   : HalvesOf(first, second, among.layer_count(), true),
-                      /*tokenizer=*/nullptr, /*max_running=*/8, console);
+                      /*tokenizer=*/nullptr, /*max_running=*/8, /*longest_frame_ns=*/0, console);
   };
   const auto there = TRY(open(nodes, /*is_reversed=*/false));
   TRY(ways.Try("saved by nodes, loaded by one machine",

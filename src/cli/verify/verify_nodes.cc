@@ -123,7 +123,8 @@ class NodeWays {
   Status Open(const plan::Plan& plan) {
     split_ = plan::SplitText(plan);
     conductor_.reset();
-    conductor_ = TRY(nodes_.Open(plan, /*tokenizer=*/nullptr, /*max_running=*/8, console_));
+    conductor_ = TRY(nodes_.Open(plan, /*tokenizer=*/nullptr, /*max_running=*/8,
+                                 /*longest_frame_ns=*/0, console_));
     return Ok();
   }
   Status InChunks() {
