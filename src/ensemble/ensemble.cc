@@ -13,6 +13,12 @@
 #include "ensemble/mixture.h"
 
 namespace aster::ensemble {
+namespace {
+
+// How soon is noticed what is not posted, such as a member's time that is over.
+constexpr int64_t kMomentNs = 20 * kNsPerMs;
+
+}  // namespace
 
 // One question on its way: answers, then ratings, then the choice.
 class Ensemble::Choosing : public std::enable_shared_from_this<Choosing> {
@@ -205,7 +211,7 @@ void Tell(const Answer& answer, respond::Listener& listener) {
   listener.OnEnd({.finish = finish, .reason = answer.reason, .usage = answer.usage});
 }
 
-Ensemble::Ensemble(std::vector<Member> members, const Clock& clock, EnsembleOptions options)
+Ensemble::Ensemble(std::vector<Member> members, Clock& clock, EnsembleOptions options)
     : clock_(clock), options_(options), members_(WithEngines(std::move(members))) {
   CHECK(CheckMembers(members_).ok());
 }
@@ -214,14 +220,20 @@ Ensemble::~Ensemble() {
   // Requests that are in flight know their members.
   questions_.clear();
   stepped_.clear();
+  threaded_.clear();
 }
 
 std::vector<Member> Ensemble::WithEngines(std::vector<Member> members) {
   for (Member& member : members) {
     if (member.engine != nullptr) continue;
     CHECK(member.generator != nullptr);
-    stepped_.push_back(std::make_unique<SteppedEngine>(*member.generator));
-    member.engine = stepped_.back().get();
+    if (member.is_elsewhere) {
+      threaded_.push_back(std::make_unique<ThreadedEngine>(*member.generator, clock_));
+      member.engine = threaded_.back().get();
+    } else {
+      stepped_.push_back(std::make_unique<SteppedEngine>(*member.generator));
+      member.engine = stepped_.back().get();
+    }
   }
   return members;
 }
@@ -234,6 +246,8 @@ Result<std::shared_ptr<Ensemble::Choosing>> Ensemble::Prepare(const Question& qu
 
 void Ensemble::Ask(std::shared_ptr<Choosing> question, OnAnswer on_answer) {
   question->Begin(mailbox_, std::move(on_answer));
+  // No member's answer would wake who waits for the next step.
+  if (!question->is_askable()) mailbox_->Post([] {});
   questions_.push_back(std::move(question));
 }
 
@@ -260,13 +274,19 @@ void Ensemble::Step() {
   std::erase_if(questions_, [](const auto& asked) { return asked->is_answered(); });
 }
 
+void Ensemble::StepOrWait() {
+  if (std::ranges::all_of(stepped_, [](const auto& engine) { return engine->is_idle(); }))
+    mailbox_->Await(clock_, clock_.NowNs() + kMomentNs);
+  Step();
+}
+
 Result<Answer> AnswerOne(Ensemble& ensemble, const Question& question,
                          const std::function<bool()>& is_cancelled) {
   std::optional<Result<Answer>> answer;
   ensemble.Ask(question, [&](Result<Answer> given) { answer = std::move(given); });
   while (!answer) {
     if (is_cancelled && is_cancelled()) ensemble.CancelAll();
-    ensemble.Step();
+    ensemble.StepOrWait();
   }
   return *std::move(answer);
 }

@@ -18,6 +18,7 @@
 #include "ensemble/mailbox.h"
 #include "ensemble/member.h"
 #include "ensemble/stepped_engine.h"
+#include "ensemble/threaded_engine.h"
 #include "ensemble/voice.h"
 
 namespace aster::ensemble {
@@ -70,7 +71,7 @@ void Tell(const Answer& answer, respond::Listener& listener);
 class Ensemble {
  public:
   // Members that CheckMembers accepts; what they name outlives it, as does the clock.
-  Ensemble(std::vector<Member> members, const Clock& clock, EnsembleOptions options = {});
+  Ensemble(std::vector<Member> members, Clock& clock, EnsembleOptions options = {});
   // Requests that are not finished are cancelled.
   ~Ensemble();
   Ensemble(const Ensemble&) = delete;
@@ -88,6 +89,9 @@ class Ensemble {
   // Every question is answered.
   bool idle() const { return questions_.empty(); }
   void Step();
+  // For callers that have nothing else to do: where only other threads compute, it waits for them
+  // for a moment.
+  void StepOrWait();
   // A question that is not answered ends as cancelled, at the next step.
   static void Cancel(Choosing& question);
   void CancelAll();
@@ -99,10 +103,12 @@ class Ensemble {
  private:
   std::vector<Member> WithEngines(std::vector<Member> members);
 
-  const Clock& clock_;
+  Clock& clock_;
   const EnsembleOptions options_;
   const std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>();
-  std::vector<std::unique_ptr<SteppedEngine>> stepped_;  // of members that are generators
+  // Of members that are generators.
+  std::vector<std::unique_ptr<SteppedEngine>> stepped_;
+  std::vector<std::unique_ptr<ThreadedEngine>> threaded_;
   const std::vector<Member> members_;
   std::vector<std::shared_ptr<Choosing>> questions_;  // that are not answered
 };

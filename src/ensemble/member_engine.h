@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // What computes the requests of one member: a generator that the ensemble steps itself
-// (stepped_engine.h), or the loop of a server, which others use too. Must not know what is asked.
+// (stepped_engine.h), one that has a thread (threaded_engine.h), or the loop of a server, which
+// others use too. Must not know what is asked.
 #pragma once
 
 #include <cstdint>

@@ -14,6 +14,7 @@
 #include "open/load_tokenizer.h"
 #include "open/model_files.h"
 #include "open/model_identity.h"
+#include "open/placed_model.h"
 
 namespace aster::ensemble {
 
@@ -41,8 +42,10 @@ Result<std::unique_ptr<OpenMembers::Opened>> OpenMembers::OpenOne(const std::str
   // What its files say, and whether it can be asked at all.
   gguf::ModelFiles files = TRY(open::OpenModelFiles({path}, *options.cluster));
   const model::Shape shape = TRY(model::ReadShape(files.metadata()));
-  auto one = std::make_unique<Opened>(
-      Opened{.model = *options.model, .files = std::move(files), .shape = shape});
+  auto one = std::make_unique<Opened>(Opened{.model = *options.model,
+                                             .cluster = *options.cluster,
+                                             .files = std::move(files),
+                                             .shape = shape});
   one->model.paths = {path};
   one->tokenizer = TRY(open::LoadTokenizer(one->files, path, reporter));
   one->prompt = std::make_unique<chat::ChatPrompt>(
@@ -56,8 +59,10 @@ Result<std::unique_ptr<OpenMembers::Opened>> OpenMembers::OpenOne(const std::str
                                         : respond::ModelOf(*one->prompt);
   // Then its weights, which take their time.
   options.model = &one->model;
+  options.cluster = &one->cluster;
   one->opened = TRY(open::OpenModel(one->files, one->tokenizer.get(), clock, options, reporter));
   one->member.generator = &one->opened->generator();
+  one->member.is_elsewhere = one->cluster.wants_nodes();
   return one;
 }
 
@@ -69,7 +74,12 @@ Result<OpenMembers> OpenMembers::Open(const MemberOptions& members,
                                        members.weights.size(), members.names.size()));
   }
   std::vector<std::string> paths;
-  for (const std::string& name : members.names) paths.push_back(TRY(open::FindModel(name)));
+  std::vector<open::ClusterOptions> clusters;
+  for (const std::string& name : members.names) {
+    const auto placed = open::PlacedModel::Parse(name);
+    paths.push_back(TRY(open::FindModel(placed.model)));
+    clusters.push_back(TRY(open::OptionsAt(*options.cluster, placed.place).In(name)));
+  }
   // Names and weights are checked before anything is loaded.
   std::vector<Member> checked(paths.size());
   const std::vector<std::string> names = DistinctNames(paths);
@@ -80,7 +90,9 @@ Result<OpenMembers> OpenMembers::Open(const MemberOptions& members,
   TRY(CheckMembers(checked));
   OpenMembers all;
   for (size_t i = 0; i < paths.size(); ++i) {
-    all.opened_.push_back(TRY(OpenOne(paths[i], members, options, clock, reporter).In(paths[i])));
+    open::OpenOptions own = options;
+    own.cluster = &clusters[i];
+    all.opened_.push_back(TRY(OpenOne(paths[i], members, own, clock, reporter).In(paths[i])));
     all.opened_.back()->member.name = checked[i].name;
     all.opened_.back()->member.weight = checked[i].weight;
   }

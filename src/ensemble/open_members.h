@@ -18,15 +18,18 @@
 #include "ensemble/member.h"
 #include "gguf/model_files.h"
 #include "model/shape.h"
+#include "open/cluster_options.h"
+#include "open/model_options.h"
 #include "open/open_model.h"
 #include "text/tokenizer.h"
 
 namespace aster::ensemble {
 
 struct MemberOptions {
-  std::vector<std::string> names = {};  // files, or names of built-in models
-  std::vector<double> weights = {};     // of each; none: all the same
-  bool has_forms = false;               // responses may have a form, or call tools
+  // Files, or names of built-in models; open/placed_model.h says how they say where.
+  std::vector<std::string> names = {};
+  std::vector<double> weights = {};  // of each; none: all the same
+  bool has_forms = false;            // responses may have a form, or call tools
   chat::Thinking thinking = chat::Thinking::kAsItLikes;
 };
 
@@ -55,6 +58,7 @@ class OpenMembers {
  private:
   struct Opened {
     open::ModelOptions model;
+    open::ClusterOptions cluster;
     gguf::ModelFiles files;
     model::Shape shape;
     std::unique_ptr<text::Tokenizer> tokenizer = nullptr;

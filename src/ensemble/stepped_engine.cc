@@ -3,6 +3,7 @@
 
 #include "ensemble/stepped_engine.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace aster::ensemble {
@@ -32,6 +33,10 @@ void SteppedEngine::Begin(Work work) {
   if (!id.ok()) return begun.work.on_refused(id.error());
   begun.id = *id;
   active_.push_back(std::move(active));
+}
+
+bool SteppedEngine::is_idle() const {
+  return std::ranges::all_of(active_, [](const auto& active) { return active->is_refused; });
 }
 
 void SteppedEngine::Step() {

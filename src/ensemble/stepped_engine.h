@@ -24,6 +24,8 @@ class SteppedEngine final : public MemberEngine {
 
   uint32_t vocab_size() const override { return generator_.shape().vocab_size; }
   void Begin(Work work) override;
+  // Every request is finished or refused.
+  bool is_idle() const;
   // For a moment. Where the generator can do nothing any more, every request is refused.
   void Step();
 

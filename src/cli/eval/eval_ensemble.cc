@@ -81,7 +81,7 @@ class EnsembleEvaluator {
       for (; asked_ - answered_ < options_.parallel && asked_ < unanswered_.size(); ++asked_)
         Ask(unanswered_[asked_], ensemble);
       if (ensemble.idle()) break;
-      ensemble.Step();
+      ensemble.StepOrWait();
       progress.SetLabel(record_.Progress());
       progress.Update(answered_, unanswered_.size());
     }
@@ -131,7 +131,7 @@ class EnsembleEvaluator {
   const EvalOptions& options_;
   const eval::QuestionSet& set_;
   Console& console_;
-  const SystemClock clock_;
+  SystemClock clock_;
   EvalRecord record_;
   std::optional<ensemble::OpenMembers> opened_;
   respond::Settings settings_;

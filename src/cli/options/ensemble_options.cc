@@ -12,7 +12,7 @@ CLI::Option* DeclareEnsembleOptions(CLI::App& app, EnsembleFlags& flags) {
   CLI::Option* names =
       app.add_option("--ensemble", flags.members.names,
                      "Models that answer together: of their answers, the one that they hold for "
-                     "the most probable is taken")
+                     "the most probable is taken. MODEL@NODE: on that node of the cluster")
           ->delimiter(',')
           ->allow_extra_args(false)
           ->type_name("MODEL,MODEL…")

@@ -42,6 +42,7 @@ namespace {
 struct Served {
   const gguf::ModelFiles& files;
   open::ModelOptions options;  // with its own part of the memory
+  open::ClusterOptions cluster;
   std::string name;
   std::vector<std::string> aliases;
   bool is_drafted_for = false;
@@ -88,7 +89,7 @@ Status Load(Served& served, const ServeOptions& options, serve::Turns* turns, co
   // second.
   served.opened = TRY(open::OpenModel(served.files, served.tokenizer.get(), clock,
                                       {.model = &served.options,
-                                       .cluster = &options.cluster,
+                                       .cluster = &served.cluster,
                                        .draft = served.is_drafted_for ? &options.draft : nullptr,
                                        .batch_tokens = 256,
                                        .longest_step_ns = open::kLongestStepNs,
@@ -103,7 +104,7 @@ Status Load(Served& served, const ServeOptions& options, serve::Turns* turns, co
   // What memory and nodes look like can be seen before the first request.
   loop.on_step();
   // Nodes look after their own cores; here, models share them.
-  if (!options.cluster.wants_nodes()) loop.turns = turns;
+  if (!served.cluster.wants_nodes()) loop.turns = turns;
   served.facts = FactsOf(served.files, *served.tokenizer, console);
   served.facts.slots = options.parallel;
   served.defaults.context_limit = TRY(ContextOf(served, options, console));
@@ -112,16 +113,34 @@ Status Load(Served& served, const ServeOptions& options, serve::Turns* turns, co
   return Ok();
 }
 
-// What is served, and how it is called.
+// What is served.
+struct Wanted {
+  std::vector<ModelGroup> groups;
+  std::vector<open::PlacedModel> places;  // of models that have one
+  std::vector<EnsembleSpec> ensembles;
+  bool has_only_ensembles = false;  // no model was given: a request that names none is theirs
+
+  std::vector<std::vector<std::string>> Paths() const {
+    std::vector<std::vector<std::string>> paths;
+    for (const ModelGroup& group : groups) paths.push_back(group.paths);
+    return paths;
+  }
+};
+
+// How it is called.
 struct Names {
   std::vector<std::string> names;                 // of the models, then of the ensembles
   std::vector<std::vector<std::string>> aliases;  // of each
+
+  // Those of `count` models.
+  std::vector<std::string> OfModels(size_t count) const {
+    return {names.begin(), names.begin() + static_cast<ptrdiff_t>(count)};
+  }
 };
 
-Result<Names> NameAll(const ServeOptions& options, const std::vector<ModelGroup>& groups,
-                      const std::vector<EnsembleSpec>& ensembles) {
-  Names all{.names = TRY(NameModels(groups, options.names)), .aliases = {}};
-  for (const EnsembleSpec& ensemble : ensembles) {
+Result<Names> NameAll(const ServeOptions& options, const Wanted& wanted) {
+  Names all{.names = TRY(NameModels(wanted.groups, options.names)), .aliases = {}};
+  for (const EnsembleSpec& ensemble : wanted.ensembles) {
     if (std::ranges::find(all.names, ensemble.name) != all.names.end()) {
       return InvalidArgument(fmt::format(
           "--ensemble {}: another model has this name; give the ensemble one of its own",
@@ -134,9 +153,12 @@ Result<Names> NameAll(const ServeOptions& options, const std::vector<ModelGroup>
 }
 
 Result<std::vector<std::unique_ptr<Served>>> LoadAll(const ServeOptions& options,
-                                                     const std::vector<ModelGroup>& groups,
-                                                     const Names& names, serve::Turns& turns,
-                                                     const Clock& clock, Console& console) {
+                                                     const Wanted& wanted, const Names& names,
+                                                     serve::Turns& turns, const Clock& clock,
+                                                     Console& console) {
+  const std::vector<ModelGroup>& groups = wanted.groups;
+  const std::vector<open::ClusterOptions> clusters = TRY(
+      PlaceModels(wanted.places, names.OfModels(groups.size()), wanted.Paths(), options.cluster));
   const std::vector<bool> with_drafts = TRY(ModelsWithDrafts(groups, options.draft));
   std::vector<uint64_t> memory;
   if (groups.size() > 1) {
@@ -152,6 +174,7 @@ Result<std::vector<std::unique_ptr<Served>>> LoadAll(const ServeOptions& options
     if (groups.size() > 1) of_model.kv_memory = fmt::format("{}", memory[i]);
     all.push_back(std::make_unique<Served>(Served{.files = groups[i].files,
                                                   .options = std::move(of_model),
+                                                  .cluster = clusters[i],
                                                   .name = names.names[i],
                                                   .aliases = names.aliases[i],
                                                   .is_drafted_for = with_drafts[i]}));
@@ -189,16 +212,13 @@ serve::ServedModel ServedModelOf(const Served& served, const ServeOptions& optio
 using ServedEnsembles = std::vector<std::unique_ptr<ServedEnsemble>>;
 
 // `models` are those of `all`, in their order.
-Result<ServedEnsembles> MakeEnsembles(const ServeOptions& options,
-                                      const std::vector<EnsembleSpec>& specs,
-                                      const std::vector<ModelGroup>& groups, const Names& names,
+Result<ServedEnsembles> MakeEnsembles(const ServeOptions& options, const Wanted& wanted,
+                                      const Names& names,
                                       const std::vector<serve::ServedModel>& models, Clock& clock) {
-  const std::vector<std::string> of_models(
-      names.names.begin(), names.names.begin() + static_cast<ptrdiff_t>(groups.size()));
-  std::vector<std::vector<std::string>> paths;
-  for (const ModelGroup& group : groups) paths.push_back(group.paths);
+  const std::vector<std::string> of_models = names.OfModels(wanted.groups.size());
+  const std::vector<std::vector<std::string>> paths = wanted.Paths();
   ServedEnsembles all;
-  for (const EnsembleSpec& spec : specs) {
+  for (const EnsembleSpec& spec : wanted.ensembles) {
     std::vector<const serve::ServedModel*> members;
     for (const std::string& member : spec.members)
       members.push_back(&models[TRY(FindMember(member, of_models, paths).In("--ensemble"))]);
@@ -264,8 +284,10 @@ std::unique_ptr<ClusterWatch> WatchCluster(const ServeOptions& options, const Cl
 
 std::vector<ClusterDesk::Model> DeskModels(const std::vector<std::unique_ptr<Served>>& all) {
   std::vector<ClusterDesk::Model> models;
-  for (const auto& served : all)
-    models.push_back({served->name, served->opened.get(), served->loop.get()});
+  for (const auto& served : all) {
+    if (served->cluster.cluster)
+      models.push_back({served->name, served->opened.get(), served->loop.get()});
+  }
   return models;
 }
 
@@ -321,8 +343,7 @@ void AddEnsembles(const ServedEnsembles& ensembles, const Names& names, bool goe
   models.insert(goes_first ? models.begin() : models.end(), all.begin(), all.end());
 }
 
-Result<ExitStatus> Serve(const ServeOptions& options, const std::vector<ModelGroup>& groups,
-                         const std::vector<EnsembleSpec>& specs, Console& console) {
+Result<ExitStatus> Serve(const ServeOptions& options, const Wanted& wanted, Console& console) {
   SystemClock clock;
   EndSignals signals;
   // What can be wrong is found before models are loaded.
@@ -336,7 +357,7 @@ Result<ExitStatus> Serve(const ServeOptions& options, const std::vector<ModelGro
                                         .stored_responses = options.stored_responses};
   service_options.pulls_need_admin = options.IsShared();
   if (!options.trace_folder.empty()) TRY(TryToWrite(options.trace_folder).In("--trace-dir"));
-  const Names names = TRY(NameAll(options, groups, specs));
+  const Names names = TRY(NameAll(options, wanted));
   const bool is_protected = http_options.tls != nullptr;
   // What the service refers to, and the service, outlive the door, whose threads may be in them.
   serve::Turns turns;
@@ -351,11 +372,11 @@ Result<ExitStatus> Serve(const ServeOptions& options, const std::vector<ModelGro
   const DesksStop desks_stop{desk, pulls};  // before the door closes
   serve::HttpServer& server = door.server();
   TRY(server.Start());
-  all = TRY(LoadAll(options, groups, names, turns, clock, console));
+  all = TRY(LoadAll(options, wanted, names, turns, clock, console));
   for (const auto& served : all)
     service_options.models.push_back(ServedModelOf(*served, options, requests, clock));
-  ensembles = TRY(MakeEnsembles(options, specs, groups, names, service_options.models, clock));
-  AddEnsembles(ensembles, names, options.has_only_ensembles, service_options.models);
+  ensembles = TRY(MakeEnsembles(options, wanted, names, service_options.models, clock));
+  AddEnsembles(ensembles, names, wanted.has_only_ensembles, service_options.models);
   watch = WatchCluster(options, clock);
   if (watch != nullptr) {
     service_options.cluster = [&watch] { return watch->Json(); };
@@ -433,12 +454,16 @@ Run DeclareServe(CLI::App& app) {
       return kExitOk;
     }
     TRY(options->Check());
-    const auto ensembles = TRY(ReadEnsembles(options->ensembles, options->weights));
-    options->has_only_ensembles = options->model.paths.empty() && !ensembles.empty();
-    options->model.paths = WithMembers(options->model.paths, options->names, ensembles);
+    // Models: those that were given, and members that are none of these.
+    std::vector<std::string>& paths = options->model.paths;
+    Wanted wanted;
+    wanted.ensembles = TRY(ReadEnsembles(options->ensembles, options->weights));
+    wanted.has_only_ensembles = paths.empty() && !wanted.ensembles.empty();
+    wanted.places = TakePlaces(paths, wanted.ensembles);
+    paths = WithMembers(paths, options->names, wanted.ensembles);
     TRY(options->model.Find());
-    const std::vector<ModelGroup> groups = TRY(GroupModels(options->model.paths, options->cluster));
-    return Serve(*options, groups, ensembles, console);
+    wanted.groups = TRY(GroupModels(paths, options->cluster));
+    return Serve(*options, wanted, console);
   };
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "open/builtin_models.h"
+#include "open/placed_model.h"
 #include "serve/model_names.h"
 
 namespace aster::cli {
@@ -109,6 +110,37 @@ Result<size_t> FindMember(const std::string& member, const std::vector<std::stri
     if (std::ranges::find(paths[i], path) != paths[i].end()) return i;
   }
   return InvalidArgument(fmt::format("{}: none of the models that are served", member));
+}
+
+std::vector<open::PlacedModel> TakePlaces(std::vector<std::string>& paths,
+                                          std::vector<EnsembleSpec>& ensembles) {
+  std::vector<open::PlacedModel> places;
+  const auto take = [&](std::string& name) {
+    open::PlacedModel placed = open::PlacedModel::Parse(name);
+    name = placed.model;
+    if (!placed.place.empty()) places.push_back(std::move(placed));
+  };
+  std::ranges::for_each(paths, take);
+  for (EnsembleSpec& ensemble : ensembles) std::ranges::for_each(ensemble.members, take);
+  return places;
+}
+
+Result<std::vector<open::ClusterOptions>> PlaceModels(
+    const std::vector<open::PlacedModel>& places, const std::vector<std::string>& names,
+    const std::vector<std::vector<std::string>>& paths, const open::ClusterOptions& all) {
+  std::vector<open::ClusterOptions> of_each(names.size(), all);
+  std::vector<std::string> taken(names.size());
+  for (const open::PlacedModel& placed : places) {
+    const size_t i = TRY(FindMember(placed.model, names, paths));
+    if (!taken[i].empty() && taken[i] != placed.place) {
+      return InvalidArgument(
+          fmt::format("{} cannot be at {} and at {}: a server computes each model at one place",
+                      names[i], taken[i], placed.place));
+    }
+    taken[i] = placed.place;
+    of_each[i] = TRY(open::OptionsAt(all, placed.place).In(placed.model));
+  }
+  return of_each;
 }
 
 }  // namespace aster::cli

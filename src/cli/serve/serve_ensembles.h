@@ -2,13 +2,15 @@
 // SPDX-License-Identifier: MIT
 
 // The ensembles that one server is given: what each is called, which of the models are its members,
-// and their weights. Must not know how they answer.
+// and their weights; and where models are computed. Must not know how they answer.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "open/cluster_options.h"
+#include "open/placed_model.h"
 
 namespace aster::cli {
 
@@ -31,5 +33,15 @@ std::vector<std::string> WithMembers(std::vector<std::string> paths,
 // Which model the member is, by the name of one or as one of `paths` is called.
 Result<size_t> FindMember(const std::string& member, const std::vector<std::string>& names,
                           const std::vector<std::vector<std::string>>& paths);
+
+// Takes the places out of the names of models and members ("nova@laptop" becomes nova): those that
+// have one.
+std::vector<open::PlacedModel> TakePlaces(std::vector<std::string>& paths,
+                                          std::vector<EnsembleSpec>& ensembles);
+
+// Where each of the models is computed, of these names and paths; at one place only.
+Result<std::vector<open::ClusterOptions>> PlaceModels(
+    const std::vector<open::PlacedModel>& places, const std::vector<std::string>& names,
+    const std::vector<std::vector<std::string>>& paths, const open::ClusterOptions& all);
 
 }  // namespace aster::cli

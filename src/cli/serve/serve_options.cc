@@ -115,8 +115,8 @@ void ServeOptions::Declare(CLI::App& app) {
       "Alias of the first model, or ALIAS=NAME for another one; *: all names. Repeatable", "ALIAS")
       ->allow_extra_args(false);
   add("--ensemble", ensembles,
-      "Name of an ensemble and its members, which are served models or, if not, served as well. "
-      "Repeatable",
+      "Name of an ensemble and its members, which are served models or, if not, served as well; "
+      "MODEL@NODE: on that node of the cluster. Repeatable",
       "NAME=MODEL,MODEL…")
       ->allow_extra_args(false);
   add("--weights", weights,

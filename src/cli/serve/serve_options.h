@@ -32,11 +32,10 @@ struct ServeOptions {
   std::vector<std::string> ensembles;  // NAME=MODEL,MODEL…
   std::vector<std::string> weights;    // NAME=N,N…, of an ensemble's members
   double ensemble_wait_s = 60;
-  bool has_only_ensembles = false;  // no model was given: a request that names none is theirs
-  std::string keys_path;            // a file with a SHA-256 in hex on each line
-  std::string admin_keys_path;      // likewise, of those who may change the cluster
-  bool open = false;                // to other machines without a key
-  std::vector<std::string> cors;    // origins of web pages
+  std::string keys_path;          // a file with a SHA-256 in hex on each line
+  std::string admin_keys_path;    // likewise, of those who may change the cluster
+  bool open = false;              // to other machines without a key
+  std::vector<std::string> cors;  // origins of web pages
 
   uint32_t context = 0;     // 0: what the model was trained for
   uint64_t max_tokens = 0;  // where a client says nothing; 0: up to the context

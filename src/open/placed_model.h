@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// A model and where it is computed, as a person writes it where several models are named:
+// "nova@laptop". Must not know what the models are for.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "open/cluster_options.h"
+
+namespace aster::open {
+
+struct PlacedModel {
+  std::string model;  // a file, or the name of one
+  // A node, a group of nodes, or this machine; empty: not said.
+  std::string place = {};
+
+  // What stands behind the last @ is a place, unless that is in a folder's name.
+  static PlacedModel Parse(std::string_view text);
+};
+
+// The options of a model at that place; empty: those that all models have.
+Result<ClusterOptions> OptionsAt(const ClusterOptions& all, const std::string& place);
+
+}  // namespace aster::open

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""An ensemble whose members are computed on nodes of their own: the answers of one machine."""
+import json
+import pathlib
+import signal
+import sys
+import time
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / "cli"), str(HERE.parent / "serve")]
+from cluster_case import ClusterCase  # noqa: E402
+from fixture import INPUT, ROOT  # noqa: E402
+from processes import DEADLINE_S  # noqa: E402
+from server import Server  # noqa: E402
+
+NOVA = ROOT / "models/nova.gguf"
+PULSAR = ROOT / "models/pulsar.gguf"
+PROGRAM = "What does this program print?\nx = 5\nn = x * 8\nprint(n)"
+ASKED = ("-p", PROGRAM, "--temp", 0, "--threads", 1)
+
+
+class Ensembles(ClusterCase):
+    """desk has one member's file, lap the other's."""
+
+    def answer(self, machine, members, *options):
+        report = json.loads(machine.aster("run", "--ensemble", members, *options, *ASKED, "--json"))
+        return report["ids"], report["ensemble"]["author"], report["ensemble"]["candidates"]
+
+    def slices(self, machine):
+        nodes = json.loads(machine.aster("cluster", "status", "--json"))["nodes"]
+        return {node["name"]: {each["model"] for each in node["slices"]} for node in nodes}
+
+    def test_each_member_has_its_node(self):
+        desk, _ = self.two(NOVA, PULSAR)
+        here = self.answer(desk, f"{NOVA},{PULSAR}")
+        self.assertEqual(here[1], "pulsar")
+        self.assertEqual(self.answer(desk, f"{NOVA}@desk,{PULSAR}@lap", "--cluster"), here)
+        self.assertEqual(self.slices(desk), {"desk": {"nova"}, "lap": {"pulsar"}})
+        self.assertEqual(self.answer(desk, f"{NOVA}@here,{PULSAR}@lap", "--cluster"), here)
+        # A model twice is that model, on two machines too.
+        alone = json.loads(desk.aster("run", NOVA, *ASKED, "--json"))["ids"]
+        self.assertEqual(self.answer(desk, f"{NOVA}@desk,{NOVA}@lap", "--cluster")[0], alone)
+        for members, options, why in ((f"{NOVA}@desk,{PULSAR}", (), "give --cluster"),
+                                      (f"{NOVA}@desk,{PULSAR}@moon", ("--cluster",), "moon")):
+            self.assertIn(why, desk.aster("run", "--ensemble", members, *options, *ASKED, check=INPUT))
+
+    def test_a_server_goes_on_without_a_machine_until_it_is_back(self):
+        desk, lap = self.two(NOVA, PULSAR)
+        server = Server("--cluster", "--ensemble", f"both={NOVA}@desk,{PULSAR}@lap", environment=desk.environment)
+        self.addCleanup(server.stop)
+
+        def ask(model):
+            choice, = server.post("/v1/chat/completions", {
+                "model": model, "messages": [{"role": "user", "content": PROGRAM}], "temperature": 0})["choices"]
+            return choice["message"]["content"], choice.get("ensemble")
+
+        whole, told = ask("both")
+        self.assertEqual(told["author"], "pulsar")
+        lap.stop_node(signal.SIGKILL)
+        without, told = ask("both")
+        self.assertEqual((without, told["author"]), (ask("nova")[0], "nova"))
+        self.assertIn("absence", told["members"][1])
+        lap.start_node(PULSAR, listen=lap.address)
+        until = time.monotonic() + DEADLINE_S
+        while (said := ask("both"))[1]["author"] != "pulsar":
+            self.assertEqual(said[0], without)
+            self.assertLess(time.monotonic(), until, said)
+            time.sleep(0.5)
+        self.assertEqual(said[0], whole)
+
+    def test_one_model_has_one_place_in_a_server(self):
+        desk = self.machine("desk")
+        refused = desk.aster("serve", f"{NOVA}@desk", "--cluster", "--ensemble", f"both={NOVA}@lap,{PULSAR}",
+                             "--port", 0, check=INPUT)
+        self.assertIn("nova cannot be at desk and at lap", refused)
+
+
+if __name__ == "__main__":
+    unittest.main()
