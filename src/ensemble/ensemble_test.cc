@@ -10,8 +10,8 @@
 
 #include "base/sanitized.h"
 #include "ensemble/explanation.h"
+#include "ensemble/members_for_test.h"
 #include "ensemble/mixture.h"
-#include "ensemble/open_members.h"
 
 namespace aster::ensemble {
 namespace {
@@ -19,14 +19,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-class SilentReporter final : public open::Reporter {
- public:
-  void Complain(std::string_view, std::string_view) override {}
-  open::StepProgress StartProgress(std::string) override {
-    return [](uint64_t, uint64_t) {};
-  }
-};
 
 // A member's generator that may be late, stalled or broken.
 class Late final : public engine::Generator {
@@ -66,22 +58,12 @@ class Late final : public engine::Generator {
   engine::Generator& inner_;
 };
 
-// The built-in models, each with a vocabulary, a template and a scheduler of its own.
 class EnsembleTest : public testing::Test {
  protected:
-  EnsembleTest() {
-    options_.threads = 1;
-    options_.kv_memory = "64MiB";
-  }
-
   void SetUp() override { all_.emplace(Open({"nova", "pulsar"})); }
 
   OpenMembers Open(std::vector<std::string> names) {
-    for (std::string& name : names) name = ASTER_SOURCE_DIR "/models/" + name + ".gguf";
-    auto opened = OpenMembers::Open({.names = std::move(names)},
-                                    {.model = &options_, .cluster = &cluster_}, clock_, reporter_);
-    CHECK_NOTE(opened.ok(), opened.ok() ? "" : opened.error().message());
-    return std::move(*opened);
+    return models_.Open(std::move(names), clock_);
   }
   std::vector<Member> Weighted(double nova, double pulsar) const {
     std::vector<Member> members = all_->members();
@@ -117,9 +99,7 @@ class EnsembleTest : public testing::Test {
   }
 
   VirtualClock clock_;
-  SilentReporter reporter_;
-  open::ModelOptions options_;
-  open::ClusterOptions cluster_;
+  MembersForTest models_;
   std::optional<OpenMembers> all_;
 };
 

@@ -16,28 +16,6 @@
 namespace aster::respond {
 namespace {
 
-using nlohmann::ordered_json;
-
-ordered_json CallsJson(const std::vector<Call>& calls) {
-  ordered_json list = ordered_json::array();
-  for (const Call& call : calls) {
-    list.push_back({{"id", call.id},
-                    {"type", "function"},
-                    {"function", {{"name", call.name}, {"arguments", call.arguments}}}});
-  }
-  return list;
-}
-
-// As a template takes an answer. Text alone is given as the model wrote it.
-ordered_json AnswerJson(const std::string& text, const Reply& reply) {
-  if (reply.thinking.empty() && reply.calls.empty())
-    return {{"role", "assistant"}, {"content", text}};
-  ordered_json json = {{"role", "assistant"}, {"content", reply.content}};
-  if (!reply.thinking.empty()) json["reasoning_content"] = reply.thinking;
-  if (!reply.calls.empty()) json["tool_calls"] = CallsJson(reply.calls);
-  return json;
-}
-
 // What an answer says that was kept as text; its calls have ids of this chat.
 Reply ReplyOf(const Model& model, const chat::Tools* tools, const std::string& text) {
   chat::ReplyParser parser(model.dialect, /*prompt=*/"", tools);
@@ -65,6 +43,13 @@ Chat::Chat(engine::Generator& generator, const Model& model, Settings settings, 
 
 uint32_t Chat::context_limit() const {
   return settings_.context_limit == 0 ? generator_.shape().context_length : settings_.context_limit;
+}
+
+ContextUse Chat::context() const {
+  // Nodes know their memory themselves.
+  return {.tokens = sequence_.length(),
+          .limit_tokens = context_limit(),
+          .held_bytes = sequence_.is_local() ? sequence_.table().HeldBytes() : 0};
 }
 
 Result<Prompt> Chat::MakeTurn() const {
@@ -105,7 +90,7 @@ Result<Answered> Chat::Answer(Listener& listener, const IsCancelled& is_cancelle
   Answered answered =
       TRY(Run(generator_, sequence_, model_, settings, prompt, listener, is_cancelled));
   Keep(prompt, answered);
-  AddToTotals(answered.generated.finish);
+  totals_.Add(answered.generated.finish);
   return answered;
 }
 
@@ -129,18 +114,8 @@ void Chat::Keep(const Prompt& prompt, const Answered& answered) {
 }
 
 void Chat::AddAnswer(const std::string& text, const Reply& reply) {
-  messages_.push_back({.said = {"assistant", text}, .shown = AnswerJson(text, reply)});
+  messages_.push_back(AnswerTurn(text, reply));
   open_calls_ = reply.calls;
-}
-
-void Chat::AddToTotals(const engine::Finish& finish) {
-  ++totals_.answers;
-  totals_.counts.prompt += finish.counts.prompt;
-  totals_.counts.cached += finish.counts.cached;
-  totals_.counts.generated += finish.counts.generated;
-  totals_.counts.drafts += finish.counts.drafts;
-  totals_.times.prefill_ns += finish.times.prefill_ns;
-  totals_.times.decode_ns += finish.times.decode_ns;
 }
 
 Result<Answered> Chat::AnswerTo(std::vector<Turn> turns, Listener& listener,
@@ -159,27 +134,17 @@ Result<Answered> Chat::AnswerTo(std::vector<Turn> turns, Listener& listener,
   return answered;
 }
 
-Chat::Turn Chat::QuestionOf(const std::string& text) {
-  return {.said = {"user", text}, .shown = {{"role", "user"}, {"content", text}}};
-}
-
-Chat::Turn Chat::ResultOf(const Call& call, const std::string& result) {
-  return {
-      .said = {"tool", result},
-      .shown = {
-          {"role", "tool"}, {"tool_call_id", call.id}, {"name", call.name}, {"content", result}}};
-}
-
 Result<Answered> Chat::Ask(const std::string& text, Listener& listener,
                            const IsCancelled& is_cancelled) {
-  return AnswerTo({QuestionOf(text)}, listener, is_cancelled);
+  return AnswerTo({QuestionTurn(text)}, listener, is_cancelled);
 }
 
 Result<Answered> Chat::GiveResults(const std::vector<std::string>& results, Listener& listener,
                                    const IsCancelled& is_cancelled) {
   CHECK(!results.empty() && results.size() == open_calls_.size());
   std::vector<Turn> turns;
-  for (size_t i = 0; i < results.size(); ++i) turns.push_back(ResultOf(open_calls_[i], results[i]));
+  for (size_t i = 0; i < results.size(); ++i)
+    turns.push_back(ResultTurn(open_calls_[i], results[i]));
   return AnswerTo(std::move(turns), listener, is_cancelled);
 }
 
@@ -266,9 +231,9 @@ void Chat::Restore(Transcript transcript) {
     } else if (message.role == "tool") {
       const Call call = waiting.empty() ? Call() : waiting.back();
       if (!waiting.empty()) waiting.pop_back();
-      messages_.push_back(ResultOf(call, message.content));
+      messages_.push_back(ResultTurn(call, message.content));
     } else {
-      messages_.push_back(QuestionOf(message.content));
+      messages_.push_back(QuestionTurn(message.content));
     }
   }
   earlier_.clear();

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,65 +15,49 @@
 #include "engine/generator.h"
 #include "engine/sequence.h"
 #include "respond/conversation.h"
+#include "respond/dialogue.h"
 #include "respond/run.h"
 #include "respond/transcript.h"
+#include "respond/turn.h"
 
 namespace aster::respond {
 
-struct ChatTotals {
-  uint64_t answers = 0;
-  engine::RequestCounts counts;
-  engine::RequestTimes times;
-};
-
 // Everything it is made of outlives it. Belongs to the thread that computes.
-class Chat {
+class Chat final : public Dialogue {
  public:
   // `base` has what all turns have beside their messages: tools, form, reasoning.
   Chat(engine::Generator& generator, const Model& model, Settings settings, Conversation base,
        std::string system);
 
-  using IsCancelled = std::function<bool()>;  // null: never
-
-  // An error leaves the conversation as it was. A cancelled answer stays as far as it came.
+  // A cancelled answer stays as far as it came.
   Result<Answered> Ask(const std::string& text, Listener& listener,
-                       const IsCancelled& is_cancelled = nullptr);
-  // Goes on behind the open calls: a result for each, in their order.
+                       const IsCancelled& is_cancelled = nullptr) override;
   Result<Answered> GiveResults(const std::vector<std::string>& results, Listener& listener,
-                               const IsCancelled& is_cancelled = nullptr);
-  // The last answer once more, with another draw; FailedPrecondition where there is none.
-  Result<Answered> Regenerate(Listener& listener, const IsCancelled& is_cancelled = nullptr);
-  // Takes back the last question and all that followed; FailedPrecondition where there is none.
-  Status Undo();
-  void Reset();
-  // Another system message, and nothing said yet.
-  void SetSystem(std::string text);
-  // For the answers from now on.
-  void SetSettings(Settings settings) { settings_ = std::move(settings); }
-  const Settings& settings() const { return settings_; }
-
-  // Calls in the last answer: the model waits for their results.
-  const std::vector<Call>& open_calls() const { return open_calls_; }
+                               const IsCancelled& is_cancelled = nullptr) override;
+  Result<Answered> Regenerate(Listener& listener,
+                              const IsCancelled& is_cancelled = nullptr) override;
+  Status Undo() override;
+  void Reset() override;
+  void SetSystem(std::string text) override;
+  void SetSettings(Settings settings) override { settings_ = std::move(settings); }
+  const Settings& settings() const override { return settings_; }
+  const std::vector<Call>& open_calls() const override { return open_calls_; }
 
   // What was said, and the tokens that it stands for; and that again, instead of what was said. The
   // tokens must be of the same vocabulary.
   Transcript transcript() const;
   void Restore(Transcript transcript);
 
-  size_t message_count() const { return messages_.size(); }
+  size_t message_count() const override { return messages_.size(); }
   const engine::Sequence& sequence() const { return sequence_; }
   // For rows to be taken from or given to; its history stays.
   engine::Sequence& sequence() { return sequence_; }
   bool has_template() const { return model_.prompt->has_template(); }
   uint32_t context_limit() const;
-  const ChatTotals& totals() const { return totals_; }
+  const ChatTotals& totals() const override { return totals_; }
+  ContextUse context() const override;
 
  private:
-  // One of user, assistant or tool.
-  struct Turn {
-    chat::Message said;            // as it was typed, or as the model wrote it
-    nlohmann::ordered_json shown;  // as chat templates take it
-  };
   // The last prompt and its answer, up to what ended it.
   struct Said {
     std::string marked;  // empty where the answer's tokens do not stand for its text alone
@@ -87,10 +70,7 @@ class Chat {
                             const IsCancelled& is_cancelled);
   void Keep(const Prompt& prompt, const Answered& answered);
   void AddAnswer(const std::string& text, const Reply& reply);
-  static Turn QuestionOf(const std::string& text);
-  static Turn ResultOf(const Call& call, const std::string& result);
   bool GoBack(size_t answers);
-  void AddToTotals(const engine::Finish& finish);
 
   engine::Generator& generator_;
   const Model& model_;

@@ -13,21 +13,12 @@
 #include <thread>
 #include <utility>
 
-#include "base/check.h"
-#include "ensemble/open_members.h"
+#include "ensemble/members_for_test.h"
 
 namespace aster::serve {
 namespace {
 
 using testing::HasSubstr;
-
-class NoReporter final : public open::Reporter {
- public:
-  void Complain(std::string_view, std::string_view) override {}
-  open::StepProgress StartProgress(std::string) override {
-    return [](uint64_t, uint64_t) {};
-  }
-};
 
 // Answers nothing, until the test refuses what it was asked.
 class Silent final : public ensemble::MemberEngine {
@@ -69,13 +60,7 @@ class EnsembleLoopTest : public testing::Test {
   using Given = Result<ensemble::Answer>;
 
   void SetUp() override {
-    model_options_.threads = 1;
-    model_options_.kv_memory = "64MiB";
-    auto opened = ensemble::OpenMembers::Open(
-        {.names = {ASTER_SOURCE_DIR "/models/nova.gguf", ASTER_SOURCE_DIR "/models/pulsar.gguf"}},
-        {.model = &model_options_, .cluster = &cluster_}, clock_, reporter_);
-    CHECK_NOTE(opened.ok(), opened.ok() ? "" : opened.error().message());
-    opened_.emplace(std::move(*opened));
+    opened_.emplace(models_.Open({"nova", "pulsar"}, clock_));
     std::vector<ensemble::Member> members = opened_->members();
     engine_.emplace(opened_->smallest_vocab());
     for (ensemble::Member& member : members) member.engine = &*engine_;
@@ -109,9 +94,7 @@ class EnsembleLoopTest : public testing::Test {
   }
 
   VirtualClock clock_;
-  NoReporter reporter_;
-  open::ModelOptions model_options_;
-  open::ClusterOptions cluster_;
+  ensemble::MembersForTest models_;
   std::optional<ensemble::OpenMembers> opened_;
   std::optional<Silent> engine_;
   std::optional<ensemble::Ensemble> ensemble_;

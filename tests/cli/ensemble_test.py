@@ -6,6 +6,7 @@ import json
 import unittest
 
 from fixture import INPUT, ROOT, USAGE, Case, aster
+from run_test import PROMPT, Conversation
 
 NOVA = ROOT / "models/nova.gguf"
 PULSAR = ROOT / "models/pulsar.gguf"
@@ -60,6 +61,20 @@ class Run(Case):
         self.assertIn("one vocabulary", refused(INPUT, *ensemble(NOVA, PULSAR), "--logit-bias", "3=1"))
         self.assertIn("--ensemble", refused(USAGE, NOVA, *ensemble(NOVA, PULSAR)))
         self.assertIn("--ensemble", refused(USAGE, "--explain"))
+
+
+class Talk(Case):
+    def test_a_conversation(self):
+        chat = Conversation("--ensemble", self.folder, f"{NOVA},{PULSAR}", "--temp", 0, "--threads", 1, "--explain")
+        self.addCleanup(chat.stop)
+        self.assertIn("nova+pulsar: an ensemble", chat.until(b"\x1b[?2004h" + PROMPT))
+        said = chat.ask("45 x 8 = ?")
+        self.assertIn("Answer: 360", said)
+        self.assertIn("taken", said.partition("Answer: 360")[2])
+        self.assertIn("Answer: 13", chat.ask("7 + 6 = ?"))
+        self.assertIn("messages  4", chat.ask("/stats"))
+        self.assertIn("Removed", chat.ask("/undo"))
+        self.assertIn("are not kept", chat.ask("/save talk"))
 
 
 class Eval(Case):

@@ -60,7 +60,7 @@ std::vector<std::string> CompletedLines() {
 
 class Session {
  public:
-  Session(respond::Chat& chat, const Clock& clock, const ChatSessionOptions& options,
+  Session(respond::Dialogue& chat, const Clock& clock, const ChatSessionOptions& options,
           Console& console)
       : chat_(chat),
         clock_(clock),
@@ -98,7 +98,7 @@ class Session {
   }
 
  private:
-  using IsCancelled = respond::Chat::IsCancelled;
+  using IsCancelled = respond::Dialogue::IsCancelled;
   using Answer = FunctionRef<Result<respond::Answered>(ReplyPrinter&, const IsCancelled&)>;
 
   // One line, or several that belong together; nothing where Ctrl-C or Ctrl-D ended it.
@@ -252,15 +252,13 @@ class Session {
           "note", "the context is full; /reset begins a new conversation, /undo removes a turn");
     }
     last_ = finish;
+    if (options_.tell_more) options_.tell_more();
   }
 
   void PrintStats() {
-    const engine::Sequence& sequence = chat_.sequence();
-    console_.Print("context   {} of {} tokens", sequence.length(), chat_.context_limit());
-    // Nodes know that themselves.
-    if (sequence.is_local()) {
-      console_.Print(", {} of memory", FormatBytes(sequence.table().HeldBytes()));
-    }
+    const respond::ContextUse context = chat_.context();
+    console_.Print("context   {} of {} tokens", context.tokens, context.limit_tokens);
+    if (context.held_bytes > 0) console_.Print(", {} of memory", FormatBytes(context.held_bytes));
     console_.Print("\n");
     console_.Print("messages  {}\n", chat_.message_count());
     if (last_) console_.Print("last      {}\n", DescribeRates(last_->counts, last_->times));
@@ -270,7 +268,7 @@ class Session {
     }
   }
 
-  respond::Chat& chat_;
+  respond::Dialogue& chat_;
   const Clock& clock_;
   const ChatSessionOptions& options_;
   Console& console_;
@@ -282,8 +280,8 @@ class Session {
 
 }  // namespace
 
-Status RunChatSession(respond::Chat& chat, const Clock& clock, const ChatSessionOptions& options,
-                      Console& console) {
+Status RunChatSession(respond::Dialogue& chat, const Clock& clock,
+                      const ChatSessionOptions& options, Console& console) {
   const InterruptGuard guard;
   TRY(Session(chat, clock, options, console).Run());
   const respond::ChatTotals& totals = chat.totals();

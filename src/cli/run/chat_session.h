@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "cli/terminal/console.h"
-#include "respond/chat.h"
+#include "respond/dialogue.h"
 
 namespace aster::cli {
 
@@ -23,15 +23,16 @@ struct ChatSessionOptions {
   std::string model;  // a line about it
   std::string tools;  // that it may call, a line for each; empty: none
   uint32_t vocab_size = 0;
-  std::string history_path;  // of what was typed; empty: not kept
-  bool quiet = false;        // no rates at the end
-  bool shows_parts = false;  // ReplyPrinter's
+  std::string history_path;                   // of what was typed; empty: not kept
+  bool quiet = false;                         // no rates at the end
+  bool shows_parts = false;                   // ReplyPrinter's
+  std::function<void()> tell_more = nullptr;  // behind each answer
   ChatKeeper save;
   ChatKeeper load;
 };
 
 // Until the person leaves. An error is the console's; those of answers are shown and gone on from.
-Status RunChatSession(respond::Chat& chat, const Clock& clock, const ChatSessionOptions& options,
-                      Console& console);
+Status RunChatSession(respond::Dialogue& chat, const Clock& clock,
+                      const ChatSessionOptions& options, Console& console);
 
 }  // namespace aster::cli

@@ -180,10 +180,6 @@ Status TellAnswer(const RunOptions& options, const Loaded& loaded,
   return Ok();
 }
 
-bool ShowsParts(const RunOptions& options) {
-  return options.has_form() || !options.tools_path.empty();
-}
-
 // What is known of it before there is a tokenizer.
 open::ExpectedRequest Expected(const RunOptions& options, const Asked& asked) {
   constexpr size_t kBytesOfToken = 4, kMostTokens = 1 << 20, kUsualAnswer = 256;
@@ -200,7 +196,7 @@ Result<ExitStatus> AnswerOnce(RunOptions options, const gguf::ModelFiles& files,
   SystemClock clock;
   Loaded loaded = TRY(Load(options, files, clock, !options.session.empty(), console));
   ReplyPrinter printer(console, clock,
-                       {.is_silent = options.json, .shows_parts = ShowsParts(options)});
+                       {.is_silent = options.json, .shows_parts = options.shows_parts()});
   const respond::Answered answered =
       TRY(AnswerTo(options, files, asked, loaded, clock, printer, console));
   if (!options.json && !printer.ends_line()) console.Print("\n");
@@ -216,25 +212,6 @@ std::string DescribeModel(const RunOptions& options, const gguf::ModelFiles& fil
   const std::string name = std::filesystem::path(options.model.paths.front()).stem().string();
   return fmt::format("{}: {}, context {} tokens", Harmless(name), Harmless(DescribeKind(files)),
                      chat.context_limit());
-}
-
-// For /tools: a line for each.
-std::string DescribeTools(const nlohmann::ordered_json& tools) {
-  std::string lines;
-  for (const auto& tool : tools) {
-    const auto function = tool.value("function", nlohmann::ordered_json::object());
-    lines += fmt::format("  {}  {}\n", Harmless(function.value("name", "")),
-                         Harmless(function.value("description", "")));
-  }
-  return lines;
-}
-
-// Where earlier entries are kept; nowhere if this user has no place for them.
-std::string HistoryPath(const RunOptions& options) {
-  if (options.no_history) return "";
-  const auto folder = DataDirectory();
-  if (!folder.ok() || !MakeDirectories(*folder).ok()) return "";
-  return *folder + "/history";
 }
 
 Result<ExitStatus> Converse(const RunOptions& options, const gguf::ModelFiles& files,
@@ -260,9 +237,9 @@ Result<ExitStatus> Converse(const RunOptions& options, const gguf::ModelFiles& f
       {.model = DescribeModel(options, files, chat),
        .tools = DescribeTools(loaded.base.tools),
        .vocab_size = loaded.opened->generator().shape().vocab_size,
-       .history_path = HistoryPath(options),
+       .history_path = options.HistoryPath(),
        .quiet = options.quiet,
-       .shows_parts = ShowsParts(options),
+       .shows_parts = options.shows_parts(),
        .save =
            [&](const std::string& name) {
              return with_keeper([&](SessionKeeper& kept) { return kept.Save(name, chat); });

@@ -6,27 +6,22 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
+#include "cli/run/chat_session.h"
 #include "cli/run/run_report.h"
 #include "cli/terminal/seconds.h"
 #include "ensemble/ensemble.h"
+#include "ensemble/ensemble_chat.h"
 #include "ensemble/explanation.h"
 #include "ensemble/open_members.h"
 
 namespace aster::cli {
 namespace {
-
-Status CheckEnsemble(const RunOptions& options) {
-  const bool has_prompt = options.prompt || !options.prompt_path.empty();
-  if (!has_prompt && isatty(STDIN_FILENO) != 0)
-    return InvalidArgument("--ensemble answers one prompt: give -p, or one on standard input");
-  if (!options.sampling.biases.empty())
-    return InvalidArgument("--logit-bias names tokens of one vocabulary: leave it out");
-  return Ok();
-}
 
 Result<ensemble::Question> QuestionOf(const RunOptions& options, const std::string& text,
                                       uint32_t vocab_size) {
@@ -39,17 +34,28 @@ Result<ensemble::Question> QuestionOf(const RunOptions& options, const std::stri
   return question;
 }
 
-std::string NameOf(const ensemble::Answer& answer) {
+std::string NameOf(const std::vector<ensemble::Member>& members) {
   std::string name;
-  for (const ensemble::Part& part : answer.parts) name += (name.empty() ? "" : "+") + part.member;
+  for (const ensemble::Member& member : members) name += (name.empty() ? "" : "+") + member.name;
   return name;
 }
 
-void PrintJson(const ensemble::Answer& answer, uint64_t seed, int64_t load_ns, Console& console) {
-  nlohmann::ordered_json json = RunToJson(
-      {.model = NameOf(answer), .seed = seed, .load_ns = load_ns, .answered = &answer.answered});
+void PrintJson(const std::string& name, const ensemble::Answer& answer, uint64_t seed,
+               int64_t load_ns, Console& console) {
+  nlohmann::ordered_json json =
+      RunToJson({.model = name, .seed = seed, .load_ns = load_ns, .answered = &answer.answered});
   json["ensemble"] = ensemble::ExplanationToJson(answer);
   console.Print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+// Why the answer was taken, or at least who is missing.
+void TellParts(const RunOptions& options, const ensemble::Answer& answer, Console& console) {
+  if (options.explain) return console.Note(Harmless(ensemble::Explain(answer)));
+  for (const ensemble::Part& part : answer.parts) {
+    if (part.absence)
+      console.Complain("warning", fmt::format("without {}: {}", Harmless(part.member),
+                                              Harmless(part.absence->message())));
+  }
 }
 
 Status PrintAnswer(const RunOptions& options, const ensemble::Answer& answer, uint64_t seed,
@@ -57,15 +63,7 @@ Status PrintAnswer(const RunOptions& options, const ensemble::Answer& answer, ui
   const engine::Generated& generated = answer.answered.generated;
   console.Print("{}{}", generated.text, generated.text.ends_with('\n') ? "" : "\n");
   TRY(console.Flush());
-  if (options.explain) {
-    console.Note(Harmless(ensemble::Explain(answer)));
-  } else {
-    for (const ensemble::Part& part : answer.parts) {
-      if (part.absence)
-        console.Complain("warning", fmt::format("without {}: {}", Harmless(part.member),
-                                                Harmless(part.absence->message())));
-    }
-  }
+  TellParts(options, answer, console);
   if (options.quiet) return Ok();
   const engine::RequestCounts& counts = generated.finish.counts;
   console.Note(fmt::format(
@@ -75,38 +73,92 @@ Status PrintAnswer(const RunOptions& options, const ensemble::Answer& answer, ui
   return Ok();
 }
 
-}  // namespace
-
-Result<ExitStatus> RunEnsemble(const RunOptions& options, Console& console) {
-  TRY(CheckEnsemble(options));
-  const std::string text = TRY(options.ReadPrompt());
-  if (text.empty()) return InvalidArgument("the prompt is empty: give some text");
-  // The members, each with its own template and vocabulary.
-  SystemClock clock;
-  const int64_t start_ns = clock.NowNs();
+Result<ensemble::OpenMembers> OpenAll(const RunOptions& options, const Clock& clock,
+                                      Console& console) {
+  // Each with its own template and vocabulary.
   ensemble::MemberOptions members = options.ensemble.members;
   members.thinking = options.Thinking();
-  members.has_forms = options.has_form() || !options.tools_path.empty();
-  auto opened = TRY(ensemble::OpenMembers::Open(members,
-                                                {.model = &options.model,
-                                                 .cluster = &options.cluster,
-                                                 .draft = &options.draft,
-                                                 .batch_tokens = 256,
-                                                 .max_running = 8},
-                                                clock, console));
+  members.has_forms = options.shows_parts();
+  return ensemble::OpenMembers::Open(members,
+                                     {.model = &options.model,
+                                      .cluster = &options.cluster,
+                                      .draft = &options.draft,
+                                      .batch_tokens = 256,
+                                      .max_running = 8},
+                                     clock, console);
+}
+
+// Members have no threads any more when it returns.
+Result<ensemble::Answer> AnswerBy(const ensemble::OpenMembers& opened, const RunOptions& options,
+                                  const ensemble::Question& question, Clock& clock) {
+  ensemble::Ensemble ensemble(opened.members(), clock, options.ensemble.ForEnsemble());
+  return ensemble::AnswerOne(ensemble, question);
+}
+
+Result<ExitStatus> AnswerTogether(const RunOptions& options, Console& console) {
+  const std::string text = TRY(options.ReadPrompt());
+  if (text.empty()) return InvalidArgument("the prompt is empty: give some text");
+  SystemClock clock;
+  const int64_t start_ns = clock.NowNs();
+  auto opened = TRY(OpenAll(options, clock, console));
   // The question, and what they answer together.
-  ensemble::Question question = TRY(QuestionOf(options, text, opened.smallest_vocab()));
+  const ensemble::Question question = TRY(QuestionOf(options, text, opened.smallest_vocab()));
   const uint64_t seed = question.settings.sampling.seed;
   const int64_t loaded_ns = clock.NowNs();
-  ensemble::Ensemble ensemble(opened.members(), clock, options.ensemble.ForEnsemble());
-  const ensemble::Answer answer = TRY(ensemble::AnswerOne(ensemble, std::move(question)));
+  const ensemble::Answer answer = TRY(AnswerBy(opened, options, question, clock));
   if (options.json) {
-    PrintJson(answer, seed, loaded_ns - start_ns, console);
+    PrintJson(NameOf(opened.members()), answer, seed, loaded_ns - start_ns, console);
   } else {
     TRY(PrintAnswer(options, answer, seed, clock.NowNs() - loaded_ns, console));
   }
   TRY(opened.Save());
   return kExitOk;
+}
+
+Result<std::string> RefuseToKeep(const std::string& /*name*/) {
+  return Unimplemented("conversations of an ensemble are not kept");
+}
+
+Status TalkWith(const ensemble::OpenMembers& opened, const RunOptions& options, Clock& clock,
+                Console& console) {
+  const uint32_t context =
+      options.context == 0 ? opened.context() : std::min(options.context, opened.context());
+  const respond::Conversation base = TRY(options.Base());
+  ensemble::Ensemble ensemble(opened.members(), clock, options.ensemble.ForEnsemble());
+  ensemble::EnsembleChat chat(ensemble, TRY(options.Settings(opened.smallest_vocab())), base,
+                              options.system, context);
+  return RunChatSession(chat, clock,
+                        {.model = fmt::format("{}: an ensemble, context {} tokens",
+                                              Harmless(NameOf(opened.members())), context),
+                         .tools = DescribeTools(base.tools),
+                         .vocab_size = opened.smallest_vocab(),
+                         .history_path = options.HistoryPath(),
+                         .quiet = options.quiet,
+                         .shows_parts = options.shows_parts(),
+                         .tell_more = [&] { TellParts(options, *chat.last_answer(), console); },
+                         .save = RefuseToKeep,
+                         .load = RefuseToKeep},
+                        console);
+}
+
+Result<ExitStatus> ConverseTogether(const RunOptions& options, Console& console) {
+  SystemClock clock;
+  auto opened = TRY(OpenAll(options, clock, console));
+  TRY(TalkWith(opened, options, clock, console));
+  TRY(opened.Save());
+  return kExitOk;
+}
+
+}  // namespace
+
+Result<ExitStatus> RunEnsemble(const RunOptions& options, Console& console) {
+  if (!options.sampling.biases.empty())
+    return InvalidArgument("--logit-bias names tokens of one vocabulary: leave it out");
+  const bool has_prompt = options.prompt || !options.prompt_path.empty();
+  if (has_prompt || isatty(STDIN_FILENO) == 0) return AnswerTogether(options, console);
+  if (options.json)
+    return InvalidArgument("--json needs a prompt: give -p, or one on standard input");
+  return ConverseTogether(options, console);
 }
 
 }  // namespace aster::cli

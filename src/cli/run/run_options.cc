@@ -99,6 +99,13 @@ Result<std::string> RunOptions::ReadPrompt() const {
   return ReadStream(stdin, "standard input", text::kMaxTextBytes);
 }
 
+std::string RunOptions::HistoryPath() const {
+  if (no_history) return "";
+  const auto folder = DataDirectory();
+  if (!folder.ok() || !MakeDirectories(*folder).ok()) return "";
+  return *folder + "/history";
+}
+
 chat::Thinking RunOptions::Thinking() const {
   return think == "off"    ? chat::Thinking::kOff
          : think == "high" ? chat::Thinking::kHigh

@@ -57,6 +57,10 @@ struct RunOptions {
   Result<std::string> ReadPrompt() const;
   chat::Thinking Thinking() const;
   bool has_form() const { return !schema_path.empty() || !grammar_path.empty(); }
+  // An answer is not only its text.
+  bool shows_parts() const { return has_form() || !tools_path.empty(); }
+  // Where earlier entries are kept; nowhere if this user has no place for them.
+  std::string HistoryPath() const;
   Result<respond::Settings> Settings(uint32_t vocab_size) const;
   // What every turn has beside its messages: the form of answers, tools. Reads their files.
   Result<respond::Conversation> Base() const;

@@ -135,4 +135,14 @@ std::string DescribeRates(const engine::RequestCounts& counts, const engine::Req
   return text;
 }
 
+std::string DescribeTools(const nlohmann::ordered_json& tools) {
+  std::string lines;
+  for (const auto& tool : tools) {
+    const auto function = tool.value("function", nlohmann::ordered_json::object());
+    lines += fmt::format("  {}  {}\n", Harmless(function.value("name", "")),
+                         Harmless(function.value("description", "")));
+  }
+  return lines;
+}
+
 }  // namespace aster::cli

@@ -35,6 +35,8 @@ nlohmann::ordered_json CallToJson(const respond::Call& call);
 // One line; bytes that are no characters become U+FFFD.
 std::string DumpLine(const nlohmann::ordered_json& json);
 nlohmann::ordered_json RunToJson(const RunReport& report);
+// Tools that are offered, a line for each.
+std::string DescribeTools(const nlohmann::ordered_json& tools);
 
 // "prompt 12 tokens, 345 tokens/s; answer 34 tokens, 20.1 tokens/s": nothing of what did not
 // happen.

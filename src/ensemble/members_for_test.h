@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Built-in models as members, each with a vocabulary, a template and a scheduler of its own; for
+// tests.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "ensemble/open_members.h"
+
+namespace aster::ensemble {
+
+// What it opens refers to it.
+class MembersForTest {
+ public:
+  MembersForTest() {
+    options_.threads = 1;
+    options_.kv_memory = "64MiB";
+  }
+
+  OpenMembers Open(std::vector<std::string> names, const Clock& clock) {
+    for (std::string& name : names) name = ASTER_SOURCE_DIR "/models/" + name + ".gguf";
+    auto opened = OpenMembers::Open({.names = std::move(names)},
+                                    {.model = &options_, .cluster = &cluster_}, clock, reporter_);
+    CHECK_NOTE(opened.ok(), opened.ok() ? "" : opened.error().message());
+    return std::move(*opened);
+  }
+
+ private:
+  class SilentReporter final : public open::Reporter {
+   public:
+    void Complain(std::string_view, std::string_view) override {}
+    open::StepProgress StartProgress(std::string) override {
+      return [](uint64_t, uint64_t) {};
+    }
+  };
+
+  SilentReporter reporter_;
+  open::ModelOptions options_;
+  open::ClusterOptions cluster_;
+};
+
+}  // namespace aster::ensemble
