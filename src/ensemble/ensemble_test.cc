@@ -167,6 +167,18 @@ TEST_F(EnsembleTest, TheOrderOfArrivalChangesNothing) {
   }
 }
 
+TEST_F(EnsembleTest, AThreadForEachMemberChangesNothing) {
+  for (const float temperature : {0.0F, 1.0F}) {
+    const Question question = Ask(kProgram, temperature);
+    std::vector<Member> members = all_->members();
+    const auto expected = Bits(Answered(members, question));
+    for (Member& member : members) {
+      member.is_elsewhere = true;
+      EXPECT_EQ(Bits(Answered(members, question)), expected);
+    }
+  }
+}
+
 TEST_F(EnsembleTest, OtherQuestionsBesideItChangeNothing) {
   const std::vector<std::string> texts = {kProgram, kProduct, kFact, "Sort: 9, 4, 7"};
   std::map<std::string, std::vector<std::pair<std::string, double>>> expected;
