@@ -28,6 +28,7 @@
 #include "serve/ollama.h"
 #include "serve/reply_stream.h"
 #include "serve/response_store.h"
+#include "serve/saved_sessions.h"
 
 namespace aster::serve {
 
@@ -51,7 +52,8 @@ struct ServiceOptions {
   std::function<std::string()> cluster = nullptr;
   ClusterChanges* changes = nullptr;  // to that cluster, which outlives the service; or null
   ModelPulls* pulls = nullptr;        // outlives the service; null: no model is pulled
-  bool pulls_need_admin = true;       // an administrator's key; else every client may pull
+  SavedSessions* sessions = nullptr;  // outlives the service; null: none are shown
+  bool files_need_admin = true;       // pulls and sessions: an administrator's key
 };
 
 // How long a client waits, as its header says, in nanoseconds; 0 where it says nothing.
@@ -156,7 +158,15 @@ class Service {
   void OllamaProcesses(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void OllamaShow(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void OllamaPull(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
-  bool MayPull(const HttpRequest& request, Problem& problem) const;
+  // What a request does with files of the server's machine, and the command that does so there.
+  struct FilesUse {
+    const char* verb;
+    const char* command;
+  };
+  bool MayUseFiles(const HttpRequest& request, const FilesUse& use, Problem& problem) const;
+  bool MayUseSessions(const HttpRequest& request, Problem& problem) const;
+  void Sessions(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void OneSession(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void OllamaChat(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void OllamaGenerate(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void OllamaAnswer(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream,
@@ -180,8 +190,7 @@ class Service {
   // Changes of the cluster.
   bool MayChangeCluster(const HttpRequest& request, Problem& problem) const;
   nlohmann::ordered_json ChangeOf(const HttpRequest& request, Problem& problem) const;
-  ClusterChanges::Done ReplyWith(const HttpRequest& request,
-                                 const std::shared_ptr<ReplyStream>& stream);
+  ClusterChanges::Done ReplyWith(std::string path, const std::shared_ptr<ReplyStream>& stream);
   void Invite(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void Drain(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void Revoke(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);

@@ -40,9 +40,9 @@ bool Service::MayChangeCluster(const HttpRequest& request, Problem& problem) con
   return !problem.any();
 }
 
-ClusterChanges::Done Service::ReplyWith(const HttpRequest& request,
+ClusterChanges::Done Service::ReplyWith(std::string path,
                                         const std::shared_ptr<ReplyStream>& stream) {
-  return [this, path = request.path, stream](const Result<std::string>& json) {
+  return [this, path = std::move(path), stream](const Result<std::string>& json) {
     if (!json.ok()) return Refuse(path, ProblemForm::kOpenAi, *stream, ProblemOf(json.error()));
     stream->Send(200, "application/json", *json);
     requests_.Count(path, 200);
@@ -59,7 +59,7 @@ void Service::Invite(const HttpRequest& request, const std::shared_ptr<ReplyStre
   const ordered_json body = ChangeOf(request, problem);
   const auto minutes = Fields(body, problem).Integer("minutes", 1, kMostMinutes);
   if (problem.any()) return Refuse(request, *stream, problem);
-  options_.changes->Invite(minutes.value_or(kUsualMinutes), ReplyWith(request, stream));
+  options_.changes->Invite(minutes.value_or(kUsualMinutes), ReplyWith(request.path, stream));
 }
 
 void Service::Drain(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
@@ -70,7 +70,7 @@ void Service::Drain(const HttpRequest& request, const std::shared_ptr<ReplyStrea
   const bool is_drained = fields.Bool("drained").value_or(true);
   if (!node) fields.Refuse("node", "is missing");
   if (problem.any()) return Refuse(request, *stream, problem);
-  options_.changes->Drain(*node, is_drained, ReplyWith(request, stream));
+  options_.changes->Drain(*node, is_drained, ReplyWith(request.path, stream));
 }
 
 void Service::Revoke(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
@@ -80,7 +80,7 @@ void Service::Revoke(const HttpRequest& request, const std::shared_ptr<ReplyStre
   const auto node = fields.String("node");
   if (!node) fields.Refuse("node", "is missing");
   if (problem.any()) return Refuse(request, *stream, problem);
-  options_.changes->Revoke(*node, ReplyWith(request, stream));
+  options_.changes->Revoke(*node, ReplyWith(request.path, stream));
 }
 
 }  // namespace aster::serve

@@ -11,7 +11,6 @@
 #include "serve/model_names.h"
 #include "serve/model_pulls.h"
 #include "serve/openai_reply.h"
-#include "serve/origin.h"
 #include "serve/reply_writer.h"
 #include "serve/service.h"
 
@@ -85,30 +84,15 @@ class PullReply {
 
 }  // namespace
 
-// Files are written to the server's disk from wherever the client says: where the server has keys,
-// or answers other machines, that is for administrators, and never for the page of another server.
-bool Service::MayPull(const HttpRequest& request, Problem& problem) const {
-  const std::string_view origin = request.Header("origin");
-  if (options_.pulls == nullptr) {
-    problem.Set(501, "", "this server pulls no models: aster pull NAME fetches one");
-  } else if (IsOfPage(origin) && !IsSameOrigin(origin, request.Header("host"))) {
-    problem.Set(403, "", "of web pages, only the server's own may pull models");
-  } else if (!options_.pulls_need_admin || HasKeyOf(options_.admin_keys, request)) {
-    return true;
-  } else if (options_.admin_keys.empty()) {
-    problem.Set(403, "",
-                "this server pulls models for administrators only, and has none: start it with "
-                "ASTER_ADMIN_KEY or --admin-keys, or use aster pull on its machine");
-  } else {
-    problem.Set(401, "", "give an administrator's key: Authorization: Bearer KEY",
-                "admin_key_needed");
-  }
-  return false;
-}
-
 void Service::OllamaPull(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
   Problem problem;
-  if (!MayPull(request, problem)) return Refuse(request, *stream, problem);
+  if (options_.pulls == nullptr) {
+    problem.Set(501, "", "this server pulls no models: aster pull NAME fetches one");
+    return Refuse(request, *stream, problem);
+  }
+  // Files are written to the server's disk from wherever the client says.
+  if (!MayUseFiles(request, {.verb = "pull models", .command = "aster pull"}, problem))
+    return Refuse(request, *stream, problem);
   const ordered_json body = ParseBody(request.body, problem);
   const Fields fields(body, problem);
   // Older clients call it name.

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-from server import NOVA, ROOT, Server
+from server import ASTER, NOVA, ROOT, Server
 from slices import write_with_template
 from tools_test import THINKER
 
@@ -79,6 +79,21 @@ class Cluster:
             machine.stop_node(signal.SIGKILL)
 
 
+def save_sessions(holder, environment):
+    """A conversation of one turn, and a system message without any."""
+    def aster(*arguments):
+        return subprocess.run([ASTER, *map(str, arguments)], check=True, capture_output=True,
+                              env={**os.environ, **environment}).stdout
+    words = json.loads(aster("inspect", NOVA, "--json"))["shape"]["vocab_size"]
+    turns = [{"role": "user", "content": "Who are you?"}, {"role": "assistant", "content": "I keep the **light**."}]
+    talk, rules = holder / "talk.json", holder / "rules.txt"
+    talk.write_text(json.dumps({"aster_conversation": 1, "vocab_size": words, "system": "", "messages": turns,
+                                "text": "", "tokens": list(range(1, 40))}))
+    rules.write_text("You keep a lighthouse. " * 20)
+    aster("session", "save", "lighthouse", NOVA, "--conversation", talk)
+    aster("session", "save", "rules", NOVA, "--prompt-file", rules)
+
+
 def use_page(holder, chromium):
     folder = holder / "browser"
     shutil.copytree(BROWSER, folder)
@@ -92,8 +107,11 @@ def use_page(holder, chromium):
             return server
 
         # Slow enough that an answer can be stopped while it is written.
-        slow = started(Server(NOVA, "--local-nodes", 2, "--link", "5ms"))
-        locked = started(Server(holder / "thinker.gguf", environment={"ASTER_API_KEY": KEY}))
+        environment = {"XDG_DATA_HOME": str(holder / "data"), "ASTER_API_KEY": "", "ASTER_ADMIN_KEY": ""}
+        save_sessions(holder, environment)
+        slow = started(Server(NOVA, "--local-nodes", 2, "--link", "5ms", environment=environment))
+        locked = started(Server(holder / "thinker.gguf", "--kv-cache", holder / "cache",
+                                environment=environment | {"ASTER_API_KEY": KEY}))
         cluster = started(Cluster(holder))
         what = {"chromium": chromium, "key": KEY, "adminKey": ADMIN_KEY, "lap": cluster.lap.node.pid,
                 "screenshots": os.environ.get("ASTER_SCREENSHOTS")}

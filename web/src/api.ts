@@ -3,7 +3,7 @@
 
 // Requests to the server that the page came from: the API key, errors, and streams of events.
 
-// Chats take an API key, changes of the cluster an administrator's.
+// Chats take an API key; changes of the cluster, and sessions of a shared server, an administrator's.
 export type Role = 'user' | 'admin';
 const keyNames: Record<Role, string> = { user: 'asterism-key', admin: 'asterism-admin-key' };
 let askForKey: (role: Role, wasWrong: boolean) => void = () => {};
@@ -65,8 +65,8 @@ export async function request(path: string, init: RequestInit = {}, role: Role =
   }
 }
 
-export async function getJson<T>(path: string, signal?: AbortSignal): Promise<T> {
-  const response = await request(path, signal ? { signal } : {});
+export async function getJson<T>(path: string, signal?: AbortSignal, role: Role = 'user'): Promise<T> {
+  const response = await request(path, signal ? { signal } : {}, role);
   return (await response.json()) as T;
 }
 

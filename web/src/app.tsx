@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // The page: conversations at the side, and what was chosen there. The address says which
-// (#/chat/ID, #/cluster).
+// (#/chat/ID, #/cluster, #/sessions).
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Model, type Role, models as readModels, onKeyWanted, useKey } from './api';
@@ -11,12 +11,14 @@ import { Cluster } from './cluster';
 import { Icon, IconButton, Logo } from './controls';
 import { day } from './format';
 import { runningIn, stop } from './generate';
+import { Sessions } from './sessions';
 import { conversations, remove, useStore } from './store';
 
-type Place = { view: 'chat'; id: string } | { view: 'cluster' };
+type Place = { view: 'chat'; id: string } | { view: 'cluster' | 'sessions' };
 
 function placeOf(hash: string): Place {
   if (hash === '#/cluster') return { view: 'cluster' };
+  if (hash === '#/sessions') return { view: 'sessions' };
   return { view: 'chat', id: /^#\/chat\/([\da-f]+)$/.exec(hash)?.[1] ?? '' };
 }
 
@@ -36,7 +38,7 @@ const toChat = (id: string): void => {
 
 const keyTexts: Record<Role, { title: string; label: string }> = {
   user: { title: 'This server asks for an API key', label: 'API key' },
-  admin: { title: "Changes of the cluster need an administrator's key", label: "Administrator's key" },
+  admin: { title: "This needs an administrator's key", label: "Administrator's key" },
 };
 
 interface KeyDialogProps {
@@ -198,6 +200,10 @@ export function App(): JSX.Element {
           <Icon name="cluster" />
           Cluster
         </a>
+        <a class="nav" href="#/sessions" aria-current={place.view === 'sessions' ? 'page' : undefined}>
+          <Icon name="saved" />
+          Sessions
+        </a>
         <ConversationList current={current} />
       </nav>
       {problem && (
@@ -205,7 +211,9 @@ export function App(): JSX.Element {
           {problem}
         </p>
       )}
-      {place.view === 'cluster' ? <Cluster /> : <Chat id={current} models={models} onOpen={toChat} />}
+      {place.view === 'cluster' && <Cluster />}
+      {place.view === 'sessions' && <Sessions onOpen={toChat} />}
+      {place.view === 'chat' && <Chat id={current} models={models} onOpen={toChat} />}
       {wanted && <KeyDialog key={wanted.at} {...wanted} onDone={() => setWanted(undefined)} />}
     </div>
   );

@@ -4,31 +4,11 @@
 // Changes of the cluster: a machine is invited, drained, or revoked.
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { Problem, useAction } from './action';
 import { change } from './api';
 import { CopyButton, Icon } from './controls';
 import type { Node } from './figures';
 import { duration } from './format';
-
-// What a button does, and what became of it.
-function useAction(): { isBusy: boolean; problem: string; act: (work: () => Promise<unknown>) => void } {
-  const [isBusy, setBusy] = useState(false);
-  const [problem, setProblem] = useState('');
-  const act = (work: () => Promise<unknown>): void => {
-    setBusy(true);
-    setProblem('');
-    work()
-      .catch((error: Error) => setProblem(error.message))
-      .finally(() => setBusy(false));
-  };
-  return { isBusy, problem, act };
-}
-
-const Problem = ({ text }: { text: string }): JSX.Element | null =>
-  text ? (
-    <p class="problem" role="alert">
-      {text}
-    </p>
-  ) : null;
 
 interface Invitation {
   command: string;

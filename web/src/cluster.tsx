@@ -44,7 +44,7 @@ function Memory({ model }: { model: ModelStatus }): JSX.Element | null {
   );
 }
 
-function DiskCache({ model }: { model: ModelStatus }): JSX.Element | null {
+export function DiskCache({ model }: { model: ModelStatus }): JSX.Element | null {
   const disk = model.disk_cache;
   if (!disk) return null;
   const found =

@@ -17,8 +17,6 @@
 namespace aster::cli {
 namespace {
 
-constexpr size_t kMaxWaiting = 16;
-
 std::string ChangedJson(const ChosenNode& node, const char* what, bool value) {
   const nlohmann::ordered_json json = {
       {"node", node.node.value.ToHex()}, {"name", node.name}, {what, value}};
@@ -48,30 +46,19 @@ Result<std::string> RevokeNow(const std::string& text) {
 }  // namespace
 
 ClusterDesk::ClusterDesk(std::vector<Model> models)
-    : models_(std::move(models)), thread_([this] { Run(); }) {}
-
-ClusterDesk::~ClusterDesk() { Stop(); }
-
-void ClusterDesk::Stop() {
-  {
-    const MutexLock lock(mu_);
-    is_ending_ = true;
-  }
-  changed_.NotifyAll();
-  if (thread_.joinable()) thread_.join();
-}
+    : models_(std::move(models)), thread_("changes of the cluster") {}
 
 void ClusterDesk::Invite(int64_t minutes, Done done) {
-  Add([minutes] { return InviteNow(minutes); }, std::move(done));
+  thread_.Add([minutes] { return InviteNow(minutes); }, std::move(done));
 }
 
 void ClusterDesk::Revoke(std::string node, Done done) {
-  Add([node = std::move(node)] { return RevokeNow(node); }, std::move(done));
+  thread_.Add([node = std::move(node)] { return RevokeNow(node); }, std::move(done));
 }
 
 void ClusterDesk::Drain(std::string node, bool is_drained, Done done) {
-  Add([this, node = std::move(node), is_drained] { return DrainNow(node, is_drained); },
-      std::move(done));
+  thread_.Add([this, node = std::move(node), is_drained] { return DrainNow(node, is_drained); },
+              std::move(done));
 }
 
 std::vector<std::string> ClusterDesk::Drained() const {
@@ -79,34 +66,6 @@ std::vector<std::string> ClusterDesk::Drained() const {
   std::vector<std::string> ids;
   for (const wire::NodeId& node : drained_) ids.push_back(node.value.ToHex());
   return ids;
-}
-
-void ClusterDesk::Add(std::function<Result<std::string>()> change, Done done) {
-  Error why = ResourceExhausted("too many changes of the cluster are waiting; try again later");
-  {
-    const MutexLock lock(mu_);
-    if (changes_.size() < kMaxWaiting && !is_ending_) {
-      changes_.push_back({std::move(change), std::move(done)});
-      changed_.NotifyAll();
-      return;
-    }
-    if (is_ending_) why = Error(Code::kUnavailable, "the server is shutting down");
-  }
-  done(why);
-}
-
-void ClusterDesk::Run() {
-  for (;;) {
-    Change change;
-    {
-      const MutexLock lock(mu_);
-      while (changes_.empty() && !is_ending_) changed_.Wait(mu_);
-      if (changes_.empty()) return;
-      change = std::move(changes_.front());
-      changes_.pop_front();
-    }
-    change.done(change.make());
-  }
 }
 
 Result<std::string> ClusterDesk::DrainNow(const std::string& text, bool is_drained) {

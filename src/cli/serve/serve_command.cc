@@ -26,6 +26,7 @@
 #include "cli/serve/serve_models.h"
 #include "cli/serve/serve_options.h"
 #include "cli/serve/served_ensemble.h"
+#include "cli/serve/session_desk.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/end_signals.h"
 #include "net/tls.h"
@@ -291,11 +292,19 @@ std::vector<ClusterDesk::Model> DeskModels(const std::vector<std::unique_ptr<Ser
   return models;
 }
 
+SessionDesk::ServedNames NamesByFingerprint(const std::vector<std::unique_ptr<Served>>& all) {
+  SessionDesk::ServedNames names;
+  for (const auto& served : all) names.emplace(served->facts.fingerprint, served->name);
+  return names;
+}
+
 struct DesksStop {
   std::optional<ClusterDesk>& cluster;
+  std::optional<SessionDesk>& sessions;
   PullDesk& pulls;
   ~DesksStop() {
     if (cluster) cluster->Stop();
+    if (sessions) sessions->Stop();
     pulls.Stop();
   }
 };
@@ -355,7 +364,7 @@ Result<ExitStatus> Serve(const ServeOptions& options, const Wanted& wanted, Cons
                                         .created_s = clock.WallNs() / kNsPerSecond,
                                         .version = ASTER_VERSION,
                                         .stored_responses = options.stored_responses};
-  service_options.pulls_need_admin = options.IsShared();
+  service_options.files_need_admin = options.IsShared();
   if (!options.trace_folder.empty()) TRY(TryToWrite(options.trace_folder).In("--trace-dir"));
   const Names names = TRY(NameAll(options, wanted));
   const bool is_protected = http_options.tls != nullptr;
@@ -366,10 +375,11 @@ Result<ExitStatus> Serve(const ServeOptions& options, const Wanted& wanted, Cons
   ServedEnsembles ensembles;
   std::unique_ptr<ClusterWatch> watch;
   std::optional<ClusterDesk> desk;
+  std::optional<SessionDesk> sessions;
   PullDesk pulls;
   std::optional<serve::Service> service;
   Door door(std::move(http_options), clock);
-  const DesksStop desks_stop{desk, pulls};  // before the door closes
+  const DesksStop desks_stop{desk, sessions, pulls};  // before the door closes
   serve::HttpServer& server = door.server();
   TRY(server.Start());
   all = TRY(LoadAll(options, wanted, names, turns, clock, console));
@@ -383,6 +393,7 @@ Result<ExitStatus> Serve(const ServeOptions& options, const Wanted& wanted, Cons
     service_options.changes = &desk.emplace(DeskModels(all));
   }
   service_options.pulls = &pulls;
+  service_options.sessions = &sessions.emplace(NamesByFingerprint(all));
   service.emplace(std::move(service_options), requests, clock,
                   [&server] { return server.connection_count(); });
   door.Open(*service);

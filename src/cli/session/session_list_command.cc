@@ -6,13 +6,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/units.h"
 #include "cli/session/session_commands.h"
 #include "cli/session/session_keeper.h"
+#include "cli/session/session_report.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/table.h"
 
@@ -23,72 +23,6 @@ using nlohmann::ordered_json;
 
 constexpr size_t kShownLines = 12;
 
-// Positions from the beginning that all layers have rows of, and the layers.
-struct Held {
-  uint32_t positions = 0;
-  uint32_t layers = 0;
-};
-
-// A session, and which of its pages can be used.
-struct Examined {
-  disk::ListedSession listed;
-  std::vector<disk::SessionPage> whole;
-
-  const disk::Session& session() const { return listed.session; }
-};
-
-Examined Examine(const disk::SessionFolder& folder, disk::ListedSession listed,
-                 disk::SessionFolder::Look look) {
-  Examined examined{.listed = std::move(listed), .whole = {}};
-  if (examined.listed.error) return examined;
-  // By its path: whatever has that name since.
-  const auto open = folder.Open(examined.listed.path);
-  if (!open.ok()) return examined;
-  disk::WholePages whole = folder.FindWhole(*open, look);
-  examined.whole = std::move(whole.pages);
-  if (!examined.listed.damage) examined.listed.damage = std::move(whole.damage);
-  return examined;
-}
-
-Held HeldBy(const Examined& examined) {
-  Held held;
-  std::map<uint32_t, uint32_t> end_of;  // by first layer: how far its pages reach
-  for (const disk::SessionPage& page : examined.session().pages) {
-    end_of[page.name.layers.begin] = 0;
-    held.layers = std::max(held.layers, page.name.layers.end);
-  }
-  for (const disk::SessionPage& page : examined.whole) {
-    uint32_t& end = end_of[page.name.layers.begin];
-    end = std::max(end, page.name.end);
-  }
-  for (const auto& [layer, end] : end_of) {
-    held.positions = layer == end_of.begin()->first ? end : std::min(held.positions, end);
-  }
-  return held;
-}
-
-ordered_json ToJson(const Examined& examined) {
-  const disk::ListedSession& listed = examined.listed;
-  if (listed.error) return {{"name", listed.name}, {"error", listed.error->message()}};
-  const disk::Session& session = listed.session;
-  const Held held = HeldBy(examined);
-  ordered_json json = {{"name", listed.name},
-                       {"path", listed.path},
-                       {"model", session.model.name},
-                       {"model_path", session.model.path},
-                       {"fingerprint", session.model.fingerprint.ToHex()},
-                       {"layout", session.model.layout_description},
-                       {"tokens", session.tokens.size()},
-                       {"kv_tokens", held.positions},
-                       {"turns", session.messages.size() / 2},
-                       {"pages", session.pages.size()},
-                       {"own_bytes", listed.own_bytes},
-                       {"shared_bytes", listed.shared_bytes},
-                       {"saved_unix_s", session.saved_ns / kNsPerSecond}};
-  if (listed.damage) json["damage"] = listed.damage->message();
-  return json;
-}
-
 std::string Dump(const ordered_json& json) {
   return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
@@ -97,12 +31,13 @@ std::string Age(int64_t saved_ns, const Clock& clock) {
   return FormatDuration(std::max<int64_t>(clock.WallNs() - saved_ns, 0)) + " ago";
 }
 
-void PrintTable(const std::vector<Examined>& sessions, const Clock& clock, Console& console) {
+void PrintTable(const std::vector<ExaminedSession>& sessions, const Clock& clock,
+                Console& console) {
   using Align = Table::Align;
   Table table({Align::kLeft, Align::kLeft, Align::kRight, Align::kRight, Align::kRight,
                Align::kRight, Align::kLeft});
   table.AddRow({"name", "model", "tokens", "turns", "own", "shared", "saved"});
-  for (const Examined& examined : sessions) {
+  for (const ExaminedSession& examined : sessions) {
     const disk::ListedSession& listed = examined.listed;
     if (listed.error) {
       table.AddRow({Harmless(listed.name), "cannot be read"});
@@ -116,7 +51,7 @@ void PrintTable(const std::vector<Examined>& sessions, const Clock& clock, Conso
                   Age(session.saved_ns, clock) + (listed.damage ? ", damaged" : "")});
   }
   console.Write(table.Render(0));
-  for (const Examined& examined : sessions) {
+  for (const ExaminedSession& examined : sessions) {
     const disk::ListedSession& listed = examined.listed;
     if (listed.error) console.Complain("warning", Harmless(listed.error->message()));
     if (listed.damage) console.Complain("warning", Harmless(listed.damage->message()));
@@ -126,13 +61,14 @@ void PrintTable(const std::vector<Examined>& sessions, const Clock& clock, Conso
 Result<ExitStatus> List(bool json, Console& console) {
   SystemClock clock;
   const disk::SessionFolder folder = TRY(UserSessions(clock));
-  std::vector<Examined> sessions;
+  std::vector<ExaminedSession> sessions;
   for (disk::ListedSession& listed : TRY(folder.List())) {
-    sessions.push_back(Examine(folder, std::move(listed), disk::SessionFolder::Look::kHeaders));
+    sessions.push_back(
+        ExamineSession(folder, std::move(listed), disk::SessionFolder::Look::kHeaders));
   }
   if (json) {
     ordered_json all = ordered_json::array();
-    for (const Examined& examined : sessions) all.push_back(ToJson(examined));
+    for (const ExaminedSession& examined : sessions) all.push_back(SessionJson(examined));
     console.Write(Dump(all));
   } else if (sessions.empty()) {
     console.Print("no sessions; `aster session save` or /save in a conversation makes one\n");
@@ -161,40 +97,18 @@ std::string LastLines(const disk::Session& session) {
   return last;
 }
 
-// By name from the folder, where it is told what others share; or a file.
-Result<disk::ListedSession> Find(const disk::SessionFolder& folder, const std::string& name) {
-  disk::OpenSession open = TRY(folder.Open(name));
-  if (name.find('/') == std::string::npos) {
-    for (disk::ListedSession& listed : TRY(folder.List())) {
-      if (listed.name == name) return std::move(listed);
-    }
-  }
-  return disk::ListedSession{.name = name,
-                             .path = open.path,
-                             .error = {},
-                             .session = std::move(open.session),
-                             .damage = std::move(open.damage),
-                             .own_bytes = open.file->size_bytes()};
-}
-
 Result<ExitStatus> Show(const std::string& name, bool json, Console& console) {
   SystemClock clock;
   const disk::SessionFolder folder = TRY(UserSessions(clock));
-  const Examined examined =
-      Examine(folder, TRY(Find(folder, name)), disk::SessionFolder::Look::kRows);
+  const ExaminedSession examined =
+      ExamineSession(folder, TRY(FindSession(folder, name)), disk::SessionFolder::Look::kRows);
   const disk::ListedSession& listed = examined.listed;
   const disk::Session& session = listed.session;
   if (json) {
-    ordered_json all = ToJson(examined);
-    all["system"] = session.system;
-    all["messages"] = ordered_json::array();
-    for (const disk::SessionMessage& message : session.messages) {
-      all["messages"].push_back({{"role", message.role}, {"content", message.content}});
-    }
-    console.Write(Dump(all));
+    console.Write(Dump(WholeSessionJson(examined)));
     return listed.damage ? kExitInput : kExitOk;
   }
-  const Held held = HeldBy(examined);
+  const HeldRows held = HeldBy(examined);
   console.Print("name      {}\n", Harmless(listed.name));
   console.Print("file      {}\n", Harmless(listed.path));
   console.Print("model     {} ({})\n", Harmless(session.model.name),

@@ -16,7 +16,7 @@ async function newPage(context) {
   page.on('pageerror', (error) => problems.push(`error: ${error.message}`));
   page.on('console', (message) => {
     // A refused key, or change of the cluster, is an answer of the server that the page expects.
-    if (message.type() === 'error' && !/ (401|503) /.test(message.text())) problems.push(message.text());
+    if (message.type() === 'error' && !/ (401|403|503) /.test(message.text())) problems.push(message.text());
   });
   page.on('request', (request) => {
     const isOurs = [open, locked, clustered].some((server) => request.url().startsWith(`${server}/`));
@@ -254,6 +254,31 @@ async function showsTheCluster(page) {
   assert.equal(await page.getByRole('button', { name: 'Invite a machine' }).count(), 0);
 }
 
+// A saved session goes on as a conversation of the browser, and is deleted once that is confirmed.
+async function continuesASession(page) {
+  await page.getByRole('link', { name: 'Sessions' }).click();
+  const session = (name) => page.getByRole('region', { name: `Session ${name}`, exact: true });
+  await session('lighthouse').waitFor(patience);
+  assert.match(await session('lighthouse').innerText(), /nova.*[\d,]+ tokens.*1 turn.*(KiB|MiB).*ago/s);
+  await page.getByText('No model has one.').waitFor(patience);
+  for (const colorScheme of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme });
+    await show(page, `sessions-${colorScheme}`);
+  }
+  await session('rules').getByRole('button', { name: 'Delete… rules' }).click();
+  await page.getByRole('dialog', { name: 'Delete rules?' }).getByRole('button', { name: 'Cancel' }).click();
+  await session('rules').getByRole('button', { name: 'Delete… rules' }).click();
+  await show(page, 'sessions-delete');
+  await page.getByRole('button', { name: 'Delete rules', exact: true }).click();
+  await session('rules').waitFor({ state: 'detached', ...patience });
+  await page.getByRole('button', { name: 'Continue lighthouse' }).click();
+  await page.locator('.turn.user', { hasText: 'Who are you?' }).waitFor(patience);
+  assert.equal(await lastAnswer(page).locator('> .prose strong').innerText(), 'light');
+  await say(page, 'What is 2 + 2?');
+  await untilDone(page);
+  assert.equal(await page.locator('.turn.assistant').count(), 2);
+}
+
 async function isReadable(page) {
   for (const colorScheme of ['light', 'dark']) {
     await page.emulateMedia({ colorScheme });
@@ -264,10 +289,12 @@ async function isReadable(page) {
     assert.equal(ink < back, colorScheme === 'light', `${colorScheme}: ${ink} on ${back}`);
   }
   await page.setViewportSize({ width: 360, height: 740 });
-  for (const place of ['#/cluster', '#/']) {
+  for (const place of ['#/cluster', '#/sessions', '#/']) {
     await page.goto(`${open}/${place}`);
     await page.locator('main').waitFor();
+    if (place === '#/sessions') await page.getByRole('region', { name: 'Session lighthouse' }).waitFor(patience);
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360, place);
+    await show(page, `narrow-${place.slice(2) || 'chat'}`);
   }
   await page.getByRole('button', { name: 'Menu' }).click();
   await page.getByRole('link', { name: 'What is 12 * 7?' }).click();
@@ -367,6 +394,12 @@ async function asksForTheKey(context) {
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'What shall thinker answer?' }).waitFor(patience);
   await callsTools(page);
+  // Sessions are an administrator's, and this server has none.
+  await page.getByRole('link', { name: 'Sessions' }).click();
+  await page.getByRole('alert').getByText('only administrators may see and delete sessions').waitFor(patience);
+  const cache = page.getByRole('region', { name: 'Disk cache of thinker' });
+  assert.match(await cache.innerText(), /Disk cache\s.* of 8 GiB/);
+  await page.goBack();
   await page.reload();
   await page.locator('.turn.user').first().waitFor(patience);
   assert.equal(await field.count(), 0, 'asked again, though the tab has the key');
@@ -387,6 +420,7 @@ try {
     keepsTextText,
     rendersMarkdown,
     showsTheCluster,
+    continuesASession,
     isReadable,
   ]) {
     await step(page);

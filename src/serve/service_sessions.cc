@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Requests for what the server's machine keeps for its user, and who may make them.
+
+#include <fmt/format.h>
+
+#include "base/percent.h"
+#include "base/utf8.h"
+#include "serve/origin.h"
+#include "serve/service.h"
+
+namespace aster::serve {
+namespace {
+
+constexpr std::string_view kOneSession = "/v1/sessions/";
+
+}  // namespace
+
+// Where the server has keys, or answers other machines, the files of its user are administrators'
+// business; and never that of another server's page.
+bool Service::MayUseFiles(const HttpRequest& request, const FilesUse& use, Problem& problem) const {
+  const std::string_view origin = request.Header("origin");
+  if (IsOfPage(origin) && !IsSameOrigin(origin, request.Header("host"))) {
+    problem.Set(403, "", fmt::format("of web pages, only the server's own may {}", use.verb));
+  } else if (!options_.files_need_admin || HasKeyOf(options_.admin_keys, request)) {
+    return true;
+  } else if (options_.admin_keys.empty()) {
+    problem.Set(403, "",
+                fmt::format("only administrators may {}, and this server has none: start it with "
+                            "ASTER_ADMIN_KEY or --admin-keys, or use {} on its machine",
+                            use.verb, use.command));
+  } else {
+    problem.Set(401, "", "give an administrator's key: Authorization: Bearer KEY",
+                "admin_key_needed");
+  }
+  return false;
+}
+
+bool Service::MayUseSessions(const HttpRequest& request, Problem& problem) const {
+  if (options_.sessions != nullptr) {
+    return MayUseFiles(request, {.verb = "see and delete sessions", .command = "aster session"},
+                       problem);
+  }
+  problem.Set(501, "", "this server shows no sessions: aster session list does");
+  return false;
+}
+
+void Service::Sessions(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
+  Problem problem;
+  if (!MayUseSessions(request, problem)) return Refuse(request, *stream, problem);
+  options_.sessions->List(ReplyWith(request.path, stream));
+}
+
+void Service::OneSession(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
+  // In counts and logs by its route: names are the user's own.
+  const std::string route(kOneSession);
+  Problem problem;
+  if (!MayUseSessions(request, problem)) return RefuseAt(route, *stream, problem);
+  const std::string name = ToValidUtf8(WithoutPercents(request.path.substr(route.size())));
+  if (request.method == "DELETE") {
+    options_.sessions->Remove(name, ReplyWith(route, stream));
+  } else {
+    options_.sessions->Show(name, ReplyWith(route, stream));
+  }
+}
+
+}  // namespace aster::serve
