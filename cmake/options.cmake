@@ -2,8 +2,15 @@
 # SPDX-License-Identifier: MIT
 # What every target is compiled with, and the build's switches.
 
-option(ASTER_TESTS "Build the unit tests" ON)
-option(ASTER_BENCH "Build the benchmarks" ON)
+# A machine that is to build the program alone has neither library; tools/setup --test installs both.
+if(CMAKE_CROSSCOMPILING)
+  set(GTest_FOUND ON)  # cross_libraries.cmake builds it
+else()
+  find_package(GTest QUIET)
+  find_package(benchmark QUIET)
+endif()
+option(ASTER_TESTS "Build the unit tests" ${GTest_FOUND})
+option(ASTER_BENCH "Build the benchmarks" ${benchmark_FOUND})
 option(ASTER_FUZZERS "Build the fuzzers (needs clang)" OFF)
 set(ASTER_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them: address,undefined or thread")
 set(ASTER_FUZZ_RUNS 10000 CACHE STRING "Executions of each fuzzer when it runs as a test")

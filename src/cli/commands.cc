@@ -69,20 +69,16 @@ ExitStatus ExplainUsage(CLI::App& app, const CLI::ParseError& error,
   }
   Console console(stdout, stderr, Console::Color::kAuto);
   const std::string what = error.what();
-  std::optional<std::string> why;
+  std::string why;
   if (what.starts_with(kUnknownKey)) {
     const auto path = app.get_config_ptr()->as<std::string>();
     const auto text = ReadFile(path, kMaxConfigBytes);
     why = DescribeUnknownKey(app, path, text.ok() ? *text : "", what.substr(kUnknownKey.size()));
   } else {
-    why = DescribeMistyped(app, words);
-    if (!why) why = DescribeWrongValue(what);
+    const auto mistyped = DescribeMistyped(app, words);
+    why = mistyped ? *mistyped : DescribeWrongUse(app, words, what);
   }
-  if (!why) {
-    app.exit(error);
-  } else {
-    console.Complain("error", *why);
-  }
+  console.Complain("error", why);
   return kExitUsage;
 }
 

@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <utility>
 
 #include "base/similar.h"
 
@@ -77,6 +78,48 @@ size_t LineOfKey(std::string_view text, std::string_view wanted) {
   return 0;
 }
 
+// What stands before the words and behind them, if they are there.
+std::optional<std::pair<std::string_view, std::string_view>> Around(std::string_view text,
+                                                                    std::string_view words) {
+  const size_t at = text.find(words);
+  if (at == std::string_view::npos) return std::nullopt;
+  return std::pair(text.substr(0, at), text.substr(at + words.size()));
+}
+
+// What CLI11 says of a value.
+std::optional<std::string> OfValue(std::string_view what) {
+  if (const auto name = Around(what, ": Value ")) {
+    const auto value = Around(name->second, " not in range ");
+    if (value) return fmt::format("{}: give {}, not {}", name->first, value->second, value->first);
+  }
+  if (const auto converted = Around(what, "Could not convert: ")) {
+    const auto option = Around(converted->second, " = ");
+    if (!option) return std::nullopt;
+    const auto [name, value] = *option;
+    return fmt::format("{}: give a number{}, not {}", name,
+                       value.starts_with('-') ? " from 0 on" : "", value);
+  }
+  if (const auto name = Around(what, ": 1 required ")) {
+    if (const auto type = Around(name->second, " missing"))
+      return fmt::format("{}: {} is missing", name->first, type->first);
+  }
+  return std::nullopt;
+}
+
+std::string InPlainWords(std::string_view what) {
+  if (auto value = OfValue(what)) return *std::move(value);
+  if (what == "A subcommand is required") return "a command is missing";
+  if (const auto name = Around(what, " is required"))
+    return std::string(name->first) + " is missing";
+  if (const auto both = Around(what, " excludes "))
+    return fmt::format("{} and {} cannot be used together", both->first, both->second);
+  if (const auto both = Around(what, " requires "))
+    return fmt::format("{} needs {}", both->first, both->second);
+  if (const auto words = Around(what, " not expected: "))
+    return "there is no place for " + std::string(words->second);
+  return std::string(what);
+}
+
 }  // namespace
 
 std::optional<std::string> DescribeMistyped(CLI::App& app, const std::vector<std::string>& words) {
@@ -108,15 +151,17 @@ std::optional<std::string> DescribeMistyped(CLI::App& app, const std::vector<std
   return std::nullopt;
 }
 
-std::optional<std::string> DescribeWrongValue(std::string_view what) {
-  constexpr std::string_view kBegins = "Could not convert: ";
-  constexpr std::string_view kEquals = " = ";
-  const size_t equals = what.find(kEquals);
-  if (!what.starts_with(kBegins) || equals == std::string_view::npos) return std::nullopt;
-  const std::string_view name = what.substr(kBegins.size(), equals - kBegins.size());
-  const std::string_view value = what.substr(equals + kEquals.size());
-  return fmt::format("{}: give a number{}, not {}", name,
-                     value.starts_with('-') ? " from 0 on" : "", value);
+std::string DescribeWrongUse(CLI::App& app, const std::vector<std::string>& words,
+                             std::string_view what) {
+  CLI::App* at = &app;
+  std::string command;
+  for (const std::string& word : words) {
+    CLI::App* const next = SubCommand(*at, word);
+    if (next == nullptr) continue;
+    at = next;
+    command += word + " ";
+  }
+  return fmt::format("{}; aster {}--help says more", InPlainWords(what), command);
 }
 
 std::string DescribeUnknownKey(CLI::App& app, const std::string& path, std::string_view text,

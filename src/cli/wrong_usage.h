@@ -20,9 +20,10 @@ namespace aster::cli {
 // the same of an option of a command. Nothing where something else is wrong.
 std::optional<std::string> DescribeMistyped(CLI::App& app, const std::vector<std::string>& words);
 
-// "--ctx: give a number from 0 on, not -5", of what CLI11 says of a value that is none of the
-// option's type. Nothing where it says something else.
-std::optional<std::string> DescribeWrongValue(std::string_view what);
+// "--ctx: give a number from 0 on, not -5; aster run --help says more", of what CLI11 says is
+// wrong.
+std::string DescribeWrongUse(CLI::App& app, const std::vector<std::string>& words,
+                             std::string_view what);
 
 // "file.toml: line 3: …" of a key such as "serve.prot" that is no option.
 std::string DescribeUnknownKey(CLI::App& app, const std::string& path, std::string_view text,

@@ -23,7 +23,7 @@ void EvalOptions::Declare(CLI::App& app) {
   sampling.options.temperature = kGreedy;
   CLI::Option* models = app.add_option("models", model.paths,
                                        "Models: GGUF files, first parts of split ones, or names of "
-                                       "built-in models (default: nova)")
+                                       "built-in or pulled models (default: nova)")
                             ->type_name("MODEL");
   app.add_option("--questions", questions_path,
                  "File of questions (default: those of the built-in models)")

@@ -72,7 +72,7 @@ Run DeclareInspect(CLI::App& app) {
   auto options = std::make_shared<InspectFlags>();
   app.add_option("files", options->paths,
                  "A GGUF file; any part of a split model; several files that each hold some "
-                 "layers; or the name of a built-in model (default: nova)")
+                 "layers; or the name of a built-in or pulled model (default: nova)")
       ->type_name("FILE");
   app.add_flag("--tensors", options->tensors, "List every tensor");
   app.add_flag("--metadata", options->metadata, "List every key");

@@ -405,8 +405,9 @@ Result<ExitStatus> ShowPlan(const PlanFlags& options, Console& console) {
 
 Run DeclarePlan(CLI::App& app) {
   auto options = std::make_shared<PlanFlags>();
-  app.add_option("model", options->models,
-                 "A GGUF file, several that make up a model, or the name of a built-in model")
+  app.add_option(
+         "model", options->models,
+         "A GGUF file, several that make up a model, or the name of a built-in or pulled model")
       ->type_name("MODEL");
   app.add_option("--preset", options->preset,
                  "A shape instead of a model, in the types that it is published in: flash-full, "

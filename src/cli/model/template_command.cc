@@ -69,8 +69,9 @@ Result<ExitStatus> Template(const TemplateFlags& options, Console& console) {
 
 Run DeclareTemplate(CLI::App& app) {
   auto options = std::make_shared<TemplateFlags>();
-  app.add_option("template", options->template_path,
-                 "Jinja template, or a model with one: a file, or a built-in model's name")
+  app.add_option(
+         "template", options->template_path,
+         "Jinja template, or a model with one: a file, or the name of a built-in or pulled model")
       ->required()
       ->type_name("TEMPLATE.jinja");
   app.add_option("variables", options->variables_path,

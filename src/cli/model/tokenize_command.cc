@@ -172,8 +172,9 @@ Result<ExitStatus> Tokenize(const TokenizeFlags& options, Console& console) {
 
 Run DeclareTokenize(CLI::App& app) {
   auto options = std::make_shared<TokenizeFlags>();
-  app.add_option("model", options->model,
-                 "GGUF file with a tokenizer, or the name of a built-in model (default: nova)")
+  app.add_option(
+         "model", options->model,
+         "GGUF file with a tokenizer, or the name of a built-in or pulled model (default: nova)")
       ->type_name("MODEL");
   auto* ids = app.add_flag("--ids", options->ids, "Print only the ids, on one line");
   auto* json = app.add_flag("--json", options->json, "Print one JSON document");
