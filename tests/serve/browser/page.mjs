@@ -259,7 +259,7 @@ async function continuesASession(page) {
   await page.getByRole('link', { name: 'Sessions' }).click();
   const session = (name) => page.getByRole('region', { name: `Session ${name}`, exact: true });
   await session('lighthouse').waitFor(patience);
-  assert.match(await session('lighthouse').innerText(), /nova.*[\d,]+ tokens.*1 turn.*(KiB|MiB).*ago/s);
+  assert.match(await session('lighthouse').innerText(), /Nova.*[\d,]+ tokens.*1 turn.*(KiB|MiB).*ago/s);
   await page.getByText('No model has one.').waitFor(patience);
   for (const colorScheme of ['light', 'dark']) {
     await page.emulateMedia({ colorScheme });
