@@ -211,8 +211,8 @@ Status Daemon::Listen() {
   node_ = std::make_unique<stage::Node>(*network_, *source_,
                                         stage::StageOptions{.proposers = draft::ProposersFor});
   node_->Start();
-  links_ = std::make_unique<LinkMeter>(
-      identity_, [this] { return membership_->Members(); }, clock_);
+  links_ =
+      std::make_unique<LinkMeter>(identity_, [this] { return membership_->Members(); }, clock_);
   server_ =
       TRY(rpc::ControlServer::Start({.identity = identity_, .listen = listen.control}, *answers_));
   OwnAddresses reachable = TRY(Reachable());
