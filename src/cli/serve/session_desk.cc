@@ -17,7 +17,7 @@ namespace {
 using Look = disk::SessionFolder::Look;
 using nlohmann::ordered_json;
 
-std::string Dump(const ordered_json& json) {
+std::string OneLine(const ordered_json& json) {
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -42,7 +42,7 @@ Result<std::string> RemoveNow(const std::string& name) {
   disk::SessionFolder folder = TRY(UserSessions(clock));
   const uint64_t freed_bytes = TRY(folder.Remove(name));
   log::Info("session removed", {{"freed_bytes", freed_bytes}});
-  return Dump({{"name", name}, {"deleted", true}, {"freed_bytes", freed_bytes}});
+  return OneLine({{"name", name}, {"deleted", true}, {"freed_bytes", freed_bytes}});
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ Result<std::string> SessionDesk::ListNow() const {
     const ExaminedSession examined = ExamineSession(folder, std::move(listed), Look::kHeaders);
     data.push_back(ToldOf(SessionJson(examined), served_));
   }
-  return Dump({{"object", "list"}, {"data", std::move(data)}});
+  return OneLine({{"object", "list"}, {"data", std::move(data)}});
 }
 
 Result<std::string> SessionDesk::ShowNow(const std::string& name) const {
@@ -76,7 +76,7 @@ Result<std::string> SessionDesk::ShowNow(const std::string& name) const {
   const disk::SessionFolder folder = TRY(UserSessions(clock));
   const ExaminedSession examined =
       ExamineSession(folder, TRY(FindSession(folder, name)), Look::kHeaders);
-  return Dump(ToldOf(WholeSessionJson(examined), served_));
+  return OneLine(ToldOf(WholeSessionJson(examined), served_));
 }
 
 }  // namespace aster::cli
