@@ -148,7 +148,6 @@ std::vector<plan::PlanStage> World::RandomPath(const std::vector<size_t>& among)
   return stages;
 }
 
-// In half of them others answer than read: mostly one with all layers.
 // The first two of these machines compute their layers together, alone or before a third one.
 plan::Plan World::GroupPlan(const std::vector<size_t>& among) {
   const auto node = [&](size_t place) {
@@ -164,8 +163,9 @@ plan::Plan World::GroupPlan(const std::vector<size_t>& among) {
           .decode = {}};
 }
 
+// In half of them others answer than read: mostly one with all layers.
 plan::Plan World::RandomPlan(const std::vector<size_t>& among) {
-  if (among.size() > 1 && Chance(3)) {
+  if (among.size() > 1 && Chance(6)) {
     std::vector<size_t> order = among;
     std::rotate(order.begin(), order.begin() + Below(static_cast<uint32_t>(order.size())),
                 order.end());
