@@ -57,7 +57,7 @@ TEST(Sim, EverySeedEndsWithTheTokensOfOneMachineOrACleanError) {
   EXPECT_GT(all.small_fetched, options.seeds / 10);
   // Nearly all say what one machine does, and not all: else no row was made smaller.
   EXPECT_GT(all.small_alike, all.small_answered / 2);
-  // It takes a node that fails just then, in a plan whose nodes fetch: of few seeds among thousands.
+  // It takes a node that fails just then, in a plan whose nodes fetch: few of thousands.
   if (options.seeds >= 20'000) {
     EXPECT_GT(all.given_up, 0u);
   }
