@@ -27,7 +27,8 @@ bool Has(std::string_view text, std::string_view part) {
 }
 
 bool HasTags(Family family) {
-  return family == Family::kDsml || family == Family::kGlm || family == Family::kQwenXml;
+  return family == Family::kDsml || family == Family::kGlm || family == Family::kQwenXml ||
+         family == Family::kMiniMax;
 }
 
 // More telling marks first: several families share <tool_call>.
@@ -37,6 +38,7 @@ Family FamilyOf(std::string_view source) {
       {"<｜tool▁calls▁begin｜>", Family::kDeepSeek},
       {"<|channel|>", Family::kHarmony},
       {"<|tool_calls_section_begin|>", Family::kKimi},
+      {"<minimax:tool_call>", Family::kMiniMax},
       {"[TOOL_CALLS]", Family::kMistral},
       {"<arg_key>", Family::kGlm},
       {"<function=", Family::kQwenXml},
@@ -208,6 +210,8 @@ std::string_view FamilyName(Family family) {
       return "Qwen3 Coder";
     case Family::kKimi:
       return "Kimi";
+    case Family::kMiniMax:
+      return "MiniMax";
     case Family::kHarmony:
       return "Harmony";
   }
@@ -228,6 +232,8 @@ std::string_view CallsOpen(Family family) {
       return "<｜DSML｜tool_calls>";
     case Family::kKimi:
       return "<|tool_calls_section_begin|>";
+    case Family::kMiniMax:
+      return "<minimax:tool_call>";
     case Family::kHarmony:
       return " to=functions.";
     case Family::kPlain:

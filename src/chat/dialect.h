@@ -27,6 +27,7 @@ enum class Family : uint8_t {
   kGlm,       // <tool_call>name, <arg_key>, <arg_value>
   kQwenXml,   // <tool_call><function=name><parameter=…>: Qwen3 Coder
   kKimi,      // <|tool_calls_section_begin|>…
+  kMiniMax,   // <minimax:tool_call><invoke name="…"><parameter name="…">
   kHarmony,   // messages in channels, <|channel|>…: gpt-oss (harmony_reply.h)
 };
 std::string_view FamilyName(Family family);

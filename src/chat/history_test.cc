@@ -32,6 +32,7 @@ std::vector<Known> KnownTemplates() {
   known.push_back({"quasar", std::string(jinja::FallbackTemplate("deepseek4"))});
   known.push_back({"gemma", std::string(jinja::FallbackTemplate("gemma3"))});
   known.push_back({"harmony", std::string(jinja::FallbackTemplate("gpt-oss"))});
+  known.push_back({"minimax", std::string(jinja::FallbackTemplate("minimax-m2"))});
   const std::filesystem::path folder = ASTER_SHARED_DIR "/data/templates";
   if (std::filesystem::exists(folder)) {
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -111,8 +112,9 @@ TEST(History, WhatAModelWroteStandsInThePromptAgain) {
         << *before << "\n---\n"
         << *with_call;
     std::string reply = with_call->substr(std::min(before->size(), with_call->size()));
-    for (const std::string_view end : {"<|im_end|>\n", "<|im_end|>", "<|eot_id|>", "<|eom_id|>",
-                                       "<eos>", "<｜end▁of▁sentence｜>", "<end_of_turn>\n"}) {
+    for (const std::string_view end :
+         {"<|im_end|>\n", "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<eos>",
+          "<｜end▁of▁sentence｜>", "<end_of_turn>\n", "[e~[\n"}) {
       if (reply.ends_with(end)) reply.resize(reply.size() - end.size());
     }
     const Tools tools = {.has_tool = [](std::string_view tool) { return tool == "find"; },

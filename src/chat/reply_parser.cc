@@ -30,6 +30,8 @@ SectionMarks MarksOf(Family family) {
       return {"<｜DSML｜invoke name=\"", "</｜DSML｜tool_calls>"};
     case Family::kKimi:
       return {"<|tool_call_begin|>", "<|tool_calls_section_end|>"};
+    case Family::kMiniMax:
+      return {"<invoke name=\"", "</minimax:tool_call>"};
     case Family::kLlama:
       return {"{", ""};
     default:

@@ -66,8 +66,9 @@ std::string Parse(Family family, std::string_view reply, std::string_view prompt
 }
 
 TEST(ReplyParser, TextIsText) {
-  for (const Family family : {Family::kPlain, Family::kHermes, Family::kLlama, Family::kMistral,
-                              Family::kDeepSeek, Family::kDsml, Family::kGlm, Family::kKimi}) {
+  for (const Family family :
+       {Family::kPlain, Family::kHermes, Family::kLlama, Family::kMistral, Family::kDeepSeek,
+        Family::kDsml, Family::kGlm, Family::kKimi, Family::kMiniMax}) {
     for (const std::string_view text :
          {"", "hello", "a < b and [TOOL or <tool_ca", "\n\n", "  x  \n", "{", "{\"a\": 1}",
           "<think", "x <think>y</think>", "[1, 2]", "<｜tool▁call", "\xf0\x9f", "<|python_ta"}) {
@@ -202,6 +203,20 @@ TEST(ReplyParser, QwenXml) {
                   "<tool_call>\n<function=f>\n<parameter=a>\n12\n</parameter>\n"
                   "<parameter=text>\nx\n\ny\n</parameter>\n</function>\n</tool_call>"),
             "<<f {\"a\": 12, \"text\": \"x\\n\\ny\"}>>");
+}
+
+TEST(ReplyParser, MiniMax) {
+  EXPECT_EQ(
+      Parse(Family::kMiniMax,
+            "So:\n<minimax:tool_call>\n<invoke name=\"f\">\n<parameter name=\"a\">12</parameter>"
+            "\n<parameter name=\"text\">x\n\ny</parameter>\n</invoke>\n"
+            "<invoke name=\"g\">\n</invoke>\n</minimax:tool_call>"),
+      "So:<<f {\"a\": 12, \"text\": \"x\\n\\ny\"}>><<g {}>>");
+  for (const std::string_view text :
+       {"<minimax:tool_call>", "<minimax:tool_call>\n<invoke name=\"nobody\">\n</invoke>",
+        "<minimax:tool_call><invoke name=\"f\"><parameter>1</parameter></invoke>"}) {
+    EXPECT_EQ(Parse(Family::kMiniMax, text), text);
+  }
 }
 
 TEST(ReplyParser, Kimi) {

@@ -150,16 +150,46 @@ Result<TaggedCall> ReadDsml(std::string_view body) {
   return call;
 }
 
+Result<TaggedCall> ReadMiniMax(std::string_view body, const Tools& tools) {
+  Cursor cursor(body);
+  // The call's opening ended at `name="`.
+  const auto name = cursor.TakeUntil("\">");
+  if (!name) return NoCall();
+  TaggedCall call{.name = std::string(*name), .arguments = ""};
+  ArgumentsWriter arguments;
+  for (cursor.SkipSpace(); !cursor.at_end(); cursor.SkipSpace()) {
+    if (!cursor.Take("<parameter name=\"")) return NoCall();
+    const auto key = cursor.TakeUntil("\">");
+    const auto value = key ? cursor.TakeUntil("</parameter>") : std::nullopt;
+    if (!value) return NoCall();
+    arguments.Add(*key, *value, IsString(tools, call.name, *key, *value));
+  }
+  call.arguments = std::move(arguments).Take();
+  return call;
+}
+
+Result<TaggedCall> ReadAny(Family family, std::string_view body, const Tools& tools) {
+  switch (family) {
+    case Family::kDsml:
+      return ReadDsml(body);
+    case Family::kGlm:
+      return ReadGlm(body, tools);
+    case Family::kMiniMax:
+      return ReadMiniMax(body, tools);
+    default:
+      return ReadQwenXml(body, tools);
+  }
+}
+
 }  // namespace
 
 std::string_view TaggedCallClose(Family family) {
+  if (family == Family::kMiniMax) return "</invoke>";
   return family == Family::kDsml ? "</｜DSML｜invoke>" : "</tool_call>";
 }
 
 Result<TaggedCall> ReadTaggedCall(Family family, std::string_view body, const Tools& tools) {
-  TaggedCall call = TRY(family == Family::kDsml  ? ReadDsml(body)
-                        : family == Family::kGlm ? ReadGlm(body, tools)
-                                                 : ReadQwenXml(body, tools));
+  TaggedCall call = TRY(ReadAny(family, body, tools));
   if (call.name.empty() || call.name.find_first_of("<>\n") != std::string::npos) return NoCall();
   return call;
 }

@@ -33,7 +33,8 @@ std::vector<VerifiedWay> VerifyAll(const model::Shape& shape, std::span<const in
 TEST(Verify, EveryWayOfEveryArchitectureGivesTheSameBits) {
   for (const model::Arch arch :
        {model::Arch::kLlama, model::Arch::kMistral3, model::Arch::kQwen2, model::Arch::kQwen3,
-        model::Arch::kQwen3Moe, model::Arch::kGemma3, model::Arch::kPhi3, model::Arch::kGptOss}) {
+        model::Arch::kQwen3Moe, model::Arch::kGemma3, model::Arch::kPhi3, model::Arch::kGptOss,
+        model::Arch::kGlm4Moe, model::Arch::kMiniMaxM2}) {
     const model::Shape shape = model::SmallShape(arch);
     const auto ways =
         VerifyAll(shape, model::RandomTokens(kSanitized ? 30 : 140, shape.vocab_size));

@@ -270,9 +270,78 @@ constexpr std::string_view kGemma3 = R"jinja(
 {%- endif -%}
 )jinja";
 
+// Turns of five roles between marks of their own; the family thinks before every answer, and its
+// calls have a tag for each argument. Thoughts are shown again only behind the last question.
+constexpr std::string_view kMiniMax = R"jinja(
+{%- macro text_of(content) -%}
+  {%- if content is string -%}{{ content }}
+  {%- elif content -%}
+    {%- for part in content if part.type == 'text' -%}{{ part.text }}{%- endfor -%}
+  {%- endif -%}
+{%- endmacro -%}
+{%- set begins_with_system = messages and messages[0].role == 'system' -%}
+{%- set state = namespace(last_question=-1, in_results=false) -%}
+{%- for message in messages -%}
+  {%- if message.role == 'user' -%}{%- set state.last_question = loop.index0 -%}{%- endif -%}
+{%- endfor -%}
+{{- ']~!b[]~b]system\n' -}}
+{{- text_of(messages[0].content) if begins_with_system else 'You are a helpful assistant.' -}}
+{%- if tools is defined and tools -%}
+  {{- '\n\n# Tools\nThese tools can be called; each is given as JSON with a schema of its ' ~
+      'parameters:\n<tools>\n' -}}
+  {%- for tool in tools -%}
+    {{- '<tool>' ~ ((tool.function or tool) | tojson) ~ '</tool>\n' -}}
+  {%- endfor -%}
+  {{- '</tools>\n\nCall one or several in this form, a tag for each parameter:\n' ~
+      '<minimax:tool_call>\n<invoke name="NAME OF THE TOOL">\n' ~
+      '<parameter name="NAME OF A PARAMETER">its value</parameter>\n</invoke>\n' ~
+      '</minimax:tool_call>' -}}
+{%- endif -%}
+{{- '[e~[\n' -}}
+{%- for message in messages -%}
+  {%- if state.in_results and message.role != 'tool' -%}
+    {{- '[e~[\n' -}}
+    {%- set state.in_results = false -%}
+  {%- endif -%}
+  {%- if message.role == 'assistant' -%}
+    {{- ']~b]ai\n' -}}
+    {%- if loop.index0 > state.last_question -%}
+      {{- '<think>\n' ~ (message.reasoning_content or '') ~ '\n</think>\n\n' -}}
+    {%- endif -%}
+    {{- text_of(message.content) -}}
+    {%- if message.tool_calls -%}
+      {{- '\n<minimax:tool_call>\n' -}}
+      {%- for call in message.tool_calls -%}
+        {%- set function = call.function or call -%}
+        {{- '<invoke name="' ~ function.name ~ '">\n' -}}
+        {%- for key, value in function.arguments.items() -%}
+          {{- '<parameter name="' ~ key ~ '">' -}}
+          {{- (value if value is string else value | tojson) ~ '</parameter>\n' -}}
+        {%- endfor -%}
+        {{- '</invoke>\n' -}}
+      {%- endfor -%}
+      {{- '</minimax:tool_call>' -}}
+    {%- endif -%}
+    {{- '[e~[\n' -}}
+  {%- elif message.role == 'tool' -%}
+    {{- '\n' if state.in_results else ']~b]tool\n' -}}
+    {%- set state.in_results = true -%}
+    {{- '<response>' ~ text_of(message.content) ~ '</response>' -}}
+  {%- elif not (loop.first and begins_with_system) -%}
+    {{- ']~b]' ~ ('system' if message.role == 'system' else 'user') ~ '\n' -}}
+    {{- text_of(message.content) ~ '[e~[\n' -}}
+  {%- endif -%}
+{%- endfor -%}
+{{- '[e~[\n' if state.in_results else '' -}}
+{%- if add_generation_prompt is defined and add_generation_prompt -%}
+{{- ']~b]ai\n<think>\n' -}}
+{%- endif -%}
+)jinja";
+
 }  // namespace
 
 std::string_view FallbackTemplate(std::string_view architecture) {
+  if (architecture == "minimax-m2") return kMiniMax;
   if (architecture == "gpt-oss") return kGptOss;
   if (architecture == "gemma3") return kGemma3;
   return architecture == "deepseek4" ? kDeepSeek4 : std::string_view();

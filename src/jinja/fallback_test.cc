@@ -96,6 +96,29 @@ TEST(FallbackTemplate, OfGemma3AsksForCallsAsJson) {
                              "<start_of_turn>model\n"));
 }
 
+TEST(FallbackTemplate, OfMiniMaxHasATagForEachArgument) {
+  const auto parsed = ChatTemplate::Parse(FallbackTemplate("minimax-m2"));
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message();
+  const auto text = parsed->RenderJson(
+      R"({"tools": [{"type": "function", "function": {"name": "f", "parameters": {}}}],
+          "messages": [{"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "Hi"},
+            {"role": "assistant", "content": "Yes.", "reasoning_content": "Hm.", "tool_calls":
+              [{"function": {"name": "f", "arguments": {"a": 1, "b": "x"}}}]},
+            {"role": "tool", "content": "2"}, {"role": "tool", "content": "3"}],
+          "add_generation_prompt": true})");
+  ASSERT_TRUE(text.ok()) << text.error().message();
+  EXPECT_THAT(*text, StartsWith("]~!b[]~b]system\nBe brief.\n\n# Tools\n"));
+  EXPECT_THAT(*text,
+              HasSubstr("<tools>\n<tool>{\"name\": \"f\", \"parameters\": {}}</tool>\n</tools>"));
+  EXPECT_THAT(*text, EndsWith("[e~[\n]~b]user\nHi[e~[\n]~b]ai\n<think>\nHm.\n</think>\n\nYes.\n"
+                              "<minimax:tool_call>\n<invoke name=\"f\">\n"
+                              "<parameter name=\"a\">1</parameter>\n"
+                              "<parameter name=\"b\">x</parameter>\n</invoke>\n"
+                              "</minimax:tool_call>[e~[\n]~b]tool\n<response>2</response>\n"
+                              "<response>3</response>[e~[\n]~b]ai\n<think>\n"));
+}
+
 TEST(FallbackTemplate, OnlyForArchitecturesThatNeedOne) {
   EXPECT_EQ(FallbackTemplate("llama"), "");
   EXPECT_NE(FallbackTemplate("deepseek4"), "");

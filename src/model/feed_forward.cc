@@ -19,10 +19,11 @@ compute::GateKind GateOf(const Shape& shape) {
 
 Status FeedForward::Plan(size_t row_count) {
   const Experts& experts = shape_.experts;
-  if (experts.count == 0) {
+  if (experts.count == 0 || experts.dense_layers > 0) {
     TRY(gate_.Shape(backend_, row_count, shape_.feed_forward));
-    return up_.Shape(backend_, row_count, shape_.feed_forward);
+    TRY(up_.Shape(backend_, row_count, shape_.feed_forward));
   }
+  if (experts.count == 0) return Ok();
   TRY(logits_.Shape(backend_, row_count, experts.count));
   TRY(ids_.Shape(backend_, row_count, experts.used, compute::Element::kI32));
   return shares_.Shape(backend_, row_count, experts.used);
@@ -30,7 +31,7 @@ Status FeedForward::Plan(size_t row_count) {
 
 Status FeedForward::Run(const LayerWeights& layer, compute::Operand& rows,
                         std::span<const int32_t> tokens, const compute::Tensor& out) {
-  if (shape_.experts.count == 0) return RunDense(layer.dense, rows, out);
+  if (layer.experts.empty()) return RunDense(layer.dense, rows, out);
   return RunExperts(layer, rows, tokens, out);
 }
 
@@ -65,13 +66,13 @@ Status FeedForward::RunExperts(const LayerWeights& layer, compute::Operand& rows
         {.rows = logits_.tensor(), .count = 1, .bias = layer.router_bias.tensor()}};
     TRY(commands_.FinishHeads(scores));
   }
-  const auto score = shape_.arch == Arch::kDeepSeek4 ? kernels::RouterScore::kSqrtSoftplus
-                                                     : kernels::RouterScore::kSoftmax;
   // Which experts each row uses, and their shares: by the scores, or in the first layers of
   // DeepSeek V4 by a table of tokens. A softmax over all, divided by the sum of the chosen, is the
   // softmax over the chosen.
   TRY(commands_.Choose({.logits = logits_.tensor(),
-                        .spec = {.score = score, .normalized = true, .scale = shape_.experts.scale},
+                        .spec = {.score = shape_.experts.score,
+                                 .normalized = shape_.experts.normalized,
+                                 .scale = shape_.experts.scale},
                         .bias = layer.choice_bias.tensor(),
                         .table = layer.expert_table,
                         .tokens = tokens,

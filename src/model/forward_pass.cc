@@ -361,6 +361,18 @@ compute::Angles ForwardPass::AnglesOf(uint32_t layer) const {
   return {cosines_.tensor(), sines_.tensor()};
 }
 
+// Queries, and keys, of all heads as one row.
+Status ForwardPass::NormaliseAllHeads(const LayerWeights& weights) {
+  const auto normalise = [&](const compute::Array& rows, const compute::Array& weight) {
+    return commands_->Normalise({.rows = rows.tensor(),
+                                 .weight = weight.tensor(),
+                                 .epsilon = shape_.norm_epsilon,
+                                 .out = rows.tensor()});
+  };
+  TRY(normalise(queries_, weights.query_norm));
+  return normalise(keys_, weights.key_norm);
+}
+
 // Biases, norms and positions of the rows' queries, keys and values.
 Status ForwardPass::FinishHeads(uint32_t layer, const LayerWeights& weights) {
   const auto norm = shape_.qk_norm() ? compute::HeadNorm::kWeighted : compute::HeadNorm::kNone;
@@ -375,6 +387,7 @@ Status ForwardPass::FinishHeads(uint32_t layer, const LayerWeights& weights) {
                           .angles = angles,
                           .layout = RopeLayoutOf(shape_)};
   };
+  if (shape_.has_wide_norms()) TRY(NormaliseAllHeads(weights));
   // Queries and keys are normed and rotated; values only get their bias, which most models lack.
   const compute::Angles angles = AnglesOf(layer);
   const compute::Angles query_angles =

@@ -92,6 +92,7 @@ class ForwardPass {
   Status RecordAttention(uint32_t layer, const LayerWeights& weights);
   Status RecordHeads(uint32_t layer, const LayerWeights& weights);
   Status FinishHeads(uint32_t layer, const LayerWeights& weights);
+  Status NormaliseAllHeads(const LayerWeights& weights);
   Status FinishHalf(const compute::Array& norm);
   compute::Angles AnglesOf(uint32_t layer) const;
   Status RecordQueryAngles();

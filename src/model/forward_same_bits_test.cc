@@ -41,6 +41,8 @@ constexpr Known kKnown[] = {
     {Arch::kPhi3, TensorType::kQ4_K, "982da0f15eae7b38170b977dc89e3879"},
     {Arch::kGptOss, TensorType::kMXFP4, "62b1e645a46a171ce600abe440c25832"},
     {Arch::kGptOss, TensorType::kQ8_0, "349c208518ea082882205b2073dcc5ef"},
+    {Arch::kGlm4Moe, TensorType::kQ4_K, "66d58d7a5ce36ee8afbb67834b550fd4"},
+    {Arch::kMiniMaxM2, TensorType::kQ4_K, "5eedab85f18335ea4e5f994c20ff718f"},
 };
 
 std::string NameOf(const testing::TestParamInfo<Known>& known) {

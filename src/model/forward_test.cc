@@ -11,6 +11,7 @@
 #include "model/reference_for_test.h"
 #include "model/rope_spec.h"
 #include "model/runner_for_test.h"
+#include "model/support.h"
 
 namespace aster::model {
 namespace {
@@ -18,7 +19,8 @@ namespace {
 using gguf::TensorType;
 
 constexpr Arch kArchs[] = {Arch::kLlama,    Arch::kMistral3, Arch::kQwen2, Arch::kQwen3,
-                           Arch::kQwen3Moe, Arch::kGemma3,   Arch::kPhi3,  Arch::kGptOss};
+                           Arch::kQwen3Moe, Arch::kGemma3,   Arch::kPhi3,  Arch::kGptOss,
+                           Arch::kGlm4Moe,  Arch::kMiniMaxM2};
 
 // Root mean square of the difference, relative to that of the reference.
 double RelativeError(std::span<const float> logits, std::span<const double> reference) {
@@ -105,8 +107,8 @@ TEST(Forward, LongPastsAreSharedOutAmongThreads) {
 }
 
 TEST(Forward, CompanionsInABatchChangeNothing) {
-  for (const Arch arch :
-       {Arch::kLlama, Arch::kMistral3, Arch::kQwen3Moe, Arch::kGemma3, Arch::kGptOss}) {
+  for (const Arch arch : {Arch::kLlama, Arch::kMistral3, Arch::kQwen3Moe, Arch::kGemma3,
+                          Arch::kGptOss, Arch::kGlm4Moe, Arch::kMiniMaxM2}) {
     const Shape shape = SmallShape(arch);
     const ModelFile model(shape, TensorType::kQ8_0);
     Runner runner(model.files(), Slice::Whole(shape), 2);
@@ -319,6 +321,25 @@ TEST(Forward, APhi3ForLongTextsTurnsByTheirTable) {
   const auto of_short = logits(shape);
   shape.context_length = 131072;
   EXPECT_NE(logits(shape), of_short);
+}
+
+// Of GLM some models have no norms of queries and keys.
+TEST(Forward, AGlmWithoutHeadNormsAgreesWithTheTextbook) {
+  Shape shape = SmallShape(Arch::kGlm4Moe);
+  const auto tokens = RandomTokens(30, shape.vocab_size);
+  const auto logits = [&](const Shape& of) {
+    const ModelFile model(of, TensorType::kF32);
+    EXPECT_EQ(CheckSupport(model.files()).shape->head_norms, of.head_norms);
+    const auto found = Runner(model.files(), Slice::Whole(of)).Logits(tokens, 30);
+    EXPECT_LT(RelativeError(found, ReferenceLogits(model.files(), of, tokens)), 1e-3);
+    return found;
+  };
+  const auto with = logits(shape);
+  shape.head_norms = false;
+  EXPECT_NE(logits(shape), with);
+  shape.experts.dense_layers = 2;
+  shape.experts.scale = 1.0f;
+  logits(shape);
 }
 
 // Where scores carry YaRN's magnitude, cosines and sines do not.

@@ -97,7 +97,7 @@ Status CheckGroup(const GroupPart& part, const Shape& shape) {
     return InvalidArgument(fmt::format("part {} of a group of {} nodes; 2 to {} can be a group",
                                        part.index, part.count, GroupPart::kMostParts));
   }
-  if (shape.is_latent() || shape.experts.count > 0) {
+  if (!shape.is_divisible() || shape.experts.count > 0) {
     return Unimplemented(
         fmt::format("a group of nodes cannot compute layers of {} together: give each node layers "
                     "of its own, as --split auto does",

@@ -221,6 +221,81 @@ Shape TinyPhi4MiniShape() {
   return shape;
 }
 
+// A GLM 4.5 to 4.7, by the widths and the first dense layers that differ between the large one and
+// Air.
+Shape GlmShape(uint32_t layers, uint32_t dense_layers, uint32_t embedding, uint32_t feed_forward,
+               uint32_t experts, uint32_t of_expert) {
+  const bool is_large = embedding > 4096;
+  return {.arch = Arch::kGlm4Moe,
+          .layer_count = layers,
+          .context_length = is_large ? 202752u : 131072u,
+          .embedding = embedding,
+          .head_count = 96,
+          .kv_head_count = 8,
+          .head_dim = 128,
+          .feed_forward = feed_forward,
+          .vocab_size = 151552,
+          .rope = {.base = 1000000.0f, .dimensions = 64},
+          .experts = {.count = experts,
+                      .used = 8,
+                      .feed_forward = of_expert,
+                      .score = kernels::RouterScore::kSigmoid,
+                      .choice_bias = true,
+                      .dense_layers = dense_layers,
+                      .shared = 1,
+                      .scale = is_large ? 2.5f : 1.0f},
+          .head_norms = is_large};
+}
+
+// Everything that a GLM 4.6 has, as small as blocks of 256 allow.
+Shape TinyGlmShape() {
+  Shape shape = GlmShape(4, 1, 256, 512, 8, 256);
+  shape.context_length = 65536;
+  shape.head_count = 4;
+  shape.kv_head_count = 2;
+  shape.head_dim = 64;
+  shape.vocab_size = 1024;
+  shape.rope.dimensions = 32;
+  shape.experts.used = 3;
+  shape.experts.scale = 2.5f;
+  shape.head_norms = true;
+  return shape;
+}
+
+// The shape of MiniMax M2, with fewer layers and experts.
+Shape MiniMaxShape(uint32_t layers, uint32_t experts) {
+  return {.arch = Arch::kMiniMaxM2,
+          .layer_count = layers,
+          .context_length = 196608,
+          .embedding = 3072,
+          .head_count = 48,
+          .kv_head_count = 8,
+          .head_dim = 128,
+          .vocab_size = 200064,
+          .norm_epsilon = 1e-6f,
+          .rope = {.base = 5000000.0f, .dimensions = 64},
+          .experts = {.count = experts,
+                      .used = 8,
+                      .feed_forward = 1536,
+                      .score = kernels::RouterScore::kSigmoid,
+                      .choice_bias = true}};
+}
+
+// Everything that a MiniMax M2 has, as small as blocks of 256 allow.
+Shape TinyMiniMaxShape() {
+  Shape shape = MiniMaxShape(4, 8);
+  shape.context_length = 65536;
+  shape.embedding = 256;
+  shape.head_count = 4;
+  shape.kv_head_count = 2;
+  shape.head_dim = 64;
+  shape.vocab_size = 1024;
+  shape.rope.dimensions = 32;
+  shape.experts.used = 3;
+  shape.experts.feed_forward = 256;
+  return shape;
+}
+
 // The shape of DeepSeek V4 Flash, with fewer layers and experts.
 Shape FlashShape(uint32_t layers, uint32_t experts) {
   Shape shape = {.arch = Arch::kDeepSeek4,
@@ -237,9 +312,10 @@ Shape FlashShape(uint32_t layers, uint32_t experts) {
                  .experts = {.count = experts,
                              .used = 6,
                              .feed_forward = 2048,
+                             .score = kernels::RouterScore::kSqrtSoftplus,
                              .shared = 1,
-                             .hash_layers = 3,
                              .scale = 1.5f,
+                             .hash_layers = 3,
                              .limit = 10.0f},
                  .streams = {.count = 4, .sinkhorn = 20, .epsilon = 1e-6f},
                  .latent = {.query_rank = 1024,
@@ -294,8 +370,8 @@ Shape TinyFlashShape() {
   return shape;
 }
 
-const std::array<Preset, 28>& AllPresets() {
-  static const std::array<Preset, 28> presets = {{
+const std::array<Preset, 35>& AllPresets() {
+  static const std::array<Preset, 35> presets = {{
       {"tiny", "a small Llama of 4 layers", kTiny},
       {"llama-1b", "the shape of a Llama of 1.2 B parameters", kLlama1b},
       {"qwen3-0.6b", "the shape of a Qwen3 of 0.6 B parameters", kQwen3},
@@ -328,6 +404,17 @@ const std::array<Preset, 28>& AllPresets() {
        GptOssShape(4, 16)},
       {"gpt-oss-20b", "the shape of gpt-oss-20b: 21 B parameters", GptOssShape(24, 32)},
       {"gpt-oss-120b", "the shape of gpt-oss-120b: 117 B parameters", GptOssShape(36, 128)},
+      {"glm-tiny", "every part of a GLM 4.6, in 4 small layers", TinyGlmShape()},
+      {"glm-proportions", "a GLM 4.6 of 4 layers and 16 experts: real widths",
+       GlmShape(4, 1, 5120, 12288, 16, 1536)},
+      {"glm-4.5-air", "the shape of GLM 4.5 Air: 107 B parameters",
+       GlmShape(46, 1, 4096, 10944, 128, 1408)},
+      {"glm-4.6", "the shape of GLM 4.6 and 4.7: 353 B parameters",
+       GlmShape(92, 3, 5120, 12288, 160, 1536)},
+      {"minimax-m2-tiny", "every part of a MiniMax M2, in 4 small layers", TinyMiniMaxShape()},
+      {"minimax-m2-proportions", "a MiniMax M2 of 4 layers and 16 experts: real widths",
+       MiniMaxShape(4, 16)},
+      {"minimax-m2", "the shape of MiniMax M2: 229 B parameters", MiniMaxShape(62, 256)},
       {"flash-shape-tiny", "every part of a DeepSeek V4 Flash, in 6 small layers",
        TinyFlashShape()},
       {"flash-proportions", "a DeepSeek V4 Flash of 6 layers and 48 experts: real widths",

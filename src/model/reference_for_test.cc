@@ -120,8 +120,9 @@ class Reference {
         continue;
       }
       Add(x, Attention(Normalised(x, "attn_norm.weight"), position));
-      const bool is_oss = shape_.arch == Arch::kGptOss;
-      Add(x, FeedForward(Normalised(x, is_oss ? "post_attention_norm.weight" : "ffn_norm.weight")));
+      const bool is_behind = shape_.arch == Arch::kGptOss || shape_.arch == Arch::kGlm4Moe;
+      Add(x,
+          FeedForward(Normalised(x, is_behind ? "post_attention_norm.weight" : "ffn_norm.weight")));
     }
     Normalise(x, Weights(files_, "output_norm.weight"), shape_.norm_epsilon);
     Row logits = Multiply(shape_.tied_head ? embedding : Weights(files_, "output.weight"), x,
@@ -183,6 +184,8 @@ class Reference {
   }
 
   void FinishHeads(Row& rows, const std::string& norm, size_t position) const {
+    // Of MiniMax over all heads at once.
+    if (shape_.arch == Arch::kMiniMaxM2) Normalise(rows, Layer(norm), shape_.norm_epsilon);
     for (size_t i = 0; i < rows.size(); i += shape_.head_dim) {
       const std::span<double> head(rows.data() + i, shape_.head_dim);
       if (shape_.qk_norm()) Normalise(head, Layer(norm), shape_.norm_epsilon);
@@ -260,8 +263,34 @@ class Reference {
     return down;
   }
 
+  // GLM and MiniMax: every expert scored by itself, a bias for the choice only.
+  Row SigmoidMixture(const Row& x) const {
+    Row scores = Multiply(Layer("ffn_gate_inp.weight"), x, shape_.experts.count);
+    const std::vector<float> bias = Layer("exp_probs_b.bias");
+    for (double& score : scores) score = 1.0 / (1.0 + std::exp(-score));
+    std::vector<size_t> order(scores.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return scores[a] + double{bias[a]} > scores[b] + double{bias[b]};
+    });
+    order.resize(shape_.experts.used);
+    double sum = 0;
+    for (const size_t expert : order) sum += scores[expert];
+    const size_t width = shape_.experts.feed_forward;
+    Row out(shape_.embedding);
+    if (shape_.arch == Arch::kGlm4Moe) out = Network(x, "_shexp.weight", width, 0);
+    for (const size_t expert : order) {
+      Row y = Network(x, "_exps.weight", width, expert);
+      Scale(y, double{shape_.experts.scale} * scores[expert] / sum);
+      Add(out, y);
+    }
+    return out;
+  }
+
   Row FeedForward(const Row& x) const {
-    if (shape_.experts.count == 0) return Network(x, ".weight", shape_.feed_forward, 0);
+    if (shape_.experts.count == 0 || layer_ < shape_.experts.dense_layers)
+      return Network(x, ".weight", shape_.feed_forward, 0);
+    if (HasRouterKeys(shape_.arch)) return SigmoidMixture(x);
     Row scores = Multiply(Layer("ffn_gate_inp.weight"), x, shape_.experts.count);
     if (shape_.arch == Arch::kGptOss) AddPart(scores, Layer("ffn_gate_inp.bias"), 0);
     for (double& score : scores) score = std::exp(score);

@@ -61,6 +61,15 @@ inline Shape SmallShape(Arch arch) {
     shape.rope.original_context = 16;
     shape.temperature = 0.3f;
   }
+  // Of three layers the first without experts.
+  if (arch == Arch::kGlm4Moe || arch == Arch::kMiniMaxM2) {
+    const Shape tiny =
+        ShapeOfPreset(arch == Arch::kGlm4Moe ? "glm-tiny" : "minimax-m2-tiny").value();
+    shape.tied_head = false;
+    shape.rope = tiny.rope;
+    shape.experts = tiny.experts;
+    shape.head_norms = tiny.head_norms;
+  }
   // Heads that turn in part, by a table, and a window in every layer.
   if (arch == Arch::kPhi3) {
     shape.sliding_window = 24;

@@ -12,10 +12,12 @@
 #include "kernels/math.h"
 #include "model/shape_deepseek4.h"
 #include "model/shape_gemma3.h"
+#include "model/shape_glm.h"
 #include "model/shape_gpt_oss.h"
 #include "model/shape_keys.h"
 #include "model/shape_mistral3.h"
 #include "model/shape_phi3.h"
+#include "model/shape_router.h"
 #include "quant/half.h"
 
 namespace aster::model {
@@ -26,15 +28,17 @@ struct ArchEntry {
   std::string_view name;
 };
 
-constexpr std::array<ArchEntry, 9> kArchs = {{{Arch::kLlama, "llama"},
-                                              {Arch::kMistral3, "mistral3"},
-                                              {Arch::kQwen2, "qwen2"},
-                                              {Arch::kQwen3, "qwen3"},
-                                              {Arch::kQwen3Moe, "qwen3moe"},
-                                              {Arch::kGemma3, "gemma3"},
-                                              {Arch::kPhi3, "phi3"},
-                                              {Arch::kGptOss, "gpt-oss"},
-                                              {Arch::kDeepSeek4, "deepseek4"}}};
+constexpr std::array<ArchEntry, 11> kArchs = {{{Arch::kLlama, "llama"},
+                                               {Arch::kMistral3, "mistral3"},
+                                               {Arch::kQwen2, "qwen2"},
+                                               {Arch::kQwen3, "qwen3"},
+                                               {Arch::kQwen3Moe, "qwen3moe"},
+                                               {Arch::kGemma3, "gemma3"},
+                                               {Arch::kPhi3, "phi3"},
+                                               {Arch::kGptOss, "gpt-oss"},
+                                               {Arch::kGlm4Moe, "glm4moe"},
+                                               {Arch::kMiniMaxM2, "minimax-m2"},
+                                               {Arch::kDeepSeek4, "deepseek4"}}};
 
 // Keys that change the arithmetic of other architectures. Where one stands in a file of an
 // architecture known here, running the file without it would give plausible nonsense.
@@ -128,7 +132,7 @@ Status ReadFeedForward(const Keys& keys, Shape& shape) {
   }
   if (TRY(keys.OptionalCount("expert_count", kMaxWidth)) > 0) {
     return Unimplemented(
-        fmt::format("{} is set: experts are supported in qwen3moe and gpt-oss, not in {}",
+        fmt::format("{} is set: experts are supported in qwen3moe, gpt-oss and others, not in {}",
                     keys.Full("expert_count"), ArchName(shape.arch)));
   }
   shape.feed_forward = TRY(keys.UniformCount("feed_forward_length", shape.layer_count, kMaxWidth));
@@ -199,8 +203,11 @@ std::string KnownArchs() {
 }
 
 bool HasExperts(Arch arch) {
-  return arch == Arch::kQwen3Moe || arch == Arch::kGptOss || arch == Arch::kDeepSeek4;
+  return arch == Arch::kQwen3Moe || arch == Arch::kGptOss || arch == Arch::kGlm4Moe ||
+         arch == Arch::kMiniMaxM2 || arch == Arch::kDeepSeek4;
 }
+
+bool HasRouterKeys(Arch arch) { return arch == Arch::kGlm4Moe || arch == Arch::kMiniMaxM2; }
 
 uint32_t WindowOf(const Shape& shape, uint32_t layer) {
   const bool sees_all = shape.full_every > 0 && (layer + 1) % shape.full_every == 0;
@@ -242,6 +249,7 @@ Result<Shape> ReadShape(const gguf::Metadata& metadata) {
   if (shape.arch == Arch::kDeepSeek4) {
     TRY(ReadDeepSeek4(keys, shape));
   } else {
+    if (HasRouterKeys(shape.arch)) TRY(LeaveNextOut(keys, shape));
     TRY(ReadAttention(keys, shape));
     TRY(ReadFeedForward(keys, shape));
     shape.rope = TRY(ReadRope(keys, shape));
@@ -249,6 +257,8 @@ Result<Shape> ReadShape(const gguf::Metadata& metadata) {
     if (shape.is_gemma3()) TRY(ReadGemma3(keys, shape));
     if (shape.arch == Arch::kMistral3) TRY(ReadMistral3(keys, shape));
     if (shape.arch == Arch::kPhi3) TRY(ReadPhi3(keys, shape));
+    if (shape.is_glm()) TRY(ReadGlm(keys, shape));
+    if (shape.arch == Arch::kMiniMaxM2) TRY(ReadMiniMax(keys, shape));
   }
   shape.vocab_size = TRY(ReadVocabSize(metadata, keys));
   TRY(CheckShape(shape));
@@ -289,6 +299,7 @@ Status CheckShape(const Shape& shape) {
   if (shape.is_gemma3()) return CheckGemma3(shape);
   if (shape.arch == Arch::kMistral3) return CheckMistral3(shape);
   if (shape.arch == Arch::kPhi3) return CheckPhi3(shape);
+  if (HasRouterKeys(shape.arch)) return CheckSigmoidMixture(shape);
   return shape.arch == Arch::kDeepSeek4 ? CheckDeepSeek4(shape) : Ok();
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "gguf/metadata.h"
+#include "kernels/routing.h"
 
 namespace aster::model {
 
@@ -26,6 +27,8 @@ enum class Arch : uint8_t {
   kGemma3,
   kPhi3,
   kGptOss,
+  kGlm4Moe,
+  kMiniMaxM2,
   kDeepSeek4
 };
 
@@ -57,10 +60,14 @@ struct Experts {
   uint32_t count = 0;  // 0: a dense model
   uint32_t used = 0;   // per token
   uint32_t feed_forward = 0;
+  kernels::RouterScore score = kernels::RouterScore::kSoftmax;
+  bool normalized = true;     // the chosen ones' weights are divided by their sum
+  bool choice_bias = false;   // numbers that count for the choice only
+  uint32_t dense_layers = 0;  // first layers, which have one network instead
+  uint32_t shared = 0;        // that every token uses as well
+  float scale = 1.0f;         // of the chosen ones' weights
   // The rest is DeepSeek V4's, and the limit gpt-oss's too.
-  uint32_t shared = 0;       // that every token uses as well
   uint32_t hash_layers = 0;  // first layers, whose experts a table picks
-  float scale = 1.0f;        // of the chosen ones' weights
   float limit =
       std::numeric_limits<float>::infinity();  // of what goes into a product of two halves
 };
@@ -111,14 +118,20 @@ struct Shape {
   Streams streams = {};
   Latent latent = {};
   uint32_t next_layers = 0;   // MTP blocks, behind the last layer
+  uint32_t left_out = 0;      // MTP blocks there that are never computed
   bool next_apart = false;    // of such a block: named mtp.0, its two projections apart
   bool tied_head = false;     // the output head is the token embedding
   bool rope_factors = false;  // a tensor holds one frequency factor per pair (Llama 3, Phi 3)
+  bool head_norms = false;    // queries and keys are normed, where only files say so (GLM)
 
   // Floats of a token's row between layers, and so between slices.
   uint32_t hidden_width() const { return streams.count * embedding; }
   bool is_latent() const { return latent.query_rank > 0; }
-  bool qkv_bias() const { return arch == Arch::kQwen2 || is_gpt_oss(); }
+  bool has_experts(uint32_t layer) const {
+    return experts.count > 0 && layer >= experts.dense_layers;
+  }
+  bool is_glm() const { return arch == Arch::kGlm4Moe; }
+  bool qkv_bias() const { return arch == Arch::kQwen2 || is_gpt_oss() || is_glm(); }
   // With biases on every product of a layer, a sink for every head and gates of its own.
   bool is_gpt_oss() const { return arch == Arch::kGptOss; }
   // With norms behind both halves of a layer too, gates of gelu, and an embedding that is scaled.
@@ -127,11 +140,20 @@ struct Shape {
   bool is_fused() const { return arch == Arch::kPhi3; }
   // Files have the rows of queries and keys in such an order that neighbours turn together.
   bool turns_neighbours() const { return arch == Arch::kLlama || arch == Arch::kMistral3; }
-  bool qk_norm() const { return arch == Arch::kQwen3 || arch == Arch::kQwen3Moe || is_gemma3(); }
+  bool qk_norm() const {
+    return arch == Arch::kQwen3 || arch == Arch::kQwen3Moe || is_gemma3() || head_norms;
+  }
+  // Queries and keys are normed over all heads at once instead.
+  bool has_wide_norms() const { return arch == Arch::kMiniMaxM2; }
+  // The parts of a group can compute its layers.
+  bool is_divisible() const { return !is_latent() && !is_glm() && !has_wide_norms(); }
 };
 
 // Whether layers of the architecture have experts in place of one feed-forward network.
 bool HasExperts(Arch arch);
+
+// Whether its files say how the router chooses (shape_router.h).
+bool HasRouterKeys(Arch arch);
 
 // Positions that a row of a layer sees, itself included; 0: all.
 uint32_t WindowOf(const Shape& shape, uint32_t layer);

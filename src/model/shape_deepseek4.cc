@@ -131,6 +131,7 @@ Status ReadExperts(const Keys& keys, Shape& shape) {
   if (!TRY(keys.Flag("expert_weights_norm")))
     return keys.Unexpected("expert_weights_norm", "false", "true");
   TRY(keys.ExpectNumber("expert_gating_func", kSqrtSoftplus));
+  experts.score = kernels::RouterScore::kSqrtSoftplus;
   TRY(keys.ExpectNumber("expert_group_count", 0));
   TRY(keys.ExpectNumber("expert_group_used_count", 0));
   const uint64_t hashed = TRY(keys.Required("hash_layer_count"));

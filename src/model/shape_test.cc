@@ -288,6 +288,81 @@ TEST(Shape, Phi3OfAnotherKindIsRefusedByName) {
   EXPECT_NE(ReadBack(yarn).error().message().find("rope.scaling.type"), std::string::npos);
 }
 
+TEST(Shape, OfGlmSurvivesItsMetadata) {
+  const Shape shape = ShapeOfPreset("glm-tiny").value();
+  const auto read = ReadBack(MetadataOf(shape));
+  ASSERT_TRUE(read.ok()) << read.error().message();
+  EXPECT_EQ(read->rope.dimensions, 32u);
+  EXPECT_EQ(read->experts.score, kernels::RouterScore::kSigmoid);
+  EXPECT_TRUE(read->experts.choice_bias);
+  EXPECT_TRUE(read->experts.normalized);
+  EXPECT_EQ(read->experts.scale, 2.5f);
+  EXPECT_EQ(read->experts.shared, 1u);
+  EXPECT_EQ(read->experts.dense_layers, 1u);
+  EXPECT_EQ(read->feed_forward, 512u);
+  EXPECT_FALSE(read->has_experts(0));
+  EXPECT_TRUE(read->has_experts(1));
+}
+
+// They are counted as layers.
+TEST(Shape, MtpBlocksOfGlmAreLeftOut) {
+  Shape shape = ShapeOfPreset("glm-4.5-air").value();
+  shape.left_out = 1;
+  const gguf::MetadataBuilder metadata = MetadataOf(shape);
+  const auto read = ReadBack(metadata);
+  ASSERT_TRUE(read.ok()) << read.error().message();
+  EXPECT_EQ(read->layer_count, 46u);
+  EXPECT_EQ(read->left_out, 1u);
+  EXPECT_EQ(read->next_layers, 0u);
+}
+
+TEST(Shape, GlmOfAnotherKindIsRefusedByName) {
+  const auto refused = [](const std::string& key, auto value) {
+    return IsRefused("glm-tiny", key, value);
+  };
+  EXPECT_TRUE(refused("expert_gating_func", uint32_t{4}));
+  EXPECT_TRUE(refused("expert_group_count", uint32_t{8}));
+  EXPECT_TRUE(refused("expert_shared_count", uint32_t{2}));
+  EXPECT_TRUE(refused("expert_shared_feed_forward_length", uint32_t{512}));
+  EXPECT_TRUE(refused("expert_weights_scale", -1.0f));
+  EXPECT_TRUE(refused("expert_weights_scale", 1e9f));
+  EXPECT_TRUE(refused("leading_dense_block_count", uint32_t{4}));
+  EXPECT_TRUE(refused("nextn_predict_layers", uint32_t{4}));
+  EXPECT_TRUE(refused("attention.sliding_window", uint32_t{128}));
+  EXPECT_FALSE(refused("expert_gating_func", uint32_t{1}));
+  EXPECT_FALSE(refused("expert_group_count", uint32_t{1}));
+  EXPECT_FALSE(refused("nextn_predict_layers", uint32_t{0}));
+  gguf::MetadataBuilder without = MetadataOf(ShapeOfPreset("glm-tiny").value());
+  without.Remove("glm4moe.rope.dimension_count");
+  EXPECT_FALSE(ReadBack(without).ok());
+  Shape shape = ShapeOfPreset("glm-tiny").value();
+  shape.tied_head = true;
+  EXPECT_FALSE(CheckShape(shape).ok());
+  shape = ShapeOfPreset("glm-tiny").value();
+  shape.feed_forward = 0;
+  EXPECT_FALSE(CheckShape(shape).ok());
+  shape = ShapeOfPreset("glm-tiny").value();
+  shape.experts.scale = std::nanf("");
+  EXPECT_FALSE(CheckShape(shape).ok());
+}
+
+TEST(Shape, MiniMaxOfAnotherKindIsRefusedByName) {
+  const auto refused = [](const std::string& key, auto value) {
+    return IsRefused("minimax-m2-tiny", key, value);
+  };
+  EXPECT_TRUE(refused("expert_gating_func", uint32_t{3}));
+  EXPECT_TRUE(refused("expert_shared_count", uint32_t{1}));
+  EXPECT_TRUE(refused("leading_dense_block_count", uint32_t{1}));
+  EXPECT_FALSE(refused("expert_gating_func", uint32_t{2}));
+  gguf::MetadataBuilder published = MetadataOf(ShapeOfPreset("minimax-m2").value());
+  for (const char* key : {"expert_weights_norm", "expert_weights_scale"})
+    published.Remove(std::string("minimax-m2.") + key);
+  const auto read = ReadBack(published);
+  ASSERT_TRUE(read.ok()) << read.error().message();
+  EXPECT_TRUE(read->experts.normalized);
+  EXPECT_EQ(read->experts.scale, 1.0f);
+}
+
 TEST(Shape, LaterGemmasAreNamedWithWhatIsKnown) {
   for (const char* name : {"gemma2", "gemma3n", "gemma4"}) {
     gguf::MetadataBuilder metadata = MetadataOf(ShapeOfPreset("gemma3-tiny").value());
@@ -334,6 +409,9 @@ uint64_t ParametersOf(const Shape& shape) {
 TEST(Tensors, PresetsHaveTheParametersOfTheirNames) {
   EXPECT_EQ(ParametersOf(ShapeOfPreset("llama-1b").value()), 1'235'814'432u);
   EXPECT_EQ(ParametersOf(ShapeOfPreset("qwen3-0.6b").value()), 596'049'920u);
+  EXPECT_NEAR(ParametersOf(ShapeOfPreset("glm-4.5-air").value()) / 1e9, 106.9, 0.1);
+  EXPECT_NEAR(ParametersOf(ShapeOfPreset("glm-4.6").value()) / 1e9, 353, 0.5);
+  EXPECT_NEAR(ParametersOf(ShapeOfPreset("minimax-m2").value()) / 1e9, 228.7, 0.1);
 }
 
 TEST(Tensors, NamesAreUnique) {

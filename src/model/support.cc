@@ -12,6 +12,7 @@
 
 #include "gguf/types.h"
 #include "kernels/pack.h"
+#include "model/description.h"
 #include "model/pooling.h"
 #include "model/rank_head.h"
 
@@ -49,6 +50,12 @@ class Sentences {
   std::vector<std::string> sentences_;
 };
 
+// MTP blocks that are never computed: their tensors have no place, and need none.
+bool IsLeftOut(const Shape& shape, std::string_view tensor_name) {
+  const std::optional<uint32_t> layer = LayerOf(tensor_name);
+  return layer && *layer >= shape.layer_count && *layer < shape.layer_count + shape.left_out;
+}
+
 void CheckTensors(const gguf::ModelFiles& files, const Shape& shape,
                   const std::optional<Slice>& slice, std::vector<std::string>& obstacles) {
   Sentences missing, misshapen;
@@ -85,6 +92,7 @@ void CheckTensors(const gguf::ModelFiles& files, const Shape& shape,
   for (const gguf::ModelFiles::Entry& entry : files.entries()) {
     if (known.contains(entry.tensor->name)) continue;
     if (ranks && IsTensorOfRankHead(entry.tensor->name)) continue;
+    if (IsLeftOut(shape, entry.tensor->name)) continue;
     const bool is_next = entry.tensor->name.find(".nextn.") != std::string_view::npos;
     unexpected.Add(fmt::format("tensor {} has no place in this architecture{}", entry.tensor->name,
                                is_next ? " without the key nextn_predict_layers" : ""));
@@ -106,6 +114,14 @@ Status FindNext(const gguf::ModelFiles& files, Shape& shape) {
   if (is_inside || is_apart) shape.next_layers = 1;
   shape.next_apart = is_apart;
   return Ok();
+}
+
+// Of some architectures only some models norm queries and keys.
+bool HasHeadNorms(const gguf::ModelFiles& files, const Shape& shape) {
+  for (uint32_t layer = 0; shape.is_glm() && layer < shape.layer_count; ++layer) {
+    if (files.FindTensor(fmt::format("blk.{}.attn_q_norm.weight", layer)) != nullptr) return true;
+  }
+  return false;
 }
 
 bool HasRopeFactors(const gguf::ModelFiles& files, const Shape& shape) {
@@ -136,11 +152,11 @@ Support CheckSupport(const gguf::ModelFiles& files, const std::optional<Slice>& 
     support.obstacles.push_back(shape.error().message());
     return support;
   }
-  // No model of DeepSeek V4 or gpt-oss answers through its embedding: one without a head has lost
-  // it.
-  const bool may_tie = !shape->is_latent() && !shape->is_gpt_oss();
+  // No model of these answers through its embedding: one without a head has lost it.
+  const bool may_tie = !shape->is_latent() && !shape->is_gpt_oss() && !HasRouterKeys(shape->arch);
   shape->tied_head = may_tie && files.FindTensor("output.weight") == nullptr;
   shape->rope_factors = HasRopeFactors(files, *shape);
+  shape->head_norms = HasHeadNorms(files, *shape);
   const Status next = FindNext(files, *shape);
   support.shape = *shape;
   if (!next.ok()) {

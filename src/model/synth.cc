@@ -111,6 +111,8 @@ std::string_view PretokenizerOf(Arch arch) {
   if (arch == Arch::kLlama) return "llama-bpe";
   if (arch == Arch::kMistral3) return "tekken";
   if (arch == Arch::kGptOss || arch == Arch::kPhi3) return "gpt-4o";
+  if (arch == Arch::kGlm4Moe) return "glm4";
+  if (arch == Arch::kMiniMaxM2) return "minimax-m2";
   return arch == Arch::kDeepSeek4 ? "joyai-llm" : "qwen2";
 }
 

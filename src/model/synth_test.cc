@@ -11,9 +11,11 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "gguf/model_files.h"
+#include "gguf/writer.h"
 #include "model/presets.h"
 #include "model/support.h"
 #include "model/synth_vocab.h"
+#include "model/write_metadata.h"
 #include "quant/dequantize.h"
 
 namespace aster::model {
@@ -52,8 +54,9 @@ TEST_F(Synth, TheSameFileWithAnyNumberOfThreads) {
 TEST_F(Synth, EveryArchitectureCanRun) {
   Shape shape = ShapeOfPreset("tiny").value();
   shape.rope_factors = true;
-  for (const Arch arch : {Arch::kLlama, Arch::kQwen2, Arch::kQwen3, Arch::kQwen3Moe, Arch::kGptOss,
-                          Arch::kGemma3, Arch::kMistral3, Arch::kPhi3}) {
+  for (const Arch arch :
+       {Arch::kLlama, Arch::kQwen2, Arch::kQwen3, Arch::kQwen3Moe, Arch::kGptOss, Arch::kGemma3,
+        Arch::kMistral3, Arch::kPhi3, Arch::kGlm4Moe, Arch::kMiniMaxM2}) {
     shape.arch = arch;
     if (HasExperts(arch)) shape.experts = {.count = 4, .used = 2, .feed_forward = 256};
     if (arch == Arch::kGptOss) {
@@ -65,6 +68,8 @@ TEST_F(Synth, EveryArchitectureCanRun) {
     if (arch == Arch::kGemma3) shape = ShapeOfPreset("gemma3-tiny").value();
     if (arch == Arch::kMistral3) shape = ShapeOfPreset("mistral3-tiny").value();
     if (arch == Arch::kPhi3) shape = ShapeOfPreset("phi4-mini-tiny").value();
+    if (arch == Arch::kGlm4Moe) shape = ShapeOfPreset("glm-tiny").value();
+    if (arch == Arch::kMiniMaxM2) shape = ShapeOfPreset("minimax-m2-tiny").value();
     const std::string path = Write(Options(shape, gguf::TensorType::kQ8_0), "model.gguf");
     const auto files = gguf::ModelFiles::Open(path);
     ASSERT_TRUE(files.ok()) << files.error().message();
@@ -141,6 +146,38 @@ TEST(Support, GptOssInMxfp4CanRunAndHasAHeadOfItsOwn) {
   EXPECT_TRUE(CheckSupport(*files).ok());
   shape.tied_head = true;
   EXPECT_FALSE(CheckShape(shape).ok());
+}
+
+// Its tensors are in published files, whole layers of them.
+TEST(Support, AnMtpBlockOfGlmIsLeftOut) {
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
+  const std::string path = folder.File("model.gguf");
+  Shape shape = ShapeOfPreset("glm-tiny").value();
+  shape.left_out = 1;
+  gguf::MetadataBuilder metadata;
+  WriteShape(shape, metadata);
+  std::vector<gguf::TensorSpec> tensors;
+  for (const TensorSpec& spec : TensorsOf(shape))
+    tensors.push_back({spec.name, gguf::TensorType::kF32, spec.dims});
+  for (const char* name : {"blk.4.nextn.eh_proj.weight", "blk.4.attn_norm.weight"})
+    tensors.push_back({name, gguf::TensorType::kF32, {4}});
+  const auto write = [&] {
+    gguf::Writer writer = gguf::Writer::Create(path, metadata, tensors).value();
+    for (const gguf::TensorSpec& tensor : tensors) {
+      const std::vector<uint8_t> zeros(gguf::TensorBytes(tensor.type, tensor.dims).value());
+      ASSERT_TRUE(writer.Append(tensor.name, zeros).ok());
+    }
+    ASSERT_TRUE(writer.Finish().ok());
+  };
+  ASSERT_NO_FATAL_FAILURE(write());
+  const Support support = CheckSupport(gguf::ModelFiles::Open(path).value());
+  ASSERT_TRUE(support.ok()) << support.obstacles.front();
+  EXPECT_TRUE(support.shape->head_norms);
+  EXPECT_EQ(support.shape->layer_count, 4u);
+  EXPECT_EQ(support.shape->next_layers, 0u);
+  tensors.push_back({"blk.5.nextn.enorm.weight", gguf::TensorType::kF32, {4}});
+  ASSERT_NO_FATAL_FAILURE(write());
+  EXPECT_FALSE(CheckSupport(gguf::ModelFiles::Open(path).value()).ok());
 }
 
 TEST(Support, Gemma3WithTensorsOfAnotherKindIsRefusedByName) {

@@ -52,9 +52,9 @@ void AddAttention(const Shape& shape, LayerSpecs& layer) {
     layer.Vector("attn_k.bias", {kv});
     layer.Vector("attn_v.bias", {kv});
   }
-  if (shape.qk_norm()) {
-    layer.Vector("attn_q_norm.weight", {shape.head_dim});
-    layer.Vector("attn_k_norm.weight", {shape.head_dim});
+  if (shape.qk_norm() || shape.has_wide_norms()) {
+    layer.Vector("attn_q_norm.weight", {shape.has_wide_norms() ? q : shape.head_dim});
+    layer.Vector("attn_k_norm.weight", {shape.has_wide_norms() ? kv : shape.head_dim});
   }
   layer.Matrix("attn_output.weight", {q, embedding});
   if (shape.is_gemma3()) layer.Vector("post_attention_norm.weight", {embedding});
@@ -63,24 +63,30 @@ void AddAttention(const Shape& shape, LayerSpecs& layer) {
   layer.Vector("attn_sinks.weight", {shape.head_count});
 }
 
-void AddFeedForward(const Shape& shape, LayerSpecs& layer) {
+void AddDense(const Shape& shape, LayerSpecs& layer) {
   const uint64_t embedding = shape.embedding;
-  layer.Vector(FeedForwardNormOf(shape), {embedding});
-  if (shape.experts.count == 0) {
-    const uint64_t halves = shape.is_fused() ? 2 : 1;
-    if (!shape.is_fused()) layer.Matrix("ffn_gate.weight", {embedding, shape.feed_forward});
-    layer.Matrix("ffn_up.weight", {embedding, halves * shape.feed_forward});
-    layer.Matrix("ffn_down.weight", {shape.feed_forward, embedding});
-    if (shape.is_gemma3()) layer.Vector("post_ffw_norm.weight", {embedding});
-    return;
-  }
+  const uint64_t halves = shape.is_fused() ? 2 : 1;
+  if (!shape.is_fused()) layer.Matrix("ffn_gate.weight", {embedding, shape.feed_forward});
+  layer.Matrix("ffn_up.weight", {embedding, halves * shape.feed_forward});
+  layer.Matrix("ffn_down.weight", {shape.feed_forward, embedding});
+  if (shape.is_gemma3()) layer.Vector("post_ffw_norm.weight", {embedding});
+}
+
+void AddMixture(const Shape& shape, LayerSpecs& layer) {
+  const uint64_t embedding = shape.embedding;
   const uint64_t experts = shape.experts.count;
   const uint64_t feed_forward = shape.experts.feed_forward;
   // The router stays in full precision: a rounding there picks another expert.
   layer.Vector("ffn_gate_inp.weight", {embedding, experts});
+  if (shape.experts.choice_bias) layer.Vector("exp_probs_b.bias", {experts});
   layer.Matrix("ffn_gate_exps.weight", {embedding, feed_forward, experts});
   layer.Matrix("ffn_up_exps.weight", {embedding, feed_forward, experts});
   layer.Matrix("ffn_down_exps.weight", {feed_forward, embedding, experts});
+  if (shape.experts.shared > 0) {
+    layer.Matrix("ffn_gate_shexp.weight", {embedding, feed_forward});
+    layer.Matrix("ffn_up_shexp.weight", {embedding, feed_forward});
+    layer.Matrix("ffn_down_shexp.weight", {feed_forward, embedding});
+  }
   if (!shape.is_gpt_oss()) return;
   layer.Vector("ffn_gate_inp.bias", {experts});
   layer.Vector("ffn_gate_exps.bias", {feed_forward, experts});
@@ -102,7 +108,8 @@ void AddRopeFactors(const Shape& shape, std::vector<TensorSpec>& specs) {
 }  // namespace
 
 std::string_view FeedForwardNormOf(const Shape& shape) {
-  return shape.is_gpt_oss() ? "post_attention_norm.weight" : "ffn_norm.weight";
+  const bool is_behind = shape.is_gpt_oss() || shape.is_glm();
+  return is_behind ? "post_attention_norm.weight" : "ffn_norm.weight";
 }
 
 std::vector<TensorSpec> TensorsOf(const Shape& shape) {
@@ -118,7 +125,8 @@ std::vector<TensorSpec> TensorsOf(const Shape& shape) {
   for (uint32_t i = 0; i < shape.layer_count && shape.arch != Arch::kDeepSeek4; ++i) {
     LayerSpecs layer(specs, i);
     AddAttention(shape, layer);
-    AddFeedForward(shape, layer);
+    layer.Vector(FeedForwardNormOf(shape), {embedding});
+    shape.has_experts(i) ? AddMixture(shape, layer) : AddDense(shape, layer);
   }
   specs.push_back({.name = "output_norm.weight", .dims = {embedding}, .part = Part::kHead});
   if (!shape.tied_head) {

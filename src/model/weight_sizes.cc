@@ -28,6 +28,10 @@ constexpr std::array<PublishedMix, 1> kGemma3Mixes = {{
 constexpr std::array<PublishedMix, 1> kPlainMixes = {{
     {"Q8_0", TensorType::kQ8_0, TensorType::kQ8_0, TensorType::kQ8_0},
 }};
+constexpr std::array<PublishedMix, 2> kMixtureMixes = {{
+    {"Q8_0", TensorType::kQ8_0, TensorType::kQ8_0, TensorType::kQ8_0},
+    {"Q4_K", TensorType::kQ4_K, TensorType::kQ4_K, TensorType::kQ8_0},
+}};
 constexpr std::array<PublishedMix, 2> kProMixes = {{
     {"IQ2_XXS+Q2_K", TensorType::kIQ2_XXS, TensorType::kQ2_K, TensorType::kQ8_0},
     {"Q4_K", TensorType::kQ4_K, TensorType::kQ4_K, TensorType::kQ8_0},
@@ -37,7 +41,9 @@ bool IsPlain(const Shape& shape) {
   return shape.arch == Arch::kMistral3 || shape.arch == Arch::kPhi3;
 }
 
-bool HasWideEmbedding(const Shape& shape) { return !shape.is_gpt_oss() && !IsPlain(shape); }
+bool HasWideEmbedding(const Shape& shape) {
+  return !shape.is_gpt_oss() && !IsPlain(shape) && !HasRouterKeys(shape.arch);
+}
 
 TensorType TypeIn(const PublishedMix& mix, const Shape& shape, const TensorSpec& spec) {
   const bool is_q4 = static_cast<uint32_t>(spec.layer) + mix.q4_layers_at_end >= shape.layer_count;
@@ -85,6 +91,7 @@ std::span<const PublishedMix> PublishedMixes(const Shape& shape) {
   if (shape.is_gpt_oss()) return kGptOssMixes;
   if (shape.is_gemma3()) return kGemma3Mixes;
   if (IsPlain(shape)) return kPlainMixes;
+  if (HasRouterKeys(shape.arch)) return kMixtureMixes;
   if (shape.experts.count > kFlashExperts) return kProMixes;
   return kFlashMixes;
 }

@@ -36,7 +36,8 @@ Result<WeightSizes> SizesOf(const Shape& shape, const TypeOfTensor& type_of,
 
 // In which types DeepSeek V4 and gpt-oss are published: experts in few bits, the rest nearly the
 // same in all. Gemma 3 is published as trained for four bits, beside an embedding of sixteen;
-// Mistral 3 and Phi 4 in all common types, of which one is enough here.
+// Mistral 3 and Phi 4 in all common types, of which one is enough here, and GLM and MiniMax too, of
+// which two are.
 struct PublishedMix {
   std::string_view name;
   gguf::TensorType expand;        // of the experts' first two matrices
@@ -46,7 +47,8 @@ struct PublishedMix {
   gguf::TensorType matrix = gguf::TensorType::kQ8_0;  // all others, but the embedding
 };
 
-// Those of Mistral 3 and Phi 3, of Gemma 3, of gpt-oss, of PRO, or of Flash and what is like it.
+// Those of Mistral 3 and Phi 3, of GLM and MiniMax, of Gemma 3, of gpt-oss, of PRO, or of Flash and
+// what is like it.
 std::span<const PublishedMix> PublishedMixes(const Shape& shape);
 Result<WeightSizes> SizesIn(const PublishedMix& mix, const Shape& shape);
 // The MTP block, as the file that it is published in has it. The shape is one that

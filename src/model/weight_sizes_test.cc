@@ -59,6 +59,13 @@ TEST(WeightSizes, OfMistral3AndPhi4AreThoseOfPublishedFiles) {
   EXPECT_NEAR(static_cast<double>(BytesIn("phi4", 0)), 15.58e9, 0.05e9);
 }
 
+// In GB, without the MTP block, of which published files of GLM have 3.8 more.
+TEST(WeightSizes, OfGlmAndMiniMaxAreThoseOfTheirParameters) {
+  EXPECT_NEAR(static_cast<double>(BytesIn("glm-4.5-air", 0)), 113.6e9, 0.3e9);
+  EXPECT_NEAR(static_cast<double>(BytesIn("glm-4.6", 0)), 374.9e9, 1e9);
+  EXPECT_NEAR(static_cast<double>(BytesIn("minimax-m2", 0)), 243.1e9, 0.5e9);
+}
+
 TEST(WeightSizes, SlicesAddUp) {
   const Shape shape = ShapeOfPreset("flash-shape-tiny").value();
   const WeightSizes sizes = SizesIn(PublishedMixes(shape).back(), shape).value();

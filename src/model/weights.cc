@@ -124,7 +124,7 @@ class Loader {
       layer.key_bias = TRY(Floats(Name("attn_k.bias")));
       layer.value_bias = TRY(Floats(Name("attn_v.bias")));
     }
-    if (shape_.qk_norm()) {
+    if (shape_.qk_norm() || shape_.has_wide_norms()) {
       layer.query_norm = TRY(Floats(Name("attn_q_norm.weight")));
       layer.key_norm = TRY(Floats(Name("attn_k_norm.weight")));
     }
@@ -135,13 +135,22 @@ class Loader {
       layer.attended_norm = TRY(Floats(Name("post_attention_norm.weight")));
       layer.fed_norm = TRY(Floats(Name("post_ffw_norm.weight")));
     }
-    if (shape_.experts.count == 0) {
-      TRY(Dense(layer.dense));
-    } else {
-      layer.router = TRY(Matrix(Name("ffn_gate_inp.weight")));
-      TRY(Experts(layer.experts));
-    }
+    TRY(shape_.has_experts(index) ? Mixture(layer) : Dense(layer.dense));
     return layer;
+  }
+
+  Status Mixture(LayerWeights& layer) {
+    layer.router = TRY(Matrix(Name("ffn_gate_inp.weight")));
+    if (shape_.experts.choice_bias) layer.choice_bias = TRY(Floats(Name("exp_probs_b.bias")));
+    TRY(Experts(layer.experts));
+    return shape_.experts.shared > 0 ? Shared(layer.shared) : Ok();
+  }
+
+  Status Shared(compute::ExpertWeights& shared) {
+    shared.gate = TRY(Matrix(Name("ffn_gate_shexp.weight")));
+    shared.up = TRY(Matrix(Name("ffn_up_shexp.weight")));
+    shared.down = TRY(Matrix(Name("ffn_down_shexp.weight")));
+    return Ok();
   }
 
   Status Projections(LayerWeights& layer) {
@@ -199,10 +208,7 @@ class Loader {
       layer.choice_bias = TRY(Floats(Name("exp_probs_b.bias")));
     }
     TRY(Experts(layer.experts));
-    layer.shared.gate = TRY(Matrix(Name("ffn_gate_shexp.weight")));
-    layer.shared.up = TRY(Matrix(Name("ffn_up_shexp.weight")));
-    layer.shared.down = TRY(Matrix(Name("ffn_down_shexp.weight")));
-    return Ok();
+    return Shared(layer.shared);
   }
 
   Status Attention(uint32_t ratio, LatentWeights& latent) {

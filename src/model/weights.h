@@ -64,8 +64,8 @@ struct LayerWeights {
   compute::Array query_bias;      // [head_count * head_dim]
   compute::Array key_bias;        // [kv_head_count * head_dim]
   compute::Array value_bias;      // the same
-  compute::Array query_norm;      // [head_dim]
-  compute::Array key_norm;        // [head_dim]
+  compute::Array query_norm;      // [head_dim], or over all heads
+  compute::Array key_norm;        // the same
   compute::Matrix output;         // [embedding, head_count * head_dim]
   compute::Array output_bias;     // [embedding]
   compute::Array sinks;           // [head_count]

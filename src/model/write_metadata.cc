@@ -10,6 +10,7 @@
 #include "model/shape_gpt_oss.h"
 #include "model/shape_mistral3.h"
 #include "model/shape_phi3.h"
+#include "model/shape_router.h"
 
 namespace aster::model {
 namespace {
@@ -58,6 +59,7 @@ void WriteShape(const Shape& shape, gguf::MetadataBuilder& metadata) {
   if (shape.is_gemma3()) WriteGemma3(shape, metadata);
   if (shape.arch == Arch::kMistral3) WriteMistral3(shape, metadata);
   if (shape.arch == Arch::kPhi3) WritePhi3(shape, metadata);
+  if (HasRouterKeys(shape.arch)) WriteRouter(shape, metadata);
   WriteRope(shape.rope, arch, metadata);
 }
 

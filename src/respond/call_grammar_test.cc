@@ -36,6 +36,7 @@ std::vector<Known> KnownTemplates() {
   known.push_back({"quasar", std::string(jinja::FallbackTemplate("deepseek4"))});
   known.push_back({"gemma", std::string(jinja::FallbackTemplate("gemma3"))});
   known.push_back({"harmony", std::string(jinja::FallbackTemplate("gpt-oss"))});
+  known.push_back({"minimax", std::string(jinja::FallbackTemplate("minimax-m2"))});
   const std::filesystem::path folder = ASTER_SHARED_DIR "/data/templates";
   if (std::filesystem::exists(folder)) {
     for (const auto& entry : std::filesystem::directory_iterator(folder))

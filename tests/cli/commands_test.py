@@ -246,6 +246,20 @@ class Synth(Case):
         growth = [item["kv_bytes"]["131072"] - item["kv_bytes"]["8192"] for item in plan["slices"]]
         self.assertEqual(sum(growth), 10 * (131072 - 8192) * 2 * 16 * 128 * 2)
 
+    def test_a_glm_and_a_minimax_compute_the_same_in_every_way(self):
+        path = self.folder / "mixture.gguf"
+        aster("synth", path, "--arch", "glm4moe", "--type", "Q8_0", "--layers", 2)
+        report = json.loads(aster("inspect", path, "--json").stdout)
+        self.assertTrue(report["supported"], report["obstacles"])
+        self.assertEqual((report["shape"]["dense_layers"], report["shape"]["experts"]["shared"]), (1, 1))
+        self.assertIn("and 1 shared), 1 of 2 layers dense of 512", aster("inspect", path).stdout)
+        aster("verify", path)
+        aster("synth", path, "--arch", "glm4moe", "--layers", 1, check=INPUT)
+        aster("synth", path, "--arch", "minimax-m2", "--type", "Q8_0", "--layers", 2, "--experts", 6)
+        report = json.loads(aster("inspect", path, "--json").stdout)
+        self.assertEqual((report["shape"]["experts"]["count"], report["shape"]["rope_dimensions"]), (6, 32))
+        aster("verify", path)
+
     def test_a_mistral_3_and_a_phi_4_compute_the_same_in_every_way(self):
         path = self.folder / "family.gguf"
         aster("synth", path, "--arch", "mistral3", "--type", "Q8_0", "--layers", 2)

@@ -131,7 +131,10 @@ Json ShapeToJson(const model::Shape& shape) {
     json["experts"] = {{"count", shape.experts.count},
                        {"used", shape.experts.used},
                        {"feed_forward", shape.experts.feed_forward}};
+    if (shape.experts.shared > 0) json["experts"]["shared"] = shape.experts.shared;
+    if (shape.experts.dense_layers > 0) json["dense_layers"] = shape.experts.dense_layers;
   }
+  if (shape.left_out > 0) json["next_layers_left_out"] = shape.left_out;
   if (shape.sliding_window > 0) json["sliding_window"] = shape.sliding_window;
   if (shape.full_every > 0) json["full_every"] = shape.full_every;
   if (shape.is_gemma3()) {

@@ -48,14 +48,25 @@ std::string Ordinal(uint32_t number) {
   return fmt::format("{}{}", number, kEndings[is_teen || last > 3 ? 0 : last]);
 }
 
+std::string ExpertsText(const model::Shape& shape) {
+  const model::Experts& experts = shape.experts;
+  const std::string shared =
+      experts.shared > 0 ? fmt::format(" and {} shared", experts.shared) : "";
+  const std::string dense = experts.dense_layers > 0
+                                ? fmt::format(", {} of {} layers dense of {}", experts.dense_layers,
+                                              shape.layer_count, shape.feed_forward)
+                                : "";
+  return fmt::format(", {} experts of {} ({} used{}){}", experts.count, experts.feed_forward,
+                     experts.used, shared, dense);
+}
+
 std::string ShapeLine(const model::Shape& shape) {
   std::string line = fmt::format("embedding {}, {} heads of {}", shape.embedding, shape.head_count,
                                  shape.head_dim);
   if (shape.kv_head_count != shape.head_count)
     line += fmt::format(" ({} for keys and values)", shape.kv_head_count);
   if (shape.experts.count > 0) {
-    line += fmt::format(", {} experts of {} ({} used)", shape.experts.count,
-                        shape.experts.feed_forward, shape.experts.used);
+    line += ExpertsText(shape);
   } else {
     line += fmt::format(", feed-forward {}", shape.feed_forward);
   }
@@ -72,6 +83,7 @@ std::string ShapeLine(const model::Shape& shape) {
                         compressed, shape.layer_count);
     if (shape.next_layers > 0) line += ", an MTP block";
   }
+  if (shape.left_out > 0) line += ", MTP blocks left out";
   return line +
          fmt::format(", vocabulary {}{}", shape.vocab_size, shape.tied_head ? " (tied)" : "");
 }

@@ -62,7 +62,8 @@ Status ReplaceExperts(const SynthFlags& options, model::Shape& shape) {
     shape.experts = {.count = 8, .used = 2, .feed_forward = shape.feed_forward};
   }
   if (has_experts) {
-    if (options.feed_forward && shape.arch != model::Arch::kQwen3Moe) {
+    const bool has_dense = shape.experts.dense_layers > 0;
+    if (options.feed_forward && shape.arch != model::Arch::kQwen3Moe && !has_dense) {
       return InvalidArgument(
           "--ff: this architecture has experts in every layer; give --expert-ff");
     }
@@ -110,6 +111,10 @@ std::string_view TinyPresetOf(model::Arch arch) {
       return "phi4-mini-tiny";
     case model::Arch::kGptOss:
       return "gpt-oss-tiny";
+    case model::Arch::kGlm4Moe:
+      return "glm-tiny";
+    case model::Arch::kMiniMaxM2:
+      return "minimax-m2-tiny";
     case model::Arch::kDeepSeek4:
       return "flash-shape-tiny";
     default:

@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What files say of a router that scores every expert by itself, and of the layers that have
+// experts: the keys that several families share. Must not know weights.
+#pragma once
+
+#include "base/result.h"
+#include "gguf/metadata_builder.h"
+#include "model/shape.h"
+#include "model/shape_keys.h"
+
+namespace aster::model {
+
+// MTP blocks stand behind the layers and are counted with them; those of families that draft in
+// other ways are left out. Before anything that differs by layer is read.
+Status LeaveNextOut(const Keys& keys, Shape& shape);
+
+// How experts are scored, chosen and weighed, which of them every token uses, and the width of the
+// first layers where those have none. Of what files leave out, `shape` has what is usual.
+Status ReadRouter(const Keys& keys, Shape& shape);
+
+// Numbers that the computation cannot deal with.
+Status CheckRouter(const Shape& shape);
+
+void WriteRouter(const Shape& shape, gguf::MetadataBuilder& metadata);
+
+}  // namespace aster::model
