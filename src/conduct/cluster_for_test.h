@@ -38,13 +38,14 @@ inline plan::Plan TestPlan(const std::string& text, size_t node_count) {
 // Nodes with threads of their own, and a front end without layers.
 class TestCluster {
  public:
-  explicit TestCluster(size_t count, uint64_t kv_bytes = uint64_t{1} << 26)
+  explicit TestCluster(size_t count, uint64_t kv_bytes = uint64_t{1} << 26,
+                       const stage::StageOptions& options = {})
       : hub_(clock_), source_(kv_bytes) {
     // Packed here, so that nodes only share it.
     plan::TestModel::Get().shape();
     for (const plan::PlanNode& node : plan::TestNodes(count)) {
       networks_.push_back(hub_.Join(node.id));
-      nodes_.push_back(std::make_unique<stage::Node>(*networks_.back(), source_));
+      nodes_.push_back(std::make_unique<stage::Node>(*networks_.back(), source_, options));
     }
     front_ = hub_.Join(plan::TestNode(99));
   }
@@ -57,14 +58,27 @@ class TestCluster {
   }
   std::unique_ptr<Conductor> Conduct(const std::string& split, ConductorOptions options = {},
                                      Replanner replanner = nullptr) {
+    return Conduct(split, plan::TestModel::Get().route_model(), std::move(options),
+                   std::move(replanner));
+  }
+  // The model has an MTP block, as far as its front end knows: stages ask their own proposers.
+  std::unique_ptr<Conductor> ConductDrafting(const std::string& split,
+                                             ConductorOptions options = {},
+                                             Replanner replanner = nullptr) {
+    plan::RouteModel model = plan::TestModel::Get().route_model();
+    model.shape.next_layers = 1;
+    return Conduct(split, model, std::move(options), std::move(replanner));
+  }
+  std::unique_ptr<Conductor> Conduct(const std::string& split, const plan::RouteModel& model,
+                                     ConductorOptions options, Replanner replanner) {
     const plan::Plan plan = TestPlan(split, nodes_.size());
     // Slices are packed one after the other, before nodes ask for them at the same time.
     for (const plan::PlanStage& stage : plan.AllStages()) {
       for (const model::Slice& slice : stage.Slices()) plan::TestModel::Get().Make(slice, {});
     }
     Start();
-    return std::make_unique<Conductor>(*front_, plan::TestModel::Get().route_model(), nullptr, plan,
-                                       options, std::move(replanner));
+    return std::make_unique<Conductor>(*front_, model, nullptr, plan, options,
+                                       std::move(replanner));
   }
 
   SystemClock& clock() { return clock_; }

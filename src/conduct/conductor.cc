@@ -317,7 +317,9 @@ void Conductor::TakeToken(const Segment& segment, const wire::SegmentResult& res
   // The token is part of the text now; the next frame computes it.
   if (is_last) return Remove(live);
   live.history->Append(std::span(live.request.sequence().tokens()).last(1));
-  drafts_.TakeStageDrafts(live, result.drafts);
+  // Where it was chosen here, the stage began with its own choices behind the segment's first row.
+  const bool was_edited = segment.wanted == wire::Wanted::kLastLogits;
+  drafts_.TakeStageDrafts(live, result.drafts, was_edited ? result.end : live.length());
   if (live.request.generated() > 1) return;
   // The first token says how long the prompt took.
   const uint32_t prompt = live.length() - 1;

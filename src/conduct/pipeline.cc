@@ -19,6 +19,7 @@ size_t Segment::row_count() const {
     case wire::Wanted::kToken:
       return 0;
     case wire::Wanted::kLastLogits:
+      return 1 + drafts.size();
     case wire::Wanted::kLastState:
       return 1;
     case wire::Wanted::kAllLogits:
@@ -163,6 +164,12 @@ void Pipeline::Take(const wire::Done& done, int64_t arrived_ns, SegmentSink sink
   CountHops(done, arrived_ns);
   const auto* rows = reinterpret_cast<const float*>(done.logits.data());
   for (const wire::SegmentResult& result : done.results) {
+    if (segments_.at(result.attempt).wanted == wire::Wanted::kLastLogits) {
+      const size_t count = FloatsOf(segments_.at(result.attempt));
+      TakeEdited(result, {rows, count}, sink);
+      rows += count;
+      continue;
+    }
     // What the result is about: the segment as it was before it went on.
     const bool is_continued = IsContinued(result);
     const Segment segment = is_continued ? segments_.at(result.attempt) : Land(result.attempt);
@@ -178,6 +185,32 @@ void Pipeline::Take(const wire::Done& done, int64_t arrived_ns, SegmentSink sink
     if (segment.live != nullptr) sink(segment, result, {rows, count});
     rows += count;
   }
+}
+
+// The sink chooses a token behind each row, as long as it is the draft token of the next one.
+void Pipeline::TakeEdited(const wire::SegmentResult& result, std::span<const float> rows,
+                          SegmentSink sink) {
+  // It stays in flight meanwhile, as the request may end in the sink; nothing of it is computed.
+  Segment& segment = segments_.at(result.attempt);
+  segment.is_halted = true;
+  const bool is_first = segment.live != nullptr && segment.live->request.generated() == 0;
+  const auto drafted = static_cast<uint32_t>(segment.drafts.size());
+  for (size_t row = 0; segment.live != nullptr; ++row) {
+    const Segment told = segment;
+    sink(told, result, rows.subspan(row * at_.vocab_size, at_.vocab_size));
+    // It may have ended, begun anew, or have got another token.
+    if (segment.live == nullptr || row == drafted) break;
+    const std::span<const int32_t> text = segment.live->request.sequence().tokens();
+    if (text.size() != told.end + 1 || text.back() != segment.drafts[row]) break;
+    ++segment.accepted;
+    segment.begin = segment.end++;
+    segment.live->sent = segment.end;
+  }
+  if (segment.live != nullptr && !is_first) {
+    RouteDrafts::Count(*segment.live, result,
+                       {.drafted = drafted, .accepted = segment.accepted, .was_edited = true});
+  }
+  Land(result.attempt);
 }
 
 std::optional<Segment> Pipeline::Refuse(uint64_t attempt) {

@@ -103,6 +103,7 @@ class Pipeline {
 
   wire::WorkSegment Launch(const Frame& frame, size_t index);
   Segment Land(uint64_t attempt);
+  void TakeEdited(const wire::SegmentResult& result, std::span<const float> rows, SegmentSink sink);
   bool IsContinued(const wire::SegmentResult& result) const;
   void Continue(uint64_t attempt);
   void EnterFrame(const FrameInFlight& frame, std::vector<TracedSegment> traced);

@@ -170,7 +170,7 @@ TEST_F(PipelineTest, DraftTokensAreAnsweredAsFarAsTheyAreRight) {
   LiveRequest& live = Add(19, std::move(request));
   TakeFirstToken(live, 3);
   live.sent = 19;
-  drafts_.TakeStageDrafts(live, {11, 12, 13});
+  drafts_.TakeStageDrafts(live, std::vector<int32_t>{11, 12, 13}, live.length());
   const auto segments = Send({{&live, 1}}, /*is_decode=*/true);
   EXPECT_EQ(segments[0].draft_count, 3u);
   EXPECT_THAT(std::vector(segments[0].tokens.begin() + 1, segments[0].tokens.end()),

@@ -113,11 +113,15 @@ Result<kv::Layout> RouteClient::MakeLayout(const plan::RouteModel& model,
       plan::MemoryName(model.fingerprint, options.encoding, options.kv_encoding, cuts, Groups()));
 }
 
-bool RouteClient::TakesDrafts() const {
-  return std::ranges::all_of(nodes_, [this](const wire::NodeId& node) {
-    return network_.ProtocolOf(node) >= wire::kDraftProtocol;
+bool RouteClient::AllSpeak(uint16_t protocol) const {
+  return std::ranges::all_of(nodes_, [this, protocol](const wire::NodeId& node) {
+    return network_.ProtocolOf(node) >= protocol;
   });
 }
+
+bool RouteClient::TakesDrafts() const { return AllSpeak(wire::kDraftProtocol); }
+
+bool RouteClient::TakesDraftsAhead() const { return AllSpeak(wire::kAheadProtocol); }
 
 Status RouteClient::CheckStates() const {
   for (const wire::NodeId& node : nodes_) {

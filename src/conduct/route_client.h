@@ -93,6 +93,9 @@ class RouteClient {
   const kv::Layout& layout() const { return *layout_; }
   // Whether all stages know draft tokens.
   bool TakesDrafts() const;
+  // Whether they also check draft tokens where tokens are chosen here, and take draft tokens that
+  // follow unchecked ones.
+  bool TakesDraftsAhead() const;
   // Whether the nodes send back states of a prompt; or an error that names one that does not.
   Status CheckStates() const;
   // Every node once.
@@ -110,6 +113,8 @@ class RouteClient {
   void SendWork(wire::Work work);
 
  private:
+  bool AllSpeak(uint16_t protocol) const;
+
   struct NodeState {
     bool is_ready = false;
     uint64_t done_bytes = 0;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/clock.h"
@@ -34,15 +35,17 @@ class RouteDrafts {
   // The most draft tokens to check behind the request's last one, which asks for `wanted`.
   std::vector<int32_t> For(LiveRequest& live, const RouteClient& route, wire::Wanted wanted,
                            uint32_t most) const;
-  // The stage with the head says what it drafts behind the newest token.
-  void TakeStageDrafts(LiveRequest& live, const std::vector<int32_t>& drafts) const;
+  // The stage with the head says what it drafts from position `from` on. Where the text goes
+  // further already, it has to agree.
+  void TakeStageDrafts(LiveRequest& live, std::span<const int32_t> drafts, uint32_t from) const;
 
   // A token came of a segment with `drafted` draft tokens, of which `accepted` were right so far;
-  // `continues`: there are more tokens to come of it.
+  // `continues`: there are more tokens to come of it; `was_edited`: they were chosen here.
   struct Outcome {
     uint32_t drafted = 0;
     uint32_t accepted = 0;
     bool continues = false;
+    bool was_edited = false;
   };
   static void Count(LiveRequest& live, const wire::SegmentResult& result, const Outcome& outcome);
 

@@ -44,6 +44,9 @@ class RouteDraftsTest : public testing::Test {
     live_ = requests_.Make(10, request);
     return *live_;
   }
+  void Offer(const std::vector<int32_t>& drafts) {
+    drafts_.TakeStageDrafts(*live_, drafts, live_->length());
+  }
   std::vector<int32_t> For(uint32_t most = 8) {
     return drafts_.For(*live_, *route_, wire::Wanted::kToken, most);
   }
@@ -86,11 +89,11 @@ TEST_F(RouteDraftsTest, DraftTokensOfAStageAreSentBackBehindTheTokenThatTheyFoll
   LiveRequest& live = Make(DraftKind::kNextTokens);
   Open("a=0:1,b=2:out");
   TakeFirstToken(live, 3);
-  drafts_.TakeStageDrafts(live, {5, 6, 7});
+  Offer({5, 6, 7});
   EXPECT_THAT(For(2), ElementsAre(5, 6));
-  drafts_.TakeStageDrafts(live, {5, static_cast<int32_t>(shape_.vocab_size)});
+  Offer({5, static_cast<int32_t>(shape_.vocab_size)});
   EXPECT_THAT(For(), IsEmpty());  // not tokens of this model
-  drafts_.TakeStageDrafts(live, {5, 6, 7});
+  Offer({5, 6, 7});
   live.request.sequence().Append(9);
   EXPECT_THAT(For(), IsEmpty());  // of an older history
 }
@@ -100,7 +103,7 @@ TEST_F(RouteDraftsTest, NoDraftTokensWhereTheyCouldDoHarm) {
   Open("a=0:1,b=2:out");
   TakeFirstToken(live, 3);
   const auto are_sent = [&] {
-    drafts_.TakeStageDrafts(live, {5});
+    Offer({5});
     return !For().empty();
   };
   EXPECT_TRUE(are_sent());

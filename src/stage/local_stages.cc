@@ -18,6 +18,7 @@ bool IsForStages(const wire::Message& message) {
          std::holds_alternative<wire::SendKv>(message) ||
          std::holds_alternative<wire::KvTaken>(message) ||
          std::holds_alternative<wire::Halt>(message) ||
+         std::holds_alternative<wire::Cancel>(message) ||
          std::holds_alternative<wire::FindKv>(message) ||
          std::holds_alternative<wire::FetchKv>(message) ||
          std::holds_alternative<wire::PartRows>(message);

@@ -16,6 +16,8 @@
 namespace aster::stage {
 namespace {
 
+constexpr const char* kOtherToken = "another token was chosen than the draft token";
+
 Error OutOfStep(std::string message) { return {Code::kAborted, std::move(message)}; }
 
 model::Wanted WantedOf(wire::Wanted wanted) {
@@ -61,10 +63,13 @@ Status Stage::CheckFrame(const wire::Work& work) const {
     if (segment.tokens.empty() || !sequences.insert(segment.sequence).second) {
       return InvalidArgument("a frame of work with an empty segment, or a sequence twice");
     }
-    // One chosen token and the draft tokens behind it.
+    // One token and the draft tokens behind it; it may be a draft token too.
+    const bool has_head =
+        segment.is_ahead() || segment.tokens.size() == size_t{1} + segment.draft_count;
+    const bool is_chosen =
+        segment.wanted == wire::Wanted::kToken || segment.wanted == wire::Wanted::kLastLogits;
     if (segment.draft_count > 0 &&
-        (segment.tokens.size() != size_t{1} + segment.draft_count ||
-         segment.wanted != wire::Wanted::kToken || segment.draft_count > engine::kMostDrafts)) {
+        (!has_head || !is_chosen || segment.draft_count > engine::kMostDrafts)) {
       return InvalidArgument(fmt::format("a segment of {} tokens, of which {} are drafts",
                                          segment.tokens.size(), segment.draft_count));
     }
@@ -196,6 +201,15 @@ Result<std::unique_ptr<Stage::Frame>> Stage::Begin(wire::Work work, bool continu
   return frame;
 }
 
+// What follows draft tokens is of no use where another token than its first was chosen behind them.
+bool Stage::IsStillPossible(const wire::WorkSegment& segment,
+                            const StageMemory::Sequence& state) const {
+  const bool is_known = part_.head && segment.wanted == wire::Wanted::kToken && !follows();
+  if (!segment.is_ahead() || !is_known) return true;
+  return state.chosen && state.chosen->position == segment.begin &&
+         state.chosen->token == segment.tokens.front();
+}
+
 // Sequences are brought to where their segments begin; those that cannot be are refused.
 void Stage::TakeSegments(Frame& frame, wire::Work work) {
   const size_t width = memory_.model().shape().hidden_width();
@@ -218,6 +232,10 @@ void Stage::TakeSegments(Frame& frame, wire::Work work) {
     Result<StageMemory::Sequence*> state = Prepare(segment, frame.continues_);
     if (!state.ok()) {
       frame.output_.refused.push_back(Refusal(segment, std::move(state).error()));
+      continue;
+    }
+    if (!IsStillPossible(segment, **state)) {
+      frame.output_.refused.push_back(Refusal(segment, Error(Code::kCancelled, kOtherToken)));
       continue;
     }
     items.push_back({.segment = std::move(segment), .state = *state, .hidden = own});
@@ -283,7 +301,10 @@ wire::Work Stage::WorkOfJob(const Frame& frame) const {
   const size_t width = memory_.model().shape().hidden_width();
   for (size_t i = frame.begin_; i < frame.end_; ++i) {
     const BatchItem& item = frame.items_[i];
-    work.segments.push_back(item.segment);
+    wire::WorkSegment& segment = work.segments.emplace_back(item.segment);
+    // What the tokens are to the conductor does not matter to them.
+    if (segment.draft_count > 0) segment.wanted = wire::Wanted::kToken;
+    if (segment.is_ahead()) --segment.draft_count;
     if (item.hidden == nullptr) continue;
     EncodeRows(wire::RowEncoding::kF32, {item.hidden, item.segment.tokens.size() * width}, width,
                work.rows);
@@ -372,13 +393,17 @@ void Stage::AnswerAll(Frame& frame, const model::Output& computed) {
     const size_t states = model::CountOf(StatesOf(item.segment), tokens);
     // Results of the segment, and how many of its rows stay.
     auto kept = static_cast<uint32_t>(tokens);
-    if (item.segment.draft_count > 0) {
+    const bool is_token = item.segment.wanted == wire::Wanted::kToken;
+    if (item.segment.draft_count > 0 && is_token) {
       kept = AcceptDrafts(item, logits, output);
+    } else if (item.segment.draft_count > 0) {
+      kept = AnswerEdited(item, logits, output);
     } else {
       const auto told = computed.states.subspan(state_row * embedding, states * embedding);
       Answer(item, states > 0 ? told : logits, *output.done);
       // A step without draft tokens, which says what one takes.
-      const bool is_decode = kept == 1 && item.segment.wanted == wire::Wanted::kToken;
+      const bool is_chosen = is_token || item.segment.wanted == wire::Wanted::kLastLogits;
+      const bool is_decode = kept == 1 && is_chosen;
       if (is_decode && item.state->speculation != nullptr) item.state->speculation->Learn(0, 0);
     }
     // The drafter follows the rows that stay, and proposes what may come next.
@@ -391,7 +416,7 @@ void Stage::AnswerAll(Frame& frame, const model::Output& computed) {
             item.segment.begin, computed.hidden.subspan(hidden_row * width, kept * width));
       }
       const size_t count = frame.end_ - frame.begin_;
-      Offer(item, kept, engine::DraftShare(count, i - frame.begin_), output);
+      Offer(item, logits, kept, engine::DraftShare(count, i - frame.begin_), output);
     }
     row += rows;
     state_row += states;
@@ -406,6 +431,7 @@ uint32_t Stage::AcceptDrafts(const BatchItem& item, std::span<const float> logit
                              StageOutput& output) {
   const wire::WorkSegment& segment = item.segment;
   const size_t vocab_size = memory_.model().shape().vocab_size;
+  const auto behind_first = static_cast<uint32_t>(segment.tokens.size() - 1);
   uint32_t row = 0;
   for (;; ++row) {
     wire::SegmentResult answer;
@@ -416,7 +442,7 @@ uint32_t Stage::AcceptDrafts(const BatchItem& item, std::span<const float> logit
     if (row == 0) answer.drafted = segment.draft_count;
     // Goes on as long as the chosen token is the draft that was computed behind it.
     Choose(item, answer.end, logits.subspan(row * vocab_size, vocab_size), answer);
-    const bool is_last = answer.has_failed || row == segment.draft_count ||
+    const bool is_last = answer.has_failed || row == behind_first ||
                          answer.token != segment.tokens[1 + row] ||
                          memory_.StopsAt(segment.sequence, answer.token);
     // The first result goes with the frame's; each accepted draft token has a message of its own.
@@ -426,7 +452,33 @@ uint32_t Stage::AcceptDrafts(const BatchItem& item, std::span<const float> logit
   }
   // Rows of rejected draft tokens go.
   item.state->table.Truncate(layers(), segment.begin + 1 + row);
-  if (item.state->speculation != nullptr) item.state->speculation->Learn(segment.draft_count, row);
+  if (item.state->speculation != nullptr) {
+    item.state->speculation->Learn(segment.draft_count, row + (segment.is_ahead() ? 1 : 0));
+  }
+  return row + 1;
+}
+
+// Where the conductor chooses, it gets the logits of all rows. Returns how many rows are kept if it
+// chooses as this stage would.
+uint32_t Stage::AnswerEdited(const BatchItem& item, std::span<const float> logits,
+                             StageOutput& output) {
+  const wire::WorkSegment& segment = item.segment;
+  wire::SegmentResult answer;
+  answer.sequence = segment.sequence;
+  answer.attempt = segment.attempt;
+  answer.end = segment.begin + 1;
+  answer.drafted = segment.draft_count;
+  EncodeRows(wire::RowEncoding::kF32, logits, logits.size(), output.done->logits);
+  output.done->results.push_back(std::move(answer));
+  if (item.state->speculation == nullptr) return static_cast<uint32_t>(segment.tokens.size());
+  const size_t vocab_size = memory_.model().shape().vocab_size;
+  uint32_t row = 0;
+  for (; row + 1 < segment.tokens.size(); ++row) {
+    wire::SegmentResult guess;
+    Choose(item, segment.begin + 1 + row, logits.subspan(row * vocab_size, vocab_size), guess);
+    if (guess.has_failed || guess.token != segment.tokens[1 + row]) break;
+  }
+  item.state->speculation->Learn(segment.draft_count, row + (segment.is_ahead() ? 1 : 0));
   return row + 1;
 }
 
@@ -446,20 +498,51 @@ void Stage::Answer(const BatchItem& item, std::span<const float> rows, wire::Don
 
 // Where the conductor asks for each token, it gets up to `most` draft tokens behind the newest one,
 // to send with the next segment.
-void Stage::Offer(const BatchItem& item, uint32_t kept, uint32_t most, StageOutput& output) {
+void Stage::Offer(const BatchItem& item, std::span<const float> logits, uint32_t kept,
+                  uint32_t most, StageOutput& output) {
   const wire::WorkSegment& segment = item.segment;
-  if (part_.embedding || segment.wanted != wire::Wanted::kToken) return;
+  if (part_.embedding && segment.wanted == wire::Wanted::kToken) return;
+  if (segment.wanted == wire::Wanted::kLastLogits) {
+    const size_t vocab_size = memory_.model().shape().vocab_size;
+    const size_t row = segment.draft_count > 0 ? kept - 1 : 0;
+    return OfferFromLogits(item, logits.subspan(row * vocab_size, vocab_size), kept, most,
+                           output.done->results.back());
+  }
+  if (segment.wanted != wire::Wanted::kToken) return;
   const bool is_accepted = segment.draft_count > 0 && kept > 1;
   wire::SegmentResult& answer =
       (is_accepted ? output.accepted[kept - 2] : *output.done).results.back();
   if (answer.has_failed || memory_.StopsAt(segment.sequence, answer.token)) return;
-  // The drafter proposes behind the history and the token that was just chosen.
-  const auto before = item.state->table.history().tokens().first(answer.end);
+  answer.drafts = Propose(item, answer.end, answer.token, most);
+}
+
+// The conductor chooses the tokens behind the segment's rows. If it chooses as this stage would,
+// draft tokens follow.
+void Stage::OfferFromLogits(const BatchItem& item, std::span<const float> last_row, uint32_t kept,
+                            uint32_t most, wire::SegmentResult& answer) {
+  const wire::WorkSegment& segment = item.segment;
+  const uint32_t length = segment.begin + kept;
+  wire::SegmentResult guess;
+  Choose(item, length, last_row, guess);
+  if (guess.has_failed || memory_.StopsAt(segment.sequence, guess.token)) return;
+  // The tokens from the first row's on: accepted draft tokens, the last row's, what may follow.
+  if (segment.draft_count > 0) {
+    answer.drafts.assign(segment.tokens.begin() + 1, segment.tokens.begin() + kept);
+  }
+  answer.drafts.push_back(guess.token);
+  const auto drafts = Propose(item, length, guess.token, most);
+  answer.drafts.insert(answer.drafts.end(), drafts.begin(), drafts.end());
+}
+
+// Draft tokens behind the first `length` tokens of the history and one more.
+std::vector<int32_t> Stage::Propose(const BatchItem& item, uint32_t length, int32_t token,
+                                    uint32_t most) {
+  const auto before = item.state->table.history().tokens().first(length);
   std::vector<int32_t> text(before.begin(), before.end());
-  text.push_back(answer.token);
+  text.push_back(token);
   const auto drafts =
       item.state->speculation->Propose(text, std::min(item.state->table.layout().slack(), most));
-  answer.drafts.assign(drafts.begin(), drafts.end());
+  return {drafts.begin(), drafts.end()};
 }
 
 // Chooses the token at position `length`.
@@ -479,6 +562,7 @@ void Stage::Choose(const BatchItem& item, uint32_t length, std::span<const float
     answer.why = std::move(chosen).error();
     return;
   }
+  state.chosen = {.position = length, .token = chosen->id};
   answer.token = chosen->id;
   answer.logprob = chosen->logprob;
   for (const engine::TokenLogprob& top : chosen->top) answer.top.push_back({top.id, top.logprob});

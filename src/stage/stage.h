@@ -91,6 +91,7 @@ class Stage {
   void FailJob(Frame& frame, const Error& why);
   Status CheckFrame(const wire::Work& work) const;
   Result<StageMemory::Sequence*> Prepare(const wire::WorkSegment& segment, bool continues);
+  bool IsStillPossible(const wire::WorkSegment& segment, const StageMemory::Sequence& state) const;
   void TakeSegments(Frame& frame, wire::Work work);
   Result<model::Progress> AdvanceJob(Frame& frame);
   Status BeginJob(Frame& frame);
@@ -100,7 +101,13 @@ class Stage {
   void AnswerAll(Frame& frame, const model::Output& computed);
   void Answer(const BatchItem& item, std::span<const float> rows, wire::Done& done);
   uint32_t AcceptDrafts(const BatchItem& item, std::span<const float> logits, StageOutput& output);
-  void Offer(const BatchItem& item, uint32_t kept, uint32_t most, StageOutput& output);
+  uint32_t AnswerEdited(const BatchItem& item, std::span<const float> logits, StageOutput& output);
+  void Offer(const BatchItem& item, std::span<const float> logits, uint32_t kept, uint32_t most,
+             StageOutput& output);
+  void OfferFromLogits(const BatchItem& item, std::span<const float> last_row, uint32_t kept,
+                       uint32_t most, wire::SegmentResult& answer);
+  std::vector<int32_t> Propose(const BatchItem& item, uint32_t length, int32_t token,
+                               uint32_t most);
   void Choose(const BatchItem& item, uint32_t length, std::span<const float> logits,
               wire::SegmentResult& answer);
 

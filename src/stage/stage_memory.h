@@ -57,6 +57,12 @@ class StageMemory {
     std::unique_ptr<engine::Speculation> speculation;  // null: without draft tokens
     std::map<uint32_t, uint64_t> newest_attempt;       // by stage
     std::deque<KvSend> kv_sends;
+    // With the head: the newest token that was chosen here, and its position.
+    struct Chosen {
+      uint32_t position = 0;
+      int32_t token = -1;
+    };
+    std::optional<Chosen> chosen;
   };
   // A KV chunk for another node.
   struct OutgoingKv {

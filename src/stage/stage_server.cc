@@ -107,10 +107,12 @@ void StageServer::HandleNow(net::Event event) {
 }
 
 void StageServer::OnMessage(const wire::NodeId& from, wire::Message&& message, int64_t arrived_ns) {
-  // Only more work leaves the sequences of frames under way alone, and what these wait for.
+  // Only work that comes or is cancelled leaves the sequences of frames under way alone, and what
+  // these wait for.
   if (auto* rows = std::get_if<wire::PartRows>(&message)) {
     return OnPartRows(from, std::move(*rows));
   }
+  if (const auto* cancel = std::get_if<wire::Cancel>(&message)) return OnCancel(from, *cancel);
   if (!std::holds_alternative<wire::Work>(message)) FinishFrames();
   if (auto* open = std::get_if<wire::OpenRoute>(&message)) {
     OnOpen(from, std::move(*open));

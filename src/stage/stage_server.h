@@ -13,9 +13,11 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "base/result.h"
 #include "engine/proposer.h"
 #include "net/network.h"
@@ -175,6 +177,7 @@ class StageServer final : public LocalStages {
   void OnKvRows(const wire::NodeId& from, const wire::KvRows& rows);
   void OnKvTaken(const wire::NodeId& from, const wire::KvTaken& taken);
   void OnHalt(const wire::NodeId& from, const wire::Halt& halt);
+  void OnCancel(const wire::NodeId& from, const wire::Cancel& cancel);
   void OnFindKv(const wire::NodeId& from, const wire::FindKv& find);
   void OnFetchKv(const wire::NodeId& from, const wire::FetchKv& order);
   void OnClose(const wire::NodeId& from, wire::RouteId route);
@@ -202,6 +205,11 @@ class StageServer final : public LocalStages {
   void OnFailedLoading(const std::shared_ptr<HeldSlice>& slice, Error why);
   void TickRoute(Route& route, int64_t now_ns);
   bool IsUnderWay(const StageEntry& entry, wire::SequenceId sequence) const;
+  // Takes segments out of the queues: the attempts that are not computed any more.
+  using IsMeant = FunctionRef<bool(const wire::WorkSegment&)>;
+  static std::vector<uint64_t> TakeBack(StageEntry& entry, IsMeant is_meant);
+  void RefuseAttempts(const Route& route, const StageEntry& entry, wire::SequenceId sequence,
+                      std::span<const uint64_t> attempts, const char* why);
   bool CanBegin(const StageEntry& entry, const std::deque<QueuedWork>& queue) const;
   bool CanBegin(const StageEntry& entry) const;
   bool CanContinue(const StageEntry& entry) const;

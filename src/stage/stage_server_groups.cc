@@ -54,7 +54,8 @@ bool StageServer::MayHandle(const net::Event& event) const {
   if (!AwaitsParts() && deferred_.empty()) return true;
   if (event.kind != net::Event::Kind::kMessage) return event.kind == net::Event::Kind::kUp;
   if (std::holds_alternative<wire::PartRows>(event.message)) return true;
-  return deferred_.empty() && std::holds_alternative<wire::Work>(event.message);
+  return deferred_.empty() && (std::holds_alternative<wire::Work>(event.message) ||
+                               std::holds_alternative<wire::Cancel>(event.message));
 }
 
 void StageServer::HandleDeferred() {

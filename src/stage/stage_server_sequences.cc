@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Messages about sequences (Begin, End, Halt) and KV transfers of a stage server.
+// Messages about sequences (Begin, End, Halt, Cancel) and KV transfers of a stage server.
 
 #include <fmt/format.h>
 
@@ -251,13 +251,21 @@ void StageServer::EndGeneration(Route& route, StageEntry& entry, wire::SequenceI
     entry.generations.erase(found);
   }
   // One whose first token was not computed yet leaves the queue.
+  const auto taken = TakeBack(entry, [&](const wire::WorkSegment& segment) {
+    return segment.sequence == sequence && segment.more > 0 && is_meant(segment.attempt);
+  });
+  ended.insert(ended.end(), taken.begin(), taken.end());
+  RefuseAttempts(route, entry, sequence, ended, "decoding was ended");
+}
+
+std::vector<uint64_t> StageServer::TakeBack(StageEntry& entry, IsMeant is_meant) {
+  std::vector<uint64_t> attempts;
   for (std::deque<QueuedWork>* queue : {&entry.decodes, &entry.prefills}) {
     for (QueuedWork& queued : *queue) {
       std::erase_if(queued.work.segments, [&](const wire::WorkSegment& segment) {
-        const bool ends =
-            segment.sequence == sequence && segment.more > 0 && is_meant(segment.attempt);
-        if (ends) ended.push_back(segment.attempt);
-        return ends;
+        const bool is_taken = is_meant(segment);
+        if (is_taken) attempts.push_back(segment.attempt);
+        return is_taken;
       });
     }
     std::erase_if(*queue, [&](const QueuedWork& queued) {
@@ -266,12 +274,37 @@ void StageServer::EndGeneration(Route& route, StageEntry& entry, wire::SequenceI
       return is_empty;
     });
   }
-  // Each of them gets its refusal.
-  for (const uint64_t each : ended) {
+  return attempts;
+}
+
+void StageServer::RefuseAttempts(const Route& route, const StageEntry& entry,
+                                 wire::SequenceId sequence, std::span<const uint64_t> attempts,
+                                 const char* why) {
+  for (const uint64_t each : attempts) {
     wire::Holds holds = entry.stage->HoldsOf(sequence);
     holds.attempt = each;
-    holds.why = Error(Code::kCancelled, "decoding was ended");
+    holds.why = Error(Code::kCancelled, why);
     static_cast<void>(network_.Send(route.open.conductor.node, std::move(holds)));
+  }
+}
+
+// What waits in a queue is dropped, and what comes later is refused (Stage::Prepare).
+void StageServer::OnCancel(const wire::NodeId& from, const wire::Cancel& cancel) {
+  const auto found = routes_.find(cancel.route);
+  if (found == routes_.end() || found->second.open.conductor.node != from) return;
+  if (!found->second.is_ready) return;
+  for (const auto& entry : found->second.stages) {
+    const auto taken = TakeBack(*entry, [&](const wire::WorkSegment& segment) {
+      // They have frames of their own: hidden states of others need not be moved.
+      return segment.sequence == cancel.sequence && segment.attempt <= cancel.attempt &&
+             segment.is_ahead();
+    });
+    StageMemory::Sequence* const state = entry->stage->memory().Find(cancel.sequence);
+    if (state != nullptr) {
+      uint64_t& newest = state->newest_attempt[entry->index];
+      newest = std::max(newest, cancel.attempt);
+    }
+    RefuseAttempts(found->second, *entry, cancel.sequence, taken, "it is not wanted any more");
   }
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/units.h"
@@ -16,8 +17,13 @@ namespace {
 
 bool IsDecode(const wire::Work& work) {
   return std::ranges::all_of(work.segments, [](const wire::WorkSegment& segment) {
-    return segment.tokens.size() == size_t{1} + segment.draft_count;
+    return segment.is_ahead() || segment.tokens.size() == size_t{1} + segment.draft_count;
   });
+}
+
+// Draft tokens behind draft tokens: of no use to anyone yet.
+bool IsAhead(const wire::Work& work) {
+  return std::ranges::all_of(work.segments, &wire::WorkSegment::is_ahead);
 }
 
 bool HaveSequenceInCommon(const wire::Work& a, const wire::Work& b) {
@@ -73,7 +79,14 @@ void StageServer::OnWork(const wire::NodeId& from, wire::Work&& work, int64_t ar
     return HaveSequenceInCommon(earlier.work, queued.work);
   });
   const bool is_decode = IsDecode(queued.work) && !follows;
-  (is_decode ? entry.decodes : entry.prefills).push_back(std::move(queued));
+  if (!is_decode) return entry.prefills.push_back(std::move(queued));
+  // What is certain goes before draft tokens that may prove to be of no use.
+  auto behind = entry.decodes.end();
+  while (!IsAhead(queued.work) && behind != entry.decodes.begin() &&
+         IsAhead(std::prev(behind)->work)) {
+    --behind;
+  }
+  entry.decodes.insert(behind, std::move(queued));
 }
 
 bool StageServer::has_work() const {

@@ -80,8 +80,21 @@ Result<Message> DecodeBody(FrameType type, uint16_t version, Bytes body) {
       return DecodeAs<FetchKv>(body, version);
     case FrameType::kPartRows:
       return DecodeAs<PartRows>(body, version);
+    case FrameType::kCancel:
+      return DecodeAs<Cancel>(body, version);
   }
   return Unimplemented(fmt::format("a frame of type {}", static_cast<int>(type)));
+}
+
+// Whether it says anything that protocol 7 brought.
+bool NeedsAhead(const Message& message) {
+  if (const auto* work = std::get_if<Work>(&message)) {
+    return std::ranges::any_of(work->segments, [](const WorkSegment& segment) {
+      const bool is_chosen_elsewhere = segment.wanted == Wanted::kLastLogits;
+      return segment.draft_count != 0 && (is_chosen_elsewhere || segment.is_ahead());
+    });
+  }
+  return TypeOf(message) >= FrameType::kCancel;
 }
 
 // Whether it says anything that protocol 6 brought.
@@ -143,12 +156,12 @@ bool NeedsKvTransfer(const Message& message) {
 
 FrameType TypeOf(const Message& message) {
   constexpr FrameType kTypes[] = {
-      FrameType::kHello,   FrameType::kGoodbye,   FrameType::kCredit,     FrameType::kPing,
-      FrameType::kPong,    FrameType::kOpenRoute, FrameType::kRouteState, FrameType::kCloseRoute,
-      FrameType::kBegin,   FrameType::kHolds,     FrameType::kEnd,        FrameType::kWork,
-      FrameType::kDone,    FrameType::kSendKv,    FrameType::kKvRows,     FrameType::kKvTaken,
-      FrameType::kHalt,    FrameType::kFindKv,    FrameType::kFoundKv,    FrameType::kFetchKv,
-      FrameType::kPartRows};
+      FrameType::kHello,    FrameType::kGoodbye,   FrameType::kCredit,     FrameType::kPing,
+      FrameType::kPong,     FrameType::kOpenRoute, FrameType::kRouteState, FrameType::kCloseRoute,
+      FrameType::kBegin,    FrameType::kHolds,     FrameType::kEnd,        FrameType::kWork,
+      FrameType::kDone,     FrameType::kSendKv,    FrameType::kKvRows,     FrameType::kKvTaken,
+      FrameType::kHalt,     FrameType::kFindKv,    FrameType::kFoundKv,    FrameType::kFetchKv,
+      FrameType::kPartRows, FrameType::kCancel};
   static_assert(std::size(kTypes) == std::variant_size_v<Message>);
   return kTypes[message.index()];
 }
@@ -197,6 +210,8 @@ std::string_view NameOf(FrameType type) {
       return "FetchKv";
     case FrameType::kPartRows:
       return "PartRows";
+    case FrameType::kCancel:
+      return "Cancel";
   }
   return "unknown";
 }
@@ -204,6 +219,7 @@ std::string_view NameOf(FrameType type) {
 uint16_t VersionOf(const Message& message) {
   const auto* hello = std::get_if<Hello>(&message);
   if (hello != nullptr && !hello->instance.empty()) return kInstanceProtocol;
+  if (NeedsAhead(message)) return kAheadProtocol;
   if (NeedsGroups(message)) return kGroupProtocol;
   if (NeedsDrafts(message)) return kDraftProtocol;
   if (NeedsFindKv(message)) return kFindKvProtocol;

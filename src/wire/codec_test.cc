@@ -193,7 +193,8 @@ TEST(Codec, EveryFrameBearsTheOldestVersionThatCanSayIt) {
     const uint16_t oldest = kind < MessageKinds(1)   ? 1
                             : kind < MessageKinds(3) ? kKvTransferProtocol
                             : kind < MessageKinds(4) ? kFindKvProtocol
-                                                     : kGroupProtocol;
+                            : kind < MessageKinds(6) ? kGroupProtocol
+                                                     : kAheadProtocol;
     EXPECT_EQ(ParseHeader(HeadOf(frame), {})->version, oldest) << NameOf(frame.type);
   }
   for (const Message& message : LaterMessages()) {
@@ -220,11 +221,19 @@ TEST(Codec, EveryFrameBearsTheOldestVersionThatCanSayIt) {
   Work work;
   work.segments.resize(2);
   work.segments[1].draft_count = 1;
+  work.segments[1].tokens = {4, 5};
   Done done;
   done.results.resize(2);
   done.results[1].is_accepted = true;
   for (const Message& message : {Message(begin), Message(work), Message(done)}) {
     EXPECT_EQ(ParseHeader(HeadOf(Encode(Message(message))), {})->version, kDraftProtocol);
+  }
+  Work ahead = work;
+  ahead.segments[1].tokens = {5};
+  Work edited = work;
+  edited.segments[1].wanted = Wanted::kLastLogits;
+  for (const Message& message : {Message(ahead), Message(edited)}) {
+    EXPECT_EQ(ParseHeader(HeadOf(Encode(Message(message))), {})->version, kAheadProtocol);
   }
   Hello hello;
   hello.instance.assign(16, 5);

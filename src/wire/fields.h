@@ -427,6 +427,13 @@ void Fields(C& c, Halt& m) {
 }
 
 template <typename C>
+void Fields(C& c, Cancel& m) {
+  c.Value(m.route);
+  c.Value(m.sequence);
+  c.Value(m.attempt);
+}
+
+template <typename C>
 void Fields(C& c, FindKv& m) {
   c.Value(m.query);
   Fields(c, m.digest);

@@ -22,7 +22,8 @@ bool IsKnown(uint8_t type, uint16_t version) {
   const FrameType last = version < kKvTransferProtocol ? FrameType::kDone
                          : version < kFindKvProtocol   ? FrameType::kHalt
                          : version < kGroupProtocol    ? FrameType::kFetchKv
-                                                       : FrameType::kPartRows;
+                         : version < kAheadProtocol    ? FrameType::kPartRows
+                                                       : FrameType::kCancel;
   return (type >= static_cast<uint8_t>(FrameType::kHello) &&
           type <= static_cast<uint8_t>(FrameType::kPong)) ||
          (type >= static_cast<uint8_t>(FrameType::kOpenRoute) &&

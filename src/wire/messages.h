@@ -223,8 +223,11 @@ struct WorkSegment {
   // Since protocol 3, to a stage that has all layers: it may decode that many tokens more by
   // itself, and sends each as it is chosen.
   uint32_t more = 0;
-  // Since protocol 5: that many of the last tokens are draft tokens.
+  // Since protocol 5: that many of the last tokens are draft tokens. Since protocol 7 all of them
+  // may be: the segment is good only if the token chosen behind the one before is its first.
   uint32_t draft_count = 0;
+
+  bool is_ahead() const { return draft_count > 0 && draft_count == tokens.size(); }
 };
 
 // Times that a frame took at a stage.
@@ -273,9 +276,11 @@ struct SegmentResult {
   Error why{Code::kUnknown, ""};  // with has_failed: why there is no token
   bool has_failed = false;
   // Since protocol 5.
-  uint32_t drafted = 0;         // draft tokens that were checked to get it and those behind it
-  bool is_accepted = false;     // it was an accepted draft token, without a step of its own
-  std::vector<int32_t> drafts;  // draft tokens that the stage proposes behind the token
+  uint32_t drafted = 0;      // draft tokens that were checked to get it and those behind it
+  bool is_accepted = false;  // it was an accepted draft token, without a step of its own
+  // Draft tokens that the stage proposes behind the token; where logits were wanted (since protocol
+  // 7), from the token on.
+  std::vector<int32_t> drafts;
 };
 
 // Back to the conductor, one for each Work that reached the end of the route; and one more, without
@@ -284,8 +289,8 @@ struct Done {
   RouteId route = 0;
   std::vector<SegmentResult> results;
   std::vector<Hop> hops;
-  // float32, in the order of the results: [wanted rows, vocab_size], or of states [wanted rows,
-  // embedding].
+  // float32, in the order of the results: [wanted rows, vocab_size] (with one more for each draft
+  // token), or of states [wanted rows, embedding].
   Payload logits;
 };
 
@@ -337,6 +342,14 @@ struct Halt {
   uint64_t attempt = 0;
 };
 
+// From the conductor, since protocol 7: no work of the sequence is wanted any more up to this
+// attempt. Stages refuse what they have not computed of it.
+struct Cancel {
+  RouteId route = 0;
+  SequenceId sequence = 0;
+  uint64_t attempt = 0;
+};
+
 // --- Prefix search over the KV caches of all nodes, whatever their routes are. Since protocol 4.
 
 // To any node: which rows of this prefix are there? The reply is FoundKv. Without tokens: the query
@@ -377,6 +390,6 @@ struct FetchKv {
 
 using Message = std::variant<Hello, Goodbye, Credit, Ping, Pong, OpenRoute, RouteState, CloseRoute,
                              Begin, Holds, End, Work, Done, SendKv, KvRows, KvTaken, Halt, FindKv,
-                             FoundKv, FetchKv, PartRows>;
+                             FoundKv, FetchKv, PartRows, Cancel>;
 
 }  // namespace aster::wire

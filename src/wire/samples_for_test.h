@@ -36,7 +36,8 @@ auto Parts(M& m) {
     auto& [a, b] = m;
     return std::tie(a, b);
   } else if constexpr (std::is_same_v<T, Hop> || std::is_same_v<T, Halt> ||
-                       std::is_same_v<T, HeldKv> || std::is_same_v<T, StageGroup>) {
+                       std::is_same_v<T, Cancel> || std::is_same_v<T, HeldKv> ||
+                       std::is_same_v<T, StageGroup>) {
     auto& [a, b, c] = m;
     return std::tie(a, b, c);
   } else if constexpr (std::is_same_v<T, Done> || std::is_same_v<T, FindKv>) {
@@ -160,9 +161,10 @@ void Fill(Random& random, uint64_t most, uint16_t version, T& value) {
 // Kinds of messages, in the variant's order.
 inline size_t MessageKinds(uint16_t version) {
   constexpr size_t kAll = std::variant_size_v<Message>;
-  if (version < kKvTransferProtocol) return kAll - 8;
-  if (version < kFindKvProtocol) return kAll - 4;
-  return version < kGroupProtocol ? kAll - 1 : kAll;
+  if (version < kKvTransferProtocol) return kAll - 9;
+  if (version < kFindKvProtocol) return kAll - 5;
+  if (version < kGroupProtocol) return kAll - 2;
+  return version < kAheadProtocol ? kAll - 1 : kAll;
 }
 
 // The message of the given index into the variant, as a version of the protocol can say it.

@@ -120,6 +120,18 @@ class Drafts(unittest.TestCase):
         self.check(QUASAR, "mtp", "--local-nodes", 2, "--split", "0:1,2:out")
         self.check(NOVA, COMET, "--local-nodes", 2, "--split", "0:1,2:out")
 
+    def test_a_form_on_nodes(self):
+        """Draft tokens of a constrained answer are checked there, too."""
+        form = {"type": "json_schema", "json_schema": {"name": "place", "schema": SCHEMA}}
+        body = {"messages": STORY, "seed": 3, "temperature": 0, "response_format": form, "max_tokens": 200}
+        for model, who in ((NOVA, COMET), (QUASAR, "mtp")):
+            server = Server(model, "--draft", who, "--local-nodes", 2, "--split", "0:1,2:out")
+            try:
+                usage = server.post("/v1/chat/completions", body)["usage"]["completion_tokens_details"]
+            finally:
+                server.stop()
+            self.assertGreater(usage["accepted_prediction_tokens"], 0, who)
+
     def test_on_a_node_that_goes_on_by_itself(self):
         self.check(NOVA, "ngram", "--local-nodes", 2, "--split", "0:1,2:out", "--decode", "node-2=0:out")
 

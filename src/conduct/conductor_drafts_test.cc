@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Answers of nodes with draft tokens: whoever drafts, and whatever is asked, they are those of one
+// machine without.
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "conduct/cluster_for_test.h"
+#include "conduct/drafters_for_test.h"
+#include "engine/scheduler.h"
+
+namespace aster::conduct {
+namespace {
+
+using engine::DraftKind;
+
+// What a request's callbacks were told.
+struct Told {
+  std::vector<int32_t> tokens;
+  std::vector<float> logprobs;
+  std::vector<engine::TokenLogprob> top;
+  engine::FinishReason reason = engine::FinishReason::kFailed;
+  bool operator==(const Told&) const = default;
+};
+
+// Forbids a third of the tokens, others at each position.
+void Edit(std::span<const int32_t> history, std::span<float> logits) {
+  for (size_t id = 0; id < logits.size(); ++id) {
+    if ((id + history.size()) % 3 == 0) logits[id] = -std::numeric_limits<float>::infinity();
+  }
+}
+
+struct Asked {
+  std::string name;
+  engine::Request request;
+};
+
+std::vector<Asked> Requests() {
+  std::vector<Asked> asked(5);
+  for (Asked& each : asked) {
+    each.request.max_tokens = 40;
+    each.request.context_limit = 1000;
+  }
+  asked[0].name = "greedy";
+  asked[1].name = "sampled";
+  asked[1].request.sampling.temperature = 1;
+  asked[1].request.sampling.seed = 5;
+  asked[1].request.sampling.repetition_penalty = 1.2F;
+  asked[1].request.sampling.logprobs = true;
+  asked[1].request.sampling.top_logprobs = 3;
+  asked[2].name = "edited";
+  asked[2].request.edit_logits = Edit;
+  asked[3].name = "edited and sampled";
+  asked[3].request = asked[1].request;
+  asked[3].request.edit_logits = Edit;
+  asked[4].name = "stopped";
+  asked[4].request.stop_tokens = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+  return asked;
+}
+
+Told TellAll(engine::Generator& generator, engine::Sequence& sequence, engine::Request request) {
+  Told told;
+  request.sequence = &sequence;
+  request.on_token = [&](const engine::Delta& delta) {
+    told.tokens.push_back(delta.choice.id);
+    told.logprobs.push_back(delta.choice.logprob);
+    told.top.insert(told.top.end(), delta.choice.top.begin(), delta.choice.top.end());
+  };
+  request.on_finish = [&](const engine::Finish& finish) {
+    EXPECT_TRUE(finish.status.ok());
+    told.reason = finish.reason;
+  };
+  EXPECT_TRUE(generator.Submit(std::move(request)).ok());
+  while (!generator.idle()) EXPECT_TRUE(generator.Step().ok());
+  return told;
+}
+
+// What one machine says without drafts.
+Told Plain(const std::vector<int32_t>& prompt, const engine::Request& request) {
+  const auto whole = plan::TestModel::Get().MakeWhole();
+  SystemClock clock;
+  engine::Scheduler scheduler(*whole, nullptr, clock);
+  engine::Sequence sequence = scheduler.NewSequence();
+  sequence.SetHistory(prompt);
+  return TellAll(scheduler, sequence, request);
+}
+
+struct DraftCase {
+  std::string split;
+  DraftKind kind;
+};
+
+class EveryDrafter : public testing::TestWithParam<DraftCase> {};
+
+TEST_P(EveryDrafter, GivesTheSameAnswers) {
+  const std::vector<int32_t> prompt = model::RandomTokens(50, 298);
+  for (const uint32_t right : {100, 60, 0}) {
+    KnowingProposers proposers(right);
+    TestCluster cluster(4, uint64_t{1} << 26, stage::StageOptions{.proposers = [&](auto&) {
+                          return proposers.Another();
+                        }});
+    ConductorOptions options;
+    options.proposers = &proposers;
+    const auto conductor = cluster.ConductDrafting(GetParam().split, options);
+    ASSERT_TRUE(conductor->Open().ok());
+    for (Asked& asked : Requests()) {
+      const Told expected = Plain(prompt, asked.request);
+      std::vector<int32_t> text = prompt;
+      text.insert(text.end(), expected.tokens.begin(), expected.tokens.end());
+      proposers.Foresee(text);
+      asked.request.draft = {.kind = GetParam().kind, .most = 4};
+      engine::Sequence sequence = conductor->NewSequence();
+      sequence.SetHistory(prompt);
+      engine::DraftCounts counts;
+      EXPECT_EQ(TellAll(*conductor, sequence, asked.request), expected)
+          << asked.name << " " << right;
+      EXPECT_EQ(sequence.tokens(), text);
+    }
+  }
+}
+
+// Draft tokens of constrained answers are checked, too.
+TEST_P(EveryDrafter, DraftsWhereTokensAreChosenHere) {
+  const std::vector<int32_t> prompt = model::RandomTokens(50, 298);
+  KnowingProposers proposers;
+  TestCluster cluster(4, uint64_t{1} << 26,
+                      stage::StageOptions{.proposers = [&](auto&) { return proposers.Another(); }});
+  ConductorOptions options;
+  options.proposers = &proposers;
+  const auto conductor = cluster.ConductDrafting(GetParam().split, options);
+  ASSERT_TRUE(conductor->Open().ok());
+  // An edit that forbids little: the stage with the head mostly chooses as is chosen here.
+  engine::Request request;
+  request.max_tokens = 40;
+  request.edit_logits = [](std::span<const int32_t>, std::span<float> logits) {
+    logits[3] = -1e9F;
+  };
+  std::vector<int32_t> text = prompt;
+  const Told expected = Plain(prompt, request);
+  text.insert(text.end(), expected.tokens.begin(), expected.tokens.end());
+  proposers.Foresee(text);
+  request.draft = {.kind = GetParam().kind, .most = 4};
+  engine::Sequence sequence = conductor->NewSequence();
+  sequence.SetHistory(prompt);
+  request.sequence = &sequence;
+  const auto generated = engine::Generate(*conductor, request);
+  ASSERT_TRUE(generated.ok()) << generated.error().message();
+  EXPECT_EQ(generated->tokens, expected.tokens);
+  EXPECT_GT(generated->finish.counts.drafts.accepted, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(OfRoutes, EveryDrafter,
+                         testing::Values(DraftCase{"0:out", DraftKind::kNgram},
+                                         DraftCase{"0:out", DraftKind::kNextTokens},
+                                         DraftCase{"0:out", DraftKind::kModel},
+                                         DraftCase{"0:1,2:out", DraftKind::kNgram},
+                                         DraftCase{"0:1,2:out", DraftKind::kNextTokens},
+                                         DraftCase{"0:1,2:out", DraftKind::kModel},
+                                         DraftCase{"0:0,1:1,2:2,3:out", DraftKind::kModel},
+                                         DraftCase{"b=0:1,a=2:out", DraftKind::kNextTokens}));
+
+}  // namespace
+}  // namespace aster::conduct
